@@ -27,7 +27,7 @@ type Activity struct {
 // CountActivity brings agent_activity up to date. It writes only what changed.
 func CountActivity(ctx context.Context, db *database.DB, now time.Time) error {
 	now = now.UTC()
-	day, month := firstID(now.Add(-24*time.Hour)), firstID(now.AddDate(0, 0, -30))
+	day, month := database.FirstID(now.Add(-24*time.Hour)), database.FirstID(now.AddDate(0, 0, -30))
 	return db.InTx(ctx, func(ctx context.Context, tx bun.Tx) error {
 		_, err := tx.NewRaw(`INSERT INTO agent_activity (agent_id, requests, errors, limited, predictions_day, predictions_month)
 			SELECT agent_id, SUM(requests), SUM(errors), SUM(limited), SUM(day), SUM(month) FROM (
@@ -50,11 +50,4 @@ func CountActivity(ctx context.Context, db *database.DB, now time.Time) error {
 		}
 		return nil
 	})
-}
-
-// firstID sorts before every id made at a moment or later.
-func firstID(at time.Time) uuid.UUID {
-	id := database.NewID(at.Truncate(time.Millisecond))
-	clear(id[8:])
-	return id
 }

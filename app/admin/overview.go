@@ -8,6 +8,7 @@ import (
 	"github.com/uptrace/bun"
 
 	"github.com/pulsecast/pulsecast/app/agent"
+	"github.com/pulsecast/pulsecast/app/database"
 )
 
 // Figures are the numbers of the first page.
@@ -35,7 +36,7 @@ func (Store) Overview(ctx context.Context, db bun.IDB, now time.Time) (f Figures
 			(SELECT COUNT(*) FROM predictions WHERE id >= ?1) AS published,
 			(SELECT COUNT(*) FROM predictions WHERE resolved_at >= ?2) AS settled,
 			(SELECT COUNT(*) FROM reports WHERE status = 'open') AS reports`,
-		agent.Ordinary, firstID(day), day, now.Add(-time.Hour)).
+		agent.Ordinary, database.FirstID(day), day, now.Add(-time.Hour)).
 		Scan(ctx, &f.Agents, &f.Disabled, &f.Joined, &f.Seen, &f.Published, &f.Settled, &f.Reports)
 	if err != nil {
 		return f, fmt.Errorf("read the overview: %w", err)

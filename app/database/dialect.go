@@ -1,6 +1,9 @@
 package database
 
 import (
+	"context"
+	"fmt"
+
 	"github.com/uptrace/bun"
 	"github.com/uptrace/bun/dialect"
 )
@@ -24,6 +27,19 @@ func (k Kind) words() Words {
 
 // IsPostgres tells which engine a handle or transaction talks to.
 func IsPostgres(db bun.IDB) bool { return db.Dialect().Name() == dialect.PG }
+
+// CommitLater lets the transaction's commit return before it is on disk, for work that
+// is done again when a crash takes it back. Any later durable commit makes it durable
+// too. SQLite flushes every commit all the same.
+func CommitLater(ctx context.Context, tx bun.Tx) error {
+	if !IsPostgres(tx) {
+		return nil
+	}
+	if _, err := tx.ExecContext(ctx, "SET LOCAL synchronous_commit = off"); err != nil {
+		return fmt.Errorf("commit later: %w", err)
+	}
+	return nil
+}
 
 // ForUpdate locks the selected rows until the transaction ends, against everybody who
 // would change them but not against rows that refer to them: whoever publishes while

@@ -21,5 +21,13 @@ func NewID(at time.Time) uuid.UUID {
 	return id
 }
 
+// FirstID sorts before every id that NewID makes at a moment or later, and after those
+// of earlier milliseconds.
+func FirstID(at time.Time) uuid.UUID {
+	id := NewID(at.Truncate(time.Millisecond))
+	clear(id[8:])
+	return id
+}
+
 // Now truncates a time to what both databases store: microseconds, UTC.
 func Now(at time.Time) time.Time { return at.UTC().Truncate(time.Microsecond) }

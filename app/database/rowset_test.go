@@ -1,7 +1,9 @@
 package database_test
 
 import (
+	"context"
 	"reflect"
+	"strings"
 	"testing"
 	"time"
 
@@ -12,6 +14,8 @@ import (
 	"github.com/pulsecast/pulsecast/app/database/dbtest"
 )
 
+type points int64
+
 type rowOfEverything struct {
 	bun.BaseModel `bun:"table:v"`
 
@@ -20,25 +24,39 @@ type rowOfEverything struct {
 	Maybe string    `bun:",nullzero,type:text"`
 	Count int64     `bun:",type:bigint"`
 	Ratio *float64  `bun:",type:double precision"`
+	Total *points   `bun:",type:bigint"`
 	At    time.Time `bun:",nullzero,type:timestamptz"`
 	Flag  bool      `bun:",type:boolean"`
 }
 
 // TestRowset: what goes in comes out, on both engines.
-func TestRowset(t *testing.T) {
+func TestExecRows(t *testing.T) {
 	t.Parallel()
-	third := 1. / 3
+	third, total := 1./3, points(-1)
 	want := []rowOfEverything{
-		{ID: database.NewID(time.Now()), Text: `a "quoted" \ {b}, 'c' NULL ?`, Maybe: "é\n", Count: -7, Ratio: &third, At: time.Date(2026, 11, 21, 1, 2, 3, 456789000, time.UTC), Flag: true},
+		{ID: database.NewID(time.Now()), Text: `a "quoted" \ {b}, 'c' NULL ?`, Maybe: "é\n", Count: -7, Ratio: &third, Total: &total, At: time.Date(2026, 11, 21, 1, 2, 3, 456789000, time.UTC), Flag: true},
 		{ID: database.NewID(time.Now()), Text: "", Count: 1 << 60},
 	}
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
-		v, err := database.Rowset(db, want)
-		if err != nil {
-			t.Fatal(err)
-		}
 		var got []rowOfEverything
-		if err := db.NewRaw("WITH ? SELECT * FROM v ORDER BY count", v).Scan(t.Context(), &got); err != nil {
+		err := db.InTx(t.Context(), func(ctx context.Context, tx bun.Tx) error {
+			types := "id UUID, text TEXT, maybe TEXT, count BIGINT, ratio DOUBLE PRECISION, total BIGINT, at TIMESTAMP, flag BOOLEAN"
+			if database.IsPostgres(tx) {
+				types = strings.Replace(types, "TIMESTAMP", "TIMESTAMPTZ", 1)
+			}
+			if _, err := tx.ExecContext(ctx, "CREATE TEMPORARY TABLE everything ("+types+")"); err != nil {
+				return err
+			}
+			res, err := database.ExecRows(ctx, tx, "INSERT INTO everything SELECT * FROM v", want)
+			if err != nil {
+				return err
+			}
+			if n, err := res.RowsAffected(); n != int64(len(want)) {
+				t.Errorf("%d rows, %v", n, err)
+			}
+			return tx.NewRaw("SELECT * FROM everything ORDER BY count").Scan(ctx, &got)
+		})
+		if err != nil {
 			t.Fatal(err)
 		}
 		for i := range got {

@@ -57,7 +57,7 @@ func benchSettlement(b *testing.B, db *database.DB, c *clock, builder *leaderboa
 		c.move(time.Hour / 100)
 		for _, query := range []string{
 			`INSERT INTO score_entries (id, prediction_id, seq, kind, agent_id, value, source, brier, category, rules_version, created_at)
-				SELECT gen_random_uuid(), id, (SELECT COUNT(*) FROM score_entries), 'score', agent_id, 1, 'market', 0, 'category-0', '1', ?
+				SELECT (lpad(to_hex((extract(epoch FROM ?0::timestamptz) * 1000)::bigint), 12, '0') || substr(md5(id::text), 13))::uuid, id, (SELECT COUNT(*) FROM score_entries), 'score', agent_id, 1, 'market', 0, 'category-0', '1', ?0
 				FROM (SELECT id, agent_id FROM predictions WHERE market_id = 'load-7' LIMIT 100) AS p`,
 			`UPDATE agent_days SET cluster_sum = cluster_sum + 1000, resolved = resolved + 0 * extract(epoch FROM ?::timestamptz)::bigint
 				WHERE day = '2026-11-18' AND category = 'category-0' AND agent_id IN (SELECT agent_id FROM score_entries)`,

@@ -11,6 +11,8 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
+
+	"github.com/pulsecast/pulsecast/app/database"
 )
 
 // ledgerOverlap is how long a settlement's transaction may take from its timestamp
@@ -36,9 +38,9 @@ func readMark(ctx context.Context, db queryer, at time.Time) (ledgerMark, error)
 }
 
 func (m *ledgerMark) count(ctx context.Context, db queryer) error {
-	err := db.NewRaw(`SELECT (SELECT COUNT(*) FROM score_entries WHERE created_at >= ?) AS entries,
+	err := db.NewRaw(`SELECT (SELECT COUNT(*) FROM score_entries WHERE id >= ?) AS entries,
 		(SELECT COUNT(*) FROM agent_tallies) AS publishers,
-		(SELECT generation FROM credential_generation WHERE id = 1) AS generation`, m.From).
+		(SELECT generation FROM credential_generation WHERE id = 1) AS generation`, database.FirstID(m.From)).
 		Scan(ctx, &m.Entries, &m.Publishers, &m.Generation)
 	if err != nil {
 		return fmt.Errorf("read the end of the ledger: %w", err)
@@ -123,7 +125,7 @@ func (c *changes) settled(ctx context.Context, db queryer, from time.Time) error
 		AgentID  uuid.UUID `bun:"type:uuid"`
 		Category string
 	}
-	err := db.NewRaw("SELECT DISTINCT agent_id, category FROM score_entries WHERE created_at >= ?", from).Scan(ctx, &entries)
+	err := db.NewRaw("SELECT DISTINCT agent_id, category FROM score_entries WHERE id >= ?", database.FirstID(from)).Scan(ctx, &entries)
 	if err != nil {
 		return fmt.Errorf("read new ledger entries: %w", err)
 	}

@@ -62,18 +62,14 @@ func (m *TallyMove) Count(s Status, n int64) {
 
 // MoveTallies applies the moves of many agents, at most one of each, in one
 // statement. An agent without a tally is left without one.
-func MoveTallies(ctx context.Context, db bun.IDB, moves []TallyMove) error {
+func MoveTallies(ctx context.Context, tx bun.Tx, moves []TallyMove) error {
 	moves = slices.DeleteFunc(moves, func(m TallyMove) bool { return m.Open == 0 && m.Resolved == 0 && m.Void == 0 })
 	if len(moves) == 0 {
 		return nil
 	}
 	slices.SortFunc(moves, func(a, b TallyMove) int { return cmp.Compare(a.AgentID.String(), b.AgentID.String()) })
-	v, err := database.Rowset(db, moves)
-	if err != nil {
-		return fmt.Errorf("move tallies: %w", err)
-	}
-	_, err = db.NewRaw(`WITH ? UPDATE agent_tallies AS t SET open = t.open + v.open, resolved = t.resolved + v.resolved,
-		void = t.void + v.void FROM v WHERE t.agent_id = v.agent_id`, v).Exec(ctx)
+	_, err := database.ExecRows(ctx, tx, `UPDATE agent_tallies AS t SET open = t.open + v.open, resolved = t.resolved + v.resolved,
+		void = t.void + v.void FROM v WHERE t.agent_id = v.agent_id`, moves)
 	if err != nil {
 		return fmt.Errorf("move tallies: %w", err)
 	}

@@ -1,10 +1,12 @@
 package prediction_test
 
 import (
+	"context"
 	"testing"
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/uptrace/bun"
 
 	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/database/dbtest"
@@ -37,7 +39,8 @@ func TestTally(t *testing.T) {
 		for _, moves := range [][]prediction.TallyMove{
 			{settled}, {{AgentID: two, Open: -1, Void: 1}, {AgentID: one, Resolved: -1, Open: 1}},
 		} {
-			if err := prediction.MoveTallies(ctx, db, moves); err != nil {
+			err := db.InTx(ctx, func(ctx context.Context, tx bun.Tx) error { return prediction.MoveTallies(ctx, tx, moves) })
+			if err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -123,7 +123,6 @@ func (s *Service) rule(ctx context.Context, r Ruling, c check) (Change, error) {
 	if err := r.signed(); err != nil {
 		return Change{}, err
 	}
-	touched := newTouched()
 	var done *plan
 	err := s.inLedger(ctx, func(ctx context.Context, tx bun.Tx) error {
 		p, err := c(ctx, tx, r)
@@ -143,7 +142,7 @@ func (s *Service) rule(ctx context.Context, r Ruling, c check) (Change, error) {
 		if p.outcome != nil {
 			return saveOutcome(ctx, tx, p.outcome)
 		}
-		b, err := newBatch(ctx, tx, []bet{p.item.bet()}, database.Now(s.now()), s.now(), touched)
+		b, err := newBatch(ctx, tx, []bet{p.item.bet()}, database.Now(s.now()), s.now())
 		if err != nil {
 			return err
 		}
@@ -159,10 +158,9 @@ func (s *Service) rule(ctx context.Context, r Ruling, c check) (Change, error) {
 	if done.outcome != nil {
 		err = s.FixBaselines(ctx, done.change.MarketID)
 		if err == nil {
-			err = s.apply(ctx, done.change.MarketID, touched)
+			err = s.apply(ctx, done.change.MarketID)
 		}
 	}
-	s.tell(ctx, touched)
 	return done.change, err
 }
 

@@ -218,13 +218,9 @@ func saveBaselines(ctx context.Context, tx bun.Tx, rows []baselineRow) error {
 	if len(rows) == 0 {
 		return nil
 	}
-	v, err := database.Rowset(tx, rows)
-	if err != nil {
-		return err
-	}
-	_, err = tx.NewRaw("WITH ? UPDATE predictions AS p SET baseline_state = v.state, baseline = v.q, baseline_before = v.before,"+
+	_, err := database.ExecRows(ctx, tx, "UPDATE predictions AS p SET baseline_state = v.state, baseline = v.q, baseline_before = v.before,"+
 		" baseline_after = v.after, baseline_previous = v.previous, baseline_observed_at = v.observed_at, weight_index = v.weight_index"+
-		" FROM v WHERE p.id = v.id AND p.baseline_state = 'pending'", v).Exec(ctx)
+		" FROM v WHERE p.id = v.id AND p.baseline_state = 'pending'", rows)
 	if err != nil {
 		return fmt.Errorf("write baselines: %w", err)
 	}

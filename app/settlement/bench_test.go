@@ -2,15 +2,13 @@ package settlement
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"testing"
 	"time"
 
-	"github.com/google/uuid"
-
 	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/database/dbtest"
+	"github.com/pulsecast/pulsecast/app/leaderboard"
 	"github.com/pulsecast/pulsecast/app/market"
 )
 
@@ -67,8 +65,10 @@ func crowd(w *world, n int) *market.Market {
 			SELECT ('01999999-9999-7000-8000-' || lpad(to_hex(i), 12, '0'))::uuid, ` + agent + `, 'Will it happen by the end of the year?', repeat('Because of what was said on the news today. ', 10),
 			(i % 10001) / 10000.0, '2026-12-01', 'politics', 'model', '[]', '1', 'Yes', 0, 'e:e1', '2026-11-20 08:00:00+00',
 			'fixed', .5, .5, .5, '2026-11-20 08:01:00+00', 0, 'open', FALSE, FALSE, '2026-11-20 08:00:30+00' FROM generate_series(1, ?0) AS i`,
-		"CREATE TABLE bench_board AS SELECT " + agent + " AS agent_id, i AS position, random() AS skill, repeat('x', 150) AS rest FROM generate_series(1, ?0) AS i",
-		"CREATE INDEX ON bench_board (position)",
+		"INSERT INTO boards (span, category, as_of, kappa, sigma2, ranked) VALUES ('all', '', '2026-11-20', 100, 100, ?0)",
+		`INSERT INTO board_rows (span, category, agent_id, position, model, reference, provisional, rank, rank_low, rank_high,
+			skill, skill_low, skill_high, events, cluster_sum, cluster_squares, disagreements, resolved)
+			SELECT 'all', '', ` + agent + `, decode(lpad(to_hex(i), 66, '0'), 'hex'), '', FALSE, FALSE, i, i, i, 1.0 / i, 0, 1, 30, 1, 1, 10, 30 FROM generate_series(1, ?0) AS i`,
 		"VACUUM ANALYZE",
 	} {
 		_, err := w.db.ExecContext(context.Background(), sql, n)
@@ -78,28 +78,26 @@ func crowd(w *world, n int) *market.Market {
 	return m
 }
 
-// readBoards reads pages all over a board until told to stop or the
-// count is reached.
+// readBoards reads the leaderboard page after page, from the start again at the end,
+// until told to stop or the count is reached.
 func readBoards(b *testing.B, w *world, done chan struct{}, count int) []time.Duration {
+	store := leaderboard.NewStore(leaderboard.Thresholds{}, func() time.Time { return w.clock })
 	var took []time.Duration
+	cursor := ""
 	for i := 0; count == 0 || i < count; i++ {
 		select {
 		case <-done:
 			return took
 		case <-time.After(2 * time.Millisecond):
 		}
-		var rows []struct {
-			AgentID  uuid.UUID `bun:"type:uuid"`
-			Position int64
-			Skill    float64
-		}
 		begin := time.Now()
-		err := w.db.Reader.NewRaw("SELECT b.agent_id, b.position, b.skill FROM bench_board AS b JOIN agents AS a ON a.id = b.agent_id WHERE b.position > ? ORDER BY b.position LIMIT 24", i*37%99_000).Scan(context.Background(), &rows)
+		page, err := store.Page(context.Background(), w.db.Reader, leaderboard.Filter{Limit: 24, Cursor: cursor})
 		took = append(took, time.Since(begin))
-		if err != nil || len(rows) != 24 {
-			b.Error(fmt.Errorf("%d rows: %w", len(rows), err))
+		if err != nil || len(page.Entries) == 0 {
+			b.Errorf("no page after %q: %v", cursor, err)
 			return took
 		}
+		cursor = page.Next
 	}
 	return took
 }

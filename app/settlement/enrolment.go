@@ -65,5 +65,5 @@ func (e *enrolment) save(ctx context.Context, tx bun.Tx) error {
 	for key := range e.changed {
 		rows = append(rows, *e.clusters[key])
 	}
-	return saveClusters(ctx, tx, rows)
+	return addClusters(ctx, tx, rows)
 }

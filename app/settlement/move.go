@@ -71,11 +71,11 @@ func (i *item) bet() bet {
 
 // cell is where a prediction without a baseline counts: its market's category and
 // scheduled close, or its own category and horizon; without a date, the given day.
-func (i *item) cell(settled time.Time) Cell {
+func (i *item) cell(settled time.Time) cell {
 	if i.MarketID == "" {
-		return Cell{i.Category, dayOf(i.HorizonAt)}
+		return cell{i.Category, dayOf(i.HorizonAt)}
 	}
-	c := Cell{categoryOf(i.MarketCategory), dayOf(i.ScheduledCloseAt)}
+	c := cell{categoryOf(i.MarketCategory), dayOf(i.ScheduledCloseAt)}
 	if c.Day == "" {
 		c.Day = dayOf(settled)
 	}
@@ -117,11 +117,11 @@ type predictionRow struct {
 type batch struct {
 	now      time.Time
 	settled  time.Time // the moment that gives the day where nothing else does
-	touched  *Touched
 	clusters map[clusterKey]*Cluster
 	before   map[clusterKey]Cluster // as read, of those that changed
 
 	terms       []dayTerm
+	termOf      map[dayKey]int // where terms has the first of each row
 	entries     []Entry
 	predictions []predictionRow
 	references  []ReferencePrediction
@@ -129,7 +129,7 @@ type batch struct {
 }
 
 // newBatch reads what moving these bets needs.
-func newBatch(ctx context.Context, tx bun.Tx, bets []bet, now, settled time.Time, touched *Touched) (*batch, error) {
+func newBatch(ctx context.Context, tx bun.Tx, bets []bet, now, settled time.Time) (*batch, error) {
 	agents, events := map[uuid.UUID]struct{}{}, map[string]struct{}{}
 	for _, b := range bets {
 		if b.Q != nil {
@@ -138,8 +138,8 @@ func newBatch(ctx context.Context, tx bun.Tx, bets []bet, now, settled time.Time
 	}
 	clusters, err := loadClusters(ctx, tx, keys(agents), keys(events))
 	return &batch{
-		now: now, settled: settled, touched: touched, clusters: clusters,
-		before: map[clusterKey]Cluster{}, tallies: map[uuid.UUID]*prediction.TallyMove{},
+		now: now, settled: settled, clusters: clusters,
+		before: map[clusterKey]Cluster{}, termOf: map[dayKey]int{}, tallies: map[uuid.UUID]*prediction.TallyMove{},
 	}, err
 }
 
@@ -177,10 +177,6 @@ func (b *batch) move(i *item, to place) error {
 	b.predictions = append(b.predictions, row)
 	b.tally(i.AgentID).Count(i.Status, -1)
 	b.tally(i.AgentID).Count(to.Status, 1)
-	b.touched.Agents[i.AgentID] = struct{}{}
-	if i.MarketID != "" {
-		b.touched.Markets[i.MarketID] = struct{}{}
-	}
 	return nil
 }
 
@@ -220,7 +216,7 @@ func (b *batch) reverse(i *item, note string) error {
 		return fmt.Errorf("prediction %s is resolved, but the ledger has no standing score", i.ID)
 	}
 	r := result{Brier: was.Brier, Edge: was.Edge, Contribution: was.Contribution, LogEdge: was.LogEdge}
-	if _, err := b.count(i.bet(), was.Value, r, Cell{was.Category, was.Day}, -1); err != nil {
+	if _, err := b.count(i.bet(), was.Value, r, cell{was.Category, was.Day}, -1); err != nil {
 		return err
 	}
 	e := *was
@@ -242,7 +238,7 @@ func negated[N score.Points | float64](n *N) *N {
 
 // count adds a result to the sums (sign 1) or takes it back (−1). own is where it
 // counts without a baseline; with one, its cluster decides. It returns where.
-func (b *batch) count(bet bet, y float64, r result, own Cell, sign int64) (Cell, error) {
+func (b *batch) count(bet bet, y float64, r result, own cell, sign int64) (cell, error) {
 	if bet.Q != nil {
 		key := clusterKey{bet.AgentID, bet.EventKey}
 		c := b.clusters[key]
@@ -253,11 +249,25 @@ func (b *batch) count(bet bet, y float64, r result, own Cell, sign int64) (Cell,
 			b.before[key] = *c
 		}
 		c.count(&bet, r, sign, dayOf(b.settled))
-		own = Cell{c.Category, c.countsOn()}
+		own = cell{c.Category, c.countsOn()}
 	}
-	b.terms = append(b.terms, bet.term(y, r, sign, own.Category, own.Day))
-	b.touched.add(bet.AgentID, own.Category, own.Day)
+	b.add(bet.term(y, r, sign, own.Category, own.Day))
 	return own, nil
+}
+
+// add gathers a difference to a day. A cluster's share moves no calibration bin, so it
+// joins the term of a forecast on the same day when there is one.
+func (b *batch) add(t dayTerm) {
+	key := dayKey{t.AgentID, cell{t.Category, t.Day}}
+	first, ok := b.termOf[key]
+	if ok && t.Bin < 0 {
+		b.terms[first].join(&t)
+		return
+	}
+	if !ok {
+		b.termOf[key] = len(b.terms)
+	}
+	b.terms = append(b.terms, t)
 }
 
 // moveReference is move for what a reference agent said; its own row is its ledger.
@@ -268,14 +278,14 @@ func (b *batch) moveReference(ref ReferencePrediction, to place) error {
 	}
 	bet := ref.bet()
 	if y := ref.Value; y != nil {
-		if _, err := b.count(bet, *y, bet.score(*y), Cell{}, -1); err != nil {
+		if _, err := b.count(bet, *y, bet.score(*y), cell{}, -1); err != nil {
 			return err
 		}
 	}
 	ref.Status, ref.Value, ref.Edge = to.Status, nil, nil
 	if to.Status == prediction.Resolved {
 		r := bet.score(to.Value)
-		if _, err := b.count(bet, to.Value, r, Cell{}, 1); err != nil {
+		if _, err := b.count(bet, to.Value, r, cell{}, 1); err != nil {
 			return err
 		}
 		ref.Value, ref.Edge = &to.Value, r.Edge
@@ -295,10 +305,10 @@ func (b *batch) write(ctx context.Context, tx bun.Tx) error {
 		after := b.clusters[key]
 		after.settle()
 		if before.Settled > 0 {
-			b.terms = append(b.terms, before.share(-1))
+			b.add(before.share(-1))
 		}
 		if after.Settled > 0 {
-			b.terms = append(b.terms, after.share(1))
+			b.add(after.share(1))
 		}
 		changed = append(changed, *after)
 	}
@@ -310,7 +320,7 @@ func (b *batch) write(ctx context.Context, tx bun.Tx) error {
 		func() error { return b.writePredictions(ctx, tx) },
 		func() error { return b.writeLedger(ctx, tx) },
 		func() error { return b.writeReferences(ctx, tx) },
-		func() error { return saveClusters(ctx, tx, changed) },
+		func() error { return settleClusters(ctx, tx, changed) },
 		func() error { return addDays(ctx, tx, b.terms) },
 		func() error { return prediction.MoveTallies(ctx, tx, moves) },
 	} {
@@ -325,13 +335,9 @@ func (b *batch) writePredictions(ctx context.Context, tx bun.Tx) error {
 	if len(b.predictions) == 0 {
 		return nil
 	}
-	v, err := database.Rowset(tx, b.predictions)
-	if err != nil {
-		return err
-	}
-	res, err := tx.NewRaw("WITH ? UPDATE predictions AS p SET status = v.status, resolution_value = v.value, resolution_outcome = v.outcome,"+
+	res, err := database.ExecRows(ctx, tx, "UPDATE predictions AS p SET status = v.status, resolution_value = v.value, resolution_outcome = v.outcome,"+
 		" resolution_source = v.source, resolution_note = v.note, resolved_at = v.resolved_at, brier = v.brier, edge = v.edge,"+
-		" log_edge = v.log_edge, rules_version = v.rules_version, ruled = v.ruled FROM v WHERE p.id = v.id AND p.status = v.was", v).Exec(ctx)
+		" log_edge = v.log_edge, rules_version = v.rules_version, ruled = v.ruled FROM v WHERE p.id = v.id AND p.status = v.was", b.predictions)
 	if err != nil {
 		return fmt.Errorf("write resolutions: %w", err)
 	}
@@ -346,12 +352,8 @@ func (b *batch) writeLedger(ctx context.Context, tx bun.Tx) error {
 	if len(b.entries) == 0 {
 		return nil
 	}
-	v, err := database.Rowset(tx, b.entries)
-	if err != nil {
-		return err
-	}
 	const columns = "id, prediction_id, seq, kind, agent_id, value, outcome, source, note, brier, edge, contribution, log_edge, category, day, rules_version, created_at"
-	if _, err := tx.NewRaw("WITH ? INSERT INTO score_entries ("+columns+") SELECT "+columns+" FROM v", v).Exec(ctx); err != nil {
+	if _, err := database.ExecRows(ctx, tx, "INSERT INTO score_entries ("+columns+") SELECT "+columns+" FROM v", b.entries); err != nil {
 		return fmt.Errorf("write the ledger: %w", err)
 	}
 	return nil

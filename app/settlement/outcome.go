@@ -133,8 +133,8 @@ func (o *Outcome) placeOf(name string, published time.Time) (place, bool) {
 }
 
 // apply moves the predictions of a market to where its outcome says, chunk by chunk.
-func (s *Service) apply(ctx context.Context, marketID string, touched *Touched) error {
-	run := applyRun{service: s, market: marketID, touched: touched}
+func (s *Service) apply(ctx context.Context, marketID string) error {
+	run := applyRun{service: s, market: marketID}
 	for more := true; more; {
 		err := s.inLedger(ctx, func(ctx context.Context, tx bun.Tx) (err error) {
 			more, err = run.chunk(ctx, tx)
@@ -155,7 +155,6 @@ func (s *Service) apply(ctx context.Context, marketID string, touched *Touched) 
 type applyRun struct {
 	service  *Service
 	market   string
-	touched  *Touched
 	revision int64
 	last     uuid.UUID
 	left     bool // some could not be moved yet
@@ -180,8 +179,13 @@ func (r *applyRun) chunk(ctx context.Context, tx bun.Tx) (more bool, err error) 
 			return false, err
 		}
 	}
-	if err := r.move(ctx, tx, o, rows, references); err != nil || more {
-		return more, err
+	if err := r.move(ctx, tx, o, rows, references); err != nil {
+		return false, err
+	}
+	if more {
+		// A crash can only take back the last chunks; their outcome is not yet marked as
+		// applied then, and the next tick moves them again.
+		return true, database.CommitLater(ctx, tx)
 	}
 	return false, r.finish(ctx, tx, o)
 }
@@ -208,8 +212,7 @@ func (r *applyRun) move(ctx context.Context, tx bun.Tx, o *Outcome, rows []item,
 	for i := range references {
 		bets = append(bets, references[i].bet())
 	}
-	touched := newTouched()
-	b, err := newBatch(ctx, tx, bets, database.Now(r.service.now()), o.DecidedAt, touched)
+	b, err := newBatch(ctx, tx, bets, database.Now(r.service.now()), o.DecidedAt)
 	if err != nil {
 		return err
 	}
@@ -237,11 +240,7 @@ func (r *applyRun) move(ctx context.Context, tx bun.Tx, o *Outcome, rows []item,
 			return err
 		}
 	}
-	if err := b.write(ctx, tx); err != nil {
-		return err
-	}
-	r.touched.merge(touched)
-	return nil
+	return b.write(ctx, tx)
 }
 
 // finish marks the outcome applied, unless something is left to move.
@@ -258,20 +257,6 @@ func (r *applyRun) finish(ctx context.Context, tx bun.Tx, o *Outcome) error {
 		return fmt.Errorf("mark the outcome applied: %w", err)
 	}
 	return nil
-}
-
-// merge adds what another run touched. A chunk's own set is merged only when it is
-// written, so that a rolled-back one leaves no trace.
-func (t *Touched) merge(u *Touched) {
-	for a := range u.Agents {
-		t.Agents[a] = struct{}{}
-	}
-	for c := range u.Cells {
-		t.Cells[c], t.Categories[c.Category] = struct{}{}, struct{}{}
-	}
-	for m := range u.Markets {
-		t.Markets[m] = struct{}{}
-	}
 }
 
 // loadItems reads predictions with their last ledger rows.

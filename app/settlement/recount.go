@@ -16,7 +16,7 @@ import (
 
 type dayKey struct {
 	agent uuid.UUID
-	Cell
+	cell
 }
 
 // sums are all the running sums of some agents.
@@ -31,7 +31,7 @@ func newSums() *sums {
 }
 
 func (s *sums) add(t dayTerm) {
-	key := dayKey{t.AgentID, Cell{t.Category, t.Day}}
+	key := dayKey{t.AgentID, cell{t.Category, t.Day}}
 	row := s.days[key]
 	if row == nil {
 		row = make([]int64, len(dayColumns))
@@ -162,7 +162,7 @@ func (s *sums) replace(ctx context.Context, tx bun.Tx, agents []uuid.UUID) error
 		clusters = append(clusters, *c)
 	}
 	for chunk := range slices.Chunk(clusters, chunkSize) {
-		if err := saveClusters(ctx, tx, chunk); err != nil {
+		if err := addClusters(ctx, tx, chunk); err != nil {
 			return err
 		}
 	}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/google/uuid"
 	"github.com/uptrace/bun"
 
 	"github.com/pulsecast/pulsecast/app/database"
@@ -31,19 +30,16 @@ type Options struct {
 	// Winner asks the order book which outcome of a closed market won, as
 	// source.MarketSource.Winner; nil: such markets wait.
 	Winner func(ctx context.Context, m *market.Market) (outcome int, ok bool, err error)
-	// OnSettled hears what a tick or an admin moved, after it is durable.
-	OnSettled func(ctx context.Context, t Touched)
 }
 
 // Service fixes baselines and settles. It is safe for concurrent use, also by
 // several processes on one database.
 type Service struct {
-	db        *database.DB
-	interval  time.Duration
-	now       func() time.Time
-	winner    func(ctx context.Context, m *market.Market) (int, bool, error)
-	onSettled func(ctx context.Context, t Touched)
-	chunk     int
+	db       *database.DB
+	interval time.Duration
+	now      func() time.Time
+	winner   func(ctx context.Context, m *market.Market) (int, bool, error)
+	chunk    int
 	// afterChunk runs after each committed chunk; tests stop the work there.
 	afterChunk func() error
 }
@@ -51,7 +47,7 @@ type Service struct {
 // New makes a Service.
 func New(o Options) *Service {
 	s := &Service{
-		db: o.DB, interval: o.Interval, now: o.Now, winner: o.Winner, onSettled: o.OnSettled,
+		db: o.DB, interval: o.Interval, now: o.Now, winner: o.Winner,
 		chunk: chunkSize, afterChunk: func() error { return nil },
 	}
 	if s.interval <= 0 {
@@ -63,50 +59,19 @@ func New(o Options) *Service {
 	return s
 }
 
-// Cell is one part of the sums that boards are made of.
-type Cell struct{ Category, Day string }
-
-// Touched is what a run moved. Categories are those whose boards changed; Cells the
-// same with the days; Agents and Markets whose numbers changed.
-type Touched struct {
-	Categories map[string]struct{}
-	Cells      map[Cell]struct{}
-	Agents     map[uuid.UUID]struct{}
-	Markets    map[string]struct{}
-}
-
-func newTouched() *Touched {
-	return &Touched{
-		Categories: map[string]struct{}{}, Cells: map[Cell]struct{}{},
-		Agents: map[uuid.UUID]struct{}{}, Markets: map[string]struct{}{},
-	}
-}
-
-func (t *Touched) add(agent uuid.UUID, category, day string) {
-	t.Agents[agent] = struct{}{}
-	t.Categories[category] = struct{}{}
-	t.Cells[Cell{category, day}] = struct{}{}
-}
+// cell is one part of an agent's sums.
+type cell struct{ Category, Day string }
 
 // AfterMarkets is the hook that ingest calls once a reading of the markets and its
-// prices are stored. It fixes baselines, settles what has closed, reverses what has
-// reopened, and tells OnSettled. A market that fails does not hold up the others;
-// what is left undone is taken up by the next call.
+// prices are stored. It fixes baselines, settles what has closed and reverses what has
+// reopened. A market that fails does not hold up the others; what is left undone is
+// taken up by the next call.
 func (s *Service) AfterMarkets(ctx context.Context, observed []market.Market) error {
-	touched := newTouched()
-	err := errors.Join(
+	return errors.Join(
 		s.meetMarkets(ctx, observed),
 		s.FixBaselines(ctx),
-		s.settleObserved(ctx, observed, touched),
+		s.settleObserved(ctx, observed),
 	)
-	s.tell(ctx, touched)
-	return err
-}
-
-func (s *Service) tell(ctx context.Context, touched *Touched) {
-	if s.onSettled != nil && len(touched.Agents)+len(touched.Markets) > 0 {
-		s.onSettled(ctx, *touched)
-	}
 }
 
 // inLedger runs fn in a transaction that no other one of this package overlaps.

@@ -12,7 +12,7 @@ import (
 
 // settleObserved decides and applies the outcomes of the markets just observed, and
 // goes on with those a stop left half applied.
-func (s *Service) settleObserved(ctx context.Context, observed []market.Market, touched *Touched) error {
+func (s *Service) settleObserved(ctx context.Context, observed []market.Market) error {
 	standing, err := s.standing(ctx, observed)
 	if err != nil {
 		return err
@@ -47,7 +47,7 @@ func (s *Service) settleObserved(ctx context.Context, observed []market.Market, 
 		}
 	}
 	for id := range work {
-		errs = append(errs, s.apply(ctx, id, touched))
+		errs = append(errs, s.apply(ctx, id))
 	}
 	return errors.Join(errs...)
 }

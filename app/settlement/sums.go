@@ -68,6 +68,14 @@ func (t *dayTerm) vector() []int64 {
 	return v
 }
 
+// join adds a cluster's share, which moves nothing but these.
+func (t *dayTerm) join(o *dayTerm) {
+	t.Clusters += o.Clusters
+	t.ClusterSum += o.ClusterSum
+	t.ClusterSquares += o.ClusterSquares
+	t.Disagreements += o.Disagreements
+}
+
 // addDaysSQL adds terms, a list of values, to agent_days. Within one statement they
 // are summed up first, since an upsert may meet each row only once.
 var addDaysSQL = func() string {
@@ -83,7 +91,7 @@ var addDaysSQL = func() string {
 	for _, c := range dayColumns {
 		sets = append(sets, c+" = d."+c+" + EXCLUDED."+c)
 	}
-	return "WITH ? INSERT INTO agent_days AS d (agent_id, category, day, " + strings.Join(dayColumns, ", ") + ")" +
+	return "INSERT INTO agent_days AS d (agent_id, category, day, " + strings.Join(dayColumns, ", ") + ")" +
 		" SELECT v.agent_id, v.category, v.day, " + strings.Join(sums, ", ") +
 		" FROM v WHERE TRUE GROUP BY v.agent_id, v.category, v.day ORDER BY v.agent_id, v.category, v.day" +
 		" ON CONFLICT (agent_id, category, day) DO UPDATE SET " + strings.Join(sets, ", ")
@@ -93,11 +101,7 @@ func addDays(ctx context.Context, tx bun.Tx, terms []dayTerm) error {
 	if len(terms) == 0 {
 		return nil
 	}
-	v, err := database.Rowset(tx, terms)
-	if err != nil {
-		return err
-	}
-	if _, err := tx.NewRaw(addDaysSQL, v).Exec(ctx); err != nil {
+	if _, err := database.ExecRows(ctx, tx, addDaysSQL, terms); err != nil {
 		return fmt.Errorf("add to the days: %w", err)
 	}
 	return nil
@@ -180,21 +184,30 @@ func loadClusters(ctx context.Context, db bun.IDB, agents []uuid.UUID, events []
 	return found, nil
 }
 
-// saveClusters writes whole rows, new ones and old.
-func saveClusters(ctx context.Context, tx bun.Tx, rows []Cluster) error {
+// addClusters writes new clusters whole, and of those that are there the next index, all
+// that a forecast changes before it is settled.
+func addClusters(ctx context.Context, tx bun.Tx, rows []Cluster) error {
 	if len(rows) == 0 {
 		return nil
 	}
-	v, err := database.Rowset(tx, rows)
-	if err != nil {
-		return err
-	}
-	_, err = tx.NewRaw("WITH ? INSERT INTO clusters AS c (agent_id, event_key, category, day, settled_day, next_index, settled, disagreements, value)"+
+	_, err := database.ExecRows(ctx, tx, "INSERT INTO clusters (agent_id, event_key, category, day, settled_day, next_index, settled, disagreements, value)"+
 		" SELECT v.agent_id, v.event_key, v.category, v.day, v.settled_day, v.next_index, v.settled, v.disagreements, v.value FROM v WHERE TRUE"+
-		" ON CONFLICT (agent_id, event_key) DO UPDATE SET settled_day = EXCLUDED.settled_day, next_index = EXCLUDED.next_index,"+
-		" settled = EXCLUDED.settled, disagreements = EXCLUDED.disagreements, value = EXCLUDED.value", v).Exec(ctx)
+		" ON CONFLICT (agent_id, event_key) DO UPDATE SET next_index = EXCLUDED.next_index", rows)
 	if err != nil {
 		return fmt.Errorf("write clusters: %w", err)
+	}
+	return nil
+}
+
+// settleClusters writes what a settlement changes.
+func settleClusters(ctx context.Context, tx bun.Tx, rows []Cluster) error {
+	if len(rows) == 0 {
+		return nil
+	}
+	_, err := database.ExecRows(ctx, tx, "UPDATE clusters AS c SET settled_day = v.settled_day, settled = v.settled,"+
+		" disagreements = v.disagreements, value = v.value FROM v WHERE c.agent_id = v.agent_id AND c.event_key = v.event_key", rows)
+	if err != nil {
+		return fmt.Errorf("settle clusters: %w", err)
 	}
 	return nil
 }

@@ -7,7 +7,6 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -28,23 +27,15 @@ type world struct {
 	clock   time.Time
 	markets map[string]*market.Market
 	serial  uint64
-
-	mu      sync.Mutex // two workers report at once
-	touched *Touched
 }
 
 func newWorld(t testing.TB, db *database.DB) *world {
-	return &world{t: t, db: db, clock: start, markets: map[string]*market.Market{}, touched: newTouched()}
+	return &world{t: t, db: db, clock: start, markets: map[string]*market.Market{}}
 }
 
 // service is one worker on the world.
 func (w *world) service(chunk int) *Service {
-	s := New(Options{DB: w.db, Interval: time.Minute, Now: func() time.Time { return w.clock },
-		OnSettled: func(_ context.Context, t Touched) {
-			w.mu.Lock()
-			defer w.mu.Unlock()
-			w.touched.merge(&t)
-		}})
+	s := New(Options{DB: w.db, Interval: time.Minute, Now: func() time.Time { return w.clock }})
 	if chunk > 0 {
 		s.chunk = chunk
 	}

@@ -11,14 +11,13 @@ import (
 	"strings"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/uptrace/bun"
 
 	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/score"
 )
-
-// batch is how many predictions go into one transaction.
-const batch = 500_000
 
 // Run adds so many agents and predictions, dated up to at. Each agent forecasts
 // different markets, in runs of neighbouring days of few categories; every tenth
@@ -88,36 +87,21 @@ func (l *loader) addMarkets(ctx context.Context) error {
 		FROM generate_series(0, ?1) AS m`, l.at, l.markets-1)
 }
 
-// addPredictions derives each forecast from its number: its agent, the market, the
-// price q it met, the truth y, and a confidence between them by the agent's skill.
+// addPredictions streams the forecasts by COPY.
 func (l *loader) addPredictions(ctx context.Context) error {
-	for from := 1; from <= l.predictions; from += batch {
-		err := l.exec(ctx, `INSERT INTO predictions (id, agent_id, title, thesis, confidence, horizon_at, category, model, evidence,
-			market_id, outcome, outcome_index, event_key, scheduled_close_at, baseline_state, baseline, baseline_before, baseline_after,
-			baseline_observed_at, weight_index, status, resolution_value, resolution_outcome, resolution_source, resolved_at,
-			brier, edge, log_edge, rules_version, hidden, sample, created_at)
-		SELECT (lpad(to_hex((extract(epoch FROM published) * 1000)::bigint), 12, '0') || '7000' || '8000' || lpad(to_hex(i), 12, '0'))::uuid,
-			`+agentID+`, 'Load ' || m, 'Made up.', p, closes, 'category-' || (m / 100) % 8, '', '[]',
-			'load-' || m, 'Yes', 0, 'm:load-' || m, closes, 'fixed', q, q, q,
-			published, 0, CASE WHEN settled THEN 'resolved' ELSE 'open' END,
-			CASE WHEN settled THEN y END, CASE WHEN settled THEN CASE y WHEN 1 THEN 'Yes' ELSE 'No' END END,
-			CASE WHEN settled THEN 'market' END, CASE WHEN settled THEN closes END,
-			CASE WHEN settled THEN (p - y) ^ 2 END, CASE WHEN settled THEN round(1e6 * ((q - y) ^ 2 - (p - y) ^ 2))::bigint END,
-			CASE WHEN settled THEN 0 END, CASE WHEN settled THEN ? END, FALSE, FALSE, published
-		FROM (SELECT i, a, m, y, q, settled, closes, closes - interval '2 days' - i % 1000 * interval '1 s' AS published,
-				round(least(greatest(q + ((a * 37) % 100 / 500.0 - 0.05) * (y - q)
-					+ ((a * 13 + m * 7 + i) % 100 / 100.0 - 0.5) * 0.3, 0.01), 0.99)::numeric, 4)::float8 AS p
-			FROM (SELECT i, a, m, (m * 7919 / 13 + m) % 2 AS y, 0.1 + 0.8 * ((m * 31 + a * 7) % 1000) / 1000.0 AS q,
-					k % 10 <> 9 AS settled, ?::timestamptz - (m / 2) % 180 * interval '1 day' AS closes
-				FROM (SELECT i, a, k, (a * 7919 + k) % ? AS m
-					FROM (SELECT i, 1 + (i - 1) % ? AS a, (i - 1) / ? AS k FROM generate_series(?::bigint, ?::bigint) AS i) AS numbers
-				) AS picks) AS truths) AS forecasts`,
-			score.RulesVersion, l.at, l.markets, l.agents, l.agents, from, min(from+batch-1, l.predictions))
-		if err != nil {
-			return err
+	return l.conn.Raw(func(driver any) error {
+		number := 0
+		next := func() ([]any, error) {
+			if number == l.predictions {
+				return nil, nil
+			}
+			number++
+			f := l.forecast(number)
+			return f.row(), nil
 		}
-	}
-	return nil
+		_, err := driver.(*stdlib.Conn).Conn().CopyFrom(ctx, pgx.Identifier{"predictions"}, predictionColumns, pgx.CopyFromFunc(next))
+		return err
+	})
 }
 
 // addDays sums the settled predictions up, as settlement does one by one.
@@ -132,7 +116,7 @@ func (l *loader) addDays(ctx context.Context) error {
 			resolved, scored, brier, market_brier, log_edge, resolved_brier, observed_squares`+columns.String()+`)
 		SELECT agent_id, category, to_char(scheduled_close_at AT TIME ZONE 'UTC', 'YYYY-MM-DD'), COUNT(*), SUM(edge), SUM(edge * edge),
 			COUNT(*) FILTER (WHERE abs(confidence - baseline) >= 0.03), COUNT(*), COUNT(*),
-			SUM(round(brier * 1e8)), SUM(round((baseline - resolution_value) ^ 2 * 1e8)), 0,
+			SUM(round(brier * 1e8)), SUM(round((baseline - resolution_value) ^ 2 * 1e8)), SUM(round(log_edge * 1e6)),
 			SUM(round(brier * 1e8)), SUM(round(resolution_value ^ 2 * 1e9))`+sums.String()+`
 		FROM predictions WHERE status = 'resolved' GROUP BY 1, 2, 3`)
 }

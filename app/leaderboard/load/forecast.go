@@ -1,0 +1,80 @@
+package load
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/pulsecast/pulsecast/app/database"
+	"github.com/pulsecast/pulsecast/app/prediction"
+	"github.com/pulsecast/pulsecast/app/score"
+)
+
+// forecast is one made-up prediction. Everything follows from its number.
+type forecast struct {
+	number, agent, market int
+	published, closes     time.Time
+	p, q, y               float64
+	settled               bool
+}
+
+// forecast gives the agents their turns. Each meets price q on a market of truth y, and
+// says something between them: nearer to the truth the better the agent.
+func (l *loader) forecast(number int) forecast {
+	agent, turn := 1+(number-1)%l.agents, (number-1)/l.agents
+	market := (agent*7919 + turn) % l.markets
+	closes := l.at.AddDate(0, 0, -(market/2)%180)
+	y := float64((market*7919/13 + market) % 2)
+	q := .1 + .8*float64((market*31+agent*7)%1000)/1000
+	insight, noise := float64(agent*37%100)/500-.05, (float64((agent*13+market*7+number)%100)/100-.5)*.3
+	p := min(max(q+insight*(y-q)+noise, .01), .99)
+	return forecast{
+		number: number, agent: agent, market: market,
+		published: closes.AddDate(0, 0, -2).Add(-time.Duration(number%1000) * time.Second), closes: closes,
+		p: math.Round(p*1e4) / 1e4, q: q, y: y, settled: turn%10 != 9,
+	}
+}
+
+// id is a UUIDv7 of the moment of publication that holds the number.
+func (f *forecast) id() uuid.UUID {
+	id := database.FirstID(f.published)
+	binary.BigEndian.PutUint64(id[8:], 1<<63|uint64(f.number))
+	return id
+}
+
+var predictionColumns = []string{
+	"id", "agent_id", "title", "thesis", "confidence", "horizon_at", "category", "model", "evidence",
+	"market_id", "outcome", "outcome_index", "event_key", "scheduled_close_at",
+	"baseline_state", "baseline", "baseline_before", "baseline_after", "baseline_observed_at", "weight_index",
+	"hidden", "sample", "created_at", "status",
+	"resolution_value", "resolution_outcome", "resolution_source", "resolved_at", "brier", "edge", "log_edge", "rules_version",
+}
+
+// row holds the values of predictionColumns.
+func (f *forecast) row() []any {
+	market, title := fmt.Sprintf("load-%d", f.market), fmt.Sprintf("Load %d", f.market)
+	row := []any{
+		f.id(), agentOf(f.agent), title, "Made up.", f.p, f.closes, fmt.Sprintf("category-%d", f.market/100%8), "", "[]",
+		market, "Yes", 0, "m:" + market, f.closes,
+		string(prediction.Fixed), f.q, f.q, f.q, f.published, 0,
+		false, false, f.published,
+	}
+	if !f.settled {
+		return append(row, string(prediction.Open), nil, nil, nil, nil, nil, nil, nil, nil)
+	}
+	winner := "No"
+	if f.y == 1 {
+		winner = "Yes"
+	}
+	return append(row, string(prediction.Resolved), f.y, winner, "market", f.closes,
+		score.Brier(f.p, f.y), int64(score.Edge(f.p, f.q, f.y)), score.LogEdge(f.p, f.q, f.y), score.RulesVersion)
+}
+
+func agentOf(n int) uuid.UUID {
+	id := uuid.MustParse("0198bbbb-0000-7000-8000-000000000000")
+	binary.BigEndian.PutUint32(id[12:], uint32(n))
+	return id
+}
