@@ -7,6 +7,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -78,12 +79,13 @@ func openSQLite(path string) (*DB, error) {
 		return nil, fmt.Errorf("make the folder of the database: %w", err)
 	}
 	const pragmas = "?_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)&_pragma=foreign_keys(1)&_pragma=synchronous(FULL)"
-	writer, err := sql.Open("sqlite", "file:"+path+pragmas+"&_txlock=immediate")
+	name := "file:" + (&url.URL{Path: path}).EscapedPath()
+	writer, err := sql.Open("sqlite", name+pragmas+"&_txlock=immediate")
 	if err != nil {
 		return nil, fmt.Errorf("open database: %w", err)
 	}
 	writer.SetMaxOpenConns(1)
-	reader, err := sql.Open("sqlite", "file:"+path+pragmas+"&_pragma=query_only(1)")
+	reader, err := sql.Open("sqlite", name+pragmas+"&_pragma=query_only(1)")
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open database: %w", err), writer.Close())
 	}

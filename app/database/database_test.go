@@ -3,6 +3,7 @@ package database_test
 import (
 	"context"
 	"errors"
+	"os"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -40,6 +41,25 @@ func TestMigrateUpAndDown(t *testing.T) {
 			t.Fatalf("status %v: %v", status, err)
 		}
 	})
+}
+
+// Everything after sqlite:// is the path, whatever it means in an address.
+func TestSQLitePathIsTakenAsItIs(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "a#b?c=1&d %20 %zz", "ä;'.db")
+	db, err := database.Open(t.Context(), "sqlite://"+path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := db.Migrate(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if err := db.Close(); err != nil {
+		t.Error(err)
+	}
+	if info, err := os.Stat(path); err != nil || info.Size() == 0 {
+		t.Errorf("no database at %q: %v", path, err)
+	}
 }
 
 func TestMigrateFromManyNodesAtOnce(t *testing.T) {
