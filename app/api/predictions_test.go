@@ -57,6 +57,7 @@ func TestPublishRefuses(t *testing.T) {
 		{"evidence item not an object", map[string]any{"evidence": []any{1}}, "evidence[0]", "object"},
 		{"21 items of evidence", map[string]any{"evidence": many}, "evidence", "at most 20"},
 		{"evidence without title", evidence(nil, "https://example.org"), "evidence[0].title", "required"},
+		{"address with a user", evidence("t", "https://known.example@other.example/a"), "evidence[0].url", "send https://other.example/a"},
 		{"javascript address", evidence("t", "javascript:alert(1)"), "evidence[0].url", "http(s)"},
 		{"relative address", evidence("t", "/x"), "evidence[0].url", "http(s)"},
 		{"address without host", evidence("t", "https:///x"), "evidence[0].url", "http(s)"},

@@ -128,6 +128,10 @@ func (c *checker) address(field, value string) {
 		c.add(field, "must be an absolute http(s) address, for example https://example.org/article")
 		return
 	}
+	if u.User != nil { // https://known.example@other.example reads like what it is not
+		c.add(field, "must not hold a user name: send %s://%s instead", u.Scheme, u.Host+u.EscapedPath())
+		return
+	}
 	if message := plaintext.Check(value, false); message != "" {
 		c.add(field, "%s", message)
 	}
