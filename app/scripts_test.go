@@ -230,10 +230,58 @@ func refreshLive(t *testing.T, browser context.Context, p *process) {
 		t.Error("the prediction did not appear")
 	}
 	tellTimes(t, b)
+	_, open := p.call("GET", "/api/predictions?status=open&limit=50", "", nil)
+	for _, row := range open["predictions"].([]any) {
+		if market, linked := row.(map[string]any)["market"].(map[string]any); linked {
+			b.visit("/markets/"+fmt.Sprint(market["id"]), desktop, 200)
+			break
+		}
+	}
+	do(`document.querySelector('.numbers').open = true;
+		document.querySelectorAll('#live-figures .stat-value, #live-outcomes .outcome-name, #live-chart text').forEach(e => e.textContent = 'old')`)
+	read()
+	if left, err := evaluate[string](b, `[...document.querySelectorAll('main *')].filter(e => e.textContent === 'old').length + ' ' + document.querySelector('.numbers').open`); err != nil || left != "0 true" {
+		t.Errorf("on the page of a market: %s, %v", left, err)
+	}
+	// Half a minute is too soon, a hidden page waits, and each reading starts a new minute.
+	b.wakes(t, []wake{{30, false}, {70, true}, {70, false}, {90, false}, {140, false}}, []int{0, 0, 1, 1, 2})
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if len(b.wrong) > 0 {
 		t.Error(b.wrong)
+	}
+}
+
+// wake is a look at the page, some seconds from now.
+type wake struct {
+	After  int
+	Hidden bool
+}
+
+// wakes tells how often the page wanted to read itself by the end of each look.
+func (b *tab) wakes(t *testing.T, looks []wake, want []int) {
+	t.Helper()
+	packed, err := json.Marshal(looks)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := evaluate[[]int](b, fmt.Sprintf(`(looks => {
+		let asked = 0;
+		const now = Date.now;
+		const count = event => { asked++; event.preventDefault(); };
+		document.addEventListener('htmx:beforeRequest', count);
+		const result = looks.map(({After, Hidden}) => {
+			Date.now = () => now() + 1000 * After;
+			Object.defineProperty(document, 'hidden', {value: Hidden, configurable: true});
+			document.dispatchEvent(new Event('visibilitychange'));
+			return asked;
+		});
+		Date.now = now;
+		document.removeEventListener('htmx:beforeRequest', count);
+		return result;
+	})(%s)`, packed))
+	if err != nil || !slices.Equal(got, want) {
+		t.Errorf("reads itself %v, %v; want %v", got, err, want)
 	}
 }
 
@@ -305,6 +353,13 @@ func loseConnection(t *testing.T, browser context.Context, p *process) {
 	if err != nil || !slices.Equal(kept, want) {
 		t.Errorf("kept: %q, %v; want %q", kept, err, want)
 	}
+	list := openTab(t, browser, p.base)
+	if err := list.call(bypassServiceWorker(false)); err != nil {
+		t.Fatal(err)
+	}
+	if wrong := list.visit("/markets", phone, 200); len(wrong) > 0 {
+		t.Fatal(wrong)
+	}
 	before, err := b.texts("main")
 	if err != nil {
 		t.Fatal(err)
@@ -316,13 +371,24 @@ func loseConnection(t *testing.T, browser context.Context, p *process) {
 	if after, err := b.texts("main"); err != nil || !slices.Equal(before, after) {
 		t.Errorf("the open page changed: %v", err)
 	}
-	if err := b.follow(chromedp.Evaluate[chromedp.Void](`location.href = '/markets?q=rain'; undefined`)); err != nil {
+	b.wakes(t, []wake{{100, false}, {130, false}}, []int{0, 1}) // twice as long after a failure
+	if err := b.follow(chromedp.Evaluate[chromedp.Void](`location.href = '/leaderboard'; undefined`)); err != nil {
 		t.Fatal(err)
 	}
-	type unreached struct{ Heading, Asked, Again, Ground string }
-	got, err := evaluate[unreached](b, `({Heading: document.querySelector('h1').textContent, Asked: document.getElementById('unreached').innerText,
-		Again: document.querySelector('main .button').href, Ground: getComputedStyle(document.querySelector('.site-header')).backgroundColor})`)
-	if err != nil || got != (unreached{"No connection", "/markets?q=rain", p.base + "/markets?q=rain", "rgb(255, 255, 255)"}) {
+	b.isUnreached(t, "/leaderboard")
+	// A swap that fails becomes a navigation, which ends on the same page.
+	if err := list.follow(click(`nav[aria-label="Sort"] li:nth-child(2) a`)); err != nil {
+		t.Fatal(err)
+	}
+	list.isUnreached(t, "/markets?sort=closesAt")
+}
+
+func (b *tab) isUnreached(t *testing.T, path string) {
+	t.Helper()
+	type facts struct{ Heading, Asked, Again, Header string }
+	got, err := evaluate[facts](b, `({Heading: document.querySelector('h1').textContent, Asked: document.getElementById('unreached').innerText,
+		Again: document.querySelector('main .button').href, Header: getComputedStyle(document.querySelector('.site-header')).backgroundColor})`)
+	if err != nil || got != (facts{"No connection", path, b.base + path, "rgb(255, 255, 255)"}) {
 		t.Errorf("without a connection: %+v, %v", got, err)
 	}
 }

@@ -5,13 +5,15 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pulsecast/pulsecast/app/database"
+	"github.com/pulsecast/pulsecast/app/database/dbtest"
 	"github.com/pulsecast/pulsecast/static"
 )
 
 // TestServiceWorker keeps what the page for being offline loads, all of it and no more.
 func TestServiceWorker(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t)
+	h := open(t, dbtest.Open(t, database.SQLite))
 	r := h.get("/sw.js")
 	if r.status != 200 || r.header.Get("Cache-Control") != "no-cache" || !strings.HasPrefix(r.header.Get("Content-Type"), "text/javascript") {
 		t.Fatalf("%d %v", r.status, r.header)
@@ -43,7 +45,7 @@ func TestServiceWorker(t *testing.T) {
 	if len(loaded) > 0 || !strings.HasPrefix(kept.Cache, "offline-") {
 		t.Errorf("keeps in %q nothing of %v", kept.Cache, loaded)
 	}
-	if again := newHouse(t).get("/sw.js"); again.body != r.body {
+	if again := open(t, dbtest.Open(t, database.SQLite)).get("/sw.js"); again.body != r.body {
 		t.Error("the same release has another service worker")
 	}
 }
