@@ -135,7 +135,7 @@ const readFacts = `({
 	Seen: document.documentElement.clientWidth,
 	Dark: (c => c[0] + c[1] + c[2] < 3 * 128)(getComputedStyle(document.body).backgroundColor.match(/\d+(\.\d+)?/g).map(Number)),
 	Broken: [...document.images].filter(i => i.complete ? i.naturalWidth === 0 : i.loading !== 'lazy').map(i => i.src),
-	Astray: [...document.querySelectorAll('[hx-boost] a, form[hx-boost]')]
+	Astray: [...document.querySelectorAll('[data-hx-boost] a, form[data-hx-boost]')]
 		.filter(e => new URL(e.href ?? e.action).pathname !== location.pathname || e.method === 'post').map(e => e.outerHTML),
 })`
 

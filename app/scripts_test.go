@@ -169,7 +169,7 @@ func (b *tab) readAgain() error {
 	ctx, cancel := context.WithTimeout(b.ctx, 30*time.Second)
 	defer cancel()
 	_, err := chromedp.Run(ctx, chromedp.Evaluate[chromedp.Void](`new Promise(done => {
-		const live = document.querySelector('[hx-trigger=live]');
+		const live = document.querySelector('[data-hx-trigger=live]');
 		live.addEventListener('htmx:afterRequest', () => setTimeout(done), {once: true});
 		htmx.trigger(live, 'live');
 	})`, chromedp.EvalAwaitPromise))

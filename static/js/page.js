@@ -15,7 +15,7 @@
     if (!leaving) location.assign(path);
   }
 
-  const isLive = (element) => element.matches('[hx-trigger="live"]');
+  const isLive = (element) => element.matches('[data-hx-trigger="live"]');
 
   document.addEventListener("htmx:beforeSwap", ({ detail }) => {
     const { elt } = detail.requestConfig; // detail.elt is the target
@@ -53,7 +53,7 @@
   document.addEventListener(
     "click",
     (event) => {
-      if (event.shiftKey && event.target.closest("[hx-boost] a")) event.stopImmediatePropagation();
+      if (event.shiftKey && event.target.closest("[data-hx-boost] a")) event.stopImmediatePropagation();
     },
     true,
   );
@@ -117,7 +117,7 @@
   }
 
   function refresh() {
-    const live = document.querySelector('[hx-trigger="live"]');
+    const live = document.querySelector('[data-hx-trigger="live"]');
     const pause = Math.min(life * 2 ** failures, longestPause);
     if (!live || document.hidden || Date.now() - asked < pause) return;
     asked = Date.now();

@@ -273,7 +273,7 @@ func Base(p Props) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 25, "</head><body hx-target=\"#content\" hx-select=\"#content\" hx-select-oob=\"#banners,#site-nav\" hx-swap=\"outerHTML\" hx-sync=\"#content:replace\" hx-indicator=\"#loading\"><div id=\"loading\" class=\"loading\" aria-hidden=\"true\"></div><p id=\"announcement\" class=\"visually-hidden\" role=\"status\"></p><a class=\"skip-link visually-hidden\" href=\"#content\">Skip to content</a><div id=\"banners\">")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 25, "</head><body data-hx-target=\"#content\" data-hx-select=\"#content\" data-hx-select-oob=\"#banners,#site-nav\" data-hx-swap=\"outerHTML\" data-hx-sync=\"#content:replace\" data-hx-indicator=\"#loading\"><div id=\"loading\" class=\"loading\" aria-hidden=\"true\"></div><p id=\"announcement\" class=\"visually-hidden\" role=\"status\"></p><a class=\"skip-link visually-hidden\" href=\"#content\">Skip to content</a><div id=\"banners\">")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
