@@ -61,6 +61,7 @@ type tab struct {
 	ctx  context.Context
 	base string
 
+	script   bool // of the last visit
 	mu       sync.Mutex
 	expected int // status of the page itself
 	bytes    float64
@@ -85,11 +86,19 @@ func openTab(t *testing.T, browser context.Context, base string) *tab {
 		func(ctx context.Context, t *chromedp.Target) error {
 			_, err := cdp.Call(ctx, t, network.SetCacheDisabled, network.SetCacheDisabledParams{CacheDisabled: true})
 			return err
-		})
+		},
+		bypassServiceWorker(true)) // a first visit has none
 	if err != nil {
 		t.Fatal(err)
 	}
 	return b
+}
+
+func bypassServiceWorker(yes bool) func(context.Context, *chromedp.Target) error {
+	return func(ctx context.Context, t *chromedp.Target) error {
+		_, err := cdp.Call(ctx, t, network.SetBypassServiceWorker, network.SetBypassServiceWorkerParams{Bypass: yes})
+		return err
+	}
 }
 
 func (b *tab) call(steps ...func(context.Context, *chromedp.Target) error) error {
@@ -116,7 +125,7 @@ func (b *tab) watch(event any) {
 			b.blame("asks another origin: %s", u)
 		}
 	case *network.EventResponseReceived:
-		if e.Type != network.ResourceTypeDocument && e.Response.Status >= 400 {
+		if e.Type != network.ResourceTypeDocument && e.Response.Status >= 400 && e.Response.Status != int64(b.expected) {
 			b.blame("loads %s: %d", e.Response.URL, e.Response.Status)
 		}
 	case *network.EventLoadingFinished:
@@ -142,6 +151,7 @@ func (b *tab) visit(path string, l look, status int) (wrong []string) {
 	b.wrong, b.bytes, b.expected = nil, 0, status
 	b.mu.Unlock()
 	var res *network.Response
+	b.script = l.script
 	err := b.emulate(l)
 	if err == nil {
 		res, err = chromedp.Run(b.ctx, chromedp.NavigateResponse(b.base+path))
@@ -191,6 +201,37 @@ func (b *tab) follow(steps ...chromedp.Action[chromedp.Void]) error {
 	defer cancel()
 	_, err := chromedp.RunResponse(ctx, steps...)
 	return err
+}
+
+// turn does what leads to another state of the same page, and waits until that is shown:
+// with scripts by a swap that the window survives, without them by a page of its own.
+func (b *tab) turn(steps ...chromedp.Action[chromedp.Void]) error {
+	if !b.script {
+		return b.follow(steps...)
+	}
+	return b.swap(steps...)
+}
+
+// swap fails when the window is another one afterwards, or says anything it should not.
+func (b *tab) swap(steps ...chromedp.Action[chromedp.Void]) error {
+	ctx, cancel := context.WithTimeout(b.ctx, 30*time.Second)
+	defer cancel()
+	const expect = `window.swapped = new Promise(done => document.addEventListener('htmx:afterSettle', e => {
+		if (e.target.id === 'content') done(location.href);
+	})); undefined`
+	if err := chromedp.Do(ctx, chromedp.Evaluate[chromedp.Void](expect)); err != nil {
+		return err
+	}
+	if err := chromedp.Do(ctx, steps...); err != nil {
+		return err
+	}
+	at, err := chromedp.Run(ctx, chromedp.Evaluate[string](`window.swapped`, chromedp.EvalAwaitPromise))
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if err != nil || at == "" || len(b.wrong) > 0 {
+		return fmt.Errorf("swapped to %q: %v, %w", at, b.wrong, err)
+	}
+	return nil
 }
 
 // texts is what the elements of a selector say.

@@ -69,7 +69,7 @@ func sitePages(t *testing.T, p *process) map[string]int {
 	for _, path := range []string{"/", "/markets", "/markets/" + url.PathEscape(market), "/news", "/predictions",
 		"/predictions/" + open, "/predictions/" + resolved, "/leaderboard", "/models", "/compare",
 		"/compare?a=" + ranked[0] + "&b=" + ranked[1], "/agents/" + ranked[0], "/agents/" + unranked[0], "/agents/new",
-		"/assignments", "/method", "/changes", "/docs", "/markets?q=nothing+fits+this", "/search", "/search?q=will", "/admin/sign-in"} {
+		"/assignments", "/method", "/changes", "/docs", "/markets?q=nothing+fits+this", "/search", "/search?q=will", "/offline", "/admin/sign-in"} {
 		pages[path] = 200
 	}
 	return pages
@@ -79,9 +79,13 @@ func sitePages(t *testing.T, p *process) map[string]int {
 func TestSiteInABrowser(t *testing.T) {
 	t.Parallel()
 	browser := startBrowser(t)
-	p := startProcess(t, []string{"DATABASE_URL=sqlite://demo.db", "RATE_LIMIT_READS=off"}, "serve", "--demo")
+	p := startProcess(t, []string{"DATABASE_URL=sqlite://demo.db", "RATE_LIMIT_READS=off", "REGISTRATION=open"}, "serve", "--demo")
 	t.Run("pages", func(t *testing.T) { lookAtPages(t, browser, p) })
 	t.Run("clicks", func(t *testing.T) { clickThrough(t, browser, p) })
+	t.Run("swaps", func(t *testing.T) { swapInPlace(t, browser, p) })
+	t.Run("theme", func(t *testing.T) { chooseTheme(t, browser, p) })
+	t.Run("live", func(t *testing.T) { refreshLive(t, browser, p) })
+	t.Run("offline", func(t *testing.T) { loseConnection(t, browser, p) }) // stops the process
 }
 
 func lookAtPages(t *testing.T, browser context.Context, p *process) {
@@ -120,6 +124,7 @@ type facts struct {
 	Seen     int // width of the window
 	Dark     bool
 	Broken   []string // pictures that did not load
+	Astray   []string // what is swapped into the page but belongs to another path
 }
 
 const readFacts = `({
@@ -130,6 +135,8 @@ const readFacts = `({
 	Seen: document.documentElement.clientWidth,
 	Dark: (c => c[0] + c[1] + c[2] < 3 * 128)(getComputedStyle(document.body).backgroundColor.match(/\d+(\.\d+)?/g).map(Number)),
 	Broken: [...document.images].filter(i => i.complete ? i.naturalWidth === 0 : i.loading !== 'lazy').map(i => i.src),
+	Astray: [...document.querySelectorAll('[data-hx-boost] a, form[data-hx-boost]')]
+		.filter(e => new URL(e.href ?? e.action).pathname !== location.pathname || e.method === 'post').map(e => e.outerHTML),
 })`
 
 // runAxe lists each violation with the first element that has it. A page in the dark
@@ -166,6 +173,7 @@ func (b *tab) inspect(path string, l look, status int, axe string) []string {
 	add(int64(f.Seen) != l.width, "is laid out for %d px", f.Seen)
 	add(f.Dark != (l.scheme == "dark"), "ignores the colour scheme")
 	add(len(f.Broken) > 0, "has broken pictures: %v", f.Broken)
+	add(status == 200 && len(f.Astray) > 0, "boosts what leads elsewhere: %v", f.Astray)
 	if !l.script {
 		return wrong
 	}
@@ -234,7 +242,7 @@ func filterMarkets(b *tab) error {
 	if err != nil || len(chosen) != 1 {
 		return fmt.Errorf("category: %q, %w", chosen, err)
 	}
-	if err := b.follow(click(`nav[aria-label="Category"] li:nth-child(2) a`)); err != nil {
+	if err := b.turn(click(`nav[aria-label="Category"] li:nth-child(2) a`)); err != nil {
 		return err
 	}
 	shown, err := b.texts(".market-table .who-note bdi:first-child")
@@ -250,7 +258,7 @@ func searchMarkets(b *tab) error {
 	if err != nil || len(titles) < 2 {
 		return fmt.Errorf("markets: %q, %w", titles, err)
 	}
-	if err := b.follow(chromedp.SendKeys(chromedp.CSS(`main input[name="q"]`), titles[1]+kb.Enter)); err != nil {
+	if err := b.turn(chromedp.SendKeys(chromedp.CSS(`main input[name="q"]`), titles[1]+kb.Enter)); err != nil {
 		return err
 	}
 	found, err := b.texts(".market-table th a")
@@ -289,14 +297,14 @@ func turnPages(b *tab) error {
 	if err != nil {
 		return err
 	}
-	if err := b.follow(click(`a[rel="next"]`)); err != nil {
+	if err := b.turn(click(`a[rel="next"]`)); err != nil {
 		return err
 	}
 	second, err := evaluate[[]string](b, hrefs)
 	if err != nil || len(first) == 0 || len(second) == 0 || slices.ContainsFunc(second, func(h string) bool { return slices.Contains(first, h) }) {
 		return fmt.Errorf("pages: %q, then %q, %w", first, second, err)
 	}
-	if err := b.follow(click(`nav[aria-label="Pages"] a`)); err != nil {
+	if err := b.turn(click(`nav[aria-label="Pages"] a`)); err != nil {
 		return err
 	}
 	again, err := evaluate[[]string](b, hrefs)

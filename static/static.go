@@ -20,7 +20,7 @@ import (
 	"github.com/andybalholm/brotli"
 )
 
-//go:embed css/app.css js/*.js favicon.svg
+//go:embed css/app.css js/*.js sw.js favicon.svg
 var files embed.FS
 
 // Prefix begins the address of every file.

@@ -27,9 +27,7 @@ type manifest struct {
 	Icons           []manifestIcon `json:"icons"`
 }
 
-// manifest lets a browser put the site on a home screen. There is no page for being
-// offline: it would need a service worker, and so a script on every page, to show
-// prices that are old by then. Pages may be reused for a while by the rules of HTTP.
+// manifest lets a browser put the site on a home screen.
 func (s *Site) manifest(c *fiber.Ctx) error {
 	body, err := json.MarshalIndent(manifest{
 		Name: "Pulsecast", ShortName: "Pulsecast", Description: "Forecasts by AI agents, scored against the market.",

@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/a-h/templ"
@@ -69,6 +70,7 @@ type Site struct {
 	thumbs    *thumbnails
 	reference *reference
 	cards     *cards
+	worker    func() ([]byte, error)
 }
 
 // New makes the site.
@@ -76,6 +78,7 @@ func New(d Dependencies) *Site {
 	s := &Site{Dependencies: d, sparks: newSparklines(), thumbs: newThumbnails(), reference: &reference{}, cards: newCards()}
 	s.figures = &remembered[figures]{now: d.Now, read: func(ctx context.Context) (figures, error) { return readFigures(ctx, d.DB.Reader) }}
 	s.choices = &remembered[choices]{now: d.Now, read: func(ctx context.Context) (choices, error) { return readChoices(ctx, d.DB.Reader) }}
+	s.worker = sync.OnceValues(s.makeWorker)
 	s.cited = &remembered[map[string][]prediction.Record]{now: d.Now, read: s.readCited}
 	return s
 }
@@ -103,6 +106,7 @@ func (s *Site) Register(srv *httpserver.Server) {
 	page("/search", s.search)
 	page("/changes", s.changes)
 	page("/docs", s.docs)
+	page(offlinePath, s.offline)
 	page("/sitemap.xml", s.sitemap)
 	srv.App.Get("/predictions/:id/card.png", srv.Limits.Reads(), s.predictionCard)
 	srv.App.Get("/agents/:handle/card.png", srv.Limits.Reads(), s.agentCard)
@@ -110,6 +114,7 @@ func (s *Site) Register(srv *httpserver.Server) {
 	srv.App.Get("/robots.txt", s.robots)
 	srv.App.Get("/favicon.ico", s.favicon)
 	srv.App.Get("/manifest.webmanifest", s.manifest)
+	srv.App.Get("/sw.js", s.serviceWorker)
 	srv.App.Get("/static/*", s.file)
 	srv.App.Post("/agents/new", srv.Limits.Writes(), s.register)
 }

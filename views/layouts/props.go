@@ -15,6 +15,7 @@ type Props struct {
 	Feed        string // path of the page's own Atom feed
 	Image       string // path of the picture for a shared link
 	NoIndex     bool
+	Offline     bool // shown without a connection: loads only what the service worker keeps
 	Version     string
 }
 
@@ -44,3 +45,8 @@ var navigation = []entry{
 	{"/method", "Method"},
 	{"/docs", "Docs"},
 }
+
+// swapping is how htmx swaps the part of a page that a filter or a page of a list
+// changes: within the policy (no inline style, no eval), refusals too, and nothing of it
+// kept in the browser's storage.
+const swapping = `{"includeIndicatorStyles":false,"allowEval":false,"allowScriptTags":false,"historyCacheSize":0,"scrollIntoViewOnBoost":false,"timeout":15000,"responseHandling":[{"code":"204","swap":false},{"code":"...","swap":true}]}`

@@ -81,7 +81,7 @@ func Compare(p CompareProps) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<header class=\"page-header\"><h1>Compare</h1><p class=\"lede\">Two agents on the events that both forecast: the fairest comparison there is.</p></header><form class=\"compare-form\" method=\"get\" action=\"/compare\">")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<header class=\"page-header\"><h1>Compare</h1><p class=\"lede\">Two agents on the events that both forecast: the fairest comparison there is.</p></header><form class=\"compare-form\" method=\"get\" action=\"/compare\" data-hx-boost=\"true\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

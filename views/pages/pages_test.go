@@ -34,8 +34,11 @@ func TestEveryPage(t *testing.T) {
 		if n := doc.Find("h1").Length(); n != 1 {
 			t.Errorf("%s has %d h1", path, n)
 		}
-		if n := doc.Find("[style], script, style").Length(); n != 0 {
+		if n := doc.Find("[style], style, script:not([src^='/static/js/'])").Length(); n != 0 {
 			t.Errorf("%s has %d inline styles or scripts", path, n)
+		}
+		if doc.Find("head meta[name=theme-color] ~ script[src*='/theme.']:not([defer]) ~ link[rel=stylesheet]").Length() != 1 {
+			t.Errorf("%s does not know its theme before it is drawn", path)
 		}
 		if bad := doc.Find("a[href^='javascript'], img:not([alt]), svg:not([aria-hidden]):not([role]):not(svg svg)"); bad.Length() != 0 {
 			html, _ := goquery.OuterHtml(bad.First())

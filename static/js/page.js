@@ -1,0 +1,197 @@
+// What htmx leaves open: where the focus goes, what a screen reader is told, when live
+// regions are read again, and what to do when a request fails. Without this file and
+// without htmx every link and form is a plain one.
+(() => {
+  const content = () => document.getElementById("content");
+  const parse = (html) => new DOMParser().parseFromString(html, "text/html");
+
+  let leaving = false;
+  addEventListener("pagehide", () => (leaving = true));
+  addEventListener("pageshow", () => (leaving = false));
+
+  // Leave to the browser what it does better: a page of another path, an answer that is
+  // none of our pages, a request that failed.
+  function navigate(path) {
+    if (!leaving) location.assign(path);
+  }
+
+  const isLive = (element) => element.matches('[data-hx-trigger="live"]');
+
+  document.addEventListener("htmx:beforeSwap", ({ detail }) => {
+    const { elt } = detail.requestConfig; // detail.elt is the target
+    if (isLive(elt)) {
+      liveAnswered(detail.xhr.status === 200);
+      detail.shouldSwap = detail.xhr.status === 200;
+      return;
+    }
+    const answer = parse(detail.serverResponse);
+    const landed = new URL(detail.xhr.responseURL || location.href);
+    if (landed.pathname !== location.pathname || !answer.getElementById("content")) {
+      detail.shouldSwap = false;
+      navigate(detail.pathInfo.finalRequestPath);
+      return;
+    }
+    adoptHead(answer);
+    clicked = placeOf(elt);
+  });
+
+  // Parts of the head that name the page; its title is htmx's work.
+  function adoptHead(answer) {
+    const named = 'link[rel="canonical"], link[rel="alternate"], meta[name="robots"], meta[name="description"], meta[property^="og:"]';
+    document.head.querySelectorAll(named).forEach((old) => old.remove());
+    document.head.append(...answer.head.querySelectorAll(named));
+  }
+
+  for (const name of ["htmx:sendError", "htmx:timeout"]) {
+    document.addEventListener(name, ({ detail }) => {
+      if (isLive(detail.requestConfig.elt)) liveAnswered(false);
+      else navigate(detail.pathInfo.finalRequestPath);
+    });
+  }
+
+  // htmx knows the other keys that open a link elsewhere.
+  document.addEventListener(
+    "click",
+    (event) => {
+      if (event.shiftKey && event.target.closest("[data-hx-boost] a")) event.stopImmediatePropagation();
+    },
+    true,
+  );
+
+  // Focus and announcement
+
+  let clicked = null;
+
+  // Where a chip stands, so that the same one can be found on the next page.
+  function placeOf(element) {
+    if (!element.matches(".chip")) return null;
+    return { label: element.closest("nav").getAttribute("aria-label"), href: element.getAttribute("href") };
+  }
+
+  function sameChip(place) {
+    return [...content().querySelectorAll("a.chip")].find(
+      (chip) => chip.getAttribute("href") === place.href && chip.closest("nav").getAttribute("aria-label") === place.label,
+    );
+  }
+
+  document.addEventListener("htmx:afterSwap", ({ target }) => {
+    if (target !== content()) return;
+    if (document.activeElement === document.body) {
+      ((clicked && sameChip(clicked)) || target).focus({ preventScroll: true });
+    }
+    announce(target);
+    if (scrollBack !== undefined) scrollTo(0, scrollBack);
+    scrollBack = undefined;
+    tellTimes();
+  });
+
+  function announce(main) {
+    const rows = main.querySelectorAll("tbody > tr, .rows > li, .stack > *").length;
+    const found = main.querySelector(".empty-title, .error-page h1 + p")?.textContent ?? `${rows} shown`;
+    document.getElementById("announcement").textContent = `${main.querySelector("h1").textContent}: ${found}`;
+  }
+
+  // Back and forward read the page again, by the same way as any other swap.
+
+  let scrollBack;
+
+  document.addEventListener("htmx:beforeHistoryUpdate", () => {
+    history.replaceState({ htmx: true, top: scrollY }, "");
+  });
+  addEventListener("popstate", ({ state }) => (scrollBack = state?.top));
+  document.addEventListener("htmx:historyCacheMiss", (event) => {
+    event.preventDefault();
+    htmx.ajax("GET", event.detail.path, { source: document.body, target: "#content", select: "#content", swap: "outerHTML" });
+  });
+
+  // Live regions
+
+  const life = 60_000;
+  const longestPause = 15 * life;
+  const look = 15_000;
+  let failures = 0;
+  let asked = Date.now();
+
+  function liveAnswered(well) {
+    failures = well ? 0 : failures + 1;
+  }
+
+  function refresh() {
+    const live = document.querySelector('[data-hx-trigger="live"]');
+    const pause = Math.min(life * 2 ** failures, longestPause);
+    if (!live || document.hidden || Date.now() - asked < pause) return;
+    asked = Date.now();
+    htmx.trigger(live, "live");
+  }
+
+  // A region stays as it is while somebody is at work in it, and while it is in sight and
+  // the new one is of another height: nothing that is being read may move.
+  function mayReplace(region, fresh) {
+    if (region.contains(document.activeElement) || region.querySelector("details[open]")) return false;
+    const selection = getSelection();
+    if (!selection.isCollapsed && selection.containsNode(region, true)) return false;
+    const { top, bottom, height } = region.getBoundingClientRect();
+    if (bottom < 0 || top > innerHeight) return true;
+    const trial = fresh.cloneNode(true);
+    region.replaceWith(trial);
+    const grown = Math.abs(trial.getBoundingClientRect().height - height) > 1;
+    trial.replaceWith(region);
+    return !grown;
+  }
+
+  document.addEventListener("htmx:oobBeforeSwap", (event) => {
+    const { target, fragment } = event.detail;
+    const fresh = fragment.firstElementChild;
+    if (target.isEqualNode(fresh)) event.detail.shouldSwap = false;
+    else if (target.id.startsWith("live-")) event.detail.shouldSwap = mayReplace(target, fresh);
+  });
+
+  // Times: the words are those of components.When.
+
+  const minute = 60_000;
+  const hour = 60 * minute;
+  const day = 24 * hour;
+
+  function distance(ms) {
+    const words = (n, unit) => `${n} ${unit}${n === 1 ? "" : "s"}`;
+    if (ms < 45_000) return "";
+    if (ms < hour) return words(Math.max(1, Math.round(ms / minute)), "minute");
+    if (ms < 36 * hour) return words(Math.round(ms / hour), "hour");
+    return words(Math.floor((ms + 12 * hour) / day), "day");
+  }
+
+  function relative(ms) {
+    const words = distance(Math.abs(ms));
+    if (words === "") return "just now";
+    return ms < 0 ? `in ${words}` : `${words} ago`;
+  }
+
+  function tellTimes() {
+    for (const time of document.querySelectorAll("time[datetime]")) {
+      const ms = Date.now() - Date.parse(time.dateTime);
+      if (Math.abs(ms) > 60 * day) continue; // a date, which stays true
+      const words = relative(ms);
+      if (time.textContent !== words) time.textContent = words;
+    }
+  }
+
+  function wake() {
+    if (document.hidden) return;
+    tellTimes();
+    refresh();
+  }
+  setInterval(wake, look);
+  document.addEventListener("visibilitychange", wake);
+
+  // Offline
+
+  const unreached = document.getElementById("unreached");
+  if (unreached && location.pathname !== "/offline") {
+    unreached.textContent = location.pathname + location.search;
+    unreached.parentElement.hidden = false;
+    addEventListener("online", () => location.reload());
+  }
+  addEventListener("load", () => {
+    navigator.serviceWorker?.register("/sw.js").catch(() => {}); // the site works without it
+  });
+})();
