@@ -32,7 +32,11 @@ require (
 	modernc.org/sqlite v1.46.1
 )
 
-require golang.org/x/net v0.59.0 // indirect
+require (
+	github.com/coreos/go-oidc/v3 v3.21.0 // indirect
+	golang.org/x/net v0.59.0 // indirect
+	golang.org/x/oauth2 v0.37.0 // indirect
+)
 
 require (
 	github.com/andybalholm/cascadia v1.3.4 // indirect

@@ -240,7 +240,7 @@ func (a *App) buildServer() {
 func (a *App) desk() *webadmin.Desk {
 	return webadmin.New(webadmin.Dependencies{
 		Config: &a.cfg, Version: Version, DB: a.db, Now: a.now, Log: a.log, Usage: a.usage, Settlement: a.settlement,
-		Recheck: a.generation.Check, CacheKind: string(a.cache.Kind), PingCache: a.cache.Ping, Holder: a.worker.Holder(), Sample: a.showsSample,
+		Recheck: a.generation.Check, People: a.identity.People(), CacheKind: string(a.cache.Kind), PingCache: a.cache.Ping, Holder: a.worker.Holder(), Sample: a.showsSample,
 		Feeds: []webadmin.Feed{
 			deskFeed(a.markets.Exchange.Feed(), a.markets.Tick),
 			deskFeed(a.news.Exchange.Feed(), a.news.Tick),

@@ -146,6 +146,24 @@ func (d *doctor) identity(ctx context.Context) {
 	for _, w := range status.Warnings {
 		d.say(warn, "identity", "%s", w)
 	}
+	d.signIn(ctx, service.People())
+}
+
+// signIn looks at what admins need of the provider; people is nil without ADMIN_SCOPE.
+func (d *doctor) signIn(ctx context.Context, people *identity.People) {
+	if people == nil {
+		d.say(fine, "admins", "sign in with a password; set ADMIN_SCOPE to let them sign in at the provider as well")
+		return
+	}
+	warnings, err := people.Ready(ctx)
+	if err != nil {
+		d.say(fail, "admins", "cannot sign in at %s, only with a password: %v", people.Host(), err)
+		return
+	}
+	d.say(fine, "admins", "sign in at %s when it grants them %s; register the redirect address %s there", people.Host(), d.cfg.AdminScope, d.cfg.BaseURL+identity.CallbackPath)
+	for _, w := range warnings {
+		d.say(warn, "admins", "%s", w)
+	}
 }
 
 func identityAdvice(word string) string {
