@@ -25,20 +25,21 @@ const maxText = 2000
 type queries struct{ tracer trace.Tracer }
 
 // BeforeQuery begins a span inside a trace. What runs by itself, the rechecks and
-// leases of every second, begins none.
-func (q queries) BeforeQuery(ctx context.Context, _ *bun.QueryEvent) context.Context {
-	if !trace.SpanFromContext(ctx).IsRecording() {
-		return ctx
+// leases of every second, begins none. The context stays as it is: Bun hands that of
+// BEGIN to everything in the transaction, which is not below BEGIN.
+func (q queries) BeforeQuery(ctx context.Context, e *bun.QueryEvent) context.Context {
+	if trace.SpanFromContext(ctx).IsRecording() {
+		_, span := q.tracer.Start(ctx, "query", trace.WithSpanKind(trace.SpanKindClient))
+		e.Stash = map[any]any{querySpan{}: span}
 	}
-	ctx, span := q.tracer.Start(ctx, "query", trace.WithSpanKind(trace.SpanKindClient))
-	return context.WithValue(ctx, querySpan{}, span)
+	return ctx
 }
 
 type querySpan struct{}
 
 // AfterQuery ends it, with the query as it was before its arguments were put in.
-func (q queries) AfterQuery(ctx context.Context, e *bun.QueryEvent) {
-	span, ok := ctx.Value(querySpan{}).(trace.Span)
+func (q queries) AfterQuery(_ context.Context, e *bun.QueryEvent) {
+	span, ok := e.Stash[querySpan{}].(trace.Span)
 	if !ok {
 		return
 	}
