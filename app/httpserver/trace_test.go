@@ -44,7 +44,7 @@ func TestTraceOfARequest(t *testing.T) {
 			}
 			told := ""
 			for _, a := range span.Attributes() {
-				told += string(a.Key) + "=" + a.Value.Emit() + " "
+				told += string(a.Key) + "=" + a.Value.String() + " "
 			}
 			for _, hidden := range []string{"hush", "whisper", "murmur"} {
 				if strings.Contains(told+span.Status().Description, hidden) {

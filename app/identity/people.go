@@ -129,10 +129,14 @@ func (p *People) Finish(ctx context.Context, secret string, r Return) (Person, e
 // ready are the provider's endpoints, those of signing in among them.
 func (p *People) ready(ctx context.Context) (*endpoints, error) {
 	ends, err := p.at.discover(ctx)
-	if err == nil && (ends.signIn.Authorization == "" || ends.signIn.Token == "" || ends.keys == "") {
-		err = &fault{"discovery", errors.New("its document names no authorization_endpoint, token_endpoint or jwks_uri")}
+	if err != nil {
+		return nil, err
 	}
-	return ends, err
+	if ends.signIn.Authorization == "" || ends.signIn.Token == "" || ends.keys == "" {
+		return nil, &fault{"discovery", errors.New("its document names no authorization_endpoint, token_endpoint or jwks_uri")}
+	}
+	// Here, not when the document is read: the keys of agents do not depend on these.
+	return ends, p.at.checkEndpoints(ends.signIn.Authorization, ends.signIn.Token, ends.signIn.UserInfo)
 }
 
 func (p *People) client(ends *endpoints) *oauth2.Config {

@@ -43,6 +43,8 @@ type Lies struct {
 	Redirect  func(back url.Values)                 // changes what the browser comes back with
 	Token     func(w http.ResponseWriter)           // answers instead of the token endpoint
 	Discovery func(w http.ResponseWriter) (ok bool) // answers instead of the documents
+	Document  func(doc Claims)                      // changes the document
+	Client    func(r *http.Request) bool            // tells whether a request is the client's; nil: it has the secret in its header
 }
 
 // Provider is one on a port of its own.
@@ -122,16 +124,20 @@ func (p *Provider) Tokens() int {
 
 func (p *Provider) document(w http.ResponseWriter, _ *http.Request) {
 	p.mu.Lock()
-	lie := p.lies.Discovery
+	lies := p.lies
 	p.mu.Unlock()
-	if lie != nil && lie(w) {
+	if lies.Discovery != nil && lies.Discovery(w) {
 		return
 	}
-	p.write(w, Claims{
+	doc := Claims{
 		"issuer": p.URL, "jwks_uri": p.URL + "/keys", "introspection_endpoint": p.URL + "/introspect",
 		"authorization_endpoint": p.URL + "/authorize", "token_endpoint": p.URL + "/token",
 		"scopes_supported": []string{"openid", "profile", AdminScope}, "code_challenge_methods_supported": []string{"S256"},
-	})
+	}
+	if lies.Document != nil {
+		lies.Document(doc)
+	}
+	p.write(w, doc)
 }
 
 // authorize asks nobody: whoever comes is the person.
@@ -164,7 +170,8 @@ func (p *Provider) token(w http.ResponseWriter, r *http.Request) {
 		p.lies.Token(w)
 		return
 	}
-	if !ours(r) {
+	if (p.lies.Client == nil && !ours(r)) || (p.lies.Client != nil && !p.lies.Client(r)) {
+		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(http.StatusUnauthorized)
 		p.write(w, Claims{"error": "invalid_client"})
 		return

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	domain "github.com/pulsecast/pulsecast/app/admin"
+	"github.com/pulsecast/pulsecast/app/config"
 	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/database/dbtest"
 	"github.com/pulsecast/pulsecast/app/identity/identitytest"
@@ -381,5 +382,45 @@ func TestSessionsEndWithTheProvider(t *testing.T) {
 	h.exec("UPDATE admins SET issuer = 'https://former.example' WHERE name = 'ada'")
 	if r := b.get("/admin"); r.status != 303 {
 		t.Errorf("GET /admin: %d", r.status)
+	}
+}
+
+// TestHowWeSayWhoWeAre at the token endpoint: as the provider wants it, and a client
+// without a secret by its id alone.
+func TestHowWeSayWhoWeAre(t *testing.T) {
+	t.Parallel()
+	post := func(doc identitytest.Claims) {
+		doc["token_endpoint_auth_methods_supported"] = []string{"client_secret_post"}
+	}
+	for name, c := range map[string]struct {
+		secret config.Secret
+		lies   identitytest.Lies
+	}{
+		"in the form": {identitytest.ClientSecret, identitytest.Lies{Document: post, Client: func(r *http.Request) bool {
+			return r.Header.Get("Authorization") == "" && r.PostFormValue("client_id") == identitytest.ClientID && r.PostFormValue("client_secret") == identitytest.ClientSecret
+		}}},
+		"without a secret": {"", identitytest.Lies{Client: func(r *http.Request) bool {
+			return r.Header.Get("Authorization") == "" && r.PostFormValue("client_id") == identitytest.ClientID && !r.PostForm.Has("client_secret")
+		}}},
+	} {
+		p := identitytest.New(t, func() time.Time { return start })
+		p.Lie(c.lies)
+		h := openWith(t, dbtest.Open(t, database.SQLite), base, func(cfg *config.Config) { p.Configure(cfg); cfg.IdentityClientSecret = c.secret })
+		if r := h.browser().viaProvider(); r.status != 303 {
+			t.Errorf("%s: %d %s", name, r.status, r.text("main"))
+		}
+	}
+}
+
+// TestEndpointsAreChecked: the document leads a browser, and our secret, to an http(s)
+// address only.
+func TestEndpointsAreChecked(t *testing.T) {
+	t.Parallel()
+	for _, endpoint := range []string{"authorization_endpoint", "token_endpoint", "userinfo_endpoint"} {
+		h, p := withProvider(t, dbtest.Open(t, database.SQLite))
+		p.Lie(identitytest.Lies{Document: func(doc identitytest.Claims) { doc[endpoint] = "javascript:alert(1)" }})
+		if r := h.browser().get(providerPath); r.status != 503 || r.header.Get("Location") != "" {
+			t.Errorf("%s: %d to %q", endpoint, r.status, r.header.Get("Location"))
+		}
 	}
 }
