@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -68,9 +69,9 @@ func AdminList(ctx context.Context, cfg Config, out io.Writer) error {
 			return err
 		}
 		w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-		fmt.Fprintln(w, "NAME\tCREATED\tLAST SIGNED IN")
+		fmt.Fprintln(w, "NAME\tCREATED\tLAST SIGNED IN\tWITH")
 		for _, a := range list {
-			fmt.Fprintf(w, "%s\t%s\t%s\n", a.Name, stamp(a.CreatedAt), stamp(a.SignedInAt))
+			fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", a.Name, stamp(a.CreatedAt), stamp(a.SignedInAt), cmp.Or(a.Issuer, "a password"))
 		}
 		return w.Flush()
 	})

@@ -2,6 +2,7 @@ package app_test
 
 import (
 	"context"
+	"net"
 	"net/http"
 	"os/exec"
 	"regexp"
@@ -11,7 +12,9 @@ import (
 
 	"github.com/chromedp/chromedp"
 
+	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/database/dbtest"
+	"github.com/pulsecast/pulsecast/app/identity/identitytest"
 )
 
 // desk drives one desk of a headless browser.
@@ -150,6 +153,38 @@ func TestAdminInABrowser(t *testing.T) {
 				t.Errorf("signed out, /admin/agents shows %q, %v", heading, err)
 			}
 		})
+	}
+}
+
+// TestProviderInABrowser: the way to another site and back, with a browser's own
+// rules about cookies and redirects.
+func TestProviderInABrowser(t *testing.T) {
+	t.Parallel()
+	provider := identitytest.New(t, time.Now)
+	free, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, port, _ := net.SplitHostPort(free.Addr().String())
+	if err := free.Close(); err != nil {
+		t.Fatal(err)
+	}
+	// By another name than the provider, so that the two are different sites.
+	base := "http://localhost:" + port
+	startProcess(t, []string{
+		"DATABASE_URL=" + dbtest.URL(t, database.SQLite), "ADDR=127.0.0.1:" + port, "BASE_URL=" + base, "ADMIN_SCOPE=" + identitytest.AdminScope,
+		"IDENTITY_URL=" + provider.URL, "IDENTITY_AUDIENCE=pulsecast", "IDENTITY_CLIENT_ID=" + identitytest.ClientID, "IDENTITY_CLIENT_SECRET=" + identitytest.ClientSecret,
+	}, "serve")
+	b := newDesk(t, base)
+	b.open("/admin/agents")
+	b.press(".sign-in a", "h1", "Agents") // where the visitor was going
+	b.open("/admin/audit")
+	b.press(".who-am-i button", "h1", "Sign in")
+	provider.Be("bob", "openid")
+	b.press(".sign-in a", ".field-error", "knows you as bob, but did not grant you the scope pulsecast:admin")
+	b.open("/admin")
+	if heading, err := chromedp.Run(b.ctx, chromedp.Text(chromedp.CSS("h1"))); err != nil || heading != "Sign in" {
+		t.Errorf("turned away, /admin shows %q, %v", heading, err)
 	}
 }
 

@@ -28,6 +28,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/prediction"
 	"github.com/pulsecast/pulsecast/app/settlement"
 	"github.com/pulsecast/pulsecast/app/signal"
+	"github.com/pulsecast/pulsecast/app/tracing"
 	"github.com/pulsecast/pulsecast/app/web"
 	webadmin "github.com/pulsecast/pulsecast/app/web/admin"
 	"github.com/pulsecast/pulsecast/app/worker"
@@ -66,6 +67,7 @@ type App struct {
 	now  func() time.Time
 	opts Options
 
+	tracing *tracing.Tracing // nil: off
 	db      *database.DB
 	release func() error
 	cache   *cache.Cache
@@ -98,6 +100,12 @@ func New(ctx context.Context, cfg config.Config, opts Options) (*App, error) {
 		a.now = time.Now
 	}
 	redis.SetLogger(redisLog{a.log})
+	if !opts.Beside {
+		var err error
+		if a.tracing, err = tracing.Start(ctx, a.log, Version); err != nil {
+			return nil, err
+		}
+	}
 	if err := a.open(ctx); err != nil {
 		return nil, errors.Join(err, a.Close())
 	}
@@ -124,6 +132,9 @@ func (a *App) open(ctx context.Context) (err error) {
 	if a.db, err = database.Open(ctx, a.cfg.DatabaseURL); err != nil {
 		return err
 	}
+	if hook := a.tracing.Hook(); hook != nil {
+		a.db.Watch(hook)
+	}
 	if !a.opts.Beside {
 		if a.release, err = a.db.Claim(); err != nil {
 			return err
@@ -148,7 +159,7 @@ func (a *App) buildDomain() {
 	a.publisher = prediction.NewPublisher(a.db, a.now, staleAfter*a.cfg.MarketsInterval, a.cfg.BaseURL)
 	a.generation = agent.NewGeneration(a.db.Reader, a.log, nil)
 	a.identity = identity.New(identity.Options{
-		Config: &a.cfg, DB: a.db, Generation: a.generation, Usage: a.usage, Log: a.log, Now: a.now,
+		Config: &a.cfg, DB: a.db, Generation: a.generation, Usage: a.usage, Log: a.log, Now: a.now, Wrap: a.tracing.Transport,
 	})
 }
 
@@ -200,7 +211,7 @@ func (a *App) startBackground(ctx context.Context) (stop func() error) {
 
 // Close gives back what New opened. The service must not be running.
 func (a *App) Close() error {
-	var errs []error
+	errs := []error{a.tracing.Stop(context.Background())}
 	if a.metrics != nil {
 		errs = append(errs, a.metrics.Close())
 	}
@@ -229,7 +240,7 @@ func (a *App) buildServer() {
 	})
 	a.server = httpserver.New(httpserver.Options{
 		Config: &a.cfg, Version: Version, Logger: a.log, Now: a.now, Redis: a.cache.Redis(),
-		Authenticate: a.authenticate, Health: a.health(), Observe: a.observe, RenderError: site.RenderError,
+		Authenticate: a.authenticate, Health: a.health(), Observe: a.observe, Tracer: a.tracing.Tracer(), RenderError: site.RenderError,
 	})
 	edge.Register(a.server)
 	site.Register(a.server)
@@ -240,7 +251,7 @@ func (a *App) buildServer() {
 func (a *App) desk() *webadmin.Desk {
 	return webadmin.New(webadmin.Dependencies{
 		Config: &a.cfg, Version: Version, DB: a.db, Now: a.now, Log: a.log, Usage: a.usage, Settlement: a.settlement,
-		Recheck: a.generation.Check, CacheKind: string(a.cache.Kind), PingCache: a.cache.Ping, Holder: a.worker.Holder(), Sample: a.showsSample,
+		Recheck: a.generation.Check, People: a.identity.People(), CacheKind: string(a.cache.Kind), PingCache: a.cache.Ping, Holder: a.worker.Holder(), Sample: a.showsSample,
 		Feeds: []webadmin.Feed{
 			deskFeed(a.markets.Exchange.Feed(), a.markets.Tick),
 			deskFeed(a.news.Exchange.Feed(), a.news.Tick),

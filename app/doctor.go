@@ -18,6 +18,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/identity"
 	"github.com/pulsecast/pulsecast/app/problem"
+	"github.com/pulsecast/pulsecast/app/tracing"
 )
 
 // checkTimeout bounds one look of the doctor at something outside this process.
@@ -55,6 +56,7 @@ func Doctor(ctx context.Context, cfg Config, out io.Writer) error {
 	d.sources(ctx)
 	d.identity(ctx)
 	d.webhook(ctx)
+	d.tracing()
 	d.time()
 	if d.failed > 0 {
 		return fmt.Errorf("%d of the checks failed", d.failed)
@@ -146,6 +148,24 @@ func (d *doctor) identity(ctx context.Context) {
 	for _, w := range status.Warnings {
 		d.say(warn, "identity", "%s", w)
 	}
+	d.signIn(ctx, service.People())
+}
+
+// signIn looks at what admins need of the provider; people is nil without ADMIN_SCOPE.
+func (d *doctor) signIn(ctx context.Context, people *identity.People) {
+	if people == nil {
+		d.say(fine, "admins", "sign in with a password; set ADMIN_SCOPE to let them sign in at the provider as well")
+		return
+	}
+	warnings, err := people.Ready(ctx)
+	if err != nil {
+		d.say(fail, "admins", "cannot sign in at %s, only with a password: %v", people.Host(), err)
+		return
+	}
+	d.say(fine, "admins", "sign in at %s when it grants them %s; register the redirect address %s there", people.Host(), d.cfg.AdminScope, d.cfg.BaseURL+identity.CallbackPath)
+	for _, w := range warnings {
+		d.say(warn, "admins", "%s", w)
+	}
 }
 
 func identityAdvice(word string) string {
@@ -158,6 +178,17 @@ func identityAdvice(word string) string {
 		return "check IDENTITY_URL, the network, and that the provider runs; until it does every key is answered 503"
 	}
 	return "check IDENTITY_URL and the provider's own log"
+}
+
+// tracing only reads the OTEL_* variables: most services have no collector.
+func (d *doctor) tracing() {
+	on, err := tracing.Wanted()
+	switch {
+	case err != nil:
+		d.say(fail, "tracing", "%v; the service does not start like this", err)
+	case on:
+		d.say(fine, "tracing", "spans go to the collector of OTEL_EXPORTER_OTLP_ENDPOINT, or of localhost:4318; a span that does not arrive is dropped")
+	}
 }
 
 // webhook only connects: a message would wake somebody.

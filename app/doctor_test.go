@@ -11,6 +11,7 @@ import (
 
 	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/database/dbtest"
+	"github.com/pulsecast/pulsecast/app/identity/identitytest"
 )
 
 // secrets are in the settings of every case and in the output of none.
@@ -109,6 +110,8 @@ func TestDoctorFindsWhatIsWrong(t *testing.T) {
 		{"cache", []string{"REDIS_URL=redis://u:s3cret@127.0.0.1:9"}, 1, []string{"fail  cache          ping redis"}},
 		{"webhook", []string{"ALERT_WEBHOOK_URL=http://127.0.0.1:9/s3cret"}, 1, []string{"fail  alerts         the host of ALERT_WEBHOOK_URL cannot be reached"}},
 		{"public", []string{"ADDR=0.0.0.0:0", "METRICS_ADDR=:9090"}, 0, []string{"warn  configuration  ADDR can be reached from outside, but links begin with http://localhost:0", "warn  configuration  METRICS_ADDR listens on every address"}},
+		{"tracing", []string{"OTEL_EXPORTER_OTLP_ENDPOINT=http://s3cret.test:4318"}, 0, []string{"ok    tracing        spans go to the collector"}},
+		{"tracing by another protocol", []string{"OTEL_EXPORTER_OTLP_PROTOCOL=grpc", "OTEL_TRACES_EXPORTER=otlp"}, 1, []string{"fail  tracing        OTEL_EXPORTER_OTLP_PROTOCOL: \"grpc\" is not spoken here"}},
 		{"open line", []string{"ADDR=0.0.0.0:0", "BASE_URL=http://pulse.example"}, 0, []string{"warn  configuration  BASE_URL is not https"}},
 	}
 	healthy := sourcesAnswer(t)
@@ -181,4 +184,23 @@ func TestDoctorAsksTheIdentityProvider(t *testing.T) {
 			}, healthy...), c.code, c.want)
 		})
 	}
+}
+
+// TestDoctorAsksWhetherAdminsCanSignIn at the provider, as its documents say.
+func TestDoctorAsksWhetherAdminsCanSignIn(t *testing.T) {
+	t.Parallel()
+	p := identitytest.New(t, time.Now)
+	settings := append(sourcesAnswer(t), "DATABASE_URL="+dbtest.URL(t, database.SQLite), "BASE_URL=https://pulse.example",
+		"IDENTITY_URL="+p.URL, "IDENTITY_SCOPE=pulsecast", "IDENTITY_CLIENT_ID="+identitytest.ClientID, "IDENTITY_CLIENT_SECRET="+identitytest.ClientSecret)
+	host := strings.TrimPrefix(p.URL, "http://")
+	examine(t, settings, 0, "ok    admins         sign in with a password; set ADMIN_SCOPE")
+	examine(t, append(settings, "ADMIN_SCOPE="+identitytest.AdminScope), 0,
+		"ok    admins         sign in at "+host+" when it grants them pulsecast:admin; register the redirect address https://pulse.example/admin/sign-in/callback there")
+	examine(t, append(settings, "ADMIN_SCOPE=other"), 0, "warn  admins         the provider does not list the scope other")
+	examine(t, append(settings, "ADMIN_SCOPE=openid"), 1, "fail  configuration  ADMIN_SCOPE: ")
+	p.Lie(identitytest.Lies{Discovery: func(w http.ResponseWriter) bool {
+		fmt.Fprintf(w, `{"issuer":%q,"introspection_endpoint":%q,"jwks_uri":%q}`, p.URL, p.URL+"/introspect", p.URL+"/keys")
+		return true
+	}})
+	examine(t, append(settings, "ADMIN_SCOPE="+identitytest.AdminScope), 1, "fail  admins         cannot sign in at "+host+", only with a password: identity provider: discovery: its document names no authorization_endpoint")
 }

@@ -28,7 +28,7 @@ import (
 func (a *App) buildSignals(ctx context.Context) error {
 	upstream := polymarket.New(polymarket.Config{
 		GammaURL: a.cfg.PolymarketURL, ClobURL: a.cfg.PolymarketClobURL,
-		Fetch: fetch.New(fetch.Options{UserAgent: userAgent(&a.cfg)}), Logger: a.log, Now: a.now,
+		Fetch: fetch.New(fetch.Options{UserAgent: userAgent(&a.cfg), Wrap: a.tracing.Transport}), Logger: a.log, Now: a.now,
 	})
 	a.settlement = settlement.New(settlement.Options{
 		DB: a.db, Interval: a.cfg.MarketsInterval, Now: a.now,
@@ -57,7 +57,7 @@ func (a *App) buildSignals(ctx context.Context) error {
 // newsSource is the chain of design: Reddit's API when there are credentials, its
 // feeds, Hacker News.
 func (a *App) newsSource() source.NewsSource {
-	return source.NewChain(a.log, a.now, newsMembers(&a.cfg, a.log, a.now, fetch.Options{})...)
+	return source.NewChain(a.log, a.now, newsMembers(&a.cfg, a.log, a.now, fetch.Options{Wrap: a.tracing.Transport})...)
 }
 
 // newsMembers are the news sources in order of preference, read as with says.
@@ -102,6 +102,7 @@ func (a *App) jobs() []worker.Job {
 		jobs = append(jobs, every("alerts", alert.Interval, monitor.Tick))
 	}
 	for i := range jobs {
+		jobs[i].Run = a.tracing.Task(jobs[i].Name, jobs[i].Run)
 		jobs[i] = a.metrics.Job(jobs[i])
 	}
 	return jobs

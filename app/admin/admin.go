@@ -27,13 +27,16 @@ const (
 	MaxPassword = 512
 )
 
-// Admin is one person.
+// Admin is one person, who signs in either with a password or at the identity
+// provider.
 type Admin struct {
 	bun.BaseModel `bun:"table:admins,alias:m"`
 
 	ID         uuid.UUID `bun:",pk,type:uuid"`
 	Name       string    // lower-case, unique
-	Password   string    // its argon2id hash with the parameters, see hashPassword
+	Password   string    // its argon2id hash with the parameters, see hashPassword; "": has none
+	Issuer     string    `bun:",nullzero"` // of the provider; "": signs in with a password
+	Subject    string    `bun:",nullzero"` // who this is there; unique with Issuer
 	CreatedAt  time.Time
 	SignedInAt time.Time `bun:",nullzero"`
 }
@@ -65,7 +68,8 @@ func (s Store) Create(ctx context.Context, tx bun.Tx, name, password string, now
 }
 
 // SetPassword replaces an admin's password and ends every session of theirs; 404
-// not_found when there is no such admin.
+// not_found when there is no such admin, 409 no_password when they sign in at the
+// identity provider: a password would outlive what is granted there.
 func (s Store) SetPassword(ctx context.Context, tx bun.Tx, name, password string) (*Admin, error) {
 	if err := checkPassword(password); err != nil {
 		return nil, err
@@ -76,6 +80,9 @@ func (s Store) SetPassword(ctx context.Context, tx bun.Tx, name, password string
 	}
 	if a == nil {
 		return nil, problem.NotFound(fmt.Sprintf("There is no admin %.64q.", name))
+	}
+	if a.Issuer != "" {
+		return nil, problem.Conflict("no_password", "No password", fmt.Sprintf("%s signs in through %s and has no password here. Make another admin with one.", a.Name, a.Issuer))
 	}
 	a.Password = hashPassword(password)
 	if _, err := tx.NewUpdate().Model(a).WherePK().Column("password").Exec(ctx); err != nil {

@@ -3,7 +3,10 @@ package admin_test
 import (
 	"context"
 	"errors"
+	"strconv"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -12,6 +15,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/admin"
 	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/database/dbtest"
+	"github.com/pulsecast/pulsecast/app/identity"
 	"github.com/pulsecast/pulsecast/app/problem"
 )
 
@@ -141,6 +145,87 @@ func TestNewPasswordEndsSessions(t *testing.T) {
 		inTx(t, db, func(ctx context.Context, tx bun.Tx) error { return store.Remove(ctx, tx, "eve") })
 		if _, _, err := store.SignIn(t.Context(), db, "eve", "another password", "192.0.2.1", start); code(err) != "invalid_sign_in" {
 			t.Errorf("a removed admin: %v", err)
+		}
+	})
+}
+
+// TestProviderAdminsHaveNoPassword: what the provider takes away is not kept by a
+// password.
+func TestProviderAdminsHaveNoPassword(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+		who := identity.Person{Issuer: "https://id.example", Subject: "1", Name: "eve"}
+		token, a, err := store.SignInPerson(t.Context(), db, who, "192.0.2.1", start)
+		if err != nil || a.Name != "eve" {
+			t.Fatalf("%+v, %v", a, err)
+		}
+		err = db.InTx(t.Context(), func(ctx context.Context, tx bun.Tx) error {
+			_, err := store.SetPassword(ctx, tx, "eve", password)
+			return err
+		})
+		if code(err) != "no_password" {
+			t.Errorf("a password for a provider's admin: %v", err)
+		}
+		for _, secret := range []string{"", password} {
+			if _, _, err := store.SignIn(t.Context(), db, "eve", secret, "192.0.2.1", start); code(err) != "invalid_sign_in" {
+				t.Errorf("sign-in with %q: %v", secret, err)
+			}
+		}
+		inTx(t, db, func(ctx context.Context, tx bun.Tx) error { return store.Remove(ctx, tx, "eve") })
+		if _, _, err := store.FindSession(t.Context(), db, token, start); !errors.Is(err, admin.ErrNoSession) {
+			t.Errorf("the session of a removed admin: %v", err)
+		}
+	})
+}
+
+// TestOnePersonOneAdmin, however many browsers they come with at once.
+func TestOnePersonOneAdmin(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+		var names [8]string
+		var all sync.WaitGroup
+		for i := range names {
+			all.Go(func() {
+				who := identity.Person{Issuer: "https://id.example", Subject: strconv.Itoa(i % 2), Name: "eve"}
+				_, a, err := store.SignInPerson(t.Context(), db, who, "192.0.2.1", start)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				names[i] = a.Name
+			})
+		}
+		all.Wait()
+		list, err := store.List(t.Context(), db.Reader)
+		if err != nil || len(list) != 2 || list[0].Name != "eve" || list[1].Name != "eve-2" || names[0] != names[2] || names[0] == names[1] {
+			t.Errorf("%v, %+v, %v", names, list, err)
+		}
+	})
+}
+
+// TestFlowIsUsedOnce, however many returns come at once.
+func TestFlowIsUsedOnce(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+		secret, err := store.BeginFlow(t.Context(), db, "192.0.2.1", start)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var used atomic.Int64
+		var all sync.WaitGroup
+		for range 8 {
+			all.Go(func() {
+				switch err := store.EndFlow(t.Context(), db, secret, start); {
+				case err == nil:
+					used.Add(1)
+				case !errors.Is(err, admin.ErrNoFlow):
+					t.Error(err)
+				}
+			})
+		}
+		all.Wait()
+		if used.Load() != 1 {
+			t.Errorf("used %d times", used.Load())
 		}
 	})
 }

@@ -44,17 +44,19 @@ func (s Store) SignIn(ctx context.Context, db *database.DB, name, password, addr
 	here, anywhere := "a:"+name+"|"+from, "n:"+name
 	// The attempt is counted before it is checked, so that many at once cannot all
 	// slip through; a success takes it back.
-	if err := s.count(ctx, db, now, here, "i:"+from, anywhere); err != nil {
+	err = s.count(ctx, db, now, limit{here, maxFromHere}, limit{"i:" + from, maxFromAddress}, limit{anywhere, maxAnywhere})
+	if err != nil {
 		return "", nil, err
 	}
 	if a, err = s.byName(ctx, db.Reader, name); err != nil {
 		return "", nil, err
 	}
 	stored := nobody()
-	if a != nil {
+	known := a != nil && a.Password != ""
+	if known {
 		stored = a.Password
 	}
-	if len(password) > MaxPassword || !matches(stored, password) || a == nil {
+	if len(password) > MaxPassword || !matches(stored, password) || !known {
 		return "", nil, &problem.Error{Status: 401, Code: "invalid_sign_in", Title: "Not signed in", Detail: "This name and password do not belong together."}
 	}
 	err = db.InTx(ctx, func(ctx context.Context, tx bun.Tx) error {
@@ -69,17 +71,20 @@ func (s Store) SignIn(ctx context.Context, db *database.DB, name, password, addr
 	return token, a, err
 }
 
-func (Store) count(ctx context.Context, db *database.DB, now time.Time, here, from, anywhere string) error {
+// limit is how often a subject may be counted within failWindow.
+type limit struct {
+	subject string
+	most    int64
+}
+
+func (Store) count(ctx context.Context, db *database.DB, now time.Time, limits ...limit) error {
 	now = database.Now(now)
 	var refused error
 	err := db.InTx(ctx, func(ctx context.Context, tx bun.Tx) error {
 		if _, err := tx.NewDelete().Model((*attempts)(nil)).Where("since <= ?", now.Add(-failWindow)).Exec(ctx); err != nil {
 			return err
 		}
-		for _, limit := range []struct {
-			subject string
-			most    int64
-		}{{here, maxFromHere}, {from, maxFromAddress}, {anywhere, maxAnywhere}} {
+		for _, limit := range limits {
 			row := attempts{Subject: limit.subject, Since: now, Failures: 1}
 			if _, err := tx.NewInsert().Model(&row).On("CONFLICT (subject) DO UPDATE").Set("failures = q.failures + 1").Exec(ctx); err != nil {
 				return err

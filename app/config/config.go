@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -28,7 +29,7 @@ type Config struct {
 	IdentityAudience     string `env:"IDENTITY_AUDIENCE" name:"identity-audience" group:"Identity" help:"Audience a key must be meant for."`
 	IdentityScope        string `env:"IDENTITY_SCOPE" name:"identity-scope" group:"Identity" help:"Scope a key must be granted."`
 	IdentityOwnerClaim   string `env:"IDENTITY_OWNER_CLAIM" name:"identity-owner-claim" group:"Identity" help:"Claim that names an agent's owner; at most three agents of one owner are ranked."`
-	AdminScope           string `env:"ADMIN_SCOPE" name:"admin-scope" group:"Identity" help:"Reserved, without effect so far: admins sign in by name and password."`
+	AdminScope           string `env:"ADMIN_SCOPE" name:"admin-scope" group:"Identity" help:"Scope of the provider that makes a person an admin; unset: admins sign in with a password only."`
 	Registration         string `env:"REGISTRATION" default:"closed" enum:"open,closed" group:"Identity" help:"Self-service agents in the local registry: open or closed."`
 
 	PolymarketURL      string `env:"POLYMARKET_URL" name:"polymarket-url" default:"https://gamma-api.polymarket.com" group:"Sources" help:"Base of the market source."`
@@ -110,6 +111,9 @@ func (c *Config) Check() error {
 	if c.IdentityURL != "" && c.IdentityAudience == "" && c.IdentityScope == "" {
 		return fmt.Errorf("IDENTITY_AUDIENCE: set it or IDENTITY_SCOPE, or every key of the provider would be let in")
 	}
+	if err := c.checkAdmins(); err != nil {
+		return err
+	}
 	if c.RedditClientID != "" && c.RedditClientSecret == "" {
 		return fmt.Errorf("REDDIT_CLIENT_SECRET: needed with REDDIT_CLIENT_ID")
 	}
@@ -120,6 +124,29 @@ func (c *Config) Check() error {
 		return err
 	}
 	return c.checkNumbers()
+}
+
+// openScopes are granted to everybody who signs in anywhere.
+var openScopes = []string{"openid", "profile", "email", "address", "phone", "offline_access"}
+
+// checkAdmins sees to it that ADMIN_SCOPE tells admins from everybody else.
+func (c *Config) checkAdmins() error {
+	scopes := strings.Fields(c.AdminScope)
+	switch {
+	case c.AdminScope == "":
+		return nil
+	case c.IdentityURL == "":
+		return fmt.Errorf("ADMIN_SCOPE: needs IDENTITY_URL, the provider that grants it")
+	case c.IdentityClientID == "":
+		return fmt.Errorf("ADMIN_SCOPE: needs IDENTITY_CLIENT_ID, our client at the provider")
+	case strings.ContainsFunc(c.AdminScope, func(r rune) bool { return r < ' ' || r > '~' || r == '"' || r == '\\' }):
+		return fmt.Errorf("ADMIN_SCOPE: %q is not a scope: send words of ASCII without quotes, separated by spaces", c.AdminScope)
+	}
+	everybodys := append(strings.Fields(c.IdentityScope), openScopes...)
+	if !slices.ContainsFunc(scopes, func(scope string) bool { return !slices.Contains(everybodys, scope) }) {
+		return fmt.Errorf("ADMIN_SCOPE: %q is granted to people who are no admins: name a scope beside openid, profile and the like, and beside IDENTITY_SCOPE", c.AdminScope)
+	}
+	return nil
 }
 
 func (c *Config) checkDatabase() error {

@@ -23,3 +23,33 @@ func TestSecretsAreMasked(t *testing.T) {
 		t.Errorf("shown: %s", got)
 	}
 }
+
+// TestAdminScopeTellsAdminsFromOthers: a scope that everybody is granted would make
+// everybody an admin.
+func TestAdminScopeTellsAdminsFromOthers(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ url, client, agents, admins, says string }{
+		{"", "", "", "", ""},
+		{"https://id.test", "us", "forecasts", "", ""},
+		{"https://id.test", "us", "forecasts", "pulsecast:admin", ""},
+		{"https://id.test", "us", "forecasts", "openid forecasts admin", ""},
+		{"", "", "", "admin", "ADMIN_SCOPE: needs IDENTITY_URL"},
+		{"https://id.test", "", "forecasts", "admin", "ADMIN_SCOPE: needs IDENTITY_CLIENT_ID"},
+		{"https://id.test", "us", "forecasts", "openid", "ADMIN_SCOPE: \"openid\" is granted to people who are no admins"},
+		{"https://id.test", "us", "forecasts", "profile email", "ADMIN_SCOPE: "},
+		{"https://id.test", "us", "forecasts write", "write forecasts", "ADMIN_SCOPE: "},
+		{"https://id.test", "us", "forecasts", " ", "ADMIN_SCOPE: "},
+		{"https://id.test", "us", "forecasts", "ad\"min", "ADMIN_SCOPE: "},
+		{"https://id.test", "us", "forecasts", "admin\nx", "ADMIN_SCOPE: "},
+	} {
+		cfg := config.Default()
+		cfg.IdentityURL, cfg.IdentityClientID, cfg.IdentityScope, cfg.AdminScope = c.url, c.client, c.agents, c.admins
+		said := ""
+		if err := cfg.Check(); err != nil {
+			said = err.Error()
+		}
+		if !strings.HasPrefix(said, c.says) || (c.says == "") != (said == "") || strings.Contains(said, "\n") {
+			t.Errorf("%+v: %q", c, said)
+		}
+	}
+}

@@ -69,6 +69,18 @@ func (db *DB) Close() error {
 	return errors.Join(db.Reader.Close(), db.DB.Close())
 }
 
+// Watch tells a hook of every query from now on. It is for the start, before anybody
+// has a copy of the pools.
+func (db *DB) Watch(hook bun.QueryHook) {
+	one := db.Reader == db.DB
+	db.DB = db.DB.WithQueryHook(hook)
+	if one {
+		db.Reader = db.DB
+	} else {
+		db.Reader = db.Reader.WithQueryHook(hook)
+	}
+}
+
 // InTx runs fn in a transaction: committed when fn returns nil, else rolled back.
 func (db *DB) InTx(ctx context.Context, fn func(ctx context.Context, tx bun.Tx) error) error {
 	return db.RunInTx(ctx, nil, fn)

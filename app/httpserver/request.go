@@ -51,6 +51,7 @@ type request struct {
 	principal Principal
 	refusal   *problem.Error
 	stack     []byte
+	traced    *traced // nil while tracing is off
 
 	once   sync.Once
 	ctx    context.Context
@@ -76,12 +77,17 @@ func (r *request) Done() <-chan struct{} { return r.real().Done() }
 // Err is nil until Done is closed.
 func (r *request) Err() error { return r.real().Err() }
 
-// Value finds nothing of ours, but lets package context see the real context.
+// Value finds the span of the request, if there is one, and lets package context see
+// the real context.
 func (r *request) Value(key any) any { return r.real().Value(key) }
 
 func (r *request) real() context.Context {
 	r.once.Do(func() {
-		r.ctx, r.cancel = context.WithDeadline(context.Background(), r.deadline)
+		parent := context.Background()
+		if r.traced != nil {
+			parent = r.traced.ctx
+		}
+		r.ctx, r.cancel = context.WithDeadline(parent, r.deadline)
 	})
 	return r.ctx
 }
@@ -109,7 +115,8 @@ func (s *Server) open(fctx *fasthttp.RequestCtx) *request {
 	now := time.Now()
 	r := &request{start: now, deadline: now.Add(requestTimeout), addr: peerAddr(fctx)}
 	h := &fctx.Request.Header
-	if s.trusts(r.addr) {
+	trusted := s.trusts(r.addr)
+	if trusted {
 		r.addr = s.clientBehind(r.addr, h.PeekAll(fiber.HeaderXForwardedFor))
 		if id := h.Peek(fiber.HeaderXRequestID); wellFormedID(id) {
 			r.id = append(r.idBuffer[:0], id...)
@@ -120,6 +127,9 @@ func (s *Server) open(fctx *fasthttp.RequestCtx) *request {
 		binary.NativeEndian.PutUint64(raw[:8], rand.Uint64())
 		binary.NativeEndian.PutUint64(raw[8:], rand.Uint64())
 		r.id = hex.AppendEncode(r.idBuffer[:0], raw[:12])
+	}
+	if s.opts.Tracer != nil {
+		r.traced = s.startTrace(h, trusted)
 	}
 	r.method = routable(h)
 	fctx.SetUserValue(requestKey{}, r)
@@ -202,6 +212,9 @@ func (s *Server) finish(fctx *fasthttp.RequestCtx, r *request) {
 	r.end()
 	s.decorate(fctx, r)
 	compress(fctx)
+	if r.traced != nil {
+		r.finishTrace(fctx)
+	}
 	if !s.accessLog && s.opts.Observe == nil {
 		return
 	}
@@ -242,6 +255,9 @@ func (s *Server) log(fctx *fasthttp.RequestCtx, r *request, o Observation) {
 	}
 	attrs = append(attrs, slog.Int("status", o.Status), slog.Duration("duration", o.Duration),
 		slog.Int("bytes", o.Bytes), slog.String("request_id", string(r.id)), slog.String("remote", r.addr.String()))
+	if r.traced != nil {
+		attrs = append(attrs, slog.String("trace_id", r.traced.span.SpanContext().TraceID().String()))
+	}
 	if o.Principal != nil {
 		attrs = append(attrs, slog.String("agent_id", o.Principal.AgentID().String()))
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 	"github.com/redis/go-redis/v9"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/pulsecast/pulsecast/app/config"
 	"github.com/pulsecast/pulsecast/app/problem"
@@ -48,6 +49,8 @@ type Options struct {
 	// Observe is told of every finished request, on the request's goroutine: it must
 	// not block. nil: nobody listens.
 	Observe func(Observation)
+	// Tracer records a span for every request; nil: tracing is off.
+	Tracer trace.Tracer
 }
 
 // Server is the Fiber app and what surrounds it. Routes are registered on App

@@ -42,12 +42,7 @@ func claimsFrom(all map[string]any, issuer, ownerClaim string) (claims, error) {
 		return claims{}, &fault{word: "parse"}
 	}
 	c.hasAudience = all["aud"] != nil
-	for _, name := range []string{"scope", "scp"} {
-		granted, _ := list(all[name])
-		for _, one := range granted {
-			c.scopes = append(c.scopes, strings.Fields(one)...)
-		}
-	}
+	c.scopes = scopesOf(all)
 	username, client, sub := text(all["username"]), text(all["client_id"]), text(all["sub"])
 	if username == "" {
 		username = text(all["preferred_username"])
@@ -64,6 +59,17 @@ func claimsFrom(all map[string]any, issuer, ownerClaim string) (claims, error) {
 		return claims{}, &fault{word: "parse", cause: errors.New("the answer names no subject")}
 	}
 	return c, nil
+}
+
+// scopesOf are the scopes that an answer says were granted.
+func scopesOf(all map[string]any) (scopes []string) {
+	for _, name := range []string{"scope", "scp"} {
+		granted, _ := list(all[name])
+		for _, one := range granted {
+			scopes = append(scopes, strings.Fields(one)...)
+		}
+	}
+	return scopes
 }
 
 // check tells whether a key that is active is also in its time and of our issuer.

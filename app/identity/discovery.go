@@ -24,6 +24,7 @@ type endpoints struct {
 	introspection string // "" when it offers none
 	keys          string // of its JWK set; "" when it offers none
 	secretInBody  bool   // client_secret_post rather than client_secret_basic
+	signIn        signInEndpoints
 	next          time.Time
 }
 
@@ -34,6 +35,17 @@ type document struct {
 	Introspection string   `json:"introspection_endpoint"`
 	Keys          string   `json:"jwks_uri"`
 	Methods       []string `json:"introspection_endpoint_auth_methods_supported"`
+	signInEndpoints
+}
+
+// signInEndpoints are where people sign in, and what the provider says of it.
+type signInEndpoints struct {
+	Authorization  string   `json:"authorization_endpoint"`
+	Token          string   `json:"token_endpoint"`
+	UserInfo       string   `json:"userinfo_endpoint"`
+	TokenMethods   []string `json:"token_endpoint_auth_methods_supported"`
+	Scopes         []string `json:"scopes_supported"`
+	CodeChallenges []string `json:"code_challenge_methods_supported"`
 }
 
 // discover gives the provider's endpoints, read when they are not known yet. Those
@@ -83,6 +95,7 @@ func (p *provider) readEndpoints(ctx context.Context) (*endpoints, error) {
 		ends := &endpoints{
 			issuer: merged.Issuer, introspection: merged.Introspection, keys: merged.Keys,
 			secretInBody: slices.Contains(merged.Methods, "client_secret_post") && !slices.Contains(merged.Methods, "client_secret_basic"),
+			signIn:       merged.signInEndpoints,
 			next:         p.Now().Add(discoverEvery),
 		}
 		p.endpoints.Store(ends)
@@ -106,6 +119,9 @@ func (d document) over(earlier document) document {
 	}
 	if earlier.Keys == "" {
 		earlier.Keys = d.Keys
+	}
+	if earlier.Authorization == "" {
+		earlier.signInEndpoints = d.signInEndpoints
 	}
 	return earlier
 }
@@ -141,7 +157,12 @@ func (p *provider) checkDocument(doc document) error {
 	if doc.Issuer == "" || strings.TrimRight(doc.Issuer, "/") != strings.TrimRight(p.Config.IdentityURL, "/") {
 		return &fault{"discovery", errors.New("its document names another issuer than IDENTITY_URL")}
 	}
-	for _, address := range []string{doc.Introspection, doc.Keys} {
+	return p.checkEndpoints(doc.Introspection, doc.Keys)
+}
+
+// checkEndpoints: each address that is given is no less safe than IDENTITY_URL.
+func (p *provider) checkEndpoints(addresses ...string) error {
+	for _, address := range addresses {
 		if address == "" {
 			continue
 		}

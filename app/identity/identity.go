@@ -14,6 +14,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"strings"
 	"time"
 
@@ -85,6 +86,8 @@ type Options struct {
 	Usage      *agent.Usage      // told of keys in use; started and stopped by the caller
 	Log        *slog.Logger
 	Now        func() time.Time
+	// Wrap surrounds what goes to the provider, to watch it; nil: nobody does.
+	Wrap func(http.RoundTripper) http.RoundTripper
 }
 
 // Service authenticates bearers, and begins and ends sessions.

@@ -57,34 +57,9 @@ func isJWT(key string) bool {
 // verifyJWT checks a JWT's signature and reads its claims. It must expire: it is
 // never asked about, so nothing else would end it.
 func (p *provider) verifyJWT(ctx context.Context, ends *endpoints, token string, now time.Time) (claims, error) {
-	parsed, err := jwt.ParseSigned(token, algorithms)
-	if err != nil || len(parsed.Headers) != 1 {
-		return claims{}, errInvalid
-	}
-	var all map[string]any
-	try := func(set *keySet) bool {
-		for _, key := range set.matching(parsed.Headers[0]) {
-			all = nil
-			if parsed.Claims(key.Key, &all) == nil {
-				return true
-			}
-		}
-		return false
-	}
-	set, err := p.publishedKeys(ctx, ends, now)
+	_, all, err := p.signed(ctx, ends, token, now)
 	if err != nil {
 		return claims{}, err
-	}
-	if !try(set) {
-		if now.Sub(set.readAt) < keysAreFresh {
-			return claims{}, errUnknownSigner
-		}
-		if set, err = p.readKeys(ctx, ends); err != nil {
-			return claims{}, err
-		}
-		if !try(set) {
-			return claims{}, errUnknownSigner
-		}
 	}
 	c, err := claimsFrom(all, ends.issuer, p.Config.IdentityOwnerClaim)
 	// A claim that cannot be read is the key's fault, not the provider's line.
@@ -93,6 +68,41 @@ func (p *provider) verifyJWT(ctx context.Context, ends *endpoints, token string,
 	}
 	c.jwt = true
 	return c, nil
+}
+
+// signed is what the provider has signed, as it is written and as claims. errInvalid
+// when it is no JWT, errUnknownSigner when the provider did not sign it.
+func (p *provider) signed(ctx context.Context, ends *endpoints, token string, now time.Time) (payload json.RawMessage, all map[string]any, err error) {
+	parsed, err := jwt.ParseSigned(token, algorithms)
+	if err != nil || len(parsed.Headers) != 1 {
+		return nil, nil, errInvalid
+	}
+	try := func(set *keySet) bool {
+		for _, key := range set.matching(parsed.Headers[0]) {
+			payload, all = nil, nil
+			if parsed.Claims(key.Key, &payload, &all) == nil {
+				return true
+			}
+		}
+		return false
+	}
+	set, err := p.publishedKeys(ctx, ends, now)
+	if err != nil {
+		return nil, nil, err
+	}
+	if try(set) {
+		return payload, all, nil
+	}
+	if now.Sub(set.readAt) < keysAreFresh {
+		return nil, nil, errUnknownSigner
+	}
+	if set, err = p.readKeys(ctx, ends); err != nil {
+		return nil, nil, err
+	}
+	if !try(set) {
+		return nil, nil, errUnknownSigner
+	}
+	return payload, all, nil
 }
 
 // matching are the keys that may have made a signature: of its key id, when it names

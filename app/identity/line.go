@@ -62,7 +62,7 @@ type line struct {
 	work   sync.WaitGroup
 }
 
-func newLine(log *slog.Logger) *line {
+func newLine(log *slog.Logger, wrap func(http.RoundTripper) http.RoundTripper) *line {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.MaxIdleConnsPerHost = 32
 	l := &line{client: &http.Client{
@@ -70,6 +70,9 @@ func newLine(log *slog.Logger) *line {
 		// A redirect could carry our secret or a key somewhere else.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}
+	if wrap != nil {
+		l.client.Transport = wrap(transport)
+	}
 	l.ctx, l.cancel = context.WithCancel(context.Background())
 	l.breaker = gobreaker.NewCircuitBreaker[struct{}](gobreaker.Settings{
 		Timeout: breakFor,

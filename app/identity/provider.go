@@ -46,7 +46,7 @@ type finding struct {
 func newProvider(o Options) *provider {
 	return &provider{
 		Options: o,
-		line:    newLine(o.Log),
+		line:    newLine(o.Log, o.Wrap),
 		memory:  newMemory[finding](),
 		scopes:  strings.Fields(o.Config.IdentityScope),
 	}

@@ -105,6 +105,8 @@ type Choice struct {
 // SignInProps is the sign-in form.
 type SignInProps struct {
 	CSRF, Name, Error, Done string
+	Provider                string // host of the identity provider; "": passwords only
+	Again                   bool   // the provider should let another account sign in
 	Sample                  bool
 }
 

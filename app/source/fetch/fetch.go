@@ -39,6 +39,9 @@ type Options struct {
 	// asks for a longer one is not asked again by this call.
 	MaxPause time.Duration
 
+	// Wrap surrounds the transport, to watch what goes through it; nil: nobody does.
+	Wrap func(http.RoundTripper) http.RoundTripper
+
 	// Transport, Now and Sleep are for tests.
 	Transport http.RoundTripper
 	Now       func() time.Time
@@ -83,6 +86,9 @@ func (o *Options) fillDefaults() {
 		t := http.DefaultTransport.(*http.Transport).Clone()
 		t.MaxResponseHeaderBytes = 64 << 10
 		o.Transport = t
+	}
+	if o.Wrap != nil {
+		o.Transport = o.Wrap(o.Transport)
 	}
 	if o.Now == nil {
 		o.Now = time.Now

@@ -178,9 +178,9 @@ func TestRulings(t *testing.T) {
 	})
 }
 
-func (h *house) count(query string) (n int) {
+func (h *house) count(query string, args ...any) (n int) {
 	h.t.Helper()
-	if err := h.db.QueryRowContext(h.t.Context(), query).Scan(&n); err != nil {
+	if err := h.db.NewRaw(query, args...).Scan(h.t.Context(), &n); err != nil {
 		h.t.Fatal(err)
 	}
 	return n

@@ -22,6 +22,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/config"
 	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/httpserver"
+	"github.com/pulsecast/pulsecast/app/identity"
 	"github.com/pulsecast/pulsecast/app/market"
 	"github.com/pulsecast/pulsecast/app/prediction"
 	"github.com/pulsecast/pulsecast/app/settlement"
@@ -50,6 +51,8 @@ type Dependencies struct {
 	Feeds      []Feed
 	// Recheck makes this node learn at once that a credential was taken away.
 	Recheck func(ctx context.Context) error
+	// People signs admins in at the identity provider; nil: with passwords only.
+	People *identity.People
 	// CacheKind and PingCache tell of the cache; Holder names this process's worker
 	// in the leases.
 	CacheKind string
@@ -85,6 +88,10 @@ func (d *Desk) Register(srv *httpserver.Server) {
 	act := func(path string, h handler) { srv.App.Post(path, limit, d.act(h)) }
 	srv.App.Get("/admin/sign-in", limit, d.signInForm)
 	srv.App.Post("/admin/sign-in", limit, d.signIn)
+	if d.People != nil {
+		srv.App.Get(providerPath, limit, d.toProvider)
+		srv.App.Get(identity.CallbackPath, limit, d.fromProvider)
+	}
 	act("/admin/sign-out", d.signOut)
 	page("/admin", d.overview)
 	page("/admin/agents", d.listAgents)

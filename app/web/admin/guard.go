@@ -24,6 +24,7 @@ const (
 	sessionCookie = "pulsecast_admin"
 	formCookie    = "pulsecast_admin_form" // what the sign-in form's token is made from
 	nextCookie    = "pulsecast_admin_next" // where to go after signing in
+	flowCookie    = "pulsecast_admin_flow" // the secret of a sign-in at the provider
 )
 
 // page lets signed-in admins see a page and leads everybody else to the sign-in.
@@ -76,7 +77,16 @@ func (d *Desk) enter(c *fiber.Ctx) (*visit, error) {
 	if err != nil {
 		return nil, err
 	}
+	if !d.stillFrom(admin.Issuer) {
+		return nil, domain.ErrNoSession
+	}
 	return &visit{Ctx: c, admin: admin, session: session, csrf: tokenOf(token, "session"), address: address(c)}, nil
+}
+
+// stillFrom tells whether admins of an issuer may be here: those of a provider only
+// while that provider is the configured one.
+func (d *Desk) stillFrom(issuer string) bool {
+	return issuer == "" || (d.People != nil && d.People.Is(issuer))
 }
 
 // tokenOf derives the token of a form from a secret that only the browser and we

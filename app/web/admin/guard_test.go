@@ -11,13 +11,15 @@ import (
 	domain "github.com/pulsecast/pulsecast/app/admin"
 	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/database/dbtest"
+	"github.com/pulsecast/pulsecast/app/identity/identitytest"
 )
 
 // TestMatrix walks every admin route as everybody who must not get in.
 func TestMatrix(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
-		h := open(t, db)
+		provider := identitytest.New(t, func() time.Time { return start })
+		h := openWith(t, db, base, provider.Configure)
 		h.assignment()
 		valid := h.signedIn("eve")
 		csrf := valid.get("/admin").value("csrf")
@@ -82,7 +84,14 @@ func TestMatrix(t *testing.T) {
 				if r.method == http.MethodGet {
 					want = http.StatusSeeOther
 				}
-				if got.status != want || (want == 303 && got.header.Get("Location") != "/admin/sign-in") {
+				to := "/admin/sign-in"
+				switch r.path {
+				case "/admin/sign-in/provider":
+					to = provider.URL + "/authorize?"
+				case "/admin/sign-in/callback":
+					want = http.StatusBadRequest
+				}
+				if got.status != want || (want == 303 && !strings.HasPrefix(got.header.Get("Location"), to)) {
 					t.Errorf("%s: %s %s: %d to %q", who, r.method, r.path, got.status, got.header.Get("Location"))
 				}
 				if got.header.Get("Cache-Control") != "no-store" || !strings.Contains(got.header.Get("X-Robots-Tag"), "noindex") {
@@ -113,7 +122,7 @@ func TestMatrix(t *testing.T) {
 		}
 		// The walk proves something only if the same requests pass for an admin.
 		for _, r := range h.routes() {
-			if got := valid.get(r.path); r.method == http.MethodGet && !strings.HasSuffix(r.path, "/anything") && got.status != 200 && got.status != 303 {
+			if got := valid.get(r.path); r.method == http.MethodGet && !strings.HasSuffix(r.path, "/anything") && r.path != "/admin/sign-in/callback" && got.status != 200 && got.status != 303 {
 				t.Errorf("eve: GET %s: %d %s", r.path, got.status, got.text("main"))
 			}
 		}
@@ -135,7 +144,7 @@ func (r route) form(token url.Values) url.Values {
 	return form
 }
 
-// routes are all that the server knows below /admin, with real ids, but the sign-in.
+// routes are all that the server knows below /admin, with real ids, but the sign-in form.
 func (h *house) routes() []route {
 	ids := strings.NewReplacer(":handle", "ada", ":kind", "predictions", ":feed", "markets", "*", "anything")
 	var list []route

@@ -21,6 +21,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/config"
 	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/httpserver"
+	"github.com/pulsecast/pulsecast/app/identity"
 	"github.com/pulsecast/pulsecast/app/market"
 	"github.com/pulsecast/pulsecast/app/prediction"
 	"github.com/pulsecast/pulsecast/app/settlement"
@@ -57,18 +58,28 @@ func open(t *testing.T, db *database.DB) *house {
 
 func openAt(t *testing.T, db *database.DB, address string) *house {
 	t.Helper()
+	return openWith(t, db, address, nil)
+}
+
+// openWith is a house of which some settings are changed.
+func openWith(t *testing.T, db *database.DB, address string, change func(*config.Config)) *house {
+	t.Helper()
 	cfg := config.Default()
 	cfg.BaseURL, cfg.LogFormat, cfg.IdentityClientSecret = address, "off", "very-secret"
 	cfg.RedisURL = "redis://someone:hidden-word@cache.test:6379"
+	if change != nil {
+		change(&cfg)
+	}
 	h := &house{t: t, db: db, now: start, config: &cfg}
 	now := func() time.Time { return h.now }
 	log := slog.New(slog.DiscardHandler)
 	h.seed()
+	keys := identity.New(identity.Options{Config: h.config, DB: db, Generation: agent.NewGeneration(db.Reader, log, nil), Usage: agent.NewUsage(db, log, now), Log: log, Now: now})
 	desk := admin.New(admin.Dependencies{
 		Config: h.config, Version: "0.1.0", DB: db, Now: now, Log: log, Usage: agent.NewUsage(db, log, now),
 		Settlement: settlement.New(settlement.Options{DB: db, Interval: time.Minute, Now: now}),
 		Recheck:    func(context.Context) error { return nil }, CacheKind: "memory", PingCache: func(context.Context) error { return nil },
-		Holder: "me", Sample: func() bool { return false },
+		People: keys.People(), Holder: "me", Sample: func() bool { return false },
 		Feeds: []admin.Feed{{Name: "markets", Tick: func(context.Context) (time.Duration, error) { h.ticks++; return 0, nil },
 			AsOf: now, Stale: func() bool { return false }, Count: func() int { return 1 }}},
 	})
@@ -146,9 +157,17 @@ func (h *house) browser() *browser {
 		h.t.Fatal(err)
 	}
 	return &browser{h: h, header: http.Header{}, client: &http.Client{Jar: jar,
-		Transport:     &http.Transport{DisableKeepAlives: true, DialContext: func(context.Context, string, string) (net.Conn, error) { return h.dial() }},
+		Transport:     &http.Transport{DisableKeepAlives: true, DialContext: h.reach},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}
+}
+
+// reach leads to the house, and to an identity provider on this machine.
+func (h *house) reach(ctx context.Context, network, address string) (net.Conn, error) {
+	if strings.HasPrefix(address, "127.0.0.1:") {
+		return new(net.Dialer).DialContext(ctx, network, address)
+	}
+	return h.dial()
 }
 
 // signedIn is a browser in which somebody has signed in.
@@ -197,7 +216,10 @@ func (b *browser) post(page, action string, fields url.Values) reply {
 
 func (b *browser) do(method, path string, form url.Values) reply {
 	b.h.t.Helper()
-	req, err := http.NewRequest(method, base+path, strings.NewReader(form.Encode()))
+	if strings.HasPrefix(path, "/") {
+		path = base + path
+	}
+	req, err := http.NewRequest(method, path, strings.NewReader(form.Encode()))
 	if err != nil {
 		b.h.t.Fatal(err)
 	}

@@ -4,13 +4,16 @@ import (
 	"context"
 	"crypto/hmac"
 	"errors"
+	"math"
 	"net/url"
+	"strconv"
 	"strings"
 
 	"github.com/gofiber/fiber/v2"
 	"github.com/uptrace/bun"
 
 	domain "github.com/pulsecast/pulsecast/app/admin"
+	"github.com/pulsecast/pulsecast/app/httpserver"
 	"github.com/pulsecast/pulsecast/app/problem"
 	views "github.com/pulsecast/pulsecast/views/admin"
 )
@@ -32,6 +35,9 @@ func (d *Desk) askToSignIn(c *fiber.Ctx, p views.SignInProps) error {
 	}
 	d.setCookie(c, formCookie, secret, domain.SessionLife, fiber.CookieSameSiteStrictMode)
 	p.CSRF, p.Sample, p.Done = tokenOf(secret, "sign-in"), d.Sample(), done[c.Query("done")]
+	if d.People != nil {
+		p.Provider = d.People.Host()
+	}
 	return show(c, views.SignIn(p))
 }
 
@@ -44,15 +50,29 @@ func (d *Desk) signIn(c *fiber.Ctx) error {
 	name := strings.Clone(c.FormValue("name"))
 	token, _, err := d.admins.SignIn(c.UserContext(), d.DB, name, strings.Clone(c.FormValue("password")), address(c), d.Now())
 	if err != nil {
-		err = d.srv.CredentialFailed(c, err)
-		refusal, refused := errors.AsType[*problem.Error](err)
-		if !refused || refusal.Status >= 500 {
-			return err
-		}
-		d.Log.Warn("admin sign-in refused", "code", refusal.Code, "remote", address(c))
-		c.Status(refusal.Status)
-		return d.askToSignIn(c, views.SignInProps{Name: name, Error: refusal.Detail})
+		return d.turnAway(c, err, views.SignInProps{Name: name})
 	}
+	return d.letIn(c, token)
+}
+
+// turnAway shows the form again, with the reason.
+func (d *Desk) turnAway(c *fiber.Ctx, err error, p views.SignInProps) error {
+	err = d.srv.CredentialFailed(c, err)
+	refusal, refused := errors.AsType[*problem.Error](err)
+	if !refused {
+		return err
+	}
+	d.Log.Warn("admin sign-in refused", "code", refusal.Code, "remote", address(c), "request_id", httpserver.RequestID(c), "cause", refusal.Cause)
+	c.Status(refusal.Status)
+	if refusal.RetryAfter > 0 {
+		c.Set(fiber.HeaderRetryAfter, strconv.Itoa(int(math.Ceil(refusal.RetryAfter.Seconds()))))
+	}
+	p.Error = refusal.Detail
+	return d.askToSignIn(c, p)
+}
+
+// letIn gives the browser its session and leads it where it wanted to go.
+func (d *Desk) letIn(c *fiber.Ctx, token string) error {
 	d.setCookie(c, sessionCookie, token, domain.SessionLife, fiber.CookieSameSiteLaxMode)
 	d.setCookie(c, formCookie, "", 0, fiber.CookieSameSiteStrictMode)
 	next := d.next(c)

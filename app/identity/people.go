@@ -1,0 +1,272 @@
+package identity
+
+import (
+	"cmp"
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/coreos/go-oidc/v3/oidc"
+	"golang.org/x/oauth2"
+
+	"github.com/pulsecast/pulsecast/app/problem"
+)
+
+// CallbackPath is where the provider sends a person back to, below BASE_URL.
+const CallbackPath = "/admin/sign-in/callback"
+
+// signInTimeout bounds all that one step of a sign-in asks of the provider.
+const signInTimeout = 5 * time.Second
+
+// People signs people in at the central provider by OpenID Connect: the authorization
+// code flow with PKCE, a state and a nonce. All three are derived from one secret of
+// the flow, which the caller keeps in the person's browser and lets be used once.
+//
+// Nobody gets in because something failed: what the provider does not say was
+// granted was not granted, and a provider that cannot be asked is 503.
+type People struct {
+	at     *provider
+	scopes []string // all of them must be granted
+	host   string
+}
+
+// Return is what the provider sends a browser back with. None of it is to be trusted.
+type Return struct{ State, Code, Error, Issuer string }
+
+// People is the way to sign people in; nil unless ADMIN_SCOPE is set.
+func (s *Service) People() *People {
+	if s.provider == nil || s.Config.AdminScope == "" {
+		return nil
+	}
+	base, _ := url.Parse(s.Config.IdentityURL) // Config.Check has read it
+	return &People{at: s.provider, scopes: strings.Fields(s.Config.AdminScope), host: base.Host}
+}
+
+// Host names the provider to people.
+func (p *People) Host() string { return p.host }
+
+// Is tells whether the provider is the one of an issuer.
+func (p *People) Is(issuer string) bool {
+	return strings.TrimRight(issuer, "/") == strings.TrimRight(p.at.Config.IdentityURL, "/")
+}
+
+// Begin gives the address at the provider where the flow of a secret begins. With
+// again the provider is asked to let the person sign in anew, as somebody else
+// perhaps. The error is a 503.
+func (p *People) Begin(ctx context.Context, secret string, again bool) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, signInTimeout)
+	defer cancel()
+	ends, err := p.ready(ctx)
+	if err != nil {
+		return "", p.down(err)
+	}
+	options := []oauth2.AuthCodeOption{oidc.Nonce(derived(secret, "nonce")), oauth2.S256ChallengeOption(derived(secret, "verifier"))}
+	if again {
+		options = append(options, oauth2.SetAuthURLParam("prompt", "login"))
+	}
+	return p.client(ends).AuthCodeURL(derived(secret, "state"), options...), nil
+}
+
+// Owns tells whether a return belongs to the flow of a secret.
+func (p *People) Owns(secret string, r Return) bool {
+	return secret != "" && subtle.ConstantTimeCompare([]byte(r.State), []byte(derived(secret, "state"))) == 1
+}
+
+// Finish ends the flow of a secret and says who the person is. The caller has made
+// sure that the return is owned by the flow and that the flow is used only once.
+// Refusals: 401 invalid_sign_in, 403 sign_in_refused, 403 scope_missing; 503
+// unavailable when the provider cannot be asked.
+func (p *People) Finish(ctx context.Context, secret string, r Return) (Person, error) {
+	if r.Error != "" {
+		return Person{}, p.turnedAway(r.Error)
+	}
+	ctx, cancel := context.WithTimeout(ctx, signInTimeout)
+	defer cancel()
+	ends, err := p.ready(ctx)
+	if err != nil {
+		return Person{}, p.down(err)
+	}
+	if r.Issuer != "" && r.Issuer != ends.issuer { // RFC 9207
+		return Person{}, p.distrusted(fmt.Errorf("the answer is from another issuer: %.200q", r.Issuer))
+	}
+	token, err := p.exchange(ctx, ends, secret, r.Code)
+	if err != nil {
+		return Person{}, err
+	}
+	all, err := p.idToken(ctx, ends, token, derived(secret, "nonce"))
+	if err != nil {
+		return Person{}, err
+	}
+	person := Person{Issuer: ends.issuer, Subject: text(all["sub"])}
+	if person.Subject == "" {
+		return Person{}, p.distrusted(errors.New("the ID token names no subject"))
+	}
+	if person.Name = personName(all); person.Name == "" {
+		person.Name = cmp.Or(p.nameOf(ctx, ends, token, person.Subject), person.Subject)
+	}
+	granted, err := p.granted(ctx, ends, token, all)
+	if err != nil {
+		return Person{}, p.down(err)
+	}
+	for _, scope := range p.scopes {
+		if !slices.Contains(granted, scope) {
+			return Person{}, p.notGranted(person, scope, granted)
+		}
+	}
+	return person, nil
+}
+
+// ready are the provider's endpoints, those of signing in among them.
+func (p *People) ready(ctx context.Context) (*endpoints, error) {
+	ends, err := p.at.discover(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if ends.signIn.Authorization == "" || ends.signIn.Token == "" || ends.keys == "" {
+		return nil, &fault{"discovery", errors.New("its document names no authorization_endpoint, token_endpoint or jwks_uri")}
+	}
+	// Here, not when the document is read: the keys of agents do not depend on these.
+	return ends, p.at.checkEndpoints(ends.signIn.Authorization, ends.signIn.Token, ends.signIn.UserInfo)
+}
+
+func (p *People) client(ends *endpoints) *oauth2.Config {
+	secret := string(p.at.Config.IdentityClientSecret)
+	style := oauth2.AuthStyleInHeader
+	methods := ends.signIn.TokenMethods
+	if secret == "" || (slices.Contains(methods, "client_secret_post") && !slices.Contains(methods, "client_secret_basic")) {
+		style = oauth2.AuthStyleInParams
+	}
+	return &oauth2.Config{
+		ClientID: p.at.Config.IdentityClientID, ClientSecret: secret, RedirectURL: p.at.Config.BaseURL + CallbackPath,
+		Endpoint: oauth2.Endpoint{AuthURL: ends.signIn.Authorization, TokenURL: ends.signIn.Token, AuthStyle: style},
+		Scopes:   append([]string{oidc.ScopeOpenID, "profile"}, p.scopes...),
+	}
+}
+
+// exchange turns the code into tokens. It does not pass the circuit breaker: a code
+// that a stranger made up must not cut off the agents.
+func (p *People) exchange(ctx context.Context, ends *endpoints, secret, code string) (*oauth2.Token, error) {
+	ctx = context.WithValue(ctx, oauth2.HTTPClient, p.at.line.client)
+	token, err := p.client(ends).Exchange(ctx, code, oauth2.VerifierOption(derived(secret, "verifier")))
+	refusal, refused := errors.AsType[*oauth2.RetrieveError](err)
+	switch {
+	case err == nil:
+		return token, nil
+	case !refused || refusal.Response == nil:
+		return nil, p.down(fmt.Errorf("token endpoint: %w", err))
+	}
+	// Without the body of the answer, which may quote what is secret.
+	status := refusal.Response.StatusCode
+	cause := fmt.Errorf("token endpoint: http_%d %.60q", status, refusal.ErrorCode)
+	switch {
+	case status == http.StatusUnauthorized || refusal.ErrorCode == "invalid_client" || refusal.ErrorCode == "unauthorized_client":
+		return nil, problem.Unavailable(p.host+" does not accept the credentials of this service. Its operator must set IDENTITY_CLIENT_ID and IDENTITY_CLIENT_SECRET right; until then sign in with a password.", time.Minute).With(cause)
+	case status == http.StatusBadRequest:
+		return nil, p.distrusted(cause)
+	}
+	return nil, p.down(cause)
+}
+
+// idToken checks the ID token (OpenID Connect Core 1.0, section 3.1.3.7) and gives
+// its claims.
+func (p *People) idToken(ctx context.Context, ends *endpoints, token *oauth2.Token, nonce string) (map[string]any, error) {
+	raw, _ := token.Extra("id_token").(string)
+	now := p.at.Now()
+	payload, all, err := p.at.signed(ctx, ends, raw, now)
+	if errors.Is(err, errInvalid) || errors.Is(err, errUnknownSigner) {
+		return nil, p.distrusted(fmt.Errorf("ID token: %w", err))
+	}
+	if err != nil {
+		return nil, p.down(err)
+	}
+	supported := make([]string, len(algorithms))
+	for i, a := range algorithms {
+		supported[i] = string(a)
+	}
+	id, err := oidc.NewVerifier(ends.issuer, verified(payload), &oidc.Config{
+		ClientID: p.at.Config.IdentityClientID, SupportedSigningAlgs: supported, Now: func() time.Time { return now.Add(-skew) },
+	}).Verify(ctx, raw)
+	switch {
+	case err != nil:
+	case subtle.ConstantTimeCompare([]byte(id.Nonce), []byte(nonce)) != 1:
+		err = errors.New("ID token: it is not of this sign-in (nonce)")
+	case len(id.Audience) > 1 && all["azp"] != p.at.Config.IdentityClientID:
+		err = errors.New("ID token: it was made for another client (azp)")
+	case id.AccessTokenHash != "":
+		err = id.VerifyAccessToken(token.AccessToken)
+	}
+	if err != nil {
+		return nil, p.distrusted(err)
+	}
+	return all, nil
+}
+
+// verified is a payload whose signature was checked with the keys that are kept.
+type verified json.RawMessage
+
+// VerifySignature implements oidc.KeySet.
+func (v verified) VerifySignature(context.Context, string) ([]byte, error) { return v, nil }
+
+// granted are the scopes the provider says it granted: in its answer with the tokens
+// (RFC 6749, section 5.1), else in the ID token, else in the access token when that is
+// a JWT (RFC 9068), else when asked about it (RFC 7662). The first that names any
+// decides. Saying nothing at all means, by the RFC, that all were granted; here it
+// means none were. The error is a fault of the provider.
+func (p *People) granted(ctx context.Context, ends *endpoints, token *oauth2.Token, idToken map[string]any) ([]string, error) {
+	if scopes := scopesOf(map[string]any{"scope": token.Extra("scope")}); len(scopes) > 0 {
+		return scopes, nil
+	}
+	if scopes := scopesOf(idToken); len(scopes) > 0 {
+		return scopes, nil
+	}
+	var c claims
+	var err error
+	if isJWT(token.AccessToken) {
+		c, err = p.at.verifyJWT(ctx, ends, token.AccessToken, p.at.Now())
+	}
+	if err == nil && len(c.scopes) == 0 {
+		c, err = p.at.introspect(ctx, ends, token.AccessToken)
+	}
+	if err == nil {
+		err = c.check(ends.issuer, p.at.Now())
+	}
+	if errors.Is(err, errInvalid) || errors.Is(err, errUnknownSigner) {
+		return nil, nil
+	}
+	return c.scopes, err
+}
+
+// Ready reads the provider's documents and tells an operator what in them will keep
+// people from signing in. The error means that they could not be read.
+func (p *People) Ready(ctx context.Context) (warnings []string, err error) {
+	ends, err := p.ready(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, scope := range p.scopes {
+		if offered := ends.signIn.Scopes; len(offered) > 0 && !slices.Contains(offered, scope) {
+			warnings = append(warnings, fmt.Sprintf("the provider does not list the scope %s of ADMIN_SCOPE among those it knows (scopes_supported)", scope))
+		}
+	}
+	if methods := ends.signIn.CodeChallenges; len(methods) > 0 && !slices.Contains(methods, "S256") {
+		warnings = append(warnings, "the provider does not offer PKCE with S256; it may refuse every sign-in")
+	}
+	return warnings, nil
+}
+
+// derived is a value that only who knows the secret of a flow can make.
+func derived(secret, use string) string {
+	mac := hmac.New(sha256.New, []byte(secret))
+	mac.Write([]byte("pulsecast sign-in: " + use))
+	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
+}

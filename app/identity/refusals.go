@@ -1,0 +1,50 @@
+package identity
+
+import (
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/pulsecast/pulsecast/app/problem"
+)
+
+// down: it is not known who the person is.
+func (p *People) down(cause error) error {
+	return problem.Unavailable(p.host+" cannot be asked right now. Nobody was signed in; try again in a moment, or sign in with a password.", 5*time.Second).With(cause)
+}
+
+// distrusted: what came back proves nothing.
+func (p *People) distrusted(cause error) error {
+	return (&problem.Error{Status: http.StatusUnauthorized, Code: "invalid_sign_in", Title: "Not signed in",
+		Detail: "What " + p.host + " answered could not be verified, so nobody was signed in. Start again; if it stays, ask the operator of this service to look into its log."}).With(cause)
+}
+
+// turnedAway: the provider sent the person back with an error, of which only the
+// words of RFC 6749 (section 4.1.2.1) and of OpenID Connect are understood. It may
+// come from anywhere, so none of it is shown.
+func (p *People) turnedAway(word string) error {
+	cause := fmt.Errorf("the provider answered with the error %.60q", word)
+	why := "did not sign you in. Start again, or ask whoever runs it."
+	switch word {
+	case "temporarily_unavailable", "server_error":
+		return p.down(cause)
+	case "access_denied":
+		why = "refused: you cancelled, or it does not let you use this service. Ask whoever runs it to allow you the scope " + p.at.Config.AdminScope + "."
+	case "invalid_scope":
+		why = "does not grant the scope " + p.at.Config.AdminScope + ", which admins need. Ask whoever runs it to offer that scope to this service and to grant it to you."
+	case "unauthorized_client", "invalid_request", "unsupported_response_type":
+		why = "does not let this service sign people in. Its operator must register it there, with the redirect address " + p.at.Config.BaseURL + CallbackPath + "."
+	}
+	return problem.Forbidden("sign_in_refused", "Not signed in", "Nobody was signed in. "+p.host+" "+why).With(cause)
+}
+
+// notGranted: the provider knows the person, who is no admin.
+func (p *People) notGranted(who Person, scope string, granted []string) error {
+	why := fmt.Sprintf("did not grant you the scope %s", scope)
+	if len(granted) == 0 {
+		why = fmt.Sprintf("does not say that it granted you the scope %s", scope)
+	}
+	return problem.Forbidden("scope_missing", "Not an admin",
+		fmt.Sprintf("%s knows you as %s, but %s, which admins need. Ask whoever runs %s to grant it to you, then sign in again.", p.host, who.Name, why, p.host)).
+		With(fmt.Errorf("subject %q was granted %q", who.Subject, granted))
+}

@@ -1,0 +1,76 @@
+package admin
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/gofiber/fiber/v2"
+
+	domain "github.com/pulsecast/pulsecast/app/admin"
+	"github.com/pulsecast/pulsecast/app/identity"
+	"github.com/pulsecast/pulsecast/app/problem"
+	views "github.com/pulsecast/pulsecast/views/admin"
+)
+
+// providerPath is where a sign-in at the identity provider begins. It is a link and
+// no form: the policy of pages lets no form end up at another host.
+const providerPath = signInPath + "/provider"
+
+// toProvider begins a sign-in at the identity provider. The flow's secret goes into a
+// cookie that is Lax, not Strict, as the provider's own page leads back to us.
+func (d *Desk) toProvider(c *fiber.Ctx) error {
+	unlisted(c)
+	if site := c.Get("Sec-Fetch-Site"); site != "" && site != "same-origin" && site != "none" {
+		return goOn(c, signInPath, "") // nobody else's page begins one
+	}
+	if _, err := d.enter(c); err == nil {
+		return goOn(c, "/admin", "")
+	}
+	secret, err := d.admins.BeginFlow(c.UserContext(), d.DB, address(c), d.Now())
+	if err != nil {
+		return d.turnAway(c, err, views.SignInProps{})
+	}
+	to, err := d.People.Begin(c.UserContext(), secret, c.Query("again") != "")
+	if err != nil {
+		return d.turnAway(c, err, views.SignInProps{})
+	}
+	d.setCookie(c, flowCookie, secret, domain.FlowLife, fiber.CookieSameSiteLaxMode)
+	return c.Redirect(to, fiber.StatusSeeOther)
+}
+
+// fromProvider ends it. Only the browser that began the flow has its cookie, and only
+// the first return uses it.
+func (d *Desk) fromProvider(c *fiber.Ctx) error {
+	unlisted(c)
+	query := func(name string) string { return strings.Clone(c.Query(name)) }
+	secret := strings.Clone(c.Cookies(flowCookie))
+	back := identity.Return{State: query("state"), Code: query("code"), Error: query("error"), Issuer: query("iss")}
+	if !d.People.Owns(secret, back) {
+		return d.turnAway(c, flowOver(), views.SignInProps{})
+	}
+	d.setCookie(c, flowCookie, "", 0, fiber.CookieSameSiteLaxMode)
+	err := d.admins.EndFlow(c.UserContext(), d.DB, secret, d.Now())
+	if errors.Is(err, domain.ErrNoFlow) {
+		return d.turnAway(c, flowOver(), views.SignInProps{})
+	}
+	if err != nil {
+		return err
+	}
+	who, err := d.People.Finish(c.UserContext(), secret, back)
+	if err != nil {
+		refusal := problem.As(err)
+		return d.turnAway(c, err, views.SignInProps{Again: refusal.Status == fiber.StatusForbidden})
+	}
+	token, admin, err := d.admins.SignInPerson(c.UserContext(), d.DB, who, address(c), d.Now())
+	if err != nil {
+		return err
+	}
+	d.Log.Info("an admin signed in at the identity provider", "admin", admin.Name, "remote", address(c))
+	return d.letIn(c, token)
+}
+
+// flowOver: a return that belongs to no flow of this browser.
+func flowOver() error {
+	return &problem.Error{Status: fiber.StatusBadRequest, Code: "sign_in_over", Title: "Not signed in",
+		Detail: "Nobody was signed in. This sign-in was begun in another browser, was used already, or took more than ten minutes. Start again."}
+}
