@@ -63,7 +63,6 @@ type Site struct {
 	assignments assignment.Store
 
 	figures   *remembered[figures]
-	cited     *remembered[map[string][]prediction.Record]
 	choices   *remembered[choices]
 	sparks    *sparklines
 	thumbs    *thumbnails
@@ -76,7 +75,6 @@ func New(d Dependencies) *Site {
 	s := &Site{Dependencies: d, sparks: newSparklines(), thumbs: newThumbnails(), reference: &reference{}, cards: newCards()}
 	s.figures = &remembered[figures]{now: d.Now, read: func(ctx context.Context) (figures, error) { return readFigures(ctx, d.DB.Reader) }}
 	s.choices = &remembered[choices]{now: d.Now, read: func(ctx context.Context) (choices, error) { return readChoices(ctx, d.DB.Reader) }}
-	s.cited = &remembered[map[string][]prediction.Record]{now: d.Now, read: s.readCited}
 	return s
 }
 
@@ -111,7 +109,8 @@ func (s *Site) Register(srv *httpserver.Server) {
 	srv.App.Get("/favicon.ico", s.favicon)
 	srv.App.Get("/manifest.webmanifest", s.manifest)
 	srv.App.Get("/static/*", s.file)
-	srv.App.Post("/agents/new", srv.Limits.Writes(), s.register)
+	srv.App.Post("/agents/new", s.ownForms, srv.Limits.Writes(), s.register)
+	srv.App.Post("/predictions/:id/report", s.ownForms, srv.Limits.Reports(), s.report)
 }
 
 // when is a moment as pages show it.
