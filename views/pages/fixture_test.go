@@ -186,7 +186,7 @@ func newsItems() []pages.NewsItem {
 			Score: 4312 - 700*i, Comments: 812 - 100*i, ScoreKnown: i != 2, PostedAt: ago(time.Duration(i*3+1) * time.Hour)})
 	}
 	out[0].Summary = "The flash estimate came in two tenths below the median of economists. Services inflation eased as well."
-	out[0].CitedBy = predictions()[:2]
+	out[0].CitedBy, out[0].Cited = predictions()[:2], 3
 	return out
 }
 
