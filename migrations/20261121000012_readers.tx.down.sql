@@ -1,3 +1,5 @@
+ALTER TABLE board_rows DROP COLUMN scored;
+--bun:split
 DROP TABLE citations;
 --bun:split
 DROP INDEX reports_once_by_reader;

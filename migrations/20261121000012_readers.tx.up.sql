@@ -57,3 +57,7 @@ INSERT INTO citations (kind, signal_id, prediction_id)
   FROM predictions AS p, json_each(p.evidence) AS e
   WHERE e.value ->> 'SignalKind' <> '';
 {{end}}
+--bun:split
+-- How many forecasts a row's Brier is the mean of, so that rows can be pooled. The
+-- first build after the start fills it.
+ALTER TABLE board_rows ADD COLUMN scored BIGINT NOT NULL DEFAULT 0;

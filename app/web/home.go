@@ -48,7 +48,7 @@ func (s *Site) home(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	race, err := s.modelRows(ctx)
+	race, err := s.modelRows(ctx, leaderboard.All)
 	if err != nil {
 		return err
 	}

@@ -167,27 +167,38 @@ func scaleOf(rows []pages.BoardRow) (components.Scale, []components.Reference) {
 }
 
 // modelRows is the race between declared models.
-func (s *Site) modelRows(ctx context.Context) ([]pages.ModelRow, error) {
-	found, err := s.Leaderboard.Models(ctx, s.DB.Reader)
+func (s *Site) modelRows(ctx context.Context, w leaderboard.Window) ([]pages.ModelRow, error) {
+	found, err := s.Leaderboard.Models(ctx, s.DB.Reader, w)
 	if err != nil {
 		return nil, err
 	}
 	rows := make([]pages.ModelRow, len(found))
 	for i, m := range found {
 		rows[i] = pages.ModelRow{
-			Estimate: estimate(m.Estimate), Model: m.Model, Agents: int(m.Agents), Ranked: int(m.Ranked), Events: int(m.Events), Best: m.Best,
+			Estimate: estimate(m.Estimate), Model: m.Model, Agents: int(m.Agents), Ranked: int(m.Ranked), Events: int(m.Events),
+			Brier: m.Brier, MarketBrier: m.MarketBrier, Best: m.Best,
 		}
 	}
 	return rows, nil
 }
 
 func (s *Site) models(c *fiber.Ctx) error {
-	rows, err := s.modelRows(c.UserContext())
+	a, err := readAddress(c, "window")
 	if err != nil {
 		return err
 	}
+	window, err := leaderboard.ParseWindow(a.get("window"))
+	if err != nil {
+		return err
+	}
+	rows, err := s.modelRows(c.UserContext(), window)
+	if err != nil {
+		return err
+	}
+	frame := s.frame("Models", "Declared models by how far their agents beat the market.", "/models", "/models")
+	frame.NoIndex = a.narrowed()
 	return show(c, pages.Models(pages.ModelsProps{
-		Layout: s.frame("Models", "Declared models by how far their agents beat the market.", "/models", "/models"), Rows: rows,
+		Layout: frame, Windows: a.chips("window", windowOptions...), Window: a.get("window"), Rows: rows,
 	}))
 }
 

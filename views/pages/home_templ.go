@@ -256,7 +256,7 @@ func Home(p HomeProps) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if len(p.Race) > 0 {
-				templ_7745c5c3_Err = modelTable(p.Race, false).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = modelTable(p.Race, "", false).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
