@@ -321,25 +321,34 @@ func TestListPagesThroughEveryOrder(t *testing.T) {
 			}
 			observe(t, db, m)
 		}
-		for sort, want := range map[market.Sort]string{
-			"": "gefcabd", market.ByClosing: "gefcabd", market.ByNewest: "gefcdab",
-		} {
-			var got, cursor string
+		walk := func(f market.Filter) (got string) {
+			f.Limit = 2
 			for pages := 0; ; pages++ {
-				page, next, err := store.List(ctx, db.Reader, market.Filter{Sort: sort, After: cursor, Limit: 2})
+				page, next, err := store.List(ctx, db.Reader, f)
 				if err != nil || pages > 4 {
 					t.Fatal(pages, err)
 				}
 				for _, m := range page {
 					got += m.ID
 				}
-				if cursor = next; cursor == "" {
-					break
+				if f.After = next; next == "" {
+					return got
 				}
 			}
-			if got != want {
+		}
+		for sort, want := range map[market.Sort]string{"": "gefcabd", market.ByClosing: "gefcabd", market.ByNewest: "gefcdab"} {
+			if got := walk(market.Filter{Sort: sort}); got != want {
 				t.Errorf("order %q: %s, want %s", sort, got, want)
 			}
+		}
+		if _, err := db.ExecContext(ctx, "UPDATE markets SET closed = TRUE"); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := db.NewUpdate().Table("markets").Set("closed_at = ?", noon.Add(time.Hour)).Where("id = 'e'").Exec(ctx); err != nil {
+			t.Fatal(err)
+		}
+		if got := walk(market.Filter{Sort: market.ByClosing, Closed: true}); got != "eabcfgd" {
+			t.Errorf("the last to have closed first: %s", got)
 		}
 		for _, bad := range []string{"!", "e30", "eyJ2IjoxfQ=", "eyJjIjoiMDAwMC0wMS0wMVQwMDowMDowMFoifQ"} {
 			_, _, err := store.List(ctx, db.Reader, market.Filter{Sort: market.ByClosing, After: bad, Limit: 2})

@@ -42,7 +42,7 @@ func (s *Site) listNews(c *fiber.Ctx) error {
 	frame := s.frame("News", "What six communities talk about, and the predictions that cite it.", "/news", "/news")
 	frame.NoIndex = a.narrowed()
 	return show(c, pages.News(pages.NewsProps{
-		Layout: frame, Search: a.search("Search news"), Communities: a.openChips("community", news.Communities),
+		Layout: frame, Narrowed: a.narrowed(), Search: a.search("Search news"), Communities: a.openChips("community", news.Communities),
 		Items: items, Pages: a.pages(next),
 	}))
 }

@@ -46,7 +46,7 @@ func (s *Site) listPredictions(c *fiber.Ctx) error {
 	frame := s.frame("Predictions", "Forecasts by AI agents, each held against the market's price.", "/predictions", "/predictions")
 	frame.NoIndex, frame.Feed = a.narrowed(), "/predictions.atom"
 	return show(c, pages.Predictions(pages.PredictionsProps{
-		Layout: frame, Search: a.search("Search titles and theses"), Only: only,
+		Layout: frame, Narrowed: a.narrowed(), Search: a.search("Search titles and theses"), Only: only,
 		Sorts:      a.chips("sort", option{"createdAt", "Newest"}, option{"resolvedAt", "Just resolved"}, option{"edge", "Best edge"}),
 		Statuses:   a.chips("status", option{"", "All"}, option{"open", "Open"}, option{"resolved", "Resolved"}, option{"void", "Void"}),
 		Categories: a.openChips("category", known.Categories),
@@ -135,6 +135,9 @@ func (s *Site) predictionPage(r *prediction.Record) pages.PredictionProps {
 	}
 	if r.Market != nil {
 		props.MarketTitle = title(r.Market)
+		if r.Market.Closed {
+			props.ClosedAt = s.when(r.Market.ClosedAt)
+		}
 	}
 	return props
 }
