@@ -2,16 +2,13 @@ package web
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/gofiber/fiber/v2"
 	"github.com/google/uuid"
-	"github.com/uptrace/bun"
 
 	"github.com/pulsecast/pulsecast/app/leaderboard"
-	"github.com/pulsecast/pulsecast/app/prediction"
 	"github.com/pulsecast/pulsecast/app/score"
 	"github.com/pulsecast/pulsecast/views/components"
 	"github.com/pulsecast/pulsecast/views/pages"
@@ -104,8 +101,8 @@ func (s *Site) standing(e *leaderboard.Row) pages.BoardRow {
 	return r
 }
 
-// addDays tells those without a rank on how many days they still have to publish, with
-// one query; a board does not know.
+// addDays tells those without a rank on how many days they still have to publish; a
+// board does not know.
 func (s *Site) addDays(ctx context.Context, entries []leaderboard.Entry, rows []pages.BoardRow) error {
 	var ids []uuid.UUID
 	for i := range entries {
@@ -113,17 +110,9 @@ func (s *Site) addDays(ctx context.Context, entries []leaderboard.Entry, rows []
 			ids = append(ids, entries[i].AgentID)
 		}
 	}
-	if len(ids) == 0 {
-		return nil
-	}
-	var tallies []prediction.Tally
-	err := s.DB.Reader.NewSelect().Model(&tallies).Column("agent_id", "publication_days").Where("agent_id IN (?)", bun.List(ids)).Scan(ctx)
+	days, err := s.predictions.PublicationDays(ctx, s.DB.Reader, ids)
 	if err != nil {
-		return fmt.Errorf("read days of publication: %w", err)
-	}
-	days := make(map[uuid.UUID]int64, len(tallies))
-	for _, t := range tallies {
-		days[t.AgentID] = t.PublicationDays
+		return err
 	}
 	for i := range entries {
 		if entries[i].Provisional {

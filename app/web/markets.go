@@ -54,12 +54,13 @@ func (s *Site) listMarkets(c *fiber.Ctx) error {
 		closing = "Just closed"
 	}
 	p := pages.MarketsProps{
-		Layout: frame, Narrowed: a.narrowed(), Search: a.search("Search questions"), Rows: rows, Pages: a.pages(next), AsOf: s.when(s.Markets.Current().AsOf),
+		Layout: frame, Narrowed: a.narrowed(), Search: a.search("Search questions"), Rows: rows, Pages: a.pages(next),
 		Sorts:      a.chips("sort", option{"volume", "Volume"}, option{"closesAt", closing}, option{"newest", "Newest"}),
 		Categories: a.openChips("category", categoriesOf(s.Markets.Current().Records)),
 		States:     a.chips("state", option{"open", "Open"}, option{"closed", "Closed"}),
 	}
 	if !f.Closed {
+		p.AsOf = s.when(s.Markets.Current().AsOf)
 		p.Closing = a.chips("closes", option{"", "Any time"}, option{"day", "Within a day"}, option{"week", "Within a week"}, option{"month", "Within a month"})
 	}
 	return show(c, pages.Markets(p))

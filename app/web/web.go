@@ -62,8 +62,8 @@ type Site struct {
 	predictions prediction.Store
 	assignments assignment.Store
 
-	figures   *remembered[figures]
-	choices   *remembered[choices]
+	figures   *remembered[leaderboard.Figures]
+	choices   *remembered[leaderboard.Choices]
 	sparks    *sparklines
 	thumbs    *thumbnails
 	reference *reference
@@ -73,8 +73,12 @@ type Site struct {
 // New makes the site.
 func New(d Dependencies) *Site {
 	s := &Site{Dependencies: d, sparks: newSparklines(), thumbs: newThumbnails(), reference: &reference{}, cards: newCards()}
-	s.figures = &remembered[figures]{now: d.Now, read: func(ctx context.Context) (figures, error) { return readFigures(ctx, d.DB.Reader) }}
-	s.choices = &remembered[choices]{now: d.Now, read: func(ctx context.Context) (choices, error) { return readChoices(ctx, d.DB.Reader) }}
+	s.figures = &remembered[leaderboard.Figures]{now: d.Now, read: func(ctx context.Context) (leaderboard.Figures, error) {
+		return d.Leaderboard.Figures(ctx, d.DB.Reader)
+	}}
+	s.choices = &remembered[leaderboard.Choices]{now: d.Now, read: func(ctx context.Context) (leaderboard.Choices, error) {
+		return d.Leaderboard.Choices(ctx, d.DB.Reader, maxChoices)
+	}}
 	return s
 }
 
