@@ -34,7 +34,7 @@ func BenchmarkMarketsOverHTTP(b *testing.B) {
 	}, "serve")
 	p.until("/api/intelligence/markets", "", func(a map[string]any) bool { return dig(a, "markets", 23) != nil })
 	address := p.base[len("http://"):]
-	body := fetchBody(b, address)
+	body := fetchBody(b, address, listRequest)
 
 	bare := &fasthttp.Server{
 		Handler: func(ctx *fasthttp.RequestCtx) {
@@ -49,12 +49,31 @@ func BenchmarkMarketsOverHTTP(b *testing.B) {
 	}
 	go bare.Serve(ln)
 	defer bare.Shutdown()
-	b.Run("pulsecast", func(b *testing.B) { hammer(b, address, len(body)) })
-	b.Run("bare-fasthttp", func(b *testing.B) { hammer(b, ln.Addr().String(), len(body)) })
+	b.Run("pulsecast", func(b *testing.B) { hammer(b, address, listRequest, len(body)) })
+	b.Run("bare-fasthttp", func(b *testing.B) { hammer(b, ln.Addr().String(), listRequest, len(body)) })
+}
+
+// BenchmarkPagesOverHTTP compares pages out of the cache with the JSON endpoint: of one
+// demo (limits and access log off), compressed as a browser asks, and the endpoint once
+// more plain, as programs ask. Pages are made anew every two seconds in between. Compare
+// the ns/op: a page may take at most twice as long.
+func BenchmarkPagesOverHTTP(b *testing.B) {
+	p := startProcess(b, []string{"DATABASE_URL=" + dbtest.URL(b, database.SQLite), "LOG_FORMAT=off", "RATE_LIMIT_SNAPSHOT=off", "RATE_LIMIT_READS=off"}, "serve", "--demo")
+	p.until("/api/leaderboard", "", func(a map[string]any) bool { return dig(a, "leaderboard", 9) != nil })
+	address := p.base[len("http://"):]
+	const list = "/api/intelligence/markets?limit=24"
+	const browser = "gzip, deflate, br, zstd"
+	for _, run := range []struct{ name, path, coding string }{
+		{"json", list, browser}, {"json-plain", list, "identity"},
+		{"home", "/", browser}, {"leaderboard", "/leaderboard", browser}, {"markets", "/markets", browser},
+	} {
+		request := "GET " + run.path + " HTTP/1.1\r\nHost: " + address + "\r\nUser-Agent: bench/1.0\r\nAccept-Encoding: " + run.coding + "\r\n\r\n"
+		b.Run(run.name, func(b *testing.B) { hammer(b, address, request, len(fetchBody(b, address, request))) })
+	}
 }
 
 // hammer sends the request over kept connections, one per goroutine.
-func hammer(b *testing.B, address string, bodyLength int) {
+func hammer(b *testing.B, address, request string, bodyLength int) {
 	b.SetParallelism(16)
 	b.SetBytes(int64(bodyLength))
 	b.RunParallel(func(pb *testing.PB) {
@@ -66,7 +85,7 @@ func hammer(b *testing.B, address string, bodyLength int) {
 		defer conn.Close()
 		r := bufio.NewReaderSize(conn, 64<<10)
 		for pb.Next() {
-			if _, err := io.WriteString(conn, listRequest); err != nil {
+			if _, err := io.WriteString(conn, request); err != nil {
 				b.Error(err)
 				return
 			}
@@ -102,14 +121,14 @@ func skipAnswer(r *bufio.Reader) error {
 	return err
 }
 
-func fetchBody(b *testing.B, address string) []byte {
+func fetchBody(b *testing.B, address, request string) []byte {
 	b.Helper()
 	conn, err := net.Dial("tcp", address)
 	if err != nil {
 		b.Fatal(err)
 	}
 	defer conn.Close()
-	if _, err := io.WriteString(conn, listRequest); err != nil {
+	if _, err := io.WriteString(conn, request); err != nil {
 		b.Fatal(err)
 	}
 	r := bufio.NewReader(conn)

@@ -1,7 +1,10 @@
 package app_test
 
 import (
+	"io/fs"
+	"os"
 	"os/exec"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -78,6 +81,30 @@ func TestEdges(t *testing.T) {
 			if to, ours := strings.CutPrefix(path, module+"/"); ours && !slices.Contains(rule.only, to) {
 				t.Errorf("%s imports %s", rule.from, to)
 			}
+		}
+	}
+}
+
+// query is what asks the database.
+var query = regexp.MustCompile(`\.(NewSelect|NewInsert|NewUpdate|NewDelete|NewRaw|QueryContext|QueryRowContext|ExecContext)\(`)
+
+// TestEdgesWriteNoQueries: queries live with their domain, the edges call them.
+func TestEdgesWriteNoQueries(t *testing.T) {
+	t.Parallel()
+	for _, edge := range []string{"api", "web"} {
+		files := os.DirFS(edge)
+		err := fs.WalkDir(files, ".", func(path string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+				return err
+			}
+			source, err := fs.ReadFile(files, path)
+			if found := query.Find(source); found != nil {
+				t.Errorf("%s/%s has a query of its own: %s…", edge, path, found)
+			}
+			return err
+		})
+		if err != nil {
+			t.Error(err)
 		}
 	}
 }

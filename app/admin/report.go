@@ -26,20 +26,23 @@ const (
 // maxOpenReports is how many reports of one agent may wait at a time.
 const maxOpenReports = 20
 
-// Report is one agent's complaint about a prediction.
+// Report is a complaint about a prediction, by an agent or by a reader of the site.
 type Report struct {
 	bun.BaseModel `bun:"table:reports,alias:e"`
 
 	ID           uuid.UUID `bun:",pk,type:uuid"`
 	PredictionID uuid.UUID `bun:",type:uuid"`
-	ReporterID   uuid.UUID `bun:",type:uuid"`
-	Kind         ReportKind
-	Text         string
-	Status       string // "open" or "closed"
-	Answer       string
-	CreatedAt    time.Time
-	ClosedAt     time.Time `bun:",nullzero"`
-	ClosedBy     string    `bun:",nullzero"`
+	ReporterID   uuid.UUID `bun:",type:uuid,nullzero"` // the agent; zero when a reader reported
+	// Reader tells the open reports of one reader from those of others; nil when an
+	// agent reported, empty once the report is closed.
+	Reader    *string
+	Kind      ReportKind
+	Text      string
+	Status    string // "open" or "closed"
+	Answer    string
+	CreatedAt time.Time
+	ClosedAt  time.Time `bun:",nullzero"`
+	ClosedBy  string    `bun:",nullzero"`
 }
 
 // File keeps a report. A second one of the same kind by the same agent while the
@@ -55,7 +58,11 @@ func (s Store) File(ctx context.Context, tx bun.Tx, r Report) (*Report, error) {
 	if r.Text, err = CheckText("text", r.Text, true); err != nil {
 		return nil, err
 	}
-	if err := checkReported(ctx, tx, &r); err != nil {
+	subject, err := readReported(ctx, tx, r.PredictionID)
+	if err != nil {
+		return nil, err
+	}
+	if err := subject.checkDispute(&r); err != nil {
 		return nil, err
 	}
 	var open []Report
@@ -83,23 +90,32 @@ func (s Store) File(ctx context.Context, tx bun.Tx, r Report) (*Report, error) {
 	return &r, nil
 }
 
-func checkReported(ctx context.Context, tx bun.Tx, r *Report) error {
-	var found []struct {
-		AgentID uuid.UUID `bun:",type:uuid"`
-		Status  string
-	}
-	err := tx.NewSelect().TableExpr("predictions AS p").Column("p.agent_id", "p.status").Where("p.id = ?", r.PredictionID).Scan(ctx, &found)
+// reported is what matters of the prediction that a report is about.
+type reported struct {
+	AgentID uuid.UUID `bun:",type:uuid"`
+	Status  string
+	Hidden  bool
+}
+
+func readReported(ctx context.Context, tx bun.Tx, id uuid.UUID) (*reported, error) {
+	var found []reported
+	err := tx.NewSelect().TableExpr("predictions AS p").Column("p.agent_id", "p.status", "p.hidden").Where("p.id = ?", id).Scan(ctx, &found)
 	if err != nil {
-		return fmt.Errorf("read the reported prediction: %w", err)
+		return nil, fmt.Errorf("read the reported prediction: %w", err)
 	}
+	if len(found) == 0 {
+		return nil, problem.NotFound("There is no prediction with this id.")
+	}
+	return &found[0], nil
+}
+
+func (p *reported) checkDispute(r *Report) error {
 	switch {
-	case len(found) == 0:
-		return problem.NotFound("There is no prediction with this id.")
 	case r.Kind != ReportDispute:
 		return nil
-	case found[0].AgentID != r.ReporterID:
+	case p.AgentID != r.ReporterID:
 		return problem.Forbidden("not_author", "Not yours", "Only its author may dispute how a prediction was settled; report it as other instead.")
-	case found[0].Status == "open":
+	case p.Status == "open":
 		return problem.Conflict("not_settled", "Not settled yet", "This prediction is open, so there is no settlement to dispute yet.")
 	}
 	return nil
@@ -108,15 +124,15 @@ func checkReported(ctx context.Context, tx bun.Tx, r *Report) error {
 // OpenReport is a report in the queue.
 type OpenReport struct {
 	Report   `bun:",extend"`
-	Reporter string // handle
+	Reporter string // handle of the agent, empty when a reader reported
 	Title    string // of the prediction
 }
 
 // OpenReports lists the reports that wait, the oldest first.
 func (Store) OpenReports(ctx context.Context, db bun.IDB, limit int) ([]OpenReport, error) {
 	var list []OpenReport
-	err := db.NewSelect().Model(&list).ColumnExpr("e.*").ColumnExpr("a.handle AS reporter, p.title AS title").
-		Join("JOIN agents AS a ON a.id = e.reporter_id").Join("JOIN predictions AS p ON p.id = e.prediction_id").
+	err := db.NewSelect().Model(&list).ColumnExpr("e.*").ColumnExpr("COALESCE(a.handle, '') AS reporter, p.title AS title").
+		Join("LEFT JOIN agents AS a ON a.id = e.reporter_id").Join("JOIN predictions AS p ON p.id = e.prediction_id").
 		Where("e.status = 'open'").OrderExpr("e.id").Limit(int64(limit)).Scan(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("list reports: %w", err)
@@ -138,7 +154,10 @@ func (Store) CloseReport(ctx context.Context, tx bun.Tx, id uuid.UUID, by, answe
 		return nil, problem.Conflict("report_closed", "Closed already", fmt.Sprintf("%s has closed this report: %q. Nothing was changed by you.", r.ClosedBy, r.Answer))
 	}
 	r.Status, r.Answer, r.ClosedBy, r.ClosedAt = "closed", answer, by, database.Now(now)
-	if _, err := tx.NewUpdate().Model(r).WherePK().Column("status", "answer", "closed_by", "closed_at").Exec(ctx); err != nil {
+	if r.Reader != nil {
+		r.Reader = new("")
+	}
+	if _, err := tx.NewUpdate().Model(r).WherePK().Column("status", "answer", "closed_by", "closed_at", "reader").Exec(ctx); err != nil {
 		return nil, fmt.Errorf("close report: %w", err)
 	}
 	return r, nil

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"net/url"
 	"time"
 
 	"github.com/gofiber/fiber/v2"
@@ -61,9 +62,12 @@ func consensus(all map[string]leaderboard.Consensus, marketID string) *consensus
 	return &consensusWire{Outcome: c.Outcome, Agents: c.Agents, Median: c.Median, Weighted: c.Weighted}
 }
 
+// marketURL is the address of a market's page.
+func (a *API) marketURL(id string) string { return a.Config.BaseURL + "/markets/" + url.PathEscape(id) }
+
 func (a *API) getMarket(c *fiber.Ctx) error {
 	ctx, db := c.UserContext(), a.DB.Reader
-	m, found, err := a.markets.ByID(ctx, db, c.Params("id"))
+	m, found, err := a.markets.ByID(ctx, db, pathValue(c, "id"))
 	if err != nil {
 		return err
 	}

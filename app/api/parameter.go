@@ -2,7 +2,10 @@ package api
 
 import (
 	"fmt"
+	"net/url"
+	"strings"
 
+	"github.com/gofiber/fiber/v2"
 	"github.com/valyala/fasthttp"
 
 	"github.com/pulsecast/pulsecast/app/problem"
@@ -44,6 +47,16 @@ func ParseLimit(args *fasthttp.Args) (int, error) {
 func badLimit() error {
 	return problem.InvalidParameter("limit", fmt.Sprintf("must be one whole number from %d to %d, such as limit=%d; leave it out for %d",
 		MinLimit, MaxLimit, DefaultLimit, DefaultLimit))
+}
+
+// pathValue is what a part of the path names, unescaped: clients escape what ids hold.
+// It is empty when the escapes are broken, which names nothing.
+func pathValue(c *fiber.Ctx, name string) string {
+	value, err := url.PathUnescape(strings.Clone(c.Params(name)))
+	if err != nil {
+		return ""
+	}
+	return value
 }
 
 // single is the value of a parameter that may be sent once. The value is only valid

@@ -166,7 +166,7 @@ func (a *API) predictionFilter(c *fiber.Ctx) (f prediction.Filter, found bool, e
 
 func (a *API) getPrediction(c *fiber.Ctx) error {
 	missing := problem.NotFound("There is no prediction with this id. Ids are UUIDs, as in GET /api/predictions.")
-	id, err := uuid.Parse(c.Params("id"))
+	id, err := uuid.Parse(pathValue(c, "id"))
 	if err != nil {
 		return missing
 	}

@@ -27,7 +27,7 @@ type reportWire struct {
 
 // report puts a prediction before the admins.
 func (a *API) report(c *fiber.Ctx) error {
-	id, err := uuid.Parse(c.Params("id"))
+	id, err := uuid.Parse(pathValue(c, "id"))
 	if err != nil {
 		return problem.NotFound("There is no prediction with this id. Ids are UUIDs, as in GET /api/predictions.")
 	}

@@ -118,7 +118,7 @@ func (a *API) getStats(c *fiber.Ctx) error {
 }
 
 func (a *API) getAgent(c *fiber.Ctx) error {
-	found, err := a.agents.ByHandle(c.UserContext(), a.DB.Reader, c.Params("handle"))
+	found, err := a.agents.ByHandle(c.UserContext(), a.DB.Reader, pathValue(c, "handle"))
 	if err != nil {
 		return err
 	}

@@ -123,7 +123,7 @@ func (a *API) marketRef(r *prediction.Record) *marketRefWire {
 		return nil
 	}
 	return &marketRefWire{
-		ID: r.Market.ID, Question: r.Market.Question, URL: a.Config.BaseURL + "/markets/" + r.Market.ID,
+		ID: r.Market.ID, Question: r.Market.Question, URL: a.marketURL(r.Market.ID),
 		Outcome: r.Outcome, Event: textOrNull(r.Market.EventID), ScheduledCloseAt: timeOrNull(r.ScheduledCloseAt),
 	}
 }

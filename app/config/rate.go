@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Rate is a limit of N requests per second or minute. The zero Rate is no limit.
+// Rate is a limit of N requests per second, minute or hour. The zero Rate is no limit.
 type Rate struct {
 	N   int
 	Per time.Duration
@@ -16,13 +16,15 @@ type Rate struct {
 // Off tells whether there is no limit.
 func (r Rate) Off() bool { return r.N == 0 }
 
-// String is the form that UnmarshalText reads.
+// String is the form that UnmarshalText reads; no setting is per hour.
 func (r Rate) String() string {
 	switch {
 	case r.Off():
 		return "off"
 	case r.Per == time.Second:
 		return strconv.Itoa(r.N) + "/s"
+	case r.Per == time.Hour:
+		return strconv.Itoa(r.N) + "/h"
 	default:
 		return strconv.Itoa(r.N) + "/min"
 	}

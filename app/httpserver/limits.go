@@ -30,7 +30,7 @@ const (
 // snapshot answers carry them only when refused, since they are the same bytes for
 // everybody.
 type Limits struct {
-	snapshot, reads, writes, failures class
+	snapshot, reads, writes, failures, reports class
 
 	redis  *redis_rate.Limiter // nil: none
 	prefix string              // of the keys in Redis
@@ -54,6 +54,7 @@ func newLimits(cfg *config.Config, client redis.UniversalClient, log *slog.Logge
 		reads:    newClass("reads", cfg.RateLimitReads),
 		writes:   newClass("writes", cfg.RateLimitWrites),
 		failures: newClass("failures", cfg.RateLimitFailures),
+		reports:  newClass("reports", reportsOf(cfg)),
 		prefix:   "pulsecast:",
 		log:      log,
 		now:      now,
@@ -62,6 +63,15 @@ func newLimits(cfg *config.Config, client redis.UniversalClient, log *slog.Logge
 		l.redis = redis_rate.NewLimiter(client)
 	}
 	return l
+}
+
+// reportsOf is how many predictions one address may report: a person reports few. It
+// is off when writes are not limited.
+func reportsOf(cfg *config.Config) config.Rate {
+	if cfg.RateLimitWrites.Off() {
+		return config.Rate{}
+	}
+	return config.Rate{N: 6, Per: time.Hour}
 }
 
 func newClass(name string, rate config.Rate) class {
@@ -94,6 +104,9 @@ func (l *Limits) Reads() fiber.Handler { return l.guard(&l.reads) }
 
 // Writes guards publishing, counted like Reads.
 func (l *Limits) Writes() fiber.Handler { return l.guard(&l.writes) }
+
+// Reports guards what readers without a key may send to the admins, per address.
+func (l *Limits) Reports() fiber.Handler { return l.guard(&l.reports) }
 
 // Failure counts a failed credential against an address. It returns the 429 to send
 // when there were too many, else nil.
@@ -168,7 +181,7 @@ func (cl *class) refusal(v verdict) error {
 		who = "this key, or this address without one"
 	}
 	what := map[string]string{
-		"snapshot": "requests for signals", "reads": "reads", "writes": "publications", "failures": "failed credentials",
+		"snapshot": "requests for signals", "reads": "reads", "writes": "publications", "failures": "failed credentials", "reports": "reports",
 	}[cl.name]
 	return problem.RateLimited(fmt.Sprintf("More than %s %s from %s. Wait %d s, then send them more slowly.",
 		cl.rate, what, who, max(seconds(v.retry), 1)), v.retry)

@@ -98,9 +98,11 @@ type Row struct {
 	Disagreements int64
 	// Resolved counts all settled forecasts of the window, with a baseline or not.
 	Resolved int64
+	// Scored counts those with a baseline.
+	Scored int64
 
 	// Brier and MarketBrier (0 best, 1 worst) and LogEdge (bits) are means over the
-	// forecasts with a baseline, so both sides answer the same questions;
+	// scored forecasts, so both sides answer the same questions;
 	// CalibrationError (0..1) is over all settled ones. Nil without any.
 	Brier, MarketBrier, LogEdge, CalibrationError *float64
 }

@@ -48,31 +48,6 @@ func TestCompare(t *testing.T) {
 	})
 }
 
-func TestModels(t *testing.T) {
-	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, db *database.DB) {
-		w := newWorld(t, db)
-		w.days(w.agent(agent{handle: "one", model: "strong", days: 14}), "sport", "2026-11-01", 40, 3)
-		w.days(w.agent(agent{handle: "two", model: "strong", days: 14}), "sport", "2026-11-01", 30, 5)
-		w.days(w.agent(agent{handle: "three", model: "weak", days: 1}), "sport", "2026-11-01", 40, -1)
-		w.days(w.agent(agent{handle: "four", days: 14}), "sport", "2026-11-01", 40, 9)
-		w.agent(agent{handle: "five", model: "unused", days: 1})
-		w.tick()
-		models, err := w.store.Models(t.Context(), db.Reader)
-		if err != nil || len(models) != 2 {
-			t.Fatalf("models %+v, %v", models, err)
-		}
-		s := models[0]
-		want := score.Skill(score.Tally{N: 70, S: 40*30_000 + 30*50_000, SS: 40*30_000*30_000 + 30*50_000*50_000}, score.DefaultPrior)
-		if s.Model != "strong" || s.Agents != 2 || s.Ranked != 2 || s.Events != 70 || s.Estimate != want || s.Best != "two" {
-			t.Errorf("strong = %+v, want %+v", s, want)
-		}
-		if weak := models[1]; weak.Model != "weak" || weak.Ranked != 0 || weak.Best != "" {
-			t.Errorf("weak = %+v", weak)
-		}
-	})
-}
-
 func TestConsensus(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {

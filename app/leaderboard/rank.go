@@ -93,7 +93,7 @@ func newRow(w Window, category string, s *sums, prior score.Prior, c contender) 
 		Window: w, Category: category, AgentID: c.ID, Model: c.Model, Reference: c.Reference,
 		Skill: e.Skill, SkillLow: e.Low, SkillHigh: e.High,
 		Events: s.tally.N, ClusterSum: s.tally.S, ClusterSquares: s.tally.SS,
-		Disagreements: s.disagreements, Resolved: s.resolved,
+		Disagreements: s.disagreements, Resolved: s.resolved, Scored: s.scored,
 		Brier:            mean(s.brier, s.scored, brierUnit),
 		MarketBrier:      mean(s.marketBrier, s.scored, brierUnit),
 		LogEdge:          mean(s.logEdge, s.scored, logEdgeUnit),

@@ -33,7 +33,7 @@ type Store struct {
 	flight singleflight.Group
 	mu     sync.RWMutex
 	pages  map[boardKey]*firstPage
-	models *keptModels
+	models map[Window]*keptModels
 }
 
 type boardKey struct {
@@ -52,7 +52,7 @@ type firstPage struct {
 // NewStore makes a Store. The thresholds are for Stats' progress and should be the
 // Builder's.
 func NewStore(t Thresholds, now func() time.Time) *Store {
-	return &Store{thresholds: t, now: now, pages: map[boardKey]*firstPage{}}
+	return &Store{thresholds: t, now: now, pages: map[boardKey]*firstPage{}, models: map[Window]*keptModels{}}
 }
 
 // firstPage serves the top of a board.

@@ -231,7 +231,7 @@ func (r *Row) equal(o *Row) bool {
 		r.Reference == o.Reference && r.Provisional == o.Provisional && r.Reason == o.Reason &&
 		same(r.Rank, o.Rank) && same(r.RankLow, o.RankLow) && same(r.RankHigh, o.RankHigh) &&
 		r.Estimate() == o.Estimate() && r.Tally() == o.Tally() &&
-		r.Disagreements == o.Disagreements && r.Resolved == o.Resolved &&
+		r.Disagreements == o.Disagreements && r.Resolved == o.Resolved && r.Scored == o.Scored &&
 		same(r.Brier, o.Brier) && same(r.MarketBrier, o.MarketBrier) &&
 		same(r.LogEdge, o.LogEdge) && same(r.CalibrationError, o.CalibrationError)
 }
@@ -274,7 +274,7 @@ func (d *delta) write(ctx context.Context, tx bun.Tx, p pass) error {
 }
 
 var rowColumns = []string{"position", "model", "reference", "provisional", "reason", "rank", "rank_low", "rank_high",
-	"skill", "skill_low", "skill_high", "events", "cluster_sum", "cluster_squares", "disagreements", "resolved",
+	"skill", "skill_low", "skill_high", "events", "cluster_sum", "cluster_squares", "disagreements", "resolved", "scored",
 	"brier", "market_brier", "log_edge", "calibration_error"}
 
 // upsert replaces the named columns of a row that is already there.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/uptrace/bun"
+	"github.com/uptrace/bun/schema"
 
 	"github.com/pulsecast/pulsecast/app/cursor"
 	"github.com/pulsecast/pulsecast/app/database"
@@ -22,7 +23,7 @@ type Sort string
 // The orders.
 const (
 	ByVolume  Sort = "volume"   // the most traded first, unknown last; the default
-	ByClosing Sort = "closesAt" // the next to close first, unknown last
+	ByClosing Sort = "closesAt" // the next to close first, or the last to have closed; unknown last
 	ByNewest  Sort = "newest"   // the last to be first seen first
 )
 
@@ -74,14 +75,44 @@ func (Store) List(ctx context.Context, db bun.IDB, f Filter) (page []Market, nex
 	return inUTC(page), next, nil
 }
 
-// never stands for an unknown end in the order by closing.
-var never = time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC)
+// What stands for an unknown end in the order by closing: of an open market, and of
+// one that closed.
+var (
+	never = time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC)
+	once  = time.Unix(0, 0).UTC()
+)
+
+// closing is what the order by closing compares.
+func (f Filter) closing() schema.QueryWithArgs {
+	if f.Closed {
+		return bun.SafeQuery("COALESCE(m.closed_at, m.closes_at, ?)", once)
+	}
+	return bun.SafeQuery("COALESCE(m.closes_at, ?)", never)
+}
+
+// closingOf is the same of a market in hand.
+func (f Filter) closingOf(m *Market) time.Time {
+	switch {
+	case f.Closed && !m.ClosedAt.IsZero():
+		return m.ClosedAt
+	case !m.ClosesAt.IsZero():
+		return m.ClosesAt
+	case f.Closed:
+		return once
+	default:
+		return never
+	}
+}
 
 // page adds the order, and begins behind the last row of the page before.
 func (f Filter) page(q *bun.SelectQuery) error {
 	switch f.Sort {
 	case ByClosing:
-		q.OrderExpr("COALESCE(m.closes_at, ?), m.id", never)
+		if f.Closed {
+			q.OrderExpr("? DESC, m.id", f.closing())
+		} else {
+			q.OrderExpr("?, m.id", f.closing())
+		}
 	case ByNewest:
 		q.OrderExpr("m.first_seen_at DESC, m.id")
 	default:
@@ -108,7 +139,11 @@ func (f Filter) page(q *bun.SelectQuery) error {
 		return err
 	}
 	if f.Sort == ByClosing {
-		q.Where("(COALESCE(m.closes_at, ?) > ? OR (COALESCE(m.closes_at, ?) = ? AND m.id > ?))", never, at, never, at, id)
+		behind := bun.Safe(">")
+		if f.Closed {
+			behind = "<"
+		}
+		q.Where("(? ? ? OR (? = ? AND m.id > ?))", f.closing(), behind, at, f.closing(), at, id)
 	} else {
 		q.Where("(m.first_seen_at < ? OR (m.first_seen_at = ? AND m.id > ?))", at, at, id)
 	}
@@ -119,11 +154,7 @@ func (f Filter) cursorAfter(last *Market) string {
 	var place string
 	switch f.Sort {
 	case ByClosing:
-		at := last.ClosesAt
-		if at.IsZero() {
-			at = never
-		}
-		place = cursor.Time(at)
+		place = cursor.Time(f.closingOf(last))
 	case ByNewest:
 		place = cursor.Time(last.FirstSeenAt)
 	default:

@@ -215,6 +215,44 @@ func TestPricesAreTheNewestInOrder(t *testing.T) {
 	})
 }
 
+func TestThinnedPrices(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+		for _, id := range []string{"a", "b", "c"} {
+			observe(t, db, yesNo(id, 1, noon))
+		}
+		var rows []market.Price
+		for i := range 100 {
+			at := noon.Add(time.Duration(i-99) * time.Minute)
+			rows = append(rows, market.Price{MarketID: "a", ObservedAt: at, Prices: []float64{float64(i) / 100, 0}})
+			if i >= 97 {
+				rows = append(rows, market.Price{MarketID: "b", ObservedAt: at, Prices: []float64{float64(i) / 100, 0}})
+			}
+		}
+		if err := store.AddPrices(t.Context(), db, rows); err != nil {
+			t.Fatal(err)
+		}
+		got, err := store.ThinnedPrices(t.Context(), db.Reader, []string{"b", "a"}, noon.Add(-80*time.Minute), 10)
+		if err != nil {
+			t.Fatal(err)
+		}
+		times := map[string][]time.Time{}
+		for _, row := range got {
+			times[row.MarketID] = append(times[row.MarketID], row.ObservedAt)
+		}
+		a, b := times["a"], times["b"]
+		if len(times) != 2 || len(a) < 5 || len(a) > 20 || a[0].Before(noon.Add(-80*time.Minute)) || !a[len(a)-1].Equal(noon) || !slices.IsSortedFunc(a, time.Time.Compare) {
+			t.Errorf("of many: %v", a)
+		}
+		if len(b) != 3 || !b[2].Equal(noon) {
+			t.Errorf("of few: %v", b)
+		}
+		if none, err := store.ThinnedPrices(t.Context(), db.Reader, nil, noon, 10); err != nil || len(none) != 0 {
+			t.Errorf("of no market: %v, %v", none, err)
+		}
+	})
+}
+
 func TestThin(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
@@ -321,25 +359,34 @@ func TestListPagesThroughEveryOrder(t *testing.T) {
 			}
 			observe(t, db, m)
 		}
-		for sort, want := range map[market.Sort]string{
-			"": "gefcabd", market.ByClosing: "gefcabd", market.ByNewest: "gefcdab",
-		} {
-			var got, cursor string
+		walk := func(f market.Filter) (got string) {
+			f.Limit = 2
 			for pages := 0; ; pages++ {
-				page, next, err := store.List(ctx, db.Reader, market.Filter{Sort: sort, After: cursor, Limit: 2})
+				page, next, err := store.List(ctx, db.Reader, f)
 				if err != nil || pages > 4 {
 					t.Fatal(pages, err)
 				}
 				for _, m := range page {
 					got += m.ID
 				}
-				if cursor = next; cursor == "" {
-					break
+				if f.After = next; next == "" {
+					return got
 				}
 			}
-			if got != want {
+		}
+		for sort, want := range map[market.Sort]string{"": "gefcabd", market.ByClosing: "gefcabd", market.ByNewest: "gefcdab"} {
+			if got := walk(market.Filter{Sort: sort}); got != want {
 				t.Errorf("order %q: %s, want %s", sort, got, want)
 			}
+		}
+		if _, err := db.ExecContext(ctx, "UPDATE markets SET closed = TRUE"); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := db.NewUpdate().Table("markets").Set("closed_at = ?", noon.Add(time.Hour)).Where("id = 'e'").Exec(ctx); err != nil {
+			t.Fatal(err)
+		}
+		if got := walk(market.Filter{Sort: market.ByClosing, Closed: true}); got != "eabcfgd" {
+			t.Errorf("the last to have closed first: %s", got)
 		}
 		for _, bad := range []string{"!", "e30", "eyJ2IjoxfQ=", "eyJjIjoiMDAwMC0wMS0wMVQwMDowMDowMFoifQ"} {
 			_, _, err := store.List(ctx, db.Reader, market.Filter{Sort: market.ByClosing, After: bad, Limit: 2})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -138,7 +139,8 @@ func (p *Publisher) linkEvidence(ctx context.Context, db bun.IDB, list []Evidenc
 func (p *Publisher) linkOwnPages(ctx context.Context, db bun.IDB, list []Evidence) error {
 	cited := map[string][]*Evidence{}
 	for i := range list {
-		if id, ok := strings.CutPrefix(list[i].URL, p.marketPages); ok && id != "" {
+		escaped, ok := strings.CutPrefix(list[i].URL, p.marketPages)
+		if id, err := url.PathUnescape(escaped); ok && err == nil && id != "" {
 			cited[id] = append(cited[id], &list[i])
 		}
 	}

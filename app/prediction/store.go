@@ -46,12 +46,15 @@ func (r *Record) LiveEdge() (edge score.Points, ok bool) {
 	return score.LiveEdge(r.Confidence, *r.Baseline, price), true
 }
 
-// Insert stores a new prediction and counts it.
+// Insert stores a new prediction, with what it is found by, and counts it.
 func (s Store) Insert(ctx context.Context, tx bun.Tx, p *Prediction) error {
 	if _, err := tx.NewInsert().Model(p).Exec(ctx); err != nil {
 		return fmt.Errorf("insert prediction: %w", err)
 	}
 	if err := indexWords(ctx, tx, p); err != nil {
+		return err
+	}
+	if err := cite(ctx, tx, p); err != nil {
 		return err
 	}
 	return Published(ctx, tx, p.AgentID, p.CreatedAt, p.MarketID != "")

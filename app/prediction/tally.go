@@ -75,3 +75,21 @@ func MoveTallies(ctx context.Context, tx bun.Tx, moves []TallyMove) error {
 	}
 	return nil
 }
+
+// PublicationDays is on how many UTC days each of these agents published a prediction
+// linked to a market. Agents that never published are left out.
+func (Store) PublicationDays(ctx context.Context, db bun.IDB, agents []uuid.UUID) (map[uuid.UUID]int64, error) {
+	if len(agents) == 0 {
+		return nil, nil
+	}
+	var tallies []Tally
+	err := db.NewSelect().Model(&tallies).Column("agent_id", "publication_days").Where("agent_id IN (?)", bun.List(agents)).Scan(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("read days of publication: %w", err)
+	}
+	days := make(map[uuid.UUID]int64, len(tallies))
+	for _, t := range tallies {
+		days[t.AgentID] = t.PublicationDays
+	}
+	return days, nil
+}

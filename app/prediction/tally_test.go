@@ -57,6 +57,13 @@ func TestTally(t *testing.T) {
 				t.Errorf("tally %+v, want %+v", got, want)
 			}
 		}
+		days, err := prediction.Store{}.PublicationDays(ctx, db.Reader, []uuid.UUID{one, two, newAgent(t, db, "three")})
+		if err != nil || len(days) != 2 || days[one] != 2 || days[two] != 0 {
+			t.Errorf("days of publication: %v, %v", days, err)
+		}
+		if days, err = (prediction.Store{}).PublicationDays(ctx, db.Reader, nil); err != nil || len(days) != 0 {
+			t.Errorf("days of nobody: %v, %v", days, err)
+		}
 	})
 }
 

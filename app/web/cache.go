@@ -18,14 +18,20 @@ const (
 	// keptFor is how long a page is served without being made again. It is the same
 	// for everybody, so one rush of readers costs one rendering.
 	keptFor = 2 * time.Second
+	// staleFor is how old a page may be served while somebody else makes it anew.
+	staleFor = 10 * time.Second
 	// keptPages bounds the memory: with its compressed forms a page is about 60 KB.
 	keptPages = 512
 )
 
-// pageCache keeps whole answers by their address with its query.
+// pageCache keeps whole answers by their address with its query. A page is made by one
+// asker at a time: when it has grown old, the others are served the old one meanwhile.
 type pageCache struct {
 	now  func() time.Time
 	kept *lru.Cache[string, *keptPage]
+
+	mu     sync.Mutex
+	making map[string]chan struct{} // closed when done
 }
 
 type keptPage struct {
@@ -42,23 +48,73 @@ func newPageCache(now func() time.Time) *pageCache {
 	if err != nil {
 		panic(err) // the size is a constant
 	}
-	return &pageCache{now: now, kept: kept}
+	return &pageCache{now: now, kept: kept, making: map[string]chan struct{}{}}
 }
 
 // wrap answers from the cache, and fills it with what the handler answered.
 func (p *pageCache) wrap(h fiber.Handler) fiber.Handler {
 	return func(c *fiber.Ctx) error {
 		address := string(c.Request().RequestURI())
-		if page, ok := p.kept.Get(address); ok && p.now().Sub(page.made) < keptFor {
+		if page := p.notOlder(address, keptFor); page != nil {
 			return page.send(c)
 		}
-		if err := h(c); err != nil || c.Response().StatusCode() != fiber.StatusOK {
-			return err
+		made, mine := p.begin(address)
+		if mine {
+			defer p.end(address, made)
+			return p.fill(c, address, h)
 		}
-		page := p.keep(c)
-		p.kept.Add(address, page)
-		return page.send(c)
+		if page := p.notOlder(address, staleFor); page != nil {
+			return page.send(c)
+		}
+		select {
+		case <-made:
+		case <-c.UserContext().Done():
+			return c.UserContext().Err()
+		}
+		if page := p.notOlder(address, staleFor); page != nil {
+			return page.send(c)
+		}
+		return h(c) // what the other asker got is not kept: a refusal or an error
 	}
+}
+
+// notOlder is the kept page of an address; nil when there is none so young.
+func (p *pageCache) notOlder(address string, age time.Duration) *keptPage {
+	if page, ok := p.kept.Get(address); ok && p.now().Sub(page.made) < age {
+		return page
+	}
+	return nil
+}
+
+// begin tells whether the caller is the one to make a page; the channel closes when
+// that is done.
+func (p *pageCache) begin(address string) (made chan struct{}, mine bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if made, busy := p.making[address]; busy {
+		return made, false
+	}
+	made = make(chan struct{})
+	p.making[address] = made
+	return made, true
+}
+
+func (p *pageCache) end(address string, made chan struct{}) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.making, address)
+	close(made)
+}
+
+// fill makes a page and keeps it, with the form that was asked for at hand.
+func (p *pageCache) fill(c *fiber.Ctx, address string, h fiber.Handler) error {
+	if err := h(c); err != nil || c.Response().StatusCode() != fiber.StatusOK {
+		return err
+	}
+	page := p.keep(c)
+	err := page.send(c)
+	p.kept.Add(address, page)
+	return err
 }
 
 func (p *pageCache) keep(c *fiber.Ctx) *keptPage {

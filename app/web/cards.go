@@ -4,11 +4,9 @@ import (
 	"sync"
 
 	"github.com/gofiber/fiber/v2"
-	"github.com/google/uuid"
 	lru "github.com/hashicorp/golang-lru/v2"
 
 	"github.com/pulsecast/pulsecast/app/leaderboard"
-	"github.com/pulsecast/pulsecast/app/problem"
 	"github.com/pulsecast/pulsecast/app/web/card"
 	"github.com/pulsecast/pulsecast/views/components"
 	"github.com/pulsecast/pulsecast/views/pages"
@@ -63,17 +61,9 @@ func (s *Site) sendCard(c *fiber.Ctx, k card.Card) error {
 }
 
 func (s *Site) predictionCard(c *fiber.Ctx) error {
-	missing := problem.NotFound("There is no prediction at this address.")
-	id, err := uuid.Parse(c.Params("id"))
-	if err != nil {
-		return missing
-	}
-	r, err := s.predictions.ByID(c.UserContext(), s.DB.Reader, id)
+	r, err := s.pathPrediction(c)
 	if err != nil {
 		return err
-	}
-	if r == nil {
-		return missing
 	}
 	return s.sendCard(c, cardOfPrediction(s.predictionProps(r)))
 }

@@ -66,7 +66,7 @@ func (s *Site) marketProps(m *market.Market) pages.MarketRow {
 	outcome, _ := shownOutcome(m)
 	return pages.MarketRow{
 		ID: m.ID, Title: title(m), Category: m.Category, Outcome: outcome, Probability: m.Probability,
-		Volume: m.Volume, ClosesAt: s.when(m.ClosesAt), Closed: m.Closed, Sample: m.Sample,
+		Volume: m.Volume, ClosesAt: s.when(m.ClosesAt), ClosedAt: s.when(m.ClosedAt), Closed: m.Closed, Sample: m.Sample,
 	}
 }
 

@@ -24,8 +24,8 @@ var markdown = goldmark.New(goldmark.WithExtensions(extension.GFM), goldmark.Wit
 // scrollable makes wide blocks reachable by keyboard and narrow screens.
 var scrollable = strings.NewReplacer(
 	"<pre>", `<pre tabindex="0">`,
-	"<table>", `<div class="table-wrap" tabindex="0" role="region" aria-label="Table"><table class="table">`,
-	"</table>", "</table></div>",
+	"<table>", `<section class="table-wrap" tabindex="0" aria-label="Table"><table class="table">`,
+	"</table>", "</table></section>",
 )
 
 // renderMarkdown turns a text of ours into HTML and lists its second-level headings.

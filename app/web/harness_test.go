@@ -64,10 +64,17 @@ func (r registry) Register(ctx context.Context, p agent.Profile) (*agent.Agent, 
 
 func open(t *testing.T, db *database.DB) *house {
 	t.Helper()
+	return openWith(t, db, func(*config.Config) {})
+}
+
+// openWith is open with other settings.
+func openWith(t *testing.T, db *database.DB, set func(*config.Config)) *house {
+	t.Helper()
 	h := &house{t: t, db: db, now: start, config: &config.Config{
 		BaseURL: base, EdgeFilter: "on", LogFormat: "off", Registration: "open",
 		RankedMinEvents: 30, RankedMinCategoryEvents: 15, RankedMinDays: 14,
 	}}
+	set(h.config)
 	now := func() time.Time { return h.now }
 	h.markets = signal.NewFeed(api.MarketCodec(), now)
 	newsFeed := signal.NewFeed(api.NewsCodec(), now)

@@ -48,14 +48,14 @@ func (s *Site) home(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	race, err := s.modelRows(ctx)
+	race, err := s.modelRows(ctx, leaderboard.All)
 	if err != nil {
 		return err
 	}
 	latest := s.predictionList(open)
 	p := pages.HomeProps{
 		Layout: s.frame("", "Forecasts by AI agents, scored against the prediction market: who is closer to the truth, and how sure that is.", "/", "/"),
-		Agents: numbers.Agents, Events: numbers.Events, Proven: numbers.Proven, Ranked: numbers.Ranked,
+		Agents: int(numbers.Agents), Events: int(numbers.Events), Proven: int(numbers.Proven), Ranked: int(numbers.Ranked),
 		JustResolved: receipts(s.predictionList(resolved)), Disagreements: disagreements(latest),
 		Race: race[:min(len(race), homeModels)], Markets: markets,
 		Predictions: latest[:min(len(latest), homePredictions)],

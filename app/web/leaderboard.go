@@ -2,16 +2,13 @@ package web
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/gofiber/fiber/v2"
 	"github.com/google/uuid"
-	"github.com/uptrace/bun"
 
 	"github.com/pulsecast/pulsecast/app/leaderboard"
-	"github.com/pulsecast/pulsecast/app/prediction"
 	"github.com/pulsecast/pulsecast/app/score"
 	"github.com/pulsecast/pulsecast/views/components"
 	"github.com/pulsecast/pulsecast/views/pages"
@@ -104,8 +101,8 @@ func (s *Site) standing(e *leaderboard.Row) pages.BoardRow {
 	return r
 }
 
-// addDays tells those without a rank on how many days they still have to publish, with
-// one query; a board does not know.
+// addDays tells those without a rank on how many days they still have to publish; a
+// board does not know.
 func (s *Site) addDays(ctx context.Context, entries []leaderboard.Entry, rows []pages.BoardRow) error {
 	var ids []uuid.UUID
 	for i := range entries {
@@ -113,17 +110,9 @@ func (s *Site) addDays(ctx context.Context, entries []leaderboard.Entry, rows []
 			ids = append(ids, entries[i].AgentID)
 		}
 	}
-	if len(ids) == 0 {
-		return nil
-	}
-	var tallies []prediction.Tally
-	err := s.DB.Reader.NewSelect().Model(&tallies).Column("agent_id", "publication_days").Where("agent_id IN (?)", bun.List(ids)).Scan(ctx)
+	days, err := s.predictions.PublicationDays(ctx, s.DB.Reader, ids)
 	if err != nil {
-		return fmt.Errorf("read days of publication: %w", err)
-	}
-	days := make(map[uuid.UUID]int64, len(tallies))
-	for _, t := range tallies {
-		days[t.AgentID] = t.PublicationDays
+		return err
 	}
 	for i := range entries {
 		if entries[i].Provisional {
@@ -167,27 +156,38 @@ func scaleOf(rows []pages.BoardRow) (components.Scale, []components.Reference) {
 }
 
 // modelRows is the race between declared models.
-func (s *Site) modelRows(ctx context.Context) ([]pages.ModelRow, error) {
-	found, err := s.Leaderboard.Models(ctx, s.DB.Reader)
+func (s *Site) modelRows(ctx context.Context, w leaderboard.Window) ([]pages.ModelRow, error) {
+	found, err := s.Leaderboard.Models(ctx, s.DB.Reader, w)
 	if err != nil {
 		return nil, err
 	}
 	rows := make([]pages.ModelRow, len(found))
 	for i, m := range found {
 		rows[i] = pages.ModelRow{
-			Estimate: estimate(m.Estimate), Model: m.Model, Agents: int(m.Agents), Ranked: int(m.Ranked), Events: int(m.Events), Best: m.Best,
+			Estimate: estimate(m.Estimate), Model: m.Model, Agents: int(m.Agents), Ranked: int(m.Ranked), Events: int(m.Events),
+			Brier: m.Brier, MarketBrier: m.MarketBrier, Best: m.Best,
 		}
 	}
 	return rows, nil
 }
 
 func (s *Site) models(c *fiber.Ctx) error {
-	rows, err := s.modelRows(c.UserContext())
+	a, err := readAddress(c, "window")
 	if err != nil {
 		return err
 	}
+	window, err := leaderboard.ParseWindow(a.get("window"))
+	if err != nil {
+		return err
+	}
+	rows, err := s.modelRows(c.UserContext(), window)
+	if err != nil {
+		return err
+	}
+	frame := s.frame("Models", "Declared models by how far their agents beat the market.", "/models", "/models")
+	frame.NoIndex = a.narrowed()
 	return show(c, pages.Models(pages.ModelsProps{
-		Layout: s.frame("Models", "Declared models by how far their agents beat the market.", "/models", "/models"), Rows: rows,
+		Layout: frame, Windows: a.chips("window", windowOptions...), Window: a.get("window"), Rows: rows,
 	}))
 }
 

@@ -36,7 +36,7 @@ func (s *Site) listMarkets(c *fiber.Ctx) error {
 		return err
 	}
 	f.Sort, f.Closed = market.Sort(sort), state == "closed"
-	if within := closingWithin[closes]; within > 0 {
+	if within := closingWithin[closes]; within > 0 && !f.Closed {
 		f.ClosesBefore = s.Now().Add(within)
 	}
 	found, next, err := s.markets.List(c.UserContext(), s.DB.Reader, f)
@@ -49,13 +49,21 @@ func (s *Site) listMarkets(c *fiber.Ctx) error {
 	}
 	frame := s.frame("Markets", "Prediction markets, and beside each price what AI agents say together.", "/markets", "/markets")
 	frame.NoIndex = a.narrowed()
-	return show(c, pages.Markets(pages.MarketsProps{
-		Layout: frame, Search: a.search("Search questions"), Rows: rows, Pages: a.pages(next), AsOf: s.when(s.Markets.Current().AsOf),
-		Sorts:      a.chips("sort", option{"volume", "Volume"}, option{"closesAt", "Closing next"}, option{"newest", "Newest"}),
+	closing := "Closing next"
+	if f.Closed {
+		closing = "Just closed"
+	}
+	p := pages.MarketsProps{
+		Layout: frame, Narrowed: a.narrowed(), Search: a.search("Search questions"), Rows: rows, Pages: a.pages(next),
+		Sorts:      a.chips("sort", option{"volume", "Volume"}, option{"closesAt", closing}, option{"newest", "Newest"}),
 		Categories: a.openChips("category", categoriesOf(s.Markets.Current().Records)),
-		Closing:    a.chips("closes", option{"", "Any time"}, option{"day", "Within a day"}, option{"week", "Within a week"}, option{"month", "Within a month"}),
 		States:     a.chips("state", option{"open", "Open"}, option{"closed", "Closed"}),
-	}))
+	}
+	if !f.Closed {
+		p.AsOf = s.when(s.Markets.Current().AsOf)
+		p.Closing = a.chips("closes", option{"", "Any time"}, option{"day", "Within a day"}, option{"week", "Within a week"}, option{"month", "Within a month"})
+	}
+	return show(c, pages.Markets(p))
 }
 
 // marketRows adds to markets what the agents say and how the price moved, each by one
@@ -110,7 +118,7 @@ func (s *Site) market(c *fiber.Ctx) error {
 	p := pages.MarketProps{
 		Layout: frame, Row: rows[0], Event: m.EventTitle, Liquidity: m.Liquidity, Weighted: opinions[m.ID].Weighted, URL: m.URL,
 		Description: m.Description, ResolutionSource: m.ResolutionSource, Resolution: string(m.Resolution),
-		ObservedAt: s.when(m.ObservedAt), ClosedAt: s.when(m.ClosedAt), History: drawn(history, index),
+		ObservedAt: s.when(m.ObservedAt), History: drawn(history, index),
 		Forecasts: forecasts(records, index), Predictions: s.predictionList(records[:min(len(records), pageSize)]),
 	}
 	for i := range p.Predictions {

@@ -1,7 +1,6 @@
 package web
 
 import (
-	"context"
 	"slices"
 	"strings"
 
@@ -26,45 +25,26 @@ func (s *Site) listNews(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	cited, err := s.cited.get(c.UserContext())
+	ids := make([]string, len(found))
+	for i := range found {
+		ids[i] = found[i].ID
+	}
+	cited, err := s.predictions.CitedBy(c.UserContext(), s.DB.Reader, prediction.SignalNews, ids, maxCited)
 	if err != nil {
 		return err
 	}
 	items := make([]pages.NewsItem, len(found))
 	for i := range found {
 		items[i] = s.newsProps(&found[i])
-		items[i].CitedBy = s.predictionList(cited[found[i].ID])
+		by := cited[found[i].ID]
+		items[i].CitedBy, items[i].Cited = s.predictionList(by.Newest), int(by.Total)
 	}
 	frame := s.frame("News", "What six communities talk about, and the predictions that cite it.", "/news", "/news")
 	frame.NoIndex = a.narrowed()
 	return show(c, pages.News(pages.NewsProps{
-		Layout: frame, Search: a.search("Search news"), Communities: a.openChips("community", news.Communities),
+		Layout: frame, Narrowed: a.narrowed(), Search: a.search("Search news"), Communities: a.openChips("community", news.Communities),
 		Items: items, Pages: a.pages(next),
 	}))
-}
-
-// citedPredictions is how many of the newest predictions are looked through for
-// evidence that points at news.
-const citedPredictions = 500
-
-// readCited maps news to the predictions that cite it, the newest first.
-func (s *Site) readCited(ctx context.Context) (map[string][]prediction.Record, error) {
-	records, _, err := s.predictions.List(ctx, s.DB.Reader, prediction.Filter{Limit: citedPredictions})
-	if err != nil {
-		return nil, err
-	}
-	out := map[string][]prediction.Record{}
-	for _, r := range records {
-		if r.Hidden {
-			continue
-		}
-		for _, e := range r.Evidence {
-			if e.SignalKind == "news" && len(out[e.SignalID]) < maxCited {
-				out[e.SignalID] = append(out[e.SignalID], r)
-			}
-		}
-	}
-	return out, nil
 }
 
 // maxCited is how many predictions are shown below one item.

@@ -46,7 +46,7 @@ func (s *Site) listPredictions(c *fiber.Ctx) error {
 	frame := s.frame("Predictions", "Forecasts by AI agents, each held against the market's price.", "/predictions", "/predictions")
 	frame.NoIndex, frame.Feed = a.narrowed(), "/predictions.atom"
 	return show(c, pages.Predictions(pages.PredictionsProps{
-		Layout: frame, Search: a.search("Search titles and theses"), Only: only,
+		Layout: frame, Narrowed: a.narrowed(), Search: a.search("Search titles and theses"), Only: only,
 		Sorts:      a.chips("sort", option{"createdAt", "Newest"}, option{"resolvedAt", "Just resolved"}, option{"edge", "Best edge"}),
 		Statuses:   a.chips("status", option{"", "All"}, option{"open", "Open"}, option{"resolved", "Resolved"}, option{"void", "Void"}),
 		Categories: a.openChips("category", known.Categories),
@@ -86,26 +86,48 @@ func (s *Site) narrow(c *fiber.Ctx, a address, f *prediction.Filter) (only []pag
 }
 
 func (s *Site) prediction(c *fiber.Ctx) error {
-	missing := problem.NotFound("There is no prediction at this address.")
-	id, err := uuid.Parse(c.Params("id"))
-	if err != nil {
-		return missing
-	}
-	r, err := s.predictions.ByID(c.UserContext(), s.DB.Reader, id)
+	r, err := s.pathPrediction(c)
 	if err != nil {
 		return err
 	}
-	if r == nil {
-		return missing
+	p := s.predictionPage(r)
+	if c.Query(reported) != "" {
+		p.Report.Done, p.Layout.NoIndex = true, true
 	}
+	return show(c, pages.Prediction(p))
+}
+
+// pathPrediction is the prediction that the path names.
+func (s *Site) pathPrediction(c *fiber.Ctx) (*prediction.Record, error) {
+	missing := problem.NotFound("There is no prediction at this address.")
+	id, err := uuid.Parse(c.Params("id"))
+	if err != nil {
+		return nil, missing
+	}
+	r, err := s.predictions.ByID(c.UserContext(), s.DB.Reader, id)
+	if err != nil {
+		return nil, err
+	}
+	if r == nil {
+		return nil, missing
+	}
+	return r, nil
+}
+
+func predictionPath(r *prediction.Record) string { return "/predictions/" + r.ID.String() }
+
+func (s *Site) predictionPage(r *prediction.Record) pages.PredictionProps {
 	p := s.predictionProps(r)
-	frame := s.frame(p.About(), predictionWords(p), "/predictions/"+p.ID, "/predictions")
-	frame.Image = "/predictions/" + p.ID + "/card.png"
+	frame := s.frame(p.About(), predictionWords(p), predictionPath(r), "/predictions")
+	frame.Image = predictionPath(r) + "/card.png"
 	props := pages.PredictionProps{
 		Layout: frame, Prediction: p, HorizonAt: s.when(r.HorizonAt), ClosesAt: s.when(r.ScheduledCloseAt),
 		Evidence: evidenceProps(r.Evidence), Before: r.BaselineBefore, After: r.BaselineAfter, Previous: r.BaselinePrevious,
 		ObservedAt: s.when(r.BaselineObservedAt), Pending: r.BaselineState == prediction.Pending, Missed: r.BaselineState == prediction.Missed,
 		LogEdge: r.LogEdge, Winner: r.ResolutionOutcome, Source: r.ResolutionSource, Note: r.ResolutionNote, RulesVersion: r.RulesVersion,
+	}
+	if !r.Hidden {
+		props.Report.Action = predictionPath(r) + "/report"
 	}
 	if r.WeightIndex != nil {
 		weight := score.Weight(*r.WeightIndex)
@@ -113,8 +135,11 @@ func (s *Site) prediction(c *fiber.Ctx) error {
 	}
 	if r.Market != nil {
 		props.MarketTitle = title(r.Market)
+		if r.Market.Closed {
+			props.ClosedAt = s.when(r.Market.ClosedAt)
+		}
 	}
-	return show(c, pages.Prediction(props))
+	return props
 }
 
 // predictionWords is a prediction in one line, for a shared link.

@@ -15,6 +15,9 @@ import (
 // pageSize is how many rows a list shows.
 const pageSize = 24
 
+// maxChoices keeps a row of filters readable.
+const maxChoices = 14
+
 // maxQuery bounds a parameter, in characters.
 const maxQuery = 400
 

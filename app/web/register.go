@@ -27,14 +27,9 @@ func (s *Site) registerForm(c *fiber.Ctx) error {
 	return show(c, pages.Register(pages.RegisterProps{Layout: s.registerFrame(), Open: s.registrationOpen(), How: s.Identity.HowToGetKey()}))
 }
 
-// register makes an agent and shows its key, once. There is no cookie that another
-// site's form could borrow; that a form comes from here is checked all the same, so
-// that no page elsewhere fills the registry through its visitors.
+// register makes an agent and shows its key, once.
 func (s *Site) register(c *fiber.Ctx) error {
 	c.Set(fiber.HeaderCacheControl, "no-store")
-	if !s.sameOrigin(c) {
-		return problem.Forbidden("cross_origin", "Not from here", "This form can only be sent from its own page. Open "+s.Config.BaseURL+"/agents/new and try again.")
-	}
 	values := map[string]string{}
 	for _, name := range []string{"name", "model", "framework", "description", "homepage"} {
 		// Browsers send line breaks as CR LF.
@@ -48,10 +43,7 @@ func (s *Site) register(c *fiber.Ctx) error {
 	refusal, refused := errors.AsType[*problem.Error](err)
 	switch {
 	case refused && refusal.Status == http.StatusUnprocessableEntity:
-		p.Wrong = map[string]string{}
-		for _, f := range refusal.Fields {
-			p.Wrong[f.Field] = components.Capital(f.Message) + "."
-		}
+		p.Wrong = fieldErrors(refusal)
 		p.Error = "Nothing was stored yet. See what is marked below."
 		c.Status(http.StatusUnprocessableEntity)
 	case err != nil:

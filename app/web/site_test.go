@@ -99,6 +99,8 @@ func TestFilters(t *testing.T) {
 			{"/news?community=science", ".news-title a bdi", hostile},
 			{"/news?community=politics", ".empty-title", "No news fits"},
 			{"/leaderboard?window=30d&category=weather", ".empty-title", "Nobody is on this board yet"},
+			{"/models?window=30d", ".empty-title", "No agent that declares a model has an event settled in this time"},
+			{"/models?window=30d", "a.chip[aria-current]", "30 days"},
 		} {
 			if r := h.get(test.path); r.status != 200 || r.text(test.selector) != test.want {
 				t.Errorf("%s: %d %q", test.path, r.status, r.text(test.selector))
@@ -113,7 +115,7 @@ func TestBadAddresses(t *testing.T) {
 	for path, want := range map[string]int{
 		"/nothing": 404, "/markets/none": 404, "/markets/%ff": 404, "/agents/nobody": 404, "/predictions/x": 404,
 		"/predictions/01912345-0000-7000-8000-000000000000": 404, "/agents/x/badge.svg": 404, "/agents/market": 404, "/static/none.css": 404,
-		"/leaderboard?window=7d": 400, "/leaderboard?cursor=!": 400, "/predictions?status=x": 400, "/predictions?cursor=x": 400,
+		"/leaderboard?window=7d": 400, "/models?window=7d": 400, "/leaderboard?cursor=!": 400, "/predictions?status=x": 400, "/predictions?cursor=x": 400,
 		"/markets?sort=x": 400, "/markets?cursor=%00": 400, "/news?community=x": 400, "/markets?q=%e2%80%ae": 400,
 	} {
 		r := h.get(path)

@@ -2,13 +2,11 @@ package web
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/hashicorp/golang-lru/v2/expirable"
 	"github.com/uptrace/bun"
 
-	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/market"
 )
 
@@ -45,7 +43,7 @@ func (k *sparklines) of(ctx context.Context, db bun.IDB, now time.Time, markets 
 	if len(missing) == 0 {
 		return out, nil
 	}
-	rows, err := thinned(ctx, db, now, missing)
+	rows, err := market.Store{}.ThinnedPrices(ctx, db, missing, now.Add(-sparkSpan), sparkPoints)
 	if err != nil {
 		return nil, err
 	}
@@ -58,21 +56,4 @@ func (k *sparklines) of(ctx context.Context, db bun.IDB, now time.Time, markets 
 		k.kept.Add(id, out[id])
 	}
 	return out, nil
-}
-
-// thinned reads about sparkPoints prices of each market, oldest first, the newest
-// always among them.
-func thinned(ctx context.Context, db bun.IDB, now time.Time, ids []string) ([]market.Price, error) {
-	numbered := db.NewSelect().Table("market_prices").
-		ColumnExpr("market_id, observed_at, prices").
-		ColumnExpr("ROW_NUMBER() OVER (PARTITION BY market_id ORDER BY observed_at DESC) AS n").
-		ColumnExpr("COUNT(*) OVER (PARTITION BY market_id) AS total").
-		Where("market_id IN ?", bun.Tuple(ids)).Where("observed_at >= ?", database.Now(now.Add(-sparkSpan)))
-	var rows []market.Price
-	err := db.NewSelect().TableExpr("(?) AS t", numbered).ColumnExpr("market_id, observed_at, prices").
-		Where("(n - 1) % (total / ? + 1) = 0", sparkPoints).OrderExpr("market_id, observed_at").Scan(ctx, &rows)
-	if err != nil {
-		return nil, fmt.Errorf("read sparklines: %w", err)
-	}
-	return rows, nil
 }

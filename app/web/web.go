@@ -63,9 +63,8 @@ type Site struct {
 	predictions prediction.Store
 	assignments assignment.Store
 
-	figures   *remembered[figures]
-	cited     *remembered[map[string][]prediction.Record]
-	choices   *remembered[choices]
+	figures   *remembered[leaderboard.Figures]
+	choices   *remembered[leaderboard.Choices]
 	sparks    *sparklines
 	thumbs    *thumbnails
 	reference *reference
@@ -76,10 +75,13 @@ type Site struct {
 // New makes the site.
 func New(d Dependencies) *Site {
 	s := &Site{Dependencies: d, sparks: newSparklines(), thumbs: newThumbnails(), reference: &reference{}, cards: newCards()}
-	s.figures = &remembered[figures]{now: d.Now, read: func(ctx context.Context) (figures, error) { return readFigures(ctx, d.DB.Reader) }}
-	s.choices = &remembered[choices]{now: d.Now, read: func(ctx context.Context) (choices, error) { return readChoices(ctx, d.DB.Reader) }}
+	s.figures = &remembered[leaderboard.Figures]{now: d.Now, read: func(ctx context.Context) (leaderboard.Figures, error) {
+		return d.Leaderboard.Figures(ctx, d.DB.Reader)
+	}}
+	s.choices = &remembered[leaderboard.Choices]{now: d.Now, read: func(ctx context.Context) (leaderboard.Choices, error) {
+		return d.Leaderboard.Choices(ctx, d.DB.Reader, maxChoices)
+	}}
 	s.worker = sync.OnceValues(s.makeWorker)
-	s.cited = &remembered[map[string][]prediction.Record]{now: d.Now, read: s.readCited}
 	return s
 }
 
@@ -116,7 +118,8 @@ func (s *Site) Register(srv *httpserver.Server) {
 	srv.App.Get("/manifest.webmanifest", s.manifest)
 	srv.App.Get("/sw.js", s.serviceWorker)
 	srv.App.Get("/static/*", s.file)
-	srv.App.Post("/agents/new", srv.Limits.Writes(), s.register)
+	srv.App.Post("/agents/new", s.ownForms, srv.Limits.Writes(), s.register)
+	srv.App.Post("/predictions/:id/report", s.ownForms, srv.Limits.Reports(), s.report)
 }
 
 // when is a moment as pages show it.

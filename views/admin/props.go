@@ -163,7 +163,8 @@ type SettlementProps struct {
 	Corrections Table
 }
 
-// Report is one complaint about a prediction.
+// Report is one complaint about a prediction. Reporter is the handle of an agent, empty
+// for a reader of the site.
 type Report struct {
 	ID, Kind, Text, Reporter, Prediction, Title string
 	At                                          components.When

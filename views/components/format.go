@@ -138,6 +138,9 @@ type When struct{ At, Now time.Time }
 // Known tells whether there is a moment at all.
 func (w When) Known() bool { return !w.At.IsZero() }
 
+// Past tells whether a known moment lies behind.
+func (w When) Past() bool { return w.Known() && w.At.Before(w.Now) }
+
 // Exact is the moment in UTC to the second, for a tooltip.
 func (w When) Exact() string { return w.At.UTC().Format("2 January 2006, 15:04:05 UTC") }
 

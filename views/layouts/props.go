@@ -1,7 +1,13 @@
 // Package layouts holds the frame around every page.
 package layouts
 
-import "github.com/pulsecast/pulsecast/views/components"
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/pulsecast/pulsecast/views/components"
+)
 
 // Props are what the frame needs of a page.
 type Props struct {
@@ -25,12 +31,29 @@ type Stale struct {
 	Since components.When
 }
 
-// Heading is the title as the browser shows it.
+// Heading is the title with the name of the site, as a shared link shows it.
 func (p Props) Heading() string {
 	if p.Title == "" {
 		return "Pulsecast: can AI beat the market?"
 	}
 	return p.Title + " · Pulsecast"
+}
+
+// maxTitle is how many characters of a title search engines and tabs show at most.
+const maxTitle = 70
+
+// short is Heading for the tab: a long question is cut at a word.
+func (p Props) short() string {
+	whole := []rune(p.Heading())
+	if len(whole) <= maxTitle {
+		return string(whole)
+	}
+	const end = "… · Pulsecast"
+	cut := strings.TrimRightFunc(string(whole[:maxTitle-utf8.RuneCountInString(end)+1]), func(r rune) bool { return !unicode.IsSpace(r) })
+	if len(cut) < maxTitle/3 { // one endless word
+		cut = string(whole[:maxTitle-utf8.RuneCountInString(end)])
+	}
+	return strings.TrimRightFunc(cut, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsPunct(r) }) + end
 }
 
 type entry struct{ path, label string }

@@ -186,13 +186,13 @@ func newsItems() []pages.NewsItem {
 			Score: 4312 - 700*i, Comments: 812 - 100*i, ScoreKnown: i != 2, PostedAt: ago(time.Duration(i*3+1) * time.Hour)})
 	}
 	out[0].Summary = "The flash estimate came in two tenths below the median of economists. Services inflation eased as well."
-	out[0].CitedBy = predictions()[:2]
+	out[0].CitedBy, out[0].Cited = predictions()[:2], 3
 	return out
 }
 
 func models() []pages.ModelRow {
 	return []pages.ModelRow{
-		{Estimate: components.Estimate{Skill: 2.7, Low: 0.6, High: 4.8}, Model: "claude-opus-4-5", Agents: 3, Events: 210, Best: "meridian"},
+		{Estimate: components.Estimate{Skill: 2.7, Low: 0.6, High: 4.8}, Model: "claude-opus-4-5", Agents: 3, Ranked: 2, Events: 210, Brier: new(0.1862), MarketBrier: new(0.1934), Best: "meridian"},
 		{Estimate: components.Estimate{Skill: 1.1, Low: -0.5, High: 2.7}, Model: "gpt-5.2", Agents: 4, Events: 260, Best: "delphi-night"},
 		{Estimate: components.Estimate{Skill: 0.3, Low: -1.6, High: 2.2}, Model: "gemini-3-pro", Agents: 2, Events: 120, Best: "quiet-owl"},
 		{Estimate: components.Estimate{Skill: -1.9, Low: -4.4, High: 0.6}, Model: "mistral-large-3", Agents: 1, Events: 54, Best: ""},

@@ -110,6 +110,7 @@ func TestEmptyStates(t *testing.T) {
 		"agent":       pages.Agent(pages.AgentProps{Layout: frame("x", "/agents/x", "/leaderboard")}),
 		"assignments": pages.Assignments(pages.AssignmentsProps{Layout: frame("Assignments", "/assignments", "/assignments")}),
 		"changes":     pages.Changes(pages.ChangesProps{Layout: frame("Changes", "/changes", "")}),
+		"compare":     pages.Compare(pages.CompareProps{Layout: frame("Compare", "/compare", "/leaderboard")}),
 		"register":    pages.Register(pages.RegisterProps{Layout: frame("Join", "/agents/new", ""), How: "Ask."}),
 	} {
 		if doc := render(t, page); doc.Find(".empty .empty-title").Length() == 0 {

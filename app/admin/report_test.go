@@ -1,0 +1,132 @@
+package admin_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/uptrace/bun"
+
+	"github.com/pulsecast/pulsecast/app/admin"
+	"github.com/pulsecast/pulsecast/app/agent"
+	"github.com/pulsecast/pulsecast/app/database"
+	"github.com/pulsecast/pulsecast/app/database/dbtest"
+	"github.com/pulsecast/pulsecast/app/prediction"
+)
+
+// predict stores predictions of one agent and returns the agent and their ids.
+func predict(t *testing.T, db *database.DB, list ...prediction.Prediction) (*agent.Agent, []uuid.UUID) {
+	t.Helper()
+	var ada *agent.Agent
+	var ids []uuid.UUID
+	inTx(t, db, func(ctx context.Context, tx bun.Tx) (err error) {
+		if ada, err = (agent.Store{}).Create(ctx, tx, agent.New{Profile: agent.Profile{Name: "Ada"}, At: start}); err != nil {
+			return err
+		}
+		for _, p := range list {
+			p.ID, p.AgentID, p.CreatedAt, p.HorizonAt = database.NewID(start), ada.ID, start, start.AddDate(0, 0, 1)
+			p.Status, p.BaselineState = prediction.Open, prediction.Unlinked
+			if err := (prediction.Store{}).Insert(ctx, tx, &p); err != nil {
+				return err
+			}
+			ids = append(ids, p.ID)
+		}
+		return nil
+	})
+	return ada, ids
+}
+
+func byReader(t *testing.T, db *database.DB, id uuid.UUID, address string) {
+	t.Helper()
+	inTx(t, db, func(ctx context.Context, tx bun.Tx) error {
+		return store.FileByReader(ctx, tx, admin.Report{PredictionID: id, Kind: admin.ReportSpam, CreatedAt: start}, address)
+	})
+}
+
+// TestReaders: one reader counts once, and of an address nothing is left once the
+// report is closed.
+func TestReaders(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+		_, ids := predict(t, db, prediction.Prediction{Title: "One"}, prediction.Prediction{Title: "Two"})
+		byReader(t, db, ids[1], "192.0.2.1")
+		for _, address := range []string{"192.0.2.1", "192.0.2.1", "192.0.2.2", "2001:db8::1", "2001:db8::2", "2001:db8:0:1::1"} {
+			byReader(t, db, ids[0], address)
+		}
+		open := waiting(t, db)
+		hashes, titles := map[string]bool{}, map[string]int{}
+		for _, r := range open {
+			hashes[*r.Reader] = true
+			titles[r.Title]++
+		}
+		if len(hashes) != 5 || titles["One"] != 4 || titles["Two"] != 1 || open[0].Reporter != "" {
+			t.Fatalf("%d hashes, %v: %+v", len(hashes), titles, open)
+		}
+		first := open[slices.IndexFunc(open, func(r admin.OpenReport) bool { return r.Title == "Two" })]
+		inTx(t, db, func(ctx context.Context, tx bun.Tx) error {
+			_, err := store.CloseReport(ctx, tx, first.ID, "olaf", "It was.", start.Add(time.Hour))
+			return err
+		})
+		var left string
+		if err := db.NewRaw("SELECT reader FROM reports WHERE id = ?", first.ID).Scan(t.Context(), &left); err != nil || left != "" {
+			t.Errorf("a closed report keeps %q, %v", left, err)
+		}
+		if byReader(t, db, ids[1], "192.0.2.1"); len(waiting(t, db)) != 5 {
+			t.Error("a reader whose report was closed cannot report again")
+		}
+		for i := range 20 {
+			byReader(t, db, ids[1], fmt.Sprintf("198.51.100.%d", i))
+		}
+		if open = waiting(t, db); len(open) != 4+10 {
+			t.Errorf("%d wait, want 4 and 10", len(open))
+		}
+	})
+}
+
+func waiting(t *testing.T, db *database.DB) []admin.OpenReport {
+	t.Helper()
+	list, err := store.OpenReports(t.Context(), db.Reader, 100)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list
+}
+
+// TestReadersMigration: reports of agents outlive the way there and back, and evidence
+// stored before is found by what it cites.
+func TestReadersMigration(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+		ctx := t.Context()
+		ada, ids := predict(t, db, prediction.Prediction{Title: "One", Evidence: []prediction.Evidence{
+			{Title: "a", URL: "https://example.org/a", SignalKind: prediction.SignalNews, SignalID: "n1"},
+			{Title: "b", URL: "https://example.org/b", SignalKind: prediction.SignalNews, SignalID: "n1"},
+			{Title: "c", URL: "https://example.org/c"},
+		}}, prediction.Prediction{Title: "Two", Evidence: []prediction.Evidence{}})
+		inTx(t, db, func(ctx context.Context, tx bun.Tx) error {
+			_, err := store.File(ctx, tx, admin.Report{PredictionID: ids[0], ReporterID: ada.ID, Kind: admin.ReportSpam, Text: "x", CreatedAt: start})
+			return err
+		})
+		byReader(t, db, ids[0], "192.0.2.1")
+		// Only the last group is rolled back.
+		if _, err := db.ExecContext(ctx, "UPDATE bun_migrations SET group_id = 99 WHERE name = '20261121000012'"); err != nil {
+			t.Fatal(err)
+		}
+		if names, err := db.Rollback(ctx); err != nil || len(names) != 1 {
+			t.Fatal(names, err)
+		}
+		if names, err := db.Migrate(ctx); err != nil || len(names) != 1 {
+			t.Fatal(names, err)
+		}
+		if left := waiting(t, db); len(left) != 1 || left[0].Reporter != ada.Handle || left[0].Reader != nil {
+			t.Errorf("left: %+v", left)
+		}
+		cited, err := prediction.Store{}.CitedBy(ctx, db.Reader, prediction.SignalNews, []string{"n1"}, 5)
+		if err != nil || len(cited["n1"].Newest) != 1 || cited["n1"].Newest[0].ID != ids[0] {
+			t.Errorf("cited by %+v, %v", cited, err)
+		}
+	})
+}

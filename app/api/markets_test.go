@@ -1,0 +1,72 @@
+package api_test
+
+import (
+	"net/http"
+	"net/url"
+	"testing"
+	"time"
+
+	"github.com/pulsecast/pulsecast/app/database"
+	"github.com/pulsecast/pulsecast/app/market"
+)
+
+// TestMarketIDs: whatever an id is made of, its escaped form leads to the market.
+func TestMarketIDs(t *testing.T) {
+	t.Parallel()
+	ids := []string{"123", "0xAB", "a/b", "a b", "50%", "%2F", "ä?#&+", "a.b~c", "..", "日本"}
+	each(t, func(t *testing.T, s *service) {
+		db, err := database.Open(t.Context(), s.Config().DatabaseURL)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer db.Close()
+		var list []market.Market
+		for _, id := range ids {
+			list = append(list, market.Market{ID: id, Source: "polymarket", Question: "Is it " + id + "?", Title: id, Outcomes: []string{"Yes", "No"},
+				Prices: []float64{0.4, 0.6}, Active: true, MatchKey: id, FirstSeenAt: time.Now(), ObservedAt: time.Now()})
+		}
+		if err := (market.Store{}).Observe(t.Context(), db, list); err != nil {
+			t.Fatal(err)
+		}
+		for _, id := range ids {
+			got := s.do(t, call{path: "/api/intelligence/markets/" + escaped(id)})
+			if got.status != http.StatusOK || got.text("market", "id") != id {
+				t.Errorf("%q: %d %s", id, got.status, got.raw)
+			}
+		}
+		got := s.do(t, call{method: "POST", path: "/api/predictions", bearer: s.register(t, "Ada"), body: forecast(map[string]any{
+			"marketId": "a/b", "evidence": []any{map[string]any{"title": "The market", "url": s.base + "/markets/50%25"}},
+		})})
+		if got.fine().text("prediction", "market", "url") != s.base+"/markets/a%2Fb" {
+			t.Errorf("the page of a/b is at %s", got.at("prediction", "market"))
+		}
+		if got.text("prediction", "evidence", 0, "signal", "id") != "50%" {
+			t.Errorf("evidence: %s", got.at("prediction", "evidence"))
+		}
+		if page, err := http.Get(got.text("prediction", "market", "url")); err != nil || page.Body.Close() != nil || page.StatusCode != http.StatusOK {
+			t.Errorf("that page: %v, %v", page, err)
+		}
+		for _, path := range []string{"%00", "%ff", "a%2Fc", "%2550%25"} {
+			s.do(t, call{path: "/api/intelligence/markets/" + path}).refused(http.StatusNotFound, "not_found")
+		}
+		for _, broken := range []string{"%", "%zz", "a%2"} { // what no URL package lets through
+			req := s.request(t, call{path: "/"})
+			req.URL.Opaque = "/api/intelligence/markets/" + broken
+			res, err := http.DefaultTransport.RoundTrip(req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if res.Body.Close(); res.StatusCode != http.StatusNotFound {
+				t.Errorf("%q: %d", broken, res.StatusCode)
+			}
+		}
+	})
+}
+
+// escaped is url.PathEscape, also of what a client would take for another folder.
+func escaped(id string) string {
+	if id == ".." {
+		return "%2E%2E"
+	}
+	return url.PathEscape(id)
+}

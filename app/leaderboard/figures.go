@@ -1,0 +1,62 @@
+package leaderboard
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/uptrace/bun"
+)
+
+// Figures are the numbers of the whole place.
+type Figures struct {
+	Agents int64 // that have published
+	Events int64 // with a settled forecast
+	Ranked int64 // agents on the main board
+	Proven int64 // of these
+}
+
+// Figures counts them. It walks every cluster, so callers keep the answer for a while.
+func (s *Store) Figures(ctx context.Context, db bun.IDB) (f Figures, err error) {
+	ranked := mainBoard(db).Where("rank IS NOT NULL")
+	for _, count := range []struct {
+		to *int64
+		q  *bun.SelectQuery
+	}{
+		{&f.Agents, db.NewSelect().Table("agent_tallies").ColumnExpr("COUNT(*)").Where("total > 0")},
+		{&f.Events, db.NewSelect().Table("clusters").ColumnExpr("COUNT(DISTINCT event_key)").Where("settled > 0")},
+		{&f.Ranked, ranked.Clone().ColumnExpr("COUNT(*)").Where("category = ?", AllCategories)},
+		{&f.Proven, ranked.Clone().ColumnExpr("COUNT(*)").Where("category = ?", AllCategories).Where("skill_low > 0")},
+	} {
+		if err := count.q.Scan(ctx, count.to); err != nil {
+			return f, fmt.Errorf("count agents and events: %w", err)
+		}
+	}
+	return f, nil
+}
+
+// mainBoard are the rows over all time, of every category, but for the yardsticks.
+func mainBoard(db bun.IDB) *bun.SelectQuery {
+	return db.NewSelect().Table("board_rows").Where("span = ?", All).Where("NOT reference")
+}
+
+// Choices are what the filters of a board can be set to.
+type Choices struct {
+	Categories []string // that have a board, the fullest first
+	Models     []string // declared by agents on the main board, the most frequent first
+}
+
+// Choices lists them, at most limit of each. It walks the boards, so callers keep the
+// answer for a while.
+func (s *Store) Choices(ctx context.Context, db bun.IDB, limit int) (c Choices, err error) {
+	of := func(column string) *bun.SelectQuery {
+		return mainBoard(db).Column(column).Where("? <> ''", bun.Ident(column)).
+			Group(column).OrderExpr("COUNT(*) DESC, ?", bun.Ident(column)).Limit(int64(limit))
+	}
+	if err := of("category").Scan(ctx, &c.Categories); err != nil {
+		return c, fmt.Errorf("read categories: %w", err)
+	}
+	if err := of("model").Where("category = ?", AllCategories).Scan(ctx, &c.Models); err != nil {
+		return c, fmt.Errorf("read models: %w", err)
+	}
+	return c, nil
+}

@@ -1,0 +1,124 @@
+package leaderboard
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/uptrace/bun"
+
+	"github.com/pulsecast/pulsecast/app/score"
+)
+
+// ModelRow pools the agents that declare one model. Nobody checks the declaration.
+type ModelRow struct {
+	Model  string
+	Agents int64 // with at least one settled event
+	Ranked int64
+	// Events, and the skill of the pooled events with its interval. The interval
+	// takes the events for independent; agents of one model are alike, so in truth it
+	// is wider.
+	Events   int64
+	Estimate score.Estimate `bun:"-"`
+	// Brier and MarketBrier (0 best, 1 worst) are means over the same forecasts: all
+	// settled ones with a baseline. Nil without any.
+	Brier, MarketBrier *float64
+	// Best is the handle of the agent that stands highest, "" when none is ranked.
+	Best string `bun:"-"`
+
+	ClusterSum     score.Points
+	ClusterSquares int64
+}
+
+// maxModels is how many models are listed: those with the most events.
+const maxModels = 100
+
+// Models pools the board of a window, over all categories, by declared model, the most
+// skilled first. Agents that declare none are left out. It reads the whole board, so the
+// answer is kept until the board changes; callers must not change it.
+func (s *Store) Models(ctx context.Context, db bun.IDB, w Window) ([]ModelRow, error) {
+	board, err := readBoard(ctx, db, w, AllCategories)
+	if err != nil || board == nil {
+		return []ModelRow{}, err
+	}
+	s.mu.RLock()
+	kept := s.models[w]
+	s.mu.RUnlock()
+	if kept != nil && kept.asOf.Equal(board.AsOf) {
+		return kept.rows, nil
+	}
+	loaded, err, _ := s.flight.Do("models "+string(w), func() (any, error) {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), loadTimeout)
+		defer cancel()
+		rows, err := s.readModels(ctx, db, w)
+		if err != nil {
+			return nil, err
+		}
+		s.mu.Lock()
+		s.models[w] = &keptModels{rows, board.AsOf}
+		s.mu.Unlock()
+		return rows, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return loaded.([]ModelRow), nil
+}
+
+// keptModels is an answer of Models and the board it was made from.
+type keptModels struct {
+	rows []ModelRow
+	asOf time.Time
+}
+
+func (s *Store) readModels(ctx context.Context, db bun.IDB, w Window) ([]ModelRow, error) {
+	models := []ModelRow{}
+	err := db.NewRaw(`SELECT r.model, COUNT(*) AS agents, COUNT(r.rank) AS ranked, CAST(SUM(r.events) AS BIGINT) AS events,
+			CAST(SUM(r.cluster_sum) AS BIGINT) AS cluster_sum, CAST(SUM(r.cluster_squares) AS BIGINT) AS cluster_squares,
+			SUM(r.brier * r.scored) / NULLIF(SUM(r.scored), 0) AS brier,
+			SUM(r.market_brier * r.scored) / NULLIF(SUM(r.scored), 0) AS market_brier
+		FROM board_rows AS r WHERE r.span = ? AND r.category = ? AND r.model <> '' AND r.events > 0 AND NOT r.reference
+		GROUP BY r.model ORDER BY SUM(r.events) DESC, r.model LIMIT ?`, w, AllCategories, maxModels).Scan(ctx, &models)
+	if err != nil {
+		return nil, fmt.Errorf("read models: %w", err)
+	}
+	prior, err := s.Prior(ctx, db)
+	if err != nil {
+		return nil, err
+	}
+	for i := range models {
+		m := &models[i]
+		m.Estimate = score.Skill(score.Tally{N: m.Events, S: m.ClusterSum, SS: m.ClusterSquares}, score.Prior{Kappa: prior.Kappa, Sigma2: prior.Sigma2})
+	}
+	slices.SortStableFunc(models, func(a, b ModelRow) int { return cmp.Compare(b.Estimate.Skill, a.Estimate.Skill) })
+	return models, bestOfModels(ctx, db, w, models)
+}
+
+// bestOfModels finds the first ranked agent of each model.
+func bestOfModels(ctx context.Context, db bun.IDB, w Window, models []ModelRow) error {
+	if len(models) == 0 {
+		return nil
+	}
+	names := make([]string, 0, len(models))
+	for _, m := range models {
+		names = append(names, m.Model)
+	}
+	var best []struct{ Model, Handle string }
+	err := db.NewRaw(`SELECT r.model, a.handle FROM board_rows AS r JOIN agents AS a ON a.id = r.agent_id
+		WHERE r.span = ?0 AND r.category = ?1 AND r.rank IN (
+			SELECT MIN(rank) FROM board_rows WHERE span = ?0 AND category = ?1 AND model IN (?2) GROUP BY model)`,
+		w, AllCategories, bun.List(names)).Scan(ctx, &best)
+	if err != nil {
+		return fmt.Errorf("read the best of models: %w", err)
+	}
+	for _, b := range best {
+		for i := range models {
+			if models[i].Model == b.Model {
+				models[i].Best = b.Handle
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,75 @@
+package leaderboard_test
+
+import (
+	"math"
+	"testing"
+
+	"github.com/pulsecast/pulsecast/app/database"
+	"github.com/pulsecast/pulsecast/app/database/dbtest"
+	"github.com/pulsecast/pulsecast/app/leaderboard"
+	"github.com/pulsecast/pulsecast/app/score"
+)
+
+func TestModels(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+		w := newWorld(t, db)
+		w.days(w.agent(agent{handle: "one", model: "strong", days: 14}), "sport", "2026-11-01", 40, 3)
+		w.days(w.agent(agent{handle: "two", model: "strong", days: 14}), "sport", "2026-11-01", 30, 5)
+		w.days(w.agent(agent{handle: "three", model: "weak", days: 1}), "sport", "2026-11-01", 40, -1)
+		w.days(w.agent(agent{handle: "four", days: 14}), "sport", "2026-11-01", 40, 9)
+		w.agent(agent{handle: "five", model: "unused", days: 1})
+		w.tick()
+		models, err := w.store.Models(t.Context(), db.Reader, leaderboard.All)
+		if err != nil || len(models) != 2 {
+			t.Fatalf("models %+v, %v", models, err)
+		}
+		s := models[0]
+		want := score.Skill(score.Tally{N: 70, S: 40*30_000 + 30*50_000, SS: 40*30_000*30_000 + 30*50_000*50_000}, score.DefaultPrior)
+		if s.Model != "strong" || s.Agents != 2 || s.Ranked != 2 || s.Events != 70 || s.Estimate != want || s.Best != "two" {
+			t.Errorf("strong = %+v, want %+v", s, want)
+		}
+		if weak := models[1]; weak.Model != "weak" || weak.Ranked != 0 || weak.Best != "" {
+			t.Errorf("weak = %+v", weak)
+		}
+	})
+}
+
+// TestModelsByWindow: each window pools its own events, and Brier scores are weighed by
+// the forecasts they are means of.
+func TestModelsByWindow(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+		w := newWorld(t, db)
+		a, b := w.agent(agent{handle: "a", model: "m", days: 14}), w.agent(agent{handle: "b", model: "m", days: 14})
+		for _, id := range []string{"1", "2", "3", "4"} {
+			w.market(id, "", "sport", nil, 0.5, 0.5)
+		}
+		w.record(
+			forecast{agent: a, market: "1", p: 0.9, q: 0.5, y: 1, hours: 9, day: "2026-11-11"}, // Brier .01, the market's .25
+			forecast{agent: a, market: "2", p: 0.7, q: 0.5, y: 1, hours: 9, day: "2026-11-12"}, // .09
+			forecast{agent: a, market: "3", p: 0.4, q: -1, y: 1, hours: 9, day: "2026-11-12"},  // no baseline
+			forecast{agent: b, market: "1", p: 0.4, q: 0.8, y: 1, hours: 9, day: "2026-11-11"}, // .36, .04
+			forecast{agent: b, market: "4", p: 0.5, q: 0.4, y: 0, hours: 9, day: "2026-07-01"}, // .25, .16, long ago
+		)
+		w.tick()
+		for _, c := range []struct {
+			window        leaderboard.Window
+			events        int64
+			brier, market float64
+		}{
+			{leaderboard.All, 4, (.01 + .09 + .36 + .25) / 4, (.25 + .25 + .04 + .16) / 4},
+			{leaderboard.Days30, 3, (.01 + .09 + .36) / 3, (.25 + .25 + .04) / 3},
+		} {
+			for range 2 { // read, then out of memory
+				models, err := w.store.Models(t.Context(), db.Reader, c.window)
+				if err != nil || len(models) != 1 {
+					t.Fatalf("%s: %+v, %v", c.window, models, err)
+				}
+				if m := models[0]; m.Agents != 2 || m.Events != c.events || math.Abs(*m.Brier-c.brier) > 1e-9 || math.Abs(*m.MarketBrier-c.market) > 1e-9 {
+					t.Errorf("%s: %+v with %v and %v, want %+v", c.window, m, *m.Brier, *m.MarketBrier, c)
+				}
+			}
+		}
+	})
+}

@@ -1,0 +1,118 @@
+package prediction
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/google/uuid"
+	"github.com/uptrace/bun"
+)
+
+// citation says that a prediction's evidence points at a signal, however often.
+type citation struct {
+	bun.BaseModel `bun:"table:citations,alias:c"`
+
+	Kind         string    `bun:",pk"` // SignalMarket or SignalNews
+	SignalID     string    `bun:",pk"`
+	PredictionID uuid.UUID `bun:",pk,type:uuid"`
+}
+
+// cite makes a prediction found by what it cites.
+func cite(ctx context.Context, tx bun.Tx, p *Prediction) error {
+	var list []citation
+	for _, e := range p.Evidence {
+		c := citation{Kind: e.SignalKind, SignalID: e.SignalID, PredictionID: p.ID}
+		if c.Kind != "" && !slices.Contains(list, c) {
+			list = append(list, c)
+		}
+	}
+	if len(list) == 0 {
+		return nil
+	}
+	if _, err := tx.NewInsert().Model(&list).Exec(ctx); err != nil {
+		return fmt.Errorf("store citations: %w", err)
+	}
+	return nil
+}
+
+// Cited is who cites a signal.
+type Cited struct {
+	Total  int64    // predictions, those with hidden text among them
+	Newest []Record // of those with text, the newest first
+}
+
+// CitedBy finds the predictions that cite each of these signals of one kind, at most
+// newest of each. Signals that nobody cites are left out. What it costs grows with the
+// signals asked for and with how often they are cited, not with all predictions.
+func (s Store) CitedBy(ctx context.Context, db bun.IDB, kind string, ids []string, newest int) (map[string]Cited, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	var totals []struct {
+		SignalID string
+		Total    int64
+	}
+	err := db.NewSelect().Model((*citation)(nil)).Column("signal_id").ColumnExpr("COUNT(*) AS total").
+		Where("kind = ?", kind).Where("signal_id IN ?", bun.Tuple(ids)).Group("signal_id").Scan(ctx, &totals)
+	if err != nil {
+		return nil, fmt.Errorf("count citations: %w", err)
+	}
+	out := make(map[string]Cited, len(totals))
+	var found []string
+	for _, t := range totals {
+		out[t.SignalID] = Cited{Total: t.Total}
+		found = append(found, t.SignalID)
+	}
+	if len(found) == 0 {
+		return out, nil
+	}
+	return out, s.addNewest(ctx, db, kind, found, newest, out)
+}
+
+func (s Store) addNewest(ctx context.Context, db bun.IDB, kind string, ids []string, newest int, out map[string]Cited) error {
+	list, err := newestCitations(ctx, db, kind, ids, newest)
+	if err != nil || len(list) == 0 {
+		return err
+	}
+	citing := make([]uuid.UUID, len(list))
+	for i, c := range list {
+		citing[i] = c.PredictionID
+	}
+	var predictions []Prediction
+	if err := db.NewSelect().Model(&predictions).Where("p.id IN ?", bun.Tuple(citing)).Scan(ctx); err != nil {
+		return fmt.Errorf("read citing predictions: %w", err)
+	}
+	records, err := s.records(ctx, db, predictions)
+	if err != nil {
+		return err
+	}
+	byID := make(map[uuid.UUID]*Record, len(records))
+	for i := range records {
+		byID[records[i].ID] = &records[i]
+	}
+	for _, c := range list {
+		one := out[c.SignalID]
+		one.Newest = append(one.Newest, *byID[c.PredictionID])
+		out[c.SignalID] = one
+	}
+	return nil
+}
+
+// newestCitations reads the end of the index for each signal: a window over all
+// citations would read every one of a signal that thousands cite.
+func newestCitations(ctx context.Context, db bun.IDB, kind string, ids []string, newest int) ([]citation, error) {
+	const one = `SELECT * FROM (SELECT c.kind, c.signal_id, c.prediction_id FROM citations AS c JOIN predictions AS p ON p.id = c.prediction_id
+		WHERE c.kind = ? AND c.signal_id = ? AND NOT p.hidden ORDER BY c.prediction_id DESC LIMIT ?) AS t`
+	parts, args := make([]string, len(ids)), make([]any, 0, 3*len(ids))
+	for i, id := range ids {
+		parts[i] = one
+		args = append(args, kind, id, newest)
+	}
+	var list []citation
+	if err := db.NewRaw(strings.Join(parts, " UNION ALL ")+" ORDER BY signal_id, prediction_id DESC", args...).Scan(ctx, &list); err != nil {
+		return nil, fmt.Errorf("read citations: %w", err)
+	}
+	return list, nil
+}

@@ -1,0 +1,77 @@
+package web
+
+import (
+	"fmt"
+	"io"
+	"net/http/httptest"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/gofiber/fiber/v2"
+)
+
+// TestOneMakesAPage: a rush on a page that has grown old costs one rendering, and only
+// the one who renders waits for it.
+func TestOneMakesAPage(t *testing.T) {
+	t.Parallel()
+	var age atomic.Int64 // seconds
+	begun, goOn := make(chan int64), make(chan bool)
+	var made atomic.Int64
+	app := fiber.New()
+	cache := newPageCache(func() time.Time { return time.Unix(age.Load(), 0) })
+	app.Get("/", cache.wrap(func(c *fiber.Ctx) error {
+		n := made.Add(1)
+		begun <- n
+		if !<-goOn {
+			return fiber.ErrServiceUnavailable
+		}
+		return c.SendString(fmt.Sprint("page ", n))
+	}))
+	get := func() <-chan string {
+		answer := make(chan string, 1)
+		go func() {
+			res, err := app.Test(httptest.NewRequest("GET", "/", nil), -1)
+			if err != nil {
+				answer <- err.Error()
+				return
+			}
+			body, err := io.ReadAll(res.Body)
+			answer <- fmt.Sprint(res.StatusCode, " ", string(body), err)
+		}()
+		return answer
+	}
+	want := func(answer <-chan string, text string) {
+		t.Helper()
+		if got := <-answer; got != text+"<nil>" {
+			t.Errorf("%s, want %s", got, text)
+		}
+	}
+	first := get()
+	<-begun
+	second := get() // nothing is kept yet: it waits, or finds the page
+	goOn <- true
+	want(first, "200 page 1")
+	want(second, "200 page 1")
+
+	age.Store(3)
+	maker := get()
+	<-begun
+	want(get(), "200 page 1") // the old one, while the maker is at it
+	goOn <- true
+	want(maker, "200 page 2")
+	want(get(), "200 page 2")
+
+	age.Store(60) // too old to be shown
+	maker = get()
+	<-begun
+	other := get()
+	goOn <- false
+	want(maker, "503 Service Unavailable")
+	<-begun // a failure is kept for nobody: the other asks by itself
+	goOn <- true
+	want(other, "200 page 4")
+	if n := made.Load(); n != 4 {
+		t.Errorf("made %d times", n)
+	}
+}

@@ -1,0 +1,67 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+
+	"github.com/gofiber/fiber/v2"
+	"github.com/uptrace/bun"
+
+	"github.com/pulsecast/pulsecast/app/admin"
+	"github.com/pulsecast/pulsecast/app/httpserver"
+	"github.com/pulsecast/pulsecast/app/problem"
+	"github.com/pulsecast/pulsecast/views/components"
+	"github.com/pulsecast/pulsecast/views/pages"
+)
+
+// reported is the parameter of a prediction's address that thanks for a report.
+const reported = "reported"
+
+// report puts a prediction before the admins and leads back to it, so that a page
+// loaded again sends nothing again.
+func (s *Site) report(c *fiber.Ctx) error {
+	c.Set(fiber.HeaderCacheControl, "no-store")
+	r, err := s.pathPrediction(c)
+	if err != nil {
+		return err
+	}
+	filed := admin.Report{
+		PredictionID: r.ID, Kind: admin.ReportKind(strings.Clone(c.FormValue("kind"))), Text: strings.Clone(c.FormValue("text")), CreatedAt: s.Now(),
+	}
+	err = s.DB.InTx(c.UserContext(), func(ctx context.Context, tx bun.Tx) error {
+		return admin.Store{}.FileByReader(ctx, tx, filed, httpserver.ClientAddr(c).String())
+	})
+	if err == nil {
+		return c.Redirect(predictionPath(r)+"?"+reported+"=1#report", http.StatusSeeOther)
+	}
+	refusal, refused := errors.AsType[*problem.Error](err)
+	if !refused || refusal.Status != http.StatusUnprocessableEntity {
+		return err
+	}
+	p := s.predictionPage(r)
+	p.Layout.NoIndex = true
+	p.Report.Kind, p.Report.Text, p.Report.Wrong = string(filed.Kind), filed.Text, fieldErrors(refusal)
+	c.Status(http.StatusUnprocessableEntity)
+	return show(c, pages.Prediction(p))
+}
+
+// fieldErrors are the sentences that stand below the fields of a form.
+func fieldErrors(refusal *problem.Error) map[string]string {
+	out := make(map[string]string, len(refusal.Fields))
+	for _, f := range refusal.Fields {
+		out[f.Field] = components.Capital(f.Message) + "."
+	}
+	return out
+}
+
+// ownForms refuses forms sent by other sites. There is no cookie that they could
+// borrow; that a form comes from here is checked all the same, so that no page
+// elsewhere acts through its visitors.
+func (s *Site) ownForms(c *fiber.Ctx) error {
+	if !s.sameOrigin(c) {
+		return problem.Forbidden("cross_origin", "Not from here", "This form can only be sent from its own page. Open "+s.Config.BaseURL+strings.TrimSuffix(strings.Clone(c.Path()), "/report")+" and try again.")
+	}
+	return c.Next()
+}

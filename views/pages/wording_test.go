@@ -1,0 +1,85 @@
+package pages_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pulsecast/pulsecast/views/components"
+	"github.com/pulsecast/pulsecast/views/pages"
+)
+
+// TestClosing: what lies behind is not told as if it were to come.
+func TestClosing(t *testing.T) {
+	t.Parallel()
+	later, before, never := in(48*time.Hour), ago(48*time.Hour), components.When{}
+	for name, test := range map[string]struct {
+		row        pages.MarketRow
+		list, page string
+	}{
+		"open":                 {pages.MarketRow{ClosesAt: later}, "closes in 2 days", "Closesin 2 days"},
+		"open past its time":   {pages.MarketRow{ClosesAt: before}, "was to close 2 days ago", "Was to close2 days ago"},
+		"open without an end":  {pages.MarketRow{ClosesAt: never}, "", ""},
+		"closed early":         {pages.MarketRow{ClosesAt: later, ClosedAt: ago(time.Hour), Closed: true}, "closed 1 hour ago", "Closed1 hour ago"},
+		"closed, unknown when": {pages.MarketRow{ClosesAt: later, Closed: true}, "closed", ""},
+		"closed on time":       {pages.MarketRow{ClosesAt: before, Closed: true}, "closed 2 days ago", "Closed2 days ago"},
+	} {
+		list := render(t, pages.Markets(pages.MarketsProps{Layout: frame("", "/markets", "/markets"), Rows: []pages.MarketRow{test.row}}))
+		if got := strings.TrimPrefix(text(list.Find(".narrow-only")), "· "); got != test.list {
+			t.Errorf("%s: the list says %q, want %q", name, got, test.list)
+		}
+		page := render(t, pages.Market(pages.MarketProps{Layout: frame("", "/markets/1", "/markets"), Row: test.row}))
+		if got := text(page.Find(".stat-row")); !strings.HasPrefix(got, test.page) || (test.page == "" && got != "") {
+			t.Errorf("%s: the page says %q, want %q", name, got, test.page)
+		}
+	}
+}
+
+func TestPredictionFacts(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		status             string
+		closes, closed, at components.When
+		want               string
+	}{
+		"open":              {"open", in(48 * time.Hour), components.When{}, components.When{}, "Closesin 2 days"},
+		"overdue":           {"open", ago(48 * time.Hour), components.When{}, components.When{}, "Was to close2 days ago"},
+		"settled":           {"resolved", ago(48 * time.Hour), components.When{}, ago(time.Hour), "Closed2 days agoSettled1 hour ago by the market's settlement"},
+		"settled too early": {"resolved", in(48 * time.Hour), ago(2 * time.Hour), ago(time.Hour), "Closed2 hours agoSettled1 hour ago by the market's settlement"},
+		"void":              {"void", ago(48 * time.Hour), components.When{}, ago(time.Hour), "Closed2 days agoVoided1 hour ago by the market's settlement"},
+	} {
+		p := pages.PredictionProps{Layout: frame("", "/predictions/1", "/predictions"), ClosesAt: test.closes, ClosedAt: test.closed, Source: "market"}
+		p.Prediction.Status, p.Prediction.ResolvedAt = test.status, test.at
+		if got := text(render(t, pages.Prediction(p)).Find(".facts")); !strings.Contains(got, test.want) {
+			t.Errorf("%s: %q, want %q", name, got, test.want)
+		}
+	}
+}
+
+// TestOneOrNone: counts of one and of none read as sentences.
+func TestOneOrNone(t *testing.T) {
+	t.Parallel()
+	price := 0.5
+	for says, want := range map[float64]string{
+		0.5:  "One agent50 %where the price is",
+		0.51: "One agent51 %+1 point from the price",
+		0.49: "One agent49 %−1 point from the price",
+		0.6:  "One agent60 %+10 points from the price",
+	} {
+		row := pages.MarketRow{Outcome: "Yes", Probability: &price, Consensus: &says, Agents: 1}
+		got := text(render(t, pages.Market(pages.MarketProps{Layout: frame("", "/markets/1", "/markets"), Row: row})).Find(".stat-row"))
+		if !strings.Contains(strings.ReplaceAll(got, "\u00a0", " "), want) {
+			t.Errorf("%v: %q, want %q", says, got, want)
+		}
+	}
+	// A new house has the yardsticks alone; they are no board.
+	yardstick := []pages.BoardRow{{Agent: components.Agent{Name: "Market"}, Reference: true}}
+	home := render(t, pages.Home(pages.HomeProps{Layout: frame("", "/", "/"), Board: yardstick}))
+	board := render(t, pages.Leaderboard(pages.LeaderboardProps{Layout: frame("", "/leaderboard", "/leaderboard"), Rows: yardstick, MinEvents: 30}))
+	if home.Find(".forest-table").Length() != 0 || text(home.Find("section[aria-labelledby=board] .empty-title")) != "No agent is ranked yet" {
+		t.Error("home ranks a yardstick")
+	}
+	if board.Find(".forest-table").Length() != 0 || text(board.Find(".empty-title")) != "Nobody is on this board yet" {
+		t.Error("the leaderboard ranks a yardstick")
+	}
+}
