@@ -15,7 +15,8 @@ type Figures struct {
 	Proven int64 // of these
 }
 
-// Figures counts them. It walks every cluster, so callers keep the answer for a while.
+// Figures counts them. It walks the agents and the settled markets, never the
+// predictions; callers keep the answer for a while.
 func (s *Store) Figures(ctx context.Context, db bun.IDB) (f Figures, err error) {
 	ranked := mainBoard(db).Where("rank IS NOT NULL")
 	for _, count := range []struct {
@@ -23,7 +24,7 @@ func (s *Store) Figures(ctx context.Context, db bun.IDB) (f Figures, err error) 
 		q  *bun.SelectQuery
 	}{
 		{&f.Agents, db.NewSelect().Table("agent_tallies").ColumnExpr("COUNT(*)").Where("total > 0")},
-		{&f.Events, db.NewSelect().Table("clusters").ColumnExpr("COUNT(DISTINCT event_key)").Where("settled > 0")},
+		{&f.Events, settledEvents(db)},
 		{&f.Ranked, ranked.Clone().ColumnExpr("COUNT(*)").Where("category = ?", AllCategories)},
 		{&f.Proven, ranked.Clone().ColumnExpr("COUNT(*)").Where("category = ?", AllCategories).Where("skill_low > 0")},
 	} {
@@ -32,6 +33,13 @@ func (s *Store) Figures(ctx context.Context, db bun.IDB) (f Figures, err error) 
 		}
 	}
 	return f, nil
+}
+
+// settledEvents counts the events of the markets on which a forecast was scored.
+func settledEvents(db bun.IDB) *bun.SelectQuery {
+	return db.NewSelect().TableExpr("market_outcomes AS o").Join("JOIN markets AS m ON m.id = o.market_id").
+		ColumnExpr("COUNT(DISTINCT COALESCE('e:' || m.event_id, 'm:' || m.id))").
+		Where("EXISTS (SELECT 1 FROM predictions AS p WHERE p.market_id = m.id AND p.status = 'resolved' AND p.baseline_state = 'fixed')")
 }
 
 // mainBoard are the rows over all time, of every category, but for the yardsticks.

@@ -27,13 +27,16 @@ func TestFiguresAndChoices(t *testing.T) {
 		w.days(fair, "art", "2026-11-01", 10, 0)
 		w.days(fresh, "art", "2026-11-01", 1, 1)
 		w.days(fresh, "law", "2026-11-01", 1, 1)
-		for i, who := range []uuid.UUID{good, fair, fair, fresh} {
-			event := []string{"e", "e", "f", "g"}[i]
-			w.exec(`INSERT INTO clusters (agent_id, event_key, category, next_index, settled, disagreements, value) VALUES (?, ?, 'sport', 1, ?, 0, 0)`,
-				who, event, i%3)
-		}
 		w.tick()
-		// Settled: fair on e and f; good on e and fresh on g are still open.
+		for _, m := range []struct{ id, event, status, baseline string }{
+			{"1", "e", "resolved", "fixed"}, {"2", "e", "resolved", "fixed"}, {"3", "", "resolved", "fixed"},
+			{"4", "open", "open", "fixed"}, {"5", "late", "resolved", "missed"}, {"6", "void", "void", "fixed"},
+		} {
+			w.settledMarket(m.id, m.event)
+			w.forecast(fair, m.id, m.status, m.baseline)
+			w.forecast(good, m.id, m.status, m.baseline)
+		}
+		w.settledMarket("7", "nobody")
 		f, err := w.store.Figures(t.Context(), db.Reader)
 		if want := (leaderboard.Figures{Agents: 3, Events: 2, Ranked: 2, Proven: 1}); err != nil || f != want {
 			t.Errorf("%+v, %v, want %+v", f, err, want)
@@ -43,6 +46,26 @@ func TestFiguresAndChoices(t *testing.T) {
 			t.Errorf("%+v, %v", c, err)
 		}
 	})
+}
+
+// settledMarket adds a market with an outcome; event may be empty.
+func (w *world) settledMarket(id, event string) {
+	w.t.Helper()
+	var eventID *string
+	if event != "" {
+		eventID = &event
+	}
+	w.exec(`INSERT INTO markets (id, source, question, title, outcomes, active, closed, scalar, event_id, match_key, first_seen_at, observed_at, sample)
+		VALUES (?0, 'x', 'q', 'q', '["Yes","No"]', FALSE, TRUE, FALSE, ?1, 'q', ?2, ?2, FALSE)`, id, eventID, start)
+	w.exec(`INSERT INTO market_outcomes (market_id, revision, state, winner, outcomes, outcome_values, source, decided_at, applied)
+		VALUES (?, 1, 'settled', 'Yes', '["Yes","No"]', '[1,0]', 'market', ?, TRUE)`, id, start)
+}
+
+func (w *world) forecast(by uuid.UUID, market, status, baseline string) {
+	w.t.Helper()
+	w.exec(`INSERT INTO predictions (id, agent_id, title, thesis, confidence, horizon_at, category, model, evidence, market_id,
+		baseline_state, status, hidden, sample, created_at)
+		VALUES (?0, ?1, 'q', 't', 0.7, ?2, 'x', '', '[]', ?3, ?4, ?5, FALSE, FALSE, ?2)`, database.NewID(start), by, start, market, baseline, status)
 }
 
 func TestThumbnails(t *testing.T) {
