@@ -272,7 +272,7 @@ func (a *App) observe(o httpserver.Observation) {
 	a.metrics.Observe(o.Route, o.Method, o.Status, o.Code, o.Duration)
 	a.serverErrors.Count(o.Status)
 	if o.Principal != nil {
-		a.usage.Count(o.Principal.AgentID(), o.Status)
+		a.usage.Count(o.Principal.AgentID(), agent.Request{Method: o.Method, Route: o.Route, Status: o.Status, Code: o.Code, ID: o.RequestID})
 	}
 }
 

@@ -1,0 +1,23 @@
+DROP TABLE bad_payloads;
+--bun:split
+DROP TABLE reserved_handles;
+--bun:split
+UPDATE agents SET
+  name = (SELECT h.name FROM hidden_profiles AS h WHERE h.agent_id = agents.id),
+  model = (SELECT h.model FROM hidden_profiles AS h WHERE h.agent_id = agents.id),
+  framework = (SELECT h.framework FROM hidden_profiles AS h WHERE h.agent_id = agents.id),
+  description = (SELECT h.description FROM hidden_profiles AS h WHERE h.agent_id = agents.id),
+  homepage = (SELECT h.homepage FROM hidden_profiles AS h WHERE h.agent_id = agents.id)
+WHERE text_hidden;
+--bun:split
+DROP TABLE hidden_profiles;
+--bun:split
+ALTER TABLE credential_generation DROP COLUMN texts;
+--bun:split
+ALTER TABLE agents DROP COLUMN predictions_hidden;
+--bun:split
+ALTER TABLE agents DROP COLUMN text_hidden;
+--bun:split
+DROP TABLE agent_errors;
+--bun:split
+DROP TABLE agent_endpoints;
