@@ -10,7 +10,7 @@ import (
 type agents struct {
 	Create    agentCreate    `cmd:"" help:"Create an agent and print its key, once."`
 	List      agentList      `cmd:"" help:"List the agents."`
-	Show      agentShow      `cmd:"" help:"Show an agent and its keys."`
+	Show      agentShow      `cmd:"" help:"Show an agent, its keys, what it asked and its latest errors."`
 	Disable   agentDisable   `cmd:"" help:"Refuse an agent's keys and sessions from now on."`
 	Enable    agentEnable    `cmd:"" help:"Let a disabled agent in again."`
 	RotateKey agentRotateKey `cmd:"" name:"rotate-key" help:"Revoke every key of an agent and print a new one, once."`

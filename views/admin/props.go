@@ -137,7 +137,9 @@ type AgentProps struct {
 	Local       bool // keys are issued here
 	Seen        string
 	Facts       []Fact
-	Hours       []Bar
+	Hours       []Bar // requests, failures among them
+	Endpoints   Table
+	Errors      Table
 	Keys        Table
 	Sessions    int
 	Predictions Table

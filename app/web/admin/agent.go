@@ -4,7 +4,6 @@ import (
 	"context"
 	"net/url"
 
-	"github.com/google/uuid"
 	"github.com/uptrace/bun"
 
 	domain "github.com/pulsecast/pulsecast/app/admin"
@@ -15,8 +14,6 @@ import (
 	views "github.com/pulsecast/pulsecast/views/admin"
 	"github.com/pulsecast/pulsecast/views/components"
 )
-
-const usageHours = 48
 
 // pathAgent is the agent that the address names; a reference agent has no page here.
 func (d *Desk) pathAgent(v *visit) (*agent.Agent, error) {
@@ -54,17 +51,10 @@ func (d *Desk) showAgent(v *visit, a *agent.Agent, secret string) error {
 		Local: d.Config.IdentityURL == "", Seen: string(a.Status), Facts: d.agentFacts(a, &row), Secret: secret,
 	}
 	p.Frame.Path = agentPath(a)
-	hours, err := d.Usage.ByHour(ctx, db, []uuid.UUID{a.ID}, usageHours)
-	if err != nil {
-		return err
-	}
-	for _, h := range hours[a.ID] {
-		p.Hours = append(p.Hours, views.Bar{Label: h.At.Format("2 Jan 15:04 UTC"), Requests: h.Requests, Wrong: h.Errors + h.Limited})
-	}
 	if p.Sessions, err = d.agents.CountSessions(ctx, db, a.ID, d.Now()); err != nil {
 		return err
 	}
-	for _, add := range []func(context.Context, *visit, *agent.Agent, *views.AgentProps) error{d.addKeys, d.addPredictions, d.addNotes} {
+	for _, add := range []func(context.Context, *visit, *agent.Agent, *views.AgentProps) error{d.addUsage, d.addKeys, d.addPredictions, d.addNotes} {
 		if err := add(ctx, v, a, &p); err != nil {
 			return err
 		}

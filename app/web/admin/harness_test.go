@@ -47,6 +47,7 @@ type house struct {
 	key      *agent.Key
 	due      prediction.Record
 	onMarket prediction.Record
+	usage    *agent.Usage
 	ticks    int
 }
 
@@ -63,9 +64,10 @@ func openAt(t *testing.T, db *database.DB, address string) *house {
 	h := &house{t: t, db: db, now: start, config: &cfg}
 	now := func() time.Time { return h.now }
 	log := slog.New(slog.DiscardHandler)
+	h.usage = agent.NewUsage(db, log, now)
 	h.seed()
 	desk := admin.New(admin.Dependencies{
-		Config: h.config, Version: "0.1.0", DB: db, Now: now, Log: log, Usage: agent.NewUsage(db, log, now),
+		Config: h.config, Version: "0.1.0", DB: db, Now: now, Log: log, Usage: h.usage,
 		Settlement: settlement.New(settlement.Options{DB: db, Interval: time.Minute, Now: now}),
 		Recheck:    func(context.Context) error { return nil }, CacheKind: "memory", PingCache: func(context.Context) error { return nil },
 		Holder: "me", Sample: func() bool { return false },
