@@ -231,6 +231,7 @@ func (a *App) buildServer() {
 		Config: &a.cfg, Version: Version, Logger: a.log, Now: a.now, Redis: a.cache.Redis(),
 		Authenticate: a.authenticate, Health: a.health(), Observe: a.observe, RenderError: site.RenderError,
 	})
+	a.generation.OnTexts(func() { a.leaderboard.Forget(); site.Forget() })
 	edge.Register(a.server)
 	site.Register(a.server)
 	a.desk().Register(a.server)

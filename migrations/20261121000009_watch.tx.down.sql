@@ -8,15 +8,13 @@ UPDATE agents SET
   framework = (SELECT h.framework FROM hidden_profiles AS h WHERE h.agent_id = agents.id),
   description = (SELECT h.description FROM hidden_profiles AS h WHERE h.agent_id = agents.id),
   homepage = (SELECT h.homepage FROM hidden_profiles AS h WHERE h.agent_id = agents.id)
-WHERE text_hidden;
+WHERE veil <> '';
 --bun:split
 DROP TABLE hidden_profiles;
 --bun:split
 ALTER TABLE credential_generation DROP COLUMN texts;
 --bun:split
-ALTER TABLE agents DROP COLUMN predictions_hidden;
---bun:split
-ALTER TABLE agents DROP COLUMN text_hidden;
+ALTER TABLE agents DROP COLUMN veil;
 --bun:split
 DROP TABLE agent_errors;
 --bun:split

@@ -264,11 +264,15 @@ func (Store) List(ctx context.Context, db bun.IDB, f Filter) ([]*Agent, error) {
 }
 
 // Update changes an agent's profile by change, which sees the stored one, and
-// stores the result if it keeps the rules (else 422 invalid_request).
+// stores the result if it keeps the rules (else 422 invalid_request). A profile that
+// an admin has hidden is 403 text_hidden.
 func (s Store) Update(ctx context.Context, tx bun.Tx, id uuid.UUID, change func(*Profile)) (*Agent, error) {
 	a, err := s.locked(ctx, tx, id)
 	if err != nil {
 		return nil, err
+	}
+	if a.Veil != Unveiled {
+		return nil, errTextHidden()
 	}
 	change(&a.Profile)
 	if err := a.Check(); err != nil {

@@ -138,12 +138,15 @@ func (s *Store) Models(ctx context.Context, db bun.IDB) ([]ModelRow, error) {
 	loaded, err, _ := s.flight.Do("models", func() (any, error) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), loadTimeout)
 		defer cancel()
+		epoch := s.current()
 		rows, err := s.readModels(ctx, db)
 		if err != nil {
 			return nil, err
 		}
 		s.mu.Lock()
-		s.models = &keptModels{rows, board.AsOf}
+		if epoch == s.epoch {
+			s.models = &keptModels{rows, board.AsOf}
+		}
 		s.mu.Unlock()
 		return rows, nil
 	})

@@ -92,7 +92,7 @@ func (Store) Hide(ctx context.Context, tx bun.Tx, id uuid.UUID, hidden bool) (ti
 	if _, err := tx.NewUpdate().Model((*Prediction)(nil)).Set("hidden = ?", hidden).Where("p.id = ?", id).Exec(ctx); err != nil {
 		return "", false, fmt.Errorf("hide prediction: %w", err)
 	}
-	return rows[0].Title, true, nil
+	return rows[0].Title, true, agent.TextsChanged(ctx, tx)
 }
 
 // Sort is an order of the list; every one ends with the id.
@@ -156,7 +156,8 @@ func (f Filter) narrow(q *bun.SelectQuery) *bun.SelectQuery {
 		q = q.Where("p.status = ?", f.Status)
 	}
 	if f.Words != "" {
-		q = containsWords(q.Where("NOT p.hidden"), f.Words)
+		q = q.Where("NOT p.hidden").Where("NOT EXISTS (SELECT 1 FROM agents AS g WHERE g.id = p.agent_id AND g.veil = ?)", agent.VeilsAll)
+		q = containsWords(q, f.Words)
 	}
 	return q
 }
@@ -235,9 +236,18 @@ func (s Store) records(ctx context.Context, db bun.IDB, list []Prediction) ([]Re
 		out[i] = Record{Prediction: list[i], Market: byID[list[i].MarketID]}
 		if a := agents[list[i].AgentID]; a != nil {
 			out[i].Agent = *a
+			out[i].veil()
 		}
 	}
 	return out, nil
+}
+
+// veil hides what an admin has hidden of its agent.
+func (r *Record) veil() {
+	r.Hidden = r.Hidden || r.Agent.Veil == agent.VeilsAll
+	if r.Agent.Veil != agent.Unveiled {
+		r.Model = ""
+	}
 }
 
 // onEvent lists an agent's predictions linked to an event, as many as can change

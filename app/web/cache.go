@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/gofiber/fiber/v2"
@@ -26,6 +27,14 @@ const (
 type pageCache struct {
 	now  func() time.Time
 	kept *lru.Cache[string, *keptPage]
+	// epoch moves with forget, so that a page that was being made is not kept.
+	epoch atomic.Uint64
+}
+
+// forget drops every page: a text in it may have been hidden.
+func (p *pageCache) forget() {
+	p.epoch.Add(1)
+	p.kept.Purge()
 }
 
 type keptPage struct {
@@ -52,11 +61,14 @@ func (p *pageCache) wrap(h fiber.Handler) fiber.Handler {
 		if page, ok := p.kept.Get(address); ok && p.now().Sub(page.made) < keptFor {
 			return page.send(c)
 		}
+		epoch := p.epoch.Load()
 		if err := h(c); err != nil || c.Response().StatusCode() != fiber.StatusOK {
 			return err
 		}
 		page := p.keep(c)
-		p.kept.Add(address, page)
+		if epoch == p.epoch.Load() {
+			p.kept.Add(address, page)
+		}
 		return page.send(c)
 	}
 }

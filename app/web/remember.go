@@ -20,6 +20,12 @@ type remembered[T any] struct {
 	at    time.Time
 }
 
+func (r *remembered[T]) forget() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.at = time.Time{}
+}
+
 func (r *remembered[T]) get(ctx context.Context) (T, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -62,6 +62,7 @@ type Site struct {
 	predictions prediction.Store
 	assignments assignment.Store
 
+	kept      *pageCache
 	figures   *remembered[figures]
 	cited     *remembered[map[string][]prediction.Record]
 	choices   *remembered[choices]
@@ -73,17 +74,22 @@ type Site struct {
 
 // New makes the site.
 func New(d Dependencies) *Site {
-	s := &Site{Dependencies: d, sparks: newSparklines(), thumbs: newThumbnails(), reference: &reference{}, cards: newCards()}
+	s := &Site{Dependencies: d, sparks: newSparklines(), thumbs: newThumbnails(), reference: &reference{}, cards: newCards(), kept: newPageCache(d.Now)}
 	s.figures = &remembered[figures]{now: d.Now, read: func(ctx context.Context) (figures, error) { return readFigures(ctx, d.DB.Reader) }}
 	s.choices = &remembered[choices]{now: d.Now, read: func(ctx context.Context) (choices, error) { return readChoices(ctx, d.DB.Reader) }}
 	s.cited = &remembered[map[string][]prediction.Record]{now: d.Now, read: s.readCited}
 	return s
 }
 
+// Forget drops every text that is kept in memory: an admin hid one, or shows it again.
+func (s *Site) Forget() {
+	s.kept.forget()
+	s.cited.forget()
+}
+
 // Register adds the routes of the site.
 func (s *Site) Register(srv *httpserver.Server) {
-	kept := newPageCache(s.Now)
-	page := func(path string, h fiber.Handler) { srv.App.Get(path, srv.Limits.Reads(), kept.wrap(h)) }
+	page := func(path string, h fiber.Handler) { srv.App.Get(path, srv.Limits.Reads(), s.kept.wrap(h)) }
 	page("/", s.home)
 	page("/leaderboard", s.leaderboard)
 	page("/markets", s.listMarkets)

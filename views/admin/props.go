@@ -134,7 +134,9 @@ type AgentProps struct {
 	Name        string
 	Sample      bool
 	Disabled    bool
-	Local       bool // keys are issued here
+	Hidden      bool     // the public does not see what it says of itself
+	Texts       []Choice // what can be done about its texts
+	Local       bool     // keys are issued here
 	Seen        string
 	Facts       []Fact
 	Hours       []Bar // requests, failures among them
@@ -146,6 +148,19 @@ type AgentProps struct {
 	Notes       Table
 	Log         Table
 	Secret      string // a key that was just issued: shown once
+}
+
+// TextsProps is what hiding an agent's texts, or showing them again, changes.
+type TextsProps struct {
+	Frame       Frame
+	Agent       string // path of its page
+	Choice      string // what to do, as the form names it
+	From, To    string // in words
+	Note        string
+	Hides       bool
+	Texts       Table
+	Predictions string // what becomes of their texts
+	Error       string
 }
 
 // Bar is one hour of requests.

@@ -90,6 +90,8 @@ func (d *Desk) Register(srv *httpserver.Server) {
 	page("/admin/agents", d.listAgents)
 	page("/admin/agents/:handle", d.agent)
 	act("/admin/agents/:handle/status", d.setStatus)
+	page("/admin/agents/:handle/texts", d.previewTexts)
+	act("/admin/agents/:handle/texts", d.setTexts)
 	act("/admin/agents/:handle/keys", d.issueKey)
 	act("/admin/agents/:handle/keys/revoke", d.revokeKey)
 	act("/admin/agents/:handle/sessions", d.endSessions)
@@ -146,6 +148,8 @@ var done = map[string]string{
 	"ruled":      "Done. Scores follow within seconds, and the reason shows on the public page of changes.",
 	"hidden":     "The text is hidden; the numbers and scores stay.",
 	"shown":      "The text is shown again.",
+	"veiled":     "The texts are hidden everywhere; the numbers and scores stay.",
+	"unveiled":   "The texts are shown again.",
 	"reported":   "The report is closed.",
 	"written":    "The assignment is open.",
 	"edited":     "The assignment is changed.",

@@ -21,6 +21,7 @@ var auditActions = []views.Choice{
 	{Value: domain.ActSessionsEnded, Label: "Sessions ended"},
 	{Value: domain.ActRuling, Label: "Ruling"},
 	{Value: domain.ActTextHidden, Label: "Text hidden"},
+	{Value: domain.ActTextShown, Label: "Text shown again"},
 	{Value: domain.ActReportClosed, Label: "Report closed"},
 	{Value: domain.ActAssignmentWritten, Label: "Assignment written"},
 	{Value: domain.ActAssignmentEdited, Label: "Assignment edited"},

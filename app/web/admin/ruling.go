@@ -300,6 +300,7 @@ func (d *Desk) hide(v *visit) error {
 	if err != nil {
 		return about(err, e.Target, predictionPath(id))
 	}
+	d.recheck(v)
 	return goOn(v.Ctx, predictionPath(id), word)
 }
 
