@@ -76,8 +76,14 @@ func (s Store) createAs(ctx context.Context, db bun.IDB, a *Agent) error {
 	if !ValidHandle(a.Handle) {
 		return problem.InvalidRequest(problem.Field{Field: "handle", Message: "must be 3 to 40 characters of a-z, 0-9 and hyphens between them"})
 	}
-	if a.Kind == Ordinary && Reserved(a.Handle) {
-		return problem.InvalidRequest(problem.Field{Field: "handle", Message: "is reserved; choose another"})
+	if a.Kind == Ordinary {
+		free, err := s.free(ctx, db, []string{a.Handle})
+		if err != nil {
+			return err
+		}
+		if len(free) == 0 {
+			return problem.InvalidRequest(problem.Field{Field: "handle", Message: "is reserved; choose another"})
+		}
 	}
 	inserted, err := s.insert(ctx, db, a)
 	if err == nil && !inserted {
@@ -131,15 +137,17 @@ func (s Store) freeHandle(ctx context.Context, db bun.IDB, base string) (string,
 
 // firstFree is base with the first of some numbers that makes a handle to have, ""
 // when none does.
-func (Store) firstFree(ctx context.Context, db bun.IDB, base string, numbers []int) (string, error) {
-	tries := make([]string, 0, len(numbers))
-	for _, n := range numbers {
-		if handle := numbered(base, n); !Reserved(handle) {
-			tries = append(tries, handle)
-		}
+func (s Store) firstFree(ctx context.Context, db bun.IDB, base string, numbers []int) (string, error) {
+	tries := make([]string, len(numbers))
+	for i, n := range numbers {
+		tries[i] = numbered(base, n)
+	}
+	tries, err := s.free(ctx, db, tries)
+	if err != nil || len(tries) == 0 {
+		return "", err
 	}
 	var used []string
-	err := db.NewSelect().Model((*Agent)(nil)).Column("handle").
+	err = db.NewSelect().Model((*Agent)(nil)).Column("handle").
 		Where("handle IN ?", bun.Tuple(tries)).Scan(ctx, &used)
 	if err != nil {
 		return "", fmt.Errorf("look for a free handle: %w", err)

@@ -150,6 +150,20 @@ type AgentProps struct {
 	Secret      string // a key that was just issued: shown once
 }
 
+// HandlesProps is the handles that no new agent gets.
+type HandlesProps struct {
+	Frame   Frame
+	Added   []ReservedHandle // by admins
+	BuiltIn []string
+}
+
+// ReservedHandle is one that an admin added.
+type ReservedHandle struct {
+	Handle, Note, Author string
+	At                   components.When
+	InUse                bool // an agent had it before
+}
+
 // TextsProps is what hiding an agent's texts, or showing them again, changes.
 type TextsProps struct {
 	Frame       Frame

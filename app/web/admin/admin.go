@@ -96,6 +96,9 @@ func (d *Desk) Register(srv *httpserver.Server) {
 	act("/admin/agents/:handle/keys/revoke", d.revokeKey)
 	act("/admin/agents/:handle/sessions", d.endSessions)
 	act("/admin/agents/:handle/notes", d.addNote)
+	page("/admin/handles", d.handles)
+	act("/admin/handles", d.reserveHandle)
+	act("/admin/handles/free", d.freeHandle)
 	page("/admin/settlement", d.settlement)
 	page("/admin/settlement/find", d.find)
 	page("/admin/settlement/:kind/:id", d.ruling)
@@ -145,6 +148,8 @@ var done = map[string]string{
 	"revoked":    "The key is revoked, with the sessions begun with it.",
 	"sessions":   "Every session of the agent has ended.",
 	"noted":      "The note is kept.",
+	"reserved":   "The handle is reserved. An agent that has it keeps it.",
+	"freed":      "The handle is free for agents to have.",
 	"ruled":      "Done. Scores follow within seconds, and the reason shows on the public page of changes.",
 	"hidden":     "The text is hidden; the numbers and scores stay.",
 	"shown":      "The text is shown again.",

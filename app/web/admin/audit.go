@@ -26,6 +26,8 @@ var auditActions = []views.Choice{
 	{Value: domain.ActAssignmentWritten, Label: "Assignment written"},
 	{Value: domain.ActAssignmentEdited, Label: "Assignment edited"},
 	{Value: domain.ActAssignmentClosed, Label: "Assignment closed"},
+	{Value: domain.ActHandleReserved, Label: "Handle reserved"},
+	{Value: domain.ActHandleFreed, Label: "Handle freed"},
 	{Value: domain.ActTick, Label: "Source read"},
 	{Value: domain.ActAdminCreated, Label: "Admin created"},
 }
