@@ -265,6 +265,15 @@ type Feed struct {
 	Dropped Table
 	Tick    Button
 	Stale   bool
+	Bad     []Payload // the last of each source
+}
+
+// Payload is what a source sent that could not be used.
+type Payload struct {
+	Source, Reason string
+	Text           string // without anything invisible
+	Cut            string // what is missing, in words
+	At             components.When
 }
 
 // SystemProps is the state of the machinery.

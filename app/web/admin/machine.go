@@ -6,7 +6,10 @@ import (
 	"maps"
 	"runtime"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/uptrace/bun"
 
@@ -28,9 +31,47 @@ func (d *Desk) sources(v *visit) error {
 		if err != nil {
 			return err
 		}
-		p.Feeds = append(p.Feeds, d.feedProps(&f, &state, found))
+		feed := d.feedProps(&f, &state, found)
+		bad, err := ingest.BadPayloads(v.UserContext(), d.DB.Reader, f.Name)
+		if err != nil {
+			return err
+		}
+		for i := range bad {
+			feed.Bad = append(feed.Bad, d.payloadProps(&bad[i]))
+		}
+		p.Feeds = append(p.Feeds, feed)
 	}
 	return show(v.Ctx, views.Sources(p))
+}
+
+func (d *Desk) payloadProps(b *ingest.BadPayload) views.Payload {
+	p := views.Payload{Source: b.Source, Reason: b.Reason, At: d.when(b.ReceivedAt), Text: readable(b.Body)}
+	if b.Cut > 0 {
+		p.Cut = components.Count(int(b.Cut)) + " bytes after these are cut."
+		if b.Reason == "too_large" {
+			p.Cut = "At least " + p.Cut
+		}
+	}
+	return p
+}
+
+// readable is what an upstream sent as text in which nothing hides: what is no
+// printable character is written as an escape.
+func readable(body []byte) string {
+	var b strings.Builder
+	for len(body) > 0 {
+		r, size := utf8.DecodeRune(body)
+		switch {
+		case r == utf8.RuneError && size == 1:
+			fmt.Fprintf(&b, `\x%02x`, body[0])
+		case r == '\n' || r == '\t' || strconv.IsPrint(r):
+			b.WriteRune(r)
+		default:
+			b.WriteString(strings.Trim(strconv.QuoteRune(r), "'"))
+		}
+		body = body[size:]
+	}
+	return b.String()
 }
 
 func (d *Desk) feedProps(f *Feed, s *ingest.FeedState, found bool) views.Feed {
