@@ -280,6 +280,7 @@ type Payload struct {
 type SystemProps struct {
 	Frame    Frame
 	Facts    []Fact
+	Queues   Table
 	Leases   Table
 	Settings Table
 	Admins   Table

@@ -15,6 +15,7 @@ import (
 
 	domain "github.com/pulsecast/pulsecast/app/admin"
 	"github.com/pulsecast/pulsecast/app/ingest"
+	"github.com/pulsecast/pulsecast/app/metrics"
 	"github.com/pulsecast/pulsecast/app/problem"
 	"github.com/pulsecast/pulsecast/app/worker"
 	views "github.com/pulsecast/pulsecast/views/admin"
@@ -153,6 +154,11 @@ func (d *Desk) tick(v *visit) error {
 func (d *Desk) system(v *visit) error {
 	ctx, db := v.UserContext(), d.DB.Reader
 	p := views.SystemProps{Frame: d.frame(v, "System", "/admin/system"), Facts: d.machineFacts(ctx)}
+	figures, err := metrics.ReadFigures(ctx, db, d.Now())
+	if err != nil {
+		return err
+	}
+	p.Queues = d.queueTable(&figures)
 	leases, err := worker.Leases(ctx, db)
 	if err != nil {
 		return err
@@ -187,6 +193,33 @@ func (d *Desk) system(v *visit) error {
 		p.Settings.Rows = append(p.Settings.Rows, []views.Cell{{Text: s.Name}, {Text: s.Value}, mark})
 	}
 	return show(v.Ctx, views.System(p))
+}
+
+// queueTable is what waits, of all nodes together, and what this one has to write.
+func (d *Desk) queueTable(f *metrics.Figures) views.Table {
+	t := views.Table{Heads: []views.Head{{Label: "What waits"}, {Label: "How many", Num: true}, {Label: "The oldest since"}}}
+	for _, q := range []struct {
+		name, href, note string
+		metrics.Queue
+	}{
+		{"Predictions without a baseline", "", "the next price of their market fixes it", f.Baselines},
+		{"Closed markets with open predictions", "/admin/settlement#markets", "", f.Markets},
+		{"Outcomes not applied", "", "predictions are still being settled", f.Outcomes},
+		{"Predictions past their horizon", "/admin/settlement#due", "without a market: an admin settles them", f.Due},
+		{"Scores that no board shows", "", "the leaderboard follows within seconds", f.Boards},
+		{"Open reports", "/admin/settlement#reports", "", f.Reports},
+		{"Idempotent requests in flight", "", "", f.Keys},
+	} {
+		since := views.Cell{Text: "nothing waits", Tone: "muted"}
+		if !q.Oldest.IsZero() {
+			since = d.moment(q.Oldest)
+		}
+		t.Rows = append(t.Rows, []views.Cell{{Text: q.name, Href: q.href, Note: q.note}, count(q.Count), since})
+	}
+	agents, errors := d.Usage.Waiting()
+	t.Rows = append(t.Rows, []views.Cell{{Text: "Usage to write", Note: "of this node, every ten seconds"},
+		{Text: components.Count(agents), Num: true, Note: components.Plural(errors, "error", "errors")}, {Text: "at most ten seconds", Tone: "muted"}})
+	return t
 }
 
 func (d *Desk) machineFacts(ctx context.Context) []views.Fact {
