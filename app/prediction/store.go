@@ -74,6 +74,26 @@ func (s Store) ByID(ctx context.Context, db bun.IDB, id uuid.UUID) (*Record, err
 	return &records[0], nil
 }
 
+// ByIDs finds several predictions; those that do not exist are left out.
+func (s Store) ByIDs(ctx context.Context, db bun.IDB, ids []uuid.UUID) (map[uuid.UUID]*Record, error) {
+	found := make(map[uuid.UUID]*Record, len(ids))
+	if len(ids) == 0 {
+		return found, nil
+	}
+	var list []Prediction
+	if err := db.NewSelect().Model(&list).Where("p.id IN (?)", bun.List(ids)).Scan(ctx); err != nil {
+		return nil, fmt.Errorf("read predictions: %w", err)
+	}
+	records, err := s.records(ctx, db, list)
+	if err != nil {
+		return nil, err
+	}
+	for i := range records {
+		found[records[i].ID] = &records[i]
+	}
+	return found, nil
+}
+
 // Hide takes a prediction's text out of sight, or brings it back; its numbers and
 // scores stay. It returns the title and whether anything changed; 404 not_found when
 // there is none.

@@ -186,6 +186,7 @@ type Bar struct {
 // SettlementProps is what waits for a ruling.
 type SettlementProps struct {
 	Frame       Frame
+	Disputes    []Dispute
 	Reports     []Report
 	Due         Table
 	Markets     Table
@@ -197,6 +198,20 @@ type Report struct {
 	ID, Kind, Text, Reporter, Prediction, Title string
 	At                                          components.When
 }
+
+// Dispute is an author's objection to how a prediction was settled.
+type Dispute struct {
+	ID, Text, Author   string
+	Title, Href        string // of the prediction
+	Says, Outcome      string // what it says, and of which outcome
+	Settled            string // how it stands
+	Market, MarketHref string // empty when it is not linked
+	Rulings            []Link // previews of what could be ruled instead
+	At                 components.When
+}
+
+// Link leads somewhere.
+type Link struct{ Label, Href string }
 
 // RulingProps is one prediction or market, what can be ruled, and a preview.
 type RulingProps struct {
@@ -215,7 +230,9 @@ type RulingProps struct {
 	Error   string // why there is no preview
 	Hide    *Button
 	Hidden  bool
-	Log     Table
+	// Disputes are the open ones of its author.
+	Disputes []Dispute
+	Log      Table
 }
 
 // Preview is what a ruling would change.
