@@ -1,3 +1,15 @@
+{{if .PG}}
+DROP TRIGGER agents_named ON agents;
+--bun:split
+DROP FUNCTION agents_named;
+{{else}}
+DROP TRIGGER agents_renamed;
+--bun:split
+DROP TRIGGER agents_named;
+{{end}}
+--bun:split
+DROP TABLE agent_labels;
+--bun:split
 DROP TABLE bad_payloads;
 --bun:split
 DROP TABLE reserved_handles;

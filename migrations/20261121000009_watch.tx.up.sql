@@ -56,3 +56,30 @@ CREATE TABLE bad_payloads (
   cut BIGINT NOT NULL,
   received_at {{.TS}} NOT NULL
 );
+--bun:split
+CREATE TABLE agent_labels (
+  agent_id {{.UUID}} PRIMARY KEY REFERENCES agents (id) ON DELETE CASCADE,
+  label TEXT NOT NULL
+);
+--bun:split
+INSERT INTO agent_labels (agent_id, label) SELECT id, handle || '/' || lower(name) FROM agents;
+--bun:split
+{{if .PG}}
+CREATE FUNCTION agents_named() RETURNS trigger LANGUAGE plpgsql AS
+  'BEGIN
+    INSERT INTO agent_labels (agent_id, label) VALUES (NEW.id, NEW.handle || ''/'' || lower(NEW.name))
+      ON CONFLICT (agent_id) DO UPDATE SET label = EXCLUDED.label;
+    RETURN NULL;
+  END';
+--bun:split
+CREATE TRIGGER agents_named AFTER INSERT OR UPDATE OF handle, name ON agents
+  FOR EACH ROW EXECUTE FUNCTION agents_named();
+{{else}}
+CREATE TRIGGER agents_named AFTER INSERT ON agents BEGIN
+  INSERT INTO agent_labels (agent_id, label) VALUES (new.id, new.handle || '/' || lower(new.name));
+END;
+--bun:split
+CREATE TRIGGER agents_renamed AFTER UPDATE OF handle, name ON agents BEGIN
+  UPDATE agent_labels SET label = new.handle || '/' || lower(new.name) WHERE agent_id = new.id;
+END;
+{{end}}

@@ -247,8 +247,7 @@ func (f AgentFilter) narrow(q *bun.SelectQuery) {
 		q.Where("a.status = ?", f.Status)
 	}
 	if f.Q != "" {
-		like := "%" + strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(strings.ToLower(f.Q)) + "%"
-		q.Where(`(a.handle LIKE ? ESCAPE '\' OR LOWER(a.name) LIKE ? ESCAPE '\')`, like, like)
+		agent.Named(q, f.Q)
 	}
 }
 

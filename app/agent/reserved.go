@@ -105,16 +105,14 @@ func (s Store) Unreserve(ctx context.Context, tx bun.Tx, handle string) (was Res
 	return rows[0], nil
 }
 
-// free leaves out of some handles those that are reserved, built in or by an admin.
-func (Store) free(ctx context.Context, db bun.IDB, handles []string) ([]string, error) {
-	handles = slices.DeleteFunc(handles, Reserved)
-	if len(handles) == 0 {
-		return handles, nil
+// reservedNow tells whether a handle is kept back, built in or by an admin.
+func (Store) reservedNow(ctx context.Context, db bun.IDB, handle string) (bool, error) {
+	if Reserved(handle) {
+		return true, nil
 	}
-	var kept []string
-	err := db.NewSelect().Model((*ReservedHandle)(nil)).Column("handle").Where("handle IN ?", bun.Tuple(handles)).Scan(ctx, &kept)
+	found, err := db.NewSelect().Model((*ReservedHandle)(nil)).Where("handle = ?", handle).Exists(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("look for reserved handles: %w", err)
+		return false, fmt.Errorf("look for a reserved handle: %w", err)
 	}
-	return slices.DeleteFunc(handles, func(h string) bool { return slices.Contains(kept, h) }), nil
+	return found, nil
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -77,11 +76,11 @@ func (s Store) createAs(ctx context.Context, db bun.IDB, a *Agent) error {
 		return problem.InvalidRequest(problem.Field{Field: "handle", Message: "must be 3 to 40 characters of a-z, 0-9 and hyphens between them"})
 	}
 	if a.Kind == Ordinary {
-		free, err := s.free(ctx, db, []string{a.Handle})
+		kept, err := s.reservedNow(ctx, db, a.Handle)
 		if err != nil {
 			return err
 		}
-		if len(free) == 0 {
+		if kept {
 			return problem.InvalidRequest(problem.Field{Field: "handle", Message: "is reserved; choose another"})
 		}
 	}
@@ -137,18 +136,15 @@ func (s Store) freeHandle(ctx context.Context, db bun.IDB, base string) (string,
 
 // firstFree is base with the first of some numbers that makes a handle to have, ""
 // when none does.
-func (s Store) firstFree(ctx context.Context, db bun.IDB, base string, numbers []int) (string, error) {
-	tries := make([]string, len(numbers))
-	for i, n := range numbers {
-		tries[i] = numbered(base, n)
-	}
-	tries, err := s.free(ctx, db, tries)
-	if err != nil || len(tries) == 0 {
-		return "", err
+func (Store) firstFree(ctx context.Context, db bun.IDB, base string, numbers []int) (string, error) {
+	tries := make([]string, 0, len(numbers))
+	for _, n := range numbers {
+		if handle := numbered(base, n); !Reserved(handle) {
+			tries = append(tries, handle)
+		}
 	}
 	var used []string
-	err = db.NewSelect().Model((*Agent)(nil)).Column("handle").
-		Where("handle IN ?", bun.Tuple(tries)).Scan(ctx, &used)
+	err := db.NewRaw("SELECT handle FROM agents WHERE handle IN ?0 UNION ALL SELECT handle FROM reserved_handles WHERE handle IN ?0", bun.Tuple(tries)).Scan(ctx, &used)
 	if err != nil {
 		return "", fmt.Errorf("look for a free handle: %w", err)
 	}
@@ -253,8 +249,7 @@ func (Store) List(ctx context.Context, db bun.IDB, f Filter) ([]*Agent, error) {
 		q.Where("kind = ?", f.Kind)
 	}
 	if f.Q != "" {
-		like := "%" + strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(strings.ToLower(f.Q)) + "%"
-		q.Where(`(handle LIKE ? ESCAPE '\' OR LOWER(name) LIKE ? ESCAPE '\')`, like, like)
+		Named(q, f.Q)
 	}
 	if f.After != "" {
 		q.Where("handle > ?", f.After)
