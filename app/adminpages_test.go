@@ -22,7 +22,12 @@ var adminLooks = []look{{390, "light", true}, {390, "dark", true}, {1280, "light
 func TestAdminPagesInABrowser(t *testing.T) {
 	t.Parallel()
 	browser := startBrowser(t)
-	p, key := startDemo(t, "DATABASE_URL=sqlite://demo.db", "RATE_LIMIT_READS=off")
+	u := newUpstream(t)
+	u.breakWith(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusForbidden)
+		_, _ = w.Write([]byte("<h1>Not today</h1>\x00"))
+	})
+	p, key := startDemo(t, "DATABASE_URL=sqlite://demo.db", "RATE_LIMIT_READS=off", "POLYMARKET_URL="+u.URL)
 	axe, err := os.ReadFile("testdata/axe/axe.min.js")
 	if err != nil {
 		t.Fatal(err)
@@ -101,7 +106,7 @@ func (b *tab) takeCookies(a *adminClient) error {
 // photograph keeps a picture of the whole page.
 func (b *tab) photograph(t *testing.T, file string) {
 	t.Helper()
-	picture, err := chromedp.Run(b.ctx, chromedp.FullScreenshot(90))
+	picture, err := chromedp.Run(b.ctx, chromedp.FullScreenshot(100))
 	if err == nil {
 		err = os.WriteFile(file, picture, 0o600)
 	}

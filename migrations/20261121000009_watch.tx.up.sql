@@ -58,7 +58,7 @@ CREATE TABLE bad_payloads (
 );
 --bun:split
 CREATE TABLE agent_labels (
-  agent_id {{.UUID}} PRIMARY KEY REFERENCES agents (id) ON DELETE CASCADE,
+  agent_id {{.UUID}} PRIMARY KEY,
   label TEXT NOT NULL
 );
 --bun:split

@@ -184,9 +184,9 @@ func (d *Desk) system(v *visit) error {
 		}
 		p.Sessions.Rows = append(p.Sessions.Rows, []views.Cell{from, d.moment(s.CreatedAt), d.moment(s.SeenAt), d.moment(s.ExpiresAt)})
 	}
-	p.Settings = views.Table{Caption: "Secrets are masked; what differs from the default is marked.", Heads: []views.Head{{Label: "Variable"}, {Label: "Value"}, {Label: ""}}}
+	p.Settings = views.Table{Caption: "Secrets are masked; what differs from the default is marked.", Heads: []views.Head{{Label: "Variable"}, {Label: "Value"}, {Label: "From"}}}
 	for _, s := range d.Config.Settings() {
-		mark := views.Cell{}
+		mark := views.Cell{Text: "default", Tone: "muted"}
 		if s.Set {
 			mark = views.Cell{Text: "set", Badge: "badge-open"}
 		}
