@@ -16,6 +16,9 @@ import (
 	"github.com/pulsecast/pulsecast/app/problem"
 )
 
+// NewAdminPassword makes up a password of 100 bits.
+func NewAdminPassword() string { return admin.NewPassword() }
+
 // AdminCreate makes an admin, who can sign in at /admin from then on.
 func AdminCreate(ctx context.Context, cfg Config, name, password string, out io.Writer) error {
 	return onAdmins(ctx, cfg, func(ctx context.Context, tx bun.Tx) error {
@@ -78,7 +81,11 @@ func AdminList(ctx context.Context, cfg Config, out io.Writer) error {
 }
 
 func onAdmins(ctx context.Context, cfg Config, run func(ctx context.Context, tx bun.Tx) error) error {
-	err := withDatabase(ctx, cfg, func(db *database.DB) error { return db.InTx(ctx, run) })
+	return plainly(withDatabase(ctx, cfg, func(db *database.DB) error { return db.InTx(ctx, run) }))
+}
+
+// plainly says a refusal as the command line shows it: by its detail alone.
+func plainly(err error) error {
 	if p, ok := errors.AsType[*problem.Error](err); ok {
 		return errors.New(p.Detail)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/chromedp/chromedp"
 
+	"github.com/pulsecast/pulsecast/app/admin"
 	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/database/dbtest"
 	"github.com/pulsecast/pulsecast/app/identity/identitytest"
@@ -195,10 +196,11 @@ func TestAdminCreate(t *testing.T) {
 	for _, kind := range dbtest.Kinds {
 		t.Run(string(kind), func(t *testing.T) {
 			t.Parallel()
-			database := "DATABASE_URL=" + dbtest.URL(t, kind)
+			url := dbtest.URL(t, kind)
+			setting := "DATABASE_URL=" + url
 			run := func(want string, stdin string, settings []string, args ...string) {
 				t.Helper()
-				cmd := command(t, append(settings, database), args...)
+				cmd := command(t, append(settings, setting), args...)
 				cmd.Stdin = strings.NewReader(stdin)
 				out, err := cmd.CombinedOutput()
 				if !strings.Contains(string(out), want) {
@@ -214,6 +216,74 @@ func TestAdminCreate(t *testing.T) {
 			run("no admin any more", "", nil, "admin", "remove", "bob")
 			run("There is no admin", "", nil, "admin", "remove", "bob")
 			run("eve ", "", nil, "admin", "list")
+			run("expected \"<name>\"", "", nil, "admin", "create")
+
+			out, err := command(t, []string{"ADMIN_PASSWORD=not looked at", setting}, "admin", "create", "Olaf", "--generate").CombinedOutput()
+			found := regexp.MustCompile(`(?m)^password (\S{23})$`).FindSubmatch(out)
+			if err != nil || found == nil {
+				t.Fatalf("--generate: %v, %s", err, out)
+			}
+			run("is an admin already", "", nil, "admin", "create", "olaf", "--generate")
+			if err := signIn(t, url, "olaf", string(found[1])); err != nil {
+				t.Errorf("the password that was made up: %v", err)
+			}
+			if signIn(t, url, "olaf", "not looked at") == nil {
+				t.Error("ADMIN_PASSWORD was taken in place of a generated one")
+			}
+		})
+	}
+}
+
+func signIn(t *testing.T, address, name, password string) error {
+	t.Helper()
+	db, err := database.Open(t.Context(), address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	_, _, err = admin.Store{}.SignIn(t.Context(), db, name, password, "192.0.2.1", time.Now())
+	return err
+}
+
+// TestReservedHandles: kept back by an admin's command from those who join, not from
+// the agent that has it; every act is in the audit log.
+func TestReservedHandles(t *testing.T) {
+	t.Parallel()
+	for _, kind := range dbtest.Kinds {
+		t.Run(string(kind), func(t *testing.T) {
+			t.Parallel()
+			url := dbtest.URL(t, kind)
+			run := func(want string, args ...string) {
+				t.Helper()
+				out, err := command(t, []string{"DATABASE_URL=" + url}, args...).CombinedOutput()
+				if !strings.Contains(string(out), want) {
+					t.Errorf("%v: %v, %s; want %q", args, err, out, want)
+				}
+			}
+			run("handle acme\n", "agent", "create", "Acme")
+			run("acme is reserved", "agent", "reserve", "acme", "--reason", "A trade mark.")
+			run("(shell) has reserved \"acme\" already: \"A trade mark.\"", "agent", "reserve", "acme", "--reason", "Again.")
+			run("it is built in", "agent", "reserve", "official", "--reason", "No need.")
+			run("must be 3 to 40", "agent", "reserve", "A!", "--reason", "Wrong.")
+			run("is required", "agent", "reserve", "globex", "--reason", " ")
+			run("globex is reserved", "agent", "reserve", "globex", "--reason", "A trade mark.")
+			run("handle globex-2\n", "agent", "create", "Globex")
+			run("A trade mark.", "agent", "reserved")
+			run("built in: about", "agent", "reserved")
+			run("status  ", "agent", "show", "acme") // it keeps its handle
+			run("globex is free", "agent", "free", "globex", "--reason", "They never came.")
+			run("is not reserved", "agent", "free", "globex", "--reason", "Again.")
+			run("stays reserved", "agent", "free", "official", "--reason", "No.")
+			run("handle globex\n", "agent", "create", "Globex")
+			db, err := database.Open(t.Context(), url)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer db.Close()
+			log, _, err := admin.Store{}.Audit(t.Context(), db.Reader, admin.AuditFilter{Target: "handle:globex", Limit: 5})
+			if err != nil || len(log) != 2 || log[0].Note != "They never came." || log[1].Action != admin.ActHandleReserved {
+				t.Errorf("the audit log: %+v, %v", log, err)
+			}
 		})
 	}
 }

@@ -4,9 +4,11 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"log/slog"
 	"text/tabwriter"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/uptrace/bun"
 
 	"github.com/pulsecast/pulsecast/app/admin"
@@ -131,11 +133,47 @@ func AgentShow(ctx context.Context, cfg Config, handle string, out io.Writer) er
 		w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 		fmt.Fprintf(w, "handle\t%s\nname\t%s\nid\t%s\nmodel\t%s\nstatus\t%s\ncreated\t%s\nlast seen\t%s\n",
 			a.Handle, a.Name, a.ID, a.Model, a.Status, stamp(a.CreatedAt), stamp(a.LastSeenAt))
+		if err := printUsage(ctx, db, a.ID, w); err != nil {
+			return err
+		}
 		for _, k := range keys {
 			fmt.Fprintf(w, "key %s\t%s, created %s, last used %s, revoked %s\n", k.ID, k.Label, stamp(k.CreatedAt), stamp(k.LastUsedAt), stamp(k.RevokedAt))
 		}
 		return w.Flush()
 	})
+}
+
+// printUsage prints what an agent asked in 24 hours, and its latest errors.
+func printUsage(ctx context.Context, db *database.DB, id uuid.UUID, w io.Writer) error {
+	const hours, errorsShown = 24, 10
+	usage := agent.NewUsage(db, slog.New(slog.DiscardHandler), time.Now)
+	sum, err := usage.Last24h(ctx, db.Reader, id)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(w, "requests, 24 h\t%d, %d failed, %d limited\n", sum.Requests, sum.Errors, sum.Limited)
+	endpoints, err := usage.Endpoints(ctx, db.Reader, id, hours)
+	if err != nil {
+		return err
+	}
+	for _, e := range endpoints {
+		fmt.Fprintf(w, "  %s %s\t%d, %d refused, %d limited, %d failed\n", e.Method, orUnmatched(e.Route), e.Total(), e.Refused, e.Limited, e.Failed)
+	}
+	failures, err := usage.Failures(ctx, db.Reader, id)
+	if err != nil {
+		return err
+	}
+	for _, f := range failures[:min(len(failures), errorsShown)] {
+		fmt.Fprintf(w, "error %s\t%d %s, %s %s, request %s\n", stamp(f.CreatedAt), f.Status, f.Code, f.Method, orUnmatched(f.Route), f.RequestID)
+	}
+	return nil
+}
+
+func orUnmatched(route string) string {
+	if route == "" {
+		return "(no such address)"
+	}
+	return route
 }
 
 func findAgent(ctx context.Context, db bun.IDB, handle string) (*agent.Agent, error) {

@@ -242,6 +242,7 @@ func (a *App) buildServer() {
 		Config: &a.cfg, Version: Version, Logger: a.log, Now: a.now, Redis: a.cache.Redis(),
 		Authenticate: a.authenticate, Health: a.health(), Observe: a.observe, Tracer: a.tracing.Tracer(), RenderError: site.RenderError,
 	})
+	a.generation.OnTexts(func() { a.leaderboard.Forget(); site.Forget() })
 	edge.Register(a.server)
 	site.Register(a.server)
 	a.desk().Register(a.server)
@@ -283,7 +284,7 @@ func (a *App) observe(o httpserver.Observation) {
 	a.metrics.Observe(o.Route, o.Method, o.Status, o.Code, o.Duration)
 	a.serverErrors.Count(o.Status)
 	if o.Principal != nil {
-		a.usage.Count(o.Principal.AgentID(), o.Status)
+		a.usage.Count(o.Principal.AgentID(), agent.Request{Method: o.Method, Route: o.Route, Status: o.Status, Code: o.Code, ID: o.RequestID})
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 // buildOperations makes what operators watch. The address of METRICS_ADDR is taken
 // here, so that a bad one stops the start.
 func (a *App) buildOperations() error {
-	a.metrics = metrics.New(metrics.Options{Version: Version, DB: a.db, Now: a.now, Feeds: a.feeds, Folder: a.folder()})
+	a.metrics = metrics.New(metrics.Options{Version: Version, DB: a.db, Now: a.now, Feeds: a.feeds, Usage: a.usage.Waiting, Folder: a.folder()})
 	a.serverErrors = alert.NewTally(a.db, a.log, a.now)
 	if a.opts.Beside || a.cfg.MetricsAddr == "" {
 		return nil

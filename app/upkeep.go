@@ -3,25 +3,38 @@ package app
 import (
 	"context"
 	"errors"
+	"time"
 
+	"github.com/uptrace/bun"
+
+	"github.com/pulsecast/pulsecast/app/admin"
+	"github.com/pulsecast/pulsecast/app/agent"
+	"github.com/pulsecast/pulsecast/app/alert"
 	"github.com/pulsecast/pulsecast/app/market"
 	"github.com/pulsecast/pulsecast/app/news"
 )
 
 // upkeep deletes what has outlived its use, in batches small enough that nobody
-// waits for it.
+// waits for it. docs/operations.md says how long each thing is kept.
 func (a *App) upkeep(ctx context.Context) error {
-	return errors.Join(
-		a.publisher.ForgetAnswers(ctx),
-		inBatches(ctx, func() (bool, error) {
-			_, more, err := market.Store{}.Thin(ctx, a.db, a.now())
+	var failed []error
+	for _, batch := range []func(ctx context.Context, db bun.IDB, now time.Time) (more bool, err error){
+		agent.Store{}.Prune,
+		admin.Store{}.Prune,
+		alert.Prune,
+		func(ctx context.Context, _ bun.IDB, _ time.Time) (bool, error) { return a.publisher.ForgetAnswers(ctx) },
+		func(ctx context.Context, db bun.IDB, now time.Time) (bool, error) {
+			_, more, err := market.Store{}.Thin(ctx, db, now)
 			return more, err
-		}),
-		inBatches(ctx, func() (bool, error) {
-			_, more, err := news.Store{}.Prune(ctx, a.db, a.now())
+		},
+		func(ctx context.Context, db bun.IDB, now time.Time) (bool, error) {
+			_, more, err := news.Store{}.Prune(ctx, db, now)
 			return more, err
-		}),
-	)
+		},
+	} {
+		failed = append(failed, inBatches(ctx, func() (bool, error) { return batch(ctx, a.db, a.now()) }))
+	}
+	return errors.Join(failed...)
 }
 
 func inBatches(ctx context.Context, batch func() (more bool, err error)) error {

@@ -87,6 +87,7 @@ type AgentFilter struct {
 	Limit  int
 
 	among []uuid.UUID // the agents that fit, when they are few
+	many  bool        // they turned out to be many
 }
 
 // Sorts are the words that AgentFilter.Sort knows.
@@ -234,6 +235,7 @@ func (f *AgentFilter) gather(ctx context.Context, db bun.IDB) (none bool, err er
 	if len(ids) <= fewAgents {
 		f.among = ids
 	}
+	f.many = f.among == nil
 	return len(ids) == 0, nil
 }
 
@@ -247,8 +249,11 @@ func (f AgentFilter) narrow(q *bun.SelectQuery) {
 		q.Where("a.status = ?", f.Status)
 	}
 	if f.Q != "" {
-		like := "%" + strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(strings.ToLower(f.Q)) + "%"
-		q.Where(`(a.handle LIKE ? ESCAPE '\' OR LOWER(a.name) LIKE ? ESCAPE '\')`, like, like)
+		if f.many {
+			agent.NamedOften(q, f.Q)
+		} else {
+			agent.Named(q, f.Q)
+		}
 	}
 }
 

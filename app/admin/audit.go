@@ -35,6 +35,8 @@ const (
 	ActAssignmentClosed  = "assignment_closed"
 	ActTick              = "tick_run"
 	ActReportClosed      = "report_closed"
+	ActHandleReserved    = "handle_reserved"
+	ActHandleFreed       = "handle_freed"
 )
 
 // Shell is the actor of what was done on the command line.
@@ -63,6 +65,7 @@ func MarketTarget(id string) string        { return "market:" + id }
 func AssignmentTarget(id uuid.UUID) string { return "assignment:" + id.String() }
 func ReportTarget(id uuid.UUID) string     { return "report:" + id.String() }
 func FeedTarget(name string) string        { return "feed:" + name }
+func HandleTarget(handle string) string    { return "handle:" + handle }
 
 // Record appends an entry; call it in the transaction of the act.
 func (Store) Record(ctx context.Context, tx bun.Tx, e Entry) error {

@@ -128,12 +128,12 @@ type OpenReport struct {
 	Title    string // of the prediction
 }
 
-// OpenReports lists the reports that wait, the oldest first.
+// OpenReports lists the reports that wait, the oldest first, but for the disputes.
 func (Store) OpenReports(ctx context.Context, db bun.IDB, limit int) ([]OpenReport, error) {
 	var list []OpenReport
 	err := db.NewSelect().Model(&list).ColumnExpr("e.*").ColumnExpr("COALESCE(a.handle, '') AS reporter, p.title AS title").
 		Join("LEFT JOIN agents AS a ON a.id = e.reporter_id").Join("JOIN predictions AS p ON p.id = e.prediction_id").
-		Where("e.status = 'open'").OrderExpr("e.id").Limit(int64(limit)).Scan(ctx)
+		Where("e.status = 'open'").Where("e.kind <> ?", ReportDispute).OrderExpr("e.id").Limit(int64(limit)).Scan(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("list reports: %w", err)
 	}

@@ -49,6 +49,7 @@ type Agent struct {
 	Profile
 	Kind       Kind
 	Status     Status
+	Veil       Veil
 	Issuer     string `bun:",nullzero"`
 	Subject    string `bun:",nullzero"`
 	Owner      string `bun:",nullzero"` // as the provider names it; private

@@ -33,7 +33,7 @@ func TestUsageByHour(t *testing.T) {
 		}
 		count := func(statuses ...int) {
 			for _, s := range statuses {
-				usage.Count(busy.ID, s)
+				usage.Count(busy.ID, agent.Request{Status: s})
 			}
 		}
 		count(200, 200, 500)

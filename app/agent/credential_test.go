@@ -301,10 +301,10 @@ func TestUsage(t *testing.T) {
 		a, b := create(t, db, "Ada"), create(t, db, "Bob")
 		_, key := issue(t, db, a.ID, "")
 		for _, status := range []int{200, 304, 422, 429, 503} {
-			one.Count(a.ID, status)
-			two.Count(a.ID, status)
+			one.Count(a.ID, agent.Request{Status: status})
+			two.Count(a.ID, agent.Request{Status: status})
 		}
-		two.Count(b.ID, 200)
+		two.Count(b.ID, agent.Request{Status: 200})
 		one.KeyUsed(key.ID)
 		same := func(u *agent.Usage, id uuid.UUID, want agent.Counts) {
 			t.Helper()
@@ -337,7 +337,7 @@ func TestUsage(t *testing.T) {
 		same(one, a.ID, agent.Counts{})
 		// A failed flush keeps the counts; Stop writes the last ones.
 		one.Start()
-		one.Count(a.ID, 200)
+		one.Count(a.ID, agent.Request{Status: 200})
 		failing, cancel := context.WithCancel(ctx)
 		cancel()
 		if one.Flush(failing) == nil {
@@ -359,7 +359,7 @@ func TestUsageLosesNothing(t *testing.T) {
 		for i := range 8 {
 			wg.Go(func() {
 				for range 2000 {
-					u.Count(ids[i%2], 200)
+					u.Count(ids[i%2], agent.Request{Status: 200})
 				}
 			})
 		}
@@ -393,18 +393,6 @@ func TestKeyForm(t *testing.T) {
 	if !strings.HasPrefix(token, "ps_") || len(token) < 3+22 {
 		t.Error("a token of the wrong form")
 	}
-}
-
-func BenchmarkUsageCount(b *testing.B) {
-	u := agent.NewUsage(nil, slog.New(slog.DiscardHandler), time.Now)
-	id := uuid.New()
-	u.Count(id, 200)
-	b.ReportAllocs()
-	b.RunParallel(func(pb *testing.PB) {
-		for pb.Next() {
-			u.Count(id, 200)
-		}
-	})
 }
 
 func BenchmarkFindKey(b *testing.B) {

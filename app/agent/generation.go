@@ -35,12 +35,13 @@ type Generation struct {
 	db       *bun.DB
 	log      *slog.Logger
 	onChange func()
+	onTexts  func()
 
 	epoch atomic.Uint64
 	wake  chan struct{}
 
-	mu   sync.Mutex
-	last int64
+	mu          sync.Mutex
+	last, texts int64
 
 	stop context.CancelFunc
 	done chan struct{}
@@ -52,6 +53,10 @@ type Generation struct {
 func NewGeneration(db *bun.DB, log *slog.Logger, onChange func()) *Generation {
 	return &Generation{db: db, log: log, onChange: onChange, wake: make(chan struct{}, 1)}
 }
+
+// OnTexts has f called whenever an admin hid or showed a text, on whatever node; see
+// TextsChanged. It must be set before the first Check, and must not wait.
+func (g *Generation) OnTexts(f func()) { g.onTexts = f }
 
 // Epoch is what answers about credentials are stamped with.
 func (g *Generation) Epoch() uint64 { return g.epoch.Load() }
@@ -70,8 +75,8 @@ func (g *Generation) Check(ctx context.Context) error {
 	defer cancel()
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	var now int64
-	err := g.db.QueryRowContext(ctx, "SELECT generation FROM credential_generation WHERE id = 1").Scan(&now)
+	var now, texts int64
+	err := g.db.QueryRowContext(ctx, "SELECT generation, texts FROM credential_generation WHERE id = 1").Scan(&now, &texts)
 	if err != nil {
 		g.epoch.Add(1)
 		return fmt.Errorf("read the credential generation: %w", err)
@@ -81,6 +86,12 @@ func (g *Generation) Check(ctx context.Context) error {
 		g.epoch.Add(1)
 		if g.onChange != nil {
 			g.onChange()
+		}
+	}
+	if texts != g.texts {
+		g.texts = texts
+		if g.onTexts != nil {
+			g.onTexts()
 		}
 	}
 	return nil

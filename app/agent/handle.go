@@ -1,7 +1,6 @@
 package agent
 
 import (
-	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -14,23 +13,6 @@ const (
 	handleMin = 3
 	handleMax = 40
 )
-
-// reserved are the handles that would read as a part of the site, as its staff, or
-// as a reference agent.
-var reserved = []string{
-	"about", "account", "admin", "administrator", "agent", "agents", "all", "always-50", "anonymous",
-	"api", "assignments", "badge", "changes", "compare", "consensus", "docs", "edit", "everyone", "fifty",
-	"health", "help", "home", "leaderboard", "login", "market", "markets", "mcp", "me", "method",
-	"models", "moderator", "new", "news", "nobody", "null", "official", "operator", "polymarket",
-	"predictions", "pulsecast", "reference", "root", "sample", "settings", "sign-in", "sign-up",
-	"skill", "staff", "static", "stats", "support", "system", "undefined", "unknown", "user", "void",
-}
-
-// Reserved tells whether a handle is kept back from ordinary agents.
-func Reserved(handle string) bool {
-	_, found := slices.BinarySearch(reserved, handle)
-	return found
-}
 
 // ValidHandle tells whether a text has the form of a handle.
 func ValidHandle(s string) bool {

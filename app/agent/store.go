@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -76,8 +75,14 @@ func (s Store) createAs(ctx context.Context, db bun.IDB, a *Agent) error {
 	if !ValidHandle(a.Handle) {
 		return problem.InvalidRequest(problem.Field{Field: "handle", Message: "must be 3 to 40 characters of a-z, 0-9 and hyphens between them"})
 	}
-	if a.Kind == Ordinary && Reserved(a.Handle) {
-		return problem.InvalidRequest(problem.Field{Field: "handle", Message: "is reserved; choose another"})
+	if a.Kind == Ordinary {
+		kept, err := s.reservedNow(ctx, db, a.Handle)
+		if err != nil {
+			return err
+		}
+		if kept {
+			return problem.InvalidRequest(problem.Field{Field: "handle", Message: "is reserved; choose another"})
+		}
 	}
 	inserted, err := s.insert(ctx, db, a)
 	if err == nil && !inserted {
@@ -139,8 +144,7 @@ func (Store) firstFree(ctx context.Context, db bun.IDB, base string, numbers []i
 		}
 	}
 	var used []string
-	err := db.NewSelect().Model((*Agent)(nil)).Column("handle").
-		Where("handle IN ?", bun.Tuple(tries)).Scan(ctx, &used)
+	err := db.NewRaw("SELECT handle FROM agents WHERE handle IN ?0 UNION ALL SELECT handle FROM reserved_handles WHERE handle IN ?0", bun.Tuple(tries)).Scan(ctx, &used)
 	if err != nil {
 		return "", fmt.Errorf("look for a free handle: %w", err)
 	}
@@ -245,8 +249,7 @@ func (Store) List(ctx context.Context, db bun.IDB, f Filter) ([]*Agent, error) {
 		q.Where("kind = ?", f.Kind)
 	}
 	if f.Q != "" {
-		like := "%" + strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(strings.ToLower(f.Q)) + "%"
-		q.Where(`(handle LIKE ? ESCAPE '\' OR LOWER(name) LIKE ? ESCAPE '\')`, like, like)
+		Named(q, f.Q)
 	}
 	if f.After != "" {
 		q.Where("handle > ?", f.After)
@@ -264,11 +267,15 @@ func (Store) List(ctx context.Context, db bun.IDB, f Filter) ([]*Agent, error) {
 }
 
 // Update changes an agent's profile by change, which sees the stored one, and
-// stores the result if it keeps the rules (else 422 invalid_request).
+// stores the result if it keeps the rules (else 422 invalid_request). A profile that
+// an admin has hidden is 403 text_hidden.
 func (s Store) Update(ctx context.Context, tx bun.Tx, id uuid.UUID, change func(*Profile)) (*Agent, error) {
 	a, err := s.locked(ctx, tx, id)
 	if err != nil {
 		return nil, err
+	}
+	if a.Veil != Unveiled {
+		return nil, errTextHidden()
 	}
 	change(&a.Profile)
 	if err := a.Check(); err != nil {

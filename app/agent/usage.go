@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
@@ -39,34 +38,28 @@ type usageHour struct {
 	Counts
 }
 
-// counter is what an agent did since the last flush.
-type counter struct{ requests, errors, limited atomic.Int64 }
-
-func (c *counter) take() Counts {
-	return Counts{c.requests.Swap(0), c.errors.Swap(0), c.limited.Swap(0)}
-}
-
-func (c *counter) read() Counts {
-	return Counts{c.requests.Load(), c.errors.Load(), c.limited.Load()}
-}
-
-func (c *counter) add(n Counts) {
-	c.requests.Add(n.Requests)
-	c.errors.Add(n.Errors)
-	c.limited.Add(n.Limited)
+// Request is one answered request of an agent.
+type Request struct {
+	Method string
+	Route  string // the registered pattern, as "/api/predictions/:id"; empty when none matched
+	Status int
+	Code   string // of the refusal; empty for a success
+	ID     []byte // of the request, at most 64 bytes; copied
 }
 
 // Usage counts what agents ask of this node and writes it in batches: counts per
-// hour, when the agent was last seen, when its keys were last used. A crash loses
-// ten seconds of counts; a database that is down loses none.
+// hour and per endpoint, the latest errors, when the agent was last seen, when its
+// keys were last used. A crash loses ten seconds of counts; a database that is down
+// loses none of them.
 type Usage struct {
 	db  *database.DB
 	log *slog.Logger
 	now func() time.Time
 
 	mu     sync.RWMutex
-	counts map[uuid.UUID]*counter
+	counts map[uuid.UUID]tally
 	keys   map[string]struct{}
+	errors recent
 
 	flushing sync.RWMutex // read by who adds up memory and table
 	stop     chan struct{}
@@ -75,37 +68,41 @@ type Usage struct {
 
 // NewUsage makes a counter that writes to db.
 func NewUsage(db *database.DB, log *slog.Logger, now func() time.Time) *Usage {
-	return &Usage{db: db, log: log, now: now, counts: map[uuid.UUID]*counter{}, keys: map[string]struct{}{}}
+	return &Usage{db: db, log: log, now: now, counts: map[uuid.UUID]tally{}, keys: map[string]struct{}{}}
 }
 
-// Count adds one request of an agent, answered with an HTTP status.
-func (u *Usage) Count(agentID uuid.UUID, status int) {
-	n := Counts{Requests: 1}
-	switch {
-	case status == 429:
-		n.Limited = 1
-	case status >= 400:
-		n.Errors = 1
-	}
+// Count adds one request of an agent. An error is kept among its latest, too, as far
+// as there is room.
+func (u *Usage) Count(agentID uuid.UUID, r Request) {
+	at := endpoint{r.Method, r.Route}
 	u.mu.RLock()
-	c := u.counts[agentID]
+	c := u.counts[agentID][at]
 	if c != nil {
 		// Under the lock, so that Flush cannot drop the counter in between.
-		c.add(n)
+		c.count(r.Status)
 	}
 	u.mu.RUnlock()
 	if c == nil {
-		u.put(agentID, n)
+		u.put(agentID, at, one(r.Status))
+	}
+	if r.Status >= 400 {
+		u.errors.keep(agentID, u.now(), &r)
 	}
 }
 
-func (u *Usage) put(agentID uuid.UUID, n Counts) {
+func (u *Usage) put(agentID uuid.UUID, at endpoint, n Answers) {
+	at.method = known(at.method)
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	c := u.counts[agentID]
+	t := u.counts[agentID]
+	if t == nil {
+		t = tally{}
+		u.counts[agentID] = t
+	}
+	c := t[at]
 	if c == nil {
 		c = new(counter)
-		u.counts[agentID] = c
+		t[at] = c
 	}
 	c.add(n)
 }
@@ -148,9 +145,7 @@ func (u *Usage) Last24hAll(ctx context.Context, db bun.IDB, ids []uuid.UUID) (ma
 	u.mu.RLock()
 	defer u.mu.RUnlock()
 	for _, id := range ids {
-		if c := u.counts[id]; c != nil {
-			sums[id] = sums[id].plus(c.read())
-		}
+		sums[id] = sums[id].plus(u.counts[id].read().counts())
 	}
 	return sums, nil
 }
@@ -199,29 +194,46 @@ func (u *Usage) unwritten(ids []uuid.UUID) []usageHour {
 	u.mu.RLock()
 	defer u.mu.RUnlock()
 	for _, id := range ids {
-		if c := u.counts[id]; c != nil {
-			rows = append(rows, usageHour{AgentID: id, Hour: hour, Counts: c.read()})
+		if t := u.counts[id]; t != nil {
+			rows = append(rows, usageHour{AgentID: id, Hour: hour, Counts: t.read().counts()})
 		}
 	}
 	return rows
+}
+
+// Waiting is what is counted on this node and not written yet: counts of how many
+// agents, and how many errors.
+func (u *Usage) Waiting() (agents, errors int) {
+	u.mu.RLock()
+	defer u.mu.RUnlock()
+	return len(u.counts), u.errors.held()
+}
+
+// batch is what one flush writes.
+type batch struct {
+	hours     []usageHour
+	endpoints []usageEndpoint
+	errors    []Failure
+	keys      []string
 }
 
 // Flush writes what was counted. When that fails the counts are kept for the next.
 func (u *Usage) Flush(ctx context.Context) error {
 	u.flushing.Lock()
 	defer u.flushing.Unlock()
-	rows, keys := u.take()
-	if len(rows) == 0 && len(keys) == 0 {
+	b := u.take()
+	if len(b.hours) == 0 && len(b.keys) == 0 {
 		return nil
 	}
-	err := u.db.InTx(ctx, func(ctx context.Context, tx bun.Tx) error { return u.write(ctx, tx, rows, keys) })
+	err := u.db.InTx(ctx, func(ctx context.Context, tx bun.Tx) error { return u.write(ctx, tx, b) })
 	if err != nil {
-		for _, row := range rows {
-			u.put(row.AgentID, row.Counts)
+		for _, row := range b.endpoints {
+			u.put(row.AgentID, endpoint{row.Method, row.Route}, row.Answers)
 		}
-		for _, key := range keys {
+		for _, key := range b.keys {
 			u.KeyUsed(key)
 		}
+		u.errors.putBack(b.errors)
 		return fmt.Errorf("write usage: %w", err)
 	}
 	return nil
@@ -229,31 +241,44 @@ func (u *Usage) Flush(ctx context.Context) error {
 
 // take empties the counters and drops those that were idle, in the order in which
 // every node writes them.
-func (u *Usage) take() (rows []usageHour, keys []string) {
+func (u *Usage) take() (b batch) {
 	hour := u.now().UTC().Truncate(time.Hour)
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	for id, c := range u.counts {
-		n := c.take()
-		if n == (Counts{}) {
+	for id, t := range u.counts {
+		var sum Answers
+		for at, c := range t {
+			n := c.take()
+			if n == (Answers{}) {
+				delete(t, at)
+				continue
+			}
+			sum = sum.plus(n)
+			b.endpoints = append(b.endpoints, usageEndpoint{AgentID: id, Hour: hour, Method: at.method, Route: at.route, Answers: n})
+		}
+		if sum == (Answers{}) {
 			delete(u.counts, id)
 			continue
 		}
-		rows = append(rows, usageHour{AgentID: id, Hour: hour, Counts: n})
+		b.hours = append(b.hours, usageHour{AgentID: id, Hour: hour, Counts: sum.counts()})
 	}
 	for key := range u.keys {
-		keys = append(keys, key)
+		b.keys = append(b.keys, key)
 	}
 	clear(u.keys)
-	slices.SortFunc(rows, func(a, b usageHour) int { return bytes.Compare(a.AgentID[:], b.AgentID[:]) })
-	slices.Sort(keys)
-	return rows, keys
+	b.errors = u.errors.take()
+	slices.SortFunc(b.hours, func(a, b usageHour) int { return bytes.Compare(a.AgentID[:], b.AgentID[:]) })
+	slices.SortFunc(b.endpoints, inOrder)
+	slices.Sort(b.keys)
+	return b
 }
 
-func (u *Usage) write(ctx context.Context, tx bun.Tx, rows []usageHour, keys []string) error {
-	const batch = 500
+// flushRows is how many rows go into one statement.
+const flushRows = 500
+
+func (u *Usage) write(ctx context.Context, tx bun.Tx, b batch) error {
 	at := u.now()
-	for part := range slices.Chunk(rows, batch) {
+	for part := range slices.Chunk(b.hours, flushRows) {
 		_, err := tx.NewInsert().Model(&part).On("CONFLICT (agent_id, hour) DO UPDATE").
 			Set("requests = u.requests + EXCLUDED.requests").
 			Set("errors = u.errors + EXCLUDED.errors").
@@ -269,7 +294,13 @@ func (u *Usage) write(ctx context.Context, tx bun.Tx, rows []usageHour, keys []s
 			return err
 		}
 	}
-	for part := range slices.Chunk(keys, batch) {
+	if err := writeEndpoints(ctx, tx, b.endpoints); err != nil {
+		return err
+	}
+	if err := writeErrors(ctx, tx, b.errors); err != nil {
+		return err
+	}
+	for part := range slices.Chunk(b.keys, flushRows) {
 		if err := noteKeys(ctx, tx, part, at); err != nil {
 			return err
 		}

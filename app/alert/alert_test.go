@@ -207,6 +207,9 @@ func TestBursts(t *testing.T) {
 		}
 		p.now = p.now.AddDate(0, 0, 2)
 		fail(1)
+		if _, err := alert.Prune(t.Context(), db, p.now); err != nil {
+			t.Fatal(err)
+		}
 		var rows int
 		if err := db.Reader.NewRaw("SELECT COUNT(*) FROM server_errors").Scan(t.Context(), &rows); err != nil || rows != 1 {
 			t.Errorf("%d minutes kept, %v", rows, err)

@@ -56,20 +56,19 @@ func (t *Tally) Flush(ctx context.Context) error {
 		return nil
 	}
 	at := database.Now(t.now())
-	err := t.db.InTx(ctx, func(ctx context.Context, tx bun.Tx) error {
-		_, err := tx.NewInsert().Model(&serverErrors{Minute: at.Truncate(time.Minute), Count: n}).
-			On("CONFLICT (minute) DO UPDATE").Set("count = e.count + EXCLUDED.count").Exec(ctx)
-		if err != nil {
-			return err
-		}
-		_, err = tx.NewDelete().Model((*serverErrors)(nil)).Where("minute < ?", at.Add(-tallyKept)).Exec(ctx)
-		return err
-	})
+	_, err := t.db.NewInsert().Model(&serverErrors{Minute: at.Truncate(time.Minute), Count: n}).
+		On("CONFLICT (minute) DO UPDATE").Set("count = e.count + EXCLUDED.count").Exec(ctx)
 	if err != nil {
 		t.n.Add(n)
 		return fmt.Errorf("write server errors: %w", err)
 	}
 	return nil
+}
+
+// Prune deletes one batch of the minutes that no alert looks at any more; more tells
+// that some may be left.
+func Prune(ctx context.Context, db bun.IDB, now time.Time) (more bool, err error) {
+	return database.Prune(ctx, db, "server_errors", "minute", now.Add(-tallyKept), "minute")
 }
 
 // Start writes every ten seconds until Stop.

@@ -59,6 +59,7 @@ func (a *API) Register(s *httpserver.Server) {
 	r.Get("/api/predictions/:id", append(reads, a.getPrediction)...)
 	r.Post("/api/predictions", s.RequireAgent(), limits.Writes(), a.publish)
 	r.Post("/api/predictions/:id/report", s.RequireAgent(), limits.Writes(), a.report)
+	r.Get("/api/predictions/:id/report", s.RequireAgent(), limits.Reads(), a.reports)
 
 	r.Post("/api/session", limits.Reads(), a.createSession(s))
 	r.Delete("/api/session", s.RequireAgent(), a.endSession)

@@ -55,3 +55,37 @@ func (a *API) report(c *fiber.Ctx) error {
 		ID: filed.ID.String(), PredictionID: id.String(), Kind: string(filed.Kind), Status: filed.Status, CreatedAt: formatTime(filed.CreatedAt),
 	}})
 }
+
+type answeredWire struct {
+	reportWire
+	Text     string  `json:"text"`
+	Answer   *string `json:"answer"`
+	ClosedAt *string `json:"closedAt"`
+}
+
+// reports shows an agent what it reported about a prediction, and what came of it.
+func (a *API) reports(c *fiber.Ctx) error {
+	id, err := uuid.Parse(c.Params("id"))
+	if err != nil {
+		return problem.NotFound("There is no prediction with this id. Ids are UUIDs, as in GET /api/predictions.")
+	}
+	list, err := admin.Store{}.ReportsOf(c.UserContext(), a.DB.Reader, id, callerID(c))
+	if err != nil {
+		return err
+	}
+	wire := make([]answeredWire, len(list))
+	for i := range list {
+		r := &list[i]
+		wire[i] = answeredWire{Text: r.Text, Answer: textOrNull(r.Answer), reportWire: reportWire{
+			ID: r.ID.String(), PredictionID: id.String(), Kind: string(r.Kind), Status: r.Status, CreatedAt: formatTime(r.CreatedAt),
+		}}
+		if !r.ClosedAt.IsZero() {
+			at := formatTime(r.ClosedAt)
+			wire[i].ClosedAt = &at
+		}
+	}
+	return respond(c, struct {
+		OK      bool           `json:"ok"`
+		Reports []answeredWire `json:"reports"`
+	}{true, wire})
+}

@@ -1,9 +1,17 @@
 package api_test
 
 import (
+	"context"
 	"net/http"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/uptrace/bun"
+
+	"github.com/pulsecast/pulsecast/app/admin"
+	"github.com/pulsecast/pulsecast/app/database"
 )
 
 func TestReports(t *testing.T) {
@@ -29,6 +37,30 @@ func TestReports(t *testing.T) {
 		for _, bad := range []map[string]any{{"kind": "rude", "text": "x"}, {"kind": "spam"}, {"kind": "spam", "text": strings.Repeat("x", 1001)}, {"kind": "spam", "text": "a\x00b"}, {"kind": 7, "text": "x"}} {
 			s.do(t, call{method: "POST", path: path, bearer: reader, body: bad}).refused(http.StatusUnprocessableEntity, "invalid_request")
 		}
+		mine := s.do(t, call{method: "GET", path: path, bearer: reader})
+		if mine.fine(); mine.text("reports", 0, "id") != first.text("report", "id") || mine.at("reports", 0, "answer") != nil || mine.text("reports", 0, "status") != "open" {
+			t.Errorf("my reports: %v", mine.at("reports"))
+		}
+		db, err := database.Open(t.Context(), s.Config().DatabaseURL)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer db.Close()
+		err = db.InTx(t.Context(), func(ctx context.Context, tx bun.Tx) error {
+			_, err := admin.Store{}.CloseReport(ctx, tx, uuid.MustParse(first.text("report", "id")), "eve", "It is hidden now.", time.Now())
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		mine = s.do(t, call{method: "GET", path: path, bearer: reader})
+		if mine.fine(); mine.text("reports", 0, "answer") != "It is hidden now." || mine.at("reports", 0, "closedAt") == nil {
+			t.Errorf("my answered reports: %v", mine.at("reports"))
+		}
+		if others := s.do(t, call{method: "GET", path: path, bearer: author}); len(others.at("reports").([]any)) != 0 {
+			t.Errorf("the author sees the reports of others: %v", others.at("reports"))
+		}
+		s.do(t, call{method: "GET", path: path}).refused(http.StatusUnauthorized, "missing_credentials")
 		for _, missing := range []string{"x", "0198aaaa-0000-7000-8000-000000000001"} {
 			s.do(t, call{method: "POST", path: "/api/predictions/" + missing + "/report", bearer: reader, body: spam}).refused(http.StatusNotFound, "not_found")
 		}

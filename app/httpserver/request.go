@@ -29,6 +29,7 @@ type Observation struct {
 	Duration  time.Duration
 	Bytes     int       // of the body, compressed; -1 for a stream
 	Principal Principal // nil for an anonymous request
+	RequestID []byte    // good for the length of the call
 }
 
 // methods are those Fiber routes. Others are looked up as OPTIONS and refused.
@@ -220,7 +221,7 @@ func (s *Server) finish(fctx *fasthttp.RequestCtx, r *request) {
 	}
 	o := Observation{
 		Method: r.method, Route: r.route, Status: fctx.Response.StatusCode(),
-		Duration: time.Since(r.start), Bytes: -1, Principal: r.principal,
+		Duration: time.Since(r.start), Bytes: -1, Principal: r.principal, RequestID: r.id,
 	}
 	if !fctx.Response.IsBodyStream() {
 		o.Bytes = len(fctx.Response.Body())

@@ -52,15 +52,18 @@ type Markets struct {
 // answers with is the interval, or longer when the source asked for it; after a
 // failure it is what the source asked for. It fits worker.Job.
 func (m *Markets) Tick(ctx context.Context) (next time.Duration, err error) {
-	got, err := m.readTop(ctx)
+	var rejects source.Rejects
+	defer func() { keepRejects(ctx, m.DB, m.Log, m.Exchange.Feed().Name(), m.Now(), &rejects) }()
+	reading := rejects.Into(ctx)
+	got, err := m.readTop(reading)
 	top := got.Markets
 	if err != nil {
 		if source.Reason(err) == "empty" {
-			m.readForecastOnly(ctx, top)
+			m.readForecastOnly(reading, top)
 		}
 		return retryAfter(err), m.failed(ctx, err)
 	}
-	rest, gone, restErr := m.readRest(ctx, top)
+	rest, gone, restErr := m.readRest(reading, top)
 	partly := errors.Join(got.Fallback, restErr)
 	observed := slices.Concat(top, rest)
 	err = m.keep(ctx, observed, gone)

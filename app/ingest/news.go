@@ -37,7 +37,9 @@ type News struct {
 // source fails the last snapshot stays. The pause it answers with is what the source
 // wants between two reads, or after a failure asked for; it fits worker.Job.
 func (n *News) Tick(ctx context.Context) (next time.Duration, err error) {
-	got, err := n.Source.Read(ctx)
+	var rejects source.Rejects
+	defer func() { keepRejects(ctx, n.DB, n.Log, n.Exchange.Feed().Name(), n.Now(), &rejects) }()
+	got, err := n.Source.Read(rejects.Into(ctx))
 	if err != nil {
 		err = fmt.Errorf("read news: %w", err)
 		return retryAfter(err), n.failed(ctx, err)

@@ -7,6 +7,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
 
+	"github.com/pulsecast/pulsecast/app/agent"
 	"github.com/pulsecast/pulsecast/app/market"
 	"github.com/pulsecast/pulsecast/app/prediction"
 	"github.com/pulsecast/pulsecast/app/score"
@@ -106,9 +107,14 @@ func addPredictions(ctx context.Context, db bun.IDB, agentID uuid.UUID, events [
 	if err != nil {
 		return err
 	}
+	veiled, err := db.NewSelect().Model((*agent.Agent)(nil)).Where("id = ?", agentID).Where("veil = ?", agent.VeilsAll).Exists(ctx)
+	if err != nil {
+		return fmt.Errorf("read whether an agent is veiled: %w", err)
+	}
 	for _, p := range list {
 		e := byKey[p.EventKey]
 		e.Title = titles[p.MarketID]
+		p.Hidden = p.Hidden || veiled
 		e.Predictions = append(e.Predictions, p)
 	}
 	return nil

@@ -52,12 +52,15 @@ func (s *Store) Models(ctx context.Context, db bun.IDB, w Window) ([]ModelRow, e
 	loaded, err, _ := s.flight.Do("models "+string(w), func() (any, error) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), loadTimeout)
 		defer cancel()
+		epoch := s.current()
 		rows, err := s.readModels(ctx, db, w)
 		if err != nil {
 			return nil, err
 		}
 		s.mu.Lock()
-		s.models[w] = &keptModels{rows, board.AsOf}
+		if epoch == s.epoch {
+			s.models[w] = &keptModels{rows, board.AsOf}
+		}
 		s.mu.Unlock()
 		return rows, nil
 	})

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/uptrace/bun"
 	"golang.org/x/sync/singleflight"
 
@@ -32,8 +33,28 @@ type Store struct {
 
 	flight singleflight.Group
 	mu     sync.RWMutex
+	epoch  int // moves with Forget
 	pages  map[boardKey]*firstPage
 	models map[Window]*keptModels
+}
+
+// Forget drops what is kept in memory: names and models in it may have changed.
+func (s *Store) Forget() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.epoch++
+	clear(s.pages)
+	clear(s.models)
+}
+
+// Relabel shows another declared model of an agent on every board at once; else the
+// next build would.
+func Relabel(ctx context.Context, tx bun.Tx, agentID uuid.UUID, model string) error {
+	_, err := tx.NewUpdate().Model((*Row)(nil)).Set("model = ?", model).Where("agent_id = ?", agentID).Exec(ctx)
+	if err != nil {
+		return fmt.Errorf("relabel an agent: %w", err)
+	}
+	return nil
 }
 
 type boardKey struct {
@@ -80,7 +101,7 @@ func (s *Store) firstPage(ctx context.Context, db bun.IDB, f Filter) (*Page, err
 // refresh checks a first page against its board, and reads it again when the board
 // is newer or the page is old.
 func (s *Store) refresh(ctx context.Context, db bun.IDB, key boardKey, old *firstPage) (*firstPage, error) {
-	now := s.now()
+	now, epoch := s.now(), s.current()
 	board, err := readBoard(ctx, db, key.window, key.category)
 	if err != nil {
 		return nil, err
@@ -97,13 +118,23 @@ func (s *Store) refresh(ctx context.Context, db bun.IDB, key boardKey, old *firs
 			return nil, err
 		}
 	}
-	s.keep(key, p)
+	s.keep(key, p, epoch)
 	return p, nil
 }
 
-func (s *Store) keep(key boardKey, p *firstPage) {
+func (s *Store) current() int {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.epoch
+}
+
+// keep keeps a first page, unless what it was made of has been forgotten meanwhile.
+func (s *Store) keep(key boardKey, p *firstPage, epoch int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if epoch != s.epoch {
+		return
+	}
 	if _, known := s.pages[key]; !known && len(s.pages) >= maxFirstPages {
 		clear(s.pages)
 	}

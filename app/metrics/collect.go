@@ -72,6 +72,7 @@ type figures struct {
 	at   time.Time
 
 	up, predictions, baselines, baselinesAge, settlement, settlementAge *prometheus.Desc
+	queue, queueAge, usage                                              *prometheus.Desc
 	succeeded, failures, dropped                                        *prometheus.Desc
 }
 
@@ -84,6 +85,9 @@ func newFigures(o Options) *figures {
 		baselinesAge:  describe("baselines_pending_age_seconds", "Since when the oldest of them waits; 0 when none does."),
 		settlement:    describe("settlement_queue", `What waits to be settled: "market" are closed markets with open predictions, "admin" predictions without a market past their horizon.`, "kind"),
 		settlementAge: describe("settlement_lag_seconds", "Since when the oldest of it could have been settled; 0 when nothing waits.", "kind"),
+		queue:         describe("queue_depth", `What waits: "outcomes" are decided markets not applied yet, "boards" ledger entries that no board shows, "reports" open ones, "idempotency" requests in flight.`, "queue"),
+		queueAge:      describe("queue_age_seconds", "Since when the oldest of it waits; 0 when nothing does.", "queue"),
+		usage:         describe("usage_waiting", `What this node has counted and not written yet: "agents" with counts, "errors" to keep.`, "kind"),
 		succeeded:     describe("ingest_last_success_timestamp_seconds", "When a feed was last read well, on any node.", "feed"),
 		failures:      describe("ingest_consecutive_failures", "Readings of a feed that failed in a row, on any node.", "feed"),
 		dropped:       describe("ingest_dropped_records", "Malformed records that the last good reading left out.", "feed", "reason"),
@@ -92,7 +96,7 @@ func newFigures(o Options) *figures {
 
 func (f *figures) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
-		f.up, f.predictions, f.baselines, f.baselinesAge, f.settlement, f.settlementAge, f.succeeded, f.failures, f.dropped,
+		f.up, f.predictions, f.baselines, f.baselinesAge, f.settlement, f.settlementAge, f.queue, f.queueAge, f.usage, f.succeeded, f.failures, f.dropped,
 	} {
 		ch <- d
 	}
@@ -100,6 +104,11 @@ func (f *figures) Describe(ch chan<- *prometheus.Desc) {
 
 func (f *figures) Collect(ch chan<- prometheus.Metric) {
 	now := f.Now()
+	if f.Usage != nil {
+		agents, errors := f.Usage()
+		gauge(ch, f.usage, float64(agents), "agents")
+		gauge(ch, f.usage, float64(errors), "errors")
+	}
 	got, err := f.read(now)
 	gauge(ch, f.up, one(err == nil))
 	if err != nil {
@@ -113,6 +122,10 @@ func (f *figures) Collect(ch chan<- prometheus.Metric) {
 	for kind, q := range map[string]Queue{"market": got.Markets, "admin": got.Due} {
 		gauge(ch, f.settlement, float64(q.Count), kind)
 		gauge(ch, f.settlementAge, q.Age(now).Seconds(), kind)
+	}
+	for name, q := range map[string]Queue{"outcomes": got.Outcomes, "boards": got.Boards, "reports": got.Reports, "idempotency": got.Keys} {
+		gauge(ch, f.queue, float64(q.Count), name)
+		gauge(ch, f.queueAge, q.Age(now).Seconds(), name)
 	}
 	for _, state := range got.Feeds {
 		if !state.SucceededAt.IsZero() {

@@ -35,9 +35,22 @@ type Figures struct {
 	// Due are open predictions without a market, since their horizon passed: an admin
 	// settles them.
 	Due Queue
+	// Outcomes are decided markets whose predictions are not all moved yet, since the
+	// decision.
+	Outcomes Queue
+	// Boards are entries of the ledger that no leaderboard shows yet.
+	Boards Queue
+	// Reports are open ones.
+	Reports Queue
+	// Keys are idempotency keys whose first request is in flight. Those older than two
+	// minutes are dead, free to be taken, and not counted.
+	Keys Queue
 	// Feeds are the states of the feeds that were read at least once.
 	Feeds []ingest.FeedState
 }
+
+// keysInFlight is how far back idempotency keys are looked at.
+const keysInFlight = 2 * time.Minute
 
 // ReadFigures asks the database. It takes a few index scans.
 func ReadFigures(ctx context.Context, db bun.IDB, now time.Time) (f Figures, err error) {
@@ -46,20 +59,8 @@ func ReadFigures(ctx context.Context, db bun.IDB, now time.Time) (f Figures, err
 	if err != nil {
 		return f, fmt.Errorf("count predictions: %w", err)
 	}
-	queues := []struct {
-		into  *Queue
-		query *bun.RawQuery
-	}{
-		{&f.Baselines, db.NewRaw("SELECT COUNT(*) AS count, MIN(created_at) AS oldest FROM predictions WHERE baseline_state = 'pending' AND NOT sample")},
-		{&f.Markets, db.NewRaw("SELECT COUNT(*) AS count, MIN(COALESCE(closed_at, closes_at, observed_at)) AS oldest FROM markets" +
-			" WHERE closed AND NOT sample AND id IN (SELECT market_id FROM predictions WHERE status = 'open' AND market_id IS NOT NULL)")},
-		{&f.Due, db.NewRaw("SELECT COUNT(*) AS count, MIN(horizon_at) AS oldest FROM predictions"+
-			" WHERE status = 'open' AND market_id IS NULL AND NOT sample AND horizon_at <= ?", now.UTC())},
-	}
-	for _, q := range queues {
-		if err := q.query.Scan(ctx, q.into); err != nil {
-			return f, fmt.Errorf("look at the queues: %w", err)
-		}
+	if err := f.readQueues(ctx, db, now); err != nil {
+		return f, err
 	}
 	for _, name := range []string{"markets", "news"} {
 		state, found, err := ingest.State(ctx, db, name)
@@ -71,4 +72,29 @@ func ReadFigures(ctx context.Context, db bun.IDB, now time.Time) (f Figures, err
 		}
 	}
 	return f, nil
+}
+
+func (f *Figures) readQueues(ctx context.Context, db bun.IDB, now time.Time) error {
+	queues := []struct {
+		into  *Queue
+		query *bun.RawQuery
+	}{
+		{&f.Baselines, db.NewRaw("SELECT COUNT(*) AS count, MIN(created_at) AS oldest FROM predictions WHERE baseline_state = 'pending' AND NOT sample")},
+		{&f.Markets, db.NewRaw("SELECT COUNT(*) AS count, MIN(COALESCE(closed_at, closes_at, observed_at)) AS oldest FROM markets" +
+			" WHERE closed AND NOT sample AND id IN (SELECT market_id FROM predictions WHERE status = 'open' AND market_id IS NOT NULL)")},
+		{&f.Due, db.NewRaw("SELECT COUNT(*) AS count, MIN(horizon_at) AS oldest FROM predictions"+
+			" WHERE status = 'open' AND market_id IS NULL AND NOT sample AND horizon_at <= ?", now.UTC())},
+		{&f.Outcomes, db.NewRaw("SELECT COUNT(*) AS count, MIN(decided_at) AS oldest FROM market_outcomes WHERE NOT applied")},
+		{&f.Boards, db.NewRaw("SELECT COUNT(*) AS count, MIN(created_at) AS oldest FROM score_entries" +
+			" WHERE created_at > (SELECT MAX(as_of) FROM boards WHERE span = 'all' AND category = '')")},
+		{&f.Reports, db.NewRaw("SELECT COUNT(*) AS count, MIN(created_at) AS oldest FROM reports WHERE status = 'open'")},
+		{&f.Keys, db.NewRaw("SELECT COUNT(*) AS count, MIN(created_at) AS oldest FROM idempotency_keys WHERE created_at >= ? AND response IS NULL", now.UTC().Add(-keysInFlight))},
+	}
+	for _, q := range queues {
+		if err := q.query.Scan(ctx, q.into); err != nil {
+			return fmt.Errorf("look at the queues: %w", err)
+		}
+		q.into.Oldest = q.into.Oldest.UTC()
+	}
+	return nil
 }

@@ -32,7 +32,9 @@ type Options struct {
 	DB      *database.DB
 	Now     func() time.Time
 	Feeds   func() []Feed
-	Folder  string // of the SQLite file; empty: no disk of ours to watch
+	// Usage tells what is counted of agents and not written yet; nil: nothing is.
+	Usage  func() (agents, errors int)
+	Folder string // of the SQLite file; empty: no disk of ours to watch
 }
 
 // Metrics counts what happens in this process. Its methods are safe for concurrent

@@ -29,6 +29,7 @@ func serve(t *testing.T, db *database.DB) *metrics.Metrics {
 	t.Helper()
 	m := metrics.New(metrics.Options{
 		Version: "1.2.3", DB: db, Now: func() time.Time { return noon }, Folder: t.TempDir(),
+		Usage: func() (int, int) { return 3, 9 },
 		Feeds: func() []metrics.Feed {
 			return []metrics.Feed{{Name: "markets", AsOf: noon.Add(-42 * time.Second), Records: 7}, {Name: "news", Stale: true}}
 		},
@@ -195,6 +196,16 @@ func TestFigures(t *testing.T) {
 			`pulsecast_predictions{status="void"}`:                            1,
 			`pulsecast_baselines_pending{}`:                                   1,
 			`pulsecast_baselines_pending_age_seconds{}`:                       7200,
+			`pulsecast_queue_depth{queue="outcomes"}`:                         1,
+			`pulsecast_queue_age_seconds{queue="outcomes"}`:                   60,
+			`pulsecast_queue_depth{queue="boards"}`:                           1,
+			`pulsecast_queue_age_seconds{queue="boards"}`:                     120,
+			`pulsecast_queue_depth{queue="reports"}`:                          1,
+			`pulsecast_queue_age_seconds{queue="reports"}`:                    3600,
+			`pulsecast_queue_depth{queue="idempotency"}`:                      1,
+			`pulsecast_queue_age_seconds{queue="idempotency"}`:                30,
+			`pulsecast_usage_waiting{kind="agents"}`:                          3,
+			`pulsecast_usage_waiting{kind="errors"}`:                          9,
 			`pulsecast_settlement_queue{kind="admin"}`:                        1,
 			`pulsecast_settlement_lag_seconds{kind="admin"}`:                  3600,
 			`pulsecast_settlement_queue{kind="market"}`:                       1,
@@ -235,6 +246,18 @@ func fill(t *testing.T, db *database.DB) {
 	publish(nil, noon.Add(-time.Hour), noon, "none", false)
 	publish(nil, noon.Add(-9*time.Hour), noon, "none", true)
 	publish(nil, noon.Add(time.Hour), noon, "none", false)
+	exec("INSERT INTO market_outcomes (market_id, revision, state, outcomes, outcome_values, source, decided_at, applied) VALUES ('closed', 1, 'settled', '[]', '[]', 'market', ?, FALSE)", noon.Add(-time.Minute))
+	exec("INSERT INTO market_outcomes (market_id, revision, state, outcomes, outcome_values, source, decided_at, applied) VALUES ('sample', 1, 'settled', '[]', '[]', 'market', ?, TRUE)", noon.Add(-time.Hour))
+	exec("INSERT INTO boards (span, category, as_of, kappa, sigma2, ranked) VALUES ('all', '', ?, 1, 1, 0)", noon.Add(-3*time.Minute))
+	for i, at := range []time.Time{noon.Add(-2 * time.Minute), noon.Add(-time.Hour)} { // one that the board does not show
+		exec("INSERT INTO score_entries (id, prediction_id, seq, kind, agent_id, value, source, brier, rules_version, created_at) VALUES (?0, ?0, 1, 'settled', ?1, 1, 'market', 0, '1', ?2)",
+			database.NewID(noon.Add(time.Duration(i)*time.Second)), agent, at)
+	}
+	exec("INSERT INTO reports (id, prediction_id, reporter_id, kind, text, status, answer, created_at) SELECT ?, id, agent_id, 'spam', 'x', 'open', '', ? FROM predictions LIMIT 1", database.NewID(noon), noon.Add(-time.Hour))
+	for key, age := range map[string]time.Duration{"flying": 30 * time.Second, "dead": time.Hour} {
+		exec("INSERT INTO idempotency_keys (agent_id, key, body_hash, created_at) VALUES (?, ?, ?, ?)", agent, key, []byte{1}, noon.Add(-age))
+	}
+	exec("INSERT INTO idempotency_keys (agent_id, key, body_hash, response, created_at) VALUES (?, 'answered', ?, ?, ?)", agent, []byte{1}, []byte{1}, noon.Add(-time.Minute))
 }
 
 func TestADatabaseThatIsDown(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
 
+	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/problem"
 )
 
@@ -119,11 +120,8 @@ func (p *Publisher) release(ctx context.Context, s Submission) error {
 	return nil
 }
 
-// ForgetAnswers deletes the idempotency keys that no longer count.
-func (p *Publisher) ForgetAnswers(ctx context.Context) error {
-	_, err := p.db.NewDelete().Model((*idempotencyKey)(nil)).Where("created_at < ?", p.now().Add(-answersKept)).Exec(ctx)
-	if err != nil {
-		return fmt.Errorf("forget idempotency keys: %w", err)
-	}
-	return nil
+// ForgetAnswers deletes one batch of the idempotency keys that no longer count; more
+// tells that some may be left.
+func (p *Publisher) ForgetAnswers(ctx context.Context) (more bool, err error) {
+	return database.Prune(ctx, p.db, "idempotency_keys", "created_at", p.now().Add(-answersKept), "agent_id", "key")
 }

@@ -94,7 +94,7 @@ type Prediction struct {
 	LogEdge      *float64 // bits
 	RulesVersion string   `bun:",nullzero"`
 
-	Hidden    bool // an admin hid the text; the numbers stay
+	Hidden    bool // an admin hid the text; the numbers stay. In a Record also by Agent.Veil
 	Sample    bool
 	CreatedAt time.Time
 }

@@ -98,6 +98,7 @@ func (p *Publisher) insert(ctx context.Context, s Submission, now time.Time) (an
 		if err := p.news.Cite(ctx, tx, citedNews(published.Record.Evidence)); err != nil {
 			return err
 		}
+		published.Record.veil()
 		if answer, err = s.Render(published); err != nil {
 			return err
 		}

@@ -77,6 +77,26 @@ func (s Store) ByID(ctx context.Context, db bun.IDB, id uuid.UUID) (*Record, err
 	return &records[0], nil
 }
 
+// ByIDs finds several predictions; those that do not exist are left out.
+func (s Store) ByIDs(ctx context.Context, db bun.IDB, ids []uuid.UUID) (map[uuid.UUID]*Record, error) {
+	found := make(map[uuid.UUID]*Record, len(ids))
+	if len(ids) == 0 {
+		return found, nil
+	}
+	var list []Prediction
+	if err := db.NewSelect().Model(&list).Where("p.id IN (?)", bun.List(ids)).Scan(ctx); err != nil {
+		return nil, fmt.Errorf("read predictions: %w", err)
+	}
+	records, err := s.records(ctx, db, list)
+	if err != nil {
+		return nil, err
+	}
+	for i := range records {
+		found[records[i].ID] = &records[i]
+	}
+	return found, nil
+}
+
 // Hide takes a prediction's text out of sight, or brings it back; its numbers and
 // scores stay. It returns the title and whether anything changed; 404 not_found when
 // there is none.
@@ -95,7 +115,7 @@ func (Store) Hide(ctx context.Context, tx bun.Tx, id uuid.UUID, hidden bool) (ti
 	if _, err := tx.NewUpdate().Model((*Prediction)(nil)).Set("hidden = ?", hidden).Where("p.id = ?", id).Exec(ctx); err != nil {
 		return "", false, fmt.Errorf("hide prediction: %w", err)
 	}
-	return rows[0].Title, true, nil
+	return rows[0].Title, true, agent.TextsChanged(ctx, tx)
 }
 
 // Sort is an order of the list; every one ends with the id.
@@ -159,7 +179,8 @@ func (f Filter) narrow(q *bun.SelectQuery) *bun.SelectQuery {
 		q = q.Where("p.status = ?", f.Status)
 	}
 	if f.Words != "" {
-		q = containsWords(q.Where("NOT p.hidden"), f.Words)
+		q = q.Where("NOT p.hidden").Where("NOT EXISTS (SELECT 1 FROM agents AS g WHERE g.id = p.agent_id AND g.veil = ?)", agent.VeilsAll)
+		q = containsWords(q, f.Words)
 	}
 	return q
 }
@@ -238,9 +259,18 @@ func (s Store) records(ctx context.Context, db bun.IDB, list []Prediction) ([]Re
 		out[i] = Record{Prediction: list[i], Market: byID[list[i].MarketID]}
 		if a := agents[list[i].AgentID]; a != nil {
 			out[i].Agent = *a
+			out[i].veil()
 		}
 	}
 	return out, nil
+}
+
+// veil hides what an admin has hidden of its agent.
+func (r *Record) veil() {
+	r.Hidden = r.Hidden || r.Agent.Veil == agent.VeilsAll
+	if r.Agent.Veil != agent.Unveiled {
+		r.Model = ""
+	}
 }
 
 // onEvent lists an agent's predictions linked to an event, as many as can change

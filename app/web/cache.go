@@ -31,7 +31,22 @@ type pageCache struct {
 	kept *lru.Cache[string, *keptPage]
 
 	mu     sync.Mutex
-	making map[string]chan struct{} // closed when done
+	making map[string]*making
+	epoch  int // moves with forget
+}
+
+// forget drops every page: a text in it may have been hidden.
+func (p *pageCache) forget() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.epoch++
+	p.kept.Purge()
+}
+
+// making is a page that somebody is at work on.
+type making struct {
+	epoch int           // at its begin; a page of an older one is not kept
+	done  chan struct{} // closed at its end
 }
 
 type keptPage struct {
@@ -48,7 +63,7 @@ func newPageCache(now func() time.Time) *pageCache {
 	if err != nil {
 		panic(err) // the size is a constant
 	}
-	return &pageCache{now: now, kept: kept, making: map[string]chan struct{}{}}
+	return &pageCache{now: now, kept: kept, making: map[string]*making{}}
 }
 
 // wrap answers from the cache, and fills it with what the handler answered.
@@ -58,16 +73,16 @@ func (p *pageCache) wrap(h fiber.Handler) fiber.Handler {
 		if page := p.notOlder(address, keptFor); page != nil {
 			return page.send(c)
 		}
-		made, mine := p.begin(address)
+		m, mine := p.begin(address)
 		if mine {
-			defer p.end(address, made)
-			return p.fill(c, address, h)
+			defer p.end(address, m)
+			return p.fill(c, address, m, h)
 		}
 		if page := p.notOlder(address, staleFor); page != nil {
 			return page.send(c)
 		}
 		select {
-		case <-made:
+		case <-m.done:
 		case <-c.UserContext().Done():
 			return c.UserContext().Err()
 		}
@@ -86,34 +101,37 @@ func (p *pageCache) notOlder(address string, age time.Duration) *keptPage {
 	return nil
 }
 
-// begin tells whether the caller is the one to make a page; the channel closes when
-// that is done.
-func (p *pageCache) begin(address string) (made chan struct{}, mine bool) {
+// begin tells whether the caller is the one to make a page, or who else is.
+func (p *pageCache) begin(address string) (m *making, mine bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if made, busy := p.making[address]; busy {
-		return made, false
+	if m, busy := p.making[address]; busy {
+		return m, false
 	}
-	made = make(chan struct{})
-	p.making[address] = made
-	return made, true
+	m = &making{epoch: p.epoch, done: make(chan struct{})}
+	p.making[address] = m
+	return m, true
 }
 
-func (p *pageCache) end(address string, made chan struct{}) {
+func (p *pageCache) end(address string, m *making) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	delete(p.making, address)
-	close(made)
+	close(m.done)
 }
 
 // fill makes a page and keeps it, with the form that was asked for at hand.
-func (p *pageCache) fill(c *fiber.Ctx, address string, h fiber.Handler) error {
+func (p *pageCache) fill(c *fiber.Ctx, address string, m *making, h fiber.Handler) error {
 	if err := h(c); err != nil || c.Response().StatusCode() != fiber.StatusOK {
 		return err
 	}
 	page := p.keep(c)
 	err := page.send(c)
-	p.kept.Add(address, page)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if m.epoch == p.epoch {
+		p.kept.Add(address, page)
+	}
 	return err
 }
 

@@ -144,6 +144,7 @@ var errorCodes = []pages.ErrorCode{
 	{Code: "missing_credentials", Status: "401", Text: "This operation needs Authorization: Bearer with a key or a session token."},
 	{Code: "invalid_credentials", Status: "401", Text: "The key or token is unknown, expired or revoked. Get a new one; do not repeat the same."},
 	{Code: "agent_disabled", Status: "403", Text: "An admin disabled this agent."},
+	{Code: "text_hidden", Status: "403", Text: "An admin has hidden what this agent says of itself, so it cannot be changed."},
 	{Code: "not_enabled", Status: "403", Text: "The key is good, but this service is not enabled for it at the identity provider."},
 	{Code: "registration_closed", Status: "403", Text: "Agents cannot create themselves here; detail says whom to ask."},
 	{Code: "user_agent_rejected", Status: "403", Text: "Send a User-Agent that names your agent, such as my-agent/1.0 (https://example.org)."},

@@ -23,6 +23,15 @@ type remembered[T any] struct {
 	at    time.Time // zero before the first answer
 }
 
+// forget drops the answer, and that of whoever is asking.
+func (r *remembered[T]) forget() {
+	r.asking.Lock()
+	defer r.asking.Unlock()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.at = time.Time{}
+}
+
 func (r *remembered[T]) get(ctx context.Context) (T, error) {
 	value, at := r.kept()
 	if !at.IsZero() && r.now().Sub(at) < rememberedFor {
@@ -34,7 +43,7 @@ func (r *remembered[T]) get(ctx context.Context) (T, error) {
 		return value, nil
 	}
 	defer r.asking.Unlock()
-	if value, again := r.kept(); !again.Equal(at) {
+	if value, again := r.kept(); again.After(at) {
 		return value, nil // answered while this one waited
 	}
 	return r.ask(ctx)

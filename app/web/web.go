@@ -63,6 +63,7 @@ type Site struct {
 	predictions prediction.Store
 	assignments assignment.Store
 
+	kept      *pageCache
 	figures   *remembered[leaderboard.Figures]
 	choices   *remembered[leaderboard.Choices]
 	sparks    *sparklines
@@ -74,7 +75,7 @@ type Site struct {
 
 // New makes the site.
 func New(d Dependencies) *Site {
-	s := &Site{Dependencies: d, sparks: newSparklines(), thumbs: newThumbnails(), reference: &reference{}, cards: newCards()}
+	s := &Site{Dependencies: d, sparks: newSparklines(), thumbs: newThumbnails(), reference: &reference{}, cards: newCards(), kept: newPageCache(d.Now)}
 	s.figures = &remembered[leaderboard.Figures]{now: d.Now, read: func(ctx context.Context) (leaderboard.Figures, error) {
 		return d.Leaderboard.Figures(ctx, d.DB.Reader)
 	}}
@@ -85,10 +86,15 @@ func New(d Dependencies) *Site {
 	return s
 }
 
+// Forget drops every text that is kept in memory: an admin hid one, or shows it again.
+func (s *Site) Forget() {
+	s.kept.forget()
+	s.choices.forget()
+}
+
 // Register adds the routes of the site.
 func (s *Site) Register(srv *httpserver.Server) {
-	kept := newPageCache(s.Now)
-	page := func(path string, h fiber.Handler) { srv.App.Get(path, srv.Limits.Reads(), kept.wrap(h)) }
+	page := func(path string, h fiber.Handler) { srv.App.Get(path, srv.Limits.Reads(), s.kept.wrap(h)) }
 	page("/", s.home)
 	page("/leaderboard", s.leaderboard)
 	page("/markets", s.listMarkets)

@@ -14,8 +14,8 @@ import (
 )
 
 type admins struct {
-	Create   adminCreate   `cmd:"" help:"Make an admin; the password is asked for, or taken from ADMIN_PASSWORD."`
-	Password adminPassword `cmd:"" help:"Give an admin a new password and sign them out everywhere."`
+	Create   adminCreate   `cmd:"" help:"Make an admin; the password is asked for, taken from ADMIN_PASSWORD, or made up with --generate."`
+	Password adminPassword `cmd:"" help:"Give an admin a new password, as create does, and sign them out everywhere."`
 	List     adminList     `cmd:"" help:"List the admins."`
 	Remove   adminRemove   `cmd:"" help:"Remove an admin and sign them out everywhere."`
 }
@@ -25,27 +25,25 @@ type adminNamed struct {
 	Name string `arg:"" help:"Name to sign in with."`
 }
 
+// adminSecret is an admin and where the password comes from.
+type adminSecret struct {
+	adminNamed
+	Generate bool `help:"Make up a password and print it, once; ADMIN_PASSWORD is not looked at."`
+}
+
 type (
-	adminCreate   struct{ adminNamed }
-	adminPassword struct{ adminNamed }
+	adminCreate   struct{ adminSecret }
+	adminPassword struct{ adminSecret }
 	adminRemove   struct{ adminNamed }
 	adminList     struct{ app.Config }
 )
 
 func (a *adminCreate) Run(ctx context.Context) error {
-	password, err := askPassword(ctx)
-	if err != nil {
-		return err
-	}
-	return app.AdminCreate(ctx, a.Config, a.Name, password, os.Stdout)
+	return a.withPassword(ctx, app.AdminCreate)
 }
 
 func (a *adminPassword) Run(ctx context.Context) error {
-	password, err := askPassword(ctx)
-	if err != nil {
-		return err
-	}
-	return app.AdminSetPassword(ctx, a.Config, a.Name, password, os.Stdout)
+	return a.withPassword(ctx, app.AdminSetPassword)
 }
 
 func (a *adminRemove) Run(ctx context.Context) error {
@@ -53,6 +51,24 @@ func (a *adminRemove) Run(ctx context.Context) error {
 }
 
 func (a *adminList) Run(ctx context.Context) error { return app.AdminList(ctx, a.Config, os.Stdout) }
+
+// withPassword runs a command with the password, and prints one that was made up once
+// the command has kept it.
+func (a *adminSecret) withPassword(ctx context.Context, run func(ctx context.Context, cfg app.Config, name, password string, out io.Writer) error) error {
+	if !a.Generate {
+		password, err := askPassword(ctx)
+		if err != nil {
+			return err
+		}
+		return run(ctx, a.Config, a.Name, password, os.Stdout)
+	}
+	password := app.NewAdminPassword()
+	if err := run(ctx, a.Config, a.Name, password, os.Stdout); err != nil {
+		return err
+	}
+	_, err := fmt.Printf("password %s\nIt is shown only here; keep it safe.\n", password)
+	return err
+}
 
 // askPassword takes ADMIN_PASSWORD, or asks twice on a terminal and once where there
 // is none. It is not a flag: other users can read the arguments of a process.
@@ -100,7 +116,7 @@ func askTwice(in *bufio.Reader) (string, error) {
 func readLine(in *bufio.Reader) (string, error) {
 	line, err := in.ReadString('\n')
 	if err != nil && (!errors.Is(err, io.EOF) || line == "") {
-		return "", errors.New("no password was given: type it, or set ADMIN_PASSWORD")
+		return "", errors.New("no password was given: type it, set ADMIN_PASSWORD, or add --generate")
 	}
 	return strings.TrimRight(line, "\r\n"), nil
 }

@@ -10,9 +10,12 @@ import (
 type agents struct {
 	Create    agentCreate    `cmd:"" help:"Create an agent and print its key, once."`
 	List      agentList      `cmd:"" help:"List the agents."`
-	Show      agentShow      `cmd:"" help:"Show an agent and its keys."`
+	Show      agentShow      `cmd:"" help:"Show an agent, its keys, what it asked and its latest errors."`
 	Disable   agentDisable   `cmd:"" help:"Refuse an agent's keys and sessions from now on."`
 	Enable    agentEnable    `cmd:"" help:"Let a disabled agent in again."`
+	Reserve   agentReserve   `cmd:"" help:"Keep a handle back from agents to come."`
+	Free      agentFree      `cmd:"" help:"Let agents have a reserved handle again."`
+	Reserved  agentReserved  `cmd:"" help:"List the reserved handles."`
 	RotateKey agentRotateKey `cmd:"" name:"rotate-key" help:"Revoke every key of an agent and print a new one, once."`
 }
 
@@ -34,6 +37,30 @@ func (a *agentList) Run(ctx context.Context) error { return app.AgentList(ctx, a
 type named struct {
 	app.Config
 	Name string `arg:"" help:"Handle of the agent."`
+}
+
+type handled struct {
+	app.Config
+	Handle string `arg:"" help:"The handle."`
+	Reason string `required:"" help:"Why; kept in the audit log."`
+}
+
+type (
+	agentReserve  struct{ handled }
+	agentFree     struct{ handled }
+	agentReserved struct{ app.Config }
+)
+
+func (a *agentReserve) Run(ctx context.Context) error {
+	return app.HandleReserve(ctx, a.Config, a.Handle, a.Reason, os.Stdout)
+}
+
+func (a *agentFree) Run(ctx context.Context) error {
+	return app.HandleFree(ctx, a.Config, a.Handle, a.Reason, os.Stdout)
+}
+
+func (a *agentReserved) Run(ctx context.Context) error {
+	return app.HandleList(ctx, a.Config, os.Stdout)
 }
 
 type (

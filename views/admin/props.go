@@ -136,16 +136,47 @@ type AgentProps struct {
 	Name        string
 	Sample      bool
 	Disabled    bool
-	Local       bool // keys are issued here
+	Hidden      bool     // the public does not see what it says of itself
+	Texts       []Choice // what can be done about its texts
+	Local       bool     // keys are issued here
 	Seen        string
 	Facts       []Fact
-	Hours       []Bar
+	Hours       []Bar // requests, failures among them
+	Endpoints   Table
+	Errors      Table
 	Keys        Table
 	Sessions    int
 	Predictions Table
 	Notes       Table
 	Log         Table
 	Secret      string // a key that was just issued: shown once
+}
+
+// HandlesProps is the handles that no new agent gets.
+type HandlesProps struct {
+	Frame   Frame
+	Added   []ReservedHandle // by admins
+	BuiltIn []string
+}
+
+// ReservedHandle is one that an admin added.
+type ReservedHandle struct {
+	Handle, Note, Author string
+	At                   components.When
+	InUse                bool // an agent had it before
+}
+
+// TextsProps is what hiding an agent's texts, or showing them again, changes.
+type TextsProps struct {
+	Frame       Frame
+	Agent       string // path of its page
+	Choice      string // what to do, as the form names it
+	From, To    string // in words
+	Note        string
+	Hides       bool
+	Texts       Table
+	Predictions string // what becomes of their texts
+	Error       string
 }
 
 // Bar is one hour of requests.
@@ -157,6 +188,7 @@ type Bar struct {
 // SettlementProps is what waits for a ruling.
 type SettlementProps struct {
 	Frame       Frame
+	Disputes    []Dispute
 	Reports     []Report
 	Due         Table
 	Markets     Table
@@ -169,6 +201,20 @@ type Report struct {
 	ID, Kind, Text, Reporter, Prediction, Title string
 	At                                          components.When
 }
+
+// Dispute is an author's objection to how a prediction was settled.
+type Dispute struct {
+	ID, Text, Author   string
+	Title, Href        string // of the prediction
+	Says, Outcome      string // what it says, and of which outcome
+	Settled            string // how it stands
+	Market, MarketHref string // empty when it is not linked
+	Rulings            []Link // previews of what could be ruled instead
+	At                 components.When
+}
+
+// Link leads somewhere.
+type Link struct{ Label, Href string }
 
 // RulingProps is one prediction or market, what can be ruled, and a preview.
 type RulingProps struct {
@@ -187,7 +233,9 @@ type RulingProps struct {
 	Error   string // why there is no preview
 	Hide    *Button
 	Hidden  bool
-	Log     Table
+	// Disputes are the open ones of its author.
+	Disputes []Dispute
+	Log      Table
 }
 
 // Preview is what a ruling would change.
@@ -237,12 +285,22 @@ type Feed struct {
 	Dropped Table
 	Tick    Button
 	Stale   bool
+	Bad     []Payload // the last of each source
+}
+
+// Payload is what a source sent that could not be used.
+type Payload struct {
+	Source, Reason string
+	Text           string // without anything invisible
+	Cut            string // what is missing, in words
+	At             components.When
 }
 
 // SystemProps is the state of the machinery.
 type SystemProps struct {
 	Frame    Frame
 	Facts    []Fact
+	Queues   Table
 	Leases   Table
 	Settings Table
 	Admins   Table

@@ -21,6 +21,8 @@ const (
 	// maxRetryAfter keeps a confused upstream from silencing a source for days.
 	maxRetryAfter = time.Hour
 	excerptBytes  = 200
+	// maxCounted is how much of a refusal is read on, only to tell its length.
+	maxCounted = 256 << 10
 )
 
 // stayOnHost follows a redirect only within the host that was configured; any
@@ -55,17 +57,19 @@ func reason(ctx context.Context, err error) string {
 	return "unreachable"
 }
 
-func (c *Client) refusal(req Request, resp *http.Response) *source.Error {
-	excerpt, _ := io.ReadAll(io.LimitReader(resp.Body, excerptBytes))
+func (c *Client) refusal(req Request, resp *http.Response) rejected {
+	body, _ := io.ReadAll(io.LimitReader(resp.Body, source.MaxPayload))
+	beyond, _ := io.CopyN(io.Discard, resp.Body, maxCounted)
+	excerpt := body[:min(len(body), excerptBytes)]
 	word := "http_" + strconv.Itoa(resp.StatusCode)
 	if resp.StatusCode == http.StatusUnauthorized {
 		word = "unauthorized"
 	}
-	return &source.Error{
+	return rejected{&source.Error{
 		Reason:     word,
 		RetryAfter: retryAfter(resp.StatusCode, resp.Header, c.opts.Now()),
 		Err:        fmt.Errorf("%s: status %d: %q", place(req.URL), resp.StatusCode, excerpt),
-	}
+	}, body, beyond}
 }
 
 // retryAfter is the pause an upstream asks for: Retry-After in seconds or as an

@@ -124,6 +124,15 @@ type Response struct {
 	// characters that would make it unreadable.
 	Body   []byte
 	Header http.Header
+	// Raw is the body as it came.
+	Raw []byte
+}
+
+// rejected is a failure with what the upstream sent, when it sent something.
+type rejected struct {
+	*source.Error
+	body []byte
+	cut  int64
 }
 
 // JSON asks and decodes the answer into dst. A body that does not decode is a
@@ -135,6 +144,7 @@ func (c *Client) JSON(ctx context.Context, req Request, dst any) (*Response, err
 		return nil, err
 	}
 	if err := json.Unmarshal(resp.Body, dst); err != nil {
+		Reject(ctx, req, "parse", resp.Raw, 0)
 		return nil, &source.Error{Reason: "parse", Err: fmt.Errorf("decode %s: %w", place(req.URL), err)}
 	}
 	return resp, nil
@@ -155,7 +165,7 @@ func (c *Client) Do(ctx context.Context, req Request) (*Response, error) {
 	pauses.Reset()
 	for try := 1; ; try++ {
 		resp, err := c.attempt(ctx, req)
-		if err == nil {
+		if err.Error == nil {
 			return resp, nil
 		}
 		pause := min(pauses.NextBackOff(), c.opts.MaxPause)
@@ -164,25 +174,39 @@ func (c *Client) Do(ctx context.Context, req Request) (*Response, error) {
 		}
 		last := req.Once || try >= c.opts.Tries || !transient(err.Reason) || pause > c.opts.MaxPause
 		if last || c.opts.Sleep(ctx, pause) != nil {
-			return nil, err
+			if err.body != nil {
+				Reject(ctx, req, err.Reason, err.body, err.cut)
+			}
+			return nil, err.Error
 		}
 	}
+}
+
+// Reject hands over an answer to a request that could not be used; see
+// source.Reject. A credential that the upstream says back is masked.
+func Reject(ctx context.Context, req Request, reason string, body []byte, cut int64) {
+	for _, value := range req.Header["Authorization"] {
+		if _, secret, ok := strings.Cut(value, " "); ok && secret != "" {
+			body = bytes.ReplaceAll(body, []byte(secret), []byte("[masked]"))
+		}
+	}
+	source.Reject(ctx, reason, body, cut)
 }
 
 func transient(reason string) bool {
 	return reason == "timeout" || reason == "http_429" || strings.HasPrefix(reason, "http_5")
 }
 
-func (c *Client) attempt(ctx context.Context, req Request) (*Response, *source.Error) {
+func (c *Client) attempt(ctx context.Context, req Request) (*Response, rejected) {
 	ctx, cancel := context.WithTimeout(ctx, c.opts.AttemptTimeout)
 	defer cancel()
 	httpReq, err := c.build(ctx, req)
 	if err != nil {
-		return nil, &source.Error{Reason: "unreachable", Err: fmt.Errorf("build request for %s: %w", place(req.URL), err)}
+		return nil, rejected{Error: &source.Error{Reason: "unreachable", Err: fmt.Errorf("build request for %s: %w", place(req.URL), err)}}
 	}
 	resp, err := c.http.Do(httpReq)
 	if err != nil {
-		return nil, failure(ctx, req, err)
+		return nil, rejected{Error: failure(ctx, req, err)}
 	}
 	defer func() {
 		// What little is left lets the connection be used again; more is not worth reading.
@@ -192,11 +216,7 @@ func (c *Client) attempt(ctx context.Context, req Request) (*Response, *source.E
 	if resp.StatusCode != http.StatusOK {
 		return nil, c.refusal(req, resp)
 	}
-	body, fail := c.read(ctx, req, resp)
-	if fail != nil {
-		return nil, fail
-	}
-	return &Response{Body: body, Header: resp.Header}, nil
+	return c.read(ctx, req, resp)
 }
 
 func (c *Client) build(ctx context.Context, req Request) (*http.Request, error) {
@@ -222,24 +242,25 @@ func (c *Client) build(ctx context.Context, req Request) (*http.Request, error) 
 	return r, nil
 }
 
-func (c *Client) read(ctx context.Context, req Request, resp *http.Response) ([]byte, *source.Error) {
+func (c *Client) read(ctx context.Context, req Request, resp *http.Response) (*Response, rejected) {
 	if resp.ContentLength > c.opts.MaxBytes {
-		return nil, c.tooLarge(req)
+		start, _ := io.ReadAll(io.LimitReader(resp.Body, source.MaxPayload))
+		return nil, rejected{c.tooLarge(req), start, resp.ContentLength - int64(len(start))}
 	}
-	body, err := io.ReadAll(io.LimitReader(resp.Body, c.opts.MaxBytes+1))
+	raw, err := io.ReadAll(io.LimitReader(resp.Body, c.opts.MaxBytes+1))
 	switch {
 	case err != nil && ctx.Err() != nil:
-		return nil, failure(ctx, req, err)
+		return nil, rejected{failure(ctx, req, err), raw, 0}
 	case err != nil:
-		return nil, &source.Error{Reason: "parse", Err: fmt.Errorf("read %s: %w", place(req.URL), err)}
-	case int64(len(body)) > c.opts.MaxBytes:
-		return nil, c.tooLarge(req)
+		return nil, rejected{&source.Error{Reason: "parse", Err: fmt.Errorf("read %s: %w", place(req.URL), err)}, raw, 0}
+	case int64(len(raw)) > c.opts.MaxBytes:
+		return nil, rejected{c.tooLarge(req), raw, 0}
 	}
-	body = normalise(body)
+	body := normalise(raw)
 	if err := req.Format.check(body, resp.Header.Get("Content-Type")); err != nil {
-		return nil, &source.Error{Reason: "parse", Err: fmt.Errorf("%s: %w", place(req.URL), err)}
+		return nil, rejected{&source.Error{Reason: "parse", Err: fmt.Errorf("%s: %w", place(req.URL), err)}, raw, 0}
 	}
-	return body, nil
+	return &Response{Body: body, Header: resp.Header, Raw: raw}, rejected{}
 }
 
 func (c *Client) tooLarge(req Request) *source.Error {

@@ -79,7 +79,7 @@ func (c *Client) Interval() time.Duration { return time.Minute }
 // Read makes both searches. One that fails is logged and left out; both failing,
 // or finding nothing, is an error.
 func (c *Client) Read(ctx context.Context) (source.News, error) {
-	ctx, cancel := context.WithTimeout(ctx, readDeadline)
+	ctx, cancel := context.WithTimeout(source.As(ctx, Name), readDeadline)
 	defer cancel()
 	out := source.News{Source: Name, Dropped: source.Dropped{}}
 	since := c.now().AddDate(0, 0, -scienceDays).Unix()
@@ -130,11 +130,13 @@ func (c *Client) search(ctx context.Context, community string, query url.Values,
 	var answer struct {
 		Hits *[]json.RawMessage `json:"hits"`
 	}
-	_, err := c.fetch.JSON(ctx, fetch.Request{URL: c.url + "/api/v1/search?" + query.Encode()}, &answer)
+	req := fetch.Request{URL: c.url + "/api/v1/search?" + query.Encode()}
+	resp, err := c.fetch.JSON(ctx, req, &answer)
 	if err != nil {
 		return nil, time.Time{}, err
 	}
 	if answer.Hits == nil {
+		fetch.Reject(ctx, req, "parse", resp.Raw, 0)
 		return nil, time.Time{}, &source.Error{Reason: "parse", Err: errors.New("hackernews: an answer without hits")}
 	}
 	at := c.now().UTC().Truncate(time.Microsecond)
@@ -143,6 +145,7 @@ func (c *Client) search(ctx context.Context, community string, query url.Values,
 		item, reason := decodeHit(raw, community, at)
 		if reason != "" {
 			dropped[reason]++
+			source.Reject(ctx, reason, raw, 0)
 			continue
 		}
 		items = append(items, item)

@@ -1,6 +1,7 @@
 package polymarket
 
 import (
+	"context"
 	"encoding/json"
 	"slices"
 	"time"
@@ -25,8 +26,8 @@ func (c *Client) newBatch() *batch {
 
 // addOpen keeps open markets. Pages shift while they are read, so a market may
 // come twice; the first place stands.
-func (b *batch) addOpen(records []json.RawMessage) {
-	b.each(records, func(m market.Market) {
+func (b *batch) addOpen(ctx context.Context, records []json.RawMessage) {
+	b.each(ctx, records, func(m market.Market) {
 		if m.Closed {
 			b.dropped["closed"]++
 			return
@@ -39,8 +40,8 @@ func (b *batch) addOpen(records []json.RawMessage) {
 
 // addAsked keeps the markets that were asked for; a later answer about the same
 // market replaces an earlier one.
-func (b *batch) addAsked(records []json.RawMessage, ids []string) {
-	b.each(records, func(m market.Market) {
+func (b *batch) addAsked(ctx context.Context, records []json.RawMessage, ids []string) {
+	b.each(ctx, records, func(m market.Market) {
 		if !slices.Contains(ids, m.ID) {
 			b.dropped["not_asked"]++
 			return
@@ -58,7 +59,7 @@ func (b *batch) put(m market.Market) {
 	b.markets = append(b.markets, m)
 }
 
-func (b *batch) each(records []json.RawMessage, keep func(market.Market)) {
+func (b *batch) each(ctx context.Context, records []json.RawMessage, keep func(market.Market)) {
 	if b.seenAt.IsZero() {
 		b.seenAt = b.now().UTC().Truncate(time.Microsecond)
 	}
@@ -66,6 +67,7 @@ func (b *batch) each(records []json.RawMessage, keep func(market.Market)) {
 		m, reason := decodeMarket(raw, b.seenAt)
 		if reason != "" {
 			b.dropped[reason]++
+			source.Reject(ctx, reason, raw, 0)
 			continue
 		}
 		keep(m)

@@ -81,7 +81,7 @@ func base(configured, fallback string) string {
 // Reason "empty" means that no usable market came back, "cursor" that the
 // upstream's pages had no end.
 func (c *Client) Top(ctx context.Context, n int) (source.Markets, error) {
-	ctx, cancel := context.WithTimeout(ctx, readDeadline)
+	ctx, cancel := context.WithTimeout(source.As(ctx, Name), readDeadline)
 	defer cancel()
 	n = max(n, 1)
 	got := c.newBatch()
@@ -100,7 +100,7 @@ func (c *Client) Top(ctx context.Context, n int) (source.Markets, error) {
 		if pages == 1 && len(page.records) == 0 {
 			break
 		}
-		got.addOpen(page.records)
+		got.addOpen(ctx, page.records)
 		next := page.cursor
 		if len(got.markets) >= n || next == "" || cursors[next] {
 			break
@@ -122,7 +122,7 @@ func (c *Client) Top(ctx context.Context, n int) (source.Markets, error) {
 // ByID reads the named markets, open or closed, in the order asked for. Unknown
 // ids are absent from the answer.
 func (c *Client) ByID(ctx context.Context, ids []string) (source.Markets, error) {
-	ctx, cancel := context.WithTimeout(ctx, readDeadline)
+	ctx, cancel := context.WithTimeout(source.As(ctx, Name), readDeadline)
 	defer cancel()
 	got := c.newBatch()
 	ids = distinct(ids)
@@ -137,7 +137,7 @@ func (c *Client) ByID(ctx context.Context, ids []string) (source.Markets, error)
 			if err != nil {
 				return source.Markets{}, err
 			}
-			got.addAsked(page.records, batch)
+			got.addAsked(ctx, page.records, batch)
 		}
 	}
 	place := make(map[string]int, len(ids))
@@ -189,11 +189,14 @@ type page struct {
 
 func (c *Client) page(ctx context.Context, path string, query url.Values) (page, error) {
 	var raw json.RawMessage
-	if _, err := c.fetch.JSON(ctx, fetch.Request{URL: c.gamma + path + "?" + query.Encode()}, &raw); err != nil {
+	req := fetch.Request{URL: c.gamma + path + "?" + query.Encode()}
+	resp, err := c.fetch.JSON(ctx, req, &raw)
+	if err != nil {
 		return page{}, err
 	}
 	p, err := decodePage(raw)
 	if err != nil {
+		fetch.Reject(ctx, req, "parse", resp.Raw, 0)
 		return page{}, &source.Error{Reason: "parse", Err: err}
 	}
 	return p, nil

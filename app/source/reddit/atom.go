@@ -78,7 +78,7 @@ func (c *Atom) Read(ctx context.Context) (source.News, error) {
 	defer c.mu.Unlock()
 	dropped := source.Dropped{}
 	if !c.now().Before(c.nextAt) {
-		c.call(ctx, dropped)
+		c.call(source.As(ctx, NameAtom), dropped)
 	}
 	out := source.News{Source: NameAtom, Dropped: dropped}
 	for _, f := range c.feeds {
@@ -151,8 +151,9 @@ func (c *Atom) read(ctx context.Context, feed *feedState, dropped source.Dropped
 		return err
 	}
 	at := c.stamp()
-	items, left, err := decodeFeed(resp.Body, feed.community, at)
+	items, left, err := decodeFeed(ctx, resp.Body, feed.community, at)
 	if err != nil {
+		source.Reject(ctx, "parse", resp.Raw, 0)
 		return &source.Error{Reason: "parse", Err: err}
 	}
 	if len(items) == 0 {

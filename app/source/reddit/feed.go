@@ -1,6 +1,7 @@
 package reddit
 
 import (
+	"context"
 	"encoding/xml"
 	"errors"
 	"strings"
@@ -18,6 +19,7 @@ type wireFeed struct {
 }
 
 type wireEntry struct {
+	Raw       string `xml:",innerxml"`
 	ID        string `xml:"id"` // "t3_1skg0ai"
 	Title     string `xml:"title"`
 	Published string `xml:"published"`
@@ -38,7 +40,7 @@ type wireEntry struct {
 
 // decodeFeed maps the Atom feed of one community, in its order. Score and comment
 // count are not told and stay 0.
-func decodeFeed(body []byte, community string, at time.Time) ([]news.Item, source.Dropped, error) {
+func decodeFeed(ctx context.Context, body []byte, community string, at time.Time) ([]news.Item, source.Dropped, error) {
 	var feed wireFeed
 	if err := xml.Unmarshal(body, &feed); err != nil {
 		return nil, nil, err
@@ -49,6 +51,7 @@ func decodeFeed(body []byte, community string, at time.Time) ([]news.Item, sourc
 		item := e.item(community, at)
 		if reason := unusable(&item); reason != "" {
 			dropped[reason]++
+			source.Reject(ctx, reason, []byte(e.Raw), 0)
 			continue
 		}
 		items = append(items, item)

@@ -65,7 +65,7 @@ func (c *OAuth) Read(ctx context.Context) (source.News, error) {
 	if wait := c.blocked(); wait > 0 {
 		return source.News{}, exhausted(wait)
 	}
-	ctx, cancel := context.WithTimeout(ctx, readDeadline)
+	ctx, cancel := context.WithTimeout(source.As(ctx, NameOAuth), readDeadline)
 	defer cancel()
 	// Without a token no community can be read; to ask six times would not help.
 	if _, err := c.tokens.get(ctx, ""); err != nil {
@@ -140,8 +140,9 @@ func (c *OAuth) community(ctx context.Context, name string, dropped source.Dropp
 	}
 	c.heed(resp.Header)
 	at := c.stamp()
-	items, left, err := decodeListing(resp.Body, c.over18, at)
+	items, left, err := decodeListing(ctx, resp.Body, c.over18, at)
 	if err != nil {
+		source.Reject(ctx, "parse", resp.Raw, 0)
 		return nil, time.Time{}, &source.Error{Reason: "parse", Err: err}
 	}
 	dropped.Add(left)

@@ -1,6 +1,7 @@
 package reddit
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"slices"
@@ -24,6 +25,8 @@ const (
 
 // wirePost is a t3 record. Any field may be missing or null.
 type wirePost struct {
+	raw json.RawMessage // the record it was read from
+
 	ID         loose.Text   `json:"id"`
 	Subreddit  loose.Text   `json:"subreddit"`
 	Title      loose.Text   `json:"title"`
@@ -55,7 +58,7 @@ type wireListing struct {
 
 // decodeListing maps a listing as read at the given time, in its order. A body
 // that is no listing is an error; a record that is no post is dropped.
-func decodeListing(body []byte, over18 bool, at time.Time) ([]news.Item, source.Dropped, error) {
+func decodeListing(ctx context.Context, body []byte, over18 bool, at time.Time) ([]news.Item, source.Dropped, error) {
 	var listing wireListing
 	if err := json.Unmarshal(body, &listing); err != nil {
 		return nil, nil, err
@@ -63,7 +66,7 @@ func decodeListing(body []byte, over18 bool, at time.Time) ([]news.Item, source.
 	if listing.Data == nil || listing.Data.Children == nil {
 		return nil, nil, errors.New("reddit: an answer that is no listing")
 	}
-	posts, dropped := decodePosts(*listing.Data.Children)
+	posts, dropped := decodePosts(ctx, *listing.Data.Children)
 	unescapeListing(posts)
 	var items []news.Item
 	for _, p := range posts {
@@ -73,6 +76,7 @@ func decodeListing(body []byte, over18 bool, at time.Time) ([]news.Item, source.
 		item, reason := p.item(at)
 		if reason != "" {
 			dropped[reason]++
+			source.Reject(ctx, reason, p.raw, 0)
 			continue
 		}
 		items = append(items, item)
@@ -80,7 +84,7 @@ func decodeListing(body []byte, over18 bool, at time.Time) ([]news.Item, source.
 	return items, dropped, nil
 }
 
-func decodePosts(children []json.RawMessage) ([]*wirePost, source.Dropped) {
+func decodePosts(ctx context.Context, children []json.RawMessage) ([]*wirePost, source.Dropped) {
 	dropped := source.Dropped{}
 	var posts []*wirePost
 	for _, raw := range children {
@@ -88,16 +92,21 @@ func decodePosts(children []json.RawMessage) ([]*wirePost, source.Dropped) {
 			Kind string    `json:"kind"`
 			Data *wirePost `json:"data"`
 		}
+		reason := ""
 		switch err := json.Unmarshal(raw, &child); {
 		case string(raw) == "null":
-			dropped["null"]++
+			reason = "null"
 		case err != nil || child.Data == nil:
-			dropped["malformed"]++
+			reason = "malformed"
 		case child.Kind != "t3":
-			dropped["not_a_post"]++
+			reason = "not_a_post"
 		default:
+			child.Data.raw = raw
 			posts = append(posts, child.Data)
+			continue
 		}
+		dropped[reason]++
+		source.Reject(ctx, reason, raw, 0)
 	}
 	return posts, dropped
 }

@@ -55,7 +55,8 @@ func (t *tokens) renew(ctx context.Context) (string, error) {
 	header := http.Header{}
 	header.Set("Authorization", "Basic "+credentials)
 	header.Set("User-Agent", t.agent)
-	_, err := t.fetch.JSON(ctx, fetch.Request{
+	// The answer is a secret, whatever is wrong with it.
+	_, err := t.fetch.JSON(source.Private(ctx), fetch.Request{
 		URL: t.url, Header: header, Form: url.Values{"grant_type": {"client_credentials"}},
 	}, &answer)
 	if err != nil {

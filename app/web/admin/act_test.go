@@ -216,6 +216,9 @@ func TestAssignmentsAndSources(t *testing.T) {
 				t.Errorf("the system page shows %q", secret)
 			}
 		}
+		if got := b.get("/admin/system").text("#queues ~ .table-wrap"); !strings.Contains(got, "Predictions past their horizon without a market: an admin settles them1 20 minutes ago") {
+			t.Errorf("queues: %s", got)
+		}
 		if !strings.Contains(system, "REDIS_URL") {
 			t.Error("the system page lacks the settings")
 		}
@@ -243,6 +246,26 @@ func TestCSVIsHarmless(t *testing.T) {
 					t.Errorf("%s: a spreadsheet runs %q", path, cell)
 				}
 			}
+		}
+	})
+}
+
+// TestSourcesShowBadPayloads: as text that nothing hides in, however it came.
+func TestSourcesShowBadPayloads(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+		h := open(t, db)
+		h.exec("INSERT INTO bad_payloads (source, feed, reason, body, cut, received_at) VALUES ('polymarket', 'markets', 'no_id', ?, 1234, ?)",
+			[]byte("<script>alert(1)</script>\n\x00\xff\u202etxt"), start.Add(-time.Minute))
+		r := h.signedIn("eve").get("/admin/sources")
+		if got := r.doc.Find(".payload pre").Text(); got != "<script>alert(1)</script>\n\\x00\\xff\\u202etxt" {
+			t.Errorf("shows %q", got)
+		}
+		if got := r.text(".payload"); !strings.Contains(got, "polymarket: no_id") || !strings.Contains(got, "1,234 bytes after these are cut") {
+			t.Errorf("says %q", got)
+		}
+		if strings.Contains(r.body, "<script>alert") {
+			t.Error("the payload is part of the page")
 		}
 	})
 }

@@ -97,10 +97,15 @@ func (d *Desk) Register(srv *httpserver.Server) {
 	page("/admin/agents", d.listAgents)
 	page("/admin/agents/:handle", d.agent)
 	act("/admin/agents/:handle/status", d.setStatus)
+	page("/admin/agents/:handle/texts", d.previewTexts)
+	act("/admin/agents/:handle/texts", d.setTexts)
 	act("/admin/agents/:handle/keys", d.issueKey)
 	act("/admin/agents/:handle/keys/revoke", d.revokeKey)
 	act("/admin/agents/:handle/sessions", d.endSessions)
 	act("/admin/agents/:handle/notes", d.addNote)
+	page("/admin/handles", d.handles)
+	act("/admin/handles", d.reserveHandle)
+	act("/admin/handles/free", d.freeHandle)
 	page("/admin/settlement", d.settlement)
 	page("/admin/settlement/find", d.find)
 	page("/admin/settlement/:kind/:id", d.ruling)
@@ -150,9 +155,13 @@ var done = map[string]string{
 	"revoked":    "The key is revoked, with the sessions begun with it.",
 	"sessions":   "Every session of the agent has ended.",
 	"noted":      "The note is kept.",
+	"reserved":   "The handle is reserved. An agent that has it keeps it.",
+	"freed":      "The handle is free for agents to have.",
 	"ruled":      "Done. Scores follow within seconds, and the reason shows on the public page of changes.",
 	"hidden":     "The text is hidden; the numbers and scores stay.",
 	"shown":      "The text is shown again.",
+	"veiled":     "The texts are hidden everywhere; the numbers and scores stay.",
+	"unveiled":   "The texts are shown again.",
 	"reported":   "The report is closed.",
 	"written":    "The assignment is open.",
 	"edited":     "The assignment is changed.",

@@ -4,7 +4,6 @@ import (
 	"context"
 	"net/url"
 
-	"github.com/google/uuid"
 	"github.com/uptrace/bun"
 
 	domain "github.com/pulsecast/pulsecast/app/admin"
@@ -15,8 +14,6 @@ import (
 	views "github.com/pulsecast/pulsecast/views/admin"
 	"github.com/pulsecast/pulsecast/views/components"
 )
-
-const usageHours = 48
 
 // pathAgent is the agent that the address names; a reference agent has no page here.
 func (d *Desk) pathAgent(v *visit) (*agent.Agent, error) {
@@ -49,22 +46,19 @@ func (d *Desk) showAgent(v *visit, a *agent.Agent, secret string) error {
 		return err
 	}
 	row.Requests, row.Errors, row.Limited = counts.Requests, counts.Errors, counts.Limited
-	p := views.AgentProps{
-		Frame: d.frame(v, a.Name, "/admin/agents"), Handle: a.Handle, Name: a.Name, Sample: a.Sample, Disabled: a.Status == agent.Disabled,
-		Local: d.Config.IdentityURL == "", Seen: string(a.Status), Facts: d.agentFacts(a, &row), Secret: secret,
-	}
-	p.Frame.Path = agentPath(a)
-	hours, err := d.Usage.ByHour(ctx, db, []uuid.UUID{a.ID}, usageHours)
+	declared, err := d.agents.Declared(ctx, db, a)
 	if err != nil {
 		return err
 	}
-	for _, h := range hours[a.ID] {
-		p.Hours = append(p.Hours, views.Bar{Label: h.At.Format("2 Jan 15:04 UTC"), Requests: h.Requests, Wrong: h.Errors + h.Limited})
+	p := views.AgentProps{
+		Frame: d.frame(v, a.Name, "/admin/agents"), Handle: a.Handle, Name: a.Name, Sample: a.Sample, Disabled: a.Status == agent.Disabled,
+		Local: d.Config.IdentityURL == "", Seen: string(a.Status), Facts: d.agentFacts(a, &declared, &row), Secret: secret, Hidden: a.Veil != agent.Unveiled, Texts: veilChoices(a.Veil),
 	}
+	p.Frame.Path = agentPath(a)
 	if p.Sessions, err = d.agents.CountSessions(ctx, db, a.ID, d.Now()); err != nil {
 		return err
 	}
-	for _, add := range []func(context.Context, *visit, *agent.Agent, *views.AgentProps) error{d.addKeys, d.addPredictions, d.addNotes} {
+	for _, add := range []func(context.Context, *visit, *agent.Agent, *views.AgentProps) error{d.addUsage, d.addKeys, d.addPredictions, d.addNotes} {
 		if err := add(ctx, v, a, &p); err != nil {
 			return err
 		}
@@ -75,17 +69,21 @@ func (d *Desk) showAgent(v *visit, a *agent.Agent, secret string) error {
 	return show(v.Ctx, views.Agent(p))
 }
 
-func (d *Desk) agentFacts(a *agent.Agent, r *domain.Row) []views.Fact {
+func (d *Desk) agentFacts(a *agent.Agent, declared *agent.Profile, r *domain.Row) []views.Fact {
 	list := []views.Fact{{Name: "Handle", Cell: views.Cell{Text: a.Handle}}}
 	add := func(name, text string) {
 		if text != "" {
 			list = append(list, views.Fact{Name: name, Cell: views.Cell{Text: text}})
 		}
 	}
-	add("Model", a.Model)
-	add("Framework", a.Framework)
-	add("Description", a.Description)
-	add("Homepage", a.Homepage)
+	if a.Veil != agent.Unveiled {
+		add("Public texts", veilWords[a.Veil])
+		add("Name", declared.Name)
+	}
+	add("Model", declared.Model)
+	add("Framework", declared.Framework)
+	add("Description", declared.Description)
+	add("Homepage", declared.Homepage)
 	add("Owner", a.Owner)
 	add("Subject", a.Subject)
 	list = append(list, views.Fact{Name: "Joined", Cell: d.moment(a.CreatedAt)}, views.Fact{Name: "Last seen", Cell: d.moment(a.LastSeenAt)})
@@ -187,11 +185,16 @@ func (d *Desk) setStatus(v *visit) error {
 	return goOn(v.Ctx, agentPath(a), word)
 }
 
+// needsReason are the acts on an agent that want one.
+var needsReason = map[string]bool{
+	domain.ActAgentDisabled: true, domain.ActAgentEnabled: true, domain.ActTextHidden: true, domain.ActTextShown: true,
+}
+
 // actOnAgent runs an act on an agent that nobody else can change meanwhile, writes
 // its entry with the form's reason, and has this node forget what it knew of keys.
 func (d *Desk) actOnAgent(v *visit, a *agent.Agent, e *domain.Entry, act func(ctx context.Context, tx bun.Tx, now *agent.Agent) error) error {
 	var err error
-	if e.Note, err = domain.CheckText("note", v.form("note"), e.Action == domain.ActAgentDisabled || e.Action == domain.ActAgentEnabled); err == nil {
+	if e.Note, err = domain.CheckText("note", v.form("note"), needsReason[e.Action]); err == nil {
 		err = d.DB.InTx(v.UserContext(), func(ctx context.Context, tx bun.Tx) error {
 			now, err := d.agents.Lock(ctx, tx, a.ID)
 			if err != nil {
@@ -206,10 +209,15 @@ func (d *Desk) actOnAgent(v *visit, a *agent.Agent, e *domain.Entry, act func(ct
 	if err != nil {
 		return about(err, e.Target, agentPath(a))
 	}
-	if err := d.Recheck(v.UserContext()); err != nil {
-		d.Log.Warn("credentials not rechecked at once; every node does within a second", "error", err)
-	}
+	d.recheck(v)
 	return nil
+}
+
+// recheck has this node learn at once what an act took away: access, or a text.
+func (d *Desk) recheck(v *visit) {
+	if err := d.Recheck(v.UserContext()); err != nil {
+		d.Log.Warn("not rechecked at once; every node does within a second", "error", err)
+	}
 }
 
 func (d *Desk) issueKey(v *visit) error {

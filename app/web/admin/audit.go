@@ -21,10 +21,13 @@ var auditActions = []views.Choice{
 	{Value: domain.ActSessionsEnded, Label: "Sessions ended"},
 	{Value: domain.ActRuling, Label: "Ruling"},
 	{Value: domain.ActTextHidden, Label: "Text hidden"},
+	{Value: domain.ActTextShown, Label: "Text shown again"},
 	{Value: domain.ActReportClosed, Label: "Report closed"},
 	{Value: domain.ActAssignmentWritten, Label: "Assignment written"},
 	{Value: domain.ActAssignmentEdited, Label: "Assignment edited"},
 	{Value: domain.ActAssignmentClosed, Label: "Assignment closed"},
+	{Value: domain.ActHandleReserved, Label: "Handle reserved"},
+	{Value: domain.ActHandleFreed, Label: "Handle freed"},
 	{Value: domain.ActTick, Label: "Source read"},
 	{Value: domain.ActAdminCreated, Label: "Admin created"},
 }

@@ -138,6 +138,10 @@ func (r route) form(token url.Values) url.Values {
 	}
 	form := url.Values{"note": {"because"}, "seen": {"active"}, "status": {"disabled"}, "text": {"a note"}, "hidden": {"true"}, "key": {"k"},
 		"kind": {"prediction_voided"}, "title": {"Will it snow?"}, "dueAt": {"2026-12-01 10:00"}, "everywhere": {"yes"}}
+	if strings.HasSuffix(r.path, "/texts") {
+		form.Set("to", "all")
+		form.Set("seen", "shown")
+	}
 	for name, value := range token {
 		form[name] = value
 	}
@@ -189,7 +193,7 @@ func (h *house) state() string {
 		"SELECT COUNT(*) FROM audit_log", "SELECT COUNT(*) FROM agents WHERE status = 'disabled'", "SELECT COUNT(*) FROM agent_keys WHERE revoked_at IS NULL",
 		"SELECT COUNT(*) FROM agent_notes", "SELECT COUNT(*) FROM assignments WHERE status = 'open'", "SELECT COUNT(*) FROM predictions WHERE hidden",
 		"SELECT COUNT(*) FROM predictions WHERE status <> 'open'", "SELECT COUNT(*) FROM corrections", "SELECT COUNT(*) FROM reports WHERE status <> 'open'",
-		"SELECT COUNT(*) FROM admin_sessions", "SELECT COUNT(*) FROM admins", "SELECT generation FROM credential_generation",
+		"SELECT COUNT(*) FROM agents WHERE veil <> ''", "SELECT COUNT(*) FROM reserved_handles", "SELECT COUNT(*) FROM admin_sessions", "SELECT COUNT(*) FROM admins", "SELECT generation FROM credential_generation",
 	} {
 		var n int64
 		if err := h.db.QueryRowContext(h.t.Context(), query).Scan(&n); err != nil {

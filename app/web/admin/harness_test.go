@@ -48,6 +48,7 @@ type house struct {
 	key      *agent.Key
 	due      prediction.Record
 	onMarket prediction.Record
+	usage    *agent.Usage
 	ticks    int
 }
 
@@ -73,10 +74,11 @@ func openWith(t *testing.T, db *database.DB, address string, change func(*config
 	h := &house{t: t, db: db, now: start, config: &cfg}
 	now := func() time.Time { return h.now }
 	log := slog.New(slog.DiscardHandler)
+	h.usage = agent.NewUsage(db, log, now)
 	h.seed()
 	keys := identity.New(identity.Options{Config: h.config, DB: db, Generation: agent.NewGeneration(db.Reader, log, nil), Usage: agent.NewUsage(db, log, now), Log: log, Now: now})
 	desk := admin.New(admin.Dependencies{
-		Config: h.config, Version: "0.1.0", DB: db, Now: now, Log: log, Usage: agent.NewUsage(db, log, now),
+		Config: h.config, Version: "0.1.0", DB: db, Now: now, Log: log, Usage: h.usage,
 		Settlement: settlement.New(settlement.Options{DB: db, Interval: time.Minute, Now: now}),
 		Recheck:    func(context.Context) error { return nil }, CacheKind: "memory", PingCache: func(context.Context) error { return nil },
 		People: keys.People(), Holder: "me", Sample: func() bool { return false },

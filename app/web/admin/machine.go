@@ -6,12 +6,16 @@ import (
 	"maps"
 	"runtime"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/uptrace/bun"
 
 	domain "github.com/pulsecast/pulsecast/app/admin"
 	"github.com/pulsecast/pulsecast/app/ingest"
+	"github.com/pulsecast/pulsecast/app/metrics"
 	"github.com/pulsecast/pulsecast/app/problem"
 	"github.com/pulsecast/pulsecast/app/worker"
 	views "github.com/pulsecast/pulsecast/views/admin"
@@ -28,9 +32,47 @@ func (d *Desk) sources(v *visit) error {
 		if err != nil {
 			return err
 		}
-		p.Feeds = append(p.Feeds, d.feedProps(&f, &state, found))
+		feed := d.feedProps(&f, &state, found)
+		bad, err := ingest.BadPayloads(v.UserContext(), d.DB.Reader, f.Name)
+		if err != nil {
+			return err
+		}
+		for i := range bad {
+			feed.Bad = append(feed.Bad, d.payloadProps(&bad[i]))
+		}
+		p.Feeds = append(p.Feeds, feed)
 	}
 	return show(v.Ctx, views.Sources(p))
+}
+
+func (d *Desk) payloadProps(b *ingest.BadPayload) views.Payload {
+	p := views.Payload{Source: b.Source, Reason: b.Reason, At: d.when(b.ReceivedAt), Text: readable(b.Body)}
+	if b.Cut > 0 {
+		p.Cut = components.Count(int(b.Cut)) + " bytes after these are cut."
+		if b.Reason == "too_large" {
+			p.Cut = "At least " + p.Cut
+		}
+	}
+	return p
+}
+
+// readable is what an upstream sent as text in which nothing hides: what is no
+// printable character is written as an escape.
+func readable(body []byte) string {
+	var b strings.Builder
+	for len(body) > 0 {
+		r, size := utf8.DecodeRune(body)
+		switch {
+		case r == utf8.RuneError && size == 1:
+			fmt.Fprintf(&b, `\x%02x`, body[0])
+		case r == '\n' || r == '\t' || strconv.IsPrint(r):
+			b.WriteRune(r)
+		default:
+			b.WriteString(strings.Trim(strconv.QuoteRune(r), "'"))
+		}
+		body = body[size:]
+	}
+	return b.String()
 }
 
 func (d *Desk) feedProps(f *Feed, s *ingest.FeedState, found bool) views.Feed {
@@ -112,6 +154,11 @@ func (d *Desk) tick(v *visit) error {
 func (d *Desk) system(v *visit) error {
 	ctx, db := v.UserContext(), d.DB.Reader
 	p := views.SystemProps{Frame: d.frame(v, "System", "/admin/system"), Facts: d.machineFacts(ctx)}
+	figures, err := metrics.ReadFigures(ctx, db, d.Now())
+	if err != nil {
+		return err
+	}
+	p.Queues = d.queueTable(&figures)
 	leases, err := worker.Leases(ctx, db)
 	if err != nil {
 		return err
@@ -137,15 +184,42 @@ func (d *Desk) system(v *visit) error {
 		}
 		p.Sessions.Rows = append(p.Sessions.Rows, []views.Cell{from, d.moment(s.CreatedAt), d.moment(s.SeenAt), d.moment(s.ExpiresAt)})
 	}
-	p.Settings = views.Table{Caption: "Secrets are masked; what differs from the default is marked.", Heads: []views.Head{{Label: "Variable"}, {Label: "Value"}, {Label: ""}}}
+	p.Settings = views.Table{Caption: "Secrets are masked; what differs from the default is marked.", Heads: []views.Head{{Label: "Variable"}, {Label: "Value"}, {Label: "From"}}}
 	for _, s := range d.Config.Settings() {
-		mark := views.Cell{}
+		mark := views.Cell{Text: "default", Tone: "muted"}
 		if s.Set {
 			mark = views.Cell{Text: "set", Badge: "badge-open"}
 		}
 		p.Settings.Rows = append(p.Settings.Rows, []views.Cell{{Text: s.Name}, {Text: s.Value}, mark})
 	}
 	return show(v.Ctx, views.System(p))
+}
+
+// queueTable is what waits, of all nodes together, and what this one has to write.
+func (d *Desk) queueTable(f *metrics.Figures) views.Table {
+	t := views.Table{Heads: []views.Head{{Label: "What waits"}, {Label: "How many", Num: true}, {Label: "The oldest since"}}}
+	for _, q := range []struct {
+		name, href, note string
+		metrics.Queue
+	}{
+		{"Predictions without a baseline", "", "the next price of their market fixes it", f.Baselines},
+		{"Closed markets with open predictions", "/admin/settlement#markets", "", f.Markets},
+		{"Outcomes not applied", "", "predictions are still being settled", f.Outcomes},
+		{"Predictions past their horizon", "/admin/settlement#due", "without a market: an admin settles them", f.Due},
+		{"Scores that no board shows", "", "the leaderboard follows within seconds", f.Boards},
+		{"Open reports", "/admin/settlement#reports", "", f.Reports},
+		{"Idempotent requests in flight", "", "", f.Keys},
+	} {
+		since := views.Cell{Text: "nothing waits", Tone: "muted"}
+		if !q.Oldest.IsZero() {
+			since = d.moment(q.Oldest)
+		}
+		t.Rows = append(t.Rows, []views.Cell{{Text: q.name, Href: q.href, Note: q.note}, count(q.Count), since})
+	}
+	agents, errors := d.Usage.Waiting()
+	t.Rows = append(t.Rows, []views.Cell{{Text: "Usage to write", Note: "of this node, every ten seconds"},
+		{Text: components.Count(agents), Num: true, Note: components.Plural(errors, "error", "errors")}, {Text: "at most ten seconds", Tone: "muted"}})
+	return t
 }
 
 func (d *Desk) machineFacts(ctx context.Context) []views.Fact {

@@ -148,6 +148,11 @@ func (d *Desk) predictionRuling(v *visit, p *views.RulingProps) error {
 	if r == nil {
 		return problem.NotFound("There is no prediction with this id.")
 	}
+	disputes, err := d.admins.Disputes(v.UserContext(), d.DB.Reader, id, queueSize)
+	if err != nil {
+		return err
+	}
+	p.Disputes = d.disputeProps(disputes)
 	p.Path, p.Title, p.Public, p.Hidden = predictionPath(id), r.Title, "/predictions/"+id.String(), r.Hidden
 	p.Facts = d.predictionFacts(r)
 	linked := r.MarketID != ""
@@ -300,6 +305,7 @@ func (d *Desk) hide(v *visit) error {
 	if err != nil {
 		return about(err, e.Target, predictionPath(id))
 	}
+	d.recheck(v)
 	return goOn(v.Ctx, predictionPath(id), word)
 }
 

@@ -47,6 +47,11 @@ func (d *Desk) settlement(v *visit) error {
 	for _, r := range reports {
 		p.Reports = append(p.Reports, views.Report{ID: r.ID.String(), Kind: string(r.Kind), Text: r.Text, Reporter: r.Reporter, Prediction: r.PredictionID.String(), Title: r.Title, At: d.when(r.CreatedAt)})
 	}
+	disputes, err := d.admins.Disputes(ctx, db, uuid.Nil, queueSize)
+	if err != nil {
+		return err
+	}
+	p.Disputes = d.disputeProps(disputes)
 	due, err := d.Settlement.Due(ctx, queueSize)
 	if err != nil {
 		return err

@@ -1,0 +1,173 @@
+package agent
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/uptrace/bun"
+)
+
+// endpoint is a method and a registered route. There are as many as the service has,
+// whatever agents send.
+type endpoint struct{ method, route string }
+
+// known is a method as it is counted: those that no route has count as one.
+func known(method string) string {
+	switch method {
+	case "GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS":
+		return method
+	}
+	return "other"
+}
+
+// Answers are requests by how they were answered.
+type Answers struct {
+	OK      int64 // below 400
+	Refused int64 // 4xx but 429
+	Limited int64 // 429
+	Failed  int64 // 5xx
+}
+
+// Total counts all of them.
+func (a Answers) Total() int64 { return a.OK + a.Refused + a.Limited + a.Failed }
+
+func (a Answers) plus(o Answers) Answers {
+	return Answers{a.OK + o.OK, a.Refused + o.Refused, a.Limited + o.Limited, a.Failed + o.Failed}
+}
+
+func (a Answers) counts() Counts {
+	return Counts{Requests: a.Total(), Errors: a.Refused + a.Failed, Limited: a.Limited}
+}
+
+// class is which of the four numbers of Answers a status belongs to.
+func class(status int) int {
+	switch {
+	case status == 429:
+		return 2
+	case status >= 500:
+		return 3
+	case status >= 400:
+		return 1
+	}
+	return 0
+}
+
+func one(status int) Answers {
+	var c counter
+	c.count(status)
+	return c.read()
+}
+
+// counter is what an agent asked of one endpoint since the last flush, by class.
+type counter [4]atomic.Int64
+
+func (c *counter) count(status int) { c[class(status)].Add(1) }
+
+func (c *counter) take() Answers {
+	return Answers{c[0].Swap(0), c[1].Swap(0), c[2].Swap(0), c[3].Swap(0)}
+}
+
+func (c *counter) read() Answers {
+	return Answers{c[0].Load(), c[1].Load(), c[2].Load(), c[3].Load()}
+}
+
+func (c *counter) add(n Answers) {
+	for i, v := range [4]int64{n.OK, n.Refused, n.Limited, n.Failed} {
+		c[i].Add(v)
+	}
+}
+
+// tally is what one agent did since the last flush.
+type tally map[endpoint]*counter
+
+func (t tally) read() (sum Answers) {
+	for _, c := range t {
+		sum = sum.plus(c.read())
+	}
+	return sum
+}
+
+// usageEndpoint is one row: what an agent asked of one endpoint in one hour.
+type usageEndpoint struct {
+	bun.BaseModel `bun:"table:agent_endpoints,alias:w"`
+
+	AgentID uuid.UUID `bun:",pk"`
+	Hour    time.Time `bun:",pk"`
+	Method  string    `bun:",pk"`
+	Route   string    `bun:",pk"`
+	Answers
+}
+
+func inOrder(a, b usageEndpoint) int {
+	return cmp.Or(bytes.Compare(a.AgentID[:], b.AgentID[:]), cmp.Compare(a.Method, b.Method), cmp.Compare(a.Route, b.Route))
+}
+
+func writeEndpoints(ctx context.Context, tx bun.Tx, rows []usageEndpoint) error {
+	for part := range slices.Chunk(rows, flushRows) {
+		_, err := tx.NewInsert().Model(&part).On("CONFLICT (agent_id, hour, method, route) DO UPDATE").
+			Set("ok = w.ok + EXCLUDED.ok").
+			Set("refused = w.refused + EXCLUDED.refused").
+			Set("limited = w.limited + EXCLUDED.limited").
+			Set("failed = w.failed + EXCLUDED.failed").Exec(ctx)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Endpoint is what an agent asked of one endpoint.
+type Endpoint struct {
+	Method string
+	Route  string // empty for addresses that do not exist
+	Answers
+	Hours []int64 // requests by hour, the current one last
+}
+
+// Endpoints is what an agent asked of each endpoint in the last n hours, the busiest
+// first: of all nodes to within ten seconds, of this node exactly.
+func (u *Usage) Endpoints(ctx context.Context, db bun.IDB, agentID uuid.UUID, n int) ([]Endpoint, error) {
+	now := u.now().UTC().Truncate(time.Hour)
+	from := now.Add(-time.Duration(n-1) * time.Hour)
+	// Not while counts are between memory and the table.
+	u.flushing.RLock()
+	defer u.flushing.RUnlock()
+	var rows []usageEndpoint
+	if err := db.NewSelect().Model(&rows).Where("agent_id = ?", agentID).Where("hour >= ?", from).Scan(ctx); err != nil {
+		return nil, fmt.Errorf("read usage by endpoint: %w", err)
+	}
+	u.mu.RLock()
+	for at, c := range u.counts[agentID] {
+		rows = append(rows, usageEndpoint{Hour: now, Method: at.method, Route: at.route, Answers: c.read()})
+	}
+	u.mu.RUnlock()
+	found := map[endpoint]*Endpoint{}
+	for _, row := range rows {
+		at := endpoint{row.Method, row.Route}
+		e := found[at]
+		if e == nil {
+			e = &Endpoint{Method: row.Method, Route: row.Route, Hours: make([]int64, n)}
+			found[at] = e
+		}
+		e.Answers = e.plus(row.Answers)
+		if i := int(row.Hour.Sub(from) / time.Hour); i >= 0 && i < n {
+			e.Hours[i] += row.Total()
+		}
+	}
+	list := make([]Endpoint, 0, len(found))
+	for _, e := range found {
+		if e.Total() > 0 {
+			list = append(list, *e)
+		}
+	}
+	slices.SortFunc(list, func(a, b Endpoint) int {
+		return cmp.Or(cmp.Compare(b.Total(), a.Total()), cmp.Compare(a.Route, b.Route), cmp.Compare(a.Method, b.Method))
+	})
+	return list, nil
+}

@@ -1,0 +1,187 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/uptrace/bun"
+
+	"github.com/pulsecast/pulsecast/app/database"
+)
+
+// FailuresKept is how many errors are kept of each agent, the latest. A node keeps at
+// most as many of one agent, and maxRecent of all, between two flushes: of a flood
+// it keeps a sample, while the counts stay exact.
+const (
+	FailuresKept = 50
+	maxRecent    = 4096
+)
+
+// Failure is one request of an agent that was answered with 400 or above.
+type Failure struct {
+	bun.BaseModel `bun:"table:agent_errors,alias:f"`
+
+	ID        uuid.UUID `bun:",pk,type:uuid"`
+	AgentID   uuid.UUID `bun:",type:uuid"`
+	CreatedAt time.Time
+	Method    string
+	Route     string // as in Request
+	Status    int
+	Code      string
+	RequestID string
+}
+
+// note is a Failure as it waits in memory, without a pointer of its own to make.
+type note struct {
+	at            time.Time
+	method, route string
+	code          string
+	status        int
+	id            [64]byte
+	idLen         int
+}
+
+// ring holds the latest errors of one agent; next is where the next one goes once it
+// is full.
+type ring struct {
+	notes []note
+	next  int
+}
+
+// recent holds the errors since the last flush.
+type recent struct {
+	mu    sync.Mutex
+	rings map[uuid.UUID]*ring
+	n     int // of all agents
+}
+
+func (r *recent) held() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.n
+}
+
+// keep takes one error in, in place of the agent's oldest when it has enough.
+func (r *recent) keep(agentID uuid.UUID, at time.Time, q *Request) {
+	n := note{at: at, method: known(q.Method), route: q.Route, code: q.Code, status: q.Status}
+	n.idLen = copy(n.id[:], q.ID)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.add(agentID, &n)
+}
+
+func (r *recent) add(agentID uuid.UUID, n *note) {
+	k := r.rings[agentID]
+	switch {
+	case k != nil && len(k.notes) == FailuresKept:
+		k.notes[k.next] = *n
+		k.next = (k.next + 1) % FailuresKept
+	case r.n >= maxRecent:
+	default:
+		if k == nil {
+			k = new(ring)
+			if r.rings == nil {
+				r.rings = map[uuid.UUID]*ring{}
+			}
+			r.rings[agentID] = k
+		}
+		k.notes = append(k.notes, *n)
+		r.n++
+	}
+}
+
+// of lists what is held of one agent, the oldest first.
+func (r *recent) of(agentID uuid.UUID) []Failure {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.rings[agentID].list(agentID)
+}
+
+// take empties it.
+func (r *recent) take() (list []Failure) {
+	r.mu.Lock()
+	rings := r.rings
+	r.rings, r.n = nil, 0
+	r.mu.Unlock()
+	for id, k := range rings {
+		list = append(list, k.list(id)...)
+	}
+	return list
+}
+
+// putBack takes in again what could not be written, before what came since.
+func (r *recent) putBack(list []Failure) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	since := r.rings
+	r.rings, r.n = nil, 0
+	for i := range list {
+		f := &list[i]
+		n := note{at: f.CreatedAt, method: f.Method, route: f.Route, code: f.Code, status: f.Status}
+		n.idLen = copy(n.id[:], f.RequestID)
+		r.add(f.AgentID, &n)
+	}
+	for id, k := range since {
+		for i := range k.notes {
+			r.add(id, &k.notes[(k.next+i)%len(k.notes)])
+		}
+	}
+}
+
+func (k *ring) list(agentID uuid.UUID) []Failure {
+	if k == nil {
+		return nil
+	}
+	list := make([]Failure, len(k.notes))
+	for i := range list {
+		n := &k.notes[(k.next+i)%len(k.notes)]
+		at := database.Now(n.at)
+		list[i] = Failure{ID: database.NewID(at), AgentID: agentID, CreatedAt: at, Method: n.method, Route: n.route,
+			Status: n.status, Code: n.code, RequestID: string(n.id[:n.idLen])}
+	}
+	return list
+}
+
+// writeErrors adds errors and drops what an agent has too many of.
+func writeErrors(ctx context.Context, tx bun.Tx, list []Failure) error {
+	for part := range slices.Chunk(list, flushRows) {
+		if _, err := tx.NewInsert().Model(&part).Exec(ctx); err != nil {
+			return err
+		}
+		ids := make([]uuid.UUID, 0, len(part))
+		for i := range part {
+			if i == 0 || part[i].AgentID != part[i-1].AgentID {
+				ids = append(ids, part[i].AgentID)
+			}
+		}
+		_, err := tx.NewRaw(`DELETE FROM agent_errors WHERE id IN (SELECT id FROM (
+			SELECT id, ROW_NUMBER() OVER (PARTITION BY agent_id ORDER BY id DESC) AS place FROM agent_errors WHERE agent_id IN (?)
+		) AS ranked WHERE place > ?)`, bun.List(ids), FailuresKept).Exec(ctx)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Failures lists the latest errors of an agent, at most FailuresKept, the newest
+// first: of all nodes to within ten seconds, of this node at once.
+func (u *Usage) Failures(ctx context.Context, db bun.IDB, agentID uuid.UUID) ([]Failure, error) {
+	u.flushing.RLock()
+	defer u.flushing.RUnlock()
+	var list []Failure
+	err := db.NewSelect().Model(&list).Where("agent_id = ?", agentID).OrderExpr("id DESC").Limit(FailuresKept).Scan(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("read the errors of an agent: %w", err)
+	}
+	for i := range list {
+		list[i].CreatedAt = list[i].CreatedAt.UTC()
+	}
+	list = append(list, u.errors.of(agentID)...)
+	slices.SortStableFunc(list, func(a, b Failure) int { return b.CreatedAt.Compare(a.CreatedAt) })
+	return list[:min(len(list), FailuresKept)], nil
+}

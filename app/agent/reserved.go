@@ -1,0 +1,118 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/uptrace/bun"
+
+	"github.com/pulsecast/pulsecast/app/database"
+	"github.com/pulsecast/pulsecast/app/problem"
+)
+
+// reserved are the handles that would read as a part of the site, as its staff, or
+// as a reference agent.
+var reserved = []string{
+	"about", "account", "admin", "administrator", "agent", "agents", "all", "always-50", "anonymous",
+	"api", "assignments", "badge", "changes", "compare", "consensus", "docs", "edit", "everyone", "fifty",
+	"health", "help", "home", "leaderboard", "login", "market", "markets", "mcp", "me", "method",
+	"models", "moderator", "new", "news", "nobody", "null", "official", "operator", "polymarket",
+	"predictions", "pulsecast", "reference", "root", "sample", "settings", "sign-in", "sign-up",
+	"skill", "staff", "static", "stats", "support", "system", "undefined", "unknown", "user", "void",
+}
+
+// BuiltIn lists the handles that are reserved whatever admins decide, in order.
+func BuiltIn() []string { return slices.Clone(reserved) }
+
+// Reserved tells whether a handle is built in as kept back from ordinary agents.
+func Reserved(handle string) bool {
+	_, found := slices.BinarySearch(reserved, handle)
+	return found
+}
+
+// ReservedHandle is one that an admin keeps back from agents to come. One that has it
+// already keeps it.
+type ReservedHandle struct {
+	bun.BaseModel `bun:"table:reserved_handles,alias:x"`
+
+	Handle    string `bun:",pk"`
+	Note      string // the reason
+	Author    string
+	CreatedAt time.Time
+	InUse     bool `bun:",scanonly"` // an agent had it before
+}
+
+// ReservedHandles lists those that admins added, in order.
+func (Store) ReservedHandles(ctx context.Context, db bun.IDB) ([]ReservedHandle, error) {
+	var list []ReservedHandle
+	err := db.NewSelect().Model(&list).ColumnExpr("x.*").
+		ColumnExpr("EXISTS (SELECT 1 FROM agents AS a WHERE a.handle = x.handle) AS in_use").OrderExpr("x.handle").Scan(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("list reserved handles: %w", err)
+	}
+	for i := range list {
+		list[i].CreatedAt = list[i].CreatedAt.UTC()
+	}
+	return list, nil
+}
+
+// Reserve keeps a handle back from now on. Refusals: 422 invalid_request, 409
+// handle_reserved when it is already, which says by whom.
+func (s Store) Reserve(ctx context.Context, tx bun.Tx, h ReservedHandle) error {
+	if !ValidHandle(h.Handle) {
+		return problem.InvalidRequest(problem.Field{Field: "handle", Message: "must be 3 to 40 characters of a-z, 0-9 and hyphens between them"})
+	}
+	if Reserved(h.Handle) {
+		return alreadyReserved(fmt.Sprintf("%q is reserved for good: it is built in.", h.Handle))
+	}
+	h.CreatedAt = database.Now(h.CreatedAt)
+	res, err := tx.NewInsert().Model(&h).On("CONFLICT DO NOTHING").Exec(ctx)
+	if err != nil {
+		return fmt.Errorf("reserve a handle: %w", err)
+	}
+	if n, err := res.RowsAffected(); err != nil || n == 1 {
+		return err
+	}
+	var there ReservedHandle
+	if err := tx.NewSelect().Model(&there).Where("handle = ?", h.Handle).Scan(ctx); err != nil {
+		return fmt.Errorf("reserve a handle: %w", err)
+	}
+	return alreadyReserved(fmt.Sprintf("%s has reserved %q already: %q. Nothing was changed by you.", there.Author, h.Handle, there.Note))
+}
+
+func alreadyReserved(detail string) error {
+	return problem.Conflict("handle_reserved", "Reserved already", detail)
+}
+
+// Unreserve lets agents have a handle again, and tells how it was reserved. Refusals:
+// 409 handle_built_in, 409 not_reserved.
+func (s Store) Unreserve(ctx context.Context, tx bun.Tx, handle string) (was ReservedHandle, err error) {
+	if Reserved(handle) {
+		return was, problem.Conflict("handle_built_in", "Built in", fmt.Sprintf("%q is built in and stays reserved.", handle))
+	}
+	var rows []ReservedHandle
+	if err := database.ForUpdate(tx.NewSelect().Model(&rows).Where("x.handle = ?", handle)).Scan(ctx); err != nil {
+		return was, fmt.Errorf("unreserve a handle: %w", err)
+	}
+	if len(rows) == 0 {
+		return was, problem.Conflict("not_reserved", "Not reserved", fmt.Sprintf("%.60q is not reserved, or not any more. Nothing was changed by you.", handle))
+	}
+	if _, err := tx.NewDelete().Model(&rows[0]).WherePK().Exec(ctx); err != nil {
+		return was, fmt.Errorf("unreserve a handle: %w", err)
+	}
+	return rows[0], nil
+}
+
+// reservedNow tells whether a handle is kept back, built in or by an admin.
+func (Store) reservedNow(ctx context.Context, db bun.IDB, handle string) (bool, error) {
+	if Reserved(handle) {
+		return true, nil
+	}
+	found, err := db.NewSelect().Model((*ReservedHandle)(nil)).Where("handle = ?", handle).Exists(ctx)
+	if err != nil {
+		return false, fmt.Errorf("look for a reserved handle: %w", err)
+	}
+	return found, nil
+}

@@ -1,0 +1,188 @@
+package agent_test
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/pulsecast/pulsecast/app/agent"
+	"github.com/pulsecast/pulsecast/app/database"
+	"github.com/pulsecast/pulsecast/app/database/dbtest"
+)
+
+// TestUsageByEndpoint: what is written and what is still in memory, by endpoint.
+func TestUsageByEndpoint(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+		now := time.Date(2026, 11, 21, 12, 10, 0, 0, time.UTC)
+		usage := agent.NewUsage(db, slog.New(slog.DiscardHandler), func() time.Time { return now })
+		a, b := create(t, db, "Ada"), create(t, db, "Bob")
+		count := func(id uuid.UUID, method, route string, statuses ...int) {
+			for _, s := range statuses {
+				usage.Count(id, agent.Request{Method: method, Route: route, Status: s})
+			}
+		}
+		count(a.ID, "GET", "/api/stats", 200, 304, 429, 503)
+		count(a.ID, "POST", "/api/predictions", 200, 422)
+		count(b.ID, "GET", "/api/stats", 200)
+		if err := usage.Flush(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		now = now.Add(2 * time.Hour)
+		count(a.ID, "GET", "/api/stats", 200)
+		if err := usage.Flush(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		count(a.ID, "GET", "/api/stats", 404)
+		count(a.ID, "BREW", "", 405, 405)
+		got, err := usage.Endpoints(t.Context(), db.Reader, a.ID, 3)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := "[{GET /api/stats {3 1 1 1} [4 0 2]} {other  {0 2 0 0} [0 0 2]} {POST /api/predictions {1 1 0 0} [2 0 0]}]"
+		if fmt.Sprint(got) != want {
+			t.Errorf("%v, want %s", got, want)
+		}
+		if got, err = usage.Endpoints(t.Context(), db.Reader, a.ID, 1); err != nil || len(got) != 2 || got[0].Total() != 2 {
+			t.Errorf("the current hour: %v, %v", got, err)
+		}
+	})
+}
+
+// TestRecentErrors: the latest of each agent, in memory and written, however many
+// there were.
+func TestRecentErrors(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+		now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+		usage := agent.NewUsage(db, slog.New(slog.DiscardHandler), func() time.Time { return now })
+		a, b := create(t, db, "Ada"), create(t, db, "Bob")
+		n := 0
+		fail := func(id uuid.UUID, times int) {
+			for range times {
+				n++
+				now = now.Add(time.Millisecond)
+				usage.Count(id, agent.Request{Method: "POST", Route: "/api/predictions", Status: 422, Code: "invalid_prediction", ID: fmt.Append(nil, "r", n)})
+			}
+		}
+		ids := func(id uuid.UUID) string {
+			t.Helper()
+			list, err := usage.Failures(t.Context(), db.Reader, id)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, f := range list {
+				got = append(got, f.RequestID)
+			}
+			return strings.Join(got, " ")
+		}
+		newest := func(n int) string {
+			var want []string
+			for i := range agent.FailuresKept {
+				want = append(want, fmt.Sprint("r", n-i))
+			}
+			return strings.Join(want, " ")
+		}
+		flush := func(ctx context.Context) error { return usage.Flush(ctx) }
+		fail(b.ID, 2)
+		fail(a.ID, 1)
+		usage.Count(a.ID, agent.Request{Method: "GET", Route: "/api/stats", Status: 200})
+		if got := ids(a.ID); got != "r3" {
+			t.Errorf("in memory: %s", got)
+		}
+		if err := flush(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		fail(a.ID, 1)
+		if got := ids(a.ID); got != "r4 r3" {
+			t.Errorf("in both: %s", got)
+		}
+		// A flush that fails loses none; what came since is newer.
+		failing, cancel := context.WithCancel(t.Context())
+		cancel()
+		if flush(failing) == nil {
+			t.Fatal("a flush without a database succeeded")
+		}
+		fail(a.ID, 1)
+		if got := ids(a.ID); got != "r5 r4 r3" {
+			t.Errorf("after a failed flush: %s", got)
+		}
+		for range 2 { // a flood in memory, and again beside what is written
+			fail(a.ID, 3*agent.FailuresKept)
+			if got := ids(a.ID); got != newest(n) {
+				t.Errorf("in a flood: %s", got)
+			}
+			if err := flush(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if got := ids(a.ID); got != newest(n) {
+				t.Errorf("a flood written: %s", got)
+			}
+		}
+		if got := ids(b.ID); got != "r2 r1" {
+			t.Errorf("of the other: %s", got)
+		}
+		if rows, err := db.NewSelect().Table("agent_errors").Count(t.Context()); err != nil || rows != agent.FailuresKept+2 {
+			t.Errorf("%d rows, %v", rows, err)
+		}
+		all, err := usage.Last24h(t.Context(), db.Reader, a.ID)
+		if err != nil || all.Errors != int64(n-2) {
+			t.Errorf("the counts are a sample: %+v, %v", all, err)
+		}
+	})
+}
+
+// TestErrorFloodIsBounded: many agents that fail together take a bounded memory.
+func TestErrorFloodIsBounded(t *testing.T) {
+	t.Parallel()
+	u := agent.NewUsage(nil, slog.New(slog.DiscardHandler), time.Now)
+	for range 10_000 {
+		u.Count(uuid.New(), agent.Request{Status: 500, Code: "internal"})
+	}
+	if agents, errors := u.Waiting(); agents != 10_000 || errors != 4096 {
+		t.Errorf("%d agents, %d errors", agents, errors)
+	}
+}
+
+// BenchmarkUsageCount counts beside a reference, one atomic counter found in a locked
+// map: the least that counting by agent can cost.
+func BenchmarkUsageCount(b *testing.B) {
+	id := uuid.New()
+	b.Run("reference", func(b *testing.B) {
+		var mu sync.RWMutex
+		counts := map[uuid.UUID]*atomic.Int64{id: {}}
+		b.ReportAllocs()
+		b.RunParallel(func(pb *testing.PB) {
+			for pb.Next() {
+				mu.RLock()
+				counts[id].Add(1)
+				mu.RUnlock()
+			}
+		})
+	})
+	for name, r := range map[string]agent.Request{
+		"success": {Method: "GET", Route: "/api/intelligence/markets", Status: 200},
+		"error":   {Method: "POST", Route: "/api/predictions", Status: 422, Code: "invalid_prediction", ID: []byte("0123456789abcdef01234567")},
+	} {
+		b.Run(name, func(b *testing.B) {
+			u := agent.NewUsage(nil, slog.New(slog.DiscardHandler), time.Now)
+			for range agent.FailuresKept {
+				u.Count(id, r)
+			}
+			b.ReportAllocs()
+			b.RunParallel(func(pb *testing.PB) {
+				for pb.Next() {
+					u.Count(id, r)
+				}
+			})
+		})
+	}
+}

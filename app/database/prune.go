@@ -1,0 +1,33 @@
+package database
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/uptrace/bun"
+)
+
+// pruneBatch is how many rows one call of Prune deletes at most.
+const pruneBatch = 1000
+
+// Prune deletes rows of a table in which the moment in a column is before another, the
+// oldest first and at most a thousand, so that nobody waits for it; more tells that
+// some may be left. key names the columns of the primary key.
+func Prune(ctx context.Context, db bun.IDB, table, column string, before time.Time, key ...string) (more bool, err error) {
+	names := make([]bun.Ident, len(key))
+	for i, k := range key {
+		names[i] = bun.Ident(k)
+	}
+	old := db.NewSelect().Table(table).Column(key...).Where("? < ?", bun.Ident(column), Now(before)).
+		OrderExpr("?", bun.Ident(column)).Limit(pruneBatch)
+	res, err := db.NewRaw("DELETE FROM ? WHERE (?) IN (?)", bun.Ident(table), bun.List(names), old).Exec(ctx)
+	if err != nil {
+		return false, fmt.Errorf("prune %s: %w", table, err)
+	}
+	n, err := res.RowsAffected()
+	if err != nil {
+		return false, fmt.Errorf("prune %s: %w", table, err)
+	}
+	return n == pruneBatch, nil
+}

@@ -1,0 +1,52 @@
+package database_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/uptrace/bun"
+
+	"github.com/pulsecast/pulsecast/app/database"
+	"github.com/pulsecast/pulsecast/app/database/dbtest"
+)
+
+// TestPrune: in batches, the oldest first, and nothing that is young enough.
+func TestPrune(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+		type row struct {
+			bun.BaseModel `bun:"table:agent_endpoints"`
+
+			AgentID       string
+			Hour          time.Time
+			Method, Route string
+			OK            int64 `bun:"ok"`
+			Refused       int64
+			Limited       int64
+			Failed        int64
+		}
+		const market = "00000000-0000-7000-8000-000000000001" // the schema's own
+		now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+		var rows []row
+		for i := range 1500 {
+			rows = append(rows, row{AgentID: market, Hour: now.Add(-time.Duration(i%3) * time.Hour), Method: "GET", Route: fmt.Sprint("/", i)})
+		}
+		if _, err := db.NewInsert().Model(&rows).Exec(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		prune := func(before time.Time, wantMore bool, wantLeft int) {
+			t.Helper()
+			more, err := database.Prune(t.Context(), db, "agent_endpoints", "hour", before, "agent_id", "hour", "method", "route")
+			if err != nil || more != wantMore {
+				t.Fatalf("more %t, %v", more, err)
+			}
+			if left, err := db.NewSelect().Table("agent_endpoints").Count(t.Context()); err != nil || int(left) != wantLeft {
+				t.Errorf("%d rows are left, %v; want %d", left, err, wantLeft)
+			}
+		}
+		prune(now.Add(-2*time.Hour), false, 1500)
+		prune(now, true, 500)
+		prune(now.Add(time.Hour), false, 0)
+	})
+}

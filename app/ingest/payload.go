@@ -1,0 +1,59 @@
+package ingest
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/uptrace/bun"
+
+	"github.com/pulsecast/pulsecast/app/database"
+	"github.com/pulsecast/pulsecast/app/source"
+)
+
+// BadPayload is the last thing a source sent that could not be used. The next one
+// takes its place.
+type BadPayload struct {
+	bun.BaseModel `bun:"table:bad_payloads,alias:b"`
+
+	Source     string `bun:",pk"`
+	Feed       string
+	Reason     string
+	Body       []byte // at most source.MaxPayload, as it came: anything may be in it
+	Cut        int64  // bytes that came after those
+	ReceivedAt time.Time
+}
+
+// BadPayloads lists those of a feed, the newest first.
+func BadPayloads(ctx context.Context, db bun.IDB, feed string) ([]BadPayload, error) {
+	var list []BadPayload
+	if err := db.NewSelect().Model(&list).Where("feed = ?", feed).OrderExpr("received_at DESC, source").Scan(ctx); err != nil {
+		return nil, fmt.Errorf("read bad payloads of %s: %w", feed, err)
+	}
+	for i := range list {
+		list[i].ReceivedAt = list[i].ReceivedAt.UTC()
+	}
+	return list, nil
+}
+
+// keepRejects stores what a tick could not use. It costs the tick nothing when that
+// fails, and the log never shows what is in it.
+func keepRejects(ctx context.Context, db bun.IDB, log *slog.Logger, feed string, at time.Time, r *source.Rejects) {
+	rejected := r.Payloads()
+	if len(rejected) == 0 || ctx.Err() != nil {
+		return
+	}
+	rows := make([]BadPayload, len(rejected))
+	for i, p := range rejected {
+		rows[i] = BadPayload{Source: p.Source, Feed: feed, Reason: p.Reason, Body: p.Body, Cut: p.Cut, ReceivedAt: database.Now(at)}
+		if rows[i].Body == nil {
+			rows[i].Body = []byte{}
+		}
+	}
+	_, err := db.NewInsert().Model(&rows).On("CONFLICT (source) DO UPDATE").Set("feed = EXCLUDED.feed").Set("reason = EXCLUDED.reason").
+		Set("body = EXCLUDED.body").Set("cut = EXCLUDED.cut").Set("received_at = EXCLUDED.received_at").Exec(ctx)
+	if err != nil {
+		log.Warn("a bad payload was not kept", "feed", feed, "error", err)
+	}
+}

@@ -1,0 +1,104 @@
+package admin_test
+
+import (
+	"context"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/uptrace/bun"
+
+	"github.com/pulsecast/pulsecast/app/agent"
+	"github.com/pulsecast/pulsecast/app/database"
+	"github.com/pulsecast/pulsecast/app/database/dbtest"
+	"github.com/pulsecast/pulsecast/app/prediction"
+)
+
+// TestHideTexts: a preview first, a reason, an entry, a way back that leaves what was
+// hidden one by one, and of two admins the second sees what the first did.
+func TestHideTexts(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+		h := open(t, db)
+		eve, olaf := h.signedIn("eve"), h.signedIn("olaf")
+		const page, action = "/admin/agents/ada", "/admin/agents/ada/texts"
+		h.tx(func(ctx context.Context, tx bun.Tx) error {
+			_, err := agent.Store{}.Update(ctx, tx, h.agent.ID, func(p *agent.Profile) { p.Model, p.Description = "oracle-9", "Buy my coins." })
+			return err
+		})
+		due := "/admin/settlement/predictions/" + h.due.ID.String()
+		eve.follow(due, due+"/text", url.Values{"note": {"rude"}})
+		hidden := func() (n int) {
+			t.Helper()
+			list, _, err := prediction.Store{}.List(t.Context(), db.Reader, prediction.Filter{Limit: 10})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i := range list {
+				if list[i].Hidden {
+					n++
+				}
+			}
+			return n
+		}
+		found := func() int {
+			t.Helper()
+			list, _, err := prediction.Store{}.List(t.Context(), db.Reader, prediction.Filter{Words: "rain", Limit: 10})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return len(list)
+		}
+
+		if r := eve.get(action + "?to=all"); !strings.Contains(r.text(".field-error"), "reason") || r.doc.Find("#do-texts").Length() != 0 {
+			t.Errorf("without a reason: %s", r.text("main"))
+		}
+		preview := action + "?to=all&note=adverts"
+		saw := olaf.get(action + "?to=profile&note=adverts")
+		r := eve.get(preview)
+		for _, want := range []string{"=Ada", "ada", "oracle-9", "Buy my coins.", "2 predictions", "No score changes", "Reason: adverts"} {
+			if !strings.Contains(r.text("main"), want) {
+				t.Errorf("the preview lacks %q: %s", want, r.text("main"))
+			}
+		}
+		if a, err := (agent.Store{}).ByHandle(t.Context(), db.Reader, "ada"); err != nil || a.Veil != agent.Unveiled || hidden() != 1 || found() != 1 {
+			t.Fatalf("the preview hid something: %+v, %v", a, err)
+		}
+
+		r = eve.follow(preview, action, nil)
+		if a, err := (agent.Store{}).ByHandle(t.Context(), db.Reader, "ada"); err != nil || a.Name != "ada" || a.Model+a.Description != "" || hidden() != 2 || found() != 0 {
+			t.Errorf("hidden: %+v, %v; %d predictions, %d found", a, err, hidden(), found())
+		}
+		for _, want := range []string{"texts hidden", "oracle-9", "Buy my coins.", "shown → everything it wrote hidden", "adverts"} {
+			if !strings.Contains(r.text("main"), want) {
+				t.Errorf("the page lacks %q: %s", want, r.text("main"))
+			}
+		}
+		err := db.InTx(t.Context(), func(ctx context.Context, tx bun.Tx) error {
+			_, err := agent.Store{}.Update(ctx, tx, h.agent.ID, func(p *agent.Profile) { p.Name = "Me again" })
+			return err
+		})
+		if err == nil || !strings.Contains(err.Error(), "text_hidden") {
+			t.Errorf("the agent writes over what is hidden: %v", err)
+		}
+		form := url.Values{"csrf": {saw.value("csrf")}, "to": {"profile"}, "note": {"adverts"}, "seen": {saw.value("seen")}}
+		if r := olaf.do("POST", action, form); r.status != 409 || !strings.Contains(r.text("main"), "everything it wrote hidden") || !strings.Contains(r.text("main"), "eve") {
+			t.Errorf("the second admin: %d %s", r.status, r.text("main"))
+		}
+
+		eve.follow(action+"?to=profile&note=enough", action, nil)
+		if a, err := (agent.Store{}).ByHandle(t.Context(), db.Reader, "ada"); err != nil || a.Name != "ada" || hidden() != 1 || found() != 1 {
+			t.Errorf("less hidden: %+v, %v", a, err)
+		}
+		eve.follow(action+"?to=shown&note=mended", action, nil)
+		if a, err := (agent.Store{}).ByHandle(t.Context(), db.Reader, "ada"); err != nil || a.Name != "=Ada" || a.Model != "oracle-9" || a.Description != "Buy my coins." || hidden() != 1 {
+			t.Errorf("shown again: %+v, %v", a, err)
+		}
+		if n := h.count("SELECT COUNT(*) FROM hidden_profiles"); n != 0 {
+			t.Errorf("%d hidden profiles are left", n)
+		}
+		if n := h.count("SELECT COUNT(*) FROM corrections"); n != 0 {
+			t.Errorf("%d public corrections", n)
+		}
+	})
+}
