@@ -47,16 +47,13 @@ type Page struct {
 }
 
 // Page reads a page. The first pages of the boards come out of memory, at most a
-// second old. A cursor stays good while boards are built: rows that did not move
+// second old, and so does what a page says of its board. A cursor stays good while boards are built: rows that did not move
 // are neither repeated nor left out. Refusal: invalid_parameter for a bad cursor.
 func (s *Store) Page(ctx context.Context, db bun.IDB, f Filter) (*Page, error) {
 	if f.Window == "" {
 		f.Window = All
 	}
 	f.Limit = min(max(f.Limit, 1), MaxLimit)
-	if f.Cursor == "" && f.Model == "" {
-		return s.firstPage(ctx, db, f)
-	}
 	var after []byte
 	if f.Cursor != "" {
 		var err error
@@ -64,15 +61,18 @@ func (s *Store) Page(ctx context.Context, db bun.IDB, f Filter) (*Page, error) {
 			return nil, err
 		}
 	}
-	board, err := readBoard(ctx, db, f.Window, f.Category)
+	first, err := s.top(ctx, db, boardKey{f.Window, f.Category})
 	if err != nil {
 		return nil, err
+	}
+	if after == nil && f.Model == "" {
+		return cut(f, first.board, first.entries), nil
 	}
 	entries, err := readEntries(ctx, db, f, after, f.Limit+1)
 	if err != nil {
 		return nil, err
 	}
-	return cut(f, board, entries), nil
+	return cut(f, first.board, entries), nil
 }
 
 // cut makes a page of at most f.Limit out of more entries, which it leaves as they

@@ -76,14 +76,13 @@ func NewStore(t Thresholds, now func() time.Time) *Store {
 	return &Store{thresholds: t, now: now, pages: map[boardKey]*firstPage{}, models: map[Window]*keptModels{}}
 }
 
-// firstPage serves the top of a board.
-func (s *Store) firstPage(ctx context.Context, db bun.IDB, f Filter) (*Page, error) {
-	key := boardKey{f.Window, f.Category}
+// top is the first page of a board, at most a second old.
+func (s *Store) top(ctx context.Context, db bun.IDB, key boardKey) (*firstPage, error) {
 	s.mu.RLock()
 	p := s.pages[key]
 	s.mu.RUnlock()
 	if p != nil && s.now().Sub(p.checkedAt) < checkEvery {
-		return cut(f, p.board, p.entries), nil
+		return p, nil
 	}
 	loaded, err, _ := s.flight.Do(string(key.window)+" "+key.category, func() (any, error) {
 		// The caller that happens to be first must not fail the others by leaving.
@@ -94,8 +93,7 @@ func (s *Store) firstPage(ctx context.Context, db bun.IDB, f Filter) (*Page, err
 	if err != nil {
 		return nil, err
 	}
-	p = loaded.(*firstPage)
-	return cut(f, p.board, p.entries), nil
+	return loaded.(*firstPage), nil
 }
 
 // refresh checks a first page against its board, and reads it again when the board

@@ -19,7 +19,7 @@ const ledgerLock = 7_305_842_312
 
 // chunkSize is how many predictions one transaction moves: large enough to be fast,
 // small enough that publishing and reading never wait long.
-const chunkSize = 2500
+const chunkSize = 1000
 
 // Options configure a Service. Only DB is required.
 type Options struct {
