@@ -6,6 +6,14 @@ ALTER TABLE clusters RESET (fillfactor);
 ALTER TABLE agent_tallies RESET (fillfactor);
 --bun:split
 {{end}}
+DROP INDEX agent_activity_settled;
+--bun:split
+DROP INDEX agent_activity_predictions;
+--bun:split
+ALTER TABLE agent_activity DROP COLUMN settled;
+--bun:split
+ALTER TABLE agent_activity DROP COLUMN predictions;
+--bun:split
 CREATE INDEX agent_tallies_resolved ON agent_tallies (resolved, agent_id);
 --bun:split
 CREATE INDEX agent_tallies_total ON agent_tallies (total, agent_id);
