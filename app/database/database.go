@@ -70,8 +70,7 @@ func (db *DB) Close() error {
 }
 
 // Watch tells a hook of every query from now on, but for those of ExecRows on Postgres.
-// It is for the start, before anybody
-// has a copy of the pools.
+// It is for the start, before anybody has a copy of the pools.
 func (db *DB) Watch(hook bun.QueryHook) {
 	one := db.Reader == db.DB
 	db.DB = db.DB.WithQueryHook(hook)
