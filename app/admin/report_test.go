@@ -15,6 +15,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/database/dbtest"
 	"github.com/pulsecast/pulsecast/app/prediction"
+	"github.com/pulsecast/pulsecast/app/problem"
 )
 
 // predict stores predictions of one agent and returns the agent and their ids.
@@ -93,6 +94,38 @@ func waiting(t *testing.T, db *database.DB) []admin.OpenReport {
 		t.Fatal(err)
 	}
 	return list
+}
+
+// TestReadersOfHiddenTexts: what is hidden already, by itself or with all that its agent
+// wrote, is refused.
+func TestReadersOfHiddenTexts(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+		ada, ids := predict(t, db, prediction.Prediction{Title: "One"}, prediction.Prediction{Title: "Two", Hidden: true})
+		report := func(id uuid.UUID) error {
+			return db.InTx(t.Context(), func(ctx context.Context, tx bun.Tx) error {
+				return store.FileByReader(ctx, tx, admin.Report{PredictionID: id, Kind: admin.ReportSpam, CreatedAt: start}, "192.0.2.1")
+			})
+		}
+		veil := func(to agent.Veil) {
+			t.Helper()
+			inTx(t, db, func(ctx context.Context, tx bun.Tx) error {
+				_, err := agent.Store{}.SetVeil(ctx, tx, ada.ID, to, start)
+				return err
+			})
+		}
+		if err := report(ids[1]); err == nil || problem.As(err).Code != "text_hidden" {
+			t.Errorf("hidden: %v", err)
+		}
+		veil(agent.VeilsAll)
+		if err := report(ids[0]); err == nil || problem.As(err).Code != "text_hidden" {
+			t.Errorf("hidden with its agent: %v", err)
+		}
+		veil(agent.VeilsProfile)
+		if err := report(ids[0]); err != nil {
+			t.Errorf("shown: %v", err)
+		}
+	})
 }
 
 // TestReadersMigration: reports of agents outlive the way there and back, and evidence

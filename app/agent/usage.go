@@ -222,7 +222,7 @@ func (u *Usage) Flush(ctx context.Context) error {
 	u.flushing.Lock()
 	defer u.flushing.Unlock()
 	b := u.take()
-	if len(b.hours) == 0 && len(b.keys) == 0 {
+	if len(b.hours) == 0 && len(b.errors) == 0 && len(b.keys) == 0 {
 		return nil
 	}
 	err := u.db.InTx(ctx, func(ctx context.Context, tx bun.Tx) error { return u.write(ctx, tx, b) })

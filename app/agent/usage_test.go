@@ -140,6 +140,36 @@ func TestRecentErrors(t *testing.T) {
 	})
 }
 
+// TestErrorBetweenTwoFlushes: an error whose count was written a moment before it is
+// kept is written by the next flush, though nothing else is to be written.
+func TestErrorBetweenTwoFlushes(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+		a := create(t, db, "Ada")
+		var usage *agent.Usage
+		between := true
+		usage = agent.NewUsage(db, slog.New(slog.DiscardHandler), func() time.Time {
+			if between { // Count asks for the time once it has counted
+				between = false
+				if err := usage.Flush(t.Context()); err != nil {
+					t.Error(err)
+				}
+			}
+			return at
+		})
+		usage.Count(a.ID, agent.Request{Method: "POST", Route: "/api/predictions", Status: 422, Code: "invalid_prediction", ID: []byte("r1")})
+		if err := usage.Flush(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if list, err := usage.Failures(t.Context(), db.Reader, a.ID); err != nil || len(list) != 1 || list[0].RequestID != "r1" {
+			t.Errorf("%+v, %v", list, err)
+		}
+		if sum, err := usage.Last24h(t.Context(), db.Reader, a.ID); err != nil || sum.Requests != 1 {
+			t.Errorf("counted %+v, %v", sum, err)
+		}
+	})
+}
+
 // TestErrorFloodIsBounded: many agents that fail together take a bounded memory.
 func TestErrorFloodIsBounded(t *testing.T) {
 	t.Parallel()

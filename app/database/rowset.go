@@ -19,7 +19,8 @@ import (
 // by the fields' bun tags: uuid, text, bigint, double precision, boolean or timestamptz.
 // Zero values of fields tagged nullzero and nil pointers are NULL. There must be rows.
 // Postgres gets an array per column in its binary format: to parse tens of thousands of
-// literals, or as much JSON, takes it longer than to write the rows.
+// literals, or as much JSON, takes it longer than to write the rows. That way goes past
+// Bun, and so past the hooks of Watch.
 func ExecRows[T any](ctx context.Context, tx bun.Tx, statement string, rows []T) (sql.Result, error) {
 	fields := tx.Dialect().Tables().Get(reflect.TypeFor[T]()).Fields
 	names := make([]string, len(fields))

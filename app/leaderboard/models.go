@@ -44,15 +44,14 @@ func (s *Store) Models(ctx context.Context, db bun.IDB, w Window) ([]ModelRow, e
 		return []ModelRow{}, err
 	}
 	s.mu.RLock()
-	kept := s.models[w]
+	kept, epoch := s.models[w], s.epoch
 	s.mu.RUnlock()
 	if kept != nil && kept.asOf.Equal(board.AsOf) {
 		return kept.rows, nil
 	}
-	loaded, err, _ := s.flight.Do("models "+string(w), func() (any, error) {
+	loaded, err, _ := s.flight.Do(fmt.Sprintf("%d models %s", epoch, w), func() (any, error) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), loadTimeout)
 		defer cancel()
-		epoch := s.current()
 		rows, err := s.readModels(ctx, db, w)
 		if err != nil {
 			return nil, err

@@ -79,16 +79,17 @@ func NewStore(t Thresholds, now func() time.Time) *Store {
 // top is the first page of a board, at most a second old.
 func (s *Store) top(ctx context.Context, db bun.IDB, key boardKey) (*firstPage, error) {
 	s.mu.RLock()
-	p := s.pages[key]
+	p, epoch := s.pages[key], s.epoch
 	s.mu.RUnlock()
 	if p != nil && s.now().Sub(p.checkedAt) < checkEvery {
 		return p, nil
 	}
-	loaded, err, _ := s.flight.Do(string(key.window)+" "+key.category, func() (any, error) {
+	// Who asks after Forget must not join who began before it.
+	loaded, err, _ := s.flight.Do(fmt.Sprintf("%d %s %s", epoch, key.window, key.category), func() (any, error) {
 		// The caller that happens to be first must not fail the others by leaving.
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), loadTimeout)
 		defer cancel()
-		return s.refresh(ctx, db, key, p)
+		return s.refresh(ctx, db, key, p, epoch)
 	})
 	if err != nil {
 		return nil, err
@@ -98,8 +99,8 @@ func (s *Store) top(ctx context.Context, db bun.IDB, key boardKey) (*firstPage, 
 
 // refresh checks a first page against its board, and reads it again when the board
 // is newer or the page is old.
-func (s *Store) refresh(ctx context.Context, db bun.IDB, key boardKey, old *firstPage) (*firstPage, error) {
-	now, epoch := s.now(), s.current()
+func (s *Store) refresh(ctx context.Context, db bun.IDB, key boardKey, old *firstPage, epoch int) (*firstPage, error) {
+	now := s.now()
 	board, err := readBoard(ctx, db, key.window, key.category)
 	if err != nil {
 		return nil, err
@@ -118,12 +119,6 @@ func (s *Store) refresh(ctx context.Context, db bun.IDB, key boardKey, old *firs
 	}
 	s.keep(key, p, epoch)
 	return p, nil
-}
-
-func (s *Store) current() int {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	return s.epoch
 }
 
 // keep keeps a first page, unless what it was made of has been forgotten meanwhile.

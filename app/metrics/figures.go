@@ -7,6 +7,7 @@ import (
 
 	"github.com/uptrace/bun"
 
+	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/ingest"
 )
 
@@ -85,8 +86,6 @@ func (f *Figures) readQueues(ctx context.Context, db bun.IDB, now time.Time) err
 		{&f.Due, db.NewRaw("SELECT COUNT(*) AS count, MIN(horizon_at) AS oldest FROM predictions"+
 			" WHERE status = 'open' AND market_id IS NULL AND NOT sample AND horizon_at <= ?", now.UTC())},
 		{&f.Outcomes, db.NewRaw("SELECT COUNT(*) AS count, MIN(decided_at) AS oldest FROM market_outcomes WHERE NOT applied")},
-		{&f.Boards, db.NewRaw("SELECT COUNT(*) AS count, MIN(created_at) AS oldest FROM score_entries" +
-			" WHERE created_at > (SELECT MAX(as_of) FROM boards WHERE span = 'all' AND category = '')")},
 		{&f.Reports, db.NewRaw("SELECT COUNT(*) AS count, MIN(created_at) AS oldest FROM reports WHERE status = 'open'")},
 		{&f.Keys, db.NewRaw("SELECT COUNT(*) AS count, MIN(created_at) AS oldest FROM idempotency_keys WHERE created_at >= ? AND response IS NULL", now.UTC().Add(-keysInFlight))},
 	}
@@ -95,6 +94,24 @@ func (f *Figures) readQueues(ctx context.Context, db bun.IDB, now time.Time) err
 			return fmt.Errorf("look at the queues: %w", err)
 		}
 		q.into.Oldest = q.into.Oldest.UTC()
+	}
+	return f.readBoards(ctx, db)
+}
+
+// readBoards counts the entries since the newest board. Ids sort by the moment of their
+// entry, and have the only index.
+func (f *Figures) readBoards(ctx context.Context, db bun.IDB) error {
+	var boards []time.Time
+	if err := db.NewRaw("SELECT as_of FROM boards WHERE span = 'all' AND category = ''").Scan(ctx, &boards); err != nil {
+		return fmt.Errorf("look at the boards: %w", err)
+	}
+	for _, asOf := range boards { // one at most
+		err := db.NewRaw("SELECT COUNT(*) AS count, MIN(created_at) AS oldest FROM score_entries WHERE id >= ? AND created_at > ?",
+			database.FirstID(asOf), asOf.UTC()).Scan(ctx, &f.Boards)
+		if err != nil {
+			return fmt.Errorf("look at the ledger: %w", err)
+		}
+		f.Boards.Oldest = f.Boards.Oldest.UTC()
 	}
 	return nil
 }

@@ -8,6 +8,8 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
+
+	"github.com/pulsecast/pulsecast/app/agent"
 )
 
 // citation says that a prediction's evidence points at a signal, however often.
@@ -104,11 +106,11 @@ func (s Store) addNewest(ctx context.Context, db bun.IDB, kind string, ids []str
 // citations would read every one of a signal that thousands cite.
 func newestCitations(ctx context.Context, db bun.IDB, kind string, ids []string, newest int) ([]citation, error) {
 	const one = `SELECT * FROM (SELECT c.kind, c.signal_id, c.prediction_id FROM citations AS c JOIN predictions AS p ON p.id = c.prediction_id
-		WHERE c.kind = ? AND c.signal_id = ? AND NOT p.hidden ORDER BY c.prediction_id DESC LIMIT ?) AS t`
-	parts, args := make([]string, len(ids)), make([]any, 0, 3*len(ids))
+		JOIN agents AS a ON a.id = p.agent_id WHERE c.kind = ? AND c.signal_id = ? AND NOT p.hidden AND a.veil <> ? ORDER BY c.prediction_id DESC LIMIT ?) AS t`
+	parts, args := make([]string, len(ids)), make([]any, 0, 4*len(ids))
 	for i, id := range ids {
 		parts[i] = one
-		args = append(args, kind, id, newest)
+		args = append(args, kind, id, agent.VeilsAll, newest)
 	}
 	var list []citation
 	if err := db.NewRaw(strings.Join(parts, " UNION ALL ")+" ORDER BY signal_id, prediction_id DESC", args...).Scan(ctx, &list); err != nil {

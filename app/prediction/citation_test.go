@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
 
+	"github.com/pulsecast/pulsecast/app/agent"
 	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/database/dbtest"
 	"github.com/pulsecast/pulsecast/app/prediction"
@@ -51,6 +52,18 @@ func TestCitedBy(t *testing.T) {
 		cited, err = prediction.Store{}.CitedBy(t.Context(), db.Reader, prediction.SignalMarket, []string{"2", "n1"}, 5)
 		if err != nil || len(cited) != 1 || len(cited["2"].Newest) != 1 || cited["2"].Newest[0].ID != ids[0] {
 			t.Errorf("markets: %+v, %v", cited, err)
+		}
+		// Of an agent whose texts are all hidden nothing is shown, and it takes nobody's place.
+		err = db.InTx(t.Context(), func(ctx context.Context, tx bun.Tx) error {
+			_, err := agent.Store{}.SetVeil(ctx, tx, d.agent.ID, agent.VeilsAll, d.now())
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		cited, err = prediction.Store{}.CitedBy(t.Context(), db.Reader, prediction.SignalNews, []string{"n1"}, 2)
+		if err != nil || cited["n1"].Total != 4 || len(cited["n1"].Newest) != 0 {
+			t.Errorf("by a hidden agent: %+v, %v", cited, err)
 		}
 		if none, err := (prediction.Store{}).CitedBy(t.Context(), db.Reader, prediction.SignalNews, nil, 5); err != nil || len(none) != 0 {
 			t.Errorf("of nothing: %v, %v", none, err)

@@ -21,14 +21,14 @@ type remembered[T any] struct {
 	mu    sync.Mutex
 	value T
 	at    time.Time // zero before the first answer
+	epoch int       // moves with forget
 }
 
-// forget drops the answer, and that of whoever is asking.
+// forget drops the answer, and keeps none that somebody is asking for. It does not wait.
 func (r *remembered[T]) forget() {
-	r.asking.Lock()
-	defer r.asking.Unlock()
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.epoch++
 	r.at = time.Time{}
 }
 
@@ -57,12 +57,17 @@ func (r *remembered[T]) kept() (T, time.Time) {
 
 func (r *remembered[T]) ask(ctx context.Context) (T, error) {
 	now := r.now()
+	r.mu.Lock()
+	epoch := r.epoch
+	r.mu.Unlock()
 	value, err := r.read(ctx)
 	if err != nil {
 		return value, err
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.value, r.at = value, now
+	if epoch == r.epoch {
+		r.value, r.at = value, now
+	}
 	return value, nil
 }

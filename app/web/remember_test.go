@@ -55,3 +55,42 @@ func TestRememberedServesTheOldAnswerMeanwhile(t *testing.T) {
 		t.Errorf("%d afterwards, want the new answer", got)
 	}
 }
+
+// Who forgets does not wait for who is asking: credentials are checked behind it. What
+// was asked before is given to nobody afterwards.
+func TestRememberedForgetsAtOnce(t *testing.T) {
+	t.Parallel()
+	asked, goOn := make(chan struct{}, 1), make(chan struct{})
+	n := 0
+	r := &remembered[int]{now: time.Now, read: func(context.Context) (int, error) {
+		if n++; n == 1 {
+			asked <- struct{}{}
+			<-goOn
+		}
+		return n, nil
+	}}
+	slow := make(chan int)
+	go func() {
+		got, _ := r.get(context.Background())
+		slow <- got
+	}()
+	<-asked
+	forgotten := make(chan struct{})
+	go func() {
+		r.forget()
+		close(forgotten)
+	}()
+	select {
+	case <-forgotten:
+	case <-time.After(5 * time.Second):
+		t.Error("it waits for who is asking")
+	}
+	close(goOn)
+	if got := <-slow; got != 1 {
+		t.Errorf("who asked before got %d", got)
+	}
+	<-forgotten
+	if got, err := r.get(t.Context()); err != nil || got != 2 {
+		t.Errorf("afterwards %d, %v", got, err)
+	}
+}

@@ -88,8 +88,8 @@ func New(d Dependencies) *Site {
 
 // Forget drops every text that is kept in memory: an admin hid one, or shows it again.
 func (s *Site) Forget() {
-	s.kept.forget()
 	s.choices.forget()
+	s.kept.forget() // last: a page begun before is not kept, one begun after is made of nothing old
 }
 
 // Register adds the routes of the site.

@@ -1,0 +1,95 @@
+package leaderboard_test
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/uptrace/bun"
+
+	"github.com/pulsecast/pulsecast/app/database"
+	"github.com/pulsecast/pulsecast/app/database/dbtest"
+	"github.com/pulsecast/pulsecast/app/leaderboard"
+)
+
+// hold stops whoever has read the handles of a board, until it may go on.
+type hold struct {
+	once          sync.Once
+	reached, goOn chan struct{}
+}
+
+func (h *hold) BeforeQuery(ctx context.Context, _ *bun.QueryEvent) context.Context { return ctx }
+
+func (h *hold) AfterQuery(_ context.Context, e *bun.QueryEvent) {
+	if strings.Contains(e.Query, "agents") && strings.Contains(e.Query, "board_rows") {
+		h.once.Do(func() {
+			close(h.reached)
+			<-h.goOn
+		})
+	}
+}
+
+// TestForgetWhileSomebodyReads: whoever asks after texts have changed is not given what
+// another began to read before.
+func TestForgetWhileSomebodyReads(t *testing.T) {
+	t.Parallel()
+	for name, read := range map[string]func(w *world, db bun.IDB) (string, error){
+		"page": func(w *world, db bun.IDB) (string, error) {
+			p, err := w.store.Page(w.t.Context(), db, leaderboard.Filter{Limit: 5})
+			if err != nil || len(p.Entries) == 0 {
+				return "", err
+			}
+			return p.Entries[0].Name, nil
+		},
+		"models": func(w *world, db bun.IDB) (string, error) {
+			models, err := w.store.Models(w.t.Context(), db, leaderboard.All)
+			if err != nil || len(models) == 0 {
+				return "", err
+			}
+			return models[0].Best, nil
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dbtest.Each(t, func(t *testing.T, db *database.DB) {
+				w := newWorld(t, db)
+				w.days(w.agent(agent{handle: "old", model: "m", days: 14}), "sport", "2026-11-01", 40, 3)
+				w.tick()
+				h := &hold{reached: make(chan struct{}), goOn: make(chan struct{})}
+				slow := make(chan error, 1)
+				go func() {
+					_, err := read(w, db.Reader.WithQueryHook(h))
+					slow <- err
+				}()
+				<-h.reached
+				w.exec("UPDATE agents SET name = 'new', handle = 'new' WHERE handle = 'old'")
+				w.store.Forget()
+				got := make(chan string, 1)
+				go func() {
+					name, err := read(w, db.Reader)
+					if err != nil {
+						name = err.Error()
+					}
+					got <- name
+				}()
+				select {
+				case name := <-got:
+					if name != "new" {
+						t.Errorf("shows %q after it was forgotten", name)
+					}
+				case <-time.After(5 * time.Second):
+					t.Error("waits for who began before")
+				}
+				close(h.goOn)
+				if err := <-slow; err != nil {
+					t.Error(err)
+				}
+				if name, err := read(w, db.Reader); err != nil || name != "new" {
+					t.Errorf("afterwards %q, %v", name, err)
+				}
+			})
+		})
+	}
+}
