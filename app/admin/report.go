@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
 
+	"github.com/pulsecast/pulsecast/app/agent"
 	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/problem"
 )
@@ -99,7 +100,8 @@ type reported struct {
 
 func readReported(ctx context.Context, tx bun.Tx, id uuid.UUID) (*reported, error) {
 	var found []reported
-	err := tx.NewSelect().TableExpr("predictions AS p").Column("p.agent_id", "p.status", "p.hidden").Where("p.id = ?", id).Scan(ctx, &found)
+	err := tx.NewSelect().TableExpr("predictions AS p").Join("JOIN agents AS a ON a.id = p.agent_id").Column("p.agent_id", "p.status").
+		ColumnExpr("p.hidden OR a.veil = ? AS hidden", agent.VeilsAll).Where("p.id = ?", id).Scan(ctx, &found)
 	if err != nil {
 		return nil, fmt.Errorf("read the reported prediction: %w", err)
 	}
