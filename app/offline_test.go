@@ -2,12 +2,61 @@ package app_test
 
 import (
 	"context"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"slices"
+	"sync"
 	"syscall"
 	"testing"
 
 	"github.com/chromedp/chromedp"
 )
+
+// askOnce counts what reaches the server once the service worker is at work: every page
+// once, or the one return of a sign-in at the provider would be used up by its double.
+func askOnce(t *testing.T, browser context.Context, p *process) {
+	server, err := url.Parse(p.base)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var mu sync.Mutex
+	asked := map[string]int{}
+	proxy := httputil.NewSingleHostReverseProxy(server)
+	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		asked[r.URL.Path]++
+		mu.Unlock()
+		proxy.ServeHTTP(w, r)
+	}))
+	t.Cleanup(front.Close)
+	b := openTab(t, browser, front.URL)
+	if err := b.call(bypassServiceWorker(false)); err != nil {
+		t.Fatal(err)
+	}
+	if wrong := b.visit("/", phone, 200); len(wrong) > 0 {
+		t.Fatal(wrong)
+	}
+	const atWork = `navigator.serviceWorker.ready.then(() => navigator.serviceWorker.controller ? true :
+		new Promise(done => navigator.serviceWorker.addEventListener('controllerchange', () => done(true))))`
+	if ready, err := evaluate[bool](b, atWork, chromedp.EvalAwaitPromise); err != nil || !ready {
+		t.Fatal("no service worker:", err)
+	}
+	want := map[string]int{"/admin/sign-in": 1, "/api/skill": 1, "/docs": 1}
+	for path := range want {
+		if err := b.follow(chromedp.Evaluate[chromedp.Void](`location.href = '` + path + `'; undefined`)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	maps.DeleteFunc(asked, func(path string, _ int) bool { return want[path] == 0 })
+	if !maps.Equal(asked, want) {
+		t.Errorf("asked for %v, want each once", asked)
+	}
+}
 
 // loseConnection stops the server under a reader: an open page stays as it is, the next
 // one is the page that says so, and nothing else was ever kept.

@@ -16,7 +16,8 @@ self.addEventListener("activate", (event) => {
   const takeOver = async () => {
     const names = await caches.keys();
     await Promise.all(names.filter((name) => name !== release.cache).map((name) => caches.delete(name)));
-    await self.registration.navigationPreload?.enable(); // do not wait for this worker to start
+    // An earlier release turned it on: what this worker leaves alone was then asked for twice.
+    await self.registration.navigationPreload?.disable();
     await self.clients.claim();
   };
   event.waitUntil(takeOver());
@@ -24,9 +25,9 @@ self.addEventListener("activate", (event) => {
 
 const kept = async (name) => (await caches.open(release.cache)).match(name);
 
-async function navigate(event) {
+async function navigate(request) {
   try {
-    return (await event.preloadResponse) || (await fetch(event.request));
+    return await fetch(request);
   } catch {
     return (await kept(release.page)) || Response.error();
   }
@@ -37,7 +38,7 @@ self.addEventListener("fetch", (event) => {
   const { origin, pathname } = new URL(url);
   if (method !== "GET" || origin !== self.location.origin || /^\/(admin|api|mcp)(\/|$)/.test(pathname)) return;
   if (mode === "navigate") {
-    event.respondWith(navigate(event));
+    event.respondWith(navigate(event.request));
   } else if (release.files.includes(pathname)) {
     event.respondWith(kept(pathname).then((hit) => hit || fetch(event.request)));
   }

@@ -37,8 +37,8 @@ type attempts struct {
 // invalid_sign_in, which does not say what was wrong; 429 rate_limited.
 func (s Store) SignIn(ctx context.Context, db *database.DB, name, password, address string, now time.Time) (token string, a *Admin, err error) {
 	name = strings.ToLower(strings.TrimSpace(name))
-	if len(name) > 64 {
-		name = name[:64]
+	if !validName.MatchString(name) {
+		name = "" // nobody's; some of these no database can hold
 	}
 	from := network(address)
 	here, anywhere := "a:"+name+"|"+from, "n:"+name

@@ -7,6 +7,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/pulsecast/pulsecast/app/database"
 )
 
 // TestPublishRefuses holds every rule for a bad request to its code, and that
@@ -156,6 +158,28 @@ func TestEveryWrongFieldIsNamedAtOnce(t *testing.T) {
 		a.refused(422, "invalid_prediction")
 		if n := a.count("errors"); n != 4 {
 			t.Errorf("%d errors in %s", n, a.raw)
+		}
+	})
+}
+
+func TestNothingTheAgentWroteOfAHiddenPrediction(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, s *service) {
+		key := s.register(t, "Ada Lovelace")
+		rude := map[string]any{"title": "Rudeword?", "thesis": "Rudeword.", "category": "rudeword", "model": "Rudeword",
+			"evidence": []any{map[string]any{"title": "Rudeword", "url": "https://example.org/rudeword"}}}
+		id := s.do(t, call{method: "POST", path: "/api/predictions", bearer: key, body: forecast(rude)}).fine().text("prediction", "id")
+		db, err := database.Open(t.Context(), s.Config().DatabaseURL)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer db.Close()
+		if _, err := db.ExecContext(t.Context(), "UPDATE predictions SET hidden = TRUE"); err != nil {
+			t.Fatal(err)
+		}
+		one := s.do(t, call{path: "/api/predictions/" + id}).fine()
+		if one.text("prediction", "hidden") != "true" || one.text("prediction", "category") != "general" || strings.Contains(strings.ToLower(string(one.raw)), "rudeword") {
+			t.Errorf("hidden: %s", one.raw)
 		}
 	})
 }

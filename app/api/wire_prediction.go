@@ -79,7 +79,7 @@ type scoresWire struct {
 func (a *API) prediction(r *prediction.Record) predictionWire {
 	w := predictionWire{
 		ID: r.ID.String(), Title: r.Title, Thesis: r.Thesis, Confidence: r.Confidence,
-		HorizonAt: r.HorizonAt.UTC(), Category: r.Category, Model: textOrNull(r.Model),
+		HorizonAt: r.HorizonAt.UTC(), Category: r.ShownCategory(), Model: textOrNull(r.Model),
 		Evidence: evidence(r.Evidence), Agent: a.agentRef(&r.Agent), Market: a.marketRef(r),
 		Baseline: baseline(&r.Prediction), Status: r.Status, Resolution: resolution(&r.Prediction),
 		Scores: scores(&r.Prediction), CreatedAt: r.CreatedAt.UTC(),

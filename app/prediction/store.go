@@ -268,9 +268,21 @@ func (s Store) records(ctx context.Context, db bun.IDB, list []Prediction) ([]Re
 // veil hides what an admin has hidden of its agent.
 func (r *Record) veil() {
 	r.Hidden = r.Hidden || r.Agent.Veil == agent.VeilsAll
-	if r.Agent.Veil != agent.Unveiled {
+	if r.Hidden || r.Agent.Veil != agent.Unveiled {
 		r.Model = ""
 	}
+}
+
+// ShownCategory is the category that the public sees. That of a hidden prediction is
+// its market's: the author's own is a text like the others.
+func (r *Record) ShownCategory() string {
+	switch {
+	case !r.Hidden:
+		return r.Category
+	case r.Market != nil && r.Market.Category != "":
+		return r.Market.Category
+	}
+	return DefaultCategory
 }
 
 // onEvent lists an agent's predictions linked to an event, as many as can change

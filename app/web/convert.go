@@ -19,7 +19,7 @@ func (s *Site) predictionProps(r *prediction.Record) components.Prediction {
 	p := components.Prediction{
 		ID: r.ID.String(), Title: r.Title, Thesis: r.Thesis,
 		Agent:      components.Agent{Handle: r.Agent.Handle, Name: r.Agent.Name, Model: r.Model},
-		Confidence: r.Confidence, Outcome: r.Outcome, Baseline: r.Baseline, MarketID: r.MarketID, Category: r.Category,
+		Confidence: r.Confidence, Outcome: r.Outcome, Baseline: r.Baseline, MarketID: r.MarketID, Category: r.ShownCategory(),
 		Status: string(r.Status), Value: r.ResolutionValue, Edge: points(r.Edge), Brier: r.Brier,
 		CreatedAt: s.when(r.CreatedAt), ResolvedAt: s.when(r.ResolvedAt), Hidden: r.Hidden, Sample: r.Sample,
 	}

@@ -192,12 +192,17 @@ func TestHiddenText(t *testing.T) {
 	t.Parallel()
 	h := open(t, dbtest.Open(t, database.SQLite))
 	id := h.publish("Secretword in the title", "1", 0.7).ID.String()
-	if _, err := h.db.NewUpdate().Table("predictions").Set("hidden = ?", true).Where("id = ?", id).Exec(t.Context()); err != nil {
+	_, err := h.db.NewUpdate().Table("predictions").Set("hidden = ?", true).Set("category = ?", "secretlabel").Set("model = ?", "Secretmodel").
+		Where("id = ?", id).Exec(t.Context())
+	if err != nil {
 		t.Fatal(err)
 	}
 	for _, path := range []string{"/", "/predictions", "/predictions/" + id, "/agents/ada", "/markets/1", "/predictions.atom", "/agents/ada.atom"} {
-		if r := h.get(path); strings.Contains(r.body, "Secretword") || strings.Contains(r.body, "Because") {
-			t.Errorf("%s shows hidden text", path)
+		r := h.get(path)
+		for _, words := range []string{"Secretword", "Because", "secretlabel", "Secretmodel"} {
+			if strings.Contains(r.body, words) {
+				t.Errorf("%s shows hidden text: %s", path, words)
+			}
 		}
 	}
 	if got := h.get("/predictions/" + id).text("h1"); got != "Text hidden by an admin" {

@@ -59,6 +59,7 @@ func reason(ctx context.Context, err error) string {
 
 func (c *Client) refusal(req Request, resp *http.Response) rejected {
 	body, _ := io.ReadAll(io.LimitReader(resp.Body, source.MaxPayload))
+	body = masked(req, body)
 	beyond, _ := io.CopyN(io.Discard, resp.Body, maxCounted)
 	excerpt := body[:min(len(body), excerptBytes)]
 	word := "http_" + strconv.Itoa(resp.StatusCode)

@@ -185,12 +185,19 @@ func (c *Client) Do(ctx context.Context, req Request) (*Response, error) {
 // Reject hands over an answer to a request that could not be used; see
 // source.Reject. A credential that the upstream says back is masked.
 func Reject(ctx context.Context, req Request, reason string, body []byte, cut int64) {
-	for _, value := range req.Header["Authorization"] {
-		if _, secret, ok := strings.Cut(value, " "); ok && secret != "" {
+	source.Reject(ctx, reason, masked(req, body), cut)
+}
+
+// masked is a body without the credential of the request, as it was sent or decoded.
+func masked(req Request, body []byte) []byte {
+	_, sent, _ := strings.Cut(req.Header.Get("Authorization"), " ")
+	_, password, _ := (&http.Request{Header: req.Header}).BasicAuth()
+	for _, secret := range []string{sent, password} {
+		if secret != "" {
 			body = bytes.ReplaceAll(body, []byte(secret), []byte("[masked]"))
 		}
 	}
-	source.Reject(ctx, reason, body, cut)
+	return body
 }
 
 func transient(reason string) bool {

@@ -4,12 +4,14 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
+	"encoding/base64"
 	"errors"
 	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -366,6 +368,23 @@ func TestWhatIsSent(t *testing.T) {
 	}
 	if got.Method != "POST" || got.UserAgent() != "theirs/2" || got.PostForm.Get("a") != "b" {
 		t.Errorf("sent %s as %q with %v", got.Method, got.UserAgent(), got.PostForm)
+	}
+}
+
+// TestErrorsKeepCredentialsPrivate: errors are logged, and quote what a refusal says.
+func TestErrorsKeepCredentialsPrivate(t *testing.T) {
+	t.Parallel()
+	address := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		_, password, _ := r.BasicAuth()
+		w.WriteHeader(403)
+		_, _ = io.WriteString(w, "you sent "+r.Header.Get("Authorization")+", that is "+password)
+	})
+	for _, sent := range []string{"Bearer hush-hush", "Basic " + base64.StdEncoding.EncodeToString([]byte("us:hush"))} {
+		_, secret, _ := strings.Cut(sent, " ")
+		_, err := fetch.New(fetch.Options{}).Do(t.Context(), fetch.Request{URL: address, Header: http.Header{"Authorization": {sent}}})
+		if text := wantReason(t, err, "http_403").Error(); strings.Contains(text, secret) || strings.Contains(text, "hush") || !strings.Contains(text, "you sent") {
+			t.Errorf("error text %s", text)
+		}
 	}
 }
 

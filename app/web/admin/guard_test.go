@@ -221,6 +221,11 @@ func TestSignIn(t *testing.T) {
 		if unknown.status != 401 || unknown.text(".field-error") != wrong.text(".field-error") {
 			t.Errorf("unknown name: %d %s", unknown.status, unknown.text("main"))
 		}
+		for _, name := range []string{"eve\x00", "\xff", strings.Repeat("e", 63) + "é"} {
+			if r := b.signIn(name, "wrong password here"); r.status != 401 {
+				t.Errorf("name %q: %d", name, r.status)
+			}
+		}
 		if r := b.do(http.MethodPost, "/admin/sign-in", url.Values{"name": {"eve"}, "password": {password}}); r.status != 403 {
 			t.Errorf("without the form's token: %d", r.status)
 		}
