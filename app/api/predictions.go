@@ -164,18 +164,24 @@ func (a *API) predictionFilter(c *fiber.Ctx) (f prediction.Filter, found bool, e
 	return f, true, nil
 }
 
-func (a *API) getPrediction(c *fiber.Ctx) error {
+// pathPrediction finds the prediction that the path names; not_found without one.
+func (a *API) pathPrediction(c *fiber.Ctx) (*prediction.Record, error) {
 	missing := problem.NotFound("There is no prediction with this id. Ids are UUIDs, as in GET /api/predictions.")
 	id, err := uuid.Parse(pathValue(c, "id"))
 	if err != nil {
-		return missing
+		return nil, missing
 	}
 	record, err := a.store.ByID(c.UserContext(), a.DB.Reader, id)
+	if err == nil && record == nil {
+		err = missing
+	}
+	return record, err
+}
+
+func (a *API) getPrediction(c *fiber.Ctx) error {
+	record, err := a.pathPrediction(c)
 	if err != nil {
 		return err
-	}
-	if record == nil {
-		return missing
 	}
 	return respond(c, struct {
 		OK         bool           `json:"ok"`

@@ -65,11 +65,11 @@ type answeredWire struct {
 
 // reports shows an agent what it reported about a prediction, and what came of it.
 func (a *API) reports(c *fiber.Ctx) error {
-	id, err := uuid.Parse(c.Params("id"))
+	about, err := a.pathPrediction(c)
 	if err != nil {
-		return problem.NotFound("There is no prediction with this id. Ids are UUIDs, as in GET /api/predictions.")
+		return err
 	}
-	list, err := admin.Store{}.ReportsOf(c.UserContext(), a.DB.Reader, id, callerID(c))
+	list, err := admin.Store{}.ReportsOf(c.UserContext(), a.DB.Reader, about.ID, callerID(c))
 	if err != nil {
 		return err
 	}
@@ -77,7 +77,7 @@ func (a *API) reports(c *fiber.Ctx) error {
 	for i := range list {
 		r := &list[i]
 		wire[i] = answeredWire{Text: r.Text, Answer: textOrNull(r.Answer), reportWire: reportWire{
-			ID: r.ID.String(), PredictionID: id.String(), Kind: string(r.Kind), Status: r.Status, CreatedAt: formatTime(r.CreatedAt),
+			ID: r.ID.String(), PredictionID: about.ID.String(), Kind: string(r.Kind), Status: r.Status, CreatedAt: formatTime(r.CreatedAt),
 		}}
 		if !r.ClosedAt.IsZero() {
 			at := formatTime(r.ClosedAt)

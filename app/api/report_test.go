@@ -63,6 +63,7 @@ func TestReports(t *testing.T) {
 		s.do(t, call{method: "GET", path: path}).refused(http.StatusUnauthorized, "missing_credentials")
 		for _, missing := range []string{"x", "0198aaaa-0000-7000-8000-000000000001"} {
 			s.do(t, call{method: "POST", path: "/api/predictions/" + missing + "/report", bearer: reader, body: spam}).refused(http.StatusNotFound, "not_found")
+			s.do(t, call{method: "GET", path: "/api/predictions/" + missing + "/report", bearer: reader}).refused(http.StatusNotFound, "not_found")
 		}
 	})
 }
