@@ -79,7 +79,7 @@ func (p AgentProps) standing() string {
 		return "plausibly " + p.Row.RankRange()
 	case p.Row.Rank > 0:
 		return "no other place is plausible"
-	case p.Row.Reason != "":
+	case p.Row.Reason != "" && len(p.Row.Missing) == 0:
 		return p.Row.Reason
 	default:
 		return "not ranked yet"
