@@ -100,7 +100,7 @@ func optional(v *float64, format func(float64) string) string {
 	return format(*v)
 }
 
-func bits(v float64) string { return components.Signed(v, 3) + " bits" }
+func threeDecimals(v float64) string { return components.Signed(v, 3) }
 
 func oneDecimal(v float64) string { return components.Signed(v, 1) }
 
@@ -375,7 +375,7 @@ func Agent(p AgentProps) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = components.Stat("Log edge", optional(p.LogEdge, bits), "mean per prediction").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = components.Stat("Log edge", optional(p.LogEdge, threeDecimals), "bits, mean per prediction").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
