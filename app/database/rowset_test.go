@@ -29,7 +29,7 @@ type rowOfEverything struct {
 	Flag  bool      `bun:",type:boolean"`
 }
 
-// TestRowset: what goes in comes out, on both engines.
+// TestExecRows: what goes in comes out, on both engines.
 func TestExecRows(t *testing.T) {
 	t.Parallel()
 	third, total := 1./3, points(-1)

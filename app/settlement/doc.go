@@ -18,7 +18,9 @@
 // repeated, or done by two workers, and ends the same. A chunk is one transaction
 // that holds the ledger lock, changes a prediction only from the status it was read
 // in, and writes ledger rows under the unique (prediction, seq). The outcome is
-// marked applied when nothing is left to move.
+// marked applied when nothing is left to move. Only that last transaction waits for the
+// disk: it takes those before it along, and without it a restart moves again whatever a
+// crash took back.
 //
 // The ledger (score_entries) is only ever appended to. A reversal repeats the row it
 // takes back with its amounts negated, so that what stands is the sum. Each row names
