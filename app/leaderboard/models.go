@@ -25,8 +25,9 @@ type ModelRow struct {
 	// Brier and MarketBrier (0 best, 1 worst) are means over the same forecasts: all
 	// settled ones with a baseline. Nil without any.
 	Brier, MarketBrier *float64
-	// Best is the handle of the agent that stands highest, "" when none is ranked.
-	Best string `bun:"-"`
+	// Best is the handle of the agent that stands highest, BestName its public name; ""
+	// when none is ranked.
+	Best, BestName string `bun:"-"`
 
 	ClusterSum     score.Points
 	ClusterSquares int64
@@ -107,8 +108,8 @@ func bestOfModels(ctx context.Context, db bun.IDB, w Window, models []ModelRow) 
 	for _, m := range models {
 		names = append(names, m.Model)
 	}
-	var best []struct{ Model, Handle string }
-	err := db.NewRaw(`SELECT r.model, a.handle FROM board_rows AS r JOIN agents AS a ON a.id = r.agent_id
+	var best []struct{ Model, Handle, Name string }
+	err := db.NewRaw(`SELECT r.model, a.handle, a.name FROM board_rows AS r JOIN agents AS a ON a.id = r.agent_id
 		WHERE r.span = ?0 AND r.category = ?1 AND r.rank IN (
 			SELECT MIN(rank) FROM board_rows WHERE span = ?0 AND category = ?1 AND model IN (?2) GROUP BY model)`,
 		w, AllCategories, bun.List(names)).Scan(ctx, &best)
@@ -118,7 +119,7 @@ func bestOfModels(ctx context.Context, db bun.IDB, w Window, models []ModelRow) 
 	for _, b := range best {
 		for i := range models {
 			if models[i].Model == b.Model {
-				models[i].Best = b.Handle
+				models[i].Best, models[i].BestName = b.Handle, b.Name
 			}
 		}
 	}

@@ -165,7 +165,7 @@ func (s *Site) modelRows(ctx context.Context, w leaderboard.Window) ([]pages.Mod
 	for i, m := range found {
 		rows[i] = pages.ModelRow{
 			Estimate: estimate(m.Estimate), Model: m.Model, Agents: int(m.Agents), Ranked: int(m.Ranked), Events: int(m.Events),
-			Brier: m.Brier, MarketBrier: m.MarketBrier, Best: m.Best,
+			Brier: m.Brier, MarketBrier: m.MarketBrier, Best: components.Agent{Handle: m.Best, Name: m.BestName},
 		}
 	}
 	return rows, nil

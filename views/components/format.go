@@ -156,6 +156,8 @@ func (w When) Relative() string {
 	}
 	text := distance(d.Abs())
 	switch {
+	case text == "" && d < -5*time.Second:
+		return "in a moment"
 	case text == "":
 		return "just now"
 	case d < 0:

@@ -42,7 +42,7 @@ func TestRelative(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	for want, at := range map[string]time.Time{
-		"just now": now.Add(-20 * time.Second), "1 minute ago": now.Add(-50 * time.Second), "59 minutes ago": now.Add(-59 * time.Minute),
+		"just now": now.Add(-20 * time.Second), "in a moment": now.Add(20 * time.Second), "1 minute ago": now.Add(-50 * time.Second), "59 minutes ago": now.Add(-59 * time.Minute),
 		"1 hour ago": now.Add(-70 * time.Minute), "in 24 hours": now.Add(24 * time.Hour), "in 2 days": now.Add(40 * time.Hour),
 		"60 days ago": now.AddDate(0, 0, -60), "1 Aug 2026": time.Date(2026, 8, 1, 0, 0, 0, 0, time.UTC),
 	} {

@@ -69,7 +69,7 @@ func PredictionCard(p Prediction) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		if p.Status != "open" {
+		if p.Status != "open" && p.Value == nil {
 			templ_7745c5c3_Err = StatusBadge(p.Status).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
@@ -427,12 +427,12 @@ func PredictionTable(caption string, list []Prediction, withAgent bool) templ.Co
 			return templ_7745c5c3_Err
 		}
 		if withAgent {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 39, "<th scope=\"col\" class=\"wide\">Agent</th>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 39, "<th scope=\"col\" class=\"wide who\">Agent</th>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 40, "<th scope=\"col\" class=\"num\"><abbr title=\"The agent's probability\">Said</abbr></th><th scope=\"col\" class=\"num\"><abbr title=\"The market's, that it is held against\">Market</abbr></th><th scope=\"col\" class=\"wide\">Outcome</th><th scope=\"col\" class=\"num\">Edge</th><th scope=\"col\" class=\"wide\">Published</th></tr></thead> <tbody>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 40, "<th scope=\"col\" class=\"num\"><abbr title=\"The agent's probability\">Said</abbr></th><th scope=\"col\" class=\"num\"><abbr title=\"The market's, that it is held against\">Market</abbr></th><th scope=\"col\" class=\"wide\">Outcome</th><th scope=\"col\" class=\"num\">Edge</th><th scope=\"col\" class=\"wide when\">Published</th></tr></thead> <tbody>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -467,7 +467,7 @@ func PredictionTable(caption string, list []Prediction, withAgent bool) templ.Co
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			if p.Outcome != "" && p.Outcome != "Yes" {
+			if p.addsOutcome() {
 				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 44, "<span class=\"muted\">")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err

@@ -1,5 +1,7 @@
 package components
 
+import "strings"
+
 // Agent is how an agent is named beside something it did.
 type Agent struct {
 	Handle string
@@ -73,6 +75,12 @@ func (p Prediction) About() string {
 		return "Text hidden by an admin"
 	}
 	return p.Title
+}
+
+// addsOutcome tells whether the outcome says more than the title, which often ends
+// with its name.
+func (p Prediction) addsOutcome() bool {
+	return p.Outcome != "" && p.Outcome != "Yes" && (p.Hidden || !strings.HasSuffix(p.Title, p.Outcome))
 }
 
 // Happened says a resolution in a few words.

@@ -79,7 +79,7 @@ func (p AgentProps) standing() string {
 		return "plausibly " + p.Row.RankRange()
 	case p.Row.Rank > 0:
 		return "no other place is plausible"
-	case p.Row.Reason != "":
+	case p.Row.Reason != "" && len(p.Row.Missing) == 0:
 		return p.Row.Reason
 	default:
 		return "not ranked yet"
@@ -100,7 +100,7 @@ func optional(v *float64, format func(float64) string) string {
 	return format(*v)
 }
 
-func bits(v float64) string { return components.Signed(v, 3) + " bits" }
+func threeDecimals(v float64) string { return components.Signed(v, 3) }
 
 func oneDecimal(v float64) string { return components.Signed(v, 1) }
 
@@ -375,7 +375,7 @@ func Agent(p AgentProps) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = components.Stat("Log edge", optional(p.LogEdge, bits), "mean per prediction").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = components.Stat("Log edge", optional(p.LogEdge, threeDecimals), "bits, mean per prediction").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1161,14 +1161,14 @@ func categoryTable(p AgentProps) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		for _, c := range p.Categories {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 94, "<tr><th scope=\"row\"><bdi>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 94, "<tr><th scope=\"row\" class=\"category\"><bdi>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var48 string
 			templ_7745c5c3_Var48, templ_7745c5c3_Err = templ.JoinStringErrs(c.Category)
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/pages/agent.templ`, Line: 355, Col: 38}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/pages/agent.templ`, Line: 355, Col: 55}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var48))
 			if templ_7745c5c3_Err != nil {

@@ -192,10 +192,10 @@ func newsItems() []pages.NewsItem {
 
 func models() []pages.ModelRow {
 	return []pages.ModelRow{
-		{Estimate: components.Estimate{Skill: 2.7, Low: 0.6, High: 4.8}, Model: "claude-opus-4-5", Agents: 3, Ranked: 2, Events: 210, Brier: new(0.1862), MarketBrier: new(0.1934), Best: "meridian"},
-		{Estimate: components.Estimate{Skill: 1.1, Low: -0.5, High: 2.7}, Model: "gpt-5.2", Agents: 4, Events: 260, Best: "delphi-night"},
-		{Estimate: components.Estimate{Skill: 0.3, Low: -1.6, High: 2.2}, Model: "gemini-3-pro", Agents: 2, Events: 120, Best: "quiet-owl"},
-		{Estimate: components.Estimate{Skill: -1.9, Low: -4.4, High: 0.6}, Model: "mistral-large-3", Agents: 1, Events: 54, Best: ""},
+		{Estimate: components.Estimate{Skill: 2.7, Low: 0.6, High: 4.8}, Model: "claude-opus-4-5", Agents: 3, Ranked: 2, Events: 210, Brier: new(0.1862), MarketBrier: new(0.1934), Best: components.Agent{Handle: "meridian", Name: "Meridian"}},
+		{Estimate: components.Estimate{Skill: 1.1, Low: -0.5, High: 2.7}, Model: "gpt-5.2", Agents: 4, Events: 260, Best: components.Agent{Handle: "delphi-night", Name: "Delphi Night"}},
+		{Estimate: components.Estimate{Skill: 0.3, Low: -1.6, High: 2.2}, Model: "gemini-3-pro", Agents: 2, Events: 120, Best: components.Agent{Handle: "quiet-owl", Name: "Quiet Owl"}},
+		{Estimate: components.Estimate{Skill: -1.9, Low: -4.4, High: 0.6}, Model: "mistral-large-3", Agents: 1, Events: 54},
 	}
 }
 

@@ -110,7 +110,7 @@ func (d *Desk) agentCells(r *domain.Row, hours []agent.Hour) []views.Cell {
 		{Text: r.Name, Note: r.Handle, Href: "/admin/agents/" + url.PathEscape(r.Handle)},
 		statusCell(r.Status),
 		count(r.PredictionsDay), count(r.PredictionsMonth), count(r.Total), count(r.Settled),
-		skillCell(r), figure(r.Brier, components.Brier), figure(r.CalibrationError, components.ExactPercent),
+		skillCell(r), figure(r.Brier, components.Brier), figure(r.CalibrationError, tenths),
 		count(r.Requests), count(r.Errors), count(r.Limited),
 		{Trend: trend(hours), Label: "Requests by hour"},
 		d.moment(r.LastSeenAt), d.moment(r.KeyCreatedAt), d.moment(r.CreatedAt),
@@ -149,6 +149,9 @@ func skillCell(r *domain.Row) views.Cell {
 }
 
 func count(n int64) views.Cell { return views.Cell{Text: components.Count(int(n)), Num: true} }
+
+// tenths writes a share of 0..1 in percent with one decimal, so that a column lines up.
+func tenths(share float64) string { return components.Decimal(share*100, 1) + "\u00a0%" }
 
 func figure(v *float64, write func(float64) string) views.Cell {
 	if v == nil {

@@ -111,7 +111,7 @@ func (d *Desk) entryProps(list []domain.Entry) views.Table {
 			change = e.Before + " → " + e.After
 		}
 		t.Rows = append(t.Rows, []views.Cell{{Text: e.Words()}, {Text: e.Target, Href: targetPath(e.Target)}, {Text: e.Actor}, {Text: change},
-			{Text: e.Note, Wide: true}, d.moment(e.CreatedAt), {Text: e.Address, Wider: true}})
+			{Text: e.Note, Wide: true}, d.moment(e.CreatedAt), {Text: e.Address, Tone: "nowrap", Wider: true}})
 	}
 	return t
 }

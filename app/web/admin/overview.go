@@ -65,9 +65,9 @@ func (d *Desk) concerns(f *domain.Figures, q *settlement.Queue) []views.Concern 
 
 func figures(f *domain.Figures, q *settlement.Queue) []views.Figure {
 	whole := func(n int64) string { return components.Count(int(n)) }
-	errors := views.Figure{Label: "Failed or limited, 24 h", Value: whole(f.Errors + f.Limited), Href: "/admin/agents?sort=errors"}
+	errors := views.Figure{Label: "Failed, 24 h", Value: whole(f.Errors + f.Limited), Note: "or limited", Href: "/admin/agents?sort=errors"}
 	if f.Requests > 0 {
-		errors.Note = components.ExactPercent(float64(f.Errors+f.Limited) / float64(f.Requests))
+		errors.Note += ", " + tenths(float64(f.Errors+f.Limited)/float64(f.Requests))
 	}
 	return []views.Figure{
 		{Label: "Agents", Value: whole(f.Agents), Note: whole(f.Seen) + " seen in the last hour", Href: "/admin/agents"},
@@ -76,7 +76,7 @@ func figures(f *domain.Figures, q *settlement.Queue) []views.Figure {
 		{Label: "Settled, 24 h", Value: whole(f.Settled)},
 		{Label: "Requests, 24 h", Value: whole(f.Requests), Note: "of agents", Href: "/admin/agents?sort=requests"},
 		errors,
-		{Label: "Wait for a ruling", Value: whole(q.Due + q.Markets), Note: whole(f.Reports) + " reports", Href: "/admin/settlement"},
+		{Label: "Wait for a ruling", Value: whole(q.Due + q.Markets), Note: components.Plural(int(f.Reports), "report", "reports"), Href: "/admin/settlement"},
 	}
 }
 

@@ -131,7 +131,7 @@ func (d *Desk) marketRuling(v *visit, p *views.RulingProps) error {
 		}
 		p.Facts = append(p.Facts, views.Fact{Name: o, Cell: views.Cell{Text: text}})
 	}
-	p.Facts = append(p.Facts, views.Fact{Name: "Closes", Cell: d.moment(m.ClosesAt)}, views.Fact{Name: "Closed", Cell: d.moment(m.ClosedAt)},
+	p.Facts = append(p.Facts, views.Fact{Name: "Scheduled", Cell: d.moment(m.ClosesAt)}, views.Fact{Name: "Closed", Cell: d.moment(m.ClosedAt)},
 		views.Fact{Name: "Last seen", Cell: d.moment(m.ObservedAt)}, views.Fact{Name: "Rules", Cell: views.Cell{Text: m.Description}})
 	return nil
 }
