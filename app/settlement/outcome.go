@@ -68,6 +68,12 @@ func newOutcome(m *market.Market, v market.Verdict, before *Outcome, source, not
 	return o
 }
 
+// Void tells whether it decides nothing.
+func (o *Outcome) Void() bool { return o.State == stateVoid }
+
+// Ruled tells whether an admin decided it; Note is the reason then.
+func (o *Outcome) Ruled() bool { return o.Source == sourceAdmin }
+
 // equal tells whether two outcomes say the same happened.
 func (o *Outcome) equal(other *Outcome) bool {
 	return other != nil && o.State == other.State && o.Winner == other.Winner && slices.Equal(o.OutcomeValues, other.OutcomeValues)
@@ -294,6 +300,15 @@ func loadReferences(ctx context.Context, tx bun.Tx, marketID string) ([]Referenc
 		return nil, fmt.Errorf("read reference rows: %w", err)
 	}
 	return rows, nil
+}
+
+// OutcomeOf is what a market's closing decided; nil while nothing stands.
+func OutcomeOf(ctx context.Context, db bun.IDB, marketID string) (*Outcome, error) {
+	o, err := loadOutcome(ctx, db, marketID)
+	if err != nil || !decided(o) {
+		return nil, err
+	}
+	return o, nil
 }
 
 func loadOutcome(ctx context.Context, db bun.IDB, marketID string) (*Outcome, error) {

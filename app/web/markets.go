@@ -10,6 +10,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/market"
 	"github.com/pulsecast/pulsecast/app/prediction"
 	"github.com/pulsecast/pulsecast/app/problem"
+	"github.com/pulsecast/pulsecast/app/settlement"
 	"github.com/pulsecast/pulsecast/views/components"
 	"github.com/pulsecast/pulsecast/views/pages"
 )
@@ -109,6 +110,10 @@ func (s *Site) market(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
+	outcome, err := settlement.OutcomeOf(c.UserContext(), s.DB.Reader, m.ID)
+	if err != nil {
+		return err
+	}
 	rows := []pages.MarketRow{s.marketProps(m)}
 	opinions, err := s.addConsensus(c.UserContext(), rows)
 	if err != nil {
@@ -120,6 +125,12 @@ func (s *Site) market(c *fiber.Ctx) error {
 		Description: m.Description, ResolutionSource: m.ResolutionSource, Resolution: string(m.Resolution),
 		ObservedAt: s.when(m.ObservedAt), History: drawn(history, index),
 		Forecasts: forecasts(records, index), Predictions: s.predictionList(records[:min(len(records), pageSize)]),
+	}
+	if outcome != nil {
+		p.Settled, p.Void = outcome.String(), outcome.Void()
+		if outcome.Ruled() {
+			p.Ruling = outcome.Note
+		}
 	}
 	for i := range p.Predictions {
 		p.Predictions[i].Repeats = market.QuestionKey(p.Predictions[i].Title) == m.MatchKey || p.Predictions[i].Title == title(m)

@@ -13,6 +13,8 @@ import (
 
 	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/database/dbtest"
+	"github.com/pulsecast/pulsecast/app/market"
+	"github.com/pulsecast/pulsecast/app/settlement"
 )
 
 // pages that every database must be able to show.
@@ -208,6 +210,40 @@ func TestHiddenText(t *testing.T) {
 	if got := h.get("/predictions/" + id).text("h1"); got != "Text hidden by an admin" {
 		t.Errorf("title %q", got)
 	}
+}
+
+func TestOutcomeOfAMarket(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+		h := open(t, db)
+		service := settlement.New(settlement.Options{DB: db, Now: func() time.Time { return h.now }})
+		badges := func() string { return h.get("/markets/1").text("header .byline") }
+		if got := badges(); strings.Contains(got, "settled") || strings.Contains(got, "void") {
+			t.Errorf("an open market is %q", got)
+		}
+		closed := market.Market{ID: "1", Source: "polymarket", Question: "Will it rain in Oslo?", Title: "Will it rain in Oslo?",
+			Outcomes: []string{"Yes", "No"}, Prices: []float64{0, 1}, Closed: true, ClosedAt: h.now, Resolution: "resolved", ObservedAt: h.now}
+		if err := (market.Store{}).Observe(t.Context(), db, []market.Market{closed}); err != nil {
+			t.Fatal(err)
+		}
+		if err := service.AfterMarkets(t.Context(), []market.Market{closed}); err != nil {
+			t.Fatal(err)
+		}
+		h.now = h.now.Add(time.Minute)
+		if got := badges(); !strings.Contains(got, "settled: No") {
+			t.Errorf("a settled market is %q", got)
+		}
+		if _, err := service.VoidMarket(t.Context(), "1", settlement.Ruling{Actor: "ada", Note: "The question was " + hostile}); err != nil {
+			t.Fatal(err)
+		}
+		h.now = h.now.Add(time.Minute)
+		if got := badges(); !strings.Contains(got, "void") || strings.Contains(got, "settled") {
+			t.Errorf("a void market is %q", got)
+		}
+		if got := h.get("/markets/1").text("header .lede"); !strings.Contains(got, "An admin decided this market: The question was "+hostile) {
+			t.Errorf("the ruling reads %q", got)
+		}
+	})
 }
 
 func TestArithmetic(t *testing.T) {
