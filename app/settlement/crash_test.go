@@ -73,6 +73,7 @@ func (w *world) crash(cluster *cluster, observed []market.Market, chunk, chunks 
 	w.t.Helper()
 	killed := errors.New("killed")
 	before, s := 0, w.service(chunk)
+	cluster.stopWriters(w.t, w.db)
 	s.afterChunk = func() error {
 		if chunks--; chunks > 0 {
 			return nil
@@ -101,6 +102,7 @@ type cluster struct {
 	bin, dir string
 	account  *syscall.Credential // nil: ours
 	server   *exec.Cmd
+	writers  []int // stopped processes of the server
 }
 
 // newCluster starts one on a unix socket, where Postgres is installed.
@@ -167,12 +169,11 @@ func (c *cluster) command(name string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// start starts the server and waits until it answers. What is committed without waiting
-// stays in its memory for long, so that a crash loses it for certain.
+// start starts the server and waits until it answers.
 func (c *cluster) start(t testing.TB) {
 	t.Helper()
 	args := []string{"-D", c.dir + "/data", "-k", c.dir, "-c", "listen_addresses=", "-c", "fsync=off", "-c", "synchronous_commit=on",
-		"-c", "wal_writer_delay=10s", "-c", "wal_writer_flush_after=1GB", "-c", "wal_buffers=16MB", "-c", "autovacuum=off"}
+		"-c", "wal_buffers=16MB", "-c", "autovacuum=off", "-c", "restart_after_crash=off"}
 	c.server = c.command("postgres", args...)
 	if err := c.server.Start(); err != nil {
 		t.Fatal(err)
@@ -192,9 +193,31 @@ func (c *cluster) start(t testing.TB) {
 	}
 }
 
+// stopWriters stops the processes that write what others have committed: what is
+// committed without waiting stays in memory then, so that a crash loses it for certain.
+func (c *cluster) stopWriters(t testing.TB, db *database.DB) {
+	t.Helper()
+	err := db.NewRaw("SELECT pid FROM pg_stat_activity WHERE backend_type IN ('walwriter', 'background writer', 'checkpointer')").
+		Scan(context.Background(), &c.writers)
+	if err != nil || len(c.writers) != 3 {
+		t.Fatalf("writers %v: %v", c.writers, err)
+	}
+	for _, pid := range c.writers {
+		if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // kill ends it at once, as a crash does: nothing is written any more.
 func (c *cluster) kill(t testing.TB) {
 	t.Helper()
+	for _, pid := range c.writers { // stopped, they would hold up the end
+		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c.writers = nil
 	if err := c.server.Process.Signal(syscall.SIGQUIT); err != nil {
 		t.Fatal(err)
 	}

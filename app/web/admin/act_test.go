@@ -219,7 +219,7 @@ func TestAssignmentsAndSources(t *testing.T) {
 		if got := b.get("/admin/system").text("#queues ~ .table-wrap"); !strings.Contains(got, "Predictions past their horizon without a market: an admin settles them1 20 minutes ago") {
 			t.Errorf("queues: %s", got)
 		}
-		if !strings.Contains(system, "REDIS_URL") {
+		if got := b.get("/admin/system").text("main"); !strings.Contains(got, "REDIS_URL") {
 			t.Error("the system page lacks the settings")
 		}
 	})
