@@ -1,0 +1,81 @@
+package settlement
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/uptrace/bun"
+
+	"github.com/pulsecast/pulsecast/app/database"
+	"github.com/pulsecast/pulsecast/app/prediction"
+)
+
+// write stores the batch. The tallies come last: publishing waits for them.
+func (b *batch) write(ctx context.Context, tx bun.Tx) error {
+	changed := make([]Cluster, 0, len(b.before))
+	for key, before := range b.before {
+		after := b.clusters[key]
+		after.settle()
+		if before.Settled > 0 {
+			b.add(before.share(-1))
+		}
+		if after.Settled > 0 {
+			b.add(after.share(1))
+		}
+		changed = append(changed, *after)
+	}
+	moves := make([]prediction.TallyMove, 0, len(b.tallies))
+	for _, m := range b.tallies {
+		moves = append(moves, *m)
+	}
+	for _, step := range []func() error{
+		func() error { return b.writePredictions(ctx, tx) },
+		func() error { return b.writeLedger(ctx, tx) },
+		func() error { return b.writeReferences(ctx, tx) },
+		func() error { return settleClusters(ctx, tx, changed) },
+		func() error { return addDays(ctx, tx, b.terms) },
+		func() error { return prediction.MoveTallies(ctx, tx, moves) },
+	} {
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (b *batch) writePredictions(ctx context.Context, tx bun.Tx) error {
+	if len(b.predictions) == 0 {
+		return nil
+	}
+	res, err := database.ExecRows(ctx, tx, "UPDATE predictions AS p SET status = v.status, resolution_value = v.value, resolution_outcome = v.outcome,"+
+		" resolution_source = v.source, resolution_note = v.note, resolved_at = v.resolved_at, brier = v.brier, edge = v.edge,"+
+		" log_edge = v.log_edge, rules_version = v.rules_version, ruled = v.ruled FROM v WHERE p.id = v.id AND p.status = v.was", b.predictions)
+	if err != nil {
+		return fmt.Errorf("write resolutions: %w", err)
+	}
+	n, err := res.RowsAffected()
+	if err == nil && n != int64(len(b.predictions)) {
+		err = fmt.Errorf("write resolutions: %d of %d predictions were in the status they were read in", n, len(b.predictions))
+	}
+	return err
+}
+
+func (b *batch) writeLedger(ctx context.Context, tx bun.Tx) error {
+	if len(b.entries) == 0 {
+		return nil
+	}
+	const columns = "id, prediction_id, seq, kind, agent_id, value, outcome, source, note, brier, edge, contribution, log_edge, category, day, rules_version, created_at"
+	if _, err := database.ExecRows(ctx, tx, "INSERT INTO score_entries ("+columns+") SELECT "+columns+" FROM v", b.entries); err != nil {
+		return fmt.Errorf("write the ledger: %w", err)
+	}
+	return nil
+}
+
+func (b *batch) writeReferences(ctx context.Context, tx bun.Tx) error {
+	for i := range b.references { // at most two of a market
+		if _, err := tx.NewUpdate().Model(&b.references[i]).Column("status", "value", "edge").WherePK().Exec(ctx); err != nil {
+			return fmt.Errorf("write reference rows: %w", err)
+		}
+	}
+	return nil
+}
