@@ -120,8 +120,7 @@ type batch struct {
 	clusters map[clusterKey]*Cluster
 	before   map[clusterKey]Cluster // as read, of those that changed
 
-	terms       []dayTerm
-	termOf      map[dayKey]int // where terms has the first of each row
+	days        dayTerms
 	entries     []Entry
 	predictions []predictionRow
 	references  []ReferencePrediction
@@ -139,7 +138,7 @@ func newBatch(ctx context.Context, tx bun.Tx, bets []bet, now, settled time.Time
 	clusters, err := loadClusters(ctx, tx, keys(agents), keys(events))
 	return &batch{
 		now: now, settled: settled, clusters: clusters,
-		before: map[clusterKey]Cluster{}, termOf: map[dayKey]int{}, tallies: map[uuid.UUID]*prediction.TallyMove{},
+		before: map[clusterKey]Cluster{}, days: dayTerms{}, tallies: map[uuid.UUID]*prediction.TallyMove{},
 	}, err
 }
 
@@ -251,23 +250,8 @@ func (b *batch) count(bet bet, y float64, r result, own cell, sign int64) (cell,
 		c.count(&bet, r, sign, dayOf(b.settled))
 		own = cell{c.Category, c.countsOn()}
 	}
-	b.add(bet.term(y, r, sign, own.Category, own.Day))
+	b.days.add(bet.term(y, r, sign, own.Category, own.Day))
 	return own, nil
-}
-
-// add gathers a difference to a day. A cluster's share moves no calibration bin, so it
-// joins the term of a forecast on the same day when there is one.
-func (b *batch) add(t dayTerm) {
-	key := dayKey{t.AgentID, cell{t.Category, t.Day}}
-	first, ok := b.termOf[key]
-	if ok && t.Bin < 0 {
-		b.terms[first].join(&t)
-		return
-	}
-	if !ok {
-		b.termOf[key] = len(b.terms)
-	}
-	b.terms = append(b.terms, t)
 }
 
 // moveReference is move for what a reference agent said; its own row is its ledger.

@@ -1,9 +1,11 @@
 package settlement
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/google/uuid"
@@ -68,41 +70,82 @@ func (t *dayTerm) vector() []int64 {
 	return v
 }
 
-// join adds a cluster's share, which moves nothing but these.
+// join adds what another term of the same row and bin does; one without a bin joins any.
 func (t *dayTerm) join(o *dayTerm) {
 	t.Clusters += o.Clusters
 	t.ClusterSum += o.ClusterSum
 	t.ClusterSquares += o.ClusterSquares
 	t.Disagreements += o.Disagreements
+	t.Resolved += o.Resolved
+	t.Scored += o.Scored
+	t.ResolvedBrier += o.ResolvedBrier
+	t.Brier += o.Brier
+	t.MarketBrier += o.MarketBrier
+	t.LogEdge += o.LogEdge
+	t.ObservedSquares += o.ObservedSquares
+	t.BinCount += o.BinCount
+	t.BinConfidence += o.BinConfidence
+	t.BinObserved += o.BinObserved
 }
 
-// addDaysSQL adds terms, a list of values, to agent_days. Within one statement they
-// are summed up first, since an upsert may meet each row only once.
+// dayTerms are differences to rows of agent_days, of each row one for every bin it moves.
+type dayTerms map[dayKey][]dayTerm
+
+func (d dayTerms) add(t dayTerm) {
+	key := dayKey{t.AgentID, cell{t.Category, t.Day}}
+	terms := d[key]
+	for i := range terms {
+		if t.Bin < 0 || t.Bin == terms[i].Bin {
+			terms[i].join(&t)
+			return
+		}
+	}
+	d[key] = append(terms, t)
+}
+
+// rounds parts the terms so that none has two of the same row, which one upsert must not
+// meet twice. Each is in the order of the table's key.
+func (d dayTerms) rounds() [][]dayTerm {
+	var rounds [][]dayTerm
+	for _, terms := range d {
+		for i, t := range terms {
+			if i == len(rounds) {
+				rounds = append(rounds, nil)
+			}
+			rounds[i] = append(rounds[i], t)
+		}
+	}
+	for _, terms := range rounds {
+		slices.SortFunc(terms, func(a, b dayTerm) int {
+			return cmp.Or(bytes.Compare(a.AgentID[:], b.AgentID[:]), cmp.Compare(a.Category, b.Category), cmp.Compare(a.Day, b.Day))
+		})
+	}
+	return rounds
+}
+
 var addDaysSQL = func() string {
-	var sums, sets []string
+	var terms, sets []string
 	for _, c := range plainSums {
-		sums = append(sums, "sum(v."+c+")")
+		terms = append(terms, "v."+c)
 	}
 	for bin := range score.BinCount {
 		for _, part := range binParts {
-			sums = append(sums, fmt.Sprintf("sum(CASE WHEN v.bin = %d THEN v.bin_%s ELSE 0 END)", bin, part))
+			terms = append(terms, fmt.Sprintf("CASE WHEN v.bin = %d THEN v.bin_%s ELSE 0 END", bin, part))
 		}
 	}
 	for _, c := range dayColumns {
 		sets = append(sets, c+" = d."+c+" + EXCLUDED."+c)
 	}
 	return "INSERT INTO agent_days AS d (agent_id, category, day, " + strings.Join(dayColumns, ", ") + ")" +
-		" SELECT v.agent_id, v.category, v.day, " + strings.Join(sums, ", ") +
-		" FROM v WHERE TRUE GROUP BY v.agent_id, v.category, v.day ORDER BY v.agent_id, v.category, v.day" +
+		" SELECT v.agent_id, v.category, v.day, " + strings.Join(terms, ", ") + " FROM v WHERE TRUE" +
 		" ON CONFLICT (agent_id, category, day) DO UPDATE SET " + strings.Join(sets, ", ")
 }()
 
-func addDays(ctx context.Context, tx bun.Tx, terms []dayTerm) error {
-	if len(terms) == 0 {
-		return nil
-	}
-	if _, err := database.ExecRows(ctx, tx, addDaysSQL, terms); err != nil {
-		return fmt.Errorf("add to the days: %w", err)
+func addDays(ctx context.Context, tx bun.Tx, days dayTerms) error {
+	for _, terms := range days.rounds() {
+		if _, err := database.ExecRows(ctx, tx, addDaysSQL, terms); err != nil {
+			return fmt.Errorf("add to the days: %w", err)
+		}
 	}
 	return nil
 }

@@ -17,10 +17,10 @@ func (b *batch) write(ctx context.Context, tx bun.Tx) error {
 		after := b.clusters[key]
 		after.settle()
 		if before.Settled > 0 {
-			b.add(before.share(-1))
+			b.days.add(before.share(-1))
 		}
 		if after.Settled > 0 {
-			b.add(after.share(1))
+			b.days.add(after.share(1))
 		}
 		changed = append(changed, *after)
 	}
@@ -33,7 +33,7 @@ func (b *batch) write(ctx context.Context, tx bun.Tx) error {
 		func() error { return b.writeLedger(ctx, tx) },
 		func() error { return b.writeReferences(ctx, tx) },
 		func() error { return settleClusters(ctx, tx, changed) },
-		func() error { return addDays(ctx, tx, b.terms) },
+		func() error { return addDays(ctx, tx, b.days) },
 		func() error { return prediction.MoveTallies(ctx, tx, moves) },
 	} {
 		if err := step(); err != nil {
