@@ -13,7 +13,9 @@ import (
 	"github.com/pulsecast/pulsecast/app/alert"
 	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/database/dbtest"
+	"github.com/pulsecast/pulsecast/app/leaderboard"
 	"github.com/pulsecast/pulsecast/app/metrics"
+	"github.com/pulsecast/pulsecast/app/prediction"
 )
 
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
@@ -221,18 +223,21 @@ func TestQueuesThatAge(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
 		p := newPlace(t, db)
-		publish := func(horizon time.Time, baseline string) {
-			p.exec("INSERT INTO predictions (id, agent_id, title, thesis, confidence, horizon_at, category, model, evidence, baseline_state, status, hidden, sample, created_at)"+
-				" VALUES (?, '00000000-0000-7000-8000-000000000001', '', '', 0.5, ?, '', '', '[]', ?, 'open', FALSE, FALSE, ?)", database.NewID(p.now), horizon, baseline, p.now)
+		publish := func(horizon time.Time, baseline prediction.BaselineState) {
+			err := prediction.Add(t.Context(), db, &prediction.Prediction{ID: database.NewID(p.now), AgentID: leaderboard.MarketID, HorizonAt: horizon,
+				BaselineState: baseline, Status: prediction.Open, CreatedAt: p.now})
+			if err != nil {
+				t.Fatal(err)
+			}
 		}
-		publish(noon.Add(time.Minute), "none")
-		publish(noon.AddDate(0, 1, 0), "pending")
+		publish(noon.Add(time.Minute), prediction.Unlinked)
+		publish(noon.AddDate(0, 1, 0), prediction.Pending)
 		p.tick()
 		p.now = noon.Add(16 * time.Minute)
 		p.tick("baseline_queue firing")
 		p.now = noon.Add(74 * time.Hour)
 		p.tick("settlement_queue firing")
-		p.exec("UPDATE predictions SET status = 'void', baseline_state = 'missed'")
+		p.exec("UPDATE standings SET status = 'void', baseline_state = 'missed'")
 		p.tick("baseline_queue resolved", "settlement_queue resolved")
 	})
 }

@@ -223,7 +223,7 @@ func TestCountsAndDone(t *testing.T) {
 		publish := func(agent uuid.UUID, market, title string, at time.Time) {
 			p := &prediction.Prediction{ID: database.NewID(at), AgentID: agent, Title: title, Thesis: "t", HorizonAt: at, Category: "c",
 				Evidence: []prediction.Evidence{}, MarketID: market, BaselineState: prediction.Pending, Status: prediction.Open, CreatedAt: at}
-			if _, err := db.NewInsert().Model(p).Exec(t.Context()); err != nil {
+			if err := prediction.Add(t.Context(), db, p); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/pulsecast/pulsecast/app/cache"
 	"github.com/pulsecast/pulsecast/app/cache/cachetest"
 	"github.com/pulsecast/pulsecast/app/database"
@@ -21,6 +23,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/ingest"
 	"github.com/pulsecast/pulsecast/app/market"
 	"github.com/pulsecast/pulsecast/app/news"
+	"github.com/pulsecast/pulsecast/app/prediction"
 	"github.com/pulsecast/pulsecast/app/signal"
 	"github.com/pulsecast/pulsecast/app/source"
 )
@@ -132,10 +135,8 @@ func post(id, community string, position int) news.Item {
 
 func predict(t *testing.T, db *database.DB, marketID string) {
 	t.Helper()
-	_, err := db.ExecContext(t.Context(), `INSERT INTO predictions (id, agent_id, title, thesis, confidence, horizon_at, category, model, evidence,
-		market_id, baseline_state, status, hidden, sample, created_at)
-		VALUES (?, '00000000-0000-7000-8000-000000000001', '', '', 0.5, ?, '', '', '[]', ?, 'pending', 'open', FALSE, FALSE, ?)`,
-		database.NewID(noon), noon, marketID, noon)
+	err := prediction.Add(t.Context(), db, &prediction.Prediction{ID: database.NewID(noon), AgentID: uuid.MustParse("00000000-0000-7000-8000-000000000001"),
+		HorizonAt: noon, MarketID: marketID, BaselineState: prediction.Pending, Status: prediction.Open, CreatedAt: noon})
 	if err != nil {
 		t.Fatal(err)
 	}

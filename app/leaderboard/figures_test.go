@@ -10,6 +10,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/database/dbtest"
 	"github.com/pulsecast/pulsecast/app/leaderboard"
+	"github.com/pulsecast/pulsecast/app/prediction"
 	"github.com/pulsecast/pulsecast/app/score"
 )
 
@@ -28,7 +29,11 @@ func TestFiguresAndChoices(t *testing.T) {
 		w.days(fresh, "art", "2026-11-01", 1, 1)
 		w.days(fresh, "law", "2026-11-01", 1, 1)
 		w.tick()
-		for _, m := range []struct{ id, event, status, baseline string }{
+		for _, m := range []struct {
+			id, event string
+			status    prediction.Status
+			baseline  prediction.BaselineState
+		}{
 			{"1", "e", "resolved", "fixed"}, {"2", "e", "resolved", "fixed"}, {"3", "", "resolved", "fixed"},
 			{"4", "open", "open", "fixed"}, {"5", "late", "resolved", "missed"}, {"6", "void", "void", "fixed"},
 		} {
@@ -61,11 +66,10 @@ func (w *world) settledMarket(id, event string) {
 		VALUES (?, 1, 'settled', 'Yes', '["Yes","No"]', '[1,0]', 'market', ?, TRUE)`, id, start)
 }
 
-func (w *world) forecast(by uuid.UUID, market, status, baseline string) {
+func (w *world) forecast(by uuid.UUID, market string, status prediction.Status, baseline prediction.BaselineState) {
 	w.t.Helper()
-	w.exec(`INSERT INTO predictions (id, agent_id, title, thesis, confidence, horizon_at, category, model, evidence, market_id,
-		baseline_state, status, hidden, sample, created_at)
-		VALUES (?0, ?1, 'q', 't', 0.7, ?2, 'x', '', '[]', ?3, ?4, ?5, FALSE, FALSE, ?2)`, database.NewID(start), by, start, market, baseline, status)
+	w.add(&prediction.Prediction{ID: database.NewID(start), AgentID: by, Title: "q", Confidence: .7, HorizonAt: start, Category: "x", MarketID: market,
+		BaselineState: baseline, Status: status, CreatedAt: start})
 }
 
 func TestThumbnails(t *testing.T) {

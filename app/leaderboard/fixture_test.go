@@ -13,6 +13,7 @@ import (
 
 	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/leaderboard"
+	"github.com/pulsecast/pulsecast/app/prediction"
 	"github.com/pulsecast/pulsecast/app/score"
 )
 
@@ -110,12 +111,17 @@ func (w *world) days(id uuid.UUID, category, day string, n int, points float64) 
 func (w *world) settle(id uuid.UUID, category string) {
 	w.t.Helper()
 	p := database.NewID(w.clock.now())
-	w.exec(`INSERT INTO predictions (id, agent_id, title, thesis, confidence, horizon_at, category, model, evidence,
-		baseline_state, status, hidden, sample, created_at)
-		VALUES (?, ?, 'q', 't', 0.7, ?, ?, '', '[]', 'unlinked', 'resolved', ?, ?, ?)`,
-		p, id, start, category, false, false, start)
+	w.add(&prediction.Prediction{ID: p, AgentID: id, Title: "q", Confidence: .7, HorizonAt: start, Category: category,
+		BaselineState: prediction.Unlinked, Status: prediction.Resolved, CreatedAt: start})
 	w.exec(`INSERT INTO score_entries (id, prediction_id, seq, kind, agent_id, value, source, brier, category, rules_version, created_at)
 		VALUES (?, ?, 1, 'score', ?, 1, 'admin', 0.09, ?, '1', ?)`, database.NewID(w.clock.now()), p, id, category, w.clock.now())
+}
+
+func (w *world) add(p *prediction.Prediction) {
+	w.t.Helper()
+	if err := prediction.Add(w.t.Context(), w.db, p); err != nil {
+		w.t.Fatal(err)
+	}
 }
 
 func (w *world) tick() bool {

@@ -112,9 +112,7 @@ func (w *world) record(list ...forecast) {
 				d["log_edge"] += int64(math.Round(score.LogEdge(f.p, f.q, f.y) * 1e6))
 			}
 		}
-		if _, err := w.db.NewInsert().Model(p).Exec(w.t.Context()); err != nil {
-			w.t.Fatal(err)
-		}
+		w.add(p)
 	}
 	for key, c := range clusters {
 		w.exec(`INSERT INTO clusters (agent_id, event_key, category, day, next_index, settled, disagreements, value)

@@ -15,6 +15,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/database/dbtest"
 	"github.com/pulsecast/pulsecast/app/market"
+	"github.com/pulsecast/pulsecast/app/prediction"
 	"github.com/pulsecast/pulsecast/app/problem"
 )
 
@@ -322,10 +323,12 @@ func TestWithOpenPredictionsAndForgotten(t *testing.T) {
 		sample := yesNo("sample", 1, noon)
 		sample.Sample = true
 		observe(t, db, yesNo("a", 1, noon), yesNo("b", 1, noon.Add(-2*time.Hour)), yesNo("c", 1, noon.Add(-3*time.Hour)), sample)
-		for i, p := range []struct{ market, status string }{{"a", "open"}, {"a", "open"}, {"b", "resolved"}, {"sample", "open"}} {
-			_, err := db.ExecContext(ctx, `INSERT INTO predictions (id, agent_id, title, thesis, confidence, horizon_at, category, model, evidence,
-				market_id, baseline_state, status, hidden, sample, created_at) VALUES (?, ?, '', '', 0.5, ?, '', '', '[]', ?, 'pending', ?, FALSE, FALSE, ?)`,
-				database.NewID(noon.Add(time.Duration(i))), uuid.MustParse("00000000-0000-7000-8000-000000000001"), noon, p.market, p.status, noon)
+		for i, p := range []struct {
+			market string
+			status prediction.Status
+		}{{"a", prediction.Open}, {"a", prediction.Open}, {"b", prediction.Resolved}, {"sample", prediction.Open}} {
+			err := prediction.Add(ctx, db, &prediction.Prediction{ID: database.NewID(noon.Add(time.Duration(i))), AgentID: uuid.MustParse("00000000-0000-7000-8000-000000000001"),
+				HorizonAt: noon, MarketID: p.market, BaselineState: prediction.Pending, Status: p.status, CreatedAt: noon})
 			if err != nil {
 				t.Fatal(err)
 			}

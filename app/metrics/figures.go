@@ -80,10 +80,10 @@ func (f *Figures) readQueues(ctx context.Context, db bun.IDB, now time.Time) err
 		into  *Queue
 		query *bun.RawQuery
 	}{
-		{&f.Baselines, db.NewRaw("SELECT COUNT(*) AS count, MIN(created_at) AS oldest FROM predictions WHERE baseline_state = 'pending' AND NOT sample")},
+		{&f.Baselines, db.NewRaw("SELECT COUNT(*) AS count, MIN(created_at) AS oldest FROM standings WHERE baseline_state = 'pending' AND NOT sample")},
 		{&f.Markets, db.NewRaw("SELECT COUNT(*) AS count, MIN(COALESCE(closed_at, closes_at, observed_at)) AS oldest FROM markets" +
-			" WHERE closed AND NOT sample AND id IN (SELECT market_id FROM predictions WHERE status = 'open' AND market_id IS NOT NULL)")},
-		{&f.Due, db.NewRaw("SELECT COUNT(*) AS count, MIN(horizon_at) AS oldest FROM predictions"+
+			" WHERE closed AND NOT sample AND id IN (SELECT market_id FROM standings WHERE status = 'open' AND market_id IS NOT NULL)")},
+		{&f.Due, db.NewRaw("SELECT COUNT(*) AS count, MIN(horizon_at) AS oldest FROM standings"+
 			" WHERE status = 'open' AND market_id IS NULL AND NOT sample AND horizon_at <= ?", now.UTC())},
 		{&f.Outcomes, db.NewRaw("SELECT COUNT(*) AS count, MIN(decided_at) AS oldest FROM market_outcomes WHERE NOT applied")},
 		{&f.Reports, db.NewRaw("SELECT COUNT(*) AS count, MIN(created_at) AS oldest FROM reports WHERE status = 'open'")},

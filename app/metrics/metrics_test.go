@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
 	dto "github.com/prometheus/client_model/go"
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
@@ -19,6 +20,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/database/dbtest"
 	"github.com/pulsecast/pulsecast/app/metrics"
+	"github.com/pulsecast/pulsecast/app/prediction"
 	"github.com/pulsecast/pulsecast/app/source"
 	"github.com/pulsecast/pulsecast/app/worker"
 )
@@ -236,16 +238,18 @@ func fill(t *testing.T, db *database.DB) {
 		exec("INSERT INTO markets (id, source, question, title, outcomes, closed_at, active, closed, scalar, match_key, first_seen_at, observed_at, sample)"+
 			" VALUES (?, 'x', 'q', 't', '[]', ?, FALSE, TRUE, FALSE, '', ?, ?, ?)", m.id, noon.Add(-30*time.Minute), noon, noon, m.sample)
 	}
-	publish := func(market any, horizon, created time.Time, baseline string, sample bool) {
-		exec("INSERT INTO predictions (id, agent_id, title, thesis, confidence, horizon_at, category, model, evidence, market_id, baseline_state, status, hidden, sample, created_at)"+
-			" VALUES (?, ?, '', '', 0.5, ?, '', '', '[]', ?, ?, 'open', FALSE, ?, ?)",
-			database.NewID(noon), agent, horizon, market, baseline, sample, created)
+	publish := func(market string, horizon, created time.Time, baseline prediction.BaselineState, sample bool) {
+		err := prediction.Add(t.Context(), db, &prediction.Prediction{ID: database.NewID(noon), AgentID: uuid.MustParse(agent), MarketID: market, HorizonAt: horizon,
+			BaselineState: baseline, Status: prediction.Open, Sample: sample, CreatedAt: created})
+		if err != nil {
+			t.Fatal(err)
+		}
 	}
-	publish("closed", noon.Add(time.Hour), noon.Add(-2*time.Hour), "pending", false)
-	publish("sample", noon.Add(time.Hour), noon.Add(-9*time.Hour), "pending", true)
-	publish(nil, noon.Add(-time.Hour), noon, "none", false)
-	publish(nil, noon.Add(-9*time.Hour), noon, "none", true)
-	publish(nil, noon.Add(time.Hour), noon, "none", false)
+	publish("closed", noon.Add(time.Hour), noon.Add(-2*time.Hour), prediction.Pending, false)
+	publish("sample", noon.Add(time.Hour), noon.Add(-9*time.Hour), prediction.Pending, true)
+	publish("", noon.Add(-time.Hour), noon, prediction.Unlinked, false)
+	publish("", noon.Add(-9*time.Hour), noon, prediction.Unlinked, true)
+	publish("", noon.Add(time.Hour), noon, prediction.Unlinked, false)
 	exec("INSERT INTO market_outcomes (market_id, revision, state, outcomes, outcome_values, source, decided_at, applied) VALUES ('closed', 1, 'settled', '[]', '[]', 'market', ?, FALSE)", noon.Add(-time.Minute))
 	exec("INSERT INTO market_outcomes (market_id, revision, state, outcomes, outcome_values, source, decided_at, applied) VALUES ('sample', 1, 'settled', '[]', '[]', 'market', ?, TRUE)", noon.Add(-time.Hour))
 	exec("INSERT INTO boards (span, category, as_of, kappa, sigma2, ranked) VALUES ('all', '', ?, 1, 1, 0)", noon.Add(-3*time.Minute))

@@ -105,7 +105,7 @@ func (s Store) addNewest(ctx context.Context, db bun.IDB, kind string, ids []str
 // newestCitations reads the end of the index for each signal: a window over all
 // citations would read every one of a signal that thousands cite.
 func newestCitations(ctx context.Context, db bun.IDB, kind string, ids []string, newest int) ([]citation, error) {
-	const one = `SELECT * FROM (SELECT c.kind, c.signal_id, c.prediction_id FROM citations AS c JOIN predictions AS p ON p.id = c.prediction_id
+	const one = `SELECT * FROM (SELECT c.kind, c.signal_id, c.prediction_id FROM citations AS c JOIN forecasts AS p ON p.id = c.prediction_id
 		JOIN agents AS a ON a.id = p.agent_id WHERE c.kind = ? AND c.signal_id = ? AND NOT p.hidden AND a.veil <> ? ORDER BY c.prediction_id DESC LIMIT ?) AS t`
 	parts, args := make([]string, len(ids)), make([]any, 0, 4*len(ids))
 	for i, id := range ids {

@@ -47,7 +47,9 @@ type Evidence struct {
 	SignalID   string
 }
 
-// Prediction is one published forecast.
+// Prediction is one published forecast. It is read from a view over two tables: forecasts
+// holds what the agent wrote, standings what became of it, so that settling writes no
+// index over what never changes.
 type Prediction struct {
 	bun.BaseModel `bun:"table:predictions,alias:p"`
 

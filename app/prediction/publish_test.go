@@ -375,7 +375,7 @@ func TestListPagesThroughEverything(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		_, err := db.ExecContext(t.Context(), "UPDATE predictions SET edge = 5, resolved_at = created_at, status = 'resolved' WHERE category = 'odd'")
+		_, err := db.ExecContext(t.Context(), "UPDATE standings SET edge = 5, resolved_at = created_at, status = 'resolved' WHERE id IN (SELECT id FROM forecasts WHERE category = 'odd')")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -48,8 +48,8 @@ func (r *Record) LiveEdge() (edge score.Points, ok bool) {
 
 // Insert stores a new prediction, with what it is found by, and counts it.
 func (s Store) Insert(ctx context.Context, tx bun.Tx, p *Prediction) error {
-	if _, err := tx.NewInsert().Model(p).Exec(ctx); err != nil {
-		return fmt.Errorf("insert prediction: %w", err)
+	if err := Add(ctx, tx, p); err != nil {
+		return err
 	}
 	if err := indexWords(ctx, tx, p); err != nil {
 		return err
@@ -58,6 +58,31 @@ func (s Store) Insert(ctx context.Context, tx bun.Tx, p *Prediction) error {
 		return err
 	}
 	return Published(ctx, tx, p.AgentID, p.CreatedAt, p.MarketID != "")
+}
+
+// The tables behind the view predictions, and which columns of a Prediction each holds.
+var (
+	forecastColumns = []string{
+		"id", "agent_id", "title", "thesis", "confidence", "horizon_at", "category", "model", "evidence", "market_id",
+		"outcome", "outcome_index", "event_key", "scheduled_close_at", "hidden", "sample", "created_at",
+	}
+	standingColumns = []string{
+		"id", "agent_id", "market_id", "horizon_at", "scheduled_close_at", "sample", "created_at",
+		"baseline_state", "baseline", "baseline_before", "baseline_after", "baseline_previous", "baseline_observed_at", "weight_index",
+		"status", "resolution_value", "resolution_outcome", "resolution_source", "resolution_note", "resolved_at",
+		"brier", "edge", "log_edge", "rules_version",
+	}
+)
+
+// Add writes the rows of a prediction as it is, and nothing else; publishing is Insert.
+func Add(ctx context.Context, db bun.IDB, p *Prediction) error {
+	if _, err := db.NewInsert().Model(p).ModelTableExpr("forecasts").Column(forecastColumns...).Exec(ctx); err != nil {
+		return fmt.Errorf("insert forecast: %w", err)
+	}
+	if _, err := db.NewInsert().Model(p).ModelTableExpr("standings").Column(standingColumns...).Exec(ctx); err != nil {
+		return fmt.Errorf("insert standing: %w", err)
+	}
+	return nil
 }
 
 // ByID finds one prediction; nil when there is none.
@@ -102,7 +127,7 @@ func (s Store) ByIDs(ctx context.Context, db bun.IDB, ids []uuid.UUID) (map[uuid
 // there is none.
 func (Store) Hide(ctx context.Context, tx bun.Tx, id uuid.UUID, hidden bool) (title string, changed bool, err error) {
 	var rows []Prediction
-	err = database.ForUpdate(tx.NewSelect().Model(&rows).Column("id", "title", "hidden").Where("p.id = ?", id)).Scan(ctx)
+	err = database.ForUpdate(tx.NewSelect().Model(&rows).ModelTableExpr("forecasts AS p").Column("id", "title", "hidden").Where("p.id = ?", id)).Scan(ctx)
 	if err != nil {
 		return "", false, fmt.Errorf("hide prediction: %w", err)
 	}
@@ -112,7 +137,7 @@ func (Store) Hide(ctx context.Context, tx bun.Tx, id uuid.UUID, hidden bool) (ti
 	if rows[0].Hidden == hidden {
 		return rows[0].Title, false, nil
 	}
-	if _, err := tx.NewUpdate().Model((*Prediction)(nil)).Set("hidden = ?", hidden).Where("p.id = ?", id).Exec(ctx); err != nil {
+	if _, err := tx.NewUpdate().Table("forecasts").Set("hidden = ?", hidden).Where("id = ?", id).Exec(ctx); err != nil {
 		return "", false, fmt.Errorf("hide prediction: %w", err)
 	}
 	return rows[0].Title, true, agent.TextsChanged(ctx, tx)
@@ -185,13 +210,14 @@ func (f Filter) narrow(q *bun.SelectQuery) *bun.SelectQuery {
 	return q
 }
 
-// page adds the order and what the cursor left behind.
+// page adds the order and what the cursor left behind. The id is compared on both sides
+// of the view: a bound on one does not bound an index of the other.
 func (f Filter) page(q *bun.SelectQuery) error {
 	column := map[Sort]string{ByResolvedAt: "p.resolved_at", ByEdge: "p.edge"}[f.Sort]
 	if column == "" {
 		q.OrderExpr("p.id DESC")
 	} else {
-		q.Where(column + " IS NOT NULL").OrderExpr(column + " DESC, p.id DESC")
+		q.Where(column + " IS NOT NULL").OrderExpr(column + " DESC, p.standing_id DESC")
 	}
 	if f.Cursor == "" {
 		return nil
@@ -206,7 +232,7 @@ func (f Filter) page(q *bun.SelectQuery) error {
 		return bad
 	}
 	if column == "" {
-		q.Where("p.id < ?", id)
+		q.Where("p.id < ?0", id).Where("p.standing_id < ?0", id)
 		return nil
 	}
 	var bound any
@@ -218,7 +244,7 @@ func (f Filter) page(q *bun.SelectQuery) error {
 	if err != nil {
 		return bad
 	}
-	q.Where("("+column+", p.id) < (?, ?)", bound, id)
+	q.Where("("+column+", p.standing_id) < (?, ?)", bound, id)
 	return nil
 }
 
@@ -289,7 +315,7 @@ func (r *Record) ShownCategory() string {
 // the weight of the next.
 func (s Store) onEvent(ctx context.Context, db bun.IDB, agentID uuid.UUID, eventKey string) ([]uuid.UUID, error) {
 	var ids []uuid.UUID
-	err := db.NewSelect().Model((*Prediction)(nil)).Column("id").
+	err := db.NewSelect().Table("forecasts").Column("id").
 		Where("agent_id = ?", agentID).Where("event_key = ?", eventKey).
 		OrderExpr("id DESC").Limit(32).Scan(ctx, &ids)
 	if err != nil {

@@ -126,13 +126,13 @@ func (r *baselineRun) load(ctx context.Context, tx bun.Tx) ([]pending, error) {
 	q := tx.NewSelect().TableExpr("predictions AS p").Join("JOIN markets AS m ON m.id = p.market_id").
 		Column("p.id", "p.agent_id", "p.market_id", "p.outcome_index", "p.event_key", "p.confidence", "p.created_at", "p.scheduled_close_at").
 		ColumnExpr("m.closed, m.closed_at, m.category AS market_category").
-		ColumnExpr("(SELECT r.confidence FROM predictions AS r WHERE r.agent_id = p.agent_id AND r.market_id = p.market_id"+
+		ColumnExpr("(SELECT r.confidence FROM forecasts AS r WHERE r.agent_id = p.agent_id AND r.market_id = p.market_id"+
 			" AND r.outcome_index = p.outcome_index AND r.id < p.id ORDER BY r.id DESC LIMIT 1) AS previous").
 		Where("p.baseline_state = 'pending'").
 		Where("(p.agent_id, p.event_key, p.id) > (?, ?, ?)", r.last.AgentID, r.last.EventKey, r.last.ID).
 		Order("p.agent_id", "p.event_key", "p.id").Limit(int64(r.service.chunk))
 	if len(r.markets) > 0 {
-		q = q.Where("p.event_key IN (SELECT e.event_key FROM predictions AS e WHERE e.baseline_state = 'pending' AND e.market_id IN (?))", bun.List(r.markets))
+		q = q.Where("p.event_key IN (SELECT f.event_key FROM standings AS e JOIN forecasts AS f ON f.id = e.id WHERE e.baseline_state = 'pending' AND e.market_id IN (?))", bun.List(r.markets))
 	}
 	if err := q.Scan(ctx, &rows); err != nil {
 		return nil, fmt.Errorf("read pending predictions: %w", err)
@@ -218,7 +218,7 @@ func saveBaselines(ctx context.Context, tx bun.Tx, rows []baselineRow) error {
 	if len(rows) == 0 {
 		return nil
 	}
-	_, err := database.ExecRows(ctx, tx, "UPDATE predictions AS p SET baseline_state = v.state, baseline = v.q, baseline_before = v.before,"+
+	_, err := database.ExecRows(ctx, tx, "UPDATE standings AS p SET baseline_state = v.state, baseline = v.q, baseline_before = v.before,"+
 		" baseline_after = v.after, baseline_previous = v.previous, baseline_observed_at = v.observed_at, weight_index = v.weight_index"+
 		" FROM v WHERE p.id = v.id AND p.baseline_state = 'pending'", rows)
 	if err != nil {

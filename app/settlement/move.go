@@ -52,12 +52,13 @@ type item struct {
 	last *Entry // of the ledger, nil when it has none
 }
 
-// items selects what item holds.
+// items selects what item holds, from the forecasts p and their standings s.
 func items(db bun.IDB) *bun.SelectQuery {
-	return db.NewSelect().TableExpr("predictions AS p").Join("LEFT JOIN markets AS m ON m.id = p.market_id").
+	return db.NewSelect().TableExpr("forecasts AS p").Join("JOIN standings AS s ON s.id = p.id").
+		Join("LEFT JOIN markets AS m ON m.id = p.market_id").
 		Column("p.id", "p.agent_id", "p.outcome", "p.confidence", "p.category", "p.horizon_at", "p.market_id", "p.event_key",
-			"p.scheduled_close_at", "p.created_at", "p.baseline_state", "p.baseline", "p.weight_index", "p.status",
-			"p.resolution_value", "p.resolution_outcome", "p.resolution_source", "p.resolution_note", "p.ruled").
+			"p.scheduled_close_at", "p.created_at", "s.baseline_state", "s.baseline", "s.weight_index", "s.status",
+			"s.resolution_value", "s.resolution_outcome", "s.resolution_source", "s.resolution_note", "s.ruled").
 		ColumnExpr("m.category AS market_category")
 }
 

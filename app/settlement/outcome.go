@@ -197,17 +197,20 @@ func (r *applyRun) chunk(ctx context.Context, tx bun.Tx) (more bool, err error) 
 }
 
 // load reads the next predictions that may stand elsewhere than o says: of a first
-// outcome, only the open ones.
+// outcome, only the open ones. They are chosen before the rest is joined: otherwise
+// Postgres may walk through all forecasts in the order of their ids.
 func (r *applyRun) load(ctx context.Context, tx bun.Tx, o *Outcome) ([]item, error) {
-	q := items(tx).Where("p.market_id = ?", r.market).Where("p.id > ?", r.last).
-		Where("p.baseline_state <> 'pending'").Order("p.id").Limit(int64(r.service.chunk))
-	switch {
-	case o.State == stateOpen:
-		q = q.Where("p.status <> 'open'")
-	case o.Revision == 1:
-		q = q.Where("p.status = 'open'")
+	next := tx.NewSelect().TableExpr("standings AS s").Column("s.id").
+		Where("s.baseline_state <> 'pending'").Order("s.id").Limit(int64(r.service.chunk))
+	if o.Revision == 1 {
+		next = next.Where("s.status = 'open'").Where("s.market_id = ?", r.market).Where("s.id > ?", r.last)
+	} else {
+		next = next.Join("JOIN forecasts AS p ON p.id = s.id").Where("p.market_id = ?", r.market).Where("p.id > ?", r.last)
 	}
-	return loadItems(ctx, tx, q)
+	if o.State == stateOpen {
+		next = next.Where("s.status <> 'open'")
+	}
+	return loadItems(ctx, tx, items(tx).Join("JOIN (?) AS next ON next.id = p.id", next).Order("p.id"))
 }
 
 func (r *applyRun) move(ctx context.Context, tx bun.Tx, o *Outcome, rows []item, references []ReferencePrediction) error {
@@ -251,7 +254,7 @@ func (r *applyRun) move(ctx context.Context, tx bun.Tx, o *Outcome, rows []item,
 
 // finish marks the outcome applied, unless something is left to move.
 func (r *applyRun) finish(ctx context.Context, tx bun.Tx, o *Outcome) error {
-	waiting, err := tx.NewSelect().TableExpr("predictions AS p").
+	waiting, err := tx.NewSelect().TableExpr("standings AS p").
 		Where("p.market_id = ?", r.market).Where("p.status = 'open'").Where("p.baseline_state = 'pending'").Exists(ctx)
 	if err != nil {
 		return fmt.Errorf("look for pending baselines: %w", err)

@@ -81,9 +81,9 @@ func (s *Service) inLedger(ctx context.Context, fn func(ctx context.Context, tx 
 			if _, err := tx.ExecContext(ctx, "SELECT pg_advisory_xact_lock(?)", ledgerLock); err != nil {
 				return fmt.Errorf("lock the ledger: %w", err)
 			}
-			// Everything here goes by key; scanning a large table for each chunk is what
-			// the planner must not try when its statistics are old.
-			if _, err := tx.ExecContext(ctx, "SET LOCAL enable_seqscan = off"); err != nil {
+			// Everything here goes by key; reading a large table from its start for each
+			// chunk is what the planner must not try when its statistics are old.
+			if _, err := tx.ExecContext(ctx, "SET LOCAL enable_seqscan = off; SET LOCAL enable_mergejoin = off"); err != nil {
 				return fmt.Errorf("prepare the plan: %w", err)
 			}
 		}

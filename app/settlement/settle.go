@@ -104,7 +104,7 @@ func (s *Service) withOpen(ctx context.Context, candidates []market.Market) (map
 		return nil, nil
 	}
 	err := s.db.NewSelect().TableExpr("markets AS m").Column("m.id").Where("m.id IN (?)", bun.List(closed)).
-		Where("EXISTS (SELECT 1 FROM predictions AS p WHERE p.market_id = m.id AND p.status = 'open')"+
+		Where(withOpenPredictions+
 			" OR EXISTS (SELECT 1 FROM reference_predictions AS r WHERE r.market_id = m.id AND r.status = 'open')").
 		Scan(ctx, &found)
 	if err != nil {

@@ -112,7 +112,7 @@ func (w *world) publish(agent uuid.UUID, m *market.Market, outcome int, p float6
 		x.EventKey, x.ScheduledCloseAt, x.BaselineState = m.EventKey(), m.ClosesAt, prediction.Pending
 	}
 	err := w.db.InTx(context.Background(), func(ctx context.Context, tx bun.Tx) error {
-		if _, err := tx.NewInsert().Model(&x).Exec(ctx); err != nil {
+		if err := prediction.Add(ctx, tx, &x); err != nil {
 			return err
 		}
 		return prediction.Published(ctx, tx, agent, at, m != nil)

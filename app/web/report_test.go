@@ -11,7 +11,6 @@ import (
 	"github.com/pulsecast/pulsecast/app/config"
 	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/database/dbtest"
-	"github.com/pulsecast/pulsecast/app/prediction"
 )
 
 var ownPage = http.Header{"Sec-Fetch-Site": {"same-origin"}}
@@ -99,7 +98,7 @@ func TestReportRefused(t *testing.T) {
 		if _, err := h.db.ExecContext(t.Context(), "UPDATE agents SET veil = ''"); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := h.db.NewUpdate().Model((*prediction.Prediction)(nil)).Set("hidden = TRUE").Where("id = ?", id).Exec(t.Context()); err != nil {
+		if _, err := h.db.NewUpdate().Table("forecasts").Set("hidden = TRUE").Where("id = ?", id).Exec(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		if r := h.do("POST", page+"/report", spam, ownPage); r.status != 409 || !strings.Contains(r.text("main"), "hidden") {

@@ -39,28 +39,37 @@ func (l *loader) forecast(number int) forecast {
 }
 
 // id is a UUIDv7 of the moment of publication that holds the number.
-func (f *forecast) id() uuid.UUID {
+func (f forecast) id() uuid.UUID {
 	id := database.FirstID(f.published)
 	binary.BigEndian.PutUint64(id[8:], 1<<63|uint64(f.number))
 	return id
 }
 
-var predictionColumns = []string{
+var forecastColumns = []string{
 	"id", "agent_id", "title", "thesis", "confidence", "horizon_at", "category", "model", "evidence",
-	"market_id", "outcome", "outcome_index", "event_key", "scheduled_close_at",
-	"baseline_state", "baseline", "baseline_before", "baseline_after", "baseline_observed_at", "weight_index",
-	"hidden", "sample", "created_at", "status",
+	"market_id", "outcome", "outcome_index", "event_key", "scheduled_close_at", "hidden", "sample", "created_at",
+}
+
+// row holds the values of forecastColumns.
+func (f forecast) row() []any {
+	market, title := fmt.Sprintf("load-%d", f.market), fmt.Sprintf("Load %d", f.market)
+	return []any{
+		f.id(), agentOf(f.agent), title, "Made up.", f.p, f.closes, fmt.Sprintf("category-%d", f.market/100%8), "", "[]",
+		market, "Yes", 0, "m:" + market, f.closes, false, false, f.published,
+	}
+}
+
+var standingColumns = []string{
+	"id", "agent_id", "market_id", "horizon_at", "scheduled_close_at", "sample", "created_at",
+	"baseline_state", "baseline", "baseline_before", "baseline_after", "baseline_observed_at", "weight_index", "status",
 	"resolution_value", "resolution_outcome", "resolution_source", "resolved_at", "brier", "edge", "log_edge", "rules_version",
 }
 
-// row holds the values of predictionColumns.
-func (f *forecast) row() []any {
-	market, title := fmt.Sprintf("load-%d", f.market), fmt.Sprintf("Load %d", f.market)
+// standing holds the values of standingColumns.
+func (f forecast) standing() []any {
 	row := []any{
-		f.id(), agentOf(f.agent), title, "Made up.", f.p, f.closes, fmt.Sprintf("category-%d", f.market/100%8), "", "[]",
-		market, "Yes", 0, "m:" + market, f.closes,
+		f.id(), agentOf(f.agent), fmt.Sprintf("load-%d", f.market), f.closes, f.closes, false, f.published,
 		string(prediction.Fixed), f.q, f.q, f.q, f.published, 0,
-		false, false, f.published,
 	}
 	if !f.settled {
 		return append(row, string(prediction.Open), nil, nil, nil, nil, nil, nil, nil, nil)

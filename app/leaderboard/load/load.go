@@ -62,7 +62,12 @@ func (l *loader) run(ctx context.Context) error {
 	if taken {
 		return errors.New("the database has agents already; give it an empty one")
 	}
-	for _, step := range []func(context.Context) error{l.addAgents, l.addMarkets, l.withoutIndexes("predictions", l.addPredictions), l.withoutIndexes("agent_days", l.addDays), l.addTallies} {
+	for _, step := range []func(context.Context) error{
+		l.addAgents, l.addMarkets,
+		l.withoutIndexes("forecasts", l.copyTo("forecasts", forecastColumns, forecast.row)),
+		l.withoutIndexes("standings", l.copyTo("standings", standingColumns, forecast.standing)),
+		l.withoutIndexes("agent_days", l.addDays), l.addTallies,
+	} {
 		if err := step(ctx); err != nil {
 			return err
 		}
@@ -87,21 +92,22 @@ func (l *loader) addMarkets(ctx context.Context) error {
 		FROM generate_series(0, ?1) AS m`, l.at, l.markets-1)
 }
 
-// addPredictions streams the forecasts by COPY.
-func (l *loader) addPredictions(ctx context.Context) error {
-	return l.conn.Raw(func(driver any) error {
-		number := 0
-		next := func() ([]any, error) {
-			if number == l.predictions {
-				return nil, nil
+// copyTo streams a row of each forecast by COPY.
+func (l *loader) copyTo(table string, columns []string, row func(forecast) []any) func(context.Context) error {
+	return func(ctx context.Context) error {
+		return l.conn.Raw(func(driver any) error {
+			number := 0
+			next := func() ([]any, error) {
+				if number == l.predictions {
+					return nil, nil
+				}
+				number++
+				return row(l.forecast(number)), nil
 			}
-			number++
-			f := l.forecast(number)
-			return f.row(), nil
-		}
-		_, err := driver.(*stdlib.Conn).Conn().CopyFrom(ctx, pgx.Identifier{"predictions"}, predictionColumns, pgx.CopyFromFunc(next))
-		return err
-	})
+			_, err := driver.(*stdlib.Conn).Conn().CopyFrom(ctx, pgx.Identifier{table}, columns, pgx.CopyFromFunc(next))
+			return err
+		})
+	}
 }
 
 // addDays sums the settled predictions up, as settlement does one by one.
