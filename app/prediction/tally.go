@@ -1,7 +1,7 @@
 package prediction
 
 import (
-	"cmp"
+	"bytes"
 	"context"
 	"fmt"
 	"slices"
@@ -67,7 +67,7 @@ func MoveTallies(ctx context.Context, tx bun.Tx, moves []TallyMove) error {
 	if len(moves) == 0 {
 		return nil
 	}
-	slices.SortFunc(moves, func(a, b TallyMove) int { return cmp.Compare(a.AgentID.String(), b.AgentID.String()) })
+	slices.SortFunc(moves, func(a, b TallyMove) int { return bytes.Compare(a.AgentID[:], b.AgentID[:]) })
 	_, err := database.ExecRows(ctx, tx, `UPDATE agent_tallies AS t SET open = t.open + v.open, resolved = t.resolved + v.resolved,
 		void = t.void + v.void FROM v WHERE t.agent_id = v.agent_id`, moves)
 	if err != nil {

@@ -139,7 +139,9 @@ func newBatch(ctx context.Context, tx bun.Tx, bets []bet, now, settled time.Time
 	clusters, err := loadClusters(ctx, tx, keys(agents), keys(events))
 	return &batch{
 		now: now, settled: settled, clusters: clusters,
-		before: map[clusterKey]Cluster{}, days: dayTerms{}, tallies: map[uuid.UUID]*prediction.TallyMove{},
+		before: make(map[clusterKey]Cluster, len(clusters)), days: make(dayTerms, len(agents)),
+		entries: make([]Entry, 0, len(bets)), predictions: make([]predictionRow, 0, len(bets)),
+		tallies: make(map[uuid.UUID]*prediction.TallyMove, len(agents)),
 	}, err
 }
 

@@ -270,7 +270,7 @@ func (r *applyRun) finish(ctx context.Context, tx bun.Tx, o *Outcome) error {
 
 // loadItems reads predictions with their last ledger rows.
 func loadItems(ctx context.Context, tx bun.Tx, q *bun.SelectQuery) ([]item, error) {
-	var rows []item
+	rows := make([]item, 0, chunkSize)
 	if err := q.Scan(ctx, &rows); err != nil {
 		return nil, fmt.Errorf("read predictions: %w", err)
 	}

@@ -215,12 +215,13 @@ func loadClusters(ctx context.Context, db bun.IDB, agents []uuid.UUID, events []
 	if len(agents) == 0 {
 		return found, nil
 	}
-	var rows []Cluster
+	rows := make([]Cluster, 0, len(agents))
 	err := db.NewSelect().Model(&rows).
 		Where("c.agent_id IN (?)", bun.List(agents)).Where("c.event_key IN (?)", bun.List(events)).Scan(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("read clusters: %w", err)
 	}
+	found = make(map[clusterKey]*Cluster, len(rows))
 	for i := range rows {
 		found[clusterKey{rows[i].AgentID, rows[i].EventKey}] = &rows[i]
 	}
