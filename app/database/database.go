@@ -69,8 +69,8 @@ func (db *DB) Close() error {
 	return errors.Join(db.Reader.Close(), db.DB.Close())
 }
 
-// Watch tells a hook of every query from now on, but for those of ExecRows on Postgres.
-// It is for the start, before anybody has a copy of the pools.
+// Watch tells a hook of every query from now on. It is for the start, before anybody has
+// a copy of the pools.
 func (db *DB) Watch(hook bun.QueryHook) {
 	one := db.Reader == db.DB
 	db.DB = db.DB.WithQueryHook(hook)

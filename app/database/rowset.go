@@ -19,8 +19,7 @@ import (
 // by the fields' bun tags: uuid, text, bigint, double precision, boolean or timestamptz.
 // Zero values of fields tagged nullzero and nil pointers are NULL. There must be rows.
 // Postgres gets an array per column in its binary format: to parse tens of thousands of
-// literals, or as much JSON, takes it longer than to write the rows. That way goes past
-// Bun, and so past the hooks of Watch.
+// literals, or as much JSON, takes it longer than to write the rows.
 func ExecRows[T any](ctx context.Context, tx bun.Tx, statement string, rows []T) (sql.Result, error) {
 	fields := tx.Dialect().Tables().Get(reflect.TypeFor[T]()).Fields
 	names := make([]string, len(fields))
@@ -41,7 +40,8 @@ func ExecRows[T any](ctx context.Context, tx bun.Tx, statement string, rows []T)
 		}
 		args = append(args, column)
 	}
-	return tx.Tx.ExecContext(ctx, "WITH v ("+strings.Join(names, ", ")+") AS (SELECT * FROM unnest("+strings.Join(arrays, ", ")+")) "+statement, args...)
+	text := "WITH v (" + strings.Join(names, ", ") + ") AS (SELECT * FROM unnest(" + strings.Join(arrays, ", ") + ")) " + statement
+	return tx.NewRaw(text).Conn(bound{tx.Tx, args}).Exec(ctx)
 }
 
 // columnOf is one field of all rows, as an array that pgx writes without reflection.

@@ -10,6 +10,7 @@ import (
 	"github.com/uptrace/bun"
 
 	"github.com/pulsecast/pulsecast/app/cursor"
+	"github.com/pulsecast/pulsecast/app/database"
 )
 
 // MaxLimit is the most rows a page has.
@@ -106,21 +107,22 @@ func decodePosition(f Filter) ([]byte, error) {
 // The rows are chosen before the agents are joined: otherwise Postgres plans for, and
 // sets memory aside for, joining the whole board.
 func readEntries(ctx context.Context, db bun.IDB, f Filter, after []byte, limit int) ([]Entry, error) {
-	rows := db.NewSelect().Model((*Row)(nil)).Where("r.span = ?", f.Window).Where("r.category = ?", f.Category).
+	p := database.NewPlanned(db)
+	rows := db.NewSelect().Model((*Row)(nil)).Where("r.span = ?", p.Value(f.Window)).Where("r.category = ?", p.Value(f.Category)).
 		OrderExpr("r.position").Limit(int64(limit))
 	if f.Model != "" {
-		rows.Where("r.model = ?", f.Model)
+		rows.Where("r.model = ?", p.Value(f.Model))
 	}
 	if after != nil {
-		rows.Where("r.position > ?", after)
+		rows.Where("r.position > ?", p.Value(after))
 	}
 	entries := []Entry{}
-	err := db.NewSelect().TableExpr("(?) AS r", rows).ColumnExpr("r.*").
+	err := p.Scan(ctx, db.NewSelect().TableExpr("(?) AS r", rows).ColumnExpr("r.*").
 		ColumnExpr("a.handle, a.name, a.sample, a.status <> 'active' AS disabled").
 		ColumnExpr("COALESCE(t.total, 0) AS predictions, t.last_published_at AS last_prediction_at").
 		Join("JOIN agents AS a ON a.id = r.agent_id").
 		Join("LEFT JOIN agent_tallies AS t ON t.agent_id = r.agent_id").
-		OrderExpr("r.position").Scan(ctx, &entries)
+		OrderExpr("r.position"), &entries)
 	if err != nil {
 		return nil, fmt.Errorf("read board page: %w", err)
 	}

@@ -1,0 +1,72 @@
+package database
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/uptrace/bun"
+)
+
+// Planned makes a query that each connection to Postgres plans once. Bun writes values
+// into the text of a query, so that Postgres meets every one for the first time, and to
+// plan a few joins can take it longer than to run them. It is for the queries that are
+// asked most. On SQLite the query is one like any other.
+type Planned struct {
+	conn bun.IConn // nil where the query is one like any other
+	args []any
+}
+
+// NewPlanned begins a query on db.
+func NewPlanned(db bun.IDB) *Planned {
+	if !IsPostgres(db) {
+		return &Planned{}
+	}
+	return &Planned{conn: driverOf(db), args: []any{pgx.QueryExecModeCacheStatement}}
+}
+
+// Value is what Bun's builder gets in place of a value. Whatever else differs between two
+// queries makes another plan, and a connection keeps 512.
+func (p *Planned) Value(v any) any {
+	if p.conn == nil {
+		return v
+	}
+	p.args = append(p.args, v)
+	return bun.Safe(fmt.Sprintf("$%d", len(p.args)-1))
+}
+
+// Scan runs q, made with the values of p, and reads its rows into dest.
+func (p *Planned) Scan(ctx context.Context, q *bun.SelectQuery, dest any) error {
+	if p.conn != nil {
+		q = q.Conn(bound{p.conn, p.args})
+	}
+	return q.Scan(ctx, dest)
+}
+
+// bound gives the driver arguments that Bun does not know of.
+type bound struct {
+	bun.IConn
+	args []any
+}
+
+func (b bound) QueryContext(ctx context.Context, query string, _ ...any) (*sql.Rows, error) {
+	return b.IConn.QueryContext(ctx, query, b.args...)
+}
+
+func (b bound) ExecContext(ctx context.Context, query string, _ ...any) (sql.Result, error) {
+	return b.IConn.ExecContext(ctx, query, b.args...)
+}
+
+// driverOf is what is under Bun.
+func driverOf(db bun.IDB) bun.IConn {
+	switch db := db.(type) {
+	case *bun.DB:
+		return db.DB
+	case bun.Tx:
+		return db.Tx
+	case bun.Conn:
+		return db.Conn
+	}
+	return db
+}
