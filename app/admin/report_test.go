@@ -145,13 +145,13 @@ func TestReadersMigration(t *testing.T) {
 		})
 		byReader(t, db, ids[0], "192.0.2.1")
 		// Only the last group is rolled back.
-		if _, err := db.ExecContext(ctx, "UPDATE bun_migrations SET group_id = 99 WHERE name = '20261121000012'"); err != nil {
+		if _, err := db.ExecContext(ctx, "UPDATE bun_migrations SET group_id = 99 WHERE name >= '20261121000012'"); err != nil {
 			t.Fatal(err)
 		}
-		if names, err := db.Rollback(ctx); err != nil || len(names) != 1 {
+		if names, err := db.Rollback(ctx); err != nil || !slices.Contains(names, "20261121000012_readers") {
 			t.Fatal(names, err)
 		}
-		if names, err := db.Migrate(ctx); err != nil || len(names) != 1 {
+		if names, err := db.Migrate(ctx); err != nil || !slices.Contains(names, "20261121000012_readers") {
 			t.Fatal(names, err)
 		}
 		if left := waiting(t, db); len(left) != 1 || left[0].Reporter != ada.Handle || left[0].Reader != nil {

@@ -20,10 +20,11 @@ type Planned struct {
 
 // NewPlanned begins a query on db.
 func NewPlanned(db bun.IDB) *Planned {
-	if !IsPostgres(db) {
+	conn := driverOf(db)
+	if conn == nil || !IsPostgres(db) {
 		return &Planned{}
 	}
-	return &Planned{conn: driverOf(db), args: []any{pgx.QueryExecModeCacheStatement}}
+	return &Planned{conn: conn, args: []any{pgx.QueryExecModeCacheStatement}}
 }
 
 // Value is what Bun's builder gets in place of a value. Whatever else differs between two
@@ -58,9 +59,11 @@ func (b bound) ExecContext(ctx context.Context, query string, _ ...any) (sql.Res
 	return b.IConn.ExecContext(ctx, query, b.args...)
 }
 
-// driverOf is what is under Bun.
+// driverOf is what is under Bun, nil when that cannot be told.
 func driverOf(db bun.IDB) bun.IConn {
 	switch db := db.(type) {
+	case *DB:
+		return db.DB.DB
 	case *bun.DB:
 		return db.DB
 	case bun.Tx:
@@ -68,5 +71,5 @@ func driverOf(db bun.IDB) bun.IConn {
 	case bun.Conn:
 		return db.Conn
 	}
-	return db
+	return nil
 }
