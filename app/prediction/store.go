@@ -214,9 +214,13 @@ func (f Filter) narrow(q *bun.SelectQuery) *bun.SelectQuery {
 // of the view: a bound on one does not bound an index of the other.
 func (f Filter) page(q *bun.SelectQuery) error {
 	column := map[Sort]string{ByResolvedAt: "p.resolved_at", ByEdge: "p.edge"}[f.Sort]
-	if column == "" {
+	switch {
+	case column == "" && f.Status != "" && f.AgentID == uuid.Nil && f.Category == "" && f.MarketID == "":
+		// SQLite takes the order from an index only of the side it begins with.
+		q.OrderExpr("p.standing_id DESC")
+	case column == "":
 		q.OrderExpr("p.id DESC")
-	} else {
+	default:
 		q.Where(column + " IS NOT NULL").OrderExpr(column + " DESC, p.standing_id DESC")
 	}
 	if f.Cursor == "" {

@@ -274,10 +274,10 @@ func (s *Service) consensusOn(ctx context.Context, tx bun.Tx, id string) error {
 // the latest observation that fixed one of them.
 func standingViews(ctx context.Context, tx bun.Tx, m *market.Market) (views []float64, at time.Time, err error) {
 	var rows []standing
-	err = tx.NewSelect().TableExpr("predictions AS p").
-		Column("p.agent_id", "p.confidence", "p.outcome_index", "p.baseline_observed_at").
-		Where("p.market_id = ?", m.ID).Where("p.status = 'open'").Where("p.baseline_state = 'fixed'").
-		Order("p.id").Scan(ctx, &rows)
+	err = tx.NewSelect().TableExpr("standings AS s").Join("JOIN forecasts AS p ON p.id = s.id").
+		Column("p.agent_id", "p.confidence", "p.outcome_index", "s.baseline_observed_at").
+		Where("s.market_id = ?", m.ID).Where("s.status = 'open'").Where("s.baseline_state = 'fixed'").
+		Order("s.id").Scan(ctx, &rows)
 	if err != nil {
 		return nil, at, err
 	}
