@@ -67,8 +67,20 @@ func columnOf(rows reflect.Value, f *schema.Field) (any, error) {
 	return nil, fmt.Errorf("column %s: rows of type %q are not supported", f.Name, f.UserSQLType)
 }
 
-func array[V any](rows reflect.Value, f *schema.Field, read func(reflect.Value) V) pgtype.FlatArray[V] {
-	column := make(pgtype.FlatArray[V], rows.Len())
+// column is pgtype.FlatArray, but hands out pointers: to put each value into an interface
+// would allocate it.
+type column[V any] []V
+
+func (c column[V]) Dimensions() []pgtype.ArrayDimension {
+	return []pgtype.ArrayDimension{{Length: int32(len(c)), LowerBound: 1}}
+}
+
+func (c column[V]) Index(i int) any { return &c[i] }
+
+func (column[V]) IndexType() any { return new(V) }
+
+func array[V any](rows reflect.Value, f *schema.Field, read func(reflect.Value) V) column[V] {
+	column := make(column[V], rows.Len())
 	for i := range column {
 		v := f.Value(rows.Index(i))
 		if v.Kind() == reflect.Pointer {
