@@ -16,7 +16,8 @@ import (
 )
 
 // ExecRows runs a statement that reads rows as the table v, one column per field, typed
-// by the fields' bun tags: uuid, text, bigint, double precision, boolean or timestamptz.
+// by the fields' bun tags: uuid, text, bytea, bigint, double precision, boolean or
+// timestamptz.
 // Zero values of fields tagged nullzero and nil pointers are NULL. There must be rows.
 // Postgres gets an array per column in its binary format: to parse tens of thousands of
 // literals, or as much JSON, takes it longer than to write the rows.
@@ -53,6 +54,8 @@ func columnOf(rows reflect.Value, f *schema.Field) (any, error) {
 		}), nil
 	case "text":
 		return array(rows, f, func(v reflect.Value) pgtype.Text { return pgtype.Text{String: v.String(), Valid: true} }), nil
+	case "bytea":
+		return array(rows, f, reflect.Value.Bytes), nil
 	case "bigint":
 		return array(rows, f, func(v reflect.Value) pgtype.Int8 { return pgtype.Int8{Int64: v.Int(), Valid: true} }), nil
 	case "double precision":

@@ -27,6 +27,7 @@ type rowOfEverything struct {
 	Total *points   `bun:",type:bigint"`
 	At    time.Time `bun:",nullzero,type:timestamptz"`
 	Flag  bool      `bun:",type:boolean"`
+	Mark  []byte    `bun:",type:bytea"`
 }
 
 // TestExecRows: what goes in comes out, on both engines.
@@ -34,15 +35,15 @@ func TestExecRows(t *testing.T) {
 	t.Parallel()
 	third, total := 1./3, points(-1)
 	want := []rowOfEverything{
-		{ID: database.NewID(time.Now()), Text: `a "quoted" \ {b}, 'c' NULL ?`, Maybe: "é\n", Count: -7, Ratio: &third, Total: &total, At: time.Date(2026, 11, 21, 1, 2, 3, 456789000, time.UTC), Flag: true},
-		{ID: database.NewID(time.Now()), Text: "", Count: 1 << 60},
+		{ID: database.NewID(time.Now()), Text: `a "quoted" \ {b}, 'c' NULL ?`, Maybe: "é\n", Count: -7, Ratio: &third, Total: &total, At: time.Date(2026, 11, 21, 1, 2, 3, 456789000, time.UTC), Flag: true, Mark: []byte{0, 255}},
+		{ID: database.NewID(time.Now()), Text: "", Count: 1 << 60, Mark: []byte{}},
 	}
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
 		var got []rowOfEverything
 		err := db.InTx(t.Context(), func(ctx context.Context, tx bun.Tx) error {
-			types := "id UUID, text TEXT, maybe TEXT, count BIGINT, ratio DOUBLE PRECISION, total BIGINT, at TIMESTAMP, flag BOOLEAN"
+			types := "id UUID, text TEXT, maybe TEXT, count BIGINT, ratio DOUBLE PRECISION, total BIGINT, at TIMESTAMP, flag BOOLEAN, mark BLOB"
 			if database.IsPostgres(tx) {
-				types = strings.Replace(types, "TIMESTAMP", "TIMESTAMPTZ", 1)
+				types = strings.NewReplacer("TIMESTAMP", "TIMESTAMPTZ", "BLOB", "BYTEA").Replace(types)
 			}
 			if _, err := tx.ExecContext(ctx, "CREATE TEMPORARY TABLE everything ("+types+")"); err != nil {
 				return err

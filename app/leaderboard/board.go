@@ -72,39 +72,39 @@ type Board struct {
 type Row struct {
 	bun.BaseModel `bun:"table:board_rows,alias:r"`
 
-	Window   Window    `bun:"span,pk"`
-	Category string    `bun:",pk"`
+	Window   Window    `bun:"span,pk,type:text"`
+	Category string    `bun:",pk,type:text"`
 	AgentID  uuid.UUID `bun:",pk,type:uuid"`
 	// Position orders the board, byte by byte; see place.
-	Position []byte
-	Model    string // as the agent declares it; the filter reads it
+	Position []byte `bun:",type:bytea"`
+	Model    string `bun:",type:text"` // as the agent declares it; the filter reads it
 
-	Reference   bool
-	Provisional bool
+	Reference   bool `bun:",type:boolean"`
+	Provisional bool `bun:",type:boolean"`
 	// Reason says why there is no rank: what is missing, or the limit per owner.
-	Reason string `bun:",nullzero"`
+	Reason string `bun:",nullzero,type:text"`
 	// Rank counts from 1 over the ranked; RankLow and RankHigh are the best and the
 	// worst rank that the intervals leave possible. All three are nil together.
-	Rank, RankLow, RankHigh *int64
+	Rank, RankLow, RankHigh *int64 `bun:",type:bigint"`
 
 	// Skill in points per event, 0 is the market, with its 95 % interval.
-	Skill, SkillLow, SkillHigh float64
+	Skill, SkillLow, SkillHigh float64 `bun:",type:double precision"`
 	// Events settled in the window; with their sum and sum of squares (see
 	// score.Tally) anyone can compute Skill again.
-	Events         int64
-	ClusterSum     score.Points
-	ClusterSquares int64
+	Events         int64        `bun:",type:bigint"`
+	ClusterSum     score.Points `bun:",type:bigint"`
+	ClusterSquares int64        `bun:",type:bigint"`
 	// Disagreements counts the events with some |p − q| of at least 0.03.
-	Disagreements int64
+	Disagreements int64 `bun:",type:bigint"`
 	// Resolved counts all settled forecasts of the window, with a baseline or not.
-	Resolved int64
+	Resolved int64 `bun:",type:bigint"`
 	// Scored counts those with a baseline.
-	Scored int64
+	Scored int64 `bun:",type:bigint"`
 
 	// Brier and MarketBrier (0 best, 1 worst) and LogEdge (bits) are means over the
 	// scored forecasts, so both sides answer the same questions;
 	// CalibrationError (0..1) is over all settled ones. Nil without any.
-	Brier, MarketBrier, LogEdge, CalibrationError *float64
+	Brier, MarketBrier, LogEdge, CalibrationError *float64 `bun:",type:double precision"`
 }
 
 // Estimate is the skill with its interval.

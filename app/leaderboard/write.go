@@ -7,11 +7,13 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
 
+	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/score"
 )
 
@@ -266,24 +268,35 @@ func (d *delta) write(ctx context.Context, tx bun.Tx, p pass) error {
 		}
 	}
 	for chunk := range chunks(d.changed) {
-		if _, err := upsert(tx.NewInsert().Model(&chunk), "span, category, agent_id", rowColumns).Exec(ctx); err != nil {
+		rows := make([]Row, len(chunk))
+		for i, r := range chunk {
+			rows[i] = *r
+		}
+		if _, err := database.ExecRows(ctx, tx, upsertRows, rows); err != nil {
 			return fmt.Errorf("write rows: %w", err)
 		}
 	}
 	return nil
 }
 
-var rowColumns = []string{"position", "model", "reference", "provisional", "reason", "rank", "rank_low", "rank_high",
-	"skill", "skill_low", "skill_high", "events", "cluster_sum", "cluster_squares", "disagreements", "resolved", "scored",
-	"brier", "market_brier", "log_edge", "calibration_error"}
+var (
+	upsertRows = upsert("board_rows", []string{"span", "category", "agent_id"}, []string{
+		"position", "model", "reference", "provisional", "reason", "rank", "rank_low", "rank_high",
+		"skill", "skill_low", "skill_high", "events", "cluster_sum", "cluster_squares", "disagreements", "resolved", "scored",
+		"brier", "market_brier", "log_edge", "calibration_error",
+	})
+	upsertHistory = upsert("skill_history", []string{"agent_id", "day"}, []string{"skill", "skill_low", "skill_high", "events"})
+)
 
-// upsert replaces the named columns of a row that is already there.
-func upsert(q *bun.InsertQuery, key string, columns []string) *bun.InsertQuery {
-	q.On("CONFLICT (" + key + ") DO UPDATE")
-	for _, c := range columns {
-		q.Set(c + " = EXCLUDED." + c)
+// upsert is a statement for database.ExecRows that writes rows, and replaces those that
+// are there.
+func upsert(table string, key, columns []string) string {
+	sets := make([]string, len(columns))
+	for i, c := range columns {
+		sets[i] = c + " = EXCLUDED." + c
 	}
-	return q
+	all := strings.Join(append(slices.Clone(key), columns...), ", ")
+	return "INSERT INTO " + table + " (" + all + ") SELECT " + all + " FROM v WHERE TRUE ON CONFLICT (" + strings.Join(key, ", ") + ") DO UPDATE SET " + strings.Join(sets, ", ")
 }
 
 // SkillPoint is an agent's skill over all time as it stood at the end of a day on
@@ -292,25 +305,24 @@ type SkillPoint struct {
 	bun.BaseModel `bun:"table:skill_history"`
 
 	AgentID                    uuid.UUID `bun:",pk,type:uuid"`
-	Day                        string    `bun:",pk"` // "2026-11-21", UTC
-	Skill, SkillLow, SkillHigh float64
-	Events                     int64
+	Day                        string    `bun:",pk,type:text"` // "2026-11-21", UTC
+	Skill, SkillLow, SkillHigh float64   `bun:",type:double precision"`
+	Events                     int64     `bun:",type:bigint"`
 }
 
 // writeHistory records the day for the agents whose events changed. A new prior
 // alone moves every skill a little and is no event in anyone's history.
 func writeHistory(ctx context.Context, tx bun.Tx, day string, d delta) error {
-	var points []*SkillPoint
+	var points []SkillPoint
 	for _, r := range d.changed {
 		old := d.before[r.AgentID]
 		if r.AgentID == MarketID || r.Events == 0 || (old != nil && old.Tally() == r.Tally()) {
 			continue
 		}
-		points = append(points, &SkillPoint{AgentID: r.AgentID, Day: day, Skill: r.Skill, SkillLow: r.SkillLow, SkillHigh: r.SkillHigh, Events: r.Events})
+		points = append(points, SkillPoint{AgentID: r.AgentID, Day: day, Skill: r.Skill, SkillLow: r.SkillLow, SkillHigh: r.SkillHigh, Events: r.Events})
 	}
 	for chunk := range chunks(points) {
-		q := upsert(tx.NewInsert().Model(&chunk), "agent_id, day", []string{"skill", "skill_low", "skill_high", "events"})
-		if _, err := q.Exec(ctx); err != nil {
+		if _, err := database.ExecRows(ctx, tx, upsertHistory, chunk); err != nil {
 			return fmt.Errorf("write skill history: %w", err)
 		}
 	}
