@@ -181,6 +181,11 @@ func TestNothingTheAgentWroteOfAHiddenPrediction(t *testing.T) {
 		if one.text("prediction", "hidden") != "true" || one.text("prediction", "category") != "general" || strings.Contains(strings.ToLower(string(one.raw)), "rudeword") {
 			t.Errorf("hidden: %s", one.raw)
 		}
+		for path, want := range map[string]int{"/api/predictions?category=rudeword": 0, "/api/predictions?status=open": 1} {
+			if n := s.do(t, call{path: path}).fine().count("predictions"); n != want {
+				t.Errorf("%s finds %d, want %d", path, n, want)
+			}
+		}
 	})
 }
 

@@ -204,8 +204,10 @@ func (f Filter) narrow(q *bun.SelectQuery) *bun.SelectQuery {
 		q = q.Where("p.status = ?", f.Status)
 	}
 	if f.Words != "" {
-		q = q.Where("NOT p.hidden").Where("NOT EXISTS (SELECT 1 FROM agents AS g WHERE g.id = p.agent_id AND g.veil = ?)", agent.VeilsAll)
 		q = containsWords(q, f.Words)
+	}
+	if f.Words != "" || f.Category != "" { // to be found by a hidden word would tell it
+		q = q.Where("NOT p.hidden").Where("NOT EXISTS (SELECT 1 FROM agents AS g WHERE g.id = p.agent_id AND g.veil = ?)", agent.VeilsAll)
 	}
 	return q
 }
