@@ -157,7 +157,13 @@ func TestRulings(t *testing.T) {
 		if got := r.text("#rule-form"); !strings.Contains(got, "1 open") {
 			t.Errorf("market preview: %q", got)
 		}
-		b.follow(market+"?kind=market_corrected&outcome=Yes&note=It+rained.", market, nil)
+		if got := b.get(market).text(".facts"); !strings.Contains(got, "Decided hereopen") {
+			t.Errorf("before a ruling: %q", got)
+		}
+		r = b.follow(market+"?kind=market_corrected&outcome=Yes&note=It+rained.", market, nil)
+		if got := r.text(".facts"); !strings.Contains(got, "Decided hereYes, by an admin") || !strings.Contains(got, "It rained.") {
+			t.Errorf("after a ruling: %q", got)
+		}
 		b.follow(due, due+"/text", url.Values{"note": {"rude"}})
 		if got := h.count("SELECT COUNT(*) FROM predictions WHERE hidden"); got != 1 {
 			t.Errorf("hidden: %d", got)

@@ -120,9 +120,20 @@ func (d *Desk) marketRuling(v *visit, p *views.RulingProps) error {
 	if m.Closed {
 		state = "closed"
 	}
-	p.Facts = []views.Fact{{Name: "Id", Cell: views.Cell{Text: m.ID}}, {Name: "Upstream", Cell: views.Cell{Text: state}}}
 	if m.Resolution != "" {
-		p.Facts = append(p.Facts, views.Fact{Name: "Resolution", Cell: views.Cell{Text: m.Resolution}})
+		state += ", " + m.Resolution
+	}
+	outcome, err := settlement.OutcomeOf(ctx, d.DB.Reader, id)
+	if err != nil {
+		return err
+	}
+	here := outcome.String()
+	if outcome != nil && outcome.Ruled() {
+		here += ", by an admin"
+	}
+	p.Facts = []views.Fact{{Name: "Id", Cell: views.Cell{Text: m.ID}}, {Name: "Upstream", Cell: views.Cell{Text: state}}, {Name: "Decided here", Cell: views.Cell{Text: here}}}
+	if outcome != nil && outcome.Note != "" {
+		p.Facts = append(p.Facts, views.Fact{Name: "Reason", Cell: views.Cell{Text: outcome.Note}})
 	}
 	for i, o := range m.Outcomes {
 		text := "no price"
