@@ -24,6 +24,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/identity"
 	"github.com/pulsecast/pulsecast/app/ingest"
 	"github.com/pulsecast/pulsecast/app/leaderboard"
+	"github.com/pulsecast/pulsecast/app/mcp"
 	"github.com/pulsecast/pulsecast/app/metrics"
 	"github.com/pulsecast/pulsecast/app/prediction"
 	"github.com/pulsecast/pulsecast/app/settlement"
@@ -121,7 +122,9 @@ func New(ctx context.Context, cfg config.Config, opts Options) (*App, error) {
 	if err := a.buildSignals(ctx); err != nil {
 		return nil, errors.Join(err, a.Close())
 	}
-	a.buildServer()
+	if err := a.buildServer(); err != nil {
+		return nil, errors.Join(err, a.Close())
+	}
 	return a, nil
 }
 
@@ -227,7 +230,11 @@ func (a *App) Close() error {
 	return errors.Join(errs...)
 }
 
-func (a *App) buildServer() {
+func (a *App) buildServer() error {
+	tools, err := mcp.New(mcp.Dependencies{Config: &a.cfg, Version: Version, OpenAPI: api.OpenAPI})
+	if err != nil {
+		return err
+	}
 	edge := &api.API{
 		Config: &a.cfg, DB: a.db, Now: a.now, Identity: a.identity, Usage: a.usage,
 		Publisher: a.publisher, Leaderboard: a.leaderboard,
@@ -246,6 +253,8 @@ func (a *App) buildServer() {
 	edge.Register(a.server)
 	site.Register(a.server)
 	a.desk().Register(a.server)
+	tools.Register(a.server)
+	return nil
 }
 
 // desk is the admin pages.

@@ -91,7 +91,7 @@ var query = regexp.MustCompile(`\.(NewSelect|NewInsert|NewUpdate|NewDelete|NewRa
 // TestEdgesWriteNoQueries: queries live with their domain, the edges call them.
 func TestEdgesWriteNoQueries(t *testing.T) {
 	t.Parallel()
-	for _, edge := range []string{"api", "web"} {
+	for _, edge := range []string{"api", "web", "mcp"} {
 		files := os.DirFS(edge)
 		err := fs.WalkDir(files, ".", func(path string, d fs.DirEntry, err error) error {
 			if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {

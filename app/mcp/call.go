@@ -1,0 +1,134 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/gofiber/fiber/v2"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/valyala/fasthttp"
+)
+
+// userAgent is what the API sees instead of the caller's: the libraries that speak MCP
+// name themselves, and cannot be told to do otherwise.
+const userAgent = "pulsecast-mcp/1.0"
+
+// caller is whom a call is made for.
+type caller struct {
+	addr   netip.Addr // not valid when the listener is not TCP
+	bearer string     // the Authorization header
+}
+
+type callerKey struct{}
+
+// handle calls the operation of a tool. What the API refuses is an answer to the model,
+// which can send something else, and not an error of the protocol.
+func (s *Server) handle(t *tool) sdk.ToolHandler {
+	return func(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+		request, err := t.request(r.Params.Arguments)
+		if err != nil {
+			return &sdk.CallToolResult{IsError: true, Content: []sdk.Content{&sdk.TextContent{Text: err.Error()}}}, nil
+		}
+		status, body := s.ask(ctx, request)
+		return &sdk.CallToolResult{
+			IsError: status >= fiber.StatusBadRequest,
+			Content: []sdk.Content{&sdk.TextContent{Text: string(body)}}, StructuredContent: json.RawMessage(body),
+		}, nil
+	}
+}
+
+// ask lets the server answer a request of the caller that ctx knows.
+func (s *Server) ask(ctx context.Context, request *fasthttp.Request) (status int, body []byte) {
+	by, _ := ctx.Value(callerKey{}).(caller)
+	request.Header.SetUserAgent(userAgent)
+	if by.bearer != "" {
+		request.Header.Set(fiber.HeaderAuthorization, by.bearer)
+	}
+	var fctx fasthttp.RequestCtx
+	fctx.Init(request, net.TCPAddrFromAddrPort(netip.AddrPortFrom(by.addr, 0)), nil)
+	s.answer(&fctx)
+	return fctx.Response.StatusCode(), fctx.Response.Body()
+}
+
+// request makes the API's request of a tool's arguments. Its errors are for the caller.
+func (t *tool) request(arguments json.RawMessage) (*fasthttp.Request, error) {
+	given := map[string]json.RawMessage{}
+	if len(arguments) > 0 {
+		if err := json.Unmarshal(arguments, &given); err != nil {
+			return nil, fmt.Errorf("arguments must be one JSON object: %w", err)
+		}
+	}
+	request, path, query := new(fasthttp.Request), t.path, url.Values{}
+	for name, in := range t.parameters {
+		value, err := scalar(given[name])
+		if err != nil {
+			return nil, fmt.Errorf("%s %w", name, err)
+		}
+		switch {
+		case in == "path" && (value == "" || value == "." || value == ".."):
+			return nil, fmt.Errorf("%s is missing: send what the answers of other tools give as such", name)
+		case in == "path":
+			path = strings.Replace(path, "{"+name+"}", url.PathEscape(value), 1)
+		case given[name] == nil || string(given[name]) == "null":
+		case in == "query":
+			query.Set(name, value)
+		default:
+			request.Header.Set(headerName(name), value)
+		}
+		delete(given, name)
+	}
+	if len(given) > 0 && !t.body {
+		return nil, fmt.Errorf("%s takes no argument %s; it takes %s", t.name,
+			strings.Join(slices.Sorted(maps.Keys(given)), ", "), strings.Join(slices.Sorted(maps.Keys(t.parameters)), ", "))
+	}
+	if len(query) > 0 {
+		path += "?" + query.Encode()
+	}
+	request.SetRequestURI(path)
+	request.Header.SetMethod(t.method)
+	if t.body {
+		body, err := json.Marshal(given)
+		if err != nil {
+			return nil, fmt.Errorf("arguments must be one JSON object: %w", err)
+		}
+		request.Header.SetContentType(fiber.MIMEApplicationJSON)
+		request.SetBody(body)
+	}
+	return request, nil
+}
+
+// scalar writes a value as a parameter of an address has it.
+func scalar(value json.RawMessage) (string, error) {
+	var v any
+	if len(value) == 0 || json.Unmarshal(value, &v) != nil {
+		return "", nil
+	}
+	switch v := v.(type) {
+	case nil:
+		return "", nil
+	case string:
+		return v, nil
+	case map[string]any, []any:
+		return "", fmt.Errorf("must be one value")
+	}
+	return string(value), nil // a number or a boolean, as it was written
+}
+
+// headerName is the way back from argumentName.
+func headerName(name string) string {
+	var b strings.Builder
+	for i, r := range name {
+		if i > 0 && r >= 'A' && r <= 'Z' {
+			b.WriteByte('-')
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}
