@@ -20,6 +20,7 @@ import (
 	"github.com/uptrace/bun"
 	"github.com/uptrace/bun/dialect/pgdialect"
 	"github.com/uptrace/bun/dialect/sqlitedialect"
+	"github.com/uptrace/bun/schema"
 	_ "modernc.org/sqlite" // the driver "sqlite"
 )
 
@@ -117,7 +118,8 @@ func openPostgres(address string) (*DB, error) {
 		// pgx quotes the address with the password masked; still, keep it short.
 		return nil, errors.New("DATABASE_URL: not a valid postgres:// address")
 	}
-	// Bun writes arguments into the SQL, so statements must not be prepared.
+	// Bun writes arguments into the SQL, so statements must not be prepared, but for those
+	// of Planned.
 	cfg.DefaultQueryExecMode = pgx.QueryExecModeExec
 	cfg.RuntimeParams["timezone"] = "UTC"
 	cfg.BuildContextWatcherHandler = func(conn *pgconn.PgConn) ctxwatch.Handler {
@@ -129,6 +131,10 @@ func openPostgres(address string) (*DB, error) {
 	pool.SetMaxOpenConns(24)
 	pool.SetMaxIdleConns(24)
 	pool.SetConnMaxIdleTime(5 * time.Minute)
-	db := bun.NewDB(pool, pgdialect.New())
+	var dialect schema.Dialect = pgdialect.New()
+	if cfg.StatementCacheCapacity == 0 {
+		dialect = unplanned{pgdialect.New()}
+	}
+	db := bun.NewDB(pool, dialect)
 	return &DB{DB: db, Reader: db, Kind: Postgres}, nil
 }

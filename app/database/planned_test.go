@@ -2,6 +2,7 @@ package database_test
 
 import (
 	"context"
+	"net/url"
 	"slices"
 	"strings"
 	"testing"
@@ -70,6 +71,29 @@ func TestPlanned(t *testing.T) {
 			t.Errorf("%d statements were kept and run %d times, %v; want 1 and 7", plans, runs, err)
 		}
 	})
+}
+
+// TestPlannedWithoutStatements: an address may forbid to keep statements, for a pooler.
+func TestPlannedWithoutStatements(t *testing.T) {
+	t.Parallel()
+	address, err := url.Parse(dbtest.URL(t, database.Postgres))
+	if err != nil {
+		t.Fatal(err)
+	}
+	options := address.Query()
+	options.Set("statement_cache_capacity", "0")
+	address.RawQuery = options.Encode()
+	db, err := database.Open(t.Context(), address.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	p := database.NewPlanned(db.Reader)
+	var rows []struct{ Handle string }
+	q := db.NewSelect().TableExpr("agents AS a").Column("a.handle").Where("a.handle = ?", p.Value("market"))
+	if err := p.Scan(t.Context(), q, &rows); err != nil || len(rows) != 1 {
+		t.Fatalf("%v, %v", rows, err)
+	}
 }
 
 // heard is a hook that keeps the texts of queries.

@@ -1,11 +1,14 @@
 package leaderboard_test
 
 import (
+	"context"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/uptrace/bun"
 
 	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/database/dbtest"
@@ -103,4 +106,41 @@ func TestThumbnails(t *testing.T) {
 			t.Errorf("of nobody: %+v, %v", got, err)
 		}
 	})
+}
+
+// plans keeps how queries are answered.
+type plans struct {
+	db    *bun.DB
+	found []string
+}
+
+func (p *plans) BeforeQuery(ctx context.Context, e *bun.QueryEvent) context.Context {
+	var steps []struct {
+		ID, Parent, Notused int64
+		Detail              string
+	}
+	if err := p.db.NewRaw("EXPLAIN QUERY PLAN "+e.Query).Scan(ctx, &steps); err != nil {
+		p.found = append(p.found, err.Error())
+	}
+	for _, s := range steps {
+		p.found = append(p.found, s.Detail)
+	}
+	return ctx
+}
+
+func (p *plans) AfterQuery(context.Context, *bun.QueryEvent) {}
+
+// TestFiguresLookUpMarkets: on SQLite too the first page must not read all that was
+// ever resolved for each of the markets.
+func TestFiguresLookUpMarkets(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, dbtest.Open(t, database.SQLite))
+	p := &plans{db: w.db.Reader}
+	if _, err := w.store.Figures(t.Context(), w.db.Reader.WithQueryHook(p)); err != nil {
+		t.Fatal(err)
+	}
+	found := strings.Join(p.found, "\n")
+	if !strings.Contains(found, "predictions_market (market_id=?") || strings.Contains(found, "(status=?)") {
+		t.Errorf("the figures are found by\n%s", found)
+	}
 }

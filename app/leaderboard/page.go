@@ -16,6 +16,9 @@ import (
 // MaxLimit is the most rows a page has.
 const MaxLimit = 100
 
+// planStep is by how much the pages differ that are planned each for itself.
+const planStep = 25
+
 // Filter selects a page of a board.
 type Filter struct {
 	Window   Window // "" is All
@@ -69,7 +72,7 @@ func (s *Store) Page(ctx context.Context, db bun.IDB, f Filter) (*Page, error) {
 	if after == nil && f.Model == "" {
 		return cut(f, first.board, first.entries), nil
 	}
-	entries, err := readEntries(ctx, db, f, after, f.Limit+1)
+	entries, err := readEntries(ctx, db, f, after, (f.Limit+planStep-1)/planStep*planStep+1)
 	if err != nil {
 		return nil, err
 	}

@@ -114,6 +114,28 @@ func TestBadCursor(t *testing.T) {
 	})
 }
 
+// TestPagesOfAnySizeShareTheirPlans: a plan takes 160 kB on each connection to Postgres, so
+// whoever asks for pages of every size must not make as many.
+func TestPagesOfAnySizeShareTheirPlans(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, dbtest.Open(t, database.Postgres))
+	w.db.SetMaxOpenConns(1)
+	for i := range 30 {
+		w.days(w.agent(agent{handle: "agent-" + strconv.Itoa(i), model: "m", days: 14}), "sport", "2026-11-01", 30, 1)
+	}
+	w.tick()
+	for limit := 1; limit <= leaderboard.MaxLimit; limit++ {
+		p := w.page(leaderboard.Filter{Model: "m", Limit: limit})
+		if len(p.Entries) != min(limit, 30) || (p.Next != "") != (limit < 30) {
+			t.Errorf("%d of %d, next %q", len(p.Entries), limit, p.Next)
+		}
+	}
+	var plans int
+	if err := w.db.QueryRowContext(t.Context(), "SELECT count(*) FROM pg_prepared_statements WHERE statement LIKE '%board_rows%'").Scan(&plans); err != nil || plans > 5 {
+		t.Errorf("%d plans, %v", plans, err)
+	}
+}
+
 // The first page is at most a second old, and a new name shows after ten.
 func TestFirstPageFreshness(t *testing.T) {
 	t.Parallel()

@@ -330,9 +330,9 @@ func (s Store) onEvent(ctx context.Context, db bun.IDB, agentID uuid.UUID, event
 	return ids, nil
 }
 
-// indexWords makes the text searchable, in a table of its own: an index over the
-// predictions would read each text again whenever one is settled. The words are cut
-// here: Postgres by itself keeps addresses, versions and signed numbers whole.
+// indexWords makes the text searchable, in a table of its own as SQLite wants it. The
+// words are cut here: Postgres by itself keeps addresses, versions and signed numbers
+// whole.
 func indexWords(ctx context.Context, tx bun.Tx, p *Prediction) error {
 	sql := "INSERT INTO prediction_words (id, title, thesis) VALUES (?, ?, ?)"
 	if database.IsPostgres(tx) {

@@ -121,14 +121,16 @@ func (r *baselineRun) chunk(ctx context.Context, tx bun.Tx) (more bool, err erro
 	return len(rows) == r.service.chunk, saveBaselines(ctx, tx, decided)
 }
 
+// load reads the next pending ones. SQLite takes the tables around a CROSS JOIN in the
+// order they are written, and would otherwise walk through all forecasts.
 func (r *baselineRun) load(ctx context.Context, tx bun.Tx) ([]pending, error) {
 	var rows []pending
-	q := tx.NewSelect().TableExpr("predictions AS p").Join("JOIN markets AS m ON m.id = p.market_id").
+	q := tx.NewSelect().TableExpr("standings AS s CROSS JOIN forecasts AS p").Join("JOIN markets AS m ON m.id = p.market_id").
 		Column("p.id", "p.agent_id", "p.market_id", "p.outcome_index", "p.event_key", "p.confidence", "p.created_at", "p.scheduled_close_at").
 		ColumnExpr("m.closed, m.closed_at, m.category AS market_category").
 		ColumnExpr("(SELECT r.confidence FROM forecasts AS r WHERE r.agent_id = p.agent_id AND r.market_id = p.market_id"+
 			" AND r.outcome_index = p.outcome_index AND r.id < p.id ORDER BY r.id DESC LIMIT 1) AS previous").
-		Where("p.baseline_state = 'pending'").
+		Where("p.id = s.id").Where("s.baseline_state = 'pending'").
 		Where("(p.agent_id, p.event_key, p.id) > (?, ?, ?)", r.last.AgentID, r.last.EventKey, r.last.ID).
 		Order("p.agent_id", "p.event_key", "p.id").Limit(int64(r.service.chunk))
 	if len(r.markets) > 0 {

@@ -201,11 +201,11 @@ func (r *applyRun) chunk(ctx context.Context, tx bun.Tx) (more bool, err error) 
 // Postgres may walk through all forecasts in the order of their ids.
 func (r *applyRun) load(ctx context.Context, tx bun.Tx, o *Outcome) ([]item, error) {
 	next := tx.NewSelect().TableExpr("standings AS s").Column("s.id").
-		Where("s.baseline_state <> 'pending'").Order("s.id").Limit(int64(r.service.chunk))
+		Where("s.baseline_state <> 'pending'").Limit(int64(r.service.chunk))
 	if o.Revision == 1 {
-		next = next.Where("s.status = 'open'").Where("s.market_id = ?", r.market).Where("s.id > ?", r.last)
-	} else {
-		next = next.Join("JOIN forecasts AS p ON p.id = s.id").Where("p.market_id = ?", r.market).Where("p.id > ?", r.last)
+		next = next.Where("s.status = 'open'").Where("s.market_id = ?", r.market).Where("s.id > ?", r.last).Order("s.id")
+	} else { // SQLite sorts what is left of the market for each chunk if told to by s.id
+		next = next.Join("JOIN forecasts AS p ON p.id = s.id").Where("p.market_id = ?", r.market).Where("p.id > ?", r.last).Order("p.id")
 	}
 	if o.State == stateOpen {
 		next = next.Where("s.status <> 'open'")
