@@ -104,3 +104,7 @@ CREATE VIEW predictions AS
   SELECT f.id, f.agent_id, f.title, f.thesis, f.confidence, f.horizon_at, f.category, f.model, f.evidence, f.market_id, f.outcome, f.outcome_index, f.event_key, f.scheduled_close_at, f.hidden, f.sample, f.created_at,
     s.id AS standing_id, s.baseline_state, s.baseline, s.baseline_before, s.baseline_after, s.baseline_previous, s.baseline_observed_at, s.weight_index, s.status, s.resolution_value, s.resolution_outcome, s.resolution_source, s.resolution_note, s.resolved_at, s.brier, s.edge, s.log_edge, s.rules_version, s.ruled
   FROM forecasts AS f JOIN standings AS s ON s.id = f.id;
+{{if .PG}}
+--bun:split
+ANALYZE standings;
+{{end}}

@@ -390,6 +390,8 @@ func TestListPagesThroughEverything(t *testing.T) {
 			{"category", prediction.Filter{Category: "odd"}, 4},
 			{"market", prediction.Filter{MarketID: "1"}, 4},
 			{"open", prediction.Filter{Status: prediction.Open}, 3},
+			{"open, of an agent", prediction.Filter{Status: prediction.Open, AgentID: d.agent.ID}, 3},
+			{"resolved, of a category", prediction.Filter{Status: prediction.Resolved, Category: "odd"}, 4},
 			{"by resolution", prediction.Filter{Sort: prediction.ByResolvedAt}, 4},
 			{"by edge, all equal", prediction.Filter{Sort: prediction.ByEdge}, 4},
 			{"words in any case", prediction.Filter{Words: "ALWAYS zürich"}, 7},
@@ -399,21 +401,26 @@ func TestListPagesThroughEverything(t *testing.T) {
 		}
 		for _, c := range cases {
 			c.filter.Limit = 2
-			seen := map[string]bool{}
+			last, seen := "~", 0 // every order here is that of publication
 			for pages := 0; ; pages++ {
 				list, next, err := prediction.Store{}.List(t.Context(), db.Reader, c.filter)
 				if err != nil || len(list) > 2 || pages > 5 {
 					t.Fatalf("%s: %d items on page %d, %v", c.name, len(list), pages, err)
 				}
 				for _, r := range list {
-					seen[r.ID.String()] = true
+					if id := r.ID.String(); id >= last {
+						t.Errorf("%s: %s comes after %s", c.name, id, last)
+					} else {
+						last = id
+					}
+					seen++
 				}
 				if c.filter.Cursor = next; next == "" {
 					break
 				}
 			}
-			if len(seen) != c.want {
-				t.Errorf("%s: %d predictions, want %d", c.name, len(seen), c.want)
+			if seen != c.want {
+				t.Errorf("%s: %d predictions, want %d", c.name, seen, c.want)
 			}
 		}
 		forged := func(at string) string { return cursor.Encode("resolvedAt", at, database.NewID(start).String()) }
