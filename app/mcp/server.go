@@ -91,7 +91,11 @@ func (s *Server) read(path string) sdk.ResourceHandler {
 // request has the limit of answers from memory; the calls in it have the API's.
 func (s *Server) Register(h *httpserver.Server) {
 	s.answer = h.App.Server().Handler
-	speak := adaptor.HTTPHandler(s.speak)
+	// fasthttp ends the context of every request as soon as it is told to stop, and the
+	// SDK does not wait beyond it: what is in flight would have no answer.
+	speak := adaptor.HTTPHandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s.speak.ServeHTTP(w, r.WithContext(context.WithoutCancel(r.Context())))
+	})
 	h.App.Post(Path, h.Limits.Snapshot(), func(c *fiber.Ctx) error {
 		addr := httpserver.ClientAddr(c)
 		if err := s.guard(c, addr); err != nil {
