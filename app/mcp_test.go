@@ -218,6 +218,7 @@ func TestMCPOverHTTP(t *testing.T) {
 		{"a name that leads here", "POST", ping, "Host", "evil.example", 403, "origin_rejected"},
 		{"reading", "GET", "", "Accept", "text/event-stream", 405, "method_not_allowed"},
 		{"no JSON", "POST", "{", "", "", 400, "invalid_mcp"},
+		{"a batch, which would count as one request", "POST", " [" + ping + "," + ping + "]", "", "", 400, "invalid_mcp"},
 		{"no form it answers in", "POST", ping, "Accept", "text/html", 0, "invalid_mcp"},
 		{"a coded body", "POST", ping, "Content-Encoding", "gzip", 415, "unsupported_media_type"},
 		{"too long", "POST", strings.Repeat(" ", 65<<10), "", "", 413, "payload_too_large"},

@@ -101,6 +101,9 @@ func (s *Server) Register(h *httpserver.Server) {
 		if err := s.guard(c, addr); err != nil {
 			return err
 		}
+		if bytes.HasPrefix(bytes.TrimSpace(c.Body()), []byte("[")) {
+			return invalid(fiber.StatusBadRequest, "Send one message in a request: a batch counts as one, however much it asks for, and left the protocol with its version 2025-06-18.")
+		}
 		c.Context().SetUserValue(callerKey{}, caller{addr, c.Get(fiber.HeaderAuthorization)})
 		if err := speak(c); err != nil {
 			return err
@@ -146,5 +149,9 @@ func refusal(c *fiber.Ctx) error {
 	}
 	text := strings.TrimSpace(string(bytes.ToValidUTF8(c.Response().Body(), nil)))
 	c.Response().Reset()
-	return &problem.Error{Status: status, Code: "invalid_mcp", Title: "Invalid MCP request", Detail: "This is no request of the Model Context Protocol: " + text + "."}
+	return invalid(status, "This is no request of the Model Context Protocol: "+text+".")
+}
+
+func invalid(status int, detail string) error {
+	return &problem.Error{Status: status, Code: "invalid_mcp", Title: "Invalid MCP request", Detail: detail}
 }
