@@ -203,6 +203,29 @@ func (m *model) isRefused(t *testing.T) {
 	}
 }
 
+// TestMCPBearers: what the API refuses as no bearer is not taken for nobody here, nor
+// for the first of two.
+func TestMCPBearers(t *testing.T) {
+	t.Parallel()
+	p, key := startDemo(t)
+	for _, sent := range [][]string{{""}, {"Bearer " + key, "Bearer other"}, {"Bearer other", "Bearer " + key}} {
+		req, err := http.NewRequestWithContext(t.Context(), "POST", p.base+"/mcp", strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"getLeaderboard"}}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header = http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"}, "Authorization": sent}
+		res, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer res.Body.Close()
+		var answer map[string]any
+		if err := json.NewDecoder(res.Body).Decode(&answer); err != nil || dig(answer, "result", "structuredContent", "code") != "invalid_credentials" {
+			t.Errorf("%q: %v, %v", sent, answer, err)
+		}
+	}
+}
+
 // TestMCPOverHTTP holds what clients cannot show: other sites, methods and bodies.
 func TestMCPOverHTTP(t *testing.T) {
 	t.Parallel()

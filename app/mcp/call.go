@@ -25,8 +25,8 @@ const userAgent = "pulsecast-mcp/1.0"
 
 // caller is whom a call is made for.
 type caller struct {
-	addr   netip.Addr // not valid when the listener is not TCP
-	bearer string     // the Authorization header
+	addr    netip.Addr // not valid when the listener is not TCP
+	bearers [][]byte   // every Authorization header: the API refuses two, and an empty one
 }
 
 type callerKey struct{}
@@ -51,8 +51,8 @@ func (s *Server) handle(t *tool) sdk.ToolHandler {
 func (s *Server) ask(ctx context.Context, request *fasthttp.Request) (status int, body []byte) {
 	by, _ := ctx.Value(callerKey{}).(caller)
 	request.Header.SetUserAgent(userAgent)
-	if by.bearer != "" {
-		request.Header.Set(fiber.HeaderAuthorization, by.bearer)
+	for _, bearer := range by.bearers {
+		request.Header.AddBytesV(fiber.HeaderAuthorization, bearer)
 	}
 	var fctx fasthttp.RequestCtx
 	fctx.Init(request, net.TCPAddrFromAddrPort(netip.AddrPortFrom(by.addr, 0)), nil)

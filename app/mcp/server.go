@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/gofiber/fiber/v2"
@@ -104,7 +105,7 @@ func (s *Server) Register(h *httpserver.Server) {
 		if bytes.HasPrefix(bytes.TrimSpace(c.Body()), []byte("[")) {
 			return invalid(fiber.StatusBadRequest, "Send one message in a request: a batch counts as one, however much it asks for, and left the protocol with its version 2025-06-18.")
 		}
-		c.Context().SetUserValue(callerKey{}, caller{addr, c.Get(fiber.HeaderAuthorization)})
+		c.Context().SetUserValue(callerKey{}, caller{addr, slices.Clone(c.Request().Header.PeekAll(fiber.HeaderAuthorization))})
 		if err := speak(c); err != nil {
 			return err
 		}
