@@ -186,6 +186,7 @@ func (m *model) isRefused(t *testing.T) {
 		{"listMarkets", map[string]any{"limit": "1&limit=2"}, "invalid_parameter", "1 to 100"},
 		{"listMarkets", map[string]any{"limit": []int{1}}, "", "limit must be one value"},
 		{"listMarkets", map[string]any{"topic": "x", "limit": 1}, "", "takes no argument topic; it takes category, closesBefore, limit, q"},
+		{"getHealth", map[string]any{"topic": "x"}, "", "takes no argument topic; it takes none"},
 		{"getPrediction", map[string]any{"id": "../stats"}, "not_found", ""},
 		{"getPrediction", map[string]any{"id": ".."}, "", "id is missing"},
 		{"getAgent", nil, "", "handle is missing"},
@@ -199,6 +200,29 @@ func (m *model) isRefused(t *testing.T) {
 	}
 	if _, err := m.CallTool(t.Context(), &mcp.CallToolParams{Name: "deleteEverything"}); err == nil {
 		t.Error("an unknown tool answers")
+	}
+}
+
+// TestMCPBearers: what the API refuses as no bearer is not taken for nobody here, nor
+// for the first of two.
+func TestMCPBearers(t *testing.T) {
+	t.Parallel()
+	p, key := startDemo(t)
+	for _, sent := range [][]string{{""}, {"Bearer " + key, "Bearer other"}, {"Bearer other", "Bearer " + key}} {
+		req, err := http.NewRequestWithContext(t.Context(), "POST", p.base+"/mcp", strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"getLeaderboard"}}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header = http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"}, "Authorization": sent}
+		res, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer res.Body.Close()
+		var answer map[string]any
+		if err := json.NewDecoder(res.Body).Decode(&answer); err != nil || dig(answer, "result", "structuredContent", "code") != "invalid_credentials" {
+			t.Errorf("%q: %v, %v", sent, answer, err)
+		}
 	}
 }
 
@@ -218,6 +242,7 @@ func TestMCPOverHTTP(t *testing.T) {
 		{"a name that leads here", "POST", ping, "Host", "evil.example", 403, "origin_rejected"},
 		{"reading", "GET", "", "Accept", "text/event-stream", 405, "method_not_allowed"},
 		{"no JSON", "POST", "{", "", "", 400, "invalid_mcp"},
+		{"a batch, which would count as one request", "POST", " [" + ping + "," + ping + "]", "", "", 400, "invalid_mcp"},
 		{"no form it answers in", "POST", ping, "Accept", "text/html", 0, "invalid_mcp"},
 		{"a coded body", "POST", ping, "Content-Encoding", "gzip", 415, "unsupported_media_type"},
 		{"too long", "POST", strings.Repeat(" ", 65<<10), "", "", 413, "payload_too_large"},

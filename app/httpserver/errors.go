@@ -50,6 +50,9 @@ func unrouted(err error) bool {
 // fail is Fiber's error handler: the one place where an error becomes an answer.
 func (s *Server) fail(c *fiber.Ctx, err error) error {
 	r := of(c.Context())
+	if time.Now().After(r.deadline) { // Postgres calls what it was told to break off by another name
+		err = errors.Join(err, context.DeadlineExceeded)
+	}
 	p := s.translate(c, err)
 	if p.Code == "method_not_allowed" && r.method == fiber.MethodOptions {
 		return options(c)

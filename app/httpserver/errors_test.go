@@ -71,6 +71,32 @@ func TestErrorsBecomeProblems(t *testing.T) {
 	})
 }
 
+// TestMissedDeadline: who was cut off by the deadline may say so in words of its own, as
+// Postgres does ("canceling statement due to user request"). It is no fault of the code.
+func TestMissedDeadline(t *testing.T) {
+	t.Parallel()
+	n := run(t, nil, func(s *Server) {
+		s.App.Get("/api/late", func(c *fiber.Ctx) error {
+			of(c.Context()).deadline = time.Now().Add(-time.Millisecond)
+			return errors.New("canceling statement due to user request")
+		})
+		s.App.Get("/api/refused-late", func(c *fiber.Ctx) error {
+			of(c.Context()).deadline = time.Now().Add(-time.Millisecond)
+			return problem.InvalidParameter("limit", "must be 1..100")
+		})
+		s.App.Get("/api/broken-late", func(c *fiber.Ctx) error {
+			of(c.Context()).deadline = time.Now().Add(-time.Millisecond)
+			panic("a fault")
+		})
+	})
+	for path, code := range map[string]string{"/api/late": "unavailable", "/api/refused-late": "invalid_parameter", "/api/broken-late": "internal"} {
+		r := n.do(t, "GET", path)
+		if r.code(t) != code || (code == "unavailable" && (r.StatusCode != 503 || r.Header.Get("Retry-After") != "1")) {
+			t.Errorf("%s: %d %s", path, r.StatusCode, r.body)
+		}
+	}
+}
+
 func TestProblemIsWrittenInOrder(t *testing.T) {
 	t.Parallel()
 	n := run(t, nil, func(s *Server) {

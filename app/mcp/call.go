@@ -1,8 +1,10 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"net"
@@ -11,6 +13,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/gofiber/fiber/v2"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/valyala/fasthttp"
@@ -22,8 +25,8 @@ const userAgent = "pulsecast-mcp/1.0"
 
 // caller is whom a call is made for.
 type caller struct {
-	addr   netip.Addr // not valid when the listener is not TCP
-	bearer string     // the Authorization header
+	addr    netip.Addr // not valid when the listener is not TCP
+	bearers [][]byte   // every Authorization header: the API refuses two, and an empty one
 }
 
 type callerKey struct{}
@@ -48,8 +51,8 @@ func (s *Server) handle(t *tool) sdk.ToolHandler {
 func (s *Server) ask(ctx context.Context, request *fasthttp.Request) (status int, body []byte) {
 	by, _ := ctx.Value(callerKey{}).(caller)
 	request.Header.SetUserAgent(userAgent)
-	if by.bearer != "" {
-		request.Header.Set(fiber.HeaderAuthorization, by.bearer)
+	for _, bearer := range by.bearers {
+		request.Header.AddBytesV(fiber.HeaderAuthorization, bearer)
 	}
 	var fctx fasthttp.RequestCtx
 	fctx.Init(request, net.TCPAddrFromAddrPort(netip.AddrPortFrom(by.addr, 0)), nil)
@@ -61,8 +64,9 @@ func (s *Server) ask(ctx context.Context, request *fasthttp.Request) (status int
 func (t *tool) request(arguments json.RawMessage) (*fasthttp.Request, error) {
 	given := map[string]json.RawMessage{}
 	if len(arguments) > 0 {
-		if err := json.Unmarshal(arguments, &given); err != nil {
-			return nil, fmt.Errorf("arguments must be one JSON object: %w", err)
+		// encoding/json would take the last of two values and repair broken text in silence.
+		if !jsontext.Value(arguments).IsValid() || json.Unmarshal(arguments, &given) != nil {
+			return nil, errors.New("arguments must be one JSON object in UTF-8, each name once")
 		}
 	}
 	request, path, query := new(fasthttp.Request), t.path, url.Values{}
@@ -86,7 +90,7 @@ func (t *tool) request(arguments json.RawMessage) (*fasthttp.Request, error) {
 	}
 	if len(given) > 0 && !t.body {
 		return nil, fmt.Errorf("%s takes no argument %s; it takes %s", t.name,
-			strings.Join(slices.Sorted(maps.Keys(given)), ", "), strings.Join(slices.Sorted(maps.Keys(t.parameters)), ", "))
+			strings.Join(slices.Sorted(maps.Keys(given)), ", "), cmp.Or(strings.Join(slices.Sorted(maps.Keys(t.parameters)), ", "), "none"))
 	}
 	if len(query) > 0 {
 		path += "?" + query.Encode()
@@ -106,16 +110,14 @@ func (t *tool) request(arguments json.RawMessage) (*fasthttp.Request, error) {
 
 // scalar writes a value as a parameter of an address has it.
 func scalar(value json.RawMessage) (string, error) {
-	var v any
-	if len(value) == 0 || json.Unmarshal(value, &v) != nil {
+	switch {
+	case len(value) == 0 || string(value) == "null":
 		return "", nil
-	}
-	switch v := v.(type) {
-	case nil:
-		return "", nil
-	case string:
-		return v, nil
-	case map[string]any, []any:
+	case value[0] == '"':
+		var text string
+		err := json.Unmarshal(value, &text)
+		return text, err
+	case value[0] == '{' || value[0] == '[':
 		return "", fmt.Errorf("must be one value")
 	}
 	return string(value), nil // a number or a boolean, as it was written

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/gofiber/fiber/v2"
@@ -91,13 +92,20 @@ func (s *Server) read(path string) sdk.ResourceHandler {
 // request has the limit of answers from memory; the calls in it have the API's.
 func (s *Server) Register(h *httpserver.Server) {
 	s.answer = h.App.Server().Handler
-	speak := adaptor.HTTPHandler(s.speak)
+	// fasthttp ends the context of every request as soon as it is told to stop, and the
+	// SDK does not wait beyond it: what is in flight would have no answer.
+	speak := adaptor.HTTPHandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s.speak.ServeHTTP(w, r.WithContext(context.WithoutCancel(r.Context())))
+	})
 	h.App.Post(Path, h.Limits.Snapshot(), func(c *fiber.Ctx) error {
 		addr := httpserver.ClientAddr(c)
 		if err := s.guard(c, addr); err != nil {
 			return err
 		}
-		c.Context().SetUserValue(callerKey{}, caller{addr, c.Get(fiber.HeaderAuthorization)})
+		if bytes.HasPrefix(bytes.TrimSpace(c.Body()), []byte("[")) {
+			return invalid(fiber.StatusBadRequest, "Send one message in a request: a batch counts as one, however much it asks for, and left the protocol with its version 2025-06-18.")
+		}
+		c.Context().SetUserValue(callerKey{}, caller{addr, slices.Clone(c.Request().Header.PeekAll(fiber.HeaderAuthorization))})
 		if err := speak(c); err != nil {
 			return err
 		}
@@ -142,5 +150,9 @@ func refusal(c *fiber.Ctx) error {
 	}
 	text := strings.TrimSpace(string(bytes.ToValidUTF8(c.Response().Body(), nil)))
 	c.Response().Reset()
-	return &problem.Error{Status: status, Code: "invalid_mcp", Title: "Invalid MCP request", Detail: "This is no request of the Model Context Protocol: " + text + "."}
+	return invalid(status, "This is no request of the Model Context Protocol: "+text+".")
+}
+
+func invalid(status int, detail string) error {
+	return &problem.Error{Status: status, Code: "invalid_mcp", Title: "Invalid MCP request", Detail: detail}
 }

@@ -149,7 +149,7 @@ var errorCodes = []pages.ErrorCode{
 	{Code: "registration_closed", Status: "403", Text: "Agents cannot create themselves here; detail says whom to ask."},
 	{Code: "user_agent_rejected", Status: "403", Text: "Send a User-Agent that names your agent, such as my-agent/1.0 (https://example.org)."},
 	{Code: "origin_rejected", Status: "403", Text: "A page of another site called /mcp, or the address is a name that leads to this machine. Call it from a program."},
-	{Code: "invalid_mcp", Status: "400", Text: "What came to /mcp is no request of the Model Context Protocol; detail says what is missing."},
+	{Code: "invalid_mcp", Status: "400", Text: "What came to /mcp is no request of the Model Context Protocol, or a batch of them; detail says what is missing."},
 	{Code: "not_found", Status: "404", Text: "There is nothing with this address or id."},
 	{Code: "method_not_allowed", Status: "405", Text: "The path exists, the method does not; the Allow header lists those that do."},
 	{Code: "market_closed", Status: "409", Text: "The market has closed, so nothing can be published on it any more."},

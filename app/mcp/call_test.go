@@ -1,0 +1,34 @@
+package mcp
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+)
+
+// TestArgumentsAreOneObject: what the API refuses in a body must not be settled here in
+// silence. Of two dryRun the last would decide whether a forecast is published for good.
+func TestArgumentsAreOneObject(t *testing.T) {
+	t.Parallel()
+	publish := &tool{name: "publish", method: "POST", path: "/p", parameters: map[string]string{"dryRun": "query"}, body: true}
+	for _, arguments := range []string{
+		`{"dryRun":true,"dryRun":false}`, `{"title":"a","title":"b"}`, `{"title":"\ud800"}`, `{"\ud800":1}`, `[]`, `1`,
+	} {
+		if r, err := publish.request(json.RawMessage(arguments)); err == nil || !strings.HasPrefix(err.Error(), "arguments must be one JSON object") || strings.Contains(err.Error(), "Go ") {
+			t.Errorf("%s: %v, %v", arguments, r, err)
+		}
+	}
+}
+
+// TestNumbersStayAsWritten: one that no float holds is refused by the API, by its name,
+// and is not the same as nothing.
+func TestNumbersStayAsWritten(t *testing.T) {
+	t.Parallel()
+	list := &tool{name: "list", method: "GET", path: "/p", parameters: map[string]string{"q": "query"}}
+	for written, want := range map[string]string{"1e400": "/p?q=1e400", "0.50": "/p?q=0.50", "true": "/p?q=true", `"a b"`: "/p?q=a+b", "null": "/p"} {
+		r, err := list.request(json.RawMessage(`{"q": ` + written + `}`))
+		if err != nil || string(r.RequestURI()) != want {
+			t.Errorf("%s: %s, %v", written, r.RequestURI(), err)
+		}
+	}
+}

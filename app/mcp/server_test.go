@@ -1,0 +1,81 @@
+package mcp
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gofiber/fiber/v2"
+
+	"github.com/pulsecast/pulsecast/app/config"
+	"github.com/pulsecast/pulsecast/app/httpserver"
+)
+
+const oneTool = `
+openapi: 3.1.0
+info: { title: T, version: "1" }
+paths:
+  /api/slow:
+    get:
+      operationId: slow
+      summary: Slow
+      responses: { "200": { description: Done. } }
+`
+
+// TestStopWaitsForCalls: a call in flight is answered when the service stops, like
+// every other request. What it published is there, and its author must learn that.
+func TestStopWaitsForCalls(t *testing.T) {
+	t.Parallel()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	base := "http://" + ln.Addr().String()
+	cfg := &config.Config{BaseURL: base, LogFormat: "off"}
+	s, err := New(Dependencies{Config: cfg, OpenAPI: []byte(oneTool)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := httpserver.New(httpserver.Options{Config: cfg})
+	began, answer := make(chan struct{}), make(chan struct{})
+	h.App.Get("/api/slow", func(c *fiber.Ctx) error {
+		close(began)
+		<-answer
+		return c.JSON(fiber.Map{"ok": true})
+	})
+	s.Register(h)
+	served := make(chan error, 1)
+	go func() { served <- h.Start(t.Context(), ln) }()
+
+	got := make(chan string, 1)
+	go func() {
+		req, _ := http.NewRequestWithContext(t.Context(), "POST", base+Path, strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"slow"}}`))
+		req.Header.Set("Content-Type", "application/json")
+		req.Header.Set("Accept", "application/json, text/event-stream")
+		res, err := http.DefaultClient.Do(req)
+		if err != nil {
+			got <- err.Error()
+			return
+		}
+		defer res.Body.Close()
+		body, err := io.ReadAll(res.Body)
+		got <- fmt.Sprint(res.StatusCode, " ", string(body), " ", err)
+	}()
+	<-began
+	stopped := make(chan error, 1)
+	go func() { stopped <- h.Stop(t.Context()) }()
+	time.Sleep(100 * time.Millisecond) // the stop is under way
+	close(answer)
+	if body := <-got; !strings.Contains(body, `"structuredContent":{"ok":true}`) {
+		t.Errorf("the call in flight got %q", body)
+	}
+	for _, end := range []chan error{stopped, served} {
+		if err := <-end; err != nil {
+			t.Error(err)
+		}
+	}
+}
