@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/gofiber/fiber/v2"
 
@@ -68,7 +67,12 @@ func TestStopWaitsForCalls(t *testing.T) {
 	<-began
 	stopped := make(chan error, 1)
 	go func() { stopped <- h.Stop(t.Context()) }()
-	time.Sleep(100 * time.Millisecond) // the stop is under way
+	for err == nil { // until nobody is let in any more
+		var c net.Conn
+		if c, err = net.Dial("tcp", ln.Addr().String()); err == nil {
+			c.Close()
+		}
+	}
 	close(answer)
 	if body := <-got; !strings.Contains(body, `"structuredContent":{"ok":true}`) {
 		t.Errorf("the call in flight got %q", body)
