@@ -157,7 +157,7 @@ func TestRulings(t *testing.T) {
 		if got := r.text("#rule-form"); !strings.Contains(got, "1 open") {
 			t.Errorf("market preview: %q", got)
 		}
-		if got := b.get(market).text(".facts"); !strings.Contains(got, "Decided hereopen") {
+		if got := b.get(market).text(".facts"); !strings.Contains(got, "Decided herenothing yet") {
 			t.Errorf("before a ruling: %q", got)
 		}
 		r = b.follow(market+"?kind=market_corrected&outcome=Yes&note=It+rained.", market, nil)

@@ -127,9 +127,12 @@ func (d *Desk) marketRuling(v *visit, p *views.RulingProps) error {
 	if err != nil {
 		return err
 	}
-	here := outcome.String()
-	if outcome != nil && outcome.Ruled() {
-		here += ", by an admin"
+	here := "nothing yet"
+	if outcome != nil {
+		here = outcome.String()
+		if outcome.Ruled() {
+			here += ", by an admin"
+		}
 	}
 	p.Facts = []views.Fact{{Name: "Id", Cell: views.Cell{Text: m.ID}}, {Name: "Upstream", Cell: views.Cell{Text: state}}, {Name: "Decided here", Cell: views.Cell{Text: here}}}
 	if outcome != nil && outcome.Note != "" {
