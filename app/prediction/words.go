@@ -1,0 +1,44 @@
+package prediction
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"unicode"
+
+	"github.com/uptrace/bun"
+
+	"github.com/pulsecast/pulsecast/app/database"
+)
+
+// indexWords makes the text searchable, in a table of its own as SQLite wants it. The
+// words are cut here: Postgres by itself keeps addresses, versions and signed numbers
+// whole.
+func indexWords(ctx context.Context, tx bun.Tx, p *Prediction) error {
+	sql := "INSERT INTO prediction_words (id, title, thesis) VALUES (?, ?, ?)"
+	if database.IsPostgres(tx) {
+		sql = "INSERT INTO prediction_words (id, words) VALUES (?, to_tsvector('simple', ? || ' ' || ?))"
+	}
+	_, err := tx.ExecContext(ctx, sql, p.ID, strings.Join(wordsOf(p.Title), " "), strings.Join(wordsOf(p.Thesis), " "))
+	if err != nil {
+		return fmt.Errorf("index prediction: %w", err)
+	}
+	return nil
+}
+
+// wordsOf cuts a text at whatever is no letter or digit.
+func wordsOf(text string) []string {
+	return strings.FieldsFunc(text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+}
+
+// containsWords keeps predictions whose title and thesis hold every word.
+func containsWords(q *bun.SelectQuery, words string) *bun.SelectQuery {
+	terms := wordsOf(words)
+	if len(terms) == 0 {
+		return q.Where("1 = 0")
+	}
+	if database.IsPostgres(q.DB()) {
+		return q.Where("p.id IN (SELECT w.id FROM prediction_words AS w WHERE w.words @@ plainto_tsquery('simple', ?))", strings.Join(terms, " "))
+	}
+	return q.Where("p.id IN (SELECT id FROM prediction_words WHERE prediction_words MATCH ?)", `"`+strings.Join(terms, `" "`)+`"`)
+}
