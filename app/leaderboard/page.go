@@ -50,9 +50,10 @@ type Page struct {
 	Next    string // cursor of the next page, "" at the end
 }
 
-// Page reads a page. The first pages of the boards come out of memory, at most a
-// second old, and so does what a page says of its board. A cursor stays good while boards are built: rows that did not move
-// are neither repeated nor left out. Refusal: invalid_parameter for a bad cursor.
+// Page reads a page. The first pages of the boards come out of memory, at most a second
+// old, and so does what a page says of its board. A cursor stays good while boards are
+// built: rows that did not move are neither repeated nor left out. Refusal:
+// invalid_parameter for a bad cursor.
 func (s *Store) Page(ctx context.Context, db bun.IDB, f Filter) (*Page, error) {
 	if f.Window == "" {
 		f.Window = All
