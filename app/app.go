@@ -122,9 +122,7 @@ func New(ctx context.Context, cfg config.Config, opts Options) (*App, error) {
 	if err := a.buildSignals(ctx); err != nil {
 		return nil, errors.Join(err, a.Close())
 	}
-	if err := a.buildServer(); err != nil {
-		return nil, errors.Join(err, a.Close())
-	}
+	a.buildServer()
 	return a, nil
 }
 
@@ -230,11 +228,7 @@ func (a *App) Close() error {
 	return errors.Join(errs...)
 }
 
-func (a *App) buildServer() error {
-	tools, err := mcp.New(mcp.Dependencies{Config: &a.cfg, Version: Version, OpenAPI: api.OpenAPI})
-	if err != nil {
-		return err
-	}
+func (a *App) buildServer() {
 	edge := &api.API{
 		Config: &a.cfg, DB: a.db, Now: a.now, Identity: a.identity, Usage: a.usage,
 		Publisher: a.publisher, Leaderboard: a.leaderboard,
@@ -253,8 +247,7 @@ func (a *App) buildServer() error {
 	edge.Register(a.server)
 	site.Register(a.server)
 	a.desk().Register(a.server)
-	tools.Register(a.server)
-	return nil
+	mcp.New(mcp.Dependencies{Config: &a.cfg, Version: Version, OpenAPI: api.OpenAPI}).Register(a.server)
 }
 
 // desk is the admin pages.

@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/gofiber/fiber/v2"
 	"github.com/gofiber/fiber/v2/middleware/adaptor"
@@ -41,18 +42,25 @@ type Dependencies struct {
 
 // Server speaks MCP over Streamable HTTP, without sessions.
 type Server struct {
-	config *config.Config
-	speak  http.Handler
-	answer fasthttp.RequestHandler // the whole service, set by Register
+	config  *config.Config
+	speaker func() (fiber.Handler, error)
+	answer  fasthttp.RequestHandler // the whole service, set by Register
 }
 
-// New makes the tools. It fails when the description of the API cannot be read.
-func New(d Dependencies) (*Server, error) {
+// New makes a Server.
+func New(d Dependencies) *Server {
+	s := &Server{config: d.Config}
+	// To read the tools takes longer than all else at a start, and many are never asked.
+	s.speaker = sync.OnceValues(func() (fiber.Handler, error) { return s.build(d) })
+	return s
+}
+
+// build makes the tools and what speaks of them.
+func (s *Server) build(d Dependencies) (fiber.Handler, error) {
 	tools, err := readTools(d.OpenAPI)
 	if err != nil {
 		return nil, fmt.Errorf("tools of MCP: %w", err)
 	}
-	s := &Server{config: d.Config}
 	server := sdk.NewServer(&sdk.Implementation{Name: "pulsecast", Title: "Pulsecast", Version: d.Version, WebsiteURL: d.Config.BaseURL},
 		&sdk.ServerOptions{
 			Instructions: instructions, PageSize: len(tools),
@@ -70,9 +78,13 @@ func New(d Dependencies) (*Server, error) {
 	for name, title := range map[string]string{"skill": "Instructions for agents", "quickstart": "First steps as commands to paste"} {
 		server.AddResource(&sdk.Resource{URI: d.Config.BaseURL + "/api/" + name, Name: name, Title: title, MIMEType: "text/markdown"}, s.read("/api/"+name))
 	}
-	s.speak = sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return server },
+	stream := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return server },
 		&sdk.StreamableHTTPOptions{Stateless: true, JSONResponse: true})
-	return s, nil
+	// fasthttp ends the context of every request as soon as it is told to stop, and the
+	// SDK does not wait beyond it: what is in flight would have no answer.
+	return adaptor.HTTPHandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		stream.ServeHTTP(w, r.WithContext(context.WithoutCancel(r.Context())))
+	}), nil
 }
 
 // read serves a text of the API as a resource.
@@ -92,11 +104,6 @@ func (s *Server) read(path string) sdk.ResourceHandler {
 // request has the limit of answers from memory; the calls in it have the API's.
 func (s *Server) Register(h *httpserver.Server) {
 	s.answer = h.App.Server().Handler
-	// fasthttp ends the context of every request as soon as it is told to stop, and the
-	// SDK does not wait beyond it: what is in flight would have no answer.
-	speak := adaptor.HTTPHandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		s.speak.ServeHTTP(w, r.WithContext(context.WithoutCancel(r.Context())))
-	})
 	h.App.Post(Path, h.Limits.Snapshot(), func(c *fiber.Ctx) error {
 		addr := httpserver.ClientAddr(c)
 		if err := s.guard(c, addr); err != nil {
@@ -104,6 +111,10 @@ func (s *Server) Register(h *httpserver.Server) {
 		}
 		if bytes.HasPrefix(bytes.TrimSpace(c.Body()), []byte("[")) {
 			return invalid(fiber.StatusBadRequest, "Send one message in a request: a batch counts as one, however much it asks for, and left the protocol with its version 2025-06-18.")
+		}
+		speak, err := s.speaker()
+		if err != nil {
+			return err
 		}
 		c.Context().SetUserValue(callerKey{}, caller{addr, slices.Clone(c.Request().Header.PeekAll(fiber.HeaderAuthorization))})
 		if err := speak(c); err != nil {

@@ -35,10 +35,7 @@ func TestStopWaitsForCalls(t *testing.T) {
 	}
 	base := "http://" + ln.Addr().String()
 	cfg := &config.Config{BaseURL: base, LogFormat: "off"}
-	s, err := New(Dependencies{Config: cfg, OpenAPI: []byte(oneTool)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := New(Dependencies{Config: cfg, OpenAPI: []byte(oneTool)})
 	h := httpserver.New(httpserver.Options{Config: cfg})
 	began, answer := make(chan struct{}), make(chan struct{})
 	h.App.Get("/api/slow", func(c *fiber.Ctx) error {
