@@ -17,10 +17,9 @@ import (
 
 // ExecRows runs a statement that reads rows as the table v, one column per field, typed
 // by the fields' bun tags: uuid, text, bytea, bigint, double precision, boolean or
-// timestamptz.
-// Zero values of fields tagged nullzero and nil pointers are NULL. There must be rows.
-// Postgres gets an array per column in its binary format: to parse tens of thousands of
-// literals, or as much JSON, takes it longer than to write the rows.
+// timestamptz. Zero values of fields tagged nullzero and nil pointers are NULL. There must
+// be rows. Postgres gets an array per column in its binary format: to parse tens of
+// thousands of literals, or as much JSON, takes it longer than to write the rows.
 func ExecRows[T any](ctx context.Context, tx bun.Tx, statement string, rows []T) (sql.Result, error) {
 	fields := tx.Dialect().Tables().Get(reflect.TypeFor[T]()).Fields
 	names := make([]string, len(fields))
