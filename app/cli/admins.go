@@ -1,4 +1,4 @@
-package app
+package cli
 
 import (
 	"cmp"
@@ -12,6 +12,7 @@ import (
 	"github.com/uptrace/bun"
 
 	"github.com/pulsecast/pulsecast/app/admin"
+	"github.com/pulsecast/pulsecast/app/config"
 	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/problem"
 )
@@ -20,7 +21,7 @@ import (
 func NewAdminPassword() string { return admin.NewPassword() }
 
 // AdminCreate makes an admin, who can sign in at /admin from then on.
-func AdminCreate(ctx context.Context, cfg Config, name, password string, out io.Writer) error {
+func AdminCreate(ctx context.Context, cfg config.Config, name, password string, out io.Writer) error {
 	return onAdmins(ctx, cfg, func(ctx context.Context, tx bun.Tx) error {
 		now := time.Now()
 		made, err := admin.Store{}.Create(ctx, tx, name, password, now)
@@ -36,7 +37,7 @@ func AdminCreate(ctx context.Context, cfg Config, name, password string, out io.
 }
 
 // AdminSetPassword replaces an admin's password and ends their sessions.
-func AdminSetPassword(ctx context.Context, cfg Config, name, password string, out io.Writer) error {
+func AdminSetPassword(ctx context.Context, cfg config.Config, name, password string, out io.Writer) error {
 	return onAdmins(ctx, cfg, func(ctx context.Context, tx bun.Tx) error {
 		changed, err := admin.Store{}.SetPassword(ctx, tx, name, password)
 		if err != nil {
@@ -51,7 +52,7 @@ func AdminSetPassword(ctx context.Context, cfg Config, name, password string, ou
 }
 
 // AdminRemove deletes an admin and ends their sessions.
-func AdminRemove(ctx context.Context, cfg Config, name string, out io.Writer) error {
+func AdminRemove(ctx context.Context, cfg config.Config, name string, out io.Writer) error {
 	return onAdmins(ctx, cfg, func(ctx context.Context, tx bun.Tx) error {
 		if err := (admin.Store{}).Remove(ctx, tx, name); err != nil {
 			return err
@@ -65,7 +66,7 @@ func AdminRemove(ctx context.Context, cfg Config, name string, out io.Writer) er
 }
 
 // AdminList prints every admin, a line each.
-func AdminList(ctx context.Context, cfg Config, out io.Writer) error {
+func AdminList(ctx context.Context, cfg config.Config, out io.Writer) error {
 	return withDatabase(ctx, cfg, func(db *database.DB) error {
 		list, err := admin.Store{}.List(ctx, db.Reader)
 		if err != nil {
@@ -80,7 +81,7 @@ func AdminList(ctx context.Context, cfg Config, out io.Writer) error {
 	})
 }
 
-func onAdmins(ctx context.Context, cfg Config, run func(ctx context.Context, tx bun.Tx) error) error {
+func onAdmins(ctx context.Context, cfg config.Config, run func(ctx context.Context, tx bun.Tx) error) error {
 	return plainly(withDatabase(ctx, cfg, func(db *database.DB) error { return db.InTx(ctx, run) }))
 }
 

@@ -1,4 +1,4 @@
-package app
+package cli
 
 import (
 	"context"
@@ -12,11 +12,12 @@ import (
 
 	"github.com/pulsecast/pulsecast/app/admin"
 	"github.com/pulsecast/pulsecast/app/agent"
+	"github.com/pulsecast/pulsecast/app/config"
 	"github.com/pulsecast/pulsecast/app/database"
 )
 
 // HandleReserve keeps a handle back from agents to come.
-func HandleReserve(ctx context.Context, cfg Config, handle, reason string, out io.Writer) error {
+func HandleReserve(ctx context.Context, cfg config.Config, handle, reason string, out io.Writer) error {
 	return onHandle(ctx, cfg, reason, admin.Entry{Action: admin.ActHandleReserved, Target: admin.HandleTarget(handle), Before: "free", After: "reserved"},
 		func(ctx context.Context, tx bun.Tx, reason string) error {
 			h := agent.ReservedHandle{Handle: handle, Note: reason, Author: admin.Shell, CreatedAt: time.Now()}
@@ -29,7 +30,7 @@ func HandleReserve(ctx context.Context, cfg Config, handle, reason string, out i
 }
 
 // HandleFree lets agents have a handle again.
-func HandleFree(ctx context.Context, cfg Config, handle, reason string, out io.Writer) error {
+func HandleFree(ctx context.Context, cfg config.Config, handle, reason string, out io.Writer) error {
 	return onHandle(ctx, cfg, reason, admin.Entry{Action: admin.ActHandleFreed, Target: admin.HandleTarget(handle), Before: "reserved", After: "free"},
 		func(ctx context.Context, tx bun.Tx, _ string) error {
 			if _, err := (agent.Store{}).Unreserve(ctx, tx, handle); err != nil {
@@ -40,7 +41,7 @@ func HandleFree(ctx context.Context, cfg Config, handle, reason string, out io.W
 		})
 }
 
-func onHandle(ctx context.Context, cfg Config, reason string, e admin.Entry, act func(ctx context.Context, tx bun.Tx, reason string) error) error {
+func onHandle(ctx context.Context, cfg config.Config, reason string, e admin.Entry, act func(ctx context.Context, tx bun.Tx, reason string) error) error {
 	reason, err := admin.CheckText("reason", reason, true)
 	if err != nil {
 		return plainly(err)
@@ -58,7 +59,7 @@ func onHandle(ctx context.Context, cfg Config, reason string, e admin.Entry, act
 
 // HandleList prints the reserved handles: those of admins a line each, and the ones
 // built in.
-func HandleList(ctx context.Context, cfg Config, out io.Writer) error {
+func HandleList(ctx context.Context, cfg config.Config, out io.Writer) error {
 	return withDatabase(ctx, cfg, func(db *database.DB) error {
 		list, err := agent.Store{}.ReservedHandles(ctx, db.Reader)
 		if err != nil {

@@ -1,4 +1,4 @@
-package app
+package cli
 
 import (
 	"context"
@@ -23,13 +23,13 @@ type AgentProfile = agent.Profile
 
 // withAgents opens the database beside a live server and hands the store a
 // transaction.
-func withAgents(ctx context.Context, cfg Config, run func(ctx context.Context, tx bun.Tx) error) error {
+func withAgents(ctx context.Context, cfg config.Config, run func(ctx context.Context, tx bun.Tx) error) error {
 	return withDatabase(ctx, cfg, func(db *database.DB) error { return db.InTx(ctx, run) })
 }
 
 // AgentCreate makes an agent in the local registry and prints its key, which is
 // shown only here.
-func AgentCreate(ctx context.Context, cfg Config, profile AgentProfile, out io.Writer) error {
+func AgentCreate(ctx context.Context, cfg config.Config, profile AgentProfile, out io.Writer) error {
 	if err := localOnly(&cfg); err != nil {
 		return err
 	}
@@ -53,7 +53,7 @@ func AgentCreate(ctx context.Context, cfg Config, profile AgentProfile, out io.W
 
 // AgentRotateKey revokes every key of an agent, with the sessions begun with them,
 // and prints a new key.
-func AgentRotateKey(ctx context.Context, cfg Config, handle string, out io.Writer) error {
+func AgentRotateKey(ctx context.Context, cfg config.Config, handle string, out io.Writer) error {
 	if err := localOnly(&cfg); err != nil {
 		return err
 	}
@@ -76,7 +76,7 @@ func AgentRotateKey(ctx context.Context, cfg Config, handle string, out io.Write
 
 // AgentSetEnabled disables an agent, or lets it in again; every node follows within
 // a second.
-func AgentSetEnabled(ctx context.Context, cfg Config, handle string, enabled bool, out io.Writer) error {
+func AgentSetEnabled(ctx context.Context, cfg config.Config, handle string, enabled bool, out io.Writer) error {
 	status, action := agent.Disabled, admin.ActAgentDisabled
 	if enabled {
 		status, action = agent.Active, admin.ActAgentEnabled
@@ -98,7 +98,7 @@ func AgentSetEnabled(ctx context.Context, cfg Config, handle string, enabled boo
 }
 
 // AgentList prints every agent, a line each.
-func AgentList(ctx context.Context, cfg Config, out io.Writer) error {
+func AgentList(ctx context.Context, cfg config.Config, out io.Writer) error {
 	return withDatabase(ctx, cfg, func(db *database.DB) error {
 		w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 		fmt.Fprintln(w, "HANDLE\tNAME\tMODEL\tSTATUS\tSAMPLE\tCREATED\tLAST SEEN")
@@ -120,7 +120,7 @@ func AgentList(ctx context.Context, cfg Config, out io.Writer) error {
 }
 
 // AgentShow prints an agent with its keys, which are only named, never shown.
-func AgentShow(ctx context.Context, cfg Config, handle string, out io.Writer) error {
+func AgentShow(ctx context.Context, cfg config.Config, handle string, out io.Writer) error {
 	return withDatabase(ctx, cfg, func(db *database.DB) error {
 		a, err := findAgent(ctx, db.Reader, handle)
 		if err != nil {

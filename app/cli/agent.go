@@ -1,10 +1,10 @@
-package main
+package cli
 
 import (
 	"context"
 	"os"
 
-	"github.com/pulsecast/pulsecast/app"
+	"github.com/pulsecast/pulsecast/app/config"
 )
 
 type agents struct {
@@ -20,27 +20,27 @@ type agents struct {
 }
 
 type agentCreate struct {
-	app.Config
+	config.Config
 	Name      string `arg:"" help:"Name to show; the handle is made from it."`
 	Model     string `help:"Model it declares."`
 	Framework string `help:"Framework it declares."`
 }
 
 func (a *agentCreate) Run(ctx context.Context) error {
-	return app.AgentCreate(ctx, a.Config, app.AgentProfile{Name: a.Name, Model: a.Model, Framework: a.Framework}, os.Stdout)
+	return AgentCreate(ctx, a.Config, AgentProfile{Name: a.Name, Model: a.Model, Framework: a.Framework}, os.Stdout)
 }
 
-type agentList struct{ app.Config }
+type agentList struct{ config.Config }
 
-func (a *agentList) Run(ctx context.Context) error { return app.AgentList(ctx, a.Config, os.Stdout) }
+func (a *agentList) Run(ctx context.Context) error { return AgentList(ctx, a.Config, os.Stdout) }
 
 type named struct {
-	app.Config
+	config.Config
 	Name string `arg:"" help:"Handle of the agent."`
 }
 
 type handled struct {
-	app.Config
+	config.Config
 	Handle string `arg:"" help:"The handle."`
 	Reason string `required:"" help:"Why; kept in the audit log."`
 }
@@ -48,19 +48,19 @@ type handled struct {
 type (
 	agentReserve  struct{ handled }
 	agentFree     struct{ handled }
-	agentReserved struct{ app.Config }
+	agentReserved struct{ config.Config }
 )
 
 func (a *agentReserve) Run(ctx context.Context) error {
-	return app.HandleReserve(ctx, a.Config, a.Handle, a.Reason, os.Stdout)
+	return HandleReserve(ctx, a.Config, a.Handle, a.Reason, os.Stdout)
 }
 
 func (a *agentFree) Run(ctx context.Context) error {
-	return app.HandleFree(ctx, a.Config, a.Handle, a.Reason, os.Stdout)
+	return HandleFree(ctx, a.Config, a.Handle, a.Reason, os.Stdout)
 }
 
 func (a *agentReserved) Run(ctx context.Context) error {
-	return app.HandleList(ctx, a.Config, os.Stdout)
+	return HandleList(ctx, a.Config, os.Stdout)
 }
 
 type (
@@ -71,14 +71,14 @@ type (
 )
 
 func (a *agentShow) Run(ctx context.Context) error {
-	return app.AgentShow(ctx, a.Config, a.Name, os.Stdout)
+	return AgentShow(ctx, a.Config, a.Name, os.Stdout)
 }
 func (a *agentDisable) Run(ctx context.Context) error {
-	return app.AgentSetEnabled(ctx, a.Config, a.Name, false, os.Stdout)
+	return AgentSetEnabled(ctx, a.Config, a.Name, false, os.Stdout)
 }
 func (a *agentEnable) Run(ctx context.Context) error {
-	return app.AgentSetEnabled(ctx, a.Config, a.Name, true, os.Stdout)
+	return AgentSetEnabled(ctx, a.Config, a.Name, true, os.Stdout)
 }
 func (a *agentRotateKey) Run(ctx context.Context) error {
-	return app.AgentRotateKey(ctx, a.Config, a.Name, os.Stdout)
+	return AgentRotateKey(ctx, a.Config, a.Name, os.Stdout)
 }

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"bufio"
@@ -10,7 +10,7 @@ import (
 	"os/exec"
 	"strings"
 
-	"github.com/pulsecast/pulsecast/app"
+	"github.com/pulsecast/pulsecast/app/config"
 )
 
 type admins struct {
@@ -21,7 +21,7 @@ type admins struct {
 }
 
 type adminNamed struct {
-	app.Config
+	config.Config
 	Name string `arg:"" help:"Name to sign in with."`
 }
 
@@ -35,26 +35,26 @@ type (
 	adminCreate   struct{ adminSecret }
 	adminPassword struct{ adminSecret }
 	adminRemove   struct{ adminNamed }
-	adminList     struct{ app.Config }
+	adminList     struct{ config.Config }
 )
 
 func (a *adminCreate) Run(ctx context.Context) error {
-	return a.withPassword(ctx, app.AdminCreate)
+	return a.withPassword(ctx, AdminCreate)
 }
 
 func (a *adminPassword) Run(ctx context.Context) error {
-	return a.withPassword(ctx, app.AdminSetPassword)
+	return a.withPassword(ctx, AdminSetPassword)
 }
 
 func (a *adminRemove) Run(ctx context.Context) error {
-	return app.AdminRemove(ctx, a.Config, a.Name, os.Stdout)
+	return AdminRemove(ctx, a.Config, a.Name, os.Stdout)
 }
 
-func (a *adminList) Run(ctx context.Context) error { return app.AdminList(ctx, a.Config, os.Stdout) }
+func (a *adminList) Run(ctx context.Context) error { return AdminList(ctx, a.Config, os.Stdout) }
 
 // withPassword runs a command with the password, and prints one that was made up once
 // the command has kept it.
-func (a *adminSecret) withPassword(ctx context.Context, run func(ctx context.Context, cfg app.Config, name, password string, out io.Writer) error) error {
+func (a *adminSecret) withPassword(ctx context.Context, run func(ctx context.Context, cfg config.Config, name, password string, out io.Writer) error) error {
 	if !a.Generate {
 		password, err := askPassword(ctx)
 		if err != nil {
@@ -62,7 +62,7 @@ func (a *adminSecret) withPassword(ctx context.Context, run func(ctx context.Con
 		}
 		return run(ctx, a.Config, a.Name, password, os.Stdout)
 	}
-	password := app.NewAdminPassword()
+	password := NewAdminPassword()
 	if err := run(ctx, a.Config, a.Name, password, os.Stdout); err != nil {
 		return err
 	}
