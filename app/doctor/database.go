@@ -11,7 +11,7 @@ import (
 	"github.com/uptrace/bun"
 
 	"github.com/pulsecast/pulsecast/app/database"
-	"github.com/pulsecast/pulsecast/app/metrics"
+	"github.com/pulsecast/pulsecast/app/monitor"
 )
 
 func (d *doctor) database(ctx context.Context) {
@@ -60,7 +60,7 @@ func (d *doctor) sqliteFile(path string) (there bool) {
 	case info.Mode().Perm()&0o002 != 0:
 		d.say(warn, "database", "%s can be written by every user: chmod o-w it", path)
 	}
-	if room, err := metrics.DiskOf(folder); err == nil && room.Full() {
+	if room, err := monitor.DiskOf(folder); err == nil && room.Full() {
 		d.say(warn, "disk", "%.1f GB are left beside the database: make room", float64(room.Free)/(1<<30))
 	}
 	if served(path) {
