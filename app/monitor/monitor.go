@@ -8,6 +8,8 @@ import (
 	"errors"
 	"time"
 
+	"github.com/uptrace/bun"
+
 	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/ingest"
 	"github.com/pulsecast/pulsecast/app/prediction"
@@ -59,6 +61,22 @@ func (m *Monitor) Feeds(ctx context.Context) ([]Feed, error) {
 		feeds, failed = append(feeds, Feed{served, readings}), append(failed, err)
 	}
 	return feeds, errors.Join(failed...)
+}
+
+// Readings returns how the readings of each feed go. A feed that no node has read is
+// missing.
+func Readings(ctx context.Context, db bun.IDB) ([]ingest.FeedState, error) {
+	var all []ingest.FeedState
+	for _, feed := range []string{"markets", "news"} {
+		state, found, err := ingest.State(ctx, db, feed)
+		if err != nil {
+			return nil, err
+		}
+		if found {
+			all = append(all, state)
+		}
+	}
+	return all, nil
 }
 
 // Queues returns what waits in the database.
