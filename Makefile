@@ -18,8 +18,11 @@ ARGS ?=
 # the rest runs without it.
 RACE ?= /app/(cache|identity|ingest|settlement|signal|source/fetch|worker)$$|/app/httpserver$$|/static$$
 
-# A tree that git refuses to read (another owner, no history) still builds.
-STAMP := $(shell git rev-parse HEAD >/dev/null 2>&1 || echo -buildvcs=false)
+# The version of the program: a tag, else a commit. A tree that git refuses to read
+# (another owner, no history) still builds, as "devel".
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null)
+STAMP = $(shell git rev-parse HEAD >/dev/null 2>&1 || echo -buildvcs=false)
+LDFLAGS = -s -w -X github.com/pulsecast/pulsecast/app/version.build=$(VERSION)
 
 .PHONY: help
 help: ## Show this list
@@ -69,7 +72,7 @@ fresh:
 
 .PHONY: build
 build: ## Build the static binary bin/pulsecast
-	@CGO_ENABLED=0 go build $(STAMP) -trimpath -ldflags '-s -w' -o bin/pulsecast ./cmd/pulsecast
+	@CGO_ENABLED=0 go build $(STAMP) -trimpath -ldflags '$(LDFLAGS)' -o bin/pulsecast ./cmd/pulsecast
 
 .PHONY: generate
 generate: ## Generate Go from the templ files

@@ -55,7 +55,7 @@ func (a *App) thresholds() leaderboard.Thresholds {
 // METRICS_ADDR, so that a bad one stops the start.
 func (a *App) buildOperations() error {
 	a.monitor = a.newMonitor()
-	a.metrics = metrics.New(metrics.Options{Version: version.API, DB: a.DB, Now: a.now, Monitor: a.monitor, Usage: a.usage.Waiting})
+	a.metrics = metrics.New(metrics.Options{Version: version.Build(), DB: a.DB, Now: a.now, Monitor: a.monitor, Usage: a.usage.Waiting})
 	a.serverErrors = alert.NewTally(a.DB, a.Log, a.now)
 	a.worker = worker.New(a.DB, a.Log, a.now, a.jobs()...)
 	if a.opts.Beside || a.cfg.MetricsAddr == "" {
@@ -174,7 +174,7 @@ func (a *App) buildServer() {
 		Intelligence: &api.Intelligence{Markets: a.Markets.Exchange.Feed(), News: a.News.Exchange.Feed()},
 	}
 	site := web.New(web.Dependencies{
-		Config: &a.cfg, Version: version.API, DB: a.DB, Now: a.now, Identity: a.identity, Leaderboard: a.leaderboard,
+		Config: &a.cfg, Version: version.Build(), DB: a.DB, Now: a.now, Identity: a.identity, Leaderboard: a.leaderboard,
 		Markets: a.Markets.Exchange.Feed(), News: a.News.Exchange.Feed(),
 		Text: edge.Text, OpenAPI: api.OpenAPI, Sample: a.ShowsSample,
 	})
@@ -186,13 +186,13 @@ func (a *App) buildServer() {
 	edge.Register(a.server)
 	site.Register(a.server)
 	a.desk().Register(a.server)
-	mcp.New(mcp.Dependencies{Config: &a.cfg, Version: version.API, OpenAPI: api.OpenAPI}).Register(a.server)
+	mcp.New(mcp.Dependencies{Config: &a.cfg, Version: version.Build(), OpenAPI: api.OpenAPI}).Register(a.server)
 }
 
 // desk is the admin pages.
 func (a *App) desk() *webadmin.Desk {
 	return webadmin.New(webadmin.Dependencies{
-		Config: &a.cfg, Version: version.API, DB: a.DB, Now: a.now, Log: a.Log, Usage: a.usage, Settlement: a.Settlement,
+		Config: &a.cfg, Version: version.Build(), DB: a.DB, Now: a.now, Log: a.Log, Usage: a.usage, Settlement: a.Settlement,
 		Recheck: a.generation.Check, People: a.identity.People(), CacheKind: string(a.cache.Kind), PingCache: a.cache.Ping, Holder: a.worker.Holder(), Sample: a.ShowsSample,
 		Monitor: a.monitor,
 		Tick:    map[string]func(context.Context) (time.Duration, error){"markets": a.Markets.Tick, "news": a.News.Tick},
