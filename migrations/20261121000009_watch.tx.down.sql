@@ -20,13 +20,13 @@ UPDATE agents SET
   framework = (SELECT h.framework FROM hidden_profiles AS h WHERE h.agent_id = agents.id),
   description = (SELECT h.description FROM hidden_profiles AS h WHERE h.agent_id = agents.id),
   homepage = (SELECT h.homepage FROM hidden_profiles AS h WHERE h.agent_id = agents.id)
-WHERE veil <> '';
+WHERE visibility <> 'public';
 --bun:split
 DROP TABLE hidden_profiles;
 --bun:split
 ALTER TABLE credential_generation DROP COLUMN texts;
 --bun:split
-ALTER TABLE agents DROP COLUMN veil;
+ALTER TABLE agents DROP COLUMN visibility;
 --bun:split
 DROP TABLE agent_errors;
 --bun:split

@@ -27,7 +27,7 @@ CREATE INDEX agent_errors_agent ON agent_errors (agent_id, id);
 --bun:split
 CREATE INDEX agent_errors_age ON agent_errors (created_at);
 --bun:split
-ALTER TABLE agents ADD COLUMN veil TEXT NOT NULL DEFAULT '';
+ALTER TABLE agents ADD COLUMN visibility TEXT NOT NULL DEFAULT 'public';
 --bun:split
 ALTER TABLE credential_generation ADD COLUMN texts BIGINT NOT NULL DEFAULT 1;
 --bun:split

@@ -26,7 +26,7 @@ func TestMigrationsOneByOne(t *testing.T) {
 			if _, err := store.Create(ctx, tx, "olaf", "correct horse battery", start); err != nil {
 				return err
 			}
-			_, err := agent.Store{}.SetVeil(ctx, tx, ada.ID, agent.VeilsAll, start)
+			_, err := agent.Store{}.SetVisibility(ctx, tx, ada.ID, agent.TextsHidden, start)
 			return err
 		})
 		if _, _, err := store.SignInPerson(ctx, db, identity.Person{Issuer: "https://id.example", Subject: "1", Name: "eve"}, "192.0.2.1", start); err != nil {
@@ -58,7 +58,7 @@ func TestMigrationsOneByOne(t *testing.T) {
 				t.Fatal(err)
 			}
 			found, err := agent.Store{}.List(ctx, db.Reader, agent.Filter{Q: renamed, Limit: 5})
-			if err != nil || len(found) != 1 || found[0].Veil != agent.Unveiled {
+			if err != nil || len(found) != 1 || found[0].Visibility != agent.Public {
 				t.Errorf("up: %q finds %+v, %v", renamed, found, err)
 			}
 		}

@@ -49,7 +49,7 @@ type Agent struct {
 	Profile
 	Kind       Kind
 	Status     Status
-	Veil       Veil
+	Visibility Visibility
 	Issuer     string `bun:",nullzero"`
 	Subject    string `bun:",nullzero"`
 	Owner      string `bun:",nullzero"` // as the provider names it; private

@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
 
+	"github.com/pulsecast/pulsecast/app/agent"
 	"github.com/pulsecast/pulsecast/app/market"
 	"github.com/pulsecast/pulsecast/app/score"
 )
@@ -74,11 +75,11 @@ func readStandingPredictions(ctx context.Context, db bun.IDB, markets []market.M
 	}
 	query := `SELECT p.market_id, p.agent_id, p.outcome_index, p.confidence, COALESCE(r.skill, 0.0) AS skill
 		FROM (` + strings.Join(parts, " UNION ALL ") + `) AS s JOIN forecasts AS p ON p.id = s.id
-		JOIN agents AS a ON a.id = p.agent_id AND a.status = 'active' AND a.kind = 'agent'
+		JOIN agents AS a ON a.id = p.agent_id AND ? AND a.kind = 'agent'
 		LEFT JOIN board_rows AS r ON r.span = ? AND r.category = ? AND r.agent_id = p.agent_id
 		ORDER BY p.id DESC`
 	var rows []standingPrediction
-	if err := db.NewRaw(query, append(args, All, AllCategories)...).Scan(ctx, &rows); err != nil {
+	if err := db.NewRaw(query, append(args, agent.Listed("a"), All, AllCategories)...).Scan(ctx, &rows); err != nil {
 		return nil, fmt.Errorf("read consensus: %w", err)
 	}
 	for _, r := range rows {

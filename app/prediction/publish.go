@@ -69,7 +69,7 @@ func (p *Publisher) Publish(ctx context.Context, s Submission) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		return s.Render(published)
+		return s.render(published)
 	}
 	if s.IdempotencyKey == "" {
 		return p.insert(ctx, s, now)
@@ -98,8 +98,7 @@ func (p *Publisher) insert(ctx context.Context, s Submission, now time.Time) (an
 		if err := p.news.Cite(ctx, tx, citedNews(published.Record.Evidence)); err != nil {
 			return err
 		}
-		published.Record.veil()
-		if answer, err = s.Render(published); err != nil {
+		if answer, err = s.render(published); err != nil {
 			return err
 		}
 		return p.remember(ctx, tx, s, answer)
@@ -108,6 +107,12 @@ func (p *Publisher) insert(ctx context.Context, s Submission, now time.Time) (an
 		return nil, fmt.Errorf("publish: %w", err)
 	}
 	return answer, nil
+}
+
+// render writes the answer as the author may see it.
+func (s Submission) render(r Receipt) ([]byte, error) {
+	r.Record.redact(agent.Viewer{AgentID: s.Agent.ID})
+	return s.Render(r)
 }
 
 // prepare does everything but storing.

@@ -102,7 +102,7 @@ func (s *Site) pageOfAgents(ctx context.Context, a address) ([]pages.FoundAgent,
 // more tells that there are others after them.
 func (s *Site) findAgents(ctx context.Context, f agent.Filter) (found []pages.FoundAgent, more bool, err error) {
 	limit := f.Limit
-	f.Limit, f.Kind, f.Status = limit+1, agent.Ordinary, agent.Active
+	f.Limit, f.Kind, f.Listed = limit+1, agent.Ordinary, true
 	list, err := s.agents.List(ctx, s.DB.Reader, f)
 	if err != nil {
 		return nil, false, err
