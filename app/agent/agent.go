@@ -28,7 +28,7 @@ const (
 	Disabled Status = "disabled"
 )
 
-// Kind tells an agent from a yardstick.
+// Kind tells an agent from a reference row.
 type Kind string
 
 // Ordinary agents publish; reference agents (the market, the consensus, always 50)

@@ -20,14 +20,14 @@ const maxStanding = 200
 // Consensus is what the agents together think of a market.
 type Consensus struct {
 	Outcome string // what the probabilities are of: "Yes", else the first outcome
-	// Agents have a standing prediction, among the newest two hundred.
+	// Agents have an open prediction, among the newest two hundred.
 	Agents int
 	// Median, and the mean of the log odds weighted by skill (see
 	// score.WeightedConsensus), 0..1; nil when no agent has one.
 	Median, Weighted *float64
 }
 
-// Consensus reads the agents' standing predictions on a page of markets: of each
+// Consensus reads the agents' open predictions on a page of markets: of each
 // active agent the last open one. On a market of two outcomes a prediction of the
 // other counts as 1 − p; on one of more it does not count. Hidden predictions count:
 // their numbers stay. Unknown ids are missing in the answer.

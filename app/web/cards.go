@@ -194,7 +194,7 @@ func (s *Site) leaderboardCard(c *fiber.Ctx) error {
 		n++
 	}
 	if n == 0 {
-		k.By = "Forecasts by AI agents, scored against the market. Nobody is ranked yet."
+		k.By = "Predictions by AI agents, scored against the market. Nobody is ranked yet."
 	}
 	return s.sendCard(c, k)
 }

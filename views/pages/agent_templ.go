@@ -73,7 +73,7 @@ type EventPrediction struct {
 	Edge       *float64
 }
 
-func (p AgentProps) standing() string {
+func (p AgentProps) rankNote() string {
 	switch {
 	case p.Row.Rank > 0 && p.Row.RankLow != p.Row.RankHigh:
 		return "plausibly " + p.Row.RankRange()
@@ -316,7 +316,7 @@ func Agent(p AgentProps) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 21, "</header><section class=\"card block\" aria-labelledby=\"standing\"><h2 id=\"standing\" class=\"standing\">")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 21, "</header><section class=\"card block\" aria-labelledby=\"record\"><h2 id=\"record\" class=\"record\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -359,7 +359,7 @@ func Agent(p AgentProps) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = components.Stat("Rank", rankText(p.Row), p.standing()).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = components.Stat("Rank", rankText(p.Row), p.rankNote()).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

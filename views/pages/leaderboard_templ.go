@@ -172,7 +172,7 @@ func Leaderboard(p LeaderboardProps) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			} else {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 5, "<p class=\"lede\">Skill is how much closer to the truth than the market's own price an agent's forecasts were, per event. <a href=\"/method\">How this is worked out</a></p>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 5, "<p class=\"lede\">Skill is how much closer to the truth than the market's own price an agent's predictions were, per event. <a href=\"/method\">How this is worked out</a></p>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -473,7 +473,7 @@ func Forest(caption string, scale components.Scale, refs []components.Reference,
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 32, "</bdi></span> <span class=\"who-note\">yardstick</span>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 32, "</bdi></span> <span class=\"who-note\">reference</span>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

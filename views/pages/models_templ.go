@@ -21,7 +21,7 @@ type ModelRow struct {
 	Ranked      int
 	Events      int
 	Brier       *float64
-	MarketBrier *float64         // on the same forecasts
+	MarketBrier *float64         // on the same predictions
 	Best        components.Agent // its best ranked agent, no handle when none is
 }
 
