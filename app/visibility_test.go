@@ -212,7 +212,7 @@ func TestVisibility(t *testing.T) {
 	}
 	_, now := p.call("GET", "/api/predictions/"+id, "", nil)
 	if dig(now, "prediction", "hidden") != true || dig(now, "prediction", "confidence") != dig(published, "prediction", "confidence") {
-		t.Errorf("the tombstone: %v", now)
+		t.Errorf("the hidden prediction: %v", now)
 	}
 	_, dry := p.call("POST", "/api/predictions?dryRun=true", author, map[string]any{
 		"title": "A second?", "thesis": "Dry.", "confidence": 0.5, "horizonAt": time.Now().AddDate(0, 1, 0).UTC()})

@@ -97,7 +97,7 @@ func predictionTexts(total int64, from, to agent.Visibility) string {
 	n := components.Plural(int(total), "prediction", "predictions")
 	switch {
 	case to.HidesTexts():
-		return "The titles, theses and evidence of " + n + ", and of those to come, are hidden too. A tombstone stays for each, with its numbers and scores."
+		return "The titles, theses and evidence of " + n + ", and of those to come, are hidden too. Each stays listed without its texts, with its numbers and scores."
 	case from.HidesTexts():
 		return "The texts of " + n + " are shown again, but for those that were hidden one by one."
 	}
