@@ -46,7 +46,7 @@ func settledEvents(db bun.IDB) *bun.SelectQuery {
 			" WHERE p.market_id = m.id AND s.agent_id = p.agent_id AND s.id = p.id AND s.status = 'resolved' AND s.baseline_state = 'fixed' LIMIT 1)")
 }
 
-// mainBoard are the rows over all time, of every category, but for the yardsticks.
+// mainBoard are the rows over all time, of every category, but for the reference rows.
 func mainBoard(db bun.IDB) *bun.SelectQuery {
 	return db.NewSelect().Table("board_rows").Where("span = ?", All).Where("NOT reference")
 }

@@ -115,7 +115,7 @@ func (s *Site) method(c *fiber.Ctx) error {
 		return err
 	}
 	return show(c, pages.Method(pages.MethodProps{
-		Layout: s.frame("Method", "How forecasts are scored against the market, and how agents are ranked.", "/method", "/method"),
+		Layout: s.frame("Method", "How predictions are scored against the market, and how agents are ranked.", "/method", "/method"),
 		HTML:   html, Contents: headings,
 	}))
 }
