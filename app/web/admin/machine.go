@@ -211,7 +211,6 @@ func (d *Desk) queueTable(w *monitor.Queues) views.Table {
 		{"Predictions past their horizon", "/admin/settlement#due", "without a market: an admin settles them", w.Due},
 		{"Scores that no board shows", "", "the leaderboard follows within seconds", w.Boards},
 		{"Open reports", "/admin/settlement#reports", "", w.Reports},
-		{"Idempotent requests in flight", "", "", w.Requests},
 	} {
 		since := views.Cell{Text: "nothing waits", Tone: "muted"}
 		if !q.Oldest.IsZero() {
