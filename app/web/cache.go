@@ -11,7 +11,6 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"github.com/pulsecast/pulsecast/app/httpserver"
-	"github.com/pulsecast/pulsecast/app/signal"
 )
 
 const (
@@ -149,29 +148,19 @@ func (p *pageCache) keep(c *fiber.Ctx) *keptPage {
 	}
 }
 
-// send answers with the form the client takes, or with 304 when it has the page.
+// send answers with the form the request prefers, or with 304.
 func (k *keptPage) send(c *fiber.Ctx) error {
-	header := &c.Response().Header
-	header.SetContentType(k.contentType)
-	header.Set(fiber.HeaderCacheControl, k.cacheControl)
-	header.Set(fiber.HeaderVary, fiber.HeaderAcceptEncoding)
-	// Weak: the forms differ in their bytes, not in what they say.
-	header.Set(fiber.HeaderETag, "W/"+k.etag)
-	if signal.Matches(c.Request().Header.Peek(fiber.HeaderIfNoneMatch), k.etag) {
-		c.Response().ResetBody()
-		c.Status(fiber.StatusNotModified)
-		return nil
+	r := httpserver.Representation{
+		// Weak: the forms of a page differ in their bytes, not in what they say.
+		Body: k.html, ETag: "W/" + k.etag, ContentType: k.contentType, CacheControl: k.cacheControl,
+		Coding: httpserver.AcceptEncoding(c.Context(), "br", "gzip"),
 	}
-	body, coding := k.html, httpserver.Negotiate(c.Request().Header.Peek(fiber.HeaderAcceptEncoding), "br", "gzip")
-	switch coding {
+	switch r.Coding {
 	case "br":
-		body = k.brotli()
+		r.Body = k.brotli()
 	case "gzip":
-		body = k.gzip()
+		r.Body = k.gzip()
 	}
-	if coding != "" {
-		header.SetContentEncoding(coding)
-	}
-	c.Response().SetBodyRaw(body)
+	httpserver.Respond(c.Context(), r)
 	return nil
 }

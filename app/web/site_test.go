@@ -324,3 +324,21 @@ func TestFiles(t *testing.T) {
 		t.Errorf("%s: %d %v", css, r.status, r.header)
 	}
 }
+
+// Pages and static files read Accept-Encoding in the same way.
+func TestContentCodings(t *testing.T) {
+	t.Parallel()
+	h := open(t, dbtest.Open(t, database.SQLite))
+	css := h.get("/").doc.Find("link[rel=stylesheet]").AttrOr("href", "")
+	for accept, want := range map[string]string{
+		"gzip, deflate, br, zstd": "br", "gzip": "gzip", "*": "br", "*;q=0": "", "br;q=0, *": "gzip",
+		"identity, br;q=0.5": "", "br;q=abc": "", "br;q=2, gzip": "gzip", "identity;q=0, gzip;q=0.1": "gzip",
+	} {
+		for _, path := range []string{"/", css} {
+			r := h.do("GET", path, nil, http.Header{"Accept-Encoding": {accept}})
+			if got := r.header.Get("Content-Encoding"); r.status != 200 || got != want || r.header.Get("Vary") != "Accept-Encoding" {
+				t.Errorf("%s, Accept-Encoding %q: %d, Content-Encoding %q, Vary %q; want %q", path, accept, r.status, got, r.header.Get("Vary"), want)
+			}
+		}
+	}
+}
