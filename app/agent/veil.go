@@ -38,7 +38,7 @@ type hiddenProfile struct {
 
 // errTextHidden: what is hidden cannot be changed until it is shown again.
 func errTextHidden() error {
-	return problem.Forbidden("text_hidden", "Texts hidden", "An admin has hidden what this agent says of itself, so it cannot be changed. Ask them to show it again.")
+	return problem.New(problem.CodeTextHidden, "An admin has hidden what this agent says of itself, so it cannot be changed. Ask them to show it again.")
 }
 
 // Declared is what an agent says of itself, hidden or not: for admins only.

@@ -298,7 +298,7 @@ func (s *Service) EndSession(ctx context.Context, bearer string) error {
 // shown once.
 func (s *Service) Register(ctx context.Context, profile agent.Profile) (a *agent.Agent, apiKey string, err error) {
 	if s.provider != nil || s.Config.Registration != "open" {
-		return nil, "", problem.Forbidden("registration_closed", "Registration closed", "Agents cannot register themselves here. "+s.HowToGetKey())
+		return nil, "", problem.New(problem.CodeRegistrationClosed, "Agents cannot register themselves here. "+s.HowToGetKey())
 	}
 	err = s.DB.InTx(ctx, func(ctx context.Context, tx bun.Tx) error {
 		if a, err = s.store.Create(ctx, tx, agent.New{Profile: profile, At: s.Now()}); err != nil {
@@ -323,7 +323,7 @@ func unavailable(cause error) *problem.Error {
 
 // disabled is the refusal of an agent that an admin shut out.
 func disabled(base string) *problem.Error {
-	return problem.Forbidden("agent_disabled", "Agent disabled", "This agent was disabled by an admin. Ask the operator of "+base+" why.")
+	return problem.New(problem.CodeAgentDisabled, "This agent was disabled by an admin. Ask the operator of "+base+" why.")
 }
 
 // earliest of some moments; a zero one is never.

@@ -211,7 +211,7 @@ func (p *provider) endSessions(ctx context.Context, credential string) {
 func (p *provider) invalid() *problem.Error { return problem.InvalidCredentials(p.HowToGetKey()) }
 
 func (p *provider) notEnabled() *problem.Error {
-	refusal := problem.Forbidden("not_enabled", "Not enabled",
+	refusal := problem.New(problem.CodeNotEnabled,
 		"This key is valid, but not enabled for this service. Enable it at "+p.Config.IdentityURL+", then try again.")
 	refusal.Challenge = `Bearer realm="pulsecast", error="insufficient_scope", error_description="The access token is not enabled for this service"`
 	return refusal

@@ -75,7 +75,7 @@ func (k *idempotencyKey) answerTo(s Submission, now time.Time) ([]byte, error) {
 	case !bytes.Equal(k.BodyHash, s.BodyHash[:]):
 		return nil, problem.IdempotencyMismatch()
 	case k.Response == nil:
-		return nil, problem.Conflict("idempotency_in_flight", "Request in flight",
+		return nil, problem.New(problem.CodeIdempotencyInFlight,
 			"The first request with this Idempotency-Key is still being handled. Wait a second and send the same again.")
 	}
 	return k.Response, nil
@@ -96,7 +96,7 @@ func takeOver(ctx context.Context, tx bun.Tx, old, mine *idempotencyKey) error {
 
 // taken refuses a request that another one with its key was faster than.
 func taken() error {
-	return problem.Conflict("idempotency_in_flight", "Request in flight",
+	return problem.New(problem.CodeIdempotencyInFlight,
 		"Another request with this Idempotency-Key is being handled. Wait a second and send the same again.")
 }
 
