@@ -18,6 +18,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/api"
 	"github.com/pulsecast/pulsecast/app/cache"
 	"github.com/pulsecast/pulsecast/app/config"
+	"github.com/pulsecast/pulsecast/app/contract"
 	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/demo"
 	"github.com/pulsecast/pulsecast/app/httpserver"
@@ -42,7 +43,7 @@ const Version = "0.1.0"
 type Config = config.Config
 
 // OpenAPI is the description of the interface, in YAML.
-func OpenAPI() []byte { return api.OpenAPI }
+func OpenAPI() []byte { return contract.YAML }
 
 // staleAfter is how many intervals old a price or a snapshot may be.
 const staleAfter = 3
@@ -237,7 +238,7 @@ func (a *App) buildServer() {
 	site := web.New(web.Dependencies{
 		Config: &a.cfg, Version: Version, DB: a.db, Now: a.now, Identity: a.identity, Leaderboard: a.leaderboard,
 		Markets: a.markets.Exchange.Feed(), News: a.news.Exchange.Feed(),
-		Text: edge.Text, OpenAPI: api.OpenAPI, Sample: a.showsSample,
+		Text: edge.Text, Sample: a.showsSample,
 	})
 	a.server = httpserver.New(httpserver.Options{
 		Config: &a.cfg, Version: Version, Logger: a.log, Now: a.now, Redis: a.cache.Redis(),
@@ -247,7 +248,7 @@ func (a *App) buildServer() {
 	edge.Register(a.server)
 	site.Register(a.server)
 	a.desk().Register(a.server)
-	mcp.New(mcp.Dependencies{Config: &a.cfg, Version: Version, OpenAPI: api.OpenAPI}).Register(a.server)
+	mcp.New(mcp.Dependencies{Config: &a.cfg, Version: Version}).Register(a.server)
 }
 
 // desk is the admin pages.

@@ -47,8 +47,6 @@ type Dependencies struct {
 	// Text renders the texts for agents: "skill", which is Markdown, and "quickstart",
 	// which is a shell script.
 	Text func(name string) ([]byte, error)
-	// OpenAPI is the description of the interface, in YAML.
-	OpenAPI []byte
 	// Sample tells whether the database holds sample data.
 	Sample func() bool
 }
@@ -68,20 +66,21 @@ type Site struct {
 	choices   *remembered[leaderboard.Choices]
 	sparks    *sparklines
 	thumbs    *thumbnails
-	reference *reference
 	cards     *cards
+	reference func() (*reference, error)
 	worker    func() ([]byte, error)
 }
 
 // New makes the site.
 func New(d Dependencies) *Site {
-	s := &Site{Dependencies: d, sparks: newSparklines(), thumbs: newThumbnails(), reference: &reference{}, cards: newCards(), kept: newPageCache(d.Now)}
+	s := &Site{Dependencies: d, sparks: newSparklines(), thumbs: newThumbnails(), cards: newCards(), kept: newPageCache(d.Now)}
 	s.figures = &remembered[leaderboard.Figures]{now: d.Now, read: func(ctx context.Context) (leaderboard.Figures, error) {
 		return d.Leaderboard.Figures(ctx, d.DB.Reader)
 	}}
 	s.choices = &remembered[leaderboard.Choices]{now: d.Now, read: func(ctx context.Context) (leaderboard.Choices, error) {
 		return d.Leaderboard.Choices(ctx, d.DB.Reader, maxChoices)
 	}}
+	s.reference = sync.OnceValues(newReference)
 	s.worker = sync.OnceValues(s.makeWorker)
 	return s
 }
