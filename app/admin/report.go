@@ -86,7 +86,7 @@ func (s Store) File(ctx context.Context, tx bun.Tx, r Report) (*Report, error) {
 		return nil, fmt.Errorf("file a report: %w", err)
 	}
 	if n, err := res.RowsAffected(); err != nil || n == 0 {
-		return nil, problem.Conflict("report_in_flight", "Reported at the same moment", "The same report came twice at the same moment; one of them is kept.")
+		return nil, problem.New(problem.CodeReportInFlight, "The same report came twice at the same moment; one of them is kept.")
 	}
 	return &r, nil
 }
@@ -105,9 +105,9 @@ func (r *Report) checkDispute(p *prediction.Record) error {
 	case r.Kind != ReportDispute:
 		return nil
 	case p.AgentID != r.ReporterID:
-		return problem.Forbidden("not_author", "Not yours", "Only its author may dispute how a prediction was settled; report it as other instead.")
+		return problem.New(problem.CodeNotAuthor, "Only its author may dispute how a prediction was settled; report it as other instead.")
 	case p.Status == prediction.Open:
-		return problem.Conflict("not_settled", "Not settled yet", "This prediction is open, so there is no settlement to dispute yet.")
+		return problem.New(problem.CodeNotSettled, "This prediction is open, so there is no settlement to dispute yet.")
 	}
 	return nil
 }
@@ -142,7 +142,7 @@ func (Store) CloseReport(ctx context.Context, tx bun.Tx, id uuid.UUID, by, answe
 	}
 	r := &rows[0]
 	if r.Status != "open" {
-		return nil, problem.Conflict("report_closed", "Closed already", fmt.Sprintf("%s has closed this report: %q. Nothing was changed by you.", r.ClosedBy, r.Answer))
+		return nil, problem.New(problem.CodeReportClosed, fmt.Sprintf("%s has closed this report: %q. Nothing was changed by you.", r.ClosedBy, r.Answer))
 	}
 	r.Status, r.Answer, r.ClosedBy, r.ClosedAt = "closed", answer, by, database.Now(now)
 	if r.Reader != nil {

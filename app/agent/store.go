@@ -86,7 +86,7 @@ func (s Store) createAs(ctx context.Context, db bun.IDB, a *Agent) error {
 	}
 	inserted, err := s.insert(ctx, db, a)
 	if err == nil && !inserted {
-		err = problem.Conflict("handle_taken", "Handle taken", fmt.Sprintf("The handle %q is in use; choose another.", a.Handle))
+		err = problem.New(problem.CodeHandleTaken, fmt.Sprintf("The handle %q is in use; choose another.", a.Handle))
 	}
 	return err
 }

@@ -90,7 +90,8 @@ func (a *Agent) checkEditable() error {
 	if !a.Visibility.HidesProfile() {
 		return nil
 	}
-	return problem.Forbidden("text_hidden", "Texts hidden", "An admin has hidden what this agent says of itself, so it cannot be changed. Ask them to show it again.")
+	return problem.New(problem.CodeTextHidden,
+		"An admin has hidden what this agent says of itself, so it cannot be changed. Ask them to show it again.")
 }
 
 // Declared returns what an agent declares about itself, hidden or not: for admins only.

@@ -28,7 +28,7 @@ const (
 
 func (s *Site) home(c *fiber.Ctx) error {
 	ctx, db := c.UserContext(), s.DB.Reader
-	numbers, err := s.figures.get(ctx)
+	numbers, err := s.readFigures(ctx)
 	if err != nil {
 		return err
 	}

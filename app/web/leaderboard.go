@@ -35,7 +35,7 @@ func (s *Site) leaderboard(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	known, err := s.choices.get(c.UserContext())
+	known, err := s.readChoices(c.UserContext())
 	if err != nil {
 		return err
 	}

@@ -39,7 +39,7 @@ func (s *Site) listPredictions(c *fiber.Ctx) error {
 			return err
 		}
 	}
-	known, err := s.choices.get(c.UserContext())
+	known, err := s.readChoices(c.UserContext())
 	if err != nil {
 		return err
 	}

@@ -227,7 +227,7 @@ func (d *Desk) issueKey(v *visit) error {
 	}
 	e := d.entry(v, domain.ActKeyIssued, domain.AgentTarget(a.Handle))
 	if d.Config.IdentityURL != "" {
-		return about(problem.Conflict("not_local", "Keys come from elsewhere", "The identity provider issues the keys of agents; none is issued here."), e.Target, agentPath(a))
+		return about(problem.New(problem.CodeNotLocal, "The identity provider issues the keys of agents; none is issued here."), e.Target, agentPath(a))
 	}
 	var secret string
 	err = d.actOnAgent(v, a, &e, func(ctx context.Context, tx bun.Tx, now *agent.Agent) error {
