@@ -1,4 +1,4 @@
-package admin_test
+package moderation_test
 
 import (
 	"context"
@@ -6,7 +6,9 @@ import (
 
 	"github.com/uptrace/bun"
 
+	"github.com/pulsecast/pulsecast/app/admin"
 	"github.com/pulsecast/pulsecast/app/agent"
+	"github.com/pulsecast/pulsecast/app/audit"
 	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/database/dbtest"
 	"github.com/pulsecast/pulsecast/app/identity"
@@ -23,13 +25,13 @@ func TestMigrationsOneByOne(t *testing.T) {
 		ada, ids := predict(t, db, prediction.Prediction{Title: "One", Evidence: []prediction.Evidence{}})
 		byReader(t, db, ids[0], "192.0.2.1")
 		inTx(t, db, func(ctx context.Context, tx bun.Tx) error {
-			if _, err := store.Create(ctx, tx, "olaf", "correct horse battery", start); err != nil {
+			if _, err := (admin.Store{}).Create(ctx, tx, audit.Shell, "olaf", "correct horse battery", start); err != nil {
 				return err
 			}
 			_, err := agent.Store{}.SetVeil(ctx, tx, ada.ID, agent.VeilsAll, start)
 			return err
 		})
-		if _, _, err := store.SignInPerson(ctx, db, identity.Person{Issuer: "https://id.example", Subject: "1", Name: "eve"}, "192.0.2.1", start); err != nil {
+		if _, _, err := (admin.Store{}).SignInPerson(ctx, db, identity.Person{Issuer: "https://id.example", Subject: "1", Name: "eve"}, "192.0.2.1", start); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := db.ExecContext(ctx, "UPDATE bun_migrations SET group_id = id"); err != nil {

@@ -1,4 +1,4 @@
-package admin_test
+package moderation_test
 
 import (
 	"fmt"
@@ -6,12 +6,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pulsecast/pulsecast/app/admin"
 	"github.com/pulsecast/pulsecast/app/agent"
 	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/database/dbtest"
 	"github.com/pulsecast/pulsecast/app/leaderboard"
 	"github.com/pulsecast/pulsecast/app/leaderboard/load"
+	"github.com/pulsecast/pulsecast/app/moderation"
+	"github.com/pulsecast/pulsecast/app/prediction"
 )
 
 // BenchmarkAgents reads the table of 100,000 agents by every sort and filter, its
@@ -37,24 +38,24 @@ func BenchmarkAgents(b *testing.B) {
 		}
 	}
 	begin := time.Now()
-	if err := admin.CountActivity(b.Context(), db, at); err != nil {
+	if err := prediction.CountActivity(b.Context(), db, at); err != nil {
 		b.Fatal(err)
 	}
 	b.Logf("counted the activity of 100,000 agents in %v", time.Since(begin).Round(time.Millisecond))
 	if _, err := db.ExecContext(b.Context(), "ANALYZE"); err != nil {
 		b.Fatal(err)
 	}
-	filters := []admin.AgentFilter{{Q: "load 4242"}, {Q: "77", Sort: "skill"}, {Status: agent.Disabled}, {Status: agent.Disabled, Sort: "requests"}, {Q: "nothing like it", Sort: "total"}, {Q: "7"}, {Q: "load"}, {Q: "zq"}, {Q: "load 9999", Sort: "skill"}}
-	for _, sort := range admin.Sorts() {
-		filters = append(filters, admin.AgentFilter{Sort: sort})
+	filters := []moderation.AgentFilter{{Q: "load 4242"}, {Q: "77", Sort: "skill"}, {Status: agent.Disabled}, {Status: agent.Disabled, Sort: "requests"}, {Q: "nothing like it", Sort: "total"}, {Q: "7"}, {Q: "load"}, {Q: "zq"}, {Q: "load 9999", Sort: "skill"}}
+	for _, sort := range moderation.Sorts() {
+		filters = append(filters, moderation.AgentFilter{Sort: sort})
 	}
 	for _, f := range filters {
 		f.Limit = 50
 		b.Run(fmt.Sprintf("sort=%s,status=%s,q=%s", f.Sort, f.Status, f.Q), func(b *testing.B) {
 			var spans []time.Duration
-			read := func(f admin.AgentFilter) string {
+			read := func(f moderation.AgentFilter) string {
 				begin := time.Now()
-				_, next, err := store.Agents(b.Context(), db.Reader, f)
+				_, next, err := service(db).Agents(b.Context(), f)
 				if err != nil {
 					b.Fatal(err)
 				}
@@ -105,7 +106,7 @@ func BenchmarkFindAgents(b *testing.B) {
 				var spans []time.Duration
 				for b.Loop() {
 					begin := time.Now()
-					if _, _, err := store.Agents(b.Context(), db.Reader, admin.AgentFilter{Q: words, Limit: 50}); err != nil {
+					if _, _, err := service(db).Agents(b.Context(), moderation.AgentFilter{Q: words, Limit: 50}); err != nil {
 						b.Fatal(err)
 					}
 					spans = append(spans, time.Since(begin))

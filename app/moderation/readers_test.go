@@ -1,19 +1,18 @@
-package admin_test
+package moderation_test
 
 import (
 	"context"
 	"fmt"
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
 
-	"github.com/pulsecast/pulsecast/app/admin"
 	"github.com/pulsecast/pulsecast/app/agent"
 	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/database/dbtest"
+	"github.com/pulsecast/pulsecast/app/moderation"
 	"github.com/pulsecast/pulsecast/app/prediction"
 	"github.com/pulsecast/pulsecast/app/problem"
 )
@@ -42,9 +41,9 @@ func predict(t *testing.T, db *database.DB, list ...prediction.Prediction) (*age
 
 func byReader(t *testing.T, db *database.DB, id uuid.UUID, address string) {
 	t.Helper()
-	inTx(t, db, func(ctx context.Context, tx bun.Tx) error {
-		return store.FileByReader(ctx, tx, admin.Report{PredictionID: id, Kind: admin.ReportSpam, CreatedAt: start}, address)
-	})
+	if err := service(db).FileByReader(t.Context(), moderation.Report{PredictionID: id, Kind: moderation.ReportSpam}, address); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // TestReaders: one reader counts once, and of an address nothing is left once the
@@ -66,11 +65,10 @@ func TestReaders(t *testing.T) {
 		if len(hashes) != 5 || titles["One"] != 4 || titles["Two"] != 1 || open[0].Reporter != "" {
 			t.Fatalf("%d hashes, %v: %+v", len(hashes), titles, open)
 		}
-		first := open[slices.IndexFunc(open, func(r admin.OpenReport) bool { return r.Title == "Two" })]
-		inTx(t, db, func(ctx context.Context, tx bun.Tx) error {
-			_, err := store.CloseReport(ctx, tx, first.ID, "olaf", "It was.", start.Add(time.Hour))
-			return err
-		})
+		first := open[slices.IndexFunc(open, func(r moderation.OpenReport) bool { return r.Title == "Two" })]
+		if err := service(db).CloseReport(t.Context(), moderation.Act{Actor: "olaf", Reason: "It was."}, first.ID); err != nil {
+			t.Fatal(err)
+		}
 		var left string
 		if err := db.NewRaw("SELECT reader FROM reports WHERE id = ?", first.ID).Scan(t.Context(), &left); err != nil || left != "" {
 			t.Errorf("a closed report keeps %q, %v", left, err)
@@ -87,9 +85,9 @@ func TestReaders(t *testing.T) {
 	})
 }
 
-func waiting(t *testing.T, db *database.DB) []admin.OpenReport {
+func waiting(t *testing.T, db *database.DB) []moderation.OpenReport {
 	t.Helper()
-	list, err := store.OpenReports(t.Context(), db.Reader, 100)
+	list, err := service(db).OpenReports(t.Context(), 100)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,9 +101,7 @@ func TestReadersOfHiddenTexts(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
 		ada, ids := predict(t, db, prediction.Prediction{Title: "One"}, prediction.Prediction{Title: "Two", Hidden: true})
 		report := func(id uuid.UUID) error {
-			return db.InTx(t.Context(), func(ctx context.Context, tx bun.Tx) error {
-				return store.FileByReader(ctx, tx, admin.Report{PredictionID: id, Kind: admin.ReportSpam, CreatedAt: start}, "192.0.2.1")
-			})
+			return service(db).FileByReader(t.Context(), moderation.Report{PredictionID: id, Kind: moderation.ReportSpam}, "192.0.2.1")
 		}
 		veil := func(to agent.Veil) {
 			t.Helper()
@@ -139,10 +135,9 @@ func TestReadersMigration(t *testing.T) {
 			{Title: "b", URL: "https://example.org/b", SignalKind: prediction.SignalNews, SignalID: "n1"},
 			{Title: "c", URL: "https://example.org/c"},
 		}}, prediction.Prediction{Title: "Two", Evidence: []prediction.Evidence{}})
-		inTx(t, db, func(ctx context.Context, tx bun.Tx) error {
-			_, err := store.File(ctx, tx, admin.Report{PredictionID: ids[0], ReporterID: ada.ID, Kind: admin.ReportSpam, Text: "x", CreatedAt: start})
-			return err
-		})
+		if _, err := service(db).File(ctx, moderation.Report{PredictionID: ids[0], ReporterID: ada.ID, Kind: moderation.ReportSpam, Text: "x"}); err != nil {
+			t.Fatal(err)
+		}
 		byReader(t, db, ids[0], "192.0.2.1")
 		// Only the last group is rolled back.
 		if _, err := db.ExecContext(ctx, "UPDATE bun_migrations SET group_id = 99 WHERE name >= '20261121000012'"); err != nil {

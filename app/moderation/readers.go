@@ -1,4 +1,4 @@
-package admin
+package moderation
 
 import (
 	"context"
@@ -11,51 +11,55 @@ import (
 	"github.com/uptrace/bun"
 
 	"github.com/pulsecast/pulsecast/app/database"
+	"github.com/pulsecast/pulsecast/app/network"
 	"github.com/pulsecast/pulsecast/app/problem"
 )
 
 // readerKey is the setting that holds the key of the readers' hashes.
 const readerKey = "reader_key"
 
-// maxReaderReports is how many reports of readers may wait on one prediction: one more
-// would tell the admins nothing new.
+// maxReaderReports is how many reports of readers on one prediction may be open. One
+// more would tell the admins nothing new.
 const maxReaderReports = 10
 
-// FileByReader keeps a report by a reader of the site, who has no key and is known by
-// the address it wrote from, which is not kept. One report per reader and prediction is kept while it
-// is open, and ten per prediction; another is taken without being kept, since the
-// prediction is before the admins already. Refusals: 404 not_found, 409 text_hidden,
-// 422 invalid_request.
-func (Store) FileByReader(ctx context.Context, tx bun.Tx, r Report, address string) error {
-	var err error
+// FileByReader keeps a report by a reader of the site. Readers have no key; a keyed
+// hash of the address tells them apart, and the address isn't kept. One report per
+// reader and prediction is kept while it is open, and ten per prediction; others are
+// accepted and dropped. Refusals: 404 not_found, 409 text_hidden, 422 invalid_request.
+func (s *Service) FileByReader(ctx context.Context, r Report, address string) error {
+	return s.DB.InTx(ctx, func(ctx context.Context, tx bun.Tx) error { return s.fileByReader(ctx, tx, r, address) })
+}
+
+func (s *Service) fileByReader(ctx context.Context, tx bun.Tx, r Report, address string) (err error) {
 	switch r.Kind {
 	case ReportSpam, ReportAbuse, ReportOther:
 	default:
 		return problem.InvalidRequest(problem.Field{Field: "kind", Message: "must be one of those the page offers"})
 	}
-	if r.Text, err = CheckText("text", r.Text, r.Kind == ReportOther); err != nil {
+	if r.Text, err = checkText("text", r.Text, r.Kind == ReportOther); err != nil {
 		return err
 	}
-	subject, err := readReported(ctx, tx, r.PredictionID)
+	subject, err := s.readReported(ctx, tx, r.PredictionID)
 	if err != nil {
 		return err
 	}
 	if subject.Hidden {
 		return problem.Conflict("text_hidden", "Hidden already", "An admin has hidden this prediction's text already, so there is nothing left to report.")
 	}
-	waiting, err := tx.NewSelect().Model((*Report)(nil)).Where("prediction_id = ?", r.PredictionID).Where("status = 'open'").Where("reader IS NOT NULL").Count(ctx)
+	open, err := tx.NewSelect().Model((*Report)(nil)).Where("prediction_id = ?", r.PredictionID).
+		Where("status = 'open'").Where("reader IS NOT NULL").Count(ctx)
 	if err != nil {
 		return fmt.Errorf("count reports: %w", err)
 	}
-	if waiting >= maxReaderReports {
+	if open >= maxReaderReports {
 		return nil
 	}
-	key, err := readKey(ctx, tx)
+	key, err := readReaderKey(ctx, tx)
 	if err != nil {
 		return err
 	}
 	r.Reader = new(hashReader(key, r, address))
-	r.Status, r.CreatedAt = "open", database.Now(r.CreatedAt)
+	r.Status, r.CreatedAt = "open", database.Now(s.Now())
 	r.ID = database.NewID(r.CreatedAt)
 	if _, err := tx.NewInsert().Model(&r).On("CONFLICT DO NOTHING").Exec(ctx); err != nil {
 		return fmt.Errorf("file a report: %w", err)
@@ -63,17 +67,17 @@ func (Store) FileByReader(ctx context.Context, tx bun.Tx, r Report, address stri
 	return nil
 }
 
-// hashReader is different for each prediction, so that nobody sees in the table what
-// else a reader reported.
+// hashReader differs for each prediction, so that the table doesn't show what else a
+// reader reported.
 func hashReader(key string, r Report, address string) string {
 	mac := hmac.New(sha256.New, []byte(key))
 	mac.Write(r.PredictionID[:])
-	mac.Write([]byte(network(address)))
+	mac.Write([]byte(network.Of(address)))
 	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil)[:16])
 }
 
-// readKey reads the key that all nodes share, made by the first report.
-func readKey(ctx context.Context, tx bun.Tx) (key string, err error) {
+// readReaderKey returns the key that all nodes share; the first report makes it.
+func readReaderKey(ctx context.Context, tx bun.Tx) (key string, err error) {
 	_, err = tx.NewRaw("INSERT INTO settings (name, value) VALUES (?, ?) ON CONFLICT DO NOTHING", readerKey, rand.Text()).Exec(ctx)
 	if err == nil {
 		err = tx.NewRaw("SELECT value FROM settings WHERE name = ?", readerKey).Scan(ctx, &key)

@@ -1,4 +1,4 @@
-package admin_test
+package moderation_test
 
 import (
 	"context"
@@ -11,10 +11,11 @@ import (
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
 
-	"github.com/pulsecast/pulsecast/app/admin"
 	"github.com/pulsecast/pulsecast/app/agent"
 	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/database/dbtest"
+	"github.com/pulsecast/pulsecast/app/moderation"
+	"github.com/pulsecast/pulsecast/app/prediction"
 )
 
 // populate makes seven agents a0…a6: those with an odd number have numbers of every
@@ -52,7 +53,7 @@ func populate(t *testing.T, db *database.DB) []uuid.UUID {
 		_, err := agent.Store{}.SetStatus(ctx, tx, ids[3], agent.Disabled, start)
 		return err
 	})
-	if err := admin.CountActivity(t.Context(), db, start); err != nil {
+	if err := prediction.CountActivity(t.Context(), db, start); err != nil {
 		t.Fatal(err)
 	}
 	return ids
@@ -62,11 +63,11 @@ func TestAgentsTable(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
 		populate(t, db)
-		walk := func(f admin.AgentFilter) string {
+		walk := func(f moderation.AgentFilter) string {
 			var got []string
 			f.Limit = 2
 			for range 10 {
-				rows, next, err := store.Agents(t.Context(), db.Reader, f)
+				rows, next, err := service(db).Agents(t.Context(), f)
 				if err != nil {
 					t.Fatalf("%s: %v", f.Sort, err)
 				}
@@ -82,33 +83,33 @@ func TestAgentsTable(t *testing.T) {
 		}
 		falling, rising := "5316420", "1356420"
 		want := map[string]string{"created": "6543210", "handle": "0123456", "brier": rising, "calibration": rising, "limited": falling, "day": falling, "month": falling}
-		for _, sort := range admin.Sorts() {
+		for _, sort := range moderation.Sorts() {
 			expected, ok := want[sort]
 			if !ok {
 				expected = falling
 			}
-			if got := walk(admin.AgentFilter{Sort: sort}); got != expected {
+			if got := walk(moderation.AgentFilter{Sort: sort}); got != expected {
 				t.Errorf("by %s: %s, want %s", sort, got, expected)
 			}
 		}
-		if got := walk(admin.AgentFilter{Sort: "skill", Status: agent.Active}); got != "516420" {
+		if got := walk(moderation.AgentFilter{Sort: "skill", Status: agent.Active}); got != "516420" {
 			t.Errorf("active by skill: %s", got)
 		}
-		if got := walk(admin.AgentFilter{Status: agent.Disabled}); got != "3" {
+		if got := walk(moderation.AgentFilter{Status: agent.Disabled}); got != "3" {
 			t.Errorf("disabled: %s", got)
 		}
-		if got := walk(admin.AgentFilter{Sort: "total", Q: "GENT 5"}); got != "5" {
+		if got := walk(moderation.AgentFilter{Sort: "total", Q: "GENT 5"}); got != "5" {
 			t.Errorf("named: %s", got)
 		}
-		rows, _, err := store.Agents(t.Context(), db.Reader, admin.AgentFilter{Sort: "requests", Limit: 1})
+		rows, _, err := service(db).Agents(t.Context(), moderation.AgentFilter{Sort: "requests", Limit: 1})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if r := rows[0]; r.Requests != 500 || r.Errors != 5 || r.Limited != 1 || r.Total != 50 || r.Settled != 5 || *r.Skill != 0.5 || *r.Brier != 0.5 || !r.LastSeenAt.Equal(start.Add(5*time.Minute)) || r.ErrorRate() != 6.0/500 {
+		if r := rows[0]; r.Requests != 500 || r.Errors != 5 || r.Limited != 1 || r.Tally.Total != 50 || r.Tally.Resolved != 5 || r.Board.Skill != 0.5 || *r.Board.Brier != 0.5 || !r.LastSeenAt.Equal(start.Add(5*time.Minute)) || r.ErrorRate() != 6.0/500 {
 			t.Errorf("%+v", r)
 		}
-		for _, f := range []admin.AgentFilter{{Sort: "nonsense"}, {Sort: "skill", Cursor: "x"}, {Sort: "skill", Cursor: "BXRvdGFs"}} {
-			if _, _, err := store.Agents(t.Context(), db.Reader, f); code(err) != "invalid_parameter" {
+		for _, f := range []moderation.AgentFilter{{Sort: "nonsense"}, {Sort: "skill", Cursor: "x"}, {Sort: "skill", Cursor: "BXRvdGFs"}} {
+			if _, _, err := service(db).Agents(t.Context(), f); code(err) != "invalid_parameter" {
 				t.Errorf("%+v: %v", f, err)
 			}
 		}
@@ -119,14 +120,14 @@ func TestActivityForgets(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
 		populate(t, db)
-		if err := admin.CountActivity(t.Context(), db, start.Add(48*time.Hour)); err != nil {
+		if err := prediction.CountActivity(t.Context(), db, start.Add(48*time.Hour)); err != nil {
 			t.Fatal(err)
 		}
-		rows, _, err := store.Agents(t.Context(), db.Reader, admin.AgentFilter{Limit: 10})
+		rows, _, err := service(db).Agents(t.Context(), moderation.AgentFilter{Limit: 10})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(rows) != 7 || slices.ContainsFunc(rows, func(r admin.Row) bool { return r.Requests != 0 }) {
+		if len(rows) != 7 || slices.ContainsFunc(rows, func(r moderation.AgentRow) bool { return r.Requests != 0 }) {
 			t.Errorf("two days later: %+v", rows)
 		}
 	})
