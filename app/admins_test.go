@@ -13,6 +13,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"github.com/pulsecast/pulsecast/app/admin"
+	"github.com/pulsecast/pulsecast/app/audit"
 	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/database/dbtest"
 	"github.com/pulsecast/pulsecast/app/identity/identitytest"
@@ -280,8 +281,8 @@ func TestReservedHandles(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer db.Close()
-			log, _, err := admin.Store{}.Audit(t.Context(), db.Reader, admin.AuditFilter{Target: "handle:globex", Limit: 5})
-			if err != nil || len(log) != 2 || log[0].Note != "They never came." || log[1].Action != admin.ActHandleReserved {
+			log, _, err := audit.List(t.Context(), db.Reader, audit.Filter{Target: "handle:globex", Limit: 5})
+			if err != nil || len(log) != 2 || log[0].Note != "They never came." || log[1].Action != audit.HandleReserved {
 				t.Errorf("the audit log: %+v, %v", log, err)
 			}
 		})

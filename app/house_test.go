@@ -16,18 +16,22 @@ const module = "github.com/pulsecast/pulsecast"
 // floors, or below itself. One that is not named here fails the test, so a new
 // package is placed on purpose.
 var floors = [][]string{
-	{"migrations", "static", "app/plaintext", "app/problem", "app/score", "app/tracing"},
+	{"migrations", "static", "app/plaintext", "app/problem", "app/score", "app/tracing", "app/version", "app/network"},
 	{"views"},
-	{"app/config", "app/cursor", "app/database", "app/cache"},
-	{"app/market", "app/news", "app/agent"},
+	{"app/config", "app/cursor", "app/database", "app/cache", "app/queue"},
+	{"app/market", "app/news", "app/agent", "app/audit"},
 	{"app/source", "app/signal", "app/prediction", "app/identity", "app/worker"},
 	{"app/leaderboard", "app/settlement", "app/ingest"},
-	{"app/assignment", "app/metrics"},
-	{"app/demo", "app/admin", "app/alert"},
+	{"app/assignment"},
+	{"app/demo", "app/admin", "app/moderation"},
+	{"app/monitor"},
+	{"app/metrics", "app/alert", "app/doctor"},
+	{"app/retention"},
 	{"app/httpserver"},
 	{"app/api", "app/web", "app/mcp"},
 	{"app"},
-	{"cmd/pulsecast", "cmd/simulate"},
+	{"app/cli"},
+	{"cmd/pulsecast", "cmd/loadgen", "cmd/simulate"},
 }
 
 // exempt are edges that are not arrows of the house: tools for tests.
@@ -69,7 +73,7 @@ func TestEdges(t *testing.T) {
 		from string
 		only []string // what it may import of ours
 	}{
-		{"cmd/pulsecast", []string{"app"}},
+		{"cmd/pulsecast", []string{"app/cli"}},
 		{"app/score", nil},
 		{"views/...", []string{"static", "views/components", "views/layouts"}},
 	} {
@@ -85,11 +89,15 @@ func TestEdges(t *testing.T) {
 	}
 }
 
-// query is what asks the database.
-var query = regexp.MustCompile(`\.(NewSelect|NewInsert|NewUpdate|NewDelete|NewRaw|QueryContext|QueryRowContext|ExecContext)\(`)
+// query matches what asks the database, transaction what begins a transaction.
+var (
+	query       = regexp.MustCompile(`\.(NewSelect|NewInsert|NewUpdate|NewDelete|NewRaw|QueryContext|QueryRowContext|ExecContext)\(`)
+	transaction = regexp.MustCompile(`\.(InTx|RunInTx|BeginTx)\(`)
+)
 
-// TestEdgesWriteNoQueries: queries live with their domain, the edges call them.
-func TestEdgesWriteNoQueries(t *testing.T) {
+// TestEdgesCallTheDomain: edges write no queries and open no transactions. Both live with
+// their domain.
+func TestEdgesCallTheDomain(t *testing.T) {
 	t.Parallel()
 	for _, edge := range []string{"api", "web", "mcp"} {
 		files := os.DirFS(edge)
@@ -100,6 +108,9 @@ func TestEdgesWriteNoQueries(t *testing.T) {
 			source, err := fs.ReadFile(files, path)
 			if found := query.Find(source); found != nil {
 				t.Errorf("%s/%s has a query of its own: %s…", edge, path, found)
+			}
+			if found := transaction.Find(source); found != nil {
+				t.Errorf("%s/%s opens a transaction: %s…", edge, path, found)
 			}
 			return err
 		})

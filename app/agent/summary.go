@@ -69,8 +69,8 @@ func newestKeys(ctx context.Context, db bun.IDB, ids []uuid.UUID) (map[uuid.UUID
 // Numbers count all agents and what they ask. Reference agents are counted in Seen only.
 type Numbers struct {
 	Agents, Disabled int64
-	Joined           int64 // in the last 24 hours
-	Seen             int64 // in the last hour
+	Joined           int64  // in the last 24 hours
+	Seen             int64  // in the last hour
 	Requests         Counts `bun:"-"` // in the last 24 whole hours and the current one
 }
 

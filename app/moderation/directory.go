@@ -111,10 +111,9 @@ type Figures struct {
 	agent.Numbers
 	Published int64 // predictions, in the last 24 hours
 	Settled   int64 // predictions, in the last 24 hours
-	Reports   int64 // open
 }
 
-// Figures counts what the overview shows.
+// Figures counts what the overview shows, other than queues; see package monitor.
 func (s *Service) Figures(ctx context.Context) (f Figures, err error) {
 	db, now := s.DB.Reader, s.Now()
 	day := now.Add(-24 * time.Hour)
@@ -124,9 +123,6 @@ func (s *Service) Figures(ctx context.Context) (f Figures, err error) {
 	if f.Published, err = prediction.CountPublished(ctx, db, day); err != nil {
 		return f, err
 	}
-	if f.Settled, err = prediction.CountDecided(ctx, db, day); err != nil {
-		return f, err
-	}
-	f.Reports, _, err = WaitingReports(ctx, db)
+	f.Settled, err = prediction.CountDecided(ctx, db, day)
 	return f, err
 }

@@ -192,20 +192,6 @@ func (s *Service) OpenReports(ctx context.Context, limit int) ([]OpenReport, err
 	return list, nil
 }
 
-// WaitingReports returns how many reports are open, disputes included, and when the
-// oldest was filed; zero without any.
-func WaitingReports(ctx context.Context, db bun.IDB) (count int64, oldest time.Time, err error) {
-	var row struct {
-		Count  int64
-		Oldest time.Time `bun:",nullzero"`
-	}
-	err = db.NewSelect().Model((*Report)(nil)).ColumnExpr("COUNT(*) AS count, MIN(e.created_at) AS oldest").Where("e.status = 'open'").Scan(ctx, &row)
-	if err != nil {
-		return 0, oldest, fmt.Errorf("count open reports: %w", err)
-	}
-	return row.Count, row.Oldest.UTC(), nil
-}
-
 // CloseReport answers a report. It requires a reason, which is the answer. Refusals:
 // 404 not_found, 409 report_closed.
 func (s *Service) CloseReport(ctx context.Context, act Act, id uuid.UUID) error {

@@ -8,6 +8,7 @@ import (
 	"github.com/uptrace/bun"
 
 	"github.com/pulsecast/pulsecast/app/market"
+	"github.com/pulsecast/pulsecast/app/prediction"
 )
 
 // settleObserved decides and applies the outcomes of the markets just observed, and
@@ -104,8 +105,8 @@ func (s *Service) withOpen(ctx context.Context, candidates []market.Market) (map
 		return nil, nil
 	}
 	err := s.db.NewSelect().TableExpr("markets AS m").Column("m.id").Where("m.id IN (?)", bun.List(closed)).
-		Where(withOpenPredictions+
-			" OR EXISTS (SELECT 1 FROM reference_predictions AS r WHERE r.market_id = m.id AND r.status = 'open')").
+		Where("EXISTS (?) OR EXISTS (SELECT 1 FROM reference_predictions AS r WHERE r.market_id = m.id AND r.status = 'open')",
+			prediction.OpenOn(s.db, "m.id")).
 		Scan(ctx, &found)
 	if err != nil {
 		return nil, fmt.Errorf("look for open predictions: %w", err)

@@ -67,12 +67,12 @@ type Setting struct {
 // queueWords are the label of a queue, the page that shows it, and a note.
 var queueWords = map[string]struct{ label, href, note string }{
 	"baselines": {"Predictions without a baseline", "", "the next price of their market fixes it"},
-	"markets":   {"Closed markets with open predictions", "/admin/settlement#markets", ""},
+	"markets":   {"Ended markets with open predictions", "/admin/settlement#markets", ""},
 	"outcomes":  {"Outcomes not applied", "", "predictions are still being settled"},
 	"due":       {"Predictions past their horizon", "/admin/settlement#due", "without a market: an admin settles them"},
 	"boards":    {"Scores that no board shows", "", "the leaderboard follows within seconds"},
 	"reports":   {"Open reports", "/admin/settlement#reports", ""},
-	"keys":      {"Idempotent requests in flight", "", ""},
+	"requests":  {"Idempotent requests in flight", "", ""},
 }
 
 // QueueWords is the label of a queue, "" for an unknown one.

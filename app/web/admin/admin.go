@@ -25,19 +25,11 @@ import (
 	"github.com/pulsecast/pulsecast/app/identity"
 	"github.com/pulsecast/pulsecast/app/market"
 	"github.com/pulsecast/pulsecast/app/moderation"
+	"github.com/pulsecast/pulsecast/app/monitor"
 	"github.com/pulsecast/pulsecast/app/prediction"
 	"github.com/pulsecast/pulsecast/app/settlement"
 	views "github.com/pulsecast/pulsecast/views/admin"
 )
-
-// Feed is a feed of signals as the pages show it.
-type Feed struct {
-	Name  string // "markets" or "news"
-	Tick  func(ctx context.Context) (time.Duration, error)
-	AsOf  func() time.Time
-	Stale func() bool
-	Count func() int
-}
 
 // Dependencies are what the pages need from other packages.
 type Dependencies struct {
@@ -49,7 +41,9 @@ type Dependencies struct {
 	Usage      *agent.Usage
 	Settlement *settlement.Service
 	Moderation *moderation.Service
-	Feeds      []Feed
+	Monitor    *monitor.Monitor
+	// Tick reads a feed now, by its name, whichever node holds the lease.
+	Tick map[string]func(ctx context.Context) (time.Duration, error)
 	// People signs admins in at the identity provider; nil: with passwords only.
 	People *identity.People
 	// CacheKind and PingCache tell of the cache; Holder names this process's worker

@@ -2,7 +2,6 @@ package admin
 
 import (
 	"github.com/pulsecast/pulsecast/app/audit"
-	"github.com/pulsecast/pulsecast/app/ingest"
 	views "github.com/pulsecast/pulsecast/views/admin"
 )
 
@@ -15,21 +14,22 @@ func (d *Site) overview(v *visit) error {
 	if err != nil {
 		return err
 	}
-	q, err := d.Settlement.Queued(ctx)
+	q, err := d.Monitor.Queues(ctx)
 	if err != nil {
 		return err
 	}
 	p := views.OverviewProps{
 		Frame: d.frame(v, "Overview", "/admin"), Agents: f.Agents, Disabled: f.Disabled, Joined: f.Joined, SeenLastHour: f.Seen,
 		Published: f.Published, Settled: f.Settled, Requests: f.Requests.Requests, Failed: f.Requests.Errors + f.Requests.Limited,
-		Reports: f.Reports, Due: q.Due, Markets: q.Markets, OldestDue: q.Oldest,
+		Reports: q.Reports.Count, Due: q.Due.Count, Markets: q.Markets.Count, OldestDue: q.Due.Oldest,
 	}
-	for _, feed := range d.Feeds {
-		s, _, err := ingest.State(ctx, d.DB.Reader, feed.Name)
-		if err != nil {
-			return err
-		}
-		p.Feeds = append(p.Feeds, views.OverviewFeed{Name: feed.Name, Source: s.Source, LastError: s.LastError, Stale: feed.Stale(), Records: feed.Count(), AsOf: feed.AsOf()})
+	feeds, err := d.Monitor.Feeds(ctx)
+	if err != nil {
+		return err
+	}
+	for _, f := range feeds {
+		p.Feeds = append(p.Feeds, views.OverviewFeed{Name: f.Name, Source: f.Readings.Source, LastError: f.Readings.LastError,
+			Stale: f.Stale, Records: f.Records, AsOf: f.AsOf})
 	}
 	latest, _, err := audit.List(ctx, d.DB.Reader, audit.Filter{Limit: latestActs})
 	if err != nil {

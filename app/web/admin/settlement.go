@@ -47,7 +47,7 @@ func (d *Site) addReports(ctx context.Context, p *views.SettlementProps) error {
 }
 
 func (d *Site) addDue(ctx context.Context, p *views.SettlementProps) error {
-	due, err := d.Settlement.Due(ctx, queueSize)
+	due, err := d.predictions.Due(ctx, d.DB.Reader, d.Now(), queueSize)
 	for _, r := range due {
 		p.Due = append(p.Due, views.DuePrediction{ID: r.ID.String(), Title: r.Title, Confidence: r.Confidence, HorizonAt: r.HorizonAt})
 	}

@@ -3,10 +3,10 @@ package admin
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/pulsecast/pulsecast/app/ingest"
+	"github.com/pulsecast/pulsecast/app/monitor"
 	"github.com/pulsecast/pulsecast/app/problem"
 	views "github.com/pulsecast/pulsecast/views/admin"
 )
@@ -20,7 +20,11 @@ const (
 
 func (d *Site) sources(v *visit) error {
 	p := views.SourcesProps{Frame: d.frame(v, "Sources", "/admin/sources")}
-	for _, f := range d.Feeds {
+	feeds, err := d.Monitor.Feeds(v.UserContext())
+	if err != nil {
+		return err
+	}
+	for _, f := range feeds {
 		feed, err := d.feedProps(v.UserContext(), &f)
 		if err != nil {
 			return err
@@ -30,18 +34,15 @@ func (d *Site) sources(v *visit) error {
 	return show(v.Ctx, views.Sources(p))
 }
 
-func (d *Site) feedProps(ctx context.Context, f *Feed) (views.Feed, error) {
-	s, found, err := ingest.State(ctx, d.DB.Reader, f.Name)
-	if err != nil {
-		return views.Feed{}, err
-	}
+func (d *Site) feedProps(ctx context.Context, f *monitor.Feed) (views.Feed, error) {
+	s := &f.Readings
 	bad, err := ingest.BadPayloads(ctx, d.DB.Reader, f.Name)
 	if err != nil {
 		return views.Feed{}, err
 	}
 	out := views.Feed{
-		Name: f.Name, Stale: f.Stale(), Read: found, Source: s.Source, SucceededAt: s.SucceededAt, FailedAt: s.FailedAt, NextAt: s.NextAt,
-		AsOf: f.AsOf(), Records: s.Count, Served: f.Count(), LastError: s.LastError, Failures: s.Failures, Dropped: s.Dropped,
+		Name: f.Name, Stale: f.Stale, Read: s.Feed != "", Source: s.Source, SucceededAt: s.SucceededAt, FailedAt: s.FailedAt, NextAt: s.NextAt,
+		AsOf: f.AsOf, Records: s.Count, Served: f.Records, LastError: s.LastError, Failures: s.Failures, Dropped: s.Dropped,
 	}
 	for _, b := range bad {
 		out.Bad = append(out.Bad, views.Payload{Source: b.Source, Reason: b.Reason, Body: b.Body, Cut: int64(b.Cut), At: b.ReceivedAt})
@@ -51,18 +52,19 @@ func (d *Site) feedProps(ctx context.Context, f *Feed) (views.Feed, error) {
 
 // tick reads a source now, whichever node holds its lease.
 func (d *Site) tick(v *visit) error {
-	i := slices.IndexFunc(d.Feeds, func(f Feed) bool { return f.Name == v.param("feed") })
-	if i < 0 {
+	feed := v.param("feed")
+	read, found := d.Tick[feed]
+	if !found {
 		return problem.NotFound("There is no such source.")
 	}
-	if err := d.Moderation.ReadFeed(v.UserContext(), v.by(), d.Feeds[i].Name); err != nil {
+	if err := d.Moderation.ReadFeed(v.UserContext(), v.by(), feed); err != nil {
 		return err
 	}
 	patience := time.NewTimer(tickPatience)
 	defer patience.Stop()
 	word := "reading"
 	select {
-	case err := <-d.readFeed(&d.Feeds[i]):
+	case err := <-d.readFeed(feed, read):
 		word = "read"
 		if err != nil {
 			word = "failed"
@@ -73,21 +75,21 @@ func (d *Site) tick(v *visit) error {
 }
 
 // readFeed begins a reading that goes on when the browser leaves, and reports its end.
-func (d *Site) readFeed(f *Feed) <-chan error {
-	read := make(chan error, 1)
+func (d *Site) readFeed(feed string, read func(context.Context) (time.Duration, error)) <-chan error {
+	ended := make(chan error, 1)
 	go func() {
 		ctx, cancel := context.WithTimeout(context.Background(), tickTimeout)
 		defer cancel()
 		defer func() {
 			if p := recover(); p != nil {
-				read <- fmt.Errorf("panic: %v", p)
+				ended <- fmt.Errorf("panic: %v", p)
 			}
 		}()
-		_, err := f.Tick(ctx)
+		_, err := read(ctx)
 		if err != nil {
-			d.Log.Warn("a reading that an admin asked for failed", "feed", f.Name, "error", err)
+			d.Log.Warn("a reading that an admin asked for failed", "feed", feed, "error", err)
 		}
-		read <- err
+		ended <- err
 	}()
-	return read
+	return ended
 }

@@ -5,8 +5,7 @@ import (
 	"runtime"
 	"time"
 
-	"github.com/pulsecast/pulsecast/app/metrics"
-	"github.com/pulsecast/pulsecast/app/worker"
+	"github.com/pulsecast/pulsecast/app/queue"
 	views "github.com/pulsecast/pulsecast/views/admin"
 )
 
@@ -34,16 +33,16 @@ func (d *Site) system(v *visit) error {
 
 // addQueues adds what waits, of all nodes together.
 func (d *Site) addQueues(ctx context.Context, _ *visit, p *views.SystemProps) error {
-	f, err := metrics.ReadFigures(ctx, d.DB.Reader, d.Now())
+	waiting, err := d.Monitor.Queues(ctx)
 	if err != nil {
 		return err
 	}
 	for _, q := range []struct {
 		kind string
-		metrics.Queue
+		queue.Depth
 	}{
-		{"baselines", f.Baselines}, {"markets", f.Markets}, {"outcomes", f.Outcomes}, {"due", f.Due},
-		{"boards", f.Boards}, {"reports", f.Reports}, {"keys", f.Keys},
+		{"baselines", waiting.Baselines}, {"markets", waiting.Markets}, {"outcomes", waiting.Outcomes}, {"due", waiting.Due},
+		{"boards", waiting.Boards}, {"reports", waiting.Reports}, {"requests", waiting.Requests},
 	} {
 		p.Queues = append(p.Queues, views.Queue{Kind: q.kind, Count: q.Count, Oldest: q.Oldest})
 	}
@@ -51,7 +50,7 @@ func (d *Site) addQueues(ctx context.Context, _ *visit, p *views.SystemProps) er
 }
 
 func (d *Site) addLeases(ctx context.Context, _ *visit, p *views.SystemProps) error {
-	leases, err := worker.Leases(ctx, d.DB.Reader)
+	leases, err := d.Monitor.Jobs(ctx)
 	for _, l := range leases {
 		p.Leases = append(p.Leases, views.Lease{Job: l.Name, Node: l.Holder, Here: l.Holder == d.Holder, Held: l.ExpiresAt.After(d.Now())})
 	}

@@ -1,34 +1,30 @@
-package app
+package retention_test
 
 import (
 	"testing"
 	"time"
 
-	"github.com/pulsecast/pulsecast/app/config"
 	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/database/dbtest"
+	"github.com/pulsecast/pulsecast/app/prediction"
+	"github.com/pulsecast/pulsecast/app/retention"
 )
 
-// TestUpkeep: each table that grows with use keeps what is young enough, and only that.
-func TestUpkeep(t *testing.T) {
+// TestRun: each table that grows with use keeps what is young enough, and only that.
+func TestRun(t *testing.T) {
 	t.Parallel()
 	for _, kind := range dbtest.Kinds {
 		t.Run(string(kind), func(t *testing.T) {
 			t.Parallel()
 			now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
-			cfg := config.Default()
-			cfg.DatabaseURL = dbtest.URL(t, kind)
-			a, err := New(t.Context(), cfg, Options{Beside: true, Now: func() time.Time { return now }})
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(func() { _ = a.Close() })
+			clock := func() time.Time { return now }
+			db := dbtest.Open(t, kind)
 			days := func(n int) time.Time { return now.AddDate(0, 0, -n) }
 			const agent = "00000000-0000-7000-8000-000000000001" // the schema's own
 			const admin = "00000000-0000-7000-8000-0000000000aa"
 			run := func(query string, args ...any) {
 				t.Helper()
-				if _, err := a.db.ExecContext(t.Context(), query, args...); err != nil {
+				if _, err := db.ExecContext(t.Context(), query, args...); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -51,11 +47,11 @@ func TestUpkeep(t *testing.T) {
 					run(c.insert, at, agent, id, id.String(), id[:], admin)
 				}
 			}
-			if err := a.upkeep(t.Context()); err != nil {
+			if err := retention.Run(t.Context(), db, prediction.NewPublisher(db, clock, time.Minute, ""), clock); err != nil {
 				t.Fatal(err)
 			}
 			for _, c := range tables {
-				if n, err := a.db.NewSelect().Table(c.name).Count(t.Context()); err != nil || n != 1 {
+				if n, err := db.NewSelect().Table(c.name).Count(t.Context()); err != nil || n != 1 {
 					t.Errorf("%s: %d rows are left, %v; want the young one", c.name, n, err)
 				}
 			}

@@ -1,4 +1,6 @@
-package app
+// Package doctor checks what an installation depends on and says what to do about what
+// is wrong. It looks from outside: a server may be running.
+package doctor
 
 import (
 	"context"
@@ -15,6 +17,7 @@ import (
 
 	"github.com/pulsecast/pulsecast/app/agent"
 	"github.com/pulsecast/pulsecast/app/cache"
+	"github.com/pulsecast/pulsecast/app/config"
 	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/identity"
 	"github.com/pulsecast/pulsecast/app/problem"
@@ -33,18 +36,18 @@ const (
 	fail verdict = "fail" // it does not work
 )
 
-// doctor checks one installation from outside: a server may be running.
+// doctor checks one installation.
 type doctor struct {
-	cfg    Config
+	cfg    config.Config
 	out    io.Writer
 	clock  clock
 	failed int
 }
 
-// Doctor checks what the service depends on and prints a line for each: ok, warn or
+// Run checks what the service depends on and prints a line for each: ok, warn or
 // fail, what was found and what to do. No secret is printed. It fails when a check
 // does. It settles, reads into and repairs nothing.
-func Doctor(ctx context.Context, cfg Config, out io.Writer) error {
+func Run(ctx context.Context, cfg config.Config, out io.Writer) error {
 	d := &doctor{cfg: cfg, out: out}
 	if err := d.cfg.Check(); err != nil {
 		d.say(fail, "configuration", "%v", err)

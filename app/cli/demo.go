@@ -1,15 +1,18 @@
-package app
+package cli
 
 import (
 	"context"
 	"fmt"
 	"io"
 	"runtime/debug"
+	"time"
 
 	"github.com/uptrace/bun"
 
+	"github.com/pulsecast/pulsecast/app"
 	"github.com/pulsecast/pulsecast/app/admin"
 	"github.com/pulsecast/pulsecast/app/agent"
+	"github.com/pulsecast/pulsecast/app/audit"
 	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/demo"
 	"github.com/pulsecast/pulsecast/app/market"
@@ -27,54 +30,54 @@ const (
 
 // openDemo fills an empty database with the sample world, which lives on until a
 // live source answers, and prints where to look and a key to use.
-func (a *App) openDemo(ctx context.Context, out io.Writer) error {
-	if err := demo.Seed(ctx, a.db, a.now()); err != nil {
+func openDemo(ctx context.Context, a *app.App, out io.Writer) error {
+	if err := demo.Seed(ctx, a.DB, time.Now()); err != nil {
 		return err
 	}
-	a.sample.Store(true)
+	a.MarkSample()
 	debug.FreeOSMemory() // seeding the first time takes far more than serving ever will
-	a.markets.Source = demo.NewMarketSource(a.markets.Source, a.db, a.now, a.log)
-	a.news.Source = demo.NewNewsSource(a.news.Source, a.db, a.now, a.log)
-	if err := a.showSample(ctx); err != nil {
+	a.Markets.Source = demo.NewMarketSource(a.Markets.Source, a.DB, time.Now, a.Log)
+	a.News.Source = demo.NewNewsSource(a.News.Source, a.DB, time.Now, a.Log)
+	if err := showSample(ctx, a); err != nil {
 		return err
 	}
-	key, err := a.demoKey(ctx)
+	key, err := demoKey(ctx, a)
 	if err != nil {
 		return err
 	}
-	password, err := a.demoPassword(ctx)
+	password, err := demoPassword(ctx, a)
 	if err != nil {
 		return err
 	}
-	return a.welcome(out, key, password)
+	return welcome(out, a, key, password)
 }
 
 // showSample publishes the sample signals where no source has answered yet.
-func (a *App) showSample(ctx context.Context) error {
-	now := database.Now(a.now())
-	if feed := a.markets.Exchange; len(feed.Feed().Current().Records) == 0 || feed.Feed().Current().Sample {
-		page, _, err := market.Store{}.List(ctx, a.db.Reader, market.Filter{Limit: 500})
+func showSample(ctx context.Context, a *app.App) error {
+	now := database.Now(time.Now())
+	if feed := a.Markets.Exchange; len(feed.Feed().Current().Records) == 0 || feed.Feed().Current().Sample {
+		page, _, err := market.Store{}.List(ctx, a.DB.Reader, market.Filter{Limit: 500})
 		if err != nil {
 			return err
 		}
-		if err := feed.Publish(ctx, signal.Reading[market.Market]{Records: market.OpenByVolume(page), AsOf: now, Source: demo.Source, Sample: true, Interval: a.cfg.MarketsInterval}); err != nil {
+		if err := feed.Publish(ctx, signal.Reading[market.Market]{Records: market.OpenByVolume(page), AsOf: now, Source: demo.Source, Sample: true, Interval: a.Config().MarketsInterval}); err != nil {
 			return err
 		}
 	}
-	if feed := a.news.Exchange; len(feed.Feed().Current().Records) == 0 || feed.Feed().Current().Sample {
-		page, _, err := news.Store{}.List(ctx, a.db.Reader, news.Filter{Limit: 500})
+	if feed := a.News.Exchange; len(feed.Feed().Current().Records) == 0 || feed.Feed().Current().Sample {
+		page, _, err := news.Store{}.List(ctx, a.DB.Reader, news.Filter{Limit: 500})
 		if err != nil {
 			return err
 		}
-		return feed.Publish(ctx, signal.Reading[news.Item]{Records: news.RoundRobin(page), AsOf: now, Source: demo.Source, Sample: true, Interval: a.cfg.NewsInterval})
+		return feed.Publish(ctx, signal.Reading[news.Item]{Records: news.RoundRobin(page), AsOf: now, Source: demo.Source, Sample: true, Interval: a.Config().NewsInterval})
 	}
 	return nil
 }
 
 // demoKey makes the visitor's agent at the first start, and a fresh key at each.
-func (a *App) demoKey(ctx context.Context) (key string, err error) {
-	now := database.Now(a.now())
-	err = a.db.InTx(ctx, func(ctx context.Context, tx bun.Tx) error {
+func demoKey(ctx context.Context, a *app.App) (key string, err error) {
+	now := database.Now(time.Now())
+	err = a.DB.InTx(ctx, func(ctx context.Context, tx bun.Tx) error {
 		visitor, err := agent.Store{}.ByHandle(ctx, tx, demoHandle)
 		if problem.IsNotFound(err) {
 			visitor, err = agent.Store{}.Create(ctx, tx, agent.New{
@@ -91,14 +94,16 @@ func (a *App) demoKey(ctx context.Context) (key string, err error) {
 }
 
 // demoPassword gives the admin of the demo a fresh password at each start.
-func (a *App) demoPassword(ctx context.Context) (password string, err error) {
+func demoPassword(ctx context.Context, a *app.App) (password string, err error) {
 	password = admin.NewPassword()
-	err = a.db.InTx(ctx, func(ctx context.Context, tx bun.Tx) error { return resetAdmin(ctx, tx, demoAdmin, password, a.now()) })
+	err = a.DB.InTx(ctx, func(ctx context.Context, tx bun.Tx) error {
+		return admin.Store{}.Reset(ctx, tx, audit.Shell, demoAdmin, password, time.Now())
+	})
 	return password, err
 }
 
-func (a *App) welcome(out io.Writer, key, password string) error {
-	base := a.cfg.BaseURL
+func welcome(out io.Writer, a *app.App, key, password string) error {
+	base := a.Config().BaseURL
 	_, err := fmt.Fprintf(out, `
 Pulsecast demo, with sample data (marked as such).
 
@@ -120,6 +125,6 @@ Paste these:
   curl -sS -H "Authorization: Bearer $PULSECAST_KEY" "%[1]s/api/stats"
 
 Stop with Ctrl-C. A restart keeps what is there.
-`, base, key, demoHandle, a.now().UTC().AddDate(0, 0, 7).Format("2006-01-02T00:00:00Z"), demoAdmin, password)
+`, base, key, demoHandle, time.Now().UTC().AddDate(0, 0, 7).Format("2006-01-02T00:00:00Z"), demoAdmin, password)
 	return err
 }

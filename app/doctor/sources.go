@@ -1,4 +1,4 @@
-package app
+package doctor
 
 import (
 	"cmp"
@@ -18,6 +18,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/source/hackernews"
 	"github.com/pulsecast/pulsecast/app/source/polymarket"
 	"github.com/pulsecast/pulsecast/app/source/reddit"
+	"github.com/pulsecast/pulsecast/app/source/upstream"
 )
 
 // upstreamCheck is one small read of a source.
@@ -57,14 +58,12 @@ func (d *doctor) sources(ctx context.Context) {
 }
 
 func (d *doctor) upstreamChecks() []upstreamCheck {
-	with := fetch.Options{
-		UserAgent: userAgent(&d.cfg), AttemptTimeout: checkTimeout / 2, Deadline: checkTimeout, Tries: 1, Transport: &d.clock,
+	options := fetch.Options{
+		UserAgent: upstream.UserAgent(&d.cfg), AttemptTimeout: checkTimeout / 2, Deadline: checkTimeout, Tries: 1, Transport: &d.clock,
 	}
 	silent := slog.New(slog.DiscardHandler)
-	client := fetch.New(with)
-	markets := polymarket.New(polymarket.Config{
-		GammaURL: d.cfg.PolymarketURL, ClobURL: d.cfg.PolymarketClobURL, Fetch: client, Logger: silent, Now: time.Now,
-	})
+	client := fetch.New(options)
+	markets := upstream.Markets(&d.cfg, silent, time.Now, options)
 	checks := []upstreamCheck{
 		{name: polymarket.Name, setting: "POLYMARKET_URL", read: func(ctx context.Context) (int, error) {
 			got, err := markets.Top(ctx, 1)
@@ -77,7 +76,7 @@ func (d *doctor) upstreamChecks() []upstreamCheck {
 		}},
 	}
 	settings := map[string]string{reddit.NameOAuth: "REDDIT_API_URL", reddit.NameAtom: "REDDIT_RSS_URL", hackernews.Name: "HACKERNEWS_URL"}
-	for _, member := range newsMembers(&d.cfg, silent, time.Now, with) {
+	for _, member := range upstream.News(&d.cfg, silent, time.Now, options) {
 		checks = append(checks, upstreamCheck{name: member.Name, setting: settings[member.Name], news: true, read: func(ctx context.Context) (int, error) {
 			got, err := member.Source.Read(ctx)
 			return len(got.Items), err

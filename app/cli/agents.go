@@ -1,0 +1,234 @@
+package cli
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/uptrace/bun"
+
+	"github.com/pulsecast/pulsecast/app/agent"
+	"github.com/pulsecast/pulsecast/app/audit"
+	"github.com/pulsecast/pulsecast/app/config"
+	"github.com/pulsecast/pulsecast/app/database"
+	"github.com/pulsecast/pulsecast/app/moderation"
+	"github.com/pulsecast/pulsecast/app/problem"
+)
+
+type agents struct {
+	Create    agentCreate    `cmd:"" help:"Create an agent and print its key, once."`
+	List      agentList      `cmd:"" help:"List the agents."`
+	Show      agentShow      `cmd:"" help:"Show an agent, its keys, what it asked and its latest errors."`
+	Disable   agentDisable   `cmd:"" help:"Refuse an agent's keys and sessions from now on."`
+	Enable    agentEnable    `cmd:"" help:"Let a disabled agent in again."`
+	Reserve   handleReserve  `cmd:"" help:"Keep a handle from agents that join later."`
+	Free      handleFree     `cmd:"" help:"Make a reserved handle available again."`
+	Reserved  handleList     `cmd:"" help:"List the reserved handles."`
+	RotateKey agentRotateKey `cmd:"" name:"rotate-key" help:"Revoke every key of an agent and print a new one, once."`
+}
+
+// agentNamed is a command about one agent.
+type agentNamed struct {
+	config.Config
+	Name string `arg:"" help:"Handle of the agent."`
+}
+
+// agentReasoned is a command about one agent that the audit log gives a reason for.
+type agentReasoned struct {
+	agentNamed
+	Reason string `help:"Why; kept in the audit log. Without it a terminal asks, and a script records \"from the shell\"."`
+}
+
+// noReason is the reason that the log gives for a command of a script without one.
+const noReason = "from the shell"
+
+// moderate opens the database beside a live server and hands run what acts on it.
+func moderate(ctx context.Context, cfg config.Config, run func(s *moderation.Service) error) error {
+	return refusalAsText(withDatabase(ctx, cfg, func(db *database.DB) error {
+		return run(moderation.New(moderation.Options{DB: db, Now: time.Now, IdentityURL: cfg.IdentityURL}))
+	}))
+}
+
+// byShell describes an act of the command line.
+func byShell(reason string) moderation.Act { return moderation.Act{Actor: audit.Shell, Reason: reason} }
+
+type agentCreate struct {
+	config.Config
+	Name      string `arg:"" help:"Name to show; the handle is made from it."`
+	Model     string `help:"Model it declares."`
+	Framework string `help:"Framework it declares."`
+}
+
+func (a *agentCreate) Run(ctx context.Context) error {
+	return moderate(ctx, a.Config, func(s *moderation.Service) error {
+		made, key, err := s.CreateAgent(ctx, byShell(""), agent.Profile{Name: a.Name, Model: a.Model, Framework: a.Framework})
+		if err != nil {
+			return err
+		}
+		_, err = fmt.Printf("agent  %s\nhandle %s\nkey    %s\nThe key is shown only here; keep it safe.\n", made.Name, made.Handle, key)
+		return err
+	})
+}
+
+type agentRotateKey struct{ agentNamed }
+
+func (a *agentRotateKey) Run(ctx context.Context) error {
+	return moderate(ctx, a.Config, func(s *moderation.Service) error {
+		key, err := s.RotateKeys(ctx, byShell(""), a.Name)
+		if err != nil {
+			return unknownAgent(err, a.Name)
+		}
+		_, err = fmt.Printf("handle %s\nkey    %s\nThe keys before it are revoked. This one is shown only here; keep it safe.\n", a.Name, key)
+		return err
+	})
+}
+
+type (
+	agentDisable struct{ agentReasoned }
+	agentEnable  struct{ agentReasoned }
+)
+
+func (a *agentDisable) Run(ctx context.Context) error {
+	return a.setStatus(ctx, "disabled", (*moderation.Service).Disable)
+}
+
+func (a *agentEnable) Run(ctx context.Context) error {
+	return a.setStatus(ctx, "active", (*moderation.Service).Enable)
+}
+
+func (a *agentReasoned) setStatus(ctx context.Context, status string, set func(*moderation.Service, context.Context, moderation.Act, string) (bool, error)) error {
+	reason, err := a.reason()
+	if err != nil {
+		return err
+	}
+	return moderate(ctx, a.Config, func(s *moderation.Service) error {
+		changed, err := set(s, ctx, byShell(reason), a.Name)
+		if err != nil {
+			return unknownAgent(err, a.Name)
+		}
+		words := " is "
+		if !changed {
+			words = " was already "
+		}
+		_, err = fmt.Println(a.Name + words + status)
+		return err
+	})
+}
+
+// reason is the one of the flag or what a person types. A script may leave it out.
+func (a *agentReasoned) reason() (string, error) {
+	if a.Reason != "" || !onTerminal() {
+		return cmp.Or(a.Reason, noReason), nil
+	}
+	fmt.Fprint(os.Stderr, "Reason, for the audit log: ")
+	line, err := bufio.NewReader(os.Stdin).ReadString('\n')
+	if err != nil {
+		return "", fmt.Errorf("no reason was given: type it, or add --reason: %w", err)
+	}
+	return strings.TrimSpace(line), nil
+}
+
+type agentList struct{ config.Config }
+
+// Run prints every agent, a line each.
+func (a *agentList) Run(ctx context.Context) error {
+	return withDatabase(ctx, a.Config, func(db *database.DB) error {
+		w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
+		fmt.Fprintln(w, "HANDLE\tNAME\tMODEL\tSTATUS\tSAMPLE\tCREATED\tLAST SEEN")
+		f := agent.Filter{Limit: 500}
+		for {
+			page, err := agent.Store{}.List(ctx, db.Reader, f)
+			if err != nil {
+				return err
+			}
+			for _, a := range page {
+				fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%t\t%s\t%s\n", a.Handle, a.Name, a.Model, a.Status, a.Sample, stamp(a.CreatedAt), stamp(a.LastSeenAt))
+			}
+			if len(page) < f.Limit {
+				return w.Flush()
+			}
+			f.After = page[len(page)-1].Handle
+		}
+	})
+}
+
+type agentShow struct{ agentNamed }
+
+// Run prints an agent with its keys, which are only named, never shown.
+func (a *agentShow) Run(ctx context.Context) error {
+	return withDatabase(ctx, a.Config, func(db *database.DB) error {
+		found, err := agent.Store{}.ByHandle(ctx, db.Reader, a.Name)
+		if err != nil {
+			return unknownAgent(err, a.Name)
+		}
+		w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
+		fmt.Fprintf(w, "handle\t%s\nname\t%s\nid\t%s\nmodel\t%s\nstatus\t%s\ncreated\t%s\nlast seen\t%s\n",
+			found.Handle, found.Name, found.ID, found.Model, found.Status, stamp(found.CreatedAt), stamp(found.LastSeenAt))
+		if err := printUsage(ctx, db, found.ID, w); err != nil {
+			return err
+		}
+		if err := printKeys(ctx, db.Reader, found.ID, w); err != nil {
+			return err
+		}
+		return w.Flush()
+	})
+}
+
+// printUsage prints what an agent asked in 24 hours, and its latest errors.
+func printUsage(ctx context.Context, db *database.DB, id uuid.UUID, w io.Writer) error {
+	const hours, errorsShown = 24, 10
+	usage := agent.NewUsage(db, slog.New(slog.DiscardHandler), time.Now)
+	sum, err := usage.Last24h(ctx, db.Reader, id)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(w, "requests, 24 h\t%d, %d failed, %d limited\n", sum.Requests, sum.Errors, sum.Limited)
+	endpoints, err := usage.Endpoints(ctx, db.Reader, id, hours)
+	if err != nil {
+		return err
+	}
+	for _, e := range endpoints {
+		fmt.Fprintf(w, "  %s %s\t%d, %d refused, %d limited, %d failed\n", e.Method, routeOrNone(e.Route), e.Total(), e.Refused, e.Limited, e.Failed)
+	}
+	failures, err := usage.Failures(ctx, db.Reader, id)
+	if err != nil {
+		return err
+	}
+	for _, f := range failures[:min(len(failures), errorsShown)] {
+		fmt.Fprintf(w, "error %s\t%d %s, %s %s, request %s\n", stamp(f.CreatedAt), f.Status, f.Code, f.Method, routeOrNone(f.Route), f.RequestID)
+	}
+	return nil
+}
+
+func printKeys(ctx context.Context, db bun.IDB, id uuid.UUID, w io.Writer) error {
+	keys, err := agent.Store{}.ListKeys(ctx, db, id)
+	for _, k := range keys {
+		fmt.Fprintf(w, "key %s\t%s, created %s, last used %s, revoked %s\n", k.ID, k.Label, stamp(k.CreatedAt), stamp(k.LastUsedAt), stamp(k.RevokedAt))
+	}
+	return err
+}
+
+func routeOrNone(route string) string { return cmp.Or(route, "(no such address)") }
+
+// unknownAgent says where to find the handles.
+func unknownAgent(err error, handle string) error {
+	if problem.IsNotFound(err) {
+		return fmt.Errorf("no agent has the handle %q; list them with: pulsecast agent list", handle)
+	}
+	return err
+}
+
+func stamp(at time.Time) string {
+	if at.IsZero() {
+		return "never"
+	}
+	return at.UTC().Format(time.RFC3339)
+}

@@ -1,0 +1,255 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"github.com/pulsecast/pulsecast/app/agent"
+	"github.com/pulsecast/pulsecast/app/alert"
+	"github.com/pulsecast/pulsecast/app/api"
+	"github.com/pulsecast/pulsecast/app/assignment"
+	"github.com/pulsecast/pulsecast/app/httpserver"
+	"github.com/pulsecast/pulsecast/app/identity"
+	"github.com/pulsecast/pulsecast/app/ingest"
+	"github.com/pulsecast/pulsecast/app/leaderboard"
+	"github.com/pulsecast/pulsecast/app/market"
+	"github.com/pulsecast/pulsecast/app/mcp"
+	"github.com/pulsecast/pulsecast/app/metrics"
+	"github.com/pulsecast/pulsecast/app/moderation"
+	"github.com/pulsecast/pulsecast/app/monitor"
+	"github.com/pulsecast/pulsecast/app/prediction"
+	"github.com/pulsecast/pulsecast/app/retention"
+	"github.com/pulsecast/pulsecast/app/settlement"
+	"github.com/pulsecast/pulsecast/app/signal"
+	"github.com/pulsecast/pulsecast/app/source"
+	"github.com/pulsecast/pulsecast/app/source/fetch"
+	"github.com/pulsecast/pulsecast/app/source/upstream"
+	"github.com/pulsecast/pulsecast/app/version"
+	"github.com/pulsecast/pulsecast/app/web"
+	webadmin "github.com/pulsecast/pulsecast/app/web/admin"
+	"github.com/pulsecast/pulsecast/app/worker"
+)
+
+func (a *App) buildDomain() {
+	thresholds := a.thresholds()
+	a.usage = agent.NewUsage(a.DB, a.Log, a.now)
+	a.Boards = leaderboard.NewBuilder(a.DB, thresholds, a.now)
+	a.leaderboard = leaderboard.NewStore(thresholds, a.now)
+	a.publisher = prediction.NewPublisher(a.DB, a.now, staleAfter*a.cfg.MarketsInterval, a.cfg.BaseURL)
+	a.generation = agent.NewGeneration(a.DB.Reader, a.Log, nil)
+	a.identity = identity.New(identity.Options{
+		Config: &a.cfg, DB: a.DB, Generation: a.generation, Usage: a.usage, Log: a.Log, Now: a.now, Wrap: a.tracing.Transport,
+	})
+}
+
+func (a *App) thresholds() leaderboard.Thresholds {
+	return leaderboard.Thresholds{
+		Events: int64(a.cfg.RankedMinEvents), CategoryEvents: int64(a.cfg.RankedMinCategoryEvents), Days: int64(a.cfg.RankedMinDays),
+	}
+}
+
+// buildOperations builds the worker and what operators watch. It takes the address of
+// METRICS_ADDR, so that a bad one stops the start.
+func (a *App) buildOperations() error {
+	a.monitor = a.newMonitor()
+	a.metrics = metrics.New(metrics.Options{Version: version.API, DB: a.DB, Now: a.now, Monitor: a.monitor, Usage: a.usage.Waiting})
+	a.serverErrors = alert.NewTally(a.DB, a.Log, a.now)
+	a.worker = worker.New(a.DB, a.Log, a.now, a.jobs()...)
+	if a.opts.Beside || a.cfg.MetricsAddr == "" {
+		return nil
+	}
+	return a.metrics.Listen(a.cfg.MetricsAddr)
+}
+
+// newMonitor watches the feeds, and on SQLite the disk that holds the database.
+func (a *App) newMonitor() *monitor.Monitor {
+	o := monitor.Options{DB: a.DB, Now: a.now, Feeds: []monitor.Snapshots{a.Markets.Exchange.Feed(), a.News.Exchange.Feed()}}
+	if path, ok := a.cfg.SQLitePath(); ok {
+		o.Disk = func() (monitor.Disk, error) { return monitor.DiskOf(filepath.Dir(path)) }
+	}
+	return monitor.New(o)
+}
+
+// alerts returns nil if no webhook is configured.
+func (a *App) alerts() *alert.Watcher {
+	if a.cfg.AlertWebhookURL == "" {
+		return nil
+	}
+	return alert.New(alert.Options{
+		DB: a.DB, Log: a.Log, Now: a.now, Webhook: string(a.cfg.AlertWebhookURL), BaseURL: a.cfg.BaseURL, Monitor: a.monitor,
+	})
+}
+
+// buildSignals connects the sources to the feeds, and what follows from a reading.
+func (a *App) buildSignals(ctx context.Context) error {
+	a.Settlement = settlement.New(settlement.Options{
+		DB: a.DB, Interval: a.cfg.MarketsInterval, Now: a.now,
+		Winner: func(ctx context.Context, m *market.Market) (int, bool, error) { return a.Markets.Source.Winner(ctx, m) },
+	})
+	a.Markets = &ingest.Markets{
+		Source: upstream.Markets(&a.cfg, a.Log, a.now, fetch.Options{Wrap: a.tracing.Transport}),
+		DB:     a.DB, Interval: a.cfg.MarketsInterval, Now: a.now, Log: a.Log,
+		Exchange: signal.NewExchange(signal.NewFeed(api.MarketCodec(), a.now), a.DB, a.cache, a.Log),
+		Watch:    a.Settlement.Unsettled,
+		After:    []func(context.Context, []market.Market) error{a.Settlement.AfterMarkets},
+	}
+	a.News = &ingest.News{
+		Source: a.newsSource(), DB: a.DB, Interval: a.cfg.NewsInterval, Now: a.now, Log: a.Log,
+		Exchange: signal.NewExchange(signal.NewFeed(api.NewsCodec(), a.now), a.DB, a.cache, a.Log),
+	}
+	if _, err := a.Markets.Exchange.Restore(ctx); err != nil {
+		return fmt.Errorf("restore markets: %w", err)
+	}
+	if _, err := a.News.Exchange.Restore(ctx); err != nil {
+		return fmt.Errorf("restore news: %w", err)
+	}
+	return nil
+}
+
+func (a *App) newsSource() source.NewsSource {
+	return source.NewChain(a.Log, a.now, upstream.News(&a.cfg, a.Log, a.now, fetch.Options{Wrap: a.tracing.Transport})...)
+}
+
+// jobs are what the worker runs, each on one node at a time.
+func (a *App) jobs() []worker.Job {
+	every := func(name string, interval time.Duration, run func(context.Context) error) worker.Job {
+		return worker.Job{Name: name, Interval: interval, Run: func(ctx context.Context) (time.Duration, error) { return 0, run(ctx) }}
+	}
+	jobs := []worker.Job{
+		{Name: "markets", Interval: a.cfg.MarketsInterval, Run: a.Markets.Tick, Planned: a.Markets.Planned},
+		{Name: "news", Interval: a.cfg.NewsInterval, Run: a.News.Tick, Planned: a.News.Planned},
+		every("leaderboard", 2*time.Second, a.buildBoards),
+		every("assignments", time.Minute, a.assign),
+		{Name: "activity", Interval: time.Minute, Run: a.countActivity},
+		every("upkeep", 10*time.Minute, a.prune),
+	}
+	if alerts := a.alerts(); alerts != nil {
+		jobs = append(jobs, every("alerts", alert.Interval, alerts.Tick))
+	}
+	for i := range jobs {
+		jobs[i].Run = a.tracing.Task(jobs[i].Name, jobs[i].Run)
+		jobs[i] = a.metrics.Job(jobs[i])
+	}
+	return jobs
+}
+
+// buildBoards brings the boards up to date, and tells how long it took when there was
+// something to build.
+func (a *App) buildBoards(ctx context.Context) error {
+	start := time.Now()
+	built, err := a.Boards.Tick(ctx)
+	if built && err == nil {
+		a.metrics.LeaderboardBuilt(time.Since(start))
+	}
+	return err
+}
+
+// countActivity counts for the admins' table of agents, at most a twentieth of the
+// time.
+func (a *App) countActivity(ctx context.Context) (time.Duration, error) {
+	begin := time.Now()
+	err := prediction.CountActivity(ctx, a.DB, a.now())
+	return max(time.Minute, 20*time.Since(begin)), err
+}
+
+// assign closes the assignments that are due and, once a day, chooses new ones.
+func (a *App) assign(ctx context.Context) error {
+	var store assignment.Store
+	_, closeErr := store.CloseDue(ctx, a.DB, a.now())
+	_, chooseErr := store.ChooseDaily(ctx, a.DB, a.now())
+	return errors.Join(closeErr, chooseErr)
+}
+
+func (a *App) prune(ctx context.Context) error {
+	return retention.Run(ctx, a.DB, a.publisher, a.now)
+}
+
+func (a *App) buildServer() {
+	acts := moderation.New(moderation.Options{
+		DB: a.DB, Now: a.now, Log: a.Log, Settlement: a.Settlement, IdentityURL: a.cfg.IdentityURL, Recheck: a.generation.Check,
+	})
+	edge := &api.API{
+		Config: &a.cfg, DB: a.DB, Now: a.now, Identity: a.identity, Usage: a.usage,
+		Publisher: a.publisher, Leaderboard: a.leaderboard, Moderation: acts,
+		Intelligence: &api.Intelligence{Markets: a.Markets.Exchange.Feed(), News: a.News.Exchange.Feed()},
+	}
+	site := web.New(web.Dependencies{
+		Config: &a.cfg, Version: version.API, DB: a.DB, Now: a.now, Identity: a.identity, Leaderboard: a.leaderboard, Moderation: acts,
+		Markets: a.Markets.Exchange.Feed(), News: a.News.Exchange.Feed(),
+		Text: edge.Text, OpenAPI: api.OpenAPI, Sample: a.ShowsSample,
+	})
+	a.server = httpserver.New(httpserver.Options{
+		Config: &a.cfg, Version: version.API, Logger: a.Log, Now: a.now, Redis: a.cache.Redis(),
+		Authenticate: a.authenticate, Health: a.health(), Observe: a.observe, Tracer: a.tracing.Tracer(), RenderError: site.RenderError,
+	})
+	a.generation.OnTexts(func() { a.leaderboard.Forget(); site.Forget() })
+	edge.Register(a.server)
+	site.Register(a.server)
+	a.adminSite(acts).Register(a.server)
+	mcp.New(mcp.Dependencies{Config: &a.cfg, Version: version.API, OpenAPI: api.OpenAPI}).Register(a.server)
+}
+
+// adminSite returns the admin pages.
+func (a *App) adminSite(acts *moderation.Service) *webadmin.Site {
+	return webadmin.New(webadmin.Dependencies{
+		Config: &a.cfg, Version: version.API, DB: a.DB, Now: a.now, Log: a.Log, Usage: a.usage, Settlement: a.Settlement,
+		Moderation: acts, Monitor: a.monitor, People: a.identity.People(), CacheKind: string(a.cache.Kind), PingCache: a.cache.Ping,
+		Holder: a.worker.Holder(), Sample: a.ShowsSample,
+		Tick: map[string]func(context.Context) (time.Duration, error){"markets": a.Markets.Tick, "news": a.News.Tick},
+	})
+}
+
+// ShowsSample reports whether the database holds the demo's sample world.
+func (a *App) ShowsSample() bool { return a.sample.Load() }
+
+// MarkSample makes every page say that it shows sample data.
+func (a *App) MarkSample() { a.sample.Store(true) }
+
+// authenticate keeps a nil principal out of the interface, where it would not be nil.
+func (a *App) authenticate(ctx context.Context, bearer string) (httpserver.Principal, error) {
+	p, err := a.identity.Authenticate(ctx, bearer)
+	if err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// observe counts requests, and each agent's.
+func (a *App) observe(o httpserver.Observation) {
+	a.metrics.Observe(o.Route, o.Method, o.Status, o.Code, o.Duration)
+	a.serverErrors.Count(o.Status)
+	if o.Principal != nil {
+		a.usage.Count(o.Principal.AgentID(), agent.Request{Method: o.Method, Route: o.Route, Status: o.Status, Code: o.Code, ID: o.RequestID})
+	}
+}
+
+func (a *App) health() httpserver.HealthSource {
+	return httpserver.HealthSource{
+		DatabaseKind: string(a.DB.Kind), PingDatabase: a.DB.PingContext,
+		CacheKind: string(a.cache.Kind), PingCache: a.cache.Ping,
+		Feeds:    a.feeds,
+		Warnings: a.warnings,
+	}
+}
+
+// warnings are what an operator should know of the way to check keys.
+func (a *App) warnings() []string {
+	s := a.identity.Status()
+	if !s.OK {
+		return append(s.Warnings, "the identity provider did not answer when it was last asked: "+s.LastError)
+	}
+	return s.Warnings
+}
+
+// feeds returns the state of the feeds, without their readings if the database doesn't
+// answer.
+func (a *App) feeds(ctx context.Context) []monitor.Feed {
+	feeds, err := a.monitor.Feeds(ctx)
+	if err != nil {
+		a.Log.Warn("state of the feeds not read", "error", err)
+	}
+	return feeds
+}
