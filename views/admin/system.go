@@ -75,9 +75,6 @@ var queueWords = map[string]struct{ label, href, note string }{
 	"requests":  {"Idempotent requests in flight", "", ""},
 }
 
-// QueueWords is the label of a queue, "" for an unknown one.
-func QueueWords(kind string) string { return queueWords[kind].label }
-
 func (p *SystemProps) facts() facts {
 	return facts{
 		{"Version", text(p.Version)},
