@@ -92,7 +92,7 @@ func New(ctx context.Context, cfg config.Config, opts Options) (*App, error) {
 	cache.LogTo(a.Log)
 	if !opts.Beside {
 		var err error
-		if a.tracing, err = tracing.Start(ctx, a.Log, version.API); err != nil {
+		if a.tracing, err = tracing.Start(ctx, a.Log, version.Build()); err != nil {
 			return nil, err
 		}
 	}

@@ -55,7 +55,7 @@ func (a *App) thresholds() leaderboard.Thresholds {
 // METRICS_ADDR, so that a bad one stops the start.
 func (a *App) buildOperations() error {
 	a.monitor = a.newMonitor()
-	a.metrics = metrics.New(metrics.Options{Version: version.API, DB: a.DB, Now: a.now, Monitor: a.monitor, Usage: a.usage.Waiting})
+	a.metrics = metrics.New(metrics.Options{Version: version.Build(), DB: a.DB, Now: a.now, Monitor: a.monitor, Usage: a.usage.Waiting})
 	a.serverErrors = alert.NewTally(a.DB, a.Log, a.now)
 	a.worker = worker.New(a.DB, a.Log, a.now, a.jobs()...)
 	if a.opts.Beside || a.cfg.MetricsAddr == "" {
@@ -177,25 +177,25 @@ func (a *App) buildServer() {
 		Intelligence: &api.Intelligence{Markets: a.Markets.Exchange.Feed(), News: a.News.Exchange.Feed()},
 	}
 	site := web.New(web.Dependencies{
-		Config: &a.cfg, Version: version.API, DB: a.DB, Now: a.now, Identity: a.identity, Leaderboard: a.leaderboard, Moderation: acts,
+		Config: &a.cfg, Version: version.Build(), DB: a.DB, Now: a.now, Identity: a.identity, Leaderboard: a.leaderboard, Moderation: acts,
 		Markets: a.Markets.Exchange.Feed(), News: a.News.Exchange.Feed(),
 		Text: edge.Text, OpenAPI: api.OpenAPI, Sample: a.ShowsSample,
 	})
 	a.server = httpserver.New(httpserver.Options{
-		Config: &a.cfg, Version: version.API, Logger: a.Log, Now: a.now, Redis: a.cache.Redis(),
+		Config: &a.cfg, Version: version.Build(), Logger: a.Log, Now: a.now, Redis: a.cache.Redis(),
 		Authenticate: a.authenticate, Health: a.health(), Observe: a.observe, Tracer: a.tracing.Tracer(), RenderError: site.RenderError,
 	})
 	a.generation.OnTexts(func() { a.leaderboard.Forget(); site.Forget() })
 	edge.Register(a.server)
 	site.Register(a.server)
 	a.adminSite(acts).Register(a.server)
-	mcp.New(mcp.Dependencies{Config: &a.cfg, Version: version.API, OpenAPI: api.OpenAPI}).Register(a.server)
+	mcp.New(mcp.Dependencies{Config: &a.cfg, Version: version.Build(), OpenAPI: api.OpenAPI}).Register(a.server)
 }
 
 // adminSite returns the admin pages.
 func (a *App) adminSite(acts *moderation.Service) *webadmin.Site {
 	return webadmin.New(webadmin.Dependencies{
-		Config: &a.cfg, Version: version.API, DB: a.DB, Now: a.now, Log: a.Log, Usage: a.usage, Settlement: a.Settlement,
+		Config: &a.cfg, Version: version.Build(), DB: a.DB, Now: a.now, Log: a.Log, Usage: a.usage, Settlement: a.Settlement,
 		Moderation: acts, Monitor: a.monitor, People: a.identity.People(), CacheKind: string(a.cache.Kind), PingCache: a.cache.Ping,
 		Holder: a.worker.Holder(), Sample: a.ShowsSample,
 		Tick: map[string]func(context.Context) (time.Duration, error){"markets": a.Markets.Tick, "news": a.News.Tick},
