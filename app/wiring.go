@@ -179,17 +179,17 @@ func (a *App) buildServer() {
 	site := web.New(web.Dependencies{
 		Config: &a.cfg, Version: version.Build(), DB: a.DB, Now: a.now, Identity: a.identity, Leaderboard: a.leaderboard, Moderation: acts,
 		Markets: a.Markets.Exchange.Feed(), News: a.News.Exchange.Feed(),
-		Text: edge.Text, OpenAPI: api.OpenAPI, Sample: a.ShowsSample,
+		Text: edge.Text, Sample: a.ShowsSample,
 	})
 	a.server = httpserver.New(httpserver.Options{
-		Config: &a.cfg, Version: version.Build(), Logger: a.Log, Now: a.now, Redis: a.cache.Redis(),
+		Config: &a.cfg, Version: version.API, Logger: a.Log, Now: a.now, Redis: a.cache.Redis(),
 		Authenticate: a.authenticate, Health: a.health(), Observe: a.observe, Tracer: a.tracing.Tracer(), RenderError: site.RenderError,
 	})
 	a.generation.OnTexts(func() { a.leaderboard.Forget(); site.Forget() })
 	edge.Register(a.server)
 	site.Register(a.server)
 	a.adminSite(acts).Register(a.server)
-	mcp.New(mcp.Dependencies{Config: &a.cfg, Version: version.Build(), OpenAPI: api.OpenAPI}).Register(a.server)
+	mcp.New(mcp.Dependencies{Config: &a.cfg, Version: version.Build()}).Register(a.server)
 }
 
 // adminSite returns the admin pages.

@@ -159,6 +159,5 @@ func (s *Service) checkLocal() error {
 	if s.IdentityURL == "" {
 		return nil
 	}
-	return problem.Conflict("not_local", "Keys come from elsewhere",
-		"IDENTITY_URL is set: agents and keys come from "+s.IdentityURL+", not from this registry.")
+	return problem.New(problem.CodeNotLocal, "IDENTITY_URL is set: agents and keys come from "+s.IdentityURL+", not from this registry.")
 }

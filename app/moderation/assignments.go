@@ -57,10 +57,10 @@ func (s *Service) onAssignment(ctx context.Context, act Act, id uuid.UUID, run f
 			return nil, err
 		}
 		if now.Status != assignment.Open {
-			return nil, problem.Conflict("assignment_closed", "Assignment closed", "This assignment is closed and stays as it is. Nothing was changed by you.")
+			return nil, problem.New(problem.CodeAssignmentClosed, "This assignment is closed and stays as it is. Nothing was changed by you.")
 		}
 		if act.Seen != nil && *act.Seen != AssignmentMark(now) {
-			return nil, problem.Conflict("changed_meanwhile", "Another admin changed this first",
+			return nil, problem.New(problem.CodeChangedMeanwhile,
 				"This assignment was changed after you opened it; now it says: "+assignmentWords(now)+". Nothing was changed by you.")
 		}
 		entry, err := run(ctx, tx, now)

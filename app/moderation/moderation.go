@@ -58,7 +58,7 @@ func New(o Options) *Service {
 	if o.Recheck == nil {
 		o.Recheck = func(context.Context) error { return nil }
 	}
-	return &Service{Options: o}
+	return &Service{Options: o, predictions: prediction.Store{}.For(agent.Viewer{Admin: true})}
 }
 
 // Act says who acts, from where, and why.
@@ -88,7 +88,7 @@ func (a *Act) requireReason() (err error) {
 
 // changedMeanwhile says that another admin was first.
 func changedMeanwhile(saw, is string) error {
-	return problem.Conflict("changed_meanwhile", "Another admin changed this first",
+	return problem.New(problem.CodeChangedMeanwhile,
 		fmt.Sprintf("When you opened the page this was %q; now it is %q. Nothing was changed by you.", saw, is))
 }
 

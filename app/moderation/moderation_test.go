@@ -86,7 +86,7 @@ func TestActsThatChangeNothing(t *testing.T) {
 			{"end sessions", agentTarget, func() (bool, error) { return s.EndSessions(ctx, act, "ada") }},
 			{"disable", agentTarget, func() (bool, error) { return s.Disable(ctx, act, "ada") }},
 			{"enable", agentTarget, func() (bool, error) { return s.Enable(ctx, act, "ada") }},
-			{"hide texts", agentTarget, func() (bool, error) { return s.SetTexts(ctx, act, "ada", agent.VeilsAll) }},
+			{"hide texts", agentTarget, func() (bool, error) { return s.SetTexts(ctx, act, "ada", agent.TextsHidden) }},
 			{"edit", audit.AssignmentTarget(hail.ID), func() (bool, error) { return s.EditAssignment(ctx, act, hail.ID, draft) }},
 		} {
 			before := len(logOf(t, db, c.target))
@@ -114,7 +114,7 @@ func TestReasons(t *testing.T) {
 		for name, do := range map[string]func() error{
 			"disable":    func() error { _, err := s.Disable(ctx, act, "ada"); return err },
 			"enable":     func() error { _, err := s.Enable(ctx, act, "ada"); return err },
-			"hide texts": func() error { _, err := s.SetTexts(ctx, act, "ada", agent.VeilsAll); return err },
+			"hide texts": func() error { _, err := s.SetTexts(ctx, act, "ada", agent.TextsHidden); return err },
 			"reserve":    func() error { return s.ReserveHandle(ctx, act, "acme") },
 		} {
 			if err := do(); code(err) != "invalid_request" {

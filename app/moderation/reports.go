@@ -90,7 +90,7 @@ func (s *Service) file(ctx context.Context, tx bun.Tx, r Report) (_ *Report, err
 		return nil, fmt.Errorf("file a report: %w", err)
 	}
 	if n, err := res.RowsAffected(); err != nil || n == 0 {
-		return nil, problem.Conflict("report_in_flight", "Reported at the same moment", "The same report came twice at the same moment; one of them is kept.")
+		return nil, problem.New(problem.CodeReportInFlight, "The same report came twice at the same moment; one of them is kept.")
 	}
 	return &r, nil
 }
@@ -128,9 +128,9 @@ func checkDispute(p *prediction.Record, r *Report) error {
 	case r.Kind != ReportDispute:
 		return nil
 	case p.AgentID != r.ReporterID:
-		return problem.Forbidden("not_author", "Not yours", "Only its author may dispute how a prediction was settled; report it as other instead.")
+		return problem.New(problem.CodeNotAuthor, "Only its author may dispute how a prediction was settled; report it as other instead.")
 	case p.Status == prediction.Open:
-		return problem.Conflict("not_settled", "Not settled yet", "This prediction is open, so there is no settlement to dispute yet.")
+		return problem.New(problem.CodeNotSettled, "This prediction is open, so there is no settlement to dispute yet.")
 	}
 	return nil
 }
@@ -228,7 +228,7 @@ func lockReport(ctx context.Context, tx bun.Tx, id uuid.UUID) (*Report, error) {
 	}
 	r := &rows[0]
 	if r.Status != "open" {
-		return nil, problem.Conflict("report_closed", "Closed already",
+		return nil, problem.New(problem.CodeReportClosed,
 			fmt.Sprintf("%s has closed this report: %q. Nothing was changed by you.", r.ClosedBy, r.Answer))
 	}
 	return r, nil

@@ -12,11 +12,11 @@ import (
 )
 
 // TextsWords returns which texts of an agent the public sees, in words.
-func TextsWords(v agent.Veil) string {
+func TextsWords(v agent.Visibility) string {
 	switch v {
-	case agent.VeilsProfile:
+	case agent.ProfileHidden:
 		return "what it says of itself hidden"
-	case agent.VeilsAll:
+	case agent.TextsHidden:
 		return "everything it wrote hidden"
 	}
 	return "shown"
@@ -25,20 +25,20 @@ func TextsWords(v agent.Veil) string {
 // SetTexts hides what an agent wrote, or restores it. Predictions that were hidden one
 // by one stay hidden. It requires a reason, and Act.Seen is TextsWords of the state.
 // changed is false if the texts are in that state already.
-func (s *Service) SetTexts(ctx context.Context, act Act, handle string, to agent.Veil) (changed bool, err error) {
+func (s *Service) SetTexts(ctx context.Context, act Act, handle string, to agent.Visibility) (changed bool, err error) {
 	if err := act.requireReason(); err != nil {
 		return false, err
 	}
 	return s.onAgent(ctx, act, handle, func(ctx context.Context, tx bun.Tx, a *agent.Agent) (*audit.Entry, error) {
-		if err := act.checkSeen(TextsWords(a.Veil)); err != nil || a.Veil == to {
+		if err := act.checkSeen(TextsWords(a.Visibility)); err != nil || a.Visibility == to {
 			return nil, err
 		}
-		hidden, err := s.agents.SetVeil(ctx, tx, a.ID, to, s.Now())
+		hidden, err := s.agents.SetVisibility(ctx, tx, a.ID, to, s.Now())
 		if err != nil {
 			return nil, err
 		}
-		e := &audit.Entry{Action: audit.TextHidden, Before: TextsWords(a.Veil), After: TextsWords(to)}
-		if to == agent.Unveiled {
+		e := &audit.Entry{Action: audit.TextHidden, Before: TextsWords(a.Visibility), After: TextsWords(to)}
+		if !to.HidesProfile() {
 			e.Action = audit.TextShown
 		}
 		return e, leaderboard.Relabel(ctx, tx, a.ID, hidden.Model)

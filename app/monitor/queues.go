@@ -28,7 +28,6 @@ type Queues struct {
 	Outcomes  queue.Depth // decided markets not applied yet, since the decision
 	Boards    queue.Depth // entries of the ledger that no board shows
 	Reports   queue.Depth // open ones
-	Requests  queue.Depth // in flight, with an idempotency key
 }
 
 // SettlementAge is how long the oldest market or prediction has waited for its settlement.
@@ -49,7 +48,6 @@ func ReadQueues(ctx context.Context, db bun.IDB, now time.Time) (q Queues, err e
 		{&q.Outcomes, func() (queue.Depth, error) { return settlement.OutcomeQueue(ctx, db) }},
 		{&q.Boards, func() (queue.Depth, error) { return boardQueue(ctx, db) }},
 		{&q.Reports, func() (queue.Depth, error) { return moderation.ReportQueue(ctx, db) }},
-		{&q.Requests, func() (queue.Depth, error) { return predictions.IdempotencyQueue(ctx, db, now) }},
 	} {
 		if *read.into, err = read.from(); err != nil {
 			return q, err

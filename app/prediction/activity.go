@@ -17,7 +17,7 @@ func CountActivity(ctx context.Context, db bun.IDB, now time.Time) error {
 	now = now.UTC()
 	day, month := database.FirstID(now.Add(-24*time.Hour)), database.FirstID(now.AddDate(0, 0, -30))
 	return agent.CountActivity(ctx, db, now, db.NewRaw(`SELECT agent_id, SUM(CASE WHEN id >= ? THEN 1 ELSE 0 END) AS predictions_day,
-			COUNT(*) AS predictions_month, 0 AS predictions, 0 AS settled FROM forecasts WHERE id >= ? GROUP BY agent_id
+			COUNT(*) AS predictions_month, 0 AS predictions, 0 AS settled FROM predictions WHERE id >= ? GROUP BY agent_id
 		UNION ALL
 		SELECT agent_id, 0, 0, total, resolved FROM agent_tallies`, day, month))
 }
@@ -40,7 +40,7 @@ func Tallies(ctx context.Context, db bun.IDB, agents []uuid.UUID) (map[uuid.UUID
 
 // CountPublished returns how many predictions were published since a moment.
 func CountPublished(ctx context.Context, db bun.IDB, since time.Time) (n int64, err error) {
-	err = db.NewRaw("SELECT COUNT(*) FROM forecasts WHERE id >= ?", database.FirstID(since)).Scan(ctx, &n)
+	err = db.NewRaw("SELECT COUNT(*) FROM predictions WHERE id >= ?", database.FirstID(since)).Scan(ctx, &n)
 	if err != nil {
 		return 0, fmt.Errorf("count predictions: %w", err)
 	}
@@ -49,7 +49,7 @@ func CountPublished(ctx context.Context, db bun.IDB, since time.Time) (n int64, 
 
 // CountDecided returns how many predictions were resolved or voided since a moment.
 func CountDecided(ctx context.Context, db bun.IDB, since time.Time) (n int64, err error) {
-	err = db.NewRaw("SELECT COUNT(*) FROM standings WHERE resolved_at >= ?", since.UTC()).Scan(ctx, &n)
+	err = db.NewRaw("SELECT COUNT(*) FROM results WHERE resolved_at >= ?", since.UTC()).Scan(ctx, &n)
 	if err != nil {
 		return 0, fmt.Errorf("count decided predictions: %w", err)
 	}

@@ -14,14 +14,14 @@ import (
 // OpenOn selects the open predictions on one market. market is an SQL expression for its
 // id: a column of an outer query, for EXISTS.
 func OpenOn(db bun.IDB, market string) *bun.SelectQuery {
-	return db.NewSelect().TableExpr("standings AS open").ColumnExpr("1").
+	return db.NewSelect().TableExpr("results AS open").ColumnExpr("1").
 		Where("open.market_id = "+market).Where("open.status = ?", Open)
 }
 
 // due selects, as s, the predictions that an admin must settle: open ones without a market
 // whose horizon has passed. Samples are never settled.
 func due(db bun.IDB, now time.Time) *bun.SelectQuery {
-	return db.NewSelect().TableExpr("standings AS s").
+	return db.NewSelect().TableExpr("results AS s").
 		Where("s.status = ?", Open).Where("s.market_id IS NULL").Where("NOT s.sample").Where("s.horizon_at <= ?", now.UTC())
 }
 
@@ -36,7 +36,7 @@ type DuePrediction struct {
 // Due lists up to limit predictions that an admin must settle, the longest due first.
 func (Store) Due(ctx context.Context, db bun.IDB, now time.Time, limit int) ([]DuePrediction, error) {
 	var rows []DuePrediction
-	err := due(db, now).Join("JOIN forecasts AS p ON p.id = s.id").
+	err := due(db, now).Join("JOIN predictions AS p ON p.agent_id = s.agent_id AND p.id = s.id").
 		Column("p.id", "p.title", "p.confidence", "p.horizon_at").
 		Order("s.horizon_at", "s.id").Limit(int64(limit)).Scan(ctx, &rows)
 	if err != nil {
@@ -60,24 +60,10 @@ func (Store) DueQueue(ctx context.Context, db bun.IDB, now time.Time) (queue.Dep
 // BaselineQueue measures the predictions that wait for their baseline, since publication.
 // Samples are left out.
 func (Store) BaselineQueue(ctx context.Context, db bun.IDB) (queue.Depth, error) {
-	waiting := db.NewSelect().TableExpr("standings AS s").Where("s.baseline_state = ?", Pending).Where("NOT s.sample")
+	waiting := db.NewSelect().TableExpr("results AS s").Where("s.baseline_state = ?", Pending).Where("NOT s.sample")
 	d, err := queue.Read(ctx, waiting, "s.created_at")
 	if err != nil {
 		return d, fmt.Errorf("count predictions without a baseline: %w", err)
-	}
-	return d, nil
-}
-
-// requestsInFlight is how far back IdempotencyQueue looks. An older claim is dead.
-const requestsInFlight = 2 * inFlight
-
-// IdempotencyQueue measures the requests in flight that hold an idempotency key.
-func (Store) IdempotencyQueue(ctx context.Context, db bun.IDB, now time.Time) (queue.Depth, error) {
-	waiting := db.NewSelect().Model((*idempotencyKey)(nil)).
-		Where("k.created_at >= ?", now.UTC().Add(-requestsInFlight)).Where("k.response IS NULL")
-	d, err := queue.Read(ctx, waiting, "k.created_at")
-	if err != nil {
-		return d, fmt.Errorf("count idempotent requests in flight: %w", err)
 	}
 	return d, nil
 }

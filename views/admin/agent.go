@@ -248,7 +248,7 @@ func (p *TextsProps) predictionTexts() string {
 	n := components.Plural(int(p.Predictions), "prediction", "predictions")
 	switch {
 	case p.To == "all":
-		return "The titles, theses and evidence of " + n + ", and of those to come, are hidden too. A tombstone stays for each, with its numbers and scores."
+		return "The titles, theses and evidence of " + n + ", and of those to come, are hidden too. Each stays listed without its texts, with its numbers and scores."
 	case p.From == "all":
 		return "The texts of " + n + " are shown again, but for those that were hidden one by one."
 	}

@@ -72,7 +72,6 @@ var queueWords = map[string]struct{ label, href, note string }{
 	"due":       {"Predictions past their horizon", "/admin/settlement#due", "without a market: an admin settles them"},
 	"boards":    {"Scores that no board shows", "", "the leaderboard follows within seconds"},
 	"reports":   {"Open reports", "/admin/settlement#reports", ""},
-	"requests":  {"Idempotent requests in flight", "", ""},
 }
 
 func (p *SystemProps) facts() facts {

@@ -70,7 +70,10 @@ type Site struct {
 
 // New makes a Site.
 func New(d Dependencies) *Site {
-	return &Site{Dependencies: d, secure: strings.HasPrefix(d.Config.BaseURL, "https://"), started: d.Now()}
+	return &Site{
+		Dependencies: d, secure: strings.HasPrefix(d.Config.BaseURL, "https://"), started: d.Now(),
+		predictions: prediction.Store{}.For(agent.Viewer{Admin: true}),
+	}
 }
 
 // Register adds the routes.

@@ -48,7 +48,7 @@ func (d *Site) showAgent(v *visit, secret string) error {
 	p := views.AgentProps{
 		Frame: d.frame(v, a.Name, "/admin/agents"), Handle: a.Handle, Name: a.Name, Declared: views.Profile(declared),
 		Owner: a.Owner, Subject: a.Subject, Sample: a.Sample, Disabled: a.Status == agent.Disabled, Status: string(a.Status),
-		Texts: textState(a.Veil), TextsWords: moderation.TextsWords(a.Veil), Local: d.Config.IdentityURL == "",
+		Texts: textState(a.Visibility), TextsWords: moderation.TextsWords(a.Visibility), Local: d.Config.IdentityURL == "",
 		CreatedAt: a.CreatedAt, SeenAt: a.LastSeenAt, DisabledAt: a.DisabledAt,
 		Total: row.Tally.Total, Open: row.Tally.Open, Settled: row.Tally.Resolved, Void: row.Tally.Void,
 		PredictionsDay: row.PredictionsDay, PredictionsMonth: row.PredictionsMonth, Secret: secret,

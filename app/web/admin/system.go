@@ -42,7 +42,7 @@ func (d *Site) addQueues(ctx context.Context, _ *visit, p *views.SystemProps) er
 		queue.Depth
 	}{
 		{"baselines", waiting.Baselines}, {"markets", waiting.Markets}, {"outcomes", waiting.Outcomes}, {"due", waiting.Due},
-		{"boards", waiting.Boards}, {"reports", waiting.Reports}, {"requests", waiting.Requests},
+		{"boards", waiting.Boards}, {"reports", waiting.Reports},
 	} {
 		p.Queues = append(p.Queues, views.Queue{Kind: q.kind, Count: q.Count, Oldest: q.Oldest})
 	}

@@ -9,12 +9,12 @@ import (
 )
 
 // textStates names in forms which texts of an agent the public sees.
-var textStates = map[string]agent.Veil{"shown": agent.Unveiled, "profile": agent.VeilsProfile, "all": agent.VeilsAll}
+var textStates = map[string]agent.Visibility{"shown": agent.Public, "profile": agent.ProfileHidden, "all": agent.TextsHidden}
 
 // textState is the key of textStates with a value.
-func textState(veil agent.Veil) string {
+func textState(now agent.Visibility) string {
 	for name, v := range textStates {
-		if v == veil {
+		if v == now {
 			return name
 		}
 	}
@@ -32,7 +32,7 @@ func (d *Site) previewTexts(v *visit) error {
 		return err
 	}
 	to, known := textStates[q.get("to")]
-	if !known || to == a.Veil {
+	if !known || to == a.Visibility {
 		return redirect(v.Ctx, agentPath(a.Handle), "")
 	}
 	declared, err := d.agents.Declared(v.UserContext(), d.DB.Reader, a)
@@ -43,15 +43,11 @@ func (d *Site) previewTexts(v *visit) error {
 	if err != nil {
 		return err
 	}
-	after := agent.Profile{Name: a.Handle}
-	if to == agent.Unveiled {
-		after = declared
-	}
 	_, wrong := moderation.CheckReason(q.get("note"))
 	return show(v.Ctx, views.Texts(views.TextsProps{
-		Frame: d.frame(v, "Texts of "+a.Handle, "/admin/agents"), Handle: a.Handle, From: textState(a.Veil), To: q.get("to"),
-		FromWords: moderation.TextsWords(a.Veil), ToWords: moderation.TextsWords(to), Note: q.get("note"), NoReason: wrong != nil,
-		Public: views.Profile(a.Profile), PublicAfter: views.Profile(after), Predictions: row.Tally.Total,
+		Frame: d.frame(v, "Texts of "+a.Handle, "/admin/agents"), Handle: a.Handle, From: textState(a.Visibility), To: q.get("to"),
+		FromWords: moderation.TextsWords(a.Visibility), ToWords: moderation.TextsWords(to), Note: q.get("note"), NoReason: wrong != nil,
+		Public: views.Profile(a.Profile), PublicAfter: views.Profile(a.PublicProfile(declared, to)), Predictions: row.Tally.Total,
 	}))
 }
 
@@ -63,9 +59,9 @@ func (d *Site) setTexts(v *visit) error {
 	if !known {
 		return about(problem.InvalidRequest(problem.Field{Field: "to", Message: "must be shown, profile or all"}), target, back)
 	}
-	word := "all-hidden"
-	if to == agent.Unveiled {
-		word = "all-shown"
+	word := "texts-hidden"
+	if !to.HidesProfile() {
+		word = "texts-shown"
 	}
 	changed, err := d.Moderation.SetTexts(v.UserContext(), v.bySeen(), handle, to)
 	return d.afterAct(v, changed, err, target, back, word)
