@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/pulsecast/pulsecast/app/admin"
 	"github.com/pulsecast/pulsecast/app/agent"
 	"github.com/pulsecast/pulsecast/app/alert"
 	"github.com/pulsecast/pulsecast/app/api"
@@ -19,6 +18,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/market"
 	"github.com/pulsecast/pulsecast/app/mcp"
 	"github.com/pulsecast/pulsecast/app/metrics"
+	"github.com/pulsecast/pulsecast/app/moderation"
 	"github.com/pulsecast/pulsecast/app/monitor"
 	"github.com/pulsecast/pulsecast/app/prediction"
 	"github.com/pulsecast/pulsecast/app/retention"
@@ -151,7 +151,7 @@ func (a *App) buildBoards(ctx context.Context) error {
 // time.
 func (a *App) countActivity(ctx context.Context) (time.Duration, error) {
 	begin := time.Now()
-	err := admin.CountActivity(ctx, a.DB, a.now())
+	err := prediction.CountActivity(ctx, a.DB, a.now())
 	return max(time.Minute, 20*time.Since(begin)), err
 }
 
@@ -168,13 +168,16 @@ func (a *App) prune(ctx context.Context) error {
 }
 
 func (a *App) buildServer() {
+	acts := moderation.New(moderation.Options{
+		DB: a.DB, Now: a.now, Log: a.Log, Settlement: a.Settlement, IdentityURL: a.cfg.IdentityURL, Recheck: a.generation.Check,
+	})
 	edge := &api.API{
 		Config: &a.cfg, DB: a.DB, Now: a.now, Identity: a.identity, Usage: a.usage,
-		Publisher: a.publisher, Leaderboard: a.leaderboard,
+		Publisher: a.publisher, Leaderboard: a.leaderboard, Moderation: acts,
 		Intelligence: &api.Intelligence{Markets: a.Markets.Exchange.Feed(), News: a.News.Exchange.Feed()},
 	}
 	site := web.New(web.Dependencies{
-		Config: &a.cfg, Version: version.Build(), DB: a.DB, Now: a.now, Identity: a.identity, Leaderboard: a.leaderboard,
+		Config: &a.cfg, Version: version.Build(), DB: a.DB, Now: a.now, Identity: a.identity, Leaderboard: a.leaderboard, Moderation: acts,
 		Markets: a.Markets.Exchange.Feed(), News: a.News.Exchange.Feed(),
 		Text: edge.Text, Sample: a.ShowsSample,
 	})
@@ -185,17 +188,17 @@ func (a *App) buildServer() {
 	a.generation.OnTexts(func() { a.leaderboard.Forget(); site.Forget() })
 	edge.Register(a.server)
 	site.Register(a.server)
-	a.desk().Register(a.server)
+	a.adminSite(acts).Register(a.server)
 	mcp.New(mcp.Dependencies{Config: &a.cfg, Version: version.Build()}).Register(a.server)
 }
 
-// desk is the admin pages.
-func (a *App) desk() *webadmin.Desk {
+// adminSite returns the admin pages.
+func (a *App) adminSite(acts *moderation.Service) *webadmin.Site {
 	return webadmin.New(webadmin.Dependencies{
 		Config: &a.cfg, Version: version.Build(), DB: a.DB, Now: a.now, Log: a.Log, Usage: a.usage, Settlement: a.Settlement,
-		Recheck: a.generation.Check, People: a.identity.People(), CacheKind: string(a.cache.Kind), PingCache: a.cache.Ping, Holder: a.worker.Holder(), Sample: a.ShowsSample,
-		Monitor: a.monitor,
-		Tick:    map[string]func(context.Context) (time.Duration, error){"markets": a.Markets.Tick, "news": a.News.Tick},
+		Moderation: acts, Monitor: a.monitor, People: a.identity.People(), CacheKind: string(a.cache.Kind), PingCache: a.cache.Ping,
+		Holder: a.worker.Holder(), Sample: a.ShowsSample,
+		Tick: map[string]func(context.Context) (time.Duration, error){"markets": a.Markets.Tick, "news": a.News.Tick},
 	})
 }
 

@@ -6,8 +6,8 @@ import (
 
 	"github.com/uptrace/bun"
 
-	"github.com/pulsecast/pulsecast/app/admin"
 	"github.com/pulsecast/pulsecast/app/leaderboard"
+	"github.com/pulsecast/pulsecast/app/moderation"
 	"github.com/pulsecast/pulsecast/app/prediction"
 	"github.com/pulsecast/pulsecast/app/queue"
 	"github.com/pulsecast/pulsecast/app/settlement"
@@ -47,7 +47,7 @@ func ReadQueues(ctx context.Context, db bun.IDB, now time.Time) (q Queues, err e
 		{&q.Due, func() (queue.Depth, error) { return predictions.DueQueue(ctx, db, now) }},
 		{&q.Outcomes, func() (queue.Depth, error) { return settlement.OutcomeQueue(ctx, db) }},
 		{&q.Boards, func() (queue.Depth, error) { return boardQueue(ctx, db) }},
-		{&q.Reports, func() (queue.Depth, error) { return admin.Store{}.ReportQueue(ctx, db) }},
+		{&q.Reports, func() (queue.Depth, error) { return moderation.ReportQueue(ctx, db) }},
 	} {
 		if *read.into, err = read.from(); err != nil {
 			return q, err
