@@ -188,7 +188,7 @@ func readContenders(ctx context.Context, db bun.IDB) (map[uuid.UUID]contender, e
 	err := db.NewRaw(`SELECT a.id, a.model, COALESCE(a.owner, '') AS owner, a.kind = 'reference' AS reference,
 			COALESCE(t.publication_days, 0) AS days, COALESCE(t.total, 0) > 0 AS published
 		FROM (?) AS a LEFT JOIN (?) AS t ON t.agent_id = a.id
-		WHERE a.status = 'active'`, agent.Select(db), prediction.SelectTallies(db)).Scan(ctx, &list)
+		WHERE ?`, agent.Select(db), prediction.SelectTallies(db), agent.Listed("a")).Scan(ctx, &list)
 	if err != nil {
 		return nil, fmt.Errorf("read agents: %w", err)
 	}

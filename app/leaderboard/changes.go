@@ -109,7 +109,7 @@ func (b *Builder) changes(ctx context.Context, at time.Time) (changes, error) {
 func (c *changes) altered(ctx context.Context, db bun.IDB) error {
 	var ids []uuid.UUID
 	err := db.NewRaw(`SELECT r.agent_id FROM board_rows AS r JOIN (?) AS a ON a.id = r.agent_id
-		WHERE r.span = ? AND r.category = ? AND (a.status <> 'active' OR a.model <> r.model)`, agent.Select(db), All, AllCategories).Scan(ctx, &ids)
+		WHERE r.span = ? AND r.category = ? AND (NOT (?) OR a.model <> r.model)`, agent.Select(db), All, AllCategories, agent.Listed("a")).Scan(ctx, &ids)
 	if err != nil {
 		return fmt.Errorf("read altered agents: %w", err)
 	}
@@ -137,9 +137,10 @@ func (c *changes) settled(ctx context.Context, db bun.IDB, from time.Time) error
 func (c *changes) arrived(ctx context.Context, db bun.IDB) error {
 	var ids []uuid.UUID
 	err := db.NewRaw(`SELECT t.agent_id FROM (?) AS t
-		JOIN (?) AS a ON a.id = t.agent_id AND a.status = 'active'
+		JOIN (?) AS a ON a.id = t.agent_id AND ?
 		LEFT JOIN board_rows AS r ON r.span = ? AND r.category = ? AND r.agent_id = t.agent_id
-		WHERE r.agent_id IS NULL AND t.total > 0`, prediction.SelectTallies(db), agent.Select(db), All, AllCategories).Scan(ctx, &ids)
+		WHERE r.agent_id IS NULL AND t.total > 0`,
+		prediction.SelectTallies(db), agent.Select(db), agent.Listed("a"), All, AllCategories).Scan(ctx, &ids)
 	if err != nil {
 		return fmt.Errorf("read new publishers: %w", err)
 	}

@@ -71,10 +71,10 @@ func readOpinions(ctx context.Context, db bun.IDB, markets []market.Market) (map
 		ids[i] = markets[i].ID
 	}
 	query := `SELECT p.market_id, p.agent_id, p.outcome_index, p.confidence, COALESCE(r.skill, 0.0) AS skill
-		FROM (?) AS p JOIN (?) AS a ON a.id = p.agent_id AND a.status = 'active' AND a.kind = 'agent'
+		FROM (?) AS p JOIN (?) AS a ON a.id = p.agent_id AND ? AND a.kind = 'agent'
 		LEFT JOIN board_rows AS r ON r.span = ? AND r.category = ? AND r.agent_id = p.agent_id
 		ORDER BY p.id DESC`
-	args := []any{prediction.SelectNewestOpen(db, ids, maxOpinions), agent.Select(db), All, AllCategories}
+	args := []any{prediction.SelectNewestOpen(db, ids, maxOpinions), agent.Select(db), agent.Listed("a"), All, AllCategories}
 	var rows []opinion
 	if err := db.NewRaw(query, args...).Scan(ctx, &rows); err != nil {
 		return nil, fmt.Errorf("read consensus: %w", err)

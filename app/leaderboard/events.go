@@ -95,19 +95,18 @@ func addPredictions(ctx context.Context, db bun.IDB, agentID uuid.UUID, events [
 	if err != nil {
 		return err
 	}
-	titles, err := market.Store{}.EventTitles(ctx, db, marketsOf(list))
-	if err != nil {
-		return err
-	}
 	author, err := agent.Store{}.ByID(ctx, db, agentID)
 	if err != nil {
 		return err
 	}
-	hidden := author != nil && author.Veil == agent.VeilsAll
+	titles, err := market.Store{}.EventTitles(ctx, db, marketsOf(list))
+	if err != nil {
+		return err
+	}
 	for _, p := range list {
 		e := byKey[p.EventKey]
 		e.Title = titles[p.MarketID]
-		p.Hidden = p.Hidden || hidden
+		p.Redact(author.Visibility, agent.Viewer{})
 		e.Predictions = append(e.Predictions, p)
 	}
 	return nil

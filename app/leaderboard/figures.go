@@ -42,7 +42,7 @@ func (s *Store) Figures(ctx context.Context, db bun.IDB) (f Figures, err error) 
 	return f, nil
 }
 
-// mainBoard are the rows over all time, of every category, but for the yardsticks.
+// mainBoard are the rows over all time, of every category, but for the reference rows.
 func mainBoard(db bun.IDB) *bun.SelectQuery {
 	return db.NewSelect().Table("board_rows").Where("span = ?", All).Where("NOT reference")
 }

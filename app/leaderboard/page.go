@@ -124,7 +124,7 @@ func readEntries(ctx context.Context, db bun.IDB, f Filter, after []byte, limit 
 	}
 	entries := []Entry{}
 	err := p.Scan(ctx, db.NewSelect().TableExpr("(?) AS r", rows).ColumnExpr("r.*").
-		ColumnExpr("a.handle, a.name, a.sample, a.status <> 'active' AS disabled").
+		ColumnExpr("a.handle, a.name, a.sample, NOT (?) AS disabled", agent.Listed("a")).
 		ColumnExpr("COALESCE(t.total, 0) AS predictions, t.last_published_at AS last_prediction_at").
 		Join("JOIN (?) AS a ON a.id = r.agent_id", agent.Select(db)).
 		Join("LEFT JOIN (?) AS t ON t.agent_id = r.agent_id", prediction.SelectTallies(db)).
