@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
@@ -22,6 +23,16 @@ func (Store) IDs(ctx context.Context, db bun.IDB, after uuid.UUID, limit int) ([
 		return nil, fmt.Errorf("list agents: %w", err)
 	}
 	return ids, nil
+}
+
+// SignUps counts the agents made since a moment, without samples. It finds them by the id,
+// which begins with the moment it was made.
+func (Store) SignUps(ctx context.Context, db bun.IDB, since time.Time) (int64, error) {
+	n, err := Select(db).Where("a.id >= ?", database.FirstID(since)).Where("NOT a.sample").Count(ctx)
+	if err != nil {
+		return 0, fmt.Errorf("count sign-ups: %w", err)
+	}
+	return int64(n), nil
 }
 
 // HoldPublishing makes publications of some agents wait until the transaction ends: each

@@ -121,7 +121,7 @@ func (s *MarketSource) world(ctx context.Context) ([]market.Market, error) {
 	var ids []string
 	db := s.db.Reader
 	err := market.Select(db).Column("m.id").Where("m.sample AND m.active").
-		Where("NOT m.closed OR EXISTS (?) OR EXISTS (?)", prediction.SelectOpen(db, "m.id"), settlement.SelectOpenReferences(db, "m.id")).Scan(ctx, &ids)
+		Where("NOT m.closed OR EXISTS (?) OR EXISTS (?)", prediction.OpenOn(db, "m.id"), settlement.SelectOpenReferences(db, "m.id")).Scan(ctx, &ids)
 	if err != nil {
 		return nil, fmt.Errorf("list sample markets: %w", err)
 	}

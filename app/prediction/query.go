@@ -21,12 +21,6 @@ func Select(db bun.IDB) *bun.SelectQuery { return db.NewSelect().Model((*Predict
 // SelectTallies begins a query on tallies AS t, with the columns of Tally.
 func SelectTallies(db bun.IDB) *bun.SelectQuery { return db.NewSelect().Model((*Tally)(nil)) }
 
-// SelectOpen finds the open predictions on the market that a column of an outer query names.
-func SelectOpen(db bun.IDB, marketColumn string) *bun.SelectQuery {
-	return db.NewSelect().TableExpr("results AS o").ColumnExpr("1").
-		Where("o.market_id = ?", bun.Ident(marketColumn)).Where("o.status = 'open'")
-}
-
 // SelectScored finds one scored prediction on the market that a column of an outer query
 // names. It is for a value, not for EXISTS: then Postgres joins all predictions there ever
 // were. SQLite takes the tables around a CROSS JOIN in the order they are written, and would

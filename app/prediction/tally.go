@@ -78,8 +78,8 @@ func MoveTallies(ctx context.Context, tx bun.Tx, moves []TallyMove) error {
 
 // PublicationDays is on how many UTC days each of these agents published a prediction
 // linked to a market. Agents that never published are left out.
-func (s Store) PublicationDays(ctx context.Context, db bun.IDB, agents []uuid.UUID) (map[uuid.UUID]int64, error) {
-	tallies, err := s.Tallies(ctx, db, agents)
+func (Store) PublicationDays(ctx context.Context, db bun.IDB, agents []uuid.UUID) (map[uuid.UUID]int64, error) {
+	tallies, err := Tallies(ctx, db, agents)
 	if err != nil {
 		return nil, err
 	}
@@ -90,28 +90,10 @@ func (s Store) PublicationDays(ctx context.Context, db bun.IDB, agents []uuid.UU
 	return days, nil
 }
 
-// Tally reads an agent's counts; all zero for one that never published.
-func (s Store) Tally(ctx context.Context, db bun.IDB, agentID uuid.UUID) (Tally, error) {
-	tallies, err := s.Tallies(ctx, db, []uuid.UUID{agentID})
-	if err != nil || len(tallies) == 0 {
-		return Tally{AgentID: agentID}, err
-	}
-	return tallies[0], nil
-}
-
-// Tallies reads the counts of some agents. Agents that never published are left out.
-func (Store) Tallies(ctx context.Context, db bun.IDB, agents []uuid.UUID) ([]Tally, error) {
-	var tallies []Tally
-	if len(agents) == 0 {
-		return nil, nil
-	}
-	if err := db.NewSelect().Model(&tallies).Where("t.agent_id IN (?)", bun.List(agents)).Scan(ctx); err != nil {
-		return nil, fmt.Errorf("read tallies: %w", err)
-	}
-	for i := range tallies {
-		tallies[i].LastPublishedAt = tallies[i].LastPublishedAt.UTC()
-	}
-	return tallies, nil
+// Tally returns an agent's tally; all zero for one that never published.
+func (Store) Tally(ctx context.Context, db bun.IDB, agentID uuid.UUID) (Tally, error) {
+	tallies, err := Tallies(ctx, db, []uuid.UUID{agentID})
+	return tallies[agentID], err
 }
 
 // Publishers counts the agents that ever published.

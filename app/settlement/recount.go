@@ -61,13 +61,11 @@ func loadSums(ctx context.Context, tx bun.Tx, agents []uuid.UUID) (*sums, error)
 	for i := range clusters {
 		s.clusters[clusterKey{clusters[i].AgentID, clusters[i].EventKey}] = &clusters[i]
 	}
-	tallies, err := prediction.Store{}.Tallies(ctx, tx, agents)
+	tallies, err := prediction.Tallies(ctx, tx, agents)
 	if err != nil {
 		return nil, err
 	}
-	for _, t := range tallies {
-		s.tallies[t.AgentID] = t
-	}
+	s.tallies = tallies
 	return s, s.loadDays(ctx, tx, agents)
 }
 
