@@ -110,7 +110,7 @@ func (b *Builder) rebuild(ctx context.Context, at time.Time) error {
 		return err
 	}
 	ids := slices.SortedFunc(maps.Keys(contenders), compareIDs)
-	h, err := readHarvest(ctx, b.db.Reader, ids, at)
+	h, err := readAgentSums(ctx, b.db.Reader, ids, at)
 	if err != nil {
 		return err
 	}
@@ -118,7 +118,7 @@ func (b *Builder) rebuild(ctx context.Context, at time.Time) error {
 	if err != nil {
 		return err
 	}
-	p := pass{at: at, prior: prior, contenders: contenders, harvest: h}
+	p := job{at: at, prior: prior, contenders: contenders, sums: h}
 	if err := b.buildAll(ctx, p, nil); err != nil {
 		return err
 	}
@@ -133,11 +133,11 @@ func (b *Builder) update(ctx context.Context, at time.Time, c changes) error {
 		return err
 	}
 	touched := c.with(contenders)
-	h, err := readHarvest(ctx, b.db.Reader, touched, at)
+	h, err := readAgentSums(ctx, b.db.Reader, touched, at)
 	if err != nil {
 		return err
 	}
-	p := pass{at: at, prior: b.prior, contenders: contenders, harvest: h, touched: touched}
+	p := job{at: at, prior: b.prior, contenders: contenders, sums: h, touched: touched}
 	if c.everywhere {
 		return b.buildAll(ctx, p, nil)
 	}
@@ -145,10 +145,10 @@ func (b *Builder) update(ctx context.Context, at time.Time, c changes) error {
 }
 
 // buildAll builds every window of some categories; nil is all of them.
-func (b *Builder) buildAll(ctx context.Context, p pass, categories []string) error {
+func (b *Builder) buildAll(ctx context.Context, p job, categories []string) error {
 	if categories == nil {
 		var err error
-		if categories, err = b.categories(ctx, p.harvest); err != nil {
+		if categories, err = b.categories(ctx, p.sums); err != nil {
 			return err
 		}
 	}
@@ -164,7 +164,7 @@ func (b *Builder) buildAll(ctx context.Context, p pass, categories []string) err
 
 // categories lists every category that has a board or is to have one; all of them
 // together come first.
-func (b *Builder) categories(ctx context.Context, h harvest) ([]string, error) {
+func (b *Builder) categories(ctx context.Context, h agentSums) ([]string, error) {
 	var names []string
 	err := b.db.Reader.NewSelect().Model((*Board)(nil)).Column("category").Where("span = ?", All).Scan(ctx, &names)
 	if err != nil {
@@ -211,7 +211,7 @@ type Prior struct {
 
 // todaysPrior reads the day's prior, or estimates and stores it when there is none
 // yet: once a day, however many nodes try.
-func (b *Builder) todaysPrior(ctx context.Context, at time.Time, h harvest, contenders map[uuid.UUID]contender) (score.Prior, error) {
+func (b *Builder) todaysPrior(ctx context.Context, at time.Time, h agentSums, contenders map[uuid.UUID]contender) (score.Prior, error) {
 	prior, err := readPrior(ctx, b.db.Reader, day(at))
 	if err == nil || !errors.Is(err, sql.ErrNoRows) {
 		return prior, err

@@ -81,7 +81,7 @@ func (s *Store) readRow(ctx context.Context, db bun.IDB, agentID uuid.UUID, st *
 	}
 	c := contender{ID: agentID}
 	st.Row = *newRow(All, AllCategories, &sums{}, score.Prior{Kappa: prior.Kappa, Sigma2: prior.Sigma2}, c)
-	s.thresholds.seat(AllCategories, &st.Row, c)
+	s.thresholds.qualify(AllCategories, &st.Row, c)
 	return nil
 }
 

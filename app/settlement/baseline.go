@@ -77,7 +77,7 @@ func (r *baselineRun) chunk(ctx context.Context, tx bun.Tx) (more bool, err erro
 	if err != nil {
 		return false, err
 	}
-	enrol, err := newEnrolment(ctx, tx, rows)
+	indexes, err := newWeightIndexes(ctx, tx, rows)
 	if err != nil {
 		return false, err
 	}
@@ -97,13 +97,13 @@ func (r *baselineRun) chunk(ctx context.Context, tx bun.Tx) (more bool, err erro
 			continue
 		}
 		if row.State == prediction.Fixed {
-			index := enrol.next(p.AgentID, p.EventKey, p.MarketCategory, p.ScheduledCloseAt)
+			index := indexes.next(p.AgentID, p.EventKey, p.MarketCategory, p.ScheduledCloseAt)
 			row.WeightIndex = &index
 			r.fixed[p.MarketID] = struct{}{}
 		}
 		decided = append(decided, row)
 	}
-	if err := enrol.save(ctx, tx); err != nil {
+	if err := indexes.save(ctx, tx); err != nil {
 		return false, err
 	}
 	return len(rows) == r.service.chunk, prediction.FixBaselines(ctx, tx, decided)

@@ -148,7 +148,7 @@ type statement struct {
 	at     time.Time
 }
 
-// speak stores statements in their order, through the same enrolment as predictions.
+// speak stores statements in their order, through the same weight indexes as predictions.
 // One about a market already spoken of is dropped.
 func (s *Service) speak(ctx context.Context, tx bun.Tx, said []statement) error {
 	if len(said) == 0 {
@@ -163,7 +163,7 @@ func (s *Service) speak(ctx context.Context, tx bun.Tx, said []statement) error 
 	for _, x := range said {
 		keys = append(keys, pending{AgentID: x.agent, EventKey: x.market.EventKey()})
 	}
-	enrol, err := newEnrolment(ctx, tx, keys)
+	indexes, err := newWeightIndexes(ctx, tx, keys)
 	if err != nil {
 		return err
 	}
@@ -174,11 +174,11 @@ func (s *Service) speak(ctx context.Context, tx bun.Tx, said []statement) error 
 		rows = append(rows, ReferencePrediction{
 			AgentID: x.agent, MarketID: x.market.ID, Outcome: x.market.Outcomes[x.market.Reference()],
 			Confidence: x.p, Baseline: q, ObservedAt: x.at, EventKey: event,
-			WeightIndex: enrol.next(x.agent, event, x.market.Category, x.market.ClosesAt),
+			WeightIndex: indexes.next(x.agent, event, x.market.Category, x.market.ClosesAt),
 			Status:      prediction.Open, CreatedAt: database.Now(s.now()),
 		})
 	}
-	if err := enrol.save(ctx, tx); err != nil || len(rows) == 0 {
+	if err := indexes.save(ctx, tx); err != nil || len(rows) == 0 {
 		return err
 	}
 	if _, err := tx.NewInsert().Model(&rows).Exec(ctx); err != nil {
