@@ -829,7 +829,7 @@ CREATE INDEX agent_notes_agent ON agent_notes (agent_id, id);
 --bun:split
 
 -- agent_activity: counts for sorting the admins' table of agents, brought up to date now and
--- then. Reference; owner moderation.
+-- then. Reference; owner agent.
 CREATE TABLE agent_activity (
   agent_id {{.UUID}} PRIMARY KEY REFERENCES agents (id),
   requests BIGINT NOT NULL,

@@ -9,7 +9,6 @@ import (
 	"github.com/uptrace/bun"
 
 	"github.com/pulsecast/pulsecast/app/agent"
-	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/monitor"
 	"github.com/pulsecast/pulsecast/app/queue"
 )
@@ -126,15 +125,10 @@ func (w *Watcher) serverErrors(ctx context.Context, now time.Time) (reading, err
 	}, err
 }
 
-// signUps counts by the id, which begins with the moment it was made: an index scan
-// of the newest alone.
 func (w *Watcher) signUps(ctx context.Context, now time.Time) (reading, error) {
-	first := database.NewID(now.Add(-signUpsWithin))
-	clear(first[8:])
-	n, err := w.DB.Reader.NewSelect().Model((*agent.Agent)(nil)).
-		Where("id >= ?", first).Where("NOT sample").Count(ctx)
+	n, err := agent.Store{}.SignUps(ctx, w.DB.Reader, now.Add(-signUpsWithin))
 	if err != nil {
-		return reading{}, fmt.Errorf("count sign-ups: %w", err)
+		return reading{}, err
 	}
 	return reading{
 		name: "sign_ups", holds: n >= manySignUps, over: n < fewSignUps,

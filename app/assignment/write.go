@@ -33,13 +33,14 @@ type Draft struct {
 	Category          string // "" is the market's
 	OpensAt           time.Time
 	DueAt             time.Time
+	Sample            bool // of the sample world; Update leaves it as it was
 }
 
 // Create stores an assignment. Refusals: 422 invalid_request with every field that
 // is wrong.
 func (s Store) Create(ctx context.Context, db bun.IDB, d Draft, now time.Time) (*Assignment, error) {
 	now = database.Now(now)
-	a := &Assignment{ID: database.NewID(now), Status: Open, CreatedAt: now}
+	a := &Assignment{ID: database.NewID(now), Status: Open, Sample: d.Sample, CreatedAt: now}
 	if d.OpensAt.IsZero() {
 		d.OpensAt = now
 	}

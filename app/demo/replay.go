@@ -2,7 +2,6 @@ package demo
 
 import (
 	"context"
-	"fmt"
 	"strconv"
 	"time"
 
@@ -92,9 +91,8 @@ func (r *replay) begin(step int) (from time.Time) {
 // store writes what a step brings from outside.
 func (r *replay) store(ctx context.Context, step int, from time.Time) error {
 	return r.db.InTx(ctx, func(ctx context.Context, tx bun.Tx) error {
-		_, err := tx.NewRaw("UPDATE settings SET value = ? WHERE name = ?", strconv.Itoa(step+1), settingSteps).Exec(ctx)
-		if err != nil {
-			return fmt.Errorf("note step %d: %w", step, err)
+		if err := database.SetSetting(ctx, tx, settingSteps, strconv.Itoa(step+1)); err != nil {
+			return err
 		}
 		if step == 0 {
 			return r.stage(ctx, tx)

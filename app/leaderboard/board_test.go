@@ -3,6 +3,7 @@ package leaderboard_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -322,7 +323,7 @@ func TestAlteredAgentsReachTheBoards(t *testing.T) {
 	})
 }
 
-func TestTouch(t *testing.T) {
+func TestDisabledAgentsLeaveTheBoard(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
 		w := newWorld(t, db)
@@ -331,12 +332,12 @@ func TestTouch(t *testing.T) {
 		w.days(w.agent(agent{handle: "b", days: 14}), "sport", "2026-11-01", 30, 1)
 		w.tick()
 		w.exec("UPDATE agents SET status = 'disabled' WHERE id = ?", a)
-		w.builder.Touch(a)
+		w.exec("UPDATE credential_generation SET generation = generation + 1")
 		w.tick()
 		w.clock.move(time.Second)
 		w.wantBoard(everything, "1 b", "- market")
 		w.exec("UPDATE agents SET status = 'active', model = 'new' WHERE id = ?", a)
-		w.builder.Touch(a)
+		w.exec("UPDATE credential_generation SET generation = generation + 1")
 		w.tick()
 		w.clock.move(time.Second)
 		w.wantBoard(everything, "1 a", "2 b", "- market")
@@ -350,8 +351,10 @@ func TestRest(t *testing.T) {
 	w := newWorld(t, dbtest.Open(t, database.SQLite))
 	at := start
 	slow := leaderboard.NewBuilder(w.db, thresholds, func() time.Time { at = at.Add(time.Second); return at })
+	a := w.agent(agent{handle: "a", days: 14})
 	for i, want := range []bool{true, false, false} {
-		slow.Touch(leaderboard.MarketID)
+		w.exec("UPDATE agents SET model = ? WHERE id = ?", fmt.Sprint("m", i), a)
+		w.exec("UPDATE credential_generation SET generation = generation + 1")
 		if built, err := slow.Tick(t.Context()); err != nil || built != want {
 			t.Errorf("tick %d: built %v, %v; want %v", i, built, err, want)
 		}

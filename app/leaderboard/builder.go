@@ -16,6 +16,7 @@ import (
 
 	"github.com/pulsecast/pulsecast/app/agent"
 	"github.com/pulsecast/pulsecast/app/database"
+	"github.com/pulsecast/pulsecast/app/prediction"
 	"github.com/pulsecast/pulsecast/app/score"
 )
 
@@ -44,33 +45,11 @@ type Builder struct {
 	seen     ledgerMark
 	prior    score.Prior // of that day
 	restTill time.Time
-
-	touchMu sync.Mutex
-	touched map[uuid.UUID]bool
 }
 
 // NewBuilder makes a Builder that has built nothing yet.
 func NewBuilder(db *database.DB, t Thresholds, now func() time.Time) *Builder {
-	return &Builder{db: db, thresholds: t, now: now, touched: map[uuid.UUID]bool{}}
-}
-
-// Touch asks the next Tick to look at agents whose standing changed without a
-// settlement: enabled or disabled, another model.
-func (b *Builder) Touch(agents ...uuid.UUID) {
-	b.touchMu.Lock()
-	defer b.touchMu.Unlock()
-	for _, id := range agents {
-		b.touched[id] = true
-	}
-}
-
-// takeTouched hands over what Touch has gathered.
-func (b *Builder) takeTouched() []uuid.UUID {
-	b.touchMu.Lock()
-	defer b.touchMu.Unlock()
-	ids := slices.Collect(maps.Keys(b.touched))
-	clear(b.touched)
-	return ids
+	return &Builder{db: db, thresholds: t, now: now}
 }
 
 // Tick brings the boards up to date and reports whether it had to build anything.
@@ -84,11 +63,7 @@ func (b *Builder) Tick(ctx context.Context) (bool, error) {
 	if start.Before(b.restTill) {
 		return false, nil
 	}
-	touched := b.takeTouched()
-	built, err := b.tick(ctx, database.Now(start), touched)
-	if err != nil {
-		b.Touch(touched...)
-	}
+	built, err := b.tick(ctx, database.Now(start))
 	if errors.Is(err, ErrRaced) {
 		b.built = ""
 	}
@@ -99,11 +74,11 @@ func (b *Builder) Tick(ctx context.Context) (bool, error) {
 	return built, err
 }
 
-func (b *Builder) tick(ctx context.Context, at time.Time, touched []uuid.UUID) (bool, error) {
+func (b *Builder) tick(ctx context.Context, at time.Time) (bool, error) {
 	if b.built != day(at) {
 		return true, b.rebuild(ctx, at)
 	}
-	c, err := b.changes(ctx, at, touched)
+	c, err := b.changes(ctx, at)
 	if err != nil || c.none() {
 		return false, err
 	}
@@ -135,7 +110,7 @@ func (b *Builder) rebuild(ctx context.Context, at time.Time) error {
 		return err
 	}
 	ids := slices.SortedFunc(maps.Keys(contenders), compareIDs)
-	h, err := readHarvest(ctx, b.db.Reader, ids, at)
+	h, err := readAgentSums(ctx, b.db.Reader, ids, at)
 	if err != nil {
 		return err
 	}
@@ -143,7 +118,7 @@ func (b *Builder) rebuild(ctx context.Context, at time.Time) error {
 	if err != nil {
 		return err
 	}
-	p := pass{at: at, prior: prior, contenders: contenders, harvest: h}
+	p := job{at: at, prior: prior, contenders: contenders, sums: h}
 	if err := b.buildAll(ctx, p, nil); err != nil {
 		return err
 	}
@@ -158,11 +133,11 @@ func (b *Builder) update(ctx context.Context, at time.Time, c changes) error {
 		return err
 	}
 	touched := c.with(contenders)
-	h, err := readHarvest(ctx, b.db.Reader, touched, at)
+	h, err := readAgentSums(ctx, b.db.Reader, touched, at)
 	if err != nil {
 		return err
 	}
-	p := pass{at: at, prior: b.prior, contenders: contenders, harvest: h, touched: touched}
+	p := job{at: at, prior: b.prior, contenders: contenders, sums: h, touched: touched}
 	if c.everywhere {
 		return b.buildAll(ctx, p, nil)
 	}
@@ -170,10 +145,10 @@ func (b *Builder) update(ctx context.Context, at time.Time, c changes) error {
 }
 
 // buildAll builds every window of some categories; nil is all of them.
-func (b *Builder) buildAll(ctx context.Context, p pass, categories []string) error {
+func (b *Builder) buildAll(ctx context.Context, p job, categories []string) error {
 	if categories == nil {
 		var err error
-		if categories, err = b.categories(ctx, p.harvest); err != nil {
+		if categories, err = b.categories(ctx, p.sums); err != nil {
 			return err
 		}
 	}
@@ -189,7 +164,7 @@ func (b *Builder) buildAll(ctx context.Context, p pass, categories []string) err
 
 // categories lists every category that has a board or is to have one; all of them
 // together come first.
-func (b *Builder) categories(ctx context.Context, h harvest) ([]string, error) {
+func (b *Builder) categories(ctx context.Context, h agentSums) ([]string, error) {
 	var names []string
 	err := b.db.Reader.NewSelect().Model((*Board)(nil)).Column("category").Where("span = ?", All).Scan(ctx, &names)
 	if err != nil {
@@ -208,12 +183,12 @@ func (b *Builder) categories(ctx context.Context, h harvest) ([]string, error) {
 func compareIDs(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) }
 
 // readContenders loads every agent that can be on a board.
-func readContenders(ctx context.Context, db queryer) (map[uuid.UUID]contender, error) {
+func readContenders(ctx context.Context, db bun.IDB) (map[uuid.UUID]contender, error) {
 	var list []contender
 	err := db.NewRaw(`SELECT a.id, a.model, COALESCE(a.owner, '') AS owner, a.kind = 'reference' AS reference,
 			COALESCE(t.publication_days, 0) AS days, COALESCE(t.total, 0) > 0 AS published
-		FROM agents AS a LEFT JOIN agent_tallies AS t ON t.agent_id = a.id
-		WHERE ?`, agent.Listed("a")).Scan(ctx, &list)
+		FROM (?) AS a LEFT JOIN (?) AS t ON t.agent_id = a.id
+		WHERE ?`, agent.Select(db), prediction.SelectTallies(db), agent.Listed("a")).Scan(ctx, &list)
 	if err != nil {
 		return nil, fmt.Errorf("read agents: %w", err)
 	}
@@ -236,7 +211,7 @@ type Prior struct {
 
 // todaysPrior reads the day's prior, or estimates and stores it when there is none
 // yet: once a day, however many nodes try.
-func (b *Builder) todaysPrior(ctx context.Context, at time.Time, h harvest, contenders map[uuid.UUID]contender) (score.Prior, error) {
+func (b *Builder) todaysPrior(ctx context.Context, at time.Time, h agentSums, contenders map[uuid.UUID]contender) (score.Prior, error) {
 	prior, err := readPrior(ctx, b.db.Reader, day(at))
 	if err == nil || !errors.Is(err, sql.ErrNoRows) {
 		return prior, err

@@ -9,6 +9,7 @@ import (
 
 	"github.com/uptrace/bun"
 
+	"github.com/pulsecast/pulsecast/app/agent"
 	"github.com/pulsecast/pulsecast/app/score"
 )
 
@@ -90,10 +91,10 @@ func bestOfModels(ctx context.Context, db bun.IDB, w Window, models []ModelRow) 
 		names = append(names, m.Model)
 	}
 	var best []struct{ Model, Handle, Name string }
-	err := db.NewRaw(`SELECT r.model, a.handle, a.name FROM board_rows AS r JOIN agents AS a ON a.id = r.agent_id
+	err := db.NewRaw(`SELECT r.model, a.handle, a.name FROM board_rows AS r JOIN (?3) AS a ON a.id = r.agent_id
 		WHERE r.span = ?0 AND r.category = ?1 AND r.rank IN (
 			SELECT MIN(rank) FROM board_rows WHERE span = ?0 AND category = ?1 AND model IN (?2) GROUP BY model)`,
-		w, AllCategories, bun.List(names)).Scan(ctx, &best)
+		w, AllCategories, bun.List(names), agent.Select(db)).Scan(ctx, &best)
 	if err != nil {
 		return fmt.Errorf("read the best of models: %w", err)
 	}

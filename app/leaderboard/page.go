@@ -12,6 +12,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/agent"
 	"github.com/pulsecast/pulsecast/app/cursor"
 	"github.com/pulsecast/pulsecast/app/database"
+	"github.com/pulsecast/pulsecast/app/prediction"
 )
 
 // MaxLimit is the most rows a page has.
@@ -125,8 +126,8 @@ func readEntries(ctx context.Context, db bun.IDB, f Filter, after []byte, limit 
 	err := p.Scan(ctx, db.NewSelect().TableExpr("(?) AS r", rows).ColumnExpr("r.*").
 		ColumnExpr("a.handle, a.name, a.sample, NOT (?) AS disabled", agent.Listed("a")).
 		ColumnExpr("COALESCE(t.total, 0) AS predictions, t.last_published_at AS last_prediction_at").
-		Join("JOIN agents AS a ON a.id = r.agent_id").
-		Join("LEFT JOIN agent_tallies AS t ON t.agent_id = r.agent_id").
+		Join("JOIN (?) AS a ON a.id = r.agent_id", agent.Select(db)).
+		Join("LEFT JOIN (?) AS t ON t.agent_id = r.agent_id", prediction.SelectTallies(db)).
 		OrderExpr("r.position"), &entries)
 	if err != nil {
 		return nil, fmt.Errorf("read board page: %w", err)

@@ -105,7 +105,7 @@ func newRow(w Window, category string, s *sums, prior score.Prior, c contender) 
 // returns how many are ranked. The rows end in board order.
 func (t Thresholds) rank(category string, rows []*Row, contenders map[uuid.UUID]contender) int64 {
 	for _, r := range rows {
-		t.seat(category, r, contenders[r.AgentID])
+		t.qualify(category, r, contenders[r.AgentID])
 	}
 	byPosition := func(a, b *Row) int { return bytes.Compare(a.Position, b.Position) }
 	slices.SortFunc(rows, byPosition)
@@ -114,8 +114,8 @@ func (t Thresholds) rank(category string, rows []*Row, contenders map[uuid.UUID]
 	return number(rows)
 }
 
-// seat places a row by its own values alone: standing, or provisional and why.
-func (t Thresholds) seat(category string, r *Row, c contender) {
+// qualify places a row by its own values alone: standing, or provisional and why.
+func (t Thresholds) qualify(category string, r *Row, c contender) {
 	r.Rank, r.RankLow, r.RankHigh, r.Reason, r.Provisional = nil, nil, nil, "", false
 	r.Position = place(sectionStanding, r.Skill, r.Events, r.AgentID)
 	if r.Reference {

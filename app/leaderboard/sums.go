@@ -10,6 +10,7 @@ import (
 	"github.com/uptrace/bun"
 
 	"github.com/pulsecast/pulsecast/app/score"
+	"github.com/pulsecast/pulsecast/app/settlement"
 )
 
 // Units of the integer columns of agent_days.
@@ -63,8 +64,8 @@ func mean(total, count int64, unit float64) *float64 {
 	return &m
 }
 
-// part is an agent's sums in one category over the days that the same windows hold.
-type part struct {
+// windowSums are an agent's sums in one category over the days that the same windows hold.
+type windowSums struct {
 	agent    uuid.UUID
 	category string
 	// window is the shortest that holds the days: an index into Windows.
@@ -72,24 +73,24 @@ type part struct {
 	sums
 }
 
-// harvest holds the parts of some agents, all parts of one agent together. From it
+// agentSums holds the sums of some agents, all of one agent together. From it
 // every board can be made without another query: all windows and categories cost one
-// pass over agent_days. A part takes 200 bytes; at 100,000 agents with events in
+// pass over agent_days. One takes 200 bytes; at 100,000 agents with events in
 // three categories that is some 100 MB while a full build runs.
-type harvest []part
+type agentSums []windowSums
 
-// readHarvest sums up the days of some agents up to the day of at. It asks for a few
+// readAgentSums sums up the days of some agents up to the day of at. It asks for a few
 // hundred agents at a time, by the primary key, so that neither side sorts on disk.
-func readHarvest(ctx context.Context, db bun.IDB, agents []uuid.UUID, at time.Time) (harvest, error) {
-	var h harvest
+func readAgentSums(ctx context.Context, db bun.IDB, agents []uuid.UUID, at time.Time) (agentSums, error) {
+	var h agentSums
 	names := map[string]string{} // one string for each category
 	for chunk := range chunks(agents) {
-		rows, err := sumParts(db, chunk, at).Rows(ctx)
+		rows, err := sumDays(db, chunk, at).Rows(ctx)
 		if err != nil {
 			return nil, fmt.Errorf("sum up days: %w", err)
 		}
 		for rows.Next() {
-			var p part
+			var p windowSums
 			if err = rows.Scan(p.fields()...); err != nil {
 				break
 			}
@@ -111,8 +112,8 @@ func readHarvest(ctx context.Context, db bun.IDB, agents []uuid.UUID, at time.Ti
 	return h, nil
 }
 
-// fields are where a row of sumParts goes.
-func (p *part) fields() []any {
+// fields are where a row of sumDays goes.
+func (p *windowSums) fields() []any {
 	fields := []any{&p.agent, &p.category, &p.window, &p.tally.N, &p.tally.S, &p.tally.SS, &p.disagreements,
 		&p.resolved, &p.scored, &p.brier, &p.marketBrier, &p.logEdge}
 	for i := range p.gaps {
@@ -121,8 +122,8 @@ func (p *part) fields() []any {
 	return fields
 }
 
-// partSums are the columns of sumParts after agent, category and window.
-var partSums = func() string {
+// dayColumns are the columns of sumDays after agent, category and window.
+var dayColumns = func() string {
 	columns := []string{"clusters", "cluster_sum", "cluster_squares", "disagreements", "resolved", "scored", "brier", "market_brier", "log_edge"}
 	for i := range score.BinCount {
 		columns = append(columns, fmt.Sprintf("b%d_confidence - d.b%d_observed", i, i))
@@ -133,18 +134,18 @@ var partSums = func() string {
 	return strings.Join(columns, ", ")
 }()
 
-func sumParts(db bun.IDB, agents []uuid.UUID, at time.Time) *bun.SelectQuery {
-	return db.NewSelect().TableExpr("agent_days AS d").
+func sumDays(db bun.IDB, agents []uuid.UUID, at time.Time) *bun.SelectQuery {
+	return db.NewSelect().TableExpr("(?) AS d", settlement.SelectDays(db)).
 		ColumnExpr("d.agent_id, d.category").
-		ColumnExpr("CASE WHEN d.day >= ? THEN 0 WHEN d.day >= ? THEN 1 WHEN d.day >= ? THEN 2 ELSE 3 END AS part",
+		ColumnExpr("CASE WHEN d.day >= ? THEN 0 WHEN d.day >= ? THEN 1 WHEN d.day >= ? THEN 2 ELSE 3 END AS shortest",
 			Days30.since(at), Days90.since(at), Days365.since(at)).
-		ColumnExpr(partSums).
+		ColumnExpr(dayColumns).
 		Where("d.agent_id IN (?)", bun.List(agents)).Where("d.day <= ?", day(at)).
-		GroupExpr("d.agent_id, d.category, part").OrderExpr("d.agent_id")
+		GroupExpr("d.agent_id, d.category, shortest").OrderExpr("d.agent_id")
 }
 
 // each calls fn with the sums of every agent that has any on a board.
-func (h harvest) each(w Window, category string, fn func(agent uuid.UUID, s *sums)) {
+func (h agentSums) each(w Window, category string, fn func(agent uuid.UUID, s *sums)) {
 	last := windowIndex(w)
 	for i := 0; i < len(h); {
 		agent, total, found := h[i].agent, sums{}, false

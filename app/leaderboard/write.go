@@ -17,29 +17,29 @@ import (
 	"github.com/pulsecast/pulsecast/app/score"
 )
 
-// pass is one board to build: of all agents, or with touched of these and whoever
+// job is one board to build: of all agents, or with touched of these and whoever
 // stands among them.
-type pass struct {
+type job struct {
 	window     Window
 	category   string
 	at         time.Time
 	prior      score.Prior
 	contenders map[uuid.UUID]contender
-	harvest    harvest // of the touched agents, else of all
+	sums       agentSums // of the touched agents, else of all
 	touched    []uuid.UUID
 }
 
-func (p *pass) main() bool { return p.window == All && p.category == AllCategories }
+func (p *job) main() bool { return p.window == All && p.category == AllCategories }
 
 // build brings one board up to date.
-func (b *Builder) build(ctx context.Context, p pass) error {
+func (b *Builder) build(ctx context.Context, p job) error {
 	if err := b.buildBoard(ctx, p); err != nil {
 		return fmt.Errorf("build board %s %q: %w", p.window, p.category, err)
 	}
 	return nil
 }
 
-func (b *Builder) buildBoard(ctx context.Context, p pass) error {
+func (b *Builder) buildBoard(ctx context.Context, p job) error {
 	old, err := readBoard(ctx, b.db.Reader, p.window, p.category)
 	if err != nil {
 		return err
@@ -86,10 +86,10 @@ func readBoard(ctx context.Context, db bun.IDB, w Window, category string) (*Boa
 	return board, nil
 }
 
-// readBefore loads the rows that the pass may change: all, or with touched agents
+// readBefore loads the rows that the job may change: all, or with touched agents
 // these and the ranked, whose ranks can move; other provisional rows stay as they
 // are. It returns nil when the touched agents' rows would be just what they were.
-func (b *Builder) readBefore(ctx context.Context, p pass, fresh []*Row) (map[uuid.UUID]*Row, error) {
+func (b *Builder) readBefore(ctx context.Context, p job, fresh []*Row) (map[uuid.UUID]*Row, error) {
 	before := map[uuid.UUID]*Row{}
 	if p.touched == nil {
 		return before, p.read(ctx, b.db.Reader, before, nil)
@@ -111,7 +111,7 @@ func (b *Builder) readBefore(ctx context.Context, p pass, fresh []*Row) (map[uui
 }
 
 // read adds rows of the board, narrowed by where, to before.
-func (p *pass) read(ctx context.Context, db bun.IDB, before map[uuid.UUID]*Row, where func(*bun.SelectQuery) *bun.SelectQuery) error {
+func (p *job) read(ctx context.Context, db bun.IDB, before map[uuid.UUID]*Row, where func(*bun.SelectQuery) *bun.SelectQuery) error {
 	var rows []*Row
 	q := db.NewSelect().Model(&rows).Where("span = ?", p.window).Where("category = ?", p.category)
 	if where != nil {
@@ -128,7 +128,7 @@ func (p *pass) read(ctx context.Context, db bun.IDB, before map[uuid.UUID]*Row, 
 
 // unmoved reports whether the touched agents stand exactly as before, but for ranks
 // and for who is over an owner's limit, which follow from who stands where.
-func (b *Builder) unmoved(p pass, before map[uuid.UUID]*Row, fresh []*Row) bool {
+func (b *Builder) unmoved(p job, before map[uuid.UUID]*Row, fresh []*Row) bool {
 	if len(fresh) != len(before) {
 		return false
 	}
@@ -138,8 +138,8 @@ func (b *Builder) unmoved(p pass, before map[uuid.UUID]*Row, fresh []*Row) bool 
 			return false
 		}
 		was, is := *old, *r
-		b.thresholds.seat(p.category, &was, p.contenders[r.AgentID])
-		b.thresholds.seat(p.category, &is, p.contenders[r.AgentID])
+		b.thresholds.qualify(p.category, &was, p.contenders[r.AgentID])
+		b.thresholds.qualify(p.category, &is, p.contenders[r.AgentID])
 		if !was.equal(&is) || was.Provisional != old.Provisional || (old.Provisional && was.Reason != old.Reason) {
 			return false
 		}
@@ -147,8 +147,8 @@ func (b *Builder) unmoved(p pass, before map[uuid.UUID]*Row, fresh []*Row) bool 
 	return true
 }
 
-// freshRows makes the rows of the agents of the pass.
-func freshRows(p pass) ([]*Row, error) {
+// freshRows makes the rows of the agents of the job.
+func freshRows(p job) ([]*Row, error) {
 	var rows []*Row
 	has := map[uuid.UUID]bool{}
 	add := func(id uuid.UUID, s *sums) {
@@ -157,7 +157,7 @@ func freshRows(p pass) ([]*Row, error) {
 			rows = append(rows, newRow(p.window, p.category, s, p.prior, c))
 		}
 	}
-	p.harvest.each(p.window, p.category, add)
+	p.sums.each(p.window, p.category, add)
 	add(MarketID, &sums{})
 	if p.main() {
 		// The main board also lists who has published and has nothing settled yet.
@@ -175,8 +175,8 @@ func freshRows(p pass) ([]*Row, error) {
 	return rows, nil
 }
 
-// listed names the agents of the pass.
-func (p *pass) listed() []uuid.UUID {
+// listed names the agents of the job.
+func (p *job) listed() []uuid.UUID {
 	if p.touched != nil {
 		return p.touched
 	}
@@ -185,7 +185,7 @@ func (p *pass) listed() []uuid.UUID {
 
 // untouched copies the rows that are only ranked again. Agents that were disabled
 // meanwhile leave.
-func untouched(before map[uuid.UUID]*Row, p pass) []*Row {
+func untouched(before map[uuid.UUID]*Row, p job) []*Row {
 	touched := make(map[uuid.UUID]bool, len(p.touched))
 	for _, id := range p.touched {
 		touched[id] = true
@@ -259,7 +259,7 @@ func publish(ctx context.Context, tx bun.Tx, old, next *Board) error {
 	return ErrRaced
 }
 
-func (d *delta) write(ctx context.Context, tx bun.Tx, p pass) error {
+func (d *delta) write(ctx context.Context, tx bun.Tx, p job) error {
 	for chunk := range chunks(d.gone) {
 		_, err := tx.NewDelete().Model((*Row)(nil)).Where("span = ?", p.window).Where("category = ?", p.category).
 			Where("agent_id IN (?)", bun.List(chunk)).Exec(ctx)

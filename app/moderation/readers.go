@@ -81,12 +81,9 @@ func hashReader(key string, r Report, address string) string {
 
 // readReaderKey returns the key that all nodes share; the first report makes it.
 func readReaderKey(ctx context.Context, tx bun.Tx) (key string, err error) {
-	_, err = tx.NewRaw("INSERT INTO settings (name, value) VALUES (?, ?) ON CONFLICT DO NOTHING", readerKey, rand.Text()).Exec(ctx)
-	if err == nil {
-		err = tx.NewRaw("SELECT value FROM settings WHERE name = ?", readerKey).Scan(ctx, &key)
+	if _, err := database.AddSetting(ctx, tx, readerKey, rand.Text()); err != nil {
+		return "", err
 	}
-	if err != nil {
-		return "", fmt.Errorf("read the key of the readers: %w", err)
-	}
-	return key, nil
+	key, _, err = database.Setting(ctx, tx, readerKey)
+	return key, err
 }

@@ -33,6 +33,7 @@ func Tallies(ctx context.Context, db bun.IDB, agents []uuid.UUID) (map[uuid.UUID
 		return nil, fmt.Errorf("read tallies: %w", err)
 	}
 	for _, t := range list {
+		t.LastPublishedAt = t.LastPublishedAt.UTC()
 		found[t.AgentID] = t
 	}
 	return found, nil

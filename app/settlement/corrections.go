@@ -36,8 +36,8 @@ type Correction struct {
 	CreatedAt    time.Time
 }
 
-// Changes lists the newest corrections.
-func Changes(ctx context.Context, db bun.IDB, limit int) ([]Correction, error) {
+// Corrections lists the newest corrections.
+func Corrections(ctx context.Context, db bun.IDB, limit int) ([]Correction, error) {
 	var rows []Correction
 	if err := db.NewSelect().Model(&rows).Order("k.created_at DESC", "k.id DESC").Limit(int64(limit)).Scan(ctx); err != nil {
 		return nil, fmt.Errorf("read corrections: %w", err)

@@ -38,7 +38,7 @@ const consensusAgents = 5
 // siblings first seen in the same reading speak in the order of their ids.
 //
 // Consensus speaks at the end of the tick that fixes the baseline of the fifth
-// agent's prediction. Standing then is each agent's last prediction with a baseline
+// agent's prediction. Each agent counts with its last open prediction with a baseline
 // on the market; one that names the other outcome of a market of two counts as its
 // complement, one that names another outcome of more not at all. Confidence is their
 // median, ObservedAt the latest observation that fixed one of them, and Baseline the
@@ -99,7 +99,7 @@ func (s *Service) unmet(ctx context.Context, ids []string) ([]string, error) {
 }
 
 func (s *Service) meet(ctx context.Context, tx bun.Tx, ids []string) error {
-	markets, err := loadMarkets(ctx, tx, ids)
+	markets, err := market.Store{}.ByIDs(ctx, tx, ids)
 	if err != nil {
 		return err
 	}
@@ -111,8 +111,8 @@ func (s *Service) meet(ctx context.Context, tx bun.Tx, ids []string) error {
 	for i := range markets {
 		m := &markets[i]
 		row := first[m.ID]
-		if price, ok := row.of(m.Reference()); ok {
-			said = append(said, statement{FiftyAgent, m, 0.5, price, row.ObservedAt.UTC()})
+		if price, ok := priceOf(&row, m.Reference()); ok {
+			said = append(said, statement{FiftyAgent, m, 0.5, price, row.ObservedAt})
 		}
 	}
 	slices.SortFunc(said, func(a, b statement) int {
@@ -127,31 +127,16 @@ func compareIDs(a, b string) int {
 }
 
 // firstPrices is the first observation of each market that has one.
-func firstPrices(ctx context.Context, tx bun.Tx, ids []string) (map[string]priceRow, error) {
-	var rows []priceRow
-	err := tx.NewSelect().TableExpr("market_prices AS x").Column("x.market_id", "x.observed_at", "x.prices").
-		Where("x.market_id IN (?)", bun.List(ids)).
-		Where("x.observed_at = (SELECT min(f.observed_at) FROM market_prices AS f WHERE f.market_id = x.market_id)").
-		Scan(ctx, &rows)
+func firstPrices(ctx context.Context, tx bun.Tx, ids []string) (map[string]market.Price, error) {
+	rows, err := market.Store{}.FirstPrices(ctx, tx, ids)
 	if err != nil {
-		return nil, fmt.Errorf("read first prices: %w", err)
+		return nil, err
 	}
-	found := map[string]priceRow{}
+	found := make(map[string]market.Price, len(rows))
 	for _, r := range rows {
 		found[r.MarketID] = r
 	}
 	return found, nil
-}
-
-func loadMarkets(ctx context.Context, db bun.IDB, ids []string) ([]market.Market, error) {
-	var markets []market.Market
-	if len(ids) == 0 {
-		return nil, nil
-	}
-	if err := db.NewSelect().Model(&markets).Where("m.id IN (?)", bun.List(ids)).Order("m.id").Scan(ctx); err != nil {
-		return nil, fmt.Errorf("read markets: %w", err)
-	}
-	return markets, nil
 }
 
 // statement is something a reference agent is about to say.
@@ -163,7 +148,7 @@ type statement struct {
 	at     time.Time
 }
 
-// speak stores statements in their order, through the same enrolment as predictions.
+// speak stores statements in their order, through the same weight indexes as predictions.
 // One about a market already spoken of is dropped.
 func (s *Service) speak(ctx context.Context, tx bun.Tx, said []statement) error {
 	if len(said) == 0 {
@@ -178,7 +163,7 @@ func (s *Service) speak(ctx context.Context, tx bun.Tx, said []statement) error 
 	for _, x := range said {
 		keys = append(keys, pending{AgentID: x.agent, EventKey: x.market.EventKey()})
 	}
-	enrol, err := newEnrolment(ctx, tx, keys)
+	indexes, err := newWeightIndexes(ctx, tx, keys)
 	if err != nil {
 		return err
 	}
@@ -189,11 +174,11 @@ func (s *Service) speak(ctx context.Context, tx bun.Tx, said []statement) error 
 		rows = append(rows, ReferencePrediction{
 			AgentID: x.agent, MarketID: x.market.ID, Outcome: x.market.Outcomes[x.market.Reference()],
 			Confidence: x.p, Baseline: q, ObservedAt: x.at, EventKey: event,
-			WeightIndex: enrol.next(x.agent, event, x.market.Category, x.market.ClosesAt),
+			WeightIndex: indexes.next(x.agent, event, x.market.Category, x.market.ClosesAt),
 			Status:      prediction.Open, CreatedAt: database.Now(s.now()),
 		})
 	}
-	if err := enrol.save(ctx, tx); err != nil || len(rows) == 0 {
+	if err := indexes.save(ctx, tx); err != nil || len(rows) == 0 {
 		return err
 	}
 	if _, err := tx.NewInsert().Model(&rows).Exec(ctx); err != nil {
@@ -233,56 +218,42 @@ func (s *Service) formConsensus(ctx context.Context, marketIDs map[string]struct
 	return nil
 }
 
-// openPrediction is one agent's last prediction on a market.
-type openPrediction struct {
-	AgentID            uuid.UUID `bun:",type:uuid"`
-	Confidence         float64
-	OutcomeIndex       int
-	BaselineObservedAt time.Time
-}
-
 func (s *Service) consensusOn(ctx context.Context, tx bun.Tx, id string) error {
 	exists, err := tx.NewSelect().Model((*ReferencePrediction)(nil)).
 		Where("r.agent_id = ?", ConsensusAgent).Where("r.market_id = ?", id).Exists(ctx)
 	if err != nil || exists {
 		return err
 	}
-	markets, err := loadMarkets(ctx, tx, []string{id})
+	markets, err := market.Store{}.ByIDs(ctx, tx, []string{id})
 	if err != nil || len(markets) == 0 {
 		return err
 	}
 	m := &markets[0]
-	confidences, at, err := openConfidences(ctx, tx, m)
-	if err != nil || len(confidences) < consensusAgents {
+	views, at, err := openViews(ctx, tx, m)
+	if err != nil || len(views) < consensusAgents {
 		return err
 	}
-	var row priceRow
-	err = tx.NewSelect().TableExpr("market_prices AS x").Column("x.prices").
-		Where("x.market_id = ?", id).Where("x.observed_at = ?", at).Scan(ctx, &row)
-	if err != nil {
+	rows, err := market.Store{}.PricesBetween(ctx, tx, []string{id}, at, at)
+	if err != nil || len(rows) == 0 {
 		return err
 	}
-	price, ok := row.of(m.Reference())
+	price, ok := priceOf(&rows[0], m.Reference())
 	if !ok {
 		return nil
 	}
-	median, _ := score.Median(confidences)
+	median, _ := score.Median(views)
 	return s.speak(ctx, tx, []statement{{ConsensusAgent, m, median, price, at}})
 }
 
-// openConfidences are the agents' probabilities of the market's reference outcome, and
+// openViews are the agents' latest probabilities of the market's reference outcome, and
 // the latest observation that fixed one of them.
-func openConfidences(ctx context.Context, tx bun.Tx, m *market.Market) (confidences []float64, at time.Time, err error) {
-	var rows []openPrediction
-	err = tx.NewSelect().TableExpr("results AS s").Join("JOIN predictions AS p ON p.agent_id = s.agent_id AND p.id = s.id").
-		Column("p.agent_id", "p.confidence", "p.outcome_index", "s.baseline_observed_at").
-		Where("s.market_id = ?", m.ID).Where("s.status = 'open'").Where("s.baseline_state = 'fixed'").
-		Order("s.id").Scan(ctx, &rows)
+func openViews(ctx context.Context, tx bun.Tx, m *market.Market) (views []float64, at time.Time, err error) {
+	bets, err := prediction.Store{}.BetsOn(ctx, tx, m.ID)
 	if err != nil {
 		return nil, at, err
 	}
 	byAgent := map[uuid.UUID]float64{}
-	for _, r := range rows {
+	for _, r := range bets {
 		switch {
 		case r.OutcomeIndex == m.Reference():
 			byAgent[r.AgentID] = r.Confidence
@@ -291,12 +262,12 @@ func openConfidences(ctx context.Context, tx bun.Tx, m *market.Market) (confiden
 		default:
 			continue
 		}
-		if seen := r.BaselineObservedAt.UTC(); seen.After(at) {
+		if seen := r.BaselineObservedAt; seen.After(at) {
 			at = seen
 		}
 	}
 	for _, p := range byAgent {
-		confidences = append(confidences, p)
+		views = append(views, p)
 	}
-	return confidences, at, nil
+	return views, at, nil
 }

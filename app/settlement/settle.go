@@ -14,11 +14,11 @@ import (
 // settleObserved decides and applies the outcomes of the markets just observed, and
 // goes on with those a stop left half applied.
 func (s *Service) settleObserved(ctx context.Context, observed []market.Market) error {
-	known, err := s.knownOutcomes(ctx, observed)
+	stored, err := s.storedOutcomes(ctx, observed)
 	if err != nil {
 		return err
 	}
-	candidates, err := s.candidates(ctx, observed, known)
+	candidates, err := s.candidates(ctx, observed, stored)
 	if err != nil {
 		return err
 	}
@@ -27,7 +27,7 @@ func (s *Service) settleObserved(ctx context.Context, observed []market.Market) 
 		return err
 	}
 	work := map[string]struct{}{}
-	for id, o := range known {
+	for id, o := range stored {
 		if !o.Applied {
 			work[id] = struct{}{}
 		}
@@ -36,14 +36,14 @@ func (s *Service) settleObserved(ctx context.Context, observed []market.Market) 
 	for i := range candidates {
 		m := &candidates[i]
 		_, open := unsettled[m.ID]
-		changed, err := s.observe(ctx, m, known[m.ID], open)
+		changed, err := s.observe(ctx, m, stored[m.ID], open)
 		if err != nil {
 			errs = append(errs, fmt.Errorf("decide market %s: %w", m.ID, err))
 			continue
 		}
 		// A prediction published in the moment of closing is still open under an
 		// outcome that was applied without it.
-		if changed || (open && m.Closed && decided(known[m.ID])) {
+		if changed || (open && m.Closed && decided(stored[m.ID])) {
 			work[m.ID] = struct{}{}
 		}
 	}
@@ -55,8 +55,8 @@ func (s *Service) settleObserved(ctx context.Context, observed []market.Market) 
 
 func decided(o *Outcome) bool { return o != nil && o.State != stateOpen }
 
-// knownOutcomes reads the outcomes of the observed markets and all that are not applied.
-func (s *Service) knownOutcomes(ctx context.Context, observed []market.Market) (map[string]*Outcome, error) {
+// storedOutcomes reads the outcomes of the observed markets and all that are not applied.
+func (s *Service) storedOutcomes(ctx context.Context, observed []market.Market) (map[string]*Outcome, error) {
 	var rows []Outcome
 	ids := make([]string, 0, len(observed))
 	for _, m := range observed {
@@ -78,18 +78,14 @@ func (s *Service) knownOutcomes(ctx context.Context, observed []market.Market) (
 
 // candidates are the observed markets that have closed, or stood as closed, as they
 // are stored: a reading may lack what an earlier one said.
-func (s *Service) candidates(ctx context.Context, observed []market.Market, known map[string]*Outcome) ([]market.Market, error) {
+func (s *Service) candidates(ctx context.Context, observed []market.Market, stored map[string]*Outcome) ([]market.Market, error) {
 	var ids []string
 	for _, m := range observed {
-		if m.Closed || decided(known[m.ID]) {
+		if m.Closed || decided(stored[m.ID]) {
 			ids = append(ids, m.ID)
 		}
 	}
-	markets, err := loadMarkets(ctx, s.db, ids)
-	for i := range markets {
-		markets[i].ObservedAt, markets[i].ClosedAt = markets[i].ObservedAt.UTC(), markets[i].ClosedAt.UTC()
-	}
-	return markets, err
+	return market.Store{}.ByIDs(ctx, s.db, ids)
 }
 
 // withOpen names the closed markets among the candidates that still have an open
@@ -104,15 +100,17 @@ func (s *Service) withOpen(ctx context.Context, candidates []market.Market) (map
 	if len(closed) == 0 {
 		return nil, nil
 	}
-	err := s.db.NewSelect().TableExpr("markets AS m").Column("m.id").Where("m.id IN (?)", bun.List(closed)).
-		Where("EXISTS (?) OR EXISTS (SELECT 1 FROM reference_predictions AS r WHERE r.market_id = m.id AND r.status = 'open')",
-			prediction.OpenOn(s.db, "m.id")).
-		Scan(ctx, &found)
+	predicted, err := prediction.Store{}.MarketsWithOpen(ctx, s.db, closed)
 	if err != nil {
-		return nil, fmt.Errorf("look for open predictions: %w", err)
+		return nil, err
+	}
+	err = s.db.NewSelect().Model((*ReferencePrediction)(nil)).ColumnExpr("DISTINCT r.market_id").
+		Where("r.market_id IN (?)", bun.List(closed)).Where("r.status = 'open'").Scan(ctx, &found)
+	if err != nil {
+		return nil, fmt.Errorf("look for open reference rows: %w", err)
 	}
 	open := make(map[string]struct{}, len(found))
-	for _, id := range found {
+	for _, id := range append(found, predicted...) {
 		open[id] = struct{}{}
 	}
 	return open, nil

@@ -18,7 +18,7 @@ import (
 // the last week and may still change their mind. No upstream knows a sample.
 func (s *Service) Unsettled(ctx context.Context, limit int) ([]string, error) {
 	var ids []string
-	err := s.db.Reader.NewSelect().TableExpr("markets AS m").Column("m.id").
+	err := s.db.Reader.NewSelect().TableExpr("(?) AS m", market.Select(s.db.Reader)).Column("m.id").
 		Join("LEFT JOIN market_outcomes AS o ON o.market_id = m.id").
 		Where("NOT m.sample").
 		Where("o.decided_at > ? OR ((o.market_id IS NULL OR o.state = 'open' OR NOT o.applied) AND (EXISTS (?)"+

@@ -86,9 +86,7 @@ func (w *world) observe(ms ...*market.Market) []market.Market {
 		_, err := w.db.NewUpdate().Model(m).WherePK().Exec(context.Background())
 		w.must(err)
 		if !m.Closed && m.Prices != nil {
-			row := priceRow{m.ID, w.clock, m.Prices}
-			_, err := w.db.NewInsert().Model(&row).ModelTableExpr("market_prices").Exec(context.Background())
-			w.must(err)
+			w.must(market.Store{}.AddPrices(context.Background(), w.db, []market.Price{{MarketID: m.ID, ObservedAt: w.clock, Prices: m.Prices}}))
 		}
 		observed = append(observed, *m)
 	}

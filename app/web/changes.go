@@ -28,7 +28,7 @@ var kinds = map[string]string{
 
 func (s *Site) changes(c *fiber.Ctx) error {
 	ctx, db := c.UserContext(), s.DB.Reader
-	list, err := settlement.Changes(ctx, db, maxChanges)
+	list, err := settlement.Corrections(ctx, db, maxChanges)
 	if err != nil {
 		return err
 	}

@@ -155,7 +155,7 @@ func (r *Ruling) value() (float64, error) {
 
 func (s *Service) checkMarket(id string, void bool) check {
 	return func(ctx context.Context, tx bun.Tx, r Ruling) (*plan, error) {
-		markets, err := loadMarkets(ctx, tx, []string{id})
+		markets, err := market.Store{}.ByIDs(ctx, tx, []string{id})
 		if err != nil {
 			return nil, err
 		}
@@ -197,24 +197,7 @@ func named(m *market.Market, outcome string) (market.Verdict, error) {
 }
 
 func countPredictions(ctx context.Context, tx bun.Tx, c *Change, marketID string) error {
-	var rows []struct {
-		Status prediction.Status
-		N      int64
-	}
-	err := tx.NewSelect().TableExpr("prediction_records AS p").ColumnExpr("p.status, count(*) AS n").
-		Where("p.market_id = ?", marketID).Where("NOT p.ruled").GroupExpr("p.status").Scan(ctx, &rows)
-	if err != nil {
-		return fmt.Errorf("count predictions: %w", err)
-	}
-	for _, r := range rows {
-		switch r.Status {
-		case prediction.Open:
-			c.Open = r.N
-		case prediction.Resolved:
-			c.Resolved = r.N
-		case prediction.Void:
-			c.Void = r.N
-		}
-	}
-	return nil
+	counts, err := prediction.Store{}.CountByStatus(ctx, tx, marketID)
+	c.Open, c.Resolved, c.Void = counts[prediction.Open], counts[prediction.Resolved], counts[prediction.Void]
+	return err
 }

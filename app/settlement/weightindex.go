@@ -29,26 +29,26 @@ func dayOf(at time.Time) string {
 	return at.UTC().Format(prediction.DayLayout)
 }
 
-// enrolment hands out weight indexes within one transaction, and opens the clusters
+// weightIndexes hands out weight indexes within one transaction, and opens the clusters
 // that do not exist yet.
-type enrolment struct {
+type weightIndexes struct {
 	clusters map[clusterKey]*Cluster
 	changed  map[clusterKey]struct{}
 }
 
-func newEnrolment(ctx context.Context, tx bun.Tx, rows []pending) (*enrolment, error) {
+func newWeightIndexes(ctx context.Context, tx bun.Tx, rows []pending) (*weightIndexes, error) {
 	agents, events := make([]uuid.UUID, 0, len(rows)), make([]string, 0, len(rows))
 	for _, p := range rows {
 		agents, events = append(agents, p.AgentID), append(events, p.EventKey)
 	}
 	slices.Sort(events)
 	clusters, err := loadClusters(ctx, tx, slices.Compact(agents), slices.Compact(events))
-	return &enrolment{clusters: clusters, changed: map[clusterKey]struct{}{}}, err
+	return &weightIndexes{clusters: clusters, changed: map[clusterKey]struct{}{}}, err
 }
 
 // next is the weight index of the agent's next bet on the event. The first one fixes
 // the cluster's category and scheduled-close day.
-func (e *enrolment) next(agent uuid.UUID, event, marketCategory string, closes time.Time) int64 {
+func (e *weightIndexes) next(agent uuid.UUID, event, marketCategory string, closes time.Time) int64 {
 	key := clusterKey{agent, event}
 	c := e.clusters[key]
 	if c == nil {
@@ -60,7 +60,7 @@ func (e *enrolment) next(agent uuid.UUID, event, marketCategory string, closes t
 	return c.NextIndex - 1
 }
 
-func (e *enrolment) save(ctx context.Context, tx bun.Tx) error {
+func (e *weightIndexes) save(ctx context.Context, tx bun.Tx) error {
 	rows := make([]Cluster, 0, len(e.changed))
 	for key := range e.changed {
 		rows = append(rows, *e.clusters[key])

@@ -12,29 +12,29 @@ import (
 	"github.com/pulsecast/pulsecast/app/database"
 )
 
-// pass is one step of thinning: of what is older than age, the first row of each
-// window per market stays. done names the setting that keeps how far it has come.
-type pass struct {
+// retention keeps, of what is older than age, the first row of each window per market.
+// done names the setting that holds how far it has come.
+type retention struct {
 	age, window time.Duration
 	done        string
 }
 
 // Every row is kept for 48 hours, then the first of each hour for 30 days, then the
 // first of each six hours for good.
-var passes = []pass{
+var retentions = []retention{
 	{48 * time.Hour, time.Hour, "prices_thinned_1h"},
 	{30 * 24 * time.Hour, 6 * time.Hour, "prices_thinned_6h"},
 }
 
-// windowsPerRun bounds one call of Thin per pass; a backlog takes several.
+// windowsPerRun bounds one call of Thin per retention; a backlog takes several.
 const windowsPerRun = 500
 
 // Thin deletes price rows that the history no longer needs and returns how many.
 // Each window of time is one short statement, and the place reached is remembered,
 // so calling it hourly costs what has aged since. more tells that a backlog is left.
 func (Store) Thin(ctx context.Context, db bun.IDB, now time.Time) (deleted int64, more bool, err error) {
-	for _, p := range passes {
-		n, left, err := p.run(ctx, db, database.Now(now))
+	for _, r := range retentions {
+		n, left, err := r.run(ctx, db, database.Now(now))
 		deleted += n
 		more = more || left
 		if err != nil {
@@ -44,9 +44,9 @@ func (Store) Thin(ctx context.Context, db bun.IDB, now time.Time) (deleted int64
 	return deleted, more, nil
 }
 
-func (p pass) run(ctx context.Context, db bun.IDB, now time.Time) (deleted int64, more bool, err error) {
-	end := now.Add(-p.age).Truncate(p.window)
-	start, err := p.start(ctx, db, end)
+func (r retention) run(ctx context.Context, db bun.IDB, now time.Time) (deleted int64, more bool, err error) {
+	end := now.Add(-r.age).Truncate(r.window)
+	start, err := r.start(ctx, db, end)
 	if err != nil {
 		return 0, false, err
 	}
@@ -54,32 +54,31 @@ func (p pass) run(ctx context.Context, db bun.IDB, now time.Time) (deleted int64
 		if !start.Before(end) {
 			return deleted, false, nil
 		}
-		n, err := thinWindow(ctx, db, start, start.Add(p.window))
+		n, err := thinWindow(ctx, db, start, start.Add(r.window))
 		if err != nil {
 			return deleted, false, err
 		}
 		deleted += n
-		start = start.Add(p.window)
-		if err := p.remember(ctx, db, start); err != nil {
+		start = start.Add(r.window)
+		if err := database.SetSetting(ctx, db, r.done, start.Format(time.RFC3339)); err != nil {
 			return deleted, false, err
 		}
 	}
 	return deleted, start.Before(end), nil
 }
 
-// start is where the pass goes on, at the earliest the oldest row there is.
-func (p pass) start(ctx context.Context, db bun.IDB, end time.Time) (time.Time, error) {
-	var text string
-	err := db.NewRaw("SELECT value FROM settings WHERE name = ?", p.done).Scan(ctx, &text)
-	if err == nil {
+// start is where thinning goes on, at the earliest the oldest row there is.
+func (r retention) start(ctx context.Context, db bun.IDB, end time.Time) (time.Time, error) {
+	text, ok, err := database.Setting(ctx, db, r.done)
+	if err != nil {
+		return time.Time{}, err
+	}
+	if ok {
 		at, err := time.Parse(time.RFC3339, text)
 		if err != nil {
-			return time.Time{}, fmt.Errorf("setting %s: %w", p.done, err)
+			return time.Time{}, fmt.Errorf("setting %s: %w", r.done, err)
 		}
 		return at, nil
-	}
-	if !errors.Is(err, sql.ErrNoRows) {
-		return time.Time{}, fmt.Errorf("setting %s: %w", p.done, err)
 	}
 	var oldest Price
 	err = db.NewSelect().Model(&oldest).Column("observed_at").OrderExpr("observed_at").Limit(1).Scan(ctx)
@@ -89,16 +88,7 @@ func (p pass) start(ctx context.Context, db bun.IDB, end time.Time) (time.Time, 
 	if err != nil {
 		return time.Time{}, fmt.Errorf("find oldest price: %w", err)
 	}
-	return oldest.ObservedAt.UTC().Truncate(p.window), nil
-}
-
-func (p pass) remember(ctx context.Context, db bun.IDB, at time.Time) error {
-	_, err := db.NewRaw(`INSERT INTO settings (name, value) VALUES (?, ?)
-		ON CONFLICT (name) DO UPDATE SET value = EXCLUDED.value`, p.done, at.Format(time.RFC3339)).Exec(ctx)
-	if err != nil {
-		return fmt.Errorf("setting %s: %w", p.done, err)
-	}
-	return nil
+	return oldest.ObservedAt.UTC().Truncate(r.window), nil
 }
 
 func thinWindow(ctx context.Context, db bun.IDB, from, to time.Time) (int64, error) {
