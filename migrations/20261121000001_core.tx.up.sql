@@ -74,6 +74,10 @@ CREATE TABLE markets (
   price {{.FLOAT}},
   volume {{.FLOAT}},
   liquidity {{.FLOAT}},
+  best_bid {{.FLOAT}},
+  best_ask {{.FLOAT}},
+  volume_24h {{.FLOAT}},
+  price_change_24h {{.FLOAT}},
   closes_at {{.TS}},
   closed_at {{.TS}},
   active BOOLEAN NOT NULL,
@@ -104,6 +108,10 @@ CREATE TABLE market_prices (
   market_id TEXT NOT NULL REFERENCES markets (id),
   observed_at {{.TS}} NOT NULL,
   prices {{.JSON}} NOT NULL,
+  best_bid {{.FLOAT}},
+  best_ask {{.FLOAT}},
+  liquidity {{.FLOAT}},
+  volume {{.FLOAT}},
   PRIMARY KEY (market_id, observed_at)
 );
 --bun:split

@@ -34,6 +34,14 @@ CREATE TABLE standings (
   baseline_previous {{.FLOAT}},
   baseline_observed_at {{.TS}},
   weight_index BIGINT,
+  before_bid {{.FLOAT}},
+  before_ask {{.FLOAT}},
+  after_bid {{.FLOAT}},
+  after_ask {{.FLOAT}},
+  median_bid {{.FLOAT}},
+  median_ask {{.FLOAT}},
+  stake BIGINT,
+  spread BIGINT,
   status TEXT NOT NULL,
   resolution_value {{.FLOAT}},
   resolution_outcome TEXT,
@@ -102,7 +110,7 @@ ALTER TABLE forecasts DROP COLUMN ruled;
 --bun:split
 CREATE VIEW predictions AS
   SELECT f.id, f.agent_id, f.title, f.thesis, f.confidence, f.horizon_at, f.category, f.model, f.evidence, f.market_id, f.outcome, f.outcome_index, f.event_key, f.scheduled_close_at, f.hidden, f.sample, f.created_at,
-    s.id AS standing_id, s.baseline_state, s.baseline, s.baseline_before, s.baseline_after, s.baseline_previous, s.baseline_observed_at, s.weight_index, s.status, s.resolution_value, s.resolution_outcome, s.resolution_source, s.resolution_note, s.resolved_at, s.brier, s.edge, s.log_edge, s.rules_version, s.ruled
+    s.id AS standing_id, s.baseline_state, s.baseline, s.baseline_before, s.baseline_after, s.baseline_previous, s.baseline_observed_at, s.weight_index, s.before_bid, s.before_ask, s.after_bid, s.after_ask, s.median_bid, s.median_ask, s.stake, s.spread, s.status, s.resolution_value, s.resolution_outcome, s.resolution_source, s.resolution_note, s.resolved_at, s.brier, s.edge, s.log_edge, s.rules_version, s.ruled
   FROM forecasts AS f JOIN standings AS s ON s.id = f.id;
 {{if .PG}}
 --bun:split
