@@ -3,6 +3,7 @@ package market
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/uptrace/bun"
@@ -17,6 +18,12 @@ type Price struct {
 	MarketID   string    `bun:",pk"`
 	ObservedAt time.Time `bun:",pk"`
 	Prices     []float64 `bun:"type:json"` // 0..1, in the order of Market.Outcomes
+
+	// The rest is as in Market, nil when the reading did not have it.
+	BestBid   *float64
+	BestAsk   *float64
+	Liquidity *float64
+	Volume    *float64
 }
 
 // Of is the price of outcome i, if the reading had it.
@@ -27,13 +34,22 @@ func (p *Price) Of(i int) (float64, bool) {
 	return p.Prices[i], true
 }
 
+// observation is the row that the market as last observed adds to its history.
+func (m *Market) observation() Price {
+	return Price{
+		MarketID: m.ID, ObservedAt: m.ObservedAt, Prices: m.Prices,
+		BestBid: m.BestBid, BestAsk: m.BestAsk, Liquidity: m.Liquidity, Volume: m.Volume,
+	}
+}
+
 // appendPrices leaves closed markets out: a price that follows from the outcome must
 // never become the price a forecast is measured against.
 func appendPrices(ctx context.Context, db bun.IDB, part []Market) error {
 	rows := make([]Price, 0, len(part))
-	for _, m := range part {
+	for i := range part {
+		m := &part[i]
 		if !m.Closed && len(m.Prices) > 0 && len(m.Prices) == len(m.Outcomes) {
-			rows = append(rows, Price{MarketID: m.ID, ObservedAt: m.ObservedAt, Prices: m.Prices})
+			rows = append(rows, m.observation())
 		}
 	}
 	return insertPrices(ctx, db, rows)
@@ -67,6 +83,26 @@ func insertPrices(ctx context.Context, db bun.IDB, rows []Price) error {
 	return nil
 }
 
+// PricesBetween reads what was observed of several markets from one moment to another,
+// both included, by market, oldest first.
+func (Store) PricesBetween(ctx context.Context, db bun.IDB, marketIDs []string, from, to time.Time) (map[string][]Price, error) {
+	found := map[string][]Price{}
+	for part := range slices.Chunk(marketIDs, chunk) {
+		var rows []Price
+		err := db.NewSelect().Model(&rows).Where("market_id IN ?", bun.Tuple(part)).
+			Where("observed_at BETWEEN ? AND ?", database.Now(from), database.Now(to)).
+			OrderExpr("market_id, observed_at").Scan(ctx)
+		if err != nil {
+			return nil, fmt.Errorf("read prices: %w", err)
+		}
+		for _, p := range rows {
+			p.ObservedAt = p.ObservedAt.UTC()
+			found[p.MarketID] = append(found[p.MarketID], p)
+		}
+	}
+	return found, nil
+}
+
 // Prices is the history of a market from since on, oldest first: the newest limit
 // rows of it.
 func (Store) Prices(ctx context.Context, db bun.IDB, marketID string, since time.Time, limit int) ([]Price, error) {
@@ -93,12 +129,12 @@ func (Store) ThinnedPrices(ctx context.Context, db bun.IDB, marketIDs []string, 
 		return nil, nil
 	}
 	numbered := db.NewSelect().Table("market_prices").
-		ColumnExpr("market_id, observed_at, prices").
+		ColumnExpr("market_id, observed_at, prices, best_bid, best_ask, liquidity, volume").
 		ColumnExpr("ROW_NUMBER() OVER (PARTITION BY market_id ORDER BY observed_at DESC) AS n").
 		ColumnExpr("COUNT(*) OVER (PARTITION BY market_id) AS total").
 		Where("market_id IN ?", bun.Tuple(marketIDs)).Where("observed_at >= ?", database.Now(since))
 	var rows []Price
-	err := db.NewSelect().TableExpr("(?) AS t", numbered).ColumnExpr("market_id, observed_at, prices").
+	err := db.NewSelect().TableExpr("(?) AS t", numbered).ColumnExpr("market_id, observed_at, prices, best_bid, best_ask, liquidity, volume").
 		Where("(n - 1) % (total / ? + 1) = 0", points).OrderExpr("market_id, observed_at").Scan(ctx, &rows)
 	if err != nil {
 		return nil, fmt.Errorf("read thinned prices: %w", err)
