@@ -158,6 +158,7 @@ func (a *App) buildDomain() {
 	a.builder = leaderboard.NewBuilder(a.db, thresholds, a.now)
 	a.leaderboard = leaderboard.NewStore(thresholds, a.now)
 	a.publisher = prediction.NewPublisher(a.db, a.now, staleAfter*a.cfg.MarketsInterval, a.cfg.BaseURL)
+	a.publisher.MinLiquidity = float64(a.cfg.RankedMinLiquidity)
 	a.generation = agent.NewGeneration(a.db.Reader, a.log, nil)
 	a.identity = identity.New(identity.Options{
 		Config: &a.cfg, DB: a.db, Generation: a.generation, Usage: a.usage, Log: a.log, Now: a.now, Wrap: a.tracing.Transport,

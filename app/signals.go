@@ -31,7 +31,7 @@ func (a *App) buildSignals(ctx context.Context) error {
 		Fetch: fetch.New(fetch.Options{UserAgent: userAgent(&a.cfg), Wrap: a.tracing.Transport}), Logger: a.log, Now: a.now,
 	})
 	a.settlement = settlement.New(settlement.Options{
-		DB: a.db, Interval: a.cfg.MarketsInterval, Now: a.now,
+		DB: a.db, Interval: a.cfg.MarketsInterval, MinLiquidity: float64(a.cfg.RankedMinLiquidity), Now: a.now,
 		Winner: func(ctx context.Context, m *market.Market) (int, bool, error) { return a.markets.Source.Winner(ctx, m) },
 	})
 	a.markets = &ingest.Markets{

@@ -1,15 +1,19 @@
 package market
 
-import "slices"
+import (
+	"slices"
 
-// View is what a market says of one outcome at one moment. All values are
+	"github.com/pulsecast/pulsecast/app/score"
+)
+
+// View is how a market stood on one outcome at one moment. All values are
 // probabilities, 0..1.
 type View struct {
 	// Price is the displayed price. In a wide book it is only the middle.
 	Price float64
-	// Bid and Ask bound the market's opinion. Without a known book both are Price.
-	Bid, Ask float64
-	// Book is whether Bid and Ask come from a book.
+	// The bid and ask are those of the outcome, and both Price without a known book.
+	score.View
+	// Book is whether a book is known.
 	Book bool
 }
 
@@ -31,13 +35,12 @@ func view(prices []float64, bid, ask *float64, i int) (View, bool) {
 	if i < 0 || i >= len(prices) || !known {
 		return View{}, false
 	}
-	v := View{Price: prices[i], Bid: prices[i], Ask: prices[i]}
 	if bid == nil || ask == nil || len(prices) != 2 {
-		return v, true
+		return View{Price: prices[i], View: score.PriceView(prices[i])}, true
 	}
-	v.Bid, v.Ask, v.Book = *bid, *ask, true
+	book := score.BookView(bid, ask)
 	if i == 1 {
-		v.Bid, v.Ask = nanoRound(1-*ask), nanoRound(1-*bid)
+		book = book.Opposite()
 	}
-	return v, true
+	return View{Price: prices[i], View: book, Book: true}, true
 }

@@ -36,6 +36,8 @@ const (
 	Fixed BaselineState = "fixed"
 	// Missed: no price came in time; the prediction is not ranked.
 	Missed BaselineState = "missed"
+	// Illiquid: the market reported too little liquidity; the prediction is not ranked.
+	Illiquid BaselineState = "illiquid"
 )
 
 // Evidence is one link that supports a forecast. SignalKind and SignalID name the
@@ -74,13 +76,22 @@ type Prediction struct {
 	EventKey         string    `bun:",nullzero"`
 	ScheduledCloseAt time.Time `bun:",nullzero"`
 
-	// Baseline is q, and the three bounds it was clamped between; see score.Clamp.
+	// Baseline is q, and what it was clamped to; see score.Bounds. Before and after are
+	// displayed prices.
 	BaselineState      BaselineState
 	Baseline           *float64
 	BaselineBefore     *float64
 	BaselineAfter      *float64
 	BaselinePrevious   *float64
 	BaselineObservedAt time.Time `bun:",nullzero"`
+	// The book of the outcome before and after publication, nil when none was known, and
+	// its time-weighted median over the hour before.
+	BeforeBid, BeforeAsk *float64
+	AfterBid, AfterAsk   *float64
+	MedianBid, MedianAsk *float64
+	// Stake is what the prediction risks against the baseline, Spread the standard
+	// deviation of its edge; see score.Stake and score.Spread. Set with the baseline.
+	Stake, Spread *score.Points
 	// WeightIndex is i of the weight ½^i, set with the baseline.
 	WeightIndex *int
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/database/dbtest"
+	"github.com/pulsecast/pulsecast/app/market"
 	"github.com/pulsecast/pulsecast/app/prediction"
 	"github.com/pulsecast/pulsecast/app/score"
 )
@@ -52,8 +53,8 @@ func TestBaseline(t *testing.T) {
 				w := newWorld(t, db)
 				m := w.market("7", "", "", time.Time{})
 				for after, price := range c.prices {
-					row := priceRow{"7", start.Add(after), []float64{price, max(0, price-.1)}}
-					_, err := db.NewInsert().Model(&row).ModelTableExpr("market_prices").Exec(t.Context())
+					row := market.Price{MarketID: "7", ObservedAt: start.Add(after), Prices: []float64{price, max(0, price-.1)}}
+					_, err := db.NewInsert().Model(&row).Exec(t.Context())
 					w.must(err)
 				}
 				w.clock = start.Add(c.publish)

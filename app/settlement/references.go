@@ -111,8 +111,8 @@ func (s *Service) meet(ctx context.Context, tx bun.Tx, ids []string) error {
 	for i := range markets {
 		m := &markets[i]
 		row := first[m.ID]
-		if price, ok := row.of(m.Reference()); ok {
-			said = append(said, statement{FiftyAgent, m, 0.5, price, row.ObservedAt.UTC()})
+		if view, ok := row.View(m.Reference()); ok {
+			said = append(said, statement{FiftyAgent, m, 0.5, view, row.ObservedAt.UTC()})
 		}
 	}
 	slices.SortFunc(said, func(a, b statement) int {
@@ -127,16 +127,15 @@ func compareIDs(a, b string) int {
 }
 
 // firstPrices is the first observation of each market that has one.
-func firstPrices(ctx context.Context, tx bun.Tx, ids []string) (map[string]priceRow, error) {
-	var rows []priceRow
-	err := tx.NewSelect().TableExpr("market_prices AS x").Column("x.market_id", "x.observed_at", "x.prices").
-		Where("x.market_id IN (?)", bun.List(ids)).
-		Where("x.observed_at = (SELECT min(f.observed_at) FROM market_prices AS f WHERE f.market_id = x.market_id)").
-		Scan(ctx, &rows)
+func firstPrices(ctx context.Context, tx bun.Tx, ids []string) (map[string]market.Price, error) {
+	var rows []market.Price
+	err := tx.NewSelect().Model(&rows).Where("mp.market_id IN (?)", bun.List(ids)).
+		Where("mp.observed_at = (SELECT min(f.observed_at) FROM market_prices AS f WHERE f.market_id = mp.market_id)").
+		Scan(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("read first prices: %w", err)
 	}
-	found := map[string]priceRow{}
+	found := map[string]market.Price{}
 	for _, r := range rows {
 		found[r.MarketID] = r
 	}
@@ -159,7 +158,7 @@ type statement struct {
 	agent  uuid.UUID
 	market *market.Market
 	p      float64
-	price  float64
+	view   market.View
 	at     time.Time
 }
 
@@ -184,7 +183,7 @@ func (s *Service) speak(ctx context.Context, tx bun.Tx, said []statement) error 
 	}
 	rows := make([]ReferencePrediction, 0, len(said))
 	for _, x := range said {
-		q, _ := score.Clamp(x.p, nil, &x.price, nil)
+		q, _ := score.Bounds{After: &x.view.View}.Clamp(x.p)
 		event := x.market.EventKey()
 		rows = append(rows, ReferencePrediction{
 			AgentID: x.agent, MarketID: x.market.ID, Outcome: x.market.Outcomes[x.market.Reference()],
@@ -256,18 +255,17 @@ func (s *Service) consensusOn(ctx context.Context, tx bun.Tx, id string) error {
 	if err != nil || len(views) < consensusAgents {
 		return err
 	}
-	var row priceRow
-	err = tx.NewSelect().TableExpr("market_prices AS x").Column("x.prices").
-		Where("x.market_id = ?", id).Where("x.observed_at = ?", at).Scan(ctx, &row)
+	var row market.Price
+	err = tx.NewSelect().Model(&row).Where("mp.market_id = ?", id).Where("mp.observed_at = ?", at).Scan(ctx)
 	if err != nil {
 		return err
 	}
-	price, ok := row.of(m.Reference())
+	view, ok := row.View(m.Reference())
 	if !ok {
 		return nil
 	}
 	median, _ := score.Median(views)
-	return s.speak(ctx, tx, []statement{{ConsensusAgent, m, median, price, at}})
+	return s.speak(ctx, tx, []statement{{ConsensusAgent, m, median, view, at}})
 }
 
 // standingViews are the agents' probabilities of the market's reference outcome, and
