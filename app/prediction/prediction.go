@@ -112,6 +112,26 @@ type Prediction struct {
 	CreatedAt time.Time
 }
 
+// Bounds are what the stored baseline was clamped to; Bounds().Clamp(Confidence) gives
+// Baseline again. They are empty without a baseline.
+func (p *Prediction) Bounds() score.Bounds {
+	return score.Bounds{
+		Before: storedView(p.BaselineBefore, p.BeforeBid, p.BeforeAsk), After: storedView(p.BaselineAfter, p.AfterBid, p.AfterAsk),
+		Hour: storedView(nil, p.MedianBid, p.MedianAsk), Previous: p.BaselinePrevious,
+	}
+}
+
+func storedView(price, bid, ask *float64) *score.View {
+	switch {
+	case bid != nil && ask != nil:
+		return &score.View{Bid: *bid, Ask: *ask}
+	case price != nil:
+		v := score.PriceView(*price)
+		return &v
+	}
+	return nil
+}
+
 // Tally counts an agent's predictions, kept as they move so that reading it costs
 // one row however many there are.
 type Tally struct {

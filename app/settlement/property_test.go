@@ -196,7 +196,7 @@ func checkNaively(w *world) {
 			if before, ok := said[belief]; ok != (p.BaselinePrevious != nil) || (ok && before != *p.BaselinePrevious) {
 				w.t.Errorf("%s has previous %v, want %v %v", p.ID, p.BaselinePrevious, before, ok)
 			}
-			if q, ok := boundsOf(&p).Clamp(p.Confidence); !ok || q != *p.Baseline {
+			if q, ok := p.Bounds().Clamp(p.Confidence); !ok || q != *p.Baseline {
 				w.t.Errorf("%s has baseline %v, want %v", p.ID, *p.Baseline, q)
 			}
 		}
@@ -247,21 +247,4 @@ func difference(got, want string) string {
 		}
 	}
 	return b.String()
-}
-
-// boundsOf is what a stored baseline says it was clamped to.
-func boundsOf(p *prediction.Prediction) score.Bounds {
-	view := func(bid, ask, price *float64) *score.View {
-		switch {
-		case bid != nil && ask != nil:
-			return &score.View{Bid: *bid, Ask: *ask}
-		case price != nil:
-			return &score.View{Bid: *price, Ask: *price}
-		}
-		return nil
-	}
-	return score.Bounds{
-		Before: view(p.BeforeBid, p.BeforeAsk, p.BaselineBefore), After: view(p.AfterBid, p.AfterAsk, p.BaselineAfter),
-		Hour: view(p.MedianBid, p.MedianAsk, nil), Previous: p.BaselinePrevious,
-	}
 }

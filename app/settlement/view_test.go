@@ -128,7 +128,7 @@ func TestBaselineFollowsTheBook(t *testing.T) {
 				if p.Baseline == nil {
 					return
 				}
-				if q, ok := boundsOf(&p).Clamp(p.Confidence); !ok || q != *p.Baseline {
+				if q, ok := p.Bounds().Clamp(p.Confidence); !ok || q != *p.Baseline {
 					t.Errorf("the stored bounds give %v", q)
 				}
 				if *p.Baseline == p.Confidence && (*p.Stake != 0 || *p.Spread != 0) {
