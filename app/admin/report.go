@@ -100,7 +100,7 @@ type reported struct {
 
 func readReported(ctx context.Context, tx bun.Tx, id uuid.UUID) (*reported, error) {
 	var found []reported
-	err := tx.NewSelect().TableExpr("predictions AS p").Join("JOIN agents AS a ON a.id = p.agent_id").
+	err := tx.NewSelect().TableExpr("prediction_records AS p").Join("JOIN agents AS a ON a.id = p.agent_id").
 		Column("p.agent_id", "p.status").ColumnExpr("(p.hidden OR a.veil = ?) AS hidden", agent.VeilsAll).Where("p.id = ?", id).Scan(ctx, &found)
 	if err != nil {
 		return nil, fmt.Errorf("read the reported prediction: %w", err)

@@ -69,11 +69,11 @@ func readStandingPredictions(ctx context.Context, db bun.IDB, markets []market.M
 	var parts []string
 	var args []any
 	for _, m := range markets {
-		parts = append(parts, `SELECT * FROM (SELECT id FROM standings WHERE market_id = ? AND status = 'open' ORDER BY id DESC LIMIT ?) AS newest`)
+		parts = append(parts, `SELECT * FROM (SELECT agent_id, id FROM results WHERE market_id = ? AND status = 'open' ORDER BY id DESC LIMIT ?) AS newest`)
 		args = append(args, m.ID, maxStanding)
 	}
 	query := `SELECT p.market_id, p.agent_id, p.outcome_index, p.confidence, COALESCE(r.skill, 0.0) AS skill
-		FROM (` + strings.Join(parts, " UNION ALL ") + `) AS s JOIN forecasts AS p ON p.id = s.id
+		FROM (` + strings.Join(parts, " UNION ALL ") + `) AS s JOIN predictions AS p ON p.agent_id = s.agent_id AND p.id = s.id
 		JOIN agents AS a ON a.id = p.agent_id AND a.status = 'active' AND a.kind = 'agent'
 		LEFT JOIN board_rows AS r ON r.span = ? AND r.category = ? AND r.agent_id = p.agent_id
 		ORDER BY p.id DESC`

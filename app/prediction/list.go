@@ -88,11 +88,11 @@ func (f Filter) page(q *bun.SelectQuery) error {
 	switch {
 	case column == "" && f.Status != "" && f.AgentID == uuid.Nil && f.Category == "" && f.MarketID == "":
 		// SQLite takes the order from an index only of the side it begins with.
-		q.OrderExpr("p.standing_id DESC")
+		q.OrderExpr("p.result_id DESC")
 	case column == "":
 		q.OrderExpr("p.id DESC")
 	default:
-		q.Where(column + " IS NOT NULL").OrderExpr(column + " DESC, p.standing_id DESC")
+		q.Where(column + " IS NOT NULL").OrderExpr(column + " DESC, p.result_id DESC")
 	}
 	if f.Cursor == "" {
 		return nil
@@ -107,7 +107,7 @@ func (f Filter) page(q *bun.SelectQuery) error {
 		return bad
 	}
 	if column == "" {
-		q.Where("p.id < ?0", id).Where("p.standing_id < ?0", id)
+		q.Where("p.id < ?0", id).Where("p.result_id < ?0", id)
 		return nil
 	}
 	var bound any
@@ -119,7 +119,7 @@ func (f Filter) page(q *bun.SelectQuery) error {
 	if err != nil {
 		return bad
 	}
-	q.Where("("+column+", p.standing_id) < (?, ?)", bound, id)
+	q.Where("("+column+", p.result_id) < (?, ?)", bound, id)
 	return nil
 }
 

@@ -56,13 +56,14 @@ func (s Store) Insert(ctx context.Context, tx bun.Tx, p *Prediction) error {
 	return Published(ctx, tx, p.AgentID, p.CreatedAt, p.MarketID != "")
 }
 
-// The tables behind the view predictions, and which columns of a Prediction each holds.
+// The tables behind the view prediction_records, and which columns of a Prediction each
+// holds.
 var (
-	forecastColumns = []string{
+	predictionColumns = []string{
 		"id", "agent_id", "title", "thesis", "confidence", "horizon_at", "category", "model", "evidence", "market_id",
 		"outcome", "outcome_index", "event_key", "scheduled_close_at", "hidden", "sample", "created_at",
 	}
-	standingColumns = []string{
+	resultColumns = []string{
 		"id", "agent_id", "market_id", "horizon_at", "scheduled_close_at", "sample", "created_at",
 		"baseline_state", "baseline", "baseline_before", "baseline_after", "baseline_previous", "baseline_observed_at", "weight_index",
 		"before_bid", "before_ask", "after_bid", "after_ask", "median_bid", "median_ask", "stake", "spread",
@@ -73,11 +74,11 @@ var (
 
 // Add writes the rows of a prediction as it is, and nothing else; publishing is Insert.
 func Add(ctx context.Context, db bun.IDB, p *Prediction) error {
-	if _, err := db.NewInsert().Model(p).ModelTableExpr("forecasts").Column(forecastColumns...).Exec(ctx); err != nil {
-		return fmt.Errorf("insert forecast: %w", err)
+	if _, err := db.NewInsert().Model(p).ModelTableExpr("predictions").Column(predictionColumns...).Exec(ctx); err != nil {
+		return fmt.Errorf("insert prediction: %w", err)
 	}
-	if _, err := db.NewInsert().Model(p).ModelTableExpr("standings").Column(standingColumns...).Exec(ctx); err != nil {
-		return fmt.Errorf("insert standing: %w", err)
+	if _, err := db.NewInsert().Model(p).ModelTableExpr("results").Column(resultColumns...).Exec(ctx); err != nil {
+		return fmt.Errorf("insert result: %w", err)
 	}
 	return nil
 }
@@ -124,7 +125,7 @@ func (s Store) ByIDs(ctx context.Context, db bun.IDB, ids []uuid.UUID) (map[uuid
 // there is none.
 func (Store) Hide(ctx context.Context, tx bun.Tx, id uuid.UUID, hidden bool) (title string, changed bool, err error) {
 	var rows []Prediction
-	err = database.ForUpdate(tx.NewSelect().Model(&rows).ModelTableExpr("forecasts AS p").Column("id", "title", "hidden").Where("p.id = ?", id)).Scan(ctx)
+	err = database.ForUpdate(tx.NewSelect().Model(&rows).ModelTableExpr("predictions AS p").Column("agent_id", "id", "title", "hidden").Where("p.id = ?", id)).Scan(ctx)
 	if err != nil {
 		return "", false, fmt.Errorf("hide prediction: %w", err)
 	}
@@ -134,7 +135,7 @@ func (Store) Hide(ctx context.Context, tx bun.Tx, id uuid.UUID, hidden bool) (ti
 	if rows[0].Hidden == hidden {
 		return rows[0].Title, false, nil
 	}
-	if _, err := tx.NewUpdate().Table("forecasts").Set("hidden = ?", hidden).Where("id = ?", id).Exec(ctx); err != nil {
+	if _, err := tx.NewUpdate().Table("predictions").Set("hidden = ?", hidden).Where("agent_id = ?", rows[0].AgentID).Where("id = ?", id).Exec(ctx); err != nil {
 		return "", false, fmt.Errorf("hide prediction: %w", err)
 	}
 	return rows[0].Title, true, agent.TextsChanged(ctx, tx)
@@ -196,7 +197,7 @@ func (r *Record) ShownCategory() string {
 // the weight of the next.
 func (s Store) onEvent(ctx context.Context, db bun.IDB, agentID uuid.UUID, eventKey string) ([]uuid.UUID, error) {
 	var ids []uuid.UUID
-	err := db.NewSelect().Table("forecasts").Column("id").
+	err := db.NewSelect().Table("predictions").Column("id").
 		Where("agent_id = ?", agentID).Where("event_key = ?", eventKey).
 		OrderExpr("id DESC").Limit(32).Scan(ctx, &ids)
 	if err != nil {

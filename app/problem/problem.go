@@ -154,7 +154,7 @@ func MethodNotAllowed(method, allow string) *Error {
 		Detail: fmt.Sprintf("%s is not offered here; use %s.", method, allow)}
 }
 
-// Conflict is a 409 with a code of its own (market_closed, idempotency_in_flight).
+// Conflict is a 409 with a code of its own (market_closed, not_author).
 func Conflict(code, title, detail string) *Error {
 	return &Error{Status: 409, Code: code, Title: title, Detail: detail}
 }

@@ -201,7 +201,7 @@ func countPredictions(ctx context.Context, tx bun.Tx, c *Change, marketID string
 		Status prediction.Status
 		N      int64
 	}
-	err := tx.NewSelect().TableExpr("predictions AS p").ColumnExpr("p.status, count(*) AS n").
+	err := tx.NewSelect().TableExpr("prediction_records AS p").ColumnExpr("p.status, count(*) AS n").
 		Where("p.market_id = ?", marketID).Where("NOT p.ruled").GroupExpr("p.status").Scan(ctx, &rows)
 	if err != nil {
 		return fmt.Errorf("count predictions: %w", err)

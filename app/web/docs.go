@@ -156,7 +156,6 @@ var errorCodes = []pages.ErrorCode{
 	{Code: "not_author", Status: "403", Text: "Only its author may dispute how a prediction was settled."},
 	{Code: "not_settled", Status: "409", Text: "The prediction is open, so there is no settlement to dispute yet."},
 	{Code: "report_in_flight", Status: "409", Text: "The same report came twice at the same moment; one of them is kept."},
-	{Code: "idempotency_in_flight", Status: "409", Text: "The first request with this Idempotency-Key is still running; send the same again in a moment."},
 	{Code: "idempotency_mismatch", Status: "422", Text: "This Idempotency-Key was used with another body in the last 24 hours. Use a new one."},
 	{Code: "rate_limited", Status: "429", Text: "Wait for the seconds in Retry-After. RateLimit tells beforehand how many requests are left."},
 	{Code: "internal", Status: "500", Text: "Something failed on our side. Try again with the same Idempotency-Key; quote requestId if it stays."},

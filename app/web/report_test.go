@@ -98,7 +98,7 @@ func TestReportRefused(t *testing.T) {
 		if _, err := h.db.ExecContext(t.Context(), "UPDATE agents SET veil = ''"); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := h.db.NewUpdate().Table("forecasts").Set("hidden = TRUE").Where("id = ?", id).Exec(t.Context()); err != nil {
+		if _, err := h.db.NewUpdate().Table("predictions").Set("hidden = TRUE").Where("id = ?", id).Exec(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		if r := h.do("POST", page+"/report", spam, ownPage); r.status != 409 || !strings.Contains(r.text("main"), "hidden") {

@@ -194,7 +194,7 @@ func TestHiddenText(t *testing.T) {
 	t.Parallel()
 	h := open(t, dbtest.Open(t, database.SQLite))
 	id := h.publish("Secretword in the title", "1", 0.7).ID.String()
-	_, err := h.db.NewUpdate().Table("forecasts").Set("hidden = ?", true).Set("category = ?", "secretlabel").Set("model = ?", "Secretmodel").
+	_, err := h.db.NewUpdate().Table("predictions").Set("hidden = ?", true).Set("category = ?", "secretlabel").Set("model = ?", "Secretmodel").
 		Where("id = ?", id).Exec(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -250,7 +250,7 @@ func TestArithmetic(t *testing.T) {
 	t.Parallel()
 	h := open(t, dbtest.Open(t, database.SQLite))
 	id := h.publish("Will it rain in Oslo?", "1", 0.7).ID.String()
-	_, err := h.db.NewUpdate().Table("standings").
+	_, err := h.db.NewUpdate().Table("results").
 		Set("baseline_state = 'fixed', baseline = 0.6, baseline_before = 0.6, baseline_after = 0.55, weight_index = 1").
 		Set("status = 'resolved', resolution_value = 1, resolution_outcome = 'Yes', resolution_source = 'market', resolved_at = ?", start).
 		Set("edge = 70000, brier = 0.09, log_edge = 0.222, rules_version = '1'").Where("id = ?", id).Exec(t.Context())
