@@ -5,6 +5,7 @@
 package prediction
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/google/uuid"
@@ -111,6 +112,10 @@ type Prediction struct {
 	Sample    bool
 	CreatedAt time.Time
 }
+
+// MarketThen is the price that the market displayed at publication: the last one before
+// it, else the first one after it. It is nil without a baseline.
+func (p *Prediction) MarketThen() *float64 { return cmp.Or(p.BaselineBefore, p.BaselineAfter) }
 
 // Bounds are what the stored baseline was clamped to; Bounds().Clamp(Confidence) gives
 // Baseline again. They are empty without a baseline.

@@ -54,6 +54,7 @@ type Prediction struct {
 	Confidence float64
 	Outcome    string   // whose probability Confidence is; empty when not linked
 	Baseline   *float64 // q
+	MarketThen *float64 // displayed price at publication
 	Price      *float64 // today's
 	MarketID   string   // empty when not linked
 	Category   string
@@ -67,6 +68,20 @@ type Prediction struct {
 	Hidden     bool
 	Sample     bool
 	Repeats    bool // the title is that of the page: the card shows the probability instead
+}
+
+// View is what a market showed of an outcome at one moment; nil is unknown.
+type View struct {
+	Price    *float64 // as displayed
+	Bid, Ask *float64 // its book
+}
+
+// Book says the book in words, empty when it isn't known.
+func (v View) Book() string {
+	if v.Bid == nil || v.Ask == nil {
+		return ""
+	}
+	return "bid " + Fraction(*v.Bid) + ", ask " + Fraction(*v.Ask)
 }
 
 // About is the text to show as the prediction's title.

@@ -138,7 +138,7 @@ func (d *Desk) addPredictions(ctx context.Context, _ *visit, a *agent.Agent, p *
 			title.Note = "text hidden"
 		}
 		p.Predictions.Rows = append(p.Predictions.Rows, []views.Cell{title, {Text: components.Percent(r.Confidence), Num: true},
-			figure(r.Baseline, components.Percent), {Text: string(r.Status), Badge: "badge-" + string(r.Status)}, edge, published})
+			figure(r.MarketThen(), components.Percent), {Text: string(r.Status), Badge: "badge-" + string(r.Status)}, edge, published})
 	}
 	return nil
 }
