@@ -3,9 +3,11 @@ package web_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/database/dbtest"
+	"github.com/pulsecast/pulsecast/app/market"
 	"github.com/pulsecast/pulsecast/app/prediction"
 )
 
@@ -50,7 +52,7 @@ func TestPredictionShowsTheMarketAsItWas(t *testing.T) {
 			[]string{"q = 0.67", "the book before (bid 0.58, ask 0.62), the book after (bid 0.63, ask 0.67) and the median book of the hour before (bid 0.59, ask 0.61)"}, ""},
 		"inside the book": {prediction.Prediction{Baseline: is(.81), BaselineBefore: is(.5), BeforeBid: is(0), BeforeAsk: is(1),
 			BaselineAfter: is(.5), AfterBid: is(0), AfterAsk: is(1), MedianBid: is(0), MedianAsk: is(1)},
-			[]string{"50 %", "bid 0.00, ask 1.00", "Held against", "81 %", "inside the market's book"},
+			[]string{"50 %", "no bids, no asks", "Held against", "81 %", "inside the market's book"},
 			nil, []string{"q = 0.81"}, ""},
 		"the hour before": {prediction.Prediction{Baseline: is(.7), BaselineBefore: is(.6), BeforeBid: is(.59), BeforeAsk: is(.61),
 			BaselineAfter: is(.6), AfterBid: is(.59), AfterAsk: is(.61), MedianBid: is(.3), MedianAsk: is(.7)},
@@ -111,6 +113,16 @@ func TestMarketShowsItsBook(t *testing.T) {
 	}
 	if got := h.get("/markets/1").text("#live-outcomes"); !strings.Contains(got, "bid 0.58, ask 0.62") || !strings.Contains(got, "bid 0.38, ask 0.42") {
 		t.Errorf("outcomes: %s", got)
+	}
+	if _, err := h.db.NewUpdate().Table("market_prices").Set("best_bid = 0, best_ask = 0.62").Where("market_id = '1'").Exec(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	second := market.Price{MarketID: "1", ObservedAt: start.Add(-time.Minute), Prices: []float64{.4, .6}}
+	if err := (market.Store{}).AddPrices(t.Context(), h.db, []market.Price{second}); err != nil {
+		t.Fatal(err)
+	}
+	if got := h.get("/markets/1").text(".numbers tbody"); !strings.Contains(got, "no bids, ask 0.62") {
+		t.Errorf("prices: %s", got)
 	}
 	if got := h.get("/markets/1").text("#live-figures"); !strings.Contains(got, "bid 0.58, ask 0.62") {
 		t.Errorf("figures: %s", got)

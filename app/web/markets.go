@@ -163,9 +163,15 @@ func drawn(history []market.Price, outcome int) []components.PricePoint {
 		if (len(history)-1-i)%step != 0 {
 			continue
 		}
-		if price, ok := history[i].Of(outcome); ok {
-			out = append(out, components.PricePoint{At: history[i].ObservedAt, Price: price})
+		v, ok := history[i].View(outcome)
+		if !ok {
+			continue
 		}
+		point := components.PricePoint{At: history[i].ObservedAt, Price: v.Price}
+		if v.Book {
+			point.Bid, point.Ask = &v.Bid, &v.Ask
+		}
+		out = append(out, point)
 	}
 	return out
 }

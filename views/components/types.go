@@ -76,12 +76,20 @@ type View struct {
 	Bid, Ask *float64 // its book
 }
 
-// Book says the book in words, empty when it isn't known.
+// Book says the book in words ("bid 0.58, ask 0.62"), empty when it isn't known. A bid of
+// 0 and an ask of 1 are sides without orders.
 func (v View) Book() string {
 	if v.Bid == nil || v.Ask == nil {
 		return ""
 	}
-	return "bid " + Fraction(*v.Bid) + ", ask " + Fraction(*v.Ask)
+	bid, ask := "bid "+Fraction(*v.Bid), "ask "+Fraction(*v.Ask)
+	if *v.Bid <= 0 {
+		bid = "no bids"
+	}
+	if *v.Ask >= 1 {
+		ask = "no asks"
+	}
+	return bid + ", " + ask
 }
 
 // About is the text to show as the prediction's title.
