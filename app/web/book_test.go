@@ -111,15 +111,15 @@ func TestMarketShowsItsBook(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := h.get("/markets/1").text("#live-outcomes"); !strings.Contains(got, "bid 0.58, ask 0.62") || !strings.Contains(got, "bid 0.38, ask 0.42") {
-		t.Errorf("outcomes: %s", got)
-	}
 	if _, err := h.db.NewUpdate().Table("market_prices").Set("best_bid = 0, best_ask = 0.62").Where("market_id = '1'").Exec(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	second := market.Price{MarketID: "1", ObservedAt: start.Add(-time.Minute), Prices: []float64{.4, .6}}
 	if err := (market.Store{}).AddPrices(t.Context(), h.db, []market.Price{second}); err != nil {
 		t.Fatal(err)
+	}
+	if got := h.get("/markets/1").text("#live-outcomes"); !strings.Contains(got, "bid 0.58, ask 0.62") || !strings.Contains(got, "bid 0.38, ask 0.42") {
+		t.Errorf("outcomes: %s", got)
 	}
 	if got := h.get("/markets/1").text(".numbers tbody"); !strings.Contains(got, "no bids, ask 0.62") {
 		t.Errorf("prices: %s", got)
