@@ -19,7 +19,7 @@ CREATE TABLE agents (
   issuer TEXT,
   subject TEXT,
   owner TEXT,
-  veil TEXT NOT NULL DEFAULT '',
+  visibility TEXT NOT NULL DEFAULT 'public',
   sample BOOLEAN NOT NULL,
   created_at {{.TS}} NOT NULL,
   disabled_at {{.TS}},

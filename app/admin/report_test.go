@@ -107,21 +107,21 @@ func TestReadersOfHiddenTexts(t *testing.T) {
 				return store.FileByReader(ctx, tx, admin.Report{PredictionID: id, Kind: admin.ReportSpam, CreatedAt: start}, "192.0.2.1")
 			})
 		}
-		veil := func(to agent.Veil) {
+		show := func(to agent.Visibility) {
 			t.Helper()
 			inTx(t, db, func(ctx context.Context, tx bun.Tx) error {
-				_, err := agent.Store{}.SetVeil(ctx, tx, ada.ID, to, start)
+				_, err := agent.Store{}.SetVisibility(ctx, tx, ada.ID, to, start)
 				return err
 			})
 		}
 		if err := report(ids[1]); err == nil || problem.As(err).Code != "text_hidden" {
 			t.Errorf("hidden: %v", err)
 		}
-		veil(agent.VeilsAll)
+		show(agent.TextsHidden)
 		if err := report(ids[0]); err == nil || problem.As(err).Code != "text_hidden" {
 			t.Errorf("hidden with its agent: %v", err)
 		}
-		veil(agent.VeilsProfile)
+		show(agent.ProfileHidden)
 		if err := report(ids[0]); err != nil {
 			t.Errorf("shown: %v", err)
 		}

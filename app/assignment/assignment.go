@@ -14,6 +14,7 @@ import (
 
 	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/market"
+	"github.com/pulsecast/pulsecast/app/prediction"
 )
 
 // Status tells whether an assignment still wants answers.
@@ -68,7 +69,10 @@ type Filter struct {
 }
 
 // Store reads and writes assignments.
-type Store struct{ markets market.Store }
+type Store struct {
+	markets     market.Store
+	predictions prediction.Store
+}
 
 // List reads the assignments that are open at a moment, the next due first. One
 // whose market has closed is left out before anyone marks it closed.
@@ -76,7 +80,7 @@ func (s Store) List(ctx context.Context, db bun.IDB, f Filter, now time.Time) ([
 	var open []Assignment
 	err := db.NewSelect().Model(&open).
 		Where("s.status = ?", Open).Where("s.opens_at <= ?", now).Where("s.due_at > ?", now).
-		Where("NOT EXISTS (SELECT 1 FROM markets AS m WHERE m.id = s.market_id AND m.closed)").
+		Where("NOT EXISTS (?)", market.SelectClosed(db, "s.market_id")).
 		OrderExpr("s.due_at, s.id").Limit(int64(f.Limit)).Scan(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("list assignments: %w", err)
@@ -92,7 +96,7 @@ func (s Store) List(ctx context.Context, db bun.IDB, f Filter, now time.Time) ([
 	if err := s.addMarkets(ctx, db, list); err != nil {
 		return nil, err
 	}
-	if err := addCounts(ctx, db, list); err != nil {
+	if err := s.addCounts(ctx, db, list); err != nil {
 		return nil, err
 	}
 	if f.AgentID != uuid.Nil {
@@ -131,7 +135,7 @@ func (s Store) All(ctx context.Context, db bun.IDB, limit int) ([]Assignment, er
 // CloseDue marks what is due, or whose market has closed, and returns how many.
 func (s Store) CloseDue(ctx context.Context, db bun.IDB, now time.Time) (int64, error) {
 	res, err := db.NewUpdate().Model((*Assignment)(nil)).Set("status = ?", Closed).Where("s.status = ?", Open).
-		Where("(s.due_at <= ? OR EXISTS (SELECT 1 FROM markets AS m WHERE m.id = s.market_id AND m.closed))", database.Now(now)).Exec(ctx)
+		Where("(s.due_at <= ? OR EXISTS (?))", database.Now(now), market.SelectClosed(db, "s.market_id")).Exec(ctx)
 	if err != nil {
 		return 0, fmt.Errorf("close assignments: %w", err)
 	}
@@ -167,25 +171,13 @@ func (s Store) addMarkets(ctx context.Context, db bun.IDB, list []Listed) error 
 	return nil
 }
 
-func addCounts(ctx context.Context, db bun.IDB, list []Listed) error {
-	ids := marketIDs(list)
-	if len(ids) == 0 {
-		return nil
-	}
-	var counts []struct {
-		MarketID string
-		Count    int64
-	}
-	err := db.NewRaw("SELECT market_id, COUNT(*) AS count FROM predictions WHERE market_id IN (?) GROUP BY market_id", bun.List(ids)).Scan(ctx, &counts)
+func (s Store) addCounts(ctx context.Context, db bun.IDB, list []Listed) error {
+	counts, err := s.predictions.CountOnMarkets(ctx, db, marketIDs(list))
 	if err != nil {
-		return fmt.Errorf("count the predictions of assignments: %w", err)
-	}
-	byID := make(map[string]int64, len(counts))
-	for _, c := range counts {
-		byID[c.MarketID] = c.Count
+		return err
 	}
 	for i := range list {
-		list[i].Predictions = byID[list[i].MarketID]
+		list[i].Predictions = counts[list[i].MarketID]
 	}
 	return nil
 }
@@ -197,11 +189,11 @@ func addDone(ctx context.Context, db bun.IDB, list []Listed, agentID uuid.UUID) 
 		ids = append(ids, a.ID)
 	}
 	var done []uuid.UUID
-	err := db.NewRaw(`SELECT s.id FROM assignments AS s WHERE s.id IN (?) AND (
-			EXISTS (SELECT 1 FROM predictions AS p WHERE p.agent_id = ? AND p.market_id = s.market_id AND p.created_at >= s.opens_at)
-			OR (s.market_id IS NULL AND EXISTS (SELECT 1 FROM predictions AS p
-				WHERE p.agent_id = ? AND p.created_at >= s.opens_at AND lower(p.title) = lower(s.title))))`,
-		bun.List(ids), agentID, agentID).Scan(ctx, &done)
+	since := func() *bun.SelectQuery { return prediction.SelectBy(db, agentID).Where("p.created_at >= s.opens_at") }
+	err := db.NewSelect().Model((*Assignment)(nil)).Column("s.id").Where("s.id IN (?)", bun.List(ids)).
+		Where("EXISTS (?) OR (s.market_id IS NULL AND EXISTS (?))",
+			since().Where("p.market_id = s.market_id"), since().Where("lower(p.title) = lower(s.title)")).
+		Scan(ctx, &done)
 	if err != nil {
 		return fmt.Errorf("look for answers to assignments: %w", err)
 	}

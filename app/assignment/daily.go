@@ -72,35 +72,26 @@ func (s Store) ChooseDaily(ctx context.Context, db *database.DB, now time.Time) 
 
 // dayTaken tells cheaply whether a day has its choice.
 func dayTaken(ctx context.Context, db bun.IDB, today string) (bool, error) {
-	taken, err := db.NewSelect().TableExpr("settings").Where("name = ?", chosenDay).Where("value >= ?", today).Exists(ctx)
-	if err != nil {
-		return false, fmt.Errorf("choose assignments: %w", err)
-	}
-	return taken, nil
+	day, _, err := database.Setting(ctx, db, chosenDay)
+	return day >= today, err
 }
 
 // claimDay makes this transaction the one that chooses for a day. Another that
 // tries meanwhile waits for it, and finds the day taken.
 func claimDay(ctx context.Context, tx bun.Tx, today string) (bool, error) {
-	res, err := tx.ExecContext(ctx, `INSERT INTO settings AS s (name, value) VALUES (?, ?)
-		ON CONFLICT (name) DO UPDATE SET value = EXCLUDED.value WHERE s.value < EXCLUDED.value`, chosenDay, today)
-	if err != nil {
-		return false, err
-	}
-	n, err := res.RowsAffected()
-	return n == 1, err
+	return database.RaiseSetting(ctx, tx, chosenDay, today)
 }
 
 // readCandidates reads the suitable markets that are not assigned already, the most
 // liquid first.
 func readCandidates(ctx context.Context, db bun.IDB, now time.Time) ([]market.Market, error) {
 	var markets []market.Market
-	err := db.NewSelect().Model(&markets).
+	err := market.Select(db).
 		Where("NOT m.closed").Where("m.active").Where("m.resolution IS NULL").Where("m.liquidity > 0").
 		Where("m.probability >= ?", certainLow).Where("m.probability <= ?", certainHigh).
 		Where("m.closes_at >= ?", now.Add(soonest)).Where("m.closes_at <= ?", now.Add(latest)).
 		Where("NOT EXISTS (SELECT 1 FROM assignments AS s WHERE s.market_id = m.id AND s.status = ? AND s.due_at > ?)", Open, now).
-		OrderExpr("m.liquidity DESC, m.id").Limit(maxCandidates).Scan(ctx)
+		OrderExpr("m.liquidity DESC, m.id").Limit(maxCandidates).Scan(ctx, &markets)
 	return markets, err
 }
 
@@ -173,6 +164,6 @@ func daily(m *market.Market, today string, now time.Time) Assignment {
 func instructions(m *market.Market, outcome string) string {
 	return fmt.Sprintf("Forecast the probability that %q happens. Read the resolution criteria first: they decide, not the title. "+
 		"Publish with marketId %q and outcome %q; confidence is that probability, from 0 to 1, and evidence should hold what you relied on. "+
-		"Publish while the market still moves: a forecast needs a price after it to be ranked. "+
+		"Publish while the market still moves: a prediction needs a price after it to be ranked. "+
 		"Repeating the market's price earns nothing, so answer when you see it differently.", outcome, m.ID, outcome)
 }

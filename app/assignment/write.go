@@ -33,13 +33,14 @@ type Draft struct {
 	Category          string // "" is the market's
 	OpensAt           time.Time
 	DueAt             time.Time
+	Sample            bool // of the sample world; Update leaves it as it was
 }
 
 // Create stores an assignment. Refusals: 422 invalid_request with every field that
 // is wrong.
 func (s Store) Create(ctx context.Context, db bun.IDB, d Draft, now time.Time) (*Assignment, error) {
 	now = database.Now(now)
-	a := &Assignment{ID: database.NewID(now), Status: Open, CreatedAt: now}
+	a := &Assignment{ID: database.NewID(now), Status: Open, Sample: d.Sample, CreatedAt: now}
 	if d.OpensAt.IsZero() {
 		d.OpensAt = now
 	}
@@ -108,7 +109,7 @@ func (s Store) Lock(ctx context.Context, tx bun.Tx, id uuid.UUID) (*Assignment, 
 }
 
 func errClosed() error {
-	return problem.Conflict("assignment_closed", "Assignment closed", "This assignment is closed and stays as it is; write a new one.")
+	return problem.New(problem.CodeAssignmentClosed, "This assignment is closed and stays as it is; write a new one.")
 }
 
 // one checks that a change of an open assignment met one: somebody else may have

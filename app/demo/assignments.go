@@ -2,7 +2,6 @@ package demo
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/uptrace/bun"
@@ -33,15 +32,12 @@ func (r *replay) assign(ctx context.Context, tx bun.Tx) error {
 		byQuestion[m.Question] = m.ID
 	}
 	for _, e := range errands {
-		a, err := assignment.Store{}.Create(ctx, tx, assignment.Draft{
+		_, err := assignment.Store{}.Create(ctx, tx, assignment.Draft{
 			MarketID: byQuestion[e.market], Title: e.title, Instructions: e.instructions, Category: e.category,
-			DueAt: r.start.Add(e.due),
+			DueAt: r.start.Add(e.due), Sample: true,
 		}, r.start)
 		if err != nil {
 			return err
-		}
-		if _, err := tx.NewUpdate().Model(a).Set("sample = TRUE").WherePK().Exec(ctx); err != nil {
-			return fmt.Errorf("mark assignment: %w", err)
 		}
 	}
 	return nil

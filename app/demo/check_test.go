@@ -69,7 +69,7 @@ func checkNumbers(t *testing.T, db *database.DB) {
 			t.Errorf("%d rows, want %d: %s", n, c.least, c.what)
 		}
 	}
-	made, _ := sampleForecasts(firstLook, sampleMarkets(firstLook), sampleNews(firstLook))
+	made, _ := samplePredictions(firstLook, sampleMarkets(firstLook), sampleNews(firstLook))
 	if n := count(t, db, "FROM prediction_records"); n != len(made) {
 		t.Errorf("%d predictions stored of %d", n, len(made))
 	}

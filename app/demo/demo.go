@@ -15,7 +15,6 @@ package demo
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"strconv"
@@ -87,7 +86,7 @@ func lock(ctx context.Context, db *database.DB) (unlock func() error, err error)
 
 // Marked tells whether a database holds demo data, complete or not.
 func Marked(ctx context.Context, db bun.IDB) (bool, error) {
-	_, marked, err := setting(ctx, db, settingStart)
+	_, marked, err := database.Setting(ctx, db, settingStart)
 	return marked, err
 }
 
@@ -103,13 +102,13 @@ func firstStart(ctx context.Context, db *database.DB, now time.Time) (start time
 			if err := checkEmpty(ctx, tx); err != nil {
 				return err
 			}
-			_, err := tx.NewRaw("INSERT INTO settings (name, value) VALUES (?, ?), (?, '0')",
-				settingStart, now.UTC().Format(time.RFC3339), settingSteps).Exec(ctx)
-			if err != nil {
-				return err
+			for name, value := range map[string]string{settingStart: now.UTC().Format(time.RFC3339), settingSteps: "0"} {
+				if err := database.SetSetting(ctx, tx, name, value); err != nil {
+					return err
+				}
 			}
 		}
-		text, _, err := setting(ctx, tx, settingStart)
+		text, _, err := database.Setting(ctx, tx, settingStart)
 		if err != nil {
 			return err
 		}
@@ -124,9 +123,9 @@ func firstStart(ctx context.Context, db *database.DB, now time.Time) (start time
 
 func checkEmpty(ctx context.Context, db bun.IDB) error {
 	for _, q := range []*bun.SelectQuery{
-		db.NewSelect().Model((*agent.Agent)(nil)).Where("kind = ?", agent.Ordinary),
-		db.NewSelect().Model((*market.Market)(nil)),
-		db.NewSelect().Model((*prediction.Prediction)(nil)),
+		agent.Select(db).Where("a.kind = ?", agent.Ordinary),
+		market.Select(db),
+		prediction.Select(db),
 	} {
 		exists, err := q.Exists(ctx)
 		if err != nil {
@@ -140,20 +139,9 @@ func checkEmpty(ctx context.Context, db bun.IDB) error {
 }
 
 func steps(ctx context.Context, db bun.IDB) (int, error) {
-	text, ok, err := setting(ctx, db, settingSteps)
+	text, ok, err := database.Setting(ctx, db, settingSteps)
 	if err != nil || !ok {
 		return 0, err
 	}
 	return strconv.Atoi(text)
-}
-
-func setting(ctx context.Context, db bun.IDB, name string) (value string, ok bool, err error) {
-	err = db.NewRaw("SELECT value FROM settings WHERE name = ?", name).Scan(ctx, &value)
-	if errors.Is(err, sql.ErrNoRows) {
-		return "", false, nil
-	}
-	if err != nil {
-		return "", false, fmt.Errorf("read setting %s: %w", name, err)
-	}
-	return value, true, nil
 }

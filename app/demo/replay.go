@@ -2,7 +2,6 @@ package demo
 
 import (
 	"context"
-	"fmt"
 	"strconv"
 	"time"
 
@@ -38,11 +37,11 @@ type replay struct {
 	start time.Time
 	clock time.Time // the moment the step under way ends
 
-	markets   []*sampleMarket
-	items     []news.Item
-	forecasts []forecast
-	ticks     []market.Price
-	agents    map[int]uuid.UUID // of personas
+	markets     []*sampleMarket
+	items       []news.Item
+	predictions []samplePrediction
+	ticks       []market.Price
+	agents      map[int]uuid.UUID // of personas
 
 	settle *settlement.Service
 	board  *leaderboard.Builder
@@ -50,7 +49,7 @@ type replay struct {
 
 func newReplay(db *database.DB, start time.Time) *replay {
 	r := &replay{db: db, start: start, markets: sampleMarkets(start), items: sampleNews(start), agents: map[int]uuid.UUID{}}
-	r.forecasts, r.ticks = sampleForecasts(start, r.markets, r.items)
+	r.predictions, r.ticks = samplePredictions(start, r.markets, r.items)
 	now := func() time.Time { return r.clock }
 	settings := config.Default()
 	r.settle = settlement.New(settlement.Options{
@@ -94,9 +93,8 @@ func (r *replay) begin(step int) (from time.Time) {
 // store writes what a step brings from outside.
 func (r *replay) store(ctx context.Context, step int, from time.Time) error {
 	return r.db.InTx(ctx, func(ctx context.Context, tx bun.Tx) error {
-		_, err := tx.NewRaw("UPDATE settings SET value = ? WHERE name = ?", strconv.Itoa(step+1), settingSteps).Exec(ctx)
-		if err != nil {
-			return fmt.Errorf("note step %d: %w", step, err)
+		if err := database.SetSetting(ctx, tx, settingSteps, strconv.Itoa(step+1)); err != nil {
+			return err
 		}
 		if step == 0 {
 			return r.stage(ctx, tx)
@@ -137,7 +135,7 @@ func (r *replay) stage(ctx context.Context, tx bun.Tx) error {
 func (r *replay) cited() []string {
 	var ids []string
 	seen := map[string]bool{}
-	for _, f := range r.forecasts {
+	for _, f := range r.predictions {
 		for _, e := range f.Evidence {
 			if e.SignalKind == prediction.SignalNews && !seen[e.SignalID] {
 				seen[e.SignalID] = true
@@ -151,8 +149,8 @@ func (r *replay) cited() []string {
 // live stores one day: what was published, which markets closed, and at the end of
 // the last day how the open ones stand.
 func (r *replay) live(ctx context.Context, tx bun.Tx, step int, from time.Time) error {
-	for i := range r.forecasts {
-		f := &r.forecasts[i]
+	for i := range r.predictions {
+		f := &r.predictions[i]
 		if !r.within(f.CreatedAt, from) {
 			continue
 		}
@@ -190,7 +188,7 @@ func (r *replay) readings(step int, from time.Time) []market.Market {
 
 func (r *replay) lastSeen() map[int]time.Time {
 	out := map[int]time.Time{}
-	for _, f := range r.forecasts {
+	for _, f := range r.predictions {
 		out[f.agent] = f.CreatedAt
 	}
 	return out

@@ -11,6 +11,8 @@ import (
 	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/market"
 	"github.com/pulsecast/pulsecast/app/news"
+	"github.com/pulsecast/pulsecast/app/prediction"
+	"github.com/pulsecast/pulsecast/app/settlement"
 	"github.com/pulsecast/pulsecast/app/source"
 )
 
@@ -44,12 +46,12 @@ var (
 
 // NewMarketSource stands in for live on a database that holds the sample world.
 func NewMarketSource(live source.MarketSource, db *database.DB, now func() time.Time, log *slog.Logger) *MarketSource {
-	return &MarketSource{live: live, understudy: understudy{db: db, now: now, log: log, feed: "markets", table: "markets"}}
+	return &MarketSource{live: live, understudy: understudy{db: db, now: now, log: log, feed: "markets", hasLive: market.Store{}.HasLive}}
 }
 
 // NewNewsSource stands in for live on a database that holds the sample world.
 func NewNewsSource(live source.NewsSource, db *database.DB, now func() time.Time, log *slog.Logger) *NewsSource {
-	return &NewsSource{live: live, understudy: understudy{db: db, now: now, log: log, feed: "news", table: "news_items"}}
+	return &NewsSource{live: live, understudy: understudy{db: db, now: now, log: log, feed: "news", hasLive: news.Store{}.HasLive}}
 }
 
 // Top is the live source's; or else all of the sample's open markets, with those that
@@ -117,9 +119,9 @@ func (s *MarketSource) Winner(ctx context.Context, m *market.Market) (outcome in
 // stored, and those that closed with something left to settle.
 func (s *MarketSource) world(ctx context.Context) ([]market.Market, error) {
 	var ids []string
-	err := s.db.Reader.NewSelect().Model((*market.Market)(nil)).Column("m.id").Where("m.sample AND m.active").
-		Where("NOT m.closed OR EXISTS (SELECT 1 FROM results AS p WHERE p.market_id = m.id AND p.status = 'open')"+
-			" OR EXISTS (SELECT 1 FROM reference_predictions AS r WHERE r.market_id = m.id AND r.status = 'open')").Scan(ctx, &ids)
+	db := s.db.Reader
+	err := market.Select(db).Column("m.id").Where("m.sample AND m.active").
+		Where("NOT m.closed OR EXISTS (?) OR EXISTS (?)", prediction.SelectOpen(db, "m.id"), settlement.SelectOpenReferences(db, "m.id")).Scan(ctx, &ids)
 	if err != nil {
 		return nil, fmt.Errorf("list sample markets: %w", err)
 	}
@@ -160,12 +162,9 @@ func (s *NewsSource) Read(ctx context.Context) (source.News, error) {
 	if failure == nil {
 		return got, nil
 	}
-	var posts []news.Item
-	if err := s.db.Reader.NewSelect().Model(&posts).Where("n.sample").Order("n.community", "n.position").Scan(ctx); err != nil {
-		return source.News{}, fmt.Errorf("list sample news: %w", err)
-	}
-	for i := range posts {
-		posts[i].PostedAt = posts[i].PostedAt.UTC()
+	posts, err := news.Store{}.Samples(ctx, s.db.Reader)
+	if err != nil {
+		return source.News{}, err
 	}
 	return source.News{Items: posts, Source: Source, ObservedAt: database.Now(s.now()), Fallback: failure}, nil
 }

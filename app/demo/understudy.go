@@ -3,23 +3,26 @@ package demo
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"sync"
 	"time"
 
+	"github.com/uptrace/bun"
+
 	"github.com/pulsecast/pulsecast/app/database"
+	"github.com/pulsecast/pulsecast/app/ingest"
 	"github.com/pulsecast/pulsecast/app/source"
 )
 
 // understudy knows when the sample stands in for a live source: as long as that has
 // never answered in this database.
 type understudy struct {
-	db    *database.DB
-	now   func() time.Time
-	log   *slog.Logger
-	feed  string // "markets" or "news"
-	table string // where its records are
+	db   *database.DB
+	now  func() time.Time
+	log  *slog.Logger
+	feed string // "markets" or "news"
+	// hasLive tells whether a record of the feed is stored that is no sample.
+	hasLive func(ctx context.Context, db bun.IDB) (bool, error)
 
 	mu       sync.Mutex
 	relieved bool
@@ -36,12 +39,14 @@ func (u *understudy) isRelieved(ctx context.Context) (bool, error) {
 		return true, nil
 	}
 	// The state outlasts the records, which are pruned when they are old.
-	err := u.db.Reader.NewRaw("SELECT EXISTS (SELECT 1 FROM feed_states WHERE feed = ? AND source NOT IN ('', ?)) OR EXISTS (SELECT 1 FROM "+
-		u.table+" WHERE NOT sample)", u.feed, Source).Scan(ctx, &u.relieved)
+	state, _, err := ingest.State(ctx, u.db.Reader, u.feed)
 	if err != nil {
-		return false, fmt.Errorf("look for live %s: %w", u.feed, err)
+		return false, err
 	}
-	return u.relieved, nil
+	if u.relieved = state.Source != "" && state.Source != Source; !u.relieved {
+		u.relieved, err = u.hasLive(ctx, u.db.Reader)
+	}
+	return u.relieved, err
 }
 
 // ask lets read ask the live source, but not for longer than patience, and not before

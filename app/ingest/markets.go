@@ -13,6 +13,7 @@ import (
 
 	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/market"
+	"github.com/pulsecast/pulsecast/app/prediction"
 	"github.com/pulsecast/pulsecast/app/signal"
 	"github.com/pulsecast/pulsecast/app/source"
 )
@@ -121,7 +122,7 @@ func (m *Markets) readTop(ctx context.Context) (source.Markets, error) {
 // readRest reads by id what the top does not hold. gone are the forgotten markets
 // that the source does not know any more. It failing costs nothing but these.
 func (m *Markets) readRest(ctx context.Context, top []market.Market) (rest []market.Market, gone []string, err error) {
-	wanted, err := m.store.WithOpenPredictions(ctx, m.DB.Reader)
+	wanted, err := prediction.Store{}.LiveMarkets(ctx, m.DB.Reader)
 	if err != nil {
 		return nil, nil, err
 	}

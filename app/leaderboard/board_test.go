@@ -3,6 +3,7 @@ package leaderboard_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -82,7 +83,7 @@ func TestReasons(t *testing.T) {
 	}{
 		{29, 14, "Not ranked yet: needs 1 more settled event (29 of 30)."},
 		{30, 12, "Not ranked yet: needs publications on 2 more days (12 of 14)."},
-		{0, 1, "Not ranked yet: needs 30 more settled events (0 of 30); 10 more events with a forecast at least 0.03 from the market (0 of 10); publications on 13 more days (1 of 14)."},
+		{0, 1, "Not ranked yet: needs 30 more settled events (0 of 30); 10 more events with a prediction at least 0.03 from the market (0 of 10); publications on 13 more days (1 of 14)."},
 		{30, 14, ""},
 	} {
 		w := newWorld(t, dbtest.Open(t, database.SQLite))
@@ -105,7 +106,7 @@ func TestDisagreementsNeeded(t *testing.T) {
 	w.days(id, "sport", "2026-11-01", 40, 0)
 	w.exec("UPDATE agent_days SET disagreements = 9")
 	w.tick()
-	if e := w.entry(everything, "copier"); !e.Provisional || !strings.Contains(e.Reason, "1 more event with a forecast at least 0.03") {
+	if e := w.entry(everything, "copier"); !e.Provisional || !strings.Contains(e.Reason, "1 more event with a prediction at least 0.03") {
 		t.Errorf("copier = %+v", e)
 	}
 }
@@ -322,7 +323,7 @@ func TestAlteredAgentsReachTheBoards(t *testing.T) {
 	})
 }
 
-func TestTouch(t *testing.T) {
+func TestDisabledAgentsLeaveTheBoard(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
 		w := newWorld(t, db)
@@ -331,12 +332,12 @@ func TestTouch(t *testing.T) {
 		w.days(w.agent(agent{handle: "b", days: 14}), "sport", "2026-11-01", 30, 1)
 		w.tick()
 		w.exec("UPDATE agents SET status = 'disabled' WHERE id = ?", a)
-		w.builder.Touch(a)
+		w.exec("UPDATE credential_generation SET generation = generation + 1")
 		w.tick()
 		w.clock.move(time.Second)
 		w.wantBoard(everything, "1 b", "- market")
 		w.exec("UPDATE agents SET status = 'active', model = 'new' WHERE id = ?", a)
-		w.builder.Touch(a)
+		w.exec("UPDATE credential_generation SET generation = generation + 1")
 		w.tick()
 		w.clock.move(time.Second)
 		w.wantBoard(everything, "1 a", "2 b", "- market")
@@ -350,8 +351,10 @@ func TestRest(t *testing.T) {
 	w := newWorld(t, dbtest.Open(t, database.SQLite))
 	at := start
 	slow := leaderboard.NewBuilder(w.db, thresholds, func() time.Time { at = at.Add(time.Second); return at })
+	a := w.agent(agent{handle: "a", days: 14})
 	for i, want := range []bool{true, false, false} {
-		slow.Touch(leaderboard.MarketID)
+		w.exec("UPDATE agents SET model = ? WHERE id = ?", fmt.Sprint("m", i), a)
+		w.exec("UPDATE credential_generation SET generation = generation + 1")
 		if built, err := slow.Tick(t.Context()); err != nil || built != want {
 			t.Errorf("tick %d: built %v, %v; want %v", i, built, err, want)
 		}

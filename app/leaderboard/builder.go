@@ -14,7 +14,9 @@ import (
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
 
+	"github.com/pulsecast/pulsecast/app/agent"
 	"github.com/pulsecast/pulsecast/app/database"
+	"github.com/pulsecast/pulsecast/app/prediction"
 	"github.com/pulsecast/pulsecast/app/score"
 )
 
@@ -43,33 +45,11 @@ type Builder struct {
 	seen     ledgerMark
 	prior    score.Prior // of that day
 	restTill time.Time
-
-	touchMu sync.Mutex
-	touched map[uuid.UUID]bool
 }
 
 // NewBuilder makes a Builder that has built nothing yet.
 func NewBuilder(db *database.DB, t Thresholds, now func() time.Time) *Builder {
-	return &Builder{db: db, thresholds: t, now: now, touched: map[uuid.UUID]bool{}}
-}
-
-// Touch asks the next Tick to look at agents whose standing changed without a
-// settlement: enabled or disabled, another model.
-func (b *Builder) Touch(agents ...uuid.UUID) {
-	b.touchMu.Lock()
-	defer b.touchMu.Unlock()
-	for _, id := range agents {
-		b.touched[id] = true
-	}
-}
-
-// takeTouched hands over what Touch has gathered.
-func (b *Builder) takeTouched() []uuid.UUID {
-	b.touchMu.Lock()
-	defer b.touchMu.Unlock()
-	ids := slices.Collect(maps.Keys(b.touched))
-	clear(b.touched)
-	return ids
+	return &Builder{db: db, thresholds: t, now: now}
 }
 
 // Tick brings the boards up to date and reports whether it had to build anything.
@@ -83,11 +63,7 @@ func (b *Builder) Tick(ctx context.Context) (bool, error) {
 	if start.Before(b.restTill) {
 		return false, nil
 	}
-	touched := b.takeTouched()
-	built, err := b.tick(ctx, database.Now(start), touched)
-	if err != nil {
-		b.Touch(touched...)
-	}
+	built, err := b.tick(ctx, database.Now(start))
 	if errors.Is(err, ErrRaced) {
 		b.built = ""
 	}
@@ -98,11 +74,11 @@ func (b *Builder) Tick(ctx context.Context) (bool, error) {
 	return built, err
 }
 
-func (b *Builder) tick(ctx context.Context, at time.Time, touched []uuid.UUID) (bool, error) {
+func (b *Builder) tick(ctx context.Context, at time.Time) (bool, error) {
 	if b.built != day(at) {
 		return true, b.rebuild(ctx, at)
 	}
-	c, err := b.changes(ctx, at, touched)
+	c, err := b.changes(ctx, at)
 	if err != nil || c.none() {
 		return false, err
 	}
@@ -207,12 +183,12 @@ func (b *Builder) categories(ctx context.Context, h harvest) ([]string, error) {
 func compareIDs(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) }
 
 // readContenders loads every agent that can be on a board.
-func readContenders(ctx context.Context, db queryer) (map[uuid.UUID]contender, error) {
+func readContenders(ctx context.Context, db bun.IDB) (map[uuid.UUID]contender, error) {
 	var list []contender
 	err := db.NewRaw(`SELECT a.id, a.model, COALESCE(a.owner, '') AS owner, a.kind = 'reference' AS reference,
 			COALESCE(t.publication_days, 0) AS days, COALESCE(t.total, 0) > 0 AS published
-		FROM agents AS a LEFT JOIN agent_tallies AS t ON t.agent_id = a.id
-		WHERE a.status = 'active'`).Scan(ctx, &list)
+		FROM (?) AS a LEFT JOIN (?) AS t ON t.agent_id = a.id
+		WHERE ?`, agent.Select(db), prediction.SelectTallies(db), agent.Listed("a")).Scan(ctx, &list)
 	if err != nil {
 		return nil, fmt.Errorf("read agents: %w", err)
 	}

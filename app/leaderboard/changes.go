@@ -12,7 +12,9 @@ import (
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
 
-	"github.com/pulsecast/pulsecast/app/database"
+	"github.com/pulsecast/pulsecast/app/agent"
+	"github.com/pulsecast/pulsecast/app/prediction"
+	"github.com/pulsecast/pulsecast/app/settlement"
 )
 
 // ledgerOverlap is how long a settlement's transaction may take from its timestamp
@@ -31,21 +33,22 @@ type ledgerMark struct {
 	Generation int64
 }
 
-func readMark(ctx context.Context, db queryer, at time.Time) (ledgerMark, error) {
+func readMark(ctx context.Context, db bun.IDB, at time.Time) (ledgerMark, error) {
 	m := ledgerMark{From: at.Add(-ledgerOverlap)}
 	err := m.count(ctx, db)
 	return m, err
 }
 
-func (m *ledgerMark) count(ctx context.Context, db queryer) error {
-	err := db.NewRaw(`SELECT (SELECT COUNT(*) FROM score_entries WHERE id >= ?) AS entries,
-		(SELECT COUNT(*) FROM agent_tallies) AS publishers,
-		(SELECT generation FROM credential_generation WHERE id = 1) AS generation`, database.FirstID(m.From)).
-		Scan(ctx, &m.Entries, &m.Publishers, &m.Generation)
-	if err != nil {
-		return fmt.Errorf("read the end of the ledger: %w", err)
+func (m *ledgerMark) count(ctx context.Context, db bun.IDB) error {
+	var err error
+	if m.Entries, err = settlement.CountEntries(ctx, db, m.From); err != nil {
+		return err
 	}
-	return nil
+	if m.Publishers, err = (prediction.Store{}).Publishers(ctx, db); err != nil {
+		return err
+	}
+	m.Generation, err = agent.CurrentGeneration(ctx, db)
+	return err
 }
 
 // changes is what was settled since the last build.
@@ -59,14 +62,14 @@ type changes struct {
 func (c *changes) none() bool { return len(c.agents) == 0 }
 
 // changes finds the agents and categories with new ledger entries, the agents that
-// published for the first time, those whose status or model is another than the board
-// shows, and those that Touch named.
-func (b *Builder) changes(ctx context.Context, at time.Time, touched []uuid.UUID) (changes, error) {
+// published for the first time, and those whose status or model is another than the
+// board shows.
+func (b *Builder) changes(ctx context.Context, at time.Time) (changes, error) {
 	current := b.seen
 	if err := current.count(ctx, b.db.Reader); err != nil {
 		return changes{}, err
 	}
-	if current == b.seen && len(touched) == 0 {
+	if current == b.seen {
 		return changes{}, nil
 	}
 	// The new mark is read before the entries: what is committed in between is
@@ -80,9 +83,6 @@ func (b *Builder) changes(ctx context.Context, at time.Time, touched []uuid.UUID
 		return changes{}, err
 	}
 	c := changes{agents: map[uuid.UUID]bool{}, categories: map[string]bool{AllCategories: true}, mark: mark}
-	for _, id := range touched {
-		c.agents[id], c.everywhere = true, true
-	}
 	if current.Entries != b.seen.Entries {
 		if err := c.settled(ctx, b.db.Reader, b.seen.From); err != nil {
 			return changes{}, err
@@ -106,10 +106,10 @@ func (b *Builder) changes(ctx context.Context, at time.Time, touched []uuid.UUID
 }
 
 // altered adds the agents that left or came to a board other than as it shows them.
-func (c *changes) altered(ctx context.Context, db queryer) error {
+func (c *changes) altered(ctx context.Context, db bun.IDB) error {
 	var ids []uuid.UUID
-	err := db.NewRaw(`SELECT r.agent_id FROM board_rows AS r JOIN agents AS a ON a.id = r.agent_id
-		WHERE r.span = ? AND r.category = ? AND (a.status <> 'active' OR a.model <> r.model)`, All, AllCategories).Scan(ctx, &ids)
+	err := db.NewRaw(`SELECT r.agent_id FROM board_rows AS r JOIN (?) AS a ON a.id = r.agent_id
+		WHERE r.span = ? AND r.category = ? AND (NOT (?) OR a.model <> r.model)`, agent.Select(db), All, AllCategories, agent.Listed("a")).Scan(ctx, &ids)
 	if err != nil {
 		return fmt.Errorf("read altered agents: %w", err)
 	}
@@ -120,14 +120,10 @@ func (c *changes) altered(ctx context.Context, db queryer) error {
 }
 
 // settled adds who has ledger entries from a moment on, and in which categories.
-func (c *changes) settled(ctx context.Context, db queryer, from time.Time) error {
-	var entries []struct {
-		AgentID  uuid.UUID `bun:"type:uuid"`
-		Category string
-	}
-	err := db.NewRaw("SELECT DISTINCT agent_id, category FROM score_entries WHERE id >= ?", database.FirstID(from)).Scan(ctx, &entries)
+func (c *changes) settled(ctx context.Context, db bun.IDB, from time.Time) error {
+	entries, err := settlement.ScoredSince(ctx, db, from)
 	if err != nil {
-		return fmt.Errorf("read new ledger entries: %w", err)
+		return err
 	}
 	for _, e := range entries {
 		c.agents[e.AgentID] = true
@@ -138,12 +134,13 @@ func (c *changes) settled(ctx context.Context, db queryer, from time.Time) error
 
 // arrived adds the agents that have published and are not on the main board: new
 // ones, and those that were enabled again.
-func (c *changes) arrived(ctx context.Context, db queryer) error {
+func (c *changes) arrived(ctx context.Context, db bun.IDB) error {
 	var ids []uuid.UUID
-	err := db.NewRaw(`SELECT t.agent_id FROM agent_tallies AS t
-		JOIN agents AS a ON a.id = t.agent_id AND a.status = 'active'
+	err := db.NewRaw(`SELECT t.agent_id FROM (?) AS t
+		JOIN (?) AS a ON a.id = t.agent_id AND ?
 		LEFT JOIN board_rows AS r ON r.span = ? AND r.category = ? AND r.agent_id = t.agent_id
-		WHERE r.agent_id IS NULL AND t.total > 0`, All, AllCategories).Scan(ctx, &ids)
+		WHERE r.agent_id IS NULL AND t.total > 0`,
+		prediction.SelectTallies(db), agent.Select(db), agent.Listed("a"), All, AllCategories).Scan(ctx, &ids)
 	if err != nil {
 		return fmt.Errorf("read new publishers: %w", err)
 	}
@@ -168,8 +165,3 @@ func (c *changes) with(contenders map[uuid.UUID]contender) []uuid.UUID {
 const chunkSize = 500
 
 func chunks[T any](list []T) iter.Seq[[]T] { return slices.Chunk(list, chunkSize) }
-
-// queryer is the part of a bun handle that reads with SQL of its own.
-type queryer interface {
-	NewRaw(query string, args ...any) *bun.RawQuery
-}

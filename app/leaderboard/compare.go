@@ -10,6 +10,7 @@ import (
 
 	"github.com/pulsecast/pulsecast/app/market"
 	"github.com/pulsecast/pulsecast/app/score"
+	"github.com/pulsecast/pulsecast/app/settlement"
 )
 
 // maxShared is how many shared events a comparison lists; its sums are over all.
@@ -37,10 +38,9 @@ type Comparison struct {
 // Compare reads the events that two agents both forecast.
 func (s *Store) Compare(ctx context.Context, db bun.IDB, a, b uuid.UUID) (*Comparison, error) {
 	both := func() *bun.SelectQuery {
-		return db.NewSelect().TableExpr("clusters AS c").
-			Join("JOIN clusters AS d ON d.agent_id = ? AND d.event_key = c.event_key AND d.settled > 0", b).
-			Where("c.agent_id = ?", a).Where("c.settled > 0").
-			Where(countedOn+" <= ?", day(s.now())).Where("COALESCE(d.day, d.settled_day) <= ?", day(s.now()))
+		return db.NewSelect().TableExpr("(?) AS c", settlement.SelectClusters(db, a)).
+			Join("JOIN (?) AS d ON d.event_key = c.event_key", settlement.SelectClusters(db, b)).
+			Where("c.day <= ?", day(s.now())).Where("d.day <= ?", day(s.now()))
 	}
 	var sumA, sumB score.Points
 	var c Comparison
@@ -60,8 +60,8 @@ func (s *Store) Compare(ctx context.Context, db bun.IDB, a, b uuid.UUID) (*Compa
 	c.Difference = score.Skill(difference, score.Prior{Kappa: prior.Kappa, Sigma2: prior.Sigma2})
 	c.MeanA, c.MeanB = (score.Tally{N: c.Shared, S: sumA}).Mean(), (score.Tally{N: c.Shared, S: sumB}).Mean()
 	c.Events = []Shared{}
-	err = both().ColumnExpr("c.event_key AS key, c.category, "+countedOn+" AS day, c.value AS a, d.value AS b").
-		OrderExpr(countedOn+" DESC, c.event_key DESC").Limit(maxShared).Scan(ctx, &c.Events)
+	err = both().ColumnExpr("c.event_key AS key, c.category, c.day, c.value AS a, d.value AS b").
+		OrderExpr("c.day DESC, c.event_key DESC").Limit(maxShared).Scan(ctx, &c.Events)
 	if err != nil {
 		return nil, fmt.Errorf("compare: %w", err)
 	}
@@ -78,18 +78,9 @@ func titleShared(ctx context.Context, db bun.IDB, events []Shared) error {
 		_, id, _ := strings.Cut(e.Key, ":")
 		ids = append(ids, id)
 	}
-	var markets []market.Market
-	err := db.NewSelect().Model(&markets).Column("id", "title", "event_id", "event_title").
-		Where("m.id IN (?) OR m.event_id IN (?)", bun.List(ids), bun.List(ids)).OrderExpr("m.id DESC").Scan(ctx)
+	titles, err := market.Store{}.TitlesByEventKey(ctx, db, ids)
 	if err != nil {
-		return fmt.Errorf("read the titles of events: %w", err)
-	}
-	titles := map[string]string{}
-	for _, m := range markets {
-		titles[m.EventKey()] = m.Title
-		if m.EventTitle != "" {
-			titles[m.EventKey()] = m.EventTitle
-		}
+		return err
 	}
 	for i := range events {
 		events[i].Title = titles[events[i].Key]

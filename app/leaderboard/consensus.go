@@ -3,30 +3,31 @@ package leaderboard
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
 
+	"github.com/pulsecast/pulsecast/app/agent"
 	"github.com/pulsecast/pulsecast/app/market"
+	"github.com/pulsecast/pulsecast/app/prediction"
 	"github.com/pulsecast/pulsecast/app/score"
 )
 
-// maxStanding is how many of a market's newest open predictions a consensus reads:
+// maxOpinions is how many of a market's newest open predictions a consensus reads:
 // what a page of markets costs stays bounded however many forecast them.
-const maxStanding = 200
+const maxOpinions = 200
 
 // Consensus is what the agents together think of a market.
 type Consensus struct {
 	Outcome string // what the probabilities are of: "Yes", else the first outcome
-	// Agents have a standing prediction, among the newest two hundred.
+	// Agents have an open prediction, among the newest two hundred.
 	Agents int
 	// Median, and the mean of the log odds weighted by skill (see
 	// score.WeightedConsensus), 0..1; nil when no agent has one.
 	Median, Weighted *float64
 }
 
-// Consensus reads the agents' standing predictions on a page of markets: of each
+// Consensus reads the agents' latest open predictions on a page of markets: of each
 // active agent the last open one. On a market of two outcomes a prediction of the
 // other counts as 1 − p; on one of more it does not count. Hidden predictions count:
 // their numbers stay. Unknown ids are missing in the answer.
@@ -35,24 +36,23 @@ func (s *Store) Consensus(ctx context.Context, db bun.IDB, marketIDs []string) (
 	if len(marketIDs) == 0 {
 		return found, nil
 	}
-	var markets []market.Market
-	err := db.NewSelect().Model(&markets).Column("id", "outcomes").Where("m.id IN (?)", bun.List(marketIDs)).Scan(ctx)
+	markets, err := market.Store{}.ByIDs(ctx, db, marketIDs)
 	if err != nil {
-		return nil, fmt.Errorf("read consensus: %w", err)
+		return nil, err
 	}
-	standing, err := readStandingPredictions(ctx, db, markets)
+	latest, err := readOpinions(ctx, db, markets)
 	if err != nil {
 		return nil, err
 	}
 	for i := range markets {
 		m := &markets[i]
-		found[m.ID] = pool(m, standing[m.ID])
+		found[m.ID] = pool(m, latest[m.ID])
 	}
 	return found, nil
 }
 
-// standingPrediction is one of a market's open predictions, with the agent's skill.
-type standingPrediction struct {
+// opinion is one of a market's open predictions, with the agent's skill.
+type opinion struct {
 	MarketID     string
 	AgentID      uuid.UUID `bun:"type:uuid"`
 	OutcomeIndex int
@@ -60,25 +60,23 @@ type standingPrediction struct {
 	Skill        float64
 }
 
-// readStandingPredictions reads each market's open predictions, the newest first.
-func readStandingPredictions(ctx context.Context, db bun.IDB, markets []market.Market) (map[string][]standingPrediction, error) {
-	byMarket := make(map[string][]standingPrediction, len(markets))
+// readOpinions reads each market's open predictions, the newest first.
+func readOpinions(ctx context.Context, db bun.IDB, markets []market.Market) (map[string][]opinion, error) {
+	byMarket := make(map[string][]opinion, len(markets))
 	if len(markets) == 0 {
 		return byMarket, nil
 	}
-	var parts []string
-	var args []any
-	for _, m := range markets {
-		parts = append(parts, `SELECT * FROM (SELECT agent_id, id FROM results WHERE market_id = ? AND status = 'open' ORDER BY id DESC LIMIT ?) AS newest`)
-		args = append(args, m.ID, maxStanding)
+	ids := make([]string, len(markets))
+	for i := range markets {
+		ids[i] = markets[i].ID
 	}
 	query := `SELECT p.market_id, p.agent_id, p.outcome_index, p.confidence, COALESCE(r.skill, 0.0) AS skill
-		FROM (` + strings.Join(parts, " UNION ALL ") + `) AS s JOIN predictions AS p ON p.agent_id = s.agent_id AND p.id = s.id
-		JOIN agents AS a ON a.id = p.agent_id AND a.status = 'active' AND a.kind = 'agent'
+		FROM (?) AS p JOIN (?) AS a ON a.id = p.agent_id AND ? AND a.kind = 'agent'
 		LEFT JOIN board_rows AS r ON r.span = ? AND r.category = ? AND r.agent_id = p.agent_id
 		ORDER BY p.id DESC`
-	var rows []standingPrediction
-	if err := db.NewRaw(query, append(args, All, AllCategories)...).Scan(ctx, &rows); err != nil {
+	args := []any{prediction.SelectNewestOpen(db, ids, maxOpinions), agent.Select(db), agent.Listed("a"), All, AllCategories}
+	var rows []opinion
+	if err := db.NewRaw(query, args...).Scan(ctx, &rows); err != nil {
 		return nil, fmt.Errorf("read consensus: %w", err)
 	}
 	for _, r := range rows {
@@ -88,7 +86,7 @@ func readStandingPredictions(ctx context.Context, db bun.IDB, markets []market.M
 }
 
 // pool makes the consensus from a market's predictions, the newest first.
-func pool(m *market.Market, rows []standingPrediction) Consensus {
+func pool(m *market.Market, rows []opinion) Consensus {
 	target := m.Reference()
 	c := Consensus{}
 	if target < len(m.Outcomes) {

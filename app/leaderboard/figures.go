@@ -5,6 +5,9 @@ import (
 	"fmt"
 
 	"github.com/uptrace/bun"
+
+	"github.com/pulsecast/pulsecast/app/prediction"
+	"github.com/pulsecast/pulsecast/app/settlement"
 )
 
 // Figures are the numbers of the whole place.
@@ -18,13 +21,17 @@ type Figures struct {
 // Figures counts them. It walks the agents and the settled markets, never the
 // predictions; callers keep the answer for a while.
 func (s *Store) Figures(ctx context.Context, db bun.IDB) (f Figures, err error) {
+	if f.Agents, err = (prediction.Store{}).Publishers(ctx, db); err != nil {
+		return f, err
+	}
+	if f.Events, err = settlement.CountEvents(ctx, db); err != nil {
+		return f, err
+	}
 	ranked := mainBoard(db).Where("rank IS NOT NULL")
 	for _, count := range []struct {
 		to *int64
 		q  *bun.SelectQuery
 	}{
-		{&f.Agents, db.NewSelect().Table("agent_tallies").ColumnExpr("COUNT(*)").Where("total > 0")},
-		{&f.Events, settledEvents(db)},
 		{&f.Ranked, ranked.Clone().ColumnExpr("COUNT(*)").Where("category = ?", AllCategories)},
 		{&f.Proven, ranked.Clone().ColumnExpr("COUNT(*)").Where("category = ?", AllCategories).Where("skill_low > 0")},
 	} {
@@ -35,18 +42,7 @@ func (s *Store) Figures(ctx context.Context, db bun.IDB) (f Figures, err error) 
 	return f, nil
 }
 
-// settledEvents counts the events of the markets on which a forecast was scored. It looks
-// one up for each: asked whether any EXISTS, Postgres joins all predictions there ever were.
-// SQLite takes the tables around a CROSS JOIN in the order they are written, and would
-// otherwise walk through all that is resolved, for each market.
-func settledEvents(db bun.IDB) *bun.SelectQuery {
-	return db.NewSelect().TableExpr("market_outcomes AS o").Join("JOIN markets AS m ON m.id = o.market_id").
-		ColumnExpr("COUNT(DISTINCT COALESCE('e:' || m.event_id, 'm:' || m.id))").
-		Where("(SELECT TRUE FROM predictions AS p CROSS JOIN results AS s" +
-			" WHERE p.market_id = m.id AND s.agent_id = p.agent_id AND s.id = p.id AND s.status = 'resolved' AND s.baseline_state = 'fixed' LIMIT 1)")
-}
-
-// mainBoard are the rows over all time, of every category, but for the yardsticks.
+// mainBoard are the rows over all time, of every category, but for the reference rows.
 func mainBoard(db bun.IDB) *bun.SelectQuery {
 	return db.NewSelect().Table("board_rows").Where("span = ?", All).Where("NOT reference")
 }

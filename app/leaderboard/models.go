@@ -9,6 +9,7 @@ import (
 
 	"github.com/uptrace/bun"
 
+	"github.com/pulsecast/pulsecast/app/agent"
 	"github.com/pulsecast/pulsecast/app/score"
 )
 
@@ -44,36 +45,17 @@ func (s *Store) Models(ctx context.Context, db bun.IDB, w Window) ([]ModelRow, e
 	if err != nil || board == nil {
 		return []ModelRow{}, err
 	}
-	s.mu.RLock()
-	kept, epoch := s.models[w], s.epoch
-	s.mu.RUnlock()
-	if kept != nil && kept.asOf.Equal(board.AsOf) {
-		return kept.rows, nil
-	}
-	loaded, err, _ := s.flight.Do(fmt.Sprintf("%d models %s", epoch, w), func() (any, error) {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), loadTimeout)
-		defer cancel()
+	key := modelsKey{w, board.AsOf.UnixMicro()}
+	return s.models.Get(ctx, key, func(ctx context.Context) ([]ModelRow, time.Time, error) {
 		rows, err := s.readModels(ctx, db, w)
-		if err != nil {
-			return nil, err
-		}
-		s.mu.Lock()
-		if epoch == s.epoch {
-			s.models[w] = &keptModels{rows, board.AsOf}
-		}
-		s.mu.Unlock()
-		return rows, nil
+		return rows, s.now().Add(modelsFor), err
 	})
-	if err != nil {
-		return nil, err
-	}
-	return loaded.([]ModelRow), nil
 }
 
-// keptModels is an answer of Models and the board it was made from.
-type keptModels struct {
-	rows []ModelRow
-	asOf time.Time
+// modelsKey names the answer of Models for one build of a board.
+type modelsKey struct {
+	window Window
+	asOf   int64 // of the board, in microseconds
 }
 
 func (s *Store) readModels(ctx context.Context, db bun.IDB, w Window) ([]ModelRow, error) {
@@ -109,10 +91,10 @@ func bestOfModels(ctx context.Context, db bun.IDB, w Window, models []ModelRow) 
 		names = append(names, m.Model)
 	}
 	var best []struct{ Model, Handle, Name string }
-	err := db.NewRaw(`SELECT r.model, a.handle, a.name FROM board_rows AS r JOIN agents AS a ON a.id = r.agent_id
+	err := db.NewRaw(`SELECT r.model, a.handle, a.name FROM board_rows AS r JOIN (?3) AS a ON a.id = r.agent_id
 		WHERE r.span = ?0 AND r.category = ?1 AND r.rank IN (
 			SELECT MIN(rank) FROM board_rows WHERE span = ?0 AND category = ?1 AND model IN (?2) GROUP BY model)`,
-		w, AllCategories, bun.List(names)).Scan(ctx, &best)
+		w, AllCategories, bun.List(names), agent.Select(db)).Scan(ctx, &best)
 	if err != nil {
 		return fmt.Errorf("read the best of models: %w", err)
 	}

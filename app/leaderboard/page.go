@@ -9,8 +9,10 @@ import (
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
 
+	"github.com/pulsecast/pulsecast/app/agent"
 	"github.com/pulsecast/pulsecast/app/cursor"
 	"github.com/pulsecast/pulsecast/app/database"
+	"github.com/pulsecast/pulsecast/app/prediction"
 )
 
 // MaxLimit is the most rows a page has.
@@ -122,10 +124,10 @@ func readEntries(ctx context.Context, db bun.IDB, f Filter, after []byte, limit 
 	}
 	entries := []Entry{}
 	err := p.Scan(ctx, db.NewSelect().TableExpr("(?) AS r", rows).ColumnExpr("r.*").
-		ColumnExpr("a.handle, a.name, a.sample, a.status <> 'active' AS disabled").
+		ColumnExpr("a.handle, a.name, a.sample, NOT (?) AS disabled", agent.Listed("a")).
 		ColumnExpr("COALESCE(t.total, 0) AS predictions, t.last_published_at AS last_prediction_at").
-		Join("JOIN agents AS a ON a.id = r.agent_id").
-		Join("LEFT JOIN agent_tallies AS t ON t.agent_id = r.agent_id").
+		Join("JOIN (?) AS a ON a.id = r.agent_id", agent.Select(db)).
+		Join("LEFT JOIN (?) AS t ON t.agent_id = r.agent_id", prediction.SelectTallies(db)).
 		OrderExpr("r.position"), &entries)
 	if err != nil {
 		return nil, fmt.Errorf("read board page: %w", err)

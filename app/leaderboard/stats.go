@@ -10,13 +10,16 @@ import (
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
 
+	"github.com/pulsecast/pulsecast/app/market"
+	"github.com/pulsecast/pulsecast/app/prediction"
 	"github.com/pulsecast/pulsecast/app/score"
+	"github.com/pulsecast/pulsecast/app/settlement"
 )
 
 const (
 	// maxHistory is how many days of skill history are read, the newest.
 	maxHistory = 400
-	// maxLive is how many open forecasts the live edge looks at: those that close next.
+	// maxLive is how many open predictions the live edge looks at: those that close next.
 	maxLive = 500
 )
 
@@ -31,17 +34,17 @@ type Stats struct {
 	Row Row
 
 	Events, Days, Disagreements Progress
-	// NextCloseAt is when the next of its open forecasts is scheduled to close, or
+	// NextCloseAt is when the next of its open predictions is scheduled to close, or
 	// the next early settlement to count; zero when nothing is under way.
 	NextCloseAt time.Time
 
 	// Counts of its predictions, as of now.
 	Total, Open, Resolved, Void int64
 
-	// Calibration and Murphy are over all settled forecasts up to today.
+	// Calibration and Murphy are over all settled predictions up to today.
 	Calibration [score.BinCount]score.Bin
 	Murphy      *score.Murphy // nil without any
-	// LiveEdge is the mean over its open forecasts, in points, if the markets settled
+	// LiveEdge is the mean over its open predictions, in points, if the markets settled
 	// at today's prices: unsettled, never ranked. Nil when none has a baseline.
 	LiveEdge *float64
 
@@ -55,7 +58,7 @@ type Stats struct {
 func (s *Store) Stats(ctx context.Context, db bun.IDB, agentID uuid.UUID) (*Stats, error) {
 	st := &Stats{}
 	steps := []func(context.Context, bun.IDB, uuid.UUID, *Stats) error{
-		s.readStanding, s.readCounts, s.readCalibration, s.readNextClose, s.readLive, s.readCategories, s.readHistory,
+		s.readRow, s.readCounts, s.readCalibration, s.readNextClose, s.readLive, s.readCategories, s.readHistory,
 	}
 	for _, step := range steps {
 		if err := step(ctx, db, agentID, st); err != nil {
@@ -65,8 +68,8 @@ func (s *Store) Stats(ctx context.Context, db bun.IDB, agentID uuid.UUID) (*Stat
 	return st, nil
 }
 
-// readStanding reads the row of the main board.
-func (s *Store) readStanding(ctx context.Context, db bun.IDB, agentID uuid.UUID, st *Stats) error {
+// readRow reads the row of the main board.
+func (s *Store) readRow(ctx context.Context, db bun.IDB, agentID uuid.UUID, st *Stats) error {
 	err := db.NewSelect().Model(&st.Row).Where("span = ?", All).Where("category = ?", AllCategories).
 		Where("agent_id = ?", agentID).Scan(ctx)
 	if !errors.Is(err, sql.ErrNoRows) {
@@ -83,14 +86,13 @@ func (s *Store) readStanding(ctx context.Context, db bun.IDB, agentID uuid.UUID,
 }
 
 func (s *Store) readCounts(ctx context.Context, db bun.IDB, agentID uuid.UUID, st *Stats) error {
-	var days int64
-	err := db.NewRaw("SELECT total, open, resolved, void, publication_days FROM agent_tallies WHERE agent_id = ?", agentID).
-		Scan(ctx, &st.Total, &st.Open, &st.Resolved, &st.Void, &days)
-	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+	tally, err := prediction.Store{}.Tally(ctx, db, agentID)
+	if err != nil {
 		return err
 	}
+	st.Total, st.Open, st.Resolved, st.Void = tally.Total, tally.Open, tally.Resolved, tally.Void
 	st.Events = Progress{st.Row.Events, s.thresholds.Events}
-	st.Days = Progress{days, s.thresholds.Days}
+	st.Days = Progress{tally.PublicationDays, s.thresholds.Days}
 	st.Disagreements = Progress{st.Row.Disagreements, NeedDisagreements}
 	return nil
 }
@@ -99,7 +101,7 @@ func (s *Store) readCounts(ctx context.Context, db bun.IDB, agentID uuid.UUID, s
 func (s *Store) readCalibration(ctx context.Context, db bun.IDB, agentID uuid.UUID, st *Stats) error {
 	var bins [score.BinCount]score.BinSum
 	var brier, squares int64
-	q := db.NewSelect().TableExpr("agent_days AS d").Where("d.agent_id = ?", agentID).Where("d.day <= ?", day(s.now())).
+	q := db.NewSelect().TableExpr("(?) AS d", settlement.SelectDays(db)).Where("d.agent_id = ?", agentID).Where("d.day <= ?", day(s.now())).
 		ColumnExpr("CAST(COALESCE(SUM(d.resolved_brier), 0) AS BIGINT), CAST(COALESCE(SUM(d.observed_squares), 0) AS BIGINT)")
 	fields := []any{&brier, &squares}
 	for i := range bins {
@@ -136,45 +138,41 @@ func sumCounts(bins [score.BinCount]score.BinSum) int64 {
 
 func (s *Store) readNextClose(ctx context.Context, db bun.IDB, agentID uuid.UUID, st *Stats) error {
 	now := s.now()
-	var open time.Time
-	err := db.NewRaw(`SELECT scheduled_close_at FROM results
-		WHERE agent_id = ? AND status = 'open' AND scheduled_close_at > ? ORDER BY scheduled_close_at LIMIT 1`, agentID, now).Scan(ctx, &open)
-	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+	open, err := prediction.Store{}.NextClose(ctx, db, agentID, now)
+	if err != nil {
 		return err
 	}
-	st.NextCloseAt = open.UTC()
-	var waiting sql.NullString
-	err = db.NewRaw("SELECT MIN(day) FROM agent_days WHERE agent_id = ? AND day > ? AND clusters > 0", agentID, day(now)).Scan(ctx, &waiting)
-	if err != nil || !waiting.Valid {
+	st.NextCloseAt = open
+	waiting, err := settlement.NextDay(ctx, db, agentID, now)
+	if err != nil || waiting == "" {
 		return err
 	}
-	counts, err := time.Parse(time.DateOnly, waiting.String)
+	counts, err := time.Parse(time.DateOnly, waiting)
 	if err == nil && (open.IsZero() || counts.Before(open)) {
 		st.NextCloseAt = counts
 	}
 	return err
 }
 
-// readLive holds the open forecasts against today's prices.
+// readLive holds the open predictions against today's prices.
 func (s *Store) readLive(ctx context.Context, db bun.IDB, agentID uuid.UUID, st *Stats) error {
-	var open []struct {
-		Confidence, Baseline float64
-		OutcomeIndex         int
-		Prices               []float64 `bun:"type:json"`
+	bets, err := prediction.Store{}.BetsOf(ctx, db, agentID, maxLive)
+	if err != nil {
+		return err
 	}
-	err := db.NewRaw(`SELECT p.confidence, s.baseline, p.outcome_index, m.prices
-		FROM (SELECT agent_id, id, baseline FROM results WHERE agent_id = ? AND status = 'open' AND baseline_state = 'fixed'
-			ORDER BY scheduled_close_at LIMIT ?) AS s
-		JOIN predictions AS p ON p.agent_id = s.agent_id AND p.id = s.id
-		JOIN markets AS m ON m.id = p.market_id WHERE m.prices IS NOT NULL`, agentID, maxLive).Scan(ctx, &open)
+	ids := make([]string, len(bets))
+	for i, b := range bets {
+		ids[i] = b.MarketID
+	}
+	prices, err := market.Store{}.LatestPrices(ctx, db, ids)
 	if err != nil {
 		return err
 	}
 	var total score.Points
 	n := 0
-	for _, o := range open {
-		if o.OutcomeIndex >= 0 && o.OutcomeIndex < len(o.Prices) {
-			total += score.LiveEdge(o.Confidence, o.Baseline, o.Prices[o.OutcomeIndex])
+	for _, b := range bets {
+		if now := prices[b.MarketID]; b.OutcomeIndex >= 0 && b.OutcomeIndex < len(now) {
+			total += score.LiveEdge(b.Confidence, b.Baseline, now[b.OutcomeIndex])
 			n++
 		}
 	}

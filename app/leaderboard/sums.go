@@ -10,6 +10,7 @@ import (
 	"github.com/uptrace/bun"
 
 	"github.com/pulsecast/pulsecast/app/score"
+	"github.com/pulsecast/pulsecast/app/settlement"
 )
 
 // Units of the integer columns of agent_days.
@@ -134,7 +135,7 @@ var partSums = func() string {
 }()
 
 func sumParts(db bun.IDB, agents []uuid.UUID, at time.Time) *bun.SelectQuery {
-	return db.NewSelect().TableExpr("agent_days AS d").
+	return db.NewSelect().TableExpr("(?) AS d", settlement.SelectDays(db)).
 		ColumnExpr("d.agent_id, d.category").
 		ColumnExpr("CASE WHEN d.day >= ? THEN 0 WHEN d.day >= ? THEN 1 WHEN d.day >= ? THEN 2 ELSE 3 END AS part",
 			Days30.since(at), Days90.since(at), Days365.since(at)).

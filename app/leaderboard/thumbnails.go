@@ -9,6 +9,7 @@ import (
 	"github.com/uptrace/bun"
 
 	"github.com/pulsecast/pulsecast/app/score"
+	"github.com/pulsecast/pulsecast/app/settlement"
 )
 
 // Thumbnail is what a board draws small of an agent.
@@ -57,8 +58,8 @@ var binSums = func() string {
 
 // calibrations adds up the bins of many agents over all their days.
 func (s *Store) calibrations(ctx context.Context, db bun.IDB, agents []uuid.UUID) (map[uuid.UUID]Thumbnail, error) {
-	rows, err := db.QueryContext(ctx, "SELECT agent_id"+binSums+" FROM agent_days WHERE agent_id IN (?) AND day <= ? GROUP BY agent_id",
-		bun.List(agents), day(s.now()))
+	rows, err := db.NewSelect().TableExpr("(?) AS d", settlement.SelectDays(db)).ColumnExpr("d.agent_id"+binSums).
+		Where("d.agent_id IN (?)", bun.List(agents)).Where("d.day <= ?", day(s.now())).GroupExpr("d.agent_id").Rows(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("read calibrations: %w", err)
 	}

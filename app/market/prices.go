@@ -3,7 +3,6 @@ package market
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/uptrace/bun"
@@ -81,26 +80,6 @@ func insertPrices(ctx context.Context, db bun.IDB, rows []Price) error {
 		return fmt.Errorf("store prices: %w", err)
 	}
 	return nil
-}
-
-// PricesBetween reads what was observed of several markets from one moment to another,
-// both included, by market, oldest first.
-func (Store) PricesBetween(ctx context.Context, db bun.IDB, marketIDs []string, from, to time.Time) (map[string][]Price, error) {
-	found := map[string][]Price{}
-	for part := range slices.Chunk(marketIDs, chunk) {
-		var rows []Price
-		err := db.NewSelect().Model(&rows).Where("market_id IN ?", bun.Tuple(part)).
-			Where("observed_at BETWEEN ? AND ?", database.Now(from), database.Now(to)).
-			OrderExpr("market_id, observed_at").Scan(ctx)
-		if err != nil {
-			return nil, fmt.Errorf("read prices: %w", err)
-		}
-		for _, p := range rows {
-			p.ObservedAt = p.ObservedAt.UTC()
-			found[p.MarketID] = append(found[p.MarketID], p)
-		}
-	}
-	return found, nil
 }
 
 // Prices is the history of a market from since on, oldest first: the newest limit

@@ -211,18 +211,6 @@ func (Store) ByURLs(ctx context.Context, db bun.IDB, urls []string) (map[string]
 	return out, nil
 }
 
-// WithOpenPredictions lists the live markets that an open prediction is about, by
-// id: those to go on observing until they settle. No upstream knows a sample.
-func (Store) WithOpenPredictions(ctx context.Context, db bun.IDB) ([]string, error) {
-	var out []string
-	err := db.NewRaw(`SELECT m.id FROM markets AS m WHERE NOT m.sample AND m.id IN
-		(SELECT market_id FROM results WHERE status = 'open' AND market_id IS NOT NULL) ORDER BY m.id`).Scan(ctx, &out)
-	if err != nil {
-		return nil, fmt.Errorf("list markets with open predictions: %w", err)
-	}
-	return out, nil
-}
-
 // Forgotten lists up to limit live markets that are open as far as we know, but
 // were last observed before a moment: the longest unobserved first. They fell out
 // of the readings and must be asked for by id to learn that they closed.

@@ -333,7 +333,7 @@ func TestWithOpenPredictionsAndForgotten(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		got, err := store.WithOpenPredictions(ctx, db.Reader)
+		got, err := prediction.Store{}.LiveMarkets(ctx, db.Reader)
 		if err != nil || !slices.Equal(got, []string{"a"}) {
 			t.Errorf("with open predictions: %v, %v", got, err)
 		}

@@ -199,3 +199,24 @@ func (i *Item) utc() {
 	i.PostedAt = i.PostedAt.UTC()
 	i.ObservedAt = i.ObservedAt.UTC()
 }
+
+// Samples reads the items of the sample world, by community in the source's order.
+func (Store) Samples(ctx context.Context, db bun.IDB) ([]Item, error) {
+	var items []Item
+	if err := db.NewSelect().Model(&items).Where("n.sample").Order("n.community", "n.position").Scan(ctx); err != nil {
+		return nil, fmt.Errorf("list sample news: %w", err)
+	}
+	for i := range items {
+		items[i].PostedAt = items[i].PostedAt.UTC()
+	}
+	return items, nil
+}
+
+// HasLive tells whether an item is stored that is no sample.
+func (Store) HasLive(ctx context.Context, db bun.IDB) (bool, error) {
+	exists, err := db.NewSelect().Model((*Item)(nil)).Where("NOT n.sample").Exists(ctx)
+	if err != nil {
+		return false, fmt.Errorf("look for live news: %w", err)
+	}
+	return exists, nil
+}

@@ -43,7 +43,7 @@ func (s Store) List(ctx context.Context, db bun.IDB, f Filter) ([]Record, string
 	}
 	var found []Prediction
 	q := db.NewSelect().Model(&found).Limit(int64(f.Limit) + 1)
-	q = f.narrow(q)
+	q = f.narrow(q, s.viewer)
 	if err := f.page(q); err != nil {
 		return nil, "", err
 	}
@@ -59,7 +59,7 @@ func (s Store) List(ctx context.Context, db bun.IDB, f Filter) ([]Record, string
 	return records, next, err
 }
 
-func (f Filter) narrow(q *bun.SelectQuery) *bun.SelectQuery {
+func (f Filter) narrow(q *bun.SelectQuery, viewer agent.Viewer) *bun.SelectQuery {
 	if f.AgentID != uuid.Nil {
 		q = q.Where("p.agent_id = ?", f.AgentID)
 	}
@@ -75,8 +75,8 @@ func (f Filter) narrow(q *bun.SelectQuery) *bun.SelectQuery {
 	if f.Words != "" {
 		q = containsWords(q, f.Words)
 	}
-	if f.Words != "" || f.Category != "" { // to be found by a hidden word would tell it
-		q = q.Where("NOT p.hidden").Where("NOT EXISTS (SELECT 1 FROM agents AS g WHERE g.id = p.agent_id AND g.veil = ?)", agent.VeilsAll)
+	if f.Words != "" || f.Category != "" { // a match would reveal a hidden word
+		q = whereTexts(q, viewer)
 	}
 	return q
 }

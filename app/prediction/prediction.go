@@ -108,7 +108,7 @@ type Prediction struct {
 	LogEdge      *float64 // bits
 	RulesVersion string   `bun:",nullzero"`
 
-	Hidden    bool // an admin hid the text; the numbers stay. In a Record also by Agent.Veil
+	Hidden    bool // by an admin; after Redact also if all texts of the agent are hidden
 	Sample    bool
 	CreatedAt time.Time
 }

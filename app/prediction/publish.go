@@ -77,7 +77,7 @@ func (p *Publisher) Publish(ctx context.Context, s Submission) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		return s.Render(published)
+		return s.render(published)
 	}
 	var answer []byte
 	err := p.db.InTx(ctx, func(ctx context.Context, tx bun.Tx) (err error) {
@@ -103,9 +103,7 @@ func (p *Publisher) publish(ctx context.Context, tx bun.Tx, s Submission, now ti
 	if err != nil {
 		return nil, err
 	}
-	stored := receipt.Record.Prediction
-	receipt.Record.veil()
-	answer, err := s.Render(receipt)
+	answer, err := s.render(receipt)
 	if err != nil {
 		return nil, err
 	}
@@ -118,10 +116,16 @@ func (p *Publisher) publish(ctx context.Context, tx bun.Tx, s Submission, now ti
 			return firstAnswer(ctx, tx, s, now)
 		}
 	}
-	if err := p.store.Insert(ctx, tx, &stored); err != nil {
+	if err := p.store.Insert(ctx, tx, &receipt.Record.Prediction); err != nil {
 		return nil, err
 	}
-	return answer, p.news.Cite(ctx, tx, citedNews(stored.Evidence))
+	return answer, p.news.Cite(ctx, tx, citedNews(receipt.Record.Evidence))
+}
+
+// render writes the answer as the author may see it.
+func (s Submission) render(r Receipt) ([]byte, error) {
+	r.Record.redact(agent.Viewer{AgentID: s.Agent.ID})
+	return s.Render(r)
 }
 
 // prepare does everything but storing.

@@ -78,18 +78,60 @@ func MoveTallies(ctx context.Context, tx bun.Tx, moves []TallyMove) error {
 
 // PublicationDays is on how many UTC days each of these agents published a prediction
 // linked to a market. Agents that never published are left out.
-func (Store) PublicationDays(ctx context.Context, db bun.IDB, agents []uuid.UUID) (map[uuid.UUID]int64, error) {
-	if len(agents) == 0 {
-		return nil, nil
-	}
-	var tallies []Tally
-	err := db.NewSelect().Model(&tallies).Column("agent_id", "publication_days").Where("agent_id IN (?)", bun.List(agents)).Scan(ctx)
+func (s Store) PublicationDays(ctx context.Context, db bun.IDB, agents []uuid.UUID) (map[uuid.UUID]int64, error) {
+	tallies, err := s.Tallies(ctx, db, agents)
 	if err != nil {
-		return nil, fmt.Errorf("read days of publication: %w", err)
+		return nil, err
 	}
 	days := make(map[uuid.UUID]int64, len(tallies))
 	for _, t := range tallies {
 		days[t.AgentID] = t.PublicationDays
 	}
 	return days, nil
+}
+
+// Tally reads an agent's counts; all zero for one that never published.
+func (s Store) Tally(ctx context.Context, db bun.IDB, agentID uuid.UUID) (Tally, error) {
+	tallies, err := s.Tallies(ctx, db, []uuid.UUID{agentID})
+	if err != nil || len(tallies) == 0 {
+		return Tally{AgentID: agentID}, err
+	}
+	return tallies[0], nil
+}
+
+// Tallies reads the counts of some agents. Agents that never published are left out.
+func (Store) Tallies(ctx context.Context, db bun.IDB, agents []uuid.UUID) ([]Tally, error) {
+	var tallies []Tally
+	if len(agents) == 0 {
+		return nil, nil
+	}
+	if err := db.NewSelect().Model(&tallies).Where("t.agent_id IN (?)", bun.List(agents)).Scan(ctx); err != nil {
+		return nil, fmt.Errorf("read tallies: %w", err)
+	}
+	for i := range tallies {
+		tallies[i].LastPublishedAt = tallies[i].LastPublishedAt.UTC()
+	}
+	return tallies, nil
+}
+
+// Publishers counts the agents that ever published.
+func (Store) Publishers(ctx context.Context, db bun.IDB) (n int64, err error) {
+	if err := SelectTallies(db).ColumnExpr("COUNT(*)").Where("t.total > 0").Scan(ctx, &n); err != nil {
+		return 0, fmt.Errorf("count publishers: %w", err)
+	}
+	return n, nil
+}
+
+// ReplaceTallies writes counts in place of all that some agents have.
+func ReplaceTallies(ctx context.Context, tx bun.Tx, agents []uuid.UUID, tallies []Tally) error {
+	if _, err := tx.NewDelete().Model((*Tally)(nil)).Where("agent_id IN (?)", bun.List(agents)).Exec(ctx); err != nil {
+		return fmt.Errorf("clear tallies: %w", err)
+	}
+	if len(tallies) == 0 {
+		return nil
+	}
+	if _, err := tx.NewInsert().Model(&tallies).Exec(ctx); err != nil {
+		return fmt.Errorf("write tallies: %w", err)
+	}
+	return nil
 }

@@ -9,7 +9,6 @@ import (
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
 
-	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/market"
 	"github.com/pulsecast/pulsecast/app/prediction"
 	"github.com/pulsecast/pulsecast/app/score"
@@ -60,27 +59,6 @@ type pending struct {
 	MarketCategory   string    `bun:",nullzero"`
 }
 
-// baselineRow is what deciding one writes: NULL for what isn't known.
-type baselineRow struct {
-	AgentID     uuid.UUID                `bun:",type:uuid"`
-	ID          uuid.UUID                `bun:",type:uuid"`
-	State       prediction.BaselineState `bun:",type:text"`
-	Q           *float64                 `bun:",type:double precision"`
-	Before      *float64                 `bun:",type:double precision"`
-	BeforeBid   *float64                 `bun:",type:double precision"`
-	BeforeAsk   *float64                 `bun:",type:double precision"`
-	After       *float64                 `bun:",type:double precision"`
-	AfterBid    *float64                 `bun:",type:double precision"`
-	AfterAsk    *float64                 `bun:",type:double precision"`
-	MedianBid   *float64                 `bun:",type:double precision"`
-	MedianAsk   *float64                 `bun:",type:double precision"`
-	Previous    *float64                 `bun:",type:double precision"`
-	ObservedAt  time.Time                `bun:",nullzero,type:timestamptz"`
-	WeightIndex *int64                   `bun:",type:bigint"`
-	Stake       *int64                   `bun:",type:bigint"`
-	Spread      *int64                   `bun:",type:bigint"`
-}
-
 // baselineRun walks through the pending predictions, agent by agent, event by event.
 type baselineRun struct {
 	service *Service
@@ -103,7 +81,7 @@ func (r *baselineRun) chunk(ctx context.Context, tx bun.Tx) (more bool, err erro
 	if err != nil {
 		return false, err
 	}
-	decided := make([]baselineRow, 0, len(rows))
+	decided := make([]prediction.Baseline, 0, len(rows))
 	for _, p := range rows {
 		if p.AgentID != r.last.AgentID || p.EventKey != r.last.EventKey {
 			r.blocked = false
@@ -127,24 +105,16 @@ func (r *baselineRun) chunk(ctx context.Context, tx bun.Tx) (more bool, err erro
 	if err := enrol.save(ctx, tx); err != nil {
 		return false, err
 	}
-	return len(rows) == r.service.chunk, saveBaselines(ctx, tx, decided)
+	return len(rows) == r.service.chunk, prediction.FixBaselines(ctx, tx, decided)
 }
 
-// load reads the next pending ones. SQLite takes the tables around a CROSS JOIN in the
-// order they are written, and would otherwise walk through all predictions.
+// load reads the next pending ones.
 func (r *baselineRun) load(ctx context.Context, tx bun.Tx) ([]pending, error) {
 	var rows []pending
-	q := tx.NewSelect().TableExpr("results AS s CROSS JOIN predictions AS p").Join("JOIN markets AS m ON m.id = p.market_id").
-		Column("p.id", "p.agent_id", "p.market_id", "p.outcome_index", "p.event_key", "p.confidence", "p.created_at", "p.scheduled_close_at").
-		ColumnExpr("m.closed, m.closed_at, m.category AS market_category").
-		ColumnExpr("(SELECT r.confidence FROM predictions AS r WHERE r.agent_id = p.agent_id AND r.market_id = p.market_id"+
-			" AND r.outcome_index = p.outcome_index AND r.id < p.id ORDER BY r.id DESC LIMIT 1) AS previous").
-		Where("p.agent_id = s.agent_id").Where("p.id = s.id").Where("s.baseline_state = 'pending'").
-		Where("(p.agent_id, p.event_key, p.id) > (?, ?, ?)", r.last.AgentID, r.last.EventKey, r.last.ID).
-		Order("p.agent_id", "p.event_key", "p.id").Limit(int64(r.service.chunk))
-	if len(r.markets) > 0 {
-		q = q.Where("p.event_key IN (SELECT f.event_key FROM results AS e JOIN predictions AS f ON f.agent_id = e.agent_id AND f.id = e.id WHERE e.baseline_state = 'pending' AND e.market_id IN (?))", bun.List(r.markets))
-	}
+	after := prediction.Place{AgentID: r.last.AgentID, EventKey: r.last.EventKey, ID: r.last.ID}
+	q := prediction.SelectPending(tx, r.markets, after, r.service.chunk).
+		Join("JOIN (?) AS m ON m.id = p.market_id", market.Select(tx)).
+		ColumnExpr("m.closed, m.closed_at, m.category AS market_category")
 	if err := q.Scan(ctx, &rows); err != nil {
 		return nil, fmt.Errorf("read pending predictions: %w", err)
 	}
@@ -167,7 +137,7 @@ func (h history) since(at time.Time) history {
 func (s *Service) fresh() time.Duration { return score.BeforeMaxIntervals * s.interval }
 
 // loadPrices reads the observations that may bound the rows, by market.
-func (s *Service) loadPrices(ctx context.Context, tx bun.Tx, rows []pending) (map[string][]market.Price, error) {
+func (s *Service) loadPrices(ctx context.Context, tx bun.Tx, rows []pending) (map[string]history, error) {
 	first, last := rows[0].CreatedAt, rows[0].CreatedAt
 	markets := make([]string, 0, len(rows))
 	for _, p := range rows {
@@ -181,13 +151,21 @@ func (s *Service) loadPrices(ctx context.Context, tx bun.Tx, rows []pending) (ma
 	}
 	slices.Sort(markets)
 	from, to := first.Add(-score.MedianWithin-s.fresh()), last.Add(score.AfterWithin)
-	return market.Store{}.PricesBetween(ctx, tx, slices.Compact(markets), from, to)
+	prices, err := market.Store{}.PricesBetween(ctx, tx, slices.Compact(markets), from, to)
+	if err != nil {
+		return nil, err
+	}
+	found := map[string]history{}
+	for _, p := range prices {
+		found[p.MarketID] = append(found[p.MarketID], p)
+	}
+	return found, nil
 }
 
 // baselineOf finds one prediction's baseline, or that there is none. It reports false
 // while the view after publication may still come.
-func (s *Service) baselineOf(p *pending, h history) (baselineRow, bool) {
-	row := baselineRow{AgentID: p.AgentID, ID: p.ID, State: prediction.Missed}
+func (s *Service) baselineOf(p *pending, h history) (prediction.Baseline, bool) {
+	row := prediction.Baseline{AgentID: p.AgentID, ID: p.ID, State: prediction.Missed}
 	before, after := h.around(p, s.interval)
 	switch {
 	case after == nil:
@@ -196,7 +174,7 @@ func (s *Service) baselineOf(p *pending, h history) (baselineRow, bool) {
 	case s.illiquid(before), s.illiquid(after):
 		row.State = prediction.Illiquid
 	default:
-		row.fix(p, before, after, h.hour(p, s.fresh()))
+		fix(&row, p, before, after, h.hour(p, s.fresh()))
 	}
 	return row, true
 }
@@ -246,7 +224,7 @@ func (h history) hour(p *pending, fresh time.Duration) *score.View {
 
 // fix sets the baseline and what it follows from. Without a view before, the hour
 // before doesn't count either.
-func (r *baselineRow) fix(p *pending, before, after *market.Price, hour *score.View) {
+func fix(r *prediction.Baseline, p *pending, before, after *market.Price, hour *score.View) {
 	bounds := score.Bounds{Previous: p.Previous}
 	bounds.After, r.After, r.AfterBid, r.AfterAsk = shown(after, p.OutcomeIndex)
 	if before != nil {
@@ -257,7 +235,7 @@ func (r *baselineRow) fix(p *pending, before, after *market.Price, hour *score.V
 		r.MedianBid, r.MedianAsk = &hour.Bid, &hour.Ask
 	}
 	q, _ := bounds.Clamp(p.Confidence)
-	stake, spread := int64(score.Stake(p.Confidence, q)), int64(score.Spread(p.Confidence, q))
+	stake, spread := score.Stake(p.Confidence, q), score.Spread(p.Confidence, q)
 	r.State, r.Q, r.Previous, r.ObservedAt = prediction.Fixed, &q, p.Previous, after.ObservedAt
 	r.Stake, r.Spread = &stake, &spread
 }
@@ -270,19 +248,4 @@ func shown(p *market.Price, outcome int) (bound *score.View, price, bid, ask *fl
 		bid, ask = &v.Bid, &v.Ask
 	}
 	return &v.View, &v.Price, bid, ask
-}
-
-func saveBaselines(ctx context.Context, tx bun.Tx, rows []baselineRow) error {
-	if len(rows) == 0 {
-		return nil
-	}
-	_, err := database.ExecRows(ctx, tx, "UPDATE results AS p SET baseline_state = v.state, baseline = v.q, baseline_before = v.before,"+
-		" baseline_after = v.after, baseline_previous = v.previous, baseline_observed_at = v.observed_at, weight_index = v.weight_index,"+
-		" before_bid = v.before_bid, before_ask = v.before_ask, after_bid = v.after_bid, after_ask = v.after_ask,"+
-		" median_bid = v.median_bid, median_ask = v.median_ask, stake = v.stake, spread = v.spread"+
-		" FROM v WHERE p.agent_id = v.agent_id AND p.id = v.id AND p.baseline_state = 'pending'", rows)
-	if err != nil {
-		return fmt.Errorf("write baselines: %w", err)
-	}
-	return nil
 }

@@ -54,8 +54,7 @@ func TestBaseline(t *testing.T) {
 				m := w.market("7", "", "", time.Time{})
 				for after, price := range c.prices {
 					row := market.Price{MarketID: "7", ObservedAt: start.Add(after), Prices: []float64{price, max(0, price-.1)}}
-					_, err := db.NewInsert().Model(&row).Exec(t.Context())
-					w.must(err)
+					w.must(market.Store{}.AddPrices(t.Context(), db, []market.Price{row}))
 				}
 				w.clock = start.Add(c.publish)
 				id := w.publish(w.agent(1), m, 0, c.p)

@@ -9,6 +9,7 @@ import (
 	"github.com/uptrace/bun"
 
 	"github.com/pulsecast/pulsecast/app/database"
+	"github.com/pulsecast/pulsecast/app/market"
 	"github.com/pulsecast/pulsecast/app/prediction"
 	"github.com/pulsecast/pulsecast/app/score"
 )
@@ -54,11 +55,7 @@ type item struct {
 
 // items selects what item holds, from the predictions p and their results s.
 func items(db bun.IDB) *bun.SelectQuery {
-	return db.NewSelect().TableExpr("predictions AS p").Join("JOIN results AS s ON s.agent_id = p.agent_id AND s.id = p.id").
-		Join("LEFT JOIN markets AS m ON m.id = p.market_id").
-		Column("p.id", "p.agent_id", "p.outcome", "p.confidence", "p.category", "p.horizon_at", "p.market_id", "p.event_key",
-			"p.scheduled_close_at", "p.created_at", "s.baseline_state", "s.baseline", "s.weight_index", "s.status",
-			"s.resolution_value", "s.resolution_outcome", "s.resolution_source", "s.resolution_note", "s.ruled").
+	return prediction.SelectResults(db).Join("LEFT JOIN (?) AS m ON m.id = p.market_id", market.Select(db)).
 		ColumnExpr("m.category AS market_category")
 }
 
@@ -97,24 +94,6 @@ func (i *item) stands(to place) bool {
 	return same && i.ResolutionValue != nil && score.Brier(*i.ResolutionValue, to.Value) == 0
 }
 
-// predictionRow is what moving a prediction writes on it.
-type predictionRow struct {
-	AgentID      uuid.UUID         `bun:",type:uuid"`
-	ID           uuid.UUID         `bun:",type:uuid"`
-	Was          prediction.Status `bun:",type:text"`
-	Status       prediction.Status `bun:",type:text"`
-	Value        *float64          `bun:",type:double precision"`
-	Outcome      string            `bun:",nullzero,type:text"`
-	Source       string            `bun:",nullzero,type:text"`
-	Note         string            `bun:",nullzero,type:text"`
-	ResolvedAt   time.Time         `bun:",nullzero,type:timestamptz"`
-	Brier        *float64          `bun:",type:double precision"`
-	Edge         *score.Points     `bun:",type:bigint"`
-	LogEdge      *float64          `bun:",type:double precision"`
-	RulesVersion string            `bun:",nullzero,type:text"`
-	Ruled        bool              `bun:",type:boolean"`
-}
-
 // batch gathers what one transaction changes, and writes it in a few statements.
 type batch struct {
 	now      time.Time
@@ -124,7 +103,7 @@ type batch struct {
 
 	days        dayTerms
 	entries     []Entry
-	predictions []predictionRow
+	predictions []prediction.Resolution
 	references  []ReferencePrediction
 	tallies     map[uuid.UUID]*prediction.TallyMove
 }
@@ -141,7 +120,7 @@ func newBatch(ctx context.Context, tx bun.Tx, bets []bet, now, settled time.Time
 	return &batch{
 		now: now, settled: settled, clusters: clusters,
 		before: make(map[clusterKey]Cluster, len(clusters)), days: make(dayTerms, len(agents)),
-		entries: make([]Entry, 0, len(bets)), predictions: make([]predictionRow, 0, len(bets)),
+		entries: make([]Entry, 0, len(bets)), predictions: make([]prediction.Resolution, 0, len(bets)),
 		tallies: make(map[uuid.UUID]*prediction.TallyMove, len(agents)),
 	}, err
 }
@@ -160,7 +139,7 @@ func (b *batch) move(i *item, to place) error {
 	if i.stands(to) {
 		return nil
 	}
-	row := predictionRow{
+	row := prediction.Resolution{
 		AgentID: i.AgentID, ID: i.ID, Was: i.Status, Status: to.Status, Outcome: to.Outcome, Source: to.Source,
 		Note: to.Note, ResolvedAt: to.At, Ruled: to.Ruled,
 	}

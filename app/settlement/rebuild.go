@@ -8,7 +8,8 @@ import (
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
 
-	"github.com/pulsecast/pulsecast/app/database"
+	"github.com/pulsecast/pulsecast/app/agent"
+	"github.com/pulsecast/pulsecast/app/market"
 	"github.com/pulsecast/pulsecast/app/prediction"
 	"github.com/pulsecast/pulsecast/app/score"
 )
@@ -43,11 +44,9 @@ func (s *Service) Rebuild(ctx context.Context, replace bool) (RebuildReport, err
 	var report RebuildReport
 	last := uuid.Nil
 	for {
-		var agents []uuid.UUID
-		err := s.db.NewSelect().TableExpr("agents AS a").Column("a.id").Where("a.id > ?", last).
-			Order("a.id").Limit(rebuildAgents).Scan(ctx, &agents)
+		agents, err := agent.Store{}.IDs(ctx, s.db, last, rebuildAgents)
 		if err != nil {
-			return report, fmt.Errorf("read agents: %w", err)
+			return report, err
 		}
 		if len(agents) == 0 {
 			return report, nil
@@ -63,7 +62,9 @@ func (s *Service) Rebuild(ctx context.Context, replace bool) (RebuildReport, err
 }
 
 func rebuildSome(ctx context.Context, tx bun.Tx, agents []uuid.UUID, replace bool, report *RebuildReport) error {
-	if err := holdPublishing(ctx, tx, agents); err != nil {
+	// A prediction committed between the reading of the predictions and the writing of the
+	// tallies would be lost from them. Publishing does not take the ledger lock.
+	if err := (agent.Store{}).HoldPublishing(ctx, tx, agents); err != nil {
 		return err
 	}
 	have, err := loadSums(ctx, tx, agents)
@@ -85,21 +86,6 @@ func rebuildSome(ctx context.Context, tx bun.Tx, agents []uuid.UUID, replace boo
 		return nil
 	}
 	return want.replace(ctx, tx, agents)
-}
-
-// holdPublishing lets some agents' publications wait until the transaction ends: one
-// that committed between the reading of the predictions and the writing of the tallies
-// would be lost from them. Publishing does not take the ledger lock, but each
-// prediction refers to its agent, which this lock keeps it from. SQLite has one writer
-// anyway.
-func holdPublishing(ctx context.Context, tx bun.Tx, agents []uuid.UUID) error {
-	if !database.IsPostgres(tx) {
-		return nil
-	}
-	if _, err := tx.ExecContext(ctx, "SELECT id FROM agents WHERE id IN (?) ORDER BY id FOR UPDATE", bun.List(agents)); err != nil {
-		return fmt.Errorf("hold publishing: %w", err)
-	}
-	return nil
 }
 
 // recount adds up agents from scratch.
@@ -218,7 +204,7 @@ func (r *recount) references(ctx context.Context, tx bun.Tx, agent uuid.UUID) er
 		ClosesAt  time.Time `bun:",nullzero"`
 		DecidedAt time.Time `bun:",nullzero"`
 	}
-	err := tx.NewSelect().TableExpr("reference_predictions AS r").Join("JOIN markets AS m ON m.id = r.market_id").
+	err := tx.NewSelect().TableExpr("reference_predictions AS r").Join("JOIN (?) AS m ON m.id = r.market_id", market.Select(tx)).
 		Join("LEFT JOIN market_outcomes AS o ON o.market_id = r.market_id").
 		ColumnExpr("r.*, m.category, m.closes_at, o.decided_at").Where("r.agent_id = ?", agent).
 		Order("r.event_key", "r.weight_index").Scan(ctx, &rows)

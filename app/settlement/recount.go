@@ -61,12 +61,11 @@ func loadSums(ctx context.Context, tx bun.Tx, agents []uuid.UUID) (*sums, error)
 	for i := range clusters {
 		s.clusters[clusterKey{clusters[i].AgentID, clusters[i].EventKey}] = &clusters[i]
 	}
-	var tallies []prediction.Tally
-	if err := tx.NewSelect().Model(&tallies).Where("t.agent_id IN (?)", bun.List(agents)).Scan(ctx); err != nil {
-		return nil, fmt.Errorf("read tallies: %w", err)
+	tallies, err := prediction.Store{}.Tallies(ctx, tx, agents)
+	if err != nil {
+		return nil, err
 	}
 	for _, t := range tallies {
-		t.LastPublishedAt = t.LastPublishedAt.UTC()
 		s.tallies[t.AgentID] = t
 	}
 	return s, s.loadDays(ctx, tx, agents)
@@ -152,7 +151,7 @@ func tallyString(t prediction.Tally) string {
 
 // replace writes the sums in place of what some agents have.
 func (s *sums) replace(ctx context.Context, tx bun.Tx, agents []uuid.UUID) error {
-	for _, table := range []string{"clusters", "agent_days", "agent_tallies"} {
+	for _, table := range []string{"clusters", "agent_days"} {
 		if _, err := tx.ExecContext(ctx, "DELETE FROM "+table+" WHERE agent_id IN (?)", bun.List(agents)); err != nil {
 			return fmt.Errorf("clear %s: %w", table, err)
 		}
@@ -171,14 +170,7 @@ func (s *sums) replace(ctx context.Context, tx bun.Tx, agents []uuid.UUID) error
 			return err
 		}
 	}
-	tallies := slices.Collect(maps.Values(s.tallies))
-	if len(tallies) == 0 {
-		return nil
-	}
-	if _, err := tx.NewInsert().Model(&tallies).Exec(ctx); err != nil {
-		return fmt.Errorf("write tallies: %w", err)
-	}
-	return nil
+	return prediction.ReplaceTallies(ctx, tx, agents, slices.Collect(maps.Values(s.tallies)))
 }
 
 func insertDay(ctx context.Context, tx bun.Tx, key dayKey, row []int64) error {

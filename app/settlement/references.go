@@ -38,7 +38,7 @@ const consensusAgents = 5
 // siblings first seen in the same reading speak in the order of their ids.
 //
 // Consensus speaks at the end of the tick that fixes the baseline of the fifth
-// agent's prediction. Standing then is each agent's last prediction with a baseline
+// agent's prediction. Each agent counts with its last open prediction with a baseline
 // on the market; one that names the other outcome of a market of two counts as its
 // complement, one that names another outcome of more not at all. Confidence is their
 // median, ObservedAt the latest observation that fixed one of them, and Baseline the
@@ -99,7 +99,7 @@ func (s *Service) unmet(ctx context.Context, ids []string) ([]string, error) {
 }
 
 func (s *Service) meet(ctx context.Context, tx bun.Tx, ids []string) error {
-	markets, err := loadMarkets(ctx, tx, ids)
+	markets, err := market.Store{}.ByIDs(ctx, tx, ids)
 	if err != nil {
 		return err
 	}
@@ -128,29 +128,15 @@ func compareIDs(a, b string) int {
 
 // firstPrices is the first observation of each market that has one.
 func firstPrices(ctx context.Context, tx bun.Tx, ids []string) (map[string]market.Price, error) {
-	var rows []market.Price
-	err := tx.NewSelect().Model(&rows).Where("mp.market_id IN (?)", bun.List(ids)).
-		Where("mp.observed_at = (SELECT min(f.observed_at) FROM market_prices AS f WHERE f.market_id = mp.market_id)").
-		Scan(ctx)
+	rows, err := market.Store{}.FirstPrices(ctx, tx, ids)
 	if err != nil {
-		return nil, fmt.Errorf("read first prices: %w", err)
+		return nil, err
 	}
-	found := map[string]market.Price{}
+	found := make(map[string]market.Price, len(rows))
 	for _, r := range rows {
 		found[r.MarketID] = r
 	}
 	return found, nil
-}
-
-func loadMarkets(ctx context.Context, db bun.IDB, ids []string) ([]market.Market, error) {
-	var markets []market.Market
-	if len(ids) == 0 {
-		return nil, nil
-	}
-	if err := db.NewSelect().Model(&markets).Where("m.id IN (?)", bun.List(ids)).Order("m.id").Scan(ctx); err != nil {
-		return nil, fmt.Errorf("read markets: %w", err)
-	}
-	return markets, nil
 }
 
 // statement is something a reference agent is about to say.
@@ -232,35 +218,26 @@ func (s *Service) formConsensus(ctx context.Context, marketIDs map[string]struct
 	return nil
 }
 
-// standing is one agent's last prediction on a market.
-type standing struct {
-	AgentID            uuid.UUID `bun:",type:uuid"`
-	Confidence         float64
-	OutcomeIndex       int
-	BaselineObservedAt time.Time
-}
-
 func (s *Service) consensusOn(ctx context.Context, tx bun.Tx, id string) error {
 	exists, err := tx.NewSelect().Model((*ReferencePrediction)(nil)).
 		Where("r.agent_id = ?", ConsensusAgent).Where("r.market_id = ?", id).Exists(ctx)
 	if err != nil || exists {
 		return err
 	}
-	markets, err := loadMarkets(ctx, tx, []string{id})
+	markets, err := market.Store{}.ByIDs(ctx, tx, []string{id})
 	if err != nil || len(markets) == 0 {
 		return err
 	}
 	m := &markets[0]
-	views, at, err := standingViews(ctx, tx, m)
+	views, at, err := openViews(ctx, tx, m)
 	if err != nil || len(views) < consensusAgents {
 		return err
 	}
-	var row market.Price
-	err = tx.NewSelect().Model(&row).Where("mp.market_id = ?", id).Where("mp.observed_at = ?", at).Scan(ctx)
-	if err != nil {
+	rows, err := market.Store{}.PricesBetween(ctx, tx, []string{id}, at, at)
+	if err != nil || len(rows) == 0 {
 		return err
 	}
-	view, ok := row.View(m.Reference())
+	view, ok := rows[0].View(m.Reference())
 	if !ok {
 		return nil
 	}
@@ -268,19 +245,15 @@ func (s *Service) consensusOn(ctx context.Context, tx bun.Tx, id string) error {
 	return s.speak(ctx, tx, []statement{{ConsensusAgent, m, median, view, at}})
 }
 
-// standingViews are the agents' probabilities of the market's reference outcome, and
+// openViews are the agents' latest probabilities of the market's reference outcome, and
 // the latest observation that fixed one of them.
-func standingViews(ctx context.Context, tx bun.Tx, m *market.Market) (views []float64, at time.Time, err error) {
-	var rows []standing
-	err = tx.NewSelect().TableExpr("results AS s").Join("JOIN predictions AS p ON p.agent_id = s.agent_id AND p.id = s.id").
-		Column("p.agent_id", "p.confidence", "p.outcome_index", "s.baseline_observed_at").
-		Where("s.market_id = ?", m.ID).Where("s.status = 'open'").Where("s.baseline_state = 'fixed'").
-		Order("s.id").Scan(ctx, &rows)
+func openViews(ctx context.Context, tx bun.Tx, m *market.Market) (views []float64, at time.Time, err error) {
+	bets, err := prediction.Store{}.BetsOn(ctx, tx, m.ID)
 	if err != nil {
 		return nil, at, err
 	}
 	byAgent := map[uuid.UUID]float64{}
-	for _, r := range rows {
+	for _, r := range bets {
 		switch {
 		case r.OutcomeIndex == m.Reference():
 			byAgent[r.AgentID] = r.Confidence
@@ -289,7 +262,7 @@ func standingViews(ctx context.Context, tx bun.Tx, m *market.Market) (views []fl
 		default:
 			continue
 		}
-		if seen := r.BaselineObservedAt.UTC(); seen.After(at) {
+		if seen := r.BaselineObservedAt; seen.After(at) {
 			at = seen
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/uptrace/bun"
 
 	"github.com/pulsecast/pulsecast/app/market"
+	"github.com/pulsecast/pulsecast/app/prediction"
 )
 
 // settleObserved decides and applies the outcomes of the markets just observed, and
@@ -84,11 +85,7 @@ func (s *Service) candidates(ctx context.Context, observed []market.Market, stan
 			ids = append(ids, m.ID)
 		}
 	}
-	markets, err := loadMarkets(ctx, s.db, ids)
-	for i := range markets {
-		markets[i].ObservedAt, markets[i].ClosedAt = markets[i].ObservedAt.UTC(), markets[i].ClosedAt.UTC()
-	}
-	return markets, err
+	return market.Store{}.ByIDs(ctx, s.db, ids)
 }
 
 // withOpen names the closed markets among the candidates that still have an open
@@ -103,15 +100,17 @@ func (s *Service) withOpen(ctx context.Context, candidates []market.Market) (map
 	if len(closed) == 0 {
 		return nil, nil
 	}
-	err := s.db.NewSelect().TableExpr("markets AS m").Column("m.id").Where("m.id IN (?)", bun.List(closed)).
-		Where(withOpenPredictions+
-			" OR EXISTS (SELECT 1 FROM reference_predictions AS r WHERE r.market_id = m.id AND r.status = 'open')").
-		Scan(ctx, &found)
+	predicted, err := prediction.Store{}.MarketsWithOpen(ctx, s.db, closed)
 	if err != nil {
-		return nil, fmt.Errorf("look for open predictions: %w", err)
+		return nil, err
+	}
+	err = s.db.NewSelect().Model((*ReferencePrediction)(nil)).ColumnExpr("DISTINCT r.market_id").
+		Where("r.market_id IN (?)", bun.List(closed)).Where("r.status = 'open'").Scan(ctx, &found)
+	if err != nil {
+		return nil, fmt.Errorf("look for open reference rows: %w", err)
 	}
 	open := make(map[string]struct{}, len(found))
-	for _, id := range found {
+	for _, id := range append(found, predicted...) {
 		open[id] = struct{}{}
 	}
 	return open, nil

@@ -86,9 +86,8 @@ func (w *world) observe(ms ...*market.Market) []market.Market {
 		_, err := w.db.NewUpdate().Model(m).WherePK().Exec(context.Background())
 		w.must(err)
 		if !m.Closed && m.Prices != nil {
-			row := market.Price{MarketID: m.ID, ObservedAt: w.clock, Prices: m.Prices, BestBid: m.BestBid, BestAsk: m.BestAsk, Liquidity: m.Liquidity}
-			_, err := w.db.NewInsert().Model(&row).Exec(context.Background())
-			w.must(err)
+			w.must(market.Store{}.AddPrices(context.Background(), w.db, []market.Price{
+				{MarketID: m.ID, ObservedAt: w.clock, Prices: m.Prices, BestBid: m.BestBid, BestAsk: m.BestAsk, Liquidity: m.Liquidity}}))
 		}
 		observed = append(observed, *m)
 	}

@@ -29,7 +29,7 @@ func (b *batch) write(ctx context.Context, tx bun.Tx) error {
 		moves = append(moves, *m)
 	}
 	for _, step := range []func() error{
-		func() error { return b.writePredictions(ctx, tx) },
+		func() error { return prediction.Resolve(ctx, tx, b.predictions) },
 		func() error { return b.writeLedger(ctx, tx) },
 		func() error { return b.writeReferences(ctx, tx) },
 		func() error { return settleClusters(ctx, tx, changed) },
@@ -41,23 +41,6 @@ func (b *batch) write(ctx context.Context, tx bun.Tx) error {
 		}
 	}
 	return nil
-}
-
-func (b *batch) writePredictions(ctx context.Context, tx bun.Tx) error {
-	if len(b.predictions) == 0 {
-		return nil
-	}
-	res, err := database.ExecRows(ctx, tx, "UPDATE results AS p SET status = v.status, resolution_value = v.value, resolution_outcome = v.outcome,"+
-		" resolution_source = v.source, resolution_note = v.note, resolved_at = v.resolved_at, brier = v.brier, edge = v.edge,"+
-		" log_edge = v.log_edge, rules_version = v.rules_version, ruled = v.ruled FROM v WHERE p.agent_id = v.agent_id AND p.id = v.id AND p.status = v.was", b.predictions)
-	if err != nil {
-		return fmt.Errorf("write resolutions: %w", err)
-	}
-	n, err := res.RowsAffected()
-	if err == nil && n != int64(len(b.predictions)) {
-		err = fmt.Errorf("write resolutions: %d of %d predictions were in the status they were read in", n, len(b.predictions))
-	}
-	return err
 }
 
 func (b *batch) writeLedger(ctx context.Context, tx bun.Tx) error {

@@ -1,0 +1,46 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/google/uuid"
+	"github.com/uptrace/bun"
+
+	"github.com/pulsecast/pulsecast/app/database"
+)
+
+// Select begins a query on agents AS a, with the columns of Agent. As a subquery it lets
+// other packages join agents to rows of their own.
+func Select(db bun.IDB) *bun.SelectQuery { return db.NewSelect().Model((*Agent)(nil)) }
+
+// IDs lists up to limit agents of any kind after one, in ascending order.
+func (Store) IDs(ctx context.Context, db bun.IDB, after uuid.UUID, limit int) ([]uuid.UUID, error) {
+	var ids []uuid.UUID
+	err := Select(db).Column("a.id").Where("a.id > ?", after).Order("a.id").Limit(int64(limit)).Scan(ctx, &ids)
+	if err != nil {
+		return nil, fmt.Errorf("list agents: %w", err)
+	}
+	return ids, nil
+}
+
+// HoldPublishing makes publications of some agents wait until the transaction ends: each
+// prediction refers to its agent, which these locks keep it from. SQLite has one writer
+// anyway.
+func (Store) HoldPublishing(ctx context.Context, tx bun.Tx, ids []uuid.UUID) error {
+	if !database.IsPostgres(tx) {
+		return nil
+	}
+	if _, err := tx.ExecContext(ctx, "SELECT id FROM agents WHERE id IN (?) ORDER BY id FOR UPDATE", bun.List(ids)); err != nil {
+		return fmt.Errorf("hold publishing: %w", err)
+	}
+	return nil
+}
+
+// CurrentGeneration reads the credential generation; see Generation.
+func CurrentGeneration(ctx context.Context, db bun.IDB) (n int64, err error) {
+	if err := db.NewRaw("SELECT generation FROM credential_generation WHERE id = 1").Scan(ctx, &n); err != nil {
+		return 0, fmt.Errorf("read the credential generation: %w", err)
+	}
+	return n, nil
+}

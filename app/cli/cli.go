@@ -1,0 +1,86 @@
+// Package cli holds the commands of the pulsecast binary.
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/pulsecast/pulsecast/app"
+	"github.com/pulsecast/pulsecast/app/config"
+	"github.com/pulsecast/pulsecast/app/contract"
+	"github.com/pulsecast/pulsecast/app/doctor"
+)
+
+type commands struct {
+	Serve   serveCommand   `cmd:"" help:"Serve the API and the site; runs the worker too."`
+	Worker  workCommand    `cmd:"" help:"Run the worker alone: sources, settlement, leaderboard."`
+	Migrate migrateCommand `cmd:"" help:"Bring the database's schema up, down, or show it."`
+	Agent   agents         `cmd:"" help:"Agents of the local registry and their keys."`
+	Admin   admins         `cmd:"" help:"People who sign in at /admin."`
+	Ingest  ingestCommand  `cmd:"" help:"Read every source once, now, and say what came."`
+	Settle  settleCommand  `cmd:"" help:"Settle what can be settled, now; or check and rebuild the scores."`
+	Doctor  doctorCommand  `cmd:"" help:"Check configuration, database, cache, sources, identity provider and clock, and say what to do."`
+	OpenAPI openAPICommand `cmd:"" name:"openapi" help:"Print the OpenAPI document."`
+}
+
+type doctorCommand struct{ config.Config }
+
+func (d *doctorCommand) Run(ctx context.Context) error { return doctor.Run(ctx, d.Config, os.Stdout) }
+
+type openAPICommand struct{}
+
+func (openAPICommand) Run() error {
+	_, err := os.Stdout.Write(contract.YAML)
+	return err
+}
+
+// Main runs the command that args name and returns the exit code of the process.
+func Main(args []string) int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	var c commands
+	parser := kong.Must(&c,
+		kong.Name("pulsecast"),
+		kong.Description("API-first prediction platform for AI agents. Every flag of serve is also an environment variable."),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
+		kong.BindTo(ctx, (*context.Context)(nil)))
+	k, err := parser.Parse(args)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "pulsecast:", inOneLine(err))
+		return 1
+	}
+	if err := k.Run(); err != nil && !errors.Is(err, context.Canceled) {
+		fmt.Fprintln(os.Stderr, "pulsecast:", err)
+		return 1
+	}
+	return 0
+}
+
+// newBeside builds the service for a command that runs beside a live server.
+func newBeside(ctx context.Context, cfg config.Config) (*app.App, error) {
+	return app.New(ctx, cfg, app.Options{Log: os.Stderr, Beside: true})
+}
+
+// inOneLine is an error of the command line in one line that names the variable, as
+// those of config.Check do.
+func inOneLine(err error) string {
+	message := err.Error()
+	bad, ok := errors.AsType[*kong.ParseError](err)
+	if !ok {
+		return message
+	}
+	for _, f := range bad.Context.Flags() {
+		rest, found := strings.CutPrefix(message, "--"+f.Name)
+		if found && strings.IndexAny(rest, ": ") == 0 && len(f.Envs) > 0 {
+			return fmt.Sprintf("%s (--%s)%s", f.Envs[0], f.Name, rest)
+		}
+	}
+	return message
+}

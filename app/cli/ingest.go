@@ -1,0 +1,46 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/pulsecast/pulsecast/app/config"
+)
+
+type ingestCommand struct{ config.Config }
+
+// Run reads every source once, now, whichever node holds the leases, and prints what
+// came of it. It fails if a source does.
+func (i *ingestCommand) Run(ctx context.Context) (err error) {
+	a, err := newBeside(ctx, i.Config)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, a.Close()) }()
+	_, marketsErr := a.Markets.Tick(ctx)
+	_, newsErr := a.News.Tick(ctx)
+	for _, h := range []struct {
+		name  string
+		count int
+		from  string
+		err   error
+	}{
+		{"markets", len(a.Markets.Exchange.Feed().Current().Records), a.Markets.Exchange.Feed().Current().Source, marketsErr},
+		{"news", len(a.News.Exchange.Feed().Current().Records), a.News.Exchange.Feed().Current().Source, newsErr},
+	} {
+		state := "read"
+		if h.err != nil {
+			state = "failed, the last good ones stay"
+		}
+		fmt.Printf("%-8s %d from %s (%s)\n", h.name, h.count, orNone(h.from), state)
+	}
+	return errors.Join(marketsErr, newsErr)
+}
+
+func orNone(s string) string {
+	if s == "" {
+		return "no source"
+	}
+	return s
+}

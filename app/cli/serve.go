@@ -1,0 +1,64 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+
+	"github.com/pulsecast/pulsecast/app"
+	"github.com/pulsecast/pulsecast/app/config"
+)
+
+type serveCommand struct {
+	config.Config
+	NoWorker   bool `help:"Leave the sources to a worker elsewhere."`
+	Demo       bool `help:"Open on a sample world, with a key to try; registration is open."`
+	DemoPublic bool `help:"Let the demo listen on other than loopback addresses."`
+}
+
+// Run serves HTTP, and runs the worker unless it runs elsewhere, until ctx ends.
+func (s *serveCommand) Run(ctx context.Context) (err error) {
+	cfg := s.Config
+	if s.Demo {
+		if !cfg.Loopback() && !s.DemoPublic {
+			return fmt.Errorf("ADDR: the demo hands out keys, so it listens on loopback addresses only, not on %q; --demo-public allows it", cfg.Addr)
+		}
+		cfg.Registration = "open"
+	}
+	ln, err := net.Listen("tcp", cfg.Addr)
+	if err != nil {
+		return fmt.Errorf("ADDR: cannot listen on %s: %w", cfg.Addr, errors.Unwrap(err))
+	}
+	defer ln.Close()
+	if cfg.BaseURL == "" {
+		cfg.Addr = ln.Addr().String() // a port of 0 was chosen by the system
+	}
+	a, err := app.New(ctx, cfg, app.Options{Worker: !s.NoWorker, Log: os.Stderr})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, a.Close()) }()
+	if s.Demo {
+		if err := openDemo(ctx, a, os.Stdout); err != nil {
+			return err
+		}
+	} else if a.ShowsSample() {
+		a.Log.Warn("this database holds the demo's sample data, marked as such everywhere")
+	}
+	fmt.Printf("Pulsecast listens on http://%s\n", ln.Addr())
+	return a.Run(ctx, ln)
+}
+
+type workCommand struct{ config.Config }
+
+// Run runs the worker alone until ctx ends.
+func (w *workCommand) Run(ctx context.Context) (err error) {
+	a, err := app.New(ctx, w.Config, app.Options{Worker: true, Log: os.Stderr})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, a.Close()) }()
+	return a.Work(ctx)
+}

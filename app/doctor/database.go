@@ -1,0 +1,134 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"github.com/uptrace/bun"
+
+	"github.com/pulsecast/pulsecast/app/database"
+	"github.com/pulsecast/pulsecast/app/metrics"
+)
+
+func (d *doctor) database(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, 2*checkTimeout)
+	defer cancel()
+	path, embedded := d.cfg.SQLitePath()
+	if embedded && !d.sqliteFile(path) {
+		return
+	}
+	db, err := database.Open(ctx, d.cfg.DatabaseURL)
+	if err != nil {
+		advice := "check DATABASE_URL, and that Postgres runs and lets this host in"
+		if embedded {
+			advice = "the file is not a database of ours or is damaged: restore it from a backup, or move it away"
+		}
+		d.say(fail, "database", "%v: %s", err, advice)
+		return
+	}
+	defer db.Close()
+	d.writable(ctx, db)
+	d.migrations(ctx, db)
+	if !embedded {
+		d.clock.askDatabase(ctx, db)
+	}
+}
+
+// sqliteFile looks at the file, its folder and its disk; false when there is nothing
+// to open.
+func (d *doctor) sqliteFile(path string) (there bool) {
+	folder := filepath.Dir(path)
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		if parent := nearest(folder); syscall.Access(parent, accessWrite) != nil {
+			d.say(fail, "database", "%s is not there and cannot be made: let this user write to %s, or change DATABASE_URL", path, parent)
+		} else {
+			d.say(fine, "database", "%s is not there yet: the first start makes it", path)
+		}
+		return false
+	case err != nil:
+		d.say(fail, "database", "%v: let this user read it", err)
+		return false
+	case syscall.Access(path, accessWrite) != nil || syscall.Access(folder, accessWrite) != nil:
+		d.say(fail, "database", "%s or its folder cannot be written: give both to the user that serves", path)
+		return false
+	case info.Mode().Perm()&0o002 != 0:
+		d.say(warn, "database", "%s can be written by every user: chmod o-w it", path)
+	}
+	if room, err := metrics.DiskOf(folder); err == nil && room.Full() {
+		d.say(warn, "disk", "%.1f GB are left beside the database: make room", float64(room.Free)/(1<<30))
+	}
+	if served(path) {
+		d.say(fine, "database", "a server or worker is running on it")
+	}
+	return true
+}
+
+const accessWrite = 2 // W_OK of access(2)
+
+// nearest is the folder itself, or the nearest one above that exists.
+func nearest(folder string) string {
+	for {
+		if _, err := os.Stat(folder); err == nil || folder == filepath.Dir(folder) {
+			return folder
+		}
+		folder = filepath.Dir(folder)
+	}
+}
+
+// served tells whether a server or worker holds the lock of database.Claim.
+func served(path string) bool {
+	f, err := os.Open(path + ".lock")
+	if err != nil {
+		return false
+	}
+	defer f.Close() // gives the lock back
+	return errors.Is(syscall.Flock(int(f.Fd()), syscall.LOCK_SH|syscall.LOCK_NB), syscall.EWOULDBLOCK)
+}
+
+// writable takes the write lock and lets it go.
+func (d *doctor) writable(ctx context.Context, db *database.DB) {
+	undo := errors.New("nothing is kept")
+	start := time.Now()
+	err := db.InTx(ctx, func(ctx context.Context, tx bun.Tx) error {
+		if database.IsPostgres(tx) {
+			if _, err := tx.ExecContext(ctx, "CREATE TEMPORARY TABLE doctor (n INT) ON COMMIT DROP"); err != nil {
+				return err
+			}
+		}
+		return undo
+	})
+	took := time.Since(start).Round(time.Millisecond)
+	switch {
+	case !errors.Is(err, undo):
+		d.say(fail, "database", "%s does not let us write: %v; look for a process that holds a transaction open", db.Kind, err)
+	case took > time.Second:
+		d.say(warn, "database", "%s let us write only after %s: something holds it up", db.Kind, took)
+	default:
+		d.say(fine, "database", "%s answers and can be written (%s)", db.Kind, took)
+	}
+}
+
+func (d *doctor) migrations(ctx context.Context, db *database.DB) {
+	all, err := db.Migrations(ctx)
+	if err != nil {
+		d.say(fail, "migrations", "%v", err)
+		return
+	}
+	pending := 0
+	for _, m := range all {
+		if !m.Applied {
+			pending++
+		}
+	}
+	if pending > 0 {
+		d.say(warn, "migrations", "%d of %d are pending: serve applies them when it starts, or run: pulsecast migrate up", pending, len(all))
+		return
+	}
+	d.say(fine, "migrations", "all %d are applied", len(all))
+}

@@ -1,0 +1,117 @@
+package market
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/uptrace/bun"
+)
+
+// Select begins a query on markets AS m, with the columns of Market. As a subquery it lets
+// other packages join markets to rows of their own.
+func Select(db bun.IDB) *bun.SelectQuery { return db.NewSelect().Model((*Market)(nil)) }
+
+// SelectClosed finds the market that a column of an outer query names, if it has closed.
+func SelectClosed(db bun.IDB, column string) *bun.SelectQuery {
+	return Select(db).ColumnExpr("1").Where("m.id = ?", bun.Ident(column)).Where("m.closed")
+}
+
+// HasLive tells whether a market is stored that is no sample.
+func (Store) HasLive(ctx context.Context, db bun.IDB) (bool, error) {
+	exists, err := Select(db).Where("NOT m.sample").Exists(ctx)
+	if err != nil {
+		return false, fmt.Errorf("look for live markets: %w", err)
+	}
+	return exists, nil
+}
+
+// LatestPrices reads the latest price of every outcome of some markets. Markets without
+// prices are left out.
+func (Store) LatestPrices(ctx context.Context, db bun.IDB, marketIDs []string) (map[string][]float64, error) {
+	found := make(map[string][]float64, len(marketIDs))
+	if len(marketIDs) == 0 {
+		return found, nil
+	}
+	var markets []Market
+	err := db.NewSelect().Model(&markets).Column("id", "prices").Where("m.id IN (?)", bun.List(marketIDs)).
+		Where("m.prices IS NOT NULL").Scan(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("read latest prices: %w", err)
+	}
+	for _, m := range markets {
+		found[m.ID] = m.Prices
+	}
+	return found, nil
+}
+
+// EventTitles names the event of each of some markets: the upstream event's title, else the
+// market's.
+func (Store) EventTitles(ctx context.Context, db bun.IDB, marketIDs []string) (map[string]string, error) {
+	titles := make(map[string]string, len(marketIDs))
+	if len(marketIDs) == 0 {
+		return titles, nil
+	}
+	var markets []Market
+	err := db.NewSelect().Model(&markets).Column("id", "title", "event_title").Where("m.id IN (?)", bun.List(marketIDs)).Scan(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("read the titles of events: %w", err)
+	}
+	for i := range markets {
+		titles[markets[i].ID] = markets[i].eventTitle()
+	}
+	return titles, nil
+}
+
+// TitlesByEventKey names events by their keys; see Market.EventKey. ids are of markets or
+// of events.
+func (Store) TitlesByEventKey(ctx context.Context, db bun.IDB, ids []string) (map[string]string, error) {
+	titles := make(map[string]string, len(ids))
+	if len(ids) == 0 {
+		return titles, nil
+	}
+	var markets []Market
+	err := db.NewSelect().Model(&markets).Column("id", "title", "event_id", "event_title").
+		Where("m.id IN (?) OR m.event_id IN (?)", bun.List(ids), bun.List(ids)).OrderExpr("m.id DESC").Scan(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("read the titles of events: %w", err)
+	}
+	for i := range markets {
+		titles[markets[i].EventKey()] = markets[i].eventTitle()
+	}
+	return titles, nil
+}
+
+func (m *Market) eventTitle() string {
+	if m.EventTitle != "" {
+		return m.EventTitle
+	}
+	return m.Title
+}
+
+// PricesBetween reads what was observed of some markets from one moment to another, by
+// market and oldest first.
+func (Store) PricesBetween(ctx context.Context, db bun.IDB, marketIDs []string, from, to time.Time) ([]Price, error) {
+	return readPrices(ctx, db, func(q *bun.SelectQuery) *bun.SelectQuery {
+		return q.Where("mp.market_id IN (?)", bun.List(marketIDs)).Where("mp.observed_at BETWEEN ? AND ?", from, to)
+	})
+}
+
+// FirstPrices reads the first observation of each of some markets that has one.
+func (Store) FirstPrices(ctx context.Context, db bun.IDB, marketIDs []string) ([]Price, error) {
+	return readPrices(ctx, db, func(q *bun.SelectQuery) *bun.SelectQuery {
+		return q.Where("mp.market_id IN (?)", bun.List(marketIDs)).
+			Where("mp.observed_at = (SELECT min(f.observed_at) FROM market_prices AS f WHERE f.market_id = mp.market_id)")
+	})
+}
+
+func readPrices(ctx context.Context, db bun.IDB, where func(*bun.SelectQuery) *bun.SelectQuery) ([]Price, error) {
+	var prices []Price
+	if err := where(db.NewSelect().Model(&prices)).Order("mp.market_id", "mp.observed_at").Scan(ctx); err != nil {
+		return nil, fmt.Errorf("read prices: %w", err)
+	}
+	for i := range prices {
+		prices[i].ObservedAt = prices[i].ObservedAt.UTC()
+	}
+	return prices, nil
+}

@@ -1,0 +1,106 @@
+package market
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/uptrace/bun"
+
+	"github.com/pulsecast/pulsecast/app/database"
+)
+
+// retention keeps, of what is older than age, the first row of each window per market.
+// done names the setting that holds how far it has come.
+type retention struct {
+	age, window time.Duration
+	done        string
+}
+
+// Every row is kept for 48 hours, then the first of each hour for 30 days, then the
+// first of each six hours for good.
+var retentions = []retention{
+	{48 * time.Hour, time.Hour, "prices_thinned_1h"},
+	{30 * 24 * time.Hour, 6 * time.Hour, "prices_thinned_6h"},
+}
+
+// windowsPerRun bounds one call of Thin per retention; a backlog takes several.
+const windowsPerRun = 500
+
+// Thin deletes price rows that the history no longer needs and returns how many.
+// Each window of time is one short statement, and the place reached is remembered,
+// so calling it hourly costs what has aged since. more tells that a backlog is left.
+func (Store) Thin(ctx context.Context, db bun.IDB, now time.Time) (deleted int64, more bool, err error) {
+	for _, r := range retentions {
+		n, left, err := r.run(ctx, db, database.Now(now))
+		deleted += n
+		more = more || left
+		if err != nil {
+			return deleted, more, err
+		}
+	}
+	return deleted, more, nil
+}
+
+func (r retention) run(ctx context.Context, db bun.IDB, now time.Time) (deleted int64, more bool, err error) {
+	end := now.Add(-r.age).Truncate(r.window)
+	start, err := r.start(ctx, db, end)
+	if err != nil {
+		return 0, false, err
+	}
+	for range windowsPerRun {
+		if !start.Before(end) {
+			return deleted, false, nil
+		}
+		n, err := thinWindow(ctx, db, start, start.Add(r.window))
+		if err != nil {
+			return deleted, false, err
+		}
+		deleted += n
+		start = start.Add(r.window)
+		if err := database.SetSetting(ctx, db, r.done, start.Format(time.RFC3339)); err != nil {
+			return deleted, false, err
+		}
+	}
+	return deleted, start.Before(end), nil
+}
+
+// start is where thinning goes on, at the earliest the oldest row there is.
+func (r retention) start(ctx context.Context, db bun.IDB, end time.Time) (time.Time, error) {
+	text, ok, err := database.Setting(ctx, db, r.done)
+	if err != nil {
+		return time.Time{}, err
+	}
+	if ok {
+		at, err := time.Parse(time.RFC3339, text)
+		if err != nil {
+			return time.Time{}, fmt.Errorf("setting %s: %w", r.done, err)
+		}
+		return at, nil
+	}
+	var oldest Price
+	err = db.NewSelect().Model(&oldest).Column("observed_at").OrderExpr("observed_at").Limit(1).Scan(ctx)
+	if errors.Is(err, sql.ErrNoRows) {
+		return end, nil
+	}
+	if err != nil {
+		return time.Time{}, fmt.Errorf("find oldest price: %w", err)
+	}
+	return oldest.ObservedAt.UTC().Truncate(r.window), nil
+}
+
+func thinWindow(ctx context.Context, db bun.IDB, from, to time.Time) (int64, error) {
+	res, err := db.NewRaw(`DELETE FROM market_prices WHERE observed_at >= ? AND observed_at < ? AND EXISTS (
+		SELECT 1 FROM market_prices AS earlier WHERE earlier.market_id = market_prices.market_id
+		AND earlier.observed_at >= ? AND earlier.observed_at < market_prices.observed_at)`, from, to, from).Exec(ctx)
+	if err != nil {
+		return 0, fmt.Errorf("thin prices: %w", err)
+	}
+	n, err := res.RowsAffected()
+	if err != nil {
+		return 0, fmt.Errorf("thin prices: %w", err)
+	}
+	return n, nil
+}

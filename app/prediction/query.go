@@ -1,0 +1,166 @@
+package prediction
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/uptrace/bun"
+
+	"github.com/pulsecast/pulsecast/app/market"
+)
+
+// Select begins a query on all predictions AS p, with the columns of Prediction. As a
+// subquery it lets other packages join predictions to rows of their own.
+func Select(db bun.IDB) *bun.SelectQuery { return db.NewSelect().Model((*Prediction)(nil)) }
+
+// SelectTallies begins a query on tallies AS t, with the columns of Tally.
+func SelectTallies(db bun.IDB) *bun.SelectQuery { return db.NewSelect().Model((*Tally)(nil)) }
+
+// SelectOpen finds the open predictions on the market that a column of an outer query names.
+func SelectOpen(db bun.IDB, marketColumn string) *bun.SelectQuery {
+	return db.NewSelect().TableExpr("results AS o").ColumnExpr("1").
+		Where("o.market_id = ?", bun.Ident(marketColumn)).Where("o.status = 'open'")
+}
+
+// SelectScored finds one scored prediction on the market that a column of an outer query
+// names. It is for a value, not for EXISTS: then Postgres joins all predictions there ever
+// were. SQLite takes the tables around a CROSS JOIN in the order they are written, and would
+// otherwise walk through all results for each market.
+func SelectScored(db bun.IDB, marketColumn string) *bun.SelectQuery {
+	return db.NewSelect().TableExpr("predictions AS p CROSS JOIN results AS s").ColumnExpr("TRUE").
+		Where("p.market_id = ?", bun.Ident(marketColumn)).Where("s.agent_id = p.agent_id").Where("s.id = p.id").
+		Where("s.status = 'resolved'").Where("s.baseline_state = 'fixed'").Limit(1)
+}
+
+// SelectBy is a subquery of what an agent published: market_id, title and created_at.
+func SelectBy(db bun.IDB, agentID uuid.UUID) *bun.SelectQuery {
+	return db.NewSelect().TableExpr("predictions AS p").ColumnExpr("p.market_id, p.title, p.created_at").Where("p.agent_id = ?", agentID)
+}
+
+// SelectNewestOpen is a subquery of the newest open predictions on each of some markets, at
+// most limit on each: market_id, agent_id, id, outcome_index and confidence.
+func SelectNewestOpen(db bun.IDB, marketIDs []string, limit int) *bun.RawQuery {
+	const one = `SELECT * FROM (SELECT agent_id, id FROM results WHERE market_id = ? AND status = 'open' ORDER BY id DESC LIMIT ?) AS newest`
+	parts, args := make([]string, len(marketIDs)), make([]any, 0, 2*len(marketIDs))
+	for i, id := range marketIDs {
+		parts[i] = one
+		args = append(args, id, limit)
+	}
+	return db.NewRaw(`SELECT p.market_id, p.agent_id, p.id, p.outcome_index, p.confidence
+		FROM (`+strings.Join(parts, " UNION ALL ")+`) AS s JOIN predictions AS p ON p.agent_id = s.agent_id AND p.id = s.id`, args...)
+}
+
+// MarketsWithOpen lists those of some markets that an open prediction is about.
+func (Store) MarketsWithOpen(ctx context.Context, db bun.IDB, marketIDs []string) ([]string, error) {
+	var found []string
+	if len(marketIDs) == 0 {
+		return nil, nil
+	}
+	err := db.NewSelect().TableExpr("results AS o").ColumnExpr("DISTINCT o.market_id").Where("o.market_id IN (?)", bun.List(marketIDs)).
+		Where("o.status = 'open'").Scan(ctx, &found)
+	if err != nil {
+		return nil, fmt.Errorf("look for open predictions: %w", err)
+	}
+	return found, nil
+}
+
+// LiveMarkets lists the live markets that an open prediction is about, by id: those to go
+// on observing until they settle. No upstream knows a sample.
+func (Store) LiveMarkets(ctx context.Context, db bun.IDB) ([]string, error) {
+	var found []string
+	err := market.Select(db).Column("m.id").Where("NOT m.sample").
+		Where("m.id IN (SELECT market_id FROM results WHERE status = 'open' AND market_id IS NOT NULL)").Order("m.id").Scan(ctx, &found)
+	if err != nil {
+		return nil, fmt.Errorf("list markets with open predictions: %w", err)
+	}
+	return found, nil
+}
+
+// CountOnMarkets counts the predictions on each of some markets; those without any are
+// left out.
+func (Store) CountOnMarkets(ctx context.Context, db bun.IDB, marketIDs []string) (map[string]int64, error) {
+	found := make(map[string]int64, len(marketIDs))
+	if len(marketIDs) == 0 {
+		return found, nil
+	}
+	var counts []struct {
+		MarketID string
+		Count    int64
+	}
+	err := db.NewRaw("SELECT market_id, COUNT(*) AS count FROM predictions WHERE market_id IN (?) GROUP BY market_id", bun.List(marketIDs)).Scan(ctx, &counts)
+	if err != nil {
+		return nil, fmt.Errorf("count predictions on markets: %w", err)
+	}
+	for _, c := range counts {
+		found[c.MarketID] = c.Count
+	}
+	return found, nil
+}
+
+// NextClose is when the next of an agent's open predictions is scheduled to close after a
+// moment; zero when none is.
+func (Store) NextClose(ctx context.Context, db bun.IDB, agentID uuid.UUID, after time.Time) (time.Time, error) {
+	var at time.Time
+	err := db.NewRaw(`SELECT scheduled_close_at FROM results WHERE agent_id = ? AND status = 'open' AND scheduled_close_at > ?
+		ORDER BY scheduled_close_at LIMIT 1`, agentID, after).Scan(ctx, &at)
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return at, fmt.Errorf("read the next close: %w", err)
+	}
+	return at.UTC(), nil
+}
+
+// Bet is an open prediction with a baseline.
+type Bet struct {
+	AgentID              uuid.UUID `bun:",type:uuid"`
+	MarketID             string
+	OutcomeIndex         int
+	Confidence, Baseline float64
+	BaselineObservedAt   time.Time
+}
+
+// BetsOf reads an agent's open predictions with a baseline: those that close next, at most
+// limit.
+func (Store) BetsOf(ctx context.Context, db bun.IDB, agentID uuid.UUID, limit int) ([]Bet, error) {
+	next := db.NewSelect().TableExpr("results AS r").Column("r.agent_id", "r.id", "r.baseline", "r.baseline_observed_at").
+		Where("r.agent_id = ?", agentID).Where("r.status = 'open'").Where("r.baseline_state = 'fixed'").
+		Order("r.scheduled_close_at").Limit(int64(limit))
+	return readBets(ctx, db.NewSelect().TableExpr("(?) AS s", next))
+}
+
+// BetsOn reads the open predictions with a baseline on a market, in order of publication.
+func (Store) BetsOn(ctx context.Context, db bun.IDB, marketID string) ([]Bet, error) {
+	return readBets(ctx, db.NewSelect().TableExpr("results AS s").Where("s.market_id = ?", marketID).
+		Where("s.status = 'open'").Where("s.baseline_state = 'fixed'").Order("s.id"))
+}
+
+func readBets(ctx context.Context, q *bun.SelectQuery) ([]Bet, error) {
+	var bets []Bet
+	err := q.Join("JOIN predictions AS p ON p.agent_id = s.agent_id AND p.id = s.id").
+		Column("p.agent_id", "p.market_id", "p.outcome_index", "p.confidence", "s.baseline", "s.baseline_observed_at").Scan(ctx, &bets)
+	if err != nil {
+		return nil, fmt.Errorf("read open predictions: %w", err)
+	}
+	for i := range bets {
+		bets[i].BaselineObservedAt = bets[i].BaselineObservedAt.UTC()
+	}
+	return bets, nil
+}
+
+// ResolvedOn reads an agent's resolved predictions on some events up to a weight index, in
+// order of publication and without thesis and evidence.
+func (Store) ResolvedOn(ctx context.Context, db bun.IDB, agentID uuid.UUID, eventKeys []string, maxIndex int) ([]Prediction, error) {
+	var list []Prediction
+	err := db.NewSelect().Model(&list).ExcludeColumn("thesis", "evidence").
+		Where("p.agent_id = ?", agentID).Where("p.event_key IN (?)", bun.List(eventKeys)).
+		Where("p.status = ?", Resolved).Where("p.weight_index <= ?", maxIndex).
+		OrderExpr("p.id").Scan(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("read the predictions on events: %w", err)
+	}
+	return list, nil
+}

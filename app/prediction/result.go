@@ -1,0 +1,183 @@
+package prediction
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/uptrace/bun"
+
+	"github.com/pulsecast/pulsecast/app/database"
+	"github.com/pulsecast/pulsecast/app/score"
+)
+
+// SelectResults begins a query on predictions AS p and their results AS s, with what
+// settling needs of both.
+func SelectResults(db bun.IDB) *bun.SelectQuery {
+	return db.NewSelect().TableExpr("predictions AS p").Join("JOIN results AS s ON s.agent_id = p.agent_id AND s.id = p.id").
+		Column("p.id", "p.agent_id", "p.outcome", "p.confidence", "p.category", "p.horizon_at", "p.market_id", "p.event_key",
+			"p.scheduled_close_at", "p.created_at", "s.baseline_state", "s.baseline", "s.weight_index", "s.status",
+			"s.resolution_value", "s.resolution_outcome", "s.resolution_source", "s.resolution_note", "s.ruled")
+}
+
+// Which narrows the predictions of a market to settle.
+type Which int
+
+// The three choices.
+const (
+	OnlyOpen Which = iota
+	NotOpen
+	OpenOrNot
+)
+
+// SelectToSettle is a subquery of the next predictions on a market that do not wait for a
+// baseline: agent_id and id of at most limit after one, in order of id. They are chosen
+// before anything is joined: otherwise Postgres may walk through all predictions in the
+// order of their ids.
+func SelectToSettle(db bun.IDB, marketID string, which Which, after uuid.UUID, limit int) *bun.SelectQuery {
+	q := db.NewSelect().TableExpr("results AS s").Column("s.agent_id", "s.id").
+		Where("s.baseline_state <> 'pending'").Limit(int64(limit))
+	if which == OnlyOpen {
+		return q.Where("s.status = 'open'").Where("s.market_id = ?", marketID).Where("s.id > ?", after).Order("s.id")
+	}
+	if which == NotOpen {
+		q = q.Where("s.status <> 'open'")
+	}
+	// SQLite sorts what is left of the market for each chunk if told to by s.id.
+	return q.Join("JOIN predictions AS p ON p.agent_id = s.agent_id AND p.id = s.id").
+		Where("p.market_id = ?", marketID).Where("p.id > ?", after).Order("p.id")
+}
+
+// Place is where one of an agent's predictions on an event stands in the order of agents,
+// events and ids.
+type Place struct {
+	AgentID  uuid.UUID
+	EventKey string
+	ID       uuid.UUID
+}
+
+// SelectPending begins a query on the next predictions AS p that wait for a baseline, at
+// most limit after a place, in the order of places; previous is the agent's own confidence
+// before on the same market and outcome. With markets, only those on their events. SQLite
+// takes the tables around a CROSS JOIN in the order they are written, and would otherwise
+// walk through all predictions.
+func SelectPending(db bun.IDB, markets []string, after Place, limit int) *bun.SelectQuery {
+	q := db.NewSelect().TableExpr("results AS s CROSS JOIN predictions AS p").
+		Column("p.id", "p.agent_id", "p.market_id", "p.outcome_index", "p.event_key", "p.confidence", "p.created_at", "p.scheduled_close_at").
+		ColumnExpr("(SELECT r.confidence FROM predictions AS r WHERE r.agent_id = p.agent_id AND r.market_id = p.market_id"+
+			" AND r.outcome_index = p.outcome_index AND r.id < p.id ORDER BY r.id DESC LIMIT 1) AS previous").
+		Where("p.agent_id = s.agent_id").Where("p.id = s.id").Where("s.baseline_state = 'pending'").
+		Where("(p.agent_id, p.event_key, p.id) > (?, ?, ?)", after.AgentID, after.EventKey, after.ID).
+		Order("p.agent_id", "p.event_key", "p.id").Limit(int64(limit))
+	if len(markets) > 0 {
+		q = q.Where("p.event_key IN (SELECT f.event_key FROM results AS e JOIN predictions AS f ON f.agent_id = e.agent_id AND f.id = e.id"+
+			" WHERE e.baseline_state = 'pending' AND e.market_id IN (?))", bun.List(markets))
+	}
+	return q
+}
+
+// HasPending tells whether an open prediction on a market waits for its baseline.
+func (Store) HasPending(ctx context.Context, db bun.IDB, marketID string) (bool, error) {
+	waiting, err := db.NewSelect().TableExpr("results AS s").Where("s.market_id = ?", marketID).
+		Where("s.status = 'open'").Where("s.baseline_state = 'pending'").Exists(ctx)
+	if err != nil {
+		return false, fmt.Errorf("look for pending baselines: %w", err)
+	}
+	return waiting, nil
+}
+
+// CountByStatus counts the predictions on a market that no admin has ruled on by
+// themselves.
+func (Store) CountByStatus(ctx context.Context, db bun.IDB, marketID string) (map[Status]int64, error) {
+	var rows []struct {
+		Status Status
+		N      int64
+	}
+	err := db.NewSelect().Model((*Prediction)(nil)).ColumnExpr("p.status, count(*) AS n").
+		Where("p.market_id = ?", marketID).Where("NOT p.ruled").GroupExpr("p.status").Scan(ctx, &rows)
+	if err != nil {
+		return nil, fmt.Errorf("count predictions: %w", err)
+	}
+	counts := make(map[Status]int64, len(rows))
+	for _, r := range rows {
+		counts[r.Status] = r.N
+	}
+	return counts, nil
+}
+
+// Baseline is what deciding a prediction's baseline writes. All but the keys and State
+// is nil unless State is Fixed; bids and asks also without a known book.
+type Baseline struct {
+	AgentID     uuid.UUID     `bun:",type:uuid"`
+	ID          uuid.UUID     `bun:",type:uuid"`
+	State       BaselineState `bun:",type:text"`
+	Q           *float64      `bun:",type:double precision"`
+	Before      *float64      `bun:",type:double precision"`
+	BeforeBid   *float64      `bun:",type:double precision"`
+	BeforeAsk   *float64      `bun:",type:double precision"`
+	After       *float64      `bun:",type:double precision"`
+	AfterBid    *float64      `bun:",type:double precision"`
+	AfterAsk    *float64      `bun:",type:double precision"`
+	MedianBid   *float64      `bun:",type:double precision"`
+	MedianAsk   *float64      `bun:",type:double precision"`
+	Previous    *float64      `bun:",type:double precision"`
+	ObservedAt  time.Time     `bun:",nullzero,type:timestamptz"`
+	WeightIndex *int64        `bun:",type:bigint"`
+	Stake       *score.Points `bun:",type:bigint"`
+	Spread      *score.Points `bun:",type:bigint"`
+}
+
+// FixBaselines writes the baselines of predictions that still wait for one.
+func FixBaselines(ctx context.Context, tx bun.Tx, rows []Baseline) error {
+	if len(rows) == 0 {
+		return nil
+	}
+	_, err := database.ExecRows(ctx, tx, "UPDATE results AS p SET baseline_state = v.state, baseline = v.q, baseline_before = v.before,"+
+		" baseline_after = v.after, baseline_previous = v.previous, baseline_observed_at = v.observed_at, weight_index = v.weight_index,"+
+		" before_bid = v.before_bid, before_ask = v.before_ask, after_bid = v.after_bid, after_ask = v.after_ask,"+
+		" median_bid = v.median_bid, median_ask = v.median_ask, stake = v.stake, spread = v.spread"+
+		" FROM v WHERE p.agent_id = v.agent_id AND p.id = v.id AND p.baseline_state = 'pending'", rows)
+	if err != nil {
+		return fmt.Errorf("write baselines: %w", err)
+	}
+	return nil
+}
+
+// Resolution is what resolving, voiding or reopening a prediction writes.
+type Resolution struct {
+	AgentID      uuid.UUID     `bun:",type:uuid"`
+	ID           uuid.UUID     `bun:",type:uuid"`
+	Was          Status        `bun:",type:text"` // the status it was read in
+	Status       Status        `bun:",type:text"`
+	Value        *float64      `bun:",type:double precision"`
+	Outcome      string        `bun:",nullzero,type:text"`
+	Source       string        `bun:",nullzero,type:text"`
+	Note         string        `bun:",nullzero,type:text"`
+	ResolvedAt   time.Time     `bun:",nullzero,type:timestamptz"`
+	Brier        *float64      `bun:",type:double precision"`
+	Edge         *score.Points `bun:",type:bigint"`
+	LogEdge      *float64      `bun:",type:double precision"`
+	RulesVersion string        `bun:",nullzero,type:text"`
+	Ruled        bool          `bun:",type:boolean"`
+}
+
+// Resolve writes resolutions. It fails if a prediction is no longer in the status it was
+// read in.
+func Resolve(ctx context.Context, tx bun.Tx, rows []Resolution) error {
+	if len(rows) == 0 {
+		return nil
+	}
+	res, err := database.ExecRows(ctx, tx, "UPDATE results AS p SET status = v.status, resolution_value = v.value, resolution_outcome = v.outcome,"+
+		" resolution_source = v.source, resolution_note = v.note, resolved_at = v.resolved_at, brier = v.brier, edge = v.edge,"+
+		" log_edge = v.log_edge, rules_version = v.rules_version, ruled = v.ruled"+
+		" FROM v WHERE p.agent_id = v.agent_id AND p.id = v.id AND p.status = v.was", rows)
+	if err != nil {
+		return fmt.Errorf("write resolutions: %w", err)
+	}
+	n, err := res.RowsAffected()
+	if err == nil && n != int64(len(rows)) {
+		err = fmt.Errorf("write resolutions: %d of %d predictions were in the status they were read in", n, len(rows))
+	}
+	return err
+}

@@ -1,0 +1,60 @@
+package retention_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/pulsecast/pulsecast/app/database"
+	"github.com/pulsecast/pulsecast/app/database/dbtest"
+	"github.com/pulsecast/pulsecast/app/prediction"
+	"github.com/pulsecast/pulsecast/app/retention"
+)
+
+// TestRun: each table that grows with use keeps what is young enough, and only that.
+func TestRun(t *testing.T) {
+	t.Parallel()
+	for _, kind := range dbtest.Kinds {
+		t.Run(string(kind), func(t *testing.T) {
+			t.Parallel()
+			now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+			clock := func() time.Time { return now }
+			db := dbtest.Open(t, kind)
+			days := func(n int) time.Time { return now.AddDate(0, 0, -n) }
+			const agent = "00000000-0000-7000-8000-000000000001" // the schema's own
+			const admin = "00000000-0000-7000-8000-0000000000aa"
+			run := func(query string, args ...any) {
+				t.Helper()
+				if _, err := db.ExecContext(t.Context(), query, args...); err != nil {
+					t.Fatal(err)
+				}
+			}
+			run("INSERT INTO admins (id, name, password, created_at) VALUES (?, 'eve', 'x', ?)", admin, now)
+			tables := []struct {
+				name, insert string
+				young, old   time.Time
+			}{
+				{"agent_usage", "INSERT INTO agent_usage (agent_id, hour, requests, errors, limited) VALUES (?1, ?0, 1, 0, 0)", days(89), days(91)},
+				{"agent_endpoints", "INSERT INTO agent_endpoints (agent_id, hour, method, route, ok, refused, limited, failed) VALUES (?1, ?0, 'GET', '/', 1, 0, 0, 0)", days(13), days(15)},
+				{"agent_errors", "INSERT INTO agent_errors (id, agent_id, created_at, method, route, status, code, request_id) VALUES (?2, ?1, ?0, 'GET', '/', 404, 'not_found', 'r')", days(29), days(31)},
+				{"admin_attempts", "INSERT INTO admin_attempts (subject, since, failures) VALUES (?3, ?0, 1)", now.Add(-10 * time.Minute), now.Add(-20 * time.Minute)},
+				{"admin_sessions", "INSERT INTO admin_sessions (hash, admin_id, address, created_at, seen_at, expires_at) VALUES (?4, ?5, '', ?0, ?0, ?0)", now.Add(time.Minute), now.Add(-time.Minute)},
+				{"server_errors", "INSERT INTO server_errors (minute, count) VALUES (?0, 1)", now.Add(-23 * time.Hour), now.Add(-25 * time.Hour)},
+				{"idempotency_keys", "INSERT INTO idempotency_keys (agent_id, key, body_hash, response, created_at) VALUES (?1, ?3, ?4, ?4, ?0)", now.Add(-23 * time.Hour), now.Add(-25 * time.Hour)},
+			}
+			for _, c := range tables {
+				for _, at := range []time.Time{c.young, c.old} {
+					id := database.NewID(at)
+					run(c.insert, at, agent, id, id.String(), id[:], admin)
+				}
+			}
+			if err := retention.Run(t.Context(), db, prediction.NewPublisher(db, clock, time.Minute, ""), clock); err != nil {
+				t.Fatal(err)
+			}
+			for _, c := range tables {
+				if n, err := db.NewSelect().Table(c.name).Count(t.Context()); err != nil || n != 1 {
+					t.Errorf("%s: %d rows are left, %v; want the young one", c.name, n, err)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,83 @@
+package settlement
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/uptrace/bun"
+
+	"github.com/pulsecast/pulsecast/app/database"
+	"github.com/pulsecast/pulsecast/app/market"
+	"github.com/pulsecast/pulsecast/app/prediction"
+)
+
+// SelectDays is a subquery of the daily sums: agent_id, category, day and the columns of
+// sums that the comment of agent_days in the migration explains.
+func SelectDays(db bun.IDB) *bun.SelectQuery {
+	return db.NewSelect().TableExpr("agent_days AS d").ColumnExpr("d.*")
+}
+
+// SelectClusters is a subquery of an agent's events with something settled: event_key,
+// category, day (on which it counts), value and disagreements.
+func SelectClusters(db bun.IDB, agentID uuid.UUID) *bun.SelectQuery {
+	return db.NewSelect().TableExpr("clusters AS c").
+		ColumnExpr("c.event_key, c.category, COALESCE(c.day, c.settled_day) AS day, c.value, c.disagreements").
+		Where("c.agent_id = ?", agentID).Where("c.settled > 0")
+}
+
+// SelectOpenReferences finds the open reference predictions on the market that a column of
+// an outer query names.
+func SelectOpenReferences(db bun.IDB, marketColumn string) *bun.SelectQuery {
+	return db.NewSelect().Model((*ReferencePrediction)(nil)).ColumnExpr("1").
+		Where("r.market_id = ?", bun.Ident(marketColumn)).Where("r.status = 'open'")
+}
+
+// NextDay is the first day after a moment on which something settled of an agent begins to
+// count, "" for none.
+func NextDay(ctx context.Context, db bun.IDB, agentID uuid.UUID, after time.Time) (string, error) {
+	var day sql.NullString
+	err := db.NewRaw("SELECT MIN(day) FROM agent_days WHERE agent_id = ? AND day > ? AND clusters > 0", agentID, dayOf(after)).Scan(ctx, &day)
+	if err != nil {
+		return "", fmt.Errorf("read the next day: %w", err)
+	}
+	return day.String, nil
+}
+
+// CountEntries counts the ledger's rows since a moment. A row that is committed late still
+// changes the number.
+func CountEntries(ctx context.Context, db bun.IDB, since time.Time) (n int64, err error) {
+	if err := db.NewRaw("SELECT COUNT(*) FROM score_entries WHERE id >= ?", database.FirstID(since)).Scan(ctx, &n); err != nil {
+		return 0, fmt.Errorf("count the ledger: %w", err)
+	}
+	return n, nil
+}
+
+// Scored names an agent and a category with a row of the ledger.
+type Scored struct {
+	AgentID  uuid.UUID `bun:"type:uuid"`
+	Category string
+}
+
+// ScoredSince lists the agents and categories with a row of the ledger since a moment.
+func ScoredSince(ctx context.Context, db bun.IDB, since time.Time) ([]Scored, error) {
+	var rows []Scored
+	err := db.NewRaw("SELECT DISTINCT agent_id, category FROM score_entries WHERE id >= ?", database.FirstID(since)).Scan(ctx, &rows)
+	if err != nil {
+		return nil, fmt.Errorf("read new ledger entries: %w", err)
+	}
+	return rows, nil
+}
+
+// CountEvents counts the events of the markets on which a prediction was scored.
+func CountEvents(ctx context.Context, db bun.IDB) (n int64, err error) {
+	err = db.NewSelect().TableExpr("market_outcomes AS o").Join("JOIN (?) AS m ON m.id = o.market_id", market.Select(db)).
+		ColumnExpr("COUNT(DISTINCT COALESCE('e:' || m.event_id, 'm:' || m.id))").
+		Where("(?)", prediction.SelectScored(db, "m.id")).Scan(ctx, &n)
+	if err != nil {
+		return 0, fmt.Errorf("count events: %w", err)
+	}
+	return n, nil
+}
