@@ -39,6 +39,7 @@ func (a *App) buildDomain() {
 	a.Boards = leaderboard.NewBuilder(a.DB, thresholds, a.now)
 	a.leaderboard = leaderboard.NewStore(thresholds, a.now)
 	a.publisher = prediction.NewPublisher(a.DB, a.now, staleAfter*a.cfg.MarketsInterval, a.cfg.BaseURL)
+	a.publisher.MinLiquidity = float64(a.cfg.RankedMinLiquidity)
 	a.generation = agent.NewGeneration(a.DB.Reader, a.Log)
 	a.identity = identity.New(identity.Options{
 		Config: &a.cfg, DB: a.DB, Generation: a.generation, Usage: a.usage, Log: a.Log, Now: a.now, Wrap: a.tracing.Transport,
@@ -86,7 +87,7 @@ func (a *App) alerts() *alert.Watcher {
 // buildSignals connects the sources to the feeds, and what follows from a reading.
 func (a *App) buildSignals(ctx context.Context) error {
 	a.Settlement = settlement.New(settlement.Options{
-		DB: a.DB, Interval: a.cfg.MarketsInterval, Now: a.now,
+		DB: a.DB, Interval: a.cfg.MarketsInterval, MinLiquidity: float64(a.cfg.RankedMinLiquidity), Now: a.now,
 		Winner: func(ctx context.Context, m *market.Market) (int, bool, error) { return a.Markets.Source.Winner(ctx, m) },
 	})
 	a.Markets = &ingest.Markets{

@@ -67,7 +67,7 @@ func newNode(t *testing.T, db *database.DB) *node {
 	t.Helper()
 	n := &node{t: t, db: db, clock: firstLook, up: &upstream{err: &source.Error{Reason: "unreachable", Err: errors.New("no such host")}}}
 	now, log, c := func() time.Time { return n.clock }, slog.New(slog.DiscardHandler), cachetest.Open(t, cache.Memory)
-	settle := settlement.New(settlement.Options{DB: db, Interval: time.Minute, Now: now})
+	settle := settlement.New(settlement.Options{DB: db, Interval: time.Minute, MinLiquidity: 1000, Now: now})
 	n.markets = &ingest.Markets{
 		Source: NewMarketSource(n.up, db, now, log), DB: db, Interval: time.Minute, Now: now, Log: log,
 		Exchange: signal.NewExchange(signal.NewFeed(signal.Codec[market.Market]{Name: "markets",

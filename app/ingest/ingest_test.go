@@ -154,7 +154,9 @@ func TestMarketsTick(t *testing.T) {
 		nul.Outcomes = []string{"Yes\x00", "No"}
 		price := yesNo("price", 5)
 		price.Prices = []float64{1.5, 0}
-		n.up.top = []market.Market{yesNo("small", 1), yesNo("big", 9), closed, nan, nul, price, yesNo("big", 3), {}, {ID: "x"}}
+		crossed := yesNo("crossed", 5)
+		crossed.BestBid, crossed.BestAsk = ptr(0.7), ptr(0.6)
+		n.up.top = []market.Market{yesNo("small", 1), yesNo("big", 9), closed, nan, nul, price, crossed, yesNo("big", 3), {}, {ID: "x"}}
 		var seen []string
 		n.markets.After = []func(context.Context, []market.Market) error{
 			func(context.Context, []market.Market) error { return errors.New("hook failed") },
@@ -177,7 +179,7 @@ func TestMarketsTick(t *testing.T) {
 			t.Errorf("hooks saw %v, log %s", seen, n.log.String())
 		}
 		s := n.state(t, "markets")
-		want := map[string]int{"no_id": 2, "unsound": 5, "duplicate": 1}
+		want := map[string]int{"no_id": 2, "unsound": 6, "duplicate": 1}
 		if s.Source != "polymarket" || s.Count != 2 || !maps.Equal(s.Dropped, want) || !s.SucceededAt.Equal(noon) || s.LastError != "" || s.Failures != 0 {
 			t.Errorf("state %+v", s)
 		}

@@ -35,8 +35,10 @@ type wireMarket struct {
 	OutcomePrices    loose.List            `json:"outcomePrices"`
 	TokenIDs         loose.List            `json:"clobTokenIds"`
 	LastTradePrice   loose.Number          `json:"lastTradePrice"`
-	BestBid          loose.Number          `json:"bestBid"`
-	BestAsk          loose.Number          `json:"bestAsk"`
+	BestBid          *loose.Number         `json:"bestBid"` // nil: missing or null
+	BestAsk          *loose.Number         `json:"bestAsk"` // nil: missing or null
+	Volume24h        loose.Number          `json:"volume24hr"`
+	DayChange        loose.Number          `json:"oneDayPriceChange"`
 	VolumeNum        loose.Number          `json:"volumeNum"`
 	Volume           loose.Number          `json:"volume"`
 	LiquidityNum     loose.Number          `json:"liquidityNum"`
