@@ -85,9 +85,9 @@ func (x *Exchange[T]) offer(at time.Time, packed []byte) {
 	if x.cache.Kind != cache.Redis {
 		return
 	}
-	err := x.cache.Storage.Set(x.key("content"), packed, cachedFor)
+	err := x.cache.Set(x.key("content"), packed, cachedFor)
 	if err == nil {
-		err = x.cache.Storage.Set(x.key("at"), []byte(at.Format(time.RFC3339Nano)), cachedFor)
+		err = x.cache.Set(x.key("at"), []byte(at.Format(time.RFC3339Nano)), cachedFor)
 	}
 	if err != nil {
 		x.log.Warn("snapshot not shared through the cache", "feed", x.feed.Name(), "error", err)
@@ -140,7 +140,7 @@ func (x *Exchange[T]) Follow(ctx context.Context) {
 }
 
 func (x *Exchange[T]) fromCache() (bool, error) {
-	mark, err := x.cache.Storage.Get(x.key("at"))
+	mark, err := x.cache.Get(x.key("at"))
 	if err != nil || mark == nil {
 		return false, err
 	}
@@ -151,7 +151,7 @@ func (x *Exchange[T]) fromCache() (bool, error) {
 	if !at.After(x.feed.Current().AsOf) {
 		return false, nil
 	}
-	packed, err := x.cache.Storage.Get(x.key("content"))
+	packed, err := x.cache.Get(x.key("content"))
 	if err != nil || packed == nil {
 		return false, err
 	}
