@@ -53,7 +53,7 @@ func (a *App) thresholds() leaderboard.Thresholds {
 // buildOperations makes what operators watch. The address of METRICS_ADDR is taken
 // here, so that a bad one stops the start.
 func (a *App) buildOperations() error {
-	a.metrics = metrics.New(metrics.Options{Version: version.API, DB: a.DB, Now: a.now, Feeds: a.feeds, Usage: a.usage.Waiting, Folder: a.folder()})
+	a.metrics = metrics.New(metrics.Options{Version: version.Program(), DB: a.DB, Now: a.now, Feeds: a.feeds, Usage: a.usage.Waiting, Folder: a.folder()})
 	a.serverErrors = alert.NewTally(a.DB, a.Log, a.now)
 	if a.opts.Beside || a.cfg.MetricsAddr == "" {
 		return nil
@@ -197,7 +197,7 @@ func (a *App) buildServer() {
 	edge.Register(a.server)
 	site.Register(a.server)
 	a.desk().Register(a.server)
-	mcp.New(mcp.Dependencies{Config: &a.cfg, Version: version.API}).Register(a.server)
+	mcp.New(mcp.Dependencies{Config: &a.cfg, Version: version.Program()}).Register(a.server)
 }
 
 // desk is the admin pages.

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/sony/gobreaker/v2"
+
+	"github.com/pulsecast/pulsecast/app/version"
 )
 
 const (
@@ -118,7 +120,7 @@ func (l *line) lastError() string {
 // agent could cut off the others.
 func (l *line) json(req *http.Request, into any, check func() error) error {
 	req.Header.Set("Accept", "application/json")
-	req.Header.Set("User-Agent", "pulsecast")
+	req.Header.Set("User-Agent", "pulsecast/"+version.Program())
 	// Asking twice does no harm: a connection found dead may be replaced. The empty
 	// value says so to net/http and is not sent.
 	req.Header["X-Idempotency-Key"] = nil
