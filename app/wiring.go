@@ -71,7 +71,7 @@ func (a *App) folder() string {
 }
 
 func (a *App) feeds() []metrics.Feed {
-	return []metrics.Feed{feedOf(a.Markets.Exchange.Feed()), feedOf(a.News.Exchange.Feed())}
+	return []metrics.Feed{feedOf(a.Markets.Replicator.Feed()), feedOf(a.News.Replicator.Feed())}
 }
 
 func feedOf[T any](f *signal.Feed[T]) metrics.Feed {
@@ -102,18 +102,18 @@ func (a *App) buildSignals(ctx context.Context) error {
 	a.Markets = &ingest.Markets{
 		Source: upstream.Markets(&a.cfg, a.Log, a.now, fetch.Options{Wrap: a.tracing.Transport}),
 		DB:     a.DB, Interval: a.cfg.MarketsInterval, Now: a.now, Log: a.Log,
-		Exchange: signal.NewExchange(signal.NewFeed(api.MarketCodec(), a.now), a.DB, a.cache, a.Log),
-		Watch:    a.Settlement.Unsettled,
-		After:    []func(context.Context, []market.Market) error{a.Settlement.AfterMarkets},
+		Replicator: signal.NewReplicator(signal.NewFeed(api.MarketCodec(), a.now), a.DB, a.cache, a.Log),
+		Watch:      a.Settlement.Unsettled,
+		After:      []func(context.Context, []market.Market) error{a.Settlement.AfterMarkets},
 	}
 	a.News = &ingest.News{
 		Source: a.newsSource(), DB: a.DB, Interval: a.cfg.NewsInterval, Now: a.now, Log: a.Log,
-		Exchange: signal.NewExchange(signal.NewFeed(api.NewsCodec(), a.now), a.DB, a.cache, a.Log),
+		Replicator: signal.NewReplicator(signal.NewFeed(api.NewsCodec(), a.now), a.DB, a.cache, a.Log),
 	}
-	if _, err := a.Markets.Exchange.Restore(ctx); err != nil {
+	if _, err := a.Markets.Replicator.Restore(ctx); err != nil {
 		return fmt.Errorf("restore markets: %w", err)
 	}
-	if _, err := a.News.Exchange.Restore(ctx); err != nil {
+	if _, err := a.News.Replicator.Restore(ctx); err != nil {
 		return fmt.Errorf("restore news: %w", err)
 	}
 	a.worker = worker.New(a.DB, a.Log, a.now, a.jobs()...)
@@ -121,7 +121,7 @@ func (a *App) buildSignals(ctx context.Context) error {
 }
 
 func (a *App) newsSource() source.NewsSource {
-	return source.NewChain(a.Log, a.now, upstream.News(&a.cfg, a.Log, a.now, fetch.Options{Wrap: a.tracing.Transport})...)
+	return source.NewFallback(a.Log, a.now, upstream.News(&a.cfg, a.Log, a.now, fetch.Options{Wrap: a.tracing.Transport})...)
 }
 
 // jobs are what the worker runs, each on one node at a time.
@@ -182,11 +182,11 @@ func (a *App) buildServer() {
 	edge := &api.API{
 		Config: &a.cfg, DB: a.DB, Now: a.now, Identity: a.identity, Usage: a.usage,
 		Publisher: a.publisher, Leaderboard: a.leaderboard,
-		Intelligence: &api.Intelligence{Markets: a.Markets.Exchange.Feed(), News: a.News.Exchange.Feed()},
+		Intelligence: &api.Intelligence{Markets: a.Markets.Replicator.Feed(), News: a.News.Replicator.Feed()},
 	}
 	site := web.New(web.Dependencies{
 		Config: &a.cfg, Version: version.API, DB: a.DB, Now: a.now, Identity: a.identity, Leaderboard: a.leaderboard,
-		Markets: a.Markets.Exchange.Feed(), News: a.News.Exchange.Feed(),
+		Markets: a.Markets.Replicator.Feed(), News: a.News.Replicator.Feed(),
 		Text: edge.Text, Sample: a.ShowsSample,
 	})
 	a.server = httpserver.New(httpserver.Options{
@@ -206,8 +206,8 @@ func (a *App) desk() *webadmin.Desk {
 		Config: &a.cfg, Version: version.API, DB: a.DB, Now: a.now, Log: a.Log, Usage: a.usage, Settlement: a.Settlement,
 		Recheck: a.generation.Check, People: a.identity.People(), CacheKind: string(a.cache.Kind), PingCache: a.cache.Ping, Holder: a.worker.Holder(), Sample: a.ShowsSample,
 		Feeds: []webadmin.Feed{
-			deskFeed(a.Markets.Exchange.Feed(), a.Markets.Tick),
-			deskFeed(a.News.Exchange.Feed(), a.News.Tick),
+			deskFeed(a.Markets.Replicator.Feed(), a.Markets.Tick),
+			deskFeed(a.News.Replicator.Feed(), a.News.Tick),
 		},
 	})
 }
@@ -248,7 +248,7 @@ func (a *App) health() httpserver.HealthSource {
 		DatabaseKind: string(a.DB.Kind), PingDatabase: a.DB.PingContext,
 		CacheKind: string(a.cache.Kind), PingCache: a.cache.Ping,
 		Feeds: func() (markets, items httpserver.Feed) {
-			return feedHealth(a, a.Markets.Exchange.Feed()), feedHealth(a, a.News.Exchange.Feed())
+			return feedHealth(a, a.Markets.Replicator.Feed()), feedHealth(a, a.News.Replicator.Feed())
 		},
 		Warnings: a.warnings,
 	}
