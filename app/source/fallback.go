@@ -73,7 +73,7 @@ func (f *Fallback) Read(ctx context.Context) (News, error) {
 		}
 		status.Failures = append(status.Failures, failure)
 		errs = append(errs, fmt.Errorf("%s: %w", m.Name, err))
-		f.log.Warn("news source failed", "source", m.Name, "reason", f.Reason, "error", err)
+		f.log.Warn("news source failed", "source", m.Name, "reason", failure.Reason, "error", err)
 		if ctx.Err() != nil {
 			break
 		}
