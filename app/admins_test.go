@@ -13,6 +13,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"github.com/pulsecast/pulsecast/app/admin"
+	"github.com/pulsecast/pulsecast/app/audit"
 	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/database/dbtest"
 	"github.com/pulsecast/pulsecast/app/identity/identitytest"
@@ -280,9 +281,46 @@ func TestReservedHandles(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer db.Close()
-			log, _, err := admin.Store{}.Audit(t.Context(), db.Reader, admin.AuditFilter{Target: "handle:globex", Limit: 5})
-			if err != nil || len(log) != 2 || log[0].Note != "They never came." || log[1].Action != admin.ActHandleReserved {
+			log, _, err := audit.List(t.Context(), db.Reader, audit.Filter{Target: "handle:globex", Limit: 5})
+			if err != nil || len(log) != 2 || log[0].Note != "They never came." || log[1].Action != audit.HandleReserved {
 				t.Errorf("the audit log: %+v, %v", log, err)
+			}
+		})
+	}
+}
+
+// TestAgentStatus: a script needs no reason, which the audit log says. A command that
+// changes nothing says so and leaves no entry.
+func TestAgentStatus(t *testing.T) {
+	t.Parallel()
+	for _, kind := range dbtest.Kinds {
+		t.Run(string(kind), func(t *testing.T) {
+			t.Parallel()
+			url := dbtest.URL(t, kind)
+			run := func(want string, args ...string) {
+				t.Helper()
+				out, err := command(t, []string{"DATABASE_URL=" + url}, args...).CombinedOutput()
+				if !strings.Contains(string(out), want) {
+					t.Errorf("%v: %v, %s; want %q", args, err, out, want)
+				}
+			}
+			run("handle ada\n", "agent", "create", "Ada")
+			run("ada is disabled", "agent", "disable", "ada")
+			run("ada was already disabled", "agent", "disable", "ada", "--reason", "Twice.")
+			run("ada is active", "agent", "enable", "ada", "--reason", "It promised.")
+			run("ada was already active", "agent", "enable", "ada")
+			run("no agent has the handle \"always-50\"", "agent", "disable", "always-50")
+			db, err := database.Open(t.Context(), url)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer db.Close()
+			log, _, err := audit.List(t.Context(), db.Reader, audit.Filter{Target: "agent:ada", Limit: 10})
+			if err != nil || len(log) != 3 {
+				t.Fatalf("the audit log: %+v, %v", log, err)
+			}
+			if enabled, disabled := log[0], log[1]; enabled.Note != "It promised." || disabled.Note != "from the shell" || disabled.Before != "active" {
+				t.Errorf("the audit log: %+v", log)
 			}
 		})
 	}

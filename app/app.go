@@ -22,6 +22,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/ingest"
 	"github.com/pulsecast/pulsecast/app/leaderboard"
 	"github.com/pulsecast/pulsecast/app/metrics"
+	"github.com/pulsecast/pulsecast/app/monitor"
 	"github.com/pulsecast/pulsecast/app/prediction"
 	"github.com/pulsecast/pulsecast/app/settlement"
 	"github.com/pulsecast/pulsecast/app/tracing"
@@ -71,6 +72,7 @@ type App struct {
 	leaderboard *leaderboard.Store
 
 	worker       *worker.Worker
+	monitor      *monitor.Monitor
 	metrics      *metrics.Metrics
 	serverErrors *alert.Tally
 	server       *httpserver.Server
@@ -90,7 +92,7 @@ func New(ctx context.Context, cfg config.Config, opts Options) (*App, error) {
 	cache.LogTo(a.Log)
 	if !opts.Beside {
 		var err error
-		if a.tracing, err = tracing.Start(ctx, a.Log, version.Program()); err != nil {
+		if a.tracing, err = tracing.Start(ctx, a.Log, version.Build()); err != nil {
 			return nil, err
 		}
 	}
@@ -103,10 +105,10 @@ func New(ctx context.Context, cfg config.Config, opts Options) (*App, error) {
 	}
 	a.sample.Store(marked)
 	a.buildDomain()
-	if err := a.buildOperations(); err != nil {
+	if err := a.buildSignals(ctx); err != nil {
 		return nil, errors.Join(err, a.Close())
 	}
-	if err := a.buildSignals(ctx); err != nil {
+	if err := a.buildOperations(); err != nil {
 		return nil, errors.Join(err, a.Close())
 	}
 	a.buildServer()
@@ -142,7 +144,7 @@ func (a *App) open(ctx context.Context) (err error) {
 // Run serves on ln, and works when Options.Worker is set, until ctx ends. It
 // returns once requests in flight are answered and running jobs have stopped.
 func (a *App) Run(ctx context.Context, ln net.Listener) error {
-	a.Log.Info("serving", "version", version.Program(), "address", ln.Addr().String(), "base_url", a.cfg.BaseURL, "database", a.DB.Kind,
+	a.Log.Info("serving", "address", ln.Addr().String(), "base_url", a.cfg.BaseURL, "database", a.DB.Kind,
 		"cache", a.cache.Kind, "worker", a.opts.Worker)
 	stop := a.startBackground(ctx)
 	return errors.Join(a.server.Start(ctx, ln), stop())
@@ -150,7 +152,7 @@ func (a *App) Run(ctx context.Context, ln net.Listener) error {
 
 // Work runs the worker alone until ctx ends.
 func (a *App) Work(ctx context.Context) error {
-	a.Log.Info("working", "version", version.Program(), "database", a.DB.Kind, "cache", a.cache.Kind)
+	a.Log.Info("working", "database", a.DB.Kind, "cache", a.cache.Kind)
 	stop := a.startBackground(ctx)
 	<-ctx.Done()
 	return stop()

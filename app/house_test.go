@@ -17,17 +17,19 @@ const module = "github.com/pulsecast/pulsecast"
 // package is placed on purpose.
 var floors = [][]string{
 	{
-		"migrations", "static", "app/contract", "app/memo", "app/plaintext", "app/problem", "app/score", "app/tracing",
-		"app/version",
+		"migrations", "static", "app/contract", "app/memo", "app/network", "app/plaintext", "app/problem", "app/score",
+		"app/tracing", "app/version",
 	},
 	{"views"},
-	{"app/config", "app/cursor", "app/database", "app/cache"},
-	{"app/market", "app/news", "app/agent"},
+	{"app/config", "app/cursor", "app/database", "app/cache", "app/queue"},
+	{"app/market", "app/news", "app/agent", "app/audit"},
 	{"app/source", "app/signal", "app/prediction", "app/identity", "app/worker"},
 	{"app/leaderboard", "app/settlement", "app/ingest"},
-	{"app/assignment", "app/metrics"},
-	{"app/demo", "app/admin", "app/alert"},
-	{"app/doctor", "app/retention"},
+	{"app/assignment"},
+	{"app/demo", "app/admin", "app/moderation"},
+	{"app/monitor"},
+	{"app/metrics", "app/alert", "app/doctor"},
+	{"app/retention"},
 	{"app/httpserver"},
 	{"app/api", "app/web", "app/mcp"},
 	{"app"},
@@ -90,11 +92,15 @@ func TestEdges(t *testing.T) {
 	}
 }
 
-// query is what asks the database.
-var query = regexp.MustCompile(`\.(NewSelect|NewInsert|NewUpdate|NewDelete|NewRaw|QueryContext|QueryRowContext|ExecContext)\(`)
+// query matches what asks the database, transaction what begins a transaction.
+var (
+	query       = regexp.MustCompile(`\.(NewSelect|NewInsert|NewUpdate|NewDelete|NewRaw|QueryContext|QueryRowContext|ExecContext)\(`)
+	transaction = regexp.MustCompile(`\.(InTx|RunInTx|BeginTx)\(`)
+)
 
-// TestEdgesWriteNoQueries: queries live with their domain, the edges call them.
-func TestEdgesWriteNoQueries(t *testing.T) {
+// TestEdgesCallTheDomain: edges write no queries and open no transactions. Both live with
+// their domain.
+func TestEdgesCallTheDomain(t *testing.T) {
 	t.Parallel()
 	for _, edge := range []string{"api", "web", "mcp"} {
 		files := os.DirFS(edge)
@@ -105,6 +111,9 @@ func TestEdgesWriteNoQueries(t *testing.T) {
 			source, err := fs.ReadFile(files, path)
 			if found := query.Find(source); found != nil {
 				t.Errorf("%s/%s has a query of its own: %s…", edge, path, found)
+			}
+			if found := transaction.Find(source); found != nil {
+				t.Errorf("%s/%s opens a transaction: %s…", edge, path, found)
 			}
 			return err
 		})

@@ -1,7 +1,6 @@
-// Package admin owns the people who run the place: who they are, how they sign in,
-// what they have done, and what they look at. Every act of theirs is written to the
-// audit log in the transaction that does it, so that there is no act without its
-// entry and no entry without its act.
+// Package admin owns the people who run the service: their accounts, their sessions, and
+// how they sign in, with a password or at the identity provider. What they do is in
+// package moderation; changes of accounts and sign-ins are in the audit log as well.
 package admin
 
 import (
@@ -17,6 +16,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
 
+	"github.com/pulsecast/pulsecast/app/audit"
 	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/problem"
 )
@@ -41,13 +41,14 @@ type Admin struct {
 	SignedInAt time.Time `bun:",nullzero"`
 }
 
-// Store reads and writes admins, their sessions and what they did. It has no state.
+// Store reads and writes admins and their sessions. It has no state.
 type Store struct{}
 
 var validName = regexp.MustCompile(`^[a-z0-9][a-z0-9._@-]{0,63}$`)
 
-// Create makes an admin. Refusals: 422 invalid_request, 409 name_taken.
-func (s Store) Create(ctx context.Context, tx bun.Tx, name, password string, now time.Time) (*Admin, error) {
+// Create makes an admin and records that actor did. Refusals: 422 invalid_request, 409
+// name_taken.
+func (s Store) Create(ctx context.Context, tx bun.Tx, actor, name, password string, now time.Time) (*Admin, error) {
 	name = strings.ToLower(strings.TrimSpace(name))
 	if !validName.MatchString(name) {
 		return nil, problem.InvalidRequest(problem.Field{Field: "name", Message: "must be 1 to 64 characters of a-z, 0-9 and . _ @ -, beginning with a letter or digit"})
@@ -64,13 +65,17 @@ func (s Store) Create(ctx context.Context, tx bun.Tx, name, password string, now
 	if n, err := res.RowsAffected(); err != nil || n == 0 {
 		return nil, errors.Join(err, problem.New(problem.CodeNameTaken, fmt.Sprintf("%q is an admin already; set a new password for it, or choose another name.", name)))
 	}
-	return a, nil
+	return a, record(ctx, tx, actor, audit.AdminCreated, a.Name, now)
 }
 
-// SetPassword replaces an admin's password and ends every session of theirs; 404
-// not_found when there is no such admin, 409 no_password when they sign in at the
-// identity provider: a password would outlive what is granted there.
-func (s Store) SetPassword(ctx context.Context, tx bun.Tx, name, password string) (*Admin, error) {
+func record(ctx context.Context, tx bun.Tx, actor, action, name string, now time.Time) error {
+	return audit.Record(ctx, tx, audit.Entry{CreatedAt: now, Actor: actor, Action: action, Target: audit.AdminTarget(name)})
+}
+
+// SetPassword replaces an admin's password, ends their sessions, and records that actor
+// did. Refusals: 422 invalid_request, 404 not_found, and 409 no_password for an admin who
+// signs in at the identity provider: a password would outlive what is granted there.
+func (s Store) SetPassword(ctx context.Context, tx bun.Tx, actor, name, password string, now time.Time) (*Admin, error) {
 	if err := checkPassword(password); err != nil {
 		return nil, err
 	}
@@ -88,12 +93,24 @@ func (s Store) SetPassword(ctx context.Context, tx bun.Tx, name, password string
 	if _, err := tx.NewUpdate().Model(a).WherePK().Column("password").Exec(ctx); err != nil {
 		return nil, fmt.Errorf("set password: %w", err)
 	}
-	_, err = s.EndSessions(ctx, tx, a.ID)
-	return a, err
+	if _, err := s.EndSessions(ctx, tx, a.ID); err != nil {
+		return nil, err
+	}
+	return a, record(ctx, tx, actor, audit.AdminPassword, a.Name, now)
 }
 
-// Remove deletes an admin with their sessions; what they did stays in the audit log.
-func (s Store) Remove(ctx context.Context, tx bun.Tx, name string) error {
+// Reset creates an admin, or gives the existing one a new password.
+func (s Store) Reset(ctx context.Context, tx bun.Tx, actor, name, password string, now time.Time) error {
+	_, err := s.SetPassword(ctx, tx, actor, name, password, now)
+	if problem.IsNotFound(err) {
+		_, err = s.Create(ctx, tx, actor, name, password, now)
+	}
+	return err
+}
+
+// Remove deletes an admin with their sessions, and records that actor did. What the admin
+// did stays in the audit log. An unknown name is 404 not_found.
+func (s Store) Remove(ctx context.Context, tx bun.Tx, actor, name string, now time.Time) error {
 	a, err := s.byName(ctx, tx, name)
 	if err != nil {
 		return err
@@ -107,10 +124,10 @@ func (s Store) Remove(ctx context.Context, tx bun.Tx, name string) error {
 	if _, err := tx.NewDelete().Model(a).WherePK().Exec(ctx); err != nil {
 		return fmt.Errorf("remove admin: %w", err)
 	}
-	return nil
+	return record(ctx, tx, actor, audit.AdminRemoved, a.Name, now)
 }
 
-// List gives every admin by name.
+// List returns every admin by name.
 func (Store) List(ctx context.Context, db bun.IDB) ([]Admin, error) {
 	var list []Admin
 	if err := db.NewSelect().Model(&list).OrderExpr("name").Scan(ctx); err != nil {

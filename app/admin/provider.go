@@ -13,8 +13,10 @@ import (
 	"github.com/uptrace/bun"
 	"golang.org/x/text/unicode/norm"
 
+	"github.com/pulsecast/pulsecast/app/audit"
 	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/identity"
+	"github.com/pulsecast/pulsecast/app/network"
 )
 
 // FlowLife is how long a sign-in at the identity provider may take.
@@ -35,7 +37,7 @@ type flow struct {
 // BeginFlow keeps a new flow and gives its secret. It counts as an attempt to sign in
 // from this address: 429 rate_limited after too many.
 func (s Store) BeginFlow(ctx context.Context, db *database.DB, address string, now time.Time) (secret string, err error) {
-	if err := s.count(ctx, db, now, limit{"i:" + network(address), maxFromAddress}); err != nil {
+	if err := s.count(ctx, db, now, limit{"i:" + network.Of(address), maxFromAddress}); err != nil {
 		return "", err
 	}
 	now = database.Now(now)
@@ -85,18 +87,18 @@ func (s Store) SignInPerson(ctx context.Context, db *database.DB, who identity.P
 		if a, made, err = s.ofPerson(ctx, tx, who, now); err != nil {
 			return err
 		}
-		entry := Entry{Actor: a.Name, Target: AdminTarget(a.Name), Address: address, CreatedAt: now, Note: "through " + who.Issuer}
+		entry := audit.Entry{Actor: a.Name, Target: audit.AdminTarget(a.Name), Address: address, CreatedAt: now, Note: "through " + who.Issuer}
 		if made {
-			entry.Action, entry.After = ActAdminCreated, "subject "+who.Subject
-			if err := s.Record(ctx, tx, entry); err != nil {
+			entry.Action, entry.After = audit.AdminCreated, "subject "+who.Subject
+			if err := audit.Record(ctx, tx, entry); err != nil {
 				return err
 			}
 		}
 		if token, err = s.StartSession(ctx, tx, a, address, now); err != nil {
 			return err
 		}
-		entry.Action, entry.After = ActSignIn, ""
-		return s.Record(ctx, tx, entry)
+		entry.Action, entry.After = audit.SignIn, ""
+		return audit.Record(ctx, tx, entry)
 	})
 	return token, a, err
 }

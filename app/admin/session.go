@@ -13,6 +13,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
 
+	"github.com/pulsecast/pulsecast/app/audit"
 	"github.com/pulsecast/pulsecast/app/database"
 )
 
@@ -100,12 +101,21 @@ func (Store) FindSession(ctx context.Context, db *database.DB, token string, now
 	return &row.Session, row.Admin, nil
 }
 
-// EndSession ends one session.
-func (Store) EndSession(ctx context.Context, tx bun.Tx, n *Session) error {
-	if _, err := tx.NewDelete().Model(n).WherePK().Exec(ctx); err != nil {
-		return fmt.Errorf("end admin session: %w", err)
-	}
-	return nil
+// SignOut ends a session of an admin, or with everywhere all of them, and records it.
+func (s Store) SignOut(ctx context.Context, db *database.DB, a *Admin, session *Session, everywhere bool, address string, now time.Time) error {
+	e := audit.Entry{CreatedAt: now, Actor: a.Name, Action: audit.SignOut, Target: audit.AdminTarget(a.Name), Address: address}
+	return db.InTx(ctx, func(ctx context.Context, tx bun.Tx) (err error) {
+		if everywhere {
+			e.Action = audit.SignOutEverywhere
+			_, err = s.EndSessions(ctx, tx, a.ID)
+		} else if _, err = tx.NewDelete().Model(session).WherePK().Exec(ctx); err != nil {
+			err = fmt.Errorf("end admin session: %w", err)
+		}
+		if err != nil {
+			return err
+		}
+		return audit.Record(ctx, tx, e)
+	})
 }
 
 // EndSessions ends every session of an admin and tells how many there were.

@@ -4,13 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/netip"
 	"strings"
 	"time"
 
 	"github.com/uptrace/bun"
 
+	"github.com/pulsecast/pulsecast/app/audit"
 	"github.com/pulsecast/pulsecast/app/database"
+	"github.com/pulsecast/pulsecast/app/network"
 	"github.com/pulsecast/pulsecast/app/problem"
 )
 
@@ -40,7 +41,7 @@ func (s Store) SignIn(ctx context.Context, db *database.DB, name, password, addr
 	if !validName.MatchString(name) {
 		name = "" // nobody's; some of these no database can hold
 	}
-	from := network(address)
+	from := network.Of(address)
 	here, anywhere := "a:"+name+"|"+from, "n:"+name
 	// The attempt is counted before it is checked, so that many at once cannot all
 	// slip through; a success takes it back.
@@ -66,7 +67,7 @@ func (s Store) SignIn(ctx context.Context, db *database.DB, name, password, addr
 		if _, err := tx.NewDelete().Model((*attempts)(nil)).Where("subject IN (?, ?)", here, anywhere).Exec(ctx); err != nil {
 			return fmt.Errorf("forget failed sign-ins: %w", err)
 		}
-		return s.Record(ctx, tx, Entry{Actor: a.Name, Action: ActSignIn, Target: AdminTarget(a.Name), Address: address, CreatedAt: now})
+		return audit.Record(ctx, tx, audit.Entry{Actor: a.Name, Action: audit.SignIn, Target: audit.AdminTarget(a.Name), Address: address, CreatedAt: now})
 	})
 	return token, a, err
 }
@@ -103,18 +104,4 @@ func (Store) count(ctx context.Context, db *database.DB, now time.Time, limits .
 		return fmt.Errorf("count sign-ins: %w", err)
 	}
 	return refused
-}
-
-// network is what counts as one place: an address, or the /64 of IPv6 that one
-// client has to itself.
-func network(address string) string {
-	addr, err := netip.ParseAddr(address)
-	if err != nil || !addr.Is6() || addr.Is4In6() {
-		return address
-	}
-	prefix, err := addr.WithZone("").Prefix(64)
-	if err != nil {
-		return address
-	}
-	return prefix.String()
 }

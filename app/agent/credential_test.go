@@ -265,13 +265,22 @@ func TestGenerationWatches(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
 		a := create(t, db, "Ada")
 		g := agent.NewGeneration(db.Reader, slog.New(slog.DiscardHandler))
-		if err := g.Check(t.Context()); err != nil {
-			t.Fatal(err)
-		}
 		g.Start()
 		defer g.Stop()
+		seen := uint64(0)
+		wait := func() {
+			t.Helper()
+			look := time.NewTicker(10 * time.Millisecond)
+			defer look.Stop()
+			for end := time.Now().Add(10 * time.Second); g.Epoch() == seen; <-look.C {
+				if time.Now().After(end) {
+					t.Fatal("no change seen")
+				}
+			}
+			seen = g.Epoch()
+		}
+		wait()
 		for _, status := range []agent.Status{agent.Disabled, agent.Active} {
-			before := g.Epoch()
 			inTx(t, db, func(ctx context.Context, tx bun.Tx) error {
 				_, err := store.SetStatus(ctx, tx, a.ID, status, at)
 				return err
@@ -279,11 +288,7 @@ func TestGenerationWatches(t *testing.T) {
 			if status == agent.Active {
 				g.Recheck()
 			}
-			for deadline := time.Now().Add(10 * time.Second); g.Epoch() == before; time.Sleep(time.Millisecond) {
-				if time.Now().After(deadline) {
-					t.Fatal("no change seen")
-				}
-			}
+			wait()
 		}
 	})
 }

@@ -1,11 +1,9 @@
 package api
 
 import (
-	"context"
 	"time"
 
 	"github.com/gofiber/fiber/v2"
-	"github.com/uptrace/bun"
 
 	"github.com/pulsecast/pulsecast/app/agent"
 	"github.com/pulsecast/pulsecast/app/httpserver"
@@ -93,19 +91,15 @@ func (a *API) updateAgent(c *fiber.Ctx) error {
 	if len(body.wrong) > 0 {
 		return problem.InvalidRequest(body.wrong...)
 	}
-	var updated *agent.Agent
-	err = a.DB.InTx(c.UserContext(), func(ctx context.Context, tx bun.Tx) error {
-		updated, err = a.agents.Update(ctx, tx, callerID(c), func(p *agent.Profile) {
-			for name, field := range map[string]*string{
-				"name": &p.Name, "model": &p.Model, "framework": &p.Framework,
-				"description": &p.Description, "homepage": &p.Homepage,
-			} {
-				if value := sent[name]; value != nil {
-					*field = *value
-				}
+	updated, err := agent.UpdateProfile(c.UserContext(), a.DB, callerID(c), func(p *agent.Profile) {
+		for name, field := range map[string]*string{
+			"name": &p.Name, "model": &p.Model, "framework": &p.Framework,
+			"description": &p.Description, "homepage": &p.Homepage,
+		} {
+			if value := sent[name]; value != nil {
+				*field = *value
 			}
-		})
-		return err
+		}
 	})
 	if err != nil {
 		return err

@@ -19,6 +19,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/identity"
 	"github.com/pulsecast/pulsecast/app/leaderboard"
 	"github.com/pulsecast/pulsecast/app/market"
+	"github.com/pulsecast/pulsecast/app/moderation"
 	"github.com/pulsecast/pulsecast/app/prediction"
 )
 
@@ -31,6 +32,7 @@ type API struct {
 	Usage        *agent.Usage
 	Publisher    *prediction.Publisher
 	Leaderboard  *leaderboard.Store
+	Moderation   *moderation.Service
 	Intelligence *Intelligence
 
 	agents      agent.Store

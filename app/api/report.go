@@ -1,13 +1,10 @@
 package api
 
 import (
-	"context"
-
 	"github.com/gofiber/fiber/v2"
 	"github.com/google/uuid"
-	"github.com/uptrace/bun"
 
-	"github.com/pulsecast/pulsecast/app/admin"
+	"github.com/pulsecast/pulsecast/app/moderation"
 	"github.com/pulsecast/pulsecast/app/problem"
 )
 
@@ -35,16 +32,12 @@ func (a *API) report(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	report := admin.Report{PredictionID: id, ReporterID: callerID(c), Kind: admin.ReportKind(body.text("kind")), Text: body.text("text"), CreatedAt: a.Now()}
+	report := moderation.Report{PredictionID: id, ReporterID: callerID(c), Kind: moderation.ReportKind(body.text("kind")), Text: body.text("text")}
 	unknown := unknownFields(body.unknown())
 	if len(body.wrong) > 0 {
 		return problem.InvalidRequest(body.wrong...)
 	}
-	var filed *admin.Report
-	err = a.DB.InTx(c.UserContext(), func(ctx context.Context, tx bun.Tx) (err error) {
-		filed, err = admin.Store{}.File(ctx, tx, report)
-		return err
-	})
+	filed, err := a.Moderation.File(c.UserContext(), report)
 	if err != nil {
 		return err
 	}
@@ -69,7 +62,7 @@ func (a *API) reports(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	list, err := admin.Store{}.ReportsOf(c.UserContext(), a.DB.Reader, about.ID, callerID(c))
+	list, err := a.Moderation.ReportsOf(c.UserContext(), about.ID, callerID(c))
 	if err != nil {
 		return err
 	}

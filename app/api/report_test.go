@@ -1,17 +1,15 @@
 package api_test
 
 import (
-	"context"
 	"net/http"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/uptrace/bun"
 
-	"github.com/pulsecast/pulsecast/app/admin"
 	"github.com/pulsecast/pulsecast/app/database"
+	"github.com/pulsecast/pulsecast/app/moderation"
 )
 
 func TestReports(t *testing.T) {
@@ -46,10 +44,8 @@ func TestReports(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer db.Close()
-		err = db.InTx(t.Context(), func(ctx context.Context, tx bun.Tx) error {
-			_, err := admin.Store{}.CloseReport(ctx, tx, uuid.MustParse(first.text("report", "id")), "eve", "It is hidden now.", time.Now())
-			return err
-		})
+		acts := moderation.New(moderation.Options{DB: db, Now: time.Now})
+		err = acts.CloseReport(t.Context(), moderation.Act{Actor: "eve", Reason: "It is hidden now."}, uuid.MustParse(first.text("report", "id")))
 		if err != nil {
 			t.Fatal(err)
 		}

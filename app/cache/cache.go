@@ -1,6 +1,6 @@
-// Package cache holds what nodes share for speed and may lose at any time, in Redis. It
-// is never the source of truth, and its failure never takes an endpoint down. Without
-// Redis nothing is shared: the cache is empty and every node uses its own memory.
+// Package cache is what nodes share for speed and may lose at any time: Redis, or
+// the memory of this process. It is never the source of truth, and its failing
+// never takes an endpoint down.
 package cache
 
 import (
@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"time"
 
+	"github.com/gofiber/fiber/v2"
 	storage "github.com/gofiber/storage/redis/v3"
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/maintnotifications"
@@ -21,7 +22,7 @@ type Kind string
 // The two kinds.
 const (
 	Redis  Kind = "redis"  // shared by all nodes
-	Memory Kind = "memory" // nothing is shared
+	Memory Kind = "memory" // of this process only
 )
 
 // keyPrefix sets our keys apart from those of other services in one Redis.
@@ -29,15 +30,16 @@ const keyPrefix = "pulsecast:"
 
 // Cache is an open cache.
 type Cache struct {
+	// Storage holds small values with an expiry, for all nodes; nil if Kind is Memory,
+	// since one process has nothing to share. Its Reset is refused.
+	Storage fiber.Storage
 	Kind    Kind
-	prefix  string
-	storage *storage.Storage      // nil without Redis
-	client  redis.UniversalClient // nil without Redis
+	client  redis.UniversalClient
 }
 
-// Open prepares the Redis at a redis://, rediss:// or unix:// address. With an
-// empty address nothing is shared. It doesn't connect: a Redis that is down is used as
-// soon as it is up. Several "addr" parameters make it a cluster, one
+// Open prepares the Redis at a redis://, rediss:// or unix:// address; with an empty
+// one there is nothing to share. It does not connect: a Redis that is down is
+// used as soon as it is up. Several "addr" parameters make it a cluster, one
 // "master_name" a set of sentinels.
 func Open(redisURL string) (*Cache, error) { return OpenPrefixed(redisURL, keyPrefix) }
 
@@ -51,7 +53,7 @@ func OpenPrefixed(redisURL, prefix string) (*Cache, error) {
 		return nil, err
 	}
 	client := redis.NewUniversalClient(options)
-	return &Cache{Kind: Redis, prefix: prefix, storage: storage.NewFromConnection(client), client: client}, nil
+	return &Cache{Storage: prefixed{storage.NewFromConnection(client), prefix}, Kind: Redis, client: client}, nil
 }
 
 // parse never quotes the address: it may hold a password.
@@ -80,10 +82,10 @@ func parse(address string) (*redis.UniversalOptions, error) {
 	}, nil
 }
 
-// Redis returns the client, for atomic limits; nil without Redis.
+// Redis is the client, for atomic limits and publish-subscribe; nil in memory.
 func (c *Cache) Redis() redis.UniversalClient { return c.client }
 
-// Ping returns an error if Redis doesn't answer.
+// Ping tells whether the cache answers.
 func (c *Cache) Ping(ctx context.Context) error {
 	if c.client == nil {
 		return nil
@@ -96,24 +98,25 @@ func (c *Cache) Ping(ctx context.Context) error {
 
 // Close closes the connections.
 func (c *Cache) Close() error {
-	if c.storage == nil {
+	if c.Storage == nil {
 		return nil
 	}
-	return c.storage.Close()
+	return c.Storage.Close()
 }
 
-// Get returns the value of a key, or nil if there is none.
-func (c *Cache) Get(key string) ([]byte, error) {
-	if c.storage == nil {
-		return nil, nil
-	}
-	return c.storage.Get(c.prefix + key)
+// prefixed puts a prefix before every key.
+type prefixed struct {
+	*storage.Storage
+	prefix string
 }
 
-// Set shares a value for a while; without Redis it does nothing.
-func (c *Cache) Set(key string, value []byte, expiry time.Duration) error {
-	if c.storage == nil {
-		return nil
-	}
-	return c.storage.Set(c.prefix+key, value, expiry)
+func (p prefixed) Get(key string) ([]byte, error) { return p.Storage.Get(p.prefix + key) }
+
+func (p prefixed) Set(key string, value []byte, expiry time.Duration) error {
+	return p.Storage.Set(p.prefix+key, value, expiry)
 }
+
+func (p prefixed) Delete(key string) error { return p.Storage.Delete(p.prefix + key) }
+
+// Reset would empty the whole Redis, of other services too.
+func (p prefixed) Reset() error { return errors.New("cache: Reset is refused on a shared Redis") }

@@ -10,41 +10,50 @@ import (
 	"github.com/pulsecast/pulsecast/app/cache/cachetest"
 )
 
-func TestGetAndSet(t *testing.T) {
+func TestKinds(t *testing.T) {
 	t.Parallel()
 	for _, kind := range cachetest.Kinds {
 		t.Run(string(kind), func(t *testing.T) {
 			t.Parallel()
 			c := cachetest.Open(t, kind)
-			if c.Kind != kind || (c.Redis() != nil) != (kind == cache.Redis) {
-				t.Fatalf("kind %s, client %v", c.Kind, c.Redis())
+			shared := kind == cache.Redis
+			if c.Kind != kind || (c.Redis() != nil) != shared || (c.Storage != nil) != shared {
+				t.Fatalf("kind %s, client %v, storage %v", c.Kind, c.Redis(), c.Storage)
 			}
 			if err := c.Ping(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			value := []byte("value")
-			if err := c.Set("key", value, time.Minute); err != nil {
-				t.Fatal(err)
-			}
-			value[0] = 'X'
-			want := ""
-			if kind == cache.Redis {
-				want = "value"
-			}
-			if got, err := c.Get("key"); string(got) != want || err != nil {
-				t.Errorf("got %q, %v", got, err)
-			}
-			if got, err := c.Get("other"); got != nil || err != nil {
-				t.Errorf("unknown key: %q, %v", got, err)
-			}
 		})
+	}
+}
+
+func TestStorage(t *testing.T) {
+	t.Parallel()
+	c := cachetest.Open(t, cache.Redis)
+	if err := c.Storage.Set("key", []byte("value"), time.Minute); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := c.Storage.Get("key"); string(got) != "value" || err != nil {
+		t.Errorf("got %q, %v", got, err)
+	}
+	if got, err := c.Storage.Get("other"); got != nil || err != nil {
+		t.Errorf("unknown key: %q, %v", got, err)
+	}
+	if err := c.Storage.Delete("key"); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := c.Storage.Get("key"); got != nil || err != nil {
+		t.Errorf("deleted: %q, %v", got, err)
+	}
+	if err := c.Storage.Reset(); err == nil {
+		t.Error("Reset would empty a Redis that others share")
 	}
 }
 
 func TestKeysHaveThePrefix(t *testing.T) {
 	t.Parallel()
 	c := cachetest.Open(t, cache.Redis)
-	if err := c.Set("key", []byte("v"), time.Minute); err != nil {
+	if err := c.Storage.Set("key", []byte("v"), time.Minute); err != nil {
 		t.Fatal(err)
 	}
 	if n, err := c.Redis().Exists(t.Context(), "key").Result(); n != 0 || err != nil {
@@ -60,7 +69,7 @@ func TestARedisThatIsDownFailsFast(t *testing.T) {
 	}
 	defer c.Close()
 	start := time.Now()
-	if _, err := c.Get("key"); err == nil {
+	if _, err := c.Storage.Get("key"); err == nil {
 		t.Error("no error")
 	}
 	if err := c.Ping(t.Context()); err == nil {

@@ -5,74 +5,79 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
+	"os"
 	"text/tabwriter"
 	"time"
 
 	"github.com/uptrace/bun"
 
 	"github.com/pulsecast/pulsecast/app/admin"
+	"github.com/pulsecast/pulsecast/app/audit"
 	"github.com/pulsecast/pulsecast/app/config"
 	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/problem"
 )
 
-// NewAdminPassword makes up a password of 100 bits.
-func NewAdminPassword() string { return admin.NewPassword() }
+type admins struct {
+	Create   adminCreate   `cmd:"" help:"Make an admin; the password is asked for, taken from ADMIN_PASSWORD, or made up with --generate."`
+	Password adminPassword `cmd:"" help:"Give an admin a new password, as create does, and sign them out everywhere."`
+	List     adminList     `cmd:"" help:"List the admins."`
+	Remove   adminRemove   `cmd:"" help:"Remove an admin and sign them out everywhere."`
+}
 
-// AdminCreate makes an admin, who can sign in at /admin from then on.
-func AdminCreate(ctx context.Context, cfg config.Config, name, password string, out io.Writer) error {
-	return onAdmins(ctx, cfg, func(ctx context.Context, tx bun.Tx) error {
-		now := time.Now()
-		made, err := admin.Store{}.Create(ctx, tx, name, password, now)
+// adminNamed is a command about one admin.
+type adminNamed struct {
+	config.Config
+	Name string `arg:"" help:"Name to sign in with."`
+}
+
+// adminSecret is a command that sets an admin's password.
+type adminSecret struct {
+	adminNamed
+	Generate bool `help:"Make up a password and print it, once; ADMIN_PASSWORD is not looked at."`
+}
+
+type (
+	adminCreate   struct{ adminSecret }
+	adminPassword struct{ adminSecret }
+	adminRemove   struct{ adminNamed }
+	adminList     struct{ config.Config }
+)
+
+func (a *adminCreate) Run(ctx context.Context) error {
+	return a.withPassword(ctx, func(ctx context.Context, tx bun.Tx, password string) (string, error) {
+		made, err := admin.Store{}.Create(ctx, tx, audit.Shell, a.Name, password, time.Now())
 		if err != nil {
-			return err
+			return "", err
 		}
-		if err := shellEntry(ctx, tx, admin.ActAdminCreated, made.Name, now); err != nil {
-			return err
-		}
-		_, err = fmt.Fprintf(out, "%s can sign in at /admin\n", made.Name)
-		return err
+		return made.Name + " can sign in at /admin", nil
 	})
 }
 
-// AdminSetPassword replaces an admin's password and ends their sessions.
-func AdminSetPassword(ctx context.Context, cfg config.Config, name, password string, out io.Writer) error {
-	return onAdmins(ctx, cfg, func(ctx context.Context, tx bun.Tx) error {
-		changed, err := admin.Store{}.SetPassword(ctx, tx, name, password)
+func (a *adminPassword) Run(ctx context.Context) error {
+	return a.withPassword(ctx, func(ctx context.Context, tx bun.Tx, password string) (string, error) {
+		changed, err := admin.Store{}.SetPassword(ctx, tx, audit.Shell, a.Name, password, time.Now())
 		if err != nil {
-			return err
+			return "", err
 		}
-		if err := shellEntry(ctx, tx, admin.ActAdminPassword, changed.Name, time.Now()); err != nil {
-			return err
-		}
-		_, err = fmt.Fprintf(out, "%s has a new password and is signed out everywhere\n", changed.Name)
-		return err
+		return changed.Name + " has a new password and is signed out everywhere", nil
 	})
 }
 
-// AdminRemove deletes an admin and ends their sessions.
-func AdminRemove(ctx context.Context, cfg config.Config, name string, out io.Writer) error {
-	return onAdmins(ctx, cfg, func(ctx context.Context, tx bun.Tx) error {
-		if err := (admin.Store{}).Remove(ctx, tx, name); err != nil {
-			return err
-		}
-		if err := shellEntry(ctx, tx, admin.ActAdminRemoved, name, time.Now()); err != nil {
-			return err
-		}
-		_, err := fmt.Fprintf(out, "%s is no admin any more\n", name)
-		return err
+func (a *adminRemove) Run(ctx context.Context) error {
+	return a.inTx(ctx, func(ctx context.Context, tx bun.Tx) (string, error) {
+		return a.Name + " is no admin any more", admin.Store{}.Remove(ctx, tx, audit.Shell, a.Name, time.Now())
 	})
 }
 
-// AdminList prints every admin, a line each.
-func AdminList(ctx context.Context, cfg config.Config, out io.Writer) error {
-	return withDatabase(ctx, cfg, func(db *database.DB) error {
+// Run prints every admin, a line each.
+func (a *adminList) Run(ctx context.Context) error {
+	return withDatabase(ctx, a.Config, func(db *database.DB) error {
 		list, err := admin.Store{}.List(ctx, db.Reader)
 		if err != nil {
 			return err
 		}
-		w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+		w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
 		fmt.Fprintln(w, "NAME\tCREATED\tLAST SIGNED IN\tWITH")
 		for _, a := range list {
 			fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", a.Name, stamp(a.CreatedAt), stamp(a.SignedInAt), cmp.Or(a.Issuer, "a password"))
@@ -81,42 +86,43 @@ func AdminList(ctx context.Context, cfg config.Config, out io.Writer) error {
 	})
 }
 
-func onAdmins(ctx context.Context, cfg config.Config, run func(ctx context.Context, tx bun.Tx) error) error {
-	return plainly(withDatabase(ctx, cfg, func(db *database.DB) error { return db.InTx(ctx, run) }))
+// inTx runs an act in a transaction and prints what it did once that is committed.
+func (a *adminNamed) inTx(ctx context.Context, act func(ctx context.Context, tx bun.Tx) (did string, err error)) error {
+	var did string
+	err := withDatabase(ctx, a.Config, func(db *database.DB) error {
+		return db.InTx(ctx, func(ctx context.Context, tx bun.Tx) (err error) {
+			did, err = act(ctx, tx)
+			return err
+		})
+	})
+	if err != nil {
+		return refusalAsText(err)
+	}
+	_, err = fmt.Println(did)
+	return err
 }
 
-// plainly says a refusal as the command line shows it: by its detail alone.
-func plainly(err error) error {
+// withPassword is inTx for an act with a password, which it prints if it was made up.
+func (a *adminSecret) withPassword(ctx context.Context, act func(ctx context.Context, tx bun.Tx, password string) (string, error)) error {
+	password := admin.NewPassword()
+	if !a.Generate {
+		var err error
+		if password, err = askPassword(ctx); err != nil {
+			return err
+		}
+	}
+	err := a.inTx(ctx, func(ctx context.Context, tx bun.Tx) (string, error) { return act(ctx, tx, password) })
+	if err != nil || !a.Generate {
+		return err
+	}
+	_, err = fmt.Printf("password %s\nIt is shown only here; keep it safe.\n", password)
+	return err
+}
+
+// refusalAsText is an error as the command line shows it: of a refusal its detail alone.
+func refusalAsText(err error) error {
 	if p, ok := errors.AsType[*problem.Error](err); ok {
 		return errors.New(p.Detail)
 	}
 	return err
-}
-
-func shellEntry(ctx context.Context, tx bun.Tx, action, name string, now time.Time) error {
-	return shellAct(ctx, tx, admin.Entry{CreatedAt: now, Action: action, Target: admin.AdminTarget(name)})
-}
-
-// shellAct writes what was done on the command line to the audit log.
-func shellAct(ctx context.Context, tx bun.Tx, e admin.Entry) error {
-	e.Actor = admin.Shell
-	if e.CreatedAt.IsZero() {
-		e.CreatedAt = time.Now()
-	}
-	return admin.Store{}.Record(ctx, tx, e)
-}
-
-// resetAdmin makes an admin, or gives the one there is a new password.
-func resetAdmin(ctx context.Context, tx bun.Tx, name, password string, now time.Time) error {
-	var store admin.Store
-	_, err := store.SetPassword(ctx, tx, name, password)
-	action := admin.ActAdminPassword
-	if problem.IsNotFound(err) {
-		action = admin.ActAdminCreated
-		_, err = store.Create(ctx, tx, name, password, now)
-	}
-	if err != nil {
-		return err
-	}
-	return shellEntry(ctx, tx, action, name, now)
 }

@@ -1,106 +1,147 @@
 package cli
 
 import (
+	"bufio"
+	"cmp"
 	"context"
 	"fmt"
 	"io"
 	"log/slog"
+	"os"
+	"strings"
 	"text/tabwriter"
 	"time"
 
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
 
-	"github.com/pulsecast/pulsecast/app/admin"
 	"github.com/pulsecast/pulsecast/app/agent"
+	"github.com/pulsecast/pulsecast/app/audit"
 	"github.com/pulsecast/pulsecast/app/config"
 	"github.com/pulsecast/pulsecast/app/database"
+	"github.com/pulsecast/pulsecast/app/moderation"
 	"github.com/pulsecast/pulsecast/app/problem"
 )
 
-// AgentProfile is what an agent declares about itself.
-type AgentProfile = agent.Profile
-
-// withAgents opens the database beside a live server and hands the store a
-// transaction.
-func withAgents(ctx context.Context, cfg config.Config, run func(ctx context.Context, tx bun.Tx) error) error {
-	return withDatabase(ctx, cfg, func(db *database.DB) error { return db.InTx(ctx, run) })
+type agents struct {
+	Create    agentCreate    `cmd:"" help:"Create an agent and print its key, once."`
+	List      agentList      `cmd:"" help:"List the agents."`
+	Show      agentShow      `cmd:"" help:"Show an agent, its keys, what it asked and its latest errors."`
+	Disable   agentDisable   `cmd:"" help:"Refuse an agent's keys and sessions from now on."`
+	Enable    agentEnable    `cmd:"" help:"Let a disabled agent in again."`
+	Reserve   handleReserve  `cmd:"" help:"Keep a handle from agents that join later."`
+	Free      handleFree     `cmd:"" help:"Make a reserved handle available again."`
+	Reserved  handleList     `cmd:"" help:"List the reserved handles."`
+	RotateKey agentRotateKey `cmd:"" name:"rotate-key" help:"Revoke every key of an agent and print a new one, once."`
 }
 
-// AgentCreate makes an agent in the local registry and prints its key, which is
-// shown only here.
-func AgentCreate(ctx context.Context, cfg config.Config, profile AgentProfile, out io.Writer) error {
-	if err := localOnly(&cfg); err != nil {
-		return err
-	}
-	return withAgents(ctx, cfg, func(ctx context.Context, tx bun.Tx) error {
-		now := database.Now(time.Now())
-		made, err := agent.Store{}.Create(ctx, tx, agent.New{Profile: profile, At: now})
+// agentNamed is a command about one agent.
+type agentNamed struct {
+	config.Config
+	Name string `arg:"" help:"Handle of the agent."`
+}
+
+// agentReasoned is a command about one agent that the audit log gives a reason for.
+type agentReasoned struct {
+	agentNamed
+	Reason string `help:"Why; kept in the audit log. Without it a terminal asks, and a script records \"from the shell\"."`
+}
+
+// noReason is the reason that the log gives for a command of a script without one.
+const noReason = "from the shell"
+
+// moderate opens the database beside a live server and hands run what acts on it.
+func moderate(ctx context.Context, cfg config.Config, run func(s *moderation.Service) error) error {
+	return refusalAsText(withDatabase(ctx, cfg, func(db *database.DB) error {
+		return run(moderation.New(moderation.Options{DB: db, Now: time.Now, IdentityURL: cfg.IdentityURL}))
+	}))
+}
+
+// byShell describes an act of the command line.
+func byShell(reason string) moderation.Act { return moderation.Act{Actor: audit.Shell, Reason: reason} }
+
+type agentCreate struct {
+	config.Config
+	Name      string `arg:"" help:"Name to show; the handle is made from it."`
+	Model     string `help:"Model it declares."`
+	Framework string `help:"Framework it declares."`
+}
+
+func (a *agentCreate) Run(ctx context.Context) error {
+	return moderate(ctx, a.Config, func(s *moderation.Service) error {
+		made, key, err := s.CreateAgent(ctx, byShell(""), agent.Profile{Name: a.Name, Model: a.Model, Framework: a.Framework})
 		if err != nil {
 			return err
 		}
-		key, issued, err := agent.Store{}.IssueKey(ctx, tx, made.ID, "first key", now)
-		if err != nil {
-			return err
-		}
-		if err := shellAct(ctx, tx, admin.Entry{Action: admin.ActKeyIssued, Target: admin.AgentTarget(made.Handle), After: "a new agent, key " + issued.ID}); err != nil {
-			return err
-		}
-		_, err = fmt.Fprintf(out, "agent  %s\nhandle %s\nkey    %s\nThe key is shown only here; keep it safe.\n", made.Name, made.Handle, key)
+		_, err = fmt.Printf("agent  %s\nhandle %s\nkey    %s\nThe key is shown only here; keep it safe.\n", made.Name, made.Handle, key)
 		return err
 	})
 }
 
-// AgentRotateKey revokes every key of an agent, with the sessions begun with them,
-// and prints a new key.
-func AgentRotateKey(ctx context.Context, cfg config.Config, handle string, out io.Writer) error {
-	if err := localOnly(&cfg); err != nil {
-		return err
-	}
-	return withAgents(ctx, cfg, func(ctx context.Context, tx bun.Tx) error {
-		found, err := findAgent(ctx, tx, handle)
+type agentRotateKey struct{ agentNamed }
+
+func (a *agentRotateKey) Run(ctx context.Context) error {
+	return moderate(ctx, a.Config, func(s *moderation.Service) error {
+		key, err := s.RotateKeys(ctx, byShell(""), a.Name)
 		if err != nil {
-			return err
+			return unknownAgent(err, a.Name)
 		}
-		key, issued, err := agent.Store{}.RotateKeys(ctx, tx, found.ID, "rotated", database.Now(time.Now()))
-		if err != nil {
-			return err
-		}
-		if err := shellAct(ctx, tx, admin.Entry{Action: admin.ActKeyIssued, Target: admin.AgentTarget(found.Handle), Before: "every other key", After: "revoked, key " + issued.ID}); err != nil {
-			return err
-		}
-		_, err = fmt.Fprintf(out, "handle %s\nkey    %s\nThe keys before it are revoked. This one is shown only here; keep it safe.\n", found.Handle, key)
+		_, err = fmt.Printf("handle %s\nkey    %s\nThe keys before it are revoked. This one is shown only here; keep it safe.\n", a.Name, key)
 		return err
 	})
 }
 
-// AgentSetEnabled disables an agent, or lets it in again; every node follows within
-// a second.
-func AgentSetEnabled(ctx context.Context, cfg config.Config, handle string, enabled bool, out io.Writer) error {
-	status, action := agent.Disabled, admin.ActAgentDisabled
-	if enabled {
-		status, action = agent.Active, admin.ActAgentEnabled
+type (
+	agentDisable struct{ agentReasoned }
+	agentEnable  struct{ agentReasoned }
+)
+
+func (a *agentDisable) Run(ctx context.Context) error {
+	return a.setStatus(ctx, "disabled", (*moderation.Service).Disable)
+}
+
+func (a *agentEnable) Run(ctx context.Context) error {
+	return a.setStatus(ctx, "active", (*moderation.Service).Enable)
+}
+
+func (a *agentReasoned) setStatus(ctx context.Context, status string, set func(*moderation.Service, context.Context, moderation.Act, string) (bool, error)) error {
+	reason, err := a.reason()
+	if err != nil {
+		return err
 	}
-	return withAgents(ctx, cfg, func(ctx context.Context, tx bun.Tx) error {
-		found, err := findAgent(ctx, tx, handle)
+	return moderate(ctx, a.Config, func(s *moderation.Service) error {
+		changed, err := set(s, ctx, byShell(reason), a.Name)
 		if err != nil {
-			return err
+			return unknownAgent(err, a.Name)
 		}
-		if _, err := (agent.Store{}).SetStatus(ctx, tx, found.ID, status, database.Now(time.Now())); err != nil {
-			return err
+		words := " is "
+		if !changed {
+			words = " was already "
 		}
-		if err := shellAct(ctx, tx, admin.Entry{Action: action, Target: admin.AgentTarget(found.Handle), Before: string(found.Status), After: string(status)}); err != nil {
-			return err
-		}
-		_, err = fmt.Fprintf(out, "%s is %s\n", found.Handle, status)
+		_, err = fmt.Println(a.Name + words + status)
 		return err
 	})
 }
 
-// AgentList prints every agent, a line each.
-func AgentList(ctx context.Context, cfg config.Config, out io.Writer) error {
-	return withDatabase(ctx, cfg, func(db *database.DB) error {
-		w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+// reason is the one of the flag or what a person types. A script may leave it out.
+func (a *agentReasoned) reason() (string, error) {
+	if a.Reason != "" || !onTerminal() {
+		return cmp.Or(a.Reason, noReason), nil
+	}
+	fmt.Fprint(os.Stderr, "Reason, for the audit log: ")
+	line, err := bufio.NewReader(os.Stdin).ReadString('\n')
+	if err != nil {
+		return "", fmt.Errorf("no reason was given: type it, or add --reason: %w", err)
+	}
+	return strings.TrimSpace(line), nil
+}
+
+type agentList struct{ config.Config }
+
+// Run prints every agent, a line each.
+func (a *agentList) Run(ctx context.Context) error {
+	return withDatabase(ctx, a.Config, func(db *database.DB) error {
+		w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
 		fmt.Fprintln(w, "HANDLE\tNAME\tMODEL\tSTATUS\tSAMPLE\tCREATED\tLAST SEEN")
 		f := agent.Filter{Limit: 500}
 		for {
@@ -119,25 +160,23 @@ func AgentList(ctx context.Context, cfg config.Config, out io.Writer) error {
 	})
 }
 
-// AgentShow prints an agent with its keys, which are only named, never shown.
-func AgentShow(ctx context.Context, cfg config.Config, handle string, out io.Writer) error {
-	return withDatabase(ctx, cfg, func(db *database.DB) error {
-		a, err := findAgent(ctx, db.Reader, handle)
+type agentShow struct{ agentNamed }
+
+// Run prints an agent with its keys, which are only named, never shown.
+func (a *agentShow) Run(ctx context.Context) error {
+	return withDatabase(ctx, a.Config, func(db *database.DB) error {
+		found, err := agent.Store{}.ByHandle(ctx, db.Reader, a.Name)
 		if err != nil {
-			return err
+			return unknownAgent(err, a.Name)
 		}
-		keys, err := agent.Store{}.ListKeys(ctx, db.Reader, a.ID)
-		if err != nil {
-			return err
-		}
-		w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+		w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
 		fmt.Fprintf(w, "handle\t%s\nname\t%s\nid\t%s\nmodel\t%s\nstatus\t%s\ncreated\t%s\nlast seen\t%s\n",
-			a.Handle, a.Name, a.ID, a.Model, a.Status, stamp(a.CreatedAt), stamp(a.LastSeenAt))
-		if err := printUsage(ctx, db, a.ID, w); err != nil {
+			found.Handle, found.Name, found.ID, found.Model, found.Status, stamp(found.CreatedAt), stamp(found.LastSeenAt))
+		if err := printUsage(ctx, db, found.ID, w); err != nil {
 			return err
 		}
-		for _, k := range keys {
-			fmt.Fprintf(w, "key %s\t%s, created %s, last used %s, revoked %s\n", k.ID, k.Label, stamp(k.CreatedAt), stamp(k.LastUsedAt), stamp(k.RevokedAt))
+		if err := printKeys(ctx, db.Reader, found.ID, w); err != nil {
+			return err
 		}
 		return w.Flush()
 	})
@@ -157,38 +196,34 @@ func printUsage(ctx context.Context, db *database.DB, id uuid.UUID, w io.Writer)
 		return err
 	}
 	for _, e := range endpoints {
-		fmt.Fprintf(w, "  %s %s\t%d, %d refused, %d limited, %d failed\n", e.Method, orUnmatched(e.Route), e.Total(), e.Refused, e.Limited, e.Failed)
+		fmt.Fprintf(w, "  %s %s\t%d, %d refused, %d limited, %d failed\n", e.Method, routeOrNone(e.Route), e.Total(), e.Refused, e.Limited, e.Failed)
 	}
 	failures, err := usage.Failures(ctx, db.Reader, id)
 	if err != nil {
 		return err
 	}
 	for _, f := range failures[:min(len(failures), errorsShown)] {
-		fmt.Fprintf(w, "error %s\t%d %s, %s %s, request %s\n", stamp(f.CreatedAt), f.Status, f.Code, f.Method, orUnmatched(f.Route), f.RequestID)
+		fmt.Fprintf(w, "error %s\t%d %s, %s %s, request %s\n", stamp(f.CreatedAt), f.Status, f.Code, f.Method, routeOrNone(f.Route), f.RequestID)
 	}
 	return nil
 }
 
-func orUnmatched(route string) string {
-	if route == "" {
-		return "(no such address)"
+func printKeys(ctx context.Context, db bun.IDB, id uuid.UUID, w io.Writer) error {
+	keys, err := agent.Store{}.ListKeys(ctx, db, id)
+	for _, k := range keys {
+		fmt.Fprintf(w, "key %s\t%s, created %s, last used %s, revoked %s\n", k.ID, k.Label, stamp(k.CreatedAt), stamp(k.LastUsedAt), stamp(k.RevokedAt))
 	}
-	return route
+	return err
 }
 
-func findAgent(ctx context.Context, db bun.IDB, handle string) (*agent.Agent, error) {
-	found, err := agent.Store{}.ByHandle(ctx, db, handle)
+func routeOrNone(route string) string { return cmp.Or(route, "(no such address)") }
+
+// unknownAgent says where to find the handles.
+func unknownAgent(err error, handle string) error {
 	if problem.IsNotFound(err) {
-		return nil, fmt.Errorf("no agent has the handle %q; list them with: pulsecast agent list", handle)
+		return fmt.Errorf("no agent has the handle %q; list them with: pulsecast agent list", handle)
 	}
-	return found, err
-}
-
-func localOnly(cfg *config.Config) error {
-	if cfg.IdentityURL != "" {
-		return fmt.Errorf("IDENTITY_URL is set: agents and keys come from %s, not from this registry", cfg.IdentityURL)
-	}
-	return nil
+	return err
 }
 
 func stamp(at time.Time) string {

@@ -20,16 +20,17 @@ import (
 )
 
 type commands struct {
-	Serve   serveCommand     `cmd:"" help:"Serve the API and the site; runs the worker too."`
-	Worker  workCommand      `cmd:"" help:"Run the worker alone: sources, settlement, leaderboard."`
-	Migrate migrateCommand   `cmd:"" help:"Bring the database's schema up, down, or show it."`
-	Agent   agents           `cmd:"" help:"Agents of the local registry and their keys."`
-	Admin   admins           `cmd:"" help:"People who sign in at /admin."`
-	Ingest  ingestCommand    `cmd:"" help:"Read every source once, now, and say what came."`
-	Settle  settleCommand    `cmd:"" help:"Settle what can be settled, now; or check and rebuild the scores."`
-	Doctor  doctorCommand    `cmd:"" help:"Check configuration, database, cache, sources, identity provider and clock, and say what to do."`
-	Version kong.VersionFlag `help:"Print the version of the program."`
-	OpenAPI openAPICommand   `cmd:"" name:"openapi" help:"Print the OpenAPI document."`
+	Version kong.VersionFlag `help:"Print the version and exit."`
+
+	Serve   serveCommand   `cmd:"" help:"Serve the API and the site; runs the worker too."`
+	Worker  workCommand    `cmd:"" help:"Run the worker alone: sources, settlement, leaderboard."`
+	Migrate migrateCommand `cmd:"" help:"Bring the database's schema up, down, or show it."`
+	Agent   agents         `cmd:"" help:"Agents of the local registry and their keys."`
+	Admin   admins         `cmd:"" help:"People who sign in at /admin."`
+	Ingest  ingestCommand  `cmd:"" help:"Read every source once, now, and say what came."`
+	Settle  settleCommand  `cmd:"" help:"Settle what can be settled, now; or check and rebuild the scores."`
+	Doctor  doctorCommand  `cmd:"" help:"Check configuration, database, cache, sources, identity provider and clock, and say what to do."`
+	OpenAPI openAPICommand `cmd:"" name:"openapi" help:"Print the OpenAPI document."`
 }
 
 type doctorCommand struct{ config.Config }
@@ -51,8 +52,8 @@ func Main(args []string) int {
 	parser := kong.Must(&c,
 		kong.Name("pulsecast"),
 		kong.Description("API-first prediction platform for AI agents. Every flag of serve is also an environment variable."),
-		kong.Vars{"version": version.Program()},
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
+		kong.Vars{"version": "pulsecast " + version.Build() + ", interface " + version.API},
 		kong.BindTo(ctx, (*context.Context)(nil)))
 	k, err := parser.Parse(args)
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/pulsecast/pulsecast/app"
 	"github.com/pulsecast/pulsecast/app/admin"
 	"github.com/pulsecast/pulsecast/app/agent"
+	"github.com/pulsecast/pulsecast/app/audit"
 	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/demo"
 	"github.com/pulsecast/pulsecast/app/market"
@@ -96,7 +97,7 @@ func demoKey(ctx context.Context, a *app.App) (key string, err error) {
 func demoPassword(ctx context.Context, a *app.App) (password string, err error) {
 	password = admin.NewPassword()
 	err = a.DB.InTx(ctx, func(ctx context.Context, tx bun.Tx) error {
-		return resetAdmin(ctx, tx, demoAdmin, password, time.Now())
+		return admin.Store{}.Reset(ctx, tx, audit.Shell, demoAdmin, password, time.Now())
 	})
 	return password, err
 }

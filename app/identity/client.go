@@ -119,7 +119,7 @@ func (c *client) lastError() string {
 // cut off the others.
 func (c *client) json(req *http.Request, into any, check func() error) error {
 	req.Header.Set("Accept", "application/json")
-	req.Header.Set("User-Agent", "pulsecast/"+version.Program())
+	req.Header.Set("User-Agent", "pulsecast/"+version.Build())
 	// Asking twice does no harm: a connection found dead may be replaced. The empty
 	// value says so to net/http and is not sent.
 	req.Header["X-Idempotency-Key"] = nil

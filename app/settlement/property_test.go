@@ -121,10 +121,10 @@ var finishes = map[string]func(w *world, ms []*market.Market){
 		for _, m := range ms {
 			closeWith(m, w.clock)
 			w.tick(s, m)
-			if _, err := s.CorrectMarket(context.Background(), m.ID, Ruling{Outcome: m.Outcomes[1], Note: "seen on television", Actor: "ada"}); err != nil {
+			if _, err := s.Rule(context.Background(), KindMarketCorrected, m.ID, Ruling{Outcome: m.Outcomes[1], Note: "seen on television", Actor: "ada"}); err != nil {
 				w.t.Fatal(err)
 			}
-			if _, err := s.VoidMarket(context.Background(), m.ID, Ruling{Note: "not so clear", Actor: "ada"}); err != nil {
+			if _, err := s.Rule(context.Background(), KindMarketVoided, m.ID, Ruling{Note: "not so clear", Actor: "ada"}); err != nil {
 				w.t.Fatal(err)
 			}
 		}

@@ -181,9 +181,9 @@ func TestRulingsOnMarkets(t *testing.T) {
 		id, other := w.trade(s, m, w.agent(1), .6, .7), w.trade(s, m, w.agent(2), .6, .2)
 		yes := Ruling{Outcome: " yes ", Note: "the court said so", Actor: "ada"}
 
-		_, err := s.CorrectMarket(ctx, "1", yes)
+		_, err := s.Rule(ctx, KindMarketCorrected, "1", yes)
 		refused(t, err, 409, "open")
-		_, err = s.CorrectMarket(ctx, "none", yes)
+		_, err = s.Rule(ctx, KindMarketCorrected, "none", yes)
 		refused(t, err, 404)
 		closeWith(m, w.clock) // without prices: unknown
 		w.tick(s, m)
@@ -191,9 +191,9 @@ func TestRulingsOnMarkets(t *testing.T) {
 		if err != nil || len(stuck) != 1 || stuck[0].Market.ID != "1" || stuck[0].Reason != ReasonUnknown {
 			t.Errorf("waiting %+v, %v", stuck, err)
 		}
-		_, err = s.CorrectMarket(ctx, "1", Ruling{Outcome: "Maybe", Note: "n", Actor: "ada"})
+		_, err = s.Rule(ctx, KindMarketCorrected, "1", Ruling{Outcome: "Maybe", Note: "n", Actor: "ada"})
 		refused(t, err, 422, "Yes, No")
-		_, err = s.CorrectMarket(ctx, "1", Ruling{Outcome: "Yes", Note: " ", Actor: "ada"})
+		_, err = s.Rule(ctx, KindMarketCorrected, "1", Ruling{Outcome: "Yes", Note: " ", Actor: "ada"})
 		refused(t, err, 422, "reason")
 
 		before := w.sums()
@@ -204,10 +204,10 @@ func TestRulingsOnMarkets(t *testing.T) {
 		if w.sums() != before {
 			t.Error("a preview changed something")
 		}
-		if done, err := s.CorrectMarket(ctx, "1", yes); err != nil || done != change {
+		if done, err := s.Rule(ctx, KindMarketCorrected, "1", yes); err != nil || done != change {
 			t.Errorf("did %+v, %v", done, err)
 		}
-		_, err = s.CorrectMarket(ctx, "1", yes)
+		_, err = s.Rule(ctx, KindMarketCorrected, "1", yes)
 		refused(t, err, 409, "Yes")
 		p := w.prediction(id)
 		if p.Status != prediction.Resolved || p.Edge.Float() != 7 || p.ResolutionSource != "admin" || p.ResolutionNote != "the court said so" {
@@ -221,13 +221,13 @@ func TestRulingsOnMarkets(t *testing.T) {
 			t.Errorf("undone: %+v", p)
 		}
 		// One prediction is voided by itself, then the market corrected: it stays void.
-		if _, err := s.VoidPrediction(ctx, other, Ruling{Note: "published by mistake of ours", Actor: "ada"}); err != nil {
+		if _, err := s.Rule(ctx, KindPredictionVoided, other.String(), Ruling{Note: "published by mistake of ours", Actor: "ada"}); err != nil {
 			t.Fatal(err)
 		}
-		_, err = s.VoidPrediction(ctx, other, yes)
+		_, err = s.Rule(ctx, KindPredictionVoided, other.String(), yes)
 		refused(t, err, 409, "mistake of ours")
 		w.clock = w.clock.Add(time.Minute)
-		if _, err := s.CorrectMarket(ctx, "1", Ruling{Outcome: "No", Note: "the appeal", Actor: "bob"}); err != nil {
+		if _, err := s.Rule(ctx, KindMarketCorrected, "1", Ruling{Outcome: "No", Note: "the appeal", Actor: "bob"}); err != nil {
 			t.Fatal(err)
 		}
 		if got, want := w.ledger(id), "0 score 1 Yes 7\n1 reversal 1 Yes -7\n2 score 0 No -13\n"; got != want {
@@ -237,10 +237,10 @@ func TestRulingsOnMarkets(t *testing.T) {
 			t.Errorf("ledger:\n%swant:\n%s", got, want)
 		}
 		w.clock = w.clock.Add(time.Minute)
-		if _, err := s.VoidMarket(ctx, "1", Ruling{Note: "ambiguous", Actor: "bob"}); err != nil {
+		if _, err := s.Rule(ctx, KindMarketVoided, "1", Ruling{Note: "ambiguous", Actor: "bob"}); err != nil {
 			t.Fatal(err)
 		}
-		_, err = s.VoidMarket(ctx, "1", yes)
+		_, err = s.Rule(ctx, KindMarketVoided, "1", yes)
 		refused(t, err, 409, "void")
 		if p := w.prediction(id); p.Status != prediction.Void || p.ResolutionNote != "ambiguous" || p.Edge != nil {
 			t.Errorf("%+v", p)
@@ -268,32 +268,32 @@ func TestRulingsOnUnlinkedPredictions(t *testing.T) {
 		linked, id := w.publish(agent, m, 0, .7), w.publish(agent, nil, 0, .8)
 		half, yes := .5, Ruling{Outcome: "Yes", Note: "seen", Actor: "ada"}
 
-		_, err := s.Settle(ctx, linked, yes)
+		_, err := s.Rule(ctx, KindPredictionSettled, linked.String(), yes)
 		refused(t, err, 409, "market 1")
-		_, err = s.Settle(ctx, uuid.New(), yes)
+		_, err = s.Rule(ctx, KindPredictionSettled, uuid.New().String(), yes)
 		refused(t, err, 404)
-		_, err = s.Settle(ctx, id, yes)
+		_, err = s.Rule(ctx, KindPredictionSettled, id.String(), yes)
 		refused(t, err, 409, "2026-11-22T08:00:00Z")
-		_, err = s.CorrectPrediction(ctx, id, yes)
+		_, err = s.Rule(ctx, KindPredictionChanged, id.String(), yes)
 		refused(t, err, 409, "Settle it")
 		w.clock = start.AddDate(0, 0, 5)
-		due, err := s.Due(ctx, 10)
+		due, err := prediction.Store{}.Due(ctx, db, w.clock, 10)
 		if err != nil || len(due) != 1 || due[0].ID != id {
 			t.Errorf("due %+v, %v", due, err)
 		}
-		_, err = s.Settle(ctx, id, Ruling{Outcome: "perhaps", Note: "n", Actor: "ada"})
+		_, err = s.Rule(ctx, KindPredictionSettled, id.String(), Ruling{Outcome: "perhaps", Note: "n", Actor: "ada"})
 		refused(t, err, 422, "Yes")
 		high := 1.1
-		_, err = s.Settle(ctx, id, Ruling{Value: &high, Note: "n", Actor: "ada"})
+		_, err = s.Rule(ctx, KindPredictionSettled, id.String(), Ruling{Value: &high, Note: "n", Actor: "ada"})
 		refused(t, err, 422, "0 to 1")
-		if _, err := s.Settle(ctx, id, yes); err != nil {
+		if _, err := s.Rule(ctx, KindPredictionSettled, id.String(), yes); err != nil {
 			t.Fatal(err)
 		}
-		_, err = s.Settle(ctx, id, yes)
+		_, err = s.Rule(ctx, KindPredictionSettled, id.String(), yes)
 		refused(t, err, 409, "Yes")
-		_, err = s.CorrectPrediction(ctx, id, yes)
+		_, err = s.Rule(ctx, KindPredictionChanged, id.String(), yes)
 		refused(t, err, 409, "Yes")
-		if _, err := s.CorrectPrediction(ctx, id, Ruling{Value: &half, Note: "half of it", Actor: "ada"}); err != nil {
+		if _, err := s.Rule(ctx, KindPredictionChanged, id.String(), Ruling{Value: &half, Note: "half of it", Actor: "ada"}); err != nil {
 			t.Fatal(err)
 		}
 		if got, want := w.ledger(id), "0 score 1 Yes\n1 reversal 1 Yes\n2 score 0.5 \n"; got != want {
@@ -332,7 +332,7 @@ func TestVanishedMarket(t *testing.T) {
 		if p := w.prediction(id); p.Status != prediction.Open {
 			t.Errorf("it is %s", p.Status)
 		}
-		if _, err := s.VoidMarket(ctx, "1", Ruling{Note: "gone upstream", Actor: "ada"}); err != nil {
+		if _, err := s.Rule(ctx, KindMarketVoided, "1", Ruling{Note: "gone upstream", Actor: "ada"}); err != nil {
 			t.Fatal(err)
 		}
 		if p := w.prediction(id); p.Status != prediction.Void {

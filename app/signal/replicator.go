@@ -85,9 +85,9 @@ func (r *Replicator[T]) offer(at time.Time, packed []byte) {
 	if r.cache.Kind != cache.Redis {
 		return
 	}
-	err := r.cache.Set(r.key("content"), packed, cachedFor)
+	err := r.cache.Storage.Set(r.key("content"), packed, cachedFor)
 	if err == nil {
-		err = r.cache.Set(r.key("at"), []byte(at.Format(time.RFC3339Nano)), cachedFor)
+		err = r.cache.Storage.Set(r.key("at"), []byte(at.Format(time.RFC3339Nano)), cachedFor)
 	}
 	if err != nil {
 		r.log.Warn("snapshot not shared through the cache", "feed", r.feed.Name(), "error", err)
@@ -140,7 +140,7 @@ func (r *Replicator[T]) Follow(ctx context.Context) {
 }
 
 func (r *Replicator[T]) fromCache() (bool, error) {
-	mark, err := r.cache.Get(r.key("at"))
+	mark, err := r.cache.Storage.Get(r.key("at"))
 	if err != nil || mark == nil {
 		return false, err
 	}
@@ -151,7 +151,7 @@ func (r *Replicator[T]) fromCache() (bool, error) {
 	if !at.After(r.feed.Current().AsOf) {
 		return false, nil
 	}
-	packed, err := r.cache.Get(r.key("content"))
+	packed, err := r.cache.Storage.Get(r.key("content"))
 	if err != nil || packed == nil {
 		return false, err
 	}

@@ -10,42 +10,47 @@ import (
 // /api/health.
 const API = "0.1.0"
 
-// tag is set when a release is built:
-// -ldflags "-X github.com/pulsecast/pulsecast/app/version.tag=v1.2.3".
-var tag string
+// build is set by the linker: -ldflags "-X github.com/pulsecast/pulsecast/app/version.build=v1.2.3".
+var build string
 
-// Program returns the version of this build: the release tag, or else the commit (with
-// "+dirty" if files were changed), or else the module's version, or else "devel". It
-// identifies the program to upstreams, clients and operators.
-var Program = sync.OnceValue(func() string {
-	info, _ := debug.ReadBuildInfo()
-	return of(tag, info)
+// Build returns the version of the program: the tag or commit it was built from, or
+// "devel" if the build doesn't tell.
+func Build() string {
+	if build != "" {
+		return build
+	}
+	return recorded()
+}
+
+// recorded is what the go command wrote into the binary.
+var recorded = sync.OnceValue(func() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return devel
+	}
+	return fromInfo(info)
 })
 
-// commitDigits is the length of an abbreviated commit.
-const commitDigits = 12
+const devel = "devel"
 
-func of(tag string, info *debug.BuildInfo) string {
-	if tag != "" {
-		return tag
+// fromInfo prefers the module's version, which is a tag or names the commit.
+func fromInfo(info *debug.BuildInfo) string {
+	if v := info.Main.Version; v != "" && v != "(devel)" {
+		return v
 	}
-	if info == nil {
-		return "devel"
-	}
-	commit, dirty := "", ""
+	var commit, modified string
 	for _, s := range info.Settings {
-		switch {
-		case s.Key == "vcs.revision":
-			commit = s.Value[:min(commitDigits, len(s.Value))]
-		case s.Key == "vcs.modified" && s.Value == "true":
-			dirty = "+dirty"
+		switch s.Key {
+		case "vcs.revision":
+			commit = s.Value[:min(12, len(s.Value))]
+		case "vcs.modified":
+			if s.Value == "true" {
+				modified = "-dirty"
+			}
 		}
 	}
-	switch {
-	case commit != "":
-		return commit + dirty
-	case info.Main.Version != "" && info.Main.Version != "(devel)":
-		return info.Main.Version
+	if commit == "" {
+		return devel
 	}
-	return "devel"
+	return commit + modified
 }

@@ -3,46 +3,24 @@ package version
 import (
 	"runtime/debug"
 	"testing"
-
-	"github.com/pulsecast/pulsecast/app/contract"
 )
 
-func TestAPIIsThatOfTheContract(t *testing.T) {
+func TestFromInfo(t *testing.T) {
 	t.Parallel()
-	doc, err := contract.Document()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if doc.Info.Version != API {
-		t.Errorf("the contract has %s, the program %s", doc.Info.Version, API)
-	}
-}
-
-func TestProgram(t *testing.T) {
-	t.Parallel()
-	built := func(module string, settings ...debug.BuildSetting) *debug.BuildInfo {
-		return &debug.BuildInfo{Main: debug.Module{Version: module}, Settings: settings}
-	}
 	commit := debug.BuildSetting{Key: "vcs.revision", Value: "0123456789abcdef0123456789abcdef01234567"}
 	dirty := debug.BuildSetting{Key: "vcs.modified", Value: "true"}
-	for _, tt := range []struct {
-		name, tag string
-		info      *debug.BuildInfo
-		want      string
+	for _, c := range []struct {
+		name, module, want string
+		settings           []debug.BuildSetting
 	}{
-		{"release", "v1.2.3", built("(devel)", commit, dirty), "v1.2.3"},
-		{"commit", "", built("(devel)", commit), "0123456789ab"},
-		{"changed files", "", built("v0.0.0-20261122", commit, dirty), "0123456789ab+dirty"},
-		{"installed module", "", built("v1.2.3"), "v1.2.3"},
-		{"without a history", "", built("(devel)"), "devel"},
-		{"short commit", "", built("", debug.BuildSetting{Key: "vcs.revision", Value: "0123"}), "0123"},
-		{"no information", "", nil, "devel"},
+		{"a tag", "v1.2.3", "v1.2.3", []debug.BuildSetting{commit}},
+		{"a commit", "(devel)", "0123456789ab", []debug.BuildSetting{commit}},
+		{"a changed tree", "", "0123456789ab-dirty", []debug.BuildSetting{commit, dirty}},
+		{"no history", "(devel)", "devel", nil},
 	} {
-		if got := of(tt.tag, tt.info); got != tt.want {
-			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
+		info := &debug.BuildInfo{Main: debug.Module{Version: c.module}, Settings: c.settings}
+		if got := fromInfo(info); got != c.want {
+			t.Errorf("%s: %q, want %q", c.name, got, c.want)
 		}
-	}
-	if Program() == "" {
-		t.Error("this build has no version")
 	}
 }

@@ -23,6 +23,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/httpserver"
 	"github.com/pulsecast/pulsecast/app/leaderboard"
 	"github.com/pulsecast/pulsecast/app/market"
+	"github.com/pulsecast/pulsecast/app/moderation"
 	"github.com/pulsecast/pulsecast/app/news"
 	"github.com/pulsecast/pulsecast/app/prediction"
 	"github.com/pulsecast/pulsecast/app/signal"
@@ -81,6 +82,7 @@ func openWith(t *testing.T, db *database.DB, set func(*config.Config)) *house {
 	thresholds := leaderboard.Thresholds{Events: 30, CategoryEvents: 15, Days: 14}
 	site := web.New(web.Dependencies{
 		Config: h.config, Version: "0.1.0", DB: db, Now: now, Identity: registry{db, now},
+		Moderation:  moderation.New(moderation.Options{DB: db, Now: now}),
 		Leaderboard: leaderboard.NewStore(thresholds, now), Markets: h.markets, News: newsFeed,
 		Text: func(name string) ([]byte, error) {
 			return []byte("---\nname: x\n---\n\n# " + name + "\n\n```\ncurl x\n```\n"), nil

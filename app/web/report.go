@@ -1,16 +1,14 @@
 package web
 
 import (
-	"context"
 	"errors"
 	"net/http"
 	"strings"
 
 	"github.com/gofiber/fiber/v2"
-	"github.com/uptrace/bun"
 
-	"github.com/pulsecast/pulsecast/app/admin"
 	"github.com/pulsecast/pulsecast/app/httpserver"
+	"github.com/pulsecast/pulsecast/app/moderation"
 	"github.com/pulsecast/pulsecast/app/problem"
 	"github.com/pulsecast/pulsecast/views/components"
 	"github.com/pulsecast/pulsecast/views/pages"
@@ -27,12 +25,8 @@ func (s *Site) report(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	filed := admin.Report{
-		PredictionID: r.ID, Kind: admin.ReportKind(strings.Clone(c.FormValue("kind"))), Text: strings.Clone(c.FormValue("text")), CreatedAt: s.Now(),
-	}
-	err = s.DB.InTx(c.UserContext(), func(ctx context.Context, tx bun.Tx) error {
-		return admin.Store{}.FileByReader(ctx, tx, filed, httpserver.ClientAddr(c).String())
-	})
+	filed := moderation.Report{PredictionID: r.ID, Kind: moderation.ReportKind(strings.Clone(c.FormValue("kind"))), Text: strings.Clone(c.FormValue("text"))}
+	err = s.Moderation.FileByReader(c.UserContext(), filed, httpserver.ClientAddr(c).String())
 	if err == nil {
 		return c.Redirect(predictionPath(r)+"?"+reported+"=1#report", http.StatusSeeOther)
 	}

@@ -233,7 +233,7 @@ func TestOutcomeOfAMarket(t *testing.T) {
 		if got := badges(); !strings.Contains(got, "settled: No") {
 			t.Errorf("a settled market is %q", got)
 		}
-		if _, err := service.VoidMarket(t.Context(), "1", settlement.Ruling{Actor: "ada", Note: "The question was " + hostile}); err != nil {
+		if _, err := service.Rule(t.Context(), settlement.KindMarketVoided, "1", settlement.Ruling{Actor: "ada", Note: "The question was " + hostile}); err != nil {
 			t.Fatal(err)
 		}
 		h.now = h.now.Add(time.Minute)

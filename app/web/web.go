@@ -21,6 +21,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/leaderboard"
 	"github.com/pulsecast/pulsecast/app/market"
 	"github.com/pulsecast/pulsecast/app/memo"
+	"github.com/pulsecast/pulsecast/app/moderation"
 	"github.com/pulsecast/pulsecast/app/news"
 	"github.com/pulsecast/pulsecast/app/prediction"
 	"github.com/pulsecast/pulsecast/app/signal"
@@ -43,6 +44,7 @@ type Dependencies struct {
 	Now         func() time.Time
 	Identity    Registry
 	Leaderboard *leaderboard.Store
+	Moderation  *moderation.Service
 	Markets     *signal.Feed[market.Market]
 	News        *signal.Feed[news.Item]
 	// Text renders the texts for agents: "skill", which is Markdown, and "quickstart",

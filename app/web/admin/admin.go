@@ -1,7 +1,7 @@
-// Package admin is the HTML edge for those who run the place. Every address but the
-// sign-in form passes a guard: no session is 303 to the form for a page and 403 for
-// an act, and an act also carries the session's CSRF token and comes from our own
-// pages. Acts and their audit entries are one transaction.
+// Package admin serves the pages of the admins. Every address except the sign-in form
+// passes a guard. Without a session, a page is 303 to the form and an act 403. An act
+// also carries the session's CSRF token and comes from our own pages. Acts are methods
+// of package moderation.
 package admin
 
 import (
@@ -24,22 +24,14 @@ import (
 	"github.com/pulsecast/pulsecast/app/httpserver"
 	"github.com/pulsecast/pulsecast/app/identity"
 	"github.com/pulsecast/pulsecast/app/market"
+	"github.com/pulsecast/pulsecast/app/moderation"
+	"github.com/pulsecast/pulsecast/app/monitor"
 	"github.com/pulsecast/pulsecast/app/prediction"
 	"github.com/pulsecast/pulsecast/app/settlement"
 	views "github.com/pulsecast/pulsecast/views/admin"
-	"github.com/pulsecast/pulsecast/views/components"
 )
 
-// Feed is a feed of signals as the pages show it.
-type Feed struct {
-	Name  string // "markets" or "news"
-	Tick  func(ctx context.Context) (time.Duration, error)
-	AsOf  func() time.Time
-	Stale func() bool
-	Count func() int
-}
-
-// Dependencies are what the pages need of the house.
+// Dependencies are what the pages need from other packages.
 type Dependencies struct {
 	Config     *config.Config
 	Version    string
@@ -48,9 +40,10 @@ type Dependencies struct {
 	Log        *slog.Logger
 	Usage      *agent.Usage
 	Settlement *settlement.Service
-	Feeds      []Feed
-	// Recheck makes this node learn at once that a credential was taken away.
-	Recheck func(ctx context.Context) error
+	Moderation *moderation.Service
+	Monitor    *monitor.Monitor
+	// Tick reads a feed now, by its name, whichever node holds the lease.
+	Tick map[string]func(ctx context.Context) (time.Duration, error)
 	// People signs admins in at the identity provider; nil: with passwords only.
 	People *identity.People
 	// CacheKind and PingCache tell of the cache; Holder names this process's worker
@@ -61,8 +54,8 @@ type Dependencies struct {
 	Sample    func() bool
 }
 
-// Desk serves the pages.
-type Desk struct {
+// Site serves the pages.
+type Site struct {
 	Dependencies
 	srv     *httpserver.Server
 	secure  bool // cookies go over https only
@@ -75,16 +68,16 @@ type Desk struct {
 	assignments assignment.Store
 }
 
-// New makes the desk.
-func New(d Dependencies) *Desk {
-	return &Desk{
+// New makes a Site.
+func New(d Dependencies) *Site {
+	return &Site{
 		Dependencies: d, secure: strings.HasPrefix(d.Config.BaseURL, "https://"), started: d.Now(),
 		predictions: prediction.Store{}.For(agent.Viewer{Admin: true}),
 	}
 }
 
 // Register adds the routes.
-func (d *Desk) Register(srv *httpserver.Server) {
+func (d *Site) Register(srv *httpserver.Server) {
 	d.srv = srv
 	limit := srv.Limits.Reads()
 	page := func(path string, h handler) { srv.App.Get(path, limit, d.page(h)) }
@@ -113,7 +106,7 @@ func (d *Desk) Register(srv *httpserver.Server) {
 	page("/admin/settlement/find", d.find)
 	page("/admin/settlement/:kind/:id", d.ruling)
 	act("/admin/settlement/:kind/:id", d.rule)
-	act("/admin/settlement/predictions/:id/text", d.hide)
+	act("/admin/settlement/predictions/:id/text", d.setHidden)
 	act("/admin/reports/:id", d.closeReport)
 	page("/admin/assignments", d.listAssignments)
 	act("/admin/assignments", d.writeAssignment)
@@ -124,7 +117,7 @@ func (d *Desk) Register(srv *httpserver.Server) {
 	act("/admin/sources/:feed/tick", d.tick)
 	page("/admin/system", d.system)
 	page("/admin/audit", d.audit)
-	// What is not there is not told to strangers either.
+	// Strangers don't learn which pages exist.
 	page("/admin/*", nowhere)
 	act("/admin/*", nowhere)
 }
@@ -140,39 +133,12 @@ type visit struct {
 
 type handler func(v *visit) error
 
-// when is a moment as pages show it.
-func (d *Desk) when(at time.Time) components.When { return components.When{At: at, Now: d.Now()} }
-
 // frame is what the layout needs.
-func (d *Desk) frame(v *visit, title, section string) views.Frame {
+func (d *Site) frame(v *visit, title, section string) views.Frame {
 	return views.Frame{
 		Title: title, Path: strings.Clone(v.Path()), Section: section, Admin: v.admin.Name, CSRF: v.csrf,
-		Version: d.Version, Sample: d.Sample(), Done: done[v.Query("done")],
+		Version: d.Version, Sample: d.Sample(), Done: strings.Clone(v.Query("done")), Now: d.Now(),
 	}
-}
-
-// done are the words that follow an act; an address names one of them.
-var done = map[string]string{
-	"disabled":     "The agent is disabled. Its keys and sessions are refused from now on.",
-	"enabled":      "The agent is let in again.",
-	"revoked":      "The key is revoked, with the sessions begun with it.",
-	"sessions":     "Every session of the agent has ended.",
-	"noted":        "The note is kept.",
-	"reserved":     "The handle is reserved. An agent that has it keeps it.",
-	"freed":        "The handle is free for agents to have.",
-	"ruled":        "Done. Scores follow within seconds, and the reason shows on the public page of changes.",
-	"hidden":       "The text is hidden; the numbers and scores stay.",
-	"shown":        "The text is shown again.",
-	"texts-hidden": "The texts are hidden everywhere; the numbers and scores stay.",
-	"texts-shown":  "The texts are shown again.",
-	"reported":     "The report is closed.",
-	"written":      "The assignment is open.",
-	"edited":       "The assignment is changed.",
-	"closed":       "The assignment is closed.",
-	"read":         "The source was read just now.",
-	"reading":      "The source is being read; look again in a moment.",
-	"failed":       "The reading failed; the last good one stays. The reason is below.",
-	"signed-out":   "You are signed out everywhere.",
 }
 
 // show renders a page to a buffer, so that a page that fails is not half sent.
@@ -186,8 +152,9 @@ func show(c *fiber.Ctx, page templ.Component) error {
 	return nil
 }
 
-// goOn leads a browser to a page after an act.
-func goOn(c *fiber.Ctx, path, word string) error {
+// redirect leads a browser to a page after an act; word is a key of what the page says
+// was done, "" for nothing.
+func redirect(c *fiber.Ctx, path, word string) error {
 	if word != "" {
 		path += "?" + url.Values{"done": {word}}.Encode()
 	}
@@ -197,6 +164,18 @@ func goOn(c *fiber.Ctx, path, word string) error {
 // form reads a field of a form. Browsers send line breaks as CR LF.
 func (v *visit) form(name string) string {
 	return strings.TrimSpace(strings.ReplaceAll(strings.Clone(v.FormValue(name)), "\r\n", "\n"))
+}
+
+// by describes an act of this visit, with the reason that its form gives.
+func (v *visit) by() moderation.Act {
+	return moderation.Act{Actor: v.admin.Name, Address: v.address, Reason: v.form("note")}
+}
+
+// bySeen is by for a form that also holds the state that the admin saw.
+func (v *visit) bySeen() moderation.Act {
+	act := v.by()
+	act.Seen = new(v.form("seen"))
+	return act
 }
 
 // param reads a part of the path.

@@ -1,27 +1,25 @@
 package admin_test
 
 import (
-	"context"
 	"net/url"
 	"strings"
 	"testing"
 
 	"github.com/PuerkitoBio/goquery"
-	"github.com/uptrace/bun"
 
-	domain "github.com/pulsecast/pulsecast/app/admin"
 	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/database/dbtest"
+	"github.com/pulsecast/pulsecast/app/moderation"
 	"github.com/pulsecast/pulsecast/app/prediction"
 )
 
 // dispute files the author's objection to a settlement.
-func (h *house) dispute(about prediction.Record, text string) (filed *domain.Report) {
+func (h *house) dispute(about prediction.Record, text string) *moderation.Report {
 	h.t.Helper()
-	h.tx(func(ctx context.Context, tx bun.Tx) (err error) {
-		filed, err = domain.Store{}.File(ctx, tx, domain.Report{PredictionID: about.ID, ReporterID: h.agent.ID, Kind: domain.ReportDispute, Text: text, CreatedAt: h.now})
-		return err
-	})
+	filed, err := h.moderation.File(h.t.Context(), moderation.Report{PredictionID: about.ID, ReporterID: h.agent.ID, Kind: moderation.ReportDispute, Text: text})
+	if err != nil {
+		h.t.Fatal(err)
+	}
 	return filed
 }
 
@@ -72,7 +70,7 @@ func TestDispute(t *testing.T) {
 		if got := b.get(due).text("main"); strings.Contains(got, "Disputed by its author") {
 			t.Errorf("answered, it still waits: %s", got)
 		}
-		mine, err := domain.Store{}.ReportsOf(t.Context(), db.Reader, h.due.ID, h.agent.ID)
+		mine, err := h.moderation.ReportsOf(t.Context(), h.due.ID, h.agent.ID)
 		if err != nil || len(mine) != 1 || mine[0].Answer != "You were right." || mine[0].Status != "closed" || mine[0].ClosedAt.IsZero() {
 			t.Errorf("the author reads %+v, %v", mine, err)
 		}

@@ -28,7 +28,7 @@ const (
 )
 
 // page lets signed-in admins see a page and leads everybody else to the sign-in.
-func (d *Desk) page(h handler) fiber.Handler {
+func (d *Site) page(h handler) fiber.Handler {
 	return func(c *fiber.Ctx) error {
 		unlisted(c)
 		v, err := d.enter(c)
@@ -47,7 +47,7 @@ func (d *Desk) page(h handler) fiber.Handler {
 }
 
 // act lets signed-in admins act, from our own pages only.
-func (d *Desk) act(h handler) fiber.Handler {
+func (d *Site) act(h handler) fiber.Handler {
 	return func(c *fiber.Ctx) error {
 		unlisted(c)
 		v, err := d.enter(c)
@@ -71,7 +71,7 @@ func unlisted(c *fiber.Ctx) {
 }
 
 // enter finds who is signed in; domain.ErrNoSession when nobody is.
-func (d *Desk) enter(c *fiber.Ctx) (*visit, error) {
+func (d *Site) enter(c *fiber.Ctx) (*visit, error) {
 	token := strings.Clone(c.Cookies(sessionCookie))
 	session, admin, err := d.admins.FindSession(c.UserContext(), d.DB, token, d.Now())
 	if err != nil {
@@ -85,7 +85,7 @@ func (d *Desk) enter(c *fiber.Ctx) (*visit, error) {
 
 // stillFrom tells whether admins of an issuer may be here: those of a provider only
 // while that provider is the configured one.
-func (d *Desk) stillFrom(issuer string) bool {
+func (d *Site) stillFrom(issuer string) bool {
 	return issuer == "" || (d.People != nil && d.People.Is(issuer))
 }
 
@@ -102,7 +102,7 @@ func address(c *fiber.Ctx) string { return httpserver.ClientAddr(c).String() }
 // ownForm tells whether a form was sent from our own pages, as every current browser
 // says by itself. A client that says nothing is no browser; it needs the token all
 // the same.
-func (d *Desk) ownForm(c *fiber.Ctx) bool {
+func (d *Site) ownForm(c *fiber.Ctx) bool {
 	if site := c.Get("Sec-Fetch-Site"); site != "" {
 		return site == "same-origin"
 	}
@@ -114,7 +114,7 @@ func (d *Desk) ownForm(c *fiber.Ctx) bool {
 	return err == nil && (origin == base.Scheme+"://"+base.Host || origin == base.Scheme+"://"+c.Hostname())
 }
 
-func (d *Desk) setCookie(c *fiber.Ctx, name, value string, life time.Duration, sameSite string) {
+func (d *Site) setCookie(c *fiber.Ctx, name, value string, life time.Duration, sameSite string) {
 	cookie := &fiber.Cookie{Name: name, Value: value, Path: "/admin", HTTPOnly: true, Secure: d.secure, SameSite: sameSite, MaxAge: int(life.Seconds())}
 	if value == "" {
 		cookie.MaxAge, cookie.Expires = 0, time.Unix(1, 0)

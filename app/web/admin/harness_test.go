@@ -18,13 +18,17 @@ import (
 
 	domain "github.com/pulsecast/pulsecast/app/admin"
 	"github.com/pulsecast/pulsecast/app/agent"
+	"github.com/pulsecast/pulsecast/app/audit"
 	"github.com/pulsecast/pulsecast/app/config"
 	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/httpserver"
 	"github.com/pulsecast/pulsecast/app/identity"
 	"github.com/pulsecast/pulsecast/app/market"
+	"github.com/pulsecast/pulsecast/app/moderation"
+	"github.com/pulsecast/pulsecast/app/monitor"
 	"github.com/pulsecast/pulsecast/app/prediction"
 	"github.com/pulsecast/pulsecast/app/settlement"
+	"github.com/pulsecast/pulsecast/app/signal"
 	"github.com/pulsecast/pulsecast/app/web/admin"
 )
 
@@ -35,21 +39,22 @@ const (
 	password = "correct horse battery"
 )
 
-// house is the desk on a database with an admin, an agent with a key, a market that
+// house is the admin pages on a database with an admin, an agent with a key, a market that
 // has closed without a result and a prediction that is due.
 type house struct {
-	t        *testing.T
-	db       *database.DB
-	srv      *httpserver.Server
-	dial     func() (net.Conn, error)
-	now      time.Time
-	config   *config.Config
-	agent    *agent.Agent
-	key      *agent.Key
-	due      prediction.Record
-	onMarket prediction.Record
-	usage    *agent.Usage
-	ticks    int
+	t          *testing.T
+	db         *database.DB
+	srv        *httpserver.Server
+	dial       func() (net.Conn, error)
+	now        time.Time
+	config     *config.Config
+	agent      *agent.Agent
+	key        *agent.Key
+	due        prediction.Record
+	onMarket   prediction.Record
+	usage      *agent.Usage
+	ticks      int
+	moderation *moderation.Service
 }
 
 func open(t *testing.T, db *database.DB) *house {
@@ -77,16 +82,19 @@ func openWith(t *testing.T, db *database.DB, address string, change func(*config
 	h.usage = agent.NewUsage(db, log, now)
 	h.seed()
 	keys := identity.New(identity.Options{Config: h.config, DB: db, Generation: agent.NewGeneration(db.Reader, log), Usage: agent.NewUsage(db, log, now), Log: log, Now: now})
-	desk := admin.New(admin.Dependencies{
+	rulings := settlement.New(settlement.Options{DB: db, Interval: time.Minute, Now: now})
+	h.moderation = moderation.New(moderation.Options{DB: db, Now: now, Log: log, Settlement: rulings, IdentityURL: cfg.IdentityURL})
+	site := admin.New(admin.Dependencies{
 		Config: h.config, Version: "0.1.0", DB: db, Now: now, Log: log, Usage: h.usage,
-		Settlement: settlement.New(settlement.Options{DB: db, Interval: time.Minute, Now: now}),
-		Recheck:    func(context.Context) error { return nil }, CacheKind: "memory", PingCache: func(context.Context) error { return nil },
+		Settlement: rulings, Moderation: h.moderation, CacheKind: "memory", PingCache: func(context.Context) error { return nil },
 		People: keys.People(), Holder: "me", Sample: func() bool { return false },
-		Feeds: []admin.Feed{{Name: "markets", Tick: func(context.Context) (time.Duration, error) { h.ticks++; return 0, nil },
-			AsOf: now, Stale: func() bool { return false }, Count: func() int { return 1 }}},
+		Monitor: h.monitor(),
+		Tick: map[string]func(context.Context) (time.Duration, error){
+			"markets": func(context.Context) (time.Duration, error) { h.ticks++; return 0, nil },
+		},
 	})
 	h.srv = httpserver.New(httpserver.Options{Config: h.config, Logger: log, Now: now})
-	desk.Register(h.srv)
+	site.Register(h.srv)
 	ln := fasthttputil.NewInmemoryListener()
 	h.dial = ln.Dial
 	ctx, cancel := context.WithCancel(context.Background())
@@ -94,6 +102,15 @@ func openWith(t *testing.T, db *database.DB, address string, change func(*config
 	go func() { done <- h.srv.Start(ctx, ln) }()
 	t.Cleanup(func() { cancel(); <-done })
 	return h
+}
+
+func (h *house) monitor() *monitor.Monitor {
+	return monitor.New(monitor.Options{DB: h.db, Now: func() time.Time { return h.now }, Feeds: []monitor.Snapshots{h}})
+}
+
+// Status is that of the feed of markets.
+func (h *house) Status() signal.Status {
+	return signal.Status{Name: "markets", AsOf: h.now, Records: 1}
 }
 
 func (h *house) tx(run func(ctx context.Context, tx bun.Tx) error) {
@@ -109,10 +126,10 @@ func (h *house) seed() {
 	m := market.Market{ID: "1", Source: "polymarket", Question: "Will it rain in Oslo?", Title: "Will it rain in Oslo?", Outcomes: []string{"Yes", "No"},
 		Prices: []float64{0.5, 0.5}, Probability: &half, Active: true, ObservedAt: start.Add(-time.Hour), ClosesAt: start.Add(24 * time.Hour)}
 	h.tx(func(ctx context.Context, tx bun.Tx) (err error) {
-		if _, err = (domain.Store{}).Create(ctx, tx, "eve", password, start); err != nil {
+		if _, err = (domain.Store{}).Create(ctx, tx, audit.Shell, "eve", password, start); err != nil {
 			return err
 		}
-		if _, err = (domain.Store{}).Create(ctx, tx, "olaf", password, start); err != nil {
+		if _, err = (domain.Store{}).Create(ctx, tx, audit.Shell, "olaf", password, start); err != nil {
 			return err
 		}
 		if h.agent, err = (agent.Store{}).Create(ctx, tx, agent.New{Profile: agent.Profile{Name: "=Ada"}, Handle: "ada", At: start}); err != nil {

@@ -18,13 +18,13 @@ const providerPath = signInPath + "/provider"
 
 // toProvider begins a sign-in at the identity provider. The flow's secret goes into a
 // cookie that is Lax, not Strict, as the provider's own page leads back to us.
-func (d *Desk) toProvider(c *fiber.Ctx) error {
+func (d *Site) toProvider(c *fiber.Ctx) error {
 	unlisted(c)
 	if site := c.Get("Sec-Fetch-Site"); site != "" && site != "same-origin" && site != "none" {
-		return goOn(c, signInPath, "") // nobody else's page begins one
+		return redirect(c, signInPath, "") // nobody else's page begins one
 	}
 	if _, err := d.enter(c); err == nil {
-		return goOn(c, "/admin", "")
+		return redirect(c, "/admin", "")
 	}
 	secret, err := d.admins.BeginFlow(c.UserContext(), d.DB, address(c), d.Now())
 	if err != nil {
@@ -40,7 +40,7 @@ func (d *Desk) toProvider(c *fiber.Ctx) error {
 
 // fromProvider ends it. Only the browser that began the flow has its cookie, and only
 // the first return uses it.
-func (d *Desk) fromProvider(c *fiber.Ctx) error {
+func (d *Site) fromProvider(c *fiber.Ctx) error {
 	unlisted(c)
 	query := func(name string) string { return strings.Clone(c.Query(name)) }
 	secret := strings.Clone(c.Cookies(flowCookie))

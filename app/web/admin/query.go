@@ -21,7 +21,7 @@ const (
 	exportSize = 100_000
 )
 
-// address is a page's own address with the filters it knows.
+// query is the address of a page with the filters that the page knows.
 type query struct {
 	path   string
 	values url.Values
@@ -48,8 +48,8 @@ func readQuery(c *fiber.Ctx, names ...string) (query, error) {
 
 func (q query) get(name string) string { return q.values.Get(name) }
 
-// with is the address with one parameter changed, "" taking it out; any change but
-// that of the cursor leads to the first page.
+// with returns the address with one parameter changed; "" takes it out. Any change other
+// than that of the cursor leads to the first page.
 func (q query) with(name, value string) string {
 	values := url.Values{}
 	for k, v := range q.values {
@@ -108,8 +108,8 @@ func sendCSV(c *fiber.Ctx, name string, rows [][]string) error {
 	return c.SendString(b.String())
 }
 
-// harmless keeps a spreadsheet from running what somebody wrote as a formula: it
-// gets an apostrophe in front, which shows it as text.
+// harmless keeps a spreadsheet from running a text as a formula. An apostrophe in front
+// makes the spreadsheet show it as text.
 func harmless(cell string) string {
 	if cell != "" && strings.ContainsRune("=+-@\t\r\n", rune(cell[0])) {
 		return "'" + cell

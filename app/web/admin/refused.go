@@ -2,11 +2,9 @@ package admin
 
 import (
 	"errors"
-	"fmt"
 
 	"github.com/gofiber/fiber/v2"
 
-	domain "github.com/pulsecast/pulsecast/app/admin"
 	"github.com/pulsecast/pulsecast/app/problem"
 	views "github.com/pulsecast/pulsecast/views/admin"
 )
@@ -20,7 +18,7 @@ type target struct {
 
 func (t target) Unwrap() error { return t.error }
 
-// about notes what a failed act was about; nil stays nil.
+// about adds what a failed act was about; nil stays nil.
 func about(err error, name, back string) error {
 	if err == nil {
 		return nil
@@ -28,15 +26,9 @@ func about(err error, name, back string) error {
 	return target{err, name, back}
 }
 
-// changedMeanwhile: what the admin saw when they decided is no longer so.
-func changedMeanwhile(saw, is string) error {
-	return problem.New(problem.CodeChangedMeanwhile,
-		fmt.Sprintf("When you opened the page this was %q; now it is %q. Nothing was changed by you.", saw, is))
-}
-
-// refused shows a refusal of an act as a page that says what has changed meanwhile
-// and by whom. Other errors go on to the server.
-func (d *Desk) refused(v *visit, err error) error {
+// refused shows the refusal of an act as a page that says who changed what meanwhile.
+// Other errors go on to the server.
+func (d *Site) refused(v *visit, err error) error {
 	refusal, ok := errors.AsType[*problem.Error](err)
 	if !ok || v.Method() != fiber.MethodPost || (refusal.Status != 409 && refusal.Status != 422) {
 		return err
@@ -45,11 +37,9 @@ func (d *Desk) refused(v *visit, err error) error {
 	if t, ok := errors.AsType[target](err); ok {
 		p.Back = t.back
 		if refusal.Status == 409 {
-			entries, _, err := d.admins.Audit(v.UserContext(), d.DB.Reader, domain.AuditFilter{Target: t.name, Limit: 5})
-			if err != nil {
+			if p.Entries, err = d.entriesOn(v.UserContext(), t.name, 5); err != nil {
 				return err
 			}
-			p.Entries = d.entryProps(entries)
 		}
 	}
 	v.Status(refusal.Status)

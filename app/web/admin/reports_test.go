@@ -1,17 +1,15 @@
 package admin_test
 
 import (
-	"context"
 	"net/url"
 	"strings"
 	"testing"
 
 	"github.com/PuerkitoBio/goquery"
-	"github.com/uptrace/bun"
 
-	domain "github.com/pulsecast/pulsecast/app/admin"
 	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/database/dbtest"
+	"github.com/pulsecast/pulsecast/app/moderation"
 )
 
 // TestReportQueue: reports of agents and of readers wait side by side, and an answer
@@ -20,15 +18,14 @@ func TestReportQueue(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
 		h := open(t, db)
-		spam := domain.Report{PredictionID: h.due.ID, Kind: domain.ReportSpam, Text: "It sells something.", CreatedAt: start}
-		h.tx(func(ctx context.Context, tx bun.Tx) error {
-			if err := (domain.Store{}).FileByReader(ctx, tx, spam, "192.0.2.7"); err != nil {
-				return err
-			}
-			spam.ReporterID, spam.Text = h.agent.ID, "It says nothing."
-			_, err := domain.Store{}.File(ctx, tx, spam)
-			return err
-		})
+		spam := moderation.Report{PredictionID: h.due.ID, Kind: moderation.ReportSpam, Text: "It sells something."}
+		if err := h.moderation.FileByReader(t.Context(), spam, "192.0.2.7"); err != nil {
+			t.Fatal(err)
+		}
+		spam.ReporterID, spam.Text = h.agent.ID, "It says nothing."
+		if _, err := h.moderation.File(t.Context(), spam); err != nil {
+			t.Fatal(err)
+		}
 		b := h.signedIn("olaf")
 		r := b.get("/admin/settlement")
 		queue := r.text("section[aria-labelledby=reports]")

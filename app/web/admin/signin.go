@@ -1,7 +1,6 @@
 package admin
 
 import (
-	"context"
 	"crypto/hmac"
 	"errors"
 	"math"
@@ -10,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/gofiber/fiber/v2"
-	"github.com/uptrace/bun"
 
 	domain "github.com/pulsecast/pulsecast/app/admin"
 	"github.com/pulsecast/pulsecast/app/httpserver"
@@ -18,7 +16,7 @@ import (
 	views "github.com/pulsecast/pulsecast/views/admin"
 )
 
-func (d *Desk) signInForm(c *fiber.Ctx) error {
+func (d *Site) signInForm(c *fiber.Ctx) error {
 	unlisted(c)
 	if _, err := d.enter(c); err == nil {
 		return c.Redirect("/admin", fiber.StatusSeeOther)
@@ -28,20 +26,20 @@ func (d *Desk) signInForm(c *fiber.Ctx) error {
 
 // askToSignIn shows the form, whose token belongs to a cookie of this browser: so a
 // page elsewhere cannot sign anybody in as somebody else.
-func (d *Desk) askToSignIn(c *fiber.Ctx, p views.SignInProps) error {
+func (d *Site) askToSignIn(c *fiber.Ctx, p views.SignInProps) error {
 	secret := strings.Clone(c.Cookies(formCookie))
 	if len(secret) != len(domain.NewToken()) {
 		secret = domain.NewToken()
 	}
 	d.setCookie(c, formCookie, secret, domain.SessionLife, fiber.CookieSameSiteStrictMode)
-	p.CSRF, p.Sample, p.Done = tokenOf(secret, "sign-in"), d.Sample(), done[c.Query("done")]
+	p.CSRF, p.Sample, p.Done = tokenOf(secret, "sign-in"), d.Sample(), strings.Clone(c.Query("done"))
 	if d.People != nil {
 		p.Provider = d.People.Host()
 	}
 	return show(c, views.SignIn(p))
 }
 
-func (d *Desk) signIn(c *fiber.Ctx) error {
+func (d *Site) signIn(c *fiber.Ctx) error {
 	unlisted(c)
 	secret := c.Cookies(formCookie)
 	if secret == "" || !d.ownForm(c) || !hmac.Equal([]byte(c.FormValue("csrf")), []byte(tokenOf(secret, "sign-in"))) {
@@ -56,7 +54,7 @@ func (d *Desk) signIn(c *fiber.Ctx) error {
 }
 
 // turnAway shows the form again, with the reason.
-func (d *Desk) turnAway(c *fiber.Ctx, err error, p views.SignInProps) error {
+func (d *Site) turnAway(c *fiber.Ctx, err error, p views.SignInProps) error {
 	err = d.srv.CredentialFailed(c, err)
 	refusal, refused := errors.AsType[*problem.Error](err)
 	if !refused {
@@ -72,7 +70,7 @@ func (d *Desk) turnAway(c *fiber.Ctx, err error, p views.SignInProps) error {
 }
 
 // letIn gives the browser its session and leads it where it wanted to go.
-func (d *Desk) letIn(c *fiber.Ctx, token string) error {
+func (d *Site) letIn(c *fiber.Ctx, token string) error {
 	d.setCookie(c, sessionCookie, token, domain.SessionLife, fiber.CookieSameSiteLaxMode)
 	d.setCookie(c, formCookie, "", 0, fiber.CookieSameSiteStrictMode)
 	next := d.next(c)
@@ -81,7 +79,7 @@ func (d *Desk) letIn(c *fiber.Ctx, token string) error {
 }
 
 // next is the page that was asked for before the sign-in: one of ours, or the first.
-func (d *Desk) next(c *fiber.Ctx) string {
+func (d *Site) next(c *fiber.Ctx) string {
 	path, err := url.QueryUnescape(strings.Clone(c.Cookies(nextCookie)))
 	if err != nil {
 		return "/admin"
@@ -94,33 +92,14 @@ func (d *Desk) next(c *fiber.Ctx) string {
 }
 
 // signOut ends this session, or all of this admin's.
-func (d *Desk) signOut(v *visit) error {
+func (d *Site) signOut(v *visit) error {
 	everywhere := v.form("everywhere") != ""
-	err := d.DB.InTx(v.UserContext(), func(ctx context.Context, tx bun.Tx) error {
-		e := d.entry(v, domain.ActSignOut, domain.AdminTarget(v.admin.Name))
-		if !everywhere {
-			if err := d.admins.EndSession(ctx, tx, v.session); err != nil {
-				return err
-			}
-			return d.admins.Record(ctx, tx, e)
-		}
-		if _, err := d.admins.EndSessions(ctx, tx, v.admin.ID); err != nil {
-			return err
-		}
-		e.Action = domain.ActSignOutAll
-		return d.admins.Record(ctx, tx, e)
-	})
-	if err != nil {
+	if err := d.admins.SignOut(v.UserContext(), d.DB, v.admin, v.session, everywhere, v.address, d.Now()); err != nil {
 		return err
 	}
 	d.setCookie(v.Ctx, sessionCookie, "", 0, fiber.CookieSameSiteLaxMode)
 	if everywhere {
-		return goOn(v.Ctx, signInPath, "signed-out")
+		return redirect(v.Ctx, signInPath, "signed-out")
 	}
-	return goOn(v.Ctx, signInPath, "")
-}
-
-// entry begins an audit entry of this visit.
-func (d *Desk) entry(v *visit, action, target string) domain.Entry {
-	return domain.Entry{CreatedAt: d.Now(), Actor: v.admin.Name, Action: action, Target: target, Address: v.address}
+	return redirect(v.Ctx, signInPath, "")
 }

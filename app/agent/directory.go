@@ -1,0 +1,171 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/google/uuid"
+	"github.com/uptrace/bun"
+)
+
+// DirectoryFilter narrows and orders the directory of agents.
+type DirectoryFilter struct {
+	Q      string // part of the handle or name, ignoring case
+	Status Status // "" is any
+	Order  Order
+	Cursor string
+	Limit  int
+}
+
+// Directory returns the ids of one page of the agents that match f, and the cursor of
+// the next page, empty at the end. Reference agents are left out. It takes at most three
+// queries however many agents there are. A bad cursor is 400 invalid_parameter.
+func Directory(ctx context.Context, db bun.IDB, f DirectoryFilter) (ids []uuid.UUID, next string, err error) {
+	after, err := f.Order.decode(f.Cursor)
+	if err != nil {
+		return nil, "", err
+	}
+	m := match{DirectoryFilter: f}
+	if none, err := m.gather(ctx, db); none || err != nil {
+		return nil, "", err
+	}
+	places, err := m.places(ctx, db, after)
+	if err != nil {
+		return nil, "", err
+	}
+	if len(places) > f.Limit {
+		places = places[:f.Limit]
+		next = f.Order.encode(places[f.Limit-1])
+	}
+	ids = make([]uuid.UUID, len(places))
+	for i, p := range places {
+		ids[i] = p.ID
+	}
+	return ids, next, nil
+}
+
+// match finds the agents of a filter.
+type match struct {
+	DirectoryFilter
+	among []uuid.UUID // the agents that match, if they are few
+	many  bool        // there are more than fewAgents of them
+}
+
+// places reads the page after a place, and one place more if there is a next page.
+func (m *match) places(ctx context.Context, db bun.IDB, after place) (list []place, err error) {
+	if m.Order.Value != "" && !after.tail {
+		if list, err = m.valued(ctx, db, after); err != nil {
+			return nil, err
+		}
+	}
+	if len(list) > m.Limit || m.Order.everyAgent() {
+		return list, nil
+	}
+	if !after.tail {
+		after = place{}
+	}
+	rest, err := m.unvalued(ctx, db, after, m.Limit+1-len(list))
+	return append(list, rest...), err
+}
+
+// valued reads the places after a place of agents that have a value.
+func (m *match) valued(ctx context.Context, db bun.IDB, after place) ([]place, error) {
+	var list []place
+	o := &m.Order
+	q := db.NewSelect().TableExpr("? AS ?", bun.Ident(o.Table), bun.Ident(o.Alias)).
+		ColumnExpr("? AS id", bun.Safe(o.Key)).ColumnExpr("? AS ?", bun.Safe(o.Value), bun.Ident(o.Kind.column())).
+		Limit(int64(m.Limit) + 1)
+	if o.Where != "" {
+		q.Where(o.Where)
+	}
+	switch {
+	case m.among != nil: // by the table's own key, so that no agent needs a look-up
+		q.Where("? IN (?)", bun.Safe(o.Key), bun.List(m.among))
+	case o.Alias != "a":
+		q.Join("JOIN agents AS a ON a.id = ?", bun.Safe(o.Key))
+		m.narrow(q)
+	default:
+		m.narrow(q)
+	}
+	o.from(q, after)
+	way := " DESC"
+	if o.Rising {
+		way = " ASC"
+	}
+	q.OrderExpr(o.Value + way + ", " + o.Key + way)
+	if err := q.Scan(ctx, &list); err != nil {
+		return nil, fmt.Errorf("order agents: %w", err)
+	}
+	return list, nil
+}
+
+// unvalued reads the agents without a value, the newest first.
+func (m *match) unvalued(ctx context.Context, db bun.IDB, after place, limit int) ([]place, error) {
+	var list []place
+	o := &m.Order
+	q := db.NewSelect().TableExpr("agents AS a").ColumnExpr("a.id").OrderExpr("a.id DESC").Limit(int64(limit))
+	switch {
+	case o.Value == "":
+	case o.Alias == "a":
+		q.Where(o.Value + " IS NULL")
+	default:
+		condition := "o.agent_id = a.id"
+		if o.Where != "" {
+			condition += " AND " + strings.ReplaceAll(o.Where, o.Alias+".", "o.")
+		}
+		q.Where("NOT EXISTS (SELECT 1 FROM ? AS o WHERE "+condition+")", bun.Ident(o.Table))
+	}
+	m.narrow(q)
+	if after.known {
+		q.Where("a.id < ?", after.ID)
+	}
+	if err := q.Scan(ctx, &list); err != nil {
+		return nil, fmt.Errorf("order agents: %w", err)
+	}
+	for i := range list {
+		list[i].tail = true
+	}
+	return list, nil
+}
+
+// fewAgents is up to how many agents are sorted rather than found along an index.
+const fewAgents = 1000
+
+// gather finds the agents that match a narrow filter, in one scan that stops once they
+// are many. none says that no agent matches.
+func (m *match) gather(ctx context.Context, db bun.IDB) (none bool, err error) {
+	if m.Q == "" && m.Status != Disabled {
+		return false, nil
+	}
+	var ids []uuid.UUID
+	q := db.NewSelect().TableExpr("agents AS a").ColumnExpr("a.id").Limit(fewAgents + 1)
+	m.narrow(q)
+	if err := q.Scan(ctx, &ids); err != nil {
+		return false, fmt.Errorf("find agents: %w", err)
+	}
+	if len(ids) <= fewAgents {
+		m.among = ids
+	}
+	m.many = m.among == nil
+	return len(ids) == 0, nil
+}
+
+func (m *match) narrow(q *bun.SelectQuery) {
+	if m.among != nil {
+		q.Where("a.id IN (?)", bun.List(m.among))
+		return
+	}
+	q.Where("a.kind = ?", Ordinary)
+	if m.Status != "" {
+		q.Where("a.status = ?", m.Status)
+	}
+	if m.Q == "" {
+		return
+	}
+	if m.many {
+		NamedOften(q, m.Q)
+	} else {
+		Named(q, m.Q)
+	}
+}

@@ -1,0 +1,154 @@
+package agent
+
+import (
+	"errors"
+	"math"
+	"strconv"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/uptrace/bun"
+
+	"github.com/pulsecast/pulsecast/app/cursor"
+)
+
+// ValueKind is the type of the value that an Order sorts by.
+type ValueKind int
+
+// The types of values.
+const (
+	Whole ValueKind = iota
+	Real
+	Text
+	Moment
+)
+
+// column is where a place keeps a value of this kind.
+func (k ValueKind) column() string {
+	return [...]string{Whole: "whole", Real: "num", Text: "text", Moment: "moment"}[k]
+}
+
+// Order sorts agents by a value of a table that has at most one row for each of them,
+// along an index over Value and Key. Agents without a value follow, the newest first.
+// A package whose table agents can be sorted by exports an Order for it.
+type Order struct {
+	Sort   string // names the order, also in cursors
+	Table  string
+	Alias  string // "a" only for agents
+	Key    string // the column of the agent's id, "v.agent_id"
+	Value  string // the column of the value; "" sorts by age alone
+	Where  string // which rows have a value
+	Kind   ValueKind
+	Rising bool // smallest first
+}
+
+// Orders returns the orders over the tables of this package; the first is the default.
+func Orders() []Order {
+	activity := func(sort, column string) Order {
+		return Order{Sort: sort, Table: "agent_activity", Alias: "v", Key: "v.agent_id", Value: "v." + column}
+	}
+	return []Order{
+		{Sort: "created", Table: "agents", Alias: "a", Key: "a.id"},
+		{Sort: "handle", Table: "agents", Alias: "a", Key: "a.id", Value: "a.handle", Kind: Text, Rising: true},
+		{Sort: "seen", Table: "agents", Alias: "a", Key: "a.id", Value: "a.last_seen_at", Where: "a.last_seen_at IS NOT NULL", Kind: Moment},
+		activity("total", "predictions"),
+		activity("settled", "settled"),
+		activity("day", "predictions_day"),
+		activity("month", "predictions_month"),
+		activity("requests", "requests"),
+		activity("errors", "errors"),
+		activity("limited", "limited"),
+	}
+}
+
+// everyAgent tells whether each agent has a value, so that none follows without one.
+func (o *Order) everyAgent() bool { return o.Value == "a.handle" }
+
+// place is where an agent stands in an order.
+type place struct {
+	ID    uuid.UUID `bun:",type:uuid"`
+	Num   float64   `bun:"num"`
+	Whole int64     `bun:"whole"`
+	Text  string    `bun:"text"`
+	At    time.Time `bun:"moment,nullzero"`
+	tail  bool      // among the agents without a value
+	known bool      // false before the first page
+}
+
+func (o *Order) value(p place) any {
+	switch o.Kind {
+	case Real:
+		return p.Num
+	case Text:
+		return p.Text
+	case Moment:
+		return p.At
+	}
+	return p.Whole
+}
+
+// from narrows a query to the places after p.
+func (o *Order) from(q *bun.SelectQuery, p place) {
+	sign := "<"
+	if o.Rising {
+		sign = ">"
+	}
+	if p.known {
+		q.Where("(?, ?) ? (?, ?)", bun.Safe(o.Value), bun.Safe(o.Key), bun.Safe(sign), o.value(p), p.ID)
+	}
+}
+
+func (o *Order) encode(p place) string {
+	var value string
+	switch {
+	case p.tail:
+	case o.Kind == Text:
+		value = p.Text
+	case o.Kind == Moment:
+		value = strconv.FormatInt(p.At.UnixMicro(), 10)
+	case o.Kind == Real:
+		value = strconv.FormatFloat(p.Num, 'g', -1, 64)
+	default:
+		value = strconv.FormatInt(p.Whole, 10)
+	}
+	return cursor.Encode(o.Sort, strconv.FormatBool(p.tail), value, p.ID.String())
+}
+
+// decode reads a cursor: 400 invalid_parameter for one that encode didn't make for this
+// order. "" is the start.
+func (o *Order) decode(text string) (p place, err error) {
+	if text == "" {
+		return place{}, nil
+	}
+	parts, err := cursor.Decode(text, 4)
+	if err != nil {
+		return p, err
+	}
+	p.known, p.tail = true, parts[1] == "true"
+	if p.ID, err = uuid.Parse(parts[3]); err == nil && !p.tail {
+		err = o.parse(&p, parts[2])
+	}
+	if err != nil || parts[0] != o.Sort {
+		return p, cursor.Invalid()
+	}
+	return p, nil
+}
+
+func (o *Order) parse(p *place, text string) (err error) {
+	switch o.Kind {
+	case Text:
+		p.Text = text
+	case Moment:
+		var micro int64
+		micro, err = strconv.ParseInt(text, 10, 64)
+		p.At = time.UnixMicro(micro).UTC()
+	case Real:
+		p.Num, err = strconv.ParseFloat(text, 64)
+		if math.IsNaN(p.Num) || math.IsInf(p.Num, 0) {
+			err = errors.New("not a number")
+		}
+	default:
+		p.Whole, err = strconv.ParseInt(text, 10, 64)
+	}
+	return err
+}

@@ -1,0 +1,96 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/uptrace/bun"
+
+	"github.com/pulsecast/pulsecast/app/database"
+)
+
+// Summary is an agent with its latest activity. Predictions and Settled of Activity are
+// up to a minute old, as are all its counts.
+type Summary struct {
+	Agent
+	Activity
+	// KeyCreatedAt is when the newest key that works was made; zero without one.
+	KeyCreatedAt time.Time
+}
+
+// Summaries returns the summaries of agents in the order of ids. An id without an agent
+// has a zero Summary.
+func Summaries(ctx context.Context, db bun.IDB, ids []uuid.UUID) ([]Summary, error) {
+	list := make([]Summary, len(ids))
+	if len(ids) == 0 {
+		return list, nil
+	}
+	agents, err := Store{}.ByIDs(ctx, db, ids)
+	if err != nil {
+		return nil, err
+	}
+	var counts []Activity
+	if err := db.NewSelect().Model(&counts).Where("v.agent_id IN (?)", bun.List(ids)).Scan(ctx); err != nil {
+		return nil, fmt.Errorf("read the activity of agents: %w", err)
+	}
+	activity := make(map[uuid.UUID]Activity, len(counts))
+	for _, c := range counts {
+		activity[c.AgentID] = c
+	}
+	keys, err := newestKeys(ctx, db, ids)
+	if err != nil {
+		return nil, err
+	}
+	for i, id := range ids {
+		if a := agents[id]; a != nil {
+			list[i] = Summary{Agent: *a, Activity: activity[id], KeyCreatedAt: keys[id]}
+		}
+	}
+	return list, nil
+}
+
+// newestKeys returns when the newest key of each agent that works was made.
+func newestKeys(ctx context.Context, db bun.IDB, ids []uuid.UUID) (map[uuid.UUID]time.Time, error) {
+	var keys []Key
+	err := db.NewSelect().Model(&keys).ColumnExpr("k.agent_id, MAX(k.created_at) AS created_at").
+		Where("k.agent_id IN (?)", bun.List(ids)).Where("k.revoked_at IS NULL").GroupExpr("k.agent_id").Scan(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("read the newest keys: %w", err)
+	}
+	made := make(map[uuid.UUID]time.Time, len(keys))
+	for _, k := range keys {
+		made[k.AgentID] = k.CreatedAt.UTC()
+	}
+	return made, nil
+}
+
+// Numbers count all agents and what they ask. Reference agents are counted in Seen only.
+type Numbers struct {
+	Agents, Disabled int64
+	Joined           int64  // in the last 24 hours
+	Seen             int64  // in the last hour
+	Requests         Counts `bun:"-"` // in the last 24 whole hours and the current one
+}
+
+// ReadNumbers counts the agents and their requests.
+func ReadNumbers(ctx context.Context, db bun.IDB, now time.Time) (n Numbers, err error) {
+	now = now.UTC()
+	day := now.Add(-24 * time.Hour)
+	err = db.NewRaw(`SELECT
+			(SELECT COUNT(*) FROM agents WHERE kind = ?0) AS agents,
+			(SELECT COUNT(*) FROM agents WHERE kind = ?0 AND status = 'disabled') AS disabled,
+			(SELECT COUNT(*) FROM agents WHERE kind = ?0 AND id >= ?1 AND created_at >= ?2) AS joined,
+			(SELECT COUNT(*) FROM agents WHERE last_seen_at >= ?3) AS seen`,
+		Ordinary, database.FirstID(day), day, now.Add(-time.Hour)).Scan(ctx, &n)
+	if err != nil {
+		return n, fmt.Errorf("count agents: %w", err)
+	}
+	err = db.NewRaw(`SELECT COALESCE(SUM(requests), 0) AS requests, COALESCE(SUM(errors), 0) AS errors, COALESCE(SUM(limited), 0) AS limited
+		FROM agent_usage WHERE hour >= ?`, day.Truncate(time.Hour)).Scan(ctx, &n.Requests)
+	if err != nil {
+		return n, fmt.Errorf("count requests: %w", err)
+	}
+	return n, nil
+}

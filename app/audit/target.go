@@ -1,0 +1,27 @@
+package audit
+
+import "github.com/google/uuid"
+
+// AgentTarget and the functions below return the Target of an entry.
+func AgentTarget(handle string) string { return "agent:" + handle }
+
+// AdminTarget names an admin.
+func AdminTarget(name string) string { return "admin:" + name }
+
+// PredictionTarget names a prediction.
+func PredictionTarget(id uuid.UUID) string { return "prediction:" + id.String() }
+
+// MarketTarget names a market.
+func MarketTarget(id string) string { return "market:" + id }
+
+// AssignmentTarget names an assignment.
+func AssignmentTarget(id uuid.UUID) string { return "assignment:" + id.String() }
+
+// ReportTarget names a report.
+func ReportTarget(id uuid.UUID) string { return "report:" + id.String() }
+
+// FeedTarget names a feed of signals, "markets" or "news".
+func FeedTarget(name string) string { return "feed:" + name }
+
+// HandleTarget names a handle that no agent need have.
+func HandleTarget(handle string) string { return "handle:" + handle }

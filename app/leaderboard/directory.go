@@ -1,0 +1,43 @@
+package leaderboard
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/google/uuid"
+	"github.com/uptrace/bun"
+
+	"github.com/pulsecast/pulsecast/app/agent"
+)
+
+// AgentOrders returns the orders of agents by their numbers on the main board.
+func AgentOrders() []agent.Order {
+	order := func(sort, column, where string, rising bool) agent.Order {
+		return agent.Order{Sort: sort, Table: "board_rows", Alias: "r", Key: "r.agent_id", Value: "r." + column,
+			Where: "r.span = 'all' AND r.category = ''" + where, Kind: agent.Real, Rising: rising}
+	}
+	return []agent.Order{
+		order("skill", "skill", "", false),
+		order("brier", "brier", " AND r.brier IS NOT NULL", true),
+		order("calibration", "calibration_error", " AND r.calibration_error IS NOT NULL", true),
+	}
+}
+
+// MainRows returns the rows of agents on the main board, all time and all categories;
+// those without one are left out.
+func MainRows(ctx context.Context, db bun.IDB, agents []uuid.UUID) (map[uuid.UUID]*Row, error) {
+	found := make(map[uuid.UUID]*Row, len(agents))
+	if len(agents) == 0 {
+		return found, nil
+	}
+	var list []*Row
+	err := db.NewSelect().Model(&list).Where("r.span = ?", All).Where("r.category = ?", AllCategories).
+		Where("r.agent_id IN (?)", bun.List(agents)).Scan(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("read the main board: %w", err)
+	}
+	for _, r := range list {
+		found[r.AgentID] = r
+	}
+	return found, nil
+}

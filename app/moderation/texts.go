@@ -1,0 +1,75 @@
+package moderation
+
+import (
+	"context"
+
+	"github.com/google/uuid"
+	"github.com/uptrace/bun"
+
+	"github.com/pulsecast/pulsecast/app/agent"
+	"github.com/pulsecast/pulsecast/app/audit"
+	"github.com/pulsecast/pulsecast/app/leaderboard"
+)
+
+// TextsWords returns which texts of an agent the public sees, in words.
+func TextsWords(v agent.Visibility) string {
+	switch v {
+	case agent.ProfileHidden:
+		return "what it says of itself hidden"
+	case agent.TextsHidden:
+		return "everything it wrote hidden"
+	}
+	return "shown"
+}
+
+// SetTexts hides what an agent wrote, or restores it. Predictions that were hidden one
+// by one stay hidden. It requires a reason, and Act.Seen is TextsWords of the state.
+// changed is false if the texts are in that state already.
+func (s *Service) SetTexts(ctx context.Context, act Act, handle string, to agent.Visibility) (changed bool, err error) {
+	if err := act.requireReason(); err != nil {
+		return false, err
+	}
+	return s.onAgent(ctx, act, handle, func(ctx context.Context, tx bun.Tx, a *agent.Agent) (*audit.Entry, error) {
+		if err := act.checkSeen(TextsWords(a.Visibility)); err != nil || a.Visibility == to {
+			return nil, err
+		}
+		hidden, err := s.agents.SetVisibility(ctx, tx, a.ID, to, s.Now())
+		if err != nil {
+			return nil, err
+		}
+		e := &audit.Entry{Action: audit.TextHidden, Before: TextsWords(a.Visibility), After: TextsWords(to)}
+		if !to.HidesProfile() {
+			e.Action = audit.TextShown
+		}
+		return e, leaderboard.Relabel(ctx, tx, a.ID, hidden.Model)
+	})
+}
+
+// HidePrediction hides the text of a prediction; its numbers and scores stay. It
+// requires a reason. Refusals: 404 not_found, 409 changed_meanwhile if it is hidden.
+func (s *Service) HidePrediction(ctx context.Context, act Act, id uuid.UUID) error {
+	return s.setHidden(ctx, act, id, true, audit.Entry{Action: audit.TextHidden, Before: "shown", After: "hidden"})
+}
+
+// RestorePrediction shows the text of a prediction again; otherwise like HidePrediction.
+func (s *Service) RestorePrediction(ctx context.Context, act Act, id uuid.UUID) error {
+	return s.setHidden(ctx, act, id, false, audit.Entry{Action: audit.TextShown, Before: "hidden", After: "shown"})
+}
+
+func (s *Service) setHidden(ctx context.Context, act Act, id uuid.UUID, hidden bool, e audit.Entry) error {
+	if err := act.requireReason(); err != nil {
+		return err
+	}
+	e.Target = audit.PredictionTarget(id)
+	_, err := s.do(ctx, act, func(ctx context.Context, tx bun.Tx) (*audit.Entry, error) {
+		_, changed, err := s.predictions.Hide(ctx, tx, id, hidden)
+		if err == nil && !changed {
+			err = changedMeanwhile(e.Before, e.After)
+		}
+		return &e, err
+	})
+	if err == nil {
+		s.recheck(ctx)
+	}
+	return err
+}

@@ -1,0 +1,57 @@
+package prediction
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/uptrace/bun"
+
+	"github.com/pulsecast/pulsecast/app/agent"
+	"github.com/pulsecast/pulsecast/app/database"
+)
+
+// CountActivity brings the recent activity of all agents up to date; see agent.Activity.
+func CountActivity(ctx context.Context, db bun.IDB, now time.Time) error {
+	now = now.UTC()
+	day, month := database.FirstID(now.Add(-24*time.Hour)), database.FirstID(now.AddDate(0, 0, -30))
+	return agent.CountActivity(ctx, db, now, db.NewRaw(`SELECT agent_id, SUM(CASE WHEN id >= ? THEN 1 ELSE 0 END) AS predictions_day,
+			COUNT(*) AS predictions_month, 0 AS predictions, 0 AS settled FROM predictions WHERE id >= ? GROUP BY agent_id
+		UNION ALL
+		SELECT agent_id, 0, 0, total, resolved FROM agent_tallies`, day, month))
+}
+
+// Tallies returns the tallies of agents; those that never published are left out.
+func Tallies(ctx context.Context, db bun.IDB, agents []uuid.UUID) (map[uuid.UUID]Tally, error) {
+	found := make(map[uuid.UUID]Tally, len(agents))
+	if len(agents) == 0 {
+		return found, nil
+	}
+	var list []Tally
+	if err := db.NewSelect().Model(&list).Where("t.agent_id IN (?)", bun.List(agents)).Scan(ctx); err != nil {
+		return nil, fmt.Errorf("read tallies: %w", err)
+	}
+	for _, t := range list {
+		found[t.AgentID] = t
+	}
+	return found, nil
+}
+
+// CountPublished returns how many predictions were published since a moment.
+func CountPublished(ctx context.Context, db bun.IDB, since time.Time) (n int64, err error) {
+	err = db.NewRaw("SELECT COUNT(*) FROM predictions WHERE id >= ?", database.FirstID(since)).Scan(ctx, &n)
+	if err != nil {
+		return 0, fmt.Errorf("count predictions: %w", err)
+	}
+	return n, nil
+}
+
+// CountDecided returns how many predictions were resolved or voided since a moment.
+func CountDecided(ctx context.Context, db bun.IDB, since time.Time) (n int64, err error) {
+	err = db.NewRaw("SELECT COUNT(*) FROM results WHERE resolved_at >= ?", since.UTC()).Scan(ctx, &n)
+	if err != nil {
+		return 0, fmt.Errorf("count decided predictions: %w", err)
+	}
+	return n, nil
+}

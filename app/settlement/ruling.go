@@ -1,0 +1,187 @@
+package settlement
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/uptrace/bun"
+
+	"github.com/pulsecast/pulsecast/app/database"
+	"github.com/pulsecast/pulsecast/app/plaintext"
+	"github.com/pulsecast/pulsecast/app/problem"
+)
+
+// vanishedAfter is how long an open market with predictions may go unseen before it
+// counts as gone upstream, and an admin may rule on it.
+const vanishedAfter = 24 * time.Hour
+
+// Ruling is an admin's decision.
+type Ruling struct {
+	// Outcome names what happened: of a market one of its outcomes, of a prediction
+	// without a market "yes" or "no".
+	Outcome string
+	// Value is how far it happened, 0..1, for a prediction without a market only,
+	// instead of Outcome.
+	Value *float64
+	// Note is the public reason, Actor the admin's name.
+	Note, Actor string
+	// Record, if set, runs in the transaction of the ruling before it is carried out. Its
+	// error takes the ruling back.
+	Record func(ctx context.Context, tx bun.Tx, c Change) error
+}
+
+// Change is what a ruling changes, or has changed.
+type Change struct {
+	Kind         string // of the correction it writes
+	MarketID     string
+	PredictionID uuid.UUID // uuid.Nil for a market
+	From, To     string    // in words: "open", "void", "Yes", "0.4"
+	// Open, Resolved and Void count the predictions it decides by their status before it.
+	// Predictions of a market on which an admin has ruled one by one are not counted.
+	Open, Resolved, Void int64
+}
+
+// plan is a checked ruling: what it changes and how it is done.
+type plan struct {
+	change  Change
+	outcome *Outcome // of a market
+	item    *item    // of a prediction
+	to      place
+}
+
+type check func(ctx context.Context, tx bun.Tx, r Ruling) (*plan, error)
+
+// Rule checks a ruling and carries it out. kind is one of the Kind constants of admins,
+// and target the id of the prediction or market:
+//
+//   - KindPredictionSettled decides a prediction without a market after its horizon.
+//   - KindPredictionChanged replaces that decision. The ledger gets a reversal and a new
+//     row.
+//   - KindPredictionVoided takes one prediction, linked or not, out of all scores. From
+//     then on its market no longer moves it.
+//   - KindMarketCorrected says what happened in a closed market, in place of what it
+//     showed, if anything. It holds until the market reopens.
+//   - KindMarketVoided takes all predictions of a closed market out of all scores.
+//
+// Refusals: 404 not_found, 422 invalid_request, and 409 if there is nothing to decide.
+func (s *Service) Rule(ctx context.Context, kind, target string, r Ruling) (Change, error) {
+	check, err := s.checkOf(kind, target)
+	if err != nil {
+		return Change{}, err
+	}
+	return s.rule(ctx, r, check)
+}
+
+// Preview returns what a ruling would change, or how Rule would refuse it, and changes
+// nothing.
+func (s *Service) Preview(ctx context.Context, kind, target string, r Ruling) (change Change, err error) {
+	check, err := s.checkOf(kind, target)
+	if err != nil {
+		return Change{}, err
+	}
+	err = s.db.InTx(ctx, func(ctx context.Context, tx bun.Tx) error {
+		p, err := check(ctx, tx, r)
+		if err == nil {
+			change = p.change
+		}
+		return err
+	})
+	return change, err
+}
+
+// checkOf returns the check of a kind of ruling.
+func (s *Service) checkOf(kind, target string) (check, error) {
+	if kind == KindMarketCorrected || kind == KindMarketVoided {
+		return s.checkMarket(target, kind == KindMarketVoided), nil
+	}
+	id, err := uuid.Parse(target)
+	if err != nil {
+		return nil, problem.NotFound("There is no prediction with this id.")
+	}
+	switch kind {
+	case KindPredictionSettled:
+		return s.checkSettle(id), nil
+	case KindPredictionChanged:
+		return s.checkCorrectPrediction(id), nil
+	case KindPredictionVoided:
+		return s.checkVoidPrediction(id), nil
+	}
+	return nil, problem.NotFound("There is no such ruling.")
+}
+
+// rule checks and carries out a ruling. The check runs under the ledger lock, so of two
+// admins who press the button together the second learns what the first did.
+func (s *Service) rule(ctx context.Context, r Ruling, c check) (Change, error) {
+	if err := r.signed(); err != nil {
+		return Change{}, err
+	}
+	done, err := s.record(ctx, r, c)
+	if err != nil {
+		return Change{}, err
+	}
+	// The ruling stands from here on. The next tick does what a failure leaves undone.
+	if done.outcome != nil {
+		err = s.FixBaselines(ctx, done.change.MarketID)
+		if err == nil {
+			err = s.apply(ctx, done.change.MarketID)
+		}
+	}
+	return done.change, err
+}
+
+// record checks a ruling and stores it with its correction, in one transaction.
+func (s *Service) record(ctx context.Context, r Ruling, c check) (done *plan, err error) {
+	err = s.inLedger(ctx, func(ctx context.Context, tx bun.Tx) error {
+		p, err := c(ctx, tx, r)
+		if err != nil {
+			return err
+		}
+		done = p
+		correction := Correction{Kind: p.change.Kind, MarketID: p.change.MarketID, PredictionID: p.change.PredictionID, Note: r.Note, Actor: r.Actor}
+		if err := s.correct(ctx, tx, correction); err != nil {
+			return err
+		}
+		if r.Record != nil {
+			if err := r.Record(ctx, tx, p.change); err != nil {
+				return err
+			}
+		}
+		if p.outcome != nil {
+			return saveOutcome(ctx, tx, p.outcome)
+		}
+		return s.movePrediction(ctx, tx, p)
+	})
+	return done, err
+}
+
+// movePrediction carries out the plan of a ruling on one prediction.
+func (s *Service) movePrediction(ctx context.Context, tx bun.Tx, p *plan) error {
+	b, err := newBatch(ctx, tx, []bet{p.item.bet()}, database.Now(s.now()), s.now())
+	if err != nil {
+		return err
+	}
+	if err := b.move(p.item, p.to); err != nil {
+		return err
+	}
+	return b.write(ctx, tx)
+}
+
+// maxNote is the longest reason, in characters.
+const maxNote = 1000
+
+func (r *Ruling) signed() error {
+	r.Note = strings.TrimSpace(r.Note)
+	var fields []problem.Field
+	if message := plaintext.CheckLength(r.Note, 1, maxNote, true); message != "" {
+		fields = append(fields, problem.Field{Field: "note", Message: message + "; it is the reason, shown in public"})
+	}
+	if r.Actor == "" {
+		fields = append(fields, problem.Field{Field: "actor", Message: "must name who decides"})
+	}
+	if fields != nil {
+		return problem.InvalidRequest(fields...)
+	}
+	return nil
+}

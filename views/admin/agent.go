@@ -1,0 +1,256 @@
+package admin
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/pulsecast/pulsecast/views/components"
+)
+
+// Profile is what an agent says of itself.
+type Profile struct{ Name, Model, Framework, Description, Homepage string }
+
+// AgentProps is everything about one agent.
+type AgentProps struct {
+	Frame                         Frame
+	Handle                        string
+	Name                          string // as the public sees it
+	Declared                      Profile
+	Owner, Subject                string // as the identity provider names them
+	Sample, Disabled              bool
+	Status                        string
+	Texts                         string // which the public sees: "shown", "profile" or "all" hidden
+	TextsWords                    string // the same in words
+	Local                         bool   // keys are issued here
+	CreatedAt, SeenAt, DisabledAt time.Time
+	Total, Open, Settled, Void    int64 // predictions
+	PredictionsDay                int64
+	PredictionsMonth              int64
+	Requests, Errors, Limited     int64 // in 24 hours
+	ErrorRate                     float64
+	Skill                         *components.Estimate
+	Events                        int64 // behind Skill
+	Brier, CalibrationError       *float64
+	Hours                         []Bar
+	Endpoints                     []Endpoint
+	Failures                      []Failure
+	Keys                          []Key
+	Sessions                      int
+	Predictions                   []AgentPrediction
+	Notes                         []Note
+	Log                           []Entry
+	Secret                        string // a key that was just issued: shown once
+}
+
+// Bar is one hour of requests.
+type Bar struct {
+	At               time.Time
+	Requests, Failed int64
+}
+
+// Endpoint is what an agent asked of one endpoint in 48 hours.
+type Endpoint struct {
+	Method, Route                   string // Route is "" for no endpoint
+	Total, Refused, Limited, Failed int64
+	Hours                           []float64
+}
+
+// Failure is one request that failed.
+type Failure struct {
+	Method, Route, Code, RequestID string
+	Status                         int
+	At                             time.Time
+}
+
+// Key is one key of the agent.
+type Key struct {
+	ID, Label                        string
+	CreatedAt, LastUsedAt, RevokedAt time.Time
+}
+
+// AgentPrediction is a prediction of the agent.
+type AgentPrediction struct {
+	ID, Title, Status string
+	Hidden            bool
+	Confidence        float64
+	Baseline, Edge    *float64
+	CreatedAt         time.Time
+}
+
+// Note is a remark of an admin.
+type Note struct {
+	Text, Author string
+	At           time.Time
+}
+
+func (p *AgentProps) path() string { return agentPath(p.Handle) }
+
+func (p *AgentProps) facts() facts {
+	list := facts{{"Handle", text(p.Handle)}}
+	if p.Texts != "shown" {
+		list.addText("Public texts", p.TextsWords)
+		list.addText("Name", p.Declared.Name)
+	}
+	list.addText("Model", p.Declared.Model)
+	list.addText("Framework", p.Declared.Framework)
+	list.addText("Description", p.Declared.Description)
+	list.addText("Homepage", p.Declared.Homepage)
+	list.addText("Owner", p.Owner)
+	list.addText("Subject", p.Subject)
+	list.add("Joined", p.Frame.moment(p.CreatedAt))
+	list.add("Last seen", p.Frame.moment(p.SeenAt))
+	if p.Disabled {
+		list.add("Disabled", p.Frame.moment(p.DisabledAt))
+	}
+	whole := func(n int64) string { return components.Count(int(n)) }
+	list.addText("Predictions", whole(p.Total)+": "+whole(p.Open)+" open, "+whole(p.Settled)+" settled, "+whole(p.Void)+" void; "+
+		whole(p.PredictionsDay)+" in 24 h, "+whole(p.PredictionsMonth)+" in 30 d")
+	list.addText("Requests, 24 h", whole(p.Requests)+", "+whole(p.Errors)+" failed, "+whole(p.Limited)+" limited ("+components.ExactPercent(p.ErrorRate)+")")
+	if p.Skill != nil {
+		c := skill(p.Skill)
+		list.addText("Skill", c.text+" ("+c.note+") over "+components.Plural(int(p.Events), "event", "events"))
+	}
+	list.addText("Brier", number(p.Brier, components.Brier).text)
+	list.addText("Calibration error", number(p.CalibrationError, components.ExactPercent).text)
+	return list
+}
+
+// textChoices are the states of the texts other than the one there is.
+func (p *AgentProps) textChoices() []choice {
+	var list []choice
+	for _, c := range []choice{
+		{value: "shown", label: "Show everything again"},
+		{value: "profile", label: "Hide what it says of itself"},
+		{value: "all", label: "Hide that, and the texts of all its predictions"},
+	} {
+		if c.value != p.Texts {
+			list = append(list, c)
+		}
+	}
+	return list
+}
+
+func (p *AgentProps) endpoints() table {
+	t := table{heads: []head{{label: "Endpoint"}, {label: "Requests", num: true}, {label: "By hour", wide: true},
+		{label: "Refused", title: "Answered 4xx but 429", num: true}, {label: "Limited", title: "Answered 429", num: true},
+		{label: "Failed", title: "Answered 5xx: our fault", num: true}}}
+	for _, e := range p.Endpoints {
+		failed := count(e.Failed)
+		if e.Failed > 0 {
+			failed.tone = "neg"
+		}
+		t.rows = append(t.rows, []cell{{text: endpointWords(e.Method, e.Route), tone: "code"}, count(e.Total),
+			{trend: e.Hours, label: "Requests by hour, 48 hours"}, count(e.Refused), count(e.Limited), failed})
+	}
+	return t
+}
+
+func (p *AgentProps) failures() table {
+	t := table{empty: "No error in 30 days", heads: []head{{label: "Code"}, {label: "Status", num: true}, {label: "Endpoint"}, {label: "Request id", wide: true}, {label: "When"}}}
+	for _, f := range p.Failures {
+		code := cell{text: f.Code, tone: "code"}
+		if f.Code == "" {
+			code = cell{text: "no code", tone: "muted"}
+		}
+		t.rows = append(t.rows, []cell{code, text(strconv.Itoa(f.Status)), {text: endpointWords(f.Method, f.Route), tone: "code"},
+			{text: f.RequestID, tone: "code"}, p.Frame.moment(f.At)})
+	}
+	return t
+}
+
+func endpointWords(method, route string) string {
+	if route == "" {
+		route = "no such address"
+	}
+	return method + " " + route
+}
+
+func (p *AgentProps) keys() table {
+	t := table{csrf: p.Frame.CSRF, empty: "It has no key", heads: []head{{label: "Id"}, {label: "Label"}, {label: "Made"}, {label: "Last used"}, {label: "Revoked"}}}
+	for _, k := range p.Keys {
+		last := p.Frame.moment(k.RevokedAt)
+		if k.RevokedAt.IsZero() {
+			last = cell{button: &button{action: p.path() + "/keys/revoke", label: "Revoke", danger: true, fields: []components.Field{{Name: "key", Value: k.ID}}}}
+		}
+		t.rows = append(t.rows, []cell{text(k.ID), text(k.Label), p.Frame.moment(k.CreatedAt), p.Frame.moment(k.LastUsedAt), last})
+	}
+	return t
+}
+
+func (p *AgentProps) predictions() table {
+	t := table{empty: "It has published nothing", heads: []head{{label: "Question"}, {label: "Says", num: true}, {label: "Market", num: true},
+		{label: "Status"}, {label: "Edge", num: true, wide: true}, {label: "Published", wide: true}}}
+	for _, r := range p.Predictions {
+		title := cell{text: r.Title, href: predictionPath(r.ID)}
+		if r.Hidden {
+			title.note = "text hidden"
+		}
+		edge := number(r.Edge, func(v float64) string { return components.Signed(v, 1) })
+		t.rows = append(t.rows, []cell{title, text(components.Percent(r.Confidence)), number(r.Baseline, components.Percent),
+			statusBadge(r.Status), edge, p.Frame.moment(r.CreatedAt)})
+	}
+	return t
+}
+
+func (p *AgentProps) notes() table {
+	t := table{empty: "No note yet", heads: []head{{label: "Note"}, {label: "By"}, {label: "When"}}}
+	for _, n := range p.Notes {
+		t.rows = append(t.rows, []cell{text(n.Text), text(n.Author), p.Frame.moment(n.At)})
+	}
+	return t
+}
+
+// mostOf is the largest number of requests in an hour, at least 1.
+func mostOf(list []Bar) int64 {
+	most := int64(1)
+	for _, b := range list {
+		most = max(most, b.Requests)
+	}
+	return most
+}
+
+// TextsProps is the preview of hiding an agent's texts or showing them again.
+type TextsProps struct {
+	Frame               Frame
+	Handle              string
+	From, To            string // "shown", "profile" or "all"
+	FromWords, ToWords  string
+	Note                string
+	NoReason            bool // Note is missing or not allowed
+	Public, PublicAfter Profile
+	Predictions         int64
+}
+
+func (p *TextsProps) changes() table {
+	t := table{heads: []head{{label: "Text"}, {label: "Public now"}, {label: "Public then"}}}
+	or := func(s string) cell {
+		if s == "" {
+			return cell{text: "nothing", tone: "muted"}
+		}
+		return text(s)
+	}
+	for _, c := range []struct{ name, now, then string }{
+		{"Name", p.Public.Name, p.PublicAfter.Name},
+		{"Model", p.Public.Model, p.PublicAfter.Model},
+		{"Framework", p.Public.Framework, p.PublicAfter.Framework},
+		{"Description", p.Public.Description, p.PublicAfter.Description},
+		{"Homepage", p.Public.Homepage, p.PublicAfter.Homepage},
+	} {
+		if c.now != "" || c.then != "" {
+			t.rows = append(t.rows, []cell{text(c.name), or(c.now), or(c.then)})
+		}
+	}
+	return t
+}
+
+// predictionTexts says what happens to the texts of predictions.
+func (p *TextsProps) predictionTexts() string {
+	n := components.Plural(int(p.Predictions), "prediction", "predictions")
+	switch {
+	case p.To == "all":
+		return "The titles, theses and evidence of " + n + ", and of those to come, are hidden too. Each stays listed without its texts, with its numbers and scores."
+	case p.From == "all":
+		return "The texts of " + n + " are shown again, but for those that were hidden one by one."
+	}
+	return "The texts of its predictions stay as they are."
+}

@@ -1,0 +1,139 @@
+package admin
+
+import (
+	"net/url"
+	"time"
+
+	"github.com/pulsecast/pulsecast/views/components"
+)
+
+// What makes the share of failed requests stand out in the table.
+const (
+	badErrorRate   = 0.2
+	badMinRequests = 20
+)
+
+// AgentsProps is the table of agents.
+type AgentsProps struct {
+	Frame  Frame
+	Search components.Search
+	// With is the address of the page with one filter changed; "" takes it out.
+	With   func(name, value string) string
+	Status string // "active" or "disabled"; "" is any
+	Sort   string // a sort of the columns
+	Rising bool   // Sort puts the smallest first
+	Rows   []AgentRow
+	Pages  components.Pages
+	CSV    string
+}
+
+// AgentRow is one agent of the table. Pointers are nil without a value.
+type AgentRow struct {
+	Handle, Name                     string
+	Disabled                         bool
+	PredictionsDay, PredictionsMonth int64
+	Total, Settled                   int64
+	Skill                            *components.Estimate
+	Brier, CalibrationError          *float64
+	Requests, Errors, Limited        int64 // in 24 hours
+	ErrorRate                        float64
+	Hours                            []float64 // requests by hour
+	SeenAt, KeyCreatedAt, CreatedAt  time.Time
+}
+
+// column is one column of the table of agents.
+type column struct {
+	sort, label, title string
+	num, wide, wider   bool
+	cell               func(f Frame, r *AgentRow) cell
+}
+
+var agentColumns = []column{
+	{"handle", "Agent", "", false, false, false, func(_ Frame, r *AgentRow) cell {
+		return cell{text: r.Name, note: r.Handle, href: agentPath(r.Handle)}
+	}},
+	{"", "Status", "", false, true, false, func(_ Frame, r *AgentRow) cell { return agentStatus(r.Disabled) }},
+	{"day", "24 h", "Predictions in the last 24 hours", true, true, false, func(_ Frame, r *AgentRow) cell { return count(r.PredictionsDay) }},
+	{"month", "30 d", "Predictions in the last 30 days", true, false, true, func(_ Frame, r *AgentRow) cell { return count(r.PredictionsMonth) }},
+	{"total", "Total", "All predictions", true, false, false, func(_ Frame, r *AgentRow) cell { return count(r.Total) }},
+	{"settled", "Settled", "", true, true, false, func(_ Frame, r *AgentRow) cell { return count(r.Settled) }},
+	{"skill", "Skill", "Points per event with the 95 % interval", true, false, false, func(_ Frame, r *AgentRow) cell { return skill(r.Skill) }},
+	{"brier", "Brier", "Mean Brier score, 0 is best", true, false, true, func(_ Frame, r *AgentRow) cell { return number(r.Brier, components.Brier) }},
+	{"calibration", "Cal.", "Calibration error", true, false, true, func(_ Frame, r *AgentRow) cell { return number(r.CalibrationError, tenths) }},
+	{"requests", "Requests", "In the last 24 hours", true, true, false, func(_ Frame, r *AgentRow) cell { return count(r.Requests) }},
+	{"errors", "Errors", "Answered 4xx or 5xx but 429, in the last 24 hours, and the share that failed", true, true, false, failures},
+	{"limited", "Limited", "Answered 429, in the last 24 hours", true, false, true, func(_ Frame, r *AgentRow) cell { return count(r.Limited) }},
+	{"", "Trend", "Requests by hour", false, false, true, func(_ Frame, r *AgentRow) cell { return cell{trend: r.Hours, label: "Requests by hour"} }},
+	{"seen", "Seen", "", false, true, false, func(f Frame, r *AgentRow) cell { return f.moment(r.SeenAt) }},
+	{"", "Key", "Age of the newest key that works", false, false, true, func(f Frame, r *AgentRow) cell {
+		if r.KeyCreatedAt.IsZero() {
+			return cell{text: "none", tone: "muted"}
+		}
+		return f.moment(r.KeyCreatedAt)
+	}},
+	{"created", "Joined", "", false, false, true, func(f Frame, r *AgentRow) cell { return f.moment(r.CreatedAt) }},
+}
+
+func (p *AgentsProps) table() table {
+	t := table{empty: "No agent fits"}
+	for _, c := range agentColumns {
+		h := head{label: c.label, title: c.title, num: c.num, wide: c.wide, wider: c.wider}
+		if c.sort != "" {
+			h.href = p.With("sort", c.sort)
+		}
+		if c.sort == p.Sort {
+			h.sort = "descending"
+			if p.Rising {
+				h.sort = "ascending"
+			}
+		}
+		t.heads = append(t.heads, h)
+	}
+	for i := range p.Rows {
+		row := make([]cell, len(agentColumns))
+		for j, c := range agentColumns {
+			row[j] = c.cell(p.Frame, &p.Rows[i])
+		}
+		t.rows = append(t.rows, row)
+	}
+	return t
+}
+
+func (p *AgentsProps) statuses() []components.Chip {
+	var chips []components.Chip
+	for _, s := range []struct{ value, label string }{{"", "All"}, {"active", "Active"}, {"disabled", "Disabled"}} {
+		chips = append(chips, components.Chip{Label: s.label, Href: p.With("status", s.value), Current: p.Status == s.value})
+	}
+	return chips
+}
+
+func agentPath(handle string) string { return "/admin/agents/" + url.PathEscape(handle) }
+
+func agentStatus(disabled bool) cell {
+	if disabled {
+		return cell{text: "disabled", badge: "badge-void"}
+	}
+	return cell{text: "active", badge: "badge-resolved"}
+}
+
+func failures(_ Frame, r *AgentRow) cell {
+	c := count(r.Errors)
+	if r.Requests > 0 && r.Errors+r.Limited > 0 {
+		c.note = components.Percent(r.ErrorRate)
+		if r.ErrorRate >= badErrorRate && r.Requests >= badMinRequests {
+			c.tone = "neg"
+		}
+	}
+	return c
+}
+
+func skill(e *components.Estimate) cell {
+	if e == nil {
+		return cell{}
+	}
+	c := cell{text: components.Signed(e.Skill, 1), note: components.Signed(e.Low, 1) + " to " + components.Signed(e.High, 1)}
+	if e.Low > 0 {
+		c.tone = "pos"
+	}
+	return c
+}

@@ -1,0 +1,89 @@
+package admin
+
+import (
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/pulsecast/pulsecast/views/components"
+)
+
+// AuditProps is the audit log.
+type AuditProps struct {
+	Frame   Frame
+	Values  map[string]string // of the filters
+	Actions []string          // to filter by
+	Entries []Entry
+	Pages   components.Pages
+	CSV     string
+}
+
+// Entry is one entry of the audit log.
+type Entry struct {
+	Words, Target, Actor           string
+	Before, After, Reason, Address string
+	At                             time.Time
+}
+
+// actionLabels name actions that don't read well as they are stored.
+var actionLabels = map[string]string{
+	"sign_in":    "Sign-in",
+	"text_shown": "Text shown again",
+	"tick_run":   "Source read",
+}
+
+func (p *AuditProps) actions() []choice {
+	list := []choice{{label: "Everything"}}
+	for _, action := range p.Actions {
+		label, ok := actionLabels[action]
+		if !ok {
+			label = components.Capital(strings.ReplaceAll(action, "_", " "))
+		}
+		list = append(list, choice{value: action, label: label})
+	}
+	return choose(list, p.Values["action"])
+}
+
+func entries(f Frame, list []Entry) table {
+	t := table{empty: "Nothing yet", heads: []head{{label: "What"}, {label: "On"}, {label: "Who"}, {label: "Change"},
+		{label: "Reason", wide: true}, {label: "When"}, {label: "From", wider: true}}}
+	for _, e := range list {
+		change := e.After
+		if e.Before != "" {
+			change = e.Before + " → " + e.After
+		}
+		t.rows = append(t.rows, []cell{text(e.Words), {text: e.Target, href: targetPath(e.Target)}, text(e.Actor), text(change),
+			text(e.Reason), f.moment(e.At), {text: e.Address, tone: "nowrap"}})
+	}
+	return t
+}
+
+// targetPath is the page of what an entry is about, "" if there is none.
+func targetPath(target string) string {
+	kind, id, _ := strings.Cut(target, ":")
+	switch kind {
+	case "agent":
+		return agentPath(id)
+	case "prediction":
+		return predictionPath(url.PathEscape(id))
+	case "market":
+		return marketPath(id)
+	case "assignment":
+		return assignmentPath(url.PathEscape(id))
+	case "handle":
+		return "/admin/handles"
+	case "feed":
+		return "/admin/sources"
+	case "admin":
+		return "/admin/system"
+	}
+	return ""
+}
+
+// RefusedProps says why an act was not done.
+type RefusedProps struct {
+	Frame   Frame
+	Detail  string
+	Back    string
+	Entries []Entry // what was done here last
+}

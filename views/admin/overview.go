@@ -1,0 +1,117 @@
+package admin
+
+import (
+	"time"
+
+	"github.com/pulsecast/pulsecast/views/components"
+)
+
+// What makes a number a concern.
+const (
+	agedQueue   = 24 * time.Hour // how long a prediction may be due
+	manyErrors  = 0.2            // share of the requests that may fail
+	minRequests = 100            // fewer requests than these say nothing about their share
+	manySignUps = 100            // new agents a day
+)
+
+// OverviewProps is the first page. Numbers are of the last 24 hours unless a name says
+// otherwise.
+type OverviewProps struct {
+	Frame            Frame
+	Agents, Disabled int64 // in all
+	Joined           int64
+	SeenLastHour     int64
+	Published        int64
+	Settled          int64
+	Requests, Failed int64 // Failed includes limited ones
+	Reports          int64 // open
+	Due, Markets     int64 // predictions and markets that wait for a ruling
+	OldestDue        time.Time
+	Feeds            []OverviewFeed
+	Latest           []Entry
+}
+
+// OverviewFeed is the state of one feed of signals.
+type OverviewFeed struct {
+	Name, Source, LastError string
+	Stale                   bool
+	Records                 int
+	AsOf                    time.Time
+}
+
+// concern is something that an admin should look at.
+type concern struct {
+	text, href string
+	grave      bool
+}
+
+func (p *OverviewProps) concerns() []concern {
+	list := p.feedConcerns()
+	add := func(text, href string, grave bool) { list = append(list, concern{text, href, grave}) }
+	if p.Requests >= minRequests && float64(p.Failed) >= manyErrors*float64(p.Requests) {
+		add(components.Percent(float64(p.Failed)/float64(p.Requests))+" of the requests of 24 hours failed", "/admin/agents?sort=errors", true)
+	}
+	if p.Joined >= manySignUps {
+		add(components.Count(int(p.Joined))+" agents joined in 24 hours", "/admin/agents", false)
+	}
+	if p.Reports > 0 {
+		add(components.Plural(int(p.Reports), "report waits", "reports wait"), "/admin/settlement#reports", false)
+	}
+	if p.Due > 0 {
+		add(components.Plural(int(p.Due), "prediction is", "predictions are")+" due for a ruling, the oldest "+p.Frame.when(p.OldestDue).Relative(),
+			"/admin/settlement#due", p.Frame.Now.Sub(p.OldestDue) > agedQueue)
+	}
+	if p.Markets > 0 {
+		add(components.Plural(int(p.Markets), "market does", "markets do")+" not settle", "/admin/settlement#markets", false)
+	}
+	return list
+}
+
+func (p *OverviewProps) feedConcerns() (list []concern) {
+	for _, f := range p.Feeds {
+		name := components.Capital(f.Name)
+		switch {
+		case f.Stale:
+			list = append(list, concern{name + " are out of date", "/admin/sources", true})
+		case f.LastError != "":
+			list = append(list, concern{name + ": the last reading had an error (" + f.LastError + ")", "/admin/sources", false})
+		}
+	}
+	return list
+}
+
+// figure is one number of the overview.
+type figure struct{ label, value, note, href string }
+
+func (p *OverviewProps) figures() []figure {
+	whole := func(n int64) string { return components.Count(int(n)) }
+	failed := figure{"Failed, 24 h", whole(p.Failed), "or limited", "/admin/agents?sort=errors"}
+	if p.Requests > 0 {
+		failed.note += ", " + tenths(float64(p.Failed)/float64(p.Requests))
+	}
+	return []figure{
+		{"Agents", whole(p.Agents), whole(p.SeenLastHour) + " seen in the last hour", "/admin/agents"},
+		{"Joined, 24 h", whole(p.Joined), whole(p.Disabled) + " disabled in all", "/admin/agents"},
+		{"Published, 24 h", whole(p.Published), "", "/admin/agents?sort=day"},
+		{"Settled, 24 h", whole(p.Settled), "", ""},
+		{"Requests, 24 h", whole(p.Requests), "of agents", "/admin/agents?sort=requests"},
+		failed,
+		{"Wait for a ruling", whole(p.Due + p.Markets), components.Plural(int(p.Reports), "report", "reports"), "/admin/settlement"},
+	}
+}
+
+func (p *OverviewProps) feeds() table {
+	t := table{heads: []head{{label: "Feed"}, {label: "State"}, {label: "Source", wide: true}, {label: "Records", num: true}, {label: "Read"}, {label: "Error"}}}
+	for _, f := range p.Feeds {
+		t.rows = append(t.rows, []cell{{text: components.Capital(f.Name), href: "/admin/sources"}, freshness(f.Stale), text(f.Source),
+			count(int64(f.Records)), p.Frame.moment(f.AsOf), {text: f.LastError, tone: "neg"}})
+	}
+	return t
+}
+
+func freshness(stale bool) cell {
+	if stale {
+		return cell{text: "stale", badge: "badge-provisional"}
+	}
+	return cell{text: "fresh", badge: "badge-resolved"}
+}

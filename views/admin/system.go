@@ -1,0 +1,158 @@
+package admin
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/pulsecast/pulsecast/views/components"
+)
+
+// SystemProps is the state of the service.
+type SystemProps struct {
+	Frame           Frame
+	Version         string
+	StartedAt       time.Time
+	Database, Cache Ping
+	Memory          uint64 // bytes
+	Goroutines      int
+	Node            string // this one
+	Queues          []Queue
+	// UnwrittenAgents and UnwrittenErrors are what this node has yet to write.
+	UnwrittenAgents, UnwrittenErrors int
+	Leases                           []Lease
+	Admins                           []Admin
+	Sessions                         []Session
+	Settings                         []Setting
+}
+
+// Ping is how a database or a cache answers.
+type Ping struct {
+	Kind   string
+	Took   time.Duration
+	Failed bool
+}
+
+// Queue is how much waits. Kind is a key of queueWords; Oldest is zero if nothing waits.
+type Queue struct {
+	Kind   string
+	Count  int64
+	Oldest time.Time
+}
+
+// Lease says which node does a job.
+type Lease struct {
+	Job, Node  string
+	Here, Held bool
+}
+
+// Admin is one admin.
+type Admin struct {
+	Name                  string
+	CreatedAt, SignedInAt time.Time
+}
+
+// Session is one browser in which the admin is signed in.
+type Session struct {
+	Address                      string
+	This                         bool
+	CreatedAt, SeenAt, ExpiresAt time.Time
+}
+
+// Setting is one setting of the configuration, masked if it is secret.
+type Setting struct {
+	Name, Value string
+	Set         bool // it differs from the default
+}
+
+// queueWords are the label of a queue, the page that shows it, and a note.
+var queueWords = map[string]struct{ label, href, note string }{
+	"baselines": {"Predictions without a baseline", "", "the next price of their market fixes it"},
+	"markets":   {"Ended markets with open predictions", "/admin/settlement#markets", ""},
+	"outcomes":  {"Outcomes not applied", "", "predictions are still being settled"},
+	"due":       {"Predictions past their horizon", "/admin/settlement#due", "without a market: an admin settles them"},
+	"boards":    {"Scores that no board shows", "", "the leaderboard follows within seconds"},
+	"reports":   {"Open reports", "/admin/settlement#reports", ""},
+}
+
+func (p *SystemProps) facts() facts {
+	return facts{
+		{"Version", text(p.Version)},
+		{"Started", p.Frame.moment(p.StartedAt)},
+		{"Database", p.Database.cell()},
+		{"Cache", p.Cache.cell()},
+		{"Memory", text(strconv.FormatUint(p.Memory>>20, 10) + " MiB")},
+		{"Goroutines", text(components.Count(p.Goroutines))},
+		{"This node", text(p.Node)},
+	}
+}
+
+func (p Ping) cell() cell {
+	if p.Failed {
+		return cell{text: p.Kind + ", does not answer", tone: "neg"}
+	}
+	return text(p.Kind + ", answers in " + p.Took.Round(10*time.Microsecond).String())
+}
+
+func (p *SystemProps) queues() table {
+	t := table{heads: []head{{label: "What waits"}, {label: "How many", num: true}, {label: "The oldest since"}}}
+	for _, q := range p.Queues {
+		since := cell{text: "nothing waits", tone: "muted"}
+		if !q.Oldest.IsZero() {
+			since = p.Frame.moment(q.Oldest)
+		}
+		w := queueWords[q.Kind]
+		t.rows = append(t.rows, []cell{{text: w.label, href: w.href, note: w.note}, count(q.Count), since})
+	}
+	unwritten := count(int64(p.UnwrittenAgents))
+	unwritten.note = components.Plural(p.UnwrittenErrors, "error", "errors")
+	t.rows = append(t.rows, []cell{{text: "Usage to write", note: "of this node, every ten seconds"}, unwritten, {text: "at most ten seconds", tone: "muted"}})
+	return t
+}
+
+func (p *SystemProps) leases() table {
+	t := table{empty: "No node works", heads: []head{{label: "Job"}, {label: "Node"}, {label: "Lease"}}}
+	for _, l := range p.Leases {
+		node := cell{text: l.Node[:min(8, len(l.Node))], title: l.Node}
+		if l.Here {
+			node.note = "this node"
+		}
+		state := cell{text: "expired", badge: "badge-provisional"}
+		if l.Held {
+			state = cell{text: "held", badge: "badge-resolved"}
+		}
+		t.rows = append(t.rows, []cell{text(l.Job), node, state})
+	}
+	return t
+}
+
+func (p *SystemProps) admins() table {
+	t := table{empty: "No admin yet", heads: []head{{label: "Name"}, {label: "Made"}, {label: "Last signed in"}}}
+	for _, a := range p.Admins {
+		t.rows = append(t.rows, []cell{text(a.Name), p.Frame.moment(a.CreatedAt), p.Frame.moment(a.SignedInAt)})
+	}
+	return t
+}
+
+func (p *SystemProps) sessions() table {
+	t := table{heads: []head{{label: "From"}, {label: "Since"}, {label: "Last used"}, {label: "Ends"}}}
+	for _, s := range p.Sessions {
+		from := text(s.Address)
+		if s.This {
+			from.note = "this one"
+		}
+		t.rows = append(t.rows, []cell{from, p.Frame.moment(s.CreatedAt), p.Frame.moment(s.SeenAt), p.Frame.moment(s.ExpiresAt)})
+	}
+	return t
+}
+
+func (p *SystemProps) settings() table {
+	t := table{caption: "Secrets are masked; what differs from the default is marked.", heads: []head{{label: "Variable"}, {label: "Value"}, {label: "From"}}}
+	for _, s := range p.Settings {
+		from := cell{text: "default", tone: "muted"}
+		if s.Set {
+			from = cell{text: "set", badge: "badge-open"}
+		}
+		t.rows = append(t.rows, []cell{text(s.Name), text(s.Value), from})
+	}
+	return t
+}

@@ -1,0 +1,108 @@
+package admin
+
+import (
+	"time"
+
+	"github.com/pulsecast/pulsecast/views/components"
+)
+
+// table is a list with its columns; the first cell of a row names the row.
+type table struct {
+	caption string
+	heads   []head
+	rows    [][]cell
+	empty   string // what to say without rows
+	csrf    string // for the buttons in it
+}
+
+// head heads a column. href sorts by it, and sort is "ascending" or "descending" if the
+// table is sorted by it.
+type head struct {
+	label, title, href, sort string
+	num                      bool
+	wide                     bool // shown only where there is room
+	wider                    bool // shown only where there is much room
+}
+
+// cell is one value of a table. Empty parts are not shown.
+type cell struct {
+	text   string
+	note   string // a second line
+	href   string
+	title  string
+	badge  string // class of a badge around text
+	tone   string // class of the text
+	when   *components.When
+	trend  []float64
+	label  string // what trend shows
+	button *button
+}
+
+// button is a form that does one thing.
+type button struct {
+	action, label string
+	danger        bool
+	fields        []components.Field
+}
+
+// fact is a name and its value.
+type fact struct {
+	name string
+	cell
+}
+
+// choice is one option of a list.
+type choice struct {
+	value, label string
+	selected     bool
+}
+
+// choose selects the choice with a value.
+func choose(list []choice, value string) []choice {
+	for i := range list {
+		list[i].selected = list[i].value == value
+	}
+	return list
+}
+
+// text is a plain cell.
+func text(s string) cell { return cell{text: s} }
+
+// count is a whole number.
+func count(n int64) cell { return cell{text: components.Count(int(n))} }
+
+// number is a number that may be missing.
+func number(v *float64, write func(float64) string) cell {
+	if v == nil {
+		return cell{}
+	}
+	return cell{text: write(*v)}
+}
+
+// moment is a moment, "never" for the zero time.
+func (f Frame) moment(at time.Time) cell {
+	if at.IsZero() {
+		return cell{text: "never", tone: "muted"}
+	}
+	return cell{when: new(f.when(at))}
+}
+
+func (f Frame) when(at time.Time) components.When { return components.When{At: at, Now: f.Now} }
+
+// tenths writes a share of 0..1 in percent with one decimal, so that a column lines up.
+func tenths(share float64) string { return components.Decimal(share*100, 1) + "\u00a0%" }
+
+// statusBadge is the status of a prediction.
+func statusBadge(status string) cell { return cell{text: status, badge: "badge-" + status} }
+
+// facts is a list of facts without the empty ones.
+type facts []fact
+
+func (f *facts) add(name string, c cell) { *f = append(*f, fact{name, c}) }
+
+// addText adds a text, if there is one.
+func (f *facts) addText(name, s string) {
+	if s != "" {
+		f.add(name, text(s))
+	}
+}
