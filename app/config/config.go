@@ -21,7 +21,7 @@ type Config struct {
 	Addr        string `env:"ADDR" default:"127.0.0.1:8080" help:"Address to listen on, host:port."`
 	BaseURL     string `env:"BASE_URL" name:"base-url" help:"Public address of the service, used in every link it writes. Default: made from ADDR."`
 	DatabaseURL string `env:"DATABASE_URL" name:"database-url" default:"sqlite://data/pulsecast.db" help:"sqlite://PATH or postgres://…"`
-	RedisURL    string `env:"REDIS_URL" name:"redis-url" help:"redis://… shared cache and limits; unset: in this process."`
+	RedisURL    string `env:"REDIS_URL" name:"redis-url" help:"redis://… shared signals and limits; unset: each process has its own."`
 
 	IdentityURL          string `env:"IDENTITY_URL" name:"identity-url" group:"Identity" help:"Central identity provider; unset: the local registry."`
 	IdentityClientID     string `env:"IDENTITY_CLIENT_ID" name:"identity-client-id" group:"Identity" help:"Our client id at the provider."`

@@ -81,8 +81,8 @@ func newNode(db *database.DB, c *cache.Cache) *node {
 	newsFeed := signal.NewFeed(signal.Codec[news.Item]{Name: "news",
 		Encode: func(dst []byte, n *news.Item) []byte { return append(dst, `"`+n.ID+`"`...) },
 		Text:   func(n *news.Item) string { return n.Title }}, now)
-	n.markets = &ingest.Markets{Source: n.up, DB: db, Exchange: signal.NewExchange(marketFeed, db, c, log), Interval: time.Minute, Now: now, Log: log}
-	n.news = &ingest.News{Source: n.up, DB: db, Exchange: signal.NewExchange(newsFeed, db, c, log), Interval: 2 * time.Minute, Now: now, Log: log}
+	n.markets = &ingest.Markets{Source: n.up, DB: db, Replicator: signal.NewReplicator(marketFeed, db, c, log), Interval: time.Minute, Now: now, Log: log}
+	n.news = &ingest.News{Source: n.up, DB: db, Replicator: signal.NewReplicator(newsFeed, db, c, log), Interval: 2 * time.Minute, Now: now, Log: log}
 	return n
 }
 
@@ -93,14 +93,14 @@ func (n *node) later(d time.Duration) {
 }
 
 func (n *node) shownMarkets() (ids []string) {
-	for _, m := range n.markets.Exchange.Feed().Current().Records {
+	for _, m := range n.markets.Replicator.Feed().Current().Records {
 		ids = append(ids, m.ID)
 	}
 	return ids
 }
 
 func (n *node) shownNews() (ids []string) {
-	for _, item := range n.news.Exchange.Feed().Current().Records {
+	for _, item := range n.news.Replicator.Feed().Current().Records {
 		ids = append(ids, item.ID)
 	}
 	return ids
@@ -266,12 +266,12 @@ func TestAFailingSourceLeavesTheLastGoodSnapshot(t *testing.T) {
 				t.Errorf("after %s: %v %v", f.reason, n.shownMarkets(), n.shownNews())
 			}
 		}
-		if !n.markets.Exchange.Feed().Stale() || !n.news.Exchange.Feed().Stale() {
+		if !n.markets.Replicator.Feed().Stale() || !n.news.Replicator.Feed().Stale() {
 			t.Error("not stale after eight minutes")
 		}
 		n.up.err, n.up.top = nil, []market.Market{yesNo("b", 1)}
 		tick(t, n.markets.Tick, time.Minute)
-		if s := n.state(t, "markets"); s.LastError != "" || s.Failures != 0 || n.markets.Exchange.Feed().Stale() {
+		if s := n.state(t, "markets"); s.LastError != "" || s.Failures != 0 || n.markets.Replicator.Feed().Stale() {
 			t.Errorf("recovered: %+v", s)
 		}
 	})
@@ -306,7 +306,7 @@ func TestARestartWithoutAnUpstreamServesAtOnce(t *testing.T) {
 				tick(t, n.news.Tick, 2*time.Minute)
 				again := newNode(db, c)
 				again.up.err = &source.Error{Reason: "unreachable"}
-				for _, restore := range []func(context.Context) (bool, error){again.markets.Exchange.Restore, again.news.Exchange.Restore} {
+				for _, restore := range []func(context.Context) (bool, error){again.markets.Replicator.Restore, again.news.Replicator.Restore} {
 					if found, err := restore(t.Context()); !found || err != nil {
 						t.Fatal(found, err)
 					}
@@ -314,7 +314,7 @@ func TestARestartWithoutAnUpstreamServesAtOnce(t *testing.T) {
 				if _, err := again.markets.Tick(t.Context()); err == nil {
 					t.Error("no error")
 				}
-				if !slices.Equal(again.shownMarkets(), []string{"a"}) || !slices.Equal(again.shownNews(), []string{"x"}) || again.markets.Exchange.Feed().Stale() {
+				if !slices.Equal(again.shownMarkets(), []string{"a"}) || !slices.Equal(again.shownNews(), []string{"x"}) || again.markets.Replicator.Feed().Stale() {
 					t.Errorf("%v %v", again.shownMarkets(), again.shownNews())
 				}
 			})
@@ -328,7 +328,7 @@ func TestNewsTickCarriesCommunitiesTheReadingLeavesOut(t *testing.T) {
 		n := newNode(db, cachetest.Open(t, cache.Memory))
 		sample := post("sample", "politics", 0)
 		sample.Sample, sample.ObservedAt = true, noon
-		n.news.Exchange.Feed().Publish(signal.Reading[news.Item]{Records: []news.Item{sample}, AsOf: noon.Add(-time.Minute), Sample: true})
+		n.news.Replicator.Feed().Publish(signal.Reading[news.Item]{Records: []news.Item{sample}, AsOf: noon.Add(-time.Minute), Sample: true})
 		bad := post("bad", "science", 9)
 		bad.Title = "\xff"
 		n.up.items = []news.Item{post("s1", "science", 1), post("s0", "science", 0), post("w0", "worldnews", 0), bad, post("other", "sports", 0)}
@@ -351,7 +351,7 @@ func TestNewsTickCarriesCommunitiesTheReadingLeavesOut(t *testing.T) {
 		if got := n.shownNews(); !slices.Equal(got, []string{"s2"}) {
 			t.Errorf("a day later: %v", got)
 		}
-		if current := n.news.Exchange.Feed().Current(); current.Interval != 6*time.Minute || current.Sample {
+		if current := n.news.Replicator.Feed().Current(); current.Interval != 6*time.Minute || current.Sample {
 			t.Errorf("%+v", current.Reading)
 		}
 	})
@@ -421,10 +421,10 @@ func TestTwoNodesTickingAtOnce(t *testing.T) {
 			t.Errorf("%d price rows, %v", rows, err)
 		}
 		late := newNode(db, c)
-		if _, err := late.markets.Exchange.Restore(t.Context()); err != nil {
+		if _, err := late.markets.Replicator.Restore(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if asOf := late.markets.Exchange.Feed().Current().AsOf; !asOf.Equal(noon.Add(time.Second)) {
+		if asOf := late.markets.Replicator.Feed().Current().AsOf; !asOf.Equal(noon.Add(time.Second)) {
 			t.Errorf("the database kept the snapshot of %s", asOf)
 		}
 	})

@@ -4,7 +4,7 @@ import (
 	"math"
 
 	"github.com/pulsecast/pulsecast/app/market"
-	"github.com/pulsecast/pulsecast/app/source/loose"
+	"github.com/pulsecast/pulsecast/app/source/lenientjson"
 )
 
 // quote fills prices, book, volume and liquidity. Probability is of "Yes", else of
@@ -38,7 +38,7 @@ func (w *wireMarket) book() (bid, ask float64, ok bool) {
 	return bid, ask, known && bidOK && askOK && bid >= 0 && bid <= ask && ask <= 1
 }
 
-func sideOr(side *loose.Number, empty float64) (price float64, ok bool) {
+func sideOr(side *lenientjson.Number, empty float64) (price float64, ok bool) {
 	if side == nil {
 		return empty, true
 	}
@@ -66,14 +66,14 @@ func (w *wireMarket) price(m *market.Market) *float64 {
 // prices are the outcomes' probabilities, each clamped to 0..1. They are nil when
 // one cannot be read, when there is not one for each outcome, and when all are
 // zero, which is Gamma's way of saying unknown.
-func prices(list loose.List, n int) []float64 {
+func prices(list lenientjson.List, n int) []float64 {
 	if len(list) != n {
 		return nil
 	}
 	out := make([]float64, n)
 	sum := 0.0
 	for i, s := range list {
-		p, ok := loose.ParseNumber(s)
+		p, ok := lenientjson.ParseNumber(s)
 		if !ok {
 			return nil
 		}
@@ -87,7 +87,7 @@ func prices(list loose.List, n int) []float64 {
 }
 
 // amount is the first number that is known and not negative.
-func amount(candidates ...loose.Number) *float64 {
+func amount(candidates ...lenientjson.Number) *float64 {
 	for _, c := range candidates {
 		if c.Known && c.Value >= 0 {
 			return &c.Value
