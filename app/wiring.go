@@ -39,7 +39,7 @@ func (a *App) buildDomain() {
 	a.Boards = leaderboard.NewBuilder(a.DB, thresholds, a.now)
 	a.leaderboard = leaderboard.NewStore(thresholds, a.now)
 	a.publisher = prediction.NewPublisher(a.DB, a.now, staleAfter*a.cfg.MarketsInterval, a.cfg.BaseURL)
-	a.generation = agent.NewGeneration(a.DB.Reader, a.Log, nil)
+	a.generation = agent.NewGeneration(a.DB.Reader, a.Log)
 	a.identity = identity.New(identity.Options{
 		Config: &a.cfg, DB: a.DB, Generation: a.generation, Usage: a.usage, Log: a.Log, Now: a.now, Wrap: a.tracing.Transport,
 	})

@@ -134,7 +134,9 @@ func (s *states) Collect(ch chan<- prometheus.Metric) {
 		gauge(ch, s.settlement, float64(q.Count), kind)
 		gauge(ch, s.settlementAge, q.Age(now).Seconds(), kind)
 	}
-	for name, q := range map[string]queue.Depth{"outcomes": got.queues.Outcomes, "boards": got.queues.Boards, "reports": got.queues.Reports} {
+	for name, q := range map[string]queue.Depth{
+		"outcomes": got.queues.Outcomes, "boards": got.queues.Boards, "reports": got.queues.Reports,
+	} {
 		gauge(ch, s.queue, float64(q.Count), name)
 		gauge(ch, s.queueAge, q.Age(now).Seconds(), name)
 	}

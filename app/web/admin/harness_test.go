@@ -81,7 +81,7 @@ func openWith(t *testing.T, db *database.DB, address string, change func(*config
 	log := slog.New(slog.DiscardHandler)
 	h.usage = agent.NewUsage(db, log, now)
 	h.seed()
-	keys := identity.New(identity.Options{Config: h.config, DB: db, Generation: agent.NewGeneration(db.Reader, log, nil), Usage: agent.NewUsage(db, log, now), Log: log, Now: now})
+	keys := identity.New(identity.Options{Config: h.config, DB: db, Generation: agent.NewGeneration(db.Reader, log), Usage: agent.NewUsage(db, log, now), Log: log, Now: now})
 	rulings := settlement.New(settlement.Options{DB: db, Interval: time.Minute, Now: now})
 	h.moderation = moderation.New(moderation.Options{DB: db, Now: now, Log: log, Settlement: rulings, IdentityURL: cfg.IdentityURL})
 	site := admin.New(admin.Dependencies{
