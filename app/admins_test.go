@@ -19,14 +19,14 @@ import (
 	"github.com/pulsecast/pulsecast/app/identity/identitytest"
 )
 
-// desk drives one desk of a headless browser.
-type desk struct {
+// adminTab is one tab of a headless browser, with the errors of a test.
+type adminTab struct {
 	t    *testing.T
 	ctx  context.Context
 	base string
 }
 
-func newDesk(t *testing.T, base string) *desk {
+func newAdminTab(t *testing.T, base string) *adminTab {
 	t.Helper()
 	path, err := exec.LookPath("chromium")
 	if err != nil {
@@ -37,27 +37,27 @@ func newDesk(t *testing.T, base string) *desk {
 	t.Cleanup(free)
 	ctx, closeTab := chromedp.NewContext(allocated)
 	t.Cleanup(closeTab)
-	b := &desk{t: t, ctx: ctx, base: base}
+	b := &adminTab{t: t, ctx: ctx, base: base}
 	b.do(chromedp.Navigate("about:blank"))
 	return b
 }
 
-func (b *desk) do(steps ...chromedp.Action[chromedp.Void]) {
+func (b *adminTab) do(steps ...chromedp.Action[chromedp.Void]) {
 	b.t.Helper()
 	if err := chromedp.Do(b.ctx, steps...); err != nil {
 		b.t.Fatal(err)
 	}
 }
 
-func (b *desk) open(path string) { b.t.Helper(); b.do(chromedp.Navigate(b.base + path)) }
+func (b *adminTab) open(path string) { b.t.Helper(); b.do(chromedp.Navigate(b.base + path)) }
 
-func (b *desk) fill(selector, text string) {
+func (b *adminTab) fill(selector, text string) {
 	b.t.Helper()
 	b.do(chromedp.SetValue(chromedp.CSS(selector), text))
 }
 
 // press clicks and waits until the page it leads to shows a selector with these words.
-func (b *desk) press(selector, expect, words string) {
+func (b *adminTab) press(selector, expect, words string) {
 	b.t.Helper()
 	b.do(chromedp.Click(chromedp.CSS(selector)))
 	ctx, cancel := context.WithTimeout(b.ctx, 20*time.Second)
@@ -76,7 +76,7 @@ func (b *desk) press(selector, expect, words string) {
 	}
 }
 
-// TestAdminInABrowser drives the desk end to end, as a person does.
+// TestAdminInABrowser drives the admin pages end to end, as a person does.
 func TestAdminInABrowser(t *testing.T) {
 	t.Parallel()
 	for _, kind := range dbtest.Kinds {
@@ -96,7 +96,7 @@ func TestAdminInABrowser(t *testing.T) {
 			}
 			id, _ := dig(published, "prediction", "id").(string)
 
-			b := newDesk(t, p.base)
+			b := newAdminTab(t, p.base)
 			b.open("/admin/agents")
 			b.fill("#name", "demo")
 			b.fill("#password", password[1])
@@ -177,7 +177,7 @@ func TestProviderInABrowser(t *testing.T) {
 		"DATABASE_URL=" + dbtest.URL(t, database.SQLite), "ADDR=127.0.0.1:" + port, "BASE_URL=" + base, "ADMIN_SCOPE=" + identitytest.AdminScope,
 		"IDENTITY_URL=" + provider.URL, "IDENTITY_AUDIENCE=pulsecast", "IDENTITY_CLIENT_ID=" + identitytest.ClientID, "IDENTITY_CLIENT_SECRET=" + identitytest.ClientSecret,
 	}, "serve")
-	b := newDesk(t, base)
+	b := newAdminTab(t, base)
 	b.open("/admin/agents")
 	b.press(".sign-in a", "h1", "Agents") // where the visitor was going
 	b.open("/admin/audit")

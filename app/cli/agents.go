@@ -104,7 +104,9 @@ func (a *agentEnable) Run(ctx context.Context) error {
 	return a.setStatus(ctx, "active", (*moderation.Service).Enable)
 }
 
-func (a *agentReasoned) setStatus(ctx context.Context, status string, set func(*moderation.Service, context.Context, moderation.Act, string) (bool, error)) error {
+func (a *agentReasoned) setStatus(
+	ctx context.Context, status string, set func(*moderation.Service, context.Context, moderation.Act, string) (bool, error),
+) error {
 	reason, err := a.reason()
 	if err != nil {
 		return err

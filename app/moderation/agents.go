@@ -129,7 +129,9 @@ func (s *Service) EndSessions(ctx context.Context, act Act, handle string) (chan
 
 // onAgent runs a change of an agent that is locked against other changes. A reference
 // agent is 404 not_found: it is computed, and there is nothing to moderate.
-func (s *Service) onAgent(ctx context.Context, act Act, handle string, run func(ctx context.Context, tx bun.Tx, a *agent.Agent) (*audit.Entry, error)) (changed bool, err error) {
+func (s *Service) onAgent(
+	ctx context.Context, act Act, handle string, run func(ctx context.Context, tx bun.Tx, a *agent.Agent) (*audit.Entry, error),
+) (changed bool, err error) {
 	changed, err = s.do(ctx, act, func(ctx context.Context, tx bun.Tx) (*audit.Entry, error) {
 		found, err := s.agents.ByHandle(ctx, tx, handle)
 		if err != nil {

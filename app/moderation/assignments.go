@@ -50,7 +50,9 @@ func (s *Service) CloseAssignment(ctx context.Context, act Act, id uuid.UUID) er
 	return err
 }
 
-func (s *Service) onAssignment(ctx context.Context, act Act, id uuid.UUID, run func(ctx context.Context, tx bun.Tx, now *assignment.Assignment) (*audit.Entry, error)) (bool, error) {
+func (s *Service) onAssignment(
+	ctx context.Context, act Act, id uuid.UUID, run func(ctx context.Context, tx bun.Tx, now *assignment.Assignment) (*audit.Entry, error),
+) (changed bool, err error) {
 	return s.do(ctx, act, func(ctx context.Context, tx bun.Tx) (*audit.Entry, error) {
 		now, err := s.assignments.Lock(ctx, tx, id)
 		if err != nil {

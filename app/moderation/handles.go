@@ -28,7 +28,9 @@ func (s *Service) FreeHandle(ctx context.Context, act Act, handle string) error 
 		})
 }
 
-func (s *Service) onHandle(ctx context.Context, act Act, handle string, e audit.Entry, run func(ctx context.Context, tx bun.Tx, reason string) error) error {
+func (s *Service) onHandle(
+	ctx context.Context, act Act, handle string, e audit.Entry, run func(ctx context.Context, tx bun.Tx, reason string) error,
+) error {
 	if err := act.requireReason(); err != nil {
 		return err
 	}

@@ -105,7 +105,8 @@ func (p *AgentProps) facts() facts {
 	whole := func(n int64) string { return components.Count(int(n)) }
 	list.addText("Predictions", whole(p.Total)+": "+whole(p.Open)+" open, "+whole(p.Settled)+" settled, "+whole(p.Void)+" void; "+
 		whole(p.PredictionsDay)+" in 24 h, "+whole(p.PredictionsMonth)+" in 30 d")
-	list.addText("Requests, 24 h", whole(p.Requests)+", "+whole(p.Errors)+" failed, "+whole(p.Limited)+" limited ("+components.ExactPercent(p.ErrorRate)+")")
+	list.addText("Requests, 24 h", whole(p.Requests)+", "+whole(p.Errors)+" failed, "+whole(p.Limited)+" limited ("+
+		components.ExactPercent(p.ErrorRate)+")")
 	if p.Skill != nil {
 		c := skill(p.Skill)
 		list.addText("Skill", c.text+" ("+c.note+") over "+components.Plural(int(p.Events), "event", "events"))
@@ -146,7 +147,8 @@ func (p *AgentProps) endpoints() table {
 }
 
 func (p *AgentProps) failures() table {
-	t := table{empty: "No error in 30 days", heads: []head{{label: "Code"}, {label: "Status", num: true}, {label: "Endpoint"}, {label: "Request id", wide: true}, {label: "When"}}}
+	t := table{empty: "No error in 30 days", heads: []head{{label: "Code"}, {label: "Status", num: true}, {label: "Endpoint"},
+		{label: "Request id", wide: true}, {label: "When"}}}
 	for _, f := range p.Failures {
 		code := cell{text: f.Code, tone: "code"}
 		if f.Code == "" {
@@ -166,11 +168,13 @@ func endpointWords(method, route string) string {
 }
 
 func (p *AgentProps) keys() table {
-	t := table{csrf: p.Frame.CSRF, empty: "It has no key", heads: []head{{label: "Id"}, {label: "Label"}, {label: "Made"}, {label: "Last used"}, {label: "Revoked"}}}
+	t := table{csrf: p.Frame.CSRF, empty: "It has no key", heads: []head{{label: "Id"}, {label: "Label"}, {label: "Made"},
+		{label: "Last used"}, {label: "Revoked"}}}
 	for _, k := range p.Keys {
 		last := p.Frame.moment(k.RevokedAt)
 		if k.RevokedAt.IsZero() {
-			last = cell{button: &button{action: p.path() + "/keys/revoke", label: "Revoke", danger: true, fields: []components.Field{{Name: "key", Value: k.ID}}}}
+			last = cell{button: &button{action: p.path() + "/keys/revoke", label: "Revoke", danger: true,
+				fields: []components.Field{{Name: "key", Value: k.ID}}}}
 		}
 		t.rows = append(t.rows, []cell{text(k.ID), text(k.Label), p.Frame.moment(k.CreatedAt), p.Frame.moment(k.LastUsedAt), last})
 	}

@@ -101,7 +101,8 @@ func (p *OverviewProps) figures() []figure {
 }
 
 func (p *OverviewProps) feeds() table {
-	t := table{heads: []head{{label: "Feed"}, {label: "State"}, {label: "Source", wide: true}, {label: "Records", num: true}, {label: "Read"}, {label: "Error"}}}
+	t := table{heads: []head{{label: "Feed"}, {label: "State"}, {label: "Source", wide: true}, {label: "Records", num: true},
+		{label: "Read"}, {label: "Error"}}}
 	for _, f := range p.Feeds {
 		t.rows = append(t.rows, []cell{{text: components.Capital(f.Name), href: "/admin/sources"}, freshness(f.Stale), text(f.Source),
 			count(int64(f.Records)), p.Frame.moment(f.AsOf), {text: f.LastError, tone: "neg"}})

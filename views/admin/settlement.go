@@ -95,7 +95,8 @@ func (p *SettlementProps) due() table {
 }
 
 func (p *SettlementProps) markets() table {
-	t := table{empty: "Every market settles by itself", heads: []head{{label: "Market"}, {label: "Why"}, {label: "Closed", wide: true}, {label: "Last seen"}}}
+	t := table{empty: "Every market settles by itself", heads: []head{{label: "Market"}, {label: "Why"},
+		{label: "Closed", wide: true}, {label: "Last seen"}}}
 	for _, m := range p.Markets {
 		t.rows = append(t.rows, []cell{{text: m.Question, href: marketPath(m.ID)}, {text: reasonWords[m.Reason], badge: "badge-provisional"},
 			p.Frame.moment(m.ClosedAt), p.Frame.moment(m.SeenAt)})
@@ -104,7 +105,8 @@ func (p *SettlementProps) markets() table {
 }
 
 func (p *SettlementProps) corrections() table {
-	t := table{empty: "Nothing was corrected", heads: []head{{label: "What"}, {label: "On"}, {label: "By"}, {label: "Reason", wide: true}, {label: "When"}}}
+	t := table{empty: "Nothing was corrected", heads: []head{{label: "What"}, {label: "On"}, {label: "By"},
+		{label: "Reason", wide: true}, {label: "When"}}}
 	for _, c := range p.Corrections {
 		on := cell{text: "market " + c.MarketID, href: marketPath(c.MarketID)}
 		if c.PredictionID != "" {

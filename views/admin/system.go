@@ -105,7 +105,8 @@ func (p *SystemProps) queues() table {
 	}
 	unwritten := count(int64(p.UnwrittenAgents))
 	unwritten.note = components.Plural(p.UnwrittenErrors, "error", "errors")
-	t.rows = append(t.rows, []cell{{text: "Usage to write", note: "of this node, every ten seconds"}, unwritten, {text: "at most ten seconds", tone: "muted"}})
+	t.rows = append(t.rows, []cell{{text: "Usage to write", note: "of this node, every ten seconds"}, unwritten,
+		{text: "at most ten seconds", tone: "muted"}})
 	return t
 }
 
@@ -146,7 +147,8 @@ func (p *SystemProps) sessions() table {
 }
 
 func (p *SystemProps) settings() table {
-	t := table{caption: "Secrets are masked; what differs from the default is marked.", heads: []head{{label: "Variable"}, {label: "Value"}, {label: "From"}}}
+	t := table{caption: "Secrets are masked; what differs from the default is marked.",
+		heads: []head{{label: "Variable"}, {label: "Value"}, {label: "From"}}}
 	for _, s := range p.Settings {
 		from := cell{text: "default", tone: "muted"}
 		if s.Set {

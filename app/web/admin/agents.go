@@ -75,8 +75,12 @@ func estimate(r *leaderboard.Row) *components.Estimate {
 
 // exportAgents reads the whole table page by page, so that no query is large.
 func (d *Site) exportAgents(v *visit, f moderation.AgentFilter) error {
-	out := [][]string{{"handle", "name", "model", "owner", "status", "sample", "predictions24h", "predictions30d", "predictions", "open", "settled", "void",
-		"skill", "skillLow", "skillHigh", "rank", "events", "brier", "calibrationError", "requests24h", "errors24h", "limited24h", "lastSeenAt", "keyCreatedAt", "createdAt"}}
+	out := [][]string{{
+		"handle", "name", "model", "owner", "status", "sample",
+		"predictions24h", "predictions30d", "predictions", "open", "settled", "void",
+		"skill", "skillLow", "skillHigh", "rank", "events", "brier", "calibrationError",
+		"requests24h", "errors24h", "limited24h", "lastSeenAt", "keyCreatedAt", "createdAt",
+	}}
 	f.Cursor, f.Limit = "", 500
 	for len(out) <= exportSize {
 		rows, next, err := d.Moderation.Agents(v.UserContext(), f)

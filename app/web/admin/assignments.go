@@ -45,7 +45,10 @@ func readDraft(v *visit) (draft assignment.Draft, values map[string]string, err 
 	for _, name := range assignmentFields {
 		values[name] = v.form(name)
 	}
-	draft = assignment.Draft{MarketID: values["market"], Outcome: values["outcome"], Title: values["title"], Instructions: values["instructions"], Category: values["category"]}
+	draft = assignment.Draft{
+		MarketID: values["market"], Outcome: values["outcome"], Title: values["title"],
+		Instructions: values["instructions"], Category: values["category"],
+	}
 	var wrong []problem.Field
 	for name, into := range map[string]*time.Time{"opensAt": &draft.OpensAt, "dueAt": &draft.DueAt} {
 		at, ok := readClock(values[name])

@@ -91,7 +91,10 @@ func entryProps(list []audit.Entry) []views.Entry {
 	out := make([]views.Entry, len(list))
 	for i := range list {
 		e := &list[i]
-		out[i] = views.Entry{Words: e.Words(), Target: e.Target, Actor: e.Actor, Before: e.Before, After: e.After, Reason: e.Note, Address: e.Address, At: e.CreatedAt}
+		out[i] = views.Entry{
+			Words: e.Words(), Target: e.Target, Actor: e.Actor, Before: e.Before, After: e.After,
+			Reason: e.Note, Address: e.Address, At: e.CreatedAt,
+		}
 	}
 	return out
 }

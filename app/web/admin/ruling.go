@@ -128,7 +128,10 @@ func (d *Site) addPreview(v *visit, s subject, p *views.RulingProps) error {
 	if err != nil {
 		return err
 	}
-	p.Preview = &views.Preview{Kind: p.Kind, From: change.From, To: change.To, Open: change.Open, Resolved: change.Resolved, Void: change.Void, Market: s.market}
+	p.Preview = &views.Preview{
+		Kind: p.Kind, From: change.From, To: change.To, Market: s.market,
+		Open: change.Open, Resolved: change.Resolved, Void: change.Void,
+	}
 	return nil
 }
 
