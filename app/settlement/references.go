@@ -229,8 +229,8 @@ func (s *Service) consensusOn(ctx context.Context, tx bun.Tx, id string) error {
 		return err
 	}
 	m := &markets[0]
-	views, at, err := openViews(ctx, tx, m)
-	if err != nil || len(views) < consensusAgents {
+	confidences, at, err := openConfidences(ctx, tx, m)
+	if err != nil || len(confidences) < consensusAgents {
 		return err
 	}
 	rows, err := market.Store{}.PricesBetween(ctx, tx, []string{id}, at, at)
@@ -241,13 +241,13 @@ func (s *Service) consensusOn(ctx context.Context, tx bun.Tx, id string) error {
 	if !ok {
 		return nil
 	}
-	median, _ := score.Median(views)
+	median, _ := score.Median(confidences)
 	return s.speak(ctx, tx, []statement{{ConsensusAgent, m, median, view, at}})
 }
 
-// openViews are the agents' latest probabilities of the market's reference outcome, and
+// openConfidences are the agents' latest probabilities of the market's reference outcome, and
 // the latest observation that fixed one of them.
-func openViews(ctx context.Context, tx bun.Tx, m *market.Market) (views []float64, at time.Time, err error) {
+func openConfidences(ctx context.Context, tx bun.Tx, m *market.Market) (confidences []float64, at time.Time, err error) {
 	bets, err := prediction.Store{}.BetsOn(ctx, tx, m.ID)
 	if err != nil {
 		return nil, at, err
@@ -267,7 +267,7 @@ func openViews(ctx context.Context, tx bun.Tx, m *market.Market) (views []float6
 		}
 	}
 	for _, p := range byAgent {
-		views = append(views, p)
+		confidences = append(confidences, p)
 	}
-	return views, at, nil
+	return confidences, at, nil
 }
