@@ -5,6 +5,8 @@ import (
 	"fmt"
 
 	"github.com/uptrace/bun"
+
+	"github.com/pulsecast/pulsecast/app/score"
 )
 
 // Figures are the numbers of the whole place.
@@ -26,7 +28,7 @@ func (s *Store) Figures(ctx context.Context, db bun.IDB) (f Figures, err error) 
 		{&f.Agents, db.NewSelect().Table("agent_tallies").ColumnExpr("COUNT(*)").Where("total > 0")},
 		{&f.Events, settledEvents(db)},
 		{&f.Ranked, ranked.Clone().ColumnExpr("COUNT(*)").Where("category = ?", AllCategories)},
-		{&f.Proven, ranked.Clone().ColumnExpr("COUNT(*)").Where("category = ?", AllCategories).Where("skill_low > 0")},
+		{&f.Proven, ranked.Clone().ColumnExpr("COUNT(*)").Where("category = ?", AllCategories).Where("odds >= ?", score.ProvenOdds)},
 	} {
 		if err := count.q.Scan(ctx, count.to); err != nil {
 			return f, fmt.Errorf("count agents and events: %w", err)

@@ -77,7 +77,7 @@ func (s *Store) readStanding(ctx context.Context, db bun.IDB, agentID uuid.UUID,
 		return err
 	}
 	c := contender{ID: agentID}
-	st.Row = *newRow(All, AllCategories, &sums{}, score.Prior{Kappa: prior.Kappa, Sigma2: prior.Sigma2}, c)
+	st.Row = *newRow(All, AllCategories, &sums{}, prior, c)
 	s.thresholds.seat(AllCategories, &st.Row, c)
 	return nil
 }
@@ -99,7 +99,8 @@ func (s *Store) readCounts(ctx context.Context, db bun.IDB, agentID uuid.UUID, s
 func (s *Store) readCalibration(ctx context.Context, db bun.IDB, agentID uuid.UUID, st *Stats) error {
 	var bins [score.BinCount]score.BinSum
 	var brier, squares int64
-	q := db.NewSelect().TableExpr("agent_days AS d").Where("d.agent_id = ?", agentID).Where("d.day <= ?", day(s.now())).
+	q := db.NewSelect().TableExpr("agent_days AS d").Where("d.agent_id = ?", agentID).
+		Where("d.category = ?", AllCategories).Where("d.day <= ?", day(s.now())).
 		ColumnExpr("CAST(COALESCE(SUM(d.resolved_brier), 0) AS BIGINT), CAST(COALESCE(SUM(d.observed_squares), 0) AS BIGINT)")
 	fields := []any{&brier, &squares}
 	for i := range bins {
@@ -144,7 +145,8 @@ func (s *Store) readNextClose(ctx context.Context, db bun.IDB, agentID uuid.UUID
 	}
 	st.NextCloseAt = open.UTC()
 	var waiting sql.NullString
-	err = db.NewRaw("SELECT MIN(day) FROM agent_days WHERE agent_id = ? AND day > ? AND clusters > 0", agentID, day(now)).Scan(ctx, &waiting)
+	err = db.NewRaw("SELECT MIN(day) FROM agent_days WHERE agent_id = ? AND category = ? AND day > ? AND clusters > 0",
+		agentID, AllCategories, day(now)).Scan(ctx, &waiting)
 	if err != nil || !waiting.Valid {
 		return err
 	}

@@ -9,8 +9,6 @@ import (
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
 	"golang.org/x/sync/singleflight"
-
-	"github.com/pulsecast/pulsecast/app/score"
 )
 
 const (
@@ -132,17 +130,4 @@ func (s *Store) keep(key boardKey, p *firstPage, epoch int) {
 		clear(s.pages)
 	}
 	s.pages[key] = p
-}
-
-// Prior is the newest night's prior; score.DefaultPrior before the first.
-func (s *Store) Prior(ctx context.Context, db bun.IDB) (Prior, error) {
-	p := Prior{Kappa: score.DefaultPrior.Kappa, Sigma2: score.DefaultPrior.Sigma2}
-	var rows []Prior
-	if err := db.NewSelect().Model(&rows).OrderExpr("day DESC").Limit(1).Scan(ctx); err != nil {
-		return p, fmt.Errorf("read prior: %w", err)
-	}
-	if len(rows) == 1 {
-		p = rows[0]
-	}
-	return p, nil
 }

@@ -57,8 +57,8 @@ var binSums = func() string {
 
 // calibrations adds up the bins of many agents over all their days.
 func (s *Store) calibrations(ctx context.Context, db bun.IDB, agents []uuid.UUID) (map[uuid.UUID]Thumbnail, error) {
-	rows, err := db.QueryContext(ctx, "SELECT agent_id"+binSums+" FROM agent_days WHERE agent_id IN (?) AND day <= ? GROUP BY agent_id",
-		bun.List(agents), day(s.now()))
+	rows, err := db.QueryContext(ctx, "SELECT agent_id"+binSums+" FROM agent_days WHERE agent_id IN (?) AND category = ? AND day <= ? GROUP BY agent_id",
+		bun.List(agents), AllCategories, day(s.now()))
 	if err != nil {
 		return nil, fmt.Errorf("read calibrations: %w", err)
 	}
