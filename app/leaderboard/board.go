@@ -122,7 +122,7 @@ func (r *Row) Posterior() (score.Posterior, bool) {
 	if r.BestGuess == nil || r.SkillLow == nil || r.SkillHigh == nil {
 		return score.Posterior{}, false
 	}
-	return score.NewPosterior(*r.BestGuess, *r.SkillLow, *r.SkillHigh), true
+	return score.PosteriorOf(*r.BestGuess, *r.SkillLow, *r.SkillHigh), true
 }
 
 // Proven reports whether the odds against having no edge suffice; see score.Proven.

@@ -7,8 +7,6 @@ import (
 	"strings"
 
 	"github.com/google/uuid"
-
-	"github.com/pulsecast/pulsecast/app/score"
 )
 
 // Thresholds are what an agent must have before it is ranked.
@@ -87,7 +85,7 @@ var overLimit = fmt.Sprintf("Not ranked: at most %d agents of one owner are, and
 func newRow(w Window, category string, s *sums, prior Prior, c contender) *Row {
 	r := &Row{
 		Window: w, Category: category, AgentID: c.ID, Model: c.Model, Reference: c.Reference,
-		Skill:  score.Skill(s.record.Tally, prior.Kappa),
+		Skill:  s.record.Skill(prior.Kappa),
 		Events: s.record.N, ClusterSum: s.record.S, ClusterSquares: s.record.SS,
 		Stake: s.record.A, Variance: s.record.V,
 		Disagreements: s.disagreements, Resolved: s.resolved, Scored: s.scored,
@@ -158,4 +156,3 @@ func limitOwners(rows []*Row, contenders map[uuid.UUID]contender) {
 		}
 	}
 }
-

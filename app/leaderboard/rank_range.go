@@ -1,9 +1,12 @@
 package leaderboard
 
 import (
+	"context"
 	"fmt"
+	"time"
 
 	"github.com/google/uuid"
+	"github.com/uptrace/bun"
 
 	"github.com/pulsecast/pulsecast/app/score"
 )
@@ -31,6 +34,20 @@ func rankRanges(ranked []*Row, old []byte, before map[uuid.UUID]*Row) ([]byte, e
 		r.RankLow, r.RankHigh = &n[0], &n[1]
 	}
 	return grid.MarshalBinary()
+}
+
+// readGrid reads the grid of a board. It returns nil if the board was not built on the day
+// of at.
+func readGrid(ctx context.Context, db bun.IDB, board *Board, at time.Time) (grid []byte, err error) {
+	if board == nil || day(board.AsOf) != day(at) {
+		return nil, nil
+	}
+	err = db.NewSelect().Model((*Board)(nil)).Column("grid").
+		Where("span = ?", board.Window).Where("category = ?", board.Category).Scan(ctx, &grid)
+	if err != nil {
+		return nil, fmt.Errorf("read the grid of the rank ranges: %w", err)
+	}
+	return grid, nil
 }
 
 func moveGrid(ranked []*Row, old []byte, before map[uuid.UUID]*Row) (*score.RankGrid, error) {

@@ -14,7 +14,6 @@ import (
 	"github.com/uptrace/bun"
 
 	"github.com/pulsecast/pulsecast/app/database"
-	"github.com/pulsecast/pulsecast/app/score"
 )
 
 // pass is one board to build: of all agents, or with touched of these and whoever
@@ -56,8 +55,11 @@ func (b *Builder) buildBoard(ctx context.Context, p pass) error {
 		rows = append(rows, untouched(before, p)...)
 	}
 	ranked := b.thresholds.rank(p.category, rows, p.contenders)
-	grid, err := rankRanges(ranked, old.gridOf(day(p.at)), before)
+	grid, err := readGrid(ctx, b.db.Reader, old, p.at)
 	if err != nil {
+		return err
+	}
+	if grid, err = rankRanges(ranked, grid, before); err != nil {
 		return err
 	}
 	d := difference(before, rows)
@@ -79,18 +81,11 @@ func (b *Builder) buildBoard(ctx context.Context, p pass) error {
 	})
 }
 
-// gridOf returns the grid of the board if it was built on a day, else nil.
-func (b *Board) gridOf(today string) []byte {
-	if b == nil || day(b.AsOf) != today {
-		return nil
-	}
-	return b.Grid
-}
-
-// readBoard returns nil for a board that was never built.
+// readBoard reads a board without its grid. It returns nil for a board that was never
+// built.
 func readBoard(ctx context.Context, db bun.IDB, w Window, category string) (*Board, error) {
 	board := new(Board)
-	err := db.NewSelect().Model(board).Where("span = ?", w).Where("category = ?", category).Scan(ctx)
+	err := db.NewSelect().Model(board).ExcludeColumn("grid").Where("span = ?", w).Where("category = ?", category).Scan(ctx)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil
 	}
