@@ -65,7 +65,8 @@ type Board struct {
 	AsOf     time.Time
 	// Kappa orders the board, Mu and Tau make its ranges; see Prior.
 	Kappa, Sigma2, Mu, Tau float64
-	Ranked                 int64 // how many agents have a rank
+	PriorDay               string // "2026-11-21", the day of that prior
+	Ranked                 int64  // how many agents have a rank
 	// Grid is an encoded score.RankGrid of the ranked agents. Pages don't read it.
 	Grid []byte `bun:",type:bytea"`
 }

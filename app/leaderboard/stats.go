@@ -29,6 +29,8 @@ type Stats struct {
 	// Row is its place on the main board. Before the board knows the agent it is
 	// provisional with the skill of an empty record.
 	Row Row
+	// Prior is the newest night's.
+	Prior Prior
 
 	Events, Days, Disagreements Progress
 	// NextCloseAt is when the next of its open forecasts is scheduled to close, or
@@ -67,17 +69,17 @@ func (s *Store) Stats(ctx context.Context, db bun.IDB, agentID uuid.UUID) (*Stat
 
 // readStanding reads the row of the main board.
 func (s *Store) readStanding(ctx context.Context, db bun.IDB, agentID uuid.UUID, st *Stats) error {
-	err := db.NewSelect().Model(&st.Row).Where("span = ?", All).Where("category = ?", AllCategories).
+	var err error
+	if st.Prior, err = s.Prior(ctx, db); err != nil {
+		return err
+	}
+	err = db.NewSelect().Model(&st.Row).Where("span = ?", All).Where("category = ?", AllCategories).
 		Where("agent_id = ?", agentID).Scan(ctx)
 	if !errors.Is(err, sql.ErrNoRows) {
 		return err
 	}
-	prior, err := s.Prior(ctx, db)
-	if err != nil {
-		return err
-	}
 	c := contender{ID: agentID}
-	st.Row = *newRow(All, AllCategories, &sums{}, prior, c)
+	st.Row = *newRow(All, AllCategories, &sums{}, st.Prior, c)
 	s.thresholds.seat(AllCategories, &st.Row, c)
 	return nil
 }

@@ -65,7 +65,7 @@ func (b *Builder) buildBoard(ctx context.Context, p pass) error {
 	d := difference(before, rows)
 	next := &Board{
 		Window: p.window, Category: p.category, AsOf: p.at, Ranked: int64(len(ranked)), Grid: grid,
-		Kappa: p.prior.Kappa, Sigma2: p.prior.Sigma2, Mu: p.prior.Mu, Tau: p.prior.Tau,
+		Kappa: p.prior.Kappa, Sigma2: p.prior.Sigma2, Mu: p.prior.Mu, Tau: p.prior.Tau, PriorDay: p.prior.Day,
 	}
 	if old != nil && !next.AsOf.After(old.AsOf) {
 		next.AsOf = old.AsOf.Add(time.Microsecond) // a cached page must notice
