@@ -29,12 +29,12 @@ type Comparison struct {
 	AWins, BWins int64
 	// MeanA and MeanB are points per shared event.
 	MeanA, MeanB float64
-	// Difference estimates A's true edge per shared event less B's, and Odds are the odds
-	// that A has the higher one; see score.Pair. Both are nil where neither agent
-	// disagreed with the market.
-	Difference *score.Posterior
-	Odds       *float64
-	Events     []Shared // the latest first, at most 100
+	// Difference estimates A's true edge per shared event less B's. Odds are the odds that A
+	// has the higher one, OddsB that B has it; see score.Pair. All are nil where neither
+	// agent disagreed with the market.
+	Difference  *score.Posterior
+	Odds, OddsB *float64
+	Events      []Shared // the latest first, at most 100
 }
 
 // Compare reads the events that two agents both forecast.
@@ -98,6 +98,9 @@ func (s *Store) pair(ctx context.Context, db bun.IDB, both *bun.SelectQuery, c *
 	}
 	if odds, ok := pair.Odds(); ok {
 		c.Odds = &odds
+	}
+	if odds, ok := pair.Swapped().Odds(); ok {
+		c.OddsB = &odds
 	}
 	return nil
 }

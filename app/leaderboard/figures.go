@@ -28,13 +28,26 @@ func (s *Store) Figures(ctx context.Context, db bun.IDB) (f Figures, err error) 
 		{&f.Agents, db.NewSelect().Table("agent_tallies").ColumnExpr("COUNT(*)").Where("total > 0")},
 		{&f.Events, settledEvents(db)},
 		{&f.Ranked, ranked.Clone().ColumnExpr("COUNT(*)").Where("category = ?", AllCategories)},
-		{&f.Proven, ranked.Clone().ColumnExpr("COUNT(*)").Where("category = ?", AllCategories).Where("odds >= ?", score.ProvenOdds)},
+		{&f.Proven, provenOn(db, All, AllCategories)},
 	} {
 		if err := count.q.Scan(ctx, count.to); err != nil {
 			return f, fmt.Errorf("count agents and events: %w", err)
 		}
 	}
 	return f, nil
+}
+
+// CountProven counts the ranked agents of a board that are proven. It walks the board.
+func (s *Store) CountProven(ctx context.Context, db bun.IDB, w Window, category string) (n int64, err error) {
+	if err := provenOn(db, w, category).Scan(ctx, &n); err != nil {
+		return 0, fmt.Errorf("count proven agents: %w", err)
+	}
+	return n, nil
+}
+
+func provenOn(db bun.IDB, w Window, category string) *bun.SelectQuery {
+	return db.NewSelect().Table("board_rows").ColumnExpr("COUNT(*)").Where("span = ?", w).Where("category = ?", category).
+		Where("rank IS NOT NULL").Where("odds >= ?", score.ProvenOdds)
 }
 
 // settledEvents counts the events of the markets on which a forecast was scored. It looks

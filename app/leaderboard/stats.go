@@ -40,6 +40,10 @@ type Stats struct {
 	// Counts of its predictions, as of now.
 	Total, Open, Resolved, Void int64
 
+	// UntilProven is about how many more settled events make it proven, if they come out as
+	// those so far did on average: 0 for one that is proven, nil where none would do.
+	UntilProven *int
+
 	// Calibration and Murphy are over all settled forecasts up to today.
 	Calibration [score.BinCount]score.Bin
 	Murphy      *score.Murphy // nil without any
@@ -57,7 +61,7 @@ type Stats struct {
 func (s *Store) Stats(ctx context.Context, db bun.IDB, agentID uuid.UUID) (*Stats, error) {
 	st := &Stats{}
 	steps := []func(context.Context, bun.IDB, uuid.UUID, *Stats) error{
-		s.readStanding, s.readCounts, s.readCalibration, s.readNextClose, s.readLive, s.readCategories, s.readHistory,
+		s.readStanding, s.readCounts, s.readUntilProven, s.readCalibration, s.readNextClose, s.readLive, s.readCategories, s.readHistory,
 	}
 	for _, step := range steps {
 		if err := step(ctx, db, agentID, st); err != nil {
@@ -94,6 +98,20 @@ func (s *Store) readCounts(ctx context.Context, db bun.IDB, agentID uuid.UUID, s
 	st.Events = Progress{st.Row.Events, s.thresholds.Events}
 	st.Days = Progress{days, s.thresholds.Days}
 	st.Disagreements = Progress{st.Row.Disagreements, NeedDisagreements}
+	return nil
+}
+
+// readUntilProven sums the agent's days up again: its row doesn't hold the day blocks.
+func (s *Store) readUntilProven(ctx context.Context, db bun.IDB, agentID uuid.UUID, st *Stats) error {
+	h, err := readHarvest(ctx, db, []uuid.UUID{agentID}, s.now())
+	if err != nil {
+		return err
+	}
+	h.each(All, AllCategories, func(_ uuid.UUID, total *sums) {
+		if events, ok := total.record.EventsUntilProven(); ok {
+			st.UntilProven = &events
+		}
+	})
 	return nil
 }
 

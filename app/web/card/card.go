@@ -38,7 +38,8 @@ type Figure struct {
 	Tone         Tone
 }
 
-// Interval is an estimate on the common scale of a card.
+// Interval is an agent on the common scale of a card: Low and High bound its true edge,
+// Mid is its skill. Without a range all three are the skill.
 type Interval struct {
 	Name           string
 	Low, Mid, High float64
@@ -182,7 +183,7 @@ func (c Card) plot(p *pen, y int) {
 	low, high, count := 0.0, 0.0, 0
 	for _, i := range c.Intervals {
 		if i.Name != "" {
-			low, high, count = min(low, i.Low), max(high, i.High), count+1
+			low, high, count = min(low, i.Low, i.Mid), max(high, i.High, i.Mid), count+1
 		}
 	}
 	if high <= low {
