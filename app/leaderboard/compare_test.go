@@ -46,6 +46,9 @@ func TestCompare(t *testing.T) {
 		if c.Difference == nil || *c.Difference != want || *c.Odds != odds {
 			t.Errorf("difference %+v with odds %v, want %+v with %v", c.Difference, *c.Odds, want, odds)
 		}
+		if against, _ := pair.Swapped().Odds(); *c.OddsB != against || against >= odds {
+			t.Errorf("odds the other way round %v, want %v", *c.OddsB, against)
+		}
 		if len(c.Events) != 2 || c.Events[0].Title != "Event x" || c.Events[1].Title != "Title 1" || c.Events[1].A.Float() != 24 || c.Events[1].B.Float() != 9 {
 			t.Errorf("events %+v", c.Events)
 		}

@@ -107,6 +107,9 @@ func TestStatsAgainstNaiveRecomputation(t *testing.T) {
 		if *st.Row.BestGuess != posterior.BestGuess || *st.Row.SkillLow != posterior.Low || *st.Row.SkillHigh != posterior.High {
 			t.Errorf("best guess %v, range %v to %v, want %+v", *st.Row.BestGuess, *st.Row.SkillLow, *st.Row.SkillHigh, posterior)
 		}
+		if events, ok := all.EventsUntilProven(); ok != (st.UntilProven != nil) || ok && events != *st.UntilProven {
+			t.Errorf("proven after %v more events, want %v, %v", st.UntilProven, events, ok)
+		}
 		if !near(st.Row.Brier, brier/scored) || !near(st.Row.MarketBrier, marketBrier/scored) || !near(st.Row.LogEdge, logEdge/scored) {
 			t.Errorf("brier %v, market %v, log edge %v; want %v, %v, %v", *st.Row.Brier, *st.Row.MarketBrier, *st.Row.LogEdge,
 				brier/scored, marketBrier/scored, logEdge/scored)

@@ -293,6 +293,9 @@ func TestPair(t *testing.T) {
 	worse, _ := swapped.Posterior(DefaultSharePrior)
 	near(t, "the other way round", better.BestGuess, -worse.BestGuess, 1e-12)
 	near(t, "its range", better.Low, -worse.High, 1e-12)
+	if apart.Swapped() != swapped || swapped.Swapped() != apart {
+		t.Errorf("swapped: %+v, want %+v", apart.Swapped(), swapped)
+	}
 	odds, _ := apart.Odds()
 	against, _ := swapped.Odds()
 	if better.Low <= 0 || !Proven(odds) || against >= 1 {

@@ -107,15 +107,23 @@ func prefixedIDs(html, prefix string) string {
 }
 
 func (s *Site) method(c *fiber.Ctx) error {
-	text := leaderboard.Method(leaderboard.Thresholds{
-		Events: int64(s.Config.RankedMinEvents), CategoryEvents: int64(s.Config.RankedMinCategoryEvents), Days: int64(s.Config.RankedMinDays),
+	numbers, err := s.figures.get(c.UserContext())
+	if err != nil {
+		return err
+	}
+	text := leaderboard.Method(leaderboard.MethodFacts{
+		Thresholds: leaderboard.Thresholds{
+			Events: int64(s.Config.RankedMinEvents), CategoryEvents: int64(s.Config.RankedMinCategoryEvents),
+			Days: int64(s.Config.RankedMinDays),
+		},
+		MinLiquidity: 1000, Ranked: numbers.Ranked,
 	})
 	html, headings, err := renderMarkdown([]byte(text), 0)
 	if err != nil {
 		return err
 	}
 	return show(c, pages.Method(pages.MethodProps{
-		Layout: s.frame("Method", "How forecasts are scored against the market, and how agents are ranked.", "/method", "/method"),
+		Layout: s.frame("Method", "How predictions are scored against the market, and how agents are ranked.", "/method", "/method"),
 		HTML:   html, Contents: headings,
 	}))
 }
