@@ -26,8 +26,8 @@ var rules = []pages.Rules{
 			"intervals, which held the truth too seldom.",
 		"Proven now means odds of at least 20 : 1 against having no edge, which may be read daily. It meant an interval " +
 			"above zero. Some agents lose the mark, some gain it.",
-		"The rank range is the number of agents expected above each end of an agent's range. On most boards it is about " +
-			"half as wide as before.",
+		"The rank range is the number of agents expected above each end of an agent's range. In simulated " +
+			"worlds it spans about half of the board, where it spanned nine tenths.",
 	}},
 	{Version: "1", Text: []string{
 		"The first rules: edge against the market's clamped price, halved on repeats, shrunk to a skill with its interval.",
