@@ -59,8 +59,12 @@ func (s *Store) Compare(ctx context.Context, db bun.IDB, a, b uuid.UUID) (*Compa
 
 // sharedDay is one day of the events that two agents share.
 type sharedDay struct {
-	N, AWins, BWins        int64
-	A, B, StakeA, StakeB   score.Points
+	N                      int64
+	AWins                  int64 `bun:"a_wins"`
+	BWins                  int64 `bun:"b_wins"`
+	A, B                   score.Points
+	StakeA                 score.Points `bun:"stake_a"`
+	StakeB                 score.Points `bun:"stake_b"`
 	Squares, SpreadSquares int64
 }
 

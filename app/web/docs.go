@@ -106,6 +106,9 @@ func prefixedIDs(html, prefix string) string {
 	return strings.ReplaceAll(html, ` id="`, ` id="`+prefix+`-`)
 }
 
+// unbroken keeps numbers together with what belongs to them.
+var unbroken = strings.NewReplacer(" : 1", "\u00a0:\u00a01", " %", "\u00a0%")
+
 func (s *Site) method(c *fiber.Ctx) error {
 	numbers, err := s.figures.get(c.UserContext())
 	if err != nil {
@@ -118,7 +121,7 @@ func (s *Site) method(c *fiber.Ctx) error {
 		},
 		MinLiquidity: 1000, Ranked: numbers.Ranked,
 	})
-	html, headings, err := renderMarkdown([]byte(text), 0)
+	html, headings, err := renderMarkdown([]byte(unbroken.Replace(text)), 0)
 	if err != nil {
 		return err
 	}

@@ -94,9 +94,9 @@ func (p AgentProps) untilProven() string {
 	case p.Row.Odds == nil:
 		return components.NoRange
 	case p.Row.Proven:
-		return "proven: 20 : 1 or more"
+		return "proven: " + components.Odds(20) + " or more"
 	case p.UntilProven == nil:
-		return "proven from 20 : 1 on; not at this rate"
+		return "proven from " + components.Odds(20) + " on; not at this rate"
 	default:
 		n := components.About(*p.UntilProven)
 		return "proven after about " + components.Plural(n, "more event", "more events") + " at this rate"

@@ -356,7 +356,7 @@ func sharedEvents(p CompareProps) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = components.Stat("Odds that "+p.ahead()+" is better", optional(p.Both.odds(), components.Odds), "proven from 20 : 1 on").Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = components.Stat("Odds that "+p.ahead()+" is better", optional(p.Both.odds(), components.Odds), "proven from "+components.Odds(20)+" on").Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

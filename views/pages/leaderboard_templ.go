@@ -50,7 +50,7 @@ func (c Chance) Words() string {
 	default:
 		of += components.Count(c.Proven) + " are proven"
 	}
-	return of + ": odds of at least 20 : 1 against having no edge. If none had an edge, luck would prove " + c.least() + " of them."
+	return of + ": odds of at least " + components.Odds(20) + " against having no edge. If none had an edge, luck would prove " + c.least() + " of them."
 }
 
 // least writes a small expected count.
