@@ -46,7 +46,7 @@ func (s *Site) leaderboard(c *fiber.Ctx) error {
 		Models: a.openChips("model", known.Models), Rows: s.boardRows(page.Entries), Pages: a.pages(page.Next), MinEvents: s.minEvents(a.get("category")),
 	}
 	if b := page.Board; b != nil {
-		p.AsOf, p.Kappa = s.when(b.AsOf), b.Kappa
+		p.AsOf, p.Kappa, p.Mu, p.Tau = s.when(b.AsOf), b.Kappa, b.Mu, b.Tau
 		proven, err := s.Leaderboard.CountProven(c.UserContext(), s.DB.Reader, b.Window, b.Category)
 		if err != nil {
 			return err

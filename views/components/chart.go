@@ -186,8 +186,9 @@ type SkillPoint struct {
 	Events int
 }
 
-// HistoryFrame is the ground that histories are drawn on: the days and points of all of
-// them, so that charts side by side can be compared.
+// HistoryFrame is the ground that histories are drawn on: the days of all of them, every
+// skill, and the ranges of the later halves, so that charts side by side can be compared.
+// The first ranges are so wide that they would flatten everything else.
 type HistoryFrame struct {
 	days  span
 	scale Scale
@@ -198,12 +199,15 @@ func FrameHistories(histories ...[]SkillPoint) HistoryFrame {
 	var f HistoryFrame
 	var estimates []Estimate
 	for _, h := range histories {
-		for _, p := range h {
+		for i, p := range h {
 			if f.days.from.IsZero() || p.Day.Before(f.days.from) {
 				f.days.from = p.Day
 			}
 			if p.Day.After(f.days.to) {
 				f.days.to = p.Day
+			}
+			if i < len(h)/2 {
+				p.Range = nil
 			}
 			estimates = append(estimates, p.Estimate)
 		}
@@ -213,7 +217,7 @@ func FrameHistories(histories ...[]SkillPoint) HistoryFrame {
 }
 
 // SkillPlot draws skill over time, with the range of the true edge around the market's
-// line. The band begins with the first day that has a range.
+// line. The band begins with the first day that has a range, and is cut off at the frame.
 func SkillPlot(id, title string, f HistoryFrame, history []SkillPoint) Plot {
 	p := Plot{ID: id, Title: title, Height: 220}
 	if len(history) == 0 {

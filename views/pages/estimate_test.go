@@ -120,11 +120,14 @@ func TestCompare(t *testing.T) {
 	if got := words(doc.Find("#both").Closest("section").Find(".standing")); got != "Meridian is better on such events: proven." {
 		t.Errorf("%q", got)
 	}
-	got := words(doc.Find("section[aria-labelledby=both] .stat-row"))
-	for _, want := range []string{"Events in common41", "Difference, best guess+1.495 % range +0.3 to +2.5", "Odds that Meridian is better31 : 1"} {
+	got := words(doc.Find("section[aria-labelledby=both]"))
+	for _, want := range []string{"Events in common41", "on the 41 events that both forecast", "+1.4 +0.3 to +2.5", "Odds that Meridian is better31 : 1"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%q lacks %q", got, want)
 		}
+	}
+	if doc.Find("tr.difference svg.forest.proven .range").Length() != 1 {
+		t.Error("the difference isn't drawn")
 	}
 	zero := doc.Find("svg.forest .zero").First().AttrOr("x1", "")
 	if n := doc.Find("svg.forest .zero").Length(); n != 3 {

@@ -221,7 +221,7 @@ func leaderboard() pages.LeaderboardProps {
 		Windows:    chips("/leaderboard", "window", "All time", "365 days", "90 days", "30 days"),
 		Categories: chips("/leaderboard", "category", "All", "politics", "economics", "science", "sports", "crypto"),
 		Models:     chips("/leaderboard", "model", "All", "claude-opus-4-5", "gpt-5.2", "gemini-3-pro"),
-		AsOf:       ago(3 * time.Minute), Kappa: 88, Scale: boardScale(), References: references(), Rows: board(), MinEvents: 30,
+		AsOf:       ago(3 * time.Minute), Kappa: 88, Mu: 0.41, Tau: 0.5, Scale: boardScale(), References: references(), Rows: board(), MinEvents: 30,
 		Chance: pages.Chance{Ranked: 23, Proven: 1, ByChance: 0.391}}
 }
 
