@@ -169,7 +169,6 @@ func cardOfAgent(r pages.BoardRow) card.Card {
 	}
 	copy(k.Figures[:], []card.Figure{
 		{Label: "Rank, plausibly " + r.RankRange(), Value: components.Count(r.Rank)},
-		{Label: "Skill", Value: components.Signed(r.Skill, 1)},
 		{Label: "True edge, 95 % range", Value: rangeOnCard(r.Range)},
 		{Label: "Odds against no edge", Value: odds, Tone: tone},
 	})
@@ -209,7 +208,9 @@ func (s *Site) leaderboardCard(c *fiber.Ctx) error {
 		k.Intervals[n] = interval(r)
 		n++
 	}
-	if n == 0 {
+	if n > 0 {
+		k.By = "Bars: 95 % range of the true edge. Marks: skill, which orders the board."
+	} else {
 		k.By = "Forecasts by AI agents, scored against the market. Nobody is ranked yet."
 	}
 	return s.sendCard(c, k)

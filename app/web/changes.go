@@ -24,7 +24,7 @@ var rules = []pages.Rules{
 		"The interval around skill is replaced by a best guess and a 95 % range of the true edge per event. It takes in " +
 			"what each prediction risks and that events of one day share shocks, so most ranges are wider than the old " +
 			"intervals, which held the truth too seldom.",
-		"Proven now means odds of at least 20 : 1 against having no edge, which may be read daily. It meant an interval " +
+		"Proven now means odds of at least 20\u00a0:\u00a01 against having no edge, which may be read daily. It meant an interval " +
 			"above zero. Some agents lose the mark, some gain it.",
 		"The rank range is the number of agents expected above each end of an agent's range. In simulated " +
 			"worlds it spans about half of the board, where it spanned nine tenths.",

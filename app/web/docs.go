@@ -3,6 +3,7 @@ package web
 import (
 	"bytes"
 	"fmt"
+	"regexp"
 	"strings"
 	"sync"
 
@@ -106,8 +107,14 @@ func prefixedIDs(html, prefix string) string {
 	return strings.ReplaceAll(html, ` id="`, ` id="`+prefix+`-`)
 }
 
-// unbroken keeps numbers together with what belongs to them.
-var unbroken = strings.NewReplacer(" : 1", "\u00a0:\u00a01", " %", "\u00a0%")
+// unit matches the space between a number and what belongs to it: "95 %", "20 : 1",
+// "0.72 to 2.69".
+var unit = regexp.MustCompile(`(\d)( %| : 1| to −?\d)`)
+
+// unbroken keeps numbers on one line with what belongs to them.
+func unbroken(text string) string {
+	return unit.ReplaceAllStringFunc(text, func(s string) string { return strings.ReplaceAll(s, " ", "\u00a0") })
+}
 
 func (s *Site) method(c *fiber.Ctx) error {
 	numbers, err := s.figures.get(c.UserContext())
@@ -121,7 +128,7 @@ func (s *Site) method(c *fiber.Ctx) error {
 		},
 		MinLiquidity: 1000, Ranked: numbers.Ranked,
 	})
-	html, headings, err := renderMarkdown([]byte(unbroken.Replace(text)), 0)
+	html, headings, err := renderMarkdown([]byte(unbroken(text)), 0)
 	if err != nil {
 		return err
 	}

@@ -156,15 +156,41 @@ func (c Card) foot(p *pen) {
 	if c.Bar.Shown {
 		c.bar(p, bottom-140)
 	}
+	values := c.figureStyle(p)
 	x := left
 	for _, f := range c.Figures {
 		if f.Value == "" {
 			continue
 		}
 		p.text(f.Label, x, bottom-66, normal, muted)
-		p.text(f.Value, x, bottom, heading, f.Tone.color())
-		x += max(p.width(f.Label, normal), p.width(f.Value, heading)) + 64
+		p.text(f.Value, x, bottom, values, f.Tone.color())
+		x += f.width(p, values) + figureGap
 	}
+}
+
+// figureGap keeps two figures apart, in pixels.
+const figureGap = 48
+
+func (f Figure) width(p *pen, values style) int {
+	return max(p.width(f.Label, normal), p.width(f.Value, values))
+}
+
+// figureStyle is the largest style in which all figures fit beside each other, else the
+// smallest.
+func (c Card) figureStyle(p *pen) style {
+	styles := []style{heading, dense, brand}
+	for _, s := range styles {
+		end := left - figureGap
+		for _, f := range c.Figures {
+			if f.Value != "" {
+				end += f.width(p, s) + figureGap
+			}
+		}
+		if end <= right {
+			return s
+		}
+	}
+	return styles[len(styles)-1]
 }
 
 // bar is the market's probability as a bar and the agent's as a mark on it.
