@@ -68,10 +68,13 @@ func TestMethodText(t *testing.T) {
 	repeat := score.Contribution(70_000, 0) + score.Contribution(12_500, 1)
 	bet := score.Bet(.7, .6, 1, 0)
 	until, _ := sixty.EventsUntilProven()
-	row := func(label string, n int, s score.Sums, odds string) string {
+	inputs := func(s score.Sums) string {
+		return fmt.Sprintf("%d events, one a day, with S = %v, SS = %s, A = %v and V = %s", s.N, s.S.Float(),
+			thousands(float64(s.SS)/1e8), s.A.Float(), thousands(float64(s.V)/1e8))
+	}
+	row := func(label string, s score.Sums, odds string) string {
 		p, _ := s.Posterior(score.SharePrior{Mu: .4, Tau: .5})
-		return fmt.Sprintf("| %s | %d | %s | %v | %s | %s | %s | %s | %s : 1 |", label, n, thousands(float64(s.SS)/1e8), s.A.Float(),
-			thousands(float64(s.V)/1e8), shown(s.Skill(100)), shown(p.BestGuess), rangeOf(s), odds)
+		return fmt.Sprintf("| %s | %s | %s | %s | %s : 1 |", label, shown(s.Skill(100)), shown(p.BestGuess), rangeOf(s), odds)
 	}
 	odds := func(s score.Sums) float64 { o, _ := s.Odds(); return o }
 	for _, want := range []string{
@@ -87,11 +90,12 @@ func TestMethodText(t *testing.T) {
 		fmt.Sprintf("make a Skill of 150 / 160 = **%s**. 400 events that sum to 800 make **%s**",
 			shown(sixty.Skill(100)), shown(hundreds.Skill(100))),
 		fmt.Sprintf("the stake is %.4f and", bet.A.Float()), fmt.Sprintf("is %.4f points", bet.U.Float()),
-		row("60", 150, sixty, fmt.Sprintf("%.1f", odds(sixty))),
-		row("60, on fewer days", 150, sixtyByDay, fmt.Sprintf("%.1f", odds(sixtyByDay))),
-		row("400", 800, hundreds, fmt.Sprintf("%d", int(odds(hundreds)))),
-		fmt.Sprintf("In the first row v₀ is %.2f, and the prior counts like k = %.2f events", sixty.Variance(), variance(sixty)/2.25),
-		fmt.Sprintf("raise the variance to %.2f", variance(sixtyByDay)),
+		inputs(sixty), inputs(hundreds),
+		row("60 events", sixty, fmt.Sprintf("%.1f", odds(sixty))),
+		row("60, sharing days", sixtyByDay, fmt.Sprintf("%.1f", odds(sixtyByDay))),
+		row("400 events", hundreds, fmt.Sprintf("%d", int(odds(hundreds)))),
+		fmt.Sprintf("v₀ is %.2f, and the prior counts like k = %.2f events", sixty.Variance(), variance(sixty)/2.25),
+		fmt.Sprintf("The days raise the variance to %.2f", variance(sixtyByDay)),
 		fmt.Sprintf("has odds of %.1f : 1. If its next events come out like the last 60, it is proven after about %d more", odds(sixty), until),
 		fmt.Sprintf("saying 1 wins %v points or loses %v.", score.Edge(1, .98, 1).Float(), -score.Edge(1, .98, 0).Float()),
 		rankExample(t),
