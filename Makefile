@@ -16,7 +16,7 @@ PKG ?= ./... ./.ci/skips
 ARGS ?=
 # Where goroutines meet. SQLite in pure Go is slow under the race detector, so
 # the rest runs without it.
-RACE ?= /app/(cache|identity|ingest|settlement|signal|source/fetch|worker)$$|/app/httpserver$$|/static$$
+RACE ?= /app/(cache|identity|ingest|memo|settlement|signal|source/fetch|worker)$$|/app/httpserver$$|/static$$
 
 # A tree that git refuses to read (another owner, no history) still builds.
 STAMP := $(shell git rev-parse HEAD >/dev/null 2>&1 || echo -buildvcs=false)

@@ -187,7 +187,7 @@ func (a *App) buildServer() {
 	site := web.New(web.Dependencies{
 		Config: &a.cfg, Version: version.API, DB: a.DB, Now: a.now, Identity: a.identity, Leaderboard: a.leaderboard,
 		Markets: a.Markets.Exchange.Feed(), News: a.News.Exchange.Feed(),
-		Text: edge.Text, OpenAPI: api.OpenAPI, Sample: a.ShowsSample,
+		Text: edge.Text, Sample: a.ShowsSample,
 	})
 	a.server = httpserver.New(httpserver.Options{
 		Config: &a.cfg, Version: version.API, Logger: a.Log, Now: a.now, Redis: a.cache.Redis(),
@@ -197,7 +197,7 @@ func (a *App) buildServer() {
 	edge.Register(a.server)
 	site.Register(a.server)
 	a.desk().Register(a.server)
-	mcp.New(mcp.Dependencies{Config: &a.cfg, Version: version.API, OpenAPI: api.OpenAPI}).Register(a.server)
+	mcp.New(mcp.Dependencies{Config: &a.cfg, Version: version.API}).Register(a.server)
 }
 
 // desk is the admin pages.

@@ -237,7 +237,7 @@ func TestQueuesThatAge(t *testing.T) {
 		p.tick("baseline_queue firing")
 		p.now = noon.Add(74 * time.Hour)
 		p.tick("settlement_queue firing")
-		p.exec("UPDATE standings SET status = 'void', baseline_state = 'missed'")
+		p.exec("UPDATE results SET status = 'void', baseline_state = 'missed'")
 		p.tick("baseline_queue resolved", "settlement_queue resolved")
 	})
 }

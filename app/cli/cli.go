@@ -13,8 +13,8 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/pulsecast/pulsecast/app"
-	"github.com/pulsecast/pulsecast/app/api"
 	"github.com/pulsecast/pulsecast/app/config"
+	"github.com/pulsecast/pulsecast/app/contract"
 	"github.com/pulsecast/pulsecast/app/doctor"
 )
 
@@ -37,7 +37,7 @@ func (d *doctorCommand) Run(ctx context.Context) error { return doctor.Run(ctx, 
 type openAPICommand struct{}
 
 func (openAPICommand) Run() error {
-	_, err := os.Stdout.Write(api.OpenAPI)
+	_, err := os.Stdout.Write(contract.YAML)
 	return err
 }
 

@@ -233,7 +233,7 @@ var turns = []string{
 
 // revisions open a second forecast on the same market.
 var revisions = []string{
-	"Update: ", "Revised after new information: ", "A second forecast on this: ", "Closer to the date: ",
+	"Update: ", "Revised after new information: ", "A second prediction on this: ", "Closer to the date: ",
 }
 
 // reports are pages that evidence cites besides the day's news.

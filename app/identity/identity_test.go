@@ -208,7 +208,7 @@ func TestLocalKeys(t *testing.T) {
 		}
 		one.setStatus(t, "ada", agent.Disabled)
 		for _, n := range []*node{one, two} {
-			n.want(t, key, "ada") // remembered until the watcher looks
+			n.want(t, key, "ada") // kept until the watcher looks
 			n.recheck(t)
 			n.want(t, key, isDisabled)
 		}
@@ -251,7 +251,7 @@ func TestQueriesOfACheck(t *testing.T) {
 			queries            int64
 		}{
 			{"good key", key, "ada", 1},
-			{"remembered key", key, "ada", 0},
+			{"kept key", key, "ada", 0},
 			{"key of another deployment", stranger, invalid, 1},
 			{"the same again", stranger, invalid, 0},
 			{"malformed key", key[:len(key)-1], invalid, 0},

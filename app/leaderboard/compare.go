@@ -60,7 +60,9 @@ func (s *Store) Compare(ctx context.Context, db bun.IDB, a, b uuid.UUID) (*Compa
 // sharedDay is one day of the events that two agents share.
 type sharedDay struct {
 	N, AWins, BWins        int64
-	A, B, StakeA, StakeB   score.Points
+	A, B                   score.Points
+	StakeA                 score.Points `bun:"stake_a"`
+	StakeB                 score.Points `bun:"stake_b"`
 	Squares, SpreadSquares int64
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
 
+	"github.com/pulsecast/pulsecast/app/agent"
 	"github.com/pulsecast/pulsecast/app/market"
 	"github.com/pulsecast/pulsecast/app/score"
 )
@@ -19,14 +20,14 @@ const maxStanding = 200
 // Consensus is what the agents together think of a market.
 type Consensus struct {
 	Outcome string // what the probabilities are of: "Yes", else the first outcome
-	// Agents have a standing prediction, among the newest two hundred.
+	// Agents have an open prediction, among the newest two hundred.
 	Agents int
 	// Median, and the mean of the log odds weighted by skill (see
 	// score.WeightedConsensus), 0..1; nil when no agent has one.
 	Median, Weighted *float64
 }
 
-// Consensus reads the agents' standing predictions on a page of markets: of each
+// Consensus reads the agents' open predictions on a page of markets: of each
 // active agent the last open one. On a market of two outcomes a prediction of the
 // other counts as 1 − p; on one of more it does not count. Hidden predictions count:
 // their numbers stay. Unknown ids are missing in the answer.
@@ -69,16 +70,16 @@ func readStandingPredictions(ctx context.Context, db bun.IDB, markets []market.M
 	var parts []string
 	var args []any
 	for _, m := range markets {
-		parts = append(parts, `SELECT * FROM (SELECT id FROM standings WHERE market_id = ? AND status = 'open' ORDER BY id DESC LIMIT ?) AS newest`)
+		parts = append(parts, `SELECT * FROM (SELECT agent_id, id FROM results WHERE market_id = ? AND status = 'open' ORDER BY id DESC LIMIT ?) AS newest`)
 		args = append(args, m.ID, maxStanding)
 	}
 	query := `SELECT p.market_id, p.agent_id, p.outcome_index, p.confidence, COALESCE(r.skill, 0.0) AS skill
-		FROM (` + strings.Join(parts, " UNION ALL ") + `) AS s JOIN forecasts AS p ON p.id = s.id
-		JOIN agents AS a ON a.id = p.agent_id AND a.status = 'active' AND a.kind = 'agent'
+		FROM (` + strings.Join(parts, " UNION ALL ") + `) AS s JOIN predictions AS p ON p.agent_id = s.agent_id AND p.id = s.id
+		JOIN agents AS a ON a.id = p.agent_id AND ? AND a.kind = 'agent'
 		LEFT JOIN board_rows AS r ON r.span = ? AND r.category = ? AND r.agent_id = p.agent_id
 		ORDER BY p.id DESC`
 	var rows []standingPrediction
-	if err := db.NewRaw(query, append(args, All, AllCategories)...).Scan(ctx, &rows); err != nil {
+	if err := db.NewRaw(query, append(args, agent.Listed("a"), All, AllCategories)...).Scan(ctx, &rows); err != nil {
 		return nil, fmt.Errorf("read consensus: %w", err)
 	}
 	for _, r := range rows {

@@ -107,14 +107,14 @@ func addPredictions(ctx context.Context, db bun.IDB, agentID uuid.UUID, events [
 	if err != nil {
 		return err
 	}
-	veiled, err := db.NewSelect().Model((*agent.Agent)(nil)).Where("id = ?", agentID).Where("veil = ?", agent.VeilsAll).Exists(ctx)
+	author, err := agent.Store{}.ByID(ctx, db, agentID)
 	if err != nil {
-		return fmt.Errorf("read whether an agent is veiled: %w", err)
+		return err
 	}
 	for _, p := range list {
 		e := byKey[p.EventKey]
 		e.Title = titles[p.MarketID]
-		p.Hidden = p.Hidden || veiled
+		p.Redact(author.Visibility, agent.Viewer{})
 		e.Predictions = append(e.Predictions, p)
 	}
 	return nil

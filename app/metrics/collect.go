@@ -85,7 +85,7 @@ func newFigures(o Options) *figures {
 		baselinesAge:  describe("baselines_pending_age_seconds", "Since when the oldest of them waits; 0 when none does."),
 		settlement:    describe("settlement_queue", `What waits to be settled: "market" are closed markets with open predictions, "admin" predictions without a market past their horizon.`, "kind"),
 		settlementAge: describe("settlement_lag_seconds", "Since when the oldest of it could have been settled; 0 when nothing waits.", "kind"),
-		queue:         describe("queue_depth", `What waits: "outcomes" are decided markets not applied yet, "boards" ledger entries that no board shows, "reports" open ones, "idempotency" requests in flight.`, "queue"),
+		queue:         describe("queue_depth", `What waits: "outcomes" are decided markets not applied yet, "boards" ledger entries that no board shows, "reports" open ones.`, "queue"),
 		queueAge:      describe("queue_age_seconds", "Since when the oldest of it waits; 0 when nothing does.", "queue"),
 		usage:         describe("usage_waiting", `What this node has counted and not written yet: "agents" with counts, "errors" to keep.`, "kind"),
 		succeeded:     describe("ingest_last_success_timestamp_seconds", "When a feed was last read well, on any node.", "feed"),
@@ -123,7 +123,7 @@ func (f *figures) Collect(ch chan<- prometheus.Metric) {
 		gauge(ch, f.settlement, float64(q.Count), kind)
 		gauge(ch, f.settlementAge, q.Age(now).Seconds(), kind)
 	}
-	for name, q := range map[string]Queue{"outcomes": got.Outcomes, "boards": got.Boards, "reports": got.Reports, "idempotency": got.Keys} {
+	for name, q := range map[string]Queue{"outcomes": got.Outcomes, "boards": got.Boards, "reports": got.Reports} {
 		gauge(ch, f.queue, float64(q.Count), name)
 		gauge(ch, f.queueAge, q.Age(now).Seconds(), name)
 	}

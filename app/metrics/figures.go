@@ -43,15 +43,9 @@ type Figures struct {
 	Boards Queue
 	// Reports are open ones.
 	Reports Queue
-	// Keys are idempotency keys whose first request is in flight. Those older than two
-	// minutes are dead, free to be taken, and not counted.
-	Keys Queue
 	// Feeds are the states of the feeds that were read at least once.
 	Feeds []ingest.FeedState
 }
-
-// keysInFlight is how far back idempotency keys are looked at.
-const keysInFlight = 2 * time.Minute
 
 // ReadFigures asks the database. It takes a few index scans.
 func ReadFigures(ctx context.Context, db bun.IDB, now time.Time) (f Figures, err error) {
@@ -80,14 +74,13 @@ func (f *Figures) readQueues(ctx context.Context, db bun.IDB, now time.Time) err
 		into  *Queue
 		query *bun.RawQuery
 	}{
-		{&f.Baselines, db.NewRaw("SELECT COUNT(*) AS count, MIN(created_at) AS oldest FROM standings WHERE baseline_state = 'pending' AND NOT sample")},
+		{&f.Baselines, db.NewRaw("SELECT COUNT(*) AS count, MIN(created_at) AS oldest FROM results WHERE baseline_state = 'pending' AND NOT sample")},
 		{&f.Markets, db.NewRaw("SELECT COUNT(*) AS count, MIN(COALESCE(closed_at, closes_at, observed_at)) AS oldest FROM markets" +
-			" WHERE closed AND NOT sample AND id IN (SELECT market_id FROM standings WHERE status = 'open' AND market_id IS NOT NULL)")},
-		{&f.Due, db.NewRaw("SELECT COUNT(*) AS count, MIN(horizon_at) AS oldest FROM standings"+
+			" WHERE closed AND NOT sample AND id IN (SELECT market_id FROM results WHERE status = 'open' AND market_id IS NOT NULL)")},
+		{&f.Due, db.NewRaw("SELECT COUNT(*) AS count, MIN(horizon_at) AS oldest FROM results"+
 			" WHERE status = 'open' AND market_id IS NULL AND NOT sample AND horizon_at <= ?", now.UTC())},
 		{&f.Outcomes, db.NewRaw("SELECT COUNT(*) AS count, MIN(decided_at) AS oldest FROM market_outcomes WHERE NOT applied")},
 		{&f.Reports, db.NewRaw("SELECT COUNT(*) AS count, MIN(created_at) AS oldest FROM reports WHERE status = 'open'")},
-		{&f.Keys, db.NewRaw("SELECT COUNT(*) AS count, MIN(created_at) AS oldest FROM idempotency_keys WHERE created_at >= ? AND response IS NULL", now.UTC().Add(-keysInFlight))},
 	}
 	for _, q := range queues {
 		if err := q.query.Scan(ctx, q.into); err != nil {

@@ -204,8 +204,6 @@ func TestFigures(t *testing.T) {
 			`pulsecast_queue_age_seconds{queue="boards"}`:                     120,
 			`pulsecast_queue_depth{queue="reports"}`:                          1,
 			`pulsecast_queue_age_seconds{queue="reports"}`:                    3600,
-			`pulsecast_queue_depth{queue="idempotency"}`:                      1,
-			`pulsecast_queue_age_seconds{queue="idempotency"}`:                30,
 			`pulsecast_usage_waiting{kind="agents"}`:                          3,
 			`pulsecast_usage_waiting{kind="errors"}`:                          9,
 			`pulsecast_settlement_queue{kind="admin"}`:                        1,
@@ -258,10 +256,6 @@ func fill(t *testing.T, db *database.DB) {
 			database.NewID(noon.Add(time.Duration(i)*time.Second)), agent, at)
 	}
 	exec("INSERT INTO reports (id, prediction_id, reporter_id, kind, text, status, answer, created_at) SELECT ?, id, agent_id, 'spam', 'x', 'open', '', ? FROM predictions LIMIT 1", database.NewID(noon), noon.Add(-time.Hour))
-	for key, age := range map[string]time.Duration{"flying": 30 * time.Second, "dead": time.Hour} {
-		exec("INSERT INTO idempotency_keys (agent_id, key, body_hash, created_at) VALUES (?, ?, ?, ?)", agent, key, []byte{1}, noon.Add(-age))
-	}
-	exec("INSERT INTO idempotency_keys (agent_id, key, body_hash, response, created_at) VALUES (?, 'answered', ?, ?, ?)", agent, []byte{1}, []byte{1}, noon.Add(-time.Minute))
 }
 
 func TestADatabaseThatIsDown(t *testing.T) {

@@ -274,7 +274,7 @@ func (s *Service) consensusOn(ctx context.Context, tx bun.Tx, id string) error {
 // the latest observation that fixed one of them.
 func standingViews(ctx context.Context, tx bun.Tx, m *market.Market) (views []float64, at time.Time, err error) {
 	var rows []standing
-	err = tx.NewSelect().TableExpr("standings AS s").Join("JOIN forecasts AS p ON p.id = s.id").
+	err = tx.NewSelect().TableExpr("results AS s").Join("JOIN predictions AS p ON p.agent_id = s.agent_id AND p.id = s.id").
 		Column("p.agent_id", "p.confidence", "p.outcome_index", "s.baseline_observed_at").
 		Where("s.market_id = ?", m.ID).Where("s.status = 'open'").Where("s.baseline_state = 'fixed'").
 		Order("s.id").Scan(ctx, &rows)

@@ -12,7 +12,7 @@ import (
 )
 
 // withOpenPredictions holds for a market with an open prediction.
-const withOpenPredictions = "EXISTS (SELECT 1 FROM standings AS p WHERE p.market_id = m.id AND p.status = 'open')"
+const withOpenPredictions = "EXISTS (SELECT 1 FROM results AS p WHERE p.market_id = m.id AND p.status = 'open')"
 
 // Unsettled lists up to limit markets, the longest unseen first, that must be read by
 // id to learn their outcome: those with something open, and those that closed within
@@ -103,7 +103,7 @@ func reasonOf(m *market.Market, settled bool) string {
 // the longest due first: what an admin settles.
 func (s *Service) Due(ctx context.Context, limit int) ([]DuePrediction, error) {
 	var rows []DuePrediction
-	err := s.db.Reader.NewSelect().TableExpr("standings AS s").Join("JOIN forecasts AS p ON p.id = s.id").
+	err := s.db.Reader.NewSelect().TableExpr("results AS s").Join("JOIN predictions AS p ON p.agent_id = s.agent_id AND p.id = s.id").
 		Column("p.id", "p.title", "p.confidence", "p.horizon_at").
 		Where("s.status = 'open'").Where("s.market_id IS NULL").Where("s.horizon_at <= ?", s.now().UTC()).
 		Order("s.horizon_at", "s.id").Limit(int64(limit)).Scan(ctx, &rows)
@@ -126,7 +126,7 @@ type Queue struct {
 
 // Queued counts what waits for an admin.
 func (s *Service) Queued(ctx context.Context) (q Queue, err error) {
-	err = s.db.Reader.NewSelect().TableExpr("standings AS p").ColumnExpr("count(*)").
+	err = s.db.Reader.NewSelect().TableExpr("results AS p").ColumnExpr("count(*)").
 		Where("p.status = 'open'").Where("p.market_id IS NULL").Where("p.horizon_at <= ?", s.now().UTC()).Scan(ctx, &q.Due)
 	if err != nil {
 		return q, fmt.Errorf("count due predictions: %w", err)

@@ -80,7 +80,7 @@ func (s *Site) addComparison(c *fiber.Ctx, p *pages.CompareProps, a, b *agent.Ag
 	p.Both, p.AWins, p.BWins, p.Diff = int(found.Shared), int(found.AWins), int(found.BWins), estimate(found.Difference)
 	p.Scale = components.EstimateScale([]components.Estimate{p.A.Row.Estimate, p.B.Row.Estimate})
 	for _, e := range found.Events {
-		p.Events = append(p.Events, pages.Duel{Title: e.Title, Day: dayWords(e.Day), A: e.A.Float(), B: e.B.Float()})
+		p.Events = append(p.Events, pages.SharedEvent{Title: e.Title, Day: dayWords(e.Day), A: e.A.Float(), B: e.B.Float()})
 	}
 	return nil
 }

@@ -23,7 +23,7 @@ type CompareProps struct {
 	Diff   components.Estimate
 	AWins  int
 	BWins  int
-	Events []Duel
+	Events []SharedEvent
 	Scale  components.Scale
 }
 
@@ -33,8 +33,8 @@ type Side struct {
 	History []components.SkillPoint
 }
 
-// Duel is an event that both forecast.
-type Duel struct {
+// SharedEvent is an event that both forecast.
+type SharedEvent struct {
 	Title string
 	Day   string
 	A, B  float64

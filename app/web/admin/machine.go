@@ -208,7 +208,6 @@ func (d *Desk) queueTable(f *metrics.Figures) views.Table {
 		{"Predictions past their horizon", "/admin/settlement#due", "without a market: an admin settles them", f.Due},
 		{"Scores that no board shows", "", "the leaderboard follows within seconds", f.Boards},
 		{"Open reports", "/admin/settlement#reports", "", f.Reports},
-		{"Idempotent requests in flight", "", "", f.Keys},
 	} {
 		since := views.Cell{Text: "nothing waits", Tone: "muted"}
 		if !q.Oldest.IsZero() {

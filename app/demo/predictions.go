@@ -20,10 +20,10 @@ const (
 	// before its close, in which nobody publishes.
 	quietStart = 3 * time.Hour
 	quietEnd   = 3 * time.Hour
-	// settledYet is how long before now the last forecast was published, so that the
+	// settledYet is how long before now the last prediction was published, so that the
 	// price after it is known.
 	settledYet = 40 * time.Minute
-	// openSince is how far back the forecasts on open markets go.
+	// openSince is how far back the predictions on open markets go.
 	openSince = 12 * day
 	// openInterest is how often an agent forecasts an open event, against a settled
 	// one; openLeast is the least part of them.
@@ -31,32 +31,32 @@ const (
 	openLeast    = 0.14
 )
 
-// forecast is a prediction of one agent, ready but for the id and the agent's.
-type forecast struct {
+// samplePrediction is a prediction of one agent, ready but for the id and the agent's.
+type samplePrediction struct {
 	prediction.Prediction
 	agent int // index of personas
 }
 
-// press writes all forecasts of a world.
+// press writes all predictions of a world.
 type press struct {
-	now       time.Time
-	library   *library
-	forecasts []forecast
-	ticks     []market.Price // the readings around the publications
+	now         time.Time
+	library     *library
+	predictions []samplePrediction
+	ticks       []market.Price // the readings around the publications
 }
 
-// sampleForecasts are what the agents said of the markets, in order of time, and the
+// samplePredictions are what the agents said of the markets, in order of time, and the
 // price readings around each publication.
-func sampleForecasts(now time.Time, markets []*sampleMarket, items []news.Item) ([]forecast, []market.Price) {
+func samplePredictions(now time.Time, markets []*sampleMarket, items []news.Item) ([]samplePrediction, []market.Price) {
 	p := &press{now: now, library: newLibrary(items, markets)}
 	for _, event := range byEvent(markets) {
 		for a := range personas {
 			p.visit(a, event)
 		}
 	}
-	slices.SortStableFunc(p.forecasts, func(a, b forecast) int { return a.CreatedAt.Compare(b.CreatedAt) })
+	slices.SortStableFunc(p.predictions, func(a, b samplePrediction) int { return a.CreatedAt.Compare(b.CreatedAt) })
 	p.apart()
-	return p.forecasts, p.ticks
+	return p.predictions, p.ticks
 }
 
 // byEvent groups siblings, in the order of the markets.
@@ -134,7 +134,7 @@ func (p *press) hour(who *persona, from, until time.Time, part float64, rolls *r
 	return database.Now(at)
 }
 
-// publish writes one forecast down, with the readings of the market before and after.
+// publish writes one prediction down, with the readings of the market before and after.
 func (p *press) publish(a int, m *sampleMarket, outcome int, at time.Time, again bool, rolls *rand.Rand) {
 	who := &personas[a]
 	before, after := at.Add(-time.Duration(15+rolls.IntN(80))*time.Second), at.Add(time.Duration(150+rolls.IntN(200))*time.Second)
@@ -149,7 +149,7 @@ func (p *press) publish(a int, m *sampleMarket, outcome int, at time.Time, again
 		title += " — " + m.Outcomes[outcome]
 	}
 	words := argument{agent: a, category: m.Category, subject: subject(m, outcome), p: confidence, q: q, again: again}
-	p.forecasts = append(p.forecasts, forecast{agent: a, Prediction: prediction.Prediction{
+	p.predictions = append(p.predictions, samplePrediction{agent: a, Prediction: prediction.Prediction{
 		Title: title, Thesis: p.library.thesis(words, rolls), Confidence: confidence, HorizonAt: m.ClosesAt,
 		Category: m.Category, Model: who.model, Evidence: p.library.evidence(m, at, rolls),
 		MarketID: m.ID, Outcome: m.Outcomes[outcome], OutcomeIndex: &outcome, EventKey: m.EventKey(),
@@ -184,20 +184,20 @@ func subject(m *sampleMarket, outcome int) string {
 // ids keep their order.
 func (p *press) apart() {
 	last := map[int]time.Time{}
-	for i := range p.forecasts {
-		f := &p.forecasts[i]
+	for i := range p.predictions {
+		f := &p.predictions[i]
 		if least := last[f.agent].Add(time.Millisecond); f.CreatedAt.Before(least) {
 			f.CreatedAt = least
 		}
 		last[f.agent] = f.CreatedAt
 	}
-	slices.SortStableFunc(p.forecasts, func(a, b forecast) int {
+	slices.SortStableFunc(p.predictions, func(a, b samplePrediction) int {
 		return cmp.Or(a.CreatedAt.Compare(b.CreatedAt), cmp.Compare(a.agent, b.agent))
 	})
 }
 
-// by signs a forecast.
-func (f *forecast) by(agent uuid.UUID) *prediction.Prediction {
+// by signs a prediction.
+func (f *samplePrediction) by(agent uuid.UUID) *prediction.Prediction {
 	out := f.Prediction
 	out.ID, out.AgentID = database.NewID(out.CreatedAt), agent
 	return &out

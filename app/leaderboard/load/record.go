@@ -13,17 +13,17 @@ import (
 	"github.com/pulsecast/pulsecast/app/score"
 )
 
-// forecast is one made-up prediction. Everything follows from its number.
-type forecast struct {
+// record is one made-up prediction. Everything follows from its number.
+type record struct {
 	number, agent, market int
 	published, closes     time.Time
 	p, q, y               float64
 	settled               bool
 }
 
-// forecast gives the agents their turns. Each meets price q on a market of truth y, and
+// record gives the agents their turns. Each meets price q on a market of truth y, and
 // says something between them: nearer to the truth the better the agent.
-func (l *loader) forecast(number int) forecast {
+func (l *loader) record(number int) record {
 	agent, turn := 1+(number-1)%l.agents, (number-1)/l.agents
 	market := (agent*7919 + turn) % l.markets
 	closes := l.at.AddDate(0, 0, -(market/2)%180)
@@ -31,7 +31,7 @@ func (l *loader) forecast(number int) forecast {
 	q := .1 + .8*float64((market*31+agent*7)%1000)/1000
 	insight, noise := float64(agent*37%100)/500-.05, (float64((agent*13+market*7+number)%100)/100-.5)*.3
 	p := min(max(q+insight*(y-q)+noise, .01), .99)
-	return forecast{
+	return record{
 		number: number, agent: agent, market: market,
 		published: closes.AddDate(0, 0, -2).Add(-time.Duration(number%1000) * time.Second), closes: closes,
 		p: math.Round(p*1e4) / 1e4, q: q, y: y, settled: turn%10 != 9,
@@ -39,47 +39,47 @@ func (l *loader) forecast(number int) forecast {
 }
 
 // id is a UUIDv7 of the moment of publication that holds the number.
-func (f forecast) id() uuid.UUID {
-	id := database.FirstID(f.published)
-	binary.BigEndian.PutUint64(id[8:], 1<<63|uint64(f.number))
+func (r record) id() uuid.UUID {
+	id := database.FirstID(r.published)
+	binary.BigEndian.PutUint64(id[8:], 1<<63|uint64(r.number))
 	return id
 }
 
-var forecastColumns = []string{
+var predictionColumns = []string{
 	"id", "agent_id", "title", "thesis", "confidence", "horizon_at", "category", "model", "evidence",
 	"market_id", "outcome", "outcome_index", "event_key", "scheduled_close_at", "hidden", "sample", "created_at",
 }
 
-// row holds the values of forecastColumns.
-func (f forecast) row() []any {
-	market, title := fmt.Sprintf("load-%d", f.market), fmt.Sprintf("Load %d", f.market)
+// prediction holds the values of predictionColumns.
+func (r record) prediction() []any {
+	market, title := fmt.Sprintf("load-%d", r.market), fmt.Sprintf("Load %d", r.market)
 	return []any{
-		f.id(), agentOf(f.agent), title, "Made up.", f.p, f.closes, fmt.Sprintf("category-%d", f.market/100%8), "", "[]",
-		market, "Yes", 0, "m:" + market, f.closes, false, false, f.published,
+		r.id(), agentOf(r.agent), title, "Made up.", r.p, r.closes, fmt.Sprintf("category-%d", r.market/100%8), "", "[]",
+		market, "Yes", 0, "m:" + market, r.closes, false, false, r.published,
 	}
 }
 
-var standingColumns = []string{
+var resultColumns = []string{
 	"id", "agent_id", "market_id", "horizon_at", "scheduled_close_at", "sample", "created_at",
 	"baseline_state", "baseline", "baseline_before", "baseline_after", "baseline_observed_at", "weight_index", "status",
 	"resolution_value", "resolution_outcome", "resolution_source", "resolved_at", "brier", "edge", "log_edge", "rules_version",
 }
 
-// standing holds the values of standingColumns.
-func (f forecast) standing() []any {
+// result holds the values of resultColumns.
+func (r record) result() []any {
 	row := []any{
-		f.id(), agentOf(f.agent), fmt.Sprintf("load-%d", f.market), f.closes, f.closes, false, f.published,
-		string(prediction.Fixed), f.q, f.q, f.q, f.published, 0,
+		r.id(), agentOf(r.agent), fmt.Sprintf("load-%d", r.market), r.closes, r.closes, false, r.published,
+		string(prediction.Fixed), r.q, r.q, r.q, r.published, 0,
 	}
-	if !f.settled {
+	if !r.settled {
 		return append(row, string(prediction.Open), nil, nil, nil, nil, nil, nil, nil, nil)
 	}
 	winner := "No"
-	if f.y == 1 {
+	if r.y == 1 {
 		winner = "Yes"
 	}
-	return append(row, string(prediction.Resolved), f.y, winner, "market", f.closes,
-		score.Brier(f.p, f.y), int64(score.Edge(f.p, f.q, f.y)), score.LogEdge(f.p, f.q, f.y), score.RulesVersion)
+	return append(row, string(prediction.Resolved), r.y, winner, "market", r.closes,
+		score.Brier(r.p, r.y), int64(score.Edge(r.p, r.q, r.y)), score.LogEdge(r.p, r.q, r.y), score.RulesVersion)
 }
 
 func agentOf(n int) uuid.UUID {
