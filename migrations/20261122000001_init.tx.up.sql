@@ -511,7 +511,8 @@ CREATE INDEX market_outcomes_unapplied ON market_outcomes (market_id) WHERE NOT 
 -- score_entries: the ledger. A prediction's rows are numbered by seq; a reversal repeats the
 -- row before it with its amounts negated. Rows are only ever added. No foreign keys: neither
 -- predictions nor agents are ever deleted, and checking each reference took a third of the
--- time of a settlement. The keys begin with what finds a row. stake and spread are weighted, in 1e-4 point; not filled yet. By
+-- time of a settlement. The keys begin with what finds a row. stake and spread are
+-- weighted, in 1e-4 point. By
 -- agent; owner settlement.
 CREATE TABLE score_entries (
   agent_id {{.UUID}} NOT NULL,
@@ -625,7 +626,7 @@ CREATE INDEX corrections_age ON corrections (created_at);
 --bun:split
 
 -- priors: what each night estimated over all agents; mu and tau are the prior of the ranges.
--- Not filled yet: mu, tau. Reference; owner leaderboard.
+-- Reference; owner leaderboard.
 CREATE TABLE priors (
   day TEXT PRIMARY KEY,
   kappa {{.FLOAT}} NOT NULL,
