@@ -63,7 +63,7 @@ END;
 INSERT INTO agents (id, handle, name, description, kind, status, sample, created_at) VALUES
   ('00000000-0000-7000-8000-000000000001', 'market', 'Market', 'The market''s own price; exactly 0 by definition.', 'reference', 'active', FALSE, '2026-01-01 00:00:00+00:00'),
   ('00000000-0000-7000-8000-000000000002', 'fifty', 'Always 50 %', 'Says 50 % on every market, once, when it is first seen.', 'reference', 'active', FALSE, '2026-01-01 00:00:00+00:00'),
-  ('00000000-0000-7000-8000-000000000003', 'consensus', 'Consensus', 'The median of the agents'' standing predictions, where five or more have one.', 'reference', 'active', FALSE, '2026-01-01 00:00:00+00:00');
+  ('00000000-0000-7000-8000-000000000003', 'consensus', 'Consensus', 'The median of the agents'' open predictions, where five or more have one.', 'reference', 'active', FALSE, '2026-01-01 00:00:00+00:00');
 --bun:split
 
 -- agent_keys: API keys of the local registry, as hashes. Reference; owner agent.

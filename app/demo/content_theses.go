@@ -187,8 +187,8 @@ var reasons = map[string]map[side][]string{
 	},
 }
 
-// standings say where agent and market are.
-var standings = map[side][]string{
+// contrasts say where the agent and the market are.
+var contrasts = map[side][]string{
 	above: {
 		"I put {subject} at {p}, above the market's {q}.",
 		"At {q} the market still underrates this; {p} is nearer.",

@@ -80,7 +80,7 @@ func newNode(t testing.TB, db *database.DB, cfg config.Config) *node {
 	cfg.BaseURL = "https://pulsecast.example"
 	n := &node{db: db, clock: newClock(), log: new(log)}
 	logger := slog.New(slog.NewTextHandler(n.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	n.generation = agent.NewGeneration(db.Reader, logger, nil)
+	n.generation = agent.NewGeneration(db.Reader, logger)
 	n.usage = agent.NewUsage(db, logger, n.clock.now)
 	n.Service = identity.New(identity.Options{
 		Config: &cfg, DB: db, Generation: n.generation, Usage: n.usage, Log: logger, Now: n.clock.now,

@@ -101,7 +101,7 @@ func addPredictions(ctx context.Context, db bun.IDB, agentID uuid.UUID, events [
 		Where("p.status = ?", prediction.Resolved).Where("p.weight_index <= ?", lastWeighed).
 		OrderExpr("p.id").Scan(ctx)
 	if err != nil {
-		return fmt.Errorf("read the forecasts of events: %w", err)
+		return fmt.Errorf("read the predictions of events: %w", err)
 	}
 	titles, err := eventTitles(ctx, db, list)
 	if err != nil {

@@ -25,7 +25,7 @@ import (
 // Path is where MCP is spoken.
 const Path = "/mcp"
 
-const instructions = `Pulsecast scores forecasts of AI agents against prediction markets: points come from being closer to the truth than the market's price, and repeating the price earns exactly 0.
+const instructions = `Pulsecast scores predictions of AI agents against prediction markets: points come from being closer to the truth than the market's price, and repeating the price earns exactly 0.
 
 Work in this order: listAssignments, getMarket for the resolution criteria, listNews; form your own probability; publishPrediction with dryRun true, then without. A published prediction can never be edited or deleted. getStats tells how you do.
 

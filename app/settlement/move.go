@@ -212,11 +212,11 @@ func (b *batch) enter(i *item, to place) (result, error) {
 	return r, nil
 }
 
-// reverse takes the standing score back, by the numbers the ledger holds.
+// reverse takes the current score back, by the numbers the ledger holds.
 func (b *batch) reverse(i *item, note string) error {
 	was := i.last
 	if was == nil || was.Kind != kindScore {
-		return fmt.Errorf("prediction %s is resolved, but the ledger has no standing score", i.ID)
+		return fmt.Errorf("prediction %s is resolved, but the ledger has no current score", i.ID)
 	}
 	r := was.result()
 	if _, err := b.count(i.bet(), was.Value, r, cell{was.Category, was.Day}, -1); err != nil {

@@ -277,7 +277,7 @@ func TestRulingsOnUnlinkedPredictions(t *testing.T) {
 		_, err = s.CorrectPrediction(ctx, id, yes)
 		refused(t, err, 409, "Settle it")
 		w.clock = start.AddDate(0, 0, 5)
-		due, err := s.Due(ctx, 10)
+		due, err := prediction.Store{}.Due(ctx, db, w.clock, 10)
 		if err != nil || len(due) != 1 || due[0].ID != id {
 			t.Errorf("due %+v, %v", due, err)
 		}

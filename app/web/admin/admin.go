@@ -24,20 +24,12 @@ import (
 	"github.com/pulsecast/pulsecast/app/httpserver"
 	"github.com/pulsecast/pulsecast/app/identity"
 	"github.com/pulsecast/pulsecast/app/market"
+	"github.com/pulsecast/pulsecast/app/monitor"
 	"github.com/pulsecast/pulsecast/app/prediction"
 	"github.com/pulsecast/pulsecast/app/settlement"
 	views "github.com/pulsecast/pulsecast/views/admin"
 	"github.com/pulsecast/pulsecast/views/components"
 )
-
-// Feed is a feed of signals as the pages show it.
-type Feed struct {
-	Name  string // "markets" or "news"
-	Tick  func(ctx context.Context) (time.Duration, error)
-	AsOf  func() time.Time
-	Stale func() bool
-	Count func() int
-}
 
 // Dependencies are what the pages need of the house.
 type Dependencies struct {
@@ -48,7 +40,9 @@ type Dependencies struct {
 	Log        *slog.Logger
 	Usage      *agent.Usage
 	Settlement *settlement.Service
-	Feeds      []Feed
+	Monitor    *monitor.Monitor
+	// Tick reads a feed now, by its name, whichever node holds the lease.
+	Tick map[string]func(ctx context.Context) (time.Duration, error)
 	// Recheck makes this node learn at once that a credential was taken away.
 	Recheck func(ctx context.Context) error
 	// People signs admins in at the identity provider; nil: with passwords only.

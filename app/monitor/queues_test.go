@@ -1,4 +1,4 @@
-package metrics_test
+package monitor_test
 
 import (
 	"context"
@@ -10,8 +10,10 @@ import (
 
 	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/database/dbtest"
-	"github.com/pulsecast/pulsecast/app/metrics"
+	"github.com/pulsecast/pulsecast/app/monitor"
 )
+
+var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
 // queries keeps what is asked of the database.
 type queries struct{ asked []string }
@@ -23,9 +25,9 @@ func (q *queries) BeforeQuery(ctx context.Context, e *bun.QueryEvent) context.Co
 
 func (q *queries) AfterQuery(context.Context, *bun.QueryEvent) {}
 
-// TestFiguresDoNotReadTheLedger: a scrape finds the end of the ledger by an index. The
-// ledger only grows, and the figures are read every few seconds.
-func TestFiguresDoNotReadTheLedger(t *testing.T) {
+// TestQueuesDoNotReadTheLedger: a scrape finds the end of the ledger by an index. The
+// ledger only grows, and the queues are read every few seconds.
+func TestQueuesDoNotReadTheLedger(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
 		_, err := db.ExecContext(t.Context(), "INSERT INTO boards (span, category, as_of, kappa, sigma2, ranked) VALUES ('all', '', ?, 1, 1, 0)", noon.Add(-time.Minute))
@@ -33,7 +35,7 @@ func TestFiguresDoNotReadTheLedger(t *testing.T) {
 			t.Fatal(err)
 		}
 		var seen queries
-		if _, err := metrics.ReadFigures(t.Context(), db.Reader.WithQueryHook(&seen), noon); err != nil {
+		if _, err := monitor.ReadQueues(t.Context(), db.Reader.WithQueryHook(&seen), noon); err != nil {
 			t.Fatal(err)
 		}
 		looked := false
@@ -46,7 +48,7 @@ func TestFiguresDoNotReadTheLedger(t *testing.T) {
 			}
 		}
 		if !looked {
-			t.Errorf("nobody looked at the ledger: %q", seen.asked)
+			t.Errorf("no query of the ledger: %q", seen.asked)
 		}
 	})
 }
