@@ -25,6 +25,13 @@ const (
 	earlyHunter
 	sybilKnown
 	sybilUnknown
+	sweeper
+	push5
+	push45
+	push180
+	picker
+	fader
+	oneSide
 	kinds
 )
 
@@ -33,16 +40,28 @@ var kindNames = [kinds]string{
 	"uninformed overconfident", "volume spammers", "repeaters", "last-minute, know the result",
 	"selective answerers", "late copiers", "feed-latency exploiters", "sybil lottery",
 	"early-resolution hunters", "sybils copying, owner known", "sybils copying, owner unknown",
+	"sweepers of empty books", "pushers of a thin book, 5 min", "the same, 45 min", "the same, 3 h",
+	"pickers of stale quotes", "faders of every spike", "one side on all of a day",
 }
 
-// cheats must stay out of the top 20. Informed overconfidence is no cheat; copies of a
-// good agent's forecasts are good forecasts, and what is limited is how many of one
-// owner are ranked.
+// cheats must stay out of the top 20. Informed overconfidence is no cheat. Copies of a
+// good agent's predictions are good predictions; the board limits how many agents of one
+// owner are ranked. Pushing a book for 45 minutes does pay, and docs/simulation.md says how
+// much.
 var cheats = []kind{noise, alwaysHalf, copier, overconfident, spammer, repeater, lastMinute,
-	selective, lateCopier, latency, lottery, earlyHunter}
+	selective, lateCopier, latency, lottery, earlyHunter,
+	sweeper, push5, push180, picker, fader, oneSide}
 
-// shares of the population, in three hundredths.
-var shares = [kinds]int{105, 15, 25, 8, 15, 15, 12, 12, 12, 15, 12, 12, 12, 10, 10, 10}
+func allKinds() []kind {
+	all := make([]kind, kinds)
+	for k := range kinds {
+		all[k] = k
+	}
+	return all
+}
+
+// shares of the population of 342.
+var shares = [kinds]int{105, 15, 25, 8, 15, 15, 12, 12, 12, 15, 12, 12, 12, 10, 10, 10, 6, 6, 6, 6, 6, 6, 6}
 
 const families = 5
 
@@ -101,6 +120,8 @@ func newAgent(r *rand.Rand, k kind, spread float64) *agent {
 		a.half = true
 	case copier, lastMinute, selective, lateCopier, latency:
 		a.temper, a.cover = 1, 0.8
+	case sweeper, push5, push45, push180, picker, fader: // thin books are few: take them all
+		a.temper, a.cover, a.joins = 1, 1, 0
 	case overconfident:
 		a.temper, a.fancy = 1.3+1.2*r.Float64(), 0.1
 	case spammer:
@@ -109,6 +130,8 @@ func newAgent(r *rand.Rand, k kind, spread float64) *agent {
 		a.foresight, a.updates = 0.1*r.Float64(), 12
 	case lottery: // just enough bold bets, and a few lucky tickets out of many
 		a.fancy, a.cover, a.updates = 0.8, 0.09, 0
+	case oneSide:
+		a.temper, a.lean = 1, 0.4+0.4*r.Float64()
 	case earlyHunter:
 		a.lean, a.cover = 0.5+r.Float64(), 0.8
 	case sybilKnown, sybilUnknown:
@@ -190,7 +213,8 @@ func measure(all []*agent, w *world, r *rand.Rand) {
 // skill is 0. An account that repeats another's forecasts counts among them.
 func (a *agent) followsMarket() bool {
 	switch a.kind {
-	case copier, lastMinute, selective, lateCopier, latency, sybilKnown, sybilUnknown:
+	case copier, lastMinute, selective, lateCopier, latency, sybilKnown, sybilUnknown,
+		sweeper, push5, push45, push180, picker, fader:
 		return true
 	}
 	return false

@@ -34,19 +34,17 @@ type Assessment struct {
 	// Best is the best rank reached by each kind, 0 where none is ranked; InTop how many
 	// of the kind are in the top 20.
 	Best, InTop [kinds]int
-	// Proven is how many ranked agents' intervals lie above zero, FalselyProven how many
-	// of these are expected to be at or below it; they mean something
-	// where zero is the market.
-	Proven, FalselyProven int
 	// Coverage is the share of the method's 95 % intervals that hold the expectation of
 	// the value over the truth.
 	Coverage float64
 	// TooModest is the share of the intervals that lie wholly below that expectation.
 	TooModest float64
+	// Study is how our ranges turned out, nil for rivals.
+	Study *Study
 }
 
 func assess(b *board, agents []*agent, counts []int, least int) Assessment {
-	a := Assessment{Method: b.method, Variant: b.variant, Ranked: len(b.ranked)}
+	a := Assessment{Method: b.method, Variant: b.variant, Ranked: len(b.ranked), Study: b.study}
 	var pool []int
 	for i := range agents {
 		if counts[i] >= least {
@@ -76,12 +74,6 @@ func assess(b *board, agents []*agent, counts []int, least int) Assessment {
 	for _, i := range b.ranked {
 		if !math.IsNaN(b.half[i]) {
 			intervals++
-			if b.estimate[i] > b.half[i] {
-				a.Proven++
-				if b.target[i] <= 0 {
-					a.FalselyProven++
-				}
-			}
 			if math.Abs(b.target[i]-b.estimate[i]) <= b.half[i] {
 				held++
 			} else if b.target[i] > b.estimate[i] {
@@ -89,7 +81,7 @@ func assess(b *board, agents []*agent, counts []int, least int) Assessment {
 			}
 		}
 	}
-	a.Coverage, a.TooModest = held/intervals, modest/intervals
+	a.Coverage, a.TooModest = held/max(intervals, 1), modest/max(intervals, 1)
 	return a
 }
 

@@ -12,6 +12,8 @@ type forecast struct {
 	agent, market int
 	at            float64
 	p, truth      float64
+	// push is the book that its author quotes around publication, if it does.
+	push *push
 }
 
 // publisher collects what the agents publish until the board is taken.
@@ -69,6 +71,16 @@ func (b *publisher) answer(a *agent, e *event) {
 			b.knowResult(a, m)
 		case latency:
 			b.outrunFeed(a, m)
+		case sweeper:
+			b.sweepEmpty(a, m)
+		case push5, push45, push180:
+			b.push(a, m)
+		case picker:
+			b.pickStale(a, m)
+		case fader:
+			b.fadeSpikes(a, m)
+		case oneSide:
+			b.takeSide(a, m)
 		case lateCopier, sybilKnown, sybilUnknown: // see follow
 		default:
 			b.think(a, m)
@@ -82,7 +94,7 @@ func (b *publisher) add(a *agent, m *market, at, p, truth float64) {
 		return
 	}
 	p = min(max(math.Round(p*10_000)/10_000, 0.001), 0.999)
-	b.all = append(b.all, forecast{a.id, m.id, at, p, truth})
+	b.all = append(b.all, forecast{agent: a.id, market: m.id, at: at, p: p, truth: truth})
 }
 
 // moment is a random time at which an agent may first look at a market.
@@ -138,8 +150,8 @@ func (b *publisher) copyPrice(a *agent, m *market) {
 	if at >= m.result {
 		return
 	}
-	if shown, _ := b.w.around(m, at, 0); shown != nil {
-		b.add(a, m, at, *shown, m.price(at))
+	if shown, _ := b.w.around(m, forecast{at: at}, 0); shown != nil {
+		b.add(a, m, at, middle(*shown), m.price(at))
 	}
 }
 

@@ -95,10 +95,10 @@ func winRate(w *world, agents []*agent, settled []forecast, counts []int, least 
 func marketAdjusted(w *world, agents []*agent, settled []forecast, counts []int, least int) *board {
 	value := func(f forecast, y float64) float64 {
 		q := 0.5
-		if before, after := w.around(w.markets[f.market], f.at, 0); before != nil {
-			q = *before
+		if before, after := w.around(w.markets[f.market], f, 0); before != nil {
+			q = middle(*before)
 		} else if after != nil {
-			q = *after
+			q = middle(*after)
 		}
 		return score.Brier(q, y) - score.Brier(f.p, y)
 	}

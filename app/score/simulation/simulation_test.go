@@ -10,22 +10,24 @@ import (
 	"github.com/pulsecast/pulsecast/app/score"
 )
 
-// Two worlds of each population; cmd/simulate runs twenty.
+// Two worlds of each population; cmd/simulate runs forty.
 func TestAcceptance(t *testing.T) {
 	t.Parallel()
-	c := Config{Seeds: 2, First: 1, Agents: 300, Markets: 1500, Foresight: ClearSkill}
+	c := Config{Seeds: 2, First: 1, Agents: 342, Markets: 1500, Foresight: ClearSkill}
 	outcomes := Run(c)
 	for _, reason := range Verdict(outcomes) {
 		t.Error(reason)
 	}
 	var out strings.Builder
-	if err := Print(&out, outcomes); err != nil || !strings.Contains(out.String(), "Pulsecast") {
+	r := Report{Config: c, Populations: []Population{{Foresight: c.Foresight, Main: outcomes}}, Daily: RunDaily(20), Power: RunPower(20)}
+	if err := r.Print(&out); err != nil || !strings.Contains(out.String(), "Pulsecast") {
 		t.Errorf("table: %v\n%s", err, out.String())
 	}
 	// Where skill is faint luck may reach the top, but no rule can be exploited.
-	c.Foresight = FaintSkill
+	c.Foresight, c.OwnOnly = FaintSkill, true
 	for _, o := range Run(c) {
-		for _, k := range []kind{alwaysHalf, copier, repeater, lastMinute, selective, lateCopier, latency} {
+		for _, k := range []kind{alwaysHalf, copier, repeater, lastMinute, selective, lateCopier, latency,
+			sweeper, push5, picker, fader} {
 			if rank := o.Methods[0].Best[k]; rank > 0 && rank <= topPlaces {
 				t.Errorf("seed %d: %s reach rank %d", o.Seed, kindNames[k], rank)
 			}
@@ -46,7 +48,7 @@ func TestSameSeedSameWorld(t *testing.T) {
 func TestWorldIsCalibrated(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(5, 5))
-	w := newWorld(r, 20_000, 5)
+	w := newWorld(r, Config{Markets: 20_000}, 5)
 	a := &agent{foresight: 0.5, temper: 1}
 	var price, informed [score.BinCount]score.BinSum
 	var gain, n float64
