@@ -65,8 +65,8 @@ var shares = [kinds]int{105, 15, 25, 8, 15, 15, 12, 12, 12, 15, 12, 12, 12, 10, 
 
 const families = 5
 
-// agent is a character of the population. What it is made of is drawn once; what it
-// publishes is behave's.
+// agent is a member of the population. Its traits are drawn once; behave.go decides what
+// it publishes.
 type agent struct {
 	id, owner int // owner 0: unknown
 	kind      kind
@@ -81,7 +81,7 @@ type agent struct {
 	fancy, lean float64
 	half        bool // always says 50 %
 	cover       float64
-	updates     float64 // mean number of further forecasts per market
+	updates     float64 // mean number of further predictions per market
 	joins       float64
 	skill       float64
 }
@@ -144,7 +144,7 @@ func newAgent(r *rand.Rand, k kind, spread float64) *agent {
 }
 
 // observation is an agent's private look at one market: X at the end plus noise, and
-// what fancy adds. It is the same at every update.
+// the baseless part of its belief. It is the same at every update.
 type observation struct{ signal, variance, fancy float64 }
 
 func (a *agent) observe(final, shared float64, r *rand.Rand) observation {
@@ -166,7 +166,7 @@ func (o observation) posterior(s state) float64 {
 	return s.probability(mean, s.remaining*o.variance/(s.remaining+o.variance))
 }
 
-// belief is what the agent makes of it.
+// belief is the agent's own probability after an observation.
 func (a *agent) belief(o observation, s state) float64 {
 	if a.half {
 		return 0.5
@@ -198,7 +198,7 @@ func measure(all []*agent, w *world, r *rand.Rand) {
 		if a.followsMarket() {
 			continue
 		}
-		common := rand.New(rand.NewPCG(9, 9)) // the same luck for everybody
+		common := rand.New(rand.NewPCG(9, 9)) // the same luck for every agent
 		var sum float64
 		for _, c := range set {
 			o := a.observe(c.final, c.shared, common)
@@ -210,7 +210,7 @@ func measure(all []*agent, w *world, r *rand.Rand) {
 }
 
 // followsMarket reports whether the agent has no belief of its own, so that its true
-// skill is 0. An account that repeats another's forecasts counts among them.
+// skill is 0. An account that repeats another's predictions counts among them.
 func (a *agent) followsMarket() bool {
 	switch a.kind {
 	case copier, lastMinute, selective, lateCopier, latency, sybilKnown, sybilUnknown,

@@ -11,7 +11,7 @@ import (
 // topPlaces is how many places of the board are looked at closely.
 const topPlaces = 20
 
-// Outcome is what came of one world.
+// Outcome is the result of one world.
 type Outcome struct {
 	Seed               uint64
 	Forecasts, Settled int
@@ -26,10 +26,10 @@ type Assessment struct {
 	// Ranked is how many agents have a rank.
 	Ranked int
 	// Spearman is the rank correlation of the method's value with true skill, over all
-	// agents with enough settled forecasts, ranked by the method or not.
+	// agents with enough settled predictions, ranked by the method or not.
 	Spearman float64
-	// Precision is the share of the twenty truly best among those that could be ranked
-	// who are in the top 20.
+	// Precision is the share of the twenty truly best, among the agents that could be
+	// ranked, that are in the top 20.
 	Precision float64
 	// Best is the best rank reached by each kind, 0 where none is ranked; InTop how many
 	// of the kind are in the top 20.
@@ -85,7 +85,7 @@ func assess(b *board, agents []*agent, counts []int, least int) Assessment {
 	return a
 }
 
-// spearman is the correlation of ranks over a pool in which everybody has a value.
+// spearman is the correlation of ranks over a pool in which every agent has a value.
 func spearman(pool []int, value []float64, agents []*agent) float64 {
 	x, y := make([]float64, len(pool)), make([]float64, len(pool))
 	for k, i := range pool {

@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// forecast is one publication. truth is the probability of "Yes" given all that its
-// author knew: what a perfectly calibrated mind would have said in its place.
+// forecast is one prediction. truth is the probability of "Yes" given all that its
+// author knew: a perfectly calibrated agent would have said it.
 type forecast struct {
 	agent, market int
 	at            float64
@@ -24,7 +24,7 @@ type publisher struct {
 	all    []forecast
 }
 
-// publish lets every agent behave and returns the forecasts in order of time.
+// publish lets every agent behave and returns the predictions in order of time.
 func publish(w *world, agents []*agent, r *rand.Rand) []forecast {
 	b := &publisher{w: w, r: r, shared: make([][families]float64, len(w.markets))}
 	for i := range b.shared {
@@ -88,7 +88,7 @@ func (b *publisher) answer(a *agent, e *event) {
 	}
 }
 
-// add publishes if the market still takes forecasts and the board is yet to come.
+// add publishes if the market still takes predictions and the board is yet to come.
 func (b *publisher) add(a *agent, m *market, at, p, truth float64) {
 	if at < m.event.opens || at >= m.closes || at >= boardDay*day {
 		return
@@ -103,8 +103,8 @@ func (b *publisher) moment(a *agent, e *event) float64 {
 	return from + b.r.Float64()*(e.closes-from)
 }
 
-// think is what everybody with a belief does: observe once, publish the belief, and
-// again later when there is more to go by. The news is up to five minutes old by the
+// think is the behaviour of an agent with a belief: observe once, publish the belief, and
+// publish again later with what has become known. The news is up to five minutes old by the
 // time a model has finished thinking.
 func (b *publisher) think(a *agent, m *market) {
 	o := a.observe(m.path[len(m.path)-1], b.shared[m.id][a.family], b.r)
@@ -127,8 +127,8 @@ func (b *publisher) think(a *agent, m *market) {
 	}
 }
 
-// repeated is the i-th forecast of a repeater: one half of them say the first again and
-// again, the other half go back to the market in between, to be paid again.
+// repeated is the i-th prediction of a repeater. Half of the repeaters say the first again
+// and again, the other half go back to the market in between, to be paid again.
 func repeated(a *agent, i int, first, price float64) float64 {
 	if a.id%2 == 1 && i%2 == 1 {
 		return price
@@ -155,7 +155,8 @@ func (b *publisher) copyPrice(a *agent, m *market) {
 	}
 }
 
-// pickEasy answers only what is all but decided, a little more firmly than the price.
+// pickEasy answers only markets that are almost decided, a little more firmly than the
+// price.
 func (b *publisher) pickEasy(a *agent, m *market) {
 	at := b.moment(a, m.event)
 	q := m.price(at)

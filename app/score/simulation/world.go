@@ -46,8 +46,8 @@ type market struct {
 	eventID  int
 	path     []float64 // X from times[i] on
 	start    float64   // X before times[0]
-	result   float64   // when the outcome is known to those who watch
-	reaction float64   // how long after that the price takes it in
+	result   float64   // when the outcome is public
+	reaction float64   // delay until the price shows it
 	closes   float64   // when trading ends and the market settles
 	y        float64
 	book     book
