@@ -146,7 +146,7 @@ func (w *world) around(m *market, f forecast, delay float64) (before, after *sco
 }
 
 // hourStep is how often the book of the hour before is read for its median.
-const hourStep = 5 * minute
+const hourStep = 10 * minute
 
 // hourBefore is the median view of the hour before publication.
 func (w *world) hourBefore(m *market, f forecast) *score.View {

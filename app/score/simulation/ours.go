@@ -107,7 +107,7 @@ func (r *record) add(w *world, f forecast, set rules) {
 	switch {
 	case set.displayed:
 		bounds.Before, bounds.After = displayed(before), displayed(after)
-	case !set.withoutHour:
+	case !set.withoutHour && outside(bounds, f.p):
 		bounds.Hour = w.hourBefore(m, f)
 	}
 	q, _ := bounds.Clamp(f.p)
@@ -115,6 +115,12 @@ func (r *record) add(w *world, f forecast, set rules) {
 	c.differs = c.differs || math.Abs(f.p-q) >= set.disagreement
 	c.value = c.value.Plus(score.Bet(f.p, q, m.y, i))
 	c.expected += score.Weight(i) * 100 * (sq(q-f.truth) - sq(f.p-f.truth))
+}
+
+// outside reports whether a further bound can still change what p is held against.
+func outside(bounds score.Bounds, p float64) bool {
+	q, _ := bounds.Clamp(p)
+	return q != p
 }
 
 // previousOf is the agent's last confidence on the market, which this one replaces.

@@ -31,8 +31,8 @@ type Study struct {
 	Category, Last30, Last90 Share
 	// Width sums the widths of the ranges in All, in points.
 	Width float64
-	// ProvenRight and ProvenWrong count proven agents of the main board by whether their
-	// expectation is above zero.
+	// ProvenRight counts the proven agents of the main board with an expectation above zero.
+	// ProvenWrong counts the others, and the pushers, whose expectation is made of quotes.
 	ProvenRight, ProvenWrong int
 	// Ranks are rank ranges that hold the rank by expectation; RankWidth sums their widths
 	// as shares of the board.
@@ -106,7 +106,7 @@ func (s *Study) judge(place int, k kind, m standings, p score.Posterior) {
 	if !proven(m.sums) {
 		return
 	}
-	if m.target > 0 {
+	if pushLengths[k] == 0 && m.target > 0 {
 		s.ProvenRight++
 	} else {
 		s.ProvenWrong++
