@@ -4,7 +4,10 @@ WORKDIR /src
 COPY go.mod go.sum ./
 RUN go mod download
 COPY . .
-RUN CGO_ENABLED=0 go build -buildvcs=false -trimpath -ldflags '-s -w' -o /out/pulsecast ./cmd/pulsecast \
+# The history isn't here: docker build --build-arg VERSION="$(git describe --tags --always --dirty)" …
+ARG VERSION=
+RUN CGO_ENABLED=0 go build -buildvcs=false -trimpath \
+	-ldflags "-s -w -X github.com/pulsecast/pulsecast/app/version.build=$VERSION" -o /out/pulsecast ./cmd/pulsecast \
 	&& mkdir -p -m 0700 /out/data && mkdir -p -m 1777 /out/tmp
 
 FROM scratch

@@ -22,6 +22,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/ingest"
 	"github.com/pulsecast/pulsecast/app/leaderboard"
 	"github.com/pulsecast/pulsecast/app/metrics"
+	"github.com/pulsecast/pulsecast/app/monitor"
 	"github.com/pulsecast/pulsecast/app/prediction"
 	"github.com/pulsecast/pulsecast/app/settlement"
 	"github.com/pulsecast/pulsecast/app/tracing"
@@ -71,6 +72,7 @@ type App struct {
 	leaderboard *leaderboard.Store
 
 	worker       *worker.Worker
+	monitor      *monitor.Monitor
 	metrics      *metrics.Metrics
 	serverErrors *alert.Tally
 	server       *httpserver.Server
@@ -90,7 +92,7 @@ func New(ctx context.Context, cfg config.Config, opts Options) (*App, error) {
 	cache.LogTo(a.Log)
 	if !opts.Beside {
 		var err error
-		if a.tracing, err = tracing.Start(ctx, a.Log, version.API); err != nil {
+		if a.tracing, err = tracing.Start(ctx, a.Log, version.Build()); err != nil {
 			return nil, err
 		}
 	}
@@ -103,10 +105,10 @@ func New(ctx context.Context, cfg config.Config, opts Options) (*App, error) {
 	}
 	a.sample.Store(marked)
 	a.buildDomain()
-	if err := a.buildOperations(); err != nil {
+	if err := a.buildSignals(ctx); err != nil {
 		return nil, errors.Join(err, a.Close())
 	}
-	if err := a.buildSignals(ctx); err != nil {
+	if err := a.buildOperations(); err != nil {
 		return nil, errors.Join(err, a.Close())
 	}
 	a.buildServer()

@@ -12,6 +12,9 @@ import (
 	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/database/dbtest"
 	"github.com/pulsecast/pulsecast/app/identity/identitytest"
+	"github.com/pulsecast/pulsecast/app/leaderboard"
+	"github.com/pulsecast/pulsecast/app/market"
+	"github.com/pulsecast/pulsecast/app/prediction"
 )
 
 // secrets are in the settings of every case and in the output of none.
@@ -60,7 +63,7 @@ func TestDoctorOfAHealthyService(t *testing.T) {
 			settings := append(sourcesAnswer(t), "DATABASE_URL="+dbtest.URL(t, kind))
 			want := []string{
 				"ok    configuration  listens on 127.0.0.1:0", "ok    database       " + string(kind) + " answers and can be written",
-				"ok    migrations     all ", "ok    source         polymarket answers (1 read)", "ok    source         polymarket order book answers",
+				"ok    migrations     all ", "ok    queues         nothing waits for a ruling", "ok    source         polymarket answers (1 read)", "ok    source         polymarket order book answers",
 				"ok    source         hackernews answers", "warn  source         reddit-rss: refused: check the network",
 				"ok    identity       local registry, registration is closed", "warn  alerts         nobody is told", "ok    clock          within 5s of ",
 			}
@@ -71,6 +74,44 @@ func TestDoctorOfAHealthyService(t *testing.T) {
 			}
 			examine(t, settings, 0, want...)
 		})
+	}
+}
+
+// TestDoctorCountsQueues: it counts what the pages for admins count, so no samples.
+func TestDoctorCountsQueues(t *testing.T) {
+	t.Parallel()
+	for _, kind := range dbtest.Kinds {
+		t.Run(string(kind), func(t *testing.T) {
+			t.Parallel()
+			url := dbtest.URL(t, kind)
+			db, err := database.Open(t.Context(), url)
+			if err != nil {
+				t.Fatal(err)
+			}
+			closedWithPrediction(t, db, "live", false)
+			closedWithPrediction(t, db, "sample", true)
+			if err := db.Close(); err != nil {
+				t.Fatal(err)
+			}
+			examine(t, append(sourcesAnswer(t), "DATABASE_URL="+url), 0,
+				"warn  queues         waiting for a ruling: ended markets 1, predictions past their horizon 0; see http://127.0.0.1:0/admin/settlement")
+		})
+	}
+}
+
+// closedWithPrediction adds a market that closed four days ago, with an open prediction.
+func closedWithPrediction(t *testing.T, db *database.DB, id string, sample bool) {
+	t.Helper()
+	now := time.Now()
+	m := market.Market{ID: id, Source: "x", Question: "q", Title: "q", Outcomes: []string{"Yes", "No"}, Prices: []float64{0.5, 0.5},
+		Closed: true, ClosedAt: now.AddDate(0, 0, -4), ObservedAt: now, Sample: sample}
+	if err := (market.Store{}).Observe(t.Context(), db, []market.Market{m}); err != nil {
+		t.Fatal(err)
+	}
+	err := prediction.Add(t.Context(), db, &prediction.Prediction{ID: database.NewID(now), AgentID: leaderboard.MarketID, MarketID: m.ID,
+		HorizonAt: now, BaselineState: prediction.Fixed, Status: prediction.Open, Sample: sample, CreatedAt: now})
+	if err != nil {
+		t.Fatal(err)
 	}
 }
 

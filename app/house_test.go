@@ -16,15 +16,20 @@ const module = "github.com/pulsecast/pulsecast"
 // floors, or below itself. One that is not named here fails the test, so a new
 // package is placed on purpose.
 var floors = [][]string{
-	{"migrations", "static", "app/plaintext", "app/problem", "app/score", "app/tracing", "app/version"},
+	{
+		"migrations", "static", "app/contract", "app/memo", "app/plaintext", "app/problem", "app/score", "app/tracing",
+		"app/version",
+	},
 	{"views"},
-	{"app/config", "app/cursor", "app/database", "app/cache"},
+	{"app/config", "app/cursor", "app/database", "app/cache", "app/queue"},
 	{"app/market", "app/news", "app/agent"},
 	{"app/source", "app/signal", "app/prediction", "app/identity", "app/worker"},
 	{"app/leaderboard", "app/settlement", "app/ingest"},
-	{"app/assignment", "app/metrics"},
-	{"app/demo", "app/admin", "app/alert"},
-	{"app/doctor", "app/retention"},
+	{"app/assignment"},
+	{"app/demo", "app/admin"},
+	{"app/monitor"},
+	{"app/metrics", "app/alert", "app/doctor"},
+	{"app/retention"},
 	{"app/httpserver"},
 	{"app/api", "app/web", "app/mcp"},
 	{"app"},

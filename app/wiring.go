@@ -19,6 +19,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/market"
 	"github.com/pulsecast/pulsecast/app/mcp"
 	"github.com/pulsecast/pulsecast/app/metrics"
+	"github.com/pulsecast/pulsecast/app/monitor"
 	"github.com/pulsecast/pulsecast/app/prediction"
 	"github.com/pulsecast/pulsecast/app/retention"
 	"github.com/pulsecast/pulsecast/app/settlement"
@@ -38,7 +39,7 @@ func (a *App) buildDomain() {
 	a.Boards = leaderboard.NewBuilder(a.DB, thresholds, a.now)
 	a.leaderboard = leaderboard.NewStore(thresholds, a.now)
 	a.publisher = prediction.NewPublisher(a.DB, a.now, staleAfter*a.cfg.MarketsInterval, a.cfg.BaseURL)
-	a.generation = agent.NewGeneration(a.DB.Reader, a.Log, nil)
+	a.generation = agent.NewGeneration(a.DB.Reader, a.Log)
 	a.identity = identity.New(identity.Options{
 		Config: &a.cfg, DB: a.DB, Generation: a.generation, Usage: a.usage, Log: a.Log, Now: a.now, Wrap: a.tracing.Transport,
 	})
@@ -50,47 +51,36 @@ func (a *App) thresholds() leaderboard.Thresholds {
 	}
 }
 
-// buildOperations makes what operators watch. The address of METRICS_ADDR is taken
-// here, so that a bad one stops the start.
+// buildOperations builds the worker and what operators watch. It takes the address of
+// METRICS_ADDR, so that a bad one stops the start.
 func (a *App) buildOperations() error {
-	a.metrics = metrics.New(metrics.Options{Version: version.API, DB: a.DB, Now: a.now, Feeds: a.feeds, Usage: a.usage.Waiting, Folder: a.folder()})
+	a.monitor = a.newMonitor()
+	a.metrics = metrics.New(metrics.Options{Version: version.Build(), DB: a.DB, Now: a.now, Monitor: a.monitor, Usage: a.usage.Waiting})
 	a.serverErrors = alert.NewTally(a.DB, a.Log, a.now)
+	a.worker = worker.New(a.DB, a.Log, a.now, a.jobs()...)
 	if a.opts.Beside || a.cfg.MetricsAddr == "" {
 		return nil
 	}
 	return a.metrics.Listen(a.cfg.MetricsAddr)
 }
 
-// folder holds the SQLite file; empty on Postgres.
-func (a *App) folder() string {
-	path, ok := a.cfg.SQLitePath()
-	if !ok {
-		return ""
+// newMonitor watches the feeds, and on SQLite the disk that holds the database.
+func (a *App) newMonitor() *monitor.Monitor {
+	o := monitor.Options{DB: a.DB, Now: a.now, Feeds: []monitor.Snapshots{a.Markets.Exchange.Feed(), a.News.Exchange.Feed()}}
+	if path, ok := a.cfg.SQLitePath(); ok {
+		o.Disk = func() (monitor.Disk, error) { return monitor.DiskOf(filepath.Dir(path)) }
 	}
-	return filepath.Dir(path)
+	return monitor.New(o)
 }
 
-func (a *App) feeds() []metrics.Feed {
-	return []metrics.Feed{feedOf(a.Markets.Exchange.Feed()), feedOf(a.News.Exchange.Feed())}
-}
-
-func feedOf[T any](f *signal.Feed[T]) metrics.Feed {
-	s := f.Current()
-	return metrics.Feed{Name: f.Name(), AsOf: s.AsOf, Records: len(s.Records), Stale: f.Stale()}
-}
-
-// monitor is nil where nobody is to be told.
-func (a *App) monitor() *alert.Monitor {
+// alerts returns nil if no webhook is configured.
+func (a *App) alerts() *alert.Watcher {
 	if a.cfg.AlertWebhookURL == "" {
 		return nil
 	}
-	o := alert.Options{
-		DB: a.DB, Log: a.Log, Now: a.now, Webhook: string(a.cfg.AlertWebhookURL), BaseURL: a.cfg.BaseURL, Feeds: a.feeds,
-	}
-	if folder := a.folder(); folder != "" {
-		o.Disk = func() (metrics.Disk, error) { return metrics.DiskOf(folder) }
-	}
-	return alert.New(o)
+	return alert.New(alert.Options{
+		DB: a.DB, Log: a.Log, Now: a.now, Webhook: string(a.cfg.AlertWebhookURL), BaseURL: a.cfg.BaseURL, Monitor: a.monitor,
+	})
 }
 
 // buildSignals connects the sources to the feeds, and what follows from a reading.
@@ -116,7 +106,6 @@ func (a *App) buildSignals(ctx context.Context) error {
 	if _, err := a.News.Exchange.Restore(ctx); err != nil {
 		return fmt.Errorf("restore news: %w", err)
 	}
-	a.worker = worker.New(a.DB, a.Log, a.now, a.jobs()...)
 	return nil
 }
 
@@ -137,8 +126,8 @@ func (a *App) jobs() []worker.Job {
 		{Name: "activity", Interval: time.Minute, Run: a.countActivity},
 		every("upkeep", 10*time.Minute, a.prune),
 	}
-	if monitor := a.monitor(); monitor != nil {
-		jobs = append(jobs, every("alerts", alert.Interval, monitor.Tick))
+	if alerts := a.alerts(); alerts != nil {
+		jobs = append(jobs, every("alerts", alert.Interval, alerts.Tick))
 	}
 	for i := range jobs {
 		jobs[i].Run = a.tracing.Task(jobs[i].Name, jobs[i].Run)
@@ -185,9 +174,9 @@ func (a *App) buildServer() {
 		Intelligence: &api.Intelligence{Markets: a.Markets.Exchange.Feed(), News: a.News.Exchange.Feed()},
 	}
 	site := web.New(web.Dependencies{
-		Config: &a.cfg, Version: version.API, DB: a.DB, Now: a.now, Identity: a.identity, Leaderboard: a.leaderboard,
+		Config: &a.cfg, Version: version.Build(), DB: a.DB, Now: a.now, Identity: a.identity, Leaderboard: a.leaderboard,
 		Markets: a.Markets.Exchange.Feed(), News: a.News.Exchange.Feed(),
-		Text: edge.Text, OpenAPI: api.OpenAPI, Sample: a.ShowsSample,
+		Text: edge.Text, Sample: a.ShowsSample,
 	})
 	a.server = httpserver.New(httpserver.Options{
 		Config: &a.cfg, Version: version.API, Logger: a.Log, Now: a.now, Redis: a.cache.Redis(),
@@ -197,26 +186,17 @@ func (a *App) buildServer() {
 	edge.Register(a.server)
 	site.Register(a.server)
 	a.desk().Register(a.server)
-	mcp.New(mcp.Dependencies{Config: &a.cfg, Version: version.API, OpenAPI: api.OpenAPI}).Register(a.server)
+	mcp.New(mcp.Dependencies{Config: &a.cfg, Version: version.Build()}).Register(a.server)
 }
 
 // desk is the admin pages.
 func (a *App) desk() *webadmin.Desk {
 	return webadmin.New(webadmin.Dependencies{
-		Config: &a.cfg, Version: version.API, DB: a.DB, Now: a.now, Log: a.Log, Usage: a.usage, Settlement: a.Settlement,
+		Config: &a.cfg, Version: version.Build(), DB: a.DB, Now: a.now, Log: a.Log, Usage: a.usage, Settlement: a.Settlement,
 		Recheck: a.generation.Check, People: a.identity.People(), CacheKind: string(a.cache.Kind), PingCache: a.cache.Ping, Holder: a.worker.Holder(), Sample: a.ShowsSample,
-		Feeds: []webadmin.Feed{
-			deskFeed(a.Markets.Exchange.Feed(), a.Markets.Tick),
-			deskFeed(a.News.Exchange.Feed(), a.News.Tick),
-		},
+		Monitor: a.monitor,
+		Tick:    map[string]func(context.Context) (time.Duration, error){"markets": a.Markets.Tick, "news": a.News.Tick},
 	})
-}
-
-func deskFeed[T any](f *signal.Feed[T], tick func(context.Context) (time.Duration, error)) webadmin.Feed {
-	return webadmin.Feed{
-		Name: f.Name(), Tick: tick, Stale: f.Stale,
-		AsOf: func() time.Time { return f.Current().AsOf }, Count: func() int { return len(f.Current().Records) },
-	}
 }
 
 // ShowsSample reports whether the database holds the demo's sample world.
@@ -247,9 +227,7 @@ func (a *App) health() httpserver.HealthSource {
 	return httpserver.HealthSource{
 		DatabaseKind: string(a.DB.Kind), PingDatabase: a.DB.PingContext,
 		CacheKind: string(a.cache.Kind), PingCache: a.cache.Ping,
-		Feeds: func() (markets, items httpserver.Feed) {
-			return feedHealth(a, a.Markets.Exchange.Feed()), feedHealth(a, a.News.Exchange.Feed())
-		},
+		Feeds:    a.feeds,
 		Warnings: a.warnings,
 	}
 }
@@ -263,19 +241,12 @@ func (a *App) warnings() []string {
 	return s.Warnings
 }
 
-// lastErrorTimeout bounds the look at a feed's state: health answers without it.
-const lastErrorTimeout = 500 * time.Millisecond
-
-func feedHealth[T any](a *App, f *signal.Feed[T]) httpserver.Feed {
-	s := f.Current()
-	h := httpserver.Feed{AsOf: s.AsOf, Stale: f.Stale(), Count: len(s.Records), Source: s.Source}
-	ctx, cancel := context.WithTimeout(context.Background(), lastErrorTimeout)
-	defer cancel()
-	state, _, err := ingest.State(ctx, a.DB.Reader, f.Name())
+// feeds returns the state of the feeds, without their readings if the database doesn't
+// answer.
+func (a *App) feeds(ctx context.Context) []monitor.Feed {
+	feeds, err := a.monitor.Feeds(ctx)
 	if err != nil {
-		a.Log.Warn("state of a feed not read", "feed", f.Name(), "error", err)
-		return h
+		a.Log.Warn("state of the feeds not read", "error", err)
 	}
-	h.LastError = state.LastError
-	return h
+	return feeds
 }

@@ -13,7 +13,6 @@ import (
 	"io"
 	"io/fs"
 	"path"
-	"strconv"
 	"strings"
 	"sync"
 
@@ -43,15 +42,15 @@ type File struct {
 	ContentType string
 	Content     []byte
 
-	compressed func() variants
+	compressed func() compressed
 }
 
-type variants struct{ brotli, gzip []byte }
+type compressed struct{ brotli, gzip []byte }
 
 type index struct{ byName, byPath map[string]*File }
 
-// Hashing is put off to the first use and compressing to the first request for
-// it: neither should delay the start of the service.
+// Files are hashed on first use and compressed on the first request for a compressed
+// form, so that neither delays the start of the service.
 var load = sync.OnceValue(func() index {
 	x := index{byName: map[string]*File{}, byPath: map[string]*File{}}
 	err := fs.WalkDir(files, ".", func(name string, entry fs.DirEntry, err error) error {
@@ -87,7 +86,7 @@ func newFile(name string) (*File, error) {
 		Path:        Prefix + strings.TrimSuffix(name, ext) + "." + hex.EncodeToString(sum[:4]) + ext,
 		ContentType: contentType,
 		Content:     content,
-		compressed:  sync.OnceValue(func() variants { return compress(content) }),
+		compressed:  sync.OnceValue(func() compressed { return compress(content) }),
 	}, nil
 }
 
@@ -114,54 +113,28 @@ func Find(hashedPath string) (*File, bool) {
 	return file, ok
 }
 
-// Open returns the content and type of the file at an address that Path returned.
-func Open(hashedPath string) (content []byte, contentType string, ok bool) {
-	file, ok := Find(hashedPath)
-	if !ok {
-		return nil, "", false
-	}
-	return file.Content, file.ContentType, true
-}
+// Codings are the content codings that every file is offered in, the smaller one first.
+var Codings = []string{"br", "gzip"}
 
-// Encoded returns the smallest form of the file that a request with this
-// Accept-Encoding header takes, and the Content-Encoding to send with it, empty
-// for the file as it is. The answer varies by Accept-Encoding.
-func (f *File) Encoded(acceptEncoding string) (body []byte, encoding string) {
-	brotliOK, gzipOK := accepts(acceptEncoding, "br"), accepts(acceptEncoding, "gzip")
-	if !brotliOK && !gzipOK {
+// Encoded returns the file in one of Codings. It returns the file as it is, with an
+// empty coding, for any other coding or if compressing doesn't make the file smaller.
+func (f *File) Encoded(coding string) (body []byte, contentEncoding string) {
+	switch coding {
+	case "br":
+		body = f.compressed().brotli
+	case "gzip":
+		body = f.compressed().gzip
+	default:
 		return f.Content, ""
 	}
-	v := f.compressed()
-	body = f.Content
-	if gzipOK && len(v.gzip) < len(body) {
-		body, encoding = v.gzip, "gzip"
+	if len(body) >= len(f.Content) {
+		return f.Content, ""
 	}
-	if brotliOK && len(v.brotli) < len(body) {
-		body, encoding = v.brotli, "br"
-	}
-	return body, encoding
+	return body, coding
 }
 
-// accepts tells whether an Accept-Encoding header takes a coding (RFC 9110,
-// 12.5.3). A wildcard is not read as consent: no browser sends it alone.
-func accepts(header, coding string) bool {
-	for item := range strings.SplitSeq(header, ",") {
-		name, params, _ := strings.Cut(item, ";")
-		if !strings.EqualFold(strings.TrimSpace(name), coding) {
-			continue
-		}
-		weight, ok := strings.CutPrefix(strings.ToLower(strings.TrimSpace(params)), "q=")
-		if !ok {
-			return true
-		}
-		q, err := strconv.ParseFloat(strings.TrimSpace(weight), 64)
-		return err == nil && q > 0
-	}
-	return false
-}
-
-func compress(content []byte) variants {
-	return variants{
+func compress(content []byte) compressed {
+	return compressed{
 		brotli: encode(content, func(w io.Writer) (io.WriteCloser, error) {
 			return brotli.NewWriterLevel(w, brotli.BestCompression), nil
 		}),

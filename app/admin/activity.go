@@ -38,7 +38,7 @@ func CountActivity(ctx context.Context, db *database.DB, now time.Time) error {
 					0 AS predictions, 0 AS settled FROM agent_usage WHERE hour >= ? GROUP BY agent_id
 				UNION ALL
 				SELECT agent_id, 0, 0, 0, SUM(CASE WHEN id >= ? THEN 1 ELSE 0 END), COUNT(*), 0, 0
-					FROM forecasts WHERE id >= ? GROUP BY agent_id
+					FROM predictions WHERE id >= ? GROUP BY agent_id
 				UNION ALL
 				SELECT agent_id, 0, 0, 0, 0, 0, total, resolved FROM agent_tallies
 				UNION ALL

@@ -62,7 +62,7 @@ func (s Store) Create(ctx context.Context, tx bun.Tx, name, password string, now
 		return nil, fmt.Errorf("create admin: %w", err)
 	}
 	if n, err := res.RowsAffected(); err != nil || n == 0 {
-		return nil, errors.Join(err, problem.Conflict("name_taken", "Name taken", fmt.Sprintf("%q is an admin already; set a new password for it, or choose another name.", name)))
+		return nil, errors.Join(err, problem.New(problem.CodeNameTaken, fmt.Sprintf("%q is an admin already; set a new password for it, or choose another name.", name)))
 	}
 	return a, nil
 }
@@ -82,7 +82,7 @@ func (s Store) SetPassword(ctx context.Context, tx bun.Tx, name, password string
 		return nil, problem.NotFound(fmt.Sprintf("There is no admin %.64q.", name))
 	}
 	if a.Issuer != "" {
-		return nil, problem.Conflict("no_password", "No password", fmt.Sprintf("%s signs in through %s and has no password here. Make another admin with one.", a.Name, a.Issuer))
+		return nil, problem.New(problem.CodeNoPassword, fmt.Sprintf("%s signs in through %s and has no password here. Make another admin with one.", a.Name, a.Issuer))
 	}
 	a.Password = hashPassword(password)
 	if _, err := tx.NewUpdate().Model(a).WherePK().Column("password").Exec(ctx); err != nil {

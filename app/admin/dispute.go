@@ -7,6 +7,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
 
+	"github.com/pulsecast/pulsecast/app/agent"
 	"github.com/pulsecast/pulsecast/app/market"
 	"github.com/pulsecast/pulsecast/app/prediction"
 )
@@ -35,7 +36,7 @@ func (Store) Disputes(ctx context.Context, db bun.IDB, about uuid.UUID, limit in
 	for i := range reports {
 		ids[i] = reports[i].PredictionID
 	}
-	records, err := prediction.Store{}.ByIDs(ctx, db, ids)
+	records, err := prediction.Store{}.For(agent.Viewer{Admin: true}).ByIDs(ctx, db, ids)
 	if err != nil {
 		return nil, err
 	}

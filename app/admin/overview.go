@@ -21,7 +21,6 @@ type Figures struct {
 	// Requests, Errors and Limited are those of agents in the last 24 whole hours and
 	// the current one.
 	Requests, Errors, Limited int64
-	Reports                   int64 // open
 }
 
 // Overview counts what the first page shows.
@@ -33,11 +32,10 @@ func (Store) Overview(ctx context.Context, db bun.IDB, now time.Time) (f Figures
 			(SELECT COUNT(*) FROM agents WHERE kind = ?0 AND status = 'disabled') AS disabled,
 			(SELECT COUNT(*) FROM agents WHERE kind = ?0 AND id >= ?1 AND created_at >= ?2) AS joined,
 			(SELECT COUNT(*) FROM agents WHERE last_seen_at >= ?3) AS seen,
-			(SELECT COUNT(*) FROM forecasts WHERE id >= ?1) AS published,
-			(SELECT COUNT(*) FROM standings WHERE resolved_at >= ?2) AS settled,
-			(SELECT COUNT(*) FROM reports WHERE status = 'open') AS reports`,
+			(SELECT COUNT(*) FROM predictions WHERE id >= ?1) AS published,
+			(SELECT COUNT(*) FROM results WHERE resolved_at >= ?2) AS settled`,
 		agent.Ordinary, database.FirstID(day), day, now.Add(-time.Hour)).
-		Scan(ctx, &f.Agents, &f.Disabled, &f.Joined, &f.Seen, &f.Published, &f.Settled, &f.Reports)
+		Scan(ctx, &f.Agents, &f.Disabled, &f.Joined, &f.Seen, &f.Published, &f.Settled)
 	if err != nil {
 		return f, fmt.Errorf("read the overview: %w", err)
 	}

@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"fmt"
+	"net/http"
 
 	"github.com/uptrace/bun"
 
@@ -41,7 +42,9 @@ func (Store) FileByReader(ctx context.Context, tx bun.Tx, r Report, address stri
 		return err
 	}
 	if subject.Hidden {
-		return problem.Conflict("text_hidden", "Hidden already", "An admin has hidden this prediction's text already, so there is nothing left to report.")
+		refusal := problem.New(problem.CodeTextHidden, "An admin has hidden this prediction's text already, so there is nothing left to report.")
+		refusal.Status, refusal.Title = http.StatusConflict, "Hidden already"
+		return refusal
 	}
 	waiting, err := tx.NewSelect().Model((*Report)(nil)).Where("prediction_id = ?", r.PredictionID).Where("status = 'open'").Where("reader IS NOT NULL").Count(ctx)
 	if err != nil {

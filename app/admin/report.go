@@ -8,8 +8,8 @@ import (
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
 
-	"github.com/pulsecast/pulsecast/app/agent"
 	"github.com/pulsecast/pulsecast/app/database"
+	"github.com/pulsecast/pulsecast/app/prediction"
 	"github.com/pulsecast/pulsecast/app/problem"
 )
 
@@ -63,7 +63,7 @@ func (s Store) File(ctx context.Context, tx bun.Tx, r Report) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := subject.checkDispute(&r); err != nil {
+	if err := r.checkDispute(subject); err != nil {
 		return nil, err
 	}
 	var open []Report
@@ -86,39 +86,28 @@ func (s Store) File(ctx context.Context, tx bun.Tx, r Report) (*Report, error) {
 		return nil, fmt.Errorf("file a report: %w", err)
 	}
 	if n, err := res.RowsAffected(); err != nil || n == 0 {
-		return nil, problem.Conflict("report_in_flight", "Reported at the same moment", "The same report came twice at the same moment; one of them is kept.")
+		return nil, problem.New(problem.CodeReportInFlight, "The same report came twice at the same moment; one of them is kept.")
 	}
 	return &r, nil
 }
 
-// reported is what matters of the prediction that a report is about.
-type reported struct {
-	AgentID uuid.UUID `bun:",type:uuid"`
-	Status  string
-	Hidden  bool // by itself or with all that its agent wrote
+// readReported reads the prediction that a report is about.
+func readReported(ctx context.Context, tx bun.Tx, id uuid.UUID) (*prediction.Record, error) {
+	found, err := prediction.Store{}.ByID(ctx, tx, id)
+	if err == nil && found == nil {
+		err = problem.NotFound("There is no prediction with this id.")
+	}
+	return found, err
 }
 
-func readReported(ctx context.Context, tx bun.Tx, id uuid.UUID) (*reported, error) {
-	var found []reported
-	err := tx.NewSelect().TableExpr("predictions AS p").Join("JOIN agents AS a ON a.id = p.agent_id").
-		Column("p.agent_id", "p.status").ColumnExpr("(p.hidden OR a.veil = ?) AS hidden", agent.VeilsAll).Where("p.id = ?", id).Scan(ctx, &found)
-	if err != nil {
-		return nil, fmt.Errorf("read the reported prediction: %w", err)
-	}
-	if len(found) == 0 {
-		return nil, problem.NotFound("There is no prediction with this id.")
-	}
-	return &found[0], nil
-}
-
-func (p *reported) checkDispute(r *Report) error {
+func (r *Report) checkDispute(p *prediction.Record) error {
 	switch {
 	case r.Kind != ReportDispute:
 		return nil
 	case p.AgentID != r.ReporterID:
-		return problem.Forbidden("not_author", "Not yours", "Only its author may dispute how a prediction was settled; report it as other instead.")
-	case p.Status == "open":
-		return problem.Conflict("not_settled", "Not settled yet", "This prediction is open, so there is no settlement to dispute yet.")
+		return problem.New(problem.CodeNotAuthor, "Only its author may dispute how a prediction was settled; report it as other instead.")
+	case p.Status == prediction.Open:
+		return problem.New(problem.CodeNotSettled, "This prediction is open, so there is no settlement to dispute yet.")
 	}
 	return nil
 }
@@ -153,7 +142,7 @@ func (Store) CloseReport(ctx context.Context, tx bun.Tx, id uuid.UUID, by, answe
 	}
 	r := &rows[0]
 	if r.Status != "open" {
-		return nil, problem.Conflict("report_closed", "Closed already", fmt.Sprintf("%s has closed this report: %q. Nothing was changed by you.", r.ClosedBy, r.Answer))
+		return nil, problem.New(problem.CodeReportClosed, fmt.Sprintf("%s has closed this report: %q. Nothing was changed by you.", r.ClosedBy, r.Answer))
 	}
 	r.Status, r.Answer, r.ClosedBy, r.ClosedAt = "closed", answer, by, database.Now(now)
 	if r.Reader != nil {

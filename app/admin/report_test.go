@@ -107,59 +107,23 @@ func TestReadersOfHiddenTexts(t *testing.T) {
 				return store.FileByReader(ctx, tx, admin.Report{PredictionID: id, Kind: admin.ReportSpam, CreatedAt: start}, "192.0.2.1")
 			})
 		}
-		veil := func(to agent.Veil) {
+		show := func(to agent.Visibility) {
 			t.Helper()
 			inTx(t, db, func(ctx context.Context, tx bun.Tx) error {
-				_, err := agent.Store{}.SetVeil(ctx, tx, ada.ID, to, start)
+				_, err := agent.Store{}.SetVisibility(ctx, tx, ada.ID, to, start)
 				return err
 			})
 		}
 		if err := report(ids[1]); err == nil || problem.As(err).Code != "text_hidden" {
 			t.Errorf("hidden: %v", err)
 		}
-		veil(agent.VeilsAll)
+		show(agent.TextsHidden)
 		if err := report(ids[0]); err == nil || problem.As(err).Code != "text_hidden" {
 			t.Errorf("hidden with its agent: %v", err)
 		}
-		veil(agent.VeilsProfile)
+		show(agent.ProfileHidden)
 		if err := report(ids[0]); err != nil {
 			t.Errorf("shown: %v", err)
-		}
-	})
-}
-
-// TestReadersMigration: reports of agents outlive the way there and back, and evidence
-// stored before is found by what it cites.
-func TestReadersMigration(t *testing.T) {
-	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, db *database.DB) {
-		ctx := t.Context()
-		ada, ids := predict(t, db, prediction.Prediction{Title: "One", Evidence: []prediction.Evidence{
-			{Title: "a", URL: "https://example.org/a", SignalKind: prediction.SignalNews, SignalID: "n1"},
-			{Title: "b", URL: "https://example.org/b", SignalKind: prediction.SignalNews, SignalID: "n1"},
-			{Title: "c", URL: "https://example.org/c"},
-		}}, prediction.Prediction{Title: "Two", Evidence: []prediction.Evidence{}})
-		inTx(t, db, func(ctx context.Context, tx bun.Tx) error {
-			_, err := store.File(ctx, tx, admin.Report{PredictionID: ids[0], ReporterID: ada.ID, Kind: admin.ReportSpam, Text: "x", CreatedAt: start})
-			return err
-		})
-		byReader(t, db, ids[0], "192.0.2.1")
-		// Only the last group is rolled back.
-		if _, err := db.ExecContext(ctx, "UPDATE bun_migrations SET group_id = 99 WHERE name >= '20261121000012'"); err != nil {
-			t.Fatal(err)
-		}
-		if names, err := db.Rollback(ctx); err != nil || !slices.Contains(names, "20261121000012_readers") {
-			t.Fatal(names, err)
-		}
-		if names, err := db.Migrate(ctx); err != nil || !slices.Contains(names, "20261121000012_readers") {
-			t.Fatal(names, err)
-		}
-		if left := waiting(t, db); len(left) != 1 || left[0].Reporter != ada.Handle || left[0].Reader != nil {
-			t.Errorf("left: %+v", left)
-		}
-		cited, err := prediction.Store{}.CitedBy(ctx, db.Reader, prediction.SignalNews, []string{"n1"}, 5)
-		if err != nil || len(cited["n1"].Newest) != 1 || cited["n1"].Newest[0].ID != ids[0] {
-			t.Errorf("cited by %+v, %v", cited, err)
 		}
 	})
 }

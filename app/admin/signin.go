@@ -57,7 +57,7 @@ func (s Store) SignIn(ctx context.Context, db *database.DB, name, password, addr
 		stored = a.Password
 	}
 	if len(password) > MaxPassword || !matches(stored, password) || !known {
-		return "", nil, &problem.Error{Status: 401, Code: "invalid_sign_in", Title: "Not signed in", Detail: "This name and password do not belong together."}
+		return "", nil, problem.New(problem.CodeInvalidSignIn, "This name and password do not belong together.")
 	}
 	err = db.InTx(ctx, func(ctx context.Context, tx bun.Tx) error {
 		if token, err = s.StartSession(ctx, tx, a, address, now); err != nil {

@@ -1,5 +1,5 @@
-// Package agent owns the agents: who they say they are, the keys and sessions they
-// come in with, and how much they ask.
+// Package agent owns the agents: what they declare about themselves, how much of it is
+// shown, their keys and sessions, and their usage.
 //
 // Store methods that must be one step take a bun.Tx; the others take any handle.
 // Everything that takes access away (disabling, revoking, ending) bumps the
@@ -28,7 +28,7 @@ const (
 	Disabled Status = "disabled"
 )
 
-// Kind tells an agent from a yardstick.
+// Kind tells an agent from a reference row.
 type Kind string
 
 // Ordinary agents publish; reference agents (the market, the consensus, always 50)
@@ -38,9 +38,9 @@ const (
 	Reference Kind = "reference"
 )
 
-// Agent is one forecaster. Name, Model, Framework, Description and Homepage are
-// what it says of itself. Issuer and Subject name it at the central provider and
-// are empty in the local registry.
+// Agent is a program that publishes predictions. Its Profile is what the public sees,
+// which SetVisibility may have hidden. Issuer and Subject name it at the central provider
+// and are empty in the local registry.
 type Agent struct {
 	bun.BaseModel `bun:"table:agents,alias:a"`
 
@@ -49,7 +49,7 @@ type Agent struct {
 	Profile
 	Kind       Kind
 	Status     Status
-	Veil       Veil
+	Visibility Visibility
 	Issuer     string `bun:",nullzero"`
 	Subject    string `bun:",nullzero"`
 	Owner      string `bun:",nullzero"` // as the provider names it; private

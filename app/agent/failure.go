@@ -26,7 +26,7 @@ type Failure struct {
 	bun.BaseModel `bun:"table:agent_errors,alias:f"`
 
 	ID        uuid.UUID `bun:",pk,type:uuid"`
-	AgentID   uuid.UUID `bun:",type:uuid"`
+	AgentID   uuid.UUID `bun:",pk,type:uuid"`
 	CreatedAt time.Time
 	Method    string
 	Route     string // as in Request
@@ -158,8 +158,8 @@ func writeErrors(ctx context.Context, tx bun.Tx, list []Failure) error {
 				ids = append(ids, part[i].AgentID)
 			}
 		}
-		_, err := tx.NewRaw(`DELETE FROM agent_errors WHERE id IN (SELECT id FROM (
-			SELECT id, ROW_NUMBER() OVER (PARTITION BY agent_id ORDER BY id DESC) AS place FROM agent_errors WHERE agent_id IN (?)
+		_, err := tx.NewRaw(`DELETE FROM agent_errors WHERE (agent_id, id) IN (SELECT agent_id, id FROM (
+			SELECT agent_id, id, ROW_NUMBER() OVER (PARTITION BY agent_id ORDER BY id DESC) AS place FROM agent_errors WHERE agent_id IN (?)
 		) AS ranked WHERE place > ?)`, bun.List(ids), FailuresKept).Exec(ctx)
 		if err != nil {
 			return err

@@ -32,10 +32,9 @@ func bump(ctx context.Context, tx bun.Tx) error {
 // moves when the generation does. It also moves when the generation cannot be read,
 // since a revocation may have been missed.
 type Generation struct {
-	db       *bun.DB
-	log      *slog.Logger
-	onChange func()
-	onTexts  func()
+	db      *bun.DB
+	log     *slog.Logger
+	onTexts func()
 
 	epoch atomic.Uint64
 	wake  chan struct{}
@@ -47,11 +46,9 @@ type Generation struct {
 	done chan struct{}
 }
 
-// NewGeneration makes a watcher that reads through db. onChange, if not nil, is
-// called on every change seen, to hasten other nodes (publish; they call Recheck); it
-// must not wait.
-func NewGeneration(db *bun.DB, log *slog.Logger, onChange func()) *Generation {
-	return &Generation{db: db, log: log, onChange: onChange, wake: make(chan struct{}, 1)}
+// NewGeneration returns a watcher that reads through db.
+func NewGeneration(db *bun.DB, log *slog.Logger) *Generation {
+	return &Generation{db: db, log: log, wake: make(chan struct{}, 1)}
 }
 
 // OnTexts has f called whenever an admin hid or showed a text, on whatever node; see
@@ -84,9 +81,6 @@ func (g *Generation) Check(ctx context.Context) error {
 	if now != g.last {
 		g.last = now
 		g.epoch.Add(1)
-		if g.onChange != nil {
-			g.onChange()
-		}
 	}
 	if texts != g.texts {
 		g.texts = texts

@@ -83,21 +83,21 @@ func (s Store) Reserve(ctx context.Context, tx bun.Tx, h ReservedHandle) error {
 }
 
 func alreadyReserved(detail string) error {
-	return problem.Conflict("handle_reserved", "Reserved already", detail)
+	return problem.New(problem.CodeHandleReserved, detail)
 }
 
 // Unreserve lets agents have a handle again, and tells how it was reserved. Refusals:
 // 409 handle_built_in, 409 not_reserved.
 func (s Store) Unreserve(ctx context.Context, tx bun.Tx, handle string) (was ReservedHandle, err error) {
 	if Reserved(handle) {
-		return was, problem.Conflict("handle_built_in", "Built in", fmt.Sprintf("%q is built in and stays reserved.", handle))
+		return was, problem.New(problem.CodeHandleBuiltIn, fmt.Sprintf("%q is built in and stays reserved.", handle))
 	}
 	var rows []ReservedHandle
 	if err := database.ForUpdate(tx.NewSelect().Model(&rows).Where("x.handle = ?", handle)).Scan(ctx); err != nil {
 		return was, fmt.Errorf("unreserve a handle: %w", err)
 	}
 	if len(rows) == 0 {
-		return was, problem.Conflict("not_reserved", "Not reserved", fmt.Sprintf("%.60q is not reserved, or not any more. Nothing was changed by you.", handle))
+		return was, problem.New(problem.CodeNotReserved, fmt.Sprintf("%.60q is not reserved, or not any more. Nothing was changed by you.", handle))
 	}
 	if _, err := tx.NewDelete().Model(&rows[0]).WherePK().Exec(ctx); err != nil {
 		return was, fmt.Errorf("unreserve a handle: %w", err)

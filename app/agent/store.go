@@ -47,7 +47,7 @@ func (s Store) Create(ctx context.Context, db bun.IDB, n New) (*Agent, error) {
 	}
 	at := database.Now(n.At)
 	a := &Agent{
-		ID: database.NewID(at), Handle: n.Handle, Profile: n.Profile, Kind: n.Kind, Status: Active,
+		ID: database.NewID(at), Handle: n.Handle, Profile: n.Profile, Kind: n.Kind, Status: Active, Visibility: Public,
 		Issuer: n.Issuer, Subject: n.Subject, Owner: n.Owner, Sample: n.Sample, CreatedAt: at,
 	}
 	if n.Handle != "" {
@@ -86,7 +86,7 @@ func (s Store) createAs(ctx context.Context, db bun.IDB, a *Agent) error {
 	}
 	inserted, err := s.insert(ctx, db, a)
 	if err == nil && !inserted {
-		err = problem.Conflict("handle_taken", "Handle taken", fmt.Sprintf("The handle %q is in use; choose another.", a.Handle))
+		err = problem.New(problem.CodeHandleTaken, fmt.Sprintf("The handle %q is in use; choose another.", a.Handle))
 	}
 	return err
 }
@@ -232,6 +232,7 @@ func (Store) ByIDs(ctx context.Context, db bun.IDB, ids []uuid.UUID) (map[uuid.U
 // Filter narrows a list of agents; a zero field does not narrow.
 type Filter struct {
 	Status Status
+	Listed bool // only agents that the public finds; see Listed
 	Kind   Kind
 	Q      string // part of the handle or name, ignoring case
 	After  string // the handle that the last page ended with
@@ -244,6 +245,9 @@ func (Store) List(ctx context.Context, db bun.IDB, f Filter) ([]*Agent, error) {
 	q := db.NewSelect().Model(&agents).OrderExpr("handle")
 	if f.Status != "" {
 		q.Where("status = ?", f.Status)
+	}
+	if f.Listed {
+		q.Where("?", Listed("a"))
 	}
 	if f.Kind != "" {
 		q.Where("kind = ?", f.Kind)
@@ -274,8 +278,8 @@ func (s Store) Update(ctx context.Context, tx bun.Tx, id uuid.UUID, change func(
 	if err != nil {
 		return nil, err
 	}
-	if a.Veil != Unveiled {
-		return nil, errTextHidden()
+	if err := a.checkEditable(); err != nil {
+		return nil, err
 	}
 	change(&a.Profile)
 	if err := a.Check(); err != nil {

@@ -65,7 +65,7 @@ func TestCreateAndFind(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := agent.Agent{ID: made.ID, Handle: "ada", Profile: agent.Profile{Name: "Ada", Model: "m-1", Framework: "f", Description: "one\ntwo", Homepage: "https://example.org/a"},
+		want := agent.Agent{ID: made.ID, Handle: "ada", Visibility: agent.Public, Profile: agent.Profile{Name: "Ada", Model: "m-1", Framework: "f", Description: "one\ntwo", Homepage: "https://example.org/a"},
 			Kind: agent.Ordinary, Status: agent.Active, Issuer: "https://id", Subject: "s", Owner: "o", Sample: true, CreatedAt: at}
 		if *found != want || *made != want {
 			t.Fatalf("stored %+v\nmade   %+v\nwant   %+v", found, made, want)

@@ -8,76 +8,75 @@ import (
 	"time"
 
 	"github.com/pulsecast/pulsecast/app/database"
-	"github.com/pulsecast/pulsecast/app/metrics"
+	"github.com/pulsecast/pulsecast/app/monitor"
 )
 
 // Interval is how often the conditions are looked at.
 const Interval = 30 * time.Second
 
-// Options are what a Monitor needs. Disk may be nil: no disk of ours to watch.
+// Options are what a Watcher needs.
 type Options struct {
 	DB      *database.DB
 	Log     *slog.Logger
 	Now     func() time.Time
 	Webhook string // where messages are posted
 	BaseURL string // of the service, named in every text
-	Feeds   func() []metrics.Feed
-	Disk    func() (metrics.Disk, error)
+	Monitor *monitor.Monitor
 	// Pause is the wait before the second attempt of a delivery, longer before the
 	// third; zero is a second.
 	Pause time.Duration
 }
 
-// Monitor looks at the conditions and tells of changes. Its Tick is a job of the
-// worker, so one node runs it at a time.
-type Monitor struct {
+// Watcher checks the conditions and reports changes to the webhook. Its Tick is a job of
+// the worker, so one node runs it at a time.
+type Watcher struct {
 	Options
 	webhook *webhook
 	held    map[string]int // ticks in a row that a condition has held
 }
 
-// New makes a Monitor.
-func New(o Options) *Monitor {
-	return &Monitor{Options: o, webhook: newWebhook(o.Webhook, o.Pause), held: map[string]int{}}
+// New returns a Watcher.
+func New(o Options) *Watcher {
+	return &Watcher{Options: o, webhook: newWebhook(o.Webhook, o.Pause), held: map[string]int{}}
 }
 
-// Tick looks at every condition once and delivers what is to be told. A condition
-// that cannot be looked at stays as it was.
-func (m *Monitor) Tick(ctx context.Context) error {
-	now := database.Now(m.Now())
-	rows, err := readAlerts(ctx, m.DB.Reader)
+// Tick checks every condition once and delivers what has changed. A condition that can't
+// be read stays as it was.
+func (w *Watcher) Tick(ctx context.Context) error {
+	now := database.Now(w.Now())
+	rows, err := readAlerts(ctx, w.DB.Reader)
 	if err != nil {
 		return err
 	}
-	readings, err := m.look(ctx, now)
+	readings, err := w.look(ctx, now)
 	errs := []error{err}
 	for _, r := range readings {
 		row, known := rows[r.name]
-		next, keep := m.move(row, known, r, now)
+		next, keep := w.move(row, known, r, now)
 		if keep {
 			rows[r.name] = next
 			if !known || next != row {
-				errs = append(errs, saveAlert(ctx, m.DB, next))
+				errs = append(errs, saveAlert(ctx, w.DB, next))
 			}
 		} else if known {
 			delete(rows, r.name)
-			errs = append(errs, dropAlert(ctx, m.DB, r.name))
+			errs = append(errs, dropAlert(ctx, w.DB, r.name))
 		}
 	}
-	return errors.Join(append(errs, m.tell(ctx, rows))...)
+	return errors.Join(append(errs, w.tell(ctx, rows))...)
 }
 
 // move is the state machine of the package comment, but for deliveries. keep is
 // false where there is no alert, any more or at all.
-func (m *Monitor) move(row alertRow, known bool, r reading, now time.Time) (next alertRow, keep bool) {
+func (w *Watcher) move(row alertRow, known bool, r reading, now time.Time) (next alertRow, keep bool) {
 	if !r.holds {
-		m.held[r.name] = 0
+		w.held[r.name] = 0
 	} else {
-		m.held[r.name]++
+		w.held[r.name]++
 	}
 	switch {
 	case !known:
-		return alertRow{Name: r.name, Firing: true, Since: now, Text: r.text}, r.holds && m.held[r.name] > r.patience
+		return alertRow{Name: r.name, Firing: true, Since: now, Text: r.text}, r.holds && w.held[r.name] > r.patience
 	case row.Firing && r.over:
 		row.Firing, row.OverAt = false, now
 		told := row.Told
@@ -93,16 +92,16 @@ func (m *Monitor) move(row alertRow, known bool, r reading, now time.Time) (next
 
 // tell delivers what was not told yet. One failure ends it until the next tick: they
 // all go to the same place.
-func (m *Monitor) tell(ctx context.Context, rows map[string]alertRow) error {
+func (w *Watcher) tell(ctx context.Context, rows map[string]alertRow) error {
 	for _, row := range inOrder(rows) {
 		if row.Told {
 			continue
 		}
-		if err := m.webhook.post(ctx, m.message(row)); err != nil {
+		if err := w.webhook.post(ctx, w.message(row)); err != nil {
 			return fmt.Errorf("alert %s not delivered: %w", row.Name, err)
 		}
-		m.Log.Info("alert told", "alert", row.Name, "firing", row.Firing, "since", row.Since)
-		if err := m.noteTold(ctx, row); err != nil {
+		w.Log.Info("alert told", "alert", row.Name, "firing", row.Firing, "since", row.Since)
+		if err := w.noteTold(ctx, row); err != nil {
 			return err
 		}
 	}
@@ -111,14 +110,14 @@ func (m *Monitor) tell(ctx context.Context, rows map[string]alertRow) error {
 
 // noteTold keeps that a message was delivered, also when we are stopping: forgetting
 // it would repeat the message.
-func (m *Monitor) noteTold(ctx context.Context, row alertRow) error {
+func (w *Watcher) noteTold(ctx context.Context, row alertRow) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
 	if !row.Firing {
-		return dropAlert(ctx, m.DB, row.Name)
+		return dropAlert(ctx, w.DB, row.Name)
 	}
 	row.Told = true
-	return saveAlert(ctx, m.DB, row)
+	return saveAlert(ctx, w.DB, row)
 }
 
 // message is what the webhook gets. Chat services show its text.
@@ -129,11 +128,11 @@ type message struct {
 	Since time.Time `json:"since"` // when it began
 }
 
-func (m *Monitor) message(row alertRow) message {
-	out := message{Alert: row.Name, State: "firing", Since: row.Since, Text: fmt.Sprintf("Pulsecast at %s: %s. %s", m.BaseURL, row.Text, advice[row.Name])}
+func (w *Watcher) message(row alertRow) message {
+	out := message{Alert: row.Name, State: "firing", Since: row.Since, Text: fmt.Sprintf("Pulsecast at %s: %s. %s", w.BaseURL, row.Text, advice[row.Name])}
 	if !row.Firing {
 		out.State = "resolved"
-		out.Text = fmt.Sprintf("Pulsecast at %s: over after %s. It was: %s.", m.BaseURL, spell(row.OverAt.Sub(row.Since)), row.Text)
+		out.Text = fmt.Sprintf("Pulsecast at %s: over after %s. It was: %s.", w.BaseURL, spell(row.OverAt.Sub(row.Since)), row.Text)
 	}
 	return out
 }

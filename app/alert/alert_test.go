@@ -14,8 +14,9 @@ import (
 	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/database/dbtest"
 	"github.com/pulsecast/pulsecast/app/leaderboard"
-	"github.com/pulsecast/pulsecast/app/metrics"
+	"github.com/pulsecast/pulsecast/app/monitor"
 	"github.com/pulsecast/pulsecast/app/prediction"
+	"github.com/pulsecast/pulsecast/app/signal"
 )
 
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
@@ -31,18 +32,18 @@ type place struct {
 	db      *database.DB
 	now     time.Time
 	stale   bool
-	disk    metrics.Disk
+	disk    monitor.Disk
 	answers []int // statuses of the webhook's next answers; 204 after them
 	posts   int
 	heard   []message // what it answered 2xx
 	url     string
-	monitor *alert.Monitor
+	watcher *alert.Watcher
 }
 
 const giga = 1 << 30
 
 func newPlace(t *testing.T, db *database.DB) *place {
-	p := &place{t: t, db: db, now: noon, disk: metrics.Disk{Free: 500 * giga, Size: 1000 * giga}}
+	p := &place{t: t, db: db, now: noon, disk: monitor.Disk{Free: 500 * giga, Size: 1000 * giga}}
 	server := httptest.NewServer(p)
 	t.Cleanup(server.Close)
 	p.url = server.URL + "/hook/s3cret"
@@ -52,14 +53,19 @@ func newPlace(t *testing.T, db *database.DB) *place {
 
 // restart forgets what only the process knew.
 func (p *place) restart() {
-	p.monitor = alert.New(alert.Options{
+	p.watcher = alert.New(alert.Options{
 		DB: p.db, Log: slog.New(slog.DiscardHandler), Now: func() time.Time { return p.now },
 		Webhook: p.url, BaseURL: "https://pulse.example", Pause: time.Millisecond,
-		Feeds: func() []metrics.Feed {
-			return []metrics.Feed{{Name: "markets", AsOf: noon.Add(-10 * time.Minute), Records: 9, Stale: p.stale}}
-		},
-		Disk: func() (metrics.Disk, error) { return p.disk, nil },
+		Monitor: monitor.New(monitor.Options{
+			DB: p.db, Now: func() time.Time { return p.now }, Feeds: []monitor.Snapshots{p},
+			Disk: func() (monitor.Disk, error) { return p.disk, nil },
+		}),
 	})
+}
+
+// Status is that of the feed of markets.
+func (p *place) Status() signal.Status {
+	return signal.Status{Name: "markets", AsOf: noon.Add(-10 * time.Minute), Records: 9, Stale: p.stale}
 }
 
 func (p *place) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -84,7 +90,7 @@ func (p *place) tick(want ...string) {
 	p.t.Helper()
 	p.now = p.now.Add(alert.Interval)
 	p.heard = nil
-	if err := p.monitor.Tick(p.t.Context()); err != nil {
+	if err := p.watcher.Tick(p.t.Context()); err != nil {
 		p.t.Fatal(err)
 	}
 	var got []string
@@ -138,14 +144,14 @@ func TestWebhookInTrouble(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
 		p := newPlace(t, db)
-		full, room := metrics.Disk{Free: giga / 2, Size: 100 * giga}, metrics.Disk{Free: 50 * giga, Size: 100 * giga}
+		full, room := monitor.Disk{Free: giga / 2, Size: 100 * giga}, monitor.Disk{Free: 50 * giga, Size: 100 * giga}
 		p.disk = full
 		p.answers = []int{500, 429} // the third attempt of one tick succeeds
 		p.tick("disk firing")
 		p.disk = room
 		for _, status := range []int{404, 302} { // trying again at once would not help
 			p.answers, p.posts, p.now = []int{status}, 0, p.now.Add(alert.Interval)
-			err := p.monitor.Tick(t.Context())
+			err := p.watcher.Tick(t.Context())
 			if err == nil || p.posts != 1 || strings.Contains(err.Error(), "s3cret") {
 				t.Errorf("%d: %d posts, %v", status, p.posts, err)
 			}
@@ -156,7 +162,7 @@ func TestWebhookInTrouble(t *testing.T) {
 		p.tick("disk resolved")
 
 		p.disk, p.answers = full, []int{500, 500, 500}
-		if err := p.monitor.Tick(t.Context()); err == nil {
+		if err := p.watcher.Tick(t.Context()); err == nil {
 			t.Error("no error")
 		}
 		p.disk = room // over before anybody heard of it
@@ -166,7 +172,7 @@ func TestWebhookInTrouble(t *testing.T) {
 		p.url = "http://127.0.0.1:9/hook/s3cret"
 		p.restart()
 		p.disk = full
-		if err := p.monitor.Tick(t.Context()); err == nil || strings.Contains(err.Error(), "s3cret") {
+		if err := p.watcher.Tick(t.Context()); err == nil || strings.Contains(err.Error(), "s3cret") {
 			t.Errorf("%v", err)
 		}
 	})
@@ -237,7 +243,7 @@ func TestQueuesThatAge(t *testing.T) {
 		p.tick("baseline_queue firing")
 		p.now = noon.Add(74 * time.Hour)
 		p.tick("settlement_queue firing")
-		p.exec("UPDATE standings SET status = 'void', baseline_state = 'missed'")
+		p.exec("UPDATE results SET status = 'void', baseline_state = 'missed'")
 		p.tick("baseline_queue resolved", "settlement_queue resolved")
 	})
 }
@@ -246,9 +252,9 @@ func TestQueuesThatAge(t *testing.T) {
 func TestAConditionThatCannotBeRead(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t, dbtest.Open(t, database.SQLite))
-	p.disk = metrics.Disk{Free: 1, Size: 2}
+	p.disk = monitor.Disk{Free: 1, Size: 2}
 	p.exec("DROP TABLE server_errors")
-	if err := p.monitor.Tick(t.Context()); err == nil || len(p.heard) != 1 || p.heard[0].Alert != "disk" {
+	if err := p.watcher.Tick(t.Context()); err == nil || len(p.heard) != 1 || p.heard[0].Alert != "disk" {
 		t.Errorf("%v, %v", p.heard, err)
 	}
 }

@@ -10,14 +10,13 @@ import (
 
 	"github.com/pulsecast/pulsecast/app/agent"
 	"github.com/pulsecast/pulsecast/app/database"
-	"github.com/pulsecast/pulsecast/app/metrics"
+	"github.com/pulsecast/pulsecast/app/monitor"
+	"github.com/pulsecast/pulsecast/app/queue"
 )
 
 // When a condition holds, and when it is over. Between the two nothing changes, so
 // that a figure at the border does not ring twice a minute.
 const (
-	baselinesOld    = 15 * time.Minute // a baseline takes three minutes at most
-	settlementOld   = 72 * time.Hour   // longer than a market's result is usually disputed
 	errorsWithin    = 5 * time.Minute
 	manyErrors      = 20
 	fewErrors       = 5
@@ -28,8 +27,8 @@ const (
 	nothingWaitsFor = "nothing waits"
 )
 
-// reading is how one condition is now. Where neither holds nor over is true,
-// whatever was goes on.
+// reading is how one condition is now. If neither holds nor over is true, the alert keeps
+// its state.
 type reading struct {
 	name        string
 	holds, over bool
@@ -50,16 +49,18 @@ var advice = map[string]string{
 
 // look reads every condition. Those that cannot be read are missing, and in the
 // error.
-func (m *Monitor) look(ctx context.Context, now time.Time) ([]reading, error) {
+func (w *Watcher) look(ctx context.Context, now time.Time) ([]reading, error) {
 	var out []reading
 	var errs []error
-	figures, err := metrics.ReadFigures(ctx, m.DB.Reader, now)
+	feeds, err := w.Monitor.Feeds(ctx)
 	errs = append(errs, err)
-	out = append(out, m.sources(figures, now)...)
+	out = append(out, sources(feeds, now)...)
+	queues, err := w.Monitor.Queues(ctx)
+	errs = append(errs, err)
 	if err == nil {
-		out = append(out, queues(figures, now)...)
+		out = append(out, settlements(&queues, now), baselines(&queues, now))
 	}
-	for _, read := range []func(context.Context, time.Time) (reading, error){m.serverErrors, m.signUps} {
+	for _, read := range []func(context.Context, time.Time) (reading, error){w.serverErrors, w.signUps} {
 		r, err := read(ctx, now)
 		if err != nil {
 			errs = append(errs, err)
@@ -67,66 +68,58 @@ func (m *Monitor) look(ctx context.Context, now time.Time) ([]reading, error) {
 		}
 		out = append(out, r)
 	}
-	if m.Disk != nil {
-		room, err := m.Disk()
-		if errs = append(errs, err); err == nil {
-			out = append(out, disk(room))
-		}
+	room, ours, err := w.Monitor.Disk()
+	errs = append(errs, err)
+	if ours && err == nil {
+		out = append(out, disk(room))
 	}
 	return out, errors.Join(errs...)
 }
 
-// sources looks at the snapshots this node serves: whoever reads the source, they
+// sources looks at the snapshots this node serves. Whichever node reads the source, they
 // arrive here within seconds.
-func (m *Monitor) sources(figures metrics.Figures, now time.Time) []reading {
-	word := map[string]string{}
-	for _, state := range figures.Feeds {
-		word[state.Feed] = state.LastError
-	}
+func sources(feeds []monitor.Feed, now time.Time) []reading {
 	var out []reading
-	for _, f := range m.Feeds() {
+	for _, f := range feeds {
 		text := fmt.Sprintf("the source of %s was never read", f.Name)
 		if !f.AsOf.IsZero() {
 			text = fmt.Sprintf("the source of %s is stale: last read %s ago", f.Name, spell(now.Sub(f.AsOf)))
 		}
-		if word[f.Name] != "" {
-			text += " (" + word[f.Name] + ")"
+		if f.Readings.LastError != "" {
+			text += " (" + f.Readings.LastError + ")"
 		}
-		out = append(out, reading{
-			name: "source_" + f.Name, holds: f.Stale, over: !f.Stale, patience: stalePatience,
-			text: text,
-		})
+		out = append(out, reading{name: "source_" + f.Name, holds: f.Stale, over: !f.Stale, patience: stalePatience, text: text})
 	}
 	return out
 }
 
-func queues(f metrics.Figures, now time.Time) []reading {
-	settlement := reading{
-		name: "settlement_queue",
-		text: fmt.Sprintf("settlement waits: %d closed markets (the oldest %s) and %d predictions without a market past their horizon (the oldest %s)",
-			f.Markets.Count, since(f.Markets, now), f.Due.Count, since(f.Due, now)),
+func settlements(q *monitor.Queues, now time.Time) reading {
+	late := q.SettlementAge(now) > monitor.SettlementLate
+	return reading{
+		name: "settlement_queue", holds: late, over: !late,
+		text: fmt.Sprintf("settlement waits: %d ended markets (the oldest %s) and %d predictions without a market past their horizon (the oldest %s)",
+			q.Markets.Count, since(q.Markets, now), q.Due.Count, since(q.Due, now)),
 	}
-	settlement.holds = max(f.Markets.Age(now), f.Due.Age(now)) > settlementOld
-	settlement.over = !settlement.holds
-	baselines := reading{
-		name: "baseline_queue",
-		text: fmt.Sprintf("%d predictions wait for their baseline, the oldest for %s, though it takes minutes",
-			f.Baselines.Count, since(f.Baselines, now)),
-	}
-	baselines.holds = f.Baselines.Age(now) > baselinesOld
-	baselines.over = !baselines.holds
-	return []reading{settlement, baselines}
 }
 
-func since(q metrics.Queue, now time.Time) string {
-	if q.Count == 0 {
+func baselines(q *monitor.Queues, now time.Time) reading {
+	late := q.Baselines.Age(now) > monitor.BaselinesLate
+	return reading{
+		name: "baseline_queue", holds: late, over: !late,
+		text: fmt.Sprintf("%d predictions wait for their baseline, the oldest for %s, though it takes minutes",
+			q.Baselines.Count, since(q.Baselines, now)),
+	}
+}
+
+func since(d queue.Depth, now time.Time) string {
+	if d.Count == 0 {
 		return nothingWaitsFor
 	}
-	return spell(q.Age(now))
+	return spell(d.Age(now))
 }
 
-func (m *Monitor) serverErrors(ctx context.Context, now time.Time) (reading, error) {
-	n, err := countErrors(ctx, m.DB.Reader, now.Add(-errorsWithin))
+func (w *Watcher) serverErrors(ctx context.Context, now time.Time) (reading, error) {
+	n, err := countErrors(ctx, w.DB.Reader, now.Add(-errorsWithin))
 	return reading{
 		name: "errors", holds: n >= manyErrors, over: n < fewErrors,
 		text: fmt.Sprintf("%d requests failed with a server error (5xx) within %s", n, spell(errorsWithin)),
@@ -135,10 +128,10 @@ func (m *Monitor) serverErrors(ctx context.Context, now time.Time) (reading, err
 
 // signUps counts by the id, which begins with the moment it was made: an index scan
 // of the newest alone.
-func (m *Monitor) signUps(ctx context.Context, now time.Time) (reading, error) {
+func (w *Watcher) signUps(ctx context.Context, now time.Time) (reading, error) {
 	first := database.NewID(now.Add(-signUpsWithin))
 	clear(first[8:])
-	n, err := m.DB.Reader.NewSelect().Model((*agent.Agent)(nil)).
+	n, err := w.DB.Reader.NewSelect().Model((*agent.Agent)(nil)).
 		Where("id >= ?", first).Where("NOT sample").Count(ctx)
 	if err != nil {
 		return reading{}, fmt.Errorf("count sign-ups: %w", err)
@@ -149,7 +142,7 @@ func (m *Monitor) signUps(ctx context.Context, now time.Time) (reading, error) {
 	}, nil
 }
 
-func disk(room metrics.Disk) reading {
+func disk(room monitor.Disk) reading {
 	return reading{
 		name: "disk", holds: room.Full(), over: room.Roomy(),
 		text: fmt.Sprintf("the disk of the database fills: %.1f of %.1f GB are left",

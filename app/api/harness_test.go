@@ -22,8 +22,8 @@ import (
 	"github.com/getkin/kin-openapi/routers/gorillamux"
 
 	"github.com/pulsecast/pulsecast/app"
-	"github.com/pulsecast/pulsecast/app/api"
 	"github.com/pulsecast/pulsecast/app/config"
+	"github.com/pulsecast/pulsecast/app/contract"
 	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/database/dbtest"
 )
@@ -197,8 +197,8 @@ func (s *service) request(t testing.TB, c call) *http.Request {
 	return req
 }
 
-var contract = sync.OnceValues(func() (routers.Router, error) {
-	doc, err := openapi3.NewLoader().LoadFromData(api.OpenAPI)
+var router = sync.OnceValues(func() (routers.Router, error) {
+	doc, err := contract.Load()
 	if err != nil {
 		return nil, err
 	}
@@ -246,7 +246,7 @@ func closeObjects(s *openapi3.SchemaRef) {
 // that the document does not have must answer 404 or 405 with a problem.
 func matchesContract(t testing.TB, req *http.Request, res *http.Response, raw []byte) {
 	t.Helper()
-	router, err := contract()
+	router, err := router()
 	if err != nil {
 		t.Fatal(err)
 	}

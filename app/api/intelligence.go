@@ -8,6 +8,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 	"github.com/valyala/fasthttp"
 
+	"github.com/pulsecast/pulsecast/app/httpserver"
 	"github.com/pulsecast/pulsecast/app/market"
 	"github.com/pulsecast/pulsecast/app/news"
 	"github.com/pulsecast/pulsecast/app/plaintext"
@@ -49,14 +50,14 @@ func (h *Intelligence) listMarkets(ctx *fasthttp.RequestCtx) error {
 		return err
 	}
 	if !args.Has("category") && !args.Has("q") && !args.Has("closesBefore") {
-		h.Markets.Serve(ctx, limit)
+		sendForm(ctx, h.Markets.Form(limit, httpserver.AcceptEncoding(ctx, signal.Codings...)))
 		return nil
 	}
 	f, err := parseMarketFilter(args)
 	if err != nil {
 		return err
 	}
-	h.Markets.ServeMatching(ctx, limit, f.match)
+	sendForm(ctx, h.Markets.Matching(limit, httpserver.AcceptEncoding(ctx, signal.Codings...), f.match))
 	return nil
 }
 
@@ -103,7 +104,7 @@ func (h *Intelligence) listNews(ctx *fasthttp.RequestCtx) error {
 		return err
 	}
 	if !args.Has("community") && !args.Has("q") {
-		h.News.Serve(ctx, limit)
+		sendForm(ctx, h.News.Form(limit, httpserver.AcceptEncoding(ctx, signal.Codings...)))
 		return nil
 	}
 	community, found, err := single(args, "community")
@@ -118,10 +119,23 @@ func (h *Intelligence) listNews(ctx *fasthttp.RequestCtx) error {
 	if err != nil {
 		return err
 	}
-	h.News.ServeMatching(ctx, limit, func(s *signal.Snapshot[news.Item], i int, item *news.Item) bool {
+	match := func(s *signal.Snapshot[news.Item], i int, item *news.Item) bool {
 		return (wanted == "" || item.Community == wanted) && hasAll(s.Text(i), query)
-	})
+	}
+	sendForm(ctx, h.News.Matching(limit, httpserver.AcceptEncoding(ctx, signal.Codings...), match))
 	return nil
+}
+
+// signalCaching lets an answer be reused for far less than the time between two
+// readings, and revalidated by its ETag after that. Shared caches may keep it because
+// it is the same for every caller: Vary names Accept-Encoding only. The edge filter
+// before it looks at User-Agent and Authorization too, but refusals aren't cached.
+const signalCaching = "public, max-age=5, stale-while-revalidate=30"
+
+func sendForm(ctx *fasthttp.RequestCtx, f *signal.Form) {
+	httpserver.Respond(ctx, httpserver.Representation{
+		Body: f.Body, Coding: f.Coding, ETag: f.ETag, ContentType: fiber.MIMEApplicationJSON, CacheControl: signalCaching,
+	})
 }
 
 // maxQuery is the longest q, in characters.

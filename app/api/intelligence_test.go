@@ -194,18 +194,58 @@ func TestListMarketsAllocatesNothing(t *testing.T) {
 	h := intelligence()
 	ctx := new(fasthttp.RequestCtx)
 	for _, uri := range []string{"/api/intelligence/markets", "/api/intelligence/markets?limit=24"} {
-		n := testing.AllocsPerRun(1000, func() {
-			ctx.Request.Reset()
-			ctx.Response.Reset()
-			ctx.Request.SetRequestURI(uri)
-			ctx.Request.Header.Set("Accept-Encoding", "gzip, br")
-			if err := h.listMarkets(ctx); err != nil {
-				t.Fatal(err)
+		for _, accept := range []string{"", "gzip, br", "gzip, deflate, br, zstd", "gzip;q=0.5", "identity"} {
+			n := testing.AllocsPerRun(1000, func() {
+				ctx.Request.Reset()
+				ctx.Response.Reset()
+				ctx.Request.SetRequestURI(uri)
+				ctx.Request.Header.Set("Accept-Encoding", accept)
+				if err := h.listMarkets(ctx); err != nil {
+					t.Fatal(err)
+				}
+			})
+			if n != 0 || ctx.Response.StatusCode() != 200 {
+				t.Errorf("%s, Accept-Encoding %q: %v allocations, status %d", uri, accept, n, ctx.Response.StatusCode())
 			}
-		})
-		if n != 0 || ctx.Response.StatusCode() != 200 {
-			t.Errorf("%s: %v allocations, status %d", uri, n, ctx.Response.StatusCode())
 		}
+	}
+}
+
+func TestSignalListsRevalidate(t *testing.T) {
+	t.Parallel()
+	h := intelligence()
+	get := func(accept, ifNoneMatch string) *fasthttp.Response {
+		t.Helper()
+		ctx := new(fasthttp.RequestCtx)
+		ctx.Request.SetRequestURI("/api/intelligence/markets")
+		ctx.Request.Header.Set("Accept-Encoding", accept)
+		ctx.Request.Header.Set("If-None-Match", ifNoneMatch)
+		if err := h.listMarkets(ctx); err != nil {
+			t.Fatal(err)
+		}
+		return &ctx.Response
+	}
+	first := get("gzip", "")
+	tag := string(first.Header.Peek("ETag"))
+	body, err := first.BodyGunzip()
+	var a listAnswer
+	if err != nil || json.Unmarshal(body, &a) != nil || len(a.Markets) != signal.DefaultLimit {
+		t.Errorf("%d markets, %v", len(a.Markets), err)
+	}
+	for name, want := range map[string]string{
+		"Content-Encoding": "gzip", "Vary": "Accept-Encoding", "Content-Type": "application/json",
+		"Cache-Control": "public, max-age=5, stale-while-revalidate=30",
+	} {
+		if got := string(first.Header.Peek(name)); got != want {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+	again := get("gzip", `"other", W/`+tag)
+	if again.StatusCode() != 304 || len(again.Body()) != 0 || string(again.Header.Peek("ETag")) != tag {
+		t.Errorf("%d %q", again.StatusCode(), again.Body())
+	}
+	if plain := get("", tag); plain.StatusCode() != 200 {
+		t.Error("the tag of the compressed form matches the plain one")
 	}
 }
 

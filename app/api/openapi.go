@@ -1,30 +1,24 @@
 package api
 
 import (
-	_ "embed"
 	"encoding/json"
-	"fmt"
 	"sync"
 
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/gofiber/fiber/v2"
+
+	"github.com/pulsecast/pulsecast/app/contract"
 )
 
-// OpenAPI is the description of the interface, written by hand: the one place where
-// it is said.
-//
-//go:embed openapi.yaml
-var OpenAPI []byte
-
-// document turns the description into the JSON that is served, with the public
-// address as its server.
+// document returns the OpenAPI document as JSON, with the public address as its server.
 func document(baseURL string) ([]byte, error) {
-	doc, err := openapi3.NewLoader().LoadFromData(OpenAPI)
+	shared, err := contract.Document()
 	if err != nil {
-		return nil, fmt.Errorf("read openapi.yaml: %w", err)
+		return nil, err
 	}
+	doc := *shared
 	doc.Servers = openapi3.Servers{{URL: baseURL}}
-	return json.Marshal(doc)
+	return json.Marshal(&doc)
 }
 
 func (a *API) openAPI() fiber.Handler {

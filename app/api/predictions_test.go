@@ -174,7 +174,7 @@ func TestNothingTheAgentWroteOfAHiddenPrediction(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer db.Close()
-		if _, err := db.ExecContext(t.Context(), "UPDATE forecasts SET hidden = TRUE"); err != nil {
+		if _, err := db.ExecContext(t.Context(), "UPDATE predictions SET hidden = TRUE"); err != nil {
 			t.Fatal(err)
 		}
 		one := s.do(t, call{path: "/api/predictions/" + id}).fine()

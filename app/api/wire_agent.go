@@ -38,6 +38,6 @@ func (a *API) agent(g *agent.Agent) agentWire {
 	return agentWire{
 		ID: g.ID.String(), Handle: g.Handle, Name: g.Name, Model: textOrNull(g.Model),
 		Framework: textOrNull(g.Framework), Description: textOrNull(g.Description), Homepage: textOrNull(g.Homepage),
-		URL: a.agentURL(g.Handle), Status: g.Status, Hidden: g.Veil != agent.Unveiled, Sample: g.Sample, CreatedAt: g.CreatedAt.UTC(),
+		URL: a.agentURL(g.Handle), Status: g.Status, Hidden: g.Visibility.HidesProfile(), Sample: g.Sample, CreatedAt: g.CreatedAt.UTC(),
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/score"
 )
 
-// hiddenTitle stands where an admin hid an agent's words.
+// hiddenTitle is the title of a prediction that an admin has hidden.
 const hiddenTitle = "[hidden by an admin]"
 
 type predictionWire struct {
@@ -79,7 +79,7 @@ type scoresWire struct {
 func (a *API) prediction(r *prediction.Record) predictionWire {
 	w := predictionWire{
 		ID: r.ID.String(), Title: r.Title, Thesis: r.Thesis, Confidence: r.Confidence,
-		HorizonAt: r.HorizonAt.UTC(), Category: r.ShownCategory(), Model: textOrNull(r.Model),
+		HorizonAt: r.HorizonAt.UTC(), Category: r.Category, Model: textOrNull(r.Model),
 		Evidence: evidence(r.Evidence), Agent: a.agentRef(&r.Agent), Market: a.marketRef(r),
 		Baseline: baseline(&r.Prediction), Status: r.Status, Resolution: resolution(&r.Prediction),
 		Scores: scores(&r.Prediction), CreatedAt: r.CreatedAt.UTC(),
@@ -93,8 +93,8 @@ func (a *API) prediction(r *prediction.Record) predictionWire {
 		points := live.Float()
 		w.LiveEdge = &points
 	}
-	if r.Hidden {
-		w.Title, w.Thesis, w.Evidence = hiddenTitle, "", []evidenceWire{}
+	if r.Withheld == prediction.HiddenByAdmin {
+		w.Title = hiddenTitle
 	}
 	return w
 }

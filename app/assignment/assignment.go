@@ -176,7 +176,7 @@ func addCounts(ctx context.Context, db bun.IDB, list []Listed) error {
 		MarketID string
 		Count    int64
 	}
-	err := db.NewRaw("SELECT market_id, COUNT(*) AS count FROM forecasts WHERE market_id IN (?) GROUP BY market_id", bun.List(ids)).Scan(ctx, &counts)
+	err := db.NewRaw("SELECT market_id, COUNT(*) AS count FROM predictions WHERE market_id IN (?) GROUP BY market_id", bun.List(ids)).Scan(ctx, &counts)
 	if err != nil {
 		return fmt.Errorf("count the predictions of assignments: %w", err)
 	}
@@ -198,8 +198,8 @@ func addDone(ctx context.Context, db bun.IDB, list []Listed, agentID uuid.UUID) 
 	}
 	var done []uuid.UUID
 	err := db.NewRaw(`SELECT s.id FROM assignments AS s WHERE s.id IN (?) AND (
-			EXISTS (SELECT 1 FROM forecasts AS p WHERE p.agent_id = ? AND p.market_id = s.market_id AND p.created_at >= s.opens_at)
-			OR (s.market_id IS NULL AND EXISTS (SELECT 1 FROM forecasts AS p
+			EXISTS (SELECT 1 FROM predictions AS p WHERE p.agent_id = ? AND p.market_id = s.market_id AND p.created_at >= s.opens_at)
+			OR (s.market_id IS NULL AND EXISTS (SELECT 1 FROM predictions AS p
 				WHERE p.agent_id = ? AND p.created_at >= s.opens_at AND lower(p.title) = lower(s.title))))`,
 		bun.List(ids), agentID, agentID).Scan(ctx, &done)
 	if err != nil {

@@ -173,6 +173,6 @@ func daily(m *market.Market, today string, now time.Time) Assignment {
 func instructions(m *market.Market, outcome string) string {
 	return fmt.Sprintf("Forecast the probability that %q happens. Read the resolution criteria first: they decide, not the title. "+
 		"Publish with marketId %q and outcome %q; confidence is that probability, from 0 to 1, and evidence should hold what you relied on. "+
-		"Publish while the market still moves: a forecast needs a price after it to be ranked. "+
+		"Publish while the market still moves: a prediction needs a price after it to be ranked. "+
 		"Repeating the market's price earns nothing, so answer when you see it differently.", outcome, m.ID, outcome)
 }

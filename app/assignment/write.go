@@ -108,7 +108,7 @@ func (s Store) Lock(ctx context.Context, tx bun.Tx, id uuid.UUID) (*Assignment, 
 }
 
 func errClosed() error {
-	return problem.Conflict("assignment_closed", "Assignment closed", "This assignment is closed and stays as it is; write a new one.")
+	return problem.New(problem.CodeAssignmentClosed, "This assignment is closed and stays as it is; write a new one.")
 }
 
 // one checks that a change of an open assignment met one: somebody else may have

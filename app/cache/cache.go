@@ -30,14 +30,15 @@ const keyPrefix = "pulsecast:"
 
 // Cache is an open cache.
 type Cache struct {
-	// Storage holds small values with an expiry. Its Reset is refused on Redis.
+	// Storage holds small values with an expiry, for all nodes; nil if Kind is Memory,
+	// since one process has nothing to share. Its Reset is refused.
 	Storage fiber.Storage
 	Kind    Kind
 	client  redis.UniversalClient
 }
 
 // Open prepares the Redis at a redis://, rediss:// or unix:// address; with an empty
-// one the cache lives in this process. It does not connect: a Redis that is down is
+// one there is nothing to share. It does not connect: a Redis that is down is
 // used as soon as it is up. Several "addr" parameters make it a cluster, one
 // "master_name" a set of sentinels.
 func Open(redisURL string) (*Cache, error) { return OpenPrefixed(redisURL, keyPrefix) }
@@ -45,7 +46,7 @@ func Open(redisURL string) (*Cache, error) { return OpenPrefixed(redisURL, keyPr
 // OpenPrefixed is Open with another prefix for the keys.
 func OpenPrefixed(redisURL, prefix string) (*Cache, error) {
 	if redisURL == "" {
-		return &Cache{Storage: newMemory(maxEntries, time.Now), Kind: Memory}, nil
+		return &Cache{Kind: Memory}, nil
 	}
 	options, err := parse(redisURL)
 	if err != nil {
@@ -96,7 +97,12 @@ func (c *Cache) Ping(ctx context.Context) error {
 }
 
 // Close closes the connections.
-func (c *Cache) Close() error { return c.Storage.Close() }
+func (c *Cache) Close() error {
+	if c.Storage == nil {
+		return nil
+	}
+	return c.Storage.Close()
+}
 
 // prefixed puts a prefix before every key.
 type prefixed struct {

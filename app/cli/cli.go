@@ -13,12 +13,15 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/pulsecast/pulsecast/app"
-	"github.com/pulsecast/pulsecast/app/api"
 	"github.com/pulsecast/pulsecast/app/config"
+	"github.com/pulsecast/pulsecast/app/contract"
 	"github.com/pulsecast/pulsecast/app/doctor"
+	"github.com/pulsecast/pulsecast/app/version"
 )
 
 type commands struct {
+	Version kong.VersionFlag `help:"Print the version and exit."`
+
 	Serve   serveCommand   `cmd:"" help:"Serve the API and the site; runs the worker too."`
 	Worker  workCommand    `cmd:"" help:"Run the worker alone: sources, settlement, leaderboard."`
 	Migrate migrateCommand `cmd:"" help:"Bring the database's schema up, down, or show it."`
@@ -37,7 +40,7 @@ func (d *doctorCommand) Run(ctx context.Context) error { return doctor.Run(ctx, 
 type openAPICommand struct{}
 
 func (openAPICommand) Run() error {
-	_, err := os.Stdout.Write(api.OpenAPI)
+	_, err := os.Stdout.Write(contract.YAML)
 	return err
 }
 
@@ -50,6 +53,7 @@ func Main(args []string) int {
 		kong.Name("pulsecast"),
 		kong.Description("API-first prediction platform for AI agents. Every flag of serve is also an environment variable."),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
+		kong.Vars{"version": "pulsecast " + version.Build() + ", interface " + version.API},
 		kong.BindTo(ctx, (*context.Context)(nil)))
 	k, err := parser.Parse(args)
 	if err != nil {

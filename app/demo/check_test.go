@@ -49,12 +49,12 @@ func checkNumbers(t *testing.T, db *database.DB) {
 		{72, "FROM news_items WHERE posted_at > ? AND posted_at <= ?", []any{firstLook.Add(-36 * time.Hour), firstLook}},
 		{15, "FROM news_items WHERE cited", nil},
 		{11, "FROM agents WHERE kind = 'agent' AND last_seen_at IS NOT NULL", nil},
-		{600, "FROM predictions WHERE status = 'resolved' AND edge IS NOT NULL", nil},
-		{10, "FROM predictions WHERE status = 'void'", nil},
-		{60, "FROM (SELECT DISTINCT event_key FROM predictions WHERE status = 'resolved') AS events", nil},
-		{60, "FROM predictions WHERE status = 'open' AND baseline IS NOT NULL", nil},
-		{8, "FROM (SELECT market_id FROM predictions WHERE status = 'open' GROUP BY market_id HAVING count(DISTINCT agent_id) >= 5) AS agreed", nil},
-		{20, "FROM predictions WHERE weight_index > 0 AND status = 'resolved'", nil},
+		{600, "FROM prediction_records WHERE status = 'resolved' AND edge IS NOT NULL", nil},
+		{10, "FROM prediction_records WHERE status = 'void'", nil},
+		{60, "FROM (SELECT DISTINCT event_key FROM prediction_records WHERE status = 'resolved') AS events", nil},
+		{60, "FROM prediction_records WHERE status = 'open' AND baseline IS NOT NULL", nil},
+		{8, "FROM (SELECT market_id FROM prediction_records WHERE status = 'open' GROUP BY market_id HAVING count(DISTINCT agent_id) >= 5) AS agreed", nil},
+		{20, "FROM prediction_records WHERE weight_index > 0 AND status = 'resolved'", nil},
 		{9, "FROM agent_tallies WHERE publication_days >= 30", nil},
 		{50, "FROM skill_history", nil},
 		{6, "FROM assignments WHERE day IS NOT NULL AND status = 'open' AND due_at > ?", []any{firstLook}},
@@ -66,16 +66,16 @@ func checkNumbers(t *testing.T, db *database.DB) {
 			t.Errorf("%d rows, want %d: %s", n, c.least, c.what)
 		}
 	}
-	made, _ := sampleForecasts(firstLook, sampleMarkets(firstLook), sampleNews(firstLook))
-	if n := count(t, db, "FROM predictions"); n != len(made) {
+	made, _ := samplePredictions(firstLook, sampleMarkets(firstLook), sampleNews(firstLook))
+	if n := count(t, db, "FROM prediction_records"); n != len(made) {
 		t.Errorf("%d predictions stored of %d", n, len(made))
 	}
 	for _, none := range []string{
-		"FROM predictions WHERE baseline_state <> 'fixed'",
+		"FROM prediction_records WHERE baseline_state <> 'fixed'",
 		"FROM markets WHERE closed AND id NOT IN (SELECT market_id FROM market_outcomes WHERE applied)",
 		"FROM markets WHERE NOT closed AND (probability < 0.03 OR probability > 0.97)",
 		"FROM markets WHERE url IS NOT NULL OR image_url IS NOT NULL OR description IS NULL",
-		"FROM predictions WHERE status = 'open' AND market_id IN (SELECT id FROM markets WHERE closed)",
+		"FROM prediction_records WHERE status = 'open' AND market_id IN (SELECT id FROM markets WHERE closed)",
 	} {
 		if n := count(t, db, none); n != 0 {
 			t.Errorf("%d rows, want none: %s", n, none)
@@ -106,16 +106,24 @@ func checkBoard(t *testing.T, db *database.DB) {
 		t.Fatal(err)
 	}
 	entries := map[string]leaderboard.Entry{}
-	ranked, proven := 0, 0
+	ranked, proven, told := 0, 0, 0
 	for _, e := range page.Entries {
 		entries[e.Handle] = e
 		if e.Rank != nil {
 			ranked++
+			if *e.RankLow > 1 || *e.RankHigh < page.Board.Ranked {
+				told++
+			}
 		}
 		if e.Proven() {
 			proven++
 		}
-		t.Logf("%-18s rank %s skill %5.2f (%5.2f..%5.2f) events %d proven %v", e.Handle, place(e.Rank), e.Skill, e.SkillLow, e.SkillHigh, e.Events, e.Proven())
+		p, _ := e.Posterior()
+		t.Logf("%-18s rank %s (%s–%s) skill %5.2f (%5.2f..%5.2f) events %d proven %v", e.Handle,
+			place(e.Rank), place(e.RankLow), place(e.RankHigh), e.Skill, p.Low, p.High, e.Events, e.Proven())
+	}
+	if told < ranked-2 {
+		t.Errorf("the rank ranges of %d of %d agents say nothing", ranked-told, ranked)
 	}
 	if ranked < 9 || proven == 0 || !page.Board.AsOf.Equal(firstLook) {
 		t.Errorf("%d ranked, %d proven, as of %s", ranked, proven, page.Board.AsOf)
@@ -205,7 +213,7 @@ func digest(t *testing.T, db *database.DB) string {
 		"SELECT market_id, observed_at, prices FROM market_prices ORDER BY 1, 2",
 		"SELECT id, title, url, score, comments, posted_at, position, cited FROM news_items ORDER BY 1",
 		`SELECT p.created_at, a.handle, p.title, p.thesis, p.confidence, p.evidence, p.market_id, p.outcome, p.baseline, p.weight_index,
-			p.status, p.resolution_value, p.resolved_at, p.edge, p.log_edge FROM predictions AS p JOIN agents AS a ON a.id = p.agent_id ORDER BY 1, 2`,
+			p.status, p.resolution_value, p.resolved_at, p.edge, p.log_edge FROM prediction_records AS p JOIN agents AS a ON a.id = p.agent_id ORDER BY 1, 2`,
 		`SELECT a.handle, d.category, d.day, d.clusters, d.cluster_sum, d.resolved, d.brier FROM agent_days AS d JOIN agents AS a ON a.id = d.agent_id ORDER BY 1, 2, 3`,
 		"SELECT title, day, market_id, instructions, category, due_at FROM assignments ORDER BY 1",
 		`SELECT r.span, r.category, a.handle, r.rank, r.skill, r.events FROM board_rows AS r JOIN agents AS a ON a.id = r.agent_id ORDER BY 1, 2, 3`,

@@ -187,8 +187,8 @@ var reasons = map[string]map[side][]string{
 	},
 }
 
-// standings say where agent and market are.
-var standings = map[side][]string{
+// contrasts say where the agent and the market are.
+var contrasts = map[side][]string{
 	above: {
 		"I put {subject} at {p}, above the market's {q}.",
 		"At {q} the market still underrates this; {p} is nearer.",
@@ -233,7 +233,7 @@ var turns = []string{
 
 // revisions open a second forecast on the same market.
 var revisions = []string{
-	"Update: ", "Revised after new information: ", "A second forecast on this: ", "Closer to the date: ",
+	"Update: ", "Revised after new information: ", "A second prediction on this: ", "Closer to the date: ",
 }
 
 // reports are pages that evidence cites besides the day's news.

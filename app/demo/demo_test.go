@@ -103,7 +103,7 @@ func TestSeedFromTwoNodesAtOnce(t *testing.T) {
 	if n := count(t, db, "FROM agents WHERE kind = 'agent'"); n != len(personas) {
 		t.Errorf("%d agents, want %d", n, len(personas))
 	}
-	if n := count(t, db, "FROM (SELECT DISTINCT thesis FROM predictions) AS t"); n != count(t, db, "FROM predictions") {
+	if n := count(t, db, "FROM (SELECT DISTINCT thesis FROM prediction_records) AS t"); n != count(t, db, "FROM prediction_records") {
 		t.Error("some predictions are there twice")
 	}
 	checkMarks(t, db)

@@ -73,7 +73,7 @@ func TestSampleSettles(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
 		n := seeded(t, db)
 		after := n.markets.After
-		due := "FROM predictions WHERE status = 'open' AND market_id IN (SELECT id FROM markets WHERE closed)"
+		due := "FROM prediction_records WHERE status = 'open' AND market_id IN (SELECT id FROM markets WHERE closed)"
 		n.markets.After = nil // stopped once the reading is stored
 		n.mustTick(3 * day)
 		if count(t, db, due) == 0 {
@@ -101,7 +101,7 @@ func TestSampleSettles(t *testing.T) {
 		for _, none := range []string{
 			"FROM markets WHERE NOT closed",
 			"FROM markets WHERE closed_at < closes_at OR closed_at IS NULL",
-			"FROM predictions WHERE status = 'open' AND market_id IS NOT NULL",
+			"FROM prediction_records WHERE status = 'open' AND market_id IS NOT NULL",
 			"FROM reference_predictions WHERE status = 'open'",
 			"FROM market_outcomes WHERE NOT applied",
 			"FROM (SELECT m.event_id FROM markets AS m JOIN market_outcomes AS o ON o.market_id = m.id WHERE o.winner = 'Yes' AND m.event_id IS NOT NULL GROUP BY m.event_id HAVING count(*) > 1) AS torn",

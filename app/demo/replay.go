@@ -38,11 +38,11 @@ type replay struct {
 	start time.Time
 	clock time.Time // the moment the step under way ends
 
-	markets   []*sampleMarket
-	items     []news.Item
-	forecasts []forecast
-	ticks     []market.Price
-	agents    map[int]uuid.UUID // of personas
+	markets     []*sampleMarket
+	items       []news.Item
+	predictions []samplePrediction
+	ticks       []market.Price
+	agents      map[int]uuid.UUID // of personas
 
 	settle *settlement.Service
 	board  *leaderboard.Builder
@@ -50,7 +50,7 @@ type replay struct {
 
 func newReplay(db *database.DB, start time.Time) *replay {
 	r := &replay{db: db, start: start, markets: sampleMarkets(start), items: sampleNews(start), agents: map[int]uuid.UUID{}}
-	r.forecasts, r.ticks = sampleForecasts(start, r.markets, r.items)
+	r.predictions, r.ticks = samplePredictions(start, r.markets, r.items)
 	now := func() time.Time { return r.clock }
 	settings := config.Default()
 	r.settle = settlement.New(settlement.Options{DB: db, Interval: settings.MarketsInterval, Now: now})
@@ -135,7 +135,7 @@ func (r *replay) stage(ctx context.Context, tx bun.Tx) error {
 func (r *replay) cited() []string {
 	var ids []string
 	seen := map[string]bool{}
-	for _, f := range r.forecasts {
+	for _, f := range r.predictions {
 		for _, e := range f.Evidence {
 			if e.SignalKind == prediction.SignalNews && !seen[e.SignalID] {
 				seen[e.SignalID] = true
@@ -149,8 +149,8 @@ func (r *replay) cited() []string {
 // live stores one day: what was published, which markets closed, and at the end of
 // the last day how the open ones stand.
 func (r *replay) live(ctx context.Context, tx bun.Tx, step int, from time.Time) error {
-	for i := range r.forecasts {
-		f := &r.forecasts[i]
+	for i := range r.predictions {
+		f := &r.predictions[i]
 		if !r.within(f.CreatedAt, from) {
 			continue
 		}
@@ -188,7 +188,7 @@ func (r *replay) readings(step int, from time.Time) []market.Market {
 
 func (r *replay) lastSeen() map[int]time.Time {
 	out := map[int]time.Time{}
-	for _, f := range r.forecasts {
+	for _, f := range r.predictions {
 		out[f.agent] = f.CreatedAt
 	}
 	return out

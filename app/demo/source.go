@@ -118,7 +118,7 @@ func (s *MarketSource) Winner(ctx context.Context, m *market.Market) (outcome in
 func (s *MarketSource) world(ctx context.Context) ([]market.Market, error) {
 	var ids []string
 	err := s.db.Reader.NewSelect().Model((*market.Market)(nil)).Column("m.id").Where("m.sample AND m.active").
-		Where("NOT m.closed OR EXISTS (SELECT 1 FROM standings AS p WHERE p.market_id = m.id AND p.status = 'open')"+
+		Where("NOT m.closed OR EXISTS (SELECT 1 FROM results AS p WHERE p.market_id = m.id AND p.status = 'open')"+
 			" OR EXISTS (SELECT 1 FROM reference_predictions AS r WHERE r.market_id = m.id AND r.status = 'open')").Scan(ctx, &ids)
 	if err != nil {
 		return nil, fmt.Errorf("list sample markets: %w", err)

@@ -82,7 +82,7 @@ func (a *argument) write(rolls *rand.Rand) string {
 	if strings.HasSuffix(opening, ".") {
 		reason = capital(reason)
 	}
-	parts := []string{opening + " " + reason + ".", capital(one(standings[side], rolls))}
+	parts := []string{opening + " " + reason + ".", capital(one(contrasts[side], rolls))}
 	if !a.again && rolls.Float64() < 0.5 {
 		parts[0], parts[1] = capital(parts[1]), capital(parts[0])
 	}

@@ -27,8 +27,8 @@ func TestWorldAtAnyHour(t *testing.T) {
 			checkMarkets(t, start, markets)
 			items := sampleNews(start)
 			checkNews(t, start, items)
-			forecasts, ticks := sampleForecasts(start, markets, items)
-			checkForecasts(t, start, markets, forecasts)
+			predictions, ticks := samplePredictions(start, markets, items)
+			checkPredictions(t, start, markets, predictions)
 			for _, tick := range ticks {
 				checkPrices(t, tick.MarketID, tick.Prices)
 				if tick.ObservedAt.After(start) {
@@ -104,8 +104,8 @@ func checkNews(t *testing.T, start time.Time, items []news.Item) {
 	}
 }
 
-// checkForecasts holds each forecast to the rules of publishing.
-func checkForecasts(t *testing.T, start time.Time, markets []*sampleMarket, forecasts []forecast) {
+// checkPredictions holds each prediction to the rules of publishing.
+func checkPredictions(t *testing.T, start time.Time, markets []*sampleMarket, predictions []samplePrediction) {
 	t.Helper()
 	byID := map[string]*sampleMarket{}
 	for _, m := range markets {
@@ -113,7 +113,7 @@ func checkForecasts(t *testing.T, start time.Time, markets []*sampleMarket, fore
 	}
 	last := map[int]time.Time{}
 	theses := map[string]bool{}
-	for _, f := range forecasts {
+	for _, f := range predictions {
 		draft := prediction.Draft{Title: f.Title, Thesis: f.Thesis, Confidence: &f.Confidence, HorizonAt: &f.HorizonAt,
 			Category: f.Category, Model: f.Model, MarketID: f.MarketID, Outcome: f.Outcome, Evidence: f.Evidence}
 		if wrong := draft.Check(f.CreatedAt); len(wrong) > 0 {
@@ -131,7 +131,7 @@ func checkForecasts(t *testing.T, start time.Time, markets []*sampleMarket, fore
 			t.Errorf("%s published before it joined", personas[f.agent].handle)
 		}
 		if !f.CreatedAt.After(last[f.agent]) {
-			t.Errorf("two forecasts of %s at %s", personas[f.agent].handle, f.CreatedAt)
+			t.Errorf("two predictions of %s at %s", personas[f.agent].handle, f.CreatedAt)
 		}
 		last[f.agent] = f.CreatedAt
 	}

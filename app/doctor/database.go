@@ -11,7 +11,7 @@ import (
 	"github.com/uptrace/bun"
 
 	"github.com/pulsecast/pulsecast/app/database"
-	"github.com/pulsecast/pulsecast/app/metrics"
+	"github.com/pulsecast/pulsecast/app/monitor"
 )
 
 func (d *doctor) database(ctx context.Context) {
@@ -32,7 +32,10 @@ func (d *doctor) database(ctx context.Context) {
 	}
 	defer db.Close()
 	d.writable(ctx, db)
-	d.migrations(ctx, db)
+	if d.migrations(ctx, db) {
+		d.readings(ctx, db)
+		d.queues(ctx, db)
+	}
 	if !embedded {
 		d.clock.askDatabase(ctx, db)
 	}
@@ -60,7 +63,7 @@ func (d *doctor) sqliteFile(path string) (there bool) {
 	case info.Mode().Perm()&0o002 != 0:
 		d.say(warn, "database", "%s can be written by every user: chmod o-w it", path)
 	}
-	if room, err := metrics.DiskOf(folder); err == nil && room.Full() {
+	if room, err := monitor.DiskOf(folder); err == nil && room.Full() {
 		d.say(warn, "disk", "%.1f GB are left beside the database: make room", float64(room.Free)/(1<<30))
 	}
 	if served(path) {
@@ -114,11 +117,12 @@ func (d *doctor) writable(ctx context.Context, db *database.DB) {
 	}
 }
 
-func (d *doctor) migrations(ctx context.Context, db *database.DB) {
+// migrations reports whether the schema is up to date.
+func (d *doctor) migrations(ctx context.Context, db *database.DB) (done bool) {
 	all, err := db.Migrations(ctx)
 	if err != nil {
 		d.say(fail, "migrations", "%v", err)
-		return
+		return false
 	}
 	pending := 0
 	for _, m := range all {
@@ -128,7 +132,52 @@ func (d *doctor) migrations(ctx context.Context, db *database.DB) {
 	}
 	if pending > 0 {
 		d.say(warn, "migrations", "%d of %d are pending: serve applies them when it starts, or run: pulsecast migrate up", pending, len(all))
-		return
+		return false
 	}
 	d.say(fine, "migrations", "all %d are applied", len(all))
+	return true
 }
+
+// readings says how the nodes fare that read the sources.
+func (d *doctor) readings(ctx context.Context, db *database.DB) {
+	feeds, err := monitor.Readings(ctx, db.Reader)
+	if err != nil {
+		d.say(fail, "readings", "%v", err)
+	}
+	for _, f := range feeds {
+		last := "never read well"
+		if !f.SucceededAt.IsZero() {
+			last = "last read well " + ago(f.SucceededAt)
+		}
+		if f.LastError != "" {
+			d.say(warn, "readings", "%s: %s; the last reading had an error (%s, %d in a row)", f.Feed, last, f.LastError, f.Failures)
+			continue
+		}
+		d.say(fine, "readings", "%s: %s", f.Feed, last)
+	}
+}
+
+func (d *doctor) queues(ctx context.Context, db *database.DB) {
+	now := time.Now()
+	q, err := monitor.ReadQueues(ctx, db.Reader, now)
+	if err != nil {
+		d.say(fail, "queues", "%v", err)
+		return
+	}
+	if q.Baselines.Age(now) > monitor.BaselinesLate {
+		d.say(warn, "queues", "%d predictions wait for their baseline, the oldest published %s: look in the log for what the job markets says",
+			q.Baselines.Count, ago(q.Baselines.Oldest))
+	}
+	v := fine
+	if q.SettlementAge(now) > monitor.SettlementLate {
+		v = warn
+	}
+	if q.Markets.Count+q.Due.Count == 0 {
+		d.say(v, "queues", "nothing waits for a ruling")
+		return
+	}
+	d.say(v, "queues", "waiting for a ruling: ended markets %d, predictions past their horizon %d; see %s/admin/settlement",
+		q.Markets.Count, q.Due.Count, d.cfg.BaseURL)
+}
+
+func ago(at time.Time) string { return time.Since(at).Round(time.Second).String() + " ago" }

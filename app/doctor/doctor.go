@@ -134,7 +134,7 @@ func (d *doctor) identity(ctx context.Context) {
 	defer scratch.Close()
 	silent := slog.New(slog.DiscardHandler)
 	service := identity.New(identity.Options{
-		Config: &d.cfg, DB: scratch, Generation: agent.NewGeneration(scratch.Reader, silent, nil),
+		Config: &d.cfg, DB: scratch, Generation: agent.NewGeneration(scratch.Reader, silent),
 		Usage: agent.NewUsage(scratch, silent, time.Now), Log: silent, Now: time.Now,
 	})
 	_, err = service.Authenticate(ctx, "doctor-"+database.NewID(time.Now()).String())

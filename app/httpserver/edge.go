@@ -41,7 +41,7 @@ var defaultAgents = func() map[string]struct{} {
 // longestAgent is the room for lower-casing; a longer token is in no list.
 const longestAgent = 32
 
-var rejected = problem.Forbidden("user_agent_rejected", "User-Agent rejected",
+var rejected = problem.New(problem.CodeUserAgentRejected,
 	"Send a User-Agent that begins with the name of your agent, for example: "+
 		"User-Agent: my-agent/1.0 (+https://example.org/my-agent). Empty ones and the defaults of libraries "+
 		"and tools (python-requests/2.31, curl/8.5) are refused here; a request with a valid key in "+

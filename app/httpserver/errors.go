@@ -129,8 +129,7 @@ func (s *Server) translate(c *fiber.Ctx, err error) *problem.Error {
 func (s *Server) translateFiber(c *fiber.Ctx, e *fiber.Error) *problem.Error {
 	switch e.Code {
 	case fiber.StatusNotFound:
-		return problem.NotFound("There is nothing at this path. The API is described at " +
-			s.opts.Config.BaseURL + "/docs and, for agents, at " + s.opts.Config.BaseURL + "/api/skill.")
+		return s.noRoute(c)
 	case fiber.StatusMethodNotAllowed:
 		allow := string(c.Response().Header.Peek(fiber.HeaderAllow))
 		if !strings.Contains(allow, fiber.MethodOptions) {
@@ -149,9 +148,21 @@ func (s *Server) translateFiber(c *fiber.Ctx, e *fiber.Error) *problem.Error {
 	return badRequest(e.Code, "The request could not be understood.").With(e)
 }
 
-// badRequest is a refusal of the HTTP itself, before any handler saw it.
+// noRoute refuses a path that no handler serves.
+func (s *Server) noRoute(c *fiber.Ctx) *problem.Error {
+	if !machine(c.Context().URI().PathOriginal()) {
+		return problem.NotFound("There is nothing at this address. It may have been mistyped, or what it named may be gone.")
+	}
+	base := s.opts.Config.BaseURL
+	return problem.NotFound("There is nothing at this path. The API is described at " + base + "/docs and, for agents, at " + base + "/api/skill.")
+}
+
+// badRequest refuses a request whose HTTP can't be read, before any handler sees it.
+// The status tells more than the usual one of its code.
 func badRequest(status int, detail string) *problem.Error {
-	return &problem.Error{Status: status, Code: "invalid_request", Title: http.StatusText(status), Detail: detail}
+	p := problem.New(problem.CodeInvalidRequest, detail)
+	p.Status, p.Title = status, http.StatusText(status)
+	return p
 }
 
 // refuseMalformed answers what fasthttp could not read. The path may be unknown, so

@@ -23,7 +23,7 @@ func TestErrorsBecomeProblems(t *testing.T) {
 		header string // "Name: value" that must be there
 	}{
 		{"refusal", problem.InvalidParameter("limit", "must be 1..100"), 400, "invalid_parameter", "INFO", ""},
-		{"wrapped", errors.Join(errors.New("outer"), problem.Conflict("market_closed", "Market closed", "Too late.")), 409, "market_closed", "INFO", ""},
+		{"wrapped", errors.Join(errors.New("outer"), problem.New(problem.CodeMarketClosed, "Too late.")), 409, "market_closed", "INFO", ""},
 		{"challenge", problem.InvalidCredentials("").With(cause), 401, "invalid_credentials", "INFO", `WWW-Authenticate: Bearer realm="pulsecast", error="invalid_token", error_description="The access token is unknown, expired or revoked"`},
 		{"wait rounds up", problem.RateLimited("Slower.", 2100*time.Millisecond), 429, "rate_limited", "INFO", "Retry-After: 3"},
 		{"down", problem.Unavailable("Later.", time.Second).With(cause), 503, "unavailable", "ERROR", "Retry-After: 1"},

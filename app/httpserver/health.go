@@ -7,12 +7,15 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 
+	"github.com/pulsecast/pulsecast/app/monitor"
 	"github.com/pulsecast/pulsecast/app/problem"
 )
 
 const (
 	pingTimeout = time.Second
 	pingKeeps   = time.Second // health is asked often; the database is not
+	// feedsTimeout bounds reading the feeds: without their last errors health answers anyway.
+	feedsTimeout = 500 * time.Millisecond
 )
 
 // HealthSource is what health looks at. A nil function counts as healthy and, for
@@ -22,17 +25,8 @@ type HealthSource struct {
 	PingDatabase func(ctx context.Context) error
 	CacheKind    string // "memory" or "redis"
 	PingCache    func(ctx context.Context) error
-	Feeds        func() (markets, news Feed)
-	Warnings     func() []string // what an operator should set right; public
-}
-
-// Feed is the state of one signal feed.
-type Feed struct {
-	AsOf      time.Time // when the snapshot was taken; zero before the first
-	Stale     bool      // older than three intervals
-	Count     int       // records in it
-	Source    string    // which source it came from; empty before the first
-	LastError string    // one fixed word; empty when the last tick went well
+	Feeds        func(ctx context.Context) []monitor.Feed // "markets" and "news"
+	Warnings     func() []string                          // what an operator should set right; public
 }
 
 // health keeps the last ping of the database and of the cache.
@@ -101,30 +95,43 @@ type feedBody struct {
 func (s *Server) Health(c *fiber.Ctx) error {
 	now := s.opts.Now()
 	src := s.health.source
-	markets, news := Feed{Stale: true}, Feed{Stale: true}
-	if src.Feeds != nil {
-		markets, news = src.Feeds()
-	}
+	signals, stale := src.signals(c.UserContext(), now)
 	body := healthBody{
 		OK: true, Status: "ok", Version: s.opts.Version,
 		UptimeSeconds: int64(now.Sub(s.health.started).Seconds()),
 		Database:      partBody{s.health.database.ok(src.PingDatabase), src.DatabaseKind},
 		Cache:         partBody{s.health.cache.ok(src.PingCache), src.CacheKind},
-		Signals:       signalsBody{markets.body(now), news.body(now)},
+		Signals:       signals,
 		Warnings:      []string{},
 	}
 	if src.Warnings != nil {
 		body.Warnings = append(body.Warnings, src.Warnings()...)
 	}
-	if !body.Database.OK || !body.Cache.OK || markets.Stale || news.Stale {
+	if !body.Database.OK || !body.Cache.OK || stale {
 		body.Status = "degraded"
 	}
 	c.Set(fiber.HeaderCacheControl, "no-store")
 	return c.JSON(body)
 }
 
-func (f Feed) body(now time.Time) feedBody {
-	out := feedBody{Stale: f.Stale, Count: f.Count}
+// signals describes the feeds; stale says that one of them is. A feed that is missing is
+// empty and stale.
+func (h *HealthSource) signals(ctx context.Context, now time.Time) (body signalsBody, stale bool) {
+	ctx, cancel := context.WithTimeout(ctx, feedsTimeout)
+	defer cancel()
+	feeds := map[string]monitor.Feed{}
+	if h.Feeds != nil {
+		for _, f := range h.Feeds(ctx) {
+			feeds[f.Name] = f
+		}
+	}
+	body = signalsBody{describe(feeds, "markets", now), describe(feeds, "news", now)}
+	return body, body.Markets.Stale || body.News.Stale
+}
+
+func describe(feeds map[string]monitor.Feed, name string, now time.Time) feedBody {
+	f, found := feeds[name]
+	out := feedBody{Stale: f.Stale || !found, Count: f.Records}
 	if !f.AsOf.IsZero() {
 		asOf := f.AsOf.UTC()
 		age := max(int64(now.Sub(asOf).Seconds()), 0)
@@ -133,8 +140,8 @@ func (f Feed) body(now time.Time) feedBody {
 	if f.Source != "" {
 		out.Source = &f.Source
 	}
-	if f.LastError != "" {
-		out.LastError = &f.LastError
+	if f.Readings.LastError != "" {
+		out.LastError = &f.Readings.LastError
 	}
 	return out
 }

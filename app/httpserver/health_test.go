@@ -10,15 +10,17 @@ import (
 
 	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/database/dbtest"
+	"github.com/pulsecast/pulsecast/app/monitor"
+	"github.com/pulsecast/pulsecast/app/signal"
 )
 
 func TestHealthBody(t *testing.T) {
 	t.Parallel()
 	clk := newClock()
-	fresh := func(count int, source string) Feed {
-		return Feed{AsOf: clk.now().Add(-30 * time.Second), Count: count, Source: source}
+	fresh := func(name, source string, count int) monitor.Feed {
+		return monitor.Feed{Status: signal.Status{Name: name, AsOf: clk.now().Add(-30 * time.Second), Records: count, Source: source}}
 	}
-	var markets, news Feed
+	var markets, news monitor.Feed
 	var warnings []string
 	var database, cache error
 	adjust := func(o *Options) {
@@ -26,7 +28,7 @@ func TestHealthBody(t *testing.T) {
 		o.Health = HealthSource{
 			DatabaseKind: "postgres", PingDatabase: func(context.Context) error { return database },
 			CacheKind: "redis", PingCache: func(context.Context) error { return cache },
-			Feeds:    func() (Feed, Feed) { return markets, news },
+			Feeds:    func(context.Context) []monitor.Feed { return []monitor.Feed{markets, news} },
 			Warnings: func() []string { return warnings },
 		}
 	}
@@ -45,9 +47,9 @@ func TestHealthBody(t *testing.T) {
 		want string
 	}{
 		{"all well", func() {}, body("ok", "true", "true", goodMarkets, goodNews)},
-		{"an error, still fresh", func() { markets.LastError = "http_429" },
+		{"an error, still fresh", func() { markets.Readings.LastError = "http_429" },
 			body("ok", "true", "true", strings.Replace(goodMarkets, "null", `"http_429"`, 1), goodNews)},
-		{"before the first snapshot", func() { news = Feed{Stale: true} },
+		{"before the first snapshot", func() { news = monitor.Feed{Status: signal.Status{Name: "news", Stale: true}} },
 			body("degraded", "true", "true", goodMarkets, `{"asOf":null,"ageSeconds":null,"stale":true,"count":0,"source":null,"lastError":null}`)},
 		{"no database", func() { database = errors.New("the secret cause") }, body("degraded", "false", "true", goodMarkets, goodNews)},
 		{"a warning", func() { warnings = []string{"no audience"} },
@@ -55,7 +57,7 @@ func TestHealthBody(t *testing.T) {
 		{"no cache", func() { cache = errors.New("the secret cause") }, body("degraded", "true", "false", goodMarkets, goodNews)},
 	}
 	for _, tt := range tests { // in turn: they share the variables above
-		markets, news, database, cache, warnings = fresh(40, "polymarket"), fresh(60, "reddit"), nil, nil, nil
+		markets, news, database, cache, warnings = fresh("markets", "polymarket", 40), fresh("news", "reddit", 60), nil, nil, nil
 		tt.set()
 		n := run(t, adjust, func(s *Server) { s.App.Get("/api/health", s.Health) })
 		if r := n.do(t, "GET", "/api/health"); r.StatusCode != 200 || r.body != tt.want {

@@ -33,7 +33,7 @@ const (
 // required.
 type Options struct {
 	Config  *config.Config
-	Version string // of the service, shown by health
+	Version string // of the interface, shown by health
 	Logger  *slog.Logger
 	Now     func() time.Time
 	// Redis adds the limits up over all nodes; nil counts them in this process.

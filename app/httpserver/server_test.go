@@ -33,7 +33,7 @@ func authenticate(_ context.Context, bearer string) (Principal, error) {
 	case "good":
 		return principal{agentID}, nil
 	case "disabled":
-		return nil, problem.Forbidden("agent_disabled", "Agent disabled", "An admin has disabled this agent.")
+		return nil, problem.New(problem.CodeAgentDisabled, "An admin has disabled this agent.")
 	case "down":
 		return nil, problem.Unavailable("The identity provider does not answer.", 3*time.Second)
 	}

@@ -2,17 +2,16 @@
 // Sessions are ours; keys are verified by one of two Verifiers: the local registry,
 // or a central provider at IDENTITY_URL.
 //
-// Every answer is remembered under the SHA-256 of the bearer, for a minute at most,
-// and only while the credential generation (agent.Generation) stays what it was
-// before the question was asked. What the provider said of a key is remembered apart
-// from that, so that a session ended here never sends all keys to the provider again.
+// Every answer is kept under the SHA-256 of the bearer, for a minute at most. Its epoch
+// is the credential generation (agent.Generation), so that a revocation ends all of
+// them. What the provider said about a key is kept apart from that: otherwise a session
+// that ends here would send every key to the provider again.
 package identity
 
 import (
 	"context"
 	"crypto/sha256"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net/http"
 	"strings"
@@ -20,17 +19,17 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
-	"golang.org/x/sync/singleflight"
 
 	"github.com/pulsecast/pulsecast/app/agent"
 	"github.com/pulsecast/pulsecast/app/config"
 	"github.com/pulsecast/pulsecast/app/database"
+	"github.com/pulsecast/pulsecast/app/memo"
 	"github.com/pulsecast/pulsecast/app/problem"
 )
 
 const (
-	rememberAccepted = 60 * time.Second
-	rememberRefused  = 10 * time.Second
+	keepAccepted = 60 * time.Second
+	keepRefused  = 10 * time.Second
 	// askTimeout bounds one uncached check: the provider's share is providerTimeout.
 	askTimeout = 5 * time.Second
 	// maxBearer is the longest bearer looked at, in bytes.
@@ -52,16 +51,16 @@ type Principal struct {
 // AgentID is the id of the agent.
 func (p *Principal) AgentID() uuid.UUID { return p.Agent.ID }
 
-// Answer is what a Verifier found out. It holds until Until, for the service to
-// remember; a zero Until is not remembered.
+// Answer is what a Verifier found out. The service keeps it until Until; one with a
+// zero Until isn't kept.
 type Answer struct {
 	Principal *Principal
 	Until     time.Time
 }
 
 // Verifier says whose an API key is. hash is the key's SHA-256. A refusal is a
-// *problem.Error of status 401 or 403, which may be remembered until Answer.Until;
-// any other error means that it could not be found out.
+// *problem.Error of status 401 or 403, which is kept until Answer.Until;
+// any other error means that the owner could not be found out.
 type Verifier interface {
 	Verify(ctx context.Context, key string, hash [sha256.Size]byte) (Answer, error)
 	// HowToGetKey is a sentence for whoever came without a key that works.
@@ -96,8 +95,7 @@ type Service struct {
 	store    agent.Store
 	verifier Verifier
 	provider *provider // nil with the local registry
-	memory   *memory[verdict]
-	flights  singleflight.Group
+	verdicts *memo.Cache[digest, verdict]
 
 	stop context.CancelFunc
 	done chan struct{}
@@ -106,7 +104,9 @@ type Service struct {
 // New builds the service for the configuration: the central provider when
 // IDENTITY_URL is set, else the local registry.
 func New(o Options) *Service {
-	s := &Service{Options: o, memory: newMemory[verdict]()}
+	s := &Service{Options: o, verdicts: memo.New[digest](memo.Options[verdict]{
+		Size: keptAnswers, Now: o.Now, Timeout: askTimeout, Epoch: o.Generation.Epoch, Minor: verdict.refused,
+	})}
 	if o.Config.IdentityURL != "" {
 		s.provider = newProvider(o)
 		s.verifier = s.provider
@@ -163,38 +163,19 @@ func (s *Service) Authenticate(ctx context.Context, bearer string) (*Principal, 
 		return nil, s.invalid()
 	}
 	hash := agent.Hash(bearer)
-	if v, ok := s.memory.get(hash); ok && v.holds(s.Generation.Epoch(), s.Now()) {
-		return v.answer()
-	}
-	return s.ask(ctx, strings.Clone(bearer), hash)
-}
-
-// ask finds out what is not remembered, once for all who ask the same thing at the
-// same time. It goes on when one of them leaves.
-func (s *Service) ask(ctx context.Context, bearer string, hash digest) (*Principal, error) {
-	epoch := s.Generation.Epoch()
-	// With the epoch in its name, nobody joins a question asked before a revocation.
-	name := fmt.Sprintf("%s %d", hash[:], epoch)
-	flight := s.flights.DoChan(name, func() (any, error) {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), askTimeout)
-		defer cancel()
-		v := s.find(ctx, bearer, hash)
-		v.epoch = epoch
-		if !v.until.IsZero() {
-			s.memory.put(hash, v, v.refusal == nil)
-		}
-		return v, nil
+	v, err := s.verdicts.Get(ctx, hash, func(ctx context.Context) (verdict, time.Time, error) {
+		v, until := s.find(ctx, strings.Clone(bearer), hash)
+		return v, until, nil
 	})
-	select {
-	case result := <-flight:
-		return result.Val.(verdict).answer()
-	case <-ctx.Done():
-		return nil, unavailable(ctx.Err())
+	if err != nil { // the caller left, or a check panicked
+		return nil, unavailable(err)
 	}
+	return v.answer()
 }
 
-// find asks the database or the verifier about a bearer.
-func (s *Service) find(ctx context.Context, bearer string, hash digest) verdict {
+// find asks the database or the verifier about a bearer. It also returns how long the
+// verdict holds; a zero time means it isn't kept.
+func (s *Service) find(ctx context.Context, bearer string, hash digest) (v verdict, until time.Time) {
 	var answer Answer
 	var err error
 	if agent.IsToken(bearer) {
@@ -204,18 +185,16 @@ func (s *Service) find(ctx context.Context, bearer string, hash digest) verdict 
 	}
 	now := s.Now()
 	if err == nil {
-		until := earliest(answer.Until, now.Add(rememberAccepted), answer.Principal.ExpiresAt)
-		return verdict{principal: answer.Principal, until: until}
+		return verdict{principal: answer.Principal}, earliest(answer.Until, now.Add(keepAccepted), answer.Principal.ExpiresAt)
 	}
 	refusal, ok := errors.AsType[*problem.Error](err)
 	if !ok {
 		refusal = unavailable(err)
 	}
-	v := verdict{refusal: refusal}
 	if refusal.Status < 500 && !answer.Until.IsZero() {
-		v.until = earliest(answer.Until, now.Add(rememberRefused))
+		until = earliest(answer.Until, now.Add(keepRefused))
 	}
-	return v
+	return verdict{refusal: refusal}, until
 }
 
 // session is the answer about a session token. Tokens begun with a key of the other
@@ -225,7 +204,7 @@ func (s *Service) session(ctx context.Context, token string) (Answer, error) {
 	session, who, err := s.store.FindSession(ctx, s.DB.Reader, token, now)
 	central := err == nil && len(session.Credential) == 2*sha256.Size
 	if errors.Is(err, agent.ErrNoCredential) || (err == nil && central != (s.provider != nil)) {
-		return Answer{Until: now.Add(rememberRefused)}, s.invalid()
+		return Answer{Until: now.Add(keepRefused)}, s.invalid()
 	}
 	if err != nil {
 		return Answer{}, err
@@ -234,7 +213,7 @@ func (s *Service) session(ctx context.Context, token string) (Answer, error) {
 		s.Usage.KeyUsed(session.Credential)
 	}
 	p := &Principal{Agent: who, Credential: session.Credential, ExpiresAt: session.ExpiresAt, Session: true}
-	return Answer{Principal: p, Until: now.Add(rememberAccepted)}, nil
+	return Answer{Principal: p, Until: now.Add(keepAccepted)}, nil
 }
 
 // Session is a session that was just begun.
@@ -298,7 +277,7 @@ func (s *Service) EndSession(ctx context.Context, bearer string) error {
 // shown once.
 func (s *Service) Register(ctx context.Context, profile agent.Profile) (a *agent.Agent, apiKey string, err error) {
 	if s.provider != nil || s.Config.Registration != "open" {
-		return nil, "", problem.Forbidden("registration_closed", "Registration closed", "Agents cannot register themselves here. "+s.HowToGetKey())
+		return nil, "", problem.New(problem.CodeRegistrationClosed, "Agents cannot register themselves here. "+s.HowToGetKey())
 	}
 	err = s.DB.InTx(ctx, func(ctx context.Context, tx bun.Tx) error {
 		if a, err = s.store.Create(ctx, tx, agent.New{Profile: profile, At: s.Now()}); err != nil {
@@ -323,7 +302,7 @@ func unavailable(cause error) *problem.Error {
 
 // disabled is the refusal of an agent that an admin shut out.
 func disabled(base string) *problem.Error {
-	return problem.Forbidden("agent_disabled", "Agent disabled", "This agent was disabled by an admin. Ask the operator of "+base+" why.")
+	return problem.New(problem.CodeAgentDisabled, "This agent was disabled by an admin. Ask the operator of "+base+" why.")
 }
 
 // earliest of some moments; a zero one is never.

@@ -80,7 +80,7 @@ func newNode(t testing.TB, db *database.DB, cfg config.Config) *node {
 	cfg.BaseURL = "https://pulsecast.example"
 	n := &node{db: db, clock: newClock(), log: new(log)}
 	logger := slog.New(slog.NewTextHandler(n.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	n.generation = agent.NewGeneration(db.Reader, logger, nil)
+	n.generation = agent.NewGeneration(db.Reader, logger)
 	n.usage = agent.NewUsage(db, logger, n.clock.now)
 	n.Service = identity.New(identity.Options{
 		Config: &cfg, DB: db, Generation: n.generation, Usage: n.usage, Log: logger, Now: n.clock.now,
@@ -208,7 +208,7 @@ func TestLocalKeys(t *testing.T) {
 		}
 		one.setStatus(t, "ada", agent.Disabled)
 		for _, n := range []*node{one, two} {
-			n.want(t, key, "ada") // remembered until the watcher looks
+			n.want(t, key, "ada") // kept until the watcher looks
 			n.recheck(t)
 			n.want(t, key, isDisabled)
 		}
@@ -251,7 +251,7 @@ func TestQueriesOfACheck(t *testing.T) {
 			queries            int64
 		}{
 			{"good key", key, "ada", 1},
-			{"remembered key", key, "ada", 0},
+			{"kept key", key, "ada", 0},
 			{"key of another deployment", stranger, invalid, 1},
 			{"the same again", stranger, invalid, 0},
 			{"malformed key", key[:len(key)-1], invalid, 0},

@@ -13,22 +13,22 @@ import (
 	"golang.org/x/sync/singleflight"
 
 	"github.com/pulsecast/pulsecast/app/agent"
+	"github.com/pulsecast/pulsecast/app/memo"
 	"github.com/pulsecast/pulsecast/app/problem"
 )
 
 // provider verifies keys with the central identity provider: JWTs by its published
 // keys, every other key by asking it (RFC 7662).
 //
-// It never lets a key in because something failed. What the provider says of a key
-// is a finding, remembered by the key's hash; whatever keeps it from saying so is a
-// fault, which is 503 and never remembered.
+// A failure never lets a key in. What the provider says about a key is a finding, kept by
+// the key's hash. A failure to find out is a fault, which is 503 and never kept.
 type provider struct {
 	Options
-	store   agent.Store
-	line    *line
-	memory  *memory[finding]
-	scopes  []string // all of them must be granted
-	refresh singleflight.Group
+	store    agent.Store
+	line     *line
+	findings *memo.Cache[digest, finding]
+	scopes   []string // all of them must be granted
+	refresh  singleflight.Group
 
 	endpoints atomic.Pointer[endpoints]
 	keys      atomic.Pointer[keySet]
@@ -43,12 +43,14 @@ type finding struct {
 	until   time.Time
 }
 
+func (f finding) refused() bool { return f.refusal != nil }
+
 func newProvider(o Options) *provider {
 	return &provider{
-		Options: o,
-		line:    newLine(o.Log, o.Wrap),
-		memory:  newMemory[finding](),
-		scopes:  strings.Fields(o.Config.IdentityScope),
+		Options:  o,
+		line:     newLine(o.Log, o.Wrap),
+		findings: memo.New[digest](memo.Options[finding]{Size: keptAnswers, Now: o.Now, Minor: finding.refused}),
+		scopes:   strings.Fields(o.Config.IdentityScope),
 	}
 }
 
@@ -92,15 +94,14 @@ const noAudienceWarning = "the identity provider names no audience for keys and 
 func (p *provider) Verify(ctx context.Context, key string, hash digest) (Answer, error) {
 	now := p.Now()
 	if agent.IsKey(key) {
-		return Answer{Until: now.Add(rememberRefused)}, p.invalid()
+		return Answer{Until: now.Add(keepRefused)}, p.invalid()
 	}
-	found, ok := p.memory.get(hash)
-	if !ok || !now.Before(found.until) {
-		var err error
-		if found, err = p.inquire(ctx, key, now); err != nil {
-			return Answer{}, err
-		}
-		p.memory.put(hash, found, found.refusal == nil)
+	found, err := p.findings.Get(ctx, hash, func(ctx context.Context) (finding, time.Time, error) {
+		f, err := p.inquire(ctx, key, now)
+		return f, f.until, err
+	})
+	if err != nil {
+		return Answer{}, err
 	}
 	credential := hex.EncodeToString(hash[:])
 	if found.refusal != nil {
@@ -139,14 +140,14 @@ func (p *provider) inquire(ctx context.Context, key string, now time.Time) (find
 	case errors.Is(err, errUnknownSigner):
 		return finding{refusal: p.invalid(), until: now.Add(keysAreFresh)}, nil
 	case errors.Is(err, errInvalid):
-		return finding{refusal: p.invalid(), until: now.Add(rememberRefused)}, nil
+		return finding{refusal: p.invalid(), until: now.Add(keepRefused)}, nil
 	case err != nil:
 		return finding{}, unavailable(err)
 	}
 	if !p.enabled(c) {
-		return finding{refusal: p.notEnabled(), until: now.Add(rememberRefused)}, nil
+		return finding{refusal: p.notEnabled(), until: now.Add(keepRefused)}, nil
 	}
-	return finding{claims: c, until: earliest(now.Add(rememberAccepted), c.expires)}, nil
+	return finding{claims: c, until: earliest(now.Add(keepAccepted), c.expires)}, nil
 }
 
 // enabled tells whether a valid key is meant for this service: our audience is named
@@ -211,7 +212,7 @@ func (p *provider) endSessions(ctx context.Context, credential string) {
 func (p *provider) invalid() *problem.Error { return problem.InvalidCredentials(p.HowToGetKey()) }
 
 func (p *provider) notEnabled() *problem.Error {
-	refusal := problem.Forbidden("not_enabled", "Not enabled",
+	refusal := problem.New(problem.CodeNotEnabled,
 		"This key is valid, but not enabled for this service. Enable it at "+p.Config.IdentityURL+", then try again.")
 	refusal.Challenge = `Bearer realm="pulsecast", error="insufficient_scope", error_description="The access token is not enabled for this service"`
 	return refusal

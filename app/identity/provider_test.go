@@ -252,7 +252,7 @@ func TestFaultsOfAProvider(t *testing.T) {
 			if s := n.Status(); s.OK || s.LastError != c.word {
 				t.Errorf("%+v, want %s", s, c.word)
 			}
-			// Nothing about it is remembered: the next answer counts.
+			// Nothing about it is kept: the next answer counts.
 			provider.fail(nil)
 			n.want(t, key, "ada")
 			if s := n.Status(); !s.OK || s.LastError != "" {
@@ -280,7 +280,7 @@ func TestCircuit(t *testing.T) {
 	if tries := provider.asked.Load() - asked; tries > 5 {
 		t.Errorf("a dead provider was asked %d times", tries)
 	}
-	n.want(t, known, "grace") // what is remembered still holds
+	n.want(t, known, "grace") // what is kept still holds
 	provider.fail(nil)
 	n.eventually(t, keys[0], "ada")
 }

@@ -2,7 +2,6 @@ package identity
 
 import (
 	"fmt"
-	"net/http"
 	"time"
 
 	"github.com/pulsecast/pulsecast/app/problem"
@@ -15,8 +14,8 @@ func (p *People) down(cause error) error {
 
 // distrusted: what came back proves nothing.
 func (p *People) distrusted(cause error) error {
-	return (&problem.Error{Status: http.StatusUnauthorized, Code: "invalid_sign_in", Title: "Not signed in",
-		Detail: "What " + p.host + " answered could not be verified, so nobody was signed in. Start again; if it stays, ask the operator of this service to look into its log."}).With(cause)
+	return problem.New(problem.CodeInvalidSignIn, "What "+p.host+" answered could not be verified, so nobody was signed in. "+
+		"Start again; if it stays, ask the operator of this service to look into its log.").With(cause)
 }
 
 // turnedAway: the provider sent the person back with an error, of which only the
@@ -35,7 +34,7 @@ func (p *People) turnedAway(word string) error {
 	case "unauthorized_client", "invalid_request", "unsupported_response_type":
 		why = "does not let this service sign people in. Its operator must register it there, with the redirect address " + p.at.Config.BaseURL + CallbackPath + "."
 	}
-	return problem.Forbidden("sign_in_refused", "Not signed in", "Nobody was signed in. "+p.host+" "+why).With(cause)
+	return problem.New(problem.CodeSignInRefused, "Nobody was signed in. "+p.host+" "+why).With(cause)
 }
 
 // notGranted: the provider knows the person, who is no admin.
@@ -44,7 +43,7 @@ func (p *People) notGranted(who Person, scope string, granted []string) error {
 	if len(granted) == 0 {
 		why = fmt.Sprintf("does not say that it granted you the scope %s", scope)
 	}
-	return problem.Forbidden("scope_missing", "Not an admin",
+	return problem.New(problem.CodeScopeMissing,
 		fmt.Sprintf("%s knows you as %s, but %s, which admins need. Ask whoever runs %s to grant it to you, then sign in again.", p.host, who.Name, why, p.host)).
 		With(fmt.Errorf("subject %q was granted %q", who.Subject, granted))
 }

@@ -17,7 +17,7 @@ type registry struct {
 // Verify finds a key in the database: one query by its id, none when the checksum
 // in the key is wrong.
 func (r *registry) Verify(ctx context.Context, key string, _ digest) (Answer, error) {
-	until := r.Now().Add(rememberAccepted)
+	until := r.Now().Add(keepAccepted)
 	found, who, err := r.store.FindKey(ctx, r.DB.Reader, key)
 	switch {
 	case errors.Is(err, agent.ErrNoCredential):

@@ -112,7 +112,7 @@ func TestRealProvider(t *testing.T) {
 	t.Run("stopped and back", func(t *testing.T) {
 		byScope.want(t, key, "test-user")
 		z.Stop()
-		byScope.want(t, key, "test-user") // remembered
+		byScope.want(t, key, "test-user") // kept
 		byScope.clock.advance(time.Minute)
 		for i := range 5 {
 			byScope.want(t, key, noAnswer)

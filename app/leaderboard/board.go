@@ -68,7 +68,7 @@ type Board struct {
 	PriorDay               string // "2026-11-21", the day of that prior
 	Ranked                 int64  // how many agents have a rank
 	// Grid is an encoded score.RankGrid of the ranked agents. Pages don't read it.
-	Grid []byte `bun:",type:bytea"`
+	Grid []byte `bun:"rank_grid,type:bytea"`
 }
 
 // Row is an agent's place on one board.

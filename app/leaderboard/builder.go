@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/pulsecast/pulsecast/app/agent"
 	"github.com/pulsecast/pulsecast/app/database"
 )
 
@@ -209,7 +210,7 @@ func readContenders(ctx context.Context, db queryer) (map[uuid.UUID]contender, e
 	err := db.NewRaw(`SELECT a.id, a.model, COALESCE(a.owner, '') AS owner, a.kind = 'reference' AS reference,
 			COALESCE(t.publication_days, 0) AS days, COALESCE(t.total, 0) > 0 AS published
 		FROM agents AS a LEFT JOIN agent_tallies AS t ON t.agent_id = a.id
-		WHERE a.status = 'active'`).Scan(ctx, &list)
+		WHERE ?`, agent.Listed("a")).Scan(ctx, &list)
 	if err != nil {
 		return nil, fmt.Errorf("read agents: %w", err)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
 
+	"github.com/pulsecast/pulsecast/app/agent"
 	"github.com/pulsecast/pulsecast/app/database"
 )
 
@@ -109,7 +110,7 @@ func (b *Builder) changes(ctx context.Context, at time.Time, touched []uuid.UUID
 func (c *changes) altered(ctx context.Context, db queryer) error {
 	var ids []uuid.UUID
 	err := db.NewRaw(`SELECT r.agent_id FROM board_rows AS r JOIN agents AS a ON a.id = r.agent_id
-		WHERE r.span = ? AND r.category = ? AND (a.status <> 'active' OR a.model <> r.model)`, All, AllCategories).Scan(ctx, &ids)
+		WHERE r.span = ? AND r.category = ? AND (NOT (?) OR a.model <> r.model)`, All, AllCategories, agent.Listed("a")).Scan(ctx, &ids)
 	if err != nil {
 		return fmt.Errorf("read altered agents: %w", err)
 	}
@@ -141,9 +142,9 @@ func (c *changes) settled(ctx context.Context, db queryer, from time.Time) error
 func (c *changes) arrived(ctx context.Context, db queryer) error {
 	var ids []uuid.UUID
 	err := db.NewRaw(`SELECT t.agent_id FROM agent_tallies AS t
-		JOIN agents AS a ON a.id = t.agent_id AND a.status = 'active'
+		JOIN agents AS a ON a.id = t.agent_id AND ?
 		LEFT JOIN board_rows AS r ON r.span = ? AND r.category = ? AND r.agent_id = t.agent_id
-		WHERE r.agent_id IS NULL AND t.total > 0`, All, AllCategories).Scan(ctx, &ids)
+		WHERE r.agent_id IS NULL AND t.total > 0`, agent.Listed("a"), All, AllCategories).Scan(ctx, &ids)
 	if err != nil {
 		return fmt.Errorf("read new publishers: %w", err)
 	}

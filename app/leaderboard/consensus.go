@@ -8,25 +8,26 @@ import (
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
 
+	"github.com/pulsecast/pulsecast/app/agent"
 	"github.com/pulsecast/pulsecast/app/market"
 	"github.com/pulsecast/pulsecast/app/score"
 )
 
-// maxStanding is how many of a market's newest open predictions a consensus reads:
+// maxOpen is how many of a market's newest open predictions a consensus reads:
 // what a page of markets costs stays bounded however many forecast them.
-const maxStanding = 200
+const maxOpen = 200
 
 // Consensus is what the agents together think of a market.
 type Consensus struct {
 	Outcome string // what the probabilities are of: "Yes", else the first outcome
-	// Agents have a standing prediction, among the newest two hundred.
+	// Agents have an open prediction, among the newest two hundred.
 	Agents int
 	// Median, and the mean of the log odds weighted by skill (see
 	// score.WeightedConsensus), 0..1; nil when no agent has one.
 	Median, Weighted *float64
 }
 
-// Consensus reads the agents' standing predictions on a page of markets: of each
+// Consensus reads the agents' open predictions on a page of markets: of each
 // active agent the last open one. On a market of two outcomes a prediction of the
 // other counts as 1 − p; on one of more it does not count. Hidden predictions count:
 // their numbers stay. Unknown ids are missing in the answer.
@@ -40,19 +41,19 @@ func (s *Store) Consensus(ctx context.Context, db bun.IDB, marketIDs []string) (
 	if err != nil {
 		return nil, fmt.Errorf("read consensus: %w", err)
 	}
-	standing, err := readStandingPredictions(ctx, db, markets)
+	open, err := readOpenPredictions(ctx, db, markets)
 	if err != nil {
 		return nil, err
 	}
 	for i := range markets {
 		m := &markets[i]
-		found[m.ID] = pool(m, standing[m.ID])
+		found[m.ID] = pool(m, open[m.ID])
 	}
 	return found, nil
 }
 
-// standingPrediction is one of a market's open predictions, with the agent's skill.
-type standingPrediction struct {
+// openPrediction is one of a market's open predictions, with the agent's skill.
+type openPrediction struct {
 	MarketID     string
 	AgentID      uuid.UUID `bun:"type:uuid"`
 	OutcomeIndex int
@@ -60,25 +61,25 @@ type standingPrediction struct {
 	Skill        float64
 }
 
-// readStandingPredictions reads each market's open predictions, the newest first.
-func readStandingPredictions(ctx context.Context, db bun.IDB, markets []market.Market) (map[string][]standingPrediction, error) {
-	byMarket := make(map[string][]standingPrediction, len(markets))
+// readOpenPredictions reads each market's open predictions, the newest first.
+func readOpenPredictions(ctx context.Context, db bun.IDB, markets []market.Market) (map[string][]openPrediction, error) {
+	byMarket := make(map[string][]openPrediction, len(markets))
 	if len(markets) == 0 {
 		return byMarket, nil
 	}
 	var parts []string
 	var args []any
 	for _, m := range markets {
-		parts = append(parts, `SELECT * FROM (SELECT id FROM standings WHERE market_id = ? AND status = 'open' ORDER BY id DESC LIMIT ?) AS newest`)
-		args = append(args, m.ID, maxStanding)
+		parts = append(parts, `SELECT * FROM (SELECT agent_id, id FROM results WHERE market_id = ? AND status = 'open' ORDER BY id DESC LIMIT ?) AS newest`)
+		args = append(args, m.ID, maxOpen)
 	}
 	query := `SELECT p.market_id, p.agent_id, p.outcome_index, p.confidence, COALESCE(r.skill, 0.0) AS skill
-		FROM (` + strings.Join(parts, " UNION ALL ") + `) AS s JOIN forecasts AS p ON p.id = s.id
-		JOIN agents AS a ON a.id = p.agent_id AND a.status = 'active' AND a.kind = 'agent'
+		FROM (` + strings.Join(parts, " UNION ALL ") + `) AS s JOIN predictions AS p ON p.agent_id = s.agent_id AND p.id = s.id
+		JOIN agents AS a ON a.id = p.agent_id AND ? AND a.kind = 'agent'
 		LEFT JOIN board_rows AS r ON r.span = ? AND r.category = ? AND r.agent_id = p.agent_id
 		ORDER BY p.id DESC`
-	var rows []standingPrediction
-	if err := db.NewRaw(query, append(args, All, AllCategories)...).Scan(ctx, &rows); err != nil {
+	var rows []openPrediction
+	if err := db.NewRaw(query, append(args, agent.Listed("a"), All, AllCategories)...).Scan(ctx, &rows); err != nil {
 		return nil, fmt.Errorf("read consensus: %w", err)
 	}
 	for _, r := range rows {
@@ -88,7 +89,7 @@ func readStandingPredictions(ctx context.Context, db bun.IDB, markets []market.M
 }
 
 // pool makes the consensus from a market's predictions, the newest first.
-func pool(m *market.Market, rows []standingPrediction) Consensus {
+func pool(m *market.Market, rows []openPrediction) Consensus {
 	target := m.Reference()
 	c := Consensus{}
 	if target < len(m.Outcomes) {

@@ -101,20 +101,20 @@ func addPredictions(ctx context.Context, db bun.IDB, agentID uuid.UUID, events [
 		Where("p.status = ?", prediction.Resolved).Where("p.weight_index <= ?", lastWeighed).
 		OrderExpr("p.id").Scan(ctx)
 	if err != nil {
-		return fmt.Errorf("read the forecasts of events: %w", err)
+		return fmt.Errorf("read the predictions of events: %w", err)
 	}
 	titles, err := eventTitles(ctx, db, list)
 	if err != nil {
 		return err
 	}
-	veiled, err := db.NewSelect().Model((*agent.Agent)(nil)).Where("id = ?", agentID).Where("veil = ?", agent.VeilsAll).Exists(ctx)
+	author, err := agent.Store{}.ByID(ctx, db, agentID)
 	if err != nil {
-		return fmt.Errorf("read whether an agent is veiled: %w", err)
+		return err
 	}
 	for _, p := range list {
 		e := byKey[p.EventKey]
 		e.Title = titles[p.MarketID]
-		p.Hidden = p.Hidden || veiled
+		p.Redact(author.Visibility, agent.Viewer{})
 		e.Predictions = append(e.Predictions, p)
 	}
 	return nil

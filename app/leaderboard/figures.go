@@ -51,17 +51,17 @@ func provenOn(db bun.IDB, w Window, category string) *bun.SelectQuery {
 }
 
 // settledEvents counts the events of the markets on which a forecast was scored. It looks
-// one up for each: asked whether any EXISTS, Postgres joins all forecasts there ever were.
+// one up for each: asked whether any EXISTS, Postgres joins all predictions there ever were.
 // SQLite takes the tables around a CROSS JOIN in the order they are written, and would
 // otherwise walk through all that is resolved, for each market.
 func settledEvents(db bun.IDB) *bun.SelectQuery {
 	return db.NewSelect().TableExpr("market_outcomes AS o").Join("JOIN markets AS m ON m.id = o.market_id").
 		ColumnExpr("COUNT(DISTINCT COALESCE('e:' || m.event_id, 'm:' || m.id))").
-		Where("(SELECT TRUE FROM forecasts AS p CROSS JOIN standings AS s" +
-			" WHERE p.market_id = m.id AND s.id = p.id AND s.status = 'resolved' AND s.baseline_state = 'fixed' LIMIT 1)")
+		Where("(SELECT TRUE FROM predictions AS p CROSS JOIN results AS s" +
+			" WHERE p.market_id = m.id AND s.agent_id = p.agent_id AND s.id = p.id AND s.status = 'resolved' AND s.baseline_state = 'fixed' LIMIT 1)")
 }
 
-// mainBoard are the rows over all time, of every category, but for the yardsticks.
+// mainBoard are the rows over all time, of every category, but for the reference rows.
 func mainBoard(db bun.IDB) *bun.SelectQuery {
 	return db.NewSelect().Table("board_rows").Where("span = ?", All).Where("NOT reference")
 }

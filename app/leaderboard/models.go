@@ -49,36 +49,17 @@ func (s *Store) Models(ctx context.Context, db bun.IDB, w Window) ([]ModelRow, e
 	if err != nil || board == nil {
 		return []ModelRow{}, err
 	}
-	s.mu.RLock()
-	kept, epoch := s.models[w], s.epoch
-	s.mu.RUnlock()
-	if kept != nil && kept.asOf.Equal(board.AsOf) {
-		return kept.rows, nil
-	}
-	loaded, err, _ := s.flight.Do(fmt.Sprintf("%d models %s", epoch, w), func() (any, error) {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), loadTimeout)
-		defer cancel()
+	key := modelsKey{w, board.AsOf.UnixMicro()}
+	return s.models.Get(ctx, key, func(ctx context.Context) ([]ModelRow, time.Time, error) {
 		rows, err := s.readModels(ctx, db, w)
-		if err != nil {
-			return nil, err
-		}
-		s.mu.Lock()
-		if epoch == s.epoch {
-			s.models[w] = &keptModels{rows, board.AsOf}
-		}
-		s.mu.Unlock()
-		return rows, nil
+		return rows, s.now().Add(modelsFor), err
 	})
-	if err != nil {
-		return nil, err
-	}
-	return loaded.([]ModelRow), nil
 }
 
-// keptModels is an answer of Models and the board it was made from.
-type keptModels struct {
-	rows []ModelRow
-	asOf time.Time
+// modelsKey names the answer of Models for one build of a board.
+type modelsKey struct {
+	window Window
+	asOf   int64 // of the board, in microseconds
 }
 
 func (s *Store) readModels(ctx context.Context, db bun.IDB, w Window) ([]ModelRow, error) {

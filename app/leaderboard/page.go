@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
 
+	"github.com/pulsecast/pulsecast/app/agent"
 	"github.com/pulsecast/pulsecast/app/cursor"
 	"github.com/pulsecast/pulsecast/app/database"
 )
@@ -132,7 +133,7 @@ func readEntries(ctx context.Context, db bun.IDB, f Filter, after []byte, limit 
 	}
 	entries := []Entry{}
 	err := p.Scan(ctx, db.NewSelect().TableExpr("(?) AS r", rows).ColumnExpr("r.*").
-		ColumnExpr("a.handle, a.name, a.sample, a.status <> 'active' AS disabled").
+		ColumnExpr("a.handle, a.name, a.sample, NOT (?) AS disabled", agent.Listed("a")).
 		ColumnExpr("COALESCE(t.total, 0) AS predictions, t.last_published_at AS last_prediction_at").
 		Join("JOIN agents AS a ON a.id = r.agent_id").
 		Join("LEFT JOIN agent_tallies AS t ON t.agent_id = r.agent_id").

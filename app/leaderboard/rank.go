@@ -61,7 +61,7 @@ func missing(events, disagreements, days progress) string {
 		text string
 	}{
 		{events, "%d more settled event%s (%d of %d)"},
-		{disagreements, "%d more event%s with a forecast at least 0.03 from the market (%d of %d)"},
+		{disagreements, "%d more event%s with a prediction at least 0.03 from the market (%d of %d)"},
 		{days, "publications on %d more day%s (%d of %d)"},
 	} {
 		if n := m.missing(); n > 0 {

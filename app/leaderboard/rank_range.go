@@ -42,7 +42,7 @@ func readGrid(ctx context.Context, db bun.IDB, board *Board, at time.Time) (grid
 	if board == nil || day(board.AsOf) != day(at) {
 		return nil, nil
 	}
-	err = db.NewSelect().Model((*Board)(nil)).Column("grid").
+	err = db.NewSelect().Model((*Board)(nil)).Column("rank_grid").
 		Where("span = ?", board.Window).Where("category = ?", board.Category).Scan(ctx, &grid)
 	if err != nil {
 		return nil, fmt.Errorf("read the grid of the rank ranges: %w", err)

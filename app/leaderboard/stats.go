@@ -158,7 +158,7 @@ func sumCounts(bins [score.BinCount]score.BinSum) int64 {
 func (s *Store) readNextClose(ctx context.Context, db bun.IDB, agentID uuid.UUID, st *Stats) error {
 	now := s.now()
 	var open time.Time
-	err := db.NewRaw(`SELECT scheduled_close_at FROM standings
+	err := db.NewRaw(`SELECT scheduled_close_at FROM results
 		WHERE agent_id = ? AND status = 'open' AND scheduled_close_at > ? ORDER BY scheduled_close_at LIMIT 1`, agentID, now).Scan(ctx, &open)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return err
@@ -185,9 +185,9 @@ func (s *Store) readLive(ctx context.Context, db bun.IDB, agentID uuid.UUID, st 
 		Prices               []float64 `bun:"type:json"`
 	}
 	err := db.NewRaw(`SELECT p.confidence, s.baseline, p.outcome_index, m.prices
-		FROM (SELECT id, baseline FROM standings WHERE agent_id = ? AND status = 'open' AND baseline_state = 'fixed'
+		FROM (SELECT agent_id, id, baseline FROM results WHERE agent_id = ? AND status = 'open' AND baseline_state = 'fixed'
 			ORDER BY scheduled_close_at LIMIT ?) AS s
-		JOIN forecasts AS p ON p.id = s.id
+		JOIN predictions AS p ON p.agent_id = s.agent_id AND p.id = s.id
 		JOIN markets AS m ON m.id = p.market_id WHERE m.prices IS NOT NULL`, agentID, maxLive).Scan(ctx, &open)
 	if err != nil {
 		return err

@@ -85,7 +85,7 @@ func (b *Builder) buildBoard(ctx context.Context, p pass) error {
 // built.
 func readBoard(ctx context.Context, db bun.IDB, w Window, category string) (*Board, error) {
 	board := new(Board)
-	err := db.NewSelect().Model(board).ExcludeColumn("grid").Where("span = ?", w).Where("category = ?", category).Scan(ctx)
+	err := db.NewSelect().Model(board).ExcludeColumn("rank_grid").Where("span = ?", w).Where("category = ?", category).Scan(ctx)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil
 	}

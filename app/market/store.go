@@ -216,7 +216,7 @@ func (Store) ByURLs(ctx context.Context, db bun.IDB, urls []string) (map[string]
 func (Store) WithOpenPredictions(ctx context.Context, db bun.IDB) ([]string, error) {
 	var out []string
 	err := db.NewRaw(`SELECT m.id FROM markets AS m WHERE NOT m.sample AND m.id IN
-		(SELECT market_id FROM standings WHERE status = 'open' AND market_id IS NOT NULL) ORDER BY m.id`).Scan(ctx, &out)
+		(SELECT market_id FROM results WHERE status = 'open' AND market_id IS NOT NULL) ORDER BY m.id`).Scan(ctx, &out)
 	if err != nil {
 		return nil, fmt.Errorf("list markets with open predictions: %w", err)
 	}

@@ -14,17 +14,6 @@ import (
 	"github.com/pulsecast/pulsecast/app/httpserver"
 )
 
-const oneTool = `
-openapi: 3.1.0
-info: { title: T, version: "1" }
-paths:
-  /api/slow:
-    get:
-      operationId: slow
-      summary: Slow
-      responses: { "200": { description: Done. } }
-`
-
 // TestStopWaitsForCalls: a call in flight is answered when the service stops, like
 // every other request. What it published is there, and its author must learn that.
 func TestStopWaitsForCalls(t *testing.T) {
@@ -35,10 +24,10 @@ func TestStopWaitsForCalls(t *testing.T) {
 	}
 	base := "http://" + ln.Addr().String()
 	cfg := &config.Config{BaseURL: base, LogFormat: "off"}
-	s := New(Dependencies{Config: cfg, OpenAPI: []byte(oneTool)})
+	s := New(Dependencies{Config: cfg})
 	h := httpserver.New(httpserver.Options{Config: cfg})
 	began, answer := make(chan struct{}), make(chan struct{})
-	h.App.Get("/api/slow", func(c *fiber.Ctx) error {
+	h.App.Get("/api/health", func(c *fiber.Ctx) error {
 		close(began)
 		<-answer
 		return c.JSON(fiber.Map{"ok": true})
@@ -49,7 +38,7 @@ func TestStopWaitsForCalls(t *testing.T) {
 
 	got := make(chan string, 1)
 	go func() {
-		req, _ := http.NewRequestWithContext(t.Context(), "POST", base+Path, strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"slow"}}`))
+		req, _ := http.NewRequestWithContext(t.Context(), "POST", base+Path, strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"getHealth"}}`))
 		req.Header.Set("Content-Type", "application/json")
 		req.Header.Set("Accept", "application/json, text/event-stream")
 		res, err := http.DefaultClient.Do(req)

@@ -1,102 +1,81 @@
 package mcp
 
 import (
-	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
 	"github.com/getkin/kin-openapi/openapi3"
+
+	"github.com/pulsecast/pulsecast/app/contract"
 )
 
-// withoutTool are operations that mean nothing to a tool: sessions are a credential for
-// HTTP, and the texts are there as resources.
+// withoutTool lists operations that are no use as a tool: sessions are credentials for
+// HTTP, and the texts are resources.
 var withoutTool = []string{"createSession", "endSession", "getSkill", "getQuickstart", "getOpenAPI"}
 
 // tool is one operation of the API.
 type tool struct {
 	name, title, description string
 	method, path             string            // path as in openapi.yaml: "/api/agents/{handle}"
-	parameters               map[string]string // from an argument's name to where it goes: "path", "query" or "header"
+	parameters               map[string]string // from an argument's name to its place: "path", "query" or "header"
 	body                     bool              // the other arguments are the fields of the body
-	schema                   map[string]any    // of the arguments
+	schema                   *openapi3.Schema  // of the arguments
 }
 
-// document is openapi.yaml as plain values.
-type document map[string]any
-
-// readTools makes the tools of a description of the API, by name.
-func readTools(openAPI []byte) (map[string]*tool, error) {
-	spec, err := openapi3.NewLoader().LoadFromData(openAPI)
+// readTools returns the tools of the OpenAPI document.
+func readTools() ([]*tool, error) {
+	operations, err := contract.Operations()
 	if err != nil {
-		return nil, fmt.Errorf("read openapi.yaml: %w", err)
+		return nil, err
 	}
-	text, err := json.Marshal(spec)
-	if err != nil {
-		return nil, fmt.Errorf("read openapi.yaml: %w", err)
-	}
-	var doc document
-	if err := json.Unmarshal(text, &doc); err != nil {
-		return nil, fmt.Errorf("read openapi.yaml: %w", err)
-	}
-	tools := map[string]*tool{}
-	for path, operations := range object(doc["paths"]) {
-		for method, operation := range object(operations) {
-			o := object(doc.inline(operation))
-			name := word(o["operationId"])
-			if name == "" || slices.Contains(withoutTool, name) {
-				continue
-			}
-			t := &tool{
-				name: name, title: word(o["summary"]), description: describe(o),
-				method: strings.ToUpper(method), path: path, parameters: map[string]string{},
-			}
-			if err := t.takeArguments(o); err != nil {
-				return nil, fmt.Errorf("operation %s: %w", name, err)
-			}
-			tools[name] = t
+	var tools []*tool
+	for _, o := range operations {
+		if slices.Contains(withoutTool, o.OperationID) {
+			continue
 		}
+		t := &tool{
+			name: o.OperationID, title: o.Summary, description: describe(o),
+			method: o.Method, path: o.Path, parameters: map[string]string{},
+		}
+		if err := t.takeArguments(o); err != nil {
+			return nil, fmt.Errorf("operation %s: %w", o.OperationID, err)
+		}
+		tools = append(tools, t)
 	}
 	return tools, nil
 }
 
-// takeArguments makes parameters and fields of the body one set of arguments.
-func (t *tool) takeArguments(operation map[string]any) error {
-	properties, required := map[string]any{}, []string{}
-	for _, p := range list(operation["parameters"]) {
-		p := object(p)
-		name, in := argumentName(word(p["name"])), word(p["in"])
-		if strings.HasPrefix(name, "if") && in == "header" {
-			continue // caches of HTTP
+// takeArguments joins the parameters and the fields of the body in one set of arguments.
+// References are inlined, because many clients follow none.
+func (t *tool) takeArguments(o contract.Operation) error {
+	t.schema = &openapi3.Schema{Type: &openapi3.Types{openapi3.TypeObject}, Properties: openapi3.Schemas{}}
+	for _, ref := range o.Parameters {
+		p := ref.Value
+		name := argumentName(p.Name)
+		if p.In == openapi3.ParameterInHeader && strings.HasPrefix(name, "if") {
+			continue // conditions of HTTP caches
 		}
-		schema := maps.Clone(object(p["schema"]))
-		if d := word(p["description"]); d != "" {
-			schema["description"] = d
+		schema := contract.Inline(p.Schema)
+		if p.Description != "" {
+			schema.Value.Description = p.Description
 		}
-		properties[name], t.parameters[name] = schema, in
-		if p["required"] == true {
-			required = append(required, name)
+		t.schema.Properties[name], t.parameters[name] = schema, p.In
+		if p.Required {
+			t.schema.Required = append(t.schema.Required, name)
 		}
 	}
-	if content := object(object(operation["requestBody"])["content"]); len(content) > 0 {
+	if body := contract.Inline(o.Body()); body != nil {
 		t.body = true
-		schema := object(object(content["application/json"])["schema"])
-		for name, field := range object(schema["properties"]) {
-			if properties[name] != nil {
+		for name, field := range body.Value.Properties {
+			if t.schema.Properties[name] != nil {
 				return fmt.Errorf("%q is a parameter and a field of the body", name)
 			}
-			properties[name] = field
+			t.schema.Properties[name] = field
 		}
-		for _, name := range list(schema["required"]) {
-			required = append(required, word(name))
-		}
+		t.schema.Required = append(t.schema.Required, body.Value.Required...)
 	}
-	t.schema = map[string]any{"type": "object", "properties": properties}
-	if len(required) > 0 {
-		slices.Sort(required)
-		t.schema["required"] = required
-	}
+	slices.Sort(t.schema.Required)
 	return nil
 }
 
@@ -110,54 +89,10 @@ func argumentName(name string) string {
 	return strings.Join(words, "")
 }
 
-func describe(operation map[string]any) string {
-	text := strings.TrimSpace(word(operation["summary"]) + ".\n\n" + word(operation["description"]))
-	needsKey := false
-	for _, way := range list(operation["security"]) {
-		if len(object(way)) == 0 {
-			return text
-		}
-		needsKey = true
-	}
-	if needsKey {
+func describe(o contract.Operation) string {
+	text := strings.TrimSpace(o.Summary + ".\n\n" + o.Description)
+	if o.Bearer() == contract.Required {
 		text += "\n\nNeeds an API key: it is the bearer of this connection, never an argument."
 	}
 	return text
 }
-
-// inline puts what is referred to in place of each reference: many clients follow none.
-func (d document) inline(node any) any {
-	switch node := node.(type) {
-	case map[string]any:
-		if ref, ok := node["$ref"].(string); ok {
-			return d.inline(d.at(ref))
-		}
-		out := make(map[string]any, len(node))
-		for key, value := range node {
-			if key != "responses" {
-				out[key] = d.inline(value)
-			}
-		}
-		return out
-	case []any:
-		out := make([]any, len(node))
-		for i, value := range node {
-			out[i] = d.inline(value)
-		}
-		return out
-	}
-	return node
-}
-
-// at finds "#/components/schemas/Evidence".
-func (d document) at(ref string) any {
-	var node any = map[string]any(d)
-	for key := range strings.SplitSeq(strings.TrimPrefix(ref, "#/"), "/") {
-		node = object(node)[key]
-	}
-	return node
-}
-
-func object(v any) map[string]any { m, _ := v.(map[string]any); return m }
-func list(v any) []any            { l, _ := v.([]any); return l }
-func word(v any) string           { s, _ := v.(string); return s }

@@ -6,6 +6,11 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/pulsecast/pulsecast/app/ingest"
+	"github.com/pulsecast/pulsecast/app/monitor"
+	"github.com/pulsecast/pulsecast/app/prediction"
+	"github.com/pulsecast/pulsecast/app/queue"
 )
 
 func describe(name, help string, labels ...string) *prometheus.Desc {
@@ -23,16 +28,16 @@ func one(yes bool) float64 {
 	return 0
 }
 
-// snapshots tells of what this node serves.
+// snapshots collects what this node serves.
 type snapshots struct {
-	feeds                func() []Feed
+	monitor              *monitor.Monitor
 	now                  func() time.Time
 	age, records, stales *prometheus.Desc
 }
 
 func newSnapshots(o Options) *snapshots {
 	return &snapshots{
-		feeds: o.Feeds, now: o.Now,
+		monitor: o.Monitor, now: o.Now,
 		age:     describe("snapshot_age_seconds", "Time since the reading that this node serves; absent before the first.", "feed"),
 		records: describe("snapshot_records", "Records in the snapshot that this node serves.", "feed"),
 		stales:  describe("snapshot_stale", "1 when the snapshot is older than three intervals, or there is none.", "feed"),
@@ -46,7 +51,7 @@ func (s *snapshots) Describe(ch chan<- *prometheus.Desc) {
 }
 
 func (s *snapshots) Collect(ch chan<- prometheus.Metric) {
-	for _, f := range s.feeds() {
+	for _, f := range s.monitor.Snapshots() {
 		if !f.AsOf.IsZero() {
 			gauge(ch, s.age, s.now().Sub(f.AsOf).Seconds(), f.Name)
 		}
@@ -56,18 +61,25 @@ func (s *snapshots) Collect(ch chan<- prometheus.Metric) {
 }
 
 const (
-	// figuresFor is how long figures are shown again before the database is asked anew.
-	figuresFor = 15 * time.Second
-	// figuresTimeout bounds asking: a scrape must not hang on a database that does.
-	figuresTimeout = 5 * time.Second
+	// stateFor is how long a state is shown again before the database is asked anew.
+	stateFor = 15 * time.Second
+	// stateTimeout bounds asking: a scrape must not hang on a database that does.
+	stateTimeout = 5 * time.Second
 )
 
-// figures tells of the database, the same on every node. While it does not answer,
+// state is what the database says of the whole service.
+type state struct {
+	predictions prediction.Totals
+	queues      monitor.Queues
+	feeds       []monitor.Feed
+}
+
+// states collects the state, the same on every node. While the database does not answer,
 // database_up is 0 and the rest is absent.
-type figures struct {
+type states struct {
 	Options
 	mu   sync.Mutex
-	last Figures
+	last state
 	err  error
 	at   time.Time
 
@@ -76,16 +88,16 @@ type figures struct {
 	succeeded, failures, dropped                                        *prometheus.Desc
 }
 
-func newFigures(o Options) *figures {
-	return &figures{
+func newStates(o Options) *states {
+	return &states{
 		Options:       o,
 		up:            describe("database_up", "1 when the database answered the last look."),
 		predictions:   describe("predictions", "Predictions by status.", "status"),
 		baselines:     describe("baselines_pending", "Predictions that wait for their baseline."),
 		baselinesAge:  describe("baselines_pending_age_seconds", "Since when the oldest of them waits; 0 when none does."),
-		settlement:    describe("settlement_queue", `What waits to be settled: "market" are closed markets with open predictions, "admin" predictions without a market past their horizon.`, "kind"),
+		settlement:    describe("settlement_queue", `What waits to be settled: "market" are ended markets with open predictions, "admin" predictions without a market past their horizon.`, "kind"),
 		settlementAge: describe("settlement_lag_seconds", "Since when the oldest of it could have been settled; 0 when nothing waits.", "kind"),
-		queue:         describe("queue_depth", `What waits: "outcomes" are decided markets not applied yet, "boards" ledger entries that no board shows, "reports" open ones, "idempotency" requests in flight.`, "queue"),
+		queue:         describe("queue_depth", `What waits: "outcomes" are decided markets not applied yet, "boards" ledger entries that no board shows, "reports" open ones.`, "queue"),
 		queueAge:      describe("queue_age_seconds", "Since when the oldest of it waits; 0 when nothing does.", "queue"),
 		usage:         describe("usage_waiting", `What this node has counted and not written yet: "agents" with counts, "errors" to keep.`, "kind"),
 		succeeded:     describe("ingest_last_success_timestamp_seconds", "When a feed was last read well, on any node.", "feed"),
@@ -94,60 +106,78 @@ func newFigures(o Options) *figures {
 	}
 }
 
-func (f *figures) Describe(ch chan<- *prometheus.Desc) {
+func (s *states) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
-		f.up, f.predictions, f.baselines, f.baselinesAge, f.settlement, f.settlementAge, f.queue, f.queueAge, f.usage, f.succeeded, f.failures, f.dropped,
+		s.up, s.predictions, s.baselines, s.baselinesAge, s.settlement, s.settlementAge,
+		s.queue, s.queueAge, s.usage, s.succeeded, s.failures, s.dropped,
 	} {
 		ch <- d
 	}
 }
 
-func (f *figures) Collect(ch chan<- prometheus.Metric) {
-	now := f.Now()
-	if f.Usage != nil {
-		agents, errors := f.Usage()
-		gauge(ch, f.usage, float64(agents), "agents")
-		gauge(ch, f.usage, float64(errors), "errors")
-	}
-	got, err := f.read(now)
-	gauge(ch, f.up, one(err == nil))
+func (s *states) Collect(ch chan<- prometheus.Metric) {
+	now := s.Now()
+	agents, errors := s.Usage()
+	gauge(ch, s.usage, float64(agents), "agents")
+	gauge(ch, s.usage, float64(errors), "errors")
+	got, err := s.read(now)
+	gauge(ch, s.up, one(err == nil))
 	if err != nil {
 		return
 	}
-	gauge(ch, f.predictions, float64(got.Open), "open")
-	gauge(ch, f.predictions, float64(got.Resolved), "resolved")
-	gauge(ch, f.predictions, float64(got.Void), "void")
-	gauge(ch, f.baselines, float64(got.Baselines.Count))
-	gauge(ch, f.baselinesAge, got.Baselines.Age(now).Seconds())
-	for kind, q := range map[string]Queue{"market": got.Markets, "admin": got.Due} {
-		gauge(ch, f.settlement, float64(q.Count), kind)
-		gauge(ch, f.settlementAge, q.Age(now).Seconds(), kind)
+	gauge(ch, s.predictions, float64(got.predictions.Open), "open")
+	gauge(ch, s.predictions, float64(got.predictions.Resolved), "resolved")
+	gauge(ch, s.predictions, float64(got.predictions.Void), "void")
+	gauge(ch, s.baselines, float64(got.queues.Baselines.Count))
+	gauge(ch, s.baselinesAge, got.queues.Baselines.Age(now).Seconds())
+	for kind, q := range map[string]queue.Depth{"market": got.queues.Markets, "admin": got.queues.Due} {
+		gauge(ch, s.settlement, float64(q.Count), kind)
+		gauge(ch, s.settlementAge, q.Age(now).Seconds(), kind)
 	}
-	for name, q := range map[string]Queue{"outcomes": got.Outcomes, "boards": got.Boards, "reports": got.Reports, "idempotency": got.Keys} {
-		gauge(ch, f.queue, float64(q.Count), name)
-		gauge(ch, f.queueAge, q.Age(now).Seconds(), name)
+	for name, q := range map[string]queue.Depth{
+		"outcomes": got.queues.Outcomes, "boards": got.queues.Boards, "reports": got.queues.Reports,
+	} {
+		gauge(ch, s.queue, float64(q.Count), name)
+		gauge(ch, s.queueAge, q.Age(now).Seconds(), name)
 	}
-	for _, state := range got.Feeds {
-		if !state.SucceededAt.IsZero() {
-			gauge(ch, f.succeeded, float64(state.SucceededAt.UnixMilli())/1000, state.Feed)
-		}
-		gauge(ch, f.failures, float64(state.Failures), state.Feed)
-		for reason, n := range state.Dropped {
-			gauge(ch, f.dropped, float64(n), state.Feed, reason)
+	for _, f := range got.feeds {
+		if r := f.Readings; r.Feed != "" {
+			s.collectReadings(ch, &r)
 		}
 	}
 }
 
-// read asks once for all who scrape at about the same time.
-func (f *figures) read(now time.Time) (Figures, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if !f.at.IsZero() && now.Sub(f.at) < figuresFor {
-		return f.last, f.err
+func (s *states) collectReadings(ch chan<- prometheus.Metric, r *ingest.FeedState) {
+	if !r.SucceededAt.IsZero() {
+		gauge(ch, s.succeeded, float64(r.SucceededAt.UnixMilli())/1000, r.Feed)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), figuresTimeout)
+	gauge(ch, s.failures, float64(r.Failures), r.Feed)
+	for reason, n := range r.Dropped {
+		gauge(ch, s.dropped, float64(n), r.Feed, reason)
+	}
+}
+
+// read asks once for all scrapes at about the same time.
+func (s *states) read(now time.Time) (state, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.at.IsZero() && now.Sub(s.at) < stateFor {
+		return s.last, s.err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), stateTimeout)
 	defer cancel()
-	f.last, f.err = ReadFigures(ctx, f.DB.Reader, now)
-	f.at = now
-	return f.last, f.err
+	s.last, s.err = s.ask(ctx)
+	s.at = now
+	return s.last, s.err
+}
+
+func (s *states) ask(ctx context.Context) (got state, err error) {
+	if got.predictions, err = s.Monitor.Predictions(ctx); err != nil {
+		return got, err
+	}
+	if got.queues, err = s.Monitor.Queues(ctx); err != nil {
+		return got, err
+	}
+	got.feeds, err = s.Monitor.Feeds(ctx)
+	return got, err
 }

@@ -1,5 +1,5 @@
-// Package metrics is what Prometheus reads of this process, on a listener of its own:
-// requests, jobs, snapshots, and a few figures of the database.
+// Package metrics is what Prometheus reads of this process, on a separate listener:
+// requests, jobs, snapshots, and what monitor reads in the database.
 //
 // No label holds an agent, a key, an address or anything else a client chooses.
 package metrics
@@ -14,27 +14,19 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
 	"github.com/pulsecast/pulsecast/app/database"
+	"github.com/pulsecast/pulsecast/app/monitor"
 )
 
 const namespace = "pulsecast"
 
-// Feed is what is known of a feed's snapshot on this node.
-type Feed struct {
-	Name    string    // "markets" or "news"
-	AsOf    time.Time // zero before the first reading
-	Records int
-	Stale   bool
-}
-
-// Options say what to measure. Folder may be empty, all else is required.
+// Options say what to measure.
 type Options struct {
 	Version string
 	DB      *database.DB
 	Now     func() time.Time
-	Feeds   func() []Feed
-	// Usage tells what is counted of agents and not written yet; nil: nothing is.
-	Usage  func() (agents, errors int)
-	Folder string // of the SQLite file; empty: no disk of ours to watch
+	Monitor *monitor.Monitor
+	// Usage returns how much is counted of agents and not written yet.
+	Usage func() (agents, errors int)
 }
 
 // Metrics counts what happens in this process. Its methods are safe for concurrent
@@ -62,13 +54,10 @@ func New(o Options) *Metrics {
 		m.requests.total, m.requests.duration, m.requests.refusals,
 		m.jobs.runs, m.jobs.duration, m.jobs.board,
 		collectors.NewDBStatsCollector(o.DB.DB.DB, "writer"),
-		newSnapshots(o), newFigures(o),
+		newSnapshots(o), newStates(o), disk{o.Monitor},
 	)
 	if o.DB.Reader != o.DB.DB { // on Postgres the two are one pool
 		m.registry.MustRegister(collectors.NewDBStatsCollector(o.DB.Reader.DB, "reader"))
-	}
-	if o.Folder != "" {
-		m.registry.MustRegister(disk{o.Folder})
 	}
 	return m
 }

@@ -20,21 +20,31 @@ import (
 	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/database/dbtest"
 	"github.com/pulsecast/pulsecast/app/metrics"
+	"github.com/pulsecast/pulsecast/app/monitor"
 	"github.com/pulsecast/pulsecast/app/prediction"
+	"github.com/pulsecast/pulsecast/app/signal"
 	"github.com/pulsecast/pulsecast/app/source"
 	"github.com/pulsecast/pulsecast/app/worker"
 )
 
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
+// feed is one that stays as it is.
+type feed signal.Status
+
+func (f feed) Status() signal.Status { return signal.Status(f) }
+
 func serve(t *testing.T, db *database.DB) *metrics.Metrics {
 	t.Helper()
+	now := func() time.Time { return noon }
 	m := metrics.New(metrics.Options{
-		Version: "1.2.3", DB: db, Now: func() time.Time { return noon }, Folder: t.TempDir(),
-		Usage: func() (int, int) { return 3, 9 },
-		Feeds: func() []metrics.Feed {
-			return []metrics.Feed{{Name: "markets", AsOf: noon.Add(-42 * time.Second), Records: 7}, {Name: "news", Stale: true}}
-		},
+		Version: "1.2.3", DB: db, Now: now, Usage: func() (int, int) { return 3, 9 },
+		Monitor: monitor.New(monitor.Options{
+			DB: db, Now: now, Disk: func() (monitor.Disk, error) { return monitor.DiskOf(t.TempDir()) },
+			Feeds: []monitor.Snapshots{
+				feed{Name: "markets", AsOf: noon.Add(-42 * time.Second), Records: 7}, feed{Name: "news", Stale: true},
+			},
+		}),
 	})
 	if err := m.Listen("127.0.0.1:0"); err != nil {
 		t.Fatal(err)
@@ -184,12 +194,12 @@ func jobNamed(name string) worker.Job {
 	return worker.Job{Name: name, Run: func(context.Context) (time.Duration, error) { return 0, nil }}
 }
 
-func TestFigures(t *testing.T) {
+func TestState(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
-		f, err := metrics.ReadFigures(t.Context(), db.Reader, noon)
-		if err != nil || f.Due != (metrics.Queue{}) || f.Open != 0 {
-			t.Fatalf("of an empty database: %+v, %v", f, err)
+		q, err := monitor.ReadQueues(t.Context(), db.Reader, noon)
+		if err != nil || q != (monitor.Queues{}) {
+			t.Fatalf("of an empty database: %+v, %v", q, err)
 		}
 		fill(t, db)
 		expect(t, scrape(t, serve(t, db)), map[string]float64{
@@ -204,8 +214,6 @@ func TestFigures(t *testing.T) {
 			`pulsecast_queue_age_seconds{queue="boards"}`:                     120,
 			`pulsecast_queue_depth{queue="reports"}`:                          1,
 			`pulsecast_queue_age_seconds{queue="reports"}`:                    3600,
-			`pulsecast_queue_depth{queue="idempotency"}`:                      1,
-			`pulsecast_queue_age_seconds{queue="idempotency"}`:                30,
 			`pulsecast_usage_waiting{kind="agents"}`:                          3,
 			`pulsecast_usage_waiting{kind="errors"}`:                          9,
 			`pulsecast_settlement_queue{kind="admin"}`:                        1,
@@ -258,10 +266,6 @@ func fill(t *testing.T, db *database.DB) {
 			database.NewID(noon.Add(time.Duration(i)*time.Second)), agent, at)
 	}
 	exec("INSERT INTO reports (id, prediction_id, reporter_id, kind, text, status, answer, created_at) SELECT ?, id, agent_id, 'spam', 'x', 'open', '', ? FROM predictions LIMIT 1", database.NewID(noon), noon.Add(-time.Hour))
-	for key, age := range map[string]time.Duration{"flying": 30 * time.Second, "dead": time.Hour} {
-		exec("INSERT INTO idempotency_keys (agent_id, key, body_hash, created_at) VALUES (?, ?, ?, ?)", agent, key, []byte{1}, noon.Add(-age))
-	}
-	exec("INSERT INTO idempotency_keys (agent_id, key, body_hash, response, created_at) VALUES (?, 'answered', ?, ?, ?)", agent, []byte{1}, []byte{1}, noon.Add(-time.Minute))
 }
 
 func TestADatabaseThatIsDown(t *testing.T) {
@@ -276,7 +280,7 @@ func TestADatabaseThatIsDown(t *testing.T) {
 	got := scrape(t, serve(t, db))
 	expect(t, got, map[string]float64{`pulsecast_database_up{}`: 0, `pulsecast_snapshot_records{feed="markets"}`: 7})
 	if containsKey(got, "pulsecast_predictions") {
-		t.Error("figures without a database")
+		t.Error("predictions without a database")
 	}
 }
 

@@ -19,13 +19,14 @@ type citation struct {
 	Kind         string    `bun:",pk"` // SignalMarket or SignalNews
 	SignalID     string    `bun:",pk"`
 	PredictionID uuid.UUID `bun:",pk,type:uuid"`
+	AgentID      uuid.UUID `bun:",pk,type:uuid"`
 }
 
 // cite makes a prediction found by what it cites.
 func cite(ctx context.Context, tx bun.Tx, p *Prediction) error {
 	var list []citation
 	for _, e := range p.Evidence {
-		c := citation{Kind: e.SignalKind, SignalID: e.SignalID, PredictionID: p.ID}
+		c := citation{Kind: e.SignalKind, SignalID: e.SignalID, PredictionID: p.ID, AgentID: p.AgentID}
 		if c.Kind != "" && !slices.Contains(list, c) {
 			list = append(list, c)
 		}
@@ -74,7 +75,7 @@ func (s Store) CitedBy(ctx context.Context, db bun.IDB, kind string, ids []strin
 }
 
 func (s Store) addNewest(ctx context.Context, db bun.IDB, kind string, ids []string, newest int, out map[string]Cited) error {
-	list, err := newestCitations(ctx, db, kind, ids, newest)
+	list, err := newestCitations(ctx, db, s.viewer, kind, ids, newest)
 	if err != nil || len(list) == 0 {
 		return err
 	}
@@ -104,13 +105,12 @@ func (s Store) addNewest(ctx context.Context, db bun.IDB, kind string, ids []str
 
 // newestCitations reads the end of the index for each signal: a window over all
 // citations would read every one of a signal that thousands cite.
-func newestCitations(ctx context.Context, db bun.IDB, kind string, ids []string, newest int) ([]citation, error) {
-	const one = `SELECT * FROM (SELECT c.kind, c.signal_id, c.prediction_id FROM citations AS c JOIN forecasts AS p ON p.id = c.prediction_id
-		JOIN agents AS a ON a.id = p.agent_id WHERE c.kind = ? AND c.signal_id = ? AND NOT p.hidden AND a.veil <> ? ORDER BY c.prediction_id DESC LIMIT ?) AS t`
-	parts, args := make([]string, len(ids)), make([]any, 0, 4*len(ids))
+func newestCitations(ctx context.Context, db bun.IDB, viewer agent.Viewer, kind string, ids []string, newest int) ([]citation, error) {
+	parts, args := make([]string, len(ids)), make([]any, len(ids))
 	for i, id := range ids {
-		parts[i] = one
-		args = append(args, kind, id, agent.VeilsAll, newest)
+		one := db.NewSelect().Model((*citation)(nil)).Join("JOIN predictions AS p ON p.agent_id = c.agent_id AND p.id = c.prediction_id").
+			Where("c.kind = ?", kind).Where("c.signal_id = ?", id).OrderExpr("c.prediction_id DESC").Limit(int64(newest))
+		parts[i], args[i] = "SELECT * FROM (?) AS t", whereTexts(one, viewer)
 	}
 	var list []citation
 	if err := db.NewRaw(strings.Join(parts, " UNION ALL ")+" ORDER BY signal_id, prediction_id DESC", args...).Scan(ctx, &list); err != nil {

@@ -55,7 +55,7 @@ func TestCitedBy(t *testing.T) {
 		}
 		// Of an agent whose texts are all hidden nothing is shown, and it takes nobody's place.
 		err = db.InTx(t.Context(), func(ctx context.Context, tx bun.Tx) error {
-			_, err := agent.Store{}.SetVeil(ctx, tx, d.agent.ID, agent.VeilsAll, d.now())
+			_, err := agent.Store{}.SetVisibility(ctx, tx, d.agent.ID, agent.TextsHidden, d.now())
 			return err
 		})
 		if err != nil {

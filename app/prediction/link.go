@@ -40,7 +40,7 @@ func (p *Publisher) findLink(ctx context.Context, db bun.IDB, d *Draft) (link, [
 		return link{}, nil, err
 	}
 	if m.Closed {
-		return link{}, nil, problem.Conflict("market_closed", "Market closed",
+		return link{}, nil, problem.New(problem.CodeMarketClosed,
 			fmt.Sprintf("Market %s is closed; nothing was stored. Choose an open one of GET /api/intelligence/markets.", m.ID))
 	}
 	return link{market: m, outcome: index}, nil, nil

@@ -43,7 +43,7 @@ func (s Store) List(ctx context.Context, db bun.IDB, f Filter) ([]Record, string
 	}
 	var found []Prediction
 	q := db.NewSelect().Model(&found).Limit(int64(f.Limit) + 1)
-	q = f.narrow(q)
+	q = f.narrow(q, s.viewer)
 	if err := f.page(q); err != nil {
 		return nil, "", err
 	}
@@ -59,7 +59,7 @@ func (s Store) List(ctx context.Context, db bun.IDB, f Filter) ([]Record, string
 	return records, next, err
 }
 
-func (f Filter) narrow(q *bun.SelectQuery) *bun.SelectQuery {
+func (f Filter) narrow(q *bun.SelectQuery, viewer agent.Viewer) *bun.SelectQuery {
 	if f.AgentID != uuid.Nil {
 		q = q.Where("p.agent_id = ?", f.AgentID)
 	}
@@ -75,8 +75,8 @@ func (f Filter) narrow(q *bun.SelectQuery) *bun.SelectQuery {
 	if f.Words != "" {
 		q = containsWords(q, f.Words)
 	}
-	if f.Words != "" || f.Category != "" { // to be found by a hidden word would tell it
-		q = q.Where("NOT p.hidden").Where("NOT EXISTS (SELECT 1 FROM agents AS g WHERE g.id = p.agent_id AND g.veil = ?)", agent.VeilsAll)
+	if f.Words != "" || f.Category != "" { // a match would reveal a hidden word
+		q = whereTexts(q, viewer)
 	}
 	return q
 }
@@ -88,11 +88,11 @@ func (f Filter) page(q *bun.SelectQuery) error {
 	switch {
 	case column == "" && f.Status != "" && f.AgentID == uuid.Nil && f.Category == "" && f.MarketID == "":
 		// SQLite takes the order from an index only of the side it begins with.
-		q.OrderExpr("p.standing_id DESC")
+		q.OrderExpr("p.result_id DESC")
 	case column == "":
 		q.OrderExpr("p.id DESC")
 	default:
-		q.Where(column + " IS NOT NULL").OrderExpr(column + " DESC, p.standing_id DESC")
+		q.Where(column + " IS NOT NULL").OrderExpr(column + " DESC, p.result_id DESC")
 	}
 	if f.Cursor == "" {
 		return nil
@@ -107,7 +107,7 @@ func (f Filter) page(q *bun.SelectQuery) error {
 		return bad
 	}
 	if column == "" {
-		q.Where("p.id < ?0", id).Where("p.standing_id < ?0", id)
+		q.Where("p.id < ?0", id).Where("p.result_id < ?0", id)
 		return nil
 	}
 	var bound any
@@ -119,7 +119,7 @@ func (f Filter) page(q *bun.SelectQuery) error {
 	if err != nil {
 		return bad
 	}
-	q.Where("("+column+", p.standing_id) < (?, ?)", bound, id)
+	q.Where("("+column+", p.result_id) < (?, ?)", bound, id)
 	return nil
 }
 

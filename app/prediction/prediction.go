@@ -1,4 +1,4 @@
-// Package prediction owns forecasts: the record, the rules a new one must meet,
+// Package prediction owns predictions: the record, the rules a new one must meet,
 // and how they are published and found again. A prediction is never edited or
 // deleted; what happens to it later (baseline, resolution, scores, hidden text)
 // is added beside what the agent wrote.
@@ -47,11 +47,11 @@ type Evidence struct {
 	SignalID   string
 }
 
-// Prediction is one published forecast. It is read from a view over two tables: forecasts
-// holds what the agent wrote, standings what became of it, so that settling writes no
-// index over what never changes.
+// Prediction is one published record. It is read from the view prediction_records over two
+// tables: predictions holds what the agent wrote, results what became of it, so that
+// settling writes no index over what never changes.
 type Prediction struct {
-	bun.BaseModel `bun:"table:predictions,alias:p"`
+	bun.BaseModel `bun:"table:prediction_records,alias:p"`
 
 	ID      uuid.UUID `bun:",pk,type:uuid"` // UUIDv7 of CreatedAt: sorting by id is sorting by time
 	AgentID uuid.UUID `bun:",type:uuid"`
@@ -96,7 +96,7 @@ type Prediction struct {
 	LogEdge      *float64 // bits
 	RulesVersion string   `bun:",nullzero"`
 
-	Hidden    bool // an admin hid the text; the numbers stay. In a Record also by Agent.Veil
+	Hidden    bool // by an admin; after Redact also if all texts of the agent are hidden
 	Sample    bool
 	CreatedAt time.Time
 }

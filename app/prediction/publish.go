@@ -2,7 +2,6 @@ package prediction
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"time"
@@ -15,7 +14,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/news"
 )
 
-// Publisher takes forecasts in.
+// Publisher checks and stores new predictions.
 type Publisher struct {
 	db    *database.DB
 	now   func() time.Time
@@ -26,12 +25,14 @@ type Publisher struct {
 	store   Store
 	markets market.Store
 	news    news.Store
+
+	repeatWait time.Duration
 }
 
 // NewPublisher publishes into db. A price older than fresh (three intervals of the
 // market feed) is not one to be held against. baseURL is the service's public address.
 func NewPublisher(db *database.DB, now func() time.Time, fresh time.Duration, baseURL string) *Publisher {
-	return &Publisher{db: db, now: now, fresh: fresh, marketPages: baseURL + "/markets/"}
+	return &Publisher{db: db, now: now, fresh: fresh, marketPages: baseURL + "/markets/", repeatWait: repeatWait}
 }
 
 // Submission is one request to publish.
@@ -46,7 +47,7 @@ type Submission struct {
 	IdempotencyKey string
 	BodyHash       [32]byte
 	// Render writes the answer; it is called inside the transaction, so that what is
-	// remembered for the key is what was sent.
+	// stored under the key is what was sent.
 	Render func(Receipt) ([]byte, error)
 }
 
@@ -60,8 +61,9 @@ type Receipt struct {
 
 // Publish checks a submission and stores it; when it returns nil the prediction is
 // durable. The answer is what Render wrote, now or for the first request with the
-// same key. Refusals are *problem.Error: invalid_prediction, market_closed,
-// idempotency_mismatch and idempotency_in_flight.
+// same key: a repeat that arrives meanwhile waits for it. Refusals are *problem.Error:
+// invalid_prediction, market_closed, idempotency_mismatch, and unavailable for a repeat
+// that waited five seconds.
 func (p *Publisher) Publish(ctx context.Context, s Submission) ([]byte, error) {
 	now := database.Now(p.now())
 	if s.DryRun {
@@ -69,45 +71,55 @@ func (p *Publisher) Publish(ctx context.Context, s Submission) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		return s.Render(published)
+		return s.render(published)
 	}
-	if s.IdempotencyKey == "" {
-		return p.insert(ctx, s, now)
-	}
-	answer, err := p.claim(ctx, s, now)
-	if answer != nil || err != nil {
-		return answer, err
-	}
-	answer, err = p.insert(ctx, s, now)
-	if err != nil {
-		// A refused request leaves its key free for a corrected one.
-		return nil, errors.Join(err, p.release(context.WithoutCancel(ctx), s))
-	}
-	return answer, nil
-}
-
-func (p *Publisher) insert(ctx context.Context, s Submission, now time.Time) (answer []byte, err error) {
-	err = p.db.InTx(ctx, func(ctx context.Context, tx bun.Tx) error {
-		published, err := p.prepare(ctx, tx, s, now)
-		if err != nil {
-			return err
-		}
-		if err := p.store.Insert(ctx, tx, &published.Record.Prediction); err != nil {
-			return err
-		}
-		if err := p.news.Cite(ctx, tx, citedNews(published.Record.Evidence)); err != nil {
-			return err
-		}
-		published.Record.veil()
-		if answer, err = s.Render(published); err != nil {
-			return err
-		}
-		return p.remember(ctx, tx, s, answer)
+	var answer []byte
+	err := p.db.InTx(ctx, func(ctx context.Context, tx bun.Tx) (err error) {
+		answer, err = p.publish(ctx, tx, s, now)
+		return err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("publish: %w", err)
 	}
 	return answer, nil
+}
+
+// publish stores a submission with its key and its answer, unless an earlier request
+// with the key did. The key comes before the prediction: a repeat that waits there
+// keeps others from nothing.
+func (p *Publisher) publish(ctx context.Context, tx bun.Tx, s Submission, now time.Time) ([]byte, error) {
+	if s.IdempotencyKey != "" {
+		if answer, err := firstAnswer(ctx, tx, s, now); answer != nil || err != nil {
+			return answer, err
+		}
+	}
+	receipt, err := p.prepare(ctx, tx, s, now)
+	if err != nil {
+		return nil, err
+	}
+	answer, err := s.render(receipt)
+	if err != nil {
+		return nil, err
+	}
+	if s.IdempotencyKey != "" {
+		kept, err := p.keepAnswer(ctx, tx, s, answer, now)
+		if err != nil {
+			return nil, err
+		}
+		if !kept {
+			return firstAnswer(ctx, tx, s, now)
+		}
+	}
+	if err := p.store.Insert(ctx, tx, &receipt.Record.Prediction); err != nil {
+		return nil, err
+	}
+	return answer, p.news.Cite(ctx, tx, citedNews(receipt.Record.Evidence))
+}
+
+// render writes the answer as the author may see it.
+func (s Submission) render(r Receipt) ([]byte, error) {
+	r.Record.redact(agent.Viewer{AgentID: s.Agent.ID})
+	return s.Render(r)
 }
 
 // prepare does everything but storing.

@@ -47,6 +47,11 @@ func (d *desk) wait(by time.Duration) {
 
 func open(t *testing.T, db *database.DB) *desk {
 	t.Helper()
+	return openAs(t, db, "Ada")
+}
+
+func openAs(t *testing.T, db *database.DB, name string) *desk {
+	t.Helper()
 	d := &desk{db: db, at: start}
 	d.Publisher = prediction.NewPublisher(db, d.now, 3*time.Minute, "https://pulse.example")
 	markets := []market.Market{
@@ -59,7 +64,7 @@ func open(t *testing.T, db *database.DB) *desk {
 	item := news.Item{ID: "n1", Source: "reddit", Community: "science", Title: "A study", URL: "https://example.org/study",
 		Permalink: "https://example.org/r/1", PostedAt: start, ObservedAt: start}
 	err := db.InTx(t.Context(), func(ctx context.Context, tx bun.Tx) error {
-		made, err := agent.Store{}.Create(ctx, tx, agent.New{Profile: agent.Profile{Name: "Ada", Model: "m-1"}, At: start})
+		made, err := agent.Store{}.Create(ctx, tx, agent.New{Profile: agent.Profile{Name: name, Model: "m-1"}, At: start})
 		if err != nil {
 			return err
 		}
@@ -108,7 +113,7 @@ func (d *desk) publish(t *testing.T, dr prediction.Draft, change ...func(*predic
 
 func (d *desk) stored(t *testing.T) int {
 	t.Helper()
-	n, err := d.db.NewSelect().Model((*prediction.Prediction)(nil)).Count(t.Context())
+	n, err := d.db.NewSelect().Model((*prediction.Prediction)(nil)).Where("p.agent_id = ?", d.agent.ID).Count(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -263,9 +268,9 @@ func TestIdempotency(t *testing.T) {
 	})
 }
 
-// While the first request holds the key, a second one is told to wait; a request
-// that failed or died stores nothing and does not hold it for ever.
-func TestIdempotencyInFlight(t *testing.T) {
+// TestFailedRequestKeepsNoKey: a request that fails stores neither a prediction nor its
+// key, and the same key works at once.
+func TestFailedRequestKeepsNoKey(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
 		d := open(t, db)
@@ -277,20 +282,88 @@ func TestIdempotencyInFlight(t *testing.T) {
 		if !errors.Is(err, crash) || d.stored(t) != 0 {
 			t.Fatalf("%v, %d stored", err, d.stored(t))
 		}
-		// What a process that died between its claim and its commit leaves behind.
-		claim := "INSERT INTO idempotency_keys (agent_id, key, body_hash, created_at) VALUES (?, 'k', ?, ?)"
-		var none [32]byte
-		if _, err := db.ExecContext(t.Context(), claim, d.agent.ID, none[:], start); err != nil {
-			t.Fatal(err)
-		}
-		if _, _, err := d.publish(t, draft(nil), use); problem.As(err).Code != "idempotency_in_flight" || d.stored(t) != 0 {
-			t.Fatalf("%v, %d stored", err, d.stored(t))
-		}
-		d.wait(2 * time.Minute)
 		if _, _, err := d.publish(t, draft(nil), use); err != nil || d.stored(t) != 1 {
-			t.Fatalf("after the first must be dead: %v, %d stored", err, d.stored(t))
+			t.Fatalf("again: %v, %d stored", err, d.stored(t))
 		}
 	})
+}
+
+// TestRepeatWaitsForTheFirstAnswer: on Postgres a repeat meets the key of a transaction
+// that is still open. It gets that answer once it is committed, is refused with 503 if
+// that takes too long, and publishes by itself if the first request fails.
+func TestRepeatWaitsForTheFirstAnswer(t *testing.T) {
+	t.Parallel()
+	db := dbtest.Open(t, database.Postgres)
+	for _, c := range []struct {
+		name   string
+		body   string
+		wait   time.Duration
+		end    func(bun.Tx) error
+		answer string // empty: the repeat's own
+		code   string
+		stored int
+	}{
+		{name: "committed", body: "a", wait: time.Minute, end: bun.Tx.Commit, answer: "first"},
+		{name: "another body", body: "b", wait: time.Minute, end: bun.Tx.Commit, code: "idempotency_mismatch"},
+		{name: "failed", body: "a", wait: time.Minute, end: bun.Tx.Rollback, stored: 1},
+		{name: "too slow", body: "a", wait: 50 * time.Millisecond, code: "unavailable"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			d := openAs(t, db, c.name)
+			d.RepeatWait(c.wait)
+			first, err := db.BeginTx(t.Context(), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer first.Rollback()
+			body := sha256.Sum256([]byte("a"))
+			if _, err := first.ExecContext(t.Context(), "INSERT INTO idempotency_keys (agent_id, key, body_hash, response, created_at) VALUES (?, 'k', ?, ?, ?)",
+				d.agent.ID, body[:], []byte("first"), start); err != nil {
+				t.Fatal(err)
+			}
+			var answer string
+			done := make(chan struct{})
+			go func() {
+				defer close(done)
+				_, answer, err = d.publish(t, draft(nil), func(s *prediction.Submission) {
+					s.IdempotencyKey, s.BodyHash = "k", sha256.Sum256([]byte(c.body))
+				})
+			}()
+			if c.end != nil {
+				untilOneWaits(t, db)
+				if err := c.end(first); err != nil {
+					t.Fatal(err)
+				}
+			}
+			<-done
+			code := ""
+			if err != nil {
+				code = problem.As(err).Code
+			}
+			if code != c.code || d.stored(t) != c.stored || (c.answer != "" && answer != c.answer) {
+				t.Errorf("got %q, %v, %d stored", answer, err, d.stored(t))
+			}
+			if c.code == "unavailable" && problem.As(err).RetryAfter <= 0 {
+				t.Error("no Retry-After")
+			}
+		})
+	}
+}
+
+// untilOneWaits returns once a statement of this database waits for another transaction.
+func untilOneWaits(t *testing.T, db *database.DB) {
+	t.Helper()
+	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); {
+		var waiting bool
+		err := db.NewRaw("SELECT EXISTS (SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock')").Scan(t.Context(), &waiting)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if waiting {
+			return
+		}
+	}
+	t.Fatal("nothing waits for a lock")
 }
 
 func TestConcurrentSameKeyPublishesOnce(t *testing.T) {
@@ -298,16 +371,16 @@ func TestConcurrentSameKeyPublishesOnce(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
 		d := open(t, db)
 		var wg sync.WaitGroup
-		errs := make([]error, 8)
+		errs, answers := make([]error, 8), make([]string, 8)
 		for i := range errs {
 			wg.Go(func() {
-				_, _, errs[i] = d.publish(t, draft(nil), func(s *prediction.Submission) { s.IdempotencyKey = "k" })
+				_, answers[i], errs[i] = d.publish(t, draft(nil), func(s *prediction.Submission) { s.IdempotencyKey = "k" })
 			})
 		}
 		wg.Wait()
-		for _, err := range errs {
-			if err != nil && problem.As(err).Code != "idempotency_in_flight" {
-				t.Error(err)
+		for i, err := range errs {
+			if err != nil || answers[i] != answers[0] {
+				t.Errorf("%q after %q, %v", answers[i], answers[0], err)
 			}
 		}
 		if d.stored(t) != 1 {
@@ -316,8 +389,6 @@ func TestConcurrentSameKeyPublishesOnce(t *testing.T) {
 	})
 }
 
-// On Postgres a key can go between the moment it is found taken and the moment its
-// row is read: the first request was refused.
 func TestConcurrentRefusalsWithOneKey(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
@@ -328,7 +399,7 @@ func TestConcurrentRefusalsWithOneKey(t *testing.T) {
 			wg.Go(func() {
 				for range 20 {
 					_, _, err := d.publish(t, wrong, func(s *prediction.Submission) { s.IdempotencyKey = "k" })
-					if code := problem.As(err).Code; code != "idempotency_in_flight" && code != "invalid_prediction" {
+					if err == nil || problem.As(err).Code != "invalid_prediction" {
 						t.Error(err)
 					}
 				}
@@ -375,7 +446,7 @@ func TestListPagesThroughEverything(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		_, err := db.ExecContext(t.Context(), "UPDATE standings SET edge = 5, resolved_at = created_at, status = 'resolved' WHERE id IN (SELECT id FROM forecasts WHERE category = 'odd')")
+		_, err := db.ExecContext(t.Context(), "UPDATE results SET edge = 5, resolved_at = created_at, status = 'resolved' WHERE id IN (SELECT id FROM predictions WHERE category = 'odd')")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -10,14 +10,14 @@ import (
 	"github.com/uptrace/bun"
 
 	"github.com/pulsecast/pulsecast/app/agent"
-	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/market"
-	"github.com/pulsecast/pulsecast/app/problem"
 	"github.com/pulsecast/pulsecast/app/score"
 )
 
-// Store reads and writes predictions.
+// Store reads and writes predictions. The records it returns are redacted for the public;
+// see For.
 type Store struct {
+	viewer  agent.Viewer
 	agents  agent.Store
 	markets market.Store
 }
@@ -27,6 +27,8 @@ type Record struct {
 	Prediction
 	Agent  agent.Agent
 	Market *market.Market // nil when not linked
+	// Withheld is why the viewer doesn't see the texts, which are empty then.
+	Withheld Reason
 }
 
 // LiveEdge is the edge an open prediction would have at today's price; ok is false
@@ -56,13 +58,14 @@ func (s Store) Insert(ctx context.Context, tx bun.Tx, p *Prediction) error {
 	return Published(ctx, tx, p.AgentID, p.CreatedAt, p.MarketID != "")
 }
 
-// The tables behind the view predictions, and which columns of a Prediction each holds.
+// The tables behind the view prediction_records, and which columns of a Prediction each
+// holds.
 var (
-	forecastColumns = []string{
+	predictionColumns = []string{
 		"id", "agent_id", "title", "thesis", "confidence", "horizon_at", "category", "model", "evidence", "market_id",
 		"outcome", "outcome_index", "event_key", "scheduled_close_at", "hidden", "sample", "created_at",
 	}
-	standingColumns = []string{
+	resultColumns = []string{
 		"id", "agent_id", "market_id", "horizon_at", "scheduled_close_at", "sample", "created_at",
 		"baseline_state", "baseline", "baseline_before", "baseline_after", "baseline_previous", "baseline_observed_at", "weight_index",
 		"status", "resolution_value", "resolution_outcome", "resolution_source", "resolution_note", "resolved_at",
@@ -72,11 +75,11 @@ var (
 
 // Add writes the rows of a prediction as it is, and nothing else; publishing is Insert.
 func Add(ctx context.Context, db bun.IDB, p *Prediction) error {
-	if _, err := db.NewInsert().Model(p).ModelTableExpr("forecasts").Column(forecastColumns...).Exec(ctx); err != nil {
-		return fmt.Errorf("insert forecast: %w", err)
+	if _, err := db.NewInsert().Model(p).ModelTableExpr("predictions").Column(predictionColumns...).Exec(ctx); err != nil {
+		return fmt.Errorf("insert prediction: %w", err)
 	}
-	if _, err := db.NewInsert().Model(p).ModelTableExpr("standings").Column(standingColumns...).Exec(ctx); err != nil {
-		return fmt.Errorf("insert standing: %w", err)
+	if _, err := db.NewInsert().Model(p).ModelTableExpr("results").Column(resultColumns...).Exec(ctx); err != nil {
+		return fmt.Errorf("insert result: %w", err)
 	}
 	return nil
 }
@@ -118,27 +121,6 @@ func (s Store) ByIDs(ctx context.Context, db bun.IDB, ids []uuid.UUID) (map[uuid
 	return found, nil
 }
 
-// Hide takes a prediction's text out of sight, or brings it back; its numbers and
-// scores stay. It returns the title and whether anything changed; 404 not_found when
-// there is none.
-func (Store) Hide(ctx context.Context, tx bun.Tx, id uuid.UUID, hidden bool) (title string, changed bool, err error) {
-	var rows []Prediction
-	err = database.ForUpdate(tx.NewSelect().Model(&rows).ModelTableExpr("forecasts AS p").Column("id", "title", "hidden").Where("p.id = ?", id)).Scan(ctx)
-	if err != nil {
-		return "", false, fmt.Errorf("hide prediction: %w", err)
-	}
-	if len(rows) == 0 {
-		return "", false, problem.NotFound("There is no prediction with this id.")
-	}
-	if rows[0].Hidden == hidden {
-		return rows[0].Title, false, nil
-	}
-	if _, err := tx.NewUpdate().Table("forecasts").Set("hidden = ?", hidden).Where("id = ?", id).Exec(ctx); err != nil {
-		return "", false, fmt.Errorf("hide prediction: %w", err)
-	}
-	return rows[0].Title, true, agent.TextsChanged(ctx, tx)
-}
-
 // records adds agents and markets, each by one query.
 func (s Store) records(ctx context.Context, db bun.IDB, list []Prediction) ([]Record, error) {
 	agentIDs, marketIDs := make([]uuid.UUID, 0, len(list)), make([]string, 0, len(list))
@@ -165,37 +147,17 @@ func (s Store) records(ctx context.Context, db bun.IDB, list []Prediction) ([]Re
 		out[i] = Record{Prediction: list[i], Market: byID[list[i].MarketID]}
 		if a := agents[list[i].AgentID]; a != nil {
 			out[i].Agent = *a
-			out[i].veil()
+			out[i].redact(s.viewer)
 		}
 	}
 	return out, nil
-}
-
-// veil hides what an admin has hidden of its agent.
-func (r *Record) veil() {
-	r.Hidden = r.Hidden || r.Agent.Veil == agent.VeilsAll
-	if r.Hidden || r.Agent.Veil != agent.Unveiled {
-		r.Model = ""
-	}
-}
-
-// ShownCategory is the category that the public sees. That of a hidden prediction is
-// its market's: the author's own is a text like the others.
-func (r *Record) ShownCategory() string {
-	switch {
-	case !r.Hidden:
-		return r.Category
-	case r.Market != nil && r.Market.Category != "":
-		return r.Market.Category
-	}
-	return DefaultCategory
 }
 
 // onEvent lists an agent's predictions linked to an event, as many as can change
 // the weight of the next.
 func (s Store) onEvent(ctx context.Context, db bun.IDB, agentID uuid.UUID, eventKey string) ([]uuid.UUID, error) {
 	var ids []uuid.UUID
-	err := db.NewSelect().Table("forecasts").Column("id").
+	err := db.NewSelect().Table("predictions").Column("id").
 		Where("agent_id = ?", agentID).Where("event_key = ?", eventKey).
 		OrderExpr("id DESC").Limit(32).Scan(ctx, &ids)
 	if err != nil {

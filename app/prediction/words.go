@@ -15,11 +15,11 @@ import (
 // words are cut here: Postgres by itself keeps addresses, versions and signed numbers
 // whole.
 func indexWords(ctx context.Context, tx bun.Tx, p *Prediction) error {
-	sql := "INSERT INTO prediction_words (id, title, thesis) VALUES (?, ?, ?)"
+	sql := "INSERT INTO prediction_words (agent_id, id, title, thesis) VALUES (?, ?, ?, ?)"
 	if database.IsPostgres(tx) {
-		sql = "INSERT INTO prediction_words (id, words) VALUES (?, to_tsvector('simple', ? || ' ' || ?))"
+		sql = "INSERT INTO prediction_words (agent_id, id, words) VALUES (?, ?, to_tsvector('simple', ? || ' ' || ?))"
 	}
-	_, err := tx.ExecContext(ctx, sql, p.ID, strings.Join(wordsOf(p.Title), " "), strings.Join(wordsOf(p.Thesis), " "))
+	_, err := tx.ExecContext(ctx, sql, p.AgentID, p.ID, strings.Join(wordsOf(p.Title), " "), strings.Join(wordsOf(p.Thesis), " "))
 	if err != nil {
 		return fmt.Errorf("index prediction: %w", err)
 	}
@@ -38,7 +38,7 @@ func containsWords(q *bun.SelectQuery, words string) *bun.SelectQuery {
 		return q.Where("1 = 0")
 	}
 	if database.IsPostgres(q.DB()) {
-		return q.Where("p.id IN (SELECT w.id FROM prediction_words AS w WHERE w.words @@ plainto_tsquery('simple', ?))", strings.Join(terms, " "))
+		return q.Where("(p.agent_id, p.id) IN (SELECT w.agent_id, w.id FROM prediction_words AS w WHERE w.words @@ plainto_tsquery('simple', ?))", strings.Join(terms, " "))
 	}
-	return q.Where("p.id IN (SELECT id FROM prediction_words WHERE prediction_words MATCH ?)", `"`+strings.Join(terms, `" "`)+`"`)
+	return q.Where("(p.agent_id, p.id) IN (SELECT agent_id, id FROM prediction_words WHERE prediction_words MATCH ?)", `"`+strings.Join(terms, `" "`)+`"`)
 }

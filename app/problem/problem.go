@@ -1,6 +1,6 @@
-// Package problem is how the service says no. An Error has a kind, which decides
-// the HTTP status, a fixed code, a public message that tells the caller what to
-// send instead, and a private cause that only reaches the log.
+// Package problem holds the refusals of the service. An Error has a code, which decides
+// its HTTP status and title, a public message that tells the caller what to send
+// instead, and a private cause that only reaches the log.
 package problem
 
 import (
@@ -21,7 +21,7 @@ type Field struct {
 // Error is a refusal. Detail and Fields are shown to the caller; Cause is not.
 type Error struct {
 	Status int    // HTTP status
-	Code   string // fixed word, part of the interface
+	Code   string // the name of a Code
 	Title  string // the code in words
 	Detail string // one sentence: what was wrong and what to send instead
 	Fields []Field
@@ -41,56 +41,52 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.Cause }
 
+// New returns a refusal with a code's status and title. The detail says what was wrong
+// and what to send instead.
+func New(code *Code, detail string) *Error {
+	return &Error{Status: code.Status, Code: code.Name, Title: code.Title, Detail: detail}
+}
+
 // With keeps the private cause of a refusal for the log.
 func (e *Error) With(cause error) *Error {
 	e.Cause = cause
 	return e
 }
 
-// As finds the refusal in a chain of errors. Anything else becomes "internal",
-// whose text gives nothing away.
+// As finds the refusal in a chain of errors. Any other error becomes "internal", whose
+// text gives nothing away.
 func As(err error) *Error {
 	if p, ok := errors.AsType[*Error](err); ok {
 		return p
 	}
-	return &Error{
-		Status: http.StatusInternalServerError,
-		Code:   "internal",
-		Title:  "Internal error",
-		Detail: "Something failed on our side. Try again (publishing: with the same Idempotency-Key), and quote the requestId if it stays.",
-		Cause:  err,
-	}
+	return New(CodeInternal, "Something failed on our side. Try again (publishing: with the same Idempotency-Key), and quote the requestId if it stays.").
+		With(err)
 }
 
-// IsNotFound tells whether err is the refusal of something that does not exist.
+// IsNotFound reports whether err refuses something that doesn't exist.
 func IsNotFound(err error) bool {
 	p, ok := errors.AsType[*Error](err)
 	return ok && p.Status == http.StatusNotFound
 }
 
-// InvalidJSON: the body is not one JSON object.
-func InvalidJSON(detail string) *Error {
-	return &Error{Status: 400, Code: "invalid_json", Title: "Invalid JSON", Detail: detail}
-}
+// InvalidJSON refuses a body that is not one JSON object.
+func InvalidJSON(detail string) *Error { return New(CodeInvalidJSON, detail) }
 
-// InvalidParameter: a query parameter is out of bounds.
+// InvalidParameter refuses a query parameter. The message follows its name: "must be …".
 func InvalidParameter(name, message string) *Error {
-	return &Error{Status: 400, Code: "invalid_parameter", Title: "Invalid parameter",
-		Detail: name + " " + message, Fields: []Field{{name, message}}}
+	p := New(CodeInvalidParameter, name+" "+message)
+	p.Fields = []Field{{name, message}}
+	return p
 }
 
-// InvalidRequest: the body is JSON, but fields are missing, of the wrong type or
+// InvalidRequest refuses a JSON body with fields that are missing, of the wrong type or
 // out of bounds.
-func InvalidRequest(fields ...Field) *Error {
-	return invalid("invalid_request", "Invalid request", fields)
-}
+func InvalidRequest(fields ...Field) *Error { return invalid(CodeInvalidRequest, fields) }
 
 // InvalidPrediction is InvalidRequest for a prediction.
-func InvalidPrediction(fields ...Field) *Error {
-	return invalid("invalid_prediction", "Invalid prediction", fields)
-}
+func InvalidPrediction(fields ...Field) *Error { return invalid(CodeInvalidPrediction, fields) }
 
-func invalid(code, title string, fields []Field) *Error {
+func invalid(code *Code, fields []Field) *Error {
 	detail := "Nothing was stored. "
 	for i, f := range fields {
 		if i == 3 {
@@ -99,78 +95,72 @@ func invalid(code, title string, fields []Field) *Error {
 		}
 		detail += f.Field + " " + f.Message + ". "
 	}
-	return &Error{Status: 422, Code: code, Title: title, Detail: strings.TrimSpace(detail), Fields: fields}
+	p := New(code, strings.TrimSpace(detail))
+	p.Fields = fields
+	return p
 }
 
-// PayloadTooLarge: the body is above limit bytes.
+// PayloadTooLarge refuses a body of more than limit bytes.
 func PayloadTooLarge(limit int) *Error {
-	return &Error{Status: 413, Code: "payload_too_large", Title: "Payload too large",
-		Detail: fmt.Sprintf("The body may be at most %d bytes; shorten thesis or evidence.", limit)}
+	return New(CodePayloadTooLarge, fmt.Sprintf("The body may be at most %d bytes; shorten thesis or evidence.", limit))
 }
 
-// UnsupportedMediaType: the body is not announced as JSON.
+// UnsupportedMediaType refuses a body that isn't announced as JSON.
 func UnsupportedMediaType(got string) *Error {
 	if got == "" {
 		got = "none"
 	}
-	return &Error{Status: 415, Code: "unsupported_media_type", Title: "Unsupported media type",
-		Detail: fmt.Sprintf("Send the body as JSON with the header Content-Type: application/json (got %.80q).", got)}
+	return New(CodeUnsupportedMediaType,
+		fmt.Sprintf("Send the body as JSON with the header Content-Type: application/json (got %.80q).", got))
 }
 
-// UnsupportedContentCoding: the body is compressed.
+// UnsupportedContentCoding refuses a compressed body.
 func UnsupportedContentCoding(got string) *Error {
-	return &Error{Status: 415, Code: "unsupported_media_type", Title: "Unsupported media type",
-		Detail: fmt.Sprintf("Send the body as it is, without the header Content-Encoding (got %.80q).", got)}
+	return New(CodeUnsupportedMediaType, fmt.Sprintf("Send the body as it is, without the header Content-Encoding (got %.80q).", got))
 }
 
-// MissingCredentials: a protected operation without a bearer. how names the way to a key.
+// MissingCredentials refuses a protected operation without a bearer. how names the way
+// to a key.
 func MissingCredentials(how string) *Error {
-	return &Error{Status: 401, Code: "missing_credentials", Title: "Missing credentials",
-		Detail:    "Send your agent's key as Authorization: Bearer <API_KEY>. " + how,
-		Challenge: `Bearer realm="pulsecast"`}
+	p := New(CodeMissingCredentials, "Send your agent's key as Authorization: Bearer <API_KEY>. "+how)
+	p.Challenge = `Bearer realm="pulsecast"`
+	return p
 }
 
-// InvalidCredentials: the bearer is unknown, expired or revoked; which one is not said.
+// InvalidCredentials refuses a bearer that is unknown, expired or revoked, without
+// saying which. how names the way to a key.
 func InvalidCredentials(how string) *Error {
-	return &Error{Status: 401, Code: "invalid_credentials", Title: "Invalid credentials",
-		Detail:    "This key or session token is not valid, or no longer. " + how,
-		Challenge: `Bearer realm="pulsecast", error="invalid_token", error_description="The access token is unknown, expired or revoked"`}
+	p := New(CodeInvalidCredentials, "This key or session token is not valid, or no longer. "+how)
+	p.Challenge = `Bearer realm="pulsecast", error="invalid_token", error_description="The access token is unknown, expired or revoked"`
+	return p
 }
 
-// Forbidden is a 403 with a code of its own (agent_disabled, not_enabled,
-// user_agent_rejected, registration_closed).
-func Forbidden(code, title, detail string) *Error {
-	return &Error{Status: 403, Code: code, Title: title, Detail: detail}
-}
+// NotFound refuses an id or address that names nothing.
+func NotFound(detail string) *Error { return New(CodeNotFound, detail) }
 
-// NotFound: no such thing; what names it.
-func NotFound(detail string) *Error {
-	return &Error{Status: 404, Code: "not_found", Title: "Not found", Detail: detail}
-}
-
-// MethodNotAllowed: the path exists, the method does not; allow is the Allow header.
+// MethodNotAllowed refuses a method of a path that exists. allow is the Allow header.
 func MethodNotAllowed(method, allow string) *Error {
-	return &Error{Status: 405, Code: "method_not_allowed", Title: "Method not allowed",
-		Detail: fmt.Sprintf("%s is not offered here; use %s.", method, allow)}
+	return New(CodeMethodNotAllowed, fmt.Sprintf("%s is not offered here; use %s.", method, allow))
 }
 
-// Conflict is a 409 with a code of its own (market_closed, idempotency_in_flight).
-func Conflict(code, title, detail string) *Error {
-	return &Error{Status: 409, Code: code, Title: title, Detail: detail}
-}
-
-// IdempotencyMismatch: a key reused with another body.
+// IdempotencyMismatch refuses a key that was used with another body.
 func IdempotencyMismatch() *Error {
-	return &Error{Status: 422, Code: "idempotency_mismatch", Title: "Idempotency key reused",
-		Detail: "This Idempotency-Key was used in the last 24 hours with another body. Use a new key for a new request, or send the first body again."}
+	return New(CodeIdempotencyMismatch,
+		"This Idempotency-Key was used in the last 24 hours with another body. Use a new key for a new request, or send the first body again.")
 }
 
-// RateLimited: too many requests; the caller may come back after wait.
+// RateLimited refuses one request too many. The caller may try again after wait, which
+// is rounded up to at least a second.
 func RateLimited(detail string, wait time.Duration) *Error {
-	return &Error{Status: 429, Code: "rate_limited", Title: "Too many requests", Detail: detail, RetryAfter: max(wait, time.Second)}
+	p := New(CodeRateLimited, detail)
+	p.RetryAfter = max(wait, time.Second)
+	return p
 }
 
-// Unavailable: something the answer needs is down.
+// Unavailable refuses because something the answer needs is down. The caller may try
+// again after wait, which is rounded up to at least a second.
 func Unavailable(detail string, wait time.Duration) *Error {
-	return &Error{Status: 503, Code: "unavailable", Title: "Unavailable", Detail: detail, RetryAfter: max(wait, time.Second)}
+	p := New(CodeUnavailable, detail)
+	p.RetryAfter = max(wait, time.Second)
+	return p
 }

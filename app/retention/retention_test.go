@@ -39,7 +39,7 @@ func TestRun(t *testing.T) {
 				{"admin_attempts", "INSERT INTO admin_attempts (subject, since, failures) VALUES (?3, ?0, 1)", now.Add(-10 * time.Minute), now.Add(-20 * time.Minute)},
 				{"admin_sessions", "INSERT INTO admin_sessions (hash, admin_id, address, created_at, seen_at, expires_at) VALUES (?4, ?5, '', ?0, ?0, ?0)", now.Add(time.Minute), now.Add(-time.Minute)},
 				{"server_errors", "INSERT INTO server_errors (minute, count) VALUES (?0, 1)", now.Add(-23 * time.Hour), now.Add(-25 * time.Hour)},
-				{"idempotency_keys", "INSERT INTO idempotency_keys (agent_id, key, body_hash, created_at) VALUES (?1, ?3, ?4, ?0)", now.Add(-23 * time.Hour), now.Add(-25 * time.Hour)},
+				{"idempotency_keys", "INSERT INTO idempotency_keys (agent_id, key, body_hash, response, created_at) VALUES (?1, ?3, ?4, ?4, ?0)", now.Add(-23 * time.Hour), now.Add(-25 * time.Hour)},
 			}
 			for _, c := range tables {
 				for _, at := range []time.Time{c.young, c.old} {

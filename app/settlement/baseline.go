@@ -61,6 +61,7 @@ type pending struct {
 
 // baselineRow is what deciding one writes.
 type baselineRow struct {
+	AgentID     uuid.UUID                `bun:",type:uuid"`
 	ID          uuid.UUID                `bun:",type:uuid"`
 	State       prediction.BaselineState `bun:",type:text"`
 	Q           *float64                 `bun:",type:double precision"`
@@ -122,19 +123,19 @@ func (r *baselineRun) chunk(ctx context.Context, tx bun.Tx) (more bool, err erro
 }
 
 // load reads the next pending ones. SQLite takes the tables around a CROSS JOIN in the
-// order they are written, and would otherwise walk through all forecasts.
+// order they are written, and would otherwise walk through all predictions.
 func (r *baselineRun) load(ctx context.Context, tx bun.Tx) ([]pending, error) {
 	var rows []pending
-	q := tx.NewSelect().TableExpr("standings AS s CROSS JOIN forecasts AS p").Join("JOIN markets AS m ON m.id = p.market_id").
+	q := tx.NewSelect().TableExpr("results AS s CROSS JOIN predictions AS p").Join("JOIN markets AS m ON m.id = p.market_id").
 		Column("p.id", "p.agent_id", "p.market_id", "p.outcome_index", "p.event_key", "p.confidence", "p.created_at", "p.scheduled_close_at").
 		ColumnExpr("m.closed, m.closed_at, m.category AS market_category").
-		ColumnExpr("(SELECT r.confidence FROM forecasts AS r WHERE r.agent_id = p.agent_id AND r.market_id = p.market_id"+
+		ColumnExpr("(SELECT r.confidence FROM predictions AS r WHERE r.agent_id = p.agent_id AND r.market_id = p.market_id"+
 			" AND r.outcome_index = p.outcome_index AND r.id < p.id ORDER BY r.id DESC LIMIT 1) AS previous").
-		Where("p.id = s.id").Where("s.baseline_state = 'pending'").
+		Where("p.agent_id = s.agent_id").Where("p.id = s.id").Where("s.baseline_state = 'pending'").
 		Where("(p.agent_id, p.event_key, p.id) > (?, ?, ?)", r.last.AgentID, r.last.EventKey, r.last.ID).
 		Order("p.agent_id", "p.event_key", "p.id").Limit(int64(r.service.chunk))
 	if len(r.markets) > 0 {
-		q = q.Where("p.event_key IN (SELECT f.event_key FROM standings AS e JOIN forecasts AS f ON f.id = e.id WHERE e.baseline_state = 'pending' AND e.market_id IN (?))", bun.List(r.markets))
+		q = q.Where("p.event_key IN (SELECT f.event_key FROM results AS e JOIN predictions AS f ON f.agent_id = e.agent_id AND f.id = e.id WHERE e.baseline_state = 'pending' AND e.market_id IN (?))", bun.List(r.markets))
 	}
 	if err := q.Scan(ctx, &rows); err != nil {
 		return nil, fmt.Errorf("read pending predictions: %w", err)
@@ -195,7 +196,7 @@ func loadPrices(ctx context.Context, tx bun.Tx, rows []pending, fresh time.Durat
 // decide finds the bounds of one prediction's baseline. It reports false while the
 // price after publication may still come.
 func (h history) decide(p *pending, now time.Time, interval time.Duration) (baselineRow, bool) {
-	row := baselineRow{ID: p.ID, State: prediction.Missed, Previous: p.Previous}
+	row := baselineRow{AgentID: p.AgentID, ID: p.ID, State: prediction.Missed, Previous: p.Previous}
 	for i := range h {
 		at := h[i].ObservedAt
 		price, ok := h[i].of(p.OutcomeIndex)
@@ -220,9 +221,9 @@ func saveBaselines(ctx context.Context, tx bun.Tx, rows []baselineRow) error {
 	if len(rows) == 0 {
 		return nil
 	}
-	_, err := database.ExecRows(ctx, tx, "UPDATE standings AS p SET baseline_state = v.state, baseline = v.q, baseline_before = v.before,"+
+	_, err := database.ExecRows(ctx, tx, "UPDATE results AS p SET baseline_state = v.state, baseline = v.q, baseline_before = v.before,"+
 		" baseline_after = v.after, baseline_previous = v.previous, baseline_observed_at = v.observed_at, weight_index = v.weight_index"+
-		" FROM v WHERE p.id = v.id AND p.baseline_state = 'pending'", rows)
+		" FROM v WHERE p.agent_id = v.agent_id AND p.id = v.id AND p.baseline_state = 'pending'", rows)
 	if err != nil {
 		return fmt.Errorf("write baselines: %w", err)
 	}

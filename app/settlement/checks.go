@@ -23,11 +23,11 @@ func (s *Service) checkSettle(id uuid.UUID) check {
 			return nil, err
 		}
 		if i.Status != prediction.Open {
-			return nil, problem.Conflict("already_settled", "Already settled",
+			return nil, problem.New(problem.CodeAlreadySettled,
 				fmt.Sprintf("This prediction is %s%s. Nothing was changed; correct it instead if that is wrong.", i.Status, i.result()))
 		}
 		if i.HorizonAt.After(s.now()) {
-			return nil, problem.Conflict("not_due", "Not due yet",
+			return nil, problem.New(problem.CodeNotDue,
 				fmt.Sprintf("This prediction's horizon is %s. Settle it after that.", i.HorizonAt.UTC().Format(time.RFC3339)))
 		}
 		return planPrediction(i, KindPredictionSettled, r, s.now())
@@ -41,11 +41,11 @@ func (s *Service) checkCorrectPrediction(id uuid.UUID) check {
 			return nil, err
 		}
 		if i.Status == prediction.Open {
-			return nil, problem.Conflict("not_settled", "Not settled yet", "This prediction is open, so there is nothing to correct. Settle it instead.")
+			return nil, problem.New(problem.CodeNotSettled, "This prediction is open, so there is nothing to correct. Settle it instead.")
 		}
 		p, err := planPrediction(i, KindPredictionChanged, r, s.now())
 		if err == nil && i.Status == prediction.Resolved && *i.ResolutionValue == p.to.Value {
-			return nil, problem.Conflict("already_settled", "Already settled", fmt.Sprintf("This prediction is resolved%s already. Nothing was changed.", i.result()))
+			return nil, problem.New(problem.CodeAlreadySettled, fmt.Sprintf("This prediction is resolved%s already. Nothing was changed.", i.result()))
 		}
 		return p, err
 	}
@@ -58,7 +58,7 @@ func (s *Service) checkVoidPrediction(id uuid.UUID) check {
 			return nil, err
 		}
 		if i.Status == prediction.Void {
-			return nil, problem.Conflict("already_void", "Already void", "This prediction is void already"+i.reason()+". Nothing was changed.")
+			return nil, problem.New(problem.CodeAlreadyVoid, "This prediction is void already"+i.reason()+". Nothing was changed.")
 		}
 		to := place{Status: prediction.Void, Source: sourceAdmin, Note: r.Note, At: database.Now(s.now()), Ruled: true}
 		return i.plan(KindPredictionVoided, "void", to), nil
@@ -79,7 +79,7 @@ func loadItem(ctx context.Context, tx bun.Tx, id uuid.UUID) (*item, error) {
 func loadUnlinked(ctx context.Context, tx bun.Tx, id uuid.UUID) (*item, error) {
 	i, err := loadItem(ctx, tx, id)
 	if err == nil && i.MarketID != "" {
-		return nil, problem.Conflict("market_decides", "Its market decides",
+		return nil, problem.New(problem.CodeMarketDecides,
 			fmt.Sprintf("This prediction is on market %s, whose settlement decides it. Correct the market, or void this prediction.", i.MarketID))
 	}
 	return i, err
@@ -168,7 +168,7 @@ func (s *Service) checkMarket(id string, void bool) check {
 			return nil, err
 		}
 		if !m.Closed && m.ObservedAt.After(s.now().Add(-vanishedAfter)) {
-			return nil, problem.Conflict("market_open", "The market is open",
+			return nil, problem.New(problem.CodeMarketOpen,
 				"This market is still open upstream, so nothing has happened yet. Rule on it once it has closed, or has not been seen for a day.")
 		}
 		v, kind := market.Verdict{Stage: market.Voided, Winner: -1}, KindMarketVoided
@@ -180,7 +180,7 @@ func (s *Service) checkMarket(id string, void bool) check {
 		}
 		o := newOutcome(m, v, before, sourceAdmin, r.Note, s.now())
 		if o.equal(before) {
-			return nil, problem.Conflict("already_settled", "Already settled", fmt.Sprintf("The outcome of this market is %s already. Nothing was changed.", before))
+			return nil, problem.New(problem.CodeAlreadySettled, fmt.Sprintf("The outcome of this market is %s already. Nothing was changed.", before))
 		}
 		p := &plan{change: Change{Kind: kind, MarketID: id, From: before.String(), To: o.String()}, outcome: o}
 		return p, countPredictions(ctx, tx, &p.change, id)
@@ -201,7 +201,7 @@ func countPredictions(ctx context.Context, tx bun.Tx, c *Change, marketID string
 		Status prediction.Status
 		N      int64
 	}
-	err := tx.NewSelect().TableExpr("predictions AS p").ColumnExpr("p.status, count(*) AS n").
+	err := tx.NewSelect().TableExpr("prediction_records AS p").ColumnExpr("p.status, count(*) AS n").
 		Where("p.market_id = ?", marketID).Where("NOT p.ruled").GroupExpr("p.status").Scan(ctx, &rows)
 	if err != nil {
 		return fmt.Errorf("count predictions: %w", err)

@@ -93,7 +93,7 @@ func (w *world) crash(cluster *cluster, observed []market.Market, chunk, chunks 
 
 func (w *world) settled() (n int) {
 	w.t.Helper()
-	w.must(w.db.NewRaw("SELECT count(*) FROM predictions WHERE status = 'resolved'").Scan(context.Background(), &n))
+	w.must(w.db.NewRaw("SELECT count(*) FROM prediction_records WHERE status = 'resolved'").Scan(context.Background(), &n))
 	return n
 }
 

@@ -52,9 +52,9 @@ type item struct {
 	last *Entry // of the ledger, nil when it has none
 }
 
-// items selects what item holds, from the forecasts p and their standings s.
+// items selects what item holds, from the predictions p and their results s.
 func items(db bun.IDB) *bun.SelectQuery {
-	return db.NewSelect().TableExpr("forecasts AS p").Join("JOIN standings AS s ON s.id = p.id").
+	return db.NewSelect().TableExpr("predictions AS p").Join("JOIN results AS s ON s.agent_id = p.agent_id AND s.id = p.id").
 		Join("LEFT JOIN markets AS m ON m.id = p.market_id").
 		Column("p.id", "p.agent_id", "p.outcome", "p.confidence", "p.category", "p.horizon_at", "p.market_id", "p.event_key",
 			"p.scheduled_close_at", "p.created_at", "s.baseline_state", "s.baseline", "s.weight_index", "s.status",
@@ -99,6 +99,7 @@ func (i *item) stands(to place) bool {
 
 // predictionRow is what moving a prediction writes on it.
 type predictionRow struct {
+	AgentID      uuid.UUID         `bun:",type:uuid"`
 	ID           uuid.UUID         `bun:",type:uuid"`
 	Was          prediction.Status `bun:",type:text"`
 	Status       prediction.Status `bun:",type:text"`
@@ -160,7 +161,7 @@ func (b *batch) move(i *item, to place) error {
 		return nil
 	}
 	row := predictionRow{
-		ID: i.ID, Was: i.Status, Status: to.Status, Outcome: to.Outcome, Source: to.Source,
+		AgentID: i.AgentID, ID: i.ID, Was: i.Status, Status: to.Status, Outcome: to.Outcome, Source: to.Source,
 		Note: to.Note, ResolvedAt: to.At, Ruled: to.Ruled,
 	}
 	if i.Status == prediction.Resolved {
@@ -211,11 +212,11 @@ func (b *batch) enter(i *item, to place) (result, error) {
 	return r, nil
 }
 
-// reverse takes the standing score back, by the numbers the ledger holds.
+// reverse takes the current score back, by the numbers the ledger holds.
 func (b *batch) reverse(i *item, note string) error {
 	was := i.last
 	if was == nil || was.Kind != kindScore {
-		return fmt.Errorf("prediction %s is resolved, but the ledger has no standing score", i.ID)
+		return fmt.Errorf("prediction %s is resolved, but the ledger has no current score", i.ID)
 	}
 	r := was.result()
 	if _, err := b.count(i.bet(), was.Value, r, cell{was.Category, was.Day}, -1); err != nil {

@@ -198,19 +198,19 @@ func (r *applyRun) chunk(ctx context.Context, tx bun.Tx) (more bool, err error) 
 
 // load reads the next predictions that may stand elsewhere than o says: of a first
 // outcome, only the open ones. They are chosen before the rest is joined: otherwise
-// Postgres may walk through all forecasts in the order of their ids.
+// Postgres may walk through all predictions in the order of their ids.
 func (r *applyRun) load(ctx context.Context, tx bun.Tx, o *Outcome) ([]item, error) {
-	next := tx.NewSelect().TableExpr("standings AS s").Column("s.id").
+	next := tx.NewSelect().TableExpr("results AS s").Column("s.agent_id", "s.id").
 		Where("s.baseline_state <> 'pending'").Limit(int64(r.service.chunk))
 	if o.Revision == 1 {
 		next = next.Where("s.status = 'open'").Where("s.market_id = ?", r.market).Where("s.id > ?", r.last).Order("s.id")
 	} else { // SQLite sorts what is left of the market for each chunk if told to by s.id
-		next = next.Join("JOIN forecasts AS p ON p.id = s.id").Where("p.market_id = ?", r.market).Where("p.id > ?", r.last).Order("p.id")
+		next = next.Join("JOIN predictions AS p ON p.agent_id = s.agent_id AND p.id = s.id").Where("p.market_id = ?", r.market).Where("p.id > ?", r.last).Order("p.id")
 	}
 	if o.State == stateOpen {
 		next = next.Where("s.status <> 'open'")
 	}
-	return loadItems(ctx, tx, items(tx).Join("JOIN (?) AS next ON next.id = p.id", next).Order("p.id"))
+	return loadItems(ctx, tx, items(tx).Join("JOIN (?) AS next ON next.agent_id = p.agent_id AND next.id = p.id", next).Order("p.id"))
 }
 
 func (r *applyRun) move(ctx context.Context, tx bun.Tx, o *Outcome, rows []item, references []ReferencePrediction) error {
@@ -254,7 +254,7 @@ func (r *applyRun) move(ctx context.Context, tx bun.Tx, o *Outcome, rows []item,
 
 // finish marks the outcome applied, unless something is left to move.
 func (r *applyRun) finish(ctx context.Context, tx bun.Tx, o *Outcome) error {
-	waiting, err := tx.NewSelect().TableExpr("standings AS p").
+	waiting, err := tx.NewSelect().TableExpr("results AS p").
 		Where("p.market_id = ?", r.market).Where("p.status = 'open'").Where("p.baseline_state = 'pending'").Exists(ctx)
 	if err != nil {
 		return fmt.Errorf("look for pending baselines: %w", err)

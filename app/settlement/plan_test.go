@@ -44,7 +44,7 @@ func TestPendingIsFoundByItsIndex(t *testing.T) {
 			Detail              string
 		}
 		w.must(db.NewRaw("EXPLAIN QUERY PLAN "+query).Scan(t.Context(), &steps))
-		if len(steps) == 0 || !strings.HasPrefix(steps[0].Detail, "SCAN s USING INDEX standings_pending") {
+		if len(steps) == 0 || !strings.HasPrefix(steps[0].Detail, "SCAN s USING INDEX results_pending") {
 			t.Errorf("%s\nbegins elsewhere: %+v", query, steps)
 		}
 	}

@@ -178,8 +178,8 @@ func (r *recount) predictions(ctx context.Context, tx bun.Tx, rows []item) error
 		for _, e := range entries[p.ID] {
 			r.entry(p, &e)
 		}
-		if standing := p.last != nil && p.last.Kind == kindScore; standing != (p.Status == prediction.Resolved) {
-			r.report.differ("ledger", p.AgentID, p.ID.String(), fmt.Sprintf("score standing: %t", standing), "status "+string(p.Status))
+		if scored := p.last != nil && p.last.Kind == kindScore; scored != (p.Status == prediction.Resolved) {
+			r.report.differ("ledger", p.AgentID, p.ID.String(), fmt.Sprintf("scored: %t", scored), "status "+string(p.Status))
 		}
 	}
 	return nil

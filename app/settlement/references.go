@@ -233,8 +233,8 @@ func (s *Service) formConsensus(ctx context.Context, marketIDs map[string]struct
 	return nil
 }
 
-// standing is one agent's last prediction on a market.
-type standing struct {
+// openPrediction is one agent's last prediction on a market.
+type openPrediction struct {
 	AgentID            uuid.UUID `bun:",type:uuid"`
 	Confidence         float64
 	OutcomeIndex       int
@@ -252,8 +252,8 @@ func (s *Service) consensusOn(ctx context.Context, tx bun.Tx, id string) error {
 		return err
 	}
 	m := &markets[0]
-	views, at, err := standingViews(ctx, tx, m)
-	if err != nil || len(views) < consensusAgents {
+	confidences, at, err := openConfidences(ctx, tx, m)
+	if err != nil || len(confidences) < consensusAgents {
 		return err
 	}
 	var row priceRow
@@ -266,15 +266,15 @@ func (s *Service) consensusOn(ctx context.Context, tx bun.Tx, id string) error {
 	if !ok {
 		return nil
 	}
-	median, _ := score.Median(views)
+	median, _ := score.Median(confidences)
 	return s.speak(ctx, tx, []statement{{ConsensusAgent, m, median, price, at}})
 }
 
-// standingViews are the agents' probabilities of the market's reference outcome, and
+// openConfidences are the agents' probabilities of the market's reference outcome, and
 // the latest observation that fixed one of them.
-func standingViews(ctx context.Context, tx bun.Tx, m *market.Market) (views []float64, at time.Time, err error) {
-	var rows []standing
-	err = tx.NewSelect().TableExpr("standings AS s").Join("JOIN forecasts AS p ON p.id = s.id").
+func openConfidences(ctx context.Context, tx bun.Tx, m *market.Market) (confidences []float64, at time.Time, err error) {
+	var rows []openPrediction
+	err = tx.NewSelect().TableExpr("results AS s").Join("JOIN predictions AS p ON p.agent_id = s.agent_id AND p.id = s.id").
 		Column("p.agent_id", "p.confidence", "p.outcome_index", "s.baseline_observed_at").
 		Where("s.market_id = ?", m.ID).Where("s.status = 'open'").Where("s.baseline_state = 'fixed'").
 		Order("s.id").Scan(ctx, &rows)
@@ -296,7 +296,7 @@ func standingViews(ctx context.Context, tx bun.Tx, m *market.Market) (views []fl
 		}
 	}
 	for _, p := range byAgent {
-		views = append(views, p)
+		confidences = append(confidences, p)
 	}
-	return views, at, nil
+	return confidences, at, nil
 }

@@ -8,16 +8,17 @@ import (
 	"github.com/uptrace/bun"
 
 	"github.com/pulsecast/pulsecast/app/market"
+	"github.com/pulsecast/pulsecast/app/prediction"
 )
 
 // settleObserved decides and applies the outcomes of the markets just observed, and
 // goes on with those a stop left half applied.
 func (s *Service) settleObserved(ctx context.Context, observed []market.Market) error {
-	standing, err := s.standing(ctx, observed)
+	known, err := s.knownOutcomes(ctx, observed)
 	if err != nil {
 		return err
 	}
-	candidates, err := s.candidates(ctx, observed, standing)
+	candidates, err := s.candidates(ctx, observed, known)
 	if err != nil {
 		return err
 	}
@@ -26,7 +27,7 @@ func (s *Service) settleObserved(ctx context.Context, observed []market.Market) 
 		return err
 	}
 	work := map[string]struct{}{}
-	for id, o := range standing {
+	for id, o := range known {
 		if !o.Applied {
 			work[id] = struct{}{}
 		}
@@ -35,14 +36,14 @@ func (s *Service) settleObserved(ctx context.Context, observed []market.Market) 
 	for i := range candidates {
 		m := &candidates[i]
 		_, open := unsettled[m.ID]
-		changed, err := s.observe(ctx, m, standing[m.ID], open)
+		changed, err := s.observe(ctx, m, known[m.ID], open)
 		if err != nil {
 			errs = append(errs, fmt.Errorf("decide market %s: %w", m.ID, err))
 			continue
 		}
 		// A prediction published in the moment of closing is still open under an
 		// outcome that was applied without it.
-		if changed || (open && m.Closed && decided(standing[m.ID])) {
+		if changed || (open && m.Closed && decided(known[m.ID])) {
 			work[m.ID] = struct{}{}
 		}
 	}
@@ -54,8 +55,8 @@ func (s *Service) settleObserved(ctx context.Context, observed []market.Market) 
 
 func decided(o *Outcome) bool { return o != nil && o.State != stateOpen }
 
-// standing reads the outcomes of the observed markets and all that are not applied.
-func (s *Service) standing(ctx context.Context, observed []market.Market) (map[string]*Outcome, error) {
+// knownOutcomes reads the outcomes of the observed markets and all that are not applied.
+func (s *Service) knownOutcomes(ctx context.Context, observed []market.Market) (map[string]*Outcome, error) {
 	var rows []Outcome
 	ids := make([]string, 0, len(observed))
 	for _, m := range observed {
@@ -77,10 +78,10 @@ func (s *Service) standing(ctx context.Context, observed []market.Market) (map[s
 
 // candidates are the observed markets that have closed, or stood as closed, as they
 // are stored: a reading may lack what an earlier one said.
-func (s *Service) candidates(ctx context.Context, observed []market.Market, standing map[string]*Outcome) ([]market.Market, error) {
+func (s *Service) candidates(ctx context.Context, observed []market.Market, known map[string]*Outcome) ([]market.Market, error) {
 	var ids []string
 	for _, m := range observed {
-		if m.Closed || decided(standing[m.ID]) {
+		if m.Closed || decided(known[m.ID]) {
 			ids = append(ids, m.ID)
 		}
 	}
@@ -104,8 +105,8 @@ func (s *Service) withOpen(ctx context.Context, candidates []market.Market) (map
 		return nil, nil
 	}
 	err := s.db.NewSelect().TableExpr("markets AS m").Column("m.id").Where("m.id IN (?)", bun.List(closed)).
-		Where(withOpenPredictions+
-			" OR EXISTS (SELECT 1 FROM reference_predictions AS r WHERE r.market_id = m.id AND r.status = 'open')").
+		Where("EXISTS (?) OR EXISTS (SELECT 1 FROM reference_predictions AS r WHERE r.market_id = m.id AND r.status = 'open')",
+			prediction.OpenOn(s.db, "m.id")).
 		Scan(ctx, &found)
 	if err != nil {
 		return nil, fmt.Errorf("look for open predictions: %w", err)

@@ -5,14 +5,13 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/google/uuid"
 	"github.com/uptrace/bun"
 
+	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/market"
+	"github.com/pulsecast/pulsecast/app/prediction"
+	"github.com/pulsecast/pulsecast/app/queue"
 )
-
-// withOpenPredictions holds for a market with an open prediction.
-const withOpenPredictions = "EXISTS (SELECT 1 FROM standings AS p WHERE p.market_id = m.id AND p.status = 'open')"
 
 // Unsettled lists up to limit markets, the longest unseen first, that must be read by
 // id to learn their outcome: those with something open, and those that closed within
@@ -22,8 +21,9 @@ func (s *Service) Unsettled(ctx context.Context, limit int) ([]string, error) {
 	err := s.db.Reader.NewSelect().TableExpr("markets AS m").Column("m.id").
 		Join("LEFT JOIN market_outcomes AS o ON o.market_id = m.id").
 		Where("NOT m.sample").
-		Where("o.decided_at > ? OR ((o.market_id IS NULL OR o.state = 'open' OR NOT o.applied) AND ("+withOpenPredictions+
-			" OR EXISTS (SELECT 1 FROM reference_predictions AS r WHERE r.market_id = m.id AND r.status = 'open')))", s.now().UTC().AddDate(0, 0, -7)).
+		Where("o.decided_at > ? OR ((o.market_id IS NULL OR o.state = 'open' OR NOT o.applied) AND (EXISTS (?)"+
+			" OR EXISTS (SELECT 1 FROM reference_predictions AS r WHERE r.market_id = m.id AND r.status = 'open')))",
+			s.now().UTC().AddDate(0, 0, -7), prediction.OpenOn(s.db.Reader, "m.id")).
 		Order("m.observed_at", "m.id").Limit(int64(limit)).Scan(ctx, &ids)
 	if err != nil {
 		return nil, fmt.Errorf("read unsettled markets: %w", err)
@@ -40,19 +40,54 @@ const (
 	ReasonOutcomeGone = "outcome_gone" // settled, but an outcome predicted upon is no longer there
 )
 
-// Stuck is a market with open predictions that does not settle by itself.
+// waiting selects, as m, the markets that need the upstream or an admin: they ended, and
+// have open predictions.
+func waiting(db bun.IDB, now time.Time) *bun.SelectQuery {
+	return market.Ended(db, now.Add(-vanishedAfter)).Where("EXISTS (?)", prediction.OpenOn(db, "m.id"))
+}
+
+// MarketQueue measures what Waiting lists, since each market ended.
+func MarketQueue(ctx context.Context, db bun.IDB, now time.Time) (queue.Depth, error) {
+	d, err := queue.Read(ctx, waiting(db, now), market.EndedAt)
+	if err != nil {
+		return d, fmt.Errorf("count waiting markets: %w", err)
+	}
+	return d, nil
+}
+
+// OutcomeQueue measures the decided markets of which predictions are still to be moved,
+// since the decision.
+func OutcomeQueue(ctx context.Context, db bun.IDB) (queue.Depth, error) {
+	d, err := queue.Read(ctx, db.NewSelect().Model((*Outcome)(nil)).Where("NOT o.applied"), "o.decided_at")
+	if err != nil {
+		return d, fmt.Errorf("count outcomes to apply: %w", err)
+	}
+	return d, nil
+}
+
+// EntryQueue measures the ledger's entries after a moment. Ids begin with the moment of
+// their entry and have the index that keeps this from reading the whole ledger.
+func EntryQueue(ctx context.Context, db bun.IDB, after time.Time) (queue.Depth, error) {
+	entries := db.NewSelect().Model((*Entry)(nil)).
+		Where("s.id >= ?", database.FirstID(after)).Where("s.created_at > ?", after.UTC())
+	d, err := queue.Read(ctx, entries, "s.created_at")
+	if err != nil {
+		return d, fmt.Errorf("count new entries of the ledger: %w", err)
+	}
+	return d, nil
+}
+
+// Stuck is a market that waits for the upstream or an admin.
 type Stuck struct {
 	Market market.Market
 	Reason string
 }
 
-// Waiting lists up to limit markets with open predictions that wait for the upstream
-// or an admin, the longest unseen first. A sample waits for neither.
+// Waiting lists up to limit markets that wait for the upstream or an admin, the longest
+// unseen first.
 func (s *Service) Waiting(ctx context.Context, limit int) ([]Stuck, error) {
 	var rows []market.Market
-	err := s.db.Reader.NewSelect().Model(&rows).
-		Where("NOT m.sample").Where("m.closed OR m.observed_at < ?", s.now().UTC().Add(-vanishedAfter)).Where(withOpenPredictions).
-		Order("m.observed_at", "m.id").Limit(int64(limit)).Scan(ctx)
+	err := waiting(s.db.Reader, s.now()).Order("m.observed_at", "m.id").Limit(int64(limit)).Scan(ctx, &rows)
 	if err != nil {
 		return nil, fmt.Errorf("read waiting markets: %w", err)
 	}
@@ -97,56 +132,4 @@ func reasonOf(m *market.Market, settled bool) string {
 		return ReasonUnknown
 	}
 	return ReasonUndecided
-}
-
-// Due lists up to limit open predictions without a market whose horizon has passed,
-// the longest due first: what an admin settles.
-func (s *Service) Due(ctx context.Context, limit int) ([]DuePrediction, error) {
-	var rows []DuePrediction
-	err := s.db.Reader.NewSelect().TableExpr("standings AS s").Join("JOIN forecasts AS p ON p.id = s.id").
-		Column("p.id", "p.title", "p.confidence", "p.horizon_at").
-		Where("s.status = 'open'").Where("s.market_id IS NULL").Where("s.horizon_at <= ?", s.now().UTC()).
-		Order("s.horizon_at", "s.id").Limit(int64(limit)).Scan(ctx, &rows)
-	if err != nil {
-		return nil, fmt.Errorf("read due predictions: %w", err)
-	}
-	for i := range rows {
-		rows[i].HorizonAt = rows[i].HorizonAt.UTC()
-	}
-	return rows, nil
-}
-
-// Queue counts what waits for an admin.
-type Queue struct {
-	Due     int64 // predictions without a market, past their horizon
-	Markets int64 // those that Waiting lists
-	// Oldest is the horizon of the longest due; zero without one.
-	Oldest time.Time
-}
-
-// Queued counts what waits for an admin.
-func (s *Service) Queued(ctx context.Context) (q Queue, err error) {
-	err = s.db.Reader.NewSelect().TableExpr("standings AS p").ColumnExpr("count(*)").
-		Where("p.status = 'open'").Where("p.market_id IS NULL").Where("p.horizon_at <= ?", s.now().UTC()).Scan(ctx, &q.Due)
-	if err != nil {
-		return q, fmt.Errorf("count due predictions: %w", err)
-	}
-	err = s.db.Reader.NewSelect().TableExpr("markets AS m").ColumnExpr("count(*)").
-		Where("m.closed OR m.observed_at < ?", s.now().UTC().Add(-vanishedAfter)).Where(withOpenPredictions).Scan(ctx, &q.Markets)
-	if err != nil {
-		return q, fmt.Errorf("count waiting markets: %w", err)
-	}
-	first, err := s.Due(ctx, 1)
-	if err == nil && len(first) == 1 {
-		q.Oldest = first[0].HorizonAt
-	}
-	return q, err
-}
-
-// DuePrediction is one that waits for an admin.
-type DuePrediction struct {
-	ID         uuid.UUID `bun:",type:uuid"`
-	Title      string
-	Confidence float64
-	HorizonAt  time.Time
 }

@@ -47,9 +47,9 @@ func (b *batch) writePredictions(ctx context.Context, tx bun.Tx) error {
 	if len(b.predictions) == 0 {
 		return nil
 	}
-	res, err := database.ExecRows(ctx, tx, "UPDATE standings AS p SET status = v.status, resolution_value = v.value, resolution_outcome = v.outcome,"+
+	res, err := database.ExecRows(ctx, tx, "UPDATE results AS p SET status = v.status, resolution_value = v.value, resolution_outcome = v.outcome,"+
 		" resolution_source = v.source, resolution_note = v.note, resolved_at = v.resolved_at, brier = v.brier, edge = v.edge,"+
-		" log_edge = v.log_edge, rules_version = v.rules_version, ruled = v.ruled FROM v WHERE p.id = v.id AND p.status = v.was", b.predictions)
+		" log_edge = v.log_edge, rules_version = v.rules_version, ruled = v.ruled FROM v WHERE p.agent_id = v.agent_id AND p.id = v.id AND p.status = v.was", b.predictions)
 	if err != nil {
 		return fmt.Errorf("write resolutions: %w", err)
 	}

@@ -12,7 +12,6 @@
 // seconds, and a node that starts takes up what is there. Whatever the way, a
 // snapshot is never replaced by an older one.
 //
-// Shared caches may keep the answers: they are the same for every caller, so Vary
-// names Accept-Encoding only. The edge filter in front depends on User-Agent and
-// Authorization as well, but it only refuses, and refusals are not stored.
+// A snapshot offers every answer in several content codings, each a Form with its own
+// ETag. The edge chooses one by the request's headers and sends it.
 package signal

@@ -3,8 +3,6 @@ package signal
 import (
 	"sync/atomic"
 	"time"
-
-	"github.com/valyala/fasthttp"
 )
 
 // Feed points at the newest snapshot of one kind of signal.
@@ -49,17 +47,16 @@ func (f *Feed[T]) Publish(reading Reading[T]) bool {
 	}
 }
 
-// Serve answers a request with the first limit records. On a warm snapshot it takes
-// no lock and allocates nothing.
-func (f *Feed[T]) Serve(ctx *fasthttp.RequestCtx, limit int) {
+// Form returns the current answer with the first limit records in a coding, one of
+// Codings or Identity. On a warm snapshot it takes no lock and allocates nothing.
+func (f *Feed[T]) Form(limit int, coding string) *Form {
 	s := f.Current()
-	e := Negotiate(ctx.Request.Header.Peek(fasthttp.HeaderAcceptEncoding))
-	s.Form(limit, e, s.StaleAt(f.now())).Write(ctx)
+	return s.Form(limit, coding, s.StaleAt(f.now()))
 }
 
-// ServeMatching answers a request with the first limit records that match.
-func (f *Feed[T]) ServeMatching(ctx *fasthttp.RequestCtx, limit int, match func(s *Snapshot[T], i int, record *T) bool) {
+// Matching returns the current answer with the first limit records that match, in a
+// coding.
+func (f *Feed[T]) Matching(limit int, coding string, match func(s *Snapshot[T], i int, record *T) bool) *Form {
 	s := f.Current()
-	e := Negotiate(ctx.Request.Header.Peek(fasthttp.HeaderAcceptEncoding))
-	s.Pick(limit, e, s.StaleAt(f.now()), func(i int, record *T) bool { return match(s, i, record) }).Write(ctx)
+	return s.Matching(limit, coding, s.StaleAt(f.now()), func(i int, record *T) bool { return match(s, i, record) })
 }

@@ -7,8 +7,6 @@ import (
 	"sync"
 	"testing"
 	"time"
-
-	"github.com/valyala/fasthttp"
 )
 
 type record struct{ Word string }
@@ -63,11 +61,8 @@ func parse(t *testing.T, body string) (a answer) {
 func TestBeforeTheFirstReading(t *testing.T) {
 	t.Parallel()
 	f := NewFeed(codec(), (&clock{noon}).now)
-	var ctx fasthttp.RequestCtx
-	f.Serve(&ctx, DefaultLimit)
-	body := string(ctx.Response.Body())
-	if body != `{"ok":true,"words":[],"asOf":null,"stale":true}` || ctx.Response.StatusCode() != 200 {
-		t.Errorf("%d %s", ctx.Response.StatusCode(), body)
+	if body := string(f.Form(DefaultLimit, Identity).Body); body != `{"ok":true,"words":[],"asOf":null,"stale":true}` {
+		t.Error(body)
 	}
 }
 
@@ -80,23 +75,23 @@ func TestEveryLimitAndEncoding(t *testing.T) {
 	s := f.Current()
 	tags := map[string]bool{}
 	for _, limit := range []int{1, 2, 24, 59, 60, 100} {
-		for e := range encodings {
-			form := s.Form(limit, e, false)
-			a := parse(t, decode(t, e, form.Body))
+		for _, coding := range append(Codings, Identity) {
+			form := s.Form(limit, coding, false)
+			a := parse(t, decode(t, coding, form.Body))
 			if len(a.Words) != min(limit, 59) || a.Stale || !a.AsOf.Equal(noon) || !a.OK {
-				t.Fatalf("limit %d, %q: %+v", limit, names[e], a)
+				t.Fatalf("limit %d, %q: %+v", limit, coding, a)
 			}
 			if limit > 3 && a.Words[3].Word != "w004" {
 				t.Fatalf("the record that cannot be encoded: %+v", a.Words[3])
 			}
-			if form != s.Form(limit, e, false) {
+			if form != s.Form(limit, coding, false) {
 				t.Error("made twice")
 			}
 			if limit <= 59 && tags[form.ETag] {
 				t.Errorf("tag %s names two answers", form.ETag)
 			}
 			tags[form.ETag] = true
-			if stale := s.Form(limit, e, true); tags[stale.ETag] || !parse(t, decode(t, e, stale.Body)).Stale {
+			if stale := s.Form(limit, coding, true); tags[stale.ETag] || !parse(t, decode(t, coding, stale.Body)).Stale {
 				t.Errorf("stale form %s", stale.ETag)
 			}
 		}
@@ -113,76 +108,41 @@ func TestStaleAfterThreeIntervals(t *testing.T) {
 	c := &clock{noon}
 	f := NewFeed(codec(), c.now)
 	f.Publish(reading(noon, 2))
-	var fresh, still, stale fasthttp.RequestCtx
-	f.Serve(&fresh, 1)
+	fresh := f.Form(1, Identity)
 	c.at = noon.Add(3 * time.Minute)
-	f.Serve(&still, 1)
+	still := f.Form(1, Identity)
 	c.at = c.at.Add(time.Nanosecond)
-	f.Serve(&stale, 1)
-	if parse(t, string(still.Response.Body())).Stale || !parse(t, string(stale.Response.Body())).Stale || !f.Stale() {
-		t.Errorf("%s\n%s", still.Response.Body(), stale.Response.Body())
+	stale := f.Form(1, Identity)
+	if parse(t, string(still.Body)).Stale || !parse(t, string(stale.Body)).Stale || !f.Stale() {
+		t.Errorf("%s\n%s", still.Body, stale.Body)
 	}
-	tag := func(ctx *fasthttp.RequestCtx) string { return string(ctx.Response.Header.Peek("ETag")) }
-	if tag(&fresh) != tag(&still) || tag(&still) == tag(&stale) {
-		t.Errorf("tags %s %s %s", tag(&fresh), tag(&still), tag(&stale))
-	}
-}
-
-func TestServeRevalidates(t *testing.T) {
-	t.Parallel()
-	f := NewFeed(codec(), (&clock{noon}).now)
-	f.Publish(reading(noon, 30))
-	var first, again, plain fasthttp.RequestCtx
-	first.Request.Header.Set("Accept-Encoding", "gzip")
-	f.Serve(&first, DefaultLimit)
-	tag := string(first.Response.Header.Peek("ETag"))
-	if enc := string(first.Response.Header.ContentEncoding()); enc != "gzip" {
-		t.Errorf("encoding %q", enc)
-	}
-	if got := parse(t, decode(t, Gzip, first.Response.Body())); len(got.Words) != DefaultLimit {
-		t.Errorf("%d words", len(got.Words))
-	}
-	again.Request.Header.Set("Accept-Encoding", "gzip")
-	again.Request.Header.Set("If-None-Match", `"other", W/`+tag)
-	f.Serve(&again, DefaultLimit)
-	if again.Response.StatusCode() != 304 || len(again.Response.Body()) != 0 || string(again.Response.Header.Peek("ETag")) != tag {
-		t.Errorf("%d %q", again.Response.StatusCode(), again.Response.Body())
-	}
-	plain.Request.Header.Set("If-None-Match", tag)
-	f.Serve(&plain, DefaultLimit)
-	if plain.Response.StatusCode() != 200 {
-		t.Error("the tag of the compressed form matched the plain one")
-	}
-	for name, want := range map[string]string{"Vary": "Accept-Encoding", "Cache-Control": string(cacheControl), "Content-Type": "application/json"} {
-		if got := string(first.Response.Header.Peek(name)); got != want {
-			t.Errorf("%s: %q", name, got)
-		}
+	if fresh.ETag != still.ETag || still.ETag == stale.ETag {
+		t.Errorf("tags %s %s %s", fresh.ETag, still.ETag, stale.ETag)
 	}
 }
 
-func TestServeMatching(t *testing.T) {
+func TestMatching(t *testing.T) {
 	t.Parallel()
 	f := NewFeed(codec(), (&clock{noon}).now)
 	f.Publish(reading(noon, 200))
-	serve := func(limit int, part string) (string, string) {
-		var ctx fasthttp.RequestCtx
-		f.ServeMatching(&ctx, limit, func(s *Snapshot[record], i int, r *record) bool {
+	find := func(limit int, part string) (string, string) {
+		form := f.Matching(limit, Identity, func(s *Snapshot[record], i int, r *record) bool {
 			return r.Word == s.Text(i) && strings.Contains(r.Word, part)
 		})
-		return string(ctx.Response.Body()), string(ctx.Response.Header.Peek("ETag"))
+		return string(form.Body), form.ETag
 	}
-	body, tag := serve(3, "5")
+	body, tag := find(3, "5")
 	a := parse(t, body)
 	if len(a.Words) != 3 || a.Words[0].Word != "w005" || a.Words[2].Word != "w025" {
 		t.Errorf("%s", body)
 	}
-	if body, _ := serve(100, "w000"); len(parse(t, body).Words) != 1 {
+	if body, _ := find(100, "w000"); len(parse(t, body).Words) != 1 {
 		t.Errorf("the first record: %s", body)
 	}
-	if none, other := serve(3, "nothing"); len(parse(t, none).Words) != 0 || other == tag {
+	if none, other := find(3, "nothing"); len(parse(t, none).Words) != 0 || other == tag {
 		t.Errorf("%s %s", none, other)
 	}
-	if _, again := serve(3, "5"); again != tag {
+	if _, again := find(3, "5"); again != tag {
 		t.Errorf("tag changed: %s %s", tag, again)
 	}
 }
@@ -201,7 +161,7 @@ func TestPublishNeverGoesBack(t *testing.T) {
 	}
 }
 
-func TestConcurrentPublishAndServe(t *testing.T) {
+func TestConcurrentPublishAndRead(t *testing.T) {
 	t.Parallel()
 	f := NewFeed(codec(), (&clock{noon}).now)
 	var wg sync.WaitGroup
@@ -214,9 +174,7 @@ func TestConcurrentPublishAndServe(t *testing.T) {
 		wg.Go(func() {
 			last := time.Time{}
 			for range 200 {
-				var ctx fasthttp.RequestCtx
-				f.Serve(&ctx, 1+p*30)
-				a := parse(t, string(ctx.Response.Body()))
+				a := parse(t, string(f.Form(1+p*30, Identity).Body))
 				if a.AsOf == nil {
 					continue
 				}

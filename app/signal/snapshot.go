@@ -46,8 +46,8 @@ type Snapshot[T any] struct {
 	fresh []byte // what follows the records while fresh …
 	stale []byte // … and when stale
 	tag   string // of this content, the same on every node
-	// forms are the answers made so far: by stale, encoding and number of records.
-	forms [2][encodings][MaxLimit + 1]atomic.Pointer[Form]
+	// forms are the answers made so far: by stale, coding and number of records.
+	forms [2][forms][MaxLimit + 1]atomic.Pointer[Form]
 }
 
 func build[T any](codec Codec[T], reading Reading[T]) *Snapshot[T] {
@@ -80,11 +80,12 @@ func build[T any](codec Codec[T], reading Reading[T]) *Snapshot[T] {
 	return s
 }
 
-// warm makes the answers that most callers ask for, before anyone waits for them.
+// warm makes the forms that most callers ask for, before they are asked for.
 func (s *Snapshot[T]) warm() {
 	for _, limit := range []int{DefaultLimit, MaxLimit} {
-		for e := range encodings {
-			s.Form(limit, e, false)
+		s.Form(limit, Identity, false)
+		for _, coding := range Codings {
+			s.Form(limit, coding, false)
 		}
 	}
 }
@@ -97,22 +98,21 @@ func (s *Snapshot[T]) StaleAt(now time.Time) bool {
 // Text is what a search for words looks at in record i, folded for comparison.
 func (s *Snapshot[T]) Text(i int) string { return s.text[i] }
 
-// Form is the answer with the first limit records (at most MaxLimit), made at most
-// once or twice per snapshot.
-func (s *Snapshot[T]) Form(limit int, e Encoding, stale bool) *Form {
+// Form returns the answer with the first limit records (at most MaxLimit) in a coding.
+// It is made on first use and kept with the snapshot.
+func (s *Snapshot[T]) Form(limit int, coding string, stale bool) *Form {
 	n := min(limit, len(s.Records), MaxLimit)
-	slot := &s.forms[index(stale)][e][n]
-	if f := slot.Load(); f != nil {
+	kept := &s.forms[index(stale)][slot(coding)][n]
+	if f := kept.Load(); f != nil {
 		return f
 	}
 	plain := append(bytes.Clone(s.body[:s.ends[n]]), s.closing(stale)...)
-	f := newForm(plain, e, s.formTag(n, stale))
-	slot.CompareAndSwap(nil, f)
-	return slot.Load()
+	kept.CompareAndSwap(nil, newForm(plain, coding, s.formTag(n, stale)))
+	return kept.Load()
 }
 
-// Pick is the answer with the first limit records that match.
-func (s *Snapshot[T]) Pick(limit int, e Encoding, stale bool, match func(i int, record *T) bool) *Form {
+// Matching returns the answer with the first limit records that match, in a coding.
+func (s *Snapshot[T]) Matching(limit int, coding string, stale bool, match func(i int, record *T) bool) *Form {
 	plain := bytes.Clone(s.body[:s.ends[0]])
 	found := 0
 	for i := range s.Records {
@@ -133,7 +133,7 @@ func (s *Snapshot[T]) Pick(limit int, e Encoding, stale bool, match func(i int, 
 		found++
 	}
 	plain = append(plain, s.closing(stale)...)
-	return newForm(plain, e, digest(plain))
+	return newForm(plain, coding, digest(plain))
 }
 
 func (s *Snapshot[T]) closing(stale bool) []byte {

@@ -33,7 +33,7 @@ func (s *Site) findAgent(ctx context.Context, handle string) (*agent.Agent, erro
 	return a, err
 }
 
-// pathAgent is the agent that the path names. A yardstick has no page.
+// pathAgent is the agent that the path names. A reference agent has no page.
 func (s *Site) pathAgent(c *fiber.Ctx) (*agent.Agent, error) {
 	a, err := s.findAgent(c.UserContext(), strings.Clone(c.Params("handle")))
 	if err == nil && (a == nil || a.Kind == agent.Reference) {
@@ -85,8 +85,8 @@ func (s *Site) agent(c *fiber.Ctx) error {
 
 func (s *Site) agentProps(a *agent.Agent, st *leaderboard.Stats) pages.AgentProps {
 	p := pages.AgentProps{
-		Row: s.standing(&st.Row), Description: a.Description, Framework: a.Framework, Homepage: a.Homepage,
-		Disabled: a.Status == agent.Disabled, Hidden: a.Veil != agent.Unveiled, Joined: s.when(a.CreatedAt),
+		Row: s.boardRowOf(&st.Row), Description: a.Description, Framework: a.Framework, Homepage: a.Homepage,
+		Disabled: a.Status == agent.Disabled, Hidden: a.Visibility.HidesProfile(), Joined: s.when(a.CreatedAt),
 		Open: int(st.Open), Resolved: int(st.Resolved), Void: int(st.Void), LogEdge: st.Row.LogEdge, LiveEdge: st.LiveEdge,
 		History: skillHistory(st.History), UntilProven: st.UntilProven,
 	}
@@ -120,7 +120,7 @@ func progress(what string, p leaderboard.Progress) pages.Missing {
 	return pages.Missing{What: what, Have: int(p.Have), Need: int(p.Need)}
 }
 
-// agentWords is an agent's standing in one line, for a shared link.
+// agentWords is an agent's rank and skill in one line, for a shared link.
 func agentWords(r pages.BoardRow) string {
 	if r.Events == 0 {
 		return r.Agent.Name + " has no settled event yet."
@@ -186,7 +186,7 @@ func dayWords(day string) string {
 	return t.Format("2 Jan 2006")
 }
 
-// badgeWords is a ranked agent's standing in a few words.
+// badgeWords is a ranked agent's rank and range in a few words.
 func badgeWords(r pages.BoardRow) string {
 	words := "rank " + components.Count(r.Rank)
 	if r.RankLow != r.RankHigh {
@@ -212,7 +212,7 @@ func (s *Site) badge(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	r := s.standing(&stats.Row)
+	r := s.boardRowOf(&stats.Row)
 	b := components.BadgeProps{Name: a.Name, Value: "not ranked yet", Proven: r.Rank > 0 && r.Proven}
 	if r.Rank > 0 {
 		b.Value = badgeWords(r)

@@ -1,56 +1,40 @@
 package web
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"sync"
 	"time"
 
 	"github.com/gofiber/fiber/v2"
-	lru "github.com/hashicorp/golang-lru/v2"
 	"github.com/valyala/fasthttp"
 
 	"github.com/pulsecast/pulsecast/app/httpserver"
-	"github.com/pulsecast/pulsecast/app/signal"
+	"github.com/pulsecast/pulsecast/app/memo"
 )
 
 const (
-	// keptFor is how long a page is served without being made again. It is the same
-	// for everybody, so one rush of readers costs one rendering.
-	keptFor = 2 * time.Second
-	// staleFor is how old a page may be served while somebody else makes it anew.
-	staleFor = 10 * time.Second
-	// keptPages bounds the memory: with its compressed forms a page is about 60 KB.
-	keptPages = 512
+	// pageFresh is how long a page is served before it is rendered again.
+	pageFresh = 2 * time.Second
+	// pageStale is how much longer it is served while another request renders it.
+	pageStale = 8 * time.Second
+	// pageCacheSize bounds the memory: with its compressed forms a page takes about 60 KB.
+	pageCacheSize = 512
 )
 
-// pageCache keeps whole answers by their address with its query. A page is made by one
-// asker at a time: when it has grown old, the others are served the old one meanwhile.
+// pageCache keeps whole answers by address and query. A page is the same for every
+// reader, so it is rendered once for all requests that arrive at the same time.
 type pageCache struct {
-	now  func() time.Time
-	kept *lru.Cache[string, *keptPage]
-
-	mu     sync.Mutex
-	making map[string]*making
-	epoch  int // moves with forget
+	now   func() time.Time
+	pages *memo.Cache[string, *keptPage]
 }
 
-// forget drops every page: a text in it may have been hidden.
-func (p *pageCache) forget() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.epoch++
-	p.kept.Purge()
-}
-
-// making is a page that somebody is at work on.
-type making struct {
-	epoch int           // at its begin; a page of an older one is not kept
-	done  chan struct{} // closed at its end
-}
+// errNotKept marks an answer that isn't cached: a redirect, for example.
+var errNotKept = errors.New("web: the answer is not a page to keep")
 
 type keptPage struct {
-	made         time.Time
 	contentType  string
 	cacheControl string
 	etag         string
@@ -59,88 +43,44 @@ type keptPage struct {
 }
 
 func newPageCache(now func() time.Time) *pageCache {
-	kept, err := lru.New[string, *keptPage](keptPages)
-	if err != nil {
-		panic(err) // the size is a constant
-	}
-	return &pageCache{now: now, kept: kept, making: map[string]*making{}}
+	return &pageCache{now, memo.New[string](memo.Options[*keptPage]{Size: pageCacheSize, Now: now, Stale: pageStale})}
 }
 
-// wrap answers from the cache, and fills it with what the handler answered.
+// wrap answers from the cache, and fills it with what the handler answers. Refusals and
+// errors go only to the request that caused them: the others call the handler too.
 func (p *pageCache) wrap(h fiber.Handler) fiber.Handler {
 	return func(c *fiber.Ctx) error {
-		address := string(c.Request().RequestURI())
-		if page := p.notOlder(address, keptFor); page != nil {
+		mine := false
+		page, err := p.pages.Get(c.UserContext(), string(c.Request().RequestURI()), func(context.Context) (*keptPage, time.Time, error) {
+			mine = true
+			if err := h(c); err != nil {
+				return nil, time.Time{}, err
+			}
+			if c.Response().StatusCode() != fiber.StatusOK {
+				return nil, time.Time{}, errNotKept
+			}
+			return newKeptPage(c), p.now().Add(pageFresh), nil
+		})
+		switch {
+		case err == nil:
 			return page.send(c)
-		}
-		m, mine := p.begin(address)
-		if mine {
-			defer p.end(address, m)
-			return p.fill(c, address, m, h)
-		}
-		if page := p.notOlder(address, staleFor); page != nil {
-			return page.send(c)
-		}
-		select {
-		case <-m.done:
-		case <-c.UserContext().Done():
+		case mine && errors.Is(err, errNotKept):
+			return nil
+		case mine:
+			return err
+		case c.UserContext().Err() != nil:
 			return c.UserContext().Err()
 		}
-		if page := p.notOlder(address, staleFor); page != nil {
-			return page.send(c)
-		}
-		return h(c) // what the other asker got is not kept: a refusal or an error
+		return h(c)
 	}
 }
 
-// notOlder is the kept page of an address; nil when there is none so young.
-func (p *pageCache) notOlder(address string, age time.Duration) *keptPage {
-	if page, ok := p.kept.Get(address); ok && p.now().Sub(page.made) < age {
-		return page
-	}
-	return nil
-}
-
-// begin tells whether the caller is the one to make a page, or who else is.
-func (p *pageCache) begin(address string) (m *making, mine bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if m, busy := p.making[address]; busy {
-		return m, false
-	}
-	m = &making{epoch: p.epoch, done: make(chan struct{})}
-	p.making[address] = m
-	return m, true
-}
-
-func (p *pageCache) end(address string, m *making) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	delete(p.making, address)
-	close(m.done)
-}
-
-// fill makes a page and keeps it, with the form that was asked for at hand.
-func (p *pageCache) fill(c *fiber.Ctx, address string, m *making, h fiber.Handler) error {
-	if err := h(c); err != nil || c.Response().StatusCode() != fiber.StatusOK {
-		return err
-	}
-	page := p.keep(c)
-	err := page.send(c)
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if m.epoch == p.epoch {
-		p.kept.Add(address, page)
-	}
-	return err
-}
-
-func (p *pageCache) keep(c *fiber.Ctx) *keptPage {
+func newKeptPage(c *fiber.Ctx) *keptPage {
 	header := &c.Response().Header
 	html := append([]byte(nil), c.Response().Body()...)
 	sum := sha256.Sum256(html)
 	return &keptPage{
-		made: p.now(), html: html, etag: `"` + hex.EncodeToString(sum[:8]) + `"`,
+		html: html, etag: `"` + hex.EncodeToString(sum[:8]) + `"`,
 		contentType: string(header.ContentType()), cacheControl: string(header.Peek(fiber.HeaderCacheControl)),
 		brotli: sync.OnceValue(func() []byte {
 			return fasthttp.AppendBrotliBytesLevel(nil, html, fasthttp.CompressBrotliDefaultCompression)
@@ -149,29 +89,19 @@ func (p *pageCache) keep(c *fiber.Ctx) *keptPage {
 	}
 }
 
-// send answers with the form the client takes, or with 304 when it has the page.
+// send answers with the form the request prefers, or with 304.
 func (k *keptPage) send(c *fiber.Ctx) error {
-	header := &c.Response().Header
-	header.SetContentType(k.contentType)
-	header.Set(fiber.HeaderCacheControl, k.cacheControl)
-	header.Set(fiber.HeaderVary, fiber.HeaderAcceptEncoding)
-	// Weak: the forms differ in their bytes, not in what they say.
-	header.Set(fiber.HeaderETag, "W/"+k.etag)
-	if signal.Matches(c.Request().Header.Peek(fiber.HeaderIfNoneMatch), k.etag) {
-		c.Response().ResetBody()
-		c.Status(fiber.StatusNotModified)
-		return nil
+	r := httpserver.Representation{
+		// Weak: the forms of a page differ in their bytes, not in what they say.
+		Body: k.html, ETag: "W/" + k.etag, ContentType: k.contentType, CacheControl: k.cacheControl,
+		Coding: httpserver.AcceptEncoding(c.Context(), "br", "gzip"),
 	}
-	body, coding := k.html, httpserver.Negotiate(c.Request().Header.Peek(fiber.HeaderAcceptEncoding), "br", "gzip")
-	switch coding {
+	switch r.Coding {
 	case "br":
-		body = k.brotli()
+		r.Body = k.brotli()
 	case "gzip":
-		body = k.gzip()
+		r.Body = k.gzip()
 	}
-	if coding != "" {
-		header.SetContentEncoding(coding)
-	}
-	c.Response().SetBodyRaw(body)
+	httpserver.Respond(c.Context(), r)
 	return nil
 }

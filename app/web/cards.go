@@ -150,7 +150,7 @@ func (s *Site) agentCard(c *fiber.Ctx) error {
 }
 
 func cardOfAgent(r pages.BoardRow) card.Card {
-	k := card.Card{Kicker: "AI forecaster", Title: r.Agent.Name, Fallback: r.Agent.Handle, By: r.Agent.Model, Sample: r.Sample}
+	k := card.Card{Kicker: "AI agent", Title: r.Agent.Name, Fallback: r.Agent.Handle, By: r.Agent.Model, Sample: r.Sample}
 	if r.Rank == 0 {
 		copy(k.Figures[:], []card.Figure{
 			{Label: "Rank", Value: "not ranked yet"},
@@ -211,7 +211,7 @@ func (s *Site) leaderboardCard(c *fiber.Ctx) error {
 	if n > 0 {
 		k.By = "Bars: 95 % range of the true edge. Marks: skill, which orders the board."
 	} else {
-		k.By = "Forecasts by AI agents, scored against the market. Nobody is ranked yet."
+		k.By = "Predictions by AI agents, scored against the market. Nobody is ranked yet."
 	}
 	return s.sendCard(c, k)
 }

@@ -56,7 +56,7 @@ func TestCardTells(t *testing.T) {
 	if again := h.get("/predictions/" + id.String() + "/card.png").body; again != before {
 		t.Error("nothing happened and the picture differs")
 	}
-	if _, err := h.db.NewUpdate().Table("forecasts").Set("hidden = TRUE").Where("id = ?", id).Exec(t.Context()); err != nil {
+	if _, err := h.db.NewUpdate().Table("predictions").Set("hidden = TRUE").Where("id = ?", id).Exec(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if hidden := h.get("/predictions/" + id.String() + "/card.png").body; hidden == before {

@@ -88,7 +88,7 @@ func (s *Site) addComparison(c *fiber.Ctx, p *pages.CompareProps, a, b *agent.Ag
 	})
 	p.Frame = components.FrameHistories(p.A.History, p.B.History)
 	for _, e := range found.Events {
-		p.Both.Events = append(p.Both.Events, pages.Duel{Title: e.Title, Day: dayWords(e.Day), A: e.A.Float(), B: e.B.Float()})
+		p.Both.Events = append(p.Both.Events, pages.SharedEvent{Title: e.Title, Day: dayWords(e.Day), A: e.A.Float(), B: e.B.Float()})
 	}
 	return nil
 }

@@ -13,18 +13,14 @@ import (
 	"github.com/pulsecast/pulsecast/views/pages"
 )
 
-// predictionProps maps a record. Hidden text is left out here already, so that no
-// page can show it.
+// predictionProps maps a record, which its store has redacted for the public.
 func (s *Site) predictionProps(r *prediction.Record) components.Prediction {
 	p := components.Prediction{
 		ID: r.ID.String(), Title: r.Title, Thesis: r.Thesis,
 		Agent:      components.Agent{Handle: r.Agent.Handle, Name: r.Agent.Name, Model: r.Model},
-		Confidence: r.Confidence, Outcome: r.Outcome, Baseline: r.Baseline, MarketID: r.MarketID, Category: r.ShownCategory(),
+		Confidence: r.Confidence, Outcome: r.Outcome, Baseline: r.Baseline, MarketID: r.MarketID, Category: r.Category,
 		Status: string(r.Status), Value: r.ResolutionValue, Edge: points(r.Edge), Brier: r.Brier,
 		CreatedAt: s.when(r.CreatedAt), ResolvedAt: s.when(r.ResolvedAt), Hidden: r.Hidden, Sample: r.Sample,
-	}
-	if r.Hidden {
-		p.Title, p.Thesis = "", ""
 	}
 	if live, ok := r.LiveEdge(); ok {
 		p.LiveEdge = points(&live)

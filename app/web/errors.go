@@ -9,13 +9,10 @@ import (
 	"github.com/pulsecast/pulsecast/views/pages"
 )
 
-// RenderError is the page of a refusal; status and headers are set already.
+// RenderError sends the page of a refusal. Its status and headers are set already.
 func (s *Site) RenderError(c *fiber.Ctx, p *problem.Error, requestID string) error {
 	detail := p.Detail
-	switch {
-	case p.Status == fiber.StatusNotFound && strings.HasPrefix(detail, "There is nothing at this path."):
-		detail = "There is nothing at this address. It may have been mistyped, or what it named may be gone."
-	case p.Code == "internal":
+	if p.Code == problem.CodeInternal.Name { // the public detail is for programs
 		detail = "Something failed on our side. Try again in a moment, and quote the request below if it stays."
 	}
 	frame := s.frame(p.Title, detail, strings.Clone(c.Path()), "")

@@ -7,6 +7,7 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 
+	"github.com/pulsecast/pulsecast/app/httpserver"
 	"github.com/pulsecast/pulsecast/app/prediction"
 	"github.com/pulsecast/pulsecast/app/problem"
 	"github.com/pulsecast/pulsecast/static"
@@ -18,8 +19,8 @@ func (s *Site) file(c *fiber.Ctx) error {
 	if !ok {
 		return problem.NotFound("There is no such file.")
 	}
-	c.Set(fiber.HeaderCacheControl, static.CacheControl)
-	return sendFile(c, f)
+	sendFile(c, f, static.CacheControl)
+	return nil
 }
 
 // favicon answers browsers that do not read the page's link.
@@ -28,18 +29,15 @@ func (s *Site) favicon(c *fiber.Ctx) error {
 	if !ok {
 		return problem.NotFound("There is no such file.")
 	}
-	c.Set(fiber.HeaderCacheControl, "public, max-age=86400")
-	return sendFile(c, f)
+	sendFile(c, f, "public, max-age=86400")
+	return nil
 }
 
-func sendFile(c *fiber.Ctx, f *static.File) error {
-	body, encoding := f.Encoded(c.Get(fiber.HeaderAcceptEncoding))
-	if encoding != "" {
-		c.Set(fiber.HeaderContentEncoding, encoding)
-	}
-	c.Vary(fiber.HeaderAcceptEncoding)
-	c.Set(fiber.HeaderContentType, f.ContentType)
-	return c.Send(body)
+func sendFile(c *fiber.Ctx, f *static.File, cacheControl string) {
+	body, coding := f.Encoded(httpserver.AcceptEncoding(c.Context(), static.Codings...))
+	httpserver.Respond(c.Context(), httpserver.Representation{
+		Body: body, Coding: coding, ContentType: f.ContentType, CacheControl: cacheControl,
+	})
 }
 
 func (s *Site) robots(c *fiber.Ctx) error {

@@ -8,7 +8,6 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -79,10 +78,6 @@ func openWith(t *testing.T, db *database.DB, set func(*config.Config)) *house {
 	h.markets = signal.NewFeed(api.MarketCodec(), now)
 	newsFeed := signal.NewFeed(api.NewsCodec(), now)
 	h.seed(newsFeed)
-	openapi, err := os.ReadFile("../api/openapi.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
 	thresholds := leaderboard.Thresholds{Events: 30, CategoryEvents: 15, Days: 14}
 	site := web.New(web.Dependencies{
 		Config: h.config, Version: "0.1.0", DB: db, Now: now, Identity: registry{db, now},
@@ -90,7 +85,7 @@ func openWith(t *testing.T, db *database.DB, set func(*config.Config)) *house {
 		Text: func(name string) ([]byte, error) {
 			return []byte("---\nname: x\n---\n\n# " + name + "\n\n```\ncurl x\n```\n"), nil
 		},
-		OpenAPI: openapi, Sample: func() bool { return true },
+		Sample: func() bool { return true },
 	})
 	srv := httpserver.New(httpserver.Options{Config: h.config, Logger: slog.New(slog.NewTextHandler(t.Output(), nil)), Now: now, RenderError: site.RenderError})
 	site.Register(srv)

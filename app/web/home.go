@@ -28,7 +28,7 @@ const (
 
 func (s *Site) home(c *fiber.Ctx) error {
 	ctx, db := c.UserContext(), s.DB.Reader
-	numbers, err := s.figures.get(ctx)
+	numbers, err := s.readFigures(ctx)
 	if err != nil {
 		return err
 	}
@@ -54,7 +54,7 @@ func (s *Site) home(c *fiber.Ctx) error {
 	}
 	latest := s.predictionList(open)
 	p := pages.HomeProps{
-		Layout: s.frame("", "Forecasts by AI agents, scored against the prediction market: who is closer to the truth, and how sure that is.", "/", "/"),
+		Layout: s.frame("", "Predictions by AI agents, scored against the prediction market: who is closer to the truth, and how sure that is.", "/", "/"),
 		Agents: int(numbers.Agents), Events: int(numbers.Events), Chance: chance(numbers.Ranked, numbers.Proven),
 		JustResolved: receipts(s.predictionList(resolved)), Disagreements: disagreements(latest),
 		Race: race[:min(len(race), homeModels)], Markets: markets,

@@ -35,7 +35,7 @@ func (s *Site) leaderboard(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	known, err := s.choices.get(c.UserContext())
+	known, err := s.readChoices(c.UserContext())
 	if err != nil {
 		return err
 	}
@@ -83,7 +83,7 @@ func (s *Site) boardRows(entries []leaderboard.Entry) []pages.BoardRow {
 }
 
 func (s *Site) boardRow(e *leaderboard.Entry) pages.BoardRow {
-	r := s.standing(&e.Row)
+	r := s.boardRowOf(&e.Row)
 	r.Agent = components.Agent{Handle: e.Handle, Name: e.Name, Model: e.Model}
 	r.Predictions, r.LastAt, r.Sample = int(e.Predictions), s.when(e.LastPredictionAt), e.Sample
 	if e.Provisional {
@@ -95,8 +95,8 @@ func (s *Site) boardRow(e *leaderboard.Entry) pages.BoardRow {
 	return r
 }
 
-// standing maps what a board knows of an agent by itself.
-func (s *Site) standing(e *leaderboard.Row) pages.BoardRow {
+// boardRowOf maps a row of a board without its agent.
+func (s *Site) boardRowOf(e *leaderboard.Row) pages.BoardRow {
 	r := pages.BoardRow{
 		Estimate: rowEstimate(e), Reference: e.Reference, Provisional: e.Provisional, Reason: e.Reason,
 		Events: int(e.Events), Brier: e.Brier, MarketBrier: e.MarketBrier, CalibrationError: e.CalibrationError,
@@ -148,7 +148,7 @@ func ranked(rows []pages.BoardRow) []pages.BoardRow {
 	return out
 }
 
-// scaleOf is the common scale of the ranked rows; a yardstick far away does not
+// scaleOf is the common scale of the ranked rows; a reference row far away does not
 // squeeze them.
 func scaleOf(rows []pages.BoardRow) (components.Scale, []components.Reference) {
 	var estimates []components.Estimate

@@ -30,7 +30,7 @@ type manifest struct {
 // manifest lets a browser put the site on a home screen.
 func (s *Site) manifest(c *fiber.Ctx) error {
 	body, err := json.MarshalIndent(manifest{
-		Name: "Pulsecast", ShortName: "Pulsecast", Description: "Forecasts by AI agents, scored against the market.",
+		Name: "Pulsecast", ShortName: "Pulsecast", Description: "Predictions by AI agents, scored against the market.",
 		StartURL: "/", Scope: "/", Display: "minimal-ui", BackgroundColor: "#f7f7f4", ThemeColor: "#ffffff",
 		Icons: []manifestIcon{{Src: static.Path("favicon.svg"), Sizes: "any", Type: "image/svg+xml", Purpose: "any"}},
 	}, "", "  ")

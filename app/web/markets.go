@@ -124,7 +124,7 @@ func (s *Site) market(c *fiber.Ctx) error {
 		Layout: frame, Row: rows[0], Event: m.EventTitle, Liquidity: m.Liquidity, Weighted: opinions[m.ID].Weighted, URL: m.URL,
 		Description: m.Description, ResolutionSource: m.ResolutionSource, Resolution: string(m.Resolution),
 		ObservedAt: s.when(m.ObservedAt), History: drawn(history, index),
-		Forecasts: forecasts(records, index), Predictions: s.predictionList(records[:min(len(records), pageSize)]),
+		Marks: predictionMarks(records, index), Predictions: s.predictionList(records[:min(len(records), pageSize)]),
 	}
 	if outcome != nil {
 		p.Settled, p.Void = outcome.String(), outcome.Void()
@@ -174,10 +174,10 @@ func drawn(history []market.Price, outcome int) []components.PricePoint {
 	return out
 }
 
-// forecasts are the marks of a chart: the predictions of the outcome it shows, and in
+// predictionMarks are the marks of a chart: the predictions of the outcome it shows, and in
 // a market of two the others turned round.
-func forecasts(records []prediction.Record, outcome int) []components.Forecast {
-	var out []components.Forecast
+func predictionMarks(records []prediction.Record, outcome int) []components.PredictionMark {
+	var out []components.PredictionMark
 	for i := range records {
 		r := &records[i]
 		if r.OutcomeIndex == nil || r.Market == nil {
@@ -190,7 +190,7 @@ func forecasts(records []prediction.Record, outcome int) []components.Forecast {
 			}
 			p = 1 - p
 		}
-		out = append(out, components.Forecast{
+		out = append(out, components.PredictionMark{
 			At: r.CreatedAt, Confidence: p, Href: "/predictions/" + r.ID.String(),
 			Label: r.Agent.Name + " says " + components.Percent(p) + " on " + r.CreatedAt.UTC().Format("2 January"),
 		})

@@ -8,18 +8,24 @@ import (
 
 	"github.com/getkin/kin-openapi/openapi3"
 
+	"github.com/pulsecast/pulsecast/app/contract"
 	"github.com/pulsecast/pulsecast/views/pages"
 )
 
-// describe reads the OpenAPI document into what the page shows.
-func describe(document []byte) ([]pages.OperationGroup, []pages.Schema, error) {
-	doc, err := openapi3.NewLoader().LoadFromData(document)
+// reference is the OpenAPI document as the docs page shows it.
+type reference struct {
+	groups  []pages.OperationGroup
+	schemas []pages.Schema
+}
+
+func newReference() (*reference, error) {
+	doc, err := contract.Document()
 	if err != nil {
-		return nil, nil, fmt.Errorf("read OpenAPI document: %w", err)
+		return nil, err
 	}
-	groups, err := operationGroups(doc)
+	groups, err := operationGroups(doc.Tags)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	var schemas []pages.Schema
 	for _, name := range sortedKeys(doc.Components.Schemas) {
@@ -27,7 +33,7 @@ func describe(document []byte) ([]pages.OperationGroup, []pages.Schema, error) {
 			schemas = append(schemas, pages.Schema{Name: name, Text: doc.Components.Schemas[name].Value.Description, Properties: members})
 		}
 	}
-	return groups, schemas, nil
+	return &reference{groups, schemas}, nil
 }
 
 func sortedKeys[T any](m map[string]T) []string {
@@ -39,27 +45,24 @@ func sortedKeys[T any](m map[string]T) []string {
 	return keys
 }
 
-// methods in the order they are shown.
-var methods = []string{"GET", "POST", "PATCH", "PUT", "DELETE"}
-
-func operationGroups(doc *openapi3.T) ([]pages.OperationGroup, error) {
+func operationGroups(tags openapi3.Tags) ([]pages.OperationGroup, error) {
+	operations, err := contract.Operations()
+	if err != nil {
+		return nil, err
+	}
 	var groups []pages.OperationGroup
-	for _, tag := range doc.Tags {
+	for _, tag := range tags {
 		g := pages.OperationGroup{ID: "api-" + tag.Name, Name: strings.ToUpper(tag.Name[:1]) + tag.Name[1:], Text: tag.Description}
-		for _, path := range doc.Paths.InMatchingOrder() {
-			for _, method := range methods {
-				op := doc.Paths.Value(path).GetOperation(method)
-				if op == nil || !slices.Contains(op.Tags, tag.Name) {
-					continue
-				}
-				o, err := operation(method, path, op)
-				if err != nil {
-					return nil, err
-				}
-				g.Operations = append(g.Operations, o)
+		for _, op := range operations {
+			if !slices.Contains(op.Tags, tag.Name) {
+				continue
 			}
+			shown, err := operation(op)
+			if err != nil {
+				return nil, err
+			}
+			g.Operations = append(g.Operations, shown)
 		}
-		slices.SortStableFunc(g.Operations, func(a, b pages.Operation) int { return strings.Compare(a.Path, b.Path) })
 		if len(g.Operations) > 0 {
 			groups = append(groups, g)
 		}
@@ -67,22 +70,20 @@ func operationGroups(doc *openapi3.T) ([]pages.OperationGroup, error) {
 	return groups, nil
 }
 
-func operation(method, path string, op *openapi3.Operation) (pages.Operation, error) {
+func operation(op contract.Operation) (pages.Operation, error) {
 	html, _, err := renderMarkdown([]byte(op.Description), 3)
 	if err != nil {
 		return pages.Operation{}, err
 	}
-	o := pages.Operation{ID: "op-" + op.OperationID, Method: method, Path: path, Summary: op.Summary, Text: html, Bearer: bearer(op.Security)}
+	o := pages.Operation{
+		ID: "op-" + op.OperationID, Method: op.Method, Path: op.Path, Summary: op.Summary, Text: html,
+		Bearer: string(op.Bearer()), Body: properties(op.Body()),
+	}
 	for _, ref := range op.Parameters {
 		p := ref.Value
 		o.Parameters = append(o.Parameters, pages.Property{
 			Name: p.Name, Type: typeName(p.Schema) + in(p.In), Ref: refName(p.Schema), Required: p.Required, Text: sentence(p.Description, p.Schema),
 		})
-	}
-	if op.RequestBody != nil {
-		if media := op.RequestBody.Value.Content.Get("application/json"); media != nil {
-			o.Body = properties(media.Schema)
-		}
 	}
 	if response := op.Responses.Status(200); response != nil {
 		for name, media := range response.Value.Content {
@@ -100,29 +101,6 @@ func in(place string) string {
 		return ""
 	}
 	return ", " + place
-}
-
-// bearer tells whether an operation takes a bearer: not at all, "optional", "required".
-func bearer(security *openapi3.SecurityRequirements) string {
-	if security == nil {
-		return ""
-	}
-	with, without := false, false
-	for _, way := range *security {
-		if len(way) == 0 {
-			without = true
-		} else {
-			with = true
-		}
-	}
-	switch {
-	case with && without:
-		return "optional"
-	case with:
-		return "required"
-	default:
-		return ""
-	}
 }
 
 // properties are the members of an object, those of all its parts when it is made of

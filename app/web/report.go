@@ -61,7 +61,7 @@ func fieldErrors(refusal *problem.Error) map[string]string {
 // elsewhere acts through its visitors.
 func (s *Site) ownForms(c *fiber.Ctx) error {
 	if !s.sameOrigin(c) {
-		return problem.Forbidden("cross_origin", "Not from here", "This form can only be sent from its own page. Open "+s.Config.BaseURL+strings.TrimSuffix(strings.Clone(c.Path()), "/report")+" and try again.")
+		return problem.New(problem.CodeCrossOrigin, "This form can only be sent from its own page. Open "+s.Config.BaseURL+strings.TrimSuffix(strings.Clone(c.Path()), "/report")+" and try again.")
 	}
 	return c.Next()
 }

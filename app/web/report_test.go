@@ -89,16 +89,16 @@ func TestReportRefused(t *testing.T) {
 				t.Errorf("%s: %d", missing, r.status)
 			}
 		}
-		if _, err := h.db.ExecContext(t.Context(), "UPDATE agents SET veil = 'all'"); err != nil {
+		if _, err := h.db.ExecContext(t.Context(), "UPDATE agents SET visibility = 'texts_hidden'"); err != nil {
 			t.Fatal(err)
 		}
 		if r := h.do("POST", page+"/report", spam, ownPage); r.status != 409 {
 			t.Errorf("of an agent whose texts are all hidden: %d", r.status)
 		}
-		if _, err := h.db.ExecContext(t.Context(), "UPDATE agents SET veil = ''"); err != nil {
+		if _, err := h.db.ExecContext(t.Context(), "UPDATE agents SET visibility = 'public'"); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := h.db.NewUpdate().Table("forecasts").Set("hidden = TRUE").Where("id = ?", id).Exec(t.Context()); err != nil {
+		if _, err := h.db.NewUpdate().Table("predictions").Set("hidden = TRUE").Where("id = ?", id).Exec(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		if r := h.do("POST", page+"/report", spam, ownPage); r.status != 409 || !strings.Contains(r.text("main"), "hidden") {

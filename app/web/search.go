@@ -102,7 +102,7 @@ func (s *Site) pageOfAgents(ctx context.Context, a address) ([]pages.FoundAgent,
 // more tells that there are others after them.
 func (s *Site) findAgents(ctx context.Context, f agent.Filter) (found []pages.FoundAgent, more bool, err error) {
 	limit := f.Limit
-	f.Limit, f.Kind, f.Status = limit+1, agent.Ordinary, agent.Active
+	f.Limit, f.Kind, f.Listed = limit+1, agent.Ordinary, true
 	list, err := s.agents.List(ctx, s.DB.Reader, f)
 	if err != nil {
 		return nil, false, err
@@ -112,16 +112,16 @@ func (s *Site) findAgents(ctx context.Context, f agent.Filter) (found []pages.Fo
 	if err != nil {
 		return nil, false, err
 	}
-	standing := map[string]string{}
+	rank := map[string]string{}
 	for _, r := range s.boardRows(page.Entries) {
 		if r.Rank > 0 {
-			standing[r.Agent.Handle] = "rank " + r.RankRange() + ", skill " + components.Signed(r.Skill, 1)
+			rank[r.Agent.Handle] = "rank " + r.RankRange() + ", skill " + components.Signed(r.Skill, 1)
 		}
 	}
 	for _, a := range list[:min(len(list), limit)] {
-		row := pages.FoundAgent{Agent: components.Agent{Handle: a.Handle, Name: a.Name, Model: a.Model}, Description: a.Description, Standing: standing[a.Handle]}
-		if row.Standing == "" {
-			row.Standing = a.Handle
+		row := pages.FoundAgent{Agent: components.Agent{Handle: a.Handle, Name: a.Name, Model: a.Model}, Description: a.Description, Rank: rank[a.Handle]}
+		if row.Rank == "" {
+			row.Rank = a.Handle
 		}
 		found = append(found, row)
 	}

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/PuerkitoBio/goquery"
-	"github.com/getkin/kin-openapi/openapi3"
 
+	"github.com/pulsecast/pulsecast/app/contract"
 	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/database/dbtest"
 	"github.com/pulsecast/pulsecast/app/market"
@@ -134,13 +134,13 @@ func TestBadAddresses(t *testing.T) {
 // TestDocsExplainEveryCode: the page and the contract list the same codes.
 func TestDocsExplainEveryCode(t *testing.T) {
 	t.Parallel()
-	document, err := openapi3.NewLoader().LoadFromFile("../api/openapi.yaml")
+	codes, err := contract.Codes()
 	if err != nil {
 		t.Fatal(err)
 	}
 	var want, got []string
-	for _, code := range document.Components.Schemas["Problem"].Value.Properties["code"].Value.Enum {
-		want = append(want, "error-"+code.(string))
+	for _, code := range codes {
+		want = append(want, "error-"+code)
 	}
 	h := open(t, dbtest.Open(t, database.SQLite))
 	h.get("/docs").doc.Find("[id^=error-]").Each(func(_ int, s *goquery.Selection) { got = append(got, s.AttrOr("id", "")) })
@@ -208,7 +208,7 @@ func TestHiddenText(t *testing.T) {
 	t.Parallel()
 	h := open(t, dbtest.Open(t, database.SQLite))
 	id := h.publish("Secretword in the title", "1", 0.7).ID.String()
-	_, err := h.db.NewUpdate().Table("forecasts").Set("hidden = ?", true).Set("category = ?", "secretlabel").Set("model = ?", "Secretmodel").
+	_, err := h.db.NewUpdate().Table("predictions").Set("hidden = ?", true).Set("category = ?", "secretlabel").Set("model = ?", "Secretmodel").
 		Where("id = ?", id).Exec(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -264,7 +264,7 @@ func TestArithmetic(t *testing.T) {
 	t.Parallel()
 	h := open(t, dbtest.Open(t, database.SQLite))
 	id := h.publish("Will it rain in Oslo?", "1", 0.7).ID.String()
-	_, err := h.db.NewUpdate().Table("standings").
+	_, err := h.db.NewUpdate().Table("results").
 		Set("baseline_state = 'fixed', baseline = 0.6, baseline_before = 0.6, baseline_after = 0.55, weight_index = 1").
 		Set("status = 'resolved', resolution_value = 1, resolution_outcome = 'Yes', resolution_source = 'market', resolved_at = ?", start).
 		Set("edge = 70000, brier = 0.09, log_edge = 0.222, rules_version = '1'").Where("id = ?", id).Exec(t.Context())
@@ -336,5 +336,23 @@ func TestFiles(t *testing.T) {
 	css := h.get("/").doc.Find("link[rel=stylesheet]").AttrOr("href", "")
 	if r := h.get(css); r.status != 200 || !strings.Contains(r.header.Get("Cache-Control"), "immutable") || !strings.HasPrefix(r.header.Get("Content-Type"), "text/css") {
 		t.Errorf("%s: %d %v", css, r.status, r.header)
+	}
+}
+
+// Pages and static files read Accept-Encoding in the same way.
+func TestContentCodings(t *testing.T) {
+	t.Parallel()
+	h := open(t, dbtest.Open(t, database.SQLite))
+	css := h.get("/").doc.Find("link[rel=stylesheet]").AttrOr("href", "")
+	for accept, want := range map[string]string{
+		"gzip, deflate, br, zstd": "br", "gzip": "gzip", "*": "br", "*;q=0": "", "br;q=0, *": "gzip",
+		"identity, br;q=0.5": "", "br;q=abc": "", "br;q=2, gzip": "gzip", "identity;q=0, gzip;q=0.1": "gzip",
+	} {
+		for _, path := range []string{"/", css} {
+			r := h.do("GET", path, nil, http.Header{"Accept-Encoding": {accept}})
+			if got := r.header.Get("Content-Encoding"); r.status != 200 || got != want || r.header.Get("Vary") != "Accept-Encoding" {
+				t.Errorf("%s, Accept-Encoding %q: %d, Content-Encoding %q, Vary %q; want %q", path, accept, r.status, got, r.header.Get("Vary"), want)
+			}
+		}
 	}
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/httpserver"
 	"github.com/pulsecast/pulsecast/app/leaderboard"
 	"github.com/pulsecast/pulsecast/app/market"
+	"github.com/pulsecast/pulsecast/app/memo"
 	"github.com/pulsecast/pulsecast/app/news"
 	"github.com/pulsecast/pulsecast/app/prediction"
 	"github.com/pulsecast/pulsecast/app/signal"
@@ -47,8 +48,6 @@ type Dependencies struct {
 	// Text renders the texts for agents: "skill", which is Markdown, and "quickstart",
 	// which is a shell script.
 	Text func(name string) ([]byte, error)
-	// OpenAPI is the description of the interface, in YAML.
-	OpenAPI []byte
 	// Sample tells whether the database holds sample data.
 	Sample func() bool
 }
@@ -63,38 +62,59 @@ type Site struct {
 	predictions prediction.Store
 	assignments assignment.Store
 
-	kept      *pageCache
-	figures   *remembered[leaderboard.Figures]
-	choices   *remembered[leaderboard.Choices]
+	pages     *pageCache
+	figures   *memo.Cache[struct{}, leaderboard.Figures]
+	choices   *memo.Cache[struct{}, leaderboard.Choices]
 	sparks    *sparklines
 	thumbs    *thumbnails
-	reference *reference
 	cards     *cards
+	reference func() (*reference, error)
 	worker    func() ([]byte, error)
 }
 
 // New makes the site.
 func New(d Dependencies) *Site {
-	s := &Site{Dependencies: d, sparks: newSparklines(), thumbs: newThumbnails(), reference: &reference{}, cards: newCards(), kept: newPageCache(d.Now)}
-	s.figures = &remembered[leaderboard.Figures]{now: d.Now, read: func(ctx context.Context) (leaderboard.Figures, error) {
-		return d.Leaderboard.Figures(ctx, d.DB.Reader)
-	}}
-	s.choices = &remembered[leaderboard.Choices]{now: d.Now, read: func(ctx context.Context) (leaderboard.Choices, error) {
-		return d.Leaderboard.Choices(ctx, d.DB.Reader, maxChoices)
-	}}
+	s := &Site{Dependencies: d, sparks: newSparklines(), thumbs: newThumbnails(), cards: newCards(), pages: newPageCache(d.Now)}
+	s.figures = memo.New[struct{}](memo.Options[leaderboard.Figures]{Size: 1, Now: d.Now, Stale: sharedStale})
+	s.choices = memo.New[struct{}](memo.Options[leaderboard.Choices]{Size: 1, Now: d.Now, Stale: sharedStale})
+	s.reference = sync.OnceValues(newReference)
 	s.worker = sync.OnceValues(s.makeWorker)
 	return s
 }
 
-// Forget drops every text that is kept in memory: an admin hid one, or shows it again.
+const (
+	// sharedFresh is how old figures and choices that many pages show may be.
+	sharedFresh = 30 * time.Second
+	// sharedStale is how much longer they are shown while another request reads them.
+	sharedStale = 10 * time.Minute
+)
+
+// readFigures returns the figures of the whole service.
+func (s *Site) readFigures(ctx context.Context) (leaderboard.Figures, error) {
+	return s.figures.Get(ctx, struct{}{}, func(ctx context.Context) (leaderboard.Figures, time.Time, error) {
+		f, err := s.Leaderboard.Figures(ctx, s.DB.Reader)
+		return f, s.Now().Add(sharedFresh), err
+	})
+}
+
+// readChoices returns what the filters of lists offer.
+func (s *Site) readChoices(ctx context.Context) (leaderboard.Choices, error) {
+	return s.choices.Get(ctx, struct{}{}, func(ctx context.Context) (leaderboard.Choices, time.Time, error) {
+		c, err := s.Leaderboard.Choices(ctx, s.DB.Reader, maxChoices)
+		return c, s.Now().Add(sharedFresh), err
+	})
+}
+
+// Forget drops every text kept in memory, after an admin hid or restored one. The pages
+// go last, so that no page rendered later is made of older choices.
 func (s *Site) Forget() {
-	s.choices.forget()
-	s.kept.forget() // last: a page begun before is not kept, one begun after is made of nothing old
+	s.choices.Forget()
+	s.pages.pages.Forget()
 }
 
 // Register adds the routes of the site.
 func (s *Site) Register(srv *httpserver.Server) {
-	page := func(path string, h fiber.Handler) { srv.App.Get(path, srv.Limits.Reads(), s.kept.wrap(h)) }
+	page := func(path string, h fiber.Handler) { srv.App.Get(path, srv.Limits.Reads(), s.pages.wrap(h)) }
 	page("/", s.home)
 	page("/leaderboard", s.leaderboard)
 	page("/markets", s.listMarkets)

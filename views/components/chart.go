@@ -9,7 +9,7 @@ import (
 // plane is the side of the inner drawing that lines are drawn in.
 const plane = 1000
 
-// A Reference is a yardstick drawn through every row of a forest plot.
+// A Reference is a reference row drawn through every row of a forest plot.
 type Reference struct {
 	Name  string
 	Skill float64
@@ -123,16 +123,16 @@ type PricePoint struct {
 	Price float64
 }
 
-// Forecast is a prediction to mark in a price chart.
-type Forecast struct {
+// PredictionMark is a prediction to mark in a price chart.
+type PredictionMark struct {
 	At         time.Time
 	Confidence float64
 	Label      string
 	Href       string
 }
 
-// PricePlot draws a price over time and the forecasts made meanwhile.
-func PricePlot(id, title string, prices []PricePoint, forecasts []Forecast) Plot {
+// PricePlot draws a price over time and marks the predictions made meanwhile.
+func PricePlot(id, title string, prices []PricePoint, marks []PredictionMark) Plot {
 	p := Plot{ID: id, Title: title, Height: 260}
 	if len(prices) == 0 {
 		return p
@@ -142,7 +142,7 @@ func PricePlot(id, title string, prices []PricePoint, forecasts []Forecast) Plot
 	for _, q := range prices {
 		low, high = min(low, q.Price), max(high, q.Price)
 	}
-	for _, f := range forecasts {
+	for _, f := range marks {
 		if f.At.Before(when.from) {
 			when.from = f.At
 		}
@@ -155,7 +155,7 @@ func PricePlot(id, title string, prices []PricePoint, forecasts []Forecast) Plot
 	for _, q := range prices {
 		p.Line = append(p.Line, Spot{when.share(q.At), scale.Share(q.Price)})
 	}
-	for _, f := range forecasts {
+	for _, f := range marks {
 		p.Dots = append(p.Dots, Dot{Spot{when.share(f.At), scale.Share(f.Confidence)}, f.Label, f.Href})
 	}
 	p.Columns = when.ticks()

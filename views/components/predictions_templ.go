@@ -186,7 +186,7 @@ func PredictionCard(p Prediction) templ.Component {
 	})
 }
 
-// Against says a forecast against the market's probability in one line, and what
+// Against compares a prediction with the market's probability in one line, and what
 // came of it.
 func Against(p Prediction) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {

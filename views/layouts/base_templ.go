@@ -432,7 +432,7 @@ func Base(p Props) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 44, "</main><footer class=\"site-footer\"><p>Forecasts by AI agents, scored against the market.</p><nav aria-label=\"More\"><ul><li><a href=\"/agents/new\">Join</a></li><li><a href=\"/compare\">Compare</a></li><li><a href=\"/changes\">Changes</a></li><li><a href=\"/api/skill\">Skill for agents</a></li><li><a href=\"/predictions.atom\">Atom feed</a></li><li><a href=\"/api/health\">Health</a></li></ul></nav>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 44, "</main><footer class=\"site-footer\"><p>Predictions by AI agents, scored against the market.</p><nav aria-label=\"More\"><ul><li><a href=\"/agents/new\">Join</a></li><li><a href=\"/compare\">Compare</a></li><li><a href=\"/changes\">Changes</a></li><li><a href=\"/api/skill\">Skill for agents</a></li><li><a href=\"/predictions.atom\">Atom feed</a></li><li><a href=\"/api/health\">Health</a></li></ul></nav>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -75,12 +75,12 @@ type EventPrediction struct {
 	Edge       *float64
 }
 
-func (p AgentProps) standing() string {
+func (p AgentProps) rankNote() string {
 	switch {
 	case p.Row.Rank > 0 && p.Row.RankLow != p.Row.RankHigh:
 		return "plausibly " + p.Row.RankRange()
 	case p.Row.Rank > 0:
-		return "no other place is plausible"
+		return "no other rank is plausible"
 	case p.Row.Reason != "" && len(p.Row.Missing) == 0:
 		return p.Row.Reason
 	default:
@@ -348,7 +348,7 @@ func Agent(p AgentProps) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 21, "</header><section class=\"card block\" aria-labelledby=\"standing\"><h2 id=\"standing\" class=\"standing\">")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 21, "</header><section class=\"card block\" aria-labelledby=\"record\"><h2 id=\"record\" class=\"record\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -434,7 +434,7 @@ func Agent(p AgentProps) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = components.Stat("Rank", rankText(p.Row), p.standing()).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = components.Stat("Rank", rankText(p.Row), p.rankNote()).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -694,7 +694,7 @@ func Agent(p AgentProps) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if len(p.Best) > 0 || len(p.Worst) > 0 {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 55, "<div class=\"columns\"><section aria-labelledby=\"best\"><div class=\"section-head\"><h2 id=\"best\">Best calls</h2></div><div>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 55, "<div class=\"columns\"><section aria-labelledby=\"best\"><div class=\"section-head\"><h2 id=\"best\">Best events</h2></div><div>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -704,7 +704,7 @@ func Agent(p AgentProps) templ.Component {
 						return templ_7745c5c3_Err
 					}
 				}
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 56, "</div></section><section aria-labelledby=\"worst\"><div class=\"section-head\"><h2 id=\"worst\">Worst calls</h2></div><div>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 56, "</div></section><section aria-labelledby=\"worst\"><div class=\"section-head\"><h2 id=\"worst\">Worst events</h2></div><div>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

@@ -37,7 +37,7 @@ type Shared struct {
 	OddsA, OddsB *float64
 	// ProvenA and ProvenB say that the odds suffice.
 	ProvenA, ProvenB bool
-	Events           []Duel
+	Events           []SharedEvent
 }
 
 // Side is one of the two.
@@ -46,8 +46,8 @@ type Side struct {
 	History []components.SkillPoint
 }
 
-// Duel is an event that both forecast.
-type Duel struct {
+// SharedEvent is an event that both forecast.
+type SharedEvent struct {
 	Title string
 	Day   string
 	A, B  float64
@@ -231,14 +231,14 @@ func comparison(p CompareProps) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		if p.Both.Count > 0 {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 12, "<p class=\"standing\">")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 12, "<p class=\"record\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var6 string
 			templ_7745c5c3_Var6, templ_7745c5c3_Err = templ.JoinStringErrs(p.verdict())
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/pages/compare.templ`, Line: 97, Col: 36}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/pages/compare.templ`, Line: 97, Col: 34}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var6))
 			if templ_7745c5c3_Err != nil {

@@ -73,7 +73,7 @@ func TestNoRange(t *testing.T) {
 	agent := agentPage()
 	agent.Row = row
 	doc = render(t, pages.Agent(agent))
-	if got := text(doc.Find("#standing")); got != "No disagreement with the market yet." || doc.Find(".interval-figure").Length() != 0 {
+	if got := text(doc.Find("#record")); got != "No disagreement with the market yet." || doc.Find(".interval-figure").Length() != 0 {
 		t.Errorf("%q, %d drawings", got, doc.Find(".interval-figure").Length())
 	}
 	models := pages.Models(pages.ModelsProps{Layout: frame("Models", "/models", "/models"), Rows: []pages.ModelRow{{Model: "m", Agents: 1, Events: 3}}})
@@ -105,7 +105,7 @@ func TestAgentOdds(t *testing.T) {
 		}
 	}
 	doc := render(t, pages.Agent(agentPage()))
-	if got := words(doc.Find("#standing")); got != "Best guess: 3.7 points closer to the truth than the market per event; 95 % range +2.5 to +4.9. proven" {
+	if got := words(doc.Find("#record")); got != "Best guess: 3.7 points closer to the truth than the market per event; 95 % range +2.5 to +4.9. proven" {
 		t.Errorf("%q", got)
 	}
 	if doc.Find(".interval-figure svg.forest .range").Length() != 1 {
@@ -117,7 +117,7 @@ func TestAgentOdds(t *testing.T) {
 func TestCompare(t *testing.T) {
 	t.Parallel()
 	doc := render(t, pages.Compare(comparePage()))
-	if got := words(doc.Find("#both").Closest("section").Find(".standing")); got != "Meridian is better on such events: proven." {
+	if got := words(doc.Find("#both").Closest("section").Find(".record")); got != "Meridian is better on such events: proven." {
 		t.Errorf("%q", got)
 	}
 	got := words(doc.Find("section[aria-labelledby=both]"))
@@ -152,7 +152,7 @@ func TestCompare(t *testing.T) {
 	}
 	behind.Both.Difference, behind.Both.OddsA, behind.Both.OddsB = nil, nil, nil
 	doc = render(t, pages.Compare(behind))
-	if got := text(doc.Find("section[aria-labelledby=both] .standing")); got != "Neither disagreed with the market on these events." {
+	if got := text(doc.Find("section[aria-labelledby=both] .record")); got != "Neither disagreed with the market on these events." {
 		t.Errorf("%q", got)
 	}
 }

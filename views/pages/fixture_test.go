@@ -212,7 +212,7 @@ func home() pages.HomeProps {
 	return pages.HomeProps{Layout: frame("", "/", "/"), Agents: 41, Events: 1284, Chance: pages.Chance{Ranked: 23, Proven: 1, ByChance: 0.391},
 		Scale: boardScale(), References: references(), Board: board()[:9], JustResolved: resolved()[:4], Disagreements: predictions()[:3],
 		Race: models(), Markets: marketRows(), Predictions: predictions()[2:], News: newsItems(),
-		Prompt:  "Read https://pulsecast.example/skill.md and join Pulsecast: get a key, read today's assignments, and publish your own forecasts.",
+		Prompt:  "Read https://pulsecast.example/skill.md and join Pulsecast: get a key, read today's assignments, and publish your own predictions.",
 		Command: "curl -A 'my-agent/1.0' 'https://pulsecast.example/api/assignments?limit=5'"}
 }
 
@@ -266,7 +266,7 @@ func comparePage() pages.CompareProps {
 		A: &pages.Side{Row: row[0], History: agentPage().History}, B: &pages.Side{Row: row[1], History: agentPage().History[20:]}}
 	p.Both = pages.Shared{Count: 41, AWins: 24, BWins: 15, MeanA: 4.1, MeanB: 2.2, OddsA: new(31.7), OddsB: new(0.02), ProvenA: true,
 		Difference: &components.Range{BestGuess: 1.4, Low: 0.3, High: 2.5},
-		Events:     []pages.Duel{{Title: "ECB December meeting", Day: "18 Nov 2026", A: 7, B: -3.2}}}
+		Events:     []pages.SharedEvent{{Title: "ECB December meeting", Day: "18 Nov 2026", A: 7, B: -3.2}}}
 	p.Scale = components.EstimateScale([]components.Estimate{row[0].Estimate, row[1].Estimate, {Range: p.Both.Difference}})
 	p.Frame = components.FrameHistories(p.A.History, p.B.History)
 	return p
@@ -292,15 +292,15 @@ func marketPage() pages.MarketProps {
 	for i, q := range walk(300, 0.4) {
 		history = append(history, components.PricePoint{At: now.Add(time.Duration(i-300) * 2 * time.Hour), Price: q})
 	}
-	var forecasts []components.Forecast
+	var marks []components.PredictionMark
 	for i, x := range predictions() {
-		forecasts = append(forecasts, components.Forecast{At: now.Add(-time.Duration(i*90+5) * time.Hour), Confidence: x.Confidence, Label: x.Agent.Name + " says " + components.Percent(x.Confidence), Href: "/predictions/" + x.ID})
+		marks = append(marks, components.PredictionMark{At: now.Add(-time.Duration(i*90+5) * time.Hour), Confidence: x.Confidence, Label: x.Agent.Name + " says " + components.Percent(x.Confidence), Href: "/predictions/" + x.ID})
 	}
 	return pages.MarketProps{Layout: frame(row.Title, "/markets/"+row.ID, "/markets"), Row: row, Event: "ECB December meeting",
 		Outcomes: []pages.OutcomeRow{{Name: "Yes", Price: p(0.41)}, {Name: "No", Price: p(0.59)}}, Liquidity: p(412_000), Weighted: p(0.612),
 		URL: "https://polymarket.com/event/ecb", ResolutionSource: "https://www.ecb.europa.eu",
 		Description: "This market resolves to \"Yes\" if the Governing Council lowers the deposit facility rate at its meeting of 10 December 2026.\n\nOtherwise it resolves to \"No\". The primary source is the decision as published by the bank.",
-		ObservedAt:  ago(time.Minute), History: history, Forecasts: forecasts, Predictions: predictions(), All: "/predictions?market=" + row.ID}
+		ObservedAt:  ago(time.Minute), History: history, Marks: marks, Predictions: predictions(), All: "/predictions?market=" + row.ID}
 }
 
 func search(action, label string) components.Search {

@@ -21,7 +21,7 @@ type HomeProps struct {
 	Chance        Chance
 	Scale         components.Scale
 	References    []components.Reference
-	Board         []BoardRow // the best of the ranked, with the yardsticks among them
+	Board         []BoardRow // the best of the ranked, with the reference rows among them
 	JustResolved  []components.Prediction
 	Disagreements []components.Prediction
 	Race          []ModelRow
@@ -240,7 +240,7 @@ func Home(p HomeProps) templ.Component {
 						}()
 					}
 					ctx = templ.InitializeContext(ctx)
-					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 15, "<p>Open forecasts far from their market's price appear here.</p>")
+					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 15, "<p>Open predictions far from their market's price appear here.</p>")
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}

@@ -89,7 +89,7 @@ type Missing struct {
 	Have, Need int
 }
 
-// RankRange is the places that the ranges leave plausible.
+// RankRange is the ranks that the ranges leave plausible.
 func (r BoardRow) RankRange() string {
 	if r.RankLow == r.RankHigh {
 		return strconv.Itoa(r.RankLow)
@@ -216,7 +216,7 @@ func Leaderboard(p LeaderboardProps) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			} else {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 6, "<p class=\"lede\">Skill is how much closer to the truth than the market's own price an agent's forecasts were, per event. <a href=\"/method\">How this is worked out</a></p>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 6, "<p class=\"lede\">Skill is how much closer to the truth than the market's own price an agent's predictions were, per event. <a href=\"/method\">How this is worked out</a></p>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -463,7 +463,7 @@ func Forest(caption string, scale components.Scale, refs []components.Reference,
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 25, "</caption> <thead><tr><th scope=\"col\" class=\"rank\"><abbr title=\"Place by skill; below it, the places that the ranges leave plausible\">Rank</abbr></th><th scope=\"col\">Agent</th><th scope=\"col\" class=\"plot\"><span class=\"visually-hidden\">Range of the true edge, drawn</span>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 25, "</caption> <thead><tr><th scope=\"col\" class=\"rank\"><abbr title=\"Rank by skill; below it, the ranks that the ranges leave plausible\">Rank</abbr></th><th scope=\"col\">Agent</th><th scope=\"col\" class=\"plot\"><span class=\"visually-hidden\">Range of the true edge, drawn</span>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -532,14 +532,14 @@ func Forest(caption string, scale components.Scale, refs []components.Reference,
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 34, "</span> <span class=\"rank-range num\" title=\"Places that the ranges leave plausible\">")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 34, "</span> <span class=\"rank-range num\" title=\"Ranks that the ranges leave plausible\">")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 				var templ_7745c5c3_Var20 string
 				templ_7745c5c3_Var20, templ_7745c5c3_Err = templ.JoinStringErrs(r.RankRange())
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/pages/leaderboard.templ`, Line: 199, Col: 98}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/pages/leaderboard.templ`, Line: 199, Col: 97}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var20))
 				if templ_7745c5c3_Err != nil {
@@ -568,7 +568,7 @@ func Forest(caption string, scale components.Scale, refs []components.Reference,
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 38, "</bdi></span> <span class=\"who-note\">yardstick</span>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 38, "</bdi></span> <span class=\"who-note\">reference</span>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -907,7 +907,7 @@ func waitingTable(rows []BoardRow) templ.Component {
 			templ_7745c5c3_Var36 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 73, "<section aria-labelledby=\"waiting\"><h2 id=\"waiting\">Not ranked yet</h2><div class=\"table-wrap\"><table class=\"table waiting-table\"><caption>What is still missing. Skill so far is shown, but it has no place.</caption> <thead><tr><th scope=\"col\">Agent</th><th scope=\"col\" class=\"num\">Skill so far</th><th scope=\"col\">Still missing</th></tr></thead> <tbody>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 73, "<section aria-labelledby=\"waiting\"><h2 id=\"waiting\">Not ranked yet</h2><div class=\"table-wrap\"><table class=\"table waiting-table\"><caption>What is still missing. Skill so far is shown without a rank.</caption> <thead><tr><th scope=\"col\">Agent</th><th scope=\"col\" class=\"num\">Skill so far</th><th scope=\"col\">Still missing</th></tr></thead> <tbody>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -30,7 +30,7 @@ type MarketProps struct {
 	Ruling           string // an admin's reason, when an admin decided
 	ObservedAt       components.When
 	History          []components.PricePoint
-	Forecasts        []components.Forecast
+	Marks            []components.PredictionMark
 	Predictions      []components.Prediction
 	All              string // address of all its predictions
 }
@@ -306,7 +306,7 @@ func Market(p MarketProps) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if len(p.History) > 1 {
-				templ_7745c5c3_Err = components.Chart(components.PricePlot("history-chart", historySummary(p.History), p.History, p.Forecasts)).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = components.Chart(components.PricePlot("history-chart", historySummary(p.History), p.History, p.Marks)).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -327,7 +327,7 @@ func Market(p MarketProps) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				if len(p.Forecasts) > 0 {
+				if len(p.Marks) > 0 {
 					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 23, "<span><svg width=\"12\" height=\"12\" aria-hidden=\"true\" class=\"chart-key\"><circle class=\"key-dot\" cx=\"6\" cy=\"6\" r=\"4.5\"></circle></svg>an agent's prediction</span>")
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err

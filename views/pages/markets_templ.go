@@ -250,7 +250,7 @@ func marketTable(rows []MarketRow) templ.Component {
 			templ_7745c5c3_Var5 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 9, "<table class=\"table market-table\"><caption class=\"visually-hidden\">Markets with price, the agents' consensus, volume and closing time</caption> <thead><tr><th scope=\"col\">Question</th><th scope=\"col\" class=\"price num\">Price</th><th scope=\"col\" class=\"num wide\"><abbr title=\"Median of the agents' standing predictions\">Agents</abbr></th><th scope=\"col\" class=\"wide\">Lately</th><th scope=\"col\" class=\"num wide\">Volume</th><th scope=\"col\" class=\"wide\">")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 9, "<table class=\"table market-table\"><caption class=\"visually-hidden\">Markets with price, the agents' consensus, volume and closing time</caption> <thead><tr><th scope=\"col\">Question</th><th scope=\"col\" class=\"price num\">Price</th><th scope=\"col\" class=\"num wide\"><abbr title=\"Median of the agents' open predictions\">Agents</abbr></th><th scope=\"col\" class=\"wide\">Lately</th><th scope=\"col\" class=\"num wide\">Volume</th><th scope=\"col\" class=\"wide\">")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

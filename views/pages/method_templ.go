@@ -10,7 +10,7 @@ import templruntime "github.com/a-h/templ/runtime"
 
 import "github.com/pulsecast/pulsecast/views/layouts"
 
-// MethodProps is the text on how forecasts are scored.
+// MethodProps is the text on how predictions are scored.
 type MethodProps struct {
 	Layout   layouts.Props
 	HTML     string // rendered from our own text, trusted

@@ -21,7 +21,7 @@ type ModelRow struct {
 	Ranked      int
 	Events      int
 	Brier       *float64
-	MarketBrier *float64         // on the same forecasts
+	MarketBrier *float64         // on the same predictions
 	Best        components.Agent // its best ranked agent, no handle when none is
 }
 
@@ -223,7 +223,7 @@ func modelTable(rows []ModelRow, window string, full bool) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		if full {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 10, "<th scope=\"col\" class=\"num wide\"><abbr title=\"Mean (p − y)², 0 best; the market's on the same predictions beside it\">Brier / market</abbr></th><th scope=\"col\" class=\"num wide\">Events</th><th scope=\"col\" class=\"num wide\"><abbr title=\"Agents with a place on the board, of all with a settled event\">Ranked</abbr></th><th scope=\"col\" class=\"wider\">Best agent</th>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 10, "<th scope=\"col\" class=\"num wide\"><abbr title=\"Mean (p − y)², 0 best; the market's on the same predictions beside it\">Brier / market</abbr></th><th scope=\"col\" class=\"num wide\">Events</th><th scope=\"col\" class=\"num wide\"><abbr title=\"Agents with a rank on the board, of all with a settled event\">Ranked</abbr></th><th scope=\"col\" class=\"wider\">Best agent</th>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -93,7 +93,7 @@ func TestLeaderboard(t *testing.T) {
 		}
 	})
 	if got := text(doc.Find("tr.reference .agent")); got != "ConsensusMarketAlways 50 %" {
-		t.Errorf("yardsticks %q", got)
+		t.Errorf("reference rows %q", got)
 	}
 	if got := text(doc.Find("tr.reference svg text")); got != "◂ −9.6" {
 		t.Errorf("beyond the scale: %q", got)

@@ -581,7 +581,7 @@ func arithmetic(p PredictionProps) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		if x.MarketID == "" {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 48, "<p class=\"muted\">Without a market there is nothing to be held against: no edge, no place in the ranking.</p>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 48, "<p class=\"muted\">Without a market there is nothing to be held against: it has no edge and no rank.</p>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

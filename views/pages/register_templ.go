@@ -83,7 +83,7 @@ func Register(p RegisterProps) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			} else {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<header class=\"page-header\"><h1>Bring your agent</h1><p class=\"lede\">An agent gets a key, reads the signals, publishes forecasts and is scored against the market.</p></header>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<header class=\"page-header\"><h1>Bring your agent</h1><p class=\"lede\">An agent gets a key, reads the signals, publishes predictions and is scored against the market.</p></header>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

@@ -17,7 +17,7 @@ import (
 type FoundAgent struct {
 	components.Agent
 	Description string
-	Standing    string // "rank 1–4, skill +2.2"
+	Rank        string // "rank 1–4, skill +2.2"
 }
 
 // SearchProps is what was found in each list, and where the whole of it is; an empty
@@ -214,9 +214,9 @@ func Search(p SearchProps) templ.Component {
 						return templ_7745c5c3_Err
 					}
 					var templ_7745c5c3_Var6 string
-					templ_7745c5c3_Var6, templ_7745c5c3_Err = templ.JoinStringErrs(a.Standing)
+					templ_7745c5c3_Var6, templ_7745c5c3_Err = templ.JoinStringErrs(a.Rank)
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/pages/search.templ`, Line: 71, Col: 20}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/pages/search.templ`, Line: 71, Col: 16}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var6))
 					if templ_7745c5c3_Err != nil {

@@ -72,14 +72,14 @@ func TestOneOrNone(t *testing.T) {
 			t.Errorf("%v: %q, want %q", says, got, want)
 		}
 	}
-	// A new house has the yardsticks alone; they are no board.
-	yardstick := []pages.BoardRow{{Agent: components.Agent{Name: "Market"}, Reference: true}}
-	home := render(t, pages.Home(pages.HomeProps{Layout: frame("", "/", "/"), Board: yardstick}))
-	board := render(t, pages.Leaderboard(pages.LeaderboardProps{Layout: frame("", "/leaderboard", "/leaderboard"), Rows: yardstick, MinEvents: 30}))
+	// A new house has the reference rows alone; they are no board.
+	reference := []pages.BoardRow{{Agent: components.Agent{Name: "Market"}, Reference: true}}
+	home := render(t, pages.Home(pages.HomeProps{Layout: frame("", "/", "/"), Board: reference}))
+	board := render(t, pages.Leaderboard(pages.LeaderboardProps{Layout: frame("", "/leaderboard", "/leaderboard"), Rows: reference, MinEvents: 30}))
 	if home.Find(".forest-table").Length() != 0 || text(home.Find("section[aria-labelledby=board] .empty-title")) != "No agent is ranked yet" {
-		t.Error("home ranks a yardstick")
+		t.Error("home ranks a reference row")
 	}
 	if board.Find(".forest-table").Length() != 0 || text(board.Find(".empty-title")) != "Nobody is on this board yet" {
-		t.Error("the leaderboard ranks a yardstick")
+		t.Error("the leaderboard ranks a reference row")
 	}
 }

@@ -21,7 +21,7 @@ import (
 
 // Run adds so many agents and predictions, dated up to at. Each agent forecasts
 // different markets, in runs of neighbouring days of few categories; every tenth
-// forecast is open. It refuses SQLite and a database that has agents.
+// prediction is open. It refuses SQLite and a database that has agents.
 func Run(ctx context.Context, db *database.DB, agents, predictions int, at time.Time) error {
 	if db.Kind != database.Postgres {
 		return errors.New("load: needs Postgres; set DATABASE_URL to postgres://…")
@@ -64,8 +64,8 @@ func (l *loader) run(ctx context.Context) error {
 	}
 	for _, step := range []func(context.Context) error{
 		l.addAgents, l.addMarkets,
-		l.withoutIndexes("forecasts", l.copyTo("forecasts", forecastColumns, forecast.row)),
-		l.withoutIndexes("standings", l.copyTo("standings", standingColumns, forecast.standing)),
+		l.withoutIndexes("predictions", l.copyTo("predictions", predictionColumns, record.prediction)),
+		l.withoutIndexes("results", l.copyTo("results", resultColumns, record.result)),
 		l.withoutIndexes("agent_days", l.addDays), l.addTallies,
 	} {
 		if err := step(ctx); err != nil {
@@ -92,8 +92,8 @@ func (l *loader) addMarkets(ctx context.Context) error {
 		FROM generate_series(0, ?1) AS m`, l.at, l.markets-1)
 }
 
-// copyTo streams a row of each forecast by COPY.
-func (l *loader) copyTo(table string, columns []string, row func(forecast) []any) func(context.Context) error {
+// copyTo streams a row of each prediction by COPY.
+func (l *loader) copyTo(table string, columns []string, row func(record) []any) func(context.Context) error {
 	return func(ctx context.Context) error {
 		return l.conn.Raw(func(driver any) error {
 			number := 0
@@ -102,7 +102,7 @@ func (l *loader) copyTo(table string, columns []string, row func(forecast) []any
 					return nil, nil
 				}
 				number++
-				return row(l.forecast(number)), nil
+				return row(l.record(number)), nil
 			}
 			_, err := driver.(*stdlib.Conn).Conn().CopyFrom(ctx, pgx.Identifier{table}, columns, pgx.CopyFromFunc(next))
 			return err
@@ -110,28 +110,36 @@ func (l *loader) copyTo(table string, columns []string, row func(forecast) []any
 	}
 }
 
-// addDays sums the settled predictions up, as settlement does one by one.
+// addDays sums the settled predictions up, as settlement does one by one: by category and
+// over all of them.
 func (l *loader) addDays(ctx context.Context) error {
+	return errors.Join(l.addDaysOf(ctx, "category"), l.addDaysOf(ctx, "''"))
+}
+
+func (l *loader) addDaysOf(ctx context.Context, category string) error {
 	var columns, sums strings.Builder
 	for i := range score.BinCount {
 		in := fmt.Sprintf("FILTER (WHERE least(floor(confidence * 10), 9) = %d)", i)
 		fmt.Fprintf(&columns, ", b%d_count, b%d_confidence, b%d_observed", i, i, i)
-		fmt.Fprintf(&sums, ", COUNT(*) %[1]s, COALESCE(SUM(round(confidence * 1e9)) %[1]s, 0), COALESCE(SUM(round(resolution_value * 1e9)) %[1]s, 0)", in)
+		fmt.Fprintf(&sums, ", COUNT(*) %[1]s, COALESCE(SUM(round(confidence * 1e9)) %[1]s, 0),"+
+			" COALESCE(SUM(round(resolution_value * 1e9)) %[1]s, 0)", in)
 	}
-	return l.exec(ctx, `INSERT INTO agent_days (agent_id, category, day, clusters, cluster_sum, cluster_squares, disagreements,
-			resolved, scored, brier, market_brier, log_edge, resolved_brier, observed_squares`+columns.String()+`)
-		SELECT agent_id, category, to_char(scheduled_close_at AT TIME ZONE 'UTC', 'YYYY-MM-DD'), COUNT(*), SUM(edge), SUM(edge * edge),
+	return l.exec(ctx, `INSERT INTO agent_days (agent_id, category, day, clusters, cluster_sum, cluster_squares, stake, variance,
+			disagreements, resolved, scored, brier, market_brier, log_edge, resolved_brier, observed_squares`+columns.String()+`)
+		SELECT agent_id, `+category+`, to_char(scheduled_close_at AT TIME ZONE 'UTC', 'YYYY-MM-DD'),
+			COUNT(*), SUM(edge), SUM(edge * edge), SUM(round((confidence - baseline) ^ 2 * 1e6)),
+			SUM(round(((confidence - baseline) * 1e6) ^ 2 * (confidence + baseline) * (2 - confidence - baseline))),
 			COUNT(*) FILTER (WHERE abs(confidence - baseline) >= 0.03), COUNT(*), COUNT(*),
 			SUM(round(brier * 1e8)), SUM(round((baseline - resolution_value) ^ 2 * 1e8)), SUM(round(log_edge * 1e6)),
 			SUM(round(brier * 1e8)), SUM(round(resolution_value ^ 2 * 1e9))`+sums.String()+`
-		FROM predictions WHERE status = 'resolved' GROUP BY 1, 2, 3`)
+		FROM prediction_records WHERE status = 'resolved' GROUP BY 1, 2, 3`)
 }
 
 func (l *loader) addTallies(ctx context.Context) error {
 	return l.exec(ctx, `INSERT INTO agent_tallies (agent_id, total, open, resolved, void, publication_days, last_ranked_day, last_published_at)
 		SELECT agent_id, COUNT(*), COUNT(*) FILTER (WHERE status = 'open'), COUNT(*) FILTER (WHERE status = 'resolved'), 0,
 			COUNT(DISTINCT (created_at AT TIME ZONE 'UTC')::date), to_char(MAX(created_at) AT TIME ZONE 'UTC', 'YYYY-MM-DD'), MAX(created_at)
-		FROM predictions GROUP BY agent_id`)
+		FROM prediction_records GROUP BY agent_id`)
 }
 
 // withoutIndexes drops the indexes of a table for a step and makes them again, in

@@ -16,7 +16,7 @@ import (
 
 // UserAgent is how the service names itself to upstreams and links back to cfg.BaseURL.
 func UserAgent(cfg *config.Config) string {
-	return "pulsecast/" + version.API + " (" + cfg.BaseURL + ")"
+	return "pulsecast/" + version.Build() + " (" + cfg.BaseURL + ")"
 }
 
 // Markets returns the client of the market source. It replaces options.UserAgent.
@@ -31,7 +31,7 @@ func Markets(cfg *config.Config, log *slog.Logger, now func() time.Time, options
 // News returns the news sources in order of preference: Reddit's API if there are
 // credentials, Reddit's feeds, Hacker News. It replaces options.UserAgent.
 func News(cfg *config.Config, log *slog.Logger, now func() time.Time, options fetch.Options) []source.Member {
-	redditAgent := reddit.UserAgent(version.API, cfg.RedditUser)
+	redditAgent := reddit.UserAgent(version.Build(), cfg.RedditUser)
 	options.UserAgent = redditAgent
 	client := fetch.New(options)
 	var members []source.Member

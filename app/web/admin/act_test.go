@@ -140,7 +140,7 @@ func TestRulings(t *testing.T) {
 		if got := r.text("#rule-form"); !strings.Contains(got, "From open to Yes") {
 			t.Errorf("preview: %q", got)
 		}
-		if got := h.count("SELECT COUNT(*) FROM predictions WHERE status <> 'open'"); got != 0 {
+		if got := h.count("SELECT COUNT(*) FROM prediction_records WHERE status <> 'open'"); got != 0 {
 			t.Fatalf("the preview settled %d", got)
 		}
 		r = b.follow(due+"?kind=prediction_settled&outcome=Yes&note=It+fell.", due, nil)
@@ -149,7 +149,7 @@ func TestRulings(t *testing.T) {
 		}
 		b.follow(due+"?kind=prediction_corrected&value=0.25&note=Only+a+bit.", due, nil)
 		b.follow(due+"?kind=prediction_voided&note=Unclear.", due, nil)
-		if got := h.count("SELECT COUNT(*) FROM predictions WHERE status = 'void'"); got != 1 {
+		if got := h.count("SELECT COUNT(*) FROM prediction_records WHERE status = 'void'"); got != 1 {
 			t.Errorf("void: %d", got)
 		}
 		market := "/admin/settlement/markets/1"

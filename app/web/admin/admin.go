@@ -24,20 +24,12 @@ import (
 	"github.com/pulsecast/pulsecast/app/httpserver"
 	"github.com/pulsecast/pulsecast/app/identity"
 	"github.com/pulsecast/pulsecast/app/market"
+	"github.com/pulsecast/pulsecast/app/monitor"
 	"github.com/pulsecast/pulsecast/app/prediction"
 	"github.com/pulsecast/pulsecast/app/settlement"
 	views "github.com/pulsecast/pulsecast/views/admin"
 	"github.com/pulsecast/pulsecast/views/components"
 )
-
-// Feed is a feed of signals as the pages show it.
-type Feed struct {
-	Name  string // "markets" or "news"
-	Tick  func(ctx context.Context) (time.Duration, error)
-	AsOf  func() time.Time
-	Stale func() bool
-	Count func() int
-}
 
 // Dependencies are what the pages need of the house.
 type Dependencies struct {
@@ -48,7 +40,9 @@ type Dependencies struct {
 	Log        *slog.Logger
 	Usage      *agent.Usage
 	Settlement *settlement.Service
-	Feeds      []Feed
+	Monitor    *monitor.Monitor
+	// Tick reads a feed now, by its name, whichever node holds the lease.
+	Tick map[string]func(ctx context.Context) (time.Duration, error)
 	// Recheck makes this node learn at once that a credential was taken away.
 	Recheck func(ctx context.Context) error
 	// People signs admins in at the identity provider; nil: with passwords only.
@@ -77,7 +71,10 @@ type Desk struct {
 
 // New makes the desk.
 func New(d Dependencies) *Desk {
-	return &Desk{Dependencies: d, secure: strings.HasPrefix(d.Config.BaseURL, "https://"), started: d.Now()}
+	return &Desk{
+		Dependencies: d, secure: strings.HasPrefix(d.Config.BaseURL, "https://"), started: d.Now(),
+		predictions: prediction.Store{}.For(agent.Viewer{Admin: true}),
+	}
 }
 
 // Register adds the routes.
@@ -150,26 +147,26 @@ func (d *Desk) frame(v *visit, title, section string) views.Frame {
 
 // done are the words that follow an act; an address names one of them.
 var done = map[string]string{
-	"disabled":   "The agent is disabled. Its keys and sessions are refused from now on.",
-	"enabled":    "The agent is let in again.",
-	"revoked":    "The key is revoked, with the sessions begun with it.",
-	"sessions":   "Every session of the agent has ended.",
-	"noted":      "The note is kept.",
-	"reserved":   "The handle is reserved. An agent that has it keeps it.",
-	"freed":      "The handle is free for agents to have.",
-	"ruled":      "Done. Scores follow within seconds, and the reason shows on the public page of changes.",
-	"hidden":     "The text is hidden; the numbers and scores stay.",
-	"shown":      "The text is shown again.",
-	"veiled":     "The texts are hidden everywhere; the numbers and scores stay.",
-	"unveiled":   "The texts are shown again.",
-	"reported":   "The report is closed.",
-	"written":    "The assignment is open.",
-	"edited":     "The assignment is changed.",
-	"closed":     "The assignment is closed.",
-	"read":       "The source was read just now.",
-	"reading":    "The source is being read; look again in a moment.",
-	"failed":     "The reading failed; the last good one stays. The reason is below.",
-	"signed-out": "You are signed out everywhere.",
+	"disabled":     "The agent is disabled. Its keys and sessions are refused from now on.",
+	"enabled":      "The agent is let in again.",
+	"revoked":      "The key is revoked, with the sessions begun with it.",
+	"sessions":     "Every session of the agent has ended.",
+	"noted":        "The note is kept.",
+	"reserved":     "The handle is reserved. An agent that has it keeps it.",
+	"freed":        "The handle is free for agents to have.",
+	"ruled":        "Done. Scores follow within seconds, and the reason shows on the public page of changes.",
+	"hidden":       "The text is hidden; the numbers and scores stay.",
+	"shown":        "The text is shown again.",
+	"texts-hidden": "The texts are hidden everywhere; the numbers and scores stay.",
+	"texts-shown":  "The texts are shown again.",
+	"reported":     "The report is closed.",
+	"written":      "The assignment is open.",
+	"edited":       "The assignment is changed.",
+	"closed":       "The assignment is closed.",
+	"read":         "The source was read just now.",
+	"reading":      "The source is being read; look again in a moment.",
+	"failed":       "The reading failed; the last good one stays. The reason is below.",
+	"signed-out":   "You are signed out everywhere.",
 }
 
 // show renders a page to a buffer, so that a page that fails is not half sent.

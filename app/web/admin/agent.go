@@ -52,7 +52,7 @@ func (d *Desk) showAgent(v *visit, a *agent.Agent, secret string) error {
 	}
 	p := views.AgentProps{
 		Frame: d.frame(v, a.Name, "/admin/agents"), Handle: a.Handle, Name: a.Name, Sample: a.Sample, Disabled: a.Status == agent.Disabled,
-		Local: d.Config.IdentityURL == "", Seen: string(a.Status), Facts: d.agentFacts(a, &declared, &row), Secret: secret, Hidden: a.Veil != agent.Unveiled, Texts: veilChoices(a.Veil),
+		Local: d.Config.IdentityURL == "", Seen: string(a.Status), Facts: d.agentFacts(a, &declared, &row), Secret: secret, Hidden: a.Visibility.HidesProfile(), Texts: textChoices(a.Visibility),
 	}
 	p.Frame.Path = agentPath(a)
 	if p.Sessions, err = d.agents.CountSessions(ctx, db, a.ID, d.Now()); err != nil {
@@ -76,8 +76,8 @@ func (d *Desk) agentFacts(a *agent.Agent, declared *agent.Profile, r *domain.Row
 			list = append(list, views.Fact{Name: name, Cell: views.Cell{Text: text}})
 		}
 	}
-	if a.Veil != agent.Unveiled {
-		add("Public texts", veilWords[a.Veil])
+	if a.Visibility.HidesProfile() {
+		add("Public texts", visibilityWords[a.Visibility])
 		add("Name", declared.Name)
 	}
 	add("Model", declared.Model)
@@ -227,7 +227,7 @@ func (d *Desk) issueKey(v *visit) error {
 	}
 	e := d.entry(v, domain.ActKeyIssued, domain.AgentTarget(a.Handle))
 	if d.Config.IdentityURL != "" {
-		return about(problem.Conflict("not_local", "Keys come from elsewhere", "The identity provider issues the keys of agents; none is issued here."), e.Target, agentPath(a))
+		return about(problem.New(problem.CodeNotLocal, "The identity provider issues the keys of agents; none is issued here."), e.Target, agentPath(a))
 	}
 	var secret string
 	err = d.actOnAgent(v, a, &e, func(ctx context.Context, tx bun.Tx, now *agent.Agent) error {

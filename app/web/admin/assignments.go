@@ -193,10 +193,10 @@ func (d *Desk) onAssignment(v *visit, a *assignment.Assignment, action string, a
 			return err
 		}
 		if now.Status != assignment.Open {
-			return problem.Conflict("assignment_closed", "Assignment closed", "This assignment is closed and stays as it is. Nothing was changed by you.")
+			return problem.New(problem.CodeAssignmentClosed, "This assignment is closed and stays as it is. Nothing was changed by you.")
 		}
 		if v.form("seen") != mark(now) {
-			return problem.Conflict("changed_meanwhile", "Somebody was faster", "Somebody changed this assignment since you opened it; now it says: "+words(now)+". Nothing was changed by you.")
+			return problem.New(problem.CodeChangedMeanwhile, "Somebody changed this assignment since you opened it; now it says: "+words(now)+". Nothing was changed by you.")
 		}
 		e := d.entry(v, action, domain.AssignmentTarget(a.ID))
 		e.Before = words(now)

@@ -52,13 +52,13 @@ func (d *Desk) act(h handler) fiber.Handler {
 		unlisted(c)
 		v, err := d.enter(c)
 		if errors.Is(err, domain.ErrNoSession) {
-			return problem.Forbidden("not_signed_in", "Not signed in", "Nothing was changed. Sign in at "+d.Config.BaseURL+signInPath+" and try again.")
+			return problem.New(problem.CodeNotSignedIn, "Nothing was changed. Sign in at "+d.Config.BaseURL+signInPath+" and try again.")
 		}
 		if err != nil {
 			return err
 		}
 		if !d.ownForm(c) || !hmac.Equal([]byte(c.FormValue("csrf")), []byte(v.csrf)) {
-			return problem.Forbidden("forged_request", "Not from here", "Nothing was changed. This form was not sent from its own page, or is out of date; open the page again and retry.")
+			return problem.New(problem.CodeForgedRequest, "Nothing was changed. This form was not sent from its own page, or is out of date; open the page again and retry.")
 		}
 		return d.refused(v, h(v))
 	}

@@ -192,8 +192,8 @@ func (h *house) state() string {
 	for _, query := range []string{
 		"SELECT COUNT(*) FROM audit_log", "SELECT COUNT(*) FROM agents WHERE status = 'disabled'", "SELECT COUNT(*) FROM agent_keys WHERE revoked_at IS NULL",
 		"SELECT COUNT(*) FROM agent_notes", "SELECT COUNT(*) FROM assignments WHERE status = 'open'", "SELECT COUNT(*) FROM predictions WHERE hidden",
-		"SELECT COUNT(*) FROM predictions WHERE status <> 'open'", "SELECT COUNT(*) FROM corrections", "SELECT COUNT(*) FROM reports WHERE status <> 'open'",
-		"SELECT COUNT(*) FROM agents WHERE veil <> ''", "SELECT COUNT(*) FROM reserved_handles", "SELECT COUNT(*) FROM admin_sessions", "SELECT COUNT(*) FROM admins", "SELECT generation FROM credential_generation",
+		"SELECT COUNT(*) FROM prediction_records WHERE status <> 'open'", "SELECT COUNT(*) FROM corrections", "SELECT COUNT(*) FROM reports WHERE status <> 'open'",
+		"SELECT COUNT(*) FROM agents WHERE visibility <> 'public'", "SELECT COUNT(*) FROM reserved_handles", "SELECT COUNT(*) FROM admin_sessions", "SELECT COUNT(*) FROM admins", "SELECT generation FROM credential_generation",
 	} {
 		var n int64
 		if err := h.db.QueryRowContext(h.t.Context(), query).Scan(&n); err != nil {

@@ -23,8 +23,10 @@ import (
 	"github.com/pulsecast/pulsecast/app/httpserver"
 	"github.com/pulsecast/pulsecast/app/identity"
 	"github.com/pulsecast/pulsecast/app/market"
+	"github.com/pulsecast/pulsecast/app/monitor"
 	"github.com/pulsecast/pulsecast/app/prediction"
 	"github.com/pulsecast/pulsecast/app/settlement"
+	"github.com/pulsecast/pulsecast/app/signal"
 	"github.com/pulsecast/pulsecast/app/web/admin"
 )
 
@@ -76,14 +78,16 @@ func openWith(t *testing.T, db *database.DB, address string, change func(*config
 	log := slog.New(slog.DiscardHandler)
 	h.usage = agent.NewUsage(db, log, now)
 	h.seed()
-	keys := identity.New(identity.Options{Config: h.config, DB: db, Generation: agent.NewGeneration(db.Reader, log, nil), Usage: agent.NewUsage(db, log, now), Log: log, Now: now})
+	keys := identity.New(identity.Options{Config: h.config, DB: db, Generation: agent.NewGeneration(db.Reader, log), Usage: agent.NewUsage(db, log, now), Log: log, Now: now})
 	desk := admin.New(admin.Dependencies{
 		Config: h.config, Version: "0.1.0", DB: db, Now: now, Log: log, Usage: h.usage,
 		Settlement: settlement.New(settlement.Options{DB: db, Interval: time.Minute, Now: now}),
 		Recheck:    func(context.Context) error { return nil }, CacheKind: "memory", PingCache: func(context.Context) error { return nil },
 		People: keys.People(), Holder: "me", Sample: func() bool { return false },
-		Feeds: []admin.Feed{{Name: "markets", Tick: func(context.Context) (time.Duration, error) { h.ticks++; return 0, nil },
-			AsOf: now, Stale: func() bool { return false }, Count: func() int { return 1 }}},
+		Monitor: h.monitor(),
+		Tick: map[string]func(context.Context) (time.Duration, error){
+			"markets": func(context.Context) (time.Duration, error) { h.ticks++; return 0, nil },
+		},
 	})
 	h.srv = httpserver.New(httpserver.Options{Config: h.config, Logger: log, Now: now})
 	desk.Register(h.srv)
@@ -94,6 +98,15 @@ func openWith(t *testing.T, db *database.DB, address string, change func(*config
 	go func() { done <- h.srv.Start(ctx, ln) }()
 	t.Cleanup(func() { cancel(); <-done })
 	return h
+}
+
+func (h *house) monitor() *monitor.Monitor {
+	return monitor.New(monitor.Options{DB: h.db, Now: func() time.Time { return h.now }, Feeds: []monitor.Snapshots{h}})
+}
+
+// Status is that of the feed of markets.
+func (h *house) Status() signal.Status {
+	return signal.Status{Name: "markets", AsOf: h.now, Records: 1}
 }
 
 func (h *house) tx(run func(ctx context.Context, tx bun.Tx) error) {

@@ -15,8 +15,9 @@ import (
 
 	domain "github.com/pulsecast/pulsecast/app/admin"
 	"github.com/pulsecast/pulsecast/app/ingest"
-	"github.com/pulsecast/pulsecast/app/metrics"
+	"github.com/pulsecast/pulsecast/app/monitor"
 	"github.com/pulsecast/pulsecast/app/problem"
+	"github.com/pulsecast/pulsecast/app/queue"
 	"github.com/pulsecast/pulsecast/app/worker"
 	views "github.com/pulsecast/pulsecast/views/admin"
 	"github.com/pulsecast/pulsecast/views/components"
@@ -27,12 +28,12 @@ const tickPatience = 8 * time.Second
 
 func (d *Desk) sources(v *visit) error {
 	p := views.SourcesProps{Frame: d.frame(v, "Sources", "/admin/sources")}
-	for _, f := range d.Feeds {
-		state, found, err := ingest.State(v.UserContext(), d.DB.Reader, f.Name)
-		if err != nil {
-			return err
-		}
-		feed := d.feedProps(&f, &state, found)
+	feeds, err := d.Monitor.Feeds(v.UserContext())
+	if err != nil {
+		return err
+	}
+	for _, f := range feeds {
+		feed := d.feedProps(&f)
 		bad, err := ingest.BadPayloads(v.UserContext(), d.DB.Reader, f.Name)
 		if err != nil {
 			return err
@@ -75,19 +76,20 @@ func readable(body []byte) string {
 	return b.String()
 }
 
-func (d *Desk) feedProps(f *Feed, s *ingest.FeedState, found bool) views.Feed {
-	out := views.Feed{Name: f.Name, Stale: f.Stale(), Tick: views.Button{Action: "/admin/sources/" + f.Name + "/tick", Label: "Read it now"}}
+func (d *Desk) feedProps(f *monitor.Feed) views.Feed {
+	s := &f.Readings
+	out := views.Feed{Name: f.Name, Stale: f.Stale, Tick: views.Button{Action: "/admin/sources/" + f.Name + "/tick", Label: "Read it now"}}
 	add := func(name string, c views.Cell) { out.Facts = append(out.Facts, views.Fact{Name: name, Cell: c}) }
-	if !found {
+	if s.Feed == "" {
 		add("State", views.Cell{Text: "never read"})
 	}
 	add("Source", views.Cell{Text: s.Source})
 	add("Last success", d.moment(s.SucceededAt))
-	add("Shown here", d.moment(f.AsOf()))
-	if asOf := f.AsOf(); !asOf.IsZero() {
-		add("Lag", views.Cell{Text: d.Now().Sub(asOf).Round(time.Second).String()})
+	add("Shown here", d.moment(f.AsOf))
+	if !f.AsOf.IsZero() {
+		add("Lag", views.Cell{Text: d.Now().Sub(f.AsOf).Round(time.Second).String()})
 	}
-	add("Records", views.Cell{Text: components.Count(s.Count) + " read, " + components.Count(f.Count()) + " shown here"})
+	add("Records", views.Cell{Text: components.Count(s.Count) + " read, " + components.Count(f.Records) + " shown here"})
 	if s.LastError != "" {
 		c := views.Cell{Text: s.LastError, Tone: "neg"}
 		if s.Failures > 0 {
@@ -112,12 +114,13 @@ func (d *Desk) feedProps(f *Feed, s *ingest.FeedState, found bool) views.Feed {
 // tick reads a source now, whoever holds its lease. The reading goes on when the
 // browser leaves.
 func (d *Desk) tick(v *visit) error {
-	i := slices.IndexFunc(d.Feeds, func(f Feed) bool { return f.Name == v.param("feed") })
-	if i < 0 {
+	feed := v.param("feed")
+	readNow, found := d.Tick[feed]
+	if !found {
 		return problem.NotFound("There is no such source.")
 	}
 	err := d.DB.InTx(v.UserContext(), func(ctx context.Context, tx bun.Tx) error {
-		return d.admins.Record(ctx, tx, d.entry(v, domain.ActTick, domain.FeedTarget(d.Feeds[i].Name)))
+		return d.admins.Record(ctx, tx, d.entry(v, domain.ActTick, domain.FeedTarget(feed)))
 	})
 	if err != nil {
 		return err
@@ -131,9 +134,9 @@ func (d *Desk) tick(v *visit) error {
 				read <- fmt.Errorf("panic: %v", p)
 			}
 		}()
-		_, err := d.Feeds[i].Tick(ctx)
+		_, err := readNow(ctx)
 		if err != nil {
-			d.Log.Warn("a reading that an admin asked for failed", "feed", d.Feeds[i].Name, "error", err)
+			d.Log.Warn("a reading that an admin asked for failed", "feed", feed, "error", err)
 		}
 		read <- err
 	}()
@@ -154,12 +157,12 @@ func (d *Desk) tick(v *visit) error {
 func (d *Desk) system(v *visit) error {
 	ctx, db := v.UserContext(), d.DB.Reader
 	p := views.SystemProps{Frame: d.frame(v, "System", "/admin/system"), Facts: d.machineFacts(ctx)}
-	figures, err := metrics.ReadFigures(ctx, db, d.Now())
+	queues, err := d.Monitor.Queues(ctx)
 	if err != nil {
 		return err
 	}
-	p.Queues = d.queueTable(&figures)
-	leases, err := worker.Leases(ctx, db)
+	p.Queues = d.queueTable(&queues)
+	leases, err := d.Monitor.Jobs(ctx)
 	if err != nil {
 		return err
 	}
@@ -196,19 +199,18 @@ func (d *Desk) system(v *visit) error {
 }
 
 // queueTable is what waits, of all nodes together, and what this one has to write.
-func (d *Desk) queueTable(f *metrics.Figures) views.Table {
+func (d *Desk) queueTable(w *monitor.Queues) views.Table {
 	t := views.Table{Heads: []views.Head{{Label: "What waits"}, {Label: "How many", Num: true}, {Label: "The oldest since"}}}
 	for _, q := range []struct {
 		name, href, note string
-		metrics.Queue
+		queue.Depth
 	}{
-		{"Predictions without a baseline", "", "the next price of their market fixes it", f.Baselines},
-		{"Closed markets with open predictions", "/admin/settlement#markets", "", f.Markets},
-		{"Outcomes not applied", "", "predictions are still being settled", f.Outcomes},
-		{"Predictions past their horizon", "/admin/settlement#due", "without a market: an admin settles them", f.Due},
-		{"Scores that no board shows", "", "the leaderboard follows within seconds", f.Boards},
-		{"Open reports", "/admin/settlement#reports", "", f.Reports},
-		{"Idempotent requests in flight", "", "", f.Keys},
+		{"Predictions without a baseline", "", "the next price of their market fixes it", w.Baselines},
+		{"Ended markets with open predictions", "/admin/settlement#markets", "", w.Markets},
+		{"Outcomes not applied", "", "predictions are still being settled", w.Outcomes},
+		{"Predictions past their horizon", "/admin/settlement#due", "without a market: an admin settles them", w.Due},
+		{"Scores that no board shows", "", "the leaderboard follows within seconds", w.Boards},
+		{"Open reports", "/admin/settlement#reports", "", w.Reports},
 	} {
 		since := views.Cell{Text: "nothing waits", Tone: "muted"}
 		if !q.Oldest.IsZero() {

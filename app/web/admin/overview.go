@@ -6,8 +6,7 @@ import (
 	"time"
 
 	domain "github.com/pulsecast/pulsecast/app/admin"
-	"github.com/pulsecast/pulsecast/app/ingest"
-	"github.com/pulsecast/pulsecast/app/settlement"
+	"github.com/pulsecast/pulsecast/app/monitor"
 	views "github.com/pulsecast/pulsecast/views/admin"
 	"github.com/pulsecast/pulsecast/views/components"
 )
@@ -26,7 +25,7 @@ func (d *Desk) overview(v *visit) error {
 	if err != nil {
 		return err
 	}
-	q, err := d.Settlement.Queued(ctx)
+	q, err := d.Monitor.Queues(ctx)
 	if err != nil {
 		return err
 	}
@@ -43,7 +42,7 @@ func (d *Desk) overview(v *visit) error {
 	return show(v.Ctx, views.Overview(p))
 }
 
-func (d *Desk) concerns(f *domain.Figures, q *settlement.Queue) []views.Concern {
+func (d *Desk) concerns(f *domain.Figures, q *monitor.Queues) []views.Concern {
 	var list []views.Concern
 	if failed := f.Errors + f.Limited; f.Requests >= enoughToTell && float64(failed) >= manyErrors*float64(f.Requests) {
 		list = append(list, views.Concern{Text: fmt.Sprintf("%s of the requests of 24 hours failed", components.Percent(float64(failed)/float64(f.Requests))), Href: "/admin/agents?sort=errors", Grave: true})
@@ -51,19 +50,19 @@ func (d *Desk) concerns(f *domain.Figures, q *settlement.Queue) []views.Concern 
 	if f.Joined >= manySignUps {
 		list = append(list, views.Concern{Text: components.Count(int(f.Joined)) + " agents joined in 24 hours", Href: "/admin/agents"})
 	}
-	if f.Reports > 0 {
-		list = append(list, views.Concern{Text: components.Plural(int(f.Reports), "report waits", "reports wait"), Href: "/admin/settlement#reports"})
+	if q.Reports.Count > 0 {
+		list = append(list, views.Concern{Text: components.Plural(int(q.Reports.Count), "report waits", "reports wait"), Href: "/admin/settlement#reports"})
 	}
-	if q.Due > 0 {
-		list = append(list, views.Concern{Text: components.Plural(int(q.Due), "prediction is", "predictions are") + " due for a ruling, the oldest " + d.when(q.Oldest).Relative(), Href: "/admin/settlement#due", Grave: d.Now().Sub(q.Oldest) > agedQueue})
+	if q.Due.Count > 0 {
+		list = append(list, views.Concern{Text: components.Plural(int(q.Due.Count), "prediction is", "predictions are") + " due for a ruling, the oldest " + d.when(q.Due.Oldest).Relative(), Href: "/admin/settlement#due", Grave: q.Due.Age(d.Now()) > agedQueue})
 	}
-	if q.Markets > 0 {
-		list = append(list, views.Concern{Text: components.Plural(int(q.Markets), "market does", "markets do") + " not settle", Href: "/admin/settlement#markets"})
+	if q.Markets.Count > 0 {
+		list = append(list, views.Concern{Text: components.Plural(int(q.Markets.Count), "market does", "markets do") + " not settle", Href: "/admin/settlement#markets"})
 	}
 	return list
 }
 
-func figures(f *domain.Figures, q *settlement.Queue) []views.Figure {
+func figures(f *domain.Figures, q *monitor.Queues) []views.Figure {
 	whole := func(n int64) string { return components.Count(int(n)) }
 	errors := views.Figure{Label: "Failed, 24 h", Value: whole(f.Errors + f.Limited), Note: "or limited", Href: "/admin/agents?sort=errors"}
 	if f.Requests > 0 {
@@ -76,26 +75,28 @@ func figures(f *domain.Figures, q *settlement.Queue) []views.Figure {
 		{Label: "Settled, 24 h", Value: whole(f.Settled)},
 		{Label: "Requests, 24 h", Value: whole(f.Requests), Note: "of agents", Href: "/admin/agents?sort=requests"},
 		errors,
-		{Label: "Wait for a ruling", Value: whole(q.Due + q.Markets), Note: components.Plural(int(f.Reports), "report", "reports"), Href: "/admin/settlement"},
+		{Label: "Wait for a ruling", Value: whole(q.Due.Count + q.Markets.Count), Note: components.Plural(int(q.Reports.Count), "report", "reports"), Href: "/admin/settlement"},
 	}
 }
 
 // addFeeds adds how the sources do, and what is wrong with them first.
 func (d *Desk) addFeeds(ctx context.Context, p *views.OverviewProps) error {
 	p.Feeds = views.Table{Heads: []views.Head{{Label: "Feed"}, {Label: "State"}, {Label: "Source", Wide: true}, {Label: "Records", Num: true}, {Label: "Read"}, {Label: "Error"}}}
-	for _, f := range d.Feeds {
-		s, _, err := ingest.State(ctx, d.DB.Reader, f.Name)
-		if err != nil {
-			return err
-		}
+	feeds, err := d.Monitor.Feeds(ctx)
+	if err != nil {
+		return err
+	}
+	for _, f := range feeds {
+		problem := f.Readings.LastError
 		state := views.Cell{Text: "fresh", Badge: "badge-resolved"}
-		if f.Stale() {
+		if f.Stale {
 			state = views.Cell{Text: "stale", Badge: "badge-provisional"}
 			p.Concerns = append(p.Concerns, views.Concern{Text: components.Capital(f.Name) + " are out of date", Href: "/admin/sources", Grave: true})
-		} else if s.LastError != "" {
-			p.Concerns = append(p.Concerns, views.Concern{Text: components.Capital(f.Name) + ": the last reading had an error (" + s.LastError + ")", Href: "/admin/sources"})
+		} else if problem != "" {
+			p.Concerns = append(p.Concerns, views.Concern{Text: components.Capital(f.Name) + ": the last reading had an error (" + problem + ")", Href: "/admin/sources"})
 		}
-		p.Feeds.Rows = append(p.Feeds.Rows, []views.Cell{{Text: components.Capital(f.Name), Href: "/admin/sources"}, state, {Text: s.Source, Wide: true}, count(int64(f.Count())), d.moment(f.AsOf()), {Text: s.LastError, Tone: "neg"}})
+		p.Feeds.Rows = append(p.Feeds.Rows, []views.Cell{{Text: components.Capital(f.Name), Href: "/admin/sources"}, state,
+			{Text: f.Readings.Source, Wide: true}, count(int64(f.Records)), d.moment(f.AsOf), {Text: problem, Tone: "neg"}})
 	}
 	return nil
 }

@@ -71,6 +71,6 @@ func (d *Desk) fromProvider(c *fiber.Ctx) error {
 
 // flowOver: a return that belongs to no flow of this browser.
 func flowOver() error {
-	return &problem.Error{Status: fiber.StatusBadRequest, Code: "sign_in_over", Title: "Not signed in",
-		Detail: "Nobody was signed in. This sign-in was begun in another browser, was used already, or took more than ten minutes. Start again."}
+	return problem.New(problem.CodeSignInOver,
+		"Nobody was signed in. This sign-in was begun in another browser, was used already, or took more than ten minutes. Start again.")
 }

@@ -30,7 +30,7 @@ func about(err error, name, back string) error {
 
 // changedMeanwhile: what the admin saw when they decided is no longer so.
 func changedMeanwhile(saw, is string) error {
-	return problem.Conflict("changed_meanwhile", "Somebody was faster",
+	return problem.New(problem.CodeChangedMeanwhile,
 		fmt.Sprintf("When you opened the page this was %q; now it is %q. Nothing was changed by you.", saw, is))
 }
 

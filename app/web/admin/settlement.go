@@ -52,7 +52,7 @@ func (d *Desk) settlement(v *visit) error {
 		return err
 	}
 	p.Disputes = d.disputeProps(disputes)
-	due, err := d.Settlement.Due(ctx, queueSize)
+	due, err := d.predictions.Due(ctx, db, d.Now(), queueSize)
 	if err != nil {
 		return err
 	}

@@ -45,7 +45,7 @@ func (d *Desk) signIn(c *fiber.Ctx) error {
 	unlisted(c)
 	secret := c.Cookies(formCookie)
 	if secret == "" || !d.ownForm(c) || !hmac.Equal([]byte(c.FormValue("csrf")), []byte(tokenOf(secret, "sign-in"))) {
-		return problem.Forbidden("forged_request", "Not from here", "You are not signed in. This form was not sent from its own page, or is out of date; open "+d.Config.BaseURL+signInPath+" and retry.")
+		return problem.New(problem.CodeForgedRequest, "You are not signed in. This form was not sent from its own page, or is out of date; open "+d.Config.BaseURL+signInPath+" and retry.")
 	}
 	name := strings.Clone(c.FormValue("name"))
 	token, _, err := d.admins.SignIn(c.UserContext(), d.DB, name, strings.Clone(c.FormValue("password")), address(c), d.Now())

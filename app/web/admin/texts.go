@@ -13,25 +13,25 @@ import (
 	"github.com/pulsecast/pulsecast/views/components"
 )
 
-// veilWords are the three states as people read them.
-var veilWords = map[agent.Veil]string{
-	agent.Unveiled:     "shown",
-	agent.VeilsProfile: "what it says of itself hidden",
-	agent.VeilsAll:     "everything it wrote hidden",
+// visibilityWords are the three states as people read them.
+var visibilityWords = map[agent.Visibility]string{
+	agent.Public:        "shown",
+	agent.ProfileHidden: "what it says of itself hidden",
+	agent.TextsHidden:   "everything it wrote hidden",
 }
 
-// veilForm names the states in forms, where an empty value says nothing.
-var veilForm = map[string]agent.Veil{"shown": agent.Unveiled, "profile": agent.VeilsProfile, "all": agent.VeilsAll}
+// visibilityForm names the states in forms, where an empty value says nothing.
+var visibilityForm = map[string]agent.Visibility{"shown": agent.Public, "profile": agent.ProfileHidden, "all": agent.TextsHidden}
 
-// veilChoices are the states other than the one there is.
-func veilChoices(now agent.Veil) []views.Choice {
+// textChoices are the states other than the one there is.
+func textChoices(now agent.Visibility) []views.Choice {
 	var list []views.Choice
 	for _, c := range []views.Choice{
 		{Value: "shown", Label: "Show everything again"},
 		{Value: "profile", Label: "Hide what it says of itself"},
 		{Value: "all", Label: "Hide that, and the texts of all its predictions"},
 	} {
-		if veilForm[c.Value] != now {
+		if visibilityForm[c.Value] != now {
 			list = append(list, c)
 		}
 	}
@@ -48,8 +48,8 @@ func (d *Desk) previewTexts(v *visit) error {
 	if err != nil {
 		return err
 	}
-	to, known := veilForm[q.get("to")]
-	if !known || to == a.Veil {
+	to, known := visibilityForm[q.get("to")]
+	if !known || to == a.Visibility {
 		return goOn(v.Ctx, agentPath(a), "")
 	}
 	declared, err := d.agents.Declared(v.UserContext(), d.DB.Reader, a)
@@ -62,7 +62,7 @@ func (d *Desk) previewTexts(v *visit) error {
 	}
 	p := views.TextsProps{
 		Frame: d.frame(v, "Texts of "+a.Handle, "/admin/agents"), Agent: agentPath(a), Choice: q.get("to"), Note: q.get("note"),
-		From: veilWords[a.Veil], To: veilWords[to], Hides: to != agent.Unveiled, Texts: textChanges(a, declared, to), Predictions: predictionTexts(row.Total, a.Veil, to),
+		From: visibilityWords[a.Visibility], To: visibilityWords[to], Hides: to.HidesProfile(), Texts: textChanges(a, declared, to), Predictions: predictionTexts(row.Total, a.Visibility, to),
 	}
 	if _, err := domain.CheckText("note", p.Note, true); err != nil {
 		p.Error = "Give a reason on the page of the agent first."
@@ -71,11 +71,8 @@ func (d *Desk) previewTexts(v *visit) error {
 }
 
 // textChanges lists what an agent declares as the public sees it now and will see it.
-func textChanges(a *agent.Agent, declared agent.Profile, to agent.Veil) views.Table {
-	seen := agent.Profile{Name: a.Handle}
-	if to == agent.Unveiled {
-		seen = declared
-	}
+func textChanges(a *agent.Agent, declared agent.Profile, to agent.Visibility) views.Table {
+	seen := a.PublicProfile(declared, to)
 	t := views.Table{Heads: []views.Head{{Label: "Text"}, {Label: "Public now"}, {Label: "Public then"}}}
 	for _, c := range []struct{ name, now, then string }{
 		{"Name", a.Name, seen.Name}, {"Model", a.Model, seen.Model}, {"Framework", a.Framework, seen.Framework},
@@ -96,12 +93,12 @@ func orNothing(text string) views.Cell {
 }
 
 // predictionTexts says what becomes of the texts of predictions.
-func predictionTexts(total int64, from, to agent.Veil) string {
+func predictionTexts(total int64, from, to agent.Visibility) string {
 	n := components.Plural(int(total), "prediction", "predictions")
 	switch {
-	case to == agent.VeilsAll:
-		return "The titles, theses and evidence of " + n + ", and of those to come, are hidden too. A tombstone stays for each, with its numbers and scores."
-	case from == agent.VeilsAll:
+	case to.HidesTexts():
+		return "The titles, theses and evidence of " + n + ", and of those to come, are hidden too. Each stays listed without its texts, with its numbers and scores."
+	case from.HidesTexts():
 		return "The texts of " + n + " are shown again, but for those that were hidden one by one."
 	}
 	return "The texts of its predictions stay as they are."
@@ -115,21 +112,21 @@ func (d *Desk) setTexts(v *visit) error {
 		return err
 	}
 	target := domain.AgentTarget(a.Handle)
-	to, known := veilForm[v.form("to")]
+	to, known := visibilityForm[v.form("to")]
 	if !known {
 		return about(problem.InvalidRequest(problem.Field{Field: "to", Message: "must be shown, profile or all"}), target, agentPath(a))
 	}
-	e, word := d.entry(v, domain.ActTextHidden, target), "veiled"
-	if to == agent.Unveiled {
-		e.Action, word = domain.ActTextShown, "unveiled"
+	e, word := d.entry(v, domain.ActTextHidden, target), "texts-hidden"
+	if !to.HidesProfile() {
+		e.Action, word = domain.ActTextShown, "texts-shown"
 	}
-	e.After = veilWords[to]
+	e.After = visibilityWords[to]
 	err = d.actOnAgent(v, a, &e, func(ctx context.Context, tx bun.Tx, now *agent.Agent) error {
-		e.Before = veilWords[now.Veil]
+		e.Before = visibilityWords[now.Visibility]
 		if seen := v.form("seen"); seen != e.Before {
 			return changedMeanwhile(seen, e.Before)
 		}
-		changed, err := d.agents.SetVeil(ctx, tx, a.ID, to, d.Now())
+		changed, err := d.agents.SetVisibility(ctx, tx, a.ID, to, d.Now())
 		if err != nil {
 			return err
 		}

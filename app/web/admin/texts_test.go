@@ -61,7 +61,7 @@ func TestHideTexts(t *testing.T) {
 				t.Errorf("the preview lacks %q: %s", want, r.text("main"))
 			}
 		}
-		if a, err := (agent.Store{}).ByHandle(t.Context(), db.Reader, "ada"); err != nil || a.Veil != agent.Unveiled || hidden() != 1 || found() != 1 {
+		if a, err := (agent.Store{}).ByHandle(t.Context(), db.Reader, "ada"); err != nil || a.Visibility != agent.Public || hidden() != 1 || found() != 1 {
 			t.Fatalf("the preview hid something: %+v, %v", a, err)
 		}
 

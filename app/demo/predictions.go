@@ -1,0 +1,204 @@
+package demo
+
+import (
+	"cmp"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/pulsecast/pulsecast/app/database"
+	"github.com/pulsecast/pulsecast/app/market"
+	"github.com/pulsecast/pulsecast/app/news"
+	"github.com/pulsecast/pulsecast/app/prediction"
+)
+
+const (
+	// quietStart and quietEnd are the parts of a market's life, at its start and
+	// before its close, in which nobody publishes.
+	quietStart = 3 * time.Hour
+	quietEnd   = 3 * time.Hour
+	// settledYet is how long before now the last prediction was published, so that the
+	// price after it is known.
+	settledYet = 40 * time.Minute
+	// openSince is how far back the predictions on open markets go.
+	openSince = 12 * day
+	// openInterest is how often an agent forecasts an open event, against a settled
+	// one; openLeast is the least part of them.
+	openInterest = 0.4
+	openLeast    = 0.14
+)
+
+// samplePrediction is a prediction of one agent, ready but for the id and the agent's.
+type samplePrediction struct {
+	prediction.Prediction
+	agent int // index of personas
+}
+
+// press writes all predictions of a world.
+type press struct {
+	now         time.Time
+	library     *library
+	predictions []samplePrediction
+	ticks       []market.Price // the readings around the publications
+}
+
+// samplePredictions are what the agents said of the markets, in order of time, and the
+// price readings around each publication.
+func samplePredictions(now time.Time, markets []*sampleMarket, items []news.Item) ([]samplePrediction, []market.Price) {
+	p := &press{now: now, library: newLibrary(items, markets)}
+	for _, event := range byEvent(markets) {
+		for a := range personas {
+			p.visit(a, event)
+		}
+	}
+	slices.SortStableFunc(p.predictions, func(a, b samplePrediction) int { return a.CreatedAt.Compare(b.CreatedAt) })
+	p.apart()
+	return p.predictions, p.ticks
+}
+
+// byEvent groups siblings, in the order of the markets.
+func byEvent(markets []*sampleMarket) [][]*sampleMarket {
+	var out [][]*sampleMarket
+	for _, m := range markets {
+		if n := len(out); n > 0 && out[n-1][0].EventKey() == m.EventKey() {
+			out[n-1] = append(out[n-1], m)
+			continue
+		}
+		out = append(out, []*sampleMarket{m})
+	}
+	return out
+}
+
+// visit lets one agent look at one event: perhaps it forecasts, perhaps on several
+// siblings, perhaps again later.
+func (p *press) visit(a int, event []*sampleMarket) {
+	who, first := &personas[a], event[0]
+	rolls := dice(who.handle + " on " + first.key)
+	open := first.final == nil
+	chance := who.attends
+	if open {
+		chance = max(chance*openInterest, openLeast)
+	}
+	if rolls.Float64() >= chance {
+		return
+	}
+	from, until := first.opened.Add(quietStart), first.ClosedAt.Add(-quietEnd)
+	if open {
+		from, until = p.now.Add(-openSince), p.now.Add(-settledYet)
+	}
+	if joined := p.joined(who); joined.After(from) {
+		from = joined
+	}
+	if !from.Before(until) {
+		return
+	}
+	part := 0.04 + 0.6*rolls.Float64()
+	if open { // most of them lately
+		part = 1 - part*part*2
+	}
+	at := p.hour(who, from, until, part, rolls)
+	k := rolls.IntN(len(event))
+	for n := range min(len(event), 1+rolls.IntN(2)) {
+		m := event[(k+n)%len(event)]
+		outcome := 0
+		if m.YesIndex() < 0 && rolls.Float64() < 0.4 {
+			outcome = 1 + rolls.IntN(len(m.Outcomes)-1)
+		}
+		moment := at.Add(time.Duration(n) * time.Duration(4+rolls.IntN(20)) * time.Minute)
+		if moment.After(until) {
+			return
+		}
+		p.publish(a, m, outcome, moment, false, rolls)
+		if rolls.Float64() < who.again && until.Sub(moment) > day {
+			p.publish(a, m, outcome, p.hour(who, moment.Add(day/2), until, 0.2+0.7*rolls.Float64(), rolls), true, rolls)
+		}
+	}
+}
+
+func (p *press) joined(who *persona) time.Time {
+	return p.now.Add(-time.Duration(who.daysAgo * float64(day)))
+}
+
+// hour is the moment at a part of the way between two, moved to about the agent's
+// working hour where that stays between them.
+func (p *press) hour(who *persona, from, until time.Time, part float64, rolls *rand.Rand) time.Time {
+	at := from.Add(time.Duration(part * float64(until.Sub(from))))
+	hours := math.Mod(who.hour+2*rolls.NormFloat64()+24, 24)
+	moved := at.Truncate(day).Add(time.Duration(hours * float64(time.Hour)))
+	if moved.After(from) && moved.Before(until) {
+		at = moved
+	}
+	return database.Now(at)
+}
+
+// publish writes one prediction down, with the readings of the market before and after.
+func (p *press) publish(a int, m *sampleMarket, outcome int, at time.Time, again bool, rolls *rand.Rand) {
+	who := &personas[a]
+	before, after := at.Add(-time.Duration(15+rolls.IntN(80))*time.Second), at.Add(time.Duration(150+rolls.IntN(200))*time.Second)
+	seen := m.prices(before)
+	p.ticks = append(p.ticks,
+		market.Price{MarketID: m.ID, ObservedAt: before, Prices: seen},
+		market.Price{MarketID: m.ID, ObservedAt: after, Prices: m.prices(after)})
+	q := seen[outcome]
+	confidence := who.believe(q, m.perOutcome(m.path.at(at.Add(m.lead), 0, nil))[outcome], outcome, rolls)
+	title := m.Question
+	if m.Outcomes[outcome] != "Yes" {
+		title += " — " + m.Outcomes[outcome]
+	}
+	words := argument{agent: a, category: m.Category, subject: subject(m, outcome), p: confidence, q: q, again: again}
+	p.predictions = append(p.predictions, samplePrediction{agent: a, Prediction: prediction.Prediction{
+		Title: title, Thesis: p.library.thesis(words, rolls), Confidence: confidence, HorizonAt: m.ClosesAt,
+		Category: m.Category, Model: who.model, Evidence: p.library.evidence(m, at, rolls),
+		MarketID: m.ID, Outcome: m.Outcomes[outcome], OutcomeIndex: &outcome, EventKey: m.EventKey(),
+		ScheduledCloseAt: m.ClosesAt, BaselineState: prediction.Pending, Status: prediction.Open,
+		Sample: true, CreatedAt: at,
+	}})
+}
+
+// believe is an agent's probability, from the market's and from what the market will
+// know later.
+func (who *persona) believe(q, later float64, outcome int, rolls *rand.Rand) float64 {
+	q, later = inside(q), inside(later)
+	odds := who.scale * (logit(q) + who.insight*(logit(later)-logit(q)))
+	if outcome == 0 {
+		odds += who.lean
+	}
+	odds += who.noise * rolls.NormFloat64()
+	return min(max(round(logistic(odds), who.decimals), 0.01), 0.99)
+}
+
+func inside(p float64) float64 { return min(max(p, leastPrice), 1-leastPrice) }
+
+// subject is what a thesis calls the outcome.
+func subject(m *sampleMarket, outcome int) string {
+	if m.EventTitle != "" {
+		return m.Title[len(m.EventTitle)+len(" — "):]
+	}
+	return m.Outcomes[outcome]
+}
+
+// apart moves publications of one agent at the very same moment apart, so that their
+// ids keep their order.
+func (p *press) apart() {
+	last := map[int]time.Time{}
+	for i := range p.predictions {
+		f := &p.predictions[i]
+		if least := last[f.agent].Add(time.Millisecond); f.CreatedAt.Before(least) {
+			f.CreatedAt = least
+		}
+		last[f.agent] = f.CreatedAt
+	}
+	slices.SortStableFunc(p.predictions, func(a, b samplePrediction) int {
+		return cmp.Or(a.CreatedAt.Compare(b.CreatedAt), cmp.Compare(a.agent, b.agent))
+	})
+}
+
+// by signs a prediction.
+func (f *samplePrediction) by(agent uuid.UUID) *prediction.Prediction {
+	out := f.Prediction
+	out.ID, out.AgentID = database.NewID(out.CreatedAt), agent
+	return &out
+}

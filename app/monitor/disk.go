@@ -1,0 +1,34 @@
+package monitor
+
+import (
+	"fmt"
+	"syscall"
+)
+
+// Disk is the room on a file system, in bytes.
+type Disk struct {
+	Free uint64 // what an ordinary user may fill
+	Size uint64
+}
+
+// DiskOf reads the file system that holds a folder.
+func DiskOf(folder string) (Disk, error) {
+	var s syscall.Statfs_t
+	if err := syscall.Statfs(folder, &s); err != nil {
+		return Disk{}, fmt.Errorf("read the disk of %s: %w", folder, err)
+	}
+	return Disk{Free: s.Bavail * uint64(s.Bsize), Size: s.Blocks * uint64(s.Bsize)}, nil
+}
+
+// Full reports whether an operator must make room: less than a gigabyte is left, or less
+// than a tenth of a disk up to 200 GB.
+func (d Disk) Full() bool { return d.Free < d.need() }
+
+// Roomy reports whether there is room again. Between Full and Roomy an alert keeps its
+// state.
+func (d Disk) Roomy() bool { return d.Free > d.need()*6/5 }
+
+func (d Disk) need() uint64 {
+	const giga = 1 << 30
+	return max(giga, min(d.Size/10, 20*giga))
+}

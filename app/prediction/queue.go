@@ -1,0 +1,84 @@
+package prediction
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/uptrace/bun"
+
+	"github.com/pulsecast/pulsecast/app/queue"
+)
+
+// OpenOn selects the open predictions on one market. market is an SQL expression for its
+// id: a column of an outer query, for EXISTS.
+func OpenOn(db bun.IDB, market string) *bun.SelectQuery {
+	return db.NewSelect().TableExpr("results AS open").ColumnExpr("1").
+		Where("open.market_id = "+market).Where("open.status = ?", Open)
+}
+
+// due selects, as s, the predictions that an admin must settle: open ones without a market
+// whose horizon has passed. Samples are never settled.
+func due(db bun.IDB, now time.Time) *bun.SelectQuery {
+	return db.NewSelect().TableExpr("results AS s").
+		Where("s.status = ?", Open).Where("s.market_id IS NULL").Where("NOT s.sample").Where("s.horizon_at <= ?", now.UTC())
+}
+
+// DuePrediction is a prediction without a market whose horizon has passed.
+type DuePrediction struct {
+	ID         uuid.UUID `bun:",type:uuid"`
+	Title      string
+	Confidence float64
+	HorizonAt  time.Time
+}
+
+// Due lists up to limit predictions that an admin must settle, the longest due first.
+func (Store) Due(ctx context.Context, db bun.IDB, now time.Time, limit int) ([]DuePrediction, error) {
+	var rows []DuePrediction
+	err := due(db, now).Join("JOIN predictions AS p ON p.agent_id = s.agent_id AND p.id = s.id").
+		Column("p.id", "p.title", "p.confidence", "p.horizon_at").
+		Order("s.horizon_at", "s.id").Limit(int64(limit)).Scan(ctx, &rows)
+	if err != nil {
+		return nil, fmt.Errorf("read due predictions: %w", err)
+	}
+	for i := range rows {
+		rows[i].HorizonAt = rows[i].HorizonAt.UTC()
+	}
+	return rows, nil
+}
+
+// DueQueue measures what Due lists, since the horizon passed.
+func (Store) DueQueue(ctx context.Context, db bun.IDB, now time.Time) (queue.Depth, error) {
+	d, err := queue.Read(ctx, due(db, now), "s.horizon_at")
+	if err != nil {
+		return d, fmt.Errorf("count due predictions: %w", err)
+	}
+	return d, nil
+}
+
+// BaselineQueue measures the predictions that wait for their baseline, since publication.
+// Samples are left out.
+func (Store) BaselineQueue(ctx context.Context, db bun.IDB) (queue.Depth, error) {
+	waiting := db.NewSelect().TableExpr("results AS s").Where("s.baseline_state = ?", Pending).Where("NOT s.sample")
+	d, err := queue.Read(ctx, waiting, "s.created_at")
+	if err != nil {
+		return d, fmt.Errorf("count predictions without a baseline: %w", err)
+	}
+	return d, nil
+}
+
+// Totals counts predictions by status.
+type Totals struct{ Open, Resolved, Void int64 }
+
+// Totals counts every prediction, samples included.
+func (Store) Totals(ctx context.Context, db bun.IDB) (t Totals, err error) {
+	err = db.NewSelect().Model((*Tally)(nil)).
+		ColumnExpr("CAST(COALESCE(SUM(t.open), 0) AS BIGINT) AS open").
+		ColumnExpr("CAST(COALESCE(SUM(t.resolved), 0) AS BIGINT) AS resolved").
+		ColumnExpr("CAST(COALESCE(SUM(t.void), 0) AS BIGINT) AS void").Scan(ctx, &t)
+	if err != nil {
+		return t, fmt.Errorf("count predictions: %w", err)
+	}
+	return t, nil
+}

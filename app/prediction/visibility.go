@@ -1,0 +1,103 @@
+package prediction
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/google/uuid"
+	"github.com/uptrace/bun"
+
+	"github.com/pulsecast/pulsecast/app/agent"
+	"github.com/pulsecast/pulsecast/app/database"
+	"github.com/pulsecast/pulsecast/app/problem"
+)
+
+// This file decides what is shown of a prediction. What is shown of its agent is decided
+// in app/agent/visibility.go. Store returns records that are already redacted for its
+// viewer, so no edge, list or picture holds a text it must not show.
+//
+//	viewer    hidden by an admin
+//	public    id, agent, market, numbers, scores; the market's category
+//	author    the same: it knows what it wrote, and sees that it is hidden
+//	admin     everything, marked as hidden
+//
+// Hidden predictions stay in lists, and count in totals, consensus and scores. Searches
+// and category filters leave them out, since a match would reveal a word.
+
+// Reason is why a viewer doesn't see what an agent wrote.
+type Reason string
+
+// The reasons to withhold. A prediction that is not yet revealed will be one more: a case
+// in withheld, with its fields in redact and its condition in whereTexts.
+const (
+	NotWithheld   Reason = ""
+	HiddenByAdmin Reason = "hidden"
+)
+
+// withheld returns why viewer doesn't see what p's agent wrote. p.Hidden must already
+// include the agent's visibility.
+func (p *Prediction) withheld(viewer agent.Viewer) Reason {
+	if p.Hidden && !viewer.Admin {
+		return HiddenByAdmin
+	}
+	return NotWithheld
+}
+
+// Redact removes from p what viewer must not see, given the visibility of p's agent, and
+// returns why. It also sets Hidden if all texts of the agent are hidden.
+func (p *Prediction) Redact(author agent.Visibility, viewer agent.Viewer) Reason {
+	p.Hidden = p.Hidden || author.HidesTexts()
+	if author.HidesProfile() && !viewer.Admin {
+		p.Model = ""
+	}
+	reason := p.withheld(viewer)
+	if reason == HiddenByAdmin {
+		p.Title, p.Thesis, p.Evidence, p.Model, p.Category = "", "", []Evidence{}, "", DefaultCategory
+	}
+	return reason
+}
+
+// redact is Redact for a record. A withheld category gives way to the market's.
+func (r *Record) redact(viewer agent.Viewer) {
+	r.Withheld = r.Redact(r.Agent.Visibility, viewer)
+	if r.Withheld != NotWithheld && r.Market != nil && r.Market.Category != "" {
+		r.Category = r.Market.Category
+	}
+}
+
+// For returns a Store whose records are redacted for viewer instead of for the public.
+func (s Store) For(viewer agent.Viewer) Store {
+	s.viewer = viewer
+	return s
+}
+
+// whereTexts keeps the predictions AS p of q whose texts viewer sees.
+func whereTexts(q *bun.SelectQuery, viewer agent.Viewer) *bun.SelectQuery {
+	if viewer.Admin {
+		return q
+	}
+	return agent.WhereTexts(q.Where("NOT p.hidden"), "p.agent_id")
+}
+
+// Hide withholds a prediction's texts from all but admins, or shows them again; numbers
+// and scores stay. It returns the title and whether anything changed; 404 not_found if
+// there is no such prediction.
+func (Store) Hide(ctx context.Context, tx bun.Tx, id uuid.UUID, hidden bool) (title string, changed bool, err error) {
+	var rows []Prediction
+	err = database.ForUpdate(tx.NewSelect().Model(&rows).ModelTableExpr("predictions AS p").
+		Column("agent_id", "id", "title", "hidden").Where("p.id = ?", id)).Scan(ctx)
+	if err != nil {
+		return "", false, fmt.Errorf("hide prediction: %w", err)
+	}
+	if len(rows) == 0 {
+		return "", false, problem.NotFound("There is no prediction with this id.")
+	}
+	if rows[0].Hidden == hidden {
+		return rows[0].Title, false, nil
+	}
+	if _, err := tx.NewUpdate().Table("predictions").Set("hidden = ?", hidden).
+		Where("agent_id = ?", rows[0].AgentID).Where("id = ?", id).Exec(ctx); err != nil {
+		return "", false, fmt.Errorf("hide prediction: %w", err)
+	}
+	return rows[0].Title, true, agent.TextsChanged(ctx, tx)
+}

@@ -1,0 +1,113 @@
+package admin_test
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/uptrace/bun"
+
+	"github.com/pulsecast/pulsecast/app/database"
+	"github.com/pulsecast/pulsecast/app/database/dbtest"
+	"github.com/pulsecast/pulsecast/app/market"
+	"github.com/pulsecast/pulsecast/app/metrics"
+	"github.com/pulsecast/pulsecast/app/prediction"
+)
+
+// TestEveryPlaceCountsTheSameQueue: the list of markets that wait, the overview, the
+// system page and the metrics agree, and so they do on predictions that are due. A
+// closed market and one that vanished wait; a sample waits for nothing.
+func TestEveryPlaceCountsTheSameQueue(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+		h := open(t, db)
+		h.wait("sample", true, true)
+		h.wait("vanished", false, false)
+		h.add(prediction.Prediction{HorizonAt: start.Add(-time.Hour), BaselineState: prediction.Unlinked, Sample: true})
+		const markets, due = 2, 1
+
+		b := h.signedIn("eve")
+		list := b.get("/admin/settlement")
+		if got := list.doc.Find("section[aria-labelledby=markets] tbody tr").Length(); got != markets {
+			t.Errorf("the list shows %d markets, want %d", got, markets)
+		}
+		if got := list.doc.Find("section[aria-labelledby=due] tbody tr").Length(); got != due {
+			t.Errorf("the list shows %d due predictions, want %d", got, due)
+		}
+		overview := b.get("/admin").text("main")
+		for _, want := range []string{"2 markets do not settle", "1 prediction is due", "Wait for a ruling3"} {
+			if !strings.Contains(overview, want) {
+				t.Errorf("the overview does not say %q:\n%s", want, overview)
+			}
+		}
+		system := b.get("/admin/system")
+		for href, want := range map[string]string{"/admin/settlement#markets": "2", "/admin/settlement#due": "1"} {
+			if got := system.text(`tr:has(a[href="` + href + `"]) td.num`); got != want {
+				t.Errorf("the system page counts %q of %s, want %s", got, href, want)
+			}
+		}
+		scraped := h.scrape()
+		for kind, want := range map[string]float64{"market": markets, "admin": due} {
+			if got := scraped(`pulsecast_settlement_queue{kind="` + kind + `"}`); got != want {
+				t.Errorf("the metrics count %v of %s, want %v", got, kind, want)
+			}
+		}
+		if got, want := scraped(`pulsecast_settlement_lag_seconds{kind="market"}`), (48 * time.Hour).Seconds(); got != want {
+			t.Errorf("the oldest market waits for %v seconds, want %v", got, want)
+		}
+	})
+}
+
+// wait adds a market with an open prediction, last seen two days ago.
+func (h *house) wait(id string, sample, closed bool) {
+	h.t.Helper()
+	m := market.Market{ID: id, Source: "x", Question: id, Title: id, Outcomes: []string{"Yes", "No"}, Prices: []float64{0.5, 0.5},
+		Active: !closed, Closed: closed, ObservedAt: start.Add(-48 * time.Hour), Sample: sample}
+	h.tx(func(ctx context.Context, tx bun.Tx) error { return market.Store{}.Observe(ctx, tx, []market.Market{m}) })
+	h.add(prediction.Prediction{MarketID: id, HorizonAt: start.Add(time.Hour), BaselineState: prediction.Fixed, Sample: sample})
+}
+
+func (h *house) add(p prediction.Prediction) {
+	h.t.Helper()
+	p.ID, p.AgentID, p.Status, p.CreatedAt = database.NewID(start), h.agent.ID, prediction.Open, start.Add(-49*time.Hour)
+	if err := prediction.Add(h.t.Context(), h.db, &p); err != nil {
+		h.t.Fatal(err)
+	}
+}
+
+// scrape reads the metrics once and returns how to find a value by its full name.
+func (h *house) scrape() func(name string) float64 {
+	h.t.Helper()
+	m := metrics.New(metrics.Options{DB: h.db, Now: func() time.Time { return h.now }, Monitor: h.monitor(), Usage: h.usage.Waiting})
+	if err := m.Listen("127.0.0.1:0"); err != nil {
+		h.t.Fatal(err)
+	}
+	m.Start()
+	defer m.Stop(context.Background())
+	res, err := http.Get("http://" + m.Addr() + "/metrics")
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	defer res.Body.Close()
+	body, err := io.ReadAll(res.Body)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return func(name string) float64 {
+		found := regexp.MustCompile(`(?m)^` + regexp.QuoteMeta(name) + ` (\S+)$`).FindSubmatch(body)
+		if found == nil {
+			h.t.Errorf("no metric %s", name)
+			return -1
+		}
+		value, err := strconv.ParseFloat(string(found[1]), 64)
+		if err != nil {
+			h.t.Error(err)
+		}
+		return value
+	}
+}

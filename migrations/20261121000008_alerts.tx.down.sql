@@ -1,3 +1,0 @@
-DROP TABLE server_errors;
---bun:split
-DROP TABLE alerts;

@@ -1,0 +1,991 @@
+-- The whole schema. Each table says what it holds, its class and the package that owns
+-- it; docs/decisions/0001-schema.md says why. The classes:
+--   by agent    grows with predictions; every primary and unique key contains agent_id
+--   by market   grows with markets; every primary and unique key begins with market_id
+--   reference   small, joined from everywhere; a cluster keeps a copy on each node
+--   local       read by its owner alone; a cluster keeps it on one node
+
+-- agents: who forecasts, and the reference agents. Reference; owner agent.
+CREATE TABLE agents (
+  id {{.UUID}} PRIMARY KEY,
+  handle TEXT NOT NULL UNIQUE,
+  name TEXT NOT NULL,
+  model TEXT NOT NULL DEFAULT '',
+  framework TEXT NOT NULL DEFAULT '',
+  description TEXT NOT NULL DEFAULT '',
+  homepage TEXT NOT NULL DEFAULT '',
+  kind TEXT NOT NULL,
+  status TEXT NOT NULL,
+  issuer TEXT,
+  subject TEXT,
+  owner TEXT,
+  visibility TEXT NOT NULL DEFAULT 'public',
+  sample BOOLEAN NOT NULL,
+  created_at {{.TS}} NOT NULL,
+  disabled_at {{.TS}},
+  last_seen_at {{.TS}}
+);
+--bun:split
+CREATE UNIQUE INDEX agents_subject ON agents (issuer, subject) WHERE subject IS NOT NULL;
+--bun:split
+CREATE INDEX agents_seen ON agents (last_seen_at, id) WHERE last_seen_at IS NOT NULL;
+--bun:split
+CREATE INDEX agents_disabled ON agents (id) WHERE status = 'disabled';
+--bun:split
+
+-- agent_labels: the handle and name of each agent in lower case, for searching. Triggers
+-- keep it. Reference; owner agent.
+CREATE TABLE agent_labels (
+  agent_id {{.UUID}} PRIMARY KEY,
+  label TEXT NOT NULL
+);
+--bun:split
+{{if .PG}}
+CREATE FUNCTION agents_named() RETURNS trigger LANGUAGE plpgsql AS
+  'BEGIN
+    INSERT INTO agent_labels (agent_id, label) VALUES (NEW.id, NEW.handle || ''/'' || lower(NEW.name))
+      ON CONFLICT (agent_id) DO UPDATE SET label = EXCLUDED.label;
+    RETURN NULL;
+  END';
+--bun:split
+CREATE TRIGGER agents_named AFTER INSERT OR UPDATE OF handle, name ON agents
+  FOR EACH ROW EXECUTE FUNCTION agents_named();
+{{else}}
+CREATE TRIGGER agents_named AFTER INSERT ON agents BEGIN
+  INSERT INTO agent_labels (agent_id, label) VALUES (new.id, new.handle || '/' || lower(new.name));
+END;
+--bun:split
+CREATE TRIGGER agents_renamed AFTER UPDATE OF handle, name ON agents BEGIN
+  UPDATE agent_labels SET label = new.handle || '/' || lower(new.name) WHERE agent_id = new.id;
+END;
+{{end}}
+--bun:split
+INSERT INTO agents (id, handle, name, description, kind, status, sample, created_at) VALUES
+  ('00000000-0000-7000-8000-000000000001', 'market', 'Market', 'The market''s own price; exactly 0 by definition.', 'reference', 'active', FALSE, '2026-01-01 00:00:00+00:00'),
+  ('00000000-0000-7000-8000-000000000002', 'fifty', 'Always 50 %', 'Says 50 % on every market, once, when it is first seen.', 'reference', 'active', FALSE, '2026-01-01 00:00:00+00:00'),
+  ('00000000-0000-7000-8000-000000000003', 'consensus', 'Consensus', 'The median of the agents'' open predictions, where five or more have one.', 'reference', 'active', FALSE, '2026-01-01 00:00:00+00:00');
+--bun:split
+
+-- agent_keys: API keys of the local registry, as hashes. Reference; owner agent.
+CREATE TABLE agent_keys (
+  id TEXT PRIMARY KEY,
+  agent_id {{.UUID}} NOT NULL REFERENCES agents (id),
+  label TEXT NOT NULL,
+  hash {{.BYTES}} NOT NULL,
+  created_at {{.TS}} NOT NULL,
+  last_used_at {{.TS}},
+  revoked_at {{.TS}}
+);
+--bun:split
+CREATE INDEX agent_keys_agent ON agent_keys (agent_id);
+--bun:split
+
+-- sessions: session tokens of agents, as hashes. Reference; owner agent.
+CREATE TABLE sessions (
+  hash {{.BYTES}} PRIMARY KEY,
+  agent_id {{.UUID}} NOT NULL REFERENCES agents (id),
+  credential TEXT NOT NULL,
+  created_at {{.TS}} NOT NULL,
+  expires_at {{.TS}} NOT NULL
+);
+--bun:split
+CREATE INDEX sessions_agent ON sessions (agent_id);
+--bun:split
+CREATE INDEX sessions_credential ON sessions (credential);
+--bun:split
+CREATE INDEX sessions_expiry ON sessions (expires_at);
+--bun:split
+
+-- credential_generation: one row of counters that tell nodes to forget what they cached of
+-- credentials and of texts. Local; owner agent.
+CREATE TABLE credential_generation (
+  id INTEGER PRIMARY KEY,
+  generation BIGINT NOT NULL,
+  texts BIGINT NOT NULL DEFAULT 1
+);
+--bun:split
+INSERT INTO credential_generation (id, generation) VALUES (1, 1);
+--bun:split
+
+-- hidden_profiles: what an agent's profile said before an admin hid it. Reference; owner agent.
+CREATE TABLE hidden_profiles (
+  agent_id {{.UUID}} PRIMARY KEY REFERENCES agents (id),
+  name TEXT NOT NULL,
+  model TEXT NOT NULL,
+  framework TEXT NOT NULL,
+  description TEXT NOT NULL,
+  homepage TEXT NOT NULL,
+  hidden_at {{.TS}} NOT NULL
+);
+--bun:split
+
+-- reserved_handles: handles that no agent may take. Reference; owner agent.
+CREATE TABLE reserved_handles (
+  handle TEXT PRIMARY KEY,
+  note TEXT NOT NULL,
+  author TEXT NOT NULL,
+  created_at {{.TS}} NOT NULL
+);
+--bun:split
+
+-- agent_usage: requests of an agent by hour. By agent; owner agent.
+CREATE TABLE agent_usage (
+  agent_id {{.UUID}} NOT NULL REFERENCES agents (id),
+  hour {{.TS}} NOT NULL,
+  requests BIGINT NOT NULL,
+  errors BIGINT NOT NULL,
+  limited BIGINT NOT NULL,
+  PRIMARY KEY (agent_id, hour)
+);
+--bun:split
+CREATE INDEX agent_usage_hour ON agent_usage (hour);
+--bun:split
+
+-- agent_endpoints: requests of an agent by hour and route. By agent; owner agent.
+CREATE TABLE agent_endpoints (
+  agent_id {{.UUID}} NOT NULL REFERENCES agents (id),
+  hour {{.TS}} NOT NULL,
+  method TEXT NOT NULL,
+  route TEXT NOT NULL,
+  ok BIGINT NOT NULL,
+  refused BIGINT NOT NULL,
+  limited BIGINT NOT NULL,
+  failed BIGINT NOT NULL,
+  PRIMARY KEY (agent_id, hour, method, route)
+);
+--bun:split
+CREATE INDEX agent_endpoints_hour ON agent_endpoints (hour);
+--bun:split
+
+-- agent_errors: the latest refused and failed requests of an agent. By agent; owner agent.
+CREATE TABLE agent_errors (
+  agent_id {{.UUID}} NOT NULL REFERENCES agents (id),
+  id {{.UUID}} NOT NULL,
+  created_at {{.TS}} NOT NULL,
+  method TEXT NOT NULL,
+  route TEXT NOT NULL,
+  status BIGINT NOT NULL,
+  code TEXT NOT NULL,
+  request_id TEXT NOT NULL,
+  PRIMARY KEY (agent_id, id)
+);
+--bun:split
+CREATE INDEX agent_errors_age ON agent_errors (created_at);
+--bun:split
+
+-- markets: each market as last observed. best_bid and best_ask are the book of its first
+-- outcome, tags the slugs of its tags and its event's. Not filled yet: best_bid, best_ask,
+-- volume_24h, price_change_24h, tags, event_slug. Reference; owner market.
+CREATE TABLE markets (
+  id TEXT PRIMARY KEY,
+  source TEXT NOT NULL,
+  question TEXT NOT NULL,
+  title TEXT NOT NULL,
+  slug TEXT,
+  category TEXT,
+  tags {{.JSON}},
+  outcomes {{.JSON}} NOT NULL,
+  prices {{.JSON}},
+  probability {{.FLOAT}},
+  price {{.FLOAT}},
+  best_bid {{.FLOAT}},
+  best_ask {{.FLOAT}},
+  volume {{.FLOAT}},
+  volume_24h {{.FLOAT}},
+  price_change_24h {{.FLOAT}},
+  liquidity {{.FLOAT}},
+  closes_at {{.TS}},
+  closed_at {{.TS}},
+  active BOOLEAN NOT NULL,
+  closed BOOLEAN NOT NULL,
+  url TEXT,
+  image_url TEXT,
+  description TEXT,
+  resolution_source TEXT,
+  event_id TEXT,
+  event_title TEXT,
+  event_slug TEXT,
+  condition_id TEXT,
+  token_ids {{.JSON}},
+  scalar BOOLEAN NOT NULL,
+  resolution TEXT,
+  match_key TEXT NOT NULL,
+  first_seen_at {{.TS}} NOT NULL,
+  observed_at {{.TS}} NOT NULL,
+  sample BOOLEAN NOT NULL
+);
+--bun:split
+CREATE INDEX markets_match_key ON markets (match_key);
+--bun:split
+CREATE INDEX markets_event ON markets (event_id) WHERE event_id IS NOT NULL;
+--bun:split
+CREATE INDEX markets_url ON markets (url) WHERE url IS NOT NULL;
+--bun:split
+CREATE INDEX markets_by_volume ON markets (closed, (COALESCE(volume, -1)) DESC, id);
+--bun:split
+CREATE INDEX markets_by_age ON markets (closed, observed_at);
+--bun:split
+
+-- market_prices: every outcome's price at each observation, and the book of the first
+-- outcome. Not filled yet: best_bid, best_ask, liquidity, volume. By market; owner market.
+CREATE TABLE market_prices (
+  market_id TEXT NOT NULL REFERENCES markets (id),
+  observed_at {{.TS}} NOT NULL,
+  prices {{.JSON}} NOT NULL,
+  best_bid {{.FLOAT}},
+  best_ask {{.FLOAT}},
+  liquidity {{.FLOAT}},
+  volume {{.FLOAT}},
+  PRIMARY KEY (market_id, observed_at)
+);
+--bun:split
+CREATE INDEX market_prices_age ON market_prices (observed_at);
+--bun:split
+
+-- market_events: the upstream events that group sibling markets. Not used yet. Reference;
+-- owner market.
+CREATE TABLE market_events (
+  id TEXT PRIMARY KEY,
+  slug TEXT,
+  title TEXT NOT NULL,
+  url TEXT,
+  description TEXT,
+  closes_at {{.TS}},
+  volume {{.FLOAT}},
+  volume_24h {{.FLOAT}},
+  updated_at {{.TS}} NOT NULL
+);
+--bun:split
+
+-- market_consensus: what the agents say of each outcome, counted as they publish:
+-- predictions and agents in all, the median of their latest confidences and their
+-- skill-weighted mean of log odds (0..1, null without any). Not used yet. By market;
+-- owner market.
+CREATE TABLE market_consensus (
+  market_id TEXT NOT NULL REFERENCES markets (id),
+  outcome TEXT NOT NULL,
+  predictions BIGINT NOT NULL,
+  agents BIGINT NOT NULL,
+  median {{.FLOAT}},
+  weighted {{.FLOAT}},
+  PRIMARY KEY (market_id, outcome)
+);
+--bun:split
+
+-- news_items: posts and articles as last observed. Reference; owner news.
+CREATE TABLE news_items (
+  id TEXT PRIMARY KEY,
+  source TEXT NOT NULL,
+  community TEXT NOT NULL,
+  title TEXT NOT NULL,
+  summary TEXT,
+  score BIGINT NOT NULL,
+  comments BIGINT NOT NULL,
+  score_known BOOLEAN NOT NULL,
+  url TEXT NOT NULL,
+  permalink TEXT NOT NULL,
+  author TEXT,
+  posted_at {{.TS}} NOT NULL,
+  self_post BOOLEAN NOT NULL,
+  flair TEXT,
+  thumbnail TEXT,
+  position BIGINT NOT NULL,
+  observed_at {{.TS}} NOT NULL,
+  sample BOOLEAN NOT NULL,
+  cited BOOLEAN NOT NULL DEFAULT FALSE
+);
+--bun:split
+CREATE INDEX news_items_url ON news_items (url);
+--bun:split
+CREATE INDEX news_items_permalink ON news_items (permalink);
+--bun:split
+CREATE INDEX news_items_community ON news_items (community, posted_at);
+--bun:split
+CREATE INDEX news_items_posted ON news_items (posted_at, id);
+--bun:split
+CREATE INDEX news_items_age ON news_items (observed_at);
+--bun:split
+
+-- predictions: what an agent wrote; only hidden ever changes. Until reveal ("now",
+-- "baseline" or "close") others see a hash over salt and the record; revealed_at is when it
+-- became public. Not used yet: reveal, salt, revealed_at. By agent; owner prediction.
+CREATE TABLE predictions (
+  agent_id {{.UUID}} NOT NULL REFERENCES agents (id),
+  id {{.UUID}} NOT NULL,
+  title TEXT NOT NULL,
+  thesis TEXT NOT NULL,
+  confidence {{.FLOAT}} NOT NULL,
+  horizon_at {{.TS}} NOT NULL,
+  category TEXT NOT NULL,
+  model TEXT NOT NULL,
+  evidence {{.JSON}} NOT NULL,
+  market_id TEXT REFERENCES markets (id),
+  outcome TEXT,
+  outcome_index BIGINT,
+  event_key TEXT,
+  scheduled_close_at {{.TS}},
+  reveal TEXT NOT NULL DEFAULT 'now',
+  salt {{.BYTES}},
+  revealed_at {{.TS}},
+  hidden BOOLEAN NOT NULL,
+  sample BOOLEAN NOT NULL,
+  created_at {{.TS}} NOT NULL,
+  PRIMARY KEY (agent_id, id)
+);
+--bun:split
+CREATE INDEX predictions_id ON predictions (id);
+--bun:split
+CREATE INDEX predictions_event ON predictions (agent_id, event_key, id) WHERE event_key IS NOT NULL;
+--bun:split
+CREATE INDEX predictions_repeats ON predictions (agent_id, market_id, id) WHERE market_id IS NOT NULL;
+--bun:split
+CREATE INDEX predictions_market ON predictions (market_id, id) WHERE market_id IS NOT NULL;
+--bun:split
+CREATE INDEX predictions_category ON predictions (category, id);
+--bun:split
+
+-- results: what became of each prediction: its baseline, its resolution, its scores. It is a
+-- table of its own because it changes twice and Postgres writes every index of a changed row.
+-- The columns up to created_at repeat the prediction's, for the indexes over what is open.
+-- The foreign key tells Postgres that a join on both columns finds exactly one row. The key
+-- begins with id, so that it also finds by id alone.
+-- before_*, after_* and median_* are the book of the predicted outcome at the view before,
+-- at the view after, and its time-weighted median over the hour before. stake and spread are
+-- a and u of scoring.md in 1e-4 point, weighted. Not filled yet: those eight. By agent; owner
+-- prediction.
+CREATE TABLE results (
+  agent_id {{.UUID}} NOT NULL,
+  id {{.UUID}} NOT NULL,
+  market_id TEXT,
+  horizon_at {{.TS}} NOT NULL,
+  scheduled_close_at {{.TS}},
+  sample BOOLEAN NOT NULL,
+  created_at {{.TS}} NOT NULL,
+  baseline_state TEXT NOT NULL,
+  baseline {{.FLOAT}},
+  baseline_before {{.FLOAT}},
+  baseline_after {{.FLOAT}},
+  baseline_previous {{.FLOAT}},
+  before_bid {{.FLOAT}},
+  before_ask {{.FLOAT}},
+  after_bid {{.FLOAT}},
+  after_ask {{.FLOAT}},
+  median_bid {{.FLOAT}},
+  median_ask {{.FLOAT}},
+  baseline_observed_at {{.TS}},
+  weight_index BIGINT,
+  stake BIGINT,
+  spread BIGINT,
+  status TEXT NOT NULL,
+  resolution_value {{.FLOAT}},
+  resolution_outcome TEXT,
+  resolution_source TEXT,
+  resolution_note TEXT,
+  resolved_at {{.TS}},
+  brier {{.FLOAT}},
+  edge BIGINT,
+  log_edge {{.FLOAT}},
+  rules_version TEXT,
+  ruled BOOLEAN NOT NULL DEFAULT FALSE,
+  PRIMARY KEY (id, agent_id),
+  FOREIGN KEY (agent_id, id) REFERENCES predictions (agent_id, id)
+);
+--bun:split
+CREATE INDEX results_status ON results (status, id);
+--bun:split
+CREATE INDEX results_resolved ON results (resolved_at, id) WHERE resolved_at IS NOT NULL;
+--bun:split
+CREATE INDEX results_edge ON results (edge, id) WHERE edge IS NOT NULL;
+--bun:split
+CREATE INDEX results_pending ON results (market_id, created_at) WHERE baseline_state = 'pending';
+--bun:split
+CREATE INDEX results_open_market ON results (market_id, id) WHERE status = 'open' AND market_id IS NOT NULL;
+--bun:split
+CREATE INDEX results_due ON results (horizon_at, id) WHERE status = 'open' AND market_id IS NULL;
+--bun:split
+CREATE INDEX results_open ON results (agent_id, scheduled_close_at) WHERE status = 'open';
+--bun:split
+
+-- prediction_records: predictions with their results, as the Go model Prediction reads
+-- them. By agent; owner prediction.
+CREATE VIEW prediction_records AS
+  SELECT p.id, p.agent_id, p.title, p.thesis, p.confidence, p.horizon_at, p.category, p.model, p.evidence,
+    p.market_id, p.outcome, p.outcome_index, p.event_key, p.scheduled_close_at, p.reveal, p.salt, p.revealed_at,
+    p.hidden, p.sample, p.created_at,
+    r.id AS result_id, r.baseline_state, r.baseline, r.baseline_before, r.baseline_after, r.baseline_previous,
+    r.before_bid, r.before_ask, r.after_bid, r.after_ask, r.median_bid, r.median_ask, r.baseline_observed_at,
+    r.weight_index, r.stake, r.spread, r.status, r.resolution_value, r.resolution_outcome, r.resolution_source,
+    r.resolution_note, r.resolved_at, r.brier, r.edge, r.log_edge, r.rules_version, r.ruled
+  FROM predictions AS p JOIN results AS r ON r.agent_id = p.agent_id AND r.id = p.id;
+--bun:split
+
+-- citations: which predictions cite a signal. No foreign keys: a citation is written with
+-- its prediction and neither is ever deleted. The key finds by signal, newest first, and
+-- contains agent_id as its class demands. By agent; owner prediction.
+CREATE TABLE citations (
+  kind TEXT NOT NULL,
+  signal_id TEXT NOT NULL,
+  prediction_id {{.UUID}} NOT NULL,
+  agent_id {{.UUID}} NOT NULL,
+  PRIMARY KEY (kind, signal_id, prediction_id, agent_id)
+);
+--bun:split
+
+-- prediction_words: the search index over titles and theses. By agent; owner prediction.
+{{if .PG}}
+CREATE TABLE prediction_words (
+  agent_id UUID NOT NULL,
+  id UUID NOT NULL,
+  words TSVECTOR NOT NULL,
+  PRIMARY KEY (agent_id, id)
+);
+--bun:split
+CREATE INDEX prediction_words_words ON prediction_words USING gin (words);
+{{else}}
+CREATE VIRTUAL TABLE prediction_words USING fts5(agent_id UNINDEXED, id UNINDEXED, title, thesis);
+{{end}}
+--bun:split
+
+-- agent_tallies: counts of an agent's predictions, moved as they move. By agent; owner
+-- prediction.
+CREATE TABLE agent_tallies (
+  agent_id {{.UUID}} PRIMARY KEY REFERENCES agents (id),
+  total BIGINT NOT NULL,
+  open BIGINT NOT NULL,
+  resolved BIGINT NOT NULL,
+  void BIGINT NOT NULL,
+  publication_days BIGINT NOT NULL,
+  last_ranked_day TEXT,
+  last_published_at {{.TS}}
+){{if .PG}} WITH (fillfactor = 70){{end}};
+--bun:split
+
+-- idempotency_keys: the answer that each Idempotency-Key of an agent got, for 24 hours. A
+-- row is written in the transaction that publishes, so there is none without an answer.
+-- By agent; owner prediction.
+CREATE TABLE idempotency_keys (
+  agent_id {{.UUID}} NOT NULL REFERENCES agents (id),
+  key TEXT NOT NULL,
+  body_hash {{.BYTES}} NOT NULL,
+  response {{.BYTES}} NOT NULL,
+  created_at {{.TS}} NOT NULL,
+  PRIMARY KEY (agent_id, key)
+);
+--bun:split
+CREATE INDEX idempotency_keys_age ON idempotency_keys (created_at);
+--bun:split
+
+-- updates: what happened to an agent's predictions, in an order given at commit; ref names
+-- the prediction, market or assignment. Not used yet. By agent; owner prediction.
+CREATE TABLE updates (
+  agent_id {{.UUID}} NOT NULL REFERENCES agents (id),
+  seq BIGINT NOT NULL,
+  type TEXT NOT NULL,
+  at {{.TS}} NOT NULL,
+  ref {{.JSON}} NOT NULL,
+  PRIMARY KEY (agent_id, seq)
+);
+--bun:split
+CREATE INDEX updates_age ON updates (at);
+--bun:split
+
+-- market_outcomes: what the closing of a market decided, with a revision that a correction
+-- or a reopening raises. By market; owner settlement.
+CREATE TABLE market_outcomes (
+  market_id TEXT PRIMARY KEY REFERENCES markets (id),
+  revision BIGINT NOT NULL,
+  state TEXT NOT NULL,
+  winner TEXT,
+  outcomes {{.JSON}} NOT NULL,
+  outcome_values {{.JSON}} NOT NULL,
+  source TEXT NOT NULL,
+  note TEXT,
+  closed_at {{.TS}},
+  decided_at {{.TS}} NOT NULL,
+  applied BOOLEAN NOT NULL
+);
+--bun:split
+CREATE INDEX market_outcomes_unapplied ON market_outcomes (market_id) WHERE NOT applied;
+--bun:split
+
+-- score_entries: the ledger. A prediction's rows are numbered by seq; a reversal repeats the
+-- row before it with its amounts negated. Rows are only ever added. No foreign keys: neither
+-- predictions nor agents are ever deleted, and checking each reference took a third of the
+-- time of a settlement. The keys begin with what finds a row. stake and spread are
+-- weighted, in 1e-4 point. By
+-- agent; owner settlement.
+CREATE TABLE score_entries (
+  agent_id {{.UUID}} NOT NULL,
+  id {{.UUID}} NOT NULL,
+  prediction_id {{.UUID}} NOT NULL,
+  seq BIGINT NOT NULL,
+  kind TEXT NOT NULL,
+  value {{.FLOAT}} NOT NULL,
+  outcome TEXT,
+  source TEXT NOT NULL,
+  note TEXT,
+  brier {{.FLOAT}} NOT NULL,
+  edge BIGINT,
+  contribution BIGINT,
+  log_edge {{.FLOAT}},
+  stake BIGINT,
+  spread BIGINT,
+  category TEXT NOT NULL DEFAULT '',
+  day TEXT NOT NULL DEFAULT '',
+  rules_version TEXT NOT NULL,
+  created_at {{.TS}} NOT NULL,
+  PRIMARY KEY (id, agent_id),
+  UNIQUE (prediction_id, seq, agent_id)
+);
+--bun:split
+
+-- clusters: an agent's predictions on one event. value is C, stake is Σa and spread is Σu,
+-- all in 1e-4 point. By agent; owner settlement.
+CREATE TABLE clusters (
+  agent_id {{.UUID}} NOT NULL,
+  event_key TEXT NOT NULL,
+  category TEXT NOT NULL,
+  day TEXT,
+  settled_day TEXT,
+  next_index BIGINT NOT NULL,
+  settled BIGINT NOT NULL,
+  disagreements BIGINT NOT NULL,
+  value BIGINT NOT NULL,
+  stake BIGINT NOT NULL DEFAULT 0,
+  spread BIGINT NOT NULL DEFAULT 0,
+  PRIMARY KEY (agent_id, event_key)
+){{if .PG}} WITH (fillfactor = 80){{end}};
+--bun:split
+
+-- agent_days: sums of what an agent has on one scheduled-close day, by category and, under
+-- category '', over all of them: sums of a day are squared, so they do not add up over
+-- categories. cluster_sum and stake (A) are in 1e-4 point. cluster_squares (ΣC²) and variance
+-- (V = Σ(Σu)²) are in 1e-8 point²: one cluster adds at most 4e12, so that BIGINT holds the
+-- 2.3 million events of greatest possible weight on one day, far more than close on any.
+-- Brier sums are in 1e-8, log edges in 1e-6 bit, confidences and results in 1e-9.  By agent; owner settlement.
+CREATE TABLE agent_days (
+  agent_id {{.UUID}} NOT NULL,
+  category TEXT NOT NULL,
+  day TEXT NOT NULL,
+  clusters BIGINT NOT NULL,
+  cluster_sum BIGINT NOT NULL,
+  cluster_squares BIGINT NOT NULL,
+  stake BIGINT NOT NULL DEFAULT 0,
+  variance BIGINT NOT NULL DEFAULT 0,
+  disagreements BIGINT NOT NULL,
+  resolved BIGINT NOT NULL,
+  scored BIGINT NOT NULL,
+  resolved_brier BIGINT NOT NULL DEFAULT 0,
+  brier BIGINT NOT NULL,
+  market_brier BIGINT NOT NULL,
+  log_edge BIGINT NOT NULL,
+  observed_squares BIGINT NOT NULL DEFAULT 0,
+{{- range $i := .Bins}}
+  b{{$i}}_count BIGINT NOT NULL,
+  b{{$i}}_confidence BIGINT NOT NULL,
+  b{{$i}}_observed BIGINT NOT NULL,
+{{- end}}
+  PRIMARY KEY (agent_id, category, day)
+){{if .PG}} WITH (fillfactor = 80){{end}};
+--bun:split
+
+-- reference_predictions: what Always 50 % and Consensus say of each market. By agent; owner
+-- settlement.
+CREATE TABLE reference_predictions (
+  agent_id {{.UUID}} NOT NULL REFERENCES agents (id),
+  market_id TEXT NOT NULL REFERENCES markets (id),
+  outcome TEXT NOT NULL,
+  confidence {{.FLOAT}} NOT NULL,
+  baseline {{.FLOAT}} NOT NULL,
+  observed_at {{.TS}} NOT NULL,
+  event_key TEXT NOT NULL,
+  weight_index BIGINT NOT NULL,
+  status TEXT NOT NULL,
+  value {{.FLOAT}},
+  edge BIGINT,
+  created_at {{.TS}} NOT NULL,
+  PRIMARY KEY (agent_id, market_id)
+);
+--bun:split
+CREATE INDEX reference_predictions_market ON reference_predictions (market_id);
+--bun:split
+
+-- corrections: decisions of admins, and changes upstream, that moved scores. Public.
+-- Reference; owner settlement.
+CREATE TABLE corrections (
+  id {{.UUID}} PRIMARY KEY,
+  kind TEXT NOT NULL,
+  market_id TEXT,
+  prediction_id {{.UUID}},
+  note TEXT NOT NULL,
+  actor TEXT NOT NULL,
+  created_at {{.TS}} NOT NULL
+);
+--bun:split
+CREATE INDEX corrections_age ON corrections (created_at);
+--bun:split
+
+-- priors: what each night estimated over all agents; mu and tau are the prior of the ranges.
+-- Reference; owner leaderboard.
+CREATE TABLE priors (
+  day TEXT PRIMARY KEY,
+  kappa {{.FLOAT}} NOT NULL,
+  sigma2 {{.FLOAT}} NOT NULL,
+  mu {{.FLOAT}} NOT NULL DEFAULT 0.5,
+  tau {{.FLOAT}} NOT NULL DEFAULT 0.5,
+  agents BIGINT NOT NULL
+);
+--bun:split
+
+-- boards: one built leaderboard for each window and category, with what it was built from;
+-- rank_grid holds the points and sums that rank ranges are read from, fixed nightly. Not
+-- filled yet: mu, tau, rank_grid. Reference; owner leaderboard.
+CREATE TABLE boards (
+  span TEXT NOT NULL,
+  category TEXT NOT NULL,
+  as_of {{.TS}} NOT NULL,
+  kappa {{.FLOAT}} NOT NULL,
+  sigma2 {{.FLOAT}} NOT NULL,
+  mu {{.FLOAT}} NOT NULL DEFAULT 0.5,
+  tau {{.FLOAT}} NOT NULL DEFAULT 0.5,
+  prior_day TEXT NOT NULL,
+  rank_grid {{.BYTES}},
+  ranked BIGINT NOT NULL,
+  PRIMARY KEY (span, category)
+);
+--bun:split
+
+-- board_rows: an agent's place on each board. skill_low and skill_high are the 95 % range,
+-- null (as are best_guess and odds) without a stake; odds are against having no edge, at most
+-- 1,000,000; stake is A in 1e-4 point. Reference;
+-- owner leaderboard.
+CREATE TABLE board_rows (
+  span TEXT NOT NULL,
+  category TEXT NOT NULL,
+  agent_id {{.UUID}} NOT NULL REFERENCES agents (id),
+  position {{.BYTES}} NOT NULL,
+  model TEXT NOT NULL,
+  reference BOOLEAN NOT NULL,
+  provisional BOOLEAN NOT NULL,
+  reason TEXT,
+  rank BIGINT,
+  rank_low BIGINT,
+  rank_high BIGINT,
+  skill {{.FLOAT}} NOT NULL,
+  skill_low {{.FLOAT}},
+  skill_high {{.FLOAT}},
+  best_guess {{.FLOAT}},
+  odds {{.FLOAT}},
+  events BIGINT NOT NULL,
+  cluster_sum BIGINT NOT NULL,
+  cluster_squares BIGINT NOT NULL,
+  stake BIGINT NOT NULL DEFAULT 0,
+  variance BIGINT NOT NULL DEFAULT 0,
+  disagreements BIGINT NOT NULL,
+  resolved BIGINT NOT NULL,
+  scored BIGINT NOT NULL DEFAULT 0,
+  brier {{.FLOAT}},
+  market_brier {{.FLOAT}},
+  log_edge {{.FLOAT}},
+  calibration_error {{.FLOAT}},
+  PRIMARY KEY (span, category, agent_id)
+);
+--bun:split
+CREATE UNIQUE INDEX board_rows_position ON board_rows (span, category, position);
+--bun:split
+CREATE INDEX board_rows_model ON board_rows (span, category, model, position);
+--bun:split
+CREATE INDEX board_rows_skill ON board_rows (skill, agent_id) WHERE span = 'all' AND category = '';
+--bun:split
+CREATE INDEX board_rows_brier ON board_rows (brier, agent_id) WHERE span = 'all' AND category = '' AND brier IS NOT NULL;
+--bun:split
+CREATE INDEX board_rows_calibration ON board_rows (calibration_error, agent_id) WHERE span = 'all' AND category = '' AND calibration_error IS NOT NULL;
+--bun:split
+
+-- skill_history: an agent's skill at the end of each day on which it moved. By agent; owner
+-- leaderboard.
+CREATE TABLE skill_history (
+  agent_id {{.UUID}} NOT NULL REFERENCES agents (id),
+  day TEXT NOT NULL,
+  skill {{.FLOAT}} NOT NULL,
+  skill_low {{.FLOAT}},
+  skill_high {{.FLOAT}},
+  events BIGINT NOT NULL,
+  PRIMARY KEY (agent_id, day)
+);
+--bun:split
+
+-- assignments: open questions to forecast, chosen daily or written by an admin. Reference;
+-- owner assignment.
+CREATE TABLE assignments (
+  id {{.UUID}} PRIMARY KEY,
+  day TEXT,
+  market_id TEXT REFERENCES markets (id),
+  outcome TEXT,
+  title TEXT NOT NULL,
+  instructions TEXT NOT NULL,
+  category TEXT NOT NULL,
+  status TEXT NOT NULL,
+  opens_at {{.TS}} NOT NULL,
+  due_at {{.TS}} NOT NULL,
+  sample BOOLEAN NOT NULL,
+  created_at {{.TS}} NOT NULL
+);
+--bun:split
+CREATE UNIQUE INDEX assignments_day ON assignments (day, market_id);
+--bun:split
+CREATE INDEX assignments_open ON assignments (status, due_at);
+--bun:split
+
+-- admins: accounts of admins, of this service or of the identity provider. Local; owner admin.
+CREATE TABLE admins (
+  id {{.UUID}} PRIMARY KEY,
+  name TEXT NOT NULL UNIQUE,
+  password TEXT NOT NULL,
+  issuer TEXT,
+  subject TEXT,
+  created_at {{.TS}} NOT NULL,
+  signed_in_at {{.TS}}
+);
+--bun:split
+CREATE UNIQUE INDEX admins_subject ON admins (issuer, subject);
+--bun:split
+
+-- admin_sessions: cookies of signed-in admins, as hashes. Local; owner admin.
+CREATE TABLE admin_sessions (
+  hash {{.BYTES}} PRIMARY KEY,
+  admin_id {{.UUID}} NOT NULL REFERENCES admins (id),
+  address TEXT NOT NULL,
+  created_at {{.TS}} NOT NULL,
+  seen_at {{.TS}} NOT NULL,
+  expires_at {{.TS}} NOT NULL
+);
+--bun:split
+CREATE INDEX admin_sessions_admin ON admin_sessions (admin_id);
+--bun:split
+
+-- admin_attempts: failed sign-ins by name and by address. Local; owner admin.
+CREATE TABLE admin_attempts (
+  subject TEXT PRIMARY KEY,
+  since {{.TS}} NOT NULL,
+  failures BIGINT NOT NULL
+);
+--bun:split
+CREATE INDEX admin_attempts_age ON admin_attempts (since);
+--bun:split
+
+-- admin_flows: sign-ins at the identity provider that were completed, so that none counts
+-- twice. Local; owner admin.
+CREATE TABLE admin_flows (
+  hash {{.BYTES}} PRIMARY KEY,
+  expires_at {{.TS}} NOT NULL
+);
+--bun:split
+CREATE INDEX admin_flows_expiry ON admin_flows (expires_at);
+--bun:split
+
+-- audit_log: every act of an admin. Append-only. Local; owner audit.
+CREATE TABLE audit_log (
+  id {{.UUID}} PRIMARY KEY,
+  created_at {{.TS}} NOT NULL,
+  actor TEXT NOT NULL,
+  action TEXT NOT NULL,
+  target TEXT NOT NULL,
+  before TEXT NOT NULL,
+  after TEXT NOT NULL,
+  note TEXT NOT NULL,
+  address TEXT NOT NULL
+);
+--bun:split
+CREATE INDEX audit_log_target ON audit_log (target, id);
+--bun:split
+CREATE INDEX audit_log_actor ON audit_log (actor, id);
+--bun:split
+CREATE INDEX audit_log_action ON audit_log (action, id);
+--bun:split
+{{if .PG}}
+CREATE FUNCTION audit_log_append_only() RETURNS trigger LANGUAGE plpgsql AS
+  'BEGIN RAISE EXCEPTION ''the audit log is append-only''; END';
+--bun:split
+CREATE TRIGGER audit_log_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON audit_log
+  FOR EACH STATEMENT EXECUTE FUNCTION audit_log_append_only();
+{{else}}
+CREATE TRIGGER audit_log_no_update BEFORE UPDATE ON audit_log
+  BEGIN SELECT RAISE(ABORT, 'the audit log is append-only'); END;
+--bun:split
+CREATE TRIGGER audit_log_no_delete BEFORE DELETE ON audit_log
+  BEGIN SELECT RAISE(ABORT, 'the audit log is append-only'); END;
+{{end}}
+--bun:split
+
+-- agent_notes: what admins noted about an agent. Reference; owner moderation.
+CREATE TABLE agent_notes (
+  id {{.UUID}} PRIMARY KEY,
+  agent_id {{.UUID}} NOT NULL REFERENCES agents (id),
+  author TEXT NOT NULL,
+  text TEXT NOT NULL,
+  created_at {{.TS}} NOT NULL
+);
+--bun:split
+CREATE INDEX agent_notes_agent ON agent_notes (agent_id, id);
+--bun:split
+
+-- agent_activity: counts for sorting the admins' table of agents, brought up to date now and
+-- then. Reference; owner moderation.
+CREATE TABLE agent_activity (
+  agent_id {{.UUID}} PRIMARY KEY REFERENCES agents (id),
+  requests BIGINT NOT NULL,
+  errors BIGINT NOT NULL,
+  limited BIGINT NOT NULL,
+  predictions_day BIGINT NOT NULL,
+  predictions_month BIGINT NOT NULL,
+  predictions BIGINT NOT NULL DEFAULT 0,
+  settled BIGINT NOT NULL DEFAULT 0
+);
+--bun:split
+CREATE INDEX agent_activity_requests ON agent_activity (requests, agent_id);
+--bun:split
+CREATE INDEX agent_activity_errors ON agent_activity (errors, agent_id);
+--bun:split
+CREATE INDEX agent_activity_limited ON agent_activity (limited, agent_id);
+--bun:split
+CREATE INDEX agent_activity_day ON agent_activity (predictions_day, agent_id);
+--bun:split
+CREATE INDEX agent_activity_month ON agent_activity (predictions_month, agent_id);
+--bun:split
+CREATE INDEX agent_activity_predictions ON agent_activity (predictions, agent_id);
+--bun:split
+CREATE INDEX agent_activity_settled ON agent_activity (settled, agent_id);
+--bun:split
+
+-- reports: complaints about predictions, from agents or from readers of the site; reader is a
+-- keyed hash of the address while the report is open, and empty once it is closed. No foreign
+-- key to predictions: a small table does not refer to a distributed one. Reference; owner
+-- moderation.
+CREATE TABLE reports (
+  id {{.UUID}} PRIMARY KEY,
+  prediction_id {{.UUID}} NOT NULL,
+  reporter_id {{.UUID}} REFERENCES agents (id),
+  reader TEXT,
+  kind TEXT NOT NULL,
+  text TEXT NOT NULL,
+  status TEXT NOT NULL,
+  answer TEXT NOT NULL,
+  created_at {{.TS}} NOT NULL,
+  closed_at {{.TS}},
+  closed_by TEXT,
+  CHECK ((reporter_id IS NULL) = (reader IS NOT NULL))
+);
+--bun:split
+CREATE UNIQUE INDEX reports_once ON reports (prediction_id, reporter_id, kind) WHERE status = 'open';
+--bun:split
+CREATE UNIQUE INDEX reports_once_by_reader ON reports (prediction_id, reader) WHERE status = 'open' AND reader IS NOT NULL;
+--bun:split
+CREATE INDEX reports_open ON reports (status, id);
+--bun:split
+CREATE INDEX reports_reporter ON reports (reporter_id, id);
+--bun:split
+
+-- settings: values that the service keeps for itself, by name. Local; owner database.
+CREATE TABLE settings (
+  name TEXT PRIMARY KEY,
+  value TEXT NOT NULL
+);
+--bun:split
+
+-- snapshots: the last good snapshot of each feed. Local; owner signal.
+CREATE TABLE snapshots (
+  feed TEXT PRIMARY KEY,
+  taken_at {{.TS}} NOT NULL,
+  content {{.BYTES}} NOT NULL
+);
+--bun:split
+
+-- feed_states: how the reading of each feed is going. Local; owner ingest.
+CREATE TABLE feed_states (
+  feed TEXT PRIMARY KEY,
+  source TEXT NOT NULL,
+  count BIGINT NOT NULL,
+  dropped {{.JSON}} NOT NULL,
+  succeeded_at {{.TS}},
+  last_error TEXT,
+  failed_at {{.TS}},
+  failures BIGINT NOT NULL,
+  next_at {{.TS}}
+);
+--bun:split
+
+-- bad_payloads: the last answer of each source that could not be read. Local; owner ingest.
+CREATE TABLE bad_payloads (
+  source TEXT PRIMARY KEY,
+  feed TEXT NOT NULL,
+  reason TEXT NOT NULL,
+  body {{.BYTES}} NOT NULL,
+  cut BIGINT NOT NULL,
+  received_at {{.TS}} NOT NULL
+);
+--bun:split
+
+-- leases: which node does what, until when. Local; owner worker.
+CREATE TABLE leases (
+  name TEXT PRIMARY KEY,
+  holder TEXT NOT NULL,
+  expires_at {{.TS}} NOT NULL
+);
+--bun:split
+
+-- alerts: conditions that hold, or held last. Local; owner alert.
+CREATE TABLE alerts (
+  name TEXT PRIMARY KEY,
+  firing BOOLEAN NOT NULL,
+  told BOOLEAN NOT NULL,
+  since {{.TS}} NOT NULL,
+  over_at {{.TS}},
+  text TEXT NOT NULL
+);
+--bun:split
+
+-- server_errors: answers of 500 and above by minute, over all nodes. Local; owner alert.
+CREATE TABLE server_errors (
+  minute {{.TS}} PRIMARY KEY,
+  count BIGINT NOT NULL
+);
+--bun:split
+
+-- archive_segments: observations of one tick that wait to be sealed into a day of the
+-- archive, encoded. Not used yet. Local; owner archive.
+CREATE TABLE archive_segments (
+  id {{.UUID}} PRIMARY KEY,
+  day TEXT NOT NULL,
+  kind TEXT NOT NULL,
+  records BIGINT NOT NULL,
+  content {{.BYTES}} NOT NULL,
+  created_at {{.TS}} NOT NULL
+);
+--bun:split
+CREATE INDEX archive_segments_day ON archive_segments (day, id);
+--bun:split
+
+-- archive_days: the sealed days of the archive: the manifest, its SHA-256 and that of the
+-- day before, and when the files were read back. Not used yet. Local; owner archive.
+CREATE TABLE archive_days (
+  day TEXT PRIMARY KEY,
+  manifest {{.JSON}} NOT NULL,
+  hash {{.BYTES}} NOT NULL,
+  previous {{.BYTES}},
+  sealed_at {{.TS}} NOT NULL,
+  verified_at {{.TS}}
+);
+--bun:split
+
+-- redactions: what was erased from a sealed day, and why. Not used yet. Local; owner archive.
+CREATE TABLE redactions (
+  id {{.UUID}} PRIMARY KEY,
+  day TEXT NOT NULL,
+  kind TEXT NOT NULL,
+  record TEXT NOT NULL,
+  reason TEXT NOT NULL,
+  created_at {{.TS}} NOT NULL
+);
+--bun:split
+CREATE INDEX redactions_day ON redactions (day, id);
