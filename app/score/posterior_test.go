@@ -266,7 +266,7 @@ func TestEventsUntilProven(t *testing.T) {
 	if got, ok := record(60, -150, 9000, 90, 6600).EventsUntilProven(); ok {
 		t.Errorf("an agent below the market is proven after %d", got)
 	}
-	near(t, "proven by chance", ProvenByChance(1000), 17, 1e-9)
+	near(t, "proven by chance", ProvenByChance(1000), 21, 1e-9)
 }
 
 func TestPair(t *testing.T) {
