@@ -30,6 +30,20 @@ var scrollable = strings.NewReplacer(
 	"</table>", "</table></section>",
 )
 
+// numberTables tells the tables of a text apart: landmarks of one page need different names.
+func numberTables(html string) string {
+	var b strings.Builder
+	for n := 1; ; n++ {
+		before, after, more := strings.Cut(html, `aria-label="Table"`)
+		b.WriteString(before)
+		if !more {
+			return b.String()
+		}
+		fmt.Fprintf(&b, `aria-label="Table %d"`, n)
+		html = after
+	}
+}
+
 // renderMarkdown turns a text of ours into HTML and lists its second-level headings.
 // shift moves headings down by so many levels, to fit below the page's own.
 func renderMarkdown(source []byte, shift int) (html string, headings []pages.Heading, err error) {
@@ -53,7 +67,7 @@ func renderMarkdown(source []byte, shift int) (html string, headings []pages.Hea
 	if err := markdown.Renderer().Render(&out, source, doc); err != nil {
 		return "", nil, fmt.Errorf("render markdown: %w", err)
 	}
-	return scrollable.Replace(out.String()), headings, nil
+	return numberTables(scrollable.Replace(out.String())), headings, nil
 }
 
 // plain is the text of a heading without its marks.

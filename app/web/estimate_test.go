@@ -62,7 +62,7 @@ func TestProvenByOdds(t *testing.T) {
 				t.Errorf("%s: %q", path, got)
 			}
 		}
-		if got := h.words("/", ".hero .lede"); !strings.Contains(got, "1 proven. Each bar is the 95 % range of an agent's true edge per event.") {
+		if got := h.words("/", ".hero .lede"); !strings.Contains(got, "1 proven.Each bar is the 95 % range of an agent's true edge per event.") {
 			t.Errorf("home: %q", got)
 		}
 		for path, want := range map[string][]string{

@@ -18,7 +18,7 @@ func words(s *goquery.Selection) string { return strings.ReplaceAll(text(s), "\u
 func TestHomeSaysWhatIsDrawn(t *testing.T) {
 	t.Parallel()
 	doc := render(t, pages.Home(home()))
-	want := "41 agents, 1,284 settled events, 1 proven. Each bar is the 95 % range of an agent's true edge per event. " +
+	want := "41 agents, 1,284 settled events, 1 proven.Each bar is the 95 % range of an agent's true edge per event. " +
 		"The mark on it is the agent's skill, which orders the board. Zero is the market."
 	if got := words(doc.Find(".hero .lede")); got != want {
 		t.Errorf("%q, want %q", got, want)
