@@ -28,7 +28,7 @@ var floors = [][]string{
 	{"app/leaderboard", "app/assignment"},
 	{"app/demo", "app/admin", "app/moderation"},
 	{"app/monitor"},
-	{"app/metrics", "app/alert", "app/doctor"},
+	{"app/metrics", "app/alert", "app/doctor", "app/verify"},
 	{"app/retention"},
 	{"app/httpserver"},
 	{"app/api", "app/web", "app/mcp"},

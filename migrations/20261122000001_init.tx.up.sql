@@ -510,7 +510,8 @@ CREATE INDEX market_outcomes_unapplied ON market_outcomes (market_id) WHERE NOT 
 -- score_entries: the ledger. A prediction's rows are numbered by seq; a reversal repeats the
 -- row before it with its amounts negated. Rows are only ever added. No foreign keys: neither
 -- predictions nor agents are ever deleted, and checking each reference took a third of the
--- time of a settlement. The keys begin with what finds a row. stake and spread are weighted, in 1e-4 point; not filled yet. By
+-- time of a settlement. The keys begin with what finds a row. stake and spread are
+-- weighted, in 1e-4 point. By
 -- agent; owner settlement.
 CREATE TABLE score_entries (
   agent_id {{.UUID}} NOT NULL,
@@ -538,7 +539,7 @@ CREATE TABLE score_entries (
 --bun:split
 
 -- clusters: an agent's predictions on one event. value is C, stake is Σa and spread is Σu,
--- all in 1e-4 point. Not filled yet: stake, spread. By agent; owner settlement.
+-- all in 1e-4 point. By agent; owner settlement.
 CREATE TABLE clusters (
   agent_id {{.UUID}} NOT NULL,
   event_key TEXT NOT NULL,
@@ -560,8 +561,7 @@ CREATE TABLE clusters (
 -- categories. cluster_sum and stake (A) are in 1e-4 point. cluster_squares (ΣC²) and variance
 -- (V = Σ(Σu)²) are in 1e-8 point²: one cluster adds at most 4e12, so that BIGINT holds the
 -- 2.3 million events of greatest possible weight on one day, far more than close on any.
--- Brier sums are in 1e-8, log edges in 1e-6 bit, confidences and results in 1e-9. Not
--- filled yet: stake, variance and the rows under ''. By agent; owner settlement.
+-- Brier sums are in 1e-8, log edges in 1e-6 bit, confidences and results in 1e-9.  By agent; owner settlement.
 CREATE TABLE agent_days (
   agent_id {{.UUID}} NOT NULL,
   category TEXT NOT NULL,
@@ -625,7 +625,7 @@ CREATE INDEX corrections_age ON corrections (created_at);
 --bun:split
 
 -- priors: what each night estimated over all agents; mu and tau are the prior of the ranges.
--- Not filled yet: mu, tau. Reference; owner leaderboard.
+-- Reference; owner leaderboard.
 CREATE TABLE priors (
   day TEXT PRIMARY KEY,
   kappa {{.FLOAT}} NOT NULL,
@@ -647,6 +647,7 @@ CREATE TABLE boards (
   sigma2 {{.FLOAT}} NOT NULL,
   mu {{.FLOAT}} NOT NULL DEFAULT 0.5,
   tau {{.FLOAT}} NOT NULL DEFAULT 0.5,
+  prior_day TEXT NOT NULL,
   rank_grid {{.BYTES}},
   ranked BIGINT NOT NULL,
   PRIMARY KEY (span, category)
@@ -655,7 +656,7 @@ CREATE TABLE boards (
 
 -- board_rows: an agent's place on each board. skill_low and skill_high are the 95 % range,
 -- null (as are best_guess and odds) without a stake; odds are against having no edge, at most
--- 1,000,000; stake is A in 1e-4 point. Not filled yet: best_guess, odds, stake. Reference;
+-- 1,000,000; stake is A in 1e-4 point. Reference;
 -- owner leaderboard.
 CREATE TABLE board_rows (
   span TEXT NOT NULL,
@@ -678,6 +679,7 @@ CREATE TABLE board_rows (
   cluster_sum BIGINT NOT NULL,
   cluster_squares BIGINT NOT NULL,
   stake BIGINT NOT NULL DEFAULT 0,
+  variance BIGINT NOT NULL DEFAULT 0,
   disagreements BIGINT NOT NULL,
   resolved BIGINT NOT NULL,
   scored BIGINT NOT NULL DEFAULT 0,

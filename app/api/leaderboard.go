@@ -6,7 +6,6 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	"github.com/pulsecast/pulsecast/app/leaderboard"
-	"github.com/pulsecast/pulsecast/app/score"
 )
 
 type leaderboardWire struct {
@@ -15,8 +14,22 @@ type leaderboardWire struct {
 	Category    *string            `json:"category"`
 	AsOf        *string            `json:"asOf"`
 	Kappa       float64            `json:"kappa"`
+	Prior       priorWire          `json:"prior"`
 	Leaderboard []entryWire        `json:"leaderboard"`
 	NextCursor  *string            `json:"nextCursor"`
+}
+
+// priorWire is what the board's skill and ranges were shrunk with. AsOf is the UTC day of
+// the estimate, null for the defaults.
+type priorWire struct {
+	Mu    float64 `json:"mu"`
+	Tau   float64 `json:"tau"`
+	Kappa float64 `json:"kappa"`
+	AsOf  *string `json:"asOf"`
+}
+
+func prior(p leaderboard.Prior) priorWire {
+	return priorWire{Mu: p.Mu, Tau: p.Tau, Kappa: p.Kappa, AsOf: textOrNull(p.Day)}
 }
 
 type entryWire struct {
@@ -28,8 +41,10 @@ type entryWire struct {
 	Reason           *string       `json:"reason"`
 	Agent            contenderWire `json:"agent"`
 	Skill            float64       `json:"skill"`
-	SkillLow         float64       `json:"skillLow"`
-	SkillHigh        float64       `json:"skillHigh"`
+	BestGuess        *float64      `json:"bestGuess"`
+	SkillLow         *float64      `json:"skillLow"`
+	SkillHigh        *float64      `json:"skillHigh"`
+	Odds             *float64      `json:"odds"`
 	Proven           bool          `json:"proven"`
 	Events           int64         `json:"events"`
 	Predictions      int64         `json:"predictions"`
@@ -76,11 +91,12 @@ func (a *API) getLeaderboard(c *fiber.Ctx) error {
 
 func (a *API) leaderboard(f leaderboard.Filter, page *leaderboard.Page) leaderboardWire {
 	w := leaderboardWire{
-		OK: true, Window: f.Window, Category: textOrNull(f.Category), Kappa: score.DefaultPrior.Kappa,
+		OK: true, Window: f.Window, Category: textOrNull(f.Category), Prior: prior(page.Prior()),
 		Leaderboard: make([]entryWire, len(page.Entries)), NextCursor: textOrNull(page.Next),
 	}
+	w.Kappa = w.Prior.Kappa
 	if page.Board != nil {
-		w.AsOf, w.Kappa = timeOrNull(page.Board.AsOf), page.Board.Kappa
+		w.AsOf = timeOrNull(page.Board.AsOf)
 	}
 	for i := range page.Entries {
 		w.Leaderboard[i] = a.entry(&page.Entries[i])
@@ -96,7 +112,7 @@ func (a *API) entry(e *leaderboard.Entry) entryWire {
 			agentRefWire: agentRefWire{ID: e.AgentID.String(), Handle: e.Handle, Name: e.Name, URL: a.agentURL(e.Handle)},
 			Model:        textOrNull(e.Model),
 		},
-		Skill: e.Skill, SkillLow: e.SkillLow, SkillHigh: e.SkillHigh, Proven: e.Proven(),
+		Skill: e.Skill, BestGuess: e.BestGuess, SkillLow: e.SkillLow, SkillHigh: e.SkillHigh, Odds: e.Odds, Proven: e.Proven(),
 		Events: e.Events, Predictions: e.Predictions, Resolved: e.Resolved,
 		Brier: e.Brier, MarketBrier: e.MarketBrier, LogEdge: e.LogEdge, CalibrationError: e.CalibrationError,
 		LastPredictionAt: timeOrNull(e.LastPredictionAt), Sample: e.Sample,

@@ -16,8 +16,11 @@ type publicStatsWire struct {
 	RankLow     *int64          `json:"rankLow"`
 	RankHigh    *int64          `json:"rankHigh"`
 	Skill       *float64        `json:"skill"`
+	BestGuess   *float64        `json:"bestGuess"`
 	SkillLow    *float64        `json:"skillLow"`
 	SkillHigh   *float64        `json:"skillHigh"`
+	Odds        *float64        `json:"odds"`
+	Prior       priorWire       `json:"prior"`
 	Proven      bool            `json:"proven"`
 	Provisional bool            `json:"provisional"`
 	Progress    progressWire    `json:"progress"`
@@ -86,8 +89,10 @@ type murphyWire struct {
 type categoryWire struct {
 	Category    string   `json:"category"`
 	Skill       float64  `json:"skill"`
-	SkillLow    float64  `json:"skillLow"`
-	SkillHigh   float64  `json:"skillHigh"`
+	BestGuess   *float64 `json:"bestGuess"`
+	SkillLow    *float64 `json:"skillLow"`
+	SkillHigh   *float64 `json:"skillHigh"`
+	Odds        *float64 `json:"odds"`
 	Events      int64    `json:"events"`
 	Brier       *float64 `json:"brier"`
 	MarketBrier *float64 `json:"marketBrier"`
@@ -146,8 +151,9 @@ func (a *API) stats(g *agent.Agent, s *leaderboard.Stats) publicStatsWire {
 		Brier:       r.Brier, MarketBrier: r.MarketBrier, LogEdge: r.LogEdge, LiveEdge: s.LiveEdge,
 		Calibration: calibration(s), Categories: categories(s.Categories), History: history(s.History),
 	}
+	w.BestGuess, w.SkillLow, w.SkillHigh, w.Odds, w.Prior = r.BestGuess, r.SkillLow, r.SkillHigh, r.Odds, prior(s.Prior)
 	if r.Events > 0 { // before the first settled event the skill is the prior's, not the agent's
-		w.Skill, w.SkillLow, w.SkillHigh = &r.Skill, &r.SkillLow, &r.SkillHigh
+		w.Skill = &r.Skill
 	}
 	if m := s.Murphy; m != nil {
 		w.Murphy = &murphyWire{m.Reliability, m.Resolution, m.Uncertainty}
@@ -171,7 +177,9 @@ func calibration(s *leaderboard.Stats) calibrationWire {
 func categories(rows []leaderboard.Row) []categoryWire {
 	out := make([]categoryWire, len(rows))
 	for i, r := range rows {
-		out[i] = categoryWire{r.Category, r.Skill, r.SkillLow, r.SkillHigh, r.Events, r.Brier, r.MarketBrier}
+		out[i] = categoryWire{
+			r.Category, r.Skill, r.BestGuess, r.SkillLow, r.SkillHigh, r.Odds, r.Events, r.Brier, r.MarketBrier,
+		}
 	}
 	return out
 }

@@ -30,6 +30,7 @@ type commands struct {
 	Ingest  ingestCommand  `cmd:"" help:"Read every source once, now, and say what came."`
 	Settle  settleCommand  `cmd:"" help:"Settle what can be settled, now; or check and rebuild the scores."`
 	Doctor  doctorCommand  `cmd:"" help:"Check configuration, database, cache, sources, identity provider and clock, and say what to do."`
+	Verify  verifyCommand  `cmd:"" help:"Recompute the scores and boards of an installation from its public API."`
 	OpenAPI openAPICommand `cmd:"" name:"openapi" help:"Print the OpenAPI document."`
 }
 

@@ -112,16 +112,24 @@ func checkBoard(t *testing.T, db *database.DB) {
 		t.Fatal(err)
 	}
 	entries := map[string]leaderboard.Entry{}
-	ranked, proven := 0, 0
+	ranked, proven, told := 0, 0, 0
 	for _, e := range page.Entries {
 		entries[e.Handle] = e
 		if e.Rank != nil {
 			ranked++
+			if *e.RankLow > 1 || *e.RankHigh < page.Board.Ranked {
+				told++
+			}
 		}
 		if e.Proven() {
 			proven++
 		}
-		t.Logf("%-18s rank %s skill %5.2f (%5.2f..%5.2f) events %d proven %v", e.Handle, place(e.Rank), e.Skill, e.SkillLow, e.SkillHigh, e.Events, e.Proven())
+		p, _ := e.Posterior()
+		t.Logf("%-18s rank %s (%s–%s) skill %5.2f (%5.2f..%5.2f) events %d proven %v", e.Handle,
+			place(e.Rank), place(e.RankLow), place(e.RankHigh), e.Skill, p.Low, p.High, e.Events, e.Proven())
+	}
+	if told < ranked-2 {
+		t.Errorf("the rank ranges of %d of %d agents say nothing", ranked-told, ranked)
 	}
 	if ranked < 9 || proven == 0 || !page.Board.AsOf.Equal(firstLook) {
 		t.Errorf("%d ranked, %d proven, as of %s", ranked, proven, page.Board.AsOf)

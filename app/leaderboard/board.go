@@ -10,6 +10,7 @@ import (
 
 	"github.com/pulsecast/pulsecast/app/problem"
 	"github.com/pulsecast/pulsecast/app/score"
+	"github.com/pulsecast/pulsecast/app/settlement"
 )
 
 // Window is how far back a board looks, by scheduled-close day.
@@ -50,7 +51,7 @@ func (w Window) since(now time.Time) string {
 func day(at time.Time) string { return at.UTC().Format(time.DateOnly) }
 
 // AllCategories is the category of the boards over all categories.
-const AllCategories = ""
+const AllCategories = settlement.AllCategories
 
 // MarketID is the reference agent that stands for the market; its skill is 0 by
 // definition. The core migrations create it and the other reference agents.
@@ -63,9 +64,12 @@ type Board struct {
 	Window   Window `bun:"span,pk"`
 	Category string `bun:",pk"`
 	AsOf     time.Time
-	Kappa    float64
-	Sigma2   float64
-	Ranked   int64 // how many agents have a rank
+	// Kappa orders the board, Mu and Tau make its ranges; see Prior.
+	Kappa, Sigma2, Mu, Tau float64
+	PriorDay               string // "2026-11-21", the day of that prior
+	Ranked                 int64  // how many agents have a rank
+	// Grid is an encoded score.RankGrid of the ranked agents. Pages don't read it.
+	Grid []byte `bun:"rank_grid,type:bytea"`
 }
 
 // Row is an agent's place on one board.
@@ -83,17 +87,24 @@ type Row struct {
 	Provisional bool `bun:",type:boolean"`
 	// Reason says why there is no rank: what is missing, or the limit per owner.
 	Reason string `bun:",nullzero,type:text"`
-	// Rank counts from 1 over the ranked; RankLow and RankHigh are the best and the
-	// worst rank that the intervals leave possible. All three are nil together.
+	// Rank counts from 1 over the ranked; RankLow and RankHigh bound the plausible ranks,
+	// see score.RankGrid. All three are nil together.
 	Rank, RankLow, RankHigh *int64 `bun:",type:bigint"`
 
-	// Skill in points per event, 0 is the market, with its 95 % interval.
-	Skill, SkillLow, SkillHigh float64 `bun:",type:double precision"`
-	// Events settled in the window; with their sum and sum of squares (see
-	// score.Tally) anyone can compute Skill again.
+	// Skill orders the board, in points per event; 0 is the market. See score.Skill.
+	Skill float64 `bun:",type:double precision"`
+	// BestGuess is the mean of the true edge per event in points, SkillLow and SkillHigh
+	// the ends of its 95 % range, and Odds the odds against having no edge, at most
+	// 1,000,000; see score.Sums. All are nil for an agent without a disagreement with the
+	// market.
+	BestGuess, SkillLow, SkillHigh, Odds *float64 `bun:",type:double precision"`
+	// Events settled in the window, with the sum and the sum of squares of their clusters,
+	// their stakes (A) and variances (V); see score.Sums.
 	Events         int64        `bun:",type:bigint"`
 	ClusterSum     score.Points `bun:",type:bigint"`
 	ClusterSquares int64        `bun:",type:bigint"`
+	Stake          score.Points `bun:",type:bigint"`
+	Variance       int64        `bun:",type:bigint"`
 	// Disagreements counts the events with some |p − q| of at least 0.03.
 	Disagreements int64 `bun:",type:bigint"`
 	// Resolved counts all settled forecasts of the window, with a baseline or not.
@@ -107,13 +118,17 @@ type Row struct {
 	Brier, MarketBrier, LogEdge, CalibrationError *float64 `bun:",type:double precision"`
 }
 
-// Estimate is the skill with its interval.
-func (r *Row) Estimate() score.Estimate {
-	return score.Estimate{Skill: r.Skill, Low: r.SkillLow, High: r.SkillHigh}
+// Posterior returns the best guess with its range. It reports false for an agent without
+// a disagreement with the market.
+func (r *Row) Posterior() (score.Posterior, bool) {
+	if r.BestGuess == nil || r.SkillLow == nil || r.SkillHigh == nil {
+		return score.Posterior{}, false
+	}
+	return score.PosteriorOf(*r.BestGuess, *r.SkillLow, *r.SkillHigh), true
 }
 
-// Proven reports whether the whole interval lies above the market.
-func (r *Row) Proven() bool { return !r.Reference && r.Estimate().Proven() }
+// Proven reports whether the odds against having no edge suffice; see score.Proven.
+func (r *Row) Proven() bool { return !r.Reference && r.Odds != nil && score.Proven(*r.Odds) }
 
 // Tally is what the skill was computed from.
 func (r *Row) Tally() score.Tally {

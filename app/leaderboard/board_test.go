@@ -54,9 +54,17 @@ func TestOrder(t *testing.T) {
 		w.wantBoard(leaderboard.Filter{Category: "nothing"})
 
 		best := w.entry(everything, "best")
-		want := score.Skill(score.Tally{N: 30, S: 30 * 40_000, SS: 30 * 40_000 * 40_000}, score.DefaultPrior)
-		if best.Estimate() != want || best.Events != 30 || best.Disagreements != 30 || best.Resolved != 30 {
-			t.Errorf("best = %+v, want skill %+v", best, want)
+		record := score.Sums{
+			Tally: score.Tally{N: 30, S: 30 * 40_000, SS: 30 * 40_000 * 40_000}, A: 30 * stake, V: 30 * spread * spread,
+		}
+		record.Days.Add(30, 30*40_000)
+		want, _ := record.Posterior(score.DefaultSharePrior)
+		odds, _ := record.Odds()
+		if *best.BestGuess != want.BestGuess || *best.SkillLow != want.Low || *best.SkillHigh != want.High || *best.Odds != odds {
+			t.Errorf("best = %+v, want %+v and odds %v", best, want, odds)
+		}
+		if best.Skill != record.Skill(100) || best.Events != 30 || best.Disagreements != 30 || best.Resolved != 30 {
+			t.Errorf("best = %+v, want skill %v", best, record.Skill(100))
 		}
 		if math.Abs(*best.Brier-.2) > 1e-12 || math.Abs(*best.MarketBrier-.22) > 1e-12 ||
 			math.Abs(*best.LogEdge-.05) > 1e-12 || math.Abs(*best.CalibrationError-.1) > 1e-12 {
@@ -66,7 +74,7 @@ func TestOrder(t *testing.T) {
 			t.Errorf("agent of best: %+v", best)
 		}
 		market := w.entry(everything, "market")
-		if market.Estimate() != (score.Estimate{}) || !market.Reference || market.Proven() || market.Brier != nil {
+		if market.Skill != 0 || market.BestGuess != nil || market.SkillLow != nil || market.Odds != nil || !market.Reference || market.Proven() || market.Brier != nil {
 			t.Errorf("market = %+v", market)
 		}
 		if p := w.page(everything); p.Board.Ranked != 5 || !p.Board.AsOf.Equal(start) || p.Board.Kappa != 100 {
@@ -136,10 +144,10 @@ func TestRankRanges(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
 		w := newWorld(t, db)
-		w.days(w.agent(agent{handle: "top", days: 14}), "sport", "2026-11-01", 200, 9)
-		w.days(w.agent(agent{handle: "a", days: 14}), "sport", "2026-11-01", 30, .2)
-		w.days(w.agent(agent{handle: "b", days: 14}), "sport", "2026-11-01", 30, -.2)
-		w.days(w.agent(agent{handle: "bottom", days: 14}), "sport", "2026-11-01", 200, -9)
+		w.spreadDays(w.agent(agent{handle: "top", days: 14}), "sport", 200, 9)
+		w.spreadDays(w.agent(agent{handle: "a", days: 14}), "sport", 30, .2)
+		w.spreadDays(w.agent(agent{handle: "b", days: 14}), "sport", 30, -.2)
+		w.spreadDays(w.agent(agent{handle: "bottom", days: 14}), "sport", 200, -9)
 		w.tick()
 		for handle, want := range map[string][3]int64{"top": {1, 1, 1}, "a": {2, 2, 3}, "b": {3, 2, 3}, "bottom": {4, 4, 4}} {
 			e := w.entry(everything, handle)

@@ -3,7 +3,6 @@ package leaderboard
 import (
 	"bytes"
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"maps"
@@ -17,7 +16,6 @@ import (
 	"github.com/pulsecast/pulsecast/app/agent"
 	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/prediction"
-	"github.com/pulsecast/pulsecast/app/score"
 )
 
 // restFactor is how many times as long as it worked a Builder rests before it
@@ -43,7 +41,7 @@ type Builder struct {
 	mu       sync.Mutex // held while building
 	built    string     // UTC day of the last full build, "" before the first
 	seen     ledgerMark
-	prior    score.Prior // of that day
+	prior    Prior // of that day
 	restTill time.Time
 }
 
@@ -197,41 +195,4 @@ func readContenders(ctx context.Context, db bun.IDB) (map[uuid.UUID]contender, e
 		contenders[c.ID] = c
 	}
 	return contenders, nil
-}
-
-// Prior is one night's estimate, published with the boards of its day.
-type Prior struct {
-	bun.BaseModel `bun:"table:priors"`
-
-	Day    string `bun:",pk"` // "2026-11-21"
-	Kappa  float64
-	Sigma2 float64
-	Agents int64 // how many agents had settled events
-}
-
-// todaysPrior reads the day's prior, or estimates and stores it when there is none
-// yet: once a day, however many nodes try.
-func (b *Builder) todaysPrior(ctx context.Context, at time.Time, h agentSums, contenders map[uuid.UUID]contender) (score.Prior, error) {
-	prior, err := readPrior(ctx, b.db.Reader, day(at))
-	if err == nil || !errors.Is(err, sql.ErrNoRows) {
-		return prior, err
-	}
-	var tallies []score.Tally
-	h.each(All, AllCategories, func(agent uuid.UUID, s *sums) {
-		if !contenders[agent].Reference {
-			tallies = append(tallies, s.tally)
-		}
-	})
-	p := score.EstimatePrior(tallies)
-	row := &Prior{Day: day(at), Kappa: p.Kappa, Sigma2: p.Sigma2, Agents: int64(len(tallies))}
-	if _, err := b.db.NewInsert().Model(row).On("CONFLICT DO NOTHING").Exec(ctx); err != nil {
-		return score.Prior{}, fmt.Errorf("store prior: %w", err)
-	}
-	return readPrior(ctx, b.db.DB, day(at))
-}
-
-func readPrior(ctx context.Context, db bun.IDB, day string) (score.Prior, error) {
-	var p Prior
-	err := db.NewSelect().Model(&p).Where("day = ?", day).Scan(ctx)
-	return score.Prior{Kappa: p.Kappa, Sigma2: p.Sigma2}, err
 }

@@ -28,11 +28,14 @@ type Comparison struct {
 	Shared int64 // settled events that both forecast
 	// A and B count the events on which one earned more than the other.
 	AWins, BWins int64
-	// MeanA and MeanB are points per shared event; Difference is A's less B's with
-	// its 95 % interval, shrunk towards 0 as skill is.
+	// MeanA and MeanB are points per shared event.
 	MeanA, MeanB float64
-	Difference   score.Estimate
-	Events       []Shared // the latest first, at most 100
+	// Difference estimates A's true edge per shared event less B's. Odds are the odds that A
+	// has the higher one, OddsB that B has it; see score.Pair. All are nil where neither
+	// agent disagreed with the market.
+	Difference  *score.Posterior
+	Odds, OddsB *float64
+	Events      []Shared // the latest first, at most 100
 }
 
 // Compare reads the events that two agents both forecast.
@@ -42,30 +45,68 @@ func (s *Store) Compare(ctx context.Context, db bun.IDB, a, b uuid.UUID) (*Compa
 			Join("JOIN (?) AS d ON d.event_key = c.event_key", settlement.SelectClusters(db, b)).
 			Where("c.day <= ?", day(s.now())).Where("d.day <= ?", day(s.now()))
 	}
-	var sumA, sumB score.Points
-	var c Comparison
-	var difference score.Tally
-	err := both().ColumnExpr("COUNT(*)").ColumnExpr("COUNT(CASE WHEN c.value > d.value THEN 1 END), COUNT(CASE WHEN c.value < d.value THEN 1 END)").
-		ColumnExpr("CAST(COALESCE(SUM(c.value), 0) AS BIGINT), CAST(COALESCE(SUM(d.value), 0) AS BIGINT)").
-		ColumnExpr("CAST(COALESCE(SUM((c.value - d.value) * (c.value - d.value)), 0) AS BIGINT)").
-		Scan(ctx, &c.Shared, &c.AWins, &c.BWins, &sumA, &sumB, &difference.SS)
-	if err != nil {
+	c := Comparison{Events: []Shared{}}
+	if err := s.pair(ctx, db, both(), &c); err != nil {
 		return nil, fmt.Errorf("compare: %w", err)
 	}
-	prior, err := s.Prior(ctx, db)
-	if err != nil {
-		return nil, err
-	}
-	difference.N, difference.S = c.Shared, sumA-sumB
-	c.Difference = score.Skill(difference, score.Prior{Kappa: prior.Kappa, Sigma2: prior.Sigma2})
-	c.MeanA, c.MeanB = (score.Tally{N: c.Shared, S: sumA}).Mean(), (score.Tally{N: c.Shared, S: sumB}).Mean()
-	c.Events = []Shared{}
-	err = both().ColumnExpr("c.event_key AS key, c.category, c.day, c.value AS a, d.value AS b").
+	err := both().ColumnExpr("c.event_key AS key, c.category, c.day, c.value AS a, d.value AS b").
 		OrderExpr("c.day DESC, c.event_key DESC").Limit(maxShared).Scan(ctx, &c.Events)
 	if err != nil {
 		return nil, fmt.Errorf("compare: %w", err)
 	}
 	return &c, titleShared(ctx, db, c.Events)
+}
+
+// sharedDay is one day of the events that two agents share.
+type sharedDay struct {
+	N                      int64
+	AWins                  int64 `bun:"a_wins"`
+	BWins                  int64 `bun:"b_wins"`
+	A, B                   score.Points
+	StakeA                 score.Points `bun:"stake_a"`
+	StakeB                 score.Points `bun:"stake_b"`
+	Squares, SpreadSquares int64
+}
+
+// pair sums the shared clusters up by day, so that it reads as many rows as there are days.
+func (s *Store) pair(ctx context.Context, db bun.IDB, both *bun.SelectQuery, c *Comparison) error {
+	var days []sharedDay
+	err := both.ColumnExpr("COUNT(*) AS n").
+		ColumnExpr("COUNT(CASE WHEN c.value > d.value THEN 1 END) AS a_wins, COUNT(CASE WHEN c.value < d.value THEN 1 END) AS b_wins").
+		ColumnExpr("CAST(SUM(c.value) AS BIGINT) AS a, CAST(SUM(d.value) AS BIGINT) AS b").
+		ColumnExpr("CAST(SUM(c.stake) AS BIGINT) AS stake_a, CAST(SUM(d.stake) AS BIGINT) AS stake_b").
+		ColumnExpr("CAST(SUM((c.value - d.value) * (c.value - d.value)) AS BIGINT) AS squares").
+		ColumnExpr("CAST(SUM(c.spread * c.spread + d.spread * d.spread) AS BIGINT) AS spread_squares").
+		GroupExpr("c.day").Scan(ctx, &days)
+	if err != nil {
+		return err
+	}
+	var pair score.Pair
+	var a, b score.Points
+	for _, d := range days {
+		a, b = a+d.A, b+d.B
+		c.AWins, c.BWins = c.AWins+d.AWins, c.BWins+d.BWins
+		pair.Difference = pair.Difference.Plus(score.Tally{N: d.N, S: d.A - d.B, SS: d.Squares})
+		pair.StakeA, pair.StakeB, pair.V = pair.StakeA+d.StakeA, pair.StakeB+d.StakeB, pair.V+d.SpreadSquares
+		pair.Days.Add(d.N, d.A-d.B)
+	}
+	c.Shared = pair.Difference.N
+	c.MeanA = score.Tally{N: c.Shared, S: a}.Mean()
+	c.MeanB = score.Tally{N: c.Shared, S: b}.Mean()
+	prior, err := s.Prior(ctx, db)
+	if err != nil {
+		return err
+	}
+	if p, ok := pair.Posterior(prior.share()); ok {
+		c.Difference = &p
+	}
+	if odds, ok := pair.Odds(); ok {
+		c.Odds = &odds
+	}
+	if odds, ok := pair.Swapped().Odds(); ok {
+		c.OddsB = &odds
+	}
+	return nil
 }
 
 // titleShared names events by their keys; see market.Market.EventKey.

@@ -36,13 +36,23 @@ func TestCompare(t *testing.T) {
 		if c.Shared != 2 || c.AWins != 1 || c.BWins != 1 || c.MeanA != 6.5 || c.MeanB != 4.5 {
 			t.Errorf("comparison %+v", c)
 		}
-		if want := score.Skill(score.Tally{N: 2, S: 40_000, SS: 150_000*150_000 + 110_000*110_000}, score.DefaultPrior); c.Difference != want {
-			t.Errorf("difference %+v, want %+v", c.Difference, want)
+		var pair score.Pair
+		pair.Add(score.Bet(.9, .5, 1, 0), score.Bet(.6, .5, 1, 0))
+		pair.Add(score.Bet(.4, .5, 1, 0), score.Bet(.5, .5, 1, 0))
+		pair.Days.Add(1, 150_000)
+		pair.Days.Add(1, -110_000)
+		want, _ := pair.Posterior(score.DefaultSharePrior)
+		odds, _ := pair.Odds()
+		if c.Difference == nil || *c.Difference != want || *c.Odds != odds {
+			t.Errorf("difference %+v with odds %v, want %+v with %v", c.Difference, *c.Odds, want, odds)
+		}
+		if against, _ := pair.Swapped().Odds(); *c.OddsB != against || against >= odds {
+			t.Errorf("odds the other way round %v, want %v", *c.OddsB, against)
 		}
 		if len(c.Events) != 2 || c.Events[0].Title != "Event x" || c.Events[1].Title != "Title 1" || c.Events[1].A.Float() != 24 || c.Events[1].B.Float() != 9 {
 			t.Errorf("events %+v", c.Events)
 		}
-		if none, err := w.store.Compare(t.Context(), db.Reader, a, leaderboard.MarketID); err != nil || none.Shared != 0 || none.Events == nil {
+		if none, err := w.store.Compare(t.Context(), db.Reader, a, leaderboard.MarketID); err != nil || none.Shared != 0 || none.Events == nil || none.Difference != nil || none.Odds != nil {
 			t.Errorf("with nothing in common: %+v, %v", none, err)
 		}
 	})

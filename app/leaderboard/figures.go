@@ -7,6 +7,7 @@ import (
 	"github.com/uptrace/bun"
 
 	"github.com/pulsecast/pulsecast/app/prediction"
+	"github.com/pulsecast/pulsecast/app/score"
 	"github.com/pulsecast/pulsecast/app/settlement"
 )
 
@@ -33,13 +34,27 @@ func (s *Store) Figures(ctx context.Context, db bun.IDB) (f Figures, err error) 
 		q  *bun.SelectQuery
 	}{
 		{&f.Ranked, ranked.Clone().ColumnExpr("COUNT(*)").Where("category = ?", AllCategories)},
-		{&f.Proven, ranked.Clone().ColumnExpr("COUNT(*)").Where("category = ?", AllCategories).Where("skill_low > 0")},
+		{&f.Proven, provenOn(db, All, AllCategories)},
 	} {
 		if err := count.q.Scan(ctx, count.to); err != nil {
 			return f, fmt.Errorf("count agents and events: %w", err)
 		}
 	}
 	return f, nil
+}
+
+// CountProven counts the ranked agents of a board that are proven. It walks the board.
+func (s *Store) CountProven(ctx context.Context, db bun.IDB, w Window, category string) (n int64, err error) {
+	if err := provenOn(db, w, category).Scan(ctx, &n); err != nil {
+		return 0, fmt.Errorf("count proven agents: %w", err)
+	}
+	return n, nil
+}
+
+func provenOn(db bun.IDB, w Window, category string) *bun.SelectQuery {
+	return db.NewSelect().Table("board_rows").ColumnExpr("COUNT(*)").
+		Where("span = ?", w).Where("category = ?", category).
+		Where("rank IS NOT NULL").Where("odds >= ?", score.ProvenOdds)
 }
 
 // mainBoard are the rows over all time, of every category, but for the reference rows.

@@ -26,7 +26,7 @@ func TestFiguresAndChoices(t *testing.T) {
 		}
 		good, fair := w.agent(agent{handle: "good", model: "m", days: 14}), w.agent(agent{handle: "fair", model: "m", days: 14})
 		fresh := w.agent(agent{handle: "fresh", model: "n", days: 1})
-		w.days(good, "sport", "2026-11-01", 300, 9)
+		w.spreadDays(good, "sport", 300, 9)
 		w.days(fair, "sport", "2026-11-01", 30, 0)
 		w.days(fair, "art", "2026-11-01", 10, 0)
 		w.days(fresh, "art", "2026-11-01", 1, 1)

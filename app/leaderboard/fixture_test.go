@@ -100,12 +100,37 @@ func (w *world) days(id uuid.UUID, category, day string, n int, points float64) 
 		}
 	}
 	marks := strings.Repeat(", ?", len(columns))
-	w.exec(`INSERT INTO agent_days (agent_id, category, day, clusters, cluster_sum, cluster_squares, disagreements,
-		resolved, scored, brier, market_brier, log_edge, `+strings.Join(columns, ", ")+`)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?`+marks+`)`,
-		append([]any{id, category, day, n, int64(n) * c, int64(n) * c * c, n, n, n,
+	plain := []string{
+		"clusters", "cluster_sum", "cluster_squares", "stake", "variance", "disagreements",
+		"resolved", "scored", "brier", "market_brier", "log_edge",
+	}
+	columns = append(plain, columns...)
+	sets := make([]string, len(columns))
+	for i, name := range columns {
+		sets[i] = name + " = d." + name + " + EXCLUDED." + name
+	}
+	query := `INSERT INTO agent_days AS d (agent_id, category, day, ` + strings.Join(columns, ", ") + `)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?` + marks + `)
+		ON CONFLICT (agent_id, category, day) DO UPDATE SET ` + strings.Join(sets, ", ")
+	for _, of := range []string{category, leaderboard.AllCategories} {
+		w.exec(query, append([]any{id, of, day, n, int64(n) * c, int64(n) * c * c,
+			int64(n) * stake, int64(n) * spread * spread, n, n, n,
 			int64(n) * 20_000_000, int64(n) * 22_000_000, int64(n) * 50_000}, values...)...)
+	}
 }
+
+// spreadDays adds n clusters of the same value in points, each on a day of its own that
+// ends with 2026-11-01.
+func (w *world) spreadDays(id uuid.UUID, category string, n int, points float64) {
+	w.t.Helper()
+	last := time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)
+	for i := range n {
+		w.days(id, category, last.AddDate(0, 0, -i).Format(time.DateOnly), 1, points)
+	}
+}
+
+// The stake and the spread of each cluster that days adds, in 1/10,000 of a point.
+const stake, spread = 10_000, 95_394
 
 // settle writes the ledger entry that tells the builder about an agent.
 func (w *world) settle(id uuid.UUID, category string) {

@@ -4,20 +4,33 @@ import (
 	_ "embed"
 	"strconv"
 	"strings"
+
+	"github.com/pulsecast/pulsecast/app/score"
 )
 
 //go:embed method.md
 var methodText string
 
-// Method explains in plain language how forecasts are scored and ranked, as
-// Markdown, with the thresholds in force. Its table of the simulation is what
-// "make simulate" printed; run it again when a rule changes.
-func Method(t Thresholds) string {
+// MethodFacts are what the text on the method says of this place.
+type MethodFacts struct {
+	Thresholds
+	// MinLiquidity is below which a market gives no baseline, in its currency.
+	MinLiquidity int64
+	// Ranked is how many agents the main board ranks.
+	Ranked int64
+}
+
+// Method explains in plain language how predictions are scored and ranked, as Markdown.
+func Method(f MethodFacts) string {
 	return strings.NewReplacer(
-		"{{.Events}}", strconv.FormatInt(t.Events, 10),
-		"{{.CategoryEvents}}", strconv.FormatInt(t.CategoryEvents, 10),
-		"{{.Days}}", strconv.FormatInt(t.Days, 10),
+		"{{.Events}}", strconv.FormatInt(f.Events, 10),
+		"{{.CategoryEvents}}", strconv.FormatInt(f.CategoryEvents, 10),
+		"{{.Days}}", strconv.FormatInt(f.Days, 10),
 		"{{.Disagreements}}", strconv.Itoa(NeedDisagreements),
 		"{{.PerOwner}}", strconv.Itoa(MaxPerOwner),
+		"{{.Liquidity}}", strconv.FormatInt(f.MinLiquidity, 10),
+		"{{.Ranked}}", strconv.FormatInt(f.Ranked, 10),
+		"{{.ChanceProven}}", strconv.FormatFloat(100*score.ChanceProven, 'f', 1, 64)+" %",
+		"{{.ByChance}}", strconv.FormatFloat(score.ProvenByChance(int(f.Ranked)), 'f', 1, 64),
 	).Replace(methodText)
 }

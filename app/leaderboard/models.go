@@ -18,11 +18,14 @@ type ModelRow struct {
 	Model  string
 	Agents int64 // with at least one settled event
 	Ranked int64
-	// Events, and the skill of the pooled events with its interval. The interval
-	// takes the events for independent; agents of one model are alike, so in truth it
-	// is wider.
-	Events   int64
-	Estimate score.Estimate `bun:"-"`
+	// Events are the agents' settled events together, and Skill is the skill of an agent
+	// with all of them.
+	Events int64
+	Skill  float64 `bun:"-"`
+	// Range is the 95 % range of the true edge per event, nil without a disagreement with
+	// the market. It takes the agents' events for independent. Agents of one model are
+	// alike, so in truth the range is wider.
+	Range *score.Posterior `bun:"-"`
 	// Brier and MarketBrier (0 best, 1 worst) are means over the same forecasts: all
 	// settled ones with a baseline. Nil without any.
 	Brier, MarketBrier *float64
@@ -32,6 +35,8 @@ type ModelRow struct {
 
 	ClusterSum     score.Points
 	ClusterSquares int64
+	Stake          score.Points
+	Variance       int64
 }
 
 // maxModels is how many models are listed: those with the most events.
@@ -62,6 +67,7 @@ func (s *Store) readModels(ctx context.Context, db bun.IDB, w Window) ([]ModelRo
 	models := []ModelRow{}
 	err := db.NewRaw(`SELECT r.model, COUNT(*) AS agents, COUNT(r.rank) AS ranked, CAST(SUM(r.events) AS BIGINT) AS events,
 			CAST(SUM(r.cluster_sum) AS BIGINT) AS cluster_sum, CAST(SUM(r.cluster_squares) AS BIGINT) AS cluster_squares,
+			CAST(SUM(r.stake) AS BIGINT) AS stake, CAST(SUM(r.variance) AS BIGINT) AS variance,
 			SUM(r.brier * r.scored) / NULLIF(SUM(r.scored), 0) AS brier,
 			SUM(r.market_brier * r.scored) / NULLIF(SUM(r.scored), 0) AS market_brier
 		FROM board_rows AS r WHERE r.span = ? AND r.category = ? AND r.model <> '' AND r.events > 0 AND NOT r.reference
@@ -75,9 +81,15 @@ func (s *Store) readModels(ctx context.Context, db bun.IDB, w Window) ([]ModelRo
 	}
 	for i := range models {
 		m := &models[i]
-		m.Estimate = score.Skill(score.Tally{N: m.Events, S: m.ClusterSum, SS: m.ClusterSquares}, score.Prior{Kappa: prior.Kappa, Sigma2: prior.Sigma2})
+		pooled := score.Sums{
+			Tally: score.Tally{N: m.Events, S: m.ClusterSum, SS: m.ClusterSquares}, A: m.Stake, V: m.Variance,
+		}
+		m.Skill = pooled.Skill(prior.Kappa)
+		if p, ok := pooled.Posterior(prior.share()); ok {
+			m.Range = &p
+		}
 	}
-	slices.SortStableFunc(models, func(a, b ModelRow) int { return cmp.Compare(b.Estimate.Skill, a.Estimate.Skill) })
+	slices.SortStableFunc(models, func(a, b ModelRow) int { return cmp.Compare(b.Skill, a.Skill) })
 	return models, bestOfModels(ctx, db, w, models)
 }
 

@@ -25,8 +25,12 @@ func TestModels(t *testing.T) {
 			t.Fatalf("models %+v, %v", models, err)
 		}
 		s := models[0]
-		want := score.Skill(score.Tally{N: 70, S: 40*30_000 + 30*50_000, SS: 40*30_000*30_000 + 30*50_000*50_000}, score.DefaultPrior)
-		if s.Model != "strong" || s.Agents != 2 || s.Ranked != 2 || s.Events != 70 || s.Estimate != want || s.Best != "two" || s.BestName != "TWO" {
+		pooled := score.Sums{
+			Tally: score.Tally{N: 70, S: 40*30_000 + 30*50_000, SS: 40*30_000*30_000 + 30*50_000*50_000},
+			A:     70 * stake, V: 70 * spread * spread,
+		}
+		want, _ := pooled.Posterior(score.DefaultSharePrior)
+		if s.Model != "strong" || s.Agents != 2 || s.Ranked != 2 || s.Events != 70 || s.Skill != pooled.Skill(100) || *s.Range != want || s.Best != "two" || s.BestName != "TWO" {
 			t.Errorf("strong = %+v, want %+v", s, want)
 		}
 		if weak := models[1]; weak.Model != "weak" || weak.Ranked != 0 || weak.Best != "" {

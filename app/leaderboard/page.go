@@ -52,6 +52,16 @@ type Page struct {
 	Next    string // cursor of the next page, "" at the end
 }
 
+// Prior returns what the page's rows were shrunk with, the defaults without a board.
+func (p *Page) Prior() Prior {
+	if p.Board == nil {
+		return defaultPrior()
+	}
+	return Prior{
+		Day: p.Board.PriorDay, Kappa: p.Board.Kappa, Sigma2: p.Board.Sigma2, Mu: p.Board.Mu, Tau: p.Board.Tau,
+	}
+}
+
 // Page reads a page. The first pages of the boards come out of memory, at most a second
 // old, and so does what a page says of its board. A cursor stays good while boards are
 // built: rows that did not move are neither repeated nor left out. Refusal:

@@ -7,8 +7,6 @@ import (
 	"strings"
 
 	"github.com/google/uuid"
-
-	"github.com/pulsecast/pulsecast/app/score"
 )
 
 // Thresholds are what an agent must have before it is ranked.
@@ -84,26 +82,30 @@ func missing(events, disagreements, days progress) string {
 var overLimit = fmt.Sprintf("Not ranked: at most %d agents of one owner are, and %d others of this owner stand higher.", MaxPerOwner, MaxPerOwner)
 
 // newRow makes the row of an agent, all but its rank.
-func newRow(w Window, category string, s *sums, prior score.Prior, c contender) *Row {
-	e := score.Skill(s.tally, prior)
-	if c.ID == MarketID {
-		e = score.Estimate{Skill: e.Skill} // a definition has no error
-	}
-	return &Row{
+func newRow(w Window, category string, s *sums, prior Prior, c contender) *Row {
+	r := &Row{
 		Window: w, Category: category, AgentID: c.ID, Model: c.Model, Reference: c.Reference,
-		Skill: e.Skill, SkillLow: e.Low, SkillHigh: e.High,
-		Events: s.tally.N, ClusterSum: s.tally.S, ClusterSquares: s.tally.SS,
+		Skill:  s.record.Skill(prior.Kappa),
+		Events: s.record.N, ClusterSum: s.record.S, ClusterSquares: s.record.SS,
+		Stake: s.record.A, Variance: s.record.V,
 		Disagreements: s.disagreements, Resolved: s.resolved, Scored: s.scored,
 		Brier:            mean(s.brier, s.scored, brierUnit),
 		MarketBrier:      mean(s.marketBrier, s.scored, brierUnit),
 		LogEdge:          mean(s.logEdge, s.scored, logEdgeUnit),
 		CalibrationError: mean(s.gap(), s.resolved, binUnit),
 	}
+	if p, ok := s.record.Posterior(prior.share()); ok {
+		r.BestGuess, r.SkillLow, r.SkillHigh = &p.BestGuess, &p.Low, &p.High
+	}
+	if odds, ok := s.record.Odds(); ok {
+		r.Odds = &odds
+	}
+	return r
 }
 
-// rank decides who has a rank, gives out positions, ranks and rank ranges, and
-// returns how many are ranked. The rows end in board order.
-func (t Thresholds) rank(category string, rows []*Row, contenders map[uuid.UUID]contender) int64 {
+// rank decides which agents are ranked, gives out positions and ranks, sorts the rows in
+// board order and returns the ranked ones.
+func (t Thresholds) rank(category string, rows []*Row, contenders map[uuid.UUID]contender) []*Row {
 	for _, r := range rows {
 		t.qualify(category, r, contenders[r.AgentID])
 	}
@@ -111,7 +113,15 @@ func (t Thresholds) rank(category string, rows []*Row, contenders map[uuid.UUID]
 	slices.SortFunc(rows, byPosition)
 	limitOwners(rows, contenders)
 	slices.SortFunc(rows, byPosition)
-	return number(rows)
+	var ranked []*Row
+	for _, r := range rows {
+		if !r.Reference && !r.Provisional && r.Reason == "" {
+			rank := int64(len(ranked) + 1)
+			r.Rank = &rank
+			ranked = append(ranked, r)
+		}
+	}
+	return ranked
 }
 
 // qualify places a row by its own values alone: standing, or provisional and why.
@@ -145,24 +155,4 @@ func limitOwners(rows []*Row, contenders map[uuid.UUID]contender) {
 			r.Position = place(sectionOverLimit, r.Skill, r.Events, r.AgentID)
 		}
 	}
-}
-
-// number gives the ranked among sorted rows their ranks and rank ranges.
-func number(rows []*Row) int64 {
-	var ranked []*Row
-	var estimates []score.Estimate
-	for _, r := range rows {
-		if !r.Reference && !r.Provisional && r.Reason == "" {
-			ranked = append(ranked, r)
-			estimates = append(estimates, r.Estimate())
-		}
-	}
-	lows, highs := score.RankRanges(estimates)
-	numbers := make([]int64, 3*len(ranked))
-	for i, r := range ranked {
-		n := numbers[3*i : 3*i+3]
-		n[0], n[1], n[2] = int64(i+1), int64(lows[i]), int64(highs[i])
-		r.Rank, r.RankLow, r.RankHigh = &n[0], &n[1], &n[2]
-	}
-	return int64(len(ranked))
 }

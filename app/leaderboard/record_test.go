@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/pulsecast/pulsecast/app/database"
+	"github.com/pulsecast/pulsecast/app/leaderboard"
 	"github.com/pulsecast/pulsecast/app/market"
 	"github.com/pulsecast/pulsecast/app/prediction"
 	"github.com/pulsecast/pulsecast/app/score"
@@ -54,10 +55,19 @@ func (w *world) record(list ...forecast) {
 	type cluster struct {
 		category, day            string
 		next, settled, disagrees int
-		value                    score.Points
+		score.Cluster
 	}
 	clusters := map[clusterKey]*cluster{}
 	days := map[[3]string]map[string]int64{}
+	add := func(f forecast, category, day, column string, n int64) {
+		for _, of := range []string{category, leaderboard.AllCategories} {
+			key := [3]string{f.agent.String(), of, day}
+			if days[key] == nil {
+				days[key] = map[string]int64{}
+			}
+			days[key][column] += n
+		}
+	}
 	for i, f := range list {
 		var m market.Market
 		if err := w.db.NewSelect().Model(&m).Where("id = ?", f.market).Scan(w.t.Context()); err != nil {
@@ -86,47 +96,47 @@ func (w *world) record(list ...forecast) {
 		if f.y >= 0 {
 			brier := score.Brier(f.p, f.y)
 			p.Status, p.ResolutionValue, p.Brier, p.ResolvedAt = prediction.Resolved, &f.y, &brier, start
-			d := days[[3]string{f.agent.String(), c.category, c.day}]
-			if d == nil {
-				d = map[string]int64{}
-				days[[3]string{f.agent.String(), c.category, c.day}] = d
-			}
-			d["resolved"]++
-			d["resolved_brier"] += int64(math.Round(brier * 1e8))
-			d["observed_squares"] += int64(math.Round(f.y * f.y * 1e9))
+			count := func(column string, n float64) { add(f, c.category, c.day, column, int64(math.Round(n))) }
+			count("resolved", 1)
+			count("resolved_brier", brier*1e8)
+			count("observed_squares", f.y*f.y*1e9)
 			bin := fmt.Sprintf("b%d_", score.BinOf(f.p))
-			d[bin+"count"]++
-			d[bin+"confidence"] += int64(math.Round(f.p * 1e9))
-			d[bin+"observed"] += int64(math.Round(f.y * 1e9))
+			count(bin+"count", 1)
+			count(bin+"confidence", f.p*1e9)
+			count(bin+"observed", f.y*1e9)
 			if p.Baseline != nil {
 				edge := score.Edge(f.p, f.q, f.y)
 				p.Edge = &edge
 				c.settled++
-				c.value += score.Contribution(edge, *p.WeightIndex)
+				c.Cluster = c.Cluster.Plus(score.Bet(f.p, f.q, f.y, *p.WeightIndex))
 				if math.Abs(f.p-f.q) >= 0.03 {
 					c.disagrees++
 				}
-				d["scored"]++
-				d["brier"] += int64(math.Round(brier * 1e8))
-				d["market_brier"] += int64(math.Round(score.Brier(f.q, f.y) * 1e8))
-				d["log_edge"] += int64(math.Round(score.LogEdge(f.p, f.q, f.y) * 1e6))
+				count("scored", 1)
+				count("brier", brier*1e8)
+				count("market_brier", score.Brier(f.q, f.y)*1e8)
+				count("log_edge", score.LogEdge(f.p, f.q, f.y)*1e6)
 			}
 		}
 		w.add(p)
 	}
 	for key, c := range clusters {
-		w.exec(`INSERT INTO clusters (agent_id, event_key, category, day, next_index, settled, disagreements, value)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?)`, key.agent, key.event, c.category, c.day, c.next, c.settled, c.disagrees, int64(c.value))
-		if d := days[[3]string{key.agent.String(), c.category, c.day}]; c.settled > 0 {
-			d["clusters"]++
-			d["cluster_sum"] += int64(c.value)
-			d["cluster_squares"] += int64(c.value) * int64(c.value)
-			if c.disagrees > 0 {
-				d["disagreements"]++
-			}
+		w.exec(`INSERT INTO clusters (agent_id, event_key, category, day, next_index, settled, disagreements, value, stake, spread)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, key.agent, key.event, c.category, c.day, c.next, c.settled, c.disagrees, c.C, c.A, c.U)
+		if c.settled == 0 {
+			continue
+		}
+		f := forecast{agent: key.agent}
+		add(f, c.category, c.day, "clusters", 1)
+		add(f, c.category, c.day, "cluster_sum", int64(c.C))
+		add(f, c.category, c.day, "cluster_squares", int64(c.C)*int64(c.C))
+		add(f, c.category, c.day, "stake", int64(c.A))
+		add(f, c.category, c.day, "variance", int64(c.U)*int64(c.U))
+		if c.disagrees > 0 {
+			add(f, c.category, c.day, "disagreements", 1)
 		}
 	}
-	columns := []string{"clusters", "cluster_sum", "cluster_squares", "disagreements", "resolved", "scored",
+	columns := []string{"clusters", "cluster_sum", "cluster_squares", "stake", "variance", "disagreements", "resolved", "scored",
 		"resolved_brier", "brier", "market_brier", "log_edge", "observed_squares"}
 	for i := range score.BinCount {
 		for _, part := range []string{"count", "confidence", "observed"} {

@@ -32,6 +32,8 @@ type Stats struct {
 	// Row is its place on the main board. Before the board knows the agent it is
 	// provisional with the skill of an empty record.
 	Row Row
+	// Prior is the newest night's.
+	Prior Prior
 
 	Events, Days, Disagreements Progress
 	// NextCloseAt is when the next of its open predictions is scheduled to close, or
@@ -40,6 +42,10 @@ type Stats struct {
 
 	// Counts of its predictions, as of now.
 	Total, Open, Resolved, Void int64
+
+	// UntilProven is about how many more settled events make it proven, if they come out as
+	// those so far did on average: 0 for one that is proven, nil where none would do.
+	UntilProven *int
 
 	// Calibration and Murphy are over all settled predictions up to today.
 	Calibration [score.BinCount]score.Bin
@@ -58,7 +64,7 @@ type Stats struct {
 func (s *Store) Stats(ctx context.Context, db bun.IDB, agentID uuid.UUID) (*Stats, error) {
 	st := &Stats{}
 	steps := []func(context.Context, bun.IDB, uuid.UUID, *Stats) error{
-		s.readRow, s.readCounts, s.readCalibration, s.readNextClose, s.readLive, s.readCategories, s.readHistory,
+		s.readRow, s.readCounts, s.readUntilProven, s.readCalibration, s.readNextClose, s.readLive, s.readCategories, s.readHistory,
 	}
 	for _, step := range steps {
 		if err := step(ctx, db, agentID, st); err != nil {
@@ -70,17 +76,17 @@ func (s *Store) Stats(ctx context.Context, db bun.IDB, agentID uuid.UUID) (*Stat
 
 // readRow reads the row of the main board.
 func (s *Store) readRow(ctx context.Context, db bun.IDB, agentID uuid.UUID, st *Stats) error {
-	err := db.NewSelect().Model(&st.Row).Where("span = ?", All).Where("category = ?", AllCategories).
+	var err error
+	if st.Prior, err = s.Prior(ctx, db); err != nil {
+		return err
+	}
+	err = db.NewSelect().Model(&st.Row).Where("span = ?", All).Where("category = ?", AllCategories).
 		Where("agent_id = ?", agentID).Scan(ctx)
 	if !errors.Is(err, sql.ErrNoRows) {
 		return err
 	}
-	prior, err := s.Prior(ctx, db)
-	if err != nil {
-		return err
-	}
 	c := contender{ID: agentID}
-	st.Row = *newRow(All, AllCategories, &sums{}, score.Prior{Kappa: prior.Kappa, Sigma2: prior.Sigma2}, c)
+	st.Row = *newRow(All, AllCategories, &sums{}, st.Prior, c)
 	s.thresholds.qualify(AllCategories, &st.Row, c)
 	return nil
 }
@@ -97,11 +103,26 @@ func (s *Store) readCounts(ctx context.Context, db bun.IDB, agentID uuid.UUID, s
 	return nil
 }
 
+// readUntilProven sums the agent's days up again: its row doesn't hold the day blocks.
+func (s *Store) readUntilProven(ctx context.Context, db bun.IDB, agentID uuid.UUID, st *Stats) error {
+	h, err := readAgentSums(ctx, db, []uuid.UUID{agentID}, s.now())
+	if err != nil {
+		return err
+	}
+	h.each(All, AllCategories, func(_ uuid.UUID, total *sums) {
+		if events, ok := total.record.EventsUntilProven(); ok {
+			st.UntilProven = &events
+		}
+	})
+	return nil
+}
+
 // readCalibration adds up all days' bins.
 func (s *Store) readCalibration(ctx context.Context, db bun.IDB, agentID uuid.UUID, st *Stats) error {
 	var bins [score.BinCount]score.BinSum
 	var brier, squares int64
-	q := db.NewSelect().TableExpr("(?) AS d", settlement.SelectDays(db)).Where("d.agent_id = ?", agentID).Where("d.day <= ?", day(s.now())).
+	q := db.NewSelect().TableExpr("(?) AS d", settlement.SelectDays(db)).Where("d.agent_id = ?", agentID).
+		Where("d.category = ?", AllCategories).Where("d.day <= ?", day(s.now())).
 		ColumnExpr("CAST(COALESCE(SUM(d.resolved_brier), 0) AS BIGINT), CAST(COALESCE(SUM(d.observed_squares), 0) AS BIGINT)")
 	fields := []any{&brier, &squares}
 	for i := range bins {

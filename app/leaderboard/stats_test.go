@@ -64,8 +64,8 @@ func TestStatsAgainstNaiveRecomputation(t *testing.T) {
 
 		var brier, marketBrier, logEdge, scored float64
 		var bins [score.BinCount]score.BinSum
-		index, clusters := map[string]int{}, map[string]score.Points{}
-		category := map[string]string{}
+		index, clusters := map[string]int{}, map[string]score.Cluster{}
+		category, closes := map[string]string{}, map[string]string{}
 		for _, f := range list {
 			bins[score.BinOf(f.p)].Add(f.p, f.y)
 			if f.q < 0 {
@@ -78,18 +78,37 @@ func TestStatsAgainstNaiveRecomputation(t *testing.T) {
 			var m int
 			fmt.Sscanf(f.market, "m%d", &m)
 			event := fmt.Sprint("e", m/2)
-			clusters[event] += score.Contribution(score.Edge(f.p, f.q, f.y), index[event])
+			clusters[event] = clusters[event].Plus(score.Bet(f.p, f.q, f.y, index[event]))
+			if closes[event] == "" {
+				closes[event] = f.day
+			}
 			category[event] = []string{"sport", "politics"}[m/2%2]
 			index[event]++
 		}
-		all := score.Tally{}
+		all := score.Sums{}
 		byCategory := map[string]*score.Tally{"sport": {}, "politics": {}}
+		blocks := map[string]*score.Tally{}
 		for event, c := range clusters {
 			all.Add(c)
-			byCategory[category[event]].Add(c)
+			byCategory[category[event]].Add(c.C)
+			if blocks[closes[event]] == nil {
+				blocks[closes[event]] = &score.Tally{}
+			}
+			blocks[closes[event]].Add(c.C)
 		}
-		if want := score.Skill(all, score.DefaultPrior); st.Row.Estimate() != want || st.Row.Tally() != all {
-			t.Errorf("skill %+v of %+v, want %+v of %+v", st.Row.Estimate(), st.Row.Tally(), want, all)
+		for _, b := range blocks {
+			all.Days.Add(b.N, b.S)
+		}
+		posterior, _ := all.Posterior(score.DefaultSharePrior)
+		odds, _ := all.Odds()
+		if st.Row.Skill != all.Skill(score.DefaultPrior.Kappa) || st.Row.Tally() != all.Tally || *st.Row.Odds != odds {
+			t.Errorf("skill %v and odds %v of %+v, want %v of %+v", st.Row.Skill, *st.Row.Odds, st.Row.Tally(), odds, all)
+		}
+		if *st.Row.BestGuess != posterior.BestGuess || *st.Row.SkillLow != posterior.Low || *st.Row.SkillHigh != posterior.High {
+			t.Errorf("best guess %v, range %v to %v, want %+v", *st.Row.BestGuess, *st.Row.SkillLow, *st.Row.SkillHigh, posterior)
+		}
+		if events, ok := all.EventsUntilProven(); ok != (st.UntilProven != nil) || ok && events != *st.UntilProven {
+			t.Errorf("proven after %v more events, want %v, %v", st.UntilProven, events, ok)
 		}
 		if !near(st.Row.Brier, brier/scored) || !near(st.Row.MarketBrier, marketBrier/scored) || !near(st.Row.LogEdge, logEdge/scored) {
 			t.Errorf("brier %v, market %v, log edge %v; want %v, %v, %v", *st.Row.Brier, *st.Row.MarketBrier, *st.Row.LogEdge,
@@ -125,13 +144,13 @@ func TestStatsAgainstNaiveRecomputation(t *testing.T) {
 			for _, p := range e.Predictions {
 				sum += score.Contribution(*p.Edge, *p.WeightIndex)
 			}
-			if sum != e.Value || e.Title != "Event "+e.Key[2:] || e.Value != clusters[e.Key[2:]] {
+			if sum != e.Value || e.Title != "Event "+e.Key[2:] || e.Value != clusters[e.Key[2:]].C {
 				t.Errorf("event %+v: its predictions add up to %v", e, sum)
 			}
 			again.Add(e.Value)
 		}
-		if again != all {
-			t.Errorf("the events add up to %+v, want %+v", again, all)
+		if again != all.Tally {
+			t.Errorf("the events add up to %+v, want %+v", again, all.Tally)
 		}
 	})
 }
@@ -141,8 +160,7 @@ func TestStatsOfNewAgent(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
 		w := newWorld(t, db)
 		st := w.stats(w.agent(agent{handle: "new"}))
-		want := score.Skill(score.Tally{}, score.DefaultPrior)
-		if st.Row.Estimate() != want || !st.Row.Provisional || st.Row.Rank != nil || st.Row.Reason == "" {
+		if st.Row.Skill != 0 || st.Row.BestGuess != nil || st.Row.SkillLow != nil || st.Row.Odds != nil || !st.Row.Provisional || st.Row.Rank != nil || st.Row.Reason == "" {
 			t.Errorf("row %+v", st.Row)
 		}
 		if st.LiveEdge != nil || st.Murphy != nil || !st.NextCloseAt.IsZero() || st.Categories == nil || st.History == nil || st.Calibration[9].BandHigh != 1 {

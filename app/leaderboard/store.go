@@ -9,7 +9,6 @@ import (
 	"github.com/uptrace/bun"
 
 	"github.com/pulsecast/pulsecast/app/memo"
-	"github.com/pulsecast/pulsecast/app/score"
 )
 
 const (
@@ -99,17 +98,4 @@ func (s *Store) refresh(ctx context.Context, db bun.IDB, key boardKey) (*firstPa
 		}
 	}
 	return p, now.Add(checkEvery), nil
-}
-
-// Prior is the newest night's prior; score.DefaultPrior before the first.
-func (s *Store) Prior(ctx context.Context, db bun.IDB) (Prior, error) {
-	p := Prior{Kappa: score.DefaultPrior.Kappa, Sigma2: score.DefaultPrior.Sigma2}
-	var rows []Prior
-	if err := db.NewSelect().Model(&rows).OrderExpr("day DESC").Limit(1).Scan(ctx); err != nil {
-		return p, fmt.Errorf("read prior: %w", err)
-	}
-	if len(rows) == 1 {
-		p = rows[0]
-	}
-	return p, nil
 }

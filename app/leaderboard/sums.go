@@ -2,6 +2,7 @@ package leaderboard
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
 	"strings"
 	"time"
@@ -22,7 +23,7 @@ const (
 
 // sums is what some of an agent's days add up to: what a board row is made of.
 type sums struct {
-	tally         score.Tally
+	record        score.Sums
 	disagreements int64
 	resolved      int64
 	scored        int64
@@ -34,7 +35,7 @@ type sums struct {
 }
 
 func (s *sums) add(o *sums) {
-	s.tally = s.tally.Plus(o.tally)
+	s.record = s.record.Plus(o.record)
 	s.disagreements += o.disagreements
 	s.resolved += o.resolved
 	s.scored += o.scored
@@ -91,7 +92,7 @@ func readAgentSums(ctx context.Context, db bun.IDB, agents []uuid.UUID, at time.
 		}
 		for rows.Next() {
 			var p windowSums
-			if err = rows.Scan(p.fields()...); err != nil {
+			if err = p.scan(rows); err != nil {
 				break
 			}
 			if name, ok := names[p.category]; ok {
@@ -112,24 +113,43 @@ func readAgentSums(ctx context.Context, db bun.IDB, agents []uuid.UUID, at time.
 	return h, nil
 }
 
-// fields are where a row of sumDays goes.
-func (p *windowSums) fields() []any {
-	fields := []any{&p.agent, &p.category, &p.window, &p.tally.N, &p.tally.S, &p.tally.SS, &p.disagreements,
-		&p.resolved, &p.scored, &p.brier, &p.marketBrier, &p.logEdge}
+// daySquares is ΣD² over days as three sums of 64 bits, with D = high · 2²⁰ + low: the
+// square of one day's sum can pass 64 bits, and SQL has no wider integer on SQLite.
+type daySquares struct{ high, cross, low int64 }
+
+func (q daySquares) total() score.Int128 {
+	return score.Shifted(q.high, 40).Plus(score.Shifted(q.cross, 21)).Plus(score.Shifted(q.low, 0))
+}
+
+// scan reads a row of sumDays.
+func (p *windowSums) scan(rows *sql.Rows) error {
+	var squares daySquares
+	fields := []any{
+		&p.agent, &p.category, &p.window, &p.record.N, &p.record.S, &p.record.SS, &p.record.A, &p.record.V,
+		&squares.high, &squares.cross, &squares.low, &p.record.Days.W, &p.record.Days.Q,
+		&p.disagreements, &p.resolved, &p.scored, &p.brier, &p.marketBrier, &p.logEdge,
+	}
 	for i := range p.gaps {
 		fields = append(fields, &p.gaps[i])
 	}
-	return fields
+	err := rows.Scan(fields...)
+	p.record.Days.T = squares.total()
+	return err
 }
 
 // dayColumns are the columns of sumDays after agent, category and window.
 var dayColumns = func() string {
-	columns := []string{"clusters", "cluster_sum", "cluster_squares", "disagreements", "resolved", "scored", "brier", "market_brier", "log_edge"}
+	const high, low = "(d.cluster_sum / 1048576)", "(d.cluster_sum % 1048576)"
+	columns := []string{
+		"d.clusters", "d.cluster_sum", "d.cluster_squares", "d.stake", "d.variance",
+		high + " * " + high, high + " * " + low, low + " * " + low, "d.clusters * d.cluster_sum", "d.clusters * d.clusters",
+		"d.disagreements", "d.resolved", "d.scored", "d.brier", "d.market_brier", "d.log_edge",
+	}
 	for i := range score.BinCount {
-		columns = append(columns, fmt.Sprintf("b%d_confidence - d.b%d_observed", i, i))
+		columns = append(columns, fmt.Sprintf("d.b%d_confidence - d.b%d_observed", i, i))
 	}
 	for i, c := range columns {
-		columns[i] = "CAST(SUM(d." + c + ") AS BIGINT)"
+		columns[i] = "CAST(SUM(" + c + ") AS BIGINT)"
 	}
 	return strings.Join(columns, ", ")
 }()
@@ -150,7 +170,7 @@ func (h agentSums) each(w Window, category string, fn func(agent uuid.UUID, s *s
 	for i := 0; i < len(h); {
 		agent, total, found := h[i].agent, sums{}, false
 		for ; i < len(h) && h[i].agent == agent; i++ {
-			if h[i].window <= last && (category == AllCategories || category == h[i].category) {
+			if h[i].window <= last && category == h[i].category {
 				total.add(&h[i].sums)
 				found = true
 			}

@@ -14,7 +14,6 @@ import (
 	"github.com/uptrace/bun"
 
 	"github.com/pulsecast/pulsecast/app/database"
-	"github.com/pulsecast/pulsecast/app/score"
 )
 
 // job is one board to build: of all agents, or with touched of these and whoever
@@ -23,7 +22,7 @@ type job struct {
 	window     Window
 	category   string
 	at         time.Time
-	prior      score.Prior
+	prior      Prior
 	contenders map[uuid.UUID]contender
 	sums       agentSums // of the touched agents, else of all
 	touched    []uuid.UUID
@@ -56,8 +55,18 @@ func (b *Builder) buildBoard(ctx context.Context, p job) error {
 		rows = append(rows, untouched(before, p)...)
 	}
 	ranked := b.thresholds.rank(p.category, rows, p.contenders)
+	grid, err := readGrid(ctx, b.db.Reader, old, p.at)
+	if err != nil {
+		return err
+	}
+	if grid, err = rankRanges(ranked, grid, before); err != nil {
+		return err
+	}
 	d := difference(before, rows)
-	next := &Board{Window: p.window, Category: p.category, AsOf: p.at, Kappa: p.prior.Kappa, Sigma2: p.prior.Sigma2, Ranked: ranked}
+	next := &Board{
+		Window: p.window, Category: p.category, AsOf: p.at, Ranked: int64(len(ranked)), Grid: grid,
+		Kappa: p.prior.Kappa, Sigma2: p.prior.Sigma2, Mu: p.prior.Mu, Tau: p.prior.Tau, PriorDay: p.prior.Day,
+	}
 	if old != nil && !next.AsOf.After(old.AsOf) {
 		next.AsOf = old.AsOf.Add(time.Microsecond) // a cached page must notice
 	}
@@ -72,10 +81,11 @@ func (b *Builder) buildBoard(ctx context.Context, p job) error {
 	})
 }
 
-// readBoard returns nil for a board that was never built.
+// readBoard reads a board without its grid. It returns nil for a board that was never
+// built.
 func readBoard(ctx context.Context, db bun.IDB, w Window, category string) (*Board, error) {
 	board := new(Board)
-	err := db.NewSelect().Model(board).Where("span = ?", w).Where("category = ?", category).Scan(ctx)
+	err := db.NewSelect().Model(board).ExcludeColumn("rank_grid").Where("span = ?", w).Where("category = ?", category).Scan(ctx)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil
 	}
@@ -232,7 +242,9 @@ func (r *Row) equal(o *Row) bool {
 	return string(r.Position) == string(o.Position) && r.Model == o.Model &&
 		r.Reference == o.Reference && r.Provisional == o.Provisional && r.Reason == o.Reason &&
 		same(r.Rank, o.Rank) && same(r.RankLow, o.RankLow) && same(r.RankHigh, o.RankHigh) &&
-		r.Estimate() == o.Estimate() && r.Tally() == o.Tally() &&
+		r.Skill == o.Skill && same(r.BestGuess, o.BestGuess) && same(r.SkillLow, o.SkillLow) &&
+		same(r.SkillHigh, o.SkillHigh) && same(r.Odds, o.Odds) &&
+		r.Tally() == o.Tally() && r.Stake == o.Stake && r.Variance == o.Variance &&
 		r.Disagreements == o.Disagreements && r.Resolved == o.Resolved && r.Scored == o.Scored &&
 		same(r.Brier, o.Brier) && same(r.MarketBrier, o.MarketBrier) &&
 		same(r.LogEdge, o.LogEdge) && same(r.CalibrationError, o.CalibrationError)
@@ -282,7 +294,8 @@ func (d *delta) write(ctx context.Context, tx bun.Tx, p job) error {
 var (
 	upsertRows = upsert("board_rows", []string{"span", "category", "agent_id"}, []string{
 		"position", "model", "reference", "provisional", "reason", "rank", "rank_low", "rank_high",
-		"skill", "skill_low", "skill_high", "events", "cluster_sum", "cluster_squares", "disagreements", "resolved", "scored",
+		"skill", "best_guess", "skill_low", "skill_high", "odds",
+		"events", "cluster_sum", "cluster_squares", "stake", "variance", "disagreements", "resolved", "scored",
 		"brier", "market_brier", "log_edge", "calibration_error",
 	})
 	upsertHistory = upsert("skill_history", []string{"agent_id", "day"}, []string{"skill", "skill_low", "skill_high", "events"})
@@ -304,10 +317,11 @@ func upsert(table string, key, columns []string) string {
 type SkillPoint struct {
 	bun.BaseModel `bun:"table:skill_history"`
 
-	AgentID                    uuid.UUID `bun:",pk,type:uuid"`
-	Day                        string    `bun:",pk,type:text"` // "2026-11-21", UTC
-	Skill, SkillLow, SkillHigh float64   `bun:",type:double precision"`
-	Events                     int64     `bun:",type:bigint"`
+	AgentID             uuid.UUID `bun:",pk,type:uuid"`
+	Day                 string    `bun:",pk,type:text"` // "2026-11-21", UTC
+	Skill               float64   `bun:",type:double precision"`
+	SkillLow, SkillHigh *float64  `bun:",type:double precision"` // ends of the range of the true edge
+	Events              int64     `bun:",type:bigint"`
 }
 
 // writeHistory records the day for the agents whose events changed. A new prior

@@ -24,6 +24,11 @@ func Square(x int64) Int128 {
 	return Int128{int64(high), low}
 }
 
+// Shifted is x · 2ⁿ, for n in 0..63.
+func Shifted(x int64, n uint) Int128 {
+	return Int128{x >> (64 - n), uint64(x) << n}
+}
+
 // Plus is i + j.
 func (i Int128) Plus(j Int128) Int128 {
 	low, carry := bits.Add64(i.low, j.low, 0)

@@ -12,8 +12,9 @@ const (
 	// OddsMax is the most that is published; odds beyond it are cut to it.
 	OddsMax = 1_000_000
 	// ChanceProven is the share of agents without an edge that reach ProvenOdds on any
-	// of 600 daily looks in the simulation.
-	ChanceProven = 0.017
+	// of 600 daily looks in the simulation, at one event a day. More events a day and their
+	// day blocks make it less; see docs/simulation.md.
+	ChanceProven = 0.021
 )
 
 // Odds are the odds against having no edge: how many times likelier the record is for an

@@ -26,6 +26,13 @@ func (p *Pair) Add(a, b Cluster) {
 // sums holds the differences as if one agent had earned them, for their variances.
 func (p Pair) sums() Sums { return Sums{Tally: p.Difference, V: p.V, Days: p.Days} }
 
+// Swapped compares B with A.
+func (p Pair) Swapped() Pair {
+	p.Difference.S, p.Days.W = -p.Difference.S, -p.Days.W
+	p.StakeA, p.StakeB = p.StakeB, p.StakeA
+	return p
+}
+
 // stakes are the agents' mean stakes per shared event in points. It reports false where
 // neither staked anything.
 func (p Pair) stakes() (a, b float64, ok bool) {

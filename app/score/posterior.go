@@ -45,6 +45,11 @@ func (s Sums) Posterior(prior SharePrior) (Posterior, bool) {
 	return newPosterior(s.Tally, s.rangeVariance(), (2*prior.Mu-1)*stake, 2*prior.Tau*stake), true
 }
 
+// PosteriorOf is the posterior with that best guess and range, as a board stores it.
+func PosteriorOf(bestGuess, low, high float64) Posterior {
+	return Posterior{BestGuess: bestGuess, Deviation: (high - low) / (2 * z95), Low: low, High: high}
+}
+
 // newPosterior updates a normal prior with n observations of that variance and sum S.
 func newPosterior(t Tally, variance, mean, deviation float64) Posterior {
 	shrink := variance / (deviation * deviation)

@@ -266,7 +266,7 @@ func TestEventsUntilProven(t *testing.T) {
 	if got, ok := record(60, -150, 9000, 90, 6600).EventsUntilProven(); ok {
 		t.Errorf("an agent below the market is proven after %d", got)
 	}
-	near(t, "proven by chance", ProvenByChance(1000), 17, 1e-9)
+	near(t, "proven by chance", ProvenByChance(1000), 21, 1e-9)
 }
 
 func TestPair(t *testing.T) {
@@ -293,6 +293,9 @@ func TestPair(t *testing.T) {
 	worse, _ := swapped.Posterior(DefaultSharePrior)
 	near(t, "the other way round", better.BestGuess, -worse.BestGuess, 1e-12)
 	near(t, "its range", better.Low, -worse.High, 1e-12)
+	if apart.Swapped() != swapped || swapped.Swapped() != apart {
+		t.Errorf("swapped: %+v, want %+v", apart.Swapped(), swapped)
+	}
 	odds, _ := apart.Odds()
 	against, _ := swapped.Odds()
 	if better.Low <= 0 || !Proven(odds) || against >= 1 {

@@ -16,12 +16,14 @@ const (
 	rankGridFormat = 1
 )
 
-// RankGrid is what rank ranges are read from: F(x) = ΣΦ((Gⱼ − x)/σⱼ) over the ranked
-// agents of one board, the expected number of agents whose true edge is above x, on 400
-// points (the mean of a Poisson-binomial; Mogstad, Romano, Shaikh and Wilhelm 2024 give
-// the question). Each Φ is rounded to 1e-9 and summed as an integer, and the points stay
-// as they are until the next NewRankGrid. So the sums are the same in any order, on every
-// node, and after any sequence of Add and Remove that leads to the same agents.
+// RankGrid holds the sum from which rank ranges are read: F(x) = ΣΦ((Gⱼ − x)/σⱼ) over the
+// ranked agents of one board, on 400 points. F(x) is the expected number of agents with a
+// true edge above x, the mean of a Poisson-binomial count. Mogstad, Romano, Shaikh and
+// Wilhelm 2024 treat the uncertainty of ranks.
+//
+// Each Φ is rounded to 1e-9 and summed as an integer, and the points stay as they are until
+// the next NewRankGrid. So the sums are the same in any order, on every node, and after any
+// sequence of Add and Remove that leads to the same agents.
 type RankGrid struct {
 	points [RankGridPoints]float64
 	sums   [RankGridPoints]int64 // in billionths

@@ -15,6 +15,11 @@ type Estimate struct{ Skill, Low, High float64 }
 // Proven reports whether the whole interval lies above the market.
 func (e Estimate) Proven() bool { return e.Low > 0 }
 
+// Skill is S/(n + κ) in points per event: the mean shrunk towards the market, as if κ more
+// clusters had come out at exactly 0. It orders the boards. κ is the same for everybody, so
+// that Skill is linear in the edge and no exaggeration raises it.
+func (t Tally) Skill(kappa float64) float64 { return t.S.Float() / (float64(max(t.N, 0)) + kappa) }
+
 // Skill estimates an agent's true mean edge per event from its settled clusters:
 // S / (n + κ), the mean shrunk towards the market as if κ more clusters had come out
 // at exactly 0. This is the posterior mean of a normal mean under a normal prior

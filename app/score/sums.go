@@ -1,9 +1,6 @@
 package score
 
-import (
-	"math"
-	"math/big"
-)
+import "math/big"
 
 // Cluster is an agent's settled predictions on one event, added up: the Contribution of
 // each edge, stake and spread. All are integers, so the order of settlements, corrections
@@ -155,6 +152,7 @@ func inflation(blocks, within *big.Int) float64 {
 	if within.Sign() <= 0 || blocks.Cmp(within) <= 0 {
 		return 1
 	}
-	ratio, _ := new(big.Rat).SetFrac(blocks, within).Float64()
-	return min(ratio, math.MaxFloat32)
+	above, _ := blocks.Float64()
+	below, _ := within.Float64()
+	return above / below
 }

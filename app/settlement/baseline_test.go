@@ -159,7 +159,7 @@ func TestConsensusAndFifty(t *testing.T) {
 			t.Errorf("later: %s", got)
 		}
 		var sum []int64
-		w.must(db.NewRaw("SELECT cluster_sum FROM agent_days WHERE agent_id IN (?, ?) ORDER BY agent_id", FiftyAgent, ConsensusAgent).Scan(t.Context(), &sum))
+		w.must(db.NewRaw("SELECT cluster_sum FROM agent_days WHERE agent_id IN (?, ?) AND category = '' ORDER BY agent_id", FiftyAgent, ConsensusAgent).Scan(t.Context(), &sum))
 		// 100·(.7² − .5²) = 24 and 100·(.55² − .4²) = 14.25
 		if len(sum) != 2 || sum[0] != 240_000 || sum[1] != 142_500 {
 			t.Errorf("sums %v", sum)

@@ -180,7 +180,7 @@ func (b *batch) enter(i *item, to place) (result, error) {
 	e := Entry{
 		ID: database.NewID(b.now), PredictionID: i.ID, Kind: kindScore, AgentID: i.AgentID,
 		Value: to.Value, Outcome: to.Outcome, Source: to.Source, Note: to.Note,
-		Brier: r.Brier, Edge: r.Edge, Contribution: r.Contribution, LogEdge: r.LogEdge,
+		Brier: r.Brier, Edge: r.Edge, Contribution: r.Contribution, LogEdge: r.LogEdge, Stake: r.Stake, Spread: r.Spread,
 		Category: cell.Category, Day: cell.Day, RulesVersion: score.RulesVersion, CreatedAt: b.now,
 	}
 	if i.last != nil {
@@ -197,7 +197,7 @@ func (b *batch) reverse(i *item, note string) error {
 	if was == nil || was.Kind != kindScore {
 		return fmt.Errorf("prediction %s is resolved, but the ledger has no score", i.ID)
 	}
-	r := result{Brier: was.Brier, Edge: was.Edge, Contribution: was.Contribution, LogEdge: was.LogEdge}
+	r := was.result()
 	if _, err := b.count(i.bet(), was.Value, r, cell{was.Category, was.Day}, -1); err != nil {
 		return err
 	}
@@ -205,6 +205,7 @@ func (b *batch) reverse(i *item, note string) error {
 	e.ID, e.Seq, e.Kind, e.Note, e.CreatedAt = database.NewID(b.now), was.Seq+1, kindReversal, note, b.now
 	e.Brier = 0 - was.Brier
 	e.Edge, e.Contribution, e.LogEdge = negated(was.Edge), negated(was.Contribution), negated(was.LogEdge)
+	e.Stake, e.Spread = negated(was.Stake), negated(was.Spread)
 	i.last = &e
 	b.entries = append(b.entries, e)
 	return nil

@@ -34,16 +34,29 @@ type Entry struct {
 	Source       string    `bun:",type:text"` // "market" or "admin"
 	Note         string    `bun:",nullzero,type:text"`
 	Brier        float64   `bun:",type:double precision"`
-	// Edge, Contribution (edge times weight) and LogEdge (bits, six decimals) are nil
-	// without a baseline.
+	// Edge, Contribution (edge times weight), LogEdge (bits, six decimals), Stake and Spread
+	// (times weight; see score.Stake and score.Spread) are nil without a baseline.
 	Edge         *score.Points `bun:",type:bigint"`
 	Contribution *score.Points `bun:",type:bigint"`
 	LogEdge      *float64      `bun:",type:double precision"`
+	Stake        *score.Points `bun:",type:bigint"`
+	Spread       *score.Points `bun:",type:bigint"`
 	// Category and Day are the sums it counts in.
 	Category     string    `bun:",type:text"`
 	Day          string    `bun:",type:text"`
 	RulesVersion string    `bun:",type:text"`
 	CreatedAt    time.Time `bun:",type:timestamptz"`
+}
+
+// result returns the numbers of the row, of a reversal the numbers it takes back.
+func (e *Entry) result() result {
+	r := result{e.Brier, e.Edge, e.Contribution, e.LogEdge, e.Stake, e.Spread}
+	if e.Kind == kindReversal {
+		r = result{
+			0 - e.Brier, negated(e.Edge), negated(e.Contribution), negated(e.LogEdge), negated(e.Stake), negated(e.Spread),
+		}
+	}
+	return r
 }
 
 // Ledger lists a prediction's rows in order.
@@ -69,6 +82,7 @@ type result struct {
 	Brier              float64
 	Edge, Contribution *score.Points
 	LogEdge            *float64
+	Stake, Spread      *score.Points // times weight
 }
 
 func (b *bet) score(y float64) result {
@@ -81,6 +95,9 @@ func (b *bet) score(y float64) result {
 	// Rounded where it is made, so that the published number is the one summed up.
 	log := math.Round(score.LogEdge(b.P, *b.Q, y)*1e6) / 1e6
 	r.Edge, r.Contribution, r.LogEdge = &edge, &contribution, &log
+	stake := score.Contribution(score.Stake(b.P, *b.Q), b.Index)
+	spread := score.Contribution(score.Spread(b.P, *b.Q), b.Index)
+	r.Stake, r.Spread = &stake, &spread
 	return r
 }
 

@@ -179,8 +179,12 @@ func checkNaively(w *world) {
 	var ranked, resolved int
 	next := map[string]int{}
 	said := map[string]float64{}
-	clusters := map[string]score.Points{}
-	tallies := map[uuid.UUID]score.Tally{}
+	clusters := map[string]score.Cluster{}
+	categories := map[string]string{}
+	w.must(eachCluster(ctx, w.db, func(agent uuid.UUID, event, category string) {
+		categories[agent.String()+" "+event] = category
+	}))
+	want := map[[2]string]sumsOfDays{}
 	for _, p := range all {
 		key := p.AgentID.String() + " " + p.EventKey
 		if p.BaselineState == prediction.Pending {
@@ -211,25 +215,50 @@ func checkNaively(w *world) {
 			if want := score.Edge(p.Confidence, *p.Baseline, *p.ResolutionValue); *p.Edge != want {
 				w.t.Errorf("%s has edge %d, want %d", p.ID, *p.Edge, want)
 			}
-			clusters[key] += score.Contribution(*p.Edge, *p.WeightIndex)
+			clusters[key] = clusters[key].Plus(score.Bet(p.Confidence, *p.Baseline, *p.ResolutionValue, *p.WeightIndex))
 		}
 	}
 	if ranked < 40 || resolved < 40 {
 		w.t.Errorf("only %d ranked and %d resolved: the test proves little", ranked, resolved)
 	}
 	for key, c := range clusters {
-		agent := uuid.MustParse(key[:36])
-		t := tallies[agent]
-		t.Add(c)
-		tallies[agent] = t
-	}
-	for agent, want := range tallies {
-		var got score.Tally
-		err := w.db.NewRaw("SELECT sum(clusters), sum(cluster_sum), sum(cluster_squares) FROM agent_days WHERE agent_id = ?", agent).Scan(ctx, &got.N, &got.S, &got.SS)
-		if err != nil || got != want {
-			w.t.Errorf("%s has %+v, want %+v, %v", agent, got, want, err)
+		for _, category := range []string{categories[key], AllCategories} {
+			of := [2]string{key[:36], category}
+			s := want[of]
+			s.add(c)
+			want[of] = s
 		}
 	}
+	for of, sums := range want {
+		var got sumsOfDays
+		err := w.db.NewRaw(`SELECT CAST(sum(clusters) AS BIGINT), CAST(sum(cluster_sum) AS BIGINT), CAST(sum(cluster_squares) AS BIGINT),
+			CAST(sum(stake) AS BIGINT), CAST(sum(variance) AS BIGINT) FROM agent_days WHERE agent_id = ? AND category = ?`, of[0], of[1]).
+			Scan(ctx, &got.N, &got.S, &got.SS, &got.A, &got.V)
+		if err != nil || got != sums {
+			w.t.Errorf("%s in %q has %+v, want %+v, %v", of[0], of[1], got, sums, err)
+		}
+	}
+}
+
+// sumsOfDays are the sums of an agent's days in one category that follow from its clusters.
+type sumsOfDays struct {
+	score.Tally
+	A, V int64
+}
+
+func (s *sumsOfDays) add(c score.Cluster) {
+	s.Tally.Add(c.C)
+	s.A += int64(c.A)
+	s.V += int64(c.U) * int64(c.U)
+}
+
+func eachCluster(ctx context.Context, db *database.DB, fn func(agent uuid.UUID, event, category string)) error {
+	var rows []Cluster
+	err := db.NewSelect().Model(&rows).Scan(ctx)
+	for _, c := range rows {
+		fn(c.AgentID, c.EventKey, c.Category)
+	}
+	return err
 }
 
 // difference lists the lines that only one of two texts has.

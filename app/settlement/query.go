@@ -21,10 +21,10 @@ func SelectDays(db bun.IDB) *bun.SelectQuery {
 }
 
 // SelectClusters is a subquery of an agent's events with something settled: event_key,
-// category, day (on which it counts), value and disagreements.
+// category, day (on which it counts), value, stake, spread and disagreements.
 func SelectClusters(db bun.IDB, agentID uuid.UUID) *bun.SelectQuery {
 	return db.NewSelect().TableExpr("clusters AS c").
-		ColumnExpr("c.event_key, c.category, COALESCE(c.day, c.settled_day) AS day, c.value, c.disagreements").
+		ColumnExpr("c.event_key, c.category, COALESCE(c.day, c.settled_day) AS day, c.value, c.stake, c.spread, c.disagreements").
 		Where("c.agent_id = ?", agentID).Where("c.settled > 0")
 }
 
@@ -39,7 +39,8 @@ func SelectOpenReferences(db bun.IDB, marketColumn string) *bun.SelectQuery {
 // count, "" for none.
 func NextDay(ctx context.Context, db bun.IDB, agentID uuid.UUID, after time.Time) (string, error) {
 	var day sql.NullString
-	err := db.NewRaw("SELECT MIN(day) FROM agent_days WHERE agent_id = ? AND day > ? AND clusters > 0", agentID, dayOf(after)).Scan(ctx, &day)
+	err := db.NewRaw("SELECT MIN(day) FROM agent_days WHERE agent_id = ? AND category = ? AND day > ? AND clusters > 0",
+		agentID, AllCategories, dayOf(after)).Scan(ctx, &day)
 	if err != nil {
 		return "", fmt.Errorf("read the next day: %w", err)
 	}

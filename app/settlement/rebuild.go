@@ -173,11 +173,9 @@ func (r *recount) predictions(ctx context.Context, tx bun.Tx, rows []item) error
 
 // entry adds one ledger row, after checking it against the rules it names.
 func (r *recount) entry(p *item, e *Entry) {
-	sign := int64(1)
-	numbers := result{e.Brier, e.Edge, e.Contribution, e.LogEdge}
+	sign, numbers := int64(1), e.result()
 	if e.Kind == kindReversal {
 		sign = -1
-		numbers = result{0 - e.Brier, negated(e.Edge), negated(e.Contribution), negated(e.LogEdge)}
 	}
 	bet := p.bet()
 	if fresh := bet.score(e.Value); e.RulesVersion == score.RulesVersion && !fresh.equal(numbers) {
@@ -267,7 +265,8 @@ func ledgerOf(ctx context.Context, tx bun.Tx, ids []uuid.UUID) (map[uuid.UUID][]
 
 func (r result) equal(other result) bool {
 	return units(r.Brier, 1e12) == units(other.Brier, 1e12) && same(r.Edge, other.Edge) &&
-		same(r.Contribution, other.Contribution) && (r.LogEdge == nil || units(*r.LogEdge, 1e6) == units(*other.LogEdge, 1e6))
+		same(r.Contribution, other.Contribution) && same(r.Stake, other.Stake) && same(r.Spread, other.Spread) &&
+		(r.LogEdge == nil || units(*r.LogEdge, 1e6) == units(*other.LogEdge, 1e6))
 }
 
 func same[T comparable](a, b *T) bool { return (a == nil) == (b == nil) && (a == nil || *a == *b) }
@@ -276,5 +275,6 @@ func (r result) String() string {
 	if r.Edge == nil {
 		return fmt.Sprintf("brier %g", r.Brier)
 	}
-	return fmt.Sprintf("brier %g, edge %d, contribution %d, log edge %g", r.Brier, *r.Edge, *r.Contribution, *r.LogEdge)
+	return fmt.Sprintf("brier %g, edge %d, contribution %d, log edge %g, stake %d, spread %d",
+		r.Brier, *r.Edge, *r.Contribution, *r.LogEdge, *r.Stake, *r.Spread)
 }

@@ -30,7 +30,14 @@ func newSums() *sums {
 	return &sums{map[clusterKey]*Cluster{}, map[dayKey][]int64{}, map[uuid.UUID]prediction.Tally{}}
 }
 
+// add adds a term as dayTerms.add does.
 func (s *sums) add(t dayTerm) {
+	s.addTo(t)
+	t.Category = AllCategories
+	s.addTo(t)
+}
+
+func (s *sums) addTo(t dayTerm) {
 	key := dayKey{t.AgentID, cell{t.Category, t.Day}}
 	row := s.days[key]
 	if row == nil {
@@ -129,7 +136,8 @@ func (c *Cluster) String() string {
 	if c == nil {
 		return "nothing"
 	}
-	return fmt.Sprintf("%s %s (%s): next %d, settled %d, disagreements %d, value %d", c.Category, c.Day, c.SettledDay, c.NextIndex, c.Settled, c.Disagreements, c.Value)
+	return fmt.Sprintf("%s %s (%s): next %d, settled %d, disagreements %d, value %d, stake %d, spread %d",
+		c.Category, c.Day, c.SettledDay, c.NextIndex, c.Settled, c.Disagreements, c.Value, c.Stake, c.Spread)
 }
 
 func dayString(row []int64) string {

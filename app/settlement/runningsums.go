@@ -25,6 +25,8 @@ type dayTerm struct {
 	Clusters        int64 `bun:",type:bigint"`
 	ClusterSum      int64 `bun:",type:bigint"` // 1/10,000 point
 	ClusterSquares  int64 `bun:",type:bigint"` // its square
+	Stake           int64 `bun:",type:bigint"` // A: 1/10,000 point
+	Variance        int64 `bun:",type:bigint"` // V: the squares of the clusters' spreads, 1e-8 point²
 	Disagreements   int64 `bun:",type:bigint"` // clusters with one
 	Resolved        int64 `bun:",type:bigint"`
 	Scored          int64 `bun:",type:bigint"` // of those, with a baseline
@@ -42,7 +44,7 @@ type dayTerm struct {
 
 // plainSums are the columns of agent_days outside of the bins, as in dayTerm.
 var plainSums = []string{
-	"clusters", "cluster_sum", "cluster_squares", "disagreements", "resolved", "scored",
+	"clusters", "cluster_sum", "cluster_squares", "stake", "variance", "disagreements", "resolved", "scored",
 	"resolved_brier", "brier", "market_brier", "log_edge", "observed_squares",
 }
 
@@ -62,7 +64,7 @@ var binParts = []string{"count", "confidence", "observed"}
 // vector is the term in the order of dayColumns.
 func (t *dayTerm) vector() []int64 {
 	v := append(make([]int64, 0, len(dayColumns)),
-		t.Clusters, t.ClusterSum, t.ClusterSquares, t.Disagreements, t.Resolved, t.Scored,
+		t.Clusters, t.ClusterSum, t.ClusterSquares, t.Stake, t.Variance, t.Disagreements, t.Resolved, t.Scored,
 		t.ResolvedBrier, t.Brier, t.MarketBrier, t.LogEdge, t.ObservedSquares)[:len(dayColumns)]
 	if t.Bin >= 0 {
 		copy(v[len(plainSums)+int(t.Bin)*len(binParts):], []int64{t.BinCount, t.BinConfidence, t.BinObserved})
@@ -75,6 +77,8 @@ func (t *dayTerm) join(o *dayTerm) {
 	t.Clusters += o.Clusters
 	t.ClusterSum += o.ClusterSum
 	t.ClusterSquares += o.ClusterSquares
+	t.Stake += o.Stake
+	t.Variance += o.Variance
 	t.Disagreements += o.Disagreements
 	t.Resolved += o.Resolved
 	t.Scored += o.Scored
@@ -88,10 +92,22 @@ func (t *dayTerm) join(o *dayTerm) {
 	t.BinObserved += o.BinObserved
 }
 
+// AllCategories is the category of the daily rows over all categories. Sums of a day are
+// kept for both, because the square of a day's sum doesn't follow from the squares of its
+// categories.
+const AllCategories = ""
+
 // dayTerms are differences to rows of agent_days, of each row one for every bin it moves.
 type dayTerms map[dayKey][]dayTerm
 
+// add adds a term to its category's day and to the day over all categories.
 func (d dayTerms) add(t dayTerm) {
+	d.addTo(t)
+	t.Category = AllCategories
+	d.addTo(t)
+}
+
+func (d dayTerms) addTo(t dayTerm) {
 	key := dayKey{t.AgentID, cell{t.Category, t.Day}}
 	terms := d[key]
 	for i := range terms {
@@ -169,6 +185,9 @@ type Cluster struct {
 	Settled       int64 `bun:",type:bigint"`
 	Disagreements int64 `bun:",type:bigint"`
 	Value         int64 `bun:",type:bigint"`
+	// Stake and Spread are Σa and Σu of the scored predictions, times weight.
+	Stake  int64 `bun:",type:bigint"`
+	Spread int64 `bun:",type:bigint"`
 }
 
 type clusterKey struct {
@@ -187,6 +206,8 @@ func (c *Cluster) count(b *bet, r result, sign int64, settled string) {
 	}
 	c.Settled += sign
 	c.Value += sign * int64(*r.Contribution)
+	c.Stake += sign * int64(*r.Stake)
+	c.Spread += sign * int64(*r.Spread)
 	c.Disagreements += sign * b.disagrees()
 }
 
@@ -202,6 +223,7 @@ func (c *Cluster) share(sign int64) dayTerm {
 	t := dayTerm{
 		AgentID: c.AgentID, Category: c.Category, Day: c.countsOn(), Bin: -1,
 		Clusters: sign, ClusterSum: sign * c.Value, ClusterSquares: sign * c.Value * c.Value,
+		Stake: sign * c.Stake, Variance: sign * c.Spread * c.Spread,
 	}
 	if c.Disagreements > 0 {
 		t.Disagreements = sign
@@ -234,8 +256,9 @@ func addClusters(ctx context.Context, tx bun.Tx, rows []Cluster) error {
 	if len(rows) == 0 {
 		return nil
 	}
-	_, err := database.ExecRows(ctx, tx, "INSERT INTO clusters (agent_id, event_key, category, day, settled_day, next_index, settled, disagreements, value)"+
-		" SELECT v.agent_id, v.event_key, v.category, v.day, v.settled_day, v.next_index, v.settled, v.disagreements, v.value FROM v WHERE TRUE"+
+	_, err := database.ExecRows(ctx, tx, "INSERT INTO clusters (agent_id, event_key, category, day, settled_day, next_index, settled, disagreements, value, stake, spread)"+
+		" SELECT v.agent_id, v.event_key, v.category, v.day, v.settled_day, v.next_index, v.settled, v.disagreements,"+
+		" v.value, v.stake, v.spread FROM v WHERE TRUE"+
 		" ON CONFLICT (agent_id, event_key) DO UPDATE SET next_index = EXCLUDED.next_index", rows)
 	if err != nil {
 		return fmt.Errorf("write clusters: %w", err)
@@ -249,7 +272,7 @@ func settleClusters(ctx context.Context, tx bun.Tx, rows []Cluster) error {
 		return nil
 	}
 	_, err := database.ExecRows(ctx, tx, "UPDATE clusters AS c SET settled_day = v.settled_day, settled = v.settled,"+
-		" disagreements = v.disagreements, value = v.value FROM v WHERE c.agent_id = v.agent_id AND c.event_key = v.event_key", rows)
+		" disagreements = v.disagreements, value = v.value, stake = v.stake, spread = v.spread FROM v WHERE c.agent_id = v.agent_id AND c.event_key = v.event_key", rows)
 	if err != nil {
 		return fmt.Errorf("settle clusters: %w", err)
 	}

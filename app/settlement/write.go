@@ -47,7 +47,7 @@ func (b *batch) writeLedger(ctx context.Context, tx bun.Tx) error {
 	if len(b.entries) == 0 {
 		return nil
 	}
-	const columns = "id, prediction_id, seq, kind, agent_id, value, outcome, source, note, brier, edge, contribution, log_edge, category, day, rules_version, created_at"
+	const columns = "id, prediction_id, seq, kind, agent_id, value, outcome, source, note, brier, edge, contribution, log_edge, stake, spread, category, day, rules_version, created_at"
 	if _, err := database.ExecRows(ctx, tx, "INSERT INTO score_entries ("+columns+") SELECT "+columns+" FROM v", b.entries); err != nil {
 		return fmt.Errorf("write the ledger: %w", err)
 	}

@@ -88,8 +88,9 @@ func (s *Site) agentProps(a *agent.Agent, st *leaderboard.Stats) pages.AgentProp
 		Row: s.boardRowOf(&st.Row), Description: a.Description, Framework: a.Framework, Homepage: a.Homepage,
 		Disabled: a.Status == agent.Disabled, Hidden: a.Visibility.HidesProfile(), Joined: s.when(a.CreatedAt),
 		Open: int(st.Open), Resolved: int(st.Resolved), Void: int(st.Void), LogEdge: st.Row.LogEdge, LiveEdge: st.LiveEdge,
-		History: skillHistory(st.History),
+		History: skillHistory(st.History), UntilProven: st.UntilProven,
 	}
+	p.Scale = components.EstimateScale([]components.Estimate{p.Row.Estimate})
 	p.Row.Agent = components.Agent{Handle: a.Handle, Name: a.Name, Model: a.Model}
 	p.Row.Sample, p.Row.Predictions, p.Row.Bins = a.Sample, int(st.Total), binProps(st.Calibration)
 	if st.Row.Provisional {
@@ -105,11 +106,11 @@ func (s *Site) agentProps(a *agent.Agent, st *leaderboard.Stats) pages.AgentProp
 	for i := range st.Categories {
 		r := &st.Categories[i]
 		p.Categories = append(p.Categories, pages.CategoryRow{
-			Estimate: estimate(r.Estimate()), Category: r.Category, Events: int(r.Events), Brier: r.Brier, MarketBrier: r.MarketBrier,
+			Estimate: rowEstimate(r), Category: r.Category, Events: int(r.Events), Brier: r.Brier, MarketBrier: r.MarketBrier,
 		})
-		estimates = append(estimates, estimate(r.Estimate()))
+		estimates = append(estimates, rowEstimate(r))
 	}
-	p.Scale = components.EstimateScale(estimates)
+	p.CategoryScale = components.EstimateScale(estimates)
 	p.Layout = s.frame(a.Name, agentWords(p.Row), "/agents/"+a.Handle, "/leaderboard")
 	p.Layout.Feed, p.Layout.Image = "/agents/"+a.Handle+".atom", "/agents/"+a.Handle+"/card.png"
 	return p
@@ -124,7 +125,11 @@ func agentWords(r pages.BoardRow) string {
 	if r.Events == 0 {
 		return r.Agent.Name + " has no settled event yet."
 	}
-	return r.Agent.Name + ": " + r.Sentence() + "."
+	words := r.Agent.Name + ". " + r.Sentence() + "."
+	if r.Odds != nil {
+		words += " Odds against having no edge: " + components.Odds(*r.Odds) + "."
+	}
+	return words
 }
 
 func skillHistory(points []leaderboard.SkillPoint) []components.SkillPoint {
@@ -134,9 +139,12 @@ func skillHistory(points []leaderboard.SkillPoint) []components.SkillPoint {
 		if err != nil {
 			continue // the column holds nothing else
 		}
-		out = append(out, components.SkillPoint{
-			Day: day, Estimate: components.Estimate{Skill: p.Skill, Low: p.SkillLow, High: p.SkillHigh}, Events: int(p.Events),
-		})
+		e := components.Estimate{Skill: p.Skill}
+		if p.SkillLow != nil && p.SkillHigh != nil {
+			low, high := *p.SkillLow, *p.SkillHigh
+			e.Range = &components.Range{BestGuess: (low + high) / 2, Low: low, High: high}
+		}
+		out = append(out, components.SkillPoint{Day: day, Estimate: e, Events: int(p.Events)})
 	}
 	return out
 }
@@ -178,6 +186,22 @@ func dayWords(day string) string {
 	return t.Format("2 Jan 2006")
 }
 
+// badgeWords is a ranked agent's rank and range in a few words.
+func badgeWords(r pages.BoardRow) string {
+	words := "rank " + components.Count(r.Rank)
+	if r.RankLow != r.RankHigh {
+		words += " (" + r.RankRange() + ")"
+	}
+	if r.Range == nil {
+		return words
+	}
+	words += ", edge " + r.Range.String()
+	if r.Proven {
+		words += ", proven"
+	}
+	return words
+}
+
 // badge is a picture to show elsewhere.
 func (s *Site) badge(c *fiber.Ctx) error {
 	a, err := s.pathAgent(c)
@@ -189,9 +213,9 @@ func (s *Site) badge(c *fiber.Ctx) error {
 		return err
 	}
 	r := s.boardRowOf(&stats.Row)
-	b := components.BadgeProps{Name: a.Name, Value: "not ranked yet", Proven: r.Rank > 0 && r.Proven()}
+	b := components.BadgeProps{Name: a.Name, Value: "not ranked yet", Proven: r.Rank > 0 && r.Proven}
 	if r.Rank > 0 {
-		b.Value = "skill " + components.Signed(r.Skill, 1) + " (" + r.Range() + ")"
+		b.Value = badgeWords(r)
 	}
 	c.Set(fiber.HeaderCacheControl, "public, max-age=300")
 	c.Set("Cross-Origin-Resource-Policy", "cross-origin") // pages elsewhere may show it

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"strings"
 	"sync"
 
 	"github.com/gofiber/fiber/v2"
@@ -159,16 +160,26 @@ func cardOfAgent(r pages.BoardRow) card.Card {
 	}
 	k.Intervals[0] = interval(r)
 	tone := card.Plain
-	if r.Proven() {
+	odds := "none yet"
+	if r.Odds != nil {
+		odds = strings.ReplaceAll(components.Odds(*r.Odds), "\u00a0", " ")
+	}
+	if r.Proven {
 		tone = card.Good
 	}
 	copy(k.Figures[:], []card.Figure{
-		{Label: "Rank", Value: r.RankRange()},
-		{Label: "Skill, points per event", Value: components.Signed(r.Skill, 1), Tone: tone},
-		{Label: "Plausibly", Value: components.Signed(r.Low, 1) + " to " + components.Signed(r.High, 1)},
-		{Label: "Events", Value: components.Count(r.Events)},
+		{Label: "Rank, plausibly " + r.RankRange(), Value: components.Count(r.Rank)},
+		{Label: "True edge, 95 % range", Value: rangeOnCard(r.Range)},
+		{Label: "Odds against no edge", Value: odds, Tone: tone},
 	})
 	return k
+}
+
+func rangeOnCard(r *components.Range) string {
+	if r == nil {
+		return "none yet"
+	}
+	return r.String()
 }
 
 func interval(r pages.BoardRow) card.Interval {
@@ -176,7 +187,11 @@ func interval(r pages.BoardRow) card.Interval {
 	if name == "" {
 		name = r.Agent.Handle
 	}
-	return card.Interval{Name: name, Low: r.Low, Mid: r.Skill, High: r.High, Proven: r.Proven()}
+	i := card.Interval{Name: name, Low: r.Skill, Mid: r.Skill, High: r.Skill, Proven: r.Proven}
+	if r.Range != nil {
+		i.Low, i.High = r.Range.Low, r.Range.High
+	}
+	return i
 }
 
 func (s *Site) leaderboardCard(c *fiber.Ctx) error {
@@ -193,7 +208,9 @@ func (s *Site) leaderboardCard(c *fiber.Ctx) error {
 		k.Intervals[n] = interval(r)
 		n++
 	}
-	if n == 0 {
+	if n > 0 {
+		k.By = "Bars: 95 % range of the true edge. Marks: skill, which orders the board."
+	} else {
 		k.By = "Predictions by AI agents, scored against the market. Nobody is ranked yet."
 	}
 	return s.sendCard(c, k)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/pulsecast/pulsecast/app/agent"
 	"github.com/pulsecast/pulsecast/app/leaderboard"
+	"github.com/pulsecast/pulsecast/app/score"
 	"github.com/pulsecast/pulsecast/views/components"
 	"github.com/pulsecast/pulsecast/views/pages"
 )
@@ -77,10 +78,19 @@ func (s *Site) addComparison(c *fiber.Ctx, p *pages.CompareProps, a, b *agent.Ag
 	if err != nil {
 		return err
 	}
-	p.Both, p.AWins, p.BWins, p.Diff = int(found.Shared), int(found.AWins), int(found.BWins), estimate(found.Difference)
-	p.Scale = components.EstimateScale([]components.Estimate{p.A.Row.Estimate, p.B.Row.Estimate})
+	p.Both = pages.Shared{
+		Count: int(found.Shared), AWins: int(found.AWins), BWins: int(found.BWins), MeanA: found.MeanA, MeanB: found.MeanB,
+		Difference: rangeOf(found.Difference), OddsA: found.Odds, OddsB: found.OddsB,
+		ProvenA: proven(found.Odds), ProvenB: proven(found.OddsB),
+	}
+	p.Scale = components.EstimateScale([]components.Estimate{
+		p.A.Row.Estimate, p.B.Row.Estimate, {Range: p.Both.Difference},
+	})
+	p.Frame = components.FrameHistories(p.A.History, p.B.History)
 	for _, e := range found.Events {
-		p.Events = append(p.Events, pages.SharedEvent{Title: e.Title, Day: dayWords(e.Day), A: e.A.Float(), B: e.B.Float()})
+		p.Both.Events = append(p.Both.Events, pages.SharedEvent{Title: e.Title, Day: dayWords(e.Day), A: e.A.Float(), B: e.B.Float()})
 	}
 	return nil
 }
+
+func proven(odds *float64) bool { return odds != nil && score.Proven(*odds) }

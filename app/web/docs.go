@@ -3,6 +3,7 @@ package web
 import (
 	"bytes"
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -29,6 +30,20 @@ var scrollable = strings.NewReplacer(
 	"</table>", "</table></section>",
 )
 
+// numberTables tells the tables of a text apart: landmarks of one page need different names.
+func numberTables(html string) string {
+	var b strings.Builder
+	for n := 1; ; n++ {
+		before, after, more := strings.Cut(html, `aria-label="Table"`)
+		b.WriteString(before)
+		if !more {
+			return b.String()
+		}
+		fmt.Fprintf(&b, `aria-label="Table %d"`, n)
+		html = after
+	}
+}
+
 // renderMarkdown turns a text of ours into HTML and lists its second-level headings.
 // shift moves headings down by so many levels, to fit below the page's own.
 func renderMarkdown(source []byte, shift int) (html string, headings []pages.Heading, err error) {
@@ -52,7 +67,7 @@ func renderMarkdown(source []byte, shift int) (html string, headings []pages.Hea
 	if err := markdown.Renderer().Render(&out, source, doc); err != nil {
 		return "", nil, fmt.Errorf("render markdown: %w", err)
 	}
-	return scrollable.Replace(out.String()), headings, nil
+	return numberTables(scrollable.Replace(out.String())), headings, nil
 }
 
 // plain is the text of a heading without its marks.
@@ -107,11 +122,28 @@ func prefixedIDs(html, prefix string) string {
 	return strings.ReplaceAll(html, ` id="`, ` id="`+prefix+`-`)
 }
 
+// unit matches the space between a number and what belongs to it: "95 %", "20 : 1",
+// "0.72 to 2.69".
+var unit = regexp.MustCompile(`(\d)( %| : 1| to −?\d)`)
+
+// unbroken keeps numbers on one line with what belongs to them.
+func unbroken(text string) string {
+	return unit.ReplaceAllStringFunc(text, func(s string) string { return strings.ReplaceAll(s, " ", "\u00a0") })
+}
+
 func (s *Site) method(c *fiber.Ctx) error {
-	text := leaderboard.Method(leaderboard.Thresholds{
-		Events: int64(s.Config.RankedMinEvents), CategoryEvents: int64(s.Config.RankedMinCategoryEvents), Days: int64(s.Config.RankedMinDays),
+	numbers, err := s.readFigures(c.UserContext())
+	if err != nil {
+		return err
+	}
+	text := leaderboard.Method(leaderboard.MethodFacts{
+		Thresholds: leaderboard.Thresholds{
+			Events: int64(s.Config.RankedMinEvents), CategoryEvents: int64(s.Config.RankedMinCategoryEvents),
+			Days: int64(s.Config.RankedMinDays),
+		},
+		MinLiquidity: 1000, Ranked: numbers.Ranked,
 	})
-	html, headings, err := renderMarkdown([]byte(text), 0)
+	html, headings, err := renderMarkdown([]byte(unbroken(text)), 0)
 	if err != nil {
 		return err
 	}

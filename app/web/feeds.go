@@ -13,6 +13,7 @@ type atomFeed struct {
 	XMLName xml.Name    `xml:"http://www.w3.org/2005/Atom feed"`
 	ID      string      `xml:"id"`
 	Title   string      `xml:"title"`
+	About   string      `xml:"subtitle,omitempty"`
 	Updated string      `xml:"updated"`
 	Links   []atomLink  `xml:"link"`
 	Entries []atomEntry `xml:"entry"`
@@ -47,7 +48,7 @@ type atomTerm struct {
 const feedSize = 50
 
 func (s *Site) predictionFeed(c *fiber.Ctx) error {
-	return s.feed(c, "Pulsecast: predictions", "/predictions", prediction.Filter{Limit: feedSize})
+	return s.feed(c, "Pulsecast: predictions", "", "/predictions", prediction.Filter{Limit: feedSize})
 }
 
 func (s *Site) agentFeed(c *fiber.Ctx) error {
@@ -55,17 +56,21 @@ func (s *Site) agentFeed(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	return s.feed(c, a.Name+" on Pulsecast", "/agents/"+a.Handle, prediction.Filter{AgentID: a.ID, Limit: feedSize})
+	stats, err := s.Leaderboard.Stats(c.UserContext(), s.DB.Reader, a.ID)
+	if err != nil {
+		return err
+	}
+	return s.feed(c, a.Name+" on Pulsecast", agentWords(s.agentProps(a, stats).Row), "/agents/"+a.Handle, prediction.Filter{AgentID: a.ID, Limit: feedSize})
 }
 
-func (s *Site) feed(c *fiber.Ctx, title, page string, f prediction.Filter) error {
+func (s *Site) feed(c *fiber.Ctx, title, about, page string, f prediction.Filter) error {
 	records, _, err := s.predictions.List(c.UserContext(), s.DB.Reader, f)
 	if err != nil {
 		return err
 	}
 	base := s.Config.BaseURL
 	out := atomFeed{
-		ID: base + page + ".atom", Title: title, Updated: s.Now().UTC().Format(time.RFC3339),
+		ID: base + page + ".atom", Title: title, About: about, Updated: s.Now().UTC().Format(time.RFC3339),
 		Links: []atomLink{{"self", base + page + ".atom"}, {"alternate", base + page}},
 	}
 	for i := range records {

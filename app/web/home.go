@@ -55,7 +55,7 @@ func (s *Site) home(c *fiber.Ctx) error {
 	latest := s.predictionList(open)
 	p := pages.HomeProps{
 		Layout: s.frame("", "Predictions by AI agents, scored against the prediction market: who is closer to the truth, and how sure that is.", "/", "/"),
-		Agents: int(numbers.Agents), Events: int(numbers.Events), Proven: int(numbers.Proven), Ranked: int(numbers.Ranked),
+		Agents: int(numbers.Agents), Events: int(numbers.Events), Chance: chance(numbers.Ranked, numbers.Proven),
 		JustResolved: receipts(s.predictionList(resolved)), Disagreements: disagreements(latest),
 		Race: race[:min(len(race), homeModels)], Markets: markets,
 		Predictions: latest[:min(len(latest), homePredictions)],

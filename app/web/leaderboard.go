@@ -45,8 +45,13 @@ func (s *Site) leaderboard(c *fiber.Ctx) error {
 		Layout: frame, Windows: a.chips("window", windowOptions...), Categories: a.openChips("category", known.Categories),
 		Models: a.openChips("model", known.Models), Rows: s.boardRows(page.Entries), Pages: a.pages(page.Next), MinEvents: s.minEvents(a.get("category")),
 	}
-	if page.Board != nil {
-		p.AsOf, p.Kappa = s.when(page.Board.AsOf), page.Board.Kappa
+	if b := page.Board; b != nil {
+		p.AsOf, p.Kappa, p.Mu, p.Tau = s.when(b.AsOf), b.Kappa, b.Mu, b.Tau
+		proven, err := s.Leaderboard.CountProven(c.UserContext(), s.DB.Reader, b.Window, b.Category)
+		if err != nil {
+			return err
+		}
+		p.Chance = chance(b.Ranked, proven)
 	}
 	p.Scale, p.References = scaleOf(p.Rows)
 	if err := s.addDays(c.UserContext(), page.Entries, p.Rows); err != nil {
@@ -56,6 +61,10 @@ func (s *Site) leaderboard(c *fiber.Ctx) error {
 		return err
 	}
 	return show(c, pages.Leaderboard(p))
+}
+
+func chance(ranked, proven int64) pages.Chance {
+	return pages.Chance{Ranked: int(ranked), Proven: int(proven), ByChance: score.ProvenByChance(int(ranked))}
 }
 
 func (s *Site) minEvents(category string) int {
@@ -89,14 +98,14 @@ func (s *Site) boardRow(e *leaderboard.Entry) pages.BoardRow {
 // boardRowOf maps a row of a board without its agent.
 func (s *Site) boardRowOf(e *leaderboard.Row) pages.BoardRow {
 	r := pages.BoardRow{
-		Estimate: estimate(e.Estimate()), Reference: e.Reference, Provisional: e.Provisional, Reason: e.Reason,
+		Estimate: rowEstimate(e), Reference: e.Reference, Provisional: e.Provisional, Reason: e.Reason,
 		Events: int(e.Events), Brier: e.Brier, MarketBrier: e.MarketBrier, CalibrationError: e.CalibrationError,
 	}
 	if e.Rank != nil && e.RankLow != nil && e.RankHigh != nil {
 		r.Rank, r.RankLow, r.RankHigh = int(*e.Rank), int(*e.RankLow), int(*e.RankHigh)
 	}
 	if e.AgentID == leaderboard.MarketID {
-		r.Low, r.High = 0, 0 // exactly 0 by definition
+		r.Skill, r.Range = 0, nil // exactly 0 by definition
 	}
 	return r
 }
@@ -164,7 +173,7 @@ func (s *Site) modelRows(ctx context.Context, w leaderboard.Window) ([]pages.Mod
 	rows := make([]pages.ModelRow, len(found))
 	for i, m := range found {
 		rows[i] = pages.ModelRow{
-			Estimate: estimate(m.Estimate), Model: m.Model, Agents: int(m.Agents), Ranked: int(m.Ranked), Events: int(m.Events),
+			Estimate: components.Estimate{Skill: m.Skill, Range: rangeOf(m.Range)}, Model: m.Model, Agents: int(m.Agents), Ranked: int(m.Ranked), Events: int(m.Events),
 			Brier: m.Brier, MarketBrier: m.MarketBrier, Best: components.Agent{Handle: m.Best, Name: m.BestName},
 		}
 	}
@@ -191,6 +200,17 @@ func (s *Site) models(c *fiber.Ctx) error {
 	}))
 }
 
-func estimate(e score.Estimate) components.Estimate {
-	return components.Estimate{Skill: e.Skill, Low: e.Low, High: e.High}
+func rowEstimate(r *leaderboard.Row) components.Estimate {
+	e := components.Estimate{Skill: r.Skill, Odds: r.Odds, Proven: r.Proven()}
+	if p, ok := r.Posterior(); ok {
+		e.Range = rangeOf(&p)
+	}
+	return e
+}
+
+func rangeOf(p *score.Posterior) *components.Range {
+	if p == nil {
+		return nil
+	}
+	return &components.Range{BestGuess: p.BestGuess, Low: p.Low, High: p.High}
 }

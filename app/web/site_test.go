@@ -14,6 +14,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/database/dbtest"
 	"github.com/pulsecast/pulsecast/app/market"
+	"github.com/pulsecast/pulsecast/app/score"
 	"github.com/pulsecast/pulsecast/app/settlement"
 )
 
@@ -162,6 +163,19 @@ func TestMethod(t *testing.T) {
 			t.Errorf("the contents lead to %s, which is not there", to)
 		}
 	})
+}
+
+// The version that scores is explained first.
+func TestRules(t *testing.T) {
+	t.Parallel()
+	h := open(t, dbtest.Open(t, database.SQLite))
+	r := h.get("/changes")
+	if got, want := strings.TrimSpace(r.doc.Find("#rules").Closest("section").Find("dt").First().Text()), "Version "+score.RulesVersion; got != want {
+		t.Errorf("first explained: %q, want %q", got, want)
+	}
+	if n := r.doc.Find("#rules").Closest("section").Find("dd").First().Find("p").Length(); n < 3 {
+		t.Errorf("%d paragraphs on the version in force", n)
+	}
 }
 
 func TestHostileText(t *testing.T) {

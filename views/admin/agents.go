@@ -131,8 +131,11 @@ func skill(e *components.Estimate) cell {
 	if e == nil {
 		return cell{}
 	}
-	c := cell{text: components.Signed(e.Skill, 1), note: components.Signed(e.Low, 1) + " to " + components.Signed(e.High, 1)}
-	if e.Low > 0 {
+	c := cell{text: components.Signed(e.Skill, 1), note: components.NoRange}
+	if r := e.Range; r != nil {
+		c.note = components.Signed(r.Low, 1) + " to " + components.Signed(r.High, 1)
+	}
+	if e.Proven {
 		c.tone = "pos"
 	}
 	return c

@@ -244,7 +244,7 @@ func StatusBadge(status string) templ.Component {
 	})
 }
 
-// Proven marks an estimate whose whole interval lies above the market.
+// Proven marks an agent whose odds against having no edge suffice.
 func Proven() templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -266,7 +266,7 @@ func Proven() templ.Component {
 			templ_7745c5c3_Var14 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 16, "<span class=\"badge badge-proven\" title=\"The whole 95 % interval lies above the market\">proven</span>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 16, "<span class=\"badge badge-proven\" title=\"Odds of at least 20 : 1 against having no edge\">proven</span>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

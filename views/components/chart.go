@@ -180,38 +180,65 @@ func probabilityScale(low, high float64) Scale {
 	return s
 }
 
-// SkillPoint is a skill as it stood on a day.
+// SkillPoint is an estimate as it stood on a day.
 type SkillPoint struct {
 	Day time.Time
 	Estimate
 	Events int
 }
 
-// SkillPlot draws skill over time with its interval around the market's line.
-func SkillPlot(id, title string, history []SkillPoint) Plot {
+// HistoryFrame is the ground that histories are drawn on: the days of all of them, every
+// skill, and the ranges of the later halves, so that charts side by side can be compared.
+// The first ranges are so wide that they would flatten everything else.
+type HistoryFrame struct {
+	days  span
+	scale Scale
+}
+
+// FrameHistories makes the frame that holds all the histories.
+func FrameHistories(histories ...[]SkillPoint) HistoryFrame {
+	var f HistoryFrame
+	var estimates []Estimate
+	for _, h := range histories {
+		for i, p := range h {
+			if f.days.from.IsZero() || p.Day.Before(f.days.from) {
+				f.days.from = p.Day
+			}
+			if p.Day.After(f.days.to) {
+				f.days.to = p.Day
+			}
+			if i < len(h)/2 {
+				p.Range = nil
+			}
+			estimates = append(estimates, p.Estimate)
+		}
+	}
+	f.scale = EstimateScale(estimates)
+	return f
+}
+
+// SkillPlot draws skill over time, with the range of the true edge around the market's
+// line. The band begins with the first day that has a range, and is cut off at the frame.
+func SkillPlot(id, title string, f HistoryFrame, history []SkillPoint) Plot {
 	p := Plot{ID: id, Title: title, Height: 220}
 	if len(history) == 0 {
 		return p
 	}
-	when := span{history[0].Day, history[len(history)-1].Day}
-	var estimates []Estimate
 	for _, h := range history {
-		estimates = append(estimates, h.Estimate)
+		x := f.days.share(h.Day)
+		p.Line = append(p.Line, Spot{x, f.scale.Share(h.Skill)})
+		if h.Range != nil {
+			p.Low = append(p.Low, Spot{x, f.scale.Share(h.Range.Low)})
+			p.High = append(p.High, Spot{x, f.scale.Share(h.Range.High)})
+		}
 	}
-	scale := EstimateScale(estimates)
-	for _, h := range history {
-		x := when.share(h.Day)
-		p.Line = append(p.Line, Spot{x, scale.Share(h.Skill)})
-		p.Low = append(p.Low, Spot{x, scale.Share(h.Low)})
-		p.High = append(p.High, Spot{x, scale.Share(h.High)})
-	}
-	p.Columns = when.ticks()
-	for _, t := range scale.Ticks {
+	p.Columns = f.days.ticks()
+	for _, t := range f.scale.Ticks {
 		label := Points(t)
 		if t == 0 {
 			label = "Market"
 		}
-		p.Rows = append(p.Rows, Tick{At: scale.Share(t), Label: label, Zero: t == 0})
+		p.Rows = append(p.Rows, Tick{At: f.scale.Share(t), Label: label, Zero: t == 0})
 	}
 	return p
 }

@@ -1,7 +1,6 @@
 package components
 
 import (
-	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -186,39 +185,4 @@ func plainPlural(n time.Duration, unit string) string {
 		text += "s"
 	}
 	return text
-}
-
-// Estimate is a skill in points per event with its 95 % interval; zero is the market.
-type Estimate struct{ Skill, Low, High float64 }
-
-// Proven tells whether the whole interval lies above the market.
-func (e Estimate) Proven() bool { return e.Low > 0 }
-
-// Sentence says the estimate in words.
-func (e Estimate) Sentence() string {
-	way := "closer to the truth than the market"
-	if math.Signbit(e.Skill) && Decimal(e.Skill, 1) != "0.0" {
-		way = "further from the truth than the market"
-	}
-	if Decimal(e.Skill, 1) == "0.0" {
-		return "As close to the truth as the market per event; " + e.Plausibly()
-	}
-	return Decimal(math.Abs(e.Skill), 1) + " points " + way + " per event; " + e.Plausibly()
-}
-
-// Plausibly says the interval in words.
-func (e Estimate) Plausibly() string {
-	return "plausibly " + e.Range()
-}
-
-// Range is the interval in figures.
-func (e Estimate) Range() string { return bound(e.Low) + " to " + bound(e.High) }
-
-// bound writes an end of an interval with one decimal, and with two where one would
-// hide on which side of the market it lies.
-func bound(v float64) string {
-	if text := Signed(v, 1); text != "0.0" {
-		return text
-	}
-	return Signed(v, 2)
 }

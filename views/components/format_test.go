@@ -24,19 +24,7 @@ func TestNumbers(t *testing.T) {
 	}
 }
 
-func TestSentence(t *testing.T) {
-	t.Parallel()
-	for want, e := range map[string]Estimate{
-		"0.9 points closer to the truth than the market per event; plausibly −0.9 to +2.7":    {0.9375, -0.859, 2.734},
-		"1.3 points further from the truth than the market per event; plausibly −2.9 to +0.3": {-1.3, -2.9, 0.3},
-		"As close to the truth as the market per event; plausibly −1.0 to +1.0":               {-0.01, -1, 1},
-		"2.3 points closer to the truth than the market per event; plausibly +0.02 to +4.6":   {2.3, 0.02, 4.6},
-	} {
-		if got := e.Sentence(); got != want {
-			t.Errorf("%q, want %q", got, want)
-		}
-	}
-}
+func at(day int) time.Time { return time.Date(2026, 11, day, 0, 0, 0, 0, time.UTC) }
 
 func TestRelative(t *testing.T) {
 	t.Parallel()
@@ -54,7 +42,7 @@ func TestRelative(t *testing.T) {
 
 func TestScale(t *testing.T) {
 	t.Parallel()
-	s := EstimateScale([]Estimate{{0.4, -3.9, 4.6}})
+	s := EstimateScale([]Estimate{{Skill: 0.4, Range: &Range{0.5, -3.9, 4.6}}, {Skill: 1}})
 	if !s.Holds(-3.9) || !s.Holds(4.6) || !s.Holds(0) || s.Low != -4 || s.High != 6 {
 		t.Errorf("%+v", s)
 	}

@@ -46,7 +46,10 @@ func roundStep(raw float64) float64 {
 func EstimateScale(estimates []Estimate) Scale {
 	var ends []float64
 	for _, e := range estimates {
-		ends = append(ends, e.Low, e.High)
+		ends = append(ends, e.Skill)
+		if e.Range != nil {
+			ends = append(ends, e.Range.Low, e.Range.High)
+		}
 	}
 	return NewScale(6, ends...)
 }

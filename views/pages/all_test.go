@@ -19,6 +19,7 @@ func all() map[string]templ.Component {
 		"/leaderboard":     pages.Leaderboard(leaderboard()),
 		"/models":          pages.Models(pages.ModelsProps{Layout: frame("Models", "/models", "/models"), Rows: models()}),
 		"/agents/meridian": pages.Agent(agentPage()),
+		"/compare":         pages.Compare(comparePage()),
 		"/predictions": pages.Predictions(pages.PredictionsProps{Layout: frame("Predictions", "/predictions", "/predictions"), Search: search("/predictions", "Search titles and theses"),
 			Sorts: chips("/predictions", "sort", "Newest", "Just resolved", "Best edge"), Statuses: chips("/predictions", "status", "All", "open", "resolved", "void"),
 			List: append(predictions(), resolved()...), Pages: components.Pages{Next: "/predictions?cursor=x"}}),

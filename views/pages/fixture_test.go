@@ -53,6 +53,15 @@ func bins() []components.Bin {
 
 func p(v float64) *float64 { return &v }
 
+// estimate has its range centred a little further out than the skill, as shrinkage leaves it.
+func estimate(skill, half, odds float64) components.Estimate {
+	guess := 1.1 * skill
+	return components.Estimate{
+		Skill: skill, Odds: &odds, Proven: odds >= 20,
+		Range: &components.Range{BestGuess: guess, Low: guess - half, High: guess + half},
+	}
+}
+
 func board() []pages.BoardRow {
 	skills := []float64{3.4, 2.1, 0.94, 0.4, -0.3, -1.1, -2.6}
 	var rows []pages.BoardRow
@@ -63,23 +72,23 @@ func board() []pages.BoardRow {
 			trend[j] = s * float64(j) / 20 * (1 + 0.3*math.Sin(float64(i+j)))
 		}
 		rows = append(rows, pages.BoardRow{
-			Estimate: components.Estimate{Skill: s, Low: s - half, High: s + half}, Agent: names[i], Rank: i + 1,
+			Estimate: estimate(s, half, []float64{294.53, 8.2, 2.7, 0.9, 0.4, 0.2, 0.02}[i]), Agent: names[i], Rank: i + 1,
 			RankLow: max(1, i), RankHigh: min(7, i+3), Events: 96 - 7*i, Predictions: 140 - 9*i,
 			Brier: p(0.141 + 0.01*float64(i)), MarketBrier: p(0.168), CalibrationError: p(0.031 + 0.01*float64(i)),
 			Bins: bins(), Trend: trend, LastAt: ago(time.Duration(i) * time.Hour),
 		})
 		if i == 1 {
 			rows = append(rows, pages.BoardRow{Reference: true, Agent: components.Agent{Handle: "consensus", Name: "Consensus"},
-				Estimate: components.Estimate{Skill: 1.2, Low: 0.2, High: 2.2}, Events: 41})
+				Estimate: components.Estimate{Skill: 1.2, Range: &components.Range{BestGuess: 1.2, Low: 0.2, High: 2.2}}, Events: 41})
 		}
 		if i == 3 {
 			rows = append(rows, pages.BoardRow{Reference: true, Agent: components.Agent{Handle: "market", Name: "Market"}, Events: 96})
 		}
 	}
 	rows = append(rows, pages.BoardRow{Reference: true, Agent: components.Agent{Handle: "fifty", Name: "Always 50 %"},
-		Estimate: components.Estimate{Skill: -9.6, Low: -11.4, High: -7.8}, Events: 96})
+		Estimate: components.Estimate{Skill: -9.6, Range: &components.Range{BestGuess: -9.6, Low: -11.4, High: -7.8}}, Events: 96})
 	rows = append(rows, pages.BoardRow{Agent: names[7], Provisional: true, Reason: "events",
-		Estimate: components.Estimate{Skill: 0.2, Low: -1.7, High: 2.1}, Events: 12,
+		Estimate: components.Estimate{Skill: 0.2, Range: &components.Range{BestGuess: 0.2, Low: -1.7, High: 2.1}}, Events: 12,
 		Missing: []pages.Missing{{What: "settled events", Have: 12, Need: 30}, {What: "days with a prediction", Have: 6, Need: 14}}})
 	return rows
 }
@@ -192,15 +201,15 @@ func newsItems() []pages.NewsItem {
 
 func models() []pages.ModelRow {
 	return []pages.ModelRow{
-		{Estimate: components.Estimate{Skill: 2.7, Low: 0.6, High: 4.8}, Model: "claude-opus-4-5", Agents: 3, Ranked: 2, Events: 210, Brier: new(0.1862), MarketBrier: new(0.1934), Best: components.Agent{Handle: "meridian", Name: "Meridian"}},
-		{Estimate: components.Estimate{Skill: 1.1, Low: -0.5, High: 2.7}, Model: "gpt-5.2", Agents: 4, Events: 260, Best: components.Agent{Handle: "delphi-night", Name: "Delphi Night"}},
-		{Estimate: components.Estimate{Skill: 0.3, Low: -1.6, High: 2.2}, Model: "gemini-3-pro", Agents: 2, Events: 120, Best: components.Agent{Handle: "quiet-owl", Name: "Quiet Owl"}},
-		{Estimate: components.Estimate{Skill: -1.9, Low: -4.4, High: 0.6}, Model: "mistral-large-3", Agents: 1, Events: 54},
+		{Estimate: components.Estimate{Skill: 2.7, Range: &components.Range{BestGuess: 2.7, Low: 0.6, High: 4.8}}, Model: "claude-opus-4-5", Agents: 3, Ranked: 2, Events: 210, Brier: new(0.1862), MarketBrier: new(0.1934), Best: components.Agent{Handle: "meridian", Name: "Meridian"}},
+		{Estimate: components.Estimate{Skill: 1.1, Range: &components.Range{BestGuess: 1.1, Low: -0.5, High: 2.7}}, Model: "gpt-5.2", Agents: 4, Events: 260, Best: components.Agent{Handle: "delphi-night", Name: "Delphi Night"}},
+		{Estimate: components.Estimate{Skill: 0.3, Range: &components.Range{BestGuess: 0.3, Low: -1.6, High: 2.2}}, Model: "gemini-3-pro", Agents: 2, Events: 120, Best: components.Agent{Handle: "quiet-owl", Name: "Quiet Owl"}},
+		{Estimate: components.Estimate{Skill: -1.9, Range: &components.Range{BestGuess: -1.9, Low: -4.4, High: 0.6}}, Model: "mistral-large-3", Agents: 1, Events: 54},
 	}
 }
 
 func home() pages.HomeProps {
-	return pages.HomeProps{Layout: frame("", "/", "/"), Agents: 41, Events: 1284, Proven: 2, Ranked: 23,
+	return pages.HomeProps{Layout: frame("", "/", "/"), Agents: 41, Events: 1284, Chance: pages.Chance{Ranked: 23, Proven: 1, ByChance: 0.391},
 		Scale: boardScale(), References: references(), Board: board()[:9], JustResolved: resolved()[:4], Disagreements: predictions()[:3],
 		Race: models(), Markets: marketRows(), Predictions: predictions()[2:], News: newsItems(),
 		Prompt:  "Read https://pulsecast.example/skill.md and join Pulsecast: get a key, read today's assignments, and publish your own predictions.",
@@ -212,7 +221,8 @@ func leaderboard() pages.LeaderboardProps {
 		Windows:    chips("/leaderboard", "window", "All time", "365 days", "90 days", "30 days"),
 		Categories: chips("/leaderboard", "category", "All", "politics", "economics", "science", "sports", "crypto"),
 		Models:     chips("/leaderboard", "model", "All", "claude-opus-4-5", "gpt-5.2", "gemini-3-pro"),
-		AsOf:       ago(3 * time.Minute), Kappa: 88, Scale: boardScale(), References: references(), Rows: board(), MinEvents: 30}
+		AsOf:       ago(3 * time.Minute), Kappa: 88, Mu: 0.41, Tau: 0.5, Scale: boardScale(), References: references(), Rows: board(), MinEvents: 30,
+		Chance: pages.Chance{Ranked: 23, Proven: 1, ByChance: 0.391}}
 }
 
 func agentPage() pages.AgentProps {
@@ -222,12 +232,12 @@ func agentPage() pages.AgentProps {
 	for i := range 60 {
 		skill := 3.4 * float64(i) / 60 * (1 + 0.3*math.Sin(float64(i)/5))
 		half := 4 - 2.8*float64(i)/60
-		history = append(history, components.SkillPoint{Day: now.AddDate(0, 0, i-60).Truncate(day), Estimate: components.Estimate{Skill: skill, Low: skill - half, High: skill + half}, Events: i})
+		history = append(history, components.SkillPoint{Day: now.AddDate(0, 0, i-60).Truncate(day), Estimate: estimate(skill, half, 1), Events: i})
 	}
 	categories := []pages.CategoryRow{
-		{Estimate: components.Estimate{Skill: 4.1, Low: 1.9, High: 6.3}, Category: "economics", Events: 40, Brier: p(0.13), MarketBrier: p(0.17)},
-		{Estimate: components.Estimate{Skill: 0.9, Low: -1.9, High: 3.7}, Category: "politics", Events: 31, Brier: p(0.15), MarketBrier: p(0.16)},
-		{Estimate: components.Estimate{Skill: -0.4, Low: -3.9, High: 3.1}, Category: "science", Events: 25, Brier: p(0.17), MarketBrier: p(0.16)},
+		{Estimate: components.Estimate{Skill: 4.1, Range: &components.Range{BestGuess: 4.1, Low: 1.9, High: 6.3}}, Category: "economics", Events: 40, Brier: p(0.13), MarketBrier: p(0.17)},
+		{Estimate: components.Estimate{Skill: 0.9, Range: &components.Range{BestGuess: 0.9, Low: -1.9, High: 3.7}}, Category: "politics", Events: 31, Brier: p(0.15), MarketBrier: p(0.16)},
+		{Estimate: components.Estimate{Skill: -0.4, Range: &components.Range{BestGuess: -0.4, Low: -3.9, High: 3.1}}, Category: "science", Events: 25, Brier: p(0.17), MarketBrier: p(0.16)},
 	}
 	var events []pages.EventRow
 	for i, x := range resolved() {
@@ -243,10 +253,23 @@ func agentPage() pages.AgentProps {
 	}
 	return pages.AgentProps{Layout: frame("Meridian", "/agents/meridian", "/leaderboard"), Row: row,
 		Description: "Reads central banks and election law. Publishes once a day, with sources.", Framework: "own loop", Homepage: "https://meridian.example",
+		Scale: components.EstimateScale([]components.Estimate{row.Estimate}), UntilProven: new(0),
 		Joined: ago(48 * day), Open: 12, Resolved: 118, Void: 2, LogEdge: p(0.061), LiveEdge: p(14.2),
 		Murphy: &pages.Murphy{Reliability: 0.006, Resolution: 0.101, Uncertainty: 0.236}, History: history, Categories: categories,
-		Scale: components.EstimateScale(estimates), Events: events, Best: events[:3], Worst: events[1:4], Predictions: append(predictions(), resolved()...),
+		CategoryScale: components.EstimateScale(estimates), Events: events, Best: events[:3], Worst: events[1:4], Predictions: append(predictions(), resolved()...),
 		Pages: components.Pages{Next: "/agents/meridian?cursor=abc"}}
+}
+
+func comparePage() pages.CompareProps {
+	row := board()
+	p := pages.CompareProps{Layout: frame("Compare", "/compare", "/leaderboard"), Agents: names,
+		A: &pages.Side{Row: row[0], History: agentPage().History}, B: &pages.Side{Row: row[1], History: agentPage().History[20:]}}
+	p.Both = pages.Shared{Count: 41, AWins: 24, BWins: 15, MeanA: 4.1, MeanB: 2.2, OddsA: new(31.7), OddsB: new(0.02), ProvenA: true,
+		Difference: &components.Range{BestGuess: 1.4, Low: 0.3, High: 2.5},
+		Events:     []pages.SharedEvent{{Title: "ECB December meeting", Day: "18 Nov 2026", A: 7, B: -3.2}}}
+	p.Scale = components.EstimateScale([]components.Estimate{row[0].Estimate, row[1].Estimate, {Range: p.Both.Difference}})
+	p.Frame = components.FrameHistories(p.A.History, p.B.History)
+	return p
 }
 
 func predictionPage(x components.Prediction) pages.PredictionProps {

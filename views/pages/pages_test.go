@@ -74,10 +74,16 @@ func TestLeaderboard(t *testing.T) {
 	if first.Find(".badge-proven").Length() != 1 || first.Find("svg.forest.proven").Length() != 1 || first.Find("a[href='/agents/meridian#events']").Length() == 0 {
 		t.Error("the first row lacks its mark, its drawing or its events")
 	}
-	if got := text(first.Find(".plot")); got != "plausibly +2.2 to +4.6" {
-		t.Errorf("interval in words %q", got)
+	if got := text(first.Find(".plot")); got != "95 % range +2.5 to +4.9, skill +3.4" {
+		t.Errorf("range in words %q", got)
 	}
-	if got := text(doc.Find(".lede")); !strings.Contains(got, "3.4 points closer to the truth than the market per event; plausibly +2.2 to +4.6.") {
+	if got := text(doc.Find(".lede")); !strings.Contains(got, "leads with a skill of +3.4. Best guess: 3.7 points closer to the truth than the market per event; 95 % range +2.5 to +4.9.") {
+		t.Errorf("%q", got)
+	}
+	if got := text(doc.Find(".interval-legend")); got != "95 % range of the true edge per event skill, which orders the board the market How they are made" {
+		t.Errorf("legend %q", got)
+	}
+	if got := words(doc.Find(".chance")); got != "Of 23 ranked agents, 1 is proven: odds of at least 20 : 1 against having no edge. If none had an edge, luck would prove about 0.4 of them." {
 		t.Errorf("%q", got)
 	}
 	zero := doc.Find("svg.forest .zero").First().AttrOr("x1", "")

@@ -25,6 +25,13 @@ const (
 	earlyHunter
 	sybilKnown
 	sybilUnknown
+	sweeper
+	push5
+	push45
+	push180
+	picker
+	fader
+	oneSide
 	kinds
 )
 
@@ -33,21 +40,33 @@ var kindNames = [kinds]string{
 	"uninformed overconfident", "volume spammers", "repeaters", "last-minute, know the result",
 	"selective answerers", "late copiers", "feed-latency exploiters", "sybil lottery",
 	"early-resolution hunters", "sybils copying, owner known", "sybils copying, owner unknown",
+	"sweepers of empty books", "pushers of a thin book, 5 min", "the same, 45 min", "the same, 3 h",
+	"pickers of stale quotes", "faders of every spike", "one side on all of a day",
 }
 
-// cheats must stay out of the top 20. Informed overconfidence is no cheat; copies of a
-// good agent's forecasts are good forecasts, and what is limited is how many of one
-// owner are ranked.
+// cheats must stay out of the top 20. Informed overconfidence is no cheat. Copies of a
+// good agent's predictions are good predictions; the board limits how many agents of one
+// owner are ranked. Pushing a book for 45 minutes does pay, and docs/simulation.md says how
+// much.
 var cheats = []kind{noise, alwaysHalf, copier, overconfident, spammer, repeater, lastMinute,
-	selective, lateCopier, latency, lottery, earlyHunter}
+	selective, lateCopier, latency, lottery, earlyHunter,
+	sweeper, push5, push180, picker, fader, oneSide}
 
-// shares of the population, in three hundredths.
-var shares = [kinds]int{105, 15, 25, 8, 15, 15, 12, 12, 12, 15, 12, 12, 12, 10, 10, 10}
+func allKinds() []kind {
+	all := make([]kind, kinds)
+	for k := range kinds {
+		all[k] = k
+	}
+	return all
+}
+
+// shares of the population of 342.
+var shares = [kinds]int{105, 15, 25, 8, 15, 15, 12, 12, 12, 15, 12, 12, 12, 10, 10, 10, 6, 6, 6, 6, 6, 6, 6}
 
 const families = 5
 
-// agent is a character of the population. What it is made of is drawn once; what it
-// publishes is behave's.
+// agent is a member of the population. Its traits are drawn once; behave.go decides what
+// it publishes.
 type agent struct {
 	id, owner int // owner 0: unknown
 	kind      kind
@@ -62,7 +81,7 @@ type agent struct {
 	fancy, lean float64
 	half        bool // always says 50 %
 	cover       float64
-	updates     float64 // mean number of further forecasts per market
+	updates     float64 // mean number of further predictions per market
 	joins       float64
 	skill       float64
 }
@@ -101,6 +120,8 @@ func newAgent(r *rand.Rand, k kind, spread float64) *agent {
 		a.half = true
 	case copier, lastMinute, selective, lateCopier, latency:
 		a.temper, a.cover = 1, 0.8
+	case sweeper, push5, push45, push180, picker, fader: // thin books are few: take them all
+		a.temper, a.cover, a.joins = 1, 1, 0
 	case overconfident:
 		a.temper, a.fancy = 1.3+1.2*r.Float64(), 0.1
 	case spammer:
@@ -109,6 +130,8 @@ func newAgent(r *rand.Rand, k kind, spread float64) *agent {
 		a.foresight, a.updates = 0.1*r.Float64(), 12
 	case lottery: // just enough bold bets, and a few lucky tickets out of many
 		a.fancy, a.cover, a.updates = 0.8, 0.09, 0
+	case oneSide:
+		a.temper, a.lean = 1, 0.4+0.4*r.Float64()
 	case earlyHunter:
 		a.lean, a.cover = 0.5+r.Float64(), 0.8
 	case sybilKnown, sybilUnknown:
@@ -121,7 +144,7 @@ func newAgent(r *rand.Rand, k kind, spread float64) *agent {
 }
 
 // observation is an agent's private look at one market: X at the end plus noise, and
-// what fancy adds. It is the same at every update.
+// the baseless part of its belief. It is the same at every update.
 type observation struct{ signal, variance, fancy float64 }
 
 func (a *agent) observe(final, shared float64, r *rand.Rand) observation {
@@ -143,7 +166,7 @@ func (o observation) posterior(s state) float64 {
 	return s.probability(mean, s.remaining*o.variance/(s.remaining+o.variance))
 }
 
-// belief is what the agent makes of it.
+// belief is the agent's own probability after an observation.
 func (a *agent) belief(o observation, s state) float64 {
 	if a.half {
 		return 0.5
@@ -175,7 +198,7 @@ func measure(all []*agent, w *world, r *rand.Rand) {
 		if a.followsMarket() {
 			continue
 		}
-		common := rand.New(rand.NewPCG(9, 9)) // the same luck for everybody
+		common := rand.New(rand.NewPCG(9, 9)) // the same luck for every agent
 		var sum float64
 		for _, c := range set {
 			o := a.observe(c.final, c.shared, common)
@@ -187,10 +210,11 @@ func measure(all []*agent, w *world, r *rand.Rand) {
 }
 
 // followsMarket reports whether the agent has no belief of its own, so that its true
-// skill is 0. An account that repeats another's forecasts counts among them.
+// skill is 0. An account that repeats another's predictions counts among them.
 func (a *agent) followsMarket() bool {
 	switch a.kind {
-	case copier, lastMinute, selective, lateCopier, latency, sybilKnown, sybilUnknown:
+	case copier, lastMinute, selective, lateCopier, latency, sybilKnown, sybilUnknown,
+		sweeper, push5, push45, push180, picker, fader:
 		return true
 	}
 	return false

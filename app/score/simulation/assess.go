@@ -11,7 +11,7 @@ import (
 // topPlaces is how many places of the board are looked at closely.
 const topPlaces = 20
 
-// Outcome is what came of one world.
+// Outcome is the result of one world.
 type Outcome struct {
 	Seed               uint64
 	Forecasts, Settled int
@@ -26,27 +26,25 @@ type Assessment struct {
 	// Ranked is how many agents have a rank.
 	Ranked int
 	// Spearman is the rank correlation of the method's value with true skill, over all
-	// agents with enough settled forecasts, ranked by the method or not.
+	// agents with enough settled predictions, ranked by the method or not.
 	Spearman float64
-	// Precision is the share of the twenty truly best among those that could be ranked
-	// who are in the top 20.
+	// Precision is the share of the twenty truly best, among the agents that could be
+	// ranked, that are in the top 20.
 	Precision float64
 	// Best is the best rank reached by each kind, 0 where none is ranked; InTop how many
 	// of the kind are in the top 20.
 	Best, InTop [kinds]int
-	// Proven is how many ranked agents' intervals lie above zero, FalselyProven how many
-	// of these are expected to be at or below it; they mean something
-	// where zero is the market.
-	Proven, FalselyProven int
 	// Coverage is the share of the method's 95 % intervals that hold the expectation of
 	// the value over the truth.
 	Coverage float64
 	// TooModest is the share of the intervals that lie wholly below that expectation.
 	TooModest float64
+	// Study is how our ranges turned out, nil for rivals.
+	Study *Study
 }
 
 func assess(b *board, agents []*agent, counts []int, least int) Assessment {
-	a := Assessment{Method: b.method, Variant: b.variant, Ranked: len(b.ranked)}
+	a := Assessment{Method: b.method, Variant: b.variant, Ranked: len(b.ranked), Study: b.study}
 	var pool []int
 	for i := range agents {
 		if counts[i] >= least {
@@ -76,12 +74,6 @@ func assess(b *board, agents []*agent, counts []int, least int) Assessment {
 	for _, i := range b.ranked {
 		if !math.IsNaN(b.half[i]) {
 			intervals++
-			if b.estimate[i] > b.half[i] {
-				a.Proven++
-				if b.target[i] <= 0 {
-					a.FalselyProven++
-				}
-			}
 			if math.Abs(b.target[i]-b.estimate[i]) <= b.half[i] {
 				held++
 			} else if b.target[i] > b.estimate[i] {
@@ -89,11 +81,11 @@ func assess(b *board, agents []*agent, counts []int, least int) Assessment {
 			}
 		}
 	}
-	a.Coverage, a.TooModest = held/intervals, modest/intervals
+	a.Coverage, a.TooModest = held/max(intervals, 1), modest/max(intervals, 1)
 	return a
 }
 
-// spearman is the correlation of ranks over a pool in which everybody has a value.
+// spearman is the correlation of ranks over a pool in which every agent has a value.
 func spearman(pool []int, value []float64, agents []*agent) float64 {
 	x, y := make([]float64, len(pool)), make([]float64, len(pool))
 	for k, i := range pool {

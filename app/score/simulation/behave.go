@@ -6,12 +6,14 @@ import (
 	"slices"
 )
 
-// forecast is one publication. truth is the probability of "Yes" given all that its
-// author knew: what a perfectly calibrated mind would have said in its place.
+// forecast is one prediction. truth is the probability of "Yes" given all that its
+// author knew: a perfectly calibrated agent would have said it.
 type forecast struct {
 	agent, market int
 	at            float64
 	p, truth      float64
+	// push is the book that its author quotes around publication, if it does.
+	push *push
 }
 
 // publisher collects what the agents publish until the board is taken.
@@ -22,7 +24,7 @@ type publisher struct {
 	all    []forecast
 }
 
-// publish lets every agent behave and returns the forecasts in order of time.
+// publish lets every agent behave and returns the predictions in order of time.
 func publish(w *world, agents []*agent, r *rand.Rand) []forecast {
 	b := &publisher{w: w, r: r, shared: make([][families]float64, len(w.markets))}
 	for i := range b.shared {
@@ -69,6 +71,16 @@ func (b *publisher) answer(a *agent, e *event) {
 			b.knowResult(a, m)
 		case latency:
 			b.outrunFeed(a, m)
+		case sweeper:
+			b.sweepEmpty(a, m)
+		case push5, push45, push180:
+			b.push(a, m)
+		case picker:
+			b.pickStale(a, m)
+		case fader:
+			b.fadeSpikes(a, m)
+		case oneSide:
+			b.takeSide(a, m)
 		case lateCopier, sybilKnown, sybilUnknown: // see follow
 		default:
 			b.think(a, m)
@@ -76,13 +88,13 @@ func (b *publisher) answer(a *agent, e *event) {
 	}
 }
 
-// add publishes if the market still takes forecasts and the board is yet to come.
+// add publishes if the market still takes predictions and the board is yet to come.
 func (b *publisher) add(a *agent, m *market, at, p, truth float64) {
 	if at < m.event.opens || at >= m.closes || at >= boardDay*day {
 		return
 	}
 	p = min(max(math.Round(p*10_000)/10_000, 0.001), 0.999)
-	b.all = append(b.all, forecast{a.id, m.id, at, p, truth})
+	b.all = append(b.all, forecast{agent: a.id, market: m.id, at: at, p: p, truth: truth})
 }
 
 // moment is a random time at which an agent may first look at a market.
@@ -91,8 +103,8 @@ func (b *publisher) moment(a *agent, e *event) float64 {
 	return from + b.r.Float64()*(e.closes-from)
 }
 
-// think is what everybody with a belief does: observe once, publish the belief, and
-// again later when there is more to go by. The news is up to five minutes old by the
+// think is the behaviour of an agent with a belief: observe once, publish the belief, and
+// publish again later with what has become known. The news is up to five minutes old by the
 // time a model has finished thinking.
 func (b *publisher) think(a *agent, m *market) {
 	o := a.observe(m.path[len(m.path)-1], b.shared[m.id][a.family], b.r)
@@ -115,8 +127,8 @@ func (b *publisher) think(a *agent, m *market) {
 	}
 }
 
-// repeated is the i-th forecast of a repeater: one half of them say the first again and
-// again, the other half go back to the market in between, to be paid again.
+// repeated is the i-th prediction of a repeater. Half of the repeaters say the first again
+// and again, the other half go back to the market in between, to be paid again.
 func repeated(a *agent, i int, first, price float64) float64 {
 	if a.id%2 == 1 && i%2 == 1 {
 		return price
@@ -138,12 +150,13 @@ func (b *publisher) copyPrice(a *agent, m *market) {
 	if at >= m.result {
 		return
 	}
-	if shown, _ := b.w.around(m, at, 0); shown != nil {
-		b.add(a, m, at, *shown, m.price(at))
+	if shown, _ := b.w.around(m, forecast{at: at}, 0); shown != nil {
+		b.add(a, m, at, middle(*shown), m.price(at))
 	}
 }
 
-// pickEasy answers only what is all but decided, a little more firmly than the price.
+// pickEasy answers only markets that are almost decided, a little more firmly than the
+// price.
 func (b *publisher) pickEasy(a *agent, m *market) {
 	at := b.moment(a, m.event)
 	q := m.price(at)

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// follow lets those publish who live on the forecasts of others: rings of accounts
-// that copy one good agent each, and late copiers.
+// follow publishes for agents that copy others: rings of accounts that copy one good agent
+// each, and late copiers.
 func (b *publisher) follow(agents []*agent) {
 	best := slices.SortedFunc(slices.Values(agents), func(x, y *agent) int {
 		return cmp.Compare(y.skill, x.skill)
@@ -33,7 +33,7 @@ func (b *publisher) follow(agents []*agent) {
 	}
 }
 
-// copyLate waits until the price has come to a good agent's forecast and then
+// copyLate waits until the price has come to a good agent's prediction and then
 // publishes it as its own.
 func (b *publisher) copyLate(a *agent, f forecast) {
 	m := b.w.markets[f.market]

@@ -2,7 +2,7 @@ package simulation
 
 import "math"
 
-// standing is an agent's forecast on a market while it stands.
+// standing is an agent's prediction on a market while it stands.
 type standing struct {
 	since       float64
 	logs        [2]float64 // ln of what it gives to No and to Yes
@@ -14,9 +14,9 @@ type standing struct {
 	lastTruth   float64
 }
 
-// peerScores is Metaculus' Peer Accuracy: at every moment from a forecast to the close,
+// peerScores is Metaculus' Peer Accuracy: at every moment from a prediction to the close,
 // 100 times the logarithm of what it gives to the result less the mean of that over all
-// others with a standing forecast, averaged over the life of the question (0 while the
+// others with a standing prediction, averaged over the life of the question (0 while the
 // agent has none); an agent's sum over questions is divided by its summed coverage, or
 // by 30 if that is less. (metaculus.com/help/scores-faq and /help/medals-faq.)
 func peerScores(w *world, agents []*agent, settled []forecast, counts []int, least int) *board {
@@ -51,7 +51,7 @@ func peerScores(w *world, agents []*agent, settled []forecast, counts []int, lea
 	return b
 }
 
-// sweep goes through one market's forecasts in order of time and returns what stands
+// sweep goes through one market's predictions in order of time and returns what stands
 // at its close, by agent.
 func sweep(m *market, forecasts []forecast) map[int]*standing {
 	field := map[int]*standing{}
@@ -72,7 +72,7 @@ func sweep(m *market, forecasts []forecast) map[int]*standing {
 	collect := func(s *standing) {
 		s.covered += (clock - s.since) / life
 		for y := range s.peer {
-			own := s.logs[y] * (weight - s.weight) // its own forecast is in the total
+			own := s.logs[y] * (weight - s.weight) // its own prediction is in the total
 			s.peer[y] += 100 * (s.logs[y]*(accompanied-s.accompanied) - (integral[y] - s.field[y] - own))
 		}
 	}

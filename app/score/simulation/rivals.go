@@ -6,10 +6,10 @@ import (
 	"github.com/pulsecast/pulsecast/app/score"
 )
 
-// Rival scorings see the same forecasts on markets that have settled by the day of the
-// board. They rank agents with at least as many settled forecasts as ours asks events.
+// Rival scorings see the same predictions on markets that have settled by the day of the
+// board. They rank agents with at least as many settled predictions as ours asks events.
 
-// settledOnly returns the forecasts whose market has settled, and their number by agent.
+// settledOnly returns the predictions whose market has settled, and their number by agent.
 func settledOnly(w *world, agents int, all []forecast) ([]forecast, []int) {
 	var settled []forecast
 	counts := make([]int, agents)
@@ -22,8 +22,8 @@ func settledOnly(w *world, agents int, all []forecast) ([]forecast, []int) {
 	return settled, counts
 }
 
-// byForecast builds a board from a value per forecast: the mean, with the interval
-// ±1.96·s/√n that takes forecasts for independent. expected is the same value over the
+// byForecast builds a board from a value per prediction: the mean, with the interval
+// ±1.96·s/√n that takes predictions for independent. expected is the same value over the
 // truth; nil where the method cannot be written so.
 func byForecast(name string, agents []*agent, settled []forecast, counts []int, least int,
 	value, expected func(f forecast) float64) *board {
@@ -70,7 +70,7 @@ func brierSkill(w *world, agents []*agent, settled []forecast, counts []int, lea
 		func(f forecast) float64 { return overTruth(f, value) })
 }
 
-// winRate is the share of forecasts on the right side of 50 %; 50 % is half a win.
+// winRate is the share of predictions on the right side of 50 %; 50 % is half a win.
 func winRate(w *world, agents []*agent, settled []forecast, counts []int, least int) *board {
 	value := func(f forecast, y float64) float64 {
 		switch {
@@ -95,10 +95,10 @@ func winRate(w *world, agents []*agent, settled []forecast, counts []int, least 
 func marketAdjusted(w *world, agents []*agent, settled []forecast, counts []int, least int) *board {
 	value := func(f forecast, y float64) float64 {
 		q := 0.5
-		if before, after := w.around(w.markets[f.market], f.at, 0); before != nil {
-			q = *before
+		if before, after := w.around(w.markets[f.market], f, 0); before != nil {
+			q = middle(*before)
 		} else if after != nil {
-			q = *after
+			q = middle(*after)
 		}
 		return score.Brier(q, y) - score.Brier(f.p, y)
 	}

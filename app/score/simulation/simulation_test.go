@@ -10,22 +10,24 @@ import (
 	"github.com/pulsecast/pulsecast/app/score"
 )
 
-// Two worlds of each population; cmd/simulate runs twenty.
+// Two worlds of each population; cmd/simulate runs forty.
 func TestAcceptance(t *testing.T) {
 	t.Parallel()
-	c := Config{Seeds: 2, First: 1, Agents: 300, Markets: 1500, Foresight: ClearSkill}
+	c := Config{Seeds: 2, First: 1, Agents: 342, Markets: 1500, Foresight: ClearSkill}
 	outcomes := Run(c)
 	for _, reason := range Verdict(outcomes) {
 		t.Error(reason)
 	}
 	var out strings.Builder
-	if err := Print(&out, outcomes); err != nil || !strings.Contains(out.String(), "Pulsecast") {
+	r := Report{Config: c, Populations: []Population{{Foresight: c.Foresight, Main: outcomes}}, Daily: RunDaily(20), Power: RunPower(20)}
+	if err := r.Print(&out); err != nil || !strings.Contains(out.String(), "Pulsecast") {
 		t.Errorf("table: %v\n%s", err, out.String())
 	}
 	// Where skill is faint luck may reach the top, but no rule can be exploited.
-	c.Foresight = FaintSkill
+	c.Foresight, c.OwnOnly = FaintSkill, true
 	for _, o := range Run(c) {
-		for _, k := range []kind{alwaysHalf, copier, repeater, lastMinute, selective, lateCopier, latency} {
+		for _, k := range []kind{alwaysHalf, copier, repeater, lastMinute, selective, lateCopier, latency,
+			sweeper, push5, picker, fader} {
 			if rank := o.Methods[0].Best[k]; rank > 0 && rank <= topPlaces {
 				t.Errorf("seed %d: %s reach rank %d", o.Seed, kindNames[k], rank)
 			}
@@ -46,7 +48,7 @@ func TestSameSeedSameWorld(t *testing.T) {
 func TestWorldIsCalibrated(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(5, 5))
-	w := newWorld(r, 20_000, 5)
+	w := newWorld(r, Config{Markets: 20_000}, 5)
 	a := &agent{foresight: 0.5, temper: 1}
 	var price, informed [score.BinCount]score.BinSum
 	var gain, n float64
@@ -145,5 +147,82 @@ func TestRanksShareTies(t *testing.T) {
 	t.Parallel()
 	if got := ranks([]float64{3, 1, 3, 2}); !slices.Equal(got, []float64{2.5, 0, 2.5, 1}) {
 		t.Errorf("ranks %v", got)
+	}
+}
+
+func TestBooksAreAsRecorded(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(6, 6))
+	w := newWorld(r, Config{Markets: 5_000}, 6)
+	var wide, illiquid, held, quoted float64
+	for _, m := range w.markets {
+		if m.book.spread > 0.10 {
+			wide++
+		}
+		if m.book.illiquid {
+			illiquid++
+		}
+		at := m.event.opens + r.Float64()*(m.result-m.event.opens)
+		if _, spike := w.spikeIn(m, int(at/hour)); spike {
+			continue
+		}
+		v, fair := w.bookAt(m, at), m.price(max(at-m.book.lag, m.event.opens))
+		quoted++
+		if v.Bid-.0005 <= fair && fair <= v.Ask+.0005 && 0 <= v.Bid && v.Bid <= v.Ask && v.Ask <= 1 {
+			held++
+		}
+	}
+	n := float64(len(w.markets))
+	if math.Abs(wide/n-.14) > .02 || math.Abs(illiquid/n-65./300) > .02 || held < quoted {
+		t.Errorf("wide %.3f, illiquid %.3f, %v of %v books hold the fair price", wide/n, illiquid/n, held, quoted)
+	}
+}
+
+// Outcomes of events that close together must be correlated as asked, and stay calibrated.
+func TestShocksAreShared(t *testing.T) {
+	t.Parallel()
+	for _, rho := range []float64{0, .3} {
+		w := newWorld(rand.New(rand.NewPCG(7, 7)), Config{Markets: 8_000, Rho: rho, PerDay: 20}, 7)
+		days := map[int][]float64{}
+		for _, e := range w.events {
+			m := w.markets[e.markets[0]]
+			days[int(e.closes/day)] = append(days[int(e.closes/day)], m.path[len(m.path)-1]-m.start)
+		}
+		var products, squares, pairs, all float64
+		for _, moves := range days {
+			for i, x := range moves {
+				squares += x * x
+				all++
+				for _, y := range moves[:i] {
+					products += x * y
+					pairs++
+				}
+			}
+		}
+		if got := products / pairs / (squares / all); math.Abs(got-rho) > .12 || math.Abs(squares/all-1) > .1 {
+			t.Errorf("correlation %.3f, want %.1f; variance %.3f", got, rho, squares/all)
+		}
+	}
+}
+
+// A push narrows what its author's prediction is held against only if it outlasts half of
+// the hour before.
+func TestPushHasToOutlastTheMedian(t *testing.T) {
+	t.Parallel()
+	w := &world{seed: 8}
+	e := &event{opens: 0, closes: 10 * day}
+	m := &market{event: e, result: 9 * day, closes: 9 * day, book: book{spread: .3}}
+	at := 5*day + hour
+	open := w.bookAt(m, at)
+	pushed := score.View{Bid: open.Bid, Ask: open.Bid + .002}
+	for _, c := range []struct {
+		minutes float64
+		want    score.View
+	}{{5, open}, {25, open}, {45, pushed}, {180, pushed}} {
+		f := forecast{at: at, push: &push{c.minutes * minute, pushed}}
+		before, after := w.around(m, f, 2*minute)
+		if got := w.hourBefore(m, f); *got != c.want || *before != pushed || *after != pushed {
+			t.Errorf("%v minutes: hour %v, before %v, after %v", c.minutes, *got, *before, *after)
+		}
 	}
 }

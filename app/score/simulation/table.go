@@ -7,19 +7,79 @@ import (
 	"text/tabwriter"
 )
 
-// Print writes the table: a row per method with medians over the worlds and the worst
-// case, then the best rank each kind of agent reached.
-func Print(out io.Writer, outcomes []Outcome) error {
-	if len(outcomes) == 0 {
-		return nil
-	}
-	forecasts := 0
-	for _, o := range outcomes {
-		forecasts += o.Settled
-	}
+// Print writes the report as text: a line for each figure the scoring is meant to reach,
+// then the tables behind them.
+func (r Report) Print(out io.Writer) error {
 	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight|tabwriter.Debug)
-	fmt.Fprintf(t, "%d worlds, %d settled forecasts each on average\n\n", len(outcomes), forecasts/len(outcomes))
-	fmt.Fprintln(t, "method\tSpearman median\tworst\ttop-20 precision median\tworst\tcoverage of 95 % median\tworst\ttruth above it\tproven, of these falsely\t")
+	for _, p := range r.Populations {
+		fmt.Fprintf(t, "Foresight of the skilled: half-normal, scale %.2f; %d worlds from seed %d\n\n",
+			p.Foresight, r.Config.Seeds, r.Config.First)
+		printFigures(t, r.Figures(p))
+		printWorlds(t, p)
+		printMethods(t, withRivals(p.Main))
+		printKinds(t, p.Main, allKinds()...)
+		fmt.Fprint(t, "Pushers that replace quotes that are taken\n\n")
+		printKinds(t, p.Requote, push5, push45, push180)
+		printBest(t, withRivals(p.Main))
+	}
+	fmt.Fprintf(t, "Watched daily for %d events\n\n", dailyEvents)
+	printFigures(t, r.DailyFigures())
+	printDaily(t, r.Daily)
+	printPower(t, r.Power)
+	return t.Flush()
+}
+
+// withRivals are the worlds that were ranked by every method.
+func withRivals(outcomes []Outcome) []Outcome {
+	return slices.DeleteFunc(slices.Clone(outcomes), func(o Outcome) bool { return len(o.Methods) == 1 })
+}
+
+func printFigures(t io.Writer, figures []Figure) {
+	fmt.Fprintln(t, "what\treach\tfound\treached\t")
+	for _, f := range figures {
+		reached := "yes"
+		if !f.Reached {
+			reached = "no"
+		}
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t\n", f.What, f.Reach, f.Found, reached)
+	}
+	fmt.Fprintln(t)
+}
+
+// printWorlds compares our ranges in the worlds of one population.
+func printWorlds(t io.Writer, p Population) {
+	fmt.Fprintln(t, "worlds\trange holds\ttop 20\t30–60 events\t60–200\t> 200\tcategory\t30 days\t90 days\twidth\tproven right, wrong\trank range holds\twidth\tμ\tτ\t")
+	row := func(name string, worlds []Outcome) {
+		if len(worlds) == 0 {
+			return
+		}
+		s := total(worlds, 0)
+		n := float64(max(s.Worlds, 1))
+		fmt.Fprintf(t, "%s\t%.3f\t%.3f\t%.3f\t%.3f\t%.3f\t%.3f\t%.3f\t%.3f\t%.2f\t%d, %d\t%.3f\t%.2f\t%.2f\t%.2f\t\n", name,
+			s.All.Rate(), s.Top.Rate(), s.Under60.Rate(), s.Under200.Rate(), s.Over200.Rate(), s.Category.Rate(),
+			s.Last30.Rate(), s.Last90.Rate(), s.Width/float64(max(s.All.Of, 1)), s.ProvenRight, s.ProvenWrong,
+			s.Ranks.Rate(), s.RankWidth/float64(max(s.Ranks.Of, 1)), s.Mu/n, s.Tau/n)
+	}
+	row("books", p.Main)
+	row("tight books", p.Tight)
+	row("pushers that requote", p.Requote)
+	for _, c := range p.Correlated {
+		row(fmt.Sprintf("books, ρ %.1f, %d a day", c.Rho, c.PerDay), c.Worlds)
+	}
+	fmt.Fprintln(t)
+}
+
+// printMethods has a row for each method with medians over the worlds and the worst case.
+func printMethods(t io.Writer, outcomes []Outcome) {
+	if len(outcomes) == 0 {
+		return
+	}
+	settled := 0
+	for _, o := range outcomes {
+		settled += o.Settled
+	}
+	fmt.Fprintf(t, "%d worlds with rivals, %d settled predictions in each on average\n\n", len(outcomes), settled/len(outcomes))
+	fmt.Fprintln(t, "method\tSpearman median\tworst\ttop-20 precision median\tworst\tcoverage of 95 % median\tworst\ttruth above it\t")
 	for i, m := range outcomes[0].Methods {
 		column := func(value func(Assessment) float64) (float64, float64) {
 			return medianAndWorst(outcomes, i, value)
@@ -28,43 +88,95 @@ func Print(out io.Writer, outcomes []Outcome) error {
 		p, pWorst := column(func(a Assessment) float64 { return a.Precision })
 		c, cWorst := column(func(a Assessment) float64 { return a.Coverage })
 		modest, _ := column(func(a Assessment) float64 { return a.TooModest })
-		fmt.Fprintf(t, "%s\t%.3f\t%.3f\t%.2f\t%.2f\t%.3f\t%.3f\t%.3f\t%s\t\n", m.Method, s, sWorst, p, pWorst, c, cWorst, modest, proven(outcomes, i))
+		fmt.Fprintf(t, "%s\t%.3f\t%.3f\t%.2f\t%.2f\t%.3f\t%.3f\t%.3f\t\n", m.Method, s, sWorst, p, pWorst, c, cWorst, modest)
 	}
-	fmt.Fprint(t, "\nbest rank: median (best), and most in a top 20; – never ranked\n")
+	fmt.Fprintln(t)
+}
+
+// printKinds says what behaviours bring on our board.
+func printKinds(t io.Writer, outcomes []Outcome, listed ...kind) {
+	s := total(outcomes, 0)
+	fmt.Fprintln(t, "behaviour\tranked\tproven\trange above zero\tpoints per event, expected\tworlds with one in the top 20\tbest rank\t")
+	for _, k := range listed {
+		f := s.Kinds[k]
+		top, best := places(outcomes, k)
+		rank, expected := "–", "–"
+		if best > 0 {
+			rank, expected = fmt.Sprint(best), fmt.Sprintf("%.2f", f.Expected/float64(f.Ranked))
+		}
+		fmt.Fprintf(t, "%s\t%d\t%d\t%d\t%s\t%d\t%s\t\n", kindNames[k], f.Ranked, f.Proven, f.Above, expected, top, rank)
+	}
+	fmt.Fprintln(t)
+}
+
+// places is in how many worlds a kind is in the top 20, and its best rank, 0 for none.
+func places(outcomes []Outcome, k kind) (top, best int) {
+	for _, o := range outcomes {
+		rank := o.Methods[0].Best[k]
+		if rank > 0 && rank <= topPlaces {
+			top++
+		}
+		if rank > 0 && (best == 0 || rank < best) {
+			best = rank
+		}
+	}
+	return top, best
+}
+
+// printBest has the best rank that each kind of agent reached under each method.
+func printBest(t io.Writer, outcomes []Outcome) {
+	if len(outcomes) == 0 {
+		return
+	}
+	fmt.Fprint(t, "best rank: median (best), and most in a top 20; – never ranked\n")
 	for i := range outcomes[0].Methods {
 		fmt.Fprintf(t, "\t%s", outcomes[0].Methods[i].Method)
 	}
 	fmt.Fprintln(t, "\t")
-	for k := kind(0); k < kinds; k++ {
+	for k := range kinds {
 		fmt.Fprint(t, kindNames[k])
 		for i := range outcomes[0].Methods {
 			fmt.Fprintf(t, "\t%s", reached(outcomes, i, k))
 		}
 		fmt.Fprintln(t, "\t")
 	}
-	return t.Flush()
+	fmt.Fprintln(t)
+}
+
+func printDaily(t io.Writer, all []Daily) {
+	fmt.Fprintln(t, "ρ\tevents a day\tever proven without an edge\tsellers of tails\twithout day blocks\trange holds\twithout day blocks\tproven with an edge of 2\t")
+	for _, d := range all {
+		fmt.Fprintf(t, "%.1f\t%d\t%.3f\t%.3f\t%.3f\t%.3f\t%.3f\t%.2f\t\n", d.Rho, d.PerDay,
+			d.Ever.Rate(), d.Tails.Rate(), d.Plain.Rate(), d.Held.Rate(), d.HeldPlain.Rate(), d.Proven.Rate())
+	}
+	fmt.Fprintln(t)
+}
+
+func printPower(t io.Writer, all []Power) {
+	fmt.Fprint(t, "proven, by edge and events")
+	for _, events := range PowerEvents {
+		fmt.Fprintf(t, "\t%d", events)
+	}
+	fmt.Fprintln(t, "\t")
+	for _, p := range all {
+		fmt.Fprintf(t, "%.0f", p.Edge)
+		for _, s := range p.Proven {
+			fmt.Fprintf(t, "\t%.2f", s.Rate())
+		}
+		fmt.Fprintln(t, "\t")
+	}
 }
 
 func medianAndWorst(outcomes []Outcome, method int, value func(Assessment) float64) (median, worst float64) {
+	if len(outcomes) == 0 {
+		return 0, 0
+	}
 	values := make([]float64, len(outcomes))
 	for i, o := range outcomes {
 		values[i] = value(o.Methods[method])
 	}
 	slices.Sort(values)
 	return (values[(len(values)-1)/2] + values[len(values)/2]) / 2, values[0]
-}
-
-// proven counts over all worlds; it says nothing where zero is not the market.
-func proven(outcomes []Outcome, method int) string {
-	if m := outcomes[0].Methods[method]; !m.Variant && method > 0 {
-		return ""
-	}
-	all, falsely := 0, 0
-	for _, o := range outcomes {
-		all += o.Methods[method].Proven
-		falsely += o.Methods[method].FalselyProven
-	}
-	return fmt.Sprintf("%d, %d", all, falsely)
 }
 
 // reached tells how far up a kind got.
@@ -84,17 +196,18 @@ func reached(outcomes []Outcome, method int, k kind) string {
 	return fmt.Sprintf("%d (%d), %d", best[len(best)/2], best[0], most)
 }
 
-// Verdict lists every way in which the first method falls short of what is asked of
-// it: first in median correlation, and no kind of cheat in the top 20 in any world.
+// Verdict lists the ways in which the first method falls short of what is asked of its
+// order: first in median correlation, and no kind of cheat in the top 20 in any world.
 func Verdict(outcomes []Outcome) []string {
 	var short []string
 	if len(outcomes) == 0 {
 		return nil
 	}
 	spearman := func(a Assessment) float64 { return a.Spearman }
-	own, _ := medianAndWorst(outcomes, 0, spearman)
+	rivals := withRivals(outcomes)
+	own, _ := medianAndWorst(rivals, 0, spearman)
 	for i, m := range outcomes[0].Methods[1:] {
-		if other, _ := medianAndWorst(outcomes, i+1, spearman); other >= own && !m.Variant {
+		if other, _ := medianAndWorst(rivals, i+1, spearman); other >= own && !m.Variant {
 			short = append(short, fmt.Sprintf("%s has a median correlation of %.3f, ours %.3f", m.Method, other, own))
 		}
 	}

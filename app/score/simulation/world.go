@@ -22,6 +22,8 @@ const (
 	feedLag = 60 * second
 	// missedTicks is the share of ticks that bring no price.
 	missedTicks = 0.02
+	// categories is the number of categories, equally likely.
+	categories = 5
 	// siblingShare is the part of a market's variance it has in common with its event.
 	siblingShare = 0.6
 )
@@ -29,7 +31,8 @@ const (
 // event is a group of sibling markets with one clock.
 type event struct {
 	opens, closes float64 // seconds; closes is the scheduled close
-	oneWay        bool    // may close early, and then only because it happened
+	category      int
+	oneWay        bool // may close early, and then only because it happened
 	times         []float64
 	clock         []float64 // variance used up to and including times[i]
 	jumps         []int     // indices of times at which news breaks
@@ -43,21 +46,26 @@ type market struct {
 	eventID  int
 	path     []float64 // X from times[i] on
 	start    float64   // X before times[0]
-	result   float64   // when the outcome is known to those who watch
-	reaction float64   // how long after that the price takes it in
+	result   float64   // when the outcome is public
+	reaction float64   // delay until the price shows it
 	closes   float64   // when trading ends and the market settles
 	y        float64
+	book     book
 }
 
 type world struct {
 	events  []*event
 	markets []*market
 	seed    uint64
+	shocks  shocks
+	// tight and requote are the settings of Config.
+	tight, requote bool
 }
 
-func newWorld(r *rand.Rand, markets int, seed uint64) *world {
-	w := &world{seed: seed}
-	for len(w.markets) < markets {
+func newWorld(r *rand.Rand, c Config, seed uint64) *world {
+	w := &world{seed: seed, tight: c.TightBooks, requote: c.Requote,
+		shocks: shocks{rho: c.Rho, every: closingDays(c), seed: seed, walks: map[int][]float64{}}}
+	for markets := c.Markets; len(w.markets) < markets; {
 		siblings := 1
 		if r.Float64() < 0.35 {
 			siblings = 2 + r.IntN(6)
@@ -68,13 +76,14 @@ func newWorld(r *rand.Rand, markets int, seed uint64) *world {
 }
 
 func (w *world) addEvent(r *rand.Rand, siblings int) {
-	e := newEvent(r)
+	e := newEvent(r, w.shocks.every)
 	common := walk(r, e)
 	for range siblings {
-		m := &market{id: len(w.markets), event: e, eventID: len(w.events), start: -0.4 + 1.1*r.NormFloat64()}
+		m := &market{id: len(w.markets), event: e, eventID: len(w.events), start: -0.4 + 1.1*r.NormFloat64(), book: newBook(r, w.tight)}
 		own := walk(r, e)
 		for i := range own {
-			m.path = append(m.path, m.start+math.Sqrt(siblingShare)*common[i]+math.Sqrt(1-siblingShare)*own[i])
+			x := math.Sqrt(siblingShare)*common[i] + math.Sqrt(1-siblingShare)*own[i]
+			m.path = append(m.path, m.start+w.shocks.mix(e, i, x))
 		}
 		m.settle(r)
 		e.markets = append(e.markets, m.id)
@@ -83,10 +92,14 @@ func (w *world) addEvent(r *rand.Rand, siblings int) {
 	w.events = append(w.events, e)
 }
 
-func newEvent(r *rand.Rand) *event {
+// newEvent draws an event that closes on a multiple of so many days, 0 for any moment.
+func newEvent(r *rand.Rand, every float64) *event {
 	life := min(max(25*math.Exp(0.7*r.NormFloat64()), 3), 110) * day
-	e := &event{opens: r.Float64() * 160 * day, oneWay: r.Float64() < 1./3}
+	e := &event{opens: r.Float64() * 160 * day, oneWay: r.Float64() < 1./3, category: r.IntN(categories)}
 	e.closes = min(e.opens+life, lastDay*day)
+	if every > 0 {
+		e.closes = math.Ceil(e.closes/every/day) * every * day
+	}
 	type step struct {
 		at, variance float64
 		news         bool
@@ -176,18 +189,6 @@ func (m *market) price(t float64) float64 {
 
 func quote(p float64) float64 { return min(max(math.Round(p*1000)/1000, 0.002), 0.998) }
 
-// tick is what the feed showed at tick number k, if anything.
-func (w *world) tick(m *market, k int) (float64, bool) {
-	at := float64(k) * tickLength
-	if at < m.event.opens || at > m.closes {
-		return 0, false
-	}
-	if w.noise(m.id, k, 1) < missedTicks {
-		return 0, false
-	}
-	return m.price(max(at-feedLag*w.noise(m.id, k, 2), m.event.opens)), true
-}
-
 // noise is uniform in 0..1, the same whenever the same tick is asked for.
 func (w *world) noise(market, k, purpose int) float64 {
 	h := w.seed ^ uint64(market)<<40 ^ uint64(k)<<4 ^ uint64(purpose)
@@ -198,23 +199,4 @@ func (w *world) noise(market, k, purpose int) float64 {
 		h ^= h >> 31
 	}
 	return float64(h>>11) / (1 << 53)
-}
-
-// around returns the last price the feed showed at or before t, at most three ticks
-// old, and the first it showed from t + delay on, within 15 minutes of t. The latter
-// is the rule of Baseline.After.
-func (w *world) around(m *market, t, delay float64) (before, after *float64) {
-	now := int(math.Floor(t / tickLength))
-	for k := now; k >= 0 && t-float64(k)*tickLength <= 3*tickLength; k-- {
-		if p, ok := w.tick(m, k); ok {
-			before = &p
-			break
-		}
-	}
-	for k := max(now+1, int(math.Ceil((t+delay)/tickLength))); float64(k)*tickLength-t <= 15*minute; k++ {
-		if p, ok := w.tick(m, k); ok {
-			return before, &p
-		}
-	}
-	return before, nil
 }

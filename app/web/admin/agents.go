@@ -70,7 +70,11 @@ func agentRow(r *moderation.AgentRow, hours []agent.Hour) views.AgentRow {
 }
 
 func estimate(r *leaderboard.Row) *components.Estimate {
-	return &components.Estimate{Skill: r.Skill, Low: r.SkillLow, High: r.SkillHigh}
+	e := &components.Estimate{Skill: r.Skill, Odds: r.Odds, Proven: r.Proven()}
+	if p, ok := r.Posterior(); ok {
+		e.Range = &components.Range{BestGuess: p.BestGuess, Low: p.Low, High: p.High}
+	}
+	return e
 }
 
 // exportAgents reads the whole table page by page, so that no query is large.
@@ -109,7 +113,7 @@ func agentLine(r *moderation.AgentRow) []string {
 	var skill, low, high, rank, brier, calibration string
 	var events int64
 	if b := r.Board; b != nil {
-		skill, low, high, events = real(&b.Skill), real(&b.SkillLow), real(&b.SkillHigh), b.Events
+		skill, low, high, events = real(&b.Skill), real(b.SkillLow), real(b.SkillHigh), b.Events
 		brier, calibration = real(b.Brier), real(b.CalibrationError)
 		if b.Rank != nil {
 			rank = whole(*b.Rank)

@@ -38,7 +38,8 @@ type Figure struct {
 	Tone         Tone
 }
 
-// Interval is an estimate on the common scale of a card.
+// Interval is an agent on the common scale of a card: Low and High bound its true edge,
+// Mid is its skill. Without a range all three are the skill.
 type Interval struct {
 	Name           string
 	Low, Mid, High float64
@@ -155,15 +156,41 @@ func (c Card) foot(p *pen) {
 	if c.Bar.Shown {
 		c.bar(p, bottom-140)
 	}
+	values := c.figureStyle(p)
 	x := left
 	for _, f := range c.Figures {
 		if f.Value == "" {
 			continue
 		}
 		p.text(f.Label, x, bottom-66, normal, muted)
-		p.text(f.Value, x, bottom, heading, f.Tone.color())
-		x += max(p.width(f.Label, normal), p.width(f.Value, heading)) + 64
+		p.text(f.Value, x, bottom, values, f.Tone.color())
+		x += f.width(p, values) + figureGap
 	}
+}
+
+// figureGap keeps two figures apart, in pixels.
+const figureGap = 48
+
+func (f Figure) width(p *pen, values style) int {
+	return max(p.width(f.Label, normal), p.width(f.Value, values))
+}
+
+// figureStyle is the largest style in which all figures fit beside each other, else the
+// smallest.
+func (c Card) figureStyle(p *pen) style {
+	styles := []style{heading, dense, brand}
+	for _, s := range styles {
+		end := left - figureGap
+		for _, f := range c.Figures {
+			if f.Value != "" {
+				end += f.width(p, s) + figureGap
+			}
+		}
+		if end <= right {
+			return s
+		}
+	}
+	return styles[len(styles)-1]
 }
 
 // bar is the market's probability as a bar and the agent's as a mark on it.
@@ -182,7 +209,7 @@ func (c Card) plot(p *pen, y int) {
 	low, high, count := 0.0, 0.0, 0
 	for _, i := range c.Intervals {
 		if i.Name != "" {
-			low, high, count = min(low, i.Low), max(high, i.High), count+1
+			low, high, count = min(low, i.Low, i.Mid), max(high, i.High, i.Mid), count+1
 		}
 	}
 	if high <= low {

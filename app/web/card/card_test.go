@@ -66,13 +66,16 @@ func TestPNG(t *testing.T) {
 	}
 	settled := open
 	settled.Figures[2] = Figure{"Edge, in points", "+12.3", Good}
+	agent := Card{Kicker: "AI forecaster", Title: "Ada", Intervals: [MaxIntervals]Interval{{"Ada", -12.1, 4, 18.6, true}}}
+	agent.Figures = [MaxFigures]Figure{{"Rank, plausibly 1,200–9,800", "4,210", Plain}, {"True edge, 95 % range", "−12.1 to +18.6", Plain},
+		{"Odds against no edge", "1,000,000 : 1", Good}}
 	board := Card{Kicker: "Leaderboard", Title: "Can AI beat the market?"}
 	for i := range board.Intervals {
 		board.Intervals[i] = Interval{long, float64(i) - 9, float64(i) - 5, float64(i) + 1, i == 3}
 	}
 	var pictures [][]byte
 	for name, c := range map[string]Card{
-		"open": open, "settled": settled, "board": board, "empty": {},
+		"open": open, "settled": settled, "agent": agent, "board": board, "empty": {},
 		"one interval of no length": {Intervals: [MaxIntervals]Interval{{Name: "A"}}},
 		"a title of another script": {Title: "明天会下雨吗", Fallback: "A prediction by ada"},
 	} {

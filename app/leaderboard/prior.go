@@ -1,0 +1,102 @@
+package leaderboard
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/uptrace/bun"
+
+	"github.com/pulsecast/pulsecast/app/score"
+)
+
+// Prior is one night's estimate of how agents differ, used and published with the boards
+// of its day.
+type Prior struct {
+	bun.BaseModel `bun:"table:priors"`
+
+	Day string `bun:",pk"` // "2026-11-21", UTC; "" for the defaults
+	// Kappa and Sigma2 shrink Skill; see score.Prior.
+	Kappa  float64
+	Sigma2 float64
+	// Mu and Tau are of the share of right disagreement; see score.SharePrior.
+	Mu  float64
+	Tau float64
+	// Agents is how many agents had settled events.
+	Agents int64
+}
+
+func defaultPrior() Prior {
+	return Prior{
+		Kappa: score.DefaultPrior.Kappa, Sigma2: score.DefaultPrior.Sigma2,
+		Mu: score.DefaultSharePrior.Mu, Tau: score.DefaultSharePrior.Tau,
+	}
+}
+
+func (p Prior) share() score.SharePrior { return score.SharePrior{Mu: p.Mu, Tau: p.Tau} }
+
+// todaysPrior reads the day's prior. If there is none yet, it estimates and stores one:
+// once a day, however many nodes try.
+func (b *Builder) todaysPrior(
+	ctx context.Context, at time.Time, h agentSums, contenders map[uuid.UUID]contender,
+) (Prior, error) {
+	prior, err := readPrior(ctx, b.db.Reader, day(at))
+	if err == nil || !errors.Is(err, sql.ErrNoRows) {
+		return prior, err
+	}
+	row := b.estimatePrior(at, h, contenders)
+	if _, err := b.db.NewInsert().Model(&row).On("CONFLICT DO NOTHING").Exec(ctx); err != nil {
+		return Prior{}, fmt.Errorf("store prior: %w", err)
+	}
+	return readPrior(ctx, b.db.DB, day(at))
+}
+
+// estimatePrior fits κ to all agents, and μ and τ to those that κ ranks on the main board.
+func (b *Builder) estimatePrior(at time.Time, h agentSums, contenders map[uuid.UUID]contender) Prior {
+	var tallies []score.Tally
+	records := map[uuid.UUID]score.Sums{}
+	h.each(All, AllCategories, func(agent uuid.UUID, s *sums) {
+		if c, ok := contenders[agent]; ok && !c.Reference {
+			tallies = append(tallies, s.record.Tally)
+			records[agent] = s.record
+		}
+	})
+	p := defaultPrior()
+	order := score.EstimatePrior(tallies)
+	p.Day, p.Kappa, p.Sigma2, p.Agents = day(at), order.Kappa, order.Sigma2, int64(len(tallies))
+	var rows []*Row
+	h.each(All, AllCategories, func(agent uuid.UUID, s *sums) {
+		if c, ok := contenders[agent]; ok {
+			rows = append(rows, newRow(All, AllCategories, s, p, c))
+		}
+	})
+	var ranked []score.Sums
+	for _, r := range b.thresholds.rank(AllCategories, rows, contenders) {
+		ranked = append(ranked, records[r.AgentID])
+	}
+	share := score.EstimateSharePrior(ranked)
+	p.Mu, p.Tau = share.Mu, share.Tau
+	return p
+}
+
+// readPrior fails with sql.ErrNoRows for a day without a prior.
+func readPrior(ctx context.Context, db bun.IDB, day string) (p Prior, err error) {
+	err = db.NewSelect().Model(&p).Where("day = ?", day).Scan(ctx)
+	return p, err
+}
+
+// Prior returns the newest night's prior, the defaults before the first.
+func (s *Store) Prior(ctx context.Context, db bun.IDB) (Prior, error) {
+	p := defaultPrior()
+	var rows []Prior
+	if err := db.NewSelect().Model(&rows).OrderExpr("day DESC").Limit(1).Scan(ctx); err != nil {
+		return p, fmt.Errorf("read prior: %w", err)
+	}
+	if len(rows) == 1 {
+		p = rows[0]
+	}
+	return p, nil
+}

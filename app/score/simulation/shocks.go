@@ -1,0 +1,59 @@
+package simulation
+
+import (
+	"math"
+	"math/rand/v2"
+	"time"
+)
+
+// shocks correlates the outcomes of events that close on one day: with rho above 0 their
+// latent scores share a Brownian motion that is a share rho of the variance.
+type shocks struct {
+	rho float64
+	// every is the number of days between closing days, 0 where events close at any time.
+	every float64
+	seed  uint64
+	walks map[int][]float64 // by closing day
+}
+
+// eventsPerMarket and closingSpan are about how many events a world has for each market and
+// over how many days they close.
+const (
+	eventsPerMarket = 0.49
+	closingSpan     = 190
+)
+
+// closingDays is how many days apart events close so that PerDay of them close together.
+func closingDays(c Config) float64 {
+	return math.Round(float64(c.PerDay) * closingSpan / (eventsPerMarket * float64(c.Markets)))
+}
+
+const shockSteps = 2048
+
+// mix replaces a share rho of the movement up to step i by that of the closing day.
+func (s shocks) mix(e *event, i int, own float64) float64 {
+	if s.rho == 0 {
+		return own
+	}
+	shared := s.walk(int(e.closes / day))[int(min(e.clock[i], 1)*shockSteps)]
+	return math.Sqrt(s.rho)*shared + math.Sqrt(1-s.rho)*own
+}
+
+// walk is a standard Brownian motion in shockSteps steps for a closing day.
+func (s shocks) walk(closing int) []float64 {
+	if path, ok := s.walks[closing]; ok {
+		return path
+	}
+	r := rand.New(rand.NewPCG(s.seed, uint64(closing)))
+	path := make([]float64, shockSteps+1)
+	for i := 1; i < len(path); i++ {
+		path[i] = path[i-1] + r.NormFloat64()/math.Sqrt(shockSteps)
+	}
+	s.walks[closing] = path
+	return path
+}
+
+// moment is a time of the simulation as the scoring rules take it.
+func moment(seconds float64) time.Time {
+	return time.Unix(0, int64(seconds*float64(time.Second)))
+}

@@ -1,0 +1,180 @@
+package verify
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/pulsecast/pulsecast/app/score"
+)
+
+// windows are the boards of each category and how many days they hold, 0 for all.
+var windows = []struct {
+	name string
+	days int
+}{{"30d", 30}, {"90d", 90}, {"365d", 365}, {"all", 0}}
+
+// gridLimit is up to how many ranked agents a board makes its rank grid anew at each build,
+// so that it follows from the rows. The points of larger boards are those of the day's
+// first build.
+const gridLimit = 2000
+
+// compareBoards reads every board and compares its rows with what follows from the
+// predictions.
+func (l *ledger) compareBoards(ctx context.Context, api *client) error {
+	categories := []string{""}
+	for _, c := range l.clusters {
+		if !slices.Contains(categories, c.category) {
+			categories = append(categories, c.category)
+		}
+	}
+	slices.Sort(categories)
+	for _, category := range categories {
+		for _, w := range windows {
+			if err := l.compareBoard(ctx, api, w.name, w.days, category); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (l *ledger) compareBoard(ctx context.Context, api *client, window string, days int, category string) error {
+	name := strings.TrimSpace(window + " " + category)
+	b, err := api.board(ctx, window, category)
+	if err != nil {
+		return err
+	}
+	again, err := api.board(ctx, window, category)
+	if err != nil {
+		return err
+	}
+	if b.AsOf == nil || again.AsOf == nil || !b.AsOf.Equal(*again.AsOf) {
+		l.report.Moved = append(l.report.Moved, name)
+		return nil
+	}
+	sums := l.sums(b.AsOf.UTC(), days, category)
+	l.report.Boards++
+	var ranked []ranking
+	for _, r := range b.Rows {
+		if r.Reference {
+			if r.Agent.Handle == "market" && r.Skill != 0 {
+				l.report.differ("board %s: the market's skill is %v, want 0", name, r.Skill)
+			}
+			continue
+		}
+		l.report.Rows++
+		p := l.compareRow(name, &b, &r, sums[r.Agent.ID])
+		if !r.Provisional && r.Reason == nil {
+			ranked = append(ranked, ranking{r, p})
+		}
+	}
+	l.compareRanks(name, ranked)
+	return nil
+}
+
+// sums adds up the clusters of each agent that count on a board.
+func (l *ledger) sums(asOf time.Time, days int, category string) map[string]score.Sums {
+	last, first := asOf.Format(time.DateOnly), ""
+	if days > 0 {
+		first = asOf.AddDate(0, 0, 1-days).Format(time.DateOnly)
+	}
+	sums := map[string]score.Sums{}
+	blocks := map[[2]string]*score.Tally{}
+	for key, c := range l.clusters {
+		day := c.day
+		if day == "" {
+			day = c.settledDay
+		}
+		if c.settled == 0 || day < first || day > last || category != "" && category != c.category {
+			continue
+		}
+		s := sums[key.agent]
+		s.Add(c.Cluster)
+		sums[key.agent] = s
+		block := blocks[[2]string{key.agent, day}]
+		if block == nil {
+			block = &score.Tally{}
+			blocks[[2]string{key.agent, day}] = block
+		}
+		block.Add(c.C)
+	}
+	for of, block := range blocks {
+		s := sums[of[0]]
+		s.Days.Add(block.N, block.S)
+		sums[of[0]] = s
+	}
+	return sums
+}
+
+// ranking is a ranked row with its recomputed posterior, nil without a stake.
+type ranking struct {
+	row
+	posterior *score.Posterior
+}
+
+// compareRow compares the numbers of one agent and returns its recomputed posterior.
+func (l *ledger) compareRow(name string, b *board, r *row, s score.Sums) *score.Posterior {
+	compare := func(what string, have *float64, want float64, known bool) {
+		if (have != nil) != known || known && !near(*have, want) {
+			l.report.differ("board %s, %s: %s is %v, want %v (%t)", name, r.Agent.Handle, what, show(have), want, known)
+		}
+	}
+	if r.Events != s.N {
+		l.report.differ("board %s, %s: %d events, want %d", name, r.Agent.Handle, r.Events, s.N)
+	}
+	compare("skill", &r.Skill, s.Skill(b.Prior.Kappa), true)
+	p, known := s.Posterior(score.SharePrior{Mu: b.Prior.Mu, Tau: b.Prior.Tau})
+	compare("bestGuess", r.BestGuess, p.BestGuess, known)
+	compare("skillLow", r.SkillLow, p.Low, known)
+	compare("skillHigh", r.SkillHigh, p.High, known)
+	odds, known := s.Odds()
+	compare("odds", r.Odds, odds, known)
+	if proven := known && score.Proven(odds); r.Proven != proven {
+		l.report.differ("board %s, %s: proven is %t, want %t", name, r.Agent.Handle, r.Proven, proven)
+	}
+	if !known {
+		return nil
+	}
+	p = score.PosteriorOf(p.BestGuess, p.Low, p.High)
+	return &p
+}
+
+// compareRanks checks that ranks run from 1 in the order of skill, and the rank ranges.
+func (l *ledger) compareRanks(name string, ranked []ranking) {
+	var posteriors []score.Posterior
+	for _, r := range ranked {
+		if r.posterior != nil {
+			posteriors = append(posteriors, *r.posterior)
+		}
+	}
+	grid := score.NewRankGrid(posteriors)
+	for i, r := range ranked {
+		if r.Rank == nil || *r.Rank != i+1 || i > 0 && less(&ranked[i].row, &ranked[i-1].row) {
+			l.report.differ("board %s, %s: rank is not %d in the order of skill", name, r.Agent.Handle, i+1)
+			continue
+		}
+		if len(ranked) > gridLimit {
+			continue
+		}
+		low, high := 1, len(ranked)
+		if r.posterior != nil {
+			low, high = grid.Range(*r.posterior, i+1)
+		}
+		if r.RankLow == nil || r.RankHigh == nil || *r.RankLow != low || *r.RankHigh != high {
+			l.report.differ("board %s, %s: rank range is not %d to %d", name, r.Agent.Handle, low, high)
+		}
+	}
+}
+
+// less reports whether a belongs before b: more skill, more events, the lower id.
+func less(a, b *row) bool {
+	switch {
+	case a.Skill != b.Skill:
+		return a.Skill > b.Skill
+	case a.Events != b.Events:
+		return a.Events > b.Events
+	}
+	return a.Agent.ID < b.Agent.ID
+}

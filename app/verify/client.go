@@ -1,0 +1,159 @@
+package verify
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// client reads pages of the public API.
+type client struct {
+	base string
+	http *http.Client
+}
+
+// maxBody bounds one answer: a page of 100 predictions with the longest texts is smaller.
+const maxBody = 16 << 20
+
+// get reads one answer into v. It waits when the server asks for it.
+func (c *client) get(ctx context.Context, path string, query url.Values, v any) error {
+	address := strings.TrimRight(c.base, "/") + path + "?" + query.Encode()
+	for {
+		wait, err := c.try(ctx, address, v)
+		if err != nil || wait == 0 {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(wait):
+		}
+	}
+}
+
+// try makes one request. It returns how long to wait before the next one, or 0.
+func (c *client) try(ctx context.Context, address string, v any) (wait time.Duration, err error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	if err != nil {
+		return 0, fmt.Errorf("%s is not an address: %w", address, err)
+	}
+	req.Header.Set("User-Agent", "pulsecast-verify/1.0")
+	res, err := c.http.Do(req)
+	if err != nil {
+		return 0, err
+	}
+	defer res.Body.Close()
+	if res.StatusCode == http.StatusTooManyRequests || res.StatusCode == http.StatusServiceUnavailable {
+		seconds, err := strconv.Atoi(res.Header.Get("Retry-After"))
+		if err == nil && seconds >= 0 && seconds <= 300 {
+			return time.Duration(max(seconds, 1)) * time.Second, nil
+		}
+	}
+	if res.StatusCode != http.StatusOK {
+		return 0, fmt.Errorf("%s answered %s", address, res.Status)
+	}
+	if err := json.NewDecoder(io.LimitReader(res.Body, maxBody)).Decode(v); err != nil {
+		return 0, fmt.Errorf("%s: %w", address, err)
+	}
+	return 0, nil
+}
+
+// record is what a published prediction says, as far as it counts.
+type record struct {
+	ID         string
+	Confidence float64
+	Agent      struct{ ID, Handle string }
+	Market     *struct {
+		ID, Outcome      string
+		Event, Category  *string
+		ScheduledCloseAt *time.Time
+	}
+	Baseline   *baseline
+	Weight     *float64
+	Status     string
+	Resolution *struct {
+		Value      *float64
+		ResolvedAt time.Time
+	}
+	Scores *struct {
+		Brier         float64
+		Edge, LogEdge *float64
+	}
+}
+
+type baseline struct {
+	Probability                              float64
+	Before, After, BeforeBid, BeforeAsk      *float64
+	AfterBid, AfterAsk, MedianBid, MedianAsk *float64
+	Previous                                 *float64
+}
+
+// row is one entry of a board.
+type row struct {
+	Rank, RankLow, RankHigh                     *int
+	Provisional, Reference, Proven              bool
+	Reason                                      *string
+	Agent                                       struct{ ID, Handle string }
+	Skill                                       float64
+	BestGuess, SkillLow, SkillHigh, Odds, Brier *float64
+	Events                                      int64
+}
+
+// board is a whole leaderboard.
+type board struct {
+	AsOf  *time.Time
+	Prior struct{ Mu, Tau, Kappa float64 }
+	Rows  []row
+}
+
+// predictions reads every prediction, the newest first.
+func (c *client) predictions(ctx context.Context, each func(record)) error {
+	query := url.Values{"limit": {"100"}}
+	for {
+		var page struct {
+			Predictions []record
+			NextCursor  *string
+		}
+		if err := c.get(ctx, "/api/predictions", query, &page); err != nil {
+			return err
+		}
+		for _, r := range page.Predictions {
+			each(r)
+		}
+		if page.NextCursor == nil {
+			return nil
+		}
+		query.Set("cursor", *page.NextCursor)
+	}
+}
+
+// board reads a board to its end.
+func (c *client) board(ctx context.Context, window, category string) (board, error) {
+	var b board
+	query := url.Values{"limit": {"100"}, "window": {window}}
+	if category != "" {
+		query.Set("category", category)
+	}
+	for {
+		var page struct {
+			board
+			Leaderboard []row
+			NextCursor  *string
+		}
+		if err := c.get(ctx, "/api/leaderboard", query, &page); err != nil {
+			return b, err
+		}
+		b.AsOf, b.Prior = page.AsOf, page.Prior
+		b.Rows = append(b.Rows, page.Leaderboard...)
+		if page.NextCursor == nil {
+			return b, nil
+		}
+		query.Set("cursor", *page.NextCursor)
+	}
+}

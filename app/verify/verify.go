@@ -1,0 +1,176 @@
+package verify
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/pulsecast/pulsecast/app/score"
+)
+
+// Report is what a verification read and what did not agree.
+type Report struct {
+	Predictions, Scored, Events, Boards, Rows int
+	// Differences says, one per line, what is published and what follows from the rules.
+	Differences []string
+	// Moved lists the boards that were built anew while they were read; they are not
+	// compared.
+	Moved []string
+}
+
+func (r *Report) differ(format string, args ...any) {
+	r.Differences = append(r.Differences, fmt.Sprintf(format, args...))
+}
+
+// Run verifies the installation at baseURL. It fails if the API can't be read; what does
+// not agree is in the report.
+func Run(ctx context.Context, baseURL string, httpClient *http.Client) (*Report, error) {
+	api := &client{base: baseURL, http: httpClient}
+	var all []record
+	if err := api.predictions(ctx, func(r record) { all = append(all, r) }); err != nil {
+		return nil, err
+	}
+	// UUIDv7 ids sort by the time of publication.
+	slices.SortFunc(all, func(a, b record) int { return strings.Compare(a.ID, b.ID) })
+	report := &Report{Predictions: len(all)}
+	events := newLedger(report)
+	for i := range all {
+		events.add(&all[i])
+	}
+	report.Events = len(events.clusters)
+	return report, events.compareBoards(ctx, api)
+}
+
+// clusterKey is an agent's predictions on one event.
+type clusterKey struct{ agent, event string }
+
+// cluster is what one of them adds up to.
+type cluster struct {
+	score.Cluster
+	category, day string
+	settledDay    string // of the first settlement, for an event without a date
+	next, settled int
+}
+
+// ledger adds up predictions in the order of publication.
+type ledger struct {
+	report   *Report
+	clusters map[clusterKey]*cluster
+	said     map[[3]string]float64 // agent, market, outcome
+}
+
+func newLedger(r *Report) *ledger {
+	return &ledger{report: r, clusters: map[clusterKey]*cluster{}, said: map[[3]string]float64{}}
+}
+
+func (l *ledger) add(r *record) {
+	if r.Market == nil {
+		l.checkBrier(r)
+		return
+	}
+	belief := [3]string{r.Agent.ID, r.Market.ID, r.Market.Outcome}
+	previous, spoke := l.said[belief]
+	l.said[belief] = r.Confidence
+	l.checkBrier(r)
+	if r.Baseline == nil {
+		return
+	}
+	if b := r.Baseline.Previous; (b != nil) != spoke || spoke && *b != previous {
+		l.report.differ("prediction %s: previous is %v, the agent's last confidence was %v (%t)", r.ID, show(b), previous, spoke)
+	}
+	if q, ok := r.Baseline.bounds().Clamp(r.Confidence); !ok || !near(q, r.Baseline.Probability) {
+		l.report.differ("prediction %s: baseline is %v, its bounds give %v", r.ID, r.Baseline.Probability, q)
+	}
+	c := l.cluster(r)
+	index := c.next
+	c.next++
+	if r.Weight == nil || *r.Weight != score.Weight(index) {
+		l.report.differ("prediction %s: weight is %v, want %v", r.ID, show(r.Weight), score.Weight(index))
+	}
+	if r.Status == "resolved" {
+		l.settle(c, r, index)
+	}
+}
+
+func (l *ledger) cluster(r *record) *cluster {
+	event := "m:" + r.Market.ID
+	if r.Market.Event != nil {
+		event = "e:" + *r.Market.Event
+	}
+	key := clusterKey{r.Agent.ID, event}
+	c := l.clusters[key]
+	if c == nil {
+		c = &cluster{category: "other"}
+		if r.Market.Category != nil {
+			c.category = *r.Market.Category
+		}
+		if at := r.Market.ScheduledCloseAt; at != nil {
+			c.day = at.UTC().Format(time.DateOnly)
+		}
+		l.clusters[key] = c
+	}
+	return c
+}
+
+func (l *ledger) settle(c *cluster, r *record, index int) {
+	if r.Resolution == nil || r.Resolution.Value == nil || r.Scores == nil || r.Scores.Edge == nil || r.Scores.LogEdge == nil {
+		l.report.differ("prediction %s is resolved with a baseline, but has no score", r.ID)
+		return
+	}
+	p, q, y := r.Confidence, r.Baseline.Probability, *r.Resolution.Value
+	if want := score.Edge(p, q, y).Float(); *r.Scores.Edge != want {
+		l.report.differ("prediction %s: edge is %v, want %v", r.ID, *r.Scores.Edge, want)
+	}
+	if want := score.LogEdge(p, q, y); math.Abs(*r.Scores.LogEdge-want) > 1e-6 {
+		l.report.differ("prediction %s: log edge is %v, want %v", r.ID, *r.Scores.LogEdge, want)
+	}
+	l.report.Scored++
+	c.settled++
+	c.Cluster = c.Plus(score.Bet(p, q, y, index))
+	if day := r.Resolution.ResolvedAt.UTC().Format(time.DateOnly); c.settledDay == "" || day < c.settledDay {
+		c.settledDay = day
+	}
+}
+
+func (l *ledger) checkBrier(r *record) {
+	if r.Scores == nil || r.Resolution == nil || r.Resolution.Value == nil {
+		return
+	}
+	if want := score.Brier(r.Confidence, *r.Resolution.Value); !near(want, r.Scores.Brier) {
+		l.report.differ("prediction %s: brier is %v, want %v", r.ID, r.Scores.Brier, want)
+	}
+}
+
+// bounds are the views that the baseline was clamped to.
+func (b *baseline) bounds() score.Bounds {
+	return score.Bounds{
+		Before: view(b.Before, b.BeforeBid, b.BeforeAsk), After: view(b.After, b.AfterBid, b.AfterAsk),
+		Hour: view(nil, b.MedianBid, b.MedianAsk), Previous: b.Previous,
+	}
+}
+
+func view(price, bid, ask *float64) *score.View {
+	switch {
+	case bid != nil && ask != nil:
+		v := score.BookView(bid, ask)
+		return &v
+	case price != nil:
+		v := score.PriceView(*price)
+		return &v
+	}
+	return nil
+}
+
+// near allows for the last digits of a logarithm or a root on another machine.
+func near(a, b float64) bool { return math.Abs(a-b) <= 1e-9*max(1, math.Abs(a), math.Abs(b)) }
+
+func show(x *float64) any {
+	if x == nil {
+		return "null"
+	}
+	return *x
+}

@@ -1,0 +1,254 @@
+#!/usr/bin/env python3
+"""Recompute the scores and boards of a Pulsecast installation from its public API.
+
+    python3 verify.py https://pulsecast.example
+
+It needs Python 3.8 and nothing else. The formulas are those of /method. It prints every
+published number that doesn't follow from the predictions, and exits with 1 if there is one.
+"""
+import json, math, sys, time, urllib.error, urllib.parse, urllib.request
+from bisect import bisect_left
+from collections import defaultdict
+from datetime import date, timedelta
+from fractions import Fraction
+
+base = sys.argv[1].rstrip("/") if len(sys.argv) == 2 else sys.exit(__doc__)
+differences = []
+
+
+def differ(what, have, want):
+    differences.append(f"{what}: published {have}, recomputed {want}")
+
+
+def near(a, b):
+    return (a is None) == (b is None) and (a is None or abs(a - b) <= 1e-9 * max(1, abs(a), abs(b)))
+
+
+def get(path, **query):
+    request = urllib.request.Request(base + path + "?" + urllib.parse.urlencode(query), headers={"User-Agent": "pulsecast-verify-py/1.0"})
+    while True:
+        try:
+            with urllib.request.urlopen(request, timeout=30) as answer:
+                return json.load(answer)
+        except urllib.error.HTTPError as refused:
+            if refused.code not in (429, 503):
+                raise
+            time.sleep(float(refused.headers.get("Retry-After", 1)))
+
+
+def pages(path, key, **query):
+    while True:
+        page = get(path, limit=100, **query)
+        yield page, page[key]
+        if not page["nextCursor"]:
+            return
+        query["cursor"] = page["nextCursor"]
+
+
+# Amounts are integers of 1/10,000 point; halves are rounded away from zero.
+def half_up(x):
+    whole = math.floor(x)
+    return whole + (x - whole >= 0.5)
+
+
+def divide(value, unit):
+    return (1 if value >= 0 else -1) * ((abs(value) + unit // 2) // unit)
+
+
+def nano(p):
+    return half_up(p * 1e9)
+
+
+def edge(p, q, y):
+    return divide((nano(q) - nano(p)) * (nano(q) + nano(p) - 2 * nano(y)), 10**12)
+
+
+def stake_and_spread(p, q):
+    P, Q = divide(nano(p), 10**5), divide(nano(q), 10**5)
+    d, m = abs(P - Q), P + Q
+    return divide(d * d, 100), (math.isqrt(d * d * m * (20000 - m) // 2500) + 1) // 2
+
+
+def weighted(amount, i):
+    return amount if i <= 0 else 0 if i > 30 else divide(amount, 2**i)
+
+
+def log_edge(p, q, y):
+    p, q = min(max(p, 0.001), 0.999), min(max(q, 0.001), 0.999)
+    return y * math.log2(p / q) + (1 - y) * math.log2((1 - p) / (1 - q))
+
+
+def clamp(p, b):
+    ends = [b["previous"]] if b["previous"] is not None else []
+    for price, bid, ask in (("before", "beforeBid", "beforeAsk"), ("after", "afterBid", "afterAsk"), (None, "medianBid", "medianAsk")):
+        if b[bid] is not None and b[ask] is not None:
+            ends += [b[bid], b[ask]]
+        elif price and b[price] is not None:
+            ends.append(b[price])
+    return min(max(p, min(ends)), max(ends))
+
+
+def normal(z):
+    return math.erfc(-z / math.sqrt(2)) / 2
+
+
+def log_normal_scaled(z):  # log Phi(z) + z²/2, also far below zero
+    if z > -25:
+        return math.log(normal(z)) + z * z / 2
+    fraction = -z
+    for k in range(60, 0, -1):
+        fraction = -z + k / fraction
+    return -math.log(fraction * math.sqrt(2 * math.pi))
+
+
+class Sums:
+    """An agent's settled events on one board: (C, A, U) of each, by scheduled-close day."""
+
+    def __init__(self, clusters):
+        self.n = len(clusters)
+        self.S, self.SS = sum(c[0] for c in clusters), sum(c[0] ** 2 for c in clusters)
+        self.A, self.V = sum(c[1] for c in clusters), sum(c[2] ** 2 for c in clusters)
+        days = defaultdict(list)
+        for C, _, _, day in clusters:
+            days[day].append(C)
+        self.T = sum(sum(d) ** 2 for d in days.values())
+        self.W = sum(len(d) * sum(d) for d in days.values())
+        self.Q = sum(len(d) ** 2 for d in days.values())
+
+    def variance(self):
+        deviance = float(Fraction(self.n * self.SS - self.S**2, self.n)) / 1e8
+        return max((100 * self.V / 1e8 / self.n + deviance) / (99 + self.n), 1e-6)
+
+    def posterior(self, mu, tau):
+        if not self.n or not self.A:
+            return None, None, None
+        n, S = self.n, self.S
+        within = n * (n * self.SS - S * S)
+        blocks = n * n * self.T - 2 * n * S * self.W + S * S * self.Q
+        v = self.variance() * (float(Fraction(blocks, within)) if 0 < within < blocks else 1)
+        stake = max(self.A / 1e4 / n, 1e-4)
+        shrink = v / (2 * tau * stake) ** 2
+        guess, deviation = (S / 1e4 + shrink * (2 * mu - 1) * stake) / (n + shrink), math.sqrt(v / (n + shrink))
+        return guess, guess - 1.96 * deviation, guess + 1.96 * deviation
+
+    def odds(self):
+        if not self.n or not self.A:
+            return None
+        v = self.variance() * (float(Fraction(self.T, self.SS)) if 0 < self.SS < self.T else 1)
+        shrink = v / max(self.A / 1e4 / self.n, 1e-4) ** 2
+        z = self.S / 1e4 / math.sqrt(v * (self.n + shrink))
+        log = math.log(2) + math.log(shrink / (self.n + shrink)) / 2 + log_normal_scaled(z)
+        return math.exp(min(log, math.log(1e6)))
+
+
+def chance_above(guess, deviation, x):
+    z = (guess - x) / deviation
+    return 10**9 if z >= 6 else 0 if z <= -6 else nano(normal(z))
+
+
+def rank_ranges(posteriors):  # of [(guess, low, high)], in the order of the board
+    ends = sorted(end for _, low, high in posteriors for end in (low, high))
+    points = []
+    for i in range(400):
+        position = i / 399 * (len(ends) - 1)
+        k = int(position)
+        points.append(ends[-1] if k + 1 >= len(ends) else ends[k] + (position - k) * (ends[k + 1] - ends[k]))
+    agents = [(g, (high - low) / (2 * 1.96), low, high) for g, low, high in posteriors]
+    F = [sum(chance_above(g, s, x) for g, s, _, _ in agents) for x in points]
+
+    def at(x):
+        i = bisect_left(points, x)
+        if i in (0, 400):
+            return F[max(i - 1, 0)]
+        part = (x - points[i - 1]) / (points[i] - points[i - 1])
+        return F[i - 1] - divide_float(part * (F[i - 1] - F[i]))
+
+    def divide_float(x):
+        return half_up(x) if x >= 0 else -half_up(-x)
+
+    for rank, (g, s, low, high) in enumerate(agents, 1):
+        better, worse = max(at(high) - chance_above(g, s, high), 0), max(at(low) - chance_above(g, s, low), 0)
+        best, worst = 1 + better // 10**9, 1 + -(-worse // 10**9)
+        yield min(max(best, 1), len(agents), rank), max(min(worst, len(agents)), rank)
+
+
+def read_clusters():
+    records = sorted((r for _, page in pages("/api/predictions", "predictions") for r in page), key=lambda r: r["id"])
+    said, index, clusters = {}, defaultdict(int), {}
+    for r in records:
+        p, market, b, name = r["confidence"], r["market"], r["baseline"], "prediction " + r["id"]
+        y = r["resolution"]["value"] if r["status"] == "resolved" else None
+        if y is not None and not near(r["scores"]["brier"], (p - y) ** 2):
+            differ(name + " brier", r["scores"]["brier"], (p - y) ** 2)
+        if not market:
+            continue
+        belief = (r["agent"]["id"], market["id"], market["outcome"])
+        previous, said[belief] = said.get(belief), p
+        if not b:
+            continue
+        if b["previous"] != previous:
+            differ(name + " previous", b["previous"], previous)
+        q = b["probability"]
+        if not near(q, clamp(p, b)):
+            differ(name + " baseline", q, clamp(p, b))
+        key = (r["agent"]["id"], "e:" + market["event"] if market["event"] else "m:" + market["id"])
+        i, index[key] = index[key], index[key] + 1
+        if r["weight"] != 0.5**i:
+            differ(name + " weight", r["weight"], 0.5**i)
+        first = (market["category"] or "other", (market["scheduledCloseAt"] or "")[:10])
+        c = clusters.setdefault(key, {"category": first[0], "day": first[1], "settled": "", "sum": [0, 0, 0], "n": 0})
+        if y is None:
+            continue
+        if not near(r["scores"]["edge"], edge(p, q, y) / 1e4):
+            differ(name + " edge", r["scores"]["edge"], edge(p, q, y) / 1e4)
+        if abs(r["scores"]["logEdge"] - log_edge(p, q, y)) > 1e-6:
+            differ(name + " log edge", r["scores"]["logEdge"], log_edge(p, q, y))
+        for k, amount in enumerate((edge(p, q, y), *stake_and_spread(p, q))):
+            c["sum"][k] += weighted(amount, i)
+        day = r["resolution"]["resolvedAt"][:10]
+        c["n"], c["settled"] = c["n"] + 1, min(c["settled"] or day, day)
+    return len(records), clusters
+
+
+def check_board(clusters, window, days, category):
+    query = dict(window=window, **({"category": category} if category else {}))
+    rows, page = [], None
+    for page, entries in pages("/api/leaderboard", "leaderboard", **query):
+        rows += entries
+    if not page["asOf"]:
+        return 0
+    last = page["asOf"][:10]
+    first = str(date.fromisoformat(last) - timedelta(days - 1)) if days else ""
+    counted = defaultdict(list)
+    for (agent, _), c in clusters.items():
+        day = c["day"] or c["settled"]
+        if c["n"] and first <= day <= last and category in ("", c["category"]):
+            counted[agent].append((*c["sum"], day))
+    name, ranked, prior = f"board {window} {category}".strip(), [], page["prior"]
+    for r in rows:
+        if r["reference"]:
+            continue
+        who, s = f"{name}, {r['agent']['handle']} ", Sums(counted[r["agent"]["id"]])
+        want = {"events": s.n, "skill": s.S / 1e4 / (s.n + prior["kappa"]), "odds": s.odds()}
+        want["bestGuess"], want["skillLow"], want["skillHigh"] = s.posterior(prior["mu"], prior["tau"])
+        for key, value in want.items():
+            if not near(r[key], value):
+                differ(who + key, r[key], value)
+        if r["proven"] != ((want["odds"] or 0) >= 20):
+            differ(who + "proven", r["proven"], not r["proven"])
+        if not r["provisional"] and not r["reason"]:
+            ranked.append((r, (want["bestGuess"], want["skillLow"], want["skillHigh"])))
+    order = sorted(ranked, key=lambda x: (-x[0]["skill"], -x[0]["events"], x[0]["agent"]["id"]))
+    ranges = rank_ranges([p for _, p in order]) if 0 < len(order) <= 2000 else ((r["rankLow"], r["rankHigh"]) for r, _ in order)
+    for rank, ((r, _), (low, high)) in enumerate(zip(order, ranges), 1):
+        if (r["rank"], r["rankLow"], r["rankHigh"]) != (rank, low, high):
+            differ(f"{name}, {r['agent']['handle']} rank", (r["rank"], r["rankLow"], r["rankHigh"]), (rank, low, high))
+    return len(rows)
+
+
+count, clusters = read_clusters()
+categories = ["", *sorted({c["category"] for c in clusters.values()})]
+rows = sum(check_board(clusters, w, d, c) for c in categories for w, d in (("30d", 30), ("90d", 90), ("365d", 365), ("all", 0)))
+print(f"Recomputed {count} predictions, {len(clusters)} events and {rows} rows: {len(differences)} differences.")
+print("\n".join(differences[:50]))
+sys.exit(1 if differences else 0)
