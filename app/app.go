@@ -165,8 +165,8 @@ func (a *App) startBackground(ctx context.Context) (stop func() error) {
 	a.usage.Start()
 	a.startOperations()
 	follow, endFollow := context.WithCancel(context.WithoutCancel(ctx))
-	go a.Markets.Exchange.Follow(follow)
-	go a.News.Exchange.Follow(follow)
+	go a.Markets.Replicator.Follow(follow)
+	go a.News.Replicator.Follow(follow)
 	if a.opts.Worker {
 		a.worker.Start(context.WithoutCancel(ctx))
 	}

@@ -127,6 +127,8 @@ func TestFromSignalToScore(t *testing.T) {
 			t.Parallel()
 			u := newUpstream(t)
 			u.set("m1", nil)
+			u.set("m2", map[string]any{"bestBid": 0.58, "bestAsk": 0.62, "liquidityNum": 5000})
+			u.set("m3", map[string]any{"bestAsk": 0.62, "liquidityNum": 500})
 			p := startProcess(t, []string{
 				"DATABASE_URL=" + dbtest.URL(t, kind), "REGISTRATION=open", "POLYMARKET_URL=" + u.URL, "POLYMARKET_CLOB_URL=" + u.URL,
 				"MARKETS_INTERVAL=1s",
@@ -134,6 +136,7 @@ func TestFromSignalToScore(t *testing.T) {
 			p.until("/api/intelligence/markets", "", func(a map[string]any) bool { return dig(a, "markets", 0, "id") == "m1" })
 			_, made := p.call("POST", "/api/agents", "", map[string]any{"name": "Ada"})
 			key, _ := made["apiKey"].(string)
+			u.throughBook(p, key)
 			_, published := p.call("POST", "/api/predictions", key, map[string]any{
 				"title": "m1?", "thesis": "I know.", "confidence": 0.7, "horizonAt": time.Now().AddDate(0, 1, 0).UTC(), "marketId": "m1",
 			})
@@ -184,6 +187,39 @@ func TestFromSignalToScore(t *testing.T) {
 				t.Errorf("publishing on the closed market: %d %v", status, refused)
 			}
 		})
+	}
+}
+
+// throughBook follows a book through the whole program: m2's, and that of m3, which has
+// no bids and too little liquidity.
+func (u *upstream) throughBook(p *process, key string) {
+	p.t.Helper()
+	said := func(id string) (map[string]any, string) {
+		_, published := p.call("POST", "/api/predictions", key, map[string]any{
+			"title": id + "?", "thesis": "I know.", "confidence": 0.7, "horizonAt": time.Now().AddDate(0, 1, 0).UTC(), "marketId": id,
+		})
+		return published, fmt.Sprint("/api/predictions/", dig(published, "prediction", "id"))
+	}
+	thin, thinPath := said("m3")
+	if warnings := fmt.Sprint(dig(thin, "warnings")); dig(thin, "readAs") != "70 % that Yes; the market says 60 % (bid 0, ask 0.62)" || !strings.Contains(warnings, "Too little liquidity: this market reports 500. Below 1000") {
+		p.t.Errorf("published on the thin market: %v", thin)
+	}
+	published, path := said("m2")
+	if dig(published, "readAs") != "70 % that Yes; the market says 60 % (bid 0.58, ask 0.62)" || strings.Contains(fmt.Sprint(dig(published, "warnings")), "iquidity") {
+		p.t.Errorf("published %v", published)
+	}
+	based := p.until(path, "", func(a map[string]any) bool { return dig(a, "prediction", "baseline") != nil })
+	for name, want := range map[string]any{"probability": 0.62, "before": 0.6, "after": 0.6, "beforeBid": 0.58, "afterAsk": 0.62, "medianBid": 0.58, "medianAsk": 0.62} {
+		if got := dig(based, "prediction", "baseline", name); got != want {
+			p.t.Errorf("baseline %s is %v, want %v", name, got, want)
+		}
+	}
+	_, shown := p.call("GET", "/api/intelligence/markets/m2", "", nil)
+	if dig(shown, "market", "bestBid") != 0.58 || dig(shown, "history", 0, "bid") != 0.58 || dig(shown, "history", 0, "ask") != 0.62 {
+		p.t.Errorf("market %v", shown)
+	}
+	if _, found := p.call("GET", thinPath, "", nil); dig(found, "prediction", "baseline") != nil {
+		p.t.Errorf("the thin market gave a baseline: %v", found)
 	}
 }
 

@@ -39,6 +39,7 @@ func (a *App) buildDomain() {
 	a.Boards = leaderboard.NewBuilder(a.DB, thresholds, a.now)
 	a.leaderboard = leaderboard.NewStore(thresholds, a.now)
 	a.publisher = prediction.NewPublisher(a.DB, a.now, staleAfter*a.cfg.MarketsInterval, a.cfg.BaseURL)
+	a.publisher.MinLiquidity = float64(a.cfg.RankedMinLiquidity)
 	a.generation = agent.NewGeneration(a.DB.Reader, a.Log)
 	a.identity = identity.New(identity.Options{
 		Config: &a.cfg, DB: a.DB, Generation: a.generation, Usage: a.usage, Log: a.Log, Now: a.now, Wrap: a.tracing.Transport,
@@ -66,7 +67,7 @@ func (a *App) buildOperations() error {
 
 // newMonitor watches the feeds, and on SQLite the disk that holds the database.
 func (a *App) newMonitor() *monitor.Monitor {
-	o := monitor.Options{DB: a.DB, Now: a.now, Feeds: []monitor.Snapshots{a.Markets.Exchange.Feed(), a.News.Exchange.Feed()}}
+	o := monitor.Options{DB: a.DB, Now: a.now, Feeds: []monitor.Snapshots{a.Markets.Replicator.Feed(), a.News.Replicator.Feed()}}
 	if path, ok := a.cfg.SQLitePath(); ok {
 		o.Disk = func() (monitor.Disk, error) { return monitor.DiskOf(filepath.Dir(path)) }
 	}
@@ -86,31 +87,31 @@ func (a *App) alerts() *alert.Watcher {
 // buildSignals connects the sources to the feeds, and what follows from a reading.
 func (a *App) buildSignals(ctx context.Context) error {
 	a.Settlement = settlement.New(settlement.Options{
-		DB: a.DB, Interval: a.cfg.MarketsInterval, Now: a.now,
+		DB: a.DB, Interval: a.cfg.MarketsInterval, MinLiquidity: float64(a.cfg.RankedMinLiquidity), Now: a.now,
 		Winner: func(ctx context.Context, m *market.Market) (int, bool, error) { return a.Markets.Source.Winner(ctx, m) },
 	})
 	a.Markets = &ingest.Markets{
 		Source: upstream.Markets(&a.cfg, a.Log, a.now, fetch.Options{Wrap: a.tracing.Transport}),
 		DB:     a.DB, Interval: a.cfg.MarketsInterval, Now: a.now, Log: a.Log,
-		Exchange: signal.NewExchange(signal.NewFeed(api.MarketCodec(), a.now), a.DB, a.cache, a.Log),
-		Watch:    a.Settlement.Unsettled,
-		After:    []func(context.Context, []market.Market) error{a.Settlement.AfterMarkets},
+		Replicator: signal.NewReplicator(signal.NewFeed(api.MarketCodec(), a.now), a.DB, a.cache, a.Log),
+		Watch:      a.Settlement.Unsettled,
+		After:      []func(context.Context, []market.Market) error{a.Settlement.AfterMarkets},
 	}
 	a.News = &ingest.News{
 		Source: a.newsSource(), DB: a.DB, Interval: a.cfg.NewsInterval, Now: a.now, Log: a.Log,
-		Exchange: signal.NewExchange(signal.NewFeed(api.NewsCodec(), a.now), a.DB, a.cache, a.Log),
+		Replicator: signal.NewReplicator(signal.NewFeed(api.NewsCodec(), a.now), a.DB, a.cache, a.Log),
 	}
-	if _, err := a.Markets.Exchange.Restore(ctx); err != nil {
+	if _, err := a.Markets.Replicator.Restore(ctx); err != nil {
 		return fmt.Errorf("restore markets: %w", err)
 	}
-	if _, err := a.News.Exchange.Restore(ctx); err != nil {
+	if _, err := a.News.Replicator.Restore(ctx); err != nil {
 		return fmt.Errorf("restore news: %w", err)
 	}
 	return nil
 }
 
 func (a *App) newsSource() source.NewsSource {
-	return source.NewChain(a.Log, a.now, upstream.News(&a.cfg, a.Log, a.now, fetch.Options{Wrap: a.tracing.Transport})...)
+	return source.NewFallback(a.Log, a.now, upstream.News(&a.cfg, a.Log, a.now, fetch.Options{Wrap: a.tracing.Transport})...)
 }
 
 // jobs are what the worker runs, each on one node at a time.
@@ -174,11 +175,11 @@ func (a *App) buildServer() {
 	edge := &api.API{
 		Config: &a.cfg, DB: a.DB, Now: a.now, Identity: a.identity, Usage: a.usage,
 		Publisher: a.publisher, Leaderboard: a.leaderboard, Moderation: acts,
-		Intelligence: &api.Intelligence{Markets: a.Markets.Exchange.Feed(), News: a.News.Exchange.Feed()},
+		Intelligence: &api.Intelligence{Markets: a.Markets.Replicator.Feed(), News: a.News.Replicator.Feed()},
 	}
 	site := web.New(web.Dependencies{
 		Config: &a.cfg, Version: version.Build(), DB: a.DB, Now: a.now, Identity: a.identity, Leaderboard: a.leaderboard, Moderation: acts,
-		Markets: a.Markets.Exchange.Feed(), News: a.News.Exchange.Feed(),
+		Markets: a.Markets.Replicator.Feed(), News: a.News.Replicator.Feed(),
 		Text: edge.Text, Sample: a.ShowsSample,
 	})
 	a.server = httpserver.New(httpserver.Options{

@@ -174,8 +174,8 @@ CREATE INDEX agent_errors_age ON agent_errors (created_at);
 --bun:split
 
 -- markets: each market as last observed. best_bid and best_ask are the book of its first
--- outcome, tags the slugs of its tags and its event's. Not filled yet: best_bid, best_ask,
--- volume_24h, price_change_24h, tags, event_slug. Reference; owner market.
+-- outcome, tags the slugs of its tags and its event's. Not filled yet: tags, event_slug.
+-- Reference; owner market.
 CREATE TABLE markets (
   id TEXT PRIMARY KEY,
   source TEXT NOT NULL,
@@ -227,7 +227,7 @@ CREATE INDEX markets_by_age ON markets (closed, observed_at);
 --bun:split
 
 -- market_prices: every outcome's price at each observation, and the book of the first
--- outcome. Not filled yet: best_bid, best_ask, liquidity, volume. By market; owner market.
+-- outcome. By market; owner market.
 CREATE TABLE market_prices (
   market_id TEXT NOT NULL REFERENCES markets (id),
   observed_at {{.TS}} NOT NULL,
@@ -351,8 +351,7 @@ CREATE INDEX predictions_category ON predictions (category, id);
 -- begins with id, so that it also finds by id alone.
 -- before_*, after_* and median_* are the book of the predicted outcome at the view before,
 -- at the view after, and its time-weighted median over the hour before. stake and spread are
--- a and u of scoring.md in 1e-4 point, weighted. Not filled yet: those eight. By agent; owner
--- prediction.
+-- the prediction's a and u in 1e-4 point, not weighted, like edge. By agent; owner prediction.
 CREATE TABLE results (
   agent_id {{.UUID}} NOT NULL,
   id {{.UUID}} NOT NULL,

@@ -34,6 +34,8 @@ type eventWire struct {
 type priceWire struct {
 	At     time.Time `json:"at"`
 	Prices []float64 `json:"prices"`
+	Bid    *float64  `json:"bid"`
+	Ask    *float64  `json:"ask"`
 }
 
 type consensusWire struct {
@@ -88,7 +90,7 @@ func (a *API) getMarket(c *fiber.Ctx) error {
 	}
 	prices := make([]priceWire, len(history))
 	for i, p := range history {
-		prices[i] = priceWire{At: p.ObservedAt.UTC(), Prices: p.Prices}
+		prices[i] = priceWire{At: p.ObservedAt.UTC(), Prices: p.Prices, Bid: p.BestBid, Ask: p.BestAsk}
 	}
 	return respond(c, struct {
 		OK          bool              `json:"ok"`

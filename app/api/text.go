@@ -25,17 +25,20 @@ type guide struct {
 	SelfService bool // an agent can create itself
 	MinEvents   int
 	MinDays     int
-	Horizon     string // a time that is still ahead
+	// MinLiquidity is the least of a market that gives a baseline, in its currency.
+	MinLiquidity int
+	Horizon      string // a time that is still ahead
 }
 
 func (a *API) guide() guide {
 	return guide{
-		Base:        a.Config.BaseURL,
-		KeyHelp:     a.Identity.HowToGetKey(),
-		SelfService: a.Config.IdentityURL == "" && a.Config.Registration == "open",
-		MinEvents:   a.Config.RankedMinEvents,
-		MinDays:     a.Config.RankedMinDays,
-		Horizon:     a.Now().UTC().Add(30 * 24 * time.Hour).Truncate(24 * time.Hour).Format(time.RFC3339),
+		Base:         a.Config.BaseURL,
+		KeyHelp:      a.Identity.HowToGetKey(),
+		SelfService:  a.Config.IdentityURL == "" && a.Config.Registration == "open",
+		MinEvents:    a.Config.RankedMinEvents,
+		MinDays:      a.Config.RankedMinDays,
+		MinLiquidity: a.Config.RankedMinLiquidity,
+		Horizon:      a.Now().UTC().Add(30 * 24 * time.Hour).Truncate(24 * time.Hour).Format(time.RFC3339),
 	}
 }
 

@@ -20,6 +20,10 @@ type marketWire struct {
 	Price        *float64 `json:"price"`
 	Volume       *float64 `json:"volume"`
 	Liquidity    *float64 `json:"liquidity"`
+	BestBid      *float64 `json:"bestBid"`
+	BestAsk      *float64 `json:"bestAsk"`
+	Volume24h    *float64 `json:"volume24h"`
+	Change24h    *float64 `json:"priceChange24h"`
 	Outcomes     []string `json:"outcomes"`
 	EndDate      *string  `json:"endDate"`
 	EndDateAlias *string  `json:"end_date"`
@@ -43,6 +47,7 @@ func toMarketWire(m *market.Market) marketWire {
 	return marketWire{
 		ID: m.ID, Question: m.Question, Title: title, Slug: textOrNull(m.Slug), Category: textOrNull(m.Category),
 		Probability: fraction(m.Probability), Price: fraction(m.Price), Volume: amount(m.Volume), Liquidity: amount(m.Liquidity),
+		BestBid: fraction(m.BestBid), BestAsk: fraction(m.BestAsk), Volume24h: amount(m.Volume24h), Change24h: change(m.PriceChange24h),
 		Outcomes: outcomes, EndDate: ends, EndDateAlias: ends, Active: m.Active, Closed: m.Closed,
 		URL: textOrNull(m.URL), Image: textOrNull(m.ImageURL), Sample: m.Sample,
 	}
@@ -86,6 +91,14 @@ func fraction(p *float64) *float64 {
 		return nil
 	}
 	return p
+}
+
+// change is a difference of two probabilities, nil when it is none.
+func change(d *float64) *float64 {
+	if d == nil || !(*d >= -1 && *d <= 1) {
+		return nil
+	}
+	return d
 }
 
 // amount is a sum of money, nil when it is none.

@@ -57,6 +57,12 @@ type baselineWire struct {
 	Probability float64   `json:"probability"`
 	Before      *float64  `json:"before"`
 	After       *float64  `json:"after"`
+	BeforeBid   *float64  `json:"beforeBid"`
+	BeforeAsk   *float64  `json:"beforeAsk"`
+	AfterBid    *float64  `json:"afterBid"`
+	AfterAsk    *float64  `json:"afterAsk"`
+	MedianBid   *float64  `json:"medianBid"`
+	MedianAsk   *float64  `json:"medianAsk"`
 	Previous    *float64  `json:"previous"`
 	ObservedAt  time.Time `json:"observedAt"`
 }
@@ -134,6 +140,8 @@ func baseline(p *prediction.Prediction) *baselineWire {
 	}
 	return &baselineWire{
 		Probability: *p.Baseline, Before: p.BaselineBefore, After: p.BaselineAfter,
+		BeforeBid: p.BeforeBid, BeforeAsk: p.BeforeAsk, AfterBid: p.AfterBid, AfterAsk: p.AfterAsk,
+		MedianBid: p.MedianBid, MedianAsk: p.MedianAsk,
 		Previous: p.BaselinePrevious, ObservedAt: p.BaselineObservedAt.UTC(),
 	}
 }

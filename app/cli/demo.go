@@ -55,7 +55,7 @@ func openDemo(ctx context.Context, a *app.App, out io.Writer) error {
 // showSample publishes the sample signals where no source has answered yet.
 func showSample(ctx context.Context, a *app.App) error {
 	now := database.Now(time.Now())
-	if feed := a.Markets.Exchange; len(feed.Feed().Current().Records) == 0 || feed.Feed().Current().Sample {
+	if feed := a.Markets.Replicator; len(feed.Feed().Current().Records) == 0 || feed.Feed().Current().Sample {
 		page, _, err := market.Store{}.List(ctx, a.DB.Reader, market.Filter{Limit: 500})
 		if err != nil {
 			return err
@@ -64,7 +64,7 @@ func showSample(ctx context.Context, a *app.App) error {
 			return err
 		}
 	}
-	if feed := a.News.Exchange; len(feed.Feed().Current().Records) == 0 || feed.Feed().Current().Sample {
+	if feed := a.News.Replicator; len(feed.Feed().Current().Records) == 0 || feed.Feed().Current().Sample {
 		page, _, err := news.Store{}.List(ctx, a.DB.Reader, news.Filter{Limit: 500})
 		if err != nil {
 			return err

@@ -21,7 +21,7 @@ type Config struct {
 	Addr        string `env:"ADDR" default:"127.0.0.1:8080" help:"Address to listen on, host:port."`
 	BaseURL     string `env:"BASE_URL" name:"base-url" help:"Public address of the service, used in every link it writes. Default: made from ADDR."`
 	DatabaseURL string `env:"DATABASE_URL" name:"database-url" default:"sqlite://data/pulsecast.db" help:"sqlite://PATH or postgres://…"`
-	RedisURL    string `env:"REDIS_URL" name:"redis-url" help:"redis://… shared cache and limits; unset: in this process."`
+	RedisURL    string `env:"REDIS_URL" name:"redis-url" help:"redis://… shared signals and limits; unset: each process has its own."`
 
 	IdentityURL          string `env:"IDENTITY_URL" name:"identity-url" group:"Identity" help:"Central identity provider; unset: the local registry."`
 	IdentityClientID     string `env:"IDENTITY_CLIENT_ID" name:"identity-client-id" group:"Identity" help:"Our client id at the provider."`
@@ -56,6 +56,7 @@ type Config struct {
 	RankedMinEvents         int `env:"RANKED_MIN_EVENTS" name:"ranked-min-events" default:"30" group:"Ranking" help:"Settled events before an agent is ranked."`
 	RankedMinCategoryEvents int `env:"RANKED_MIN_CATEGORY_EVENTS" name:"ranked-min-category-events" default:"15" group:"Ranking" help:"The same within one category."`
 	RankedMinDays           int `env:"RANKED_MIN_DAYS" name:"ranked-min-days" default:"14" group:"Ranking" help:"Different UTC days with a publication before an agent is ranked."`
+	RankedMinLiquidity      int `env:"RANKED_MIN_LIQUIDITY" name:"ranked-min-liquidity" default:"1000" group:"Ranking" help:"Liquidity, in the market's currency, below which a market gives no baseline; 0: no minimum."`
 
 	LogFormat   string `env:"LOG_FORMAT" name:"log-format" default:"text" enum:"text,json,off" group:"Operation" help:"Form of the log on standard error; off silences the access log too."`
 	MetricsAddr string `env:"METRICS_ADDR" name:"metrics-addr" group:"Operation" help:"Address for Prometheus' GET /metrics; unset: not served."`
@@ -184,6 +185,9 @@ func (c *Config) checkNumbers() error {
 		if n.value < 1 {
 			return fmt.Errorf("%s: must be at least 1, got %d", n.name, n.value)
 		}
+	}
+	if c.RankedMinLiquidity < 0 {
+		return fmt.Errorf("RANKED_MIN_LIQUIDITY: must be at least 0, got %d", c.RankedMinLiquidity)
 	}
 	if c.MetricsAddr != "" {
 		if _, _, err := net.SplitHostPort(c.MetricsAddr); err != nil {

@@ -60,6 +60,9 @@ func checkNumbers(t *testing.T, db *database.DB) {
 		{6, "FROM assignments WHERE day IS NOT NULL AND status = 'open' AND due_at > ?", []any{firstLook}},
 		{2, "FROM assignments WHERE day IS NULL", nil},
 		{1, "FROM assignments WHERE market_id IS NULL", nil},
+		{35, "FROM markets WHERE NOT closed AND best_ask - best_bid < 0.02", nil},
+		{3, "FROM markets WHERE NOT closed AND best_ask - best_bid > 0.05 AND best_ask < 1", nil},
+		{1, "FROM markets WHERE NOT closed AND best_bid = 0 AND best_ask = 1 AND probability = 0.5", nil},
 		{30, "FROM reference_predictions WHERE agent_id = ?", []any{settlement.ConsensusAgent}},
 	} {
 		if n := count(t, db, c.what, c.args...); n < c.least {
@@ -71,6 +74,9 @@ func checkNumbers(t *testing.T, db *database.DB) {
 		t.Errorf("%d predictions stored of %d", n, len(made))
 	}
 	for _, none := range []string{
+		"FROM markets WHERE liquidity IS NULL OR liquidity < 1000",
+		"FROM markets WHERE NOT closed AND (best_bid IS NULL OR best_ask IS NULL OR volume_24h IS NULL)",
+		"FROM market_prices WHERE best_bid IS NULL OR best_ask IS NULL OR liquidity IS NULL",
 		"FROM prediction_records WHERE baseline_state <> 'fixed'",
 		"FROM markets WHERE closed AND id NOT IN (SELECT market_id FROM market_outcomes WHERE applied)",
 		"FROM markets WHERE NOT closed AND (probability < 0.03 OR probability > 0.97)",
@@ -148,7 +154,7 @@ func checkEdges(t *testing.T, db *database.DB) {
 		t.Fatal(err)
 	}
 	for _, p := range all {
-		q, ok := score.Clamp(p.Confidence, p.BaselineBefore, p.BaselineAfter, p.BaselinePrevious)
+		q, ok := p.Bounds().Clamp(p.Confidence)
 		if !ok || q != *p.Baseline || p.BaselineBefore == nil {
 			t.Fatalf("prediction %s: baseline %v, computed %v", p.ID, *p.Baseline, q)
 		}
@@ -159,8 +165,9 @@ func checkEdges(t *testing.T, db *database.DB) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if price, ok := before.Of(*p.OutcomeIndex); !ok || price != *p.BaselineBefore {
-			t.Fatalf("prediction %s: price before %v, stored bound %v", p.ID, price, *p.BaselineBefore)
+		view, ok := before.View(*p.OutcomeIndex)
+		if !ok || view.Price != *p.BaselineBefore || view.View != *p.Bounds().Before {
+			t.Fatalf("prediction %s: view before %v, stored bound %v", p.ID, view, *p.Bounds().Before)
 		}
 		if wait := p.BaselineObservedAt.Sub(p.CreatedAt); wait <= 0 || wait > 15*time.Minute {
 			t.Fatalf("prediction %s: the price after came after %s", p.ID, wait)

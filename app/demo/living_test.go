@@ -22,13 +22,13 @@ func TestSampleLivesOn(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
 		n := seeded(t, db)
 		n.mustTick(time.Minute)
-		before := n.markets.Exchange.Feed().Current()
+		before := n.markets.Replicator.Feed().Current()
 		published := n.publish(before.Records[0].ID)
 		for range 3 {
 			n.mustTick(time.Minute)
 		}
-		shown := n.markets.Exchange.Feed().Current()
-		if !shown.Sample || shown.Source != Source || !shown.AsOf.Equal(n.clock) || n.markets.Exchange.Feed().Stale() || len(shown.Records) != len(before.Records) {
+		shown := n.markets.Replicator.Feed().Current()
+		if !shown.Sample || shown.Source != Source || !shown.AsOf.Equal(n.clock) || n.markets.Replicator.Feed().Stale() || len(shown.Records) != len(before.Records) {
 			t.Errorf("markets: sample %v, source %s, as of %s, %d records", shown.Sample, shown.Source, shown.AsOf, len(shown.Records))
 		}
 		was, moved := map[string][]float64{}, 0
@@ -50,8 +50,8 @@ func TestSampleLivesOn(t *testing.T) {
 		if moved < len(shown.Records)*3/4 {
 			t.Errorf("only %d of %d prices moved", moved, len(shown.Records))
 		}
-		posts := n.news.Exchange.Feed().Current()
-		if !posts.Sample || posts.Source != Source || !posts.AsOf.Equal(n.clock) || n.news.Exchange.Feed().Stale() || len(posts.Records) < 60 {
+		posts := n.news.Replicator.Feed().Current()
+		if !posts.Sample || posts.Source != Source || !posts.AsOf.Equal(n.clock) || n.news.Replicator.Feed().Stale() || len(posts.Records) < 60 {
 			t.Errorf("news: sample %v, source %s, as of %s, %d records", posts.Sample, posts.Source, posts.AsOf, len(posts.Records))
 		}
 		for _, feed := range []string{"markets", "news"} {
@@ -131,7 +131,7 @@ func TestLiveReplacesSample(t *testing.T) {
 		live := n.clock
 		check := func(when string, n *node) {
 			t.Helper()
-			markets, posts := n.markets.Exchange.Feed().Current(), n.news.Exchange.Feed().Current()
+			markets, posts := n.markets.Replicator.Feed().Current(), n.news.Replicator.Feed().Current()
 			if markets.Sample || markets.Source != "polymarket" || len(markets.Records) != 2 || !markets.AsOf.Equal(live) {
 				t.Errorf("%s: markets %s %v as of %s, %d records", when, markets.Source, markets.Sample, markets.AsOf, len(markets.Records))
 			}
@@ -149,13 +149,13 @@ func TestLiveReplacesSample(t *testing.T) {
 			if markets, items := node.tick(10 * time.Minute); markets == nil || items == nil {
 				t.Errorf("%s: a failure of the live source is none: %v, %v", name, markets, items)
 			}
-			_, marketsErr := node.markets.Exchange.Restore(t.Context())
-			_, newsErr := node.news.Exchange.Restore(t.Context())
+			_, marketsErr := node.markets.Replicator.Restore(t.Context())
+			_, newsErr := node.news.Replicator.Restore(t.Context())
 			if err := errors.Join(marketsErr, newsErr); err != nil {
 				t.Fatal(err)
 			}
 			check("live failed, "+name, node)
-			if !node.markets.Exchange.Feed().Stale() {
+			if !node.markets.Replicator.Feed().Stale() {
 				t.Errorf("%s: not stale", name)
 			}
 		}

@@ -21,6 +21,8 @@ const (
 	hourlyFor = 2 * day
 	// leastPrice bounds the prices of a market that trades.
 	leastPrice = 0.005
+	// leastLiquidity is enough for a baseline.
+	leastLiquidity = 1200
 )
 
 // sampleMarket is a market with the story behind its prices.
@@ -42,8 +44,12 @@ func (m *sampleMarket) prices(at time.Time) []float64 {
 	return rounded(m.perOutcome(m.path.at(at, 0.012, m.ripple)), 3)
 }
 
-// perOutcome turns the path's probabilities into those of the market's own outcomes.
+// perOutcome turns the path's probabilities into those of the market's own outcomes. An
+// empty book shows even odds, whatever the public believes.
 func (m *sampleMarket) perOutcome(p []float64) []float64 {
+	if m.key == unquoted {
+		return []float64{0.5, 0.5}
+	}
 	if m.pick < 0 {
 		return p
 	}
@@ -70,12 +76,21 @@ func (m *sampleMarket) remember(now time.Time) {
 		until = m.ClosedAt
 	}
 	for at := m.opened; at.Before(until); {
-		m.past = append(m.past, market.Price{MarketID: m.ID, ObservedAt: at, Prices: m.prices(at)})
+		m.past = append(m.past, m.observed(at, m.prices(at)))
 		if m.final == nil && until.Sub(at) <= hourlyFor {
 			at = at.Add(time.Hour)
 		} else {
 			at = at.Add(pathStep)
 		}
+	}
+}
+
+// observed is what a reading adds to the market's history while it is open.
+func (m *sampleMarket) observed(at time.Time, prices []float64) market.Price {
+	shown := m.standing(at, prices)
+	return market.Price{
+		MarketID: m.ID, ObservedAt: at, Prices: prices,
+		BestBid: shown.BestBid, BestAsk: shown.BestAsk, Liquidity: m.Liquidity, Volume: m.Volume,
 	}
 }
 
@@ -94,10 +109,40 @@ func (m *sampleMarket) closing() market.Market {
 	return priced(out, m.final)
 }
 
+// priced is the market at these prices: with its book while it is open.
 func priced(m market.Market, prices []float64) market.Market {
 	p := prices[m.Reference()]
 	m.Prices, m.Probability, m.Price = prices, &p, &p
+	m.BestBid, m.BestAsk = nil, nil
+	if !m.Closed {
+		bid, ask := book(&m)
+		m.BestBid, m.BestAsk = &bid, &ask
+	}
 	return m
+}
+
+// unquoted is the open market in which nobody quotes: its book is empty.
+const unquoted = "Will reservoirs in southern Vallmark be above 50% of capacity on {by}?"
+
+// Most books are tight and one in eight is wide, as in a real recording.
+const (
+	tightest, widest   = 0.002, 0.006 // half the spread of a tight book
+	wideFrom, wideUpTo = 0.04, 0.08   // of a wide one
+	wideShare          = 0.125
+)
+
+// book is the best bid and ask around the price of a market's first outcome. Its width
+// follows from the market's id.
+func book(m *market.Market) (bid, ask float64) {
+	if prefix, _, _ := strings.Cut(unquoted, "{"); strings.HasPrefix(m.Question, prefix) {
+		return 0, 1
+	}
+	rolls := dice("book of " + m.ID)
+	half := tightest + (widest-tightest)*rolls.Float64()
+	if rolls.Float64() < wideShare {
+		half = wideFrom + (wideUpTo-wideFrom)*rolls.Float64()
+	}
+	return round(max(m.Prices[0]-half, 0), 3), round(min(m.Prices[0]+half, 1), 3)
 }
 
 // builder makes the markets of a world.
@@ -233,9 +278,10 @@ func (b *builder) add(category, question, criteria string, days, volume float64)
 	m.Description = by.Replace(criteria) + " Sample market: nothing is traded on it."
 	m.ResolutionSource = bodies[category]
 	volume *= 0.9 + 0.2*rolls.Float64()
-	liquidity := round(volume*(0.01+0.05*rolls.Float64()), 2)
+	liquidity := round(max(volume*(0.01+0.05*rolls.Float64()), leastLiquidity), 2)
+	traded := round(volume*(0.005+0.02*rolls.Float64()), 2)
 	volume = round(volume, 2)
-	m.Volume, m.Liquidity = &volume, &liquidity
+	m.Volume, m.Volume24h, m.Liquidity = &volume, &traded, &liquidity
 	b.markets = append(b.markets, m)
 	return m
 }

@@ -67,10 +67,10 @@ func newNode(t *testing.T, db *database.DB) *node {
 	t.Helper()
 	n := &node{t: t, db: db, clock: firstLook, up: &upstream{err: &source.Error{Reason: "unreachable", Err: errors.New("no such host")}}}
 	now, log, c := func() time.Time { return n.clock }, slog.New(slog.DiscardHandler), cachetest.Open(t, cache.Memory)
-	settle := settlement.New(settlement.Options{DB: db, Interval: time.Minute, Now: now})
+	settle := settlement.New(settlement.Options{DB: db, Interval: time.Minute, MinLiquidity: 1000, Now: now})
 	n.markets = &ingest.Markets{
 		Source: NewMarketSource(n.up, db, now, log), DB: db, Interval: time.Minute, Now: now, Log: log,
-		Exchange: signal.NewExchange(signal.NewFeed(signal.Codec[market.Market]{Name: "markets",
+		Replicator: signal.NewReplicator(signal.NewFeed(signal.Codec[market.Market]{Name: "markets",
 			Encode: func(dst []byte, m *market.Market) []byte { return append(dst, `"`+m.ID+`"`...) },
 			Text:   func(m *market.Market) string { return m.Question }}, now), db, c, log),
 		Watch: settle.Unsettled,
@@ -84,7 +84,7 @@ func newNode(t *testing.T, db *database.DB) *node {
 	}
 	n.news = &ingest.News{
 		Source: NewNewsSource(n.up, db, now, log), DB: db, Interval: 2 * time.Minute, Now: now, Log: log,
-		Exchange: signal.NewExchange(signal.NewFeed(signal.Codec[news.Item]{Name: "news",
+		Replicator: signal.NewReplicator(signal.NewFeed(signal.Codec[news.Item]{Name: "news",
 			Encode: func(dst []byte, n *news.Item) []byte { return append(dst, `"`+n.ID+`"`...) },
 			Text:   func(n *news.Item) string { return n.Title }}, now), db, c, log),
 	}

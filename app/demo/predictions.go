@@ -139,9 +139,7 @@ func (p *press) publish(a int, m *sampleMarket, outcome int, at time.Time, again
 	who := &personas[a]
 	before, after := at.Add(-time.Duration(15+rolls.IntN(80))*time.Second), at.Add(time.Duration(150+rolls.IntN(200))*time.Second)
 	seen := m.prices(before)
-	p.ticks = append(p.ticks,
-		market.Price{MarketID: m.ID, ObservedAt: before, Prices: seen},
-		market.Price{MarketID: m.ID, ObservedAt: after, Prices: m.prices(after)})
+	p.ticks = append(p.ticks, m.observed(before, seen), m.observed(after, m.prices(after)))
 	q := seen[outcome]
 	confidence := who.believe(q, m.perOutcome(m.path.at(at.Add(m.lead), 0, nil))[outcome], outcome, rolls)
 	title := m.Question

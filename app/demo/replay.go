@@ -52,7 +52,9 @@ func newReplay(db *database.DB, start time.Time) *replay {
 	r.predictions, r.ticks = samplePredictions(start, r.markets, r.items)
 	now := func() time.Time { return r.clock }
 	settings := config.Default()
-	r.settle = settlement.New(settlement.Options{DB: db, Interval: settings.MarketsInterval, Now: now})
+	r.settle = settlement.New(settlement.Options{
+		DB: db, Interval: settings.MarketsInterval, MinLiquidity: float64(settings.RankedMinLiquidity), Now: now,
+	})
 	r.board = leaderboard.NewBuilder(db, leaderboard.Thresholds{
 		Events: int64(settings.RankedMinEvents), CategoryEvents: int64(settings.RankedMinCategoryEvents), Days: int64(settings.RankedMinDays),
 	}, now)

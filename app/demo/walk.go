@@ -25,7 +25,10 @@ func livedOn(event []market.Market, now time.Time) []market.Market {
 	if ends {
 		until = first.ClosesAt
 	}
-	p := walk(first.EventKey(), chances(event), first.ObservedAt, until)
+	p := chances(event)
+	if !empty(&first) {
+		p = walk(first.EventKey(), p, first.ObservedAt, until)
+	}
 	if ends {
 		winner := draw(p, dice("outcome of "+first.EventKey()))
 		clear(p)
@@ -44,6 +47,11 @@ func livedOn(event []market.Market, now time.Time) []market.Market {
 		}
 	}
 	return out
+}
+
+// empty reports whether nobody quotes a market: then its displayed price stays.
+func empty(m *market.Market) bool {
+	return m.BestBid != nil && m.BestAsk != nil && *m.BestBid == 0 && *m.BestAsk == 1
 }
 
 // chances are the probabilities of all that may happen in an event: the outcomes of a

@@ -38,7 +38,7 @@ func (s *Server) RequireAgent() fiber.Handler {
 }
 
 // OptionalAgent lets anonymous requests pass too. A bearer that is sent but not
-// valid is still refused: its sender believes to be somebody.
+// valid is still refused: its sender believes to be signed in.
 func (s *Server) OptionalAgent() fiber.Handler {
 	return func(c *fiber.Ctx) error {
 		if _, err := s.identify(c); err != nil {

@@ -73,7 +73,7 @@ func (s *Server) EdgeFilter() fiber.Handler {
 	}
 }
 
-// defaultAgent tells whether a User-Agent names nobody.
+// defaultAgent reports whether a User-Agent is empty or the default of a library.
 func defaultAgent(ua []byte) bool {
 	ua = bytes.TrimLeft(ua, " \t")
 	var lower [longestAgent]byte

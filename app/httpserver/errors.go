@@ -191,7 +191,7 @@ func malformed(err error) *problem.Error {
 	}
 }
 
-// options answers OPTIONS for a path that has no handler of its own for it: which
+// options answers OPTIONS for a path without a handler for it: which
 // methods there are and, for a browser's preflight, what a page may send.
 func options(c *fiber.Ctx) error {
 	if allow := c.Response().Header.Peek(fiber.HeaderAllow); machine(c.Context().URI().PathOriginal()) {

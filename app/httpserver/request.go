@@ -124,7 +124,7 @@ func (s *Server) open(fctx *fasthttp.RequestCtx) *request {
 		}
 	}
 	if r.id == nil {
-		var raw [16]byte // unique is enough, nobody gains by guessing one
+		var raw [16]byte // unique is enough: guessing one gains nothing
 		binary.NativeEndian.PutUint64(raw[:8], rand.Uint64())
 		binary.NativeEndian.PutUint64(raw[8:], rand.Uint64())
 		r.id = hex.AppendEncode(r.idBuffer[:0], raw[:12])

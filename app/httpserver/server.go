@@ -46,8 +46,8 @@ type Options struct {
 	// RenderError writes the page of a refusal; status and headers are set already.
 	// nil, or an error from it, gives plain text.
 	RenderError func(c *fiber.Ctx, p *problem.Error, requestID string) error
-	// Observe is told of every finished request, on the request's goroutine: it must
-	// not block. nil: nobody listens.
+	// Observe, if not nil, is called for every finished request, on the request's
+	// goroutine. It must not block.
 	Observe func(Observation)
 	// Tracer records a span for every request; nil: tracing is off.
 	Tracer trace.Tracer

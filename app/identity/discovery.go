@@ -62,7 +62,7 @@ func (p *provider) discover(ctx context.Context) (*endpoints, error) {
 	later := *known
 	later.next = now.Add(discoverAgain)
 	if p.endpoints.CompareAndSwap(known, &later) {
-		p.line.background(func(ctx context.Context) {
+		p.client.background(func(ctx context.Context) {
 			if _, err := p.readEndpoints(ctx); err != nil {
 				p.Log.Warn("the identity provider's documents could not be read again", "error", err)
 			}
@@ -91,7 +91,7 @@ func (p *provider) readEndpoints(ctx context.Context) (*endpoints, error) {
 		if merged.Issuer == "" || (!merged.complete() && !certain) {
 			return nil, errors.Join(errs...)
 		}
-		p.line.note(nil)
+		p.client.note(nil)
 		ends := &endpoints{
 			issuer: merged.Issuer, introspection: merged.Introspection, keys: merged.Keys,
 			secretInBody: slices.Contains(merged.Methods, "client_secret_post") && !slices.Contains(merged.Methods, "client_secret_basic"),
@@ -147,7 +147,7 @@ func (p *provider) readDocument(ctx context.Context, address string) (document, 
 	if err != nil {
 		return doc, &fault{"discovery", err}
 	}
-	err = p.line.json(req, &doc, func() error { return p.checkDocument(doc) })
+	err = p.client.json(req, &doc, func() error { return p.checkDocument(doc) })
 	return doc, err
 }
 

@@ -85,7 +85,7 @@ type Options struct {
 	Usage      *agent.Usage      // told of keys in use; started and stopped by the caller
 	Log        *slog.Logger
 	Now        func() time.Time
-	// Wrap surrounds what goes to the provider, to watch it; nil: nobody does.
+	// Wrap, if not nil, wraps the transport to the provider, to trace it.
 	Wrap func(http.RoundTripper) http.RoundTripper
 }
 
@@ -272,7 +272,7 @@ func (s *Service) EndSession(ctx context.Context, bearer string) error {
 	return nil
 }
 
-// Register makes an agent with a key of its own, while registration is open in the
+// Register makes an agent with a key, while registration is open in the
 // local registry; else 403 registration_closed, which says whom to ask. The key is
 // shown once.
 func (s *Service) Register(ctx context.Context, profile agent.Profile) (a *agent.Agent, apiKey string, err error) {

@@ -30,7 +30,7 @@ func (p *provider) introspect(ctx context.Context, ends *endpoints, key string) 
 	}
 	var answer map[string]any
 	var active bool
-	err = p.line.json(req, &answer, func() error {
+	err = p.client.json(req, &answer, func() error {
 		var ok bool
 		if active, ok = answer["active"].(bool); !ok {
 			return &fault{word: "parse"}

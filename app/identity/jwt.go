@@ -62,7 +62,7 @@ func (p *provider) verifyJWT(ctx context.Context, ends *endpoints, token string,
 		return claims{}, err
 	}
 	c, err := claimsFrom(all, ends.issuer, p.Config.IdentityOwnerClaim)
-	// A claim that cannot be read is the key's fault, not the provider's line.
+	// A claim that cannot be read is the key's fault, not the provider's.
 	if err != nil || c.expires.IsZero() || c.saidIssuer == "" {
 		return claims{}, errInvalid
 	}
@@ -126,7 +126,7 @@ func (p *provider) publishedKeys(ctx context.Context, ends *endpoints, now time.
 	later := *known
 	later.next = now.Add(keysAgain)
 	if !now.Before(known.next) && p.keys.CompareAndSwap(known, &later) {
-		p.line.background(func(ctx context.Context) {
+		p.client.background(func(ctx context.Context) {
 			if _, err := p.readKeys(ctx, ends); err != nil {
 				p.Log.Warn("the identity provider's keys could not be read again", "error", err)
 			}
@@ -146,7 +146,7 @@ func (p *provider) readKeys(ctx context.Context, ends *endpoints) (*keySet, erro
 		}
 		now := p.Now()
 		set := &keySet{readAt: now, next: now.Add(keysRefresh)}
-		err = p.line.json(req, &answer, func() error {
+		err = p.client.json(req, &answer, func() error {
 			if answer.Keys == nil {
 				return &fault{word: "parse"}
 			}

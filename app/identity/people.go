@@ -156,7 +156,7 @@ func (p *People) client(ends *endpoints) *oauth2.Config {
 // exchange turns the code into tokens. It does not pass the circuit breaker: a code
 // that a stranger made up must not cut off the agents.
 func (p *People) exchange(ctx context.Context, ends *endpoints, secret, code string) (*oauth2.Token, error) {
-	ctx = context.WithValue(ctx, oauth2.HTTPClient, p.at.line.client)
+	ctx = context.WithValue(ctx, oauth2.HTTPClient, p.at.client.http)
 	token, err := p.client(ends).Exchange(ctx, code, oauth2.VerifierOption(derived(secret, "verifier")))
 	refusal, refused := errors.AsType[*oauth2.RetrieveError](err)
 	switch {

@@ -27,7 +27,7 @@ func (p *People) nameOf(ctx context.Context, ends *endpoints, token *oauth2.Toke
 	}
 	token.SetAuthHeader(req)
 	req.Header.Set("Accept", "application/json")
-	body, err := p.at.line.exchange(req)
+	body, err := p.at.client.exchange(req)
 	var all map[string]any
 	if err != nil || json.Unmarshal(body, &all) != nil || all["sub"] != subject {
 		p.at.Log.Warn("the identity provider does not tell the name of a person", "error", err)

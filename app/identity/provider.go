@@ -25,7 +25,7 @@ import (
 type provider struct {
 	Options
 	store    agent.Store
-	line     *line
+	client   *client
 	findings *memo.Cache[digest, finding]
 	scopes   []string // all of them must be granted
 	refresh  singleflight.Group
@@ -48,7 +48,7 @@ func (f finding) refused() bool { return f.refusal != nil }
 func newProvider(o Options) *provider {
 	return &provider{
 		Options:  o,
-		line:     newLine(o.Log, o.Wrap),
+		client:   newClient(o.Log, o.Wrap),
 		findings: memo.New[digest](memo.Options[finding]{Size: keptAnswers, Now: o.Now, Minor: finding.refused}),
 		scopes:   strings.Fields(o.Config.IdentityScope),
 	}
@@ -60,14 +60,14 @@ func (p *provider) start() {
 	if p.Config.IdentityClientID == "" {
 		p.Log.Warn("IDENTITY_CLIENT_ID is not set: only keys that are JWTs can be verified")
 	}
-	p.line.background(func(ctx context.Context) {
+	p.client.background(func(ctx context.Context) {
 		if _, err := p.discover(ctx); err != nil {
 			p.Log.Warn("the identity provider does not answer yet", "error", err)
 		}
 	})
 }
 
-func (p *provider) stop() { p.line.close() }
+func (p *provider) stop() { p.client.close() }
 
 // HowToGetKey names the provider.
 func (p *provider) HowToGetKey() string {
@@ -76,7 +76,7 @@ func (p *provider) HowToGetKey() string {
 
 // Status tells how the last exchange with the provider went.
 func (p *provider) Status() Status {
-	s := Status{Kind: "central", LastError: p.line.lastError()}
+	s := Status{Kind: "central", LastError: p.client.lastError()}
 	s.OK = s.LastError == ""
 	if p.noAudience.Load() {
 		s.Warnings = append(s.Warnings, noAudienceWarning)

@@ -81,8 +81,8 @@ func newNode(db *database.DB, c *cache.Cache) *node {
 	newsFeed := signal.NewFeed(signal.Codec[news.Item]{Name: "news",
 		Encode: func(dst []byte, n *news.Item) []byte { return append(dst, `"`+n.ID+`"`...) },
 		Text:   func(n *news.Item) string { return n.Title }}, now)
-	n.markets = &ingest.Markets{Source: n.up, DB: db, Exchange: signal.NewExchange(marketFeed, db, c, log), Interval: time.Minute, Now: now, Log: log}
-	n.news = &ingest.News{Source: n.up, DB: db, Exchange: signal.NewExchange(newsFeed, db, c, log), Interval: 2 * time.Minute, Now: now, Log: log}
+	n.markets = &ingest.Markets{Source: n.up, DB: db, Replicator: signal.NewReplicator(marketFeed, db, c, log), Interval: time.Minute, Now: now, Log: log}
+	n.news = &ingest.News{Source: n.up, DB: db, Replicator: signal.NewReplicator(newsFeed, db, c, log), Interval: 2 * time.Minute, Now: now, Log: log}
 	return n
 }
 
@@ -93,14 +93,14 @@ func (n *node) later(d time.Duration) {
 }
 
 func (n *node) shownMarkets() (ids []string) {
-	for _, m := range n.markets.Exchange.Feed().Current().Records {
+	for _, m := range n.markets.Replicator.Feed().Current().Records {
 		ids = append(ids, m.ID)
 	}
 	return ids
 }
 
 func (n *node) shownNews() (ids []string) {
-	for _, item := range n.news.Exchange.Feed().Current().Records {
+	for _, item := range n.news.Replicator.Feed().Current().Records {
 		ids = append(ids, item.ID)
 	}
 	return ids
@@ -154,7 +154,9 @@ func TestMarketsTick(t *testing.T) {
 		nul.Outcomes = []string{"Yes\x00", "No"}
 		price := yesNo("price", 5)
 		price.Prices = []float64{1.5, 0}
-		n.up.top = []market.Market{yesNo("small", 1), yesNo("big", 9), closed, nan, nul, price, yesNo("big", 3), {}, {ID: "x"}}
+		crossed := yesNo("crossed", 5)
+		crossed.BestBid, crossed.BestAsk = ptr(0.7), ptr(0.6)
+		n.up.top = []market.Market{yesNo("small", 1), yesNo("big", 9), closed, nan, nul, price, crossed, yesNo("big", 3), {}, {ID: "x"}}
 		var seen []string
 		n.markets.After = []func(context.Context, []market.Market) error{
 			func(context.Context, []market.Market) error { return errors.New("hook failed") },
@@ -177,7 +179,7 @@ func TestMarketsTick(t *testing.T) {
 			t.Errorf("hooks saw %v, log %s", seen, n.log.String())
 		}
 		s := n.state(t, "markets")
-		want := map[string]int{"no_id": 2, "unsound": 5, "duplicate": 1}
+		want := map[string]int{"no_id": 2, "unsound": 6, "duplicate": 1}
 		if s.Source != "polymarket" || s.Count != 2 || !maps.Equal(s.Dropped, want) || !s.SucceededAt.Equal(noon) || s.LastError != "" || s.Failures != 0 {
 			t.Errorf("state %+v", s)
 		}
@@ -264,12 +266,12 @@ func TestAFailingSourceLeavesTheLastGoodSnapshot(t *testing.T) {
 				t.Errorf("after %s: %v %v", f.reason, n.shownMarkets(), n.shownNews())
 			}
 		}
-		if !n.markets.Exchange.Feed().Stale() || !n.news.Exchange.Feed().Stale() {
+		if !n.markets.Replicator.Feed().Stale() || !n.news.Replicator.Feed().Stale() {
 			t.Error("not stale after eight minutes")
 		}
 		n.up.err, n.up.top = nil, []market.Market{yesNo("b", 1)}
 		tick(t, n.markets.Tick, time.Minute)
-		if s := n.state(t, "markets"); s.LastError != "" || s.Failures != 0 || n.markets.Exchange.Feed().Stale() {
+		if s := n.state(t, "markets"); s.LastError != "" || s.Failures != 0 || n.markets.Replicator.Feed().Stale() {
 			t.Errorf("recovered: %+v", s)
 		}
 	})
@@ -304,7 +306,7 @@ func TestARestartWithoutAnUpstreamServesAtOnce(t *testing.T) {
 				tick(t, n.news.Tick, 2*time.Minute)
 				again := newNode(db, c)
 				again.up.err = &source.Error{Reason: "unreachable"}
-				for _, restore := range []func(context.Context) (bool, error){again.markets.Exchange.Restore, again.news.Exchange.Restore} {
+				for _, restore := range []func(context.Context) (bool, error){again.markets.Replicator.Restore, again.news.Replicator.Restore} {
 					if found, err := restore(t.Context()); !found || err != nil {
 						t.Fatal(found, err)
 					}
@@ -312,7 +314,7 @@ func TestARestartWithoutAnUpstreamServesAtOnce(t *testing.T) {
 				if _, err := again.markets.Tick(t.Context()); err == nil {
 					t.Error("no error")
 				}
-				if !slices.Equal(again.shownMarkets(), []string{"a"}) || !slices.Equal(again.shownNews(), []string{"x"}) || again.markets.Exchange.Feed().Stale() {
+				if !slices.Equal(again.shownMarkets(), []string{"a"}) || !slices.Equal(again.shownNews(), []string{"x"}) || again.markets.Replicator.Feed().Stale() {
 					t.Errorf("%v %v", again.shownMarkets(), again.shownNews())
 				}
 			})
@@ -326,7 +328,7 @@ func TestNewsTickCarriesCommunitiesTheReadingLeavesOut(t *testing.T) {
 		n := newNode(db, cachetest.Open(t, cache.Memory))
 		sample := post("sample", "politics", 0)
 		sample.Sample, sample.ObservedAt = true, noon
-		n.news.Exchange.Feed().Publish(signal.Reading[news.Item]{Records: []news.Item{sample}, AsOf: noon.Add(-time.Minute), Sample: true})
+		n.news.Replicator.Feed().Publish(signal.Reading[news.Item]{Records: []news.Item{sample}, AsOf: noon.Add(-time.Minute), Sample: true})
 		bad := post("bad", "science", 9)
 		bad.Title = "\xff"
 		n.up.items = []news.Item{post("s1", "science", 1), post("s0", "science", 0), post("w0", "worldnews", 0), bad, post("other", "sports", 0)}
@@ -349,7 +351,7 @@ func TestNewsTickCarriesCommunitiesTheReadingLeavesOut(t *testing.T) {
 		if got := n.shownNews(); !slices.Equal(got, []string{"s2"}) {
 			t.Errorf("a day later: %v", got)
 		}
-		if current := n.news.Exchange.Feed().Current(); current.Interval != 6*time.Minute || current.Sample {
+		if current := n.news.Replicator.Feed().Current(); current.Interval != 6*time.Minute || current.Sample {
 			t.Errorf("%+v", current.Reading)
 		}
 	})
@@ -419,10 +421,10 @@ func TestTwoNodesTickingAtOnce(t *testing.T) {
 			t.Errorf("%d price rows, %v", rows, err)
 		}
 		late := newNode(db, c)
-		if _, err := late.markets.Exchange.Restore(t.Context()); err != nil {
+		if _, err := late.markets.Replicator.Restore(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if asOf := late.markets.Exchange.Feed().Current().AsOf; !asOf.Equal(noon.Add(time.Second)) {
+		if asOf := late.markets.Replicator.Feed().Current().AsOf; !asOf.Equal(noon.Add(time.Second)) {
 			t.Errorf("the database kept the snapshot of %s", asOf)
 		}
 	})

@@ -31,12 +31,12 @@ const (
 
 // Markets reads a market source once per Tick.
 type Markets struct {
-	Source   source.MarketSource
-	DB       *database.DB
-	Exchange *signal.Exchange[market.Market]
-	Interval time.Duration
-	Now      func() time.Time
-	Log      *slog.Logger
+	Source     source.MarketSource
+	DB         *database.DB
+	Replicator *signal.Replicator[market.Market]
+	Interval   time.Duration
+	Now        func() time.Time
+	Log        *slog.Logger
 	// Watch lists more markets to read by id, at most limit: those whose outcome may
 	// still change. Nil: none.
 	Watch func(ctx context.Context, limit int) ([]string, error)
@@ -54,7 +54,7 @@ type Markets struct {
 // failure it is what the source asked for. It fits worker.Job.
 func (m *Markets) Tick(ctx context.Context) (next time.Duration, err error) {
 	var rejects source.Rejects
-	defer func() { keepRejects(ctx, m.DB, m.Log, m.Exchange.Feed().Name(), m.Now(), &rejects) }()
+	defer func() { keepRejects(ctx, m.DB, m.Log, m.Replicator.Feed().Name(), m.Now(), &rejects) }()
 	reading := rejects.Into(ctx)
 	got, err := m.readTop(reading)
 	top := got.Markets
@@ -69,14 +69,14 @@ func (m *Markets) Tick(ctx context.Context) (next time.Duration, err error) {
 	observed := slices.Concat(top, rest)
 	err = m.keep(ctx, observed, gone)
 	open := market.OpenByVolume(top)
-	publishErr := m.Exchange.Publish(ctx, signal.Reading[market.Market]{
+	publishErr := m.Replicator.Publish(ctx, signal.Reading[market.Market]{
 		Records: open, AsOf: top[0].ObservedAt, Source: top[0].Source, Sample: top[0].Sample, Interval: m.Interval,
 	})
 	if err = errors.Join(err, publishErr); err != nil {
 		return 0, m.failed(ctx, err)
 	}
 	err = recordSuccess(ctx, m.DB, FeedState{
-		Feed: m.Exchange.Feed().Name(), Source: top[0].Source, Count: len(open), Dropped: got.Dropped, SucceededAt: m.Now(),
+		Feed: m.Replicator.Feed().Name(), Source: top[0].Source, Count: len(open), Dropped: got.Dropped, SucceededAt: m.Now(),
 	}, partly)
 	m.callAfter(ctx, observed)
 	return max(m.Interval, retryAfter(partly)), err
@@ -84,8 +84,8 @@ func (m *Markets) Tick(ctx context.Context) (next time.Duration, err error) {
 
 // Planned keeps when the next tick is due; it fits worker.Job.
 func (m *Markets) Planned(ctx context.Context, at time.Time) {
-	if err := recordPlan(ctx, m.DB, m.Exchange.Feed().Name(), at); err != nil {
-		m.Log.Warn("plan not kept", "feed", m.Exchange.Feed().Name(), "error", err)
+	if err := recordPlan(ctx, m.DB, m.Replicator.Feed().Name(), at); err != nil {
+		m.Log.Warn("plan not kept", "feed", m.Replicator.Feed().Name(), "error", err)
 	}
 }
 
@@ -208,7 +208,7 @@ func guarded(ctx context.Context, observed []market.Market, after func(context.C
 
 // failed keeps the failure and hands it on.
 func (m *Markets) failed(ctx context.Context, cause error) error {
-	return failed(ctx, m.DB, m.Exchange.Feed().Name(), m.Now(), cause)
+	return failed(ctx, m.DB, m.Replicator.Feed().Name(), m.Now(), cause)
 }
 
 // dated is when an answer was received: never later than now.

@@ -23,12 +23,12 @@ const (
 
 // News reads a news source once per Tick.
 type News struct {
-	Source   source.NewsSource
-	DB       *database.DB
-	Exchange *signal.Exchange[news.Item]
-	Interval time.Duration // at least; the source may ask for more
-	Now      func() time.Time
-	Log      *slog.Logger
+	Source     source.NewsSource
+	DB         *database.DB
+	Replicator *signal.Replicator[news.Item]
+	Interval   time.Duration // at least; the source may ask for more
+	Now        func() time.Time
+	Log        *slog.Logger
 
 	store news.Store
 }
@@ -38,7 +38,7 @@ type News struct {
 // wants between two reads, or after a failure asked for; it fits worker.Job.
 func (n *News) Tick(ctx context.Context) (next time.Duration, err error) {
 	var rejects source.Rejects
-	defer func() { keepRejects(ctx, n.DB, n.Log, n.Exchange.Feed().Name(), n.Now(), &rejects) }()
+	defer func() { keepRejects(ctx, n.DB, n.Log, n.Replicator.Feed().Name(), n.Now(), &rejects) }()
 	got, err := n.Source.Read(rejects.Into(ctx))
 	if err != nil {
 		err = fmt.Errorf("read news: %w", err)
@@ -51,21 +51,21 @@ func (n *News) Tick(ctx context.Context) (next time.Duration, err error) {
 	}
 	interval := max(n.Interval, n.Source.Interval())
 	shown := news.RoundRobin(append(items, n.carried(items, at)...))
-	err = errors.Join(n.store.Observe(ctx, n.DB, items), n.Exchange.Publish(ctx, signal.Reading[news.Item]{
+	err = errors.Join(n.store.Observe(ctx, n.DB, items), n.Replicator.Publish(ctx, signal.Reading[news.Item]{
 		Records: shown, AsOf: at, Source: got.Source, Sample: items[0].Sample, Interval: interval,
 	}))
 	if err != nil {
 		return 0, n.failed(ctx, err)
 	}
 	return interval, recordSuccess(ctx, n.DB, FeedState{
-		Feed: n.Exchange.Feed().Name(), Source: got.Source, Count: len(shown), Dropped: dropped, SucceededAt: n.Now(),
+		Feed: n.Replicator.Feed().Name(), Source: got.Source, Count: len(shown), Dropped: dropped, SucceededAt: n.Now(),
 	}, got.Fallback)
 }
 
 // Planned keeps when the next tick is due; it fits worker.Job.
 func (n *News) Planned(ctx context.Context, at time.Time) {
-	if err := recordPlan(ctx, n.DB, n.Exchange.Feed().Name(), at); err != nil {
-		n.Log.Warn("plan not kept", "feed", n.Exchange.Feed().Name(), "error", err)
+	if err := recordPlan(ctx, n.DB, n.Replicator.Feed().Name(), at); err != nil {
+		n.Log.Warn("plan not kept", "feed", n.Replicator.Feed().Name(), "error", err)
 	}
 }
 
@@ -78,7 +78,7 @@ func (n *News) carried(items []news.Item, at time.Time) []news.Item {
 		read[item.Community] = true
 	}
 	var out []news.Item
-	for _, item := range n.Exchange.Feed().Current().Records {
+	for _, item := range n.Replicator.Feed().Current().Records {
 		if !read[item.Community] && !item.Sample && at.Sub(item.ObservedAt) <= carriedFor {
 			out = append(out, item)
 		}
@@ -98,5 +98,5 @@ func capped(items []news.Item) []news.Item {
 }
 
 func (n *News) failed(ctx context.Context, cause error) error {
-	return failed(ctx, n.DB, n.Exchange.Feed().Name(), n.Now(), cause)
+	return failed(ctx, n.DB, n.Replicator.Feed().Name(), n.Now(), cause)
 }

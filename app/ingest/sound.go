@@ -45,13 +45,21 @@ func soundMarkets(got source.Markets, at time.Time) ([]market.Market, source.Dro
 func soundMarket(m *market.Market) bool {
 	texts := slices.Concat([]string{m.ID, m.Source, m.Question, m.Title, m.Slug, m.Category, m.URL, m.ImageURL, m.Description,
 		m.ResolutionSource, m.EventID, m.EventTitle, m.ConditionID, m.Resolution}, m.Outcomes, m.TokenIDs)
-	for _, v := range []*float64{m.Probability, m.Price, m.Volume, m.Liquidity} {
+	for _, v := range []*float64{m.Probability, m.Price, m.Volume, m.Volume24h, m.Liquidity, m.PriceChange24h} {
 		if v != nil && !finite(*v) {
 			return false
 		}
 	}
-	return m.ID != "" && m.Question != "" && storable(texts) && !slices.ContainsFunc(m.Prices, func(p float64) bool { return !(p >= 0 && p <= 1) }) &&
+	return m.ID != "" && m.Question != "" && storable(texts) && soundBook(m) && !slices.ContainsFunc(m.Prices, func(p float64) bool { return !(p >= 0 && p <= 1) }) &&
 		datable(m.ClosesAt) && datable(m.ClosedAt)
+}
+
+// soundBook reports whether both sides are unknown, or 0 <= bid <= ask <= 1.
+func soundBook(m *market.Market) bool {
+	if m.BestBid == nil || m.BestAsk == nil {
+		return m.BestBid == m.BestAsk
+	}
+	return 0 <= *m.BestBid && *m.BestBid <= *m.BestAsk && *m.BestAsk <= 1
 }
 
 func soundNews(got source.News, at time.Time) ([]news.Item, source.Dropped) {

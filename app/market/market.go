@@ -37,6 +37,14 @@ type Market struct {
 	Volume      *float64 // traded so far, in US dollars
 	Liquidity   *float64 // resting in the book, in US dollars
 
+	// BestBid and BestAsk are the book of the first outcome, 0..1, with 0 for no bids
+	// and 1 for no asks. Both are nil when no book is known.
+	BestBid *float64
+	BestAsk *float64
+
+	Volume24h      *float64 `bun:"volume_24h"`       // traded in the last 24 hours, in US dollars
+	PriceChange24h *float64 `bun:"price_change_24h"` // of the first outcome in the last 24 hours, -1..1
+
 	ClosesAt time.Time `bun:",nullzero"` // scheduled, by the upstream
 	ClosedAt time.Time `bun:",nullzero"` // when it really closed
 	Active   bool

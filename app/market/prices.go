@@ -17,6 +17,12 @@ type Price struct {
 	MarketID   string    `bun:",pk"`
 	ObservedAt time.Time `bun:",pk"`
 	Prices     []float64 `bun:"type:json"` // 0..1, in the order of Market.Outcomes
+
+	// The rest is as in Market, nil when the reading did not have it.
+	BestBid   *float64
+	BestAsk   *float64
+	Liquidity *float64
+	Volume    *float64
 }
 
 // Of is the price of outcome i, if the reading had it.
@@ -27,13 +33,22 @@ func (p *Price) Of(i int) (float64, bool) {
 	return p.Prices[i], true
 }
 
+// observation is the row that the market as last observed adds to its history.
+func (m *Market) observation() Price {
+	return Price{
+		MarketID: m.ID, ObservedAt: m.ObservedAt, Prices: m.Prices,
+		BestBid: m.BestBid, BestAsk: m.BestAsk, Liquidity: m.Liquidity, Volume: m.Volume,
+	}
+}
+
 // appendPrices leaves closed markets out: a price that follows from the outcome must
 // never become the price a forecast is measured against.
 func appendPrices(ctx context.Context, db bun.IDB, part []Market) error {
 	rows := make([]Price, 0, len(part))
-	for _, m := range part {
+	for i := range part {
+		m := &part[i]
 		if !m.Closed && len(m.Prices) > 0 && len(m.Prices) == len(m.Outcomes) {
-			rows = append(rows, Price{MarketID: m.ID, ObservedAt: m.ObservedAt, Prices: m.Prices})
+			rows = append(rows, m.observation())
 		}
 	}
 	return insertPrices(ctx, db, rows)
@@ -93,12 +108,12 @@ func (Store) ThinnedPrices(ctx context.Context, db bun.IDB, marketIDs []string, 
 		return nil, nil
 	}
 	numbered := db.NewSelect().Table("market_prices").
-		ColumnExpr("market_id, observed_at, prices").
+		ColumnExpr("market_id, observed_at, prices, best_bid, best_ask, liquidity, volume").
 		ColumnExpr("ROW_NUMBER() OVER (PARTITION BY market_id ORDER BY observed_at DESC) AS n").
 		ColumnExpr("COUNT(*) OVER (PARTITION BY market_id) AS total").
 		Where("market_id IN ?", bun.Tuple(marketIDs)).Where("observed_at >= ?", database.Now(since))
 	var rows []Price
-	err := db.NewSelect().TableExpr("(?) AS t", numbered).ColumnExpr("market_id, observed_at, prices").
+	err := db.NewSelect().TableExpr("(?) AS t", numbered).ColumnExpr("market_id, observed_at, prices, best_bid, best_ask, liquidity, volume").
 		Where("(n - 1) % (total / ? + 1) = 0", points).OrderExpr("market_id, observed_at").Scan(ctx, &rows)
 	if err != nil {
 		return nil, fmt.Errorf("read thinned prices: %w", err)

@@ -107,7 +107,7 @@ var kept = []string{"slug", "category", "closes_at", "url", "image_url", "descri
 
 // taken are the columns that always show the newest reading.
 var taken = []string{"source", "question", "title", "outcomes", "prices", "probability", "price",
-	"volume", "liquidity", "active", "closed", "scalar", "resolution", "match_key", "observed_at", "sample"}
+	"volume", "liquidity", "best_bid", "best_ask", "volume_24h", "price_change_24h", "active", "closed", "scalar", "resolution", "match_key", "observed_at", "sample"}
 
 func upsert(ctx context.Context, db bun.IDB, part []Market) error {
 	q := db.NewInsert().Model(&part).On("CONFLICT (id) DO UPDATE")

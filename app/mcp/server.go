@@ -63,7 +63,7 @@ func (s *Server) build(d Dependencies) (fiber.Handler, error) {
 	server := sdk.NewServer(&sdk.Implementation{Name: "pulsecast", Title: "Pulsecast", Version: d.Version, WebsiteURL: d.Config.BaseURL},
 		&sdk.ServerOptions{
 			Instructions: instructions, PageSize: len(tools),
-			// Nothing changes while it runs, and it has nothing to tell by itself.
+			// Nothing changes while it runs, so it sends no notifications.
 			Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}, Resources: &sdk.ResourceCapabilities{}},
 		})
 	for _, t := range tools {
@@ -79,7 +79,7 @@ func (s *Server) build(d Dependencies) (fiber.Handler, error) {
 	}
 	stream := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return server },
 		&sdk.StreamableHTTPOptions{Stateless: true, JSONResponse: true})
-	// fasthttp ends the context of every request as soon as it is told to stop, and the
+	// fasthttp ends the context of every request as soon as the server stops, and the
 	// SDK does not wait beyond it: what is in flight would have no answer.
 	return adaptor.HTTPHandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		stream.ServeHTTP(w, r.WithContext(context.WithoutCancel(r.Context())))

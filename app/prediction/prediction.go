@@ -5,6 +5,7 @@
 package prediction
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/google/uuid"
@@ -36,6 +37,8 @@ const (
 	Fixed BaselineState = "fixed"
 	// Missed: no price came in time; the prediction is not ranked.
 	Missed BaselineState = "missed"
+	// Illiquid: the market reported too little liquidity; the prediction is not ranked.
+	Illiquid BaselineState = "illiquid"
 )
 
 // Evidence is one link that supports a forecast. SignalKind and SignalID name the
@@ -74,13 +77,22 @@ type Prediction struct {
 	EventKey         string    `bun:",nullzero"`
 	ScheduledCloseAt time.Time `bun:",nullzero"`
 
-	// Baseline is q, and the three bounds it was clamped between; see score.Clamp.
+	// Baseline is q, and what it was clamped to; see score.Bounds. Before and after are
+	// displayed prices.
 	BaselineState      BaselineState
 	Baseline           *float64
 	BaselineBefore     *float64
 	BaselineAfter      *float64
 	BaselinePrevious   *float64
 	BaselineObservedAt time.Time `bun:",nullzero"`
+	// The book of the outcome before and after publication, nil when none was known, and
+	// its time-weighted median over the hour before.
+	BeforeBid, BeforeAsk *float64
+	AfterBid, AfterAsk   *float64
+	MedianBid, MedianAsk *float64
+	// Stake is what the prediction risks against the baseline, Spread the standard
+	// deviation of its edge; see score.Stake and score.Spread. Set with the baseline.
+	Stake, Spread *score.Points
 	// WeightIndex is i of the weight ½^i, set with the baseline.
 	WeightIndex *int
 
@@ -99,6 +111,30 @@ type Prediction struct {
 	Hidden    bool // by an admin; after Redact also if all texts of the agent are hidden
 	Sample    bool
 	CreatedAt time.Time
+}
+
+// MarketThen is the price that the market displayed at publication: the last one before
+// it, else the first one after it. It is nil without a baseline.
+func (p *Prediction) MarketThen() *float64 { return cmp.Or(p.BaselineBefore, p.BaselineAfter) }
+
+// Bounds are what the stored baseline was clamped to; Bounds().Clamp(Confidence) gives
+// Baseline again. They are empty without a baseline.
+func (p *Prediction) Bounds() score.Bounds {
+	return score.Bounds{
+		Before: storedView(p.BaselineBefore, p.BeforeBid, p.BeforeAsk), After: storedView(p.BaselineAfter, p.AfterBid, p.AfterAsk),
+		Hour: storedView(nil, p.MedianBid, p.MedianAsk), Previous: p.BaselinePrevious,
+	}
+}
+
+func storedView(price, bid, ask *float64) *score.View {
+	switch {
+	case bid != nil && ask != nil:
+		return &score.View{Bid: *bid, Ask: *ask}
+	case price != nil:
+		v := score.PriceView(*price)
+		return &v
+	}
+	return nil
 }
 
 // Tally counts an agent's predictions, kept as they move so that reading it costs

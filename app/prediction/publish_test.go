@@ -209,6 +209,61 @@ func TestPublishStoresWhatItAnswers(t *testing.T) {
 	})
 }
 
+func TestAdviceOnTheBook(t *testing.T) {
+	t.Parallel()
+	const (
+		thin, unknown, bare = "Too little liquidity: this market reports 999. Below 1000", "liquidity is unknown", "No order book"
+		inside              = "Inside the market's book"
+	)
+	for name, c := range map[string]struct {
+		bid, ask, liquidity float64 // below 0: unknown
+		outcome             string
+		p                   float64
+		readAs              string
+		warnings            []string // a part of each, in order
+	}{
+		"tight and liquid":                      {.40, .42, 1000, "Yes", .6, "60 % that Yes; the market says 41 % (bid 0.4, ask 0.42)", nil},
+		"second outcome":                        {.40, .42, 1000, "No", .8, "80 % that No; the market says 59 % (bid 0.58, ask 0.6)", nil},
+		"inside the spread":                     {.20, .62, 1000, "Yes", .6, "(bid 0.2, ask 0.62)", []string{inside}},
+		"empty book":                            {0, 1, 1000, "Yes", .99, "(bid 0, ask 1)", []string{inside}},
+		"far from the price, not from the book": {.20, .62, 1000, "Yes", .9, "90 % that Yes", nil},
+		"no book":                               {-1, -1, 1000, "Yes", .6, "the market says 41 %", []string{bare}},
+		"too little liquidity":                  {.40, .42, 999.9, "Yes", .6, "60 % that Yes", []string{thin}},
+		"unknown liquidity":                     {.40, .42, -1, "Yes", .6, "60 % that Yes", []string{unknown}},
+		"neither known":                         {-1, -1, -1, "Yes", .6, "60 % that Yes", []string{bare, unknown}},
+		"far, no book and thin":                 {-1, -1, 999, "Yes", .9, "90 % that Yes", []string{"Far from the market", bare, thin}},
+		"far from a known book":                 {.40, .42, 1000, "Yes", .9, "90 % that Yes", []string{"the market says 41 % (bid 0.4, ask 0.42)"}},
+		"at the ask of the book":                {.40, .42, 1000, "Yes", .42, "42 % that Yes", []string{inside}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d := open(t, dbtest.Open(t, dbtest.Kinds[0]))
+			d.MinLiquidity = 1000
+			m := yesNo("7", "Will it hail in Oslo?")
+			for value, at := range map[*float64]**float64{&c.bid: &m.BestBid, &c.ask: &m.BestAsk, &c.liquidity: &m.Liquidity} {
+				if *value >= 0 {
+					*at = value
+				}
+			}
+			err := d.db.InTx(t.Context(), func(ctx context.Context, tx bun.Tx) error {
+				return market.Store{}.Observe(ctx, tx, []market.Market{m})
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, _, err := d.publish(t, draft(func(dr *prediction.Draft) { dr.MarketID, dr.Outcome, dr.Confidence = "7", c.outcome, &c.p }))
+			if err != nil || !strings.Contains(got.ReadAs, c.readAs) || len(got.Warnings) != len(c.warnings) {
+				t.Fatalf("%v, read as %q, warnings %q", err, got.ReadAs, got.Warnings)
+			}
+			for i, want := range c.warnings {
+				if !strings.Contains(got.Warnings[i], want) {
+					t.Errorf("warning %q, want %q", got.Warnings[i], want)
+				}
+			}
+		})
+	}
+}
+
 func TestRepeatIsWeighed(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {

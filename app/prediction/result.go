@@ -106,18 +106,26 @@ func (Store) CountByStatus(ctx context.Context, db bun.IDB, marketID string) (ma
 	return counts, nil
 }
 
-// Baseline is what deciding a prediction's baseline writes. Q, its bounds and WeightIndex
-// are nil unless State is Fixed.
+// Baseline is what deciding a prediction's baseline writes. All but the keys and State
+// is nil unless State is Fixed; bids and asks also without a known book.
 type Baseline struct {
 	AgentID     uuid.UUID     `bun:",type:uuid"`
 	ID          uuid.UUID     `bun:",type:uuid"`
 	State       BaselineState `bun:",type:text"`
 	Q           *float64      `bun:",type:double precision"`
 	Before      *float64      `bun:",type:double precision"`
+	BeforeBid   *float64      `bun:",type:double precision"`
+	BeforeAsk   *float64      `bun:",type:double precision"`
 	After       *float64      `bun:",type:double precision"`
+	AfterBid    *float64      `bun:",type:double precision"`
+	AfterAsk    *float64      `bun:",type:double precision"`
+	MedianBid   *float64      `bun:",type:double precision"`
+	MedianAsk   *float64      `bun:",type:double precision"`
 	Previous    *float64      `bun:",type:double precision"`
 	ObservedAt  time.Time     `bun:",nullzero,type:timestamptz"`
 	WeightIndex *int64        `bun:",type:bigint"`
+	Stake       *score.Points `bun:",type:bigint"`
+	Spread      *score.Points `bun:",type:bigint"`
 }
 
 // FixBaselines writes the baselines of predictions that still wait for one.
@@ -126,7 +134,9 @@ func FixBaselines(ctx context.Context, tx bun.Tx, rows []Baseline) error {
 		return nil
 	}
 	_, err := database.ExecRows(ctx, tx, "UPDATE results AS p SET baseline_state = v.state, baseline = v.q, baseline_before = v.before,"+
-		" baseline_after = v.after, baseline_previous = v.previous, baseline_observed_at = v.observed_at, weight_index = v.weight_index"+
+		" baseline_after = v.after, baseline_previous = v.previous, baseline_observed_at = v.observed_at, weight_index = v.weight_index,"+
+		" before_bid = v.before_bid, before_ask = v.before_ask, after_bid = v.after_bid, after_ask = v.after_ask,"+
+		" median_bid = v.median_bid, median_ask = v.median_ask, stake = v.stake, spread = v.spread"+
 		" FROM v WHERE p.agent_id = v.agent_id AND p.id = v.id AND p.baseline_state = 'pending'", rows)
 	if err != nil {
 		return fmt.Errorf("write baselines: %w", err)

@@ -2,77 +2,94 @@ package score
 
 import "time"
 
-// Baseline is what a forecast is measured against, with the bounds it came from, so
-// that anyone can check it. All values are probabilities of the forecast's outcome.
-type Baseline struct {
-	// Q is the forecast's own confidence, moved no further than into the smallest
-	// interval that holds the bounds below.
-	Q float64
-	// Before is the last price seen at or before publication, nil when none was fresh.
-	Before *float64
-	// After is the first price seen after publication; a Baseline always has one.
-	After *float64
-	// Previous is the agent's own last confidence on this market and outcome, nil for
-	// its first.
+// Bounds are the values that decide what a prediction is held against. All are
+// probabilities of the prediction's outcome in 0..1; one that isn't known is nil.
+type Bounds struct {
+	// Before is the last view at or before publication; see CountsBefore.
+	Before *View
+	// After is the first view after publication that counts; see CountsAfter.
+	After *View
+	// Previous is the agent's own last confidence on this market and outcome.
 	Previous *float64
+	// Hour is the median view of the hour before publication; see MedianView.
+	Hour *View
 }
 
-// NewBaseline fixes the baseline of a forecast of p; see Clamp.
-func NewBaseline(p float64, before, after, previous *float64) (Baseline, bool) {
-	q, ok := Clamp(p, before, after, previous)
-	if !ok {
-		return Baseline{}, false
-	}
-	return Baseline{Q: q, Before: before, After: after, Previous: previous}, true
-}
-
-// Clamp returns q: p clamped into the smallest interval that holds the price before
-// publication, the price after it and the agent's previous confidence, each when
-// known. It reports false without a price after: then there is no baseline and the
-// forecast is not ranked, so that nobody can bet on a result in the last minute.
+// Interval is the smallest interval that holds every known bound. It reports false
+// without a view after publication: then there is no baseline and the prediction isn't
+// ranked, so a result that is already known can't be bet on in the last minute.
 //
-// Whatever lies between prices the market itself showed, or repeats what the agent
-// has said before, is thereby its own baseline and earns exactly 0.
-func Clamp(p float64, before, after, previous *float64) (q float64, ok bool) {
-	if after == nil {
-		return 0, false
+// Only the past widens the interval. A longer view after would take away correct calls
+// and keep wrong ones.
+func (b Bounds) Interval() (View, bool) {
+	if b.After == nil {
+		return View{}, false
 	}
-	low, high := *after, *after
-	for _, bound := range []*float64{before, previous} {
-		if bound != nil {
-			low, high = min(low, *bound), max(high, *bound)
+	v := *b.After
+	for _, w := range []*View{b.Before, b.Hour} {
+		if w != nil {
+			v = View{Bid: min(v.Bid, w.Bid), Ask: max(v.Ask, w.Ask)}
 		}
 	}
-	return min(max(p, low), high), true
+	if b.Previous != nil {
+		v = View{Bid: min(v.Bid, *b.Previous), Ask: max(v.Ask, *b.Previous)}
+	}
+	return v, true
+}
+
+// Clamp returns q, what a prediction of p is held against: p clamped to Interval. It
+// reports false without a baseline.
+//
+// A value inside the spread, between two prices that the market showed, or equal to the
+// agent's previous confidence is its own baseline and earns exactly 0.
+func (b Bounds) Clamp(p float64) (q float64, ok bool) {
+	v, ok := b.Interval()
+	if !ok {
+		return 0, false
+	}
+	return min(max(p, v.Bid), v.Ask), true
+}
+
+// Clamp is Bounds.Clamp for an outcome with prices and no book.
+func Clamp(p float64, before, after, previous *float64) (q float64, ok bool) {
+	return Bounds{Before: priceView(before), After: priceView(after), Previous: previous}.Clamp(p)
+}
+
+func priceView(price *float64) *View {
+	if price == nil {
+		return nil
+	}
+	v := PriceView(*price)
+	return &v
 }
 
 // Which observed prices count. A price feed shows the past: what it shows just after
 // publication may be what the market was just before. The first price after therefore
-// counts only after a delay; without that, whoever publishes news faster than the
+// counts only after a delay. Without it, an agent that publishes news faster than the
 // feed is measured twice against the price before the news, and the simulation puts
 // such agents on top of the board. The delay is two intervals of the feed, at most
 // two minutes: a feed read faster is trusted sooner.
 const (
-	// BeforeMaxIntervals is how many intervals of the feed old the price before may be.
+	// BeforeMaxIntervals is how many intervals of the feed old the view before may be.
 	BeforeMaxIntervals = 3
 	// afterDelayIntervals and AfterDelayMost give the least time from publication to
-	// the price after.
+	// the view after.
 	afterDelayIntervals = 2
 	// AfterDelayMost is that delay with the default interval of 60 s, and above it.
 	AfterDelayMost = 2 * time.Minute
-	// AfterWithin is the most time from publication to the price after.
+	// AfterWithin is the most time from publication to the view after.
 	AfterWithin = 15 * time.Minute
 )
 
-// CountsBefore reports whether a price observed at that time may be the price before
-// publication, with a feed that ticks once per interval. The last that does is.
+// CountsBefore reports whether a view observed at that time may be the view before
+// publication, with a feed that ticks once per interval. The latest qualifying one is.
 func CountsBefore(published, observed time.Time, interval time.Duration) bool {
 	age := published.Sub(observed)
 	return age >= 0 && age <= BeforeMaxIntervals*interval
 }
 
-// CountsAfter reports whether a price observed at that time may be the price after
-// publication, with a feed that ticks once per interval. The first that does is.
+// CountsAfter reports whether a view observed at that time may be the view after
+// publication, with a feed that ticks once per interval. The first qualifying one is.
 func CountsAfter(published, observed time.Time, interval time.Duration) bool {
 	wait := observed.Sub(published)
 	return wait > 0 && wait >= min(afterDelayIntervals*interval, AfterDelayMost) && wait <= AfterWithin

@@ -8,9 +8,9 @@ const BinCount = 10
 // z90 is the half-width of a 90 % interval in standard deviations.
 const z90 = 1.6448536269514722
 
-// BinSum is what an agent's settled forecasts in one calibration bin add up to. Sums
-// are in billionths, each term rounded on its own, so that a settlement is added and
-// its reversal taken back without a trace, in any order; nine billion forecasts fit.
+// BinSum adds up an agent's settled predictions in one calibration bin. Sums are in
+// billionths, each term rounded separately, so settlements and reversals leave no trace
+// in any order. Nine billion predictions fit.
 type BinSum struct {
 	Count int64
 	// P and Y sum the confidences and the results.
@@ -28,13 +28,13 @@ func BinOf(p float64) int {
 	return int(min(max(nano(p)/(nanoScale/BinCount), 0), BinCount-1))
 }
 
-// Add counts a settled forecast of p with result y.
+// Add counts a settled prediction of p with result y.
 func (b *BinSum) Add(p, y float64) { *b = b.Plus(binTerm(p, y)) }
 
-// Remove takes back a forecast that was added before.
+// Remove takes back a prediction that was added before.
 func (b *BinSum) Remove(p, y float64) { *b = b.Minus(binTerm(p, y)) }
 
-// Plus is the sum over two disjoint sets of forecasts.
+// Plus is the sum over two disjoint sets of predictions.
 func (b BinSum) Plus(c BinSum) BinSum {
 	return BinSum{b.Count + c.Count, b.P + c.P, b.Y + c.Y, b.YY + c.YY, b.Brier + c.Brier}
 }
@@ -65,15 +65,15 @@ type Bin struct {
 	BandLow, BandHigh float64
 }
 
-// Bins turns sums into what is published.
+// Bins turns sums into the published bins.
 func Bins(sums [BinCount]BinSum) [BinCount]Bin {
 	var bins [BinCount]Bin
 	for i, s := range sums {
 		b := Bin{Low: float64(i) / BinCount, High: float64(i+1) / BinCount, BandHigh: 1}
 		if s.Count > 0 {
 			b.Count = int(s.Count)
-			b.MeanConfidence = perForecast(s.P, s.Count)
-			b.ObservedRate = perForecast(s.Y, s.Count)
+			b.MeanConfidence = perPrediction(s.P, s.Count)
+			b.ObservedRate = perPrediction(s.Y, s.Count)
 			b.BandLow, b.BandHigh = Wilson(b.ObservedRate, b.Count)
 		}
 		bins[i] = b
@@ -81,7 +81,7 @@ func Bins(sums [BinCount]BinSum) [BinCount]Bin {
 	return bins
 }
 
-func perForecast(sum, count int64) float64 { return float64(sum) / nanoScale / float64(count) }
+func perPrediction(sum, count int64) float64 { return float64(sum) / nanoScale / float64(count) }
 
 // Wilson is the 90 % score interval of a rate in 0..1 seen over count trials (Wilson
 // 1927). A result may be a fraction: its variance is at most that of a coin with the
@@ -99,7 +99,7 @@ func Wilson(rate float64, count int) (low, high float64) {
 }
 
 // CalibrationError is the count-weighted mean distance between confidence and
-// observed rate over the bins, from 0 (perfect) to 1, 0 without forecasts (the
+// observed rate over the bins, from 0 (perfect) to 1, 0 without predictions (the
 // "expected calibration error" of Naeini et al. 2015).
 func CalibrationError(sums [BinCount]BinSum) float64 {
 	var gap, count int64
@@ -111,5 +111,5 @@ func CalibrationError(sums [BinCount]BinSum) float64 {
 	if count <= 0 {
 		return 0
 	}
-	return perForecast(gap, count)
+	return perPrediction(gap, count)
 }

@@ -5,23 +5,23 @@ import (
 	"math/bits"
 )
 
-// Weight is ½^i, the weight of an agent's i-th forecast with a baseline on one event,
-// counted from 0. All weights on an event together stay below 2, so that neither
-// repeats nor sibling markets multiply one insight. A negative i counts as 0.
+// Weight is ½^i, the weight of an agent's i-th prediction with a baseline on one event,
+// counted from 0. All weights on an event together stay below 2, so neither repeats
+// nor sibling markets multiply one insight. A negative i counts as 0.
 func Weight(i int) float64 { return math.Ldexp(1, -max(i, 0)) }
 
-// Contribution is Weight(i) · edge in Points, each rounded on its own with halves
-// away from zero. A cluster is the sum of its contributions; because each is an
-// integer, the order of settlements and reversals leaves no trace. From the 21st
-// repeat on it is always 0.
-func Contribution(edge Points, i int) Points {
+// Contribution is Weight(i) · amount, rounded once with halves away from zero. The amount
+// is an edge, a stake or a spread. A cluster is the sum of its contributions; because
+// each is an integer, the order of settlements and reversals leaves no trace. From the
+// 21st repeat on it is always 0.
+func Contribution(amount Points, i int) Points {
 	if i <= 0 {
-		return edge
+		return amount
 	}
 	if i > 30 {
 		return 0
 	}
-	return Points(divideRounding(int64(edge), 1<<i))
+	return Points(divideRounding(int64(amount), 1<<i))
 }
 
 // Tally sums up an agent's settled clusters (one per event): all that skill needs.

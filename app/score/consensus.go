@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// Opinion is one agent's standing forecast on a market's outcome.
+// Opinion is one agent's standing prediction on a market's outcome.
 type Opinion struct {
 	// P is the confidence, 0..1.
 	P float64
@@ -26,8 +26,8 @@ func Median(ps []float64) (float64, bool) {
 
 // WeightedConsensus is the mean of the log odds, weighted by skill, as a probability
 // (logarithmic pooling, Genest and Zidek 1986). Confidences are clipped to
-// 0.001..0.999 first. Skill at or below zero carries no weight, so that fresh accounts
-// cannot flood it; where nobody's is above zero all weigh the same. It reports false
+// 0.001..0.999 first. Skill at or below zero carries no weight, so fresh accounts
+// can't flood it; if no skill is above zero, all weigh the same. It reports false
 // without opinions. The result does not depend on their order.
 func WeightedConsensus(opinions []Opinion) (float64, bool) {
 	if len(opinions) == 0 {

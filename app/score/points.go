@@ -2,7 +2,7 @@ package score
 
 import "math"
 
-// Points is a signed amount in 1/10,000 of a point. One forecast earns between
+// Points is a signed amount in 1/10,000 of a point. One prediction earns between
 // -100 and +100 points.
 type Points int64
 
@@ -20,19 +20,19 @@ const nanoScale = 1_000_000_000
 func nano(p float64) int64 { return int64(math.Round(p * nanoScale)) }
 
 // Edge is 100 · [(q − y)² − (p − y)²], rounded to 1/10,000 of a point with halves
-// away from zero: positive when the confidence p came closer to the result y than
-// the market's q did, from -100 to +100 points, exactly 0 when p = q. All three are
+// away from zero. It is positive when the confidence p came closer to the result y than
+// the market's q did, from -100 to +100 points, and exactly 0 when p = q. All three are
 // in 0..1. This is the difference of two quadratic (Brier) scores, so with q fixed
 // an agent that believes π expects 100 · [(q − π)² − (p − π)²], most at p = π.
 //
-// It is computed as 100 · (q − p)(q + p − 2y) in integers, so that a half that is a
-// half in decimals is rounded as one: floats would send .5 either way.
+// It is computed as 100 · (q − p)(q + p − 2y) in integers, so a half in decimals is
+// rounded as one. Floats would send it either way.
 func Edge(p, q, y float64) Points {
 	const unit = nanoScale * nanoScale / (100 * pointScale)
 	return Points(divideRounding(edgeNano(p, q, y), unit))
 }
 
-// LiveEdge is the Edge a forecast would have if the market settled at today's price:
+// LiveEdge is the Edge a prediction would have if the market settled at today's price:
 // the same formula with the price for y. It is shown as unsettled and never ranked.
 func LiveEdge(p, q, price float64) Points { return Edge(p, q, price) }
 
@@ -50,8 +50,7 @@ func divideRounding(value, unit int64) int64 {
 	return (value + unit/2) / unit
 }
 
-// Brier is (p − y)²: 0 is best, 1 is worst, 0.25 is what "50 %" always gets on a
-// result of 0 or 1.
+// Brier is (p − y)². 0 is best, 1 is worst, and "50 %" gets 0.25 on a result of 0 or 1.
 func Brier(p, y float64) float64 {
 	return float64(brierNano(p, y)) / (nanoScale * nanoScale)
 }
@@ -63,7 +62,7 @@ func brierNano(p, y float64) int64 {
 }
 
 // Probabilities are clipped to this range before a logarithm is taken: one "0 %"
-// that happens would otherwise weigh more than a lifetime of forecasts.
+// that happens would otherwise weigh more than a lifetime of predictions.
 const (
 	logFloor   = 0.001
 	logCeiling = 0.999

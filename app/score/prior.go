@@ -2,11 +2,11 @@ package score
 
 import "slices"
 
-// Prior says how much a result may be luck: one pair for the whole population,
-// estimated nightly and published with the board.
+// Prior says how much of a result may be luck. One pair holds for the whole population;
+// it is estimated nightly and published with the board.
 type Prior struct {
-	// Kappa is σ²/τ², in clusters: how many of them it takes to believe an agent's
-	// mean half way.
+	// Kappa is σ²/τ², in clusters: that many of them make an agent's skill half of its
+	// mean.
 	Kappa float64
 	// Sigma2 is σ², the variance of a cluster within an agent, in points².
 	Sigma2 float64

@@ -3,7 +3,7 @@ package score
 import "math"
 
 // priorClusters is how many clusters' worth of evidence the population's variance has
-// in an agent's own: thirty lucky forecasts must not look certain.
+// beside an agent's own: thirty lucky predictions must not look certain.
 const priorClusters = 20
 
 // z95 is the half-width of a 95 % interval in standard deviations.

@@ -73,7 +73,7 @@ func (r *baselineRun) chunk(ctx context.Context, tx bun.Tx) (more bool, err erro
 	if err != nil || len(rows) == 0 {
 		return false, err
 	}
-	prices, err := loadPrices(ctx, tx, rows, score.BeforeMaxIntervals*r.service.interval)
+	prices, err := r.service.loadPrices(ctx, tx, rows)
 	if err != nil {
 		return false, err
 	}
@@ -81,7 +81,6 @@ func (r *baselineRun) chunk(ctx context.Context, tx bun.Tx) (more bool, err erro
 	if err != nil {
 		return false, err
 	}
-	now := r.service.now()
 	decided := make([]prediction.Baseline, 0, len(rows))
 	for _, p := range rows {
 		if p.AgentID != r.last.AgentID || p.EventKey != r.last.EventKey {
@@ -91,7 +90,7 @@ func (r *baselineRun) chunk(ctx context.Context, tx bun.Tx) (more bool, err erro
 		if r.blocked {
 			continue
 		}
-		row, ok := prices[p.MarketID].decide(&p, now, r.service.interval)
+		row, ok := r.service.baselineOf(&p, prices[p.MarketID])
 		if !ok {
 			r.blocked = true
 			continue
@@ -125,19 +124,20 @@ func (r *baselineRun) load(ctx context.Context, tx bun.Tx) ([]pending, error) {
 	return rows, nil
 }
 
-// priceOf is the price of an outcome, if the reading had it.
-func priceOf(r *market.Price, outcome int) (float64, bool) {
-	if !slices.ContainsFunc(r.Prices, func(p float64) bool { return p > 0 }) {
-		return 0, false // all zero is the upstream's way to say unknown
-	}
-	return r.Of(outcome)
-}
-
 // history is a market's observations, oldest first.
 type history []market.Price
 
+// since is the part that was observed at a moment or later.
+func (h history) since(at time.Time) history {
+	i, _ := slices.BinarySearchFunc(h, at, func(p market.Price, at time.Time) int { return p.ObservedAt.Compare(at) })
+	return h[i:]
+}
+
+// fresh is the most age of a view before publication.
+func (s *Service) fresh() time.Duration { return score.BeforeMaxIntervals * s.interval }
+
 // loadPrices reads the observations that may bound the rows, by market.
-func loadPrices(ctx context.Context, tx bun.Tx, rows []pending, fresh time.Duration) (map[string]history, error) {
+func (s *Service) loadPrices(ctx context.Context, tx bun.Tx, rows []pending) (map[string]history, error) {
 	first, last := rows[0].CreatedAt, rows[0].CreatedAt
 	markets := make([]string, 0, len(rows))
 	for _, p := range rows {
@@ -150,7 +150,8 @@ func loadPrices(ctx context.Context, tx bun.Tx, rows []pending, fresh time.Durat
 		}
 	}
 	slices.Sort(markets)
-	prices, err := market.Store{}.PricesBetween(ctx, tx, slices.Compact(markets), first.Add(-fresh), last.Add(score.AfterWithin))
+	from, to := first.Add(-score.MedianWithin-s.fresh()), last.Add(score.AfterWithin)
+	prices, err := market.Store{}.PricesBetween(ctx, tx, slices.Compact(markets), from, to)
 	if err != nil {
 		return nil, err
 	}
@@ -161,26 +162,90 @@ func loadPrices(ctx context.Context, tx bun.Tx, rows []pending, fresh time.Durat
 	return found, nil
 }
 
-// decide finds the bounds of one prediction's baseline. It reports false while the
-// price after publication may still come.
-func (h history) decide(p *pending, now time.Time, interval time.Duration) (prediction.Baseline, bool) {
-	row := prediction.Baseline{AgentID: p.AgentID, ID: p.ID, State: prediction.Missed, Previous: p.Previous}
+// baselineOf finds one prediction's baseline, or that there is none. It reports false
+// while the view after publication may still come.
+func (s *Service) baselineOf(p *pending, h history) (prediction.Baseline, bool) {
+	row := prediction.Baseline{AgentID: p.AgentID, ID: p.ID, State: prediction.Missed}
+	before, after := h.around(p, s.interval)
+	switch {
+	case after == nil:
+		late := s.now().After(p.CreatedAt.Add(score.AfterWithin + storedWithin))
+		return row, p.Closed || late
+	case s.illiquid(before), s.illiquid(after):
+		row.State = prediction.Illiquid
+	default:
+		fix(&row, p, before, after, h.hour(p, s.fresh()))
+	}
+	return row, true
+}
+
+// around finds the observations of the view before publication and of the view after
+// it, nil for one that isn't there.
+func (h history) around(p *pending, interval time.Duration) (before, after *market.Price) {
+	h = h.since(p.CreatedAt.Add(-score.BeforeMaxIntervals * interval))
 	for i := range h {
 		at := h[i].ObservedAt
-		price, ok := priceOf(&h[i], p.OutcomeIndex)
+		_, known := h[i].View(p.OutcomeIndex)
 		open := p.ClosedAt.IsZero() || at.Before(p.ClosedAt)
 		switch {
-		case !ok:
+		case !known:
 		case score.CountsBefore(p.CreatedAt, at, interval):
-			row.Before = &price
+			before = &h[i]
 		case open && score.CountsAfter(p.CreatedAt, at, interval):
-			q, _ := score.Clamp(p.Confidence, row.Before, &price, p.Previous)
-			row.State, row.Q, row.After, row.ObservedAt = prediction.Fixed, &q, &price, at
-			return row, true
+			return before, &h[i]
 		}
 	}
-	late := now.After(p.CreatedAt.Add(score.AfterWithin + storedWithin))
-	// What is known without a price after stays unwritten: there is no baseline.
-	row.Before, row.Previous = nil, nil
-	return row, p.Closed || late
+	return before, nil
+}
+
+// illiquid reports whether an observation shows less than the least liquidity. Unknown
+// liquidity is not too little.
+func (s *Service) illiquid(p *market.Price) bool {
+	return p != nil && p.Liquidity != nil && *p.Liquidity < s.minLiquidity
+}
+
+// hour is the median view of the hour before publication, nil if none is known. The
+// view that stood when the hour began may be as old then as a view before publication.
+func (h history) hour(p *pending, fresh time.Duration) *score.View {
+	var quotes []score.Quote
+	for _, o := range h.since(p.CreatedAt.Add(-score.MedianWithin - fresh)) {
+		if o.ObservedAt.After(p.CreatedAt) {
+			break
+		}
+		if v, known := o.View(p.OutcomeIndex); known {
+			quotes = append(quotes, score.Quote{At: o.ObservedAt, View: v.View})
+		}
+	}
+	if median, ok := score.MedianView(quotes, p.CreatedAt); ok {
+		return &median
+	}
+	return nil
+}
+
+// fix sets the baseline and what it follows from. Without a view before, the hour
+// before doesn't count either.
+func fix(r *prediction.Baseline, p *pending, before, after *market.Price, hour *score.View) {
+	bounds := score.Bounds{Previous: p.Previous}
+	bounds.After, r.After, r.AfterBid, r.AfterAsk = shown(after, p.OutcomeIndex)
+	if before != nil {
+		bounds.Before, r.Before, r.BeforeBid, r.BeforeAsk = shown(before, p.OutcomeIndex)
+		bounds.Hour = hour
+	}
+	if bounds.Hour != nil {
+		r.MedianBid, r.MedianAsk = &hour.Bid, &hour.Ask
+	}
+	q, _ := bounds.Clamp(p.Confidence)
+	stake, spread := score.Stake(p.Confidence, q), score.Spread(p.Confidence, q)
+	r.State, r.Q, r.Previous, r.ObservedAt = prediction.Fixed, &q, p.Previous, after.ObservedAt
+	r.Stake, r.Spread = &stake, &spread
+}
+
+// shown is an observation of an outcome as a bound and as it is stored: bid and ask
+// are nil without a book.
+func shown(p *market.Price, outcome int) (bound *score.View, price, bid, ask *float64) {
+	v, _ := p.View(outcome)
+	if v.Book {
+		bid, ask = &v.Bid, &v.Ask
+	}
+	return &v.View, &v.Price, bid, ask
 }

@@ -196,7 +196,7 @@ func checkNaively(w *world) {
 			if before, ok := said[belief]; ok != (p.BaselinePrevious != nil) || (ok && before != *p.BaselinePrevious) {
 				w.t.Errorf("%s has previous %v, want %v %v", p.ID, p.BaselinePrevious, before, ok)
 			}
-			if q, ok := score.Clamp(p.Confidence, p.BaselineBefore, p.BaselineAfter, p.BaselinePrevious); !ok || q != *p.Baseline {
+			if q, ok := p.Bounds().Clamp(p.Confidence); !ok || q != *p.Baseline {
 				w.t.Errorf("%s has baseline %v, want %v", p.ID, *p.Baseline, q)
 			}
 		}

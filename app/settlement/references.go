@@ -111,8 +111,8 @@ func (s *Service) meet(ctx context.Context, tx bun.Tx, ids []string) error {
 	for i := range markets {
 		m := &markets[i]
 		row := first[m.ID]
-		if price, ok := priceOf(&row, m.Reference()); ok {
-			said = append(said, statement{FiftyAgent, m, 0.5, price, row.ObservedAt})
+		if view, ok := row.View(m.Reference()); ok {
+			said = append(said, statement{FiftyAgent, m, 0.5, view, row.ObservedAt.UTC()})
 		}
 	}
 	slices.SortFunc(said, func(a, b statement) int {
@@ -144,7 +144,7 @@ type statement struct {
 	agent  uuid.UUID
 	market *market.Market
 	p      float64
-	price  float64
+	view   market.View
 	at     time.Time
 }
 
@@ -169,7 +169,7 @@ func (s *Service) speak(ctx context.Context, tx bun.Tx, said []statement) error 
 	}
 	rows := make([]ReferencePrediction, 0, len(said))
 	for _, x := range said {
-		q, _ := score.Clamp(x.p, nil, &x.price, nil)
+		q, _ := score.Bounds{After: &x.view.View}.Clamp(x.p)
 		event := x.market.EventKey()
 		rows = append(rows, ReferencePrediction{
 			AgentID: x.agent, MarketID: x.market.ID, Outcome: x.market.Outcomes[x.market.Reference()],
@@ -237,12 +237,12 @@ func (s *Service) consensusOn(ctx context.Context, tx bun.Tx, id string) error {
 	if err != nil || len(rows) == 0 {
 		return err
 	}
-	price, ok := priceOf(&rows[0], m.Reference())
+	view, ok := rows[0].View(m.Reference())
 	if !ok {
 		return nil
 	}
 	median, _ := score.Median(confidences)
-	return s.speak(ctx, tx, []statement{{ConsensusAgent, m, median, price, at}})
+	return s.speak(ctx, tx, []statement{{ConsensusAgent, m, median, view, at}})
 }
 
 // openConfidences are the agents' latest probabilities of the market's reference outcome, and

@@ -26,7 +26,10 @@ type Options struct {
 	DB *database.DB
 	// Interval is the time between two readings of the markets (MARKETS_INTERVAL).
 	Interval time.Duration
-	Now      func() time.Time
+	// MinLiquidity is the liquidity below which a market gives no baseline
+	// (RANKED_MIN_LIQUIDITY), in the market's currency; 0: none.
+	MinLiquidity float64
+	Now          func() time.Time
 	// Winner asks the order book which outcome of a closed market won, as
 	// source.MarketSource.Winner; nil: such markets wait.
 	Winner func(ctx context.Context, m *market.Market) (outcome int, ok bool, err error)
@@ -35,11 +38,12 @@ type Options struct {
 // Service fixes baselines and settles. It is safe for concurrent use, also by
 // several processes on one database.
 type Service struct {
-	db       *database.DB
-	interval time.Duration
-	now      func() time.Time
-	winner   func(ctx context.Context, m *market.Market) (int, bool, error)
-	chunk    int
+	db           *database.DB
+	interval     time.Duration
+	minLiquidity float64
+	now          func() time.Time
+	winner       func(ctx context.Context, m *market.Market) (int, bool, error)
+	chunk        int
 	// afterChunk runs after each committed chunk; tests stop the work there.
 	afterChunk func() error
 }
@@ -47,7 +51,7 @@ type Service struct {
 // New makes a Service.
 func New(o Options) *Service {
 	s := &Service{
-		db: o.DB, interval: o.Interval, now: o.Now, winner: o.Winner,
+		db: o.DB, interval: o.Interval, minLiquidity: o.MinLiquidity, now: o.Now, winner: o.Winner,
 		chunk: chunkSize, afterChunk: func() error { return nil },
 	}
 	if s.interval <= 0 {

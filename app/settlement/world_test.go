@@ -35,7 +35,7 @@ func newWorld(t testing.TB, db *database.DB) *world {
 
 // service is one worker on the world.
 func (w *world) service(chunk int) *Service {
-	s := New(Options{DB: w.db, Interval: time.Minute, Now: func() time.Time { return w.clock }})
+	s := New(Options{DB: w.db, Interval: time.Minute, MinLiquidity: 1000, Now: func() time.Time { return w.clock }})
 	if chunk > 0 {
 		s.chunk = chunk
 	}
@@ -86,7 +86,8 @@ func (w *world) observe(ms ...*market.Market) []market.Market {
 		_, err := w.db.NewUpdate().Model(m).WherePK().Exec(context.Background())
 		w.must(err)
 		if !m.Closed && m.Prices != nil {
-			w.must(market.Store{}.AddPrices(context.Background(), w.db, []market.Price{{MarketID: m.ID, ObservedAt: w.clock, Prices: m.Prices}}))
+			w.must(market.Store{}.AddPrices(context.Background(), w.db, []market.Price{
+				{MarketID: m.ID, ObservedAt: w.clock, Prices: m.Prices, BestBid: m.BestBid, BestAsk: m.BestAsk, Liquidity: m.Liquidity}}))
 		}
 		observed = append(observed, *m)
 	}

@@ -7,7 +7,7 @@
 // in the snapshot once made. A Feed points at the current snapshot; a tick swaps in
 // the next. Serving touches no lock, database or network.
 //
-// An Exchange carries snapshots between nodes: the node that read the source writes
+// A Replicator carries snapshots between nodes: the node that read the source writes
 // each one to the database and the shared cache, the others look there every few
 // seconds, and a node that starts takes up what is there. Whatever the way, a
 // snapshot is never replaced by an older one.

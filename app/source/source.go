@@ -31,7 +31,7 @@ type Markets struct {
 type News struct {
 	Items      []news.Item
 	Dropped    Dropped
-	Source     string // which of the chain answered: "reddit", "reddit-rss", "hackernews"
+	Source     string // which one answered: "reddit", "reddit-rss", "hackernews"
 	ObservedAt time.Time
 	Fallback   error // as of Markets
 }

@@ -74,9 +74,9 @@ func cardOfPrediction(p components.Prediction) card.Card {
 		By: named(p.Agent), Sample: p.Sample,
 	}
 	figures := []card.Figure{{Label: saysWords(p), Value: components.Percent(p.Confidence), Tone: card.Accent}}
-	if p.Baseline != nil {
-		k.Bar = card.Bar{Shown: true, Agent: p.Confidence, Market: *p.Baseline}
-		figures = append(figures, card.Figure{Label: "Market then", Value: components.Percent(*p.Baseline)})
+	if p.MarketThen != nil {
+		k.Bar = card.Bar{Shown: true, Agent: p.Confidence, Market: *p.MarketThen}
+		figures = append(figures, card.Figure{Label: "Market then", Value: components.Percent(*p.MarketThen)})
 	}
 	switch p.Status {
 	case "open":

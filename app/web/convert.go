@@ -18,7 +18,7 @@ func (s *Site) predictionProps(r *prediction.Record) components.Prediction {
 	p := components.Prediction{
 		ID: r.ID.String(), Title: r.Title, Thesis: r.Thesis,
 		Agent:      components.Agent{Handle: r.Agent.Handle, Name: r.Agent.Name, Model: r.Model},
-		Confidence: r.Confidence, Outcome: r.Outcome, Baseline: r.Baseline, MarketID: r.MarketID, Category: r.Category,
+		Confidence: r.Confidence, Outcome: r.Outcome, Baseline: r.Baseline, MarketThen: r.MarketThen(), MarketID: r.MarketID, Category: r.Category,
 		Status: string(r.Status), Value: r.ResolutionValue, Edge: points(r.Edge), Brier: r.Brier,
 		CreatedAt: s.when(r.CreatedAt), ResolvedAt: s.when(r.ResolvedAt), Hidden: r.Hidden, Sample: r.Sample,
 	}
@@ -31,6 +31,18 @@ func (s *Site) predictionProps(r *prediction.Record) components.Prediction {
 		}
 	}
 	return p
+}
+
+// marketView is what a market shows of one of its outcomes now.
+func marketView(m *market.Market, outcome int) components.View {
+	v, ok := m.View(outcome)
+	switch {
+	case !ok:
+		return components.View{}
+	case !v.Book:
+		return components.View{Price: &v.Price}
+	}
+	return components.View{Price: &v.Price, Bid: &v.Bid, Ask: &v.Ask}
 }
 
 func (s *Site) predictionList(records []prediction.Record) []components.Prediction {

@@ -121,7 +121,7 @@ func (s *Site) market(c *fiber.Ctx) error {
 	}
 	frame := s.frame(title(m), marketWords(rows[0]), "/markets/"+url.PathEscape(m.ID), "/markets")
 	p := pages.MarketProps{
-		Layout: frame, Row: rows[0], Event: m.EventTitle, Liquidity: m.Liquidity, Weighted: opinions[m.ID].Weighted, URL: m.URL,
+		Layout: frame, Row: rows[0], Event: m.EventTitle, Book: marketView(m, index).Book(), Liquidity: m.Liquidity, Weighted: opinions[m.ID].Weighted, URL: m.URL,
 		Description: m.Description, ResolutionSource: m.ResolutionSource, Resolution: string(m.Resolution),
 		ObservedAt: s.when(m.ObservedAt), History: drawn(history, index),
 		Marks: predictionMarks(records, index), Predictions: s.predictionList(records[:min(len(records), pageSize)]),
@@ -139,11 +139,7 @@ func (s *Site) market(c *fiber.Ctx) error {
 		p.All = "/predictions?market=" + url.QueryEscape(m.ID)
 	}
 	for i, name := range m.Outcomes {
-		o := pages.OutcomeRow{Name: name}
-		if price, ok := m.PriceOf(i); ok {
-			o.Price = &price
-		}
-		p.Outcomes = append(p.Outcomes, o)
+		p.Outcomes = append(p.Outcomes, pages.OutcomeRow{Name: name, View: marketView(m, i)})
 	}
 	return show(c, pages.Market(p))
 }
@@ -167,9 +163,15 @@ func drawn(history []market.Price, outcome int) []components.PricePoint {
 		if (len(history)-1-i)%step != 0 {
 			continue
 		}
-		if price, ok := history[i].Of(outcome); ok {
-			out = append(out, components.PricePoint{At: history[i].ObservedAt, Price: price})
+		v, ok := history[i].View(outcome)
+		if !ok {
+			continue
 		}
+		point := components.PricePoint{At: history[i].ObservedAt, Price: v.Price}
+		if v.Book {
+			point.Bid, point.Ask = &v.Bid, &v.Ask
+		}
+		out = append(out, point)
 	}
 	return out
 }

@@ -122,7 +122,10 @@ func (s *Site) predictionPage(r *prediction.Record) pages.PredictionProps {
 	frame.Image = predictionPath(r) + "/card.png"
 	props := pages.PredictionProps{
 		Layout: frame, Prediction: p, HorizonAt: s.when(r.HorizonAt), ClosesAt: s.when(r.ScheduledCloseAt),
-		Evidence: evidenceProps(r.Evidence), Before: r.BaselineBefore, After: r.BaselineAfter, Previous: r.BaselinePrevious,
+		Evidence: evidenceProps(r.Evidence), Previous: r.BaselinePrevious,
+		Before: components.View{Price: r.BaselineBefore, Bid: r.BeforeBid, Ask: r.BeforeAsk},
+		After:  components.View{Price: r.BaselineAfter, Bid: r.AfterBid, Ask: r.AfterAsk}, Median: medianView(&r.Prediction),
+		HeldAgainst: heldAgainst(&r.Prediction), Illiquid: r.BaselineState == prediction.Illiquid,
 		ObservedAt: s.when(r.BaselineObservedAt), Pending: r.BaselineState == prediction.Pending, Missed: r.BaselineState == prediction.Missed,
 		LogEdge: r.LogEdge, Winner: r.ResolutionOutcome, Source: r.ResolutionSource, Note: r.ResolutionNote, RulesVersion: r.RulesVersion,
 	}
@@ -145,8 +148,11 @@ func (s *Site) predictionPage(r *prediction.Record) pages.PredictionProps {
 // predictionWords is a prediction in one line, for a shared link.
 func predictionWords(p components.Prediction) string {
 	words := p.Agent.Name + " says " + components.Percent(p.Confidence)
-	if p.Baseline != nil {
-		words += ", the market said " + components.Percent(*p.Baseline)
+	if p.MarketThen != nil {
+		words += ", the market said " + components.Percent(*p.MarketThen)
+	}
+	if p.Baseline != nil && p.MarketThen != nil && components.Percent(*p.Baseline) != components.Percent(*p.MarketThen) {
+		words += ", held against " + components.Percent(*p.Baseline)
 	}
 	if happened := p.Happened(); happened != "" {
 		words += "; " + happened

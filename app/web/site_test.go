@@ -259,7 +259,7 @@ func TestArithmetic(t *testing.T) {
 	}
 	got := h.get("/predictions/" + id).text(".steps")
 	for _, want := range []string{
-		"p = 0.70", "q = 0.60", "p moved into the range of the price before (0.60) and the price after (0.55)", "y = 1.00 it happened",
+		"p = 0.70", "q = 0.60", "p clamped to the smallest interval that holds the price before (0.60) and the price after (0.55)", "y = 1.00 it happened",
 		"100 · [(0.60 − 1.00)² − (0.70 − 1.00)²] = +7", "(0.70 − 1.00)² = 0.0900", "+0.222 bits", "weight = 1⁄2",
 	} {
 		if !strings.Contains(got, want) {

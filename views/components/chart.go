@@ -119,8 +119,9 @@ func (s span) ticks() []Tick {
 
 // PricePoint is a price observed at a moment.
 type PricePoint struct {
-	At    time.Time
-	Price float64
+	At       time.Time
+	Price    float64
+	Bid, Ask *float64 // the book, nil when it isn't known
 }
 
 // PredictionMark is a prediction to mark in a price chart.

@@ -255,15 +255,15 @@ func Against(p Prediction) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		}
-		if p.Baseline != nil {
+		if p.MarketThen != nil {
 			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 23, "<span class=\"muted\">market <span class=\"num\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var12 string
-			templ_7745c5c3_Var12, templ_7745c5c3_Err = templ.JoinStringErrs(Percent(*p.Baseline))
+			templ_7745c5c3_Var12, templ_7745c5c3_Err = templ.JoinStringErrs(Percent(*p.MarketThen))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/components/predictions.templ`, Line: 47, Col: 70}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/components/predictions.templ`, Line: 47, Col: 72}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var12))
 			if templ_7745c5c3_Err != nil {
@@ -432,7 +432,7 @@ func PredictionTable(caption string, list []Prediction, withAgent bool) templ.Co
 				return templ_7745c5c3_Err
 			}
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 40, "<th scope=\"col\" class=\"num\"><abbr title=\"The agent's probability\">Said</abbr></th><th scope=\"col\" class=\"num\"><abbr title=\"The market's, that it is held against\">Market</abbr></th><th scope=\"col\" class=\"wide\">Outcome</th><th scope=\"col\" class=\"num\">Edge</th><th scope=\"col\" class=\"wide when\">Published</th></tr></thead> <tbody>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 40, "<th scope=\"col\" class=\"num\"><abbr title=\"The agent's probability\">Said</abbr></th><th scope=\"col\" class=\"num\"><abbr title=\"The market's price at publication\">Market</abbr></th><th scope=\"col\" class=\"wide\">Outcome</th><th scope=\"col\" class=\"num\">Edge</th><th scope=\"col\" class=\"wide when\">Published</th></tr></thead> <tbody>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -578,11 +578,11 @@ func PredictionTable(caption string, list []Prediction, withAgent bool) templ.Co
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			if p.Baseline != nil {
+			if p.MarketThen != nil {
 				var templ_7745c5c3_Var28 string
-				templ_7745c5c3_Var28, templ_7745c5c3_Err = templ.JoinStringErrs(Percent(*p.Baseline))
+				templ_7745c5c3_Var28, templ_7745c5c3_Err = templ.JoinStringErrs(Percent(*p.MarketThen))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/components/predictions.templ`, Line: 117, Col: 30}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/components/predictions.templ`, Line: 117, Col: 32}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var28))
 				if templ_7745c5c3_Err != nil {

@@ -54,6 +54,7 @@ type Prediction struct {
 	Confidence float64
 	Outcome    string   // whose probability Confidence is; empty when not linked
 	Baseline   *float64 // q
+	MarketThen *float64 // displayed price at publication
 	Price      *float64 // today's
 	MarketID   string   // empty when not linked
 	Category   string
@@ -67,6 +68,28 @@ type Prediction struct {
 	Hidden     bool
 	Sample     bool
 	Repeats    bool // the title is that of the page: the card shows the probability instead
+}
+
+// View is what a market showed of an outcome at one moment; nil is unknown.
+type View struct {
+	Price    *float64 // as displayed
+	Bid, Ask *float64 // its book
+}
+
+// Book says the book in words ("bid 0.58, ask 0.62"), empty when it isn't known. A bid of
+// 0 and an ask of 1 are sides without orders.
+func (v View) Book() string {
+	if v.Bid == nil || v.Ask == nil {
+		return ""
+	}
+	bid, ask := "bid "+Fraction(*v.Bid), "ask "+Fraction(*v.Ask)
+	if *v.Bid <= 0 {
+		bid = "no bids"
+	}
+	if *v.Ask >= 1 {
+		ask = "no asks"
+	}
+	return bid + ", " + ask
 }
 
 // About is the text to show as the prediction's title.

@@ -251,7 +251,9 @@ func agentPage() pages.AgentProps {
 
 func predictionPage(x components.Prediction) pages.PredictionProps {
 	out := pages.PredictionProps{Layout: frame(x.Title, "/predictions/"+x.ID, "/predictions"), Prediction: x, MarketTitle: x.Title,
-		HorizonAt: in(40 * day), ClosesAt: in(27 * day), Before: p(0.4), After: p(0.38), Weight: p(1), ObservedAt: ago(time.Hour),
+		HorizonAt: in(40 * day), ClosesAt: in(27 * day), Before: components.View{Price: p(0.4), Bid: p(0.39), Ask: p(0.41)},
+		After: components.View{Price: p(0.38), Bid: p(0.37), Ask: p(0.39)}, Median: components.View{Bid: p(0.38), Ask: p(0.42)},
+		HeldAgainst: "the median ask of the hour before", Weight: p(1), ObservedAt: ago(time.Hour),
 		Evidence: []components.Evidence{
 			{Title: "Flash estimate of euro area inflation", URL: "https://ec.europa.eu/eurostat", Host: "ec.europa.eu"},
 			{Title: hostile, URL: "javascript:alert(1)", Host: "", Signal: &components.Signal{Kind: "news", Href: "/news#n-1skg0a"}},
@@ -274,7 +276,7 @@ func marketPage() pages.MarketProps {
 		marks = append(marks, components.PredictionMark{At: now.Add(-time.Duration(i*90+5) * time.Hour), Confidence: x.Confidence, Label: x.Agent.Name + " says " + components.Percent(x.Confidence), Href: "/predictions/" + x.ID})
 	}
 	return pages.MarketProps{Layout: frame(row.Title, "/markets/"+row.ID, "/markets"), Row: row, Event: "ECB December meeting",
-		Outcomes: []pages.OutcomeRow{{Name: "Yes", Price: p(0.41)}, {Name: "No", Price: p(0.59)}}, Liquidity: p(412_000), Weighted: p(0.612),
+		Outcomes: []pages.OutcomeRow{{Name: "Yes", View: components.View{Price: p(0.41), Bid: p(0.4), Ask: p(0.42)}}, {Name: "No", View: components.View{Price: p(0.59), Bid: p(0.58), Ask: p(0.6)}}}, Book: "bid 0.40, ask 0.42", Liquidity: p(412_000), Weighted: p(0.612),
 		URL: "https://polymarket.com/event/ecb", ResolutionSource: "https://www.ecb.europa.eu",
 		Description: "This market resolves to \"Yes\" if the Governing Council lowers the deposit facility rate at its meeting of 10 December 2026.\n\nOtherwise it resolves to \"No\". The primary source is the decision as published by the bank.",
 		ObservedAt:  ago(time.Minute), History: history, Marks: marks, Predictions: predictions(), All: "/predictions?market=" + row.ID}

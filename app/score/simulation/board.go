@@ -119,7 +119,7 @@ func (r *record) add(w *world, f forecast, set rules) {
 		previous = &p
 	}
 	r.previous[f.market] = f.p
-	baseline, ok := score.NewBaseline(f.p, before, after, previous)
+	q, ok := score.Clamp(f.p, before, after, previous)
 	if !ok {
 		return
 	}
@@ -136,9 +136,9 @@ func (r *record) add(w *world, f forecast, set rules) {
 		return
 	}
 	c.settled = true
-	c.differs = c.differs || math.Abs(f.p-baseline.Q) >= set.disagreement
-	c.value += score.Contribution(score.Edge(f.p, baseline.Q, m.y), i)
-	c.expected += score.Weight(i) * 100 * (sq(baseline.Q-f.truth) - sq(f.p-f.truth))
+	c.differs = c.differs || math.Abs(f.p-q) >= set.disagreement
+	c.value += score.Contribution(score.Edge(f.p, q, m.y), i)
+	c.expected += score.Weight(i) * 100 * (sq(q-f.truth) - sq(f.p-f.truth))
 }
 
 // judge reports whether an agent is ranked and what its mean cluster is expected to be.

@@ -1,5 +1,5 @@
 // Package hackernews reads Hacker News through Algolia's public search: the last
-// resort of the news chain, for two of the six communities.
+// resort of the news sources, for two of the six communities.
 //
 // Hacker News has no communities. "technology" is its front page. "science" is a
 // heuristic: stories of the last week, with more than 20 points, that have the
@@ -21,8 +21,8 @@ import (
 	"github.com/pulsecast/pulsecast/app/news"
 	"github.com/pulsecast/pulsecast/app/source"
 	"github.com/pulsecast/pulsecast/app/source/fetch"
-	"github.com/pulsecast/pulsecast/app/source/loose"
-	"github.com/pulsecast/pulsecast/app/source/plain"
+	"github.com/pulsecast/pulsecast/app/source/lenientjson"
+	"github.com/pulsecast/pulsecast/app/source/sanitize"
 )
 
 // Name is the News.Source and the Source of every item this client reads.
@@ -116,14 +116,14 @@ func (c *Client) Read(ctx context.Context) (source.News, error) {
 }
 
 type wireHit struct {
-	ObjectID  loose.Text   `json:"objectID"`
-	Title     loose.Text   `json:"title"`
-	StoryText loose.Text   `json:"story_text"`
-	URL       loose.Text   `json:"url"`
-	Author    loose.Text   `json:"author"`
-	Points    loose.Number `json:"points"`
-	Comments  loose.Number `json:"num_comments"`
-	CreatedAt loose.Number `json:"created_at_i"`
+	ObjectID  lenientjson.Text   `json:"objectID"`
+	Title     lenientjson.Text   `json:"title"`
+	StoryText lenientjson.Text   `json:"story_text"`
+	URL       lenientjson.Text   `json:"url"`
+	Author    lenientjson.Text   `json:"author"`
+	Points    lenientjson.Number `json:"points"`
+	Comments  lenientjson.Number `json:"num_comments"`
+	CreatedAt lenientjson.Number `json:"created_at_i"`
 }
 
 func (c *Client) search(ctx context.Context, community string, query url.Values, dropped source.Dropped) ([]news.Item, time.Time, error) {
@@ -175,11 +175,11 @@ func (h *wireHit) item(community string, at time.Time) (news.Item, string) {
 	id := strconv.FormatUint(number, 10)
 	item := news.Item{
 		ID: "hn-" + id, Source: Name, Community: community,
-		Title:   plain.Shorten(plain.Squeeze(string(h.Title)), titleRunes),
-		Summary: plain.Shorten(plain.ReadHTML(string(h.StoryText)).Text, SummaryRunes),
+		Title:   sanitize.Shorten(sanitize.Squeeze(string(h.Title)), titleRunes),
+		Summary: sanitize.Shorten(sanitize.ReadHTML(string(h.StoryText)).Text, SummaryRunes),
 		Score:   count(h.Points), Comments: count(h.Comments), ScoreKnown: h.Points.Known,
-		Author:    plain.Shorten(plain.Line(string(h.Author)), 100),
-		URL:       plain.WebURL(string(h.URL)),
+		Author:    sanitize.Shorten(sanitize.Line(string(h.Author)), 100),
+		URL:       sanitize.WebURL(string(h.URL)),
 		Permalink: "https://news.ycombinator.com/item?id=" + id, ObservedAt: at,
 	}
 	if item.URL == "" {
@@ -196,4 +196,4 @@ func (h *wireHit) item(community string, at time.Time) (news.Item, string) {
 }
 
 // count is a whole number within 32 bits, 0 when unknown.
-func count(n loose.Number) int { return int(min(max(n.Value, -1<<31), 1<<31-1)) }
+func count(n lenientjson.Number) int { return int(min(max(n.Value, -1<<31), 1<<31-1)) }

@@ -13,18 +13,18 @@ import (
 	"github.com/pulsecast/pulsecast/app/market"
 	"github.com/pulsecast/pulsecast/app/source"
 	"github.com/pulsecast/pulsecast/app/source/fetch"
-	"github.com/pulsecast/pulsecast/app/source/loose"
+	"github.com/pulsecast/pulsecast/app/source/lenientjson"
 )
 
 type wireBook struct {
-	ConditionID loose.Text            `json:"condition_id"`
-	Tokens      loose.Each[wireToken] `json:"tokens"`
+	ConditionID lenientjson.Text            `json:"condition_id"`
+	Tokens      lenientjson.Each[wireToken] `json:"tokens"`
 }
 
 type wireToken struct {
-	TokenID loose.Text `json:"token_id"`
-	Outcome loose.Text `json:"outcome"`
-	Winner  loose.Flag `json:"winner"`
+	TokenID lenientjson.Text `json:"token_id"`
+	Outcome lenientjson.Text `json:"outcome"`
+	Winner  lenientjson.Flag `json:"winner"`
 }
 
 // Winner asks the order book which outcome of m won. ok is false while it names
@@ -126,9 +126,9 @@ func (c *Client) History(ctx context.Context, tokenID string, span Span) ([]Poin
 
 func (c *Client) points(ctx context.Context, query url.Values) ([]Point, error) {
 	var answer struct {
-		History loose.Each[struct {
-			T loose.Number `json:"t"`
-			P loose.Number `json:"p"`
+		History lenientjson.Each[struct {
+			T lenientjson.Number `json:"t"`
+			P lenientjson.Number `json:"p"`
 		}] `json:"history"`
 	}
 	if _, err := c.fetch.JSON(ctx, fetch.Request{URL: c.clob + "/prices-history?" + query.Encode()}, &answer); err != nil {

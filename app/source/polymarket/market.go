@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/pulsecast/pulsecast/app/market"
-	"github.com/pulsecast/pulsecast/app/source/loose"
-	"github.com/pulsecast/pulsecast/app/source/plain"
+	"github.com/pulsecast/pulsecast/app/source/lenientjson"
+	"github.com/pulsecast/pulsecast/app/source/sanitize"
 )
 
 // The public site, for links; not the API.
@@ -24,48 +24,50 @@ const (
 
 // wireMarket is a Gamma market. Any field may be missing, null or of another type.
 type wireMarket struct {
-	ID               loose.Text            `json:"id"`
-	Question         loose.Text            `json:"question"`
-	GroupItemTitle   loose.Text            `json:"groupItemTitle"`
-	Slug             loose.Text            `json:"slug"`
-	Category         loose.Text            `json:"category"`
-	Tags             loose.Each[wireTag]   `json:"tags"`
-	Events           loose.Each[wireEvent] `json:"events"`
-	Outcomes         loose.List            `json:"outcomes"`
-	OutcomePrices    loose.List            `json:"outcomePrices"`
-	TokenIDs         loose.List            `json:"clobTokenIds"`
-	LastTradePrice   loose.Number          `json:"lastTradePrice"`
-	BestBid          loose.Number          `json:"bestBid"`
-	BestAsk          loose.Number          `json:"bestAsk"`
-	VolumeNum        loose.Number          `json:"volumeNum"`
-	Volume           loose.Number          `json:"volume"`
-	LiquidityNum     loose.Number          `json:"liquidityNum"`
-	Liquidity        loose.Number          `json:"liquidity"`
-	EndDate          loose.Text            `json:"endDate"`
-	EndDateISO       loose.Text            `json:"endDateIso"`
-	ClosedTime       loose.Text            `json:"closedTime"`
-	UMAEndDate       loose.Text            `json:"umaEndDate"`
-	UMAStatus        loose.Text            `json:"umaResolutionStatus"`
-	Active           loose.Flag            `json:"active"`
-	Closed           loose.Flag            `json:"closed"`
-	Archived         loose.Flag            `json:"archived"`
-	Image            loose.Text            `json:"image"`
-	Icon             loose.Text            `json:"icon"`
-	Description      loose.Text            `json:"description"`
-	ResolutionSource loose.Text            `json:"resolutionSource"`
-	ConditionID      loose.Text            `json:"conditionId"`
-	MarketType       loose.Text            `json:"marketType"`
+	ID               lenientjson.Text            `json:"id"`
+	Question         lenientjson.Text            `json:"question"`
+	GroupItemTitle   lenientjson.Text            `json:"groupItemTitle"`
+	Slug             lenientjson.Text            `json:"slug"`
+	Category         lenientjson.Text            `json:"category"`
+	Tags             lenientjson.Each[wireTag]   `json:"tags"`
+	Events           lenientjson.Each[wireEvent] `json:"events"`
+	Outcomes         lenientjson.List            `json:"outcomes"`
+	OutcomePrices    lenientjson.List            `json:"outcomePrices"`
+	TokenIDs         lenientjson.List            `json:"clobTokenIds"`
+	LastTradePrice   lenientjson.Number          `json:"lastTradePrice"`
+	BestBid          *lenientjson.Number         `json:"bestBid"` // nil: missing or null
+	BestAsk          *lenientjson.Number         `json:"bestAsk"` // nil: missing or null
+	Volume24h        lenientjson.Number          `json:"volume24hr"`
+	DayChange        lenientjson.Number          `json:"oneDayPriceChange"`
+	VolumeNum        lenientjson.Number          `json:"volumeNum"`
+	Volume           lenientjson.Number          `json:"volume"`
+	LiquidityNum     lenientjson.Number          `json:"liquidityNum"`
+	Liquidity        lenientjson.Number          `json:"liquidity"`
+	EndDate          lenientjson.Text            `json:"endDate"`
+	EndDateISO       lenientjson.Text            `json:"endDateIso"`
+	ClosedTime       lenientjson.Text            `json:"closedTime"`
+	UMAEndDate       lenientjson.Text            `json:"umaEndDate"`
+	UMAStatus        lenientjson.Text            `json:"umaResolutionStatus"`
+	Active           lenientjson.Flag            `json:"active"`
+	Closed           lenientjson.Flag            `json:"closed"`
+	Archived         lenientjson.Flag            `json:"archived"`
+	Image            lenientjson.Text            `json:"image"`
+	Icon             lenientjson.Text            `json:"icon"`
+	Description      lenientjson.Text            `json:"description"`
+	ResolutionSource lenientjson.Text            `json:"resolutionSource"`
+	ConditionID      lenientjson.Text            `json:"conditionId"`
+	MarketType       lenientjson.Text            `json:"marketType"`
 }
 
 type wireEvent struct {
-	ID       loose.Text          `json:"id"`
-	Slug     loose.Text          `json:"slug"`
-	Title    loose.Text          `json:"title"`
-	Category loose.Text          `json:"category"`
-	EndDate  loose.Text          `json:"endDate"`
-	Image    loose.Text          `json:"image"`
-	Icon     loose.Text          `json:"icon"`
-	Tags     loose.Each[wireTag] `json:"tags"`
+	ID       lenientjson.Text          `json:"id"`
+	Slug     lenientjson.Text          `json:"slug"`
+	Title    lenientjson.Text          `json:"title"`
+	Category lenientjson.Text          `json:"category"`
+	EndDate  lenientjson.Text          `json:"endDate"`
+	Image    lenientjson.Text          `json:"image"`
+	Icon     lenientjson.Text          `json:"icon"`
+	Tags     lenientjson.Each[wireTag] `json:"tags"`
 }
 
 // decodeMarket maps one Gamma record as observed at the given time. The reason is
@@ -81,7 +83,7 @@ func decodeMarket(raw []byte, at time.Time) (market.Market, string) {
 	}
 	m := market.Market{
 		ID: strings.TrimSpace(string(w.ID)), Source: Name,
-		Question: plain.Shorten(plain.Line(string(w.Question)), maxQuestion),
+		Question: sanitize.Shorten(sanitize.Line(string(w.Question)), maxQuestion),
 		Outcomes: outcomes(w.Outcomes),
 		Closed:   w.Closed.True, ObservedAt: at, FirstSeenAt: at,
 	}
@@ -103,7 +105,7 @@ func decodeMarket(raw []byte, at time.Time) (market.Market, string) {
 func (w *wireMarket) describe(m *market.Market) {
 	event := w.event()
 	m.EventID = name(event.ID)
-	m.EventTitle = plain.Shorten(plain.Line(string(event.Title)), maxQuestion)
+	m.EventTitle = sanitize.Shorten(sanitize.Line(string(event.Title)), maxQuestion)
 	m.Title = m.Question
 	if choice := name(w.GroupItemTitle); choice != "" && m.EventTitle != "" {
 		m.Title = m.EventTitle + " — " + choice
@@ -113,7 +115,7 @@ func (w *wireMarket) describe(m *market.Market) {
 	m.Category = w.category()
 	m.URL = publicPage(slug(event.Slug), m.Slug)
 	m.ImageURL = firstURL(w.Image, w.Icon, event.Image, event.Icon)
-	m.Description = plain.Shorten(plain.Prose(string(w.Description)), maxDescription)
+	m.Description = sanitize.Shorten(sanitize.Prose(string(w.Description)), maxDescription)
 	m.ResolutionSource = resolutionSource(string(w.ResolutionSource))
 	m.ConditionID = name(w.ConditionID)
 	m.Scalar = strings.EqualFold(name(w.MarketType), "scalar")
@@ -134,7 +136,7 @@ func (w *wireMarket) category() string {
 	event := w.event()
 	candidates := []string{name(w.Category), name(event.Category)}
 	for _, tag := range append(w.Tags[:len(w.Tags):len(w.Tags)], event.Tags...) {
-		candidates = append(candidates, name(loose.Text(tag)))
+		candidates = append(candidates, name(lenientjson.Text(tag)))
 	}
 	for _, c := range candidates {
 		if c != "" {
@@ -164,11 +166,11 @@ type wireTag string
 
 // UnmarshalJSON never fails.
 func (t *wireTag) UnmarshalJSON(raw []byte) error {
-	var s loose.Text
+	var s lenientjson.Text
 	_ = s.UnmarshalJSON(raw)
 	var object struct {
-		Label loose.Text `json:"label"`
-		Slug  loose.Text `json:"slug"`
+		Label lenientjson.Text `json:"label"`
+		Slug  lenientjson.Text `json:"slug"`
 	}
 	if s == "" && json.Unmarshal(raw, &object) == nil {
 		if s = object.Label; s == "" {
@@ -194,7 +196,7 @@ func publicPage(eventSlug, slug string) string {
 // resolutionSource may be an address or words. Words stay; an address of a scheme
 // other than http(s) would be dangerous as a link and useless as words.
 func resolutionSource(s string) string {
-	s = plain.Shorten(plain.Line(s), maxQuestion)
+	s = sanitize.Shorten(sanitize.Line(s), maxQuestion)
 	scheme, _, found := strings.Cut(strings.ToLower(s), ":")
 	switch strings.TrimSpace(scheme) {
 	case "javascript", "data", "vbscript", "file", "blob":
@@ -207,7 +209,7 @@ func resolutionSource(s string) string {
 
 // outcomes are the cleaned names, nil when one of them is empty: a hole would
 // leave the prices without their names.
-func outcomes(names loose.List) []string {
+func outcomes(names lenientjson.List) []string {
 	out := cleanAll(names)
 	for _, o := range out {
 		if o == "" {
@@ -217,37 +219,37 @@ func outcomes(names loose.List) []string {
 	return out
 }
 
-func cleanAll(list loose.List) []string {
+func cleanAll(list lenientjson.List) []string {
 	out := make([]string, len(list))
 	for i, s := range list {
-		out[i] = name(loose.Text(s))
+		out[i] = name(lenientjson.Text(s))
 	}
 	return out
 }
 
-func name(t loose.Text) string { return plain.Shorten(plain.Line(string(t)), maxName) }
+func name(t lenientjson.Text) string { return sanitize.Shorten(sanitize.Line(string(t)), maxName) }
 
 // slug is whole or nothing: a shortened one would lead nowhere.
-func slug(t loose.Text) string {
-	s := plain.Line(string(t))
+func slug(t lenientjson.Text) string {
+	s := sanitize.Line(string(t))
 	if len(s) > maxQuestion {
 		return ""
 	}
 	return s
 }
 
-func firstURL(candidates ...loose.Text) string {
+func firstURL(candidates ...lenientjson.Text) string {
 	for _, c := range candidates {
-		if u := plain.WebURL(string(c)); u != "" {
+		if u := sanitize.WebURL(string(c)); u != "" {
 			return u
 		}
 	}
 	return ""
 }
 
-func firstTime(candidates ...loose.Text) time.Time {
+func firstTime(candidates ...lenientjson.Text) time.Time {
 	for _, c := range candidates {
-		if t := loose.ParseTime(string(c)); !t.IsZero() {
+		if t := lenientjson.ParseTime(string(c)); !t.IsZero() {
 			return t
 		}
 	}

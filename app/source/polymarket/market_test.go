@@ -2,6 +2,7 @@ package polymarket
 
 import (
 	"encoding/json"
+	"fmt"
 	"math"
 	"os"
 	"reflect"
@@ -52,6 +53,15 @@ func TestMappingRules(t *testing.T) {
 		}
 		return *p
 	}
+	book := func(m market.Market) any {
+		if (m.BestBid == nil) != (m.BestAsk == nil) {
+			return "half a book"
+		}
+		if m.BestBid == nil {
+			return "none"
+		}
+		return fmt.Sprint(*m.BestBid, " ", *m.BestAsk)
+	}
 	at := func(t time.Time) any { return t.Format(time.RFC3339Nano) }
 	settled := fields{"closed": true, "outcomePrices": `["0","1"]`, "lastTradePrice": 0.4}
 	cases := []struct {
@@ -96,6 +106,28 @@ func TestMappingRules(t *testing.T) {
 		{"price clamped", fields{"lastTradePrice": 1.5}, func(m market.Market) any { return num(m.Price) }, 1.0},
 		{"price unknown", fields{"outcomePrices": nil}, func(m market.Market) any { return num(m.Price) }, nil},
 		{"price settled", settled, func(m market.Market) any { return num(m.Price) }, 0.0},
+
+		{"book", fields{"bestBid": 0.58, "bestAsk": 0.62}, book, "0.58 0.62"},
+		{"book as text", fields{"bestBid": "0.58", "bestAsk": "0.62"}, book, "0.58 0.62"},
+		{"book without bids", fields{"bestAsk": 0.03}, book, "0 0.03"},
+		{"book with null for no bids", fields{"bestBid": json.RawMessage("null"), "bestAsk": 0.03}, book, "0 0.03"},
+		{"book without asks", fields{"bestBid": 0.97}, book, "0.97 1"},
+		{"empty book", fields{"bestBid": 0, "bestAsk": 1, "outcomePrices": `["0.5","0.5"]`}, book, "0 1"},
+		{"empty book without bids", fields{"bestAsk": 1, "outcomePrices": `["0.5","0.5"]`}, book, "0 1"},
+		{"no book", nil, book, "none"},
+		{"crossed book", fields{"bestBid": 0.7, "bestAsk": 0.6}, book, "none"},
+		{"negative bid", fields{"bestBid": -0.1, "bestAsk": 0.6}, book, "none"},
+		{"ask above one", fields{"bestBid": 0.1, "bestAsk": 1.6}, book, "none"},
+		{"bid not a number", fields{"bestBid": "NaN", "bestAsk": 0.6}, book, "none"},
+		{"ask in words", fields{"bestBid": 0.5, "bestAsk": "none"}, book, "none"},
+		{"ask of another type", fields{"bestBid": 0.5, "bestAsk": []any{0.6}}, book, "none"},
+		{"book of a closed market", fields{"closed": true, "bestBid": 0.5, "bestAsk": 0.6}, book, "none"},
+
+		{"volume of a day", fields{"volume24hr": "12.5"}, func(m market.Market) any { return num(m.Volume24h) }, 12.5},
+		{"volume of a day negative", fields{"volume24hr": -1}, func(m market.Market) any { return num(m.Volume24h) }, nil},
+		{"change of a day", fields{"oneDayPriceChange": -0.013}, func(m market.Market) any { return num(m.PriceChange24h) }, -0.013},
+		{"change of a day beyond a price", fields{"oneDayPriceChange": 1.2}, func(m market.Market) any { return num(m.PriceChange24h) }, nil},
+		{"change of a day unreadable", fields{"oneDayPriceChange": "Inf"}, func(m market.Market) any { return num(m.PriceChange24h) }, nil},
 
 		{"volumeNum first", fields{"volumeNum": 5, "volume": "6"}, func(m market.Market) any { return num(m.Volume) }, 5.0},
 		{"volume as text", fields{"volume": "6.5"}, func(m market.Market) any { return num(m.Volume) }, 6.5},
@@ -202,7 +234,10 @@ func FuzzDecodeMarket(f *testing.F) {
 			}
 		}
 		unit := m.Prices
-		for _, p := range []*float64{m.Probability, m.Price} {
+		if (m.BestBid == nil) != (m.BestAsk == nil) || m.BestBid != nil && *m.BestBid > *m.BestAsk {
+			t.Fatalf("book %v %v", m.BestBid, m.BestAsk)
+		}
+		for _, p := range []*float64{m.Probability, m.Price, m.BestBid, m.BestAsk} {
 			if p != nil {
 				unit = append(unit, *p)
 			}
@@ -212,7 +247,7 @@ func FuzzDecodeMarket(f *testing.F) {
 				t.Fatalf("price %v", p)
 			}
 		}
-		for _, p := range []*float64{m.Volume, m.Liquidity} {
+		for _, p := range []*float64{m.Volume, m.Volume24h, m.Liquidity} {
 			if p != nil && (!(*p >= 0) || math.IsInf(*p, 0)) {
 				t.Fatalf("amount %v", *p)
 			}

@@ -1,21 +1,48 @@
 package polymarket
 
 import (
+	"math"
+
 	"github.com/pulsecast/pulsecast/app/market"
-	"github.com/pulsecast/pulsecast/app/source/loose"
+	"github.com/pulsecast/pulsecast/app/source/lenientjson"
 )
 
-// quote fills prices, volume and liquidity. Probability is of "Yes", else of the
-// first outcome. Price is that outcome's settled price once closed, else the last
-// trade, else the middle of the book, else the probability.
+// quote fills prices, book, volume and liquidity. Probability is of "Yes", else of
+// the first outcome. Price is that outcome's settled price once closed, else the last
+// trade, else the middle of the book, else the probability. The book that a closed
+// market still shows says nothing.
 func (w *wireMarket) quote(m *market.Market) {
 	m.Prices = prices(w.OutcomePrices, len(m.Outcomes))
 	if p, ok := m.PriceOf(max(m.YesIndex(), 0)); ok {
 		m.Probability = &p
 	}
+	if bid, ask, ok := w.book(); ok && !m.Closed {
+		m.BestBid, m.BestAsk = &bid, &ask
+	}
 	m.Price = w.price(m)
 	m.Volume = amount(w.VolumeNum, w.Volume)
+	m.Volume24h = amount(w.Volume24h)
 	m.Liquidity = amount(w.LiquidityNum, w.Liquidity)
+	if change := w.DayChange; change.Known && math.Abs(change.Value) <= 1 && !m.Closed {
+		m.PriceChange24h = &change.Value
+	}
+}
+
+// book is the best bid and ask of the first outcome. One that is missing beside the
+// other is an empty side: no bids at 0, no asks at 1. A value that is no price, or a bid
+// above the ask, makes the whole book unknown.
+func (w *wireMarket) book() (bid, ask float64, ok bool) {
+	bid, bidOK := sideOr(w.BestBid, 0)
+	ask, askOK := sideOr(w.BestAsk, 1)
+	known := w.BestBid != nil || w.BestAsk != nil
+	return bid, ask, known && bidOK && askOK && bid >= 0 && bid <= ask && ask <= 1
+}
+
+func sideOr(side *lenientjson.Number, empty float64) (price float64, ok bool) {
+	if side == nil {
+		return empty, true
+	}
+	return side.Value, side.Known
 }
 
 func (w *wireMarket) price(m *market.Market) *float64 {
@@ -25,8 +52,8 @@ func (w *wireMarket) price(m *market.Market) *float64 {
 		p = *m.Probability
 	case w.LastTradePrice.Known:
 		p = w.LastTradePrice.Value
-	case w.BestBid.Known && w.BestAsk.Known:
-		p = (clamp(w.BestBid.Value) + clamp(w.BestAsk.Value)) / 2
+	case m.BestBid != nil && w.BestBid != nil && w.BestAsk != nil:
+		p = (*m.BestBid + *m.BestAsk) / 2
 	case m.Probability != nil:
 		p = *m.Probability
 	default:
@@ -39,14 +66,14 @@ func (w *wireMarket) price(m *market.Market) *float64 {
 // prices are the outcomes' probabilities, each clamped to 0..1. They are nil when
 // one cannot be read, when there is not one for each outcome, and when all are
 // zero, which is Gamma's way of saying unknown.
-func prices(list loose.List, n int) []float64 {
+func prices(list lenientjson.List, n int) []float64 {
 	if len(list) != n {
 		return nil
 	}
 	out := make([]float64, n)
 	sum := 0.0
 	for i, s := range list {
-		p, ok := loose.ParseNumber(s)
+		p, ok := lenientjson.ParseNumber(s)
 		if !ok {
 			return nil
 		}
@@ -60,7 +87,7 @@ func prices(list loose.List, n int) []float64 {
 }
 
 // amount is the first number that is known and not negative.
-func amount(candidates ...loose.Number) *float64 {
+func amount(candidates ...lenientjson.Number) *float64 {
 	for _, c := range candidates {
 		if c.Known && c.Value >= 0 {
 			return &c.Value

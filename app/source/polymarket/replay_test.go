@@ -114,6 +114,11 @@ func expect(t *testing.T, o object) market.Market {
 	if o.text("groupItemTitle") != "" {
 		m.Title = m.EventTitle + " — " + o.text("groupItemTitle")
 	}
+	m.BestBid, m.BestAsk = o.number("bestBid"), o.number("bestAsk")
+	if m.BestBid == nil { // every recorded market has an ask
+		m.BestBid = new(float64)
+	}
+	m.Volume24h, m.PriceChange24h = o.number("volume24hr"), o.number("oneDayPriceChange")
 	for _, s := range o.list(t, "outcomePrices") {
 		p, err := strconv.ParseFloat(s, 64)
 		if err != nil {

@@ -9,8 +9,8 @@ import (
 
 	"github.com/pulsecast/pulsecast/app/news"
 	"github.com/pulsecast/pulsecast/app/source"
-	"github.com/pulsecast/pulsecast/app/source/loose"
-	"github.com/pulsecast/pulsecast/app/source/plain"
+	"github.com/pulsecast/pulsecast/app/source/lenientjson"
+	"github.com/pulsecast/pulsecast/app/source/sanitize"
 )
 
 type wireFeed struct {
@@ -66,16 +66,16 @@ func (e *wireEntry) item(community string, at time.Time) news.Item {
 	item := news.Item{
 		ID: strings.TrimPrefix(strings.TrimSpace(e.ID), "t3_"), Source: NameAtom,
 		Community: community,
-		Title:     plain.Shorten(plain.Squeeze(e.Title), titleRunes),
-		Author:    strings.TrimPrefix(plain.Shorten(plain.Line(e.Author), labelRunes), "/u/"),
-		PostedAt:  loose.ParseTime(e.Published).Truncate(time.Second),
-		Thumbnail: plain.WebURL(e.Thumbnail.URL), ObservedAt: at,
+		Title:     sanitize.Shorten(sanitize.Squeeze(e.Title), titleRunes),
+		Author:    strings.TrimPrefix(sanitize.Shorten(sanitize.Line(e.Author), labelRunes), "/u/"),
+		PostedAt:  lenientjson.ParseTime(e.Published).Truncate(time.Second),
+		Thumbnail: sanitize.WebURL(e.Thumbnail.URL), ObservedAt: at,
 	}
 	if term := strings.ToLower(strings.TrimSpace(e.Category.Term)); term != "" {
 		item.Community = term
 	}
 	if item.PostedAt.IsZero() {
-		item.PostedAt = loose.ParseTime(e.Updated).Truncate(time.Second)
+		item.PostedAt = lenientjson.ParseTime(e.Updated).Truncate(time.Second)
 	}
 	item.Permalink = permalink(e.page(), item.ID)
 	link, text := readContent(e.Content)
@@ -104,10 +104,10 @@ const bodyStart, bodyEnd = "<!-- SC_OFF -->", "<!-- SC_ON -->"
 func readContent(content string) (link, text string) {
 	if _, rest, ok := strings.Cut(content, bodyStart); ok {
 		body, _, _ := strings.Cut(rest, bodyEnd)
-		text = plain.ReadHTML(body).Text
+		text = sanitize.ReadHTML(body).Text
 	}
 	// Reddit's own links stand last: one in the body may read the same.
-	for _, l := range plain.ReadHTML(content).Links {
+	for _, l := range sanitize.ReadHTML(content).Links {
 		if l.Text == "[link]" {
 			link = l.Href
 		}

@@ -13,7 +13,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/news"
 	"github.com/pulsecast/pulsecast/app/source"
 	"github.com/pulsecast/pulsecast/app/source/fetch"
-	"github.com/pulsecast/pulsecast/app/source/loose"
+	"github.com/pulsecast/pulsecast/app/source/lenientjson"
 )
 
 // OAuthConfig says where and as whom to read. The addresses are bases without a
@@ -173,11 +173,11 @@ func (c *OAuth) listing(ctx context.Context, name string) (*fetch.Response, erro
 // heed reads the allowance: x-ratelimit-remaining is a float as text, -reset whole
 // seconds.
 func (c *OAuth) heed(h http.Header) {
-	remaining, ok := loose.ParseNumber(h.Get("X-Ratelimit-Remaining"))
+	remaining, ok := lenientjson.ParseNumber(h.Get("X-Ratelimit-Remaining"))
 	if !ok || remaining >= 1 {
 		return
 	}
-	reset, ok := loose.ParseNumber(h.Get("X-Ratelimit-Reset"))
+	reset, ok := lenientjson.ParseNumber(h.Get("X-Ratelimit-Reset"))
 	if !ok || reset <= 0 {
 		reset = c.Interval().Seconds()
 	}

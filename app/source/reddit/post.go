@@ -10,8 +10,8 @@ import (
 
 	"github.com/pulsecast/pulsecast/app/news"
 	"github.com/pulsecast/pulsecast/app/source"
-	"github.com/pulsecast/pulsecast/app/source/loose"
-	"github.com/pulsecast/pulsecast/app/source/plain"
+	"github.com/pulsecast/pulsecast/app/source/lenientjson"
+	"github.com/pulsecast/pulsecast/app/source/sanitize"
 )
 
 const (
@@ -27,27 +27,27 @@ const (
 type wirePost struct {
 	raw json.RawMessage // the record it was read from
 
-	ID         loose.Text   `json:"id"`
-	Subreddit  loose.Text   `json:"subreddit"`
-	Title      loose.Text   `json:"title"`
-	SelfText   loose.Text   `json:"selftext"`
-	Score      loose.Number `json:"score"`
-	Comments   loose.Number `json:"num_comments"`
-	URL        loose.Text   `json:"url"`
-	Overridden loose.Text   `json:"url_overridden_by_dest"`
-	Permalink  loose.Text   `json:"permalink"`
-	Author     loose.Text   `json:"author"`
-	CreatedUTC loose.Number `json:"created_utc"`
-	IsSelf     loose.Flag   `json:"is_self"`
-	Flair      loose.Text   `json:"link_flair_text"`
-	Thumbnail  loose.Text   `json:"thumbnail"`
-	Stickied   loose.Flag   `json:"stickied"`
-	Over18     loose.Flag   `json:"over_18"`
+	ID         lenientjson.Text   `json:"id"`
+	Subreddit  lenientjson.Text   `json:"subreddit"`
+	Title      lenientjson.Text   `json:"title"`
+	SelfText   lenientjson.Text   `json:"selftext"`
+	Score      lenientjson.Number `json:"score"`
+	Comments   lenientjson.Number `json:"num_comments"`
+	URL        lenientjson.Text   `json:"url"`
+	Overridden lenientjson.Text   `json:"url_overridden_by_dest"`
+	Permalink  lenientjson.Text   `json:"permalink"`
+	Author     lenientjson.Text   `json:"author"`
+	CreatedUTC lenientjson.Number `json:"created_utc"`
+	IsSelf     lenientjson.Flag   `json:"is_self"`
+	Flair      lenientjson.Text   `json:"link_flair_text"`
+	Thumbnail  lenientjson.Text   `json:"thumbnail"`
+	Stickied   lenientjson.Flag   `json:"stickied"`
+	Over18     lenientjson.Flag   `json:"over_18"`
 }
 
 // texts are the fields Reddit escapes when it is not asked for raw_json.
-func (p *wirePost) texts() []*loose.Text {
-	return []*loose.Text{&p.Title, &p.SelfText, &p.URL, &p.Overridden, &p.Flair, &p.Thumbnail, &p.Permalink}
+func (p *wirePost) texts() []*lenientjson.Text {
+	return []*lenientjson.Text{&p.Title, &p.SelfText, &p.URL, &p.Overridden, &p.Flair, &p.Thumbnail, &p.Permalink}
 }
 
 type wireListing struct {
@@ -127,7 +127,7 @@ func unescapeListing(posts []*wirePost) {
 	}
 	for _, p := range posts {
 		for _, t := range p.texts() {
-			*t = loose.Text(entities.Replace(string(*t)))
+			*t = lenientjson.Text(entities.Replace(string(*t)))
 		}
 	}
 }
@@ -143,14 +143,14 @@ func bareAmpersand(s string) bool {
 func (p *wirePost) item(at time.Time) (news.Item, string) {
 	item := news.Item{
 		ID: strings.TrimSpace(string(p.ID)), Source: NameOAuth,
-		Community: strings.ToLower(plain.Line(string(p.Subreddit))),
-		Title:     plain.Shorten(plain.Squeeze(string(p.Title)), titleRunes),
+		Community: strings.ToLower(sanitize.Line(string(p.Subreddit))),
+		Title:     sanitize.Shorten(sanitize.Squeeze(string(p.Title)), titleRunes),
 		Summary:   summary(string(p.SelfText)),
 		Score:     count(p.Score), Comments: count(p.Comments), ScoreKnown: p.Score.Known,
-		Author:    plain.Shorten(plain.Line(string(p.Author)), labelRunes),
+		Author:    sanitize.Shorten(sanitize.Line(string(p.Author)), labelRunes),
 		SelfPost:  p.IsSelf.True,
-		Flair:     plain.Shorten(plain.Squeeze(string(p.Flair)), labelRunes),
-		Thumbnail: plain.WebURL(string(p.Thumbnail)), ObservedAt: at,
+		Flair:     sanitize.Shorten(sanitize.Squeeze(string(p.Flair)), labelRunes),
+		Thumbnail: sanitize.WebURL(string(p.Thumbnail)), ObservedAt: at,
 	}
 	if seconds := p.CreatedUTC; seconds.Known && seconds.Value > 0 && seconds.Value < 1e11 {
 		item.PostedAt = time.Unix(int64(seconds.Value), 0).UTC()
@@ -177,11 +177,11 @@ func unusable(item *news.Item) string {
 // summary is a text post's beginning on one line, at most SummaryRunes long, cut
 // at a word boundary; "" for an empty, deleted or removed text.
 func summary(text string) string {
-	text = plain.Squeeze(text)
+	text = sanitize.Squeeze(text)
 	if text == "[deleted]" || text == "[removed]" {
 		return ""
 	}
-	return plain.Shorten(text, SummaryRunes)
+	return sanitize.Shorten(text, SummaryRunes)
 }
 
 // permalink is absolute; a post without a usable one has its short address.
@@ -190,7 +190,7 @@ func permalink(path, id string) string {
 	if strings.HasPrefix(path, "/") && !strings.HasPrefix(path, "//") {
 		path = site + path
 	}
-	if u := plain.WebURL(path); strings.HasPrefix(u, site+"/") {
+	if u := sanitize.WebURL(path); strings.HasPrefix(u, site+"/") {
 		return u
 	}
 	return site + "/comments/" + id
@@ -203,7 +203,7 @@ func target(overridden, plainURL, own string) string {
 		if strings.HasPrefix(candidate, "/r/") || strings.HasPrefix(candidate, "/user/") {
 			candidate = site + candidate
 		}
-		if u := plain.WebURL(candidate); u != "" {
+		if u := sanitize.WebURL(candidate); u != "" {
 			return u
 		}
 	}
@@ -211,7 +211,7 @@ func target(overridden, plainURL, own string) string {
 }
 
 // count is a whole number within 32 bits, 0 when unknown.
-func count(n loose.Number) int {
+func count(n lenientjson.Number) int {
 	return int(min(max(n.Value, -1<<31), 1<<31-1))
 }
 

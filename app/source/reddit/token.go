@@ -10,7 +10,7 @@ import (
 
 	"github.com/pulsecast/pulsecast/app/source"
 	"github.com/pulsecast/pulsecast/app/source/fetch"
-	"github.com/pulsecast/pulsecast/app/source/loose"
+	"github.com/pulsecast/pulsecast/app/source/lenientjson"
 )
 
 // tokens caches the application's access token. One caller at a time asks for a
@@ -47,9 +47,9 @@ func (t *tokens) get(ctx context.Context, refused string) (string, error) {
 
 func (t *tokens) renew(ctx context.Context) (string, error) {
 	var answer struct {
-		Token   loose.Text   `json:"access_token"`
-		Expires loose.Number `json:"expires_in"`
-		Error   loose.Text   `json:"error"`
+		Token   lenientjson.Text   `json:"access_token"`
+		Expires lenientjson.Number `json:"expires_in"`
+		Error   lenientjson.Text   `json:"error"`
 	}
 	credentials := base64.StdEncoding.EncodeToString([]byte(t.id + ":" + t.secret))
 	header := http.Header{}
@@ -71,7 +71,7 @@ func (t *tokens) renew(ctx context.Context) (string, error) {
 
 // lifetime is how long a token is used: what Reddit grants less a minute (at most
 // a tenth of it), so it does not expire under way. An unnamed lifetime is ten minutes.
-func lifetime(granted loose.Number) time.Duration {
+func lifetime(granted lenientjson.Number) time.Duration {
 	seconds := 600.0
 	if granted.Known && granted.Value > 0 {
 		seconds = min(granted.Value, 86400)

@@ -121,8 +121,10 @@ func (d *Site) addPredictions(ctx context.Context, a *agent.Agent, p *views.Agen
 	records, _, err := d.predictions.List(ctx, d.DB.Reader, prediction.Filter{AgentID: a.ID, Limit: 20})
 	for i := range records {
 		r := &records[i]
-		p.Predictions = append(p.Predictions, views.AgentPrediction{ID: r.ID.String(), Title: r.Title, Status: string(r.Status), Hidden: r.Hidden,
-			Confidence: r.Confidence, Baseline: r.Baseline, Edge: points(r.Edge), CreatedAt: r.CreatedAt})
+		p.Predictions = append(p.Predictions, views.AgentPrediction{
+			ID: r.ID.String(), Title: r.Title, Status: string(r.Status), Hidden: r.Hidden,
+			Confidence: r.Confidence, Baseline: r.MarketThen(), Edge: points(r.Edge), CreatedAt: r.CreatedAt,
+		})
 	}
 	return err
 }

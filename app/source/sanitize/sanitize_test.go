@@ -1,11 +1,11 @@
-package plain_test
+package sanitize_test
 
 import (
 	"strings"
 	"testing"
 	"unicode/utf8"
 
-	"github.com/pulsecast/pulsecast/app/source/plain"
+	"github.com/pulsecast/pulsecast/app/source/sanitize"
 )
 
 func TestLine(t *testing.T) {
@@ -19,7 +19,7 @@ func TestLine(t *testing.T) {
 		"Zürich — 5 %":                      "Zürich — 5 %",
 		"family \U0001f469\u200d\U0001f467": "family \U0001f469\u200d\U0001f467",
 	} {
-		if got := plain.Line(in); got != want {
+		if got := sanitize.Line(in); got != want {
 			t.Errorf("Line(%q) = %q, want %q", in, got, want)
 		}
 	}
@@ -27,7 +27,7 @@ func TestLine(t *testing.T) {
 
 func TestProseKeepsLines(t *testing.T) {
 	t.Parallel()
-	if got := plain.Prose(" a\r\nb\n\n\tc\x00 "); got != "a\nb\n\n\tc" {
+	if got := sanitize.Prose(" a\r\nb\n\n\tc\x00 "); got != "a\nb\n\n\tc" {
 		t.Errorf("got %q", got)
 	}
 }
@@ -48,7 +48,7 @@ func TestShorten(t *testing.T) {
 		{"äöü äöü äöü", 8, "äöü äöü…"},
 	}
 	for _, c := range cases {
-		got := plain.Shorten(c.in, c.limit)
+		got := sanitize.Shorten(c.in, c.limit)
 		if got != c.want || utf8.RuneCountInString(got) > c.limit {
 			t.Errorf("Shorten(%q, %d) = %q, want %q", c.in, c.limit, got, c.want)
 		}
@@ -64,7 +64,7 @@ func TestWebURL(t *testing.T) {
 		"https://": false, "https://exa mple.org": false, "https://example.org/a\x00b": false,
 		"https://example.org/" + strings.Repeat("a", 2048): false,
 	} {
-		if got := plain.WebURL(in); (got != "") != keep {
+		if got := sanitize.WebURL(in); (got != "") != keep {
 			t.Errorf("WebURL(%.60q) = %.60q", in, got)
 		}
 	}
@@ -72,14 +72,14 @@ func TestWebURL(t *testing.T) {
 
 func TestReadHTML(t *testing.T) {
 	t.Parallel()
-	got := plain.ReadHTML(`<p>One &amp; <b>two</b>s<br>three&nbsp;four</p><script>no()</script><p>five</p><a href="https://e.org/?a=1&amp;b=2"> [link] </a>`)
+	got := sanitize.ReadHTML(`<p>One &amp; <b>two</b>s<br>three&nbsp;four</p><script>no()</script><p>five</p><a href="https://e.org/?a=1&amp;b=2"> [link] </a>`)
 	if got.Text != "One & twos three four five [link]" {
 		t.Errorf("text %q", got.Text)
 	}
-	if len(got.Links) != 1 || got.Links[0] != (plain.Link{Href: "https://e.org/?a=1&b=2", Text: "[link]"}) {
+	if len(got.Links) != 1 || got.Links[0] != (sanitize.Link{Href: "https://e.org/?a=1&b=2", Text: "[link]"}) {
 		t.Errorf("links %v", got.Links)
 	}
-	if got := plain.ReadHTML("kept <b"); got.Text != "kept" {
+	if got := sanitize.ReadHTML("kept <b"); got.Text != "kept" {
 		t.Errorf("broken markup: %q", got.Text)
 	}
 }

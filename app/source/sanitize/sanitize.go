@@ -1,6 +1,6 @@
-// Package plain makes text from upstreams safe to store and show: no control
+// Package sanitize makes text from upstreams safe to store and show: no control
 // characters, no invalid UTF-8, no direction overrides, bounded length.
-package plain
+package sanitize
 
 import (
 	"net/url"

@@ -9,76 +9,76 @@ import (
 	"time"
 )
 
-// Member is one source of a chain; its name is the News.Source it answers with.
+// Member is one source of a Fallback; its name is the News.Source it answers with.
 type Member struct {
 	Name   string
 	Source NewsSource
 }
 
-// Failure is why one member of a chain did not answer the last read.
+// Failure is why one member did not answer the last read.
 type Failure struct {
 	Name       string
 	Reason     string // the fixed word of its Error
 	RetryAfter time.Duration
 }
 
-// ChainStatus tells how the last read went, for the health of the sources.
-type ChainStatus struct {
+// FallbackStatus tells how the last read went, for the health of the sources.
+type FallbackStatus struct {
 	Answered string    // the member that answered; empty when none did
 	Failures []Failure // of the members asked before it, in order
 	At       time.Time // when the read ended; zero before the first
 }
 
-// Chain is a NewsSource that asks its members in order of preference and answers
+// Fallback is a NewsSource that asks its members in order of preference and answers
 // with the first that can. Every read begins with the first member again, so a
 // better source is used as soon as it is back.
-type Chain struct {
+type Fallback struct {
 	members []Member
 	log     *slog.Logger
 	now     func() time.Time
 
 	mu     sync.Mutex
-	status ChainStatus
+	status FallbackStatus
 }
 
-var _ NewsSource = (*Chain)(nil)
+var _ NewsSource = (*Fallback)(nil)
 
-// NewChain makes a chain of the members, the preferred one first. A nil logger
+// NewFallback makes a Fallback of the members, the preferred one first. A nil logger
 // discards, a nil now is the system's clock.
-func NewChain(log *slog.Logger, now func() time.Time, members ...Member) *Chain {
+func NewFallback(log *slog.Logger, now func() time.Time, members ...Member) *Fallback {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
 	if now == nil {
 		now = time.Now
 	}
-	return &Chain{members: members, log: log, now: now}
+	return &Fallback{members: members, log: log, now: now}
 }
 
 // Read asks the members in turn. When all fail, the error carries the Reason of
 // the first, and as RetryAfter the shortest pause, if every member asked for one.
-func (c *Chain) Read(ctx context.Context) (News, error) {
-	var status ChainStatus
+func (f *Fallback) Read(ctx context.Context) (News, error) {
+	var status FallbackStatus
 	var errs []error
-	for _, m := range c.members {
+	for _, m := range f.members {
 		got, err := m.Source.Read(ctx)
 		if err == nil {
 			status.Answered = m.Name
-			c.settle(status)
+			f.settle(status)
 			return got, nil
 		}
-		f := Failure{Name: m.Name, Reason: Reason(err)}
+		failure := Failure{Name: m.Name, Reason: Reason(err)}
 		if se, ok := errors.AsType[*Error](err); ok {
-			f.RetryAfter = se.RetryAfter
+			failure.RetryAfter = se.RetryAfter
 		}
-		status.Failures = append(status.Failures, f)
+		status.Failures = append(status.Failures, failure)
 		errs = append(errs, fmt.Errorf("%s: %w", m.Name, err))
-		c.log.Warn("news source failed", "source", m.Name, "reason", f.Reason, "error", err)
+		f.log.Warn("news source failed", "source", m.Name, "reason", failure.Reason, "error", err)
 		if ctx.Err() != nil {
 			break
 		}
 	}
-	c.settle(status)
+	f.settle(status)
 	return News{}, exhausted(status.Failures, errs)
 }
 
@@ -93,30 +93,30 @@ func exhausted(failures []Failure, errs []error) *Error {
 	return &Error{Reason: failures[0].Reason, RetryAfter: pause, Err: errors.Join(errs...)}
 }
 
-func (c *Chain) settle(status ChainStatus) {
-	status.At = c.now().UTC()
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.status = status
+func (f *Fallback) settle(status FallbackStatus) {
+	status.At = f.now().UTC()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.status = status
 }
 
 // Status tells how the last read went.
-func (c *Chain) Status() ChainStatus {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.status
+func (f *Fallback) Status() FallbackStatus {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.status
 }
 
 // Interval is that of the member which answered last, else of the first.
-func (c *Chain) Interval() time.Duration {
-	answered := c.Status().Answered
-	for _, m := range c.members {
+func (f *Fallback) Interval() time.Duration {
+	answered := f.Status().Answered
+	for _, m := range f.members {
 		if m.Name == answered {
 			return m.Source.Interval()
 		}
 	}
-	if len(c.members) == 0 {
+	if len(f.members) == 0 {
 		return time.Minute
 	}
-	return c.members[0].Source.Interval()
+	return f.members[0].Source.Interval()
 }

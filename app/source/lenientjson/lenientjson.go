@@ -1,7 +1,7 @@
-// Package loose decodes JSON values that upstreams write in several ways: numbers
+// Package lenientjson decodes JSON values that upstreams write in several ways: numbers
 // as strings, lists as strings that hold JSON, missing or null values. A value
 // that cannot be read is absent; it never fails the record around it.
-package loose
+package lenientjson
 
 import (
 	"encoding/json"

@@ -14,8 +14,8 @@ import (
 	"github.com/pulsecast/pulsecast/app/database/dbtest"
 )
 
-func node(db *database.DB, c *cache.Cache) *Exchange[record] {
-	return NewExchange(NewFeed(codec(), (&clock{noon}).now), db, c, slog.New(slog.DiscardHandler))
+func node(db *database.DB, c *cache.Cache) *Replicator[record] {
+	return NewReplicator(NewFeed(codec(), (&clock{noon}).now), db, c, slog.New(slog.DiscardHandler))
 }
 
 func eachStore(t *testing.T, test func(t *testing.T, db *database.DB, c *cache.Cache)) {
@@ -31,7 +31,7 @@ func eachStore(t *testing.T, test func(t *testing.T, db *database.DB, c *cache.C
 	})
 }
 
-func publish(t *testing.T, x *Exchange[record], r Reading[record]) {
+func publish(t *testing.T, x *Replicator[record], r Reading[record]) {
 	t.Helper()
 	if err := x.Publish(t.Context(), r); err != nil {
 		t.Fatal(err)
@@ -42,18 +42,18 @@ func TestNodesShareAndNeverGoBack(t *testing.T) {
 	t.Parallel()
 	eachStore(t, func(t *testing.T, db *database.DB, c *cache.Cache) {
 		a, b := node(db, c), node(db, c)
-		if found, err := b.Look(t.Context()); found || err != nil {
+		if found, err := b.Refresh(t.Context()); found || err != nil {
 			t.Fatalf("nothing yet: %v, %v", found, err)
 		}
 		publish(t, a, reading(noon.Add(1234567*time.Nanosecond), 5))
-		if found, err := b.Look(t.Context()); !found || err != nil {
+		if found, err := b.Refresh(t.Context()); !found || err != nil {
 			t.Fatalf("look: %v, %v", found, err)
 		}
 		if got, want := b.Feed().Current(), a.Feed().Current(); len(got.Records) != 5 || got.Records[4] != want.Records[4] ||
 			!got.AsOf.Equal(want.AsOf) || got.Source != "test" || got.Interval != time.Minute || got.tag != want.tag {
 			t.Errorf("got %+v", got.Reading)
 		}
-		if found, err := b.Look(t.Context()); found || err != nil {
+		if found, err := b.Refresh(t.Context()); found || err != nil {
 			t.Errorf("the same again: %v, %v", found, err)
 		}
 		late := node(db, c)
@@ -62,7 +62,7 @@ func TestNodesShareAndNeverGoBack(t *testing.T) {
 		if found, err := restarted.Restore(t.Context()); !found || err != nil || len(restarted.Feed().Current().Records) != 5 {
 			t.Errorf("restored %v, %v: %+v", found, err, restarted.Feed().Current().Reading)
 		}
-		if found, err := late.Look(t.Context()); !found || err != nil || len(late.Feed().Current().Records) != 5 {
+		if found, err := late.Refresh(t.Context()); !found || err != nil || len(late.Feed().Current().Records) != 5 {
 			t.Errorf("the late node: %v, %v", found, err)
 		}
 	})
@@ -78,7 +78,7 @@ func TestSharedThroughTheDatabaseWhileRedisIsDown(t *testing.T) {
 		defer down.Close()
 		a, b := node(db, down), node(db, down)
 		publish(t, a, reading(noon, 3))
-		if found, err := b.Look(t.Context()); !found || err != nil {
+		if found, err := b.Refresh(t.Context()); !found || err != nil {
 			t.Errorf("%v, %v", found, err)
 		}
 	})
@@ -101,7 +101,7 @@ func TestSharedThroughRedisWhileTheDatabaseIsDown(t *testing.T) {
 	if n := len(a.Feed().Current().Records); n != 3 {
 		t.Errorf("the publisher serves %d records", n)
 	}
-	if found, err := b.Look(t.Context()); !found || err != nil {
+	if found, err := b.Refresh(t.Context()); !found || err != nil {
 		t.Errorf("%v, %v", found, err)
 	}
 }
@@ -135,6 +135,7 @@ func TestFollow(t *testing.T) {
 	t.Parallel()
 	db := dbtest.Open(t, database.SQLite)
 	c := cachetest.Open(t, cache.Memory)
+	compress(nil, Zstd) // the shared encoder makes its channels on first use: not in the bubble
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		a, b := node(db, c), node(db, c)

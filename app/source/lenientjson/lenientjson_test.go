@@ -1,4 +1,4 @@
-package loose_test
+package lenientjson_test
 
 import (
 	"encoding/json"
@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pulsecast/pulsecast/app/source/loose"
+	"github.com/pulsecast/pulsecast/app/source/lenientjson"
 )
 
 func TestNumber(t *testing.T) {
@@ -22,7 +22,7 @@ func TestNumber(t *testing.T) {
 		{`"0x10"`, 0, false}, {`"1_000"`, 0, false}, {`"1e999"`, 0, false}, {`1e999`, 0, false}, {`true`, 0, false}, {`{}`, 0, false}, {`[1]`, 0, false},
 	}
 	for _, c := range cases {
-		var got struct{ N loose.Number }
+		var got struct{ N lenientjson.Number }
 		if err := json.Unmarshal([]byte(`{"N":`+c.in+`}`), &got); err != nil {
 			t.Errorf("%s: %v", c.in, err)
 		}
@@ -34,31 +34,31 @@ func TestNumber(t *testing.T) {
 
 func TestTextFlagList(t *testing.T) {
 	t.Parallel()
-	for in, want := range map[string]loose.Text{`"a"`: "a", `516938`: "516938", `null`: "", `{}`: "", `true`: "", `[]`: ""} {
-		var got loose.Text
+	for in, want := range map[string]lenientjson.Text{`"a"`: "a", `516938`: "516938", `null`: "", `{}`: "", `true`: "", `[]`: ""} {
+		var got lenientjson.Text
 		if err := json.Unmarshal([]byte(in), &got); err != nil || got != want {
 			t.Errorf("Text %s = %q, %v", in, got, err)
 		}
 	}
-	for in, want := range map[string]loose.Flag{
+	for in, want := range map[string]lenientjson.Flag{
 		`true`: {True: true, Known: true}, `"true"`: {True: true, Known: true}, `1`: {True: true, Known: true},
 		`false`: {Known: true}, `"0"`: {Known: true}, `null`: {}, `"maybe"`: {}, `[]`: {},
 	} {
-		var got loose.Flag
+		var got lenientjson.Flag
 		if err := json.Unmarshal([]byte(in), &got); err != nil || got != want {
 			t.Errorf("Flag %s = %+v, %v", in, got, err)
 		}
 	}
-	for in, want := range map[string]loose.List{
+	for in, want := range map[string]lenientjson.List{
 		`["Yes","No"]`: {"Yes", "No"}, `"[\"Yes\", \"No\"]"`: {"Yes", "No"}, `"[\"0.5\", 0.5]"`: {"0.5", "0.5"}, `[1,null]`: {"1", ""},
 		`null`: nil, `""`: nil, `"Yes"`: nil, `5`: nil, `"[\"Yes\""`: nil, `{}`: nil,
 	} {
-		var got loose.List
+		var got lenientjson.List
 		if err := json.Unmarshal([]byte(in), &got); err != nil || !slices.Equal(got, want) {
 			t.Errorf("List %s = %q, %v", in, got, err)
 		}
 	}
-	var each loose.Each[struct{ A loose.Text }]
+	var each lenientjson.Each[struct{ A lenientjson.Text }]
 	if err := json.Unmarshal([]byte(`[{"a":"x"},null,5,{"a":"y"}]`), &each); err != nil || len(each) != 2 || each[1].A != "y" {
 		t.Errorf("Each = %v, %v", each, err)
 	}
@@ -76,7 +76,7 @@ func TestParseTime(t *testing.T) {
 		"April 11, 2022":              "2022-04-11T00:00:00Z",
 		"":                            "", "soon": "", "0001-01-01T00:00:00Z": "", "2026-13-01": "",
 	} {
-		got := loose.ParseTime(in)
+		got := lenientjson.ParseTime(in)
 		if want == "" && got.IsZero() {
 			continue
 		}

@@ -25,25 +25,25 @@ const (
 	maxContent = 64 << 20
 	// cachedFor is how long the shared cache keeps a snapshot.
 	cachedFor = 24 * time.Hour
-	// lookEvery is how often a node looks for newer snapshots of others.
+	// lookEvery is how often a node looks for newer snapshots of other nodes.
 	lookEvery = 2 * time.Second
 )
 
-// Exchange carries the snapshots of one feed between nodes and over restarts.
-type Exchange[T any] struct {
+// Replicator carries the snapshots of one feed between nodes and over restarts.
+type Replicator[T any] struct {
 	feed  *Feed[T]
 	db    *database.DB
 	cache *cache.Cache
 	log   *slog.Logger
 }
 
-// NewExchange makes the exchange of a feed.
-func NewExchange[T any](feed *Feed[T], db *database.DB, c *cache.Cache, log *slog.Logger) *Exchange[T] {
-	return &Exchange[T]{feed: feed, db: db, cache: c, log: log}
+// NewReplicator returns the replicator of a feed.
+func NewReplicator[T any](feed *Feed[T], db *database.DB, c *cache.Cache, log *slog.Logger) *Replicator[T] {
+	return &Replicator[T]{feed: feed, db: db, cache: c, log: log}
 }
 
-// Feed is the feed it serves.
-func (x *Exchange[T]) Feed() *Feed[T] { return x.feed }
+// Feed returns the feed it replicates.
+func (r *Replicator[T]) Feed() *Feed[T] { return r.feed }
 
 // content is a reading as it is stored.
 type content[T any] struct {
@@ -63,58 +63,58 @@ type row struct {
 // Publish makes a reading current here, keeps it in the database and offers it to
 // the other nodes. This node serves it also when the error is not nil; the cache
 // failing is only logged, since the others look into the database too.
-func (x *Exchange[T]) Publish(ctx context.Context, reading Reading[T]) error {
+func (r *Replicator[T]) Publish(ctx context.Context, reading Reading[T]) error {
 	reading.AsOf = database.Now(reading.AsOf)
-	x.feed.Publish(reading)
+	r.feed.Publish(reading)
 	packed, err := pack(reading)
 	if err != nil {
-		return fmt.Errorf("pack snapshot of %s: %w", x.feed.Name(), err)
+		return fmt.Errorf("pack snapshot of %s: %w", r.feed.Name(), err)
 	}
-	_, err = x.db.NewInsert().Model(&row{Feed: x.feed.Name(), TakenAt: reading.AsOf, Content: packed}).
+	_, err = r.db.NewInsert().Model(&row{Feed: r.feed.Name(), TakenAt: reading.AsOf, Content: packed}).
 		On("CONFLICT (feed) DO UPDATE").Set("taken_at = EXCLUDED.taken_at").Set("content = EXCLUDED.content").
 		Where("s.taken_at < EXCLUDED.taken_at").Exec(ctx)
 	if err != nil {
-		err = fmt.Errorf("keep snapshot of %s: %w", x.feed.Name(), err)
+		err = fmt.Errorf("keep snapshot of %s: %w", r.feed.Name(), err)
 	}
-	x.offer(reading.AsOf, packed)
+	r.offer(reading.AsOf, packed)
 	return err
 }
 
 // offer puts the content into the shared cache before the mark that announces it.
-func (x *Exchange[T]) offer(at time.Time, packed []byte) {
-	if x.cache.Kind != cache.Redis {
+func (r *Replicator[T]) offer(at time.Time, packed []byte) {
+	if r.cache.Kind != cache.Redis {
 		return
 	}
-	err := x.cache.Storage.Set(x.key("content"), packed, cachedFor)
+	err := r.cache.Storage.Set(r.key("content"), packed, cachedFor)
 	if err == nil {
-		err = x.cache.Storage.Set(x.key("at"), []byte(at.Format(time.RFC3339Nano)), cachedFor)
+		err = r.cache.Storage.Set(r.key("at"), []byte(at.Format(time.RFC3339Nano)), cachedFor)
 	}
 	if err != nil {
-		x.log.Warn("snapshot not shared through the cache", "feed", x.feed.Name(), "error", err)
+		r.log.Warn("snapshot not shared through the cache", "feed", r.feed.Name(), "error", err)
 	}
 }
 
 // Restore takes up the last good reading of any node, so that a start without any
 // upstream serves at once. It tells whether there was one.
-func (x *Exchange[T]) Restore(ctx context.Context) (bool, error) { return x.fromDatabase(ctx) }
+func (r *Replicator[T]) Restore(ctx context.Context) (bool, error) { return r.fromDatabase(ctx) }
 
-// Look takes up a newer reading of another node, if there is one.
-func (x *Exchange[T]) Look(ctx context.Context) (bool, error) {
-	if x.cache.Kind == cache.Redis {
-		found, err := x.fromCache()
+// Refresh takes up a newer reading of another node, if there is one.
+func (r *Replicator[T]) Refresh(ctx context.Context) (bool, error) {
+	if r.cache.Kind == cache.Redis {
+		found, err := r.fromCache()
 		if found {
 			return true, nil
 		}
 		if err != nil {
-			x.log.Debug("shared cache not read", "feed", x.feed.Name(), "error", err)
+			r.log.Debug("shared cache not read", "feed", r.feed.Name(), "error", err)
 		}
 	}
-	return x.fromDatabase(ctx)
+	return r.fromDatabase(ctx)
 }
 
 // Follow looks for newer readings every few seconds until ctx ends. It logs when the
 // database stops answering and when it answers again.
-func (x *Exchange[T]) Follow(ctx context.Context) {
+func (r *Replicator[T]) Follow(ctx context.Context) {
 	ticker := time.NewTicker(lookEvery)
 	defer ticker.Stop()
 	failing := false
@@ -124,23 +124,23 @@ func (x *Exchange[T]) Follow(ctx context.Context) {
 			return
 		case <-ticker.C:
 		}
-		_, err := x.Look(ctx)
+		_, err := r.Refresh(ctx)
 		if ctx.Err() != nil {
 			return
 		}
 		if (err != nil) != failing {
 			failing = err != nil
 			if failing {
-				x.log.Warn("snapshots of other nodes cannot be read", "feed", x.feed.Name(), "error", err)
+				r.log.Warn("snapshots of other nodes cannot be read", "feed", r.feed.Name(), "error", err)
 			} else {
-				x.log.Info("snapshots of other nodes are read again", "feed", x.feed.Name())
+				r.log.Info("snapshots of other nodes are read again", "feed", r.feed.Name())
 			}
 		}
 	}
 }
 
-func (x *Exchange[T]) fromCache() (bool, error) {
-	mark, err := x.cache.Storage.Get(x.key("at"))
+func (r *Replicator[T]) fromCache() (bool, error) {
+	mark, err := r.cache.Storage.Get(r.key("at"))
 	if err != nil || mark == nil {
 		return false, err
 	}
@@ -148,38 +148,38 @@ func (x *Exchange[T]) fromCache() (bool, error) {
 	if err != nil {
 		return false, fmt.Errorf("read mark: %w", err)
 	}
-	if !at.After(x.feed.Current().AsOf) {
+	if !at.After(r.feed.Current().AsOf) {
 		return false, nil
 	}
-	packed, err := x.cache.Storage.Get(x.key("content"))
+	packed, err := r.cache.Storage.Get(r.key("content"))
 	if err != nil || packed == nil {
 		return false, err
 	}
-	return x.take(packed)
+	return r.take(packed)
 }
 
-func (x *Exchange[T]) fromDatabase(ctx context.Context) (bool, error) {
-	var r row
-	err := x.db.Reader.NewSelect().Model(&r).
-		Where("s.feed = ?", x.feed.Name()).Where("s.taken_at > ?", x.feed.Current().AsOf).Scan(ctx)
+func (r *Replicator[T]) fromDatabase(ctx context.Context) (bool, error) {
+	var kept row
+	err := r.db.Reader.NewSelect().Model(&kept).
+		Where("s.feed = ?", r.feed.Name()).Where("s.taken_at > ?", r.feed.Current().AsOf).Scan(ctx)
 	if errors.Is(err, sql.ErrNoRows) {
 		return false, nil
 	}
 	if err != nil {
-		return false, fmt.Errorf("read snapshot of %s: %w", x.feed.Name(), err)
+		return false, fmt.Errorf("read snapshot of %s: %w", r.feed.Name(), err)
 	}
-	return x.take(r.Content)
+	return r.take(kept.Content)
 }
 
-func (x *Exchange[T]) take(packed []byte) (bool, error) {
+func (r *Replicator[T]) take(packed []byte) (bool, error) {
 	reading, err := unpack[T](packed)
 	if err != nil {
-		return false, fmt.Errorf("unpack snapshot of %s: %w", x.feed.Name(), err)
+		return false, fmt.Errorf("unpack snapshot of %s: %w", r.feed.Name(), err)
 	}
-	return x.feed.Publish(reading), nil
+	return r.feed.Publish(reading), nil
 }
 
-func (x *Exchange[T]) key(part string) string { return "snapshot:" + x.feed.Name() + ":" + part }
+func (r *Replicator[T]) key(part string) string { return "snapshot:" + r.feed.Name() + ":" + part }
 
 func pack[T any](reading Reading[T]) ([]byte, error) {
 	return packContent(content[T]{contentVersion, reading})

@@ -36,7 +36,7 @@ func TestChain(t *testing.T) {
 	}
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	first, second := &member{name: "a", every: time.Second}, &member{name: "b", every: time.Minute}
-	c := source.NewChain(nil, func() time.Time { return now }, source.Member{Name: "a", Source: first}, source.Member{Name: "b", Source: second})
+	c := source.NewFallback(nil, func() time.Time { return now }, source.Member{Name: "a", Source: first}, source.Member{Name: "b", Source: second})
 	if c.Interval() != time.Second || !c.Status().At.IsZero() {
 		t.Error("before the first read the first member counts")
 	}
@@ -81,12 +81,12 @@ func TestChainEndsWithItsCaller(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	first, second := &member{err: context.Canceled}, &member{}
-	c := source.NewChain(nil, nil, source.Member{Name: "a", Source: first}, source.Member{Name: "b", Source: second})
+	c := source.NewFallback(nil, nil, source.Member{Name: "a", Source: first}, source.Member{Name: "b", Source: second})
 	if _, err := c.Read(ctx); !errors.Is(err, context.Canceled) || second.reads != 0 {
 		t.Errorf("%v after %d reads of the second", err, second.reads)
 	}
-	if _, err := source.NewChain(nil, nil).Read(t.Context()); source.Reason(err) != "empty" {
-		t.Errorf("an empty chain: %v", err)
+	if _, err := source.NewFallback(nil, nil).Read(t.Context()); source.Reason(err) != "empty" {
+		t.Errorf("without members: %v", err)
 	}
 }
 

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/sony/gobreaker/v2"
+
+	"github.com/pulsecast/pulsecast/app/version"
 )
 
 const (
@@ -48,11 +50,10 @@ func isMissing(err error) bool {
 	return ok && f.word == missing
 }
 
-// line carries every exchange with the provider. Behind it sits a circuit breaker:
-// after one time-out, or three other failures in a row, the provider is left alone
-// for a while and the callers are told at once.
-type line struct {
-	client  *http.Client
+// client sends every request to the provider, through a circuit breaker: after one
+// time-out, or three other failures in a row, requests fail at once for a while.
+type client struct {
+	http    *http.Client
 	breaker *gobreaker.CircuitBreaker[struct{}]
 	hung    atomic.Bool
 	word    atomic.Pointer[string] // of the last fault; nil after a success
@@ -62,23 +63,23 @@ type line struct {
 	work   sync.WaitGroup
 }
 
-func newLine(log *slog.Logger, wrap func(http.RoundTripper) http.RoundTripper) *line {
+func newClient(log *slog.Logger, wrap func(http.RoundTripper) http.RoundTripper) *client {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.MaxIdleConnsPerHost = 32
-	l := &line{client: &http.Client{
+	c := &client{http: &http.Client{
 		Transport: transport,
 		// A redirect could carry our secret or a key somewhere else.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}
 	if wrap != nil {
-		l.client.Transport = wrap(transport)
+		c.http.Transport = wrap(transport)
 	}
-	l.ctx, l.cancel = context.WithCancel(context.Background())
-	l.breaker = gobreaker.NewCircuitBreaker[struct{}](gobreaker.Settings{
+	c.ctx, c.cancel = context.WithCancel(context.Background())
+	c.breaker = gobreaker.NewCircuitBreaker[struct{}](gobreaker.Settings{
 		Timeout: breakFor,
 		// A page that is not there says nothing about the others.
 		IsSuccessful: func(err error) bool { return err == nil || isMissing(err) },
-		ReadyToTrip:  func(c gobreaker.Counts) bool { return l.hung.Swap(false) || c.ConsecutiveFailures >= 3 },
+		ReadyToTrip:  func(n gobreaker.Counts) bool { return c.hung.Swap(false) || n.ConsecutiveFailures >= 3 },
 		OnStateChange: func(_ string, from, to gobreaker.State) {
 			level := slog.LevelWarn
 			if to == gobreaker.StateClosed {
@@ -87,43 +88,43 @@ func newLine(log *slog.Logger, wrap func(http.RoundTripper) http.RoundTripper) *
 			log.Log(context.Background(), level, "identity provider", "circuit", to.String(), "was", from.String())
 		},
 	})
-	return l
+	return c
 }
 
-// background runs work that no request waits for, until it is done or the line closes.
-func (l *line) background(work func(ctx context.Context)) {
-	l.work.Go(func() {
-		ctx, cancel := context.WithTimeout(l.ctx, providerTimeout)
+// background runs work that no request waits for, until it is done or the client closes.
+func (c *client) background(work func(ctx context.Context)) {
+	c.work.Go(func() {
+		ctx, cancel := context.WithTimeout(c.ctx, providerTimeout)
 		defer cancel()
 		work(ctx)
 	})
 }
 
-func (l *line) close() {
-	l.cancel()
-	l.work.Wait()
-	l.client.CloseIdleConnections()
+func (c *client) close() {
+	c.cancel()
+	c.work.Wait()
+	c.http.CloseIdleConnections()
 }
 
-func (l *line) lastError() string {
-	if word := l.word.Load(); word != nil {
+func (c *client) lastError() string {
+	if word := c.word.Load(); word != nil {
 		return *word
 	}
 	return ""
 }
 
-// json does one exchange and decodes its answer, which check then judges. Every
-// status but 200 is a fault, so is anything but the JSON expected; all count for the
-// breaker. Nothing that an agent chose may decide over check's answer, or one
-// agent could cut off the others.
-func (l *line) json(req *http.Request, into any, check func() error) error {
+// json sends a request and decodes its answer, which check then judges. Every status
+// but 200 is a fault, and so is anything but the JSON expected. All count for the
+// breaker, so check must not depend on what an agent chose: otherwise one agent could
+// cut off the others.
+func (c *client) json(req *http.Request, into any, check func() error) error {
 	req.Header.Set("Accept", "application/json")
-	req.Header.Set("User-Agent", "pulsecast")
+	req.Header.Set("User-Agent", "pulsecast/"+version.Build())
 	// Asking twice does no harm: a connection found dead may be replaced. The empty
 	// value says so to net/http and is not sent.
 	req.Header["X-Idempotency-Key"] = nil
-	_, err := l.breaker.Execute(func() (struct{}, error) {
-		body, err := l.exchange(req)
+	_, err := c.breaker.Execute(func() (struct{}, error) {
+		body, err := c.exchange(req)
 		if err == nil && json.Unmarshal(body, into) != nil {
 			err = &fault{word: "parse"} // the decoder's error might quote the answer
 		}
@@ -135,44 +136,44 @@ func (l *line) json(req *http.Request, into any, check func() error) error {
 	if errors.Is(err, gobreaker.ErrOpenState) || errors.Is(err, gobreaker.ErrTooManyRequests) {
 		return &fault{word: "circuit_open"}
 	}
-	l.note(err)
+	c.note(err)
 	return err
 }
 
 // note keeps the outcome of an exchange for health.
-func (l *line) note(err error) {
+func (c *client) note(err error) {
 	f, ok := errors.AsType[*fault](err)
 	switch {
 	case ok:
-		l.word.Store(&f.word)
+		c.word.Store(&f.word)
 	case err == nil:
-		l.word.Store(nil)
+		c.word.Store(nil)
 	}
 }
 
 // exchange sends a request and reads the body of a 200.
-func (l *line) exchange(req *http.Request) ([]byte, error) {
-	resp, err := l.client.Do(req)
+func (c *client) exchange(req *http.Request) ([]byte, error) {
+	resp, err := c.http.Do(req)
 	if err != nil {
-		return nil, l.broken(err)
+		return nil, c.broken(err)
 	}
 	defer resp.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))
 	switch {
 	case err != nil:
-		return nil, l.broken(err)
+		return nil, c.broken(err)
 	case resp.StatusCode != http.StatusOK:
 		return nil, &fault{word: fmt.Sprintf("http_%d", resp.StatusCode)}
 	case len(body) > maxAnswer:
 		return nil, &fault{word: "too_large"}
 	}
-	l.hung.Store(false)
+	c.hung.Store(false)
 	return body, nil
 }
 
-func (l *line) broken(err error) error {
+func (c *client) broken(err error) error {
 	if netErr, ok := errors.AsType[net.Error](err); ok && netErr.Timeout() {
-		l.hung.Store(true)
+		c.hung.Store(true)
 		return &fault{"timeout", err}
 	}
 	return &fault{"unreachable", err}
