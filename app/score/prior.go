@@ -34,13 +34,9 @@ const (
 //
 // σ² is the pooled within-agent variance, ΣΣ(C − mean)² / Σ(n − 1). τ², the variance
 // of true means between agents, is the squared interquartile range of the agents'
-// means scaled to a normal, less the median of their sampling variances: quartiles
-// and medians, so that a few hopeless agents do not make everyone's luck look like
-// skill. κ = σ²/τ² is clamped to 30..500; where τ² is not above zero it is 500.
-//
-// Which agents to pass is a choice with two sides, measured in package simulation: with
-// everybody the order resists luck best, with those who meet the ranking thresholds the
-// intervals come nearer to their 95 %.
+// means scaled to a normal, less the median of their sampling variances. Quartiles and
+// medians keep a few hopeless agents from making the luck of all others look like skill.
+// κ = σ²/τ² is clamped to 30..500; where τ² is not above zero it is 500.
 func EstimatePrior(agents []Tally) Prior {
 	var deviance, freedom float64
 	means, noises := make([]float64, 0, len(agents)), make([]float64, 0, len(agents))

@@ -28,7 +28,7 @@ type Config struct {
 const (
 	// ClearSkill is about as far as the specification's default prior supposes.
 	ClearSkill = 0.40
-	// FaintSkill leaves fewer than twenty agents who can be told from lucky ones.
+	// FaintSkill leaves fewer than twenty agents that can be told from lucky ones.
 	FaintSkill = 0.22
 )
 

@@ -78,7 +78,7 @@ func TestWorldIsCalibrated(t *testing.T) {
 }
 
 // rivalWorld is the worked number of the specification: prices (.6, .4, .5), results
-// (1, 0, 1), and two agents who answer all three at once.
+// (1, 0, 1), and two agents that answer all three at once.
 func rivalWorld() (*world, []*agent, []forecast, []int) {
 	w := &world{}
 	var all []forecast
