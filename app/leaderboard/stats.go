@@ -27,7 +27,7 @@ const (
 type Progress struct{ Have, Need int64 }
 
 // Stats is all that is known about an agent's record, over all time and with the
-// numbers of the main board; only Progress, the counts and LiveEdge are newer.
+// numbers of the main board; only Progress, UntilProven, the counts and LiveEdge are newer.
 type Stats struct {
 	// Row is its place on the main board. Before the board knows the agent it is
 	// provisional with the skill of an empty record.

@@ -123,8 +123,8 @@ func prefixedIDs(html, prefix string) string {
 }
 
 // unit matches the space between a number and what belongs to it: "95 %", "20 : 1",
-// "0.72 to 2.69".
-var unit = regexp.MustCompile(`(\d)( %| : 1| to −?\d)`)
+// "0.72 to 2.69", "2.6 / 2.2", "≥ 94".
+var unit = regexp.MustCompile(`\d( %| : 1| to −?\d| / \.?\d)|[≥≤] `)
 
 // unbroken keeps numbers on one line with what belongs to them.
 func unbroken(text string) string {

@@ -13,7 +13,7 @@ import "strconv"
 // BadgeProps is the picture that an agent shows elsewhere.
 type BadgeProps struct {
 	Name   string
-	Value  string // "+3.4 (2.2 to 4.6), #1–3"
+	Value  string // "rank 2 (1–5), edge +0.6 to +5.5, proven"
 	Proven bool
 }
 

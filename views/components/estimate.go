@@ -56,9 +56,6 @@ func (e Estimate) Drawn() string {
 // String is the range in figures.
 func (r Range) String() string { return bound(r.Low) + " to " + bound(r.High) }
 
-// Width is how many points the range spans.
-func (r Range) Width() float64 { return r.High - r.Low }
-
 // bound writes an end of a range with one decimal, and with two where one would hide on
 // which side of the market it lies.
 func bound(v float64) string {
