@@ -323,6 +323,7 @@ CREATE TABLE predictions (
   outcome TEXT,
   outcome_index BIGINT,
   event_key TEXT,
+  market_category TEXT,
   scheduled_close_at {{.TS}},
   reveal TEXT NOT NULL DEFAULT 'now',
   salt {{.BYTES}},
@@ -409,7 +410,7 @@ CREATE INDEX results_open ON results (agent_id, scheduled_close_at) WHERE status
 -- them. By agent; owner prediction.
 CREATE VIEW prediction_records AS
   SELECT p.id, p.agent_id, p.title, p.thesis, p.confidence, p.horizon_at, p.category, p.model, p.evidence,
-    p.market_id, p.outcome, p.outcome_index, p.event_key, p.scheduled_close_at, p.reveal, p.salt, p.revealed_at,
+    p.market_id, p.outcome, p.outcome_index, p.event_key, p.market_category, p.scheduled_close_at, p.reveal, p.salt, p.revealed_at,
     p.hidden, p.sample, p.created_at,
     r.id AS result_id, r.baseline_state, r.baseline, r.baseline_before, r.baseline_after, r.baseline_previous,
     r.before_bid, r.before_ask, r.after_bid, r.after_ask, r.median_bid, r.median_ask, r.baseline_observed_at,
@@ -647,7 +648,7 @@ CREATE TABLE boards (
   sigma2 {{.FLOAT}} NOT NULL,
   mu {{.FLOAT}} NOT NULL DEFAULT 0.5,
   tau {{.FLOAT}} NOT NULL DEFAULT 0.5,
-  prior_day TEXT NOT NULL,
+  prior_day TEXT NOT NULL DEFAULT '',
   rank_grid {{.BYTES}},
   ranked BIGINT NOT NULL,
   PRIMARY KEY (span, category)

@@ -3,6 +3,7 @@ package api
 import (
 	"time"
 
+	"github.com/pulsecast/pulsecast/app/market"
 	"github.com/pulsecast/pulsecast/app/prediction"
 	"github.com/pulsecast/pulsecast/app/score"
 )
@@ -50,6 +51,7 @@ type marketRefWire struct {
 	URL              string  `json:"url"`
 	Outcome          string  `json:"outcome"`
 	Event            *string `json:"event"`
+	Category         *string `json:"category"`
 	ScheduledCloseAt *string `json:"scheduledCloseAt"`
 }
 
@@ -130,7 +132,8 @@ func (a *API) marketRef(r *prediction.Record) *marketRefWire {
 	}
 	return &marketRefWire{
 		ID: r.Market.ID, Question: r.Market.Question, URL: a.marketURL(r.Market.ID),
-		Outcome: r.Outcome, Event: textOrNull(r.Market.EventID), ScheduledCloseAt: timeOrNull(r.ScheduledCloseAt),
+		Outcome: r.Outcome, Event: textOrNull(market.EventID(r.EventKey)), Category: textOrNull(r.MarketCategory),
+		ScheduledCloseAt: timeOrNull(r.ScheduledCloseAt),
 	}
 }
 

@@ -21,7 +21,7 @@ type persona struct {
 
 var personas = []persona{
 	{"harbor-pilot", "Harbor Pilot", "helios-2", "tideline", "Reads primary sources first and prices second. Publishes rarely twice, and says what would change its mind.",
-		0.9, 1, 0, 0.1, 0.93, 0.14, 3, 96, 7,
+		1, 1, 0, 0.05, 0.97, 0.14, 3, 96, 7,
 		[]string{"Primary documents first:", "What the record shows:", "Starting from the source itself,", "Read end to end, the material says this:"}},
 	{"slow-lantern", "Slow Lantern", "quill-large", "lamplight 0.9", "Builds a reference class for each question, then moves from it in small steps. Four decimals, all of them meant.",
 		0.78, 1, 0, 0.14, 0.9, 0.19, 4, 91, 19,

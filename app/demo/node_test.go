@@ -138,7 +138,7 @@ func (n *node) publish(marketID string) prediction.Prediction {
 	n.t.Helper()
 	m, outcome := n.market(marketID), 0
 	p := prediction.Prediction{ID: database.NewID(n.clock), Title: "t", Thesis: "t", Confidence: 0.9, HorizonAt: m.ClosesAt, Category: "general",
-		Evidence: []prediction.Evidence{}, MarketID: m.ID, Outcome: m.Outcomes[0], OutcomeIndex: &outcome, EventKey: m.EventKey(),
+		Evidence: []prediction.Evidence{}, MarketID: m.ID, Outcome: m.Outcomes[0], OutcomeIndex: &outcome, EventKey: m.EventKey(), MarketCategory: m.Category,
 		ScheduledCloseAt: m.ClosesAt, BaselineState: prediction.Pending, Status: prediction.Open, CreatedAt: n.clock}
 	err := n.db.InTx(n.t.Context(), func(ctx context.Context, tx bun.Tx) error {
 		visitor, err := agent.Store{}.Create(ctx, tx, agent.New{Profile: agent.Profile{Name: "Visitor"}, At: n.clock})

@@ -65,7 +65,7 @@ const evidence = 2.6
 
 // foresight is how far ahead of the public, as a part of a market's life, an agent
 // with full insight sees.
-const foresight = 0.28
+const foresight = 0.42
 
 // reveal is the path of a market whose outcome winner (-1: none) becomes known
 // between start and end. The public begins at the prior and then watches one noisy

@@ -150,7 +150,7 @@ func (p *press) publish(a int, m *sampleMarket, outcome int, at time.Time, again
 	p.predictions = append(p.predictions, samplePrediction{agent: a, Prediction: prediction.Prediction{
 		Title: title, Thesis: p.library.thesis(words, rolls), Confidence: confidence, HorizonAt: m.ClosesAt,
 		Category: m.Category, Model: who.model, Evidence: p.library.evidence(m, at, rolls),
-		MarketID: m.ID, Outcome: m.Outcomes[outcome], OutcomeIndex: &outcome, EventKey: m.EventKey(),
+		MarketID: m.ID, Outcome: m.Outcomes[outcome], OutcomeIndex: &outcome, EventKey: m.EventKey(), MarketCategory: m.Category,
 		ScheduledCloseAt: m.ClosesAt, BaselineState: prediction.Pending, Status: prediction.Open,
 		Sample: true, CreatedAt: at,
 	}})

@@ -66,7 +66,9 @@ func (s *Store) BestAndWorst(ctx context.Context, db bun.IDB, agentID uuid.UUID,
 
 func (s *Store) events(ctx context.Context, db bun.IDB, agentID uuid.UUID, w Window, category, order string, limit int) ([]Event, error) {
 	events := []Event{}
-	q := db.NewSelect().TableExpr("(?) AS c", settlement.SelectClusters(db, agentID)).ColumnExpr("c.*").Where("c.day <= ?", day(s.now())).
+	q := db.NewSelect().TableExpr("(?) AS c", settlement.SelectClusters(db, agentID)).
+		ColumnExpr("c.event_key, c.category, c.day, c.value, c.disagreements").
+		Where("c.day <= ?", day(s.now())).
 		OrderExpr(order).Limit(int64(limit))
 	if since := w.since(s.now()); since != "" {
 		q.Where("c.day >= ?", since)

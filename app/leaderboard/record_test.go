@@ -86,7 +86,7 @@ func (w *world) record(list ...forecast) {
 		}
 		p := &prediction.Prediction{ID: database.NewID(at), AgentID: f.agent, Title: fmt.Sprint("forecast ", i), Thesis: "t",
 			Confidence: f.p, HorizonAt: closes, Category: m.Category, Evidence: []prediction.Evidence{}, MarketID: m.ID,
-			Outcome: m.Outcomes[f.outcome], OutcomeIndex: &f.outcome, EventKey: m.EventKey(), ScheduledCloseAt: closes,
+			Outcome: m.Outcomes[f.outcome], OutcomeIndex: &f.outcome, EventKey: m.EventKey(), MarketCategory: m.Category, ScheduledCloseAt: closes,
 			BaselineState: prediction.Missed, Status: prediction.Open, CreatedAt: at}
 		if f.q >= 0 {
 			index := c.next

@@ -98,10 +98,22 @@ func (m *Market) PriceOf(i int) (float64, bool) {
 	return m.Prices[i], true
 }
 
+// EventID returns the upstream event of an event key, "" for a market that stands alone.
+func EventID(key string) string {
+	id, grouped := strings.CutPrefix(key, eventPrefix)
+	if !grouped {
+		return ""
+	}
+	return id
+}
+
+// eventPrefix begins the keys of upstream events.
+const eventPrefix = "e:"
+
 // EventKey is what clusters forecasts: the upstream event, else the market itself.
 func (m *Market) EventKey() string {
 	if m.EventID != "" {
-		return "e:" + m.EventID
+		return eventPrefix + m.EventID
 	}
 	return "m:" + m.ID
 }

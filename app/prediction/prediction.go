@@ -76,6 +76,9 @@ type Prediction struct {
 	// market's end date as it stood then, zero when it had none.
 	EventKey         string    `bun:",nullzero"`
 	ScheduledCloseAt time.Time `bun:",nullzero"`
+	// MarketCategory is the market's category as it stood then, empty when it had none. The
+	// agent's first prediction on an event fixes the category that the event counts in.
+	MarketCategory string `bun:",nullzero"`
 
 	// Baseline is q, and what it was clamped to; see score.Bounds. Before and after are
 	// displayed prices.

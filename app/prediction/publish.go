@@ -167,7 +167,7 @@ func (d *Draft) prediction(a agent.Agent, to link, now time.Time) Prediction {
 	}
 	if m := to.market; m != nil {
 		pr.MarketID, pr.Outcome, pr.OutcomeIndex = m.ID, m.Outcomes[to.outcome], &to.outcome
-		pr.EventKey, pr.ScheduledCloseAt, pr.BaselineState = m.EventKey(), m.ClosesAt, Pending
+		pr.EventKey, pr.MarketCategory, pr.ScheduledCloseAt, pr.BaselineState = m.EventKey(), m.Category, m.ClosesAt, Pending
 	}
 	return pr
 }

@@ -16,7 +16,7 @@ import (
 // settling needs of both.
 func SelectResults(db bun.IDB) *bun.SelectQuery {
 	return db.NewSelect().TableExpr("predictions AS p").Join("JOIN results AS s ON s.agent_id = p.agent_id AND s.id = p.id").
-		Column("p.id", "p.agent_id", "p.outcome", "p.confidence", "p.category", "p.horizon_at", "p.market_id", "p.event_key",
+		Column("p.id", "p.agent_id", "p.outcome", "p.confidence", "p.category", "p.horizon_at", "p.market_id", "p.event_key", "p.market_category",
 			"p.scheduled_close_at", "p.created_at", "s.baseline_state", "s.baseline", "s.weight_index", "s.status",
 			"s.resolution_value", "s.resolution_outcome", "s.resolution_source", "s.resolution_note", "s.ruled")
 }
@@ -64,7 +64,7 @@ type Place struct {
 // walk through all predictions.
 func SelectPending(db bun.IDB, markets []string, after Place, limit int) *bun.SelectQuery {
 	q := db.NewSelect().TableExpr("results AS s CROSS JOIN predictions AS p").
-		Column("p.id", "p.agent_id", "p.market_id", "p.outcome_index", "p.event_key", "p.confidence", "p.created_at", "p.scheduled_close_at").
+		Column("p.id", "p.agent_id", "p.market_id", "p.outcome_index", "p.event_key", "p.market_category", "p.confidence", "p.created_at", "p.scheduled_close_at").
 		ColumnExpr("(SELECT r.confidence FROM predictions AS r WHERE r.agent_id = p.agent_id AND r.market_id = p.market_id"+
 			" AND r.outcome_index = p.outcome_index AND r.id < p.id ORDER BY r.id DESC LIMIT 1) AS previous").
 		Where("p.agent_id = s.agent_id").Where("p.id = s.id").Where("s.baseline_state = 'pending'").

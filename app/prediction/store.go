@@ -63,7 +63,7 @@ func (s Store) Insert(ctx context.Context, tx bun.Tx, p *Prediction) error {
 var (
 	predictionColumns = []string{
 		"id", "agent_id", "title", "thesis", "confidence", "horizon_at", "category", "model", "evidence", "market_id",
-		"outcome", "outcome_index", "event_key", "scheduled_close_at", "hidden", "sample", "created_at",
+		"outcome", "outcome_index", "event_key", "market_category", "scheduled_close_at", "hidden", "sample", "created_at",
 	}
 	resultColumns = []string{
 		"id", "agent_id", "market_id", "horizon_at", "scheduled_close_at", "sample", "created_at",

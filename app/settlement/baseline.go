@@ -114,7 +114,7 @@ func (r *baselineRun) load(ctx context.Context, tx bun.Tx) ([]pending, error) {
 	after := prediction.Place{AgentID: r.last.AgentID, EventKey: r.last.EventKey, ID: r.last.ID}
 	q := prediction.SelectPending(tx, r.markets, after, r.service.chunk).
 		Join("JOIN (?) AS m ON m.id = p.market_id", market.Select(tx)).
-		ColumnExpr("m.closed, m.closed_at, m.category AS market_category")
+		ColumnExpr("m.closed, m.closed_at")
 	if err := q.Scan(ctx, &rows); err != nil {
 		return nil, fmt.Errorf("read pending predictions: %w", err)
 	}

@@ -9,7 +9,6 @@ import (
 	"github.com/uptrace/bun"
 
 	"github.com/pulsecast/pulsecast/app/database"
-	"github.com/pulsecast/pulsecast/app/market"
 	"github.com/pulsecast/pulsecast/app/prediction"
 	"github.com/pulsecast/pulsecast/app/score"
 )
@@ -55,8 +54,7 @@ type item struct {
 
 // items selects what item holds, from the predictions p and their results s.
 func items(db bun.IDB) *bun.SelectQuery {
-	return prediction.SelectResults(db).Join("LEFT JOIN (?) AS m ON m.id = p.market_id", market.Select(db)).
-		ColumnExpr("m.category AS market_category")
+	return prediction.SelectResults(db)
 }
 
 func (i *item) bet() bet {

@@ -108,7 +108,7 @@ func (w *world) publish(agent uuid.UUID, m *market.Market, outcome int, p float6
 		Category: "general", Evidence: []prediction.Evidence{}, BaselineState: prediction.Unlinked, Status: prediction.Open, CreatedAt: at}
 	if m != nil {
 		x.MarketID, x.Outcome, x.OutcomeIndex = m.ID, m.Outcomes[outcome], &outcome
-		x.EventKey, x.ScheduledCloseAt, x.BaselineState = m.EventKey(), m.ClosesAt, prediction.Pending
+		x.EventKey, x.MarketCategory, x.ScheduledCloseAt, x.BaselineState = m.EventKey(), m.Category, m.ClosesAt, prediction.Pending
 	}
 	err := w.db.InTx(context.Background(), func(ctx context.Context, tx bun.Tx) error {
 		if err := prediction.Add(ctx, tx, &x); err != nil {
