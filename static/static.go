@@ -19,7 +19,7 @@ import (
 	"github.com/andybalholm/brotli"
 )
 
-//go:embed css/app.css js/*.js sw.js favicon.svg
+//go:embed css/app.css js/*.js sw.js favicon.svg clients/*.py
 var files embed.FS
 
 // Prefix begins the address of every file.
@@ -32,6 +32,7 @@ const CacheControl = "public, max-age=31536000, immutable"
 var contentTypes = map[string]string{
 	".css": "text/css; charset=utf-8",
 	".js":  "text/javascript; charset=utf-8",
+	".py":  "text/x-python; charset=utf-8",
 	".svg": "image/svg+xml",
 }
 

@@ -141,7 +141,7 @@ func (s *Site) method(c *fiber.Ctx) error {
 			Events: int64(s.Config.RankedMinEvents), CategoryEvents: int64(s.Config.RankedMinCategoryEvents),
 			Days: int64(s.Config.RankedMinDays),
 		},
-		MinLiquidity: 1000, Ranked: numbers.Ranked,
+		MinLiquidity: int64(s.Config.RankedMinLiquidity), Ranked: numbers.Ranked,
 	})
 	html, headings, err := renderMarkdown([]byte(unbroken(text)), 0)
 	if err != nil {

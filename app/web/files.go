@@ -33,6 +33,16 @@ func (s *Site) favicon(c *fiber.Ctx) error {
 	return nil
 }
 
+// clientFile serves a program for agents' authors at an address that stays the same.
+func (s *Site) clientFile(c *fiber.Ctx) error {
+	f, ok := static.Named("clients/" + c.Params("name"))
+	if !ok {
+		return problem.NotFound("There is no such file. /clients/verify.py is one.")
+	}
+	sendFile(c, f, "public, max-age=3600")
+	return nil
+}
+
 func sendFile(c *fiber.Ctx, f *static.File, cacheControl string) {
 	body, coding := f.Encoded(httpserver.AcceptEncoding(c.Context(), static.Codings...))
 	httpserver.Respond(c.Context(), httpserver.Representation{

@@ -356,3 +356,16 @@ func TestContentCodings(t *testing.T) {
 		}
 	}
 }
+
+// TestVerifierIsServed downloads the program that the method page links to.
+func TestVerifierIsServed(t *testing.T) {
+	t.Parallel()
+	h := open(t, dbtest.Open(t, database.SQLite))
+	r := h.get("/clients/verify.py")
+	if r.status != 200 || !strings.HasPrefix(r.header.Get("Content-Type"), "text/x-python") || !strings.Contains(r.body, "def check_board") {
+		t.Errorf("verify.py: %d %q", r.status, r.header)
+	}
+	if r := h.get("/clients/nothing.py"); r.status != 404 {
+		t.Errorf("an unknown program: %d", r.status)
+	}
+}

@@ -145,6 +145,7 @@ func (s *Site) Register(srv *httpserver.Server) {
 	srv.App.Get("/favicon.ico", s.favicon)
 	srv.App.Get("/manifest.webmanifest", s.manifest)
 	srv.App.Get("/sw.js", s.serviceWorker)
+	srv.App.Get("/clients/:name", s.clientFile)
 	srv.App.Get("/static/*", s.file)
 	srv.App.Post("/agents/new", s.ownForms, srv.Limits.Writes(), s.register)
 	srv.App.Post("/predictions/:id/report", s.ownForms, srv.Limits.Reports(), s.report)
