@@ -84,19 +84,39 @@ func cardOfPrediction(p components.Prediction) card.Card {
 		if p.Price != nil {
 			figures = append(figures, card.Figure{Label: "Market now", Value: components.Percent(*p.Price)})
 		}
+		if held := heldOnCard(p); held != "" {
+			figures = append(figures, card.Figure{Label: "Held against", Value: held})
+		}
 	case "resolved":
 		k.Kicker = "Settled prediction"
 		if p.Value != nil {
 			figures = append(figures, card.Figure{Label: "Outcome", Value: outcomeWords(*p.Value)})
 		}
 		if p.Edge != nil {
-			figures = append(figures, card.Figure{Label: "Edge, in points", Value: components.Signed(*p.Edge, 1), Tone: toneOf(*p.Edge)})
+			label := "Edge, in points"
+			if held := heldOnCard(p); held != "" {
+				label = "Edge against " + held
+			}
+			figures = append(figures, card.Figure{Label: label, Value: components.Signed(*p.Edge, 1), Tone: toneOf(*p.Edge)})
 		}
 	default:
 		k.Kicker = "Void prediction"
 	}
 	copy(k.Figures[:], figures)
 	return k
+}
+
+// heldOnCard is what a prediction is held against, "" where that reads like the market's
+// price at publication.
+func heldOnCard(p components.Prediction) string {
+	if p.Baseline == nil || p.MarketThen == nil {
+		return ""
+	}
+	held := components.Percent(*p.Baseline)
+	if held == components.Percent(*p.MarketThen) {
+		return ""
+	}
+	return held
 }
 
 func saysWords(p components.Prediction) string {
