@@ -53,9 +53,9 @@ func day(at time.Time) string { return at.UTC().Format(time.DateOnly) }
 // AllCategories is the category of the boards over all categories.
 const AllCategories = settlement.AllCategories
 
-// MarketID is the reference agent that stands for the market; its skill is 0 by
-// definition. The core migrations create it and the other reference agents.
-var MarketID = uuid.MustParse("00000000-0000-7000-8000-000000000001")
+// MarketID is the reference agent that stands for the market. Its skill is 0 by
+// definition.
+var MarketID = settlement.MarketAgent
 
 // Board is one built leaderboard. AsOf is the moment its sums were read.
 type Board struct {
