@@ -1,8 +1,6 @@
 package settlement
 
 import (
-	"context"
-	"fmt"
 	"math"
 	"time"
 
@@ -57,15 +55,6 @@ func (e *Entry) result() result {
 		}
 	}
 	return r
-}
-
-// Ledger lists a prediction's rows in order.
-func Ledger(ctx context.Context, db bun.IDB, predictionID uuid.UUID) ([]Entry, error) {
-	var entries []Entry
-	if err := db.NewSelect().Model(&entries).Where("s.prediction_id = ?", predictionID).Order("s.seq").Scan(ctx); err != nil {
-		return nil, fmt.Errorf("read the ledger: %w", err)
-	}
-	return entries, nil
 }
 
 // bet is what a score is computed from.

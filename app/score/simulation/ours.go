@@ -68,7 +68,7 @@ func ours(name string, w *world, agents []*agent, all []forecast, set rules) *bo
 	}
 	prior := score.EstimatePrior(tallies)
 	for i, t := range tallies {
-		b.value[i] = score.Skill(t, prior).Skill
+		b.value[i] = t.Skill(prior.Kappa)
 	}
 	b.rank(agents, set.perOwner)
 	b.study = newStudy(b, agents, records, main, set)
