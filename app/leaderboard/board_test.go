@@ -119,6 +119,25 @@ func TestDisagreementsNeeded(t *testing.T) {
 	}
 }
 
+// TestNothingSettledAnyMore: an agent whose settled predictions were all taken back leaves the
+// category's board, as if a rebuild had deleted its rows of zeros.
+func TestNothingSettledAnyMore(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+		w := newWorld(t, db)
+		id := w.agent(agent{handle: "one", days: 14})
+		w.days(id, "sport", "2026-11-01", 1, 2)
+		w.tick()
+		w.wantBoard(leaderboard.Filter{Category: "sport"}, "- market", "- one")
+		w.days(id, "sport", "2026-11-01", -1, 2)
+		w.clock.move(time.Hour)
+		w.settle(id, "sport")
+		w.tick()
+		w.wantBoard(leaderboard.Filter{Category: "sport"}, "- market")
+		w.wantBoard(everything, "- market", "- one")
+	})
+}
+
 func TestOwnerLimit(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
