@@ -90,11 +90,8 @@ func (b *bet) score(y float64) result {
 	return r
 }
 
-// minDisagreement is the least |p − q| that counts as one, in 1e-9.
-const minDisagreement = 30_000_000
-
 func (b *bet) disagrees() int64 {
-	if b.Q != nil && math.Abs(math.Round((b.P-*b.Q)*1e9)) >= minDisagreement {
+	if b.Q != nil && math.Abs(math.Round((b.P-*b.Q)*1e9)) >= score.MinDisagreement*1e9 {
 		return 1
 	}
 	return 0

@@ -21,7 +21,7 @@ type rules struct {
 }
 
 // leaderboardRules are those of the specification.
-var leaderboardRules = rules{events: 30, categoryEvents: 15, disagreements: 10, days: 14, disagreement: 0.03,
+var leaderboardRules = rules{events: 30, categoryEvents: 15, disagreements: 10, days: 14, disagreement: score.MinDisagreement,
 	perOwner: 3, afterDelay: score.AfterDelayMost.Seconds()}
 
 // record is what our leaderboard holds of one agent.
