@@ -19,7 +19,7 @@ type Prior struct {
 	bun.BaseModel `bun:"table:priors"`
 
 	Day string `bun:",pk"` // "2026-11-21", UTC; "" for the defaults
-	// Kappa and Sigma2 shrink Skill; see score.Prior.
+	// Kappa shrinks Skill, Sigma2 is what it was estimated with; see score.Prior.
 	Kappa  float64
 	Sigma2 float64
 	// Mu and Tau are of the share of right disagreement; see score.SharePrior.

@@ -226,7 +226,7 @@ func (r *recount) references(ctx context.Context, tx bun.Tx, agent uuid.UUID) er
 }
 
 // cluster finds or opens a cluster. Its category and day were fixed by the first
-// forecast: the row that is there is the record of them until the ledger says so.
+// prediction: the row that is there is the record of them until the ledger says so.
 func (r *recount) cluster(agent uuid.UUID, event, category, day string) *Cluster {
 	key := clusterKey{agent, event}
 	if c := r.clusters[key]; c != nil {
