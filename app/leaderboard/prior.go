@@ -59,7 +59,7 @@ func (b *Builder) estimatePrior(at time.Time, h agentSums, contenders map[uuid.U
 	var tallies []score.Tally
 	records := map[uuid.UUID]score.Sums{}
 	h.each(All, AllCategories, func(agent uuid.UUID, s *sums) {
-		if c, ok := contenders[agent]; ok && !c.Reference {
+		if c, ok := contenders[agent]; ok && !c.Reference && s.record.N > 0 {
 			tallies = append(tallies, s.record.Tally)
 			records[agent] = s.record
 		}
