@@ -8,11 +8,13 @@ import (
 	"go/token"
 	"go/types"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -52,11 +54,50 @@ func TestTablesHaveOwners(t *testing.T) {
 
 func within(room, owner string) bool { return room == owner || strings.HasPrefix(room, owner+"/") }
 
+// fanOuts are the functions that read or change a table spread by agent without naming
+// agent_id: on a cluster each asks every node. They find by id, by market or by moment, count
+// for admins, or begin a query that their caller narrows. A new one is added on purpose, once
+// it is clear what bounds it.
+var fanOuts = []string{
+	"agent.ReadNumbers", "prediction.BaselineQueue", "prediction.BetsOn", "prediction.ByID",
+	"prediction.ByIDs", "prediction.CitedBy", "prediction.CountByStatus", "prediction.CountDecided",
+	"prediction.CountOnMarkets", "prediction.CountPublished", "prediction.HasPending", "prediction.List",
+	"prediction.LiveMarkets", "prediction.MarketsWithOpen", "prediction.OpenOn", "prediction.Select",
+	"prediction.SelectTallies", "prediction.Totals", "prediction.addNewest", "prediction.due",
+	"settlement.CountEntries", "settlement.EntryQueue", "settlement.SelectDays",
+	"settlement.SelectOpenReferences", "settlement.Unsettled", "settlement.ledgerOf",
+	"settlement.loadItems", "settlement.withOpen",
+}
+
+// TestFanOuts: every other function that touches such a table names agent_id, to narrow its
+// query to an agent, to join, or to group.
+func TestFanOuts(t *testing.T) {
+	t.Parallel()
+	catalogue, err := dbtest.Catalogue()
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[string]bool{}
+	for _, found := range tableAccesses(t) {
+		if catalogue[found.table].Class == dbtest.ByAgent && !found.byAgent && exceptions[found.room] == "" {
+			seen[strings.TrimPrefix(found.room, "app/")+"."+found.function] = true
+		}
+	}
+	if got := slices.Sorted(maps.Keys(seen)); !slices.Equal(got, fanOuts) {
+		t.Errorf("queries over all agents:\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(fanOuts, "\n"))
+	}
+}
+
 // access is one mention of a table where a query takes it from.
 type access struct {
 	room, table string
+	function    string // "" outside of functions
+	byAgent     bool   // the function names agent_id, or inserts rows
 	at          token.Position
 }
+
+// byAgent matches what ties a query to an agent.
+var byAgent = regexp.MustCompile(`agent_id|WherePK\(|NewInsert\(`)
 
 // inSQL finds the names of tables in the text of a query.
 var inSQL = regexp.MustCompile(`\b(?:FROM|JOIN|INTO|UPDATE|TABLE)\s+(?:ONLY\s+)?(\w+)(?:(?:\s+AS)?\s+\w+)?(?:\s*,\s*(\w+))?`)
@@ -85,8 +126,13 @@ func tableAccesses(t *testing.T) []access {
 	var found []access
 	for room, paths := range sources {
 		var files []*ast.File
-		for _, path := range paths {
-			file, err := parser.ParseFile(set, path, nil, parser.SkipObjectResolution)
+		texts := make([][]byte, len(paths))
+		for i, path := range paths {
+			var err error
+			if texts[i], err = os.ReadFile(path); err != nil {
+				t.Fatal(err)
+			}
+			file, err := parser.ParseFile(set, path, texts[i], parser.SkipObjectResolution)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -96,13 +142,21 @@ func tableAccesses(t *testing.T) []access {
 		if _, err := (&types.Config{Importer: compiled}).Check(room, set, files, &info); err != nil {
 			t.Fatal(err)
 		}
-		for _, file := range files {
-			ast.Inspect(file, func(n ast.Node) bool {
-				for _, table := range tablesIn(n, &info) {
-					found = append(found, access{room, table, set.Position(n.Pos())})
+		for i, file := range files {
+			for _, decl := range file.Decls {
+				one := access{room: room}
+				if f, ok := decl.(*ast.FuncDecl); ok {
+					one.function = f.Name.Name
 				}
-				return true
-			})
+				one.byAgent = byAgent.Match(texts[i][set.Position(decl.Pos()).Offset:set.Position(decl.End()).Offset])
+				ast.Inspect(decl, func(n ast.Node) bool {
+					for _, one.table = range tablesIn(n, &info) {
+						one.at = set.Position(n.Pos())
+						found = append(found, one)
+					}
+					return true
+				})
+			}
 		}
 	}
 	return found

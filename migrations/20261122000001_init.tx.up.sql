@@ -512,8 +512,7 @@ CREATE INDEX market_outcomes_unapplied ON market_outcomes (market_id) WHERE NOT 
 -- row before it with its amounts negated. Rows are only ever added. No foreign keys: neither
 -- predictions nor agents are ever deleted, and checking each reference took a third of the
 -- time of a settlement. The keys begin with what finds a row. stake and spread are
--- weighted, in 1e-4 point. By
--- agent; owner settlement.
+-- weighted, in 1e-4 point. By agent; owner settlement.
 CREATE TABLE score_entries (
   agent_id {{.UUID}} NOT NULL,
   id {{.UUID}} NOT NULL,
@@ -562,7 +561,8 @@ CREATE TABLE clusters (
 -- categories. cluster_sum and stake (A) are in 1e-4 point. cluster_squares (ΣC²) and variance
 -- (V = Σ(Σu)²) are in 1e-8 point²: one cluster adds at most 4e12, so that BIGINT holds the
 -- 2.3 million events of greatest possible weight on one day, far more than close on any.
--- Brier sums are in 1e-8, log edges in 1e-6 bit, confidences and results in 1e-9.  By agent; owner settlement.
+-- Brier sums are in 1e-8, log edges in 1e-6 bit, confidences and results in 1e-9. By agent;
+-- owner settlement.
 CREATE TABLE agent_days (
   agent_id {{.UUID}} NOT NULL,
   category TEXT NOT NULL,
@@ -638,8 +638,8 @@ CREATE TABLE priors (
 --bun:split
 
 -- boards: one built leaderboard for each window and category, with what it was built from;
--- rank_grid holds the points and sums that rank ranges are read from, fixed nightly. Not
--- filled yet: mu, tau, rank_grid. Reference; owner leaderboard.
+-- rank_grid holds the points and sums that rank ranges are read from. Reference; owner
+-- leaderboard.
 CREATE TABLE boards (
   span TEXT NOT NULL,
   category TEXT NOT NULL,
@@ -657,8 +657,7 @@ CREATE TABLE boards (
 
 -- board_rows: an agent's place on each board. skill_low and skill_high are the 95 % range,
 -- null (as are best_guess and odds) without a stake; odds are against having no edge, at most
--- 1,000,000; stake is A in 1e-4 point. Reference;
--- owner leaderboard.
+-- 1,000,000; stake is A in 1e-4 point, variance V in 1e-8 point². Reference; owner leaderboard.
 CREATE TABLE board_rows (
   span TEXT NOT NULL,
   category TEXT NOT NULL,

@@ -7,8 +7,6 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
-
-	"github.com/pulsecast/pulsecast/app/database"
 )
 
 // Summary is an agent with its latest activity. Predictions and Settled of Activity are
@@ -69,7 +67,7 @@ func newestKeys(ctx context.Context, db bun.IDB, ids []uuid.UUID) (map[uuid.UUID
 // Numbers count all agents and what they ask. Reference agents are counted in Seen only.
 type Numbers struct {
 	Agents, Disabled int64
-	Joined           int64  // in the last 24 hours
+	Joined           int64  `bun:"-"` // without samples, in the last 24 hours; see Store.SignUps
 	Seen             int64  // in the last hour
 	Requests         Counts `bun:"-"` // in the last 24 whole hours and the current one
 }
@@ -81,11 +79,13 @@ func ReadNumbers(ctx context.Context, db bun.IDB, now time.Time) (n Numbers, err
 	err = db.NewRaw(`SELECT
 			(SELECT COUNT(*) FROM agents WHERE kind = ?0) AS agents,
 			(SELECT COUNT(*) FROM agents WHERE kind = ?0 AND status = 'disabled') AS disabled,
-			(SELECT COUNT(*) FROM agents WHERE kind = ?0 AND id >= ?1 AND created_at >= ?2) AS joined,
-			(SELECT COUNT(*) FROM agents WHERE last_seen_at >= ?3) AS seen`,
-		Ordinary, database.FirstID(day), day, now.Add(-time.Hour)).Scan(ctx, &n)
+			(SELECT COUNT(*) FROM agents WHERE last_seen_at >= ?1) AS seen`,
+		Ordinary, now.Add(-time.Hour)).Scan(ctx, &n)
 	if err != nil {
 		return n, fmt.Errorf("count agents: %w", err)
+	}
+	if n.Joined, err = (Store{}).SignUps(ctx, db, day); err != nil {
+		return n, err
 	}
 	err = db.NewRaw(`SELECT COALESCE(SUM(requests), 0) AS requests, COALESCE(SUM(errors), 0) AS errors, COALESCE(SUM(limited), 0) AS limited
 		FROM agent_usage WHERE hour >= ?`, day.Truncate(time.Hour)).Scan(ctx, &n.Requests)

@@ -29,10 +29,7 @@ func (s *settleCommand) Run(ctx context.Context) (err error) {
 		if err != nil {
 			return err
 		}
-		if err := printReport(os.Stdout, report); err != nil {
-			return err
-		}
-		return a.Boards.Rebuild(ctx)
+		return errors.Join(printReport(os.Stdout, report), a.Boards.Rebuild(ctx))
 	}
 	if _, err := a.Markets.Tick(ctx); err != nil {
 		return err
@@ -56,11 +53,17 @@ func printReport(out io.Writer, r settlement.RebuildReport) error {
 		_, err := fmt.Fprintf(out, "recomputed from the ledger: every number agrees\n")
 		return err
 	}
+	left := 0
 	for _, d := range r.Differences {
+		if d.Published() {
+			left++
+		}
 		if _, err := fmt.Fprintf(out, "%s\n", d); err != nil {
 			return err
 		}
 	}
-	_, err := fmt.Fprintf(out, "%d numbers differed and are put right\n", len(r.Differences))
-	return err
+	if _, err := fmt.Fprintf(out, "%d numbers differed and are put right\n", len(r.Differences)-left); err != nil || left == 0 {
+		return err
+	}
+	return fmt.Errorf("%d numbers of the ledger disagree with the rules and stay as published", left)
 }

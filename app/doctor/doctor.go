@@ -197,7 +197,7 @@ func (d *doctor) tracing() {
 // webhook only connects: a message would wake somebody.
 func (d *doctor) webhook(ctx context.Context) {
 	if d.cfg.AlertWebhookURL == "" {
-		d.say(warn, "alerts", "nobody is told when something goes wrong: set ALERT_WEBHOOK_URL")
+		d.say(warn, "alerts", "no message is sent when something goes wrong: set ALERT_WEBHOOK_URL")
 		return
 	}
 	u, _ := url.Parse(string(d.cfg.AlertWebhookURL)) // Check has read it

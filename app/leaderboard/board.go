@@ -53,9 +53,9 @@ func day(at time.Time) string { return at.UTC().Format(time.DateOnly) }
 // AllCategories is the category of the boards over all categories.
 const AllCategories = settlement.AllCategories
 
-// MarketID is the reference agent that stands for the market; its skill is 0 by
-// definition. The core migrations create it and the other reference agents.
-var MarketID = uuid.MustParse("00000000-0000-7000-8000-000000000001")
+// MarketID is the reference agent that stands for the market. Its skill is 0 by
+// definition.
+var MarketID = settlement.MarketAgent
 
 // Board is one built leaderboard. AsOf is the moment its sums were read.
 type Board struct {
@@ -91,7 +91,8 @@ type Row struct {
 	// see score.RankGrid. All three are nil together.
 	Rank, RankLow, RankHigh *int64 `bun:",type:bigint"`
 
-	// Skill orders the board, in points per event; 0 is the market. See score.Skill.
+	// Skill orders the board, in points per event; 0 is the market. See
+	// score.Tally.Skill.
 	Skill float64 `bun:",type:double precision"`
 	// BestGuess is the mean of the true edge per event in points, SkillLow and SkillHigh
 	// the ends of its 95 % range, and Odds the odds against having no edge, at most
@@ -107,13 +108,13 @@ type Row struct {
 	Variance       int64        `bun:",type:bigint"`
 	// Disagreements counts the events with some |p − q| of at least 0.03.
 	Disagreements int64 `bun:",type:bigint"`
-	// Resolved counts all settled forecasts of the window, with a baseline or not.
+	// Resolved counts all settled predictions of the window, with a baseline or not.
 	Resolved int64 `bun:",type:bigint"`
 	// Scored counts those with a baseline.
 	Scored int64 `bun:",type:bigint"`
 
 	// Brier and MarketBrier (0 best, 1 worst) and LogEdge (bits) are means over the
-	// scored forecasts, so both sides answer the same questions;
+	// scored predictions, so both sides answer the same questions;
 	// CalibrationError (0..1) is over all settled ones. Nil without any.
 	Brier, MarketBrier, LogEdge, CalibrationError *float64 `bun:",type:double precision"`
 }

@@ -119,6 +119,39 @@ func TestDisagreementsNeeded(t *testing.T) {
 	}
 }
 
+// TestPriorCountsAgentsWithEvents: an agent whose settled predictions have no baseline has a
+// Brier score and no event.
+func TestPriorCountsAgentsWithEvents(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, dbtest.Open(t, database.SQLite))
+	w.days(w.agent(agent{handle: "unlinked", days: 14}), "sport", "2026-11-01", 1, 0)
+	w.exec("UPDATE agent_days SET clusters = 0, cluster_sum = 0, cluster_squares = 0, stake = 0, variance = 0, scored = 0, disagreements = 0")
+	w.days(w.agent(agent{handle: "linked", days: 14}), "sport", "2026-11-01", 1, 1)
+	w.tick()
+	if prior, err := w.store.Prior(t.Context(), w.db); err != nil || prior.Agents != 1 {
+		t.Errorf("a prior of %d agents with events, want 1: %v", prior.Agents, err)
+	}
+}
+
+// TestNothingSettledAnyMore: an agent whose settled predictions were all taken back leaves the
+// category's board, as if a rebuild had deleted its rows of zeros.
+func TestNothingSettledAnyMore(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+		w := newWorld(t, db)
+		id := w.agent(agent{handle: "one", days: 14})
+		w.days(id, "sport", "2026-11-01", 1, 2)
+		w.tick()
+		w.wantBoard(leaderboard.Filter{Category: "sport"}, "- market", "- one")
+		w.days(id, "sport", "2026-11-01", -1, 2)
+		w.clock.move(time.Hour)
+		w.settle(id, "sport")
+		w.tick()
+		w.wantBoard(leaderboard.Filter{Category: "sport"}, "- market")
+		w.wantBoard(everything, "- market", "- one")
+	})
+}
+
 func TestOwnerLimit(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {

@@ -3,7 +3,6 @@ package leaderboard
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
@@ -114,12 +113,11 @@ func titleShared(ctx context.Context, db bun.IDB, events []Shared) error {
 	if len(events) == 0 {
 		return nil
 	}
-	ids := make([]string, 0, len(events))
-	for _, e := range events {
-		_, id, _ := strings.Cut(e.Key, ":")
-		ids = append(ids, id)
+	keys := make([]string, len(events))
+	for i, e := range events {
+		keys[i] = e.Key
 	}
-	titles, err := market.Store{}.TitlesByEventKey(ctx, db, ids)
+	titles, err := market.Store{}.TitlesByEventKey(ctx, db, keys)
 	if err != nil {
 		return err
 	}

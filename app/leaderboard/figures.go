@@ -14,7 +14,7 @@ import (
 // Figures are the numbers of the whole place.
 type Figures struct {
 	Agents int64 // that have published
-	Events int64 // with a settled forecast
+	Events int64 // with a settled prediction
 	Ranked int64 // agents on the main board
 	Proven int64 // of these
 }

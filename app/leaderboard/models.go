@@ -13,7 +13,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/score"
 )
 
-// ModelRow pools the agents that declare one model. Nobody checks the declaration.
+// ModelRow pools the agents that declare one model. The declaration isn't checked.
 type ModelRow struct {
 	Model  string
 	Agents int64 // with at least one settled event
@@ -26,7 +26,7 @@ type ModelRow struct {
 	// the market. It takes the agents' events for independent. Agents of one model are
 	// alike, so in truth the range is wider.
 	Range *score.Posterior `bun:"-"`
-	// Brier and MarketBrier (0 best, 1 worst) are means over the same forecasts: all
+	// Brier and MarketBrier (0 best, 1 worst) are means over the same predictions: all
 	// settled ones with a baseline. Nil without any.
 	Brier, MarketBrier *float64
 	// Best is the handle of the agent that stands highest, BestName its public name; ""

@@ -39,8 +39,8 @@ type Entry struct {
 	// when it never did.
 	Predictions      int64
 	LastPredictionAt time.Time `bun:",nullzero"`
-	// Disabled since the board was built: read, so that pages end where they should,
-	// and not shown.
+	// Disabled is whether it was disabled since the board was built. Such rows are read, so
+	// that pages end where they should, and not shown.
 	Disabled bool
 }
 

@@ -19,7 +19,7 @@ type Prior struct {
 	bun.BaseModel `bun:"table:priors"`
 
 	Day string `bun:",pk"` // "2026-11-21", UTC; "" for the defaults
-	// Kappa and Sigma2 shrink Skill; see score.Prior.
+	// Kappa shrinks Skill, Sigma2 is what it was estimated with; see score.Prior.
 	Kappa  float64
 	Sigma2 float64
 	// Mu and Tau are of the share of right disagreement; see score.SharePrior.
@@ -59,7 +59,7 @@ func (b *Builder) estimatePrior(at time.Time, h agentSums, contenders map[uuid.U
 	var tallies []score.Tally
 	records := map[uuid.UUID]score.Sums{}
 	h.each(All, AllCategories, func(agent uuid.UUID, s *sums) {
-		if c, ok := contenders[agent]; ok && !c.Reference {
+		if c, ok := contenders[agent]; ok && !c.Reference && s.record.N > 0 {
 			tallies = append(tallies, s.record.Tally)
 			records[agent] = s.record
 		}

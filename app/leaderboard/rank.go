@@ -18,8 +18,8 @@ type Thresholds struct {
 
 // Fixed parts of the rule.
 const (
-	// NeedDisagreements is how many events must hold a forecast at least 0.03 away
-	// from the market.
+	// NeedDisagreements is how many events must hold a prediction at least
+	// score.MinDisagreement from the market.
 	NeedDisagreements = 10
 	// MaxPerOwner is how many agents of one owner are ranked: its best.
 	MaxPerOwner = 3

@@ -164,18 +164,18 @@ func sumDays(db bun.IDB, agents []uuid.UUID, at time.Time) *bun.SelectQuery {
 		GroupExpr("d.agent_id, d.category, shortest").OrderExpr("d.agent_id")
 }
 
-// each calls fn with the sums of every agent that has any on a board.
+// each calls fn with the sums of every agent that has something settled on a board. What is
+// taken back leaves rows of zeros, which don't count.
 func (h agentSums) each(w Window, category string, fn func(agent uuid.UUID, s *sums)) {
 	last := windowIndex(w)
 	for i := 0; i < len(h); {
-		agent, total, found := h[i].agent, sums{}, false
+		agent, total := h[i].agent, sums{}
 		for ; i < len(h) && h[i].agent == agent; i++ {
 			if h[i].window <= last && category == h[i].category {
 				total.add(&h[i].sums)
-				found = true
 			}
 		}
-		if found {
+		if total.resolved > 0 {
 			fn(agent, &total)
 		}
 	}

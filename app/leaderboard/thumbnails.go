@@ -14,7 +14,7 @@ import (
 
 // Thumbnail is what a board draws small of an agent.
 type Thumbnail struct {
-	// Calibration is over all the agent's settled forecasts.
+	// Calibration is over all the agent's settled predictions.
 	Calibration [score.BinCount]score.Bin
 	// Trend is the skill at the end of each day of the last days on which it moved, the
 	// oldest first.

@@ -16,8 +16,8 @@ import (
 	"github.com/pulsecast/pulsecast/app/database"
 )
 
-// job is one board to build: of all agents, or with touched of these and whoever
-// stands among them.
+// job is one board to build: of all agents, or if touched isn't nil, of these and the
+// ranked agents that they stand among.
 type job struct {
 	window     Window
 	category   string

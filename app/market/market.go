@@ -107,15 +107,21 @@ func EventID(key string) string {
 	return id
 }
 
-// eventPrefix begins the keys of upstream events.
-const eventPrefix = "e:"
+// What event keys begin with: those of upstream events, and of markets that stand alone.
+const (
+	eventPrefix = "e:"
+	alonePrefix = "m:"
+)
 
-// EventKey is what clusters forecasts: the upstream event, else the market itself.
+// EventKeySQL is EventKey as an SQL expression over markets AS m.
+const EventKeySQL = "COALESCE('" + eventPrefix + "' || m.event_id, '" + alonePrefix + "' || m.id)"
+
+// EventKey is what clusters predictions: the upstream event, else the market itself.
 func (m *Market) EventKey() string {
 	if m.EventID != "" {
 		return eventPrefix + m.EventID
 	}
-	return "m:" + m.ID
+	return alonePrefix + m.ID
 }
 
 // QuestionKey folds a question for comparison: lower-case letters and digits,

@@ -3,6 +3,7 @@ package market
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/uptrace/bun"
@@ -63,12 +64,15 @@ func (Store) EventTitles(ctx context.Context, db bun.IDB, marketIDs []string) (m
 	return titles, nil
 }
 
-// TitlesByEventKey names events by their keys; see Market.EventKey. ids are of markets or
-// of events.
-func (Store) TitlesByEventKey(ctx context.Context, db bun.IDB, ids []string) (map[string]string, error) {
-	titles := make(map[string]string, len(ids))
-	if len(ids) == 0 {
+// TitlesByEventKey names events by their keys; see Market.EventKey.
+func (Store) TitlesByEventKey(ctx context.Context, db bun.IDB, keys []string) (map[string]string, error) {
+	titles := make(map[string]string, len(keys))
+	if len(keys) == 0 {
 		return titles, nil
+	}
+	ids := make([]string, len(keys)) // of markets or of events
+	for i, key := range keys {
+		_, ids[i], _ = strings.Cut(key, ":")
 	}
 	var markets []Market
 	err := db.NewSelect().Model(&markets).Column("id", "title", "event_id", "event_title").

@@ -26,7 +26,7 @@ type Queues struct {
 	Markets   queue.Depth // ended markets with open predictions, since they ended
 	Due       queue.Depth // predictions that an admin must settle, since their horizon
 	Outcomes  queue.Depth // decided markets not applied yet, since the decision
-	Boards    queue.Depth // entries of the ledger that no board shows
+	Boards    queue.Depth // entries of the ledger that count by now and that no board shows
 	Reports   queue.Depth // open ones
 }
 
@@ -46,7 +46,7 @@ func ReadQueues(ctx context.Context, db bun.IDB, now time.Time) (q Queues, err e
 		{&q.Markets, func() (queue.Depth, error) { return settlement.MarketQueue(ctx, db, now) }},
 		{&q.Due, func() (queue.Depth, error) { return predictions.DueQueue(ctx, db, now) }},
 		{&q.Outcomes, func() (queue.Depth, error) { return settlement.OutcomeQueue(ctx, db) }},
-		{&q.Boards, func() (queue.Depth, error) { return boardQueue(ctx, db) }},
+		{&q.Boards, func() (queue.Depth, error) { return boardQueue(ctx, db, now) }},
 		{&q.Reports, func() (queue.Depth, error) { return moderation.ReportQueue(ctx, db) }},
 	} {
 		if *read.into, err = read.from(); err != nil {
@@ -57,10 +57,10 @@ func ReadQueues(ctx context.Context, db bun.IDB, now time.Time) (q Queues, err e
 }
 
 // boardQueue is empty before the first build, which shows everything.
-func boardQueue(ctx context.Context, db bun.IDB) (queue.Depth, error) {
+func boardQueue(ctx context.Context, db bun.IDB, now time.Time) (queue.Depth, error) {
 	built, err := leaderboard.BuiltAt(ctx, db)
 	if err != nil || built.IsZero() {
 		return queue.Depth{}, err
 	}
-	return settlement.EntryQueue(ctx, db, built)
+	return settlement.EntryQueue(ctx, db, built, now)
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/uptrace/bun"
 
 	"github.com/pulsecast/pulsecast/app/database"
@@ -49,6 +50,32 @@ func TestQueuesDoNotReadTheLedger(t *testing.T) {
 		}
 		if !looked {
 			t.Errorf("no query of the ledger: %q", seen.asked)
+		}
+	})
+}
+
+// TestEarlySettlementsDoNotWaitForABoard: what was settled before its scheduled day is on no
+// board until that day, so nothing is late.
+func TestEarlySettlementsDoNotWaitForABoard(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+		exec := func(query string, args ...any) {
+			t.Helper()
+			if _, err := db.ExecContext(t.Context(), query, args...); err != nil {
+				t.Fatal(err)
+			}
+		}
+		exec("INSERT INTO boards (span, category, as_of, kappa, sigma2, ranked) VALUES ('all', '', ?, 1, 1, 0)", noon.Add(-time.Minute))
+		for i, c := range []struct {
+			day  string
+			want int64
+		}{{"2026-11-22", 0}, {"2026-11-21", 1}, {"2026-11-01", 2}} {
+			exec(`INSERT INTO score_entries (agent_id, id, prediction_id, seq, kind, value, source, brier, day, rules_version, created_at)
+				VALUES (?, ?, ?, 0, 'score', 1, 'market', 0, ?, '1', ?)`, uuid.New(), database.NewID(noon), uuid.New(), c.day, noon)
+			queues, err := monitor.ReadQueues(t.Context(), db.Reader, noon)
+			if err != nil || queues.Boards.Count != c.want {
+				t.Errorf("%d: %d entries wait, want %d, %v", i, queues.Boards.Count, c.want, err)
+			}
 		}
 	})
 }

@@ -47,7 +47,7 @@ type Cited struct {
 }
 
 // CitedBy finds the predictions that cite each of these signals of one kind, at most
-// newest of each. Signals that nobody cites are left out. What it costs grows with the
+// newest of each. Signals without citations are left out. What it costs grows with the
 // signals asked for and with how often they are cited, not with all predictions.
 func (s Store) CitedBy(ctx context.Context, db bun.IDB, kind string, ids []string, newest int) (map[string]Cited, error) {
 	if len(ids) == 0 {

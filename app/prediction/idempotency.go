@@ -72,8 +72,8 @@ func (p *Publisher) keepAnswer(ctx context.Context, tx bun.Tx, s Submission, ans
 	return n == 1, err
 }
 
-// ForgetAnswers deletes one batch of the idempotency keys that no longer count; more
-// tells that some may be left.
+// ForgetAnswers deletes one batch of the idempotency keys that no longer count. more
+// reports whether some may be left.
 func (p *Publisher) ForgetAnswers(ctx context.Context) (more bool, err error) {
 	return database.Prune(ctx, p.db, "idempotency_keys", "created_at", p.now().Add(-answersKept), "agent_id", "key")
 }

@@ -41,7 +41,7 @@ const (
 	Illiquid BaselineState = "illiquid"
 )
 
-// Evidence is one link that supports a forecast. SignalKind and SignalID name the
+// Evidence is one link that supports a prediction. SignalKind and SignalID name the
 // known signal the address points at: "market" or "news" and its id, else empty.
 type Evidence struct {
 	Title      string

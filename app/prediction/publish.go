@@ -60,7 +60,7 @@ type Submission struct {
 // Receipt is what became of a submission.
 type Receipt struct {
 	Record Record
-	// ReadAs says the forecast back in words.
+	// ReadAs says the prediction back in words.
 	ReadAs   string
 	Warnings []string
 }
@@ -91,8 +91,8 @@ func (p *Publisher) Publish(ctx context.Context, s Submission) ([]byte, error) {
 }
 
 // publish stores a submission with its key and its answer, unless an earlier request
-// with the key did. The key comes before the prediction: a repeat that waits there
-// keeps others from nothing.
+// with the key did. The key comes before the prediction, so a repeat that waits there holds
+// no lock that others need.
 func (p *Publisher) publish(ctx context.Context, tx bun.Tx, s Submission, now time.Time) ([]byte, error) {
 	if s.IdempotencyKey != "" {
 		if answer, err := firstAnswer(ctx, tx, s, now); answer != nil || err != nil {
@@ -176,7 +176,7 @@ func (d *Draft) prediction(a agent.Agent, to link, now time.Time) Prediction {
 // right side.
 const farFromMarket = 0.4
 
-// advice teaches an agent what its linked forecast will be worth.
+// advice tells an agent what its linked prediction will be worth.
 func (p *Publisher) advice(ctx context.Context, db bun.IDB, r *Record, to link, now time.Time) ([]string, error) {
 	var out []string
 	m := to.market

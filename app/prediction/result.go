@@ -77,7 +77,7 @@ func SelectPending(db bun.IDB, markets []string, after Place, limit int) *bun.Se
 	return q
 }
 
-// HasPending tells whether an open prediction on a market waits for its baseline.
+// HasPending reports whether an open prediction on a market waits for its baseline.
 func (Store) HasPending(ctx context.Context, db bun.IDB, marketID string) (bool, error) {
 	waiting, err := db.NewSelect().TableExpr("results AS s").Where("s.market_id = ?", marketID).
 		Where("s.status = 'open'").Where("s.baseline_state = 'pending'").Exists(ctx)
@@ -87,8 +87,8 @@ func (Store) HasPending(ctx context.Context, db bun.IDB, marketID string) (bool,
 	return waiting, nil
 }
 
-// CountByStatus counts the predictions on a market that no admin has ruled on by
-// themselves.
+// CountByStatus counts the predictions on a market, without those that an admin ruled on
+// one by one.
 func (Store) CountByStatus(ctx context.Context, db bun.IDB, marketID string) (map[Status]int64, error) {
 	var rows []struct {
 		Status Status

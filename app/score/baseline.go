@@ -50,19 +50,6 @@ func (b Bounds) Clamp(p float64) (q float64, ok bool) {
 	return min(max(p, v.Bid), v.Ask), true
 }
 
-// Clamp is Bounds.Clamp for an outcome with prices and no book.
-func Clamp(p float64, before, after, previous *float64) (q float64, ok bool) {
-	return Bounds{Before: priceView(before), After: priceView(after), Previous: previous}.Clamp(p)
-}
-
-func priceView(price *float64) *View {
-	if price == nil {
-		return nil
-	}
-	v := PriceView(*price)
-	return &v
-}
-
 // Which observed prices count. A price feed shows the past: what it shows just after
 // publication may be what the market was just before. The first price after therefore
 // counts only after a delay. Without it, an agent that publishes news faster than the

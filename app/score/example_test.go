@@ -49,12 +49,12 @@ func ExampleBet() {
 	// Output: 7.625 1.125 11.193
 }
 
-func ExampleSkill() {
+func ExampleTally_Skill() {
 	var t score.Tally
 	for i := range 60 {
 		t.Add(score.Points(25_000 + 10_000*(i%2*2-1))) // 1.5 and 3.5 points in turn
 	}
-	fmt.Println(score.Skill(t, score.Prior{Kappa: 100, Sigma2: 100}).Skill)
+	fmt.Println(t.Skill(100))
 	// Output: 0.9375
 }
 

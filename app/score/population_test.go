@@ -60,62 +60,6 @@ func TestEstimatePriorAtTheEdges(t *testing.T) {
 	}
 }
 
-// The interval is meant to hold the truth of 95 % of a population that is as the prior
-// says.
-func TestSkillIntervalCovers(t *testing.T) {
-	t.Parallel()
-	r := source(12)
-	prior := Prior{Kappa: 100, Sigma2: 64}
-	var held, trials float64
-	for range 4_000 {
-		mean := 0.8 * r.NormFloat64()
-		var tally Tally
-		for range 30 + r.IntN(300) {
-			tally.Add(Points((mean + 8*r.NormFloat64()) * pointScale))
-		}
-		if e := Skill(tally, prior); e.Low <= mean && mean <= e.High {
-			held++
-		}
-		trials++
-	}
-	near(t, "coverage", held/trials, .95, .012)
-}
-
-func TestRankRanges(t *testing.T) {
-	t.Parallel()
-	low, high := RankRanges([]Estimate{{3, 2, 4}, {2.5, 1.5, 3.5}, {1, .5, 1.4}, {0, -1, .5}})
-	if want := []int{1, 1, 3, 3}; !slices.Equal(low, want) {
-		t.Errorf("best places %v, want %v", low, want)
-	}
-	if want := []int{2, 2, 4, 4}; !slices.Equal(high, want) {
-		t.Errorf("worst places %v, want %v", high, want)
-	}
-	if low, high := RankRanges(nil); len(low)+len(high) != 0 {
-		t.Error("ranges of nobody")
-	}
-	r := source(13)
-	all := make([]Estimate, 200)
-	for i := range all {
-		s, half := r.NormFloat64(), math.Abs(r.NormFloat64())
-		all[i] = Estimate{s, s - half, s + half}
-	}
-	low, high = RankRanges(all)
-	for i, e := range all {
-		above, below := 0, 0
-		for _, f := range all {
-			if f.Low > e.High {
-				above++
-			}
-			if f.High < e.Low {
-				below++
-			}
-		}
-		if low[i] != 1+above || high[i] != len(all)-below {
-			t.Fatalf("range %d..%d, want %d..%d", low[i], high[i], 1+above, len(all)-below)
-		}
-	}
-}
-
 func TestConsensus(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

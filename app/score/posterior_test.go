@@ -55,8 +55,8 @@ func TestWorkedPosterior(t *testing.T) {
 			t.Errorf("%s: proven at %v", c.name, odds)
 		}
 	}
-	near(t, "skill of 60 events", Skill(first.Tally, DefaultPrior).Skill, .9375, 1e-12)
-	near(t, "skill of 400 events", Skill(second.Tally, DefaultPrior).Skill, 1.6, 1e-12)
+	near(t, "skill of 60 events", first.Skill(DefaultPrior.Kappa), .9375, 1e-12)
+	near(t, "skill of 400 events", second.Skill(DefaultPrior.Kappa), 1.6, 1e-12)
 }
 
 func sq(x float64) float64 { return x * x }

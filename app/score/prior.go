@@ -23,7 +23,7 @@ const (
 	// the population.
 	kappaMin = 30
 	kappaMax = 500
-	// sigma2Floor keeps intervals open when nearly all agents copy the market.
+	// sigma2Floor keeps κ defined when nearly all agents copy the market.
 	sigma2Floor = 1
 	// iqrOfNormal is the interquartile range of a standard normal distribution.
 	iqrOfNormal = 1.3489795003921634

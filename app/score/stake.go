@@ -6,6 +6,10 @@ import "math/bits"
 // count probabilities in.
 const tenThousandth = nanoScale / pointScale
 
+// MinDisagreement is the least distance |p − q| that counts as a disagreement with the
+// market.
+const MinDisagreement = 0.03
+
 // Stake is what a prediction of p held against q risks: a = 100 · (p − q)² in 0..100
 // points. It is the part of the edge that luck doesn't touch: Edge is
 // 200 · (p − q)(y − q) less the stake, so a disagreement that is right by a share b has

@@ -13,7 +13,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/score"
 )
 
-// place is where a prediction stands or shall stand.
+// place is where a prediction stands, or must stand.
 type place struct {
 	Status  prediction.Status
 	Value   float64 // y, when Resolved
@@ -131,7 +131,7 @@ func keys[K comparable](set map[K]struct{}) []K {
 	return out
 }
 
-// move brings one prediction to where it shall stand: what counted is taken back,
+// move brings one prediction to where it must stand: what counted is taken back,
 // what counts now is added.
 func (b *batch) move(i *item, to place) error {
 	if i.stands(to) {

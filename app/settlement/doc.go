@@ -1,4 +1,4 @@
-// Package settlement turns what markets show into scores: it fixes what a forecast
+// Package settlement turns what markets show into scores: it fixes what a prediction
 // is held against, decides what happened, and moves the sums that the ranking reads.
 //
 // # The life of a prediction

@@ -1,8 +1,6 @@
 package settlement
 
 import (
-	"context"
-	"fmt"
 	"math"
 	"time"
 
@@ -59,15 +57,6 @@ func (e *Entry) result() result {
 	return r
 }
 
-// Ledger lists a prediction's rows in order.
-func Ledger(ctx context.Context, db bun.IDB, predictionID uuid.UUID) ([]Entry, error) {
-	var entries []Entry
-	if err := db.NewSelect().Model(&entries).Where("s.prediction_id = ?", predictionID).Order("s.seq").Scan(ctx); err != nil {
-		return nil, fmt.Errorf("read the ledger: %w", err)
-	}
-	return entries, nil
-}
-
 // bet is what a score is computed from.
 type bet struct {
 	AgentID  uuid.UUID
@@ -101,11 +90,8 @@ func (b *bet) score(y float64) result {
 	return r
 }
 
-// minDisagreement is the least |p − q| that counts as one, in 1e-9.
-const minDisagreement = 30_000_000
-
 func (b *bet) disagrees() int64 {
-	if b.Q != nil && math.Abs(math.Round((b.P-*b.Q)*1e9)) >= minDisagreement {
+	if b.Q != nil && math.Abs(math.Round((b.P-*b.Q)*1e9)) >= score.MinDisagreement*1e9 {
 		return 1
 	}
 	return 0

@@ -68,13 +68,13 @@ func newOutcome(m *market.Market, v market.Verdict, before *Outcome, source, not
 	return o
 }
 
-// Void tells whether it decides nothing.
+// Void reports whether it decides nothing.
 func (o *Outcome) Void() bool { return o.State == stateVoid }
 
-// Ruled tells whether an admin decided it; Note is the reason then.
+// Ruled reports whether an admin decided it. Note is the reason then.
 func (o *Outcome) Ruled() bool { return o.Source == sourceAdmin }
 
-// equal tells whether two outcomes say the same happened.
+// equal reports whether two outcomes say the same happened.
 func (o *Outcome) equal(other *Outcome) bool {
 	return other != nil && o.State == other.State && o.Winner == other.Winner && slices.Equal(o.OutcomeValues, other.OutcomeValues)
 }
@@ -106,7 +106,7 @@ func (o *Outcome) value(name string) (float64, bool) {
 	return 0, false
 }
 
-// The notes a void prediction carries when nobody wrote another.
+// The notes a void prediction carries if no admin wrote another.
 const (
 	noteVoid = "The market settled at even odds, so it decides nothing."
 	noteLate = "Published after the market had closed."

@@ -75,7 +75,7 @@ func ScoredSince(ctx context.Context, db bun.IDB, since time.Time) ([]Scored, er
 // CountEvents counts the events of the markets on which a prediction was scored.
 func CountEvents(ctx context.Context, db bun.IDB) (n int64, err error) {
 	err = db.NewSelect().TableExpr("market_outcomes AS o").Join("JOIN (?) AS m ON m.id = o.market_id", market.Select(db)).
-		ColumnExpr("COUNT(DISTINCT COALESCE('e:' || m.event_id, 'm:' || m.id))").
+		ColumnExpr("COUNT(DISTINCT "+market.EventKeySQL+")").
 		Where("(?)", prediction.SelectScored(db, "m.id")).Scan(ctx, &n)
 	if err != nil {
 		return 0, fmt.Errorf("count events: %w", err)

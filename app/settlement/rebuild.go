@@ -19,12 +19,16 @@ const rebuildAgents = 100
 
 // Difference is one number that did not agree.
 type Difference struct {
-	What  string // "cluster", "day", "tally", "ledger", "prediction" or "market"
+	What  string // "cluster", "day", "tally", "ledger" or "market"
 	Agent uuid.UUID
 	Key   string // which one: the event, "category day", the prediction
 	Have  string
 	Want  string
 }
+
+// Published reports whether the number is published as it was scored. Rebuild never
+// rewrites such a number.
+func (d Difference) Published() bool { return d.What == "ledger" || d.What == "market" }
 
 func (d Difference) String() string {
 	return fmt.Sprintf("%s of %s, %s: have %s, want %s", d.What, d.Agent, d.Key, d.Have, d.Want)
@@ -226,7 +230,7 @@ func (r *recount) references(ctx context.Context, tx bun.Tx, agent uuid.UUID) er
 }
 
 // cluster finds or opens a cluster. Its category and day were fixed by the first
-// forecast: the row that is there is the record of them until the ledger says so.
+// prediction: the row that is there is the record of them until the ledger says so.
 func (r *recount) cluster(agent uuid.UUID, event, category, day string) *Cluster {
 	key := clusterKey{agent, event}
 	if c := r.clusters[key]; c != nil {

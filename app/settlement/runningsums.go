@@ -119,8 +119,8 @@ func (d dayTerms) addTo(t dayTerm) {
 	d[key] = append(terms, t)
 }
 
-// rounds parts the terms so that none has two of the same row, which one upsert must not
-// meet twice. Each is in the order of the table's key.
+// rounds splits the terms so that no round has two of the same row, since one upsert can't
+// change a row twice. Each round is in the order of the table's key.
 func (d dayTerms) rounds() [][]dayTerm {
 	var rounds [][]dayTerm
 	for _, terms := range d {
@@ -166,22 +166,23 @@ func addDays(ctx context.Context, tx bun.Tx, days dayTerms) error {
 	return nil
 }
 
-// Cluster is an agent's forecasts on one event.
+// Cluster is an agent's predictions on one event.
 type Cluster struct {
 	bun.BaseModel `bun:"table:clusters,alias:c"`
 
 	AgentID  uuid.UUID `bun:",pk,type:uuid"`
 	EventKey string    `bun:",pk,type:text"`
-	// Category and Day, the scheduled close, are fixed by the agent's first forecast on
+	// Category and Day, the scheduled close, are fixed by the agent's first prediction on
 	// the event. Where the market had no end date Day is empty, and SettledDay holds the
 	// day of the first settlement while something is settled.
 	Category   string `bun:",type:text"`
 	Day        string `bun:",nullzero,type:text"`
 	SettledDay string `bun:",nullzero,type:text"`
-	// NextIndex is the weight index of the next forecast.
+	// NextIndex is the weight index of the next prediction.
 	NextIndex int64 `bun:",type:bigint"`
-	// Settled counts the scored forecasts, Disagreements those at least 0.03 from
-	// their baseline, and Value is C: the sum of their contributions.
+	// Settled counts the scored predictions, Disagreements those at least
+	// score.MinDisagreement from their baseline, and Value is C: the sum of their
+	// contributions.
 	Settled       int64 `bun:",type:bigint"`
 	Disagreements int64 `bun:",type:bigint"`
 	Value         int64 `bun:",type:bigint"`
@@ -251,7 +252,7 @@ func loadClusters(ctx context.Context, db bun.IDB, agents []uuid.UUID, events []
 }
 
 // addClusters writes new clusters whole, and of those that are there the next index, all
-// that a forecast changes before it is settled.
+// that a prediction changes before it is settled.
 func addClusters(ctx context.Context, tx bun.Tx, rows []Cluster) error {
 	if len(rows) == 0 {
 		return nil

@@ -149,7 +149,7 @@ func (s *Service) observe(ctx context.Context, m *market.Market, before *Outcome
 }
 
 // decide makes v the market's outcome after before. It reports false when it stood
-// already, or when another worker was faster.
+// already, or if another worker decided first.
 func (s *Service) decide(ctx context.Context, m *market.Market, v market.Verdict, before *Outcome) (changed bool, err error) {
 	o := newOutcome(m, v, before, sourceMarket, "", s.now())
 	if o.equal(before) {

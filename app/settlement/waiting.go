@@ -65,11 +65,13 @@ func OutcomeQueue(ctx context.Context, db bun.IDB) (queue.Depth, error) {
 	return d, nil
 }
 
-// EntryQueue measures the ledger's entries after a moment. Ids begin with the moment of
-// their entry and have the index that keeps this from reading the whole ledger.
-func EntryQueue(ctx context.Context, db bun.IDB, after time.Time) (queue.Depth, error) {
+// EntryQueue measures the ledger's entries after a moment that count by now: those of later
+// days wait for their day. Ids begin with the moment of their entry and have the index that
+// keeps this from reading the whole ledger.
+func EntryQueue(ctx context.Context, db bun.IDB, after, now time.Time) (queue.Depth, error) {
 	entries := db.NewSelect().Model((*Entry)(nil)).
-		Where("s.id >= ?", database.FirstID(after)).Where("s.created_at > ?", after.UTC())
+		Where("s.id >= ?", database.FirstID(after)).Where("s.created_at > ?", after.UTC()).
+		Where("s.day <= ?", dayOf(now))
 	d, err := queue.Read(ctx, entries, "s.created_at")
 	if err != nil {
 		return d, fmt.Errorf("count new entries of the ledger: %w", err)

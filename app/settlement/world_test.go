@@ -129,8 +129,8 @@ func (w *world) prediction(id uuid.UUID) prediction.Prediction {
 
 func (w *world) ledger(id uuid.UUID) string {
 	w.t.Helper()
-	entries, err := Ledger(context.Background(), w.db, id)
-	w.must(err)
+	var entries []Entry
+	w.must(w.db.NewSelect().Model(&entries).Where("s.prediction_id = ?", id).Order("s.seq").Scan(context.Background()))
 	var b strings.Builder
 	for _, e := range entries {
 		fmt.Fprintf(&b, "%d %s %g %s", e.Seq, e.Kind, e.Value, e.Outcome)

@@ -14,6 +14,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/prediction"
 	"github.com/pulsecast/pulsecast/app/problem"
 	"github.com/pulsecast/pulsecast/app/score"
+	"github.com/pulsecast/pulsecast/app/web/estimate"
 	"github.com/pulsecast/pulsecast/views/components"
 	"github.com/pulsecast/pulsecast/views/pages"
 )
@@ -106,9 +107,9 @@ func (s *Site) agentProps(a *agent.Agent, st *leaderboard.Stats) pages.AgentProp
 	for i := range st.Categories {
 		r := &st.Categories[i]
 		p.Categories = append(p.Categories, pages.CategoryRow{
-			Estimate: rowEstimate(r), Category: r.Category, Events: int(r.Events), Brier: r.Brier, MarketBrier: r.MarketBrier,
+			Estimate: estimate.Of(r), Category: r.Category, Events: int(r.Events), Brier: r.Brier, MarketBrier: r.MarketBrier,
 		})
-		estimates = append(estimates, rowEstimate(r))
+		estimates = append(estimates, estimate.Of(r))
 	}
 	p.CategoryScale = components.EstimateScale(estimates)
 	p.Layout = s.frame(a.Name, agentWords(p.Row), "/agents/"+a.Handle, "/leaderboard")

@@ -6,6 +6,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/agent"
 	"github.com/pulsecast/pulsecast/app/leaderboard"
 	"github.com/pulsecast/pulsecast/app/score"
+	"github.com/pulsecast/pulsecast/app/web/estimate"
 	"github.com/pulsecast/pulsecast/views/components"
 	"github.com/pulsecast/pulsecast/views/pages"
 )
@@ -80,7 +81,7 @@ func (s *Site) addComparison(c *fiber.Ctx, p *pages.CompareProps, a, b *agent.Ag
 	}
 	p.Both = pages.Shared{
 		Count: int(found.Shared), AWins: int(found.AWins), BWins: int(found.BWins), MeanA: found.MeanA, MeanB: found.MeanB,
-		Difference: rangeOf(found.Difference), OddsA: found.Odds, OddsB: found.OddsB,
+		Difference: estimate.Range(found.Difference), OddsA: found.Odds, OddsB: found.OddsB,
 		ProvenA: proven(found.Odds), ProvenB: proven(found.OddsB),
 	}
 	p.Scale = components.EstimateScale([]components.Estimate{

@@ -10,6 +10,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/leaderboard"
 	"github.com/pulsecast/pulsecast/app/market"
 	"github.com/pulsecast/pulsecast/app/prediction"
+	"github.com/pulsecast/pulsecast/app/score"
 	"github.com/pulsecast/pulsecast/views/components"
 	"github.com/pulsecast/pulsecast/views/pages"
 )
@@ -117,7 +118,7 @@ func receipts(list []components.Prediction) []components.Prediction {
 func disagreements(list []components.Prediction) []components.Prediction {
 	far := func(p components.Prediction) float64 { return math.Abs(p.Confidence - *p.Price) }
 	list = slices.DeleteFunc(slices.Clone(list), func(p components.Prediction) bool {
-		return p.Price == nil || p.Hidden || far(p) < 0.03
+		return p.Price == nil || p.Hidden || far(p) < score.MinDisagreement
 	})
 	slices.SortStableFunc(list, func(a, b components.Prediction) int { return cmp.Compare(far(b), far(a)) })
 	var out []components.Prediction

@@ -10,6 +10,7 @@ import (
 
 	"github.com/pulsecast/pulsecast/app/leaderboard"
 	"github.com/pulsecast/pulsecast/app/score"
+	"github.com/pulsecast/pulsecast/app/web/estimate"
 	"github.com/pulsecast/pulsecast/views/components"
 	"github.com/pulsecast/pulsecast/views/pages"
 )
@@ -98,7 +99,7 @@ func (s *Site) boardRow(e *leaderboard.Entry) pages.BoardRow {
 // boardRowOf maps a row of a board without its agent.
 func (s *Site) boardRowOf(e *leaderboard.Row) pages.BoardRow {
 	r := pages.BoardRow{
-		Estimate: rowEstimate(e), Reference: e.Reference, Provisional: e.Provisional, Reason: e.Reason,
+		Estimate: estimate.Of(e), Reference: e.Reference, Provisional: e.Provisional, Reason: e.Reason,
 		Events: int(e.Events), Brier: e.Brier, MarketBrier: e.MarketBrier, CalibrationError: e.CalibrationError,
 	}
 	if e.Rank != nil && e.RankLow != nil && e.RankHigh != nil {
@@ -173,7 +174,7 @@ func (s *Site) modelRows(ctx context.Context, w leaderboard.Window) ([]pages.Mod
 	rows := make([]pages.ModelRow, len(found))
 	for i, m := range found {
 		rows[i] = pages.ModelRow{
-			Estimate: components.Estimate{Skill: m.Skill, Range: rangeOf(m.Range)}, Model: m.Model, Agents: int(m.Agents), Ranked: int(m.Ranked), Events: int(m.Events),
+			Estimate: components.Estimate{Skill: m.Skill, Range: estimate.Range(m.Range)}, Model: m.Model, Agents: int(m.Agents), Ranked: int(m.Ranked), Events: int(m.Events),
 			Brier: m.Brier, MarketBrier: m.MarketBrier, Best: components.Agent{Handle: m.Best, Name: m.BestName},
 		}
 	}
@@ -198,19 +199,4 @@ func (s *Site) models(c *fiber.Ctx) error {
 	return show(c, pages.Models(pages.ModelsProps{
 		Layout: frame, Windows: a.chips("window", windowOptions...), Window: a.get("window"), Rows: rows,
 	}))
-}
-
-func rowEstimate(r *leaderboard.Row) components.Estimate {
-	e := components.Estimate{Skill: r.Skill, Odds: r.Odds, Proven: r.Proven()}
-	if p, ok := r.Posterior(); ok {
-		e.Range = rangeOf(&p)
-	}
-	return e
-}
-
-func rangeOf(p *score.Posterior) *components.Range {
-	if p == nil {
-		return nil
-	}
-	return &components.Range{BestGuess: p.BestGuess, Low: p.Low, High: p.High}
 }

@@ -77,9 +77,6 @@ func (s Scale) Holds(v float64) bool { return v >= s.Low && v <= s.High }
 // X is the place across, as a percentage of the drawing.
 func (s Scale) X(v float64) string { return number(s.Share(v)*100) + "%" }
 
-// Y is the place down a drawing of a height in pixels, high values on top.
-func (s Scale) Y(v float64, height float64) string { return number((1 - s.Share(v)) * height) }
-
 // number writes a coordinate, short.
 func number(v float64) string {
 	return strconv.FormatFloat(math.Round(v*100)/100, 'f', -1, 64)

@@ -21,7 +21,7 @@ type rules struct {
 }
 
 // leaderboardRules are those of the specification.
-var leaderboardRules = rules{events: 30, categoryEvents: 15, disagreements: 10, days: 14, disagreement: 0.03,
+var leaderboardRules = rules{events: 30, categoryEvents: 15, disagreements: 10, days: 14, disagreement: score.MinDisagreement,
 	perOwner: 3, afterDelay: score.AfterDelayMost.Seconds()}
 
 // record is what our leaderboard holds of one agent.
@@ -68,7 +68,7 @@ func ours(name string, w *world, agents []*agent, all []forecast, set rules) *bo
 	}
 	prior := score.EstimatePrior(tallies)
 	for i, t := range tallies {
-		b.value[i] = score.Skill(t, prior).Skill
+		b.value[i] = t.Skill(prior.Kappa)
 	}
 	b.rank(agents, set.perOwner)
 	b.study = newStudy(b, agents, records, main, set)

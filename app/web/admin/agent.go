@@ -11,6 +11,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/moderation"
 	"github.com/pulsecast/pulsecast/app/prediction"
 	"github.com/pulsecast/pulsecast/app/problem"
+	"github.com/pulsecast/pulsecast/app/web/estimate"
 	views "github.com/pulsecast/pulsecast/views/admin"
 )
 
@@ -55,7 +56,7 @@ func (d *Site) showAgent(v *visit, secret string) error {
 	}
 	p.Frame.Path = agentPath(a.Handle)
 	if b := row.Board; b != nil {
-		p.Skill, p.Events, p.Brier, p.CalibrationError = estimate(b), b.Events, b.Brier, b.CalibrationError
+		p.Skill, p.Events, p.Brier, p.CalibrationError = new(estimate.Of(b)), b.Events, b.Brier, b.CalibrationError
 	}
 	if p.Sessions, err = d.agents.CountSessions(ctx, d.DB.Reader, a.ID, d.Now()); err != nil {
 		return err

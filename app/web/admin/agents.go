@@ -8,9 +8,9 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/pulsecast/pulsecast/app/agent"
-	"github.com/pulsecast/pulsecast/app/leaderboard"
 	"github.com/pulsecast/pulsecast/app/moderation"
 	"github.com/pulsecast/pulsecast/app/problem"
+	"github.com/pulsecast/pulsecast/app/web/estimate"
 	views "github.com/pulsecast/pulsecast/views/admin"
 	"github.com/pulsecast/pulsecast/views/components"
 )
@@ -64,17 +64,9 @@ func agentRow(r *moderation.AgentRow, hours []agent.Hour) views.AgentRow {
 		row.Hours = append(row.Hours, float64(h.Requests))
 	}
 	if r.Board != nil {
-		row.Skill, row.Brier, row.CalibrationError = estimate(r.Board), r.Board.Brier, r.Board.CalibrationError
+		row.Skill, row.Brier, row.CalibrationError = new(estimate.Of(r.Board)), r.Board.Brier, r.Board.CalibrationError
 	}
 	return row
-}
-
-func estimate(r *leaderboard.Row) *components.Estimate {
-	e := &components.Estimate{Skill: r.Skill, Odds: r.Odds, Proven: r.Proven()}
-	if p, ok := r.Posterior(); ok {
-		e.Range = &components.Range{BestGuess: p.BestGuess, Low: p.Low, High: p.High}
-	}
-	return e
 }
 
 // exportAgents reads the whole table page by page, so that no query is large.
