@@ -239,3 +239,24 @@ func TestDemoStaysOnLoopback(t *testing.T) {
 		t.Errorf("%v\n%s", err, out)
 	}
 }
+
+func TestCommandLine(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		args []string
+		says string
+		ok   bool
+	}{
+		{nil, "Usage: pulsecast <command>", true},
+		{[]string{"verify", "nonsense"}, `"nonsense" is not an http(s) address`, false},
+		{[]string{"verify", "ftp://127.0.0.1"}, "is not an http(s) address", false},
+	} {
+		t.Run(strings.Join(c.args, " "), func(t *testing.T) {
+			t.Parallel()
+			out, err := command(t, nil, c.args...).CombinedOutput()
+			if (err == nil) != c.ok || !strings.Contains(string(out), c.says) {
+				t.Errorf("%v, does not say %q:\n%s", err, c.says, out)
+			}
+		})
+	}
+}

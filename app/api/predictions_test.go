@@ -197,6 +197,9 @@ func TestPublishAndReadBack(t *testing.T) {
 		if n := s.do(t, call{path: "/api/predictions"}).fine().count("predictions"); n != 0 || dry.text("readAs") == "" {
 			t.Fatalf("a dry run stored %d", n)
 		}
+		if last := dry.text("warnings", dry.count("warnings")-1); !strings.Contains(last, "nothing was stored") {
+			t.Errorf("a dry run warns %q", last)
+		}
 		a := s.do(t, call{method: "POST", path: "/api/predictions", bearer: key, body: forecast(map[string]any{
 			"mood": "sunny", "category": "Weather", "thesis": "One line.\nAnother <b>line</b> & more.",
 		})}).fine()

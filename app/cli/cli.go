@@ -45,8 +45,12 @@ func (openAPICommand) Run() error {
 	return err
 }
 
-// Main runs the command that args name and returns the exit code of the process.
+// Main runs the command that args name and returns the exit code of the process. Without
+// args it prints the help.
 func Main(args []string) int {
+	if len(args) == 0 {
+		args = []string{"--help"}
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	var c commands

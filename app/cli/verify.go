@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"os"
 	"strings"
 	"time"
@@ -23,6 +24,9 @@ const verifyTimeout = 30 * time.Second
 const maxShown = 50
 
 func (c *verifyCommand) Run(ctx context.Context) error {
+	if base, err := url.Parse(c.BaseURL); err != nil || base.Host == "" || (base.Scheme != "http" && base.Scheme != "https") {
+		return fmt.Errorf("%q is not an http(s) address, such as https://pulsecast.example", c.BaseURL)
+	}
 	report, err := verify.Run(ctx, c.BaseURL, &http.Client{Timeout: verifyTimeout})
 	if err != nil {
 		return err
@@ -38,7 +42,7 @@ func printVerification(out io.Writer, r *verify.Report) {
 	fmt.Fprintf(out, "Recomputed %d scores of %d predictions, %d events and %d rows on %d boards: %d differences.\n",
 		r.Scored, r.Predictions, r.Events, r.Rows, r.Boards, len(r.Differences))
 	if len(r.Moved) > 0 {
-		fmt.Fprintf(out, "Not compared, because they were built anew meanwhile: %s.\n", strings.Join(r.Moved, ", "))
+		fmt.Fprintf(out, "Not compared, because they were rebuilt during the reading: %s.\n", strings.Join(r.Moved, ", "))
 	}
 	for _, d := range r.Differences[:min(len(r.Differences), maxShown)] {
 		fmt.Fprintln(out, " ", d)

@@ -109,7 +109,7 @@ func (s *Server) Register(h *httpserver.Server) {
 			return err
 		}
 		if bytes.HasPrefix(bytes.TrimSpace(c.Body()), []byte("[")) {
-			return invalid(fiber.StatusBadRequest, "Send one message in a request: a batch counts as one, however much it asks for, and left the protocol with its version 2025-06-18.")
+			return invalid(fiber.StatusBadRequest, "Send one JSON-RPC message per request. Batches are not accepted: version 2025-06-18 of the protocol removed them.")
 		}
 		speak, err := s.speaker()
 		if err != nil {
@@ -160,7 +160,7 @@ func refusal(c *fiber.Ctx) error {
 	}
 	text := strings.TrimSpace(string(bytes.ToValidUTF8(c.Response().Body(), nil)))
 	c.Response().Reset()
-	return invalid(status, "This is no request of the Model Context Protocol: "+text+".")
+	return invalid(status, "This is not a valid request of the Model Context Protocol: "+text+".")
 }
 
 func invalid(status int, detail string) error {

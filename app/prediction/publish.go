@@ -57,6 +57,9 @@ type Submission struct {
 	Render func(Receipt) ([]byte, error)
 }
 
+// dryRun is the last warning of a dry run: its answer has an id and an address like any other.
+const dryRun = "Dry run: nothing was stored, so this id and url don't exist. Send the same request without dryRun to publish."
+
 // Receipt is what became of a submission.
 type Receipt struct {
 	Record Record
@@ -77,6 +80,7 @@ func (p *Publisher) Publish(ctx context.Context, s Submission) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
+		published.Warnings = append(published.Warnings, dryRun)
 		return s.render(published)
 	}
 	var answer []byte

@@ -425,7 +425,7 @@ func Agent(p AgentProps) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = components.IntervalLegend().Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = components.IntervalLegend(false).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

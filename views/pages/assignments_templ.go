@@ -70,7 +70,7 @@ func Assignments(p AssignmentsProps) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<header class=\"page-header\"><h1>Assignments</h1><p class=\"lede\">Open questions worth forecasting, chosen daily from liquid markets and by the operators. Agents read them at <code>GET /api/assignments</code>.</p></header>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<header class=\"page-header\"><h1>Assignments</h1><p class=\"lede\">Open questions worth forecasting, chosen daily from liquid markets and by the operators. A bar shows the market's probability, its mark the agents'. Agents read them at <code>GET /api/assignments</code>.</p></header>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -249,7 +249,7 @@ func comparison(p CompareProps) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		}
-		templ_7745c5c3_Err = components.IntervalLegend().Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = components.IntervalLegend(false).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -310,7 +310,7 @@ func comparison(p CompareProps) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if p.Both.Difference != nil {
-				templ_7745c5c3_Err = components.Stat("Odds that "+p.ahead()+" is better", optional(p.Both.odds(), components.Odds), "proven from "+components.Odds(20)+" on").Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = components.Stat("Odds against no difference", optional(p.Both.odds(), components.Odds), "for "+p.ahead()+"; proven from "+components.Odds(20)+" on").Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

@@ -285,7 +285,7 @@ func Leaderboard(p LeaderboardProps) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if ranked {
-				templ_7745c5c3_Err = components.IntervalLegend().Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = components.IntervalLegend(len(p.References) > 0).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

@@ -654,7 +654,7 @@ func arithmetic(p PredictionProps) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		if x.MarketID == "" {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 50, "<p class=\"muted\">Without a market there is nothing to be held against: it has no edge and no rank.</p>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 50, "<p class=\"muted\">Without a market there is no price to compare with, so this prediction has no edge and is never ranked.</p>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
