@@ -13,6 +13,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
 
+	"github.com/pulsecast/pulsecast/app/agent"
 	"github.com/pulsecast/pulsecast/app/database"
 )
 
@@ -287,6 +288,27 @@ func (d *delta) write(ctx context.Context, tx bun.Tx, p job) error {
 		if _, err := database.ExecRows(ctx, tx, upsertRows, rows); err != nil {
 			return fmt.Errorf("write rows: %w", err)
 		}
+		if err := relabelRows(ctx, tx, p, rows); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// relabelRows gives rows of a board the models that their agents declare by now. An admin
+// may have hidden one since the agents were read, and what Relabel changed then was
+// written over.
+func relabelRows(ctx context.Context, tx bun.Tx, p job, rows []Row) error {
+	ids := make([]uuid.UUID, len(rows))
+	for i := range rows {
+		ids[i] = rows[i].AgentID
+	}
+	_, err := tx.NewRaw(`UPDATE board_rows SET model = (SELECT a.model FROM (?0) AS a WHERE a.id = board_rows.agent_id)
+		WHERE span = ?1 AND category = ?2 AND agent_id IN (?3)
+		AND EXISTS (SELECT 1 FROM (?0) AS a WHERE a.id = board_rows.agent_id AND a.model <> board_rows.model)`,
+		agent.Select(tx), p.window, p.category, bun.List(ids)).Exec(ctx)
+	if err != nil {
+		return fmt.Errorf("relabel rows: %w", err)
 	}
 	return nil
 }

@@ -53,11 +53,14 @@ func firstAnswer(ctx context.Context, tx bun.Tx, s Submission, now time.Time) ([
 
 // keepAnswer stores the answer under its key, in place of one that has expired. It
 // reports false if another request stored its answer first. On Postgres it waits while
-// such a request is under way, at most repeatWait; then the refusal is unavailable.
+// such a request is under way, until waitUntil; then the refusal is unavailable. A request
+// that waited long for its connection still has a tenth of repeatWait for the statement.
 // SQLite has one writer, so there is nothing to wait for.
-func (p *Publisher) keepAnswer(ctx context.Context, tx bun.Tx, s Submission, answer []byte, now time.Time) (bool, error) {
+func (p *Publisher) keepAnswer(
+	ctx context.Context, tx bun.Tx, s Submission, answer []byte, now, waitUntil time.Time,
+) (bool, error) {
 	key := idempotencyKey{AgentID: s.Agent.ID, Key: s.IdempotencyKey, BodyHash: s.BodyHash[:], Response: answer, CreatedAt: now}
-	waiting, cancel := context.WithTimeout(ctx, p.repeatWait)
+	waiting, cancel := context.WithTimeout(ctx, max(time.Until(waitUntil), p.repeatWait/10))
 	defer cancel()
 	res, err := tx.NewInsert().Model(&key).On("CONFLICT (agent_id, key) DO UPDATE").
 		Set("body_hash = EXCLUDED.body_hash").Set("response = EXCLUDED.response").Set("created_at = EXCLUDED.created_at").

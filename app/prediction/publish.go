@@ -84,8 +84,9 @@ func (p *Publisher) Publish(ctx context.Context, s Submission) ([]byte, error) {
 		return s.render(published)
 	}
 	var answer []byte
+	waitUntil := time.Now().Add(p.repeatWait)
 	err := p.db.InTx(ctx, func(ctx context.Context, tx bun.Tx) (err error) {
-		answer, err = p.publish(ctx, tx, s, now)
+		answer, err = p.publish(ctx, tx, s, now, waitUntil)
 		return err
 	})
 	if err != nil {
@@ -97,7 +98,7 @@ func (p *Publisher) Publish(ctx context.Context, s Submission) ([]byte, error) {
 // publish stores a submission with its key and its answer, unless an earlier request
 // with the key did. The key comes before the prediction, so a repeat that waits there holds
 // no lock that others need.
-func (p *Publisher) publish(ctx context.Context, tx bun.Tx, s Submission, now time.Time) ([]byte, error) {
+func (p *Publisher) publish(ctx context.Context, tx bun.Tx, s Submission, now, waitUntil time.Time) ([]byte, error) {
 	if s.IdempotencyKey != "" {
 		if answer, err := firstAnswer(ctx, tx, s, now); answer != nil || err != nil {
 			return answer, err
@@ -112,7 +113,7 @@ func (p *Publisher) publish(ctx context.Context, tx bun.Tx, s Submission, now ti
 		return nil, err
 	}
 	if s.IdempotencyKey != "" {
-		kept, err := p.keepAnswer(ctx, tx, s, answer, now)
+		kept, err := p.keepAnswer(ctx, tx, s, answer, now, waitUntil)
 		if err != nil {
 			return nil, err
 		}

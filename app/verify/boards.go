@@ -50,6 +50,9 @@ func (l *ledger) compareBoard(ctx context.Context, api *client, window string, d
 	if err != nil {
 		return err
 	}
+	if b.AsOf == nil && again.AsOf == nil && !l.settledIn(category) {
+		return nil // nothing to build it from
+	}
 	if b.AsOf == nil || again.AsOf == nil || !b.AsOf.Equal(*again.AsOf) {
 		l.report.Moved = append(l.report.Moved, name)
 		return nil
@@ -72,6 +75,16 @@ func (l *ledger) compareBoard(ctx context.Context, api *client, window string, d
 	}
 	l.compareRanks(name, ranked)
 	return nil
+}
+
+// settledIn reports whether an event of a category is settled; "" is every category.
+func (l *ledger) settledIn(category string) bool {
+	for _, c := range l.clusters {
+		if c.settled > 0 && (category == "" || c.category == category) {
+			return true
+		}
+	}
+	return false
 }
 
 // sums adds up the clusters of each agent that count on a board.
