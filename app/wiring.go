@@ -56,7 +56,9 @@ func (a *App) thresholds() leaderboard.Thresholds {
 // METRICS_ADDR, so that a bad one stops the start.
 func (a *App) buildOperations() error {
 	a.monitor = a.newMonitor()
-	a.metrics = metrics.New(metrics.Options{Version: version.Build(), DB: a.DB, Now: a.now, Monitor: a.monitor, Usage: a.usage.Waiting})
+	a.metrics = metrics.New(
+		metrics.Options{Version: version.Build(), DB: a.DB, Now: a.now, Monitor: a.monitor, Usage: a.usage.Waiting},
+	)
 	a.serverErrors = alert.NewTally(a.DB, a.Log, a.now)
 	a.worker = worker.New(a.DB, a.Log, a.now, a.jobs()...)
 	if a.opts.Beside || a.cfg.MetricsAddr == "" {
@@ -67,7 +69,9 @@ func (a *App) buildOperations() error {
 
 // newMonitor watches the feeds, and on SQLite the disk that holds the database.
 func (a *App) newMonitor() *monitor.Monitor {
-	o := monitor.Options{DB: a.DB, Now: a.now, Feeds: []monitor.Snapshots{a.Markets.Replicator.Feed(), a.News.Replicator.Feed()}}
+	o := monitor.Options{
+		DB: a.DB, Now: a.now, Feeds: []monitor.Snapshots{a.Markets.Replicator.Feed(), a.News.Replicator.Feed()},
+	}
 	if path, ok := a.cfg.SQLitePath(); ok {
 		o.Disk = func() (monitor.Disk, error) { return monitor.DiskOf(filepath.Dir(path)) }
 	}
@@ -111,7 +115,9 @@ func (a *App) buildSignals(ctx context.Context) error {
 }
 
 func (a *App) newsSource() source.NewsSource {
-	return source.NewFallback(a.Log, a.now, upstream.News(&a.cfg, a.Log, a.now, fetch.Options{Wrap: a.tracing.Transport})...)
+	return source.NewFallback(
+		a.Log, a.now, upstream.News(&a.cfg, a.Log, a.now, fetch.Options{Wrap: a.tracing.Transport})...,
+	)
 }
 
 // jobs are what the worker runs, each on one node at a time.
@@ -223,7 +229,9 @@ func (a *App) observe(o httpserver.Observation) {
 	a.metrics.Observe(o.Route, o.Method, o.Status, o.Code, o.Duration)
 	a.serverErrors.Count(o.Status)
 	if o.Principal != nil {
-		a.usage.Count(o.Principal.AgentID(), agent.Request{Method: o.Method, Route: o.Route, Status: o.Status, Code: o.Code, ID: o.RequestID})
+		a.usage.Count(o.Principal.AgentID(), agent.Request{
+			Method: o.Method, Route: o.Route, Status: o.Status, Code: o.Code, ID: o.RequestID,
+		})
 	}
 }
 

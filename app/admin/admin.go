@@ -63,7 +63,9 @@ func (s Store) Create(ctx context.Context, tx bun.Tx, actor, name, password stri
 		return nil, fmt.Errorf("create admin: %w", err)
 	}
 	if n, err := res.RowsAffected(); err != nil || n == 0 {
-		return nil, errors.Join(err, problem.New(problem.CodeNameTaken, fmt.Sprintf("%q is an admin already; set a new password for it, or choose another name.", name)))
+		return nil, errors.Join(err, problem.New(problem.CodeNameTaken, fmt.Sprintf(
+			"%q is an admin already; set a new password for it, or choose another name.", name,
+		)))
 	}
 	return a, record(ctx, tx, actor, audit.AdminCreated, a.Name, now)
 }
@@ -87,7 +89,9 @@ func (s Store) SetPassword(ctx context.Context, tx bun.Tx, actor, name, password
 		return nil, problem.NotFound(fmt.Sprintf("There is no admin %.64q.", name))
 	}
 	if a.Issuer != "" {
-		return nil, problem.New(problem.CodeNoPassword, fmt.Sprintf("%s signs in through %s and has no password here. Make another admin with one.", a.Name, a.Issuer))
+		return nil, problem.New(problem.CodeNoPassword, fmt.Sprintf(
+			"%s signs in through %s and has no password here. Make another admin with one.", a.Name, a.Issuer,
+		))
 	}
 	a.Password = hashPassword(password)
 	if _, err := tx.NewUpdate().Model(a).WherePK().Column("password").Exec(ctx); err != nil {
@@ -159,7 +163,9 @@ func (Store) byName(ctx context.Context, db bun.IDB, name string) (*Admin, error
 func checkPassword(password string) error {
 	n := utf8.RuneCountInString(password)
 	if n < MinPassword || len(password) > MaxPassword {
-		return problem.InvalidRequest(problem.Field{Field: "password", Message: fmt.Sprintf("must have at least %d characters and at most %d bytes", MinPassword, MaxPassword)})
+		return problem.InvalidRequest(problem.Field{Field: "password", Message: fmt.Sprintf(
+			"must have at least %d characters and at most %d bytes", MinPassword, MaxPassword,
+		)})
 	}
 	if strings.Count(password, password[:1]) == len(password) {
 		return problem.InvalidRequest(problem.Field{Field: "password", Message: "must not be one character repeated"})

@@ -81,7 +81,9 @@ func (Store) EndFlow(ctx context.Context, db *database.DB, secret string, now ti
 // admin, made one when they come for the first time. Their name then is what the
 // provider calls them, with a number when that is taken, and stays: the audit log
 // knows them by it.
-func (s Store) SignInPerson(ctx context.Context, db *database.DB, who identity.Person, address string, now time.Time) (token string, a *Admin, err error) {
+func (s Store) SignInPerson(
+	ctx context.Context, db *database.DB, who identity.Person, address string, now time.Time,
+) (token string, a *Admin, err error) {
 	err = db.InTx(ctx, func(ctx context.Context, tx bun.Tx) error {
 		var made bool
 		if a, made, err = s.ofPerson(ctx, tx, who, now); err != nil {
@@ -104,7 +106,9 @@ func (s Store) SignInPerson(ctx context.Context, db *database.DB, who identity.P
 }
 
 // ofPerson is the admin of a person, made when there is none.
-func (s Store) ofPerson(ctx context.Context, tx bun.Tx, who identity.Person, now time.Time) (a *Admin, made bool, err error) {
+func (s Store) ofPerson(
+	ctx context.Context, tx bun.Tx, who identity.Person, now time.Time,
+) (a *Admin, made bool, err error) {
 	wanted, at := nameFrom(who.Name), database.Now(now)
 	for n := 1; n < 1000; n++ {
 		if a, err = s.bySubject(ctx, tx, who); a != nil || err != nil {

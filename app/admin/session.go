@@ -55,7 +55,9 @@ func hashToken(token string) []byte {
 
 // StartSession begins a session; the token is shown only here. Sessions that are
 // over are cleared away on the occasion.
-func (Store) StartSession(ctx context.Context, tx bun.Tx, a *Admin, address string, now time.Time) (token string, err error) {
+func (Store) StartSession(
+	ctx context.Context, tx bun.Tx, a *Admin, address string, now time.Time,
+) (token string, err error) {
 	now = database.Now(now)
 	if _, err := tx.NewDelete().Model((*Session)(nil)).Where("expires_at <= ? OR seen_at <= ?", now, now.Add(-IdleLife)).Exec(ctx); err != nil {
 		return "", fmt.Errorf("clear admin sessions: %w", err)
@@ -92,7 +94,8 @@ func (Store) FindSession(ctx context.Context, db *database.DB, token string, now
 		return nil, nil, ErrNoSession
 	}
 	if row.SeenAt.Before(now.Add(-seenEvery)) {
-		_, err := db.NewUpdate().Model((*Session)(nil)).Set("seen_at = ?", now).Where("hash = ?", row.Hash).Where("seen_at < ?", now).Exec(ctx)
+		_, err := db.NewUpdate().Model((*Session)(nil)).Set("seen_at = ?", now).Where("hash = ?", row.Hash).
+			Where("seen_at < ?", now).Exec(ctx)
 		if err != nil {
 			return nil, nil, fmt.Errorf("note admin session: %w", err)
 		}
@@ -102,8 +105,12 @@ func (Store) FindSession(ctx context.Context, db *database.DB, token string, now
 }
 
 // SignOut ends a session of an admin, or with everywhere all of them, and records it.
-func (s Store) SignOut(ctx context.Context, db *database.DB, a *Admin, session *Session, everywhere bool, address string, now time.Time) error {
-	e := audit.Entry{CreatedAt: now, Actor: a.Name, Action: audit.SignOut, Target: audit.AdminTarget(a.Name), Address: address}
+func (s Store) SignOut(
+	ctx context.Context, db *database.DB, a *Admin, session *Session, everywhere bool, address string, now time.Time,
+) error {
+	e := audit.Entry{
+		CreatedAt: now, Actor: a.Name, Action: audit.SignOut, Target: audit.AdminTarget(a.Name), Address: address,
+	}
 	return db.InTx(ctx, func(ctx context.Context, tx bun.Tx) (err error) {
 		if everywhere {
 			e.Action = audit.SignOutEverywhere

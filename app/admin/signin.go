@@ -36,7 +36,9 @@ type attempts struct {
 
 // SignIn checks a name and a password and begins a session. Refusals: 401
 // invalid_sign_in, which does not say what was wrong; 429 rate_limited.
-func (s Store) SignIn(ctx context.Context, db *database.DB, name, password, address string, now time.Time) (token string, a *Admin, err error) {
+func (s Store) SignIn(
+	ctx context.Context, db *database.DB, name, password, address string, now time.Time,
+) (token string, a *Admin, err error) {
 	name = strings.ToLower(strings.TrimSpace(name))
 	if !validName.MatchString(name) {
 		name = "" // nobody's; some of these no database can hold
@@ -67,7 +69,9 @@ func (s Store) SignIn(ctx context.Context, db *database.DB, name, password, addr
 		if _, err := tx.NewDelete().Model((*attempts)(nil)).Where("subject IN (?, ?)", here, anywhere).Exec(ctx); err != nil {
 			return fmt.Errorf("forget failed sign-ins: %w", err)
 		}
-		return audit.Record(ctx, tx, audit.Entry{Actor: a.Name, Action: audit.SignIn, Target: audit.AdminTarget(a.Name), Address: address, CreatedAt: now})
+		return audit.Record(ctx, tx, audit.Entry{
+			Actor: a.Name, Action: audit.SignIn, Target: audit.AdminTarget(a.Name), Address: address, CreatedAt: now,
+		})
 	})
 	return token, a, err
 }

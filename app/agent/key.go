@@ -40,7 +40,9 @@ func (k *Key) utc() *Key {
 
 // IssueKey makes a key for an agent. The secret is the key itself, to be shown
 // once: it is stored nowhere.
-func (Store) IssueKey(ctx context.Context, db bun.IDB, agentID uuid.UUID, label string, now time.Time) (secret string, key *Key, err error) {
+func (Store) IssueKey(
+	ctx context.Context, db bun.IDB, agentID uuid.UUID, label string, now time.Time,
+) (secret string, key *Key, err error) {
 	label = strings.TrimSpace(label)
 	if message := plaintext.CheckLength(label, 0, 80, false); message != "" {
 		return "", nil, problem.InvalidRequest(problem.Field{Field: "label", Message: message})
@@ -85,7 +87,9 @@ func (s Store) RevokeKey(ctx context.Context, tx bun.Tx, agentID uuid.UUID, keyI
 
 // RotateKeys revokes every key of an agent, ends the sessions begun with them, and
 // issues a new one.
-func (s Store) RotateKeys(ctx context.Context, tx bun.Tx, agentID uuid.UUID, label string, now time.Time) (secret string, key *Key, err error) {
+func (s Store) RotateKeys(
+	ctx context.Context, tx bun.Tx, agentID uuid.UUID, label string, now time.Time,
+) (secret string, key *Key, err error) {
 	if _, err := s.locked(ctx, tx, agentID); err != nil {
 		return "", nil, err
 	}

@@ -21,7 +21,9 @@ const (
 // are kept; more tells that some may be left.
 func (Store) Prune(ctx context.Context, db bun.IDB, now time.Time) (more bool, err error) {
 	usage, err1 := database.Prune(ctx, db, "agent_usage", "hour", now.Add(-UsageKept), "agent_id", "hour")
-	endpoints, err2 := database.Prune(ctx, db, "agent_endpoints", "hour", now.Add(-EndpointsKept), "agent_id", "hour", "method", "route")
+	endpoints, err2 := database.Prune(
+		ctx, db, "agent_endpoints", "hour", now.Add(-EndpointsKept), "agent_id", "hour", "method", "route",
+	)
 	failures, err3 := database.Prune(ctx, db, "agent_errors", "created_at", now.Add(-ErrorsKept), "agent_id", "id")
 	return usage || endpoints || failures, errors.Join(err1, err2, err3)
 }

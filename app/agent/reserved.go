@@ -62,7 +62,9 @@ func (Store) ReservedHandles(ctx context.Context, db bun.IDB) ([]ReservedHandle,
 // handle_reserved when it is already, which says by whom.
 func (s Store) Reserve(ctx context.Context, tx bun.Tx, h ReservedHandle) error {
 	if !ValidHandle(h.Handle) {
-		return problem.InvalidRequest(problem.Field{Field: "handle", Message: "must be 3 to 40 characters of a-z, 0-9 and hyphens between them"})
+		return problem.InvalidRequest(
+			problem.Field{Field: "handle", Message: "must be 3 to 40 characters of a-z, 0-9 and hyphens between them"},
+		)
 	}
 	if Reserved(h.Handle) {
 		return alreadyReserved(fmt.Sprintf("%q is reserved for good: it is built in.", h.Handle))
@@ -79,7 +81,9 @@ func (s Store) Reserve(ctx context.Context, tx bun.Tx, h ReservedHandle) error {
 	if err := tx.NewSelect().Model(&there).Where("handle = ?", h.Handle).Scan(ctx); err != nil {
 		return fmt.Errorf("reserve a handle: %w", err)
 	}
-	return alreadyReserved(fmt.Sprintf("%s has reserved %q already: %q. Nothing was changed by you.", there.Author, h.Handle, there.Note))
+	return alreadyReserved(
+		fmt.Sprintf("%s has reserved %q already: %q. Nothing was changed by you.", there.Author, h.Handle, there.Note),
+	)
 }
 
 func alreadyReserved(detail string) error {
@@ -97,7 +101,9 @@ func (s Store) Unreserve(ctx context.Context, tx bun.Tx, handle string) (was Res
 		return was, fmt.Errorf("unreserve a handle: %w", err)
 	}
 	if len(rows) == 0 {
-		return was, problem.New(problem.CodeNotReserved, fmt.Sprintf("%.60q is not reserved, or not any more. Nothing was changed by you.", handle))
+		return was, problem.New(problem.CodeNotReserved, fmt.Sprintf(
+			"%.60q is not reserved, or not any more. Nothing was changed by you.", handle,
+		))
 	}
 	if _, err := tx.NewDelete().Model(&rows[0]).WherePK().Exec(ctx); err != nil {
 		return was, fmt.Errorf("unreserve a handle: %w", err)

@@ -33,7 +33,9 @@ type Session struct {
 // verified. It ends after SessionLifetime, or at until when that is not zero and
 // sooner. ErrNoCredential when the agent was disabled or its local key revoked since:
 // the agent's row is locked, so a session cannot slip past either.
-func (s Store) StartSession(ctx context.Context, tx bun.Tx, agentID uuid.UUID, credential string, until, now time.Time) (token string, session *Session, err error) {
+func (s Store) StartSession(
+	ctx context.Context, tx bun.Tx, agentID uuid.UUID, credential string, until, now time.Time,
+) (token string, session *Session, err error) {
 	now = database.Now(now)
 	end := now.Add(SessionLifetime)
 	if !until.IsZero() && until.Before(end) {
@@ -118,7 +120,8 @@ func (s Store) EndAgentSessions(ctx context.Context, tx bun.Tx, agentID uuid.UUI
 
 // CountSessions tells how many sessions of an agent go on.
 func (Store) CountSessions(ctx context.Context, db bun.IDB, agentID uuid.UUID, now time.Time) (int, error) {
-	n, err := db.NewSelect().Model((*Session)(nil)).Where("agent_id = ?", agentID).Where("expires_at > ?", database.Now(now)).Count(ctx)
+	n, err := db.NewSelect().Model((*Session)(nil)).Where("agent_id = ?", agentID).
+		Where("expires_at > ?", database.Now(now)).Count(ctx)
 	if err != nil {
 		return 0, fmt.Errorf("count sessions: %w", err)
 	}

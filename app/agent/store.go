@@ -73,7 +73,9 @@ func (s Store) Create(ctx context.Context, db bun.IDB, n New) (*Agent, error) {
 // createAs stores an agent under the handle it was given.
 func (s Store) createAs(ctx context.Context, db bun.IDB, a *Agent) error {
 	if !ValidHandle(a.Handle) {
-		return problem.InvalidRequest(problem.Field{Field: "handle", Message: "must be 3 to 40 characters of a-z, 0-9 and hyphens between them"})
+		return problem.InvalidRequest(
+			problem.Field{Field: "handle", Message: "must be 3 to 40 characters of a-z, 0-9 and hyphens between them"},
+		)
 	}
 	if a.Kind == Ordinary {
 		kept, err := s.reservedNow(ctx, db, a.Handle)

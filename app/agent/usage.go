@@ -254,7 +254,9 @@ func (u *Usage) take() (b batch) {
 				continue
 			}
 			sum = sum.plus(n)
-			b.endpoints = append(b.endpoints, usageEndpoint{AgentID: id, Hour: hour, Method: at.method, Route: at.route, Answers: n})
+			b.endpoints = append(
+				b.endpoints, usageEndpoint{AgentID: id, Hour: hour, Method: at.method, Route: at.route, Answers: n},
+			)
 		}
 		if sum == (Answers{}) {
 			delete(u.counts, id)

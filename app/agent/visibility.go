@@ -59,7 +59,9 @@ func Listed(alias string) bun.Safe { return bun.Safe(alias + ".status = 'active'
 // WhereTexts keeps the rows of q whose agent lets the public see the texts of its
 // predictions. agentID is the column that holds the agent's id.
 func WhereTexts(q *bun.SelectQuery, agentID string) *bun.SelectQuery {
-	return q.Where("NOT EXISTS (SELECT 1 FROM agents AS g WHERE g.id = ? AND g.visibility = ?)", bun.Safe(agentID), TextsHidden)
+	return q.Where(
+		"NOT EXISTS (SELECT 1 FROM agents AS g WHERE g.id = ? AND g.visibility = ?)", bun.Safe(agentID), TextsHidden,
+	)
 }
 
 // hiddenProfile is what an agent declares while it is hidden. The row in agents has the
@@ -128,7 +130,8 @@ func (s Store) SetVisibility(ctx context.Context, tx bun.Tx, id uuid.UUID, to Vi
 		return nil, err
 	}
 	a.Visibility = to
-	_, err = tx.NewUpdate().Model(a).WherePK().Column("name", "model", "framework", "description", "homepage", "visibility").Exec(ctx)
+	_, err = tx.NewUpdate().Model(a).WherePK().
+		Column("name", "model", "framework", "description", "homepage", "visibility").Exec(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("set the visibility of an agent: %w", err)
 	}

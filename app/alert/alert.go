@@ -129,10 +129,14 @@ type message struct {
 }
 
 func (w *Watcher) message(row alertRow) message {
-	out := message{Alert: row.Name, State: "firing", Since: row.Since, Text: fmt.Sprintf("Pulsecast at %s: %s. %s", w.BaseURL, row.Text, advice[row.Name])}
+	out := message{Alert: row.Name, State: "firing", Since: row.Since, Text: fmt.Sprintf(
+		"Pulsecast at %s: %s. %s", w.BaseURL, row.Text, advice[row.Name],
+	)}
 	if !row.Firing {
 		out.State = "resolved"
-		out.Text = fmt.Sprintf("Pulsecast at %s: over after %s. It was: %s.", w.BaseURL, spell(row.OverAt.Sub(row.Since)), row.Text)
+		out.Text = fmt.Sprintf(
+			"Pulsecast at %s: over after %s. It was: %s.", w.BaseURL, spell(row.OverAt.Sub(row.Since)), row.Text,
+		)
 	}
 	return out
 }

@@ -87,7 +87,9 @@ func sources(feeds []monitor.Feed, now time.Time) []reading {
 		if f.Readings.LastError != "" {
 			text += " (" + f.Readings.LastError + ")"
 		}
-		out = append(out, reading{name: "source_" + f.Name, holds: f.Stale, over: !f.Stale, patience: stalePatience, text: text})
+		out = append(
+			out, reading{name: "source_" + f.Name, holds: f.Stale, over: !f.Stale, patience: stalePatience, text: text},
+		)
 	}
 	return out
 }

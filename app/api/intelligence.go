@@ -81,7 +81,9 @@ func parseMarketFilter(args *fasthttp.Args) (f marketFilter, err error) {
 		return f, err
 	}
 	if f.closesBefore, err = time.Parse(time.RFC3339, string(value)); err != nil {
-		return f, problem.InvalidParameter("closesBefore", "must be an RFC 3339 time such as 2027-01-31T00:00:00Z (write + as %2B)")
+		return f, problem.InvalidParameter(
+			"closesBefore", "must be an RFC 3339 time such as 2027-01-31T00:00:00Z (write + as %2B)",
+		)
 	}
 	return f, nil
 }

@@ -40,7 +40,9 @@ func (a *API) publish(c *fiber.Ctx) error {
 		Agent: *caller(c).Agent, Draft: draft, Warnings: unknown,
 		DryRun: dryRun == "true", IdempotencyKey: key, BodyHash: sha256.Sum256(c.Body()),
 		Render: func(p prediction.Receipt) ([]byte, error) {
-			return encode(publishedWire{OK: true, Prediction: a.prediction(&p.Record), ReadAs: p.ReadAs, Warnings: p.Warnings})
+			return encode(
+				publishedWire{OK: true, Prediction: a.prediction(&p.Record), ReadAs: p.ReadAs, Warnings: p.Warnings},
+			)
 		},
 	})
 	if err != nil {
@@ -80,7 +82,9 @@ func unknownFields(names []string) []string {
 		if i == maxUnknown {
 			return append(out, fmt.Sprintf("%d more unknown fields were ignored.", len(names)-i))
 		}
-		out = append(out, fmt.Sprintf("Unknown field %.64q was ignored; see /api/openapi.json for the fields there are.", name))
+		out = append(
+			out, fmt.Sprintf("Unknown field %.64q was ignored; see /api/openapi.json for the fields there are.", name),
+		)
 	}
 	return out
 }
@@ -98,7 +102,9 @@ func idempotencyKey(c *fiber.Ctx) (string, error) {
 	}
 	visible := !strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r > '~' })
 	if len(sent) > 1 || key == "" || len(key) > 255 || !visible {
-		return "", problem.InvalidParameter(name, "must be sent once, with 1 to 255 visible ASCII characters and no spaces, for example a UUID")
+		return "", problem.InvalidParameter(
+			name, "must be sent once, with 1 to 255 visible ASCII characters and no spaces, for example a UUID",
+		)
 	}
 	return key, nil
 }
@@ -145,7 +151,9 @@ func (a *API) predictionFilter(c *fiber.Ctx) (f prediction.Filter, found bool, e
 	if err != nil {
 		return f, false, err
 	}
-	sort, err := choice(args, "sort", string(prediction.ByCreatedAt), string(prediction.ByResolvedAt), string(prediction.ByEdge))
+	sort, err := choice(
+		args, "sort", string(prediction.ByCreatedAt), string(prediction.ByResolvedAt), string(prediction.ByEdge),
+	)
 	if err != nil {
 		return f, false, err
 	}

@@ -134,7 +134,9 @@ func inTurn(markets []market.Market) []market.Market {
 		all = append(all, dealt{turn[category], i, m})
 		turn[category]++
 	}
-	slices.SortFunc(all, func(a, b dealt) int { return cmp.Or(cmp.Compare(a.round, b.round), cmp.Compare(a.order, b.order)) })
+	slices.SortFunc(
+		all, func(a, b dealt) int { return cmp.Or(cmp.Compare(a.round, b.round), cmp.Compare(a.order, b.order)) },
+	)
 	out := make([]market.Market, len(all))
 	for i, d := range all {
 		out[i] = d.market

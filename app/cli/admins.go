@@ -80,7 +80,9 @@ func (a *adminList) Run(ctx context.Context) error {
 		w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
 		fmt.Fprintln(w, "NAME\tCREATED\tLAST SIGNED IN\tWITH")
 		for _, a := range list {
-			fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", a.Name, stamp(a.CreatedAt), stamp(a.SignedInAt), cmp.Or(a.Issuer, "a password"))
+			fmt.Fprintf(
+				w, "%s\t%s\t%s\t%s\n", a.Name, stamp(a.CreatedAt), stamp(a.SignedInAt), cmp.Or(a.Issuer, "a password"),
+			)
 		}
 		return w.Flush()
 	})
@@ -103,7 +105,9 @@ func (a *adminNamed) inTx(ctx context.Context, act func(ctx context.Context, tx 
 }
 
 // withPassword is inTx for an act with a password, which it prints if it was made up.
-func (a *adminSecret) withPassword(ctx context.Context, act func(ctx context.Context, tx bun.Tx, password string) (string, error)) error {
+func (a *adminSecret) withPassword(
+	ctx context.Context, act func(ctx context.Context, tx bun.Tx, password string) (string, error),
+) error {
 	password := admin.NewPassword()
 	if !a.Generate {
 		var err error

@@ -69,11 +69,15 @@ type agentCreate struct {
 
 func (a *agentCreate) Run(ctx context.Context) error {
 	return moderate(ctx, a.Config, func(s *moderation.Service) error {
-		made, key, err := s.CreateAgent(ctx, byShell(""), agent.Profile{Name: a.Name, Model: a.Model, Framework: a.Framework})
+		made, key, err := s.CreateAgent(
+			ctx, byShell(""), agent.Profile{Name: a.Name, Model: a.Model, Framework: a.Framework},
+		)
 		if err != nil {
 			return err
 		}
-		_, err = fmt.Printf("agent  %s\nhandle %s\nkey    %s\nThe key is shown only here; keep it safe.\n", made.Name, made.Handle, key)
+		_, err = fmt.Printf(
+			"agent  %s\nhandle %s\nkey    %s\nThe key is shown only here; keep it safe.\n", made.Name, made.Handle, key,
+		)
 		return err
 	})
 }

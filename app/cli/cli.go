@@ -56,7 +56,9 @@ func Main(args []string) int {
 	var c commands
 	parser := kong.Must(&c,
 		kong.Name("pulsecast"),
-		kong.Description("API-first prediction platform for AI agents. Every flag of serve is also an environment variable."),
+		kong.Description(
+			"API-first prediction platform for AI agents. Every flag of serve is also an environment variable.",
+		),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
 		kong.Vars{"version": "pulsecast " + version.Build() + ", interface " + version.API},
 		kong.BindTo(ctx, (*context.Context)(nil)))

@@ -26,7 +26,8 @@ func (i *ingestCommand) Run(ctx context.Context) (err error) {
 		from  string
 		err   error
 	}{
-		{"markets", len(a.Markets.Replicator.Feed().Current().Records), a.Markets.Replicator.Feed().Current().Source, marketsErr},
+		{"markets", len(a.Markets.Replicator.Feed().Current().Records), a.Markets.Replicator.Feed().
+			Current().Source, marketsErr},
 		{"news", len(a.News.Replicator.Feed().Current().Records), a.News.Replicator.Feed().Current().Source, newsErr},
 	} {
 		state := "read"

@@ -28,7 +28,9 @@ func (c *Config) Settings() []Setting {
 			continue
 		}
 		value := fmt.Sprint(now.Field(i).Interface())
-		list = append(list, Setting{Name: name, Value: masked(value), Set: value != written(tag.Get("default"), now.Field(i).Interface())})
+		list = append(list, Setting{
+			Name: name, Value: masked(value), Set: value != written(tag.Get("default"), now.Field(i).Interface()),
+		})
 	}
 	return list
 }

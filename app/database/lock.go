@@ -8,7 +8,9 @@ import (
 )
 
 // ErrInUse: another serve or worker process runs on the same SQLite file.
-var ErrInUse = errors.New("this SQLite database is already served by another process; stop it, or use Postgres to run several nodes")
+var ErrInUse = errors.New(
+	"this SQLite database is already served by another process; stop it, or use Postgres to run several nodes",
+)
 
 // Claim makes this process the only serve or worker of a SQLite file, by a lock of
 // the operating system that ends with the process, however it ends. On Postgres,

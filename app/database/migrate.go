@@ -61,7 +61,9 @@ func (db *DB) migrator() (*migrate.Migrator, error) {
 		migrate.WithMarkAppliedOnSuccess(true)), nil
 }
 
-func (db *DB) withMigrator(ctx context.Context, run func(*migrate.Migrator) (*migrate.MigrationGroup, error)) (names []string, err error) {
+func (db *DB) withMigrator(
+	ctx context.Context, run func(*migrate.Migrator) (*migrate.MigrationGroup, error),
+) (names []string, err error) {
 	m, err := db.migrator()
 	if err != nil {
 		return nil, err

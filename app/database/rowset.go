@@ -52,13 +52,17 @@ func columnOf(rows reflect.Value, f *schema.Field) (any, error) {
 			return pgtype.UUID{Bytes: v.Interface().(uuid.UUID), Valid: true}
 		}), nil
 	case "text":
-		return array(rows, f, func(v reflect.Value) pgtype.Text { return pgtype.Text{String: v.String(), Valid: true} }), nil
+		return array(
+			rows, f, func(v reflect.Value) pgtype.Text { return pgtype.Text{String: v.String(), Valid: true} },
+		), nil
 	case "bytea":
 		return array(rows, f, reflect.Value.Bytes), nil
 	case "bigint":
 		return array(rows, f, func(v reflect.Value) pgtype.Int8 { return pgtype.Int8{Int64: v.Int(), Valid: true} }), nil
 	case "double precision":
-		return array(rows, f, func(v reflect.Value) pgtype.Float8 { return pgtype.Float8{Float64: v.Float(), Valid: true} }), nil
+		return array(
+			rows, f, func(v reflect.Value) pgtype.Float8 { return pgtype.Float8{Float64: v.Float(), Valid: true} },
+		), nil
 	case "boolean":
 		return array(rows, f, func(v reflect.Value) pgtype.Bool { return pgtype.Bool{Bool: v.Bool(), Valid: true} }), nil
 	case "timestamptz":

@@ -40,7 +40,9 @@ func RaiseSetting(ctx context.Context, db bun.IDB, name, value string) (bool, er
 }
 
 func setWhere(ctx context.Context, db bun.IDB, name, value, conflict string) (bool, error) {
-	res, err := db.NewRaw("INSERT INTO settings AS s (name, value) VALUES (?, ?) ON CONFLICT (name) "+conflict, name, value).Exec(ctx)
+	res, err := db.NewRaw(
+		"INSERT INTO settings AS s (name, value) VALUES (?, ?) ON CONFLICT (name) "+conflict, name, value,
+	).Exec(ctx)
 	if err != nil {
 		return false, fmt.Errorf("store setting %s: %w", name, err)
 	}

@@ -232,7 +232,9 @@ func (b *builder) group(g group) {
 	b.events++
 	first := len(b.markets)
 	for k, c := range g.choices {
-		m := b.add(g.category, c.question, strings.ReplaceAll(g.criteria, "{choice}", c.name), g.days, g.volume*(0.3+c.price))
+		m := b.add(
+			g.category, c.question, strings.ReplaceAll(g.criteria, "{choice}", c.name), g.days, g.volume*(0.3+c.price),
+		)
 		m.EventID, m.EventTitle = fmt.Sprintf("sample-event-%d", b.events), g.title
 		m.Title, m.pick = g.title+" — "+c.name, k
 		if g.days < 0 {

@@ -46,12 +46,16 @@ var (
 
 // NewMarketSource stands in for live on a database that holds the sample world.
 func NewMarketSource(live source.MarketSource, db *database.DB, now func() time.Time, log *slog.Logger) *MarketSource {
-	return &MarketSource{live: live, understudy: understudy{db: db, now: now, log: log, feed: "markets", hasLive: market.Store{}.HasLive}}
+	return &MarketSource{live: live, understudy: understudy{
+		db: db, now: now, log: log, feed: "markets", hasLive: market.Store{}.HasLive,
+	}}
 }
 
 // NewNewsSource stands in for live on a database that holds the sample world.
 func NewNewsSource(live source.NewsSource, db *database.DB, now func() time.Time, log *slog.Logger) *NewsSource {
-	return &NewsSource{live: live, understudy: understudy{db: db, now: now, log: log, feed: "news", hasLive: news.Store{}.HasLive}}
+	return &NewsSource{
+		live: live, understudy: understudy{db: db, now: now, log: log, feed: "news", hasLive: news.Store{}.HasLive},
+	}
 }
 
 // Top is the live source's; or else all of the sample's open markets, with those that

@@ -138,7 +138,9 @@ func (l *library) shared(a, b string) int {
 func (l *library) evidence(m *sampleMarket, at time.Time, rolls *rand.Rand) []prediction.Evidence {
 	out := []prediction.Evidence{}
 	if item := l.bestNews(m, at); item != nil {
-		out = append(out, prediction.Evidence{Title: item.Title, URL: item.Permalink, SignalKind: prediction.SignalNews, SignalID: item.ID})
+		out = append(out, prediction.Evidence{
+			Title: item.Title, URL: item.Permalink, SignalKind: prediction.SignalNews, SignalID: item.ID,
+		})
 	}
 	if other := l.related(m, at); other != nil && rolls.Float64() < 0.5 {
 		out = append(out, prediction.Evidence{Title: other.Title, URL: fmt.Sprintf("https://example.org/markets/%s", other.ID),

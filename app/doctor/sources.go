@@ -75,7 +75,9 @@ func (d *doctor) upstreamChecks() []upstreamCheck {
 			return 1, err
 		}},
 	}
-	settings := map[string]string{reddit.NameOAuth: "REDDIT_API_URL", reddit.NameAtom: "REDDIT_RSS_URL", hackernews.Name: "HACKERNEWS_URL"}
+	settings := map[string]string{
+		reddit.NameOAuth: "REDDIT_API_URL", reddit.NameAtom: "REDDIT_RSS_URL", hackernews.Name: "HACKERNEWS_URL",
+	}
 	for _, member := range upstream.News(&d.cfg, silent, time.Now, options) {
 		checks = append(checks, upstreamCheck{name: member.Name, setting: settings[member.Name], news: true, read: func(ctx context.Context) (int, error) {
 			got, err := member.Source.Read(ctx)

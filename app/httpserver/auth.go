@@ -74,7 +74,9 @@ func (s *Server) identify(c *fiber.Ctx) (Principal, error) {
 		return nil, nil
 	}
 	if bearer == "" || s.opts.Authenticate == nil {
-		err := problem.InvalidCredentials("Send exactly one header of the form Authorization: Bearer <API_KEY>. " + s.keyHint)
+		err := problem.InvalidCredentials(
+			"Send exactly one header of the form Authorization: Bearer <API_KEY>. " + s.keyHint,
+		)
 		return nil, s.CredentialFailed(c, err)
 	}
 	p, err := s.opts.Authenticate(c.UserContext(), bearer)

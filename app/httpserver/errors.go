@@ -151,7 +151,9 @@ func (s *Server) translateFiber(c *fiber.Ctx, e *fiber.Error) *problem.Error {
 // noRoute refuses a path that no handler serves.
 func (s *Server) noRoute(c *fiber.Ctx) *problem.Error {
 	if !machine(c.Context().URI().PathOriginal()) {
-		return problem.NotFound("There is nothing at this address. It may have been mistyped, or what it named may be gone.")
+		return problem.NotFound(
+			"There is nothing at this address. It may have been mistyped, or what it named may be gone.",
+		)
 	}
 	base := s.opts.Config.BaseURL
 	return problem.NotFound("There is nothing at this path. The API is described at " + base + "/docs and, for agents, at " + base + "/api/skill.")

@@ -185,7 +185,9 @@ func (s *Service) find(ctx context.Context, bearer string, hash digest) (v verdi
 	}
 	now := s.Now()
 	if err == nil {
-		return verdict{principal: answer.Principal}, earliest(answer.Until, now.Add(keepAccepted), answer.Principal.ExpiresAt)
+		return verdict{principal: answer.Principal}, earliest(
+			answer.Until, now.Add(keepAccepted), answer.Principal.ExpiresAt,
+		)
 	}
 	refusal, ok := errors.AsType[*problem.Error](err)
 	if !ok {
@@ -259,7 +261,9 @@ func (s *Service) EndSession(ctx context.Context, bearer string) error {
 		return err
 	}
 	if !p.Session {
-		return problem.InvalidRequest(problem.Field{Field: "Authorization", Message: "carries an API key; send the session token (ps_…) of the session to end"})
+		return problem.InvalidRequest(problem.Field{
+			Field: "Authorization", Message: "carries an API key; send the session token (ps_…) of the session to end",
+		})
 	}
 	err = s.DB.InTx(ctx, func(ctx context.Context, tx bun.Tx) error { return s.store.EndSession(ctx, tx, bearer) })
 	if err != nil {
@@ -277,7 +281,9 @@ func (s *Service) EndSession(ctx context.Context, bearer string) error {
 // shown once.
 func (s *Service) Register(ctx context.Context, profile agent.Profile) (a *agent.Agent, apiKey string, err error) {
 	if s.provider != nil || s.Config.Registration != "open" {
-		return nil, "", problem.New(problem.CodeRegistrationClosed, "Agents cannot register themselves here. "+s.HowToGetKey())
+		return nil, "", problem.New(
+			problem.CodeRegistrationClosed, "Agents cannot register themselves here. "+s.HowToGetKey(),
+		)
 	}
 	err = s.DB.InTx(ctx, func(ctx context.Context, tx bun.Tx) error {
 		if a, err = s.store.Create(ctx, tx, agent.New{Profile: profile, At: s.Now()}); err != nil {

@@ -72,7 +72,9 @@ func (p *provider) verifyJWT(ctx context.Context, ends *endpoints, token string,
 
 // signed is what the provider has signed, as it is written and as claims. errInvalid
 // when it is no JWT, errUnknownSigner when the provider did not sign it.
-func (p *provider) signed(ctx context.Context, ends *endpoints, token string, now time.Time) (payload json.RawMessage, all map[string]any, err error) {
+func (p *provider) signed(
+	ctx context.Context, ends *endpoints, token string, now time.Time,
+) (payload json.RawMessage, all map[string]any, err error) {
 	parsed, err := jwt.ParseSigned(token, algorithms)
 	if err != nil || len(parsed.Headers) != 1 {
 		return nil, nil, errInvalid

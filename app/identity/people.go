@@ -70,7 +70,9 @@ func (p *People) Begin(ctx context.Context, secret string, again bool) (string, 
 	if err != nil {
 		return "", p.down(err)
 	}
-	options := []oauth2.AuthCodeOption{oidc.Nonce(derived(secret, "nonce")), oauth2.S256ChallengeOption(derived(secret, "verifier"))}
+	options := []oauth2.AuthCodeOption{
+		oidc.Nonce(derived(secret, "nonce")), oauth2.S256ChallengeOption(derived(secret, "verifier")),
+	}
 	if again {
 		options = append(options, oauth2.SetAuthURLParam("prompt", "login"))
 	}
@@ -133,7 +135,9 @@ func (p *People) ready(ctx context.Context) (*endpoints, error) {
 		return nil, err
 	}
 	if ends.signIn.Authorization == "" || ends.signIn.Token == "" || ends.keys == "" {
-		return nil, &fault{"discovery", errors.New("its document names no authorization_endpoint, token_endpoint or jwks_uri")}
+		return nil, &fault{
+			"discovery", errors.New("its document names no authorization_endpoint, token_endpoint or jwks_uri"),
+		}
 	}
 	// Here, not when the document is read: the keys of agents do not depend on these.
 	return ends, p.at.checkEndpoints(ends.signIn.Authorization, ends.signIn.Token, ends.signIn.UserInfo)
@@ -222,7 +226,9 @@ func (v verified) VerifySignature(context.Context, string) ([]byte, error) { ret
 // a JWT (RFC 9068), else when asked about it (RFC 7662). The first that names any
 // decides. Saying nothing at all means, by the RFC, that all were granted; here it
 // means none were. The error is a fault of the provider.
-func (p *People) granted(ctx context.Context, ends *endpoints, token *oauth2.Token, idToken map[string]any) ([]string, error) {
+func (p *People) granted(
+	ctx context.Context, ends *endpoints, token *oauth2.Token, idToken map[string]any,
+) ([]string, error) {
 	if scopes := scopesOf(map[string]any{"scope": token.Extra("scope")}); len(scopes) > 0 {
 		return scopes, nil
 	}
@@ -255,7 +261,9 @@ func (p *People) Ready(ctx context.Context) (warnings []string, err error) {
 	}
 	for _, scope := range p.scopes {
 		if offered := ends.signIn.Scopes; len(offered) > 0 && !slices.Contains(offered, scope) {
-			warnings = append(warnings, fmt.Sprintf("the provider does not list the scope %s of ADMIN_SCOPE among those it knows (scopes_supported)", scope))
+			warnings = append(warnings, fmt.Sprintf(
+				"the provider does not list the scope %s of ADMIN_SCOPE among those it knows (scopes_supported)", scope,
+			))
 		}
 	}
 	if methods := ends.signIn.CodeChallenges; len(methods) > 0 && !slices.Contains(methods, "S256") {

@@ -76,7 +76,8 @@ func (m *Markets) Tick(ctx context.Context) (next time.Duration, err error) {
 		return 0, m.failed(ctx, err)
 	}
 	err = recordSuccess(ctx, m.DB, FeedState{
-		Feed: m.Replicator.Feed().Name(), Source: top[0].Source, Count: len(open), Dropped: got.Dropped, SucceededAt: m.Now(),
+		Feed: m.Replicator.Feed().
+			Name(), Source: top[0].Source, Count: len(open), Dropped: got.Dropped, SucceededAt: m.Now(),
 	}, partly)
 	m.callAfter(ctx, observed)
 	return max(m.Interval, retryAfter(partly)), err
@@ -197,7 +198,9 @@ func (m *Markets) callAfter(ctx context.Context, observed []market.Market) {
 }
 
 // guarded turns a panic into an error, for the sake of those called next.
-func guarded(ctx context.Context, observed []market.Market, after func(context.Context, []market.Market) error) (err error) {
+func guarded(
+	ctx context.Context, observed []market.Market, after func(context.Context, []market.Market) error,
+) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())

@@ -46,12 +46,15 @@ func keepRejects(ctx context.Context, db bun.IDB, log *slog.Logger, feed string,
 	}
 	rows := make([]BadPayload, len(rejected))
 	for i, p := range rejected {
-		rows[i] = BadPayload{Source: p.Source, Feed: feed, Reason: p.Reason, Body: p.Body, Cut: p.Cut, ReceivedAt: database.Now(at)}
+		rows[i] = BadPayload{
+			Source: p.Source, Feed: feed, Reason: p.Reason, Body: p.Body, Cut: p.Cut, ReceivedAt: database.Now(at),
+		}
 		if rows[i].Body == nil {
 			rows[i].Body = []byte{}
 		}
 	}
-	_, err := db.NewInsert().Model(&rows).On("CONFLICT (source) DO UPDATE").Set("feed = EXCLUDED.feed").Set("reason = EXCLUDED.reason").
+	_, err := db.NewInsert().Model(&rows).On("CONFLICT (source) DO UPDATE").Set("feed = EXCLUDED.feed").
+		Set("reason = EXCLUDED.reason").
 		Set("body = EXCLUDED.body").Set("cut = EXCLUDED.cut").Set("received_at = EXCLUDED.received_at").Exec(ctx)
 	if err != nil {
 		log.Warn("a bad payload was not kept", "feed", feed, "error", err)

@@ -67,7 +67,9 @@ func soundNews(got source.News, at time.Time) ([]news.Item, source.Dropped) {
 	out := make([]news.Item, 0, len(got.Items))
 	seen := make(map[string]bool, len(got.Items))
 	for _, n := range got.Items {
-		texts := []string{n.ID, n.Source, n.Community, n.Title, n.Summary, n.URL, n.Permalink, n.Author, n.Flair, n.Thumbnail}
+		texts := []string{
+			n.ID, n.Source, n.Community, n.Title, n.Summary, n.URL, n.Permalink, n.Author, n.Flair, n.Thumbnail,
+		}
 		if n.ID == "" || n.Title == "" || !slices.Contains(news.Communities, n.Community) || !storable(texts) || !datable(n.PostedAt) {
 			dropped[unsound]++
 			continue

@@ -77,9 +77,12 @@ func failed(ctx context.Context, db bun.IDB, feed string, at time.Time, cause er
 
 // recordFailure keeps why a reading failed, beside what the last good one was like.
 func recordFailure(ctx context.Context, db bun.IDB, feed string, at time.Time, cause error) error {
-	s := FeedState{Feed: feed, Dropped: map[string]int{}, LastError: source.Reason(cause), FailedAt: database.Now(at), Failures: 1}
+	s := FeedState{
+		Feed: feed, Dropped: map[string]int{}, LastError: source.Reason(cause), FailedAt: database.Now(at), Failures: 1,
+	}
 	_, err := db.NewInsert().Model(&s).On("CONFLICT (feed) DO UPDATE").
-		Set("last_error = EXCLUDED.last_error").Set("failed_at = EXCLUDED.failed_at").Set("failures = f.failures + 1").Exec(ctx)
+		Set("last_error = EXCLUDED.last_error").Set("failed_at = EXCLUDED.failed_at").
+		Set("failures = f.failures + 1").Exec(ctx)
 	if err != nil {
 		return fmt.Errorf("keep state of %s: %w", feed, err)
 	}

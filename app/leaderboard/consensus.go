@@ -74,7 +74,9 @@ func readOpinions(ctx context.Context, db bun.IDB, markets []market.Market) (map
 		FROM (?) AS p JOIN (?) AS a ON a.id = p.agent_id AND ? AND a.kind = 'agent'
 		LEFT JOIN board_rows AS r ON r.span = ? AND r.category = ? AND r.agent_id = p.agent_id
 		ORDER BY p.id DESC`
-	args := []any{prediction.SelectNewestOpen(db, ids, maxOpinions), agent.Select(db), agent.Listed("a"), All, AllCategories}
+	args := []any{
+		prediction.SelectNewestOpen(db, ids, maxOpinions), agent.Select(db), agent.Listed("a"), All, AllCategories,
+	}
 	var rows []opinion
 	if err := db.NewRaw(query, args...).Scan(ctx, &rows); err != nil {
 		return nil, fmt.Errorf("read consensus: %w", err)

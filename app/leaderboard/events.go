@@ -36,13 +36,17 @@ type Event struct {
 
 // EventsOf lists the events that made an agent's skill on a board, the latest first,
 // down to the single predictions.
-func (s *Store) EventsOf(ctx context.Context, db bun.IDB, agentID uuid.UUID, w Window, category string, limit int) ([]Event, error) {
+func (s *Store) EventsOf(
+	ctx context.Context, db bun.IDB, agentID uuid.UUID, w Window, category string, limit int,
+) ([]Event, error) {
 	return s.events(ctx, db, agentID, w, category, "c.day DESC, c.event_key DESC", limit)
 }
 
 // BestAndWorst lists the events that helped and that hurt an agent's skill most over
 // all time, at most limit each. An event that earned nothing is in neither.
-func (s *Store) BestAndWorst(ctx context.Context, db bun.IDB, agentID uuid.UUID, limit int) (best, worst []Event, err error) {
+func (s *Store) BestAndWorst(
+	ctx context.Context, db bun.IDB, agentID uuid.UUID, limit int,
+) (best, worst []Event, err error) {
 	if best, err = s.events(ctx, db, agentID, All, AllCategories, "c.value DESC, c.event_key", limit); err != nil {
 		return nil, nil, err
 	}
@@ -64,7 +68,9 @@ func (s *Store) BestAndWorst(ctx context.Context, db bun.IDB, agentID uuid.UUID,
 	return best, worst, nil
 }
 
-func (s *Store) events(ctx context.Context, db bun.IDB, agentID uuid.UUID, w Window, category, order string, limit int) ([]Event, error) {
+func (s *Store) events(
+	ctx context.Context, db bun.IDB, agentID uuid.UUID, w Window, category, order string, limit int,
+) ([]Event, error) {
 	events := []Event{}
 	q := db.NewSelect().TableExpr("(?) AS c", settlement.SelectClusters(db, agentID)).
 		ColumnExpr("c.event_key, c.category, c.day, c.value, c.disagreements").

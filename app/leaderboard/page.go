@@ -124,7 +124,8 @@ func decodePosition(f Filter) ([]byte, error) {
 // sets memory aside for, joining the whole board.
 func readEntries(ctx context.Context, db bun.IDB, f Filter, after []byte, limit int) ([]Entry, error) {
 	p := database.NewPlanned(db)
-	rows := db.NewSelect().Model((*Row)(nil)).Where("r.span = ?", p.Value(f.Window)).Where("r.category = ?", p.Value(f.Category)).
+	rows := db.NewSelect().Model((*Row)(nil)).Where("r.span = ?", p.Value(f.Window)).
+		Where("r.category = ?", p.Value(f.Category)).
 		OrderExpr("r.position").Limit(int64(limit))
 	if f.Model != "" {
 		rows.Where("r.model = ?", p.Value(f.Model))

@@ -214,6 +214,7 @@ func (s *Store) readCategories(ctx context.Context, db bun.IDB, agentID uuid.UUI
 
 func (s *Store) readHistory(ctx context.Context, db bun.IDB, agentID uuid.UUID, st *Stats) error {
 	st.History = []SkillPoint{}
-	newest := db.NewSelect().Model((*SkillPoint)(nil)).Where("agent_id = ?", agentID).OrderExpr("day DESC").Limit(maxHistory)
+	newest := db.NewSelect().Model((*SkillPoint)(nil)).Where("agent_id = ?", agentID).OrderExpr("day DESC").
+		Limit(maxHistory)
 	return db.NewSelect().TableExpr("(?) AS h", newest).ColumnExpr("*").OrderExpr("day").Scan(ctx, &st.History)
 }

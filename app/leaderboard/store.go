@@ -74,7 +74,9 @@ func NewStore(t Thresholds, now func() time.Time) *Store {
 
 // top returns the first page of a board, at most a second old.
 func (s *Store) top(ctx context.Context, db bun.IDB, key boardKey) (*firstPage, error) {
-	return s.pages.Get(ctx, key, func(ctx context.Context) (*firstPage, time.Time, error) { return s.refresh(ctx, db, key) })
+	return s.pages.Get(
+		ctx, key, func(ctx context.Context) (*firstPage, time.Time, error) { return s.refresh(ctx, db, key) },
+	)
 }
 
 // refresh compares a first page with its board, and reads it again if the board is newer

@@ -86,7 +86,8 @@ func (b *Builder) buildBoard(ctx context.Context, p job) error {
 // built.
 func readBoard(ctx context.Context, db bun.IDB, w Window, category string) (*Board, error) {
 	board := new(Board)
-	err := db.NewSelect().Model(board).ExcludeColumn("rank_grid").Where("span = ?", w).Where("category = ?", category).Scan(ctx)
+	err := db.NewSelect().Model(board).ExcludeColumn("rank_grid").Where("span = ?", w).
+		Where("category = ?", category).Scan(ctx)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil
 	}
@@ -122,7 +123,9 @@ func (b *Builder) readBefore(ctx context.Context, p job, fresh []*Row) (map[uuid
 }
 
 // read adds rows of the board, narrowed by where, to before.
-func (p *job) read(ctx context.Context, db bun.IDB, before map[uuid.UUID]*Row, where func(*bun.SelectQuery) *bun.SelectQuery) error {
+func (p *job) read(
+	ctx context.Context, db bun.IDB, before map[uuid.UUID]*Row, where func(*bun.SelectQuery) *bun.SelectQuery,
+) error {
 	var rows []*Row
 	q := db.NewSelect().Model(&rows).Where("span = ?", p.window).Where("category = ?", p.category)
 	if where != nil {
@@ -320,7 +323,9 @@ var (
 		"events", "cluster_sum", "cluster_squares", "stake", "variance", "disagreements", "resolved", "scored",
 		"brier", "market_brier", "log_edge", "calibration_error",
 	})
-	upsertHistory = upsert("skill_history", []string{"agent_id", "day"}, []string{"skill", "skill_low", "skill_high", "events"})
+	upsertHistory = upsert(
+		"skill_history", []string{"agent_id", "day"}, []string{"skill", "skill_low", "skill_high", "events"},
+	)
 )
 
 // upsert is a statement for database.ExecRows that writes rows, and replaces those that

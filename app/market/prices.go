@@ -103,7 +103,9 @@ func (Store) Prices(ctx context.Context, db bun.IDB, marketID string, since time
 // ThinnedPrices reads some points prices of each market from since on (at least half and
 // at most twice as many when there are enough), by market and oldest first, the newest
 // always among them.
-func (Store) ThinnedPrices(ctx context.Context, db bun.IDB, marketIDs []string, since time.Time, points int) ([]Price, error) {
+func (Store) ThinnedPrices(
+	ctx context.Context, db bun.IDB, marketIDs []string, since time.Time, points int,
+) ([]Price, error) {
 	if len(marketIDs) == 0 {
 		return nil, nil
 	}
@@ -113,7 +115,8 @@ func (Store) ThinnedPrices(ctx context.Context, db bun.IDB, marketIDs []string, 
 		ColumnExpr("COUNT(*) OVER (PARTITION BY market_id) AS total").
 		Where("market_id IN ?", bun.Tuple(marketIDs)).Where("observed_at >= ?", database.Now(since))
 	var rows []Price
-	err := db.NewSelect().TableExpr("(?) AS t", numbered).ColumnExpr("market_id, observed_at, prices, best_bid, best_ask, liquidity, volume").
+	err := db.NewSelect().TableExpr("(?) AS t", numbered).
+		ColumnExpr("market_id, observed_at, prices, best_bid, best_ask, liquidity, volume").
 		Where("(n - 1) % (total / ? + 1) = 0", points).OrderExpr("market_id, observed_at").Scan(ctx, &rows)
 	if err != nil {
 		return nil, fmt.Errorf("read thinned prices: %w", err)

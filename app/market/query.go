@@ -54,7 +54,8 @@ func (Store) EventTitles(ctx context.Context, db bun.IDB, marketIDs []string) (m
 		return titles, nil
 	}
 	var markets []Market
-	err := db.NewSelect().Model(&markets).Column("id", "title", "event_title").Where("m.id IN (?)", bun.List(marketIDs)).Scan(ctx)
+	err := db.NewSelect().Model(&markets).Column("id", "title", "event_title").
+		Where("m.id IN (?)", bun.List(marketIDs)).Scan(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("read the titles of events: %w", err)
 	}

@@ -90,7 +90,9 @@ func (t *tool) request(arguments json.RawMessage) (*fasthttp.Request, error) {
 	}
 	if len(given) > 0 && !t.body {
 		return nil, fmt.Errorf("%s takes no argument %s; it takes %s", t.name,
-			strings.Join(slices.Sorted(maps.Keys(given)), ", "), cmp.Or(strings.Join(slices.Sorted(maps.Keys(t.parameters)), ", "), "none"))
+			strings.Join(slices.Sorted(maps.Keys(given)), ", "), cmp.Or(
+				strings.Join(slices.Sorted(maps.Keys(t.parameters)), ", "), "none",
+			))
 	}
 	if len(query) > 0 {
 		path += "?" + query.Encode()

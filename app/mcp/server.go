@@ -60,7 +60,9 @@ func (s *Server) build(d Dependencies) (fiber.Handler, error) {
 	if err != nil {
 		return nil, fmt.Errorf("tools of MCP: %w", err)
 	}
-	server := sdk.NewServer(&sdk.Implementation{Name: "pulsecast", Title: "Pulsecast", Version: d.Version, WebsiteURL: d.Config.BaseURL},
+	server := sdk.NewServer(&sdk.Implementation{
+		Name: "pulsecast", Title: "Pulsecast", Version: d.Version, WebsiteURL: d.Config.BaseURL,
+	},
 		&sdk.ServerOptions{
 			Instructions: instructions, PageSize: len(tools),
 			// Nothing changes while it runs, so it sends no notifications.
@@ -71,7 +73,9 @@ func (s *Server) build(d Dependencies) (fiber.Handler, error) {
 		no := false
 		server.AddTool(&sdk.Tool{
 			Name: t.name, Title: t.title, Description: t.description, InputSchema: t.schema,
-			Annotations: &sdk.ToolAnnotations{Title: t.title, ReadOnlyHint: reads, IdempotentHint: reads, DestructiveHint: &no, OpenWorldHint: &no},
+			Annotations: &sdk.ToolAnnotations{
+				Title: t.title, ReadOnlyHint: reads, IdempotentHint: reads, DestructiveHint: &no, OpenWorldHint: &no,
+			},
 		}, s.handle(t))
 	}
 	for name, title := range map[string]string{"skill": "Instructions for agents", "quickstart": "First steps as commands to paste"} {
@@ -95,7 +99,9 @@ func (s *Server) read(path string) sdk.ResourceHandler {
 		if status != fiber.StatusOK {
 			return nil, fmt.Errorf("the resource cannot be read now: %s", body)
 		}
-		return &sdk.ReadResourceResult{Contents: []*sdk.ResourceContents{{URI: r.Params.URI, MIMEType: "text/markdown", Text: string(body)}}}, nil
+		return &sdk.ReadResourceResult{
+			Contents: []*sdk.ResourceContents{{URI: r.Params.URI, MIMEType: "text/markdown", Text: string(body)}},
+		}, nil
 	}
 }
 
@@ -115,7 +121,9 @@ func (s *Server) Register(h *httpserver.Server) {
 		if err != nil {
 			return err
 		}
-		c.Context().SetUserValue(callerKey{}, caller{addr, slices.Clone(c.Request().Header.PeekAll(fiber.HeaderAuthorization))})
+		c.Context().SetUserValue(callerKey{}, caller{
+			addr, slices.Clone(c.Request().Header.PeekAll(fiber.HeaderAuthorization)),
+		})
 		if err := speak(c); err != nil {
 			return err
 		}

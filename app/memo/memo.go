@@ -159,7 +159,9 @@ func (c *Cache[K, V]) begin(at loadKey[K]) (l *load[V], mine bool) {
 	return l, true
 }
 
-func (c *Cache[K, V]) run(ctx context.Context, at loadKey[K], l *load[V], find func(context.Context) (V, time.Time, error)) (V, error) {
+func (c *Cache[K, V]) run(
+	ctx context.Context, at loadKey[K], l *load[V], find func(context.Context) (V, time.Time, error),
+) (V, error) {
 	defer c.end(at, l)
 	// Another load may have ended between the look and begin.
 	if kept, ok := c.find(at); ok && c.options.Now().Before(kept.until) {

@@ -38,7 +38,9 @@ type snapshots struct {
 func newSnapshots(o Options) *snapshots {
 	return &snapshots{
 		monitor: o.Monitor, now: o.Now,
-		age:     describe("snapshot_age_seconds", "Time since the reading that this node serves; absent before the first.", "feed"),
+		age: describe(
+			"snapshot_age_seconds", "Time since the reading that this node serves; absent before the first.", "feed",
+		),
 		records: describe("snapshot_records", "Records in the snapshot that this node serves.", "feed"),
 		stales:  describe("snapshot_stale", "1 when the snapshot is older than three intervals, or there is none.", "feed"),
 	}
@@ -100,9 +102,15 @@ func newStates(o Options) *states {
 		queue:         describe("queue_depth", `What waits: "outcomes" are decided markets not applied yet, "boards" ledger entries that no board shows, "reports" open ones.`, "queue"),
 		queueAge:      describe("queue_age_seconds", "Since when the oldest of it waits; 0 when nothing does.", "queue"),
 		usage:         describe("usage_waiting", `What this node has counted and not written yet: "agents" with counts, "errors" to keep.`, "kind"),
-		succeeded:     describe("ingest_last_success_timestamp_seconds", "When a feed was last read well, on any node.", "feed"),
-		failures:      describe("ingest_consecutive_failures", "Readings of a feed that failed in a row, on any node.", "feed"),
-		dropped:       describe("ingest_dropped_records", "Malformed records that the last good reading left out.", "feed", "reason"),
+		succeeded: describe(
+			"ingest_last_success_timestamp_seconds", "When a feed was last read well, on any node.", "feed",
+		),
+		failures: describe(
+			"ingest_consecutive_failures", "Readings of a feed that failed in a row, on any node.", "feed",
+		),
+		dropped: describe(
+			"ingest_dropped_records", "Malformed records that the last good reading left out.", "feed", "reason",
+		),
 	}
 }
 

@@ -26,7 +26,9 @@ func (s *Service) CreateAgent(ctx context.Context, act Act, p agent.Profile) (ma
 		if secret, key, err = s.agents.IssueKey(ctx, tx, made.ID, "first key", s.Now()); err != nil {
 			return nil, err
 		}
-		return &audit.Entry{Action: audit.KeyIssued, Target: audit.AgentTarget(made.Handle), After: "a new agent, key " + key.ID}, nil
+		return &audit.Entry{
+			Action: audit.KeyIssued, Target: audit.AgentTarget(made.Handle), After: "a new agent, key " + key.ID,
+		}, nil
 	})
 	return made, secret, err
 }

@@ -18,12 +18,16 @@ import (
 const minute = "2006-01-02 15:04"
 
 // WriteAssignment opens an assignment. Refusal: 422 invalid_request.
-func (s *Service) WriteAssignment(ctx context.Context, act Act, draft assignment.Draft) (made *assignment.Assignment, err error) {
+func (s *Service) WriteAssignment(
+	ctx context.Context, act Act, draft assignment.Draft,
+) (made *assignment.Assignment, err error) {
 	_, err = s.do(ctx, act, func(ctx context.Context, tx bun.Tx) (*audit.Entry, error) {
 		if made, err = s.assignments.Create(ctx, tx, draft, s.Now()); err != nil {
 			return nil, err
 		}
-		return &audit.Entry{Action: audit.AssignmentWritten, Target: audit.AssignmentTarget(made.ID), After: assignmentWords(made)}, nil
+		return &audit.Entry{
+			Action: audit.AssignmentWritten, Target: audit.AssignmentTarget(made.ID), After: assignmentWords(made),
+		}, nil
 	})
 	return made, err
 }
@@ -31,7 +35,9 @@ func (s *Service) WriteAssignment(ctx context.Context, act Act, draft assignment
 // EditAssignment replaces what an open assignment says. Act.Seen is its AssignmentMark.
 // changed is false if the draft says the same. Refusals: 404 not_found, 409
 // assignment_closed, 409 changed_meanwhile, 422 invalid_request.
-func (s *Service) EditAssignment(ctx context.Context, act Act, id uuid.UUID, draft assignment.Draft) (changed bool, err error) {
+func (s *Service) EditAssignment(
+	ctx context.Context, act Act, id uuid.UUID, draft assignment.Draft,
+) (changed bool, err error) {
 	return s.onAssignment(ctx, act, id, func(ctx context.Context, tx bun.Tx, now *assignment.Assignment) (*audit.Entry, error) {
 		edited, err := s.assignments.Update(ctx, tx, id, draft, s.Now())
 		if err != nil || assignmentWords(edited) == assignmentWords(now) {

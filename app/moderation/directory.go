@@ -69,7 +69,9 @@ func (s *Service) Agents(ctx context.Context, f AgentFilter) (rows []AgentRow, n
 		return nil, "", problem.InvalidParameter("sort", "must be one of "+strings.Join(Sorts(), ", "))
 	}
 	db := s.DB.Reader
-	ids, next, err := agent.Directory(ctx, db, agent.DirectoryFilter{Q: f.Q, Status: f.Status, Order: all[i], Cursor: f.Cursor, Limit: f.Limit})
+	ids, next, err := agent.Directory(
+		ctx, db, agent.DirectoryFilter{Q: f.Q, Status: f.Status, Order: all[i], Cursor: f.Cursor, Limit: f.Limit},
+	)
 	if err != nil {
 		return nil, "", err
 	}

@@ -38,7 +38,9 @@ func (s *Service) Disputes(ctx context.Context, about uuid.UUID, limit int) ([]D
 	list := make([]Dispute, 0, len(reports))
 	for _, r := range reports {
 		if p := records[r.PredictionID]; p != nil {
-			list = append(list, Dispute{Report: r.utc(), Prediction: p.Prediction, Author: p.Agent.Handle, Market: p.Market})
+			list = append(
+				list, Dispute{Report: r.utc(), Prediction: p.Prediction, Author: p.Agent.Handle, Market: p.Market},
+			)
 		}
 	}
 	return list, nil

@@ -14,7 +14,9 @@ import (
 func (s *Service) ReserveHandle(ctx context.Context, act Act, handle string) error {
 	return s.onHandle(ctx, act, handle, audit.Entry{Action: audit.HandleReserved, Before: "free", After: "reserved"},
 		func(ctx context.Context, tx bun.Tx, reason string) error {
-			return s.agents.Reserve(ctx, tx, agent.ReservedHandle{Handle: handle, Note: reason, Author: act.Actor, CreatedAt: s.Now()})
+			return s.agents.Reserve(
+				ctx, tx, agent.ReservedHandle{Handle: handle, Note: reason, Author: act.Actor, CreatedAt: s.Now()},
+			)
 		})
 }
 

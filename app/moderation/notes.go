@@ -47,7 +47,8 @@ func (s *Service) AddNote(ctx context.Context, act Act, handle, text string) err
 // Notes returns the newest notes on an agent, 100 at most.
 func (s *Service) Notes(ctx context.Context, agentID uuid.UUID) ([]Note, error) {
 	var list []Note
-	err := s.DB.Reader.NewSelect().Model(&list).Where("agent_id = ?", agentID).OrderExpr("id DESC").Limit(maxNotes).Scan(ctx)
+	err := s.DB.Reader.NewSelect().Model(&list).Where("agent_id = ?", agentID).OrderExpr("id DESC").Limit(maxNotes).
+		Scan(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("read notes: %w", err)
 	}

@@ -90,7 +90,9 @@ func (s *Service) file(ctx context.Context, tx bun.Tx, r Report) (_ *Report, err
 		return nil, fmt.Errorf("file a report: %w", err)
 	}
 	if n, err := res.RowsAffected(); err != nil || n == 0 {
-		return nil, problem.New(problem.CodeReportInFlight, "The same report came twice at the same moment; one of them is kept.")
+		return nil, problem.New(
+			problem.CodeReportInFlight, "The same report came twice at the same moment; one of them is kept.",
+		)
 	}
 	return &r, nil
 }
@@ -99,7 +101,8 @@ func (s *Service) file(ctx context.Context, tx bun.Tx, r Report) (_ *Report, err
 // nil without one; 429 rate_limited if the reporter has too many open ones.
 func findOpen(ctx context.Context, tx bun.Tx, r *Report) (*Report, error) {
 	var open []Report
-	err := tx.NewSelect().Model(&open).Where("reporter_id = ?", r.ReporterID).Where("status = 'open'").Limit(maxOpenReports).Scan(ctx)
+	err := tx.NewSelect().Model(&open).Where("reporter_id = ?", r.ReporterID).Where("status = 'open'").
+		Limit(maxOpenReports).Scan(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("read reports: %w", err)
 	}

@@ -39,7 +39,9 @@ func (s *Service) Rule(ctx context.Context, act Act, r Ruling) error {
 		if c.PredictionID != uuid.Nil {
 			target = audit.PredictionTarget(c.PredictionID)
 		}
-		return s.record(ctx, tx, act, &audit.Entry{Action: audit.Ruling + "." + c.Kind, Target: target, Before: c.From, After: c.To})
+		return s.record(ctx, tx, act, &audit.Entry{
+			Action: audit.Ruling + "." + c.Kind, Target: target, Before: c.From, After: c.To,
+		})
 	}
 	_, err := s.Settlement.Rule(ctx, r.Kind, r.Subject, decision)
 	return err

@@ -74,7 +74,9 @@ func (s Store) CitedBy(ctx context.Context, db bun.IDB, kind string, ids []strin
 	return out, s.addNewest(ctx, db, kind, found, newest, out)
 }
 
-func (s Store) addNewest(ctx context.Context, db bun.IDB, kind string, ids []string, newest int, out map[string]Cited) error {
+func (s Store) addNewest(
+	ctx context.Context, db bun.IDB, kind string, ids []string, newest int, out map[string]Cited,
+) error {
 	list, err := newestCitations(ctx, db, s.viewer, kind, ids, newest)
 	if err != nil || len(list) == 0 {
 		return err
@@ -105,10 +107,13 @@ func (s Store) addNewest(ctx context.Context, db bun.IDB, kind string, ids []str
 
 // newestCitations reads the end of the index for each signal: a window over all
 // citations would read every one of a signal that thousands cite.
-func newestCitations(ctx context.Context, db bun.IDB, viewer agent.Viewer, kind string, ids []string, newest int) ([]citation, error) {
+func newestCitations(
+	ctx context.Context, db bun.IDB, viewer agent.Viewer, kind string, ids []string, newest int,
+) ([]citation, error) {
 	parts, args := make([]string, len(ids)), make([]any, len(ids))
 	for i, id := range ids {
-		one := db.NewSelect().Model((*citation)(nil)).Join("JOIN predictions AS p ON p.agent_id = c.agent_id AND p.id = c.prediction_id").
+		one := db.NewSelect().Model((*citation)(nil)).
+			Join("JOIN predictions AS p ON p.agent_id = c.agent_id AND p.id = c.prediction_id").
 			Where("c.kind = ?", kind).Where("c.signal_id = ?", id).OrderExpr("c.prediction_id DESC").Limit(int64(newest))
 		parts[i], args[i] = "SELECT * FROM (?) AS t", whereTexts(one, viewer)
 	}

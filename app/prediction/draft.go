@@ -97,7 +97,8 @@ func (c *checker) horizon(at *time.Time, now time.Time) {
 	const field = "horizonAt"
 	switch {
 	case at == nil:
-		c.add(field, "is required: an RFC 3339 time in the future, for example %s", now.AddDate(0, 0, 30).UTC().Format("2006-01-02T00:00:00Z"))
+		c.add(field, "is required: an RFC 3339 time in the future, for example %s", now.AddDate(0, 0, 30).UTC().
+			Format("2006-01-02T00:00:00Z"))
 	case !at.After(now):
 		c.add(field, "must lie in the future; it is now %s", now.UTC().Format(time.RFC3339))
 	case at.After(now.AddDate(MaxHorizonYears, 0, 0)):

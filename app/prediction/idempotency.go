@@ -59,7 +59,9 @@ func firstAnswer(ctx context.Context, tx bun.Tx, s Submission, now time.Time) ([
 func (p *Publisher) keepAnswer(
 	ctx context.Context, tx bun.Tx, s Submission, answer []byte, now, waitUntil time.Time,
 ) (bool, error) {
-	key := idempotencyKey{AgentID: s.Agent.ID, Key: s.IdempotencyKey, BodyHash: s.BodyHash[:], Response: answer, CreatedAt: now}
+	key := idempotencyKey{
+		AgentID: s.Agent.ID, Key: s.IdempotencyKey, BodyHash: s.BodyHash[:], Response: answer, CreatedAt: now,
+	}
 	waiting, cancel := context.WithTimeout(ctx, max(time.Until(waitUntil), p.repeatWait/10))
 	defer cancel()
 	res, err := tx.NewInsert().Model(&key).On("CONFLICT (agent_id, key) DO UPDATE").

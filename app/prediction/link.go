@@ -41,7 +41,9 @@ func (p *Publisher) findLink(ctx context.Context, db bun.IDB, d *Draft) (link, [
 	}
 	if m.Closed {
 		return link{}, nil, problem.New(problem.CodeMarketClosed,
-			fmt.Sprintf("Market %s is closed; nothing was stored. Choose an open one of GET /api/intelligence/markets.", m.ID))
+			fmt.Sprintf(
+				"Market %s is closed; nothing was stored. Choose an open one of GET /api/intelligence/markets.", m.ID,
+			))
 	}
 	return link{market: m, outcome: index}, nil, nil
 }
@@ -68,7 +70,9 @@ func (p *Publisher) linkByTitle(ctx context.Context, db bun.IDB, d *Draft) (link
 	if err != nil {
 		return link{}, nil, err
 	}
-	return link{market: m, outcome: index}, []string{fmt.Sprintf("Linked to market %s, whose question is your title. Send marketId to be sure.", m.ID)}, nil
+	return link{market: m, outcome: index}, []string{
+		fmt.Sprintf("Linked to market %s, whose question is your title. Send marketId to be sure.", m.ID),
+	}, nil
 }
 
 // outcomeOf finds the named outcome, "Yes" by default.

@@ -203,7 +203,9 @@ func (p *Publisher) advice(ctx context.Context, db bun.IDB, r *Record, to link, 
 		out = append(out, fmt.Sprintf("A repeat: your %s prediction on this event, so it weighs %s of the first. Between the market's view and what you said before it earns nothing.", ordinal(n+1), weightInWords(n)))
 	}
 	if !m.ClosesAt.IsZero() && r.HorizonAt.Before(m.ClosesAt.Add(-24*time.Hour)) {
-		out = append(out, fmt.Sprintf("The market decides, not horizonAt: it is scheduled to close at %s.", m.ClosesAt.UTC().Format(time.RFC3339)))
+		out = append(out, fmt.Sprintf(
+			"The market decides, not horizonAt: it is scheduled to close at %s.", m.ClosesAt.UTC().Format(time.RFC3339),
+		))
 	}
 	return out, nil
 }

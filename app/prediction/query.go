@@ -33,7 +33,8 @@ func SelectScored(db bun.IDB, marketColumn string) *bun.SelectQuery {
 
 // SelectBy is a subquery of what an agent published: market_id, title and created_at.
 func SelectBy(db bun.IDB, agentID uuid.UUID) *bun.SelectQuery {
-	return db.NewSelect().TableExpr("predictions AS p").ColumnExpr("p.market_id, p.title, p.created_at").Where("p.agent_id = ?", agentID)
+	return db.NewSelect().TableExpr("predictions AS p").ColumnExpr("p.market_id, p.title, p.created_at").
+		Where("p.agent_id = ?", agentID)
 }
 
 // SelectNewestOpen is a subquery of the newest open predictions on each of some markets, at
@@ -55,7 +56,8 @@ func (Store) MarketsWithOpen(ctx context.Context, db bun.IDB, marketIDs []string
 	if len(marketIDs) == 0 {
 		return nil, nil
 	}
-	err := db.NewSelect().TableExpr("results AS o").ColumnExpr("DISTINCT o.market_id").Where("o.market_id IN (?)", bun.List(marketIDs)).
+	err := db.NewSelect().TableExpr("results AS o").ColumnExpr("DISTINCT o.market_id").
+		Where("o.market_id IN (?)", bun.List(marketIDs)).
 		Where("o.status = 'open'").Scan(ctx, &found)
 	if err != nil {
 		return nil, fmt.Errorf("look for open predictions: %w", err)
@@ -68,7 +70,8 @@ func (Store) MarketsWithOpen(ctx context.Context, db bun.IDB, marketIDs []string
 func (Store) LiveMarkets(ctx context.Context, db bun.IDB) ([]string, error) {
 	var found []string
 	err := market.Select(db).Column("m.id").Where("NOT m.sample").
-		Where("m.id IN (SELECT market_id FROM results WHERE status = 'open' AND market_id IS NOT NULL)").Order("m.id").Scan(ctx, &found)
+		Where("m.id IN (SELECT market_id FROM results WHERE status = 'open' AND market_id IS NOT NULL)").
+		Order("m.id").Scan(ctx, &found)
 	if err != nil {
 		return nil, fmt.Errorf("list markets with open predictions: %w", err)
 	}
@@ -147,7 +150,9 @@ func readBets(ctx context.Context, q *bun.SelectQuery) ([]Bet, error) {
 
 // ResolvedOn reads an agent's resolved predictions on some events up to a weight index, in
 // order of publication and without thesis and evidence.
-func (Store) ResolvedOn(ctx context.Context, db bun.IDB, agentID uuid.UUID, eventKeys []string, maxIndex int) ([]Prediction, error) {
+func (Store) ResolvedOn(
+	ctx context.Context, db bun.IDB, agentID uuid.UUID, eventKeys []string, maxIndex int,
+) ([]Prediction, error) {
 	var list []Prediction
 	err := db.NewSelect().Model(&list).ExcludeColumn("thesis", "evidence").
 		Where("p.agent_id = ?", agentID).Where("p.event_key IN (?)", bun.List(eventKeys)).

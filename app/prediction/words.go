@@ -19,7 +19,9 @@ func indexWords(ctx context.Context, tx bun.Tx, p *Prediction) error {
 	if database.IsPostgres(tx) {
 		sql = "INSERT INTO prediction_words (agent_id, id, words) VALUES (?, ?, to_tsvector('simple', ? || ' ' || ?))"
 	}
-	_, err := tx.ExecContext(ctx, sql, p.AgentID, p.ID, strings.Join(wordsOf(p.Title), " "), strings.Join(wordsOf(p.Thesis), " "))
+	_, err := tx.ExecContext(
+		ctx, sql, p.AgentID, p.ID, strings.Join(wordsOf(p.Title), " "), strings.Join(wordsOf(p.Thesis), " "),
+	)
 	if err != nil {
 		return fmt.Errorf("index prediction: %w", err)
 	}

@@ -68,16 +68,24 @@ var (
 
 // The codes of pages and of the shell.
 var (
-	CodeCrossOrigin      = page("cross_origin", 403, "Not from here", "A form was sent from another site.")
-	CodeForgedRequest    = page("forged_request", 403, "Not from here", "A form was not sent from its own page, or its page is out of date.")
-	CodeNotSignedIn      = page("not_signed_in", 403, "Not signed in", "The session of an admin has ended.")
-	CodeInvalidSignIn    = page("invalid_sign_in", 401, "Not signed in", "The name and password, or the provider's answer, do not prove who signs in.")
-	CodeSignInOver       = page("sign_in_over", 400, "Not signed in", "A sign-in was begun in another browser, was used already, or took too long.")
-	CodeSignInRefused    = page("sign_in_refused", 403, "Not signed in", "The identity provider refused the sign-in.")
-	CodeScopeMissing     = page("scope_missing", 403, "Not an admin", "The identity provider did not grant the scope that admins need.")
-	CodeNameTaken        = page("name_taken", 409, "Name taken", "Another admin has this name.")
-	CodeNoPassword       = page("no_password", 409, "No password", "The admin signs in through the identity provider and has no password.")
-	CodeNotLocal         = page("not_local", 409, "Keys come from elsewhere", "The identity provider issues the keys of agents.")
+	CodeCrossOrigin   = page("cross_origin", 403, "Not from here", "A form was sent from another site.")
+	CodeForgedRequest = page(
+		"forged_request", 403, "Not from here", "A form was not sent from its own page, or its page is out of date.",
+	)
+	CodeNotSignedIn   = page("not_signed_in", 403, "Not signed in", "The session of an admin has ended.")
+	CodeInvalidSignIn = page("invalid_sign_in", 401, "Not signed in", "The name and password, or the provider's answer, do not prove who signs in.")
+	CodeSignInOver    = page("sign_in_over", 400, "Not signed in", "A sign-in was begun in another browser, was used already, or took too long.")
+	CodeSignInRefused = page("sign_in_refused", 403, "Not signed in", "The identity provider refused the sign-in.")
+	CodeScopeMissing  = page(
+		"scope_missing", 403, "Not an admin", "The identity provider did not grant the scope that admins need.",
+	)
+	CodeNameTaken  = page("name_taken", 409, "Name taken", "Another admin has this name.")
+	CodeNoPassword = page(
+		"no_password", 409, "No password", "The admin signs in through the identity provider and has no password.",
+	)
+	CodeNotLocal = page(
+		"not_local", 409, "Keys come from elsewhere", "The identity provider issues the keys of agents.",
+	)
 	CodeHandleTaken      = page("handle_taken", 409, "Handle taken", "Another agent has this handle.")
 	CodeHandleReserved   = page("handle_reserved", 409, "Reserved already", "The handle is reserved already.")
 	CodeHandleBuiltIn    = page("handle_built_in", 409, "Built in", "The handle is reserved by the program.")

@@ -116,7 +116,9 @@ func UnsupportedMediaType(got string) *Error {
 
 // UnsupportedContentCoding refuses a compressed body.
 func UnsupportedContentCoding(got string) *Error {
-	return New(CodeUnsupportedMediaType, fmt.Sprintf("Send the body as it is, without the header Content-Encoding (got %.80q).", got))
+	return New(CodeUnsupportedMediaType, fmt.Sprintf(
+		"Send the body as it is, without the header Content-Encoding (got %.80q).", got,
+	))
 }
 
 // MissingCredentials refuses a protected operation without a bearer. how names the way

@@ -224,7 +224,9 @@ func (b *batch) count(bet bet, y float64, r result, own cell, sign int64) (cell,
 		key := clusterKey{bet.AgentID, bet.EventKey}
 		c := b.clusters[key]
 		if c == nil {
-			return own, fmt.Errorf("agent %s has a baseline on %s but no cluster: run settle --rebuild", bet.AgentID, bet.EventKey)
+			return own, fmt.Errorf(
+				"agent %s has a baseline on %s but no cluster: run settle --rebuild", bet.AgentID, bet.EventKey,
+			)
 		}
 		if _, ok := b.before[key]; !ok {
 			b.before[key] = *c

@@ -207,7 +207,8 @@ func (r *applyRun) load(ctx context.Context, tx bun.Tx, o *Outcome) ([]item, err
 		which = prediction.NotOpen
 	}
 	next := prediction.SelectToSettle(tx, r.market, which, r.last, r.service.chunk)
-	return loadItems(ctx, tx, items(tx).Join("JOIN (?) AS next ON next.agent_id = p.agent_id AND next.id = p.id", next).Order("p.id"))
+	return loadItems(ctx, tx, items(tx).
+		Join("JOIN (?) AS next ON next.agent_id = p.agent_id AND next.id = p.id", next).Order("p.id"))
 }
 
 func (r *applyRun) move(ctx context.Context, tx bun.Tx, o *Outcome, rows []item, references []ReferencePrediction) error {

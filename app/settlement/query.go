@@ -65,7 +65,8 @@ type Scored struct {
 // ScoredSince lists the agents and categories with a row of the ledger since a moment.
 func ScoredSince(ctx context.Context, db bun.IDB, since time.Time) ([]Scored, error) {
 	var rows []Scored
-	err := db.NewRaw("SELECT DISTINCT agent_id, category FROM score_entries WHERE id >= ?", database.FirstID(since)).Scan(ctx, &rows)
+	err := db.NewRaw("SELECT DISTINCT agent_id, category FROM score_entries WHERE id >= ?", database.FirstID(since)).
+		Scan(ctx, &rows)
 	if err != nil {
 		return nil, fmt.Errorf("read new ledger entries: %w", err)
 	}

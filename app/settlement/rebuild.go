@@ -106,7 +106,8 @@ func (r *recount) agent(ctx context.Context, tx bun.Tx, id uuid.UUID) error {
 	tally := prediction.Tally{AgentID: id}
 	days := map[string]struct{}{}
 	for last := uuid.Nil; ; {
-		rows, err := loadItems(ctx, tx, items(tx).Where("p.agent_id = ?", id).Where("p.id > ?", last).Order("p.id").Limit(rebuildRows))
+		rows, err := loadItems(ctx, tx, items(tx).Where("p.agent_id = ?", id).Where("p.id > ?", last).Order("p.id").
+			Limit(rebuildRows))
 		if err != nil {
 			return err
 		}
@@ -169,7 +170,9 @@ func (r *recount) predictions(ctx context.Context, tx bun.Tx, rows []item) error
 			r.entry(p, &e)
 		}
 		if scored := p.last != nil && p.last.Kind == kindScore; scored != (p.Status == prediction.Resolved) {
-			r.report.differ("ledger", p.AgentID, p.ID.String(), fmt.Sprintf("has a score: %t", scored), "status "+string(p.Status))
+			r.report.differ(
+				"ledger", p.AgentID, p.ID.String(), fmt.Sprintf("has a score: %t", scored), "status "+string(p.Status),
+			)
 		}
 	}
 	return nil
@@ -206,7 +209,8 @@ func (r *recount) references(ctx context.Context, tx bun.Tx, agent uuid.UUID) er
 		ClosesAt  time.Time `bun:",nullzero"`
 		DecidedAt time.Time `bun:",nullzero"`
 	}
-	err := tx.NewSelect().TableExpr("reference_predictions AS r").Join("JOIN (?) AS m ON m.id = r.market_id", market.Select(tx)).
+	err := tx.NewSelect().TableExpr("reference_predictions AS r").
+		Join("JOIN (?) AS m ON m.id = r.market_id", market.Select(tx)).
 		Join("LEFT JOIN market_outcomes AS o ON o.market_id = r.market_id").
 		ColumnExpr("r.*, m.category, m.closes_at, o.decided_at").Where("r.agent_id = ?", agent).
 		Order("r.event_key", "r.weight_index").Scan(ctx, &rows)
@@ -257,7 +261,8 @@ func ledgerOf(ctx context.Context, tx bun.Tx, ids []uuid.UUID) (map[uuid.UUID][]
 		return found, nil
 	}
 	var entries []Entry
-	err := tx.NewSelect().Model(&entries).Where("s.prediction_id IN (?)", bun.List(ids)).Order("s.prediction_id", "s.seq").Scan(ctx)
+	err := tx.NewSelect().Model(&entries).Where("s.prediction_id IN (?)", bun.List(ids)).
+		Order("s.prediction_id", "s.seq").Scan(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("read the ledger: %w", err)
 	}

@@ -193,7 +193,8 @@ func spoken(ctx context.Context, tx bun.Tx, said []statement) (map[uuid.UUID]map
 		ids = append(ids, x.market.ID)
 	}
 	var rows []ReferencePrediction
-	err := tx.NewSelect().Model(&rows).Column("r.agent_id", "r.market_id").Where("r.market_id IN (?)", bun.List(ids)).Scan(ctx)
+	err := tx.NewSelect().Model(&rows).Column("r.agent_id", "r.market_id").Where("r.market_id IN (?)", bun.List(ids)).
+		Scan(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("read reference rows: %w", err)
 	}

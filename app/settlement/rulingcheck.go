@@ -28,7 +28,8 @@ func (s *Service) checkSettle(id uuid.UUID) check {
 		}
 		if i.HorizonAt.After(s.now()) {
 			return nil, problem.New(problem.CodeNotDue,
-				fmt.Sprintf("This prediction's horizon is %s. Settle it after that.", i.HorizonAt.UTC().Format(time.RFC3339)))
+				fmt.Sprintf("This prediction's horizon is %s. Settle it after that.", i.HorizonAt.UTC().
+					Format(time.RFC3339)))
 		}
 		return planPrediction(i, KindPredictionSettled, r, s.now())
 	}
@@ -41,11 +42,15 @@ func (s *Service) checkCorrectPrediction(id uuid.UUID) check {
 			return nil, err
 		}
 		if i.Status == prediction.Open {
-			return nil, problem.New(problem.CodeNotSettled, "This prediction is open, so there is nothing to correct. Settle it instead.")
+			return nil, problem.New(
+				problem.CodeNotSettled, "This prediction is open, so there is nothing to correct. Settle it instead.",
+			)
 		}
 		p, err := planPrediction(i, KindPredictionChanged, r, s.now())
 		if err == nil && i.Status == prediction.Resolved && *i.ResolutionValue == p.to.Value {
-			return nil, problem.New(problem.CodeAlreadySettled, fmt.Sprintf("This prediction is resolved%s already. Nothing was changed.", i.result()))
+			return nil, problem.New(problem.CodeAlreadySettled, fmt.Sprintf(
+				"This prediction is resolved%s already. Nothing was changed.", i.result(),
+			))
 		}
 		return p, err
 	}
@@ -58,7 +63,9 @@ func (s *Service) checkVoidPrediction(id uuid.UUID) check {
 			return nil, err
 		}
 		if i.Status == prediction.Void {
-			return nil, problem.New(problem.CodeAlreadyVoid, "This prediction is void already"+i.reason()+". Nothing was changed.")
+			return nil, problem.New(
+				problem.CodeAlreadyVoid, "This prediction is void already"+i.reason()+". Nothing was changed.",
+			)
 		}
 		to := place{Status: prediction.Void, Source: sourceAdmin, Note: r.Note, At: database.Now(s.now()), Ruled: true}
 		return i.plan(KindPredictionVoided, "void", to), nil
@@ -90,7 +97,9 @@ func planPrediction(i *item, kind string, r Ruling, now time.Time) (*plan, error
 	if err != nil {
 		return nil, err
 	}
-	to := place{Status: prediction.Resolved, Value: y, Source: sourceAdmin, Note: r.Note, At: database.Now(now), Ruled: true}
+	to := place{
+		Status: prediction.Resolved, Value: y, Source: sourceAdmin, Note: r.Note, At: database.Now(now), Ruled: true,
+	}
 	words := fmt.Sprint(y)
 	switch y {
 	case 1:
@@ -140,11 +149,15 @@ func (r *Ruling) value() (float64, error) {
 	name := strings.TrimSpace(r.Outcome)
 	switch {
 	case r.Value != nil && name != "":
-		return 0, problem.InvalidRequest(problem.Field{Field: "value", Message: "cannot be given together with outcome; send one"})
+		return 0, problem.InvalidRequest(
+			problem.Field{Field: "value", Message: "cannot be given together with outcome; send one"},
+		)
 	case r.Value != nil && *r.Value >= 0 && *r.Value <= 1:
 		return math.Round(*r.Value*1e9) / 1e9, nil // as fine as scores are
 	case r.Value != nil:
-		return 0, problem.InvalidRequest(problem.Field{Field: "value", Message: "must be a number from 0 to 1: how far it happened"})
+		return 0, problem.InvalidRequest(
+			problem.Field{Field: "value", Message: "must be a number from 0 to 1: how far it happened"},
+		)
 	case strings.EqualFold(name, "yes"):
 		return 1, nil
 	case strings.EqualFold(name, "no"):
@@ -180,7 +193,9 @@ func (s *Service) checkMarket(id string, void bool) check {
 		}
 		o := newOutcome(m, v, before, sourceAdmin, r.Note, s.now())
 		if o.equal(before) {
-			return nil, problem.New(problem.CodeAlreadySettled, fmt.Sprintf("The outcome of this market is %s already. Nothing was changed.", before))
+			return nil, problem.New(problem.CodeAlreadySettled, fmt.Sprintf(
+				"The outcome of this market is %s already. Nothing was changed.", before,
+			))
 		}
 		p := &plan{change: Change{Kind: kind, MarketID: id, From: before.String(), To: o.String()}, outcome: o}
 		return p, countPredictions(ctx, tx, &p.change, id)

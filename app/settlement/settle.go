@@ -78,7 +78,9 @@ func (s *Service) storedOutcomes(ctx context.Context, observed []market.Market) 
 
 // candidates are the observed markets that have closed, or stood as closed, as they
 // are stored: a reading may lack what an earlier one said.
-func (s *Service) candidates(ctx context.Context, observed []market.Market, stored map[string]*Outcome) ([]market.Market, error) {
+func (s *Service) candidates(
+	ctx context.Context, observed []market.Market, stored map[string]*Outcome,
+) ([]market.Market, error) {
 	var ids []string
 	for _, m := range observed {
 		if m.Closed || decided(stored[m.ID]) {
@@ -150,7 +152,9 @@ func (s *Service) observe(ctx context.Context, m *market.Market, before *Outcome
 
 // decide makes v the market's outcome after before. It reports false when it stood
 // already, or if another worker decided first.
-func (s *Service) decide(ctx context.Context, m *market.Market, v market.Verdict, before *Outcome) (changed bool, err error) {
+func (s *Service) decide(
+	ctx context.Context, m *market.Market, v market.Verdict, before *Outcome,
+) (changed bool, err error) {
 	o := newOutcome(m, v, before, sourceMarket, "", s.now())
 	if o.equal(before) {
 		return false, nil

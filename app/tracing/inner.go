@@ -45,7 +45,9 @@ func (q queries) AfterQuery(_ context.Context, e *bun.QueryEvent) {
 	}
 	defer span.End()
 	operation := strings.ToUpper(e.Operation())
-	name, attrs := operation, []attribute.KeyValue{system(e.DB), semconv.DBOperationName(operation), semconv.DBQueryText(template(e))}
+	name, attrs := operation, []attribute.KeyValue{
+		system(e.DB), semconv.DBOperationName(operation), semconv.DBQueryText(template(e)),
+	}
 	if e.IQuery != nil {
 		if table := e.IQuery.GetTableName(); table != "" {
 			name += " " + table

@@ -64,7 +64,9 @@ func Wanted() (bool, error) {
 	}
 	for _, name := range []string{"OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL"} {
 		if protocol := os.Getenv(name); protocol != "" && protocol != "http/protobuf" {
-			return false, fmt.Errorf("%s: %q is not spoken here: set http/protobuf, on port 4318 of most collectors", name, protocol)
+			return false, fmt.Errorf(
+				"%s: %q is not spoken here: set http/protobuf, on port 4318 of most collectors", name, protocol,
+			)
 		}
 	}
 	return true, nil
@@ -144,7 +146,9 @@ func (t *Tracing) Transport(next http.RoundTripper) http.RoundTripper {
 }
 
 // Task records each run of a job as a trace of its own.
-func (t *Tracing) Task(name string, run func(context.Context) (time.Duration, error)) func(context.Context) (time.Duration, error) {
+func (t *Tracing) Task(
+	name string, run func(context.Context) (time.Duration, error),
+) func(context.Context) (time.Duration, error) {
 	if t == nil {
 		return run
 	}

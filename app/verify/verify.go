@@ -80,7 +80,9 @@ func (l *ledger) add(r *record) {
 		return
 	}
 	if b := r.Baseline.Previous; (b != nil) != spoke || spoke && *b != previous {
-		l.report.differ("prediction %s: previous is %v, the agent's last confidence was %v (%t)", r.ID, show(b), previous, spoke)
+		l.report.differ(
+			"prediction %s: previous is %v, the agent's last confidence was %v (%t)", r.ID, show(b), previous, spoke,
+		)
 	}
 	if q, ok := r.Baseline.bounds().Clamp(r.Confidence); !ok || !near(q, r.Baseline.Probability) {
 		l.report.differ("prediction %s: baseline is %v, its bounds give %v", r.ID, r.Baseline.Probability, q)

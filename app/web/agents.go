@@ -70,7 +70,9 @@ func (s *Site) agent(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	list, next, err := s.predictions.List(ctx, db, prediction.Filter{AgentID: a.ID, Limit: pageSize, Cursor: at.get("cursor")})
+	list, next, err := s.predictions.List(
+		ctx, db, prediction.Filter{AgentID: a.ID, Limit: pageSize, Cursor: at.get("cursor")},
+	)
 	if err != nil {
 		return err
 	}

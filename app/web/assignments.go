@@ -26,7 +26,9 @@ func (s *Site) listAssignments(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	p := pages.AssignmentsProps{Layout: s.frame("Assignments", "Open questions worth forecasting, chosen daily.", "/assignments", "/assignments")}
+	p := pages.AssignmentsProps{Layout: s.frame(
+		"Assignments", "Open questions worth forecasting, chosen daily.", "/assignments", "/assignments",
+	)}
 	for i := range list {
 		a := &list[i]
 		row := pages.Assignment{

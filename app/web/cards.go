@@ -97,7 +97,9 @@ func cardOfPrediction(p components.Prediction) card.Card {
 			if held := heldOnCard(p); held != "" {
 				label = "Edge against " + held
 			}
-			figures = append(figures, card.Figure{Label: label, Value: components.Signed(*p.Edge, 1), Tone: toneOf(*p.Edge)})
+			figures = append(
+				figures, card.Figure{Label: label, Value: components.Signed(*p.Edge, 1), Tone: toneOf(*p.Edge)},
+			)
 		}
 	default:
 		k.Kicker = "Void prediction"
@@ -215,7 +217,9 @@ func interval(r pages.BoardRow) card.Interval {
 }
 
 func (s *Site) leaderboardCard(c *fiber.Ctx) error {
-	page, err := s.Leaderboard.Page(c.UserContext(), s.DB.Reader, leaderboard.Filter{Window: leaderboard.All, Limit: homeBoard})
+	page, err := s.Leaderboard.Page(
+		c.UserContext(), s.DB.Reader, leaderboard.Filter{Window: leaderboard.All, Limit: homeBoard},
+	)
 	if err != nil {
 		return err
 	}

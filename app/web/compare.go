@@ -16,7 +16,9 @@ func (s *Site) compare(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	p := pages.CompareProps{Layout: s.frame("Compare", "Two agents on the events that both forecast.", "/compare", "/leaderboard")}
+	p := pages.CompareProps{
+		Layout: s.frame("Compare", "Two agents on the events that both forecast.", "/compare", "/leaderboard"),
+	}
 	p.Layout.NoIndex = at.narrowed()
 	if p.Agents, err = s.onTheBoard(c); err != nil {
 		return err
@@ -52,7 +54,9 @@ func (s *Site) compare(c *fiber.Ctx) error {
 
 // onTheBoard are the agents to choose from.
 func (s *Site) onTheBoard(c *fiber.Ctx) ([]components.Agent, error) {
-	page, err := s.Leaderboard.Page(c.UserContext(), s.DB.Reader, leaderboard.Filter{Window: leaderboard.All, Limit: boardSize})
+	page, err := s.Leaderboard.Page(
+		c.UserContext(), s.DB.Reader, leaderboard.Filter{Window: leaderboard.All, Limit: boardSize},
+	)
 	if err != nil {
 		return nil, err
 	}
@@ -89,7 +93,9 @@ func (s *Site) addComparison(c *fiber.Ctx, p *pages.CompareProps, a, b *agent.Ag
 	})
 	p.Frame = components.FrameHistories(p.A.History, p.B.History)
 	for _, e := range found.Events {
-		p.Both.Events = append(p.Both.Events, pages.SharedEvent{Title: e.Title, Day: dayWords(e.Day), A: e.A.Float(), B: e.B.Float()})
+		p.Both.Events = append(
+			p.Both.Events, pages.SharedEvent{Title: e.Title, Day: dayWords(e.Day), A: e.A.Float(), B: e.B.Float()},
+		)
 	}
 	return nil
 }

@@ -98,7 +98,9 @@ func (s *Site) docs(c *fiber.Ctx) error {
 		return err
 	}
 	p := pages.DocsProps{
-		Layout: s.frame("Docs", "How agents work with Pulsecast: quickstart, skill, and the API reference.", "/docs", "/docs"),
+		Layout: s.frame(
+			"Docs", "How agents work with Pulsecast: quickstart, skill, and the API reference.", "/docs", "/docs",
+		),
 		Groups: ref.groups, Schemas: ref.schemas, Codes: errorCodes(),
 	}
 	quickstart, err := s.Text("quickstart")
@@ -148,8 +150,10 @@ func (s *Site) method(c *fiber.Ctx) error {
 		return err
 	}
 	return show(c, pages.Method(pages.MethodProps{
-		Layout: s.frame("Method", "How predictions are scored against the market, and how agents are ranked.", "/method", "/method"),
-		HTML:   html, Contents: headings,
+		Layout: s.frame(
+			"Method", "How predictions are scored against the market, and how agents are ranked.", "/method", "/method",
+		),
+		HTML: html, Contents: headings,
 	}))
 }
 

@@ -53,7 +53,9 @@ func sendFile(c *fiber.Ctx, f *static.File, cacheControl string) {
 func (s *Site) robots(c *fiber.Ctx) error {
 	c.Set(fiber.HeaderContentType, fiber.MIMETextPlainCharsetUTF8)
 	c.Set(fiber.HeaderCacheControl, "public, max-age=86400")
-	return c.SendString("User-agent: *\nDisallow: /admin\nDisallow: /compare?\n\nSitemap: " + s.Config.BaseURL + "/sitemap.xml\n")
+	return c.SendString(
+		"User-agent: *\nDisallow: /admin\nDisallow: /compare?\n\nSitemap: " + s.Config.BaseURL + "/sitemap.xml\n",
+	)
 }
 
 type sitemapURL struct {

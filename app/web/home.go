@@ -41,7 +41,9 @@ func (s *Site) home(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	resolved, _, err := s.predictions.List(ctx, db, prediction.Filter{Status: prediction.Resolved, Sort: prediction.ByResolvedAt, Limit: homePick})
+	resolved, _, err := s.predictions.List(
+		ctx, db, prediction.Filter{Status: prediction.Resolved, Sort: prediction.ByResolvedAt, Limit: homePick},
+	)
 	if err != nil {
 		return err
 	}

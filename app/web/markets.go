@@ -16,7 +16,9 @@ import (
 )
 
 // closingWithin are the choices of the closing filter.
-var closingWithin = map[string]time.Duration{"day": 24 * time.Hour, "week": 7 * 24 * time.Hour, "month": 30 * 24 * time.Hour}
+var closingWithin = map[string]time.Duration{
+	"day": 24 * time.Hour, "week": 7 * 24 * time.Hour, "month": 30 * 24 * time.Hour,
+}
 
 func (s *Site) listMarkets(c *fiber.Ctx) error {
 	a, err := readAddress(c, "q", "category", "closes", "state", "sort", "cursor")
@@ -48,7 +50,9 @@ func (s *Site) listMarkets(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	frame := s.frame("Markets", "Prediction markets, and beside each price what AI agents say together.", "/markets", "/markets")
+	frame := s.frame(
+		"Markets", "Prediction markets, and beside each price what AI agents say together.", "/markets", "/markets",
+	)
 	frame.NoIndex = a.narrowed()
 	closing := "Closing next"
 	if f.Closed {
@@ -121,7 +125,8 @@ func (s *Site) market(c *fiber.Ctx) error {
 	}
 	frame := s.frame(title(m), marketWords(rows[0]), "/markets/"+url.PathEscape(m.ID), "/markets")
 	p := pages.MarketProps{
-		Layout: frame, Row: rows[0], Event: m.EventTitle, Book: marketView(m, index).Book(), Liquidity: m.Liquidity, Weighted: opinions[m.ID].Weighted, URL: m.URL,
+		Layout: frame, Row: rows[0], Event: m.EventTitle, Book: marketView(m, index).
+			Book(), Liquidity: m.Liquidity, Weighted: opinions[m.ID].Weighted, URL: m.URL,
 		Description: m.Description, ResolutionSource: m.ResolutionSource, Resolution: string(m.Resolution),
 		ObservedAt: s.when(m.ObservedAt), History: drawn(history, index),
 		Marks: predictionMarks(records, index), Predictions: s.predictionList(records[:min(len(records), pageSize)]),

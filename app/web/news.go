@@ -21,7 +21,9 @@ func (s *Site) listNews(c *fiber.Ctx) error {
 	if community != "" && !slices.Contains(news.Communities, community) {
 		return problem.InvalidParameter("community", "must be one of "+strings.Join(news.Communities, ", "))
 	}
-	found, next, err := s.news.List(c.UserContext(), s.DB.Reader, news.Filter{Community: community, Q: a.get("q"), After: a.get("cursor"), Limit: pageSize})
+	found, next, err := s.news.List(c.UserContext(), s.DB.Reader, news.Filter{
+		Community: community, Q: a.get("q"), After: a.get("cursor"), Limit: pageSize,
+	})
 	if err != nil {
 		return err
 	}

@@ -30,7 +30,9 @@ func newReference() (*reference, error) {
 	var schemas []pages.Schema
 	for _, name := range sortedKeys(doc.Components.Schemas) {
 		if members := properties(doc.Components.Schemas[name]); len(members) > 0 {
-			schemas = append(schemas, pages.Schema{Name: name, Text: doc.Components.Schemas[name].Value.Description, Properties: members})
+			schemas = append(schemas, pages.Schema{
+				Name: name, Text: doc.Components.Schemas[name].Value.Description, Properties: members,
+			})
 		}
 	}
 	return &reference{groups, schemas}, nil
@@ -52,7 +54,9 @@ func operationGroups(tags openapi3.Tags) ([]pages.OperationGroup, error) {
 	}
 	var groups []pages.OperationGroup
 	for _, tag := range tags {
-		g := pages.OperationGroup{ID: "api-" + tag.Name, Name: strings.ToUpper(tag.Name[:1]) + tag.Name[1:], Text: tag.Description}
+		g := pages.OperationGroup{
+			ID: "api-" + tag.Name, Name: strings.ToUpper(tag.Name[:1]) + tag.Name[1:], Text: tag.Description,
+		}
 		for _, op := range operations {
 			if !slices.Contains(op.Tags, tag.Name) {
 				continue

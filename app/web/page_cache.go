@@ -51,7 +51,8 @@ func newPageCache(now func() time.Time) *pageCache {
 func (p *pageCache) wrap(h fiber.Handler) fiber.Handler {
 	return func(c *fiber.Ctx) error {
 		mine := false
-		page, err := p.pages.Get(c.UserContext(), string(c.Request().RequestURI()), func(context.Context) (*keptPage, time.Time, error) {
+		page, err := p.pages.Get(c.UserContext(), string(c.Request().
+			RequestURI()), func(context.Context) (*keptPage, time.Time, error) {
 			mine = true
 			if err := h(c); err != nil {
 				return nil, time.Time{}, err
@@ -85,7 +86,9 @@ func newKeptPage(c *fiber.Ctx) *keptPage {
 		brotli: sync.OnceValue(func() []byte {
 			return fasthttp.AppendBrotliBytesLevel(nil, html, fasthttp.CompressBrotliDefaultCompression)
 		}),
-		gzip: sync.OnceValue(func() []byte { return fasthttp.AppendGzipBytesLevel(nil, html, fasthttp.CompressDefaultCompression) }),
+		gzip: sync.OnceValue(
+			func() []byte { return fasthttp.AppendGzipBytesLevel(nil, html, fasthttp.CompressDefaultCompression) },
+		),
 	}
 }
 

@@ -19,7 +19,9 @@ func (s *Site) listPredictions(c *fiber.Ctx) error {
 		return err
 	}
 	f := prediction.Filter{Limit: pageSize, Cursor: a.get("cursor"), Category: strings.ToLower(a.get("category")), MarketID: a.get("market"), Words: a.get("q")}
-	sort, err := a.choice("sort", string(prediction.ByCreatedAt), string(prediction.ByResolvedAt), string(prediction.ByEdge))
+	sort, err := a.choice(
+		"sort", string(prediction.ByCreatedAt), string(prediction.ByResolvedAt), string(prediction.ByEdge),
+	)
 	if err != nil {
 		return err
 	}
@@ -47,8 +49,12 @@ func (s *Site) listPredictions(c *fiber.Ctx) error {
 	frame.NoIndex, frame.Feed = a.narrowed(), "/predictions.atom"
 	return show(c, pages.Predictions(pages.PredictionsProps{
 		Layout: frame, Narrowed: a.narrowed(), Search: a.search("Search titles and theses"), Only: only,
-		Sorts:      a.chips("sort", option{"createdAt", "Newest"}, option{"resolvedAt", "Just resolved"}, option{"edge", "Best edge"}),
-		Statuses:   a.chips("status", option{"", "All"}, option{"open", "Open"}, option{"resolved", "Resolved"}, option{"void", "Void"}),
+		Sorts: a.chips(
+			"sort", option{"createdAt", "Newest"}, option{"resolvedAt", "Just resolved"}, option{"edge", "Best edge"},
+		),
+		Statuses: a.chips(
+			"status", option{"", "All"}, option{"open", "Open"}, option{"resolved", "Resolved"}, option{"void", "Void"},
+		),
 		Categories: a.openChips("category", known.Categories),
 		List:       s.predictionList(records), Pages: a.pages(next),
 	}))

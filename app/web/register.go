@@ -24,7 +24,9 @@ func (s *Site) registrationOpen() bool {
 }
 
 func (s *Site) registerForm(c *fiber.Ctx) error {
-	return show(c, pages.Register(pages.RegisterProps{Layout: s.registerFrame(), Open: s.registrationOpen(), How: s.Identity.HowToGetKey()}))
+	return show(c, pages.Register(
+		pages.RegisterProps{Layout: s.registerFrame(), Open: s.registrationOpen(), How: s.Identity.HowToGetKey()},
+	))
 }
 
 // register makes an agent and shows its key, once.
@@ -50,7 +52,9 @@ func (s *Site) register(c *fiber.Ctx) error {
 		return err
 	default:
 		p.Layout.Title = created.Name + " is in"
-		p.Done = &pages.Registered{Agent: components.Agent{Handle: created.Handle, Name: created.Name, Model: created.Model}, Key: key}
+		p.Done = &pages.Registered{
+			Agent: components.Agent{Handle: created.Handle, Name: created.Name, Model: created.Model}, Key: key,
+		}
 	}
 	return show(c, pages.Register(p))
 }

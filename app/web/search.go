@@ -31,7 +31,9 @@ func (s *Site) search(c *fiber.Ctx) error {
 	}
 	frame := s.frame("Search", "Search markets, AI agents and their predictions.", "/search", "")
 	frame.NoIndex = true
-	p := pages.SearchProps{Layout: frame, Words: a.get("q"), Search: a.search("Search everything"), AgentsOnly: in == "agents"}
+	p := pages.SearchProps{
+		Layout: frame, Words: a.get("q"), Search: a.search("Search everything"), AgentsOnly: in == "agents",
+	}
 	if p.Words == "" {
 		return show(c, pages.Search(p))
 	}
@@ -53,7 +55,9 @@ func (s *Site) searchAll(c *fiber.Ctx, a address, p *pages.SearchProps) error {
 		found, next, err := s.markets.List(c.UserContext(), s.DB.Reader, market.Filter{Q: p.Words, Limit: foundRows})
 		if err == nil && len(found) == 0 {
 			words.Set("state", "closed")
-			found, next, err = s.markets.List(c.UserContext(), s.DB.Reader, market.Filter{Q: p.Words, Closed: true, Limit: foundRows})
+			found, next, err = s.markets.List(
+				c.UserContext(), s.DB.Reader, market.Filter{Q: p.Words, Closed: true, Limit: foundRows},
+			)
 		}
 		if err != nil {
 			return err
@@ -74,7 +78,9 @@ func (s *Site) searchAll(c *fiber.Ctx, a address, p *pages.SearchProps) error {
 	if more {
 		p.AllAgents = a.with("in", "agents")
 	}
-	records, next, err := s.predictions.List(c.UserContext(), s.DB.Reader, prediction.Filter{Words: p.Words, Limit: foundRows})
+	records, next, err := s.predictions.List(
+		c.UserContext(), s.DB.Reader, prediction.Filter{Words: p.Words, Limit: foundRows},
+	)
 	if err != nil {
 		return err
 	}

@@ -27,7 +27,9 @@ func newSparklines() *sparklines {
 }
 
 // of reads the lines of many markets with at most one query.
-func (k *sparklines) of(ctx context.Context, db bun.IDB, now time.Time, markets []market.Market) (map[string][]float64, error) {
+func (k *sparklines) of(
+	ctx context.Context, db bun.IDB, now time.Time, markets []market.Market,
+) (map[string][]float64, error) {
 	out := make(map[string][]float64, len(markets))
 	var missing []string
 	index := make(map[string]int, len(markets))

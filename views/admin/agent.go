@@ -154,7 +154,9 @@ func (p *AgentProps) failures() table {
 		if f.Code == "" {
 			code = cell{text: "no code", tone: "muted"}
 		}
-		t.rows = append(t.rows, []cell{code, text(strconv.Itoa(f.Status)), {text: endpointWords(f.Method, f.Route), tone: "code"},
+		t.rows = append(t.rows, []cell{code, text(strconv.Itoa(f.Status)), {
+			text: endpointWords(f.Method, f.Route), tone: "code",
+		},
 			{text: f.RequestID, tone: "code"}, p.Frame.moment(f.At)})
 	}
 	return t
@@ -176,7 +178,9 @@ func (p *AgentProps) keys() table {
 			last = cell{button: &button{action: p.path() + "/keys/revoke", label: "Revoke", danger: true,
 				fields: []components.Field{{Name: "key", Value: k.ID}}}}
 		}
-		t.rows = append(t.rows, []cell{text(k.ID), text(k.Label), p.Frame.moment(k.CreatedAt), p.Frame.moment(k.LastUsedAt), last})
+		t.rows = append(
+			t.rows, []cell{text(k.ID), text(k.Label), p.Frame.moment(k.CreatedAt), p.Frame.moment(k.LastUsedAt), last},
+		)
 	}
 	return t
 }

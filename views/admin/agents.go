@@ -102,7 +102,9 @@ func (p *AgentsProps) table() table {
 func (p *AgentsProps) statuses() []components.Chip {
 	var chips []components.Chip
 	for _, s := range []struct{ value, label string }{{"", "All"}, {"active", "Active"}, {"disabled", "Disabled"}} {
-		chips = append(chips, components.Chip{Label: s.label, Href: p.With("status", s.value), Current: p.Status == s.value})
+		chips = append(
+			chips, components.Chip{Label: s.label, Href: p.With("status", s.value), Current: p.Status == s.value},
+		)
 	}
 	return chips
 }

@@ -74,7 +74,9 @@ func (p *OverviewProps) feedConcerns() (list []concern) {
 		case f.Stale:
 			list = append(list, concern{name + " are out of date", "/admin/sources", true})
 		case f.LastError != "":
-			list = append(list, concern{name + ": the last reading had an error (" + f.LastError + ")", "/admin/sources", false})
+			list = append(
+				list, concern{name + ": the last reading had an error (" + f.LastError + ")", "/admin/sources", false},
+			)
 		}
 	}
 	return list

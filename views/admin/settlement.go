@@ -98,7 +98,9 @@ func (p *SettlementProps) markets() table {
 	t := table{empty: "Every market settles by itself", heads: []head{{label: "Market"}, {label: "Why"},
 		{label: "Closed", wide: true}, {label: "Last seen"}}}
 	for _, m := range p.Markets {
-		t.rows = append(t.rows, []cell{{text: m.Question, href: marketPath(m.ID)}, {text: reasonWords[m.Reason], badge: "badge-provisional"},
+		t.rows = append(t.rows, []cell{{text: m.Question, href: marketPath(m.ID)}, {
+			text: reasonWords[m.Reason], badge: "badge-provisional",
+		},
 			p.Frame.moment(m.ClosedAt), p.Frame.moment(m.SeenAt)})
 	}
 	return t
@@ -151,7 +153,9 @@ func (d *Dispute) rulings() (list []link) {
 		note = string(runes[:maxNote-1]) + "…"
 	}
 	add := func(label, path, kind, outcome string) {
-		list = append(list, link{label, path + "?" + url.Values{"kind": {kind}, "outcome": {outcome}, "note": {note}}.Encode()})
+		list = append(
+			list, link{label, path + "?" + url.Values{"kind": {kind}, "outcome": {outcome}, "note": {note}}.Encode()},
+		)
 	}
 	prediction := predictionPath(d.PredictionID)
 	if d.MarketID == "" {

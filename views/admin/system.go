@@ -141,7 +141,9 @@ func (p *SystemProps) sessions() table {
 		if s.This {
 			from.note = "this one"
 		}
-		t.rows = append(t.rows, []cell{from, p.Frame.moment(s.CreatedAt), p.Frame.moment(s.SeenAt), p.Frame.moment(s.ExpiresAt)})
+		t.rows = append(
+			t.rows, []cell{from, p.Frame.moment(s.CreatedAt), p.Frame.moment(s.SeenAt), p.Frame.moment(s.ExpiresAt)},
+		)
 	}
 	return t
 }

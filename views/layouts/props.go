@@ -49,7 +49,9 @@ func (p Props) short() string {
 		return string(whole)
 	}
 	const end = "… · Pulsecast"
-	cut := strings.TrimRightFunc(string(whole[:maxTitle-utf8.RuneCountInString(end)+1]), func(r rune) bool { return !unicode.IsSpace(r) })
+	cut := strings.TrimRightFunc(
+		string(whole[:maxTitle-utf8.RuneCountInString(end)+1]), func(r rune) bool { return !unicode.IsSpace(r) },
+	)
 	if len(cut) < maxTitle/3 { // one endless word
 		cut = string(whole[:maxTitle-utf8.RuneCountInString(end)])
 	}

@@ -81,7 +81,9 @@ func New(t testing.TB, now func() time.Time) *Provider {
 	mux.HandleFunc("/token", p.token)
 	mux.HandleFunc("/introspect", p.introspect)
 	mux.HandleFunc("/keys", func(w http.ResponseWriter, _ *http.Request) {
-		p.write(w, Claims{"keys": []any{jose.JSONWebKey{Key: p.key.Public(), KeyID: "one", Algorithm: "ES256", Use: "sig"}}})
+		p.write(w, Claims{
+			"keys": []any{jose.JSONWebKey{Key: p.key.Public(), KeyID: "one", Algorithm: "ES256", Use: "sig"}},
+		})
 	})
 	p.Server = httptest.NewServer(mux)
 	t.Cleanup(p.Close)
@@ -194,12 +196,15 @@ func (p *Provider) token(w http.ResponseWriter, r *http.Request) {
 	hash := sha256.Sum256([]byte(access))
 	id := Claims{
 		"iss": p.URL, "sub": "subject of " + p.name, "aud": ClientID, "nonce": asked.Get("nonce"), "preferred_username": p.name,
-		"iat": now.Unix(), "exp": now.Add(5 * time.Minute).Unix(), "at_hash": base64.RawURLEncoding.EncodeToString(hash[:16]),
+		"iat": now.Unix(), "exp": now.Add(5 * time.Minute).
+			Unix(), "at_hash": base64.RawURLEncoding.EncodeToString(hash[:16]),
 	}
 	if p.lies.ID != nil {
 		p.lies.ID(id)
 	}
-	answer := Claims{"access_token": access, "token_type": "Bearer", "expires_in": 300, "scope": p.granted, "id_token": p.sign(id)}
+	answer := Claims{
+		"access_token": access, "token_type": "Bearer", "expires_in": 300, "scope": p.granted, "id_token": p.sign(id),
+	}
 	if p.lies.Answer != nil {
 		p.lies.Answer(answer)
 	}

@@ -142,7 +142,9 @@ func (s *Study) judgeRanks(b *board, posteriors []score.Posterior) {
 }
 
 // board judges the ranges of another board, with the prior of the main one.
-func (s *Study) board(share *Share, records []record, prior score.SharePrior, events int, set rules, keep func(*cluster) bool) {
+func (s *Study) board(
+	share *Share, records []record, prior score.SharePrior, events int, set rules, keep func(*cluster) bool,
+) {
 	for _, r := range records {
 		k := r.standings(keep)
 		if !r.ranked(k, events, set) {

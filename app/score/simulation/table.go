@@ -78,7 +78,9 @@ func printMethods(t io.Writer, outcomes []Outcome) {
 	for _, o := range outcomes {
 		settled += o.Settled
 	}
-	fmt.Fprintf(t, "%d worlds with rivals, %d settled predictions in each on average\n\n", len(outcomes), settled/len(outcomes))
+	fmt.Fprintf(
+		t, "%d worlds with rivals, %d settled predictions in each on average\n\n", len(outcomes), settled/len(outcomes),
+	)
 	fmt.Fprintln(t, "method\tSpearman median\tworst\ttop-20 precision median\tworst\tcoverage of 95 % median\tworst\ttruth above it\t")
 	for i, m := range outcomes[0].Methods {
 		column := func(value func(Assessment) float64) (float64, float64) {
@@ -88,7 +90,9 @@ func printMethods(t io.Writer, outcomes []Outcome) {
 		p, pWorst := column(func(a Assessment) float64 { return a.Precision })
 		c, cWorst := column(func(a Assessment) float64 { return a.Coverage })
 		modest, _ := column(func(a Assessment) float64 { return a.TooModest })
-		fmt.Fprintf(t, "%s\t%.3f\t%.3f\t%.2f\t%.2f\t%.3f\t%.3f\t%.3f\t\n", m.Method, s, sWorst, p, pWorst, c, cWorst, modest)
+		fmt.Fprintf(
+			t, "%s\t%.3f\t%.3f\t%.2f\t%.2f\t%.3f\t%.3f\t%.3f\t\n", m.Method, s, sWorst, p, pWorst, c, cWorst, modest,
+		)
 	}
 	fmt.Fprintln(t)
 }

@@ -209,7 +209,9 @@ func (c *Client) attempt(ctx context.Context, req Request) (*Response, rejected)
 	defer cancel()
 	httpReq, err := c.build(ctx, req)
 	if err != nil {
-		return nil, rejected{Error: &source.Error{Reason: "unreachable", Err: fmt.Errorf("build request for %s: %w", place(req.URL), err)}}
+		return nil, rejected{Error: &source.Error{
+			Reason: "unreachable", Err: fmt.Errorf("build request for %s: %w", place(req.URL), err),
+		}}
 	}
 	resp, err := c.http.Do(httpReq)
 	if err != nil {

@@ -126,7 +126,9 @@ type wireHit struct {
 	CreatedAt lenientjson.Number `json:"created_at_i"`
 }
 
-func (c *Client) search(ctx context.Context, community string, query url.Values, dropped source.Dropped) ([]news.Item, time.Time, error) {
+func (c *Client) search(
+	ctx context.Context, community string, query url.Values, dropped source.Dropped,
+) ([]news.Item, time.Time, error) {
 	var answer struct {
 		Hits *[]json.RawMessage `json:"hits"`
 	}

@@ -43,7 +43,9 @@ func (c *Client) Winner(ctx context.Context, m *market.Market) (outcome int, ok 
 	}
 	// An answer about another market must never settle this one.
 	if book.ConditionID != "" && !strings.EqualFold(string(book.ConditionID), m.ConditionID) {
-		return 0, false, &source.Error{Reason: "parse", Err: fmt.Errorf("clob: asked for %s, told of %s", m.ConditionID, book.ConditionID)}
+		return 0, false, &source.Error{
+			Reason: "parse", Err: fmt.Errorf("clob: asked for %s, told of %s", m.ConditionID, book.ConditionID),
+		}
 	}
 	outcome, ok = winner(book.Tokens, m)
 	return outcome, ok, nil

@@ -78,7 +78,9 @@ func (d *Site) addUsage(ctx context.Context, a *agent.Agent, p *views.AgentProps
 	if err != nil {
 		return err
 	}
-	row := moderation.AgentRow{Summary: agent.Summary{Activity: agent.Activity{Requests: counts.Requests, Errors: counts.Errors, Limited: counts.Limited}}}
+	row := moderation.AgentRow{Summary: agent.Summary{
+		Activity: agent.Activity{Requests: counts.Requests, Errors: counts.Errors, Limited: counts.Limited},
+	}}
 	p.Requests, p.Errors, p.Limited, p.ErrorRate = counts.Requests, counts.Errors, counts.Limited, row.ErrorRate()
 	hours, err := d.Usage.ByHour(ctx, d.DB.Reader, []uuid.UUID{a.ID}, usageHours)
 	if err != nil {
@@ -105,7 +107,9 @@ func (d *Site) addUsage(ctx context.Context, a *agent.Agent, p *views.AgentProps
 func (d *Site) addFailures(ctx context.Context, a *agent.Agent, p *views.AgentProps) error {
 	failures, err := d.Usage.Failures(ctx, d.DB.Reader, a.ID)
 	for _, f := range failures {
-		p.Failures = append(p.Failures, views.Failure{Method: f.Method, Route: f.Route, Code: f.Code, RequestID: f.RequestID, Status: f.Status, At: f.CreatedAt})
+		p.Failures = append(p.Failures, views.Failure{
+			Method: f.Method, Route: f.Route, Code: f.Code, RequestID: f.RequestID, Status: f.Status, At: f.CreatedAt,
+		})
 	}
 	return err
 }
@@ -113,7 +117,9 @@ func (d *Site) addFailures(ctx context.Context, a *agent.Agent, p *views.AgentPr
 func (d *Site) addKeys(ctx context.Context, a *agent.Agent, p *views.AgentProps) error {
 	keys, err := d.agents.ListKeys(ctx, d.DB.Reader, a.ID)
 	for _, k := range keys {
-		p.Keys = append(p.Keys, views.Key{ID: k.ID, Label: k.Label, CreatedAt: k.CreatedAt, LastUsedAt: k.LastUsedAt, RevokedAt: k.RevokedAt})
+		p.Keys = append(p.Keys, views.Key{
+			ID: k.ID, Label: k.Label, CreatedAt: k.CreatedAt, LastUsedAt: k.LastUsedAt, RevokedAt: k.RevokedAt,
+		})
 	}
 	return err
 }
@@ -150,7 +156,9 @@ func (d *Site) setStatus(v *visit) error {
 		changed, err := d.Moderation.Enable(v.UserContext(), v.bySeen(), handle)
 		return d.afterAct(v, changed, err, target, back, "enabled")
 	}
-	return about(problem.InvalidRequest(problem.Field{Field: "status", Message: "must be active or disabled"}), target, back)
+	return about(
+		problem.InvalidRequest(problem.Field{Field: "status", Message: "must be active or disabled"}), target, back,
+	)
 }
 
 // afterAct leads to a page that says what an act did: word, or that it changed nothing.

@@ -71,7 +71,9 @@ func (d *Site) exportAudit(v *visit, f audit.Filter) error {
 			return err
 		}
 		for _, e := range list {
-			out = append(out, []string{e.CreatedAt.Format(time.RFC3339), e.Actor, e.Action, e.Target, e.Before, e.After, e.Note, e.Address})
+			out = append(out, []string{
+				e.CreatedAt.Format(time.RFC3339), e.Actor, e.Action, e.Target, e.Before, e.After, e.Note, e.Address,
+			})
 		}
 		if next == "" {
 			break

@@ -16,7 +16,9 @@ func (d *Site) handles(v *visit) error {
 	}
 	p := views.HandlesProps{Frame: d.frame(v, "Reserved handles", "/admin/agents"), BuiltIn: agent.BuiltIn()}
 	for _, h := range list {
-		p.Added = append(p.Added, views.ReservedHandle{Handle: h.Handle, Note: h.Note, Author: h.Author, At: h.CreatedAt, InUse: h.InUse})
+		p.Added = append(p.Added, views.ReservedHandle{
+			Handle: h.Handle, Note: h.Note, Author: h.Author, At: h.CreatedAt, InUse: h.InUse,
+		})
 	}
 	return show(v.Ctx, views.Handles(p))
 }

@@ -72,7 +72,9 @@ func (s subject) read(kind, outcome, value string) (moderation.Ruling, error) {
 	case value != "":
 		y, err := strconv.ParseFloat(value, 64)
 		if err != nil {
-			return r, problem.InvalidRequest(problem.Field{Field: "value", Message: "must be a number from 0 to 1, like 0.4"})
+			return r, problem.InvalidRequest(
+				problem.Field{Field: "value", Message: "must be a number from 0 to 1, like 0.4"},
+			)
 		}
 		r.Value = &y
 	default:

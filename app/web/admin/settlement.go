@@ -49,7 +49,9 @@ func (d *Site) addReports(ctx context.Context, p *views.SettlementProps) error {
 func (d *Site) addDue(ctx context.Context, p *views.SettlementProps) error {
 	due, err := d.predictions.Due(ctx, d.DB.Reader, d.Now(), queueSize)
 	for _, r := range due {
-		p.Due = append(p.Due, views.DuePrediction{ID: r.ID.String(), Title: r.Title, Confidence: r.Confidence, HorizonAt: r.HorizonAt})
+		p.Due = append(p.Due, views.DuePrediction{
+			ID: r.ID.String(), Title: r.Title, Confidence: r.Confidence, HorizonAt: r.HorizonAt,
+		})
 	}
 	return err
 }

@@ -46,7 +46,9 @@ func (d *Site) signIn(c *fiber.Ctx) error {
 		return problem.New(problem.CodeForgedRequest, "You are not signed in. This form was not sent from its own page, or is out of date; open "+d.Config.BaseURL+signInPath+" and retry.")
 	}
 	name := strings.Clone(c.FormValue("name"))
-	token, _, err := d.admins.SignIn(c.UserContext(), d.DB, name, strings.Clone(c.FormValue("password")), address(c), d.Now())
+	token, _, err := d.admins.SignIn(
+		c.UserContext(), d.DB, name, strings.Clone(c.FormValue("password")), address(c), d.Now(),
+	)
 	if err != nil {
 		return d.turnAway(c, err, views.SignInProps{Name: name})
 	}

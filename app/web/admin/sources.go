@@ -45,7 +45,9 @@ func (d *Site) feedProps(ctx context.Context, f *monitor.Feed) (views.Feed, erro
 		AsOf: f.AsOf, Records: s.Count, Served: f.Records, LastError: s.LastError, Failures: s.Failures, Dropped: s.Dropped,
 	}
 	for _, b := range bad {
-		out.Bad = append(out.Bad, views.Payload{Source: b.Source, Reason: b.Reason, Body: b.Body, Cut: int64(b.Cut), At: b.ReceivedAt})
+		out.Bad = append(out.Bad, views.Payload{
+			Source: b.Source, Reason: b.Reason, Body: b.Body, Cut: int64(b.Cut), At: b.ReceivedAt,
+		})
 	}
 	return out, nil
 }

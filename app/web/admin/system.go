@@ -52,7 +52,9 @@ func (d *Site) addQueues(ctx context.Context, _ *visit, p *views.SystemProps) er
 func (d *Site) addLeases(ctx context.Context, _ *visit, p *views.SystemProps) error {
 	leases, err := d.Monitor.Jobs(ctx)
 	for _, l := range leases {
-		p.Leases = append(p.Leases, views.Lease{Job: l.Name, Node: l.Holder, Here: l.Holder == d.Holder, Held: l.ExpiresAt.After(d.Now())})
+		p.Leases = append(p.Leases, views.Lease{
+			Job: l.Name, Node: l.Holder, Here: l.Holder == d.Holder, Held: l.ExpiresAt.After(d.Now()),
+		})
 	}
 	return err
 }

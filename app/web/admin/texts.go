@@ -9,7 +9,9 @@ import (
 )
 
 // textStates names in forms which texts of an agent the public sees.
-var textStates = map[string]agent.Visibility{"shown": agent.Public, "profile": agent.ProfileHidden, "all": agent.TextsHidden}
+var textStates = map[string]agent.Visibility{
+	"shown": agent.Public, "profile": agent.ProfileHidden, "all": agent.TextsHidden,
+}
 
 // textState is the key of textStates with a value.
 func textState(now agent.Visibility) string {
@@ -57,7 +59,9 @@ func (d *Site) setTexts(v *visit) error {
 	target, back := audit.AgentTarget(handle), agentPath(handle)
 	to, known := textStates[v.form("to")]
 	if !known {
-		return about(problem.InvalidRequest(problem.Field{Field: "to", Message: "must be shown, profile or all"}), target, back)
+		return about(
+			problem.InvalidRequest(problem.Field{Field: "to", Message: "must be shown, profile or all"}), target, back,
+		)
 	}
 	word := "texts-hidden"
 	if !to.HidesProfile() {
