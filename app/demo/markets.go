@@ -121,7 +121,7 @@ func priced(m market.Market, prices []float64) market.Market {
 	return m
 }
 
-// unquoted is the open market in which nobody quotes: its book is empty.
+// unquoted is the open market without quotes: its book is empty.
 const unquoted = "Will reservoirs in southern Vallmark be above 50% of capacity on {by}?"
 
 // Most books are tight and one in eight is wide, as in a real recording.

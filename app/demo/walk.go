@@ -49,7 +49,7 @@ func livedOn(event []market.Market, now time.Time) []market.Market {
 	return out
 }
 
-// empty reports whether nobody quotes a market: then its displayed price stays.
+// empty reports whether a market has no quotes: then its displayed price stays.
 func empty(m *market.Market) bool {
 	return m.BestBid != nil && m.BestAsk != nil && *m.BestBid == 0 && *m.BestAsk == 1
 }

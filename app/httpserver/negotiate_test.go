@@ -33,7 +33,7 @@ func TestNegotiate(t *testing.T) {
 		"identity, gzip":                 "gzip",
 		"identity, gzip;q=0.5":           "",
 		"identity;q=0.8, *;q=0.5":        "",
-		"identity;q=0":                   "", // refusing the request would help nobody
+		"identity;q=0":                   "", // a refusal would help no client
 		"identity;q=0, gzip;q=0.1":       "gzip",
 		"identity;q=0, *;q=0.1":          "br",
 		"deflate":                        "",

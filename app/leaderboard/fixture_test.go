@@ -119,8 +119,8 @@ func (w *world) days(id uuid.UUID, category, day string, n int, points float64) 
 	}
 }
 
-// spreadDays adds n clusters of the same value in points, each on a day of its own that
-// ends with 2026-11-01.
+// spreadDays adds n clusters of the same value in points, on n days in a row, the last of
+// which is 2026-11-01.
 func (w *world) spreadDays(id uuid.UUID, category string, n int, points float64) {
 	w.t.Helper()
 	last := time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)

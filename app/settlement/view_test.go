@@ -164,7 +164,7 @@ func TestBaselineKeepsTheBook(t *testing.T) {
 	})
 }
 
-// Nobody can be closer to the truth than a market without an opinion: what is said of
+// A market without an opinion can't be beaten: what is said of
 // empty books earns exactly 0, whatever happens.
 func TestSweepingEmptyBooksEarnsNothing(t *testing.T) {
 	t.Parallel()

@@ -98,7 +98,7 @@ func (l *life) live(r *rand.Rand, bet bettor, rho float64, events int) {
 	l.sums.Days.Add(int64(events), day)
 }
 
-// plain is the record with every event on a day of its own.
+// plain is the record with every event on a separate day.
 func (l *life) plain() score.Sums {
 	s := l.sums
 	s.Days = score.Days{}

@@ -21,7 +21,7 @@ const providerPath = signInPath + "/provider"
 func (d *Site) toProvider(c *fiber.Ctx) error {
 	unlisted(c)
 	if site := c.Get("Sec-Fetch-Site"); site != "" && site != "same-origin" && site != "none" {
-		return redirect(c, signInPath, "") // nobody else's page begins one
+		return redirect(c, signInPath, "") // a page of another site begins none
 	}
 	if _, err := d.enter(c); err == nil {
 		return redirect(c, "/admin", "")
