@@ -133,7 +133,7 @@ func skill(e *components.Estimate) cell {
 	if e == nil {
 		return cell{}
 	}
-	c := cell{text: components.Signed(e.Skill, 1), note: components.NoRange}
+	c := cell{text: components.Signed(e.Skill, 1), note: "no range"}
 	if r := e.Range; r != nil {
 		c.note = components.Signed(r.Low, 1) + " to " + components.Signed(r.High, 1)
 	}
