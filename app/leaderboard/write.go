@@ -316,17 +316,12 @@ func relabelRows(ctx context.Context, tx bun.Tx, p job, rows []Row) error {
 	return nil
 }
 
-var (
-	upsertRows = upsert("board_rows", []string{"span", "category", "agent_id"}, []string{
-		"position", "model", "reference", "provisional", "reason", "rank", "rank_low", "rank_high",
-		"skill", "best_guess", "skill_low", "skill_high", "odds",
-		"events", "cluster_sum", "cluster_squares", "stake", "variance", "disagreements", "resolved", "scored",
-		"brier", "market_brier", "log_edge", "calibration_error",
-	})
-	upsertHistory = upsert(
-		"skill_history", []string{"agent_id", "day"}, []string{"skill", "skill_low", "skill_high", "events"},
-	)
-)
+var upsertRows = upsert("board_rows", []string{"span", "category", "agent_id"}, []string{
+	"position", "model", "reference", "provisional", "reason", "rank", "rank_low", "rank_high",
+	"skill", "best_guess", "skill_low", "skill_high", "odds",
+	"events", "cluster_sum", "cluster_squares", "stake", "variance", "disagreements", "resolved", "scored",
+	"brier", "market_brier", "log_edge", "calibration_error",
+})
 
 // upsert is a statement for database.ExecRows that writes rows, and replaces those that
 // are there.
@@ -337,35 +332,4 @@ func upsert(table string, key, columns []string) string {
 	}
 	all := strings.Join(append(slices.Clone(key), columns...), ", ")
 	return "INSERT INTO " + table + " (" + all + ") SELECT " + all + " FROM v WHERE TRUE ON CONFLICT (" + strings.Join(key, ", ") + ") DO UPDATE SET " + strings.Join(sets, ", ")
-}
-
-// SkillPoint is an agent's skill over all time as it stood at the end of a day on
-// which its own record moved.
-type SkillPoint struct {
-	bun.BaseModel `bun:"table:skill_history"`
-
-	AgentID             uuid.UUID `bun:",pk,type:uuid"`
-	Day                 string    `bun:",pk,type:text"` // "2026-11-21", UTC
-	Skill               float64   `bun:",type:double precision"`
-	SkillLow, SkillHigh *float64  `bun:",type:double precision"` // ends of the range of the true edge
-	Events              int64     `bun:",type:bigint"`
-}
-
-// writeHistory records the day for the agents whose events changed. A new prior
-// alone moves every skill a little and is no event in anyone's history.
-func writeHistory(ctx context.Context, tx bun.Tx, day string, d delta) error {
-	var points []SkillPoint
-	for _, r := range d.changed {
-		old := d.before[r.AgentID]
-		if r.AgentID == MarketID || r.Events == 0 || (old != nil && old.Tally() == r.Tally()) {
-			continue
-		}
-		points = append(points, SkillPoint{AgentID: r.AgentID, Day: day, Skill: r.Skill, SkillLow: r.SkillLow, SkillHigh: r.SkillHigh, Events: r.Events})
-	}
-	for chunk := range chunks(points) {
-		if _, err := database.ExecRows(ctx, tx, upsertHistory, chunk); err != nil {
-			return fmt.Errorf("write skill history: %w", err)
-		}
-	}
-	return nil
 }

@@ -1,0 +1,48 @@
+package leaderboard
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/google/uuid"
+	"github.com/uptrace/bun"
+
+	"github.com/pulsecast/pulsecast/app/database"
+)
+
+var upsertHistory = upsert(
+	"skill_history", []string{"agent_id", "day"}, []string{"skill", "skill_low", "skill_high", "events"},
+)
+
+// SkillPoint is an agent's skill over all time as it stood at the end of a day on
+// which its own record moved.
+type SkillPoint struct {
+	bun.BaseModel `bun:"table:skill_history"`
+
+	AgentID             uuid.UUID `bun:",pk,type:uuid"`
+	Day                 string    `bun:",pk,type:text"` // "2026-11-21", UTC
+	Skill               float64   `bun:",type:double precision"`
+	SkillLow, SkillHigh *float64  `bun:",type:double precision"` // ends of the range of the true edge
+	Events              int64     `bun:",type:bigint"`
+}
+
+// writeHistory records the day for the agents whose events changed. A new prior
+// alone moves every skill a little and is no event in anyone's history.
+func writeHistory(ctx context.Context, tx bun.Tx, day string, d delta) error {
+	var points []SkillPoint
+	for _, r := range d.changed {
+		old := d.before[r.AgentID]
+		if r.AgentID == MarketID || r.Events == 0 || (old != nil && old.Tally() == r.Tally()) {
+			continue
+		}
+		points = append(points, SkillPoint{
+			AgentID: r.AgentID, Day: day, Skill: r.Skill, SkillLow: r.SkillLow, SkillHigh: r.SkillHigh, Events: r.Events,
+		})
+	}
+	for chunk := range chunks(points) {
+		if _, err := database.ExecRows(ctx, tx, upsertHistory, chunk); err != nil {
+			return fmt.Errorf("write skill history: %w", err)
+		}
+	}
+	return nil
+}
