@@ -162,7 +162,7 @@ func tableAccesses(t *testing.T) []access {
 	return found
 }
 
-// tablesIn are the tables that one node names by itself.
+// tablesIn returns the tables that one node names, without those of its children.
 func tablesIn(n ast.Node, info *types.Info) (tables []string) {
 	switch n := n.(type) {
 	case *ast.BasicLit:

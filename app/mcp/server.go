@@ -62,12 +62,11 @@ func (s *Server) build(d Dependencies) (fiber.Handler, error) {
 	}
 	server := sdk.NewServer(&sdk.Implementation{
 		Name: "pulsecast", Title: "Pulsecast", Version: d.Version, WebsiteURL: d.Config.BaseURL,
-	},
-		&sdk.ServerOptions{
-			Instructions: instructions, PageSize: len(tools),
-			// Nothing changes while it runs, so it sends no notifications.
-			Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}, Resources: &sdk.ResourceCapabilities{}},
-		})
+	}, &sdk.ServerOptions{
+		Instructions: instructions, PageSize: len(tools),
+		// Nothing changes while it runs, so it sends no notifications.
+		Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}, Resources: &sdk.ResourceCapabilities{}},
+	})
 	for _, t := range tools {
 		reads := t.method == http.MethodGet
 		no := false

@@ -345,7 +345,7 @@ func TestFailedRequestKeepsNoKey(t *testing.T) {
 
 // TestRepeatWaitsForTheFirstAnswer: on Postgres a repeat meets the key of a transaction
 // that is still open. It gets that answer once it is committed, is refused with 503 if
-// that takes too long, and publishes by itself if the first request fails.
+// that takes too long, and is published if the first request fails.
 func TestRepeatWaitsForTheFirstAnswer(t *testing.T) {
 	t.Parallel()
 	db := dbtest.Open(t, database.Postgres)
