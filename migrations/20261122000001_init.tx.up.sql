@@ -257,19 +257,23 @@ CREATE TABLE market_events (
 );
 --bun:split
 
--- market_consensus: what the agents say of each outcome, counted as they publish:
--- predictions and agents in all, the median of their latest confidences and their
--- skill-weighted mean of log odds (0..1, null without any). Not used yet. By market;
--- owner market.
+-- market_consensus: what the agents say of each market they forecast. predictions counts
+-- all, moved as they are published. The rest is computed from the newest open predictions:
+-- agents with one, the median of their latest confidences and its skill-weighted mean of log
+-- odds (0..1, null without any), all of outcome. changed says that the rest is to be computed
+-- again, counted_at when it was (null: never). By market; owner prediction.
 CREATE TABLE market_consensus (
-  market_id TEXT NOT NULL REFERENCES markets (id),
+  market_id TEXT PRIMARY KEY REFERENCES markets (id),
   outcome TEXT NOT NULL,
   predictions BIGINT NOT NULL,
-  agents BIGINT NOT NULL,
+  agents BIGINT NOT NULL DEFAULT 0,
   median {{.FLOAT}},
   weighted {{.FLOAT}},
-  PRIMARY KEY (market_id, outcome)
-);
+  changed BOOLEAN NOT NULL,
+  counted_at {{.TS}}
+){{if .PG}} WITH (fillfactor = 70){{end}};
+--bun:split
+CREATE INDEX market_consensus_changed ON market_consensus (market_id) WHERE changed;
 --bun:split
 
 -- news_items: posts and articles as last observed. Reference; owner news.
