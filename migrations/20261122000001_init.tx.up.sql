@@ -107,6 +107,17 @@ CREATE TABLE credential_generation (
 INSERT INTO credential_generation (id, generation) VALUES (1, 1);
 --bun:split
 
+-- generations: how often each topic of what is shown has changed, in slots that concurrent
+-- transactions move without waiting for each other; a topic stands at the sum of its slots.
+-- Local; owner generation.
+CREATE TABLE generations (
+  topic TEXT NOT NULL,
+  slot TEXT NOT NULL,
+  value BIGINT NOT NULL,
+  PRIMARY KEY (topic, slot)
+){{if .PG}} WITH (fillfactor = 50){{end}};
+--bun:split
+
 -- hidden_profiles: what an agent's profile said before an admin hid it. Reference; owner agent.
 CREATE TABLE hidden_profiles (
   agent_id {{.UUID}} PRIMARY KEY REFERENCES agents (id),
@@ -257,14 +268,14 @@ CREATE TABLE market_events (
 );
 --bun:split
 
--- market_consensus: what the agents say of each market they forecast. predictions counts
--- all, moved as they are published. The rest is computed from the newest open predictions:
--- agents with one, the median of their latest confidences and its skill-weighted mean of log
--- odds (0..1, null without any), all of outcome. changed says that the rest is to be computed
--- again, counted_at when it was (null: never). By market; owner prediction.
+-- market_consensus: what the agents together say of each market's reference outcome. Each
+-- publish adds to predictions (all that were ever published on the market) and sets changed;
+-- a job of the worker then counts the rest anew: agents with an open prediction, the median of
+-- their latest confidences and their skill-weighted mean of log odds (0..1, null without any).
+-- By market; owner prediction.
 CREATE TABLE market_consensus (
   market_id TEXT PRIMARY KEY REFERENCES markets (id),
-  outcome TEXT NOT NULL,
+  outcome TEXT NOT NULL DEFAULT '',
   predictions BIGINT NOT NULL,
   agents BIGINT NOT NULL DEFAULT 0,
   median {{.FLOAT}},
