@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/pulsecast/pulsecast/app/market"
 	"github.com/pulsecast/pulsecast/app/problem"
 )
 
@@ -39,6 +40,12 @@ type waiting struct {
 	err    error
 }
 
+func newWaiting(s Submission) *waiting {
+	return &waiting{
+		Submission: s, question: market.QuestionKey(s.Draft.Title), words: searchWords(s.Draft.Title, s.Draft.Thesis),
+	}
+}
+
 func (w *waiting) finish(answer []byte, err error) {
 	w.answer, w.err = answer, err
 	close(w.done)
@@ -61,6 +68,8 @@ type committer struct {
 	// agents are locked by other transactions.
 	commit   func(ctx context.Context, batch []*waiting) (held []*waiting)
 	heldWait time.Duration
+	// most and mostBytes bound the queue.
+	most, mostBytes int
 
 	mu      sync.Mutex
 	queue   []*waiting // the longest waiting first
@@ -73,7 +82,8 @@ type committer struct {
 
 func newCommitter(commit func(context.Context, []*waiting) []*waiting) *committer {
 	return &committer{
-		commit: commit, heldWait: heldWait, arrived: make(chan struct{}, 1), idle: make(chan struct{}),
+		commit: commit, heldWait: heldWait, most: maxWaiting, mostBytes: maxWaitingBytes,
+		arrived: make(chan struct{}, 1), idle: make(chan struct{}),
 	}
 }
 
@@ -103,7 +113,7 @@ func (c *committer) enter(w *waiting) error {
 	switch {
 	case c.stopped:
 		return problem.Unavailable("This node is stopping. Send the same again.", time.Second)
-	case len(c.queue) >= maxWaiting || c.bytes+w.bytes() > maxWaitingBytes:
+	case len(c.queue) >= c.most || c.bytes+w.bytes() > c.mostBytes:
 		return problem.Unavailable("Too many predictions wait to be stored. Nothing was stored; send the same again.", time.Second)
 	}
 	c.queue = append(c.queue, w)

@@ -74,11 +74,10 @@ type Receipt struct {
 // agent's predictions for more than five seconds. If ctx ends first, the submission leaves
 // the queue, but one whose transaction has begun may still be stored.
 func (p *Publisher) Publish(ctx context.Context, s Submission) ([]byte, error) {
-	w := &waiting{Submission: s, question: market.QuestionKey(s.Draft.Title)}
+	w := newWaiting(s)
 	if s.DryRun {
 		return p.dryRun(ctx, w)
 	}
-	w.words = searchWords(s.Draft.Title, s.Draft.Thesis)
 	return p.committer.do(ctx, w)
 }
 
