@@ -26,11 +26,14 @@ func (p *Publisher) commit(ctx context.Context, list []*waiting) (held []*waitin
 		return err
 	})
 	switch {
-	case err == nil || errors.Is(err, errNothingNew):
+	case err == nil:
+		p.failing.Store(false)
+	case errors.Is(err, errNothingNew):
 	case len(list) > 1 && database.IsRowError(err):
 		half := len(list) / 2
 		return append(p.commit(ctx, list[:half]), p.commit(ctx, list[half:])...)
 	default:
+		p.failing.Store(!database.IsRowError(err))
 		refuse(list, err)
 		return nil
 	}

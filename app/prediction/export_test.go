@@ -22,7 +22,9 @@ func (p *Publisher) Held() (n int) {
 }
 
 // QueueBounds sets how many submissions may wait, and how many bytes of text.
-func (p *Publisher) QueueBounds(most, bytes int) { p.committer.most, p.committer.mostBytes = most, bytes }
+func (p *Publisher) QueueBounds(most, bytes int) {
+	p.committer.most, p.committer.mostBytes = most, bytes
+}
 
 // Waiting counts the submissions in the queue and their bytes.
 func (p *Publisher) Waiting() (n, bytes int) {

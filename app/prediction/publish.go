@@ -2,6 +2,7 @@ package prediction
 
 import (
 	"context"
+	"sync/atomic"
 	"time"
 
 	"github.com/pulsecast/pulsecast/app/agent"
@@ -29,6 +30,7 @@ type Publisher struct {
 	news    news.Store
 
 	committer *committer
+	failing   atomic.Bool // the last batch was not stored
 }
 
 // NewPublisher publishes into db. A price older than fresh (three intervals of the
@@ -83,6 +85,19 @@ func (p *Publisher) Publish(ctx context.Context, s Submission) ([]byte, error) {
 
 // Stop refuses new submissions, and returns when all that wait are answered or ctx ends.
 func (p *Publisher) Stop(ctx context.Context) error { return p.committer.stop(ctx) }
+
+// TryWrite returns nil if the last batch was stored. If it wasn't, TryWrite tries whether the
+// database takes writes by now.
+func (p *Publisher) TryWrite(ctx context.Context) error {
+	if !p.failing.Load() {
+		return nil
+	}
+	if err := database.TryWrite(ctx, p.db); err != nil {
+		return err
+	}
+	p.failing.Store(false)
+	return nil
+}
 
 func (p *Publisher) dryRun(ctx context.Context, w *waiting) ([]byte, error) {
 	known, err := p.lookUp(ctx, p.db.Reader, []*waiting{w})
