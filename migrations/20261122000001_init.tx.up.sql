@@ -459,7 +459,7 @@ CREATE TABLE prediction_words (
 --bun:split
 CREATE INDEX prediction_words_words ON prediction_words USING gin (words);
 {{else}}
-CREATE VIRTUAL TABLE prediction_words USING fts5(agent_id UNINDEXED, id UNINDEXED, title, thesis);
+CREATE VIRTUAL TABLE prediction_words USING fts5(agent_id UNINDEXED, id UNINDEXED, words);
 {{end}}
 --bun:split
 
