@@ -51,3 +51,13 @@ func ForUpdate(q *bun.SelectQuery) *bun.SelectQuery {
 	}
 	return q
 }
+
+// ForShare keeps the selected rows as they are until the transaction ends. Others may do
+// the same meanwhile, so a transaction that goes on to change them can be part of a
+// deadlock.
+func ForShare(q *bun.SelectQuery) *bun.SelectQuery {
+	if IsPostgres(q.DB()) {
+		return q.For("SHARE")
+	}
+	return q
+}
