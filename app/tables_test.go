@@ -65,8 +65,8 @@ var fanOuts = []string{
 	"prediction.LiveMarkets", "prediction.MarketsWithOpen", "prediction.OpenOn", "prediction.Select",
 	"prediction.SelectTallies", "prediction.Totals", "prediction.addNewest", "prediction.due",
 	"settlement.CountEntries", "settlement.EntryQueue", "settlement.SelectDays",
-	"settlement.SelectOpenReferences", "settlement.Unsettled", "settlement.ledgerOf",
-	"settlement.loadItems", "settlement.withOpen",
+	"settlement.SelectOpenReferences", "settlement.Unsettled", "settlement.addEntries",
+	"settlement.ledgerOf", "settlement.withOpen",
 }
 
 // TestFanOuts: every other function that touches such a table names agent_id, to narrow its

@@ -3,7 +3,9 @@ package database
 import (
 	"context"
 	"fmt"
+	"strings"
 
+	"github.com/google/uuid"
 	"github.com/uptrace/bun"
 	"github.com/uptrace/bun/dialect"
 )
@@ -27,6 +29,19 @@ func (k Kind) words() Words {
 
 // IsPostgres tells which engine a handle or transaction talks to.
 func IsPostgres(db bun.IDB) bool { return db.Dialect().Name() == dialect.PG }
+
+// WhereIDs narrows a query to some ids, of which there may be a thousand. It hides their
+// number from Postgres for the reason that ExecRows has.
+func WhereIDs(q *bun.SelectQuery, column string, ids []uuid.UUID) *bun.SelectQuery {
+	if !IsPostgres(q.DB()) {
+		return q.Where("? IN (?)", bun.Ident(column), bun.List(ids))
+	}
+	texts := make([]string, len(ids))
+	for i, id := range ids {
+		texts[i] = id.String()
+	}
+	return q.Where("? = ANY ((SELECT ?::uuid[])::uuid[])", bun.Ident(column), "{"+strings.Join(texts, ",")+"}")
+}
 
 // CommitLater lets the transaction's commit return before it is on disk, for work that
 // is done again when a crash takes it back. Any later durable commit makes it durable

@@ -21,19 +21,40 @@ import (
 // be rows. Postgres gets an array per column in its binary format: to parse tens of
 // thousands of literals, or as much JSON, takes it longer than to write the rows.
 func ExecRows[T any](ctx context.Context, tx bun.Tx, statement string, rows []T) (sql.Result, error) {
+	q, err := withRows(tx, statement, rows)
+	if err != nil {
+		return nil, err
+	}
+	return q.Exec(ctx)
+}
+
+// ScanRows is ExecRows for a statement that returns rows.
+func ScanRows[T any](ctx context.Context, tx bun.Tx, statement string, rows []T, dest any) error {
+	q, err := withRows(tx, statement, rows)
+	if err != nil {
+		return err
+	}
+	return q.Scan(ctx, dest)
+}
+
+// withRows hides the number of rows from Postgres. If it knew that there are 1,000, it would
+// read tables of up to 250,000 rows from the start to the end, because it takes every look
+// into an index for a read from a spinning disk (random_page_cost). Of an array that a
+// subquery returns it expects ten elements.
+func withRows[T any](tx bun.Tx, statement string, rows []T) (*bun.RawQuery, error) {
 	fields := tx.Dialect().Tables().Get(reflect.TypeFor[T]()).Fields
 	names := make([]string, len(fields))
 	for i, f := range fields {
 		names[i] = f.Name
 	}
 	if !IsPostgres(tx) {
-		return tx.NewRaw("WITH v ("+strings.Join(names, ", ")+") AS (?) "+statement, tx.NewValues(&rows)).Exec(ctx)
+		return tx.NewRaw("WITH v ("+strings.Join(names, ", ")+") AS (?) "+statement, tx.NewValues(&rows)), nil
 	}
 	arrays := make([]string, len(fields))
 	args := []any{pgx.QueryExecModeDescribeExec}
 	list := reflect.ValueOf(rows)
 	for i, f := range fields {
-		arrays[i] = fmt.Sprintf("$%d::%s[]", i+1, f.UserSQLType)
+		arrays[i] = fmt.Sprintf("(SELECT $%d::%s[])", i+1, f.UserSQLType)
 		column, err := columnOf(list, f)
 		if err != nil {
 			return nil, err
@@ -41,7 +62,7 @@ func ExecRows[T any](ctx context.Context, tx bun.Tx, statement string, rows []T)
 		args = append(args, column)
 	}
 	text := "WITH v (" + strings.Join(names, ", ") + ") AS (SELECT * FROM unnest(" + strings.Join(arrays, ", ") + ")) " + statement
-	return tx.NewRaw(text).Conn(bound{tx.Tx, args}).Exec(ctx)
+	return tx.NewRaw(text).Conn(bound{tx.Tx, args}), nil
 }
 
 // columnOf is one field of all rows, as an array that pgx writes without reflection.

@@ -88,7 +88,7 @@ func LockTallies(ctx context.Context, tx bun.Tx, agents []uuid.UUID) error {
 
 func lockTallies(ctx context.Context, tx bun.Tx, agents []uuid.UUID) (int, error) {
 	var ids []uuid.UUID
-	err := database.ForUpdate(SelectTallies(tx).Column("t.agent_id").Where("t.agent_id IN (?)", bun.List(agents)).
+	err := database.ForUpdate(database.WhereIDs(SelectTallies(tx).Column("t.agent_id"), "t.agent_id", agents).
 		Order("t.agent_id")).Scan(ctx, &ids)
 	if err != nil {
 		return 0, fmt.Errorf("lock tallies: %w", err)

@@ -281,8 +281,8 @@ func TestWorkersAndPublishersTogether(t *testing.T) {
 			}
 		}
 		for n := range 8 {
-			s := w.service(2 + n%3)
-			order := rand.Perm(len(observed))
+			s := w.service(3 + n)
+			order := rand.Perm(len(observed))[:8]
 			all.Go(func() {
 				for _, i := range order {
 					report(s.AfterMarkets(context.Background(), observed[i:i+1]))
@@ -291,7 +291,7 @@ func TestWorkersAndPublishersTogether(t *testing.T) {
 		}
 		for n := range 2 {
 			all.Go(func() {
-				for i := range 30 {
+				for i := range 12 {
 					report(w.insert(agents[(n+i)%7], ms[i%len(ms)]))
 					report(w.insertBatch([]uuid.UUID{agents[i%7], agents[(i+3)%7]}, pending))
 				}
@@ -300,7 +300,7 @@ func TestWorkersAndPublishersTogether(t *testing.T) {
 		all.Wait()
 
 		w.clock = w.clock.Add(20 * time.Minute)
-		w.must(w.service(0).AfterMarkets(context.Background(), w.observe(ms...)))
+		w.must(w.service(0).AfterMarkets(context.Background(), w.observe(append(ms, pending)...)))
 		checkNaively(w)
 		w.rebuilt()
 		var wrong int

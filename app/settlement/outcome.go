@@ -309,24 +309,34 @@ func (r *applyRun) finish(ctx context.Context, tx bun.Tx, o *Outcome) error {
 
 // lockItems locks the agents of some predictions and reads these as they stand then.
 func lockItems(ctx context.Context, tx bun.Tx, keys []prediction.Key) ([]item, error) {
-	agents, ids := make([]uuid.UUID, 0, len(keys)), make([]uuid.UUID, 0, len(keys))
+	agents := make([]uuid.UUID, 0, len(keys))
 	for _, k := range keys {
-		agents, ids = append(agents, k.AgentID), append(ids, k.ID)
+		agents = append(agents, k.AgentID)
 	}
 	if err := prediction.LockTallies(ctx, tx, agents); err != nil {
 		return nil, err
 	}
-	return loadItems(ctx, tx, items(tx).Where("p.id IN (?)", bun.List(ids)).Where("s.id IN (?)", bun.List(ids)))
+	rows := make([]item, 0, len(keys))
+	q := items(tx).Join("JOIN v ON v.agent_id = p.agent_id AND v.id = p.id")
+	if err := database.ScanRows(ctx, tx, q.String(), keys, &rows); err != nil {
+		return nil, fmt.Errorf("read predictions: %w", err)
+	}
+	return rows, addEntries(ctx, tx, rows)
 }
 
 // loadItems reads predictions with their last ledger rows.
 func loadItems(ctx context.Context, tx bun.Tx, q *bun.SelectQuery) ([]item, error) {
-	rows := make([]item, 0, chunkSize)
+	var rows []item
 	if err := q.Scan(ctx, &rows); err != nil {
 		return nil, fmt.Errorf("read predictions: %w", err)
 	}
+	return rows, addEntries(ctx, tx, rows)
+}
+
+// addEntries gives predictions their last ledger rows.
+func addEntries(ctx context.Context, tx bun.Tx, rows []item) error {
 	if len(rows) == 0 {
-		return nil, nil
+		return nil
 	}
 	ids := make([]uuid.UUID, 0, len(rows))
 	at := make(map[uuid.UUID]*item, len(rows))
@@ -336,8 +346,8 @@ func loadItems(ctx context.Context, tx bun.Tx, q *bun.SelectQuery) ([]item, erro
 		at[rows[i].ID] = &rows[i]
 	}
 	var entries []Entry
-	if err := tx.NewSelect().Model(&entries).Where("s.prediction_id IN (?)", bun.List(ids)).Scan(ctx); err != nil {
-		return nil, fmt.Errorf("read the ledger: %w", err)
+	if err := database.WhereIDs(tx.NewSelect().Model(&entries), "s.prediction_id", ids).Scan(ctx); err != nil {
+		return fmt.Errorf("read the ledger: %w", err)
 	}
 	for i := range entries {
 		e := &entries[i]
@@ -345,7 +355,7 @@ func loadItems(ctx context.Context, tx bun.Tx, q *bun.SelectQuery) ([]item, erro
 			p.last = e
 		}
 	}
-	return rows, nil
+	return nil
 }
 
 func loadReferences(ctx context.Context, tx bun.Tx, marketID string) ([]ReferencePrediction, error) {

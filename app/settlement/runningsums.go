@@ -273,19 +273,25 @@ func (c *Cluster) share(sign int64) dayTerm {
 	return t
 }
 
-// loadClusters reads the clusters of some agents on some events.
-func loadClusters(ctx context.Context, db bun.IDB, agents []uuid.UUID, events []string) (map[clusterKey]*Cluster, error) {
-	found := map[clusterKey]*Cluster{}
-	if len(agents) == 0 {
+// loadClusters reads those of some clusters that exist.
+func loadClusters(ctx context.Context, tx bun.Tx, wanted map[clusterKey]struct{}) (map[clusterKey]*Cluster, error) {
+	found := make(map[clusterKey]*Cluster, len(wanted))
+	if len(wanted) == 0 {
 		return found, nil
 	}
-	rows := make([]Cluster, 0, len(agents))
-	err := db.NewSelect().Model(&rows).
-		Where("c.agent_id IN (?)", bun.List(agents)).Where("c.event_key IN (?)", bun.List(events)).Scan(ctx)
+	type key struct {
+		AgentID  uuid.UUID `bun:",type:uuid"`
+		EventKey string    `bun:",type:text"`
+	}
+	list := make([]key, 0, len(wanted))
+	for k := range wanted {
+		list = append(list, key{k.agent, k.event})
+	}
+	rows := make([]Cluster, 0, len(wanted))
+	err := database.ScanRows(ctx, tx, "SELECT c.* FROM v JOIN clusters AS c ON c.agent_id = v.agent_id AND c.event_key = v.event_key", list, &rows)
 	if err != nil {
 		return nil, fmt.Errorf("read clusters: %w", err)
 	}
-	found = make(map[clusterKey]*Cluster, len(rows))
 	for i := range rows {
 		found[clusterKey{rows[i].AgentID, rows[i].EventKey}] = &rows[i]
 	}
