@@ -38,9 +38,9 @@ func ScanRows[T any](ctx context.Context, tx bun.Tx, statement string, rows []T,
 }
 
 // withRows hides the number of rows from Postgres. If it knew that there are 1,000, it would
-// read tables of up to 250,000 rows from the start to the end, because it takes every look
-// into an index for a read from a spinning disk (random_page_cost). Of an array that a
-// subquery returns it expects ten elements.
+// read tables of tens of thousands of rows from the start to the end, because it prices
+// every look into an index as a read from a spinning disk (random_page_cost). Of an array
+// that a subquery returns it expects ten elements.
 func withRows[T any](tx bun.Tx, statement string, rows []T) (*bun.RawQuery, error) {
 	fields := tx.Dialect().Tables().Get(reflect.TypeFor[T]()).Fields
 	names := make([]string, len(fields))
