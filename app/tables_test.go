@@ -61,7 +61,7 @@ func within(room, owner string) bool { return room == owner || strings.HasPrefix
 var fanOuts = []string{
 	"agent.ReadNumbers", "prediction.BaselineQueue", "prediction.BetsOn", "prediction.ByID",
 	"prediction.ByIDs", "prediction.CitedBy", "prediction.CountByStatus", "prediction.CountDecided",
-	"prediction.CountOnMarkets", "prediction.CountPublished", "prediction.KeyOf", "prediction.List",
+	"prediction.CountOnMarkets", "prediction.CountPublished", "prediction.List",
 	"prediction.LiveMarkets", "prediction.MarketsWithOpen", "prediction.OpenOn", "prediction.Select",
 	"prediction.SelectTallies", "prediction.Totals", "prediction.addNewest", "prediction.due",
 	"settlement.CountEntries", "settlement.EntryQueue", "settlement.SelectDays",
