@@ -46,7 +46,7 @@ func (r *Record) LiveEdge() (edge score.Points, ok bool) {
 
 // Insert stores a new prediction, with what it is found by, and counts it.
 func (s Store) Insert(ctx context.Context, tx bun.Tx, p *Prediction) error {
-	if err := Add(ctx, tx, p); err != nil {
+	if err := addRows(ctx, tx, p); err != nil {
 		return err
 	}
 	if err := indexWords(ctx, tx, p); err != nil {
@@ -55,7 +55,10 @@ func (s Store) Insert(ctx context.Context, tx bun.Tx, p *Prediction) error {
 	if err := cite(ctx, tx, p); err != nil {
 		return err
 	}
-	return Published(ctx, tx, p.AgentID, p.CreatedAt, p.MarketID != "")
+	if err := Published(ctx, tx, p.AgentID, p.CreatedAt, p.MarketID != ""); err != nil || p.MarketID == "" {
+		return err
+	}
+	return AddToMarkets(ctx, tx, map[string]int64{p.MarketID: 1})
 }
 
 // The tables behind the view prediction_records, and which columns of a Prediction each
@@ -74,8 +77,16 @@ var (
 	}
 )
 
-// Add writes the rows of a prediction as it is, and nothing else; publishing is Insert.
+// Add writes the rows of a prediction as it is and counts it on its market, and nothing else;
+// publishing is Insert.
 func Add(ctx context.Context, db bun.IDB, p *Prediction) error {
+	if err := addRows(ctx, db, p); err != nil || p.MarketID == "" {
+		return err
+	}
+	return AddToMarkets(ctx, db, map[string]int64{p.MarketID: 1})
+}
+
+func addRows(ctx context.Context, db bun.IDB, p *Prediction) error {
 	if _, err := db.NewInsert().Model(p).ModelTableExpr("predictions").Column(predictionColumns...).Exec(ctx); err != nil {
 		return fmt.Errorf("insert prediction: %w", err)
 	}

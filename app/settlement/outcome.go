@@ -247,7 +247,10 @@ func (r *applyRun) move(ctx context.Context, tx bun.Tx, o *Outcome, rows []item,
 			return err
 		}
 	}
-	return b.write(ctx, tx)
+	if err := b.write(ctx, tx); err != nil || len(b.predictions) == 0 {
+		return err
+	}
+	return prediction.ConsensusChanged(ctx, tx, r.market)
 }
 
 // finish marks the outcome applied, unless something is left to move.
