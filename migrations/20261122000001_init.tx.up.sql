@@ -423,6 +423,10 @@ CREATE INDEX results_due ON results (horizon_at, id) WHERE status = 'open' AND m
 --bun:split
 CREATE INDEX results_open ON results (agent_id, scheduled_close_at) WHERE status = 'open';
 --bun:split
+CREATE INDEX results_agent_resolved ON results (agent_id, resolved_at, id) WHERE resolved_at IS NOT NULL;
+--bun:split
+CREATE INDEX results_agent_edge ON results (agent_id, edge, id) WHERE edge IS NOT NULL;
+--bun:split
 
 -- prediction_records: predictions with their results, as the Go model Prediction reads
 -- them. By agent; owner prediction.
