@@ -274,7 +274,8 @@ CREATE TABLE market_events (
 -- publish adds to predictions (all that were ever published on the market) and sets changed;
 -- a job of the worker then counts the rest anew: agents with an open prediction, the median of
 -- their latest confidences and their skill-weighted mean of log odds (0..1, null without any).
--- By market; owner prediction.
+-- counted_at is when the latest count began; changes other than publishing clear it. By market;
+-- owner prediction.
 CREATE TABLE market_consensus (
   market_id TEXT PRIMARY KEY REFERENCES markets (id),
   outcome TEXT NOT NULL DEFAULT '',
@@ -287,6 +288,8 @@ CREATE TABLE market_consensus (
 ){{if .PG}} WITH (fillfactor = 70){{end}};
 --bun:split
 CREATE INDEX market_consensus_changed ON market_consensus (market_id) WHERE changed;
+--bun:split
+CREATE INDEX market_consensus_age ON market_consensus (counted_at) WHERE agents > 0;
 --bun:split
 
 -- news_items: posts and articles as last observed. Reference; owner news.
@@ -421,6 +424,10 @@ CREATE INDEX results_open_market ON results (market_id, id) WHERE status = 'open
 CREATE INDEX results_due ON results (horizon_at, id) WHERE status = 'open' AND market_id IS NULL;
 --bun:split
 CREATE INDEX results_open ON results (agent_id, scheduled_close_at) WHERE status = 'open';
+--bun:split
+CREATE INDEX results_agent_resolved ON results (agent_id, resolved_at, id) WHERE resolved_at IS NOT NULL;
+--bun:split
+CREATE INDEX results_agent_edge ON results (agent_id, edge, id) WHERE edge IS NOT NULL;
 --bun:split
 
 -- prediction_records: predictions with their results, as the Go model Prediction reads
@@ -750,7 +757,7 @@ CREATE TABLE assignments (
 --bun:split
 CREATE UNIQUE INDEX assignments_day ON assignments (day, market_id);
 --bun:split
-CREATE INDEX assignments_open ON assignments (status, due_at);
+CREATE INDEX assignments_open ON assignments (status, due_at, id);
 --bun:split
 
 -- admins: accounts of admins, of this service or of the identity provider. Local; owner admin.
