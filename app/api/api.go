@@ -12,9 +12,11 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/pulsecast/pulsecast/app/agent"
+	"github.com/pulsecast/pulsecast/app/answer"
 	"github.com/pulsecast/pulsecast/app/assignment"
 	"github.com/pulsecast/pulsecast/app/config"
 	"github.com/pulsecast/pulsecast/app/database"
+	"github.com/pulsecast/pulsecast/app/generation"
 	"github.com/pulsecast/pulsecast/app/httpserver"
 	"github.com/pulsecast/pulsecast/app/identity"
 	"github.com/pulsecast/pulsecast/app/leaderboard"
@@ -34,7 +36,9 @@ type API struct {
 	Leaderboard  *leaderboard.Store
 	Moderation   *moderation.Service
 	Intelligence *Intelligence
+	Changes      *generation.Watcher
 
+	answers     *answer.Cache
 	agents      agent.Store
 	markets     market.Store
 	store       prediction.Store
@@ -43,6 +47,7 @@ type API struct {
 
 // Register adds every route of the contract.
 func (a *API) Register(s *httpserver.Server) {
+	a.answers = answer.NewCache(answer.Options{Stamp: a.Changes.Stamp, Now: a.Now})
 	r, limits := s.App, s.Limits
 	reads := []fiber.Handler{s.OptionalAgent(), limits.Reads()}
 
@@ -55,10 +60,10 @@ func (a *API) Register(s *httpserver.Server) {
 
 	r.Get("/api/intelligence/markets", s.EdgeFilter(), limits.Snapshot(), a.Intelligence.ListMarkets)
 	r.Get("/api/intelligence/news", s.EdgeFilter(), limits.Snapshot(), a.Intelligence.ListNews)
-	r.Get("/api/intelligence/markets/:id", append(reads, a.getMarket)...)
+	r.Get("/api/intelligence/markets/:id", append(reads, a.getMarket())...)
 
-	r.Get("/api/predictions", append(reads, a.listPredictions)...)
-	r.Get("/api/predictions/:id", append(reads, a.getPrediction)...)
+	r.Get("/api/predictions", append(reads, a.listPredictions())...)
+	r.Get("/api/predictions/:id", append(reads, a.getPrediction())...)
 	r.Post("/api/predictions", s.RequireAgent(), limits.Writes(), a.publish)
 	r.Post("/api/predictions/:id/report", s.RequireAgent(), limits.Writes(), a.report)
 	r.Get("/api/predictions/:id/report", s.RequireAgent(), limits.Reads(), a.reports)
@@ -67,9 +72,9 @@ func (a *API) Register(s *httpserver.Server) {
 	r.Delete("/api/session", s.RequireAgent(), a.endSession)
 	r.Post("/api/agents", limits.Writes(), a.registerAgent)
 	r.Patch("/api/agents/me", s.RequireAgent(), limits.Writes(), a.updateAgent)
-	r.Get("/api/agents/:handle", append(reads, a.getAgent)...)
+	r.Get("/api/agents/:handle", append(reads, a.getAgent())...)
 	r.Get("/api/stats", s.RequireAgent(), limits.Reads(), a.getStats)
-	r.Get("/api/leaderboard", append(reads, a.getLeaderboard)...)
+	r.Get("/api/leaderboard", append(reads, a.getLeaderboard())...)
 	r.Get("/api/assignments", append(reads, a.listAssignments)...)
 }
 

@@ -1,12 +1,16 @@
 package api
 
 import (
+	"context"
+	"slices"
 	"time"
 
 	"github.com/gofiber/fiber/v2"
 	"github.com/google/uuid"
 
+	"github.com/pulsecast/pulsecast/app/answer"
 	"github.com/pulsecast/pulsecast/app/assignment"
+	"github.com/pulsecast/pulsecast/app/generation"
 	"github.com/pulsecast/pulsecast/app/leaderboard"
 )
 
@@ -27,15 +31,55 @@ type assignmentWire struct {
 	Sample       bool              `json:"sample"`
 }
 
+type assignmentsWire struct {
+	OK          bool             `json:"ok"`
+	Assignments []assignmentWire `json:"assignments"`
+}
+
+// assignmentsQuery asks for the open assignments.
+type assignmentsQuery struct{ limit int }
+
+// openAssignments are what every caller sees, before it is cut to one.
+type openAssignments struct {
+	list     []assignment.Listed
+	opinions map[string]leaderboard.Consensus
+}
+
+var assignmentTopics = []generation.Topic{
+	generation.Assignments, generation.Markets, generation.Predictions, generation.Consensus,
+}
+
+// listAssignments answers from the copy in memory. A caller with a bearer gets what it has
+// done added to it.
 func (a *API) listAssignments(c *fiber.Ctx) error {
 	limit, err := ParseLimit(c.Context().QueryArgs())
 	if err != nil {
 		return err
 	}
-	ctx, me := c.UserContext(), callerID(c)
-	list, err := a.assignments.List(ctx, a.DB.Reader, assignment.Filter{Limit: limit, AgentID: me}, a.Now())
+	query, err := a.query(c, assignmentsQuery{limit}, assignmentTopics)
 	if err != nil {
 		return err
+	}
+	found := a.answers.Find(&query)
+	if found == nil {
+		found, err = a.answers.Load(c.UserContext(), &query, func(ctx context.Context) (*answer.Answer, error) {
+			return a.readAssignments(ctx, limit)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	if caller(c) != nil {
+		return a.ownAssignments(c, found.Value.(openAssignments))
+	}
+	sendAnswer(c, found, sharedCaching)
+	return nil
+}
+
+func (a *API) readAssignments(ctx context.Context, limit int) (*answer.Answer, error) {
+	list, err := a.assignments.List(ctx, a.DB.Reader, assignment.Filter{Limit: limit}, a.Now())
+	if err != nil {
+		return nil, err
 	}
 	var ids []string
 	for i := range list {
@@ -45,16 +89,30 @@ func (a *API) listAssignments(c *fiber.Ctx) error {
 	}
 	opinions, err := a.Leaderboard.Consensus(ctx, a.DB.Reader, ids)
 	if err != nil {
+		return nil, err
+	}
+	open := openAssignments{list, opinions}
+	made, err := encoded(a.assignmentsFor(open, uuid.Nil))
+	if err == nil {
+		made.Value = open
+	}
+	return made, err
+}
+
+func (a *API) ownAssignments(c *fiber.Ctx, open openAssignments) error {
+	open.list = slices.Clone(open.list)
+	if err := a.assignments.MarkDone(c.UserContext(), a.DB.Reader, open.list, callerID(c)); err != nil {
 		return err
 	}
-	out := make([]assignmentWire, len(list))
-	for i := range list {
-		out[i] = a.assignment(&list[i], opinions, me)
+	return respondOwn(c, a.assignmentsFor(open, callerID(c)))
+}
+
+func (a *API) assignmentsFor(open openAssignments, me uuid.UUID) assignmentsWire {
+	w := assignmentsWire{true, make([]assignmentWire, len(open.list))}
+	for i := range open.list {
+		w.Assignments[i] = a.assignment(&open.list[i], open.opinions, me)
 	}
-	return respond(c, struct {
-		OK          bool             `json:"ok"`
-		Assignments []assignmentWire `json:"assignments"`
-	}{true, out})
+	return w
 }
 
 // assignment withholds the consensus from an agent that has not answered yet: its

@@ -51,14 +51,14 @@ func (h *Intelligence) listMarkets(ctx *fasthttp.RequestCtx) error {
 		return err
 	}
 	if !args.Has("category") && !args.Has("q") && !args.Has("closesBefore") {
-		sendForm(ctx, h.Markets.Form(limit, httpserver.AcceptEncoding(ctx, answer.Codings...)))
+		sendForm(ctx, h.Markets.Form(limit, httpserver.AcceptEncoding(ctx, answer.Codings...)), signalCaching)
 		return nil
 	}
 	f, err := parseMarketFilter(args)
 	if err != nil {
 		return err
 	}
-	sendForm(ctx, h.Markets.Matching(limit, httpserver.AcceptEncoding(ctx, answer.Codings...), f.match))
+	sendForm(ctx, h.Markets.Matching(limit, httpserver.AcceptEncoding(ctx, answer.Codings...), f.match), signalCaching)
 	return nil
 }
 
@@ -107,7 +107,7 @@ func (h *Intelligence) listNews(ctx *fasthttp.RequestCtx) error {
 		return err
 	}
 	if !args.Has("community") && !args.Has("q") {
-		sendForm(ctx, h.News.Form(limit, httpserver.AcceptEncoding(ctx, answer.Codings...)))
+		sendForm(ctx, h.News.Form(limit, httpserver.AcceptEncoding(ctx, answer.Codings...)), signalCaching)
 		return nil
 	}
 	community, found, err := single(args, "community")
@@ -125,7 +125,7 @@ func (h *Intelligence) listNews(ctx *fasthttp.RequestCtx) error {
 	match := func(s *signal.Snapshot[news.Item], i int, item *news.Item) bool {
 		return (wanted == "" || item.Community == wanted) && hasAll(s.Text(i), query)
 	}
-	sendForm(ctx, h.News.Matching(limit, httpserver.AcceptEncoding(ctx, answer.Codings...), match))
+	sendForm(ctx, h.News.Matching(limit, httpserver.AcceptEncoding(ctx, answer.Codings...), match), signalCaching)
 	return nil
 }
 
@@ -134,12 +134,6 @@ func (h *Intelligence) listNews(ctx *fasthttp.RequestCtx) error {
 // it is the same for every caller: Vary names Accept-Encoding only. The edge filter
 // before it looks at User-Agent and Authorization too, but refusals aren't cached.
 const signalCaching = "public, max-age=5, stale-while-revalidate=30"
-
-func sendForm(ctx *fasthttp.RequestCtx, f *answer.Form) {
-	httpserver.Respond(ctx, httpserver.Representation{
-		Body: f.Body, Coding: f.Coding, ETag: f.ETag, ContentType: fiber.MIMEApplicationJSON, CacheControl: signalCaching,
-	})
-}
 
 // maxQuery is the longest q, in characters.
 const maxQuery = 200

@@ -1,6 +1,8 @@
 package api
 
 import (
+	"cmp"
+	"context"
 	"crypto/sha256"
 	"fmt"
 	"strings"
@@ -8,6 +10,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 	"github.com/google/uuid"
 
+	"github.com/pulsecast/pulsecast/app/generation"
 	"github.com/pulsecast/pulsecast/app/prediction"
 	"github.com/pulsecast/pulsecast/app/problem"
 )
@@ -115,84 +118,111 @@ type predictionsWire struct {
 	NextCursor  *string          `json:"nextCursor"`
 }
 
-func (a *API) listPredictions(c *fiber.Ctx) error {
-	filter, found, err := a.predictionFilter(c)
-	if err != nil {
-		return err
-	}
-	var records []prediction.Record
-	next := ""
-	if found {
-		if records, next, err = a.store.List(c.UserContext(), a.DB.Reader, filter); err != nil {
-			return err
-		}
-	}
-	return respond(c, predictionsWire{OK: true, Predictions: a.predictions(records), NextCursor: textOrNull(next)})
+// recordTopics are what a prediction record shows: its agent's name and its market's price
+// are in it.
+var recordTopics = []generation.Topic{
+	generation.Predictions, generation.Results, generation.Markets, generation.Agents, generation.Texts,
 }
 
-// predictionFilter reads the query; found is false when it names an agent that
-// does not exist, whose list is empty.
-func (a *API) predictionFilter(c *fiber.Ctx) (f prediction.Filter, found bool, err error) {
+// predictionsQuery asks for a page of predictions. The agent is named by its handle.
+type predictionsQuery struct {
+	prediction.Filter
+	handle string
+}
+
+func (a *API) listPredictions() fiber.Handler {
+	return cached(a, get[predictionsQuery]{
+		parse: parsePredictions, read: a.readPredictions,
+		topics: recordTopics,
+	})
+}
+
+func parsePredictions(c *fiber.Ctx) (f predictionsQuery, err error) {
 	args := c.Context().QueryArgs()
 	if f.Limit, err = ParseLimit(args); err != nil {
-		return f, false, err
+		return f, err
 	}
-	var handle string
 	for _, p := range []struct {
 		name string
 		to   *string
-	}{{"cursor", &f.Cursor}, {"category", &f.Category}, {"market", &f.MarketID}, {"agent", &handle}} {
+	}{{"cursor", &f.Cursor}, {"category", &f.Category}, {"market", &f.MarketID}, {"agent", &f.handle}} {
 		if *p.to, err = text(args, p.name, maxParameter); err != nil {
-			return f, false, err
+			return f, err
 		}
 	}
 	f.Category = strings.ToLower(f.Category)
 	status, err := choice(args, "status", string(prediction.Open), string(prediction.Resolved), string(prediction.Void))
 	if err != nil {
-		return f, false, err
+		return f, err
 	}
 	sort, err := choice(
 		args, "sort", string(prediction.ByCreatedAt), string(prediction.ByResolvedAt), string(prediction.ByEdge),
 	)
 	if err != nil {
-		return f, false, err
+		return f, err
 	}
-	f.Status, f.Sort = prediction.Status(status), prediction.Sort(sort)
-	if f.Words, err = text(args, "q", maxQuery); err != nil || handle == "" {
-		return f, true, err
-	}
-	agent, err := a.agents.ByHandle(c.UserContext(), a.DB.Reader, handle)
-	if problem.IsNotFound(err) {
-		return f, false, nil
-	}
-	if err != nil {
-		return f, false, err
-	}
-	f.AgentID = agent.ID
-	return f, true, nil
+	f.Status, f.Sort = prediction.Status(status), prediction.Sort(cmp.Or(sort, string(prediction.ByCreatedAt)))
+	f.Words, err = text(args, "q", maxQuery)
+	return f, err
 }
 
-// pathPrediction finds the prediction that the path names; not_found without one.
-func (a *API) pathPrediction(c *fiber.Ctx) (*prediction.Record, error) {
-	missing := problem.NotFound("There is no prediction with this id. Ids are UUIDs, as in GET /api/predictions.")
+// readPredictions answers with an empty list if the agent doesn't exist.
+func (a *API) readPredictions(ctx context.Context, q predictionsQuery) (any, error) {
+	answer := predictionsWire{OK: true, Predictions: []predictionWire{}}
+	if q.handle != "" {
+		found, err := a.agents.ByHandle(ctx, a.DB.Reader, q.handle)
+		if problem.IsNotFound(err) {
+			return answer, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		q.AgentID = found.ID
+	}
+	records, next, err := a.store.List(ctx, a.DB.Reader, q.Filter)
+	if err != nil {
+		return nil, err
+	}
+	answer.Predictions, answer.NextCursor = a.predictions(records), textOrNull(next)
+	return answer, nil
+}
+
+// predictionID is the prediction that a path names; not_found if it can't be one.
+func predictionID(c *fiber.Ctx) (uuid.UUID, error) {
 	id, err := uuid.Parse(pathValue(c, "id"))
 	if err != nil {
-		return nil, missing
+		return id, errNoPrediction()
 	}
-	record, err := a.store.ByID(c.UserContext(), a.DB.Reader, id)
+	return id, nil
+}
+
+func errNoPrediction() error {
+	return problem.NotFound("There is no prediction with this id. Ids are UUIDs, as in GET /api/predictions.")
+}
+
+// findPrediction returns a prediction; not_found without one.
+func (a *API) findPrediction(ctx context.Context, id uuid.UUID) (*prediction.Record, error) {
+	record, err := a.store.ByID(ctx, a.DB.Reader, id)
 	if err == nil && record == nil {
-		err = missing
+		err = errNoPrediction()
 	}
 	return record, err
 }
 
-func (a *API) getPrediction(c *fiber.Ctx) error {
-	record, err := a.pathPrediction(c)
-	if err != nil {
-		return err
-	}
-	return respond(c, struct {
+func (a *API) getPrediction() fiber.Handler {
+	type wire struct {
 		OK         bool           `json:"ok"`
 		Prediction predictionWire `json:"prediction"`
-	}{true, a.prediction(record)})
+	}
+	return cached(a, get[uuid.UUID]{
+		parse: predictionID,
+		read: func(ctx context.Context, id uuid.UUID) (any, error) {
+			record, err := a.findPrediction(ctx, id)
+			if err != nil {
+				return nil, err
+			}
+			return wire{true, a.prediction(record)}, nil
+		},
+		topics: recordTopics,
+	})
 }
