@@ -10,6 +10,7 @@ import (
 	"github.com/uptrace/bun"
 
 	"github.com/pulsecast/pulsecast/app/agent"
+	"github.com/pulsecast/pulsecast/app/generation"
 	"github.com/pulsecast/pulsecast/app/market"
 	"github.com/pulsecast/pulsecast/app/score"
 )
@@ -46,6 +47,9 @@ func (r *Record) LiveEdge() (edge score.Points, ok bool) {
 
 // Insert stores a new prediction, with what it is found by, and counts it.
 func (s Store) Insert(ctx context.Context, tx bun.Tx, p *Prediction) error {
+	if err := generation.Moved(ctx, tx, generation.Predictions); err != nil {
+		return err
+	}
 	if err := Add(ctx, tx, p); err != nil {
 		return err
 	}
