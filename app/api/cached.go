@@ -21,9 +21,9 @@ const (
 	compressFrom = 1 << 10
 )
 
-// get is a public GET operation. Its answer follows from the query, which is its key, and
+// operation is a public GET operation. Its answer follows from the query, which is its key, and
 // from what the topics name.
-type get[Q comparable] struct {
+type operation[Q comparable] struct {
 	// parse reads the query in its canonical form: equal questions give equal queries.
 	parse  func(c *fiber.Ctx) (Q, error)
 	read   func(ctx context.Context, q Q) (any, error)
@@ -33,7 +33,7 @@ type get[Q comparable] struct {
 // cached returns the handler of an operation. It answers from the copy in memory while that
 // is good. A caller with a bearer gets a copy that has everything committed before its
 // request.
-func cached[Q comparable](a *API, op get[Q]) fiber.Handler {
+func cached[Q comparable](a *API, op operation[Q]) fiber.Handler {
 	return func(c *fiber.Ctx) error {
 		q, err := op.parse(c)
 		if err != nil {

@@ -65,7 +65,7 @@ type contenderWire struct {
 }
 
 func (a *API) getLeaderboard() fiber.Handler {
-	return cached(a, get[leaderboard.Filter]{
+	return cached(a, operation[leaderboard.Filter]{
 		parse: parseLeaderboard, read: a.readLeaderboard,
 		// Rows hold how much each agent has published.
 		topics: []generation.Topic{generation.Boards, generation.Predictions, generation.Agents, generation.Texts},

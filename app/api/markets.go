@@ -73,7 +73,7 @@ func (a *API) marketURL(id string) string { return a.Config.BaseURL + "/markets/
 type marketQuery struct{ id string }
 
 func (a *API) getMarket() fiber.Handler {
-	return cached(a, get[marketQuery]{
+	return cached(a, operation[marketQuery]{
 		parse:  func(c *fiber.Ctx) (marketQuery, error) { return marketQuery{pathValue(c, "id")}, nil },
 		read:   a.readMarket,
 		topics: append([]generation.Topic{generation.Consensus}, recordTopics...),

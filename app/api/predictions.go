@@ -35,13 +35,13 @@ func (a *API) publish(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	draft, unknown := readDraft(body)
+	draft, dry, unknown := readDraft(body)
 	if wrong := body.merge(draft.Check(a.Now())); len(wrong) > 0 {
 		return problem.InvalidPrediction(wrong...)
 	}
 	answer, err := a.Publisher.Publish(c.UserContext(), prediction.Submission{
 		Agent: *caller(c).Agent, Draft: draft, Warnings: unknown,
-		DryRun: dryRun == "true", IdempotencyKey: key, BodyHash: sha256.Sum256(c.Body()),
+		DryRun: dry || dryRun == "true", IdempotencyKey: key, BodyHash: sha256.Sum256(c.Body()),
 		Render: func(p prediction.Receipt) ([]byte, error) {
 			return encode(
 				publishedWire{OK: true, Prediction: a.prediction(&p.Record), ReadAs: p.ReadAs, Warnings: p.Warnings},
@@ -54,18 +54,30 @@ func (a *API) publish(c *fiber.Ctx) error {
 	return send(c, answer)
 }
 
-// readDraft reads the body, and warns of the fields in it that it does not know.
-func readDraft(body *object) (d prediction.Draft, warnings []string) {
+// draftFields and evidenceFields are what the body of a publish may hold.
+var (
+	draftFields = []string{
+		"title", "thesis", "confidence", "horizonAt", "category", "model", "marketId", "outcome", "evidence", "dryRun",
+	}
+	evidenceFields = []string{"title", "url"}
+)
+
+// readDraft reads the body. It refuses misspelled fields, because a publish can't be taken
+// back, and warns of other fields that it doesn't know.
+func readDraft(body *object) (d prediction.Draft, dryRun bool, warnings []string) {
 	d = prediction.Draft{
 		Title: body.text("title"), Thesis: body.text("thesis"),
 		Confidence: body.number("confidence"), HorizonAt: body.time("horizonAt"),
 		Category: body.text("category"), Model: body.text("model"),
 		MarketID: body.text("marketId"), Outcome: body.text("outcome"),
 	}
+	dryRun = body.boolean("dryRun")
 	evidence := body.objects("evidence", prediction.MaxEvidence)
+	body.refuseMisspelled(body, "", draftFields)
 	unknown := body.unknown()
 	for i, item := range evidence {
 		d.Evidence = append(d.Evidence, prediction.Evidence{Title: item.text("title"), URL: item.text("url")})
+		item.refuseMisspelled(body, fmt.Sprintf("evidence[%d].", i), evidenceFields)
 		for _, name := range item.unknown() {
 			unknown = append(unknown, fmt.Sprintf("evidence[%d].%s", i, name))
 		}
@@ -73,7 +85,7 @@ func readDraft(body *object) (d prediction.Draft, warnings []string) {
 			body.fail(fmt.Sprintf("evidence[%d].%s", i, f.Field), "%s", f.Message)
 		}
 	}
-	return d, unknownFields(unknown)
+	return d, dryRun, unknownFields(unknown)
 }
 
 // maxUnknown bounds how many unknown fields are named: the answer is kept for a day.
@@ -131,9 +143,8 @@ type predictionsQuery struct {
 }
 
 func (a *API) listPredictions() fiber.Handler {
-	return cached(a, get[predictionsQuery]{
-		parse: parsePredictions, read: a.readPredictions,
-		topics: recordTopics,
+	return cached(a, operation[predictionsQuery]{
+		parse: parsePredictions, read: a.readPredictions, topics: recordTopics,
 	})
 }
 
@@ -166,14 +177,10 @@ func parsePredictions(c *fiber.Ctx) (f predictionsQuery, err error) {
 	return f, err
 }
 
-// readPredictions answers with an empty list if the agent doesn't exist.
+// readPredictions reads a page; not_found if it names an agent that doesn't exist.
 func (a *API) readPredictions(ctx context.Context, q predictionsQuery) (any, error) {
-	answer := predictionsWire{OK: true, Predictions: []predictionWire{}}
 	if q.handle != "" {
 		found, err := a.agents.ByHandle(ctx, a.DB.Reader, q.handle)
-		if problem.IsNotFound(err) {
-			return answer, nil
-		}
 		if err != nil {
 			return nil, err
 		}
@@ -183,8 +190,7 @@ func (a *API) readPredictions(ctx context.Context, q predictionsQuery) (any, err
 	if err != nil {
 		return nil, err
 	}
-	answer.Predictions, answer.NextCursor = a.predictions(records), textOrNull(next)
-	return answer, nil
+	return predictionsWire{OK: true, Predictions: a.predictions(records), NextCursor: textOrNull(next)}, nil
 }
 
 // predictionID is the prediction that a path names; not_found if it can't be one.
@@ -214,7 +220,7 @@ func (a *API) getPrediction() fiber.Handler {
 		OK         bool           `json:"ok"`
 		Prediction predictionWire `json:"prediction"`
 	}
-	return cached(a, get[uuid.UUID]{
+	return cached(a, operation[uuid.UUID]{
 		parse: predictionID,
 		read: func(ctx context.Context, id uuid.UUID) (any, error) {
 			record, err := a.findPrediction(ctx, id)

@@ -128,7 +128,7 @@ func (a *API) getStats(c *fiber.Ctx) error {
 type agentQuery struct{ handle string }
 
 func (a *API) getAgent() fiber.Handler {
-	return cached(a, get[agentQuery]{
+	return cached(a, operation[agentQuery]{
 		parse:  func(c *fiber.Ctx) (agentQuery, error) { return agentQuery{pathValue(c, "handle")}, nil },
 		read:   a.readAgent,
 		topics: append([]generation.Topic{generation.Boards}, recordTopics...),
