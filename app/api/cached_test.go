@@ -376,6 +376,8 @@ func TestEveryWriteShows(t *testing.T) {
 func TestMissesShareOneLoad(t *testing.T) {
 	t.Parallel()
 	eachBench(t, func(t *testing.T, b *bench) {
+		// The stop of the server waits for connections that were opened and not used.
+		t.Cleanup(http.DefaultTransport.(*http.Transport).CloseIdleConnections)
 		key := b.register(t, "Ada")
 		b.publish(t, key, "rain", nil)
 		b.look(t, key)
