@@ -72,6 +72,8 @@ func (a *API) Register(s *httpserver.Server) {
 
 	get("/api/intelligence/markets", s.EdgeFilter(), limits.Snapshot(), a.Intelligence.ListMarkets)
 	get("/api/intelligence/news", s.EdgeFilter(), limits.Snapshot(), a.Intelligence.ListNews)
+	s.Direct("/api/intelligence/markets", direct(a.Intelligence.Markets.Form))
+	s.Direct("/api/intelligence/news", direct(a.Intelligence.News.Form))
 	get("/api/intelligence/markets/:id", append(reads, a.getMarket())...)
 
 	get("/api/predictions", append(reads, a.listPredictions())...)

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"bytes"
 	"slices"
 	"strings"
 	"time"
@@ -60,6 +61,22 @@ func (h *Intelligence) listMarkets(ctx *fasthttp.RequestCtx) error {
 	}
 	sendForm(ctx, h.Markets.Matching(limit, httpserver.AcceptEncoding(ctx, answer.Codings...), f.match), signalCaching)
 	return nil
+}
+
+// direct answers a list without parameters, or with a plain limit alone, before the router;
+// see httpserver.Server.Direct.
+func direct(form func(limit int, coding string) *answer.Form) func(ctx *fasthttp.RequestCtx, query []byte) bool {
+	return func(ctx *fasthttp.RequestCtx, query []byte) bool {
+		limit, ok := DefaultLimit, true
+		if len(query) > 0 {
+			value, named := bytes.CutPrefix(query, []byte("limit="))
+			if limit, ok = limitIn(value); !named || !ok {
+				return false
+			}
+		}
+		sendForm(ctx, form(limit, httpserver.AcceptEncoding(ctx, answer.Codings...)), signalCaching)
+		return true
+	}
 }
 
 // marketFilter narrows the list of markets; zero fields do not.
