@@ -98,12 +98,11 @@ CREATE INDEX sessions_credential ON sessions (credential);
 CREATE INDEX sessions_expiry ON sessions (expires_at);
 --bun:split
 
--- credential_generation: one row of counters that tell nodes to forget what they cached of
--- credentials and of texts. Local; owner agent.
+-- credential_generation: one row with a counter that tells nodes to forget what they cached of
+-- credentials. Local; owner agent.
 CREATE TABLE credential_generation (
   id INTEGER PRIMARY KEY,
-  generation BIGINT NOT NULL,
-  texts BIGINT NOT NULL DEFAULT 1
+  generation BIGINT NOT NULL
 );
 --bun:split
 INSERT INTO credential_generation (id, generation) VALUES (1, 1);
