@@ -55,6 +55,8 @@ func (a *API) Register(s *httpserver.Server) {
 
 	r.Get("/api/intelligence/markets", s.EdgeFilter(), limits.Snapshot(), a.Intelligence.ListMarkets)
 	r.Get("/api/intelligence/news", s.EdgeFilter(), limits.Snapshot(), a.Intelligence.ListNews)
+	r.Get("/api/intelligence/events", append([]fiber.Handler{s.EdgeFilter()}, append(reads, a.listEvents)...)...)
+	r.Get("/api/intelligence/events/:id", append(reads, a.getEvent)...)
 	r.Get("/api/intelligence/markets/:id", append(reads, a.getMarket)...)
 
 	r.Get("/api/predictions", append(reads, a.listPredictions)...)
