@@ -45,8 +45,9 @@ type Event struct {
 	UpdatedAt time.Time // of the last tick that saw it
 }
 
-// eventsOf completes the events of a reading with those that only its markets name, sorted
-// by id so that concurrent writers lock rows in one order.
+// eventsOf completes the events of a reading with those that only its markets name: their
+// volumes are sums, their close is the latest. Events are sorted by id so that concurrent
+// writers lock rows in one order.
 func eventsOf(markets []Market, given []Event) []Event {
 	at := map[string]int{}
 	var out []Event
@@ -57,18 +58,37 @@ func eventsOf(markets []Market, given []Event) []Event {
 			out = append(out, e)
 		}
 	}
+	described := len(out)
 	for i := range markets {
 		m := &markets[i]
 		if m.EventID == "" {
 			continue
 		}
-		if _, known := at[m.EventID]; !known {
-			at[m.EventID] = len(out)
-			out = append(out, Event{ID: m.EventID, Title: m.EventTitle, Slug: m.EventSlug, UpdatedAt: database.Now(m.ObservedAt)})
+		j, known := at[m.EventID]
+		if !known {
+			j, at[m.EventID] = len(out), len(out)
+			out = append(out, Event{ID: m.EventID, UpdatedAt: database.Now(m.ObservedAt)})
+		}
+		if j >= described {
+			out[j].take(m)
 		}
 	}
 	slices.SortFunc(out, func(a, b Event) int { return strings.Compare(a.ID, b.ID) })
 	return out
+}
+
+// take adds what one of its markets says to an event that only its markets name.
+func (e *Event) take(m *Market) {
+	e.Title, e.Slug = cmp.Or(e.Title, m.EventTitle), cmp.Or(e.Slug, m.EventSlug)
+	if m.ClosesAt.After(e.ClosesAt) {
+		e.ClosesAt = m.ClosesAt
+	}
+	if m.Volume != nil {
+		e.Volume = plus(e.Volume, *m.Volume)
+	}
+	if m.Volume24h != nil {
+		e.Volume24h = plus(e.Volume24h, *m.Volume24h)
+	}
 }
 
 // storeEvents writes events as they now stand. What a reading leaves out keeps the value
