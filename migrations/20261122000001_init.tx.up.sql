@@ -263,7 +263,7 @@ CREATE INDEX market_prices_age ON market_prices (observed_at);
 CREATE TABLE market_events (
   id TEXT PRIMARY KEY,
   slug TEXT,
-  title TEXT NOT NULL,
+  title TEXT,
   url TEXT,
   description TEXT,
   closes_at {{.TS}},

@@ -200,7 +200,7 @@ func TestEventChanges(t *testing.T) {
 		later.ObservedAt = noon.Add(time.Minute)
 		observeEvents(t, db, []market.Market{later})
 		e := event(t, db, "old")
-		if e.Title != "Event old" || e.Slug != "slug-old" || e.Description != "How." || *e.Volume != 5 || !*e.Exclusive || !e.TagsKnown ||
+		if e.Title != "Old title" || e.Slug != "old" || e.Description != "How." || *e.Volume != 5 || !*e.Exclusive || !e.TagsKnown ||
 			!slices.Equal(e.Tags, []string{"nba"}) || !e.ClosesAt.Equal(noon.Add(time.Hour)) || !e.UpdatedAt.Equal(later.ObservedAt) {
 			t.Errorf("after a shorter reading: %+v", e)
 		}
