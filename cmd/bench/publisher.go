@@ -24,6 +24,7 @@ type publisher struct {
 	markets  []string
 	evidence []string
 	theses   []string
+	horizon  string
 	// serial numbers the requests, so that every Idempotency-Key is new.
 	serial atomic.Int64
 	// acknowledged counts the answers 200.
@@ -31,7 +32,10 @@ type publisher struct {
 }
 
 func (w *world) publisher(n *node, keys []string) *publisher {
-	return &publisher{address: n.address, keys: keys, markets: w.markets, evidence: w.evidence, theses: theses(64)}
+	return &publisher{
+		address: n.address, keys: keys, markets: w.markets, evidence: w.evidence, theses: theses(64),
+		horizon: time.Now().UTC().AddDate(0, 2, 0).Format(time.RFC3339),
+	}
 }
 
 // theses makes texts of about 1,200 characters, which is what agents write. They hold
@@ -101,8 +105,8 @@ func (p *publisher) run(ctx context.Context, l traffic) (sample, error) {
 			mu.Lock()
 			defer mu.Unlock()
 			latencies = append(latencies, own...)
-			if err != nil && ctx.Err() == nil {
-				failed = errors.Join(failed, err)
+			if err != nil && ctx.Err() == nil && failed == nil {
+				failed = err
 				broken.Store(true)
 			}
 		})
@@ -166,8 +170,8 @@ func (p *publisher) request(buf []byte, turn int, l traffic) []byte {
 	if market == "" {
 		market = p.markets[n%len(p.markets)]
 	}
-	body := `{"marketId":"` + market + `","confidence":0.` + strconv.Itoa(1000+n*37%9000) + `,"thesis":"` + p.theses[n%len(p.theses)] +
-		`","evidence":[{"title":"What was reported on it","url":"` + p.evidence[n/7%len(p.evidence)] + `"}]}`
+	body := `{"title":"How will this end?","horizonAt":"` + p.horizon + `","marketId":"` + market +
+		`","confidence":0.` + strconv.Itoa(1000+n*37%9000) + `,"thesis":"` + p.theses[n%len(p.theses)] + `","evidence":[{"title":"What was reported on it","url":"` + p.evidence[n/7%len(p.evidence)] + `"}]}`
 	buf = append(buf, "POST /api/predictions HTTP/1.1\r\nHost: "+p.address+"\r\nUser-Agent: "+userAgent+
 		"\r\nContent-Type: application/json\r\nAuthorization: Bearer "+p.keys[turn%len(p.keys)]...)
 	if l.keyed {

@@ -72,7 +72,7 @@ func (p *postgres) record(
 			return nil, err
 		}
 		added := after[table] - before[table]
-		if added != 0 && added != len(rows) {
+		if len(rows) > 0 && added != 0 && added != len(rows) {
 			return nil, fmt.Errorf("record: %s has %d rows more, but the publish wrote %d", table, added, len(rows))
 		}
 		for _, row := range rows {

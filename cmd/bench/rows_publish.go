@@ -14,8 +14,9 @@ import (
 	"github.com/pulsecast/pulsecast/app/database"
 )
 
-// recordings is how many different publishes pgbench repeats, on as many markets.
-const recordings = 32
+// recordings is how many different publishes pgbench repeats, on as many markets. Each client
+// prepares the statements of all, so there are few.
+const recordings = 4
 
 // publishing is a contender: our node, with so many clients.
 func (b *bench) publishing(name string, p *publisher, clients int, keyed, onPostgres bool) contender {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/uptrace/bun"
@@ -70,7 +71,12 @@ func (b *bench) seed(ctx context.Context, w *world, url string) (keys []string, 
 
 // look reads from the node what the load needs to know.
 func (w *world) look(ctx context.Context, n *node) error {
-	var markets struct{ Markets []struct{ ID string } }
+	var markets struct {
+		Markets []struct {
+			ID       string
+			Outcomes []string
+		}
+	}
 	var assignments struct {
 		Assignments []struct{ Market *struct{ ID string } }
 	}
@@ -88,17 +94,19 @@ func (w *world) look(ctx context.Context, n *node) error {
 	}
 	w.markets, w.evidence, w.crowd = nil, nil, ""
 	for _, m := range markets.Markets {
-		w.markets = append(w.markets, m.ID)
+		if slices.Contains(m.Outcomes, "Yes") { // others need an outcome to be named
+			w.markets = append(w.markets, m.ID)
+		}
 	}
 	for _, item := range news.News {
 		w.evidence = append(w.evidence, item.URL)
 	}
 	for _, a := range assignments.Assignments {
-		if a.Market != nil && w.crowd == "" {
+		if a.Market != nil && w.crowd == "" && slices.Contains(w.markets, a.Market.ID) {
 			w.crowd = a.Market.ID
 		}
 	}
-	if len(w.markets) < 40 || len(w.evidence) < 20 || w.crowd == "" {
+	if len(w.markets) < 32 || len(w.evidence) < 20 || w.crowd == "" {
 		return fmt.Errorf("the sample world has %d markets, %d news and assignment %q", len(w.markets), len(w.evidence), w.crowd)
 	}
 	return nil
