@@ -23,7 +23,7 @@ type about struct {
 	Go, Postgres, SQLite string
 	Nginx, Wrk           string
 	Fasthttp, PocketBase string
-	Fsync                string
+	Fsync, Protocol      string
 	Seconds, Rounds      int
 	Predictions, Crowd   string
 	Load                 time.Duration
@@ -49,7 +49,7 @@ func (b *bench) describe(ctx context.Context) (a about, err error) {
 	}
 	a = about{
 		Date: time.Now().UTC().Format(time.DateOnly), CPU: field(string(cpu), "model name"), Cores: runtime.NumCPU(),
-		Memory: gibibytes(field(string(memory), "MemTotal")), Go: runtime.Version(), Postgres: postgres, Fsync: fsync,
+		Memory: gibibytes(field(string(memory), "MemTotal")), Go: runtime.Version(), Postgres: postgres, Fsync: fsync, Protocol: b.Protocol,
 		Seconds: b.Seconds, Rounds: b.Rounds, Predictions: number(float64(b.Predictions)), Crowd: number(float64(b.Crowd)), Load: b.Load,
 	}
 	for _, v := range []struct {

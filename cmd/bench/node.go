@@ -2,8 +2,10 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
+	"time"
 )
 
 // node is our program, serving.
@@ -51,6 +53,27 @@ func (n *node) signals() want { return n.want("/api/intelligence/markets", `"mar
 // get is a contender that asks the node for a path.
 func (n *node) get(name string, w want) contender {
 	return contender{name, func(ctx context.Context) (sample, error) { return n.bench.wrk(ctx, w) }}
+}
+
+// settle waits until the signal list has stayed the same for two seconds: the first tick of
+// the sources follows the start.
+func (n *node) settle(ctx context.Context) error {
+	last, since := "", time.Now()
+	for began := time.Now(); time.Since(began) < time.Minute; {
+		a, err := n.signals().fetch(ctx)
+		if err != nil {
+			return err
+		}
+		if tag := a.header.Get("ETag"); tag == "" || tag != last {
+			last, since = tag, time.Now()
+		} else if time.Since(since) > 2*time.Second {
+			return nil
+		}
+		if err := sleep(ctx, 100*time.Millisecond); err != nil {
+			return err
+		}
+	}
+	return errors.New("the signal list still changes a minute after the start")
 }
 
 // warm asks for each path a few times, so that caches are filled and code is paged in.

@@ -14,14 +14,14 @@ import (
 	"time"
 )
 
-// pgbench runs scripts, one chosen at random each time, with prepared statements.
+// pgbench runs scripts, one chosen at random each time.
 func (b *bench) pgbench(name, database string, clients int, scripts []string) contender {
 	return contender{name, func(ctx context.Context) (sample, error) {
 		if err := b.postgres.checkpoint(ctx); err != nil {
 			return sample{}, err
 		}
 		args := []string{
-			"-n", "-M", "prepared", "-h", b.postgres.socket, "-U", "postgres",
+			"-n", "-M", b.Protocol, "-h", b.postgres.socket, "-U", "postgres",
 			"-c", strconv.Itoa(clients), "-j", strconv.Itoa(min(clients, runtime.NumCPU())), "-T", strconv.Itoa(b.Seconds),
 			"-D", "n=0", "-D", "base=" + strconv.FormatInt(time.Now().UnixMicro()*1024, 10), "-D", "agents=" + strconv.Itoa(agents),
 		}

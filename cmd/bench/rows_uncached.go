@@ -53,10 +53,10 @@ func uncachedReads(keys []string, at time.Time) []uncachedRead {
 		return cursor.Encode(string(prediction.ByCreatedAt), "", id.String())
 	}
 	return []uncachedRead{
-		{"/api/stats", func(int) string { return "/api/stats" }, func(n int) string { return keys[n%len(keys)] }, `"stats":{"agent"`},
-		{"/api/predictions?q=", func(n int) string { return "/api/predictions?q=" + words(n) }, none, `"predictions":[`},
-		{"/api/predictions, deep cursor", func(n int) string { return "/api/predictions?cursor=" + deep(n) }, none, `"predictions":[{"id"`},
-		{"/search", func(n int) string { return "/search?q=" + words(n) }, none, "</html>"},
+		{"`/api/stats`", func(int) string { return "/api/stats" }, func(n int) string { return keys[n%len(keys)] }, `"stats":{"agent"`},
+		{"`/api/predictions?q=`", func(n int) string { return "/api/predictions?q=" + words(n) }, none, `"predictions":[`},
+		{"`/api/predictions`, deep cursor", func(n int) string { return "/api/predictions?cursor=" + deep(n) }, none, `"predictions":[{"id"`},
+		{"`/search`", func(n int) string { return "/search?q=" + words(n) }, none, "</html>"},
 	}
 }
 
@@ -107,7 +107,7 @@ func (b *bench) uncachedOn(ctx context.Context, name, url string, backends bool,
 	}
 	var rows []row
 	for _, read := range reads {
-		what := fmt.Sprintf("`%s`, uncached, %s with %s predictions, processor time", read.name, name, number(float64(b.Predictions)))
+		what := fmt.Sprintf("%s, uncached, %s with %s predictions, processor time", read.name, name, number(float64(b.Predictions)))
 		rows = append(rows, row{what: what, ours: all.costs(read.name), target: atMost(2)})
 	}
 	return rows, nil

@@ -58,7 +58,7 @@ func (b *bench) world(ctx context.Context) (w *world, err error) {
 
 // seed fills an empty database by starting the demo on it, and adds the agents.
 func (b *bench) seed(ctx context.Context, w *world, url string) (keys []string, err error) {
-	n, err := b.serve(ctx, url, "--demo")
+	n, err := b.serveDemo(ctx, url)
 	if err != nil {
 		return nil, err
 	}
@@ -67,6 +67,19 @@ func (b *bench) seed(ctx context.Context, w *world, url string) (keys []string, 
 		return nil, err
 	}
 	return addAgents(ctx, url)
+}
+
+// serveDemo serves the sample world once it stands still.
+func (b *bench) serveDemo(ctx context.Context, url string) (*node, error) {
+	n, err := b.serve(ctx, url, "--demo")
+	if err != nil {
+		return nil, err
+	}
+	if err := n.settle(ctx); err != nil {
+		n.stop()
+		return nil, err
+	}
+	return n, nil
 }
 
 // look reads from the node what the load needs to know.
@@ -148,7 +161,7 @@ func (b *bench) onPostgres(ctx context.Context, name string) (*node, *publisher,
 	if err := b.postgres.clone(ctx, w.postgres, databaseName(name)); err != nil {
 		return nil, nil, err
 	}
-	n, err := b.serve(ctx, b.postgres.url(databaseName(name)), "--demo")
+	n, err := b.serveDemo(ctx, b.postgres.url(databaseName(name)))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -169,7 +182,7 @@ func (b *bench) onSQLite(ctx context.Context, name string) (*node, *publisher, s
 	if err := os.WriteFile(path, content, 0o600); err != nil {
 		return nil, nil, "", err
 	}
-	n, err := b.serve(ctx, "sqlite://"+path, "--demo")
+	n, err := b.serveDemo(ctx, "sqlite://"+path)
 	if err != nil {
 		return nil, nil, "", err
 	}
