@@ -82,8 +82,9 @@ func (c *copier) table(ctx context.Context, table string) (err error) {
 	return c.exec(ctx, definitions...)
 }
 
-// rowsAtOnce is how many rows one statement inserts.
-const rowsAtOnce = 50
+// rowsAtOnce is how many rows one statement inserts. The driver takes a time that grows with
+// the square of the number of parameters, so more would be slower.
+const rowsAtOnce = 5
 
 func (c *copier) rows(ctx context.Context, table string, rows *sql.Rows) error {
 	types, err := rows.ColumnTypes()
