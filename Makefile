@@ -26,7 +26,7 @@ LDFLAGS = -s -w -X github.com/pulsecast/pulsecast/app/version.build=$(VERSION)
 
 .PHONY: help
 help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: run
 run: build ## Build and start the demo: sample data, nothing else needed (ARGS="…" adds flags)

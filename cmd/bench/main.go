@@ -97,6 +97,9 @@ func (o *options) Run(ctx context.Context) (err error) {
 		return err
 	}
 	rows, err := b.measure(ctx, chosen)
+	if ctx.Err() != nil {
+		return errors.New("interrupted")
+	}
 	if len(rows) == 0 {
 		return err
 	}

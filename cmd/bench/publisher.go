@@ -127,7 +127,8 @@ func (p *publisher) run(ctx context.Context, l traffic) (sample, error) {
 
 // client sends one request after another until the deadline.
 func (p *publisher) client(
-	ctx context.Context, number int, l traffic, began, deadline time.Time, sent *atomic.Int64, broken *atomic.Bool,
+	ctx context.Context, number int, l traffic, began, deadline time.Time,
+	sent *atomic.Int64, broken *atomic.Bool,
 ) (latencies []time.Duration, err error) {
 	var d net.Dialer
 	conn, err := d.DialContext(ctx, "tcp", p.address)
@@ -151,6 +152,7 @@ func (p *publisher) client(
 		}
 		request = p.request(request[:0], turn, l)
 		at := time.Now()
+		conn.SetDeadline(at.Add(30 * time.Second))
 		if _, err := conn.Write(request); err != nil {
 			return latencies, err
 		}

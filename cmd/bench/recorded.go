@@ -90,14 +90,16 @@ func (r *recording) check() error {
 			inserted++
 		}
 	}
-	if inserted < 3 || !slices.ContainsFunc(r.rows, func(s storedRow) bool { return s.table == "predictions" && s.inserted }) {
+	isPrediction := func(s storedRow) bool { return s.table == "predictions" && s.inserted }
+	if inserted < 3 || !slices.ContainsFunc(r.rows, isPrediction) {
 		return fmt.Errorf("record: a publish inserted %d rows; is the prediction written in more than one transaction?", inserted)
 	}
 	return nil
 }
 
 func countRows(ctx context.Context, conn *pgx.Conn) (tables []string, counts map[string]int, err error) {
-	rows, err := conn.Query(ctx, `SELECT relname::text FROM pg_class WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace ORDER BY 1`)
+	rows, err := conn.Query(ctx, `SELECT relname::text FROM pg_class
+		WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace ORDER BY 1`)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -118,8 +120,10 @@ func countRows(ctx context.Context, conn *pgx.Conn) (tables []string, counts map
 // writtenBy reads the rows of a table that a transaction wrote.
 func writtenBy(ctx context.Context, conn *pgx.Conn, table, transaction string) ([]storedRow, error) {
 	var names, types, key []string
-	err := conn.QueryRow(ctx, `SELECT array_agg(attname::text ORDER BY attnum), array_agg(format_type(atttypid, atttypmod) ORDER BY attnum),
-			(SELECT array_agg(k.attname::text) FROM pg_index AS i JOIN pg_attribute AS k ON k.attrelid = i.indrelid AND k.attnum = ANY (i.indkey)
+	err := conn.QueryRow(ctx, `SELECT array_agg(attname::text ORDER BY attnum),
+			array_agg(format_type(atttypid, atttypmod) ORDER BY attnum),
+			(SELECT array_agg(k.attname::text) FROM pg_index AS i
+				JOIN pg_attribute AS k ON k.attrelid = i.indrelid AND k.attnum = ANY (i.indkey)
 				WHERE i.indrelid = $1::regclass AND i.indisprimary)
 		FROM pg_attribute WHERE attrelid = $1::regclass AND attnum > 0 AND NOT attisdropped AND attgenerated = ''`,
 		pgx.Identifier{table}.Sanitize()).Scan(&names, &types, &key)
@@ -191,7 +195,8 @@ func (r *recording) insert(row storedRow, into string) string {
 	for i, name := range row.columns {
 		names[i], values[i] = pgx.Identifier{name}.Sanitize(), r.expression(row, i)
 	}
-	return fmt.Sprintf("INSERT INTO %s (%s) VALUES (%s)", pgx.Identifier{into}.Sanitize(), strings.Join(names, ", "), strings.Join(values, ", "))
+	return fmt.Sprintf("INSERT INTO %s (%s) VALUES (%s)",
+		pgx.Identifier{into}.Sanitize(), strings.Join(names, ", "), strings.Join(values, ", "))
 }
 
 func (r *recording) update(row storedRow) string {
@@ -204,7 +209,8 @@ func (r *recording) update(row storedRow) string {
 			sets = append(sets, assignment)
 		}
 	}
-	return fmt.Sprintf("UPDATE %s SET %s WHERE %s", pgx.Identifier{row.table}.Sanitize(), strings.Join(sets, ", "), strings.Join(where, " AND "))
+	return fmt.Sprintf("UPDATE %s SET %s WHERE %s",
+		pgx.Identifier{row.table}.Sanitize(), strings.Join(sets, ", "), strings.Join(where, " AND "))
 }
 
 // expression is the value of a column, for another prediction of another agent made now.
@@ -231,8 +237,11 @@ func literal(value string) string {
 // addScriptAgents copies the recorded agent, and its rows that the script updates, so
 // often that someAgent finds them.
 func (r *recording) addScriptAgents(ctx context.Context, p *postgres, database string) error {
-	statements := []string{`INSERT INTO agents SELECT (jsonb_populate_record(a, jsonb_build_object('id', ` + someAgentOf("n") + `, 'handle', 'script-' || n))).*
-		FROM agents AS a, generate_series(1, ` + fmt.Sprint(agents) + `) AS n WHERE a.id = '` + r.main().value("agent_id") + `'`}
+	const copies = `INSERT INTO %[1]s SELECT (jsonb_populate_record(t, jsonb_build_object(%[2]s))).*
+		FROM %[1]s AS t, generate_series(1, %[3]d) AS n WHERE %[4]s`
+	id := strings.ReplaceAll(someAgent, ":agent", "n")
+	statements := []string{fmt.Sprintf(copies, "agents", "'id', "+id+", 'handle', 'script-' || n", agents,
+		"t.id = "+literal(r.main().value("agent_id")))}
 	for _, row := range r.rows {
 		if row.inserted || row.value("agent_id") != r.main().value("agent_id") {
 			continue
@@ -242,10 +251,7 @@ func (r *recording) addScriptAgents(ctx context.Context, p *postgres, database s
 			where = append(where, "t."+pgx.Identifier{name}.Sanitize()+" = "+literal(row.value(name)))
 		}
 		table := pgx.Identifier{row.table}.Sanitize()
-		statements = append(statements, `INSERT INTO `+table+` SELECT (jsonb_populate_record(t, jsonb_build_object('agent_id', `+someAgentOf("n")+`))).*
-			FROM `+table+` AS t, generate_series(1, `+fmt.Sprint(agents)+`) AS n WHERE `+strings.Join(where, " AND "))
+		statements = append(statements, fmt.Sprintf(copies, table, "'agent_id', "+id, agents, strings.Join(where, " AND ")))
 	}
 	return p.exec(ctx, database, append(statements, "ANALYZE")...)
 }
-
-func someAgentOf(number string) string { return strings.ReplaceAll(someAgent, ":agent", number) }

@@ -130,7 +130,8 @@ func cells(r row, all []row) []string {
 	if r.reference.name != "" {
 		reference = r.reference.name + ": " + reference
 	}
-	return []string{r.what, r.ours.String(), reference, r.ours.over(r.reference).spread(), r.target.String(""), verdict(r, all)}
+	ratio := r.ours.over(r.reference).spread()
+	return []string{r.what, r.ours.String(), reference, ratio, r.target.String(""), verdict(r, all)}
 }
 
 // table renders rows as a Markdown table that is also legible as text.
@@ -163,7 +164,7 @@ func table(rows []row) string {
 	return out.String()
 }
 
-// number writes three significant digits, and thousands with commas.
+// number writes two or three significant digits, and thousands with commas.
 func number(v float64) string {
 	switch {
 	case math.IsNaN(v) || math.IsInf(v, 0):
@@ -180,9 +181,10 @@ func number(v float64) string {
 
 func decimals(v float64) int {
 	switch {
+	case math.Abs(v) < .1:
+		return 3
 	case math.Abs(v) < 10:
 		return 2
-	default:
-		return 1
 	}
+	return 1
 }

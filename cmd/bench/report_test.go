@@ -22,7 +22,7 @@ func TestMedian(t *testing.T) {
 func TestNumber(t *testing.T) {
 	t.Parallel()
 	for value, want := range map[float64]string{
-		0.2949: "0.29", 9.994: "9.99", 12.34: "12.3", 100: "100", 1234.4: "1,234", 1234567: "1,234,567",
+		0.0294: "0.029", 0.2949: "0.29", 9.994: "9.99", 12.34: "12.3", 100: "100", 1234.4: "1,234", 1234567: "1,234,567",
 	} {
 		if got := number(value); got != want {
 			t.Errorf("%v is written %q, want %q", value, got, want)

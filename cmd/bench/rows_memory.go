@@ -66,7 +66,7 @@ func (b *bench) fullLoad(ctx context.Context, p *publisher, reads []want) error 
 		}
 	})
 	for i := 0; time.Now().Before(deadline) && inner.Err() == nil && read == nil; i++ {
-		_, read = b.wrk(ctx, reads[i%len(reads)])
+		_, read = b.wrk(ctx, reads[i%len(reads)].whileChanging())
 	}
 	if read != nil {
 		stop()

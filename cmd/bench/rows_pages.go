@@ -36,10 +36,10 @@ func (n *node) firstPages(ctx context.Context, w *world) ([]page, error) {
 	return []page{
 		{"/api/predictions", n.want("/api/predictions", `"predictions":[{"id"`)},
 		{"/api/predictions/{id}", n.want("/api/predictions/"+record.ID, `"prediction":{"id":"`+record.ID)},
-		{"/api/assignments", n.want("/api/assignments", `"assignments":[{"id"`)},
+		{assignmentsPage, n.want("/api/assignments", `"assignments":[{"id"`)},
 		{"/api/leaderboard", n.want("/api/leaderboard", `"leaderboard":[{"rank"`)},
 		{"/api/agents/{handle}", n.want("/api/agents/"+record.Agent.Handle, `"handle":"`+record.Agent.Handle+`"`)},
-		{"/api/intelligence/markets/{id}", n.want("/api/intelligence/markets/"+w.markets[0], `"id":"`+w.markets[0]+`"`)},
+		{marketPage, n.want("/api/intelligence/markets/"+w.markets[0], `"id":"`+w.markets[0]+`"`)},
 	}, nil
 }
 
@@ -88,9 +88,8 @@ func (b *bench) pages(ctx context.Context) ([]row, error) {
 		if err := n.warm(ctx, page.want); err != nil {
 			return nil, err
 		}
-		quiet := n.get(page.name, page.want)
-		busy := p.beside(n.get(busyName(page.name), page.want), traffic{clients: 16, rate: publishedBeside})
-		contenders = append(contenders, quiet, busy)
+		busy := p.beside(n.get(busyName(page.name), page.want.whileChanging()), traffic{clients: 16, rate: publishedBeside})
+		contenders = append(contenders, n.get(page.name, page.want), busy)
 	}
 	all, err := b.compare(ctx, contenders)
 	if err != nil {
@@ -135,36 +134,48 @@ func (b *bench) crowd(ctx context.Context) ([]row, error) {
 	if _, err := manyPublisher.run(ctx, traffic{clients: 64, count: int64(b.Crowd), market: market}); err != nil {
 		return nil, err
 	}
-	var contenders []contender
-	names := []string{"/api/intelligence/markets/{id}", "/api/assignments"}
-	for _, side := range []struct {
-		name      string
-		node      *node
-		publisher *publisher
-	}{{"10", few, fewPublisher}, {"crowd", many, manyPublisher}} {
-		for i, want := range []want{
-			side.node.want("/api/intelligence/markets/"+market, `"id":"`+market+`"`), side.node.want("/api/assignments", market),
-		} {
-			if err := side.node.warm(ctx, want); err != nil {
-				return nil, err
-			}
-			name := side.name + " " + names[i]
-			busy := side.publisher.beside(side.node.get(busyName(name), want), traffic{clients: 4, rate: 20, market: market})
-			contenders = append(contenders, side.node.get(name, want), busy)
-		}
+	fewContenders, err := few.onMarket(ctx, "10", market, fewPublisher)
+	if err != nil {
+		return nil, err
 	}
-	all, err := b.compare(ctx, contenders)
+	manyContenders, err := many.onMarket(ctx, "crowd", market, manyPublisher)
+	if err != nil {
+		return nil, err
+	}
+	all, err := b.compare(ctx, append(fewContenders, manyContenders...))
 	if err != nil {
 		return nil, err
 	}
 	var quiet, busy []row
-	for _, name := range names {
+	for _, name := range []string{marketPage, assignmentsPage} {
 		what := fmt.Sprintf("`%s` with %s open predictions on a market", name, number(float64(b.Crowd)))
-		quiet = append(quiet, row{what: what, ours: all.rates("crowd " + name), reference: named("with 10", all.rates("10 "+name)), target: atLeast(.9)})
+		quiet = append(quiet, row{
+			what: what, ours: all.rates("crowd " + name),
+			reference: named("with 10", all.rates("10 "+name)), target: atLeast(.9),
+		})
 		busy = append(busy, row{
 			what: what + " while 20/s are published on it", ours: all.rates(busyName("crowd " + name)),
 			reference: named("with 10", all.rates(busyName("10 "+name))), target: atLeast(.9),
 		})
 	}
 	return append(quiet, busy...), nil
+}
+
+const marketPage, assignmentsPage = "/api/intelligence/markets/{id}", "/api/assignments"
+
+// onMarket asks for a market, and for the assignments that it is among, at rest and while
+// predictions are published on it.
+func (n *node) onMarket(ctx context.Context, prefix, market string, p *publisher) ([]contender, error) {
+	var contenders []contender
+	for _, page := range []page{
+		{prefix + " " + marketPage, n.want("/api/intelligence/markets/"+market, `"id":"`+market+`"`)},
+		{prefix + " " + assignmentsPage, n.want("/api/assignments", market)},
+	} {
+		if err := n.warm(ctx, page.want); err != nil {
+			return nil, err
+		}
+		busy := p.beside(n.get(busyName(page.name), page.want.whileChanging()), traffic{clients: 4, rate: 20, market: market})
+		contenders = append(contenders, n.get(page.name, page.want), busy)
+	}
+	return contenders, nil
 }

@@ -21,6 +21,7 @@ type want struct {
 	header        []string // further header lines
 	status        int      // 0: 200
 	contains      string   // a part of the body; not looked for in a compressed one
+	changing      bool     // the body changes in length while it is asked for
 }
 
 // answer is one that was fetched and met its want.
@@ -34,6 +35,12 @@ func (w want) url() string { return "http://" + w.address + w.path }
 
 func (w want) headers() []string {
 	return append([]string{"User-Agent: " + userAgent}, w.header...)
+}
+
+// whileChanging is the same request while its answer changes in length.
+func (w want) whileChanging() want {
+	w.changing = true
+	return w
 }
 
 // fetch asks once, on a connection of its own, and checks status and body.

@@ -43,6 +43,9 @@ func (b *bench) wrk(ctx context.Context, w want) (sample, error) {
 	least, most := float64(min(before.size, after.size)), float64(max(before.size, after.size))
 	// Answers that were under way at the end are read in part.
 	slack := 0.02 + connections/result.requests
+	if w.changing {
+		slack += 0.3
+	}
 	if each := result.bytes / result.requests; each < least*(1-slack) || each > most*(1+slack) {
 		return sample{}, fmt.Errorf("%s: an answer has %.0f bytes on average, but %.0f to %.0f were expected", w.url(), each, least, most)
 	}
