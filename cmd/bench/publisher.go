@@ -173,7 +173,8 @@ func (p *publisher) request(buf []byte, turn int, l traffic) []byte {
 		market = p.markets[n%len(p.markets)]
 	}
 	body := `{"title":"How will this end?","horizonAt":"` + p.horizon + `","marketId":"` + market +
-		`","confidence":0.` + strconv.Itoa(1000+n*37%9000) + `,"thesis":"` + p.theses[n%len(p.theses)] + `","evidence":[{"title":"What was reported on it","url":"` + p.evidence[n/7%len(p.evidence)] + `"}]}`
+		`","confidence":0.` + strconv.Itoa(1000+n*37%9000) + `,"thesis":"` + p.theses[n%len(p.theses)] +
+		`","evidence":[{"title":"What was reported on it","url":"` + p.evidence[n/7%len(p.evidence)] + `"}]}`
 	buf = append(buf, "POST /api/predictions HTTP/1.1\r\nHost: "+p.address+"\r\nUser-Agent: "+userAgent+
 		"\r\nContent-Type: application/json\r\nAuthorization: Bearer "+p.keys[turn%len(p.keys)]...)
 	if l.keyed {

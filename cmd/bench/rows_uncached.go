@@ -28,7 +28,7 @@ const (
 	// readers is how many of them ask for their stats, each at most once.
 	readers = 4500
 	// readsAtMost is how many different requests one measurement makes. There are few
-	// enough that no request comes twice, so none is answered from a cache.
+	// enough that none comes twice within a round, so none is answered from a cache.
 	readsAtMost = 1500
 )
 
