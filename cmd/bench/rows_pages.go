@@ -57,7 +57,8 @@ func (p *publisher) beside(c contender, l traffic) contender {
 		s, err = c.measure(ctx)
 		s.beside = float64(p.acknowledged.Load()-before) / time.Since(began).Seconds()
 		stop()
-		return s, errors.Join(err, <-done)
+		// What follows from publishing shall not burden the next measurement.
+		return s, errors.Join(err, <-done, sleep(ctx, time.Second))
 	}}
 }
 
