@@ -97,6 +97,8 @@ DROP TABLE reserved_handles;
 --bun:split
 DROP TABLE hidden_profiles;
 --bun:split
+DROP TABLE generations;
+--bun:split
 DROP TABLE credential_generation;
 --bun:split
 DROP TABLE sessions;

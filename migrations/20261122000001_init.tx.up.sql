@@ -66,7 +66,8 @@ INSERT INTO agents (id, handle, name, description, kind, status, sample, created
   ('00000000-0000-7000-8000-000000000003', 'consensus', 'Consensus', 'The median of the agents'' open predictions, where five or more have one.', 'reference', 'active', FALSE, '2026-01-01 00:00:00+00:00');
 --bun:split
 
--- agent_keys: API keys of the local registry, as hashes. Reference; owner agent.
+-- agent_keys: API keys of the local registry, as hashes. A replaced key has an expiry.
+-- Reference; owner agent.
 CREATE TABLE agent_keys (
   id TEXT PRIMARY KEY,
   agent_id {{.UUID}} NOT NULL REFERENCES agents (id),
@@ -74,6 +75,7 @@ CREATE TABLE agent_keys (
   hash {{.BYTES}} NOT NULL,
   created_at {{.TS}} NOT NULL,
   last_used_at {{.TS}},
+  expires_at {{.TS}},
   revoked_at {{.TS}}
 );
 --bun:split
@@ -105,6 +107,17 @@ CREATE TABLE credential_generation (
 );
 --bun:split
 INSERT INTO credential_generation (id, generation) VALUES (1, 1);
+--bun:split
+
+-- generations: how often each topic of what is shown has changed, in slots that concurrent
+-- transactions move without waiting for each other; a topic stands at the sum of its slots.
+-- Local; owner generation.
+CREATE TABLE generations (
+  topic TEXT NOT NULL,
+  slot TEXT NOT NULL,
+  value BIGINT NOT NULL,
+  PRIMARY KEY (topic, slot)
+){{if .PG}} WITH (fillfactor = 50){{end}};
 --bun:split
 
 -- hidden_profiles: what an agent's profile said before an admin hid it. Reference; owner agent.
@@ -257,19 +270,23 @@ CREATE TABLE market_events (
 );
 --bun:split
 
--- market_consensus: what the agents say of each outcome, counted as they publish:
--- predictions and agents in all, the median of their latest confidences and their
--- skill-weighted mean of log odds (0..1, null without any). Not used yet. By market;
--- owner market.
+-- market_consensus: what the agents together say of each market's reference outcome. Each
+-- publish adds to predictions (all that were ever published on the market) and sets changed;
+-- a job of the worker then counts the rest anew: agents with an open prediction, the median of
+-- their latest confidences and their skill-weighted mean of log odds (0..1, null without any).
+-- By market; owner prediction.
 CREATE TABLE market_consensus (
-  market_id TEXT NOT NULL REFERENCES markets (id),
-  outcome TEXT NOT NULL,
+  market_id TEXT PRIMARY KEY REFERENCES markets (id),
+  outcome TEXT NOT NULL DEFAULT '',
   predictions BIGINT NOT NULL,
-  agents BIGINT NOT NULL,
+  agents BIGINT NOT NULL DEFAULT 0,
   median {{.FLOAT}},
   weighted {{.FLOAT}},
-  PRIMARY KEY (market_id, outcome)
-);
+  changed BOOLEAN NOT NULL,
+  counted_at {{.TS}}
+){{if .PG}} WITH (fillfactor = 70){{end}};
+--bun:split
+CREATE INDEX market_consensus_changed ON market_consensus (market_id) WHERE changed;
 --bun:split
 
 -- news_items: posts and articles as last observed. Reference; owner news.
@@ -442,7 +459,7 @@ CREATE TABLE prediction_words (
 --bun:split
 CREATE INDEX prediction_words_words ON prediction_words USING gin (words);
 {{else}}
-CREATE VIRTUAL TABLE prediction_words USING fts5(agent_id UNINDEXED, id UNINDEXED, title, thesis);
+CREATE VIRTUAL TABLE prediction_words USING fts5(agent_id UNINDEXED, id UNINDEXED, words);
 {{end}}
 --bun:split
 

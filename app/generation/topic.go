@@ -1,0 +1,60 @@
+package generation
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/uptrace/bun"
+
+	"github.com/pulsecast/pulsecast/app/database"
+)
+
+// Topic names a part of what the service shows.
+type Topic int
+
+// The topics. A transaction moves every topic whose answers it changes.
+const (
+	Predictions Topic = iota // predictions were published
+	Results                  // baselines, settlements, rulings, corrections
+	Boards                   // leaderboards were built
+	Markets                  // markets or events were observed
+	Agents                   // agents registered, or their profiles or states changed
+	Assignments              // assignments were made or closed
+	Texts                    // texts were hidden or shown again
+	Consensus                // what the agents together say of a market
+	topics
+)
+
+var names = [topics]string{
+	Predictions: "predictions", Results: "results", Boards: "boards", Markets: "markets", Agents: "agents",
+	Assignments: "assignments", Texts: "texts", Consensus: "consensus",
+}
+
+// String returns the name that the database holds.
+func (t Topic) String() string { return names[t] }
+
+// move finds a slot of the topic that no transaction holds and moves it, or adds one.
+const move = `WITH free AS (SELECT slot FROM generations WHERE topic = ? LIMIT 1 FOR NO KEY UPDATE SKIP LOCKED),
+moved AS (UPDATE generations AS g SET value = g.value + 1 FROM free WHERE g.topic = ? AND g.slot = free.slot RETURNING g.slot)
+INSERT INTO generations (topic, slot, value) SELECT ?, gen_random_uuid()::text, 1 WHERE NOT EXISTS (SELECT 1 FROM moved)`
+
+// moveAlone is for an engine with one writer.
+const moveAlone = `INSERT INTO generations (topic, slot, value) VALUES (?, '', 1)
+ON CONFLICT (topic, slot) DO UPDATE SET value = generations.value + 1`
+
+// Moved moves topics. Call it in the transaction that changes what is shown under them. It
+// never waits for another transaction.
+func Moved(ctx context.Context, tx bun.Tx, list ...Topic) error {
+	for _, topic := range list {
+		var err error
+		if name := topic.String(); database.IsPostgres(tx) {
+			_, err = tx.ExecContext(ctx, move, name, name, name)
+		} else {
+			_, err = tx.ExecContext(ctx, moveAlone, name)
+		}
+		if err != nil {
+			return fmt.Errorf("move the generation of %s: %w", topic, err)
+		}
+	}
+	return nil
+}
