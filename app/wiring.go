@@ -192,7 +192,7 @@ func (a *App) buildServer() {
 		DB: a.DB, Now: a.now, Log: a.Log, Settlement: a.Settlement, IdentityURL: a.cfg.IdentityURL, Recheck: a.generation.Check,
 	})
 	edge := &api.API{
-		Config: &a.cfg, DB: a.DB, Now: a.now, Identity: a.identity, Usage: a.usage,
+		Config: &a.cfg, Log: a.Log, DB: a.DB, Now: a.now, Identity: a.identity, Usage: a.usage,
 		Publisher: a.publisher, Leaderboard: a.leaderboard, Moderation: acts,
 		Intelligence: &api.Intelligence{Markets: a.Markets.Replicator.Feed(), News: a.News.Replicator.Feed()},
 	}
@@ -250,7 +250,7 @@ func (a *App) observe(o httpserver.Observation) {
 
 func (a *App) health() httpserver.HealthSource {
 	return httpserver.HealthSource{
-		DatabaseKind: string(a.DB.Kind), PingDatabase: a.DB.PingContext,
+		DatabaseKind: string(a.DB.Kind), PingDatabase: a.DB.PingContext, TryDatabase: a.publisher.TryWrite,
 		CacheKind: string(a.cache.Kind), PingCache: a.cache.Ping,
 		Feeds:    a.feeds,
 		Warnings: a.warnings,

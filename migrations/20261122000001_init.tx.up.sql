@@ -66,7 +66,8 @@ INSERT INTO agents (id, handle, name, description, kind, status, sample, created
   ('00000000-0000-7000-8000-000000000003', 'consensus', 'Consensus', 'The median of the agents'' open predictions, where five or more have one.', 'reference', 'active', FALSE, '2026-01-01 00:00:00+00:00');
 --bun:split
 
--- agent_keys: API keys of the local registry, as hashes. Reference; owner agent.
+-- agent_keys: API keys of the local registry, as hashes. A replaced key has an expiry.
+-- Reference; owner agent.
 CREATE TABLE agent_keys (
   id TEXT PRIMARY KEY,
   agent_id {{.UUID}} NOT NULL REFERENCES agents (id),
@@ -74,6 +75,7 @@ CREATE TABLE agent_keys (
   hash {{.BYTES}} NOT NULL,
   created_at {{.TS}} NOT NULL,
   last_used_at {{.TS}},
+  expires_at {{.TS}},
   revoked_at {{.TS}}
 );
 --bun:split
@@ -453,7 +455,10 @@ CREATE TABLE citations (
 );
 --bun:split
 
--- prediction_words: the search index over titles and theses. By agent; owner prediction.
+-- prediction_words: the search index over titles and theses. On Postgres it also holds the
+-- spans of time that a prediction was published in, from 50 days to 4 seconds, as the beginnings
+-- of its id; so a search finds the newest predictions without reading all that match. By
+-- agent; owner prediction.
 {{if .PG}}
 CREATE TABLE prediction_words (
   agent_id UUID NOT NULL,
@@ -462,9 +467,12 @@ CREATE TABLE prediction_words (
   PRIMARY KEY (agent_id, id)
 );
 --bun:split
-CREATE INDEX prediction_words_words ON prediction_words USING gin (words);
+CREATE FUNCTION prediction_spans(id UUID) RETURNS TEXT[] LANGUAGE sql IMMUTABLE PARALLEL SAFE AS
+  'SELECT ARRAY[left(id::text, 4), left(id::text, 5), left(id::text, 6), left(id::text, 7), left(id::text, 8), left(id::text, 10)]';
+--bun:split
+CREATE INDEX prediction_words_spans ON prediction_words USING gin (words, prediction_spans(id));
 {{else}}
-CREATE VIRTUAL TABLE prediction_words USING fts5(agent_id UNINDEXED, id UNINDEXED, title, thesis);
+CREATE VIRTUAL TABLE prediction_words USING fts5(agent_id UNINDEXED, id UNINDEXED, words);
 {{end}}
 --bun:split
 

@@ -6,6 +6,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/gofiber/fiber/v2"
@@ -26,6 +28,7 @@ import (
 // API answers the paths below /api.
 type API struct {
 	Config       *config.Config
+	Log          *slog.Logger
 	DB           *database.DB
 	Now          func() time.Time
 	Identity     *identity.Service
@@ -35,6 +38,7 @@ type API struct {
 	Moderation   *moderation.Service
 	Intelligence *Intelligence
 
+	exports     chan struct{} // holds as many as are being written
 	agents      agent.Store
 	markets     market.Store
 	store       prediction.Store
@@ -43,34 +47,50 @@ type API struct {
 
 // Register adds every route of the contract.
 func (a *API) Register(s *httpserver.Server) {
-	r, limits := s.App, s.Limits
+	a.exports = make(chan struct{}, exportsAtOnce)
+	limits := s.Limits
+	// with puts what every operation checks first before its own handler.
+	with := func(method, path string, handlers []fiber.Handler) []fiber.Handler {
+		last := len(handlers) - 1
+		return append(slices.Clone(handlers[:last]), knownParameters(method, path), handlers[last])
+	}
+	get := func(path string, handlers ...fiber.Handler) {
+		s.App.Get(path, with(fiber.MethodGet, path, handlers)...)
+	}
+	on := func(method, path string, handlers ...fiber.Handler) {
+		s.App.Add(method, path, with(method, path, handlers)...)
+	}
 	reads := []fiber.Handler{s.OptionalAgent(), limits.Reads()}
 
-	r.Get("/api/health", s.Health)
-	r.Get("/api/skill", a.text("skill"))
-	r.Get("/skill.md", a.text("skill"))
-	r.Get("/llms.txt", a.text("skill"))
-	r.Get("/api/quickstart", a.text("quickstart"))
-	r.Get("/api/openapi.json", a.openAPI())
+	get("/api/health", s.Health)
+	get("/api/skill", a.text("skill"))
+	s.App.Get("/skill.md", a.text("skill"))
+	s.App.Get("/llms.txt", a.text("skill"))
+	get("/api/quickstart", a.text("quickstart"))
+	get("/api/openapi.json", a.openAPI())
 
-	r.Get("/api/intelligence/markets", s.EdgeFilter(), limits.Snapshot(), a.Intelligence.ListMarkets)
-	r.Get("/api/intelligence/news", s.EdgeFilter(), limits.Snapshot(), a.Intelligence.ListNews)
-	r.Get("/api/intelligence/markets/:id", append(reads, a.getMarket)...)
+	get("/api/intelligence/markets", s.EdgeFilter(), limits.Snapshot(), a.Intelligence.ListMarkets)
+	get("/api/intelligence/news", s.EdgeFilter(), limits.Snapshot(), a.Intelligence.ListNews)
+	get("/api/intelligence/markets/:id", append(reads, a.getMarket)...)
 
-	r.Get("/api/predictions", append(reads, a.listPredictions)...)
-	r.Get("/api/predictions/:id", append(reads, a.getPrediction)...)
-	r.Post("/api/predictions", s.RequireAgent(), limits.Writes(), a.publish)
-	r.Post("/api/predictions/:id/report", s.RequireAgent(), limits.Writes(), a.report)
-	r.Get("/api/predictions/:id/report", s.RequireAgent(), limits.Reads(), a.reports)
+	get("/api/predictions", append(reads, a.listPredictions)...)
+	get("/api/predictions/:id", append(reads, a.getPrediction)...)
+	on(fiber.MethodPost, "/api/predictions", s.RequireAgent(), limits.Writes(), a.publish)
+	on(fiber.MethodPost, "/api/predictions/:id/report", s.RequireAgent(), limits.Writes(), a.report)
+	get("/api/predictions/:id/report", s.RequireAgent(), limits.Reads(), a.reports)
 
-	r.Post("/api/session", limits.Reads(), a.createSession(s))
-	r.Delete("/api/session", s.RequireAgent(), a.endSession)
-	r.Post("/api/agents", limits.Writes(), a.registerAgent)
-	r.Patch("/api/agents/me", s.RequireAgent(), limits.Writes(), a.updateAgent)
-	r.Get("/api/agents/:handle", append(reads, a.getAgent)...)
-	r.Get("/api/stats", s.RequireAgent(), limits.Reads(), a.getStats)
-	r.Get("/api/leaderboard", append(reads, a.getLeaderboard)...)
-	r.Get("/api/assignments", append(reads, a.listAssignments)...)
+	on(fiber.MethodPost, "/api/session", limits.Reads(), a.createSession(s))
+	on(fiber.MethodDelete, "/api/session", s.RequireAgent(), a.endSession)
+	on(fiber.MethodPost, "/api/agents", limits.Writes(), a.registerAgent)
+	on(fiber.MethodPatch, "/api/agents/me", s.RequireAgent(), limits.Writes(), a.updateAgent)
+	get("/api/agents/me/export", s.RequireAgent(), limits.Reads(), a.export)
+	get("/api/agents/me/keys", s.RequireAgent(), limits.Reads(), a.listKeys)
+	on(fiber.MethodPost, "/api/agents/me/keys", s.RequireAgent(), limits.Writes(), a.replaceKey)
+	on(fiber.MethodDelete, "/api/agents/me/keys/:id", s.RequireAgent(), limits.Writes(), a.revokeKey)
+	get("/api/agents/:handle", append(reads, a.getAgent)...)
+	get("/api/stats", s.RequireAgent(), limits.Reads(), a.getStats)
+	get("/api/leaderboard", append(reads, a.getLeaderboard)...)
+	get("/api/assignments", append(reads, a.listAssignments)...)
 }
 
 // respond writes a success as JSON.

@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"mime"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -69,6 +71,9 @@ func checkJSON(body []byte) error {
 		return problem.InvalidJSON("The body is empty; send one JSON object.")
 	}
 	if syntax, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
+		if errors.Is(err, jsontext.ErrDuplicateName) {
+			return problem.InvalidJSON(fmt.Sprintf("The body names %.80q twice. Send each name once.", syntax.JSONPointer))
+		}
 		return problem.InvalidJSON(fmt.Sprintf("The body is not valid JSON at byte %d: %s. Send one JSON object in UTF-8, each name once.", syntax.ByteOffset, syntax.Err))
 	}
 	return problem.InvalidJSON("The body is not valid JSON. Send one JSON object in UTF-8, each name once.").With(err)
@@ -123,9 +128,39 @@ func (o *object) number(name string) *float64 {
 	case kind == aNumber:
 		o.fail(name, "is too large a number")
 	default:
-		o.fail(name, "must be a number, got %s", kind)
+		o.fail(name, "must be a number, got %s%s", kind, numberIn(raw))
 	}
 	return &n
+}
+
+// numberIn says how to send the number that a JSON string holds: "0.72" or "72 %".
+func numberIn(raw json.RawMessage) string {
+	var s string
+	if json.Unmarshal(raw, &s) != nil {
+		return ""
+	}
+	bare, percent := strings.CutSuffix(strings.TrimSpace(s), "%")
+	n, err := strconv.ParseFloat(strings.TrimSpace(bare), 64)
+	switch {
+	case err != nil || math.IsNaN(n) || math.IsInf(n, 0):
+		return ""
+	case percent:
+		return fmt.Sprintf(": for %g %% send %g", n, math.Round(n*1e10)/1e12)
+	}
+	return fmt.Sprintf(": send %g without quotes", n)
+}
+
+// boolean is false for a field left out.
+func (o *object) boolean(name string) bool {
+	raw, ok := o.value(name)
+	if !ok {
+		return false
+	}
+	var b bool
+	if json.Unmarshal(raw, &b) != nil {
+		o.fail(name, "must be true or false, got %s", kindOf(raw))
+	}
+	return b
 }
 
 func (o *object) time(name string) *time.Time {

@@ -56,7 +56,7 @@ func TestMethodsAndPaths(t *testing.T) {
 				t.Errorf("%s allows %q", path, a.header.Get("Allow"))
 			}
 		}
-		for _, path := range []string{"/api", "/api/", "/api/nothing", "/api/predictions/1/2", "/api/Health", "/api/intelligence", "/api/agents/nobody-here", "/api/intelligence/markets/no-such"} {
+		for _, path := range []string{"/api", "/api/", "/api/nothing", "/api/predictions/1/2", "/api/Health", "/api/intelligence", "/api/agents/nobody-here", "/api/predictions?agent=nobody-here", "/api/intelligence/markets/no-such"} {
 			s.do(t, call{path: path}).refused(http.StatusNotFound, "not_found")
 		}
 		if a := s.do(t, call{method: "HEAD", path: "/api/health"}); a.status != 200 || len(a.raw) != 0 {

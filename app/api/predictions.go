@@ -32,13 +32,13 @@ func (a *API) publish(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	draft, unknown := readDraft(body)
+	draft, dry, unknown := readDraft(body)
 	if wrong := body.merge(draft.Check(a.Now())); len(wrong) > 0 {
 		return problem.InvalidPrediction(wrong...)
 	}
 	answer, err := a.Publisher.Publish(c.UserContext(), prediction.Submission{
 		Agent: *caller(c).Agent, Draft: draft, Warnings: unknown,
-		DryRun: dryRun == "true", IdempotencyKey: key, BodyHash: sha256.Sum256(c.Body()),
+		DryRun: dry || dryRun == "true", IdempotencyKey: key, BodyHash: sha256.Sum256(c.Body()),
 		Render: func(p prediction.Receipt) ([]byte, error) {
 			return encode(
 				publishedWire{OK: true, Prediction: a.prediction(&p.Record), ReadAs: p.ReadAs, Warnings: p.Warnings},
@@ -51,18 +51,30 @@ func (a *API) publish(c *fiber.Ctx) error {
 	return send(c, answer)
 }
 
-// readDraft reads the body, and warns of the fields in it that it does not know.
-func readDraft(body *object) (d prediction.Draft, warnings []string) {
+// draftFields and evidenceFields are what the body of a publish may hold.
+var (
+	draftFields = []string{
+		"title", "thesis", "confidence", "horizonAt", "category", "model", "marketId", "outcome", "evidence", "dryRun",
+	}
+	evidenceFields = []string{"title", "url"}
+)
+
+// readDraft reads the body. It refuses misspelled fields, because a publish can't be taken
+// back, and warns of other fields that it doesn't know.
+func readDraft(body *object) (d prediction.Draft, dryRun bool, warnings []string) {
 	d = prediction.Draft{
 		Title: body.text("title"), Thesis: body.text("thesis"),
 		Confidence: body.number("confidence"), HorizonAt: body.time("horizonAt"),
 		Category: body.text("category"), Model: body.text("model"),
 		MarketID: body.text("marketId"), Outcome: body.text("outcome"),
 	}
+	dryRun = body.boolean("dryRun")
 	evidence := body.objects("evidence", prediction.MaxEvidence)
+	body.refuseMisspelled(body, "", draftFields)
 	unknown := body.unknown()
 	for i, item := range evidence {
 		d.Evidence = append(d.Evidence, prediction.Evidence{Title: item.text("title"), URL: item.text("url")})
+		item.refuseMisspelled(body, fmt.Sprintf("evidence[%d].", i), evidenceFields)
 		for _, name := range item.unknown() {
 			unknown = append(unknown, fmt.Sprintf("evidence[%d].%s", i, name))
 		}
@@ -70,7 +82,7 @@ func readDraft(body *object) (d prediction.Draft, warnings []string) {
 			body.fail(fmt.Sprintf("evidence[%d].%s", i, f.Field), "%s", f.Message)
 		}
 	}
-	return d, unknownFields(unknown)
+	return d, dryRun, unknownFields(unknown)
 }
 
 // maxUnknown bounds how many unknown fields are named: the answer is kept for a day.
@@ -116,26 +128,22 @@ type predictionsWire struct {
 }
 
 func (a *API) listPredictions(c *fiber.Ctx) error {
-	filter, found, err := a.predictionFilter(c)
+	filter, err := a.predictionFilter(c)
 	if err != nil {
 		return err
 	}
-	var records []prediction.Record
-	next := ""
-	if found {
-		if records, next, err = a.store.List(c.UserContext(), a.DB.Reader, filter); err != nil {
-			return err
-		}
+	records, next, err := a.store.List(c.UserContext(), a.DB.Reader, filter)
+	if err != nil {
+		return err
 	}
 	return respond(c, predictionsWire{OK: true, Predictions: a.predictions(records), NextCursor: textOrNull(next)})
 }
 
-// predictionFilter reads the query; found is false when it names an agent that
-// does not exist, whose list is empty.
-func (a *API) predictionFilter(c *fiber.Ctx) (f prediction.Filter, found bool, err error) {
+// predictionFilter reads the query; not_found if it names an agent that doesn't exist.
+func (a *API) predictionFilter(c *fiber.Ctx) (f prediction.Filter, err error) {
 	args := c.Context().QueryArgs()
 	if f.Limit, err = ParseLimit(args); err != nil {
-		return f, false, err
+		return f, err
 	}
 	var handle string
 	for _, p := range []struct {
@@ -143,33 +151,30 @@ func (a *API) predictionFilter(c *fiber.Ctx) (f prediction.Filter, found bool, e
 		to   *string
 	}{{"cursor", &f.Cursor}, {"category", &f.Category}, {"market", &f.MarketID}, {"agent", &handle}} {
 		if *p.to, err = text(args, p.name, maxParameter); err != nil {
-			return f, false, err
+			return f, err
 		}
 	}
 	f.Category = strings.ToLower(f.Category)
 	status, err := choice(args, "status", string(prediction.Open), string(prediction.Resolved), string(prediction.Void))
 	if err != nil {
-		return f, false, err
+		return f, err
 	}
 	sort, err := choice(
 		args, "sort", string(prediction.ByCreatedAt), string(prediction.ByResolvedAt), string(prediction.ByEdge),
 	)
 	if err != nil {
-		return f, false, err
+		return f, err
 	}
 	f.Status, f.Sort = prediction.Status(status), prediction.Sort(sort)
 	if f.Words, err = text(args, "q", maxQuery); err != nil || handle == "" {
-		return f, true, err
+		return f, err
 	}
 	agent, err := a.agents.ByHandle(c.UserContext(), a.DB.Reader, handle)
-	if problem.IsNotFound(err) {
-		return f, false, nil
-	}
 	if err != nil {
-		return f, false, err
+		return f, err
 	}
 	f.AgentID = agent.ID
-	return f, true, nil
+	return f, nil
 }
 
 // pathPrediction finds the prediction that the path names; not_found without one.

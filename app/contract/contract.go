@@ -60,6 +60,31 @@ func Operations() ([]Operation, error) {
 	return all, nil
 }
 
+// Find returns the operation of a method and path; the path has its parameters in braces.
+func Find(method, path string) (*Operation, error) {
+	all, err := Operations()
+	if err != nil {
+		return nil, err
+	}
+	for i := range all {
+		if all[i].Method == method && all[i].Path == path {
+			return &all[i], nil
+		}
+	}
+	return nil, fmt.Errorf("openapi.yaml has no operation %s %s", method, path)
+}
+
+// QueryParameters returns the names of the query parameters, in the order of the document.
+func (o *Operation) QueryParameters() []string {
+	var names []string
+	for _, p := range o.Parameters {
+		if p.Value.In == openapi3.ParameterInQuery {
+			names = append(names, p.Value.Name)
+		}
+	}
+	return names
+}
+
 // Body returns the schema of the JSON body of a request, or nil if there is none.
 func (o *Operation) Body() *openapi3.SchemaRef {
 	if o.RequestBody == nil {

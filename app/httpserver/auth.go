@@ -3,6 +3,7 @@ package httpserver
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/gofiber/fiber/v2"
@@ -31,10 +32,24 @@ func (s *Server) RequireAgent() fiber.Handler {
 			return err
 		}
 		if p == nil {
-			return problem.MissingCredentials(s.keyHint)
+			return problem.MissingCredentials(misplacedKey(c) + s.keyHint)
 		}
 		return c.Next()
 	}
+}
+
+// misplacedKey says where a request without an Authorization header carries a key instead;
+// empty if it seems to carry none.
+func misplacedKey(c *fiber.Ctx) string {
+	if len(c.Request().Header.Peek("X-Api-Key")) > 0 {
+		return "The header X-API-Key isn't read. "
+	}
+	for _, name := range []string{"api_key", "apiKey", "apikey", "key", "token", "access_token"} {
+		if c.Context().QueryArgs().Has(name) {
+			return fmt.Sprintf("The query parameter %s isn't read, and addresses end up in logs: replace a key that was sent in one. ", name)
+		}
+	}
+	return ""
 }
 
 // OptionalAgent lets anonymous requests pass too. A bearer that is sent but not

@@ -206,7 +206,9 @@ func (s *Service) session(ctx context.Context, token string) (Answer, error) {
 	session, who, err := s.store.FindSession(ctx, s.DB.Reader, token, now)
 	central := err == nil && len(session.Credential) == 2*sha256.Size
 	if errors.Is(err, agent.ErrNoCredential) || (err == nil && central != (s.provider != nil)) {
-		return Answer{Until: now.Add(keepRefused)}, s.invalid()
+		return Answer{Until: now.Add(keepRefused)}, problem.InvalidCredentials(
+			"Sessions end after 24 hours, or with their key. Send POST /api/session with your API key for a new token.",
+		)
 	}
 	if err != nil {
 		return Answer{}, err
@@ -269,10 +271,7 @@ func (s *Service) EndSession(ctx context.Context, bearer string) error {
 	if err != nil {
 		return unavailable(err)
 	}
-	// At once on this node. When it cannot look, it drops what it remembers all the same.
-	if err := s.Generation.Check(ctx); err != nil {
-		s.Log.Warn("a session ended; other nodes learn of it when the database answers", "error", err)
-	}
+	s.credentialsChanged(ctx)
 	return nil
 }
 

@@ -69,6 +69,12 @@ func (t *tool) request(arguments json.RawMessage) (*fasthttp.Request, error) {
 			return nil, errors.New("arguments must be one JSON object in UTF-8, each name once")
 		}
 	}
+	for name := range given {
+		if t.schema.Properties[name] == nil {
+			return nil, fmt.Errorf("%s takes no argument %.64q; it takes %s", t.name, name,
+				cmp.Or(strings.Join(slices.Sorted(maps.Keys(t.schema.Properties)), ", "), "none"))
+		}
+	}
 	request, path, query := new(fasthttp.Request), t.path, url.Values{}
 	for name, in := range t.parameters {
 		value, err := scalar(given[name])
@@ -87,12 +93,6 @@ func (t *tool) request(arguments json.RawMessage) (*fasthttp.Request, error) {
 			request.Header.Set(headerName(name), value)
 		}
 		delete(given, name)
-	}
-	if len(given) > 0 && !t.body {
-		return nil, fmt.Errorf("%s takes no argument %s; it takes %s", t.name,
-			strings.Join(slices.Sorted(maps.Keys(given)), ", "), cmp.Or(
-				strings.Join(slices.Sorted(maps.Keys(t.parameters)), ", "), "none",
-			))
 	}
 	if len(query) > 0 {
 		path += "?" + query.Encode()

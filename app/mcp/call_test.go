@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
 )
 
 // TestArgumentsAreOneObject: what the API refuses in a body must not be settled here in
@@ -24,7 +26,8 @@ func TestArgumentsAreOneObject(t *testing.T) {
 // and is not the same as nothing.
 func TestNumbersStayAsWritten(t *testing.T) {
 	t.Parallel()
-	list := &tool{name: "list", method: "GET", path: "/p", parameters: map[string]string{"q": "query"}}
+	schema := &openapi3.Schema{Properties: openapi3.Schemas{"q": openapi3.NewSchemaRef("", openapi3.NewStringSchema())}}
+	list := &tool{schema: schema, name: "list", method: "GET", path: "/p", parameters: map[string]string{"q": "query"}}
 	for written, want := range map[string]string{"1e400": "/p?q=1e400", "0.50": "/p?q=0.50", "true": "/p?q=true", `"a b"`: "/p?q=a+b", "null": "/p"} {
 		r, err := list.request(json.RawMessage(`{"q": ` + written + `}`))
 		if err != nil || string(r.RequestURI()) != want {

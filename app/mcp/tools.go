@@ -1,7 +1,6 @@
 package mcp
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -11,8 +10,10 @@ import (
 )
 
 // withoutTool lists operations that are no use as a tool: sessions are credentials for
-// HTTP, and the texts are resources.
-var withoutTool = []string{"createSession", "endSession", "getSkill", "getQuickstart", "getOpenAPI"}
+// HTTP, keys and files don't belong in a model's context, and the texts are resources.
+var withoutTool = []string{
+	"createSession", "endSession", "export", "listKeys", "replaceKey", "revokeKey", "getSkill", "getQuickstart", "getOpenAPI",
+}
 
 // tool is one operation of the API.
 type tool struct {
@@ -38,9 +39,7 @@ func readTools() ([]*tool, error) {
 			name: o.OperationID, title: o.Summary, description: describe(o),
 			method: o.Method, path: o.Path, parameters: map[string]string{},
 		}
-		if err := t.takeArguments(o); err != nil {
-			return nil, fmt.Errorf("operation %s: %w", o.OperationID, err)
-		}
+		t.takeArguments(o)
 		tools = append(tools, t)
 	}
 	return tools, nil
@@ -48,8 +47,12 @@ func readTools() ([]*tool, error) {
 
 // takeArguments joins the parameters and the fields of the body in one set of arguments.
 // References are inlined, because many clients follow none.
-func (t *tool) takeArguments(o contract.Operation) error {
-	t.schema = &openapi3.Schema{Type: &openapi3.Types{openapi3.TypeObject}, Properties: openapi3.Schemas{}}
+func (t *tool) takeArguments(o contract.Operation) {
+	no := false
+	t.schema = &openapi3.Schema{
+		Type: &openapi3.Types{openapi3.TypeObject}, Properties: openapi3.Schemas{},
+		AdditionalProperties: openapi3.AdditionalProperties{Has: &no},
+	}
 	for _, ref := range o.Parameters {
 		p := ref.Value
 		name := argumentName(p.Name)
@@ -68,15 +71,13 @@ func (t *tool) takeArguments(o contract.Operation) error {
 	if body := contract.Inline(o.Body()); body != nil {
 		t.body = true
 		for name, field := range body.Value.Properties {
-			if t.schema.Properties[name] != nil {
-				return fmt.Errorf("%q is a parameter and a field of the body", name)
+			if t.schema.Properties[name] == nil { // dryRun is a parameter too, and sent as one
+				t.schema.Properties[name] = field
 			}
-			t.schema.Properties[name] = field
 		}
 		t.schema.Required = append(t.schema.Required, body.Value.Required...)
 	}
 	slices.Sort(t.schema.Required)
-	return nil
 }
 
 // argumentName writes a header's name like the other names: "idempotencyKey".

@@ -61,6 +61,22 @@ func (s Store) List(ctx context.Context, db bun.IDB, f Filter) ([]Record, string
 	return records, next, err
 }
 
+// CursorPast returns the cursor of the page that begins after the next n predictions of an
+// agent, newest first; empty if there are no more than n. f names the agent and where to begin.
+func (s Store) CursorPast(ctx context.Context, db bun.IDB, f Filter, n int) (string, error) {
+	f = Filter{AgentID: f.AgentID, Cursor: f.Cursor, Sort: ByCreatedAt, Limit: n}
+	after, err := f.readCursor()
+	if err != nil {
+		return "", err
+	}
+	looked, more, err := s.look(ctx, db, f, after)
+	if err != nil {
+		return "", err
+	}
+	_, next := f.cut(looked, more, after)
+	return next, nil
+}
+
 // place is where a prediction stands in a list.
 type place struct {
 	AgentID    uuid.UUID `bun:",type:uuid"`

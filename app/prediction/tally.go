@@ -40,6 +40,91 @@ func Published(ctx context.Context, db bun.IDB, agentID uuid.UUID, at time.Time,
 	return nil
 }
 
+// tallyRow is a Tally as a statement reads it.
+type tallyRow struct {
+	AgentID         uuid.UUID `bun:",type:uuid"`
+	Total           int64     `bun:",type:bigint"`
+	Open            int64     `bun:",type:bigint"`
+	PublicationDays int64     `bun:",type:bigint"`
+	LastRankedDay   string    `bun:",nullzero,type:text"`
+	LastPublishedAt time.Time `bun:",nullzero,type:timestamptz"`
+}
+
+// lockTallies locks the tallies of agents until the transaction ends, and makes those that
+// are missing. It leaves out the agents that another transaction holds, and never waits. To
+// make a tally that another transaction also makes would wait for that one; hence the
+// advisory lock.
+func lockTallies(ctx context.Context, tx bun.Tx, agents []uuid.UUID) (map[uuid.UUID]*Tally, error) {
+	type row struct {
+		AgentID uuid.UUID `bun:",type:uuid"`
+	}
+	rows := make([]row, len(agents))
+	for i, id := range agents {
+		rows[i].AgentID = id
+	}
+	lock, alone := "", ""
+	if database.IsPostgres(tx) {
+		lock = " FOR NO KEY UPDATE OF t SKIP LOCKED"
+		alone = " AND pg_try_advisory_xact_lock(hashtextextended('agent_tallies' || v.agent_id::text, 0))"
+	}
+	var list []Tally
+	err := database.ScanRows(ctx, tx, `SELECT t.agent_id, t.total, t.open, t.publication_days, t.last_ranked_day, t.last_published_at
+		FROM agent_tallies AS t WHERE t.agent_id IN (SELECT agent_id FROM v) ORDER BY t.agent_id`+lock, rows, &list)
+	if err != nil {
+		return nil, fmt.Errorf("lock tallies: %w", err)
+	}
+	if len(list) < len(agents) {
+		var made []Tally
+		err := database.ScanRows(ctx, tx, `INSERT INTO agent_tallies (agent_id, total, open, resolved, void, publication_days)
+			SELECT v.agent_id, 0, 0, 0, 0, 0 FROM v WHERE NOT EXISTS (SELECT 1 FROM agent_tallies AS t WHERE t.agent_id = v.agent_id)`+alone+`
+			ORDER BY v.agent_id ON CONFLICT DO NOTHING RETURNING agent_id`, rows, &made)
+		if err != nil {
+			return nil, fmt.Errorf("make tallies: %w", err)
+		}
+		list = append(list, made...)
+	}
+	tallies := make(map[uuid.UUID]*Tally, len(list))
+	for i := range list {
+		list[i].LastPublishedAt = list[i].LastPublishedAt.UTC()
+		tallies[list[i].AgentID] = &list[i]
+	}
+	return tallies, nil
+}
+
+// next is the moment of the agent's next prediction: now, but later than the one before,
+// even if that was published by a node whose clock is ahead.
+func (t *Tally) next(now time.Time) time.Time {
+	if now.After(t.LastPublishedAt) {
+		return now
+	}
+	return t.LastPublishedAt.Add(time.Microsecond)
+}
+
+// count adds a new open prediction, as Published does.
+func (t *Tally) count(p *Prediction) {
+	t.Total++
+	t.Open++
+	t.LastPublishedAt = p.CreatedAt
+	if day := p.CreatedAt.Format(DayLayout); p.MarketID != "" && day > t.LastRankedDay {
+		t.PublicationDays++
+		t.LastRankedDay = day
+	}
+}
+
+// writeTallies writes what count changed. The transaction must hold the tallies.
+func writeTallies(ctx context.Context, tx bun.Tx, list []*Tally) error {
+	rows := make([]tallyRow, len(list))
+	for i, t := range list {
+		rows[i] = tallyRow{t.AgentID, t.Total, t.Open, t.PublicationDays, t.LastRankedDay, t.LastPublishedAt}
+	}
+	_, err := database.ExecPlannedRows(ctx, tx, `UPDATE agent_tallies AS t SET total = v.total, open = v.open, publication_days = v.publication_days,
+		last_ranked_day = v.last_ranked_day, last_published_at = v.last_published_at FROM v WHERE t.agent_id = v.agent_id`, rows)
+	if err != nil {
+		return fmt.Errorf("count predictions: %w", err)
+	}
+	return nil
+}
+
 // TallyMove is by how much an agent's counts change.
 type TallyMove struct {
 	AgentID  uuid.UUID `bun:",type:uuid"`

@@ -1,0 +1,100 @@
+package api
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/agnivade/levenshtein"
+	"github.com/gofiber/fiber/v2"
+
+	"github.com/pulsecast/pulsecast/app/contract"
+	"github.com/pulsecast/pulsecast/app/problem"
+)
+
+// longName is the length from which two letters of a name may differ instead of one.
+const longName = 7
+
+var separators = strings.NewReplacer("_", "", "-", "")
+
+// intended returns the known name that a misspelled one probably stands for: they differ in
+// letter case, in _ and -, or in one letter, two if the known name is long. It returns ""
+// without one.
+func intended(name string, known []string) string {
+	fold := func(s string) string { return separators.Replace(strings.ToLower(s)) }
+	folded := fold(name)
+	for _, k := range known {
+		most := 1
+		if len(k) >= longName {
+			most = 2
+		}
+		// A longer difference in length can't be made up, and spares the comparison.
+		if d := len(folded) - len(k); d <= most && d >= -most-1 && levenshtein.ComputeDistance(folded, fold(k)) <= most {
+			return k
+		}
+	}
+	return ""
+}
+
+// tolerated matches parameters that other programs add to addresses: they mean nothing here.
+var tolerated = regexp.MustCompile(`^(_|utm_)`)
+
+// knownParameters refuses query parameters that an operation doesn't have: a filter that is
+// ignored answers another question than was asked.
+func knownParameters(method, route string) fiber.Handler {
+	operation := sync.OnceValues(func() ([]string, error) {
+		o, err := contract.Find(method, inBraces(route))
+		if err != nil {
+			return nil, err
+		}
+		return o.QueryParameters(), nil
+	})
+	return func(c *fiber.Ctx) error {
+		if len(c.Context().URI().QueryString()) == 0 {
+			return c.Next()
+		}
+		known, err := operation()
+		if err != nil {
+			return err
+		}
+		var unknown error
+		c.Context().QueryArgs().VisitAll(func(key, _ []byte) {
+			if unknown == nil && !slices.Contains(known, string(key)) && !tolerated.Match(key) {
+				unknown = unknownParameter(string(key), known)
+			}
+		})
+		if unknown != nil {
+			return unknown
+		}
+		return c.Next()
+	}
+}
+
+var pathParameter = regexp.MustCompile(`:(\w+)`)
+
+// inBraces writes a route as the document has it: "/api/agents/{handle}".
+func inBraces(route string) string { return pathParameter.ReplaceAllString(route, "{$1}") }
+
+func unknownParameter(name string, known []string) error {
+	shown := fmt.Sprintf("%.64q", name)
+	switch meant := intended(name, known); {
+	case meant != "":
+		return problem.InvalidParameter(shown, "is not a parameter of this operation; did you mean "+meant+"?")
+	case len(known) == 0:
+		return problem.InvalidParameter(shown, "is not a parameter of this operation, which has none; leave it out")
+	}
+	return problem.InvalidParameter(shown, "is not a parameter of this operation; it has "+strings.Join(known, ", "))
+}
+
+// refuseMisspelled fails fields whose names nearly match a known one that the object may have.
+// prefix is put before their names in the refusal.
+func (o *object) refuseMisspelled(to *object, prefix string, known []string) {
+	for _, name := range o.unknown() {
+		if meant := intended(name, known); meant != "" {
+			o.read[name] = true
+			to.fail(prefix+name, "is not a field; did you mean %s?", meant)
+		}
+	}
+}

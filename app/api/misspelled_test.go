@@ -1,0 +1,142 @@
+package api_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+)
+
+// TestUnknownParametersAreRefused: a parameter that an operation doesn't have is 400 with the
+// one that was probably meant; dry runs must not publish because of a letter.
+func TestUnknownParametersAreRefused(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, s *service) {
+		key := s.register(t, "Ada")
+		for path, says := range map[string]string{
+			"/api/predictions?ids=1":                    "it has limit, cursor",
+			"/api/predictions?since=2026-01-01":         "it has limit, cursor",
+			"/api/predictions?Limit=3":                  "did you mean limit?",
+			"/api/predictions?sorted=edge":              `"sorted" is not a parameter`,
+			"/api/leaderboard?windows=30d":              "did you mean window?",
+			"/api/intelligence/markets?limt=3":          "did you mean limit?",
+			"/api/intelligence/markets?closes_before=x": "did you mean closesBefore?",
+			"/api/intelligence/news?comunity=science":   "did you mean community?",
+			"/api/assignments?status=open":              "it has limit",
+			"/api/agents/ada?full=1":                    "which has none",
+			"/api/health?verbose=1":                     "which has none",
+			"/api/skill?x":                              "which has none",
+		} {
+			a := s.do(t, call{path: path, bearer: key})
+			a.refused(http.StatusBadRequest, "invalid_parameter")
+			if !strings.Contains(a.text("detail"), says) {
+				t.Errorf("%s: %s", path, a.text("detail"))
+			}
+		}
+		for _, path := range []string{"/api/leaderboard?_=17", "/api/health?utm_source=x&_cb=1", "/skill.md?x=1"} {
+			if a := s.do(t, call{path: path}); a.status != http.StatusOK {
+				t.Errorf("%s: %d %s", path, a.status, a.raw)
+			}
+		}
+		for _, query := range []string{"dry_run=true", "dryrun=true", "DryRun=true", "dry-run=true", "dryRn=true"} {
+			a := s.do(t, call{method: "POST", path: "/api/predictions?" + query, bearer: key, body: forecast(nil)})
+			a.refused(http.StatusBadRequest, "invalid_parameter")
+			if !strings.Contains(a.text("detail"), "did you mean dryRun?") {
+				t.Errorf("%s: %s", query, a.text("detail"))
+			}
+		}
+		if n := s.do(t, call{path: "/api/predictions"}).fine().count("predictions"); n != 0 {
+			t.Errorf("%d predictions were published", n)
+		}
+	})
+}
+
+// TestMisspelledFieldsAreRefused: a publish can't be taken back, so a field that nearly
+// matches a known one is 422 and nothing is stored.
+func TestMisspelledFieldsAreRefused(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, s *service) {
+		key := s.register(t, "Ada")
+		for name, field := range map[string]string{
+			"dry_run": "dryRun", "dryrun": "dryRun", "DRYRUN": "dryRun", "market_id": "marketId", "marketID": "marketId",
+			"horizonat": "horizonAt", "horizon_at": "horizonAt", "horizonsAt": "horizonAt", "Confidence": "confidence",
+			"outcmoe": "outcome", "modle2": "", "titel": "", "titl": "title", "evidenc": "evidence", "mood": "", "tags": "",
+		} {
+			a := s.do(t, call{method: "POST", path: "/api/predictions", bearer: key, body: forecast(map[string]any{name: true, "dryRun": true})})
+			if field == "" {
+				if a.fine(); !strings.Contains(a.text("warnings", 0), name) {
+					t.Errorf("%s: %s", name, a.raw)
+				}
+				continue
+			}
+			a.refused(http.StatusUnprocessableEntity, "invalid_prediction")
+			if a.text("errors", 0, "field") != name || !strings.Contains(a.text("errors", 0, "message"), "did you mean "+field+"?") {
+				t.Errorf("%s: %s", name, a.raw)
+			}
+		}
+		a := s.do(t, call{method: "POST", path: "/api/predictions", bearer: key, body: forecast(map[string]any{
+			"evidence": []any{map[string]any{"title": "A", "url": "https://example.org/", "Url": "x"}},
+		})})
+		a.refused(http.StatusUnprocessableEntity, "invalid_prediction")
+		if a.text("errors", 0, "field") != "evidence[0].Url" {
+			t.Errorf("evidence: %s", a.raw)
+		}
+		if n := s.do(t, call{path: "/api/predictions"}).fine().count("predictions"); n != 0 {
+			t.Errorf("%d predictions were published", n)
+		}
+	})
+}
+
+func TestDryRunInTheBody(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, s *service) {
+		key := s.register(t, "Ada")
+		for _, c := range []struct {
+			query string
+			field any
+		}{{"", true}, {"?dryRun=true", true}, {"?dryRun=false", true}, {"?dryRun=true", false}} {
+			a := s.do(t, call{method: "POST", path: "/api/predictions" + c.query, bearer: key, body: forecast(map[string]any{"dryRun": c.field})}).fine()
+			if !strings.Contains(string(a.raw), "Dry run: nothing was stored") {
+				t.Errorf("%s, %v: %s", c.query, c.field, a.raw)
+			}
+		}
+		a := s.do(t, call{method: "POST", path: "/api/predictions", bearer: key, body: forecast(map[string]any{"dryRun": "true"})})
+		if a.refused(http.StatusUnprocessableEntity, "invalid_prediction"); a.text("errors", 0, "field") != "dryRun" {
+			t.Errorf("a string: %s", a.raw)
+		}
+		s.do(t, call{method: "POST", path: "/api/predictions", bearer: key, body: forecast(map[string]any{"dryRun": false})}).fine()
+		if n := s.do(t, call{path: "/api/predictions"}).fine().count("predictions"); n != 1 {
+			t.Errorf("%d predictions were published, want the last", n)
+		}
+	})
+}
+
+// TestRefusalsNameTheMistake: a refusal says what to send instead of what was sent.
+func TestRefusalsNameTheMistake(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, s *service) {
+		key := s.register(t, "Ada")
+		session := s.do(t, call{method: "POST", path: "/api/session", body: map[string]any{"apiKey": key}}).fine().text("session", "token")
+		s.do(t, call{method: "DELETE", path: "/api/session", bearer: session}).fine()
+		publish := func(body any) call { return call{method: "POST", path: "/api/predictions", bearer: key, body: body} }
+		for name, c := range map[string]struct {
+			call
+			status int
+			says   string
+		}{
+			"an ended session":     {call{path: "/api/stats", bearer: session}, 401, "POST /api/session with your API key for a new token"},
+			"a key in X-API-Key":   {call{path: "/api/stats", header: map[string]string{"X-API-Key": key}}, 401, "X-API-Key isn't read"},
+			"a key in the address": {call{path: "/api/stats?api_key=" + key}, 401, "api_key isn't read"},
+			"no Bearer":            {call{path: "/api/stats", header: map[string]string{"Authorization": key}}, 401, "Authorization: Bearer"},
+			"a quoted number":      {publish(forecast(map[string]any{"confidence": "0.72"})), 422, "send 0.72 without quotes"},
+			"a quoted percentage":  {publish(forecast(map[string]any{"confidence": "72%"})), 422, "for 72 % send 0.72"},
+			"a word":               {publish(forecast(map[string]any{"confidence": "likely"})), 422, "must be a number, got a string."},
+			"a repeated name":      {publish(`{"title":"a","title":"b"}`), 400, `"/title" twice`},
+			"a repeated inner one": {publish(`{"evidence":[{"url":"a","url":"b"}]}`), 400, `"/evidence/0/url" twice`},
+		} {
+			a := s.do(t, c.call)
+			if a.status != c.status || !strings.Contains(a.text("detail"), c.says) {
+				t.Errorf("%s: %d %s", name, a.status, a.text("detail"))
+			}
+		}
+	})
+}
