@@ -48,9 +48,9 @@ var (
 	onBoth = []string{
 		"{by}", "CASE WHEN n % 3 = 0 THEN 1 ELSE 1 + n * 7919 % ?4 END",
 		"{market}", "'m' || CASE WHEN n % 4 = 0 THEN 1 ELSE 1 + n * 104729 % ?5 END",
-		"{category}", "CASE WHEN n % 5000 = 3 THEN 'rare' ELSE 'c' || n % 8 END",
+		"{category}", "CASE WHEN n % 5000 = 3 THEN 'rare' ELSE 'c' || (n % 8) END",
 		"{open}", "n % 10 = 9", "{void}", "n % 5000 = 17",
-		"{title}", "'Common w' || n % 1000 || CASE WHEN n % 2 = 0 THEN ' half' ELSE '' END" +
+		"{title}", "'Common w' || (n % 1000) || CASE WHEN n % 2 = 0 THEN ' half' ELSE '' END" +
 			" || CASE WHEN n % 100 = 0 THEN ' percent' ELSE '' END || CASE WHEN n % 10000 = 0 THEN ' rare' ELSE '' END",
 		"{thesis}", "'a made up thesis of some twenty words that all say the same so that the index has something to hold ' || n",
 	}

@@ -18,7 +18,7 @@ func TestListRows(t *testing.T) {
 			const small, large = 5_000, 40_000
 			// A page looks at 300 predictions at most, in up to three tables, and a search at the
 			// matches of two spans of time, which may be 16 times as many as it needs.
-			const most, mostSearched = 2000, 4000
+			const most, mostSearched = 2000, 6000
 			rows := map[string]int64{} // of small: Postgres reads the whole of a table that is small enough
 			past.write(t, db, 1, small)
 			for _, size := range []int{small, large} {

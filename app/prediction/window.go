@@ -18,10 +18,12 @@ import (
 // there are is checked prediction by prediction, for at most window of them.
 
 // window is how many predictions a page looks at if there are filters to check. In the order of
-// the edge or of the resolution they lie far apart, so each costs more.
+// the edge or of the resolution, and among the matches of a search, they lie far apart, so each
+// costs more. moreForHidden is how many more a page looks at if some may have hidden texts.
 const (
 	window        = 300
-	windowByValue = 100
+	windowApart   = 100
+	moreForHidden = 8
 )
 
 // walk is a query on agent_id and id of predictions AS w in the order of a list, and the
@@ -153,12 +155,14 @@ func (s Store) look(ctx context.Context, db bun.IDB, f Filter, after *place) (lo
 	fits := s.checks(w)
 	limit := f.Limit + 1
 	switch {
-	case f.Sort != ByCreatedAt && !f.ranked() && w.rest.narrows():
-		limit = max(windowByValue, limit)
-	case f.ranked() || w.rest.narrows():
+	case f.ranked() && w.rest.Words != "", f.ranked() && f.Words == "":
+		limit = max(window, limit)
+	case f.ranked(), w.rest.narrows() && (f.Sort != ByCreatedAt || f.Words != ""):
+		limit = max(windowApart, limit)
+	case w.rest.narrows():
 		limit = max(window, limit)
 	case len(fits) > 0: // only for hidden texts, which are rare
-		limit *= 2
+		limit += moreForHidden
 	}
 	if w.search {
 		if err := f.withinSpan(ctx, db, w, after, limit); err != nil {
