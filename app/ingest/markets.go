@@ -12,6 +12,7 @@ import (
 	"github.com/uptrace/bun"
 
 	"github.com/pulsecast/pulsecast/app/database"
+	"github.com/pulsecast/pulsecast/app/generation"
 	"github.com/pulsecast/pulsecast/app/market"
 	"github.com/pulsecast/pulsecast/app/prediction"
 	"github.com/pulsecast/pulsecast/app/signal"
@@ -185,7 +186,10 @@ func (m *Markets) keep(ctx context.Context, observed []market.Market, gone []str
 		if err := m.store.Observe(ctx, tx, observed); err != nil {
 			return err
 		}
-		return m.store.Retire(ctx, tx, gone)
+		if err := m.store.Retire(ctx, tx, gone); err != nil {
+			return err
+		}
+		return generation.Moved(ctx, tx, generation.Markets)
 	})
 }
 

@@ -92,7 +92,7 @@ var errNothingNew = errors.New("nothing new")
 func (p *Publisher) storeBatch(ctx context.Context, tx bun.Tx, list []*waiting) (*batch, error) {
 	b := &batch{results: make([]result, len(list)), published: map[uuid.UUID]bool{}}
 	var err error
-	if b.tallies, err = lockTallies(ctx, tx, agentsOf(list)); err != nil {
+	if b.tallies, err = lockFreeTallies(ctx, tx, agentsOf(list)); err != nil {
 		return nil, err
 	}
 	b.now = database.Now(p.now())
@@ -183,7 +183,7 @@ func (b *batch) insert(ctx context.Context, tx bun.Tx, items news.Store) error {
 	if err := generation.Moved(ctx, tx, generation.Predictions); err != nil {
 		return err
 	}
-	return countOnMarkets(ctx, tx, b.predictions)
+	return addToMarkets(ctx, tx, b.predictions)
 }
 
 func agentsOf(list []*waiting) []uuid.UUID {

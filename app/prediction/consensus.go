@@ -58,19 +58,25 @@ func (Store) Consensus(ctx context.Context, db bun.IDB, marketIDs []string) (map
 	return found, nil
 }
 
+// marketCount is how many predictions are new on a market.
+type marketCount struct {
+	MarketID string `bun:",type:text"`
+	Count    int64  `bun:",type:bigint"`
+}
+
 // AddToMarkets counts newly published predictions, by market. It is the last step of a
 // transaction that publishes: others wait for the rows until it commits.
 func AddToMarkets(ctx context.Context, db bun.IDB, published map[string]int64) error {
-	rows := make([]Consensus, 0, len(published))
+	rows := make([]marketCount, 0, len(published))
 	for _, id := range slices.Sorted(maps.Keys(published)) {
-		rows = append(rows, Consensus{MarketID: id, Predictions: published[id], Changed: true})
+		rows = append(rows, marketCount{id, published[id]})
 	}
 	if len(rows) == 0 {
 		return nil
 	}
-	_, err := db.NewInsert().Model(&rows).Column("market_id", "predictions", "changed").
-		On("CONFLICT (market_id) DO UPDATE").
-		Set("predictions = c.predictions + EXCLUDED.predictions").Set("changed = TRUE").Exec(ctx)
+	_, err := database.ExecPlannedRows(ctx, db, `INSERT INTO market_consensus AS c (market_id, predictions, changed)
+		SELECT market_id, count, TRUE FROM v WHERE TRUE ORDER BY market_id
+		ON CONFLICT (market_id) DO UPDATE SET predictions = c.predictions + EXCLUDED.predictions, changed = TRUE`, rows)
 	if err != nil {
 		return fmt.Errorf("count predictions on markets: %w", err)
 	}

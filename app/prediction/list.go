@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"fmt"
 	"strconv"
 	"time"
 
@@ -64,17 +65,24 @@ func (s Store) List(ctx context.Context, db bun.IDB, f Filter) ([]Record, string
 // CursorPast returns the cursor of the page that begins after the next n predictions of an
 // agent, newest first; empty if there are no more than n. f names the agent and where to begin.
 func (s Store) CursorPast(ctx context.Context, db bun.IDB, f Filter, n int) (string, error) {
-	f = Filter{AgentID: f.AgentID, Cursor: f.Cursor, Sort: ByCreatedAt, Limit: n}
+	f = Filter{AgentID: f.AgentID, Cursor: f.Cursor, Sort: ByCreatedAt}
 	after, err := f.readCursor()
 	if err != nil {
 		return "", err
 	}
-	looked, more, err := s.look(ctx, db, f, after)
-	if err != nil {
-		return "", err
+	q := db.NewSelect().Table("predictions").Column("id").Where("agent_id = ?", f.AgentID).
+		OrderExpr("id DESC").Offset(int64(n - 1)).Limit(2)
+	if after != nil {
+		q.Where("id < ?", after.ID)
 	}
-	_, next := f.cut(looked, more, after)
-	return next, nil
+	var ids []uuid.UUID
+	if err := q.Scan(ctx, &ids); err != nil {
+		return "", fmt.Errorf("look past a page of predictions: %w", err)
+	}
+	if len(ids) < 2 {
+		return "", nil
+	}
+	return f.cursorAfter(&place{ID: ids[0]}), nil
 }
 
 // place is where a prediction stands in a list.

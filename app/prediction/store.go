@@ -10,6 +10,7 @@ import (
 	"github.com/uptrace/bun"
 
 	"github.com/pulsecast/pulsecast/app/agent"
+	"github.com/pulsecast/pulsecast/app/generation"
 	"github.com/pulsecast/pulsecast/app/market"
 	"github.com/pulsecast/pulsecast/app/score"
 )
@@ -47,6 +48,9 @@ func (r *Record) LiveEdge() (edge score.Points, ok bool) {
 // Insert stores a prediction as it is, with what it is found by, and counts it as a new one.
 // It is for imports; agents publish through a Publisher.
 func (s Store) Insert(ctx context.Context, tx bun.Tx, p *Prediction) error {
+	if err := generation.Moved(ctx, tx, generation.Predictions); err != nil {
+		return err
+	}
 	if err := addRows(ctx, tx, p); err != nil {
 		return err
 	}
@@ -60,7 +64,7 @@ func (s Store) Insert(ctx context.Context, tx bun.Tx, p *Prediction) error {
 	if err := Published(ctx, tx, p.AgentID, p.CreatedAt, p.MarketID != ""); err != nil {
 		return err
 	}
-	return countOnMarkets(ctx, tx, list)
+	return addToMarkets(ctx, tx, list)
 }
 
 // The tables behind the view prediction_records, and which columns of a Prediction each
