@@ -287,18 +287,18 @@ func TestEveryWriteShows(t *testing.T) {
 			b.mu.Unlock()
 			b.tick(t)
 		}
-		names := []string{"list", "record", "leaderboard", "agent", "assignments", "market"}
+		names := []string{"list", "record", "leaderboard", "agent", "assignments", "market", "events", "event"}
 		for _, write := range []struct {
 			name  string
 			do    func() error
 			shows string // on which answers, by name
 		}{
-			{"publish", func() error { b.publish(t, key, "rain", map[string]any{"confidence": 0.8}); return nil }, "list agent market"},
+			{"publish", func() error { b.publish(t, key, "rain", map[string]any{"confidence": 0.8}); return nil }, "list agent market event"},
 			{"write an assignment", func() (err error) {
 				made, err = acts.WriteAssignment(t.Context(), act, assignment.Draft{MarketID: "rain", DueAt: b.now().Add(48 * time.Hour)})
 				return err
 			}, "assignments"},
-			{"publish on it", func() error { b.publish(t, key, "rain", map[string]any{"confidence": 0.75}); return nil }, "list agent assignments market"},
+			{"publish on it", func() error { b.publish(t, key, "rain", map[string]any{"confidence": 0.75}); return nil }, "list agent assignments market event"},
 			{"edit an assignment", func() error {
 				_, err := acts.EditAssignment(t.Context(), act, made.ID, assignment.Draft{MarketID: "rain", Title: "Rain?", DueAt: b.now().Add(48 * time.Hour)})
 				return err
@@ -307,7 +307,7 @@ func TestEveryWriteShows(t *testing.T) {
 				b.do(t, call{method: "PATCH", path: "/api/agents/me", bearer: key, body: map[string]any{"name": "Ada Two"}}).fine()
 				return nil
 			}, "list record agent market"},
-			{"tick", func() error { change(0, func(m *market.Market) { m.Prices = []float64{0.5, 0.5} }); return nil }, "assignments market"},
+			{"tick", func() error { change(0, func(m *market.Market) { m.Prices = []float64{0.5, 0.5} }); return nil }, "assignments market events event"},
 			{"boards", func() error { return b.Boards.Rebuild(t.Context()) }, "leaderboard agent"},
 			{"hide a text", func() error { return acts.HidePrediction(t.Context(), act, must(id)) }, "list record market"},
 			{"show a text", func() error { return acts.RestorePrediction(t.Context(), act, must(id)) }, "list record market"},
@@ -323,13 +323,13 @@ func TestEveryWriteShows(t *testing.T) {
 				b.ahead.Add(int64(2 * time.Minute))
 				b.tick(t)
 				return nil
-			}, "list record assignments market agent"},
+			}, "list record assignments market agent events event"},
 			{"settle", func() error {
 				change(0, func(m *market.Market) {
 					m.Closed, m.Active, m.Resolution, m.Prices, m.ClosedAt = true, false, "resolved", []float64{1, 0}, b.now()
 				})
 				return nil
-			}, "list record agent assignments market"},
+			}, "list record agent assignments market events event"},
 			{"rule", func() error {
 				return acts.Rule(t.Context(), act, moderation.Ruling{Kind: settlement.KindPredictionVoided, Subject: id})
 			}, "list record agent market"},

@@ -69,11 +69,11 @@ func (a *API) eventSummary(e *market.Event, markets []market.Market) eventSummar
 	}
 }
 
-// eventTopics are what events show.
-var eventTopics = []generation.Topic{generation.Markets, generation.Consensus}
+// eventTopics are what an event shows; its consensus has the latest predictions in it.
+var eventTopics = []generation.Topic{generation.Markets, generation.Consensus, generation.Predictions}
 
 func (a *API) listEvents() fiber.Handler {
-	return cached(a, operation[market.GroupFilter]{parse: parseEvents, read: a.readEvents, topics: eventTopics})
+	return cached(a, operation[market.GroupFilter]{parse: parseEvents, read: a.readEvents, topics: []generation.Topic{generation.Markets}})
 }
 
 func parseEvents(c *fiber.Ctx) (f market.GroupFilter, err error) {
@@ -168,6 +168,10 @@ func (a *API) readEvent(ctx context.Context, q eventQuery) (any, error) {
 	}
 	opinions, err := a.store.Consensus(ctx, db, ids)
 	if err != nil {
+		return nil, err
+	}
+	// So that an agent sees its latest prediction in the consensus.
+	if err := a.Leaderboard.Recount(ctx, db, opinions); err != nil {
 		return nil, err
 	}
 	list := make([]eventMarketWire, len(markets))

@@ -35,7 +35,7 @@ func thesis(number int) string {
 // IndexWords makes the loaded predictions findable by the words of their titles and theses,
 // as publishing does one by one.
 func IndexWords(ctx context.Context, db *database.DB) error {
-	statements := []string{"INSERT INTO prediction_words (agent_id, id, words) SELECT agent_id, id, lower(title || ' ' || thesis) FROM predictions"}
+	statements := []string{"INSERT INTO prediction_words (agent_id, id, words) SELECT agent_id, id, lower(title || ' ' || thesis) FROM predictions ORDER BY id"}
 	if db.Kind == database.Postgres {
 		statements = []string{
 			`INSERT INTO prediction_words (agent_id, id, words)
