@@ -72,6 +72,7 @@ type App struct {
 	identity    *identity.Service
 	publisher   *prediction.Publisher
 	leaderboard *leaderboard.Store
+	consensus   *leaderboard.Counter
 
 	worker       *worker.Worker
 	monitor      *monitor.Monitor
@@ -177,6 +178,7 @@ func (a *App) startBackground(ctx context.Context) (stop func() error) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 15*time.Second)
 		defer cancel()
 		endFollow()
+		published := a.publisher.Stop(ctx)
 		var err error
 		if a.opts.Worker {
 			err = a.worker.Stop(ctx)
@@ -184,7 +186,7 @@ func (a *App) startBackground(ctx context.Context) (stop func() error) {
 		a.identity.Stop()
 		a.generation.Stop()
 		a.changes.Stop()
-		return errors.Join(err, a.usage.Stop(ctx), a.stopOperations(ctx))
+		return errors.Join(published, err, a.usage.Stop(ctx), a.stopOperations(ctx))
 	}
 }
 

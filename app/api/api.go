@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"slices"
 	"time"
 
@@ -29,6 +30,7 @@ import (
 // API answers the paths below /api.
 type API struct {
 	Config       *config.Config
+	Log          *slog.Logger
 	DB           *database.DB
 	Now          func() time.Time
 	Identity     *identity.Service
@@ -40,6 +42,7 @@ type API struct {
 	Changes      *generation.Watcher
 
 	answers     *answer.Cache
+	exports     chan struct{} // holds as many as are being written
 	agents      agent.Store
 	markets     market.Store
 	store       prediction.Store
@@ -49,6 +52,7 @@ type API struct {
 // Register adds every route of the contract.
 func (a *API) Register(s *httpserver.Server) {
 	a.answers = answer.NewCache(answer.Options{Stamp: a.Changes.Stamp, Now: a.Now})
+	a.exports = make(chan struct{}, exportsAtOnce)
 	limits := s.Limits
 	// with puts what every operation checks first before its own handler.
 	with := func(method, path string, handlers []fiber.Handler) []fiber.Handler {
@@ -86,6 +90,7 @@ func (a *API) Register(s *httpserver.Server) {
 	on(fiber.MethodDelete, "/api/session", s.RequireAgent(), a.endSession)
 	on(fiber.MethodPost, "/api/agents", limits.Writes(), a.registerAgent)
 	on(fiber.MethodPatch, "/api/agents/me", s.RequireAgent(), limits.Writes(), a.updateAgent)
+	get("/api/agents/me/export", s.RequireAgent(), limits.Reads(), a.export)
 	get("/api/agents/me/keys", s.RequireAgent(), limits.Reads(), a.listKeys)
 	on(fiber.MethodPost, "/api/agents/me/keys", s.RequireAgent(), limits.Writes(), a.replaceKey)
 	on(fiber.MethodDelete, "/api/agents/me/keys/:id", s.RequireAgent(), limits.Writes(), a.revokeKey)

@@ -11,7 +11,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/answer"
 	"github.com/pulsecast/pulsecast/app/assignment"
 	"github.com/pulsecast/pulsecast/app/generation"
-	"github.com/pulsecast/pulsecast/app/leaderboard"
+	"github.com/pulsecast/pulsecast/app/prediction"
 )
 
 type assignmentWire struct {
@@ -39,18 +39,12 @@ type assignmentsWire struct {
 // assignmentsQuery asks for the open assignments.
 type assignmentsQuery struct{ limit int }
 
-// openAssignments are what every caller sees, before it is cut to one.
-type openAssignments struct {
-	list     []assignment.Listed
-	opinions map[string]leaderboard.Consensus
-}
-
 var assignmentTopics = []generation.Topic{
 	generation.Assignments, generation.Markets, generation.Predictions, generation.Consensus,
 }
 
-// listAssignments answers from the copy in memory. A caller with a bearer gets what it has
-// done added to it.
+// listAssignments answers from the copy in memory. To a caller with a bearer it adds what
+// that agent has done.
 func (a *API) listAssignments(c *fiber.Ctx) error {
 	limit, err := ParseLimit(c.Context().QueryArgs())
 	if err != nil {
@@ -70,58 +64,69 @@ func (a *API) listAssignments(c *fiber.Ctx) error {
 		}
 	}
 	if caller(c) != nil {
-		return a.ownAssignments(c, found.Value.(openAssignments))
+		return a.ownAssignments(c, slices.Clone(found.Value.([]assignment.Listed)))
 	}
 	sendAnswer(c, found, sharedCaching)
 	return nil
 }
 
+// readAssignments makes the answer that is the same for every caller without a bearer; its
+// Value is the list.
 func (a *API) readAssignments(ctx context.Context, limit int) (*answer.Answer, error) {
 	list, err := a.assignments.List(ctx, a.DB.Reader, assignment.Filter{Limit: limit}, a.Now())
 	if err != nil {
 		return nil, err
 	}
-	var ids []string
-	for i := range list {
-		if list[i].MarketID != "" {
-			ids = append(ids, list[i].MarketID)
-		}
-	}
-	opinions, err := a.Leaderboard.Consensus(ctx, a.DB.Reader, ids)
-	if err != nil {
-		return nil, err
-	}
-	open := openAssignments{list, opinions}
-	made, err := encoded(a.assignmentsFor(open, uuid.Nil))
+	made, err := encoded(a.toAssignments(list, opinionsOn(list, uuid.Nil), uuid.Nil))
 	if err == nil {
-		made.Value = open
+		made.Value = list
 	}
 	return made, err
 }
 
-func (a *API) ownAssignments(c *fiber.Ctx, open openAssignments) error {
-	open.list = slices.Clone(open.list)
-	if err := a.assignments.MarkDone(c.UserContext(), a.DB.Reader, open.list, callerID(c)); err != nil {
+func (a *API) ownAssignments(c *fiber.Ctx, list []assignment.Listed) error {
+	ctx, me := c.UserContext(), callerID(c)
+	if err := a.assignments.MarkDone(ctx, a.DB.Reader, list, me); err != nil {
 		return err
 	}
-	return respondOwn(c, a.assignmentsFor(open, callerID(c)))
+	opinions := opinionsOn(list, me)
+	// It sees its own latest prediction in the consensus.
+	if err := a.Leaderboard.Recount(ctx, a.DB.Reader, opinions); err != nil {
+		return err
+	}
+	return respondOwn(c, a.toAssignments(list, opinions, me))
 }
 
-func (a *API) assignmentsFor(open openAssignments, me uuid.UUID) assignmentsWire {
-	w := assignmentsWire{true, make([]assignmentWire, len(open.list))}
-	for i := range open.list {
-		w.Assignments[i] = a.assignment(&open.list[i], open.opinions, me)
+// opinionsOn returns the consensus on the markets of a list where an agent sees it.
+func opinionsOn(list []assignment.Listed, me uuid.UUID) map[string]prediction.Consensus {
+	opinions := map[string]prediction.Consensus{}
+	for i := range list {
+		if l := &list[i]; l.MarketID != "" && showsConsensus(l, me) {
+			opinions[l.MarketID] = l.Consensus
+		}
+	}
+	return opinions
+}
+
+func (a *API) toAssignments(
+	list []assignment.Listed, opinions map[string]prediction.Consensus, me uuid.UUID,
+) assignmentsWire {
+	w := assignmentsWire{true, make([]assignmentWire, len(list))}
+	for i := range list {
+		w.Assignments[i] = a.assignment(&list[i], opinions, me)
 	}
 	return w
 }
 
-// assignment withholds the consensus from an agent that has not answered yet: its
-// own view is worth more.
-func (a *API) assignment(l *assignment.Listed, opinions map[string]leaderboard.Consensus, me uuid.UUID) assignmentWire {
+// showsConsensus reports whether an agent sees the consensus on an assignment. Until it has
+// answered, its own view is worth more.
+func showsConsensus(l *assignment.Listed, me uuid.UUID) bool { return me == uuid.Nil || l.Done }
+
+func (a *API) assignment(l *assignment.Listed, opinions map[string]prediction.Consensus, me uuid.UUID) assignmentWire {
 	w := assignmentWire{
 		ID: l.ID.String(), Title: l.Title, Instructions: l.Instructions, Category: l.Category,
 		Outcome: textOrNull(l.Outcome), Status: l.Status, OpensAt: l.OpensAt, DueAt: l.DueAt,
-		Predictions: l.Predictions, URL: a.Config.BaseURL + "/assignments", Sample: l.Sample,
+		Predictions: l.Consensus.Predictions, URL: a.Config.BaseURL + "/assignments", Sample: l.Sample,
 	}
 	if l.Market != nil {
 		w.Market, w.URL = marketDetail(l.Market), a.marketURL(l.Market.ID)
@@ -129,7 +134,7 @@ func (a *API) assignment(l *assignment.Listed, opinions map[string]leaderboard.C
 	if me != uuid.Nil {
 		w.Done = &l.Done
 	}
-	if me == uuid.Nil || l.Done {
+	if showsConsensus(l, me) {
 		w.Consensus = consensus(opinions, l.MarketID)
 	}
 	return w

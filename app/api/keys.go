@@ -33,19 +33,23 @@ func toKeyWire(k *agent.Key) keyWire {
 	}
 }
 
+func toKeyWires(keys []*agent.Key) []keyWire {
+	out := make([]keyWire, len(keys))
+	for i, k := range keys {
+		out[i] = toKeyWire(k)
+	}
+	return out
+}
+
 func (a *API) listKeys(c *fiber.Ctx) error {
 	keys, err := a.Identity.Keys(c.UserContext(), caller(c))
 	if err != nil {
 		return err
 	}
-	out := make([]keyWire, len(keys))
-	for i, k := range keys {
-		out[i] = toKeyWire(k)
-	}
 	return respondOwn(c, struct {
 		OK   bool      `json:"ok"`
 		Keys []keyWire `json:"keys"`
-	}{true, out})
+	}{true, toKeyWires(keys)})
 }
 
 type replacedWire struct {

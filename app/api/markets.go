@@ -8,7 +8,6 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	"github.com/pulsecast/pulsecast/app/generation"
-	"github.com/pulsecast/pulsecast/app/leaderboard"
 	"github.com/pulsecast/pulsecast/app/market"
 	"github.com/pulsecast/pulsecast/app/prediction"
 	"github.com/pulsecast/pulsecast/app/problem"
@@ -58,7 +57,7 @@ func marketDetail(m *market.Market) *marketDetailWire {
 	return w
 }
 
-func consensus(all map[string]leaderboard.Consensus, marketID string) *consensusWire {
+func consensus(all map[string]prediction.Consensus, marketID string) *consensusWire {
 	c := all[marketID]
 	if c.Agents == 0 {
 		return nil
@@ -70,11 +69,15 @@ func consensus(all map[string]leaderboard.Consensus, marketID string) *consensus
 func (a *API) marketURL(id string) string { return a.Config.BaseURL + "/markets/" + url.PathEscape(id) }
 
 // marketQuery asks for a market by its id.
-type marketQuery struct{ id string }
+type marketQuery struct {
+	id string
+	// recount is for agents: they see their own latest prediction in the consensus.
+	recount bool
+}
 
 func (a *API) getMarket() fiber.Handler {
 	return cached(a, operation[marketQuery]{
-		parse:  func(c *fiber.Ctx) (marketQuery, error) { return marketQuery{pathValue(c, "id")}, nil },
+		parse:  func(c *fiber.Ctx) (marketQuery, error) { return marketQuery{pathValue(c, "id"), caller(c) != nil}, nil },
 		read:   a.readMarket,
 		topics: append([]generation.Topic{generation.Consensus}, recordTopics...),
 	})
@@ -93,9 +96,14 @@ func (a *API) readMarket(ctx context.Context, q marketQuery) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	opinions, err := a.Leaderboard.Consensus(ctx, db, []string{m.ID})
+	opinions, err := a.store.Consensus(ctx, db, []string{m.ID})
 	if err != nil {
 		return nil, err
+	}
+	if q.recount {
+		if err := a.Leaderboard.Recount(ctx, db, opinions); err != nil {
+			return nil, err
+		}
 	}
 	latest, _, err := a.store.List(ctx, db, prediction.Filter{MarketID: m.ID, Limit: signal.DefaultLimit})
 	if err != nil {

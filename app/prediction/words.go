@@ -3,6 +3,7 @@ package prediction
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -11,36 +12,43 @@ import (
 	"github.com/pulsecast/pulsecast/app/database"
 )
 
-// indexWords makes the text searchable, in a table of its own as SQLite wants it. The
-// words are cut here: Postgres by itself keeps addresses, versions and signed numbers
-// whole.
-func indexWords(ctx context.Context, tx bun.Tx, p *Prediction) error {
-	sql := "INSERT INTO prediction_words (agent_id, id, title, thesis) VALUES (?, ?, ?, ?)"
+// maxWord is the length in bytes above which Postgres refuses a word of a search index.
+const maxWord = 2046
+
+// searchWords lists the different words of a text that it is found by, in order. They are
+// cut here: Postgres by itself keeps addresses, versions and signed numbers whole, and takes
+// longer.
+func searchWords(title, thesis string) string {
+	words := append(wordsOf(title), wordsOf(thesis)...)
+	slices.Sort(words)
+	return strings.Join(slices.Compact(words), " ")
+}
+
+// wordsOf cuts a text at whatever is no letter or digit, in lower case.
+func wordsOf(text string) []string {
+	words := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+	return slices.DeleteFunc(words, func(word string) bool { return len(word) > maxWord })
+}
+
+// insertWords makes predictions searchable, in a table of its own as SQLite wants it.
+func insertWords(ctx context.Context, tx bun.Tx, rows []newWords) error {
+	words := "words"
 	if database.IsPostgres(tx) {
-		sql = "INSERT INTO prediction_words (agent_id, id, words) VALUES (?, ?, to_tsvector('simple', ? || ' ' || ?))"
+		words = "words::tsvector"
 	}
-	_, err := tx.ExecContext(
-		ctx, sql, p.AgentID, p.ID, strings.Join(wordsOf(p.Title), " "), strings.Join(wordsOf(p.Thesis), " "),
-	)
+	_, err := database.ExecPlannedRows(ctx, tx, "INSERT INTO prediction_words (agent_id, id, words) SELECT agent_id, id, "+words+" FROM v", rows)
 	if err != nil {
-		return fmt.Errorf("index prediction: %w", err)
+		return fmt.Errorf("index predictions: %w", err)
 	}
 	return nil
 }
 
-// wordsOf cuts a text at whatever is no letter or digit.
-func wordsOf(text string) []string {
-	return strings.FieldsFunc(text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
-}
-
-// containsWords keeps predictions whose title and thesis hold every word.
-func containsWords(q *bun.SelectQuery, words string) *bun.SelectQuery {
+// whereWords keeps the rows of prediction_words AS w that hold every word.
+func whereWords(q *bun.SelectQuery, words string) {
 	terms := wordsOf(words)
-	if len(terms) == 0 {
-		return q.Where("1 = 0")
-	}
 	if database.IsPostgres(q.DB()) {
-		return q.Where("(p.agent_id, p.id) IN (SELECT w.agent_id, w.id FROM prediction_words AS w WHERE w.words @@ plainto_tsquery('simple', ?))", strings.Join(terms, " "))
+		q.Where("w.words @@ ?::tsquery", strings.Join(terms, " & "))
+	} else {
+		q.Where("prediction_words MATCH ?", `"`+strings.Join(terms, `" "`)+`"`)
 	}
-	return q.Where("(p.agent_id, p.id) IN (SELECT agent_id, id FROM prediction_words WHERE prediction_words MATCH ?)", `"`+strings.Join(terms, `" "`)+`"`)
 }
