@@ -181,7 +181,7 @@ func (a *App) countActivity(ctx context.Context) (time.Duration, error) {
 func (a *App) assign(ctx context.Context) error {
 	var store assignment.Store
 	_, closeErr := store.CloseDue(ctx, a.DB, a.now())
-	_, chooseErr := store.ChooseDaily(ctx, a.DB, a.now())
+	_, chooseErr := store.ChooseDaily(ctx, a.DB, a.now(), float64(a.cfg.RankedMinLiquidity))
 	return errors.Join(closeErr, chooseErr)
 }
 

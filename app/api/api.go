@@ -78,6 +78,8 @@ func (a *API) Register(s *httpserver.Server) {
 	get("/api/intelligence/news", s.EdgeFilter(), limits.Snapshot(), a.Intelligence.ListNews)
 	s.Direct("/api/intelligence/markets", direct(a.Intelligence.Markets.Form))
 	s.Direct("/api/intelligence/news", direct(a.Intelligence.News.Form))
+	get("/api/intelligence/events", append([]fiber.Handler{s.EdgeFilter()}, append(reads, a.listEvents())...)...)
+	get("/api/intelligence/events/:id", append(reads, a.getEvent())...)
 	get("/api/intelligence/markets/:id", append(reads, a.getMarket())...)
 
 	get("/api/predictions", append(reads, a.listPredictions())...)

@@ -51,7 +51,7 @@ func (h *Intelligence) listMarkets(ctx *fasthttp.RequestCtx) error {
 	if err != nil {
 		return err
 	}
-	if !args.Has("category") && !args.Has("q") && !args.Has("closesBefore") {
+	if !args.Has("category") && !args.Has("tag") && !args.Has("q") && !args.Has("closesBefore") {
 		sendForm(ctx, h.Markets.Form(limit, httpserver.AcceptEncoding(ctx, answer.Codings...)), signalCaching)
 		return nil
 	}
@@ -82,6 +82,7 @@ func direct(form func(limit int, coding string) *answer.Form) func(ctx *fasthttp
 // marketFilter narrows the list of markets; zero fields do not.
 type marketFilter struct {
 	category     string
+	tag          string
 	words        []string
 	closesBefore time.Time
 }
@@ -91,6 +92,9 @@ func parseMarketFilter(args *fasthttp.Args) (f marketFilter, err error) {
 		return f, err
 	}
 	f.category = strings.ToLower(f.category)
+	if f.tag, err = tag(args); err != nil {
+		return f, err
+	}
 	if f.words, err = words(args); err != nil {
 		return f, err
 	}
@@ -108,6 +112,7 @@ func parseMarketFilter(args *fasthttp.Args) (f marketFilter, err error) {
 
 func (f *marketFilter) match(s *signal.Snapshot[market.Market], i int, m *market.Market) bool {
 	return (f.category == "" || m.Category == f.category) &&
+		(f.tag == "" || slices.Contains(m.Tags, f.tag)) &&
 		(f.closesBefore.IsZero() || (!m.ClosesAt.IsZero() && m.ClosesAt.Before(f.closesBefore))) &&
 		hasAll(s.Text(i), f.words)
 }
@@ -151,6 +156,15 @@ func (h *Intelligence) listNews(ctx *fasthttp.RequestCtx) error {
 // it is the same for every caller: Vary names Accept-Encoding only. The edge filter
 // before it looks at User-Agent and Authorization too, but refusals aren't cached.
 const signalCaching = "public, max-age=5, stale-while-revalidate=30"
+
+// maxTag is the longest tag, in characters.
+const maxTag = 200
+
+// tag reads the parameter tag as tags are stored, "" when it is left out.
+func tag(args *fasthttp.Args) (string, error) {
+	value, err := text(args, "tag", maxTag)
+	return market.TagSlug(value), err
+}
 
 // maxQuery is the longest q, in characters.
 const maxQuery = 200

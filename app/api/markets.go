@@ -25,11 +25,13 @@ type marketDetailWire struct {
 	ResolutionSource *string    `json:"resolutionSource"`
 	Event            *eventWire `json:"event"`
 	ObservedAt       time.Time  `json:"observedAt"`
+	AwaitsResult     bool       `json:"awaitsResult"`
 }
 
 type eventWire struct {
 	ID    string  `json:"id"`
 	Title *string `json:"title"`
+	URL   string  `json:"url"`
 }
 
 type priceWire struct {
@@ -46,19 +48,19 @@ type consensusWire struct {
 	Weighted *float64 `json:"weighted"`
 }
 
-func marketDetail(m *market.Market) *marketDetailWire {
+func (a *API) marketDetail(m *market.Market) *marketDetailWire {
 	w := &marketDetailWire{
 		marketWire: toMarketWire(m), Prices: m.Prices, Description: textOrNull(m.Description),
 		ResolutionSource: textOrNull(m.ResolutionSource), ObservedAt: m.ObservedAt.UTC(),
+		AwaitsResult: m.AwaitsResult(a.Now()),
 	}
 	if m.EventID != "" {
-		w.Event = &eventWire{ID: m.EventID, Title: textOrNull(m.EventTitle)}
+		w.Event = &eventWire{ID: m.EventID, Title: textOrNull(m.EventTitle), URL: a.eventURL(m.EventID)}
 	}
 	return w
 }
 
-func consensus(all map[string]prediction.Consensus, marketID string) *consensusWire {
-	c := all[marketID]
+func consensus(c prediction.Consensus) *consensusWire {
 	if c.Agents == 0 {
 		return nil
 	}
@@ -69,15 +71,11 @@ func consensus(all map[string]prediction.Consensus, marketID string) *consensusW
 func (a *API) marketURL(id string) string { return a.Config.BaseURL + "/markets/" + url.PathEscape(id) }
 
 // marketQuery asks for a market by its id.
-type marketQuery struct {
-	id string
-	// recount is for agents: they see their own latest prediction in the consensus.
-	recount bool
-}
+type marketQuery struct{ id string }
 
 func (a *API) getMarket() fiber.Handler {
 	return cached(a, operation[marketQuery]{
-		parse:  func(c *fiber.Ctx) (marketQuery, error) { return marketQuery{pathValue(c, "id"), caller(c) != nil}, nil },
+		parse:  func(c *fiber.Ctx) (marketQuery, error) { return marketQuery{pathValue(c, "id")}, nil },
 		read:   a.readMarket,
 		topics: append([]generation.Topic{generation.Consensus}, recordTopics...),
 	})
@@ -100,10 +98,9 @@ func (a *API) readMarket(ctx context.Context, q marketQuery) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if q.recount {
-		if err := a.Leaderboard.Recount(ctx, db, opinions); err != nil {
-			return nil, err
-		}
+	// So that an agent sees its latest prediction in the consensus.
+	if err := a.Leaderboard.Recount(ctx, db, opinions); err != nil {
+		return nil, err
 	}
 	latest, _, err := a.store.List(ctx, db, prediction.Filter{MarketID: m.ID, Limit: signal.DefaultLimit})
 	if err != nil {
@@ -119,5 +116,5 @@ func (a *API) readMarket(ctx context.Context, q marketQuery) (any, error) {
 		History     []priceWire       `json:"history"`
 		Consensus   *consensusWire    `json:"consensus"`
 		Predictions []predictionWire  `json:"predictions"`
-	}{true, marketDetail(m), prices, consensus(opinions, m.ID), a.predictions(latest)}, nil
+	}{true, a.marketDetail(m), prices, consensus(opinions[m.ID]), a.predictions(latest)}, nil
 }

@@ -222,7 +222,7 @@ func (r *replay) follow(ctx context.Context, step int, from time.Time) error {
 	if err := leaderboard.NewCounter(r.db, func() time.Time { return r.clock }).CountAll(ctx); err != nil {
 		return err
 	}
-	_, err := assignment.Store{}.ChooseDaily(ctx, r.db, r.start)
+	_, err := assignment.Store{}.ChooseDaily(ctx, r.db, r.start, float64(config.Default().RankedMinLiquidity))
 	return err
 }
 
