@@ -70,6 +70,7 @@ type App struct {
 	identity    *identity.Service
 	publisher   *prediction.Publisher
 	leaderboard *leaderboard.Store
+	consensus   *leaderboard.Counter
 
 	worker       *worker.Worker
 	monitor      *monitor.Monitor

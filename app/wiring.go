@@ -37,6 +37,7 @@ func (a *App) buildDomain() {
 	thresholds := a.thresholds()
 	a.usage = agent.NewUsage(a.DB, a.Log, a.now)
 	a.Boards = leaderboard.NewBuilder(a.DB, thresholds, a.now)
+	a.consensus = leaderboard.NewCounter(a.DB, a.now)
 	a.leaderboard = leaderboard.NewStore(thresholds, a.now)
 	a.publisher = prediction.NewPublisher(a.DB, a.now, staleAfter*a.cfg.MarketsInterval, a.cfg.BaseURL)
 	a.publisher.MinLiquidity = float64(a.cfg.RankedMinLiquidity)
@@ -129,6 +130,7 @@ func (a *App) jobs() []worker.Job {
 		{Name: "markets", Interval: a.cfg.MarketsInterval, Run: a.Markets.Tick, Planned: a.Markets.Planned},
 		{Name: "news", Interval: a.cfg.NewsInterval, Run: a.News.Tick, Planned: a.News.Planned},
 		every("leaderboard", 2*time.Second, a.buildBoards),
+		{Name: "consensus", Interval: 2 * time.Second, Run: a.countConsensus},
 		every("assignments", time.Minute, a.assign),
 		{Name: "activity", Interval: time.Minute, Run: a.countActivity},
 		every("upkeep", 10*time.Minute, a.prune),
@@ -152,6 +154,17 @@ func (a *App) buildBoards(ctx context.Context) error {
 		a.metrics.LeaderboardBuilt(time.Since(start))
 	}
 	return err
+}
+
+// consensusEvery is the time between two counts of the consensus, if the first was quick.
+// The job's interval is longer because the lease of a job lives for less than its interval.
+const consensusEvery = 250 * time.Millisecond
+
+// countConsensus counts the consensus of changed markets, at most a fifth of the time.
+func (a *App) countConsensus(ctx context.Context) (time.Duration, error) {
+	begin := time.Now()
+	_, err := a.consensus.Tick(ctx)
+	return max(consensusEvery, 4*time.Since(begin)), err
 }
 
 // countActivity counts for the admins' table of agents, at most a twentieth of the

@@ -274,7 +274,8 @@ CREATE TABLE market_events (
 -- publish adds to predictions (all that were ever published on the market) and sets changed;
 -- a job of the worker then counts the rest anew: agents with an open prediction, the median of
 -- their latest confidences and their skill-weighted mean of log odds (0..1, null without any).
--- By market; owner prediction.
+-- counted_at is when the latest count began; changes other than publishing clear it. By market;
+-- owner prediction.
 CREATE TABLE market_consensus (
   market_id TEXT PRIMARY KEY REFERENCES markets (id),
   outcome TEXT NOT NULL DEFAULT '',
@@ -287,6 +288,8 @@ CREATE TABLE market_consensus (
 ){{if .PG}} WITH (fillfactor = 70){{end}};
 --bun:split
 CREATE INDEX market_consensus_changed ON market_consensus (market_id) WHERE changed;
+--bun:split
+CREATE INDEX market_consensus_age ON market_consensus (counted_at) WHERE agents > 0;
 --bun:split
 
 -- news_items: posts and articles as last observed. Reference; owner news.
@@ -423,6 +426,10 @@ CREATE INDEX results_open_market ON results (market_id, id) WHERE status = 'open
 CREATE INDEX results_due ON results (horizon_at, id) WHERE status = 'open' AND market_id IS NULL;
 --bun:split
 CREATE INDEX results_open ON results (agent_id, scheduled_close_at) WHERE status = 'open';
+--bun:split
+CREATE INDEX results_agent_resolved ON results (agent_id, resolved_at, id) WHERE resolved_at IS NOT NULL;
+--bun:split
+CREATE INDEX results_agent_edge ON results (agent_id, edge, id) WHERE edge IS NOT NULL;
 --bun:split
 
 -- prediction_records: predictions with their results, as the Go model Prediction reads
@@ -575,34 +582,34 @@ CREATE TABLE clusters (
 ){{if .PG}} WITH (fillfactor = 80){{end}};
 --bun:split
 
--- agent_days: sums of what an agent has on one scheduled-close day, by category and, under
--- category '', over all of them: sums of a day are squared, so they do not add up over
--- categories. cluster_sum and stake (A) are in 1e-4 point. cluster_squares (ΣC²) and variance
--- (V = Σ(Σu)²) are in 1e-8 point²: one cluster adds at most 4e12, so that BIGINT holds the
--- 2.3 million events of greatest possible weight on one day, far more than close on any.
--- Brier sums are in 1e-8, log edges in 1e-6 bit, confidences and results in 1e-9. By agent;
--- owner settlement.
+-- agent_days: sums of what an agent has on one scheduled-close day, by category. A row under
+-- category '' has clusters and cluster_sum over all of them, and null in the other columns:
+-- these two are squared by day, so their squares don't add up over categories. cluster_sum
+-- and stake (A) are in 1e-4 point. cluster_squares (ΣC²) and variance (V = Σ(Σu)²) are in
+-- 1e-8 point²: one cluster adds at most 4e12, so that BIGINT holds the 2.3 million events of
+-- greatest possible weight on one day, far more than close on any. Brier sums are in 1e-8,
+-- log edges in 1e-6 bit, confidences and results in 1e-9. By agent; owner settlement.
 CREATE TABLE agent_days (
   agent_id {{.UUID}} NOT NULL,
   category TEXT NOT NULL,
   day TEXT NOT NULL,
   clusters BIGINT NOT NULL,
   cluster_sum BIGINT NOT NULL,
-  cluster_squares BIGINT NOT NULL,
-  stake BIGINT NOT NULL DEFAULT 0,
-  variance BIGINT NOT NULL DEFAULT 0,
-  disagreements BIGINT NOT NULL,
-  resolved BIGINT NOT NULL,
-  scored BIGINT NOT NULL,
-  resolved_brier BIGINT NOT NULL DEFAULT 0,
-  brier BIGINT NOT NULL,
-  market_brier BIGINT NOT NULL,
-  log_edge BIGINT NOT NULL,
-  observed_squares BIGINT NOT NULL DEFAULT 0,
+  cluster_squares BIGINT,
+  stake BIGINT,
+  variance BIGINT,
+  disagreements BIGINT,
+  resolved BIGINT,
+  scored BIGINT,
+  resolved_brier BIGINT,
+  brier BIGINT,
+  market_brier BIGINT,
+  log_edge BIGINT,
+  observed_squares BIGINT,
 {{- range $i := .Bins}}
-  b{{$i}}_count BIGINT NOT NULL,
-  b{{$i}}_confidence BIGINT NOT NULL,
-  b{{$i}}_observed BIGINT NOT NULL,
+  b{{$i}}_count BIGINT,
+  b{{$i}}_confidence BIGINT,
+  b{{$i}}_observed BIGINT,
 {{- end}}
   PRIMARY KEY (agent_id, category, day)
 ){{if .PG}} WITH (fillfactor = 80){{end}};
@@ -752,7 +759,7 @@ CREATE TABLE assignments (
 --bun:split
 CREATE UNIQUE INDEX assignments_day ON assignments (day, market_id);
 --bun:split
-CREATE INDEX assignments_open ON assignments (status, due_at);
+CREATE INDEX assignments_open ON assignments (status, due_at, id);
 --bun:split
 
 -- admins: accounts of admins, of this service or of the identity provider. Local; owner admin.

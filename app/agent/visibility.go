@@ -59,9 +59,12 @@ func Listed(alias string) bun.Safe { return bun.Safe(alias + ".status = 'active'
 // WhereTexts keeps the rows of q whose agent lets the public see the texts of its
 // predictions. agentID is the column that holds the agent's id.
 func WhereTexts(q *bun.SelectQuery, agentID string) *bun.SelectQuery {
-	return q.Where(
-		"NOT EXISTS (SELECT 1 FROM agents AS g WHERE g.id = ? AND g.visibility = ?)", bun.Safe(agentID), TextsHidden,
-	)
+	return q.Where(ShowsTexts(agentID))
+}
+
+// ShowsTexts returns the SQL condition of WhereTexts.
+func ShowsTexts(agentID string) string {
+	return "NOT EXISTS (SELECT 1 FROM agents AS g WHERE g.id = " + agentID + " AND g.visibility = 'texts_hidden')"
 }
 
 // hiddenProfile is what an agent declares while it is hidden. The row in agents has the

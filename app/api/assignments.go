@@ -7,7 +7,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/pulsecast/pulsecast/app/assignment"
-	"github.com/pulsecast/pulsecast/app/leaderboard"
+	"github.com/pulsecast/pulsecast/app/prediction"
 )
 
 type assignmentWire struct {
@@ -37,15 +37,16 @@ func (a *API) listAssignments(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	var ids []string
+	opinions := map[string]prediction.Consensus{}
 	for i := range list {
-		if list[i].MarketID != "" {
-			ids = append(ids, list[i].MarketID)
+		if l := &list[i]; l.MarketID != "" && showsConsensus(l, me) {
+			opinions[l.MarketID] = l.Consensus
 		}
 	}
-	opinions, err := a.Leaderboard.Consensus(ctx, a.DB.Reader, ids)
-	if err != nil {
-		return err
+	if me != uuid.Nil { // it sees its own latest prediction in the consensus
+		if err := a.Leaderboard.Recount(ctx, a.DB.Reader, opinions); err != nil {
+			return err
+		}
 	}
 	out := make([]assignmentWire, len(list))
 	for i := range list {
@@ -57,13 +58,15 @@ func (a *API) listAssignments(c *fiber.Ctx) error {
 	}{true, out})
 }
 
-// assignment withholds the consensus from an agent that has not answered yet: its
-// own view is worth more.
-func (a *API) assignment(l *assignment.Listed, opinions map[string]leaderboard.Consensus, me uuid.UUID) assignmentWire {
+// showsConsensus reports whether an agent sees the consensus on an assignment. Until it has
+// answered, its own view is worth more.
+func showsConsensus(l *assignment.Listed, me uuid.UUID) bool { return me == uuid.Nil || l.Done }
+
+func (a *API) assignment(l *assignment.Listed, opinions map[string]prediction.Consensus, me uuid.UUID) assignmentWire {
 	w := assignmentWire{
 		ID: l.ID.String(), Title: l.Title, Instructions: l.Instructions, Category: l.Category,
 		Outcome: textOrNull(l.Outcome), Status: l.Status, OpensAt: l.OpensAt, DueAt: l.DueAt,
-		Predictions: l.Predictions, URL: a.Config.BaseURL + "/assignments", Sample: l.Sample,
+		Predictions: l.Consensus.Predictions, URL: a.Config.BaseURL + "/assignments", Sample: l.Sample,
 	}
 	if l.Market != nil {
 		w.Market, w.URL = marketDetail(l.Market), a.marketURL(l.Market.ID)
@@ -71,7 +74,7 @@ func (a *API) assignment(l *assignment.Listed, opinions map[string]leaderboard.C
 	if me != uuid.Nil {
 		w.Done = &l.Done
 	}
-	if me == uuid.Nil || l.Done {
+	if showsConsensus(l, me) {
 		w.Consensus = consensus(opinions, l.MarketID)
 	}
 	return w

@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"github.com/gofiber/fiber/v2"
+	"github.com/google/uuid"
 
-	"github.com/pulsecast/pulsecast/app/leaderboard"
 	"github.com/pulsecast/pulsecast/app/market"
 	"github.com/pulsecast/pulsecast/app/prediction"
 	"github.com/pulsecast/pulsecast/app/problem"
@@ -56,7 +56,7 @@ func marketDetail(m *market.Market) *marketDetailWire {
 	return w
 }
 
-func consensus(all map[string]leaderboard.Consensus, marketID string) *consensusWire {
+func consensus(all map[string]prediction.Consensus, marketID string) *consensusWire {
 	c := all[marketID]
 	if c.Agents == 0 {
 		return nil
@@ -80,9 +80,14 @@ func (a *API) getMarket(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	opinions, err := a.Leaderboard.Consensus(ctx, db, []string{m.ID})
+	opinions, err := a.store.Consensus(ctx, db, []string{m.ID})
 	if err != nil {
 		return err
+	}
+	if callerID(c) != uuid.Nil { // it sees its own latest prediction in the consensus
+		if err := a.Leaderboard.Recount(ctx, db, opinions); err != nil {
+			return err
+		}
 	}
 	latest, _, err := a.store.List(ctx, db, prediction.Filter{MarketID: m.ID, Limit: signal.DefaultLimit})
 	if err != nil {

@@ -234,7 +234,7 @@ func TestCountsAndDone(t *testing.T) {
 		want := map[string][2]string{"Will a?": {"2 true", "2 true"}, "Will b?": {"1 false", "1 false"}, "Will it rain?": {"0 true", "0 false"}}
 		for i, agent := range []uuid.UUID{me, other} {
 			for _, a := range list(t, db, agent, start.Add(time.Hour)) {
-				if got := fmt.Sprint(a.Predictions, " ", a.Done); got != want[a.Title][i] {
+				if got := fmt.Sprint(a.Consensus.Predictions, " ", a.Done); got != want[a.Title][i] {
 					t.Errorf("agent %d, %s: %s, want %s", i, a.Title, got, want[a.Title][i])
 				}
 			}

@@ -22,7 +22,7 @@ import (
 // or timestamptz. Zero values of fields tagged nullzero and nil pointers are NULL. There must
 // be rows. Postgres gets an array per column in its binary format: to parse tens of
 // thousands of literals, or as much JSON, takes it longer than to write the rows. It plans
-// the statement for each call, knowing how many rows there are.
+// the statement for each call.
 func ExecRows[T any](ctx context.Context, tx bun.Tx, statement string, rows []T) (sql.Result, error) {
 	q, err := withRows(tx, pgx.QueryExecModeDescribeExec, statement, rows)
 	if err != nil {
@@ -31,11 +31,10 @@ func ExecRows[T any](ctx context.Context, tx bun.Tx, statement string, rows []T)
 	return q.Exec(ctx)
 }
 
-// ExecPlannedRows is ExecRows, but each connection to Postgres plans the statement once,
-// without knowing how many rows there are. So it is for statements that run often and find
-// what they read by an index.
-func ExecPlannedRows[T any](ctx context.Context, tx bun.Tx, statement string, rows []T) (sql.Result, error) {
-	q, err := withRows(tx, plannedMode(tx), statement, rows)
+// ExecPlannedRows is ExecRows, but each connection to Postgres plans the statement once. It is
+// for statements that run often.
+func ExecPlannedRows[T any](ctx context.Context, db bun.IDB, statement string, rows []T) (sql.Result, error) {
+	q, err := withRows(db, plannedMode(db), statement, rows)
 	if err != nil {
 		return nil, err
 	}
@@ -59,6 +58,10 @@ func plannedMode(db bun.IDB) pgx.QueryExecMode {
 	return pgx.QueryExecModeCacheStatement
 }
 
+// withRows hides the number of rows from Postgres. If it knew that there are 1,000, it would
+// read tables of tens of thousands of rows from the start to the end, because it prices
+// every look into an index as a read from a spinning disk (random_page_cost). Of an array
+// that a subquery returns it expects ten elements.
 func withRows[T any](db bun.IDB, mode pgx.QueryExecMode, statement string, rows []T) (*bun.RawQuery, error) {
 	table, columns, err := tableOf(db, rows, 0)
 	if err != nil {
@@ -86,7 +89,7 @@ func tableOf[T any](db bun.IDB, rows []T, others int) (table string, columns []a
 	columns = make([]any, len(fields))
 	list := reflect.ValueOf(rows)
 	for i, f := range fields {
-		arrays[i] = "$" + strconv.Itoa(others+i+1) + "::" + f.UserSQLType + "[]"
+		arrays[i] = "(SELECT $" + strconv.Itoa(others+i+1) + "::" + f.UserSQLType + "[])"
 		if columns[i], err = columnOf(list, f); err != nil {
 			return "", nil, err
 		}

@@ -215,6 +215,9 @@ func (r *replay) follow(ctx context.Context, step int, from time.Time) error {
 	if !last {
 		return nil
 	}
+	if err := leaderboard.NewCounter(r.db, func() time.Time { return r.clock }).CountAll(ctx); err != nil {
+		return err
+	}
 	_, err := assignment.Store{}.ChooseDaily(ctx, r.db, r.start)
 	return err
 }

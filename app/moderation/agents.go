@@ -8,6 +8,7 @@ import (
 
 	"github.com/pulsecast/pulsecast/app/agent"
 	"github.com/pulsecast/pulsecast/app/audit"
+	"github.com/pulsecast/pulsecast/app/prediction"
 	"github.com/pulsecast/pulsecast/app/problem"
 )
 
@@ -53,6 +54,9 @@ func (s *Service) setStatus(ctx context.Context, act Act, handle string, to agen
 			return nil, err
 		}
 		_, err := s.agents.SetStatus(ctx, tx, a.ID, to, s.Now())
+		if err == nil {
+			err = prediction.AgentChanged(ctx, tx, a.ID)
+		}
 		return &audit.Entry{Action: action, Before: string(a.Status), After: string(to)}, err
 	})
 }

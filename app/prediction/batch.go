@@ -92,7 +92,7 @@ var errNothingNew = errors.New("nothing new")
 func (p *Publisher) storeBatch(ctx context.Context, tx bun.Tx, list []*waiting) (*batch, error) {
 	b := &batch{results: make([]result, len(list)), published: map[uuid.UUID]bool{}}
 	var err error
-	if b.tallies, err = lockTallies(ctx, tx, agentsOf(list)); err != nil {
+	if b.tallies, err = lockFreeTallies(ctx, tx, agentsOf(list)); err != nil {
 		return nil, err
 	}
 	b.now = database.Now(p.now())
@@ -178,7 +178,7 @@ func (b *batch) insert(ctx context.Context, tx bun.Tx, items news.Store) error {
 	if len(b.newAnswers) > 0 {
 		writes = append(writes, answersWrite(b.newAnswers))
 	}
-	writes = append(writes, countsOnMarkets(b.predictions)...)
+	writes = append(writes, addToMarkets(b.predictions)...)
 	if err := database.ExecWrites(ctx, tx, writes...); err != nil {
 		return fmt.Errorf("store predictions: %w", err)
 	}

@@ -3,8 +3,6 @@ package prediction
 import (
 	"context"
 	"fmt"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -85,32 +83,19 @@ func insertions(tx bun.Tx, list []*Prediction, words []string) []database.Write 
 	return writes
 }
 
-// marketCount is how many predictions are new on a market.
-type marketCount struct {
-	MarketID string `bun:",type:text"`
-	Count    int64  `bun:",type:bigint"`
-}
-
-// countsOnMarkets adds new predictions to the counts of their markets. There is nothing to
-// write if none is linked.
-func countsOnMarkets(list []*Prediction) []database.Write {
-	counts := map[string]int64{}
+// addToMarkets counts new predictions on their markets. There is nothing to write if none is
+// linked.
+func addToMarkets(list []*Prediction) []database.Write {
+	published := map[string]int64{}
 	for _, p := range list {
 		if p.MarketID != "" {
-			counts[p.MarketID]++
+			published[p.MarketID]++
 		}
 	}
-	if len(counts) == 0 {
+	if len(published) == 0 {
 		return nil
 	}
-	rows := make([]marketCount, 0, len(counts))
-	for id, n := range counts {
-		rows = append(rows, marketCount{id, n})
-	}
-	slices.SortFunc(rows, func(a, b marketCount) int { return strings.Compare(a.MarketID, b.MarketID) })
-	return []database.Write{database.NewWrite(`INSERT INTO market_consensus AS c (market_id, predictions, changed)
-		SELECT market_id, count, TRUE FROM v WHERE TRUE ORDER BY market_id
-		ON CONFLICT (market_id) DO UPDATE SET predictions = c.predictions + EXCLUDED.predictions, changed = TRUE`, rows)}
+	return []database.Write{database.NewWrite(addCounts, countsOf(published))}
 }
 
 // agentEvent is an agent and an event.

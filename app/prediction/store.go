@@ -48,10 +48,10 @@ func (r *Record) LiveEdge() (edge score.Points, ok bool) {
 // Insert stores a prediction as it is, with what it is found by, and counts it as a new one.
 // It is for imports; agents publish through a Publisher.
 func (s Store) Insert(ctx context.Context, tx bun.Tx, p *Prediction) error {
-	if err := Add(ctx, tx, p); err != nil {
+	if err := Published(ctx, tx, p.AgentID, p.CreatedAt, p.MarketID != ""); err != nil {
 		return err
 	}
-	if err := Published(ctx, tx, p.AgentID, p.CreatedAt, p.MarketID != ""); err != nil {
+	if err := addRows(ctx, tx, p); err != nil {
 		return err
 	}
 	list := []*Prediction{p}
@@ -59,7 +59,7 @@ func (s Store) Insert(ctx context.Context, tx bun.Tx, p *Prediction) error {
 	if cited := citationsOf(list); len(cited) > 0 {
 		writes = append(writes, citationsWrite(cited))
 	}
-	if err := database.ExecWrites(ctx, tx, append(writes, countsOnMarkets(list)...)...); err != nil {
+	if err := database.ExecWrites(ctx, tx, append(writes, addToMarkets(list)...)...); err != nil {
 		return fmt.Errorf("insert prediction: %w", err)
 	}
 	return nil
@@ -81,8 +81,16 @@ var (
 	}
 )
 
-// Add writes the rows of a prediction as it is, and nothing else.
+// Add writes the rows of a prediction as it is and counts it on its market, and nothing else;
+// publishing is Insert.
 func Add(ctx context.Context, db bun.IDB, p *Prediction) error {
+	if err := addRows(ctx, db, p); err != nil || p.MarketID == "" {
+		return err
+	}
+	return AddToMarkets(ctx, db, map[string]int64{p.MarketID: 1})
+}
+
+func addRows(ctx context.Context, db bun.IDB, p *Prediction) error {
 	if _, err := db.NewInsert().Model(p).ModelTableExpr("predictions").Column(predictionColumns...).Exec(ctx); err != nil {
 		return fmt.Errorf("insert prediction: %w", err)
 	}

@@ -50,11 +50,11 @@ type tallyRow struct {
 	LastPublishedAt time.Time `bun:",nullzero,type:timestamptz"`
 }
 
-// lockTallies locks the tallies of agents until the transaction ends, and makes those that
-// are missing. It leaves out the agents that another transaction holds, and never waits. To
+// lockFreeTallies locks the tallies of agents until the transaction ends, and makes those that
+// are missing. Unlike LockTallies, it leaves out the agents that another transaction holds, and never waits. To
 // make a tally that another transaction also makes would wait for that one; hence the
 // advisory lock.
-func lockTallies(ctx context.Context, tx bun.Tx, agents []uuid.UUID) (map[uuid.UUID]*Tally, error) {
+func lockFreeTallies(ctx context.Context, tx bun.Tx, agents []uuid.UUID) (map[uuid.UUID]*Tally, error) {
 	type row struct {
 		AgentID uuid.UUID `bun:",type:uuid"`
 	}
@@ -139,6 +139,53 @@ func (m *TallyMove) Count(s Status, n int64) {
 	case Void:
 		m.Void += n
 	}
+}
+
+// LockTallies locks the tallies of some agents until the transaction ends, in ascending
+// order. Publishing and settling hold the tally of an agent before they read or change its
+// predictions, results and sums. Agents without a tally get an empty one. SQLite has one
+// writer anyway.
+func LockTallies(ctx context.Context, tx bun.Tx, agents []uuid.UUID) error {
+	agents = slices.Clone(agents)
+	slices.SortFunc(agents, func(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) })
+	agents = slices.Compact(agents)
+	if !database.IsPostgres(tx) || len(agents) == 0 {
+		return nil
+	}
+	locked, err := waitForTallies(ctx, tx, agents)
+	if err != nil || locked == len(agents) {
+		return err
+	}
+	empty := make([]Tally, 0, len(agents))
+	for _, id := range agents {
+		empty = append(empty, Tally{AgentID: id})
+	}
+	if _, err := tx.NewInsert().Model(&empty).On("CONFLICT DO NOTHING").Exec(ctx); err != nil {
+		return fmt.Errorf("add tallies: %w", err)
+	}
+	_, err = waitForTallies(ctx, tx, agents)
+	return err
+}
+
+func waitForTallies(ctx context.Context, tx bun.Tx, agents []uuid.UUID) (int, error) {
+	var ids []uuid.UUID
+	err := database.ForUpdate(database.WhereIDs(SelectTallies(tx).Column("t.agent_id"), "t.agent_id", agents).
+		Order("t.agent_id")).Scan(ctx, &ids)
+	if err != nil {
+		return 0, fmt.Errorf("lock tallies: %w", err)
+	}
+	return len(ids), nil
+}
+
+// DropEmptyTallies deletes those tallies of some agents that LockTallies made and that
+// nothing was counted in.
+func DropEmptyTallies(ctx context.Context, tx bun.Tx, agents []uuid.UUID) error {
+	_, err := tx.NewDelete().Model((*Tally)(nil)).Where("agent_id IN (?)", bun.List(agents)).
+		Where("total = 0 AND open = 0 AND resolved = 0 AND void = 0").Exec(ctx)
+	if err != nil {
+		return fmt.Errorf("drop empty tallies: %w", err)
+	}
+	return nil
 }
 
 // MoveTallies applies the moves of many agents, at most one of each, in one
