@@ -457,7 +457,9 @@ CREATE TABLE citations (
 );
 --bun:split
 
--- prediction_words: the search index over titles and theses. By agent; owner prediction.
+-- prediction_words: the search index over titles and theses. On Postgres every search reads
+-- the list of words that are not in the index yet, so it is kept at 1 MB. By agent; owner
+-- prediction.
 {{if .PG}}
 CREATE TABLE prediction_words (
   agent_id UUID NOT NULL,
@@ -466,7 +468,7 @@ CREATE TABLE prediction_words (
   PRIMARY KEY (agent_id, id)
 );
 --bun:split
-CREATE INDEX prediction_words_words ON prediction_words USING gin (words);
+CREATE INDEX prediction_words_words ON prediction_words USING gin (words) WITH (gin_pending_list_limit = 1024);
 {{else}}
 CREATE VIRTUAL TABLE prediction_words USING fts5(agent_id UNINDEXED, id UNINDEXED, words);
 {{end}}
