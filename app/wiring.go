@@ -11,6 +11,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/alert"
 	"github.com/pulsecast/pulsecast/app/api"
 	"github.com/pulsecast/pulsecast/app/assignment"
+	"github.com/pulsecast/pulsecast/app/generation"
 	"github.com/pulsecast/pulsecast/app/httpserver"
 	"github.com/pulsecast/pulsecast/app/identity"
 	"github.com/pulsecast/pulsecast/app/ingest"
@@ -42,6 +43,7 @@ func (a *App) buildDomain() {
 	a.publisher = prediction.NewPublisher(a.DB, a.now, staleAfter*a.cfg.MarketsInterval, a.cfg.BaseURL)
 	a.publisher.MinLiquidity = float64(a.cfg.RankedMinLiquidity)
 	a.generation = agent.NewGeneration(a.DB.Reader, a.Log)
+	a.changes = generation.NewWatcher(a.DB.Reader, a.Log)
 	a.identity = identity.New(identity.Options{
 		Config: &a.cfg, DB: a.DB, Generation: a.generation, Usage: a.usage, Log: a.Log, Now: a.now, Wrap: a.tracing.Transport,
 	})
@@ -179,7 +181,7 @@ func (a *App) countActivity(ctx context.Context) (time.Duration, error) {
 func (a *App) assign(ctx context.Context) error {
 	var store assignment.Store
 	_, closeErr := store.CloseDue(ctx, a.DB, a.now())
-	_, chooseErr := store.ChooseDaily(ctx, a.DB, a.now())
+	_, chooseErr := store.ChooseDaily(ctx, a.DB, a.now(), float64(a.cfg.RankedMinLiquidity))
 	return errors.Join(closeErr, chooseErr)
 }
 
@@ -189,11 +191,11 @@ func (a *App) prune(ctx context.Context) error {
 
 func (a *App) buildServer() {
 	acts := moderation.New(moderation.Options{
-		DB: a.DB, Now: a.now, Log: a.Log, Settlement: a.Settlement, IdentityURL: a.cfg.IdentityURL, Recheck: a.generation.Check,
+		DB: a.DB, Now: a.now, Log: a.Log, Settlement: a.Settlement, IdentityURL: a.cfg.IdentityURL, Recheck: a.recheck,
 	})
 	edge := &api.API{
 		Config: &a.cfg, Log: a.Log, DB: a.DB, Now: a.now, Identity: a.identity, Usage: a.usage,
-		Publisher: a.publisher, Leaderboard: a.leaderboard, Moderation: acts,
+		Publisher: a.publisher, Leaderboard: a.leaderboard, Moderation: acts, Changes: a.changes,
 		Intelligence: &api.Intelligence{Markets: a.Markets.Replicator.Feed(), News: a.News.Replicator.Feed()},
 	}
 	site := web.New(web.Dependencies{
@@ -205,11 +207,16 @@ func (a *App) buildServer() {
 		Config: &a.cfg, Version: version.API, Logger: a.Log, Now: a.now, Redis: a.cache.Redis(),
 		Authenticate: a.authenticate, Health: a.health(), Observe: a.observe, Tracer: a.tracing.Tracer(), RenderError: site.RenderError,
 	})
-	a.generation.OnTexts(func() { a.leaderboard.Forget(); site.Forget() })
+	a.changes.OnMoved(generation.Texts, func() { a.leaderboard.Forget(); site.Forget() })
 	edge.Register(a.server)
 	site.Register(a.server)
 	a.adminSite(acts).Register(a.server)
 	mcp.New(mcp.Dependencies{Config: &a.cfg, Version: version.Build()}).Register(a.server)
+}
+
+// recheck looks for changed credentials and texts at once.
+func (a *App) recheck(ctx context.Context) error {
+	return errors.Join(a.generation.Check(ctx), a.changes.Check(ctx))
 }
 
 // adminSite returns the admin pages.

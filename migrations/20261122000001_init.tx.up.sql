@@ -98,12 +98,11 @@ CREATE INDEX sessions_credential ON sessions (credential);
 CREATE INDEX sessions_expiry ON sessions (expires_at);
 --bun:split
 
--- credential_generation: one row of counters that tell nodes to forget what they cached of
--- credentials and of texts. Local; owner agent.
+-- credential_generation: one row with a counter that tells nodes to forget what they cached of
+-- credentials. Local; owner agent.
 CREATE TABLE credential_generation (
   id INTEGER PRIMARY KEY,
-  generation BIGINT NOT NULL,
-  texts BIGINT NOT NULL DEFAULT 1
+  generation BIGINT NOT NULL
 );
 --bun:split
 INSERT INTO credential_generation (id, generation) VALUES (1, 1);
@@ -187,8 +186,8 @@ CREATE INDEX agent_errors_age ON agent_errors (created_at);
 --bun:split
 
 -- markets: each market as last observed. best_bid and best_ask are the book of its first
--- outcome, tags the slugs of its tags and its event's. Not filled yet: tags, event_slug.
--- Reference; owner market.
+-- outcome, tags the slugs of its tags and its event's, event_position its place among the
+-- event's markets. Reference; owner market.
 CREATE TABLE markets (
   id TEXT PRIMARY KEY,
   source TEXT NOT NULL,
@@ -218,6 +217,7 @@ CREATE TABLE markets (
   event_id TEXT,
   event_title TEXT,
   event_slug TEXT,
+  event_position {{.FLOAT}},
   condition_id TEXT,
   token_ids {{.JSON}},
   scalar BOOLEAN NOT NULL,
@@ -255,17 +255,24 @@ CREATE TABLE market_prices (
 CREATE INDEX market_prices_age ON market_prices (observed_at);
 --bun:split
 
--- market_events: the upstream events that group sibling markets. Not used yet. Reference;
--- owner market.
+-- market_events: the upstream events that group sibling markets. exclusive: exactly one of
+-- the markets can settle at Yes. by_price: upstream shows them by price, not in their order.
+-- tags are those of the event itself, asked for when its markets come without any;
+-- tags_asked_at is the last attempt. Reference; owner market.
 CREATE TABLE market_events (
   id TEXT PRIMARY KEY,
   slug TEXT,
-  title TEXT NOT NULL,
+  title TEXT,
   url TEXT,
   description TEXT,
   closes_at {{.TS}},
   volume {{.FLOAT}},
   volume_24h {{.FLOAT}},
+  exclusive BOOLEAN,
+  by_price BOOLEAN NOT NULL,
+  tags {{.JSON}},
+  tags_known BOOLEAN NOT NULL,
+  tags_asked_at {{.TS}},
   updated_at {{.TS}} NOT NULL
 );
 --bun:split
@@ -457,9 +464,11 @@ CREATE TABLE citations (
 );
 --bun:split
 
--- prediction_words: the search index over titles and theses. On Postgres every search reads
--- the list of words that are not in the index yet, so it is kept at 1 MB. By agent; owner
--- prediction.
+-- prediction_words: the search index over titles and theses. On Postgres it also holds the
+-- spans of time that a prediction was published in, from 50 days to 4 seconds, as the beginnings
+-- of its id; so a search finds the newest predictions without reading all that match. Every
+-- search also reads the list of rows that are not in the index yet, so it is kept at 1 MB. By
+-- agent; owner prediction.
 {{if .PG}}
 CREATE TABLE prediction_words (
   agent_id UUID NOT NULL,
@@ -468,7 +477,11 @@ CREATE TABLE prediction_words (
   PRIMARY KEY (agent_id, id)
 );
 --bun:split
-CREATE INDEX prediction_words_words ON prediction_words USING gin (words) WITH (gin_pending_list_limit = 1024);
+CREATE FUNCTION prediction_spans(id UUID) RETURNS TEXT[] LANGUAGE sql IMMUTABLE PARALLEL SAFE AS
+  'SELECT ARRAY[left(id::text, 4), left(id::text, 5), left(id::text, 6), left(id::text, 7), left(id::text, 8), left(id::text, 10)]';
+--bun:split
+CREATE INDEX prediction_words_spans ON prediction_words USING gin (words, prediction_spans(id))
+  WITH (gin_pending_list_limit = 1024);
 {{else}}
 CREATE VIRTUAL TABLE prediction_words USING fts5(agent_id UNINDEXED, id UNINDEXED, words);
 {{end}}

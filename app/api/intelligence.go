@@ -1,6 +1,7 @@
 package api
 
 import (
+	"bytes"
 	"slices"
 	"strings"
 	"time"
@@ -8,6 +9,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 	"github.com/valyala/fasthttp"
 
+	"github.com/pulsecast/pulsecast/app/answer"
 	"github.com/pulsecast/pulsecast/app/httpserver"
 	"github.com/pulsecast/pulsecast/app/market"
 	"github.com/pulsecast/pulsecast/app/news"
@@ -49,21 +51,38 @@ func (h *Intelligence) listMarkets(ctx *fasthttp.RequestCtx) error {
 	if err != nil {
 		return err
 	}
-	if !args.Has("category") && !args.Has("q") && !args.Has("closesBefore") {
-		sendForm(ctx, h.Markets.Form(limit, httpserver.AcceptEncoding(ctx, signal.Codings...)))
+	if !args.Has("category") && !args.Has("tag") && !args.Has("q") && !args.Has("closesBefore") {
+		sendForm(ctx, h.Markets.Form(limit, httpserver.AcceptEncoding(ctx, answer.Codings...)), signalCaching)
 		return nil
 	}
 	f, err := parseMarketFilter(args)
 	if err != nil {
 		return err
 	}
-	sendForm(ctx, h.Markets.Matching(limit, httpserver.AcceptEncoding(ctx, signal.Codings...), f.match))
+	sendForm(ctx, h.Markets.Matching(limit, httpserver.AcceptEncoding(ctx, answer.Codings...), f.match), signalCaching)
 	return nil
+}
+
+// direct answers a list without parameters, or with a plain limit alone, before the router;
+// see httpserver.Server.Direct.
+func direct(form func(limit int, coding string) *answer.Form) func(ctx *fasthttp.RequestCtx, query []byte) bool {
+	return func(ctx *fasthttp.RequestCtx, query []byte) bool {
+		limit, ok := DefaultLimit, true
+		if len(query) > 0 {
+			value, named := bytes.CutPrefix(query, []byte("limit="))
+			if limit, ok = limitIn(value); !named || !ok {
+				return false
+			}
+		}
+		sendForm(ctx, form(limit, httpserver.AcceptEncoding(ctx, answer.Codings...)), signalCaching)
+		return true
+	}
 }
 
 // marketFilter narrows the list of markets; zero fields do not.
 type marketFilter struct {
 	category     string
+	tag          string
 	words        []string
 	closesBefore time.Time
 }
@@ -73,6 +92,9 @@ func parseMarketFilter(args *fasthttp.Args) (f marketFilter, err error) {
 		return f, err
 	}
 	f.category = strings.ToLower(f.category)
+	if f.tag, err = tag(args); err != nil {
+		return f, err
+	}
 	if f.words, err = words(args); err != nil {
 		return f, err
 	}
@@ -90,6 +112,7 @@ func parseMarketFilter(args *fasthttp.Args) (f marketFilter, err error) {
 
 func (f *marketFilter) match(s *signal.Snapshot[market.Market], i int, m *market.Market) bool {
 	return (f.category == "" || m.Category == f.category) &&
+		(f.tag == "" || slices.Contains(m.Tags, f.tag)) &&
 		(f.closesBefore.IsZero() || (!m.ClosesAt.IsZero() && m.ClosesAt.Before(f.closesBefore))) &&
 		hasAll(s.Text(i), f.words)
 }
@@ -106,7 +129,7 @@ func (h *Intelligence) listNews(ctx *fasthttp.RequestCtx) error {
 		return err
 	}
 	if !args.Has("community") && !args.Has("q") {
-		sendForm(ctx, h.News.Form(limit, httpserver.AcceptEncoding(ctx, signal.Codings...)))
+		sendForm(ctx, h.News.Form(limit, httpserver.AcceptEncoding(ctx, answer.Codings...)), signalCaching)
 		return nil
 	}
 	community, found, err := single(args, "community")
@@ -124,7 +147,7 @@ func (h *Intelligence) listNews(ctx *fasthttp.RequestCtx) error {
 	match := func(s *signal.Snapshot[news.Item], i int, item *news.Item) bool {
 		return (wanted == "" || item.Community == wanted) && hasAll(s.Text(i), query)
 	}
-	sendForm(ctx, h.News.Matching(limit, httpserver.AcceptEncoding(ctx, signal.Codings...), match))
+	sendForm(ctx, h.News.Matching(limit, httpserver.AcceptEncoding(ctx, answer.Codings...), match), signalCaching)
 	return nil
 }
 
@@ -134,10 +157,13 @@ func (h *Intelligence) listNews(ctx *fasthttp.RequestCtx) error {
 // before it looks at User-Agent and Authorization too, but refusals aren't cached.
 const signalCaching = "public, max-age=5, stale-while-revalidate=30"
 
-func sendForm(ctx *fasthttp.RequestCtx, f *signal.Form) {
-	httpserver.Respond(ctx, httpserver.Representation{
-		Body: f.Body, Coding: f.Coding, ETag: f.ETag, ContentType: fiber.MIMEApplicationJSON, CacheControl: signalCaching,
-	})
+// maxTag is the longest tag, in characters.
+const maxTag = 200
+
+// tag reads the parameter tag as tags are stored, "" when it is left out.
+func tag(args *fasthttp.Args) (string, error) {
+	value, err := text(args, "tag", maxTag)
+	return market.TagSlug(value), err
 }
 
 // maxQuery is the longest q, in characters.

@@ -1,12 +1,13 @@
 package api
 
 import (
+	"context"
 	"net/url"
 	"time"
 
 	"github.com/gofiber/fiber/v2"
-	"github.com/google/uuid"
 
+	"github.com/pulsecast/pulsecast/app/generation"
 	"github.com/pulsecast/pulsecast/app/market"
 	"github.com/pulsecast/pulsecast/app/prediction"
 	"github.com/pulsecast/pulsecast/app/problem"
@@ -24,11 +25,13 @@ type marketDetailWire struct {
 	ResolutionSource *string    `json:"resolutionSource"`
 	Event            *eventWire `json:"event"`
 	ObservedAt       time.Time  `json:"observedAt"`
+	AwaitsResult     bool       `json:"awaitsResult"`
 }
 
 type eventWire struct {
 	ID    string  `json:"id"`
 	Title *string `json:"title"`
+	URL   string  `json:"url"`
 }
 
 type priceWire struct {
@@ -45,19 +48,19 @@ type consensusWire struct {
 	Weighted *float64 `json:"weighted"`
 }
 
-func marketDetail(m *market.Market) *marketDetailWire {
+func (a *API) marketDetail(m *market.Market) *marketDetailWire {
 	w := &marketDetailWire{
 		marketWire: toMarketWire(m), Prices: m.Prices, Description: textOrNull(m.Description),
 		ResolutionSource: textOrNull(m.ResolutionSource), ObservedAt: m.ObservedAt.UTC(),
+		AwaitsResult: m.AwaitsResult(a.Now()),
 	}
 	if m.EventID != "" {
-		w.Event = &eventWire{ID: m.EventID, Title: textOrNull(m.EventTitle)}
+		w.Event = &eventWire{ID: m.EventID, Title: textOrNull(m.EventTitle), URL: a.eventURL(m.EventID)}
 	}
 	return w
 }
 
-func consensus(all map[string]prediction.Consensus, marketID string) *consensusWire {
-	c := all[marketID]
+func consensus(c prediction.Consensus) *consensusWire {
 	if c.Agents == 0 {
 		return nil
 	}
@@ -67,41 +70,51 @@ func consensus(all map[string]prediction.Consensus, marketID string) *consensusW
 // marketURL is the address of a market's page.
 func (a *API) marketURL(id string) string { return a.Config.BaseURL + "/markets/" + url.PathEscape(id) }
 
-func (a *API) getMarket(c *fiber.Ctx) error {
-	ctx, db := c.UserContext(), a.DB.Reader
-	m, found, err := a.markets.ByID(ctx, db, pathValue(c, "id"))
+// marketQuery asks for a market by its id.
+type marketQuery struct{ id string }
+
+func (a *API) getMarket() fiber.Handler {
+	return cached(a, operation[marketQuery]{
+		parse:  func(c *fiber.Ctx) (marketQuery, error) { return marketQuery{pathValue(c, "id")}, nil },
+		read:   a.readMarket,
+		topics: append([]generation.Topic{generation.Consensus}, recordTopics...),
+	})
+}
+
+func (a *API) readMarket(ctx context.Context, q marketQuery) (any, error) {
+	db := a.DB.Reader
+	m, found, err := a.markets.ByID(ctx, db, q.id)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if !found {
-		return problem.NotFound("There is no market with this id. Ids are in GET /api/intelligence/markets.")
+		return nil, problem.NotFound("There is no market with this id. Ids are in GET /api/intelligence/markets.")
 	}
 	history, err := a.markets.Prices(ctx, db, m.ID, time.Time{}, maxHistory)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	opinions, err := a.store.Consensus(ctx, db, []string{m.ID})
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if callerID(c) != uuid.Nil { // it sees its own latest prediction in the consensus
-		if err := a.Leaderboard.Recount(ctx, db, opinions); err != nil {
-			return err
-		}
+	// So that an agent sees its latest prediction in the consensus.
+	if err := a.Leaderboard.Recount(ctx, db, opinions); err != nil {
+		return nil, err
 	}
 	latest, _, err := a.store.List(ctx, db, prediction.Filter{MarketID: m.ID, Limit: signal.DefaultLimit})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	prices := make([]priceWire, len(history))
 	for i, p := range history {
 		prices[i] = priceWire{At: p.ObservedAt.UTC(), Prices: p.Prices, Bid: p.BestBid, Ask: p.BestAsk}
 	}
-	return respond(c, struct {
+	return struct {
 		OK          bool              `json:"ok"`
 		Market      *marketDetailWire `json:"market"`
 		History     []priceWire       `json:"history"`
 		Consensus   *consensusWire    `json:"consensus"`
 		Predictions []predictionWire  `json:"predictions"`
-	}{true, marketDetail(m), prices, consensus(opinions, m.ID), a.predictions(latest)})
+	}{true, a.marketDetail(m), prices, consensus(opinions[m.ID]), a.predictions(latest)}, nil
 }

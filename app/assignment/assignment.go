@@ -100,10 +100,7 @@ func (s Store) List(ctx context.Context, db bun.IDB, f Filter, now time.Time) ([
 	if err := s.addConsensus(ctx, db, list); err != nil {
 		return nil, err
 	}
-	if f.AgentID != uuid.Nil {
-		err = addDone(ctx, db, list, f.AgentID)
-	}
-	return list, err
+	return list, s.MarkDone(ctx, db, list, f.AgentID)
 }
 
 // ByID reads one assignment; nil when there is none.
@@ -183,8 +180,12 @@ func (s Store) addConsensus(ctx context.Context, db bun.IDB, list []Listed) erro
 	return nil
 }
 
-// addDone finds which of the assignments an agent has answered, in one query.
-func addDone(ctx context.Context, db bun.IDB, list []Listed, agentID uuid.UUID) error {
+// MarkDone sets Done of the assignments that an agent has answered, in one query. It does
+// nothing for uuid.Nil.
+func (Store) MarkDone(ctx context.Context, db bun.IDB, list []Listed, agentID uuid.UUID) error {
+	if len(list) == 0 || agentID == uuid.Nil {
+		return nil
+	}
 	ids := make([]uuid.UUID, 0, len(list))
 	for _, a := range list {
 		ids = append(ids, a.ID)

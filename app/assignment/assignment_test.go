@@ -1,6 +1,7 @@
 package assignment_test
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"sync"
@@ -8,6 +9,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/uptrace/bun"
 
 	"github.com/pulsecast/pulsecast/app/assignment"
 	"github.com/pulsecast/pulsecast/app/database"
@@ -38,7 +40,7 @@ func insert(t *testing.T, db *database.DB, markets ...market.Market) {
 
 func choose(t *testing.T, db *database.DB, at time.Time) int {
 	t.Helper()
-	n, err := store.ChooseDaily(t.Context(), db, at)
+	n, err := store.ChooseDaily(t.Context(), db, at, floor)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,6 +58,34 @@ func list(t *testing.T, db *database.DB, agent uuid.UUID, at time.Time) []assign
 
 const days = 24 * time.Hour
 
+// floor is the least liquidity of an assignment here.
+const floor = 1
+
+// TestChooseOneOfAnEvent: while a market of an event is assigned none of its siblings is, on
+// this day and the next.
+func TestChooseOneOfAnEvent(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+		var markets []market.Market
+		for i := range 5 {
+			m := listed(fmt.Sprint("sibling", i), "sport", float64(10+i), 0.5, 9*days)
+			bid, ask := 0.475, 0.525
+			m.EventID, m.BestBid, m.BestAsk = "event", &bid, &ask
+			markets = append(markets, m)
+		}
+		insert(t, db, append(markets, listed("alone", "sport", 5, 0.5, 9*days))...)
+		if n := choose(t, db, start); n != 2 {
+			t.Errorf("the first day: %d, want 2", n)
+		}
+		if n := choose(t, db, start.Add(days)); n != 0 {
+			t.Errorf("the next day: %d, want 0", n)
+		}
+		if n := choose(t, db, start.Add(2*days)); n != 2 {
+			t.Errorf("the day after: %d, want 2", n)
+		}
+	})
+}
+
 func TestChooseOnlySuitable(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
@@ -68,7 +98,8 @@ func TestChooseOnlySuitable(t *testing.T) {
 			listed("low-bound", "sport", 1, 0.05, days), listed("high-bound", "", 1, 0.95, 90*days),
 			listed("unlikely", "sport", 9, 0.049, 9*days), listed("sure", "sport", 9, 0.951, 9*days),
 			listed("too-soon", "sport", 9, 0.5, days-time.Second), listed("too-late", "sport", 9, 0.5, 90*days+time.Second),
-			listed("illiquid", "sport", 0, 0.5, 9*days),
+			listed("illiquid", "sport", 0, 0.5, 9*days), listed("thin", "sport", 0.99, 0.5, 9*days),
+			spoil(good("wide"), func(m *market.Market) { bid, ask := 0.47, 0.5201; m.BestBid, m.BestAsk = &bid, &ask }),
 			spoil(good("closed"), func(m *market.Market) { m.Closed = true }),
 			spoil(good("inactive"), func(m *market.Market) { m.Active = false }),
 			spoil(good("disputed"), func(m *market.Market) { m.Resolution = "disputed" }),
@@ -144,7 +175,7 @@ func TestChosenOnceADay(t *testing.T) {
 		total := 0
 		for range 6 {
 			nodes.Go(func() {
-				n, err := store.ChooseDaily(t.Context(), db, start)
+				n, err := store.ChooseDaily(t.Context(), db, start, floor)
 				if err != nil {
 					t.Error(err)
 				}
@@ -210,7 +241,7 @@ func TestCountsAndDone(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
 		insert(t, db, listed("a", "sport", 3, 0.5, 20*days), listed("b", "sport", 2, 0.5, 20*days))
 		choose(t, db, start)
-		if _, err := store.Create(t.Context(), db, assignment.Draft{Title: "Will it rain?", DueAt: start.Add(9 * days)}, start); err != nil {
+		if _, err := create(t, db, assignment.Draft{Title: "Will it rain?", DueAt: start.Add(9 * days)}, start); err != nil {
 			t.Fatal(err)
 		}
 		me, other := uuid.New(), uuid.New()
@@ -269,7 +300,7 @@ func TestWrittenByAdmin(t *testing.T) {
 			"control character": {assignment.Draft{Title: "a\x00b", DueAt: due}, "title"},
 			"long category":     {assignment.Draft{Title: "t", Category: strings.Repeat("x", 65), DueAt: due}, "category"},
 		} {
-			_, err := store.Create(t.Context(), db, c.draft, start)
+			_, err := create(t, db, c.draft, start)
 			if p := problem.As(err); err == nil || p.Status != 422 || p.Fields[0].Field != c.field {
 				t.Errorf("%s: %v, want a refusal of %s", name, err, c.field)
 			}
@@ -278,28 +309,28 @@ func TestWrittenByAdmin(t *testing.T) {
 			t.Fatalf("refusals left %+v", got)
 		}
 
-		a, err := store.Create(t.Context(), db, assignment.Draft{MarketID: "teams", Outcome: "blue", Category: " Finals ", DueAt: due}, start)
+		a, err := create(t, db, assignment.Draft{MarketID: "teams", Outcome: "blue", Category: " Finals ", DueAt: due}, start)
 		if err != nil || a.Outcome != "Blue" || a.Title != "Will teams?" || a.Category != "finals" || a.Day != "" {
 			t.Fatalf("created %+v, %v", a, err)
 		}
-		if _, err := store.Update(t.Context(), db, a.ID, assignment.Draft{Title: "Who wins?", Instructions: "Look\ntwice.", DueAt: due.Add(days)}, start); err != nil {
+		if _, err := update(t, db, a.ID, assignment.Draft{Title: "Who wins?", Instructions: "Look\ntwice.", DueAt: due.Add(days)}, start); err != nil {
 			t.Fatal(err)
 		}
 		got, err := store.ByID(t.Context(), db, a.ID)
 		if err != nil || got.Title != "Who wins?" || got.Instructions != "Look\ntwice." || got.MarketID != "" || !got.DueAt.Equal(due.Add(days)) || !got.OpensAt.Equal(start) {
 			t.Errorf("updated %+v, %v", got, err)
 		}
-		if err := store.Close(t.Context(), db, a.ID); err != nil {
+		if err := closeNow(t, db, a.ID); err != nil {
 			t.Fatal(err)
 		}
-		_, updated := store.Update(t.Context(), db, a.ID, assignment.Draft{Title: "t", DueAt: due}, start)
+		_, updated := update(t, db, a.ID, assignment.Draft{Title: "t", DueAt: due}, start)
 		for name, c := range map[string]struct {
 			err  error
 			code string
 		}{
-			"closing again":     {store.Close(t.Context(), db, a.ID), "assignment_closed"},
+			"closing again":     {closeNow(t, db, a.ID), "assignment_closed"},
 			"updating a closed": {updated, "assignment_closed"},
-			"closing nothing":   {store.Close(t.Context(), db, uuid.New()), "not_found"},
+			"closing nothing":   {closeNow(t, db, uuid.New()), "not_found"},
 		} {
 			if c.err == nil || problem.As(c.err).Code != c.code {
 				t.Errorf("%s: %v, want %s", name, c.err, c.code)
@@ -309,4 +340,25 @@ func TestWrittenByAdmin(t *testing.T) {
 			t.Errorf("all: %+v, %v", all, err)
 		}
 	})
+}
+
+// create, update and closeNow are the store's functions, each in its own transaction.
+func create(t *testing.T, db *database.DB, d assignment.Draft, now time.Time) (a *assignment.Assignment, err error) {
+	err = db.InTx(t.Context(), func(ctx context.Context, tx bun.Tx) error {
+		a, err = assignment.Store{}.Create(ctx, tx, d, now)
+		return err
+	})
+	return a, err
+}
+
+func update(t *testing.T, db *database.DB, id uuid.UUID, d assignment.Draft, now time.Time) (a *assignment.Assignment, err error) {
+	err = db.InTx(t.Context(), func(ctx context.Context, tx bun.Tx) error {
+		a, err = assignment.Store{}.Update(ctx, tx, id, d, now)
+		return err
+	})
+	return a, err
+}
+
+func closeNow(t *testing.T, db *database.DB, id uuid.UUID) error {
+	return db.InTx(t.Context(), func(ctx context.Context, tx bun.Tx) error { return assignment.Store{}.Close(ctx, tx, id) })
 }

@@ -354,7 +354,11 @@ func TestReadsOfBusyMarkets(t *testing.T) {
 			a := w.agent(agent{handle: "a", days: 1})
 			w.market("m", "", "sport", nil, 0.5, 0.5)
 			asked := assignment.Draft{MarketID: "m", DueAt: start.Add(48 * time.Hour)}
-			if _, err := (assignment.Store{}).Create(t.Context(), db, asked, start); err != nil {
+			err := db.InTx(t.Context(), func(ctx context.Context, tx bun.Tx) error {
+				_, err := assignment.Store{}.Create(ctx, tx, asked, start)
+				return err
+			})
+			if err != nil {
 				t.Fatal(err)
 			}
 			reads := map[string]func(db bun.IDB) error{

@@ -3,6 +3,7 @@ package market
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"math"
 	"strconv"
@@ -30,12 +31,22 @@ const (
 // Filter narrows a list of markets. Zero fields do not narrow.
 type Filter struct {
 	Category     string    // exact, in lower case
+	Tag          string    // a slug, exact, as TagSlug writes it
 	Q            string    // words that all must be in the question or title, any case
 	ClosesBefore time.Time // scheduled to close before
 	Closed       bool      // the closed ones instead of the open ones
 	Sort         Sort
 	After        string // the cursor of the page before
 	Limit        int    // at least 1
+}
+
+// hasTag is the condition that a market m has a tag.
+func hasTag(db bun.IDB, slug string) schema.QueryWithArgs {
+	if database.IsPostgres(db) {
+		list, _ := json.Marshal([]string{slug}) // strings can always be written
+		return bun.SafeQuery("m.tags @> ?::jsonb", string(list))
+	}
+	return bun.SafeQuery("EXISTS (SELECT 1 FROM json_each(m.tags) AS t WHERE t.value = ?)", slug)
 }
 
 // List is one page of markets and the cursor of the next, empty on the last. A
@@ -51,13 +62,11 @@ func (Store) List(ctx context.Context, db bun.IDB, f Filter) (page []Market, nex
 	if f.Category != "" {
 		q = q.Where("m.category = ?", f.Category)
 	}
+	if f.Tag != "" {
+		q = q.Where("?", hasTag(db, f.Tag))
+	}
 	if !f.ClosesBefore.IsZero() {
-		// No market closed before 1970, and Postgres knows no year 0.
-		before := database.Now(f.ClosesBefore)
-		if epoch := time.Unix(0, 0).UTC(); before.Before(epoch) {
-			before = epoch
-		}
-		q = q.Where("m.closes_at < ?", before)
+		q = q.Where("m.closes_at < ?", since1970(f.ClosesBefore))
 	}
 	for word := range strings.FieldsSeq(QuestionKey(f.Q)) {
 		q = q.Where("(m.match_key LIKE ? OR lower(m.title) LIKE ?)", "%"+word+"%", "%"+word+"%")
@@ -73,6 +82,15 @@ func (Store) List(ctx context.Context, db bun.IDB, f Filter) (page []Market, nex
 		next = f.cursorAfter(&page[f.Limit-1])
 	}
 	return inUTC(page), next, nil
+}
+
+// since1970 is a time as the databases compare it. No market closed before 1970, and Postgres
+// knows no year 0.
+func since1970(at time.Time) time.Time {
+	if at = database.Now(at); at.Before(once) {
+		return once
+	}
+	return at
 }
 
 // What stands for an unknown end in the order by closing: of an open market, and of

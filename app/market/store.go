@@ -31,8 +31,15 @@ type Store struct{}
 // older than the row changes nothing but the history. A live market replaces a
 // sample of the same id together with its made-up history; a sample never replaces
 // a live one. Observing the same reading twice is the same as once.
-func (s Store) Observe(ctx context.Context, db bun.IDB, markets []Market) error {
-	for part := range slices.Chunk(prepared(markets), chunk) {
+//
+// The events of the markets are stored beside them, those that aren't given with what their
+// markets say.
+func (s Store) Observe(ctx context.Context, db bun.IDB, markets []Market, events ...Event) error {
+	list := prepared(markets)
+	if err := storeEvents(ctx, db, eventsOf(list, events)); err != nil {
+		return err
+	}
+	for part := range slices.Chunk(list, chunk) {
 		part, err := s.settleSamples(ctx, db, part)
 		if err != nil {
 			return err
@@ -105,7 +112,7 @@ func (Store) settleSamples(ctx context.Context, db bun.IDB, part []Market) ([]Ma
 
 // kept are the columns a reading that leaves them out does not clear.
 var kept = []string{"slug", "category", "closes_at", "url", "image_url", "description",
-	"resolution_source", "event_id", "event_title", "condition_id", "token_ids"}
+	"resolution_source", "tags", "event_id", "event_title", "event_slug", "event_position", "condition_id", "token_ids"}
 
 // taken are the columns that always show the newest reading.
 var taken = []string{"source", "question", "title", "outcomes", "prices", "probability", "price",

@@ -11,6 +11,7 @@ import (
 
 	"github.com/pulsecast/pulsecast/app/agent"
 	"github.com/pulsecast/pulsecast/app/database"
+	"github.com/pulsecast/pulsecast/app/generation"
 	"github.com/pulsecast/pulsecast/app/market"
 	"github.com/pulsecast/pulsecast/app/score"
 )
@@ -48,6 +49,9 @@ func (r *Record) LiveEdge() (edge score.Points, ok bool) {
 // Insert stores a prediction as it is, with what it is found by, and counts it as a new one.
 // It is for imports; agents publish through a Publisher.
 func (s Store) Insert(ctx context.Context, tx bun.Tx, p *Prediction) error {
+	if err := generation.Moved(ctx, tx, generation.Predictions); err != nil {
+		return err
+	}
 	if err := Published(ctx, tx, p.AgentID, p.CreatedAt, p.MarketID != ""); err != nil {
 		return err
 	}

@@ -108,11 +108,8 @@ func expect(t *testing.T, o object) market.Market {
 		ClosesAt: o.time(t, "endDate"), Active: true,
 		URL: "https://polymarket.com/event/" + o.event().text("slug"), ImageURL: o.text("image"),
 		Description: o.text("description"), ResolutionSource: o.text("resolutionSource"),
-		EventID: o.event().text("id"), EventTitle: o.event().text("title"), ConditionID: o.text("conditionId"),
+		EventID: o.event().text("id"), EventSlug: o.event().text("slug"), EventPosition: o.number("groupItemThreshold"), ConditionID: o.text("conditionId"),
 		Resolution: o.text("umaResolutionStatus"), MatchKey: market.QuestionKey(o.text("question")), FirstSeenAt: now, ObservedAt: now,
-	}
-	if o.text("groupItemTitle") != "" {
-		m.Title = m.EventTitle + " — " + o.text("groupItemTitle")
 	}
 	m.BestBid, m.BestAsk = o.number("bestBid"), o.number("bestAsk")
 	if m.BestBid == nil { // every recorded market has an ask
@@ -130,6 +127,19 @@ func expect(t *testing.T, o object) market.Market {
 		m.Probability = &m.Prices[slices.Index(m.Outcomes, "Yes")]
 	}
 	return m
+}
+
+// checkTitle: a title shows no blank, and is the question or begins with the event.
+func checkTitle(t *testing.T, m *market.Market) {
+	t.Helper()
+	for _, s := range []string{m.Title, m.EventTitle} {
+		if s == "" || strings.Contains(s, "__") || strings.Contains(s, "...") {
+			t.Errorf("market %s: %q", m.ID, s)
+		}
+	}
+	if m.Title != m.Question && !strings.HasPrefix(m.Title, m.EventTitle+" — ") {
+		t.Errorf("market %s: %q of %q, %q", m.ID, m.Title, m.EventTitle, m.Question)
+	}
 }
 
 func TestReplayOpenMarkets(t *testing.T) {
@@ -155,6 +165,10 @@ func TestReplayOpenMarkets(t *testing.T) {
 				t.Fatalf("%d markets of %d, dropped %v", len(got.Markets), len(want), got.Dropped)
 			}
 			for i, m := range got.Markets {
+				o := want[m.ID]
+				checkTitle(t, &m)
+				o.Title, o.EventTitle, o.Category = m.Title, m.EventTitle, m.Category
+				want[m.ID] = o
 				if !reflect.DeepEqual(m, want[m.ID]) {
 					t.Errorf("market %s\ngot  %+v\nwant %+v", m.ID, m, want[m.ID])
 				}
@@ -277,4 +291,67 @@ func TestReplayEvents(t *testing.T) {
 			t.Errorf("%s: %d of %d, %v, %v", name, len(got.Markets), len(events[0].Markets), got.Dropped, err)
 		}
 	}
+}
+
+// TestReplayCategories: nearly every open market that carries tags gets a category.
+func TestReplayCategories(t *testing.T) {
+	t.Parallel()
+	var markets []json.RawMessage
+	for _, name := range []string{"gamma-events-2-slug.json", "gamma-events-3-negrisk.json", "gamma-public-search-1.json"} {
+		for _, event := range recordedEvents(t, recorded(t, name)) {
+			nested, _ := event["markets"].([]any)
+			delete(event, "markets")
+			for _, m := range nested {
+				m := m.(map[string]any)
+				m["events"] = []any{event}
+				raw, err := json.Marshal(m)
+				if err != nil {
+					t.Fatal(err)
+				}
+				markets = append(markets, raw)
+			}
+		}
+	}
+	page, err := json.Marshal(map[string]any{"markets": markets})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := replay(t, map[string][]byte{"/markets/keyset": page}).Top(t.Context(), 100)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tagged, fits := 0, 0
+	for _, m := range got.Markets {
+		if len(m.Tags) > 0 {
+			tagged++
+		}
+		if m.Category != "" {
+			fits++
+		}
+		checkTitle(t, &m)
+	}
+	if tagged < 5 || 100*fits < 95*tagged {
+		t.Errorf("%d of %d open markets with tags have a category", fits, tagged)
+	}
+}
+
+// recordedEvents takes the three shapes in which events were recorded.
+func recordedEvents(t *testing.T, body []byte) []object {
+	t.Helper()
+	var list []object
+	if json.Unmarshal(body, &list) == nil {
+		return list
+	}
+	var one struct{ Events []object }
+	if err := json.Unmarshal(body, &one); err != nil {
+		t.Fatal(err)
+	}
+	if len(one.Events) > 0 {
+		return one.Events
+	}
+	list = make([]object, 1)
+	if err := json.Unmarshal(body, &list[0]); err != nil {
+		t.Fatal(err)
+	}
+	return list
 }

@@ -1,0 +1,235 @@
+package api
+
+import (
+	"context"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/gofiber/fiber/v2"
+
+	"github.com/pulsecast/pulsecast/app/cursor"
+	"github.com/pulsecast/pulsecast/app/generation"
+	"github.com/pulsecast/pulsecast/app/market"
+	"github.com/pulsecast/pulsecast/app/problem"
+)
+
+// eventSummaryWire is an event in a list.
+type eventSummaryWire struct {
+	ID        string   `json:"id"`
+	Title     string   `json:"title"`
+	Slug      *string  `json:"slug"`
+	Category  *string  `json:"category"`
+	Tags      []string `json:"tags"`
+	Volume    *float64 `json:"volume"`
+	Volume24h *float64 `json:"volume24h"`
+	EndDate   *string  `json:"endDate"`
+	Exclusive *bool    `json:"exclusive"`
+	URL       string   `json:"url"`
+	SourceURL *string  `json:"sourceUrl"`
+	Sample    bool     `json:"sample"`
+}
+
+// listedEventWire is a row of the list: an event with its likeliest open markets.
+type listedEventWire struct {
+	eventSummaryWire
+	OpenMarkets int          `json:"openMarkets"`
+	Likeliest   []marketWire `json:"likeliest"`
+}
+
+// eventDetailWire is one event without its markets.
+type eventDetailWire struct {
+	eventSummaryWire
+	Description *string    `json:"description"`
+	Markets     int        `json:"markets"`
+	OpenMarkets int        `json:"openMarkets"`
+	PriceSum    *float64   `json:"priceSum"`
+	Overround   *float64   `json:"overround"`
+	UpdatedAt   *time.Time `json:"updatedAt"`
+}
+
+// eventMarketWire is a market of an event.
+type eventMarketWire struct {
+	marketWire
+	Prices       []float64      `json:"prices"`
+	AwaitsResult bool           `json:"awaitsResult"`
+	Consensus    *consensusWire `json:"consensus"`
+}
+
+// eventURL is the address of an event's page.
+func (a *API) eventURL(id string) string { return a.Config.BaseURL + "/events/" + url.PathEscape(id) }
+
+func (a *API) eventSummary(e *market.Event, markets []market.Market) eventSummaryWire {
+	category, tags := e.Subject(markets)
+	return eventSummaryWire{
+		ID: e.ID, Title: e.Name(markets), Slug: textOrNull(e.Slug), Category: textOrNull(category), Tags: orEmpty(tags),
+		Volume: amount(e.Volume), Volume24h: amount(e.Volume24h), EndDate: timeOrNull(e.ClosesAt), Exclusive: e.Exclusive,
+		URL: a.eventURL(e.ID), SourceURL: textOrNull(e.URL), Sample: len(markets) > 0 && markets[0].Sample,
+	}
+}
+
+// eventTopics are what events show.
+var eventTopics = []generation.Topic{generation.Markets, generation.Consensus}
+
+func (a *API) listEvents() fiber.Handler {
+	return cached(a, operation[market.GroupFilter]{parse: parseEvents, read: a.readEvents, topics: eventTopics})
+}
+
+func parseEvents(c *fiber.Ctx) (f market.GroupFilter, err error) {
+	args := c.Context().QueryArgs()
+	f.EventsOnly = true
+	if f.Limit, err = ParseLimit(args); err != nil {
+		return f, err
+	}
+	for _, p := range []struct {
+		name string
+		most int
+		into *string
+	}{{"category", 64, &f.Category}, {"q", maxQuery, &f.Q}, {"cursor", maxParameter, &f.After}} {
+		if *p.into, err = text(args, p.name, p.most); err != nil {
+			return f, err
+		}
+	}
+	f.Category = strings.ToLower(f.Category)
+	f.Tag, err = tag(args)
+	return f, err
+}
+
+func (a *API) readEvents(ctx context.Context, f market.GroupFilter) (any, error) {
+	page, next, err := a.markets.Groups(ctx, a.DB.Reader, f)
+	if err != nil {
+		return nil, err
+	}
+	events := make([]listedEventWire, len(page))
+	for i := range page {
+		g := &page[i]
+		events[i] = listedEventWire{a.eventSummary(g.Event, g.Markets), g.Total, make([]marketWire, len(g.Markets))}
+		for j := range g.Markets {
+			events[i].Likeliest[j] = toMarketWire(&g.Markets[j])
+		}
+	}
+	asOf, stale := a.observed()
+	return struct {
+		OK         bool              `json:"ok"`
+		Events     []listedEventWire `json:"events"`
+		NextCursor *string           `json:"nextCursor"`
+		AsOf       *string           `json:"asOf"`
+		Stale      bool              `json:"stale"`
+	}{true, events, textOrNull(next), asOf, stale}, nil
+}
+
+// observed is when the markets were last read, and whether that is too long ago.
+func (a *API) observed() (asOf *string, stale bool) {
+	return timeOrNull(a.Intelligence.Markets.Current().AsOf), a.Intelligence.Markets.Stale()
+}
+
+// eventQuery asks for a page of an event's markets; from is the place of the first.
+type eventQuery struct {
+	id          string
+	from, limit int
+}
+
+func (a *API) getEvent() fiber.Handler {
+	return cached(a, operation[eventQuery]{parse: parseEvent, read: a.readEvent, topics: eventTopics})
+}
+
+func parseEvent(c *fiber.Ctx) (q eventQuery, err error) {
+	args := c.Context().QueryArgs()
+	q.id = pathValue(c, "id")
+	if q.limit, err = ParseLimit(args); err != nil {
+		return q, err
+	}
+	after, err := text(args, "cursor", maxParameter)
+	if err != nil {
+		return q, err
+	}
+	q.from, err = parsePlace(after)
+	return q, err
+}
+
+func (a *API) readEvent(ctx context.Context, q eventQuery) (any, error) {
+	db := a.DB.Reader
+	e, found, err := a.markets.EventByID(ctx, db, q.id)
+	if err != nil {
+		return nil, err
+	}
+	if !found {
+		return nil, problem.NotFound("There is no event with this id. Ids are in GET /api/intelligence/events.")
+	}
+	siblings, err := a.markets.Siblings(ctx, db, e)
+	if err != nil {
+		return nil, err
+	}
+	ids, next := siblings.Page(q.from, q.limit)
+	markets, err := a.markets.InOrder(ctx, db, ids)
+	if err != nil {
+		return nil, err
+	}
+	opinions, err := a.store.Consensus(ctx, db, ids)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]eventMarketWire, len(markets))
+	for i := range markets {
+		m := &markets[i]
+		list[i] = eventMarketWire{toMarketWire(m), m.Prices, m.AwaitsResult(a.Now()), consensus(opinions[m.ID])}
+	}
+	asOf, stale := a.observed()
+	return struct {
+		OK         bool              `json:"ok"`
+		Event      *eventDetailWire  `json:"event"`
+		Markets    []eventMarketWire `json:"markets"`
+		NextCursor *string           `json:"nextCursor"`
+		AsOf       *string           `json:"asOf"`
+		Stale      bool              `json:"stale"`
+	}{true, a.eventDetail(e, siblings, markets), list, placeOrNull(next), asOf, stale}, nil
+}
+
+func (a *API) eventDetail(e *market.Event, s *market.Siblings, markets []market.Market) *eventDetailWire {
+	w := &eventDetailWire{
+		eventSummaryWire: a.eventSummary(e, markets), Description: textOrNull(e.Description),
+		Markets: len(s.IDs), OpenMarkets: s.Open, PriceSum: s.Sum,
+	}
+	if e.Volume == nil {
+		w.Volume = amount(s.Volume)
+	}
+	if e.ClosesAt.IsZero() {
+		w.EndDate = timeOrNull(s.ClosesAt)
+	}
+	if over, known := s.Overround(e); known {
+		w.Overround = &over
+	}
+	if !e.UpdatedAt.IsZero() {
+		at := e.UpdatedAt.UTC()
+		w.UpdatedAt = &at
+	}
+	return w
+}
+
+// placeMark begins the cursor of an event's markets, whose other part is a place among them.
+const placeMark = "event"
+
+func placeOrNull(place int) *string {
+	if place == 0 {
+		return nil
+	}
+	word := cursor.Encode(placeMark, strconv.Itoa(place))
+	return &word
+}
+
+// parsePlace is the place that a cursor names, 0 for none.
+func parsePlace(after string) (int, error) {
+	if after == "" {
+		return 0, nil
+	}
+	parts, err := cursor.Decode(after, 2)
+	if err != nil {
+		return 0, err
+	}
+	place, err := strconv.Atoi(parts[1])
+	if err != nil || parts[0] != placeMark || place < 1 {
+		return 0, cursor.Invalid()
+	}
+	return place, nil
+}
