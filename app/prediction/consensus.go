@@ -64,20 +64,27 @@ type marketCount struct {
 	Count    int64  `bun:",type:bigint"`
 }
 
-// AddToMarkets counts newly published predictions, by market. It is the last step of a
-// transaction that publishes: others wait for the rows until it commits.
-func AddToMarkets(ctx context.Context, db bun.IDB, published map[string]int64) error {
+// addCounts adds marketCounts.
+const addCounts = `INSERT INTO market_consensus AS c (market_id, predictions, changed)
+	SELECT market_id, count, TRUE FROM v WHERE TRUE ORDER BY market_id
+	ON CONFLICT (market_id) DO UPDATE SET predictions = c.predictions + EXCLUDED.predictions, changed = TRUE`
+
+// countsOf sorts counts by market, so that transactions lock markets in one order.
+func countsOf(published map[string]int64) []marketCount {
 	rows := make([]marketCount, 0, len(published))
 	for _, id := range slices.Sorted(maps.Keys(published)) {
 		rows = append(rows, marketCount{id, published[id]})
 	}
-	if len(rows) == 0 {
+	return rows
+}
+
+// AddToMarkets counts newly published predictions, by market. It is the last step of a
+// transaction that publishes: others wait for the rows until it commits.
+func AddToMarkets(ctx context.Context, db bun.IDB, published map[string]int64) error {
+	if len(published) == 0 {
 		return nil
 	}
-	_, err := database.ExecPlannedRows(ctx, db, `INSERT INTO market_consensus AS c (market_id, predictions, changed)
-		SELECT market_id, count, TRUE FROM v WHERE TRUE ORDER BY market_id
-		ON CONFLICT (market_id) DO UPDATE SET predictions = c.predictions + EXCLUDED.predictions, changed = TRUE`, rows)
-	if err != nil {
+	if _, err := database.ExecPlannedRows(ctx, db, addCounts, countsOf(published)); err != nil {
 		return fmt.Errorf("count predictions on markets: %w", err)
 	}
 	return nil

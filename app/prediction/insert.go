@@ -52,9 +52,9 @@ type newWords struct {
 	Words   string    `bun:",type:text"`
 }
 
-// insertPredictions writes new predictions and what they are found by. words are those of
-// each prediction.
-func insertPredictions(ctx context.Context, tx bun.Tx, list []*Prediction, words []string) error {
+// insertions write new predictions and what they are found by. words are those of each
+// prediction.
+func insertions(tx bun.Tx, list []*Prediction, words []string) []database.Write {
 	rows, results := make([]newRow, len(list)), make([]newResult, len(list))
 	found := make([]newWords, len(list))
 	for i, p := range list {
@@ -70,31 +70,32 @@ func insertPredictions(ctx context.Context, tx bun.Tx, list []*Prediction, words
 		}
 		found[i] = newWords{p.AgentID, p.ID, words[i]}
 	}
-	_, err := database.ExecPlannedRows(ctx, tx, `INSERT INTO predictions (agent_id, id, title, thesis, confidence, horizon_at, category, model, evidence,
-		market_id, outcome, outcome_index, event_key, market_category, scheduled_close_at, sample, created_at, hidden) SELECT v.*, FALSE FROM v`, rows)
-	if err != nil {
-		return fmt.Errorf("insert predictions: %w", err)
+	writes := []database.Write{
+		database.NewWrite(`INSERT INTO predictions (agent_id, id, title, thesis, confidence, horizon_at, category, model, evidence, market_id,
+			outcome, outcome_index, event_key, market_category, scheduled_close_at, sample, created_at, hidden) SELECT v.*, FALSE FROM v`, rows),
+		database.NewWrite(`INSERT INTO results (agent_id, id, market_id, horizon_at, scheduled_close_at, sample, created_at, baseline_state, status)
+			SELECT * FROM v`, results),
+		wordsWrite(tx, found),
 	}
-	_, err = database.ExecPlannedRows(ctx, tx, `INSERT INTO results (agent_id, id, market_id, horizon_at, scheduled_close_at, sample, created_at,
-		baseline_state, status) SELECT * FROM v`, results)
-	if err != nil {
-		return fmt.Errorf("insert results: %w", err)
+	if cited := citationsOf(list); len(cited) > 0 {
+		writes = append(writes, citationsWrite(cited))
 	}
-	if err := insertWords(ctx, tx, found); err != nil {
-		return err
-	}
-	return insertCitations(ctx, tx, list)
+	return writes
 }
 
-// addToMarkets counts new predictions on their markets.
-func addToMarkets(ctx context.Context, tx bun.Tx, list []*Prediction) error {
+// addToMarkets counts new predictions on their markets. There is nothing to write if none is
+// linked.
+func addToMarkets(list []*Prediction) []database.Write {
 	published := map[string]int64{}
 	for _, p := range list {
 		if p.MarketID != "" {
 			published[p.MarketID]++
 		}
 	}
-	return AddToMarkets(ctx, tx, published)
+	if len(published) == 0 {
+		return nil
+	}
+	return []database.Write{database.NewWrite(addCounts, countsOf(published))}
 }
 
 // agentEvent is an agent and an event.

@@ -10,6 +10,7 @@ import (
 	"github.com/uptrace/bun"
 
 	"github.com/pulsecast/pulsecast/app/agent"
+	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/generation"
 	"github.com/pulsecast/pulsecast/app/market"
 	"github.com/pulsecast/pulsecast/app/score"
@@ -51,20 +52,21 @@ func (s Store) Insert(ctx context.Context, tx bun.Tx, p *Prediction) error {
 	if err := generation.Moved(ctx, tx, generation.Predictions); err != nil {
 		return err
 	}
-	if err := addRows(ctx, tx, p); err != nil {
-		return err
-	}
-	if err := insertWords(ctx, tx, []newWords{{p.AgentID, p.ID, searchWords(p.Title, p.Thesis)}}); err != nil {
-		return err
-	}
-	list := []*Prediction{p}
-	if err := insertCitations(ctx, tx, list); err != nil {
-		return err
-	}
 	if err := Published(ctx, tx, p.AgentID, p.CreatedAt, p.MarketID != ""); err != nil {
 		return err
 	}
-	return addToMarkets(ctx, tx, list)
+	if err := addRows(ctx, tx, p); err != nil {
+		return err
+	}
+	list := []*Prediction{p}
+	writes := []database.Write{wordsWrite(tx, []newWords{{p.AgentID, p.ID, searchWords(p.Title, p.Thesis)}})}
+	if cited := citationsOf(list); len(cited) > 0 {
+		writes = append(writes, citationsWrite(cited))
+	}
+	if err := database.ExecWrites(ctx, tx, append(writes, addToMarkets(list)...)...); err != nil {
+		return fmt.Errorf("insert prediction: %w", err)
+	}
+	return nil
 }
 
 // The tables behind the view prediction_records, and which columns of a Prediction each

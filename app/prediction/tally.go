@@ -112,18 +112,14 @@ func (t *Tally) count(p *Prediction) {
 	}
 }
 
-// writeTallies writes what count changed. The transaction must hold the tallies.
-func writeTallies(ctx context.Context, tx bun.Tx, list []*Tally) error {
+// talliesWrite writes what count changed. The transaction must hold the tallies.
+func talliesWrite(list []*Tally) database.Write {
 	rows := make([]tallyRow, len(list))
 	for i, t := range list {
 		rows[i] = tallyRow{t.AgentID, t.Total, t.Open, t.PublicationDays, t.LastRankedDay, t.LastPublishedAt}
 	}
-	_, err := database.ExecPlannedRows(ctx, tx, `UPDATE agent_tallies AS t SET total = v.total, open = v.open, publication_days = v.publication_days,
+	return database.NewWrite(`UPDATE agent_tallies AS t SET total = v.total, open = v.open, publication_days = v.publication_days,
 		last_ranked_day = v.last_ranked_day, last_published_at = v.last_published_at FROM v WHERE t.agent_id = v.agent_id`, rows)
-	if err != nil {
-		return fmt.Errorf("count predictions: %w", err)
-	}
-	return nil
 }
 
 // TallyMove is by how much an agent's counts change.

@@ -1,8 +1,6 @@
 package prediction
 
 import (
-	"context"
-	"fmt"
 	"slices"
 	"strings"
 	"unicode"
@@ -30,17 +28,13 @@ func wordsOf(text string) []string {
 	return slices.DeleteFunc(words, func(word string) bool { return len(word) > maxWord })
 }
 
-// insertWords makes predictions searchable, in a table of its own as SQLite wants it.
-func insertWords(ctx context.Context, tx bun.Tx, rows []newWords) error {
+// wordsWrite makes predictions searchable, in a table of its own as SQLite wants it.
+func wordsWrite(tx bun.Tx, rows []newWords) database.Write {
 	words := "words"
 	if database.IsPostgres(tx) {
 		words = "words::tsvector"
 	}
-	_, err := database.ExecPlannedRows(ctx, tx, "INSERT INTO prediction_words (agent_id, id, words) SELECT agent_id, id, "+words+" FROM v", rows)
-	if err != nil {
-		return fmt.Errorf("index predictions: %w", err)
-	}
-	return nil
+	return database.NewWrite("INSERT INTO prediction_words (agent_id, id, words) SELECT agent_id, id, "+words+" FROM v", rows)
 }
 
 // whereWords keeps the rows of prediction_words AS w that hold every word.
