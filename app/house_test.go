@@ -23,7 +23,7 @@ var floors = [][]string{
 	{"views"},
 	{"app/config", "app/cursor", "app/database", "app/cache", "app/queue"},
 	{"app/generation"},
-	{"app/market", "app/news", "app/agent", "app/audit"},
+	{"app/answer", "app/market", "app/news", "app/agent", "app/audit"},
 	{"app/source", "app/signal", "app/prediction", "app/identity", "app/worker"},
 	{"app/settlement", "app/ingest"},
 	{"app/leaderboard", "app/assignment"},

@@ -98,12 +98,11 @@ CREATE INDEX sessions_credential ON sessions (credential);
 CREATE INDEX sessions_expiry ON sessions (expires_at);
 --bun:split
 
--- credential_generation: one row of counters that tell nodes to forget what they cached of
--- credentials and of texts. Local; owner agent.
+-- credential_generation: one row with a counter that tells nodes to forget what they cached of
+-- credentials. Local; owner agent.
 CREATE TABLE credential_generation (
   id INTEGER PRIMARY KEY,
-  generation BIGINT NOT NULL,
-  texts BIGINT NOT NULL DEFAULT 1
+  generation BIGINT NOT NULL
 );
 --bun:split
 INSERT INTO credential_generation (id, generation) VALUES (1, 1);
@@ -282,7 +281,8 @@ CREATE TABLE market_events (
 -- publish adds to predictions (all that were ever published on the market) and sets changed;
 -- a job of the worker then counts the rest anew: agents with an open prediction, the median of
 -- their latest confidences and their skill-weighted mean of log odds (0..1, null without any).
--- By market; owner prediction.
+-- counted_at is when the latest count began; changes other than publishing clear it. By market;
+-- owner prediction.
 CREATE TABLE market_consensus (
   market_id TEXT PRIMARY KEY REFERENCES markets (id),
   outcome TEXT NOT NULL DEFAULT '',
@@ -295,6 +295,8 @@ CREATE TABLE market_consensus (
 ){{if .PG}} WITH (fillfactor = 70){{end}};
 --bun:split
 CREATE INDEX market_consensus_changed ON market_consensus (market_id) WHERE changed;
+--bun:split
+CREATE INDEX market_consensus_age ON market_consensus (counted_at) WHERE agents > 0;
 --bun:split
 
 -- news_items: posts and articles as last observed. Reference; owner news.
@@ -429,6 +431,10 @@ CREATE INDEX results_open_market ON results (market_id, id) WHERE status = 'open
 CREATE INDEX results_due ON results (horizon_at, id) WHERE status = 'open' AND market_id IS NULL;
 --bun:split
 CREATE INDEX results_open ON results (agent_id, scheduled_close_at) WHERE status = 'open';
+--bun:split
+CREATE INDEX results_agent_resolved ON results (agent_id, resolved_at, id) WHERE resolved_at IS NOT NULL;
+--bun:split
+CREATE INDEX results_agent_edge ON results (agent_id, edge, id) WHERE edge IS NOT NULL;
 --bun:split
 
 -- prediction_records: predictions with their results, as the Go model Prediction reads
@@ -758,7 +764,7 @@ CREATE TABLE assignments (
 --bun:split
 CREATE UNIQUE INDEX assignments_day ON assignments (day, market_id);
 --bun:split
-CREATE INDEX assignments_open ON assignments (status, due_at);
+CREATE INDEX assignments_open ON assignments (status, due_at, id);
 --bun:split
 
 -- admins: accounts of admins, of this service or of the identity provider. Local; owner admin.

@@ -32,8 +32,8 @@ func ExecRows[T any](ctx context.Context, tx bun.Tx, statement string, rows []T)
 
 // ExecPlannedRows is ExecRows, but each connection to Postgres plans the statement once. It is
 // for statements that run often.
-func ExecPlannedRows[T any](ctx context.Context, tx bun.Tx, statement string, rows []T) (sql.Result, error) {
-	q, err := withRows(tx, plannedMode(tx), statement, rows)
+func ExecPlannedRows[T any](ctx context.Context, db bun.IDB, statement string, rows []T) (sql.Result, error) {
+	q, err := withRows(db, plannedMode(db), statement, rows)
 	if err != nil {
 		return nil, err
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 	"github.com/redis/go-redis/v9"
+	"github.com/valyala/fasthttp"
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/pulsecast/pulsecast/app/config"
@@ -60,6 +61,7 @@ type Server struct {
 	Limits *Limits
 
 	opts      Options
+	direct    map[string]func(fctx *fasthttp.RequestCtx, query []byte) bool // by path; see Direct
 	proxies   []netip.Prefix
 	docs      string // prefix of a problem's type
 	keyHint   string // ends every 401
@@ -79,6 +81,7 @@ func New(opts Options) *Server {
 	proxies, _ := cfg.Proxies() // Config.Check has refused a bad value
 	s := &Server{
 		opts:      opts,
+		direct:    map[string]func(*fasthttp.RequestCtx, []byte) bool{},
 		Limits:    newLimits(cfg, opts.Redis, opts.Logger, opts.Now),
 		proxies:   proxies,
 		docs:      cfg.BaseURL + "/docs#error-",

@@ -183,7 +183,7 @@ func (b *batch) insert(ctx context.Context, tx bun.Tx, items news.Store) error {
 	if err := generation.Moved(ctx, tx, generation.Predictions); err != nil {
 		return err
 	}
-	return countOnMarkets(ctx, tx, b.predictions)
+	return addToMarkets(ctx, tx, b.predictions)
 }
 
 func agentsOf(list []*waiting) []uuid.UUID {

@@ -3,8 +3,6 @@ package prediction
 import (
 	"context"
 	"fmt"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -88,35 +86,15 @@ func insertPredictions(ctx context.Context, tx bun.Tx, list []*Prediction, words
 	return insertCitations(ctx, tx, list)
 }
 
-// marketCount is how many predictions are new on a market.
-type marketCount struct {
-	MarketID string `bun:",type:text"`
-	Count    int64  `bun:",type:bigint"`
-}
-
-// countOnMarkets adds new predictions to the counts of their markets.
-func countOnMarkets(ctx context.Context, tx bun.Tx, list []*Prediction) error {
-	counts := map[string]int64{}
+// addToMarkets counts new predictions on their markets.
+func addToMarkets(ctx context.Context, tx bun.Tx, list []*Prediction) error {
+	published := map[string]int64{}
 	for _, p := range list {
 		if p.MarketID != "" {
-			counts[p.MarketID]++
+			published[p.MarketID]++
 		}
 	}
-	if len(counts) == 0 {
-		return nil
-	}
-	rows := make([]marketCount, 0, len(counts))
-	for id, n := range counts {
-		rows = append(rows, marketCount{id, n})
-	}
-	slices.SortFunc(rows, func(a, b marketCount) int { return strings.Compare(a.MarketID, b.MarketID) })
-	_, err := database.ExecPlannedRows(ctx, tx, `INSERT INTO market_consensus AS c (market_id, predictions, changed)
-		SELECT market_id, count, TRUE FROM v WHERE TRUE ORDER BY market_id
-		ON CONFLICT (market_id) DO UPDATE SET predictions = c.predictions + EXCLUDED.predictions, changed = TRUE`, rows)
-	if err != nil {
-		return fmt.Errorf("count predictions on markets: %w", err)
-	}
-	return nil
+	return AddToMarkets(ctx, tx, published)
 }
 
 // agentEvent is an agent and an event.

@@ -78,27 +78,6 @@ func (Store) LiveMarkets(ctx context.Context, db bun.IDB) ([]string, error) {
 	return found, nil
 }
 
-// CountOnMarkets counts the predictions on each of some markets; those without any are
-// left out.
-func (Store) CountOnMarkets(ctx context.Context, db bun.IDB, marketIDs []string) (map[string]int64, error) {
-	found := make(map[string]int64, len(marketIDs))
-	if len(marketIDs) == 0 {
-		return found, nil
-	}
-	var counts []struct {
-		MarketID string
-		Count    int64
-	}
-	err := db.NewRaw("SELECT market_id, COUNT(*) AS count FROM predictions WHERE market_id IN (?) GROUP BY market_id", bun.List(marketIDs)).Scan(ctx, &counts)
-	if err != nil {
-		return nil, fmt.Errorf("count predictions on markets: %w", err)
-	}
-	for _, c := range counts {
-		found[c.MarketID] = c.Count
-	}
-	return found, nil
-}
-
 // NextClose is when the next of an agent's open predictions is scheduled to close after a
 // moment; zero when none is.
 func (Store) NextClose(ctx context.Context, db bun.IDB, agentID uuid.UUID, after time.Time) (time.Time, error) {

@@ -10,6 +10,7 @@ import (
 	"github.com/uptrace/bun"
 
 	"github.com/pulsecast/pulsecast/app/agent"
+	"github.com/pulsecast/pulsecast/app/generation"
 	"github.com/pulsecast/pulsecast/app/market"
 	"github.com/pulsecast/pulsecast/app/score"
 )
@@ -47,7 +48,10 @@ func (r *Record) LiveEdge() (edge score.Points, ok bool) {
 // Insert stores a prediction as it is, with what it is found by, and counts it as a new one.
 // It is for imports; agents publish through a Publisher.
 func (s Store) Insert(ctx context.Context, tx bun.Tx, p *Prediction) error {
-	if err := Add(ctx, tx, p); err != nil {
+	if err := generation.Moved(ctx, tx, generation.Predictions); err != nil {
+		return err
+	}
+	if err := addRows(ctx, tx, p); err != nil {
 		return err
 	}
 	if err := insertWords(ctx, tx, []newWords{{p.AgentID, p.ID, searchWords(p.Title, p.Thesis)}}); err != nil {
@@ -60,7 +64,7 @@ func (s Store) Insert(ctx context.Context, tx bun.Tx, p *Prediction) error {
 	if err := Published(ctx, tx, p.AgentID, p.CreatedAt, p.MarketID != ""); err != nil {
 		return err
 	}
-	return countOnMarkets(ctx, tx, list)
+	return addToMarkets(ctx, tx, list)
 }
 
 // The tables behind the view prediction_records, and which columns of a Prediction each
@@ -79,8 +83,16 @@ var (
 	}
 )
 
-// Add writes the rows of a prediction as it is, and nothing else.
+// Add writes the rows of a prediction as it is and counts it on its market, and nothing else;
+// publishing is Insert.
 func Add(ctx context.Context, db bun.IDB, p *Prediction) error {
+	if err := addRows(ctx, db, p); err != nil || p.MarketID == "" {
+		return err
+	}
+	return AddToMarkets(ctx, db, map[string]int64{p.MarketID: 1})
+}
+
+func addRows(ctx context.Context, db bun.IDB, p *Prediction) error {
 	if _, err := db.NewInsert().Model(p).ModelTableExpr("predictions").Column(predictionColumns...).Exec(ctx); err != nil {
 		return fmt.Errorf("insert prediction: %w", err)
 	}

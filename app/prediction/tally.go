@@ -11,6 +11,7 @@ import (
 	"github.com/uptrace/bun"
 
 	"github.com/pulsecast/pulsecast/app/database"
+	"github.com/pulsecast/pulsecast/app/generation"
 )
 
 // DayLayout writes a UTC day as the tables hold it: "2026-11-21".
@@ -241,11 +242,10 @@ func ReplaceTallies(ctx context.Context, tx bun.Tx, agents []uuid.UUID, tallies 
 	if _, err := tx.NewDelete().Model((*Tally)(nil)).Where("agent_id IN (?)", bun.List(agents)).Exec(ctx); err != nil {
 		return fmt.Errorf("clear tallies: %w", err)
 	}
-	if len(tallies) == 0 {
-		return nil
+	if len(tallies) > 0 {
+		if _, err := tx.NewInsert().Model(&tallies).Exec(ctx); err != nil {
+			return fmt.Errorf("write tallies: %w", err)
+		}
 	}
-	if _, err := tx.NewInsert().Model(&tallies).Exec(ctx); err != nil {
-		return fmt.Errorf("write tallies: %w", err)
-	}
-	return nil
+	return generation.Moved(ctx, tx, generation.Results)
 }

@@ -43,14 +43,12 @@ func insertWords(ctx context.Context, tx bun.Tx, rows []newWords) error {
 	return nil
 }
 
-// containsWords keeps predictions whose title and thesis hold every word.
-func containsWords(q *bun.SelectQuery, words string) *bun.SelectQuery {
+// whereWords keeps the rows of prediction_words AS w that hold every word.
+func whereWords(q *bun.SelectQuery, words string) {
 	terms := wordsOf(words)
-	if len(terms) == 0 {
-		return q.Where("1 = 0")
-	}
 	if database.IsPostgres(q.DB()) {
-		return q.Where("(p.agent_id, p.id) IN (SELECT w.agent_id, w.id FROM prediction_words AS w WHERE w.words @@ ?::tsquery)", strings.Join(terms, " & "))
+		q.Where("w.words @@ ?::tsquery", strings.Join(terms, " & "))
+	} else {
+		q.Where("prediction_words MATCH ?", `"`+strings.Join(terms, `" "`)+`"`)
 	}
-	return q.Where("(p.agent_id, p.id) IN (SELECT agent_id, id FROM prediction_words WHERE prediction_words MATCH ?)", `"`+strings.Join(terms, `" "`)+`"`)
 }
