@@ -65,7 +65,7 @@ func WhereTexts(q *bun.SelectQuery, agentID string) *bun.SelectQuery {
 
 // ShowsTexts returns the SQL condition of WhereTexts.
 func ShowsTexts(agentID string) string {
-	return "NOT EXISTS (SELECT 1 FROM agents AS g WHERE g.id = " + agentID + " AND g.visibility = 'texts_hidden')"
+	return "(SELECT g.visibility <> 'texts_hidden' FROM agents AS g WHERE g.id = " + agentID + ")"
 }
 
 // hiddenProfile is what an agent declares while it is hidden. The row in agents has the

@@ -30,7 +30,7 @@ type counter struct{ n atomic.Int64 }
 func (c *counter) BeforeQuery(ctx context.Context, _ *bun.QueryEvent) context.Context { return ctx }
 
 func (c *counter) AfterQuery(_ context.Context, e *bun.QueryEvent) {
-	for _, table := range []string{"prediction_records", `"markets"`, `"market_prices"`, `"boards"`, `"board_rows"`, `"agents"`, `"assignments"`, `"agent_tallies"`, "market_consensus"} {
+	for _, table := range []string{"prediction_records", `"markets"`, `"market_prices"`, `"boards"`, `"board_rows"`, `"agents"`, `"assignments"`, `"agent_tallies"`, "market_consensus", `"market_events"`} {
 		if strings.HasPrefix(e.Query, "SELECT") && strings.Contains(e.Query, table) {
 			c.n.Add(1)
 			return
@@ -62,9 +62,7 @@ func (b *bench) Top(context.Context, int) (source.Markets, error) {
 
 func (b *bench) ByID(context.Context, []string) (source.Markets, error) { return source.Markets{}, nil }
 
-func (b *bench) Events(context.Context, []string) (source.Events, error) {
-	return source.Events{}, nil
-}
+func (b *bench) Events(context.Context, []string) (source.Events, error) { return source.Events{}, nil }
 
 func (b *bench) Winner(context.Context, *market.Market) (int, bool, error) { return 0, false, nil }
 
@@ -74,7 +72,7 @@ func startBench(t *testing.T, on backend) *bench {
 	for i, id := range []string{"rain", "snow"} {
 		volume, price, liquidity := float64(2000-i), 0.4, 50_000.0
 		b.markets = append(b.markets, market.Market{
-			ID: id, Source: "polymarket", Question: "Will it " + id + "?", Title: id, Outcomes: []string{"Yes", "No"}, Prices: []float64{0.4, 0.6},
+			ID: id, Source: "polymarket", EventID: "weather", EventTitle: "Which weather?", Question: "Will it " + id + "?", Title: id, Outcomes: []string{"Yes", "No"}, Prices: []float64{0.4, 0.6},
 			Probability: &price, Price: &price, Volume: &volume, Liquidity: &liquidity, Active: true, ClosesAt: time.Now().AddDate(0, 0, 9),
 		})
 	}
@@ -123,6 +121,7 @@ func (s *service) look(t *testing.T, key string) {
 func cachedPaths(id string) []string {
 	return []string{
 		"/api/predictions", "/api/predictions/" + id, "/api/leaderboard", "/api/agents/ada", "/api/assignments", "/api/intelligence/markets/rain",
+		"/api/intelligence/events", "/api/intelligence/events/weather",
 	}
 }
 

@@ -69,13 +69,14 @@ func (a *API) eventSummary(e *market.Event, markets []market.Market) eventSummar
 	}
 }
 
+// eventTopics are what events show.
+var eventTopics = []generation.Topic{generation.Markets, generation.Consensus}
+
 func (a *API) listEvents() fiber.Handler {
-	return cached(a, operation[market.GroupFilter]{
-		parse: parseEventFilter, read: a.readEvents, topics: []generation.Topic{generation.Markets},
-	})
+	return cached(a, operation[market.GroupFilter]{parse: parseEvents, read: a.readEvents, topics: eventTopics})
 }
 
-func parseEventFilter(c *fiber.Ctx) (f market.GroupFilter, err error) {
+func parseEvents(c *fiber.Ctx) (f market.GroupFilter, err error) {
 	args := c.Context().QueryArgs()
 	f.EventsOnly = true
 	if f.Limit, err = ParseLimit(args); err != nil {
@@ -123,7 +124,7 @@ func (a *API) observed() (asOf *string, stale bool) {
 	return timeOrNull(a.Intelligence.Markets.Current().AsOf), a.Intelligence.Markets.Stale()
 }
 
-// eventQuery asks for an event and a part of its markets.
+// eventQuery asks for a page of an event's markets; from is the place of the first.
 type eventQuery struct {
 	id          string
 	from, limit int
@@ -131,8 +132,7 @@ type eventQuery struct {
 
 func (a *API) getEvent() fiber.Handler {
 	return cached(a, operation[eventQuery]{
-		parse: parseEvent, read: a.readEvent,
-		topics: []generation.Topic{generation.Markets, generation.Consensus, generation.Predictions},
+		parse: parseEvent, read: a.readEvent, topics: append([]generation.Topic{generation.Predictions}, eventTopics...),
 	})
 }
 
@@ -172,6 +172,7 @@ func (a *API) readEvent(ctx context.Context, q eventQuery) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	// So that an agent sees its latest prediction in the consensus.
 	if err := a.Leaderboard.Recount(ctx, db, opinions); err != nil {
 		return nil, err
 	}

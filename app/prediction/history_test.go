@@ -31,7 +31,7 @@ func historyAgent(n int) uuid.UUID {
 // when the history starts and ?3 its step, in milliseconds, ?4 and ?5 the agents and markets.
 var (
 	onPostgres = []string{
-		"{numbers}", "generate_series(?0::bigint, ?1) AS n", "{columns}", "words",
+		"{numbers}", "generate_series(?0::bigint, ?1) AS n",
 		"{words}", "to_tsvector('simple', {title} || ' ' || {thesis})",
 		"{id}", "(lpad(to_hex((?2 + n * ?3)::bigint), 12, '0') || '70008000' || lpad(to_hex(n), 12, '0'))::uuid",
 		"{agent}", "('0198bbbb000070008000' || lpad(to_hex({by}), 12, '0'))::uuid",
@@ -39,7 +39,7 @@ var (
 	}
 	onSQLite = []string{
 		"{numbers}", "(WITH RECURSIVE numbers (n) AS (SELECT ?0 UNION ALL SELECT n + 1 FROM numbers WHERE n < ?1) SELECT n FROM numbers) AS numbers",
-		"{columns}", "title, thesis", "{words}", "{title}, {thesis}",
+		"{words}", "lower({title} || ' ' || {thesis})",
 		"{id}", "printf('%08x-%04x-7000-8000-%012x', (?2 + n * ?3) >> 16, (?2 + n * ?3) & 65535, n)",
 		"{agent}", "printf('0198bbbb-0000-7000-8000-%012x', {by})",
 		"{at}", "strftime('%Y-%m-%d %H:%M:%S', (?2 + n * ?3) / 1000, 'unixepoch') || '+00:00'",
@@ -48,9 +48,9 @@ var (
 	onBoth = []string{
 		"{by}", "CASE WHEN n % 3 = 0 THEN 1 ELSE 1 + n * 7919 % ?4 END",
 		"{market}", "'m' || CASE WHEN n % 4 = 0 THEN 1 ELSE 1 + n * 104729 % ?5 END",
-		"{category}", "CASE WHEN n % 5000 = 3 THEN 'rare' ELSE 'c' || n % 8 END",
+		"{category}", "CASE WHEN n % 5000 = 3 THEN 'rare' ELSE 'c' || (n % 8) END",
 		"{open}", "n % 10 = 9", "{void}", "n % 5000 = 17",
-		"{title}", "'Common w' || n % 1000 || CASE WHEN n % 2 = 0 THEN ' half' ELSE '' END" +
+		"{title}", "'Common w' || (n % 1000) || CASE WHEN n % 2 = 0 THEN ' half' ELSE '' END" +
 			" || CASE WHEN n % 100 = 0 THEN ' percent' ELSE '' END || CASE WHEN n % 10000 = 0 THEN ' rare' ELSE '' END",
 		"{thesis}", "'a made up thesis of some twenty words that all say the same so that the index has something to hold ' || n",
 	}
@@ -89,7 +89,7 @@ func (h history) write(t testing.TB, db *database.DB, from, to int) {
 			SELECT {agent}, {id}, {market}, {later}, FALSE, {at}, 'fixed', CASE WHEN {open} THEN 'open' WHEN {void} THEN 'void' ELSE 'resolved' END,
 				CASE WHEN {open} THEN NULL ELSE {later} END, CASE WHEN {open} OR {void} THEN NULL ELSE n * 7919 % 200000 - 100000 END
 			FROM {numbers}`,
-		`INSERT INTO prediction_words (agent_id, id, {columns}) SELECT {agent}, {id}, {words} FROM {numbers}`,
+		`INSERT INTO prediction_words (agent_id, id, words) SELECT {agent}, {id}, {words} FROM {numbers}`,
 	} {
 		exec(both.Replace(dialect.Replace(query)), from, to, h.start.UnixMilli(), h.step.Milliseconds(), h.agents, h.markets)
 	}

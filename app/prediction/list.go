@@ -42,9 +42,9 @@ type Filter struct {
 //
 // A page looks at no more than 300 predictions, so that it costs the same however many there
 // are. It may hold fewer than Limit, or none, although there is a next page: if several
-// filters are combined, few of those that fit the first may fit the others. By ByResolvedAt
-// and ByEdge, the matches of Words and the predictions on a market are ranked among their
-// newest 300 only.
+// filters are combined, few of those that fit the first may fit the others. With ByResolvedAt
+// and ByEdge, Words ranks its newest 100 matches only (on Postgres with an agent or a market,
+// those among the newest 300), and a market its newest 300 predictions.
 func (s Store) List(ctx context.Context, db bun.IDB, f Filter) ([]Record, string, error) {
 	if f.Sort == "" {
 		f.Sort = ByCreatedAt

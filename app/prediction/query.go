@@ -40,11 +40,12 @@ func SelectBy(db bun.IDB, agentID uuid.UUID) *bun.SelectQuery {
 // SelectNewestOpen is a subquery of the newest open predictions on each of some markets, at
 // most limit on each: market_id, agent_id, id, outcome_index and confidence.
 func SelectNewestOpen(db bun.IDB, marketIDs []string, limit int) *bun.RawQuery {
-	const one = `SELECT * FROM (SELECT agent_id, id FROM results WHERE market_id = ? AND status = 'open' ORDER BY id DESC LIMIT ?) AS newest`
-	parts, args := make([]string, len(marketIDs)), make([]any, 0, 2*len(marketIDs))
+	one := `SELECT * FROM (SELECT r.agent_id, r.id FROM results AS r WHERE ` + onMarket(db, "r") + ` AND r.status = 'open'
+		ORDER BY r.market_id DESC, r.id DESC LIMIT ?1) AS newest`
+	parts, args := make([]string, len(marketIDs)), make([]any, 0, len(marketIDs))
 	for i, id := range marketIDs {
-		parts[i] = one
-		args = append(args, id, limit)
+		parts[i] = "?"
+		args = append(args, db.NewRaw(one, id, limit))
 	}
 	return db.NewRaw(`SELECT p.market_id, p.agent_id, p.id, p.outcome_index, p.confidence
 		FROM (`+strings.Join(parts, " UNION ALL ")+`) AS s JOIN predictions AS p ON p.agent_id = s.agent_id AND p.id = s.id`, args...)

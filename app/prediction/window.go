@@ -17,15 +17,27 @@ import (
 // columns that a filter fixes and goes on in the order of the list. Whatever other filters
 // there are is checked prediction by prediction, for at most window of them.
 
-// window is how many predictions a page looks at if there are filters to check.
-const window = 300
+// window is how many predictions a page looks at if there are filters to check. In the order of
+// the edge or of the resolution, and among the matches of a search, they lie far apart, so each
+// costs more. moreForHidden is how many more a page looks at if some may have hidden texts.
+const (
+	window        = 300
+	windowApart   = 100
+	moreForHidden = 8
+)
 
 // walk is a query on agent_id and id of predictions AS w in the order of a list, and the
 // filters that are left to check.
 type walk struct {
 	*bun.SelectQuery
-	rest  Filter
-	texts bool // hidden texts must not be found
+	rest   Filter
+	texts  bool // hidden texts must not be found
+	search bool // the index is Postgres's over words, which has no order
+}
+
+// narrows reports whether f holds a filter.
+func (f *Filter) narrows() bool {
+	return f.AgentID != uuid.Nil || f.MarketID != "" || f.Category != "" || f.Status != "" || f.Words != ""
 }
 
 // lists reports whether any prediction can be in the list.
@@ -46,7 +58,7 @@ func (f *Filter) walk(db bun.IDB) walk {
 	case f.Words != "" && (!database.IsPostgres(db) || (f.AgentID == uuid.Nil && f.MarketID == "")):
 		w.TableExpr("prediction_words AS w")
 		whereWords(w.SelectQuery, f.Words)
-		w.rest.Words = ""
+		w.rest.Words, w.search = "", database.IsPostgres(db)
 	case column != "" && !f.ranked():
 		results()
 		w.Column("w." + column).Where("w." + column + " IS NOT NULL")
@@ -58,11 +70,10 @@ func (f *Filter) walk(db bun.IDB) walk {
 		if byAgent(); f.MarketID != "" {
 			byMarket()
 		}
-	case f.MarketID != "" && f.Status == Open:
+	case f.walksOpen():
 		results()
-		byMarket()
-		w.Where("w.status = 'open'")
-		w.rest.Status = ""
+		w.Where(onMarket(db, "w"), f.MarketID).Where("w.status = 'open'")
+		w.rest.MarketID, w.rest.Status = "", ""
 	case f.MarketID != "":
 		predictions()
 		byMarket()
@@ -77,6 +88,22 @@ func (f *Filter) walk(db bun.IDB) walk {
 		predictions()
 	}
 	return w
+}
+
+// onMarket is the condition that a row of results AS alias is on a market, for a query on what
+// is open there, in the order of market and id. Postgres takes the index over status for as good
+// as the one over what is open on a market, and would walk through all that is open: so the
+// market is a range there, and only one index has the order.
+func onMarket(db bun.IDB, alias string) string {
+	if database.IsPostgres(db) {
+		return alias + ".market_id BETWEEN ?0 AND ?0"
+	}
+	return alias + ".market_id = ?0"
+}
+
+// walksOpen reports whether the index over what is open on a market is walked.
+func (f *Filter) walksOpen() bool {
+	return f.MarketID != "" && f.Status == Open && f.AgentID == uuid.Nil && f.Words == "" && f.Sort == ByCreatedAt
 }
 
 // column is what the list is ordered by before the id, "" for nothing.
@@ -94,6 +121,9 @@ func (f *Filter) begin(w walk, db bun.IDB, after *place) {
 			w.Where("w.rowid < ?", after.Position)
 		}
 	case column == "" || f.ranked():
+		if f.walksOpen() {
+			w.OrderExpr("w.market_id DESC")
+		}
 		w.OrderExpr("w.id DESC")
 		if after != nil && !f.ranked() {
 			w.Where("w.id < ?", after.ID)
@@ -122,32 +152,37 @@ func (s Store) look(ctx context.Context, db bun.IDB, f Filter, after *place) (lo
 	}
 	w := f.walk(db)
 	f.begin(w, db, after)
-	joins, fits := s.checks(w, f)
+	fits := s.checks(w)
 	limit := f.Limit + 1
-	if len(fits) > 0 || f.ranked() {
+	switch {
+	case f.ranked() && w.rest.Words != "", f.ranked() && f.Words == "":
 		limit = max(window, limit)
+	case f.ranked(), w.rest.narrows() && (f.Sort != ByCreatedAt || f.Words != ""):
+		limit = max(windowApart, limit)
+	case w.rest.narrows():
+		limit = max(window, limit)
+	case len(fits) > 0: // only for hidden texts, which are rare
+		limit += moreForHidden
+	}
+	if w.search {
+		if err := f.withinSpan(ctx, db, w, after, limit); err != nil {
+			return nil, false, fmt.Errorf("list predictions: %w", err)
+		}
 	}
 	q := w.Limit(int64(limit))
 	if len(fits) == 0 && !f.ranked() {
-		q = q.ColumnExpr("TRUE AS fits")
+		q.ColumnExpr("TRUE AS fits")
 	} else {
 		q = db.NewSelect().TableExpr("(?) AS w", q).ColumnExpr("w.*")
 		if f.ranked() {
-			joins["results AS s"] = true
-			q = q.Column("s." + f.column())
+			q.ColumnExpr("("+ofResult+") AS ?", bun.Ident("s."+f.column()), bun.Ident(f.column()))
 		}
-		for _, table := range []string{"predictions AS p", "results AS s", "prediction_words AS x"} {
-			if joins[table] {
-				alias := table[len(table)-1:]
-				q = q.Join("LEFT JOIN " + table + " ON " + alias + ".agent_id = w.agent_id AND " + alias + ".id = w.id")
-			}
+		var all condition
+		for _, c := range fits {
+			all.text += " AND " + c.text
+			all.args = append(all.args, c.args...)
 		}
-		texts, args := make([]string, len(fits)), make([]any, 0, len(fits))
-		for i, c := range fits {
-			texts[i] = c.text
-			args = append(args, c.args...)
-		}
-		q = q.ColumnExpr("COALESCE("+strings.Join(append(texts, "TRUE"), " AND ")+", FALSE) AS fits", args...)
+		q.ColumnExpr("COALESCE(?"+all.text+", FALSE) AS fits", append([]any{true}, all.args...)...)
 	}
 	if err := q.Scan(ctx, &looked); err != nil {
 		return nil, false, fmt.Errorf("list predictions: %w", err)
@@ -162,31 +197,38 @@ type condition struct {
 	args []any
 }
 
-// checks are the conditions for what the walk leaves, and the tables they need.
-func (s Store) checks(w walk, f Filter) (joins map[string]bool, fits []condition) {
-	joins = map[string]bool{}
-	check := func(table, text string, args ...any) {
-		joins[table] = true
-		fits = append(fits, condition{text, args})
+// What belongs to a place. Each is a value of its own for each place: Postgres would join all
+// predictions there are to the 300, while they are few enough to be read faster than 300 are
+// looked up.
+const (
+	ofPrediction = "SELECT ? FROM predictions AS p WHERE p.agent_id = w.agent_id AND p.id = w.id"
+	ofResult     = "SELECT ? FROM results AS s WHERE s.agent_id = w.agent_id AND s.id = w.id"
+	ofWords      = "SELECT ? FROM prediction_words AS x WHERE x.agent_id = w.agent_id AND x.id = w.id"
+)
+
+// checks are the conditions for what the walk leaves.
+func (s Store) checks(w walk) (fits []condition) {
+	check := func(of, text string, args ...any) {
+		fits = append(fits, condition{"(" + strings.Replace(of, "?", text, 1) + ")", args})
 	}
 	if w.rest.AgentID != uuid.Nil {
 		fits = append(fits, condition{"w.agent_id = ?", []any{w.rest.AgentID}})
 	}
 	if w.rest.MarketID != "" {
-		check("predictions AS p", "p.market_id = ?", w.rest.MarketID)
+		check(ofPrediction, "p.market_id = ?", w.rest.MarketID)
 	}
 	if w.rest.Category != "" {
-		check("predictions AS p", "p.category = ?", w.rest.Category)
+		check(ofPrediction, "p.category = ?", w.rest.Category)
 	}
 	if w.rest.Status != "" {
-		check("results AS s", "s.status = ?", w.rest.Status)
+		check(ofResult, "s.status = ?", w.rest.Status)
 	}
 	if w.rest.Words != "" {
-		check("prediction_words AS x", "x.words @@ plainto_tsquery('simple', ?)", strings.Join(wordsOf(f.Words), " "))
+		check(ofWords, "x.words @@ ?::tsquery", strings.Join(wordsOf(w.rest.Words), " & "))
 	}
 	if w.texts && !s.viewer.Admin {
-		check("predictions AS p", "NOT p.hidden")
+		check(ofPrediction, "NOT p.hidden")
 		fits = append(fits, condition{agent.ShowsTexts("w.agent_id"), nil})
 	}
-	return joins, fits
+	return fits
 }
