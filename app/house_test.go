@@ -35,7 +35,7 @@ var floors = [][]string{
 	{"app/api", "app/web", "app/mcp"},
 	{"app"},
 	{"app/cli"},
-	{"cmd/pulsecast", "cmd/loadgen", "cmd/simulate"},
+	{"cmd/pulsecast", "cmd/loadgen", "cmd/simulate", "cmd/recorded"},
 }
 
 // exempt are edges that are not arrows of the house: tools for tests.
