@@ -185,8 +185,8 @@ CREATE INDEX agent_errors_age ON agent_errors (created_at);
 --bun:split
 
 -- markets: each market as last observed. best_bid and best_ask are the book of its first
--- outcome, tags the slugs of its tags and its event's. Not filled yet: tags, event_slug.
--- Reference; owner market.
+-- outcome, tags the slugs of its tags and its event's, event_position its place among the
+-- event's markets. Reference; owner market.
 CREATE TABLE markets (
   id TEXT PRIMARY KEY,
   source TEXT NOT NULL,
@@ -216,6 +216,7 @@ CREATE TABLE markets (
   event_id TEXT,
   event_title TEXT,
   event_slug TEXT,
+  event_position {{.FLOAT}},
   condition_id TEXT,
   token_ids {{.JSON}},
   scalar BOOLEAN NOT NULL,
@@ -253,8 +254,10 @@ CREATE TABLE market_prices (
 CREATE INDEX market_prices_age ON market_prices (observed_at);
 --bun:split
 
--- market_events: the upstream events that group sibling markets. Not used yet. Reference;
--- owner market.
+-- market_events: the upstream events that group sibling markets. exclusive: exactly one of
+-- the markets can settle at Yes. by_price: upstream shows them by price, not in their order.
+-- tags are those of the event itself, asked for when its markets come without any;
+-- tags_asked_at is the last attempt. Reference; owner market.
 CREATE TABLE market_events (
   id TEXT PRIMARY KEY,
   slug TEXT,
@@ -264,6 +267,11 @@ CREATE TABLE market_events (
   closes_at {{.TS}},
   volume {{.FLOAT}},
   volume_24h {{.FLOAT}},
+  exclusive BOOLEAN,
+  by_price BOOLEAN NOT NULL,
+  tags {{.JSON}},
+  tags_known BOOLEAN NOT NULL,
+  tags_asked_at {{.TS}},
   updated_at {{.TS}} NOT NULL
 );
 --bun:split

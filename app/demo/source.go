@@ -110,6 +110,19 @@ func (s *MarketSource) ByID(ctx context.Context, ids []string) (source.Markets, 
 	return source.Markets{Markets: named, ObservedAt: database.Now(s.now())}, nil
 }
 
+// Events is the live source's once it has answered; the sample's events have no tags to ask
+// for.
+func (s *MarketSource) Events(ctx context.Context, ids []string) (source.Events, error) {
+	relieved, err := s.isRelieved(ctx)
+	if err != nil {
+		return source.Events{}, err
+	}
+	if relieved {
+		return s.live.Events(ctx, ids)
+	}
+	return source.Events{Asked: ids}, nil
+}
+
 // Winner is the live source's for its markets. A sample's closing prices say it all.
 func (s *MarketSource) Winner(ctx context.Context, m *market.Market) (outcome int, ok bool, err error) {
 	if !m.Sample {

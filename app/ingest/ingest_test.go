@@ -39,18 +39,33 @@ type upstream struct {
 	err        error // of Top and Read
 	byIDErr    error
 	asked      []string // of the last ByID
-	interval   time.Duration
-	at         time.Time
+
+	knownEvents []market.Event // what Events finds
+	events      [][]string     // of each Events
+	eventsErr   error
+	topEvents   []market.Event // of Top
+
+	interval time.Duration
+	at       time.Time
 }
 
 func (u *upstream) Top(context.Context, int) (source.Markets, error) {
-	return source.Markets{Markets: u.top, ObservedAt: u.at, Dropped: source.Dropped{"no_id": 2}}, u.err
+	return source.Markets{Markets: u.top, Events: u.topEvents, ObservedAt: u.at, Dropped: source.Dropped{"no_id": 2}}, u.err
 }
 
 func (u *upstream) ByID(_ context.Context, ids []string) (source.Markets, error) {
 	u.asked = ids
 	got := slices.DeleteFunc(slices.Clone(u.known), func(m market.Market) bool { return !slices.Contains(ids, m.ID) })
 	return source.Markets{Markets: got, ObservedAt: u.at}, u.byIDErr
+}
+
+func (u *upstream) Events(_ context.Context, ids []string) (source.Events, error) {
+	u.events = append(u.events, ids)
+	got := slices.DeleteFunc(slices.Clone(u.knownEvents), func(e market.Event) bool { return !slices.Contains(ids, e.ID) })
+	if u.eventsErr != nil {
+		return source.Events{}, u.eventsErr
+	}
+	return source.Events{Events: got, Asked: ids}, nil
 }
 
 func (u *upstream) Winner(context.Context, *market.Market) (int, bool, error) { return 0, false, nil }

@@ -12,6 +12,7 @@ import (
 	"github.com/uptrace/bun"
 
 	"github.com/pulsecast/pulsecast/app/database"
+	"github.com/pulsecast/pulsecast/app/generation"
 	"github.com/pulsecast/pulsecast/app/market"
 	"github.com/pulsecast/pulsecast/app/prediction"
 	"github.com/pulsecast/pulsecast/app/signal"
@@ -48,7 +49,7 @@ type Markets struct {
 }
 
 // Tick reads the top markets, and by id those that open predictions are about and
-// those not seen for long; stores them with their prices; publishes the snapshot;
+// those not seen for long; asks for the tags of events whose markets have none; stores them with their prices; publishes the snapshot;
 // and calls After. When the source fails the last snapshot stays. The pause it
 // answers with is the interval, or longer when the source asked for it; after a
 // failure it is what the source asked for. It fits worker.Job.
@@ -65,9 +66,10 @@ func (m *Markets) Tick(ctx context.Context) (next time.Duration, err error) {
 		return retryAfter(err), m.failed(ctx, err)
 	}
 	rest, gone, restErr := m.readRest(reading, top)
-	partly := errors.Join(got.Fallback, restErr)
-	observed := slices.Concat(top, rest)
-	err = m.keep(ctx, observed, gone)
+	events, tagsErr := m.completeTags(reading, slices.Concat(got.Events, rest.Events), top, rest.Markets)
+	partly := errors.Join(got.Fallback, restErr, tagsErr)
+	observed := slices.Concat(top, rest.Markets)
+	err = m.keep(ctx, observed, events, gone)
 	open := market.OpenByVolume(top)
 	publishErr := m.Replicator.Publish(ctx, signal.Reading[market.Market]{
 		Records: open, AsOf: top[0].ObservedAt, Source: top[0].Source, Sample: top[0].Sample, Interval: m.Interval,
@@ -94,9 +96,9 @@ func (m *Markets) Planned(ctx context.Context, at time.Time) {
 // answers, but shows no open market: those that closed must settle all the same.
 func (m *Markets) readForecastOnly(ctx context.Context, closed []market.Market) {
 	rest, _, err := m.readRest(ctx, closed)
-	observed := slices.Concat(closed, rest)
+	observed := slices.Concat(closed, rest.Markets)
 	if err == nil {
-		err = m.keep(ctx, observed, nil)
+		err = m.keep(ctx, observed, rest.Events, nil)
 	}
 	if err != nil {
 		m.Log.Warn("markets of open predictions not kept", "error", err)
@@ -112,7 +114,9 @@ func (m *Markets) readTop(ctx context.Context) (source.Markets, error) {
 	if err != nil {
 		return source.Markets{}, fmt.Errorf("read top markets: %w", err)
 	}
-	got.Markets, got.Dropped = soundMarkets(got, m.dated(got.ObservedAt))
+	at := m.dated(got.ObservedAt)
+	got.Markets, got.Dropped = soundMarkets(got, at)
+	got.Events = soundEvents(got.Events, at)
 	got.Markets = got.Markets[:min(len(got.Markets), topMarkets)]
 	if len(market.OpenByVolume(got.Markets)) == 0 {
 		return got, &source.Error{Reason: "empty", Err: errors.New("no open market in the answer")}
@@ -122,19 +126,21 @@ func (m *Markets) readTop(ctx context.Context) (source.Markets, error) {
 
 // readRest reads by id what the top does not hold. gone are the forgotten markets
 // that the source does not know any more. It failing costs nothing but these.
-func (m *Markets) readRest(ctx context.Context, top []market.Market) (rest []market.Market, gone []string, err error) {
+func (m *Markets) readRest(
+	ctx context.Context, top []market.Market,
+) (rest source.Markets, gone []string, err error) {
 	wanted, err := prediction.Store{}.LiveMarkets(ctx, m.DB.Reader)
 	if err != nil {
-		return nil, nil, err
+		return rest, nil, err
 	}
 	forgotten, err := m.store.Forgotten(ctx, m.DB.Reader, m.Now().Add(-forgottenAfter), forgottenPerTick)
 	if err != nil {
-		return nil, nil, err
+		return rest, nil, err
 	}
 	var watched []string
 	if m.Watch != nil {
 		if watched, err = m.Watch(ctx, watchedPerTick); err != nil {
-			return nil, nil, err
+			return rest, nil, err
 		}
 	}
 	seen := make(map[string]bool, len(top))
@@ -149,14 +155,16 @@ func (m *Markets) readRest(ctx context.Context, top []market.Market) (rest []mar
 		}
 	}
 	if len(ids) == 0 {
-		return nil, nil, nil
+		return rest, nil, nil
 	}
 	got, err := m.Source.ByID(ctx, ids)
 	if err != nil {
 		m.Log.Warn("markets not read by id", "count", len(ids), "error", err)
-		return nil, nil, fmt.Errorf("read markets by id: %w", err)
+		return rest, nil, fmt.Errorf("read markets by id: %w", err)
 	}
-	rest, _ = soundMarkets(got, m.dated(got.ObservedAt))
+	at := m.dated(got.ObservedAt)
+	rest.Markets, _ = soundMarkets(got, at)
+	rest.Events = soundEvents(got.Events, at)
 	return rest, missing(forgotten, top, got.Markets), nil
 }
 
@@ -180,12 +188,18 @@ func missing(ids []string, readings ...[]market.Market) (gone []string) {
 	return gone
 }
 
-func (m *Markets) keep(ctx context.Context, observed []market.Market, gone []string) error {
+func (m *Markets) keep(ctx context.Context, observed []market.Market, events []market.Event, gone []string) error {
+	if len(observed)+len(events)+len(gone) == 0 {
+		return nil
+	}
 	return m.DB.InTx(ctx, func(ctx context.Context, tx bun.Tx) error {
-		if err := m.store.Observe(ctx, tx, observed); err != nil {
+		if err := m.store.Observe(ctx, tx, observed, events...); err != nil {
 			return err
 		}
-		return m.store.Retire(ctx, tx, gone)
+		if err := m.store.Retire(ctx, tx, gone); err != nil {
+			return err
+		}
+		return generation.Moved(ctx, tx, generation.Markets)
 	})
 }
 

@@ -44,14 +44,28 @@ func soundMarkets(got source.Markets, at time.Time) ([]market.Market, source.Dro
 
 func soundMarket(m *market.Market) bool {
 	texts := slices.Concat([]string{m.ID, m.Source, m.Question, m.Title, m.Slug, m.Category, m.URL, m.ImageURL, m.Description,
-		m.ResolutionSource, m.EventID, m.EventTitle, m.ConditionID, m.Resolution}, m.Outcomes, m.TokenIDs)
-	for _, v := range []*float64{m.Probability, m.Price, m.Volume, m.Volume24h, m.Liquidity, m.PriceChange24h} {
+		m.ResolutionSource, m.EventID, m.EventTitle, m.EventSlug, m.ConditionID, m.Resolution}, m.Outcomes, m.TokenIDs, m.Tags)
+	for _, v := range []*float64{m.Probability, m.Price, m.Volume, m.Volume24h, m.Liquidity, m.PriceChange24h, m.EventPosition} {
 		if v != nil && !finite(*v) {
 			return false
 		}
 	}
 	return m.ID != "" && m.Question != "" && storable(texts) && soundBook(m) && !slices.ContainsFunc(m.Prices, func(p float64) bool { return !(p >= 0 && p <= 1) }) &&
 		datable(m.ClosesAt) && datable(m.ClosedAt)
+}
+
+// soundEvents leaves out the events that cannot be stored and dates the rest.
+func soundEvents(got []market.Event, at time.Time) []market.Event {
+	out := make([]market.Event, 0, len(got))
+	for _, e := range got {
+		texts := append([]string{e.ID, e.Slug, e.Title, e.URL, e.Description}, e.Tags...)
+		amounts := (e.Volume == nil || finite(*e.Volume)) && (e.Volume24h == nil || finite(*e.Volume24h))
+		if e.ID != "" && storable(texts) && amounts && datable(e.ClosesAt) {
+			e.UpdatedAt = at
+			out = append(out, e)
+		}
+	}
+	return out
 }
 
 // soundBook reports whether both sides are unknown, or 0 <= bid <= ask <= 1.

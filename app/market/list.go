@@ -3,6 +3,7 @@ package market
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"math"
 	"strconv"
@@ -30,12 +31,22 @@ const (
 // Filter narrows a list of markets. Zero fields do not narrow.
 type Filter struct {
 	Category     string    // exact, in lower case
+	Tag          string    // a slug, exact, as TagSlug writes it
 	Q            string    // words that all must be in the question or title, any case
 	ClosesBefore time.Time // scheduled to close before
 	Closed       bool      // the closed ones instead of the open ones
 	Sort         Sort
 	After        string // the cursor of the page before
 	Limit        int    // at least 1
+}
+
+// hasTag is the condition that a market m has a tag.
+func hasTag(db bun.IDB, slug string) schema.QueryWithArgs {
+	if database.IsPostgres(db) {
+		list, _ := json.Marshal([]string{slug}) // strings can always be written
+		return bun.SafeQuery("m.tags @> ?::jsonb", string(list))
+	}
+	return bun.SafeQuery("EXISTS (SELECT 1 FROM json_each(m.tags) AS t WHERE t.value = ?)", slug)
 }
 
 // List is one page of markets and the cursor of the next, empty on the last. A
@@ -50,6 +61,9 @@ func (Store) List(ctx context.Context, db bun.IDB, f Filter) (page []Market, nex
 	}
 	if f.Category != "" {
 		q = q.Where("m.category = ?", f.Category)
+	}
+	if f.Tag != "" {
+		q = q.Where("?", hasTag(db, f.Tag))
 	}
 	if !f.ClosesBefore.IsZero() {
 		// No market closed before 1970, and Postgres knows no year 0.

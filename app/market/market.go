@@ -25,7 +25,9 @@ type Market struct {
 	// Title is the question, or "event — choice" for one choice of a group.
 	Title    string
 	Slug     string `bun:",nullzero"`
-	Category string `bun:",nullzero"` // lower-case
+	Category string `bun:",nullzero"` // one of Categories
+	// Tags are the slugs of its tags and its event's, as TagSlugs writes them.
+	Tags []string `bun:"type:json,nullzero"`
 
 	// Outcomes are the names of the possible answers, in the upstream's order;
 	// Prices are their probabilities, 0..1, in the same order, nil when unknown.
@@ -60,6 +62,10 @@ type Market struct {
 	// EventID groups sibling markets; empty when the market stands alone.
 	EventID    string `bun:",nullzero"`
 	EventTitle string `bun:",nullzero"`
+	EventSlug  string `bun:",nullzero"`
+	// EventPosition orders the markets of an event as the upstream shows them; nil if it
+	// gives no order.
+	EventPosition *float64
 
 	ConditionID string   `bun:",nullzero"` // key of the order book's own record
 	TokenIDs    []string `bun:"token_ids,type:json,nullzero"`
@@ -96,6 +102,21 @@ func (m *Market) PriceOf(i int) (float64, bool) {
 		return 0, false
 	}
 	return m.Prices[i], true
+}
+
+// AwaitsResult reports whether the scheduled close is past and the market is still open: it
+// trades on what is known of the result, or waits for the upstream to settle it.
+func (m *Market) AwaitsResult(now time.Time) bool {
+	return !m.Closed && !m.ClosesAt.IsZero() && !m.ClosesAt.After(now)
+}
+
+// Spread is the distance from the best bid to the best ask, 0..1; known is false without a
+// book.
+func (m *Market) Spread() (spread float64, known bool) {
+	if m.BestBid == nil || m.BestAsk == nil {
+		return 0, false
+	}
+	return *m.BestAsk - *m.BestBid, true
 }
 
 // EventID returns the upstream event of an event key, "" for a market that stands alone.

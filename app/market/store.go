@@ -29,7 +29,13 @@ type Store struct{}
 // older than the row changes nothing but the history. A live market replaces a
 // sample of the same id together with its made-up history; a sample never replaces
 // a live one. Observing the same reading twice is the same as once.
-func (s Store) Observe(ctx context.Context, db bun.IDB, markets []Market) error {
+//
+// The events of the markets are stored beside them. One that is not given is stored with
+// what its markets say of it.
+func (s Store) Observe(ctx context.Context, db bun.IDB, markets []Market, events ...Event) error {
+	if err := storeEvents(ctx, db, eventsOf(markets, events)); err != nil {
+		return err
+	}
 	for part := range slices.Chunk(prepared(markets), chunk) {
 		part, err := s.settleSamples(ctx, db, part)
 		if err != nil {
@@ -103,7 +109,7 @@ func (Store) settleSamples(ctx context.Context, db bun.IDB, part []Market) ([]Ma
 
 // kept are the columns a reading that leaves them out does not clear.
 var kept = []string{"slug", "category", "closes_at", "url", "image_url", "description",
-	"resolution_source", "event_id", "event_title", "condition_id", "token_ids"}
+	"resolution_source", "tags", "event_id", "event_title", "event_slug", "event_position", "condition_id", "token_ids"}
 
 // taken are the columns that always show the newest reading.
 var taken = []string{"source", "question", "title", "outcomes", "prices", "probability", "price",

@@ -19,11 +19,18 @@ type Dropped map[string]int
 // Markets is one reading of a market source.
 type Markets struct {
 	Markets    []market.Market
+	Events     []market.Event // that the markets are in, as far as the answer describes them
 	Dropped    Dropped
 	ObservedAt time.Time // when the answer was received
 	// Fallback is why the source that this one stands in for did not answer; nil when
 	// it stands in for none.
 	Fallback error
+}
+
+// Events is the answer to a request for events.
+type Events struct {
+	Events []market.Event
+	Asked  []string // ids that the source was asked for and answered, known to it or not
 }
 
 // News is one reading of a news source: items in the source's own order within
@@ -43,6 +50,9 @@ type MarketSource interface {
 	// ByID reads the named markets, open or closed. Ids the upstream does not
 	// know are absent from the answer.
 	ByID(ctx context.Context, ids []string) (Markets, error)
+	// Events reads the named events with their tags. Ids the upstream does not know are
+	// absent from the answer, which beside an error holds what came before it.
+	Events(ctx context.Context, ids []string) (Events, error)
 	// Winner asks the order book which outcome of a closed market won; ok is false
 	// while it does not say.
 	Winner(ctx context.Context, m *market.Market) (outcome int, ok bool, err error)

@@ -15,13 +15,15 @@ import (
 type batch struct {
 	markets []market.Market
 	at      map[string]int // id -> place in markets
+	events  []market.Event
+	grouped map[string]bool // ids of the events
 	dropped source.Dropped
 	now     func() time.Time
 	seenAt  time.Time
 }
 
 func (c *Client) newBatch() *batch {
-	return &batch{at: map[string]int{}, dropped: source.Dropped{}, now: c.now}
+	return &batch{at: map[string]int{}, grouped: map[string]bool{}, dropped: source.Dropped{}, now: c.now}
 }
 
 // addOpen keeps open markets. Pages shift while they are read, so a market may
@@ -64,13 +66,24 @@ func (b *batch) each(ctx context.Context, records []json.RawMessage, keep func(m
 		b.seenAt = b.now().UTC().Truncate(time.Microsecond)
 	}
 	for _, raw := range records {
-		m, reason := decodeMarket(raw, b.seenAt)
+		m, events, reason := decodeMarket(raw, b.seenAt)
 		if reason != "" {
 			b.dropped[reason]++
 			source.Reject(ctx, reason, raw, 0)
 			continue
 		}
 		keep(m)
+		b.group(events)
+	}
+}
+
+// group keeps the first sight of each event. Its markets all carry the same.
+func (b *batch) group(events []market.Event) {
+	for _, e := range events {
+		if !b.grouped[e.ID] {
+			b.grouped[e.ID] = true
+			b.events = append(b.events, e)
+		}
 	}
 }
 
@@ -82,5 +95,5 @@ func (c *Client) finish(b *batch) source.Markets {
 	if len(b.dropped) > 0 {
 		c.log.Warn("polymarket: records dropped", "kept", len(b.markets), "dropped", b.dropped)
 	}
-	return source.Markets{Markets: b.markets, Dropped: b.dropped, ObservedAt: b.seenAt}
+	return source.Markets{Markets: b.markets, Events: b.events, Dropped: b.dropped, ObservedAt: b.seenAt}
 }

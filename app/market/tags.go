@@ -1,0 +1,48 @@
+package market
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/uptrace/bun"
+)
+
+// tagged bounds the open markets whose tags are counted: those of highest volume.
+const tagged = 2000
+
+// TagCount is how many open markets carry a tag.
+type TagCount struct {
+	Tag   string
+	Count int
+}
+
+// UnknownTags lists at most limit tags of the open markets of highest volume that the table
+// of categories has no place for, the most frequent first.
+func (Store) UnknownTags(ctx context.Context, db bun.IDB, limit int) ([]TagCount, error) {
+	var markets []Market
+	err := db.NewSelect().Model(&markets).Column("id", "tags").
+		Where("m.closed = FALSE").Where("m.active").Where("m.tags IS NOT NULL").
+		OrderExpr("COALESCE(m.volume, -1) DESC, m.id").Limit(tagged).Scan(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("read the tags of markets: %w", err)
+	}
+	counts := map[string]int{}
+	for i := range markets {
+		for _, tag := range markets[i].Tags {
+			if !TagKnown(tag) {
+				counts[tag]++
+			}
+		}
+	}
+	out := make([]TagCount, 0, len(counts))
+	for tag, n := range counts {
+		out = append(out, TagCount{tag, n})
+	}
+	slices.SortFunc(out, func(a, b TagCount) int {
+		return cmp.Or(cmp.Compare(b.Count, a.Count), strings.Compare(a.Tag, b.Tag))
+	})
+	return out[:min(limit, len(out))], nil
+}

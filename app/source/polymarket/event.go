@@ -1,0 +1,125 @@
+package polymarket
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"math"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/pulsecast/pulsecast/app/market"
+	"github.com/pulsecast/pulsecast/app/source"
+	"github.com/pulsecast/pulsecast/app/source/fetch"
+	"github.com/pulsecast/pulsecast/app/source/lenientjson"
+	"github.com/pulsecast/pulsecast/app/source/sanitize"
+)
+
+const (
+	// eventsPerRequest is small because an event's answer holds all its markets.
+	eventsPerRequest = 20
+	// eventsDeadline bounds one read of events, which a tick can do without.
+	eventsDeadline = 15 * time.Second
+)
+
+type wireEvent struct {
+	ID          lenientjson.Text   `json:"id"`
+	Slug        lenientjson.Text   `json:"slug"`
+	Title       lenientjson.Text   `json:"title"`
+	Description lenientjson.Text   `json:"description"`
+	Category    lenientjson.Text   `json:"category"`
+	EndDate     lenientjson.Text   `json:"endDate"`
+	Image       lenientjson.Text   `json:"image"`
+	Icon        lenientjson.Text   `json:"icon"`
+	Volume      lenientjson.Number `json:"volume"`
+	Volume24h   lenientjson.Number `json:"volume24hr"`
+	NegRisk     lenientjson.Flag   `json:"negRisk"`
+	SortBy      lenientjson.Text   `json:"sortBy"`
+	Tags        wireTags           `json:"tags"`
+}
+
+// title is the event's, without blanks.
+func (e *wireEvent) title() string {
+	return eventTitle(sanitize.Shorten(sanitize.Line(string(e.Title)), maxQuestion))
+}
+
+// event maps a wire event as observed at a time; ok is false if it has no usable id.
+func (e *wireEvent) event(at time.Time) (out market.Event, ok bool) {
+	out = market.Event{
+		ID: name(e.ID), Slug: slug(e.Slug), Title: e.title(), UpdatedAt: at,
+		Description: sanitize.Shorten(sanitize.Prose(string(e.Description)), maxDescription),
+		ClosesAt:    firstTime(e.EndDate), Volume: amount(e.Volume), Volume24h: amount(e.Volume24h),
+		ByPrice: strings.EqualFold(name(e.SortBy), "price"),
+	}
+	if out.Slug != "" {
+		out.URL = publicPage(out.Slug, "")
+	}
+	if e.NegRisk.Known {
+		out.Exclusive = &e.NegRisk.True
+	}
+	if tags := e.Tags.slugs(); len(tags) > 0 {
+		out.Tags, out.TagsKnown = tags, true
+	}
+	return out, out.ID != ""
+}
+
+// position is a market's place among its event's, nil if it has none.
+func (w *wireMarket) position() *float64 {
+	if p := w.Threshold; p.Known && !math.IsInf(p.Value, 0) {
+		return &p.Value
+	}
+	return nil
+}
+
+// Events reads the named events, with their tags. Ids that the upstream doesn't know are
+// absent from the answer. When a request fails, the answer holds what the ones before it
+// brought, and Asked which ids they named.
+func (c *Client) Events(ctx context.Context, ids []string) (source.Events, error) {
+	ctx, cancel := context.WithTimeout(source.As(ctx, Name), eventsDeadline)
+	defer cancel()
+	var got source.Events
+	for part := range slices.Chunk(distinct(ids), eventsPerRequest) {
+		records, err := c.eventPage(ctx, part)
+		if err != nil {
+			return got, err
+		}
+		at := c.now().UTC().Truncate(time.Microsecond)
+		got.Asked = append(got.Asked, part...)
+		for _, raw := range records {
+			var w wireEvent
+			if json.Unmarshal(raw, &w) != nil {
+				source.Reject(ctx, "malformed", raw, 0)
+				continue
+			}
+			if e, ok := w.event(at); ok && slices.Contains(part, e.ID) {
+				got.Events = append(got.Events, e)
+			}
+		}
+	}
+	return got, nil
+}
+
+func (c *Client) eventPage(ctx context.Context, ids []string) ([]json.RawMessage, error) {
+	query := url.Values{"id": ids, "limit": {strconv.Itoa(pageLimit)}, "include_tag": {"true"}}
+	req := fetch.Request{URL: c.gamma + "/events/keyset?" + query.Encode()}
+	var raw json.RawMessage
+	resp, err := c.fetch.JSON(ctx, req, &raw)
+	if err != nil {
+		return nil, err
+	}
+	var records []json.RawMessage
+	var object struct {
+		Events *[]json.RawMessage `json:"events"`
+	}
+	switch {
+	case json.Unmarshal(raw, &records) == nil && records != nil:
+		return records, nil
+	case json.Unmarshal(raw, &object) == nil && object.Events != nil:
+		return *object.Events, nil
+	}
+	fetch.Reject(ctx, req, "parse", resp.Raw, 0)
+	return nil, &source.Error{Reason: "parse", Err: errors.New("gamma: an answer without events")}
+}

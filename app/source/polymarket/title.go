@@ -1,0 +1,134 @@
+package polymarket
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/pulsecast/pulsecast/app/market"
+)
+
+var (
+	// blank is what Polymarket writes where each market of an event has its own word: "Bitcoin
+	// above ___ on March 11?", "Macron out by...?".
+	blank = regexp.MustCompile(`_{2,}|(?:\.{3,}|…)\s*\?`)
+	// deadline is a blank for a date.
+	deadline = regexp.MustCompile(`(?i)\b(by|before|until|till|after)\s*(?:_{2,}|(?:\.{3,}|…)\s*\?)`)
+	// trailing is a blank at the end of a question that lacks its mark.
+	trailing = regexp.MustCompile(`(?i)\b(?:by|before|until|till|after|above|below|in|on|of|to)\s*(?:\.{3,}|…)$`)
+	// dangling is what stands lost when a blank has gone.
+	dangling = regexp.MustCompile(`(?i)(?:\s+(?:by|before|until|till|after|above|below|over|under|in|on|of|at|to|for|the))*\s*([?.!]?)$`)
+	spaces   = regexp.MustCompile(`\s+`)
+	// loose is white space before a closing mark.
+	loose = regexp.MustCompile(`\s+([?!,;:])`)
+)
+
+func hasBlank(s string) bool { return blank.MatchString(s) || trailing.MatchString(s) }
+
+// marked gives a question that ends in a blank its mark, so that blank finds it.
+func marked(s string) string {
+	if trailing.MatchString(s) {
+		return s + "?"
+	}
+	return s
+}
+
+// title names one market of an event: its question, or "event — label" for a choice whose
+// question doesn't say what the event asks and which choice it is. It never shows a blank.
+func title(question, event, label string) string {
+	question, event = marked(question), marked(event)
+	if hasBlank(label) {
+		label = ""
+	}
+	switch {
+	case hasBlank(question) && label != "" && hasBlank(event):
+		return fill(event, label)
+	case hasBlank(question) && label != "":
+		return fill(question, label)
+	case hasBlank(question):
+		return withoutBlank(question)
+	case event == "" || label == "" || hasBlank(event), says(question, event, label):
+		return question
+	case market.QuestionKey(event) == market.QuestionKey(label):
+		return question
+	case says(question, "", label) && !strings.HasSuffix(question, "?"):
+		return event + " — " + question // a part of a match: "Spread: Lakers (-5.5)"
+	}
+	return event + " — " + label
+}
+
+// eventTitle names an event without a blank: "Macron out by when?".
+func eventTitle(s string) string {
+	s = marked(s)
+	if !hasBlank(s) {
+		return s
+	}
+	filled := deadline.ReplaceAllStringFunc(s, func(found string) string {
+		word, mark := deadline.FindStringSubmatch(found)[1], ""
+		if strings.Contains(found, "?") {
+			mark = "?"
+		}
+		return word + " when" + mark
+	})
+	if hasBlank(filled) {
+		if squeeze(blank.ReplaceAllString(filled, "")) == "" {
+			return ""
+		}
+		filled = blank.ReplaceAllStringFunc(filled, func(found string) string {
+			if strings.Contains(found, "?") {
+				return " what?"
+			}
+			return "what"
+		})
+	}
+	filled = squeeze(filled)
+	if !strings.HasSuffix(filled, "?") {
+		filled += "?"
+	}
+	return filled
+}
+
+// fill puts a label where the blanks are.
+func fill(s, label string) string {
+	return squeeze(blank.ReplaceAllStringFunc(s, func(found string) string {
+		if strings.Contains(found, "?") {
+			return " " + label + "?"
+		}
+		return label
+	}))
+}
+
+// withoutBlank leaves the blanks out, and the words that led to them. It is empty if nothing
+// else is said.
+func withoutBlank(s string) string {
+	left := squeeze(blank.ReplaceAllString(s, " "))
+	left = strings.TrimSpace(dangling.ReplaceAllString(left, "$1"))
+	if market.QuestionKey(left) == "" {
+		return ""
+	}
+	return left
+}
+
+func squeeze(s string) string {
+	s = strings.TrimSpace(spaces.ReplaceAllString(s, " "))
+	return loose.ReplaceAllString(s, "$1")
+}
+
+// light words ask; they don't say what about.
+var light = strings.Fields("a an and any at be by do does for from get has have how if in is it many much of on or the to what when where which who whom whose will with")
+
+// says reports whether a question names both the event and the label.
+func says(question, event, label string) bool {
+	said := strings.Fields(market.QuestionKey(question))
+	for _, word := range append(heavy(event), strings.Fields(market.QuestionKey(label))...) {
+		if !slices.Contains(said, word) {
+			return false
+		}
+	}
+	return !strings.ContainsAny(label, "↑↓<>≥≤") // which fold to nothing
+}
+
+// heavy are the words of a text that are not light.
+func heavy(s string) []string {
+	return slices.DeleteFunc(strings.Fields(market.QuestionKey(s)), func(w string) bool { return slices.Contains(light, w) })
+}
