@@ -186,7 +186,7 @@ CREATE INDEX agent_errors_age ON agent_errors (created_at);
 
 -- markets: each market as last observed. best_bid and best_ask are the book of its first
 -- outcome, tags the slugs of its tags and its event's, event_position its place among the
--- event's markets. Reference; owner market.
+-- event's markets and label its name there. Reference; owner market.
 CREATE TABLE markets (
   id TEXT PRIMARY KEY,
   source TEXT NOT NULL,
@@ -217,6 +217,7 @@ CREATE TABLE markets (
   event_title TEXT,
   event_slug TEXT,
   event_position {{.FLOAT}},
+  label TEXT,
   condition_id TEXT,
   token_ids {{.JSON}},
   scalar BOOLEAN NOT NULL,

@@ -4,6 +4,7 @@
 package market
 
 import (
+	"cmp"
 	"strings"
 	"time"
 	"unicode"
@@ -66,6 +67,9 @@ type Market struct {
 	// EventPosition orders the markets of an event as the upstream shows them; nil if it
 	// gives no order.
 	EventPosition *float64
+	// Label names the market among those of its event ("Buffalo", "↑ $90,000"); empty if the
+	// upstream gives none.
+	Label string `bun:",nullzero"`
 
 	ConditionID string   `bun:",nullzero"` // key of the order book's own record
 	TokenIDs    []string `bun:"token_ids,type:json,nullzero"`
@@ -162,4 +166,17 @@ func QuestionKey(question string) string {
 		b.WriteRune(unicode.ToLower(r))
 	}
 	return b.String()
+}
+
+// ShortName names the market among those of its event: its label, else its title without the
+// event's, else the title.
+func (m *Market) ShortName() string {
+	if m.Label != "" {
+		return m.Label
+	}
+	title := cmp.Or(m.Title, m.Question)
+	if rest, cut := strings.CutPrefix(title, m.EventTitle+" — "); cut && m.EventTitle != "" && rest != "" {
+		return rest
+	}
+	return title
 }
