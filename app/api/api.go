@@ -67,6 +67,8 @@ func (a *API) Register(s *httpserver.Server) {
 
 	get("/api/intelligence/markets", s.EdgeFilter(), limits.Snapshot(), a.Intelligence.ListMarkets)
 	get("/api/intelligence/news", s.EdgeFilter(), limits.Snapshot(), a.Intelligence.ListNews)
+	get("/api/intelligence/events", append([]fiber.Handler{s.EdgeFilter()}, append(reads, a.listEvents)...)...)
+	get("/api/intelligence/events/:id", append(reads, a.getEvent)...)
 	get("/api/intelligence/markets/:id", append(reads, a.getMarket)...)
 
 	get("/api/predictions", append(reads, a.listPredictions)...)

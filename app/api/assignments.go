@@ -66,7 +66,7 @@ func (a *API) assignment(l *assignment.Listed, opinions map[string]leaderboard.C
 		Predictions: l.Predictions, URL: a.Config.BaseURL + "/assignments", Sample: l.Sample,
 	}
 	if l.Market != nil {
-		w.Market, w.URL = marketDetail(l.Market), a.marketURL(l.Market.ID)
+		w.Market, w.URL = a.marketDetail(l.Market), a.marketURL(l.Market.ID)
 	}
 	if me != uuid.Nil {
 		w.Done = &l.Done

@@ -49,7 +49,7 @@ func (h *Intelligence) listMarkets(ctx *fasthttp.RequestCtx) error {
 	if err != nil {
 		return err
 	}
-	if !args.Has("category") && !args.Has("q") && !args.Has("closesBefore") {
+	if !args.Has("category") && !args.Has("tag") && !args.Has("q") && !args.Has("closesBefore") {
 		sendForm(ctx, h.Markets.Form(limit, httpserver.AcceptEncoding(ctx, signal.Codings...)))
 		return nil
 	}
@@ -64,6 +64,7 @@ func (h *Intelligence) listMarkets(ctx *fasthttp.RequestCtx) error {
 // marketFilter narrows the list of markets; zero fields do not.
 type marketFilter struct {
 	category     string
+	tag          string
 	words        []string
 	closesBefore time.Time
 }
@@ -73,6 +74,9 @@ func parseMarketFilter(args *fasthttp.Args) (f marketFilter, err error) {
 		return f, err
 	}
 	f.category = strings.ToLower(f.category)
+	if f.tag, err = tag(args); err != nil {
+		return f, err
+	}
 	if f.words, err = words(args); err != nil {
 		return f, err
 	}
@@ -90,6 +94,7 @@ func parseMarketFilter(args *fasthttp.Args) (f marketFilter, err error) {
 
 func (f *marketFilter) match(s *signal.Snapshot[market.Market], i int, m *market.Market) bool {
 	return (f.category == "" || m.Category == f.category) &&
+		(f.tag == "" || slices.Contains(m.Tags, f.tag)) &&
 		(f.closesBefore.IsZero() || (!m.ClosesAt.IsZero() && m.ClosesAt.Before(f.closesBefore))) &&
 		hasAll(s.Text(i), f.words)
 }
@@ -138,6 +143,15 @@ func sendForm(ctx *fasthttp.RequestCtx, f *signal.Form) {
 	httpserver.Respond(ctx, httpserver.Representation{
 		Body: f.Body, Coding: f.Coding, ETag: f.ETag, ContentType: fiber.MIMEApplicationJSON, CacheControl: signalCaching,
 	})
+}
+
+// maxTag is the longest tag, in characters.
+const maxTag = 200
+
+// tag reads the parameter tag as tags are stored, "" when it is left out.
+func tag(args *fasthttp.Args) (string, error) {
+	value, err := text(args, "tag", maxTag)
+	return market.TagSlug(value), err
 }
 
 // maxQuery is the longest q, in characters.

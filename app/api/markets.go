@@ -24,11 +24,13 @@ type marketDetailWire struct {
 	ResolutionSource *string    `json:"resolutionSource"`
 	Event            *eventWire `json:"event"`
 	ObservedAt       time.Time  `json:"observedAt"`
+	AwaitsResult     bool       `json:"awaitsResult"`
 }
 
 type eventWire struct {
 	ID    string  `json:"id"`
 	Title *string `json:"title"`
+	URL   string  `json:"url"`
 }
 
 type priceWire struct {
@@ -45,13 +47,14 @@ type consensusWire struct {
 	Weighted *float64 `json:"weighted"`
 }
 
-func marketDetail(m *market.Market) *marketDetailWire {
+func (a *API) marketDetail(m *market.Market) *marketDetailWire {
 	w := &marketDetailWire{
 		marketWire: toMarketWire(m), Prices: m.Prices, Description: textOrNull(m.Description),
 		ResolutionSource: textOrNull(m.ResolutionSource), ObservedAt: m.ObservedAt.UTC(),
+		AwaitsResult: m.AwaitsResult(a.Now()),
 	}
 	if m.EventID != "" {
-		w.Event = &eventWire{ID: m.EventID, Title: textOrNull(m.EventTitle)}
+		w.Event = &eventWire{ID: m.EventID, Title: textOrNull(m.EventTitle), URL: a.eventURL(m.EventID)}
 	}
 	return w
 }
@@ -98,5 +101,5 @@ func (a *API) getMarket(c *fiber.Ctx) error {
 		History     []priceWire       `json:"history"`
 		Consensus   *consensusWire    `json:"consensus"`
 		Predictions []predictionWire  `json:"predictions"`
-	}{true, marketDetail(m), prices, consensus(opinions, m.ID), a.predictions(latest)})
+	}{true, a.marketDetail(m), prices, consensus(opinions, m.ID), a.predictions(latest)})
 }

@@ -32,14 +32,12 @@ type marketWire struct {
 	URL          *string  `json:"url"`
 	Image        *string  `json:"image"`
 	Sample       bool     `json:"sample"`
+	Tags         []string `json:"tags"`
+	EventID      *string  `json:"eventId"`
 }
 
 func toMarketWire(m *market.Market) marketWire {
 	ends := timeOrNull(m.ClosesAt)
-	outcomes := m.Outcomes
-	if outcomes == nil {
-		outcomes = []string{}
-	}
 	title := m.Title
 	if title == "" {
 		title = m.Question
@@ -48,9 +46,18 @@ func toMarketWire(m *market.Market) marketWire {
 		ID: m.ID, Question: m.Question, Title: title, Slug: textOrNull(m.Slug), Category: textOrNull(m.Category),
 		Probability: fraction(m.Probability), Price: fraction(m.Price), Volume: amount(m.Volume), Liquidity: amount(m.Liquidity),
 		BestBid: fraction(m.BestBid), BestAsk: fraction(m.BestAsk), Volume24h: amount(m.Volume24h), Change24h: change(m.PriceChange24h),
-		Outcomes: outcomes, EndDate: ends, EndDateAlias: ends, Active: m.Active, Closed: m.Closed,
-		URL: textOrNull(m.URL), Image: textOrNull(m.ImageURL), Sample: m.Sample,
+		Outcomes: orEmpty(m.Outcomes), EndDate: ends, EndDateAlias: ends, Active: m.Active, Closed: m.Closed,
+		URL: textOrNull(m.URL), Image: textOrNull(m.ImageURL), Sample: m.Sample, Tags: orEmpty(m.Tags),
+		EventID: textOrNull(m.EventID),
 	}
+}
+
+// orEmpty is a list that is never null.
+func orEmpty(list []string) []string {
+	if list == nil {
+		return []string{}
+	}
+	return list
 }
 
 // EncodeMarket appends a market as JSON.

@@ -143,6 +143,30 @@ func (Store) EventsByID(ctx context.Context, db bun.IDB, ids []string) (map[stri
 	return out, nil
 }
 
+// Name is the event's title, else what its first market asks, else its id.
+func (e *Event) Name(markets []Market) string {
+	if e.Title != "" {
+		return e.Title
+	}
+	if len(markets) > 0 {
+		return cmp.Or(markets[0].Title, markets[0].Question)
+	}
+	return e.ID
+}
+
+// Subject is the category and the tags of an event: its own, else those of the first of some
+// of its markets that has any.
+func (e *Event) Subject(markets []Market) (category string, tags []string) {
+	category, tags = CategoryOf(e.Tags...), e.Tags
+	for i := range markets {
+		category = cmp.Or(category, markets[i].Category)
+		if len(tags) == 0 {
+			tags = markets[i].Tags
+		}
+	}
+	return category, tags
+}
+
 // maxSiblings bounds the markets of one event that are looked at.
 const maxSiblings = 2000
 
@@ -189,6 +213,38 @@ func (Store) Siblings(ctx context.Context, db bun.IDB, e *Event) (*Siblings, err
 		}
 	}
 	return s, nil
+}
+
+// Page is a part of the ids in order, and the place where the next part begins, 0 at the end.
+func (s *Siblings) Page(from, limit int) (ids []string, next int) {
+	from = min(max(from, 0), len(s.IDs))
+	if end := from + limit; end < len(s.IDs) {
+		return s.IDs[from:end], end
+	}
+	return s.IDs[from:], 0
+}
+
+// Overround is how far the prices sum up beyond 1. It is unknown unless exactly one of the
+// markets can settle at Yes and all of them are open.
+func (s *Siblings) Overround(e *Event) (over float64, known bool) {
+	if e.Exclusive == nil || !*e.Exclusive || s.Sum == nil || s.Open < len(s.IDs) {
+		return 0, false
+	}
+	return *s.Sum - 1, true
+}
+
+// InOrder reads the named markets in the order of their ids; unknown ones are left out.
+func (s Store) InOrder(ctx context.Context, db bun.IDB, ids []string) ([]Market, error) {
+	found, err := s.ByIDs(ctx, db, ids)
+	if err != nil {
+		return nil, err
+	}
+	at := make(map[string]int, len(ids))
+	for i, id := range ids {
+		at[id] = i
+	}
+	slices.SortFunc(found, func(a, b Market) int { return at[a.ID] - at[b.ID] })
+	return found, nil
 }
 
 func plus(sum *float64, v float64) *float64 {

@@ -33,9 +33,11 @@ type GroupFilter struct {
 	Q          string // words that all must be in a market's question or title, or in the event's title
 	Closed     bool   // the closed markets instead of the open ones
 	EventsOnly bool   // without markets that stand alone
-	Sort       Sort
-	After      string // the cursor of the page before
-	Limit      int    // at least 1
+	// ClosesBefore is a time that one of the markets is scheduled to close before.
+	ClosesBefore time.Time
+	Sort         Sort
+	After        string // the cursor of the page before
+	Limit        int    // at least 1
 }
 
 // groupRow is a group before its markets are read.
@@ -91,6 +93,9 @@ func (f GroupFilter) query(db bun.IDB) *bun.SelectQuery {
 	}
 	if f.Tag != "" {
 		grouped = f.having(grouped, "?", hasTag(db, f.Tag))
+	}
+	if !f.ClosesBefore.IsZero() {
+		grouped = f.having(grouped, "m.closes_at < ?", since1970(f.ClosesBefore))
 	}
 	if words := strings.Fields(QuestionKey(f.Q)); len(words) > 0 {
 		var parts []string

@@ -66,12 +66,7 @@ func (Store) List(ctx context.Context, db bun.IDB, f Filter) (page []Market, nex
 		q = q.Where("?", hasTag(db, f.Tag))
 	}
 	if !f.ClosesBefore.IsZero() {
-		// No market closed before 1970, and Postgres knows no year 0.
-		before := database.Now(f.ClosesBefore)
-		if epoch := time.Unix(0, 0).UTC(); before.Before(epoch) {
-			before = epoch
-		}
-		q = q.Where("m.closes_at < ?", before)
+		q = q.Where("m.closes_at < ?", since1970(f.ClosesBefore))
 	}
 	for word := range strings.FieldsSeq(QuestionKey(f.Q)) {
 		q = q.Where("(m.match_key LIKE ? OR lower(m.title) LIKE ?)", "%"+word+"%", "%"+word+"%")
@@ -87,6 +82,15 @@ func (Store) List(ctx context.Context, db bun.IDB, f Filter) (page []Market, nex
 		next = f.cursorAfter(&page[f.Limit-1])
 	}
 	return inUTC(page), next, nil
+}
+
+// since1970 is a time as the databases compare it. No market closed before 1970, and Postgres
+// knows no year 0.
+func since1970(at time.Time) time.Time {
+	if at = database.Now(at); at.Before(once) {
+		return once
+	}
+	return at
 }
 
 // What stands for an unknown end in the order by closing: of an open market, and of

@@ -1,0 +1,213 @@
+package api
+
+import (
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/gofiber/fiber/v2"
+
+	"github.com/pulsecast/pulsecast/app/cursor"
+	"github.com/pulsecast/pulsecast/app/market"
+	"github.com/pulsecast/pulsecast/app/problem"
+)
+
+// eventSummaryWire is an event in a list.
+type eventSummaryWire struct {
+	ID        string   `json:"id"`
+	Title     string   `json:"title"`
+	Slug      *string  `json:"slug"`
+	Category  *string  `json:"category"`
+	Tags      []string `json:"tags"`
+	Volume    *float64 `json:"volume"`
+	Volume24h *float64 `json:"volume24h"`
+	EndDate   *string  `json:"endDate"`
+	Exclusive *bool    `json:"exclusive"`
+	URL       string   `json:"url"`
+	SourceURL *string  `json:"sourceUrl"`
+	Sample    bool     `json:"sample"`
+}
+
+// listedEventWire is a row of the list: an event with its likeliest open markets.
+type listedEventWire struct {
+	eventSummaryWire
+	OpenMarkets int          `json:"openMarkets"`
+	Likeliest   []marketWire `json:"likeliest"`
+}
+
+// eventDetailWire is one event without its markets.
+type eventDetailWire struct {
+	eventSummaryWire
+	Description *string    `json:"description"`
+	Markets     int        `json:"markets"`
+	OpenMarkets int        `json:"openMarkets"`
+	PriceSum    *float64   `json:"priceSum"`
+	Overround   *float64   `json:"overround"`
+	UpdatedAt   *time.Time `json:"updatedAt"`
+}
+
+// eventMarketWire is a market of an event.
+type eventMarketWire struct {
+	marketWire
+	Prices       []float64      `json:"prices"`
+	AwaitsResult bool           `json:"awaitsResult"`
+	Consensus    *consensusWire `json:"consensus"`
+}
+
+// eventURL is the address of an event's page.
+func (a *API) eventURL(id string) string { return a.Config.BaseURL + "/events/" + url.PathEscape(id) }
+
+func (a *API) eventSummary(e *market.Event, markets []market.Market) eventSummaryWire {
+	category, tags := e.Subject(markets)
+	return eventSummaryWire{
+		ID: e.ID, Title: e.Name(markets), Slug: textOrNull(e.Slug), Category: textOrNull(category), Tags: orEmpty(tags),
+		Volume: amount(e.Volume), Volume24h: amount(e.Volume24h), EndDate: timeOrNull(e.ClosesAt), Exclusive: e.Exclusive,
+		URL: a.eventURL(e.ID), SourceURL: textOrNull(e.URL), Sample: len(markets) > 0 && markets[0].Sample,
+	}
+}
+
+func (a *API) listEvents(c *fiber.Ctx) error {
+	args := c.Context().QueryArgs()
+	f := market.GroupFilter{EventsOnly: true}
+	var err error
+	if f.Limit, err = ParseLimit(args); err != nil {
+		return err
+	}
+	for _, p := range []struct {
+		name string
+		most int
+		into *string
+	}{{"category", 64, &f.Category}, {"q", maxQuery, &f.Q}, {"cursor", maxParameter, &f.After}} {
+		if *p.into, err = text(args, p.name, p.most); err != nil {
+			return err
+		}
+	}
+	f.Category = strings.ToLower(f.Category)
+	if f.Tag, err = tag(args); err != nil {
+		return err
+	}
+	page, next, err := a.markets.Groups(c.UserContext(), a.DB.Reader, f)
+	if err != nil {
+		return err
+	}
+	events := make([]listedEventWire, len(page))
+	for i := range page {
+		g := &page[i]
+		events[i] = listedEventWire{a.eventSummary(g.Event, g.Markets), g.Total, make([]marketWire, len(g.Markets))}
+		for j := range g.Markets {
+			events[i].Likeliest[j] = toMarketWire(&g.Markets[j])
+		}
+	}
+	asOf, stale := a.observed()
+	return respond(c, struct {
+		OK         bool              `json:"ok"`
+		Events     []listedEventWire `json:"events"`
+		NextCursor *string           `json:"nextCursor"`
+		AsOf       *string           `json:"asOf"`
+		Stale      bool              `json:"stale"`
+	}{true, events, textOrNull(next), asOf, stale})
+}
+
+// observed is when the markets were last read, and whether that is too long ago.
+func (a *API) observed() (asOf *string, stale bool) {
+	return timeOrNull(a.Intelligence.Markets.Current().AsOf), a.Intelligence.Markets.Stale()
+}
+
+func (a *API) getEvent(c *fiber.Ctx) error {
+	ctx, db, args := c.UserContext(), a.DB.Reader, c.Context().QueryArgs()
+	limit, err := ParseLimit(args)
+	if err != nil {
+		return err
+	}
+	after, err := text(args, "cursor", maxParameter)
+	if err != nil {
+		return err
+	}
+	from, err := parsePlace(after)
+	if err != nil {
+		return err
+	}
+	e, found, err := a.markets.EventByID(ctx, db, pathValue(c, "id"))
+	if err != nil {
+		return err
+	}
+	if !found {
+		return problem.NotFound("There is no event with this id. Ids are in GET /api/intelligence/events.")
+	}
+	siblings, err := a.markets.Siblings(ctx, db, e)
+	if err != nil {
+		return err
+	}
+	ids, next := siblings.Page(from, limit)
+	markets, err := a.markets.InOrder(ctx, db, ids)
+	if err != nil {
+		return err
+	}
+	opinions, err := a.Leaderboard.Consensus(ctx, db, ids)
+	if err != nil {
+		return err
+	}
+	list := make([]eventMarketWire, len(markets))
+	for i := range markets {
+		m := &markets[i]
+		list[i] = eventMarketWire{toMarketWire(m), m.Prices, m.AwaitsResult(a.Now()), consensus(opinions, m.ID)}
+	}
+	asOf, stale := a.observed()
+	return respond(c, struct {
+		OK         bool              `json:"ok"`
+		Event      *eventDetailWire  `json:"event"`
+		Markets    []eventMarketWire `json:"markets"`
+		NextCursor *string           `json:"nextCursor"`
+		AsOf       *string           `json:"asOf"`
+		Stale      bool              `json:"stale"`
+	}{true, a.eventDetail(e, siblings, markets), list, placeOrNull(next), asOf, stale})
+}
+
+func (a *API) eventDetail(e *market.Event, s *market.Siblings, markets []market.Market) *eventDetailWire {
+	w := &eventDetailWire{
+		eventSummaryWire: a.eventSummary(e, markets), Description: textOrNull(e.Description),
+		Markets: len(s.IDs), OpenMarkets: s.Open, PriceSum: s.Sum,
+	}
+	if e.Volume == nil {
+		w.Volume = amount(s.Volume)
+	}
+	if e.ClosesAt.IsZero() {
+		w.EndDate = timeOrNull(s.ClosesAt)
+	}
+	if over, known := s.Overround(e); known {
+		w.Overround = &over
+	}
+	if !e.UpdatedAt.IsZero() {
+		at := e.UpdatedAt.UTC()
+		w.UpdatedAt = &at
+	}
+	return w
+}
+
+// placeMark begins the cursor of an event's markets, whose other part is a place among them.
+const placeMark = "event"
+
+func placeOrNull(place int) *string {
+	if place == 0 {
+		return nil
+	}
+	word := cursor.Encode(placeMark, strconv.Itoa(place))
+	return &word
+}
+
+// parsePlace is the place that a cursor names, 0 for none.
+func parsePlace(after string) (int, error) {
+	if after == "" {
+		return 0, nil
+	}
+	parts, err := cursor.Decode(after, 2)
+	if err != nil {
+		return 0, err
+	}
+	place, err := strconv.Atoi(parts[1])
+	if err != nil || parts[0] != placeMark || place < 1 {
+		return 0, cursor.Invalid()
+	}
+	return place, nil
+}
