@@ -10,6 +10,7 @@ import (
 
 	"github.com/pulsecast/pulsecast/app/agent"
 	"github.com/pulsecast/pulsecast/app/cursor"
+	"github.com/pulsecast/pulsecast/app/market"
 )
 
 // Sort is an order of the list; every one ends with the id.
@@ -28,6 +29,7 @@ type Filter struct {
 	AgentID  uuid.UUID
 	Category string
 	MarketID string
+	EventID  string // of an upstream event: the predictions of its markets
 	Status   Status
 	Words    string // all of them, in title or thesis
 	Sort     Sort
@@ -44,6 +46,9 @@ func (s Store) List(ctx context.Context, db bun.IDB, f Filter) ([]Record, string
 	var found []Prediction
 	q := db.NewSelect().Model(&found).Limit(int64(f.Limit) + 1)
 	q = f.narrow(q, s.viewer)
+	if f.EventID != "" {
+		q = q.Where("p.market_id IN (?)", market.SelectSiblings(db, f.EventID))
+	}
 	if err := f.page(q); err != nil {
 		return nil, "", err
 	}
@@ -86,7 +91,7 @@ func (f Filter) narrow(q *bun.SelectQuery, viewer agent.Viewer) *bun.SelectQuery
 func (f Filter) page(q *bun.SelectQuery) error {
 	column := map[Sort]string{ByResolvedAt: "p.resolved_at", ByEdge: "p.edge"}[f.Sort]
 	switch {
-	case column == "" && f.Status != "" && f.AgentID == uuid.Nil && f.Category == "" && f.MarketID == "":
+	case column == "" && f.Status != "" && f.AgentID == uuid.Nil && f.Category == "" && f.MarketID == "" && f.EventID == "":
 		// SQLite takes the order from an index only of the side it begins with.
 		q.OrderExpr("p.result_id DESC")
 	case column == "":
