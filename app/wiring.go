@@ -166,7 +166,7 @@ func (a *App) countActivity(ctx context.Context) (time.Duration, error) {
 func (a *App) assign(ctx context.Context) error {
 	var store assignment.Store
 	_, closeErr := store.CloseDue(ctx, a.DB, a.now())
-	_, chooseErr := store.ChooseDaily(ctx, a.DB, a.now())
+	_, chooseErr := store.ChooseDaily(ctx, a.DB, a.now(), float64(a.cfg.RankedMinLiquidity))
 	return errors.Join(closeErr, chooseErr)
 }
 
@@ -179,7 +179,7 @@ func (a *App) buildServer() {
 		DB: a.DB, Now: a.now, Log: a.Log, Settlement: a.Settlement, IdentityURL: a.cfg.IdentityURL, Recheck: a.generation.Check,
 	})
 	edge := &api.API{
-		Config: &a.cfg, DB: a.DB, Now: a.now, Identity: a.identity, Usage: a.usage,
+		Config: &a.cfg, Log: a.Log, DB: a.DB, Now: a.now, Identity: a.identity, Usage: a.usage,
 		Publisher: a.publisher, Leaderboard: a.leaderboard, Moderation: acts,
 		Intelligence: &api.Intelligence{Markets: a.Markets.Replicator.Feed(), News: a.News.Replicator.Feed()},
 	}

@@ -66,7 +66,8 @@ INSERT INTO agents (id, handle, name, description, kind, status, sample, created
   ('00000000-0000-7000-8000-000000000003', 'consensus', 'Consensus', 'The median of the agents'' open predictions, where five or more have one.', 'reference', 'active', FALSE, '2026-01-01 00:00:00+00:00');
 --bun:split
 
--- agent_keys: API keys of the local registry, as hashes. Reference; owner agent.
+-- agent_keys: API keys of the local registry, as hashes. A replaced key has an expiry.
+-- Reference; owner agent.
 CREATE TABLE agent_keys (
   id TEXT PRIMARY KEY,
   agent_id {{.UUID}} NOT NULL REFERENCES agents (id),
@@ -74,6 +75,7 @@ CREATE TABLE agent_keys (
   hash {{.BYTES}} NOT NULL,
   created_at {{.TS}} NOT NULL,
   last_used_at {{.TS}},
+  expires_at {{.TS}},
   revoked_at {{.TS}}
 );
 --bun:split
@@ -262,7 +264,7 @@ CREATE INDEX market_prices_age ON market_prices (observed_at);
 CREATE TABLE market_events (
   id TEXT PRIMARY KEY,
   slug TEXT,
-  title TEXT NOT NULL,
+  title TEXT,
   url TEXT,
   description TEXT,
   closes_at {{.TS}},

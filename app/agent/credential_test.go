@@ -43,7 +43,7 @@ func valid(t testing.TB, db *database.DB, credential string) bool {
 	if agent.IsToken(credential) {
 		_, _, err = store.FindSession(t.Context(), db.Reader, credential, at)
 	} else {
-		_, _, err = store.FindKey(t.Context(), db.Reader, credential)
+		_, _, err = store.FindKey(t.Context(), db.Reader, credential, time.Now())
 	}
 	if err != nil && !errors.Is(err, agent.ErrNoCredential) {
 		t.Fatal(err)
@@ -57,7 +57,7 @@ func TestKeys(t *testing.T) {
 		ada, bob := create(t, db, "Ada"), create(t, db, "Bob")
 		secret, key := issue(t, db, ada.ID, " laptop ")
 		other, _ := issue(t, db, bob.ID, "")
-		found, owner, err := store.FindKey(t.Context(), db.Reader, secret)
+		found, owner, err := store.FindKey(t.Context(), db.Reader, secret, time.Now())
 		if err != nil || owner.ID != ada.ID || owner.Handle != "ada" || found.ID != key.ID || found.Label != "laptop" || !found.CreatedAt.Equal(at) {
 			t.Fatalf("%+v of %+v, %v", found, owner, err)
 		}
@@ -105,7 +105,7 @@ func TestWrongKeys(t *testing.T) {
 			"upper case": strings.ToUpper(secret),
 			"a token":    start(t, db, a.ID, "x"),
 		} {
-			if _, _, err := store.FindKey(t.Context(), db.Reader, key); !errors.Is(err, agent.ErrNoCredential) {
+			if _, _, err := store.FindKey(t.Context(), db.Reader, key, time.Now()); !errors.Is(err, agent.ErrNoCredential) {
 				t.Errorf("%s: %v", name, err)
 			}
 		}
@@ -195,7 +195,7 @@ func TestDisabling(t *testing.T) {
 			})
 		}
 		set(agent.Disabled)
-		_, owner, err := store.FindKey(t.Context(), db.Reader, secret)
+		_, owner, err := store.FindKey(t.Context(), db.Reader, secret, time.Now())
 		if err != nil || owner.Status != agent.Disabled || !owner.DisabledAt.Equal(at) || valid(t, db, token) {
 			t.Errorf("%+v, %v; session valid %v", owner, err, valid(t, db, token))
 		}
@@ -405,10 +405,49 @@ func BenchmarkFindKey(b *testing.B) {
 			secret, _ := issue(b, db, create(b, db, "Ada").ID, "")
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, _, err := store.FindKey(b.Context(), db.Reader, secret); err != nil {
+				if _, _, err := store.FindKey(b.Context(), db.Reader, secret, time.Now()); err != nil {
 					b.Fatal(err)
 				}
 			}
 		})
 	}
+}
+
+// TestReplacedKeyExpires: a replaced key works until its grace is over, and a session begun
+// with it no longer.
+func TestReplacedKeyExpires(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+		var store agent.Store
+		now := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
+		var old, token string
+		var made agent.Replacement
+		err := db.InTx(t.Context(), func(ctx context.Context, tx bun.Tx) error {
+			a, err := store.Create(ctx, tx, agent.New{Profile: agent.Profile{Name: "Ada"}, At: now})
+			if err != nil {
+				return err
+			}
+			var key *agent.Key
+			if old, key, err = store.IssueKey(ctx, tx, a.ID, "", now); err != nil {
+				return err
+			}
+			if token, _, err = store.StartSession(ctx, tx, a.ID, key.ID, time.Time{}, now); err != nil {
+				return err
+			}
+			made, err = store.ReplaceKey(ctx, tx, a.ID, key.ID, "next", time.Hour, now)
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for after, works := range map[time.Duration]bool{0: true, time.Hour - time.Microsecond: true, time.Hour: false} {
+			at := now.Add(after)
+			_, _, ofKey := store.FindKey(t.Context(), db.Reader, old, at)
+			_, _, ofSession := store.FindSession(t.Context(), db.Reader, token, at)
+			_, _, ofNew := store.FindKey(t.Context(), db.Reader, made.Secret, at)
+			if (ofKey == nil) != works || (ofSession == nil) != works || ofNew != nil {
+				t.Errorf("after %s: old key %v, its session %v, new key %v", after, ofKey, ofSession, ofNew)
+			}
+		}
+	})
 }

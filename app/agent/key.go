@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -30,11 +31,21 @@ type Key struct {
 	Hash       []byte
 	CreatedAt  time.Time
 	LastUsedAt time.Time `bun:",nullzero"` // to about two minutes
+	ExpiresAt  time.Time `bun:",nullzero"` // set when the agent replaced it
 	RevokedAt  time.Time `bun:",nullzero"`
 }
 
+// MaxKeys is how many keys of an agent may be valid at a time.
+const MaxKeys = 10
+
+// ValidAt reports whether the key is neither revoked nor expired at a moment.
+func (k *Key) ValidAt(at time.Time) bool {
+	return k.RevokedAt.IsZero() && (k.ExpiresAt.IsZero() || k.ExpiresAt.After(at))
+}
+
 func (k *Key) utc() *Key {
-	k.CreatedAt, k.LastUsedAt, k.RevokedAt = k.CreatedAt.UTC(), k.LastUsedAt.UTC(), k.RevokedAt.UTC()
+	k.CreatedAt, k.LastUsedAt = k.CreatedAt.UTC(), k.LastUsedAt.UTC()
+	k.ExpiresAt, k.RevokedAt = k.ExpiresAt.UTC(), k.RevokedAt.UTC()
 	return k
 }
 
@@ -105,6 +116,66 @@ func (s Store) RotateKeys(
 	return s.IssueKey(ctx, tx, agentID, label, now)
 }
 
+// Replacement is a key made in place of another.
+type Replacement struct {
+	Secret    string // the new key itself, to be shown once
+	Key       *Key
+	OldEndsAt time.Time // when the other key ends
+}
+
+// ReplaceKey issues a new key for an agent and lets one of its keys expire after a grace
+// period, with the sessions begun with it; a grace of 0 revokes it. ErrNoCredential if the old
+// key is not valid, 409 too_many_keys if the agent would have more than MaxKeys valid keys.
+func (s Store) ReplaceKey(
+	ctx context.Context, tx bun.Tx, agentID uuid.UUID, oldID, label string, grace time.Duration, now time.Time,
+) (made Replacement, err error) {
+	if _, err := s.locked(ctx, tx, agentID); err != nil {
+		return made, err
+	}
+	keys, err := s.ListKeys(ctx, tx, agentID)
+	if err != nil {
+		return made, err
+	}
+	keys = slices.DeleteFunc(keys, func(k *Key) bool { return !k.ValidAt(now) })
+	old := slices.IndexFunc(keys, func(k *Key) bool { return k.ID == oldID })
+	if old < 0 {
+		return made, ErrNoCredential
+	}
+	if len(keys) >= MaxKeys && grace > 0 {
+		return made, problem.New(problem.CodeTooManyKeys, fmt.Sprintf(
+			"This agent has %d valid keys already. Revoke one with DELETE /api/agents/me/keys/{id}, or send graceSeconds 0.", len(keys),
+		))
+	}
+	made.OldEndsAt = database.Now(now.Add(grace))
+	if ends := keys[old].ExpiresAt; !ends.IsZero() && ends.Before(made.OldEndsAt) {
+		made.OldEndsAt = ends
+	}
+	if grace <= 0 {
+		err = s.revoke(ctx, tx, []string{oldID}, now)
+	} else {
+		err = s.expire(ctx, tx, oldID, made.OldEndsAt)
+	}
+	if err != nil {
+		return made, err
+	}
+	made.Secret, made.Key, err = s.IssueKey(ctx, tx, agentID, label, now)
+	return made, err
+}
+
+// expire ends a key at a moment, and the sessions begun with it no later.
+func (Store) expire(ctx context.Context, tx bun.Tx, id string, at time.Time) error {
+	_, err := tx.NewUpdate().Model((*Key)(nil)).Set("expires_at = ?", at).Where("id = ?", id).Exec(ctx)
+	if err != nil {
+		return fmt.Errorf("let a key expire: %w", err)
+	}
+	_, err = tx.NewUpdate().Model((*Session)(nil)).Set("expires_at = ?", at).
+		Where("credential = ?", id).Where("expires_at > ?", at).Exec(ctx)
+	if err != nil {
+		return fmt.Errorf("let the sessions of a key expire: %w", err)
+	}
+	return bump(ctx, tx)
+}
+
 func (Store) revoke(ctx context.Context, tx bun.Tx, ids []string, now time.Time) error {
 	if len(ids) == 0 {
 		return nil
@@ -121,10 +192,10 @@ func (Store) revoke(ctx context.Context, tx bun.Tx, ids []string, now time.Time)
 }
 
 // FindKey is the key and agent that a secret belongs to, in one query by primary
-// key; the agent may be disabled. ErrNoCredential when there is none. Whether the
-// id exists or only the secret is wrong shows neither in the answer nor in its
-// time: a hash is compared either way.
-func (Store) FindKey(ctx context.Context, db bun.IDB, secret string) (*Key, *Agent, error) {
+// key; the agent may be disabled. ErrNoCredential when there is none, or none that is
+// valid at the moment now. Whether the id exists or only the secret is wrong shows
+// neither in the answer nor in its time: a hash is compared either way.
+func (Store) FindKey(ctx context.Context, db bun.IDB, secret string, now time.Time) (*Key, *Agent, error) {
 	id, ok := keyID(secret)
 	if !ok {
 		return nil, nil, ErrNoCredential
@@ -141,7 +212,7 @@ func (Store) FindKey(ctx context.Context, db bun.IDB, secret string) (*Key, *Age
 	var stored [len(hash)]byte // no secret hashes to zeros
 	copy(stored[:], row.Hash)
 	same := subtle.ConstantTimeCompare(hash[:], stored[:]) == 1
-	if !same || row.Agent == nil || !row.RevokedAt.IsZero() {
+	if !same || row.Agent == nil || !row.ValidAt(now) {
 		return nil, nil, ErrNoCredential
 	}
 	return row.Key.utc(), row.Agent.utc(), nil

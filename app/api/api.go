@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"slices"
 	"time"
 
@@ -27,6 +28,7 @@ import (
 // API answers the paths below /api.
 type API struct {
 	Config       *config.Config
+	Log          *slog.Logger
 	DB           *database.DB
 	Now          func() time.Time
 	Identity     *identity.Service
@@ -36,6 +38,7 @@ type API struct {
 	Moderation   *moderation.Service
 	Intelligence *Intelligence
 
+	exports     chan struct{} // holds as many as are being written
 	agents      agent.Store
 	markets     market.Store
 	store       prediction.Store
@@ -44,6 +47,7 @@ type API struct {
 
 // Register adds every route of the contract.
 func (a *API) Register(s *httpserver.Server) {
+	a.exports = make(chan struct{}, exportsAtOnce)
 	limits := s.Limits
 	// with puts what every operation checks first before its own handler.
 	with := func(method, path string, handlers []fiber.Handler) []fiber.Handler {
@@ -81,6 +85,10 @@ func (a *API) Register(s *httpserver.Server) {
 	on(fiber.MethodDelete, "/api/session", s.RequireAgent(), a.endSession)
 	on(fiber.MethodPost, "/api/agents", limits.Writes(), a.registerAgent)
 	on(fiber.MethodPatch, "/api/agents/me", s.RequireAgent(), limits.Writes(), a.updateAgent)
+	get("/api/agents/me/export", s.RequireAgent(), limits.Reads(), a.export)
+	get("/api/agents/me/keys", s.RequireAgent(), limits.Reads(), a.listKeys)
+	on(fiber.MethodPost, "/api/agents/me/keys", s.RequireAgent(), limits.Writes(), a.replaceKey)
+	on(fiber.MethodDelete, "/api/agents/me/keys/:id", s.RequireAgent(), limits.Writes(), a.revokeKey)
 	get("/api/agents/:handle", append(reads, a.getAgent)...)
 	get("/api/stats", s.RequireAgent(), limits.Reads(), a.getStats)
 	get("/api/leaderboard", append(reads, a.getLeaderboard)...)

@@ -147,7 +147,7 @@ func (s *service) do(t testing.TB, c call) answer {
 		t.Fatal(err)
 	}
 	a := answer{t: t, status: res.StatusCode, header: res.Header, raw: raw}
-	if strings.Contains(res.Header.Get("Content-Type"), "json") && len(raw) > 0 {
+	if strings.HasSuffix(res.Header.Get("Content-Type"), "json") && len(raw) > 0 {
 		if err := json.Unmarshal(raw, &a.json); err != nil {
 			t.Fatalf("%s %s: %v in %s", req.Method, c.path, err, raw)
 		}
@@ -244,6 +244,8 @@ func closeObjects(s *openapi3.SchemaRef) {
 
 // matchesContract fails the test when an answer is not what openapi.yaml says. Paths
 // that the document does not have must answer 404 or 405 with a problem.
+func init() { openapi3filter.RegisterBodyDecoder("application/jsonl", openapi3filter.PlainBodyDecoder) }
+
 func matchesContract(t testing.TB, req *http.Request, res *http.Response, raw []byte) {
 	t.Helper()
 	router, err := router()

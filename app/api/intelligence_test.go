@@ -165,17 +165,17 @@ func TestMarketWireHasEveryKey(t *testing.T) {
 	if err := json.Unmarshal(EncodeMarket(nil, &odd), &got); err != nil {
 		t.Fatal(err)
 	}
-	for _, key := range []string{"slug", "category", "probability", "price", "volume", "liquidity", "bestBid", "bestAsk", "volume24h", "priceChange24h", "endDate", "end_date", "url", "image"} {
+	for _, key := range []string{"slug", "category", "probability", "price", "volume", "liquidity", "bestBid", "bestAsk", "volume24h", "priceChange24h", "endDate", "end_date", "url", "image", "eventId"} {
 		if v, there := got[key]; !there || v != nil {
 			t.Errorf("%s: %v, there %v", key, v, there)
 		}
 	}
-	if got["title"] != got["question"] || len(got["outcomes"].([]any)) != 0 || got["sample"] != false || got["active"] != false || got["closed"] != false || len(got) != 21 {
+	if got["title"] != got["question"] || len(got["outcomes"].([]any)) != 0 || got["sample"] != false || got["active"] != false || got["closed"] != false || len(got["tags"].([]any)) != 0 || len(got) != 23 {
 		t.Errorf("%v", got)
 	}
 	full := market.Market{ID: "x", Question: "Q", Title: "T", Slug: "s", Category: "c", Probability: number(0), Price: number(1), Volume: number(1e21), Liquidity: number(2),
-		BestBid: number(0), BestAsk: number(.5), Volume24h: number(3), PriceChange24h: number(-.25), Outcomes: []string{"A"}, ClosesAt: signalsAt, Active: true, URL: "u", ImageURL: "i", Sample: true}
-	want := `{"id":"x","question":"Q","title":"T","slug":"s","category":"c","probability":0,"price":1,"volume":1e+21,"liquidity":2,"bestBid":0,"bestAsk":0.5,"volume24h":3,"priceChange24h":-0.25,"outcomes":["A"],"endDate":"2026-11-21T12:00:00Z","end_date":"2026-11-21T12:00:00Z","active":true,"closed":false,"url":"u","image":"i","sample":true}`
+		BestBid: number(0), BestAsk: number(.5), Volume24h: number(3), PriceChange24h: number(-.25), Outcomes: []string{"A"}, ClosesAt: signalsAt, Active: true, URL: "u", ImageURL: "i", Sample: true, Tags: []string{"t"}, EventID: "e"}
+	want := `{"id":"x","question":"Q","title":"T","slug":"s","category":"c","probability":0,"price":1,"volume":1e+21,"liquidity":2,"bestBid":0,"bestAsk":0.5,"volume24h":3,"priceChange24h":-0.25,"outcomes":["A"],"endDate":"2026-11-21T12:00:00Z","end_date":"2026-11-21T12:00:00Z","active":true,"closed":false,"url":"u","image":"i","sample":true,"tags":["t"],"eventId":"e"}`
 	if got := string(EncodeMarket(nil, &full)); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}

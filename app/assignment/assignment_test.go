@@ -38,7 +38,7 @@ func insert(t *testing.T, db *database.DB, markets ...market.Market) {
 
 func choose(t *testing.T, db *database.DB, at time.Time) int {
 	t.Helper()
-	n, err := store.ChooseDaily(t.Context(), db, at)
+	n, err := store.ChooseDaily(t.Context(), db, at, floor)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,6 +56,34 @@ func list(t *testing.T, db *database.DB, agent uuid.UUID, at time.Time) []assign
 
 const days = 24 * time.Hour
 
+// floor is the least liquidity of an assignment here.
+const floor = 1
+
+// TestChooseOneOfAnEvent: while a market of an event is assigned none of its siblings is, on
+// this day and the next.
+func TestChooseOneOfAnEvent(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+		var markets []market.Market
+		for i := range 5 {
+			m := listed(fmt.Sprint("sibling", i), "sport", float64(10+i), 0.5, 9*days)
+			bid, ask := 0.475, 0.525
+			m.EventID, m.BestBid, m.BestAsk = "event", &bid, &ask
+			markets = append(markets, m)
+		}
+		insert(t, db, append(markets, listed("alone", "sport", 5, 0.5, 9*days))...)
+		if n := choose(t, db, start); n != 2 {
+			t.Errorf("the first day: %d, want 2", n)
+		}
+		if n := choose(t, db, start.Add(days)); n != 0 {
+			t.Errorf("the next day: %d, want 0", n)
+		}
+		if n := choose(t, db, start.Add(2*days)); n != 2 {
+			t.Errorf("the day after: %d, want 2", n)
+		}
+	})
+}
+
 func TestChooseOnlySuitable(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
@@ -68,7 +96,8 @@ func TestChooseOnlySuitable(t *testing.T) {
 			listed("low-bound", "sport", 1, 0.05, days), listed("high-bound", "", 1, 0.95, 90*days),
 			listed("unlikely", "sport", 9, 0.049, 9*days), listed("sure", "sport", 9, 0.951, 9*days),
 			listed("too-soon", "sport", 9, 0.5, days-time.Second), listed("too-late", "sport", 9, 0.5, 90*days+time.Second),
-			listed("illiquid", "sport", 0, 0.5, 9*days),
+			listed("illiquid", "sport", 0, 0.5, 9*days), listed("thin", "sport", 0.99, 0.5, 9*days),
+			spoil(good("wide"), func(m *market.Market) { bid, ask := 0.47, 0.5201; m.BestBid, m.BestAsk = &bid, &ask }),
 			spoil(good("closed"), func(m *market.Market) { m.Closed = true }),
 			spoil(good("inactive"), func(m *market.Market) { m.Active = false }),
 			spoil(good("disputed"), func(m *market.Market) { m.Resolution = "disputed" }),
@@ -144,7 +173,7 @@ func TestChosenOnceADay(t *testing.T) {
 		total := 0
 		for range 6 {
 			nodes.Go(func() {
-				n, err := store.ChooseDaily(t.Context(), db, start)
+				n, err := store.ChooseDaily(t.Context(), db, start, floor)
 				if err != nil {
 					t.Error(err)
 				}

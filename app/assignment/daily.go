@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/uptrace/bun"
@@ -27,6 +26,8 @@ const (
 	// certainLow and certainHigh bound the probability: beyond them there is little
 	// left to say.
 	certainLow, certainHigh = 0.05, 0.95
+	// widest is the widest book whose price still says what the market thinks.
+	widest = 0.05
 	// maxCandidates is how many markets the choice looks at: the most liquid.
 	maxCandidates = 1000
 	// daysToAnswer, from the beginning of the day it was chosen for.
@@ -37,11 +38,11 @@ const (
 	noCategory = "other"
 )
 
-// ChooseDaily chooses the day's assignments and returns how many it added: none
-// when the day has its choice already. However many nodes call it, together or
+// ChooseDaily chooses the day's assignments among markets of at least minLiquidity, in US
+// dollars, and returns how many it added: none when the day has its choice already. However many nodes call it, together or
 // again, a day is chosen for once. Without a suitable market nothing is chosen and
 // the next call tries again.
-func (s Store) ChooseDaily(ctx context.Context, db *database.DB, now time.Time) (int, error) {
+func (s Store) ChooseDaily(ctx context.Context, db *database.DB, now time.Time, minLiquidity float64) (int, error) {
 	now = database.Now(now)
 	today := now.Format(time.DateOnly)
 	if taken, err := dayTaken(ctx, db.Reader, today); err != nil || taken {
@@ -49,7 +50,7 @@ func (s Store) ChooseDaily(ctx context.Context, db *database.DB, now time.Time) 
 	}
 	added := 0
 	err := db.InTx(ctx, func(ctx context.Context, tx bun.Tx) error {
-		candidates, err := readCandidates(ctx, tx, now)
+		candidates, err := readCandidates(ctx, tx, now, minLiquidity)
 		if err != nil || len(candidates) == 0 {
 			return err
 		}
@@ -82,15 +83,20 @@ func claimDay(ctx context.Context, tx bun.Tx, today string) (bool, error) {
 	return database.RaiseSetting(ctx, tx, chosenDay, today)
 }
 
-// readCandidates reads the suitable markets that are not assigned already, the most
+// readCandidates reads the suitable markets whose event has no open assignment, the most
 // liquid first.
-func readCandidates(ctx context.Context, db bun.IDB, now time.Time) ([]market.Market, error) {
+func readCandidates(ctx context.Context, db bun.IDB, now time.Time, minLiquidity float64) ([]market.Market, error) {
+	assigned := db.NewSelect().TableExpr("assignments AS s").ColumnExpr("1").
+		Join("JOIN (?) AS o ON o.id = s.market_id", market.Select(db).Column("m.id", "m.event_id")).
+		Where("o.id = m.id OR o.event_id = m.event_id").Where("s.status = ?", Open).Where("s.due_at > ?", now)
 	var markets []market.Market
 	err := market.Select(db).
-		Where("NOT m.closed").Where("m.active").Where("m.resolution IS NULL").Where("m.liquidity > 0").
+		Where("NOT m.closed").Where("m.active").Where("m.resolution IS NULL").
+		Where("m.liquidity > 0").Where("m.liquidity >= ?", minLiquidity).
 		Where("m.probability >= ?", certainLow).Where("m.probability <= ?", certainHigh).
+		Where("m.best_bid IS NULL OR m.best_ask - m.best_bid <= ?", widest+1e-9).
 		Where("m.closes_at >= ?", now.Add(soonest)).Where("m.closes_at <= ?", now.Add(latest)).
-		Where("NOT EXISTS (SELECT 1 FROM assignments AS s WHERE s.market_id = m.id AND s.status = ? AND s.due_at > ?)", Open, now).
+		Where("NOT EXISTS (?)", assigned).
 		OrderExpr("m.liquidity DESC, m.id").Limit(maxCandidates).Scan(ctx, &markets)
 	return markets, err
 }
@@ -101,7 +107,7 @@ func choose(candidates []market.Market, now time.Time) []market.Market {
 	var chosen []market.Market
 	events := map[string]bool{}
 	take := func(limit int, from []market.Market) {
-		for _, m := range inTurn(from) {
+		for _, m := range market.InTurn(from) {
 			if len(chosen) < limit && !events[m.EventKey()] {
 				events[m.EventKey()] = true
 				chosen = append(chosen, m)
@@ -118,30 +124,6 @@ func choose(candidates []market.Market, now time.Time) []market.Market {
 	take(soonPerDay, early)
 	take(perDay, candidates)
 	return chosen
-}
-
-// inTurn deals the markets out by category: the first of each, then the second of
-// each, and so on; the category with the most liquid market begins.
-func inTurn(markets []market.Market) []market.Market {
-	turn := map[string]int{}
-	type dealt struct {
-		round, order int
-		market       market.Market
-	}
-	var all []dealt
-	for i, m := range markets {
-		category := cmp.Or(m.Category, noCategory)
-		all = append(all, dealt{turn[category], i, m})
-		turn[category]++
-	}
-	slices.SortFunc(
-		all, func(a, b dealt) int { return cmp.Or(cmp.Compare(a.round, b.round), cmp.Compare(a.order, b.order)) },
-	)
-	out := make([]market.Market, len(all))
-	for i, d := range all {
-		out[i] = d.market
-	}
-	return out
 }
 
 // daily makes the assignment of a market.

@@ -217,7 +217,8 @@ func printUsage(ctx context.Context, db *database.DB, id uuid.UUID, w io.Writer)
 func printKeys(ctx context.Context, db bun.IDB, id uuid.UUID, w io.Writer) error {
 	keys, err := agent.Store{}.ListKeys(ctx, db, id)
 	for _, k := range keys {
-		fmt.Fprintf(w, "key %s\t%s, created %s, last used %s, revoked %s\n", k.ID, k.Label, stamp(k.CreatedAt), stamp(k.LastUsedAt), stamp(k.RevokedAt))
+		fmt.Fprintf(w, "key %s\t%s, created %s, last used %s, expires %s, revoked %s\n",
+			k.ID, k.Label, stamp(k.CreatedAt), stamp(k.LastUsedAt), stamp(k.ExpiresAt), stamp(k.RevokedAt))
 	}
 	return err
 }

@@ -215,7 +215,7 @@ func (r *replay) follow(ctx context.Context, step int, from time.Time) error {
 	if !last {
 		return nil
 	}
-	_, err := assignment.Store{}.ChooseDaily(ctx, r.db, r.start)
+	_, err := assignment.Store{}.ChooseDaily(ctx, r.db, r.start, float64(config.Default().RankedMinLiquidity))
 	return err
 }
 

@@ -271,10 +271,7 @@ func (s *Service) EndSession(ctx context.Context, bearer string) error {
 	if err != nil {
 		return unavailable(err)
 	}
-	// At once on this node. When it cannot look, it drops what it remembers all the same.
-	if err := s.Generation.Check(ctx); err != nil {
-		s.Log.Warn("a session ended; other nodes learn of it when the database answers", "error", err)
-	}
+	s.credentialsChanged(ctx)
 	return nil
 }
 

@@ -17,8 +17,9 @@ type registry struct {
 // Verify finds a key in the database: one query by its id, none when the checksum
 // in the key is wrong.
 func (r *registry) Verify(ctx context.Context, key string, _ digest) (Answer, error) {
-	until := r.Now().Add(keepAccepted)
-	found, who, err := r.store.FindKey(ctx, r.DB.Reader, key)
+	now := r.Now()
+	until := now.Add(keepAccepted)
+	found, who, err := r.store.FindKey(ctx, r.DB.Reader, key, now)
 	switch {
 	case errors.Is(err, agent.ErrNoCredential):
 		return Answer{Until: until}, problem.InvalidCredentials(r.HowToGetKey())
@@ -28,7 +29,7 @@ func (r *registry) Verify(ctx context.Context, key string, _ digest) (Answer, er
 		return Answer{Until: until}, disabled(r.Config.BaseURL)
 	}
 	r.Usage.KeyUsed(found.ID)
-	return Answer{Principal: &Principal{Agent: who, Credential: found.ID}, Until: until}, nil
+	return Answer{Principal: &Principal{Agent: who, Credential: found.ID, ExpiresAt: found.ExpiresAt}, Until: until}, nil
 }
 
 // HowToGetKey names the registry's own ways to a key.

@@ -43,10 +43,13 @@ type Event struct {
 	TagsAskedAt time.Time `bun:",nullzero"`
 
 	UpdatedAt time.Time // of the last tick that saw it
+
+	derived bool // made of what its markets say
 }
 
-// eventsOf completes the events of a reading with those that only its markets name, sorted
-// by id so that concurrent writers lock rows in one order.
+// eventsOf completes the events of a reading with those that only its markets name: their
+// volumes are sums, their close is the latest. Events are sorted by id so that concurrent
+// writers lock rows in one order.
 func eventsOf(markets []Market, given []Event) []Event {
 	at := map[string]int{}
 	var out []Event
@@ -62,32 +65,69 @@ func eventsOf(markets []Market, given []Event) []Event {
 		if m.EventID == "" {
 			continue
 		}
-		if _, known := at[m.EventID]; !known {
-			at[m.EventID] = len(out)
-			out = append(out, Event{ID: m.EventID, Title: m.EventTitle, Slug: m.EventSlug, UpdatedAt: database.Now(m.ObservedAt)})
+		j, known := at[m.EventID]
+		if !known {
+			j, at[m.EventID] = len(out), len(out)
+			out = append(out, Event{ID: m.EventID, UpdatedAt: database.Now(m.ObservedAt), derived: true})
+		}
+		if out[j].derived {
+			out[j].take(m)
 		}
 	}
 	slices.SortFunc(out, func(a, b Event) int { return strings.Compare(a.ID, b.ID) })
 	return out
 }
 
+// take adds what one of its markets says to an event that only its markets name.
+func (e *Event) take(m *Market) {
+	e.Title, e.Slug = cmp.Or(e.Title, m.EventTitle), cmp.Or(e.Slug, m.EventSlug)
+	if m.ClosesAt.After(e.ClosesAt) {
+		e.ClosesAt = m.ClosesAt
+	}
+	if m.Volume != nil {
+		e.Volume = plus(e.Volume, *m.Volume)
+	}
+	if m.Volume24h != nil {
+		e.Volume24h = plus(e.Volume24h, *m.Volume24h)
+	}
+}
+
 // storeEvents writes events as they now stand. What a reading leaves out keeps the value
-// known before, and so does everything if a later reading is stored already.
+// known before, and so does everything if a later reading is stored already. What only the
+// markets of an event say never replaces what the upstream said of it.
 func storeEvents(ctx context.Context, db bun.IDB, events []Event) error {
 	for part := range slices.Chunk(events, chunk) {
-		q := db.NewInsert().Model(&part).On("CONFLICT (id) DO UPDATE").
-			Set("title = COALESCE(NULLIF(EXCLUDED.title, ''), e.title)").
-			Set("by_price = EXCLUDED.by_price").Set("updated_at = EXCLUDED.updated_at").
-			Set("tags_known = (e.tags_known OR EXCLUDED.tags_known)")
-		for _, column := range []string{
-			"slug", "url", "description", "closes_at", "volume", "volume_24h", "exclusive", "tags", "tags_asked_at",
-		} {
-			c := bun.Ident(column)
-			q = q.Set("? = COALESCE(EXCLUDED.?, e.?)", c, c, c)
+		given := slices.DeleteFunc(slices.Clone(part), func(e Event) bool { return e.derived })
+		derived := slices.DeleteFunc(part, func(e Event) bool { return !e.derived })
+		if err := upsertEvents(ctx, db, given, "COALESCE(EXCLUDED.?, e.?)"); err != nil {
+			return err
 		}
-		if _, err := q.Where("EXCLUDED.updated_at >= e.updated_at").Exec(ctx); err != nil {
-			return fmt.Errorf("store events: %w", err)
+		// An event that the upstream described has a public page.
+		err := upsertEvents(ctx, db, derived, "CASE WHEN e.url IS NULL THEN COALESCE(EXCLUDED.?, e.?) ELSE COALESCE(e.?, EXCLUDED.?) END")
+		if err != nil {
+			return err
 		}
+	}
+	return nil
+}
+
+// upsertEvents stores events; merged is how an old and a new value become one.
+func upsertEvents(ctx context.Context, db bun.IDB, events []Event, merged string) error {
+	if len(events) == 0 {
+		return nil
+	}
+	q := db.NewInsert().Model(&events).On("CONFLICT (id) DO UPDATE").
+		Set("by_price = CASE WHEN ? THEN e.by_price ELSE EXCLUDED.by_price END", events[0].derived).Set("updated_at = EXCLUDED.updated_at").
+		Set("tags_known = (e.tags_known OR EXCLUDED.tags_known)")
+	for _, column := range []string{
+		"title", "slug", "url", "description", "closes_at", "volume", "volume_24h", "exclusive", "tags", "tags_asked_at",
+	} {
+		c := bun.Ident(column)
+		args := slices.Repeat([]any{c}, strings.Count(merged, "?"))
+		q = q.Set("? = "+merged, append([]any{c}, args...)...)
+	}
+	if _, err := q.Where("EXCLUDED.updated_at >= e.updated_at").Exec(ctx); err != nil {
+		return fmt.Errorf("store events: %w", err)
 	}
 	return nil
 }

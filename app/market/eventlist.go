@@ -80,7 +80,7 @@ func (f GroupFilter) query(db bun.IDB) *bun.SelectQuery {
 	}
 	grouped := db.NewSelect().Model((*Market)(nil)).Join("LEFT JOIN market_events AS e ON e.id = m.event_id").
 		ColumnExpr("? AS group_key", bun.Safe(EventKeySQL)).ColumnExpr("COUNT(*) AS total").
-		ColumnExpr("COALESCE(MAX(e.volume), MAX(m.volume), -1) AS volume").ColumnExpr("? AS at", at).
+		ColumnExpr("COALESCE(MAX(e.volume), MAX(m.volume), -1.0) AS volume").ColumnExpr("? AS at", at).
 		Where("m.closed = ?", f.Closed).GroupExpr("?", bun.Safe(EventKeySQL))
 	if !f.Closed {
 		grouped = grouped.Where("m.active")

@@ -30,13 +30,14 @@ type Store struct{}
 // sample of the same id together with its made-up history; a sample never replaces
 // a live one. Observing the same reading twice is the same as once.
 //
-// The events of the markets are stored beside them. One that is not given is stored with
-// what its markets say of it.
+// The events of the markets are stored beside them, those that aren't given with what their
+// markets say.
 func (s Store) Observe(ctx context.Context, db bun.IDB, markets []Market, events ...Event) error {
-	if err := storeEvents(ctx, db, eventsOf(markets, events)); err != nil {
+	list := prepared(markets)
+	if err := storeEvents(ctx, db, eventsOf(list, events)); err != nil {
 		return err
 	}
-	for part := range slices.Chunk(prepared(markets), chunk) {
+	for part := range slices.Chunk(list, chunk) {
 		part, err := s.settleSamples(ctx, db, part)
 		if err != nil {
 			return err

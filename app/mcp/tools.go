@@ -10,8 +10,10 @@ import (
 )
 
 // withoutTool lists operations that are no use as a tool: sessions are credentials for
-// HTTP, and the texts are resources.
-var withoutTool = []string{"createSession", "endSession", "getSkill", "getQuickstart", "getOpenAPI"}
+// HTTP, keys and files don't belong in a model's context, and the texts are resources.
+var withoutTool = []string{
+	"createSession", "endSession", "export", "listKeys", "replaceKey", "revokeKey", "getSkill", "getQuickstart", "getOpenAPI",
+}
 
 // tool is one operation of the API.
 type tool struct {

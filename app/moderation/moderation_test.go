@@ -65,7 +65,7 @@ func TestActsThatChangeNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 		inTx(t, db, func(ctx context.Context, tx bun.Tx) error {
-			found, _, err := agent.Store{}.FindKey(ctx, tx, key)
+			found, _, err := agent.Store{}.FindKey(ctx, tx, key, time.Now())
 			if err != nil {
 				return err
 			}

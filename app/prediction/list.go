@@ -64,6 +64,24 @@ func (s Store) List(ctx context.Context, db bun.IDB, f Filter) ([]Record, string
 	return records, next, err
 }
 
+// CursorPast returns the cursor of the page that begins after the next n predictions of an
+// agent, newest first; empty if there are no more than n. f names the agent and where to begin.
+func (s Store) CursorPast(ctx context.Context, db bun.IDB, f Filter, n int) (string, error) {
+	f = Filter{AgentID: f.AgentID, Cursor: f.Cursor, Sort: ByCreatedAt}
+	var found []Prediction
+	q := db.NewSelect().Model(&found).Column("p.id").Where("p.agent_id = ?", f.AgentID).Offset(int64(n - 1)).Limit(2)
+	if err := f.page(q); err != nil {
+		return "", err
+	}
+	if err := q.Scan(ctx); err != nil {
+		return "", fmt.Errorf("look past a page of predictions: %w", err)
+	}
+	if len(found) < 2 {
+		return "", nil
+	}
+	return f.cursorAfter(&found[0]), nil
+}
+
 func (f Filter) narrow(q *bun.SelectQuery, viewer agent.Viewer) *bun.SelectQuery {
 	if f.AgentID != uuid.Nil {
 		q = q.Where("p.agent_id = ?", f.AgentID)

@@ -597,3 +597,32 @@ func TestListPagesThroughEverything(t *testing.T) {
 		}
 	})
 }
+
+// TestCursorPast: the cursor after n predictions begins the page that List would come to.
+func TestCursorPast(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+		d := open(t, db)
+		for range 5 {
+			d.wait(time.Second)
+			if _, _, err := d.publish(t, draft(nil)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		filter := prediction.Filter{AgentID: d.agent.ID, Limit: 2}
+		_, want, err := prediction.Store{}.List(t.Context(), db.Reader, filter)
+		got, past := prediction.Store{}.CursorPast(t.Context(), db.Reader, filter, 2)
+		if err != nil || past != nil || got != want || got == "" {
+			t.Errorf("%q, want %q, %v, %v", got, want, err, past)
+		}
+		for n, more := range map[int]bool{4: true, 5: false, 6: false} {
+			if got, err := (prediction.Store{}).CursorPast(t.Context(), db.Reader, filter, n); err != nil || (got != "") != more {
+				t.Errorf("past %d of 5: %q, %v", n, got, err)
+			}
+		}
+		filter.Cursor = got
+		if got, err := (prediction.Store{}).CursorPast(t.Context(), db.Reader, filter, 2); err != nil || got == "" || got == want {
+			t.Errorf("from the cursor: %q, %v", got, err)
+		}
+	})
+}

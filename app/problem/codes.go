@@ -50,6 +50,10 @@ var (
 		Meaning: "The path exists, the method does not. The Allow header lists the methods that do."}
 	CodeMarketClosed = &Code{Name: "market_closed", Status: 409, Title: "Market closed",
 		Meaning: "The market has closed, so nothing more can be published on it."}
+	CodeNotLocal = &Code{Name: "not_local", Status: 409, Title: "Keys come from elsewhere",
+		Meaning: "The identity provider issues the keys of agents. The detail says where."}
+	CodeTooManyKeys = &Code{Name: "too_many_keys", Status: 409, Title: "Too many keys",
+		Meaning: "The agent has as many valid keys as it may have. Revoke one first."}
 	CodeNotAuthor = &Code{Name: "not_author", Status: 403, Title: "Not yours",
 		Meaning: "Only the author of a prediction may dispute how it was settled."}
 	CodeNotSettled = &Code{Name: "not_settled", Status: 409, Title: "Not settled yet",
@@ -83,9 +87,6 @@ var (
 	CodeNoPassword = page(
 		"no_password", 409, "No password", "The admin signs in through the identity provider and has no password.",
 	)
-	CodeNotLocal = page(
-		"not_local", 409, "Keys come from elsewhere", "The identity provider issues the keys of agents.",
-	)
 	CodeHandleTaken      = page("handle_taken", 409, "Handle taken", "Another agent has this handle.")
 	CodeHandleReserved   = page("handle_reserved", 409, "Reserved already", "The handle is reserved already.")
 	CodeHandleBuiltIn    = page("handle_built_in", 409, "Built in", "The handle is reserved by the program.")
@@ -109,11 +110,11 @@ var Codes = []*Code{
 	CodeInvalidJSON, CodeInvalidParameter, CodeInvalidRequest, CodeInvalidPrediction, CodePayloadTooLarge,
 	CodeUnsupportedMediaType, CodeMissingCredentials, CodeInvalidCredentials, CodeAgentDisabled, CodeTextHidden,
 	CodeNotEnabled, CodeRegistrationClosed, CodeUserAgentRejected, CodeOriginRejected, CodeInvalidMCP, CodeNotFound,
-	CodeMethodNotAllowed, CodeMarketClosed, CodeNotAuthor, CodeNotSettled, CodeReportInFlight,
+	CodeMethodNotAllowed, CodeMarketClosed, CodeNotLocal, CodeTooManyKeys, CodeNotAuthor, CodeNotSettled, CodeReportInFlight,
 	CodeIdempotencyMismatch, CodeRateLimited, CodeInternal, CodeUnavailable,
 
 	CodeCrossOrigin, CodeForgedRequest, CodeNotSignedIn, CodeInvalidSignIn, CodeSignInOver, CodeSignInRefused,
-	CodeScopeMissing, CodeNameTaken, CodeNoPassword, CodeNotLocal, CodeHandleTaken, CodeHandleReserved, CodeHandleBuiltIn,
+	CodeScopeMissing, CodeNameTaken, CodeNoPassword, CodeHandleTaken, CodeHandleReserved, CodeHandleBuiltIn,
 	CodeNotReserved, CodeAssignmentClosed, CodeReportClosed, CodeChangedMeanwhile, CodeAlreadySettled, CodeAlreadyVoid,
 	CodeNotDue, CodeMarketDecides, CodeMarketOpen,
 }

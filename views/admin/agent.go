@@ -64,8 +64,8 @@ type Failure struct {
 
 // Key is one key of the agent.
 type Key struct {
-	ID, Label                        string
-	CreatedAt, LastUsedAt, RevokedAt time.Time
+	ID, Label                                   string
+	CreatedAt, LastUsedAt, ExpiresAt, RevokedAt time.Time
 }
 
 // AgentPrediction is a prediction of the agent.
@@ -171,7 +171,7 @@ func endpointWords(method, route string) string {
 
 func (p *AgentProps) keys() table {
 	t := table{csrf: p.Frame.CSRF, empty: "It has no key", heads: []head{{label: "Id"}, {label: "Label"}, {label: "Made"},
-		{label: "Last used"}, {label: "Revoked"}}}
+		{label: "Last used"}, {label: "Expires"}, {label: "Revoked"}}}
 	for _, k := range p.Keys {
 		last := p.Frame.moment(k.RevokedAt)
 		if k.RevokedAt.IsZero() {
@@ -179,7 +179,7 @@ func (p *AgentProps) keys() table {
 				fields: []components.Field{{Name: "key", Value: k.ID}}}}
 		}
 		t.rows = append(
-			t.rows, []cell{text(k.ID), text(k.Label), p.Frame.moment(k.CreatedAt), p.Frame.moment(k.LastUsedAt), last},
+			t.rows, []cell{text(k.ID), text(k.Label), p.Frame.moment(k.CreatedAt), p.Frame.moment(k.LastUsedAt), p.Frame.moment(k.ExpiresAt), last},
 		)
 	}
 	return t

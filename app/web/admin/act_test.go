@@ -48,7 +48,7 @@ func TestAgentActs(t *testing.T) {
 		if issued.status != 200 || !strings.HasPrefix(secret, "pc_") {
 			t.Fatalf("issue: %d %q", issued.status, secret)
 		}
-		if _, _, err := (agent.Store{}).FindKey(t.Context(), db.Reader, secret); err != nil {
+		if _, _, err := (agent.Store{}).FindKey(t.Context(), db.Reader, secret, time.Now()); err != nil {
 			t.Errorf("the new key: %v", err)
 		}
 		if strings.Contains(b.get(page).body, secret) || strings.Contains(b.get("/admin/audit").body, secret) {

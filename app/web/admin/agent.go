@@ -118,7 +118,8 @@ func (d *Site) addKeys(ctx context.Context, a *agent.Agent, p *views.AgentProps)
 	keys, err := d.agents.ListKeys(ctx, d.DB.Reader, a.ID)
 	for _, k := range keys {
 		p.Keys = append(p.Keys, views.Key{
-			ID: k.ID, Label: k.Label, CreatedAt: k.CreatedAt, LastUsedAt: k.LastUsedAt, RevokedAt: k.RevokedAt,
+			ID: k.ID, Label: k.Label, CreatedAt: k.CreatedAt, LastUsedAt: k.LastUsedAt,
+			ExpiresAt: k.ExpiresAt, RevokedAt: k.RevokedAt,
 		})
 	}
 	return err

@@ -1,0 +1,212 @@
+package api
+
+import (
+	"bufio"
+	"context"
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/gofiber/fiber/v2"
+
+	"github.com/pulsecast/pulsecast/app/agent"
+	"github.com/pulsecast/pulsecast/app/prediction"
+	"github.com/pulsecast/pulsecast/app/problem"
+)
+
+const (
+	// exportMost is how many predictions one export holds at most.
+	exportMost = 10_000
+	// exportPage is how many of them are in memory at a time.
+	exportPage = 100
+	// exportsAtOnce is how many exports a node writes at a time.
+	exportsAtOnce = 2
+	// exportTimeout is below the server's timeout for writing an answer.
+	exportTimeout = 25 * time.Second
+)
+
+// exportFormat writes the records of an export.
+type exportFormat interface {
+	begin(me agentWire, keys []keyWire) error
+	prediction(p predictionWire) error
+	end(next *string) error
+}
+
+// export streams what the caller has: as JSON Lines its profile, its keys and its
+// predictions, as CSV its predictions, newest first.
+func (a *API) export(c *fiber.Ctx) error {
+	args := c.Context().QueryArgs()
+	format, err := choice(args, "format", "jsonl", "csv")
+	if err != nil {
+		return err
+	}
+	me := caller(c)
+	filter := prediction.Filter{AgentID: me.Agent.ID, Limit: exportPage}
+	if filter.Cursor, err = text(args, "cursor", maxParameter); err != nil {
+		return err
+	}
+	store := a.store.For(agent.Viewer{AgentID: me.Agent.ID})
+	next, err := store.CursorPast(c.UserContext(), a.DB.Reader, filter, exportMost)
+	if err != nil {
+		return err
+	}
+	keys, err := a.exportedKeys(c)
+	if err != nil {
+		return err
+	}
+	select {
+	case a.exports <- struct{}{}:
+	default:
+		return problem.Unavailable("Other exports are being written. Try again.", 5*time.Second)
+	}
+	mime, name := "application/jsonl", "pulsecast-"+me.Agent.Handle+".jsonl"
+	if format == "csv" {
+		mime, name = "text/csv; charset=utf-8; header=present", "pulsecast-"+me.Agent.Handle+".csv"
+	}
+	c.Set(fiber.HeaderContentType, mime)
+	c.Set(fiber.HeaderContentDisposition, `attachment; filename="`+name+`"`)
+	c.Set(fiber.HeaderCacheControl, "private, no-store")
+	if next != "" {
+		c.Set(fiber.HeaderLink, fmt.Sprintf(`<%s/api/agents/me/export?format=%s&cursor=%s>; rel="next"`, a.Config.BaseURL, format, next))
+	}
+	profile := a.agent(me.Agent)
+	c.Context().SetBodyStreamWriter(func(w *bufio.Writer) {
+		defer func() { <-a.exports }()
+		// The request's own context ends when this handler returns.
+		ctx, cancel := context.WithTimeout(context.Background(), exportTimeout)
+		defer cancel()
+		var out exportFormat = &jsonLines{json.NewEncoder(w)}
+		if format == "csv" {
+			out = &commaSeparated{csv.NewWriter(w)}
+		}
+		if err := a.writeExport(ctx, out, store, filter, profile, keys, textOrNull(next)); err != nil {
+			a.Log.Warn("an export was cut short", "agent_id", filter.AgentID, "error", err)
+		}
+	})
+	return nil
+}
+
+// exportedKeys returns the caller's keys; none if this service doesn't issue them, or to a
+// session.
+func (a *API) exportedKeys(c *fiber.Ctx) ([]keyWire, error) {
+	me := caller(c)
+	if me.Session || a.Config.IdentityURL != "" {
+		return nil, nil
+	}
+	keys, err := a.Identity.Keys(c.UserContext(), me)
+	return toKeyWires(keys), err
+}
+
+func (a *API) writeExport(
+	ctx context.Context, out exportFormat, store prediction.Store, filter prediction.Filter, me agentWire, keys []keyWire, next *string,
+) error {
+	if err := out.begin(me, keys); err != nil {
+		return err
+	}
+	for written := 0; written < exportMost; written += exportPage {
+		records, after, err := store.List(ctx, a.DB.Reader, filter)
+		if err != nil {
+			return err
+		}
+		for i := range records {
+			if err := out.prediction(a.prediction(&records[i])); err != nil {
+				return err
+			}
+		}
+		if filter.Cursor = after; after == "" {
+			break
+		}
+	}
+	return out.end(next)
+}
+
+// jsonLines writes one object a line, each with a type. The line "end" says that nothing is
+// missing.
+type jsonLines struct{ *json.Encoder }
+
+func (j *jsonLines) begin(me agentWire, keys []keyWire) error {
+	err := j.Encode(struct {
+		Type  string    `json:"type"`
+		Agent agentWire `json:"agent"`
+	}{"agent", me})
+	for i := range keys {
+		if err == nil {
+			err = j.Encode(struct {
+				Type string  `json:"type"`
+				Key  keyWire `json:"key"`
+			}{"key", keys[i]})
+		}
+	}
+	return err
+}
+
+func (j *jsonLines) prediction(p predictionWire) error {
+	return j.Encode(struct {
+		Type       string         `json:"type"`
+		Prediction predictionWire `json:"prediction"`
+	}{"prediction", p})
+}
+
+func (j *jsonLines) end(next *string) error {
+	return j.Encode(struct {
+		Type       string  `json:"type"`
+		NextCursor *string `json:"nextCursor"`
+	}{"end", next})
+}
+
+// commaSeparated writes the predictions as CSV (RFC 4180).
+type commaSeparated struct{ *csv.Writer }
+
+var csvColumns = []string{
+	"id", "createdAt", "title", "thesis", "confidence", "horizonAt", "category", "model", "marketId", "question", "outcome",
+	"status", "baseline", "weight", "resolution", "resolvedAt", "brier", "edge", "logEdge", "url",
+}
+
+func (s *commaSeparated) begin(agentWire, []keyWire) error { return s.Write(csvColumns) }
+
+func (s *commaSeparated) prediction(p predictionWire) error {
+	var marketID, question, outcome, base, y, resolvedAt, brier, edge, logEdge string
+	if m := p.Market; m != nil {
+		marketID, question, outcome = m.ID, m.Question, m.Outcome
+	}
+	if p.Baseline != nil {
+		base = csvNumber(&p.Baseline.Probability)
+	}
+	if r := p.Resolution; r != nil {
+		y, resolvedAt = csvNumber(r.Value), r.ResolvedAt.Format(time.RFC3339Nano)
+	}
+	if sc := p.Scores; sc != nil {
+		brier, edge, logEdge = csvNumber(&sc.Brier), csvNumber(sc.Edge), csvNumber(sc.LogEdge)
+	}
+	model := ""
+	if p.Model != nil {
+		model = *p.Model
+	}
+	return s.Write([]string{
+		p.ID, p.CreatedAt.Format(time.RFC3339Nano), csvText(p.Title), csvText(p.Thesis), csvNumber(&p.Confidence),
+		p.HorizonAt.Format(time.RFC3339Nano), csvText(p.Category), csvText(model), csvText(marketID), csvText(question), csvText(outcome),
+		string(p.Status), base, csvNumber(p.Weight), y, resolvedAt, brier, edge, logEdge, p.URL,
+	})
+}
+
+func (s *commaSeparated) end(*string) error {
+	s.Flush()
+	return s.Error()
+}
+
+func csvNumber(n *float64) string {
+	if n == nil {
+		return ""
+	}
+	return strconv.FormatFloat(*n, 'f', -1, 64)
+}
+
+// csvText puts an apostrophe before a text that a spreadsheet would run as a formula.
+func csvText(s string) string {
+	if s != "" && (s[0] == '=' || s[0] == '+' || s[0] == '-' || s[0] == '@' || s[0] == '\t' || s[0] == '\r') {
+		return "'" + s
+	}
+	return s
+}

@@ -1,0 +1,83 @@
+package identity
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/uptrace/bun"
+
+	"github.com/pulsecast/pulsecast/app/agent"
+	"github.com/pulsecast/pulsecast/app/problem"
+)
+
+// Keys returns the keys of the caller, the newest first, revoked and expired ones included.
+func (s *Service) Keys(ctx context.Context, p *Principal) ([]*agent.Key, error) {
+	if err := s.ownKeys(p); err != nil {
+		return nil, err
+	}
+	return s.store.ListKeys(ctx, s.DB.Reader, p.Agent.ID)
+}
+
+// ReplaceKey makes a new key for the caller, shown once, and lets the key of the request
+// expire after a grace period; a grace of 0 revokes it.
+func (s *Service) ReplaceKey(
+	ctx context.Context, p *Principal, label string, grace time.Duration,
+) (made agent.Replacement, err error) {
+	if err := s.ownKeys(p); err != nil {
+		return made, err
+	}
+	err = s.DB.InTx(ctx, func(ctx context.Context, tx bun.Tx) (err error) {
+		made, err = s.store.ReplaceKey(ctx, tx, p.Agent.ID, p.Credential, label, grace, s.Now())
+		return err
+	})
+	if errors.Is(err, agent.ErrNoCredential) { // revoked a moment ago
+		s.Generation.Recheck()
+		return made, s.invalid()
+	}
+	if err != nil {
+		return made, err
+	}
+	s.credentialsChanged(ctx)
+	s.Log.Info("an agent replaced its key", "agent_id", p.Agent.ID, "key_id", made.Key.ID, "grace", grace)
+	return made, nil
+}
+
+// RevokeKey ends one of the caller's keys and the sessions begun with it; 404 if the caller
+// has no such key. The key of the request can be revoked too.
+func (s *Service) RevokeKey(ctx context.Context, p *Principal, keyID string) error {
+	if err := s.ownKeys(p); err != nil {
+		return err
+	}
+	err := s.DB.InTx(ctx, func(ctx context.Context, tx bun.Tx) error {
+		return s.store.RevokeKey(ctx, tx, p.Agent.ID, keyID, s.Now())
+	})
+	if err != nil {
+		return err
+	}
+	s.credentialsChanged(ctx)
+	s.Log.Info("an agent revoked a key", "agent_id", p.Agent.ID, "key_id", keyID)
+	return nil
+}
+
+// ownKeys refuses callers whose keys this service doesn't issue, and session tokens: a token
+// that leaks must not turn into a key that lasts.
+func (s *Service) ownKeys(p *Principal) error {
+	if s.provider != nil {
+		return problem.New(problem.CodeNotLocal, "Keys are made and revoked at "+s.Config.IdentityURL+", not here.")
+	}
+	if p.Session {
+		return problem.InvalidRequest(problem.Field{
+			Field: "Authorization", Message: "carries a session token (ps_…); send an API key (pc_…) to manage keys",
+		})
+	}
+	return nil
+}
+
+// credentialsChanged makes a change work on this node at once. If the database doesn't answer,
+// the node drops what it remembers all the same.
+func (s *Service) credentialsChanged(ctx context.Context) {
+	if err := s.Generation.Check(ctx); err != nil {
+		s.Log.Warn("a credential ended; other nodes learn of it when the database answers", "error", err)
+	}
+}
