@@ -255,7 +255,7 @@ func Event(p EventProps) templ.Component {
 				}
 			}
 			if p.Volume24h != nil {
-				templ_7745c5c3_Err = components.Stat("In 24 hours", components.Dollars(*p.Volume24h), "").Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = components.Stat("Volume, 24 hours", components.Dollars(*p.Volume24h), "").Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
