@@ -174,13 +174,14 @@ func (a *App) startBackground(ctx context.Context) (stop func() error) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 15*time.Second)
 		defer cancel()
 		endFollow()
+		published := a.publisher.Stop(ctx)
 		var err error
 		if a.opts.Worker {
 			err = a.worker.Stop(ctx)
 		}
 		a.identity.Stop()
 		a.generation.Stop()
-		return errors.Join(err, a.usage.Stop(ctx), a.stopOperations(ctx))
+		return errors.Join(published, err, a.usage.Stop(ctx), a.stopOperations(ctx))
 	}
 }
 

@@ -61,12 +61,12 @@ func within(room, owner string) bool { return room == owner || strings.HasPrefix
 var fanOuts = []string{
 	"agent.ReadNumbers", "prediction.BaselineQueue", "prediction.BetsOn", "prediction.ByID",
 	"prediction.ByIDs", "prediction.CitedBy", "prediction.CountByStatus", "prediction.CountDecided",
-	"prediction.CountOnMarkets", "prediction.CountPublished", "prediction.HasPending", "prediction.List",
+	"prediction.CountOnMarkets", "prediction.CountPublished", "prediction.List",
 	"prediction.LiveMarkets", "prediction.MarketsWithOpen", "prediction.OpenOn", "prediction.Select",
 	"prediction.SelectTallies", "prediction.Totals", "prediction.addNewest", "prediction.due",
 	"settlement.CountEntries", "settlement.EntryQueue", "settlement.SelectDays",
-	"settlement.SelectOpenReferences", "settlement.Unsettled", "settlement.ledgerOf",
-	"settlement.loadItems", "settlement.withOpen",
+	"settlement.SelectOpenReferences", "settlement.Unsettled", "settlement.addEntries",
+	"settlement.ledgerOf", "settlement.withOpen",
 }
 
 // TestFanOuts: every other function that touches such a table names agent_id, to narrow its

@@ -237,7 +237,7 @@ func (a *App) observe(o httpserver.Observation) {
 
 func (a *App) health() httpserver.HealthSource {
 	return httpserver.HealthSource{
-		DatabaseKind: string(a.DB.Kind), PingDatabase: a.DB.PingContext,
+		DatabaseKind: string(a.DB.Kind), PingDatabase: a.DB.PingContext, TryDatabase: a.publisher.TryWrite,
 		CacheKind: string(a.cache.Kind), PingCache: a.cache.Ping,
 		Feeds:    a.feeds,
 		Warnings: a.warnings,

@@ -468,7 +468,7 @@ CREATE TABLE prediction_words (
 --bun:split
 CREATE INDEX prediction_words_words ON prediction_words USING gin (words);
 {{else}}
-CREATE VIRTUAL TABLE prediction_words USING fts5(agent_id UNINDEXED, id UNINDEXED, title, thesis);
+CREATE VIRTUAL TABLE prediction_words USING fts5(agent_id UNINDEXED, id UNINDEXED, words);
 {{end}}
 --bun:split
 
@@ -582,34 +582,34 @@ CREATE TABLE clusters (
 ){{if .PG}} WITH (fillfactor = 80){{end}};
 --bun:split
 
--- agent_days: sums of what an agent has on one scheduled-close day, by category and, under
--- category '', over all of them: sums of a day are squared, so they do not add up over
--- categories. cluster_sum and stake (A) are in 1e-4 point. cluster_squares (ΣC²) and variance
--- (V = Σ(Σu)²) are in 1e-8 point²: one cluster adds at most 4e12, so that BIGINT holds the
--- 2.3 million events of greatest possible weight on one day, far more than close on any.
--- Brier sums are in 1e-8, log edges in 1e-6 bit, confidences and results in 1e-9. By agent;
--- owner settlement.
+-- agent_days: sums of what an agent has on one scheduled-close day, by category. A row under
+-- category '' has clusters and cluster_sum over all of them, and null in the other columns:
+-- these two are squared by day, so their squares don't add up over categories. cluster_sum
+-- and stake (A) are in 1e-4 point. cluster_squares (ΣC²) and variance (V = Σ(Σu)²) are in
+-- 1e-8 point²: one cluster adds at most 4e12, so that BIGINT holds the 2.3 million events of
+-- greatest possible weight on one day, far more than close on any. Brier sums are in 1e-8,
+-- log edges in 1e-6 bit, confidences and results in 1e-9. By agent; owner settlement.
 CREATE TABLE agent_days (
   agent_id {{.UUID}} NOT NULL,
   category TEXT NOT NULL,
   day TEXT NOT NULL,
   clusters BIGINT NOT NULL,
   cluster_sum BIGINT NOT NULL,
-  cluster_squares BIGINT NOT NULL,
-  stake BIGINT NOT NULL DEFAULT 0,
-  variance BIGINT NOT NULL DEFAULT 0,
-  disagreements BIGINT NOT NULL,
-  resolved BIGINT NOT NULL,
-  scored BIGINT NOT NULL,
-  resolved_brier BIGINT NOT NULL DEFAULT 0,
-  brier BIGINT NOT NULL,
-  market_brier BIGINT NOT NULL,
-  log_edge BIGINT NOT NULL,
-  observed_squares BIGINT NOT NULL DEFAULT 0,
+  cluster_squares BIGINT,
+  stake BIGINT,
+  variance BIGINT,
+  disagreements BIGINT,
+  resolved BIGINT,
+  scored BIGINT,
+  resolved_brier BIGINT,
+  brier BIGINT,
+  market_brier BIGINT,
+  log_edge BIGINT,
+  observed_squares BIGINT,
 {{- range $i := .Bins}}
-  b{{$i}}_count BIGINT NOT NULL,
-  b{{$i}}_confidence BIGINT NOT NULL,
-  b{{$i}}_observed BIGINT NOT NULL,
+  b{{$i}}_count BIGINT,
+  b{{$i}}_confidence BIGINT,
+  b{{$i}}_observed BIGINT,
 {{- end}}
   PRIMARY KEY (agent_id, category, day)
 ){{if .PG}} WITH (fillfactor = 80){{end}};

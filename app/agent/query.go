@@ -35,19 +35,6 @@ func (Store) SignUps(ctx context.Context, db bun.IDB, since time.Time) (int64, e
 	return int64(n), nil
 }
 
-// HoldPublishing makes publications of some agents wait until the transaction ends: each
-// prediction refers to its agent, which these locks keep it from. SQLite has one writer
-// anyway.
-func (Store) HoldPublishing(ctx context.Context, tx bun.Tx, ids []uuid.UUID) error {
-	if !database.IsPostgres(tx) {
-		return nil
-	}
-	if _, err := tx.ExecContext(ctx, "SELECT id FROM agents WHERE id IN (?) ORDER BY id FOR UPDATE", bun.List(ids)); err != nil {
-		return fmt.Errorf("hold publishing: %w", err)
-	}
-	return nil
-}
-
 // CurrentGeneration reads the credential generation; see Generation.
 func CurrentGeneration(ctx context.Context, db bun.IDB) (n int64, err error) {
 	if err := db.NewRaw("SELECT generation FROM credential_generation WHERE id = 1").Scan(ctx, &n); err != nil {

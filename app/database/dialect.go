@@ -3,7 +3,9 @@ package database
 import (
 	"context"
 	"fmt"
+	"strings"
 
+	"github.com/google/uuid"
 	"github.com/uptrace/bun"
 	"github.com/uptrace/bun/dialect"
 )
@@ -28,6 +30,19 @@ func (k Kind) words() Words {
 // IsPostgres tells which engine a handle or transaction talks to.
 func IsPostgres(db bun.IDB) bool { return db.Dialect().Name() == dialect.PG }
 
+// WhereIDs narrows a query to some ids, of which there may be a thousand. It hides their
+// number from Postgres for the reason that ExecRows has.
+func WhereIDs(q *bun.SelectQuery, column string, ids []uuid.UUID) *bun.SelectQuery {
+	if !IsPostgres(q.DB()) {
+		return q.Where("? IN (?)", bun.Ident(column), bun.List(ids))
+	}
+	texts := make([]string, len(ids))
+	for i, id := range ids {
+		texts[i] = id.String()
+	}
+	return q.Where("? = ANY ((SELECT ?::uuid[])::uuid[])", bun.Ident(column), "{"+strings.Join(texts, ",")+"}")
+}
+
 // CommitLater lets the transaction's commit return before it is on disk, for work that
 // is done again when a crash takes it back. Any later durable commit makes it durable
 // too. SQLite flushes every commit all the same.
@@ -48,6 +63,16 @@ func CommitLater(ctx context.Context, tx bun.Tx) error {
 func ForUpdate(q *bun.SelectQuery) *bun.SelectQuery {
 	if IsPostgres(q.DB()) {
 		return q.For("NO KEY UPDATE")
+	}
+	return q
+}
+
+// ForShare keeps the selected rows as they are until the transaction ends. Others may do
+// the same meanwhile, so a transaction that goes on to change them can be part of a
+// deadlock.
+func ForShare(q *bun.SelectQuery) *bun.SelectQuery {
+	if IsPostgres(q.DB()) {
+		return q.For("SHARE")
 	}
 	return q
 }

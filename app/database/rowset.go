@@ -3,6 +3,7 @@ package database
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"fmt"
 	"reflect"
 	"strings"
@@ -16,32 +17,73 @@ import (
 )
 
 // ExecRows runs a statement that reads rows as the table v, one column per field, typed
-// by the fields' bun tags: uuid, text, bytea, bigint, double precision, boolean or
-// timestamptz. Zero values of fields tagged nullzero and nil pointers are NULL. There must
+// by the fields' bun tags: uuid, text, bytea, bigint, double precision, boolean, jsonb
+// or timestamptz. Zero values of fields tagged nullzero and nil pointers are NULL. There must
 // be rows. Postgres gets an array per column in its binary format: to parse tens of
-// thousands of literals, or as much JSON, takes it longer than to write the rows.
+// thousands of literals, or as much JSON, takes it longer than to write the rows. It plans
+// the statement for each call.
 func ExecRows[T any](ctx context.Context, tx bun.Tx, statement string, rows []T) (sql.Result, error) {
-	fields := tx.Dialect().Tables().Get(reflect.TypeFor[T]()).Fields
+	q, err := withRows(tx, pgx.QueryExecModeDescribeExec, statement, rows)
+	if err != nil {
+		return nil, err
+	}
+	return q.Exec(ctx)
+}
+
+// ExecPlannedRows is ExecRows, but each connection to Postgres plans the statement once. It is
+// for statements that run often.
+func ExecPlannedRows[T any](ctx context.Context, tx bun.Tx, statement string, rows []T) (sql.Result, error) {
+	q, err := withRows(tx, plannedMode(tx), statement, rows)
+	if err != nil {
+		return nil, err
+	}
+	return q.Exec(ctx)
+}
+
+// ScanRows is ExecPlannedRows for a query whose rows are read into dest.
+func ScanRows[T any](ctx context.Context, db bun.IDB, query string, rows []T, dest any) error {
+	q, err := withRows(db, plannedMode(db), query, rows)
+	if err != nil {
+		return err
+	}
+	return q.Scan(ctx, dest)
+}
+
+// plannedMode keeps a statement, unless DATABASE_URL says statement_cache_capacity=0.
+func plannedMode(db bun.IDB) pgx.QueryExecMode {
+	if _, plain := db.Dialect().(unplanned); plain {
+		return pgx.QueryExecModeDescribeExec
+	}
+	return pgx.QueryExecModeCacheStatement
+}
+
+// withRows hides the number of rows from Postgres. If it knew that there are 1,000, it would
+// read tables of tens of thousands of rows from the start to the end, because it prices
+// every look into an index as a read from a spinning disk (random_page_cost). Of an array
+// that a subquery returns it expects ten elements.
+func withRows[T any](db bun.IDB, mode pgx.QueryExecMode, statement string, rows []T) (*bun.RawQuery, error) {
+	fields := db.Dialect().Tables().Get(reflect.TypeFor[T]()).Fields
 	names := make([]string, len(fields))
 	for i, f := range fields {
 		names[i] = f.Name
 	}
-	if !IsPostgres(tx) {
-		return tx.NewRaw("WITH v ("+strings.Join(names, ", ")+") AS (?) "+statement, tx.NewValues(&rows)).Exec(ctx)
+	table := "WITH v (" + strings.Join(names, ", ") + ") AS ("
+	if !IsPostgres(db) {
+		return db.NewRaw(table+"?) "+statement, db.NewValues(&rows)), nil
 	}
 	arrays := make([]string, len(fields))
-	args := []any{pgx.QueryExecModeDescribeExec}
+	args := []any{mode}
 	list := reflect.ValueOf(rows)
 	for i, f := range fields {
-		arrays[i] = fmt.Sprintf("$%d::%s[]", i+1, f.UserSQLType)
+		arrays[i] = fmt.Sprintf("(SELECT $%d::%s[])", i+1, f.UserSQLType)
 		column, err := columnOf(list, f)
 		if err != nil {
 			return nil, err
 		}
 		args = append(args, column)
 	}
-	text := "WITH v (" + strings.Join(names, ", ") + ") AS (SELECT * FROM unnest(" + strings.Join(arrays, ", ") + ")) " + statement
-	return tx.NewRaw(text).Conn(bound{tx.Tx, args}).Exec(ctx)
+	text := table + "SELECT * FROM unnest(" + strings.Join(arrays, ", ") + ")) " + statement
+	return db.NewRaw(text).Conn(bound{driverOf(db), args}), nil
 }
 
 // columnOf is one field of all rows, as an array that pgx writes without reflection.
@@ -63,6 +105,15 @@ func columnOf(rows reflect.Value, f *schema.Field) (any, error) {
 		return array(
 			rows, f, func(v reflect.Value) pgtype.Float8 { return pgtype.Float8{Float64: v.Float(), Valid: true} },
 		), nil
+	case "jsonb":
+		texts := make(column[[]byte], rows.Len())
+		for i := range texts {
+			var err error
+			if texts[i], err = json.Marshal(f.Value(rows.Index(i)).Interface()); err != nil {
+				return nil, fmt.Errorf("column %s: %w", f.Name, err)
+			}
+		}
+		return texts, nil
 	case "boolean":
 		return array(rows, f, func(v reflect.Value) pgtype.Bool { return pgtype.Bool{Bool: v.Bool(), Valid: true} }), nil
 	case "timestamptz":

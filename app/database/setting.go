@@ -2,7 +2,9 @@ package database
 
 import (
 	"context"
+	"crypto/rand"
 	"database/sql"
+	"encoding/hex"
 	"errors"
 	"fmt"
 
@@ -48,4 +50,19 @@ func setWhere(ctx context.Context, db bun.IDB, name, value, conflict string) (bo
 	}
 	n, err := res.RowsAffected()
 	return n == 1, err
+}
+
+// TryWrite finds out whether the database takes writes that need room: it stores 64 KiB and
+// removes them. Call it where a write has failed, and not often.
+func TryWrite(ctx context.Context, db bun.IDB) error {
+	const name = "write_probe"
+	text := make([]byte, 32<<10)
+	rand.Read(text) // never fails; Postgres would compress anything else
+	if err := SetSetting(ctx, db, name, hex.EncodeToString(text)); err != nil {
+		return err
+	}
+	if _, err := db.NewRaw("DELETE FROM settings WHERE name = ?", name).Exec(ctx); err != nil {
+		return fmt.Errorf("remove setting %s: %w", name, err)
+	}
+	return nil
 }

@@ -23,17 +23,20 @@ const (
 type HealthSource struct {
 	DatabaseKind string // "sqlite" or "postgres"
 	PingDatabase func(ctx context.Context) error
-	CacheKind    string // "memory" or "redis"
-	PingCache    func(ctx context.Context) error
-	Feeds        func(ctx context.Context) []monitor.Feed // "markets" and "news"
-	Warnings     func() []string                          // what an operator should set right; public
+	// TryDatabase fails while the database takes no writes, as on a full disk.
+	TryDatabase func(ctx context.Context) error
+	CacheKind   string // "memory" or "redis"
+	PingCache   func(ctx context.Context) error
+	Feeds       func(ctx context.Context) []monitor.Feed // "markets" and "news"
+	Warnings    func() []string                          // what an operator should set right; public
 }
 
-// health keeps the last ping of the database and of the cache.
+// health keeps how the last look at the database and at the cache went.
 type health struct {
 	source   HealthSource
 	started  time.Time
 	database probe
+	writes   probe
 	cache    probe
 }
 
@@ -99,10 +102,12 @@ func (s *Server) Health(c *fiber.Ctx) error {
 	body := healthBody{
 		OK: true, Status: "ok", Version: s.opts.Version,
 		UptimeSeconds: int64(now.Sub(s.health.started).Seconds()),
-		Database:      partBody{s.health.database.ok(src.PingDatabase), src.DatabaseKind},
-		Cache:         partBody{s.health.cache.ok(src.PingCache), src.CacheKind},
-		Signals:       signals,
-		Warnings:      []string{},
+		Database: partBody{
+			s.health.database.ok(src.PingDatabase) && s.health.writes.ok(src.TryDatabase), src.DatabaseKind,
+		},
+		Cache:    partBody{s.health.cache.ok(src.PingCache), src.CacheKind},
+		Signals:  signals,
+		Warnings: []string{},
 	}
 	if src.Warnings != nil {
 		body.Warnings = append(body.Warnings, src.Warnings()...)

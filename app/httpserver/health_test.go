@@ -22,12 +22,13 @@ func TestHealthBody(t *testing.T) {
 	}
 	var markets, news monitor.Feed
 	var warnings []string
-	var database, cache error
+	var database, writes, cache error
 	adjust := func(o *Options) {
 		o.Now = clk.now
 		o.Health = HealthSource{
 			DatabaseKind: "postgres", PingDatabase: func(context.Context) error { return database },
-			CacheKind: "redis", PingCache: func(context.Context) error { return cache },
+			TryDatabase: func(context.Context) error { return writes },
+			CacheKind:   "redis", PingCache: func(context.Context) error { return cache },
 			Feeds:    func(context.Context) []monitor.Feed { return []monitor.Feed{markets, news} },
 			Warnings: func() []string { return warnings },
 		}
@@ -52,12 +53,14 @@ func TestHealthBody(t *testing.T) {
 		{"before the first snapshot", func() { news = monitor.Feed{Status: signal.Status{Name: "news", Stale: true}} },
 			body("degraded", "true", "true", goodMarkets, `{"asOf":null,"ageSeconds":null,"stale":true,"count":0,"source":null,"lastError":null}`)},
 		{"no database", func() { database = errors.New("the secret cause") }, body("degraded", "false", "true", goodMarkets, goodNews)},
+		{"a full disk", func() { writes = errors.New("the secret cause") }, body("degraded", "false", "true", goodMarkets, goodNews)},
 		{"a warning", func() { warnings = []string{"no audience"} },
 			strings.Replace(body("ok", "true", "true", goodMarkets, goodNews), "[]", `["no audience"]`, 1)},
 		{"no cache", func() { cache = errors.New("the secret cause") }, body("degraded", "true", "false", goodMarkets, goodNews)},
 	}
 	for _, tt := range tests { // in turn: they share the variables above
-		markets, news, database, cache, warnings = fresh("markets", "polymarket", 40), fresh("news", "reddit", 60), nil, nil, nil
+		markets, news, warnings = fresh("markets", "polymarket", 40), fresh("news", "reddit", 60), nil
+		database, writes, cache = nil, nil, nil
 		tt.set()
 		n := run(t, adjust, func(s *Server) { s.App.Get("/api/health", s.Health) })
 		if r := n.do(t, "GET", "/api/health"); r.StatusCode != 200 || r.body != tt.want {

@@ -20,6 +20,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/cache/cachetest"
 	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/database/dbtest"
+	"github.com/pulsecast/pulsecast/app/generation"
 	"github.com/pulsecast/pulsecast/app/ingest"
 	"github.com/pulsecast/pulsecast/app/market"
 	"github.com/pulsecast/pulsecast/app/news"
@@ -441,6 +442,97 @@ func TestTwoNodesTickingAtOnce(t *testing.T) {
 		}
 		if asOf := late.markets.Replicator.Feed().Current().AsOf; !asOf.Equal(noon.Add(time.Second)) {
 			t.Errorf("the database kept the snapshot of %s", asOf)
+		}
+	})
+}
+
+// grouped is an open market of an event, without tags.
+func grouped(id, event string) market.Market {
+	m := yesNo(id, 10)
+	m.EventID, m.EventTitle = event, "Event "+event
+	return m
+}
+
+func (n *node) tags() string {
+	var out []string
+	for _, m := range n.markets.Replicator.Feed().Current().Records {
+		out = append(out, fmt.Sprint(m.ID, m.Tags, m.Category))
+	}
+	return strings.Join(out, " ")
+}
+
+// TestTagsOfEvents: an event whose markets come without tags is asked for once, also by the
+// nodes after this one.
+func TestTagsOfEvents(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+		c := cachetest.Open(t, cache.Memory)
+		n := newNode(db, c)
+		tagged := grouped("t", "e3")
+		tagged.Tags, tagged.Category = []string{"crypto"}, "crypto"
+		n.up.top = []market.Market{grouped("a", "e1"), grouped("b", "e1"), grouped("c", "e2"), tagged, yesNo("alone", 1)}
+		n.up.topEvents = []market.Event{{ID: "e1", Title: "One", URL: "https://example.org/one", Volume: ptr(7.0)}, {ID: "", Title: "none"}, {ID: "e9", Title: "NUL\x00"}, {ID: "e8", Volume: ptr(math.NaN())}}
+		n.up.knownEvents = []market.Event{{ID: "e1", Tags: []string{"nba", "sports"}}}
+		tick(t, n.markets.Tick, time.Minute)
+		want := "a[nba sports]sports b[nba sports]sports c[] t[crypto]crypto alone[]"
+		if got := n.tags(); got != want || fmt.Sprint(n.up.events) != "[[e1 e2]]" {
+			t.Errorf("got %s, asked %v", got, n.up.events)
+		}
+		next := newNode(db, c)
+		next.up.top, next.at, next.up.at = n.up.top, noon.Add(time.Minute), noon.Add(time.Minute)
+		tick(t, next.markets.Tick, time.Minute)
+		if got := next.tags(); got != want || len(next.up.events) != 0 {
+			t.Errorf("the next node: %s, asked %v", got, next.up.events)
+		}
+		e, found, err := market.Store{}.EventByID(t.Context(), db.Reader, "e1")
+		if err != nil || !found || e.Title != "One" || *e.Volume != 7 || !slices.Equal(e.Tags, []string{"nba", "sports"}) {
+			t.Errorf("stored %+v, %v", e, err)
+		}
+		if _, found, err := (market.Store{}).EventByID(t.Context(), db.Reader, "e8"); err != nil || found {
+			t.Errorf("an unsound event is stored: %v, %v", found, err)
+		}
+	})
+}
+
+// TestTagsFailing: a request for events that fails costs a tick nothing else, is shown, and
+// is not repeated for an hour.
+func TestTagsFailing(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+		c := cachetest.Open(t, cache.Memory)
+		n := newNode(db, c)
+		n.up.top = []market.Market{grouped("a", "e1"), yesNo("b", 1)}
+		n.up.eventsErr = &source.Error{Reason: "http_429", RetryAfter: 3 * time.Minute}
+		tick(t, n.markets.Tick, 3*time.Minute)
+		if got := n.shownMarkets(); !slices.Equal(got, []string{"a", "b"}) || n.state(t, "markets").LastError != "http_429" {
+			t.Errorf("shown %v, %+v", got, n.state(t, "markets"))
+		}
+		n.later(time.Minute)
+		tick(t, n.markets.Tick, time.Minute)
+		if len(n.up.events) != 1 {
+			t.Errorf("asked again at once: %v", n.up.events)
+		}
+		n.later(time.Hour)
+		n.up.eventsErr, n.up.knownEvents = nil, []market.Event{{ID: "e1", Tags: []string{"nba"}}}
+		tick(t, n.markets.Tick, time.Minute)
+		if got := n.tags(); got != "a[nba]sports b[]" || len(n.up.events) != 2 {
+			t.Errorf("after an hour: %s, asked %v", got, n.up.events)
+		}
+	})
+}
+
+// TestTickMovesMarkets: other nodes learn that what is shown of markets has changed.
+func TestTickMovesMarkets(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+		c := cachetest.Open(t, cache.Memory)
+		w := generation.NewWatcher(db.Reader, slog.New(slog.DiscardHandler))
+		before := w.Stamp()
+		n := newNode(db, c)
+		n.up.top = []market.Market{yesNo("a", 1)}
+		tick(t, n.markets.Tick, time.Minute)
+		if err := w.Check(t.Context()); err != nil || w.Stamp().Same(before, []generation.Topic{generation.Markets}) {
+			t.Errorf("not moved, %v", err)
 		}
 	})
 }

@@ -86,7 +86,7 @@ func (m *Markets) askTags(ctx context.Context, known map[string]*market.Event, i
 		m.Log.Warn("tags of events not read", "count", len(wanted), "error", askErr)
 		askErr = fmt.Errorf("read the tags of events: %w", askErr)
 	}
-	unanswered := slices.DeleteFunc(wanted, func(id string) bool { return answered[id] })
+	unanswered := slices.DeleteFunc(slices.Clone(wanted), func(id string) bool { return answered[id] })
 	return learned, errors.Join(askErr, m.store.TagsTried(ctx, m.DB, unanswered, now))
 }
 

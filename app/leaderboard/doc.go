@@ -5,7 +5,7 @@
 // # How a board is made
 //
 // Settlement moves two rows of agent_days per agent and scheduled-close day: that of the
-// category, and that of all categories together (""). A board is one window (30d, 90d,
+// category, and the day block of all categories together (""). A board is one window (30d, 90d,
 // 365d, all) of one category ("" is all of them): per agent the sum of the days in the
 // window that are not in the future, so that what settled early waits until its scheduled
 // day. Builder writes each board to the table board_rows, in the order it is shown, and

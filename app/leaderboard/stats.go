@@ -122,7 +122,7 @@ func (s *Store) readCalibration(ctx context.Context, db bun.IDB, agentID uuid.UU
 	var bins [score.BinCount]score.BinSum
 	var brier, squares int64
 	q := db.NewSelect().TableExpr("(?) AS d", settlement.SelectDays(db)).Where("d.agent_id = ?", agentID).
-		Where("d.category = ?", AllCategories).Where("d.day <= ?", day(s.now())).
+		Where("d.category <> ?", AllCategories).Where("d.day <= ?", day(s.now())).
 		ColumnExpr("CAST(COALESCE(SUM(d.resolved_brier), 0) AS BIGINT), CAST(COALESCE(SUM(d.observed_squares), 0) AS BIGINT)")
 	fields := []any{&brier, &squares}
 	for i := range bins {

@@ -149,7 +149,7 @@ var dayColumns = func() string {
 		columns = append(columns, fmt.Sprintf("d.b%d_confidence - d.b%d_observed", i, i))
 	}
 	for i, c := range columns {
-		columns[i] = "CAST(SUM(" + c + ") AS BIGINT)"
+		columns[i] = "CAST(COALESCE(SUM(" + c + "), 0) AS BIGINT)"
 	}
 	return strings.Join(columns, ", ")
 }()
@@ -164,6 +164,23 @@ func sumDays(db bun.IDB, agents []uuid.UUID, at time.Time) *bun.SelectQuery {
 		GroupExpr("d.agent_id, d.category, shortest").OrderExpr("d.agent_id")
 }
 
+// addTo adds the days to those of a board. The board over all categories adds up the
+// categories, but has its day blocks from the rows over all of them.
+func (p *windowSums) addTo(total *sums, category string) {
+	switch {
+	case category != AllCategories:
+		if p.category == category {
+			total.add(&p.sums)
+		}
+	case p.category == AllCategories:
+		total.record.Days = total.record.Days.Plus(p.record.Days)
+	default:
+		s := p.sums
+		s.record.Days = score.Days{}
+		total.add(&s)
+	}
+}
+
 // each calls fn with the sums of every agent that has something settled on a board. What is
 // taken back leaves rows of zeros, which don't count.
 func (h agentSums) each(w Window, category string, fn func(agent uuid.UUID, s *sums)) {
@@ -171,8 +188,8 @@ func (h agentSums) each(w Window, category string, fn func(agent uuid.UUID, s *s
 	for i := 0; i < len(h); {
 		agent, total := h[i].agent, sums{}
 		for ; i < len(h) && h[i].agent == agent; i++ {
-			if h[i].window <= last && category == h[i].category {
-				total.add(&h[i].sums)
+			if h[i].window <= last {
+				h[i].addTo(&total, category)
 			}
 		}
 		if total.resolved > 0 {

@@ -59,7 +59,7 @@ var binSums = func() string {
 // calibrations adds up the bins of many agents over all their days.
 func (s *Store) calibrations(ctx context.Context, db bun.IDB, agents []uuid.UUID) (map[uuid.UUID]Thumbnail, error) {
 	rows, err := db.NewSelect().TableExpr("(?) AS d", settlement.SelectDays(db)).ColumnExpr("d.agent_id"+binSums).
-		Where("d.agent_id IN (?)", bun.List(agents)).Where("d.category = ?", AllCategories).
+		Where("d.agent_id IN (?)", bun.List(agents)).Where("d.category <> ?", AllCategories).
 		Where("d.day <= ?", day(s.now())).GroupExpr("d.agent_id").Rows(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("read calibrations: %w", err)

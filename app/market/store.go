@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"iter"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -167,47 +169,86 @@ func (Store) ByIDs(ctx context.Context, db bun.IDB, want []string) ([]Market, er
 	return inUTC(out), nil
 }
 
-// ByMatchKey finds the open markets whose question folds to key, the highest volume
-// first.
-func (Store) ByMatchKey(ctx context.Context, db bun.IDB, key string) ([]Market, error) {
-	if key == "" {
+// wanted is what markets are looked up by: an id, a question or an address.
+type wanted struct {
+	Text string `bun:",type:text"`
+}
+
+func want(texts iter.Seq[string]) []wanted {
+	var list []wanted
+	seen := map[string]bool{"": true}
+	for text := range texts {
+		if !seen[text] {
+			seen[text] = true
+			list = append(list, wanted{text})
+		}
+	}
+	return list
+}
+
+// Linkable finds the named markets with what publishing needs of them: the texts that
+// explain them are missing. Unknown ids are left out.
+func (Store) Linkable(ctx context.Context, db bun.IDB, ids map[string]bool) ([]Market, error) {
+	list := want(maps.Keys(ids))
+	if len(list) == 0 {
 		return nil, nil
 	}
-	var out []Market
-	err := db.NewSelect().Model(&out).
-		Where("m.match_key = ?", key).Where("m.active AND NOT m.closed").
-		OrderExpr("m.sample, COALESCE(m.volume, -1) DESC, m.id").Limit(20).Scan(ctx)
+	var found []Market
+	err := database.ScanRows(ctx, db, `SELECT m.id, m.question, m.category, m.outcomes, m.prices, m.liquidity, m.best_bid, m.best_ask, m.closes_at,
+		m.closed, m.event_id, m.event_title, m.observed_at, m.sample FROM markets AS m WHERE m.id IN (SELECT text FROM v)`, list, &found)
 	if err != nil {
-		return nil, fmt.Errorf("match question: %w", err)
+		return nil, fmt.Errorf("read markets: %w", err)
 	}
-	return inUTC(out), nil
+	return inUTC(found), nil
+}
+
+// ByQuestions maps questions as QuestionKey folds them to the ids of the open markets that
+// ask them: at most twenty each, the highest volume first.
+func (Store) ByQuestions(ctx context.Context, db bun.IDB, keys []string) (map[string][]string, error) {
+	list := want(slices.Values(keys))
+	if len(list) == 0 {
+		return nil, nil
+	}
+	var rows []struct{ Key, ID string }
+	err := database.ScanRows(ctx, db, `SELECT key, id FROM (
+		SELECT m.match_key AS key, m.id,
+			row_number() OVER (PARTITION BY m.match_key ORDER BY m.sample, COALESCE(m.volume, -1) DESC, m.id) AS place
+		FROM markets AS m WHERE m.match_key IN (SELECT text FROM v) AND m.active AND NOT m.closed) AS found
+		WHERE place <= 20 ORDER BY key, place`, list, &rows)
+	if err != nil {
+		return nil, fmt.Errorf("match questions: %w", err)
+	}
+	found := make(map[string][]string, len(rows))
+	for _, r := range rows {
+		found[r.Key] = append(found[r.Key], r.ID)
+	}
+	return found, nil
 }
 
 // ByURLs maps each address that is a known market's public page to that market's
 // id; a slash at the end does not matter. Sibling markets share a page: the one of
 // highest volume stands for them. Addresses that are no market's are left out.
 func (Store) ByURLs(ctx context.Context, db bun.IDB, urls []string) (map[string]string, error) {
-	if len(urls) == 0 {
+	list := want(func(yield func(string) bool) {
+		for _, u := range urls {
+			if !yield(strings.TrimRight(u, "/")) {
+				return
+			}
+		}
+	})
+	if len(list) == 0 {
 		return nil, nil
 	}
-	var variants []string
-	for _, u := range urls {
-		bare := strings.TrimRight(u, "/")
-		variants = append(variants, bare, bare+"/")
-	}
-	var rows []Market
-	err := db.NewSelect().Model(&rows).Column("id", "url").
-		Where("m.url IN ?", bun.Tuple(variants)).
-		OrderExpr("m.sample, COALESCE(m.volume, -1) DESC, m.id").Scan(ctx)
+	var rows []struct{ Text, ID string }
+	err := database.ScanRows(ctx, db, `SELECT text, id FROM (SELECT v.text, (SELECT m.id FROM markets AS m
+			WHERE m.url IN (v.text, v.text || '/') ORDER BY m.sample, COALESCE(m.volume, -1) DESC, m.id LIMIT 1) AS id FROM v) AS found
+		WHERE id IS NOT NULL`, list, &rows)
 	if err != nil {
 		return nil, fmt.Errorf("match addresses: %w", err)
 	}
 	best := make(map[string]string, len(rows))
-	for _, m := range rows {
-		bare := strings.TrimRight(m.URL, "/")
-		if best[bare] == "" {
-			best[bare] = m.ID
-		}
+	for _, r := range rows {
+		best[r.Text] = r.ID
 	}
 	out := make(map[string]string, len(best))
 	for _, u := range urls {

@@ -182,7 +182,7 @@ func TestObserveManyInBatches(t *testing.T) {
 	})
 }
 
-func TestByMatchKeyAndURLs(t *testing.T) {
+func TestByQuestionsAndURLs(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
 		small, big, done := yesNo("small", 1, noon), yesNo("big", 9, noon), yesNo("done", 99, noon)
@@ -190,8 +190,9 @@ func TestByMatchKeyAndURLs(t *testing.T) {
 		done.Closed, done.Active = true, false
 		small.URL, big.URL = "https://polymarket.com/event/e", "https://polymarket.com/event/e"
 		observe(t, db, small, big, done)
-		got, err := store.ByMatchKey(t.Context(), db.Reader, market.QuestionKey("Will it ?!"))
-		if err != nil || len(got) != 2 || got[0].ID != "big" || got[1].ID != "small" {
+		key := market.QuestionKey("Will it ?!")
+		got, err := store.ByQuestions(t.Context(), db.Reader, []string{"nothing", "", key, key})
+		if err != nil || len(got) != 1 || !slices.Equal(got[key], []string{"big", "small"}) {
 			t.Errorf("matches %v, %v", got, err)
 		}
 		urls, err := store.ByURLs(t.Context(), db.Reader, []string{"https://polymarket.com/event/e/", "https://example.org/"})

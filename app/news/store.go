@@ -85,31 +85,33 @@ func (Store) ByID(ctx context.Context, db bun.IDB, id string) (item *Item, found
 // to that item's id; a slash at the end does not matter. Of several items the one
 // posted last stands. Addresses that are no item's are left out.
 func (Store) ByURLs(ctx context.Context, db bun.IDB, urls []string) (map[string]string, error) {
-	if len(urls) == 0 {
+	type address struct {
+		Bare string `bun:",type:text"`
+	}
+	var list []address
+	seen := map[string]bool{}
+	for _, u := range urls {
+		if bare := strings.TrimRight(u, "/"); !seen[bare] {
+			seen[bare] = true
+			list = append(list, address{bare})
+		}
+	}
+	if len(list) == 0 {
 		return nil, nil
 	}
-	var variants []string
-	for _, u := range urls {
-		bare := strings.TrimRight(u, "/")
-		variants = append(variants, bare, bare+"/")
-	}
-	var rows []Item
-	err := db.NewSelect().Model(&rows).Column("id", "url", "permalink").
-		Where("n.url IN ? OR n.permalink IN ?", bun.Tuple(variants), bun.Tuple(variants)).
-		OrderExpr("n.sample, n.posted_at DESC, n.id").Limit(1000).Scan(ctx)
+	var rows []struct{ Bare, ID string }
+	err := database.ScanRows(ctx, db, `SELECT bare, id FROM (SELECT v.bare, (SELECT n.id FROM news_items AS n
+			WHERE n.url IN (v.bare, v.bare || '/') OR n.permalink IN (v.bare, v.bare || '/')
+			ORDER BY n.sample, n.posted_at DESC, n.id LIMIT 1) AS id FROM v) AS found
+		WHERE id IS NOT NULL`, list, &rows)
 	if err != nil {
 		return nil, fmt.Errorf("match addresses: %w", err)
 	}
 	best := make(map[string]string, len(rows))
-	for _, item := range rows {
-		for _, address := range []string{item.Permalink, item.URL} {
-			bare := strings.TrimRight(address, "/")
-			if best[bare] == "" {
-				best[bare] = item.ID
-			}
-		}
+	for _, r := range rows {
+		best[r.Bare] = r.ID
 	}
-	out := make(map[string]string, len(urls))
+	out := make(map[string]string, len(best))
 	for _, u := range urls {
 		if id := best[strings.TrimRight(u, "/")]; id != "" {
 			out[u] = id
@@ -164,13 +166,15 @@ func (Store) List(ctx context.Context, db bun.IDB, f Filter) (page []Item, next 
 
 var likeEscaper = strings.NewReplacer("!", "!!", "%", "!%", "_", "!_")
 
-// Cite marks items as evidence of a prediction: they are never pruned.
+// Cite marks items as evidence of a prediction: they are never pruned. It locks them in
+// ascending order, as Observe does.
 func (Store) Cite(ctx context.Context, db bun.IDB, ids []string) error {
 	if len(ids) == 0 {
 		return nil
 	}
-	if _, err := db.NewUpdate().Model((*Item)(nil)).Set("cited = TRUE").
-		Where("id IN ?", bun.Tuple(ids)).Where("NOT cited").Exec(ctx); err != nil {
+	found := database.ForUpdate(db.NewSelect().Model((*Item)(nil)).Column("id").
+		Where("n.id IN ?", bun.Tuple(ids)).Where("NOT n.cited").Order("n.id"))
+	if _, err := db.NewUpdate().Model((*Item)(nil)).Set("cited = TRUE").Where("id IN (?)", found).Exec(ctx); err != nil {
 		return fmt.Errorf("mark cited news: %w", err)
 	}
 	return nil

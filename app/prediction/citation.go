@@ -10,31 +10,38 @@ import (
 	"github.com/uptrace/bun"
 
 	"github.com/pulsecast/pulsecast/app/agent"
+	"github.com/pulsecast/pulsecast/app/database"
 )
 
 // citation says that a prediction's evidence points at a signal, however often.
 type citation struct {
 	bun.BaseModel `bun:"table:citations,alias:c"`
 
-	Kind         string    `bun:",pk"` // SignalMarket or SignalNews
-	SignalID     string    `bun:",pk"`
+	Kind         string    `bun:",pk,type:text"` // SignalMarket or SignalNews
+	SignalID     string    `bun:",pk,type:text"`
 	PredictionID uuid.UUID `bun:",pk,type:uuid"`
 	AgentID      uuid.UUID `bun:",pk,type:uuid"`
 }
 
-// cite makes a prediction found by what it cites.
-func cite(ctx context.Context, tx bun.Tx, p *Prediction) error {
+// insertCitations makes predictions found by what they cite.
+func insertCitations(ctx context.Context, tx bun.Tx, predictions []*Prediction) error {
 	var list []citation
-	for _, e := range p.Evidence {
-		c := citation{Kind: e.SignalKind, SignalID: e.SignalID, PredictionID: p.ID, AgentID: p.AgentID}
-		if c.Kind != "" && !slices.Contains(list, c) {
-			list = append(list, c)
+	for _, p := range predictions {
+		first := len(list)
+		for _, e := range p.Evidence {
+			c := citation{Kind: e.SignalKind, SignalID: e.SignalID, PredictionID: p.ID, AgentID: p.AgentID}
+			if c.Kind != "" && !slices.Contains(list[first:], c) {
+				list = append(list, c)
+			}
 		}
 	}
 	if len(list) == 0 {
 		return nil
 	}
-	if _, err := tx.NewInsert().Model(&list).Exec(ctx); err != nil {
+	_, err := database.ExecPlannedRows(
+		ctx, tx, "INSERT INTO citations (kind, signal_id, prediction_id, agent_id) SELECT kind, signal_id, prediction_id, agent_id FROM v", list,
+	)
+	if err != nil {
 		return fmt.Errorf("store citations: %w", err)
 	}
 	return nil

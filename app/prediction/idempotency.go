@@ -1,10 +1,7 @@
 package prediction
 
 import (
-	"bytes"
 	"context"
-	"database/sql"
-	"errors"
 	"fmt"
 	"time"
 
@@ -12,69 +9,69 @@ import (
 	"github.com/uptrace/bun"
 
 	"github.com/pulsecast/pulsecast/app/database"
-	"github.com/pulsecast/pulsecast/app/problem"
 )
 
-const (
-	// answersKept is how long a key gives the first answer again.
-	answersKept = 24 * time.Hour
-	// repeatWait is how long a repeat waits for the first request with its key.
-	repeatWait = 5 * time.Second
-)
+// answersKept is how long a key gives the first answer again.
+const answersKept = 24 * time.Hour
 
-// idempotencyKey is the answer that a request with a key got. It is stored in the
-// transaction that publishes: a request that fails leaves no key behind.
-type idempotencyKey struct {
-	bun.BaseModel `bun:"table:idempotency_keys,alias:k"`
-
-	AgentID   uuid.UUID `bun:",pk,type:uuid"`
-	Key       string    `bun:",pk"`
-	BodyHash  []byte
-	Response  []byte
-	CreatedAt time.Time
+// agentKey is an Idempotency-Key of an agent.
+type agentKey struct {
+	AgentID uuid.UUID `bun:",type:uuid"`
+	Key     string    `bun:",type:text"`
 }
 
-// firstAnswer returns the answer of an earlier request with the same key, nil without
-// one. Refusal: idempotency_mismatch.
-func firstAnswer(ctx context.Context, tx bun.Tx, s Submission, now time.Time) ([]byte, error) {
-	var first idempotencyKey
-	err := tx.NewSelect().Model(&first).Where("k.agent_id = ?", s.Agent.ID).Where("k.key = ?", s.IdempotencyKey).
-		Where("k.created_at > ?", now.Add(-answersKept)).Scan(ctx)
-	switch {
-	case errors.Is(err, sql.ErrNoRows):
-		return nil, nil
-	case err != nil:
-		return nil, fmt.Errorf("read idempotency key: %w", err)
-	case !bytes.Equal(first.BodyHash, s.BodyHash[:]):
-		return nil, problem.IdempotencyMismatch()
-	}
-	return first.Response, nil
-}
+// storedAnswer is what the first request with a key was, and got.
+type storedAnswer struct{ BodyHash, Response []byte }
 
-// keepAnswer stores the answer under its key, in place of one that has expired. It
-// reports false if another request stored its answer first. On Postgres it waits while
-// such a request is under way, until waitUntil; then the refusal is unavailable. A request
-// that waited long for its connection still has a tenth of repeatWait for the statement.
-// SQLite has one writer, so there is nothing to wait for.
-func (p *Publisher) keepAnswer(
-	ctx context.Context, tx bun.Tx, s Submission, answer []byte, now, waitUntil time.Time,
-) (bool, error) {
-	key := idempotencyKey{
-		AgentID: s.Agent.ID, Key: s.IdempotencyKey, BodyHash: s.BodyHash[:], Response: answer, CreatedAt: now,
+// firstAnswers returns the answers of earlier requests with the keys of submissions.
+func firstAnswers(ctx context.Context, tx bun.Tx, list []*waiting, now time.Time) (map[agentKey]storedAnswer, error) {
+	found := map[agentKey]storedAnswer{}
+	var keys []agentKey
+	for _, w := range list {
+		if w.IdempotencyKey != "" {
+			keys = append(keys, agentKey{w.Agent.ID, w.IdempotencyKey})
+		}
 	}
-	waiting, cancel := context.WithTimeout(ctx, max(time.Until(waitUntil), p.repeatWait/10))
-	defer cancel()
-	res, err := tx.NewInsert().Model(&key).On("CONFLICT (agent_id, key) DO UPDATE").
-		Set("body_hash = EXCLUDED.body_hash").Set("response = EXCLUDED.response").Set("created_at = EXCLUDED.created_at").
-		Where("k.created_at <= ?", now.Add(-answersKept)).Exec(waiting)
-	if err != nil && waiting.Err() != nil && ctx.Err() == nil {
-		return false, problem.Unavailable("The first request with this Idempotency-Key is still being handled. Send the same again.", time.Second).With(err)
+	if len(keys) == 0 {
+		return found, nil
 	}
+	var rows []newAnswer
+	err := database.ScanRows(ctx, tx, `SELECT k.agent_id, k.key, k.body_hash, k.response, k.created_at FROM idempotency_keys AS k
+		WHERE (k.agent_id, k.key) IN (SELECT agent_id, key FROM v)`, keys, &rows)
 	if err != nil {
-		return false, fmt.Errorf("store idempotency key: %w", err)
+		return nil, fmt.Errorf("read idempotency keys: %w", err)
 	}
-	n, err := res.RowsAffected()
-	return n == 1, err
+	for _, r := range rows {
+		if r.CreatedAt.After(now.Add(-answersKept)) {
+			found[agentKey{r.AgentID, r.Key}] = storedAnswer{r.BodyHash, r.Response}
+		}
+	}
+	return found, nil
+}
+
+// newAnswer is the answer that a request with a key got. It is stored in the transaction
+// that publishes: a request that fails leaves no key behind.
+type newAnswer struct {
+	AgentID   uuid.UUID `bun:",type:uuid"`
+	Key       string    `bun:",type:text"`
+	BodyHash  []byte    `bun:",type:bytea"`
+	Response  []byte    `bun:",type:bytea"`
+	CreatedAt time.Time `bun:",type:timestamptz"`
+}
+
+// keepAnswers stores answers under their keys, in place of those that have expired. The
+// transaction must hold the tallies of the agents, so that it alone stores answers of theirs.
+func keepAnswers(ctx context.Context, tx bun.Tx, list []newAnswer) error {
+	if len(list) == 0 {
+		return nil
+	}
+	_, err := database.ExecPlannedRows(ctx, tx, `INSERT INTO idempotency_keys (agent_id, key, body_hash, response, created_at)
+		SELECT * FROM v WHERE TRUE ON CONFLICT (agent_id, key)
+		DO UPDATE SET body_hash = EXCLUDED.body_hash, response = EXCLUDED.response, created_at = EXCLUDED.created_at`, list)
+	if err != nil {
+		return fmt.Errorf("store idempotency keys: %w", err)
+	}
+	return nil
 }
 
 // ForgetAnswers deletes one batch of the idempotency keys that no longer count. more

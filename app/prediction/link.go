@@ -3,14 +3,13 @@ package prediction
 import (
 	"context"
 	"fmt"
-	"maps"
 	"net/url"
-	"slices"
 	"strings"
 
 	"github.com/uptrace/bun"
 
 	"github.com/pulsecast/pulsecast/app/market"
+	"github.com/pulsecast/pulsecast/app/plaintext"
 	"github.com/pulsecast/pulsecast/app/problem"
 )
 
@@ -20,18 +19,125 @@ type link struct {
 	outcome int
 }
 
-// findLink resolves marketId and outcome, or the title of a known open market.
+// signal is a known market or news item.
+type signal struct{ kind, id string }
+
+// facts are what the database knows about the drafts of a batch.
+type facts struct {
+	markets   map[string]*market.Market // by id
+	questions map[string][]string       // ids of the open markets that ask a question
+	signals   map[string]signal         // by the address of evidence
+	earlier   map[agentEvent]int        // predictions of an agent on an event
+}
+
+// lookUp reads what is known about drafts, by the same number of statements for any number
+// of them.
+func (p *Publisher) lookUp(ctx context.Context, db bun.IDB, list []*waiting) (*facts, error) {
+	known := &facts{markets: map[string]*market.Market{}, signals: map[string]signal{}}
+	var questions []string
+	ids := map[string]bool{}
+	for _, w := range list {
+		if id := w.Draft.MarketID; id != "" {
+			ids[id] = true
+		} else {
+			questions = append(questions, w.question)
+		}
+	}
+	var err error
+	if known.questions, err = p.markets.ByQuestions(ctx, db, questions); err != nil {
+		return nil, err
+	}
+	for _, found := range known.questions {
+		if len(found) == 1 {
+			ids[found[0]] = true
+		}
+	}
+	pages := p.ownPages(list)
+	for _, id := range pages {
+		ids[id] = true
+	}
+	markets, err := p.markets.Linkable(ctx, db, ids)
+	if err != nil {
+		return nil, err
+	}
+	for i := range markets {
+		known.markets[markets[i].ID] = &markets[i]
+	}
+	if err := p.findSignals(ctx, db, list, pages, known); err != nil {
+		return nil, err
+	}
+	known.earlier, err = countEarlier(ctx, db, known.events(list))
+	return known, err
+}
+
+// ownPages maps the addresses of evidence that are pages of markets on this service to the
+// markets' ids.
+func (p *Publisher) ownPages(list []*waiting) map[string]string {
+	pages := map[string]string{}
+	for _, w := range list {
+		for _, e := range w.Draft.Evidence {
+			escaped, ok := strings.CutPrefix(e.URL, p.marketPages)
+			if id, err := url.PathUnescape(escaped); ok && err == nil && id != "" && plaintext.Check(id, false) == "" {
+				pages[e.URL] = id
+			}
+		}
+	}
+	return pages
+}
+
+// findSignals finds the signals that evidence points at.
+func (p *Publisher) findSignals(
+	ctx context.Context, db bun.IDB, list []*waiting, pages map[string]string, known *facts,
+) error {
+	var urls []string
+	for _, w := range list {
+		for _, e := range w.Draft.Evidence {
+			urls = append(urls, e.URL)
+		}
+	}
+	items, err := p.news.ByURLs(ctx, db, urls)
+	if err != nil {
+		return err
+	}
+	markets, err := p.markets.ByURLs(ctx, db, urls)
+	if err != nil {
+		return err
+	}
+	for address, id := range items {
+		known.signals[address] = signal{SignalNews, id}
+	}
+	for address, id := range markets {
+		known.signals[address] = signal{SignalMarket, id}
+	}
+	for address, id := range pages {
+		if known.markets[id] != nil {
+			known.signals[address] = signal{SignalMarket, id}
+		}
+	}
+	return nil
+}
+
+// events lists the agents and events of the drafts that will be linked.
+func (known *facts) events(list []*waiting) map[agentEvent]bool {
+	events := map[agentEvent]bool{}
+	for _, w := range list {
+		if to, _, err := known.link(w); err == nil && to.market != nil {
+			events[agentEvent{w.Agent.ID, to.market.EventKey()}] = true
+		}
+	}
+	return events
+}
+
+// link resolves marketId and outcome, or the title of a known open market.
 // A draft that names what does not exist is refused; a title that only looks like
 // a market's is linked when that is beyond doubt, else explained in a warning.
-func (p *Publisher) findLink(ctx context.Context, db bun.IDB, d *Draft) (link, []string, error) {
+func (known *facts) link(w *waiting) (link, []string, error) {
+	d := &w.Draft
 	if d.MarketID == "" {
-		return p.linkByTitle(ctx, db, d)
+		return known.linkByTitle(w)
 	}
-	m, found, err := p.markets.ByID(ctx, db, d.MarketID)
-	if err != nil {
-		return link{}, nil, err
-	}
-	if !found {
+	m := known.markets[d.MarketID]
+	if m == nil {
 		return link{}, nil, problem.InvalidPrediction(problem.Field{Field: "marketId",
 			Message: "is not a known market: send an id of GET /api/intelligence/markets, or leave it out"})
 	}
@@ -48,11 +154,8 @@ func (p *Publisher) findLink(ctx context.Context, db bun.IDB, d *Draft) (link, [
 	return link{market: m, outcome: index}, nil, nil
 }
 
-func (p *Publisher) linkByTitle(ctx context.Context, db bun.IDB, d *Draft) (link, []string, error) {
-	found, err := p.markets.ByMatchKey(ctx, db, market.QuestionKey(d.Title))
-	if err != nil {
-		return link{}, nil, err
-	}
+func (known *facts) linkByTitle(w *waiting) (link, []string, error) {
+	d, found := &w.Draft, known.questions[w.question]
 	switch {
 	case len(found) == 0 && d.Outcome != "":
 		return link{}, nil, problem.InvalidPrediction(problem.Field{Field: "outcome",
@@ -60,9 +163,12 @@ func (p *Publisher) linkByTitle(ctx context.Context, db bun.IDB, d *Draft) (link
 	case len(found) == 0:
 		return link{}, []string{"Not linked to a market: it will be settled by an admin after horizonAt and never ranked. To be ranked, send the marketId of a market from /api/intelligence/markets."}, nil
 	case len(found) > 1:
-		return link{}, []string{fmt.Sprintf("Not linked: %d open markets ask this question (%s). Send one marketId, or this will not be ranked.", len(found), idsOf(found))}, nil
+		return link{}, []string{fmt.Sprintf("Not linked: %d open markets ask this question (%s). Send one marketId, or this will not be ranked.", len(found), someOf(found))}, nil
 	}
-	m := &found[0]
+	m := known.markets[found[0]]
+	if m == nil {
+		return link{}, nil, fmt.Errorf("market %s vanished", found[0])
+	}
 	if d.Outcome == "" && m.YesIndex() < 0 {
 		return link{}, []string{fmt.Sprintf("Not linked: market %s asks this question, but has no outcome named Yes. Send marketId and outcome (one of %s), or this will not be ranked.", m.ID, names(m))}, nil
 	}
@@ -99,68 +205,21 @@ func names(m *market.Market) string {
 	return strings.Join(quoted, ", ")
 }
 
-func idsOf(markets []market.Market) string {
-	var ids []string
-	for i, m := range markets {
-		if i == 5 {
-			ids = append(ids, "…")
-			break
-		}
-		ids = append(ids, m.ID)
+// someOf lists the first five.
+func someOf(ids []string) string {
+	const most = 5
+	if len(ids) > most {
+		return strings.Join(ids[:most], ", ") + ", …"
 	}
 	return strings.Join(ids, ", ")
 }
 
 // linkEvidence names the known signal that each address points at.
-func (p *Publisher) linkEvidence(ctx context.Context, db bun.IDB, list []Evidence) error {
-	if len(list) == 0 {
-		return nil
-	}
-	urls := make([]string, len(list))
-	for i, e := range list {
-		urls[i] = e.URL
-	}
-	markets, err := p.markets.ByURLs(ctx, db, urls)
-	if err != nil {
-		return err
-	}
-	items, err := p.news.ByURLs(ctx, db, urls)
-	if err != nil {
-		return err
-	}
+func (known *facts) linkEvidence(list []Evidence) {
 	for i := range list {
-		e := &list[i]
-		if id := markets[e.URL]; id != "" {
-			e.SignalKind, e.SignalID = SignalMarket, id
-		} else if id := items[e.URL]; id != "" {
-			e.SignalKind, e.SignalID = SignalNews, id
-		}
+		s := known.signals[list[i].URL]
+		list[i].SignalKind, list[i].SignalID = s.kind, s.id
 	}
-	return p.linkOwnPages(ctx, db, list)
-}
-
-// linkOwnPages links evidence that cites a market by its page on this service.
-func (p *Publisher) linkOwnPages(ctx context.Context, db bun.IDB, list []Evidence) error {
-	cited := map[string][]*Evidence{}
-	for i := range list {
-		escaped, ok := strings.CutPrefix(list[i].URL, p.marketPages)
-		if id, err := url.PathUnescape(escaped); ok && err == nil && id != "" {
-			cited[id] = append(cited[id], &list[i])
-		}
-	}
-	if len(cited) == 0 {
-		return nil
-	}
-	known, err := p.markets.ByIDs(ctx, db, slices.Collect(maps.Keys(cited)))
-	if err != nil {
-		return err
-	}
-	for _, m := range known {
-		for _, e := range cited[m.ID] {
-			e.SignalKind, e.SignalID = SignalMarket, m.ID
-		}
-	}
-	return nil
 }
 
 // citedNews lists the items that evidence points at.

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -343,8 +344,8 @@ func TestFailedRequestKeepsNoKey(t *testing.T) {
 	})
 }
 
-// TestRepeatWaitsForTheFirstAnswer: on Postgres a repeat meets the key of a transaction
-// that is still open. It gets that answer once it is committed, is refused with 503 if
+// TestRepeatWaitsForTheFirstAnswer: on Postgres the first request with a key is handled by
+// another node, whose transaction is still open. A repeat gets that answer once it is committed, is refused with 503 if
 // that takes too long, and is published if the first request fails.
 func TestRepeatWaitsForTheFirstAnswer(t *testing.T) {
 	t.Parallel()
@@ -365,12 +366,13 @@ func TestRepeatWaitsForTheFirstAnswer(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			d := openAs(t, db, c.name)
-			d.RepeatWait(c.wait)
+			d.HeldWait(c.wait)
 			first, err := db.BeginTx(t.Context(), nil)
 			if err != nil {
 				t.Fatal(err)
 			}
 			defer first.Rollback()
+			d.holdTally(t, first)
 			body := sha256.Sum256([]byte("a"))
 			if _, err := first.ExecContext(t.Context(), "INSERT INTO idempotency_keys (agent_id, key, body_hash, response, created_at) VALUES (?, 'k', ?, ?, ?)",
 				d.agent.ID, body[:], []byte("first"), start); err != nil {
@@ -385,7 +387,7 @@ func TestRepeatWaitsForTheFirstAnswer(t *testing.T) {
 				})
 			}()
 			if c.end != nil {
-				untilOneWaits(t, db)
+				d.untilHeld(t, 1)
 				if err := c.end(first); err != nil {
 					t.Fatal(err)
 				}
@@ -412,13 +414,14 @@ func TestRepeatsWaitNoLongerForWantOfConnections(t *testing.T) {
 	const repeats, wait = 10, 500 * time.Millisecond
 	db := dbtest.Open(t, database.Postgres)
 	d := open(t, db)
-	d.RepeatWait(wait)
+	d.HeldWait(wait)
 	db.SetMaxOpenConns(2) // one for the first request, one for all of its repeats
 	first, err := db.BeginTx(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer first.Rollback()
+	d.holdTally(t, first)
 	if _, err := first.ExecContext(t.Context(), "INSERT INTO idempotency_keys (agent_id, key, body_hash, response, created_at) VALUES (?, 'k', ?, ?, ?)",
 		d.agent.ID, []byte("a"), []byte("first"), start); err != nil {
 		t.Fatal(err)
@@ -439,20 +442,31 @@ func TestRepeatsWaitNoLongerForWantOfConnections(t *testing.T) {
 	}
 }
 
-// untilOneWaits returns once a statement of this database waits for another transaction.
-func untilOneWaits(t *testing.T, db *database.DB) {
+// holdTally locks what every transaction locks that publishes for the agent.
+func (d *desk) holdTally(t *testing.T, tx bun.Tx) {
 	t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); {
-		var waiting bool
-		err := db.NewRaw("SELECT EXISTS (SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock')").Scan(t.Context(), &waiting)
-		if err != nil {
+	for _, statement := range []string{
+		"INSERT INTO agent_tallies (agent_id, total, open, resolved, void, publication_days) VALUES (?, 0, 0, 0, 0, 0) ON CONFLICT DO NOTHING",
+		"SELECT 1 FROM agent_tallies WHERE agent_id = ? FOR NO KEY UPDATE",
+	} {
+		var on bun.IDB = tx
+		if strings.HasPrefix(statement, "INSERT") {
+			on = d.db
+		}
+		if _, err := on.ExecContext(t.Context(), statement, d.agent.ID); err != nil {
 			t.Fatal(err)
 		}
-		if waiting {
-			return
+	}
+}
+
+// untilHeld returns once n submissions wait for another transaction.
+func (d *desk) untilHeld(t *testing.T, n int) {
+	t.Helper()
+	for deadline := time.Now().Add(20 * time.Second); d.Held() < n; runtime.Gosched() {
+		if time.Now().After(deadline) {
+			t.Fatalf("%d of %d submissions wait", d.Held(), n)
 		}
 	}
-	t.Fatal("nothing waits for a lock")
 }
 
 func TestConcurrentSameKeyPublishesOnce(t *testing.T) {

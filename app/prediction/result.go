@@ -2,6 +2,8 @@ package prediction
 
 import (
 	"context"
+	"database/sql"
+	"errors"
 	"fmt"
 	"time"
 
@@ -32,11 +34,38 @@ const (
 	OpenOrNot
 )
 
-// SelectToSettle is a subquery of the next predictions on a market that do not wait for a
-// baseline: agent_id and id of at most limit after one, in order of id. They are chosen
-// before anything is joined: otherwise Postgres may walk through all predictions in the
-// order of their ids.
-func SelectToSettle(db bun.IDB, marketID string, which Which, after uuid.UUID, limit int) *bun.SelectQuery {
+// Key finds a prediction and its result.
+type Key struct {
+	AgentID uuid.UUID `bun:",type:uuid"`
+	ID      uuid.UUID `bun:",type:uuid"`
+}
+
+// KeyOf finds a prediction by its id; nil if there is none.
+func (Store) KeyOf(ctx context.Context, db bun.IDB, id uuid.UUID) (*Key, error) {
+	var key Key
+	err := db.NewRaw("SELECT agent_id, id FROM predictions WHERE id = ?", id).Scan(ctx, &key)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("find a prediction: %w", err)
+	}
+	return &key, nil
+}
+
+// NextToSettle lists the next predictions on a market that do not wait for a baseline, at
+// most limit after one, in order of id.
+func (Store) NextToSettle(
+	ctx context.Context, db bun.IDB, marketID string, which Which, after uuid.UUID, limit int,
+) ([]Key, error) {
+	var keys []Key
+	if err := selectToSettle(db, marketID, which, after, limit).Scan(ctx, &keys); err != nil {
+		return nil, fmt.Errorf("read predictions to settle: %w", err)
+	}
+	return keys, nil
+}
+
+func selectToSettle(db bun.IDB, marketID string, which Which, after uuid.UUID, limit int) *bun.SelectQuery {
 	q := db.NewSelect().TableExpr("results AS s").Column("s.agent_id", "s.id").
 		Where("s.baseline_state <> 'pending'").Limit(int64(limit))
 	if which == OnlyOpen {
@@ -53,21 +82,38 @@ func SelectToSettle(db bun.IDB, marketID string, which Which, after uuid.UUID, l
 // Place is where one of an agent's predictions on an event stands in the order of agents,
 // events and ids.
 type Place struct {
-	AgentID  uuid.UUID
+	AgentID  uuid.UUID `bun:",type:uuid"`
 	EventKey string
-	ID       uuid.UUID
+	ID       uuid.UUID `bun:",type:uuid"`
 }
 
-// SelectPending begins a query on the next predictions AS p that wait for a baseline, at
-// most limit after a place, in the order of places; previous is the agent's own confidence
-// before on the same market and outcome. With markets, only those on their events. SQLite
-// takes the tables around a CROSS JOIN in the order they are written, and would otherwise
-// walk through all predictions.
-func SelectPending(db bun.IDB, markets []string, after Place, limit int) *bun.SelectQuery {
+// NextPending lists the next predictions that wait for a baseline, at most limit after a
+// place, in the order of places. With markets, only those on their events.
+func (Store) NextPending(ctx context.Context, db bun.IDB, markets []string, after Place, limit int) ([]Place, error) {
+	var next []Place
+	err := selectPending(db, markets, after, limit).Column("p.agent_id", "p.event_key", "p.id").Scan(ctx, &next)
+	if err != nil {
+		return nil, fmt.Errorf("read pending predictions: %w", err)
+	}
+	return next, nil
+}
+
+// SelectPending begins a query on the predictions AS p that NextPending lists, but only
+// those of some agents; previous is the agent's own confidence before on the same market
+// and outcome.
+func SelectPending(db bun.IDB, agents []uuid.UUID, markets []string, after Place, limit int) *bun.SelectQuery {
+	return selectPending(db, markets, after, limit).Where("s.agent_id IN (?)", bun.List(agents)).
+		Column("p.id", "p.agent_id", "p.market_id", "p.outcome_index", "p.event_key", "p.market_category", "p.confidence",
+			"p.created_at", "p.scheduled_close_at").
+		ColumnExpr("(SELECT r.confidence FROM predictions AS r WHERE r.agent_id = p.agent_id AND r.market_id = p.market_id" +
+			" AND r.outcome_index = p.outcome_index AND r.id < p.id ORDER BY r.id DESC LIMIT 1) AS previous")
+}
+
+// selectPending finds pending predictions in the order of places. SQLite takes the tables
+// around a CROSS JOIN in the order they are written, and would otherwise walk through all
+// predictions.
+func selectPending(db bun.IDB, markets []string, after Place, limit int) *bun.SelectQuery {
 	q := db.NewSelect().TableExpr("results AS s CROSS JOIN predictions AS p").
-		Column("p.id", "p.agent_id", "p.market_id", "p.outcome_index", "p.event_key", "p.market_category", "p.confidence", "p.created_at", "p.scheduled_close_at").
-		ColumnExpr("(SELECT r.confidence FROM predictions AS r WHERE r.agent_id = p.agent_id AND r.market_id = p.market_id"+
-			" AND r.outcome_index = p.outcome_index AND r.id < p.id ORDER BY r.id DESC LIMIT 1) AS previous").
 		Where("p.agent_id = s.agent_id").Where("p.id = s.id").Where("s.baseline_state = 'pending'").
 		Where("(p.agent_id, p.event_key, p.id) > (?, ?, ?)", after.AgentID, after.EventKey, after.ID).
 		Order("p.agent_id", "p.event_key", "p.id").Limit(int64(limit))
@@ -76,16 +122,6 @@ func SelectPending(db bun.IDB, markets []string, after Place, limit int) *bun.Se
 			" WHERE e.baseline_state = 'pending' AND e.market_id IN (?))", bun.List(markets))
 	}
 	return q
-}
-
-// HasPending reports whether an open prediction on a market waits for its baseline.
-func (Store) HasPending(ctx context.Context, db bun.IDB, marketID string) (bool, error) {
-	waiting, err := db.NewSelect().TableExpr("results AS s").Where("s.market_id = ?", marketID).
-		Where("s.status = 'open'").Where("s.baseline_state = 'pending'").Exists(ctx)
-	if err != nil {
-		return false, fmt.Errorf("look for pending baselines: %w", err)
-	}
-	return waiting, nil
 }
 
 // CountByStatus counts the predictions on a market, without those that an admin ruled on

@@ -44,18 +44,23 @@ func (r *Record) LiveEdge() (edge score.Points, ok bool) {
 	return score.LiveEdge(r.Confidence, *r.Baseline, price), true
 }
 
-// Insert stores a new prediction, with what it is found by, and counts it.
+// Insert stores a prediction as it is, with what it is found by, and counts it as a new one.
+// It is for imports; agents publish through a Publisher.
 func (s Store) Insert(ctx context.Context, tx bun.Tx, p *Prediction) error {
 	if err := Add(ctx, tx, p); err != nil {
 		return err
 	}
-	if err := indexWords(ctx, tx, p); err != nil {
+	if err := insertWords(ctx, tx, []newWords{{p.AgentID, p.ID, searchWords(p.Title, p.Thesis)}}); err != nil {
 		return err
 	}
-	if err := cite(ctx, tx, p); err != nil {
+	list := []*Prediction{p}
+	if err := insertCitations(ctx, tx, list); err != nil {
 		return err
 	}
-	return Published(ctx, tx, p.AgentID, p.CreatedAt, p.MarketID != "")
+	if err := Published(ctx, tx, p.AgentID, p.CreatedAt, p.MarketID != ""); err != nil {
+		return err
+	}
+	return countOnMarkets(ctx, tx, list)
 }
 
 // The tables behind the view prediction_records, and which columns of a Prediction each
@@ -74,7 +79,7 @@ var (
 	}
 )
 
-// Add writes the rows of a prediction as it is, and nothing else; publishing is Insert.
+// Add writes the rows of a prediction as it is, and nothing else.
 func Add(ctx context.Context, db bun.IDB, p *Prediction) error {
 	if _, err := db.NewInsert().Model(p).ModelTableExpr("predictions").Column(predictionColumns...).Exec(ctx); err != nil {
 		return fmt.Errorf("insert prediction: %w", err)
@@ -152,17 +157,4 @@ func (s Store) records(ctx context.Context, db bun.IDB, list []Prediction) ([]Re
 		}
 	}
 	return out, nil
-}
-
-// onEvent lists an agent's predictions linked to an event, as many as can change
-// the weight of the next.
-func (s Store) onEvent(ctx context.Context, db bun.IDB, agentID uuid.UUID, eventKey string) ([]uuid.UUID, error) {
-	var ids []uuid.UUID
-	err := db.NewSelect().Table("predictions").Column("id").
-		Where("agent_id = ?", agentID).Where("event_key = ?", eventKey).
-		OrderExpr("id DESC").Limit(32).Scan(ctx, &ids)
-	if err != nil {
-		return nil, fmt.Errorf("read earlier predictions: %w", err)
-	}
-	return ids, nil
 }

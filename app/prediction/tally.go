@@ -40,6 +40,91 @@ func Published(ctx context.Context, db bun.IDB, agentID uuid.UUID, at time.Time,
 	return nil
 }
 
+// tallyRow is a Tally as a statement reads it.
+type tallyRow struct {
+	AgentID         uuid.UUID `bun:",type:uuid"`
+	Total           int64     `bun:",type:bigint"`
+	Open            int64     `bun:",type:bigint"`
+	PublicationDays int64     `bun:",type:bigint"`
+	LastRankedDay   string    `bun:",nullzero,type:text"`
+	LastPublishedAt time.Time `bun:",nullzero,type:timestamptz"`
+}
+
+// lockFreeTallies locks the tallies of agents until the transaction ends, and makes those that
+// are missing. Unlike LockTallies, it leaves out the agents that another transaction holds, and never waits. To
+// make a tally that another transaction also makes would wait for that one; hence the
+// advisory lock.
+func lockFreeTallies(ctx context.Context, tx bun.Tx, agents []uuid.UUID) (map[uuid.UUID]*Tally, error) {
+	type row struct {
+		AgentID uuid.UUID `bun:",type:uuid"`
+	}
+	rows := make([]row, len(agents))
+	for i, id := range agents {
+		rows[i].AgentID = id
+	}
+	lock, alone := "", ""
+	if database.IsPostgres(tx) {
+		lock = " FOR NO KEY UPDATE OF t SKIP LOCKED"
+		alone = " AND pg_try_advisory_xact_lock(hashtextextended('agent_tallies' || v.agent_id::text, 0))"
+	}
+	var list []Tally
+	err := database.ScanRows(ctx, tx, `SELECT t.agent_id, t.total, t.open, t.publication_days, t.last_ranked_day, t.last_published_at
+		FROM agent_tallies AS t WHERE t.agent_id IN (SELECT agent_id FROM v) ORDER BY t.agent_id`+lock, rows, &list)
+	if err != nil {
+		return nil, fmt.Errorf("lock tallies: %w", err)
+	}
+	if len(list) < len(agents) {
+		var made []Tally
+		err := database.ScanRows(ctx, tx, `INSERT INTO agent_tallies (agent_id, total, open, resolved, void, publication_days)
+			SELECT v.agent_id, 0, 0, 0, 0, 0 FROM v WHERE NOT EXISTS (SELECT 1 FROM agent_tallies AS t WHERE t.agent_id = v.agent_id)`+alone+`
+			ORDER BY v.agent_id ON CONFLICT DO NOTHING RETURNING agent_id`, rows, &made)
+		if err != nil {
+			return nil, fmt.Errorf("make tallies: %w", err)
+		}
+		list = append(list, made...)
+	}
+	tallies := make(map[uuid.UUID]*Tally, len(list))
+	for i := range list {
+		list[i].LastPublishedAt = list[i].LastPublishedAt.UTC()
+		tallies[list[i].AgentID] = &list[i]
+	}
+	return tallies, nil
+}
+
+// next is the moment of the agent's next prediction: now, but later than the one before,
+// even if that was published by a node whose clock is ahead.
+func (t *Tally) next(now time.Time) time.Time {
+	if now.After(t.LastPublishedAt) {
+		return now
+	}
+	return t.LastPublishedAt.Add(time.Microsecond)
+}
+
+// count adds a new open prediction, as Published does.
+func (t *Tally) count(p *Prediction) {
+	t.Total++
+	t.Open++
+	t.LastPublishedAt = p.CreatedAt
+	if day := p.CreatedAt.Format(DayLayout); p.MarketID != "" && day > t.LastRankedDay {
+		t.PublicationDays++
+		t.LastRankedDay = day
+	}
+}
+
+// writeTallies writes what count changed. The transaction must hold the tallies.
+func writeTallies(ctx context.Context, tx bun.Tx, list []*Tally) error {
+	rows := make([]tallyRow, len(list))
+	for i, t := range list {
+		rows[i] = tallyRow{t.AgentID, t.Total, t.Open, t.PublicationDays, t.LastRankedDay, t.LastPublishedAt}
+	}
+	_, err := database.ExecPlannedRows(ctx, tx, `UPDATE agent_tallies AS t SET total = v.total, open = v.open, publication_days = v.publication_days,
+		last_ranked_day = v.last_ranked_day, last_published_at = v.last_published_at FROM v WHERE t.agent_id = v.agent_id`, rows)
+	if err != nil {
+		return fmt.Errorf("count predictions: %w", err)
+	}
+	return nil
+}
+
 // TallyMove is by how much an agent's counts change.
 type TallyMove struct {
 	AgentID  uuid.UUID `bun:",type:uuid"`
@@ -58,6 +143,53 @@ func (m *TallyMove) Count(s Status, n int64) {
 	case Void:
 		m.Void += n
 	}
+}
+
+// LockTallies locks the tallies of some agents until the transaction ends, in ascending
+// order. Publishing and settling hold the tally of an agent before they read or change its
+// predictions, results and sums. Agents without a tally get an empty one. SQLite has one
+// writer anyway.
+func LockTallies(ctx context.Context, tx bun.Tx, agents []uuid.UUID) error {
+	agents = slices.Clone(agents)
+	slices.SortFunc(agents, func(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) })
+	agents = slices.Compact(agents)
+	if !database.IsPostgres(tx) || len(agents) == 0 {
+		return nil
+	}
+	locked, err := waitForTallies(ctx, tx, agents)
+	if err != nil || locked == len(agents) {
+		return err
+	}
+	empty := make([]Tally, 0, len(agents))
+	for _, id := range agents {
+		empty = append(empty, Tally{AgentID: id})
+	}
+	if _, err := tx.NewInsert().Model(&empty).On("CONFLICT DO NOTHING").Exec(ctx); err != nil {
+		return fmt.Errorf("add tallies: %w", err)
+	}
+	_, err = waitForTallies(ctx, tx, agents)
+	return err
+}
+
+func waitForTallies(ctx context.Context, tx bun.Tx, agents []uuid.UUID) (int, error) {
+	var ids []uuid.UUID
+	err := database.ForUpdate(database.WhereIDs(SelectTallies(tx).Column("t.agent_id"), "t.agent_id", agents).
+		Order("t.agent_id")).Scan(ctx, &ids)
+	if err != nil {
+		return 0, fmt.Errorf("lock tallies: %w", err)
+	}
+	return len(ids), nil
+}
+
+// DropEmptyTallies deletes those tallies of some agents that LockTallies made and that
+// nothing was counted in.
+func DropEmptyTallies(ctx context.Context, tx bun.Tx, agents []uuid.UUID) error {
+	_, err := tx.NewDelete().Model((*Tally)(nil)).Where("agent_id IN (?)", bun.List(agents)).
+		Where("total = 0 AND open = 0 AND resolved = 0 AND void = 0").Exec(ctx)
+	if err != nil {
+		return fmt.Errorf("drop empty tallies: %w", err)
+	}
+	return nil
 }
 
 // MoveTallies applies the moves of many agents, at most one of each, in one

@@ -3,6 +3,7 @@ package prediction
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -11,26 +12,35 @@ import (
 	"github.com/pulsecast/pulsecast/app/database"
 )
 
-// indexWords makes the text searchable, in a table of its own as SQLite wants it. The
-// words are cut here: Postgres by itself keeps addresses, versions and signed numbers
-// whole.
-func indexWords(ctx context.Context, tx bun.Tx, p *Prediction) error {
-	sql := "INSERT INTO prediction_words (agent_id, id, title, thesis) VALUES (?, ?, ?, ?)"
-	if database.IsPostgres(tx) {
-		sql = "INSERT INTO prediction_words (agent_id, id, words) VALUES (?, ?, to_tsvector('simple', ? || ' ' || ?))"
-	}
-	_, err := tx.ExecContext(
-		ctx, sql, p.AgentID, p.ID, strings.Join(wordsOf(p.Title), " "), strings.Join(wordsOf(p.Thesis), " "),
-	)
-	if err != nil {
-		return fmt.Errorf("index prediction: %w", err)
-	}
-	return nil
+// maxWord is the length in bytes above which Postgres refuses a word of a search index.
+const maxWord = 2046
+
+// searchWords lists the different words of a text that it is found by, in order. They are
+// cut here: Postgres by itself keeps addresses, versions and signed numbers whole, and takes
+// longer.
+func searchWords(title, thesis string) string {
+	words := append(wordsOf(title), wordsOf(thesis)...)
+	slices.Sort(words)
+	return strings.Join(slices.Compact(words), " ")
 }
 
-// wordsOf cuts a text at whatever is no letter or digit.
+// wordsOf cuts a text at whatever is no letter or digit, in lower case.
 func wordsOf(text string) []string {
-	return strings.FieldsFunc(text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+	words := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+	return slices.DeleteFunc(words, func(word string) bool { return len(word) > maxWord })
+}
+
+// insertWords makes predictions searchable, in a table of its own as SQLite wants it.
+func insertWords(ctx context.Context, tx bun.Tx, rows []newWords) error {
+	words := "words"
+	if database.IsPostgres(tx) {
+		words = "words::tsvector"
+	}
+	_, err := database.ExecPlannedRows(ctx, tx, "INSERT INTO prediction_words (agent_id, id, words) SELECT agent_id, id, "+words+" FROM v", rows)
+	if err != nil {
+		return fmt.Errorf("index predictions: %w", err)
+	}
+	return nil
 }
 
 // containsWords keeps predictions whose title and thesis hold every word.
@@ -40,7 +50,7 @@ func containsWords(q *bun.SelectQuery, words string) *bun.SelectQuery {
 		return q.Where("1 = 0")
 	}
 	if database.IsPostgres(q.DB()) {
-		return q.Where("(p.agent_id, p.id) IN (SELECT w.agent_id, w.id FROM prediction_words AS w WHERE w.words @@ plainto_tsquery('simple', ?))", strings.Join(terms, " "))
+		return q.Where("(p.agent_id, p.id) IN (SELECT w.agent_id, w.id FROM prediction_words AS w WHERE w.words @@ ?::tsquery)", strings.Join(terms, " & "))
 	}
 	return q.Where("(p.agent_id, p.id) IN (SELECT agent_id, id FROM prediction_words WHERE prediction_words MATCH ?)", `"`+strings.Join(terms, `" "`)+`"`)
 }

@@ -63,23 +63,43 @@ type pending struct {
 type baselineRun struct {
 	service *Service
 	markets []string
-	last    pending             // the last one seen
+	after   prediction.Place    // the last one seen
+	last    pending             // the last one decided, or found to wait
 	blocked bool                // the last one's agent and event wait for an earlier one
 	fixed   map[string]struct{} // the markets that got a baseline
 }
 
 func (r *baselineRun) chunk(ctx context.Context, tx bun.Tx) (more bool, err error) {
-	rows, err := r.load(ctx, tx)
-	if err != nil || len(rows) == 0 {
+	next, err := prediction.Store{}.NextPending(ctx, tx, r.markets, r.after, r.service.chunk)
+	if err != nil || len(next) == 0 {
 		return false, err
 	}
-	prices, err := r.service.loadPrices(ctx, tx, rows)
+	rows, err := r.load(ctx, tx, next)
 	if err != nil {
 		return false, err
+	}
+	r.after = next[len(next)-1]
+	if len(rows) > 0 {
+		if err := r.decide(ctx, tx, rows); err != nil {
+			return false, err
+		}
+		last := rows[len(rows)-1]
+		if len(rows) == r.service.chunk || last.AgentID == r.after.AgentID {
+			r.after = prediction.Place{AgentID: last.AgentID, EventKey: last.EventKey, ID: last.ID}
+		}
+	}
+	return len(next) == r.service.chunk || len(rows) == r.service.chunk, nil
+}
+
+// decide fixes the baselines of those rows that can be decided.
+func (r *baselineRun) decide(ctx context.Context, tx bun.Tx, rows []pending) error {
+	prices, err := r.service.loadPrices(ctx, tx, rows)
+	if err != nil {
+		return err
 	}
 	indexes, err := newWeightIndexes(ctx, tx, rows)
 	if err != nil {
-		return false, err
+		return err
 	}
 	decided := make([]prediction.Baseline, 0, len(rows))
 	for _, p := range rows {
@@ -103,16 +123,24 @@ func (r *baselineRun) chunk(ctx context.Context, tx bun.Tx) (more bool, err erro
 		decided = append(decided, row)
 	}
 	if err := indexes.save(ctx, tx); err != nil {
-		return false, err
+		return err
 	}
-	return len(rows) == r.service.chunk, prediction.FixBaselines(ctx, tx, decided)
+	return prediction.FixBaselines(ctx, tx, decided)
 }
 
-// load reads the next pending ones.
-func (r *baselineRun) load(ctx context.Context, tx bun.Tx) ([]pending, error) {
+// load locks the agents of the next pending predictions, and reads what waits of theirs
+// then: another worker may have decided some.
+func (r *baselineRun) load(ctx context.Context, tx bun.Tx, next []prediction.Place) ([]pending, error) {
+	agents := make([]uuid.UUID, 0, len(next))
+	for _, p := range next {
+		agents = append(agents, p.AgentID)
+	}
+	agents = slices.Compact(agents)
+	if err := prediction.LockTallies(ctx, tx, agents); err != nil {
+		return nil, err
+	}
 	var rows []pending
-	after := prediction.Place{AgentID: r.last.AgentID, EventKey: r.last.EventKey, ID: r.last.ID}
-	q := prediction.SelectPending(tx, r.markets, after, r.service.chunk).
+	q := prediction.SelectPending(tx, agents, r.markets, r.after, r.service.chunk).
 		Join("JOIN (?) AS m ON m.id = p.market_id", market.Select(tx)).
 		ColumnExpr("m.closed, m.closed_at")
 	if err := q.Scan(ctx, &rows); err != nil {

@@ -108,27 +108,19 @@ type batch struct {
 
 // newBatch reads what moving these bets needs.
 func newBatch(ctx context.Context, tx bun.Tx, bets []bet, now, settled time.Time) (*batch, error) {
-	agents, events := map[uuid.UUID]struct{}{}, map[string]struct{}{}
+	wanted := make(map[clusterKey]struct{}, len(bets))
 	for _, b := range bets {
 		if b.Q != nil {
-			agents[b.AgentID], events[b.EventKey] = struct{}{}, struct{}{}
+			wanted[clusterKey{b.AgentID, b.EventKey}] = struct{}{}
 		}
 	}
-	clusters, err := loadClusters(ctx, tx, keys(agents), keys(events))
+	clusters, err := loadClusters(ctx, tx, wanted)
 	return &batch{
 		now: now, settled: settled, clusters: clusters,
-		before: make(map[clusterKey]Cluster, len(clusters)), days: make(dayTerms, len(agents)),
+		before: make(map[clusterKey]Cluster, len(clusters)), days: make(dayTerms, len(bets)),
 		entries: make([]Entry, 0, len(bets)), predictions: make([]prediction.Resolution, 0, len(bets)),
-		tallies: make(map[uuid.UUID]*prediction.TallyMove, len(agents)),
+		tallies: make(map[uuid.UUID]*prediction.TallyMove, len(bets)),
 	}, err
-}
-
-func keys[K comparable](set map[K]struct{}) []K {
-	out := make([]K, 0, len(set))
-	for k := range set {
-		out = append(out, k)
-	}
-	return out
 }
 
 // move brings one prediction to where it must stand: what counted is taken back,

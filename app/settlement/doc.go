@@ -15,12 +15,26 @@
 // What a market's closing decided is one row of market_outcomes with a revision.
 // From it follows where each prediction of the market must stand, and every chunk of
 // work moves only those that stand elsewhere: it can be stopped after any chunk,
-// repeated, or done by two workers, and ends the same. A chunk is one transaction
-// that holds the ledger lock, changes a prediction only from the status it was read
-// in, and writes ledger rows under the unique (prediction, seq). The outcome is
-// marked applied when nothing is left to move. Only that last transaction waits for the
-// disk: it takes those before it along, and without it a restart moves again whatever a
-// crash took back.
+// repeated, or done by two workers, and ends the same. A chunk is one short transaction
+// that locks its agents, reads their predictions as they stand then, changes each only from
+// the status it was read in, and writes ledger rows under the unique (prediction, seq). The
+// reference rows of the market are a step by themselves. The outcome is marked applied in a
+// last step, when no prediction is left to move. Only that step waits for the disk: it takes
+// those before it along, and without it a restart moves again whatever a crash took back.
+//
+// # Locks
+//
+// An agent's tally row stands for all that moves with its predictions: results, clusters,
+// days and ledger rows. SQLite has one writer; on Postgres a transaction takes its locks in
+// this order, so that none is part of a deadlock:
+//
+//  1. the ledger (advisory): shared, or exclusive for a rebuild
+//  2. the market's outcome: shared while predictions move, so that a ruling comes between
+//     two steps
+//  3. the tallies of its agents in ascending order, or the reference agents (advisory)
+//
+// Publishing takes tallies alone. Workers on markets of other agents don't wait for each
+// other, except for the few milliseconds of a reference step.
 //
 // The ledger (score_entries) is only ever appended to. A reversal repeats the row it
 // takes back with its amounts negated, so that what stands is the sum. Each row names

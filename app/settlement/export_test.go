@@ -6,12 +6,21 @@ import (
 	"time"
 
 	"github.com/pulsecast/pulsecast/app/database"
+	"github.com/pulsecast/pulsecast/app/market"
 )
 
 // Crowd makes a market with a prediction with a baseline from each of n agents, and a board
 // of them, and returns what settles it. It needs Postgres.
 func Crowd(t testing.TB, db *database.DB, n int) (settle func(context.Context) error) {
 	w := newWorld(t, db)
+	observed := w.crowd(n)
+	_, err := db.ExecContext(context.Background(), "VACUUM ANALYZE")
+	w.must(err)
+	return func(ctx context.Context) error { return w.service(0).AfterMarkets(ctx, observed) }
+}
+
+// crowd makes what Crowd does, and returns its market as observed after its close.
+func (w *world) crowd(n int) []market.Market {
 	m := w.market("1", "e1", "politics", start)
 	m.Prices = []float64{.5, .5}
 	w.clock = start.Add(time.Minute)
@@ -31,13 +40,11 @@ func Crowd(t testing.TB, db *database.DB, n int) (settle func(context.Context) e
 		`INSERT INTO board_rows (span, category, agent_id, position, model, reference, provisional, rank, rank_low, rank_high,
 			skill, skill_low, skill_high, events, cluster_sum, cluster_squares, disagreements, resolved)
 			SELECT 'all', '', ` + agent + `, decode(lpad(to_hex(i), 66, '0'), 'hex'), '', FALSE, FALSE, i, i, i, 1.0 / i, 0, 1, 30, 1, 1, 10, 30 FROM generate_series(1, ?0) AS i`,
-		"VACUUM ANALYZE",
 	} {
 		_, err := w.db.ExecContext(context.Background(), sql, n)
 		w.must(err)
 	}
 	w.clock = start.Add(time.Hour)
 	closeWith(m, w.clock, 1, 0)
-	observed := w.observe(m)
-	return func(ctx context.Context) error { return w.service(0).AfterMarkets(ctx, observed) }
+	return w.observe(m)
 }

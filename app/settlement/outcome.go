@@ -2,6 +2,8 @@ package settlement
 
 import (
 	"context"
+	"database/sql"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -138,15 +140,11 @@ func (o *Outcome) placeOf(name string, published time.Time) (place, bool) {
 	return p, ok
 }
 
-// apply moves the predictions of a market to where its outcome says, chunk by chunk.
+// apply moves the predictions of a market to where its outcome says, step by step.
 func (s *Service) apply(ctx context.Context, marketID string) error {
 	run := applyRun{service: s, market: marketID}
-	for more := true; more; {
-		err := s.inLedger(ctx, func(ctx context.Context, tx bun.Tx) (err error) {
-			more, err = run.chunk(ctx, tx)
-			return err
-		})
-		if err != nil {
+	for run.stage != done {
+		if err := s.inLedger(ctx, run.step); err != nil {
 			return fmt.Errorf("settle market %s: %w", marketID, err)
 		}
 		if err := s.afterChunk(); err != nil {
@@ -156,49 +154,55 @@ func (s *Service) apply(ctx context.Context, marketID string) error {
 	return nil
 }
 
-// applyRun walks once through a market's predictions, from the start again when its
-// outcome changes underway.
+// applyRun walks once through a market's predictions, then moves its reference rows, and
+// marks its outcome applied. It begins anew if the outcome changes meanwhile.
 type applyRun struct {
 	service  *Service
 	market   string
 	revision int64
-	last     uuid.UUID
-	left     bool // some could not be moved yet
+	last     uuid.UUID // of the predictions
+	stage    applyStage
 }
 
-func (r *applyRun) chunk(ctx context.Context, tx bun.Tx) (more bool, err error) {
-	o, err := loadOutcome(ctx, tx, r.market)
-	if err != nil || o == nil {
-		return false, err
+type applyStage int
+
+const (
+	movePredictions applyStage = iota
+	moveReferences
+	markApplied
+	done
+)
+
+// step makes the changes of one transaction, during which the outcome stands as it is. Only
+// the last stage changes the outcome, so only it may lock it against other steps.
+func (r *applyRun) step(ctx context.Context, tx bun.Tx) error {
+	hold := database.ForShare
+	if r.stage == markApplied {
+		hold = database.ForUpdate
+	}
+	o, err := readOutcome(ctx, hold(selectOutcome(tx, r.market)))
+	if err != nil {
+		return err
+	}
+	if o == nil {
+		r.stage = done
+		return nil
 	}
 	if o.Revision != r.revision {
-		r.revision, r.last, r.left = o.Revision, uuid.Nil, false
+		r.revision, r.last, r.stage = o.Revision, uuid.Nil, movePredictions
 	}
-	rows, err := r.load(ctx, tx, o)
-	if err != nil {
-		return false, err
+	switch r.stage {
+	case movePredictions:
+		return r.chunk(ctx, tx, o)
+	case moveReferences:
+		return r.references(ctx, tx, o)
 	}
-	more = len(rows) == r.service.chunk
-	var references []ReferencePrediction
-	if !more {
-		if references, err = loadReferences(ctx, tx, r.market); err != nil {
-			return false, err
-		}
-	}
-	if err := r.move(ctx, tx, o, rows, references); err != nil {
-		return false, err
-	}
-	if more {
-		// A crash can only take back the last chunks; their outcome is not yet marked as
-		// applied then, and the next tick moves them again.
-		return true, database.CommitLater(ctx, tx)
-	}
-	return false, r.finish(ctx, tx, o)
+	return r.finish(ctx, tx, o)
 }
 
-// load reads the next predictions that may stand elsewhere than o says: of a first
-// outcome, only the open ones.
-func (r *applyRun) load(ctx context.Context, tx bun.Tx, o *Outcome) ([]item, error) {
+// chunk moves the next predictions that may stand elsewhere than o says: of a first
+// outcome, only the open ones. They are read again once their agents are locked.
+func (r *applyRun) chunk(ctx context.Context, tx bun.Tx, o *Outcome) error {
 	which := prediction.OpenOrNot
 	switch {
 	case o.Revision == 1:
@@ -206,18 +210,33 @@ func (r *applyRun) load(ctx context.Context, tx bun.Tx, o *Outcome) ([]item, err
 	case o.State == stateOpen:
 		which = prediction.NotOpen
 	}
-	next := prediction.SelectToSettle(tx, r.market, which, r.last, r.service.chunk)
-	return loadItems(ctx, tx, items(tx).
-		Join("JOIN (?) AS next ON next.agent_id = p.agent_id AND next.id = p.id", next).Order("p.id"))
+	next, err := prediction.Store{}.NextToSettle(ctx, tx, r.market, which, r.last, r.service.chunk)
+	if err != nil {
+		return err
+	}
+	if len(next) < r.service.chunk {
+		r.stage = moveReferences
+	}
+	if len(next) == 0 {
+		return nil
+	}
+	r.last = next[len(next)-1].ID
+	rows, err := lockItems(ctx, tx, next)
+	if err != nil {
+		return err
+	}
+	if err := r.move(ctx, tx, o, rows); err != nil {
+		return err
+	}
+	// A crash can only take back the last chunks; their outcome is not yet marked as
+	// applied then, and the next tick moves them again.
+	return database.CommitLater(ctx, tx)
 }
 
-func (r *applyRun) move(ctx context.Context, tx bun.Tx, o *Outcome, rows []item, references []ReferencePrediction) error {
-	bets := make([]bet, 0, len(rows)+len(references))
+func (r *applyRun) move(ctx context.Context, tx bun.Tx, o *Outcome, rows []item) error {
+	bets := make([]bet, 0, len(rows))
 	for i := range rows {
 		bets = append(bets, rows[i].bet())
-	}
-	for i := range references {
-		bets = append(bets, references[i].bet())
 	}
 	b, err := newBatch(ctx, tx, bets, database.Now(r.service.now()), o.DecidedAt)
 	if err != nil {
@@ -225,54 +244,99 @@ func (r *applyRun) move(ctx context.Context, tx bun.Tx, o *Outcome, rows []item,
 	}
 	for i := range rows {
 		p := &rows[i]
-		r.last = p.ID
 		if p.Ruled {
 			continue
 		}
-		to, ok := o.placeOf(p.Outcome, p.CreatedAt)
-		if !ok {
-			r.left = true
-			continue
-		}
-		if err := b.move(p, to); err != nil {
-			return err
-		}
-	}
-	for _, ref := range references {
-		to, ok := o.placeOf(ref.Outcome, ref.ObservedAt)
-		if !ok {
-			continue
-		}
-		if err := b.moveReference(ref, to); err != nil {
-			return err
+		if to, ok := o.placeOf(p.Outcome, p.CreatedAt); ok {
+			if err := b.move(p, to); err != nil {
+				return err
+			}
 		}
 	}
 	return b.write(ctx, tx)
 }
 
-// finish marks the outcome applied, unless something is left to move.
-func (r *applyRun) finish(ctx context.Context, tx bun.Tx, o *Outcome) error {
-	waiting, err := prediction.Store{}.HasPending(ctx, tx, r.market)
+// references moves the market's reference rows.
+func (r *applyRun) references(ctx context.Context, tx bun.Tx, o *Outcome) error {
+	r.stage = markApplied
+	if err := lockReferences(ctx, tx); err != nil {
+		return err
+	}
+	rows, err := loadReferences(ctx, tx, r.market)
+	if err != nil || len(rows) == 0 {
+		return err
+	}
+	bets := make([]bet, 0, len(rows))
+	for i := range rows {
+		bets = append(bets, rows[i].bet())
+	}
+	b, err := newBatch(ctx, tx, bets, database.Now(r.service.now()), o.DecidedAt)
 	if err != nil {
 		return err
 	}
-	if waiting || r.left || o.Applied {
+	for _, row := range rows {
+		if to, ok := o.placeOf(row.Outcome, row.ObservedAt); ok {
+			if err := b.moveReference(row, to); err != nil {
+				return err
+			}
+		}
+	}
+	if err := b.write(ctx, tx); err != nil {
+		return err
+	}
+	return database.CommitLater(ctx, tx)
+}
+
+// finish marks the outcome applied, unless a prediction is still open: it waits for its
+// baseline, or its outcome is gone.
+func (r *applyRun) finish(ctx context.Context, tx bun.Tx, o *Outcome) error {
+	r.stage = done
+	if o.Applied {
 		return nil
 	}
-	if _, err := tx.NewUpdate().Model(o).Set("applied = TRUE").WherePK().Exec(ctx); err != nil {
+	if decided(o) {
+		open, err := prediction.Store{}.MarketsWithOpen(ctx, tx, []string{r.market})
+		if err != nil || len(open) > 0 {
+			return err
+		}
+	}
+	_, err := tx.NewUpdate().Model(o).Set("applied = TRUE").WherePK().Exec(ctx)
+	if err != nil {
 		return fmt.Errorf("mark the outcome applied: %w", err)
 	}
 	return nil
 }
 
+// lockItems locks the agents of some predictions and reads these as they stand then.
+func lockItems(ctx context.Context, tx bun.Tx, keys []prediction.Key) ([]item, error) {
+	agents := make([]uuid.UUID, 0, len(keys))
+	for _, k := range keys {
+		agents = append(agents, k.AgentID)
+	}
+	if err := prediction.LockTallies(ctx, tx, agents); err != nil {
+		return nil, err
+	}
+	rows := make([]item, 0, len(keys))
+	q := items(tx).Join("JOIN v ON v.agent_id = p.agent_id AND v.id = p.id")
+	if err := database.ScanRows(ctx, tx, q.String(), keys, &rows); err != nil {
+		return nil, fmt.Errorf("read predictions: %w", err)
+	}
+	return rows, addEntries(ctx, tx, rows)
+}
+
 // loadItems reads predictions with their last ledger rows.
 func loadItems(ctx context.Context, tx bun.Tx, q *bun.SelectQuery) ([]item, error) {
-	rows := make([]item, 0, chunkSize)
+	var rows []item
 	if err := q.Scan(ctx, &rows); err != nil {
 		return nil, fmt.Errorf("read predictions: %w", err)
 	}
+	return rows, addEntries(ctx, tx, rows)
+}
+
+// addEntries gives predictions their last ledger rows.
+func addEntries(ctx context.Context, tx bun.Tx, rows []item) error {
 	if len(rows) == 0 {
-		return nil, nil
+		return nil
 	}
 	ids := make([]uuid.UUID, 0, len(rows))
 	at := make(map[uuid.UUID]*item, len(rows))
@@ -282,8 +346,8 @@ func loadItems(ctx context.Context, tx bun.Tx, q *bun.SelectQuery) ([]item, erro
 		at[rows[i].ID] = &rows[i]
 	}
 	var entries []Entry
-	if err := tx.NewSelect().Model(&entries).Where("s.prediction_id IN (?)", bun.List(ids)).Scan(ctx); err != nil {
-		return nil, fmt.Errorf("read the ledger: %w", err)
+	if err := database.WhereIDs(tx.NewSelect().Model(&entries), "s.prediction_id", ids).Scan(ctx); err != nil {
+		return fmt.Errorf("read the ledger: %w", err)
 	}
 	for i := range entries {
 		e := &entries[i]
@@ -291,7 +355,7 @@ func loadItems(ctx context.Context, tx bun.Tx, q *bun.SelectQuery) ([]item, erro
 			p.last = e
 		}
 	}
-	return rows, nil
+	return nil
 }
 
 func loadReferences(ctx context.Context, tx bun.Tx, marketID string) ([]ReferencePrediction, error) {
@@ -312,14 +376,24 @@ func OutcomeOf(ctx context.Context, db bun.IDB, marketID string) (*Outcome, erro
 }
 
 func loadOutcome(ctx context.Context, db bun.IDB, marketID string) (*Outcome, error) {
-	var rows []Outcome
-	if err := db.NewSelect().Model(&rows).Where("o.market_id = ?", marketID).Scan(ctx); err != nil {
-		return nil, fmt.Errorf("read the outcome of market %s: %w", marketID, err)
-	}
-	if len(rows) == 0 {
+	return readOutcome(ctx, selectOutcome(db, marketID))
+}
+
+func selectOutcome(db bun.IDB, marketID string) *bun.SelectQuery {
+	return db.NewSelect().Model((*Outcome)(nil)).Where("o.market_id = ?", marketID)
+}
+
+// readOutcome returns nil if there is none.
+func readOutcome(ctx context.Context, q *bun.SelectQuery) (*Outcome, error) {
+	var o Outcome
+	err := q.Scan(ctx, &o)
+	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil
 	}
-	return rows[0].utc(), nil
+	if err != nil {
+		return nil, fmt.Errorf("read the outcome of a market: %w", err)
+	}
+	return o.utc(), nil
 }
 
 func (o *Outcome) utc() *Outcome {

@@ -229,10 +229,18 @@ func checkNaively(w *world) {
 			want[of] = s
 		}
 	}
+	var blocks int
+	w.must(w.db.NewRaw(`SELECT count(*) FROM (SELECT agent_id, day FROM agent_days GROUP BY agent_id, day HAVING
+		sum(CASE category WHEN '' THEN clusters ELSE -clusters END) <> 0
+		OR sum(CASE category WHEN '' THEN cluster_sum ELSE -cluster_sum END) <> 0) AS d`).Scan(ctx, &blocks))
+	if blocks > 0 {
+		w.t.Errorf("%d days over all categories differ from the sums of their categories", blocks)
+	}
 	for of, sums := range want {
 		var got sumsOfDays
 		err := w.db.NewRaw(`SELECT CAST(sum(clusters) AS BIGINT), CAST(sum(cluster_sum) AS BIGINT), CAST(sum(cluster_squares) AS BIGINT),
-			CAST(sum(stake) AS BIGINT), CAST(sum(variance) AS BIGINT) FROM agent_days WHERE agent_id = ? AND category = ?`, of[0], of[1]).
+			CAST(sum(stake) AS BIGINT), CAST(sum(variance) AS BIGINT) FROM agent_days
+			WHERE agent_id = ?0 AND category <> '' AND (category = ?1 OR ?1 = '')`, of[0], of[1]).
 			Scan(ctx, &got.N, &got.S, &got.SS, &got.A, &got.V)
 		if err != nil || got != sums {
 			w.t.Errorf("%s in %q has %+v, want %+v, %v", of[0], of[1], got, sums, err)

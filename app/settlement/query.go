@@ -15,7 +15,8 @@ import (
 )
 
 // SelectDays is a subquery of the daily sums: agent_id, category, day and the columns of
-// sums that the comment of agent_days in the migration explains.
+// sums that the comment of agent_days in the migration explains. Those under AllCategories
+// are null but for clusters and cluster_sum.
 func SelectDays(db bun.IDB) *bun.SelectQuery {
 	return db.NewSelect().TableExpr("agent_days AS d").ColumnExpr("d.*")
 }

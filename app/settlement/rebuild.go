@@ -56,7 +56,7 @@ func (s *Service) Rebuild(ctx context.Context, replace bool) (RebuildReport, err
 			return report, nil
 		}
 		last = agents[len(agents)-1]
-		err = s.inLedger(ctx, func(ctx context.Context, tx bun.Tx) error {
+		err = s.inWholeLedger(ctx, func(ctx context.Context, tx bun.Tx) error {
 			return rebuildSome(ctx, tx, agents, replace, &report)
 		})
 		if err != nil {
@@ -67,8 +67,8 @@ func (s *Service) Rebuild(ctx context.Context, replace bool) (RebuildReport, err
 
 func rebuildSome(ctx context.Context, tx bun.Tx, agents []uuid.UUID, replace bool, report *RebuildReport) error {
 	// A prediction committed between the reading of the predictions and the writing of the
-	// tallies would be lost from them. Publishing does not take the ledger lock.
-	if err := (agent.Store{}).HoldPublishing(ctx, tx, agents); err != nil {
+	// tallies would be lost from them. Publishing doesn't take the ledger lock.
+	if err := prediction.LockTallies(ctx, tx, agents); err != nil {
 		return err
 	}
 	have, err := loadSums(ctx, tx, agents)
@@ -87,7 +87,7 @@ func rebuildSome(ctx context.Context, tx bun.Tx, agents []uuid.UUID, replace boo
 	found := have.compare(want)
 	report.Differences = append(report.Differences, found...)
 	if !replace || len(found) == 0 {
-		return nil
+		return prediction.DropEmptyTallies(ctx, tx, agents)
 	}
 	return want.replace(ctx, tx, agents)
 }

@@ -33,8 +33,9 @@ func newSums() *sums {
 // add adds a term as dayTerms.add does.
 func (s *sums) add(t dayTerm) {
 	s.addTo(t)
-	t.Category = AllCategories
-	s.addTo(t)
+	if b, ok := t.block(); ok {
+		s.addTo(b)
+	}
 }
 
 func (s *sums) addTo(t dayTerm) {
@@ -77,7 +78,8 @@ func loadSums(ctx context.Context, tx bun.Tx, agents []uuid.UUID) (*sums, error)
 }
 
 func (s *sums) loadDays(ctx context.Context, tx bun.Tx, agents []uuid.UUID) error {
-	rows, err := tx.QueryContext(ctx, "SELECT agent_id, category, day, "+strings.Join(dayColumns, ", ")+
+	columns := "COALESCE(" + strings.Join(dayColumns, ", 0), COALESCE(") + ", 0)"
+	rows, err := tx.QueryContext(ctx, "SELECT agent_id, category, day, "+columns+
 		" FROM agent_days WHERE agent_id IN (?)", bun.List(agents))
 	if err != nil {
 		return fmt.Errorf("read days: %w", err)
@@ -180,11 +182,15 @@ func (s *sums) replace(ctx context.Context, tx bun.Tx, agents []uuid.UUID) error
 }
 
 func insertDay(ctx context.Context, tx bun.Tx, key dayKey, row []int64) error {
+	columns := dayColumns
+	if key.Category == AllCategories {
+		columns = blockColumns
+	}
 	args := []any{key.agent, key.Category, key.Day}
-	for _, n := range row {
+	for _, n := range row[:len(columns)] {
 		args = append(args, n)
 	}
-	_, err := tx.ExecContext(ctx, "INSERT INTO agent_days (agent_id, category, day, "+strings.Join(dayColumns, ", ")+
+	_, err := tx.ExecContext(ctx, "INSERT INTO agent_days (agent_id, category, day, "+strings.Join(columns, ", ")+
 		") VALUES (?"+strings.Repeat(", ?", len(args)-1)+")", args...)
 	if err != nil {
 		return fmt.Errorf("write days: %w", err)

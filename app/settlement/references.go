@@ -69,7 +69,7 @@ func (s *Service) meetMarkets(ctx context.Context, observed []market.Market) err
 		}
 	}
 	for chunk := range slices.Chunk(ids, s.chunk) {
-		missing, err := s.unmet(ctx, chunk)
+		missing, err := s.unmet(ctx, FiftyAgent, chunk)
 		if err != nil {
 			return err
 		}
@@ -84,10 +84,14 @@ func (s *Service) meetMarkets(ctx context.Context, observed []market.Market) err
 	return nil
 }
 
-func (s *Service) unmet(ctx context.Context, ids []string) ([]string, error) {
+// unmet lists those of some markets of which a reference agent has not spoken.
+func (s *Service) unmet(ctx context.Context, agent uuid.UUID, ids []string) ([]string, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
 	var met []string
 	err := s.db.Reader.NewSelect().Model((*ReferencePrediction)(nil)).Column("r.market_id").
-		Where("r.agent_id = ?", FiftyAgent).Where("r.market_id IN (?)", bun.List(ids)).Scan(ctx, &met)
+		Where("r.agent_id = ?", agent).Where("r.market_id IN (?)", bun.List(ids)).Scan(ctx, &met)
 	if err != nil {
 		return nil, fmt.Errorf("read reference rows: %w", err)
 	}
@@ -99,6 +103,9 @@ func (s *Service) unmet(ctx context.Context, ids []string) ([]string, error) {
 }
 
 func (s *Service) meet(ctx context.Context, tx bun.Tx, ids []string) error {
+	if err := lockReferences(ctx, tx); err != nil {
+		return err
+	}
 	markets, err := market.Store{}.ByIDs(ctx, tx, ids)
 	if err != nil {
 		return err
@@ -210,7 +217,11 @@ func spoken(ctx context.Context, tx bun.Tx, said []statement) (map[uuid.UUID]map
 
 // formConsensus lets Consensus speak of those markets that now have enough agents.
 func (s *Service) formConsensus(ctx context.Context, marketIDs map[string]struct{}) error {
-	for _, id := range slices.SortedFunc(maps.Keys(marketIDs), compareIDs) {
+	ids, err := s.unmet(ctx, ConsensusAgent, slices.SortedFunc(maps.Keys(marketIDs), compareIDs))
+	if err != nil {
+		return err
+	}
+	for _, id := range ids {
 		err := s.inLedger(ctx, func(ctx context.Context, tx bun.Tx) error { return s.consensusOn(ctx, tx, id) })
 		if err != nil {
 			return fmt.Errorf("consensus on market %s: %w", id, err)
@@ -220,6 +231,9 @@ func (s *Service) formConsensus(ctx context.Context, marketIDs map[string]struct
 }
 
 func (s *Service) consensusOn(ctx context.Context, tx bun.Tx, id string) error {
+	if err := lockReferences(ctx, tx); err != nil {
+		return err
+	}
 	exists, err := tx.NewSelect().Model((*ReferencePrediction)(nil)).
 		Where("r.agent_id = ?", ConsensusAgent).Where("r.market_id = ?", id).Exists(ctx)
 	if err != nil || exists {

@@ -77,7 +77,7 @@ func TestReversalsRestoreEverySum(t *testing.T) {
 	})
 }
 
-// readSums adds up an agent's days as they are stored, by category.
+// readSums adds up an agent's days, by category and over all of them.
 func readSums(w *world, agent uuid.UUID) map[string]score.Sums {
 	w.t.Helper()
 	sums := map[string]score.Sums{}
@@ -88,11 +88,16 @@ func readSums(w *world, agent uuid.UUID) map[string]score.Sums {
 			ClusterSum, Stake        score.Points
 			ClusterSquares, Variance int64
 		}
-		err := tx.NewSelect().TableExpr("(?) AS d", SelectDays(tx)).
-			Column("category", "clusters", "cluster_sum", "stake", "cluster_squares", "variance").
+		err := tx.NewSelect().TableExpr("(?) AS d", SelectDays(tx)).Column("category", "clusters", "cluster_sum").
+			ColumnExpr("COALESCE(stake, 0) AS stake, COALESCE(cluster_squares, 0) AS cluster_squares, COALESCE(variance, 0) AS variance").
 			Where("agent_id = ?", agent).Scan(ctx, &rows)
 		for _, r := range rows {
 			day := score.Sums{Tally: score.Tally{N: r.Clusters, S: r.ClusterSum, SS: r.ClusterSquares}, A: r.Stake, V: r.Variance}
+			if r.Category != AllCategories {
+				sums[AllCategories] = sums[AllCategories].Plus(day) // all but the day blocks
+			} else {
+				day = score.Sums{}
+			}
 			day.Days.Add(r.Clusters, r.ClusterSum)
 			sums[r.Category] = sums[r.Category].Plus(day)
 		}

@@ -2,6 +2,7 @@ package settlement
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"time"
 
@@ -111,13 +112,15 @@ func (s *Service) checkOf(kind, target string) (check, error) {
 	return nil, problem.NotFound("There is no such ruling.")
 }
 
-// rule checks and carries out a ruling. The check runs under the ledger lock, so of two
-// admins who press the button together the second learns what the first did.
+// rule checks and carries out a ruling.
 func (s *Service) rule(ctx context.Context, r Ruling, c check) (Change, error) {
 	if err := r.signed(); err != nil {
 		return Change{}, err
 	}
 	done, err := s.record(ctx, r, c)
+	for errors.Is(err, errDecided) {
+		done, err = s.record(ctx, r, c)
+	}
 	if err != nil {
 		return Change{}, err
 	}
@@ -131,7 +134,9 @@ func (s *Service) rule(ctx context.Context, r Ruling, c check) (Change, error) {
 	return done.change, err
 }
 
-// record checks a ruling and stores it with its correction, in one transaction.
+// record checks a ruling and stores it with its correction, in one transaction. It fails
+// with errDecided if the market got another outcome meanwhile, so that of two admins who
+// press the button together the second learns what the first did.
 func (s *Service) record(ctx context.Context, r Ruling, c check) (done *plan, err error) {
 	err = s.inLedger(ctx, func(ctx context.Context, tx bun.Tx) error {
 		p, err := c(ctx, tx, r)

@@ -72,13 +72,21 @@ func (s *Service) checkVoidPrediction(id uuid.UUID) check {
 	}
 }
 
+// loadItem locks the prediction's agent and reads the prediction.
 func loadItem(ctx context.Context, tx bun.Tx, id uuid.UUID) (*item, error) {
-	rows, err := loadItems(ctx, tx, items(tx).Where("p.id = ?", id))
+	key, err := prediction.Store{}.KeyOf(ctx, tx, id)
+	if err != nil {
+		return nil, err
+	}
+	if key == nil {
+		return nil, problem.NotFound("There is no prediction with this id.")
+	}
+	rows, err := lockItems(ctx, tx, []prediction.Key{*key})
 	if err != nil {
 		return nil, err
 	}
 	if len(rows) == 0 {
-		return nil, problem.NotFound("There is no prediction with this id.")
+		return nil, fmt.Errorf("prediction %s has no result", id)
 	}
 	return &rows[0], nil
 }

@@ -59,6 +59,9 @@ var dayColumns = func() []string {
 	return columns
 }()
 
+// blockColumns are the first of dayColumns, which rows over all categories have.
+var blockColumns = plainSums[:2]
+
 var binParts = []string{"count", "confidence", "observed"}
 
 // vector is the term in the order of dayColumns.
@@ -92,10 +95,18 @@ func (t *dayTerm) join(o *dayTerm) {
 	t.BinObserved += o.BinObserved
 }
 
-// AllCategories is the category of the daily rows over all categories. Sums of a day are
-// kept for both, because the square of a day's sum doesn't follow from the squares of its
-// categories.
+// AllCategories is the category of the daily rows over all categories. They hold clusters
+// and cluster_sum alone: both are squared by day, and the square of a day's sum doesn't
+// follow from the squares of its categories. All other sums add up over the categories.
 const AllCategories = ""
+
+// block is what a term adds to the day over all categories; ok is false for nothing.
+func (t *dayTerm) block() (b dayTerm, ok bool) {
+	b = dayTerm{
+		AgentID: t.AgentID, Category: AllCategories, Day: t.Day, Clusters: t.Clusters, ClusterSum: t.ClusterSum, Bin: -1,
+	}
+	return b, t.Clusters != 0 || t.ClusterSum != 0
+}
 
 // dayTerms are differences to rows of agent_days, of each row one for every bin it moves.
 type dayTerms map[dayKey][]dayTerm
@@ -103,8 +114,9 @@ type dayTerms map[dayKey][]dayTerm
 // add adds a term to its category's day and to the day over all categories.
 func (d dayTerms) add(t dayTerm) {
 	d.addTo(t)
-	t.Category = AllCategories
-	d.addTo(t)
+	if b, ok := t.block(); ok {
+		d.addTo(b)
+	}
 }
 
 func (d dayTerms) addTo(t dayTerm) {
@@ -157,8 +169,37 @@ var addDaysSQL = func() string {
 		" ON CONFLICT (agent_id, category, day) DO UPDATE SET " + strings.Join(sets, ", ")
 }()
 
+// dayBlock is a difference to a row over all categories.
+type dayBlock struct {
+	AgentID    uuid.UUID `bun:",type:uuid"`
+	Day        string    `bun:",type:text"`
+	Clusters   int64     `bun:",type:bigint"`
+	ClusterSum int64     `bun:",type:bigint"`
+}
+
+const addBlocksSQL = "INSERT INTO agent_days AS d (agent_id, category, day, clusters, cluster_sum)" +
+	" SELECT v.agent_id, '', v.day, v.clusters, v.cluster_sum FROM v WHERE TRUE" +
+	" ON CONFLICT (agent_id, category, day) DO UPDATE" +
+	" SET clusters = d.clusters + EXCLUDED.clusters, cluster_sum = d.cluster_sum + EXCLUDED.cluster_sum"
+
 func addDays(ctx context.Context, tx bun.Tx, days dayTerms) error {
 	for _, terms := range days.rounds() {
+		var blocks []dayBlock
+		terms = slices.DeleteFunc(terms, func(t dayTerm) bool {
+			if t.Category != AllCategories {
+				return false
+			}
+			blocks = append(blocks, dayBlock{t.AgentID, t.Day, t.Clusters, t.ClusterSum})
+			return true
+		})
+		if len(blocks) > 0 {
+			if _, err := database.ExecRows(ctx, tx, addBlocksSQL, blocks); err != nil {
+				return fmt.Errorf("add to the days over all categories: %w", err)
+			}
+		}
+		if len(terms) == 0 {
+			continue
+		}
 		if _, err := database.ExecRows(ctx, tx, addDaysSQL, terms); err != nil {
 			return fmt.Errorf("add to the days: %w", err)
 		}
@@ -232,19 +273,25 @@ func (c *Cluster) share(sign int64) dayTerm {
 	return t
 }
 
-// loadClusters reads the clusters of some agents on some events.
-func loadClusters(ctx context.Context, db bun.IDB, agents []uuid.UUID, events []string) (map[clusterKey]*Cluster, error) {
-	found := map[clusterKey]*Cluster{}
-	if len(agents) == 0 {
+// loadClusters reads those of some clusters that exist.
+func loadClusters(ctx context.Context, tx bun.Tx, wanted map[clusterKey]struct{}) (map[clusterKey]*Cluster, error) {
+	found := make(map[clusterKey]*Cluster, len(wanted))
+	if len(wanted) == 0 {
 		return found, nil
 	}
-	rows := make([]Cluster, 0, len(agents))
-	err := db.NewSelect().Model(&rows).
-		Where("c.agent_id IN (?)", bun.List(agents)).Where("c.event_key IN (?)", bun.List(events)).Scan(ctx)
+	type key struct {
+		AgentID  uuid.UUID `bun:",type:uuid"`
+		EventKey string    `bun:",type:text"`
+	}
+	list := make([]key, 0, len(wanted))
+	for k := range wanted {
+		list = append(list, key{k.agent, k.event})
+	}
+	rows := make([]Cluster, 0, len(wanted))
+	err := database.ScanRows(ctx, tx, "SELECT c.* FROM v JOIN clusters AS c ON c.agent_id = v.agent_id AND c.event_key = v.event_key", list, &rows)
 	if err != nil {
 		return nil, fmt.Errorf("read clusters: %w", err)
 	}
-	found = make(map[clusterKey]*Cluster, len(rows))
 	for i := range rows {
 		found[clusterKey{rows[i].AgentID, rows[i].EventKey}] = &rows[i]
 	}

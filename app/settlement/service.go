@@ -3,19 +3,11 @@ package settlement
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
-
-	"github.com/uptrace/bun"
 
 	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/market"
 )
-
-// ledgerLock is the advisory lock that every transaction which moves a cluster, a
-// day or a baseline holds on Postgres, so that none sees half of another. SQLite has
-// one writer anyway.
-const ledgerLock = 7_305_842_312
 
 // chunkSize is how many predictions one transaction moves: large enough to be fast,
 // small enough that publishing and reading never wait long.
@@ -76,21 +68,4 @@ func (s *Service) AfterMarkets(ctx context.Context, observed []market.Market) er
 		s.FixBaselines(ctx),
 		s.settleObserved(ctx, observed),
 	)
-}
-
-// inLedger runs fn in a transaction that no other one of this package overlaps.
-func (s *Service) inLedger(ctx context.Context, fn func(ctx context.Context, tx bun.Tx) error) error {
-	return s.db.InTx(ctx, func(ctx context.Context, tx bun.Tx) error {
-		if database.IsPostgres(tx) {
-			if _, err := tx.ExecContext(ctx, "SELECT pg_advisory_xact_lock(?)", ledgerLock); err != nil {
-				return fmt.Errorf("lock the ledger: %w", err)
-			}
-			// Everything here goes by key; reading a large table from its start for each
-			// chunk is what the planner must not try when its statistics are old.
-			if _, err := tx.ExecContext(ctx, "SET LOCAL enable_seqscan = off; SET LOCAL enable_mergejoin = off"); err != nil {
-				return fmt.Errorf("prepare the plan: %w", err)
-			}
-		}
-		return fn(ctx, tx)
-	})
 }

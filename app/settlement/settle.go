@@ -160,14 +160,6 @@ func (s *Service) decide(
 		return false, nil
 	}
 	err = s.inLedger(ctx, func(ctx context.Context, tx bun.Tx) error {
-		now, err := loadOutcome(ctx, tx, m.ID)
-		if err != nil {
-			return err
-		}
-		if (now == nil) != (before == nil) || (now != nil && now.Revision != before.Revision) {
-			return nil
-		}
-		changed = true
 		if err := saveOutcome(ctx, tx, o); err != nil || !decided(before) {
 			return err
 		}
@@ -178,17 +170,30 @@ func (s *Service) decide(
 		}
 		return s.correct(ctx, tx, c)
 	})
-	return changed, err
+	if errors.Is(err, errDecided) {
+		return false, nil
+	}
+	return err == nil, err
 }
 
+// errDecided: a market has got another outcome since it was read.
+var errDecided = errors.New("the market was decided meanwhile")
+
+// saveOutcome stores an outcome if it follows the one that stands. Otherwise it fails with
+// errDecided. It waits for the steps under way on the market.
 func saveOutcome(ctx context.Context, tx bun.Tx, o *Outcome) error {
-	_, err := tx.NewInsert().Model(o).On("CONFLICT (market_id) DO UPDATE").
+	res, err := tx.NewInsert().Model(o).On("CONFLICT (market_id) DO UPDATE").
 		Set("revision = EXCLUDED.revision").Set("state = EXCLUDED.state").Set("winner = EXCLUDED.winner").
 		Set("outcomes = EXCLUDED.outcomes").Set("outcome_values = EXCLUDED.outcome_values").
 		Set("source = EXCLUDED.source").Set("note = EXCLUDED.note").Set("closed_at = EXCLUDED.closed_at").
-		Set("decided_at = EXCLUDED.decided_at").Set("applied = EXCLUDED.applied").Exec(ctx)
+		Set("decided_at = EXCLUDED.decided_at").Set("applied = EXCLUDED.applied").
+		Where("o.revision = EXCLUDED.revision - 1").Exec(ctx)
 	if err != nil {
 		return fmt.Errorf("store the outcome: %w", err)
 	}
-	return nil
+	n, err := res.RowsAffected()
+	if err == nil && n == 0 {
+		err = errDecided
+	}
+	return err
 }

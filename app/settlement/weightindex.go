@@ -2,7 +2,6 @@ package settlement
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -37,12 +36,11 @@ type weightIndexes struct {
 }
 
 func newWeightIndexes(ctx context.Context, tx bun.Tx, rows []pending) (*weightIndexes, error) {
-	agents, events := make([]uuid.UUID, 0, len(rows)), make([]string, 0, len(rows))
+	wanted := make(map[clusterKey]struct{}, len(rows))
 	for _, p := range rows {
-		agents, events = append(agents, p.AgentID), append(events, p.EventKey)
+		wanted[clusterKey{p.AgentID, p.EventKey}] = struct{}{}
 	}
-	slices.Sort(events)
-	clusters, err := loadClusters(ctx, tx, slices.Compact(agents), slices.Compact(events))
+	clusters, err := loadClusters(ctx, tx, wanted)
 	return &weightIndexes{clusters: clusters, changed: map[clusterKey]struct{}{}}, err
 }
 

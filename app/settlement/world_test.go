@@ -120,6 +120,12 @@ func (w *world) publish(agent uuid.UUID, m *market.Market, outcome int, p float6
 	return x.ID
 }
 
+func (w *world) exec(sql string) {
+	w.t.Helper()
+	_, err := w.db.ExecContext(context.Background(), sql)
+	w.must(err)
+}
+
 func (w *world) prediction(id uuid.UUID) prediction.Prediction {
 	w.t.Helper()
 	p := prediction.Prediction{ID: id}

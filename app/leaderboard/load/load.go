@@ -110,13 +110,9 @@ func (l *loader) copyTo(table string, columns []string, row func(record) []any) 
 	}
 }
 
-// addDays sums the settled predictions up, as settlement does one by one: by category and
-// over all of them.
+// addDays sums the settled predictions up, as settlement does one by one: by category and,
+// the day blocks, over all of them.
 func (l *loader) addDays(ctx context.Context) error {
-	return errors.Join(l.addDaysOf(ctx, "category"), l.addDaysOf(ctx, "''"))
-}
-
-func (l *loader) addDaysOf(ctx context.Context, category string) error {
 	var columns, sums strings.Builder
 	for i := range score.BinCount {
 		in := fmt.Sprintf("FILTER (WHERE least(floor(confidence * 10), 9) = %d)", i)
@@ -124,15 +120,20 @@ func (l *loader) addDaysOf(ctx context.Context, category string) error {
 		fmt.Fprintf(&sums, ", COUNT(*) %[1]s, COALESCE(SUM(round(confidence * 1e9)) %[1]s, 0),"+
 			" COALESCE(SUM(round(resolution_value * 1e9)) %[1]s, 0)", in)
 	}
-	return l.exec(ctx, `INSERT INTO agent_days (agent_id, category, day, clusters, cluster_sum, cluster_squares, stake, variance,
+	err := l.exec(ctx, `INSERT INTO agent_days (agent_id, category, day, clusters, cluster_sum, cluster_squares, stake, variance,
 			disagreements, resolved, scored, brier, market_brier, log_edge, resolved_brier, observed_squares`+columns.String()+`)
-		SELECT agent_id, `+category+`, to_char(scheduled_close_at AT TIME ZONE 'UTC', 'YYYY-MM-DD'),
+		SELECT agent_id, category, to_char(scheduled_close_at AT TIME ZONE 'UTC', 'YYYY-MM-DD'),
 			COUNT(*), SUM(edge), SUM(edge * edge), SUM(round((confidence - baseline) ^ 2 * 1e6)),
 			SUM(round(((confidence - baseline) * 1e6) ^ 2 * (confidence + baseline) * (2 - confidence - baseline))),
 			COUNT(*) FILTER (WHERE abs(confidence - baseline) >= 0.03), COUNT(*), COUNT(*),
 			SUM(round(brier * 1e8)), SUM(round((baseline - resolution_value) ^ 2 * 1e8)), SUM(round(log_edge * 1e6)),
 			SUM(round(brier * 1e8)), SUM(round(resolution_value ^ 2 * 1e9))`+sums.String()+`
 		FROM prediction_records WHERE status = 'resolved' GROUP BY 1, 2, 3`)
+	if err != nil {
+		return err
+	}
+	return l.exec(ctx, `INSERT INTO agent_days (agent_id, category, day, clusters, cluster_sum)
+		SELECT agent_id, '', day, SUM(clusters), SUM(cluster_sum) FROM agent_days GROUP BY 1, 3`)
 }
 
 func (l *loader) addTallies(ctx context.Context) error {

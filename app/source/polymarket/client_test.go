@@ -397,3 +397,59 @@ func TestHistory(t *testing.T) {
 		t.Error("a history of no token")
 	}
 }
+
+func TestEvents(t *testing.T) {
+	t.Parallel()
+	var ids []string
+	for i := range 45 {
+		ids = append(ids, fmt.Sprint(i))
+	}
+	tests := map[string]struct {
+		answer func(n int, asked []string) (int, string)
+		events int
+		asked  int
+		reason string
+	}{
+		"each with tags": {func(_ int, asked []string) (int, string) {
+			var out []string
+			for _, id := range asked {
+				out = append(out, `{"id":`+id+`,"title":"By ___?","sortBy":"price","negRisk":true,"volume":"5","tags":[null,"NBA",{"slug":"sports"},{"slug":"sports"}],"markets":[]}`)
+			}
+			return 200, `{"events":[` + strings.Join(out, ",") + `,null,7,{"id":"999"},{"title":"no id"}]}`
+		}, 45, 45, ""},
+		"a bare array of none": {func(int, []string) (int, string) { return 200, `[]` }, 0, 45, ""},
+		"failing halfway": {func(n int, _ []string) (int, string) {
+			if n == 1 {
+				return 200, `{"events":[]}`
+			}
+			return 400, `{}`
+		}, 0, 20, "http_400"},
+		"not events": {func(int, []string) (int, string) { return 200, `{"markets":[]}` }, 0, 0, "parse"},
+	}
+	for name, c := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var u upstream
+			gamma := u.start(t, func(n int, r *http.Request) (int, string) { return c.answer(n, r.URL.Query()["id"]) })
+			got, err := gamma.Events(t.Context(), append(ids, "../x", "7"))
+			if c.reason != "" {
+				wantReason(t, err, c.reason)
+			} else if err != nil {
+				t.Fatal(err)
+			}
+			if len(got.Events) != c.events || len(got.Asked) != c.asked {
+				t.Errorf("%d events of %d asked", len(got.Events), len(got.Asked))
+			}
+			for _, e := range got.Events {
+				if e.Title != "By when?" || !slices.Equal(e.Tags, []string{"nba", "sports"}) || !e.TagsKnown || !*e.Exclusive || !e.ByPrice || *e.Volume != 5 {
+					t.Fatalf("%+v", e)
+				}
+			}
+			for _, asked := range u.asked {
+				if asked.Path != "/events/keyset" || len(asked.Query()["id"]) > 20 || asked.Query().Get("include_tag") != "true" {
+					t.Errorf("asked %s", asked)
+				}
+			}
+		})
+	}
+}

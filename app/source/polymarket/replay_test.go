@@ -292,3 +292,66 @@ func TestReplayEvents(t *testing.T) {
 		}
 	}
 }
+
+// TestReplayCategories: nearly every open market that carries tags gets a category.
+func TestReplayCategories(t *testing.T) {
+	t.Parallel()
+	var markets []json.RawMessage
+	for _, name := range []string{"gamma-events-2-slug.json", "gamma-events-3-negrisk.json", "gamma-public-search-1.json"} {
+		for _, event := range recordedEvents(t, recorded(t, name)) {
+			nested, _ := event["markets"].([]any)
+			delete(event, "markets")
+			for _, m := range nested {
+				m := m.(map[string]any)
+				m["events"] = []any{event}
+				raw, err := json.Marshal(m)
+				if err != nil {
+					t.Fatal(err)
+				}
+				markets = append(markets, raw)
+			}
+		}
+	}
+	page, err := json.Marshal(map[string]any{"markets": markets})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := replay(t, map[string][]byte{"/markets/keyset": page}).Top(t.Context(), 100)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tagged, fits := 0, 0
+	for _, m := range got.Markets {
+		if len(m.Tags) > 0 {
+			tagged++
+		}
+		if m.Category != "" {
+			fits++
+		}
+		checkTitle(t, &m)
+	}
+	if tagged < 5 || 100*fits < 95*tagged {
+		t.Errorf("%d of %d open markets with tags have a category", fits, tagged)
+	}
+}
+
+// recordedEvents takes the three shapes in which events were recorded.
+func recordedEvents(t *testing.T, body []byte) []object {
+	t.Helper()
+	var list []object
+	if json.Unmarshal(body, &list) == nil {
+		return list
+	}
+	var one struct{ Events []object }
+	if err := json.Unmarshal(body, &one); err != nil {
+		t.Fatal(err)
+	}
+	if len(one.Events) > 0 {
+		return one.Events
+	}
+	list = make([]object, 1)
+	if err := json.Unmarshal(body, &list[0]); err != nil {
+		t.Fatal(err)
+	}
+	return list
+}

@@ -118,7 +118,7 @@ func squeeze(s string) string {
 }
 
 // light words ask; they don't say what about.
-var light = strings.Fields("a an and any at be by do does for from get has have how if in is it many much of on or the to what when where which who whom whose will with")
+var light = strings.Fields("a an and any at be by do does for from get happen has have how if in is it many much of on or the to what when where which who whom whose will with")
 
 // says reports whether a question names both the event and the label.
 func says(question, event, label string) bool {

@@ -1,0 +1,199 @@
+package prediction
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/uptrace/bun"
+
+	"github.com/pulsecast/pulsecast/app/database"
+	"github.com/pulsecast/pulsecast/app/generation"
+	"github.com/pulsecast/pulsecast/app/news"
+	"github.com/pulsecast/pulsecast/app/problem"
+)
+
+// commit stores a batch in one transaction and answers it. It returns the submissions whose
+// agents another transaction holds. If the database refuses a row, the batch is stored in
+// halves until that row is alone.
+func (p *Publisher) commit(ctx context.Context, list []*waiting) (held []*waiting) {
+	var b *batch
+	err := p.db.InTx(ctx, func(ctx context.Context, tx bun.Tx) (err error) {
+		b, err = p.storeBatch(ctx, tx, list)
+		return err
+	})
+	switch {
+	case err == nil:
+		p.failing.Store(false)
+	case errors.Is(err, errNothingNew):
+	case len(list) > 1 && database.IsRowError(err):
+		half := len(list) / 2
+		return append(p.commit(ctx, list[:half]), p.commit(ctx, list[half:])...)
+	default:
+		p.failing.Store(!database.IsRowError(err))
+		refuse(list, err)
+		return nil
+	}
+	for i, w := range list {
+		if b.held(w) {
+			held = append(held, w)
+		} else {
+			w.finish(b.results[i].answer, b.results[i].err)
+		}
+	}
+	return held
+}
+
+// refuse answers a batch that was not stored.
+func refuse(list []*waiting, err error) {
+	if database.IsRowError(err) {
+		err = fmt.Errorf("publish: %w", err)
+	} else {
+		err = problem.Unavailable("The database did not confirm this prediction. Send the same again, with the same Idempotency-Key if it has one.", time.Second).With(err)
+	}
+	for _, w := range list {
+		w.finish(nil, err)
+	}
+}
+
+// batch is what one transaction stores.
+type batch struct {
+	now     time.Time
+	known   *facts
+	tallies map[uuid.UUID]*Tally // of the agents that this transaction holds
+	answers map[agentKey]storedAnswer
+
+	results     []result
+	predictions []*Prediction
+	words       []string // of predictions
+	newAnswers  []newAnswer
+	published   map[uuid.UUID]bool
+}
+
+// result is what a submission is answered once its transaction is committed.
+type result struct {
+	answer []byte
+	err    error
+}
+
+func (b *batch) held(w *waiting) bool { return b.tallies[w.Agent.ID] == nil }
+
+// errNothingNew rolls back a transaction that has nothing to store.
+var errNothingNew = errors.New("nothing new")
+
+// storeBatch runs a batch's statements: as many for one submission as for all. Nodes don't
+// wait for each other in a circle because all of them lock in the same order: the tallies of
+// agents, without those that another transaction holds; then cited news and the counts of
+// markets, each ascending. Time and ids are taken under the locks. So an agent's predictions
+// are ordered as they are committed, whichever nodes publish them.
+func (p *Publisher) storeBatch(ctx context.Context, tx bun.Tx, list []*waiting) (*batch, error) {
+	b := &batch{results: make([]result, len(list)), published: map[uuid.UUID]bool{}}
+	var err error
+	if b.tallies, err = lockFreeTallies(ctx, tx, agentsOf(list)); err != nil {
+		return nil, err
+	}
+	b.now = database.Now(p.now())
+	var mine []*waiting
+	for _, w := range list {
+		if !b.held(w) {
+			mine = append(mine, w)
+		}
+	}
+	if len(mine) == 0 {
+		return b, errNothingNew
+	}
+	if b.answers, err = firstAnswers(ctx, tx, mine, b.now); err != nil {
+		return nil, err
+	}
+	if b.known, err = p.lookUp(ctx, tx, mine); err != nil {
+		return nil, err
+	}
+	for i, w := range list {
+		if !b.held(w) {
+			b.results[i] = p.decide(b, w)
+		}
+	}
+	if len(b.predictions) == 0 {
+		return b, errNothingNew
+	}
+	return b, b.insert(ctx, tx, p.news)
+}
+
+// decide answers one submission, and adds it to what is stored unless it is refused or
+// repeats a request.
+func (p *Publisher) decide(b *batch, w *waiting) result {
+	if w.left.Load() {
+		return result{err: context.Canceled}
+	}
+	key := agentKey{w.Agent.ID, w.IdempotencyKey}
+	if first, ok := b.answers[key]; ok && key.Key != "" {
+		if !bytes.Equal(first.BodyHash, w.BodyHash[:]) {
+			return result{err: problem.IdempotencyMismatch()}
+		}
+		return result{answer: first.Response}
+	}
+	tally := b.tallies[w.Agent.ID]
+	receipt, err := p.prepare(w, b.known, tally.next(b.now))
+	if err != nil {
+		return result{err: err}
+	}
+	answer, err := w.render(receipt)
+	if err != nil {
+		return result{err: err}
+	}
+	if key.Key != "" {
+		b.answers[key] = storedAnswer{w.BodyHash[:], answer}
+		b.newAnswers = append(b.newAnswers, newAnswer{key.AgentID, key.Key, w.BodyHash[:], answer, b.now})
+	}
+	made := &receipt.Record.Prediction
+	b.predictions, b.words = append(b.predictions, made), append(b.words, w.words)
+	b.published[made.AgentID] = true
+	tally.count(made)
+	if made.EventKey != "" {
+		b.known.earlier[eventOf(made)]++
+	}
+	return result{answer: answer}
+}
+
+// insert writes one statement for each table.
+func (b *batch) insert(ctx context.Context, tx bun.Tx, items news.Store) error {
+	if err := insertPredictions(ctx, tx, b.predictions, b.words); err != nil {
+		return err
+	}
+	if err := keepAnswers(ctx, tx, b.newAnswers); err != nil {
+		return err
+	}
+	var tallies []*Tally
+	for id := range b.published {
+		tallies = append(tallies, b.tallies[id])
+	}
+	if err := writeTallies(ctx, tx, tallies); err != nil {
+		return err
+	}
+	var cited []string
+	for _, made := range b.predictions {
+		cited = append(cited, citedNews(made.Evidence)...)
+	}
+	if err := items.Cite(ctx, tx, cited); err != nil {
+		return err
+	}
+	if err := generation.Moved(ctx, tx, generation.Predictions); err != nil {
+		return err
+	}
+	return countOnMarkets(ctx, tx, b.predictions)
+}
+
+func agentsOf(list []*waiting) []uuid.UUID {
+	seen := make(map[uuid.UUID]bool, len(list))
+	var agents []uuid.UUID
+	for _, w := range list {
+		if id := w.Agent.ID; !seen[id] {
+			seen[id] = true
+			agents = append(agents, id)
+		}
+	}
+	return agents
+}

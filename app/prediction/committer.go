@@ -1,0 +1,233 @@
+package prediction
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/pulsecast/pulsecast/app/market"
+	"github.com/pulsecast/pulsecast/app/problem"
+)
+
+const (
+	// maxBatch is how many submissions one transaction stores at most.
+	maxBatch = 256
+	// maxWaiting and maxWaitingBytes bound the queue.
+	maxWaiting      = 1024
+	maxWaitingBytes = 16 << 20
+	// heldWait is how long a submission waits for another transaction that changes its
+	// agent's predictions; heldPause is the time between two tries.
+	heldWait  = 5 * time.Second
+	heldPause = 10 * time.Millisecond
+	// batchTimeout bounds one transaction.
+	batchTimeout = 8 * time.Second
+)
+
+// waiting is a submission in the queue.
+type waiting struct {
+	Submission
+	question string // the title, as markets are matched by it
+	words    string // what it is found by
+
+	held time.Time   // when its agent was first found locked; zero: never
+	left atomic.Bool // its caller waits no longer
+	done chan struct{}
+	// answer and err are set before done is closed.
+	answer []byte
+	err    error
+}
+
+func newWaiting(s Submission) *waiting {
+	return &waiting{
+		Submission: s, question: market.QuestionKey(s.Draft.Title), words: searchWords(s.Draft.Title, s.Draft.Thesis),
+	}
+}
+
+func (w *waiting) finish(answer []byte, err error) {
+	w.answer, w.err = answer, err
+	close(w.done)
+}
+
+// bytes is about what w holds of memory.
+func (w *waiting) bytes() int {
+	n := len(w.Draft.Title) + 2*len(w.Draft.Thesis)
+	for _, e := range w.Draft.Evidence {
+		n += len(e.Title) + len(e.URL)
+	}
+	return n
+}
+
+// committer gives the submissions of a node to commit, in batches. It takes all that wait and
+// never waits for more: while one batch is stored, the next gathers. Its goroutine runs only
+// while there is something to do.
+type committer struct {
+	// commit stores a batch and finishes its submissions but for those it returns: their
+	// agents are locked by other transactions.
+	commit   func(ctx context.Context, batch []*waiting) (held []*waiting)
+	heldWait time.Duration
+	// most and mostBytes bound the queue.
+	most, mostBytes int
+
+	mu      sync.Mutex
+	queue   []*waiting // the longest waiting first
+	bytes   int        // of queue
+	running bool
+	stopped bool
+	arrived chan struct{} // has an element if something arrived while only held ones waited
+	idle    chan struct{} // closed once stopped and not running
+}
+
+func newCommitter(commit func(context.Context, []*waiting) []*waiting) *committer {
+	return &committer{
+		commit: commit, heldWait: heldWait, most: maxWaiting, mostBytes: maxWaitingBytes,
+		arrived: make(chan struct{}, 1), idle: make(chan struct{}),
+	}
+}
+
+// do queues w and returns its answer. If ctx ends before, w leaves the queue.
+func (c *committer) do(ctx context.Context, w *waiting) ([]byte, error) {
+	w.done = make(chan struct{})
+	if err := c.enter(w); err != nil {
+		return nil, err
+	}
+	select {
+	case <-w.done:
+		return w.answer, w.err
+	case <-ctx.Done():
+	}
+	c.leave(w)
+	select {
+	case <-w.done:
+		return w.answer, w.err
+	default:
+		return nil, fmt.Errorf("publish: %w", ctx.Err())
+	}
+}
+
+func (c *committer) enter(w *waiting) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case c.stopped:
+		return problem.Unavailable("This node is stopping. Send the same again.", time.Second)
+	case len(c.queue) >= c.most || c.bytes+w.bytes() > c.mostBytes:
+		return problem.Unavailable("Too many predictions wait to be stored. Nothing was stored; send the same again.", time.Second)
+	}
+	c.queue = append(c.queue, w)
+	c.bytes += w.bytes()
+	select {
+	case c.arrived <- struct{}{}:
+	default:
+	}
+	if !c.running {
+		c.running = true
+		go c.run()
+	}
+	return nil
+}
+
+func (c *committer) leave(w *waiting) {
+	w.left.Store(true)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if i := slices.Index(c.queue, w); i >= 0 {
+		c.queue = slices.Delete(c.queue, i, i+1)
+		c.bytes -= w.bytes()
+	}
+}
+
+func (c *committer) run() {
+	for {
+		batch := c.next()
+		if batch == nil {
+			return
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), batchTimeout)
+		held := c.commit(ctx, batch)
+		cancel()
+		c.hold(held)
+	}
+}
+
+// next takes the next batch out of the queue; nil ends the goroutine.
+func (c *committer) next() []*waiting {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	n := min(len(c.queue), maxBatch)
+	if n == 0 {
+		c.running = false
+		if c.stopped {
+			close(c.idle)
+		}
+		return nil
+	}
+	batch := slices.Clone(c.queue[:n])
+	c.queue = slices.Delete(c.queue, 0, n)
+	for _, w := range batch {
+		c.bytes -= w.bytes()
+	}
+	return batch
+}
+
+// hold puts submissions back into the queue, or refuses those that were held too long. If
+// nothing else waits, it pauses.
+func (c *committer) hold(held []*waiting) {
+	if len(held) == 0 {
+		return
+	}
+	if c.putBack(held) {
+		return
+	}
+	select {
+	case <-c.arrived:
+	case <-time.After(heldPause):
+	}
+}
+
+// putBack reports whether submissions wait that are not held.
+func (c *committer) putBack(held []*waiting) bool {
+	now := time.Now()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, w := range held {
+		if w.held.IsZero() {
+			w.held = now
+		}
+		switch {
+		case w.left.Load():
+		case c.stopped || now.Sub(w.held) >= c.heldWait:
+			w.finish(nil, problem.Unavailable("Your predictions are being changed, perhaps by the first request with this Idempotency-Key. Nothing was stored; send the same again.", time.Second))
+		default:
+			c.queue = append(c.queue, w)
+			c.bytes += w.bytes()
+		}
+	}
+	if len(c.queue) == 0 || slices.ContainsFunc(c.queue, func(w *waiting) bool { return w.held.IsZero() }) {
+		return true
+	}
+	select {
+	case <-c.arrived: // of what is in a batch by now
+	default:
+	}
+	return false
+}
+
+func (c *committer) stop(ctx context.Context) error {
+	c.mu.Lock()
+	if !c.stopped {
+		c.stopped = true
+		if !c.running {
+			close(c.idle)
+		}
+	}
+	c.mu.Unlock()
+	select {
+	case <-c.idle:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("stop publishing: %w", ctx.Err())
+	}
+}

@@ -1,0 +1,155 @@
+package prediction
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/uptrace/bun"
+
+	"github.com/pulsecast/pulsecast/app/database"
+)
+
+// newRow is a new prediction as its tables get it.
+type newRow struct {
+	AgentID          uuid.UUID  `bun:",type:uuid"`
+	ID               uuid.UUID  `bun:",type:uuid"`
+	Title            string     `bun:",type:text"`
+	Thesis           string     `bun:",type:text"`
+	Confidence       float64    `bun:",type:double precision"`
+	HorizonAt        time.Time  `bun:",type:timestamptz"`
+	Category         string     `bun:",type:text"`
+	Model            string     `bun:",type:text"`
+	Evidence         []Evidence `bun:",type:jsonb"`
+	MarketID         string     `bun:",nullzero,type:text"`
+	Outcome          string     `bun:",nullzero,type:text"`
+	OutcomeIndex     *int       `bun:",type:bigint"`
+	EventKey         string     `bun:",nullzero,type:text"`
+	MarketCategory   string     `bun:",nullzero,type:text"`
+	ScheduledCloseAt time.Time  `bun:",nullzero,type:timestamptz"`
+	Sample           bool       `bun:",type:boolean"`
+	CreatedAt        time.Time  `bun:",type:timestamptz"`
+}
+
+// newResult is the result of a new prediction.
+type newResult struct {
+	AgentID          uuid.UUID     `bun:",type:uuid"`
+	ID               uuid.UUID     `bun:",type:uuid"`
+	MarketID         string        `bun:",nullzero,type:text"`
+	HorizonAt        time.Time     `bun:",type:timestamptz"`
+	ScheduledCloseAt time.Time     `bun:",nullzero,type:timestamptz"`
+	Sample           bool          `bun:",type:boolean"`
+	CreatedAt        time.Time     `bun:",type:timestamptz"`
+	BaselineState    BaselineState `bun:",type:text"`
+	Status           Status        `bun:",type:text"`
+}
+
+// newWords is what a new prediction is found by.
+type newWords struct {
+	AgentID uuid.UUID `bun:",type:uuid"`
+	ID      uuid.UUID `bun:",type:uuid"`
+	Words   string    `bun:",type:text"`
+}
+
+// insertPredictions writes new predictions and what they are found by. words are those of
+// each prediction.
+func insertPredictions(ctx context.Context, tx bun.Tx, list []*Prediction, words []string) error {
+	rows, results := make([]newRow, len(list)), make([]newResult, len(list))
+	found := make([]newWords, len(list))
+	for i, p := range list {
+		rows[i] = newRow{
+			AgentID: p.AgentID, ID: p.ID, Title: p.Title, Thesis: p.Thesis, Confidence: p.Confidence, HorizonAt: p.HorizonAt,
+			Category: p.Category, Model: p.Model, Evidence: p.Evidence, MarketID: p.MarketID, Outcome: p.Outcome,
+			OutcomeIndex: p.OutcomeIndex, EventKey: p.EventKey, MarketCategory: p.MarketCategory,
+			ScheduledCloseAt: p.ScheduledCloseAt, Sample: p.Sample, CreatedAt: p.CreatedAt,
+		}
+		results[i] = newResult{
+			AgentID: p.AgentID, ID: p.ID, MarketID: p.MarketID, HorizonAt: p.HorizonAt, ScheduledCloseAt: p.ScheduledCloseAt,
+			Sample: p.Sample, CreatedAt: p.CreatedAt, BaselineState: p.BaselineState, Status: p.Status,
+		}
+		found[i] = newWords{p.AgentID, p.ID, words[i]}
+	}
+	_, err := database.ExecPlannedRows(ctx, tx, `INSERT INTO predictions (agent_id, id, title, thesis, confidence, horizon_at, category, model, evidence,
+		market_id, outcome, outcome_index, event_key, market_category, scheduled_close_at, sample, created_at, hidden) SELECT v.*, FALSE FROM v`, rows)
+	if err != nil {
+		return fmt.Errorf("insert predictions: %w", err)
+	}
+	_, err = database.ExecPlannedRows(ctx, tx, `INSERT INTO results (agent_id, id, market_id, horizon_at, scheduled_close_at, sample, created_at,
+		baseline_state, status) SELECT * FROM v`, results)
+	if err != nil {
+		return fmt.Errorf("insert results: %w", err)
+	}
+	if err := insertWords(ctx, tx, found); err != nil {
+		return err
+	}
+	return insertCitations(ctx, tx, list)
+}
+
+// marketCount is how many predictions are new on a market.
+type marketCount struct {
+	MarketID string `bun:",type:text"`
+	Count    int64  `bun:",type:bigint"`
+}
+
+// countOnMarkets adds new predictions to the counts of their markets.
+func countOnMarkets(ctx context.Context, tx bun.Tx, list []*Prediction) error {
+	counts := map[string]int64{}
+	for _, p := range list {
+		if p.MarketID != "" {
+			counts[p.MarketID]++
+		}
+	}
+	if len(counts) == 0 {
+		return nil
+	}
+	rows := make([]marketCount, 0, len(counts))
+	for id, n := range counts {
+		rows = append(rows, marketCount{id, n})
+	}
+	slices.SortFunc(rows, func(a, b marketCount) int { return strings.Compare(a.MarketID, b.MarketID) })
+	_, err := database.ExecPlannedRows(ctx, tx, `INSERT INTO market_consensus AS c (market_id, predictions, changed)
+		SELECT market_id, count, TRUE FROM v WHERE TRUE ORDER BY market_id
+		ON CONFLICT (market_id) DO UPDATE SET predictions = c.predictions + EXCLUDED.predictions, changed = TRUE`, rows)
+	if err != nil {
+		return fmt.Errorf("count predictions on markets: %w", err)
+	}
+	return nil
+}
+
+// agentEvent is an agent and an event.
+type agentEvent struct {
+	AgentID  uuid.UUID `bun:",type:uuid"`
+	EventKey string    `bun:",type:text"`
+}
+
+func eventOf(p *Prediction) agentEvent { return agentEvent{p.AgentID, p.EventKey} }
+
+// countEarlier counts agents' predictions on events, up to as many as can change the weight
+// of the next.
+func countEarlier(ctx context.Context, db bun.IDB, events map[agentEvent]bool) (map[agentEvent]int, error) {
+	counts := make(map[agentEvent]int, len(events))
+	if len(events) == 0 {
+		return counts, nil
+	}
+	list := make([]agentEvent, 0, len(events))
+	for e := range events {
+		list = append(list, e)
+	}
+	var rows []struct {
+		AgentID  uuid.UUID `bun:",type:uuid"`
+		EventKey string
+		Earlier  int
+	}
+	err := database.ScanRows(ctx, db, `SELECT v.agent_id, v.event_key, (SELECT COUNT(*) FROM (SELECT 1 FROM predictions AS p
+		WHERE p.agent_id = v.agent_id AND p.event_key = v.event_key LIMIT 32) AS few) AS earlier FROM v`, list, &rows)
+	if err != nil {
+		return nil, fmt.Errorf("count earlier predictions: %w", err)
+	}
+	for _, r := range rows {
+		counts[agentEvent{r.AgentID, r.EventKey}] = r.Earlier
+	}
+	return counts, nil
+}

@@ -1,0 +1,57 @@
+package settlement
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/uptrace/bun"
+
+	"github.com/pulsecast/pulsecast/app/database"
+)
+
+// The advisory locks, on Postgres. SQLite has one writer anyway.
+const (
+	// ledgerLock is held shared by every transaction that moves a cluster, a day or a
+	// baseline, and exclusively by a rebuild.
+	ledgerLock = 7_305_842_312
+	// referenceLock stands for the reference agents, which have no tallies to lock.
+	referenceLock = 7_305_842_313
+)
+
+// inLedger runs fn in a transaction that no rebuild overlaps. Before fn reads what it
+// changes it locks the agents (prediction.LockTallies) or lockReferences, after the outcome
+// if it holds that. All transactions lock in this order, so that none is part of a deadlock.
+func (s *Service) inLedger(ctx context.Context, fn func(ctx context.Context, tx bun.Tx) error) error {
+	return s.db.InTx(ctx, func(ctx context.Context, tx bun.Tx) error {
+		if err := advisoryLock(ctx, tx, "pg_advisory_xact_lock_shared", ledgerLock); err != nil {
+			return err
+		}
+		return fn(ctx, tx)
+	})
+}
+
+// inWholeLedger runs fn in a transaction that no other one of this package overlaps.
+func (s *Service) inWholeLedger(ctx context.Context, fn func(ctx context.Context, tx bun.Tx) error) error {
+	return s.db.InTx(ctx, func(ctx context.Context, tx bun.Tx) error {
+		if err := advisoryLock(ctx, tx, "pg_advisory_xact_lock", ledgerLock); err != nil {
+			return err
+		}
+		return fn(ctx, tx)
+	})
+}
+
+// lockReferences makes the transaction the only one that moves the reference agents. All
+// markets share their days, so it must end soon.
+func lockReferences(ctx context.Context, tx bun.Tx) error {
+	return advisoryLock(ctx, tx, "pg_advisory_xact_lock", referenceLock)
+}
+
+func advisoryLock(ctx context.Context, tx bun.Tx, lock string, key int64) error {
+	if !database.IsPostgres(tx) {
+		return nil
+	}
+	if _, err := tx.ExecContext(ctx, "SELECT "+lock+"(?)", key); err != nil {
+		return fmt.Errorf("lock the ledger: %w", err)
+	}
+	return nil
+}

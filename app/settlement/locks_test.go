@@ -1,0 +1,439 @@
+package settlement
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/uptrace/bun"
+
+	"github.com/pulsecast/pulsecast/app/database"
+	"github.com/pulsecast/pulsecast/app/database/dbtest"
+	"github.com/pulsecast/pulsecast/app/market"
+	"github.com/pulsecast/pulsecast/app/prediction"
+	"github.com/pulsecast/pulsecast/app/problem"
+)
+
+// closing makes a market on which agents from to to have a baseline, and closes it. It is
+// observed and not settled yet.
+func (w *world) closing(id string, from, to int) *market.Market {
+	w.t.Helper()
+	m := w.market(id, "", "politics", start.AddDate(0, 0, 1))
+	m.Prices = []float64{.5, .5}
+	w.tick(w.service(0), m)
+	w.clock = w.clock.Add(10 * time.Second)
+	for n := from; n <= to; n++ {
+		w.publish(w.agent(n), m, 0, float64(n%10)/10)
+	}
+	w.clock = w.clock.Add(3 * time.Minute)
+	w.tick(w.service(0), m)
+	w.clock = w.clock.Add(time.Minute)
+	closeWith(m, w.clock, 1, 0)
+	w.observe(m)
+	return m
+}
+
+// background runs fn and returns what waits for its end.
+func background(fn func() error) (wait func() error) {
+	done := make(chan error, 1)
+	go func() { done <- fn() }()
+	return func() error { return <-done }
+}
+
+// hold begins a transaction by begin, runs fn in it, and keeps it open until release is
+// called, which returns how it ended.
+func hold(
+	w *world, begin func(context.Context, func(context.Context, bun.Tx) error) error,
+	fn func(context.Context, bun.Tx) error,
+) (release func() error) {
+	w.t.Helper()
+	held, end := make(chan struct{}), make(chan struct{})
+	wait := background(func() error {
+		return begin(context.Background(), func(ctx context.Context, tx bun.Tx) error {
+			defer func() { <-end }()
+			defer close(held)
+			return fn(ctx, tx)
+		})
+	})
+	<-held
+	return func() error {
+		close(end)
+		return wait()
+	}
+}
+
+// holdChunk settles the first chunk of a market's predictions and doesn't commit it yet.
+func holdChunk(w *world, s *Service, m *market.Market) (release func() error) {
+	w.t.Helper()
+	if changed, err := s.decide(context.Background(), m, m.Verdict(), nil); err != nil || !changed {
+		w.t.Fatal("not decided:", err)
+	}
+	run := applyRun{service: s, market: m.ID}
+	return hold(w, s.inLedger, func(ctx context.Context, tx bun.Tx) error {
+		err := run.step(ctx, tx)
+		if err == nil && run.last == uuid.Nil {
+			err = errors.New("the market has nothing to settle")
+		}
+		return err
+	})
+}
+
+// waiting returns once n connections to the database wait for a lock.
+func (w *world) waiting(n int) {
+	w.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	for found := 0; found < n; {
+		w.must(w.db.NewRaw("SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'").
+			Scan(ctx, &found))
+	}
+}
+
+// While a worker has a chunk open, another settles a market of other agents from its
+// baselines to the end, though Always 50 % and Consensus have spoken of both.
+func TestMarketsOfOtherAgentsDontWait(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, dbtest.Open(t, database.Postgres))
+	held := w.closing("1", 1, 6)
+	other := w.closing("2", 11, 16)
+	late := w.publish(w.agent(11), w.market("3", "", "politics", start.AddDate(0, 0, 1)), 0, .4)
+	w.clock = w.clock.Add(time.Hour)
+	release := holdChunk(w, w.service(3), held)
+
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	s := w.service(2)
+	w.must(s.FixBaselines(ctx))
+	if changed, err := s.decide(ctx, other, other.Verdict(), nil); err != nil || !changed {
+		t.Fatal("not decided:", err)
+	}
+	w.must(s.apply(ctx, other.ID))
+	var moved int
+	w.must(w.db.NewRaw("SELECT count(*) FROM prediction_records WHERE market_id = '2' AND status = 'resolved'").Scan(ctx, &moved))
+	if moved != 6 {
+		t.Errorf("%d of 6 settled beside an open chunk", moved)
+	}
+	w.must(w.db.NewRaw("SELECT count(*) FROM reference_predictions WHERE market_id = '2' AND status = 'resolved'").Scan(ctx, &moved))
+	if moved != 2 {
+		t.Errorf("%d of 2 reference rows settled beside an open chunk", moved)
+	}
+	if p := w.prediction(late); p.BaselineState != prediction.Missed {
+		t.Errorf("the baseline is %s", p.BaselineState)
+	}
+	w.must(release())
+	w.must(w.service(0).AfterMarkets(ctx, nil))
+	if n := w.settled(); n != 12 {
+		t.Errorf("%d of 12 settled", n)
+	}
+	w.rebuilt()
+}
+
+// Two workers on one market, and one agent on two markets: the later waits and finds what
+// the earlier did.
+func TestSameAgentsWait(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, dbtest.Open(t, database.Postgres))
+	first, second := w.closing("1", 1, 4), w.closing("2", 4, 6)
+	release := holdChunk(w, w.service(0), first)
+	observed := w.observe(first, second)
+	wait := background(func() error { return w.service(0).AfterMarkets(context.Background(), observed) })
+	waitToo := background(func() error { return w.service(2).AfterMarkets(context.Background(), observed[1:]) })
+	w.waiting(2)
+	w.must(release())
+	w.must(errors.Join(wait(), waitToo()))
+	if n := w.settled(); n != 7 {
+		t.Errorf("%d of 7 settled", n)
+	}
+	w.rebuilt()
+}
+
+// A rebuild waits for the chunks under way, and chunks wait for it.
+func TestRebuildTakesEverything(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, dbtest.Open(t, database.Postgres))
+	m, other := w.closing("1", 1, 4), w.closing("2", 5, 8)
+	s := w.service(2)
+	release := holdChunk(w, s, m)
+	var report RebuildReport
+	wait := background(func() (err error) {
+		report, err = w.service(0).Rebuild(context.Background(), false)
+		return err
+	})
+	w.waiting(1)
+	w.must(release())
+	w.must(wait())
+	if report.Entries != 2 || len(report.Differences) > 0 {
+		t.Errorf("the rebuild saw %d of the 2 entries of the chunk: %v", report.Entries, report.Differences)
+	}
+
+	release = hold(w, s.inWholeLedger, func(context.Context, bun.Tx) error { return nil })
+	observed := w.observe(m, other)
+	wait = background(func() error { return s.AfterMarkets(context.Background(), observed) })
+	w.waiting(1)
+	if n := w.settled(); n != 2 {
+		t.Errorf("%d settled during a rebuild, want the 2 before it", n)
+	}
+	w.must(release())
+	w.must(wait())
+	if n := w.settled(); n != 8 {
+		t.Errorf("%d of 8 settled", n)
+	}
+	w.rebuilt()
+}
+
+// Publications wait for a rebuild of their agents and are counted once, also the first one
+// of an agent.
+func TestPublishingDuringRebuild(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, dbtest.Open(t, database.Postgres))
+	m := w.market("1", "", "politics", start)
+	w.publish(w.agent(1), m, 0, .5)
+	agents := []uuid.UUID{w.agent(1), w.agent(2)}
+	release := hold(w, w.service(0).inWholeLedger, func(ctx context.Context, tx bun.Tx) error {
+		var report RebuildReport
+		return rebuildSome(ctx, tx, agents, true, &report)
+	})
+	var waits []func() error
+	for _, agent := range agents {
+		waits = append(waits, background(func() error { return w.insert(agent, m) }))
+	}
+	w.waiting(2)
+	w.must(release())
+	for _, wait := range waits {
+		w.must(wait())
+	}
+	w.rebuilt()
+	var tallies string
+	w.must(w.db.NewRaw("SELECT string_agg(total || ' ' || open, ', ' ORDER BY agent_id) FROM agent_tallies").Scan(t.Context(), &tallies))
+	if tallies != "2 2, 1 1" {
+		t.Errorf("tallies %s", tallies)
+	}
+}
+
+// insert publishes in a transaction, as publish does; it may run beside others.
+func (w *world) insert(agent uuid.UUID, m *market.Market) error {
+	return w.db.InTx(context.Background(), func(ctx context.Context, tx bun.Tx) error { return w.add(ctx, tx, agent, m) })
+}
+
+func (w *world) add(ctx context.Context, tx bun.Tx, agent uuid.UUID, m *market.Market) error {
+	at, outcome := database.Now(w.clock), 0
+	return prediction.Store{}.Insert(ctx, tx, &prediction.Prediction{
+		ID: database.NewID(at), AgentID: agent, Title: "t", Thesis: "t", Confidence: .7, HorizonAt: at, Category: "general",
+		Evidence: []prediction.Evidence{}, MarketID: m.ID, Outcome: m.Outcomes[0], OutcomeIndex: &outcome, EventKey: m.EventKey(),
+		MarketCategory: m.Category, ScheduledCloseAt: m.ClosesAt, BaselineState: prediction.Pending, Status: prediction.Open, CreatedAt: at,
+	})
+}
+
+// insertBatch publishes for those of some agents that no other transaction holds, whose
+// tallies it locks first.
+func (w *world) insertBatch(agents []uuid.UUID, m *market.Market) error {
+	return w.db.InTx(context.Background(), func(ctx context.Context, tx bun.Tx) error {
+		if database.IsPostgres(tx) {
+			err := tx.NewRaw("SELECT agent_id FROM agent_tallies WHERE agent_id IN (?) ORDER BY agent_id FOR NO KEY UPDATE SKIP LOCKED", bun.List(agents)).
+				Scan(ctx, &agents)
+			if err != nil {
+				return err
+			}
+		}
+		for _, agent := range agents {
+			if err := w.add(ctx, tx, agent, m); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// Eight workers decide the baselines and settle the markets of the same agents, each in an
+// order of its own, while the agents publish. None is part of a deadlock, every prediction
+// is decided once and in order, and a rebuild finds the same.
+func TestWorkersAndPublishersTogether(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+		w := newWorld(t, db)
+		ms := populate(w, w.service(0), 5)
+		pending := w.market("900", "e0", "sports", start.AddDate(0, 0, 1))
+		pending.Prices = []float64{.4, .6}
+		w.tick(w.service(0), pending)
+		var agents []uuid.UUID
+		for n := range 7 {
+			agents = append(agents, w.agent(n+1))
+		}
+		for i := range 70 {
+			w.clock = w.clock.Add(100 * time.Millisecond)
+			w.publish(agents[i%7], pending, i%2, float64(i)/100)
+		}
+		w.clock = w.clock.Truncate(time.Minute).Add(time.Minute)
+		for i := range ms {
+			settleAs(w, ms, i)
+		}
+		observed := w.observe(append(ms, pending)...)
+
+		var all sync.WaitGroup
+		report := func(err error) {
+			if err != nil {
+				t.Error(err)
+			}
+		}
+		for n := range 8 {
+			s := w.service(3 + n)
+			order := rand.Perm(len(observed))[:8]
+			all.Go(func() {
+				for _, i := range order {
+					report(s.AfterMarkets(context.Background(), observed[i:i+1]))
+				}
+			})
+		}
+		for n := range 2 {
+			all.Go(func() {
+				for i := range 12 {
+					report(w.insert(agents[(n+i)%7], ms[i%len(ms)]))
+					report(w.insertBatch([]uuid.UUID{agents[i%7], agents[(i+3)%7]}, pending))
+				}
+			})
+		}
+		all.Wait()
+
+		w.clock = w.clock.Add(20 * time.Minute)
+		w.must(w.service(0).AfterMarkets(context.Background(), w.observe(append(ms, pending)...)))
+		checkNaively(w)
+		w.rebuilt()
+		var wrong int
+		w.must(db.NewRaw(`SELECT count(*) FROM prediction_records WHERE (market_id = '900') <> (status = 'open') AND market_id IS NOT NULL
+			OR baseline_state = 'pending'`).Scan(t.Context(), &wrong))
+		if wrong > 0 {
+			t.Errorf("%d predictions stand where they must not", wrong)
+		}
+	})
+}
+
+// An admin rules on the market between two steps of its settlement: what the ruling says
+// holds for all.
+func TestRulingDuringSettlement(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		kind, outcome string
+		want          string
+	}{
+		"corrected": {KindMarketCorrected, "No", "resolved No 8"},
+		"void":      {KindMarketVoided, "", "void  8"},
+	} {
+		// The first step decides baselines, the next five move predictions, the seventh moves
+		// reference rows and the last marks the outcome applied.
+		for _, after := range []int{2, 5, 7} {
+			t.Run(fmt.Sprint(name, " after ", after), func(t *testing.T) {
+				t.Parallel()
+				dbtest.Each(t, func(t *testing.T, db *database.DB) {
+					w := newWorld(t, db)
+					m := w.closing("1", 1, 8)
+					s, left := w.service(2), after
+					observed := w.observe(m)
+					s.afterChunk = func() error {
+						if left--; left != 0 {
+							return nil
+						}
+						_, err := w.service(3).Rule(context.Background(), c.kind, m.ID, Ruling{Outcome: c.outcome, Note: "so it was", Actor: "ada"})
+						return err
+					}
+					w.must(s.AfterMarkets(t.Context(), observed))
+					if left > 0 {
+						t.Fatalf("no ruling: %d steps too few", left)
+					}
+					var got string
+					w.must(db.NewRaw(`SELECT status || ' ' || COALESCE(resolution_outcome, '') || ' ' || count(*) FROM prediction_records
+						GROUP BY status, resolution_outcome`).Scan(t.Context(), &got))
+					if got != c.want {
+						t.Errorf("got %s, want %s", got, c.want)
+					}
+					if o, err := loadOutcome(t.Context(), db, m.ID); err != nil || !o.Applied || o.Revision != 2 {
+						t.Errorf("outcome %s, applied %t, revision %d, %v", o, o.Applied, o.Revision, err)
+					}
+					w.rebuilt()
+				})
+			})
+		}
+	}
+}
+
+// A ruling on a prediction waits for the chunk that moves it, and the chunk for the ruling.
+func TestRulingOnPredictionOfAChunk(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, dbtest.Open(t, database.Postgres))
+	m := w.closing("1", 1, 4)
+	var ids []uuid.UUID
+	w.must(w.db.NewRaw("SELECT id FROM predictions ORDER BY id").Scan(t.Context(), &ids))
+	void := func(id uuid.UUID) func() error {
+		return func() error {
+			_, err := w.service(0).Rule(context.Background(), KindPredictionVoided, id.String(), Ruling{Note: "spam", Actor: "ada"})
+			return err
+		}
+	}
+	s := w.service(2)
+	release := holdChunk(w, s, m)
+	wait := background(void(ids[0]))
+	w.waiting(1)
+	w.must(release())
+	w.must(wait())
+	if got, want := w.ledger(ids[0]), "0 score 1 Yes -56\n1 reversal 1 Yes 56\n"; got != want {
+		t.Errorf("ledger:\n%swant:\n%s", got, want)
+	}
+
+	held := hold(w, s.inLedger, func(ctx context.Context, tx bun.Tx) error {
+		p, err := s.checkVoidPrediction(ids[3])(ctx, tx, Ruling{Note: "spam", Actor: "ada"})
+		if err != nil {
+			return err
+		}
+		return s.movePrediction(ctx, tx, p)
+	})
+	wait = background(func() error { return s.AfterMarkets(context.Background(), nil) })
+	w.waiting(1)
+	w.must(held())
+	w.must(wait())
+	if got := w.ledger(ids[3]); got != "" {
+		t.Errorf("a void prediction has a ledger:\n%s", got)
+	}
+	if n := w.settled(); n != 2 {
+		t.Errorf("%d settled, want the 2 without a ruling", n)
+	}
+	w.rebuilt()
+}
+
+// Of admins who rule the same at once, one does and the others are refused.
+func TestAdminsRuleAtOnce(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+		w := newWorld(t, db)
+		m := w.closing("1", 1, 3)
+		var all sync.WaitGroup
+		errs := make([]error, 6)
+		for i := range errs {
+			all.Go(func() {
+				_, errs[i] = w.service(0).Rule(context.Background(), KindMarketCorrected, m.ID, Ruling{Outcome: "No", Note: "seen", Actor: "ada"})
+			})
+		}
+		all.Wait()
+		refused := 0
+		for _, err := range errs {
+			var p *problem.Error
+			switch {
+			case err == nil:
+			case errors.As(err, &p) && p.Code == problem.CodeAlreadySettled.Name:
+				refused++
+			default:
+				t.Error(err)
+			}
+		}
+		if refused != len(errs)-1 {
+			t.Errorf("%d of %d refused", refused, len(errs))
+		}
+		if list, err := Corrections(t.Context(), db, 10); err != nil || len(list) != 1 {
+			t.Errorf("%d corrections, %v", len(list), err)
+		}
+		w.rebuilt()
+	})
+}
