@@ -32,6 +32,11 @@ help: ## Show this list
 run: build ## Build and start the demo: sample data, nothing else needed (ARGS="…" adds flags)
 	@exec bin/pulsecast serve --demo $(ARGS)
 
+.PHONY: recorded
+recorded: ## Start the service on recorded answers of its sources and a fresh database, no network needed (ARGS="-addr …")
+	@go build -o bin/recorded ./cmd/recorded
+	@exec bin/recorded $(ARGS)
+
 # The closing lines are the runner's own: skipped tests, failures, DONE.
 .PHONY: test
 test: fresh ## Run every test on private Postgres and Redis and in Chromium, after checking that generated Go is fresh (no npm)

@@ -23,7 +23,7 @@ func TestAdminPagesInABrowser(t *testing.T) {
 	t.Parallel()
 	browser := startBrowser(t)
 	u := newUpstream(t)
-	u.breakWith(func(w http.ResponseWriter, _ *http.Request) {
+	u.BreakWith(func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(http.StatusForbidden)
 		_, _ = w.Write([]byte("<h1>Not today</h1>\x00"))
 	})

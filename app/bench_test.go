@@ -26,7 +26,7 @@ const listRequest = "GET /api/intelligence/markets HTTP/1.1\r\nHost: x\r\nUser-A
 func BenchmarkMarketsOverHTTP(b *testing.B) {
 	u := newUpstream(b)
 	for i := range 100 {
-		u.set(fmt.Sprintf("market-%03d", i), map[string]any{"volumeNum": 1000 - i})
+		u.SetMarket(fmt.Sprintf("market-%03d", i), map[string]any{"volumeNum": 1000 - i})
 	}
 	p := startProcess(b, []string{
 		"DATABASE_URL=" + dbtest.URL(b, database.SQLite), "POLYMARKET_URL=" + u.URL, "LOG_FORMAT=off",

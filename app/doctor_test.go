@@ -45,7 +45,7 @@ func examine(t *testing.T, settings []string, code int, want ...string) {
 func sourcesAnswer(t *testing.T) []string {
 	t.Helper()
 	u := newUpstream(t)
-	u.set("m1", nil)
+	u.SetMarket("m1", nil)
 	hackerNews := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		fmt.Fprintf(w, `{"hits":[{"objectID":"1","title":"A title","url":"https://example.org/a","author":"x","points":30,"num_comments":2,"created_at_i":%d,"created_at":%q,"_tags":["story","front_page"]}]}`,
@@ -181,7 +181,7 @@ func TestDoctorNamesPendingMigrations(t *testing.T) {
 func TestDoctorReadsTheClock(t *testing.T) {
 	t.Parallel()
 	u := newUpstream(t)
-	u.breakWith(func(w http.ResponseWriter, _ *http.Request) {
+	u.BreakWith(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Date", time.Now().Add(-10*time.Minute).UTC().Format(http.TimeFormat))
 		w.WriteHeader(http.StatusForbidden)
 	})

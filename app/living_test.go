@@ -53,18 +53,18 @@ func TestDemoLives(t *testing.T) {
 func TestDemoStepsAside(t *testing.T) {
 	t.Parallel()
 	u := newUpstream(t)
-	u.breakWith(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusForbidden) })
+	u.BreakWith(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusForbidden) })
 	p, _ := startDemo(t, "MARKETS_INTERVAL=1s", "POLYMARKET_URL="+u.URL, "POLYMARKET_CLOB_URL="+u.URL)
 	p.until("/api/health", "", func(a map[string]any) bool {
 		return dig(a, "signals", "markets", "lastError") == "http_403" && dig(a, "signals", "markets", "source") == "sample"
 	})
-	u.set("m1", nil)
-	u.breakWith(nil)
+	u.SetMarket("m1", nil)
+	u.BreakWith(nil)
 	p.until("/api/intelligence/markets", "", func(a map[string]any) bool {
 		markets, _ := a["markets"].([]any)
 		return len(markets) == 1 && dig(markets, 0, "id") == "m1" && dig(markets, 0, "sample") == false
 	})
-	u.breakWith(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusForbidden) })
+	u.BreakWith(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusForbidden) })
 	p.until("/api/health", "", func(a map[string]any) bool {
 		return dig(a, "signals", "markets", "lastError") == "http_403" && dig(a, "signals", "markets", "source") == "polymarket" &&
 			dig(a, "signals", "markets", "count") == 1.0 && a["status"] == "degraded"

@@ -24,7 +24,7 @@ var metricsAt = regexp.MustCompile(`serving metrics" address=(\S+)`)
 func TestMetricsOfTheWholeProgram(t *testing.T) {
 	t.Parallel()
 	u := newUpstream(t)
-	u.set("m1", nil)
+	u.SetMarket("m1", nil)
 	settings := []string{
 		"DATABASE_URL=" + dbtest.URL(t, database.SQLite), "POLYMARKET_URL=" + u.URL, "POLYMARKET_CLOB_URL=" + u.URL,
 		"REGISTRATION=open", "METRICS_ADDR=127.0.0.1:0",

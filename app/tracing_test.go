@@ -124,7 +124,7 @@ func TestTracesOfTheWholeProgram(t *testing.T) {
 		t.Run(string(kind), func(t *testing.T) {
 			t.Parallel()
 			c, u := newCollector(t), newUpstream(t)
-			u.set("m1", nil)
+			u.SetMarket("m1", nil)
 			p := startProcess(t, []string{
 				"DATABASE_URL=" + dbtest.URL(t, kind), "REGISTRATION=open", "LOG_FORMAT=json", "POLYMARKET_URL=" + u.URL, "POLYMARKET_CLOB_URL=" + u.URL,
 				"OTEL_EXPORTER_OTLP_ENDPOINT=" + c.URL, "OTEL_EXPORTER_OTLP_HEADERS=api-key=s3cret-header", "OTEL_SERVICE_NAME=pulse-under-test", "OTEL_BSP_SCHEDULE_DELAY=100",

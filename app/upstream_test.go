@@ -1,85 +1,42 @@
 package app_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/pulsecast/pulsecast/app/database/dbtest"
+	"github.com/pulsecast/pulsecast/app/source/sourcetest"
 )
 
-// upstream plays Polymarket's Gamma for the whole program: its answers can be
-// changed, and it can be made to misbehave.
+// upstream plays every source of the whole program.
 type upstream struct {
-	*httptest.Server
-	mu      sync.Mutex
-	markets map[string]map[string]any
-	broken  http.HandlerFunc // answers instead, when set
+	*sourcetest.Server
+	URL string
 }
 
 func newUpstream(t testing.TB) *upstream {
 	t.Helper()
-	u := &upstream{markets: map[string]map[string]any{}}
-	u.Server = httptest.NewServer(u)
-	t.Cleanup(u.Close)
+	u := &upstream{Server: sourcetest.New()}
+	server := httptest.NewServer(u)
+	t.Cleanup(server.Close)
+	u.URL = server.URL
 	return u
 }
 
-// set changes fields of a market, made open at 60 % when it is new.
-func (u *upstream) set(id string, fields map[string]any) {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	if u.markets[id] == nil {
-		u.markets[id] = map[string]any{
-			"id": id, "question": "Will " + id + " happen?", "slug": "will-" + id, "outcomes": `["Yes", "No"]`,
-			"outcomePrices": `["0.6", "0.4"]`, "volumeNum": 1000.5, "active": true, "closed": false,
-			"endDate": time.Now().AddDate(0, 0, 9).UTC().Format(time.RFC3339), "category": "Tests",
-			"description": "Yes if it happens.",
-		}
+// settings let the program ask u instead of each source.
+func (u *upstream) settings() []string {
+	settings := []string{"REDDIT_CLIENT_ID=recorded", "REDDIT_CLIENT_SECRET=recorded"}
+	for _, name := range []string{
+		"POLYMARKET_URL", "POLYMARKET_CLOB_URL", "REDDIT_AUTH_URL", "REDDIT_API_URL", "REDDIT_RSS_URL", "HACKERNEWS_URL",
+	} {
+		settings = append(settings, name+"="+u.URL)
 	}
-	for name, value := range fields {
-		u.markets[id][name] = value
-	}
-}
-
-func (u *upstream) breakWith(h http.HandlerFunc) {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	u.broken = h
-}
-
-func (u *upstream) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	if u.broken != nil {
-		u.broken(w, r)
-		return
-	}
-	wanted := map[string]bool{}
-	for _, id := range r.URL.Query()["id"] {
-		wanted[id] = true
-	}
-	closed := r.URL.Query().Get("closed") == "true"
-	list := []any{}
-	for id, m := range u.markets {
-		if m["closed"] == closed && (len(wanted) == 0 || wanted[id]) {
-			list = append(list, m)
-		}
-	}
-	w.Header().Set("Content-Type", "application/json")
-	var answer any = list
-	if strings.HasSuffix(r.URL.Path, "/keyset") {
-		answer = map[string]any{"markets": list}
-	}
-	if err := json.NewEncoder(w).Encode(answer); err != nil {
-		panic(err)
-	}
+	return settings
 }
 
 // until asks again and again until the answer is right, or fails with the last one.
@@ -126,9 +83,9 @@ func TestFromSignalToScore(t *testing.T) {
 		t.Run(string(kind), func(t *testing.T) {
 			t.Parallel()
 			u := newUpstream(t)
-			u.set("m1", nil)
-			u.set("m2", map[string]any{"bestBid": 0.58, "bestAsk": 0.62, "liquidityNum": 5000})
-			u.set("m3", map[string]any{"bestAsk": 0.62, "liquidityNum": 500})
+			u.SetMarket("m1", nil)
+			u.SetMarket("m2", map[string]any{"bestBid": 0.58, "bestAsk": 0.62, "liquidityNum": 5000})
+			u.SetMarket("m3", map[string]any{"bestAsk": 0.62, "liquidityNum": 500})
 			p := startProcess(t, []string{
 				"DATABASE_URL=" + dbtest.URL(t, kind), "REGISTRATION=open", "POLYMARKET_URL=" + u.URL, "POLYMARKET_CLOB_URL=" + u.URL,
 				"MARKETS_INTERVAL=1s",
@@ -143,7 +100,7 @@ func TestFromSignalToScore(t *testing.T) {
 			if dig(published, "readAs") != "70 % that Yes; the market says 60 %" || dig(published, "prediction", "baseline") != nil {
 				t.Fatalf("published %v", published)
 			}
-			u.set("m1", map[string]any{"outcomePrices": `["0.65", "0.35"]`})
+			u.SetMarket("m1", map[string]any{"outcomePrices": `["0.65", "0.35"]`})
 			path := fmt.Sprint("/api/predictions/", dig(published, "prediction", "id"))
 			based := p.until(path, "", func(a map[string]any) bool { return dig(a, "prediction", "baseline") != nil })
 			for name, want := range map[string]any{"probability": 0.65, "before": 0.6, "after": 0.65, "previous": nil} {
@@ -154,7 +111,7 @@ func TestFromSignalToScore(t *testing.T) {
 			if dig(based, "prediction", "weight") != 1.0 || dig(based, "prediction", "liveEdge") == nil {
 				t.Errorf("weight and live edge: %v", based)
 			}
-			u.set("m1", map[string]any{
+			u.SetMarket("m1", map[string]any{
 				"closed": true, "outcomePrices": `["0.9999992", "0.0000008"]`, "umaResolutionStatus": "resolved",
 				"closedTime": time.Now().Add(time.Second).UTC().Format("2006-01-02 15:04:05+00"),
 			})
@@ -245,13 +202,13 @@ func TestUpstreamInTrouble(t *testing.T) {
 		{"forbidden", "http_403", text(403, "application/json", `{}`)},
 	}
 	u := newUpstream(t)
-	u.set("m1", nil)
+	u.SetMarket("m1", nil)
 	settings := []string{"DATABASE_URL=" + dbtest.URL(t, "sqlite"), "POLYMARKET_URL=" + u.URL, "MARKETS_INTERVAL=1s"}
 	p := startProcess(t, settings, "serve")
 	first := func(a map[string]any) bool { return dig(a, "markets", 0, "id") == "m1" }
 	p.until("/api/intelligence/markets", "", first)
 	for _, c := range cases {
-		u.breakWith(c.answer)
+		u.BreakWith(c.answer)
 		p.until("/api/health", "", func(a map[string]any) bool {
 			return dig(a, "signals", "markets", "lastError") == c.word && dig(a, "signals", "markets", "count") == 1.0
 		})
@@ -265,7 +222,7 @@ func TestUpstreamInTrouble(t *testing.T) {
 	if _, a := again.call("GET", "/api/intelligence/markets", "", nil); !first(a) {
 		t.Errorf("after the restart: %v", a)
 	}
-	u.breakWith(nil)
+	u.BreakWith(nil)
 	again.until("/api/intelligence/markets", "", func(a map[string]any) bool { return first(a) && a["stale"] == false })
 }
 

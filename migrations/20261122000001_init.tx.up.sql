@@ -187,7 +187,7 @@ CREATE INDEX agent_errors_age ON agent_errors (created_at);
 
 -- markets: each market as last observed. best_bid and best_ask are the book of its first
 -- outcome, tags the slugs of its tags and its event's, event_position its place among the
--- event's markets. Reference; owner market.
+-- event's markets and label its name there. Reference; owner market.
 CREATE TABLE markets (
   id TEXT PRIMARY KEY,
   source TEXT NOT NULL,
@@ -218,6 +218,7 @@ CREATE TABLE markets (
   event_title TEXT,
   event_slug TEXT,
   event_position {{.FLOAT}},
+  label TEXT,
   condition_id TEXT,
   token_ids {{.JSON}},
   scalar BOOLEAN NOT NULL,
@@ -370,6 +371,8 @@ CREATE INDEX predictions_event ON predictions (agent_id, event_key, id) WHERE ev
 CREATE INDEX predictions_repeats ON predictions (agent_id, market_id, id) WHERE market_id IS NOT NULL;
 --bun:split
 CREATE INDEX predictions_market ON predictions (market_id, id) WHERE market_id IS NOT NULL;
+--bun:split
+CREATE INDEX predictions_by_event ON predictions (event_key, id) WHERE event_key IS NOT NULL;
 --bun:split
 CREATE INDEX predictions_category ON predictions (category, id);
 --bun:split

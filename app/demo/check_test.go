@@ -64,22 +64,38 @@ func checkNumbers(t *testing.T, db *database.DB) {
 		{3, "FROM markets WHERE NOT closed AND best_ask - best_bid > 0.05 AND best_ask < 1", nil},
 		{1, "FROM markets WHERE NOT closed AND best_bid = 0 AND best_ask = 1 AND probability = 0.5", nil},
 		{30, "FROM reference_predictions WHERE agent_id = ?", []any{settlement.ConsensusAgent}},
+		{3, "FROM markets WHERE NOT closed AND closes_at < ?", []any{firstLook}},
+		{3, "FROM markets WHERE NOT closed AND category IS NULL", nil},
+		{1, "FROM markets WHERE NOT closed AND best_bid IS NULL AND best_ask IS NULL", nil},
+		{20, "FROM markets WHERE NOT closed AND probability < 0.01 AND event_id IS NOT NULL", nil},
+		{2, "FROM market_events WHERE NOT exclusive", nil},
+		{3, "FROM news_items WHERE author = '[deleted]'", nil},
+		{3, "FROM news_items WHERE NOT score_known AND score = 0 AND comments = 0", nil},
+		{1, "FROM news_items WHERE length(summary) > 600", nil},
 	} {
 		if n := count(t, db, c.what, c.args...); n < c.least {
 			t.Errorf("%d rows, want %d: %s", n, c.least, c.what)
 		}
 	}
-	made, _ := samplePredictions(firstLook, sampleMarkets(firstLook), sampleNews(firstLook))
+	markets, _ := sampleMarkets(firstLook)
+	made, _ := samplePredictions(firstLook, markets, sampleNews(firstLook))
+	for _, siblings := range []int{3, 5, 7, 12, 40} {
+		if count(t, db, "FROM (SELECT event_id FROM markets WHERE NOT closed AND event_id IS NOT NULL GROUP BY event_id HAVING count(*) = ?) AS e", siblings) == 0 {
+			t.Errorf("no open event has %d markets", siblings)
+		}
+	}
 	if n := count(t, db, "FROM prediction_records"); n != len(made) {
 		t.Errorf("%d predictions stored of %d", n, len(made))
 	}
 	for _, none := range []string{
 		"FROM markets WHERE liquidity IS NULL OR liquidity < 1000",
-		"FROM markets WHERE NOT closed AND (best_bid IS NULL OR best_ask IS NULL OR volume_24h IS NULL)",
-		"FROM market_prices WHERE best_bid IS NULL OR best_ask IS NULL OR liquidity IS NULL",
+		"FROM markets WHERE NOT closed AND ((best_bid IS NULL) <> (best_ask IS NULL) OR volume_24h IS NULL)",
+		"FROM market_prices WHERE (best_bid IS NULL) <> (best_ask IS NULL) OR liquidity IS NULL",
+		"FROM markets WHERE tags IS NULL AND category IS NOT NULL",
+		"FROM markets AS m WHERE event_id IS NOT NULL AND NOT EXISTS (SELECT 1 FROM market_events AS e WHERE e.id = m.event_id AND e.title = m.event_title)",
 		"FROM prediction_records WHERE baseline_state <> 'fixed'",
 		"FROM markets WHERE closed AND id NOT IN (SELECT market_id FROM market_outcomes WHERE applied)",
-		"FROM markets WHERE NOT closed AND (probability < 0.03 OR probability > 0.97)",
+		"FROM markets WHERE NOT closed AND event_id IS NULL AND (probability < 0.03 OR probability > 0.97)",
 		"FROM markets WHERE url IS NOT NULL OR image_url IS NOT NULL OR description IS NULL",
 		"FROM prediction_records WHERE status = 'open' AND market_id IN (SELECT id FROM markets WHERE closed)",
 	} {

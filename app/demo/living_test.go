@@ -45,6 +45,8 @@ func TestSampleLivesOn(t *testing.T) {
 				t.Errorf("%s moved from %v to %v in three minutes", m.ID, was[m.ID], m.Prices)
 			case by > 0:
 				moved++
+			case m.Prices[0] <= leastPrice: // an outsider rests at the floor
+				moved++
 			}
 		}
 		if moved < len(shown.Records)*3/4 {
@@ -88,7 +90,7 @@ func TestSampleSettles(t *testing.T) {
 			t.Error("a closed market is shown")
 		}
 		for what, want := range map[string]int{
-			"FROM markets WHERE NOT closed AND closes_at <= ?": 0,
+			"FROM markets WHERE NOT closed AND closes_at <= ?": stillLate(n.clock),
 			"FROM markets WHERE closed AND closes_at > ?":      0,
 		} {
 			if got := count(t, db, what, n.clock); got != want {
@@ -104,7 +106,7 @@ func TestSampleSettles(t *testing.T) {
 			"FROM prediction_records WHERE status = 'open' AND market_id IS NOT NULL",
 			"FROM reference_predictions WHERE status = 'open'",
 			"FROM market_outcomes WHERE NOT applied",
-			"FROM (SELECT m.event_id FROM markets AS m JOIN market_outcomes AS o ON o.market_id = m.id WHERE o.winner = 'Yes' AND m.event_id IS NOT NULL GROUP BY m.event_id HAVING count(*) > 1) AS torn",
+			"FROM (SELECT m.event_id FROM markets AS m JOIN market_events AS e ON e.id = m.event_id AND e.exclusive JOIN market_outcomes AS o ON o.market_id = m.id WHERE o.winner = 'Yes' AND m.event_id IS NOT NULL GROUP BY m.event_id HAVING count(*) > 1) AS torn",
 		} {
 			if got := count(t, db, none); got != 0 {
 				t.Errorf("%d rows, want none: %s", got, none)
@@ -112,6 +114,68 @@ func TestSampleSettles(t *testing.T) {
 		}
 		checkLedger(t, db)
 	})
+}
+
+// stillLate counts the markets that are open past their schedule at a moment.
+func stillLate(at time.Time) (n int) {
+	for _, q := range openLate {
+		if closes := firstLook.Add(time.Duration(q.closes * float64(day))); closes.After(at) {
+			n++
+		}
+	}
+	return n
+}
+
+// TestLadder: the parts between rungs and the rungs follow from each other, both ways.
+func TestLadder(t *testing.T) {
+	t.Parallel()
+	for i := range openLadders {
+		l := &openLadders[i]
+		rungs, sum := make([]float64, len(l.rungs)), 0.0
+		for k := range rungs {
+			rungs[k] = l.yes(l.parts, k)
+		}
+		for k, part := range l.between(rungs) {
+			sum += part
+			if math.Abs(part-l.parts[k]) > 1e-9 {
+				t.Errorf("%s: part %d is %v, want %v", l.title, k, part, l.parts[k])
+			}
+		}
+		if math.Abs(sum-1) > 1e-9 {
+			t.Errorf("%s: the parts sum up to %v", l.title, sum)
+		}
+	}
+}
+
+// TestLadderSettlesInOneDirection: of the rungs of an event those on one side of the answer
+// settle at Yes.
+func TestLadderSettlesInOneDirection(t *testing.T) {
+	t.Parallel()
+	markets, _ := sampleMarkets(firstLook)
+	rungs := map[string][]market.Market{}
+	for _, m := range markets {
+		if m.nested != nil {
+			rungs[m.EventTitle] = append(rungs[m.EventTitle], m.standing(firstLook, m.prices(firstLook)))
+		}
+	}
+	if len(rungs) != len(openLadders) {
+		t.Fatalf("%d ladders, want %d", len(rungs), len(openLadders))
+	}
+	for title, event := range rungs {
+		turns, last := 0, -1.0
+		for k, m := range livedOn(event, firstLook.Add(80*day)) {
+			if !m.Closed || m.Prices[0] != 0 && m.Prices[0] != 1 {
+				t.Errorf("%s closed at %v", m.Question, m.Prices)
+			}
+			if k > 0 && m.Prices[0] != last {
+				turns++
+			}
+			last = m.Prices[0]
+		}
+		if turns > 1 {
+			t.Errorf("%s turns %d times", title, turns)
+		}
+	}
 }
 
 // TestLiveReplacesSample: once a live source has answered, only that one does, on

@@ -31,6 +31,8 @@ type sampleMarket struct {
 	key    string // the question as written, which its dice are named after
 	path   path
 	pick   int // the outcome of the path that "Yes" stands for, -1: all of them
+	nested *ladder
+	topic  string // the category its texts are of, which a market without a category has too
 	opened time.Time
 	final  []float64 // what it settled at, nil while it is open
 	past   []market.Price
@@ -47,13 +49,40 @@ func (m *sampleMarket) prices(at time.Time) []float64 {
 // perOutcome turns the path's probabilities into those of the market's own outcomes. An
 // empty book shows even odds, whatever the public believes.
 func (m *sampleMarket) perOutcome(p []float64) []float64 {
-	if m.key == unquoted {
+	switch {
+	case m.key == unquoted:
 		return []float64{0.5, 0.5}
-	}
-	if m.pick < 0 {
+	case m.pick < 0:
 		return p
+	case m.nested != nil:
+		yes := m.nested.yes(p, m.pick)
+		return []float64{yes, 1 - yes}
 	}
 	return []float64{p[m.pick], 1 - p[m.pick]}
+}
+
+// yes is the chance of a rung, from the chances of the parts between rungs.
+func (l *ladder) yes(parts []float64, rung int) float64 {
+	sum := 0.0
+	for _, p := range parts[:rung+1] {
+		sum += p
+	}
+	if l.above {
+		return 1 - sum
+	}
+	return sum
+}
+
+// between are the chances of the parts between rungs, from those of the rungs.
+func (l *ladder) between(rungs []float64) []float64 {
+	parts, sum := make([]float64, 0, len(rungs)+1), 0.0
+	for _, yes := range rungs {
+		if l.above {
+			yes = 1 - yes
+		}
+		parts, sum = append(parts, yes-sum), yes
+	}
+	return append(parts, 1-sum)
 }
 
 // rounded keeps the sum at 1 and every price off the ends.
@@ -68,16 +97,22 @@ func rounded(p []float64, decimals int) []float64 {
 	return out
 }
 
+// outsiders are the siblings below this price, of which few prices are remembered.
+const outsiders = 0.03
+
 // remember makes the market's past prices until it closed, or now: every six hours,
-// hourly in the last days of an open one.
+// hourly in the last days of an open one, daily of an outsider.
 func (m *sampleMarket) remember(now time.Time) {
 	until := now
 	if m.final != nil {
 		until = m.ClosedAt
 	}
+	outsider := m.EventID != "" && m.final == nil && m.perOutcome(m.path.at(now, 0, nil))[0] < outsiders
 	for at := m.opened; at.Before(until); {
 		m.past = append(m.past, m.observed(at, m.prices(at)))
-		if m.final == nil && until.Sub(at) <= hourlyFor {
+		if outsider {
+			at = at.Add(day)
+		} else if m.final == nil && until.Sub(at) <= hourlyFor {
 			at = at.Add(time.Hour)
 		} else {
 			at = at.Add(pathStep)
@@ -114,7 +149,7 @@ func priced(m market.Market, prices []float64) market.Market {
 	p := prices[m.Reference()]
 	m.Prices, m.Probability, m.Price = prices, &p, &p
 	m.BestBid, m.BestAsk = nil, nil
-	if !m.Closed {
+	if !m.Closed && !asks(&m, bookless) {
 		bid, ask := book(&m)
 		m.BestBid, m.BestAsk = &bid, &ask
 	}
@@ -134,7 +169,7 @@ const (
 // book is the best bid and ask around the price of a market's first outcome. Its width
 // follows from the market's id.
 func book(m *market.Market) (bid, ask float64) {
-	if prefix, _, _ := strings.Cut(unquoted, "{"); strings.HasPrefix(m.Question, prefix) {
+	if asks(m, unquoted) {
 		return 0, 1
 	}
 	rolls := dice("book of " + m.ID)
@@ -145,17 +180,24 @@ func book(m *market.Market) (bid, ask float64) {
 	return round(max(m.Prices[0]-half, 0), 3), round(min(m.Prices[0]+half, 1), 3)
 }
 
+// asks tells whether a market asks one of the questions above.
+func asks(m *market.Market, question string) bool {
+	prefix, _, _ := strings.Cut(question, "{")
+	return strings.HasPrefix(m.Question, prefix)
+}
+
 // builder makes the markets of a world.
 type builder struct {
 	now     time.Time
 	markets []*sampleMarket
-	events  int
+	events  []market.Event
 	open    int
 	settled int
+	late    bool // the markets that are added are open past their schedule
 }
 
-// sampleMarkets are all markets of the world that starts now.
-func sampleMarkets(now time.Time) []*sampleMarket {
+// sampleMarkets are all markets of the world that starts now, and their events.
+func sampleMarkets(now time.Time) ([]*sampleMarket, []market.Event) {
 	b := &builder{now: now}
 	for _, q := range openBinaries {
 		b.binary(q)
@@ -181,10 +223,30 @@ func sampleMarkets(now time.Time) []*sampleMarket {
 	for _, q := range settledGroups {
 		b.group(q)
 	}
+	b.odd()
 	for _, m := range b.markets {
 		m.remember(now)
 	}
-	return b.markets
+	return b.markets, b.events
+}
+
+// odd adds what is like the rest of a real source. It comes last, so that the markets before
+// keep their ids.
+func (b *builder) odd() {
+	for _, q := range longGroups {
+		b.group(q)
+	}
+	for i := range openLadders {
+		b.ladder(&openLadders[i])
+	}
+	for _, q := range append(openOdd, openBookless) {
+		b.binary(q)
+		b.markets[len(b.markets)-1].Category = ""
+	}
+	b.late = true
+	for _, q := range openLate {
+		b.binary(q.binary)
+	}
 }
 
 func yesNo() []string { return []string{"Yes", "No"} }
@@ -196,7 +258,7 @@ func (b *builder) binary(q binary) {
 func (b *builder) named(q named) {
 	m := b.add(q.category, q.question, q.criteria, q.days, q.volume)
 	m.Outcomes = q.outcomes
-	if q.days > 0 {
+	if !m.Closed {
 		m.path = wander(m.opened, b.now, q.prices, dice(q.question))
 		return
 	}
@@ -229,14 +291,10 @@ func (b *builder) group(g group) {
 	prior = append(prior, rest)
 	rolls := dice(g.title)
 	winner := draw(prior, rolls)
-	b.events++
 	first := len(b.markets)
 	for k, c := range g.choices {
-		m := b.add(
-			g.category, c.question, strings.ReplaceAll(g.criteria, "{choice}", c.name), g.days, g.volume*(0.3+c.price),
-		)
-		m.EventID, m.EventTitle = fmt.Sprintf("sample-event-%d", b.events), g.title
-		m.Title, m.pick = g.title+" — "+c.name, k
+		m := b.add(g.category, c.question, chosen(g.criteria, c.name), g.days, g.volume*(0.3+c.price))
+		m.pick = k
 		if g.days < 0 {
 			m.final = []float64{0, 1}
 			if k == winner {
@@ -244,6 +302,8 @@ func (b *builder) group(g group) {
 			}
 		}
 	}
+	b.event(g.title, g.criteria, b.markets[first:], g.choices)
+	b.events[len(b.events)-1].Exclusive, b.events[len(b.events)-1].ByPrice = new(true), len(g.choices) > 3
 	// Siblings open and close together, and share one path.
 	siblings, eldest := b.markets[first:], b.markets[first]
 	if g.days > 0 {
@@ -256,13 +316,55 @@ func (b *builder) group(g group) {
 	}
 }
 
+// ladder adds the rungs of an event, which share one path too.
+func (b *builder) ladder(l *ladder) {
+	first := len(b.markets)
+	for k, c := range l.rungs {
+		m := b.add(l.category, c.question, chosen(l.criteria, c.name), l.days, l.volume*(0.4-0.04*float64(k)))
+		m.pick, m.nested = k, l
+	}
+	siblings := b.markets[first:]
+	shared := wander(siblings[0].opened, b.now, l.parts, dice(l.title))
+	for _, m := range siblings {
+		m.path = shared
+	}
+	b.event(l.title, l.criteria, siblings, l.rungs)
+	b.events[len(b.events)-1].Exclusive = new(false)
+}
+
+// event joins markets of an event, each named after its choice.
+func (b *builder) event(title, criteria string, siblings []*sampleMarket, choices []choice) {
+	id, eldest := fmt.Sprintf("sample-event-%d", len(b.events)+1), siblings[0]
+	title = dated(title, eldest.ClosesAt)
+	e := market.Event{
+		ID: id, Title: title, Slug: slug(title), Description: chosen(dated(criteria, eldest.ClosesAt), "the outcome named"),
+		ClosesAt: eldest.ClosesAt, Tags: eldest.Tags, TagsKnown: true, UpdatedAt: eldest.opened,
+	}
+	for k, m := range siblings {
+		m.EventID, m.EventTitle, m.EventSlug, m.Label = id, title, e.Slug, choices[k].name
+		m.EventPosition = new(float64(k))
+		if m.nested == nil {
+			m.Title = title + " — " + m.Label
+		}
+	}
+	b.events = append(b.events, e)
+}
+
+// dated puts the day a market closes where its texts leave it open.
+func dated(text string, closes time.Time) string {
+	return strings.ReplaceAll(text, "{by}", closes.Format("2 January"))
+}
+
+// chosen names a choice where the texts of its event leave it open.
+func chosen(text, name string) string { return strings.ReplaceAll(text, "{choice}", name) }
+
 // add appends a Yes/No market with all that does not depend on its prices.
 func (b *builder) add(category, question, criteria string, days, volume float64) *sampleMarket {
 	rolls := dice("facts of " + question)
 	m := &sampleMarket{key: question, pick: -1, ripple: dice("ripple of " + question)}
-	m.Source, m.Sample, m.Active, m.Outcomes = Source, true, true, yesNo()
+	m.Source, m.Sample, m.Active, m.Outcomes, m.topic = Source, true, true, yesNo(), category
 	m.ClosesAt = b.now.Add(time.Duration(days * float64(day))).Truncate(time.Hour)
-	if days > 0 {
+	if days > 0 || b.late {
 		b.open++
 		m.ID = fmt.Sprintf("sample-%d", 100+b.open)
 		m.opened, m.lead = b.now.Add(-openFor), ahead
@@ -274,10 +376,9 @@ func (b *builder) add(category, question, criteria string, days, volume float64)
 		m.Closed, m.Resolution = true, "resolved"
 		m.ClosedAt = m.ClosesAt.Add(time.Duration(2+rolls.IntN(25)) * time.Minute)
 	}
-	by := strings.NewReplacer("{by}", m.ClosesAt.Format("2 January"))
-	m.Question, m.Category = by.Replace(question), category
+	m.Question, m.Category, m.Tags = dated(question, m.ClosesAt), category, tags(category, question)
 	m.Title, m.Slug = m.Question, slug(m.Question)
-	m.Description = by.Replace(criteria) + " Sample market: nothing is traded on it."
+	m.Description = dated(criteria, m.ClosesAt) + " Sample market: nothing is traded on it."
 	m.ResolutionSource = bodies[category]
 	volume *= 0.9 + 0.2*rolls.Float64()
 	liquidity := round(max(volume*(0.01+0.05*rolls.Float64()), leastLiquidity), 2)
@@ -287,6 +388,20 @@ func (b *builder) add(category, question, criteria string, days, volume float64)
 	b.markets = append(b.markets, m)
 	return m
 }
+
+// tags are those of a category, and sometimes one that says nothing of it. They have dice of
+// their own.
+func tags(category, question string) []string {
+	rolls := dice("tags of " + question)
+	out := slices.Clone(topics[category])
+	if rolls.Float64() < oddShare {
+		out = append(out, one(oddTags, rolls))
+	}
+	return out
+}
+
+// oddShare of the markets has an odd tag.
+const oddShare = 0.3
 
 // slug is a text as an address would carry it, cut at a word.
 func slug(text string) string {

@@ -31,6 +31,36 @@ func sampleNews(now time.Time) []news.Item {
 			}
 			out = append(out, item)
 		}
+		out = append(out, sampleOddNews(now, community, c+1, len(posts[community]))...)
+	}
+	return out
+}
+
+// sampleOddNews are the posts of a community that lack something, from a place on.
+func sampleOddNews(now time.Time, community string, number, position int) []news.Item {
+	var out []news.Item
+	for _, p := range oddPosts {
+		if p.community != community {
+			continue
+		}
+		rolls := dice("post " + p.title)
+		id := fmt.Sprintf("sample-n%d%02d", number, position+len(out)+1)
+		item := news.Item{
+			ID: id, Source: Source, Community: community, Title: p.title, Summary: p.summary, Flair: p.flair,
+			Permalink: "https://example.com/c/" + community + "/" + id, SelfPost: p.self, Author: one(posters, rolls),
+			PostedAt: now.Add(-time.Duration((1 + 30*rolls.Float64()) * float64(time.Hour))).Truncate(time.Second),
+			Position: position + len(out), ObservedAt: now, Sample: true,
+		}
+		if item.URL = "https://example.org/news/" + slug(p.title); p.self {
+			item.URL = item.Permalink
+		}
+		if p.deleted {
+			item.Author = "[deleted]"
+		}
+		if item.ScoreKnown = !p.unscored; item.ScoreKnown {
+			item.Score, item.Comments = rolls.IntN(40), rolls.IntN(25)
+		}
+		out = append(out, item)
 	}
 	return out
 }

@@ -29,6 +29,8 @@ const (
 	// one; openLeast is the least part of them.
 	openInterest = 0.4
 	openLeast    = 0.14
+	// favourites is how many of an event's first siblings are forecast.
+	favourites = 5
 )
 
 // samplePrediction is a prediction of one agent, ready but for the id and the agent's.
@@ -82,12 +84,15 @@ func (p *press) visit(a int, event []*sampleMarket) {
 	if open {
 		chance = max(chance*openInterest, openLeast)
 	}
-	if rolls.Float64() >= chance {
+	if rolls.Float64() >= chance || asks(&first.Market, bookless) {
 		return
 	}
 	from, until := first.opened.Add(quietStart), first.ClosedAt.Add(-quietEnd)
 	if open {
 		from, until = p.now.Add(-openSince), p.now.Add(-settledYet)
+		if ends := first.ClosesAt.Add(-quietEnd); ends.Before(until) {
+			until = ends
+		}
 	}
 	if joined := p.joined(who); joined.After(from) {
 		from = joined
@@ -100,7 +105,7 @@ func (p *press) visit(a int, event []*sampleMarket) {
 		part = 1 - part*part*2
 	}
 	at := p.hour(who, from, until, part, rolls)
-	k := rolls.IntN(len(event))
+	k := rolls.IntN(min(len(event), favourites))
 	for n := range min(len(event), 1+rolls.IntN(2)) {
 		m := event[(k+n)%len(event)]
 		outcome := 0
@@ -146,7 +151,7 @@ func (p *press) publish(a int, m *sampleMarket, outcome int, at time.Time, again
 	if m.Outcomes[outcome] != "Yes" {
 		title += " — " + m.Outcomes[outcome]
 	}
-	words := argument{agent: a, category: m.Category, subject: subject(m, outcome), p: confidence, q: q, again: again}
+	words := argument{agent: a, category: m.topic, subject: subject(m, outcome), p: confidence, q: q, again: again}
 	p.predictions = append(p.predictions, samplePrediction{agent: a, Prediction: prediction.Prediction{
 		Title: title, Thesis: p.library.thesis(words, rolls), Confidence: confidence, HorizonAt: m.ClosesAt,
 		Category: m.Category, Model: who.model, Evidence: p.library.evidence(m, at, rolls),
@@ -172,8 +177,8 @@ func inside(p float64) float64 { return min(max(p, leastPrice), 1-leastPrice) }
 
 // subject is what a thesis calls the outcome.
 func subject(m *sampleMarket, outcome int) string {
-	if m.EventTitle != "" {
-		return m.Title[len(m.EventTitle)+len(" — "):]
+	if m.Label != "" {
+		return m.Label
 	}
 	return m.Outcomes[outcome]
 }

@@ -39,6 +39,7 @@ type replay struct {
 	clock time.Time // the moment the step under way ends
 
 	markets     []*sampleMarket
+	events      []market.Event
 	items       []news.Item
 	predictions []samplePrediction
 	ticks       []market.Price
@@ -49,7 +50,8 @@ type replay struct {
 }
 
 func newReplay(db *database.DB, start time.Time) *replay {
-	r := &replay{db: db, start: start, markets: sampleMarkets(start), items: sampleNews(start), agents: map[int]uuid.UUID{}}
+	r := &replay{db: db, start: start, items: sampleNews(start), agents: map[int]uuid.UUID{}}
+	r.markets, r.events = sampleMarkets(start)
 	r.predictions, r.ticks = samplePredictions(start, r.markets, r.items)
 	now := func() time.Time { return r.clock }
 	settings := config.Default()
@@ -130,7 +132,7 @@ func (r *replay) stage(ctx context.Context, tx bun.Tx) error {
 		opening = append(opening, m.standing(m.opened, m.past[0].Prices))
 		history = append(history, m.past...)
 	}
-	if err := (market.Store{}).Observe(ctx, tx, opening); err != nil {
+	if err := (market.Store{}).Observe(ctx, tx, opening, r.events...); err != nil {
 		return err
 	}
 	return market.Store{}.AddPrices(ctx, tx, history)

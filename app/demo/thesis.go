@@ -146,7 +146,7 @@ func (l *library) evidence(m *sampleMarket, at time.Time, rolls *rand.Rand) []pr
 		out = append(out, prediction.Evidence{Title: other.Title, URL: fmt.Sprintf("https://example.org/markets/%s", other.ID),
 			SignalKind: prediction.SignalMarket, SignalID: other.ID})
 	}
-	pages := reports[m.Category]
+	pages := reports[m.topic]
 	k := rolls.IntN(len(pages))
 	for n := range rolls.IntN(3) {
 		page := pages[(k+n)%len(pages)]
@@ -161,7 +161,7 @@ func (l *library) bestNews(m *sampleMarket, at time.Time) (best *news.Item) {
 	most := 0
 	for i := range l.items {
 		item := &l.items[i]
-		if item.PostedAt.After(at) || !slices.Contains(coverage[m.Category], item.Community) {
+		if item.PostedAt.After(at) || !slices.Contains(coverage[m.topic], item.Community) {
 			continue
 		}
 		if n := l.shared(m.ID, item.ID); n > most {
@@ -176,7 +176,7 @@ func (l *library) related(m *sampleMarket, at time.Time) (best *sampleMarket) {
 	most := 0
 	for _, other := range l.markets {
 		gone := other.final != nil && other.ClosedAt.Before(at)
-		if other == m || other.Category != m.Category || other.opened.After(at) || gone {
+		if other == m || other.topic != m.topic || other.opened.After(at) || gone {
 			continue
 		}
 		if n := l.shared(m.ID, other.ID); n > most {

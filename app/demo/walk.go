@@ -3,6 +3,7 @@ package demo
 import (
 	"math"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/pulsecast/pulsecast/app/market"
@@ -21,11 +22,13 @@ var walkSpread = restless * math.Sqrt(walkStep.Hours()/24)
 // sees the same, however often anybody looked before.
 func livedOn(event []market.Market, now time.Time) []market.Market {
 	first := event[0]
-	ends, until := !first.ClosesAt.After(now), now
+	closes := first.ClosesAt.Add(lateness(&first))
+	ends, until := !closes.After(now), now
 	if ends {
-		until = first.ClosesAt
+		until = closes
 	}
-	p := chances(event)
+	steps := ladderOf(&first)
+	p := chances(event, steps)
 	if !empty(&first) {
 		p = walk(first.EventKey(), p, first.ObservedAt, until)
 	}
@@ -38,15 +41,38 @@ func livedOn(event []market.Market, now time.Time) []market.Market {
 	for k, m := range event {
 		m.ObservedAt = now
 		if ends {
-			m.Closed, m.ClosedAt, m.Resolution = true, m.ClosesAt, "resolved"
+			m.Closed, m.ClosedAt, m.Resolution = true, closes, "resolved"
 		}
 		if m.EventID == "" {
 			out = append(out, priced(m, p))
+		} else if steps != nil {
+			yes := round(steps.yes(p, k), 4)
+			out = append(out, priced(m, []float64{yes, round(1-yes, 4)}))
 		} else {
 			out = append(out, priced(m, []float64{p[k], round(1-p[k], 4)}))
 		}
 	}
 	return out
+}
+
+// lateness is how long after its schedule a market closes.
+func lateness(m *market.Market) time.Duration {
+	for _, q := range openLate {
+		if asks(m, q.question) {
+			return time.Duration((q.closes - q.days) * float64(day))
+		}
+	}
+	return 0
+}
+
+// ladderOf finds the ladder that a market is a rung of, nil if it is none.
+func ladderOf(m *market.Market) *ladder {
+	for i := range openLadders {
+		if prefix, _, _ := strings.Cut(openLadders[i].title, "{"); m.EventTitle != "" && strings.HasPrefix(m.EventTitle, prefix) {
+			return &openLadders[i]
+		}
+	}
+	return nil
 }
 
 // empty reports whether a market has no quotes: then its displayed price stays.
@@ -55,10 +81,18 @@ func empty(m *market.Market) bool {
 }
 
 // chances are the probabilities of all that may happen in an event: the outcomes of a
-// market that stands alone; else Yes for each of the siblings, and none of them.
-func chances(event []market.Market) []float64 {
+// market that stands alone; the parts between the rungs of a ladder; else Yes for each of
+// the siblings, and none of them.
+func chances(event []market.Market, steps *ladder) []float64 {
 	if event[0].EventID == "" {
 		return event[0].Prices
+	}
+	if steps != nil {
+		rungs := make([]float64, len(event))
+		for k := range event {
+			rungs[k] = event[k].Prices[0]
+		}
+		return steps.between(rungs)
 	}
 	p, rest := make([]float64, 0, len(event)+1), 1.0
 	for _, m := range event {

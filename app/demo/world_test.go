@@ -23,7 +23,8 @@ func TestWorldAtAnyHour(t *testing.T) {
 		}
 		t.Run(clock, func(t *testing.T) {
 			t.Parallel()
-			markets := sampleMarkets(start)
+			markets, events := sampleMarkets(start)
+			checkEvents(t, markets, events)
 			checkMarkets(t, start, markets)
 			items := sampleNews(start)
 			checkNews(t, start, items)
@@ -48,11 +49,13 @@ func checkMarkets(t *testing.T, start time.Time, markets []*sampleMarket) {
 			t.Errorf("%s is not a question of its own", m.Question)
 		}
 		questions[m.Question] = true
-		if bodies[m.Category] == "" || len(reports[m.Category]) == 0 || len(coverage[m.Category]) == 0 {
-			t.Errorf("category %q is not written", m.Category)
+		if bodies[m.topic] == "" || len(reports[m.topic]) == 0 || len(coverage[m.topic]) == 0 || m.Category != "" && m.Category != m.topic {
+			t.Errorf("category %q is not written", m.topic)
 		}
-		left := m.ClosesAt.Sub(start)
+		left := m.ClosesAt.Sub(start) + lateness(&m.Market)
 		switch {
+		case m.final == nil && lateness(&m.Market) > 0 && !m.ClosesAt.Before(start):
+			t.Errorf("%s is late before its time", m.Question)
 		case m.final == nil && (left < 2*time.Hour || left > 90*day):
 			t.Errorf("%s closes in %s", m.Question, left)
 		case m.final == nil && left < 72*time.Hour:
@@ -72,6 +75,34 @@ func checkMarkets(t *testing.T, start time.Time, markets []*sampleMarket) {
 	}
 	if soon < 8 {
 		t.Errorf("%d markets close within 72 hours", soon)
+	}
+}
+
+// checkEvents finds every event's markets, and the sums of prices that belong to it: about 1
+// of which exactly one can happen, in one direction along a ladder.
+func checkEvents(t *testing.T, markets []*sampleMarket, events []market.Event) {
+	t.Helper()
+	for _, e := range events {
+		sum, last, rungs := 0.0, -1.0, 0
+		for _, m := range markets {
+			if m.EventID != e.ID || m.final != nil {
+				continue
+			}
+			now := m.perOutcome(m.path.at(m.opened.Add(openFor), 0, nil))[0]
+			if m.nested != nil {
+				if rungs > 0 && (now > last) == m.nested.above {
+					t.Errorf("%s: %s stands at %.3f after %.3f", e.Title, m.Label, now, last)
+				}
+				rungs++
+			}
+			sum, last = sum+now, now
+			if m.Label == "" || m.EventTitle != e.Title || m.EventPosition == nil {
+				t.Errorf("%s is not told apart in %q", m.Question, e.Title)
+			}
+		}
+		if strings.ContainsAny(e.Title+e.Description, "{}") || (rungs == 0) != *e.Exclusive || rungs == 0 && sum > 1.000001 {
+			t.Errorf("event %+v: prices sum up to %.3f", e, sum)
+		}
 	}
 }
 

@@ -44,7 +44,7 @@ func soundMarkets(got source.Markets, at time.Time) ([]market.Market, source.Dro
 
 func soundMarket(m *market.Market) bool {
 	texts := slices.Concat([]string{m.ID, m.Source, m.Question, m.Title, m.Slug, m.Category, m.URL, m.ImageURL, m.Description,
-		m.ResolutionSource, m.EventID, m.EventTitle, m.EventSlug, m.ConditionID, m.Resolution}, m.Outcomes, m.TokenIDs, m.Tags)
+		m.ResolutionSource, m.EventID, m.EventTitle, m.EventSlug, m.Label, m.ConditionID, m.Resolution}, m.Outcomes, m.TokenIDs, m.Tags)
 	for _, v := range []*float64{m.Probability, m.Price, m.Volume, m.Volume24h, m.Liquidity, m.PriceChange24h, m.EventPosition} {
 		if v != nil && !finite(*v) {
 			return false

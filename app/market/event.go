@@ -214,8 +214,10 @@ const maxSiblings = 2000
 type Siblings struct {
 	// IDs are in order: those that are not closed first, as the upstream orders them, or by
 	// probability if it gives no order.
-	IDs  []string
-	Open int
+	IDs []string
+	// Likeliest are the ids of at most five of the open ones, the likeliest first.
+	Likeliest []string
+	Open      int
 	// Sum is of the probabilities of the open ones, nil if none is known: 1 plus the
 	// overround where exactly one of them can happen.
 	Sum *float64
@@ -252,7 +254,18 @@ func (Store) Siblings(ctx context.Context, db bun.IDB, e *Event) (*Siblings, err
 			s.Sum = plus(s.Sum, *m.Probability)
 		}
 	}
+	s.Likeliest = likeliestOf(markets)
 	return s, nil
+}
+
+// maxLikeliest is how many of an event's markets are compared over time.
+const maxLikeliest = 5
+
+// likeliestOf are the ids of the open markets with the highest probabilities.
+func likeliestOf(markets []Market) []string {
+	open := slices.DeleteFunc(slices.Clone(markets), func(m Market) bool { return m.Closed || !m.Active })
+	slices.SortStableFunc(open, func(a, b Market) int { return cmp.Compare(orLess(b.Probability), orLess(a.Probability)) })
+	return ids(open[:min(len(open), maxLikeliest)])
 }
 
 // Page is a part of the ids in order, and the place where the next part begins, 0 at the end.

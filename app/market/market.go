@@ -4,6 +4,7 @@
 package market
 
 import (
+	"cmp"
 	"strings"
 	"time"
 	"unicode"
@@ -66,6 +67,9 @@ type Market struct {
 	// EventPosition orders the markets of an event as the upstream shows them; nil if it
 	// gives no order.
 	EventPosition *float64
+	// Label names the market among those of its event ("Buffalo", "↑ $90,000"); empty if the
+	// upstream gives none.
+	Label string `bun:",nullzero"`
 
 	ConditionID string   `bun:",nullzero"` // key of the order book's own record
 	TokenIDs    []string `bun:"token_ids,type:json,nullzero"`
@@ -119,6 +123,9 @@ func (m *Market) Spread() (spread float64, known bool) {
 	return *m.BestAsk - *m.BestBid, true
 }
 
+// EventKey returns the event key of the markets of an upstream event.
+func EventKey(eventID string) string { return eventPrefix + eventID }
+
 // EventID returns the upstream event of an event key, "" for a market that stands alone.
 func EventID(key string) string {
 	id, grouped := strings.CutPrefix(key, eventPrefix)
@@ -162,4 +169,17 @@ func QuestionKey(question string) string {
 		b.WriteRune(unicode.ToLower(r))
 	}
 	return b.String()
+}
+
+// ShortName names the market among those of its event: its label, else its title without the
+// event's, else the title.
+func (m *Market) ShortName() string {
+	if m.Label != "" {
+		return m.Label
+	}
+	title := cmp.Or(m.Title, m.Question)
+	if rest, cut := strings.CutPrefix(title, m.EventTitle+" — "); cut && m.EventTitle != "" && rest != "" {
+		return rest
+	}
+	return title
 }

@@ -112,7 +112,7 @@ func (Store) settleSamples(ctx context.Context, db bun.IDB, part []Market) ([]Ma
 
 // kept are the columns a reading that leaves them out does not clear.
 var kept = []string{"slug", "category", "closes_at", "url", "image_url", "description",
-	"resolution_source", "tags", "event_id", "event_title", "event_slug", "event_position", "condition_id", "token_ids"}
+	"resolution_source", "tags", "event_id", "event_title", "event_slug", "event_position", "label", "condition_id", "token_ids"}
 
 // taken are the columns that always show the newest reading.
 var taken = []string{"source", "question", "title", "outcomes", "prices", "probability", "price",

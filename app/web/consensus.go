@@ -18,8 +18,7 @@ func (s *Site) addConsensus(ctx context.Context, rows []pages.MarketRow) (map[st
 		return nil, err
 	}
 	for i := range rows {
-		c := found[rows[i].ID]
-		rows[i].Consensus, rows[i].Agents = c.Median, c.Agents
+		setConsensus(&rows[i], found)
 	}
 	return found, nil
 }

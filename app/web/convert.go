@@ -71,9 +71,10 @@ func shownOutcome(m *market.Market) (name string, index int) {
 }
 
 func (s *Site) marketProps(m *market.Market) pages.MarketRow {
-	outcome, _ := shownOutcome(m)
+	outcome, index := shownOutcome(m)
 	return pages.MarketRow{
-		ID: m.ID, Title: title(m), Category: m.Category, Outcome: outcome, Probability: m.Probability,
+		ID: m.ID, Title: title(m), Label: m.ShortName(), Category: m.Category, Outcome: outcome, Probability: m.Probability,
+		Book: marketView(m, index), Change: m.PriceChange24h,
 		Volume: m.Volume, ClosesAt: s.when(m.ClosesAt), ClosedAt: s.when(m.ClosedAt), Closed: m.Closed, Sample: m.Sample,
 	}
 }
@@ -116,20 +117,42 @@ func evidenceProps(list []prediction.Evidence) []components.Evidence {
 	return out
 }
 
-// categoriesOf counts the categories of markets, the most frequent first.
+// categoriesOf lists the categories of markets, the most frequent first.
 func categoriesOf(markets []market.Market) []string {
+	return mostFrequent(markets, maxChoices, func(m *market.Market) []string {
+		if m.Category == "" {
+			return nil
+		}
+		return []string{m.Category}
+	})
+}
+
+// maxTagChoices is how many tags the list of markets offers.
+const maxTagChoices = 10
+
+// tagsOf lists the tags of markets that say what they are about, the most frequent first.
+// Those that name a whole category are left out: they are a choice already.
+func tagsOf(markets []market.Market) []string {
+	return mostFrequent(markets, maxTagChoices, func(m *market.Market) []string {
+		return slices.DeleteFunc(slices.Clone(m.Tags), func(tag string) bool {
+			category := market.CategoryOf(tag)
+			return category == "" || category == tag
+		})
+	})
+}
+
+// mostFrequent counts the words of markets and lists at most limit of them.
+func mostFrequent(markets []market.Market, limit int, words func(*market.Market) []string) []string {
 	count := map[string]int{}
 	var names []string
 	for i := range markets {
-		c := markets[i].Category
-		if c == "" {
-			continue
+		for _, word := range words(&markets[i]) {
+			if count[word] == 0 {
+				names = append(names, word)
+			}
+			count[word]++
 		}
-		if count[c] == 0 {
-			names = append(names, c)
-		}
-		count[c]++
 	}
 	slices.SortStableFunc(names, func(a, b string) int { return count[b] - count[a] })
-	return names[:min(len(names), maxChoices)]
+	return names[:min(len(names), limit)]
 }

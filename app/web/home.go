@@ -8,7 +8,6 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	"github.com/pulsecast/pulsecast/app/leaderboard"
-	"github.com/pulsecast/pulsecast/app/market"
 	"github.com/pulsecast/pulsecast/app/prediction"
 	"github.com/pulsecast/pulsecast/app/score"
 	"github.com/pulsecast/pulsecast/views/components"
@@ -47,7 +46,11 @@ func (s *Site) home(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	markets, err := s.marketRows(c, liveliest(s.Markets.Current().Records))
+	notable, err := s.markets.Notable(ctx, db, s.Now(), homeMarkets)
+	if err != nil {
+		return err
+	}
+	markets, err := s.marketRows(c, notable)
 	if err != nil {
 		return err
 	}
@@ -75,23 +78,6 @@ func (s *Site) home(c *fiber.Ctx) error {
 	}
 	p.Layout.Feed, p.Layout.Image = "/predictions.atom", boardCard
 	return show(c, pages.Home(p))
-}
-
-// liveliest picks the markets of highest volume, one of each event.
-func liveliest(byVolume []market.Market) []market.Market {
-	var out []market.Market
-	seen := map[string]bool{}
-	for i := range byVolume {
-		key := byVolume[i].EventKey()
-		if seen[key] {
-			continue
-		}
-		seen[key] = true
-		if out = append(out, byVolume[i]); len(out) == homeMarkets {
-			break
-		}
-	}
-	return out
 }
 
 // receipts picks of each of the markets that resolved last the prediction that won or

@@ -2,6 +2,7 @@ package web
 
 import (
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -21,32 +22,11 @@ var closingWithin = map[string]time.Duration{
 }
 
 func (s *Site) listMarkets(c *fiber.Ctx) error {
-	a, err := readAddress(c, "q", "category", "closes", "state", "sort", "cursor")
+	a, err := readAddress(c, "q", "category", "tag", "closes", "state", "view", "sort", "cursor")
 	if err != nil {
 		return err
 	}
-	f := market.Filter{Limit: pageSize, After: a.get("cursor"), Category: strings.ToLower(a.get("category")), Q: a.get("q")}
-	sort, err := a.choice("sort", string(market.ByVolume), string(market.ByClosing), string(market.ByNewest))
-	if err != nil {
-		return err
-	}
-	closes, err := a.choice("closes", "", "day", "week", "month")
-	if err != nil {
-		return err
-	}
-	state, err := a.choice("state", "open", "closed")
-	if err != nil {
-		return err
-	}
-	f.Sort, f.Closed = market.Sort(sort), state == "closed"
-	if within := closingWithin[closes]; within > 0 && !f.Closed {
-		f.ClosesBefore = s.Now().Add(within)
-	}
-	found, next, err := s.markets.List(c.UserContext(), s.DB.Reader, f)
-	if err != nil {
-		return err
-	}
-	rows, err := s.marketRows(c, found)
+	f, view, err := s.marketFilter(a)
 	if err != nil {
 		return err
 	}
@@ -58,17 +38,84 @@ func (s *Site) listMarkets(c *fiber.Ctx) error {
 	if f.Closed {
 		closing = "Just closed"
 	}
+	open := s.Markets.Current().Records
 	p := pages.MarketsProps{
-		Layout: frame, Narrowed: a.narrowed(), Search: a.search("Search questions"), Rows: rows, Pages: a.pages(next),
+		Layout: frame, Narrowed: a.narrowed(), Search: a.search("Search questions"),
+		Views:      a.chips("view", option{byEvent, "Events"}, option{"markets", "All markets"}),
 		Sorts:      a.chips("sort", option{"volume", "Volume"}, option{"closesAt", closing}, option{"newest", "Newest"}),
-		Categories: a.openChips("category", categoriesOf(s.Markets.Current().Records)),
+		Categories: a.openChips("category", categoriesOf(open)),
+		Tags:       a.openChips("tag", tagsOf(open)),
 		States:     a.chips("state", option{"open", "Open"}, option{"closed", "Closed"}),
 	}
 	if !f.Closed {
 		p.AsOf = s.when(s.Markets.Current().AsOf)
 		p.Closing = a.chips("closes", option{"", "Any time"}, option{"day", "Within a day"}, option{"week", "Within a week"}, option{"month", "Within a month"})
 	}
+	var next string
+	if view == byEvent {
+		p.Groups, next, err = s.listGroups(c, f)
+	} else {
+		p.Rows, next, err = s.listAll(c, f)
+	}
+	if err != nil {
+		return err
+	}
+	p.Pages = a.pages(next)
 	return show(c, pages.Markets(p))
+}
+
+// byEvent is the view of the list that shows an event once.
+const byEvent = "events"
+
+// marketFilter reads the filters of the list and how it is shown.
+func (s *Site) marketFilter(a address) (f market.Filter, view string, err error) {
+	f = market.Filter{
+		Limit: pageSize, After: a.get("cursor"), Category: strings.ToLower(a.get("category")),
+		Tag: market.TagSlug(a.get("tag")), Q: a.get("q"),
+	}
+	sort, err := a.choice("sort", string(market.ByVolume), string(market.ByClosing), string(market.ByNewest))
+	if err != nil {
+		return f, "", err
+	}
+	closes, err := a.choice("closes", "", "day", "week", "month")
+	if err != nil {
+		return f, "", err
+	}
+	state, err := a.choice("state", "open", "closed")
+	if err != nil {
+		return f, "", err
+	}
+	f.Sort, f.Closed = market.Sort(sort), state == "closed"
+	if within := closingWithin[closes]; within > 0 && !f.Closed {
+		f.ClosesBefore = s.Now().Add(within)
+	}
+	view, err = a.choice("view", byEvent, "markets")
+	return f, view, err
+}
+
+func (s *Site) listAll(c *fiber.Ctx, f market.Filter) (rows []pages.MarketRow, next string, err error) {
+	found, next, err := s.markets.List(c.UserContext(), s.DB.Reader, f)
+	if err != nil {
+		return nil, "", err
+	}
+	rows, err = s.marketRows(c, found)
+	return rows, next, err
+}
+
+func (s *Site) listGroups(c *fiber.Ctx, f market.Filter) (rows []pages.MarketGroup, next string, err error) {
+	groups, next, err := s.markets.Groups(c.UserContext(), s.DB.Reader, market.GroupFilter{
+		Category: f.Category, Tag: f.Tag, Q: f.Q, Closed: f.Closed, ClosesBefore: f.ClosesBefore, Sort: f.Sort,
+		After: f.After, Limit: f.Limit,
+	})
+	if err != nil {
+		return nil, "", err
+	}
+	groups = slices.DeleteFunc(groups, func(g market.Group) bool { return len(g.Markets) == 0 }) // closed meanwhile
+	rows = make([]pages.MarketGroup, len(groups))
+	for i := range groups {
+		rows[i] = s.groupProps(&groups[i], f.Closed)
+	}
+	return rows, next, s.addOpinions(c, groups, rows)
 }
 
 // marketRows adds to markets what the agents say and how the price moved, each by one
@@ -125,7 +172,7 @@ func (s *Site) market(c *fiber.Ctx) error {
 	}
 	frame := s.frame(title(m), marketWords(rows[0]), "/markets/"+url.PathEscape(m.ID), "/markets")
 	p := pages.MarketProps{
-		Layout: frame, Row: rows[0], Event: m.EventTitle, Book: marketView(m, index).
+		Layout: frame, Row: rows[0], Event: m.EventTitle, Tags: m.Tags, Book: marketView(m, index).
 			Book(), Liquidity: m.Liquidity, Weighted: opinions[m.ID].Weighted, URL: m.URL,
 		Description: m.Description, ResolutionSource: m.ResolutionSource, Resolution: string(m.Resolution),
 		ObservedAt: s.when(m.ObservedAt), History: drawn(history, index),
@@ -142,6 +189,9 @@ func (s *Site) market(c *fiber.Ctx) error {
 	}
 	if len(records) > 0 {
 		p.All = "/predictions?market=" + url.QueryEscape(m.ID)
+	}
+	if err := s.addSiblings(c, &p, m); err != nil {
+		return err
 	}
 	for i, name := range m.Outcomes {
 		p.Outcomes = append(p.Outcomes, pages.OutcomeRow{Name: name, View: marketView(m, i)})

@@ -121,6 +121,7 @@ func (s *Site) Register(srv *httpserver.Server) {
 	page("/leaderboard", s.leaderboard)
 	page("/markets", s.listMarkets)
 	page("/markets/:id", s.market)
+	page("/events/:id", s.event)
 	page("/news", s.listNews)
 	page("/predictions.atom", s.predictionFeed)
 	page("/predictions", s.listPredictions)

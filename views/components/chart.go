@@ -82,7 +82,8 @@ type Plot struct {
 	Columns []Tick // time
 	Rows    []Tick // values
 	Line    []Spot
-	Low     []Spot // with High, a band around the line
+	Lines   [][]Spot // instead of Line, each drawn in the manner of its place
+	Low     []Spot   // with High, a band around the line
 	High    []Spot
 	Dots    []Dot
 }

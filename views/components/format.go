@@ -13,8 +13,15 @@ const (
 )
 
 // Percent writes a probability of 0..1 in whole percent, and close to certainty with
-// one decimal so that 0.4 % does not read as never.
+// one decimal so that 0.4 % does not read as never. What would round to certainty is
+// written as a bound: >99.9 %.
 func Percent(p float64) string {
+	switch {
+	case p > 0 && p < 0.0005:
+		return "<0.1" + unbreakable + "%"
+	case p > 0.9994999 && p < 1:
+		return ">99.9" + unbreakable + "%"
+	}
 	digits := 0
 	if (p > 0 && p < 0.01) || (p > 0.99 && p < 1) {
 		digits = 1

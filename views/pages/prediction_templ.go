@@ -61,7 +61,7 @@ func (p PredictionProps) closing() (string, components.When) {
 	case p.ClosesAt.Past() && p.Prediction.ResolvedAt.Known():
 		return "Closed", p.ClosesAt
 	case p.ClosesAt.Past():
-		return "Was to close", p.ClosesAt
+		return components.Capital(awaiting) + ", due", p.ClosesAt
 	default:
 		return "Closes", p.ClosesAt
 	}

@@ -18,7 +18,7 @@ func TestClosing(t *testing.T) {
 		list, page string
 	}{
 		"open":                 {pages.MarketRow{ClosesAt: later}, "closes in 2 days", "Closesin 2 days"},
-		"open past its time":   {pages.MarketRow{ClosesAt: before}, "was to close 2 days ago", "Was to close2 days ago"},
+		"open past its time":   {pages.MarketRow{ClosesAt: before}, "awaiting result, due 2 days ago", "Awaiting result, due2 days ago"},
 		"open without an end":  {pages.MarketRow{ClosesAt: never}, "", ""},
 		"closed early":         {pages.MarketRow{ClosesAt: later, ClosedAt: ago(time.Hour), Closed: true}, "closed 1 hour ago", "Closed1 hour ago"},
 		"closed, unknown when": {pages.MarketRow{ClosesAt: later, Closed: true}, "closed", ""},
@@ -43,7 +43,7 @@ func TestPredictionFacts(t *testing.T) {
 		want               string
 	}{
 		"open":              {"open", in(48 * time.Hour), components.When{}, components.When{}, "Closesin 2 days"},
-		"overdue":           {"open", ago(48 * time.Hour), components.When{}, components.When{}, "Was to close2 days ago"},
+		"overdue":           {"open", ago(48 * time.Hour), components.When{}, components.When{}, "Awaiting result, due2 days ago"},
 		"settled":           {"resolved", ago(48 * time.Hour), components.When{}, ago(time.Hour), "Closed2 days agoSettled1 hour ago by the market's settlement"},
 		"settled too early": {"resolved", in(48 * time.Hour), ago(2 * time.Hour), ago(time.Hour), "Closed2 hours agoSettled1 hour ago by the market's settlement"},
 		"void":              {"void", ago(48 * time.Hour), components.When{}, ago(time.Hour), "Closed2 days agoVoided1 hour ago by the market's settlement"},

@@ -98,11 +98,12 @@ func (w *wireMarket) describe(m *market.Market) {
 	event := w.event()
 	m.EventID = name(event.ID)
 	m.EventTitle, m.EventSlug = event.title(), slug(event.Slug)
+	label := name(w.GroupItemTitle)
 	if m.EventID != "" {
-		m.EventPosition = w.position()
+		m.EventPosition, m.Label = w.position(), withoutBlank(label)
 	}
 	rawEvent := sanitize.Shorten(sanitize.Line(string(event.Title)), maxQuestion)
-	m.Title = cmp.Or(title(m.Question, rawEvent, name(w.GroupItemTitle)), m.EventTitle, slugWords(w.Slug), "Market "+m.ID)
+	m.Title = cmp.Or(title(m.Question, rawEvent, label), m.EventTitle, slugWords(w.Slug), "Market "+m.ID)
 	m.MatchKey = market.QuestionKey(m.Question)
 	m.Slug = slug(w.Slug)
 	w.tag(m)

@@ -108,7 +108,7 @@ func expect(t *testing.T, o object) market.Market {
 		ClosesAt: o.time(t, "endDate"), Active: true,
 		URL: "https://polymarket.com/event/" + o.event().text("slug"), ImageURL: o.text("image"),
 		Description: o.text("description"), ResolutionSource: o.text("resolutionSource"),
-		EventID: o.event().text("id"), EventSlug: o.event().text("slug"), EventPosition: o.number("groupItemThreshold"), ConditionID: o.text("conditionId"),
+		EventID: o.event().text("id"), EventSlug: o.event().text("slug"), EventPosition: o.number("groupItemThreshold"), Label: o.text("groupItemTitle"), ConditionID: o.text("conditionId"),
 		Resolution: o.text("umaResolutionStatus"), MatchKey: market.QuestionKey(o.text("question")), FirstSeenAt: now, ObservedAt: now,
 	}
 	m.BestBid, m.BestAsk = o.number("bestBid"), o.number("bestAsk")

@@ -101,6 +101,9 @@ func fill(s, label string) string {
 // withoutBlank leaves the blanks out, and the words that led to them. It is empty if nothing
 // else is said.
 func withoutBlank(s string) string {
+	if !hasBlank(s) {
+		return s
+	}
 	left := squeeze(blank.ReplaceAllString(s, " "))
 	left = strings.TrimSpace(dangling.ReplaceAllString(left, "$1"))
 	if market.QuestionKey(left) == "" {
