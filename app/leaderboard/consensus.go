@@ -93,6 +93,11 @@ func (c *Counter) count(ctx context.Context, rows []prediction.Consensus) error 
 		return err
 	}
 	return c.db.InTx(ctx, func(ctx context.Context, tx bun.Tx) error {
+		// A crash that takes this back leaves the rows marked as changed. Publishers wait for
+		// them meanwhile.
+		if err := database.CommitLater(ctx, tx); err != nil {
+			return err
+		}
 		if err := prediction.SaveConsensus(ctx, tx, fresh); err != nil || !differ(rows, fresh) {
 			return err
 		}

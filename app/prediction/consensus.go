@@ -156,7 +156,10 @@ func TakeChanged(ctx context.Context, db *database.DB, after string, limit int, 
 		}
 		_, err := tx.NewUpdate().Model((*Consensus)(nil)).Set("counted_at = ?", database.Now(now)).
 			Where("market_id IN (?)", bun.List(ids)).Exec(ctx)
-		return err
+		if err != nil {
+			return err
+		}
+		return database.CommitLater(ctx, tx)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("take changed consensus: %w", err)

@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
 
+	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/market"
 )
 
@@ -40,6 +41,14 @@ func SelectBy(db bun.IDB, agentID uuid.UUID) *bun.SelectQuery {
 // SelectNewestOpen is a subquery of the newest open predictions on each of some markets, at
 // most limit on each: market_id, agent_id, id, outcome_index and confidence.
 func SelectNewestOpen(db bun.IDB, marketIDs []string, limit int) *bun.RawQuery {
+	if database.IsPostgres(db) { // whose planning time grows with the parts of a UNION
+		return db.NewRaw(`SELECT p.market_id, p.agent_id, p.id, p.outcome_index, p.confidence
+			FROM unnest((SELECT ARRAY[?]::text[])) AS v (market_id) CROSS JOIN LATERAL (
+				SELECT r.agent_id, r.id FROM results AS r
+				WHERE r.market_id BETWEEN v.market_id AND v.market_id AND r.status = 'open'
+				ORDER BY r.market_id DESC, r.id DESC LIMIT ?) AS s
+			JOIN predictions AS p ON p.agent_id = s.agent_id AND p.id = s.id`, bun.List(marketIDs), limit)
+	}
 	one := `SELECT * FROM (SELECT r.agent_id, r.id FROM results AS r WHERE ` + onMarket(db, "r") + ` AND r.status = 'open'
 		ORDER BY r.market_id DESC, r.id DESC LIMIT ?1) AS newest`
 	parts, args := make([]string, len(marketIDs)), make([]any, 0, len(marketIDs))
