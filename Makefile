@@ -26,7 +26,7 @@ LDFLAGS = -s -w -X github.com/pulsecast/pulsecast/app/version.build=$(VERSION)
 
 .PHONY: help
 help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: run
 run: build ## Build and start the demo: sample data, nothing else needed (ARGS="…" adds flags)
@@ -101,6 +101,14 @@ bench: ## Run the benchmarks of every package that has any (PKG=./app/signal nar
 			test -z "$$file" || ! grep -q '^func Benchmark' "$$file" || echo "$$package"; done | sort -u); \
 	test -n "$$packages" || { echo "no benchmarks yet"; exit 0; }; \
 	SERVICES_FSYNC=on .ci/services go test -run '^$$' -bench . -benchmem -timeout 30m $(ARGS) $$packages
+
+# .ci/services starts Postgres; no test is run, and nothing here needs Redis.
+.PHONY: bench-report
+bench-report: export TEST_REDIS_URL = none
+bench-report: export SERVICES_FSYNC = on
+bench-report: build ## Measure beside pgbench, nginx, fasthttp and PocketBase, and write docs/performance.md (half an hour; BENCH_ROWS=publish narrows)
+	@go build -o bin/bench ./cmd/bench
+	@.ci/services bin/bench report
 
 .PHONY: simulate
 simulate: ## Simulate agents of known skill to show what the scoring rewards

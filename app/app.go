@@ -17,6 +17,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/config"
 	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/demo"
+	"github.com/pulsecast/pulsecast/app/generation"
 	"github.com/pulsecast/pulsecast/app/httpserver"
 	"github.com/pulsecast/pulsecast/app/identity"
 	"github.com/pulsecast/pulsecast/app/ingest"
@@ -66,10 +67,12 @@ type App struct {
 	cache   *cache.Cache
 
 	generation  *agent.Generation
+	changes     *generation.Watcher
 	usage       *agent.Usage
 	identity    *identity.Service
 	publisher   *prediction.Publisher
 	leaderboard *leaderboard.Store
+	consensus   *leaderboard.Counter
 
 	worker       *worker.Worker
 	monitor      *monitor.Monitor
@@ -161,6 +164,7 @@ func (a *App) Work(ctx context.Context) error {
 // startBackground starts everything but HTTP.
 func (a *App) startBackground(ctx context.Context) (stop func() error) {
 	a.generation.Start()
+	a.changes.Start()
 	a.identity.Start()
 	a.usage.Start()
 	a.startOperations()
@@ -181,6 +185,7 @@ func (a *App) startBackground(ctx context.Context) (stop func() error) {
 		}
 		a.identity.Stop()
 		a.generation.Stop()
+		a.changes.Stop()
 		return errors.Join(published, err, a.usage.Stop(ctx), a.stopOperations(ctx))
 	}
 }

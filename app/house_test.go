@@ -23,7 +23,7 @@ var floors = [][]string{
 	{"views"},
 	{"app/config", "app/cursor", "app/database", "app/cache", "app/queue"},
 	{"app/generation"},
-	{"app/market", "app/news", "app/agent", "app/audit"},
+	{"app/answer", "app/market", "app/news", "app/agent", "app/audit"},
 	{"app/source", "app/signal", "app/prediction", "app/identity", "app/worker"},
 	{"app/settlement", "app/ingest"},
 	{"app/leaderboard", "app/assignment"},
@@ -35,7 +35,7 @@ var floors = [][]string{
 	{"app/api", "app/web", "app/mcp"},
 	{"app"},
 	{"app/cli"},
-	{"cmd/pulsecast", "cmd/loadgen", "cmd/simulate", "cmd/recorded"},
+	{"cmd/pulsecast", "cmd/bench", "cmd/loadgen", "cmd/simulate", "cmd/recorded"},
 }
 
 // exempt are edges that are not arrows of the house: tools for tests.

@@ -11,6 +11,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/alert"
 	"github.com/pulsecast/pulsecast/app/api"
 	"github.com/pulsecast/pulsecast/app/assignment"
+	"github.com/pulsecast/pulsecast/app/generation"
 	"github.com/pulsecast/pulsecast/app/httpserver"
 	"github.com/pulsecast/pulsecast/app/identity"
 	"github.com/pulsecast/pulsecast/app/ingest"
@@ -37,10 +38,12 @@ func (a *App) buildDomain() {
 	thresholds := a.thresholds()
 	a.usage = agent.NewUsage(a.DB, a.Log, a.now)
 	a.Boards = leaderboard.NewBuilder(a.DB, thresholds, a.now)
+	a.consensus = leaderboard.NewCounter(a.DB, a.now)
 	a.leaderboard = leaderboard.NewStore(thresholds, a.now)
 	a.publisher = prediction.NewPublisher(a.DB, a.now, staleAfter*a.cfg.MarketsInterval, a.cfg.BaseURL)
 	a.publisher.MinLiquidity = float64(a.cfg.RankedMinLiquidity)
 	a.generation = agent.NewGeneration(a.DB.Reader, a.Log)
+	a.changes = generation.NewWatcher(a.DB.Reader, a.Log)
 	a.identity = identity.New(identity.Options{
 		Config: &a.cfg, DB: a.DB, Generation: a.generation, Usage: a.usage, Log: a.Log, Now: a.now, Wrap: a.tracing.Transport,
 	})
@@ -129,6 +132,7 @@ func (a *App) jobs() []worker.Job {
 		{Name: "markets", Interval: a.cfg.MarketsInterval, Run: a.Markets.Tick, Planned: a.Markets.Planned},
 		{Name: "news", Interval: a.cfg.NewsInterval, Run: a.News.Tick, Planned: a.News.Planned},
 		every("leaderboard", 2*time.Second, a.buildBoards),
+		{Name: "consensus", Interval: 2 * time.Second, Run: a.countConsensus},
 		every("assignments", time.Minute, a.assign),
 		{Name: "activity", Interval: time.Minute, Run: a.countActivity},
 		every("upkeep", 10*time.Minute, a.prune),
@@ -154,6 +158,17 @@ func (a *App) buildBoards(ctx context.Context) error {
 	return err
 }
 
+// consensusEvery is the time between two counts of the consensus, if the first was quick.
+// The job's interval is longer because the lease of a job lives for less than its interval.
+const consensusEvery = 250 * time.Millisecond
+
+// countConsensus counts the consensus of changed markets, at most a fifth of the time.
+func (a *App) countConsensus(ctx context.Context) (time.Duration, error) {
+	begin := time.Now()
+	_, err := a.consensus.Tick(ctx)
+	return max(consensusEvery, 4*time.Since(begin)), err
+}
+
 // countActivity counts for the admins' table of agents, at most a twentieth of the
 // time.
 func (a *App) countActivity(ctx context.Context) (time.Duration, error) {
@@ -176,11 +191,11 @@ func (a *App) prune(ctx context.Context) error {
 
 func (a *App) buildServer() {
 	acts := moderation.New(moderation.Options{
-		DB: a.DB, Now: a.now, Log: a.Log, Settlement: a.Settlement, IdentityURL: a.cfg.IdentityURL, Recheck: a.generation.Check,
+		DB: a.DB, Now: a.now, Log: a.Log, Settlement: a.Settlement, IdentityURL: a.cfg.IdentityURL, Recheck: a.recheck,
 	})
 	edge := &api.API{
 		Config: &a.cfg, Log: a.Log, DB: a.DB, Now: a.now, Identity: a.identity, Usage: a.usage,
-		Publisher: a.publisher, Leaderboard: a.leaderboard, Moderation: acts,
+		Publisher: a.publisher, Leaderboard: a.leaderboard, Moderation: acts, Changes: a.changes,
 		Intelligence: &api.Intelligence{Markets: a.Markets.Replicator.Feed(), News: a.News.Replicator.Feed()},
 	}
 	site := web.New(web.Dependencies{
@@ -192,11 +207,16 @@ func (a *App) buildServer() {
 		Config: &a.cfg, Version: version.API, Logger: a.Log, Now: a.now, Redis: a.cache.Redis(),
 		Authenticate: a.authenticate, Health: a.health(), Observe: a.observe, Tracer: a.tracing.Tracer(), RenderError: site.RenderError,
 	})
-	a.generation.OnTexts(func() { a.leaderboard.Forget(); site.Forget() })
+	a.changes.OnMoved(generation.Texts, func() { a.leaderboard.Forget(); site.Forget() })
 	edge.Register(a.server)
 	site.Register(a.server)
 	a.adminSite(acts).Register(a.server)
 	mcp.New(mcp.Dependencies{Config: &a.cfg, Version: version.Build()}).Register(a.server)
+}
+
+// recheck looks for changed credentials and texts at once.
+func (a *App) recheck(ctx context.Context) error {
+	return errors.Join(a.generation.Check(ctx), a.changes.Check(ctx))
 }
 
 // adminSite returns the admin pages.

@@ -98,12 +98,11 @@ CREATE INDEX sessions_credential ON sessions (credential);
 CREATE INDEX sessions_expiry ON sessions (expires_at);
 --bun:split
 
--- credential_generation: one row of counters that tell nodes to forget what they cached of
--- credentials and of texts. Local; owner agent.
+-- credential_generation: one row with a counter that tells nodes to forget what they cached of
+-- credentials. Local; owner agent.
 CREATE TABLE credential_generation (
   id INTEGER PRIMARY KEY,
-  generation BIGINT NOT NULL,
-  texts BIGINT NOT NULL DEFAULT 1
+  generation BIGINT NOT NULL
 );
 --bun:split
 INSERT INTO credential_generation (id, generation) VALUES (1, 1);
@@ -283,7 +282,8 @@ CREATE TABLE market_events (
 -- publish adds to predictions (all that were ever published on the market) and sets changed;
 -- a job of the worker then counts the rest anew: agents with an open prediction, the median of
 -- their latest confidences and their skill-weighted mean of log odds (0..1, null without any).
--- By market; owner prediction.
+-- counted_at is when the latest count began; changes other than publishing clear it. By market;
+-- owner prediction.
 CREATE TABLE market_consensus (
   market_id TEXT PRIMARY KEY REFERENCES markets (id),
   outcome TEXT NOT NULL DEFAULT '',
@@ -296,6 +296,8 @@ CREATE TABLE market_consensus (
 ){{if .PG}} WITH (fillfactor = 70){{end}};
 --bun:split
 CREATE INDEX market_consensus_changed ON market_consensus (market_id) WHERE changed;
+--bun:split
+CREATE INDEX market_consensus_age ON market_consensus (counted_at) WHERE agents > 0;
 --bun:split
 
 -- news_items: posts and articles as last observed. Reference; owner news.
@@ -334,9 +336,11 @@ CREATE INDEX news_items_age ON news_items (observed_at);
 
 -- predictions: what an agent wrote; only hidden ever changes. Until reveal ("now",
 -- "baseline" or "close") others see a hash over salt and the record; revealed_at is when it
--- became public. Not used yet: reveal, salt, revealed_at. By agent; owner prediction.
+-- became public. No foreign keys: agents and markets are never deleted, a publish holds the
+-- agent's tally and reads the market, and to check both took two fifths of the insert.
+-- Not used yet: reveal, salt, revealed_at. By agent; owner prediction.
 CREATE TABLE predictions (
-  agent_id {{.UUID}} NOT NULL REFERENCES agents (id),
+  agent_id {{.UUID}} NOT NULL,
   id {{.UUID}} NOT NULL,
   title TEXT NOT NULL,
   thesis TEXT NOT NULL,
@@ -345,7 +349,7 @@ CREATE TABLE predictions (
   category TEXT NOT NULL,
   model TEXT NOT NULL,
   evidence {{.JSON}} NOT NULL,
-  market_id TEXT REFERENCES markets (id),
+  market_id TEXT,
   outcome TEXT,
   outcome_index BIGINT,
   event_key TEXT,
@@ -431,6 +435,10 @@ CREATE INDEX results_due ON results (horizon_at, id) WHERE status = 'open' AND m
 --bun:split
 CREATE INDEX results_open ON results (agent_id, scheduled_close_at) WHERE status = 'open';
 --bun:split
+CREATE INDEX results_agent_resolved ON results (agent_id, resolved_at, id) WHERE resolved_at IS NOT NULL;
+--bun:split
+CREATE INDEX results_agent_edge ON results (agent_id, edge, id) WHERE edge IS NOT NULL;
+--bun:split
 
 -- prediction_records: predictions with their results, as the Go model Prediction reads
 -- them. By agent; owner prediction.
@@ -457,7 +465,11 @@ CREATE TABLE citations (
 );
 --bun:split
 
--- prediction_words: the search index over titles and theses. By agent; owner prediction.
+-- prediction_words: the search index over titles and theses. On Postgres it also holds the
+-- spans of time that a prediction was published in, from 50 days to 4 seconds, as the beginnings
+-- of its id; so a search finds the newest predictions without reading all that match. Every
+-- search also reads the list of rows that are not in the index yet, so it is kept at 1 MB. By
+-- agent; owner prediction.
 {{if .PG}}
 CREATE TABLE prediction_words (
   agent_id UUID NOT NULL,
@@ -466,7 +478,11 @@ CREATE TABLE prediction_words (
   PRIMARY KEY (agent_id, id)
 );
 --bun:split
-CREATE INDEX prediction_words_words ON prediction_words USING gin (words);
+CREATE FUNCTION prediction_spans(id UUID) RETURNS TEXT[] LANGUAGE sql IMMUTABLE PARALLEL SAFE AS
+  'SELECT ARRAY[left(id::text, 4), left(id::text, 5), left(id::text, 6), left(id::text, 7), left(id::text, 8), left(id::text, 10)]';
+--bun:split
+CREATE INDEX prediction_words_spans ON prediction_words USING gin (words, prediction_spans(id))
+  WITH (gin_pending_list_limit = 1024);
 {{else}}
 CREATE VIRTUAL TABLE prediction_words USING fts5(agent_id UNINDEXED, id UNINDEXED, words);
 {{end}}
@@ -490,7 +506,7 @@ CREATE TABLE agent_tallies (
 -- row is written in the transaction that publishes, so there is none without an answer.
 -- By agent; owner prediction.
 CREATE TABLE idempotency_keys (
-  agent_id {{.UUID}} NOT NULL REFERENCES agents (id),
+  agent_id {{.UUID}} NOT NULL,
   key TEXT NOT NULL,
   body_hash {{.BYTES}} NOT NULL,
   response {{.BYTES}} NOT NULL,
@@ -759,7 +775,7 @@ CREATE TABLE assignments (
 --bun:split
 CREATE UNIQUE INDEX assignments_day ON assignments (day, market_id);
 --bun:split
-CREATE INDEX assignments_open ON assignments (status, due_at);
+CREATE INDEX assignments_open ON assignments (status, due_at, id);
 --bun:split
 
 -- admins: accounts of admins, of this service or of the identity provider. Local; owner admin.

@@ -32,15 +32,14 @@ func bump(ctx context.Context, tx bun.Tx) error {
 // moves when the generation does. It also moves when the generation cannot be read,
 // since a revocation may have been missed.
 type Generation struct {
-	db      *bun.DB
-	log     *slog.Logger
-	onTexts func()
+	db  *bun.DB
+	log *slog.Logger
 
 	epoch atomic.Uint64
 	wake  chan struct{}
 
-	mu          sync.Mutex
-	last, texts int64
+	mu   sync.Mutex
+	last int64
 
 	stop context.CancelFunc
 	done chan struct{}
@@ -50,10 +49,6 @@ type Generation struct {
 func NewGeneration(db *bun.DB, log *slog.Logger) *Generation {
 	return &Generation{db: db, log: log, wake: make(chan struct{}, 1)}
 }
-
-// OnTexts has f called whenever an admin hid or showed a text, on whatever node; see
-// TextsChanged. It must be set before the first Check, and must not wait.
-func (g *Generation) OnTexts(f func()) { g.onTexts = f }
 
 // Epoch is what answers about credentials are stamped with.
 func (g *Generation) Epoch() uint64 { return g.epoch.Load() }
@@ -72,8 +67,8 @@ func (g *Generation) Check(ctx context.Context) error {
 	defer cancel()
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	var now, texts int64
-	err := g.db.QueryRowContext(ctx, "SELECT generation, texts FROM credential_generation WHERE id = 1").Scan(&now, &texts)
+	var now int64
+	err := g.db.QueryRowContext(ctx, "SELECT generation FROM credential_generation WHERE id = 1").Scan(&now)
 	if err != nil {
 		g.epoch.Add(1)
 		return fmt.Errorf("read the credential generation: %w", err)
@@ -81,12 +76,6 @@ func (g *Generation) Check(ctx context.Context) error {
 	if now != g.last {
 		g.last = now
 		g.epoch.Add(1)
-	}
-	if texts != g.texts {
-		g.texts = texts
-		if g.onTexts != nil {
-			g.onTexts()
-		}
 	}
 	return nil
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/uptrace/bun"
 
 	"github.com/pulsecast/pulsecast/app/database"
+	"github.com/pulsecast/pulsecast/app/generation"
 	"github.com/pulsecast/pulsecast/app/problem"
 )
 
@@ -292,7 +293,7 @@ func (s Store) Update(ctx context.Context, tx bun.Tx, id uuid.UUID, change func(
 	if err != nil {
 		return nil, fmt.Errorf("update agent: %w", err)
 	}
-	return a, bump(ctx, tx)
+	return a, errors.Join(bump(ctx, tx), generation.Moved(ctx, tx, generation.Agents))
 }
 
 // SetOwner keeps the owner that the provider names.
@@ -321,7 +322,7 @@ func (s Store) SetStatus(ctx context.Context, tx bun.Tx, id uuid.UUID, status St
 	if _, err := tx.NewUpdate().Model(a).WherePK().Column("status", "disabled_at").Exec(ctx); err != nil {
 		return nil, fmt.Errorf("set the status of an agent: %w", err)
 	}
-	return a, bump(ctx, tx)
+	return a, errors.Join(bump(ctx, tx), generation.Moved(ctx, tx, generation.Agents))
 }
 
 // Touch notes that agents were seen. The rows are locked in the order of their ids,

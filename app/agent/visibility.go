@@ -11,6 +11,7 @@ import (
 	"github.com/uptrace/bun"
 
 	"github.com/pulsecast/pulsecast/app/database"
+	"github.com/pulsecast/pulsecast/app/generation"
 	"github.com/pulsecast/pulsecast/app/problem"
 )
 
@@ -59,9 +60,12 @@ func Listed(alias string) bun.Safe { return bun.Safe(alias + ".status = 'active'
 // WhereTexts keeps the rows of q whose agent lets the public see the texts of its
 // predictions. agentID is the column that holds the agent's id.
 func WhereTexts(q *bun.SelectQuery, agentID string) *bun.SelectQuery {
-	return q.Where(
-		"NOT EXISTS (SELECT 1 FROM agents AS g WHERE g.id = ? AND g.visibility = ?)", bun.Safe(agentID), TextsHidden,
-	)
+	return q.Where(ShowsTexts(agentID))
+}
+
+// ShowsTexts returns the SQL condition of WhereTexts.
+func ShowsTexts(agentID string) string {
+	return "(SELECT g.visibility <> 'texts_hidden' FROM agents AS g WHERE g.id = " + agentID + ")"
 }
 
 // hiddenProfile is what an agent declares while it is hidden. The row in agents has the
@@ -135,7 +139,7 @@ func (s Store) SetVisibility(ctx context.Context, tx bun.Tx, id uuid.UUID, to Vi
 	if err != nil {
 		return nil, fmt.Errorf("set the visibility of an agent: %w", err)
 	}
-	return a, errors.Join(bump(ctx, tx), TextsChanged(ctx, tx))
+	return a, errors.Join(bump(ctx, tx), generation.Moved(ctx, tx, generation.Agents, generation.Texts))
 }
 
 // hideProfile moves the declared profile into hidden_profiles.
@@ -155,15 +159,6 @@ func (s Store) showProfile(ctx context.Context, tx bun.Tx, a *Agent) (err error)
 	}
 	if _, err := tx.NewDelete().Model((*hiddenProfile)(nil)).Where("agent_id = ?", a.ID).Exec(ctx); err != nil {
 		return fmt.Errorf("show a profile: %w", err)
-	}
-	return nil
-}
-
-// TextsChanged makes every node drop, within half a second, the texts it keeps in memory;
-// see Generation.OnTexts. Call it in the transaction that hides or shows a text.
-func TextsChanged(ctx context.Context, tx bun.Tx) error {
-	if _, err := tx.ExecContext(ctx, "UPDATE credential_generation SET texts = texts + 1 WHERE id = 1"); err != nil {
-		return fmt.Errorf("note that texts changed: %w", err)
 	}
 	return nil
 }

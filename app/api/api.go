@@ -14,9 +14,11 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/pulsecast/pulsecast/app/agent"
+	"github.com/pulsecast/pulsecast/app/answer"
 	"github.com/pulsecast/pulsecast/app/assignment"
 	"github.com/pulsecast/pulsecast/app/config"
 	"github.com/pulsecast/pulsecast/app/database"
+	"github.com/pulsecast/pulsecast/app/generation"
 	"github.com/pulsecast/pulsecast/app/httpserver"
 	"github.com/pulsecast/pulsecast/app/identity"
 	"github.com/pulsecast/pulsecast/app/leaderboard"
@@ -37,7 +39,9 @@ type API struct {
 	Leaderboard  *leaderboard.Store
 	Moderation   *moderation.Service
 	Intelligence *Intelligence
+	Changes      *generation.Watcher
 
+	answers     *answer.Cache
 	exports     chan struct{} // holds as many as are being written
 	agents      agent.Store
 	markets     market.Store
@@ -47,6 +51,7 @@ type API struct {
 
 // Register adds every route of the contract.
 func (a *API) Register(s *httpserver.Server) {
+	a.answers = answer.NewCache(answer.Options{Stamp: a.Changes.Stamp, Now: a.Now})
 	a.exports = make(chan struct{}, exportsAtOnce)
 	limits := s.Limits
 	// with puts what every operation checks first before its own handler.
@@ -71,12 +76,14 @@ func (a *API) Register(s *httpserver.Server) {
 
 	get("/api/intelligence/markets", s.EdgeFilter(), limits.Snapshot(), a.Intelligence.ListMarkets)
 	get("/api/intelligence/news", s.EdgeFilter(), limits.Snapshot(), a.Intelligence.ListNews)
-	get("/api/intelligence/events", append([]fiber.Handler{s.EdgeFilter()}, append(reads, a.listEvents)...)...)
-	get("/api/intelligence/events/:id", append(reads, a.getEvent)...)
-	get("/api/intelligence/markets/:id", append(reads, a.getMarket)...)
+	s.Direct("/api/intelligence/markets", direct(a.Intelligence.Markets.Form))
+	s.Direct("/api/intelligence/news", direct(a.Intelligence.News.Form))
+	get("/api/intelligence/events", append([]fiber.Handler{s.EdgeFilter()}, append(reads, a.listEvents())...)...)
+	get("/api/intelligence/events/:id", append(reads, a.getEvent())...)
+	get("/api/intelligence/markets/:id", append(reads, a.getMarket())...)
 
-	get("/api/predictions", append(reads, a.listPredictions)...)
-	get("/api/predictions/:id", append(reads, a.getPrediction)...)
+	get("/api/predictions", append(reads, a.listPredictions())...)
+	get("/api/predictions/:id", append(reads, a.getPrediction())...)
 	on(fiber.MethodPost, "/api/predictions", s.RequireAgent(), limits.Writes(), a.publish)
 	on(fiber.MethodPost, "/api/predictions/:id/report", s.RequireAgent(), limits.Writes(), a.report)
 	get("/api/predictions/:id/report", s.RequireAgent(), limits.Reads(), a.reports)
@@ -89,9 +96,9 @@ func (a *API) Register(s *httpserver.Server) {
 	get("/api/agents/me/keys", s.RequireAgent(), limits.Reads(), a.listKeys)
 	on(fiber.MethodPost, "/api/agents/me/keys", s.RequireAgent(), limits.Writes(), a.replaceKey)
 	on(fiber.MethodDelete, "/api/agents/me/keys/:id", s.RequireAgent(), limits.Writes(), a.revokeKey)
-	get("/api/agents/:handle", append(reads, a.getAgent)...)
+	get("/api/agents/:handle", append(reads, a.getAgent())...)
 	get("/api/stats", s.RequireAgent(), limits.Reads(), a.getStats)
-	get("/api/leaderboard", append(reads, a.getLeaderboard)...)
+	get("/api/leaderboard", append(reads, a.getLeaderboard())...)
 	get("/api/assignments", append(reads, a.listAssignments)...)
 }
 

@@ -1,13 +1,17 @@
 package api
 
 import (
+	"context"
+	"slices"
 	"time"
 
 	"github.com/gofiber/fiber/v2"
 	"github.com/google/uuid"
 
+	"github.com/pulsecast/pulsecast/app/answer"
 	"github.com/pulsecast/pulsecast/app/assignment"
-	"github.com/pulsecast/pulsecast/app/leaderboard"
+	"github.com/pulsecast/pulsecast/app/generation"
+	"github.com/pulsecast/pulsecast/app/prediction"
 )
 
 type assignmentWire struct {
@@ -27,43 +31,108 @@ type assignmentWire struct {
 	Sample       bool              `json:"sample"`
 }
 
+type assignmentsWire struct {
+	OK          bool             `json:"ok"`
+	Assignments []assignmentWire `json:"assignments"`
+}
+
+// assignmentsQuery asks for the open assignments.
+type assignmentsQuery struct{ limit int }
+
+// openAssignments are what every caller sees, before it is cut to one.
+type openAssignments []assignment.Listed
+
+var assignmentTopics = []generation.Topic{
+	generation.Assignments, generation.Markets, generation.Predictions, generation.Consensus,
+}
+
+// listAssignments answers from the copy in memory. A caller with a bearer gets what it has
+// done added to it.
 func (a *API) listAssignments(c *fiber.Ctx) error {
 	limit, err := ParseLimit(c.Context().QueryArgs())
 	if err != nil {
 		return err
 	}
-	ctx, me := c.UserContext(), callerID(c)
-	list, err := a.assignments.List(ctx, a.DB.Reader, assignment.Filter{Limit: limit, AgentID: me}, a.Now())
+	query, err := a.query(c, assignmentsQuery{limit}, assignmentTopics)
 	if err != nil {
 		return err
 	}
-	var ids []string
-	for i := range list {
-		if list[i].MarketID != "" {
-			ids = append(ids, list[i].MarketID)
+	found := a.answers.Find(&query)
+	if found == nil {
+		found, err = a.answers.Load(c.UserContext(), &query, func(ctx context.Context) (*answer.Answer, error) {
+			return a.readAssignments(ctx, limit)
+		})
+		if err != nil {
+			return err
 		}
 	}
-	opinions, err := a.Leaderboard.Consensus(ctx, a.DB.Reader, ids)
-	if err != nil {
-		return err
+	if caller(c) != nil {
+		return a.ownAssignments(c, found.Value.(openAssignments))
 	}
-	out := make([]assignmentWire, len(list))
-	for i := range list {
-		out[i] = a.assignment(&list[i], opinions, me)
-	}
-	return respond(c, struct {
-		OK          bool             `json:"ok"`
-		Assignments []assignmentWire `json:"assignments"`
-	}{true, out})
+	sendAnswer(c, found, sharedCaching)
+	return nil
 }
 
-// assignment withholds the consensus from an agent that has not answered yet: its
-// own view is worth more.
-func (a *API) assignment(l *assignment.Listed, opinions map[string]leaderboard.Consensus, me uuid.UUID) assignmentWire {
+func (a *API) readAssignments(ctx context.Context, limit int) (*answer.Answer, error) {
+	open, err := a.assignments.List(ctx, a.DB.Reader, assignment.Filter{Limit: limit}, a.Now())
+	if err != nil {
+		return nil, err
+	}
+	made, err := encoded(a.assignmentsFor(open, uuid.Nil))
+	if err == nil {
+		made.Value = openAssignments(open)
+	}
+	return made, err
+}
+
+func (a *API) ownAssignments(c *fiber.Ctx, open openAssignments) error {
+	open = slices.Clone(open)
+	ctx, db := c.UserContext(), a.DB.Reader
+	if err := a.assignments.MarkDone(ctx, db, open, callerID(c)); err != nil {
+		return err
+	}
+	if err := a.recountShown(ctx, open, callerID(c)); err != nil {
+		return err
+	}
+	return respondOwn(c, a.assignmentsFor(open, callerID(c)))
+}
+
+// recountShown counts the consensus that an agent sees, so that its latest prediction is in it.
+func (a *API) recountShown(ctx context.Context, open openAssignments, me uuid.UUID) error {
+	shown := map[string]prediction.Consensus{}
+	for i := range open {
+		if l := &open[i]; l.MarketID != "" && showsConsensus(l, me) {
+			shown[l.MarketID] = l.Consensus
+		}
+	}
+	if err := a.Leaderboard.Recount(ctx, a.DB.Reader, shown); err != nil {
+		return err
+	}
+	for i := range open {
+		if c, ok := shown[open[i].MarketID]; ok {
+			open[i].Consensus = c
+		}
+	}
+	return nil
+}
+
+func (a *API) assignmentsFor(open openAssignments, me uuid.UUID) assignmentsWire {
+	w := assignmentsWire{true, make([]assignmentWire, len(open))}
+	for i := range open {
+		w.Assignments[i] = a.assignment(&open[i], me)
+	}
+	return w
+}
+
+// showsConsensus reports whether an agent sees the consensus on an assignment. Until it has
+// answered, its own view is worth more.
+func showsConsensus(l *assignment.Listed, me uuid.UUID) bool { return me == uuid.Nil || l.Done }
+
+func (a *API) assignment(l *assignment.Listed, me uuid.UUID) assignmentWire {
 	w := assignmentWire{
 		ID: l.ID.String(), Title: l.Title, Instructions: l.Instructions, Category: l.Category,
 		Outcome: textOrNull(l.Outcome), Status: l.Status, OpensAt: l.OpensAt, DueAt: l.DueAt,
-		Predictions: l.Predictions, URL: a.Config.BaseURL + "/assignments", Sample: l.Sample,
+		Predictions: l.Consensus.Predictions, URL: a.Config.BaseURL + "/assignments", Sample: l.Sample,
 	}
 	if l.Market != nil {
 		w.Market, w.URL = a.marketDetail(l.Market), a.marketURL(l.Market.ID)
@@ -71,8 +140,8 @@ func (a *API) assignment(l *assignment.Listed, opinions map[string]leaderboard.C
 	if me != uuid.Nil {
 		w.Done = &l.Done
 	}
-	if me == uuid.Nil || l.Done {
-		w.Consensus = consensus(opinions, l.MarketID)
+	if showsConsensus(l, me) {
+		w.Consensus = consensus(l.Consensus)
 	}
 	return w
 }

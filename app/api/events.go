@@ -1,6 +1,7 @@
 package api
 
 import (
+	"context"
 	"net/url"
 	"strconv"
 	"strings"
@@ -9,6 +10,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	"github.com/pulsecast/pulsecast/app/cursor"
+	"github.com/pulsecast/pulsecast/app/generation"
 	"github.com/pulsecast/pulsecast/app/market"
 	"github.com/pulsecast/pulsecast/app/problem"
 )
@@ -67,12 +69,18 @@ func (a *API) eventSummary(e *market.Event, markets []market.Market) eventSummar
 	}
 }
 
-func (a *API) listEvents(c *fiber.Ctx) error {
+// eventTopics are what an event shows; its consensus has the latest predictions in it.
+var eventTopics = []generation.Topic{generation.Markets, generation.Consensus, generation.Predictions}
+
+func (a *API) listEvents() fiber.Handler {
+	return cached(a, operation[market.GroupFilter]{parse: parseEvents, read: a.readEvents, topics: []generation.Topic{generation.Markets}})
+}
+
+func parseEvents(c *fiber.Ctx) (f market.GroupFilter, err error) {
 	args := c.Context().QueryArgs()
-	f := market.GroupFilter{EventsOnly: true}
-	var err error
+	f.EventsOnly = true
 	if f.Limit, err = ParseLimit(args); err != nil {
-		return err
+		return f, err
 	}
 	for _, p := range []struct {
 		name string
@@ -80,16 +88,18 @@ func (a *API) listEvents(c *fiber.Ctx) error {
 		into *string
 	}{{"category", 64, &f.Category}, {"q", maxQuery, &f.Q}, {"cursor", maxParameter, &f.After}} {
 		if *p.into, err = text(args, p.name, p.most); err != nil {
-			return err
+			return f, err
 		}
 	}
 	f.Category = strings.ToLower(f.Category)
-	if f.Tag, err = tag(args); err != nil {
-		return err
-	}
-	page, next, err := a.markets.Groups(c.UserContext(), a.DB.Reader, f)
+	f.Tag, err = tag(args)
+	return f, err
+}
+
+func (a *API) readEvents(ctx context.Context, f market.GroupFilter) (any, error) {
+	page, next, err := a.markets.Groups(ctx, a.DB.Reader, f)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	events := make([]listedEventWire, len(page))
 	for i := range page {
@@ -100,13 +110,13 @@ func (a *API) listEvents(c *fiber.Ctx) error {
 		}
 	}
 	asOf, stale := a.observed()
-	return respond(c, struct {
+	return struct {
 		OK         bool              `json:"ok"`
 		Events     []listedEventWire `json:"events"`
 		NextCursor *string           `json:"nextCursor"`
 		AsOf       *string           `json:"asOf"`
 		Stale      bool              `json:"stale"`
-	}{true, events, textOrNull(next), asOf, stale})
+	}{true, events, textOrNull(next), asOf, stale}, nil
 }
 
 // observed is when the markets were last read, and whether that is too long ago.
@@ -114,54 +124,70 @@ func (a *API) observed() (asOf *string, stale bool) {
 	return timeOrNull(a.Intelligence.Markets.Current().AsOf), a.Intelligence.Markets.Stale()
 }
 
-func (a *API) getEvent(c *fiber.Ctx) error {
-	ctx, db, args := c.UserContext(), a.DB.Reader, c.Context().QueryArgs()
-	limit, err := ParseLimit(args)
-	if err != nil {
-		return err
+// eventQuery asks for a page of an event's markets; from is the place of the first.
+type eventQuery struct {
+	id          string
+	from, limit int
+}
+
+func (a *API) getEvent() fiber.Handler {
+	return cached(a, operation[eventQuery]{parse: parseEvent, read: a.readEvent, topics: eventTopics})
+}
+
+func parseEvent(c *fiber.Ctx) (q eventQuery, err error) {
+	args := c.Context().QueryArgs()
+	q.id = pathValue(c, "id")
+	if q.limit, err = ParseLimit(args); err != nil {
+		return q, err
 	}
 	after, err := text(args, "cursor", maxParameter)
 	if err != nil {
-		return err
+		return q, err
 	}
-	from, err := parsePlace(after)
+	q.from, err = parsePlace(after)
+	return q, err
+}
+
+func (a *API) readEvent(ctx context.Context, q eventQuery) (any, error) {
+	db := a.DB.Reader
+	e, found, err := a.markets.EventByID(ctx, db, q.id)
 	if err != nil {
-		return err
-	}
-	e, found, err := a.markets.EventByID(ctx, db, pathValue(c, "id"))
-	if err != nil {
-		return err
+		return nil, err
 	}
 	if !found {
-		return problem.NotFound("There is no event with this id. Ids are in GET /api/intelligence/events.")
+		return nil, problem.NotFound("There is no event with this id. Ids are in GET /api/intelligence/events.")
 	}
 	siblings, err := a.markets.Siblings(ctx, db, e)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	ids, next := siblings.Page(from, limit)
+	ids, next := siblings.Page(q.from, q.limit)
 	markets, err := a.markets.InOrder(ctx, db, ids)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	opinions, err := a.Leaderboard.Consensus(ctx, db, ids)
+	opinions, err := a.store.Consensus(ctx, db, ids)
 	if err != nil {
-		return err
+		return nil, err
+	}
+	// So that an agent sees its latest prediction in the consensus.
+	if err := a.Leaderboard.Recount(ctx, db, opinions); err != nil {
+		return nil, err
 	}
 	list := make([]eventMarketWire, len(markets))
 	for i := range markets {
 		m := &markets[i]
-		list[i] = eventMarketWire{toMarketWire(m), m.Prices, m.AwaitsResult(a.Now()), consensus(opinions, m.ID)}
+		list[i] = eventMarketWire{toMarketWire(m), m.Prices, m.AwaitsResult(a.Now()), consensus(opinions[m.ID])}
 	}
 	asOf, stale := a.observed()
-	return respond(c, struct {
+	return struct {
 		OK         bool              `json:"ok"`
 		Event      *eventDetailWire  `json:"event"`
 		Markets    []eventMarketWire `json:"markets"`
 		NextCursor *string           `json:"nextCursor"`
 		AsOf       *string           `json:"asOf"`
 		Stale      bool              `json:"stale"`
-	}{true, a.eventDetail(e, siblings, markets), list, placeOrNull(next), asOf, stale})
+	}{true, a.eventDetail(e, siblings, markets), list, placeOrNull(next), asOf, stale}, nil
 }
 
 func (a *API) eventDetail(e *market.Event, s *market.Siblings, markets []market.Market) *eventDetailWire {

@@ -61,6 +61,12 @@ func each(t *testing.T, test func(t *testing.T, s *service), change ...func(*con
 // start runs the app with no upstream: every source address refuses connections.
 func start(t testing.TB, b backend, change ...func(*config.Config)) *service {
 	t.Helper()
+	return run(t, configure(t, b, change...), app.Options{CachePrefix: "test:" + t.Name() + ":"})
+}
+
+// configure returns the settings of a test's app.
+func configure(t testing.TB, b backend, change ...func(*config.Config)) config.Config {
+	t.Helper()
 	cfg := config.Default()
 	cfg.Addr, cfg.DatabaseURL = "127.0.0.1:0", dbtest.URL(t, b.kind)
 	if b.redis {
@@ -77,10 +83,11 @@ func start(t testing.TB, b backend, change ...func(*config.Config)) *service {
 	for _, c := range change {
 		c(&cfg)
 	}
-	return run(t, cfg, app.Options{CachePrefix: "test:" + t.Name() + ":"})
+	return cfg
 }
 
-func run(t testing.TB, cfg config.Config, opts app.Options) *service {
+// run starts the app after it was prepared.
+func run(t testing.TB, cfg config.Config, opts app.Options, prepare ...func(*app.App)) *service {
 	t.Helper()
 	ln, err := net.Listen("tcp", cfg.Addr)
 	if err != nil {
@@ -90,6 +97,9 @@ func run(t testing.TB, cfg config.Config, opts app.Options) *service {
 	a, err := app.New(t.Context(), cfg, opts)
 	if err != nil {
 		t.Fatal(errors.Join(err, ln.Close()))
+	}
+	for _, p := range prepare {
+		p(a)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"bytes"
 	"slices"
 	"strings"
 	"time"
@@ -8,6 +9,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 	"github.com/valyala/fasthttp"
 
+	"github.com/pulsecast/pulsecast/app/answer"
 	"github.com/pulsecast/pulsecast/app/httpserver"
 	"github.com/pulsecast/pulsecast/app/market"
 	"github.com/pulsecast/pulsecast/app/news"
@@ -50,15 +52,31 @@ func (h *Intelligence) listMarkets(ctx *fasthttp.RequestCtx) error {
 		return err
 	}
 	if !args.Has("category") && !args.Has("tag") && !args.Has("q") && !args.Has("closesBefore") {
-		sendForm(ctx, h.Markets.Form(limit, httpserver.AcceptEncoding(ctx, signal.Codings...)))
+		sendForm(ctx, h.Markets.Form(limit, httpserver.AcceptEncoding(ctx, answer.Codings...)), signalCaching)
 		return nil
 	}
 	f, err := parseMarketFilter(args)
 	if err != nil {
 		return err
 	}
-	sendForm(ctx, h.Markets.Matching(limit, httpserver.AcceptEncoding(ctx, signal.Codings...), f.match))
+	sendForm(ctx, h.Markets.Matching(limit, httpserver.AcceptEncoding(ctx, answer.Codings...), f.match), signalCaching)
 	return nil
+}
+
+// direct answers a list without parameters, or with a plain limit alone, before the router;
+// see httpserver.Server.Direct.
+func direct(form func(limit int, coding string) *answer.Form) func(ctx *fasthttp.RequestCtx, query []byte) bool {
+	return func(ctx *fasthttp.RequestCtx, query []byte) bool {
+		limit, ok := DefaultLimit, true
+		if len(query) > 0 {
+			value, named := bytes.CutPrefix(query, []byte("limit="))
+			if limit, ok = limitIn(value); !named || !ok {
+				return false
+			}
+		}
+		sendForm(ctx, form(limit, httpserver.AcceptEncoding(ctx, answer.Codings...)), signalCaching)
+		return true
+	}
 }
 
 // marketFilter narrows the list of markets; zero fields do not.
@@ -111,7 +129,7 @@ func (h *Intelligence) listNews(ctx *fasthttp.RequestCtx) error {
 		return err
 	}
 	if !args.Has("community") && !args.Has("q") {
-		sendForm(ctx, h.News.Form(limit, httpserver.AcceptEncoding(ctx, signal.Codings...)))
+		sendForm(ctx, h.News.Form(limit, httpserver.AcceptEncoding(ctx, answer.Codings...)), signalCaching)
 		return nil
 	}
 	community, found, err := single(args, "community")
@@ -129,7 +147,7 @@ func (h *Intelligence) listNews(ctx *fasthttp.RequestCtx) error {
 	match := func(s *signal.Snapshot[news.Item], i int, item *news.Item) bool {
 		return (wanted == "" || item.Community == wanted) && hasAll(s.Text(i), query)
 	}
-	sendForm(ctx, h.News.Matching(limit, httpserver.AcceptEncoding(ctx, signal.Codings...), match))
+	sendForm(ctx, h.News.Matching(limit, httpserver.AcceptEncoding(ctx, answer.Codings...), match), signalCaching)
 	return nil
 }
 
@@ -138,12 +156,6 @@ func (h *Intelligence) listNews(ctx *fasthttp.RequestCtx) error {
 // it is the same for every caller: Vary names Accept-Encoding only. The edge filter
 // before it looks at User-Agent and Authorization too, but refusals aren't cached.
 const signalCaching = "public, max-age=5, stale-while-revalidate=30"
-
-func sendForm(ctx *fasthttp.RequestCtx, f *signal.Form) {
-	httpserver.Respond(ctx, httpserver.Representation{
-		Body: f.Body, Coding: f.Coding, ETag: f.ETag, ContentType: fiber.MIMEApplicationJSON, CacheControl: signalCaching,
-	})
-}
 
 // maxTag is the longest tag, in characters.
 const maxTag = 200

@@ -46,7 +46,7 @@ func (a *API) listKeys(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	return respond(c, struct {
+	return respondOwn(c, struct {
 		OK   bool      `json:"ok"`
 		Keys []keyWire `json:"keys"`
 	}{true, toKeyWires(keys)})

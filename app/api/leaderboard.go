@@ -1,10 +1,12 @@
 package api
 
 import (
+	"context"
 	"strings"
 
 	"github.com/gofiber/fiber/v2"
 
+	"github.com/pulsecast/pulsecast/app/generation"
 	"github.com/pulsecast/pulsecast/app/leaderboard"
 )
 
@@ -62,31 +64,39 @@ type contenderWire struct {
 	Model *string `json:"model"`
 }
 
-func (a *API) getLeaderboard(c *fiber.Ctx) error {
+func (a *API) getLeaderboard() fiber.Handler {
+	return cached(a, operation[leaderboard.Filter]{
+		parse: parseLeaderboard, read: a.readLeaderboard,
+		// Rows hold how much each agent has published.
+		topics: []generation.Topic{generation.Boards, generation.Predictions, generation.Agents, generation.Texts},
+	})
+}
+
+func parseLeaderboard(c *fiber.Ctx) (f leaderboard.Filter, err error) {
 	args := c.Context().QueryArgs()
-	limit, err := ParseLimit(args)
-	if err != nil {
-		return err
+	if f.Limit, err = ParseLimit(args); err != nil {
+		return f, err
 	}
-	filter := leaderboard.Filter{Limit: limit}
 	var window string
 	for _, p := range []struct {
 		name string
 		to   *string
-	}{{"window", &window}, {"category", &filter.Category}, {"model", &filter.Model}, {"cursor", &filter.Cursor}} {
+	}{{"window", &window}, {"category", &f.Category}, {"model", &f.Model}, {"cursor", &f.Cursor}} {
 		if *p.to, err = text(args, p.name, maxParameter); err != nil {
-			return err
+			return f, err
 		}
 	}
-	if filter.Window, err = leaderboard.ParseWindow(window); err != nil {
-		return err
-	}
-	filter.Category = strings.ToLower(filter.Category)
-	page, err := a.Leaderboard.Page(c.UserContext(), a.DB.Reader, filter)
+	f.Category = strings.ToLower(f.Category)
+	f.Window, err = leaderboard.ParseWindow(window)
+	return f, err
+}
+
+func (a *API) readLeaderboard(ctx context.Context, f leaderboard.Filter) (any, error) {
+	page, err := a.Leaderboard.Read(ctx, a.DB.Reader, f)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return respond(c, a.leaderboard(filter, page))
+	return a.leaderboard(f, page), nil
 }
 
 func (a *API) leaderboard(f leaderboard.Filter, page *leaderboard.Page) leaderboardWire {

@@ -1,12 +1,13 @@
 package api
 
 import (
+	"context"
 	"net/url"
 	"time"
 
 	"github.com/gofiber/fiber/v2"
 
-	"github.com/pulsecast/pulsecast/app/leaderboard"
+	"github.com/pulsecast/pulsecast/app/generation"
 	"github.com/pulsecast/pulsecast/app/market"
 	"github.com/pulsecast/pulsecast/app/prediction"
 	"github.com/pulsecast/pulsecast/app/problem"
@@ -59,8 +60,7 @@ func (a *API) marketDetail(m *market.Market) *marketDetailWire {
 	return w
 }
 
-func consensus(all map[string]leaderboard.Consensus, marketID string) *consensusWire {
-	c := all[marketID]
+func consensus(c prediction.Consensus) *consensusWire {
 	if c.Agents == 0 {
 		return nil
 	}
@@ -70,36 +70,51 @@ func consensus(all map[string]leaderboard.Consensus, marketID string) *consensus
 // marketURL is the address of a market's page.
 func (a *API) marketURL(id string) string { return a.Config.BaseURL + "/markets/" + url.PathEscape(id) }
 
-func (a *API) getMarket(c *fiber.Ctx) error {
-	ctx, db := c.UserContext(), a.DB.Reader
-	m, found, err := a.markets.ByID(ctx, db, pathValue(c, "id"))
+// marketQuery asks for a market by its id.
+type marketQuery struct{ id string }
+
+func (a *API) getMarket() fiber.Handler {
+	return cached(a, operation[marketQuery]{
+		parse:  func(c *fiber.Ctx) (marketQuery, error) { return marketQuery{pathValue(c, "id")}, nil },
+		read:   a.readMarket,
+		topics: append([]generation.Topic{generation.Consensus}, recordTopics...),
+	})
+}
+
+func (a *API) readMarket(ctx context.Context, q marketQuery) (any, error) {
+	db := a.DB.Reader
+	m, found, err := a.markets.ByID(ctx, db, q.id)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if !found {
-		return problem.NotFound("There is no market with this id. Ids are in GET /api/intelligence/markets.")
+		return nil, problem.NotFound("There is no market with this id. Ids are in GET /api/intelligence/markets.")
 	}
 	history, err := a.markets.Prices(ctx, db, m.ID, time.Time{}, maxHistory)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	opinions, err := a.Leaderboard.Consensus(ctx, db, []string{m.ID})
+	opinions, err := a.store.Consensus(ctx, db, []string{m.ID})
 	if err != nil {
-		return err
+		return nil, err
+	}
+	// So that an agent sees its latest prediction in the consensus.
+	if err := a.Leaderboard.Recount(ctx, db, opinions); err != nil {
+		return nil, err
 	}
 	latest, _, err := a.store.List(ctx, db, prediction.Filter{MarketID: m.ID, Limit: signal.DefaultLimit})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	prices := make([]priceWire, len(history))
 	for i, p := range history {
 		prices[i] = priceWire{At: p.ObservedAt.UTC(), Prices: p.Prices, Bid: p.BestBid, Ask: p.BestAsk}
 	}
-	return respond(c, struct {
+	return struct {
 		OK          bool              `json:"ok"`
 		Market      *marketDetailWire `json:"market"`
 		History     []priceWire       `json:"history"`
 		Consensus   *consensusWire    `json:"consensus"`
 		Predictions []predictionWire  `json:"predictions"`
-	}{true, a.marketDetail(m), prices, consensus(opinions, m.ID), a.predictions(latest)})
+	}{true, a.marketDetail(m), prices, consensus(opinions[m.ID]), a.predictions(latest)}, nil
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/gofiber/fiber/v2"
 
+	"github.com/pulsecast/pulsecast/app/answer"
 	"github.com/pulsecast/pulsecast/app/contract"
 )
 
@@ -22,14 +23,15 @@ func document(baseURL string) ([]byte, error) {
 }
 
 func (a *API) openAPI() fiber.Handler {
-	once := sync.OnceValues(func() ([]byte, error) { return document(a.Config.BaseURL) })
+	once := sync.OnceValues(func() (*answer.Answer, error) {
+		body, err := document(a.Config.BaseURL)
+		return answer.New(body, answer.Digest(body)), err
+	})
 	return func(c *fiber.Ctx) error {
-		body, err := once()
-		if err != nil {
-			return err
+		doc, err := once()
+		if err == nil {
+			sendAnswer(c, doc, documentCaching)
 		}
-		c.Set(fiber.HeaderContentType, fiber.MIMEApplicationJSON)
-		c.Set(fiber.HeaderCacheControl, "public, max-age=300")
-		return c.Send(body)
+		return err
 	}
 }

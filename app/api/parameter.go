@@ -29,19 +29,24 @@ func ParseLimit(args *fasthttp.Args) (int, error) {
 	if !found {
 		return DefaultLimit, nil
 	}
-	n := 0
-	for _, c := range value {
-		if c < '0' || c > '9' {
-			return 0, badLimit()
-		}
-		if n = n*10 + int(c-'0'); n > MaxLimit {
-			return 0, badLimit()
-		}
-	}
-	if n < MinLimit {
+	n, ok := limitIn(value)
+	if !ok {
 		return 0, badLimit()
 	}
 	return n, nil
+}
+
+// limitIn reads a value of the parameter limit; ok is false for one that is refused.
+func limitIn(value []byte) (n int, ok bool) {
+	for _, c := range value {
+		if c < '0' || c > '9' {
+			return 0, false
+		}
+		if n = n*10 + int(c-'0'); n > MaxLimit {
+			return 0, false
+		}
+	}
+	return n, n >= MinLimit
 }
 
 func badLimit() error {

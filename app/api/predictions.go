@@ -1,6 +1,8 @@
 package api
 
 import (
+	"cmp"
+	"context"
 	"crypto/sha256"
 	"fmt"
 	"strings"
@@ -8,6 +10,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 	"github.com/google/uuid"
 
+	"github.com/pulsecast/pulsecast/app/generation"
 	"github.com/pulsecast/pulsecast/app/prediction"
 	"github.com/pulsecast/pulsecast/app/problem"
 )
@@ -127,29 +130,33 @@ type predictionsWire struct {
 	NextCursor  *string          `json:"nextCursor"`
 }
 
-func (a *API) listPredictions(c *fiber.Ctx) error {
-	filter, err := a.predictionFilter(c)
-	if err != nil {
-		return err
-	}
-	records, next, err := a.store.List(c.UserContext(), a.DB.Reader, filter)
-	if err != nil {
-		return err
-	}
-	return respond(c, predictionsWire{OK: true, Predictions: a.predictions(records), NextCursor: textOrNull(next)})
+// recordTopics are what a prediction record shows: its agent's name and its market's price
+// are in it.
+var recordTopics = []generation.Topic{
+	generation.Predictions, generation.Results, generation.Markets, generation.Agents, generation.Texts,
 }
 
-// predictionFilter reads the query; not_found if it names an agent that doesn't exist.
-func (a *API) predictionFilter(c *fiber.Ctx) (f prediction.Filter, err error) {
+// predictionsQuery asks for a page of predictions. The agent is named by its handle.
+type predictionsQuery struct {
+	prediction.Filter
+	handle string
+}
+
+func (a *API) listPredictions() fiber.Handler {
+	return cached(a, operation[predictionsQuery]{
+		parse: parsePredictions, read: a.readPredictions, topics: recordTopics,
+	})
+}
+
+func parsePredictions(c *fiber.Ctx) (f predictionsQuery, err error) {
 	args := c.Context().QueryArgs()
 	if f.Limit, err = ParseLimit(args); err != nil {
 		return f, err
 	}
-	var handle string
 	for _, p := range []struct {
 		name string
 		to   *string
-	}{{"cursor", &f.Cursor}, {"category", &f.Category}, {"market", &f.MarketID}, {"agent", &handle}} {
+	}{{"cursor", &f.Cursor}, {"category", &f.Category}, {"market", &f.MarketID}, {"agent", &f.handle}} {
 		if *p.to, err = text(args, p.name, maxParameter); err != nil {
 			return f, err
 		}
@@ -165,39 +172,63 @@ func (a *API) predictionFilter(c *fiber.Ctx) (f prediction.Filter, err error) {
 	if err != nil {
 		return f, err
 	}
-	f.Status, f.Sort = prediction.Status(status), prediction.Sort(sort)
-	if f.Words, err = text(args, "q", maxQuery); err != nil || handle == "" {
-		return f, err
-	}
-	agent, err := a.agents.ByHandle(c.UserContext(), a.DB.Reader, handle)
-	if err != nil {
-		return f, err
-	}
-	f.AgentID = agent.ID
-	return f, nil
+	f.Status, f.Sort = prediction.Status(status), prediction.Sort(cmp.Or(sort, string(prediction.ByCreatedAt)))
+	f.Words, err = text(args, "q", maxQuery)
+	return f, err
 }
 
-// pathPrediction finds the prediction that the path names; not_found without one.
-func (a *API) pathPrediction(c *fiber.Ctx) (*prediction.Record, error) {
-	missing := problem.NotFound("There is no prediction with this id. Ids are UUIDs, as in GET /api/predictions.")
+// readPredictions reads a page; not_found if it names an agent that doesn't exist.
+func (a *API) readPredictions(ctx context.Context, q predictionsQuery) (any, error) {
+	if q.handle != "" {
+		found, err := a.agents.ByHandle(ctx, a.DB.Reader, q.handle)
+		if err != nil {
+			return nil, err
+		}
+		q.AgentID = found.ID
+	}
+	records, next, err := a.store.List(ctx, a.DB.Reader, q.Filter)
+	if err != nil {
+		return nil, err
+	}
+	return predictionsWire{OK: true, Predictions: a.predictions(records), NextCursor: textOrNull(next)}, nil
+}
+
+// predictionID is the prediction that a path names; not_found if it can't be one.
+func predictionID(c *fiber.Ctx) (uuid.UUID, error) {
 	id, err := uuid.Parse(pathValue(c, "id"))
 	if err != nil {
-		return nil, missing
+		return id, errNoPrediction()
 	}
-	record, err := a.store.ByID(c.UserContext(), a.DB.Reader, id)
+	return id, nil
+}
+
+func errNoPrediction() error {
+	return problem.NotFound("There is no prediction with this id. Ids are UUIDs, as in GET /api/predictions.")
+}
+
+// findPrediction returns a prediction; not_found without one.
+func (a *API) findPrediction(ctx context.Context, id uuid.UUID) (*prediction.Record, error) {
+	record, err := a.store.ByID(ctx, a.DB.Reader, id)
 	if err == nil && record == nil {
-		err = missing
+		err = errNoPrediction()
 	}
 	return record, err
 }
 
-func (a *API) getPrediction(c *fiber.Ctx) error {
-	record, err := a.pathPrediction(c)
-	if err != nil {
-		return err
-	}
-	return respond(c, struct {
+func (a *API) getPrediction() fiber.Handler {
+	type wire struct {
 		OK         bool           `json:"ok"`
 		Prediction predictionWire `json:"prediction"`
-	}{true, a.prediction(record)})
+	}
+	return cached(a, operation[uuid.UUID]{
+		parse: predictionID,
+		read: func(ctx context.Context, id uuid.UUID) (any, error) {
+			record, err := a.findPrediction(ctx, id)
+			if err != nil {
+				return nil, err
+			}
+			return wire{true, a.prediction(record)}, nil
+		},
+		topics: recordTopics,
+	})
 }

@@ -2,7 +2,6 @@ package api
 
 import (
 	"github.com/gofiber/fiber/v2"
-	"github.com/google/uuid"
 
 	"github.com/pulsecast/pulsecast/app/moderation"
 	"github.com/pulsecast/pulsecast/app/problem"
@@ -24,9 +23,9 @@ type reportWire struct {
 
 // report puts a prediction before the admins.
 func (a *API) report(c *fiber.Ctx) error {
-	id, err := uuid.Parse(pathValue(c, "id"))
+	id, err := predictionID(c)
 	if err != nil {
-		return problem.NotFound("There is no prediction with this id. Ids are UUIDs, as in GET /api/predictions.")
+		return err
 	}
 	body, err := readObject(c)
 	if err != nil {
@@ -58,7 +57,11 @@ type answeredWire struct {
 
 // reports shows an agent what it reported about a prediction, and what came of it.
 func (a *API) reports(c *fiber.Ctx) error {
-	about, err := a.pathPrediction(c)
+	id, err := predictionID(c)
+	if err != nil {
+		return err
+	}
+	about, err := a.findPrediction(c.UserContext(), id)
 	if err != nil {
 		return err
 	}
@@ -77,7 +80,7 @@ func (a *API) reports(c *fiber.Ctx) error {
 			wire[i].ClosedAt = &at
 		}
 	}
-	return respond(c, struct {
+	return respondOwn(c, struct {
 		OK      bool           `json:"ok"`
 		Reports []answeredWire `json:"reports"`
 	}{true, wire})

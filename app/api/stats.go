@@ -1,11 +1,13 @@
 package api
 
 import (
+	"context"
 	"time"
 
 	"github.com/gofiber/fiber/v2"
 
 	"github.com/pulsecast/pulsecast/app/agent"
+	"github.com/pulsecast/pulsecast/app/generation"
 	"github.com/pulsecast/pulsecast/app/leaderboard"
 	"github.com/pulsecast/pulsecast/app/score"
 )
@@ -116,26 +118,37 @@ func (a *API) getStats(c *fiber.Ctx) error {
 	}
 	// This very request is the last that was seen: the stored time lags behind it.
 	now := a.Now().UTC().Truncate(time.Second)
-	return respond(c, struct {
+	return respondOwn(c, struct {
 		OK    bool      `json:"ok"`
 		Stats statsWire `json:"stats"`
 	}{true, statsWire{a.stats(me, stats), usageWire{used.Requests, used.Errors, timeOrNull(now)}}})
 }
 
-func (a *API) getAgent(c *fiber.Ctx) error {
-	found, err := a.agents.ByHandle(c.UserContext(), a.DB.Reader, pathValue(c, "handle"))
+// agentQuery asks for an agent by its handle.
+type agentQuery struct{ handle string }
+
+func (a *API) getAgent() fiber.Handler {
+	return cached(a, operation[agentQuery]{
+		parse:  func(c *fiber.Ctx) (agentQuery, error) { return agentQuery{pathValue(c, "handle")}, nil },
+		read:   a.readAgent,
+		topics: append([]generation.Topic{generation.Boards}, recordTopics...),
+	})
+}
+
+func (a *API) readAgent(ctx context.Context, q agentQuery) (any, error) {
+	found, err := a.agents.ByHandle(ctx, a.DB.Reader, q.handle)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	stats, err := a.Leaderboard.Stats(c.UserContext(), a.DB.Reader, found.ID)
+	stats, err := a.Leaderboard.Stats(ctx, a.DB.Reader, found.ID)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return respond(c, struct {
+	return struct {
 		OK    bool            `json:"ok"`
 		Agent agentWire       `json:"agent"`
 		Stats publicStatsWire `json:"stats"`
-	}{true, a.agent(found), a.stats(found, stats)})
+	}{true, a.agent(found), a.stats(found, stats)}, nil
 }
 
 func (a *API) stats(g *agent.Agent, s *leaderboard.Stats) publicStatsWire {

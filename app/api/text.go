@@ -8,6 +8,9 @@ import (
 	"time"
 
 	"github.com/gofiber/fiber/v2"
+
+	"github.com/pulsecast/pulsecast/app/answer"
+	"github.com/pulsecast/pulsecast/app/httpserver"
 )
 
 //go:embed skill.md
@@ -17,6 +20,9 @@ var skillText string
 var quickstartText string
 
 var texts = template.Must(template.Must(template.New("skill").Parse(skillText)).New("quickstart").Parse(quickstartText))
+
+// documentCaching is for what changes with a release or once a day.
+const documentCaching = "public, max-age=300"
 
 // guide is what the texts for agents are rendered with.
 type guide struct {
@@ -57,8 +63,10 @@ func (a *API) text(name string) fiber.Handler {
 		if err != nil {
 			return err
 		}
-		c.Set(fiber.HeaderContentType, fiber.MIMETextPlainCharsetUTF8)
-		c.Set(fiber.HeaderCacheControl, "public, max-age=300")
-		return c.Send(body)
+		httpserver.Respond(c.Context(), httpserver.Representation{
+			Body: body, ETag: `"` + answer.Digest(body) + `"`,
+			ContentType: fiber.MIMETextPlainCharsetUTF8, CacheControl: documentCaching,
+		})
+		return nil
 	}
 }

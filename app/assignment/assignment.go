@@ -54,8 +54,9 @@ func (a *Assignment) utc() {
 // Listed is an assignment with how it is going.
 type Listed struct {
 	Assignment
-	Market      *market.Market // nil without one
-	Predictions int64          // published on the market so far
+	Market *market.Market // nil without one
+	// Consensus is zero without a market, or without a prediction on it.
+	Consensus prediction.Consensus
 	// Done tells whether the agent that asks has answered since it opened: on the
 	// market, or for a question without one under its very title.
 	Done bool
@@ -96,13 +97,10 @@ func (s Store) List(ctx context.Context, db bun.IDB, f Filter, now time.Time) ([
 	if err := s.addMarkets(ctx, db, list); err != nil {
 		return nil, err
 	}
-	if err := s.addCounts(ctx, db, list); err != nil {
+	if err := s.addConsensus(ctx, db, list); err != nil {
 		return nil, err
 	}
-	if f.AgentID != uuid.Nil {
-		err = addDone(ctx, db, list, f.AgentID)
-	}
-	return list, err
+	return list, s.MarkDone(ctx, db, list, f.AgentID)
 }
 
 // ByID reads one assignment; nil when there is none.
@@ -171,19 +169,23 @@ func (s Store) addMarkets(ctx context.Context, db bun.IDB, list []Listed) error 
 	return nil
 }
 
-func (s Store) addCounts(ctx context.Context, db bun.IDB, list []Listed) error {
-	counts, err := s.predictions.CountOnMarkets(ctx, db, marketIDs(list))
+func (s Store) addConsensus(ctx context.Context, db bun.IDB, list []Listed) error {
+	found, err := s.predictions.Consensus(ctx, db, marketIDs(list))
 	if err != nil {
 		return err
 	}
 	for i := range list {
-		list[i].Predictions = counts[list[i].MarketID]
+		list[i].Consensus = found[list[i].MarketID]
 	}
 	return nil
 }
 
-// addDone finds which of the assignments an agent has answered, in one query.
-func addDone(ctx context.Context, db bun.IDB, list []Listed, agentID uuid.UUID) error {
+// MarkDone sets Done of the assignments that an agent has answered, in one query. It does
+// nothing for uuid.Nil.
+func (Store) MarkDone(ctx context.Context, db bun.IDB, list []Listed, agentID uuid.UUID) error {
+	if len(list) == 0 || agentID == uuid.Nil {
+		return nil
+	}
 	ids := make([]uuid.UUID, 0, len(list))
 	for _, a := range list {
 		ids = append(ids, a.ID)

@@ -1,6 +1,7 @@
 package assignment_test
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"sync"
@@ -8,6 +9,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/uptrace/bun"
 
 	"github.com/pulsecast/pulsecast/app/assignment"
 	"github.com/pulsecast/pulsecast/app/database"
@@ -239,7 +241,7 @@ func TestCountsAndDone(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
 		insert(t, db, listed("a", "sport", 3, 0.5, 20*days), listed("b", "sport", 2, 0.5, 20*days))
 		choose(t, db, start)
-		if _, err := store.Create(t.Context(), db, assignment.Draft{Title: "Will it rain?", DueAt: start.Add(9 * days)}, start); err != nil {
+		if _, err := create(t, db, assignment.Draft{Title: "Will it rain?", DueAt: start.Add(9 * days)}, start); err != nil {
 			t.Fatal(err)
 		}
 		me, other := uuid.New(), uuid.New()
@@ -263,7 +265,7 @@ func TestCountsAndDone(t *testing.T) {
 		want := map[string][2]string{"Will a?": {"2 true", "2 true"}, "Will b?": {"1 false", "1 false"}, "Will it rain?": {"0 true", "0 false"}}
 		for i, agent := range []uuid.UUID{me, other} {
 			for _, a := range list(t, db, agent, start.Add(time.Hour)) {
-				if got := fmt.Sprint(a.Predictions, " ", a.Done); got != want[a.Title][i] {
+				if got := fmt.Sprint(a.Consensus.Predictions, " ", a.Done); got != want[a.Title][i] {
 					t.Errorf("agent %d, %s: %s, want %s", i, a.Title, got, want[a.Title][i])
 				}
 			}
@@ -298,7 +300,7 @@ func TestWrittenByAdmin(t *testing.T) {
 			"control character": {assignment.Draft{Title: "a\x00b", DueAt: due}, "title"},
 			"long category":     {assignment.Draft{Title: "t", Category: strings.Repeat("x", 65), DueAt: due}, "category"},
 		} {
-			_, err := store.Create(t.Context(), db, c.draft, start)
+			_, err := create(t, db, c.draft, start)
 			if p := problem.As(err); err == nil || p.Status != 422 || p.Fields[0].Field != c.field {
 				t.Errorf("%s: %v, want a refusal of %s", name, err, c.field)
 			}
@@ -307,28 +309,28 @@ func TestWrittenByAdmin(t *testing.T) {
 			t.Fatalf("refusals left %+v", got)
 		}
 
-		a, err := store.Create(t.Context(), db, assignment.Draft{MarketID: "teams", Outcome: "blue", Category: " Finals ", DueAt: due}, start)
+		a, err := create(t, db, assignment.Draft{MarketID: "teams", Outcome: "blue", Category: " Finals ", DueAt: due}, start)
 		if err != nil || a.Outcome != "Blue" || a.Title != "Will teams?" || a.Category != "finals" || a.Day != "" {
 			t.Fatalf("created %+v, %v", a, err)
 		}
-		if _, err := store.Update(t.Context(), db, a.ID, assignment.Draft{Title: "Who wins?", Instructions: "Look\ntwice.", DueAt: due.Add(days)}, start); err != nil {
+		if _, err := update(t, db, a.ID, assignment.Draft{Title: "Who wins?", Instructions: "Look\ntwice.", DueAt: due.Add(days)}, start); err != nil {
 			t.Fatal(err)
 		}
 		got, err := store.ByID(t.Context(), db, a.ID)
 		if err != nil || got.Title != "Who wins?" || got.Instructions != "Look\ntwice." || got.MarketID != "" || !got.DueAt.Equal(due.Add(days)) || !got.OpensAt.Equal(start) {
 			t.Errorf("updated %+v, %v", got, err)
 		}
-		if err := store.Close(t.Context(), db, a.ID); err != nil {
+		if err := closeNow(t, db, a.ID); err != nil {
 			t.Fatal(err)
 		}
-		_, updated := store.Update(t.Context(), db, a.ID, assignment.Draft{Title: "t", DueAt: due}, start)
+		_, updated := update(t, db, a.ID, assignment.Draft{Title: "t", DueAt: due}, start)
 		for name, c := range map[string]struct {
 			err  error
 			code string
 		}{
-			"closing again":     {store.Close(t.Context(), db, a.ID), "assignment_closed"},
+			"closing again":     {closeNow(t, db, a.ID), "assignment_closed"},
 			"updating a closed": {updated, "assignment_closed"},
-			"closing nothing":   {store.Close(t.Context(), db, uuid.New()), "not_found"},
+			"closing nothing":   {closeNow(t, db, uuid.New()), "not_found"},
 		} {
 			if c.err == nil || problem.As(c.err).Code != c.code {
 				t.Errorf("%s: %v, want %s", name, c.err, c.code)
@@ -338,4 +340,25 @@ func TestWrittenByAdmin(t *testing.T) {
 			t.Errorf("all: %+v, %v", all, err)
 		}
 	})
+}
+
+// create, update and closeNow are the store's functions, each in its own transaction.
+func create(t *testing.T, db *database.DB, d assignment.Draft, now time.Time) (a *assignment.Assignment, err error) {
+	err = db.InTx(t.Context(), func(ctx context.Context, tx bun.Tx) error {
+		a, err = assignment.Store{}.Create(ctx, tx, d, now)
+		return err
+	})
+	return a, err
+}
+
+func update(t *testing.T, db *database.DB, id uuid.UUID, d assignment.Draft, now time.Time) (a *assignment.Assignment, err error) {
+	err = db.InTx(t.Context(), func(ctx context.Context, tx bun.Tx) error {
+		a, err = assignment.Store{}.Update(ctx, tx, id, d, now)
+		return err
+	})
+	return a, err
+}
+
+func closeNow(t *testing.T, db *database.DB, id uuid.UUID) error {
+	return db.InTx(t.Context(), func(ctx context.Context, tx bun.Tx) error { return assignment.Store{}.Close(ctx, tx, id) })
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/uptrace/bun"
 
 	"github.com/pulsecast/pulsecast/app/database"
+	"github.com/pulsecast/pulsecast/app/generation"
 	"github.com/pulsecast/pulsecast/app/market"
 )
 
@@ -62,8 +63,10 @@ func (s Store) ChooseDaily(ctx context.Context, db *database.DB, now time.Time, 
 			chosen = append(chosen, daily(&m, today, now))
 		}
 		added = len(chosen)
-		_, err = tx.NewInsert().Model(&chosen).On("CONFLICT DO NOTHING").Exec(ctx)
-		return err
+		if _, err := tx.NewInsert().Model(&chosen).On("CONFLICT DO NOTHING").Exec(ctx); err != nil {
+			return err
+		}
+		return generation.Moved(ctx, tx, generation.Assignments)
 	})
 	if err != nil {
 		return 0, fmt.Errorf("choose assignments: %w", err)

@@ -11,6 +11,7 @@ import (
 	"github.com/uptrace/bun"
 
 	"github.com/pulsecast/pulsecast/app/database"
+	"github.com/pulsecast/pulsecast/app/generation"
 	"github.com/pulsecast/pulsecast/app/market"
 	"github.com/pulsecast/pulsecast/app/plaintext"
 	"github.com/pulsecast/pulsecast/app/problem"
@@ -38,47 +39,53 @@ type Draft struct {
 
 // Create stores an assignment. Refusals: 422 invalid_request with every field that
 // is wrong.
-func (s Store) Create(ctx context.Context, db bun.IDB, d Draft, now time.Time) (*Assignment, error) {
+func (s Store) Create(ctx context.Context, tx bun.Tx, d Draft, now time.Time) (*Assignment, error) {
 	now = database.Now(now)
 	a := &Assignment{ID: database.NewID(now), Status: Open, Sample: d.Sample, CreatedAt: now}
 	if d.OpensAt.IsZero() {
 		d.OpensAt = now
 	}
-	if err := s.fill(ctx, db, a, d, now); err != nil {
+	if err := s.fill(ctx, tx, a, d, now); err != nil {
 		return nil, err
 	}
-	if _, err := db.NewInsert().Model(a).Exec(ctx); err != nil {
+	if _, err := tx.NewInsert().Model(a).Exec(ctx); err != nil {
 		return nil, fmt.Errorf("create assignment: %w", err)
 	}
-	return a, nil
+	return a, generation.Moved(ctx, tx, generation.Assignments)
 }
 
 // Update replaces what an open assignment says. Refusals: 404 not_found, 409
-// assignment_closed, and those of Create. Run it in a transaction.
-func (s Store) Update(ctx context.Context, db bun.IDB, id uuid.UUID, d Draft, now time.Time) (*Assignment, error) {
-	a, err := s.openOne(ctx, db, id)
+// assignment_closed, and those of Create.
+func (s Store) Update(ctx context.Context, tx bun.Tx, id uuid.UUID, d Draft, now time.Time) (*Assignment, error) {
+	a, err := s.openOne(ctx, tx, id)
 	if err != nil {
 		return nil, err
 	}
 	if d.OpensAt.IsZero() {
 		d.OpensAt = a.OpensAt
 	}
-	if err := s.fill(ctx, db, a, d, database.Now(now)); err != nil {
+	if err := s.fill(ctx, tx, a, d, database.Now(now)); err != nil {
 		return nil, err
 	}
-	res, err := db.NewUpdate().Model(a).WherePK().Where("status = ?", Open).Exec(ctx)
-	return a, one(res, err, "update assignment")
+	res, err := tx.NewUpdate().Model(a).WherePK().Where("status = ?", Open).Exec(ctx)
+	if err := one(res, err, "update assignment"); err != nil {
+		return nil, err
+	}
+	return a, generation.Moved(ctx, tx, generation.Assignments)
 }
 
 // Close ends an open assignment at once. Refusals: 404 not_found, 409
 // assignment_closed.
-func (s Store) Close(ctx context.Context, db bun.IDB, id uuid.UUID) error {
-	if _, err := s.openOne(ctx, db, id); err != nil {
+func (s Store) Close(ctx context.Context, tx bun.Tx, id uuid.UUID) error {
+	if _, err := s.openOne(ctx, tx, id); err != nil {
 		return err
 	}
-	res, err := db.NewUpdate().Model((*Assignment)(nil)).Set("status = ?", Closed).
+	res, err := tx.NewUpdate().Model((*Assignment)(nil)).Set("status = ?", Closed).
 		Where("s.id = ?", id).Where("s.status = ?", Open).Exec(ctx)
-	return one(res, err, "close assignment")
+	if err := one(res, err, "close assignment"); err != nil {
+		return err
+	}
+	return generation.Moved(ctx, tx, generation.Assignments)
 }
 
 func (s Store) openOne(ctx context.Context, db bun.IDB, id uuid.UUID) (*Assignment, error) {

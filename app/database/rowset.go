@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"strconv"
 	"strings"
 	"time"
 
@@ -32,8 +33,8 @@ func ExecRows[T any](ctx context.Context, tx bun.Tx, statement string, rows []T)
 
 // ExecPlannedRows is ExecRows, but each connection to Postgres plans the statement once. It is
 // for statements that run often.
-func ExecPlannedRows[T any](ctx context.Context, tx bun.Tx, statement string, rows []T) (sql.Result, error) {
-	q, err := withRows(tx, plannedMode(tx), statement, rows)
+func ExecPlannedRows[T any](ctx context.Context, db bun.IDB, statement string, rows []T) (sql.Result, error) {
+	q, err := withRows(db, plannedMode(db), statement, rows)
 	if err != nil {
 		return nil, err
 	}
@@ -62,28 +63,85 @@ func plannedMode(db bun.IDB) pgx.QueryExecMode {
 // every look into an index as a read from a spinning disk (random_page_cost). Of an array
 // that a subquery returns it expects ten elements.
 func withRows[T any](db bun.IDB, mode pgx.QueryExecMode, statement string, rows []T) (*bun.RawQuery, error) {
+	table, columns, err := tableOf(db, rows, 0)
+	if err != nil {
+		return nil, err
+	}
+	if columns == nil {
+		return db.NewRaw(table+"(?) "+statement, db.NewValues(&rows)), nil
+	}
+	return db.NewRaw(table + statement).Conn(bound{driverOf(db), append([]any{mode}, columns...)}), nil
+}
+
+// tableOf begins a statement that reads rows as the table v. On Postgres it also returns
+// their columns, the arguments after as many others.
+func tableOf[T any](db bun.IDB, rows []T, others int) (table string, columns []any, err error) {
 	fields := db.Dialect().Tables().Get(reflect.TypeFor[T]()).Fields
 	names := make([]string, len(fields))
 	for i, f := range fields {
 		names[i] = f.Name
 	}
-	table := "WITH v (" + strings.Join(names, ", ") + ") AS ("
+	table = "WITH v (" + strings.Join(names, ", ") + ") AS "
 	if !IsPostgres(db) {
-		return db.NewRaw(table+"?) "+statement, db.NewValues(&rows)), nil
+		return table, nil, nil
 	}
 	arrays := make([]string, len(fields))
-	args := []any{mode}
+	columns = make([]any, len(fields))
 	list := reflect.ValueOf(rows)
 	for i, f := range fields {
-		arrays[i] = fmt.Sprintf("(SELECT $%d::%s[])", i+1, f.UserSQLType)
-		column, err := columnOf(list, f)
-		if err != nil {
-			return nil, err
+		arrays[i] = "(SELECT $" + strconv.Itoa(others+i+1) + "::" + f.UserSQLType + "[])"
+		if columns[i], err = columnOf(list, f); err != nil {
+			return "", nil, err
 		}
-		args = append(args, column)
 	}
-	text := table + "SELECT * FROM unnest(" + strings.Join(arrays, ", ") + ")) " + statement
-	return db.NewRaw(text).Conn(bound{driverOf(db), args}), nil
+	return table + "(SELECT * FROM unnest(" + strings.Join(arrays, ", ") + ")) ", columns, nil
+}
+
+// Write is a statement that inserts, updates or deletes, with the rows it reads.
+type Write struct {
+	statement string
+	table     func(db bun.IDB, others int) (string, []any, error)
+	exec      func(ctx context.Context, tx bun.Tx) error
+}
+
+// NewWrite makes a Write of a statement that reads rows as ExecRows does. There must be rows.
+func NewWrite[T any](statement string, rows []T) Write {
+	return Write{
+		statement: statement,
+		table:     func(db bun.IDB, others int) (string, []any, error) { return tableOf(db, rows, others) },
+		exec: func(ctx context.Context, tx bun.Tx) error {
+			_, err := ExecPlannedRows(ctx, tx, statement, rows)
+			return err
+		},
+	}
+}
+
+// ExecWrites runs several writes to different tables. Postgres gets them as one statement,
+// which each connection plans once: none sees what another wrote, and their order is not
+// fixed. SQLite, where a statement costs no round trip, runs them in turn.
+func ExecWrites(ctx context.Context, tx bun.Tx, writes ...Write) error {
+	if !IsPostgres(tx) {
+		for _, w := range writes {
+			if err := w.exec(ctx, tx); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	var text strings.Builder
+	args := []any{plannedMode(tx)}
+	for i, w := range writes {
+		table, columns, err := w.table(tx, len(args)-1)
+		if err != nil {
+			return err
+		}
+		args = append(args, columns...)
+		text.WriteString(map[bool]string{true: "WITH ", false: ", "}[i == 0])
+		fmt.Fprintf(&text, "w%d AS (%s%s)", i, table, w.statement)
+	}
+	text.WriteString(" SELECT 1")
+	_, err := tx.NewRaw(text.String()).Conn(bound{tx.Tx, args}).Exec(ctx)
+	return err
 }
 
 // columnOf is one field of all rows, as an array that pgx writes without reflection.

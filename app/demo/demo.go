@@ -65,7 +65,7 @@ func Seed(ctx context.Context, db *database.DB, now time.Time) (err error) {
 
 // seedLock is the key of the advisory lock that is held on Postgres while seeding; it
 // ends with the connection. A SQLite file has one server anyway.
-const seedLock = 7_305_842_313
+const seedLock = 7_305_842_314
 
 func lock(ctx context.Context, db *database.DB) (unlock func() error, err error) {
 	if db.Kind == database.SQLite {

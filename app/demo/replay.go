@@ -12,6 +12,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/assignment"
 	"github.com/pulsecast/pulsecast/app/config"
 	"github.com/pulsecast/pulsecast/app/database"
+	"github.com/pulsecast/pulsecast/app/generation"
 	"github.com/pulsecast/pulsecast/app/leaderboard"
 	"github.com/pulsecast/pulsecast/app/market"
 	"github.com/pulsecast/pulsecast/app/news"
@@ -96,6 +97,9 @@ func (r *replay) begin(step int) (from time.Time) {
 func (r *replay) store(ctx context.Context, step int, from time.Time) error {
 	return r.db.InTx(ctx, func(ctx context.Context, tx bun.Tx) error {
 		if err := database.SetSetting(ctx, tx, settingSteps, strconv.Itoa(step+1)); err != nil {
+			return err
+		}
+		if err := generation.Moved(ctx, tx, generation.Markets); err != nil {
 			return err
 		}
 		if step == 0 {
@@ -216,6 +220,9 @@ func (r *replay) follow(ctx context.Context, step int, from time.Time) error {
 	}
 	if !last {
 		return nil
+	}
+	if err := leaderboard.NewCounter(r.db, func() time.Time { return r.clock }).CountAll(ctx); err != nil {
+		return err
 	}
 	_, err := assignment.Store{}.ChooseDaily(ctx, r.db, r.start, float64(config.Default().RankedMinLiquidity))
 	return err

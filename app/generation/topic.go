@@ -34,9 +34,13 @@ var names = [topics]string{
 func (t Topic) String() string { return names[t] }
 
 // move finds a slot of the topic that no transaction holds and moves it, or adds one.
-const move = `WITH free AS (SELECT slot FROM generations WHERE topic = ? LIMIT 1 FOR NO KEY UPDATE SKIP LOCKED),
-moved AS (UPDATE generations AS g SET value = g.value + 1 FROM free WHERE g.topic = ? AND g.slot = free.slot RETURNING g.slot)
-INSERT INTO generations (topic, slot, value) SELECT ?, gen_random_uuid()::text, 1 WHERE NOT EXISTS (SELECT 1 FROM moved)`
+const move = `, free AS (SELECT topic, slot FROM generations WHERE topic = (SELECT topic FROM v) LIMIT 1 FOR NO KEY UPDATE SKIP LOCKED),
+moved AS (UPDATE generations AS g SET value = g.value + 1 FROM free WHERE g.topic = free.topic AND g.slot = free.slot RETURNING g.slot)
+INSERT INTO generations (topic, slot, value) SELECT topic, gen_random_uuid()::text, 1 FROM v WHERE NOT EXISTS (SELECT 1 FROM moved)`
+
+type movedRow struct {
+	Topic string `bun:",type:text"`
+}
 
 // moveAlone is for an engine with one writer.
 const moveAlone = `INSERT INTO generations (topic, slot, value) VALUES (?, '', 1)
@@ -48,7 +52,7 @@ func Moved(ctx context.Context, tx bun.Tx, list ...Topic) error {
 	for _, topic := range list {
 		var err error
 		if name := topic.String(); database.IsPostgres(tx) {
-			_, err = tx.ExecContext(ctx, move, name, name, name)
+			_, err = database.ExecPlannedRows(ctx, tx, move, []movedRow{{name}})
 		} else {
 			_, err = tx.ExecContext(ctx, moveAlone, name)
 		}

@@ -53,9 +53,11 @@ func misplacedKey(c *fiber.Ctx) string {
 }
 
 // OptionalAgent lets anonymous requests pass too. A bearer that is sent but not
-// valid is still refused: its sender believes to be signed in.
+// valid is still refused: its sender believes to be signed in. The answers vary by
+// Authorization.
 func (s *Server) OptionalAgent() fiber.Handler {
 	return func(c *fiber.Ctx) error {
+		addVary(&c.Response().Header, fiber.HeaderAuthorization)
 		if _, err := s.identify(c); err != nil {
 			return err
 		}

@@ -52,8 +52,8 @@ var rejected = problem.New(problem.CodeUserAgentRejected,
 // one: "my-agent/1.0 (python-requests/2.31)" passes, "curl/8.5 my-agent" does not.
 // A valid bearer passes with any User-Agent. With EDGE_FILTER=off all pass.
 func (s *Server) EdgeFilter() fiber.Handler {
-	if s.opts.Config.EdgeFilter == "off" {
-		return func(c *fiber.Ctx) error { return c.Next() }
+	if !s.filtersAgents() {
+		return pass
 	}
 	return func(c *fiber.Ctx) error {
 		if !defaultAgent(c.Request().Header.UserAgent()) {
@@ -72,6 +72,8 @@ func (s *Server) EdgeFilter() fiber.Handler {
 		return c.Next()
 	}
 }
+
+func (s *Server) filtersAgents() bool { return s.opts.Config.EdgeFilter != "off" }
 
 // defaultAgent reports whether a User-Agent is empty or the default of a library.
 func defaultAgent(ua []byte) bool {

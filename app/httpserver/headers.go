@@ -61,6 +61,21 @@ func (s *Server) decorate(fctx *fasthttp.RequestCtx, r *request) {
 	}
 }
 
+// decorateDirect is decorate for an answer of the API that has none of the headers yet but
+// Cache-Control. It doesn't look for them.
+func (s *Server) decorateDirect(h *fasthttp.ResponseHeader, r *request) {
+	h.SetCanonical(requestID, r.id)
+	if s.https {
+		h.SetCanonical(transport.name, transport.value)
+	}
+	for _, f := range everywhere {
+		h.SetCanonical(f.name, f.value)
+	}
+	for _, f := range apiHeaders {
+		h.SetCanonical(f.name, f.value)
+	}
+}
+
 func setMissing(h *fasthttp.ResponseHeader, headers []header) {
 	for _, f := range headers {
 		if len(h.PeekBytes(f.name)) == 0 {

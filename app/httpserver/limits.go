@@ -98,6 +98,11 @@ func (l *Limits) Snapshot() fiber.Handler {
 	}
 }
 
+// allowSnapshot counts a request like Snapshot, unless it is to be refused.
+func (l *Limits) allowSnapshot(addr netip.Addr) bool {
+	return l.snapshot.rate.Off() || l.snapshot.local.take(addrKey(addr), l.snapshot.rate, l.now().UnixNano()).ok
+}
+
 // Reads guards reading, per agent when RequireAgent or OptionalAgent ran before it
 // and found one, else per address.
 func (l *Limits) Reads() fiber.Handler { return l.guard(&l.reads) }

@@ -49,6 +49,7 @@ type request struct {
 	idBuffer  [maxRequestID]byte
 	method    string
 	route     string
+	direct    bool // answered by a handler of Direct
 	principal Principal
 	refusal   *problem.Error
 	stack     []byte
@@ -165,8 +166,8 @@ func wellFormedID(id []byte) bool {
 	return true
 }
 
-// serve is the outermost handler: it opens the account, lets Fiber answer, turns a
-// panic into a 500, and finishes the response.
+// serve is the outermost handler: it opens the account, lets a direct handler or Fiber
+// answer, turns a panic into a 500, and finishes the response.
 func (s *Server) serve(next fasthttp.RequestHandler) fasthttp.RequestHandler {
 	return func(fctx *fasthttp.RequestCtx) {
 		r := s.open(fctx)
@@ -177,7 +178,9 @@ func (s *Server) serve(next fasthttp.RequestHandler) fasthttp.RequestHandler {
 				s.refuse(fctx, fmt.Errorf("panic: %v", cause))
 			}
 		}()
-		next(fctx)
+		if r.direct = s.answerDirectly(fctx, r); !r.direct {
+			next(fctx)
+		}
 	}
 }
 
@@ -211,8 +214,12 @@ func (s *Server) refuse(fctx *fasthttp.RequestCtx, err error) {
 // finish completes the headers, compresses, and writes the log line.
 func (s *Server) finish(fctx *fasthttp.RequestCtx, r *request) {
 	r.end()
-	s.decorate(fctx, r)
-	compress(fctx)
+	if r.direct { // complete, and in the coding it was negotiated in
+		s.decorateDirect(&fctx.Response.Header, r)
+	} else {
+		s.decorate(fctx, r)
+		compress(fctx)
+	}
 	if r.traced != nil {
 		r.finishTrace(fctx)
 	}

@@ -60,6 +60,7 @@ type Server struct {
 	Limits *Limits
 
 	opts      Options
+	direct    map[string]direct // by path; see Direct
 	proxies   []netip.Prefix
 	docs      string // prefix of a problem's type
 	keyHint   string // ends every 401
@@ -79,6 +80,7 @@ func New(opts Options) *Server {
 	proxies, _ := cfg.Proxies() // Config.Check has refused a bad value
 	s := &Server{
 		opts:      opts,
+		direct:    map[string]direct{},
 		Limits:    newLimits(cfg, opts.Redis, opts.Logger, opts.Now),
 		proxies:   proxies,
 		docs:      cfg.BaseURL + "/docs#error-",

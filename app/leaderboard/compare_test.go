@@ -1,7 +1,6 @@
 package leaderboard_test
 
 import (
-	"math"
 	"testing"
 
 	"github.com/pulsecast/pulsecast/app/database"
@@ -54,47 +53,6 @@ func TestCompare(t *testing.T) {
 		}
 		if none, err := w.store.Compare(t.Context(), db.Reader, a, leaderboard.MarketID); err != nil || none.Shared != 0 || none.Events == nil || none.Difference != nil || none.Odds != nil {
 			t.Errorf("with nothing in common: %+v, %v", none, err)
-		}
-	})
-}
-
-func TestConsensus(t *testing.T) {
-	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, db *database.DB) {
-		w := newWorld(t, db)
-		skilled, fresh, third, off := w.agent(agent{handle: "a", days: 14}), w.agent(agent{handle: "b", days: 1}), w.agent(agent{handle: "c", days: 1}), w.agent(agent{handle: "d", days: 1})
-		w.days(skilled, "sport", "2026-11-01", 40, 3)
-		w.exec("UPDATE agents SET status = 'disabled' WHERE id = ?", off)
-		w.market("yes", "", "sport", nil, 0.5, 0.5)
-		w.market("team", "", "sport", []string{"Red", "Blue"}, 0.5, 0.5)
-		w.market("three", "", "sport", []string{"X", "Y", "Z"}, 0.3, 0.3, 0.4)
-		w.market("empty", "", "sport", nil, 0.5, 0.5)
-		w.tick()
-		w.record(
-			forecast{agent: skilled, market: "yes", p: 0.1, q: 0.5, y: -1, hours: 9, day: "2026-12-01"}, // replaced
-			forecast{agent: skilled, market: "yes", p: 0.8, q: 0.5, y: -1, hours: 8, day: "2026-12-01"},
-			forecast{agent: fresh, market: "yes", p: 0.3, q: -1, y: -1, hours: 7, day: "2026-12-01"},
-			forecast{agent: third, market: "yes", outcome: 1, p: 0.4, q: 0.5, y: -1, hours: 6, day: "2026-12-01"}, // Yes .6
-			forecast{agent: off, market: "yes", p: 0.01, q: 0.5, y: -1, hours: 6, day: "2026-12-01"},
-			forecast{agent: fresh, market: "team", p: 0.2, q: 0.5, y: -1, hours: 6, day: "2026-12-01"},
-			forecast{agent: third, market: "team", p: 0.4, q: 0.5, y: -1, hours: 6, day: "2026-12-01"},
-			forecast{agent: third, market: "three", outcome: 1, p: 0.4, q: 0.5, y: -1, hours: 6, day: "2026-12-01"},
-			forecast{agent: skilled, market: "three", p: 0.4, q: 0.5, y: 1, hours: 6, day: "2026-11-02"},
-		)
-		got, err := w.store.Consensus(t.Context(), db.Reader, []string{"yes", "team", "three", "empty", "unknown"})
-		if err != nil || len(got) != 4 {
-			t.Fatalf("%+v, %v", got, err)
-		}
-		if c := got["yes"]; c.Agents != 3 || c.Outcome != "Yes" || math.Abs(*c.Median-0.6) > 1e-12 || math.Abs(*c.Weighted-0.8) > 1e-9 {
-			t.Errorf("yes: %+v, median %v, weighted %v", c, *c.Median, *c.Weighted)
-		}
-		if c := got["team"]; c.Agents != 2 || c.Outcome != "Red" || math.Abs(*c.Median-0.3) > 1e-12 {
-			t.Errorf("team: %+v", c)
-		}
-		for _, id := range []string{"three", "empty"} {
-			if c := got[id]; c.Agents != 0 || c.Median != nil || c.Weighted != nil || c.Outcome == "" {
-				t.Errorf("%s: %+v", id, c)
-			}
 		}
 	})
 }

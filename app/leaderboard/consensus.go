@@ -3,52 +3,164 @@ package leaderboard
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
 
 	"github.com/pulsecast/pulsecast/app/agent"
+	"github.com/pulsecast/pulsecast/app/database"
+	"github.com/pulsecast/pulsecast/app/generation"
 	"github.com/pulsecast/pulsecast/app/market"
 	"github.com/pulsecast/pulsecast/app/prediction"
 	"github.com/pulsecast/pulsecast/app/score"
 )
 
-// maxOpinions is how many of a market's newest open predictions a consensus reads:
-// what a page of markets costs stays bounded however many forecast them.
-const maxOpinions = 200
+const (
+	// maxOpinions is how many of a market's newest open predictions a consensus reads: what a
+	// count costs stays bounded however many forecast the market.
+	maxOpinions = 200
+	// countChunk is how many markets are counted by one query.
+	countChunk = 50
+	// maxCounted is how many markets one run of a Counter counts.
+	maxCounted = 4 * countChunk
+	// refreshAfter is the age at which a consensus is counted anew although no prediction
+	// changed, because the weights of the agents did.
+	refreshAfter = time.Hour
+	// refreshEvery is the time between two looks for old consensus, maxRefreshed how many
+	// markets one look takes.
+	refreshEvery = 10 * time.Second
+	maxRefreshed = countChunk
+)
 
-// Consensus is what the agents together think of a market.
-type Consensus struct {
-	Outcome string // what the probabilities are of: "Yes", else the first outcome
-	// Agents have an open prediction, among the newest two hundred.
-	Agents int
-	// Median, and the mean of the log odds weighted by skill (see
-	// score.WeightedConsensus), 0..1; nil when no agent has one.
-	Median, Weighted *float64
+// Counter keeps the stored consensus of the markets up to date. One node should run it, under
+// a lease; two at once do the same work twice. It is not safe for concurrent use.
+type Counter struct {
+	db      *database.DB
+	now     func() time.Time
+	last    string // market of the latest count: the next run goes on after it
+	refresh time.Time
 }
 
-// Consensus reads the agents' latest open predictions on a page of markets: of each
-// active agent the last open one. On a market of two outcomes a prediction of the
-// other counts as 1 − p; on one of more it does not count. Hidden predictions count:
-// their numbers stay. Unknown ids are missing in the answer.
-func (s *Store) Consensus(ctx context.Context, db bun.IDB, marketIDs []string) (map[string]Consensus, error) {
-	found := make(map[string]Consensus, len(marketIDs))
-	if len(marketIDs) == 0 {
-		return found, nil
+// NewCounter returns a Counter.
+func NewCounter(db *database.DB, now func() time.Time) *Counter { return &Counter{db: db, now: now} }
+
+// Tick counts changed markets, at most 200, and reports whether there may be more. Every ten
+// seconds it also takes up to 50 markets that were last counted more than an hour ago.
+func (c *Counter) Tick(ctx context.Context) (more bool, err error) {
+	if now := c.now(); !now.Before(c.refresh) {
+		if err := prediction.RefreshConsensus(ctx, c.db, now.Add(-refreshAfter), maxRefreshed); err != nil {
+			return false, err
+		}
+		c.refresh = now.Add(refreshEvery)
 	}
-	markets, err := market.Store{}.ByIDs(ctx, db, marketIDs)
+	for counted := 0; counted < maxCounted; counted += countChunk {
+		rows, err := prediction.TakeChanged(ctx, c.db, c.last, countChunk, c.now())
+		if err != nil {
+			return false, err
+		}
+		if err := c.count(ctx, rows); err != nil {
+			return false, err
+		}
+		if len(rows) < countChunk {
+			// The next run begins again with the first market.
+			began := c.last
+			c.last = ""
+			return began != "", nil
+		}
+		c.last = rows[len(rows)-1].MarketID
+	}
+	return true, nil
+}
+
+// CountAll counts until no market is marked as changed, for a database that no other process
+// publishes into.
+func (c *Counter) CountAll(ctx context.Context) error {
+	for {
+		if more, err := c.Tick(ctx); err != nil || !more {
+			return err
+		}
+	}
+}
+
+// count counts and stores what TakeChanged returned.
+func (c *Counter) count(ctx context.Context, rows []prediction.Consensus) error {
+	if len(rows) == 0 {
+		return nil
+	}
+	fresh, err := recount(ctx, c.db.Reader, rows)
+	if err != nil {
+		return err
+	}
+	return c.db.InTx(ctx, func(ctx context.Context, tx bun.Tx) error {
+		if err := prediction.SaveConsensus(ctx, tx, fresh); err != nil || !differ(rows, fresh) {
+			return err
+		}
+		return generation.Moved(ctx, tx, generation.Consensus)
+	})
+}
+
+// differ reports whether any consensus shows something else than before.
+func differ(before, after []prediction.Consensus) bool {
+	for i := range after {
+		a, b := &before[i], &after[i]
+		if a.Outcome != b.Outcome || a.Agents != b.Agents || !equal(a.Median, b.Median) || !equal(a.Weighted, b.Weighted) {
+			return true
+		}
+	}
+	return false
+}
+
+func equal(a, b *float64) bool { return a == b || (a != nil && b != nil && *a == *b) }
+
+// Recount counts those of some stored consensus anew that are marked as changed, without
+// storing them. It reads at most the 200 newest open predictions of each.
+func (s *Store) Recount(ctx context.Context, db bun.IDB, stored map[string]prediction.Consensus) error {
+	var rows []prediction.Consensus
+	for _, c := range stored {
+		if c.Changed {
+			rows = append(rows, c)
+		}
+	}
+	fresh, err := recount(ctx, db, rows)
+	if err != nil {
+		return err
+	}
+	for _, c := range fresh {
+		stored[c.MarketID] = c
+	}
+	return nil
+}
+
+// recount returns rows with what the agents' latest open predictions say now: of each active
+// agent the last open one. On a market of two outcomes a prediction of the other counts as
+// 1 − p; on one of more it does not count. Hidden predictions count: their numbers stay.
+func recount(ctx context.Context, db bun.IDB, rows []prediction.Consensus) ([]prediction.Consensus, error) {
+	if len(rows) == 0 {
+		return nil, nil
+	}
+	ids := make([]string, len(rows))
+	for i := range rows {
+		ids[i] = rows[i].MarketID
+	}
+	markets, err := market.Store{}.ByIDs(ctx, db, ids)
 	if err != nil {
 		return nil, err
 	}
-	latest, err := readOpinions(ctx, db, markets)
-	if err != nil {
-		return nil, err
-	}
+	byID := make(map[string]*market.Market, len(markets))
 	for i := range markets {
-		m := &markets[i]
-		found[m.ID] = pool(m, latest[m.ID])
+		byID[markets[i].ID] = &markets[i]
 	}
-	return found, nil
+	latest, err := readOpinions(ctx, db, ids)
+	if err != nil {
+		return nil, err
+	}
+	fresh := make([]prediction.Consensus, len(rows))
+	for i := range rows {
+		fresh[i] = rows[i]
+		pool(&fresh[i], byID[rows[i].MarketID], latest[rows[i].MarketID])
+	}
+	return fresh, nil
 }
 
 // opinion is one of a market's open predictions, with the agent's skill.
@@ -61,15 +173,8 @@ type opinion struct {
 }
 
 // readOpinions reads each market's open predictions, the newest first.
-func readOpinions(ctx context.Context, db bun.IDB, markets []market.Market) (map[string][]opinion, error) {
-	byMarket := make(map[string][]opinion, len(markets))
-	if len(markets) == 0 {
-		return byMarket, nil
-	}
-	ids := make([]string, len(markets))
-	for i := range markets {
-		ids[i] = markets[i].ID
-	}
+func readOpinions(ctx context.Context, db bun.IDB, ids []string) (map[string][]opinion, error) {
+	byMarket := make(map[string][]opinion, len(ids))
 	query := `SELECT p.market_id, p.agent_id, p.outcome_index, p.confidence, COALESCE(r.skill, 0.0) AS skill
 		FROM (?) AS p JOIN (?) AS a ON a.id = p.agent_id AND ? AND a.kind = 'agent'
 		LEFT JOIN board_rows AS r ON r.span = ? AND r.category = ? AND r.agent_id = p.agent_id
@@ -79,7 +184,7 @@ func readOpinions(ctx context.Context, db bun.IDB, markets []market.Market) (map
 	}
 	var rows []opinion
 	if err := db.NewRaw(query, args...).Scan(ctx, &rows); err != nil {
-		return nil, fmt.Errorf("read consensus: %w", err)
+		return nil, fmt.Errorf("read opinions: %w", err)
 	}
 	for _, r := range rows {
 		byMarket[r.MarketID] = append(byMarket[r.MarketID], r)
@@ -88,9 +193,9 @@ func readOpinions(ctx context.Context, db bun.IDB, markets []market.Market) (map
 }
 
 // pool makes the consensus from a market's predictions, the newest first.
-func pool(m *market.Market, rows []opinion) Consensus {
+func pool(c *prediction.Consensus, m *market.Market, rows []opinion) {
 	target := m.Reference()
-	c := Consensus{}
+	c.Outcome, c.Median, c.Weighted = "", nil, nil
 	if target < len(m.Outcomes) {
 		c.Outcome = m.Outcomes[target]
 	}
@@ -119,5 +224,4 @@ func pool(m *market.Market, rows []opinion) Consensus {
 	if weighted, ok := score.WeightedConsensus(opinions); ok {
 		c.Weighted = &weighted
 	}
-	return c
 }

@@ -62,21 +62,46 @@ func (p *Page) Prior() Prior {
 	}
 }
 
-// Page reads a page. The first pages of the boards come out of memory, at most a second
-// old, and so does what a page says of its board. A cursor stays good while boards are
-// built: rows that did not move are neither repeated nor left out. Refusal:
-// invalid_parameter for a bad cursor.
-func (s *Store) Page(ctx context.Context, db bun.IDB, f Filter) (*Page, error) {
+// Read reads a page as it is now. A cursor stays good while boards are built: rows that
+// did not move are neither repeated nor left out. Refusal: invalid_parameter for a bad
+// cursor.
+func (s *Store) Read(ctx context.Context, db bun.IDB, f Filter) (*Page, error) {
+	after, err := f.fill()
+	if err != nil {
+		return nil, err
+	}
+	board, err := readBoard(ctx, db, f.Window, f.Category)
+	if err != nil || board == nil {
+		return cut(f, nil, []Entry{}), err
+	}
+	entries, err := readEntries(ctx, db, f, after, f.planned())
+	if err != nil {
+		return nil, err
+	}
+	return cut(f, board, entries), nil
+}
+
+// fill sets the defaults and decodes the cursor; after is nil without one.
+func (f *Filter) fill() (after []byte, err error) {
 	if f.Window == "" {
 		f.Window = All
 	}
 	f.Limit = min(max(f.Limit, 1), MaxLimit)
-	var after []byte
-	if f.Cursor != "" {
-		var err error
-		if after, err = decodePosition(f); err != nil {
-			return nil, err
-		}
+	if f.Cursor == "" {
+		return nil, nil
+	}
+	return decodePosition(*f)
+}
+
+// planned is how many rows are read for a page and one more.
+func (f *Filter) planned() int { return (f.Limit+planStep-1)/planStep*planStep + 1 }
+
+// Page is Read with the first pages of the boards out of memory, at most a second old, and
+// so is what a page says of its board.
+func (s *Store) Page(ctx context.Context, db bun.IDB, f Filter) (*Page, error) {
+	after, err := f.fill()
+	if err != nil {
+		return nil, err
 	}
 	first, err := s.top(ctx, db, boardKey{f.Window, f.Category})
 	if err != nil {
@@ -85,7 +110,7 @@ func (s *Store) Page(ctx context.Context, db bun.IDB, f Filter) (*Page, error) {
 	if after == nil && f.Model == "" {
 		return cut(f, first.board, first.entries), nil
 	}
-	entries, err := readEntries(ctx, db, f, after, (f.Limit+planStep-1)/planStep*planStep+1)
+	entries, err := readEntries(ctx, db, f, after, f.planned())
 	if err != nil {
 		return nil, err
 	}

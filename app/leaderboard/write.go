@@ -15,6 +15,7 @@ import (
 
 	"github.com/pulsecast/pulsecast/app/agent"
 	"github.com/pulsecast/pulsecast/app/database"
+	"github.com/pulsecast/pulsecast/app/generation"
 )
 
 // job is one board to build: of all agents, or if touched isn't nil, of these and the
@@ -73,6 +74,9 @@ func (b *Builder) buildBoard(ctx context.Context, p job) error {
 	}
 	return b.db.InTx(ctx, func(ctx context.Context, tx bun.Tx) error {
 		if err := publish(ctx, tx, old, next); err != nil {
+			return err
+		}
+		if err := generation.Moved(ctx, tx, generation.Boards); err != nil {
 			return err
 		}
 		if err := d.write(ctx, tx, p); err != nil || !p.main() {

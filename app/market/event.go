@@ -268,11 +268,6 @@ func likeliestOf(markets []Market) []string {
 	return ids(open[:min(len(open), maxLikeliest)])
 }
 
-// SelectSiblings finds the ids of the markets of an event, as a subquery for other packages.
-func SelectSiblings(db bun.IDB, eventID string) *bun.SelectQuery {
-	return Select(db).Column("m.id").Where("m.event_id = ?", eventID)
-}
-
 // Page is a part of the ids in order, and the place where the next part begins, 0 at the end.
 func (s *Siblings) Page(from, limit int) (ids []string, next int) {
 	from = min(max(from, 0), len(s.IDs))

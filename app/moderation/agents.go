@@ -8,6 +8,7 @@ import (
 
 	"github.com/pulsecast/pulsecast/app/agent"
 	"github.com/pulsecast/pulsecast/app/audit"
+	"github.com/pulsecast/pulsecast/app/prediction"
 	"github.com/pulsecast/pulsecast/app/problem"
 )
 
@@ -53,6 +54,9 @@ func (s *Service) setStatus(ctx context.Context, act Act, handle string, to agen
 			return nil, err
 		}
 		_, err := s.agents.SetStatus(ctx, tx, a.ID, to, s.Now())
+		if err == nil {
+			err = prediction.AgentChanged(ctx, tx, a.ID)
+		}
 		return &audit.Entry{Action: action, Before: string(a.Status), After: string(to)}, err
 	})
 }
@@ -134,7 +138,7 @@ func (s *Service) EndSessions(ctx context.Context, act Act, handle string) (chan
 func (s *Service) onAgent(
 	ctx context.Context, act Act, handle string, run func(ctx context.Context, tx bun.Tx, a *agent.Agent) (*audit.Entry, error),
 ) (changed bool, err error) {
-	changed, err = s.do(ctx, act, func(ctx context.Context, tx bun.Tx) (*audit.Entry, error) {
+	return s.do(ctx, act, func(ctx context.Context, tx bun.Tx) (*audit.Entry, error) {
 		found, err := s.agents.ByHandle(ctx, tx, handle)
 		if err != nil {
 			return nil, err
@@ -152,10 +156,6 @@ func (s *Service) onAgent(
 		}
 		return entry, err
 	})
-	if changed {
-		s.recheck(ctx)
-	}
-	return changed, err
 }
 
 // checkLocal refuses to make a key while the identity provider does.

@@ -37,8 +37,8 @@ type Options struct {
 	Settlement *settlement.Service
 	// IdentityURL is the identity provider's address; if set, keys are issued there only.
 	IdentityURL string
-	// Recheck makes this node learn at once that access or a text was taken away; the
-	// others learn it within a second. nil if this process serves nothing.
+	// Recheck makes this node learn at once what an act changed; the others learn it
+	// within a second. nil if this process serves nothing.
 	Recheck func(ctx context.Context) error
 }
 
@@ -96,7 +96,7 @@ func changedMeanwhile(saw, is string) error {
 // there was nothing to change.
 type change func(ctx context.Context, tx bun.Tx) (*audit.Entry, error)
 
-// do runs a change and records it in one transaction.
+// do runs a change and records it in one transaction. This node shows it at once.
 func (s *Service) do(ctx context.Context, act Act, run change) (changed bool, err error) {
 	err = s.DB.InTx(ctx, func(ctx context.Context, tx bun.Tx) error {
 		entry, err := run(ctx, tx)
@@ -106,7 +106,11 @@ func (s *Service) do(ctx context.Context, act Act, run change) (changed bool, er
 		changed = true
 		return s.record(ctx, tx, act, entry)
 	})
-	return changed && err == nil, err
+	if !changed || err != nil {
+		return false, err
+	}
+	s.recheck(ctx)
+	return true, nil
 }
 
 func (s *Service) record(ctx context.Context, tx bun.Tx, act Act, e *audit.Entry) error {

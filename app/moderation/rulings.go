@@ -43,8 +43,11 @@ func (s *Service) Rule(ctx context.Context, act Act, r Ruling) error {
 			Action: audit.Ruling + "." + c.Kind, Target: target, Before: c.From, After: c.To,
 		})
 	}
-	_, err := s.Settlement.Rule(ctx, r.Kind, r.Subject, decision)
-	return err
+	if _, err := s.Settlement.Rule(ctx, r.Kind, r.Subject, decision); err != nil {
+		return err
+	}
+	s.recheck(ctx)
+	return nil
 }
 
 // PreviewRuling returns what a ruling would change, or how it would be refused, and

@@ -68,8 +68,5 @@ func (s *Service) setHidden(ctx context.Context, act Act, id uuid.UUID, hidden b
 		}
 		return &e, err
 	})
-	if err == nil {
-		s.recheck(ctx)
-	}
 	return err
 }

@@ -158,21 +158,8 @@ func (p *Publisher) decide(b *batch, w *waiting) result {
 	return result{answer: answer}
 }
 
-// insert writes one statement for each table.
+// insert writes the batch: on Postgres one statement, else one for each table.
 func (b *batch) insert(ctx context.Context, tx bun.Tx, items news.Store) error {
-	if err := insertPredictions(ctx, tx, b.predictions, b.words); err != nil {
-		return err
-	}
-	if err := keepAnswers(ctx, tx, b.newAnswers); err != nil {
-		return err
-	}
-	var tallies []*Tally
-	for id := range b.published {
-		tallies = append(tallies, b.tallies[id])
-	}
-	if err := writeTallies(ctx, tx, tallies); err != nil {
-		return err
-	}
 	var cited []string
 	for _, made := range b.predictions {
 		cited = append(cited, citedNews(made.Evidence)...)
@@ -183,7 +170,19 @@ func (b *batch) insert(ctx context.Context, tx bun.Tx, items news.Store) error {
 	if err := generation.Moved(ctx, tx, generation.Predictions); err != nil {
 		return err
 	}
-	return countOnMarkets(ctx, tx, b.predictions)
+	var tallies []*Tally
+	for id := range b.published {
+		tallies = append(tallies, b.tallies[id])
+	}
+	writes := append(insertions(tx, b.predictions, b.words), talliesWrite(tallies))
+	if len(b.newAnswers) > 0 {
+		writes = append(writes, answersWrite(b.newAnswers))
+	}
+	writes = append(writes, addToMarkets(b.predictions)...)
+	if err := database.ExecWrites(ctx, tx, writes...); err != nil {
+		return fmt.Errorf("store predictions: %w", err)
+	}
+	return nil
 }
 
 func agentsOf(list []*waiting) []uuid.UUID {

@@ -23,8 +23,8 @@ type citation struct {
 	AgentID      uuid.UUID `bun:",pk,type:uuid"`
 }
 
-// insertCitations makes predictions found by what they cite.
-func insertCitations(ctx context.Context, tx bun.Tx, predictions []*Prediction) error {
+// citationsOf lists the signals that predictions cite, each once for each prediction.
+func citationsOf(predictions []*Prediction) []citation {
 	var list []citation
 	for _, p := range predictions {
 		first := len(list)
@@ -35,16 +35,14 @@ func insertCitations(ctx context.Context, tx bun.Tx, predictions []*Prediction) 
 			}
 		}
 	}
-	if len(list) == 0 {
-		return nil
-	}
-	_, err := database.ExecPlannedRows(
-		ctx, tx, "INSERT INTO citations (kind, signal_id, prediction_id, agent_id) SELECT kind, signal_id, prediction_id, agent_id FROM v", list,
+	return list
+}
+
+// citationsWrite makes predictions found by what they cite.
+func citationsWrite(list []citation) database.Write {
+	return database.NewWrite(
+		"INSERT INTO citations (kind, signal_id, prediction_id, agent_id) SELECT kind, signal_id, prediction_id, agent_id FROM v", list,
 	)
-	if err != nil {
-		return fmt.Errorf("store citations: %w", err)
-	}
-	return nil
 }
 
 // Cited is who cites a signal.

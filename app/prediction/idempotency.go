@@ -59,19 +59,12 @@ type newAnswer struct {
 	CreatedAt time.Time `bun:",type:timestamptz"`
 }
 
-// keepAnswers stores answers under their keys, in place of those that have expired. The
+// answersWrite stores answers under their keys, in place of those that have expired. The
 // transaction must hold the tallies of the agents, so that it alone stores answers of theirs.
-func keepAnswers(ctx context.Context, tx bun.Tx, list []newAnswer) error {
-	if len(list) == 0 {
-		return nil
-	}
-	_, err := database.ExecPlannedRows(ctx, tx, `INSERT INTO idempotency_keys (agent_id, key, body_hash, response, created_at)
+func answersWrite(list []newAnswer) database.Write {
+	return database.NewWrite(`INSERT INTO idempotency_keys (agent_id, key, body_hash, response, created_at)
 		SELECT * FROM v WHERE TRUE ON CONFLICT (agent_id, key)
 		DO UPDATE SET body_hash = EXCLUDED.body_hash, response = EXCLUDED.response, created_at = EXCLUDED.created_at`, list)
-	if err != nil {
-		return fmt.Errorf("store idempotency keys: %w", err)
-	}
-	return nil
 }
 
 // ForgetAnswers deletes one batch of the idempotency keys that no longer count. more

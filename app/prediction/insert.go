@@ -3,8 +3,6 @@ package prediction
 import (
 	"context"
 	"fmt"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -54,9 +52,9 @@ type newWords struct {
 	Words   string    `bun:",type:text"`
 }
 
-// insertPredictions writes new predictions and what they are found by. words are those of
-// each prediction.
-func insertPredictions(ctx context.Context, tx bun.Tx, list []*Prediction, words []string) error {
+// insertions write new predictions and what they are found by. words are those of each
+// prediction.
+func insertions(tx bun.Tx, list []*Prediction, words []string) []database.Write {
 	rows, results := make([]newRow, len(list)), make([]newResult, len(list))
 	found := make([]newWords, len(list))
 	for i, p := range list {
@@ -72,51 +70,32 @@ func insertPredictions(ctx context.Context, tx bun.Tx, list []*Prediction, words
 		}
 		found[i] = newWords{p.AgentID, p.ID, words[i]}
 	}
-	_, err := database.ExecPlannedRows(ctx, tx, `INSERT INTO predictions (agent_id, id, title, thesis, confidence, horizon_at, category, model, evidence,
-		market_id, outcome, outcome_index, event_key, market_category, scheduled_close_at, sample, created_at, hidden) SELECT v.*, FALSE FROM v`, rows)
-	if err != nil {
-		return fmt.Errorf("insert predictions: %w", err)
+	writes := []database.Write{
+		database.NewWrite(`INSERT INTO predictions (agent_id, id, title, thesis, confidence, horizon_at, category, model, evidence, market_id,
+			outcome, outcome_index, event_key, market_category, scheduled_close_at, sample, created_at, hidden) SELECT v.*, FALSE FROM v`, rows),
+		database.NewWrite(`INSERT INTO results (agent_id, id, market_id, horizon_at, scheduled_close_at, sample, created_at, baseline_state, status)
+			SELECT * FROM v`, results),
+		wordsWrite(tx, found),
 	}
-	_, err = database.ExecPlannedRows(ctx, tx, `INSERT INTO results (agent_id, id, market_id, horizon_at, scheduled_close_at, sample, created_at,
-		baseline_state, status) SELECT * FROM v`, results)
-	if err != nil {
-		return fmt.Errorf("insert results: %w", err)
+	if cited := citationsOf(list); len(cited) > 0 {
+		writes = append(writes, citationsWrite(cited))
 	}
-	if err := insertWords(ctx, tx, found); err != nil {
-		return err
-	}
-	return insertCitations(ctx, tx, list)
+	return writes
 }
 
-// marketCount is how many predictions are new on a market.
-type marketCount struct {
-	MarketID string `bun:",type:text"`
-	Count    int64  `bun:",type:bigint"`
-}
-
-// countOnMarkets adds new predictions to the counts of their markets.
-func countOnMarkets(ctx context.Context, tx bun.Tx, list []*Prediction) error {
-	counts := map[string]int64{}
+// addToMarkets counts new predictions on their markets. There is nothing to write if none is
+// linked.
+func addToMarkets(list []*Prediction) []database.Write {
+	published := map[string]int64{}
 	for _, p := range list {
 		if p.MarketID != "" {
-			counts[p.MarketID]++
+			published[p.MarketID]++
 		}
 	}
-	if len(counts) == 0 {
+	if len(published) == 0 {
 		return nil
 	}
-	rows := make([]marketCount, 0, len(counts))
-	for id, n := range counts {
-		rows = append(rows, marketCount{id, n})
-	}
-	slices.SortFunc(rows, func(a, b marketCount) int { return strings.Compare(a.MarketID, b.MarketID) })
-	_, err := database.ExecPlannedRows(ctx, tx, `INSERT INTO market_consensus AS c (market_id, predictions, changed)
-		SELECT market_id, count, TRUE FROM v WHERE TRUE ORDER BY market_id
-		ON CONFLICT (market_id) DO UPDATE SET predictions = c.predictions + EXCLUDED.predictions, changed = TRUE`, rows)
-	if err != nil {
-		return fmt.Errorf("count predictions on markets: %w", err)
-	}
-	return nil
+	return []database.Write{database.NewWrite(addCounts, countsOf(published))}
 }
 
 // agentEvent is an agent and an event.

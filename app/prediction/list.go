@@ -1,16 +1,17 @@
 package prediction
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"strconv"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
 
-	"github.com/pulsecast/pulsecast/app/agent"
 	"github.com/pulsecast/pulsecast/app/cursor"
-	"github.com/pulsecast/pulsecast/app/market"
 )
 
 // Sort is an order of the list; every one ends with the id.
@@ -29,7 +30,6 @@ type Filter struct {
 	AgentID  uuid.UUID
 	Category string
 	MarketID string
-	EventID  string // of an upstream event: the predictions of its markets
 	Status   Status
 	Words    string // all of them, in title or thesis
 	Sort     Sort
@@ -39,28 +39,26 @@ type Filter struct {
 
 // List reads one page and the cursor of the next, empty at the end. A cursor that
 // is not one of this list's is refused as invalid_parameter.
+//
+// A page looks at no more than 300 predictions, so that it costs the same however many there
+// are. It may hold fewer than Limit, or none, although there is a next page: if several
+// filters are combined, few of those that fit the first may fit the others. With ByResolvedAt
+// and ByEdge, Words ranks its newest 100 matches only (on Postgres with an agent or a market,
+// those among the newest 300), and a market its newest 300 predictions.
 func (s Store) List(ctx context.Context, db bun.IDB, f Filter) ([]Record, string, error) {
 	if f.Sort == "" {
 		f.Sort = ByCreatedAt
 	}
-	var found []Prediction
-	q := db.NewSelect().Model(&found).Limit(int64(f.Limit) + 1)
-	q = f.narrow(q, s.viewer)
-	if f.EventID != "" {
-		q = q.Where("p.market_id IN (?)", market.SelectSiblings(db, f.EventID))
-	}
-	if err := f.page(q); err != nil {
+	after, err := f.readCursor()
+	if err != nil {
 		return nil, "", err
 	}
-	if err := q.Scan(ctx); err != nil {
-		return nil, "", fmt.Errorf("list predictions: %w", err)
+	looked, more, err := s.look(ctx, db, f, after)
+	if err != nil {
+		return nil, "", err
 	}
-	next := ""
-	if len(found) > f.Limit {
-		found = found[:f.Limit]
-		next = f.cursorAfter(&found[f.Limit-1])
-	}
-	records, err := s.records(ctx, db, found)
+	page, next := f.cut(looked, more, after)
+	records, err := s.inOrder(ctx, db, page)
 	return records, next, err
 }
 
@@ -68,91 +66,137 @@ func (s Store) List(ctx context.Context, db bun.IDB, f Filter) ([]Record, string
 // agent, newest first; empty if there are no more than n. f names the agent and where to begin.
 func (s Store) CursorPast(ctx context.Context, db bun.IDB, f Filter, n int) (string, error) {
 	f = Filter{AgentID: f.AgentID, Cursor: f.Cursor, Sort: ByCreatedAt}
-	var found []Prediction
-	q := db.NewSelect().Model(&found).Column("p.id").Where("p.agent_id = ?", f.AgentID).Offset(int64(n - 1)).Limit(2)
-	if err := f.page(q); err != nil {
+	after, err := f.readCursor()
+	if err != nil {
 		return "", err
 	}
-	if err := q.Scan(ctx); err != nil {
+	q := db.NewSelect().Table("predictions").Column("id").Where("agent_id = ?", f.AgentID).
+		OrderExpr("id DESC").Offset(int64(n - 1)).Limit(2)
+	if after != nil {
+		q.Where("id < ?", after.ID)
+	}
+	var ids []uuid.UUID
+	if err := q.Scan(ctx, &ids); err != nil {
 		return "", fmt.Errorf("look past a page of predictions: %w", err)
 	}
-	if len(found) < 2 {
+	if len(ids) < 2 {
 		return "", nil
 	}
-	return f.cursorAfter(&found[0]), nil
+	return f.cursorAfter(&place{ID: ids[0]}), nil
 }
 
-func (f Filter) narrow(q *bun.SelectQuery, viewer agent.Viewer) *bun.SelectQuery {
-	if f.AgentID != uuid.Nil {
-		q = q.Where("p.agent_id = ?", f.AgentID)
-	}
-	if f.Category != "" {
-		q = q.Where("p.category = ?", f.Category)
-	}
-	if f.MarketID != "" {
-		q = q.Where("p.market_id = ?", f.MarketID)
-	}
-	if f.Status != "" {
-		q = q.Where("p.status = ?", f.Status)
-	}
-	if f.Words != "" {
-		q = containsWords(q, f.Words)
-	}
-	if f.Words != "" || f.Category != "" { // a match would reveal a hidden word
-		q = whereTexts(q, viewer)
-	}
-	return q
+// place is where a prediction stands in a list.
+type place struct {
+	AgentID    uuid.UUID `bun:",type:uuid"`
+	ID         uuid.UUID `bun:",type:uuid"`
+	ResolvedAt time.Time `bun:",nullzero"` // by ByResolvedAt
+	Edge       *int64    // by ByEdge
+	// Position is the row of the search index on SQLite, which lists by it.
+	Position int64
+	Fits     bool
 }
 
-// page adds the order and what the cursor left behind. The id is compared on both sides
-// of the view: a bound on one does not bound an index of the other.
-func (f Filter) page(q *bun.SelectQuery) error {
-	column := map[Sort]string{ByResolvedAt: "p.resolved_at", ByEdge: "p.edge"}[f.Sort]
+// compare orders places as a list by has them, the first before.
+func (p *place) compare(o *place, by Sort) int {
 	switch {
-	case column == "" && f.Status != "" && f.AgentID == uuid.Nil && f.Category == "" && f.MarketID == "" && f.EventID == "":
-		// SQLite takes the order from an index only of the side it begins with.
-		q.OrderExpr("p.result_id DESC")
-	case column == "":
-		q.OrderExpr("p.id DESC")
-	default:
-		q.Where(column + " IS NOT NULL").OrderExpr(column + " DESC, p.result_id DESC")
+	case by == ByResolvedAt && !p.ResolvedAt.Equal(o.ResolvedAt):
+		return o.ResolvedAt.Compare(p.ResolvedAt)
+	case by == ByEdge && p.Edge != nil && o.Edge != nil && *p.Edge != *o.Edge:
+		return cmp.Compare(*o.Edge, *p.Edge)
+	case p.Position != o.Position && by == ByCreatedAt:
+		return cmp.Compare(o.Position, p.Position)
 	}
+	return bytes.Compare(o.ID[:], p.ID[:])
+}
+
+// ranked reports whether the newest predictions that f finds are put in order here, since no
+// index holds them in it.
+func (f *Filter) ranked() bool {
+	return f.Sort != ByCreatedAt && (f.Words != "" || (f.AgentID == uuid.Nil && f.MarketID != ""))
+}
+
+// cut takes a page from the places that were looked at, and the cursor of the next. more says
+// that there may be others after them.
+func (f *Filter) cut(looked []place, more bool, after *place) (page []place, next string) {
+	for i := range looked {
+		p := &looked[i]
+		if !p.Fits || (f.ranked() && (!f.valued(p) || (after != nil && after.compare(p, f.Sort) >= 0))) {
+			continue
+		}
+		if len(page) == f.Limit {
+			return page, f.cursorAfter(&page[f.Limit-1])
+		}
+		page = append(page, *p)
+	}
+	if more {
+		next = f.cursorAfter(&looked[len(looked)-1])
+	}
+	return page, next
+}
+
+// valued reports whether p has what the list is ordered by.
+func (f *Filter) valued(p *place) bool {
+	return (f.Sort == ByEdge && p.Edge != nil) || (f.Sort == ByResolvedAt && !p.ResolvedAt.IsZero())
+}
+
+// inOrder reads the records of a page.
+func (s Store) inOrder(ctx context.Context, db bun.IDB, page []place) ([]Record, error) {
+	ids := make([]uuid.UUID, len(page))
+	for i := range page {
+		ids[i] = page[i].ID
+	}
+	found, err := s.ByIDs(ctx, db, ids)
+	if err != nil {
+		return nil, err
+	}
+	records := make([]Record, 0, len(ids))
+	for _, id := range ids {
+		if r := found[id]; r != nil {
+			records = append(records, *r)
+		}
+	}
+	return records, nil
+}
+
+// readCursor reads where the page before ended; nil for the first page.
+func (f *Filter) readCursor() (*place, error) {
 	if f.Cursor == "" {
-		return nil
+		return nil, nil
 	}
 	bad := cursor.Invalid()
 	parts, err := cursor.Decode(f.Cursor, 3)
 	if err != nil || parts[0] != string(f.Sort) {
-		return bad
+		return nil, bad
 	}
-	id, err := uuid.Parse(parts[2])
+	after := &place{}
+	if after.ID, err = uuid.Parse(parts[2]); err != nil {
+		return nil, bad
+	}
+	switch {
+	case f.Sort == ByResolvedAt:
+		after.ResolvedAt, err = cursor.ParseTime(parts[1])
+	case f.Sort == ByEdge:
+		var edge int64
+		edge, err = strconv.ParseInt(parts[1], 10, 64)
+		after.Edge = &edge
+	case parts[1] != "":
+		after.Position, err = strconv.ParseInt(parts[1], 10, 64)
+	}
 	if err != nil {
-		return bad
+		return nil, bad
 	}
-	if column == "" {
-		q.Where("p.id < ?0", id).Where("p.result_id < ?0", id)
-		return nil
-	}
-	var bound any
-	if f.Sort == ByResolvedAt {
-		bound, err = cursor.ParseTime(parts[1])
-	} else {
-		bound, err = strconv.ParseInt(parts[1], 10, 64)
-	}
-	if err != nil {
-		return bad
-	}
-	q.Where("("+column+", p.result_id) < (?, ?)", bound, id)
-	return nil
+	return after, nil
 }
 
-func (f Filter) cursorAfter(last *Prediction) string {
+func (f *Filter) cursorAfter(last *place) string {
 	value := ""
-	switch f.Sort {
-	case ByResolvedAt:
+	switch {
+	case f.Sort == ByResolvedAt:
 		value = cursor.Time(last.ResolvedAt)
-	case ByEdge:
-		value = strconv.FormatInt(int64(*last.Edge), 10)
+	case f.Sort == ByEdge:
+		value = strconv.FormatInt(*last.Edge, 10)
+	case last.Position != 0:
+		value = strconv.FormatInt(last.Position, 10)
 	}
 	return cursor.Encode(string(f.Sort), value, last.ID.String())
 }

@@ -40,11 +40,12 @@ func SelectBy(db bun.IDB, agentID uuid.UUID) *bun.SelectQuery {
 // SelectNewestOpen is a subquery of the newest open predictions on each of some markets, at
 // most limit on each: market_id, agent_id, id, outcome_index and confidence.
 func SelectNewestOpen(db bun.IDB, marketIDs []string, limit int) *bun.RawQuery {
-	const one = `SELECT * FROM (SELECT agent_id, id FROM results WHERE market_id = ? AND status = 'open' ORDER BY id DESC LIMIT ?) AS newest`
-	parts, args := make([]string, len(marketIDs)), make([]any, 0, 2*len(marketIDs))
+	one := `SELECT * FROM (SELECT r.agent_id, r.id FROM results AS r WHERE ` + onMarket(db, "r") + ` AND r.status = 'open'
+		ORDER BY r.market_id DESC, r.id DESC LIMIT ?1) AS newest`
+	parts, args := make([]string, len(marketIDs)), make([]any, 0, len(marketIDs))
 	for i, id := range marketIDs {
-		parts[i] = one
-		args = append(args, id, limit)
+		parts[i] = "?"
+		args = append(args, db.NewRaw(one, id, limit))
 	}
 	return db.NewRaw(`SELECT p.market_id, p.agent_id, p.id, p.outcome_index, p.confidence
 		FROM (`+strings.Join(parts, " UNION ALL ")+`) AS s JOIN predictions AS p ON p.agent_id = s.agent_id AND p.id = s.id`, args...)
@@ -74,27 +75,6 @@ func (Store) LiveMarkets(ctx context.Context, db bun.IDB) ([]string, error) {
 		Order("m.id").Scan(ctx, &found)
 	if err != nil {
 		return nil, fmt.Errorf("list markets with open predictions: %w", err)
-	}
-	return found, nil
-}
-
-// CountOnMarkets counts the predictions on each of some markets; those without any are
-// left out.
-func (Store) CountOnMarkets(ctx context.Context, db bun.IDB, marketIDs []string) (map[string]int64, error) {
-	found := make(map[string]int64, len(marketIDs))
-	if len(marketIDs) == 0 {
-		return found, nil
-	}
-	var counts []struct {
-		MarketID string
-		Count    int64
-	}
-	err := db.NewRaw("SELECT market_id, COUNT(*) AS count FROM predictions WHERE market_id IN (?) GROUP BY market_id", bun.List(marketIDs)).Scan(ctx, &counts)
-	if err != nil {
-		return nil, fmt.Errorf("count predictions on markets: %w", err)
-	}
-	for _, c := range counts {
-		found[c.MarketID] = c.Count
 	}
 	return found, nil
 }

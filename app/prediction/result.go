@@ -11,6 +11,7 @@ import (
 	"github.com/uptrace/bun"
 
 	"github.com/pulsecast/pulsecast/app/database"
+	"github.com/pulsecast/pulsecast/app/generation"
 	"github.com/pulsecast/pulsecast/app/score"
 )
 
@@ -178,7 +179,7 @@ func FixBaselines(ctx context.Context, tx bun.Tx, rows []Baseline) error {
 	if err != nil {
 		return fmt.Errorf("write baselines: %w", err)
 	}
-	return nil
+	return generation.Moved(ctx, tx, generation.Results)
 }
 
 // Resolution is what resolving, voiding or reopening a prediction writes.
@@ -216,5 +217,8 @@ func Resolve(ctx context.Context, tx bun.Tx, rows []Resolution) error {
 	if err == nil && n != int64(len(rows)) {
 		err = fmt.Errorf("write resolutions: %d of %d predictions were in the status they were read in", n, len(rows))
 	}
-	return err
+	if err != nil {
+		return err
+	}
+	return generation.Moved(ctx, tx, generation.Results)
 }

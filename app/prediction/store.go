@@ -10,6 +10,8 @@ import (
 	"github.com/uptrace/bun"
 
 	"github.com/pulsecast/pulsecast/app/agent"
+	"github.com/pulsecast/pulsecast/app/database"
+	"github.com/pulsecast/pulsecast/app/generation"
 	"github.com/pulsecast/pulsecast/app/market"
 	"github.com/pulsecast/pulsecast/app/score"
 )
@@ -47,20 +49,24 @@ func (r *Record) LiveEdge() (edge score.Points, ok bool) {
 // Insert stores a prediction as it is, with what it is found by, and counts it as a new one.
 // It is for imports; agents publish through a Publisher.
 func (s Store) Insert(ctx context.Context, tx bun.Tx, p *Prediction) error {
-	if err := Add(ctx, tx, p); err != nil {
-		return err
-	}
-	if err := insertWords(ctx, tx, []newWords{{p.AgentID, p.ID, searchWords(p.Title, p.Thesis)}}); err != nil {
-		return err
-	}
-	list := []*Prediction{p}
-	if err := insertCitations(ctx, tx, list); err != nil {
+	if err := generation.Moved(ctx, tx, generation.Predictions); err != nil {
 		return err
 	}
 	if err := Published(ctx, tx, p.AgentID, p.CreatedAt, p.MarketID != ""); err != nil {
 		return err
 	}
-	return countOnMarkets(ctx, tx, list)
+	if err := addRows(ctx, tx, p); err != nil {
+		return err
+	}
+	list := []*Prediction{p}
+	writes := []database.Write{wordsWrite(tx, []newWords{{p.AgentID, p.ID, searchWords(p.Title, p.Thesis)}})}
+	if cited := citationsOf(list); len(cited) > 0 {
+		writes = append(writes, citationsWrite(cited))
+	}
+	if err := database.ExecWrites(ctx, tx, append(writes, addToMarkets(list)...)...); err != nil {
+		return fmt.Errorf("insert prediction: %w", err)
+	}
+	return nil
 }
 
 // The tables behind the view prediction_records, and which columns of a Prediction each
@@ -79,8 +85,16 @@ var (
 	}
 )
 
-// Add writes the rows of a prediction as it is, and nothing else.
+// Add writes the rows of a prediction as it is and counts it on its market, and nothing else;
+// publishing is Insert.
 func Add(ctx context.Context, db bun.IDB, p *Prediction) error {
+	if err := addRows(ctx, db, p); err != nil || p.MarketID == "" {
+		return err
+	}
+	return AddToMarkets(ctx, db, map[string]int64{p.MarketID: 1})
+}
+
+func addRows(ctx context.Context, db bun.IDB, p *Prediction) error {
 	if _, err := db.NewInsert().Model(p).ModelTableExpr("predictions").Column(predictionColumns...).Exec(ctx); err != nil {
 		return fmt.Errorf("insert prediction: %w", err)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/uptrace/bun"
 
 	"github.com/pulsecast/pulsecast/app/database"
+	"github.com/pulsecast/pulsecast/app/generation"
 )
 
 // DayLayout writes a UTC day as the tables hold it: "2026-11-21".
@@ -111,18 +112,14 @@ func (t *Tally) count(p *Prediction) {
 	}
 }
 
-// writeTallies writes what count changed. The transaction must hold the tallies.
-func writeTallies(ctx context.Context, tx bun.Tx, list []*Tally) error {
+// talliesWrite writes what count changed. The transaction must hold the tallies.
+func talliesWrite(list []*Tally) database.Write {
 	rows := make([]tallyRow, len(list))
 	for i, t := range list {
 		rows[i] = tallyRow{t.AgentID, t.Total, t.Open, t.PublicationDays, t.LastRankedDay, t.LastPublishedAt}
 	}
-	_, err := database.ExecPlannedRows(ctx, tx, `UPDATE agent_tallies AS t SET total = v.total, open = v.open, publication_days = v.publication_days,
+	return database.NewWrite(`UPDATE agent_tallies AS t SET total = v.total, open = v.open, publication_days = v.publication_days,
 		last_ranked_day = v.last_ranked_day, last_published_at = v.last_published_at FROM v WHERE t.agent_id = v.agent_id`, rows)
-	if err != nil {
-		return fmt.Errorf("count predictions: %w", err)
-	}
-	return nil
 }
 
 // TallyMove is by how much an agent's counts change.
@@ -241,11 +238,10 @@ func ReplaceTallies(ctx context.Context, tx bun.Tx, agents []uuid.UUID, tallies 
 	if _, err := tx.NewDelete().Model((*Tally)(nil)).Where("agent_id IN (?)", bun.List(agents)).Exec(ctx); err != nil {
 		return fmt.Errorf("clear tallies: %w", err)
 	}
-	if len(tallies) == 0 {
-		return nil
+	if len(tallies) > 0 {
+		if _, err := tx.NewInsert().Model(&tallies).Exec(ctx); err != nil {
+			return fmt.Errorf("write tallies: %w", err)
+		}
 	}
-	if _, err := tx.NewInsert().Model(&tallies).Exec(ctx); err != nil {
-		return fmt.Errorf("write tallies: %w", err)
-	}
-	return nil
+	return generation.Moved(ctx, tx, generation.Results)
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/pulsecast/pulsecast/app/agent"
 	"github.com/pulsecast/pulsecast/app/database"
+	"github.com/pulsecast/pulsecast/app/generation"
 	"github.com/pulsecast/pulsecast/app/problem"
 )
 
@@ -99,5 +100,5 @@ func (Store) Hide(ctx context.Context, tx bun.Tx, id uuid.UUID, hidden bool) (ti
 		Where("agent_id = ?", rows[0].AgentID).Where("id = ?", id).Exec(ctx); err != nil {
 		return "", false, fmt.Errorf("hide prediction: %w", err)
 	}
-	return rows[0].Title, true, agent.TextsChanged(ctx, tx)
+	return rows[0].Title, true, generation.Moved(ctx, tx, generation.Texts)
 }

@@ -1,8 +1,6 @@
 package prediction
 
 import (
-	"context"
-	"fmt"
 	"slices"
 	"strings"
 	"unicode"
@@ -30,27 +28,21 @@ func wordsOf(text string) []string {
 	return slices.DeleteFunc(words, func(word string) bool { return len(word) > maxWord })
 }
 
-// insertWords makes predictions searchable, in a table of its own as SQLite wants it.
-func insertWords(ctx context.Context, tx bun.Tx, rows []newWords) error {
+// wordsWrite makes predictions searchable, in a table of its own as SQLite wants it.
+func wordsWrite(tx bun.Tx, rows []newWords) database.Write {
 	words := "words"
 	if database.IsPostgres(tx) {
 		words = "words::tsvector"
 	}
-	_, err := database.ExecPlannedRows(ctx, tx, "INSERT INTO prediction_words (agent_id, id, words) SELECT agent_id, id, "+words+" FROM v", rows)
-	if err != nil {
-		return fmt.Errorf("index predictions: %w", err)
-	}
-	return nil
+	return database.NewWrite("INSERT INTO prediction_words (agent_id, id, words) SELECT agent_id, id, "+words+" FROM v", rows)
 }
 
-// containsWords keeps predictions whose title and thesis hold every word.
-func containsWords(q *bun.SelectQuery, words string) *bun.SelectQuery {
+// whereWords keeps the rows of prediction_words AS w that hold every word.
+func whereWords(q *bun.SelectQuery, words string) {
 	terms := wordsOf(words)
-	if len(terms) == 0 {
-		return q.Where("1 = 0")
-	}
 	if database.IsPostgres(q.DB()) {
-		return q.Where("(p.agent_id, p.id) IN (SELECT w.agent_id, w.id FROM prediction_words AS w WHERE w.words @@ ?::tsquery)", strings.Join(terms, " & "))
+		q.Where("w.words @@ ?::tsquery", strings.Join(terms, " & "))
+	} else {
+		q.Where("prediction_words MATCH ?", `"`+strings.Join(terms, `" "`)+`"`)
 	}
-	return q.Where("(p.agent_id, p.id) IN (SELECT agent_id, id FROM prediction_words WHERE prediction_words MATCH ?)", `"`+strings.Join(terms, `" "`)+`"`)
 }

@@ -253,7 +253,10 @@ func (r *applyRun) move(ctx context.Context, tx bun.Tx, o *Outcome, rows []item)
 			}
 		}
 	}
-	return b.write(ctx, tx)
+	if err := b.write(ctx, tx); err != nil || len(b.predictions) == 0 {
+		return err
+	}
+	return prediction.ConsensusChanged(ctx, tx, r.market)
 }
 
 // references moves the market's reference rows.

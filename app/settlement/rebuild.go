@@ -19,9 +19,9 @@ const rebuildAgents = 100
 
 // Difference is one number that did not agree.
 type Difference struct {
-	What  string // "cluster", "day", "tally", "ledger" or "market"
+	What  string // "cluster", "day", "tally", "count", "ledger" or "market"
 	Agent uuid.UUID
-	Key   string // which one: the event, "category day", the prediction
+	Key   string // which one: the event, "category day", the prediction, the market of a count
 	Have  string
 	Want  string
 }
@@ -41,7 +41,8 @@ type RebuildReport struct {
 }
 
 // Rebuild recomputes clusters, days and tallies from the predictions' baselines and
-// the ledger, agent by agent, and compares. With replace the sums that differ are
+// the ledger, agent by agent, and the counts of predictions on markets, and compares. With
+// replace the sums that differ are
 // written anew. Ledger rows and predictions that disagree with the rules are only
 // reported: what was published is never rewritten.
 func (s *Service) Rebuild(ctx context.Context, replace bool) (RebuildReport, error) {
@@ -53,7 +54,7 @@ func (s *Service) Rebuild(ctx context.Context, replace bool) (RebuildReport, err
 			return report, err
 		}
 		if len(agents) == 0 {
-			return report, nil
+			return report, s.rebuildCounts(ctx, replace, &report)
 		}
 		last = agents[len(agents)-1]
 		err = s.inWholeLedger(ctx, func(ctx context.Context, tx bun.Tx) error {

@@ -3,6 +3,8 @@ package signal
 import (
 	"sync/atomic"
 	"time"
+
+	"github.com/pulsecast/pulsecast/app/answer"
 )
 
 // Feed points at the newest snapshot of one kind of signal.
@@ -48,15 +50,15 @@ func (f *Feed[T]) Publish(reading Reading[T]) bool {
 }
 
 // Form returns the current answer with the first limit records in a coding, one of
-// Codings or Identity. On a warm snapshot it takes no lock and allocates nothing.
-func (f *Feed[T]) Form(limit int, coding string) *Form {
+// answer.Codings or answer.Identity. On a warm snapshot it takes no lock and allocates nothing.
+func (f *Feed[T]) Form(limit int, coding string) *answer.Form {
 	s := f.Current()
 	return s.Form(limit, coding, s.StaleAt(f.now()))
 }
 
 // Matching returns the current answer with the first limit records that match, in a
 // coding.
-func (f *Feed[T]) Matching(limit int, coding string, match func(s *Snapshot[T], i int, record *T) bool) *Form {
+func (f *Feed[T]) Matching(limit int, coding string, match func(s *Snapshot[T], i int, record *T) bool) *answer.Form {
 	s := f.Current()
 	return s.Matching(limit, coding, s.StaleAt(f.now()), func(i int, record *T) bool { return match(s, i, record) })
 }

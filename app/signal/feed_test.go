@@ -7,6 +7,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/pulsecast/pulsecast/app/answer"
 )
 
 type record struct{ Word string }
@@ -39,7 +41,7 @@ func reading(at time.Time, n int) Reading[record] {
 	return r
 }
 
-type answer struct {
+type wire struct {
 	OK    bool                    `json:"ok"`
 	Words []struct{ Word string } `json:"words"`
 	AsOf  *time.Time              `json:"asOf"`
@@ -47,7 +49,7 @@ type answer struct {
 	raw   map[string]json.RawMessage
 }
 
-func parse(t *testing.T, body string) (a answer) {
+func parse(t *testing.T, body string) (a wire) {
 	t.Helper()
 	if err := json.Unmarshal([]byte(body), &a); err != nil {
 		t.Fatalf("%v in %s", err, body)
@@ -61,7 +63,7 @@ func parse(t *testing.T, body string) (a answer) {
 func TestBeforeTheFirstReading(t *testing.T) {
 	t.Parallel()
 	f := NewFeed(codec(), (&clock{noon}).now)
-	if body := string(f.Form(DefaultLimit, Identity).Body); body != `{"ok":true,"words":[],"asOf":null,"stale":true}` {
+	if body := string(f.Form(DefaultLimit, answer.Identity).Body); body != `{"ok":true,"words":[],"asOf":null,"stale":true}` {
 		t.Error(body)
 	}
 }
@@ -75,7 +77,7 @@ func TestEveryLimitAndEncoding(t *testing.T) {
 	s := f.Current()
 	tags := map[string]bool{}
 	for _, limit := range []int{1, 2, 24, 59, 60, 100} {
-		for _, coding := range append(Codings, Identity) {
+		for _, coding := range append(answer.Codings, answer.Identity) {
 			form := s.Form(limit, coding, false)
 			a := parse(t, decode(t, coding, form.Body))
 			if len(a.Words) != min(limit, 59) || a.Stale || !a.AsOf.Equal(noon) || !a.OK {
@@ -98,7 +100,7 @@ func TestEveryLimitAndEncoding(t *testing.T) {
 	}
 	other := NewFeed(codec(), (&clock{noon}).now)
 	other.Publish(r)
-	if a, b := s.Form(24, Gzip, false), other.Current().Form(24, Gzip, false); a.ETag != b.ETag {
+	if a, b := s.Form(24, answer.Gzip, false), other.Current().Form(24, answer.Gzip, false); a.ETag != b.ETag {
 		t.Errorf("two nodes disagree: %s, %s", a.ETag, b.ETag)
 	}
 }
@@ -108,11 +110,11 @@ func TestStaleAfterThreeIntervals(t *testing.T) {
 	c := &clock{noon}
 	f := NewFeed(codec(), c.now)
 	f.Publish(reading(noon, 2))
-	fresh := f.Form(1, Identity)
+	fresh := f.Form(1, answer.Identity)
 	c.at = noon.Add(3 * time.Minute)
-	still := f.Form(1, Identity)
+	still := f.Form(1, answer.Identity)
 	c.at = c.at.Add(time.Nanosecond)
-	stale := f.Form(1, Identity)
+	stale := f.Form(1, answer.Identity)
 	if parse(t, string(still.Body)).Stale || !parse(t, string(stale.Body)).Stale || !f.Stale() {
 		t.Errorf("%s\n%s", still.Body, stale.Body)
 	}
@@ -126,7 +128,7 @@ func TestMatching(t *testing.T) {
 	f := NewFeed(codec(), (&clock{noon}).now)
 	f.Publish(reading(noon, 200))
 	find := func(limit int, part string) (string, string) {
-		form := f.Matching(limit, Identity, func(s *Snapshot[record], i int, r *record) bool {
+		form := f.Matching(limit, answer.Identity, func(s *Snapshot[record], i int, r *record) bool {
 			return r.Word == s.Text(i) && strings.Contains(r.Word, part)
 		})
 		return string(form.Body), form.ETag
@@ -174,7 +176,7 @@ func TestConcurrentPublishAndRead(t *testing.T) {
 		wg.Go(func() {
 			last := time.Time{}
 			for range 200 {
-				a := parse(t, string(f.Form(1+p*30, Identity).Body))
+				a := parse(t, string(f.Form(1+p*30, answer.Identity).Body))
 				if a.AsOf == nil {
 					continue
 				}

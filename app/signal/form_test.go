@@ -9,6 +9,8 @@ import (
 	"github.com/andybalholm/brotli"
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
+
+	"github.com/pulsecast/pulsecast/app/answer"
 )
 
 func decode(t *testing.T, coding string, body []byte) string {
@@ -16,11 +18,11 @@ func decode(t *testing.T, coding string, body []byte) string {
 	var r io.Reader = bytes.NewReader(body)
 	var err error
 	switch coding {
-	case Brotli:
+	case answer.Brotli:
 		r = brotli.NewReader(r)
-	case Gzip:
+	case answer.Gzip:
 		r, err = gzip.NewReader(r)
-	case Zstd:
+	case answer.Zstd:
 		r, err = zstd.NewReader(r)
 	}
 	if err != nil {
@@ -36,7 +38,7 @@ func decode(t *testing.T, coding string, body []byte) string {
 func TestFormsAllocateNothing(t *testing.T) {
 	f := NewFeed(codec(), (&clock{noon}).now)
 	f.Publish(reading(noon, 200))
-	for _, coding := range append(slices.Clone(Codings), Identity) {
+	for _, coding := range append(slices.Clone(answer.Codings), answer.Identity) {
 		if n := testing.AllocsPerRun(1000, func() { f.Form(DefaultLimit, coding) }); n != 0 {
 			t.Errorf("%q: %v allocations", coding, n)
 		}

@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/pulsecast/pulsecast/app/answer"
 	"github.com/pulsecast/pulsecast/app/cache"
 	"github.com/pulsecast/pulsecast/app/cache/cachetest"
 	"github.com/pulsecast/pulsecast/app/database"
@@ -135,7 +136,7 @@ func TestFollow(t *testing.T) {
 	t.Parallel()
 	db := dbtest.Open(t, database.SQLite)
 	c := cachetest.Open(t, cache.Memory)
-	compress(nil, Zstd) // the shared encoder makes its channels on first use: not in the bubble
+	answer.Compress(nil, answer.Zstd) // the shared encoder makes its channels on first use: not in the bubble
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		a, b := node(db, c), node(db, c)

@@ -2,10 +2,11 @@ package signal
 
 import (
 	"bytes"
-	"crypto/sha256"
 	"encoding/hex"
 	"sync/atomic"
 	"time"
+
+	"github.com/pulsecast/pulsecast/app/answer"
 )
 
 // MaxLimit is the largest number of records one answer holds; DefaultLimit is what a
@@ -46,8 +47,8 @@ type Snapshot[T any] struct {
 	fresh []byte // what follows the records while fresh …
 	stale []byte // … and when stale
 	tag   string // of this content, the same on every node
-	// forms are the answers made so far: by stale, coding and number of records.
-	forms [2][forms][MaxLimit + 1]atomic.Pointer[Form]
+	// answers are those made so far, by stale and number of records.
+	answers [2][MaxLimit + 1]atomic.Pointer[answer.Answer]
 }
 
 func build[T any](codec Codec[T], reading Reading[T]) *Snapshot[T] {
@@ -76,15 +77,14 @@ func build[T any](codec Codec[T], reading Reading[T]) *Snapshot[T] {
 	}
 	s.fresh = []byte(`],"asOf":` + asOf + `,"stale":false}`)
 	s.stale = []byte(`],"asOf":` + asOf + `,"stale":true}`)
-	s.tag = digest(s.body, s.fresh)
+	s.tag = answer.Digest(s.body, s.fresh)
 	return s
 }
 
 // warm makes the forms that most callers ask for, before they are asked for.
 func (s *Snapshot[T]) warm() {
 	for _, limit := range []int{DefaultLimit, MaxLimit} {
-		s.Form(limit, Identity, false)
-		for _, coding := range Codings {
+		for _, coding := range answer.Codings {
 			s.Form(limit, coding, false)
 		}
 	}
@@ -100,19 +100,19 @@ func (s *Snapshot[T]) Text(i int) string { return s.text[i] }
 
 // Form returns the answer with the first limit records (at most MaxLimit) in a coding.
 // It is made on first use and kept with the snapshot.
-func (s *Snapshot[T]) Form(limit int, coding string, stale bool) *Form {
+func (s *Snapshot[T]) Form(limit int, coding string, stale bool) *answer.Form {
 	n := min(limit, len(s.Records), MaxLimit)
-	kept := &s.forms[index(stale)][slot(coding)][n]
-	if f := kept.Load(); f != nil {
-		return f
+	kept := &s.answers[index(stale)][n]
+	if a := kept.Load(); a != nil {
+		return a.Form(coding)
 	}
 	plain := append(bytes.Clone(s.body[:s.ends[n]]), s.closing(stale)...)
-	kept.CompareAndSwap(nil, newForm(plain, coding, s.formTag(n, stale)))
-	return kept.Load()
+	kept.CompareAndSwap(nil, answer.New(plain, s.formTag(n, stale)))
+	return kept.Load().Form(coding)
 }
 
 // Matching returns the answer with the first limit records that match, in a coding.
-func (s *Snapshot[T]) Matching(limit int, coding string, stale bool, match func(i int, record *T) bool) *Form {
+func (s *Snapshot[T]) Matching(limit int, coding string, stale bool, match func(i int, record *T) bool) *answer.Form {
 	plain := bytes.Clone(s.body[:s.ends[0]])
 	found := 0
 	for i := range s.Records {
@@ -133,7 +133,7 @@ func (s *Snapshot[T]) Matching(limit int, coding string, stale bool, match func(
 		found++
 	}
 	plain = append(plain, s.closing(stale)...)
-	return newForm(plain, coding, digest(plain))
+	return answer.New(plain, answer.Digest(plain)).Form(coding)
 }
 
 func (s *Snapshot[T]) closing(stale bool) []byte {
@@ -156,12 +156,4 @@ func index(stale bool) int {
 		return 1
 	}
 	return 0
-}
-
-func digest(parts ...[]byte) string {
-	h := sha256.New()
-	for _, p := range parts {
-		h.Write(p)
-	}
-	return hex.EncodeToString(h.Sum(nil)[:8])
 }

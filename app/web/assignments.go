@@ -11,18 +11,7 @@ import (
 const maxAssignments = 100
 
 func (s *Site) listAssignments(c *fiber.Ctx) error {
-	ctx, db := c.UserContext(), s.DB.Reader
-	list, err := s.assignments.List(ctx, db, assignment.Filter{Limit: maxAssignments}, s.Now())
-	if err != nil {
-		return err
-	}
-	var ids []string
-	for i := range list {
-		if list[i].MarketID != "" {
-			ids = append(ids, list[i].MarketID)
-		}
-	}
-	opinions, err := s.Leaderboard.Consensus(ctx, db, ids)
+	list, err := s.assignments.List(c.UserContext(), s.DB.Reader, assignment.Filter{Limit: maxAssignments}, s.Now())
 	if err != nil {
 		return err
 	}
@@ -33,7 +22,7 @@ func (s *Site) listAssignments(c *fiber.Ctx) error {
 		a := &list[i]
 		row := pages.Assignment{
 			ID: a.ID.String(), Title: a.Title, Instructions: a.Instructions, Category: a.Category, MarketID: a.MarketID,
-			Outcome: a.Outcome, DueAt: s.when(a.DueAt), Predictions: int(a.Predictions),
+			Outcome: a.Outcome, DueAt: s.when(a.DueAt), Predictions: int(a.Consensus.Predictions),
 		}
 		if a.Market != nil {
 			row.Criteria = a.Market.Description
@@ -41,7 +30,7 @@ func (s *Site) listAssignments(c *fiber.Ctx) error {
 				row.Price = &price
 			}
 			// The consensus speaks of one outcome only.
-			if c := opinions[a.MarketID]; c.Outcome == a.Outcome {
+			if c := a.Consensus; c.Outcome == a.Outcome {
 				row.Consensus, row.Agents = c.Median, c.Agents
 			}
 		}

@@ -3,17 +3,17 @@ package web
 import (
 	"context"
 
-	"github.com/pulsecast/pulsecast/app/leaderboard"
+	"github.com/pulsecast/pulsecast/app/prediction"
 	"github.com/pulsecast/pulsecast/views/pages"
 )
 
 // addConsensus sets beside each price what the agents say together.
-func (s *Site) addConsensus(ctx context.Context, rows []pages.MarketRow) (map[string]leaderboard.Consensus, error) {
+func (s *Site) addConsensus(ctx context.Context, rows []pages.MarketRow) (map[string]prediction.Consensus, error) {
 	ids := make([]string, len(rows))
 	for i := range rows {
 		ids[i] = rows[i].ID
 	}
-	found, err := s.Leaderboard.Consensus(ctx, s.DB.Reader, ids)
+	found, err := s.predictions.Consensus(ctx, s.DB.Reader, ids)
 	if err != nil {
 		return nil, err
 	}

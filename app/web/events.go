@@ -11,7 +11,6 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	"github.com/pulsecast/pulsecast/app/cursor"
-	"github.com/pulsecast/pulsecast/app/leaderboard"
 	"github.com/pulsecast/pulsecast/app/market"
 	"github.com/pulsecast/pulsecast/app/prediction"
 	"github.com/pulsecast/pulsecast/app/problem"
@@ -69,7 +68,7 @@ func (s *Site) event(c *fiber.Ctx) error {
 	if p.Series, err = s.series(c, siblings.Likeliest, markets); err != nil {
 		return err
 	}
-	records, _, err := s.predictions.List(ctx, db, prediction.Filter{EventID: e.ID, Limit: pageSize})
+	records, err := s.predictions.NewestOn(ctx, db, shown, pageSize)
 	if err != nil {
 		return err
 	}
@@ -78,9 +77,6 @@ func (s *Site) event(c *fiber.Ctx) error {
 		if m := records[i].Market; m != nil { // the event is named above
 			p.Predictions[i].Title = m.ShortName()
 		}
-	}
-	if len(records) > 0 {
-		p.All = "/predictions?event=" + url.QueryEscape(e.ID)
 	}
 	return show(c, pages.Event(p))
 }
@@ -219,7 +215,7 @@ func (s *Site) addOpinions(c *fiber.Ctx, groups []market.Group, rows []pages.Mar
 	if err != nil {
 		return err
 	}
-	opinions, err := s.Leaderboard.Consensus(c.UserContext(), s.DB.Reader, ids)
+	opinions, err := s.predictions.Consensus(c.UserContext(), s.DB.Reader, ids)
 	if err != nil {
 		return err
 	}
@@ -232,7 +228,7 @@ func (s *Site) addOpinions(c *fiber.Ctx, groups []market.Group, rows []pages.Mar
 	return nil
 }
 
-func setConsensus(row *pages.MarketRow, opinions map[string]leaderboard.Consensus) {
+func setConsensus(row *pages.MarketRow, opinions map[string]prediction.Consensus) {
 	c := opinions[row.ID]
 	row.Consensus, row.Agents = c.Median, c.Agents
 }

@@ -16,6 +16,21 @@ import (
 type SourcesProps struct {
 	Frame Frame
 	Feeds []Feed
+	Tags  []TagCount // without a place in the table of categories, the most frequent first
+}
+
+// TagCount is how many open markets carry a tag.
+type TagCount struct {
+	Tag     string
+	Markets int
+}
+
+func (p *SourcesProps) tags() table {
+	t := table{heads: []head{{label: "Unknown tag"}, {label: "Open markets", num: true}}}
+	for _, c := range p.Tags {
+		t.rows = append(t.rows, []cell{text(c.Tag), count(int64(c.Markets))})
+	}
+	return t
 }
 
 // Feed is one feed of signals.

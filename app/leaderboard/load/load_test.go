@@ -8,6 +8,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/database/dbtest"
 	"github.com/pulsecast/pulsecast/app/leaderboard"
 	"github.com/pulsecast/pulsecast/app/leaderboard/load"
+	"github.com/pulsecast/pulsecast/app/prediction"
 )
 
 func TestRun(t *testing.T) {
@@ -59,5 +60,53 @@ func TestRefusals(t *testing.T) {
 		if err := load.Run(t.Context(), db, n[0], n[1], time.Now()); err == nil {
 			t.Errorf("%d agents with %d predictions were not refused", n[0], n[1])
 		}
+	}
+}
+
+// TestCopy: on SQLite the service finds, reads and searches what was loaded on Postgres.
+func TestCopy(t *testing.T) {
+	t.Parallel()
+	from, to := dbtest.Open(t, database.Postgres), dbtest.Open(t, database.SQLite)
+	at := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	if err := load.Run(t.Context(), from, 20, 200, at); err != nil {
+		t.Fatal(err)
+	}
+	indexes := func() (n int) {
+		t.Helper()
+		if err := to.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM sqlite_master WHERE type = 'index'").Scan(&n); err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	before := indexes()
+	if err := load.Copy(t.Context(), from, to); err != nil {
+		t.Fatal(err)
+	}
+	if after := indexes(); after != before {
+		t.Errorf("%d indexes after the copy, %d before", after, before)
+	}
+	var lists [2][]prediction.Record
+	for i, db := range []*database.DB{from, to} {
+		if err := load.IndexWords(t.Context(), db); err != nil {
+			t.Fatal(err)
+		}
+		var err error
+		if lists[i], _, err = (prediction.Store{}).List(t.Context(), db, prediction.Filter{Words: load.Word(0), Limit: 500}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(lists[0]) == 0 || len(lists[0]) != len(lists[1]) {
+		t.Fatalf("found %d predictions on Postgres and %d on SQLite", len(lists[0]), len(lists[1]))
+	}
+	for i := range lists[0] {
+		want, got := lists[0][i], lists[1][i]
+		if got.ID != want.ID || !got.CreatedAt.Equal(want.CreatedAt) || got.Confidence != want.Confidence ||
+			got.Status != want.Status || !got.ResolvedAt.Equal(want.ResolvedAt) || got.Agent.Handle != want.Agent.Handle ||
+			got.Market == nil || got.Market.ID != want.Market.ID || len(got.Market.Outcomes) != 2 {
+			t.Fatalf("prediction %d is %+v on SQLite and %+v on Postgres", i, got, want)
+		}
+	}
+	if err := load.Copy(t.Context(), to, from); err == nil {
+		t.Error("a copy to Postgres was not refused")
 	}
 }

@@ -54,7 +54,7 @@ var predictionColumns = []string{
 func (r record) prediction() []any {
 	market, title := fmt.Sprintf("load-%d", r.market), fmt.Sprintf("Load %d", r.market)
 	return []any{
-		r.id(), agentOf(r.agent), title, "Made up.", r.p, r.closes, fmt.Sprintf("category-%d", r.market/100%8), "", "[]",
+		r.id(), AgentID(r.agent), title, thesis(r.number), r.p, r.closes, fmt.Sprintf("category-%d", r.market/100%8), "", "[]",
 		market, "Yes", 0, "m:" + market, r.closes, false, false, r.published,
 	}
 }
@@ -68,7 +68,7 @@ var resultColumns = []string{
 // result holds the values of resultColumns.
 func (r record) result() []any {
 	row := []any{
-		r.id(), agentOf(r.agent), fmt.Sprintf("load-%d", r.market), r.closes, r.closes, false, r.published,
+		r.id(), AgentID(r.agent), fmt.Sprintf("load-%d", r.market), r.closes, r.closes, false, r.published,
 		string(prediction.Fixed), r.q, r.q, r.q, r.published, 0,
 	}
 	if !r.settled {
@@ -82,7 +82,8 @@ func (r record) result() []any {
 		score.Brier(r.p, r.y), int64(score.Edge(r.p, r.q, r.y)), score.LogEdge(r.p, r.q, r.y), score.RulesVersion)
 }
 
-func agentOf(n int) uuid.UUID {
+// AgentID returns the id of the nth loaded agent, from 1; 0 sorts before all of them.
+func AgentID(n int) uuid.UUID {
 	id := uuid.MustParse("0198bbbb-0000-7000-8000-000000000000")
 	binary.BigEndian.PutUint32(id[12:], uint32(n))
 	return id

@@ -250,7 +250,7 @@ func FuzzDecodeMarket(f *testing.F) {
 		if m.ID == "" || m.Question == "" || m.Title == "" || len(m.Outcomes) < 2 {
 			t.Fatalf("incomplete: %+v", m)
 		}
-		for _, s := range append(m.Outcomes, m.ID, m.Question, m.Title, m.Slug, m.Category, m.URL, m.ImageURL, m.Description, m.ResolutionSource, m.EventID, m.EventTitle, m.ConditionID) {
+		for _, s := range append(append(m.Outcomes, m.Tags...), m.EventSlug, m.ID, m.Question, m.Title, m.Slug, m.Category, m.URL, m.ImageURL, m.Description, m.ResolutionSource, m.EventID, m.EventTitle, m.ConditionID) {
 			if !utf8.ValidString(s) || strings.ContainsRune(s, 0) {
 				t.Fatalf("unstorable text %q", s)
 			}

@@ -2,14 +2,18 @@ package admin_test
 
 import (
 	"encoding/csv"
+	"fmt"
 	"net/url"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/PuerkitoBio/goquery"
+
 	"github.com/pulsecast/pulsecast/app/agent"
 	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/database/dbtest"
+	"github.com/pulsecast/pulsecast/app/market"
 	"github.com/pulsecast/pulsecast/app/settlement"
 )
 
@@ -272,6 +276,32 @@ func TestSourcesShowBadPayloads(t *testing.T) {
 		}
 		if strings.Contains(r.body, "<script>alert") {
 			t.Error("the payload is part of the page")
+		}
+	})
+}
+
+// TestSourcesShowUnknownTags: the most frequent first, as text.
+func TestSourcesShowUnknownTags(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+		h := open(t, db)
+		if r := h.signedIn("eve").get("/admin/sources"); r.doc.Find("#unknown-tags").Length() != 0 {
+			t.Error("unknown tags without a market")
+		}
+		var list []market.Market
+		for i, tags := range [][]string{{"nba", "lake-omber"}, {"<b>odd", "lake-omber"}} {
+			list = append(list, market.Market{ID: fmt.Sprint("tagged", i), Source: "polymarket", Question: "Q?", Title: "Q?", Outcomes: []string{"Yes", "No"},
+				Tags: tags, Active: true, ObservedAt: start})
+		}
+		if err := (market.Store{}).Observe(t.Context(), db, list); err != nil {
+			t.Fatal(err)
+		}
+		r := h.signedIn("eve").get("/admin/sources")
+		rows := r.doc.Find("section[aria-labelledby=unknown-tags] tbody tr").Map(func(_ int, s *goquery.Selection) string {
+			return strings.Join(strings.Fields(s.Text()), " ")
+		})
+		if fmt.Sprint(rows) != "[lake-omber 2 <b>odd 1]" {
+			t.Errorf("shows %q", rows)
 		}
 	})
 }

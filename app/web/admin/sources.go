@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/pulsecast/pulsecast/app/ingest"
+	"github.com/pulsecast/pulsecast/app/market"
 	"github.com/pulsecast/pulsecast/app/monitor"
 	"github.com/pulsecast/pulsecast/app/problem"
 	views "github.com/pulsecast/pulsecast/views/admin"
@@ -16,6 +17,8 @@ const (
 	tickPatience = 8 * time.Second
 	// tickTimeout ends a reading.
 	tickTimeout = 2 * time.Minute
+	// unknownTags is how many of the unknown tags are shown.
+	unknownTags = 20
 )
 
 func (d *Site) sources(v *visit) error {
@@ -30,6 +33,13 @@ func (d *Site) sources(v *visit) error {
 			return err
 		}
 		p.Feeds = append(p.Feeds, feed)
+	}
+	unknown, err := market.Store{}.UnknownTags(v.UserContext(), d.DB.Reader, unknownTags)
+	if err != nil {
+		return err
+	}
+	for _, tag := range unknown {
+		p.Tags = append(p.Tags, views.TagCount{Tag: tag.Tag, Markets: tag.Count})
 	}
 	return show(v.Ctx, views.Sources(p))
 }

@@ -1,0 +1,156 @@
+package answer
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/pulsecast/pulsecast/app/generation"
+)
+
+const (
+	// maxAge is how long a copy is good at most.
+	maxAge = 5 * time.Second
+	// lateness is how long after it was last good a copy is served while the next is made.
+	lateness = 100 * time.Millisecond
+	// loadTimeout bounds one load.
+	loadTimeout = 5 * time.Second
+)
+
+// errAbandoned is what waiting callers get if a load panics.
+var errAbandoned = errors.New("answer: the load ended without a result")
+
+// A Query identifies an answer and what it depends on.
+type Query struct {
+	// Key is comparable. Its type names the operation, its fields are the parameters in
+	// their canonical form.
+	Key any
+	// KeySize is about how many bytes the key takes.
+	KeySize int
+	Topics  []generation.Topic
+	// Current makes the answer one that is good now, never the one before.
+	Current bool
+}
+
+// Options are the settings of a Cache; all are required.
+type Options struct {
+	// Stamp returns where the topics stand, as generation.Watcher.Stamp.
+	Stamp func() *generation.Stamp
+	Now   func() time.Time
+}
+
+// A Cache keeps answers. Its methods are safe for concurrent use.
+type Cache struct {
+	options Options
+
+	mu    sync.Mutex
+	kept  store
+	loads map[loadKey]*load
+}
+
+// loadKey is a question at a moment. Callers who come after a topic has moved don't share
+// the load of those who came before.
+type loadKey struct {
+	key   any
+	stamp generation.Stamp
+}
+
+// load is a load under way.
+type load struct {
+	done   chan struct{} // closed at its end, when answer and err are set
+	answer *Answer
+	err    error
+}
+
+// NewCache returns an empty cache.
+func NewCache(o Options) *Cache {
+	return &Cache{options: o, kept: newStore(), loads: map[loadKey]*load{}}
+}
+
+// Find returns the copy that is kept, nil if there is none or it isn't good.
+func (c *Cache) Find(q *Query) *Answer {
+	stamp, now := c.options.Stamp(), c.options.Now()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.find(q, stamp, now)
+}
+
+func (c *Cache) find(q *Query, stamp *generation.Stamp, now time.Time) *Answer {
+	e := c.kept.get(q.Key)
+	if e == nil || !e.stamp.Same(stamp, q.Topics) || now.Sub(e.madeAt) >= maxAge {
+		return nil
+	}
+	e.goodAt = now
+	return e.answer
+}
+
+// Load returns the copy that is kept, or makes one. One caller runs produce, and the
+// others that ask meanwhile get what it returns: errors too, which aren't kept. The context
+// of produce has the values of ctx and its own timeout. Callers that wait return early if
+// ctx ends.
+func (c *Cache) Load(ctx context.Context, q *Query, produce func(context.Context) (*Answer, error)) (*Answer, error) {
+	stamp, now := c.options.Stamp(), c.options.Now() // before the first query
+	kept, l, mine := c.begin(q, stamp, now)
+	if kept != nil {
+		return kept, nil
+	}
+	if mine {
+		return c.run(ctx, q, l, stamp, now, produce)
+	}
+	select {
+	case <-l.done:
+		return l.answer, l.err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// begin returns a copy to serve, or else the load to wait for and whether it is the caller's
+// to run.
+func (c *Cache) begin(q *Query, stamp *generation.Stamp, now time.Time) (kept *Answer, l *load, mine bool) {
+	at := loadKey{q.Key, masked(stamp, q.Topics)}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if a := c.find(q, stamp, now); a != nil {
+		return a, nil, false
+	}
+	l, under := c.loads[at]
+	if !under {
+		l = &load{done: make(chan struct{}), err: errAbandoned}
+		c.loads[at] = l
+		return nil, l, true
+	}
+	if e := c.kept.get(q.Key); e != nil && !q.Current && e.stamp[generation.Texts] == stamp[generation.Texts] &&
+		now.Sub(e.goodAt) < lateness {
+		return e.answer, nil, false
+	}
+	return nil, l, false
+}
+
+func (c *Cache) run(
+	ctx context.Context, q *Query, l *load, stamp *generation.Stamp, now time.Time,
+	produce func(context.Context) (*Answer, error),
+) (*Answer, error) {
+	defer func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		delete(c.loads, loadKey{q.Key, masked(stamp, q.Topics)})
+		if l.err == nil {
+			c.kept.put(q, &entry{answer: l.answer, stamp: *stamp, madeAt: now, goodAt: now})
+		}
+		close(l.done)
+	}()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), loadTimeout)
+	defer cancel()
+	l.answer, l.err = produce(ctx)
+	return l.answer, l.err
+}
+
+// masked returns the stamp of some topics alone.
+func masked(stamp *generation.Stamp, list []generation.Topic) (out generation.Stamp) {
+	for _, topic := range list {
+		out[topic] = stamp[topic]
+	}
+	return out
+}

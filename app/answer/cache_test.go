@@ -1,0 +1,276 @@
+package answer
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/pulsecast/pulsecast/app/generation"
+)
+
+var topics = []generation.Topic{generation.Predictions, generation.Texts}
+
+// world is a cache with a clock and topics that the test moves.
+type world struct {
+	*Cache
+	t     *testing.T
+	mu    sync.Mutex
+	stamp generation.Stamp
+	now   time.Time
+	made  atomic.Int64
+}
+
+func newWorld(t *testing.T) *world {
+	w := &world{t: t, now: time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)}
+	w.Cache = NewCache(Options{
+		Stamp: func() *generation.Stamp {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			stamp := w.stamp
+			return &stamp
+		},
+		Now: func() time.Time {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			return w.now
+		},
+	})
+	return w
+}
+
+func (w *world) move(topic generation.Topic) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.stamp[topic]++
+}
+
+func (w *world) wait(d time.Duration) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.now = w.now.Add(d)
+}
+
+// ask returns the body under a key, made of the number of loads so far.
+func (w *world) ask(key any) string {
+	w.t.Helper()
+	q := &Query{Key: key, Topics: topics}
+	if a := w.Find(q); a != nil {
+		return string(a.Form(Identity).Body)
+	}
+	a, err := w.Load(w.t.Context(), q, func(context.Context) (*Answer, error) {
+		n := w.made.Add(1)
+		return New([]byte(fmt.Sprint(n)), fmt.Sprint(n)), nil
+	})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return string(a.Form(Identity).Body)
+}
+
+func TestCopyIsGoodWhileItsTopicsStand(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	for i, step := range []struct {
+		change func()
+		key    any
+		want   string
+	}{
+		{func() {}, "a", "1"},
+		{func() {}, "a", "1"},
+		{func() {}, "b", "2"},
+		{func() { w.move(generation.Boards) }, "a", "1"},
+		{func() { w.wait(maxAge - 1) }, "a", "1"},
+		{func() { w.wait(1) }, "a", "3"},
+		{func() { w.move(generation.Predictions) }, "a", "4"},
+		{func() { w.move(generation.Texts) }, "a", "5"},
+		{func() {}, "a", "5"},
+	} {
+		step.change()
+		if got := w.ask(step.key); got != step.want {
+			t.Errorf("step %d: %s, want %s", i, got, step.want)
+		}
+	}
+}
+
+// hold starts a load that ends when the returned function is called with its result.
+func (w *world) hold(q *Query) (end func(a *Answer, err error), result func() (*Answer, error)) {
+	type outcome struct {
+		a   *Answer
+		err error
+	}
+	begun, finish, out := make(chan struct{}), make(chan outcome), make(chan outcome, 1)
+	go func() {
+		a, err := w.Load(context.Background(), q, func(context.Context) (*Answer, error) {
+			close(begun)
+			o := <-finish
+			return o.a, o.err
+		})
+		out <- outcome{a, err}
+	}()
+	<-begun
+	return func(a *Answer, err error) { finish <- outcome{a, err} }, func() (*Answer, error) {
+		o := <-out
+		return o.a, o.err
+	}
+}
+
+func fail(t *testing.T) func(context.Context) (*Answer, error) {
+	return func(context.Context) (*Answer, error) {
+		t.Error("loaded twice")
+		return nil, errors.New("loaded twice")
+	}
+}
+
+func TestMissesShareOneLoad(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	q := &Query{Key: "a", Topics: topics}
+	end, result := w.hold(q)
+	var wg sync.WaitGroup
+	var same atomic.Int64
+	made := New([]byte("x"), "x")
+	for range 100 {
+		wg.Go(func() {
+			if a, err := w.Load(t.Context(), q, fail(t)); err == nil && a == made {
+				same.Add(1)
+			}
+		})
+	}
+	end(made, nil)
+	wg.Wait()
+	if a, err := result(); a != made || err != nil || same.Load() != 100 {
+		t.Errorf("%v, %v, shared by %d", a, err, same.Load())
+	}
+}
+
+// TestLoadsBeforeAMove: what was begun before a topic moved is neither shared with nor kept
+// for callers who come after.
+func TestLoadsBeforeAMove(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	end, result := w.hold(&Query{Key: "a", Topics: topics})
+	w.move(generation.Predictions)
+	w.wait(time.Millisecond)
+	if got := w.ask("a"); got != "1" {
+		t.Errorf("after the move: %s", got)
+	}
+	end(New([]byte("old"), "old"), nil)
+	if a, err := result(); err != nil || string(a.Form(Identity).Body) != "old" {
+		t.Errorf("%v %v", a, err)
+	}
+	if got := w.ask("a"); got != "1" {
+		t.Errorf("the older copy replaced the newer: %s", got)
+	}
+}
+
+// TestCopyBefore: while a copy is made again, others get the one before it if it was good a
+// moment ago, unless a text was hidden or they want the current one.
+func TestCopyBefore(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		topic   generation.Topic
+		later   time.Duration
+		current bool
+		served  bool
+	}{
+		"another":     {generation.Predictions, lateness - 1, false, true},
+		"too late":    {generation.Predictions, lateness, false, false},
+		"own":         {generation.Predictions, 0, true, false},
+		"hidden text": {generation.Texts, 0, false, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			w.ask("a")
+			w.wait(time.Second)
+			w.ask("a") // good a second after it was made
+			w.move(c.topic)
+			w.wait(c.later)
+			end, result := w.hold(&Query{Key: "a", Topics: topics})
+			ctx, cancel := context.WithCancel(t.Context())
+			cancel() // whoever has to wait gives up at once
+			a, err := w.Load(ctx, &Query{Key: "a", Topics: topics, Current: c.current}, fail(t))
+			if c.served && (err != nil || string(a.Form(Identity).Body) != "1") || !c.served && !errors.Is(err, context.Canceled) {
+				t.Errorf("got %v, %v", a, err)
+			}
+			end(New(nil, ""), nil)
+			if _, err := result(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+func TestErrorsAreNotKept(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	broken := errors.New("broken")
+	if _, err := w.Load(t.Context(), &Query{Key: "a", Topics: topics}, func(context.Context) (*Answer, error) { return nil, broken }); !errors.Is(err, broken) {
+		t.Error(err)
+	}
+	func() {
+		defer func() { _ = recover() }()
+		_, _ = w.Load(t.Context(), &Query{Key: "a", Topics: topics}, func(context.Context) (*Answer, error) { panic("broken") })
+	}()
+	if got := w.ask("a"); got != "1" || w.kept.parts[once].Len() != 1 {
+		t.Errorf("%s, %d copies", got, w.kept.parts[once].Len())
+	}
+}
+
+// TestBounds: however many different questions are asked, memory is bounded and what is
+// asked for often stays.
+func TestBounds(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.ask("often")
+	w.ask("often")
+	body := bytes.Repeat([]byte("x"), 60<<10)
+	load := func(key any, body []byte) {
+		if _, err := w.Load(t.Context(), &Query{Key: key, KeySize: 10, Topics: topics}, func(context.Context) (*Answer, error) { return New(body, "x"), nil }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range 500 {
+		load(i, body)
+	}
+	for i := range 5000 {
+		load(-1-i, nil)
+	}
+	load("large", make([]byte, maxBody+1))
+	for i, part := range w.kept.parts {
+		sum := 0
+		for _, e := range part.Values() {
+			sum += e.size
+		}
+		if part.Len() > bounds[i].count || w.kept.bytes[i] > bounds[i].bytes || sum != w.kept.bytes[i] {
+			t.Errorf("part %d: %d copies, %d bytes, counted %d", i, part.Len(), w.kept.bytes[i], sum)
+		}
+	}
+	if got := w.ask("often"); got != "1" {
+		t.Errorf("a flood pushed out what is asked for often: %s", got)
+	}
+	if w.Find(&Query{Key: "large", Topics: topics}) != nil {
+		t.Error("a body above the bound is kept")
+	}
+	if len(w.Cache.loads) != 0 {
+		t.Errorf("%d loads are left", len(w.Cache.loads))
+	}
+}
+
+func TestFindAllocatesNothing(t *testing.T) {
+	w := newWorld(t)
+	w.Cache.options.Stamp = func() *generation.Stamp { return &w.stamp }
+	w.ask("a")
+	q := &Query{Key: "a", Topics: topics}
+	for _, coding := range append(slices.Clone(Codings), Identity) {
+		if n := testing.AllocsPerRun(1000, func() { w.Find(q).Form(coding) }); n != 0 {
+			t.Errorf("%q: %v allocations", coding, n)
+		}
+	}
+}

@@ -1,0 +1,117 @@
+package api
+
+import (
+	"context"
+
+	"github.com/gofiber/fiber/v2"
+	"github.com/valyala/fasthttp"
+
+	"github.com/pulsecast/pulsecast/app/answer"
+	"github.com/pulsecast/pulsecast/app/generation"
+	"github.com/pulsecast/pulsecast/app/httpserver"
+)
+
+const (
+	// sharedCaching lets caches keep an answer that is the same for every caller, but not
+	// reuse it before asking whether it still holds: a revalidation is answered from memory.
+	sharedCaching = "no-cache"
+	// ownCaching keeps an answer to a bearer out of shared caches.
+	ownCaching = "private, no-cache"
+	// compressFrom is the smallest body in bytes that is compressed.
+	compressFrom = 1 << 10
+)
+
+// operation is a public GET operation. Its answer follows from the query, which is its key, and
+// from what the topics name.
+type operation[Q comparable] struct {
+	// parse reads the query in its canonical form: equal questions give equal queries.
+	parse  func(c *fiber.Ctx) (Q, error)
+	read   func(ctx context.Context, q Q) (any, error)
+	topics []generation.Topic
+}
+
+// cached returns the handler of an operation. It answers from the copy in memory while that
+// is good. A caller with a bearer gets a copy that has everything committed before its
+// request.
+func cached[Q comparable](a *API, op operation[Q]) fiber.Handler {
+	return func(c *fiber.Ctx) error {
+		q, err := op.parse(c)
+		if err != nil {
+			return err
+		}
+		query, err := a.query(c, q, op.topics)
+		if err != nil {
+			return err
+		}
+		found := a.answers.Find(&query)
+		if found == nil {
+			if found, err = load(a, c, &query, op.read, q); err != nil {
+				return err
+			}
+		}
+		sendAnswer(c, found, caching(c))
+		return nil
+	}
+}
+
+// query returns the question that a request asks the cache. For a caller with a bearer it
+// looks at where the topics stand first.
+func (a *API) query(c *fiber.Ctx, key any, topics []generation.Topic) (answer.Query, error) {
+	q := answer.Query{Key: key, KeySize: len(c.Request().RequestURI()), Topics: topics, Current: caller(c) != nil}
+	if !q.Current {
+		return q, nil
+	}
+	return q, a.Changes.Check(c.UserContext())
+}
+
+func load[Q any](
+	a *API, c *fiber.Ctx, query *answer.Query, read func(context.Context, Q) (any, error), q Q,
+) (*answer.Answer, error) {
+	return a.answers.Load(c.UserContext(), query, func(ctx context.Context) (*answer.Answer, error) {
+		value, err := read(ctx, q)
+		if err != nil {
+			return nil, err
+		}
+		return encoded(value)
+	})
+}
+
+func encoded(value any) (*answer.Answer, error) {
+	body, err := encode(value)
+	if err != nil {
+		return nil, err
+	}
+	return answer.New(body, answer.Digest(body)), nil
+}
+
+// respondOwn answers a GET with what is the caller's own.
+func respondOwn(c *fiber.Ctx, value any) error {
+	a, err := encoded(value)
+	if err == nil {
+		sendAnswer(c, a, ownCaching)
+	}
+	return err
+}
+
+// caching is the Cache-Control of an answer to this caller.
+func caching(c *fiber.Ctx) string {
+	if caller(c) != nil {
+		return ownCaching
+	}
+	return sharedCaching
+}
+
+// sendAnswer sends the form that the request prefers, or 304.
+func sendAnswer(c *fiber.Ctx, a *answer.Answer, cacheControl string) {
+	form := a.Form(answer.Identity)
+	if len(form.Body) >= compressFrom {
+		form = a.Form(httpserver.AcceptEncoding(c.Context(), answer.Codings...))
+	}
+	sendForm(c.Context(), form, cacheControl)
+}
+
+func sendForm(ctx *fasthttp.RequestCtx, f *answer.Form, cacheControl string) {
+	httpserver.Respond(ctx, httpserver.Representation{
+		Body: f.Body, Coding: f.Coding, ETag: f.ETag, ContentType: fiber.MIMEApplicationJSON, CacheControl: cacheControl,
+	})
+}

@@ -1,0 +1,403 @@
+package api_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/uptrace/bun"
+
+	"github.com/pulsecast/pulsecast/app"
+	"github.com/pulsecast/pulsecast/app/agent"
+	"github.com/pulsecast/pulsecast/app/assignment"
+	"github.com/pulsecast/pulsecast/app/market"
+	"github.com/pulsecast/pulsecast/app/moderation"
+	"github.com/pulsecast/pulsecast/app/settlement"
+	"github.com/pulsecast/pulsecast/app/source"
+)
+
+// counter counts the queries for answers: those of the background read other tables.
+type counter struct{ n atomic.Int64 }
+
+func (c *counter) BeforeQuery(ctx context.Context, _ *bun.QueryEvent) context.Context { return ctx }
+
+func (c *counter) AfterQuery(_ context.Context, e *bun.QueryEvent) {
+	for _, table := range []string{"prediction_records", `"markets"`, `"market_prices"`, `"boards"`, `"board_rows"`, `"agents"`, `"assignments"`, `"agent_tallies"`, "market_consensus", `"market_events"`} {
+		if strings.HasPrefix(e.Query, "SELECT") && strings.Contains(e.Query, table) {
+			c.n.Add(1)
+			return
+		}
+	}
+}
+
+// bench is an app with a clock, a market source and counted queries.
+type bench struct {
+	*service
+	counter
+	ahead atomic.Int64 // of the real clock
+
+	mu      sync.Mutex
+	markets []market.Market
+}
+
+func (b *bench) now() time.Time { return time.Now().Add(time.Duration(b.ahead.Load())) }
+
+func (b *bench) Top(context.Context, int) (source.Markets, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	list := slices.Clone(b.markets)
+	for i := range list {
+		list[i].ObservedAt = b.now()
+	}
+	return source.Markets{Markets: list, ObservedAt: b.now()}, nil
+}
+
+func (b *bench) ByID(context.Context, []string) (source.Markets, error) { return source.Markets{}, nil }
+
+func (b *bench) Events(context.Context, []string) (source.Events, error) { return source.Events{}, nil }
+
+func (b *bench) Winner(context.Context, *market.Market) (int, bool, error) { return 0, false, nil }
+
+// startBench runs an app that has read two markets.
+func startBench(t *testing.T, on backend) *bench {
+	b := &bench{}
+	for i, id := range []string{"rain", "snow"} {
+		volume, price, liquidity := float64(2000-i), 0.4, 50_000.0
+		b.markets = append(b.markets, market.Market{
+			ID: id, Source: "polymarket", EventID: "weather", EventTitle: "Which weather?", Question: "Will it " + id + "?", Title: id, Outcomes: []string{"Yes", "No"}, Prices: []float64{0.4, 0.6},
+			Probability: &price, Price: &price, Volume: &volume, Liquidity: &liquidity, Active: true, ClosesAt: time.Now().AddDate(0, 0, 9),
+		})
+	}
+	b.service = run(t, configure(t, on), app.Options{CachePrefix: "test:" + t.Name() + ":", Now: b.now}, func(a *app.App) {
+		a.DB.Watch(b)
+		a.Markets.Source = b
+	})
+	b.tick(t)
+	return b
+}
+
+func (b *bench) tick(t *testing.T) {
+	t.Helper()
+	if _, err := b.Markets.Tick(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// eachBench runs a test on every backend.
+func eachBench(t *testing.T, test func(t *testing.T, b *bench)) {
+	for _, on := range backends {
+		t.Run(on.name, func(t *testing.T) {
+			t.Parallel()
+			test(t, startBench(t, on))
+		})
+	}
+}
+
+// publish publishes a prediction on a market and returns its id.
+func (s *service) publish(t *testing.T, key, marketID string, changes map[string]any) string {
+	t.Helper()
+	body := forecast(map[string]any{"marketId": marketID, "confidence": 0.7})
+	for name, value := range changes {
+		body[name] = value
+	}
+	return s.do(t, call{method: "POST", path: "/api/predictions", bearer: key, body: body}).fine().text("prediction", "id")
+}
+
+// look makes the node see everything that moved so far, as any request with a bearer does.
+func (s *service) look(t *testing.T, key string) {
+	t.Helper()
+	s.do(t, call{path: "/api/predictions?limit=1", bearer: key}).fine()
+}
+
+// cachedPaths are one address of each operation that is answered from memory.
+func cachedPaths(id string) []string {
+	return []string{
+		"/api/predictions", "/api/predictions/" + id, "/api/leaderboard", "/api/agents/ada", "/api/assignments", "/api/intelligence/markets/rain",
+		"/api/intelligence/events", "/api/intelligence/events/weather",
+	}
+}
+
+func TestWarmAnswersAskNothing(t *testing.T) {
+	t.Parallel()
+	eachBench(t, func(t *testing.T, b *bench) {
+		key := b.register(t, "Ada")
+		id := b.publish(t, key, "rain", nil)
+		b.look(t, key)
+		for _, path := range cachedPaths(id) {
+			first := b.do(t, call{path: path}).fine()
+			before := b.n.Load()
+			again := b.do(t, call{path: path}).fine()
+			if !bytes.Equal(first.raw, again.raw) || again.header.Get("ETag") != first.header.Get("ETag") {
+				t.Errorf("%s differs", path)
+			}
+			head := b.do(t, call{method: http.MethodHead, path: path, header: map[string]string{"Accept-Encoding": "gzip"}})
+			if head.status != 200 || len(head.raw) != 0 || head.header.Get("ETag") != first.header.Get("ETag") {
+				t.Errorf("HEAD %s: %d %v", path, head.status, head.header)
+			}
+			unchanged := b.do(t, call{path: path, header: map[string]string{"If-None-Match": first.header.Get("ETag")}})
+			if unchanged.status != http.StatusNotModified || len(unchanged.raw) != 0 {
+				t.Errorf("%s: %d with %d bytes", path, unchanged.status, len(unchanged.raw))
+			}
+			if asked := b.n.Load() - before; asked != 0 {
+				t.Errorf("%s: %d queries while warm", path, asked)
+			}
+		}
+	})
+}
+
+func TestEqualQuestionsShareAnAnswer(t *testing.T) {
+	t.Parallel()
+	eachBench(t, func(t *testing.T, b *bench) {
+		key := b.register(t, "Ada")
+		b.publish(t, key, "rain", nil)
+		b.look(t, key)
+		for _, forms := range [][]string{
+			{"/api/predictions", "/api/predictions?limit=24", "/api/predictions?sort=createdAt", "/api/predictions?q=", "/api/predictions?limit=024&utm_source=x"},
+			{"/api/predictions?category=General&agent=ada", "/api/predictions?agent=ada&category=general", "/api/predictions?agent=ada&category=GENERAL&_=1"},
+			{"/api/leaderboard", "/api/leaderboard?window=all", "/api/leaderboard?limit=24&category="},
+			{"/api/assignments", "/api/assignments?limit=24"},
+			{"/api/intelligence/markets/rain", "/api/intelligence/markets/%72ain"},
+		} {
+			first := b.do(t, call{path: forms[0]}).fine()
+			before := b.n.Load()
+			for _, path := range forms[1:] {
+				if again := b.do(t, call{path: path}).fine(); !bytes.Equal(first.raw, again.raw) {
+					t.Errorf("%s differs from %s", path, forms[0])
+				}
+			}
+			if asked := b.n.Load() - before; asked != 0 {
+				t.Errorf("%s: %d queries for other forms of it", forms[0], asked)
+			}
+		}
+		narrow := b.do(t, call{path: "/api/predictions?category=nothing"}).fine()
+		if narrow.count("predictions") != 0 {
+			t.Error("another question got the same answer")
+		}
+	})
+}
+
+func TestCachingHeaders(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, s *service) {
+		key := s.register(t, "Ada")
+		id := s.do(t, call{method: "POST", path: "/api/predictions", bearer: key, body: forecast(nil)}).fine().text("prediction", "id")
+		for _, c := range []struct {
+			path, bearer, cacheControl, vary string
+		}{
+			{"/api/predictions", "", "no-cache", "Authorization"},
+			{"/api/predictions", key, "private, no-cache", "Authorization"},
+			{"/api/predictions/" + id, "", "no-cache", "Authorization"},
+			{"/api/agents/ada", key, "private, no-cache", "Authorization"},
+			{"/api/assignments", "", "no-cache", "Authorization"},
+			{"/api/assignments", key, "private, no-cache", "Authorization"},
+			{"/api/leaderboard", "", "no-cache", "Authorization"},
+			{"/api/stats", key, "private, no-cache", ""},
+			{"/api/predictions/" + id + "/report", key, "private, no-cache", ""},
+			{"/api/agents/me/keys", key, "private, no-cache", ""},
+			{"/api/skill", "", "public, max-age=300", ""},
+			{"/api/quickstart", "", "public, max-age=300", ""},
+			{"/api/openapi.json", "", "public, max-age=300", ""},
+		} {
+			got := s.do(t, call{path: c.path, bearer: c.bearer})
+			tag, vary := got.header.Get("ETag"), got.header.Get("Vary")
+			if got.header.Get("Cache-Control") != c.cacheControl || !strings.Contains(vary, c.vary) || !strings.Contains(vary, "Accept-Encoding") || tag == "" {
+				t.Errorf("%s: Cache-Control %q, Vary %q, ETag %q", c.path, got.header.Get("Cache-Control"), vary, tag)
+			}
+			if c.path == "/api/stats" {
+				continue // names the second of the request
+			}
+			again := s.do(t, call{path: c.path, bearer: c.bearer, header: map[string]string{"If-None-Match": tag}})
+			if again.status != http.StatusNotModified || again.header.Get("Cache-Control") != c.cacheControl || again.header.Get("Vary") != vary {
+				t.Errorf("%s: %d %v", c.path, again.status, again.header)
+			}
+		}
+		for _, path := range []string{"/api/predictions/" + id[:35] + "x", "/api/agents/nobody-here"} {
+			got := s.do(t, call{path: path})
+			got.refused(404, "not_found")
+			if got.header.Get("Cache-Control") != "no-store" || got.header.Get("ETag") != "" {
+				t.Errorf("%s: %v", path, got.header)
+			}
+		}
+	})
+}
+
+// TestOwnPublicationsShowAtOnce: on another node too, which has a copy from before. Others
+// see them as soon as that node has looked.
+func TestOwnPublicationsShowAtOnce(t *testing.T) {
+	t.Parallel()
+	on := backends[slices.IndexFunc(backends, func(b backend) bool { return b.redis })]
+	one := startBench(t, on)
+	cfg := one.Config()
+	cfg.Addr, cfg.BaseURL = "127.0.0.1:0", ""
+	other := run(t, cfg, app.Options{CachePrefix: "test:" + t.Name() + ":", Now: one.now})
+	key := one.register(t, "Ada")
+	for i := range 10 {
+		node, far := one.service, other
+		if i%2 == 1 {
+			node, far = far, node
+		}
+		for _, path := range []string{"/api/predictions", "/api/intelligence/markets/rain"} {
+			far.do(t, call{path: path}).fine() // a copy from before
+		}
+		id := node.publish(t, key, "rain", nil)
+		for _, s := range []*service{node, far} {
+			for _, path := range []string{"/api/predictions", "/api/intelligence/markets/rain"} {
+				if got := s.do(t, call{path: path, bearer: key}).fine(); got.text("predictions", 0, "id") != id {
+					t.Errorf("%s doesn't have the author's publication: %s", path, got.raw)
+				}
+			}
+			if got := s.do(t, call{path: "/api/assignments", bearer: key}).fine(); got.header.Get("Cache-Control") != "private, no-cache" {
+				t.Errorf("assignments: %v", got.header)
+			}
+		}
+		id = node.publish(t, key, "rain", nil)
+		for deadline := time.Now().Add(10 * time.Second); ; {
+			if other.do(t, call{path: "/api/predictions"}).fine().text("predictions", 0, "id") == id {
+				break
+			}
+			if time.Now().After(deadline) {
+				t.Fatal("others never see it")
+			}
+		}
+	}
+}
+
+// TestEveryWriteShows: after each write, what is answered from memory is what a node
+// without any copy would answer. All copies are too old five seconds later, so asking again
+// then shows the difference.
+func TestEveryWriteShows(t *testing.T) {
+	t.Parallel()
+	eachBench(t, func(t *testing.T, b *bench) {
+		key := b.register(t, "Ada")
+		id := b.publish(t, key, "rain", nil)
+		acts := moderation.New(moderation.Options{DB: b.DB, Now: b.now, Settlement: b.Settlement})
+		act := moderation.Act{Actor: "eve", Reason: "a test"}
+		var made *assignment.Assignment
+		change := func(i int, f func(m *market.Market)) {
+			b.mu.Lock()
+			f(&b.markets[i])
+			b.mu.Unlock()
+			b.tick(t)
+		}
+		names := []string{"list", "record", "leaderboard", "agent", "assignments", "market", "events", "event"}
+		for _, write := range []struct {
+			name  string
+			do    func() error
+			shows string // on which answers, by name
+		}{
+			{"publish", func() error { b.publish(t, key, "rain", map[string]any{"confidence": 0.8}); return nil }, "list agent market event"},
+			{"write an assignment", func() (err error) {
+				made, err = acts.WriteAssignment(t.Context(), act, assignment.Draft{MarketID: "rain", DueAt: b.now().Add(48 * time.Hour)})
+				return err
+			}, "assignments"},
+			{"publish on it", func() error { b.publish(t, key, "rain", map[string]any{"confidence": 0.75}); return nil }, "list agent assignments market event"},
+			{"edit an assignment", func() error {
+				_, err := acts.EditAssignment(t.Context(), act, made.ID, assignment.Draft{MarketID: "rain", Title: "Rain?", DueAt: b.now().Add(48 * time.Hour)})
+				return err
+			}, "assignments"},
+			{"edit a profile", func() error {
+				b.do(t, call{method: "PATCH", path: "/api/agents/me", bearer: key, body: map[string]any{"name": "Ada Two"}}).fine()
+				return nil
+			}, "list record agent market"},
+			{"tick", func() error { change(0, func(m *market.Market) { m.Prices = []float64{0.5, 0.5} }); return nil }, "assignments market events event"},
+			{"boards", func() error { return b.Boards.Rebuild(t.Context()) }, "leaderboard agent"},
+			{"hide a text", func() error { return acts.HidePrediction(t.Context(), act, must(id)) }, "list record market"},
+			{"show a text", func() error { return acts.RestorePrediction(t.Context(), act, must(id)) }, "list record market"},
+			{"hide an agent's texts", func() error {
+				_, err := acts.SetTexts(t.Context(), act, "ada", agent.TextsHidden)
+				return err
+			}, "list record leaderboard agent market"},
+			{"show an agent's texts", func() error {
+				_, err := acts.SetTexts(t.Context(), act, "ada", agent.Public)
+				return err
+			}, "list record leaderboard agent market"},
+			{"baselines", func() error {
+				b.ahead.Add(int64(2 * time.Minute))
+				b.tick(t)
+				return nil
+			}, "list record assignments market agent events event"},
+			{"settle", func() error {
+				change(0, func(m *market.Market) {
+					m.Closed, m.Active, m.Resolution, m.Prices, m.ClosedAt = true, false, "resolved", []float64{1, 0}, b.now()
+				})
+				return nil
+			}, "list record agent assignments market events event"},
+			{"rule", func() error {
+				return acts.Rule(t.Context(), act, moderation.Ruling{Kind: settlement.KindPredictionVoided, Subject: id})
+			}, "list record agent market"},
+			{"rebuild", func() error { return b.Boards.Rebuild(t.Context()) }, "leaderboard"},
+			{"disable an agent", func() error {
+				_, err := acts.Disable(t.Context(), act, "ada")
+				return err
+			}, "leaderboard agent"},
+			{"enable an agent", func() error {
+				_, err := acts.Enable(t.Context(), act, "ada")
+				return err
+			}, "leaderboard agent"},
+		} {
+			watcher := b.register(t, fmt.Sprint("Watcher ", strings.ReplaceAll(write.name, "'", "")))
+			read := func() (bodies [][]byte) {
+				for _, path := range cachedPaths(id) {
+					bodies = append(bodies, b.do(t, call{path: path}).fine().raw)
+				}
+				return bodies
+			}
+			before := read()
+			if err := write.do(); err != nil {
+				t.Fatalf("%s: %v", write.name, err)
+			}
+			b.look(t, watcher)
+			after := read()
+			b.ahead.Add(int64(6 * time.Second))
+			var changed []string
+			for i, fresh := range read() {
+				if !bytes.Equal(after[i], fresh) {
+					t.Errorf("%s: the copy of %s is old:\n%s\n%s", write.name, names[i], after[i], fresh)
+				}
+				if !bytes.Equal(before[i], fresh) {
+					changed = append(changed, names[i])
+				}
+			}
+			want := strings.Fields(write.shows)
+			slices.Sort(want)
+			if slices.Sort(changed); !slices.Equal(changed, want) {
+				t.Errorf("%s shows on %v, want %v", write.name, changed, want)
+			}
+		}
+	})
+}
+
+// TestMissesShareOneLoad: a hundred callers of a cold answer cost what one costs.
+func TestMissesShareOneLoad(t *testing.T) {
+	t.Parallel()
+	eachBench(t, func(t *testing.T, b *bench) {
+		// The stop of the server waits for connections that were opened and not used.
+		t.Cleanup(http.DefaultTransport.(*http.Transport).CloseIdleConnections)
+		key := b.register(t, "Ada")
+		b.publish(t, key, "rain", nil)
+		b.look(t, key)
+		load := func(callers int, path string) int64 {
+			before := b.n.Load()
+			var wg sync.WaitGroup
+			for range callers {
+				wg.Go(func() { b.do(t, call{path: path}).fine() })
+			}
+			wg.Wait()
+			return b.n.Load() - before
+		}
+		one, hundred := load(1, "/api/predictions?limit=11"), load(100, "/api/predictions?limit=12")
+		if one == 0 || hundred != one {
+			t.Errorf("%d queries for a hundred, %d for one", hundred, one)
+		}
+	})
+}
+
+func must(id string) uuid.UUID { return uuid.MustParse(id) }

@@ -1,0 +1,164 @@
+package dbtest
+
+import (
+	"context"
+	"encoding/json"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/uptrace/bun"
+
+	"github.com/pulsecast/pulsecast/app/database"
+)
+
+// OpenPlain is Open with queries that hold their values, Planned ones too, so that Explain can
+// run them again.
+func OpenPlain(t testing.TB, kind database.Kind) *database.DB {
+	t.Helper()
+	address := URL(t, kind)
+	if kind == database.Postgres {
+		parsed, err := url.Parse(address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		options := parsed.Query()
+		options.Set("statement_cache_capacity", "0")
+		parsed.RawQuery = options.Encode()
+		address = parsed.String()
+	}
+	db, err := database.Open(t.Context(), address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return db
+}
+
+// Explained is a query and how the database runs it.
+type Explained struct {
+	Query string
+	// Rows counts, on Postgres, the rows that were read from tables and indexes, also those that
+	// a condition then dropped. Reference tables are left out: they don't grow with predictions.
+	Rows int64
+	// Unbounded holds, on SQLite, the steps of the plan that read a whole table or index, or sort.
+	Unbounded []string
+}
+
+// asked is a hook that keeps queries.
+type asked struct {
+	mu      sync.Mutex
+	queries []string
+}
+
+func (a *asked) BeforeQuery(ctx context.Context, _ *bun.QueryEvent) context.Context { return ctx }
+
+func (a *asked) AfterQuery(_ context.Context, e *bun.QueryEvent) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.queries = append(a.queries, e.Query)
+}
+
+// Explain runs read and explains each query that it asks of the handle it is given. db must
+// come from OpenPlain.
+func Explain(t testing.TB, db *database.DB, read func(db *database.DB)) []Explained {
+	t.Helper()
+	var heard asked
+	hooked := *db
+	hooked.Watch(&heard)
+	read(&hooked)
+	if len(heard.queries) == 0 {
+		t.Fatal("no query was asked")
+	}
+	list := make([]Explained, len(heard.queries))
+	for i, query := range heard.queries {
+		list[i].Query = query
+		if db.Kind == database.Postgres {
+			list[i].Rows = rowsOf(t, db, query)
+		} else {
+			list[i].Unbounded = unbounded(t, db, query)
+		}
+	}
+	return list
+}
+
+// TouchedRows adds up Rows.
+func TouchedRows(list []Explained) (n int64) {
+	for _, e := range list {
+		n += e.Rows
+	}
+	return n
+}
+
+// node is a step of a plan of Postgres. Its numbers of rows are per loop.
+type node struct {
+	Type     string  `json:"Node Type"`
+	Relation string  `json:"Relation Name"`
+	Rows     float64 `json:"Actual Rows"`
+	Loops    float64 `json:"Actual Loops"`
+	Filtered float64 `json:"Rows Removed by Filter"`
+	Checked  float64 `json:"Rows Removed by Index Recheck"`
+	Plans    []node  `json:"Plans"`
+}
+
+func rowsOf(t testing.TB, db *database.DB, query string) int64 {
+	t.Helper()
+	var text string
+	if err := db.Reader.QueryRowContext(t.Context(), "EXPLAIN (ANALYZE, FORMAT JSON) "+query).Scan(&text); err != nil {
+		t.Fatalf("explain %s: %v", query, err)
+	}
+	var plans []struct{ Plan node }
+	if err := json.Unmarshal([]byte(text), &plans); err != nil {
+		t.Fatal(err)
+	}
+	tables, err := Catalogue()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return plans[0].Plan.rows(tables)
+}
+
+func (n *node) rows(tables map[string]Table) (rows int64) {
+	counts := tables[n.Relation].Class != Reference && n.Type != "Subquery Scan" && n.Type != "CTE Scan"
+	if strings.Contains(n.Type, "Scan") && counts {
+		rows = int64((n.Rows + n.Filtered + n.Checked) * n.Loops)
+	}
+	for i := range n.Plans {
+		rows += n.Plans[i].rows(tables)
+	}
+	return rows
+}
+
+func unbounded(t testing.TB, db *database.DB, query string) (steps []string) {
+	t.Helper()
+	var plan []struct {
+		ID, Parent, Notused int64
+		Detail              string
+	}
+	if err := db.Reader.NewRaw("EXPLAIN QUERY PLAN ?", bun.Safe(query)).Scan(t.Context(), &plan); err != nil {
+		t.Fatalf("explain %s: %v", query, err)
+	}
+	made := map[string]bool{} // rows of a subquery, which has a limit of its own
+	for _, step := range plan {
+		for _, how := range []string{"CO-ROUTINE ", "MATERIALIZE "} {
+			if name, ok := strings.CutPrefix(step.Detail, how); ok {
+				made["SCAN "+name] = true
+			}
+		}
+		if made[step.Detail] || strings.Contains(step.Detail, "VIRTUAL TABLE INDEX") {
+			continue // a virtual table is always "scanned"; its index says how
+		}
+		if strings.Contains(step.Detail, "USING INDEX") && strings.Contains(query, " LIMIT ") {
+			continue // in the order of the index, up to the limit
+		}
+		if strings.HasPrefix(step.Detail, "SCAN ") || strings.Contains(step.Detail, "TEMP B-TREE") {
+			steps = append(steps, step.Detail)
+		}
+	}
+	return steps
+}

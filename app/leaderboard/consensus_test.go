@@ -1,0 +1,480 @@
+package leaderboard_test
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"math"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/uptrace/bun"
+
+	identity "github.com/pulsecast/pulsecast/app/agent"
+	"github.com/pulsecast/pulsecast/app/assignment"
+	"github.com/pulsecast/pulsecast/app/database"
+	"github.com/pulsecast/pulsecast/app/database/dbtest"
+	"github.com/pulsecast/pulsecast/app/generation"
+	"github.com/pulsecast/pulsecast/app/leaderboard"
+	"github.com/pulsecast/pulsecast/app/market"
+	"github.com/pulsecast/pulsecast/app/prediction"
+	"github.com/pulsecast/pulsecast/app/settlement"
+)
+
+// count brings the stored consensus up to date.
+func (w *world) count() {
+	w.t.Helper()
+	if err := leaderboard.NewCounter(w.db, w.clock.now).CountAll(w.t.Context()); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func (w *world) consensus(markets ...string) map[string]prediction.Consensus {
+	w.t.Helper()
+	found, err := prediction.Store{}.Consensus(w.t.Context(), w.db, markets)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return found
+}
+
+// asComputed fails the test if a stored consensus is not marked as changed and differs from
+// what counting it now gives.
+func (w *world) asComputed(id string) prediction.Consensus {
+	w.t.Helper()
+	stored := w.consensus(id)[id]
+	now := stored
+	now.Changed = true
+	fresh := map[string]prediction.Consensus{id: now}
+	if err := w.store.Recount(w.t.Context(), w.db, fresh); err != nil {
+		w.t.Fatal(err)
+	}
+	if got, want := words(stored), words(fresh[id]); stored.Changed || got != want {
+		w.t.Errorf("%s is stored as %s (changed: %t), want %s", id, got, stored.Changed, want)
+	}
+	return stored
+}
+
+func words(c prediction.Consensus) string {
+	show := func(p *float64) string {
+		if p == nil {
+			return "none"
+		}
+		return fmt.Sprintf("%.4f", *p)
+	}
+	return fmt.Sprintf("%d of %d, %s %s, %s", c.Agents, c.Predictions, c.Outcome, show(c.Median), show(c.Weighted))
+}
+
+// publish stores an open prediction without a baseline, as publishing does.
+func (w *world) publish(agent uuid.UUID, marketID string, outcome int, p float64) uuid.UUID {
+	w.clock.move(time.Second)
+	at := database.Now(w.clock.now())
+	x := &prediction.Prediction{ID: database.NewID(at), AgentID: agent, Title: "t", Thesis: "t", Confidence: p, HorizonAt: at,
+		Category: "sport", Evidence: []prediction.Evidence{}, MarketID: marketID, Outcome: []string{"Yes", "No"}[outcome],
+		OutcomeIndex: &outcome, EventKey: "m:" + marketID, BaselineState: prediction.Missed, Status: prediction.Open, CreatedAt: at}
+	w.inTx(func(ctx context.Context, tx bun.Tx) error { return prediction.Store{}.Insert(ctx, tx, x) })
+	return x.ID
+}
+
+func (w *world) inTx(f func(ctx context.Context, tx bun.Tx) error) {
+	if err := w.db.InTx(context.WithoutCancel(w.t.Context()), f); err != nil {
+		w.t.Error(err)
+	}
+}
+
+// observe stores a market as it stands and lets settlement follow.
+func (w *world) observe(id string, closed bool, prices ...float64) {
+	w.t.Helper()
+	w.clock.move(time.Minute)
+	now := w.clock.now()
+	markets, err := market.Store{}.ByIDs(w.t.Context(), w.db, []string{id})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	m := markets[0]
+	m.Closed, m.Active, m.Prices, m.ObservedAt, m.ClosedAt, m.Resolution = closed, !closed, prices, now, time.Time{}, ""
+	if closed {
+		m.ClosedAt, m.Resolution = now, "resolved"
+	}
+	w.inTx(func(ctx context.Context, tx bun.Tx) error {
+		return market.Store{}.Observe(ctx, tx, []market.Market{m})
+	})
+	s := settlement.New(settlement.Options{DB: w.db, Now: w.clock.now})
+	if err := s.AfterMarkets(w.t.Context(), []market.Market{m}); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func (w *world) disable(id uuid.UUID, to identity.Status) {
+	w.inTx(func(ctx context.Context, tx bun.Tx) error {
+		if _, err := (identity.Store{}).SetStatus(ctx, tx, id, to, w.clock.now()); err != nil {
+			return err
+		}
+		return prediction.AgentChanged(ctx, tx, id)
+	})
+}
+
+// TestConsensusFollows: whatever changes who says what is in the stored consensus after the
+// next count.
+func TestConsensusFollows(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+		w := newWorld(t, db)
+		a, b, c := w.agent(agent{handle: "a", days: 1}), w.agent(agent{handle: "b", days: 1}), w.agent(agent{handle: "c", days: 1})
+		w.days(a, "sport", "2026-11-01", 40, 3)
+		w.market("m", "", "sport", nil, 0.5, 0.5)
+		w.tick()
+		var second uuid.UUID
+		none := math.NaN()
+		for _, step := range []struct {
+			name        string
+			do          func()
+			agents      int
+			predictions int64
+			median      float64
+		}{
+			{"first", func() { w.publish(a, "m", 0, .2) }, 1, 1, .2},
+			{"of another agent", func() { second = w.publish(b, "m", 0, .6) }, 2, 2, .4},
+			{"repeat", func() { w.publish(a, "m", 0, .8) }, 2, 3, .7},
+			{"other outcome", func() { w.publish(c, "m", 1, .7) }, 3, 4, .6},
+			{"hidden", func() {
+				w.inTx(func(ctx context.Context, tx bun.Tx) error {
+					_, _, err := prediction.Store{}.Hide(ctx, tx, second, true)
+					return err
+				})
+			}, 3, 4, .6},
+			{"disabled", func() { w.disable(b, identity.Disabled) }, 2, 4, .55},
+			{"enabled", func() { w.disable(b, identity.Active) }, 3, 4, .6},
+			{"settled", func() { w.observe("m", true, 1, 0) }, 0, 4, none},
+			{"reopened", func() { w.observe("m", false, .5, .5) }, 3, 4, .6},
+			{"void", func() { w.observe("m", true, .5, .5) }, 0, 4, none},
+			{"reopened again", func() { w.observe("m", false, .5, .5) }, 3, 4, .6},
+		} {
+			step.do()
+			w.count()
+			got := w.asComputed("m")
+			wrong := got.Agents != step.agents || got.Predictions != step.predictions || (got.Median == nil) != math.IsNaN(step.median)
+			if wrong || (got.Median != nil && math.Abs(*got.Median-step.median) > 1e-9) {
+				t.Errorf("%s: %s; want %d of %d, median %v", step.name, words(got), step.agents, step.predictions, step.median)
+			}
+		}
+	})
+}
+
+// TestCountThatIsOvertaken: a count that is cut off, or stores what is no longer so, leaves the
+// market marked for the next.
+func TestCountThatIsOvertaken(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+		w := newWorld(t, db)
+		a, b := w.agent(agent{handle: "a", days: 1}), w.agent(agent{handle: "b", days: 1})
+		take := func() []prediction.Consensus {
+			t.Helper()
+			rows, err := prediction.TakeChanged(t.Context(), db, "", 10, w.clock.now())
+			if err != nil {
+				t.Fatal(err)
+			}
+			return rows
+		}
+		save := func(rows []prediction.Consensus) {
+			rows[0].Agents = 99
+			w.inTx(func(ctx context.Context, tx bun.Tx) error { return prediction.SaveConsensus(ctx, tx, rows) })
+		}
+		for name, during := range map[string]func(id string){
+			"stop":                   func(string) { take() },
+			"publish during a count": func(id string) { rows := take(); w.publish(b, id, 0, .9); save(rows) },
+			"settlement during a count": func(id string) {
+				rows := take()
+				w.inTx(func(ctx context.Context, tx bun.Tx) error { return prediction.ConsensusChanged(ctx, tx, id) })
+				save(rows)
+			},
+			"second node counts later":    func(string) { rows := take(); w.clock.move(time.Second); take(); save(rows) },
+			"second node counts between":  func(string) { rows := take(); w.count(); save(rows) },
+			"second node takes meanwhile": func(id string) { rows := take(); w.publish(b, id, 0, .9); take(); save(rows) },
+		} {
+			w.market(name, "", "sport", nil, 0.5, 0.5)
+			w.publish(a, name, 0, .3)
+			during(name)
+			w.count()
+			if got := w.asComputed(name); got.Agents > 2 {
+				t.Errorf("%s: %s", name, words(got))
+			}
+		}
+	})
+}
+
+// TestTwoNodesCount: two counters and several publishers at once leave every market counted.
+func TestTwoNodesCount(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+		w := newWorld(t, db)
+		var agents []uuid.UUID
+		for i := range 4 {
+			agents = append(agents, w.agent(agent{handle: fmt.Sprint("agent-", i), days: 1}))
+		}
+		const markets = 60 // more than one chunk
+		for i := range markets {
+			w.market(fmt.Sprint("m", i), "", "sport", nil, 0.5, 0.5)
+		}
+		var publishing, counting sync.WaitGroup
+		for i, id := range agents {
+			publishing.Go(func() {
+				for n := range 2 * markets {
+					w.publish(id, fmt.Sprint("m", n*(i+1)%markets), n%2, float64(n%9+1)/10)
+				}
+			})
+		}
+		published := make(chan struct{})
+		go func() { publishing.Wait(); close(published) }()
+		for range 2 {
+			counting.Go(func() {
+				counter := leaderboard.NewCounter(db, w.clock.now)
+				for over := false; !over; {
+					select {
+					case <-published:
+						over = true
+					default:
+					}
+					if _, err := counter.Tick(context.WithoutCancel(t.Context())); err != nil {
+						t.Error(err)
+						return
+					}
+				}
+			})
+		}
+		counting.Wait()
+		w.count()
+		total := int64(0)
+		for i := range markets {
+			if id := fmt.Sprint("m", i); w.consensus(id)[id].Predictions > 0 {
+				total += w.asComputed(id).Predictions
+			}
+		}
+		if want := int64(len(agents) * 2 * markets); total != want {
+			t.Errorf("%d predictions counted, want %d", total, want)
+		}
+	})
+}
+
+// TestOldConsensusIsRefreshed: what an agent weighs changes with the boards, and no market is
+// marked for that.
+func TestOldConsensusIsRefreshed(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+		w := newWorld(t, db)
+		a, b := w.agent(agent{handle: "a", days: 20}), w.agent(agent{handle: "b", days: 20})
+		w.market("m", "", "sport", nil, 0.5, 0.5)
+		w.publish(a, "m", 0, .2)
+		w.publish(b, "m", 0, .6)
+		w.count()
+		before := words(w.asComputed("m"))
+		watcher := generation.NewWatcher(db.Reader, slog.New(slog.DiscardHandler))
+		moved := func() bool {
+			t.Helper()
+			was := *watcher.Stamp()
+			if err := watcher.Check(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			return was[generation.Consensus] != watcher.Stamp()[generation.Consensus]
+		}
+		moved()
+		w.days(a, "sport", "2026-11-01", 40, 9)
+		w.tick()
+		w.count()
+		if now := words(w.consensus("m")["m"]); now != before || moved() {
+			t.Errorf("at once: %s, want %s still", now, before)
+		}
+		w.clock.move(2 * time.Hour)
+		w.count()
+		if now := words(w.asComputed("m")); now == before || !moved() {
+			t.Errorf("after two hours: still %s", now)
+		}
+		w.clock.move(2 * time.Hour)
+		w.count()
+		if w.asComputed("m"); moved() {
+			t.Error("a count that changed nothing moved the generation")
+		}
+	})
+}
+
+// TestRecountMarkets: a rebuild finds wrong and missing counts.
+func TestRecountMarkets(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+		w := newWorld(t, db)
+		a := w.agent(agent{handle: "a", days: 1})
+		for _, id := range []string{"right", "wrong", "missing", "none"} {
+			w.market(id, "", "sport", nil, 0.5, 0.5)
+		}
+		for _, id := range []string{"right", "wrong", "wrong", "missing"} {
+			w.publish(a, id, 0, .5)
+		}
+		w.exec("UPDATE market_consensus SET predictions = 7, agents = 9, changed = FALSE WHERE market_id = 'wrong'")
+		w.exec("DELETE FROM market_consensus WHERE market_id = 'missing'")
+		s := settlement.New(settlement.Options{DB: db, Now: w.clock.now})
+		for _, round := range []struct {
+			replace bool
+			want    []string
+		}{{false, []string{"missing 0 1", "wrong 7 2"}}, {true, []string{"missing 0 1", "wrong 7 2"}}, {true, nil}} {
+			report, err := s.Rebuild(t.Context(), round.replace)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, d := range report.Differences {
+				if d.What == "count" {
+					got = append(got, d.Key+" "+d.Have+" "+d.Want)
+				}
+			}
+			if !slices.Equal(got, round.want) {
+				t.Errorf("replace %t: %q, want %q", round.replace, got, round.want)
+			}
+		}
+		w.count()
+		for id, want := range map[string]string{"right": "1 of 1", "wrong": "1 of 2", "missing": "1 of 1"} {
+			if got := words(w.asComputed(id)); got[:6] != want {
+				t.Errorf("%s: %s, want %s", id, got, want)
+			}
+		}
+	})
+}
+
+// TestReadsOfBusyMarkets: what is shown of a market costs the same however many predictions
+// there are on it.
+func TestReadsOfBusyMarkets(t *testing.T) {
+	t.Parallel()
+	for _, kind := range dbtest.Kinds {
+		t.Run(string(kind), func(t *testing.T) {
+			t.Parallel()
+			db := dbtest.OpenPlain(t, kind)
+			w := newWorld(t, db)
+			a := w.agent(agent{handle: "a", days: 1})
+			w.market("m", "", "sport", nil, 0.5, 0.5)
+			asked := assignment.Draft{MarketID: "m", DueAt: start.Add(48 * time.Hour)}
+			err := db.InTx(t.Context(), func(ctx context.Context, tx bun.Tx) error {
+				_, err := assignment.Store{}.Create(ctx, tx, asked, start)
+				return err
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			reads := map[string]func(db bun.IDB) error{
+				"consensus": func(db bun.IDB) error {
+					_, err := prediction.Store{}.Consensus(t.Context(), db, []string{"m"})
+					return err
+				},
+				"predictions": func(db bun.IDB) error {
+					_, _, err := prediction.Store{}.List(t.Context(), db, prediction.Filter{MarketID: "m", Limit: 5})
+					return err
+				},
+				"assignments": func(db bun.IDB) error {
+					list, err := assignment.Store{}.List(t.Context(), db, assignment.Filter{Limit: 24, AgentID: a}, start.Add(time.Hour))
+					if len(list) != 1 || !list[0].Done {
+						t.Errorf("assignments: %+v", list)
+					}
+					return err
+				},
+			}
+			rows := map[string]int64{}
+			for _, size := range []int{10, 10_000} {
+				w.fill(a, "m", size)
+				for name, read := range reads {
+					queries := dbtest.Explain(t, db, func(db *database.DB) {
+						if err := read(db.Reader); err != nil {
+							t.Error(err)
+						}
+					})
+					n := dbtest.TouchedRows(queries)
+					if before, known := rows[name]; known && n > before {
+						t.Errorf("%s: %d rows read of %d predictions, %d of 10", name, n, size, before)
+					}
+					rows[name] = n
+					for _, q := range queries {
+						if len(q.Unbounded) > 0 {
+							t.Errorf("%s: %q in %s", name, q.Unbounded, q.Query)
+						}
+					}
+				}
+			}
+		})
+	}
+}
+
+// fill publishes on a market until it has so many predictions.
+func (w *world) fill(agent uuid.UUID, marketID string, size int) {
+	w.t.Helper()
+	var have int
+	if err := w.db.QueryRowContext(w.t.Context(), "SELECT COUNT(*) FROM predictions WHERE market_id = ?", marketID).Scan(&have); err != nil {
+		w.t.Fatal(err)
+	}
+	outcome := 0
+	var list []prediction.Prediction
+	for ; have < size; have++ {
+		w.clock.move(time.Second)
+		at := w.clock.now()
+		list = append(list, prediction.Prediction{ID: database.NewID(at), AgentID: agent, Title: "t", Thesis: "t",
+			Confidence: .5, HorizonAt: at, Category: "sport", Evidence: []prediction.Evidence{}, MarketID: marketID, Outcome: "Yes",
+			OutcomeIndex: &outcome, EventKey: "m:" + marketID, BaselineState: prediction.Missed, Status: prediction.Open, CreatedAt: at})
+	}
+	w.inTx(func(ctx context.Context, tx bun.Tx) error {
+		shared := []string{"id", "agent_id", "market_id", "horizon_at", "sample", "created_at"}
+		for chunk := range slices.Chunk(list, 1000) {
+			for _, row := range [][]string{
+				{"predictions", "title", "thesis", "confidence", "category", "model", "evidence", "outcome", "outcome_index", "event_key", "hidden"},
+				{"results", "baseline_state", "status"},
+			} {
+				columns := append(row[1:], shared...)
+				if _, err := tx.NewInsert().Model(&chunk).ModelTableExpr(row[0]).Column(columns...).Exec(ctx); err != nil {
+					return err
+				}
+			}
+		}
+		return prediction.AddToMarkets(ctx, tx, map[string]int64{marketID: int64(len(list))})
+	})
+	if w.db.Kind == database.Postgres {
+		w.exec("ANALYZE")
+	}
+}
+
+func TestConsensus(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+		w := newWorld(t, db)
+		skilled, fresh, third, off := w.agent(agent{handle: "a", days: 14}), w.agent(agent{handle: "b", days: 1}), w.agent(agent{handle: "c", days: 1}), w.agent(agent{handle: "d", days: 1})
+		w.days(skilled, "sport", "2026-11-01", 40, 3)
+		w.exec("UPDATE agents SET status = 'disabled' WHERE id = ?", off)
+		w.market("yes", "", "sport", nil, 0.5, 0.5)
+		w.market("team", "", "sport", []string{"Red", "Blue"}, 0.5, 0.5)
+		w.market("three", "", "sport", []string{"X", "Y", "Z"}, 0.3, 0.3, 0.4)
+		w.market("empty", "", "sport", nil, 0.5, 0.5)
+		w.tick()
+		w.record(
+			forecast{agent: skilled, market: "yes", p: 0.1, q: 0.5, y: -1, hours: 9, day: "2026-12-01"}, // replaced
+			forecast{agent: skilled, market: "yes", p: 0.8, q: 0.5, y: -1, hours: 8, day: "2026-12-01"},
+			forecast{agent: fresh, market: "yes", p: 0.3, q: -1, y: -1, hours: 7, day: "2026-12-01"},
+			forecast{agent: third, market: "yes", outcome: 1, p: 0.4, q: 0.5, y: -1, hours: 6, day: "2026-12-01"}, // Yes .6
+			forecast{agent: off, market: "yes", p: 0.01, q: 0.5, y: -1, hours: 6, day: "2026-12-01"},
+			forecast{agent: fresh, market: "team", p: 0.2, q: 0.5, y: -1, hours: 6, day: "2026-12-01"},
+			forecast{agent: third, market: "team", p: 0.4, q: 0.5, y: -1, hours: 6, day: "2026-12-01"},
+			forecast{agent: third, market: "three", outcome: 1, p: 0.4, q: 0.5, y: -1, hours: 6, day: "2026-12-01"},
+			forecast{agent: skilled, market: "three", p: 0.4, q: 0.5, y: 1, hours: 6, day: "2026-11-02"},
+		)
+		w.count()
+		got := w.consensus("yes", "team", "three", "empty", "unknown")
+		if len(got) != 3 {
+			t.Fatalf("%+v", got)
+		}
+		if c := got["yes"]; c.Predictions != 5 || c.Changed || c.Agents != 3 || c.Outcome != "Yes" || math.Abs(*c.Median-0.6) > 1e-12 || math.Abs(*c.Weighted-0.8) > 1e-9 {
+			t.Errorf("yes: %+v, median %v, weighted %v", c, *c.Median, *c.Weighted)
+		}
+		if c := got["team"]; c.Agents != 2 || c.Outcome != "Red" || math.Abs(*c.Median-0.3) > 1e-12 {
+			t.Errorf("team: %+v", c)
+		}
+		if c := got["three"]; c.Predictions != 2 || c.Agents != 0 || c.Median != nil || c.Weighted != nil || c.Outcome != "X" {
+			t.Errorf("three: %+v", c)
+		}
+	})
+}

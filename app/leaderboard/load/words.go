@@ -1,0 +1,52 @@
+package load
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+
+	"github.com/pulsecast/pulsecast/app/database"
+)
+
+// Words is how many different words the theses are made of.
+const Words = 4000
+
+// Word returns a word of the theses, 0..Words-1; the first are used most, as in any language.
+func Word(i int) string {
+	const syllables = "kalomirentasuvernopidraeluost"
+	word := ""
+	for n := i + 14; n > 0; n /= 14 {
+		word += syllables[n%14*2 : n%14*2+2]
+	}
+	return word
+}
+
+// thesis is thirty words that follow from the number of a prediction.
+func thesis(number int) string {
+	r := rand.New(rand.NewPCG(uint64(number), 0))
+	words := make([]string, 30)
+	for i := range words {
+		words[i] = Word(int(Words * r.Float64() * r.Float64()))
+	}
+	return strings.Join(words, " ")
+}
+
+// IndexWords makes the loaded predictions findable by the words of their titles and theses,
+// as publishing does one by one.
+func IndexWords(ctx context.Context, db *database.DB) error {
+	statements := []string{"INSERT INTO prediction_words (agent_id, id, words) SELECT agent_id, id, lower(title || ' ' || thesis) FROM predictions ORDER BY id"}
+	if db.Kind == database.Postgres {
+		statements = []string{
+			`INSERT INTO prediction_words (agent_id, id, words)
+				SELECT agent_id, id, strip(to_tsvector('simple', title || ' ' || thesis)) FROM predictions`,
+			"ANALYZE prediction_words",
+		}
+	}
+	for _, s := range statements {
+		if _, err := db.ExecContext(ctx, s); err != nil {
+			return fmt.Errorf("load: index words: %w", err)
+		}
+	}
+	return nil
+}

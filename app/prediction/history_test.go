@@ -1,0 +1,99 @@
+package prediction_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/pulsecast/pulsecast/app/database"
+)
+
+// history is a made-up past of the service, written in a few statements. Agent 1 published a
+// third of it and market 1 has a quarter. Categories are c0 to c7, and rare; every tenth
+// prediction is open, one in 5,000 void. The words are common (in all), half, percent, rare
+// (one in 10,000) and w0 to w999.
+type history struct {
+	agents, markets int
+	start           time.Time
+	step            time.Duration // between two predictions
+}
+
+var past = history{agents: 200, markets: 500, start: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), step: 27 * time.Second}
+
+func historyAgent(n int) uuid.UUID {
+	return uuid.MustParse(fmt.Sprintf("0198bbbb-0000-7000-8000-%012x", n))
+}
+
+// What the two databases write differently. ?0 and ?1 are the first and the last number, ?2
+// when the history starts and ?3 its step, in milliseconds, ?4 and ?5 the agents and markets.
+var (
+	onPostgres = []string{
+		"{numbers}", "generate_series(?0::bigint, ?1) AS n",
+		"{words}", "to_tsvector('simple', {title} || ' ' || {thesis})",
+		"{id}", "(lpad(to_hex((?2 + n * ?3)::bigint), 12, '0') || '70008000' || lpad(to_hex(n), 12, '0'))::uuid",
+		"{agent}", "('0198bbbb000070008000' || lpad(to_hex({by}), 12, '0'))::uuid",
+		"{at}", "to_timestamp((?2 + n * ?3) / 1000)", "{later}", "to_timestamp((?2 + n * ?3) / 1000 + 172800)",
+	}
+	onSQLite = []string{
+		"{numbers}", "(WITH RECURSIVE numbers (n) AS (SELECT ?0 UNION ALL SELECT n + 1 FROM numbers WHERE n < ?1) SELECT n FROM numbers) AS numbers",
+		"{words}", "lower({title} || ' ' || {thesis})",
+		"{id}", "printf('%08x-%04x-7000-8000-%012x', (?2 + n * ?3) >> 16, (?2 + n * ?3) & 65535, n)",
+		"{agent}", "printf('0198bbbb-0000-7000-8000-%012x', {by})",
+		"{at}", "strftime('%Y-%m-%d %H:%M:%S', (?2 + n * ?3) / 1000, 'unixepoch') || '+00:00'",
+		"{later}", "strftime('%Y-%m-%d %H:%M:%S', (?2 + n * ?3) / 1000 + 172800, 'unixepoch') || '+00:00'",
+	}
+	onBoth = []string{
+		"{by}", "CASE WHEN n % 3 = 0 THEN 1 ELSE 1 + n * 7919 % ?4 END",
+		"{market}", "'m' || CASE WHEN n % 4 = 0 THEN 1 ELSE 1 + n * 104729 % ?5 END",
+		"{category}", "CASE WHEN n % 5000 = 3 THEN 'rare' ELSE 'c' || (n % 8) END",
+		"{open}", "n % 10 = 9", "{void}", "n % 5000 = 17",
+		"{title}", "'Common w' || (n % 1000) || CASE WHEN n % 2 = 0 THEN ' half' ELSE '' END" +
+			" || CASE WHEN n % 100 = 0 THEN ' percent' ELSE '' END || CASE WHEN n % 10000 = 0 THEN ' rare' ELSE '' END",
+		"{thesis}", "'a made up thesis of some twenty words that all say the same so that the index has something to hold ' || n",
+	}
+)
+
+// write adds the predictions numbered from to to; the first call begins with 1.
+func (h history) write(t testing.TB, db *database.DB, from, to int) {
+	t.Helper()
+	exec := func(query string, args ...any) {
+		t.Helper()
+		if _, err := db.ExecContext(t.Context(), query, args...); err != nil {
+			t.Fatalf("%s: %v", query, err)
+		}
+	}
+	if from == 1 {
+		for n := 1; n <= h.agents; n++ {
+			exec(`INSERT INTO agents (id, handle, name, kind, status, sample, created_at) VALUES (?, ?, 'Past', 'agent', 'active', FALSE, ?)`,
+				historyAgent(n), fmt.Sprint("past-", n), h.start)
+		}
+		for n := 1; n <= h.markets; n++ {
+			exec(`INSERT INTO markets (id, source, question, title, category, outcomes, active, closed, scalar, match_key, first_seen_at, observed_at, sample)
+				VALUES (?0, 'past', ?0, ?0, 'c0', '["Yes","No"]', TRUE, FALSE, FALSE, ?0, ?1, ?1, FALSE)`, fmt.Sprint("m", n), h.start)
+		}
+	}
+	dialect := strings.NewReplacer(onSQLite...)
+	if db.Kind == database.Postgres {
+		dialect = strings.NewReplacer(onPostgres...)
+	}
+	both := strings.NewReplacer(onBoth...)
+	for _, query := range []string{
+		`INSERT INTO predictions (agent_id, id, title, thesis, confidence, horizon_at, category, model, evidence, market_id, outcome,
+				outcome_index, event_key, hidden, sample, created_at)
+			SELECT {agent}, {id}, {title}, {thesis}, 0.5, {later}, {category}, '', '[]', {market}, 'Yes', 0, 'm:' || {market}, FALSE, FALSE, {at}
+			FROM {numbers}`,
+		`INSERT INTO results (agent_id, id, market_id, horizon_at, sample, created_at, baseline_state, status, resolved_at, edge)
+			SELECT {agent}, {id}, {market}, {later}, FALSE, {at}, 'fixed', CASE WHEN {open} THEN 'open' WHEN {void} THEN 'void' ELSE 'resolved' END,
+				CASE WHEN {open} THEN NULL ELSE {later} END, CASE WHEN {open} OR {void} THEN NULL ELSE n * 7919 % 200000 - 100000 END
+			FROM {numbers}`,
+		`INSERT INTO prediction_words (agent_id, id, words) SELECT {agent}, {id}, {words} FROM {numbers}`,
+	} {
+		exec(both.Replace(dialect.Replace(query)), from, to, h.start.UnixMilli(), h.step.Milliseconds(), h.agents, h.markets)
+	}
+	if db.Kind == database.Postgres {
+		exec("VACUUM ANALYZE")
+	}
+}

@@ -1,0 +1,64 @@
+package prediction_test
+
+import (
+	"testing"
+
+	"github.com/pulsecast/pulsecast/app/database"
+	"github.com/pulsecast/pulsecast/app/database/dbtest"
+	"github.com/pulsecast/pulsecast/app/prediction"
+)
+
+// TestListRows: what a page of any list reads does not grow with the predictions there are.
+func TestListRows(t *testing.T) {
+	t.Parallel()
+	for _, kind := range dbtest.Kinds {
+		t.Run(string(kind), func(t *testing.T) {
+			t.Parallel()
+			db := dbtest.OpenPlain(t, kind)
+			const small, large = 5_000, 40_000
+			// A page looks at 300 predictions at most, in up to three tables, and a search at the
+			// matches of two spans of time, which may be 16 times as many as it needs.
+			const most, mostSearched = 2000, 6000
+			rows := map[string]int64{} // of small: Postgres reads the whole of a table that is small enough
+			past.write(t, db, 1, small)
+			for _, size := range []int{small, large} {
+				if size == large {
+					past.write(t, db, small+1, large)
+				}
+				for name, f := range listed() {
+					f.Limit = 24
+					for _, page := range []string{"first", "second"} {
+						explained := dbtest.Explain(t, db, func(db *database.DB) {
+							_, next, err := prediction.Store{}.List(t.Context(), db.Reader, f)
+							if err != nil {
+								t.Errorf("%s: %v", name, err)
+							}
+							f.Cursor = next
+						})
+						n := dbtest.TouchedRows(explained)
+						limit := int64(most)
+						if f.Words != "" {
+							limit = mostSearched
+						}
+						if size == small {
+							rows[name+page] = n
+						} else if n > max(limit, rows[name+page]) {
+							t.Errorf("%s page of %s: %d rows of %d predictions, want at most %d", page, name, n, size, limit)
+							for _, e := range explained {
+								t.Logf("%d rows: %s", e.Rows, e.Query)
+							}
+						}
+						for _, e := range explained {
+							if len(e.Unbounded) > 0 {
+								t.Errorf("%s page of %s: %q in %s", page, name, e.Unbounded, e.Query)
+							}
+						}
+						if f.Cursor == "" {
+							break
+						}
+					}
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,234 @@
+package prediction
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/google/uuid"
+	"github.com/uptrace/bun"
+
+	"github.com/pulsecast/pulsecast/app/agent"
+	"github.com/pulsecast/pulsecast/app/database"
+)
+
+// A list walks along one index, from where the page before ended. The index begins with
+// columns that a filter fixes and goes on in the order of the list. Whatever other filters
+// there are is checked prediction by prediction, for at most window of them.
+
+// window is how many predictions a page looks at if there are filters to check. In the order of
+// the edge or of the resolution, and among the matches of a search, they lie far apart, so each
+// costs more. moreForHidden is how many more a page looks at if some may have hidden texts.
+const (
+	window        = 300
+	windowApart   = 100
+	moreForHidden = 8
+)
+
+// walk is a query on agent_id and id of predictions AS w in the order of a list, and the
+// filters that are left to check.
+type walk struct {
+	*bun.SelectQuery
+	rest   Filter
+	texts  bool // hidden texts must not be found
+	search bool // the index is Postgres's over words, which has no order
+}
+
+// narrows reports whether f holds a filter.
+func (f *Filter) narrows() bool {
+	return f.AgentID != uuid.Nil || f.MarketID != "" || f.Category != "" || f.Status != "" || f.Words != ""
+}
+
+// lists reports whether any prediction can be in the list.
+func (f *Filter) lists() bool {
+	decided := f.Status == Resolved || (f.Status == Void && f.Sort == ByResolvedAt)
+	return (f.Sort == ByCreatedAt || f.Status == "" || decided) && (f.Words == "" || len(wordsOf(f.Words)) > 0)
+}
+
+// walk chooses the index. Conditions that partial indexes have are not values, so that a plan
+// for any value can use the index.
+func (f *Filter) walk(db bun.IDB) walk {
+	w := walk{SelectQuery: db.NewSelect().Column("w.agent_id", "w.id"), rest: *f, texts: f.Words != "" || f.Category != ""}
+	predictions, results := func() { w.TableExpr("predictions AS w") }, func() { w.TableExpr("results AS w") }
+	byAgent := func() { w.Where("w.agent_id = ?", f.AgentID); w.rest.AgentID = uuid.Nil }
+	byMarket := func() { w.Where("w.market_id = ?", f.MarketID); w.rest.MarketID = "" }
+	byStatus := func() { w.Where("w.status = ?", f.Status); w.rest.Status = "" }
+	switch column := f.column(); {
+	case f.Words != "" && (!database.IsPostgres(db) || (f.AgentID == uuid.Nil && f.MarketID == "")):
+		w.TableExpr("prediction_words AS w")
+		whereWords(w.SelectQuery, f.Words)
+		w.rest.Words, w.search = "", database.IsPostgres(db)
+	case column != "" && !f.ranked():
+		results()
+		w.Column("w." + column).Where("w." + column + " IS NOT NULL")
+		if f.AgentID != uuid.Nil {
+			byAgent()
+		}
+	case f.AgentID != uuid.Nil:
+		predictions()
+		if byAgent(); f.MarketID != "" {
+			byMarket()
+		}
+	case f.walksOpen():
+		results()
+		w.Where(onMarket(db, "w"), f.MarketID).Where("w.status = 'open'")
+		w.rest.MarketID, w.rest.Status = "", ""
+	case f.MarketID != "":
+		predictions()
+		byMarket()
+	case f.Status != "" && (f.Status == Void || f.Category == ""):
+		results()
+		byStatus()
+	case f.Category != "":
+		predictions()
+		w.Where("w.category = ?", f.Category)
+		w.rest.Category = ""
+	default:
+		predictions()
+	}
+	return w
+}
+
+// onMarket is the condition that a row of results AS alias is on a market, for a query on what
+// is open there, in the order of market and id. Postgres takes the index over status for as good
+// as the one over what is open on a market, and would walk through all that is open: so the
+// market is a range there, and only one index has the order.
+func onMarket(db bun.IDB, alias string) string {
+	if database.IsPostgres(db) {
+		return alias + ".market_id BETWEEN ?0 AND ?0"
+	}
+	return alias + ".market_id = ?0"
+}
+
+// walksOpen reports whether the index over what is open on a market is walked.
+func (f *Filter) walksOpen() bool {
+	return f.MarketID != "" && f.Status == Open && f.AgentID == uuid.Nil && f.Words == "" && f.Sort == ByCreatedAt
+}
+
+// column is what the list is ordered by before the id, "" for nothing.
+func (f *Filter) column() string {
+	return map[Sort]string{ByResolvedAt: "resolved_at", ByEdge: "edge"}[f.Sort]
+}
+
+// begin orders the walk and lets it go on after a place.
+func (f *Filter) begin(w walk, db bun.IDB, after *place) {
+	column := f.column()
+	switch {
+	case f.byPosition(db):
+		w.ColumnExpr("w.rowid AS position").OrderExpr("w.rowid DESC")
+		if after != nil && !f.ranked() {
+			w.Where("w.rowid < ?", after.Position)
+		}
+	case column == "" || f.ranked():
+		if f.walksOpen() {
+			w.OrderExpr("w.market_id DESC")
+		}
+		w.OrderExpr("w.id DESC")
+		if after != nil && !f.ranked() {
+			w.Where("w.id < ?", after.ID)
+		}
+	default:
+		w.OrderExpr("w." + column + " DESC, w.id DESC")
+		if after != nil {
+			value := any(after.ResolvedAt)
+			if f.Sort == ByEdge {
+				value = *after.Edge
+			}
+			w.Where("(w."+column+", w.id) < (?, ?)", value, after.ID)
+		}
+	}
+}
+
+// byPosition reports whether the search index of SQLite is walked, which knows no order but
+// that of its rows.
+func (f *Filter) byPosition(db bun.IDB) bool { return f.Words != "" && !database.IsPostgres(db) }
+
+// look walks along the index for f. It returns the places it looked at in the order of the
+// list, and whether there may be more after them.
+func (s Store) look(ctx context.Context, db bun.IDB, f Filter, after *place) (looked []place, more bool, err error) {
+	if !f.lists() {
+		return nil, false, nil
+	}
+	w := f.walk(db)
+	f.begin(w, db, after)
+	fits := s.checks(w)
+	limit := f.Limit + 1
+	switch {
+	case f.ranked() && w.rest.Words != "", f.ranked() && f.Words == "":
+		limit = max(window, limit)
+	case f.ranked(), w.rest.narrows() && (f.Sort != ByCreatedAt || f.Words != ""):
+		limit = max(windowApart, limit)
+	case w.rest.narrows():
+		limit = max(window, limit)
+	case len(fits) > 0: // only for hidden texts, which are rare
+		limit += moreForHidden
+	}
+	if w.search {
+		if err := f.withinSpan(ctx, db, w, after, limit); err != nil {
+			return nil, false, fmt.Errorf("list predictions: %w", err)
+		}
+	}
+	q := w.Limit(int64(limit))
+	if len(fits) == 0 && !f.ranked() {
+		q.ColumnExpr("TRUE AS fits")
+	} else {
+		q = db.NewSelect().TableExpr("(?) AS w", q).ColumnExpr("w.*")
+		if f.ranked() {
+			q.ColumnExpr("("+ofResult+") AS ?", bun.Ident("s."+f.column()), bun.Ident(f.column()))
+		}
+		var all condition
+		for _, c := range fits {
+			all.text += " AND " + c.text
+			all.args = append(all.args, c.args...)
+		}
+		q.ColumnExpr("COALESCE(?"+all.text+", FALSE) AS fits", append([]any{true}, all.args...)...)
+	}
+	if err := q.Scan(ctx, &looked); err != nil {
+		return nil, false, fmt.Errorf("list predictions: %w", err)
+	}
+	slices.SortFunc(looked, func(a, b place) int { return a.compare(&b, f.Sort) })
+	return looked, len(looked) == limit && !f.ranked(), nil
+}
+
+// condition is a piece of SQL and its values.
+type condition struct {
+	text string
+	args []any
+}
+
+// What belongs to a place. Each is a value of its own for each place: Postgres would join all
+// predictions there are to the 300, while they are few enough to be read faster than 300 are
+// looked up.
+const (
+	ofPrediction = "SELECT ? FROM predictions AS p WHERE p.agent_id = w.agent_id AND p.id = w.id"
+	ofResult     = "SELECT ? FROM results AS s WHERE s.agent_id = w.agent_id AND s.id = w.id"
+	ofWords      = "SELECT ? FROM prediction_words AS x WHERE x.agent_id = w.agent_id AND x.id = w.id"
+)
+
+// checks are the conditions for what the walk leaves.
+func (s Store) checks(w walk) (fits []condition) {
+	check := func(of, text string, args ...any) {
+		fits = append(fits, condition{"(" + strings.Replace(of, "?", text, 1) + ")", args})
+	}
+	if w.rest.AgentID != uuid.Nil {
+		fits = append(fits, condition{"w.agent_id = ?", []any{w.rest.AgentID}})
+	}
+	if w.rest.MarketID != "" {
+		check(ofPrediction, "p.market_id = ?", w.rest.MarketID)
+	}
+	if w.rest.Category != "" {
+		check(ofPrediction, "p.category = ?", w.rest.Category)
+	}
+	if w.rest.Status != "" {
+		check(ofResult, "s.status = ?", w.rest.Status)
+	}
+	if w.rest.Words != "" {
+		check(ofWords, "x.words @@ ?::tsquery", strings.Join(wordsOf(w.rest.Words), " & "))
+	}
+	if w.texts && !s.viewer.Admin {
+		check(ofPrediction, "NOT p.hidden")
+		fits = append(fits, condition{agent.ShowsTexts("w.agent_id"), nil})
+	}
+	return fits
+}

@@ -1,0 +1,37 @@
+package settlement
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/uptrace/bun"
+
+	"github.com/pulsecast/pulsecast/app/prediction"
+)
+
+// rebuildMarkets is how many markets one transaction of a rebuild counts.
+const rebuildMarkets = 100
+
+// rebuildCounts counts the predictions on every market anew and compares. With replace the
+// counts that differ are written, and the consensus of every market is counted again soon.
+func (s *Service) rebuildCounts(ctx context.Context, replace bool, report *RebuildReport) error {
+	for last, more := "", true; more; {
+		err := s.db.InTx(ctx, func(ctx context.Context, tx bun.Tx) error {
+			counts, err := prediction.RecountMarkets(ctx, tx, last, rebuildMarkets, replace)
+			if err != nil {
+				return err
+			}
+			for _, c := range counts {
+				if last = c.MarketID; c.Have != c.Want {
+					report.differ("count", MarketAgent, c.MarketID, fmt.Sprint(c.Have), fmt.Sprint(c.Want))
+				}
+			}
+			more = len(counts) == rebuildMarkets
+			return nil
+		})
+		if err != nil {
+			return fmt.Errorf("rebuild: %w", err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,83 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// sample is what one measurement of one contender gave; fields that it doesn't measure
+// are zero.
+type sample struct {
+	rate   float64       // answers, rows or transactions a second
+	p99    time.Duration // 99th percentile of the latency
+	cpu    time.Duration // processor time of each answer, of node and database together
+	beside float64       // predictions published a second by a second load, if there was one
+}
+
+// contender is one program doing one thing.
+type contender struct {
+	name    string
+	measure func(context.Context) (sample, error)
+}
+
+// samples holds one sample of each round by contender.
+type samples map[string][]sample
+
+// compare measures the contenders in turn, each once in a round. Every round begins with
+// another contender, so that none always follows the same one.
+func (b *bench) compare(ctx context.Context, contenders []contender) (samples, error) {
+	all := samples{}
+	for round := range b.Rounds {
+		shift := round * len(contenders) / b.Rounds
+		for i := range contenders {
+			c := contenders[(i+shift)%len(contenders)]
+			s, err := c.measure(ctx)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", c.name, err)
+			}
+			progress("  round %d  %-44s %s", round+1, c.name, s)
+			all[c.name] = append(all[c.name], s)
+		}
+	}
+	return all, nil
+}
+
+func (s sample) String() string {
+	text := ""
+	if s.rate > 0 {
+		text += fmt.Sprintf("%9.0f/s", s.rate)
+	}
+	if s.p99 > 0 {
+		text += fmt.Sprintf("  p99 %.2f ms", milliseconds(s.p99))
+	}
+	if s.cpu > 0 {
+		text += fmt.Sprintf("  cpu %.2f ms", milliseconds(s.cpu))
+	}
+	if s.beside > 0 {
+		text += fmt.Sprintf("  while %.0f/s are published", s.beside)
+	}
+	return text
+}
+
+func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
+
+func (all samples) rates(name string) series {
+	return all.series(name, perSecond, func(s sample) float64 { return s.rate })
+}
+
+func (all samples) latencies(name string) series {
+	return all.series(name, inMilliseconds, func(s sample) float64 { return milliseconds(s.p99) })
+}
+
+func (all samples) costs(name string) series {
+	return all.series(name, inMilliseconds, func(s sample) float64 { return milliseconds(s.cpu) })
+}
+
+func (all samples) series(name string, u unit, value func(sample) float64) series {
+	out := series{name: name, unit: u}
+	for _, s := range all[name] {
+		out.values = append(out.values, value(s))
+	}
+	return out
+}

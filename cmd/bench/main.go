@@ -1,0 +1,175 @@
+// Command bench measures Pulsecast beside programs that do the least possible work for the
+// same effect: pgbench, a bare loop on SQLite, nginx, a bare fasthttp server and PocketBase.
+// `make bench-report` runs it; docs/performance.md is what it writes.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/alecthomas/kong"
+)
+
+type command struct {
+	Report options     `cmd:"" default:"withargs" help:"Measure and report."`
+	Bare   bareCommand `cmd:"" hidden:"" help:"Serve one recorded answer with fasthttp."`
+}
+
+type options struct {
+	Binary      string        `default:"bin/pulsecast" type:"existingfile" help:"The program to measure."`
+	Modfile     string        `default:"bench.mod" type:"existingfile" help:"The module file that pins PocketBase."`
+	PostgresURL string        `env:"TEST_POSTGRES_URL" required:"" help:"A private Postgres server, on a unix socket, for the superuser postgres; .ci/services starts one."`
+	Seconds     int           `env:"BENCH_SECONDS" default:"6" help:"Length of one measurement, in seconds."`
+	Rounds      int           `env:"BENCH_ROUNDS" default:"3" help:"How often each contender takes its turn."`
+	Rows        []string      `env:"BENCH_ROWS" help:"Only these groups of rows: publish, sqlite, pages, crowd, uncached, signals, pocketbase, memory."`
+	Load        time.Duration `env:"BENCH_LOAD" default:"10m" help:"Length of the full load before memory is read."`
+	Predictions int           `env:"BENCH_PREDICTIONS" default:"1000000" help:"Predictions in the databases of the uncached reads."`
+	Crowd       int           `env:"BENCH_CROWD" default:"100000" help:"Open predictions on the crowded market."`
+	Protocol    string        `env:"BENCH_PROTOCOL" default:"simple" enum:"simple,extended,prepared" help:"How pgbench sends statements: simple (its default), extended or prepared."`
+	Out         string        `env:"BENCH_OUT" help:"Where to write the report. Default: docs/performance.md if every row was measured, else nowhere."`
+}
+
+func main() {
+	var c command
+	parsed := kong.Parse(&c, kong.Name("bench"), kong.Description("Measure Pulsecast beside references and report the ratios."))
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	parsed.BindTo(ctx, (*context.Context)(nil))
+	if err := parsed.Run(); err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+// group measures rows that belong together.
+type group struct {
+	name string
+	run  func(*bench, context.Context) ([]row, error)
+}
+
+var groups = []group{
+	{"publish", (*bench).publish},
+	{"sqlite", (*bench).publishSQLite},
+	{"pages", (*bench).pages},
+	{"crowd", (*bench).crowd},
+	{"uncached", (*bench).uncached},
+	{"signals", (*bench).signals},
+	{"pocketbase", (*bench).pocketbase},
+	{"memory", (*bench).memory},
+}
+
+// bench is one run of the command.
+type bench struct {
+	options
+	dir      string // temporary, removed at the end
+	tools    tools
+	postgres *postgres
+	seeded   *world // made by the first group that needs it
+}
+
+// Run measures every group, prints the table and writes the report. A group that fails
+// doesn't stop the others, but the command fails in the end and writes no default report.
+func (o *options) Run(ctx context.Context) (err error) {
+	chosen, err := o.chosen()
+	if err != nil {
+		return err
+	}
+	b := &bench{options: *o}
+	if b.tools, err = findTools(ctx); err != nil {
+		return err
+	}
+	if b.dir, err = os.MkdirTemp("", "pulsecast-bench"); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(b.dir)) }()
+	if b.Binary, err = filepath.Abs(b.Binary); err != nil {
+		return err
+	}
+	if b.postgres, err = openPostgres(b.PostgresURL); err != nil {
+		return err
+	}
+	rows, err := b.measure(ctx, chosen)
+	if ctx.Err() != nil {
+		return errors.New("interrupted")
+	}
+	if len(rows) == 0 {
+		return err
+	}
+	if _, printed := fmt.Println("\n" + table(rows)); printed != nil {
+		err = errors.Join(err, printed)
+	}
+	return errors.Join(err, b.write(ctx, rows, err == nil && len(chosen) == len(groups)))
+}
+
+func (o *options) chosen() ([]group, error) {
+	if len(o.Rows) == 0 {
+		return groups, nil
+	}
+	var chosen []group
+	for _, name := range o.Rows {
+		i := slices.IndexFunc(groups, func(g group) bool { return g.name == name })
+		if i < 0 {
+			return nil, fmt.Errorf("BENCH_ROWS: there is no group %q", name)
+		}
+		chosen = append(chosen, groups[i])
+	}
+	return chosen, nil
+}
+
+func (b *bench) measure(ctx context.Context, chosen []group) (rows []row, err error) {
+	for _, g := range chosen {
+		if ctx.Err() != nil {
+			return rows, errors.Join(err, ctx.Err())
+		}
+		progress("%s", strings.ToUpper(g.name))
+		began := time.Now()
+		found, failed := g.run(b, ctx)
+		rows = append(rows, found...)
+		if failed != nil {
+			failed = fmt.Errorf("%s: %w", g.name, failed)
+			progress("  FAILED %v", failed)
+			err = errors.Join(err, failed)
+		}
+		progress("  took %s", time.Since(began).Round(time.Second))
+	}
+	return rows, err
+}
+
+// write writes the report to the place asked for, or to docs if it is complete.
+func (b *bench) write(ctx context.Context, rows []row, complete bool) error {
+	path := b.Out
+	if path == "" {
+		if !complete {
+			progress("not every row was measured, so docs/performance.md stays as it is; BENCH_OUT=FILE writes what there is")
+			return nil
+		}
+		path = filepath.Join("docs", "performance.md")
+	}
+	about, err := b.describe(ctx)
+	if err != nil {
+		return err
+	}
+	text, err := document(about, rows)
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(path, text, 0o644); err != nil {
+		return err
+	}
+	progress("wrote %s", path)
+	return nil
+}
+
+// progress reports on standard error, so that standard output holds the table alone.
+func progress(format string, args ...any) { fmt.Fprintf(os.Stderr, format+"\n", args...) }
+
+// length is how long one measurement takes.
+func (b *bench) length() time.Duration { return time.Duration(b.Seconds) * time.Second }

@@ -1,0 +1,92 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// node is our program, serving.
+type node struct {
+	*process
+	bench *bench
+	lines []string // what it said until it served
+}
+
+// settings let nothing but the work itself cost anything: no limits, no access log, no
+// upstream that answers, and no tick of a source during a measurement.
+var settings = []string{
+	"ADDR=127.0.0.1:0", "LOG_FORMAT=off",
+	"RATE_LIMIT_READS=off", "RATE_LIMIT_WRITES=off", "RATE_LIMIT_FAILURES=off", "RATE_LIMIT_SNAPSHOT=off",
+	"MARKETS_INTERVAL=24h", "NEWS_INTERVAL=24h",
+	"POLYMARKET_URL=http://127.0.0.1:9", "POLYMARKET_CLOB_URL=http://127.0.0.1:9", "REDDIT_AUTH_URL=http://127.0.0.1:9",
+	"REDDIT_API_URL=http://127.0.0.1:9", "REDDIT_RSS_URL=http://127.0.0.1:9", "HACKERNEWS_URL=http://127.0.0.1:9",
+}
+
+// serve starts our program on a database and waits until it serves.
+func (b *bench) serve(ctx context.Context, databaseURL string, flags ...string) (*node, error) {
+	env := append([]string{"DATABASE_URL=" + databaseURL}, settings...)
+	p, out, err := start(ctx, b.dir, "pulsecast", env, b.Binary, append([]string{"serve"}, flags...)...)
+	if err != nil {
+		return nil, err
+	}
+	n := &node{process: p, bench: b}
+	address, lines, err := p.untilSaid(ctx, out, "Pulsecast listens on http://")
+	if err != nil {
+		p.stop()
+		return nil, err
+	}
+	n.address, n.lines = address, lines
+	return n, nil
+}
+
+// want is a request of the node.
+func (n *node) want(path, contains string) want {
+	return want{address: n.address, path: path, contains: contains}
+}
+
+// signals asks for the list that every page is compared with.
+func (n *node) signals() want { return n.want("/api/intelligence/markets", `"markets":[{"id"`) }
+
+// get is a contender that asks the node for a path.
+func (n *node) get(name string, w want) contender {
+	return contender{name, func(ctx context.Context) (sample, error) { return n.bench.wrk(ctx, w) }}
+}
+
+// settle waits until the signal list has stayed the same for two seconds: the first tick of
+// the sources follows the start.
+func (n *node) settle(ctx context.Context) error {
+	last, since := "", time.Now()
+	for began := time.Now(); time.Since(began) < time.Minute; {
+		a, err := n.signals().fetch(ctx)
+		if err != nil {
+			return err
+		}
+		if tag := a.header.Get("ETag"); tag == "" || tag != last {
+			last, since = tag, time.Now()
+		} else if time.Since(since) > 2*time.Second {
+			return nil
+		}
+		if err := sleep(ctx, 100*time.Millisecond); err != nil {
+			return err
+		}
+	}
+	return errors.New("the signal list still changes a minute after the start")
+}
+
+// warm asks for each path a few times, so that caches are filled and code is paged in.
+func (n *node) warm(ctx context.Context, paths ...want) error {
+	for range 20 {
+		for _, w := range paths {
+			if _, err := w.fetch(ctx); err != nil {
+				return fmt.Errorf("warm %s: %w", n.name, err)
+			}
+		}
+	}
+	return nil
+}
+
+// databaseName names the database of a group on Postgres.
+func databaseName(parts ...string) string { return "bench_" + strings.Join(parts, "_") }

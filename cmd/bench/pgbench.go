@@ -1,0 +1,70 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// pgbench runs scripts, one chosen at random each time.
+func (b *bench) pgbench(name, database string, clients int, scripts []string) contender {
+	return contender{name, func(ctx context.Context) (sample, error) {
+		if err := b.postgres.checkpoint(ctx); err != nil {
+			return sample{}, err
+		}
+		args := []string{
+			"-n", "-M", b.Protocol, "-h", b.postgres.socket, "-U", "postgres",
+			"-c", strconv.Itoa(clients), "-j", strconv.Itoa(min(clients, runtime.NumCPU())), "-T", strconv.Itoa(b.Seconds),
+			"-D", "n=0", "-D", "base=" + strconv.FormatInt(time.Now().UnixMicro()*1024, 10), "-D", "agents=" + strconv.Itoa(agents),
+		}
+		for _, s := range scripts {
+			args = append(args, "-f", s)
+		}
+		out, err := exec.CommandContext(ctx, b.tools.pgbench, append(args, database)...).CombinedOutput()
+		if err != nil {
+			return sample{}, fmt.Errorf("pgbench: %w\n%s", err, lastLines(string(out), 5))
+		}
+		rate, err := parsePgbench(string(out))
+		return sample{rate: rate}, err
+	}}
+}
+
+var (
+	pgbenchRate   = regexp.MustCompile(`(?m)^tps = ([\d.]+) \(without initial connection time\)`)
+	pgbenchFailed = regexp.MustCompile(`(?m)^number of failed transactions: (\d+)`)
+)
+
+// parsePgbench reads transactions a second. Failed transactions and clients that gave up are
+// an error.
+func parsePgbench(out string) (float64, error) {
+	failed, rate := pgbenchFailed.FindStringSubmatch(out), pgbenchRate.FindStringSubmatch(out)
+	switch {
+	case rate == nil:
+		return 0, fmt.Errorf("pgbench printed something else:\n%s", lastLines(out, 5))
+	case failed != nil && failed[1] != "0":
+		return 0, fmt.Errorf("pgbench: %s transactions failed", failed[1])
+	case strings.Contains(out, "aborted"):
+		return 0, errors.New("pgbench: " + lastLines(out, 3))
+	}
+	return strconv.ParseFloat(rate[1], 64)
+}
+
+// writeScripts writes pgbench scripts into files and returns their paths.
+func writeScripts(dir, name string, scripts []string) (paths []string, err error) {
+	for i, s := range scripts {
+		path := filepath.Join(dir, fmt.Sprintf("%s-%d.sql", name, i))
+		if err := os.WriteFile(path, []byte(s), 0o644); err != nil {
+			return nil, err
+		}
+		paths = append(paths, path)
+	}
+	return paths, nil
+}

@@ -1,0 +1,104 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// tick is the unit of processor times in /proc: USER_HZ, which is 100 on every Linux.
+const tick = 10 * time.Millisecond
+
+// stat is what /proc/PID/stat says of a process.
+type stat struct {
+	parent int
+	own    time.Duration // user and system time of the process
+	ended  time.Duration // the same of its children that ended
+}
+
+func parseStat(text string) (s stat, err error) {
+	// The name is in parentheses and may hold anything.
+	fields := strings.Fields(text[strings.LastIndexByte(text, ')')+1:])
+	if len(fields) < 15 {
+		return s, fmt.Errorf("not a line of /proc/PID/stat: %q", text)
+	}
+	var ticks [4]int
+	for i := range ticks {
+		if ticks[i], err = strconv.Atoi(fields[11+i]); err != nil {
+			return s, err
+		}
+	}
+	s.parent, err = strconv.Atoi(fields[1])
+	s.own, s.ended = time.Duration(ticks[0]+ticks[1])*tick, time.Duration(ticks[2]+ticks[3])*tick
+	return s, err
+}
+
+func readStat(pid int) (stat, error) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return stat{}, err
+	}
+	return parseStat(string(text))
+}
+
+// processorTime is what a process has used so far.
+func processorTime(pid int) (time.Duration, error) {
+	s, err := readStat(pid)
+	return s.own, err
+}
+
+// backendsTime is what all backends of a Postgres server have used so far, those that ended
+// included. Writers, checkpointer and the like don't count.
+func backendsTime(postmaster int) (time.Duration, error) {
+	main, err := readStat(postmaster)
+	if err != nil {
+		return 0, err
+	}
+	sum := main.ended
+	files, err := filepath.Glob("/proc/[0-9]*/stat")
+	if err != nil {
+		return 0, err
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if errors.Is(err, fs.ErrNotExist) || len(text) == 0 {
+			continue // it ended meanwhile
+		}
+		s, err := parseStat(string(text))
+		if err != nil {
+			return 0, err
+		}
+		if s.parent != postmaster {
+			continue
+		}
+		title, err := os.ReadFile(filepath.Join(filepath.Dir(file), "cmdline"))
+		if err == nil && strings.Contains(string(title), "[local]") {
+			sum += s.own
+		}
+	}
+	return sum, nil
+}
+
+// residentMiB is the resident memory of a process.
+func residentMiB(pid int) (float64, error) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		return 0, err
+	}
+	return parseResident(string(text))
+}
+
+func parseResident(status string) (float64, error) {
+	for line := range strings.Lines(status) {
+		if value, ok := strings.CutPrefix(line, "VmRSS:"); ok {
+			kib, err := strconv.ParseFloat(strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(value), "kB")), 64)
+			return kib / 1024, err
+		}
+	}
+	return 0, errors.New("no VmRSS in /proc/PID/status")
+}

@@ -1,0 +1,257 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// recording is what one publish wrote on Postgres, row by row. It is read back from the
+// database, so it stays right when the schema changes.
+type recording struct{ rows []storedRow }
+
+// storedRow is one row that a publish inserted or updated.
+type storedRow struct {
+	table    string
+	columns  []string
+	values   []*string // as text; nil is NULL
+	key      []string  // columns of the primary key
+	types    []string
+	inserted bool // else updated
+}
+
+func (r storedRow) value(column string) string {
+	if i := slices.Index(r.columns, column); i >= 0 && r.values[i] != nil {
+		return *r.values[i]
+	}
+	return ""
+}
+
+// main is the row of the prediction itself.
+func (r *recording) main() storedRow {
+	return r.rows[slices.IndexFunc(r.rows, func(s storedRow) bool { return s.table == "predictions" })]
+}
+
+// record publishes twice as one agent on a market and reads what the transaction of the second
+// publish wrote: after the first, the agent's own counters are there, as they nearly always are.
+func (p *postgres) record(
+	ctx context.Context, database string, publisher *publisher, market string,
+) (r *recording, err error) {
+	conn, err := pgx.Connect(ctx, p.url(database))
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, conn.Close(context.WithoutCancel(ctx))) }()
+	if _, err := publisher.run(ctx, traffic{clients: 1, count: 1, market: market}); err != nil {
+		return nil, err
+	}
+	tables, before, err := countRows(ctx, conn)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := publisher.run(ctx, traffic{clients: 1, count: 1, market: market}); err != nil {
+		return nil, err
+	}
+	_, after, err := countRows(ctx, conn)
+	if err != nil {
+		return nil, err
+	}
+	var transaction string
+	err = conn.QueryRow(ctx, "SELECT xmin::text FROM predictions ORDER BY id DESC LIMIT 1").Scan(&transaction)
+	if err != nil {
+		return nil, err
+	}
+	r = &recording{}
+	for _, table := range tables {
+		rows, err := writtenBy(ctx, conn, table, transaction)
+		if err != nil {
+			return nil, err
+		}
+		added := after[table] - before[table]
+		if len(rows) > 0 && added != 0 && added != len(rows) {
+			return nil, fmt.Errorf("record: %s has %d rows more, but the publish wrote %d", table, added, len(rows))
+		}
+		for _, row := range rows {
+			row.inserted = added > 0
+			r.rows = append(r.rows, row)
+		}
+	}
+	return r, r.check()
+}
+
+func (r *recording) check() error {
+	inserted := 0
+	for _, row := range r.rows {
+		if row.inserted {
+			inserted++
+		}
+	}
+	isPrediction := func(s storedRow) bool { return s.table == "predictions" && s.inserted }
+	if inserted < 3 || !slices.ContainsFunc(r.rows, isPrediction) {
+		return fmt.Errorf("record: a publish inserted %d rows; is the prediction written in more than one transaction?", inserted)
+	}
+	return nil
+}
+
+func countRows(ctx context.Context, conn *pgx.Conn) (tables []string, counts map[string]int, err error) {
+	rows, err := conn.Query(ctx, `SELECT relname::text FROM pg_class
+		WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace ORDER BY 1`)
+	if err != nil {
+		return nil, nil, err
+	}
+	if tables, err = pgx.CollectRows(rows, pgx.RowTo[string]); err != nil {
+		return nil, nil, err
+	}
+	counts = map[string]int{}
+	for _, table := range tables {
+		var n int
+		if err := conn.QueryRow(ctx, "SELECT COUNT(*) FROM "+pgx.Identifier{table}.Sanitize()).Scan(&n); err != nil {
+			return nil, nil, err
+		}
+		counts[table] = n
+	}
+	return tables, counts, nil
+}
+
+// writtenBy reads the rows of a table that a transaction wrote.
+func writtenBy(ctx context.Context, conn *pgx.Conn, table, transaction string) ([]storedRow, error) {
+	var names, types, key []string
+	err := conn.QueryRow(ctx, `SELECT array_agg(attname::text ORDER BY attnum),
+			array_agg(format_type(atttypid, atttypmod) ORDER BY attnum),
+			(SELECT array_agg(k.attname::text) FROM pg_index AS i
+				JOIN pg_attribute AS k ON k.attrelid = i.indrelid AND k.attnum = ANY (i.indkey)
+				WHERE i.indrelid = $1::regclass AND i.indisprimary)
+		FROM pg_attribute WHERE attrelid = $1::regclass AND attnum > 0 AND NOT attisdropped AND attgenerated = ''`,
+		pgx.Identifier{table}.Sanitize()).Scan(&names, &types, &key)
+	if err != nil {
+		return nil, err
+	}
+	texts := make([]string, len(names))
+	for i, name := range names {
+		texts[i] = pgx.Identifier{name}.Sanitize() + "::text"
+	}
+	found, err := conn.Query(ctx, "SELECT ARRAY["+strings.Join(texts, ", ")+"] FROM "+pgx.Identifier{table}.Sanitize()+
+		" WHERE xmin::text = $1", transaction)
+	if err != nil {
+		return nil, err
+	}
+	values, err := pgx.CollectRows(found, pgx.RowTo[[]*string])
+	if err != nil {
+		return nil, err
+	}
+	out := make([]storedRow, len(values))
+	for i := range values {
+		out[i] = storedRow{table: table, columns: names, types: types, values: values[i], key: key}
+	}
+	return out, nil
+}
+
+// What pgbench puts in place of what differs from one publish to the next: the id, which
+// rises with time as ours do, the agent and the time.
+const (
+	variables = "\\set n :n + 1\n\\set number :base + :n * 1024 + :client_id\n\\set agent random(1, :agents)\n"
+	newID     = `CAST('0198aaaa00007000' || lpad(to_hex(CAST(:number AS bigint)), 16, '0') AS uuid)`
+	someAgent = `CAST('0198bbbb00007000' || lpad(to_hex(CAST(:agent AS bigint)), 16, '0') AS uuid)`
+)
+
+// script is a pgbench transaction that writes what the publish wrote. Rows that all publishes
+// update, such as the counters of a market, are left out: transactions of one row would
+// only wait for each other there, and the reference shall be fast.
+func (r *recording) script() string {
+	var out strings.Builder
+	out.WriteString(variables + "BEGIN;\n")
+	for _, table := range writeOrder(r.rows) {
+		for _, row := range r.rows {
+			switch {
+			case row.table != table:
+			case row.inserted:
+				out.WriteString(r.insert(row, row.table) + ";\n")
+			case row.value("agent_id") == r.main().value("agent_id"):
+				out.WriteString(r.update(row) + ";\n")
+			}
+		}
+	}
+	return out.String() + "COMMIT;\n"
+}
+
+// writeOrder puts predictions first, because others refer to it.
+func writeOrder(rows []storedRow) []string {
+	tables := []string{"predictions"}
+	for _, row := range rows {
+		if !slices.Contains(tables, row.table) {
+			tables = append(tables, row.table)
+		}
+	}
+	return tables
+}
+
+// insert writes a row into a table that has its columns.
+func (r *recording) insert(row storedRow, into string) string {
+	names, values := make([]string, len(row.columns)), make([]string, len(row.columns))
+	for i, name := range row.columns {
+		names[i], values[i] = pgx.Identifier{name}.Sanitize(), r.expression(row, i)
+	}
+	return fmt.Sprintf("INSERT INTO %s (%s) VALUES (%s)",
+		pgx.Identifier{into}.Sanitize(), strings.Join(names, ", "), strings.Join(values, ", "))
+}
+
+func (r *recording) update(row storedRow) string {
+	var sets, where []string
+	for i, name := range row.columns {
+		assignment := pgx.Identifier{name}.Sanitize() + " = " + r.expression(row, i)
+		if slices.Contains(row.key, name) {
+			where = append(where, assignment)
+		} else {
+			sets = append(sets, assignment)
+		}
+	}
+	return fmt.Sprintf("UPDATE %s SET %s WHERE %s",
+		pgx.Identifier{row.table}.Sanitize(), strings.Join(sets, ", "), strings.Join(where, " AND "))
+}
+
+// expression is the value of a column, for another prediction of another agent made now.
+func (r *recording) expression(row storedRow, column int) string {
+	value, main := row.values[column], r.main()
+	switch {
+	case value == nil:
+		return "NULL"
+	case *value == main.value("id"):
+		return newID
+	case *value == main.value("agent_id"):
+		return someAgent
+	case *value == main.value("created_at") && strings.HasPrefix(row.types[column], "timestamp"):
+		return "now()"
+	}
+	return literal(*value)
+}
+
+// literal quotes a value. A colon would begin a variable of pgbench.
+func literal(value string) string {
+	return "E'" + strings.NewReplacer(`\`, `\\`, "'", "''", ":", `\x3A`, "\n", `\n`).Replace(value) + "'"
+}
+
+// addScriptAgents copies the recorded agent, and its rows that the script updates, so
+// often that someAgent finds them.
+func (r *recording) addScriptAgents(ctx context.Context, p *postgres, database string) error {
+	const copies = `INSERT INTO %[1]s SELECT (jsonb_populate_record(t, jsonb_build_object(%[2]s))).*
+		FROM %[1]s AS t, generate_series(1, %[3]d) AS n WHERE %[4]s`
+	id := strings.ReplaceAll(someAgent, ":agent", "n")
+	statements := []string{fmt.Sprintf(copies, "agents", "'id', "+id+", 'handle', 'script-' || n", agents,
+		"t.id = "+literal(r.main().value("agent_id")))}
+	for _, row := range r.rows {
+		if row.inserted || row.value("agent_id") != r.main().value("agent_id") {
+			continue
+		}
+		var where []string
+		for _, name := range row.key {
+			where = append(where, "t."+pgx.Identifier{name}.Sanitize()+" = "+literal(row.value(name)))
+		}
+		table := pgx.Identifier{row.table}.Sanitize()
+		statements = append(statements, fmt.Sprintf(copies, table, "'agent_id', "+id, agents, strings.Join(where, " AND ")))
+	}
+	return p.exec(ctx, database, append(statements, "ANALYZE")...)
+}

@@ -1,0 +1,77 @@
+package main
+
+import (
+	"strings"
+	"testing"
+)
+
+func texts(values ...string) []*string {
+	out := make([]*string, len(values))
+	for i := range values {
+		if values[i] != "NULL" {
+			out[i] = &values[i]
+		}
+	}
+	return out
+}
+
+func exampleRecording() *recording {
+	return &recording{rows: []storedRow{
+		{
+			table: "agent_tallies", columns: []string{"agent_id", "total"}, types: []string{"uuid", "bigint"}, key: []string{"agent_id"},
+			values: texts("agent-1", "2"),
+		},
+		{
+			table: "market_counts", columns: []string{"market_id", "predictions"}, types: []string{"text", "bigint"}, key: []string{"market_id"},
+			values: texts("m", "9"),
+		},
+		{
+			table: "predictions", inserted: true, columns: []string{"agent_id", "id", "title", "outcome", "created_at"},
+			types: []string{"uuid", "uuid", "text", "text", "timestamp with time zone"}, key: []string{"agent_id", "id"},
+			values: texts("agent-1", "id-1", `It's \ 12:30`, "NULL", "2026-11-22 10:00:00+00"),
+		},
+		{
+			table: "citations", inserted: true, columns: []string{"signal_id", "prediction_id", "agent_id"}, types: []string{"text", "uuid", "uuid"},
+			key: []string{"signal_id", "prediction_id"}, values: texts("n", "id-1", "agent-1"),
+		},
+	}}
+}
+
+// TestScript: predictions come first, ids and agents are replaced wherever they stand, and
+// rows that all publishes update are left out.
+func TestScript(t *testing.T) {
+	t.Parallel()
+	want := variables + `BEGIN;
+INSERT INTO "predictions" ("agent_id", "id", "title", "outcome", "created_at") VALUES (` + someAgent + ", " + newID + `, E'It''s \\ 12\x3A30', NULL, now());
+UPDATE "agent_tallies" SET "total" = E'2' WHERE "agent_id" = ` + someAgent + `;
+INSERT INTO "citations" ("signal_id", "prediction_id", "agent_id") VALUES (E'n', ` + newID + ", " + someAgent + `);
+COMMIT;
+`
+	if got := exampleRecording().script(); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+func TestRecordingIsChecked(t *testing.T) {
+	t.Parallel()
+	r := exampleRecording()
+	if err := r.check(); err == nil {
+		t.Error("two inserted rows are enough")
+	}
+	r.rows[1].inserted = true
+	if err := r.check(); err != nil {
+		t.Error(err)
+	}
+	if got := r.String(); !strings.Contains(got, "updates agent_tallies, inserts into market_counts, inserts into predictions") {
+		t.Errorf("it is described as %q", got)
+	}
+}
+
+func TestThesesAreRealistic(t *testing.T) {
+	t.Parallel()
+	for _, text := range theses(8) {
+		if len(text) < 1100 || len(text) > 1500 || strings.ContainsAny(text, "\"\\\n") {
+			t.Errorf("%d characters: %.60s", len(text), text)
+		}
+	}
+}

@@ -1,0 +1,254 @@
+package main
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/pulsecast/pulsecast/app/database"
+)
+
+// recordings is how many different publishes pgbench repeats, on as many markets. Each client
+// prepares the statements of all, so there are few.
+const recordings = 4
+
+// publishing is a contender: our node, with so many clients.
+func (b *bench) publishing(name string, p *publisher, clients int, keyed, onPostgres bool) contender {
+	return contender{name, func(ctx context.Context) (sample, error) {
+		if onPostgres {
+			if err := b.postgres.checkpoint(ctx); err != nil {
+				return sample{}, err
+			}
+		}
+		return p.run(ctx, traffic{clients: clients, length: b.length(), keyed: keyed})
+	}}
+}
+
+// publish compares publishing on Postgres with pgbench.
+func (b *bench) publish(ctx context.Context) ([]row, error) {
+	n, p, err := b.onPostgres(ctx, "publish")
+	if err != nil {
+		return nil, err
+	}
+	defer n.stop()
+	oneRow, sameRows, scripted, err := b.record(ctx)
+	if err != nil {
+		return nil, err
+	}
+	url := b.postgres.url(databaseName("publish"))
+	before, err := stored(ctx, url)
+	if err != nil {
+		return nil, err
+	}
+	const ours1, ours64, ours256, keyed = "publish, 1 client", "publish, 64 clients", "publish, 256 clients", "publish with Idempotency-Key, 64 clients"
+	const one, same1, same64 = "pgbench, one row, 64 clients", "pgbench, same rows, 1 client", "pgbench, same rows, 64 clients"
+	all, err := b.compare(ctx, []contender{
+		b.publishing(ours64, p, 64, false, true), b.pgbench(one, scripted, 64, oneRow),
+		b.publishing(ours256, p, 256, false, true), b.pgbench(same64, scripted, 64, sameRows),
+		b.publishing(keyed, p, 64, true, true),
+		b.publishing(ours1, p, 1, false, true), b.pgbench(same1, scripted, 1, sameRows),
+	})
+	if err != nil {
+		return nil, err
+	}
+	rows := []row{
+		{what: "publish, Postgres, 64 clients", ours: all.rates(ours64), reference: all.rates(one), target: atLeast(.3, ", aim 0.5")},
+		{what: "publish, Postgres, 256 clients", ours: all.rates(ours256), reference: all.rates(one), target: atLeast(.3, ", aim 0.5")},
+		{what: "publish, Postgres, 64 clients", ours: all.rates(ours64), reference: all.rates(same64), target: atLeast(2)},
+		{what: "publish, Postgres, 1 client", ours: all.rates(ours1), reference: all.rates(same1), target: atLeast(.6)},
+		{what: "publish with `Idempotency-Key`, Postgres, 64 clients", ours: all.rates(keyed), reference: named("without", all.rates(ours64)), target: atLeast(.9)},
+	}
+	return rows, p.checkStored(ctx, url, before)
+}
+
+func named(name string, s series) series {
+	s.name = name
+	return s
+}
+
+// checkStored fails unless the database holds every prediction that was acknowledged. Those
+// whose answers were under way when a measurement was cut off may be there besides.
+func (p *publisher) checkStored(ctx context.Context, url string, before int) error {
+	after, err := stored(ctx, url)
+	if err != nil {
+		return err
+	}
+	if added, acknowledged := after-before, int(p.acknowledged.Load()); added < acknowledged {
+		return fmt.Errorf("%d predictions were acknowledged, but %d are stored", acknowledged, added)
+	}
+	return nil
+}
+
+// record makes the database that pgbench writes to, and its scripts: one inserts a prediction
+// into a table with four indexes, the other writes all that a publish writes.
+func (b *bench) record(ctx context.Context) (oneRow, sameRows []string, scripted string, err error) {
+	n, p, err := b.onPostgres(ctx, "recorded")
+	if err != nil {
+		return nil, nil, "", err
+	}
+	var found []*recording
+	for i := range recordings {
+		r, err := b.postgres.record(ctx, databaseName("recorded"), p, p.markets[i%len(p.markets)])
+		if err != nil {
+			n.stop()
+			return nil, nil, "", err
+		}
+		found = append(found, r)
+	}
+	n.stop()
+	scripted = databaseName("scripted")
+	if err := b.postgres.clone(ctx, databaseName("recorded"), scripted); err != nil {
+		return nil, nil, "", err
+	}
+	if err := found[0].addScriptAgents(ctx, b.postgres, scripted); err != nil {
+		return nil, nil, "", err
+	}
+	err = b.postgres.exec(ctx, scripted, "CREATE TABLE one_row (LIKE predictions, PRIMARY KEY (agent_id, id))",
+		"CREATE INDEX ON one_row (id)", "CREATE INDEX ON one_row (market_id, id)", "CREATE INDEX ON one_row (category, id)")
+	if err != nil {
+		return nil, nil, "", err
+	}
+	var single, whole []string
+	for _, r := range found {
+		single = append(single, variables+r.insert(r.main(), "one_row")+";\n")
+		whole = append(whole, r.script())
+	}
+	progress("  a publish writes %s", found[0])
+	if oneRow, err = writeScripts(b.dir, "one", single); err != nil {
+		return nil, nil, "", err
+	}
+	sameRows, err = writeScripts(b.dir, "same", whole)
+	return oneRow, sameRows, scripted, err
+}
+
+// String lists the tables that a publish writes to.
+func (r *recording) String() string {
+	var parts []string
+	for _, row := range r.rows {
+		verb := "updates"
+		if row.inserted {
+			verb = "inserts into"
+		}
+		parts = append(parts, verb+" "+row.table)
+	}
+	return strings.Join(slices.Compact(parts), ", ")
+}
+
+// publishSQLite compares publishing on SQLite with a bare loop.
+func (b *bench) publishSQLite(ctx context.Context) ([]row, error) {
+	n, p, path, err := b.onSQLite(ctx, "publish")
+	if err != nil {
+		return nil, err
+	}
+	defer n.stop()
+	if _, err := p.run(ctx, traffic{clients: 1, count: 1}); err != nil {
+		return nil, err
+	}
+	p.acknowledged.Store(0)
+	before, err := stored(ctx, "sqlite://"+path)
+	if err != nil {
+		return nil, err
+	}
+	bare, err := b.openBare(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	defer bare.db.Close()
+	const ours, keyed, loop = "publish, SQLite, 32 clients", "publish with Idempotency-Key, SQLite", "bare loop of one-row transactions"
+	all, err := b.compare(ctx, []contender{
+		b.publishing(ours, p, 32, false, false), {loop, bare.measure}, b.publishing(keyed, p, 32, true, false),
+	})
+	if err != nil {
+		return nil, err
+	}
+	rows := []row{
+		{what: "publish, SQLite, 32 clients", ours: all.rates(ours), reference: all.rates(loop), target: atLeast(.6, ", aim 1")},
+		{what: "publish with `Idempotency-Key`, SQLite, 32 clients", ours: all.rates(keyed), reference: named("without", all.rates(ours)), target: atLeast(.9)},
+	}
+	return rows, p.checkStored(ctx, "sqlite://"+path, before)
+}
+
+// bareLoop inserts predictions into the table as our migrations make it, one a transaction.
+type bareLoop struct {
+	db     *sql.DB
+	insert *sql.Stmt
+	values []any
+	id     int // position of the column
+	agent  int
+	agents []string
+	length time.Duration
+}
+
+// openBare makes an empty database with our schema and copies the newest prediction of path
+// for the loop to repeat. Foreign keys are off, so the loop pays for none.
+func (b *bench) openBare(ctx context.Context, path string) (l *bareLoop, err error) {
+	empty := b.dir + "/bare.db"
+	made, err := database.Open(ctx, "sqlite://"+empty)
+	if err != nil {
+		return nil, err
+	}
+	_, err = made.Migrate(ctx)
+	if err = errors.Join(err, made.Close()); err != nil {
+		return nil, err
+	}
+	l = &bareLoop{length: b.length()}
+	l.db, err = sql.Open("sqlite", empty+"?_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=foreign_keys(0)&_txlock=immediate")
+	if err != nil {
+		return nil, err
+	}
+	l.db.SetMaxOpenConns(1)
+	columns, err := l.copyRow(ctx, path)
+	if err != nil {
+		return nil, errors.Join(err, l.db.Close())
+	}
+	for range agents {
+		l.agents = append(l.agents, database.NewID(time.Now()).String())
+	}
+	l.id, l.agent = slices.Index(columns, "id"), slices.Index(columns, "agent_id")
+	places := strings.TrimSuffix(strings.Repeat("?, ", len(columns)), ", ")
+	l.insert, err = l.db.PrepareContext(ctx, "INSERT INTO predictions ("+strings.Join(columns, ", ")+") VALUES ("+places+")")
+	return l, err
+}
+
+func (l *bareLoop) copyRow(ctx context.Context, path string) (columns []string, err error) {
+	from, err := sql.Open("sqlite", path+"?mode=ro")
+	if err != nil {
+		return nil, err
+	}
+	defer from.Close()
+	rows, err := from.QueryContext(ctx, "SELECT * FROM predictions ORDER BY id DESC LIMIT 1")
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	if columns, err = rows.Columns(); err != nil {
+		return nil, err
+	}
+	l.values = make([]any, len(columns))
+	targets := make([]any, len(columns))
+	for i := range l.values {
+		targets[i] = &l.values[i]
+	}
+	if !rows.Next() {
+		return nil, errors.Join(errors.New("no prediction to copy"), rows.Err())
+	}
+	return columns, rows.Scan(targets...)
+}
+
+func (l *bareLoop) measure(ctx context.Context) (sample, error) {
+	began, count := time.Now(), 0
+	for ; time.Since(began) < l.length; count++ {
+		l.values[l.id] = uuid.Must(uuid.NewV7()).String()
+		l.values[l.agent] = l.agents[count%len(l.agents)]
+		if _, err := l.insert.ExecContext(ctx, l.values...); err != nil {
+			return sample{}, err
+		}
+	}
+	return sample{rate: float64(count) / time.Since(began).Seconds()}, nil
+}

@@ -1,0 +1,249 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/uptrace/bun"
+
+	"github.com/pulsecast/pulsecast/app/agent"
+	"github.com/pulsecast/pulsecast/app/cursor"
+	"github.com/pulsecast/pulsecast/app/database"
+	"github.com/pulsecast/pulsecast/app/leaderboard"
+	"github.com/pulsecast/pulsecast/app/leaderboard/load"
+	"github.com/pulsecast/pulsecast/app/prediction"
+)
+
+const (
+	// loadedAgents is how many agents made the predictions of the large databases.
+	loadedAgents = 10_000
+	// readers is how many of them ask for their stats, each at most once.
+	readers = 4500
+	// readsAtMost is how many different requests one measurement makes. There are few
+	// enough that none comes twice within a round, so none is answered from a cache.
+	readsAtMost = 1500
+)
+
+// kind of request that no cache can answer: n is different each time.
+type uncachedRead struct {
+	name     string
+	path     func(n int) string
+	key      func(n int) string
+	contains string
+}
+
+func uncachedReads(keys []string, at time.Time) []uncachedRead {
+	none := func(int) string { return "" }
+	words := func(n int) string {
+		if n%2 == 0 {
+			return load.Word(n * 7919 % load.Words)
+		}
+		return load.Word(n*7919%load.Words) + "+" + load.Word(n*n%load.Words)
+	}
+	deep := func(n int) string {
+		id := database.FirstID(at.Add(-24*time.Hour - time.Duration(n%4500)*56*time.Minute - time.Duration(n)*time.Millisecond))
+		return cursor.Encode(string(prediction.ByCreatedAt), "", id.String())
+	}
+	return []uncachedRead{
+		{"`/api/stats`", func(int) string { return "/api/stats" }, func(n int) string { return keys[n%len(keys)] }, `"stats":{"agent"`},
+		{"`/api/predictions?q=`", func(n int) string { return "/api/predictions?q=" + words(n) }, none, `"predictions":[`},
+		{"`/api/predictions`, deep cursor", func(n int) string { return "/api/predictions?cursor=" + deep(n) }, none, `"predictions":[{"id"`},
+		{"`/search`", func(n int) string { return "/search?q=" + words(n) }, none, "</html>"},
+	}
+}
+
+// uncached measures the processor time of reads that no cache answers, on large databases.
+func (b *bench) uncached(ctx context.Context) (rows []row, err error) {
+	at := time.Now()
+	postgresURL, sqliteURL := b.postgres.url(databaseName("large")), "sqlite://"+filepath.Join(b.dir, "large.db")
+	if err := b.postgres.clone(ctx, "template0", databaseName("large")); err != nil {
+		return nil, err
+	}
+	progress("  loading %d predictions", b.Predictions)
+	keys, err := b.loadLarge(ctx, postgresURL, sqliteURL, at)
+	if err != nil {
+		return nil, err
+	}
+	if err := b.postgres.checkpoint(ctx); err != nil {
+		return nil, err
+	}
+	for _, side := range []struct {
+		name, url string
+		backends  bool
+	}{{"Postgres", postgresURL, true}, {"SQLite", sqliteURL, false}} {
+		found, err := b.uncachedOn(ctx, side.name, side.url, side.backends, uncachedReads(keys, at))
+		if err != nil {
+			return rows, fmt.Errorf("%s: %w", side.name, err)
+		}
+		rows = append(rows, found...)
+	}
+	return rows, nil
+}
+
+func (b *bench) uncachedOn(ctx context.Context, name, url string, backends bool, reads []uncachedRead) ([]row, error) {
+	n, err := b.serve(ctx, url, "--no-worker")
+	if err != nil {
+		return nil, err
+	}
+	defer n.stop()
+	var contenders []contender
+	for _, read := range reads {
+		next := new(atomic.Int64)
+		contenders = append(contenders, contender{read.name, func(ctx context.Context) (sample, error) {
+			return b.cost(ctx, n, backends, read, next)
+		}})
+	}
+	all, err := b.compare(ctx, contenders)
+	if err != nil {
+		return nil, err
+	}
+	var rows []row
+	for _, read := range reads {
+		what := fmt.Sprintf("%s, uncached, %s with %s predictions, processor time", read.name, name, number(float64(b.Predictions)))
+		rows = append(rows, row{what: what, ours: all.costs(read.name), target: atMost(2)})
+	}
+	return rows, nil
+}
+
+// cost sends different requests over four connections and divides the processor time of
+// the node, and of the backends if there are any, by their number.
+func (b *bench) cost(ctx context.Context, n *node, backends bool, read uncachedRead, next *atomic.Int64) (sample, error) {
+	before, err := b.used(n, backends)
+	if err != nil {
+		return sample{}, err
+	}
+	began, end := time.Now(), next.Load()+readsAtMost
+	var answered atomic.Int64
+	var group sync.WaitGroup
+	var mu sync.Mutex
+	var failed error
+	for range 4 {
+		group.Go(func() {
+			for time.Since(began) < b.length() {
+				number := next.Add(1)
+				if number > end {
+					return
+				}
+				if err := n.ask(ctx, read, int(number)); err != nil {
+					mu.Lock()
+					defer mu.Unlock()
+					failed = err
+					return
+				}
+				answered.Add(1)
+			}
+		})
+	}
+	group.Wait()
+	took := time.Since(began)
+	if failed != nil {
+		return sample{}, failed
+	}
+	after, err := b.used(n, backends)
+	if err != nil {
+		return sample{}, err
+	}
+	count := answered.Load()
+	return sample{rate: float64(count) / took.Seconds(), cpu: (after - before) / time.Duration(count)}, nil
+}
+
+// used is the processor time of the node and of the backends so far.
+func (b *bench) used(n *node, backends bool) (time.Duration, error) {
+	own, err := processorTime(n.cmd.Process.Pid)
+	if err != nil || !backends {
+		return own, err
+	}
+	theirs, err := backendsTime(b.postgres.pid)
+	return own + theirs, err
+}
+
+// ask sends one request and checks its answer.
+func (n *node) ask(ctx context.Context, read uncachedRead, number int) error {
+	path := read.path(number)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+n.address+path, nil)
+	if err != nil {
+		return err
+	}
+	request.Header.Set("User-Agent", userAgent)
+	request.Header.Set("Accept-Encoding", "identity")
+	if key := read.key(number); key != "" {
+		request.Header.Set("Authorization", "Bearer "+key)
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	if err != nil {
+		return err
+	}
+	if response.StatusCode != http.StatusOK || !bytes.Contains(body, []byte(read.contains)) {
+		return fmt.Errorf("GET %s: status %d, without %q: %.300s", path, response.StatusCode, read.contains, body)
+	}
+	return nil
+}
+
+// loadLarge fills both databases with the same predictions and boards, and returns keys of
+// some of their agents.
+func (b *bench) loadLarge(ctx context.Context, postgresURL, sqliteURL string, at time.Time) (keys []string, err error) {
+	large, err := database.Open(ctx, postgresURL)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, large.Close()) }()
+	small, err := database.Open(ctx, sqliteURL)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, small.Close()) }()
+	began := time.Now()
+	step := func(name string, run func() error) {
+		if err == nil {
+			err = run()
+			progress("  %s after %s", name, time.Since(began).Round(time.Second))
+		}
+	}
+	step("migrated", func() error { return errors.Join(second(large.Migrate(ctx)), second(small.Migrate(ctx))) })
+	step("loaded", func() error { return load.Run(ctx, large, min(loadedAgents, b.Predictions), b.Predictions, at) })
+	step("issued keys", func() (err error) {
+		keys, err = issueKeys(ctx, large, at)
+		return err
+	})
+	step("built boards", func() error {
+		rules := leaderboard.Thresholds{Events: 30, CategoryEvents: 15, Days: 14}
+		return leaderboard.NewBuilder(large, rules, time.Now).Rebuild(ctx)
+	})
+	step("copied to SQLite", func() error { return load.Copy(ctx, large, small) })
+	step("indexed words on Postgres", func() error { return load.IndexWords(ctx, large) })
+	step("indexed words on SQLite", func() error { return load.IndexWords(ctx, small) })
+	return keys, err
+}
+
+func second(_ []string, err error) error { return err }
+
+func issueKeys(ctx context.Context, db *database.DB, at time.Time) (keys []string, err error) {
+	err = db.InTx(ctx, func(ctx context.Context, tx bun.Tx) error {
+		ids, err := agent.Store{}.IDs(ctx, tx, load.AgentID(0), readers)
+		if err != nil {
+			return err
+		}
+		for _, id := range ids {
+			key, _, err := agent.Store{}.IssueKey(ctx, tx, id, "bench", at)
+			if err != nil {
+				return err
+			}
+			keys = append(keys, key)
+		}
+		return nil
+	})
+	return keys, err
+}
