@@ -372,6 +372,8 @@ CREATE INDEX predictions_repeats ON predictions (agent_id, market_id, id) WHERE 
 --bun:split
 CREATE INDEX predictions_market ON predictions (market_id, id) WHERE market_id IS NOT NULL;
 --bun:split
+CREATE INDEX predictions_by_event ON predictions (event_key, id) WHERE event_key IS NOT NULL;
+--bun:split
 CREATE INDEX predictions_category ON predictions (category, id);
 --bun:split
 

@@ -131,7 +131,9 @@ type eventQuery struct {
 }
 
 func (a *API) getEvent() fiber.Handler {
-	return cached(a, operation[eventQuery]{parse: parseEvent, read: a.readEvent, topics: eventTopics})
+	return cached(a, operation[eventQuery]{
+		parse: parseEvent, read: a.readEvent, topics: append([]generation.Topic{generation.Predictions}, eventTopics...),
+	})
 }
 
 func parseEvent(c *fiber.Ctx) (q eventQuery, err error) {

@@ -123,6 +123,9 @@ func (m *Market) Spread() (spread float64, known bool) {
 	return *m.BestAsk - *m.BestBid, true
 }
 
+// EventKey returns the event key of the markets of an upstream event.
+func EventKey(eventID string) string { return eventPrefix + eventID }
+
 // EventID returns the upstream event of an event key, "" for a market that stands alone.
 func EventID(key string) string {
 	id, grouped := strings.CutPrefix(key, eventPrefix)

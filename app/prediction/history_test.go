@@ -83,7 +83,7 @@ func (h history) write(t testing.TB, db *database.DB, from, to int) {
 	for _, query := range []string{
 		`INSERT INTO predictions (agent_id, id, title, thesis, confidence, horizon_at, category, model, evidence, market_id, outcome,
 				outcome_index, event_key, hidden, sample, created_at)
-			SELECT {agent}, {id}, {title}, {thesis}, 0.5, {later}, {category}, '', '[]', {market}, 'Yes', 0, 'm:' || {market}, FALSE, FALSE, {at}
+			SELECT {agent}, {id}, {title}, {thesis}, 0.5, {later}, {category}, '', '[]', {market}, 'Yes', 0, 'e:' || {market}, FALSE, FALSE, {at}
 			FROM {numbers}`,
 		`INSERT INTO results (agent_id, id, market_id, horizon_at, sample, created_at, baseline_state, status, resolved_at, edge)
 			SELECT {agent}, {id}, {market}, {later}, FALSE, {at}, 'fixed', CASE WHEN {open} THEN 'open' WHEN {void} THEN 'void' ELSE 'resolved' END,

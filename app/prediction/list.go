@@ -30,6 +30,7 @@ type Filter struct {
 	AgentID  uuid.UUID
 	Category string
 	MarketID string
+	EventID  string // of an upstream event: the predictions of its markets
 	Status   Status
 	Words    string // all of them, in title or thesis
 	Sort     Sort
@@ -112,7 +113,7 @@ func (p *place) compare(o *place, by Sort) int {
 // ranked reports whether the newest predictions that f finds are put in order here, since no
 // index holds them in it.
 func (f *Filter) ranked() bool {
-	return f.Sort != ByCreatedAt && (f.Words != "" || (f.AgentID == uuid.Nil && f.MarketID != ""))
+	return f.Sort != ByCreatedAt && (f.Words != "" || (f.AgentID == uuid.Nil && (f.MarketID != "" || f.EventID != "")))
 }
 
 // cut takes a page from the places that were looked at, and the cursor of the next. more says

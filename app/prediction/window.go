@@ -11,6 +11,7 @@ import (
 
 	"github.com/pulsecast/pulsecast/app/agent"
 	"github.com/pulsecast/pulsecast/app/database"
+	"github.com/pulsecast/pulsecast/app/market"
 )
 
 // A list walks along one index, from where the page before ended. The index begins with
@@ -37,7 +38,7 @@ type walk struct {
 
 // narrows reports whether f holds a filter.
 func (f *Filter) narrows() bool {
-	return f.AgentID != uuid.Nil || f.MarketID != "" || f.Category != "" || f.Status != "" || f.Words != ""
+	return f.AgentID != uuid.Nil || f.MarketID != "" || f.EventID != "" || f.Category != "" || f.Status != "" || f.Words != ""
 }
 
 // lists reports whether any prediction can be in the list.
@@ -77,6 +78,10 @@ func (f *Filter) walk(db bun.IDB) walk {
 	case f.MarketID != "":
 		predictions()
 		byMarket()
+	case f.EventID != "":
+		predictions()
+		w.Where("w.event_key = ?", market.EventKey(f.EventID))
+		w.rest.EventID = ""
 	case f.Status != "" && (f.Status == Void || f.Category == ""):
 		results()
 		byStatus()
@@ -216,6 +221,9 @@ func (s Store) checks(w walk) (fits []condition) {
 	}
 	if w.rest.MarketID != "" {
 		check(ofPrediction, "p.market_id = ?", w.rest.MarketID)
+	}
+	if w.rest.EventID != "" {
+		check(ofPrediction, "p.event_key = ?", market.EventKey(w.rest.EventID))
 	}
 	if w.rest.Category != "" {
 		check(ofPrediction, "p.category = ?", w.rest.Category)

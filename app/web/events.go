@@ -68,7 +68,7 @@ func (s *Site) event(c *fiber.Ctx) error {
 	if p.Series, err = s.series(c, siblings.Likeliest, markets); err != nil {
 		return err
 	}
-	records, err := s.predictions.NewestOn(ctx, db, shown, pageSize)
+	records, _, err := s.predictions.List(ctx, db, prediction.Filter{EventID: e.ID, Limit: pageSize})
 	if err != nil {
 		return err
 	}
@@ -77,6 +77,9 @@ func (s *Site) event(c *fiber.Ctx) error {
 		if m := records[i].Market; m != nil { // the event is named above
 			p.Predictions[i].Title = m.ShortName()
 		}
+	}
+	if len(records) > 0 {
+		p.All = "/predictions?event=" + url.QueryEscape(e.ID)
 	}
 	return show(c, pages.Event(p))
 }

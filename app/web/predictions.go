@@ -14,11 +14,11 @@ import (
 )
 
 func (s *Site) listPredictions(c *fiber.Ctx) error {
-	a, err := readAddress(c, "q", "agent", "market", "category", "status", "sort", "cursor")
+	a, err := readAddress(c, "q", "agent", "market", "event", "category", "status", "sort", "cursor")
 	if err != nil {
 		return err
 	}
-	f := prediction.Filter{Limit: pageSize, Cursor: a.get("cursor"), Category: strings.ToLower(a.get("category")), MarketID: a.get("market"), Words: a.get("q")}
+	f := prediction.Filter{Limit: pageSize, Cursor: a.get("cursor"), Category: strings.ToLower(a.get("category")), MarketID: a.get("market"), EventID: a.get("event"), Words: a.get("q")}
 	sort, err := a.choice(
 		"sort", string(prediction.ByCreatedAt), string(prediction.ByResolvedAt), string(prediction.ByEdge),
 	)
@@ -87,6 +87,17 @@ func (s *Site) narrow(c *fiber.Ctx, a address, f *prediction.Filter) (only []pag
 			name = title(m)
 		}
 		only = append(only, pages.Only{What: "on", Name: name, Without: a.with("market", "")})
+	}
+	if f.EventID != "" {
+		name := f.EventID
+		e, ok, err := s.markets.EventByID(c.UserContext(), s.DB.Reader, f.EventID)
+		if err != nil {
+			return nil, false, err
+		}
+		if ok {
+			name = e.Name(nil)
+		}
+		only = append(only, pages.Only{What: "on", Name: name, Without: a.with("event", "")})
 	}
 	return only, found, nil
 }
