@@ -32,8 +32,9 @@ type waiting struct {
 	question string // the title, as markets are matched by it
 	words    string // what it is found by
 
-	held time.Time   // when its agent was first found locked; zero: never
-	left atomic.Bool // its caller waits no longer
+	ctx  context.Context // of the caller
+	held time.Time       // when its agent was first found locked; zero: never
+	left atomic.Bool     // its caller waits no longer
 	done chan struct{}
 	// answer and err are set before done is closed.
 	answer []byte
@@ -89,7 +90,7 @@ func newCommitter(commit func(context.Context, []*waiting) []*waiting) *committe
 
 // do queues w and returns its answer. If ctx ends before, w leaves the queue.
 func (c *committer) do(ctx context.Context, w *waiting) ([]byte, error) {
-	w.done = make(chan struct{})
+	w.ctx, w.done = ctx, make(chan struct{})
 	if err := c.enter(w); err != nil {
 		return nil, err
 	}
@@ -145,7 +146,8 @@ func (c *committer) run() {
 		if batch == nil {
 			return
 		}
-		ctx, cancel := context.WithTimeout(context.Background(), batchTimeout)
+		// The statements of a batch are traced as the first caller's, which may leave meanwhile.
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(batch[0].ctx), batchTimeout)
 		held := c.commit(ctx, batch)
 		cancel()
 		c.hold(held)

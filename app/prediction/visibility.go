@@ -72,12 +72,16 @@ func (s Store) For(viewer agent.Viewer) Store {
 	return s
 }
 
+// textsShown is the condition on predictions AS p that their own texts are not hidden. Those of
+// their agent may be: see agent.ShowsTexts.
+const textsShown = "NOT p.hidden"
+
 // whereTexts keeps the predictions AS p of q whose texts viewer sees.
 func whereTexts(q *bun.SelectQuery, viewer agent.Viewer) *bun.SelectQuery {
 	if viewer.Admin {
 		return q
 	}
-	return agent.WhereTexts(q.Where("NOT p.hidden"), "p.agent_id")
+	return agent.WhereTexts(q.Where(textsShown), "p.agent_id")
 }
 
 // Hide withholds a prediction's texts from all but admins, or shows them again; numbers

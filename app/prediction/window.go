@@ -235,7 +235,7 @@ func (s Store) checks(w walk) (fits []condition) {
 		check(ofWords, "x.words @@ ?::tsquery", strings.Join(wordsOf(w.rest.Words), " & "))
 	}
 	if w.texts && !s.viewer.Admin {
-		check(ofPrediction, "NOT p.hidden")
+		check(ofPrediction, textsShown)
 		fits = append(fits, condition{agent.ShowsTexts("w.agent_id"), nil})
 	}
 	return fits

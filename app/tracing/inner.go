@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"regexp"
 	"strings"
 
 	"github.com/uptrace/bun"
@@ -44,21 +45,36 @@ func (q queries) AfterQuery(_ context.Context, e *bun.QueryEvent) {
 		return
 	}
 	defer span.End()
-	operation := strings.ToUpper(e.Operation())
+	text := template(e)
+	operation, table := subject(e, text)
 	name, attrs := operation, []attribute.KeyValue{
-		system(e.DB), semconv.DBOperationName(operation), semconv.DBQueryText(template(e)),
+		system(e.DB), semconv.DBOperationName(operation), semconv.DBQueryText(text),
 	}
-	if e.IQuery != nil {
-		if table := e.IQuery.GetTableName(); table != "" {
-			name += " " + table
-			attrs = append(attrs, semconv.DBCollectionName(table))
-		}
+	if table != "" {
+		name += " " + table
+		attrs = append(attrs, semconv.DBCollectionName(table))
 	}
 	span.SetName(name)
 	span.SetAttributes(attrs...)
 	if e.Err != nil && !errors.Is(e.Err, sql.ErrNoRows) && !errors.Is(e.Err, sql.ErrTxDone) {
 		fail(span, e.Err)
 	}
+}
+
+// change finds what a written query changes first, after the rows it begins with.
+var change = regexp.MustCompile(`\b(?:(INSERT) INTO|(DELETE) FROM) (\w+)|\b(UPDATE) (\w+) (?:AS \w+ )?SET\b`)
+
+// subject returns what a query does and to which table; the table is "" if it isn't known.
+func subject(e *bun.QueryEvent, text string) (operation, table string) {
+	if _, written := e.IQuery.(*bun.RawQuery); written {
+		if m := change.FindStringSubmatch(text); m != nil {
+			return m[1] + m[2] + m[4], m[3] + m[5]
+		}
+	}
+	if e.IQuery != nil {
+		table = e.IQuery.GetTableName()
+	}
+	return strings.ToUpper(e.Operation()), table
 }
 
 // template is a query with a question mark for every argument.
