@@ -50,6 +50,7 @@ func sitePages(t *testing.T, p *process) map[string]int {
 	market := first("/api/predictions?status=open", "predictions", func(row map[string]any) string {
 		return fmt.Sprint(row["market"].(map[string]any)["id"])
 	})
+	event := first("/api/intelligence/events", "events", id)
 	_, board := p.call("GET", "/api/leaderboard?limit=100", "", nil)
 	var ranked, unranked []string
 	for _, row := range board["leaderboard"].([]any) {
@@ -66,7 +67,7 @@ func sitePages(t *testing.T, p *process) map[string]int {
 		t.Fatalf("ranked: %v, unranked: %v", ranked, unranked)
 	}
 	pages := map[string]int{"/markets/none": 404, "/nothing/here": 404, "/markets?sort=sideways": 400}
-	for _, path := range []string{"/", "/markets", "/markets/" + url.PathEscape(market), "/news", "/predictions",
+	for _, path := range []string{"/", "/markets", "/markets?view=markets", "/events/" + url.PathEscape(event), "/markets/" + url.PathEscape(market), "/news", "/predictions",
 		"/predictions/" + open, "/predictions/" + resolved, "/leaderboard", "/models", "/compare",
 		"/compare?a=" + ranked[0] + "&b=" + ranked[1], "/agents/" + ranked[0], "/agents/" + unranked[0], "/agents/new",
 		"/assignments", "/method", "/changes", "/docs", "/markets?q=nothing+fits+this", "/search", "/search?q=will", "/offline", "/admin/sign-in"} {
@@ -219,7 +220,7 @@ func clickThrough(t *testing.T, browser context.Context, p *process) {
 			name, start string
 			take        func(*tab) error
 		}{
-			{"filter", "/markets", filterMarkets}, {"search", "/markets", searchMarkets}, {"search everything", "/method", searchEverything},
+			{"filter", "/markets", filterMarkets}, {"search", "/markets?view=markets", searchMarkets}, {"search everything", "/method", searchEverything},
 			{"pages", "/predictions", turnPages}, {"skip", "/leaderboard", skipToContent},
 		} {
 			if wrong := b.visit(journey.start, l, 200); len(wrong) > 0 {
@@ -246,7 +247,7 @@ func filterMarkets(b *tab) error {
 	if err := b.turn(click(`nav[aria-label="Category"] li:nth-child(2) a`)); err != nil {
 		return err
 	}
-	shown, err := b.texts(".market-table .who-note bdi:first-child")
+	shown, err := b.texts(".group-head .who-note bdi:first-child")
 	if err != nil || len(shown) == 0 || slices.ContainsFunc(shown, func(c string) bool { return c != chosen[0] }) {
 		return fmt.Errorf("after choosing %q: %q, %w", chosen[0], shown, err)
 	}

@@ -134,6 +134,10 @@ func (m *sampleMarket) standing(at time.Time, prices []float64) market.Market {
 	out := m.Market
 	out.Closed, out.ClosedAt, out.Resolution = false, time.Time{}, ""
 	out.ObservedAt, out.FirstSeenAt = at, m.opened
+	if before := at.Add(-day); before.After(m.opened) {
+		change := round(prices[0]-m.perOutcome(m.path.at(before, 0, nil))[0], 3)
+		out.PriceChange24h = &change
+	}
 	return priced(out, prices)
 }
 

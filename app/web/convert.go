@@ -128,7 +128,7 @@ func categoriesOf(markets []market.Market) []string {
 }
 
 // maxTagChoices is how many tags the list of markets offers.
-const maxTagChoices = 10
+const maxTagChoices = 6
 
 // tagsOf lists the tags of markets that say what they are about, the most frequent first.
 // Those that name a whole category are left out: they are a choice already.

@@ -196,10 +196,13 @@ func (s *Site) groupProps(g *market.Group, closed bool) pages.MarketGroup {
 	}
 	out.EventID, out.Title, out.Volume = g.Event.ID, g.Event.Name(g.Markets), g.Event.Volume
 	out.Category, _ = g.Event.Subject(g.Markets)
-	out.ClosesAt = s.when(g.Event.ClosesAt)
-	if g.Event.ClosesAt.IsZero() {
-		out.ClosesAt = s.when(g.Markets[0].ClosesAt)
+	closes := g.Event.ClosesAt
+	for i := range g.Markets { // an event's own schedule is often that of its first market
+		if at := g.Markets[i].ClosesAt; at.After(closes) {
+			closes = at
+		}
 	}
+	out.ClosesAt = s.when(closes)
 	return out
 }
 

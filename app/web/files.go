@@ -83,8 +83,13 @@ func (s *Site) sitemap(c *fiber.Ctx) error {
 	for _, path := range sitemapPages {
 		add(path, "")
 	}
+	events := map[string]bool{"": true}
 	for _, m := range s.Markets.Current().Records {
 		add("/markets/"+url.PathEscape(m.ID), "")
+		if !events[m.EventID] {
+			events[m.EventID] = true
+			add(eventPath(m.EventID), "")
+		}
 	}
 	records, _, err := s.predictions.List(c.UserContext(), s.DB.Reader, prediction.Filter{Limit: sitemapPredictions})
 	if err != nil {

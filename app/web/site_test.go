@@ -96,7 +96,9 @@ func TestFilters(t *testing.T) {
 			{"/predictions?agent=nobody", ".empty-title", "No prediction fits"},
 			{"/predictions?status=resolved", ".empty-title", "No prediction fits"},
 			{"/predictions?status=open", "a.chip[aria-current]", "Newest Open"},
-			{"/markets?q=rain", "tbody .question a", "Will it rain in Oslo?"},
+			{"/markets?q=rain", ".group-title a", "Will it rain in Oslo?"},
+			{"/markets?q=rain&view=markets", "tbody .question a", "Will it rain in Oslo?"},
+			{"/markets?tag=none", ".empty-title", "No market fits"},
 			{"/markets?category=none", ".empty-title", "No market fits"},
 			{"/markets?closes=day", ".empty-title", "No market fits"},
 			{"/news?community=science", ".news-title a bdi", hostile},
@@ -119,7 +121,7 @@ func TestBadAddresses(t *testing.T) {
 		"/nothing": 404, "/markets/none": 404, "/markets/%ff": 404, "/agents/nobody": 404, "/predictions/x": 404,
 		"/predictions/01912345-0000-7000-8000-000000000000": 404, "/agents/x/badge.svg": 404, "/agents/market": 404, "/static/none.css": 404,
 		"/leaderboard?window=7d": 400, "/models?window=7d": 400, "/leaderboard?cursor=!": 400, "/predictions?status=x": 400, "/predictions?cursor=x": 400,
-		"/markets?sort=x": 400, "/markets?cursor=%00": 400, "/news?community=x": 400, "/markets?q=%e2%80%ae": 400,
+		"/markets?sort=x": 400, "/markets?view=x": 400, "/events/none": 404, "/events/%ff": 404, "/markets?cursor=%00": 400, "/news?community=x": 400, "/markets?q=%e2%80%ae": 400,
 	} {
 		r := h.get(path)
 		if r.status != want || !strings.HasPrefix(r.header.Get("Content-Type"), "text/html") || r.text("h1") == "" {

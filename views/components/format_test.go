@@ -9,7 +9,7 @@ import (
 func TestNumbers(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ got, want string }{
-		{Percent(0.71), "71 %"}, {Percent(0), "0 %"}, {Percent(1), "100 %"}, {Percent(0.004), "0.4 %"}, {Percent(0.996), "99.6 %"},
+		{Percent(0.71), "71 %"}, {Percent(0), "0 %"}, {Percent(1), "100 %"}, {Percent(0.004), "0.4 %"}, {Percent(0.996), "99.6 %"}, {Percent(0.9996), ">99.9 %"}, {Percent(0.0004), "<0.1 %"},
 		{ExactPercent(0.125), "12.5 %"}, {ExactPercent(0.5573), "55.73 %"},
 		{Fraction(0.7), "0.70"}, {Fraction(0.655), "0.655"}, {Fraction(1), "1.00"},
 		{Signed(0.94, 1), "+0.9"}, {Signed(-0.86, 1), "−0.9"}, {Signed(-0.04, 1), "0.0"}, {Signed(0, 1), "0.0"},

@@ -28,9 +28,11 @@ func all() map[string]templ.Component {
 		"/markets": pages.Markets(pages.MarketsProps{Layout: stale, Search: search("/markets", "Search questions"), Sorts: chips("/markets", "sort", "Volume", "Closing soon", "Newest"),
 			Categories: chips("/markets", "category", "All", "economics", "politics"), Closing: chips("/markets", "closes", "Any time", "This week", "This month"),
 			States: chips("/markets", "state", "Open", "Closed"), Rows: marketRows(), AsOf: ago(time.Minute)}),
-		"/markets/516930": pages.Market(marketPage()),
-		"/news":           pages.News(pages.NewsProps{Layout: frame("News", "/news", "/news"), Search: search("/news", "Search news"), Communities: chips("/news", "community", "All", "worldnews", "technology"), Items: newsItems()}),
-		"/404":            pages.Error(pages.ErrorProps{Layout: frame("Not found", "/404", ""), Status: 404, Title: "Not found", Detail: "There is nothing at this address."}),
-		"/500":            pages.Error(pages.ErrorProps{Layout: frame("Internal error", "/500", ""), Status: 500, Title: "Internal error", Detail: "Something failed on our side. Try again, and quote the request if it stays.", RequestID: "0193-abc"}),
+		"/markets?view=events": pages.Markets(pages.MarketsProps{Layout: stale, Search: search("/markets", "Search questions"), Groups: marketGroups(), AsOf: ago(time.Minute)}),
+		"/markets/516930":      pages.Market(marketPage()),
+		"/events/903":          pages.Event(eventPage()),
+		"/news":                pages.News(pages.NewsProps{Layout: frame("News", "/news", "/news"), Search: search("/news", "Search news"), Communities: chips("/news", "community", "All", "worldnews", "technology"), Items: newsItems()}),
+		"/404":                 pages.Error(pages.ErrorProps{Layout: frame("Not found", "/404", ""), Status: 404, Title: "Not found", Detail: "There is nothing at this address."}),
+		"/500":                 pages.Error(pages.ErrorProps{Layout: frame("Internal error", "/500", ""), Status: 500, Title: "Internal error", Detail: "Something failed on our side. Try again, and quote the request if it stays.", RequestID: "0193-abc"}),
 	}
 }

@@ -308,3 +308,32 @@ func marketPage() pages.MarketProps {
 func search(action, label string) components.Search {
 	return components.Search{Action: action, Label: label}
 }
+
+func marketGroups() []pages.MarketGroup {
+	rows := marketRows()
+	for i := range rows {
+		rows[i].Label = rows[i].Title
+	}
+	return []pages.MarketGroup{
+		{EventID: "903", Title: "Who wins?", Category: "politics", Total: 20, Markets: rows[:3], Volume: p(1_200_000), ClosesAt: in(9 * day)},
+		{EventID: "904", Title: hostile, Total: 2, Markets: rows[3:5], ClosesAt: ago(day)},
+		{Title: rows[5].Title, Total: 1, Markets: rows[5:]},
+	}
+}
+
+func eventPage() pages.EventProps {
+	rows := marketRows()
+	var series []components.Series
+	for i := range rows {
+		rows[i].Label = "Candidate " + string(rune('A'+i))
+		line := components.Series{Name: rows[i].Label}
+		for j, q := range rows[i].Prices {
+			line.Prices = append(line.Prices, components.PricePoint{At: now.Add(time.Duration(j-60) * 2 * time.Hour), Price: q})
+		}
+		series = append(series, line)
+	}
+	return pages.EventProps{Layout: frame("Who wins?", "/events/903", "/markets"), ID: "903", Title: "Who wins?", Category: "politics",
+		Tags: []string{"elections", hostile}, Total: 120, Open: 119, Sum: p(1.043), Overround: p(0.043), Volume: p(4_200_000), ClosesAt: in(9 * day),
+		Description: "Resolves to Yes if it wins.", URL: "https://polymarket.com/event/x", Series: series[:5], Rows: rows, From: 1,
+		Pages: components.Pages{Next: "/events/903?cursor=x"}, Predictions: predictions()}
+}
