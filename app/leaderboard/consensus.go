@@ -3,6 +3,8 @@ package leaderboard
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -174,27 +176,60 @@ type opinion struct {
 	AgentID      uuid.UUID `bun:"type:uuid"`
 	OutcomeIndex int
 	Confidence   float64
-	Skill        float64
+	Skill        float64 `bun:"-"`
 }
 
 // readOpinions reads each market's open predictions, the newest first.
 func readOpinions(ctx context.Context, db bun.IDB, ids []string) (map[string][]opinion, error) {
 	byMarket := make(map[string][]opinion, len(ids))
-	query := `SELECT p.market_id, p.agent_id, p.outcome_index, p.confidence, COALESCE(r.skill, 0.0) AS skill
-		FROM (?) AS p JOIN (?) AS a ON a.id = p.agent_id AND ? AND a.kind = 'agent'
-		LEFT JOIN board_rows AS r ON r.span = ? AND r.category = ? AND r.agent_id = p.agent_id
-		ORDER BY p.id DESC`
-	args := []any{
-		prediction.SelectNewestOpen(db, ids, maxOpinions), agent.Select(db), agent.Listed("a"), All, AllCategories,
-	}
+	newest := prediction.SelectNewestOpen(db, ids, maxOpinions)
 	var rows []opinion
-	if err := db.NewRaw(query, args...).Scan(ctx, &rows); err != nil {
+	err := db.NewRaw("SELECT p.market_id, p.agent_id, p.outcome_index, p.confidence FROM (?) AS p ORDER BY p.id DESC", newest).
+		Scan(ctx, &rows)
+	if err != nil {
 		return nil, fmt.Errorf("read opinions: %w", err)
 	}
+	skills, err := readSkills(ctx, db, rows)
+	if err != nil {
+		return nil, err
+	}
 	for _, r := range rows {
-		byMarket[r.MarketID] = append(byMarket[r.MarketID], r)
+		if skill, counts := skills[r.AgentID]; counts {
+			r.Skill = skill
+			byMarket[r.MarketID] = append(byMarket[r.MarketID], r)
+		}
 	}
 	return byMarket, nil
+}
+
+// readSkills reads the skills of the agents behind some opinions, 0 for one that no board has.
+// Agents that don't count are left out. To join them to every opinion would find the same ones
+// again and again.
+func readSkills(ctx context.Context, db bun.IDB, rows []opinion) (map[uuid.UUID]float64, error) {
+	skills := map[uuid.UUID]float64{}
+	if len(rows) == 0 {
+		return skills, nil
+	}
+	for _, r := range rows {
+		skills[r.AgentID] = 0
+	}
+	ids := slices.Collect(maps.Keys(skills))
+	clear(skills)
+	var found []struct {
+		AgentID uuid.UUID `bun:"type:uuid"`
+		Skill   float64
+	}
+	err := db.NewRaw(`SELECT a.id AS agent_id, COALESCE(r.skill, 0.0) AS skill FROM (?) AS a
+		LEFT JOIN board_rows AS r ON r.span = ? AND r.category = ? AND r.agent_id = a.id
+		WHERE a.id IN (?) AND ? AND a.kind = 'agent'`,
+		agent.Select(db), All, AllCategories, bun.List(ids), agent.Listed("a")).Scan(ctx, &found)
+	if err != nil {
+		return nil, fmt.Errorf("read the skills of agents: %w", err)
+	}
+	for _, f := range found {
+		skills[f.AgentID] = f.Skill
+	}
+	return skills, nil
 }
 
 // pool makes the consensus from a market's predictions, the newest first.

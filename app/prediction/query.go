@@ -45,8 +45,7 @@ func SelectNewestOpen(db bun.IDB, marketIDs []string, limit int) *bun.RawQuery {
 		return db.NewRaw(`SELECT p.market_id, p.agent_id, p.id, p.outcome_index, p.confidence
 			FROM unnest((SELECT ARRAY[?]::text[])) AS v (market_id) CROSS JOIN LATERAL (
 				SELECT r.agent_id, r.id FROM results AS r
-				WHERE r.market_id BETWEEN v.market_id AND v.market_id AND r.status = 'open'
-				ORDER BY r.market_id DESC, r.id DESC LIMIT ?) AS s
+				WHERE r.market_id = v.market_id AND r.status = 'open' ORDER BY r.id DESC LIMIT ?) AS s
 			JOIN predictions AS p ON p.agent_id = s.agent_id AND p.id = s.id`, bun.List(marketIDs), limit)
 	}
 	one := `SELECT * FROM (SELECT r.agent_id, r.id FROM results AS r WHERE ` + onMarket(db, "r") + ` AND r.status = 'open'
