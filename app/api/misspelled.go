@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"unicode/utf8"
 
 	"github.com/agnivade/levenshtein"
 	"github.com/gofiber/fiber/v2"
@@ -31,7 +32,7 @@ func intended(name string, known []string) string {
 			most = 2
 		}
 		// A longer difference in length can't be made up, and spares the comparison.
-		if d := len(folded) - len(k); d <= most && d >= -most-1 && levenshtein.ComputeDistance(folded, fold(k)) <= most {
+		if d := utf8.RuneCountInString(folded) - len(k); d <= most && d >= -most-1 && levenshtein.ComputeDistance(folded, fold(k)) <= most {
 			return k
 		}
 	}

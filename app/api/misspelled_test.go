@@ -59,7 +59,7 @@ func TestMisspelledFieldsAreRefused(t *testing.T) {
 		for name, field := range map[string]string{
 			"dry_run": "dryRun", "dryrun": "dryRun", "DRYRUN": "dryRun", "market_id": "marketId", "marketID": "marketId",
 			"horizonat": "horizonAt", "horizon_at": "horizonAt", "horizonsAt": "horizonAt", "Confidence": "confidence",
-			"outcmoe": "outcome", "modle2": "", "titel": "", "titl": "title", "evidenc": "evidence", "mood": "", "tags": "",
+			"outcmoe": "outcome", "dryRun\u200b": "dryRun", "ｄryRun": "dryRun", "modle2": "", "titel": "", "titl": "title", "evidenc": "evidence", "mood": "", "tags": "",
 		} {
 			a := s.do(t, call{method: "POST", path: "/api/predictions", bearer: key, body: forecast(map[string]any{name: true, "dryRun": true})})
 			if field == "" {

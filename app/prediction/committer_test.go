@@ -547,3 +547,37 @@ func TestStopLosesNothing(t *testing.T) {
 		}
 	})
 }
+
+// TestSearchesListInOrder: what is published together is found in the order of the list,
+// whatever order it arrived in.
+func TestSearchesListInOrder(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+		d := open(t, db)
+		var list []prediction.Submission
+		for i := range 24 {
+			other := d.newAgent(t, fmt.Sprint("Agent ", i))
+			list = append(list, d.submission(func(s *prediction.Submission) { s.Agent = other }))
+		}
+		for i, o := range d.PublishBatch(t.Context(), list) {
+			if o.Err != nil {
+				t.Fatalf("%d: %v", i, o.Err)
+			}
+		}
+		listed := func(f prediction.Filter) (ids []string) {
+			f.Limit = len(list)
+			records, _, err := prediction.Store{}.List(t.Context(), db.Reader, f)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, r := range records {
+				ids = append(ids, r.ID.String())
+			}
+			return ids
+		}
+		all, found := listed(prediction.Filter{}), listed(prediction.Filter{Words: list[0].Draft.Title})
+		if len(all) != len(list) || !slices.Equal(all, found) {
+			t.Errorf("listed %v\nfound %v", all, found)
+		}
+	})
+}

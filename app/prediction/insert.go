@@ -1,8 +1,10 @@
 package prediction
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -70,6 +72,8 @@ func insertions(tx bun.Tx, list []*Prediction, words []string) []database.Write 
 		}
 		found[i] = newWords{p.AgentID, p.ID, words[i]}
 	}
+	// SQLite lists what a search finds in the order of these rows.
+	slices.SortFunc(found, func(a, b newWords) int { return bytes.Compare(a.ID[:], b.ID[:]) })
 	writes := []database.Write{
 		database.NewWrite(`INSERT INTO predictions (agent_id, id, title, thesis, confidence, horizon_at, category, model, evidence, market_id,
 			outcome, outcome_index, event_key, market_category, scheduled_close_at, sample, created_at, hidden) SELECT v.*, FALSE FROM v`, rows),
