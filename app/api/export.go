@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/gofiber/fiber/v2"
+	"github.com/google/uuid"
 
 	"github.com/pulsecast/pulsecast/app/agent"
 	"github.com/pulsecast/pulsecast/app/prediction"
@@ -17,7 +18,8 @@ import (
 )
 
 const (
-	// exportMost is how many predictions one export holds at most.
+	// exportMost is how many predictions one export holds at most, besides those published
+	// while it is written.
 	exportMost = 10_000
 	// exportPage is how many of them are in memory at a time.
 	exportPage = 100
@@ -48,7 +50,7 @@ func (a *API) export(c *fiber.Ctx) error {
 		return err
 	}
 	store := a.store.For(agent.Viewer{AgentID: me.Agent.ID})
-	next, err := store.CursorPast(c.UserContext(), a.DB.Reader, filter, exportMost)
+	last, next, err := store.CursorPast(c.UserContext(), a.DB.Reader, filter, exportMost)
 	if err != nil {
 		return err
 	}
@@ -81,7 +83,7 @@ func (a *API) export(c *fiber.Ctx) error {
 		if format == "csv" {
 			out = &commaSeparated{csv.NewWriter(w)}
 		}
-		if err := a.writeExport(ctx, out, store, filter, profile, keys, textOrNull(next)); err != nil {
+		if err := a.writeExport(ctx, out, store, filter, last, profile, keys, textOrNull(next)); err != nil {
 			a.Log.Warn("an export was cut short", "agent_id", filter.AgentID, "error", err)
 		}
 	})
@@ -99,13 +101,17 @@ func (a *API) exportedKeys(c *fiber.Ctx) ([]keyWire, error) {
 	return toKeyWires(keys), err
 }
 
+// writeExport writes an export up to the prediction last, after which the next export begins;
+// up to the end if last is uuid.Nil. A count would end sooner if predictions were published
+// meanwhile, and leave out some between this export and the next.
 func (a *API) writeExport(
-	ctx context.Context, out exportFormat, store prediction.Store, filter prediction.Filter, me agentWire, keys []keyWire, next *string,
+	ctx context.Context, out exportFormat, store prediction.Store, filter prediction.Filter, last uuid.UUID,
+	me agentWire, keys []keyWire, next *string,
 ) error {
 	if err := out.begin(me, keys); err != nil {
 		return err
 	}
-	for written := 0; written < exportMost; written += exportPage {
+	for {
 		records, after, err := store.List(ctx, a.DB.Reader, filter)
 		if err != nil {
 			return err
@@ -114,12 +120,14 @@ func (a *API) writeExport(
 			if err := out.prediction(a.prediction(&records[i])); err != nil {
 				return err
 			}
+			if records[i].ID == last {
+				return out.end(next)
+			}
 		}
 		if filter.Cursor = after; after == "" {
-			break
+			return out.end(next)
 		}
 	}
-	return out.end(next)
 }
 
 // jsonLines writes one object a line, each with a type. The line "end" says that nothing is
