@@ -25,7 +25,6 @@ type Publisher struct {
 	// Publish.
 	MinLiquidity float64
 
-	store   Store
 	markets market.Store
 	news    news.Store
 
