@@ -434,7 +434,14 @@ func TestReplacedKeyExpires(t *testing.T) {
 			if token, _, err = store.StartSession(ctx, tx, a.ID, key.ID, time.Time{}, now); err != nil {
 				return err
 			}
-			made, err = store.ReplaceKey(ctx, tx, a.ID, key.ID, "next", time.Hour, now)
+			if made, err = store.ReplaceKey(ctx, tx, a.ID, key.ID, "next", time.Hour, now); err != nil {
+				return err
+			}
+			// A node that hasn't yet seen the replacement takes the old key for one without an end.
+			_, late, err := store.StartSession(ctx, tx, a.ID, key.ID, time.Time{}, now)
+			if err == nil && !late.ExpiresAt.Equal(made.OldEndsAt) {
+				t.Errorf("a session begun with the old key ends %s, the key %s", late.ExpiresAt, made.OldEndsAt)
+			}
 			return err
 		})
 		if err != nil {

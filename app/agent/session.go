@@ -30,9 +30,10 @@ type Session struct {
 }
 
 // StartSession begins a session of an agent with a credential that was just
-// verified. It ends after SessionLifetime, or at until when that is not zero and
-// sooner. ErrNoCredential when the agent was disabled or its local key revoked since:
-// the agent's row is locked, so a session cannot slip past either.
+// verified. It ends after SessionLifetime, or when its key does if that is sooner: at until
+// unless that is zero, or when a local key expires by now. ErrNoCredential if the agent was
+// disabled or its local key ended since: the agent's row is locked, so a session can't slip
+// past either.
 func (s Store) StartSession(
 	ctx context.Context, tx bun.Tx, agentID uuid.UUID, credential string, until, now time.Time,
 ) (token string, session *Session, err error) {
@@ -45,12 +46,18 @@ func (s Store) StartSession(
 	if err != nil {
 		return "", nil, err
 	}
-	revoked, err := tx.NewSelect().Model((*Key)(nil)).
-		Where("id = ?", credential).Where("revoked_at IS NOT NULL").Exists(ctx)
-	if err != nil {
+	var keys []Key // none if the credential is central
+	if err := tx.NewSelect().Model(&keys).Where("id = ?", credential).Scan(ctx); err != nil {
 		return "", nil, fmt.Errorf("start session: %w", err)
 	}
-	if revoked || a.Status != Active || !end.After(now) {
+	valid := true
+	for i := range keys {
+		valid = keys[i].ValidAt(now)
+		if ends := keys[i].ExpiresAt; !ends.IsZero() && ends.Before(end) {
+			end = ends.UTC()
+		}
+	}
+	if !valid || a.Status != Active || !end.After(now) {
 		return "", nil, ErrNoCredential
 	}
 	token = newToken()

@@ -42,7 +42,7 @@ type API struct {
 	Changes      *generation.Watcher
 
 	answers     *answer.Cache
-	exports     chan struct{} // holds as many as are being written
+	exports     *exports
 	agents      agent.Store
 	markets     market.Store
 	store       prediction.Store
@@ -52,7 +52,7 @@ type API struct {
 // Register adds every route of the contract.
 func (a *API) Register(s *httpserver.Server) {
 	a.answers = answer.NewCache(answer.Options{Stamp: a.Changes.Stamp, Now: a.Now})
-	a.exports = make(chan struct{}, exportsAtOnce)
+	a.exports = newExports()
 	limits := s.Limits
 	// with puts what every operation checks first before its own handler.
 	with := func(method, path string, handlers []fiber.Handler) []fiber.Handler {

@@ -150,14 +150,15 @@ func numberIn(raw json.RawMessage) string {
 	return fmt.Sprintf(": send %g without quotes", n)
 }
 
-// boolean is false for a field left out.
+// boolean is false for a field left out. null is refused: it may stand for either.
 func (o *object) boolean(name string) bool {
-	raw, ok := o.value(name)
+	o.read[name] = true
+	raw, ok := o.fields[name]
 	if !ok {
 		return false
 	}
 	var b bool
-	if json.Unmarshal(raw, &b) != nil {
+	if json.Unmarshal(raw, &b) != nil || string(raw) == "null" {
 		o.fail(name, "must be true or false, got %s", kindOf(raw))
 	}
 	return b

@@ -7,9 +7,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/gofiber/fiber/v2"
+	"github.com/google/uuid"
 
 	"github.com/pulsecast/pulsecast/app/agent"
 	"github.com/pulsecast/pulsecast/app/prediction"
@@ -17,12 +19,16 @@ import (
 )
 
 const (
-	// exportMost is how many predictions one export holds at most.
+	// exportMost is how many predictions one export holds at most, besides those published
+	// while it is written.
 	exportMost = 10_000
 	// exportPage is how many of them are in memory at a time.
 	exportPage = 100
-	// exportsAtOnce is how many exports a node writes at a time.
-	exportsAtOnce = 2
+	// exportsAtOnce is how many exports a node writes at a time, each for another agent: a slow
+	// reader holds up only its own next one. exportReads is how many of them read a page at a
+	// time.
+	exportsAtOnce = 32
+	exportReads   = 2
 	// exportTimeout is below the server's timeout for writing an answer.
 	exportTimeout = 25 * time.Second
 )
@@ -48,7 +54,7 @@ func (a *API) export(c *fiber.Ctx) error {
 		return err
 	}
 	store := a.store.For(agent.Viewer{AgentID: me.Agent.ID})
-	next, err := store.CursorPast(c.UserContext(), a.DB.Reader, filter, exportMost)
+	last, next, err := store.CursorPast(c.UserContext(), a.DB.Reader, filter, exportMost)
 	if err != nil {
 		return err
 	}
@@ -56,10 +62,8 @@ func (a *API) export(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	select {
-	case a.exports <- struct{}{}:
-	default:
-		return problem.Unavailable("Other exports are being written. Try again.", 5*time.Second)
+	if !a.exports.begin(me.Agent.ID) {
+		return problem.Unavailable("An export of this agent is being written, or many others are. Try again.", 5*time.Second)
 	}
 	mime, name := "application/jsonl", "pulsecast-"+me.Agent.Handle+".jsonl"
 	if format == "csv" {
@@ -73,7 +77,7 @@ func (a *API) export(c *fiber.Ctx) error {
 	}
 	profile := a.agent(me.Agent)
 	c.Context().SetBodyStreamWriter(func(w *bufio.Writer) {
-		defer func() { <-a.exports }()
+		defer a.exports.end(filter.AgentID)
 		// The request's own context ends when this handler returns.
 		ctx, cancel := context.WithTimeout(context.Background(), exportTimeout)
 		defer cancel()
@@ -81,11 +85,50 @@ func (a *API) export(c *fiber.Ctx) error {
 		if format == "csv" {
 			out = &commaSeparated{csv.NewWriter(w)}
 		}
-		if err := a.writeExport(ctx, out, store, filter, profile, keys, textOrNull(next)); err != nil {
+		if err := a.writeExport(ctx, out, store, filter, last, profile, keys, textOrNull(next)); err != nil {
 			a.Log.Warn("an export was cut short", "agent_id", filter.AgentID, "error", err)
 		}
 	})
 	return nil
+}
+
+// exports are those that are being written.
+type exports struct {
+	mu      sync.Mutex
+	agents  map[uuid.UUID]struct{}
+	reading chan struct{} // holds as many as read a page
+}
+
+func newExports() *exports {
+	return &exports{agents: map[uuid.UUID]struct{}{}, reading: make(chan struct{}, exportReads)}
+}
+
+// begin reports whether an agent may have an export now. If so, end must follow.
+func (e *exports) begin(agentID uuid.UUID) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if _, running := e.agents[agentID]; running || len(e.agents) >= exportsAtOnce {
+		return false
+	}
+	e.agents[agentID] = struct{}{}
+	return true
+}
+
+func (e *exports) end(agentID uuid.UUID) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	delete(e.agents, agentID)
+}
+
+// read runs f when it is its turn to read a page.
+func (e *exports) read(ctx context.Context, f func() error) error {
+	select {
+	case e.reading <- struct{}{}:
+		defer func() { <-e.reading }()
+		return f()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 // exportedKeys returns the caller's keys; none if this service doesn't issue them, or to a
@@ -99,14 +142,23 @@ func (a *API) exportedKeys(c *fiber.Ctx) ([]keyWire, error) {
 	return toKeyWires(keys), err
 }
 
+// writeExport writes an export up to the prediction last, after which the next export begins;
+// up to the end if last is uuid.Nil. A count would end sooner if predictions were published
+// meanwhile, and leave out some between this export and the next.
 func (a *API) writeExport(
-	ctx context.Context, out exportFormat, store prediction.Store, filter prediction.Filter, me agentWire, keys []keyWire, next *string,
+	ctx context.Context, out exportFormat, store prediction.Store, filter prediction.Filter, last uuid.UUID,
+	me agentWire, keys []keyWire, next *string,
 ) error {
 	if err := out.begin(me, keys); err != nil {
 		return err
 	}
-	for written := 0; written < exportMost; written += exportPage {
-		records, after, err := store.List(ctx, a.DB.Reader, filter)
+	for {
+		var records []prediction.Record
+		after := ""
+		err := a.exports.read(ctx, func() (err error) {
+			records, after, err = store.List(ctx, a.DB.Reader, filter)
+			return err
+		})
 		if err != nil {
 			return err
 		}
@@ -114,12 +166,14 @@ func (a *API) writeExport(
 			if err := out.prediction(a.prediction(&records[i])); err != nil {
 				return err
 			}
+			if records[i].ID == last {
+				return out.end(next)
+			}
 		}
 		if filter.Cursor = after; after == "" {
-			break
+			return out.end(next)
 		}
 	}
-	return out.end(next)
 }
 
 // jsonLines writes one object a line, each with a type. The line "end" says that nothing is

@@ -99,9 +99,12 @@ func TestDryRunInTheBody(t *testing.T) {
 				t.Errorf("%s, %v: %s", c.query, c.field, a.raw)
 			}
 		}
-		a := s.do(t, call{method: "POST", path: "/api/predictions", bearer: key, body: forecast(map[string]any{"dryRun": "true"})})
-		if a.refused(http.StatusUnprocessableEntity, "invalid_prediction"); a.text("errors", 0, "field") != "dryRun" {
-			t.Errorf("a string: %s", a.raw)
+		for _, value := range []string{`"true"`, `null`, `1`, `{}`} {
+			body := `{"title":"A?","thesis":"b","confidence":0.5,"horizonAt":"2031-01-01T00:00:00Z","dryRun":` + value + `}`
+			a := s.do(t, call{method: "POST", path: "/api/predictions", bearer: key, body: body})
+			if a.refused(http.StatusUnprocessableEntity, "invalid_prediction"); a.text("errors", 0, "field") != "dryRun" {
+				t.Errorf("%s: %s", value, a.raw)
+			}
 		}
 		s.do(t, call{method: "POST", path: "/api/predictions", bearer: key, body: forecast(map[string]any{"dryRun": false})}).fine()
 		if n := s.do(t, call{path: "/api/predictions"}).fine().count("predictions"); n != 1 {

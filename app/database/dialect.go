@@ -67,6 +67,17 @@ func ForUpdate(q *bun.SelectQuery) *bun.SelectQuery {
 	return q
 }
 
+// ForRemoval locks the selected rows for deletion until the transaction ends. It leaves out
+// those that another transaction holds, so it never waits and can't be part of a deadlock.
+// Select in a WITH clause: a DELETE that finds its rows by IN alone also deletes a row that
+// was changed while it waited, and no longer matches.
+func ForRemoval(q *bun.SelectQuery) *bun.SelectQuery {
+	if IsPostgres(q.DB()) {
+		return q.For("UPDATE SKIP LOCKED")
+	}
+	return q
+}
+
 // ForShare keeps the selected rows as they are until the transaction ends. Others may do
 // the same meanwhile, so a transaction that goes on to change them can be part of a
 // deadlock.

@@ -12,16 +12,17 @@ import (
 const pruneBatch = 1000
 
 // Prune deletes rows of a table in which the moment in a column is before another, the
-// oldest first and at most a thousand, so that nobody waits for it; more tells that
-// some may be left. key names the columns of the primary key.
+// oldest first and at most a thousand, so that other transactions hardly wait for it. It
+// leaves rows that another transaction is changing. more reports whether some may be left. key
+// names the columns of the primary key.
 func Prune(ctx context.Context, db bun.IDB, table, column string, before time.Time, key ...string) (more bool, err error) {
 	names := make([]bun.Ident, len(key))
 	for i, k := range key {
 		names[i] = bun.Ident(k)
 	}
-	old := db.NewSelect().Table(table).Column(key...).Where("? < ?", bun.Ident(column), Now(before)).
-		OrderExpr("?", bun.Ident(column)).Limit(pruneBatch)
-	res, err := db.NewRaw("DELETE FROM ? WHERE (?) IN (?)", bun.Ident(table), bun.List(names), old).Exec(ctx)
+	old := ForRemoval(db.NewSelect().Table(table).Column(key...).Where("? < ?", bun.Ident(column), Now(before)).
+		OrderExpr("?", bun.Ident(column)).Limit(pruneBatch))
+	res, err := db.NewRaw("WITH old AS (?) DELETE FROM ? WHERE (?) IN (SELECT * FROM old)", old, bun.Ident(table), bun.List(names)).Exec(ctx)
 	if err != nil {
 		return false, fmt.Errorf("prune %s: %w", table, err)
 	}

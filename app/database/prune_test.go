@@ -1,6 +1,7 @@
 package database_test
 
 import (
+	"context"
 	"fmt"
 	"testing"
 	"time"
@@ -49,4 +50,32 @@ func TestPrune(t *testing.T) {
 		prune(now, true, 500)
 		prune(now.Add(time.Hour), false, 0)
 	})
+}
+
+// TestPruneLeavesWhatIsChanged: a row that another transaction makes young again is neither
+// waited for nor deleted.
+func TestPruneLeavesWhatIsChanged(t *testing.T) {
+	t.Parallel()
+	db := dbtest.Open(t, database.Postgres) // SQLite has one writer
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	const insert = `INSERT INTO idempotency_keys (agent_id, key, body_hash, response, created_at)
+		VALUES ('00000000-0000-7000-8000-000000000001', 'k', '', '', ?) ON CONFLICT (agent_id, key) DO UPDATE SET created_at = EXCLUDED.created_at`
+	if _, err := db.ExecContext(ctx, insert, now.Add(-48*time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	err := db.InTx(ctx, func(ctx context.Context, tx bun.Tx) error {
+		if _, err := tx.ExecContext(ctx, insert, now); err != nil {
+			return err
+		}
+		_, err := database.Prune(ctx, db, "idempotency_keys", "created_at", now.Add(-24*time.Hour), "agent_id", "key")
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n, err := db.NewSelect().Table("idempotency_keys").Count(ctx); n != 1 || err != nil {
+		t.Errorf("%d keys are left, %v", n, err)
+	}
 }

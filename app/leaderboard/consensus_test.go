@@ -152,6 +152,12 @@ func TestConsensusFollows(t *testing.T) {
 			{"reopened", func() { w.observe("m", false, .5, .5) }, 3, 4, .6},
 			{"void", func() { w.observe("m", true, .5, .5) }, 0, 4, none},
 			{"reopened again", func() { w.observe("m", false, .5, .5) }, 3, 4, .6},
+			{"one made void by an admin", func() {
+				rules := settlement.New(settlement.Options{DB: w.db, Now: w.clock.now})
+				if _, err := rules.Rule(t.Context(), settlement.KindPredictionVoided, second.String(), settlement.Ruling{Note: "spam", Actor: "ada"}); err != nil {
+					t.Fatal(err)
+				}
+			}, 2, 4, .55},
 		} {
 			step.do()
 			w.count()

@@ -1,11 +1,14 @@
 package news_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"maps"
 	"testing"
 	"time"
+
+	"github.com/uptrace/bun"
 
 	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/database/dbtest"
@@ -138,4 +141,24 @@ func TestPruneSparesTheCited(t *testing.T) {
 		get(t, db, "cited")
 		get(t, db, "young")
 	})
+}
+
+// TestPruneDoesNotWaitForCiting: an item that is being cited is neither waited for nor deleted.
+func TestPruneDoesNotWaitForCiting(t *testing.T) {
+	t.Parallel()
+	db := dbtest.Open(t, database.Postgres) // SQLite has one writer
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	observe(t, db, post("cited", noon.Add(-91*24*time.Hour)))
+	err := db.InTx(ctx, func(ctx context.Context, tx bun.Tx) error {
+		if err := store.Cite(ctx, tx, []string{"cited"}); err != nil {
+			return err
+		}
+		_, _, err := store.Prune(ctx, db, noon)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	get(t, db, "cited")
 }

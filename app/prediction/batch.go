@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"time"
 
 	"github.com/google/uuid"
@@ -123,8 +124,13 @@ func (p *Publisher) storeBatch(ctx context.Context, tx bun.Tx, list []*waiting) 
 }
 
 // decide answers one submission, and adds it to what is stored unless it is refused or
-// repeats a request.
-func (p *Publisher) decide(b *batch, w *waiting) result {
+// repeats a request. A panic refuses it: on the committer's goroutine it would end the process.
+func (p *Publisher) decide(b *batch, w *waiting) (r result) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			r = result{err: fmt.Errorf("publish: panic: %v\n%s", cause, debug.Stack())}
+		}
+	}()
 	if w.left.Load() {
 		return result{err: context.Canceled}
 	}

@@ -581,3 +581,23 @@ func TestSearchesListInOrder(t *testing.T) {
 		}
 	})
 }
+
+// TestPanicConcernsItsSubmissionAlone: the node goes on publishing.
+func TestPanicConcernsItsSubmissionAlone(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+		d := open(t, db)
+		_, err := d.Publish(t.Context(), d.submission(func(s *prediction.Submission) {
+			s.Render = func(prediction.Receipt) ([]byte, error) { panic("broken") }
+		}))
+		if err == nil || codeOf(err) != "internal" {
+			t.Errorf("%v", err)
+		}
+		if _, err := d.Publish(t.Context(), d.submission(nil)); err != nil {
+			t.Error(err)
+		}
+		if n, err := db.NewSelect().Table("predictions").Count(t.Context()); n != 1 || err != nil {
+			t.Errorf("%d predictions, %v", n, err)
+		}
+	})
+}

@@ -63,13 +63,14 @@ func (s Store) List(ctx context.Context, db bun.IDB, f Filter) ([]Record, string
 	return records, next, err
 }
 
-// CursorPast returns the cursor of the page that begins after the next n predictions of an
-// agent, newest first; empty if there are no more than n. f names the agent and where to begin.
-func (s Store) CursorPast(ctx context.Context, db bun.IDB, f Filter, n int) (string, error) {
+// CursorPast returns the last of the next n predictions of an agent, newest first, and the
+// cursor of the page that begins after it; uuid.Nil and "" if there are no more than n. f names
+// the agent and where to begin.
+func (s Store) CursorPast(ctx context.Context, db bun.IDB, f Filter, n int) (last uuid.UUID, next string, err error) {
 	f = Filter{AgentID: f.AgentID, Cursor: f.Cursor, Sort: ByCreatedAt}
 	after, err := f.readCursor()
 	if err != nil {
-		return "", err
+		return uuid.Nil, "", err
 	}
 	q := db.NewSelect().Table("predictions").Column("id").Where("agent_id = ?", f.AgentID).
 		OrderExpr("id DESC").Offset(int64(n - 1)).Limit(2)
@@ -78,12 +79,12 @@ func (s Store) CursorPast(ctx context.Context, db bun.IDB, f Filter, n int) (str
 	}
 	var ids []uuid.UUID
 	if err := q.Scan(ctx, &ids); err != nil {
-		return "", fmt.Errorf("look past a page of predictions: %w", err)
+		return uuid.Nil, "", fmt.Errorf("look past a page of predictions: %w", err)
 	}
 	if len(ids) < 2 {
-		return "", nil
+		return uuid.Nil, "", nil
 	}
-	return f.cursorAfter(&place{ID: ids[0]}), nil
+	return ids[0], f.cursorAfter(&place{ID: ids[0]}), nil
 }
 
 // place is where a prediction stands in a list.

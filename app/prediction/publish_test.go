@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/uptrace/bun"
 
 	"github.com/pulsecast/pulsecast/app/agent"
@@ -625,17 +626,17 @@ func TestCursorPast(t *testing.T) {
 		}
 		filter := prediction.Filter{AgentID: d.agent.ID, Limit: 2}
 		_, want, err := prediction.Store{}.List(t.Context(), db.Reader, filter)
-		got, past := prediction.Store{}.CursorPast(t.Context(), db.Reader, filter, 2)
+		_, got, past := prediction.Store{}.CursorPast(t.Context(), db.Reader, filter, 2)
 		if err != nil || past != nil || got != want || got == "" {
 			t.Errorf("%q, want %q, %v, %v", got, want, err, past)
 		}
 		for n, more := range map[int]bool{4: true, 5: false, 6: false} {
-			if got, err := (prediction.Store{}).CursorPast(t.Context(), db.Reader, filter, n); err != nil || (got != "") != more {
+			if last, got, err := (prediction.Store{}).CursorPast(t.Context(), db.Reader, filter, n); err != nil || (got != "") != more || (last == uuid.Nil) == more {
 				t.Errorf("past %d of 5: %q, %v", n, got, err)
 			}
 		}
 		filter.Cursor = got
-		if got, err := (prediction.Store{}).CursorPast(t.Context(), db.Reader, filter, 2); err != nil || got == "" || got == want {
+		if _, got, err := (prediction.Store{}).CursorPast(t.Context(), db.Reader, filter, 2); err != nil || got == "" || got == want {
 			t.Errorf("from the cursor: %q, %v", got, err)
 		}
 	})

@@ -52,9 +52,9 @@ type tallyRow struct {
 }
 
 // lockFreeTallies locks the tallies of agents until the transaction ends, and makes those that
-// are missing. Unlike LockTallies, it leaves out the agents that another transaction holds, and never waits. To
-// make a tally that another transaction also makes would wait for that one; hence the
-// advisory lock.
+// are missing. Unlike LockTallies, it leaves out the agents that another transaction holds, and
+// never waits: it makes a tally only under an advisory lock, because an insert would wait for
+// a transaction that makes the same one.
 func lockFreeTallies(ctx context.Context, tx bun.Tx, agents []uuid.UUID) (map[uuid.UUID]*Tally, error) {
 	type row struct {
 		AgentID uuid.UUID `bun:",type:uuid"`

@@ -42,9 +42,8 @@ type RebuildReport struct {
 
 // Rebuild recomputes clusters, days and tallies from the predictions' baselines and
 // the ledger, agent by agent, and the counts of predictions on markets, and compares. With
-// replace the sums that differ are
-// written anew. Ledger rows and predictions that disagree with the rules are only
-// reported: what was published is never rewritten.
+// replace the sums that differ are written anew. Ledger rows and predictions that disagree
+// with the rules are only reported: what was published is never rewritten.
 func (s *Service) Rebuild(ctx context.Context, replace bool) (RebuildReport, error) {
 	var report RebuildReport
 	last := uuid.Nil

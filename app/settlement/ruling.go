@@ -11,6 +11,7 @@ import (
 
 	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/plaintext"
+	"github.com/pulsecast/pulsecast/app/prediction"
 	"github.com/pulsecast/pulsecast/app/problem"
 )
 
@@ -170,7 +171,10 @@ func (s *Service) movePrediction(ctx context.Context, tx bun.Tx, p *plan) error 
 	if err := b.move(p.item, p.to); err != nil {
 		return err
 	}
-	return b.write(ctx, tx)
+	if err := b.write(ctx, tx); err != nil || p.item.MarketID == "" {
+		return err
+	}
+	return prediction.ConsensusChanged(ctx, tx, p.item.MarketID)
 }
 
 // maxNote is the longest reason, in characters.

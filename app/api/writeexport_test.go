@@ -1,0 +1,77 @@
+package api
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/uptrace/bun"
+
+	"github.com/pulsecast/pulsecast/app/agent"
+	"github.com/pulsecast/pulsecast/app/config"
+	"github.com/pulsecast/pulsecast/app/database"
+	"github.com/pulsecast/pulsecast/app/database/dbtest"
+	"github.com/pulsecast/pulsecast/app/prediction"
+)
+
+// titles is an export of titles alone.
+type titles []string
+
+func (*titles) begin(agentWire, []keyWire) error { return nil }
+func (*titles) end(*string) error                { return nil }
+func (l *titles) prediction(p predictionWire) error {
+	*l = append(*l, p.Title)
+	return nil
+}
+
+// TestExportsMeet: a prediction that is published once an export has begun doesn't push
+// another one out between this export and the next.
+func TestExportsMeet(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+		at := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
+		author := &agent.Agent{}
+		err := db.InTx(t.Context(), func(ctx context.Context, tx bun.Tx) (err error) {
+			author, err = agent.Store{}.Create(ctx, tx, agent.New{Profile: agent.Profile{Name: "Ada"}, At: at})
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		publish := func(title string) {
+			at = at.Add(time.Second)
+			err := db.InTx(t.Context(), func(ctx context.Context, tx bun.Tx) error {
+				return prediction.Store{}.Insert(ctx, tx, &prediction.Prediction{
+					ID: database.NewID(at), AgentID: author.ID, Title: title, Thesis: "t", HorizonAt: at, Category: "general",
+					Evidence: []prediction.Evidence{}, BaselineState: prediction.Unlinked, Status: prediction.Open, CreatedAt: at,
+				})
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		for i := range 5 {
+			publish(fmt.Sprint(i))
+		}
+		a := &API{DB: db, Config: &config.Config{BaseURL: "http://pulse.test"}, Now: func() time.Time { return at }, exports: newExports()}
+		filter := prediction.Filter{AgentID: author.ID, Limit: 2}
+		last, next, err := a.store.CursorPast(t.Context(), db.Reader, filter, 3)
+		if err != nil {
+			t.Fatal(err)
+		}
+		publish("5")
+		var written titles
+		if err := a.writeExport(t.Context(), &written, a.store, filter, last, agentWire{}, nil, &next); err != nil {
+			t.Fatal(err)
+		}
+		filter.Cursor = next
+		if err := a.writeExport(t.Context(), &written, a.store, filter, uuid.Nil, agentWire{}, nil, nil); err != nil {
+			t.Fatal(err)
+		}
+		if fmt.Sprint(written) != "[5 4 3 2 1 0]" {
+			t.Errorf("%v", written)
+		}
+	})
+}
