@@ -28,6 +28,17 @@ func newUpstream(t testing.TB) *upstream {
 	return u
 }
 
+// settings let the program ask u instead of each source.
+func (u *upstream) settings() []string {
+	settings := []string{"REDDIT_CLIENT_ID=recorded", "REDDIT_CLIENT_SECRET=recorded"}
+	for _, name := range []string{
+		"POLYMARKET_URL", "POLYMARKET_CLOB_URL", "REDDIT_AUTH_URL", "REDDIT_API_URL", "REDDIT_RSS_URL", "HACKERNEWS_URL",
+	} {
+		settings = append(settings, name+"="+u.URL)
+	}
+	return settings
+}
+
 // until asks again and again until the answer is right, or fails with the last one.
 func (p *process) until(path, key string, right func(answer map[string]any) bool) map[string]any {
 	p.t.Helper()

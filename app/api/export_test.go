@@ -4,11 +4,9 @@ import (
 	"encoding/csv"
 	"encoding/json"
 	"fmt"
-	"net"
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 )
 
 // TestExportHoldsEverything: the file has every prediction of its caller once, and nothing of
@@ -67,43 +65,5 @@ func TestExportHoldsEverything(t *testing.T) {
 		s.do(t, call{path: "/api/agents/me/export"}).refused(http.StatusUnauthorized, "missing_credentials")
 		s.do(t, call{path: "/api/agents/me/export?format=xml", bearer: key}).refused(http.StatusBadRequest, "invalid_parameter")
 		s.do(t, call{path: "/api/agents/me/export?cursor=x", bearer: key}).refused(http.StatusBadRequest, "invalid_parameter")
-	})
-}
-
-// TestSlowReadersOfExportsHoldUpNoOthers: an export that isn't read keeps its agent from
-// another, and nobody else. Closing it makes room.
-func TestSlowReadersOfExportsHoldUpNoOthers(t *testing.T) {
-	t.Parallel()
-	each(t, func(t *testing.T, s *service) {
-		key, other := s.register(t, "Ada"), s.register(t, "Bob")
-		long := strings.Repeat("A long thesis. ", 600)
-		for i := range 60 { // more than the connection's buffers hold
-			s.do(t, call{method: "POST", path: "/api/predictions", bearer: key, body: forecast(map[string]any{"title": fmt.Sprint(i), "thesis": long})}).fine()
-		}
-		dial := func() net.Conn {
-			conn, err := net.Dial("tcp", strings.TrimPrefix(s.base, "http://"))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := conn.(*net.TCPConn).SetReadBuffer(4 << 10); err != nil {
-				t.Fatal(err)
-			}
-			fmt.Fprintf(conn, "GET /api/agents/me/export HTTP/1.1\r\nHost: x\r\nUser-Agent: slow/1\r\nAuthorization: Bearer %s\r\n\r\n", key)
-			if _, err := conn.Read(make([]byte, 12)); err != nil { // it has begun
-				t.Fatal(err)
-			}
-			return conn
-		}
-		slow := dial()
-		s.do(t, call{path: "/api/agents/me/export", bearer: key}).refused(http.StatusServiceUnavailable, "unavailable")
-		if a := s.do(t, call{path: "/api/agents/me/export", bearer: other}); a.status != http.StatusOK {
-			t.Errorf("another agent: %d %s", a.status, a.raw)
-		}
-		slow.Close()
-		for deadline := time.Now().Add(20 * time.Second); s.do(t, call{path: "/api/agents/me/export", bearer: key}).status != http.StatusOK; {
-			if time.Now().After(deadline) {
-				t.Fatal("an export that was closed is never over")
-			}
-		}
 	})
 }

@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -74,4 +75,37 @@ func TestExportsMeet(t *testing.T) {
 			t.Errorf("%v", written)
 		}
 	})
+}
+
+// TestExportsAtOnce: an agent has one export at a time, a node a bounded number, and a page is
+// read by two of them at a time.
+func TestExportsAtOnce(t *testing.T) {
+	t.Parallel()
+	e := newExports()
+	agents := make([]uuid.UUID, exportsAtOnce+1)
+	for i := range agents {
+		agents[i] = uuid.New()
+		if began := e.begin(agents[i]); began != (i < exportsAtOnce) {
+			t.Errorf("export %d began: %v", i, began)
+		}
+	}
+	if e.begin(agents[0]) {
+		t.Error("an agent began two")
+	}
+	e.end(agents[0])
+	if !e.begin(agents[0]) || e.begin(agents[exportsAtOnce]) {
+		t.Error("the end of one makes room for one")
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	var within func(depth int) error
+	within = func(depth int) error {
+		if depth == exportReads {
+			return e.read(ctx, func() error { t.Error("one more reads"); return nil })
+		}
+		return e.read(t.Context(), func() error { return within(depth + 1) })
+	}
+	if err := within(0); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
 }

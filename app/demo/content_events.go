@@ -58,7 +58,7 @@ var longGroups = []group{
 		"Marek Sola", "Ines Duarte", "Kofi Brandt", "Lena Ostrov", "Hugo Vasari", "Piet Lindqvist", "Sana Idris", "Otto Kerr",
 		"Jun Abara", "Rafe Monti", "Elin Voss", "Theo Grann",
 	)},
-	{"sports", "Winner of the Sorrel Islands regatta", "Resolves to Yes if {choice} leads the overall standings after the last race.", 44, 940_000, crews(
+	{"sports", "Winner of the Sorrel Islands regatta", "Resolves to Yes if {choice} leads the overall table after the last race.", 44, 940_000, crews(
 		"Will {choice} win the Sorrel Islands regatta?",
 	)},
 }
