@@ -207,6 +207,8 @@ func TestEventChanges(t *testing.T) {
 		moved, ended := sibling("new", "a", 0.3, 10), sibling("new", "b", 1, 10)
 		moved.ObservedAt, ended.ObservedAt = noon.Add(2*time.Minute), noon.Add(2*time.Minute)
 		ended.Closed, ended.Active = true, false
+		outsider := lively("outsider", "politics", "c", 900, 0) // more traded than p1, its sibling
+		outsider.Probability = ptr(0.04)
 		observeEvents(t, db, []market.Market{moved, ended})
 		if got := groups(t, db, market.GroupFilter{}); got != "new:a/1" {
 			t.Errorf("listed: %s", got)
@@ -270,7 +272,7 @@ func TestNotable(t *testing.T) {
 		sure.Probability, wide.BestAsk, over.ClosesAt = ptr(0.02), ptr(0.7), noon.Add(-time.Hour)
 		ended.Closed, ended.Active = true, false
 		observeEvents(t, db, []market.Market{
-			sure, wide, over, ended,
+			sure, wide, over, ended, outsider,
 			lively("s1", "sports", "a", 1000, 0), lively("s2", "sports", "b", 900, 0.2), lively("s3", "sports", "b", 800, 0.2),
 			lively("p1", "politics", "c", 300, 0), lively("n1", "", "d", 200, 0),
 		})

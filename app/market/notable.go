@@ -28,7 +28,7 @@ const (
 )
 
 // Notable lists at most limit open markets that are worth a look: undecided ones, the most
-// traded in the last 24 hours and the most moved first, one of each event, in turn from the
+// traded in the last 24 hours, the most moved and the most open first, one of each event, in turn from the
 // categories.
 func (Store) Notable(ctx context.Context, db bun.IDB, now time.Time, limit int) ([]Market, error) {
 	var markets []Market
@@ -55,16 +55,21 @@ func (Store) Notable(ctx context.Context, db bun.IDB, now time.Time, limit int) 
 // tolerance absorbs the rounding of a difference of two prices.
 const tolerance = 1e-9
 
-// interest weighs the volume of 24 hours by how far the price moved.
+// interest weighs the volume of 24 hours by how far the price moved and by how much its
+// outcome would tell: the variance of a bet on it, which favours the contest of an event over
+// its outsiders.
 func (m *Market) interest() float64 {
-	var volume, change float64
+	var volume, change, variance float64
+	if p := m.Probability; p != nil {
+		variance = *p * (1 - *p)
+	}
 	if m.Volume24h != nil {
 		volume = *m.Volume24h
 	}
 	if m.PriceChange24h != nil {
 		change = math.Abs(*m.PriceChange24h)
 	}
-	return volume * (stillness + change)
+	return volume * (stillness + change) * variance
 }
 
 // InTurn deals markets out by category: the first of each, then the second of each, and so
