@@ -207,8 +207,6 @@ func TestEventChanges(t *testing.T) {
 		moved, ended := sibling("new", "a", 0.3, 10), sibling("new", "b", 1, 10)
 		moved.ObservedAt, ended.ObservedAt = noon.Add(2*time.Minute), noon.Add(2*time.Minute)
 		ended.Closed, ended.Active = true, false
-		outsider := lively("outsider", "politics", "c", 900, 0) // more traded than p1, its sibling
-		outsider.Probability = ptr(0.04)
 		observeEvents(t, db, []market.Market{moved, ended})
 		if got := groups(t, db, market.GroupFilter{}); got != "new:a/1" {
 			t.Errorf("listed: %s", got)
@@ -271,6 +269,8 @@ func TestNotable(t *testing.T) {
 		sure, wide, over, ended := lively("sure", "sports", "1", 1e9, 0.5), lively("wide", "sports", "2", 1e9, 0.5), lively("over", "sports", "3", 1e9, 0.5), lively("ended", "sports", "4", 1e9, 0.5)
 		sure.Probability, wide.BestAsk, over.ClosesAt = ptr(0.02), ptr(0.7), noon.Add(-time.Hour)
 		ended.Closed, ended.Active = true, false
+		outsider := lively("outsider", "politics", "c", 900, 0) // more traded than p1, its sibling
+		outsider.Probability = ptr(0.04)
 		observeEvents(t, db, []market.Market{
 			sure, wide, over, ended, outsider,
 			lively("s1", "sports", "a", 1000, 0), lively("s2", "sports", "b", 900, 0.2), lively("s3", "sports", "b", 800, 0.2),
