@@ -1,8 +1,11 @@
 package prediction_test
 
 import (
+	"fmt"
 	"testing"
+	"time"
 
+	"github.com/pulsecast/pulsecast/app/cursor"
 	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/database/dbtest"
 	"github.com/pulsecast/pulsecast/app/prediction"
@@ -19,6 +22,10 @@ func TestListRows(t *testing.T) {
 			// A page looks at 300 predictions at most, in up to three tables, and a search at the
 			// matches of two spans of time, which may be 16 times as many as it needs.
 			const most, mostSearched = 2000, 6000
+			// The last page begins after the tenth prediction of all.
+			cursors := map[string]string{
+				"last": pastID(10), "far future": "ffffffff-ffff-7fff-bfff-ffffffffffff", "far past": "00000000-0000-7000-8000-000000000001",
+			}
 			rows := map[string]int64{} // of small: Postgres reads the whole of a table that is small enough
 			past.write(t, db, 1, small)
 			for _, size := range []int{small, large} {
@@ -27,7 +34,13 @@ func TestListRows(t *testing.T) {
 				}
 				for name, f := range listed() {
 					f.Limit = 24
-					for _, page := range []string{"first", "second"} {
+					for _, page := range []string{"first", "second", "last", "far future", "far past"} {
+						if since := cursors[page]; since != "" {
+							if f.Sort != "" && f.Sort != prediction.ByCreatedAt || f.Words != "" && kind == database.SQLite {
+								continue // another cursor
+							}
+							f.Cursor = cursor.Encode(string(prediction.ByCreatedAt), "", since)
+						}
 						explained := dbtest.Explain(t, db, func(db *database.DB) {
 							_, next, err := prediction.Store{}.List(t.Context(), db.Reader, f)
 							if err != nil {
@@ -53,7 +66,7 @@ func TestListRows(t *testing.T) {
 								t.Errorf("%s page of %s: %q in %s", page, name, e.Unbounded, e.Query)
 							}
 						}
-						if f.Cursor == "" {
+						if page == "first" && f.Cursor == "" {
 							break
 						}
 					}
@@ -61,4 +74,10 @@ func TestListRows(t *testing.T) {
 			}
 		})
 	}
+}
+
+// pastID is the id of a prediction of past.
+func pastID(n int) string {
+	ms := past.start.Add(past.step * time.Duration(n)).UnixMilli()
+	return fmt.Sprintf("%08x-%04x-7000-8000-%012x", ms>>16, ms&0xffff, n)
 }
