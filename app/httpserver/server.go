@@ -97,7 +97,7 @@ func New(opts Options) *Server {
 		ErrorHandler:                 s.fail,
 		BodyLimit:                    MaxBody,
 		ReadBufferSize:               12 << 10, // 8 KiB of headers and a long request line
-		WriteBufferSize:              32 << 10, // a whole answer in one write
+		WriteBufferSize:              64 << 10, // a first page of any list in one write
 		ReadTimeout:                  15 * time.Second,
 		WriteTimeout:                 30 * time.Second,
 		IdleTimeout:                  75 * time.Second,
