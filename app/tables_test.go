@@ -64,7 +64,7 @@ var fanOuts = []string{
 	"prediction.ByIDs", "prediction.CitedBy", "prediction.CountByStatus", "prediction.CountDecided",
 	"prediction.CountPublished", "prediction.LiveMarkets", "prediction.MarketsWithOpen",
 	"prediction.OpenOn", "prediction.RecountMarkets", "prediction.Select", "prediction.SelectTallies",
-	"prediction.Totals", "prediction.addNewest", "prediction.due", "prediction.nextPredicted",
+	"prediction.Totals", "prediction.addNewest", "prediction.countWithin", "prediction.due", "prediction.nextPredicted",
 	"prediction.withinSpan", "settlement.CountEntries", "settlement.EntryQueue", "settlement.SelectDays",
 	"settlement.SelectOpenReferences", "settlement.Unsettled", "settlement.addEntries",
 	"settlement.ledgerOf", "settlement.withOpen",
