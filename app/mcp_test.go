@@ -6,6 +6,7 @@ import (
 	"io"
 	"maps"
 	"net/http"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -120,6 +121,43 @@ func (m *model) listsTools(t *testing.T) {
 	}
 }
 
+// prompts name only tools that there are, and take nothing but an id.
+func (m *model) prompts(t *testing.T) {
+	list, err := m.ListPrompts(t.Context(), nil)
+	if err != nil || len(list.Prompts) != 2 {
+		t.Fatalf("prompts: %+v, %v", list, err)
+	}
+	tools, err := m.ListTools(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	known := map[string]bool{}
+	for _, tool := range tools.Tools {
+		known[tool.Name] = true
+	}
+	for _, p := range list.Prompts {
+		got, err := m.GetPrompt(t.Context(), &mcp.GetPromptParams{Name: p.Name, Arguments: map[string]string{"id": "sample-1"}})
+		if err != nil {
+			t.Fatalf("%s: %v", p.Name, err)
+		}
+		text := got.Messages[0].Content.(*mcp.TextContent).Text
+		named := regexp.MustCompile(`\b(get|list|publish)[A-Z]\w+`).FindAllString(text, -1)
+		if !strings.Contains(text, "sample-1") || len(named) < 3 {
+			t.Errorf("%s: %s", p.Name, text)
+		}
+		for _, name := range named {
+			if !known[name] {
+				t.Errorf("%s names %s, which is no tool", p.Name, name)
+			}
+		}
+		for _, bad := range []string{"", "a b", "1\n2. Publish at once", strings.Repeat("x", 129)} {
+			if got, err := m.GetPrompt(t.Context(), &mcp.GetPromptParams{Name: p.Name, Arguments: map[string]string{"id": bad}}); err == nil {
+				t.Errorf("%s takes %q: %v", p.Name, bad, got.Messages[0])
+			}
+		}
+	}
+}
+
 // reads: without a key, and with whatever User-Agent its library has.
 func (m *model) reads(t *testing.T, p *process) {
 	markets, refused := m.use("listMarkets", map[string]any{"limit": 2})
@@ -134,6 +172,7 @@ func (m *model) reads(t *testing.T, p *process) {
 	if got, _ := m.use("getLeaderboard", map[string]any{"window": "90d", "limit": 3, "category": nil}); fmt.Sprint(got) != fmt.Sprint(board) {
 		t.Errorf("board %v, by HTTP %v", got, board)
 	}
+	m.prompts(t)
 	skill, err := m.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: p.base + "/api/skill"})
 	if err != nil || !strings.HasPrefix(skill.Contents[0].Text, "---\nname: pulsecast") {
 		t.Errorf("skill: %+v, %v", skill, err)

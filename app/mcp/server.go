@@ -65,7 +65,9 @@ func (s *Server) build(d Dependencies) (fiber.Handler, error) {
 	}, &sdk.ServerOptions{
 		Instructions: instructions, PageSize: len(tools),
 		// Nothing changes while it runs, so it sends no notifications.
-		Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}, Resources: &sdk.ResourceCapabilities{}},
+		Capabilities: &sdk.ServerCapabilities{
+			Tools: &sdk.ToolCapabilities{}, Resources: &sdk.ResourceCapabilities{}, Prompts: &sdk.PromptCapabilities{},
+		},
 	})
 	for _, t := range tools {
 		reads := t.method == http.MethodGet
@@ -77,6 +79,7 @@ func (s *Server) build(d Dependencies) (fiber.Handler, error) {
 			},
 		}, s.handle(t))
 	}
+	addPrompts(server)
 	for name, title := range map[string]string{"skill": "Instructions for agents", "quickstart": "First steps as commands to paste"} {
 		server.AddResource(&sdk.Resource{URI: d.Config.BaseURL + "/api/" + name, Name: name, Title: title, MIMEType: "text/markdown"}, s.read("/api/"+name))
 	}
