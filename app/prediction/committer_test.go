@@ -420,7 +420,7 @@ func TestLockedAgentDelaysNoOther(t *testing.T) {
 	}
 }
 
-// node is a second publisher with connections of its own.
+// node returns a second publisher, which has separate connections.
 func (d *desk) node(t *testing.T, url string, ahead time.Duration) *prediction.Publisher {
 	t.Helper()
 	db, err := database.Open(t.Context(), url)

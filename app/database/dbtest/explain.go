@@ -143,7 +143,7 @@ func unbounded(t testing.TB, db *database.DB, query string) (steps []string) {
 	if err := db.Reader.NewRaw("EXPLAIN QUERY PLAN ?", bun.Safe(query)).Scan(t.Context(), &plan); err != nil {
 		t.Fatalf("explain %s: %v", query, err)
 	}
-	made := map[string]bool{} // rows of a subquery, which has a limit of its own
+	made := map[string]bool{} // rows of a subquery, which is checked for its own limit
 	for _, step := range plan {
 		for _, how := range []string{"CO-ROUTINE ", "MATERIALIZE "} {
 			if name, ok := strings.CutPrefix(step.Detail, how); ok {

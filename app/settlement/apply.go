@@ -1,0 +1,241 @@
+package settlement
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/google/uuid"
+	"github.com/uptrace/bun"
+
+	"github.com/pulsecast/pulsecast/app/database"
+	"github.com/pulsecast/pulsecast/app/prediction"
+)
+
+// apply moves the predictions of a market to where its outcome says, step by step.
+func (s *Service) apply(ctx context.Context, marketID string) error {
+	run := applyRun{service: s, market: marketID}
+	for run.stage != done {
+		if err := s.inLedger(ctx, run.step); err != nil {
+			return fmt.Errorf("settle market %s: %w", marketID, err)
+		}
+		if err := s.afterChunk(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// applyRun walks once through a market's predictions, then moves its reference rows, and
+// marks its outcome applied. It begins anew if the outcome changes meanwhile.
+type applyRun struct {
+	service  *Service
+	market   string
+	revision int64
+	last     uuid.UUID // of the predictions
+	stage    applyStage
+}
+
+type applyStage int
+
+const (
+	movePredictions applyStage = iota
+	moveReferences
+	markApplied
+	done
+)
+
+// step makes the changes of one transaction, during which the outcome stands as it is. Only
+// the last stage changes the outcome, so only it may lock it against other steps.
+func (r *applyRun) step(ctx context.Context, tx bun.Tx) error {
+	hold := database.ForShare
+	if r.stage == markApplied {
+		hold = database.ForUpdate
+	}
+	o, err := readOutcome(ctx, hold(selectOutcome(tx, r.market)))
+	if err != nil {
+		return err
+	}
+	if o == nil {
+		r.stage = done
+		return nil
+	}
+	if o.Revision != r.revision {
+		r.revision, r.last, r.stage = o.Revision, uuid.Nil, movePredictions
+	}
+	switch r.stage {
+	case movePredictions:
+		return r.chunk(ctx, tx, o)
+	case moveReferences:
+		return r.references(ctx, tx, o)
+	}
+	return r.finish(ctx, tx, o)
+}
+
+// chunk moves the next predictions that may stand elsewhere than o says: of a first
+// outcome, only the open ones. They are read again once their agents are locked.
+func (r *applyRun) chunk(ctx context.Context, tx bun.Tx, o *Outcome) error {
+	which := prediction.OpenOrNot
+	switch {
+	case o.Revision == 1:
+		which = prediction.OnlyOpen
+	case o.State == stateOpen:
+		which = prediction.NotOpen
+	}
+	next, err := prediction.Store{}.NextToSettle(ctx, tx, r.market, which, r.last, r.service.chunk)
+	if err != nil {
+		return err
+	}
+	if len(next) < r.service.chunk {
+		r.stage = moveReferences
+	}
+	if len(next) == 0 {
+		return nil
+	}
+	r.last = next[len(next)-1].ID
+	rows, err := lockItems(ctx, tx, next)
+	if err != nil {
+		return err
+	}
+	if err := r.move(ctx, tx, o, rows); err != nil {
+		return err
+	}
+	// A crash can only take back the last chunks; their outcome is not yet marked as
+	// applied then, and the next tick moves them again.
+	return database.CommitLater(ctx, tx)
+}
+
+func (r *applyRun) move(ctx context.Context, tx bun.Tx, o *Outcome, rows []item) error {
+	bets := make([]bet, 0, len(rows))
+	for i := range rows {
+		bets = append(bets, rows[i].bet())
+	}
+	b, err := newBatch(ctx, tx, bets, database.Now(r.service.now()), o.DecidedAt)
+	if err != nil {
+		return err
+	}
+	for i := range rows {
+		p := &rows[i]
+		if p.Ruled {
+			continue
+		}
+		if to, ok := o.placeOf(p.Outcome, p.CreatedAt); ok {
+			if err := b.move(p, to); err != nil {
+				return err
+			}
+		}
+	}
+	if err := b.write(ctx, tx); err != nil || len(b.predictions) == 0 {
+		return err
+	}
+	return prediction.ConsensusChanged(ctx, tx, r.market)
+}
+
+// references moves the market's reference rows.
+func (r *applyRun) references(ctx context.Context, tx bun.Tx, o *Outcome) error {
+	r.stage = markApplied
+	if err := lockReferences(ctx, tx); err != nil {
+		return err
+	}
+	rows, err := loadReferences(ctx, tx, r.market)
+	if err != nil || len(rows) == 0 {
+		return err
+	}
+	bets := make([]bet, 0, len(rows))
+	for i := range rows {
+		bets = append(bets, rows[i].bet())
+	}
+	b, err := newBatch(ctx, tx, bets, database.Now(r.service.now()), o.DecidedAt)
+	if err != nil {
+		return err
+	}
+	for _, row := range rows {
+		if to, ok := o.placeOf(row.Outcome, row.ObservedAt); ok {
+			if err := b.moveReference(row, to); err != nil {
+				return err
+			}
+		}
+	}
+	if err := b.write(ctx, tx); err != nil {
+		return err
+	}
+	return database.CommitLater(ctx, tx)
+}
+
+// finish marks the outcome applied, unless a prediction is still open: it waits for its
+// baseline, or its outcome is gone.
+func (r *applyRun) finish(ctx context.Context, tx bun.Tx, o *Outcome) error {
+	r.stage = done
+	if o.Applied {
+		return nil
+	}
+	if decided(o) {
+		open, err := prediction.Store{}.MarketsWithOpen(ctx, tx, []string{r.market})
+		if err != nil || len(open) > 0 {
+			return err
+		}
+	}
+	_, err := tx.NewUpdate().Model(o).Set("applied = TRUE").WherePK().Exec(ctx)
+	if err != nil {
+		return fmt.Errorf("mark the outcome applied: %w", err)
+	}
+	return nil
+}
+
+// lockItems locks the agents of some predictions and reads these as they stand then.
+func lockItems(ctx context.Context, tx bun.Tx, keys []prediction.Key) ([]item, error) {
+	agents := make([]uuid.UUID, 0, len(keys))
+	for _, k := range keys {
+		agents = append(agents, k.AgentID)
+	}
+	if err := prediction.LockTallies(ctx, tx, agents); err != nil {
+		return nil, err
+	}
+	rows := make([]item, 0, len(keys))
+	q := items(tx).Join("JOIN v ON v.agent_id = p.agent_id AND v.id = p.id")
+	if err := database.ScanRows(ctx, tx, q.String(), keys, &rows); err != nil {
+		return nil, fmt.Errorf("read predictions: %w", err)
+	}
+	return rows, addEntries(ctx, tx, rows)
+}
+
+// loadItems reads predictions with their last ledger rows.
+func loadItems(ctx context.Context, tx bun.Tx, q *bun.SelectQuery) ([]item, error) {
+	var rows []item
+	if err := q.Scan(ctx, &rows); err != nil {
+		return nil, fmt.Errorf("read predictions: %w", err)
+	}
+	return rows, addEntries(ctx, tx, rows)
+}
+
+// addEntries gives predictions their last ledger rows.
+func addEntries(ctx context.Context, tx bun.Tx, rows []item) error {
+	if len(rows) == 0 {
+		return nil
+	}
+	ids := make([]uuid.UUID, 0, len(rows))
+	at := make(map[uuid.UUID]*item, len(rows))
+	for i := range rows {
+		rows[i].CreatedAt = rows[i].CreatedAt.UTC()
+		ids = append(ids, rows[i].ID)
+		at[rows[i].ID] = &rows[i]
+	}
+	var entries []Entry
+	if err := database.WhereIDs(tx.NewSelect().Model(&entries), "s.prediction_id", ids).Scan(ctx); err != nil {
+		return fmt.Errorf("read the ledger: %w", err)
+	}
+	for i := range entries {
+		e := &entries[i]
+		if p := at[e.PredictionID]; p.last == nil || p.last.Seq < e.Seq {
+			p.last = e
+		}
+	}
+	return nil
+}
+
+func loadReferences(ctx context.Context, tx bun.Tx, marketID string) ([]ReferencePrediction, error) {
+	var rows []ReferencePrediction
+	if err := tx.NewSelect().Model(&rows).Where("r.market_id = ?", marketID).Order("r.agent_id").Scan(ctx); err != nil {
+		return nil, fmt.Errorf("read reference rows: %w", err)
+	}
+	return rows, nil
+}
