@@ -211,7 +211,9 @@ func (a *App) buildServer() {
 	edge.Register(a.server)
 	site.Register(a.server)
 	a.adminSite(acts).Register(a.server)
-	mcp.New(mcp.Dependencies{Config: &a.cfg, Version: version.Build()}).Register(a.server)
+	mcp.New(mcp.Dependencies{
+		Config: &a.cfg, Version: version.Build(), DB: a.DB, Markets: a.Markets.Replicator.Feed(),
+	}).Register(a.server)
 }
 
 // recheck looks for changed credentials and texts at once.
@@ -244,11 +246,12 @@ func (a *App) authenticate(ctx context.Context, bearer string) (httpserver.Princ
 	return p, nil
 }
 
-// observe counts requests, and each agent's.
+// observe counts requests, and each agent's. Calls of tools are counted as the requests to
+// the API that they become.
 func (a *App) observe(o httpserver.Observation) {
 	a.metrics.Observe(o.Route, o.Method, o.Status, o.Code, o.Duration)
 	a.serverErrors.Count(o.Status)
-	if o.Principal != nil {
+	if o.Principal != nil && !mcp.Carries(o.Route) {
 		a.usage.Count(o.Principal.AgentID(), agent.Request{
 			Method: o.Method, Route: o.Route, Status: o.Status, Code: o.Code, ID: o.RequestID,
 		})
