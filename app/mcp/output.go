@@ -51,14 +51,33 @@ func plain(ref *openapi3.SchemaRef, separate, inList bool) {
 	for _, property := range s.Properties {
 		plain(property, separate, inList)
 	}
+	splitNull(s)
+}
+
+// splitNull writes "X or null" as two schemas of one type each: some clients translate
+// schemas into dialects whose type is one word.
+func splitNull(s *openapi3.Schema) {
+	if s.Type == nil || len(*s.Type) != 2 || !s.Type.Includes(openapi3.TypeNull) {
+		return
+	}
+	value := *s
+	value.Type, value.Description = &openapi3.Types{(*s.Type)[0]}, ""
+	if (*s.Type)[0] == openapi3.TypeNull {
+		value.Type = &openapi3.Types{(*s.Type)[1]}
+	}
+	value.Enum = slices.DeleteFunc(slices.Clone(s.Enum), func(v any) bool { return v == nil })
+	null := &openapi3.Schema{Type: &openapi3.Types{openapi3.TypeNull}}
+	*s = openapi3.Schema{
+		Description: s.Description, AnyOf: openapi3.SchemaRefs{openapi3.NewSchemaRef("", &value), openapi3.NewSchemaRef("", null)},
+	}
 }
 
 // moveTexts moves the marked properties of an object into one of its properties.
 func moveTexts(s *openapi3.Schema, inList bool) {
-	no := openapi3.NewBoolSchema()
-	no.Description = "Whether a text was cut to " + strconv.Itoa(maxText) + " characters or a list to " +
+	cut := openapi3.NewBoolSchema()
+	cut.Description = "Whether a text was cut to " + strconv.Itoa(maxText) + " characters or a list to " +
 		strconv.Itoa(maxItems) + " elements."
-	texts := openapi3.Schemas{"truncated": openapi3.NewSchemaRef("", no)}
+	texts := openapi3.Schemas{"truncated": openapi3.NewSchemaRef("", cut)}
 	for name, property := range s.Properties {
 		if holdsText(property) {
 			property.Value.Extensions = nil
