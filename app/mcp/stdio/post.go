@@ -10,6 +10,7 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"net/url"
 
 	"github.com/tmaxmax/go-sse"
 )
@@ -58,6 +59,9 @@ func (p *proxy) post(ctx context.Context, m *message, line []byte) ([][]byte, er
 	p.setHeaders(req.Header, m)
 	resp, err := p.client.Do(req)
 	if err != nil {
+		if failed, ok := errors.AsType[*url.Error](err); ok {
+			err = failed.Err // without the address, which is named already
+		}
 		return nil, fmt.Errorf("%s can't be reached: %w", p.url, err)
 	}
 	defer resp.Body.Close()
