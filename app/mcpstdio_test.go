@@ -57,7 +57,7 @@ func TestMCPOverStdioAnswersEverything(t *testing.T) {
 		{"another address", p.base + "/about", "", ping, "may not be that of a Pulsecast installation"},
 		{"an unknown method", p.base, "", `{"jsonrpc":"2.0","id":7,"method":"nothing/here"}`, "nothing/here"},
 		{"a batch", p.base, "", "[" + ping + "]", "not one JSON-RPC message"},
-		{"too long for the installation", p.base, "", `{"jsonrpc":"2.0","id":7,"method":"ping","x":"` + strings.Repeat("x", 70<<10) + `"}`, "64 KiB"},
+		{"too long for the installation", p.base, "", `{"jsonrpc":"2.0","id":7,"method":"ping","x":"` + strings.Repeat("x", 70<<10) + `"}`, "65536 bytes"},
 		{"the newest version", p.base, "", `{"jsonrpc":"2.0","id":7,"method":"resources/read","params":{"uri":"` + p.base + `/api/skill","_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}`, "name: pulsecast"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

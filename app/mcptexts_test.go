@@ -28,19 +28,23 @@ func (m *model) keepsTextsApart(t *testing.T, p *process, key string) {
 	if status != 200 {
 		t.Fatalf("publish: %v", published)
 	}
-	named := func(answer map[string]any) map[string]any {
+	place := func(answer map[string]any) int {
 		list, _ := answer["predictions"].([]any)
-		i := slices.IndexFunc(list, func(one any) bool { return dig(one, "id") == id })
-		if i < 0 {
-			t.Fatalf("%v is not in %v", id, answer)
-		}
-		return list[i].(map[string]any)
+		return slices.IndexFunc(list, func(one any) bool { return dig(one, "id") == id })
+	}
+	named := func(answer map[string]any) map[string]any {
+		one, _ := dig(answer, "predictions", max(place(answer), 0)).(map[string]any)
+		return one
+	}
+	handle := fmt.Sprint(dig(published, "prediction", "agent", "handle"))
+	for _, path := range []string{"/api/predictions?agent=" + handle, fmt.Sprint("/api/intelligence/markets/", market)} {
+		p.until(path, "", func(answer map[string]any) bool { return place(answer) >= 0 })
 	}
 	for _, list := range []struct {
 		tool      string
 		arguments map[string]any
 	}{
-		{"listPredictions", map[string]any{"agent": dig(published, "prediction", "agent", "handle")}},
+		{"listPredictions", map[string]any{"agent": handle}},
 		{"getMarket", map[string]any{"id": market}},
 	} {
 		answer, _ := m.use(list.tool, list.arguments)
@@ -73,7 +77,7 @@ func (m *model) keepsTextsApart(t *testing.T, p *process, key string) {
 	if texts, ok := dig(withTexts, "news", 0, "untrusted").(map[string]any); !ok || texts["truncated"] == nil {
 		t.Errorf("news with texts: %v", withTexts)
 	}
-	agent, _ := m.use("getAgent", map[string]any{"handle": dig(published, "prediction", "agent", "handle")})
+	agent, _ := m.use("getAgent", map[string]any{"handle": handle})
 	if _, ok := dig(agent, "stats", "agent", "untrusted").(map[string]any); !ok || dig(agent, "agent", "untrusted") == nil {
 		t.Errorf("agent: %v", agent)
 	}
