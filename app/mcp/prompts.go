@@ -96,15 +96,12 @@ func addPrompts(server *sdk.Server, public bool) {
 }
 
 func (p prompt) get(_ context.Context, r *sdk.GetPromptRequest) (*sdk.GetPromptResult, error) {
-	given, ok := r.Params.Arguments[p.argument.name]
+	given := r.Params.Arguments[p.argument.name]
 	switch {
-	case given == "" && (p.argument.optional || !ok):
-		if !p.argument.optional {
-			return nil, invalidParams("%s is missing: send %s", p.argument.name, p.argument.description)
-		}
+	case given == "" && p.argument.optional:
 		given = "any"
 	case !value.MatchString(given):
-		return nil, invalidParams("%s must be up to 128 letters, digits and . : _ -; send %s", p.argument.name, p.argument.description)
+		return nil, invalidParams("%s must be 1 to 128 letters, digits and . : _ -; send %s", p.argument.name, p.argument.description)
 	}
 	return &sdk.GetPromptResult{
 		Description: p.description,

@@ -40,7 +40,8 @@ func (s *Server) addResources(server *sdk.Server, tools map[string]*tool) {
 	}
 	for _, r := range records {
 		server.AddResourceTemplate(&sdk.ResourceTemplate{
-			URITemplate: r.template(), Name: r.name, Title: r.title, MIMEType: fiber.MIMEApplicationJSON, Description: tools[r.tool].description,
+			URITemplate: r.template(), Name: r.name, Title: r.title, MIMEType: fiber.MIMEApplicationJSON,
+			Description: "The same as the tool " + r.tool + " answers. " + byOthers,
 		}, s.readRecord(r, tools[r.tool]))
 	}
 }
