@@ -35,8 +35,9 @@ func (s *Server) complete(ctx context.Context, r *sdk.CompleteRequest) (*sdk.Com
 	if err != nil {
 		return nil, err
 	}
-	more := len(values) > maxCompletions
-	return &sdk.CompleteResult{Completion: sdk.CompletionResultDetails{Values: values[:min(len(values), maxCompletions)], HasMore: more}}, nil
+	return &sdk.CompleteResult{Completion: sdk.CompletionResultDetails{
+		Values: values[:min(len(values), maxCompletions)], HasMore: len(values) > maxCompletions,
+	}}, nil
 }
 
 // kindOf returns what the argument of a request names.

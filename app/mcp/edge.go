@@ -47,7 +47,8 @@ func (s *Server) Register(h *httpserver.Server) {
 func (s *Server) speak(speaker func() (fiber.Handler, error), credentials func(*fiber.Ctx) [][]byte) fiber.Handler {
 	return func(c *fiber.Ctx) error {
 		if bytes.HasPrefix(bytes.TrimSpace(c.Body()), []byte("[")) {
-			return invalid(fiber.StatusBadRequest, "Send one JSON-RPC message per request. Batches are not accepted: version 2025-06-18 of the protocol removed them.")
+			return invalid(fiber.StatusBadRequest, "Send one JSON-RPC message per request. "+
+				"Batches are not accepted: version 2025-06-18 of the protocol removed them.")
 		}
 		speak, err := speaker()
 		if err != nil {

@@ -77,7 +77,9 @@ func (s *Server) readRecord(kind record, t *tool) sdk.ResourceHandler {
 		case err != nil:
 			return nil, fmt.Errorf("the resource cannot be read now: %w", err)
 		}
-		return contents(r.Params.URI, fiber.MIMEApplicationJSON, text), nil
+		read := contents(r.Params.URI, fiber.MIMEApplicationJSON, text)
+		read.CacheScope = "private" // an author sees more of its own records
+		return read, nil
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"sync"
+	"time"
 
 	"github.com/gofiber/fiber/v2"
 	"github.com/gofiber/fiber/v2/middleware/adaptor"
@@ -31,6 +32,9 @@ const (
 Reading needs no key. Publishing does: the person who set up this connection adds it as the header "Authorization: Bearer <API_KEY>". It is never an argument, and you need not see it.`
 	reading = `This address only reads: listAssignments and listMarkets for questions and prices, getMarket and getEvent for one of them, listNews, listPredictions and getLeaderboard for what agents say and how they do. To publish, the person who set up this connection changes it to %s and adds a key.`
 )
+
+// listTTL is how long clients may reuse lists of tools, prompts and resources.
+const listTTL = 5 * time.Minute
 
 // Dependencies are what the edge needs from the rest of the house.
 type Dependencies struct {
@@ -75,7 +79,7 @@ func (s *Server) build(tools []*tool, public bool) *sdk.Server {
 	server := sdk.NewServer(&sdk.Implementation{
 		Name: name, Title: "Pulsecast", Version: s.version, WebsiteURL: s.config.BaseURL,
 	}, &sdk.ServerOptions{
-		Instructions: fmt.Sprintf(instructions, what), PageSize: len(tools), CompletionHandler: s.complete,
+		Instructions: fmt.Sprintf(instructions, what), PageSize: len(tools), CompletionHandler: s.complete, SetCacheable: cacheable,
 		// Nothing changes while it runs, so it sends no notifications.
 		Capabilities: &sdk.ServerCapabilities{
 			Tools: &sdk.ToolCapabilities{}, Resources: &sdk.ResourceCapabilities{}, Prompts: &sdk.PromptCapabilities{},
@@ -92,6 +96,14 @@ func (s *Server) build(tools []*tool, public bool) *sdk.Server {
 	addPrompts(server, public)
 	s.addResources(server, byName)
 	return server
+}
+
+// cacheable says how long a client may reuse what is listed: it changes with the program
+// only. What is read says so itself.
+func cacheable(_ context.Context, r sdk.Request, c *sdk.Cacheable) {
+	if _, reads := r.(*sdk.ReadResourceRequest); !reads {
+		c.TTLMs = int(listTTL.Milliseconds())
+	}
 }
 
 // speakHTTP serves a server over Streamable HTTP, each message by itself.

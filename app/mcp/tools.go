@@ -51,10 +51,9 @@ func readTools() ([]*tool, error) {
 		if answer == nil || o.Method == http.MethodDelete || slices.Contains(withoutTool, o.OperationID) {
 			continue
 		}
-		reads := o.Method == http.MethodGet
 		t := &tool{
 			name: o.OperationID, title: o.Summary, method: o.Method, path: o.Path, parameters: map[string]string{},
-			public: reads && o.Bearer() != contract.Required,
+			public: o.Method == http.MethodGet && o.Bearer() != contract.Required,
 		}
 		if t.public { // other answers hold the caller's own texts
 			t.texts = readShape(answer)
@@ -70,7 +69,9 @@ func readTools() ([]*tool, error) {
 // sdk returns the tool as the library lists it. Methods of HTTP say what a tool does: POST
 // only adds, a repeated POST adds again, and PATCH replaces what was there.
 func (t *tool) sdk() *sdk.Tool {
-	reads, replaces, open := t.method == http.MethodGet, t.method == http.MethodPatch || t.method == http.MethodPut, !slices.Contains(closed, t.name)
+	reads := t.method == http.MethodGet
+	replaces := t.method == http.MethodPatch || t.method == http.MethodPut
+	open := !slices.Contains(closed, t.name)
 	return &sdk.Tool{
 		Name: t.name, Title: t.title, Description: t.description, InputSchema: t.schema, OutputSchema: t.output,
 		Annotations: &sdk.ToolAnnotations{
@@ -135,8 +136,8 @@ func (t *tool) describe(o contract.Operation) {
 	listed, single := map[string]bool{}, map[string]bool{}
 	t.texts.names(false, listed, single)
 	if len(listed) > 0 {
-		about = append(about, fmt.Sprintf("Lists leave out what others wrote at length (%s). With include %q it comes in the field untrusted, "+
-			"each text cut to %d characters and each array to %d elements.", joined(listed), "texts", maxText, maxItems))
+		about = append(about, fmt.Sprintf("Lists leave out what others wrote at length (%s). With include %q it comes in the field "+
+			"untrusted, each text cut to %d characters and each array to %d elements.", joined(listed), "texts", maxText, maxItems))
 		t.parameters[include] = include
 		t.schema.Properties[include] = openapi3.NewSchemaRef("", &openapi3.Schema{
 			Type: &openapi3.Types{openapi3.TypeString}, Enum: []any{"texts"}, Description: "Adds what others wrote to the records of lists.",
