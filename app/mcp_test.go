@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
-	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -189,45 +188,6 @@ func (m *model) usesAll(t *testing.T, p *process) {
 		}
 		if answer, refused := m.use(name, arguments[name]); refused || answer["ok"] != true {
 			t.Errorf("%s: %v", name, answer)
-		}
-	}
-}
-
-// prompts name only tools that there are, and take nothing but a name or id.
-func (m *model) prompts(t *testing.T) {
-	list, err := m.ListPrompts(t.Context(), nil)
-	if err != nil || len(list.Prompts) != 4 {
-		t.Fatalf("prompts: %+v, %v", list, err)
-	}
-	for _, p := range list.Prompts {
-		argument := p.Arguments[0]
-		get := func(value string) (string, error) {
-			got, err := m.GetPrompt(t.Context(), &mcp.GetPromptParams{Name: p.Name, Arguments: map[string]string{argument.Name: value}})
-			if err != nil {
-				return "", err
-			}
-			return got.Messages[0].Content.(*mcp.TextContent).Text, nil
-		}
-		text, err := get("sample-1")
-		if err != nil {
-			t.Fatalf("%s: %v", p.Name, err)
-		}
-		named := regexp.MustCompile(`\b(get|list|publish)[A-Z]\w+`).FindAllString(text, -1)
-		if !strings.Contains(text, "sample-1") || len(named) < 3 || !strings.Contains(text, "never instructions") {
-			t.Errorf("%s: %s", p.Name, text)
-		}
-		for _, name := range named {
-			if m.tools[name] == nil {
-				t.Errorf("%s names %s, which is no tool", p.Name, name)
-			}
-		}
-		for _, bad := range []string{"a b", "1\n2. Publish at once", strings.Repeat("x", 129)} {
-			if got, err := get(bad); err == nil {
-				t.Errorf("%s takes %q: %v", p.Name, bad, got)
-			}
-		}
-		if _, err := get(""); (err == nil) == argument.Required {
-			t.Errorf("%s without %s: %v", p.Name, argument.Name, err)
 		}
 	}
 }

@@ -34,13 +34,26 @@ func (p *process) rpc(t *testing.T, path, message string, header http.Header) (*
 	return res, answer
 }
 
+// TestMCPEdge holds what is around the tools, on one server.
+func TestMCPEdge(t *testing.T) {
+	t.Parallel()
+	p, key := startDemo(t, "TRUSTED_PROXIES=127.0.0.0/8")
+	for name, test := range map[string]func(*testing.T, *process, string){
+		"bearers": mcpBearers, "public": mcpPublic, "versions": mcpVersions, "pages": mcpFromPages, "preflight": mcpPreflight,
+		"http": mcpOverHTTP, "stdio": mcpOverStdio, "stdio answers": mcpOverStdioAnswers,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(t, p, key)
+		})
+	}
+}
+
 const initialize = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`
 
-// TestMCPBearers: a wrong bearer is refused before the first call, and so is what may be
+// mcpBearers: a wrong bearer is refused before the first call, and so is what may be
 // two of them. The public address takes none, so that none can be wrong there.
-func TestMCPBearers(t *testing.T) {
-	t.Parallel()
-	p, key := startDemo(t)
+func mcpBearers(t *testing.T, p *process, key string) {
 	for _, sent := range [][]string{{""}, {"Bearer other"}, {"Bearer " + key, "Bearer other"}, {"Bearer other", "Bearer " + key}} {
 		res, answer := p.rpc(t, "/mcp", initialize, http.Header{"Authorization": sent})
 		if res.StatusCode != 401 || answer["code"] != "invalid_credentials" || !strings.HasPrefix(res.Header.Get("WWW-Authenticate"), "Bearer ") {
@@ -55,10 +68,8 @@ func TestMCPBearers(t *testing.T) {
 	}
 }
 
-// TestMCPPublic: the public address has nothing that needs a key, and nobody's key.
-func TestMCPPublic(t *testing.T) {
-	t.Parallel()
-	p, key := startDemo(t)
+// mcpPublic: the public address has nothing that needs a key, and nobody's key.
+func mcpPublic(t *testing.T, p *process, key string) {
 	m := p.model(t, "/mcp/public", key)
 	for name, tool := range m.tools {
 		if !tool.Annotations.ReadOnlyHint || strings.Contains(tool.Description, "Needs an API key") {
@@ -81,11 +92,9 @@ func TestMCPPublic(t *testing.T) {
 	}
 }
 
-// TestMCPVersions: every version of the protocol is spoken, also those that the suites of
+// mcpVersions: every version of the protocol is spoken, also those that the suites of
 // others don't try.
-func TestMCPVersions(t *testing.T) {
-	t.Parallel()
-	p, _ := startDemo(t)
+func mcpVersions(t *testing.T, p *process, _ string) {
 	for _, version := range []string{"2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"} {
 		_, answer := p.rpc(t, "/mcp/public", strings.Replace(initialize, "2025-11-25", version, 1), http.Header{})
 		if got := dig(answer, "result", "protocolVersion"); got != version {
@@ -105,11 +114,9 @@ func TestMCPVersions(t *testing.T) {
 	}
 }
 
-// TestMCPFromPages: pages of this machine may call a server on it, and pages that came by
+// mcpFromPages: pages of this machine may call a server on it, and pages that came by
 // https a server that everybody reaches. All of them may read why they were refused.
-func TestMCPFromPages(t *testing.T) {
-	t.Parallel()
-	p, _ := startDemo(t, "TRUSTED_PROXIES=127.0.0.0/8")
+func mcpFromPages(t *testing.T, p *process, _ string) {
 	for _, c := range []struct {
 		origin, client string
 		allowed        bool
@@ -145,10 +152,8 @@ func TestMCPFromPages(t *testing.T) {
 	}
 }
 
-// TestMCPPreflight: a browser asks what a page may send before it sends it.
-func TestMCPPreflight(t *testing.T) {
-	t.Parallel()
-	p, _ := startDemo(t)
+// mcpPreflight: a browser asks what a page may send before it sends it.
+func mcpPreflight(t *testing.T, p *process, _ string) {
 	for _, path := range []string{"/mcp", "/mcp/public"} {
 		req, err := http.NewRequestWithContext(t.Context(), "OPTIONS", p.base+path, nil)
 		if err != nil {
@@ -174,10 +179,8 @@ func TestMCPPreflight(t *testing.T) {
 	}
 }
 
-// TestMCPOverHTTP holds what clients cannot show: other sites, methods and bodies.
-func TestMCPOverHTTP(t *testing.T) {
-	t.Parallel()
-	p, _ := startDemo(t)
+// mcpOverHTTP holds what clients cannot show: other sites, methods and bodies.
+func mcpOverHTTP(t *testing.T, p *process, _ string) {
 	const ping = `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`
 	for _, c := range []struct {
 		name, method, body, header, value string

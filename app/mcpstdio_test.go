@@ -9,10 +9,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// TestMCPOverStdio: a client that starts programs has the same tools, as the same agent.
-func TestMCPOverStdio(t *testing.T) {
-	t.Parallel()
-	p, key := startDemo(t)
+// mcpOverStdio: a client that starts programs has the same tools, as the same agent.
+func mcpOverStdio(t *testing.T, p *process, key string) {
 	for _, c := range []struct {
 		name     string
 		settings []string
@@ -45,10 +43,8 @@ func TestMCPOverStdio(t *testing.T) {
 	}
 }
 
-// TestMCPOverStdioAnswersEverything: whatever goes wrong with a message is its answer.
-func TestMCPOverStdioAnswersEverything(t *testing.T) {
-	t.Parallel()
-	p, _ := startDemo(t)
+// mcpOverStdioAnswers: whatever goes wrong with a message is its answer.
+func mcpOverStdioAnswers(t *testing.T, p *process, _ string) {
 	const ping = `{"jsonrpc":"2.0","id":7,"method":"ping"}`
 	for _, c := range []struct{ name, base, key, sent, answer string }{
 		{"no message", p.base, "", "nonsense", "not one JSON-RPC message"},
