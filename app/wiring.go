@@ -203,7 +203,9 @@ func (a *App) buildServer() {
 		Config: &a.cfg, Version: version.Build(), DB: a.DB, Now: a.now, Identity: a.identity, Leaderboard: a.leaderboard, Moderation: acts,
 		Markets: a.Markets.Replicator.Feed(), News: a.News.Replicator.Feed(),
 		Text: edge.Text, Sample: a.ShowsSample, Keys: a.identity,
-		SignIn: oauth.New(oauth.Options{Config: &a.cfg, DB: a.DB, Generation: a.generation, Log: a.Log, Now: a.now}),
+		SignIn: oauth.New(oauth.Options{
+			Config: &a.cfg, DB: a.DB, Generation: a.generation, Log: a.Log, Now: a.now, Transport: a.opts.ClientDocuments,
+		}),
 	})
 	a.server = httpserver.New(httpserver.Options{
 		Config: &a.cfg, Version: version.API, Logger: a.Log, Now: a.now, Redis: a.cache.Redis(),

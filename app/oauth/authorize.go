@@ -88,7 +88,8 @@ func (s *Server) client(ctx context.Context, id string) (*Client, error) {
 	}
 	c, err := findClient(ctx, s.DB.Reader, id, s.Now())
 	if errors.Is(err, fosite.ErrNotFound) {
-		return nil, unusable("The app that sent you here isn't registered, or no longer (client_id). Remove its connection there, then add it again.")
+		return nil, problem.New(problem.CodeInvalidAuthorization,
+			"The app that sent you here isn't registered, or no longer (client_id). Nothing was allowed. Remove its connection in the app, then add it again.")
 	}
 	return c, err
 }
