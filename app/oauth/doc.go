@@ -16,7 +16,7 @@
 // from its host, or by an id that it registered. Grants and tokens are credentials of agents
 // and live in package agent, so that they end with the agent's keys.
 //
-// The protocol is github.com/ory/fosite's; docs/decisions/0006-sign-in-for-programs.md says
+// The protocol is github.com/ory/fosite's; docs/decisions/0006-sign-in-for-apps.md says
 // why. Each step runs in one transaction that a refusal doesn't roll back: noticing a code or
 // a refresh token used twice ends the grant although the answer is an error.
 //

@@ -87,6 +87,7 @@ func (s *Server) newProvider() *fosite.Fosite {
 		SanitationWhiteList: []string{"redirect_uri", "code_challenge"}, OmitRedirectScopeParam: true,
 	}
 	kept := store{s}
+	c.ClientAuthenticationStrategy = kept.identify
 	code := &oauth2.AuthorizeExplicitGrantHandler{
 		AccessTokenStrategy: strategy{}, RefreshTokenStrategy: strategy{}, AuthorizeCodeStrategy: strategy{},
 		CoreStorage: kept, TokenRevocationStorage: kept, Config: c,

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"net/http"
 	"net/url"
 	"time"
 
@@ -53,6 +54,23 @@ func (s store) GetClient(ctx context.Context, id string) (fosite.Client, error) 
 		return nil, err
 	}
 	return s.party(c.ID, c.RedirectURIs), nil
+}
+
+// identify finds the client of a request to the token endpoint. Clients are public, so there is
+// no secret to check, and no assertion is ever parsed.
+func (s store) identify(ctx context.Context, r *http.Request, form url.Values) (fosite.Client, error) {
+	id := form.Get("client_id")
+	if name, _, ok := r.BasicAuth(); ok && id == "" {
+		id, _ = url.QueryUnescape(name) // RFC 6749, section 2.3.1
+	}
+	if id == "" || len(id) > maxClientIDSize || form.Has("client_assertion") {
+		return nil, fosite.ErrInvalidClient.WithHint("Send client_id and nothing to authenticate with.")
+	}
+	c, err := s.GetClient(ctx, id)
+	if errors.Is(err, fosite.ErrNotFound) {
+		return nil, fosite.ErrInvalidClient.WithHint("The client isn't registered, or no longer. Register again.")
+	}
+	return c, err
 }
 
 // ClientAssertionJWTValid implements fosite.ClientManager: clients have no keys.

@@ -113,12 +113,12 @@ func page(name string, status int, title, meaning string) *Code {
 // Codes lists every code: those of the API in the order of the docs, then the others.
 var Codes = []*Code{
 	CodeInvalidJSON, CodeInvalidParameter, CodeInvalidRequest, CodeInvalidPrediction, CodePayloadTooLarge,
-	CodeUnsupportedMediaType, CodeMissingCredentials, CodeInvalidCredentials, CodeAgentDisabled, CodeTextHidden,
+	CodeUnsupportedMediaType, CodeMissingCredentials, CodeInvalidCredentials, CodeInsufficientScope, CodeAgentDisabled, CodeTextHidden,
 	CodeNotEnabled, CodeRegistrationClosed, CodeUserAgentRejected, CodeOriginRejected, CodeInvalidMCP, CodeNotFound,
 	CodeMethodNotAllowed, CodeMarketClosed, CodeNotLocal, CodeTooManyKeys, CodeNotAuthor, CodeNotSettled, CodeReportInFlight,
 	CodeIdempotencyMismatch, CodeRateLimited, CodeInternal, CodeUnavailable,
 
-	CodeCrossOrigin, CodeForgedRequest, CodeNotSignedIn, CodeInvalidSignIn, CodeSignInOver, CodeSignInRefused,
+	CodeCrossOrigin, CodeForgedRequest, CodeNotSignedIn, CodeInvalidAuthorization, CodeInvalidSignIn, CodeSignInOver, CodeSignInRefused,
 	CodeScopeMissing, CodeNameTaken, CodeNoPassword, CodeHandleTaken, CodeHandleReserved, CodeHandleBuiltIn,
 	CodeNotReserved, CodeAssignmentClosed, CodeReportClosed, CodeChangedMeanwhile, CodeAlreadySettled, CodeAlreadyVoid,
 	CodeNotDue, CodeMarketDecides, CodeMarketOpen,
