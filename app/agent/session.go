@@ -72,7 +72,8 @@ func (s Store) endOf(ctx context.Context, tx bun.Tx, agentID uuid.UUID, credenti
 	if err := tx.NewSelect().Model(&keys).Where("id = ?", credential).Scan(ctx); err != nil {
 		return time.Time{}, fmt.Errorf("find the key of a session: %w", err)
 	}
-	if a.Status != Active || (len(keys) > 0 && !keys[0].ValidAt(now)) {
+	gone := len(keys) == 0 && len(credential) == idLength
+	if a.Status != Active || gone || (len(keys) > 0 && !keys[0].ValidAt(now)) {
 		return time.Time{}, ErrNoCredential
 	}
 	if len(keys) == 0 {

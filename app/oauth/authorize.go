@@ -62,7 +62,8 @@ func (s *Server) Begin(ctx context.Context, sent url.Values) (*Request, error) {
 	}
 	r := &Request{Client: client, Parameters: parameters}
 	if r.ar, err = s.parse(ctx, client, parameters); err != nil && !r.ar.IsRedirectURIValid() {
-		return nil, unusable("It wants to be sent back to an address that it hasn't named beforehand (redirect_uri), so you were not sent there.").With(err)
+		return nil, unusable("It wants the answer at an address that it hasn't named beforehand (redirect_uri), " +
+			"so you were not sent there.").With(err)
 	}
 	r.Redirect = r.ar.GetRedirectURI()
 	if err == nil {
@@ -89,7 +90,8 @@ func (s *Server) client(ctx context.Context, id string) (*Client, error) {
 	c, err := findClient(ctx, s.DB.Reader, id, s.Now())
 	if errors.Is(err, fosite.ErrNotFound) {
 		return nil, problem.New(problem.CodeInvalidAuthorization,
-			"The app that sent you here isn't registered, or no longer (client_id). Nothing was allowed. Remove its connection in the app, then add it again.")
+			"The app that sent you here isn't registered, or no longer (client_id). Nothing was allowed. "+
+				"Remove its connection in the app, then add it again.")
 	}
 	return c, err
 }

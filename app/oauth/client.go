@@ -78,7 +78,8 @@ func loopback(host string) bool {
 var (
 	privateScheme = regexp.MustCompile(`^[a-z][a-z0-9+.-]{1,63}$`)
 	browserScheme = []string{
-		"about", "blob", "chrome", "data", "file", "filesystem", "ftp", "intent", "javascript", "mailto", "vbscript", "view-source", "ws", "wss",
+		"about", "blob", "chrome", "data", "file", "filesystem", "ftp", "intent", "javascript", "mailto", "vbscript",
+		"view-source", "ws", "wss",
 	}
 )
 

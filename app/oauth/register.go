@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/uptrace/bun"
@@ -50,7 +51,8 @@ func (s *Server) Register(ctx context.Context, body []byte) (*Registration, erro
 	}
 	return &Registration{
 		ClientID: c.ID, IssuedAt: now.Unix(), Name: c.Name, Homepage: c.Homepage, RedirectURIs: c.RedirectURIs,
-		Grants: []string{"authorization_code", "refresh_token"}, Answers: []string{"code"}, AuthMethod: "none", Scope: "read publish",
+		Grants: []string{"authorization_code", "refresh_token"}, Answers: []string{"code"}, AuthMethod: "none",
+		Scope: strings.Join(Scopes, " "),
 	}, nil
 }
 

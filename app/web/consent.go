@@ -39,7 +39,8 @@ func (s *Site) authorize(srv *httpserver.Server) fiber.Handler {
 		}
 		parameters, err := url.ParseQuery(sent)
 		if err != nil {
-			return problem.New(problem.CodeInvalidAuthorization, "The address isn't a readable request. Go back to the app and connect again.")
+			return problem.New(problem.CodeInvalidAuthorization,
+				"The address isn't a readable request. Go back to the app and connect again.").With(err)
 		}
 		if c.Method() == fiber.MethodPost {
 			v.form = parameters

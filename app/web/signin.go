@@ -76,7 +76,9 @@ func (s *Site) registerClient(c *fiber.Ctx) error {
 func formRequest(c *fiber.Ctx) (*http.Request, error) {
 	r, err := adaptor.ConvertRequest(c, true)
 	if err != nil {
-		return nil, &oauth.Error{Code: "invalid_request", Description: "The request could not be read.", Status: http.StatusBadRequest, Cause: err}
+		return nil, &oauth.Error{
+			Code: "invalid_request", Description: "The request could not be read.", Status: http.StatusBadRequest, Cause: err,
+		}
 	}
 	return r, nil
 }
