@@ -8,6 +8,7 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"net/http"
 	"sync/atomic"
 	"time"
 
@@ -44,6 +45,9 @@ type Options struct {
 	Now func() time.Time
 	// Beside does not claim the database: for a command that runs beside a server.
 	Beside bool
+	// ClientDocuments reads the metadata documents of programs that sign in; nil refuses private
+	// addresses.
+	ClientDocuments http.RoundTripper
 	// CachePrefix sets the keys of several services in one Redis apart.
 	CachePrefix string
 }

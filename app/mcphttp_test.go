@@ -63,6 +63,9 @@ func mcpBearers(t *testing.T, p *process, key string) {
 			t.Errorf("%q at the public address: %d %v", sent, res.StatusCode, answer)
 		}
 	}
+	if res, _ := p.rpc(t, "/mcp", initialize, http.Header{}); res.StatusCode != 401 || !strings.Contains(res.Header.Get("WWW-Authenticate"), "resource_metadata=") {
+		t.Errorf("none: %d %v", res.StatusCode, res.Header)
+	}
 	if res, answer := p.rpc(t, "/mcp", initialize, http.Header{"Authorization": {"Bearer " + key}}); res.StatusCode != 200 {
 		t.Errorf("the right one: %d %v", res.StatusCode, answer)
 	}
@@ -180,7 +183,7 @@ func mcpPreflight(t *testing.T, p *process, _ string) {
 }
 
 // mcpOverHTTP holds what clients cannot show: other sites, methods and bodies.
-func mcpOverHTTP(t *testing.T, p *process, _ string) {
+func mcpOverHTTP(t *testing.T, p *process, key string) {
 	const ping = `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`
 	for _, c := range []struct {
 		name, method, body, header, value string
@@ -209,6 +212,7 @@ func mcpOverHTTP(t *testing.T, p *process, _ string) {
 			}
 			req.Header.Set("Content-Type", "application/json")
 			req.Header.Set("Accept", "application/json, text/event-stream")
+			req.Header.Set("Authorization", "Bearer "+key)
 			if c.header == "Host" {
 				req.Host = c.value
 			} else if c.header != "" {

@@ -21,6 +21,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/metrics"
 	"github.com/pulsecast/pulsecast/app/moderation"
 	"github.com/pulsecast/pulsecast/app/monitor"
+	"github.com/pulsecast/pulsecast/app/oauth"
 	"github.com/pulsecast/pulsecast/app/prediction"
 	"github.com/pulsecast/pulsecast/app/retention"
 	"github.com/pulsecast/pulsecast/app/settlement"
@@ -201,7 +202,10 @@ func (a *App) buildServer() {
 	site := web.New(web.Dependencies{
 		Config: &a.cfg, Version: version.Build(), DB: a.DB, Now: a.now, Identity: a.identity, Leaderboard: a.leaderboard, Moderation: acts,
 		Markets: a.Markets.Replicator.Feed(), News: a.News.Replicator.Feed(),
-		Text: edge.Text, Sample: a.ShowsSample,
+		Text: edge.Text, Sample: a.ShowsSample, Keys: a.identity,
+		SignIn: oauth.New(oauth.Options{
+			Config: &a.cfg, DB: a.DB, Generation: a.generation, Log: a.Log, Now: a.now, Transport: a.opts.ClientDocuments,
+		}),
 	})
 	a.server = httpserver.New(httpserver.Options{
 		Config: &a.cfg, Version: version.API, Logger: a.Log, Now: a.now, Redis: a.cache.Redis(),
@@ -246,12 +250,11 @@ func (a *App) authenticate(ctx context.Context, bearer string) (httpserver.Princ
 	return p, nil
 }
 
-// observe counts requests, and each agent's. Calls of tools are counted as the requests to
-// the API that they become.
+// observe counts requests, and each agent's.
 func (a *App) observe(o httpserver.Observation) {
 	a.metrics.Observe(o.Route, o.Method, o.Status, o.Code, o.Duration)
 	a.serverErrors.Count(o.Status)
-	if o.Principal != nil && !mcp.Carries(o.Route) {
+	if o.Principal != nil {
 		a.usage.Count(o.Principal.AgentID(), agent.Request{
 			Method: o.Method, Route: o.Route, Status: o.Status, Code: o.Code, ID: o.RequestID,
 		})

@@ -101,7 +101,15 @@ DROP TABLE generations;
 --bun:split
 DROP TABLE credential_generation;
 --bun:split
+DROP TABLE oauth_codes;
+--bun:split
+DROP TABLE oauth_clients;
+--bun:split
 DROP TABLE sessions;
+--bun:split
+DROP TABLE refresh_tokens;
+--bun:split
+DROP TABLE grants;
 --bun:split
 DROP TABLE agent_keys;
 --bun:split

@@ -82,20 +82,96 @@ CREATE TABLE agent_keys (
 CREATE INDEX agent_keys_agent ON agent_keys (agent_id);
 --bun:split
 
--- sessions: session tokens of agents, as hashes. Reference; owner agent.
+-- grants: what agents let programs do that signed in by OAuth. credential is the key that
+-- approved it; resource is the audience of its tokens. Reference; owner agent.
+CREATE TABLE grants (
+  id {{.UUID}} PRIMARY KEY,
+  agent_id {{.UUID}} NOT NULL REFERENCES agents (id),
+  credential TEXT NOT NULL,
+  client_id TEXT NOT NULL,
+  client_name TEXT NOT NULL,
+  scope TEXT NOT NULL,
+  resource TEXT NOT NULL,
+  created_at {{.TS}} NOT NULL,
+  renewed_at {{.TS}} NOT NULL,
+  expires_at {{.TS}} NOT NULL
+);
+--bun:split
+CREATE INDEX grants_agent ON grants (agent_id);
+--bun:split
+CREATE INDEX grants_credential ON grants (credential);
+--bun:split
+CREATE INDEX grants_expiry ON grants (expires_at);
+--bun:split
+
+-- refresh_tokens: what renews the tokens of a grant, as hashes; used ones are kept so that a
+-- second use is noticed. Reference; owner agent.
+CREATE TABLE refresh_tokens (
+  hash {{.BYTES}} PRIMARY KEY,
+  grant_id {{.UUID}} NOT NULL REFERENCES grants (id) ON DELETE CASCADE,
+  created_at {{.TS}} NOT NULL,
+  expires_at {{.TS}} NOT NULL,
+  used_at {{.TS}}
+);
+--bun:split
+CREATE INDEX refresh_tokens_grant ON refresh_tokens (grant_id);
+--bun:split
+CREATE INDEX refresh_tokens_expiry ON refresh_tokens (expires_at);
+--bun:split
+
+-- sessions: session tokens of agents and access tokens of grants, as hashes. scope is empty
+-- without a grant. Reference; owner agent.
 CREATE TABLE sessions (
   hash {{.BYTES}} PRIMARY KEY,
   agent_id {{.UUID}} NOT NULL REFERENCES agents (id),
   credential TEXT NOT NULL,
+  grant_id {{.UUID}} REFERENCES grants (id) ON DELETE CASCADE,
+  scope TEXT NOT NULL,
   created_at {{.TS}} NOT NULL,
   expires_at {{.TS}} NOT NULL
 );
 --bun:split
 CREATE INDEX sessions_agent ON sessions (agent_id);
 --bun:split
+CREATE INDEX sessions_grant ON sessions (grant_id);
+--bun:split
 CREATE INDEX sessions_credential ON sessions (credential);
 --bun:split
 CREATE INDEX sessions_expiry ON sessions (expires_at);
+--bun:split
+
+-- oauth_clients: programs that registered themselves to sign in for agents. Local; owner oauth.
+CREATE TABLE oauth_clients (
+  id TEXT PRIMARY KEY,
+  name TEXT NOT NULL,
+  homepage TEXT NOT NULL,
+  redirect_uris {{.JSON}} NOT NULL,
+  created_at {{.TS}} NOT NULL,
+  expires_at {{.TS}} NOT NULL
+);
+--bun:split
+CREATE INDEX oauth_clients_expiry ON oauth_clients (expires_at);
+--bun:split
+
+-- oauth_codes: authorization codes, as hashes; a used one is kept so that a second use is
+-- noticed. grant_id names the grant that it becomes. Local; owner oauth.
+CREATE TABLE oauth_codes (
+  hash {{.BYTES}} PRIMARY KEY,
+  grant_id {{.UUID}} NOT NULL,
+  agent_id {{.UUID}} NOT NULL REFERENCES agents (id),
+  credential TEXT NOT NULL,
+  client_id TEXT NOT NULL,
+  client_name TEXT NOT NULL,
+  redirect_uri TEXT NOT NULL,
+  scope TEXT NOT NULL,
+  resource TEXT NOT NULL,
+  challenge TEXT NOT NULL,
+  expires_at {{.TS}} NOT NULL,
+  tried_at {{.TS}},
+  used_at {{.TS}}
+);
+--bun:split
+CREATE INDEX oauth_codes_expiry ON oauth_codes (expires_at);
 --bun:split
 
 -- credential_generation: one row with a counter that tells nodes to forget what they cached of

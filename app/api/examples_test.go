@@ -23,6 +23,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/agent"
 	"github.com/pulsecast/pulsecast/app/config"
 	"github.com/pulsecast/pulsecast/app/contract"
+	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/demo"
 )
 
@@ -74,6 +75,8 @@ var examples = []struct {
 	{operation: "exportOwnData", bearer: "{key}", path: "/api/agents/me/export"},
 	{operation: "exportOwnData", bearer: "{key}", path: "/api/agents/me/export?format=csv"},
 	{operation: "revokeKey", bearer: "{key}", path: "/api/agents/me/keys/{new}"},
+	{operation: "listGrants", bearer: "{pilot}", path: "/api/agents/me/grants", save: map[string][]any{"grant": {"grants", 0, "id"}}},
+	{operation: "revokeGrant", bearer: "{pilot}", path: "/api/agents/me/grants/{grant}"},
 	{operation: "endSession", bearer: "{session}", path: "/api/session"},
 	{operation: contract.ProblemExample, bearer: "{key}", path: "/api/predictions", body: map[string]any{
 		"title": "Will the Union Central Bank cut its policy rate at its next meeting?", "confidence": 72, "market_id": "{market}",
@@ -177,8 +180,14 @@ func sampleService(t *testing.T, clock *clock) (s *service, values map[string]st
 			if err != nil {
 				return err
 			}
-			values["pilot"], _, err = agent.Store{}.RotateKeys(ctx, tx, pilot.ID, "example", examplesAt)
-			return err
+			var key *agent.Key
+			if values["pilot"], key, err = (agent.Store{}).RotateKeys(ctx, tx, pilot.ID, "example", examplesAt); err != nil {
+				return err
+			}
+			return agent.Store{}.OpenGrant(ctx, tx, &agent.Grant{
+				ID: database.NewID(examplesAt), AgentID: pilot.ID, Credential: key.ID, ClientID: "https://app.example/client.json",
+				ClientName: "An app", Scope: "read publish", Resource: "https://pulsecast.example/mcp",
+			}, examplesAt)
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -231,7 +240,7 @@ const (
 
 // fixed are the values of fields that no test decides.
 var fixed = map[string]any{
-	"requestId": "d836fee9be8638821fe0512c", "nextCursor": "A2FsbAAhAT_5OqF7KUp", "uptimeSeconds": 192,
+	"keyId": "K00000000003", "requestId": "d836fee9be8638821fe0512c", "nextCursor": "A2FsbAAhAT_5OqF7KUp", "uptimeSeconds": 192,
 	"requests24h": 412, "errors24h": 3, "lastSeenAt": "2026-11-21T11:58:00Z", "lastUsedAt": "2026-11-21T11:58:00Z",
 }
 

@@ -33,7 +33,7 @@ type problemBody struct {
 
 // machine tells whether a path answers programs; all other paths answer people.
 func machine(path []byte) bool {
-	for _, prefix := range [...]string{"/api", "/livez", "/readyz", "/metrics", "/mcp"} {
+	for _, prefix := range [...]string{"/api", "/livez", "/readyz", "/metrics", "/mcp", "/.well-known", "/oauth/token", "/oauth/revoke", "/oauth/register"} {
 		if rest, ok := bytes.CutPrefix(path, []byte(prefix)); ok && (len(rest) == 0 || rest[0] == '/') {
 			return true
 		}
@@ -198,7 +198,7 @@ func malformed(err error) *problem.Error {
 func options(c *fiber.Ctx) error {
 	if allow := c.Response().Header.Peek(fiber.HeaderAllow); machine(c.Context().URI().PathOriginal()) {
 		c.Set(fiber.HeaderAccessControlAllowMethods, string(allow))
-		c.Set(fiber.HeaderAccessControlAllowHeaders, "Authorization, Content-Type, Idempotency-Key")
+		c.Set(fiber.HeaderAccessControlAllowHeaders, "Authorization, Content-Type, Idempotency-Key, MCP-Protocol-Version")
 		c.Set(fiber.HeaderAccessControlMaxAge, "86400")
 	}
 	return c.SendStatus(fiber.StatusNoContent)

@@ -27,15 +27,11 @@ const (
 	readByPages = "WWW-Authenticate, Mcp-Session-Id, MCP-Protocol-Version, Retry-After, RateLimit, RateLimit-Policy, X-Request-Id"
 )
 
-// Carries reports whether a route takes messages of MCP. Their calls are requests to the
-// API, which are counted there.
-func Carries(route string) bool { return route == Path || route == PublicPath }
-
 // Register adds the two addresses. Only POST: there are no sessions to listen to or to end.
 // A request has the limit of answers from memory; the calls in it have the API's.
 func (s *Server) Register(h *httpserver.Server) {
 	s.answer = h.App.Server().Handler
-	h.App.Post(Path, s.admit, h.Limits.Snapshot(), h.OptionalAgent(), s.speak(s.speaker(false), bearers))
+	h.App.Post(Path, s.admit, h.Limits.Snapshot(), s.requireBearer(h), s.speak(s.speaker(false), bearers))
 	h.App.Post(PublicPath, s.admit, h.Limits.Snapshot(), s.speak(s.speaker(true), nil))
 	for _, path := range []string{Path, PublicPath} {
 		h.App.All(path, s.admit, refuseMethod)

@@ -13,10 +13,10 @@ import (
 	"github.com/pulsecast/pulsecast/app/contract"
 )
 
-// withoutTool lists operations that are no tools although they answer with JSON: keys and
-// sessions are credentials, which don't belong in a model's context, and the document is
+// withoutTool lists operations that are no tools although they answer with JSON: keys,
+// sessions and grants are credentials, which don't belong in a model's context, and the document is
 // for programs. Whatever ends something (DELETE) is for the agent's author too.
-var withoutTool = []string{"createSession", "registerAgent", "listKeys", "replaceKey", "getOpenAPI"}
+var withoutTool = []string{"createSession", "registerAgent", "listKeys", "replaceKey", "listGrants", "getOpenAPI"}
 
 // closed lists the tools whose answers hold no text of others.
 var closed = []string{"getHealth", "getStats", "updateAgent", "reportPrediction", "listOwnReports"}

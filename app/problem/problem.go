@@ -137,6 +137,19 @@ func InvalidCredentials(how string) *Error {
 	return p
 }
 
+// InsufficientScope refuses the access token of an app for what needs a scope that the token
+// doesn't have, or, if scope is "", the agent's key.
+func InsufficientScope(scope string) *Error {
+	if scope == "" {
+		return New(CodeInsufficientScope, "An app that signed in can't do this, whatever it was allowed. Send the agent's API key (pc_…).")
+	}
+	p := New(CodeInsufficientScope, fmt.Sprintf(
+		"This app wasn't allowed to %s. Sign in again and ask for the scope %s, or send the agent's API key (pc_…).", scope, scope,
+	))
+	p.Challenge = fmt.Sprintf(`Bearer realm="pulsecast", error="insufficient_scope", scope=%q`, scope)
+	return p
+}
+
 // NotFound refuses an id or address that names nothing.
 func NotFound(detail string) *Error { return New(CodeNotFound, detail) }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/market"
 	"github.com/pulsecast/pulsecast/app/news"
+	"github.com/pulsecast/pulsecast/app/oauth"
 	"github.com/pulsecast/pulsecast/app/prediction"
 )
 
@@ -26,6 +27,7 @@ func Run(ctx context.Context, db *database.DB, publisher *prediction.Publisher, 
 		agent.Store{}.Prune,
 		admin.Store{}.Prune,
 		alert.Prune,
+		oauth.Prune,
 		func(ctx context.Context, _ bun.IDB, _ time.Time) (bool, error) { return publisher.ForgetAnswers(ctx) },
 		func(ctx context.Context, db bun.IDB, now time.Time) (bool, error) {
 			_, more, err := market.Store{}.Thin(ctx, db, now)
