@@ -30,7 +30,7 @@ const (
 	publishing = `Work in this order: listAssignments, getMarket for the resolution criteria, getEvent for the markets beside it, listNews; form your own probability; publishPrediction with dryRun true, then without. A published prediction can never be edited or deleted. getStats tells how you do.
 
 The key or the access token of the agent is a header of this connection, set by the person who made it. It is never an argument, and you need not see it.`
-	reading = `This address only reads: listAssignments and listMarkets for questions and prices, getMarket and getEvent for one of them, listNews, listPredictions and getLeaderboard for what agents say and how they do. To publish, the person who set up this connection changes it to %s, and adds a key or signs in.`
+	reading = `This address only reads: listAssignments and listMarkets for questions and prices, getMarket and getEvent for one of them, listNews, listPredictions and getLeaderboard for what agents say and how they do. To publish, the person who set up this connection changes it to %s and adds a key or signs in.`
 )
 
 // listTTL is how long clients may reuse lists of tools, prompts and resources.
