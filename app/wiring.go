@@ -28,6 +28,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/source"
 	"github.com/pulsecast/pulsecast/app/source/fetch"
 	"github.com/pulsecast/pulsecast/app/source/upstream"
+	"github.com/pulsecast/pulsecast/app/update"
 	"github.com/pulsecast/pulsecast/app/version"
 	"github.com/pulsecast/pulsecast/app/web"
 	webadmin "github.com/pulsecast/pulsecast/app/web/admin"
@@ -133,6 +134,7 @@ func (a *App) jobs() []worker.Job {
 		{Name: "news", Interval: a.cfg.NewsInterval, Run: a.News.Tick, Planned: a.News.Planned},
 		every("leaderboard", 2*time.Second, a.buildBoards),
 		{Name: "consensus", Interval: 2 * time.Second, Run: a.countConsensus},
+		{Name: "updates", Interval: 2 * time.Second, Run: a.numberUpdates},
 		every("assignments", time.Minute, a.assign),
 		{Name: "activity", Interval: time.Minute, Run: a.countActivity},
 		every("upkeep", 10*time.Minute, a.prune),
@@ -169,6 +171,14 @@ func (a *App) countConsensus(ctx context.Context) (time.Duration, error) {
 	return max(consensusEvery, 4*time.Since(begin)), err
 }
 
+// updatesEvery is the time between two looks for updates without a number. The job's interval
+// is longer for the reason that consensusEvery has.
+const updatesEvery = 250 * time.Millisecond
+
+func (a *App) numberUpdates(ctx context.Context) (time.Duration, error) {
+	return updatesEvery, update.NewSequencer(a.DB, a.now).Tick(ctx)
+}
+
 // countActivity counts for the admins' table of agents, at most a twentieth of the
 // time.
 func (a *App) countActivity(ctx context.Context) (time.Duration, error) {
@@ -177,12 +187,13 @@ func (a *App) countActivity(ctx context.Context) (time.Duration, error) {
 	return max(time.Minute, 20*time.Since(begin)), err
 }
 
-// assign closes the assignments that are due and, once a day, chooses new ones.
+// assign closes the assignments that are due, chooses new ones once a day, and announces those
+// that have opened.
 func (a *App) assign(ctx context.Context) error {
 	var store assignment.Store
 	_, closeErr := store.CloseDue(ctx, a.DB, a.now())
 	_, chooseErr := store.ChooseDaily(ctx, a.DB, a.now(), float64(a.cfg.RankedMinLiquidity))
-	return errors.Join(closeErr, chooseErr)
+	return errors.Join(closeErr, chooseErr, store.Announce(ctx, a.DB, a.now()))
 }
 
 func (a *App) prune(ctx context.Context) error {
