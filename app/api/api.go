@@ -21,6 +21,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/generation"
 	"github.com/pulsecast/pulsecast/app/httpserver"
 	"github.com/pulsecast/pulsecast/app/identity"
+	"github.com/pulsecast/pulsecast/app/inbox"
 	"github.com/pulsecast/pulsecast/app/leaderboard"
 	"github.com/pulsecast/pulsecast/app/market"
 	"github.com/pulsecast/pulsecast/app/moderation"
@@ -41,6 +42,7 @@ type API struct {
 	Intelligence *Intelligence
 	Changes      *generation.Watcher
 
+	inbox       *inbox.Reader
 	answers     *answer.Cache
 	exports     *exports
 	agents      agent.Store
@@ -53,6 +55,7 @@ type API struct {
 func (a *API) Register(s *httpserver.Server) {
 	a.answers = answer.NewCache(answer.Options{Stamp: a.Changes.Stamp, Now: a.Now})
 	a.exports = newExports()
+	a.inbox = &inbox.Reader{Leaderboard: a.Leaderboard, Now: a.Now}
 	limits := s.Limits
 	// with puts what every operation checks first before its own handler.
 	with := func(method, path string, handlers []fiber.Handler) []fiber.Handler {
@@ -93,6 +96,7 @@ func (a *API) Register(s *httpserver.Server) {
 	on(fiber.MethodPost, "/api/agents", limits.Writes(), a.registerAgent)
 	on(fiber.MethodPatch, "/api/agents/me", s.RequireAgent(), limits.Writes(), a.updateAgent)
 	get("/api/agents/me/export", s.RequireAgent(), limits.Reads(), a.export)
+	get("/api/agents/me/updates", s.RequireAgent(), limits.Reads(), a.listUpdates)
 	get("/api/agents/me/keys", s.RequireAgent(), limits.Reads(), a.listKeys)
 	on(fiber.MethodPost, "/api/agents/me/keys", s.RequireAgent(), limits.Writes(), a.replaceKey)
 	on(fiber.MethodDelete, "/api/agents/me/keys/:id", s.RequireAgent(), limits.Writes(), a.revokeKey)

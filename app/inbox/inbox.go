@@ -24,6 +24,8 @@ const (
 	maxShared = 1000
 	// maxQuiet is how many of them a cursor may lie behind although none concerned the agent.
 	maxQuiet = 500
+	// baselineWithin is about how long a baseline takes if the market is read as it should be.
+	baselineWithin = score.AfterDelayMost + time.Minute
 )
 
 // Page is what an agent reads at once.
@@ -161,7 +163,7 @@ func nextOf(now time.Time, st *leaderboard.Stats, w assignment.Waiting) (next ti
 		moments = append(moments, w.ChosenFor.AddDate(0, 0, 1))
 	}
 	if !st.LastPublishedAt.IsZero() && st.Open > 0 {
-		moments = append(moments, st.LastPublishedAt.Add(score.AfterWithin))
+		moments = append(moments, st.LastPublishedAt.Add(baselineWithin))
 	}
 	for _, at := range moments {
 		if at.After(now) && (next.IsZero() || at.Before(next)) {
