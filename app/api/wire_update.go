@@ -105,4 +105,6 @@ func (a *API) updatePrediction(p *update.Prediction) *updatePredictionWire {
 	return w
 }
 
-func (a *API) predictionURL(id uuid.UUID) string { return a.Config.BaseURL + "/predictions/" + id.String() }
+func (a *API) predictionURL(id uuid.UUID) string {
+	return a.Config.BaseURL + "/predictions/" + id.String()
+}

@@ -51,7 +51,7 @@ type plan struct {
 	change  Change
 	market  *market.Market // nil for a prediction
 	outcome *Outcome       // of market
-	item    *item    // of a prediction
+	item    *item          // of a prediction
 	to      place
 }
 

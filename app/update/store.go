@@ -32,7 +32,9 @@ type Head struct {
 }
 
 // Head reads where the log stands.
-func (Store) Head(ctx context.Context, db bun.IDB) (Head, error) { return readHead(ctx, selectHead(db)) }
+func (Store) Head(ctx context.Context, db bun.IDB) (Head, error) {
+	return readHead(ctx, selectHead(db))
+}
 
 func selectHead(db bun.IDB) *bun.SelectQuery {
 	return db.NewSelect().Table("update_head").Column("last", "deleted").Where("id = 1")
