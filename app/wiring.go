@@ -216,8 +216,11 @@ func (a *App) buildServer() {
 	})
 	a.server = httpserver.New(httpserver.Options{
 		Config: &a.cfg, Version: version.API, Logger: a.Log, Now: a.now, Redis: a.cache.Redis(),
-		Authenticate: a.authenticate, Health: a.health(), Observe: a.observe, Tracer: a.tracing.Tracer(), RenderError: site.RenderError,
+		Authenticate: a.authenticate, CredentialEpoch: a.generation.Epoch, Health: a.health(), Observe: a.observe, Tracer: a.tracing.Tracer(), RenderError: site.RenderError,
 	})
+	a.hub = update.NewHub(a.DB.Reader, a.Log, edge.UpdateEncoder())
+	edge.Hub = a.hub
+	a.changes.OnMoved(generation.Updates, a.hub.Wake)
 	a.changes.OnMoved(generation.Texts, func() { a.leaderboard.Forget(); site.Forget() })
 	edge.Register(a.server)
 	site.Register(a.server)

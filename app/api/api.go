@@ -26,6 +26,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/market"
 	"github.com/pulsecast/pulsecast/app/moderation"
 	"github.com/pulsecast/pulsecast/app/prediction"
+	"github.com/pulsecast/pulsecast/app/update"
 )
 
 // API answers the paths below /api.
@@ -41,6 +42,8 @@ type API struct {
 	Moderation   *moderation.Service
 	Intelligence *Intelligence
 	Changes      *generation.Watcher
+	// Hub hands out updates to streams. Make it with UpdateEncoder.
+	Hub *update.Hub
 
 	inbox       *inbox.Reader
 	answers     *answer.Cache
@@ -104,6 +107,7 @@ func (a *API) Register(s *httpserver.Server) {
 	get("/api/stats", s.RequireAgent(), limits.Reads(), a.getStats)
 	get("/api/leaderboard", append(reads, a.getLeaderboard())...)
 	get("/api/assignments", append(reads, a.listAssignments)...)
+	get("/api/events", append(reads, a.streamUpdates(s))...)
 }
 
 // respond writes a success as JSON.
