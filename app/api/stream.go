@@ -20,6 +20,8 @@ const eventStream = "text/event-stream"
 
 // UpdateEncoder writes updates as the events of a stream.
 func (a *API) UpdateEncoder() update.Encoder {
+	var heartbeat sse.Message
+	heartbeat.AppendComment("heartbeat")
 	return update.Encoder{
 		Update: func(u *update.Update) []byte {
 			body, err := encode(a.update(u))
@@ -30,11 +32,7 @@ func (a *API) UpdateEncoder() update.Encoder {
 			m.AppendData(string(body))
 			return framed(&m)
 		},
-		Heartbeat: func(last int64) []byte {
-			m := sse.Message{ID: sse.ID(strconv.FormatInt(last, 10))}
-			m.AppendComment("heartbeat")
-			return framed(&m)
-		},
+		Heartbeat: framed(&heartbeat),
 	}
 }
 

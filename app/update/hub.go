@@ -57,8 +57,8 @@ type Sink interface {
 // Encoder writes what is sent. What it returns is shared by all readers.
 type Encoder struct {
 	Update func(u *Update) []byte
-	// Heartbeat is a sign of life that names the last number.
-	Heartbeat func(last int64) []byte
+	// Heartbeat is a sign of life. It carries no number: many clients take a number for an event.
+	Heartbeat []byte
 }
 
 // Hub hands the updates of the log to the readers of one node. It reads each from the
@@ -219,7 +219,6 @@ func (r *reader) get(frames []frame, now time.Time) {
 func (h *Hub) beat(now time.Time) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	var text []byte
 	for r := range h.readers {
 		select {
 		case <-r.sink.Done():
@@ -230,10 +229,7 @@ func (h *Hub) beat(now time.Time) {
 		if now.Sub(r.sentAt) < heartbeatAfter {
 			continue
 		}
-		if text == nil {
-			text = h.encode.Heartbeat(h.position)
-		}
-		r.sink.Send(text)
+		r.sink.Send(h.encode.Heartbeat)
 		r.sentAt = now
 	}
 }

@@ -59,7 +59,7 @@ func (h *Hub) joined(r *reader, head int64) bool {
 		return false
 	}
 	h.readers[r] = struct{}{}
-	r.sink.Send(h.encode.Heartbeat(r.seen)) // it answers at once, and can come back to this place
+	r.sink.Send(h.encode.Heartbeat) // the reader knows that it misses nothing from here on
 	h.Wake()                                // what was committed since the head was read
 	return true
 }
