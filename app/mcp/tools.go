@@ -13,7 +13,7 @@ import (
 // HTTP, keys and files don't belong in a model's context, the texts are resources, and a
 // stream has no end.
 var withoutTool = []string{
-	"createSession", "endSession", "export", "listKeys", "replaceKey", "revokeKey", "getSkill", "getQuickstart", "getOpenAPI",
+	"createSession", "endSession", "exportOwnData", "listKeys", "replaceKey", "revokeKey", "getSkill", "getQuickstart", "getOpenAPI",
 	"streamUpdates",
 }
 

@@ -60,7 +60,7 @@ func (h *Hub) joined(r *reader, head int64) bool {
 	}
 	h.readers[r] = struct{}{}
 	r.sink.Send(h.encode.Heartbeat) // the reader knows that it misses nothing from here on
-	h.Wake()                                // what was committed since the head was read
+	h.Wake()                        // what was committed since the head was read
 	return true
 }
 

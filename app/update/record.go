@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
@@ -40,8 +41,11 @@ func NewWrite(list []Update) database.Write { return database.NewWrite(addToOutb
 
 func outboxRows(list []Update) []outboxRow {
 	var rows []outboxRow
+	// Ids are in the order of the calls of a node, whatever time the updates are of.
+	at := time.Now()
 	for part := range slices.Chunk(list, perRow) {
-		rows = append(rows, outboxRow{database.NewID(part[0].At), encode(part)})
+		rows = append(rows, outboxRow{database.NewID(at), encode(part)})
+		at = at.Add(time.Microsecond)
 	}
 	return rows
 }
