@@ -56,7 +56,7 @@ func (s *Sequencer) number(ctx context.Context, tx bun.Tx) error {
 	if err != nil {
 		return err
 	}
-	rows, err := takeOut(ctx, tx)
+	rows, err := dequeue(ctx, tx)
 	if err != nil || len(rows) == 0 {
 		return err
 	}
@@ -80,8 +80,8 @@ func (s *Sequencer) number(ctx context.Context, tx bun.Tx) error {
 	return generation.Moved(ctx, tx, generation.Updates)
 }
 
-// takeOut removes the oldest rows of the outbox and returns them.
-func takeOut(ctx context.Context, tx bun.Tx) ([]outboxRow, error) {
+// dequeue removes the oldest rows of the outbox and returns them.
+func dequeue(ctx context.Context, tx bun.Tx) ([]outboxRow, error) {
 	var rows []outboxRow
 	err := tx.NewRaw(`DELETE FROM update_outbox WHERE id IN (SELECT id FROM update_outbox ORDER BY id LIMIT ?)
 		RETURNING id, content`, outboxBatch).Scan(ctx, &rows)
