@@ -29,6 +29,7 @@ type problemBody struct {
 	Code      string          `json:"code"`
 	Errors    []problem.Field `json:"errors"`
 	RequestID string          `json:"requestId"`
+	Cursor    string          `json:"cursor,omitempty"`
 }
 
 // machine tells whether a path answers programs; all other paths answer people.
@@ -96,6 +97,7 @@ func (s *Server) writeProblem(c *fiber.Ctx, p *problem.Error) {
 	body := problemBody{
 		Type: s.docs + p.Code, Title: p.Title, Status: p.Status, Detail: p.Detail,
 		Code: p.Code, Errors: p.Fields, RequestID: RequestID(c),
+		Cursor: p.Cursor,
 	}
 	if body.Errors == nil {
 		body.Errors = []problem.Field{}
