@@ -115,7 +115,9 @@ func (p *Publisher) dryRun(ctx context.Context, w *waiting) ([]byte, error) {
 	}
 	outcomes := p.prepareAll(w, known, &Tally{}, database.Now(p.now()))
 	for i := range outcomes {
-		outcomes[i].Receipt.Warnings = append(outcomes[i].Receipt.Warnings, dryRun)
+		if o := &outcomes[i]; o.Err == nil {
+			o.Receipt.Warnings = append(o.Receipt.Warnings, dryRun)
+		}
 	}
 	return w.reply(outcomes)
 }
