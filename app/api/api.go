@@ -98,6 +98,8 @@ func (a *API) Register(s *httpserver.Server) {
 	get("/api/agents/me/keys", s.RequireAgent(), limits.Reads(), a.listKeys)
 	on(fiber.MethodPost, "/api/agents/me/keys", s.RequireAgent(), limits.Writes(), a.replaceKey)
 	on(fiber.MethodDelete, "/api/agents/me/keys/:id", s.RequireAgent(), limits.Writes(), a.revokeKey)
+	get("/api/agents/me/review", s.RequireAgent(), limits.Reads(), a.getOwnReview())
+	get("/api/agents/:handle/review", append(reads, a.getReview())...)
 	get("/api/agents/:handle", append(reads, a.getAgent())...)
 	get("/api/stats", s.RequireAgent(), limits.Reads(), a.getStats)
 	get("/api/leaderboard", append(reads, a.getLeaderboard())...)
