@@ -30,7 +30,7 @@ func (s *Site) reviewProps(r *leaderboard.Review) pages.ReviewProps {
 	for _, g := range p.Groups {
 		rows = append(rows, g.Rows...)
 	}
-	p.Scale = reviewScale(rows)
+	p.Scale = reviewScale(4, rows)
 	rows = nil
 	for i := range r.Moves {
 		m := &r.Moves[i]
@@ -41,7 +41,7 @@ func (s *Site) reviewProps(r *leaderboard.Review) pages.ReviewProps {
 		rows = append(rows, row)
 		p.Moves = append(p.Moves, pages.ReviewMove{ReviewRow: row, Mean: m.Sums.Mean()})
 	}
-	p.MoveScale = reviewScale(rows)
+	p.MoveScale = reviewScale(2, rows)
 	return p
 }
 
@@ -75,20 +75,24 @@ func sumsEstimate(s score.Sums) components.Estimate {
 	return e
 }
 
-// reviewScale covers the rows with enough events for a verdict, or all if none has them: one
-// event has an interval that would leave no room for the others.
-func reviewScale(rows []pages.ReviewRow) components.Scale {
-	var firm, all []components.Estimate
+// reviewScale covers the rows with enough events for a verdict, or all if none has them, in
+// about n steps: one event has an interval that would leave no room for the others.
+func reviewScale(n int, rows []pages.ReviewRow) components.Scale {
+	var firm, all []float64
 	for _, r := range rows {
-		all = append(all, r.Estimate)
+		ends := []float64{r.Skill}
+		if r.Range != nil {
+			ends = append(ends, r.Range.Low, r.Range.High)
+		}
+		all = append(all, ends...)
 		if r.Events >= score.ReviewMinEvents {
-			firm = append(firm, r.Estimate)
+			firm = append(firm, ends...)
 		}
 	}
 	if len(firm) > 0 {
-		return components.EstimateScale(firm)
+		return components.NewScale(n, firm...)
 	}
-	return components.EstimateScale(all)
+	return components.NewScale(n, all...)
 }
 
 func horizonLabel(s *score.Slice) string {
