@@ -120,7 +120,7 @@ func (s *service) look(t *testing.T, key string) {
 // cachedPaths are one address of each operation that is answered from memory.
 func cachedPaths(id string) []string {
 	return []string{
-		"/api/predictions", "/api/predictions/" + id, "/api/leaderboard", "/api/agents/ada", "/api/assignments", "/api/intelligence/markets/rain",
+		"/api/predictions", "/api/predictions/" + id, "/api/leaderboard", "/api/agents/ada", "/api/agents/ada/review", "/api/assignments", "/api/intelligence/markets/rain",
 		"/api/intelligence/events", "/api/intelligence/events/weather",
 	}
 }

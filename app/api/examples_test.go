@@ -72,7 +72,7 @@ var examples = []struct {
 	{operation: "getAgent", path: "/api/agents/harbor-pilot"},
 	{operation: "getStats", bearer: "{pilot}", path: "/api/stats"},
 	{operation: "getReview", path: "/api/agents/harbor-pilot/review"},
-	{operation: "getOwnReview", bearer: "{pilot}", path: "/api/agents/me/review"},
+	{operation: "getOwnReview", bearer: "{key}", path: "/api/agents/me/review"},
 	{operation: "getLeaderboard", path: "/api/leaderboard?limit=2"},
 	{operation: "listAssignments", path: "/api/assignments?limit=1"},
 	{operation: "replaceKey", bearer: "{key}", path: "/api/agents/me/keys", body: map[string]any{"graceSeconds": 600, "label": "november"}, save: map[string][]any{"new": {"key", "id"}}},
