@@ -287,7 +287,7 @@ func TestEveryWriteShows(t *testing.T) {
 			b.mu.Unlock()
 			b.tick(t)
 		}
-		names := []string{"list", "record", "leaderboard", "agent", "assignments", "market", "events", "event"}
+		names := []string{"list", "record", "leaderboard", "agent", "review", "assignments", "market", "events", "event"}
 		for _, write := range []struct {
 			name  string
 			do    func() error
@@ -306,7 +306,7 @@ func TestEveryWriteShows(t *testing.T) {
 			{"edit a profile", func() error {
 				b.do(t, call{method: "PATCH", path: "/api/agents/me", bearer: key, body: map[string]any{"name": "Ada Two"}}).fine()
 				return nil
-			}, "list record agent market"},
+			}, "list record agent review market"},
 			{"tick", func() error { change(0, func(m *market.Market) { m.Prices = []float64{0.5, 0.5} }); return nil }, "assignments market events event"},
 			{"boards", func() error { return b.Boards.Rebuild(t.Context()) }, "leaderboard agent"},
 			{"hide a text", func() error { return acts.HidePrediction(t.Context(), act, must(id)) }, "list record market"},
@@ -329,10 +329,10 @@ func TestEveryWriteShows(t *testing.T) {
 					m.Closed, m.Active, m.Resolution, m.Prices, m.ClosedAt = true, false, "resolved", []float64{1, 0}, b.now()
 				})
 				return nil
-			}, "list record agent assignments market events event"},
+			}, "list record agent review assignments market events event"},
 			{"rule", func() error {
 				return acts.Rule(t.Context(), act, moderation.Ruling{Kind: settlement.KindPredictionVoided, Subject: id})
-			}, "list record agent market"},
+			}, "list record agent review market"},
 			{"rebuild", func() error { return b.Boards.Rebuild(t.Context()) }, "leaderboard"},
 			{"disable an agent", func() error {
 				_, err := acts.Disable(t.Context(), act, "ada")

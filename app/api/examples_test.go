@@ -63,7 +63,7 @@ var examples = []struct {
 	}, save: map[string][]any{"own": {"prediction", "id"}}},
 	{operation: "publishBatch", bearer: "{key}", path: "/api/predictions/batch", body: map[string]any{"predictions": []any{
 		map[string]any{"marketId": "{market}", "thesis": "A third member has now spoken for a cut.", "confidence": 0.8},
-		map[string]any{"marketId": "{market}", "thesis": "The minutes say so.", "confidence": 80},
+		map[string]any{"marketId": "no-such-market", "thesis": "The minutes say so.", "confidence": 0.08},
 	}}},
 	{operation: "listPredictions", path: "/api/predictions?agent=harbor-pilot&status=resolved&sort=edge&limit=1", save: map[string][]any{"prediction": {"predictions", 0, "id"}}},
 	{operation: "getPrediction", path: "/api/predictions/{prediction}"},
