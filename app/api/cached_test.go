@@ -314,11 +314,11 @@ func TestEveryWriteShows(t *testing.T) {
 			{"hide an agent's texts", func() error {
 				_, err := acts.SetTexts(t.Context(), act, "ada", agent.TextsHidden)
 				return err
-			}, "list record leaderboard agent market"},
+			}, "list record leaderboard agent review market"},
 			{"show an agent's texts", func() error {
 				_, err := acts.SetTexts(t.Context(), act, "ada", agent.Public)
 				return err
-			}, "list record leaderboard agent market"},
+			}, "list record leaderboard agent review market"},
 			{"baselines", func() error {
 				b.ahead.Add(int64(2 * time.Minute))
 				b.tick(t)

@@ -173,8 +173,8 @@ func counted(c *fiber.Ctx) bucketKey {
 	return addrKey(ClientAddr(c))
 }
 
-// take counts n at once, or none if fewer are left. It asks Redis, or this process when Redis is absent or not answering: a limit
-// must never be the reason that nothing is served.
+// take counts n at once, or none if fewer are left. It asks Redis, or this process when Redis
+// is absent or not answering: a limit must never be the reason that nothing is served.
 func (l *Limits) take(ctx context.Context, cl *class, key bucketKey, n int) verdict {
 	now := l.now().UnixNano()
 	if l.redis != nil && now >= l.restUntil.Load() {
