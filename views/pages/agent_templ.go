@@ -543,7 +543,7 @@ func Agent(p AgentProps) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if len(p.History) > 1 {
-				templ_7745c5c3_Err = components.Chart(components.SkillPlot("history-chart", historyTitle(p.History), components.FrameHistories(p.History), p.History)).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = components.Chart(components.SkillPlot("history-chart", historyTitle(p.History), components.FrameHistories(p.History), components.History{Points: p.History})).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -972,10 +972,10 @@ func historyTitle(h []components.SkillPoint) string {
 	return "Skill from " + first.Day.Format("2 January 2006") + " to " + last.Day.Format("2 January 2006") + ": from " + components.Signed(first.Skill, 1) + " to " + components.Signed(last.Skill, 1) + ". The 95 % range of the true edge is now " + rangeInTable(last.Estimate) + ". Zero is the market."
 }
 
-// thinned keeps about n of the points, the last always.
-func thinned(h []components.SkillPoint, n int) []components.SkillPoint {
+// thinned keeps about n of the points, the last first and always.
+func thinned[T any](h []T, n int) []T {
 	step := max(1, len(h)/n)
-	var out []components.SkillPoint
+	var out []T
 	for i := len(h) - 1; i >= 0; i -= step {
 		out = append(out, h[i])
 	}
