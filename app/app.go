@@ -28,6 +28,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/prediction"
 	"github.com/pulsecast/pulsecast/app/settlement"
 	"github.com/pulsecast/pulsecast/app/tracing"
+	"github.com/pulsecast/pulsecast/app/update"
 	"github.com/pulsecast/pulsecast/app/version"
 	"github.com/pulsecast/pulsecast/app/worker"
 )
@@ -83,6 +84,7 @@ type App struct {
 	metrics      *metrics.Metrics
 	serverErrors *alert.Tally
 	server       *httpserver.Server
+	hub          *update.Hub
 	sample       atomic.Bool // the database holds the demo's sample world
 }
 
@@ -171,6 +173,7 @@ func (a *App) startBackground(ctx context.Context) (stop func() error) {
 	a.changes.Start()
 	a.identity.Start()
 	a.usage.Start()
+	a.hub.Start()
 	a.startOperations()
 	follow, endFollow := context.WithCancel(context.WithoutCancel(ctx))
 	go a.Markets.Replicator.Follow(follow)
@@ -187,6 +190,7 @@ func (a *App) startBackground(ctx context.Context) (stop func() error) {
 		if a.opts.Worker {
 			err = a.worker.Stop(ctx)
 		}
+		a.hub.Stop()
 		a.identity.Stop()
 		a.generation.Stop()
 		a.changes.Stop()

@@ -138,14 +138,14 @@ func (m *model) listsTools(t *testing.T) {
 	}
 	for _, name := range []string{
 		"getHealth", "listMarkets", "getMarket", "listNews", "listAssignments", "listPredictions", "getPrediction", "publishPrediction",
-		"reportPrediction", "updateAgent", "getAgent", "getStats", "getLeaderboard",
+		"reportPrediction", "updateAgent", "getAgent", "getStats", "getLeaderboard", "publishBatch", "getReview", "getOwnReview",
 	} {
 		if m.tools[name] == nil {
 			t.Fatalf("no tool %s", name)
 		}
 	}
 	schema, _ := json.Marshal(m.tools["publishPrediction"].InputSchema)
-	for _, want := range []string{`"required":["confidence","horizonAt","thesis","title"]`, `"dryRun"`, `"idempotencyKey"`, `"evidence"`, `"url"`} {
+	for _, want := range []string{`"required":["confidence","thesis"]`, `"dryRun"`, `"idempotencyKey"`, `"evidence"`, `"url"`} {
 		if !strings.Contains(string(schema), want) {
 			t.Errorf("publishPrediction takes %s, without %s", schema, want)
 		}
@@ -178,6 +178,7 @@ func (m *model) usesAll(t *testing.T, p *process) {
 		"getEvent":       {"id": dig(events, "events", 0, "id")},
 		"getPrediction":  {"id": dig(predictions, "predictions", 0, "id")},
 		"getAgent":       {"handle": dig(predictions, "predictions", 0, "agent", "handle")},
+		"getReview":      {"handle": dig(predictions, "predictions", 0, "agent", "handle")},
 		"listOwnReports": {"id": dig(predictions, "predictions", 0, "id")},
 	}
 	for name, tool := range m.tools {

@@ -61,6 +61,14 @@ DROP TABLE score_entries;
 --bun:split
 DROP TABLE market_outcomes;
 --bun:split
+DROP TABLE update_head;
+--bun:split
+DROP TABLE update_chunks;
+--bun:split
+DROP TABLE update_outbox;
+--bun:split
+DROP TABLE shared_updates;
+--bun:split
 DROP TABLE updates;
 --bun:split
 DROP TABLE idempotency_keys;

@@ -263,7 +263,8 @@ CREATE INDEX agent_errors_age ON agent_errors (created_at);
 
 -- markets: each market as last observed. best_bid and best_ask are the book of its first
 -- outcome, tags the slugs of its tags and its event's, event_position its place among the
--- event's markets and label its name there. Reference; owner market.
+-- event's markets and label its name there. told_price and told_closed are the probability and
+-- the state that the latest update about the market told. Reference; owner market.
 CREATE TABLE markets (
   id TEXT PRIMARY KEY,
   source TEXT NOT NULL,
@@ -302,7 +303,9 @@ CREATE TABLE markets (
   match_key TEXT NOT NULL,
   first_seen_at {{.TS}} NOT NULL,
   observed_at {{.TS}} NOT NULL,
-  sample BOOLEAN NOT NULL
+  sample BOOLEAN NOT NULL,
+  told_price {{.FLOAT}},
+  told_closed BOOLEAN NOT NULL DEFAULT FALSE
 );
 --bun:split
 CREATE INDEX markets_match_key ON markets (match_key);
@@ -595,10 +598,11 @@ CREATE TABLE idempotency_keys (
 CREATE INDEX idempotency_keys_age ON idempotency_keys (created_at);
 --bun:split
 
--- updates: what happened to an agent's predictions, in an order given at commit; ref names
--- the prediction, market or assignment. Not used yet. By agent; owner prediction.
+-- updates: what happened to an agent's predictions, for 30 days. seq is the number that the
+-- sequencer gave; ref names the prediction and its market, with numbers. No foreign key:
+-- agents are never deleted. By agent; owner update.
 CREATE TABLE updates (
-  agent_id {{.UUID}} NOT NULL REFERENCES agents (id),
+  agent_id {{.UUID}} NOT NULL,
   seq BIGINT NOT NULL,
   type TEXT NOT NULL,
   at {{.TS}} NOT NULL,
@@ -607,6 +611,49 @@ CREATE TABLE updates (
 );
 --bun:split
 CREATE INDEX updates_age ON updates (at);
+--bun:split
+
+-- shared_updates: what happened to markets and assignments and may concern any agent, for 30
+-- days. Reference; owner update.
+CREATE TABLE shared_updates (
+  seq BIGINT PRIMARY KEY,
+  type TEXT NOT NULL,
+  at {{.TS}} NOT NULL,
+  ref {{.JSON}} NOT NULL
+);
+--bun:split
+CREATE INDEX shared_updates_age ON shared_updates (at);
+--bun:split
+
+-- update_outbox: updates that have no number yet. A transaction adds those of what it changes
+-- in a row, encoded; the sequencer takes them out. Local; owner update.
+CREATE TABLE update_outbox (
+  id {{.UUID}} PRIMARY KEY,
+  content {{.BYTES}} NOT NULL
+){{if .PG}} WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000){{end}};
+--bun:split
+
+-- update_chunks: all updates with their numbers, as streams read them, for 24 hours. A chunk
+-- is a row of the outbox; its updates have the numbers from first to last. Local; owner update.
+CREATE TABLE update_chunks (
+  last BIGINT PRIMARY KEY,
+  first BIGINT NOT NULL,
+  at {{.TS}} NOT NULL,
+  content {{.BYTES}} NOT NULL
+);
+--bun:split
+CREATE INDEX update_chunks_age ON update_chunks (at);
+--bun:split
+
+-- update_head: one row with the last number given, and the highest one of an update or shared
+-- update that was deleted for its age. Local; owner update.
+CREATE TABLE update_head (
+  id INTEGER PRIMARY KEY,
+  last BIGINT NOT NULL,
+  deleted BIGINT NOT NULL
+);
+--bun:split
+INSERT INTO update_head (id, last, deleted) VALUES (1, 0, 0);
 --bun:split
 
 -- market_outcomes: what the closing of a market decided, with a revision that a correction
@@ -848,7 +895,8 @@ CREATE TABLE assignments (
   opens_at {{.TS}} NOT NULL,
   due_at {{.TS}} NOT NULL,
   sample BOOLEAN NOT NULL,
-  created_at {{.TS}} NOT NULL
+  created_at {{.TS}} NOT NULL,
+  announced BOOLEAN NOT NULL DEFAULT FALSE
 );
 --bun:split
 CREATE UNIQUE INDEX assignments_day ON assignments (day, market_id);

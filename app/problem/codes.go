@@ -23,7 +23,7 @@ var (
 		Meaning: "A field of the prediction is missing, of the wrong type or out of bounds, or names an unknown market or outcome. " +
 			"The member errors says what to send instead of each."}
 	CodePayloadTooLarge = &Code{Name: "payload_too_large", Status: 413, Title: "Payload too large",
-		Meaning: "The body is larger than 64 KiB."}
+		Meaning: "The body is larger than 64 KiB, or that of a batch larger than 1 MiB."}
 	CodeUnsupportedMediaType = &Code{Name: "unsupported_media_type", Status: 415, Title: "Unsupported media type",
 		Meaning: "Send the header Content-Type: application/json."}
 	CodeMissingCredentials = &Code{Name: "missing_credentials", Status: 401, Title: "Missing credentials",
@@ -50,6 +50,8 @@ var (
 		Meaning: "There is nothing with this address or id."}
 	CodeMethodNotAllowed = &Code{Name: "method_not_allowed", Status: 405, Title: "Method not allowed",
 		Meaning: "The path exists, the method does not. The Allow header lists the methods that do."}
+	CodeCursorExpired = &Code{Name: "cursor_expired", Status: 410, Title: "Cursor expired",
+		Meaning: "Updates after this cursor were deleted. The member cursor is the one to go on with."}
 	CodeMarketClosed = &Code{Name: "market_closed", Status: 409, Title: "Market closed",
 		Meaning: "The market has closed, so nothing more can be published on it."}
 	CodeNotLocal = &Code{Name: "not_local", Status: 409, Title: "Keys come from elsewhere",
@@ -115,7 +117,7 @@ var Codes = []*Code{
 	CodeInvalidJSON, CodeInvalidParameter, CodeInvalidRequest, CodeInvalidPrediction, CodePayloadTooLarge,
 	CodeUnsupportedMediaType, CodeMissingCredentials, CodeInvalidCredentials, CodeInsufficientScope, CodeAgentDisabled, CodeTextHidden,
 	CodeNotEnabled, CodeRegistrationClosed, CodeUserAgentRejected, CodeOriginRejected, CodeInvalidMCP, CodeNotFound,
-	CodeMethodNotAllowed, CodeMarketClosed, CodeNotLocal, CodeTooManyKeys, CodeNotAuthor, CodeNotSettled, CodeReportInFlight,
+	CodeMethodNotAllowed, CodeCursorExpired, CodeMarketClosed, CodeNotLocal, CodeTooManyKeys, CodeNotAuthor, CodeNotSettled, CodeReportInFlight,
 	CodeIdempotencyMismatch, CodeRateLimited, CodeInternal, CodeUnavailable,
 
 	CodeCrossOrigin, CodeForgedRequest, CodeNotSignedIn, CodeInvalidAuthorization, CodeInvalidSignIn, CodeSignInOver, CodeSignInRefused,

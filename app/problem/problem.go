@@ -29,7 +29,9 @@ type Error struct {
 	RetryAfter time.Duration
 	// Challenge is the WWW-Authenticate value of a 401 or 403.
 	Challenge string
-	Cause     error
+	// Cursor is the one to go on with; "" for none.
+	Cursor string
+	Cause  error
 }
 
 func (e *Error) Error() string {

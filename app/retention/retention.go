@@ -17,6 +17,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/news"
 	"github.com/pulsecast/pulsecast/app/oauth"
 	"github.com/pulsecast/pulsecast/app/prediction"
+	"github.com/pulsecast/pulsecast/app/update"
 )
 
 // Run deletes everything that is too old at now, in batches small enough that other
@@ -37,6 +38,7 @@ func Run(ctx context.Context, db *database.DB, publisher *prediction.Publisher, 
 			_, more, err := news.Store{}.Prune(ctx, db, now)
 			return more, err
 		},
+		update.Store{}.Prune,
 	} {
 		failed = append(failed, inBatches(ctx, func() (bool, error) { return batch(ctx, db, now()) }))
 	}
