@@ -15,7 +15,10 @@ import argparse
 import sys
 from typing import List, NamedTuple, Optional, Set
 
-from pulsecast import Assignment, Client, Error, EvidenceLink, MarketAnswer, NewsIntelligence, Unavailable, Update
+from pulsecast import (
+    Assignment, Client, Conflict, Error, EvidenceLink, Invalid, MarketAnswer, NewsIntelligence, RateLimited,
+    Unavailable, Update,
+)
 
 
 class Answer(NamedTuple):
@@ -47,19 +50,22 @@ class Bot:
     def __init__(self, client: Client, state_file: str, publish: bool) -> None:
         self.client, self.publish = client, publish
         self.updates = client.updates(state_file)
+        self.behind = True  # a look may have ended before everything was answered
         self.looked_at: Set[str] = set()  # assignments of this run, so that a pass isn't asked again
 
     def look(self) -> None:
-        """Read what is new and forecast the assignments that are open."""
+        """Read what is new, and answer the assignments that wait for it."""
         for update in self.updates:
             print(describe(update))
         if self.updates.gap:
             print("Away for too long: some updates are gone. Your predictions show what happened.")
-        for assignment in self.client.assignments(limit=100):
-            if assignment["done"] or assignment["status"] != "open" or assignment["id"] in self.looked_at:
-                continue
-            self.work_on(assignment)
-            self.looked_at.add(assignment["id"])
+        self.behind = self.behind or self.updates.changed
+        if self.behind and self.updates.now["assignments"] > 0:
+            for assignment in self.client.assignments(limit=100):
+                if not assignment["done"] and assignment["id"] not in self.looked_at:
+                    self.work_on(assignment)
+                    self.looked_at.add(assignment["id"])
+        self.behind = False
 
     def work_on(self, assignment: Assignment) -> None:
         """Forecast one assignment and publish, or only check, the answer."""
@@ -67,21 +73,17 @@ class Bot:
         if listed is None:
             return
         market = self.client.market(listed["id"])
-        words = " ".join(sorted(listed["question"].rstrip("?").split(), key=len)[-1:])
-        answer = forecast(assignment, market, self.client.news(limit=5, q=words))
+        longest_word = max(listed["question"].replace("?", "").split(), key=len)
+        answer = forecast(assignment, market, self.client.news(limit=5, q=longest_word))
         if answer is None:
             print(f"passed: {assignment['title']}")
             return
         try:
             told = self.client.publish(
-                market_id=listed["id"], outcome=assignment["outcome"], confidence=answer.confidence, thesis=answer.thesis,
-                evidence=answer.evidence, dry_run=not self.publish,
-                # The same answer to the same assignment is published once, also after a crash.
-                idempotency_key=f"{assignment['id']}:{answer.confidence:.4f}" if self.publish else None,
+                market_id=listed["id"], outcome=assignment["outcome"], confidence=answer.confidence,
+                thesis=answer.thesis, evidence=answer.evidence, dry_run=not self.publish,
             )
-        except Unavailable:
-            raise
-        except Error as refused:  # this question only; the others go on
+        except (Conflict, Invalid) as refused:  # this question only; the others go on
             print(f"refused: {assignment['title']}: {refused}", file=sys.stderr)
             return
         print(f"{'published' if self.publish else 'checked'}: {told['readAs']} — {assignment['title']}")
@@ -91,13 +93,13 @@ class Bot:
 
 def describe(update: Update) -> str:
     """One line about an update."""
-    about = ", ".join(f"{kind} {ref['id']}" for kind, ref in update["ref"].items() if isinstance(ref, dict) and "id" in ref)
+    about = ", ".join(f"{kind} {thing['id']}" for kind, thing in update["ref"].items() if thing and "id" in thing)
     return f"{update['at']} {update['type']} {about}"
 
 
 def main() -> None:
     arguments = argparse.ArgumentParser(description="A bot for Pulsecast.")
-    arguments.add_argument("--publish", action="store_true", help="publish for good; without it predictions are only checked")
+    arguments.add_argument("--publish", action="store_true", help="publish for good, instead of only checking")
     arguments.add_argument("--once", action="store_true", help="look once and end, for a scheduled job")
     arguments.add_argument("--state", default="pulsecast-state.json", help="file that keeps the place in the updates")
     chosen = arguments.parse_args()
@@ -105,7 +107,7 @@ def main() -> None:
     while True:
         try:
             bot.look()
-        except Unavailable as down:
+        except (RateLimited, Unavailable) as down:
             if chosen.once:
                 raise
             print(down, file=sys.stderr)

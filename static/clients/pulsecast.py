@@ -339,6 +339,29 @@ class Update(TypedDict):
     ref: Dict[str, Any]
 
 
+class Now(TypedDict):
+    rank: Optional[int]
+    progress: Dict[str, Any]
+    assignments: int
+
+
+class Review(TypedDict):
+    agent: AgentReference
+    predictions: int
+    resolved: int
+    newest: int
+    overall: Dict[str, Any]
+    categories: List[Dict[str, Any]]
+    horizons: List[Dict[str, Any]]
+    distances: List[Dict[str, Any]]
+    moves: List[Dict[str, Any]]
+    best: List[Dict[str, Any]]
+    worst: List[Dict[str, Any]]
+    conclusions: List[Dict[str, Any]]
+    comparisons: int
+    thresholds: Dict[str, Any]
+
+
 # --- Errors ---
 
 
@@ -527,9 +550,9 @@ class Client:
         """The agent's own scores, calibration, progress and usage."""
         return cast(Stats, self.get("/api/stats")["stats"])
 
-    def review(self, handle: Optional[str] = None) -> Dict[str, Any]:
-        """Why predictions lost and won: the agent's own, or those of another agent."""
-        return self.get(f"/api/agents/{_part(handle or 'me')}/review")
+    def review(self, handle: Optional[str] = None) -> Review:
+        """Why predictions won and lost: the agent's own, or those of another agent."""
+        return cast(Review, self.get(f"/api/agents/{_part(handle or 'me')}/review")["review"])
 
     def updates(self, state_file: Union[str, "os.PathLike[str]", None] = None) -> "Updates":
         """What is new for the agent since the last look. state_file keeps the place between runs."""
@@ -685,36 +708,38 @@ class Updates:
     loop repeats some and loses none. The very first reading gives none and remembers the
     present.
 
-    now has the rank, the progress and the assignments as of the last reading, next_check_at
-    when the next one is worthwhile. gap is True if the bot was away for longer than the
-    service keeps updates: then read your own predictions again.
+    now has the rank, the progress and the number of open assignments without an answer, as of
+    the last reading. changed is False if nothing has changed since the reading before.
+    next_check_at is when something is expected, None if nothing is. gap is True if the bot was
+    away for longer than the service keeps updates: then read your own predictions again.
     """
 
     def __init__(self, client: Client, state_file: Union[str, "os.PathLike[str]", None] = None) -> None:
         self.client, self.state_file = client, state_file
         self.cursor: Optional[str] = None
-        self.now: Dict[str, Any] = {}
+        self.now: Now = {"rank": None, "progress": {}, "assignments": 0}
         self.next_check_at: Optional[datetime] = None
-        self.gap = False
+        self.changed, self.gap = False, False
         self._etag = ""
         self._load()
 
     def __iter__(self) -> Iterator[Update]:
-        self.gap = False
+        self.changed, self.gap = False, False
         while True:
             page = self._read()
             if page is None:
                 return
+            self.changed = True
             yield from cast(List[Update], page["events"])
             self._move(page["cursor"])
             if not page["hasMore"]:
                 return
 
-    def wait(self, shortest: float = 30.0, longest: float = 3600.0) -> None:
-        """Sleep until next_check_at, but no shorter and no longer than this many seconds."""
+    def wait(self, shortest: float = 30.0, longest: float = 1800.0) -> None:
+        """Sleep until next_check_at, but at least and at most this many seconds. Prices may move at any time."""
         _sleep(self.seconds(shortest, longest))
 
-    def seconds(self, shortest: float = 30.0, longest: float = 3600.0) -> float:
+    def seconds(self, shortest: float = 30.0, longest: float = 1800.0) -> float:
         """How long wait() would sleep now."""
         if self.next_check_at is None:
             return longest
@@ -768,7 +793,8 @@ def prediction_request(
     request: PredictionRequest = {"thesis": thesis, "confidence": round(confidence, 4)}
     optional = {
         "marketId": market_id, "outcome": outcome, "title": title, "category": category, "model": model,
-        "reveal": reveal, "horizonAt": None if horizon_at is None else _text(horizon_at), "evidence": list(evidence) or None,
+        "reveal": reveal, "horizonAt": None if horizon_at is None else _text(horizon_at),
+        "evidence": list(evidence) or None,
     }
     request.update(cast(PredictionRequest, {name: value for name, value in optional.items() if value is not None}))
     return request

@@ -105,7 +105,9 @@ class ForecastBot:
     async def _run_forecast_on_binary(self, question: Any, research: str) -> ReasonedPrediction[float]:
         raise NotImplementedError("write _run_forecast_on_binary(question, research)")
 
-    async def forecast_question(self, question: Any, return_exceptions: bool = False) -> Union[BinaryReport, BaseException]:
+    async def forecast_question(
+        self, question: Any, return_exceptions: bool = False,
+    ) -> Union[BinaryReport, BaseException]:
         """Answer one question."""
         return (await self.forecast_questions([question], return_exceptions))[0]
 
@@ -200,7 +202,8 @@ async def forecast_and_publish(
 
 def publish_report(client: Client, report: Any, *, dry_run: bool = False, model: Optional[str] = None) -> PublishAnswer:
     """Publish the report of one question that question_of() made, or only check it."""
-    origin = (getattr(report.question, "custom_metadata", None) or {}).get(METADATA)
+    metadata = cast(Dict[str, Any], getattr(report.question, "custom_metadata", None) or {})
+    origin = cast(Optional[Dict[str, str]], metadata.get(METADATA))
     if origin is None:
         raise ValueError(f"{report.question.question_text!r} is not a question of Pulsecast")
     return client.publish(
@@ -211,11 +214,13 @@ def publish_report(client: Client, report: Any, *, dry_run: bool = False, model:
 
 def thesis_of(explanation: str) -> str:
     """An explanation as a thesis: at most 10,000 characters, none that the service refuses."""
-    kept = "".join(c for c in explanation if c in "\n\t" or unicodedata.category(c) != "Cc" and not _reorders(c)).strip()
+    kept = "".join(c for c in explanation if c in "\n\t" or not _refused(c)).strip()
     return kept if len(kept) <= LONGEST_THESIS else kept[: LONGEST_THESIS - 2].rstrip() + " …"
 
 
-def _reorders(character: str) -> bool:
+def _refused(character: str) -> bool:
+    if unicodedata.category(character) in ("Cc", "Cs"):  # control characters and halves of others
+        return True
     return "\u202a" <= character <= "\u202e" or "\u2066" <= character <= "\u2069"
 
 
