@@ -12,7 +12,7 @@ import (
 // withoutTool lists operations that are no use as a tool: sessions are credentials for
 // HTTP, keys and files don't belong in a model's context, and the texts are resources.
 var withoutTool = []string{
-	"createSession", "endSession", "export", "listKeys", "replaceKey", "revokeKey", "getSkill", "getQuickstart", "getOpenAPI",
+	"createSession", "endSession", "exportOwnData", "listKeys", "replaceKey", "revokeKey", "getSkill", "getQuickstart", "getOpenAPI",
 }
 
 // tool is one operation of the API.
