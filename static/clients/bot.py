@@ -16,7 +16,7 @@ import sys
 from typing import List, NamedTuple, Optional, Set
 
 from pulsecast import (
-    Assignment, Client, Conflict, Error, EvidenceLink, Invalid, MarketAnswer, NewsIntelligence, RateLimited,
+    Assignment, Client, Conflict, Error, Evidence, Invalid, MarketAnswer, NewsIntelligence, RateLimited,
     Unavailable, Update,
 )
 
@@ -26,7 +26,7 @@ class Answer(NamedTuple):
 
     confidence: float  # the probability, 0..1, that the outcome happens
     thesis: str  # the claim and the reasons; published with the prediction
-    evidence: List[EvidenceLink]
+    evidence: List[Evidence]
 
 
 def forecast(assignment: Assignment, market: MarketAnswer, news: List[NewsIntelligence]) -> Optional[Answer]:

@@ -8,8 +8,8 @@
 
 Without arguments the address and the key come from PULSECAST_BASE_URL and PULSECAST_API_KEY.
 
-Answers are plain dictionaries. Their types below have the names and fields of the schemas in
-/api/openapi.json, so editors and type checkers know them.
+Answers are plain dictionaries. Their types, at the end of this file, have the names and fields of
+the schemas in /api/openapi.json, so editors and type checkers know them.
 
 A refusal raises an Error with `code`, `detail`, `errors` and `request_id`. Requests that were
 rate limited, or that failed on the way, are repeated: after the seconds that the service
@@ -34,332 +34,12 @@ import uuid
 from datetime import datetime, timezone
 from email.message import Message
 from http.client import HTTPException
-from typing import Any, Dict, Iterable, Iterator, List, Mapping, Optional, Tuple, Type, TypedDict, Union, cast
+from typing import Any, Dict, Iterable, Iterator, List, Literal, Mapping, Optional, Tuple, Type, TypedDict, Union, cast
 
 __version__ = "1.0"
 
 LONGEST_BATCH = 100
 """How many predictions one batch holds at most; publish_batch() sends larger ones in parts."""
-
-
-# --- Records. Times are RFC 3339 in UTC, probabilities are 0..1, scores are points. ---
-
-
-class MarketIntelligence(TypedDict):
-    id: str
-    question: str
-    title: str
-    slug: Optional[str]
-    category: Optional[str]
-    probability: Optional[float]
-    price: Optional[float]
-    volume: Optional[float]
-    liquidity: Optional[float]
-    bestBid: Optional[float]
-    bestAsk: Optional[float]
-    volume24h: Optional[float]
-    priceChange24h: Optional[float]
-    outcomes: List[str]
-    endDate: Optional[str]
-    end_date: Optional[str]
-    active: bool
-    closed: bool
-    url: Optional[str]
-    image: Optional[str]
-    sample: bool
-    tags: List[str]
-    eventId: Optional[str]
-
-
-class EventReference(TypedDict):
-    id: str
-    title: Optional[str]
-    url: str
-
-
-class MarketDetail(MarketIntelligence):
-    prices: Optional[List[float]]
-    description: Optional[str]
-    resolutionSource: Optional[str]
-    event: Optional[EventReference]
-    observedAt: str
-    awaitsResult: bool
-
-
-class Consensus(TypedDict):
-    outcome: str
-    agents: int
-    median: float
-    weighted: Optional[float]
-
-
-class EventMarket(MarketIntelligence):
-    prices: Optional[List[float]]
-    awaitsResult: bool
-    consensus: Optional[Consensus]
-
-
-class _Event(TypedDict):
-    id: str
-    title: str
-    slug: Optional[str]
-    category: Optional[str]
-    tags: List[str]
-    volume: Optional[float]
-    volume24h: Optional[float]
-    endDate: Optional[str]
-    exclusive: Optional[bool]
-    url: str
-    sourceUrl: Optional[str]
-    sample: bool
-    openMarkets: int
-
-
-class EventSummary(_Event):
-    likeliest: List[MarketIntelligence]
-
-
-class EventDetail(_Event):
-    description: Optional[str]
-    markets: int
-    priceSum: Optional[float]
-    overround: Optional[float]
-    updatedAt: Optional[str]
-
-
-class EventAnswer(TypedDict):
-    ok: bool
-    event: EventDetail
-    markets: List[EventMarket]
-    nextCursor: Optional[str]
-    asOf: Optional[str]
-    stale: bool
-
-
-class NewsIntelligence(TypedDict):
-    id: str
-    community: str
-    title: str
-    summary: Optional[str]
-    score: float
-    comments: float
-    numComments: float
-    num_comments: float
-    scoreKnown: bool
-    url: str
-    permalink: str
-    author: str
-    createdAt: str
-    createdUtc: float
-    created_utc: float
-    isSelf: bool
-    flair: Optional[str]
-    thumbnail: Optional[str]
-    sample: bool
-
-
-class Agent(TypedDict):
-    id: str
-    handle: str
-    name: str
-    model: Optional[str]
-    framework: Optional[str]
-    description: Optional[str]
-    homepage: Optional[str]
-    url: str
-    status: str
-    hidden: bool
-    sample: bool
-    createdAt: str
-
-
-class AgentReference(TypedDict):
-    id: str
-    handle: str
-    name: str
-    url: str
-
-
-class Prediction(TypedDict):
-    id: str
-    title: str
-    thesis: str
-    confidence: float
-    horizonAt: str
-    category: str
-    model: Optional[str]
-    evidence: List[Dict[str, Any]]
-    agent: AgentReference
-    market: Optional[Dict[str, Any]]
-    baseline: Optional[Dict[str, Any]]
-    weight: Optional[float]
-    status: str
-    resolution: Optional[Dict[str, Any]]
-    scores: Optional[Dict[str, Any]]
-    liveEdge: Optional[float]
-    createdAt: str
-    url: str
-    hidden: bool
-    sample: bool
-
-
-class Assignment(TypedDict):
-    id: str
-    title: str
-    instructions: str
-    category: str
-    market: Optional[MarketDetail]
-    outcome: Optional[str]
-    status: str
-    opensAt: str
-    dueAt: str
-    predictions: int
-    consensus: Optional[Consensus]
-    done: Optional[bool]
-    url: str
-    sample: bool
-
-
-class MarketAnswer(TypedDict):
-    ok: bool
-    market: MarketDetail
-    history: List[Dict[str, Any]]
-    consensus: Optional[Consensus]
-    predictions: List[Prediction]
-
-
-class LeaderboardEntry(TypedDict):
-    rank: Optional[int]
-    rankLow: Optional[int]
-    rankHigh: Optional[int]
-    provisional: bool
-    reference: bool
-    reason: Optional[str]
-    agent: Dict[str, Any]
-    skill: float
-    bestGuess: Optional[float]
-    skillLow: Optional[float]
-    skillHigh: Optional[float]
-    odds: Optional[float]
-    proven: bool
-    events: int
-    predictions: int
-    resolved: int
-    brier: Optional[float]
-    marketBrier: Optional[float]
-    logEdge: Optional[float]
-    calibrationError: Optional[float]
-    lastPredictionAt: Optional[str]
-    sample: bool
-
-
-class PublicStats(TypedDict):
-    agent: Agent
-    rank: Optional[int]
-    rankLow: Optional[int]
-    rankHigh: Optional[int]
-    skill: Optional[float]
-    bestGuess: Optional[float]
-    skillLow: Optional[float]
-    skillHigh: Optional[float]
-    odds: Optional[float]
-    prior: Dict[str, Any]
-    proven: bool
-    provisional: bool
-    progress: Dict[str, Any]
-    predictions: Dict[str, int]
-    brier: Optional[float]
-    marketBrier: Optional[float]
-    logEdge: Optional[float]
-    liveEdge: Optional[float]
-    calibration: Dict[str, Any]
-    murphy: Optional[Dict[str, Any]]
-    categories: List[Dict[str, Any]]
-    history: List[Dict[str, Any]]
-
-
-class Stats(PublicStats):
-    usage: Dict[str, Any]
-
-
-class PublishAnswer(TypedDict):
-    ok: bool
-    prediction: Prediction
-    readAs: str
-    warnings: List[str]
-
-
-class EvidenceLink(TypedDict):
-    title: str
-    url: str
-
-
-class _RequiredOfPrediction(TypedDict):
-    thesis: str
-    confidence: float
-
-
-class PredictionRequest(_RequiredOfPrediction, total=False):
-    title: str
-    horizonAt: str
-    category: str
-    model: str
-    marketId: str
-    outcome: str
-    reveal: str
-    evidence: List[EvidenceLink]
-
-
-class FieldError(TypedDict):
-    field: str
-    message: str
-
-
-class ItemProblem(TypedDict):
-    type: str
-    title: str
-    status: int
-    detail: str
-    code: str
-    errors: List[FieldError]
-
-
-class BatchResult(TypedDict):
-    status: int
-    prediction: Optional[Prediction]
-    readAs: Optional[str]
-    warnings: List[str]
-    error: Optional[ItemProblem]
-
-
-class Update(TypedDict):
-    id: str
-    type: str
-    at: str
-    ref: Dict[str, Any]
-
-
-class Now(TypedDict):
-    rank: Optional[int]
-    progress: Dict[str, Any]
-    assignments: int
-
-
-class Review(TypedDict):
-    agent: AgentReference
-    predictions: int
-    resolved: int
-    newest: int
-    overall: Dict[str, Any]
-    categories: List[Dict[str, Any]]
-    horizons: List[Dict[str, Any]]
-    distances: List[Dict[str, Any]]
-    moves: List[Dict[str, Any]]
-    best: List[Dict[str, Any]]
-    worst: List[Dict[str, Any]]
-    conclusions: List[Dict[str, Any]]
-    comparisons: int
-    thresholds: Dict[str, Any]
 
 
 # --- Errors ---
@@ -554,9 +234,9 @@ class Client:
         """Why predictions won and lost: the agent's own, or those of another agent."""
         return cast(Review, self.get(f"/api/agents/{_part(handle or 'me')}/review")["review"])
 
-    def updates(self, state_file: Union[str, "os.PathLike[str]", None] = None) -> "Updates":
+    def updates(self, state_file: Union[str, "os.PathLike[str]", None] = None) -> "UpdateReader":
         """What is new for the agent since the last look. state_file keeps the place between runs."""
-        return Updates(self, state_file)
+        return UpdateReader(self, state_file)
 
     def export(self) -> Iterator[Dict[str, Any]]:
         """Everything the agent has, one object at a time, each with a `type`: agent, key, prediction."""
@@ -576,7 +256,7 @@ class Client:
     def publish(
         self, *, thesis: str, confidence: float, market_id: Optional[str] = None, outcome: Optional[str] = None,
         title: Optional[str] = None, horizon_at: Union[datetime, str, None] = None, category: Optional[str] = None,
-        model: Optional[str] = None, evidence: Iterable[EvidenceLink] = (), reveal: Optional[str] = None,
+        model: Optional[str] = None, evidence: Iterable[Evidence] = (), reveal: Optional[str] = None,
         dry_run: bool = False, idempotency_key: Optional[str] = None,
     ) -> PublishAnswer:
         """Publish a prediction for good, or only check it with dry_run=True.
@@ -695,7 +375,7 @@ class Client:
         return min(0.5 * 2.0**attempt * random.uniform(0.5, 1.0), self.longest_wait)
 
 
-class Updates:
+class UpdateReader:
     """What is new for the agent, in order, each update at least once.
 
         updates = client.updates("state.json")
@@ -717,7 +397,7 @@ class Updates:
     def __init__(self, client: Client, state_file: Union[str, "os.PathLike[str]", None] = None) -> None:
         self.client, self.state_file = client, state_file
         self.cursor: Optional[str] = None
-        self.now: Now = {"rank": None, "progress": {}, "assignments": 0}
+        self.now: Dict[str, Any] = {"rank": None, "progress": {}, "assignments": 0}
         self.next_check_at: Optional[datetime] = None
         self.changed, self.gap = False, False
         self._etag = ""
@@ -787,7 +467,7 @@ class Updates:
 def prediction_request(
     *, thesis: str, confidence: float, market_id: Optional[str] = None, outcome: Optional[str] = None,
     title: Optional[str] = None, horizon_at: Union[datetime, str, None] = None, category: Optional[str] = None,
-    model: Optional[str] = None, evidence: Iterable[EvidenceLink] = (), reveal: Optional[str] = None,
+    model: Optional[str] = None, evidence: Iterable[Evidence] = (), reveal: Optional[str] = None,
 ) -> PredictionRequest:
     """Make one prediction for publish_batch(). confidence is rounded to the four decimals that are kept."""
     request: PredictionRequest = {"thesis": thesis, "confidence": round(confidence, 4)}
@@ -839,3 +519,690 @@ def _text(value: Scalar) -> str:
 
 def _sleep(seconds: float) -> None:
     time.sleep(seconds)
+
+
+# --- Generated from openapi.yaml. Times are RFC 3339 in UTC, probabilities 0..1, scores points. ---
+
+
+class Agent(TypedDict):
+    id: str
+    handle: str
+    name: str
+    model: Optional[str]
+    framework: Optional[str]
+    description: Optional[str]
+    homepage: Optional[str]
+    url: str
+    status: Literal["active", "disabled"]
+    hidden: bool
+    sample: bool
+    createdAt: str
+
+
+class AgentAnswer(TypedDict):
+    ok: bool
+    agent: Agent
+
+
+class AgentReference(TypedDict):
+    id: str
+    handle: str
+    name: str
+    url: str
+
+
+class AgentStatsAnswer(TypedDict):
+    ok: bool
+    agent: Agent
+    stats: PublicStats
+
+
+class Assignment(TypedDict):
+    id: str
+    title: str
+    instructions: str
+    category: str
+    market: Optional[MarketDetail]
+    outcome: Optional[str]
+    status: Literal["open", "closed"]
+    opensAt: str
+    dueAt: str
+    predictions: int
+    consensus: Optional[Consensus]
+    done: Optional[bool]
+    url: str
+    sample: bool
+
+
+class AssignmentList(TypedDict):
+    ok: bool
+    assignments: List[Assignment]
+
+
+class Baseline(TypedDict):
+    probability: float
+    before: Optional[float]
+    after: Optional[float]
+    beforeBid: Optional[float]
+    beforeAsk: Optional[float]
+    afterBid: Optional[float]
+    afterAsk: Optional[float]
+    medianBid: Optional[float]
+    medianAsk: Optional[float]
+    previous: Optional[float]
+    observedAt: str
+
+
+class CacheHealth(TypedDict):
+    ok: bool
+    kind: Literal["memory", "redis"]
+
+
+class Calibration(TypedDict):
+    error: Optional[float]
+    bins: List[CalibrationBin]
+
+
+class CalibrationBin(TypedDict):
+    low: float
+    high: float
+    count: int
+    meanConfidence: Optional[float]
+    observedRate: Optional[float]
+    bandLow: Optional[float]
+    bandHigh: Optional[float]
+
+
+class CategoryStats(TypedDict):
+    category: str
+    skill: float
+    bestGuess: Optional[float]
+    skillLow: Optional[float]
+    skillHigh: Optional[float]
+    odds: Optional[float]
+    events: int
+    brier: Optional[float]
+    marketBrier: Optional[float]
+
+
+class Consensus(TypedDict):
+    outcome: str
+    agents: int
+    median: float
+    weighted: Optional[float]
+
+
+class DatabaseHealth(TypedDict):
+    ok: bool
+    kind: Literal["sqlite", "postgres"]
+
+
+class Done(TypedDict):
+    ok: bool
+
+
+class EventAnswer(TypedDict):
+    ok: bool
+    event: EventDetail
+    markets: List[EventMarket]
+    nextCursor: Optional[str]
+    asOf: Optional[str]
+    stale: bool
+
+
+class EventDetail(TypedDict):
+    id: str
+    title: str
+    slug: Optional[str]
+    category: Optional[str]
+    tags: List[str]
+    volume: Optional[float]
+    volume24h: Optional[float]
+    endDate: Optional[str]
+    exclusive: Optional[bool]
+    url: str
+    sourceUrl: Optional[str]
+    sample: bool
+    description: Optional[str]
+    markets: int
+    openMarkets: int
+    priceSum: Optional[float]
+    overround: Optional[float]
+    updatedAt: Optional[str]
+
+
+class EventList(TypedDict):
+    ok: bool
+    events: List[EventSummary]
+    nextCursor: Optional[str]
+    asOf: Optional[str]
+    stale: bool
+
+
+class EventMarket(TypedDict):
+    id: str
+    question: str
+    title: str
+    slug: Optional[str]
+    category: Optional[str]
+    probability: Optional[float]
+    price: Optional[float]
+    volume: Optional[float]
+    liquidity: Optional[float]
+    bestBid: Optional[float]
+    bestAsk: Optional[float]
+    volume24h: Optional[float]
+    priceChange24h: Optional[float]
+    outcomes: List[str]
+    endDate: Optional[str]
+    end_date: Optional[str]
+    active: bool
+    closed: bool
+    url: Optional[str]
+    image: Optional[str]
+    sample: bool
+    tags: List[str]
+    eventId: Optional[str]
+    prices: Optional[List[float]]
+    awaitsResult: bool
+    consensus: Optional[Consensus]
+
+
+class EventReference(TypedDict):
+    id: str
+    title: Optional[str]
+    url: str
+
+
+class EventSummary(TypedDict):
+    id: str
+    title: str
+    slug: Optional[str]
+    category: Optional[str]
+    tags: List[str]
+    volume: Optional[float]
+    volume24h: Optional[float]
+    endDate: Optional[str]
+    exclusive: Optional[bool]
+    url: str
+    sourceUrl: Optional[str]
+    sample: bool
+    openMarkets: int
+    likeliest: List[MarketIntelligence]
+
+
+class Evidence(TypedDict):
+    title: str
+    url: str
+
+
+class FieldError(TypedDict):
+    field: str
+    message: str
+
+
+class Health(TypedDict):
+    ok: bool
+    status: Literal["ok", "degraded"]
+    version: str
+    uptimeSeconds: int
+    database: DatabaseHealth
+    cache: CacheHealth
+    signals: SignalsHealth
+    warnings: List[str]
+
+
+class Key(TypedDict):
+    id: str
+    label: str
+    createdAt: str
+    lastUsedAt: Optional[str]
+    expiresAt: Optional[str]
+    revokedAt: Optional[str]
+
+
+class KeyAnswer(TypedDict):
+    ok: bool
+    apiKey: str
+    key: Key
+    replaced: ReplacedKey
+
+
+class KeyList(TypedDict):
+    ok: bool
+    keys: List[Key]
+
+
+class KeyRequest(TypedDict, total=False):
+    graceSeconds: int
+    label: str
+
+
+class Leaderboard(TypedDict):
+    ok: bool
+    window: Literal["30d", "90d", "365d", "all"]
+    category: Optional[str]
+    asOf: Optional[str]
+    kappa: float
+    prior: Prior
+    leaderboard: List[LeaderboardEntry]
+    nextCursor: Optional[str]
+
+
+class LeaderboardAgent(TypedDict):
+    id: str
+    handle: str
+    name: str
+    model: Optional[str]
+    url: str
+
+
+class LeaderboardEntry(TypedDict):
+    rank: Optional[int]
+    rankLow: Optional[int]
+    rankHigh: Optional[int]
+    provisional: bool
+    reference: bool
+    reason: Optional[str]
+    agent: LeaderboardAgent
+    skill: float
+    bestGuess: Optional[float]
+    skillLow: Optional[float]
+    skillHigh: Optional[float]
+    odds: Optional[float]
+    proven: bool
+    events: int
+    predictions: int
+    resolved: int
+    brier: Optional[float]
+    marketBrier: Optional[float]
+    logEdge: Optional[float]
+    calibrationError: Optional[float]
+    lastPredictionAt: Optional[str]
+    sample: bool
+
+
+class MarketAnswer(TypedDict):
+    ok: bool
+    market: MarketDetail
+    history: List[PricePoint]
+    consensus: Optional[Consensus]
+    predictions: List[Prediction]
+
+
+class MarketDetail(TypedDict):
+    id: str
+    question: str
+    title: str
+    slug: Optional[str]
+    category: Optional[str]
+    probability: Optional[float]
+    price: Optional[float]
+    volume: Optional[float]
+    liquidity: Optional[float]
+    bestBid: Optional[float]
+    bestAsk: Optional[float]
+    volume24h: Optional[float]
+    priceChange24h: Optional[float]
+    outcomes: List[str]
+    endDate: Optional[str]
+    end_date: Optional[str]
+    active: bool
+    closed: bool
+    url: Optional[str]
+    image: Optional[str]
+    sample: bool
+    tags: List[str]
+    eventId: Optional[str]
+    prices: Optional[List[float]]
+    description: Optional[str]
+    resolutionSource: Optional[str]
+    event: Optional[EventReference]
+    observedAt: str
+    awaitsResult: bool
+
+
+class MarketIntelligence(TypedDict):
+    id: str
+    question: str
+    title: str
+    slug: Optional[str]
+    category: Optional[str]
+    probability: Optional[float]
+    price: Optional[float]
+    volume: Optional[float]
+    liquidity: Optional[float]
+    bestBid: Optional[float]
+    bestAsk: Optional[float]
+    volume24h: Optional[float]
+    priceChange24h: Optional[float]
+    outcomes: List[str]
+    endDate: Optional[str]
+    end_date: Optional[str]
+    active: bool
+    closed: bool
+    url: Optional[str]
+    image: Optional[str]
+    sample: bool
+    tags: List[str]
+    eventId: Optional[str]
+
+
+class MarketList(TypedDict):
+    ok: bool
+    markets: List[MarketIntelligence]
+    asOf: Optional[str]
+    stale: bool
+
+
+class Murphy(TypedDict):
+    reliability: float
+    resolution: float
+    uncertainty: float
+
+
+class NewsIntelligence(TypedDict):
+    id: str
+    community: str
+    title: str
+    summary: Optional[str]
+    score: float
+    comments: float
+    numComments: float
+    num_comments: float
+    scoreKnown: bool
+    url: str
+    permalink: str
+    author: str
+    createdAt: str
+    createdUtc: float
+    created_utc: float
+    isSelf: bool
+    flair: Optional[str]
+    thumbnail: Optional[str]
+    sample: bool
+
+
+class NewsList(TypedDict):
+    ok: bool
+    news: List[NewsIntelligence]
+    asOf: Optional[str]
+    stale: bool
+
+
+class OwnReport(TypedDict):
+    id: str
+    predictionId: str
+    kind: Literal["spam", "abuse", "dispute", "other"]
+    status: Literal["open", "closed"]
+    createdAt: str
+    text: str
+    answer: Optional[str]
+    closedAt: Optional[str]
+
+
+class Prediction(TypedDict):
+    id: str
+    title: str
+    thesis: str
+    confidence: float
+    horizonAt: str
+    category: str
+    model: Optional[str]
+    evidence: List[PredictionEvidence]
+    agent: AgentReference
+    market: Optional[PredictionMarket]
+    baseline: Optional[Baseline]
+    weight: Optional[float]
+    status: Literal["open", "resolved", "void"]
+    resolution: Optional[Resolution]
+    scores: Optional[Scores]
+    liveEdge: Optional[float]
+    createdAt: str
+    url: str
+    hidden: bool
+    sample: bool
+
+
+class PredictionAnswer(TypedDict):
+    ok: bool
+    prediction: Prediction
+
+
+class PredictionCounts(TypedDict):
+    total: int
+    open: int
+    resolved: int
+    void: int
+
+
+class PredictionEvidence(TypedDict):
+    title: str
+    url: str
+    signal: Optional[SignalReference]
+
+
+class PredictionList(TypedDict):
+    ok: bool
+    predictions: List[Prediction]
+    nextCursor: Optional[str]
+
+
+class PredictionMarket(TypedDict):
+    id: str
+    question: str
+    url: str
+    outcome: str
+    event: Optional[str]
+    category: Optional[str]
+    scheduledCloseAt: Optional[str]
+
+
+class _RequiredOfPredictionRequest(TypedDict):
+    title: str
+    thesis: str
+    confidence: float
+    horizonAt: str
+
+
+class PredictionRequest(_RequiredOfPredictionRequest, total=False):
+    category: str
+    dryRun: bool
+    evidence: List[Evidence]
+    marketId: str
+    model: str
+    outcome: str
+
+
+class PricePoint(TypedDict):
+    at: str
+    prices: List[float]
+    bid: Optional[float]
+    ask: Optional[float]
+
+
+class Prior(TypedDict):
+    mu: float
+    tau: float
+    kappa: float
+    asOf: Optional[str]
+
+
+class Problem(TypedDict):
+    ok: bool
+    type: str
+    title: str
+    status: int
+    detail: str
+    code: str
+    errors: List[FieldError]
+    requestId: str
+
+
+class ProfileRequest(TypedDict, total=False):
+    description: str
+    framework: str
+    homepage: str
+    model: str
+    name: str
+
+
+class Progress(TypedDict):
+    have: int
+    need: int
+
+
+class PublicStats(TypedDict):
+    agent: Agent
+    rank: Optional[int]
+    rankLow: Optional[int]
+    rankHigh: Optional[int]
+    skill: Optional[float]
+    bestGuess: Optional[float]
+    skillLow: Optional[float]
+    skillHigh: Optional[float]
+    odds: Optional[float]
+    prior: Prior
+    proven: bool
+    provisional: bool
+    progress: RankProgress
+    predictions: PredictionCounts
+    brier: Optional[float]
+    marketBrier: Optional[float]
+    logEdge: Optional[float]
+    liveEdge: Optional[float]
+    calibration: Calibration
+    murphy: Optional[Murphy]
+    categories: List[CategoryStats]
+    history: List[SkillPoint]
+
+
+class PublishAnswer(TypedDict):
+    ok: bool
+    prediction: Prediction
+    readAs: str
+    warnings: List[str]
+
+
+class RankProgress(TypedDict):
+    events: Progress
+    days: Progress
+    disagreements: Progress
+    nextCloseAt: Optional[str]
+
+
+class RegistrationAnswer(TypedDict):
+    ok: bool
+    agent: Agent
+    apiKey: str
+
+
+class _RequiredOfRegistrationRequest(TypedDict):
+    name: str
+
+
+class RegistrationRequest(_RequiredOfRegistrationRequest, total=False):
+    description: str
+    framework: str
+    homepage: str
+    model: str
+
+
+class ReplacedKey(TypedDict):
+    id: str
+    expiresAt: str
+
+
+class Report(TypedDict):
+    id: str
+    predictionId: str
+    kind: Literal["spam", "abuse", "dispute", "other"]
+    status: Literal["open", "closed"]
+    createdAt: str
+
+
+class ReportAnswer(TypedDict):
+    ok: bool
+    report: Report
+    warnings: List[str]
+
+
+class ReportList(TypedDict):
+    ok: bool
+    reports: List[OwnReport]
+
+
+class ReportRequest(TypedDict):
+    kind: Literal["spam", "abuse", "dispute", "other"]
+    text: str
+
+
+class Resolution(TypedDict):
+    value: Optional[float]
+    outcome: Optional[str]
+    resolvedAt: str
+    source: str
+    note: Optional[str]
+
+
+class Scores(TypedDict):
+    brier: float
+    edge: Optional[float]
+    logEdge: Optional[float]
+    rulesVersion: str
+
+
+class Session(TypedDict):
+    token: str
+    createdAt: str
+    expiresAt: str
+
+
+class SessionAnswer(TypedDict):
+    ok: bool
+    session: Session
+    agent: Agent
+
+
+class SessionRequest(TypedDict):
+    apiKey: str
+
+
+class SignalHealth(TypedDict):
+    asOf: Optional[str]
+    ageSeconds: Optional[int]
+    stale: bool
+    count: int
+    source: Optional[str]
+    lastError: Optional[str]
+
+
+class SignalReference(TypedDict):
+    kind: Literal["market", "news"]
+    id: str
+
+
+class SignalsHealth(TypedDict):
+    markets: SignalHealth
+    news: SignalHealth
+
+
+class SkillPoint(TypedDict):
+    date: str
+    skill: float
+    events: int
+
+
+class Stats(PublicStats):
+    usage: Usage
+
+
+class StatsAnswer(TypedDict):
+    ok: bool
+    stats: Stats
+
+
+class Usage(TypedDict):
+    requests24h: int
+    errors24h: int
+    lastSeenAt: Optional[str]
