@@ -56,6 +56,19 @@ func TestPythonClient(t *testing.T) {
 	}
 }
 
+// TestPythonBot runs the bot's template. Its place is in the folder of the test.
+func TestPythonBot(t *testing.T) {
+	t.Parallel()
+	p := serveDemo(t)
+	_, made := p.call("POST", "/api/agents", "", map[string]any{"name": "Python bot"})
+	key, _ := made["apiKey"].(string)
+	state := filepath.Join(t.TempDir(), "state.json")
+	checkBot(t, p, "python-bot", func(flags ...string) (string, error) {
+		settings := []string{"PULSECAST_BASE_URL=" + p.base, "PULSECAST_API_KEY=" + key}
+		return python(t, settings, append([]string{"../static/clients/bot.py", "--state", state}, flags...)...)
+	})
+}
+
 // TestPythonClientRepeats: the client repeats what is safe to repeat, as the service asks, and
 // a publication always with the same Idempotency-Key.
 func TestPythonClientRepeats(t *testing.T) {
