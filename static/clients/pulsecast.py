@@ -354,17 +354,24 @@ class Client:
             with self._opener.open(request, timeout=self.timeout) as answer:
                 return answer.headers, answer.read()
         except urllib.error.HTTPError as refused:
-            with refused:
-                if refused.code == 304:
-                    return refused.headers, b""
-                if 300 <= refused.code < 400:
-                    to = refused.headers.get("Location", "another address")
-                    detail = f"{self.base_url} leads to {to}: use that base_url."
-                    raise Invalid(refused.code, "redirect", detail) from None
-                raise _error(refused.code, refused.headers, refused.read()) from None
+            return self._refused(refused)
         except (OSError, HTTPException) as failed:
             reason = getattr(failed, "reason", None) or failed
             raise Unavailable(0, "unreachable", f"{request.host} gave no whole answer: {reason}") from failed
+
+    def _refused(self, refused: urllib.error.HTTPError) -> Tuple[Message, bytes]:
+        """Raise what an answer other than a success means; only 304 is fine."""
+        with refused:
+            if refused.code == 304:
+                return refused.headers, b""
+            if 300 <= refused.code < 400:
+                to = refused.headers.get("Location", "another address")
+                raise Invalid(refused.code, "redirect", f"{self.base_url} leads to {to}: use that base_url.") from None
+            try:
+                raw = refused.read()
+            except (OSError, HTTPException):
+                raw = b""
+        raise _error(refused.code, refused.headers, raw) from None
 
     def _pause(self, error: Error, attempt: int, repeatable: bool) -> Optional[float]:
         """Seconds to wait before the next attempt, None if there should be none."""

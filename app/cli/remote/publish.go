@@ -19,7 +19,7 @@ type publishCommand struct {
 	File       string   `arg:"" optional:"" help:"File with one prediction as JSON, or several as a list or as {\"predictions\": […]}; - for the input."`
 	Market     string   `placeholder:"ID" help:"Market it is about; needed to be ranked. Title and horizon then come from it."`
 	Outcome    string   `help:"Outcome of the market; default the one named Yes."`
-	Confidence float64  `placeholder:"P" help:"Probability from 0 to 1 that the outcome happens: 0.72, not 72."`
+	Confidence *float64 `placeholder:"P" help:"Probability from 0 to 1 that the outcome happens: 0.72, not 72."`
 	Thesis     string   `help:"The claim and why; - reads it from the input."`
 	Title      string   `help:"The question."`
 	Horizon    string   `placeholder:"TIME" help:"When the answer is expected, such as 2027-01-31T00:00:00Z."`
@@ -152,7 +152,7 @@ func (p *publishCommand) body(in io.Reader) (body []byte, batch bool, err error)
 		body, err = p.fromFlags(in)
 		return body, false, err
 	}
-	if p.Market+p.Outcome+p.Thesis+p.Title+p.Horizon+p.Category+p.Model+p.Reveal != "" || p.Confidence != 0 || len(p.Evidence) > 0 {
+	if p.Market+p.Outcome+p.Thesis+p.Title+p.Horizon+p.Category+p.Model+p.Reveal != "" || p.Confidence != nil || len(p.Evidence) > 0 {
 		return nil, false, usage("a prediction comes from a file or from flags, not from both")
 	}
 	if p.File == "-" {
@@ -182,7 +182,7 @@ func fromFile(content []byte) (body []byte, batch bool, err error) {
 }
 
 func (p *publishCommand) fromFlags(in io.Reader) ([]byte, error) {
-	if p.Thesis == "" {
+	if p.Thesis == "" || p.Confidence == nil {
 		return nil, usage("say what you forecast: --market ID --confidence P --thesis TEXT, or name a file")
 	}
 	if p.Thesis == "-" {
@@ -192,7 +192,7 @@ func (p *publishCommand) fromFlags(in io.Reader) ([]byte, error) {
 		}
 		p.Thesis = strings.TrimSpace(string(typed))
 	}
-	fields := map[string]any{"thesis": p.Thesis, "confidence": p.Confidence}
+	fields := map[string]any{"thesis": p.Thesis, "confidence": *p.Confidence}
 	for name, value := range map[string]string{
 		"marketId": p.Market, "outcome": p.Outcome, "title": p.Title, "horizonAt": p.Horizon, "category": p.Category,
 		"model": p.Model, "reveal": p.Reveal,

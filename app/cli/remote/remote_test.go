@@ -3,6 +3,7 @@ package remote
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -14,6 +15,8 @@ import (
 	"testing"
 
 	"github.com/alecthomas/kong"
+
+	"github.com/pulsecast/pulsecast/app/client"
 )
 
 // console is a terminal of a test, with its own folder for settings.
@@ -90,6 +93,7 @@ func TestPublishAsks(t *testing.T) {
 		{"a script", false, "", nil, 0, ExitUsage, "add --yes"},
 		{"a script that knows", false, "", []string{"--yes"}, 1, ExitOK, "https://p.example/1"},
 		{"a check", false, "", []string{"--dry-run"}, 0, ExitOK, "note: It is far."},
+		{"no confidence", true, "y\n", nil, 0, ExitUsage, "--confidence P"},
 		{"the input is taken", true, "", []string{"--thesis=-"}, 0, ExitUsage, "add --yes"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -98,7 +102,10 @@ func TestPublishAsks(t *testing.T) {
 			console := newConsole(t, c.typed)
 			console.Asks = c.asks
 			console.Getenv = func(name string) string { return map[string]string{keyVariable: "pc_key"}[name] }
-			args := append([]string{"publish", "--base-url", service(t, &published), "--market", "m", "--confidence", "0.72", "--thesis", "x"}, c.flags...)
+			args := []string{"publish", "--base-url", service(t, &published), "--market", "m", "--thesis", "x"}
+			if c.name != "no confidence" {
+				args = append(append(args, "--confidence", "0.72"), c.flags...)
+			}
 			code := console.run(t, args...)
 			said := console.out.String() + console.err.String()
 			if code != c.code || published != c.published || !strings.Contains(said, c.says) {
@@ -189,6 +196,21 @@ func TestExitCodes(t *testing.T) {
 	}
 	if code := c.run(t, "markets", "--nothing"); code != ExitUsage {
 		t.Errorf("a bad flag: exit %d", code)
+	}
+}
+
+// TestDescribe: an update is one line with what it is about and its numbers.
+func TestDescribe(t *testing.T) {
+	t.Parallel()
+	var u client.Update
+	raw := `{"id":"9","type":"prediction.settled","at":"2026-01-02T03:04:05Z","ref":{"assignment":null,
+		"prediction":{"id":"p1","url":"https://p.example","confidence":0.7,"baseline":null,"scores":{"edge":3.25}},"market":{"id":"m\u001b1"}}}`
+	if err := json.Unmarshal([]byte(raw), &u); err != nil {
+		t.Fatal(err)
+	}
+	want := "2026-01-02T03:04:05Z prediction.settled market m 1 prediction p1 confidence=0.7 edge=3.25"
+	if got := describe(u); got != want {
+		t.Errorf("%q; want %q", got, want)
 	}
 }
 

@@ -1,11 +1,11 @@
 package remote
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -113,12 +113,7 @@ func (t *Terminal) printUpdates(page client.Updates, first bool) error {
 // describe is an update in one line: when, what, and the numbers of what it is about.
 func describe(u client.Update) string {
 	words := []string{u.At.UTC().Format(time.RFC3339), fmt.Sprintf("%-20s", u.Type)}
-	names := make([]string, 0, len(u.Ref))
-	for name := range u.Ref {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	for _, name := range names {
+	for _, name := range slices.Sorted(maps.Keys(u.Ref)) {
 		if said := describeRef(u.Ref[name]); said != "" {
 			words = append(words, name+" "+said)
 		}
@@ -132,16 +127,22 @@ func describeRef(raw json.RawMessage) string {
 	if json.Unmarshal(raw, &fields) != nil || fields == nil {
 		return ""
 	}
-	words := []string{fmt.Sprint(cmp.Or(fields["id"], any("")))}
-	names := make([]string, 0, len(fields))
-	for name, value := range fields {
-		if _, number := value.(float64); number {
-			names = append(names, name)
+	var words []string
+	if id, ok := fields["id"].(string); ok {
+		words = append(words, id)
+	}
+	return strings.Join(append(words, numbersOf(fields)...), " ")
+}
+
+// numbersOf lists the numbers of an object and of the objects in it, by name.
+func numbersOf(fields map[string]any) (words []string) {
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		switch value := fields[name].(type) {
+		case float64:
+			words = append(words, name+"="+strconv.FormatFloat(value, 'g', -1, 64))
+		case map[string]any:
+			words = append(words, numbersOf(value)...)
 		}
 	}
-	slices.Sort(names)
-	for _, name := range names {
-		words = append(words, name+"="+strconv.FormatFloat(fields[name].(float64), 'g', -1, 64))
-	}
-	return strings.Join(words, " ")
+	return words
 }
