@@ -30,7 +30,7 @@ const (
 // snapshot answers carry them only when refused, since they are the same bytes for
 // everybody.
 type Limits struct {
-	snapshot, reads, writes, failures, reports class
+	snapshot, reads, writes, failures, reports, clients class
 
 	redis  *redis_rate.Limiter // nil: none
 	prefix string              // of the keys in Redis
@@ -55,6 +55,7 @@ func newLimits(cfg *config.Config, client redis.UniversalClient, log *slog.Logge
 		writes:   newClass("writes", cfg.RateLimitWrites),
 		failures: newClass("failures", cfg.RateLimitFailures),
 		reports:  newClass("reports", reportsOf(cfg)),
+		clients:  newClass("clients", clientsOf(cfg)),
 		prefix:   "pulsecast:",
 		log:      log,
 		now:      now,
@@ -72,6 +73,15 @@ func reportsOf(cfg *config.Config) config.Rate {
 		return config.Rate{}
 	}
 	return config.Rate{N: 6, Per: time.Hour}
+}
+
+// clientsOf is how many apps may register from one address: a host signs many people in, but
+// each app registers once. It is off when writes are not limited.
+func clientsOf(cfg *config.Config) config.Rate {
+	if cfg.RateLimitWrites.Off() {
+		return config.Rate{}
+	}
+	return config.Rate{N: 60, Per: time.Hour}
 }
 
 func newClass(name string, rate config.Rate) class {
@@ -112,6 +122,9 @@ func (l *Limits) Writes() fiber.Handler { return l.guard(&l.writes) }
 
 // Reports guards what readers without a key may send to the admins, per address.
 func (l *Limits) Reports() fiber.Handler { return l.guard(&l.reports) }
+
+// Clients guards the registration of apps that sign in, per address.
+func (l *Limits) Clients() fiber.Handler { return l.guard(&l.clients) }
 
 // Failure counts a failed credential against an address. It returns the 429 to send
 // when there were too many, else nil.
@@ -186,7 +199,7 @@ func (cl *class) refusal(v verdict) error {
 		who = "this key, or this address without one"
 	}
 	what := map[string]string{
-		"snapshot": "requests for signals", "reads": "reads", "writes": "publications", "failures": "failed credentials", "reports": "reports",
+		"snapshot": "requests for signals", "reads": "reads", "writes": "publications", "failures": "failed credentials", "reports": "reports", "clients": "registered apps",
 	}[cl.name]
 	return problem.RateLimited(fmt.Sprintf("More than %s %s from %s. Wait %d s, then send them more slowly.",
 		cl.rate, what, who, max(seconds(v.retry), 1)), v.retry)

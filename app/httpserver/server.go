@@ -42,7 +42,10 @@ type Options struct {
 	// status 401; any other error goes to the client as it is (503 while the
 	// identity provider is down).
 	Authenticate func(ctx context.Context, bearer string) (Principal, error)
-	Health       HealthSource
+	// CredentialEpoch changes when a credential may have ended: streams are then checked. Nil:
+	// they are checked once a minute.
+	CredentialEpoch func() uint64
+	Health          HealthSource
 	// RenderError writes the page of a refusal; status and headers are set already.
 	// nil, or an error from it, gives plain text.
 	RenderError func(c *fiber.Ctx, p *problem.Error, requestID string) error
@@ -67,6 +70,7 @@ type Server struct {
 	https     bool
 	accessLog bool
 	health    health
+	streams   *streams
 	stopping  atomic.Bool
 }
 
@@ -75,6 +79,9 @@ func New(opts Options) *Server {
 	cfg := opts.Config
 	if opts.Now == nil {
 		opts.Now = time.Now
+	}
+	if opts.CredentialEpoch == nil {
+		opts.CredentialEpoch = func() uint64 { return 0 }
 	}
 	opts.Logger = cmp.Or(opts.Logger, slog.Default())
 	proxies, _ := cfg.Proxies() // Config.Check has refused a bad value
@@ -88,6 +95,7 @@ func New(opts Options) *Server {
 		https:     strings.HasPrefix(cfg.BaseURL, "https://"),
 		accessLog: cfg.LogFormat != "off",
 		health:    health{source: opts.Health, started: opts.Now()},
+		streams:   newStreams(cfg.StreamsMax, cfg.StreamsPerAddress),
 	}
 	s.App = fiber.New(fiber.Config{
 		AppName:                      "pulsecast",
@@ -110,6 +118,7 @@ func New(opts Options) *Server {
 	engine.ErrorHandler = s.refuseMalformed
 	engine.SecureErrorLogMessage = true // fasthttp's own texts quote the headers
 	engine.CloseOnShutdown = true
+	engine.KeepHijackedConns = true // a stream closes its own, and fasthttp takes back its buffers
 	s.App.Use(enter)
 	s.App.Get("/livez", s.live)
 	s.App.Get("/readyz", s.ready)
@@ -119,6 +128,9 @@ func New(opts Options) *Server {
 // Start serves on ln until ctx ends or Stop is called, and returns nil once the
 // requests in flight are answered.
 func (s *Server) Start(ctx context.Context, ln net.Listener) error {
+	watching, end := context.WithCancel(ctx)
+	defer end()
+	go s.watchStreams(watching)
 	served := make(chan error, 1)
 	go func() { served <- s.App.Listener(lingering{ln}) }()
 	select {
@@ -140,10 +152,11 @@ func (s *Server) Start(ctx context.Context, ln net.Listener) error {
 
 // Stop closes the listener and waits at most ten seconds, or until ctx ends, for
 // the requests in flight. While it waits /readyz says 503. Connections still open
-// then are cut: a client that connected and never asked must not make a clean stop
+// then are cut, and streams at once: a client that connected and never asked must not make a clean stop
 // a failure.
 func (s *Server) Stop(ctx context.Context) error {
 	s.stopping.Store(true)
+	s.streams.stop()
 	drain, cancel := context.WithTimeout(ctx, drainTimeout)
 	defer cancel()
 	err := s.App.ShutdownWithContext(drain)

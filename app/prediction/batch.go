@@ -15,6 +15,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/generation"
 	"github.com/pulsecast/pulsecast/app/news"
 	"github.com/pulsecast/pulsecast/app/problem"
+	"github.com/pulsecast/pulsecast/app/update"
 )
 
 // commit stores a batch in one transaction and answers it. It returns the submissions whose
@@ -185,6 +186,7 @@ func (b *batch) insert(ctx context.Context, tx bun.Tx, items news.Store) error {
 		writes = append(writes, answersWrite(b.newAnswers))
 	}
 	writes = append(writes, addToMarkets(b.predictions)...)
+	writes = append(writes, update.NewWrite(created(b.predictions)))
 	if err := database.ExecWrites(ctx, tx, writes...); err != nil {
 		return fmt.Errorf("store predictions: %w", err)
 	}
