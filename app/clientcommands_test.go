@@ -125,7 +125,7 @@ func TestClientCommands(t *testing.T) {
 	a.says(0, "still valid", "", "logout")
 	a.says(4, "run pulsecast login", "", "updates")
 	a.says(6, "can't be reached", "", "markets", "--base-url", "http://127.0.0.1:9")
-	a.says(0, "complete", "", "completion", "bash")
+	a.says(0, "activate tab completion", "", "completion", "bash")
 }
 
 // TestWatchCommand prints an update as it comes, as a line or as the service sends it.

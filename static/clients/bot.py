@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from typing import List, NamedTuple, Optional, Set
+from typing import Any, Dict, List, NamedTuple, Optional, Set, cast
 
 from pulsecast import (
     Assignment, Client, Conflict, Error, Evidence, Invalid, MarketAnswer, NewsIntelligence, RateLimited,
@@ -60,7 +60,7 @@ class Bot:
         if self.updates.gap:
             print("Away for too long: some updates are gone. Your predictions show what happened.")
         self.behind = self.behind or self.updates.changed
-        if self.behind and self.updates.now["assignments"] > 0:
+        if self.behind and self.updates.now and self.updates.now["assignments"] > 0:
             for assignment in self.client.assignments(limit=100):
                 if not assignment["done"] and assignment["id"] not in self.looked_at:
                     self.work_on(assignment)
@@ -93,7 +93,8 @@ class Bot:
 
 def describe(update: Update) -> str:
     """One line about an update."""
-    about = ", ".join(f"{kind} {thing['id']}" for kind, thing in update["ref"].items() if thing and "id" in thing)
+    things = cast(Dict[str, Optional[Dict[str, Any]]], update["ref"])
+    about = ", ".join(f"{kind} {thing['id']}" for kind, thing in things.items() if thing and "id" in thing)
     return f"{update['at']} {update['type']} {about}"
 
 

@@ -242,7 +242,7 @@ class Client:
         """Everything the agent has, one object at a time, each with a `type`: agent, key, prediction."""
         cursor: Scalar = None
         while True:
-            _, raw = self._send("GET", "/api/agents/me/export", {"cursor": cursor})
+            _, raw = self.send("GET", "/api/agents/me/export", {"cursor": cursor})
             lines = [_decode(line) for line in raw.splitlines() if line]
             if not lines or lines[-1]["type"] != "end":
                 raise Unavailable(200, "cut_short", "The export ended too early. Begin again.")
@@ -313,14 +313,14 @@ class Client:
         self, method: str, path: str, query: Optional[Mapping[str, Scalar]] = None,
         body: Optional[Mapping[str, Any]] = None, headers: Optional[Mapping[str, str]] = None,
     ) -> Dict[str, Any]:
-        _, raw = self._send(method, path, query, body, headers)
+        _, raw = self.send(method, path, query, body, headers)
         return _decode(raw)
 
-    def _send(
+    def send(
         self, method: str, path: str, query: Optional[Mapping[str, Scalar]] = None,
         body: Optional[Mapping[str, Any]] = None, headers: Optional[Mapping[str, str]] = None,
     ) -> Tuple[Message, bytes]:
-        """Make a request, and repeat it while that is safe and can help."""
+        """Make a request, and repeat it while that is safe and can help. Also for what is no JSON."""
         request = self._request(method, path, query or {}, body, headers or {})
         repeatable = method != "POST" or "Idempotency-Key" in (headers or {})
         for attempt in range(1, self.attempts + 1):
@@ -404,7 +404,7 @@ class UpdateReader:
     def __init__(self, client: Client, state_file: Union[str, "os.PathLike[str]", None] = None) -> None:
         self.client, self.state_file = client, state_file
         self.cursor: Optional[str] = None
-        self.now: Dict[str, Any] = {"rank": None, "progress": {}, "assignments": 0}
+        self.now: Optional[UpdatesNow] = None
         self.next_check_at: Optional[datetime] = None
         self.changed, self.gap = False, False
         self._etag = ""
@@ -437,7 +437,7 @@ class UpdateReader:
         """Read the next page, None if nothing is new."""
         headers = {"If-None-Match": self._etag} if self._etag else {}
         try:
-            answered, raw = self.client._send("GET", "/api/agents/me/updates", {"since": self.cursor}, None, headers)
+            answered, raw = self.client.send("GET", "/api/agents/me/updates", {"since": self.cursor}, None, headers)
         except CursorExpired as expired:
             if not expired.body.get("cursor"):
                 raise
@@ -448,7 +448,7 @@ class UpdateReader:
             return None
         page = _decode(raw)
         self._etag = answered.get("ETag", "")
-        self.now = page["now"]
+        self.now = cast(UpdatesNow, page["now"])
         self.next_check_at = parse_time(page["nextCheckAt"]) if page["nextCheckAt"] else None
         return page
 
@@ -748,6 +748,26 @@ class FieldError(TypedDict):
     message: str
 
 
+class Grant(TypedDict):
+    id: str
+    client: GrantClient
+    scopes: List[Literal["read", "publish"]]
+    keyId: str
+    createdAt: str
+    renewedAt: str
+    expiresAt: str
+
+
+class GrantClient(TypedDict):
+    id: str
+    name: str
+
+
+class GrantList(TypedDict):
+    ok: bool
+    grants: List[Grant]
+
+
 class Health(TypedDict):
     ok: bool
     status: Literal["ok", "degraded"]
@@ -1035,7 +1055,7 @@ class Prior(TypedDict):
     asOf: Optional[str]
 
 
-class Problem(TypedDict):
+class _RequiredOfProblem(TypedDict):
     ok: bool
     type: str
     title: str
@@ -1044,6 +1064,10 @@ class Problem(TypedDict):
     code: str
     errors: List[FieldError]
     requestId: str
+
+
+class Problem(_RequiredOfProblem, total=False):
+    cursor: str
 
 
 class ProfileRequest(TypedDict, total=False):
@@ -1207,6 +1231,79 @@ class Stats(PublicStats):
 class StatsAnswer(TypedDict):
     ok: bool
     stats: Stats
+
+
+class Update(TypedDict):
+    id: str
+    type: str
+    at: str
+    ref: UpdateRef
+
+
+class UpdateAssignment(TypedDict):
+    id: str
+    url: str
+    dueAt: str
+
+
+class UpdateEvent(TypedDict):
+    id: str
+    url: str
+
+
+class UpdateLeaderboard(TypedDict):
+    url: str
+    asOf: str
+    ranked: int
+
+
+class UpdateMarket(TypedDict):
+    id: str
+    url: str
+    category: Optional[str]
+    probability: Optional[float]
+    before: Optional[float]
+    value: Optional[float]
+
+
+class UpdatePrediction(TypedDict):
+    id: str
+    url: str
+    agentId: str
+    status: Literal["open", "resolved", "void"]
+    confidence: Optional[float]
+    baseline: Optional[float]
+    value: Optional[float]
+    scores: Optional[UpdateScores]
+
+
+class UpdateRef(TypedDict):
+    prediction: Optional[UpdatePrediction]
+    market: Optional[UpdateMarket]
+    event: Optional[UpdateEvent]
+    assignment: Optional[UpdateAssignment]
+    leaderboard: Optional[UpdateLeaderboard]
+
+
+class UpdateScores(TypedDict):
+    brier: float
+    edge: Optional[float]
+    logEdge: Optional[float]
+
+
+class Updates(TypedDict):
+    ok: bool
+    events: List[Update]
+    now: UpdatesNow
+    cursor: str
+    hasMore: bool
+    nextCheckAt: Optional[str]
+
+
+class UpdatesNow(TypedDict):
+    rank: Optional[int]
+    progress: RankProgress
+    assignments: int
 
 
 class Usage(TypedDict):

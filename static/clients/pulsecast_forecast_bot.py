@@ -126,7 +126,7 @@ class ForecastBot:
             research = await self.run_research(question)
             for _ in range(self.predictions_per_research_report):
                 said.append(await self._run_forecast_on_binary(question, research))
-        explanation = "\n\n".join(one.reasoning for one in said)
+        explanation = "\n\n".join(one.reasoning.strip() for one in said)
         return BinaryReport(question, median(one.prediction_value for one in said), explanation)
 
 

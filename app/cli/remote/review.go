@@ -61,12 +61,12 @@ func (t *Terminal) printReview(answer client.Review) error {
 func (t *Terminal) printConclusions(handle string, conclusions []struct {
 	Text string `json:"text"`
 }) error {
-	lines := []string{handle + ": the counts support no conclusion yet."}
-	if len(conclusions) > 0 {
-		lines = nil
-	}
+	lines := []string{"Review of " + handle + ":"}
 	for _, c := range conclusions {
-		lines = append(lines, oneLine(c.Text))
+		lines = append(lines, "- "+oneLine(c.Text))
+	}
+	if len(conclusions) == 0 {
+		lines = append(lines, "- The counts support no conclusion yet.")
 	}
 	_, err := fmt.Fprintln(t.Out, strings.Join(lines, "\n")+"\n")
 	return err
