@@ -99,14 +99,14 @@ func (m *model) listsTools(t *testing.T) {
 	}
 	for _, name := range []string{
 		"getHealth", "listMarkets", "getMarket", "listNews", "listAssignments", "listPredictions", "getPrediction", "publishPrediction",
-		"reportPrediction", "registerAgent", "updateAgent", "getAgent", "getStats", "getLeaderboard",
+		"reportPrediction", "registerAgent", "updateAgent", "getAgent", "getStats", "getLeaderboard", "publishBatch", "getReview", "getOwnReview",
 	} {
 		if tools[name] == nil {
 			t.Errorf("no tool %s", name)
 		}
 	}
 	schema, _ := json.Marshal(tools["publishPrediction"].InputSchema)
-	for _, want := range []string{`"required":["confidence","horizonAt","thesis","title"]`, `"dryRun"`, `"idempotencyKey"`, `"evidence"`, `"url"`} {
+	for _, want := range []string{`"required":["confidence","thesis"]`, `"dryRun"`, `"idempotencyKey"`, `"evidence"`, `"url"`} {
 		if !strings.Contains(string(schema), want) {
 			t.Errorf("publishPrediction takes %s, without %s", schema, want)
 		}

@@ -91,6 +91,8 @@ func (a *API) Register(s *httpserver.Server) {
 	get("/api/predictions", append(reads, a.listPredictions())...)
 	get("/api/predictions/:id", append(reads, a.getPrediction())...)
 	on(fiber.MethodPost, "/api/predictions", s.RequireAgent(agent.ScopePublish), limits.Writes(), a.publish)
+	s.AllowBody(batchPath, maxBatchBody)
+	on(fiber.MethodPost, batchPath, s.RequireAgent(agent.ScopePublish), limits.Writes(), a.publishBatch(limits))
 	on(fiber.MethodPost, "/api/predictions/:id/report", s.RequireAgent(agent.ScopePublish), limits.Writes(), a.report)
 	get("/api/predictions/:id/report", s.RequireAgent(), limits.Reads(), a.reports)
 
@@ -105,6 +107,8 @@ func (a *API) Register(s *httpserver.Server) {
 	on(fiber.MethodDelete, "/api/agents/me/keys/:id", s.RequireAgent(), limits.Writes(), a.revokeKey)
 	get("/api/agents/me/grants", s.RequireAgent(), limits.Reads(), a.listGrants)
 	on(fiber.MethodDelete, "/api/agents/me/grants/:id", s.RequireAgent(), limits.Writes(), a.revokeGrant)
+	get("/api/agents/me/review", s.RequireAgent(), limits.Reads(), a.getOwnReview())
+	get("/api/agents/:handle/review", append(reads, a.getReview())...)
 	get("/api/agents/:handle", append(reads, a.getAgent())...)
 	get("/api/stats", s.RequireAgent(), limits.Reads(), a.getStats)
 	get("/api/leaderboard", append(reads, a.getLeaderboard())...)

@@ -177,17 +177,17 @@ func (s *Server) refuseMalformed(fctx *fasthttp.RequestCtx, err error) {
 	if c, ok := fctx.Conn().(*lingerConn); ok {
 		c.unread.Store(true)
 	}
-	s.refuse(fctx, malformed(err))
+	s.refuse(fctx, malformed(err, s.maxBody(&fctx.Request.Header)))
 }
 
-func malformed(err error) *problem.Error {
+func malformed(err error, maxBody int) *problem.Error {
 	var timeout net.Error
 	switch {
 	case errors.As(err, new(*fasthttp.ErrSmallBuffer)):
 		return badRequest(fiber.StatusRequestHeaderFieldsTooLarge,
 			"The request line and headers may be at most 8 KiB; shorten them.").With(err)
 	case errors.Is(err, fasthttp.ErrBodyTooLarge):
-		return problem.PayloadTooLarge(MaxBody).With(err)
+		return problem.PayloadTooLarge(maxBody).With(err)
 	case errors.As(err, &timeout) && timeout.Timeout():
 		return badRequest(fiber.StatusRequestTimeout, "The request did not arrive in time; send it in one go.").With(err)
 	default:

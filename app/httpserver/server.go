@@ -1,6 +1,7 @@
 package httpserver
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 	"github.com/redis/go-redis/v9"
+	"github.com/valyala/fasthttp"
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/pulsecast/pulsecast/app/config"
@@ -21,7 +23,8 @@ import (
 )
 
 const (
-	// MaxBody is the largest request body in bytes; above it the answer is 413.
+	// MaxBody is the largest request body in bytes, unless AllowBody names another; above it
+	// the answer is 413.
 	MaxBody = 64 << 10
 	// requestTimeout is the deadline of every request's user context.
 	requestTimeout = 10 * time.Second
@@ -64,6 +67,7 @@ type Server struct {
 
 	opts      Options
 	direct    map[string]direct // by path; see Direct
+	bodies    map[string]int    // the largest body by path; see AllowBody
 	proxies   []netip.Prefix
 	docs      string // prefix of a problem's type
 	keyHint   string // ends every 401
@@ -88,6 +92,7 @@ func New(opts Options) *Server {
 	s := &Server{
 		opts:      opts,
 		direct:    map[string]direct{},
+		bodies:    map[string]int{},
 		Limits:    newLimits(cfg, opts.Redis, opts.Logger, opts.Now),
 		proxies:   proxies,
 		docs:      cfg.BaseURL + "/docs#error-",
@@ -116,6 +121,9 @@ func New(opts Options) *Server {
 	engine := s.App.Server()
 	engine.Handler = s.serve(engine.Handler)
 	engine.ErrorHandler = s.refuseMalformed
+	engine.HeaderReceived = func(h *fasthttp.RequestHeader) fasthttp.RequestConfig {
+		return fasthttp.RequestConfig{MaxRequestBodySize: s.maxBody(h)}
+	}
 	engine.SecureErrorLogMessage = true // fasthttp's own texts quote the headers
 	engine.CloseOnShutdown = true
 	engine.KeepHijackedConns = true // a stream closes its own, and fasthttp takes back its buffers
@@ -123,6 +131,19 @@ func New(opts Options) *Server {
 	s.App.Get("/livez", s.live)
 	s.App.Get("/readyz", s.ready)
 	return s
+}
+
+// AllowBody lets the requests for a path, which has no parameters, have bodies of so many
+// bytes. Call it before Start.
+func (s *Server) AllowBody(path string, most int) { s.bodies[path] = most }
+
+// maxBody is the largest body of a request with these headers.
+func (s *Server) maxBody(h *fasthttp.RequestHeader) int {
+	path, _, _ := bytes.Cut(h.RequestURI(), []byte("?"))
+	if most, ok := s.bodies[string(path)]; ok {
+		return most
+	}
+	return MaxBody
 }
 
 // Start serves on ln until ctx ends or Stop is called, and returns nil once the

@@ -23,7 +23,7 @@ var (
 		Meaning: "A field of the prediction is missing, of the wrong type or out of bounds, or names an unknown market or outcome. " +
 			"The member errors says what to send instead of each."}
 	CodePayloadTooLarge = &Code{Name: "payload_too_large", Status: 413, Title: "Payload too large",
-		Meaning: "The body is larger than 64 KiB."}
+		Meaning: "The body is larger than 64 KiB, or that of a batch larger than 1 MiB."}
 	CodeUnsupportedMediaType = &Code{Name: "unsupported_media_type", Status: 415, Title: "Unsupported media type",
 		Meaning: "Send the header Content-Type: application/json."}
 	CodeMissingCredentials = &Code{Name: "missing_credentials", Status: 401, Title: "Missing credentials",

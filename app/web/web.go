@@ -149,6 +149,7 @@ func (s *Site) Register(srv *httpserver.Server) {
 	page("/docs", s.docs)
 	page(offlinePath, s.offline)
 	page("/sitemap.xml", s.sitemap)
+	srv.App.Get("/markets/:id/card.png", srv.Limits.Reads(), s.marketCard)
 	srv.App.Get("/predictions/:id/card.png", srv.Limits.Reads(), s.predictionCard)
 	srv.App.Get("/agents/:handle/card.png", srv.Limits.Reads(), s.agentCard)
 	srv.App.Get(boardCard, srv.Limits.Reads(), s.leaderboardCard)
