@@ -62,9 +62,9 @@ lint: ## Check formatting, go vet and staticcheck
 NPM = $(shell command -v npm)
 
 .PHONY: verify
-verify: fresh $(if $(NPM),node_modules) ## Check that regenerating templ code, css and go.mod would change nothing (css needs npm)
-	@if test -n "$(NPM)"; then .ci/generated css; \
-		else echo "npm is missing: static/css/app.css is not verified"; fi
+verify: fresh $(if $(NPM),node_modules) ## Check generated code, go.mod and css, lint openapi.yaml, try generated clients (the last three need npm)
+	@if test -n "$(NPM)"; then .ci/generated css && .ci/description; \
+		else echo "npm is missing: static/css/app.css and openapi.yaml are not verified, and no client is generated"; fi
 	@go mod tidy -diff || { echo "stale: go.mod; run: go mod tidy"; exit 1; }
 	@for tool in templ staticcheck gotestsum; do $(TOOL) -n $$tool >/dev/null; done
 	@app=$$(go list -m -f '{{.Version}}' github.com/a-h/templ); \

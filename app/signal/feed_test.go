@@ -63,7 +63,7 @@ func parse(t *testing.T, body string) (a wire) {
 func TestBeforeTheFirstReading(t *testing.T) {
 	t.Parallel()
 	f := NewFeed(codec(), (&clock{noon}).now)
-	if body := string(f.Form(DefaultLimit, answer.Identity).Body); body != `{"ok":true,"words":[],"asOf":null,"stale":true}` {
+	if body := string(f.Form(DefaultLimit, answer.Identity).Body); body != `{"ok":true,"words":[],"nextCursor":null,"asOf":null,"stale":true}` {
 		t.Error(body)
 	}
 }
