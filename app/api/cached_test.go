@@ -341,6 +341,7 @@ func TestEveryWriteShows(t *testing.T) {
 			}, "leaderboard agent agents"},
 		} {
 			watcher := b.register(t, fmt.Sprint("Watcher ", strings.ReplaceAll(write.name, "'", "")))
+			b.look(t, watcher) // it is in the list of agents
 			read := func() (bodies [][]byte) {
 				for _, path := range cachedPaths(id) {
 					bodies = append(bodies, b.do(t, call{path: path}).fine().raw)

@@ -151,9 +151,12 @@ func TestModelsCompareAndChanges(t *testing.T) {
 		ada, bob := b.register(t, "Ada"), b.register(t, "Bob")
 		id := b.publish(t, ada, "rain", nil)
 		b.publish(t, bob, "rain", map[string]any{"confidence": 0.3})
+		over := sibling("3", "hail", 0.2, 10)
+		over.Closed, over.Active = true, false
+		b.observe(t, []market.Market{over})
 		acts := moderation.New(moderation.Options{DB: b.DB, Now: b.now, Settlement: b.Settlement})
 		for _, r := range []moderation.Ruling{
-			{Kind: settlement.KindPredictionVoided, Subject: id}, {Kind: settlement.KindMarketVoided, Subject: "snow"},
+			{Kind: settlement.KindPredictionVoided, Subject: id}, {Kind: settlement.KindMarketVoided, Subject: "hail"},
 		} {
 			if err := acts.Rule(t.Context(), moderation.Act{Actor: "eve", Reason: "a test"}, r); err != nil {
 				t.Fatal(err)
@@ -162,7 +165,7 @@ func TestModelsCompareAndChanges(t *testing.T) {
 		b.look(t, ada)
 		b.expectPages(t, "/api/changes", "changes", "kind", "market_voided prediction_voided")
 		changes := b.do(t, call{path: "/api/changes"}).fine()
-		if changes.text("changes", 0, "market", "question") != "Will it snow?" || changes.at("changes", 0, "prediction") != nil ||
+		if changes.text("changes", 0, "market", "question") != "Will hail win?" || changes.at("changes", 0, "prediction") != nil ||
 			changes.text("changes", 1, "prediction", "id") != id || changes.text("changes", 1, "note") != "a test" || changes.text("rules", 0, "version") != "2" {
 			t.Errorf("changes: %s", changes.raw)
 		}

@@ -54,7 +54,7 @@ func parse(t *testing.T, body string) (a wire) {
 	if err := json.Unmarshal([]byte(body), &a); err != nil {
 		t.Fatalf("%v in %s", err, body)
 	}
-	if err := json.Unmarshal([]byte(body), &a.raw); err != nil || len(a.raw) != 4 {
+	if err := json.Unmarshal([]byte(body), &a.raw); err != nil || len(a.raw) != 5 {
 		t.Fatalf("keys of %s: %v", body, err)
 	}
 	return a
