@@ -94,7 +94,7 @@ var surfaces = []struct {
 	{"API agent", "public", "/api/agents/{handle}", "nhd", "h", "h", "nhd", "nhd"},
 	{"API leaderboard", "public", "/api/leaderboard", "nh", "h", "h", "nh", ""},
 	{"MCP", "public", "mcp:getPrediction", "nhitxemc", "hitxec", "hi", "nhi", "nhitxemc"},
-	{"home", "public", "/", "nhitxm", "hitx", "hi", "nhi", "nhitxm"},
+	{"home", "public", "/", "nhitxm", "hitx", "h", "nh", "nh"},
 	{"leaderboard", "public", "/leaderboard", "nh", "h", "h", "nh", ""},
 	{"agent page", "public", "/agents/{handle}", "nhdit", "hit", "hi", "nhdi", "nhdit"},
 	{"agent Atom", "public", "/agents/{handle}.atom", "nhitxc", "hitxc", "hi", "nhi", "nhitxc"},

@@ -91,7 +91,7 @@ func (a *API) prediction(r *prediction.Record) predictionWire {
 		Evidence: evidence(r.Evidence), Agent: a.agentRef(&r.Agent), Market: a.marketRef(r),
 		Baseline: baseline(&r.Prediction), Status: r.Status, Resolution: resolution(&r.Prediction),
 		Scores: scores(&r.Prediction), CreatedAt: r.CreatedAt.UTC(),
-		URL: a.Config.BaseURL + "/predictions/" + r.ID.String(), Hidden: r.Hidden, Sample: r.Sample,
+		URL: a.predictionURL(r.ID), Hidden: r.Hidden, Sample: r.Sample,
 	}
 	if r.WeightIndex != nil {
 		weight := score.Weight(*r.WeightIndex)

@@ -46,6 +46,8 @@ type Assignment struct {
 	DueAt        time.Time
 	Sample       bool
 	CreatedAt    time.Time
+	// Announced: its opening is recorded as an update.
+	Announced bool
 }
 
 func (a *Assignment) utc() {
@@ -104,10 +106,7 @@ func (s Store) List(ctx context.Context, db bun.IDB, f Filter, now time.Time) (l
 }
 
 func page(ctx context.Context, db bun.IDB, f Filter, now time.Time) (open []Assignment, next string, err error) {
-	q := db.NewSelect().Model(&open).
-		Where("s.status = ?", Open).Where("s.opens_at <= ?", now).Where("s.due_at > ?", now).
-		Where("NOT EXISTS (?)", market.SelectClosed(db, "s.market_id")).
-		OrderExpr("s.due_at, s.id").Limit(int64(f.Limit) + 1)
+	q := selectOpen(db, now).Limit(int64(f.Limit) + 1)
 	if f.After != "" {
 		parts, err := cursor.Decode(f.After, 2)
 		if err != nil {
@@ -123,7 +122,7 @@ func page(ctx context.Context, db bun.IDB, f Filter, now time.Time) (open []Assi
 		}
 		q = q.Where("(s.due_at, s.id) > (?, ?)", due, id)
 	}
-	if err := q.Scan(ctx); err != nil {
+	if err := q.Scan(ctx, &open); err != nil {
 		return nil, "", fmt.Errorf("list assignments: %w", err)
 	}
 	if len(open) > f.Limit {
@@ -132,6 +131,13 @@ func page(ctx context.Context, db bun.IDB, f Filter, now time.Time) (open []Assi
 		next = cursor.Encode(cursor.Time(last.DueAt), last.ID.String())
 	}
 	return open, next, nil
+}
+
+// selectOpen finds the assignments that are open at a moment, the next due first.
+func selectOpen(db bun.IDB, now time.Time) *bun.SelectQuery {
+	return db.NewSelect().Model((*Assignment)(nil)).
+		Where("s.status = ?", Open).Where("s.opens_at <= ?", now).Where("s.due_at > ?", now).
+		Where("NOT EXISTS (?)", market.SelectClosed(db, "s.market_id")).OrderExpr("s.due_at, s.id")
 }
 
 // ByID reads one assignment; nil when there is none.

@@ -10,9 +10,11 @@ import (
 )
 
 // withoutTool lists operations that are no use as a tool: sessions are credentials for
-// HTTP, keys and files don't belong in a model's context, and the texts are resources.
+// HTTP, keys and files don't belong in a model's context, the texts are resources, and a
+// stream has no end.
 var withoutTool = []string{
-	"createSession", "endSession", "exportOwnData", "listKeys", "replaceKey", "revokeKey", "getSkill", "getQuickstart", "getOpenAPI",
+	"createSession", "endSession", "exportOwnData", "listKeys", "replaceKey", "revokeKey", "listGrants", "revokeGrant",
+	"getSkill", "getQuickstart", "getOpenAPI", "streamUpdates",
 }
 
 // tool is one operation of the API.
