@@ -220,7 +220,7 @@ func (m *model) isRefused(t *testing.T) {
 		{"listMarkets", map[string]any{"limit": 101}, "invalid_parameter", "1 to 100"},
 		{"listMarkets", map[string]any{"limit": "1&limit=2"}, "invalid_parameter", "1 to 100"},
 		{"listMarkets", map[string]any{"limit": []int{1}}, "", "limit must be one value"},
-		{"listMarkets", map[string]any{"topic": "x", "limit": 1}, "", `takes no argument "topic"; it takes category, closesBefore, limit, q, tag`},
+		{"listMarkets", map[string]any{"topic": "x", "limit": 1}, "", `takes no argument "topic"; it takes category, closesBefore, cursor, limit, q, sort, status, tag`},
 		{"getHealth", map[string]any{"topic": "x"}, "", `takes no argument "topic"; it takes none`},
 		{"getPrediction", map[string]any{"id": "../stats"}, "not_found", ""},
 		{"getPrediction", map[string]any{"id": ".."}, "", "id is missing"},
