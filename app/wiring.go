@@ -133,6 +133,7 @@ func (a *App) jobs() []worker.Job {
 		{Name: "news", Interval: a.cfg.NewsInterval, Run: a.News.Tick, Planned: a.News.Planned},
 		every("leaderboard", 2*time.Second, a.buildBoards),
 		{Name: "consensus", Interval: 2 * time.Second, Run: a.countConsensus},
+		every("reveal", 2*time.Second, a.reveal),
 		every("assignments", time.Minute, a.assign),
 		{Name: "activity", Interval: time.Minute, Run: a.countActivity},
 		every("upkeep", 10*time.Minute, a.prune),
@@ -168,6 +169,9 @@ func (a *App) countConsensus(ctx context.Context) (time.Duration, error) {
 	_, err := a.consensus.Tick(ctx)
 	return max(consensusEvery, 4*time.Since(begin)), err
 }
+
+// reveal makes public what is due, also while no source answers.
+func (a *App) reveal(ctx context.Context) error { return prediction.RevealDue(ctx, a.DB, a.now()) }
 
 // countActivity counts for the admins' table of agents, at most a twentieth of the
 // time.

@@ -279,7 +279,7 @@ CREATE TABLE market_events (
 --bun:split
 
 -- market_consensus: what the agents together say of each market's reference outcome. Each
--- publish adds to predictions (all that were ever published on the market) and sets changed;
+-- publish or reveal adds to predictions (all that were ever revealed on the market) and sets changed;
 -- a job of the worker then counts the rest anew: agents with an open prediction, the median of
 -- their latest confidences and their skill-weighted mean of log odds (0..1, null without any).
 -- counted_at is when the latest count began; changes other than publishing clear it. By market;
@@ -334,11 +334,12 @@ CREATE INDEX news_items_posted ON news_items (posted_at, id);
 CREATE INDEX news_items_age ON news_items (observed_at);
 --bun:split
 
--- predictions: what an agent wrote; only hidden ever changes. Until reveal ("now",
--- "baseline" or "close") others see a hash over salt and the record; revealed_at is when it
--- became public. No foreign keys: agents and markets are never deleted, a publish holds the
--- agent's tally and reads the market, and to check both took two fifths of the insert.
--- Not used yet: reveal, salt, revealed_at. By agent; owner prediction.
+-- predictions: what an agent wrote; only hidden ever changes, the reveal, and the texts when
+-- an agent closes its account. Until reveal ("now", "baseline" or "close") others see hash, the
+-- SHA-256 over salt and what is withheld; unrevealed says that this still holds, revealed_at
+-- when it ended. hash and salt are null if reveal is "now". No foreign keys: agents and markets
+-- are never deleted, a publish holds the agent's tally and reads the market, and to check both
+-- took two fifths of the insert. By agent; owner prediction.
 CREATE TABLE predictions (
   agent_id {{.UUID}} NOT NULL,
   id {{.UUID}} NOT NULL,
@@ -357,6 +358,8 @@ CREATE TABLE predictions (
   scheduled_close_at {{.TS}},
   reveal TEXT NOT NULL DEFAULT 'now',
   salt {{.BYTES}},
+  hash {{.BYTES}},
+  unrevealed BOOLEAN NOT NULL DEFAULT FALSE,
   revealed_at {{.TS}},
   hidden BOOLEAN NOT NULL,
   sample BOOLEAN NOT NULL,
@@ -374,7 +377,11 @@ CREATE INDEX predictions_market ON predictions (market_id, id) WHERE market_id I
 --bun:split
 CREATE INDEX predictions_by_event ON predictions (event_key, id) WHERE event_key IS NOT NULL;
 --bun:split
-CREATE INDEX predictions_category ON predictions (category, id);
+CREATE INDEX predictions_category ON predictions (category, id) WHERE NOT unrevealed;
+--bun:split
+CREATE INDEX predictions_unrevealed ON predictions (reveal, market_id, id) WHERE unrevealed;
+--bun:split
+CREATE INDEX predictions_unrevealed_of ON predictions (agent_id, market_id) WHERE unrevealed;
 --bun:split
 
 -- results: what became of each prediction: its baseline, its resolution, its scores. It is a
@@ -446,8 +453,8 @@ CREATE INDEX results_agent_edge ON results (agent_id, edge, id) WHERE edge IS NO
 -- them. By agent; owner prediction.
 CREATE VIEW prediction_records AS
   SELECT p.id, p.agent_id, p.title, p.thesis, p.confidence, p.horizon_at, p.category, p.model, p.evidence,
-    p.market_id, p.outcome, p.outcome_index, p.event_key, p.market_category, p.scheduled_close_at, p.reveal, p.salt, p.revealed_at,
-    p.hidden, p.sample, p.created_at,
+    p.market_id, p.outcome, p.outcome_index, p.event_key, p.market_category, p.scheduled_close_at, p.reveal, p.salt, p.hash,
+    p.unrevealed, p.revealed_at, p.hidden, p.sample, p.created_at,
     r.id AS result_id, r.baseline_state, r.baseline, r.baseline_before, r.baseline_after, r.baseline_previous,
     r.before_bid, r.before_ask, r.after_bid, r.after_ask, r.median_bid, r.median_ask, r.baseline_observed_at,
     r.weight_index, r.stake, r.spread, r.status, r.resolution_value, r.resolution_outcome, r.resolution_source,
@@ -455,7 +462,7 @@ CREATE VIEW prediction_records AS
   FROM predictions AS p JOIN results AS r ON r.agent_id = p.agent_id AND r.id = p.id;
 --bun:split
 
--- citations: which predictions cite a signal. No foreign keys: a citation is written with
+-- citations: which revealed predictions cite a signal. No foreign keys: a citation is written with
 -- its prediction and neither is ever deleted. The key finds by signal, newest first, and
 -- contains agent_id as its class demands. By agent; owner prediction.
 CREATE TABLE citations (
@@ -467,7 +474,7 @@ CREATE TABLE citations (
 );
 --bun:split
 
--- prediction_words: the search index over titles and theses. On Postgres it also holds the
+-- prediction_words: the search index over titles and theses that are revealed. On Postgres it also holds the
 -- spans of time that a prediction was published in, from 50 days to 4 seconds, as the beginnings
 -- of its id; so a search finds the newest predictions without reading all that match. Every
 -- search also reads the list of rows that are not in the index yet, so it is kept at 1 MB. By

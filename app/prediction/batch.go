@@ -161,6 +161,9 @@ func (p *Publisher) decide(b *batch, w *waiting) (r result) {
 	if made.EventKey != "" {
 		b.known.earlier[eventOf(made)]++
 	}
+	if made.Unrevealed && made.Reveal == RevealClose {
+		b.known.untilClose[agentMarket{made.AgentID, made.MarketID}] = true
+	}
 	return result{answer: answer}
 }
 

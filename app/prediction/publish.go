@@ -1,6 +1,7 @@
 package prediction
 
 import (
+	"cmp"
 	"context"
 	"sync/atomic"
 	"time"
@@ -123,8 +124,14 @@ func (p *Publisher) prepare(w *waiting, known *facts, at time.Time) (Receipt, er
 	if err != nil {
 		return Receipt{}, err
 	}
+	if err := known.checkReveal(w, to); err != nil {
+		return Receipt{}, err
+	}
 	record := Record{Prediction: w.Draft.prediction(w.Agent, to, at), Agent: w.Agent, Market: to.market}
 	known.linkEvidence(record.Evidence)
+	if err := record.seal(cmp.Or(w.Draft.Reveal, RevealNow)); err != nil {
+		return Receipt{}, err
+	}
 	if to.market != nil {
 		warnings = append(warnings, p.advice(&record, to, known.earlier[eventOf(&record.Prediction)])...)
 	}

@@ -125,7 +125,10 @@ func (r *baselineRun) decide(ctx context.Context, tx bun.Tx, rows []pending) err
 	if err := indexes.save(ctx, tx); err != nil {
 		return err
 	}
-	return prediction.FixBaselines(ctx, tx, decided)
+	if err := prediction.FixBaselines(ctx, tx, decided); err != nil {
+		return err
+	}
+	return prediction.RevealBaselines(ctx, tx, decided, r.service.now())
 }
 
 // load locks the agents of the next pending predictions, and reads what waits of theirs

@@ -35,6 +35,7 @@ func (b *batch) write(ctx context.Context, tx bun.Tx) error {
 		func() error { return settleClusters(ctx, tx, changed) },
 		func() error { return addDays(ctx, tx, b.days) },
 		func() error { return prediction.MoveTallies(ctx, tx, moves) },
+		func() error { return prediction.RevealResolved(ctx, tx, b.predictions, b.now) },
 	} {
 		if err := step(); err != nil {
 			return err

@@ -22,6 +22,12 @@ func (s *Site) predictionProps(r *prediction.Record) components.Prediction {
 		Status: string(r.Status), Value: r.ResolutionValue, Edge: points(r.Edge), Brier: r.Brier,
 		CreatedAt: s.when(r.CreatedAt), ResolvedAt: s.when(r.ResolvedAt), Hidden: r.Hidden, Sample: r.Sample,
 	}
+	if r.Withheld == prediction.NotRevealed {
+		p.Until = string(r.Reveal)
+		if r.Market != nil {
+			p.Title, p.Category = title(r.Market), r.Market.Category
+		}
+	}
 	if live, ok := r.LiveEdge(); ok {
 		p.LiveEdge = points(&live)
 	}

@@ -72,6 +72,7 @@ type Key struct {
 type AgentPrediction struct {
 	ID, Title, Status string
 	Hidden            bool
+	Until             string // "baseline" or "close" while it is not revealed
 	Confidence        float64
 	Baseline, Edge    *float64
 	CreatedAt         time.Time
@@ -192,6 +193,8 @@ func (p *AgentProps) predictions() table {
 		title := cell{text: r.Title, href: predictionPath(r.ID)}
 		if r.Hidden {
 			title.note = "text hidden"
+		} else if r.Until != "" {
+			title.note = "not revealed until the " + r.Until
 		}
 		edge := number(r.Edge, func(v float64) string { return components.Signed(v, 1) })
 		t.rows = append(t.rows, []cell{title, text(components.Percent(r.Confidence)), number(r.Baseline, components.Percent),

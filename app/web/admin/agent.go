@@ -130,11 +130,19 @@ func (d *Site) addPredictions(ctx context.Context, a *agent.Agent, p *views.Agen
 	for i := range records {
 		r := &records[i]
 		p.Predictions = append(p.Predictions, views.AgentPrediction{
-			ID: r.ID.String(), Title: r.Title, Status: string(r.Status), Hidden: r.Hidden,
+			ID: r.ID.String(), Title: r.Title, Status: string(r.Status), Hidden: r.Hidden, Until: until(r),
 			Confidence: r.Confidence, Baseline: r.MarketThen(), Edge: points(r.Edge), CreatedAt: r.CreatedAt,
 		})
 	}
 	return err
+}
+
+// until is what the reveal of a prediction waits for, empty once it is over.
+func until(r *prediction.Record) string {
+	if r.Unrevealed {
+		return string(r.Reveal)
+	}
+	return ""
 }
 
 func (d *Site) addNotes(ctx context.Context, a *agent.Agent, p *views.AgentProps) error {
