@@ -124,7 +124,7 @@ func (p *Publisher) prepare(w *waiting, known *facts, at time.Time) (Receipt, er
 	if err != nil {
 		return Receipt{}, err
 	}
-	if err := known.checkReveal(w, to); err != nil {
+	if err := known.checkReveal(w, to, at); err != nil {
 		return Receipt{}, err
 	}
 	record := Record{Prediction: w.Draft.prediction(w.Agent, to, at), Agent: w.Agent, Market: to.market}

@@ -88,11 +88,14 @@ type agentMarket struct {
 
 // checkReveal refuses a prediction that can't be withheld as it asks, or that would tell
 // another one: its baseline is bounded by the agent's confidence before on the same market.
-func (known *facts) checkReveal(w *waiting, to link) error {
+func (known *facts) checkReveal(w *waiting, to link, at time.Time) error {
 	switch until := cmp.Or(w.Draft.Reveal, RevealNow); {
 	case until != RevealNow && to.market == nil:
 		return problem.InvalidPrediction(problem.Field{Field: "reveal",
 			Message: fmt.Sprintf("%q needs marketId: without a market there is no baseline and no close. Send \"now\", or leave it out", until)})
+	case until == RevealClose && !to.market.ClosesAt.IsZero() && !to.market.ClosesAt.After(at):
+		return problem.InvalidPrediction(problem.Field{Field: "reveal",
+			Message: "can't be \"close\": this market's scheduled close has passed, so others would see the prediction at once. Send \"baseline\" or \"now\""})
 	case until != RevealClose && to.market != nil && known.untilClose[agentMarket{w.Agent.ID, to.market.ID}]:
 		return problem.InvalidPrediction(problem.Field{Field: "reveal",
 			Message: `must be "close": you have a prediction on this market that is withheld until the close, and the baseline of this one would tell its confidence`})

@@ -224,6 +224,11 @@ func TestRevealRefused(t *testing.T) {
 		if _, _, err := d.publish(t, withheldDraft(prediction.RevealClose, "1")); err != nil {
 			t.Errorf("close after close: %v", err)
 		}
+		d.wait(start.AddDate(0, 1, 0).Sub(start))
+		_, _, err := d.publish(t, withheldDraft(prediction.RevealClose, "2"))
+		if p := problem.As(err); p.Status != 422 || !strings.Contains(p.Fields[0].Message, "has passed") {
+			t.Errorf("close after the scheduled close: %v", err)
+		}
 		other := agent.Agent{ID: newAgent(t, db, "other")}
 		if _, _, err := d.publish(t, withheldDraft("", "1"), func(s *prediction.Submission) { s.Agent = other }); err != nil {
 			t.Errorf("another agent on the same market: %v", err)
