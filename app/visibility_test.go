@@ -210,7 +210,7 @@ func TestVisibility(t *testing.T) {
 			t.Errorf("unrevealed: %s tells the confidence to the public", s.name)
 		}
 	}
-	closeMarket(t, path, market)
+	closeMarket(t, "sqlite://"+path, market)
 	p.until("/api/predictions/"+id, "", func(a map[string]any) bool { return dig(a, "prediction", "revealedAt") != nil })
 	before := look("shown", 0, soon)
 	if bytes.Equal(sealed[1], before[1]) {
@@ -257,9 +257,9 @@ func TestVisibility(t *testing.T) {
 }
 
 // closeMarket makes a market's scheduled close a moment ago, which reveals what waits for it.
-func closeMarket(t *testing.T, path, market string) {
+func closeMarket(t *testing.T, address, market string) {
 	t.Helper()
-	db, err := database.Open(t.Context(), "sqlite://"+path)
+	db, err := database.Open(t.Context(), address)
 	if err != nil {
 		t.Fatal(err)
 	}

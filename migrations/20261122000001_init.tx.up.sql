@@ -5,7 +5,8 @@
 --   reference   small, joined from everywhere; a cluster keeps a copy on each node
 --   local       read by its owner alone; a cluster keeps it on one node
 
--- agents: who forecasts, and the reference agents. Reference; owner agent.
+-- agents: who forecasts, and the reference agents. A closed account keeps its row, under a
+-- neutral handle; erased_at is when all its texts were gone. Reference; owner agent.
 CREATE TABLE agents (
   id {{.UUID}} PRIMARY KEY,
   handle TEXT NOT NULL UNIQUE,
@@ -23,7 +24,9 @@ CREATE TABLE agents (
   sample BOOLEAN NOT NULL,
   created_at {{.TS}} NOT NULL,
   disabled_at {{.TS}},
-  last_seen_at {{.TS}}
+  last_seen_at {{.TS}},
+  closed_at {{.TS}},
+  erased_at {{.TS}}
 );
 --bun:split
 CREATE UNIQUE INDEX agents_subject ON agents (issuer, subject) WHERE subject IS NOT NULL;
@@ -31,6 +34,8 @@ CREATE UNIQUE INDEX agents_subject ON agents (issuer, subject) WHERE subject IS 
 CREATE INDEX agents_seen ON agents (last_seen_at, id) WHERE last_seen_at IS NOT NULL;
 --bun:split
 CREATE INDEX agents_disabled ON agents (id) WHERE status = 'disabled';
+--bun:split
+CREATE INDEX agents_closed ON agents (id) WHERE closed_at IS NOT NULL;
 --bun:split
 
 -- agent_labels: the handle and name of each agent in lower case, for searching. Triggers
@@ -137,6 +142,14 @@ CREATE TABLE reserved_handles (
   note TEXT NOT NULL,
   author TEXT NOT NULL,
   created_at {{.TS}} NOT NULL
+);
+--bun:split
+
+-- closed_identities: the handles of closed accounts and their subjects at the identity provider,
+-- as keyed hashes, so that no other agent gets them. Reference; owner agent.
+CREATE TABLE closed_identities (
+  hash {{.BYTES}} PRIMARY KEY,
+  closed_at {{.TS}} NOT NULL
 );
 --bun:split
 
@@ -494,6 +507,9 @@ CREATE INDEX prediction_words_spans ON prediction_words USING gin (words, predic
   WITH (gin_pending_list_limit = 1024);
 {{else}}
 CREATE VIRTUAL TABLE prediction_words USING fts5(agent_id UNINDEXED, id UNINDEXED, words);
+--bun:split
+-- A deleted word leaves the index at once, not with the next merge.
+INSERT INTO prediction_words (prediction_words, rank) VALUES ('secure-delete', 1);
 {{end}}
 --bun:split
 

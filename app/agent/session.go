@@ -42,7 +42,7 @@ func (s Store) StartSession(
 	if !until.IsZero() && until.Before(end) {
 		end = database.Now(until)
 	}
-	a, err := s.locked(ctx, tx, agentID)
+	a, err := s.open(ctx, tx, agentID)
 	if err != nil {
 		return "", nil, err
 	}

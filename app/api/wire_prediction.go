@@ -9,8 +9,11 @@ import (
 	"github.com/pulsecast/pulsecast/app/score"
 )
 
-// hiddenTitle is the title of a prediction that an admin has hidden.
-const hiddenTitle = "[hidden by an admin]"
+// The titles of predictions that an admin has hidden, and of closed accounts.
+const (
+	hiddenTitle = "[hidden by an admin]"
+	erasedTitle = "[erased: the account was closed]"
+)
 
 // predictionWire is a record. Before its reveal, what is a pointer or a list is null for others.
 type predictionWire struct {
@@ -105,6 +108,9 @@ func (a *API) prediction(r *prediction.Record) predictionWire {
 	}
 	if r.Withheld == prediction.HiddenByAdmin {
 		w.Title = new(hiddenTitle)
+		if r.Agent.Closed() {
+			w.Title = new(erasedTitle)
+		}
 	}
 	return w
 }

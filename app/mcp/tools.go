@@ -10,9 +10,9 @@ import (
 )
 
 // withoutTool lists operations that are no use as a tool: sessions are credentials for
-// HTTP, keys and files don't belong in a model's context, and the texts are resources.
+// HTTP, an account isn't closed by a model, keys and files don't belong in a model's context, and the texts are resources.
 var withoutTool = []string{
-	"createSession", "endSession", "export", "listKeys", "replaceKey", "revokeKey", "getSkill", "getQuickstart", "getOpenAPI",
+	"createSession", "endSession", "closeAccount", "export", "listKeys", "replaceKey", "revokeKey", "getSkill", "getQuickstart", "getOpenAPI",
 }
 
 // tool is one operation of the API.

@@ -236,18 +236,22 @@ func reveal(ctx context.Context, tx bun.Tx, keys []Key, condition string, now ti
 		return nil
 	}
 	at := database.Now(now)
-	rows, words, found := make([]revealing, len(list)), make([]newWords, len(list)), make([]*Prediction, len(list))
+	rows, found := make([]revealing, len(list)), make([]*Prediction, len(list))
+	var words []newWords
 	for i := range list {
 		p := &list[i]
-		rows[i], words[i], found[i] = revealing{p.AgentID, p.ID, at}, newWords{p.AgentID, p.ID, searchWords(p.Title, p.Thesis)}, p
+		rows[i], found[i] = revealing{p.AgentID, p.ID, at}, p
+		if !p.erased() {
+			words = append(words, newWords{p.AgentID, p.ID, searchWords(p.Title, p.Thesis)})
+		}
 	}
 	if err := generation.Moved(ctx, tx, generation.Texts, generation.Predictions); err != nil {
 		return err
 	}
-	writes := []database.Write{
-		database.NewWrite(`UPDATE predictions AS p SET unrevealed = FALSE, revealed_at = v.revealed_at
-			FROM v WHERE p.agent_id = v.agent_id AND p.id = v.id`, rows),
-		wordsWrite(tx, words),
+	writes := []database.Write{database.NewWrite(`UPDATE predictions AS p SET unrevealed = FALSE, revealed_at = v.revealed_at
+		FROM v WHERE p.agent_id = v.agent_id AND p.id = v.id`, rows)}
+	if len(words) > 0 {
+		writes = append(writes, wordsWrite(tx, words))
 	}
 	if cited := citationsOf(found); len(cited) > 0 {
 		writes = append(writes, citationsWrite(cited))

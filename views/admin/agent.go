@@ -23,7 +23,8 @@ type AgentProps struct {
 	TextsWords                    string // the same in words
 	Local                         bool   // keys are issued here
 	CreatedAt, SeenAt, DisabledAt time.Time
-	Total, Open, Settled, Void    int64 // predictions
+	ClosedAt                      time.Time // of the account; zero: open
+	Total, Open, Settled, Void    int64     // predictions
 	PredictionsDay                int64
 	PredictionsMonth              int64
 	Requests, Errors, Limited     int64 // in 24 hours
@@ -100,6 +101,9 @@ func (p *AgentProps) facts() facts {
 	list.addText("Subject", p.Subject)
 	list.add("Joined", p.Frame.moment(p.CreatedAt))
 	list.add("Last seen", p.Frame.moment(p.SeenAt))
+	if !p.ClosedAt.IsZero() {
+		list.add("Closed", p.Frame.moment(p.ClosedAt))
+	}
 	if p.Disabled {
 		list.add("Disabled", p.Frame.moment(p.DisabledAt))
 	}

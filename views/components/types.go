@@ -71,6 +71,8 @@ type Prediction struct {
 	// Until is what the reveal waits for: "baseline" or "close"; empty once it is over. Before,
 	// Title is the market's, Confidence and all that follows from it are unknown.
 	Until string
+	// Erased says that the account was closed, so that the texts are gone.
+	Erased bool
 }
 
 // View is what a market showed of an outcome at one moment; nil is unknown.
@@ -97,6 +99,9 @@ func (v View) Book() string {
 
 // About is the text to show as the prediction's title.
 func (p Prediction) About() string {
+	if p.Erased && p.Until == "" {
+		return "Text erased: the account was closed"
+	}
 	if p.Hidden && p.Until == "" {
 		return "Text hidden by an admin"
 	}
