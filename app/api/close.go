@@ -21,7 +21,7 @@ type erasedWire struct {
 	Sessions    int64 `json:"sessions"`
 	Answers     int64 `json:"answers"`
 	Reports     int64 `json:"reports"`
-	Usage       int64 `json:"usage"`
+	Usage       int64 `json:"usageRows"`
 }
 
 // keptOfClosed says what stays of a closed account.

@@ -3,6 +3,7 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -31,7 +32,7 @@ type commands struct {
 	Settle  settleCommand  `cmd:"" help:"Settle what can be settled, now; or check and rebuild the scores."`
 	Doctor  doctorCommand  `cmd:"" help:"Check configuration, database, cache, sources, identity provider and clock, and say what to do."`
 	Verify  verifyCommand  `cmd:"" help:"Recompute the scores and boards of an installation from its public API."`
-	OpenAPI openAPICommand `cmd:"" name:"openapi" help:"Print the OpenAPI document."`
+	OpenAPI openAPICommand `cmd:"" name:"openapi" help:"Print the OpenAPI document, as JSON."`
 }
 
 type doctorCommand struct{ config.Config }
@@ -41,8 +42,13 @@ func (d *doctorCommand) Run(ctx context.Context) error { return doctor.Run(ctx, 
 type openAPICommand struct{}
 
 func (openAPICommand) Run() error {
-	_, err := os.Stdout.Write(contract.YAML)
-	return err
+	doc, err := contract.Document()
+	if err != nil {
+		return err
+	}
+	out := json.NewEncoder(os.Stdout)
+	out.SetIndent("", "  ")
+	return out.Encode(doc)
 }
 
 // Main runs the command that args name and returns the exit code of the process. Without

@@ -13,23 +13,23 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 )
 
-// YAML is the document as it is written, by hand.
+// written is the document as it is written, by hand, without examples.
 //
 //go:embed openapi.yaml
-var YAML []byte
+var written []byte
 
 // Document returns the parsed document with its references resolved. It is shared: it
 // must not be changed. Parsing takes about as long as half of everything else at a
 // start, so nothing calls Document before the first request that needs it.
 var Document = sync.OnceValues(Load)
 
-// Load parses the document anew, for callers that change it.
+// Load parses the document anew, for callers that change it, and adds the examples.
 func Load() (*openapi3.T, error) {
-	doc, err := openapi3.NewLoader().LoadFromData(YAML)
+	doc, err := openapi3.NewLoader().LoadFromData(written)
 	if err != nil {
 		return nil, fmt.Errorf("read openapi.yaml: %w", err)
 	}
-	return doc, nil
+	return doc, addExamples(doc)
 }
 
 // An Operation is a method of a path.

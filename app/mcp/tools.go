@@ -10,9 +10,10 @@ import (
 )
 
 // withoutTool lists operations that are no use as a tool: sessions are credentials for
-// HTTP, an account isn't closed by a model, keys and files don't belong in a model's context, and the texts are resources.
+// HTTP, a model doesn't close an account, keys and files don't belong in its context, and the
+// texts are resources.
 var withoutTool = []string{
-	"createSession", "endSession", "closeAccount", "export", "listKeys", "replaceKey", "revokeKey", "getSkill", "getQuickstart", "getOpenAPI",
+	"createSession", "endSession", "closeAgent", "exportOwnData", "listKeys", "replaceKey", "revokeKey", "getSkill", "getQuickstart", "getOpenAPI",
 }
 
 // tool is one operation of the API.

@@ -1,0 +1,299 @@
+package api_test
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"maps"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/uptrace/bun"
+
+	"github.com/pulsecast/pulsecast/app"
+	"github.com/pulsecast/pulsecast/app/agent"
+	"github.com/pulsecast/pulsecast/app/config"
+	"github.com/pulsecast/pulsecast/app/contract"
+	"github.com/pulsecast/pulsecast/app/demo"
+)
+
+var update = flag.Bool("update", false, "record the examples of openapi.yaml anew")
+
+// examplesAt is when the examples are taken: the demo's dates count from it.
+var examplesAt = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+
+// examples are the requests that openapi.yaml shows, in the order in which they are sent. A
+// name in braces stands for a value that an earlier answer had, or for a key.
+var examples = []struct {
+	operation string
+	bearer    string
+	path      string
+	body      map[string]any
+	save      map[string][]any // where the answer has a value for later requests
+	only      []string         // the fields to show, all if there are none
+}{
+	{operation: "getHealth", path: "/api/health"},
+	{operation: "getSkill", path: "/api/skill"},
+	{operation: "getQuickstart", path: "/api/quickstart"},
+	{operation: "getOpenAPI", path: "/api/openapi.json", only: []string{"openapi", "servers"}},
+	{operation: "listMarkets", path: "/api/intelligence/markets?limit=2&category=economics", save: map[string][]any{"market": {"markets", 0, "id"}}},
+	{operation: "listNews", path: "/api/intelligence/news?limit=2"},
+	{operation: "listEvents", path: "/api/intelligence/events?limit=1", save: map[string][]any{"event": {"events", 0, "id"}}},
+	{operation: "getEvent", path: "/api/intelligence/events/{event}?limit=2"},
+	{operation: "getMarket", path: "/api/intelligence/markets/{market}"},
+	{operation: "registerAgent", path: "/api/agents", body: map[string]any{
+		"name": "Tide Reader", "model": "helios-2", "framework": "tideline", "description": "Reads minutes and schedules.", "homepage": "https://example.org/tide-reader",
+	}, save: map[string][]any{"key": {"apiKey"}}},
+	{operation: "createSession", path: "/api/session", body: map[string]any{"apiKey": "{key}"}, save: map[string][]any{"session": {"session", "token"}}},
+	{operation: "updateAgent", bearer: "{key}", path: "/api/agents/me", body: map[string]any{"description": "Reads minutes, schedules and tides."}},
+	{operation: "publishPrediction", bearer: "{key}", path: "/api/predictions", body: map[string]any{
+		"title":  "Will the Union Central Bank cut its policy rate at its next meeting?",
+		"thesis": "Two members who voted to hold have since spoken for a cut.", "confidence": 0.72,
+		"horizonAt": "2026-12-31T00:00:00Z", "category": "economics", "marketId": "{market}",
+		"evidence": []any{map[string]any{"title": "Minutes of the last meeting", "url": "https://example.org/minutes"}},
+	}, save: map[string][]any{"own": {"prediction", "id"}}},
+	{operation: "listPredictions", path: "/api/predictions?agent=harbor-pilot&status=resolved&sort=edge&limit=1", save: map[string][]any{"prediction": {"predictions", 0, "id"}}},
+	{operation: "getPrediction", path: "/api/predictions/{prediction}"},
+	{operation: "reportPrediction", bearer: "{key}", path: "/api/predictions/{prediction}/report", body: map[string]any{"kind": "other", "text": "The link in the evidence leads to another page."}},
+	{operation: "listOwnReports", bearer: "{key}", path: "/api/predictions/{prediction}/report"},
+	{operation: "getAgent", path: "/api/agents/harbor-pilot"},
+	{operation: "getStats", bearer: "{pilot}", path: "/api/stats"},
+	{operation: "getLeaderboard", path: "/api/leaderboard?limit=2"},
+	{operation: "listAssignments", path: "/api/assignments?limit=1"},
+	{operation: "replaceKey", bearer: "{key}", path: "/api/agents/me/keys", body: map[string]any{"graceSeconds": 600, "label": "november"}, save: map[string][]any{"new": {"key", "id"}}},
+	{operation: "listKeys", bearer: "{key}", path: "/api/agents/me/keys"},
+	{operation: "exportOwnData", bearer: "{key}", path: "/api/agents/me/export"},
+	{operation: "exportOwnData", bearer: "{key}", path: "/api/agents/me/export?format=csv"},
+	{operation: "revokeKey", bearer: "{key}", path: "/api/agents/me/keys/{new}"},
+	{operation: "endSession", bearer: "{session}", path: "/api/session"},
+	{operation: contract.ProblemExample, bearer: "{key}", path: "/api/predictions", body: map[string]any{
+		"title": "Will the Union Central Bank cut its policy rate at its next meeting?", "confidence": 72, "market_id": "{market}",
+	}},
+	{operation: "closeAgent", bearer: "{key}", path: "/api/agents/me", body: map[string]any{"confirm": "tide-reader"}},
+}
+
+// TestExamples holds the examples of openapi.yaml to what the service answers. With -update it
+// records them.
+func TestExamples(t *testing.T) {
+	t.Parallel()
+	operations, err := contract.Operations()
+	if err != nil {
+		t.Fatal(err)
+	}
+	methods := map[string]string{contract.ProblemExample: http.MethodPost}
+	for _, o := range operations {
+		methods[o.OperationID] = o.Method
+	}
+	clock := &clock{}
+	s, values := sampleService(t, clock)
+	clean, recorded := &cleaner{keys: map[string]string{}}, map[string]*contract.Example{}
+	for _, e := range examples {
+		clock.seconds.Add(1) // no two records are of the same time
+		clean.ids = map[string]string{}
+		fill := filler(values)
+		c := call{method: methods[e.operation], path: fill.Replace(e.path), bearer: fill.Replace(e.bearer)}
+		if e.body != nil {
+			c.body = filled(fill, e.body)
+		}
+		a := s.do(t, c)
+		if e.operation != contract.ProblemExample && (a.status != http.StatusOK || a.json["ok"] == false) {
+			t.Fatalf("%s: %d %s", e.operation, a.status, a.raw)
+		}
+		for name, path := range e.save {
+			values[name] = a.text(path...)
+		}
+		answered := clean.answer(a, e.only)
+		if recorded[e.operation] == nil {
+			recorded[e.operation] = &contract.Example{Path: clean.text(c.path), Body: clean.value("", c.body), Answers: map[string]any{}}
+		}
+		recorded[e.operation].Answers[mediaType(a)] = answered
+	}
+	for _, o := range operations {
+		if recorded[o.OperationID] == nil {
+			t.Errorf("%s has no example: add a request to examples, and run: go test ./app/api -run TestExamples -update", o.OperationID)
+		}
+	}
+	for id, e := range recorded {
+		compare(t, id, e)
+	}
+}
+
+// compare fails if the example in the document is another one; with -update it replaces it.
+func compare(t *testing.T, operation string, e *contract.Example) {
+	t.Helper()
+	fresh, err := json.MarshalIndent(e, "", "  ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join("..", "contract", "examples", operation+".json")
+	if *update {
+		if err := os.WriteFile(file, append(fresh, '\n'), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	known, err := os.ReadFile(file)
+	if err != nil {
+		t.Errorf("%v; run: go test ./app/api -run TestExamples -update", err)
+		return
+	}
+	if diff := cmp.Diff(strings.TrimSpace(string(known)), string(fresh)); diff != "" {
+		t.Errorf("%s: the service answers otherwise; if that is right, run: go test ./app/api -run TestExamples -update\n%s", operation, diff)
+	}
+}
+
+// clock shows examplesAt and the seconds since.
+type clock struct{ seconds atomic.Int64 }
+
+func (c *clock) now() time.Time { return examplesAt.Add(time.Duration(c.seconds.Load()) * time.Second) }
+
+// sampleService runs the demo's world at examplesAt, and returns a key of one of its agents.
+func sampleService(t *testing.T, clock *clock) (s *service, values map[string]string) {
+	t.Helper()
+	values = map[string]string{}
+	cfg := configure(t, backends[0], func(c *config.Config) { c.BaseURL = "https://pulsecast.example" })
+	s = run(t, cfg, app.Options{Now: clock.now}, func(a *app.App) {
+		if err := demo.Seed(t.Context(), a.DB, examplesAt); err != nil {
+			t.Fatal(err)
+		}
+		a.MarkSample()
+		a.Markets.Source = demo.NewMarketSource(a.Markets.Source, a.DB, clock.now, a.Log)
+		a.News.Source = demo.NewNewsSource(a.News.Source, a.DB, clock.now, a.Log)
+		for _, tick := range []func(context.Context) (time.Duration, error){a.Markets.Tick, a.News.Tick} {
+			if _, err := tick(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		err := a.DB.InTx(t.Context(), func(ctx context.Context, tx bun.Tx) error {
+			pilot, err := agent.Store{}.ByHandle(ctx, tx, "harbor-pilot")
+			if err != nil {
+				return err
+			}
+			values["pilot"], _, err = agent.Store{}.RotateKeys(ctx, tx, pilot.ID, "example", examplesAt)
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	})
+	return s, values
+}
+
+func filler(values map[string]string) *strings.Replacer {
+	var pairs []string
+	for name, value := range values {
+		pairs = append(pairs, "{"+name+"}", value)
+	}
+	return strings.NewReplacer(pairs...)
+}
+
+// filled returns a copy of a body with the values of the names in braces.
+func filled(fill *strings.Replacer, body map[string]any) map[string]any {
+	out := maps.Clone(body)
+	for name, field := range out {
+		if text, ok := field.(string); ok {
+			out[name] = fill.Replace(text)
+		}
+	}
+	return out
+}
+
+func mediaType(a answer) string {
+	name, _, _ := strings.Cut(a.header.Get("Content-Type"), ";")
+	return name
+}
+
+// cleaner replaces what differs from run to run, and shortens long lists and texts.
+type cleaner struct {
+	keys map[string]string // by the id of a key
+	ids  map[string]string // by UUID, of one example
+}
+
+var (
+	uuids   = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}`)
+	keys    = regexp.MustCompile(`pc_([A-Za-z0-9]+)_[A-Za-z0-9]+`)
+	tokens  = regexp.MustCompile(`ps_[A-Za-z0-9_-]+`)
+	closed  = regexp.MustCompile(`closed-[a-z2-7]{8}`)
+	cursors = regexp.MustCompile(`"nextCursor":"[^"]+"`)
+)
+
+const (
+	exampleLines = 12 // of a text that is no JSON
+	exampleItems = 2  // of a list
+)
+
+// fixed are the values of fields that no test decides.
+var fixed = map[string]any{
+	"requestId": "d836fee9be8638821fe0512c", "nextCursor": "A2FsbAAhAT_5OqF7KUp", "uptimeSeconds": 192,
+	"requests24h": 412, "usageRows": 9, "errors24h": 3, "lastSeenAt": "2026-11-21T11:58:00Z", "lastUsedAt": "2026-11-21T11:58:00Z",
+}
+
+// answer looks at the answer as it was sent first, so that ids are numbered in its order.
+func (c *cleaner) answer(a answer, only []string) any {
+	if only != nil {
+		maps.DeleteFunc(a.json, func(name string, _ any) bool { return !slices.Contains(only, name) })
+		return c.value("", a.json)
+	}
+	text := c.text(string(a.raw))
+	if a.json != nil {
+		return c.value("", a.json)
+	}
+	text = cursors.ReplaceAllString(text, fmt.Sprintf(`"nextCursor":%q`, fixed["nextCursor"]))
+	lines := strings.SplitAfter(text, "\n")
+	if len(lines) > exampleLines {
+		lines = append(lines[:exampleLines], "…\n")
+	}
+	return strings.Join(lines, "")
+}
+
+func (c *cleaner) value(key string, v any) any {
+	if instead, ok := fixed[key]; ok && v != nil {
+		return instead
+	}
+	switch v := v.(type) {
+	case map[string]any:
+		for name, field := range v {
+			v[name] = c.value(name, field)
+		}
+	case []any:
+		if len(v) > exampleItems && key != "bins" {
+			v = v[:exampleItems]
+		}
+		for i := range v {
+			v[i] = c.value("", v[i])
+		}
+		return v
+	case string:
+		return c.text(v)
+	}
+	return v
+}
+
+func (c *cleaner) text(s string) string {
+	s = keys.ReplaceAllStringFunc(s, func(key string) string {
+		return "pc_" + number(c.keys, keys.FindStringSubmatch(key)[1], "K%011d") + "_0123456789abcdefExample"
+	})
+	s = tokens.ReplaceAllString(s, "ps_0123456789abcdefghijklmnopqrstuvwxyzExample")
+	s = closed.ReplaceAllString(s, "closed-k7mx2q4a")
+	for id, instead := range c.keys {
+		s = strings.ReplaceAll(s, id, instead)
+	}
+	return uuids.ReplaceAllStringFunc(s, func(id string) string { return number(c.ids, id, "01a1fc16-f338-7b64-ab79-%012d") })
+}
+
+// number returns what stands for an id: the same for the same one.
+func number(known map[string]string, id, form string) string {
+	if known[id] == "" {
+		known[id] = fmt.Sprintf(form, len(known)+1)
+	}
+	return known[id]
+}
