@@ -126,8 +126,11 @@ func closedHash(ctx context.Context, db bun.IDB) (func(parts ...string) []byte, 
 
 // closedHandles returns those of some handles that belonged to closed accounts.
 func closedHandles(ctx context.Context, db bun.IDB, handles []string) ([]string, error) {
+	if len(handles) == 0 {
+		return nil, nil
+	}
 	hash, err := closedHash(ctx, db)
-	if err != nil || hash == nil || len(handles) == 0 {
+	if err != nil || hash == nil {
 		return nil, err
 	}
 	byHash := make(map[string]string, len(handles))

@@ -155,13 +155,13 @@ func (Store) firstFree(ctx context.Context, db bun.IDB, base string, numbers []i
 	if err != nil {
 		return "", fmt.Errorf("look for a free handle: %w", err)
 	}
-	closed, err := closedHandles(ctx, db, tries)
+	free := slices.DeleteFunc(tries, func(handle string) bool { return slices.Contains(used, handle) })
+	closed, err := closedHandles(ctx, db, free)
 	if err != nil {
 		return "", err
 	}
-	used = append(used, closed...)
-	for _, handle := range tries {
-		if !slices.Contains(used, handle) {
+	for _, handle := range free {
+		if !slices.Contains(closed, handle) {
 			return handle, nil
 		}
 	}
