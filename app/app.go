@@ -8,6 +8,7 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"net/http"
 	"sync/atomic"
 	"time"
 
@@ -27,6 +28,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/prediction"
 	"github.com/pulsecast/pulsecast/app/settlement"
 	"github.com/pulsecast/pulsecast/app/tracing"
+	"github.com/pulsecast/pulsecast/app/update"
 	"github.com/pulsecast/pulsecast/app/version"
 	"github.com/pulsecast/pulsecast/app/worker"
 )
@@ -44,6 +46,9 @@ type Options struct {
 	Now func() time.Time
 	// Beside does not claim the database: for a command that runs beside a server.
 	Beside bool
+	// ClientDocuments reads the metadata documents of programs that sign in; nil refuses private
+	// addresses.
+	ClientDocuments http.RoundTripper
 	// CachePrefix sets the keys of several services in one Redis apart.
 	CachePrefix string
 }
@@ -79,6 +84,7 @@ type App struct {
 	metrics      *metrics.Metrics
 	serverErrors *alert.Tally
 	server       *httpserver.Server
+	hub          *update.Hub
 	sample       atomic.Bool // the database holds the demo's sample world
 }
 
@@ -167,6 +173,7 @@ func (a *App) startBackground(ctx context.Context) (stop func() error) {
 	a.changes.Start()
 	a.identity.Start()
 	a.usage.Start()
+	a.hub.Start()
 	a.startOperations()
 	follow, endFollow := context.WithCancel(context.WithoutCancel(ctx))
 	go a.Markets.Replicator.Follow(follow)
@@ -183,6 +190,7 @@ func (a *App) startBackground(ctx context.Context) (stop func() error) {
 		if a.opts.Worker {
 			err = a.worker.Stop(ctx)
 		}
+		a.hub.Stop()
 		a.identity.Stop()
 		a.generation.Stop()
 		a.changes.Stop()

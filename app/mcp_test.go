@@ -16,7 +16,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/database/dbtest"
 )
 
-// model is an MCP client with or without a key.
+// model is an MCP client with a key.
 type model struct {
 	t *testing.T
 	*mcp.ClientSession
@@ -28,9 +28,7 @@ type bearing struct{ key string }
 func (b bearing) RoundTrip(r *http.Request) (*http.Response, error) {
 	r = r.Clone(r.Context())
 	r.Header.Set("User-Agent", "python-httpx/0.28.1")
-	if b.key != "" {
-		r.Header.Set("Authorization", "Bearer "+b.key)
-	}
+	r.Header.Set("Authorization", "Bearer "+b.key)
 	return http.DefaultTransport.RoundTrip(r)
 }
 
@@ -72,11 +70,11 @@ func TestMCP(t *testing.T) {
 		t.Run(string(kind), func(t *testing.T) {
 			t.Parallel()
 			p, key := startDemo(t, "DATABASE_URL="+dbtest.URL(t, kind))
-			anonymous, ada := p.model(t, ""), p.model(t, key)
-			t.Run("tools", func(t *testing.T) { anonymous.listsTools(t) })
-			t.Run("reading", func(t *testing.T) { anonymous.reads(t, p) })
+			ada := p.model(t, key)
+			t.Run("tools", func(t *testing.T) { ada.listsTools(t) })
+			t.Run("reading", func(t *testing.T) { ada.reads(t, p) })
 			t.Run("publishing", func(t *testing.T) { ada.publishes(t, p, key) })
-			t.Run("refusals", func(t *testing.T) { anonymous.isRefused(t) })
+			t.Run("refusals", func(t *testing.T) { ada.isRefused(t) })
 		})
 	}
 }
@@ -101,14 +99,14 @@ func (m *model) listsTools(t *testing.T) {
 	}
 	for _, name := range []string{
 		"getHealth", "listMarkets", "getMarket", "listNews", "listAssignments", "listPredictions", "getPrediction", "publishPrediction",
-		"reportPrediction", "registerAgent", "updateAgent", "getAgent", "getStats", "getLeaderboard",
+		"reportPrediction", "registerAgent", "updateAgent", "getAgent", "getStats", "getLeaderboard", "publishBatch", "getReview", "getOwnReview",
 	} {
 		if tools[name] == nil {
 			t.Errorf("no tool %s", name)
 		}
 	}
 	schema, _ := json.Marshal(tools["publishPrediction"].InputSchema)
-	for _, want := range []string{`"required":["confidence","horizonAt","thesis","title"]`, `"dryRun"`, `"idempotencyKey"`, `"evidence"`, `"url"`} {
+	for _, want := range []string{`"required":["confidence","thesis"]`, `"dryRun"`, `"idempotencyKey"`, `"evidence"`, `"url"`} {
 		if !strings.Contains(string(schema), want) {
 			t.Errorf("publishPrediction takes %s, without %s", schema, want)
 		}
@@ -158,7 +156,7 @@ func (m *model) prompts(t *testing.T) {
 	}
 }
 
-// reads: without a key, and with whatever User-Agent its library has.
+// reads: with whatever User-Agent its library has.
 func (m *model) reads(t *testing.T, p *process) {
 	markets, refused := m.use("listMarkets", map[string]any{"limit": 2})
 	if refused || len(markets["markets"].([]any)) != 2 {
@@ -219,8 +217,6 @@ func (m *model) isRefused(t *testing.T) {
 		code      string // "" when it does not come to a request
 		detail    string
 	}{
-		{"publishPrediction", map[string]any{"title": "t", "thesis": "t", "confidence": .5, "horizonAt": "2030-01-01T00:00:00Z"}, "missing_credentials", "key"},
-		{"getStats", nil, "missing_credentials", "key"},
 		{"listMarkets", map[string]any{"limit": 101}, "invalid_parameter", "1 to 100"},
 		{"listMarkets", map[string]any{"limit": "1&limit=2"}, "invalid_parameter", "1 to 100"},
 		{"listMarkets", map[string]any{"limit": []int{1}}, "", "limit must be one value"},
@@ -259,7 +255,7 @@ func TestMCPBearers(t *testing.T) {
 		}
 		defer res.Body.Close()
 		var answer map[string]any
-		if err := json.NewDecoder(res.Body).Decode(&answer); err != nil || dig(answer, "result", "structuredContent", "code") != "invalid_credentials" {
+		if err := json.NewDecoder(res.Body).Decode(&answer); err != nil || dig(answer, "code") != "invalid_credentials" || res.StatusCode != http.StatusUnauthorized {
 			t.Errorf("%q: %v, %v", sent, answer, err)
 		}
 	}
@@ -268,7 +264,7 @@ func TestMCPBearers(t *testing.T) {
 // TestMCPOverHTTP holds what clients cannot show: other sites, methods and bodies.
 func TestMCPOverHTTP(t *testing.T) {
 	t.Parallel()
-	p, _ := startDemo(t)
+	p, key := startDemo(t)
 	const ping = `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`
 	for _, c := range []struct {
 		name, method, body, header, value string
@@ -294,6 +290,7 @@ func TestMCPOverHTTP(t *testing.T) {
 			}
 			req.Header.Set("Content-Type", "application/json")
 			req.Header.Set("Accept", "application/json, text/event-stream")
+			req.Header.Set("Authorization", "Bearer "+key)
 			if c.header == "Host" {
 				req.Host = c.value
 			} else if c.header != "" {

@@ -85,6 +85,7 @@ func TestSiteInABrowser(t *testing.T) {
 	t.Run("clicks", func(t *testing.T) { clickThrough(t, browser, p) })
 	t.Run("swaps", func(t *testing.T) { swapInPlace(t, browser, p) })
 	t.Run("theme", func(t *testing.T) { chooseTheme(t, browser, p) })
+	t.Run("visitor", func(t *testing.T) { meetVisitor(t, browser, p) })
 	t.Run("live", func(t *testing.T) { refreshLive(t, browser, p) })
 	t.Run("once", func(t *testing.T) { askOnce(t, browser, p) })
 	t.Run("offline", func(t *testing.T) { loseConnection(t, browser, p) }) // stops the process

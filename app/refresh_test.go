@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -35,8 +36,7 @@ func refreshLive(t *testing.T, browser context.Context, p *process) {
 	if wrong := b.visit("/", desktop, 200); len(wrong) > 0 {
 		t.Fatal(wrong)
 	}
-	_, made := p.call("POST", "/api/agents", "", map[string]any{"name": "Newcomer"})
-	key, _ := made["apiKey"].(string)
+	key := keyOf(t, p, "harbor-pilot") // the page shows predictions of agents with a record only
 	status, answer := p.call("POST", "/api/predictions", key, map[string]any{
 		"title": "Will the page show this by itself?", "thesis": "It reads itself again.", "confidence": 0.9,
 		"horizonAt": time.Now().AddDate(0, 1, 0).UTC(),
@@ -82,13 +82,7 @@ func refreshLive(t *testing.T, browser context.Context, p *process) {
 		t.Error("the prediction did not appear")
 	}
 	tellTimes(t, b)
-	_, open := p.call("GET", "/api/predictions?status=open&limit=50", "", nil)
-	for _, row := range open["predictions"].([]any) {
-		if market, linked := row.(map[string]any)["market"].(map[string]any); linked {
-			b.visit("/markets/"+fmt.Sprint(market["id"]), desktop, 200)
-			break
-		}
-	}
+	b.visit("/markets/"+forecastMarket(t, p), desktop, 200)
 	do(`document.querySelector('.numbers').open = true;
 		document.querySelectorAll('#live-figures .stat-value, #live-outcomes .outcome-name, #live-chart text').forEach(e => e.textContent = 'old')`)
 	read()
@@ -102,6 +96,19 @@ func refreshLive(t *testing.T, browser context.Context, p *process) {
 	if len(b.wrong) > 0 {
 		t.Error(b.wrong)
 	}
+}
+
+// keyOf makes a new key of a sample agent, by the shell.
+func keyOf(t *testing.T, p *process, handle string) string {
+	t.Helper()
+	cmd := command(t, []string{"DATABASE_URL=sqlite://demo.db"}, "agent", "rotate-key", handle)
+	cmd.Dir = p.cmd.Dir
+	out, err := cmd.CombinedOutput()
+	key := regexp.MustCompile(`pc_[0-9A-Za-z_]+`).FindString(string(out))
+	if err != nil || key == "" {
+		t.Fatalf("%v: %s", err, out)
+	}
+	return key
 }
 
 // wake is a look at the page, some seconds from now.

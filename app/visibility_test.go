@@ -100,7 +100,7 @@ var surfaces = []struct {
 	{"API agent", "public", "/api/agents/{handle}", "nhd", "h", "h", "nhd", "nhd", "nhd"},
 	{"API leaderboard", "public", "/api/leaderboard", "nh", "h", "h", "nh", "", "nh"},
 	{"MCP", "public", "mcp:getPrediction", "nhitxemc", "hitxec", "hi", "nhi", "nhitxemc", "nhi"},
-	{"home", "public", "/", "nhitxm", "hitx", "hi", "nhi", "nhitxm", "nhi"},
+	{"home", "public", "/", "nhitxm", "hitx", "h", "nh", "nh", "nh"},
 	{"leaderboard", "public", "/leaderboard", "nh", "h", "h", "nh", "", "nh"},
 	{"agent page", "public", "/agents/{handle}", "nhdit", "hit", "hi", "nhdi", "nhdit", "nhdi"},
 	{"agent Atom", "public", "/agents/{handle}.atom", "nhitxc", "hitxc", "hi", "nhi", "nhitxc", "nhi"},

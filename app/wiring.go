@@ -21,6 +21,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/metrics"
 	"github.com/pulsecast/pulsecast/app/moderation"
 	"github.com/pulsecast/pulsecast/app/monitor"
+	"github.com/pulsecast/pulsecast/app/oauth"
 	"github.com/pulsecast/pulsecast/app/prediction"
 	"github.com/pulsecast/pulsecast/app/retention"
 	"github.com/pulsecast/pulsecast/app/settlement"
@@ -28,6 +29,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/source"
 	"github.com/pulsecast/pulsecast/app/source/fetch"
 	"github.com/pulsecast/pulsecast/app/source/upstream"
+	"github.com/pulsecast/pulsecast/app/update"
 	"github.com/pulsecast/pulsecast/app/version"
 	"github.com/pulsecast/pulsecast/app/web"
 	webadmin "github.com/pulsecast/pulsecast/app/web/admin"
@@ -134,6 +136,7 @@ func (a *App) jobs() []worker.Job {
 		every("leaderboard", 2*time.Second, a.buildBoards),
 		{Name: "consensus", Interval: 2 * time.Second, Run: a.countConsensus},
 		every("reveal", 2*time.Second, a.reveal),
+		{Name: "updates", Interval: 2 * time.Second, Run: a.numberUpdates},
 		every("assignments", time.Minute, a.assign),
 		{Name: "activity", Interval: time.Minute, Run: a.countActivity},
 		every("upkeep", 10*time.Minute, a.prune),
@@ -173,6 +176,14 @@ func (a *App) countConsensus(ctx context.Context) (time.Duration, error) {
 // reveal makes public what is due, also while no source answers.
 func (a *App) reveal(ctx context.Context) error { return prediction.RevealDue(ctx, a.DB, a.now()) }
 
+// updatesEvery is the time between two looks for updates without a number. The job's interval
+// is longer for the reason that consensusEvery has.
+const updatesEvery = 250 * time.Millisecond
+
+func (a *App) numberUpdates(ctx context.Context) (time.Duration, error) {
+	return updatesEvery, update.NewSequencer(a.DB, a.now).Tick(ctx)
+}
+
 // countActivity counts for the admins' table of agents, at most a twentieth of the
 // time.
 func (a *App) countActivity(ctx context.Context) (time.Duration, error) {
@@ -181,12 +192,13 @@ func (a *App) countActivity(ctx context.Context) (time.Duration, error) {
 	return max(time.Minute, 20*time.Since(begin)), err
 }
 
-// assign closes the assignments that are due and, once a day, chooses new ones.
+// assign closes the assignments that are due, chooses new ones once a day, and announces those
+// that have opened.
 func (a *App) assign(ctx context.Context) error {
 	var store assignment.Store
 	_, closeErr := store.CloseDue(ctx, a.DB, a.now())
 	_, chooseErr := store.ChooseDaily(ctx, a.DB, a.now(), float64(a.cfg.RankedMinLiquidity))
-	return errors.Join(closeErr, chooseErr)
+	return errors.Join(closeErr, chooseErr, store.Announce(ctx, a.DB, a.now()))
 }
 
 func (a *App) prune(ctx context.Context) error {
@@ -205,12 +217,18 @@ func (a *App) buildServer() {
 	site := web.New(web.Dependencies{
 		Config: &a.cfg, Version: version.Build(), DB: a.DB, Now: a.now, Identity: a.identity, Leaderboard: a.leaderboard, Moderation: acts,
 		Markets: a.Markets.Replicator.Feed(), News: a.News.Replicator.Feed(),
-		Text: edge.Text, Sample: a.ShowsSample,
+		Text: edge.Text, Sample: a.ShowsSample, Keys: a.identity,
+		SignIn: oauth.New(oauth.Options{
+			Config: &a.cfg, DB: a.DB, Generation: a.generation, Log: a.Log, Now: a.now, Transport: a.opts.ClientDocuments,
+		}),
 	})
 	a.server = httpserver.New(httpserver.Options{
 		Config: &a.cfg, Version: version.API, Logger: a.Log, Now: a.now, Redis: a.cache.Redis(),
-		Authenticate: a.authenticate, Health: a.health(), Observe: a.observe, Tracer: a.tracing.Tracer(), RenderError: site.RenderError,
+		Authenticate: a.authenticate, CredentialEpoch: a.generation.Epoch, Health: a.health(), Observe: a.observe, Tracer: a.tracing.Tracer(), RenderError: site.RenderError,
 	})
+	a.hub = update.NewHub(a.DB.Reader, a.Log, edge.UpdateEncoder())
+	edge.Hub = a.hub
+	a.changes.OnMoved(generation.Updates, a.hub.Wake)
 	a.changes.OnMoved(generation.Texts, func() { a.leaderboard.Forget(); site.Forget() })
 	edge.Register(a.server)
 	site.Register(a.server)

@@ -61,6 +61,14 @@ DROP TABLE score_entries;
 --bun:split
 DROP TABLE market_outcomes;
 --bun:split
+DROP TABLE update_head;
+--bun:split
+DROP TABLE update_chunks;
+--bun:split
+DROP TABLE update_outbox;
+--bun:split
+DROP TABLE shared_updates;
+--bun:split
 DROP TABLE updates;
 --bun:split
 DROP TABLE idempotency_keys;
@@ -103,7 +111,15 @@ DROP TABLE generations;
 --bun:split
 DROP TABLE credential_generation;
 --bun:split
+DROP TABLE oauth_codes;
+--bun:split
+DROP TABLE oauth_clients;
+--bun:split
 DROP TABLE sessions;
+--bun:split
+DROP TABLE refresh_tokens;
+--bun:split
+DROP TABLE grants;
 --bun:split
 DROP TABLE agent_keys;
 --bun:split

@@ -87,20 +87,96 @@ CREATE TABLE agent_keys (
 CREATE INDEX agent_keys_agent ON agent_keys (agent_id);
 --bun:split
 
--- sessions: session tokens of agents, as hashes. Reference; owner agent.
+-- grants: what agents let programs do that signed in by OAuth. credential is the key that
+-- approved it; resource is the audience of its tokens. Reference; owner agent.
+CREATE TABLE grants (
+  id {{.UUID}} PRIMARY KEY,
+  agent_id {{.UUID}} NOT NULL REFERENCES agents (id),
+  credential TEXT NOT NULL,
+  client_id TEXT NOT NULL,
+  client_name TEXT NOT NULL,
+  scope TEXT NOT NULL,
+  resource TEXT NOT NULL,
+  created_at {{.TS}} NOT NULL,
+  renewed_at {{.TS}} NOT NULL,
+  expires_at {{.TS}} NOT NULL
+);
+--bun:split
+CREATE INDEX grants_agent ON grants (agent_id);
+--bun:split
+CREATE INDEX grants_credential ON grants (credential);
+--bun:split
+CREATE INDEX grants_expiry ON grants (expires_at);
+--bun:split
+
+-- refresh_tokens: what renews the tokens of a grant, as hashes; used ones are kept so that a
+-- second use is noticed. Reference; owner agent.
+CREATE TABLE refresh_tokens (
+  hash {{.BYTES}} PRIMARY KEY,
+  grant_id {{.UUID}} NOT NULL REFERENCES grants (id) ON DELETE CASCADE,
+  created_at {{.TS}} NOT NULL,
+  expires_at {{.TS}} NOT NULL,
+  used_at {{.TS}}
+);
+--bun:split
+CREATE INDEX refresh_tokens_grant ON refresh_tokens (grant_id);
+--bun:split
+CREATE INDEX refresh_tokens_expiry ON refresh_tokens (expires_at);
+--bun:split
+
+-- sessions: session tokens of agents and access tokens of grants, as hashes. scope is empty
+-- without a grant. Reference; owner agent.
 CREATE TABLE sessions (
   hash {{.BYTES}} PRIMARY KEY,
   agent_id {{.UUID}} NOT NULL REFERENCES agents (id),
   credential TEXT NOT NULL,
+  grant_id {{.UUID}} REFERENCES grants (id) ON DELETE CASCADE,
+  scope TEXT NOT NULL,
   created_at {{.TS}} NOT NULL,
   expires_at {{.TS}} NOT NULL
 );
 --bun:split
 CREATE INDEX sessions_agent ON sessions (agent_id);
 --bun:split
+CREATE INDEX sessions_grant ON sessions (grant_id);
+--bun:split
 CREATE INDEX sessions_credential ON sessions (credential);
 --bun:split
 CREATE INDEX sessions_expiry ON sessions (expires_at);
+--bun:split
+
+-- oauth_clients: programs that registered themselves to sign in for agents. Local; owner oauth.
+CREATE TABLE oauth_clients (
+  id TEXT PRIMARY KEY,
+  name TEXT NOT NULL,
+  homepage TEXT NOT NULL,
+  redirect_uris {{.JSON}} NOT NULL,
+  created_at {{.TS}} NOT NULL,
+  expires_at {{.TS}} NOT NULL
+);
+--bun:split
+CREATE INDEX oauth_clients_expiry ON oauth_clients (expires_at);
+--bun:split
+
+-- oauth_codes: authorization codes, as hashes; a used one is kept so that a second use is
+-- noticed. grant_id names the grant that it becomes. Local; owner oauth.
+CREATE TABLE oauth_codes (
+  hash {{.BYTES}} PRIMARY KEY,
+  grant_id {{.UUID}} NOT NULL,
+  agent_id {{.UUID}} NOT NULL REFERENCES agents (id),
+  credential TEXT NOT NULL,
+  client_id TEXT NOT NULL,
+  client_name TEXT NOT NULL,
+  redirect_uri TEXT NOT NULL,
+  scope TEXT NOT NULL,
+  resource TEXT NOT NULL,
+  challenge TEXT NOT NULL,
+  expires_at {{.TS}} NOT NULL,
+  tried_at {{.TS}},
+  used_at {{.TS}}
+);
+--bun:split
+CREATE INDEX oauth_codes_expiry ON oauth_codes (expires_at);
 --bun:split
 
 -- credential_generation: one row with a counter that tells nodes to forget what they cached of
@@ -200,7 +276,8 @@ CREATE INDEX agent_errors_age ON agent_errors (created_at);
 
 -- markets: each market as last observed. best_bid and best_ask are the book of its first
 -- outcome, tags the slugs of its tags and its event's, event_position its place among the
--- event's markets and label its name there. Reference; owner market.
+-- event's markets and label its name there. told_price and told_closed are the probability and
+-- the state that the latest update about the market told. Reference; owner market.
 CREATE TABLE markets (
   id TEXT PRIMARY KEY,
   source TEXT NOT NULL,
@@ -239,7 +316,9 @@ CREATE TABLE markets (
   match_key TEXT NOT NULL,
   first_seen_at {{.TS}} NOT NULL,
   observed_at {{.TS}} NOT NULL,
-  sample BOOLEAN NOT NULL
+  sample BOOLEAN NOT NULL,
+  told_price {{.FLOAT}},
+  told_closed BOOLEAN NOT NULL DEFAULT FALSE
 );
 --bun:split
 CREATE INDEX markets_match_key ON markets (match_key);
@@ -542,10 +621,11 @@ CREATE TABLE idempotency_keys (
 CREATE INDEX idempotency_keys_age ON idempotency_keys (created_at);
 --bun:split
 
--- updates: what happened to an agent's predictions, in an order given at commit; ref names
--- the prediction, market or assignment. Not used yet. By agent; owner prediction.
+-- updates: what happened to an agent's predictions, for 30 days. seq is the number that the
+-- sequencer gave; ref names the prediction and its market, with numbers. No foreign key:
+-- agents are never deleted. By agent; owner update.
 CREATE TABLE updates (
-  agent_id {{.UUID}} NOT NULL REFERENCES agents (id),
+  agent_id {{.UUID}} NOT NULL,
   seq BIGINT NOT NULL,
   type TEXT NOT NULL,
   at {{.TS}} NOT NULL,
@@ -554,6 +634,49 @@ CREATE TABLE updates (
 );
 --bun:split
 CREATE INDEX updates_age ON updates (at);
+--bun:split
+
+-- shared_updates: what happened to markets and assignments and may concern any agent, for 30
+-- days. Reference; owner update.
+CREATE TABLE shared_updates (
+  seq BIGINT PRIMARY KEY,
+  type TEXT NOT NULL,
+  at {{.TS}} NOT NULL,
+  ref {{.JSON}} NOT NULL
+);
+--bun:split
+CREATE INDEX shared_updates_age ON shared_updates (at);
+--bun:split
+
+-- update_outbox: updates that have no number yet. A transaction adds those of what it changes
+-- in a row, encoded; the sequencer takes them out. Local; owner update.
+CREATE TABLE update_outbox (
+  id {{.UUID}} PRIMARY KEY,
+  content {{.BYTES}} NOT NULL
+){{if .PG}} WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000){{end}};
+--bun:split
+
+-- update_chunks: all updates with their numbers, as streams read them, for 24 hours. A chunk
+-- is a row of the outbox; its updates have the numbers from first to last. Local; owner update.
+CREATE TABLE update_chunks (
+  last BIGINT PRIMARY KEY,
+  first BIGINT NOT NULL,
+  at {{.TS}} NOT NULL,
+  content {{.BYTES}} NOT NULL
+);
+--bun:split
+CREATE INDEX update_chunks_age ON update_chunks (at);
+--bun:split
+
+-- update_head: one row with the last number given, and the highest one of an update or shared
+-- update that was deleted for its age. Local; owner update.
+CREATE TABLE update_head (
+  id INTEGER PRIMARY KEY,
+  last BIGINT NOT NULL,
+  deleted BIGINT NOT NULL
+);
+--bun:split
+INSERT INTO update_head (id, last, deleted) VALUES (1, 0, 0);
 --bun:split
 
 -- market_outcomes: what the closing of a market decided, with a revision that a correction
@@ -795,7 +918,8 @@ CREATE TABLE assignments (
   opens_at {{.TS}} NOT NULL,
   due_at {{.TS}} NOT NULL,
   sample BOOLEAN NOT NULL,
-  created_at {{.TS}} NOT NULL
+  created_at {{.TS}} NOT NULL,
+  announced BOOLEAN NOT NULL DEFAULT FALSE
 );
 --bun:split
 CREATE UNIQUE INDEX assignments_day ON assignments (day, market_id);

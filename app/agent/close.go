@@ -23,7 +23,10 @@ import (
 const closedKey = "closed_key"
 
 // ClosedCount is how many rows of each kind closing an account deleted.
-type ClosedCount struct{ Keys, Sessions, Usage int64 }
+type ClosedCount struct {
+	Keys, Usage int64
+	Sessions    int64 // and what apps had been granted
+}
 
 // Close ends an account for good: no key or session works, the profile is erased with what is
 // known of its requests, and the agent gets a neutral handle under which its numbers stay. The
@@ -72,7 +75,7 @@ func forget(ctx context.Context, tx bun.Tx, id uuid.UUID) (n ClosedCount, err er
 		model any
 		count *int64
 	}{
-		{(*Key)(nil), &n.Keys}, {(*Session)(nil), &n.Sessions}, {(*hiddenProfile)(nil), nil},
+		{(*Key)(nil), &n.Keys}, {(*Session)(nil), &n.Sessions}, {(*Grant)(nil), &n.Sessions}, {(*hiddenProfile)(nil), nil},
 		{(*usageHour)(nil), &n.Usage}, {(*usageEndpoint)(nil), &n.Usage}, {(*Failure)(nil), &n.Usage},
 	} {
 		res, err := tx.NewDelete().Model(table.model).Where("agent_id = ?", id).Exec(ctx)

@@ -173,6 +173,11 @@ func (Store) expire(ctx context.Context, tx bun.Tx, id string, at time.Time) err
 	if err != nil {
 		return fmt.Errorf("let the sessions of a key expire: %w", err)
 	}
+	_, err = tx.NewUpdate().Model((*Grant)(nil)).Set("expires_at = ?", at).
+		Where("credential = ?", id).Where("expires_at > ?", at).Exec(ctx)
+	if err != nil {
+		return fmt.Errorf("let the grants of a key expire: %w", err)
+	}
 	return bump(ctx, tx)
 }
 
@@ -187,6 +192,9 @@ func (Store) revoke(ctx context.Context, tx bun.Tx, ids []string, now time.Time)
 	}
 	if _, err := tx.NewDelete().Model((*Session)(nil)).Where("credential IN ?", bun.Tuple(ids)).Exec(ctx); err != nil {
 		return fmt.Errorf("end the sessions of keys: %w", err)
+	}
+	if _, err := endGrants(ctx, tx, "credential IN ?", bun.Tuple(ids)); err != nil {
+		return err
 	}
 	return bump(ctx, tx)
 }

@@ -16,7 +16,8 @@ import (
 // SessionLifetime is how long a session lasts when its key does not expire sooner.
 const SessionLifetime = 24 * time.Hour
 
-// Session is a second bearer credential, begun with a key. Only its hash is kept.
+// Session is a second bearer credential: a token begun with a key, or the access token of a
+// grant. Only its hash is kept.
 type Session struct {
 	bun.BaseModel `bun:"table:sessions,alias:s"`
 
@@ -25,6 +26,8 @@ type Session struct {
 	// Credential names the key it was begun with: the id of a local key, or the
 	// SHA-256 of a central one in hex.
 	Credential string
+	GrantID    uuid.UUID `bun:",nullzero"`
+	Scope      string    // of the grant, separated by spaces; "" without one
 	CreatedAt  time.Time
 	ExpiresAt  time.Time
 }
@@ -42,22 +45,11 @@ func (s Store) StartSession(
 	if !until.IsZero() && until.Before(end) {
 		end = database.Now(until)
 	}
-	a, err := s.open(ctx, tx, agentID)
+	ends, err := s.endOf(ctx, tx, agentID, credential, now)
 	if err != nil {
 		return "", nil, err
 	}
-	var keys []Key // none if the credential is central
-	if err := tx.NewSelect().Model(&keys).Where("id = ?", credential).Scan(ctx); err != nil {
-		return "", nil, fmt.Errorf("start session: %w", err)
-	}
-	valid := true
-	for i := range keys {
-		valid = keys[i].ValidAt(now)
-		if ends := keys[i].ExpiresAt; !ends.IsZero() && ends.Before(end) {
-			end = ends.UTC()
-		}
-	}
-	if !valid || a.Status != Active || !end.After(now) {
+	if end = earlier(end, ends); !end.After(now) {
 		return "", nil, ErrNoCredential
 	}
 	token = newToken()
@@ -69,10 +61,39 @@ func (s Store) StartSession(
 	return token, session, nil
 }
 
+// endOf locks an agent and returns when a credential of it ends; a zero time means never, as
+// for a central one. ErrNoCredential if the agent is disabled, its account closed or its local key ended.
+func (s Store) endOf(ctx context.Context, tx bun.Tx, agentID uuid.UUID, credential string, now time.Time) (time.Time, error) {
+	a, err := s.locked(ctx, tx, agentID)
+	if err != nil {
+		return time.Time{}, err
+	}
+	var keys []Key // none if the credential is central
+	if err := tx.NewSelect().Model(&keys).Where("id = ?", credential).Scan(ctx); err != nil {
+		return time.Time{}, fmt.Errorf("find the key of a session: %w", err)
+	}
+	gone := len(keys) == 0 && len(credential) == idLength
+	if a.Status != Active || a.Closed() || gone || (len(keys) > 0 && !keys[0].ValidAt(now)) {
+		return time.Time{}, ErrNoCredential
+	}
+	if len(keys) == 0 {
+		return time.Time{}, nil
+	}
+	return keys[0].ExpiresAt.UTC(), nil
+}
+
+// earlier returns the earlier of two moments; a zero one is never.
+func earlier(a, b time.Time) time.Time {
+	if a.IsZero() || (!b.IsZero() && b.Before(a)) {
+		return b
+	}
+	return a
+}
+
 // FindSession is the session of a token and its agent, in one query by primary key.
 // ErrNoCredential when there is none or it is over.
 func (Store) FindSession(ctx context.Context, db bun.IDB, token string, now time.Time) (*Session, *Agent, error) {
-	if !validToken(token) {
+	if !validToken(token) && !validAccessToken(token) {
 		return nil, nil, ErrNoCredential
 	}
 	hash := Hash(token)
@@ -113,26 +134,36 @@ func (Store) EndSessionsOf(ctx context.Context, tx bun.Tx, credential string) er
 	return endSessions(ctx, tx, func(q *bun.DeleteQuery) *bun.DeleteQuery { return q.Where("credential = ?", credential) })
 }
 
-// EndAgentSessions ends every session of an agent and tells how many there were.
+// EndAgentSessions ends every session and every grant of an agent and tells how many there
+// were.
 func (s Store) EndAgentSessions(ctx context.Context, tx bun.Tx, agentID uuid.UUID) (int64, error) {
 	if _, err := s.locked(ctx, tx, agentID); err != nil {
 		return 0, err
 	}
+	grants, err := endGrants(ctx, tx, "agent_id = ?", agentID)
+	if err != nil {
+		return 0, err
+	}
 	n, err := deleteSessions(ctx, tx, func(q *bun.DeleteQuery) *bun.DeleteQuery { return q.Where("agent_id = ?", agentID) })
-	if err != nil || n == 0 {
+	if n += grants; err != nil || n == 0 {
 		return n, err
 	}
 	return n, bump(ctx, tx)
 }
 
-// CountSessions tells how many sessions of an agent go on.
+// CountSessions tells how many sessions and grants of an agent go on.
 func (Store) CountSessions(ctx context.Context, db bun.IDB, agentID uuid.UUID, now time.Time) (int, error) {
-	n, err := db.NewSelect().Model((*Session)(nil)).Where("agent_id = ?", agentID).
-		Where("expires_at > ?", database.Now(now)).Count(ctx)
+	sessions, err := db.NewSelect().Model((*Session)(nil)).Where("agent_id = ?", agentID).
+		Where("grant_id IS NULL").Where("expires_at > ?", database.Now(now)).Count(ctx)
 	if err != nil {
 		return 0, fmt.Errorf("count sessions: %w", err)
 	}
-	return int(n), nil
+	grants, err := db.NewSelect().Model((*Grant)(nil)).Where("agent_id = ?", agentID).
+		Where("expires_at > ?", database.Now(now)).Count(ctx)
+	if err != nil {
+		return 0, fmt.Errorf("count grants: %w", err)
+	}
+	return int(sessions + grants), nil
 }
 
 func endSessions(ctx context.Context, tx bun.Tx, where func(*bun.DeleteQuery) *bun.DeleteQuery) error {

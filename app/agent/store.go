@@ -335,6 +335,9 @@ func (s Store) SetStatus(ctx context.Context, tx bun.Tx, id uuid.UUID, status St
 		if _, err := tx.NewDelete().Model((*Session)(nil)).Where("agent_id = ?", id).Exec(ctx); err != nil {
 			return nil, fmt.Errorf("end the sessions of an agent: %w", err)
 		}
+		if _, err := endGrants(ctx, tx, "agent_id = ?", id); err != nil {
+			return nil, err
+		}
 	}
 	if _, err := tx.NewUpdate().Model(a).WherePK().Column("status", "disabled_at").Exec(ctx); err != nil {
 		return nil, fmt.Errorf("set the status of an agent: %w", err)

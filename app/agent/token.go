@@ -7,12 +7,17 @@ import (
 	"strings"
 )
 
-// A key is pc_<id>_<secret><checksum>, a session token ps_<secret><checksum>, all in
-// base 62. The checksum is the CRC-32 of all before it: a key that was cut or
+// A key is pc_<id>_<secret><checksum>, all in base 62. A session token is
+// ps_<secret><checksum>; so are an access token with pa_, a refresh token with pr_ and an
+// authorization code with pz_. The checksum is the CRC-32 of all before it: a key that was cut or
 // mistyped is refused without asking the database.
 const (
 	keyPrefix   = "pc_"
 	tokenPrefix = "ps_"
+
+	accessPrefix  = "pa_"
+	refreshPrefix = "pr_"
+	codePrefix    = "pz_"
 
 	idLength       = 12 // 71 bits: unique without asking
 	secretLength   = 27 // 160 bits
@@ -27,8 +32,22 @@ const alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz
 // IsKey tells whether a bearer looks like a key of the local registry.
 func IsKey(bearer string) bool { return strings.HasPrefix(bearer, keyPrefix) }
 
-// IsToken tells whether a bearer looks like a session token.
-func IsToken(bearer string) bool { return strings.HasPrefix(bearer, tokenPrefix) }
+// IsToken tells whether a bearer looks like a session token or an access token.
+func IsToken(bearer string) bool {
+	return strings.HasPrefix(bearer, tokenPrefix) || IsAccessToken(bearer)
+}
+
+// IsAccessToken tells whether a bearer looks like the access token of a grant.
+func IsAccessToken(bearer string) bool { return strings.HasPrefix(bearer, accessPrefix) }
+
+// NewAccessToken returns a new access token.
+func NewAccessToken() string { return withChecksum(accessPrefix + random(secretLength)) }
+
+// NewRefreshToken returns a new refresh token.
+func NewRefreshToken() string { return withChecksum(refreshPrefix + random(secretLength)) }
+
+// NewCode returns a new authorization code.
+func NewCode() string { return withChecksum(codePrefix + random(secretLength)) }
 
 // Hash is what of a credential is stored: its SHA-256. A plain hash is enough for
 // a secret of 160 random bits.
@@ -56,7 +75,11 @@ func keyID(key string) (id string, ok bool) {
 }
 
 func validToken(token string) bool {
-	return len(token) == tokenLength && IsToken(token) && checksumFits(token)
+	return len(token) == tokenLength && strings.HasPrefix(token, tokenPrefix) && checksumFits(token)
+}
+
+func validAccessToken(token string) bool {
+	return len(token) == tokenLength && IsAccessToken(token) && checksumFits(token)
 }
 
 func checksumFits(s string) bool { return withChecksum(s[:len(s)-checksumLength]) == s }

@@ -21,10 +21,12 @@ import (
 	"github.com/pulsecast/pulsecast/app/generation"
 	"github.com/pulsecast/pulsecast/app/httpserver"
 	"github.com/pulsecast/pulsecast/app/identity"
+	"github.com/pulsecast/pulsecast/app/inbox"
 	"github.com/pulsecast/pulsecast/app/leaderboard"
 	"github.com/pulsecast/pulsecast/app/market"
 	"github.com/pulsecast/pulsecast/app/moderation"
 	"github.com/pulsecast/pulsecast/app/prediction"
+	"github.com/pulsecast/pulsecast/app/update"
 )
 
 // API answers the paths below /api.
@@ -40,7 +42,10 @@ type API struct {
 	Moderation   *moderation.Service
 	Intelligence *Intelligence
 	Changes      *generation.Watcher
+	// Hub hands out updates to streams. Make it with UpdateEncoder.
+	Hub *update.Hub
 
+	inbox       *inbox.Reader
 	answers     *answer.Cache
 	exports     *exports
 	agents      agent.Store
@@ -53,6 +58,7 @@ type API struct {
 func (a *API) Register(s *httpserver.Server) {
 	a.answers = answer.NewCache(answer.Options{Stamp: a.Changes.Stamp, Now: a.Now})
 	a.exports = newExports()
+	a.inbox = &inbox.Reader{Leaderboard: a.Leaderboard, Now: a.Now}
 	limits := s.Limits
 	// with puts what every operation checks first before its own handler.
 	with := func(method, path string, handlers []fiber.Handler) []fiber.Handler {
@@ -84,23 +90,31 @@ func (a *API) Register(s *httpserver.Server) {
 
 	get("/api/predictions", append(reads, a.listPredictions())...)
 	get("/api/predictions/:id", append(reads, a.getPrediction())...)
-	on(fiber.MethodPost, "/api/predictions", s.RequireAgent(), limits.Writes(), a.publish)
-	on(fiber.MethodPost, "/api/predictions/:id/report", s.RequireAgent(), limits.Writes(), a.report)
+	on(fiber.MethodPost, "/api/predictions", s.RequireAgent(agent.ScopePublish), limits.Writes(), a.publish)
+	s.AllowBody(batchPath, maxBatchBody)
+	on(fiber.MethodPost, batchPath, s.RequireAgent(agent.ScopePublish), limits.Writes(), a.publishBatch(limits))
+	on(fiber.MethodPost, "/api/predictions/:id/report", s.RequireAgent(agent.ScopePublish), limits.Writes(), a.report)
 	get("/api/predictions/:id/report", s.RequireAgent(), limits.Reads(), a.reports)
 
 	on(fiber.MethodPost, "/api/session", limits.Reads(), a.createSession(s))
 	on(fiber.MethodDelete, "/api/session", s.RequireAgent(), a.endSession)
 	on(fiber.MethodPost, "/api/agents", limits.Writes(), a.registerAgent)
 	on(fiber.MethodDelete, "/api/agents/me", s.RequireAgent(), limits.Writes(), a.closeAccount)
-	on(fiber.MethodPatch, "/api/agents/me", s.RequireAgent(), limits.Writes(), a.updateAgent)
+	on(fiber.MethodPatch, "/api/agents/me", s.RequireAgent(agent.ScopePublish), limits.Writes(), a.updateAgent)
 	get("/api/agents/me/export", s.RequireAgent(), limits.Reads(), a.export)
+	get("/api/agents/me/updates", s.RequireAgent(), limits.Reads(), a.listUpdates)
 	get("/api/agents/me/keys", s.RequireAgent(), limits.Reads(), a.listKeys)
 	on(fiber.MethodPost, "/api/agents/me/keys", s.RequireAgent(), limits.Writes(), a.replaceKey)
 	on(fiber.MethodDelete, "/api/agents/me/keys/:id", s.RequireAgent(), limits.Writes(), a.revokeKey)
+	get("/api/agents/me/grants", s.RequireAgent(), limits.Reads(), a.listGrants)
+	on(fiber.MethodDelete, "/api/agents/me/grants/:id", s.RequireAgent(), limits.Writes(), a.revokeGrant)
+	get("/api/agents/me/review", s.RequireAgent(), limits.Reads(), a.getOwnReview())
+	get("/api/agents/:handle/review", append(reads, a.getReview())...)
 	get("/api/agents/:handle", append(reads, a.getAgent())...)
 	get("/api/stats", s.RequireAgent(), limits.Reads(), a.getStats)
 	get("/api/leaderboard", append(reads, a.getLeaderboard())...)
 	get("/api/assignments", append(reads, a.listAssignments)...)
+	get("/api/events", append(reads, a.streamUpdates(s))...)
 }
 
 // respond writes a success as JSON.

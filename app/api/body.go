@@ -184,29 +184,42 @@ func (o *object) time(name string) *time.Time {
 // objects reads an array of at most so many objects; each one's fields are reported
 // as name[i].field.
 func (o *object) objects(name string, most int) []*object {
-	raw, ok := o.value(name)
-	if !ok {
+	if !o.has(name) {
 		return nil
 	}
-	var list []json.RawMessage
-	if json.Unmarshal(raw, &list) != nil {
-		o.fail(name, "must be an array of objects, got %s", kindOf(raw))
-		return nil
-	}
-	if len(list) > most {
-		o.fail(name, "may hold at most %d items, got %d", most, len(list))
-		return nil
-	}
+	list := o.array(name, most)
 	out := make([]*object, 0, len(list))
 	for i, item := range list {
-		inner := &object{read: map[string]bool{}}
-		if json.Unmarshal(item, &inner.fields) != nil || inner.fields == nil {
+		inner, ok := newObject(item)
+		if !ok {
 			o.fail(fmt.Sprintf("%s[%d]", name, i), "must be an object, got %s", kindOf(item))
 			continue
 		}
 		out = append(out, inner)
 	}
 	return out
+}
+
+// newObject reads an object within a body; ok is false for any other value.
+func newObject(raw json.RawMessage) (o *object, ok bool) {
+	o = &object{read: map[string]bool{}}
+	return o, json.Unmarshal(raw, &o.fields) == nil && o.fields != nil
+}
+
+// array reads an array of at most so many values, which may not be left out.
+func (o *object) array(name string, most int) []json.RawMessage {
+	raw, ok := o.value(name)
+	var list []json.RawMessage
+	switch {
+	case !ok:
+		o.fail(name, "is required: an array of 1 to %d objects", most)
+	case json.Unmarshal(raw, &list) != nil:
+		o.fail(name, "must be an array of objects, got %s", kindOf(raw))
+	case len(list) > most:
+		o.fail(name, "may hold at most %d items, got %d", most, len(list))
+		return nil
+	}
+	return list
 }
 
 // unknown lists the fields nobody asked for, in the order of their names.

@@ -120,7 +120,7 @@ func (s *service) look(t *testing.T, key string) {
 // cachedPaths are one address of each operation that is answered from memory.
 func cachedPaths(id string) []string {
 	return []string{
-		"/api/predictions", "/api/predictions/" + id, "/api/leaderboard", "/api/agents/ada", "/api/assignments", "/api/intelligence/markets/rain",
+		"/api/predictions", "/api/predictions/" + id, "/api/leaderboard", "/api/agents/ada", "/api/agents/ada/review", "/api/assignments", "/api/intelligence/markets/rain",
 		"/api/intelligence/events", "/api/intelligence/events/weather",
 	}
 }
@@ -287,7 +287,7 @@ func TestEveryWriteShows(t *testing.T) {
 			b.mu.Unlock()
 			b.tick(t)
 		}
-		names := []string{"list", "record", "leaderboard", "agent", "assignments", "market", "events", "event"}
+		names := []string{"list", "record", "leaderboard", "agent", "review", "assignments", "market", "events", "event"}
 		for _, write := range []struct {
 			name  string
 			do    func() error
@@ -306,7 +306,7 @@ func TestEveryWriteShows(t *testing.T) {
 			{"edit a profile", func() error {
 				b.do(t, call{method: "PATCH", path: "/api/agents/me", bearer: key, body: map[string]any{"name": "Ada Two"}}).fine()
 				return nil
-			}, "list record agent market"},
+			}, "list record agent review market"},
 			{"tick", func() error { change(0, func(m *market.Market) { m.Prices = []float64{0.5, 0.5} }); return nil }, "assignments market events event"},
 			{"boards", func() error { return b.Boards.Rebuild(t.Context()) }, "leaderboard agent"},
 			{"hide a text", func() error { return acts.HidePrediction(t.Context(), act, must(id)) }, "list record market"},
@@ -314,11 +314,11 @@ func TestEveryWriteShows(t *testing.T) {
 			{"hide an agent's texts", func() error {
 				_, err := acts.SetTexts(t.Context(), act, "ada", agent.TextsHidden)
 				return err
-			}, "list record leaderboard agent market"},
+			}, "list record leaderboard agent review market"},
 			{"show an agent's texts", func() error {
 				_, err := acts.SetTexts(t.Context(), act, "ada", agent.Public)
 				return err
-			}, "list record leaderboard agent market"},
+			}, "list record leaderboard agent review market"},
 			{"baselines", func() error {
 				b.ahead.Add(int64(2 * time.Minute))
 				b.tick(t)
@@ -329,10 +329,10 @@ func TestEveryWriteShows(t *testing.T) {
 					m.Closed, m.Active, m.Resolution, m.Prices, m.ClosedAt = true, false, "resolved", []float64{1, 0}, b.now()
 				})
 				return nil
-			}, "list record agent assignments market events event"},
+			}, "list record agent review assignments market events event"},
 			{"rule", func() error {
 				return acts.Rule(t.Context(), act, moderation.Ruling{Kind: settlement.KindPredictionVoided, Subject: id})
-			}, "list record agent market"},
+			}, "list record agent review market"},
 			{"rebuild", func() error { return b.Boards.Rebuild(t.Context()) }, "leaderboard"},
 			{"disable an agent", func() error {
 				_, err := acts.Disable(t.Context(), act, "ada")

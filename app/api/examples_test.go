@@ -23,10 +23,12 @@ import (
 	"github.com/pulsecast/pulsecast/app/agent"
 	"github.com/pulsecast/pulsecast/app/config"
 	"github.com/pulsecast/pulsecast/app/contract"
+	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/demo"
+	"github.com/pulsecast/pulsecast/app/update"
 )
 
-var update = flag.Bool("update", false, "record the examples of openapi.yaml anew")
+var recordExamples = flag.Bool("update", false, "record the examples of openapi.yaml anew")
 
 // examplesAt is when the examples are taken: the demo's dates count from it.
 var examplesAt = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
@@ -61,19 +63,28 @@ var examples = []struct {
 		"horizonAt": "2026-12-31T00:00:00Z", "category": "economics", "marketId": "{market}",
 		"evidence": []any{map[string]any{"title": "Minutes of the last meeting", "url": "https://example.org/minutes"}},
 	}, save: map[string][]any{"own": {"prediction", "id"}}},
+	{operation: "publishBatch", bearer: "{key}", path: "/api/predictions/batch", body: map[string]any{"predictions": []any{
+		map[string]any{"marketId": "{market}", "thesis": "A third member has now spoken for a cut.", "confidence": 0.8},
+		map[string]any{"marketId": "no-such-market", "thesis": "The minutes say so.", "confidence": 0.08},
+	}}},
 	{operation: "listPredictions", path: "/api/predictions?agent=harbor-pilot&status=resolved&sort=edge&limit=1", save: map[string][]any{"prediction": {"predictions", 0, "id"}}},
 	{operation: "getPrediction", path: "/api/predictions/{prediction}"},
 	{operation: "reportPrediction", bearer: "{key}", path: "/api/predictions/{prediction}/report", body: map[string]any{"kind": "other", "text": "The link in the evidence leads to another page."}},
 	{operation: "listOwnReports", bearer: "{key}", path: "/api/predictions/{prediction}/report"},
 	{operation: "getAgent", path: "/api/agents/harbor-pilot"},
 	{operation: "getStats", bearer: "{pilot}", path: "/api/stats"},
+	{operation: "getReview", path: "/api/agents/harbor-pilot/review"},
+	{operation: "getOwnReview", bearer: "{key}", path: "/api/agents/me/review"},
 	{operation: "getLeaderboard", path: "/api/leaderboard?limit=2"},
 	{operation: "listAssignments", path: "/api/assignments?limit=1"},
+	{operation: "listUpdates", bearer: "{pilot}", path: "/api/agents/me/updates?limit=2&since=B3VwZGF0ZXMBMA"},
 	{operation: "replaceKey", bearer: "{key}", path: "/api/agents/me/keys", body: map[string]any{"graceSeconds": 600, "label": "november"}, save: map[string][]any{"new": {"key", "id"}}},
 	{operation: "listKeys", bearer: "{key}", path: "/api/agents/me/keys"},
 	{operation: "exportOwnData", bearer: "{key}", path: "/api/agents/me/export"},
 	{operation: "exportOwnData", bearer: "{key}", path: "/api/agents/me/export?format=csv"},
 	{operation: "revokeKey", bearer: "{key}", path: "/api/agents/me/keys/{new}"},
+	{operation: "listGrants", bearer: "{pilot}", path: "/api/agents/me/grants", save: map[string][]any{"grant": {"grants", 0, "id"}}},
+	{operation: "revokeGrant", bearer: "{pilot}", path: "/api/agents/me/grants/{grant}"},
 	{operation: "endSession", bearer: "{session}", path: "/api/session"},
 	{operation: contract.ProblemExample, bearer: "{key}", path: "/api/predictions", body: map[string]any{
 		"title": "Will the Union Central Bank cut its policy rate at its next meeting?", "confidence": 72, "market_id": "{market}",
@@ -118,7 +129,7 @@ func TestExamples(t *testing.T) {
 		recorded[e.operation].Answers[mediaType(a)] = answered
 	}
 	for _, o := range operations {
-		if recorded[o.OperationID] == nil {
+		if recorded[o.OperationID] == nil && o.OperationID != "streamUpdates" { // which never ends
 			t.Errorf("%s has no example: add a request to examples, and run: go test ./app/api -run TestExamples -update", o.OperationID)
 		}
 	}
@@ -135,7 +146,7 @@ func compare(t *testing.T, operation string, e *contract.Example) {
 		t.Fatal(err)
 	}
 	file := filepath.Join("..", "contract", "examples", operation+".json")
-	if *update {
+	if *recordExamples {
 		if err := os.WriteFile(file, append(fresh, '\n'), 0o644); err != nil {
 			t.Fatal(err)
 		}
@@ -173,13 +184,22 @@ func sampleService(t *testing.T, clock *clock) (s *service, values map[string]st
 				t.Fatal(err)
 			}
 		}
+		if err := update.NewSequencer(a.DB, clock.now).Tick(t.Context()); err != nil {
+			t.Fatal(err)
+		}
 		err := a.DB.InTx(t.Context(), func(ctx context.Context, tx bun.Tx) error {
 			pilot, err := agent.Store{}.ByHandle(ctx, tx, "harbor-pilot")
 			if err != nil {
 				return err
 			}
-			values["pilot"], _, err = agent.Store{}.RotateKeys(ctx, tx, pilot.ID, "example", examplesAt)
-			return err
+			var key *agent.Key
+			if values["pilot"], key, err = (agent.Store{}).RotateKeys(ctx, tx, pilot.ID, "example", examplesAt); err != nil {
+				return err
+			}
+			return agent.Store{}.OpenGrant(ctx, tx, &agent.Grant{
+				ID: database.NewID(examplesAt), AgentID: pilot.ID, Credential: key.ID, ClientID: "https://app.example/client.json",
+				ClientName: "An app", Scope: "read publish", Resource: "https://pulsecast.example/mcp",
+			}, examplesAt)
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -233,7 +253,7 @@ const (
 
 // fixed are the values of fields that no test decides.
 var fixed = map[string]any{
-	"requestId": "d836fee9be8638821fe0512c", "nextCursor": "A2FsbAAhAT_5OqF7KUp", "uptimeSeconds": 192,
+	"keyId": "K00000000003", "requestId": "d836fee9be8638821fe0512c", "nextCursor": "A2FsbAAhAT_5OqF7KUp", "uptimeSeconds": 192,
 	"requests24h": 412, "usageRows": 9, "errors24h": 3, "lastSeenAt": "2026-11-21T11:58:00Z", "lastUsedAt": "2026-11-21T11:58:00Z",
 }
 

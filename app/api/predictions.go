@@ -73,6 +73,9 @@ func readDraft(body *object) (d prediction.Draft, dryRun bool, warnings []string
 		Category: body.text("category"), Model: body.text("model"),
 		MarketID: body.text("marketId"), Outcome: body.text("outcome"), Reveal: prediction.Reveal(body.text("reveal")),
 	}
+	if raw, sent := body.value("title"); sent && raw[0] == '"' && strings.TrimSpace(d.Title) == "" {
+		body.fail("title", "is required: send 1 to %d characters, or leave it out with a marketId", prediction.MaxTitle)
+	}
 	dryRun = body.boolean("dryRun")
 	evidence := body.objects("evidence", prediction.MaxEvidence)
 	body.refuseMisspelled(body, "", draftFields)

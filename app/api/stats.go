@@ -156,10 +156,7 @@ func (a *API) stats(g *agent.Agent, s *leaderboard.Stats) publicStatsWire {
 	w := publicStatsWire{
 		Agent: a.agent(g), Rank: r.Rank, RankLow: r.RankLow, RankHigh: r.RankHigh,
 		Proven: r.Proven(), Provisional: r.Provisional,
-		Progress: progressWire{
-			Events: stepsWire(s.Events), Days: stepsWire(s.Days), Disagreements: stepsWire(s.Disagreements),
-			NextCloseAt: timeOrNull(s.NextCloseAt),
-		},
+		Progress:    progress(s),
 		Predictions: countsWire{s.Total, s.Open, s.Resolved, s.Void},
 		Brier:       r.Brier, MarketBrier: r.MarketBrier, LogEdge: r.LogEdge, LiveEdge: s.LiveEdge,
 		Calibration: calibration(s), Categories: categories(s.Categories), History: history(s.History),
@@ -172,6 +169,13 @@ func (a *API) stats(g *agent.Agent, s *leaderboard.Stats) publicStatsWire {
 		w.Murphy = &murphyWire{m.Reliability, m.Resolution, m.Uncertainty}
 	}
 	return w
+}
+
+func progress(s *leaderboard.Stats) progressWire {
+	return progressWire{
+		Events: stepsWire(s.Events), Days: stepsWire(s.Days), Disagreements: stepsWire(s.Disagreements),
+		NextCloseAt: timeOrNull(s.NextCloseAt),
+	}
 }
 
 func calibration(s *leaderboard.Stats) calibrationWire {

@@ -97,7 +97,7 @@ func (a *API) prediction(r *prediction.Record) predictionWire {
 	w := predictionWire{
 		ID: r.ID.String(), Agent: a.agentRef(&r.Agent), Market: a.marketRef(r),
 		Reveal: r.Reveal, RevealedAt: revealedAt(&r.Prediction), Hash: hexOrNull(r.Hash), CreatedAt: r.CreatedAt.UTC(),
-		URL: a.Config.BaseURL + "/predictions/" + r.ID.String(), Hidden: r.Hidden, Sample: r.Sample,
+		URL: a.predictionURL(r.ID), Hidden: r.Hidden, Sample: r.Sample,
 	}
 	if r.Withheld != prediction.NotRevealed {
 		w.show(&r.Prediction)

@@ -45,6 +45,8 @@ type Assignment struct {
 	DueAt        time.Time
 	Sample       bool
 	CreatedAt    time.Time
+	// Announced: its opening is recorded as an update.
+	Announced bool
 }
 
 func (a *Assignment) utc() {
@@ -79,10 +81,7 @@ type Store struct {
 // whose market has closed is left out before anyone marks it closed.
 func (s Store) List(ctx context.Context, db bun.IDB, f Filter, now time.Time) ([]Listed, error) {
 	var open []Assignment
-	err := db.NewSelect().Model(&open).
-		Where("s.status = ?", Open).Where("s.opens_at <= ?", now).Where("s.due_at > ?", now).
-		Where("NOT EXISTS (?)", market.SelectClosed(db, "s.market_id")).
-		OrderExpr("s.due_at, s.id").Limit(int64(f.Limit)).Scan(ctx)
+	err := selectOpen(db, now).Limit(int64(f.Limit)).Scan(ctx, &open)
 	if err != nil {
 		return nil, fmt.Errorf("list assignments: %w", err)
 	}
@@ -101,6 +100,13 @@ func (s Store) List(ctx context.Context, db bun.IDB, f Filter, now time.Time) ([
 		return nil, err
 	}
 	return list, s.MarkDone(ctx, db, list, f.AgentID)
+}
+
+// selectOpen finds the assignments that are open at a moment, the next due first.
+func selectOpen(db bun.IDB, now time.Time) *bun.SelectQuery {
+	return db.NewSelect().Model((*Assignment)(nil)).
+		Where("s.status = ?", Open).Where("s.opens_at <= ?", now).Where("s.due_at > ?", now).
+		Where("NOT EXISTS (?)", market.SelectClosed(db, "s.market_id")).OrderExpr("s.due_at, s.id")
 }
 
 // ByID reads one assignment; nil when there is none.

@@ -67,7 +67,7 @@ func (s Store) Update(ctx context.Context, tx bun.Tx, id uuid.UUID, d Draft, now
 	if err := s.fill(ctx, tx, a, d, database.Now(now)); err != nil {
 		return nil, err
 	}
-	res, err := tx.NewUpdate().Model(a).WherePK().Where("status = ?", Open).Exec(ctx)
+	res, err := tx.NewUpdate().Model(a).ExcludeColumn("announced").WherePK().Where("status = ?", Open).Exec(ctx)
 	if err := one(res, err, "update assignment"); err != nil {
 		return nil, err
 	}

@@ -53,6 +53,9 @@ type Config struct {
 	RateLimitFailures Rate   `env:"RATE_LIMIT_FAILURES" name:"rate-limit-failures" default:"30/min" group:"Limits" help:"Failed credentials per address."`
 	RateLimitSnapshot Rate   `env:"RATE_LIMIT_SNAPSHOT" name:"rate-limit-snapshot" default:"100/s" group:"Limits" help:"Snapshot answers per address and node."`
 
+	StreamsMax        int `env:"STREAMS_MAX" name:"streams-max" default:"2000" group:"Limits" help:"Streams of GET /api/events on a node; 0: none."`
+	StreamsPerAddress int `env:"STREAMS_PER_ADDRESS" name:"streams-per-address" default:"20" group:"Limits" help:"The same from one address."`
+
 	RankedMinEvents         int `env:"RANKED_MIN_EVENTS" name:"ranked-min-events" default:"30" group:"Ranking" help:"Settled events before an agent is ranked."`
 	RankedMinCategoryEvents int `env:"RANKED_MIN_CATEGORY_EVENTS" name:"ranked-min-category-events" default:"15" group:"Ranking" help:"The same within one category."`
 	RankedMinDays           int `env:"RANKED_MIN_DAYS" name:"ranked-min-days" default:"14" group:"Ranking" help:"Different UTC days with a publication before an agent is ranked."`
@@ -188,11 +191,15 @@ func (c *Config) checkNumbers() error {
 		{"RANKED_MIN_EVENTS", c.RankedMinEvents},
 		{"RANKED_MIN_CATEGORY_EVENTS", c.RankedMinCategoryEvents},
 		{"RANKED_MIN_DAYS", c.RankedMinDays},
+		{"STREAMS_PER_ADDRESS", c.StreamsPerAddress},
 	}
 	for _, n := range counts {
 		if n.value < 1 {
 			return fmt.Errorf("%s: must be at least 1, got %d", n.name, n.value)
 		}
+	}
+	if c.StreamsMax < 0 {
+		return fmt.Errorf("STREAMS_MAX: must be at least 0, got %d", c.StreamsMax)
 	}
 	if c.RankedMinLiquidity < 0 {
 		return fmt.Errorf("RANKED_MIN_LIQUIDITY: must be at least 0, got %d", c.RankedMinLiquidity)

@@ -41,6 +41,9 @@ type sampleMarket struct {
 	ripple *rand.Rand
 }
 
+// kind is how its question is argued about; TestKinds finds one for each.
+func (m *sampleMarket) kind() *kind { return kindsOf(m.key)[0] }
+
 // prices are what a reading at a moment shows, to a tenth of a per cent.
 func (m *sampleMarket) prices(at time.Time) []float64 {
 	return rounded(m.perOutcome(m.path.at(at, 0.012, m.ripple)), 3)

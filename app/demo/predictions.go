@@ -151,7 +151,7 @@ func (p *press) publish(a int, m *sampleMarket, outcome int, at time.Time, again
 	if m.Outcomes[outcome] != "Yes" {
 		title += " — " + m.Outcomes[outcome]
 	}
-	words := argument{agent: a, category: m.topic, subject: subject(m, outcome), p: confidence, q: q, again: again}
+	words := argument{agent: a, kind: m.kind(), subject: subject(m, outcome), p: confidence, q: q, again: again}
 	p.predictions = append(p.predictions, samplePrediction{agent: a, Prediction: prediction.Prediction{
 		Title: title, Thesis: p.library.thesis(words, rolls), Confidence: confidence, HorizonAt: m.ClosesAt,
 		Category: m.Category, Model: who.model, Evidence: p.library.evidence(m, at, rolls),

@@ -39,11 +39,11 @@ func newLibrary(items []news.Item, markets []*sampleMarket) *library {
 
 // argument is what a thesis has to say.
 type argument struct {
-	agent    int
-	category string
-	subject  string
-	p, q     float64
-	again    bool
+	agent   int
+	kind    *kind
+	subject string
+	p, q    float64
+	again   bool
 }
 
 func (a *argument) side() side {
@@ -72,10 +72,10 @@ func (a *argument) write(rolls *rand.Rand) string {
 	if a.again {
 		opening = strings.TrimSpace(one(revisions, rolls))
 	}
-	grounds := reasons[a.category][side]
+	grounds := a.kind.side(side)
 	k := rolls.IntN(len(grounds))
 	reason := grounds[k]
-	if side != level && rolls.Float64() < 0.45 {
+	if side != level && rolls.Float64() < 0.45 && len(grounds) > 1 {
 		joint := one([]string{"; besides, ", ", and ", "; also, "}, rolls)
 		reason += joint + grounds[(k+1+rolls.IntN(len(grounds)-1))%len(grounds)]
 	}
@@ -146,7 +146,7 @@ func (l *library) evidence(m *sampleMarket, at time.Time, rolls *rand.Rand) []pr
 		out = append(out, prediction.Evidence{Title: other.Title, URL: fmt.Sprintf("https://example.org/markets/%s", other.ID),
 			SignalKind: prediction.SignalMarket, SignalID: other.ID})
 	}
-	pages := reports[m.topic]
+	pages := m.kind().reports
 	k := rolls.IntN(len(pages))
 	for n := range rolls.IntN(3) {
 		page := pages[(k+n)%len(pages)]

@@ -49,7 +49,7 @@ func checkMarkets(t *testing.T, start time.Time, markets []*sampleMarket) {
 			t.Errorf("%s is not a question of its own", m.Question)
 		}
 		questions[m.Question] = true
-		if bodies[m.topic] == "" || len(reports[m.topic]) == 0 || len(coverage[m.topic]) == 0 || m.Category != "" && m.Category != m.topic {
+		if bodies[m.topic] == "" || len(m.kind().reports) == 0 || coverage[m.topic] == nil || m.Category != "" && m.Category != m.topic {
 			t.Errorf("category %q is not written", m.topic)
 		}
 		left := m.ClosesAt.Sub(start) + lateness(&m.Market)

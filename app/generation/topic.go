@@ -22,12 +22,13 @@ const (
 	Assignments              // assignments were made or closed
 	Texts                    // texts were hidden or shown again
 	Consensus                // what the agents together say of a market
+	Updates                  // updates got their numbers
 	topics
 )
 
 var names = [topics]string{
 	Predictions: "predictions", Results: "results", Boards: "boards", Markets: "markets", Agents: "agents",
-	Assignments: "assignments", Texts: "texts", Consensus: "consensus",
+	Assignments: "assignments", Texts: "texts", Consensus: "consensus", Updates: "updates",
 }
 
 // String returns the name that the database holds.

@@ -24,8 +24,16 @@ const maxBearer = 4096
 // neither RequireAgent nor OptionalAgent has run.
 func PrincipalOf(c *fiber.Ctx) Principal { return of(c.Context()).principal }
 
-// RequireAgent lets a request pass only with a valid bearer.
-func (s *Server) RequireAgent() fiber.Handler {
+// Limited is a Principal that may not do everything its agent may.
+type Limited interface {
+	// Allows reports whether it may do what a scope stands for.
+	Allows(scope string) bool
+}
+
+// RequireAgent lets a request pass only with a valid bearer, and one that is limited only if
+// it allows the scope. Without a scope that is "read" for GET, and nothing for other methods:
+// an operation that changes something is open to apps only if it says so.
+func (s *Server) RequireAgent(scope ...string) fiber.Handler {
 	return func(c *fiber.Ctx) error {
 		p, err := s.identify(c)
 		if err != nil {
@@ -34,8 +42,42 @@ func (s *Server) RequireAgent() fiber.Handler {
 		if p == nil {
 			return problem.MissingCredentials(misplacedKey(c) + s.keyHint)
 		}
+		if limited, ok := p.(Limited); ok {
+			if err := checkScope(limited, neededScope(c, scope)); err != nil {
+				return err
+			}
+		}
 		return c.Next()
 	}
+}
+
+// neededScope returns the scope that a request needs; "" if no scope is enough.
+func neededScope(c *fiber.Ctx, named []string) string {
+	switch {
+	case len(named) > 0:
+		return named[0]
+	case c.Method() == fiber.MethodGet || c.Method() == fiber.MethodHead:
+		return "read"
+	}
+	return ""
+}
+
+func checkScope(p Limited, scope string) error {
+	if p.Allows(scope) {
+		return nil
+	}
+	return problem.InsufficientScope(scope)
+}
+
+// CheckBearer refuses a request without a valid bearer. Unlike RequireAgent it leaves no
+// trace of the agent: what the request leads to is counted as the agent's.
+func (s *Server) CheckBearer(c *fiber.Ctx) error {
+	p, err := s.identify(c)
+	of(c.Context()).principal = nil
+	if err == nil && p == nil {
+		err = problem.MissingCredentials(misplacedKey(c) + s.keyHint)
+	}
+	return err
 }
 
 // misplacedKey says where a request without an Authorization header carries a key instead;

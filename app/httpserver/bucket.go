@@ -69,7 +69,8 @@ func newBuckets() *buckets {
 	return b
 }
 
-func (b *buckets) take(key bucketKey, rate config.Rate, now int64) verdict {
+// take counts n at once, or none if fewer are left.
+func (b *buckets) take(key bucketKey, rate config.Rate, now int64, n int) verdict {
 	shard := &b.shards[maphash.Comparable(b.seed, key)%bucketShards]
 	per := int64(rate.Per)
 	interval := max(per/int64(rate.N), 1)
@@ -77,9 +78,10 @@ func (b *buckets) take(key bucketKey, rate config.Rate, now int64) verdict {
 	defer shard.mu.Unlock()
 	whole, known := shard.spent[key]
 	whole = max(whole, now)
-	after := whole + interval
+	after := whole + int64(n)*interval
 	if wait := after - now - per; wait > 0 {
-		return verdict{reset: time.Duration(whole - now), retry: time.Duration(wait)}
+		left := int((per - (whole - now)) / interval)
+		return verdict{remaining: left, reset: time.Duration(whole - now), retry: time.Duration(wait)}
 	}
 	if !known && len(shard.spent) >= shardSize {
 		shard.evict()

@@ -29,11 +29,12 @@ type problemBody struct {
 	Code      string          `json:"code"`
 	Errors    []problem.Field `json:"errors"`
 	RequestID string          `json:"requestId"`
+	Cursor    string          `json:"cursor,omitempty"`
 }
 
 // machine tells whether a path answers programs; all other paths answer people.
 func machine(path []byte) bool {
-	for _, prefix := range [...]string{"/api", "/livez", "/readyz", "/metrics", "/mcp"} {
+	for _, prefix := range [...]string{"/api", "/livez", "/readyz", "/metrics", "/mcp", "/.well-known", "/oauth/token", "/oauth/revoke", "/oauth/register"} {
 		if rest, ok := bytes.CutPrefix(path, []byte(prefix)); ok && (len(rest) == 0 || rest[0] == '/') {
 			return true
 		}
@@ -96,6 +97,7 @@ func (s *Server) writeProblem(c *fiber.Ctx, p *problem.Error) {
 	body := problemBody{
 		Type: s.docs + p.Code, Title: p.Title, Status: p.Status, Detail: p.Detail,
 		Code: p.Code, Errors: p.Fields, RequestID: RequestID(c),
+		Cursor: p.Cursor,
 	}
 	if body.Errors == nil {
 		body.Errors = []problem.Field{}
@@ -175,17 +177,17 @@ func (s *Server) refuseMalformed(fctx *fasthttp.RequestCtx, err error) {
 	if c, ok := fctx.Conn().(*lingerConn); ok {
 		c.unread.Store(true)
 	}
-	s.refuse(fctx, malformed(err))
+	s.refuse(fctx, malformed(err, s.maxBody(&fctx.Request.Header)))
 }
 
-func malformed(err error) *problem.Error {
+func malformed(err error, maxBody int) *problem.Error {
 	var timeout net.Error
 	switch {
 	case errors.As(err, new(*fasthttp.ErrSmallBuffer)):
 		return badRequest(fiber.StatusRequestHeaderFieldsTooLarge,
 			"The request line and headers may be at most 8 KiB; shorten them.").With(err)
 	case errors.Is(err, fasthttp.ErrBodyTooLarge):
-		return problem.PayloadTooLarge(MaxBody).With(err)
+		return problem.PayloadTooLarge(maxBody).With(err)
 	case errors.As(err, &timeout) && timeout.Timeout():
 		return badRequest(fiber.StatusRequestTimeout, "The request did not arrive in time; send it in one go.").With(err)
 	default:
@@ -198,7 +200,7 @@ func malformed(err error) *problem.Error {
 func options(c *fiber.Ctx) error {
 	if allow := c.Response().Header.Peek(fiber.HeaderAllow); machine(c.Context().URI().PathOriginal()) {
 		c.Set(fiber.HeaderAccessControlAllowMethods, string(allow))
-		c.Set(fiber.HeaderAccessControlAllowHeaders, "Authorization, Content-Type, Idempotency-Key")
+		c.Set(fiber.HeaderAccessControlAllowHeaders, "Authorization, Content-Type, Idempotency-Key, MCP-Protocol-Version")
 		c.Set(fiber.HeaderAccessControlMaxAge, "86400")
 	}
 	return c.SendStatus(fiber.StatusNoContent)

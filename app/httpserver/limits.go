@@ -30,7 +30,7 @@ const (
 // snapshot answers carry them only when refused, since they are the same bytes for
 // everybody.
 type Limits struct {
-	snapshot, reads, writes, failures, reports class
+	snapshot, reads, writes, failures, reports, clients class
 
 	redis  *redis_rate.Limiter // nil: none
 	prefix string              // of the keys in Redis
@@ -55,6 +55,7 @@ func newLimits(cfg *config.Config, client redis.UniversalClient, log *slog.Logge
 		writes:   newClass("writes", cfg.RateLimitWrites),
 		failures: newClass("failures", cfg.RateLimitFailures),
 		reports:  newClass("reports", reportsOf(cfg)),
+		clients:  newClass("clients", clientsOf(cfg)),
 		prefix:   "pulsecast:",
 		log:      log,
 		now:      now,
@@ -74,6 +75,15 @@ func reportsOf(cfg *config.Config) config.Rate {
 	return config.Rate{N: 6, Per: time.Hour}
 }
 
+// clientsOf is how many apps may register from one address: a host signs many people in, but
+// each app registers once. It is off when writes are not limited.
+func clientsOf(cfg *config.Config) config.Rate {
+	if cfg.RateLimitWrites.Off() {
+		return config.Rate{}
+	}
+	return config.Rate{N: 60, Per: time.Hour}
+}
+
 func newClass(name string, rate config.Rate) class {
 	c := class{name: name, rate: rate}
 	if !rate.Off() {
@@ -89,7 +99,7 @@ func (l *Limits) Snapshot() fiber.Handler {
 		return pass
 	}
 	return func(c *fiber.Ctx) error {
-		v := l.snapshot.local.take(addrKey(ClientAddr(c)), l.snapshot.rate, l.now().UnixNano())
+		v := l.snapshot.local.take(addrKey(ClientAddr(c)), l.snapshot.rate, l.now().UnixNano(), 1)
 		if !v.ok {
 			l.snapshot.announce(c, v)
 			return l.snapshot.refusal(v)
@@ -100,7 +110,7 @@ func (l *Limits) Snapshot() fiber.Handler {
 
 // allowSnapshot counts a request like Snapshot, unless it is to be refused.
 func (l *Limits) allowSnapshot(addr netip.Addr) bool {
-	return l.snapshot.rate.Off() || l.snapshot.local.take(addrKey(addr), l.snapshot.rate, l.now().UnixNano()).ok
+	return l.snapshot.rate.Off() || l.snapshot.local.take(addrKey(addr), l.snapshot.rate, l.now().UnixNano(), 1).ok
 }
 
 // Reads guards reading, per agent when RequireAgent or OptionalAgent ran before it
@@ -113,13 +123,16 @@ func (l *Limits) Writes() fiber.Handler { return l.guard(&l.writes) }
 // Reports guards what readers without a key may send to the admins, per address.
 func (l *Limits) Reports() fiber.Handler { return l.guard(&l.reports) }
 
+// Clients guards the registration of apps that sign in, per address.
+func (l *Limits) Clients() fiber.Handler { return l.guard(&l.clients) }
+
 // Failure counts a failed credential against an address. It returns the 429 to send
 // when there were too many, else nil.
 func (l *Limits) Failure(ctx context.Context, addr netip.Addr) error {
 	if l.failures.rate.Off() {
 		return nil
 	}
-	if v := l.take(ctx, &l.failures, addrKey(addr)); !v.ok {
+	if v := l.take(ctx, &l.failures, addrKey(addr), 1); !v.ok {
 		return l.failures.refusal(v)
 	}
 	return nil
@@ -132,11 +145,7 @@ func (l *Limits) guard(cl *class) fiber.Handler {
 		return pass
 	}
 	return func(c *fiber.Ctx) error {
-		key := addrKey(ClientAddr(c))
-		if p := PrincipalOf(c); p != nil {
-			key = agentKey(p.AgentID())
-		}
-		v := l.take(c.UserContext(), cl, key)
+		v := l.take(c.UserContext(), cl, counted(c), 1)
 		cl.announce(c, v)
 		if !v.ok {
 			return cl.refusal(v)
@@ -145,28 +154,69 @@ func (l *Limits) guard(cl *class) fiber.Handler {
 	}
 }
 
-// take asks Redis, or this process when Redis is absent or not answering: a limit
-// must never be the reason that nothing is served.
-func (l *Limits) take(ctx context.Context, cl *class, key bucketKey) verdict {
+// MaxWrites is how many publications the limit lets through at once; 0 if there is none.
+func (l *Limits) MaxWrites() int {
+	if l.writes.rate.Off() {
+		return 0
+	}
+	return l.writes.rate.N
+}
+
+// MoreWrites counts n publications of a request beyond the one that Writes has counted. If
+// fewer are left, none is counted and it returns the 429 to send.
+func (l *Limits) MoreWrites(c *fiber.Ctx, n int) error {
+	if l.writes.rate.Off() || n <= 0 {
+		return nil
+	}
+	v := l.take(c.UserContext(), &l.writes, counted(c), n)
+	l.writes.announce(c, v)
+	if v.ok {
+		return nil
+	}
+	return problem.RateLimited(fmt.Sprintf(
+		"%d publications are left of %s, and these are %d. Nothing was stored. Send at most as many as are left, or the same again in %d s.",
+		v.remaining, l.writes.rate, n+1, max(seconds(v.retry), 1)), v.retry)
+}
+
+// counted is whom a request counts against: its agent, else its address.
+func counted(c *fiber.Ctx) bucketKey {
+	if p := PrincipalOf(c); p != nil {
+		return agentKey(p.AgentID())
+	}
+	return addrKey(ClientAddr(c))
+}
+
+// take counts n at once, or none if fewer are left. It asks Redis, or this process when Redis
+// is absent or not answering: a limit must never be the reason that nothing is served.
+func (l *Limits) take(ctx context.Context, cl *class, key bucketKey, n int) verdict {
 	now := l.now().UnixNano()
 	if l.redis != nil && now >= l.restUntil.Load() {
 		ctx, cancel := context.WithTimeout(ctx, redisPatience)
 		defer cancel()
-		result, err := l.redis.Allow(ctx, key.name(l.prefix, cl.name), redis_rate.Limit{
+		result, err := l.redis.AllowN(ctx, key.name(l.prefix, cl.name), redis_rate.Limit{
 			Rate: cl.rate.N, Burst: cl.rate.N, Period: cl.rate.Per,
-		})
+		}, n)
 		if err == nil {
-			return verdict{
+			v := verdict{
 				ok: result.Allowed > 0, remaining: result.Remaining,
 				reset: result.ResetAfter, retry: max(result.RetryAfter, 0),
 			}
+			if !v.ok {
+				v.remaining = cl.left(v.reset)
+			}
+			return v
 		}
 		l.restUntil.Store(now + int64(redisRest))
 		if due := l.warnAfter.Load(); now >= due && l.warnAfter.CompareAndSwap(due, now+int64(redisWarnings)) {
 			l.log.Warn("rate limits: redis does not answer, counting per process", "cause", err)
 		}
 	}
-	return cl.local.take(key, cl.rate, now)
+	return cl.local.take(key, cl.rate, now, n)
+}
+
+// left is how many could follow at once if the whole quota is there again after reset.
+func (cl *class) left(reset time.Duration) int {
+	return int((cl.rate.Per - reset) / max(cl.rate.Per/time.Duration(cl.rate.N), 1))
 }
 
 // announce sets the two header fields of the draft.
@@ -186,7 +236,7 @@ func (cl *class) refusal(v verdict) error {
 		who = "this key, or this address without one"
 	}
 	what := map[string]string{
-		"snapshot": "requests for signals", "reads": "reads", "writes": "publications", "failures": "failed credentials", "reports": "reports",
+		"snapshot": "requests for signals", "reads": "reads", "writes": "publications", "failures": "failed credentials", "reports": "reports", "clients": "registered apps",
 	}[cl.name]
 	return problem.RateLimited(fmt.Sprintf("More than %s %s from %s. Wait %d s, then send them more slowly.",
 		cl.rate, what, who, max(seconds(v.retry), 1)), v.retry)

@@ -152,7 +152,7 @@ func TestBucketsAreBounded(t *testing.T) {
 	rate := perMinute(1)
 	for i := range 3 * bucketShards * shardSize {
 		addr := netip.AddrFrom4([4]byte{10, byte(i >> 16), byte(i >> 8), byte(i)})
-		if v := b.take(addrKey(addr), rate, now); !v.ok {
+		if v := b.take(addrKey(addr), rate, now, 1); !v.ok {
 			t.Fatalf("%s was refused its first request", addr)
 		}
 	}
@@ -166,7 +166,7 @@ func TestBucketsAreBounded(t *testing.T) {
 func TestBucketTakeDoesNotAllocate(t *testing.T) {
 	b := newBuckets()
 	key, now := addrKey(netip.MustParseAddr("2001:db8::1")), time.Now().UnixNano()
-	if n := testing.AllocsPerRun(100, func() { now += 1e9; b.take(key, perMinute(100), now) }); n != 0 {
+	if n := testing.AllocsPerRun(100, func() { now += 1e9; b.take(key, perMinute(100), now, 1) }); n != 0 {
 		t.Errorf("%v allocations", n)
 	}
 }

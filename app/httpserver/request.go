@@ -49,7 +49,8 @@ type request struct {
 	idBuffer  [maxRequestID]byte
 	method    string
 	route     string
-	direct    bool // answered by a handler of Direct
+	direct    bool       // answered by a handler of Direct
+	stream    *streaming // nil for an answer that ends
 	principal Principal
 	refusal   *problem.Error
 	stack     []byte
@@ -219,6 +220,9 @@ func (s *Server) finish(fctx *fasthttp.RequestCtx, r *request) {
 	} else {
 		s.decorate(fctx, r)
 		compress(fctx)
+	}
+	if r.stream != nil {
+		s.hijack(fctx, r.stream)
 	}
 	if r.traced != nil {
 		r.finishTrace(fctx)

@@ -86,7 +86,7 @@ func TestCrossOrigin(t *testing.T) {
 	for name, want := range map[string]string{
 		"Access-Control-Allow-Origin":      "*",
 		"Access-Control-Allow-Methods":     "GET, HEAD, POST, OPTIONS",
-		"Access-Control-Allow-Headers":     "Authorization, Content-Type, Idempotency-Key",
+		"Access-Control-Allow-Headers":     "Authorization, Content-Type, Idempotency-Key, MCP-Protocol-Version",
 		"Access-Control-Max-Age":           "86400",
 		"Access-Control-Allow-Credentials": "",
 	} {

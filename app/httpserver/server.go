@@ -1,6 +1,7 @@
 package httpserver
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 	"github.com/redis/go-redis/v9"
+	"github.com/valyala/fasthttp"
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/pulsecast/pulsecast/app/config"
@@ -21,7 +23,8 @@ import (
 )
 
 const (
-	// MaxBody is the largest request body in bytes; above it the answer is 413.
+	// MaxBody is the largest request body in bytes, unless AllowBody names another; above it
+	// the answer is 413.
 	MaxBody = 64 << 10
 	// requestTimeout is the deadline of every request's user context.
 	requestTimeout = 10 * time.Second
@@ -42,7 +45,10 @@ type Options struct {
 	// status 401; any other error goes to the client as it is (503 while the
 	// identity provider is down).
 	Authenticate func(ctx context.Context, bearer string) (Principal, error)
-	Health       HealthSource
+	// CredentialEpoch changes when a credential may have ended: streams are then checked. Nil:
+	// they are checked once a minute.
+	CredentialEpoch func() uint64
+	Health          HealthSource
 	// RenderError writes the page of a refusal; status and headers are set already.
 	// nil, or an error from it, gives plain text.
 	RenderError func(c *fiber.Ctx, p *problem.Error, requestID string) error
@@ -61,12 +67,14 @@ type Server struct {
 
 	opts      Options
 	direct    map[string]direct // by path; see Direct
+	bodies    map[string]int    // the largest body by path; see AllowBody
 	proxies   []netip.Prefix
 	docs      string // prefix of a problem's type
 	keyHint   string // ends every 401
 	https     bool
 	accessLog bool
 	health    health
+	streams   *streams
 	stopping  atomic.Bool
 }
 
@@ -76,11 +84,15 @@ func New(opts Options) *Server {
 	if opts.Now == nil {
 		opts.Now = time.Now
 	}
+	if opts.CredentialEpoch == nil {
+		opts.CredentialEpoch = func() uint64 { return 0 }
+	}
 	opts.Logger = cmp.Or(opts.Logger, slog.Default())
 	proxies, _ := cfg.Proxies() // Config.Check has refused a bad value
 	s := &Server{
 		opts:      opts,
 		direct:    map[string]direct{},
+		bodies:    map[string]int{},
 		Limits:    newLimits(cfg, opts.Redis, opts.Logger, opts.Now),
 		proxies:   proxies,
 		docs:      cfg.BaseURL + "/docs#error-",
@@ -88,6 +100,7 @@ func New(opts Options) *Server {
 		https:     strings.HasPrefix(cfg.BaseURL, "https://"),
 		accessLog: cfg.LogFormat != "off",
 		health:    health{source: opts.Health, started: opts.Now()},
+		streams:   newStreams(cfg.StreamsMax, cfg.StreamsPerAddress),
 	}
 	s.App = fiber.New(fiber.Config{
 		AppName:                      "pulsecast",
@@ -108,17 +121,37 @@ func New(opts Options) *Server {
 	engine := s.App.Server()
 	engine.Handler = s.serve(engine.Handler)
 	engine.ErrorHandler = s.refuseMalformed
+	engine.HeaderReceived = func(h *fasthttp.RequestHeader) fasthttp.RequestConfig {
+		return fasthttp.RequestConfig{MaxRequestBodySize: s.maxBody(h)}
+	}
 	engine.SecureErrorLogMessage = true // fasthttp's own texts quote the headers
 	engine.CloseOnShutdown = true
+	engine.KeepHijackedConns = true // a stream closes its own, and fasthttp takes back its buffers
 	s.App.Use(enter)
 	s.App.Get("/livez", s.live)
 	s.App.Get("/readyz", s.ready)
 	return s
 }
 
+// AllowBody lets the requests for a path, which has no parameters, have bodies of so many
+// bytes. Call it before Start.
+func (s *Server) AllowBody(path string, most int) { s.bodies[path] = most }
+
+// maxBody is the largest body of a request with these headers.
+func (s *Server) maxBody(h *fasthttp.RequestHeader) int {
+	path, _, _ := bytes.Cut(h.RequestURI(), []byte("?"))
+	if most, ok := s.bodies[string(path)]; ok {
+		return most
+	}
+	return MaxBody
+}
+
 // Start serves on ln until ctx ends or Stop is called, and returns nil once the
 // requests in flight are answered.
 func (s *Server) Start(ctx context.Context, ln net.Listener) error {
+	watching, end := context.WithCancel(ctx)
+	defer end()
+	go s.watchStreams(watching)
 	served := make(chan error, 1)
 	go func() { served <- s.App.Listener(lingering{ln}) }()
 	select {
@@ -140,10 +173,11 @@ func (s *Server) Start(ctx context.Context, ln net.Listener) error {
 
 // Stop closes the listener and waits at most ten seconds, or until ctx ends, for
 // the requests in flight. While it waits /readyz says 503. Connections still open
-// then are cut: a client that connected and never asked must not make a clean stop
+// then are cut, and streams at once: a client that connected and never asked must not make a clean stop
 // a failure.
 func (s *Server) Stop(ctx context.Context) error {
 	s.stopping.Store(true)
+	s.streams.stop()
 	drain, cancel := context.WithTimeout(ctx, drainTimeout)
 	defer cancel()
 	err := s.App.ShutdownWithContext(drain)

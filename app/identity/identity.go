@@ -14,6 +14,7 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -45,7 +46,15 @@ type Principal struct {
 	// hex. A session has its key's.
 	Credential string
 	ExpiresAt  time.Time // of the key or session; zero: never
-	Session    bool      // came with a session token
+	Session    bool      // came with a session token or an access token
+	Grant      uuid.UUID // of the access token it came with; zero: none
+	Scopes     []string  // of the grant
+}
+
+// Allows reports whether the caller may do what a scope stands for. Only an access token is
+// limited to scopes.
+func (p *Principal) Allows(scope string) bool {
+	return p.Grant == uuid.Nil || slices.Contains(p.Scopes, scope)
 }
 
 // AgentID is the id of the agent.
@@ -206,9 +215,7 @@ func (s *Service) session(ctx context.Context, token string) (Answer, error) {
 	session, who, err := s.store.FindSession(ctx, s.DB.Reader, token, now)
 	central := err == nil && len(session.Credential) == 2*sha256.Size
 	if errors.Is(err, agent.ErrNoCredential) || (err == nil && central != (s.provider != nil)) {
-		return Answer{Until: now.Add(keepRefused)}, problem.InvalidCredentials(
-			"Sessions end after 24 hours, or with their key. Send POST /api/session with your API key for a new token.",
-		)
+		return Answer{Until: now.Add(keepRefused)}, problem.InvalidCredentials(howToRenew(token))
 	}
 	if err != nil {
 		return Answer{}, err
@@ -216,8 +223,19 @@ func (s *Service) session(ctx context.Context, token string) (Answer, error) {
 	if !central {
 		s.Usage.KeyUsed(session.Credential)
 	}
-	p := &Principal{Agent: who, Credential: session.Credential, ExpiresAt: session.ExpiresAt, Session: true}
+	p := &Principal{
+		Agent: who, Credential: session.Credential, ExpiresAt: session.ExpiresAt, Session: true,
+		Grant: session.GrantID, Scopes: strings.Fields(session.Scope),
+	}
 	return Answer{Principal: p, Until: now.Add(keepAccepted)}, nil
+}
+
+// howToRenew says how to get a token in place of one that has ended.
+func howToRenew(token string) string {
+	if agent.IsAccessToken(token) {
+		return "Access tokens end after an hour, or when the agent or its key takes them back. Use the refresh token, or sign in again."
+	}
+	return "Sessions end after 24 hours, or with their key. Send POST /api/session with your API key for a new token."
 }
 
 // Session is a session that was just begun.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/uptrace/bun"
 
 	"github.com/pulsecast/pulsecast/app/agent"
@@ -60,6 +61,25 @@ func (s *Service) RevokeKey(ctx context.Context, p *Principal, keyID string) err
 	return nil
 }
 
+// Grants returns the grants of the caller, the newest first.
+func (s *Service) Grants(ctx context.Context, p *Principal) ([]*agent.Grant, error) {
+	return s.store.ListGrants(ctx, s.DB.Reader, p.Agent.ID, s.Now())
+}
+
+// RevokeGrant ends one of the caller's grants and its tokens; 404 if the caller has no such
+// grant.
+func (s *Service) RevokeGrant(ctx context.Context, p *Principal, id uuid.UUID) error {
+	err := s.DB.InTx(ctx, func(ctx context.Context, tx bun.Tx) error {
+		return s.store.RevokeGrant(ctx, tx, p.Agent.ID, id)
+	})
+	if err != nil {
+		return err
+	}
+	s.credentialsChanged(ctx)
+	s.Log.Info("an agent revoked a grant", "agent_id", p.Agent.ID, "grant_id", id)
+	return nil
+}
+
 // ownKeys refuses callers whose keys this service doesn't issue, and session tokens: a token
 // that leaks must not turn into a key that lasts.
 func (s *Service) ownKeys(p *Principal) error {
@@ -68,7 +88,7 @@ func (s *Service) ownKeys(p *Principal) error {
 	}
 	if p.Session {
 		return problem.InvalidRequest(problem.Field{
-			Field: "Authorization", Message: "carries a session token (ps_…); send an API key (pc_…) to manage keys",
+			Field: "Authorization", Message: "carries a token (ps_… or pa_…); send an API key (pc_…) to manage keys",
 		})
 	}
 	return nil

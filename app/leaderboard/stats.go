@@ -43,6 +43,7 @@ type Stats struct {
 
 	// Counts of its predictions, as of now.
 	Total, Open, Resolved, Void int64
+	LastPublishedAt             time.Time // zero before the first
 
 	// UntilProven is about how many more settled events make it proven, if they come out as
 	// those so far did on average: 0 for one that is proven, nil where none would do.
@@ -100,12 +101,25 @@ func (s *Store) readRow(ctx context.Context, db bun.IDB, agentID uuid.UUID, st *
 	return nil
 }
 
+// Summary reads the part of Stats that an agent which looks often needs: its row, its progress
+// and its counts.
+func (s *Store) Summary(ctx context.Context, db bun.IDB, agentID uuid.UUID) (*Stats, error) {
+	st := &Stats{}
+	for _, step := range []func(context.Context, bun.IDB, uuid.UUID, *Stats) error{s.readRow, s.readCounts, s.readNextClose} {
+		if err := step(ctx, db, agentID, st); err != nil {
+			return nil, fmt.Errorf("read the summary of an agent: %w", err)
+		}
+	}
+	return st, nil
+}
+
 func (s *Store) readCounts(ctx context.Context, db bun.IDB, agentID uuid.UUID, st *Stats) error {
 	tally, err := prediction.Store{}.Tally(ctx, db, agentID)
 	if err != nil {
 		return err
 	}
 	st.Total, st.Open, st.Resolved, st.Void = tally.Total, tally.Open, tally.Resolved, tally.Void
+	st.LastPublishedAt = tally.LastPublishedAt.UTC()
 	st.Events = Progress{st.Row.Events, s.thresholds.Events}
 	st.Days = Progress{tally.PublicationDays, s.thresholds.Days}
 	st.Disagreements = Progress{st.Row.Disagreements, NeedDisagreements}

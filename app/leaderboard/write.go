@@ -16,6 +16,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/agent"
 	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/generation"
+	"github.com/pulsecast/pulsecast/app/update"
 )
 
 // job is one board to build: of all agents, or if touched isn't nil, of these and the
@@ -80,6 +81,9 @@ func (b *Builder) buildBoard(ctx context.Context, p job) error {
 			return err
 		}
 		if err := d.write(ctx, tx, p); err != nil || !p.main() {
+			return err
+		}
+		if err := d.announce(ctx, tx, next); err != nil {
 			return err
 		}
 		return writeHistory(ctx, tx, day(p.at), d)
@@ -243,6 +247,16 @@ func difference(before map[uuid.UUID]*Row, rows []*Row) delta {
 		}
 	}
 	return d
+}
+
+// announce records a new version of the main board as an update, unless no row differs.
+func (d *delta) announce(ctx context.Context, tx bun.Tx, b *Board) error {
+	if len(d.changed)+len(d.gone) == 0 {
+		return nil
+	}
+	return update.Record(ctx, tx, update.Update{
+		Type: update.LeaderboardChanged, At: b.AsOf, Ref: update.Ref{Board: &update.Board{AsOf: b.AsOf, Ranked: b.Ranked}},
+	})
 }
 
 // equal compares all that a row shows.

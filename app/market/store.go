@@ -28,7 +28,8 @@ type Store struct{}
 //
 // What a reading leaves out of the slow facts (description, event, slug …) keeps
 // the value known before; prices, volume and state are always the newest. A reading
-// older than the row changes nothing but the history. A live market replaces a
+// older than the row changes nothing but the history. Markets that moved or closed since the
+// latest update about them are recorded as updates. A live market replaces a
 // sample of the same id together with its made-up history; a sample never replaces
 // a live one. Observing the same reading twice is the same as once.
 //
@@ -51,6 +52,9 @@ func (s Store) Observe(ctx context.Context, db bun.IDB, markets []Market, events
 			return err
 		}
 		if err := appendPrices(ctx, db, part); err != nil {
+			return err
+		}
+		if err := tell(ctx, db, part); err != nil {
 			return err
 		}
 	}
@@ -130,6 +134,7 @@ func upsert(ctx context.Context, db bun.IDB, part []Market) error {
 	// A market that closed keeps the moment; one that reopened loses it.
 	q = q.Set("closed_at = CASE WHEN m.sample OR NOT EXCLUDED.closed THEN EXCLUDED.closed_at ELSE COALESCE(EXCLUDED.closed_at, m.closed_at) END").
 		Set("first_seen_at = CASE WHEN m.sample AND NOT EXCLUDED.sample THEN EXCLUDED.first_seen_at ELSE m.first_seen_at END").
+		Set("told_price = CASE WHEN m.sample AND NOT EXCLUDED.sample THEN NULL ELSE m.told_price END").
 		Where("m.sample OR EXCLUDED.observed_at >= m.observed_at")
 	if _, err := q.Exec(ctx); err != nil {
 		return fmt.Errorf("store markets: %w", err)

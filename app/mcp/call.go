@@ -57,6 +57,7 @@ func (s *Server) ask(ctx context.Context, request *fasthttp.Request) (status int
 	var fctx fasthttp.RequestCtx
 	fctx.Init(request, net.TCPAddrFromAddrPort(netip.AddrPortFrom(by.addr, 0)), nil)
 	s.answer(&fctx)
+	noteScope(ctx, &fctx.Response)
 	return fctx.Response.StatusCode(), fctx.Response.Body()
 }
 

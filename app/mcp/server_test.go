@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"net"
@@ -9,10 +10,16 @@ import (
 	"testing"
 
 	"github.com/gofiber/fiber/v2"
+	"github.com/google/uuid"
 
 	"github.com/pulsecast/pulsecast/app/config"
 	"github.com/pulsecast/pulsecast/app/httpserver"
 )
+
+// someone is the agent of every bearer.
+type someone struct{}
+
+func (someone) AgentID() uuid.UUID { return uuid.Nil }
 
 // TestStopWaitsForCalls: a call in flight is answered when the service stops, like
 // every other request. What it published is there, and its author must learn that.
@@ -25,7 +32,7 @@ func TestStopWaitsForCalls(t *testing.T) {
 	base := "http://" + ln.Addr().String()
 	cfg := &config.Config{BaseURL: base, LogFormat: "off"}
 	s := New(Dependencies{Config: cfg})
-	h := httpserver.New(httpserver.Options{Config: cfg})
+	h := httpserver.New(httpserver.Options{Config: cfg, Authenticate: func(context.Context, string) (httpserver.Principal, error) { return someone{}, nil }})
 	began, answer := make(chan struct{}), make(chan struct{})
 	h.App.Get("/api/health", func(c *fiber.Ctx) error {
 		close(began)
@@ -40,6 +47,7 @@ func TestStopWaitsForCalls(t *testing.T) {
 	go func() {
 		req, _ := http.NewRequestWithContext(t.Context(), "POST", base+Path, strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"getHealth"}}`))
 		req.Header.Set("Content-Type", "application/json")
+		req.Header.Set("Authorization", "Bearer key")
 		req.Header.Set("Accept", "application/json, text/event-stream")
 		res, err := http.DefaultClient.Do(req)
 		if err != nil {

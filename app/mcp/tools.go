@@ -10,10 +10,11 @@ import (
 )
 
 // withoutTool lists operations that are no use as a tool: sessions are credentials for
-// HTTP, a model doesn't close an account, keys and files don't belong in its context, and the
-// texts are resources.
+// HTTP, a model doesn't close an account, keys and files don't belong in its context, the texts
+// are resources, and a stream has no end.
 var withoutTool = []string{
-	"createSession", "endSession", "closeAgent", "exportOwnData", "listKeys", "replaceKey", "revokeKey", "getSkill", "getQuickstart", "getOpenAPI",
+	"createSession", "endSession", "closeAgent", "exportOwnData", "listKeys", "replaceKey", "revokeKey", "listGrants", "revokeGrant",
+	"getSkill", "getQuickstart", "getOpenAPI", "streamUpdates",
 }
 
 // tool is one operation of the API.

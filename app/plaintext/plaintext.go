@@ -45,6 +45,14 @@ func CheckLength(s string, least, most int, multiline bool) string {
 	return Check(s, multiline)
 }
 
+// Cut shortens a text to at most that many characters; the last is then an ellipsis.
+func Cut(s string, most int) string {
+	if utf8.RuneCountInString(s) <= most {
+		return s
+	}
+	return strings.TrimRight(string([]rune(s)[:most-1]), " ") + "…"
+}
+
 // Reorders tells whether a character can show a text in another order than it is
 // read: the embeddings, overrides and isolates of UAX #9, and what ends them.
 // The plain marks LRM, RLM and ALM reorder nothing by themselves and are part of

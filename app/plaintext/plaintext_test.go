@@ -44,6 +44,15 @@ func TestCheck(t *testing.T) {
 	}
 }
 
+func TestCut(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{"": "", "äöüß": "äöüß", "äöüßx": "äöü…", "ab cd": "ab…"} {
+		if got := plaintext.Cut(text, 4); got != want {
+			t.Errorf("Cut(%q) = %q, want %q", text, got, want)
+		}
+	}
+}
+
 func TestCheckLength(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -1,7 +1,6 @@
 package prediction
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -16,11 +15,12 @@ import (
 	"github.com/pulsecast/pulsecast/app/generation"
 	"github.com/pulsecast/pulsecast/app/news"
 	"github.com/pulsecast/pulsecast/app/problem"
+	"github.com/pulsecast/pulsecast/app/update"
 )
 
-// commit stores a batch in one transaction and answers it. It returns the submissions whose
+// commit stores a batch in one transaction and answers it. It returns the requests whose
 // agents another transaction holds. If the database refuses a row, the batch is stored in
-// halves until that row is alone.
+// halves until the request of that row is alone, and then without the row's item.
 func (p *Publisher) commit(ctx context.Context, list []*waiting) (held []*waiting) {
 	var b *batch
 	err := p.db.InTx(ctx, func(ctx context.Context, tx bun.Tx) (err error) {
@@ -34,6 +34,8 @@ func (p *Publisher) commit(ctx context.Context, list []*waiting) (held []*waitin
 	case len(list) > 1 && database.IsRowError(err):
 		half := len(list) / 2
 		return append(p.commit(ctx, list[:half]), p.commit(ctx, list[half:])...)
+	case database.IsRowError(err) && p.refuseRows(ctx, list[0]):
+		return p.commit(ctx, list)
 	default:
 		p.failing.Store(!database.IsRowError(err))
 		refuse(list, err)
@@ -49,12 +51,35 @@ func (p *Publisher) commit(ctx context.Context, list []*waiting) (held []*waitin
 	return held
 }
 
+// refuseRows finds the items of a request that the database refuses, by storing each alone
+// and taking it back. It reports false for a request of one item.
+func (p *Publisher) refuseRows(ctx context.Context, w *waiting) (found bool) {
+	if len(w.items) == 1 {
+		return false
+	}
+	for _, it := range itemsOf([]*waiting{w}) {
+		alone := &waiting{
+			agent: w.agent, items: []*item{it}, render: func([]ItemOutcome) ([]byte, error) { return nil, nil },
+		}
+		err := p.db.InTx(ctx, func(ctx context.Context, tx bun.Tx) error {
+			if _, err := p.storeBatch(ctx, tx, []*waiting{alone}); err != nil {
+				return err
+			}
+			return errNothingNew
+		})
+		if database.IsRowError(err) {
+			it.refused, found = fmt.Errorf("publish: %w", err), true
+		}
+	}
+	return found
+}
+
 // refuse answers a batch that was not stored.
 func refuse(list []*waiting, err error) {
 	if database.IsRowError(err) {
 		err = fmt.Errorf("publish: %w", err)
 	} else {
-		err = problem.Unavailable("The database did not confirm this prediction. Send the same again, with the same Idempotency-Key if it has one.", time.Second).With(err)
+		err = problem.Unavailable("The database did not confirm this request. Send the same again, with the same Idempotency-Key if it has one.", time.Second).With(err)
 	}
 	for _, w := range list {
 		w.finish(nil, err)
@@ -76,18 +101,18 @@ type batch struct {
 	published   map[uuid.UUID]bool
 }
 
-// result is what a submission is answered once its transaction is committed.
+// result is what a request is answered once its transaction is committed.
 type result struct {
 	answer []byte
 	err    error
 }
 
-func (b *batch) held(w *waiting) bool { return b.tallies[w.Agent.ID] == nil }
+func (b *batch) held(w *waiting) bool { return b.tallies[w.agent.ID] == nil }
 
 // errNothingNew rolls back a transaction that has nothing to store.
 var errNothingNew = errors.New("nothing new")
 
-// storeBatch runs a batch's statements: as many for one submission as for all. Nodes don't
+// storeBatch runs a batch's statements: as many for one prediction as for all. Nodes don't
 // wait for each other in a circle because all of them lock in the same order: the tallies of
 // agents, without those that another transaction holds; then cited news and the counts of
 // markets, each ascending. Time and ids are taken under the locks. So an agent's predictions
@@ -114,7 +139,7 @@ func (p *Publisher) storeBatch(ctx context.Context, tx bun.Tx, list []*waiting) 
 	if b.answers, err = firstAnswers(ctx, tx, mine, b.now); err != nil {
 		return nil, err
 	}
-	if b.known, err = p.lookUp(ctx, tx, mine); err != nil {
+	if b.known, err = p.lookUp(ctx, tx, itemsOf(mine)); err != nil {
 		return nil, err
 	}
 	for i, w := range list {
@@ -128,8 +153,9 @@ func (p *Publisher) storeBatch(ctx context.Context, tx bun.Tx, list []*waiting) 
 	return b, b.insert(ctx, tx, p.news)
 }
 
-// decide answers one submission, and adds it to what is stored unless it is refused or
-// repeats a request. A panic refuses it: on the committer's goroutine it would end the process.
+// decide answers one request, and adds its predictions to what is stored unless they are
+// refused or it repeats a request. If all are refused, its key is not stored either. A panic
+// refuses the request: on the committer's goroutine it would end the process.
 func (p *Publisher) decide(b *batch, w *waiting) (r result) {
 	defer func() {
 		if cause := recover(); cause != nil {
@@ -139,40 +165,43 @@ func (p *Publisher) decide(b *batch, w *waiting) (r result) {
 	if w.left.Load() {
 		return result{err: context.Canceled}
 	}
-	if b.closed[w.Agent.ID] {
+	if b.closed[w.agent.ID] {
 		return result{err: agent.AccountClosed()}
 	}
-	key := agentKey{w.Agent.ID, w.IdempotencyKey}
+	key := agentKey{w.agent.ID, w.idempotencyKey}
 	if first, ok := b.answers[key]; ok && key.Key != "" {
-		if !bytes.Equal(first.BodyHash, w.BodyHash[:]) {
-			return result{err: problem.IdempotencyMismatch()}
-		}
-		return result{answer: first.Response}
+		answer, err := first.repeat(w.bodyHash)
+		return result{answer, err}
 	}
-	tally := b.tallies[w.Agent.ID]
-	receipt, err := p.prepare(w, b.known, tally.next(b.now))
-	if err != nil {
-		return result{err: err}
+	tally := *b.tallies[w.agent.ID]
+	outcomes := p.prepareAll(w, b.known, &tally, b.now)
+	answer, err := w.reply(outcomes)
+	if err != nil || !b.add(w, outcomes) {
+		return result{answer, err}
 	}
-	answer, err := w.render(receipt)
-	if err != nil {
-		return result{err: err}
-	}
+	*b.tallies[w.agent.ID] = tally
 	if key.Key != "" {
-		b.answers[key] = storedAnswer{w.BodyHash[:], answer}
-		b.newAnswers = append(b.newAnswers, newAnswer{key.AgentID, key.Key, w.BodyHash[:], answer, b.now})
-	}
-	made := &receipt.Record.Prediction
-	b.predictions, b.words = append(b.predictions, made), append(b.words, w.words)
-	b.published[made.AgentID] = true
-	tally.count(made)
-	if made.EventKey != "" {
-		b.known.earlier[eventOf(made)]++
-	}
-	if made.Unrevealed && made.Reveal == RevealClose {
-		b.known.untilClose[agentMarket{made.AgentID, made.MarketID}] = true
+		b.answers[key] = storedAnswer{w.bodyHash[:], answer}
+		b.newAnswers = append(b.newAnswers, newAnswer{key.AgentID, key.Key, w.bodyHash[:], answer, b.now})
 	}
 	return result{answer: answer}
+}
+
+// add puts the predictions of a request on the list of what is stored. It reports false if
+// there are none.
+func (b *batch) add(w *waiting, outcomes []ItemOutcome) (added bool) {
+	for i := range outcomes {
+		if outcomes[i].Err != nil {
+			continue
+		}
+		made := &outcomes[i].Receipt.Record.Prediction
+		b.predictions, b.words = append(b.predictions, made), append(b.words, w.items[i].foundBy(made))
+		b.published[made.AgentID], added = true, true
+		if made.EventKey != "" {
+			b.known.earlier[eventOf(made)]++
+		}
+	}
+	return added
 }
 
 // insert writes the batch: on Postgres one statement, else one for each table.
@@ -196,6 +225,7 @@ func (b *batch) insert(ctx context.Context, tx bun.Tx, items news.Store) error {
 		writes = append(writes, answersWrite(b.newAnswers))
 	}
 	writes = append(writes, addToMarkets(b.predictions)...)
+	writes = append(writes, update.NewWrite(created(b.predictions)))
 	if err := database.ExecWrites(ctx, tx, writes...); err != nil {
 		return fmt.Errorf("store predictions: %w", err)
 	}
@@ -206,7 +236,7 @@ func agentsOf(list []*waiting) []uuid.UUID {
 	seen := make(map[uuid.UUID]bool, len(list))
 	var agents []uuid.UUID
 	for _, w := range list {
-		if id := w.Agent.ID; !seen[id] {
+		if id := w.agent.ID; !seen[id] {
 			seen[id] = true
 			agents = append(agents, id)
 		}

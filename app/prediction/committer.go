@@ -8,14 +8,14 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/pulsecast/pulsecast/app/market"
+	"github.com/pulsecast/pulsecast/app/agent"
 	"github.com/pulsecast/pulsecast/app/problem"
 )
 
 const (
-	// maxBatch is how many submissions one transaction stores at most.
+	// maxBatch is how many predictions one transaction stores at most.
 	maxBatch = 256
-	// maxWaiting and maxWaitingBytes bound the queue.
+	// maxWaiting predictions and maxWaitingBytes bound the queue.
 	maxWaiting      = 1024
 	maxWaitingBytes = 16 << 20
 	// heldWait is how long a submission waits for another transaction that changes its
@@ -26,11 +26,14 @@ const (
 	batchTimeout = 8 * time.Second
 )
 
-// waiting is a submission in the queue.
+// waiting is a request in the queue: a Submission or a BatchSubmission.
 type waiting struct {
-	Submission
-	question string // the title, as markets are matched by it
-	words    string // what it is found by
+	agent          agent.Agent
+	idempotencyKey string
+	bodyHash       [32]byte
+	items          []*item
+	// render writes the answer to what became of each item. An error refuses the request.
+	render func([]ItemOutcome) ([]byte, error)
 
 	ctx  context.Context // of the caller
 	held time.Time       // when its agent was first found locked; zero: never
@@ -41,12 +44,6 @@ type waiting struct {
 	err    error
 }
 
-func newWaiting(s Submission) *waiting {
-	return &waiting{
-		Submission: s, question: market.QuestionKey(s.Draft.Title), words: searchWords(s.Draft.Title, s.Draft.Thesis),
-	}
-}
-
 func (w *waiting) finish(answer []byte, err error) {
 	w.answer, w.err = answer, err
 	close(w.done)
@@ -54,18 +51,18 @@ func (w *waiting) finish(answer []byte, err error) {
 
 // bytes is about what w holds of memory.
 func (w *waiting) bytes() int {
-	n := len(w.Draft.Title) + 2*len(w.Draft.Thesis)
-	for _, e := range w.Draft.Evidence {
-		n += len(e.Title) + len(e.URL)
+	n := 0
+	for _, it := range w.items {
+		n += it.bytes()
 	}
 	return n
 }
 
-// committer gives the submissions of a node to commit, in batches. It takes all that wait and
+// committer gives the requests of a node to commit, in batches. It takes all that wait and
 // never waits for more: while one batch is stored, the next gathers. Its goroutine runs only
 // while there is something to do.
 type committer struct {
-	// commit stores a batch and finishes its submissions but for those it returns: their
+	// commit stores a batch and finishes its requests but for those it returns: their
 	// agents are locked by other transactions.
 	commit   func(ctx context.Context, batch []*waiting) (held []*waiting)
 	heldWait time.Duration
@@ -75,6 +72,7 @@ type committer struct {
 	mu      sync.Mutex
 	queue   []*waiting // the longest waiting first
 	bytes   int        // of queue
+	items   int        // of queue
 	running bool
 	stopped bool
 	arrived chan struct{} // has an element if something arrived while only held ones waited
@@ -114,11 +112,10 @@ func (c *committer) enter(w *waiting) error {
 	switch {
 	case c.stopped:
 		return problem.Unavailable("This node is stopping. Send the same again.", time.Second)
-	case len(c.queue) >= c.most || c.bytes+w.bytes() > c.mostBytes:
+	case c.items+len(w.items) > c.most || c.bytes+w.bytes() > c.mostBytes:
 		return problem.Unavailable("Too many predictions wait to be stored. Nothing was stored; send the same again.", time.Second)
 	}
-	c.queue = append(c.queue, w)
-	c.bytes += w.bytes()
+	c.push(w)
 	select {
 	case c.arrived <- struct{}{}:
 	default:
@@ -135,9 +132,25 @@ func (c *committer) leave(w *waiting) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if i := slices.Index(c.queue, w); i >= 0 {
-		c.queue = slices.Delete(c.queue, i, i+1)
-		c.bytes -= w.bytes()
+		c.take(i, i+1)
 	}
+}
+
+// push and take keep the sums of the queue.
+func (c *committer) push(w *waiting) {
+	c.queue = append(c.queue, w)
+	c.bytes += w.bytes()
+	c.items += len(w.items)
+}
+
+func (c *committer) take(from, to int) []*waiting {
+	taken := slices.Clone(c.queue[from:to])
+	c.queue = slices.Delete(c.queue, from, to)
+	for _, w := range taken {
+		c.bytes -= w.bytes()
+		c.items -= len(w.items)
+	}
+	return taken
 }
 
 func (c *committer) run() {
@@ -158,20 +171,19 @@ func (c *committer) run() {
 func (c *committer) next() []*waiting {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	n := min(len(c.queue), maxBatch)
-	if n == 0 {
+	if len(c.queue) == 0 {
 		c.running = false
 		if c.stopped {
 			close(c.idle)
 		}
 		return nil
 	}
-	batch := slices.Clone(c.queue[:n])
-	c.queue = slices.Delete(c.queue, 0, n)
-	for _, w := range batch {
-		c.bytes -= w.bytes()
+	n, items := 1, len(c.queue[0].items)
+	for n < len(c.queue) && items+len(c.queue[n].items) <= maxBatch {
+		items += len(c.queue[n].items)
+		n++
 	}
-	return batch
+	return c.take(0, n)
 }
 
 // hold puts submissions back into the queue, or refuses those that were held too long. If
@@ -203,8 +215,7 @@ func (c *committer) putBack(held []*waiting) bool {
 		case c.stopped || now.Sub(w.held) >= c.heldWait:
 			w.finish(nil, problem.Unavailable("Your predictions are being changed, perhaps by the first request with this Idempotency-Key. Nothing was stored; send the same again.", time.Second))
 		default:
-			c.queue = append(c.queue, w)
-			c.bytes += w.bytes()
+			c.push(w)
 		}
 	}
 	if len(c.queue) == 0 || slices.ContainsFunc(c.queue, func(w *waiting) bool { return w.held.IsZero() }) {

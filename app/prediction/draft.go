@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pulsecast/pulsecast/app/market"
 	"github.com/pulsecast/pulsecast/app/plaintext"
 	"github.com/pulsecast/pulsecast/app/problem"
 )
@@ -25,7 +26,8 @@ const (
 	DefaultCategory = "general"
 )
 
-// Draft is a prediction as an agent sent it. A nil pointer is a field left out.
+// Draft is a prediction as an agent sent it. A nil pointer is a field left out. With a
+// MarketID, Title and HorizonAt may be left out; see complete.
 type Draft struct {
 	Title      string
 	Thesis     string
@@ -52,10 +54,14 @@ func (d *Draft) Check(now time.Time) []problem.Field {
 		d.Category = DefaultCategory
 	}
 	var c checker
-	c.text("title", d.Title, 1, MaxTitle, false)
+	linked := d.MarketID != ""
+	if d.Title == "" && !linked {
+		c.add("title", "is required: send 1 to %d characters, or a marketId, whose question it then is", MaxTitle)
+	}
+	c.text("title", d.Title, 0, MaxTitle, false)
 	c.text("thesis", d.Thesis, 1, MaxThesis, true)
 	c.confidence(d.Confidence)
-	c.horizon(d.HorizonAt, now)
+	c.horizon(d.HorizonAt, linked, now)
 	c.text("category", d.Category, 1, MaxCategory, false)
 	c.text("model", d.Model, 0, MaxModel, false)
 	c.text("marketId", d.MarketID, 0, MaxEvidenceTitle, false)
@@ -107,17 +113,44 @@ func (c *checker) confidence(p *float64) {
 
 func roundTo(p float64) float64 { return math.Round(p*1e4)/1e4 + 0 } // never −0
 
-func (c *checker) horizon(at *time.Time, now time.Time) {
+func (c *checker) horizon(at *time.Time, linked bool, now time.Time) {
 	const field = "horizonAt"
 	switch {
+	case at == nil && linked: // the market's close, if it has one
 	case at == nil:
-		c.add(field, "is required: an RFC 3339 time in the future, for example %s", now.AddDate(0, 0, 30).UTC().
-			Format("2006-01-02T00:00:00Z"))
+		c.add(field, "is required without a marketId: %s", aHorizon(now))
 	case !at.After(now):
 		c.add(field, "must lie in the future; it is now %s", now.UTC().Format(time.RFC3339))
 	case at.After(now.AddDate(MaxHorizonYears, 0, 0)):
 		c.add(field, "may lie at most %d years ahead", MaxHorizonYears)
 	}
+}
+
+// aHorizon says what a horizon looks like.
+func aHorizon(now time.Time) string {
+	return "an RFC 3339 time in the future, for example " + now.AddDate(0, 0, 30).UTC().Format("2006-01-02T00:00:00Z")
+}
+
+// complete fills in what may be left out of a draft about a market: its question for the
+// title and its scheduled close for the horizon. A market without a close ahead of now leaves
+// the horizon to the agent.
+func (d Draft) complete(m *market.Market, now time.Time) (Draft, error) {
+	if d.Title == "" {
+		d.Title = plaintext.Cut(m.Question, MaxTitle)
+	}
+	if d.HorizonAt != nil {
+		return d, nil
+	}
+	if !m.ClosesAt.After(now) {
+		why := "has no scheduled close"
+		if !m.ClosesAt.IsZero() {
+			why = "was scheduled to close at " + m.ClosesAt.UTC().Format(time.RFC3339)
+		}
+		return d, problem.InvalidPrediction(problem.Field{Field: "horizonAt",
+			Message: fmt.Sprintf("is required for market %s, which %s: send %s", m.ID, why, aHorizon(now))})
+	}
+	d.HorizonAt = &m.ClosesAt
+	return d, nil
 }
 
 func (c *checker) evidence(list []Evidence) {

@@ -43,7 +43,7 @@ type Outcome struct {
 func (p *Publisher) PublishBatch(ctx context.Context, list []Submission) []Outcome {
 	batch := make([]*waiting, len(list))
 	for i, s := range list {
-		batch[i] = newWaiting(s)
+		batch[i] = s.waiting()
 		batch[i].done = make(chan struct{})
 	}
 	if held := p.commit(ctx, batch); len(held) > 0 {

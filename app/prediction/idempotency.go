@@ -1,6 +1,7 @@
 package prediction
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"time"
@@ -9,6 +10,7 @@ import (
 	"github.com/uptrace/bun"
 
 	"github.com/pulsecast/pulsecast/app/database"
+	"github.com/pulsecast/pulsecast/app/problem"
 )
 
 // AnswersKept is how long a key gives the first answer again.
@@ -23,20 +25,41 @@ type agentKey struct {
 // storedAnswer is what the first request with a key was, and got.
 type storedAnswer struct{ BodyHash, Response []byte }
 
-// firstAnswers returns the answers of earlier requests with the keys of submissions.
-func firstAnswers(ctx context.Context, tx bun.Tx, list []*waiting, now time.Time) (map[agentKey]storedAnswer, error) {
+// repeat answers a further request with the key; idempotency_mismatch for another body.
+func (s storedAnswer) repeat(bodyHash [32]byte) ([]byte, error) {
+	if !bytes.Equal(s.BodyHash, bodyHash[:]) {
+		return nil, problem.IdempotencyMismatch()
+	}
+	return s.Response, nil
+}
+
+// Answered returns the answer of the first request with the key of s, nil if there was none
+// with it yet; idempotency_mismatch if that had another body.
+func (p *Publisher) Answered(ctx context.Context, s *BatchSubmission) ([]byte, error) {
+	first, err := firstAnswers(ctx, p.db.Reader, []*waiting{s.waiting()}, p.now())
+	if err != nil {
+		return nil, err
+	}
+	if answer, ok := first[agentKey{s.Agent.ID, s.IdempotencyKey}]; ok {
+		return answer.repeat(s.BodyHash)
+	}
+	return nil, nil
+}
+
+// firstAnswers returns the answers of earlier requests with the keys of those in list.
+func firstAnswers(ctx context.Context, db bun.IDB, list []*waiting, now time.Time) (map[agentKey]storedAnswer, error) {
 	found := map[agentKey]storedAnswer{}
 	var keys []agentKey
 	for _, w := range list {
-		if w.IdempotencyKey != "" {
-			keys = append(keys, agentKey{w.Agent.ID, w.IdempotencyKey})
+		if w.idempotencyKey != "" {
+			keys = append(keys, agentKey{w.agent.ID, w.idempotencyKey})
 		}
 	}
 	if len(keys) == 0 {
 		return found, nil
 	}
 	var rows []newAnswer
-	err := database.ScanRows(ctx, tx, `SELECT k.agent_id, k.key, k.body_hash, k.response, k.created_at FROM idempotency_keys AS k
+	err := database.ScanRows(ctx, db, `SELECT k.agent_id, k.key, k.body_hash, k.response, k.created_at FROM idempotency_keys AS k
 		WHERE (k.agent_id, k.key) IN (SELECT agent_id, key FROM v)`, keys, &rows)
 	if err != nil {
 		return nil, fmt.Errorf("read idempotency keys: %w", err)

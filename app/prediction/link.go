@@ -34,15 +34,15 @@ type facts struct {
 
 // lookUp reads what is known about drafts, by the same number of statements for any number
 // of them.
-func (p *Publisher) lookUp(ctx context.Context, db bun.IDB, list []*waiting) (*facts, error) {
+func (p *Publisher) lookUp(ctx context.Context, db bun.IDB, list []*item) (*facts, error) {
 	known := &facts{markets: map[string]*market.Market{}, signals: map[string]signal{}}
 	var questions []string
 	ids := map[string]bool{}
-	for _, w := range list {
-		if id := w.Draft.MarketID; id != "" {
+	for _, it := range list {
+		if id := it.draft.MarketID; id != "" {
 			ids[id] = true
 		} else {
-			questions = append(questions, w.question)
+			questions = append(questions, it.question)
 		}
 	}
 	var err error
@@ -77,10 +77,10 @@ func (p *Publisher) lookUp(ctx context.Context, db bun.IDB, list []*waiting) (*f
 
 // ownPages maps the addresses of evidence that are pages of markets on this service to the
 // markets' ids.
-func (p *Publisher) ownPages(list []*waiting) map[string]string {
+func (p *Publisher) ownPages(list []*item) map[string]string {
 	pages := map[string]string{}
-	for _, w := range list {
-		for _, e := range w.Draft.Evidence {
+	for _, it := range list {
+		for _, e := range it.draft.Evidence {
 			escaped, ok := strings.CutPrefix(e.URL, p.marketPages)
 			if id, err := url.PathUnescape(escaped); ok && err == nil && id != "" && plaintext.Check(id, false) == "" {
 				pages[e.URL] = id
@@ -92,11 +92,11 @@ func (p *Publisher) ownPages(list []*waiting) map[string]string {
 
 // findSignals finds the signals that evidence points at.
 func (p *Publisher) findSignals(
-	ctx context.Context, db bun.IDB, list []*waiting, pages map[string]string, known *facts,
+	ctx context.Context, db bun.IDB, list []*item, pages map[string]string, known *facts,
 ) error {
 	var urls []string
-	for _, w := range list {
-		for _, e := range w.Draft.Evidence {
+	for _, it := range list {
+		for _, e := range it.draft.Evidence {
 			urls = append(urls, e.URL)
 		}
 	}
@@ -123,11 +123,11 @@ func (p *Publisher) findSignals(
 }
 
 // events lists the agents and events of the drafts that will be linked.
-func (known *facts) events(list []*waiting) map[agentEvent]bool {
+func (known *facts) events(list []*item) map[agentEvent]bool {
 	events := map[agentEvent]bool{}
-	for _, w := range list {
-		if to, _, err := known.link(w); err == nil && to.market != nil {
-			events[agentEvent{w.Agent.ID, to.market.EventKey()}] = true
+	for _, it := range list {
+		if to, _, err := known.link(it); err == nil && to.market != nil {
+			events[agentEvent{it.agentID, to.market.EventKey()}] = true
 		}
 	}
 	return events
@@ -136,10 +136,10 @@ func (known *facts) events(list []*waiting) map[agentEvent]bool {
 // link resolves marketId and outcome, or the title of a known open market.
 // A draft that names what does not exist is refused; a title that only looks like
 // a market's is linked when that is beyond doubt, else explained in a warning.
-func (known *facts) link(w *waiting) (link, []string, error) {
-	d := &w.Draft
+func (known *facts) link(it *item) (link, []string, error) {
+	d := &it.draft
 	if d.MarketID == "" {
-		return known.linkByTitle(w)
+		return known.linkByTitle(it)
 	}
 	m := known.markets[d.MarketID]
 	if m == nil {
@@ -159,8 +159,8 @@ func (known *facts) link(w *waiting) (link, []string, error) {
 	return link{market: m, outcome: index}, nil, nil
 }
 
-func (known *facts) linkByTitle(w *waiting) (link, []string, error) {
-	d, found := &w.Draft, known.questions[w.question]
+func (known *facts) linkByTitle(it *item) (link, []string, error) {
+	d, found := &it.draft, known.questions[it.question]
 	switch {
 	case len(found) == 0 && d.Outcome != "":
 		return link{}, nil, problem.InvalidPrediction(problem.Field{Field: "outcome",

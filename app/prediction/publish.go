@@ -76,8 +76,18 @@ type Receipt struct {
 // agent's predictions for more than five seconds. If ctx ends first, the submission leaves
 // the queue, but one whose transaction has begun may still be stored.
 func (p *Publisher) Publish(ctx context.Context, s Submission) ([]byte, error) {
-	w := newWaiting(s)
-	if s.DryRun {
+	return p.publish(ctx, s.waiting(), s.DryRun)
+}
+
+// PublishAll is Publish for several predictions at once. An item that is refused is part of
+// the answer, and the others are stored, in order, by one transaction with the key. Nothing
+// is stored if PublishAll returns an error.
+func (p *Publisher) PublishAll(ctx context.Context, s BatchSubmission) ([]byte, error) {
+	return p.publish(ctx, s.waiting(), s.DryRun)
+}
+
+func (p *Publisher) publish(ctx context.Context, w *waiting, dryRun bool) ([]byte, error) {
+	if dryRun {
 		return p.dryRun(ctx, w)
 	}
 	return p.committer.do(ctx, w)
@@ -100,45 +110,68 @@ func (p *Publisher) TryWrite(ctx context.Context) error {
 }
 
 func (p *Publisher) dryRun(ctx context.Context, w *waiting) ([]byte, error) {
-	known, err := p.lookUp(ctx, p.db.Reader, []*waiting{w})
+	known, err := p.lookUp(ctx, p.db.Reader, itemsOf([]*waiting{w}))
 	if err != nil {
 		return nil, err
 	}
-	receipt, err := p.prepare(w, known, database.Now(p.now()))
-	if err != nil {
-		return nil, err
+	outcomes := p.prepareAll(w, known, &Tally{}, database.Now(p.now()))
+	for i := range outcomes {
+		if o := &outcomes[i]; o.Err == nil {
+			o.Receipt.Warnings = append(o.Receipt.Warnings, dryRun)
+		}
 	}
-	receipt.Warnings = append(receipt.Warnings, dryRun)
-	return w.render(receipt)
+	return w.reply(outcomes)
 }
 
-// render writes the answer as the author may see it.
-func (s *Submission) render(r Receipt) ([]byte, error) {
-	r.Record.redact(agent.Viewer{AgentID: s.Agent.ID})
-	return s.Render(r)
+// prepareAll does everything but storing, in the order of the items: each counts in tally and
+// as an earlier prediction of those after it.
+func (p *Publisher) prepareAll(w *waiting, known *facts, tally *Tally, now time.Time) []ItemOutcome {
+	outcomes := make([]ItemOutcome, len(w.items))
+	before := map[agentEvent]int{} // within the request
+	for i, it := range w.items {
+		o := &outcomes[i]
+		if o.Err = it.refused; o.Err != nil {
+			continue
+		}
+		if o.Receipt, o.Err = p.prepare(w.agent, it, known, before, tally.next(now)); o.Err == nil {
+			made := &o.Receipt.Record.Prediction
+			tally.count(made)
+			before[eventOf(made)]++
+			known.note(made)
+		}
+	}
+	return outcomes
 }
 
-// prepare does everything but storing.
-func (p *Publisher) prepare(w *waiting, known *facts, at time.Time) (Receipt, error) {
-	to, warnings, err := known.link(w)
+func (p *Publisher) prepare(
+	a agent.Agent, it *item, known *facts, before map[agentEvent]int, at time.Time,
+) (Receipt, error) {
+	to, warnings, err := known.link(it)
 	if err != nil {
 		return Receipt{}, err
 	}
-	if err := known.checkReveal(w, to, at); err != nil {
+	if err := known.checkReveal(it, to, at); err != nil {
 		return Receipt{}, err
 	}
-	record := Record{Prediction: w.Draft.prediction(w.Agent, to, at), Agent: w.Agent, Market: to.market}
+	draft := it.draft
+	if to.market != nil {
+		if draft, err = draft.complete(to.market, at); err != nil {
+			return Receipt{}, err
+		}
+	}
+	record := Record{Prediction: draft.prediction(a, to, at), Agent: a, Market: to.market}
 	known.linkEvidence(record.Evidence)
-	if err := record.seal(cmp.Or(w.Draft.Reveal, RevealNow)); err != nil {
+	if err := record.seal(cmp.Or(draft.Reveal, RevealNow)); err != nil {
 		return Receipt{}, err
 	}
 	if to.market != nil {
-		warnings = append(warnings, p.advice(&record, to, known.earlier[eventOf(&record.Prediction)])...)
+		event := eventOf(&record.Prediction)
+		warnings = append(warnings, p.advice(&record, to, known.earlier[event]+before[event])...)
 	}
 	return Receipt{
 		Record:   record,
 		ReadAs:   readAs(&record, to),
-		Warnings: append(append([]string{}, w.Warnings...), warnings...),
+		Warnings: append(append([]string{}, it.warnings...), warnings...),
 	}, nil
 }
 

@@ -8,6 +8,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -88,28 +89,35 @@ type agentMarket struct {
 
 // checkReveal refuses a prediction that can't be withheld as it asks, or that would tell
 // another one: its baseline is bounded by the agent's confidence before on the same market.
-func (known *facts) checkReveal(w *waiting, to link, at time.Time) error {
-	switch until := cmp.Or(w.Draft.Reveal, RevealNow); {
+func (known *facts) checkReveal(it *item, to link, at time.Time) error {
+	switch until := cmp.Or(it.draft.Reveal, RevealNow); {
 	case until != RevealNow && to.market == nil:
 		return problem.InvalidPrediction(problem.Field{Field: "reveal",
 			Message: fmt.Sprintf("%q needs marketId: without a market there is no baseline and no close. Send \"now\", or leave it out", until)})
 	case until == RevealClose && !to.market.ClosesAt.IsZero() && !to.market.ClosesAt.After(at):
 		return problem.InvalidPrediction(problem.Field{Field: "reveal",
 			Message: "can't be \"close\": this market's scheduled close has passed, so others would see the prediction at once. Send \"baseline\" or \"now\""})
-	case until != RevealClose && to.market != nil && known.untilClose[agentMarket{w.Agent.ID, to.market.ID}]:
+	case until != RevealClose && to.market != nil && known.untilClose[agentMarket{it.agentID, to.market.ID}]:
 		return problem.InvalidPrediction(problem.Field{Field: "reveal",
 			Message: `must be "close": you have a prediction on this market that is withheld until the close, and the baseline of this one would tell its confidence`})
 	}
 	return nil
 }
 
+// note remembers a prediction for those published after it.
+func (known *facts) note(made *Prediction) {
+	if made.Unrevealed && made.Reveal == RevealClose {
+		known.untilClose[agentMarket{made.AgentID, made.MarketID}] = true
+	}
+}
+
 // revealedEarlier lists the agents and markets of the drafts that are not withheld until
 // their market closes.
-func (known *facts) revealedEarlier(list []*waiting) []agentMarket {
+func (known *facts) revealedEarlier(list []*item) []agentMarket {
 	var pairs []agentMarket
-	for _, w := range list {
-		if to, _, err := known.link(w); err == nil && to.market != nil && w.Draft.Reveal != RevealClose {
-			pairs = append(pairs, agentMarket{w.Agent.ID, to.market.ID})
+	for _, it := range list {
+		if to, _, err := known.link(it); err == nil && to.market != nil && it.draft.Reveal != RevealClose {
+			pairs = append(pairs, agentMarket{it.agentID, to.market.ID})
 		}
 	}
 	return pairs
@@ -242,7 +250,7 @@ func reveal(ctx context.Context, tx bun.Tx, keys []Key, condition string, now ti
 		p := &list[i]
 		rows[i], found[i] = revealing{p.AgentID, p.ID, at}, p
 		if !p.erased() {
-			words = append(words, newWords{p.AgentID, p.ID, searchWords(p.Title, p.Thesis)})
+			words = append(words, newWords{p.AgentID, p.ID, strings.Join(wordsOf(p.Title, p.Thesis), " ")})
 		}
 	}
 	if err := generation.Moved(ctx, tx, generation.Texts, generation.Predictions); err != nil {

@@ -44,7 +44,7 @@ func (f *Filter) narrows() bool {
 // lists reports whether any prediction can be in the list.
 func (f *Filter) lists() bool {
 	decided := f.Status == Resolved || (f.Status == Void && f.Sort == ByResolvedAt)
-	return (f.Sort == ByCreatedAt || f.Status == "" || decided) && (f.Words == "" || len(wordsOf(f.Words)) > 0)
+	return (f.Sort == ByCreatedAt || f.Status == "" || decided) && (f.Words == "" || len(cutWords(f.Words)) > 0)
 }
 
 // walk chooses the index. Conditions that partial indexes have are not values, so that a plan
@@ -232,7 +232,7 @@ func (s Store) checks(w walk) (fits []condition) {
 		check(ofResult, "s.status = ?", w.rest.Status)
 	}
 	if w.rest.Words != "" {
-		check(ofWords, "x.words @@ ?::tsquery", strings.Join(wordsOf(w.rest.Words), " & "))
+		check(ofWords, "x.words @@ ?::tsquery", strings.Join(cutWords(w.rest.Words), " & "))
 	}
 	if w.texts && !s.viewer.Admin {
 		check(ofPrediction, textsShown)

@@ -13,17 +13,20 @@ import (
 // maxWord is the length in bytes above which Postgres refuses a word of a search index.
 const maxWord = 2046
 
-// searchWords lists the different words of a text that it is found by, in order. They are
-// cut here: Postgres by itself keeps addresses, versions and signed numbers whole, and takes
+// searchWords joins wordsOf a prediction, as the index takes them.
+func searchWords(title, thesis string) string { return strings.Join(wordsOf(title, thesis), " ") }
+
+// wordsOf lists the different words that a prediction is found by, in order. They are cut
+// here: Postgres by itself keeps addresses, versions and signed numbers whole, and takes
 // longer.
-func searchWords(title, thesis string) string {
-	words := append(wordsOf(title), wordsOf(thesis)...)
+func wordsOf(title, thesis string) []string {
+	words := append(cutWords(title), cutWords(thesis)...)
 	slices.Sort(words)
-	return strings.Join(slices.Compact(words), " ")
+	return slices.Compact(words)
 }
 
-// wordsOf cuts a text at whatever is no letter or digit, in lower case.
-func wordsOf(text string) []string {
+// cutWords cuts a text at whatever is no letter or digit, in lower case.
+func cutWords(text string) []string {
 	words := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 	return slices.DeleteFunc(words, func(word string) bool { return len(word) > maxWord })
 }
@@ -39,7 +42,7 @@ func wordsWrite(tx bun.Tx, rows []newWords) database.Write {
 
 // whereWords keeps the rows of prediction_words AS w that hold every word.
 func whereWords(q *bun.SelectQuery, words string) {
-	terms := wordsOf(words)
+	terms := cutWords(words)
 	if database.IsPostgres(q.DB()) {
 		q.Where("w.words @@ ?::tsquery", strings.Join(terms, " & "))
 	} else {

@@ -23,13 +23,15 @@ var (
 		Meaning: "A field of the prediction is missing, of the wrong type or out of bounds, or names an unknown market or outcome. " +
 			"The member errors says what to send instead of each."}
 	CodePayloadTooLarge = &Code{Name: "payload_too_large", Status: 413, Title: "Payload too large",
-		Meaning: "The body is larger than 64 KiB."}
+		Meaning: "The body is larger than 64 KiB, or that of a batch larger than 1 MiB."}
 	CodeUnsupportedMediaType = &Code{Name: "unsupported_media_type", Status: 415, Title: "Unsupported media type",
 		Meaning: "Send the header Content-Type: application/json."}
 	CodeMissingCredentials = &Code{Name: "missing_credentials", Status: 401, Title: "Missing credentials",
 		Meaning: "This operation needs Authorization: Bearer with a key or a session token."}
 	CodeInvalidCredentials = &Code{Name: "invalid_credentials", Status: 401, Title: "Invalid credentials",
 		Meaning: "The key or token is unknown, expired or revoked. Get a new one; sending the same again does not help."}
+	CodeInsufficientScope = &Code{Name: "insufficient_scope", Status: 403, Title: "Not allowed for this app",
+		Meaning: "The access token of an app that signed in doesn't allow this. The detail says which scope does, or that only the agent's key does."}
 	CodeAgentDisabled = &Code{Name: "agent_disabled", Status: 403, Title: "Agent disabled",
 		Meaning: "An admin disabled this agent."}
 	CodeAccountClosed = &Code{Name: "account_closed", Status: 403, Title: "Account closed",
@@ -50,6 +52,8 @@ var (
 		Meaning: "There is nothing with this address or id."}
 	CodeMethodNotAllowed = &Code{Name: "method_not_allowed", Status: 405, Title: "Method not allowed",
 		Meaning: "The path exists, the method does not. The Allow header lists the methods that do."}
+	CodeCursorExpired = &Code{Name: "cursor_expired", Status: 410, Title: "Cursor expired",
+		Meaning: "Updates after this cursor were deleted. The member cursor is the one to go on with."}
 	CodeMarketClosed = &Code{Name: "market_closed", Status: 409, Title: "Market closed",
 		Meaning: "The market has closed, so nothing more can be published on it."}
 	CodeNotLocal = &Code{Name: "not_local", Status: 409, Title: "Keys come from elsewhere",
@@ -78,7 +82,10 @@ var (
 	CodeForgedRequest = page(
 		"forged_request", 403, "Not from here", "A form was not sent from its own page, or its page is out of date.",
 	)
-	CodeNotSignedIn   = page("not_signed_in", 403, "Not signed in", "The session of an admin has ended.")
+	CodeNotSignedIn          = page("not_signed_in", 403, "Not signed in", "The session of an admin has ended.")
+	CodeInvalidAuthorization = page(
+		"invalid_authorization", 400, "This app can't be connected", "An app asked to act for an agent in a way that can't be answered.",
+	)
 	CodeInvalidSignIn = page("invalid_sign_in", 401, "Not signed in", "The name and password, or the provider's answer, do not prove who signs in.")
 	CodeSignInOver    = page("sign_in_over", 400, "Not signed in", "A sign-in was begun in another browser, was used already, or took too long.")
 	CodeSignInRefused = page("sign_in_refused", 403, "Not signed in", "The identity provider refused the sign-in.")
@@ -110,12 +117,12 @@ func page(name string, status int, title, meaning string) *Code {
 // Codes lists every code: those of the API in the order of the docs, then the others.
 var Codes = []*Code{
 	CodeInvalidJSON, CodeInvalidParameter, CodeInvalidRequest, CodeInvalidPrediction, CodePayloadTooLarge,
-	CodeUnsupportedMediaType, CodeMissingCredentials, CodeInvalidCredentials, CodeAgentDisabled, CodeAccountClosed, CodeTextHidden,
+	CodeUnsupportedMediaType, CodeMissingCredentials, CodeInvalidCredentials, CodeInsufficientScope, CodeAgentDisabled, CodeAccountClosed, CodeTextHidden,
 	CodeNotEnabled, CodeRegistrationClosed, CodeUserAgentRejected, CodeOriginRejected, CodeInvalidMCP, CodeNotFound,
-	CodeMethodNotAllowed, CodeMarketClosed, CodeNotLocal, CodeTooManyKeys, CodeNotAuthor, CodeNotSettled, CodeReportInFlight,
+	CodeMethodNotAllowed, CodeCursorExpired, CodeMarketClosed, CodeNotLocal, CodeTooManyKeys, CodeNotAuthor, CodeNotSettled, CodeReportInFlight,
 	CodeIdempotencyMismatch, CodeRateLimited, CodeInternal, CodeUnavailable,
 
-	CodeCrossOrigin, CodeForgedRequest, CodeNotSignedIn, CodeInvalidSignIn, CodeSignInOver, CodeSignInRefused,
+	CodeCrossOrigin, CodeForgedRequest, CodeNotSignedIn, CodeInvalidAuthorization, CodeInvalidSignIn, CodeSignInOver, CodeSignInRefused,
 	CodeScopeMissing, CodeNameTaken, CodeNoPassword, CodeHandleTaken, CodeHandleReserved, CodeHandleBuiltIn,
 	CodeNotReserved, CodeAssignmentClosed, CodeReportClosed, CodeChangedMeanwhile, CodeAlreadySettled, CodeAlreadyVoid,
 	CodeNotDue, CodeMarketDecides, CodeMarketOpen,

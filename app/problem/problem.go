@@ -29,7 +29,9 @@ type Error struct {
 	RetryAfter time.Duration
 	// Challenge is the WWW-Authenticate value of a 401 or 403.
 	Challenge string
-	Cause     error
+	// Cursor is the one to go on with; "" for none.
+	Cursor string
+	Cause  error
 }
 
 func (e *Error) Error() string {
@@ -134,6 +136,19 @@ func MissingCredentials(how string) *Error {
 func InvalidCredentials(how string) *Error {
 	p := New(CodeInvalidCredentials, "This key or session token is not valid, or no longer. "+how)
 	p.Challenge = `Bearer realm="pulsecast", error="invalid_token", error_description="The access token is unknown, expired or revoked"`
+	return p
+}
+
+// InsufficientScope refuses the access token of an app for what needs a scope that the token
+// doesn't have, or, if scope is "", the agent's key.
+func InsufficientScope(scope string) *Error {
+	if scope == "" {
+		return New(CodeInsufficientScope, "An app that signed in can't do this, whatever it was allowed. Send the agent's API key (pc_…).")
+	}
+	p := New(CodeInsufficientScope, fmt.Sprintf(
+		"This app wasn't allowed to %s. Sign in again and ask for the scope %s, or send the agent's API key (pc_…).", scope, scope,
+	))
+	p.Challenge = fmt.Sprintf(`Bearer realm="pulsecast", error="insufficient_scope", scope=%q`, scope)
 	return p
 }
 

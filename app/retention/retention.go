@@ -15,7 +15,9 @@ import (
 	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/market"
 	"github.com/pulsecast/pulsecast/app/news"
+	"github.com/pulsecast/pulsecast/app/oauth"
 	"github.com/pulsecast/pulsecast/app/prediction"
+	"github.com/pulsecast/pulsecast/app/update"
 )
 
 // Run deletes everything that is too old at now, in batches small enough that other
@@ -26,6 +28,7 @@ func Run(ctx context.Context, db *database.DB, publisher *prediction.Publisher, 
 		agent.Store{}.Prune,
 		admin.Store{}.Prune,
 		alert.Prune,
+		oauth.Prune,
 		func(ctx context.Context, _ bun.IDB, _ time.Time) (bool, error) { return publisher.ForgetAnswers(ctx) },
 		func(ctx context.Context, _ bun.IDB, now time.Time) (bool, error) {
 			return prediction.EraseClosed(ctx, db, now)
@@ -38,6 +41,7 @@ func Run(ctx context.Context, db *database.DB, publisher *prediction.Publisher, 
 			_, more, err := news.Store{}.Prune(ctx, db, now)
 			return more, err
 		},
+		update.Store{}.Prune,
 	} {
 		failed = append(failed, inBatches(ctx, func() (bool, error) { return batch(ctx, db, now()) }))
 	}

@@ -15,6 +15,7 @@
 //	Sums.Odds           the odds against having no edge; from 20 on the edge is proven
 //	RankGrid            the places that the ranges leave plausible
 //	Pair                two agents on the events that both forecast
+//	NewReview           where an agent wins and loses, and what moving towards the market would earn
 //
 // EstimatePrior and EstimateSharePrior fit the two priors to the population each night.
 //

@@ -9,9 +9,11 @@ import (
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
 
+	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/market"
 	"github.com/pulsecast/pulsecast/app/prediction"
 	"github.com/pulsecast/pulsecast/app/score"
+	"github.com/pulsecast/pulsecast/app/update"
 )
 
 // storedWithin is how long after a price was read it may still be on its way into the
@@ -101,7 +103,8 @@ func (r *baselineRun) decide(ctx context.Context, tx bun.Tx, rows []pending) err
 	if err != nil {
 		return err
 	}
-	decided := make([]prediction.Baseline, 0, len(rows))
+	decided, updates := make([]prediction.Baseline, 0, len(rows)), make([]update.Update, 0, len(rows))
+	now := database.Now(r.service.now())
 	for _, p := range rows {
 		if p.AgentID != r.last.AgentID || p.EventKey != r.last.EventKey {
 			r.blocked = false
@@ -120,12 +123,15 @@ func (r *baselineRun) decide(ctx context.Context, tx bun.Tx, rows []pending) err
 			row.WeightIndex = &index
 			r.fixed[p.MarketID] = struct{}{}
 		}
-		decided = append(decided, row)
+		decided, updates = append(decided, row), append(updates, p.fixed(&row, now))
 	}
 	if err := indexes.save(ctx, tx); err != nil {
 		return err
 	}
 	if err := prediction.FixBaselines(ctx, tx, decided); err != nil {
+		return err
+	}
+	if err := update.Record(ctx, tx, updates...); err != nil {
 		return err
 	}
 	return prediction.RevealBaselines(ctx, tx, decided, r.service.now())

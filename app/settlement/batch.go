@@ -11,6 +11,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/prediction"
 	"github.com/pulsecast/pulsecast/app/score"
+	"github.com/pulsecast/pulsecast/app/update"
 )
 
 // place is where a prediction stands, or must stand.
@@ -104,6 +105,7 @@ type batch struct {
 	predictions []prediction.Resolution
 	references  []ReferencePrediction
 	tallies     map[uuid.UUID]*prediction.TallyMove
+	updates     []update.Update
 }
 
 // newBatch reads what moving these bets needs.
@@ -147,6 +149,7 @@ func (b *batch) move(i *item, to place) error {
 		row.RulesVersion = score.RulesVersion
 	}
 	b.predictions = append(b.predictions, row)
+	b.updates = append(b.updates, i.moved(&row, b.now))
 	b.tally(i.AgentID).Count(i.Status, -1)
 	b.tally(i.AgentID).Count(to.Status, 1)
 	return nil

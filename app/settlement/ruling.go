@@ -10,6 +10,7 @@ import (
 	"github.com/uptrace/bun"
 
 	"github.com/pulsecast/pulsecast/app/database"
+	"github.com/pulsecast/pulsecast/app/market"
 	"github.com/pulsecast/pulsecast/app/plaintext"
 	"github.com/pulsecast/pulsecast/app/prediction"
 	"github.com/pulsecast/pulsecast/app/problem"
@@ -48,8 +49,9 @@ type Change struct {
 // plan is a checked ruling: what it changes and how it is done.
 type plan struct {
 	change  Change
-	outcome *Outcome // of a market
-	item    *item    // of a prediction
+	market  *market.Market // nil for a prediction
+	outcome *Outcome       // of market
+	item    *item          // of a prediction
 	to      place
 }
 
@@ -155,7 +157,7 @@ func (s *Service) record(ctx context.Context, r Ruling, c check) (done *plan, er
 			}
 		}
 		if p.outcome != nil {
-			return saveOutcome(ctx, tx, p.outcome)
+			return s.saveOutcome(ctx, tx, p.market, p.outcome)
 		}
 		return s.movePrediction(ctx, tx, p)
 	})

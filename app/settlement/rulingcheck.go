@@ -205,7 +205,7 @@ func (s *Service) checkMarket(id string, void bool) check {
 				"The outcome of this market is %s already. Nothing was changed.", before,
 			))
 		}
-		p := &plan{change: Change{Kind: kind, MarketID: id, From: before.String(), To: o.String()}, outcome: o}
+		p := &plan{change: Change{Kind: kind, MarketID: id, From: before.String(), To: o.String()}, market: m, outcome: o}
 		return p, countPredictions(ctx, tx, &p.change, id)
 	}
 }

@@ -7,8 +7,10 @@ import (
 
 	"github.com/uptrace/bun"
 
+	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/market"
 	"github.com/pulsecast/pulsecast/app/prediction"
+	"github.com/pulsecast/pulsecast/app/update"
 )
 
 // settleObserved decides and applies the outcomes of the markets just observed, and
@@ -160,7 +162,7 @@ func (s *Service) decide(
 		return false, nil
 	}
 	err = s.inLedger(ctx, func(ctx context.Context, tx bun.Tx) error {
-		if err := saveOutcome(ctx, tx, o); err != nil || !decided(before) {
+		if err := s.saveOutcome(ctx, tx, m, o); err != nil || !decided(before) {
 			return err
 		}
 		c := Correction{Kind: KindMarketChanged, MarketID: m.ID, Actor: sourceMarket,
@@ -179,9 +181,9 @@ func (s *Service) decide(
 // errDecided: a market has got another outcome since it was read.
 var errDecided = errors.New("the market was decided meanwhile")
 
-// saveOutcome stores an outcome if it follows the one that stands. Otherwise it fails with
-// errDecided. It waits for the steps under way on the market.
-func saveOutcome(ctx context.Context, tx bun.Tx, o *Outcome) error {
+// saveOutcome stores a market's outcome if it follows the one that stands. Otherwise it fails
+// with errDecided. It waits for the steps under way on the market.
+func (s *Service) saveOutcome(ctx context.Context, tx bun.Tx, m *market.Market, o *Outcome) error {
 	res, err := tx.NewInsert().Model(o).On("CONFLICT (market_id) DO UPDATE").
 		Set("revision = EXCLUDED.revision").Set("state = EXCLUDED.state").Set("winner = EXCLUDED.winner").
 		Set("outcomes = EXCLUDED.outcomes").Set("outcome_values = EXCLUDED.outcome_values").
@@ -195,5 +197,8 @@ func saveOutcome(ctx context.Context, tx bun.Tx, o *Outcome) error {
 	if err == nil && n == 0 {
 		err = errDecided
 	}
-	return err
+	if err != nil || o.State == stateOpen {
+		return err
+	}
+	return update.Record(ctx, tx, o.settled(m, database.Now(s.now())))
 }

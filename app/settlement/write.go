@@ -8,6 +8,7 @@ import (
 
 	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/prediction"
+	"github.com/pulsecast/pulsecast/app/update"
 )
 
 // write stores the batch. The tallies come last: publishing waits for them.
@@ -34,6 +35,7 @@ func (b *batch) write(ctx context.Context, tx bun.Tx) error {
 		func() error { return b.writeReferences(ctx, tx) },
 		func() error { return settleClusters(ctx, tx, changed) },
 		func() error { return addDays(ctx, tx, b.days) },
+		func() error { return update.Record(ctx, tx, b.updates...) },
 		func() error { return prediction.MoveTallies(ctx, tx, moves) },
 		func() error { return prediction.RevealResolved(ctx, tx, b.predictions, b.now) },
 	} {

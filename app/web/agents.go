@@ -76,7 +76,12 @@ func (s *Site) agent(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
+	review, err := s.Leaderboard.Review(ctx, db, a.ID, agent.Viewer{})
+	if err != nil {
+		return err
+	}
 	p := s.agentProps(a, stats)
+	p.Review = s.reviewProps(review)
 	p.Layout.NoIndex = at.narrowed()
 	p.Events, p.Best, p.Worst = eventRows(events), eventRows(best), eventRows(worst)
 	p.Predictions, p.Pages = s.predictionList(list), at.pages(next)

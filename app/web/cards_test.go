@@ -17,7 +17,8 @@ func TestCards(t *testing.T) {
 		h := open(t, db)
 		id := h.publish("Will it rain in Oslo? "+hostile, "1", 0.7).ID.String()
 		for page, title := range map[string]string{
-			"/predictions/" + id: "Will it rain in Oslo? " + hostile, "/agents/ada": "Ada " + hostile, "/leaderboard": "Leaderboard", "/": "Pulsecast",
+			"/predictions/" + id: "Will it rain in Oslo? " + hostile, "/agents/ada": "Ada " + hostile, "/markets/1": "Will it rain in Oslo?",
+			"/markets/2": "Will it snow " + hostile, "/leaderboard": "Leaderboard", "/": "Pulsecast",
 		} {
 			doc := h.get(page).doc
 			property := func(name string) string {
@@ -39,7 +40,8 @@ func TestCards(t *testing.T) {
 				t.Errorf("%s: %v", path, err)
 			}
 		}
-		for _, path := range []string{"/predictions/x/card.png", "/predictions/01912345-0000-7000-8000-000000000000/card.png", "/agents/nobody/card.png"} {
+		for _, path := range []string{"/predictions/x/card.png", "/predictions/01912345-0000-7000-8000-000000000000/card.png", "/agents/nobody/card.png",
+			"/markets/none/card.png", "/markets/%ff/card.png"} {
 			if r := h.get(path); r.status != 404 {
 				t.Errorf("%s: %d", path, r.status)
 			}

@@ -1,6 +1,10 @@
 package web
 
 import (
+	"cmp"
+	"slices"
+	"strconv"
+
 	"github.com/gofiber/fiber/v2"
 
 	"github.com/pulsecast/pulsecast/app/agent"
@@ -49,7 +53,69 @@ func (s *Site) compare(c *fiber.Ctx) error {
 			return err
 		}
 	}
+	if p.A == nil || p.B == nil {
+		p.Pairs, p.PairsWith = pairsOf(p.Agents, cmp.Or(p.A, p.B))
+	}
 	return show(c, pages.Compare(p))
+}
+
+// maxPairs is how many examples the page offers.
+const maxPairs = 4
+
+// pairsOf are comparisons to begin with, out of the agents in the order of the board: with
+// the agent that is chosen, if it is listed, else of neighbours, of the ends and of one model.
+func pairsOf(board []components.Agent, chosen *pages.Side) (pairs []pages.Pair, with string) {
+	if len(board) < 2 {
+		return nil, ""
+	}
+	if chosen != nil {
+		listed := func(x components.Agent) bool { return x.Handle == chosen.Row.Agent.Handle }
+		if i := slices.IndexFunc(board, listed); i >= 0 {
+			return pairsWith(board, board[i]), board[i].Name
+		}
+	}
+	return examplePairs(board), ""
+}
+
+func examplePairs(board []components.Agent) []pages.Pair {
+	pairs := []pages.Pair{{A: board[0], B: board[1], Why: "The first two of the board"}}
+	if len(board) > 3 {
+		pairs = append(pairs, pages.Pair{A: board[0], B: board[len(board)-1], Why: "The first and the last listed"})
+	}
+	if a, b, ok := ofOneModel(board); ok {
+		pairs = append(pairs, pages.Pair{A: a, B: b, Why: "Both declare " + a.Model})
+	}
+	if len(board) > 4 {
+		middle := len(board) / 2
+		pairs = append(pairs, pages.Pair{A: board[middle-1], B: board[middle], Why: "Neighbours in the middle"})
+	}
+	return pairs
+}
+
+func pairsWith(board []components.Agent, chosen components.Agent) []pages.Pair {
+	var pairs []pages.Pair
+	for i, other := range board {
+		if other.Handle == chosen.Handle {
+			continue
+		}
+		pairs = append(pairs, pages.Pair{A: chosen, B: other, Why: "No. " + strconv.Itoa(i+1) + " of the board"})
+		if len(pairs) == maxPairs {
+			break
+		}
+	}
+	return pairs
+}
+
+// ofOneModel are the first two agents that declare the same model.
+func ofOneModel(board []components.Agent) (a, b components.Agent, ok bool) {
+	first := map[string]components.Agent{}
+	for _, x := range board {
+		if before, seen := first[x.Model]; seen && x.Model != "" {
+			return before, x, true
+		}
+		first[x.Model] = x
+	}
+	return a, b, false
 }
 
 // onTheBoard are the agents to choose from.

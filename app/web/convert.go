@@ -80,8 +80,21 @@ func (s *Site) marketProps(m *market.Market) pages.MarketRow {
 	outcome, index := shownOutcome(m)
 	return pages.MarketRow{
 		ID: m.ID, Title: title(m), Label: m.ShortName(), Category: m.Category, Outcome: outcome, Probability: m.Probability,
-		Book: marketView(m, index), Change: m.PriceChange24h,
+		Book: marketView(m, index), Change: changeOf(m, index),
 		Volume: m.Volume, ClosesAt: s.when(m.ClosesAt), ClosedAt: s.when(m.ClosedAt), Closed: m.Closed, Sample: m.Sample,
+	}
+}
+
+// changeOf is how far the price of an outcome moved in 24 hours; nil if that is unknown. The
+// source says it of the first outcome.
+func changeOf(m *market.Market, outcome int) *float64 {
+	switch {
+	case m.PriceChange24h == nil || outcome == 0:
+		return m.PriceChange24h
+	case outcome == 1 && len(m.Outcomes) == 2:
+		return new(-*m.PriceChange24h)
+	default:
+		return nil
 	}
 }
 

@@ -29,6 +29,15 @@ func (h *house) rank(agentID uuid.UUID, place int64, half, odds float64) {
 	}
 }
 
+// board makes the main board, of two ranked agents.
+func (h *house) board() {
+	h.t.Helper()
+	board := leaderboard.Board{Window: leaderboard.All, AsOf: start, Kappa: 100, Sigma2: 100, Mu: .5, Tau: .5, Ranked: 2}
+	if _, err := h.db.NewInsert().Model(&board).Exec(h.t.Context()); err != nil {
+		h.t.Fatal(err)
+	}
+}
+
 func (h *house) words(path, selector string) string {
 	h.t.Helper()
 	return strings.ReplaceAll(h.get(path).text(selector), "\u00a0", " ")
@@ -47,10 +56,7 @@ func TestProvenByOdds(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		board := leaderboard.Board{Window: leaderboard.All, AsOf: start, Kappa: 100, Sigma2: 100, Mu: .5, Tau: .5, Ranked: 2}
-		if _, err := db.NewInsert().Model(&board).Exec(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		h.board()
 		h.rank(h.agent.ID, 1, 1, 19.99) // the range lies above zero
 		h.rank(bob.ID, 2, 2, 20)        // the range holds zero
 		for _, path := range []string{"/", "/leaderboard"} {
@@ -62,7 +68,7 @@ func TestProvenByOdds(t *testing.T) {
 				t.Errorf("%s: %q", path, got)
 			}
 		}
-		if got := h.words("/", ".hero .lede"); !strings.Contains(got, "1 proven.Each bar is the 95 % range of an agent's true edge per event.") {
+		if got := h.words("/", "#live-counts, .drawn"); !strings.Contains(got, "1 provenEach bar is the 95 % range of an agent's true edge per event.") {
 			t.Errorf("home: %q", got)
 		}
 		for path, want := range map[string][]string{

@@ -2,10 +2,12 @@ package web
 
 import (
 	"cmp"
+	"context"
 	"math"
 	"slices"
 
 	"github.com/gofiber/fiber/v2"
+	"github.com/google/uuid"
 
 	"github.com/pulsecast/pulsecast/app/leaderboard"
 	"github.com/pulsecast/pulsecast/app/prediction"
@@ -24,6 +26,8 @@ const (
 	homeNews          = 6
 	homeModels        = 6
 	homePick          = 100
+	homeRecords       = leaderboard.MaxLimit // agents whose open predictions are looked at
+	homeEach          = 5                    // of the newest predictions of each of them
 )
 
 func (s *Site) home(c *fiber.Ctx) error {
@@ -32,11 +36,11 @@ func (s *Site) home(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	board, err := s.Leaderboard.Page(ctx, db, leaderboard.Filter{Window: leaderboard.All, Limit: homeBoard})
+	board, err := s.Leaderboard.Page(ctx, db, leaderboard.Filter{Window: leaderboard.All, Limit: homeRecords})
 	if err != nil {
 		return err
 	}
-	open, _, err := s.predictions.List(ctx, db, prediction.Filter{Status: prediction.Open, Limit: homePick})
+	open, err := s.openWithRecord(ctx, board.Entries)
 	if err != nil {
 		return err
 	}
@@ -60,15 +64,14 @@ func (s *Site) home(c *fiber.Ctx) error {
 	}
 	latest := s.predictionList(open)
 	p := pages.HomeProps{
-		Layout: s.frame("", "Predictions by AI agents, scored against the prediction market: who is closer to the truth, and how sure that is.", "/", "/"),
+		Layout: s.frame("", "AI agents publish probabilities for real questions, each scored against the prediction market: who is closer to the truth, and how sure that is.", "/", "/"),
 		Agents: int(numbers.Agents), Events: int(numbers.Events), Chance: chance(numbers.Ranked, numbers.Proven),
 		JustResolved: receipts(s.predictionList(resolved)), Disagreements: disagreements(latest),
 		Race: race[:min(len(race), homeModels)], Markets: markets,
-		Predictions: latest[:min(len(latest), homePredictions)],
-		Prompt:      "Read " + s.Config.BaseURL + "/skill.md and take part: get a key, read today's assignments, form your own probabilities, and publish the ones where you know something the market does not.",
-		Command:     "curl -A 'my-agent/1.0' '" + s.Config.BaseURL + "/api/assignments?limit=5'",
+		Predictions: latestOfEach(latest),
+		Prompt:      "Read " + s.Config.BaseURL + "/api/skill and take part: get a key, read today's assignments, form your own probabilities, and publish the ones where you know something the market does not.",
 	}
-	p.Board = ranked(s.boardRows(board.Entries))
+	p.Board = ranked(s.boardRows(board.Entries[:min(len(board.Entries), homeBoard)]))
 	p.Scale, p.References = scaleOf(p.Board)
 	for i, n := range s.News.Current().Records {
 		if i == homeNews {
@@ -78,6 +81,44 @@ func (s *Site) home(c *fiber.Ctx) error {
 	}
 	p.Layout.Feed, p.Layout.Image = "/predictions.atom", boardCard
 	return show(c, pages.Home(p))
+}
+
+// openWithRecord lists open predictions of agents with a record: the agents that lead the
+// board, each with at least one settled event. So an account made a minute ago can't put a
+// text on the first page, however much it publishes. Until any event has settled no agent has
+// a record, and the newest predictions of all are listed.
+func (s *Site) openWithRecord(ctx context.Context, board []leaderboard.Entry) ([]prediction.Record, error) {
+	withheld := func(r prediction.Record) bool { return r.Withheld != prediction.NotWithheld }
+	var agents []uuid.UUID
+	for i := range board {
+		if !board[i].Reference && board[i].Events > 0 {
+			agents = append(agents, board[i].AgentID)
+		}
+	}
+	if len(agents) == 0 {
+		found, _, err := s.predictions.List(
+			ctx, s.DB.Reader, prediction.Filter{Status: prediction.Open, Limit: homePick},
+		)
+		return slices.DeleteFunc(found, withheld), err
+	}
+	found, err := s.predictions.NewestOpenBy(ctx, s.DB.Reader, agents, homeEach, homePick)
+	return slices.DeleteFunc(found, withheld), err
+}
+
+// latestOfEach picks the newest prediction of each of the agents that published last.
+func latestOfEach(list []components.Prediction) []components.Prediction {
+	var out []components.Prediction
+	seen := map[string]bool{}
+	for _, p := range list {
+		if seen[p.Agent.Handle] {
+			continue
+		}
+		seen[p.Agent.Handle] = true
+		if out = append(out, p); len(out) == homePredictions {
+			break
+		}
+	}
+	return out
 }
 
 // receipts picks of each of the markets that resolved last the prediction that won or

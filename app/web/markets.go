@@ -10,7 +10,6 @@ import (
 
 	"github.com/pulsecast/pulsecast/app/market"
 	"github.com/pulsecast/pulsecast/app/prediction"
-	"github.com/pulsecast/pulsecast/app/problem"
 	"github.com/pulsecast/pulsecast/app/settlement"
 	"github.com/pulsecast/pulsecast/views/components"
 	"github.com/pulsecast/pulsecast/views/pages"
@@ -141,16 +140,9 @@ const maxHistory = 3000
 const chartPoints = 400
 
 func (s *Site) market(c *fiber.Ctx) error {
-	id, err := url.PathUnescape(strings.Clone(c.Params("id")))
-	if err != nil {
-		id = ""
-	}
-	m, found, err := s.markets.ByID(c.UserContext(), s.DB.Reader, id)
+	m, err := s.pathMarket(c)
 	if err != nil {
 		return err
-	}
-	if !found {
-		return problem.NotFound("There is no market at this address.")
 	}
 	_, index := shownOutcome(m)
 	history, err := s.markets.Prices(c.UserContext(), s.DB.Reader, m.ID, time.Time{}, maxHistory)
@@ -170,13 +162,14 @@ func (s *Site) market(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	frame := s.frame(title(m), marketWords(rows[0]), "/markets/"+url.PathEscape(m.ID), "/markets")
+	frame := s.frame(title(m), marketWords(rows[0]), marketPath(m.ID), "/markets")
+	frame.Image = marketPath(m.ID) + "/card.png"
 	p := pages.MarketProps{
 		Layout: frame, Row: rows[0], Event: m.EventTitle, Tags: m.Tags, Book: marketView(m, index).
 			Book(), Liquidity: m.Liquidity, Weighted: opinions[m.ID].Weighted, URL: m.URL,
 		Description: m.Description, ResolutionSource: m.ResolutionSource, Resolution: string(m.Resolution),
 		ObservedAt: s.when(m.ObservedAt), History: drawn(history, index),
-		Marks: predictionMarks(records, index), Predictions: s.predictionList(records[:min(len(records), pageSize)]),
+		Marks: predictionMarks(records, index), Stances: s.stances(records, index), Predictions: s.predictionList(records[:min(len(records), pageSize)]),
 	}
 	if outcome != nil {
 		p.Settled, p.Void = outcome.String(), outcome.Void()
@@ -199,17 +192,6 @@ func (s *Site) market(c *fiber.Ctx) error {
 	return show(c, pages.Market(p))
 }
 
-func marketWords(m pages.MarketRow) string {
-	words := "A prediction market"
-	if m.Probability != nil {
-		words = "The market says " + components.Percent(*m.Probability)
-	}
-	if m.Consensus != nil {
-		words += ", AI agents say " + components.Percent(*m.Consensus)
-	}
-	return words + "."
-}
-
 // drawn picks the prices of one outcome that a chart shows, the newest always.
 func drawn(history []market.Price, outcome int) []components.PricePoint {
 	step := len(history)/chartPoints + 1
@@ -227,30 +209,6 @@ func drawn(history []market.Price, outcome int) []components.PricePoint {
 			point.Bid, point.Ask = &v.Bid, &v.Ask
 		}
 		out = append(out, point)
-	}
-	return out
-}
-
-// predictionMarks are the marks of a chart: the predictions of the outcome it shows, and in
-// a market of two the others turned round.
-func predictionMarks(records []prediction.Record, outcome int) []components.PredictionMark {
-	var out []components.PredictionMark
-	for i := range records {
-		r := &records[i]
-		if r.OutcomeIndex == nil || r.Market == nil {
-			continue
-		}
-		p := r.Confidence
-		if *r.OutcomeIndex != outcome {
-			if len(r.Market.Outcomes) != 2 {
-				continue
-			}
-			p = 1 - p
-		}
-		out = append(out, components.PredictionMark{
-			At: r.CreatedAt, Confidence: p, Href: "/predictions/" + r.ID.String(),
-			Label: r.Agent.Name + " says " + components.Percent(p) + " on " + r.CreatedAt.UTC().Format("2 January"),
-		})
 	}
 	return out
 }

@@ -18,7 +18,7 @@ import (
 // foundRows is how many of each kind a search shows before it leads to a list.
 const foundRows = 6
 
-// search looks through markets, agents and predictions; in=agents is the whole list of
+// search looks through events, markets, agents and predictions; in=agents is the whole list of
 // the agents, which have no list of their own.
 func (s *Site) search(c *fiber.Ctx) error {
 	a, err := readAddress(c, "q", "in", "cursor")
@@ -29,12 +29,13 @@ func (s *Site) search(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	frame := s.frame("Search", "Search markets, AI agents and their predictions.", "/search", "")
+	frame := s.frame("Search", "Search events, markets, AI agents and their predictions.", "/search", "")
 	frame.NoIndex = true
 	p := pages.SearchProps{
 		Layout: frame, Words: a.get("q"), Search: a.search("Search everything"), AgentsOnly: in == "agents",
 	}
 	if p.Words == "" {
+		p.Examples = examplesOf(s.Markets.Current().Records)
 		return show(c, pages.Search(p))
 	}
 	p.Layout.Title = p.Words + " – search"
@@ -52,19 +53,15 @@ func (s *Site) search(c *fiber.Ctx) error {
 func (s *Site) searchAll(c *fiber.Ctx, a address, p *pages.SearchProps) error {
 	words := url.Values{"q": {p.Words}}
 	if market.QuestionKey(p.Words) != "" {
-		found, next, err := s.markets.List(c.UserContext(), s.DB.Reader, market.Filter{Q: p.Words, Limit: foundRows})
+		found, next, err := s.listGroups(c, market.Filter{Q: p.Words, Limit: foundRows})
 		if err == nil && len(found) == 0 {
 			words.Set("state", "closed")
-			found, next, err = s.markets.List(
-				c.UserContext(), s.DB.Reader, market.Filter{Q: p.Words, Closed: true, Limit: foundRows},
-			)
+			found, next, err = s.listGroups(c, market.Filter{Q: p.Words, Closed: true, Limit: foundRows})
 		}
 		if err != nil {
 			return err
 		}
-		if p.Markets, err = s.marketRows(c, found); err != nil {
-			return err
-		}
+		p.Markets = found
 		if next != "" {
 			p.AllMarkets = join("/markets", words)
 		}

@@ -1,14 +1,18 @@
 package web_test
 
 import (
+	"context"
 	"net/url"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/uptrace/bun"
+
 	"github.com/pulsecast/pulsecast/app/agent"
 	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/database/dbtest"
+	"github.com/pulsecast/pulsecast/app/market"
 )
 
 func TestSearch(t *testing.T) {
@@ -52,6 +56,51 @@ func TestSearch(t *testing.T) {
 			}
 		}
 	})
+}
+
+// An event is found by its title, though no market of it says the words.
+func TestSearchFindsEvents(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+		h := open(t, db)
+		yes := 0.3
+		markets := make([]market.Market, 2)
+		for i := range markets {
+			name := []string{"Ilse Marten", "Tomas Rehn"}[i]
+			markets[i] = market.Market{
+				ID: "e" + name[:1], Source: "polymarket", Question: "Will " + name + " win?", Title: "Will " + name + " win?", Label: name,
+				EventID: "77", EventTitle: "Harvest festival election", Outcomes: []string{"Yes", "No"}, Prices: []float64{0.3, 0.7},
+				Probability: &yes, Active: true, ObservedAt: start, ClosesAt: start.Add(72 * time.Hour),
+			}
+		}
+		err := db.InTx(t.Context(), func(ctx context.Context, tx bun.Tx) error { return market.Store{}.Observe(ctx, tx, markets) })
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := h.get("/search?q=harvest")
+		found := r.doc.Find("section[aria-labelledby=markets] li")
+		if found.Length() != 1 || found.Find("a").AttrOr("href", "") != "/events/77" {
+			t.Errorf("%d found: %q", found.Length(), found.Text())
+		}
+		if got := r.text("section[aria-labelledby=markets] .who-note"); !strings.HasPrefix(got, "2 outcomes, likeliest Ilse Marten") {
+			t.Errorf("%q", got)
+		}
+	})
+}
+
+// Without words the search offers some that find something.
+func TestSearchExamples(t *testing.T) {
+	t.Parallel()
+	h := open(t, dbtest.Open(t, database.SQLite))
+	examples := h.get("/search").doc.Find("nav[aria-label=Examples] a")
+	if examples.Length() == 0 || examples.First().Text() != "Oslo" {
+		t.Fatalf("examples: %q", examples.Text())
+	}
+	for _, a := range examples.EachIter() {
+		if r := h.get(a.AttrOr("href", "")); r.doc.Find("section[aria-labelledby=markets] li").Length() == 0 {
+			t.Errorf("%q finds no market", a.Text())
+		}
+	}
 }
 
 // More of a kind than a search shows is a link away; no agent is lost between pages.

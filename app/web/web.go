@@ -18,11 +18,13 @@ import (
 	"github.com/pulsecast/pulsecast/app/config"
 	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/httpserver"
+	"github.com/pulsecast/pulsecast/app/identity"
 	"github.com/pulsecast/pulsecast/app/leaderboard"
 	"github.com/pulsecast/pulsecast/app/market"
 	"github.com/pulsecast/pulsecast/app/memo"
 	"github.com/pulsecast/pulsecast/app/moderation"
 	"github.com/pulsecast/pulsecast/app/news"
+	"github.com/pulsecast/pulsecast/app/oauth"
 	"github.com/pulsecast/pulsecast/app/prediction"
 	"github.com/pulsecast/pulsecast/app/signal"
 	"github.com/pulsecast/pulsecast/views/components"
@@ -34,6 +36,11 @@ type Registry interface {
 	Register(ctx context.Context, profile agent.Profile) (a *agent.Agent, apiKey string, err error)
 	// HowToGetKey is one or two sentences on the way to a key.
 	HowToGetKey() string
+}
+
+// Keys says whose an API key is.
+type Keys interface {
+	Authenticate(ctx context.Context, key string) (*identity.Principal, error)
 }
 
 // Dependencies are what the pages need of the house.
@@ -50,6 +57,9 @@ type Dependencies struct {
 	// Text renders the texts for agents: "skill", which is Markdown, and "quickstart",
 	// which is a shell script.
 	Text func(name string) ([]byte, error)
+	// SignIn lets programs sign in for an agent, whose key Keys checks. nil: not offered.
+	SignIn *oauth.Server
+	Keys   Keys
 	// Sample tells whether the database holds sample data.
 	Sample func() bool
 }
@@ -142,6 +152,7 @@ func (s *Site) Register(srv *httpserver.Server) {
 	page("/contact", s.legal("Contact", "Whom to write to.", "/contact", "contact.md", ""))
 	page(offlinePath, s.offline)
 	page("/sitemap.xml", s.sitemap)
+	srv.App.Get("/markets/:id/card.png", srv.Limits.Reads(), s.marketCard)
 	srv.App.Get("/predictions/:id/card.png", srv.Limits.Reads(), s.predictionCard)
 	srv.App.Get("/agents/:handle/card.png", srv.Limits.Reads(), s.agentCard)
 	srv.App.Get(boardCard, srv.Limits.Reads(), s.leaderboardCard)
@@ -152,6 +163,9 @@ func (s *Site) Register(srv *httpserver.Server) {
 	srv.App.Get("/clients/:name", s.clientFile)
 	srv.App.Get("/static/*", s.file)
 	srv.App.Post("/agents/new", s.ownForms, srv.Limits.Writes(), s.register)
+	if s.SignIn != nil {
+		s.registerSignIn(srv)
+	}
 	srv.App.Post("/predictions/:id/report", s.ownForms, srv.Limits.Reports(), s.report)
 }
 

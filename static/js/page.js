@@ -74,10 +74,20 @@
     );
   }
 
+  // On a phone the filters share a row that scrolls.
+  function showInRow(chip) {
+    const row = chip.closest(".filters");
+    if (!row) return;
+    const [outer, inner] = [row.getBoundingClientRect(), chip.getBoundingClientRect()];
+    row.scrollLeft += inner.left + inner.width / 2 - (outer.left + outer.width / 2);
+  }
+
   document.addEventListener("htmx:afterSwap", ({ target }) => {
     if (target !== content()) return;
     if (document.activeElement === document.body) {
-      ((clicked && sameChip(clicked)) || target).focus({ preventScroll: true });
+      const chip = clicked && sameChip(clicked);
+      (chip || target).focus({ preventScroll: true });
+      if (chip) showInRow(chip);
     }
     announce(target);
     if (scrollBack !== undefined) scrollTo(0, scrollBack);
@@ -182,6 +192,45 @@
   }
   setInterval(wake, look);
   document.addEventListener("visibilitychange", wake);
+
+  // Copying: the button is there only if there is a clipboard to write to.
+
+  function offerCopies() {
+    if (!navigator.clipboard) return;
+    for (const button of document.querySelectorAll("button[data-copy]")) button.hidden = false;
+  }
+
+  document.addEventListener("htmx:load", offerCopies);
+  offerCopies();
+
+  async function copy(button) {
+    const face = button.firstChild;
+    try {
+      await navigator.clipboard.writeText(document.getElementById(button.dataset.copy).textContent);
+      face.data = "Copied";
+    } catch {
+      face.data = "Not copied";
+    }
+    document.getElementById("announcement").textContent = face.data;
+    setTimeout(() => (face.data = "Copy"), 2000);
+  }
+
+  document.addEventListener("click", ({ target }) => {
+    const button = target.closest("button[data-copy]");
+    if (button) copy(button);
+  });
+
+  // The menu of narrow pages closes as others do.
+
+  function closeMenu(focus) {
+    const menu = document.querySelector(".nav-menu[open]");
+    if (!menu) return;
+    menu.open = false;
+    if (focus) menu.firstElementChild.focus();
+  }
+
+  addEventListener("keydown", ({ key }) => key === "Escape" && closeMenu(true));
+  document.addEventListener("click", ({ target }) => target.closest(".nav-menu") || closeMenu(false));
 
   // Offline
 

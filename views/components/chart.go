@@ -67,12 +67,14 @@ func (t Tick) anchor() string {
 	}
 }
 
-// Dot is a marked place in a chart that leads somewhere.
-type Dot struct {
-	Spot
-	Label string
-	Href  string
+// Line is a named line of a chart.
+type Line struct {
+	Name  string // "" if the chart has one line only
+	Spots []Spot
 }
+
+// Band is the ground between two lines.
+type Band struct{ Low, High []Spot }
 
 // Plot is a chart over time, ready to draw.
 type Plot struct {
@@ -81,11 +83,10 @@ type Plot struct {
 	Height  int    // of the plotting ground in pixels
 	Columns []Tick // time
 	Rows    []Tick // values
-	Line    []Spot
-	Lines   [][]Spot // instead of Line, each drawn in the manner of its place
-	Low     []Spot   // with High, a band around the line
-	High    []Spot
+	Lines   []Line // each drawn in the manner of its place
+	Bands   []Band // around the lines of the same places
 	Dots    []Dot
+	Reading *Reading // nil: only the table tells the values
 }
 
 // span maps moments to shares of the time axis.
@@ -129,7 +130,8 @@ type PricePoint struct {
 type PredictionMark struct {
 	At         time.Time
 	Confidence float64
-	Label      string
+	Name       string // of the agent
+	Label      string // what it said, and when
 	Href       string
 }
 
@@ -154,12 +156,18 @@ func PricePlot(id, title string, prices []PricePoint, marks []PredictionMark) Pl
 		low, high = min(low, f.Confidence), max(high, f.Confidence)
 	}
 	scale := probabilityScale(low, high)
-	for _, q := range prices {
-		p.Line = append(p.Line, Spot{when.share(q.At), scale.Share(q.Price)})
+	line := make([]Spot, len(prices))
+	for i, q := range prices {
+		line[i] = Spot{when.share(q.At), scale.Share(q.Price)}
 	}
+	p.Lines = []Line{{Spots: line}}
 	for _, f := range marks {
-		p.Dots = append(p.Dots, Dot{Spot{when.share(f.At), scale.Share(f.Confidence)}, f.Label, f.Href})
+		p.Dots = append(p.Dots, Dot{
+			Spot: Spot{when.share(f.At), scale.Share(f.Confidence)}, Name: f.Name, Label: f.Label, Href: f.Href,
+		})
 	}
+	nameDots(p.Dots, p.Height)
+	p.Reading = readingOf(when, scale, percentUnit, prices[len(prices)-1].At, ExactPercent(prices[len(prices)-1].Price))
 	p.Columns = when.ticks()
 	for _, t := range scale.Ticks {
 		p.Rows = append(p.Rows, Tick{At: scale.Share(t), Label: Percent(t)})
@@ -179,69 +187,6 @@ func probabilityScale(low, high float64) Scale {
 		s.Ticks = append(s.Ticks, math.Round(tick*1e6)/1e6)
 	}
 	return s
-}
-
-// SkillPoint is an estimate as it stood on a day.
-type SkillPoint struct {
-	Day time.Time
-	Estimate
-	Events int
-}
-
-// HistoryFrame is the ground that histories are drawn on: the days of all of them, every
-// skill, and the ranges of the later halves, so that charts side by side can be compared.
-// The first ranges are so wide that they would flatten everything else.
-type HistoryFrame struct {
-	days  span
-	scale Scale
-}
-
-// FrameHistories makes the frame that holds all the histories.
-func FrameHistories(histories ...[]SkillPoint) HistoryFrame {
-	var f HistoryFrame
-	var estimates []Estimate
-	for _, h := range histories {
-		for i, p := range h {
-			if f.days.from.IsZero() || p.Day.Before(f.days.from) {
-				f.days.from = p.Day
-			}
-			if p.Day.After(f.days.to) {
-				f.days.to = p.Day
-			}
-			if i < len(h)/2 {
-				p.Range = nil
-			}
-			estimates = append(estimates, p.Estimate)
-		}
-	}
-	f.scale = EstimateScale(estimates)
-	return f
-}
-
-// SkillPlot draws skill over time, with the range of the true edge around the market's
-// line. The band begins with the first day that has a range, and is cut off at the frame.
-func SkillPlot(id, title string, f HistoryFrame, history []SkillPoint) Plot {
-	p := Plot{ID: id, Title: title, Height: 220}
-	if len(history) == 0 {
-		return p
-	}
-	for _, h := range history {
-		x := f.days.share(h.Day)
-		p.Line = append(p.Line, Spot{x, f.scale.Share(h.Skill)})
-		if h.Range != nil {
-			p.Low = append(p.Low, Spot{x, f.scale.Share(h.Range.Low)})
-			p.High = append(p.High, Spot{x, f.scale.Share(h.Range.High)})
-		}
-	}
-	p.Columns = f.days.ticks()
-	for _, t := range f.scale.Ticks {
-		label := Points(t)
-		if t == 0 {
-			label = "Market"
-		}
-		p.Rows = append(p.Rows, Tick{At: f.scale.Share(t), Label: label, Zero: t == 0})
-	}
-	return p
 }
 
 // Trend is the line of a thumbnail: values over equal steps, their own scale.

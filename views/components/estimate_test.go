@@ -48,11 +48,11 @@ func TestHistoryFrame(t *testing.T) {
 	short := []SkillPoint{{Day: at(10), Estimate: Estimate{Skill: 1}}, {Day: at(11), Estimate: Estimate{Skill: 1, Range: &Range{1, -2, 4}}}}
 	long := []SkillPoint{{Day: at(1), Estimate: Estimate{Skill: -9}}, {Day: at(21), Estimate: Estimate{Skill: 2}}}
 	frame := FrameHistories(short, long)
-	p := SkillPlot("a", "", frame, short)
-	if len(p.Line) != 2 || len(p.Low) != 1 || p.Line[0].X != 0.45 {
+	p := SkillPlot("a", "", frame, History{Points: short})
+	if line := p.Lines[0].Spots; len(line) != 2 || len(p.Bands[0].Low) != 1 || line[0].X != 0.45 {
 		t.Errorf("%+v", p)
 	}
-	if q := SkillPlot("b", "", frame, long); len(q.Rows) != len(p.Rows) || q.Rows[0] != p.Rows[0] || len(q.Low) != 0 {
+	if q := SkillPlot("b", "", frame, History{Points: long}); len(q.Rows) != len(p.Rows) || q.Rows[0] != p.Rows[0] || len(q.Bands[0].Low) != 0 {
 		t.Errorf("rows %v and %v", p.Rows, q.Rows)
 	}
 }

@@ -2,6 +2,7 @@ package components
 
 import (
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -45,13 +46,16 @@ func SeriesPlot(id, title string, series []Series) Plot {
 		low, high = min(low, least), max(high, most)
 	}
 	scale := probabilityScale(low, high)
+	var latest []string
 	for _, s := range series {
 		line := make([]Spot, len(s.Prices))
 		for i, q := range s.Prices {
 			line[i] = Spot{when.share(q.At), scale.Share(q.Price)}
 		}
-		p.Lines = append(p.Lines, line)
+		p.Lines = append(p.Lines, Line{s.Name, line})
+		latest = append(latest, s.Name+" "+ExactPercent(s.Last()))
 	}
+	p.Reading = readingOf(when, scale, percentUnit, when.to, strings.Join(latest, ", "))
 	p.Columns = when.ticks()
 	for _, t := range scale.Ticks {
 		p.Rows = append(p.Rows, Tick{At: scale.Share(t), Label: Percent(t)})
@@ -73,3 +77,6 @@ func (s span) with(at time.Time) span {
 // LineClass is the class of the line at a place among several: colours and dashes repeat
 // after five.
 func LineClass(i int) string { return "line-" + strconv.Itoa(i%5+1) }
+
+// BandClass is the class of the ground around such a line.
+func BandClass(i int) string { return "band-" + strconv.Itoa(i%5+1) }

@@ -219,7 +219,7 @@ func Docs(p DocsProps) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 12, "</div></details></section><section aria-labelledby=\"mcp\"><h2 id=\"mcp\">MCP</h2><div class=\"prose\"><p>Every operation of the reference but those of sessions and texts is also a tool of the Model Context Protocol, with the same rules and limits: <code>listAssignments</code>, <code>getMarket</code>, <code>publishPrediction</code>, <code>getStats</code> and so on. Give a client this server, and your key as a header of the connection; without one it can read.</p><pre class=\"code-block\" tabindex=\"0\" aria-labelledby=\"mcp\">")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 12, "</div></details></section><section aria-labelledby=\"mcp\"><h2 id=\"mcp\">MCP</h2><div class=\"prose\"><p>Every operation of the reference but those of sessions and texts is also a tool of the Model Context Protocol, with the same rules and limits: <code>listAssignments</code>, <code>getMarket</code>, <code>publishPrediction</code>, <code>getStats</code> and so on. Give a client this server, and your key as a header of the connection. A client that can’t set a header needs only the address: it sends you here to sign in.</p><pre class=\"code-block\" tabindex=\"0\" aria-labelledby=\"mcp\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -18,10 +18,15 @@ func words(s *goquery.Selection) string { return strings.ReplaceAll(text(s), "\u
 func TestHomeSaysWhatIsDrawn(t *testing.T) {
 	t.Parallel()
 	doc := render(t, pages.Home(home()))
-	want := "41 agents, 1,284 settled events, 1 proven.Each bar is the 95 % range of an agent's true edge per event. " +
-		"The mark on it is the agent's skill, which orders the board. Zero is the market."
-	if got := words(doc.Find(".hero .lede")); got != want {
-		t.Errorf("%q, want %q", got, want)
+	for selector, want := range map[string]string{
+		".hero .lede":  "AI agents publish probabilities for real questions here, and each is scored against the prediction market’s price at that moment.",
+		"#live-counts": "41 agents, 1,284 settled events, 1 proven",
+		".drawn": "Each bar is the 95 % range of an agent's true edge per event. " +
+			"The mark on it is the agent's skill, which orders the board. Zero is the market.",
+	} {
+		if got := words(doc.Find(selector)); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
 	}
 	if doc.Find(".chance").Length() != 1 {
 		t.Error("home doesn't say how many would be proven by chance")
@@ -138,9 +143,16 @@ func TestCompare(t *testing.T) {
 			t.Error("the drawings have different scales")
 		}
 	})
-	rows := doc.Find("svg.chart").Map(func(_ int, s *goquery.Selection) string { return text(s.Find(".row-label")) })
-	if len(rows) != 2 || rows[0] != rows[1] || rows[0] == "" {
-		t.Errorf("histories on the scales %q", rows)
+	chart := doc.Find("svg.chart")
+	if chart.Length() != 1 || chart.Find("path.line").Length() != 2 || chart.Find("path.band").Length() != 2 {
+		t.Errorf("%d charts with %d lines, want both agents in one", chart.Length(), chart.Find("path.line").Length())
+	}
+	if legend := text(doc.Find("section[aria-labelledby=time] .legend")); !strings.HasPrefix(legend, "MeridianDelphi Night Shift") {
+		t.Errorf("the lines are of %q", legend)
+	}
+	days := doc.Find("section[aria-labelledby=time] tbody tr")
+	if first := text(days.First().Find("td")); days.Length() < 30 || strings.Count(first, " to ") != 2 {
+		t.Errorf("%d days, the newest %q", days.Length(), first)
 	}
 	behind := comparePage()
 	behind.Both.Difference = &components.Range{BestGuess: -1.4, Low: -2.5, High: -0.3}

@@ -65,7 +65,8 @@ type Card struct {
 	Sample    bool
 }
 
-// Bar sets a probability of the agent's against one of the market's, both 0..1.
+// Bar sets a probability of the agent's against one of the market's, both 0..1. Below 0 there
+// is none of the agent's.
 type Bar struct {
 	Shown         bool
 	Agent, Market float64
@@ -199,6 +200,9 @@ func (c Card) bar(p *pen, y int) {
 	p.rect(left, y, right, y+height, line)
 	at := func(share float64) int { return left + int(min(1, max(0, share))*float64(right-left)) }
 	p.rect(left, y, at(c.Bar.Market), y+height, muted)
+	if c.Bar.Agent < 0 {
+		return
+	}
 	x := at(c.Bar.Agent)
 	p.rect(x-8, y-14, x+8, y+height+14, background)
 	p.rect(x-5, y-14, x+5, y+height+14, accent)

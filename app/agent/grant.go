@@ -1,0 +1,174 @@
+package agent
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/uptrace/bun"
+
+	"github.com/pulsecast/pulsecast/app/database"
+	"github.com/pulsecast/pulsecast/app/problem"
+)
+
+// The scopes that a grant can have.
+const (
+	ScopeRead    = "read"    // read what only the agent itself may see
+	ScopePublish = "publish" // publish, report and change the profile in the agent's name
+)
+
+const (
+	// AccessLifetime is how long an access token lasts.
+	AccessLifetime = time.Hour
+	// GrantLifetime is how long a grant lasts after it was last renewed.
+	GrantLifetime = 30 * 24 * time.Hour
+	// MaxGrants is how many grants an agent has at most. One more ends the one that was
+	// renewed longest ago.
+	MaxGrants = 50
+)
+
+// Grant is what an agent lets a program do that signed in by OAuth. It lasts GrantLifetime
+// after each renewal, and ends with the key that approved it.
+type Grant struct {
+	bun.BaseModel `bun:"table:grants,alias:g"`
+
+	ID         uuid.UUID `bun:",pk"`
+	AgentID    uuid.UUID
+	Credential string // id of the key that approved it
+	ClientID   string
+	ClientName string // as the client calls itself
+	Scope      string // separated by spaces
+	Resource   string // address that its tokens are for (RFC 8707)
+	CreatedAt  time.Time
+	RenewedAt  time.Time
+	ExpiresAt  time.Time
+}
+
+// Scopes returns the scopes of the grant.
+func (g *Grant) Scopes() []string { return strings.Fields(g.Scope) }
+
+func (g *Grant) utc() *Grant {
+	g.CreatedAt, g.RenewedAt, g.ExpiresAt = g.CreatedAt.UTC(), g.RenewedAt.UTC(), g.ExpiresAt.UTC()
+	return g
+}
+
+// OpenGrant stores a grant that its key approved, from now. ErrNoCredential if the agent was
+// disabled or the key ended since.
+func (s Store) OpenGrant(ctx context.Context, tx bun.Tx, g *Grant, now time.Time) error {
+	now = database.Now(now)
+	ends, err := s.endOf(ctx, tx, g.AgentID, g.Credential, now)
+	if err != nil {
+		return err
+	}
+	g.CreatedAt, g.RenewedAt, g.ExpiresAt = now, now, earlier(now.Add(GrantLifetime), ends)
+	beyond := tx.NewSelect().Model((*Grant)(nil)).Column("id").Where("agent_id = ?", g.AgentID).
+		OrderExpr("renewed_at DESC, id").Limit(MaxGrants).Offset(MaxGrants - 1)
+	if _, err := endGrants(ctx, tx, "id IN (?)", beyond); err != nil {
+		return err
+	}
+	if _, err := tx.NewInsert().Model(g).Exec(ctx); err != nil {
+		return fmt.Errorf("open grant: %w", err)
+	}
+	return nil
+}
+
+// RenewGrant lets a grant last for GrantLifetime from now, but no longer than its key.
+// ErrNoCredential if it has ended, the agent was disabled or the key ended.
+func (s Store) RenewGrant(ctx context.Context, tx bun.Tx, g *Grant, now time.Time) error {
+	now = database.Now(now)
+	ends, err := s.endOf(ctx, tx, g.AgentID, g.Credential, now)
+	if err != nil {
+		return err
+	}
+	g.RenewedAt, g.ExpiresAt = now, earlier(now.Add(GrantLifetime), ends)
+	res, err := tx.NewUpdate().Model(g).WherePK().Column("renewed_at", "expires_at").Exec(ctx)
+	if err != nil {
+		return fmt.Errorf("renew grant: %w", err)
+	}
+	if n, err := res.RowsAffected(); err != nil || n == 0 {
+		return errors.Join(ErrNoCredential, err)
+	}
+	return nil
+}
+
+// StoreAccessToken keeps the hash of an access token of a grant, which lasts AccessLifetime
+// but no longer than the grant.
+func (Store) StoreAccessToken(ctx context.Context, tx bun.Tx, g *Grant, hash []byte, now time.Time) error {
+	now = database.Now(now)
+	session := &Session{
+		Hash: hash, AgentID: g.AgentID, Credential: g.Credential, GrantID: g.ID, Scope: g.Scope,
+		CreatedAt: now, ExpiresAt: earlier(now.Add(AccessLifetime), g.ExpiresAt),
+	}
+	if _, err := tx.NewInsert().Model(session).Exec(ctx); err != nil {
+		return fmt.Errorf("store access token: %w", err)
+	}
+	return nil
+}
+
+// GrantOfAccessToken returns the grant of an access token's hash. ErrNoCredential if there is
+// none.
+func (Store) GrantOfAccessToken(ctx context.Context, db bun.IDB, hash []byte) (*Grant, error) {
+	g := new(Grant)
+	err := db.NewSelect().Model(g).
+		Where("g.id = (SELECT grant_id FROM sessions WHERE hash = ?)", hash).Scan(ctx)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return nil, ErrNoCredential
+	case err != nil:
+		return nil, fmt.Errorf("find the grant of an access token: %w", err)
+	}
+	return g.utc(), nil
+}
+
+// ListGrants returns the grants of an agent that have not expired, the newest first.
+func (Store) ListGrants(ctx context.Context, db bun.IDB, agentID uuid.UUID, now time.Time) ([]*Grant, error) {
+	grants := []*Grant{}
+	err := db.NewSelect().Model(&grants).Where("agent_id = ?", agentID).
+		Where("expires_at > ?", database.Now(now)).OrderExpr("created_at DESC, id").Scan(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("list grants: %w", err)
+	}
+	for _, g := range grants {
+		g.utc()
+	}
+	return grants, nil
+}
+
+// RevokeGrant ends a grant of an agent with all of its tokens; 404 not_found if the agent has
+// no such grant.
+func (s Store) RevokeGrant(ctx context.Context, tx bun.Tx, agentID, grantID uuid.UUID) error {
+	if _, err := s.locked(ctx, tx, agentID); err != nil {
+		return err
+	}
+	exists, err := tx.NewSelect().Model((*Grant)(nil)).
+		Where("id = ?", grantID).Where("agent_id = ?", agentID).Exists(ctx)
+	if err != nil {
+		return fmt.Errorf("revoke grant: %w", err)
+	}
+	if !exists {
+		return problem.NotFound("This agent has no such grant. GET /api/agents/me/grants lists them.")
+	}
+	return s.EndGrant(ctx, tx, grantID)
+}
+
+// EndGrant ends a grant with all of its tokens. Ending one that has ended changes nothing.
+func (Store) EndGrant(ctx context.Context, tx bun.Tx, id uuid.UUID) error {
+	if _, err := endGrants(ctx, tx, "id = ?", id); err != nil {
+		return err
+	}
+	return bump(ctx, tx)
+}
+
+// endGrants deletes grants and returns how many; their tokens go with them. The caller bumps
+// the generation.
+func endGrants(ctx context.Context, tx bun.Tx, where string, arg any) (int64, error) {
+	res, err := tx.NewDelete().Model((*Grant)(nil)).Where(where, arg).Exec(ctx)
+	if err != nil {
+		return 0, fmt.Errorf("end grants: %w", err)
+	}
+	return res.RowsAffected()
+}

@@ -1,0 +1,82 @@
+package agent
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/uptrace/bun"
+
+	"github.com/pulsecast/pulsecast/app/database"
+)
+
+// refreshLeeway is how long after its first use a refresh token may be used again: by a client
+// that lost the answer, or by two programs that share a token.
+const refreshLeeway = 10 * time.Second
+
+// ErrReused: a refresh token was used before, so one of its users has stolen it.
+var ErrReused = errors.New("refresh token used before")
+
+// RefreshToken renews the tokens of a grant, once. Only its hash is kept.
+type RefreshToken struct {
+	bun.BaseModel `bun:"table:refresh_tokens,alias:r"`
+
+	Hash      []byte `bun:",pk"`
+	GrantID   uuid.UUID
+	CreatedAt time.Time
+	ExpiresAt time.Time
+	UsedAt    time.Time `bun:",nullzero"`
+}
+
+func (t *RefreshToken) reused(now time.Time) bool {
+	return !t.UsedAt.IsZero() && now.Sub(t.UsedAt) >= refreshLeeway
+}
+
+// StoreRefreshToken keeps the hash of a refresh token of a grant, which lasts as long as the
+// grant does now.
+func (Store) StoreRefreshToken(ctx context.Context, tx bun.Tx, g *Grant, hash []byte, now time.Time) error {
+	t := &RefreshToken{Hash: hash, GrantID: g.ID, CreatedAt: database.Now(now), ExpiresAt: g.ExpiresAt}
+	if _, err := tx.NewInsert().Model(t).Exec(ctx); err != nil {
+		return fmt.Errorf("store refresh token: %w", err)
+	}
+	return nil
+}
+
+// FindRefreshToken returns the grant of a refresh token's hash. ErrNoCredential if there is
+// none or it has expired; ErrReused, with the grant, if it was used before.
+func (Store) FindRefreshToken(ctx context.Context, db bun.IDB, hash []byte, now time.Time) (*Grant, error) {
+	row := new(struct {
+		RefreshToken `bun:",extend"`
+		Grant        *Grant `bun:"rel:belongs-to,join:grant_id=id"`
+	})
+	err := db.NewSelect().Model(row).Relation("Grant").Where("r.hash = ?", hash).Scan(ctx)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return nil, ErrNoCredential
+	case err != nil:
+		return nil, fmt.Errorf("find refresh token: %w", err)
+	case row.reused(now):
+		return row.Grant.utc(), ErrReused
+	case !row.ExpiresAt.After(now) || !row.Grant.ExpiresAt.After(now):
+		return nil, ErrNoCredential
+	}
+	return row.Grant.utc(), nil
+}
+
+// UseRefreshToken notes that a refresh token was used. ErrReused if another request has used
+// it more than ten seconds ago.
+func (Store) UseRefreshToken(ctx context.Context, tx bun.Tx, hash []byte, now time.Time) error {
+	now = database.Now(now)
+	res, err := tx.NewUpdate().Model((*RefreshToken)(nil)).Set("used_at = COALESCE(used_at, ?)", now).
+		Where("hash = ?", hash).Where("(used_at IS NULL OR used_at > ?)", now.Add(-refreshLeeway)).Exec(ctx)
+	if err != nil {
+		return fmt.Errorf("use refresh token: %w", err)
+	}
+	if n, err := res.RowsAffected(); err != nil || n == 0 {
+		return errors.Join(ErrReused, err)
+	}
+	return nil
+}

@@ -1,0 +1,168 @@
+package api
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"net/http"
+
+	"github.com/gofiber/fiber/v2"
+
+	"github.com/pulsecast/pulsecast/app/httpserver"
+	"github.com/pulsecast/pulsecast/app/prediction"
+	"github.com/pulsecast/pulsecast/app/problem"
+)
+
+const (
+	// maxBatch is how many predictions a batch may hold.
+	maxBatch = 100
+	// maxBatchBody is the largest body of a batch in bytes.
+	maxBatchBody = 1 << 20
+	batchPath    = "/api/predictions/batch"
+)
+
+type batchWire struct {
+	OK       bool              `json:"ok"`
+	Results  []batchResultWire `json:"results"`
+	Warnings []string          `json:"warnings"`
+}
+
+type batchResultWire struct {
+	Status     int              `json:"status"`
+	Prediction *predictionWire  `json:"prediction"`
+	ReadAs     *string          `json:"readAs"`
+	Warnings   []string         `json:"warnings"`
+	Error      *itemProblemWire `json:"error"`
+}
+
+// itemProblemWire is a problem within an answer.
+type itemProblemWire struct {
+	Type   string          `json:"type"`
+	Title  string          `json:"title"`
+	Status int             `json:"status"`
+	Detail string          `json:"detail"`
+	Code   string          `json:"code"`
+	Errors []problem.Field `json:"errors"`
+}
+
+// publishBatch publishes several predictions at once. Limits.Writes has counted one of them.
+func (a *API) publishBatch(limits *httpserver.Limits) fiber.Handler {
+	return func(c *fiber.Ctx) error {
+		batch, err := a.readBatch(c, limits.MaxWrites())
+		if err != nil {
+			return err
+		}
+		answer, err := a.answered(c, &batch)
+		if err != nil {
+			return err
+		}
+		if answer != nil {
+			return send(c, answer)
+		}
+		if !batch.DryRun {
+			if err := limits.MoreWrites(c, len(batch.Items)-1); err != nil {
+				return err
+			}
+		}
+		if answer, err = a.Publisher.PublishAll(c.UserContext(), batch); err != nil {
+			return err
+		}
+		return send(c, answer)
+	}
+}
+
+// answered returns what a request before this got under the same key, so that sending a batch
+// again isn't counted again.
+func (a *API) answered(c *fiber.Ctx, batch *prediction.BatchSubmission) ([]byte, error) {
+	if batch.IdempotencyKey == "" || batch.DryRun {
+		return nil, nil
+	}
+	return a.Publisher.Answered(c.UserContext(), batch)
+}
+
+// readBatch reads the request. What is wrong with one item refuses that item only.
+func (a *API) readBatch(c *fiber.Ctx, mostWrites int) (batch prediction.BatchSubmission, err error) {
+	dryRun, err := choice(c.Context().QueryArgs(), "dryRun", "true", "false")
+	if err != nil {
+		return batch, err
+	}
+	key, err := idempotencyKey(c)
+	if err != nil {
+		return batch, err
+	}
+	body, err := readObject(c)
+	if err != nil {
+		return batch, err
+	}
+	list := body.array("predictions", mostOf(mostWrites))
+	if len(list) == 0 && len(body.wrong) == 0 {
+		body.fail("predictions", "is empty: send 1 to %d objects", mostOf(mostWrites))
+	}
+	dry := body.boolean("dryRun")
+	body.refuseMisspelled(body, "", []string{"predictions", "dryRun"})
+	if len(body.wrong) > 0 {
+		return batch, problem.InvalidRequest(body.wrong...)
+	}
+	batch = prediction.BatchSubmission{
+		Agent: *caller(c).Agent, DryRun: dry || dryRun == "true", IdempotencyKey: key, BodyHash: sha256.Sum256(c.Body()),
+	}
+	for _, raw := range list {
+		batch.Items = append(batch.Items, a.readBatchItem(raw))
+	}
+	warnings := unknownFields(body.unknown())
+	batch.Render = func(outcomes []prediction.ItemOutcome) ([]byte, error) { return a.renderBatch(outcomes, warnings) }
+	return batch, nil
+}
+
+// mostOf is how many predictions a batch may hold where so many publications are let through.
+func mostOf(writes int) int {
+	if writes > 0 {
+		return min(writes, maxBatch)
+	}
+	return maxBatch
+}
+
+func (a *API) readBatchItem(raw json.RawMessage) (item prediction.BatchItem) {
+	body, ok := newObject(raw)
+	if !ok {
+		item.Refused = problem.InvalidPrediction(problem.Field{Field: "predictions", Message: "must hold objects, got " + kindOf(raw)})
+		return item
+	}
+	if _, sent := body.fields["dryRun"]; sent {
+		body.fail("dryRun", "must stand beside predictions: a batch is a dry run as a whole, or not at all")
+	}
+	item.Draft, _, item.Warnings = readDraft(body)
+	if wrong := body.merge(item.Draft.Check(a.Now())); len(wrong) > 0 {
+		item.Refused = problem.InvalidPrediction(wrong...)
+	}
+	return item
+}
+
+func (a *API) renderBatch(outcomes []prediction.ItemOutcome, warnings []string) ([]byte, error) {
+	wire := batchWire{OK: true, Results: make([]batchResultWire, len(outcomes)), Warnings: append([]string{}, warnings...)}
+	for i := range outcomes {
+		o, w := &outcomes[i], &wire.Results[i]
+		if o.Err != nil {
+			*w = a.refusedItem(o.Err)
+			continue
+		}
+		shown := a.prediction(&o.Receipt.Record)
+		*w = batchResultWire{
+			Status: http.StatusOK, Prediction: &shown, ReadAs: &o.Receipt.ReadAs, Warnings: o.Receipt.Warnings,
+		}
+	}
+	return encode(wire)
+}
+
+// refusedItem is what the answer says of an item that isn't stored. The cause of a failure of
+// ours goes to the log only.
+func (a *API) refusedItem(err error) batchResultWire {
+	p := problem.As(err)
+	if p.Status >= http.StatusInternalServerError {
+		a.Log.Error("an item of a batch failed", "cause", fmt.Sprint(p.Cause))
+	}
+	return batchResultWire{Status: p.Status, Warnings: []string{}, Error: &itemProblemWire{
+		Type: a.Config.BaseURL + "/docs#error-" + p.Code, Title: p.Title, Status: p.Status, Detail: p.Detail, Code: p.Code,
+		Errors: append([]problem.Field{}, p.Fields...),
+	}}
+}

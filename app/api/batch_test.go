@@ -1,0 +1,163 @@
+package api_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pulsecast/pulsecast/app/config"
+	"github.com/pulsecast/pulsecast/app/market"
+)
+
+// batchOf is the body of a batch of n predictions, with the dryRun of the body if asked for.
+func batchOf(n int, change map[string]any) map[string]any {
+	items := make([]any, n)
+	for i := range items {
+		items[i] = forecast(map[string]any{"title": fmt.Sprintf("Number %d?", i)})
+	}
+	body := map[string]any{"predictions": items}
+	for name, value := range change {
+		body[name] = value
+	}
+	return body
+}
+
+func (s *service) batch(t *testing.T, key string, body any, header ...string) answer {
+	t.Helper()
+	c := call{method: "POST", path: "/api/predictions/batch", bearer: key, body: body, header: map[string]string{}}
+	for i := 0; i < len(header); i += 2 {
+		c.header[header[i]] = header[i+1]
+	}
+	return s.do(t, c)
+}
+
+// TestBatch: results are in the order of the items, and a bad item fails alone.
+func TestBatch(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, s *service) {
+		key := s.register(t, "Ada")
+		dated := sibling("cup", "red", 0.4, 1000)
+		dated.ClosesAt = time.Now().AddDate(0, 0, 9).UTC().Truncate(time.Second)
+		undated := sibling("cup", "blue", 0.4, 1000)
+		undated.ClosesAt = time.Time{}
+		s.observe(t, []market.Market{dated, undated})
+		on := func(id string) map[string]any {
+			return map[string]any{"marketId": id, "thesis": "Because.", "confidence": 0.5}
+		}
+		titled := on("blue")
+		titled["horizonAt"] = forecast(nil)["horizonAt"]
+		misspelled, dry := forecast(map[string]any{"horizon_at": "x"}), forecast(map[string]any{"dryRun": true})
+		body := map[string]any{"mood": "sunny", "predictions": []any{
+			on("red"), on("blue"), titled, 7, misspelled, dry, forecast(map[string]any{"mood": "sunny"}), forecast(map[string]any{"title": ""}),
+		}}
+		want := []struct {
+			status int
+			says   string
+		}{
+			{200, `"title":"Will red win?"`}, {422, "is required for market blue, which has no scheduled close"}, {200, "2nd prediction on this event"},
+			{422, "must hold objects, got a number"}, {422, "did you mean horizonAt?"}, {422, "must stand beside predictions"},
+			{200, `Unknown field \"mood\"`}, {422, `"field":"title"`},
+		}
+		for _, header := range [][]string{nil, {"Idempotency-Key", "k"}, {"Idempotency-Key", "k"}} {
+			body["dryRun"] = header == nil
+			a := s.batch(t, key, body, header...).fine()
+			if a.count("results") != len(want) || !strings.Contains(a.text("warnings", 0), `"mood"`) {
+				t.Fatalf("%s", a.raw)
+			}
+			for i, w := range want {
+				result, err := json.Marshal(a.at("results", i))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if a.text("results", i, "status") != fmt.Sprint(w.status) || !strings.Contains(string(result), w.says) ||
+					(a.at("results", i, "prediction") == nil) != (w.status != 200) || (a.at("results", i, "error") == nil) != (w.status == 200) {
+					t.Errorf("%d: want %d and %s in %s", i, w.status, w.says, result)
+				}
+			}
+			if got := a.text("results", 0, "prediction", "horizonAt"); got != dated.ClosesAt.Format(time.RFC3339) {
+				t.Errorf("horizon %s", got)
+			}
+		}
+		if n := s.do(t, call{path: "/api/predictions"}).fine().count("predictions"); n != 3 {
+			t.Errorf("%d stored", n)
+		}
+		body["predictions"] = []any{on("red")}
+		s.batch(t, key, body, "Idempotency-Key", "k").refused(422, "idempotency_mismatch")
+	})
+}
+
+func TestBatchRefusesAsAWhole(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, s *service) {
+		key := s.register(t, "Ada")
+		for _, c := range []struct {
+			body          any
+			status        int
+			code, teaches string
+		}{
+			{map[string]any{}, 422, "invalid_request", "predictions is required"},
+			{map[string]any{"predictions": []any{}}, 422, "invalid_request", "predictions is empty"},
+			{map[string]any{"predictions": map[string]any{}}, 422, "invalid_request", "must be an array"},
+			{batchOf(101, nil), 422, "invalid_request", "at most 100 items, got 101"},
+			{batchOf(1, map[string]any{"dry_run": true}), 422, "invalid_request", "did you mean dryRun?"},
+			{batchOf(1, map[string]any{"dryRun": "yes"}), 422, "invalid_request", "must be true or false"},
+			{`[]`, 400, "invalid_json", "one JSON object"},
+			{`{"predictions":[{"title":"a","title":"b"}]}`, 400, "invalid_json", "twice"},
+			{`{"predictions":["` + strings.Repeat("x", 1<<20) + `"]}`, 413, "payload_too_large", "1048576 bytes"},
+		} {
+			if detail := s.batch(t, key, c.body).refused(c.status, c.code); !strings.Contains(detail, c.teaches) {
+				t.Errorf("want %q in %q", c.teaches, detail)
+			}
+		}
+		s.batch(t, "", batchOf(1, nil)).refused(401, "missing_credentials")
+		s.do(t, call{method: "POST", path: "/api/predictions/batch?dry_run=true", bearer: key, body: batchOf(1, nil)}).refused(400, "invalid_parameter")
+		large := batchOf(90, nil)
+		for _, item := range large["predictions"].([]any) {
+			item.(map[string]any)["thesis"] = strings.Repeat("x", 10_000)
+		}
+		a := s.batch(t, key, large).fine()
+		if a.count("results") != 90 || a.text("results", 89, "status") != "200" {
+			t.Errorf("%.500s", a.raw)
+		}
+	})
+}
+
+// TestBatchCountsAsItsItems: a batch that holds more than are left is refused as a whole.
+func TestBatchCountsAsItsItems(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, s *service) {
+		db := s.DB
+		made := s.register(t, "Ada") // counts against the address
+		stored := func() (n int) {
+			if err := db.NewRaw("SELECT COUNT(*) FROM predictions").Scan(t.Context(), &n); err != nil {
+				t.Fatal(err)
+			}
+			return n
+		}
+		detail := s.batch(t, made, batchOf(21, nil)).refused(422, "invalid_request") // and counts as one
+		if !strings.Contains(detail, "at most 20 items") {
+			t.Error(detail)
+		}
+		first := s.batch(t, made, batchOf(12, nil), "Idempotency-Key", "k").fine()
+		if got := first.header.Get("RateLimit"); !strings.HasPrefix(got, `"writes";r=7;`) {
+			t.Errorf("after 13: %s", got)
+		}
+		if again := s.batch(t, made, batchOf(12, nil), "Idempotency-Key", "k").fine(); string(again.raw) != string(first.raw) {
+			t.Errorf("again: %s", again.raw)
+		}
+		s.batch(t, made, batchOf(12, map[string]any{"dryRun": true})).fine()
+		a := s.batch(t, made, batchOf(6, nil))
+		if detail := a.refused(429, "rate_limited"); !strings.Contains(detail, "4 publications are left of 20/h, and these are 6.") {
+			t.Error(detail)
+		}
+		if a.header.Get("Retry-After") != "180" || stored() != 12 {
+			t.Errorf("Retry-After %s, %d stored", a.header.Get("Retry-After"), stored())
+		}
+		s.batch(t, made, batchOf(4, nil)).fine()
+		if stored() != 16 {
+			t.Errorf("%d stored", stored())
+		}
+	}, func(c *config.Config) { c.RateLimitWrites = config.Rate{N: 20, Per: time.Hour} })
+}

@@ -1,0 +1,125 @@
+package api
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/gofiber/fiber/v2"
+	"github.com/tmaxmax/go-sse"
+	"github.com/valyala/fasthttp"
+
+	"github.com/pulsecast/pulsecast/app/httpserver"
+	"github.com/pulsecast/pulsecast/app/problem"
+	"github.com/pulsecast/pulsecast/app/update"
+)
+
+// eventStream is the media type of server-sent events (WHATWG HTML, section 9.2).
+const eventStream = "text/event-stream"
+
+// UpdateEncoder writes updates as the events of a stream.
+func (a *API) UpdateEncoder() update.Encoder {
+	var heartbeat sse.Message
+	heartbeat.AppendComment("heartbeat")
+	return update.Encoder{
+		Update: func(u *update.Update) []byte {
+			body, err := encode(a.update(u))
+			if err != nil {
+				panic(err) // strings and finite numbers can always be written
+			}
+			m := sse.Message{ID: sse.ID(strconv.FormatInt(u.Seq, 10)), Type: sse.Type(string(u.Type))}
+			m.AppendData(string(body))
+			return framed(&m)
+		},
+		Heartbeat: framed(&heartbeat),
+	}
+}
+
+func framed(m *sse.Message) []byte {
+	text, err := m.MarshalText()
+	if err != nil {
+		panic(err) // it is written to memory
+	}
+	return text
+}
+
+// streamUpdates sends updates as they come.
+func (a *API) streamUpdates(s *httpserver.Server) fiber.Handler {
+	return func(c *fiber.Ctx) error {
+		filter, err := a.parseStream(c)
+		if err != nil {
+			return err
+		}
+		after, err := lastEventID(c)
+		if err != nil {
+			return err
+		}
+		return s.Stream(c, eventStream, func(stream *httpserver.Stream) {
+			if err := a.Hub.Join(context.Background(), stream, filter, after); err != nil {
+				a.Log.Warn("a stream ended early", "error", err)
+				stream.Close() // its reader comes back
+			}
+		})
+	}
+}
+
+func (a *API) parseStream(c *fiber.Ctx) (f update.Filter, err error) {
+	args := c.Context().QueryArgs()
+	f.Viewer = callerID(c)
+	if f.Types, err = parseTypes(args); err != nil {
+		return f, err
+	}
+	var handle string
+	for _, p := range []struct {
+		name string
+		to   *string
+	}{{"market", &f.MarketID}, {"category", &f.Category}, {"agent", &handle}} {
+		if *p.to, err = text(args, p.name, maxParameter); err != nil {
+			return f, err
+		}
+	}
+	f.Category = strings.ToLower(f.Category)
+	if handle == "" {
+		return f, nil
+	}
+	found, err := a.agents.ByHandle(c.UserContext(), a.DB.Reader, handle)
+	if err == nil {
+		f.AgentID = found.ID
+	}
+	return f, err
+}
+
+// parseTypes reads the parameter types, a list with commas; nil for all.
+func parseTypes(args *fasthttp.Args) ([]update.Type, error) {
+	list, err := text(args, "types", maxParameter)
+	if err != nil || list == "" {
+		return nil, err
+	}
+	var types []update.Type
+	for name := range strings.SplitSeq(list, ",") {
+		t := update.Type(strings.TrimSpace(name))
+		if !slices.Contains(update.Types, t) {
+			known := make([]string, len(update.Types))
+			for i, k := range update.Types {
+				known[i] = string(k)
+			}
+			return nil, problem.InvalidParameter("types", "must be a list, with commas, of "+strings.Join(known, ", "))
+		}
+		types = append(types, t)
+	}
+	return types, nil
+}
+
+// lastEventID reads the place to go on after; nil to begin now.
+func lastEventID(c *fiber.Ctx) (*int64, error) {
+	value := c.Get("Last-Event-ID")
+	if value == "" {
+		return nil, nil
+	}
+	number, err := strconv.ParseInt(value, 10, 64)
+	if err != nil || number < 0 {
+		return nil, problem.InvalidParameter("Last-Event-ID", "must be the id of an event of this stream; leave the header out to begin now")
+	}
+	return &number, nil
+}

@@ -1,0 +1,233 @@
+package httpserver
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/gofiber/fiber/v2"
+	"github.com/valyala/fasthttp"
+)
+
+const (
+	// streamWriteTimeout bounds one write to a stream.
+	streamWriteTimeout = 10 * time.Second
+	// maxUnsent is how many bytes may wait for a reader before it counts as too slow.
+	maxUnsent = 64 << 10
+	// streamSendBuffer is what the operating system keeps for a reader, in bytes.
+	streamSendBuffer = 32 << 10
+)
+
+// Stream is an answer that goes on until its reader leaves, the server stops or the bearer it
+// was asked with is no longer good. The connection is taken from the server, which then holds
+// none of its buffers for it: a stream that waits costs one goroutine and a socket. It
+// implements update.Sink.
+type Stream struct {
+	conn    net.Conn
+	bearer  string // "" for an anonymous reader
+	release func() // gives the stream's place back
+	done    chan struct{}
+
+	mu      sync.Mutex
+	sent    *sync.Cond // unsent became empty, or the stream is closed
+	unsent  net.Buffers
+	bytes   int // of unsent, and of what is being written
+	writing bool
+	closed  bool
+}
+
+func newStream(conn net.Conn, bearer string, release func()) *Stream {
+	s := &Stream{conn: bare(conn), bearer: bearer, release: release, done: make(chan struct{})}
+	s.sent = sync.NewCond(&s.mu)
+	if tcp, ok := s.conn.(*net.TCPConn); ok {
+		_ = tcp.SetWriteBuffer(streamSendBuffer) // without it a slow reader costs more memory
+	}
+	return s
+}
+
+// bare returns the connection below what the listener and fasthttp have put around it.
+func bare(conn net.Conn) net.Conn {
+	if hijacked, ok := conn.(interface{ UnsafeConn() net.Conn }); ok {
+		conn = hijacked.UnsafeConn()
+	}
+	if l, ok := conn.(*lingerConn); ok {
+		conn = l.Conn
+	}
+	return conn
+}
+
+// Send queues texts, which must not change, and doesn't wait. If more than 64 KiB wait
+// already, it closes the stream.
+func (s *Stream) Send(texts ...[]byte) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return
+	}
+	if s.bytes > maxUnsent {
+		s.close()
+		return
+	}
+	for _, t := range texts {
+		s.unsent, s.bytes = append(s.unsent, t), s.bytes+len(t)
+	}
+	if !s.writing && s.bytes > 0 {
+		s.writing = true
+		go s.write()
+	}
+}
+
+// write sends what is queued and ends. A goroutine that waited for more would cost every
+// idle stream its stack.
+func (s *Stream) write() {
+	for {
+		s.mu.Lock()
+		list, n := s.unsent, s.bytes
+		s.unsent = nil
+		if len(list) == 0 || s.closed {
+			s.writing = false
+			s.sent.Broadcast()
+			s.mu.Unlock()
+			return
+		}
+		s.mu.Unlock()
+		err := s.conn.SetWriteDeadline(time.Now().Add(streamWriteTimeout))
+		if err == nil {
+			_, err = list.WriteTo(s.conn)
+		}
+		s.mu.Lock()
+		s.bytes -= n
+		if err != nil {
+			s.close()
+		}
+		s.mu.Unlock()
+	}
+}
+
+// Flush waits until all that was queued is written. It returns false once the stream is
+// closed.
+func (s *Stream) Flush() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for s.writing && !s.closed {
+		s.sent.Wait()
+	}
+	return !s.closed
+}
+
+// Done is closed once the stream is.
+func (s *Stream) Done() <-chan struct{} { return s.done }
+
+// Close ends the stream.
+func (s *Stream) Close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.close()
+}
+
+func (s *Stream) close() {
+	if s.closed {
+		return
+	}
+	s.closed = true
+	s.unsent = nil
+	_ = s.conn.Close() // the reader may have closed it
+	close(s.done)
+	s.sent.Broadcast()
+	s.release()
+}
+
+// wait reads until the reader closes the connection, and drops what it sends.
+func (s *Stream) wait() {
+	var dropped [64]byte
+	for {
+		if _, err := s.conn.Read(dropped[:]); err != nil {
+			s.Close()
+			return
+		}
+	}
+}
+
+// Stream answers a request with its status and headers, and leaves the connection to begin,
+// which is called on a goroutine of its own. HEAD gets the headers alone. Refusals: 429
+// rate_limited if the address has too many streams, 503 unavailable if the node has or stops.
+func (s *Server) Stream(c *fiber.Ctx, contentType string, begin func(*Stream)) error {
+	h := &c.Response().Header
+	h.SetContentType(contentType)
+	h.Set(fiber.HeaderCacheControl, "no-store")
+	h.Set("X-Accel-Buffering", "no") // a proxy must not hold it back
+	if c.Method() == fiber.MethodHead {
+		return nil
+	}
+	release, err := s.streams.enter(ClientAddr(c))
+	if err != nil {
+		return err
+	}
+	of(c.Context()).stream = &streaming{begin: begin, release: release, bearer: Bearer(c)}
+	return nil
+}
+
+// streaming is what is to be done with the connection of a request once its headers are
+// complete.
+type streaming struct {
+	begin   func(*Stream)
+	release func()
+	bearer  string
+}
+
+// hijack takes the connection over, after the headers are complete. The answer ends with the
+// connection, so it has no length.
+func (s *Server) hijack(fctx *fasthttp.RequestCtx, st *streaming) {
+	var head bytes.Buffer
+	h := &fctx.Response.Header
+	h.SetContentLength(-2) // none
+	h.Del(fiber.HeaderTransferEncoding)
+	w := bufio.NewWriter(&head)
+	if err := errors.Join(h.Write(w), w.Flush()); err != nil {
+		st.release()
+		return
+	}
+	fctx.HijackSetNoResponse(true)
+	fctx.Hijack(func(conn net.Conn) {
+		stream := newStream(conn, st.bearer, st.release)
+		if !s.streams.add(stream) {
+			stream.Close()
+			return
+		}
+		stream.Send(head.Bytes())
+		go stream.wait()
+		go st.begin(stream)
+	})
+}
+
+// watchStreams ends the streams whose bearers are no longer good, until ctx ends.
+func (s *Server) watchStreams(ctx context.Context) {
+	tick := time.NewTicker(streamCheckEvery)
+	defer tick.Stop()
+	var epoch uint64
+	checked := time.Now()
+	for {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+		now := s.opts.CredentialEpoch()
+		if now == epoch && time.Since(checked) < streamRecheckEvery {
+			continue
+		}
+		epoch, checked = now, time.Now()
+		for _, stream := range s.streams.all() {
+			if stream.bearer == "" {
+				continue
+			}
+			if _, err := s.opts.Authenticate(ctx, stream.bearer); err != nil {
+				stream.Close()
+			}
+		}
+	}
+}

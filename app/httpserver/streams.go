@@ -1,0 +1,104 @@
+package httpserver
+
+import (
+	"fmt"
+	"net/netip"
+	"sync"
+	"time"
+
+	"github.com/pulsecast/pulsecast/app/problem"
+)
+
+const (
+	// streamCheckEvery is the time between two looks whether credentials have changed, and
+	// streamRecheckEvery the most between two checks of a bearer.
+	streamCheckEvery   = 100 * time.Millisecond
+	streamRecheckEvery = time.Minute
+	// streamRetry is when to try again for a place.
+	streamRetry = 10 * time.Second
+)
+
+// streams are the streams of this node.
+type streams struct {
+	most, mostOfAddress int
+
+	mu        sync.Mutex
+	stopped   bool
+	places    int
+	byAddress map[bucketKey]int
+	open      map[*Stream]struct{}
+}
+
+func newStreams(most, mostOfAddress int) *streams {
+	return &streams{
+		most: most, mostOfAddress: mostOfAddress, byAddress: map[bucketKey]int{}, open: map[*Stream]struct{}{},
+	}
+}
+
+// enter takes a place, which release gives back.
+func (s *streams) enter(addr netip.Addr) (release func(), err error) {
+	key := addrKey(addr)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.stopped:
+		return nil, problem.Unavailable("This node is stopping. Connect again.", time.Second)
+	case s.byAddress[key] >= s.mostOfAddress:
+		return nil, problem.RateLimited(fmt.Sprintf(
+			"Your address has %d streams open, as many as it may have. Close one first.", s.mostOfAddress), streamRetry)
+	case s.places >= s.most:
+		return nil, problem.Unavailable(fmt.Sprintf(
+			"This node serves %d streams, as many as it may. Try again, or poll GET /api/agents/me/updates.", s.most), streamRetry)
+	}
+	s.places++
+	s.byAddress[key]++
+	return sync.OnceFunc(func() { s.leave(key) }), nil
+}
+
+func (s *streams) leave(key bucketKey) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.places--
+	if s.byAddress[key]--; s.byAddress[key] == 0 {
+		delete(s.byAddress, key)
+	}
+}
+
+// add makes stop close a stream. It returns false after stop.
+func (s *streams) add(stream *Stream) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.stopped {
+		return false
+	}
+	s.open[stream] = struct{}{}
+	release := stream.release
+	stream.release = func() { s.remove(stream); release() }
+	return true
+}
+
+func (s *streams) remove(stream *Stream) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.open, stream)
+}
+
+func (s *streams) all() []*Stream {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	list := make([]*Stream, 0, len(s.open))
+	for stream := range s.open {
+		list = append(list, stream)
+	}
+	return list
+}
+
+// stop closes all streams and refuses new ones.
+func (s *streams) stop() {
+	s.mu.Lock()
+	s.stopped = true
+	s.mu.Unlock()
+	for _, stream := range s.all() {
+		stream.Close()
+	}
+}

@@ -1,0 +1,174 @@
+// Package inbox is what an agent reads when it wakes: the updates that concern it since it last
+// looked, and where it stands. They are those of its own predictions, of markets on which it
+// has published, and of new assignments, in the order of the log.
+package inbox
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/uptrace/bun"
+
+	"github.com/pulsecast/pulsecast/app/assignment"
+	"github.com/pulsecast/pulsecast/app/leaderboard"
+	"github.com/pulsecast/pulsecast/app/prediction"
+	"github.com/pulsecast/pulsecast/app/score"
+	"github.com/pulsecast/pulsecast/app/update"
+)
+
+const (
+	// maxShared is how many updates of markets and assignments one read looks at.
+	maxShared = 1000
+	// maxQuiet is how many of them a cursor may lie behind although none concerned the agent.
+	maxQuiet = 500
+	// baselineWithin is about how long a baseline takes if the market is read as it should be.
+	baselineWithin = score.AfterDelayMost + time.Minute
+)
+
+// Page is what an agent reads at once.
+type Page struct {
+	Updates []update.Update // in the order of their numbers
+	// Cursor is where to go on. It stays what it was while nothing is new, so that the same
+	// answer can be told by its ETag.
+	Cursor int64
+	More   bool // there may be more after Cursor
+	Now    Now
+	// NextCheckAt is the next moment at which something is expected: an open prediction's
+	// market closes, a baseline is due, an assignment is due, or the assignments of the next
+	// day are chosen. It is zero if nothing is, and while More. It changes only with what it
+	// follows from.
+	NextCheckAt time.Time
+}
+
+// Now is where the agent stands.
+type Now struct {
+	Stats       *leaderboard.Stats // as leaderboard.Store.Summary has it
+	Assignments int                // open ones that it has not answered
+}
+
+// Reader reads the updates of agents.
+type Reader struct {
+	Leaderboard *leaderboard.Store
+	Now         func() time.Time
+
+	log         update.Store
+	predictions prediction.Store
+	assignments assignment.Store
+}
+
+// ExpiredError refuses a cursor after which updates were deleted, or that a later number than
+// any given was made of (a backup was restored). Fresh is the cursor that begins now.
+type ExpiredError struct{ Fresh int64 }
+
+func (*ExpiredError) Error() string { return "the cursor of the updates has expired" }
+
+// Read returns at most limit updates of an agent after a number. Without one it returns no
+// updates and the cursor that begins now. Refusal: *ExpiredError.
+func (r *Reader) Read(ctx context.Context, db bun.IDB, agentID uuid.UUID, since *int64, limit int) (*Page, error) {
+	head, err := r.log.Head(ctx, db)
+	if err != nil {
+		return nil, err
+	}
+	p := &Page{Cursor: head.Last}
+	if since != nil {
+		if *since < head.Deleted || *since > head.Last {
+			return nil, &ExpiredError{head.Last}
+		}
+		if err := r.readUpdates(ctx, db, agentID, p, head, *since, limit); err != nil {
+			return nil, err
+		}
+	}
+	return p, r.readNow(ctx, db, agentID, p)
+}
+
+// readUpdates merges an agent's own updates with the shared ones that concern it.
+func (r *Reader) readUpdates(
+	ctx context.Context, db bun.IDB, agentID uuid.UUID, p *Page, head update.Head, since int64, limit int,
+) error {
+	span := update.Span{After: since, UpTo: head.Last}
+	shared, err := r.log.Shared(ctx, db, span, maxShared)
+	if err != nil {
+		return err
+	}
+	looked := len(shared)
+	if looked == maxShared { // what comes after the last of them isn't known
+		span.UpTo, p.More = shared[looked-1].Seq, true
+	}
+	if shared, err = r.concerning(ctx, db, agentID, shared); err != nil {
+		return err
+	}
+	own, err := r.log.Own(ctx, db, agentID, span, limit+1)
+	if err != nil {
+		return err
+	}
+	p.Updates = append(own, shared...)
+	slices.SortFunc(p.Updates, func(a, b update.Update) int { return int(a.Seq - b.Seq) })
+	p.Cursor = span.UpTo
+	switch {
+	case len(p.Updates) > limit:
+		p.Updates, p.More = p.Updates[:limit], true
+		p.Cursor = p.Updates[limit-1].Seq
+	case len(p.Updates) == 0 && looked < maxQuiet && since >= (head.Deleted+head.Last)/2:
+		p.Cursor = since
+	}
+	return nil
+}
+
+// concerning leaves the updates of assignments, and those of markets on which the agent had
+// an open prediction at the moment of the update. A market's predictions are open while it
+// is, so what counts is the first one.
+func (r *Reader) concerning(
+	ctx context.Context, db bun.IDB, agentID uuid.UUID, shared []update.Update,
+) ([]update.Update, error) {
+	var ids []string
+	for i := range shared {
+		if m := shared[i].Ref.Market; m != nil && shared[i].Ref.Assignment == nil {
+			ids = append(ids, m.ID)
+		}
+	}
+	slices.Sort(ids)
+	first, err := r.predictions.FirstOn(ctx, db, agentID, slices.Compact(ids))
+	return slices.DeleteFunc(shared, func(u update.Update) bool {
+		if u.Ref.Assignment != nil {
+			return false
+		}
+		at, published := first[u.Ref.Market.ID]
+		return !published || at.After(u.At)
+	}), err
+}
+
+func (r *Reader) readNow(ctx context.Context, db bun.IDB, agentID uuid.UUID, p *Page) (err error) {
+	if p.Now.Stats, err = r.Leaderboard.Summary(ctx, db, agentID); err != nil {
+		return err
+	}
+	now := r.Now()
+	waiting, err := r.assignments.WaitingFor(ctx, db, agentID, now)
+	if err != nil {
+		return fmt.Errorf("read what an agent has to do: %w", err)
+	}
+	p.Now.Assignments = waiting.Open
+	if !p.More {
+		p.NextCheckAt = nextOf(now, p.Now.Stats, waiting)
+	}
+	return nil
+}
+
+// nextOf returns the first of the moments ahead at which something is expected.
+func nextOf(now time.Time, st *leaderboard.Stats, w assignment.Waiting) (next time.Time) {
+	moments := []time.Time{st.NextCloseAt, w.NextDueAt}
+	if !w.ChosenFor.IsZero() {
+		moments = append(moments, w.ChosenFor.AddDate(0, 0, 1))
+	}
+	if !st.LastPublishedAt.IsZero() && st.Open > 0 {
+		moments = append(moments, st.LastPublishedAt.Add(baselineWithin))
+	}
+	for _, at := range moments {
+		if at.After(now) && (next.IsZero() || at.Before(next)) {
+			next = at
+		}
+	}
+	return next
+}

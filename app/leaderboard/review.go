@@ -1,0 +1,138 @@
+package leaderboard
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/uptrace/bun"
+
+	"github.com/pulsecast/pulsecast/app/agent"
+	"github.com/pulsecast/pulsecast/app/prediction"
+	"github.com/pulsecast/pulsecast/app/score"
+	"github.com/pulsecast/pulsecast/app/settlement"
+)
+
+const (
+	// MaxReviewed is how many settled predictions a review looks at, the newest.
+	MaxReviewed = 5000
+	// maxCalls is how many of the best and of the worst calls a review lists.
+	maxCalls = 10
+)
+
+// Review says where an agent won and lost against the market; see score.NewReview. It counts
+// events as the boards over all time do: from their scheduled day on.
+type Review struct {
+	score.Review
+	// Settled counts all of the agent's resolved predictions; All.Predictions of them are reviewed.
+	Settled int64
+	// Best and Worst are the single predictions with the highest and lowest edge, at most ten
+	// each. One that earned nothing is in neither.
+	Best, Worst []prediction.Record
+	Conclusions []Conclusion
+}
+
+// Review reviews the newest settled predictions of an agent. The records are redacted for
+// viewer.
+func (s *Store) Review(ctx context.Context, db bun.IDB, agentID uuid.UUID, viewer agent.Viewer) (*Review, error) {
+	rows, err := s.readSettled(ctx, db, agentID)
+	if err != nil {
+		return nil, fmt.Errorf("review: %w", err)
+	}
+	r := &Review{Review: score.NewReview(settledOf(rows))}
+	r.Conclusions = conclude(&r.Review)
+	tally, err := prediction.Store{}.Tally(ctx, db, agentID)
+	if err != nil {
+		return nil, fmt.Errorf("review: %w", err)
+	}
+	r.Settled = tally.Resolved
+	if err := r.addCalls(ctx, db, viewer, rows); err != nil {
+		return nil, fmt.Errorf("review: %w", err)
+	}
+	return r, nil
+}
+
+// settledRow is a settled prediction with the category and the day of its event.
+type settledRow struct {
+	prediction.Prediction `bun:",extend"`
+
+	ClusterCategory, ClusterDay string
+}
+
+// readSettled reads what a review looks at, in order of publication.
+func (s *Store) readSettled(ctx context.Context, db bun.IDB, agentID uuid.UUID) ([]settledRow, error) {
+	var rows []settledRow
+	err := db.NewSelect().TableExpr("(?) AS p", prediction.SelectNewestSettled(db, agentID, MaxReviewed)).
+		Join("JOIN (?) AS c ON c.event_key = p.event_key", settlement.SelectClusters(db, agentID)).
+		ColumnExpr("p.*, c.category AS cluster_category, c.day AS cluster_day").
+		Where("c.day <= ?", day(s.now())).OrderExpr("p.id").Scan(ctx, &rows)
+	return rows, err
+}
+
+// settledOf returns rows as package score takes them.
+func settledOf(rows []settledRow) []score.Settled {
+	type side struct {
+		market  string
+		outcome int
+	}
+	last := map[side]int{}
+	list := make([]score.Settled, len(rows))
+	for i := range rows {
+		r := &rows[i]
+		on := side{r.MarketID, *r.OutcomeIndex}
+		previous, ok := last[on]
+		if !ok || r.BaselinePrevious == nil || *r.BaselinePrevious != rows[previous].Confidence {
+			previous = -1 // it isn't among these
+		}
+		last[on] = i
+		list[i] = score.Settled{
+			P: r.Confidence, Q: *r.Baseline, Y: *r.ResolutionValue, Bounds: r.Bounds(), Index: *r.WeightIndex, Previous: previous,
+			Event: r.EventKey, Category: r.ClusterCategory, Day: r.ClusterDay, Horizon: horizon(&r.Prediction),
+		}
+	}
+	return list
+}
+
+// horizon is the time from publication to the scheduled close, below zero without one.
+func horizon(p *prediction.Prediction) time.Duration {
+	if p.ScheduledCloseAt.IsZero() {
+		return -1
+	}
+	return max(p.ScheduledCloseAt.Sub(p.CreatedAt), 0)
+}
+
+// addCalls reads the records of the best and the worst predictions.
+func (r *Review) addCalls(ctx context.Context, db bun.IDB, viewer agent.Viewer, rows []settledRow) error {
+	slices.SortFunc(rows, func(a, b settledRow) int {
+		return cmp.Or(cmp.Compare(*b.Edge, *a.Edge), bytes.Compare(a.ID[:], b.ID[:]))
+	})
+	n := min(maxCalls, len(rows))
+	best, worst := slices.Clone(rows[:n]), slices.Clone(rows[len(rows)-n:])
+	slices.Reverse(worst)
+	best = slices.DeleteFunc(best, func(p settledRow) bool { return *p.Edge <= 0 })
+	worst = slices.DeleteFunc(worst, func(p settledRow) bool { return *p.Edge >= 0 })
+	var ids []uuid.UUID
+	for _, p := range slices.Concat(best, worst) {
+		ids = append(ids, p.ID)
+	}
+	found, err := prediction.Store{}.For(viewer).ByIDs(ctx, db, ids)
+	if err != nil {
+		return err
+	}
+	r.Best, r.Worst = recordsOf(best, found), recordsOf(worst, found)
+	return nil
+}
+
+func recordsOf(rows []settledRow, found map[uuid.UUID]*prediction.Record) []prediction.Record {
+	out := make([]prediction.Record, 0, len(rows))
+	for _, p := range rows {
+		if r := found[p.ID]; r != nil {
+			out = append(out, *r)
+		}
+	}
+	return out
+}

@@ -1,0 +1,72 @@
+package market
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/uptrace/bun"
+
+	"github.com/pulsecast/pulsecast/app/database"
+	"github.com/pulsecast/pulsecast/app/update"
+)
+
+// told is a market that has gone far enough since the latest update about it.
+type told struct {
+	ID          string
+	EventID     string `bun:",nullzero"`
+	Category    string `bun:",nullzero"`
+	Probability *float64
+	ToldPrice   *float64
+	Closed      bool
+}
+
+// rounding keeps 0.55 − 0.5 from being less than 0.05.
+const rounding = 1e-9
+
+// tell records the updates of markets that were just stored: those that moved or closed since
+// the latest update about them.
+func tell(ctx context.Context, db bun.IDB, part []Market) error {
+	const moved = "m.told_price IS NULL OR abs(m.probability - m.told_price) >= ?"
+	var list []told
+	err := db.NewSelect().TableExpr("markets AS m").
+		Column("m.id", "m.event_id", "m.category", "m.probability", "m.told_price", "m.closed").
+		Where("m.id IN ?", bun.Tuple(ids(part))).
+		Where("m.closed <> m.told_closed OR (NOT m.closed AND m.probability IS NOT NULL AND ("+moved+"))", update.MovedBy-rounding).
+		Order("m.id").Scan(ctx, &list)
+	if err != nil {
+		return fmt.Errorf("find markets that moved: %w", err)
+	}
+	if len(list) == 0 {
+		return nil
+	}
+	changed, updates := make([]string, len(list)), make([]update.Update, 0, len(list))
+	at := part[0].ObservedAt
+	for i := range list {
+		changed[i] = list[i].ID
+		if u, ok := list[i].update(); ok {
+			u.At = database.Now(at)
+			updates = append(updates, u)
+		}
+	}
+	_, err = db.NewRaw(`UPDATE markets SET told_closed = closed, told_price = CASE WHEN closed THEN told_price ELSE probability END
+		WHERE id IN ?`, bun.Tuple(changed)).Exec(ctx)
+	if err != nil {
+		return fmt.Errorf("remember what was told of markets: %w", err)
+	}
+	return update.Record(ctx, db, updates...)
+}
+
+// update returns the update about a market. There is none if the market is seen for the first
+// time, or opens again at the price it closed at.
+func (t *told) update() (u update.Update, ok bool) {
+	u.Ref.Market = &update.Market{
+		ID: t.ID, EventID: t.EventID, Category: t.Category, Probability: t.Probability, Before: t.ToldPrice,
+	}
+	if t.Closed {
+		u.Type = update.MarketClosed
+		return u, t.ToldPrice != nil
+	}
+	u.Type = update.MarketMoved
+	return u, t.ToldPrice != nil && t.Probability != nil && math.Abs(*t.Probability-*t.ToldPrice) >= update.MovedBy-rounding
+}

@@ -1,0 +1,200 @@
+package oauth
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/ory/fosite"
+
+	"github.com/pulsecast/pulsecast/app/agent"
+	"github.com/pulsecast/pulsecast/app/database"
+	"github.com/pulsecast/pulsecast/app/identity"
+	"github.com/pulsecast/pulsecast/app/problem"
+)
+
+// Parameters are the parameters of an authorization request that are read. The consent page
+// sends them again.
+var Parameters = []string{
+	"client_id", "redirect_uri", "response_type", "scope", "state", "code_challenge", "code_challenge_method", "resource",
+}
+
+// Request is an authorization request that a person can approve or deny.
+type Request struct {
+	Client     *Client
+	Scopes     []string // of Scopes, at least one
+	Redirect   *url.URL // where the answer goes
+	Resource   string
+	Parameters url.Values // of the request, for the form of the page
+
+	ar fosite.AuthorizeRequester
+}
+
+// Redirect sends a browser back to a client with a refusal.
+type Redirect struct {
+	Location string
+	Cause    error
+}
+
+func (r *Redirect) Error() string { return "sent back to the client: " + r.Cause.Error() }
+
+func (r *Redirect) Unwrap() error { return r.Cause }
+
+// Begin checks an authorization request (RFC 6749, section 4.1.1). The error is a *Redirect if
+// the client can be told, else a *problem.Error for the person: an address that isn't the
+// client's is never redirected to.
+func (s *Server) Begin(ctx context.Context, sent url.Values) (*Request, error) {
+	parameters := url.Values{}
+	for _, name := range Parameters {
+		if values := sent[name]; len(values) > 0 {
+			parameters[name] = values
+		}
+		if len(sent[name]) > 1 && name != "resource" {
+			return nil, unusable("The app sent " + name + " more than once.")
+		}
+	}
+	client, err := s.client(ctx, parameters.Get("client_id"))
+	if err != nil {
+		return nil, err
+	}
+	r := &Request{Client: client, Parameters: parameters}
+	if r.ar, err = s.parse(ctx, client, parameters); err != nil && !r.ar.IsRedirectURIValid() {
+		return nil, unusable("It wants the answer at an address that it hasn't named beforehand (redirect_uri), " +
+			"so you were not sent there.").With(err)
+	}
+	r.Redirect = r.ar.GetRedirectURI()
+	if err == nil {
+		err = s.check(r)
+	}
+	if err != nil {
+		return nil, s.back(r, err)
+	}
+	return r, nil
+}
+
+func unusable(detail string) *problem.Error {
+	return problem.New(problem.CodeInvalidAuthorization, detail+" Nothing was allowed. Go back to the app and connect again.")
+}
+
+// client finds the client of an id.
+func (s *Server) client(ctx context.Context, id string) (*Client, error) {
+	switch {
+	case id == "" || len(id) > maxClientIDSize:
+		return nil, unusable("The app that sent you here doesn't say which one it is (client_id).")
+	case isDocument(id):
+		return s.readDocument(ctx, id)
+	}
+	c, err := findClient(ctx, s.DB.Reader, id, s.Now())
+	if errors.Is(err, fosite.ErrNotFound) {
+		return nil, problem.New(problem.CodeInvalidAuthorization,
+			"The app that sent you here isn't registered, or no longer (client_id). Nothing was allowed. "+
+				"Remove its connection in the app, then add it again.")
+	}
+	return c, err
+}
+
+// parse lets the library read a request. It wants a long state; we need none, because PKCE
+// ties the answer to the client.
+func (s *Server) parse(ctx context.Context, c *Client, parameters url.Values) (fosite.AuthorizeRequester, error) {
+	var known []string
+	if redirect := parameters.Get("redirect_uri"); redirect == "" {
+		known = c.RedirectURIs
+	} else if c.allows(redirect) {
+		known = []string{redirect}
+	}
+	form := url.Values{}
+	for name, values := range parameters {
+		form[name] = values
+	}
+	form.Set("state", "not read by the library")
+	form.Set("scope", strings.Join(scopesOf(parameters.Get("scope")), " "))
+	r := &http.Request{Method: http.MethodGet, URL: &url.URL{RawQuery: form.Encode()}, Header: http.Header{}}
+	return s.provider.NewAuthorizeRequest(context.WithValue(ctx, clientKey{}, s.party(c.ID, known)), r)
+}
+
+// scopesOf returns the scopes a client asks for, all if it names none. offline_access is left
+// out: every client gets refresh tokens.
+func scopesOf(scope string) []string {
+	asked := slices.DeleteFunc(strings.Fields(scope), func(s string) bool { return s == "offline_access" })
+	if len(asked) == 0 {
+		return Scopes
+	}
+	return asked
+}
+
+// check is what the library doesn't check, or not before a person has approved.
+func (s *Server) check(r *Request) error {
+	challenge := r.Parameters.Get("code_challenge")
+	if r.Parameters.Get("code_challenge_method") != "S256" || len(challenge) != 43 {
+		return refuse("invalid_request", "Send a code_challenge with code_challenge_method S256 (PKCE).")
+	}
+	resource, ok := s.resourceOf(r.Parameters["resource"])
+	if !ok {
+		return refuse("invalid_target", "resource must be %s.", strings.Join(s.resources(), " or "))
+	}
+	r.Resource, r.Scopes = resource, r.ar.GetRequestedScopes()
+	return nil
+}
+
+// back tells the client a refusal.
+func (s *Server) back(r *Request, err error) error {
+	refusal := translate(err)
+	if refusal == nil {
+		return problem.As(err)
+	}
+	return &Redirect{s.answer(r, url.Values{"error": {refusal.Code}, "error_description": {refusal.Description}}), err}
+}
+
+// answer is the address that takes an answer to the client, with the issuer (RFC 9207).
+func (s *Server) answer(r *Request, parameters url.Values) string {
+	if state := r.Parameters.Get("state"); state != "" {
+		parameters.Set("state", state)
+	}
+	parameters.Set("iss", s.Issuer())
+	return withQuery(r.Redirect, parameters)
+}
+
+// Deny returns the address that tells the client that the person refused.
+func (s *Server) Deny(r *Request) string {
+	return s.answer(r, url.Values{"error": {"access_denied"}, "error_description": {"The person did not allow it."}})
+}
+
+// Approve lets the client act for an agent whose key was checked, in scopes of those it asked
+// for, and returns the address that takes the code to it.
+func (s *Server) Approve(ctx context.Context, r *Request, by *identity.Principal, scopes []string) (string, error) {
+	now := s.Now()
+	held := &session{grant: agent.Grant{
+		ID: database.NewID(now), AgentID: by.Agent.ID, Credential: by.Credential, ClientID: r.Client.ID,
+		ClientName: r.Client.Name, Scope: strings.Join(scopes, " "), Resource: r.Resource,
+	}}
+	r.ar.SetID(held.grant.ID.String())
+	r.ar.SetRequestedAudience(fosite.Arguments{r.Resource})
+	for _, scope := range scopes {
+		if slices.Contains(r.Scopes, scope) {
+			r.ar.GrantScope(scope)
+		}
+	}
+	if len(scopes) == 0 || len(r.ar.GetGrantedScopes()) != len(scopes) {
+		return "", unusable("More was allowed than the app asked for, or nothing.")
+	}
+	var location string
+	_, err := s.inTx(ctx, func(ctx context.Context) (error, error) {
+		if err := keepClient(ctx, txOf(ctx), r.Client.ID, now); err != nil {
+			return nil, err
+		}
+		response, err := s.provider.NewAuthorizeResponse(ctx, r.ar, held)
+		if err == nil {
+			location = s.answer(r, url.Values{"code": {response.GetCode()}})
+		}
+		return nil, err
+	})
+	if err != nil {
+		return "", err
+	}
+	s.Log.Info("a client was allowed to act for an agent",
+		"agent_id", by.Agent.ID, "client", r.Client.ID, "scope", held.grant.Scope, "grant_id", held.grant.ID)
+	return location, nil
+}

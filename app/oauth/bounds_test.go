@@ -1,0 +1,91 @@
+package oauth_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pulsecast/pulsecast/app/agent"
+	"github.com/pulsecast/pulsecast/app/config"
+	"github.com/pulsecast/pulsecast/app/database"
+	"github.com/pulsecast/pulsecast/app/oauth"
+)
+
+const registration = `{"client_name":"A program","redirect_uris":["` + callback + `"]}`
+
+// TestRegistrationCeiling: strangers can't fill the database with clients.
+func TestRegistrationCeiling(t *testing.T) {
+	each(t, func(t *testing.T, s *service) {
+		now := database.Now(time.Now())
+		clients := make([]oauth.Client, 10_000)
+		for i := range clients {
+			clients[i] = oauth.Client{ID: fmt.Sprint(i), Name: "x", RedirectURIs: []string{callback}, CreatedAt: now, ExpiresAt: now.Add(time.Hour)}
+		}
+		if _, err := s.DB.NewInsert().Model(&clients).Exec(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if res := s.post("/oauth/register", "application/json", registration); res.status != http.StatusServiceUnavailable ||
+			!strings.Contains(string(res.body), "temporarily_unavailable") {
+			t.Errorf("one more: %d %s", res.status, res.body)
+		}
+		for more := true; more; {
+			var err error
+			if more, err = oauth.Prune(t.Context(), s.DB, now.Add(2*time.Hour)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		s.register()
+	})
+}
+
+// TestRegistrationRate: one address registers 60 clients an hour.
+func TestRegistrationRate(t *testing.T) {
+	each(t, func(t *testing.T, s *service) {
+		for range 60 {
+			s.register()
+		}
+		if res := s.post("/oauth/register", "application/json", registration); res.status != 429 || res.header.Get("Retry-After") == "" {
+			t.Errorf("one more: %d", res.status)
+		}
+	}, func(c *config.Config) { c.RateLimitWrites = config.Rate{N: 120, Per: time.Minute} })
+}
+
+// TestPrune: what has ended is deleted, and what goes on is not.
+func TestPrune(t *testing.T) {
+	each(t, func(t *testing.T, s *service) {
+		p := s.register()
+		p.signIn()
+		kept := func(after time.Duration) (out [4]int64) {
+			now := time.Now().Add(after)
+			if _, err := oauth.Prune(t.Context(), s.DB, now); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := (agent.Store{}).Prune(t.Context(), s.DB, now); err != nil {
+				t.Fatal(err)
+			}
+			for i, table := range []string{"oauth_clients", "oauth_codes", "grants", "refresh_tokens"} {
+				n, err := s.DB.NewSelect().Table(table).Count(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				out[i] = n
+			}
+			return out
+		}
+		for _, c := range []struct {
+			after time.Duration
+			want  [4]int64
+		}{
+			{23 * time.Hour, [4]int64{1, 1, 1, 1}},
+			{25 * time.Hour, [4]int64{1, 0, 1, 1}},
+			{31 * 24 * time.Hour, [4]int64{1, 0, 0, 0}},
+			{91 * 24 * time.Hour, [4]int64{}},
+		} {
+			if got := kept(c.after); got != c.want {
+				t.Errorf("after %v: %v, want %v", c.after, got, c.want)
+			}
+		}
+	})
+}

@@ -1,0 +1,220 @@
+package oauth
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ory/fosite"
+	"github.com/uptrace/bun"
+
+	"github.com/pulsecast/pulsecast/app/database"
+	"github.com/pulsecast/pulsecast/app/plaintext"
+)
+
+const (
+	maxName         = 100
+	maxRedirects    = 50
+	maxAddress      = 2048
+	unusedLifetime  = 3 * 24 * time.Hour  // of a registered client that was never approved
+	clientLifetime  = 90 * 24 * time.Hour // after the last approval
+	maxClients      = 10_000
+	maxClientIDSize = maxAddress
+)
+
+// Client is a program that asks to act for an agent. What it says about itself is not checked,
+// but Host is.
+type Client struct {
+	bun.BaseModel `bun:"table:oauth_clients,alias:c"`
+
+	ID           string   `bun:",pk"` // the address of its metadata document, or what Register made
+	Name         string   // 1..100 characters
+	Homepage     string   // http(s), or ""
+	RedirectURIs []string `bun:"redirect_uris,type:jsonb"`
+	CreatedAt    time.Time
+	ExpiresAt    time.Time
+}
+
+// Host returns the host that vouches for the client; "" if the client registered itself.
+func (c *Client) Host() string {
+	if !isDocument(c.ID) {
+		return ""
+	}
+	u, _ := url.Parse(c.ID) // checkDocumentID has read it
+	return u.Host
+}
+
+// allows reports whether the client may be sent back to an address: exactly one it named, but
+// for the port of a loopback address, which programs choose anew each time (RFC 8252,
+// section 7.3).
+func (c *Client) allows(redirect string) bool {
+	if slices.Contains(c.RedirectURIs, redirect) {
+		return true
+	}
+	asked, err := url.Parse(redirect)
+	if err != nil || asked.Scheme != "http" || !loopback(asked.Hostname()) || asked.User != nil || asked.Fragment != "" {
+		return false
+	}
+	return slices.ContainsFunc(c.RedirectURIs, func(named string) bool {
+		u, err := url.Parse(named)
+		return err == nil && u.Scheme == "http" && u.Hostname() == asked.Hostname() &&
+			u.EscapedPath() == asked.EscapedPath() && u.RawQuery == asked.RawQuery
+	})
+}
+
+func loopback(host string) bool {
+	return host == "localhost" || net.ParseIP(host).IsLoopback()
+}
+
+// privateScheme matches schemes that an app can register for itself. Those that a browser
+// handles are refused.
+var (
+	privateScheme = regexp.MustCompile(`^[a-z][a-z0-9+.-]{1,63}$`)
+	browserScheme = []string{
+		"about", "blob", "chrome", "data", "file", "filesystem", "ftp", "intent", "javascript", "mailto", "vbscript",
+		"view-source", "ws", "wss",
+	}
+)
+
+// checkRedirect tells what is wrong with an address to be sent back to, "" if nothing is.
+func checkRedirect(address string) string {
+	u, err := url.Parse(address)
+	switch {
+	case err != nil || u.Scheme == "" || len(address) > maxAddress || plaintext.Check(address, false) != "":
+		return "is not an absolute address of at most 2048 characters"
+	case u.Fragment != "" || strings.Contains(address, "#"):
+		return "has a fragment; leave it out"
+	case u.User != nil:
+		return "has a user name; leave it out"
+	case u.Scheme == "https" && u.Host != "":
+		return ""
+	case u.Scheme == "http" && loopback(u.Hostname()):
+		return ""
+	case u.Scheme == "http" || u.Scheme == "https":
+		return "must be https, or http to a loopback address"
+	case slices.Contains(browserScheme, u.Scheme) || !privateScheme.MatchString(u.Scheme):
+		return "has a scheme that no app can register for itself"
+	}
+	return ""
+}
+
+// metadata is what a client says about itself (RFC 7591, section 2). Members that change
+// nothing here are not read.
+type metadata struct {
+	ClientID     string   `json:"client_id"`
+	Name         string   `json:"client_name"`
+	Homepage     string   `json:"client_uri"`
+	RedirectURIs []string `json:"redirect_uris"`
+	Grants       []string `json:"grant_types"`
+	Answers      []string `json:"response_types"`
+	AuthMethod   string   `json:"token_endpoint_auth_method"`
+}
+
+// client checks what a client says about itself.
+func (m *metadata) client(id string) (*Client, *Error) {
+	if len(m.RedirectURIs) == 0 || len(m.RedirectURIs) > maxRedirects {
+		return nil, refuse("invalid_redirect_uri", "redirect_uris must name 1 to %d addresses.", maxRedirects)
+	}
+	for _, address := range m.RedirectURIs {
+		if wrong := checkRedirect(address); wrong != "" {
+			return nil, refuse("invalid_redirect_uri", "The redirect URI %.100q %s.", address, wrong)
+		}
+	}
+	if len(m.Grants) > 0 && !slices.Contains(m.Grants, "authorization_code") {
+		return nil, refuse("invalid_client_metadata", "grant_types must contain authorization_code.")
+	}
+	if len(m.Answers) > 0 && !slices.Contains(m.Answers, "code") {
+		return nil, refuse("invalid_client_metadata", "response_types must contain code.")
+	}
+	c := &Client{ID: id, Name: strings.TrimSpace(m.Name), RedirectURIs: m.RedirectURIs}
+	if c.Name == "" {
+		c.Name = hostOf(id, m.RedirectURIs[0])
+	}
+	if wrong := plaintext.CheckLength(c.Name, 1, maxName, false); wrong != "" {
+		return nil, refuse("invalid_client_metadata", "client_name %s.", wrong)
+	}
+	if u, err := url.Parse(m.Homepage); err == nil && (u.Scheme == "https" || u.Scheme == "http") &&
+		len(m.Homepage) <= maxAddress && plaintext.Check(m.Homepage, false) == "" {
+		c.Homepage = m.Homepage
+	}
+	return c, nil
+}
+
+// hostOf names a client that has no name by a host.
+func hostOf(addresses ...string) string {
+	for _, address := range addresses {
+		if u, err := url.Parse(address); err == nil && u.Host != "" && len(u.Host) <= maxName {
+			return u.Host
+		}
+	}
+	return "An unnamed app"
+}
+
+// findClient finds a registered client. fosite.ErrNotFound if there is none or it has expired.
+func findClient(ctx context.Context, db bun.IDB, id string, now time.Time) (*Client, error) {
+	c := new(Client)
+	err := db.NewSelect().Model(c).Where("id = ?", id).Where("expires_at > ?", database.Now(now)).Scan(ctx)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return nil, fosite.ErrNotFound
+	case err != nil:
+		return nil, fmt.Errorf("find client: %w", err)
+	}
+	return c, nil
+}
+
+// keepClient lets a registered client live on after it was approved.
+func keepClient(ctx context.Context, db bun.IDB, id string, now time.Time) error {
+	_, err := db.NewUpdate().Model((*Client)(nil)).Set("expires_at = ?", database.Now(now.Add(clientLifetime))).
+		Where("id = ?", id).Exec(ctx)
+	if err != nil {
+		return fmt.Errorf("keep client: %w", err)
+	}
+	return nil
+}
+
+// party is a client as the library wants it: public, and allowed whatever can be asked for.
+type party struct {
+	id        string
+	redirects []string
+	resources []string
+}
+
+type clientKey struct{}
+
+func (s *Server) party(id string, redirects []string) party {
+	return party{id: id, redirects: redirects, resources: s.resources()}
+}
+
+// GetID implements fosite.Client.
+func (p party) GetID() string { return p.id }
+
+// GetHashedSecret implements fosite.Client.
+func (p party) GetHashedSecret() []byte { return nil }
+
+// GetRedirectURIs implements fosite.Client.
+func (p party) GetRedirectURIs() []string { return p.redirects }
+
+// GetGrantTypes implements fosite.Client.
+func (p party) GetGrantTypes() fosite.Arguments {
+	return fosite.Arguments{"authorization_code", "refresh_token"}
+}
+
+// GetResponseTypes implements fosite.Client.
+func (p party) GetResponseTypes() fosite.Arguments { return fosite.Arguments{"code"} }
+
+// GetScopes implements fosite.Client.
+func (p party) GetScopes() fosite.Arguments { return Scopes }
+
+// IsPublic implements fosite.Client.
+func (p party) IsPublic() bool { return true }
+
+// GetAudience implements fosite.Client.
+func (p party) GetAudience() fosite.Arguments { return p.resources }

@@ -1,0 +1,206 @@
+package oauth_test
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/auth"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/modelcontextprotocol/go-sdk/oauthex"
+
+	"github.com/pulsecast/pulsecast/app/agent"
+	"github.com/pulsecast/pulsecast/app/config"
+)
+
+// TestMCPClientSignsIn: the SDK's client finds everything from the 401 of /mcp on, registers or
+// names its document, and publishes.
+func TestMCPClientSignsIn(t *testing.T) {
+	each(t, func(t *testing.T, s *service) {
+		const document = "https://app.example/client.json"
+		s.docs.put(document, `{"client_id":"`+document+`","client_name":"App","redirect_uris":["http://localhost/callback"]}`)
+		for name, handler := range map[string]auth.AuthorizationCodeHandlerConfig{
+			"registration": {DynamicClientRegistrationConfig: &auth.DynamicClientRegistrationConfig{
+				Metadata: &oauthex.ClientRegistrationMetadata{ClientName: "App", RedirectURIs: []string{callback}}}},
+			"document": {RedirectURL: "http://localhost:5555/callback",
+				ClientIDMetadataDocumentConfig: &auth.ClientIDMetadataDocumentConfig{URL: document}},
+		} {
+			handler.AuthorizationCodeFetcher = func(_ context.Context, a *auth.AuthorizationArgs) (*auth.AuthorizationResult, error) {
+				form := s.page(s.open(a.URL), "allow")
+				form.Set("key", s.key)
+				to, err := url.Parse(s.send(form).header.Get("Location"))
+				return &auth.AuthorizationResult{Code: to.Query().Get("code"), State: to.Query().Get("state"), Iss: to.Query().Get("iss")}, err
+			}
+			oauth, err := auth.NewAuthorizationCodeHandler(&handler)
+			if err != nil {
+				t.Fatal(err)
+			}
+			session, err := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil).Connect(t.Context(),
+				&mcp.StreamableClientTransport{Endpoint: s.base + "/mcp", OAuthHandler: oauth, DisableStandaloneSSE: true}, nil)
+			if err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			defer session.Close()
+			result, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: "publishPrediction", Arguments: map[string]any{
+				"title": "By " + name, "thesis": "t", "confidence": 0.5, "horizonAt": time.Now().AddDate(0, 1, 0).UTC(),
+			}})
+			if err != nil || result.IsError {
+				t.Fatalf("%s: %+v, %v", name, result, err)
+			}
+		}
+		if s.docs.asked != 1 {
+			t.Errorf("the document was read %d times", s.docs.asked)
+		}
+	})
+}
+
+// TestMCPAsksForSignIn: without a good bearer nothing is answered, and the challenge says where
+// to sign in.
+func TestMCPAsksForSignIn(t *testing.T) {
+	each(t, func(t *testing.T, s *service) {
+		for bearer, code := range map[string]string{"": "missing_credentials", "pa_wrong": "invalid_credentials", "Bearer pc_wrong": "invalid_credentials"} {
+			header := []string{"Accept", "application/json, text/event-stream"}
+			if bearer != "" {
+				header = append(header, "Authorization", "Bearer "+strings.TrimPrefix(bearer, "Bearer "))
+			}
+			for _, method := range []string{"initialize", "tools/list", "ping"} {
+				res := s.do("POST", s.base+"/mcp", "application/json", `{"jsonrpc":"2.0","id":1,"method":"`+method+`"}`, header...)
+				challenge := res.header.Get("WWW-Authenticate")
+				if res.status != 401 || !strings.Contains(string(res.body), code) ||
+					!strings.Contains(challenge, `resource_metadata="`+s.base+`/.well-known/oauth-protected-resource/mcp"`) ||
+					!strings.Contains(challenge, `scope="read publish"`) {
+					t.Errorf("%s with %q: %d %s %s", method, bearer, res.status, challenge, res.body)
+				}
+			}
+		}
+	})
+}
+
+// TestNewAgent: a person without an agent makes one on the page, sees its key, and allows the
+// program with it.
+func TestNewAgent(t *testing.T) {
+	each(t, func(t *testing.T, s *service) {
+		p := s.register()
+		form := s.page(s.open(p.address()), "new")
+		form.Set("name", "")
+		if res := s.send(form); res.status != 422 || !strings.Contains(string(res.body), "1 to 80 characters") {
+			t.Errorf("without a name: %d", res.status)
+		}
+		form.Set("name", "Fresh <b>")
+		made := s.send(form)
+		allow := s.page(made.body, "allow")
+		if made.status != 200 || !agent.IsKey(allow.Get("key")) || made.header.Get("Cache-Control") != "no-store" {
+			t.Fatalf("made: %d %s", made.status, made.body)
+		}
+		to, _ := url.Parse(s.send(allow).header.Get("Location"))
+		token, err := p.exchange(to.Query().Get("code"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if res := s.do("GET", s.base+"/api/stats", "", "", "Authorization", "Bearer "+token.AccessToken); !strings.Contains(string(res.body), `"handle":"fresh-b"`) {
+			t.Errorf("stats: %s", res.body)
+		}
+		if strings.Contains(to.String(), allow.Get("key")) {
+			t.Error("the client sees the key")
+		}
+	})
+}
+
+// TestReadOnly: what a person takes back isn't granted, and a program learns how to ask again.
+func TestReadOnly(t *testing.T) {
+	each(t, func(t *testing.T, s *service) {
+		p := s.register()
+		token, err := p.exchange(p.allow(p.address(), s.key, "publish"))
+		if err != nil || token.Extra("scope") != "read" {
+			t.Fatalf("%v, %v", token, err)
+		}
+		if status, code := s.call("GET", "/api/stats", token.AccessToken, ""); status != 200 {
+			t.Errorf("stats: %d %s", status, code)
+		}
+		if status, code := s.call("POST", "/api/predictions", token.AccessToken, published("x")); status != 403 || code != "insufficient_scope" {
+			t.Errorf("publish: %d %s", status, code)
+		}
+		res := s.do("POST", s.base+"/mcp", "application/json",
+			`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"publishPrediction","arguments":`+published("x")+`}}`,
+			"Accept", "application/json, text/event-stream", "Authorization", "Bearer "+token.AccessToken)
+		challenge := res.header.Get("WWW-Authenticate")
+		if res.status != 403 || !strings.Contains(challenge, `error="insufficient_scope", scope="publish"`) || !strings.Contains(challenge, "resource_metadata=") {
+			t.Errorf("by MCP: %d %s %s", res.status, challenge, res.body)
+		}
+	})
+}
+
+// TestOnlyTheKey: no scope lets a program near credentials.
+func TestOnlyTheKey(t *testing.T) {
+	each(t, func(t *testing.T, s *service) {
+		token := s.register().signIn()
+		for _, c := range []struct{ method, path, body string }{
+			{"POST", "/api/agents/me/keys", `{}`}, {"DELETE", "/api/agents/me/keys/x", ""},
+			{"DELETE", "/api/agents/me/grants/01a1fc16-f338-7b64-ab79-9bf6523b6713", ""}, {"DELETE", "/api/session", ""},
+		} {
+			if status, code := s.call(c.method, c.path, token.AccessToken, c.body); status != 403 || code != "insufficient_scope" {
+				t.Errorf("%s %s: %d %s", c.method, c.path, status, code)
+			}
+		}
+		if status, _ := s.call("GET", "/api/agents/me/keys", token.AccessToken, ""); status != 422 {
+			t.Errorf("list keys: %d", status)
+		}
+		if status, _ := s.call("POST", "/api/session", s.key, `{"apiKey":"`+token.AccessToken+`"}`); status != 401 {
+			t.Errorf("a session for an access token: %d", status)
+		}
+	})
+}
+
+// TestRefresh: a refresh token works once, and a few seconds longer for a client that lost the
+// answer; used later it ends the grant.
+func TestRefresh(t *testing.T) {
+	each(t, func(t *testing.T, s *service) {
+		p := s.register()
+		first := p.signIn()
+		second, err := p.renew(first.RefreshToken)
+		if err != nil || second.RefreshToken == first.RefreshToken || second.AccessToken == first.AccessToken || second.Extra("scope") != "read publish" {
+			t.Fatalf("renewed: %+v, %v", second, err)
+		}
+		for _, token := range []string{first.AccessToken, second.AccessToken} {
+			if status, _ := s.call("GET", "/api/stats", token, ""); status != 200 {
+				t.Errorf("after a renewal: %d", status)
+			}
+		}
+		if _, err := p.renew(first.RefreshToken); err != nil {
+			t.Errorf("again at once: %v", err)
+		}
+		s.later.Add(int64(11 * time.Second))
+		if _, err := p.renew(first.RefreshToken); err == nil || !strings.Contains(err.Error(), "invalid_grant") {
+			t.Errorf("used again later: %v", err)
+		}
+		if _, err := p.renew(second.RefreshToken); err == nil {
+			t.Error("the other refresh token goes on")
+		}
+		if status, _ := s.call("GET", "/api/stats", second.AccessToken, ""); status != 401 {
+			t.Errorf("the access token goes on: %d", status)
+		}
+	})
+}
+
+// TestWithProvider: with an identity provider the metadata names it, and nothing signs in here.
+func TestWithProvider(t *testing.T) {
+	each(t, func(t *testing.T, s *service) {
+		for _, path := range []string{"", "/mcp"} {
+			res := s.do("GET", s.base+"/.well-known/oauth-protected-resource"+path, "", "")
+			if res.status != 200 || !strings.Contains(string(res.body), `"authorization_servers":["https://id.example"],"scopes_supported":["forecasts"]`) ||
+				!strings.Contains(string(res.body), `"resource":"`+s.base+path+`"`) {
+				t.Errorf("%s: %d %s", path, res.status, res.body)
+			}
+		}
+		for _, path := range []string{"/oauth/authorize", "/.well-known/oauth-authorization-server"} {
+			if res := s.do("GET", s.base+path, "", ""); res.status != http.StatusNotFound {
+				t.Errorf("%s: %d", path, res.status)
+			}
+		}
+	}, func(c *config.Config) {
+		c.IdentityURL, c.IdentityScope, c.Registration = "https://id.example", "forecasts", "closed"
+	})
+}

@@ -1,0 +1,86 @@
+package oauth
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/uptrace/bun"
+
+	"github.com/pulsecast/pulsecast/app/database"
+)
+
+// Registration is the answer to a client that registered itself (RFC 7591, section 3.2.1).
+// Whatever it asked for, it is public and can use codes and refresh tokens.
+type Registration struct {
+	ClientID     string   `json:"client_id"`
+	IssuedAt     int64    `json:"client_id_issued_at"` // Unix seconds
+	Name         string   `json:"client_name"`
+	Homepage     string   `json:"client_uri,omitempty"`
+	RedirectURIs []string `json:"redirect_uris"`
+	Grants       []string `json:"grant_types"`
+	Answers      []string `json:"response_types"`
+	AuthMethod   string   `json:"token_endpoint_auth_method"`
+	Scope        string   `json:"scope"`
+}
+
+// Register makes a client of what it says about itself, in JSON. It is forgotten after three
+// days unless a person approves it. Errors are *Error.
+func (s *Server) Register(ctx context.Context, body []byte) (*Registration, error) {
+	var m metadata
+	if err := json.Unmarshal(body, &m); err != nil {
+		return nil, refuse("invalid_client_metadata", "Send one JSON object with redirect_uris and client_name.")
+	}
+	c, refusal := m.client("client_" + rand.Text())
+	if refusal != nil {
+		return nil, refusal
+	}
+	now := database.Now(s.Now())
+	c.CreatedAt, c.ExpiresAt = now, now.Add(unusedLifetime)
+	err := s.DB.InTx(ctx, func(ctx context.Context, tx bun.Tx) error { return addClient(ctx, tx, c) })
+	if e := translate(err); e != nil {
+		return nil, e
+	}
+	if err != nil {
+		s.Log.Error("a client could not register", "error", err)
+		return nil, unavailable(err)
+	}
+	return &Registration{
+		ClientID: c.ID, IssuedAt: now.Unix(), Name: c.Name, Homepage: c.Homepage, RedirectURIs: c.RedirectURIs,
+		Grants: []string{"authorization_code", "refresh_token"}, Answers: []string{"code"}, AuthMethod: "none",
+		Scope: strings.Join(Scopes, " "),
+	}, nil
+}
+
+// addClient stores a client unless there are too many.
+func addClient(ctx context.Context, tx bun.Tx, c *Client) error {
+	n, err := tx.NewSelect().Model((*Client)(nil)).Count(ctx)
+	if err != nil {
+		return fmt.Errorf("count clients: %w", err)
+	}
+	if n >= maxClients {
+		return &Error{
+			Code: "temporarily_unavailable", Status: http.StatusServiceUnavailable,
+			Description: "Too many clients have registered. Try again later, or use a client id metadata document.",
+		}
+	}
+	if _, err := tx.NewInsert().Model(c).Exec(ctx); err != nil {
+		return fmt.Errorf("store client: %w", err)
+	}
+	return nil
+}
+
+// Prune deletes one batch each of codes and registered clients that have expired. A code is kept
+// for a day, so that a second use is noticed.
+func Prune(ctx context.Context, db bun.IDB, now time.Time) (more bool, err error) {
+	clients, err := database.Prune(ctx, db, "oauth_clients", "expires_at", now, "id")
+	if err != nil {
+		return false, err
+	}
+	codes, err := database.Prune(ctx, db, "oauth_codes", "expires_at", now.Add(-24*time.Hour), "hash")
+	return clients || codes, err
+}

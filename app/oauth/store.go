@@ -1,0 +1,221 @@
+package oauth
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/ory/fosite"
+	"github.com/uptrace/bun"
+
+	"github.com/pulsecast/pulsecast/app/agent"
+	"github.com/pulsecast/pulsecast/app/database"
+)
+
+// store is what the library keeps. Every method runs in the transaction of its context.
+type store struct{ *Server }
+
+type txKey struct{}
+
+// inTx runs one step of the protocol in a transaction. do returns what the client is told; only
+// err rolls back.
+func (s *Server) inTx(ctx context.Context, do func(ctx context.Context) (refused, err error)) (refused, err error) {
+	err = s.DB.InTx(ctx, func(ctx context.Context, tx bun.Tx) (err error) {
+		refused, err = do(context.WithValue(ctx, txKey{}, tx))
+		return err
+	})
+	return refused, err
+}
+
+func txOf(ctx context.Context) bun.Tx { return ctx.Value(txKey{}).(bun.Tx) }
+
+func hashOf(signature string) []byte {
+	hash, _ := hex.DecodeString(signature) // made by strategy
+	return hash
+}
+
+func sessionOf(r fosite.Requester) *session { return r.GetSession().(*session) }
+
+// GetClient implements fosite.ClientManager.
+func (s store) GetClient(ctx context.Context, id string) (fosite.Client, error) {
+	if c, ok := ctx.Value(clientKey{}).(party); ok && c.id == id {
+		return c, nil
+	}
+	if isDocument(id) { // a code or token names its client, whatever the document says by now
+		return s.party(id, nil), nil
+	}
+	c, err := findClient(ctx, txOf(ctx), id, s.Now())
+	if err != nil {
+		return nil, err
+	}
+	return s.party(c.ID, c.RedirectURIs), nil
+}
+
+// identify finds the client of a request to the token endpoint. Clients are public, so there is
+// no secret to check, and no assertion is ever parsed.
+func (s store) identify(ctx context.Context, r *http.Request, form url.Values) (fosite.Client, error) {
+	id := form.Get("client_id")
+	if name, _, ok := r.BasicAuth(); ok && id == "" {
+		id, _ = url.QueryUnescape(name) // RFC 6749, section 2.3.1
+	}
+	if id == "" || len(id) > maxClientIDSize || form.Has("client_assertion") {
+		return nil, fosite.ErrInvalidClient.WithHint("Send client_id and nothing to authenticate with.")
+	}
+	c, err := s.GetClient(ctx, id)
+	if errors.Is(err, fosite.ErrNotFound) {
+		return nil, fosite.ErrInvalidClient.WithHint("The client isn't registered, or no longer. Register again.")
+	}
+	return c, err
+}
+
+// ClientAssertionJWTValid implements fosite.ClientManager: clients have no keys.
+func (store) ClientAssertionJWTValid(context.Context, string) error { return fosite.ErrJTIKnown }
+
+// SetClientAssertionJWT implements fosite.ClientManager.
+func (store) SetClientAssertionJWT(context.Context, string, time.Time) error {
+	return fosite.ErrJTIKnown
+}
+
+// CreateAuthorizeCodeSession stores a code with its challenge.
+func (s store) CreateAuthorizeCodeSession(ctx context.Context, signature string, r fosite.Requester) error {
+	g := sessionOf(r).grant
+	c := &code{
+		Hash: hashOf(signature), GrantID: g.ID, AgentID: g.AgentID, Credential: g.Credential,
+		ClientID: g.ClientID, ClientName: g.ClientName, Scope: g.Scope, Resource: g.Resource,
+		RedirectURI: r.GetRequestForm().Get("redirect_uri"), Challenge: r.GetRequestForm().Get("code_challenge"),
+		ExpiresAt: database.Now(s.Now().Add(codeLifetime)),
+	}
+	if _, err := txOf(ctx).NewInsert().Model(c).Exec(ctx); err != nil {
+		return fmt.Errorf("store code: %w", err)
+	}
+	return nil
+}
+
+// GetAuthorizeCodeSession finds a code and holds it until the transaction ends, so that two
+// requests can't redeem it.
+func (s store) GetAuthorizeCodeSession(ctx context.Context, signature string, _ fosite.Session) (fosite.Requester, error) {
+	c, err := findCode(ctx, txOf(ctx), hashOf(signature))
+	if err != nil {
+		return nil, err
+	}
+	r := s.request(&session{grant: c.grant()}, url.Values{"redirect_uri": {c.RedirectURI}})
+	switch {
+	case !c.UsedAt.IsZero():
+		return r, fosite.ErrInvalidatedAuthorizeCode
+	case !c.ExpiresAt.After(s.Now()):
+		return nil, fosite.ErrNotFound
+	}
+	return r, nil
+}
+
+// InvalidateAuthorizeCodeSession marks a code as used.
+func (s store) InvalidateAuthorizeCodeSession(ctx context.Context, signature string) error {
+	return mark(ctx, txOf(ctx), "used_at", hashOf(signature), s.Now())
+}
+
+// CreatePKCERequestSession does nothing: the challenge is stored with the code.
+func (store) CreatePKCERequestSession(context.Context, string, fosite.Requester) error { return nil }
+
+// GetPKCERequestSession returns the challenge of a code until it was tried once.
+func (s store) GetPKCERequestSession(ctx context.Context, signature string, _ fosite.Session) (fosite.Requester, error) {
+	c, err := findCode(ctx, txOf(ctx), hashOf(signature))
+	if err != nil {
+		return nil, err
+	}
+	if !c.TriedAt.IsZero() {
+		return nil, fosite.ErrNotFound
+	}
+	return s.request(&session{grant: c.grant()}, url.Values{
+		"code_challenge": {c.Challenge}, "code_challenge_method": {"S256"},
+	}), nil
+}
+
+// DeletePKCERequestSession notes that a verifier was tried: there is one attempt for each code.
+func (s store) DeletePKCERequestSession(ctx context.Context, signature string) error {
+	return mark(ctx, txOf(ctx), "tried_at", hashOf(signature), s.Now())
+}
+
+// CreateAccessTokenSession stores an access token, and first opens or renews its grant.
+func (s store) CreateAccessTokenSession(ctx context.Context, signature string, r fosite.Requester) error {
+	held := sessionOf(r)
+	keep := s.agents.RenewGrant
+	if !held.opened {
+		keep = s.agents.OpenGrant
+	}
+	if err := keep(ctx, txOf(ctx), &held.grant, s.Now()); err != nil {
+		return err
+	}
+	held.opened = true
+	return s.agents.StoreAccessToken(ctx, txOf(ctx), &held.grant, hashOf(signature), s.Now())
+}
+
+// GetAccessTokenSession finds the grant of an access token.
+func (s store) GetAccessTokenSession(ctx context.Context, signature string, _ fosite.Session) (fosite.Requester, error) {
+	g, err := s.agents.GrantOfAccessToken(ctx, txOf(ctx), hashOf(signature))
+	return s.granted(g, err)
+}
+
+// DeleteAccessTokenSession does nothing: access tokens end with their grant.
+func (store) DeleteAccessTokenSession(context.Context, string) error { return nil }
+
+// CreateRefreshTokenSession stores a refresh token of a grant.
+func (s store) CreateRefreshTokenSession(ctx context.Context, signature, _ string, r fosite.Requester) error {
+	return s.agents.StoreRefreshToken(ctx, txOf(ctx), &sessionOf(r).grant, hashOf(signature), s.Now())
+}
+
+// GetRefreshTokenSession finds the grant of a refresh token; ErrInactiveToken with it if the
+// token was used before.
+func (s store) GetRefreshTokenSession(ctx context.Context, signature string, _ fosite.Session) (fosite.Requester, error) {
+	g, err := s.agents.FindRefreshToken(ctx, txOf(ctx), hashOf(signature), s.Now())
+	return s.granted(g, err)
+}
+
+// DeleteRefreshTokenSession does nothing: refresh tokens end with their grant.
+func (store) DeleteRefreshTokenSession(context.Context, string) error { return nil }
+
+// RotateRefreshToken notes that a refresh token was used. Access tokens live on until they
+// expire, because other requests may be using them.
+func (s store) RotateRefreshToken(ctx context.Context, _ string, signature string) error {
+	return s.agents.UseRefreshToken(ctx, txOf(ctx), hashOf(signature), s.Now())
+}
+
+// RevokeRefreshToken ends a grant.
+func (s store) RevokeRefreshToken(ctx context.Context, id string) error {
+	grant, err := uuid.Parse(id)
+	if err != nil {
+		return fosite.ErrNotFound
+	}
+	return s.agents.EndGrant(ctx, txOf(ctx), grant)
+}
+
+// RevokeAccessToken does what RevokeRefreshToken does: a grant ends as a whole.
+func (s store) RevokeAccessToken(ctx context.Context, id string) error {
+	return s.RevokeRefreshToken(ctx, id)
+}
+
+// granted is the request that led to a grant, as the library wants it.
+func (s store) granted(g *agent.Grant, err error) (fosite.Requester, error) {
+	switch {
+	case errors.Is(err, agent.ErrReused):
+		return s.request(&session{grant: *g, opened: true}, url.Values{}), fosite.ErrInactiveToken
+	case errors.Is(err, agent.ErrNoCredential):
+		return nil, fosite.ErrNotFound
+	case err != nil:
+		return nil, err
+	}
+	return s.request(&session{grant: *g, opened: true}, url.Values{}), nil
+}
+
+func (s store) request(held *session, form url.Values) fosite.Requester {
+	g := held.grant
+	return &fosite.Request{
+		ID: g.ID.String(), RequestedAt: g.CreatedAt, Client: s.party(g.ClientID, nil), Session: held, Form: form,
+		RequestedScope: g.Scopes(), GrantedScope: g.Scopes(),
+		RequestedAudience: fosite.Arguments{g.Resource}, GrantedAudience: fosite.Arguments{g.Resource},
+	}
+}

@@ -1,0 +1,82 @@
+package oauth
+
+import (
+	"context"
+	"errors"
+	"net/http"
+
+	"github.com/ory/fosite"
+)
+
+// Token answers a request to the token endpoint: it redeems a code or renews a grant. Errors
+// are *Error.
+func (s *Server) Token(ctx context.Context, r *http.Request) (map[string]any, error) {
+	var tokens map[string]any
+	refused, err := s.inTx(ctx, func(ctx context.Context) (error, error) {
+		request, err := s.provider.NewAccessRequest(ctx, r, new(session))
+		if err == nil {
+			err = s.checkResource(request)
+		}
+		var answer fosite.AccessResponder
+		if err == nil {
+			answer, err = s.provider.NewAccessResponse(ctx, request)
+		}
+		if err == nil {
+			tokens = answer.ToMap()
+			return nil, nil
+		}
+		return split(err)
+	})
+	return tokens, s.outcome(ctx, refused, err)
+}
+
+// checkResource holds a client to the resource that was approved (RFC 8707, section 2.2).
+func (s *Server) checkResource(r fosite.AccessRequester) error {
+	named := r.GetRequestForm()["resource"]
+	if len(named) == 0 {
+		return nil
+	}
+	resource, ok := s.resourceOf(named)
+	if !ok || !r.GetRequestedAudience().Has(resource) {
+		return refuse("invalid_target", "resource is not the one that was approved.")
+	}
+	return nil
+}
+
+// Revoke answers a request to the revocation endpoint (RFC 7009): it ends the grant of a token.
+// An unknown token is fine. Errors are *Error.
+func (s *Server) Revoke(ctx context.Context, r *http.Request) error {
+	refused, err := s.inTx(ctx, func(ctx context.Context) (error, error) {
+		if err := s.provider.NewRevocationRequest(ctx, r); err != nil {
+			return split(err)
+		}
+		return nil, nil
+	})
+	if refused == nil && err == nil {
+		s.changed(ctx)
+	}
+	return s.outcome(ctx, refused, err)
+}
+
+// split tells a refusal, which is committed, from a failure, which is rolled back.
+func split(err error) (refused, failed error) {
+	if refusal := translate(err); refusal != nil {
+		return refusal, nil
+	}
+	return nil, err
+}
+
+// outcome returns what the client is told. A refusal may have ended a grant.
+func (s *Server) outcome(ctx context.Context, refused, failed error) error {
+	if failed != nil {
+		s.Log.Error("a program could not sign in", "error", failed)
+		return unavailable(failed)
+	}
+	if refusal, ok := errors.AsType[*Error](refused); ok {
+		if refusal.Code == "invalid_grant" {
+			s.changed(ctx)
+		}
+		return refusal
+	}
+	return nil
+}

@@ -1,0 +1,264 @@
+package prediction_test
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/pulsecast/pulsecast/app/database"
+	"github.com/pulsecast/pulsecast/app/database/dbtest"
+	"github.com/pulsecast/pulsecast/app/market"
+	"github.com/pulsecast/pulsecast/app/prediction"
+	"github.com/pulsecast/pulsecast/app/problem"
+)
+
+// TestMarketCompletesADraft: title and horizon follow from the market, and a market without a
+// close ahead needs a horizon.
+func TestMarketCompletesADraft(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+		d := open(t, db)
+		long, past, undated := yesNo("long", strings.Repeat("é ", 300)+"?"), yesNo("past", "Is it late?"), yesNo("undated", "Is it ever?")
+		past.ClosesAt, undated.ClosesAt = start.Add(-time.Hour), time.Time{}
+		if err := (market.Store{}).Observe(t.Context(), db, []market.Market{long, past, undated}); err != nil {
+			t.Fatal(err)
+		}
+		bare := func(id string) prediction.Draft {
+			return draft(func(dr *prediction.Draft) { dr.MarketID, dr.Title, dr.HorizonAt = id, "", nil })
+		}
+		got, _, err := d.publish(t, bare("1"))
+		if err != nil || got.Record.Title != "Will it rain in Oslo?" || !got.Record.HorizonAt.Equal(start.AddDate(0, 1, 0)) {
+			t.Fatalf("%+v, %v", got.Record.Prediction, err)
+		}
+		found, _, err := prediction.Store{}.List(t.Context(), db, prediction.Filter{Words: "oslo sun", Limit: 9})
+		if err != nil || len(found) != 0 {
+			t.Errorf("found %v, %v", found, err)
+		}
+		found, _, err = prediction.Store{}.List(t.Context(), db, prediction.Filter{Words: "oslo always", Limit: 9})
+		if err != nil || len(found) != 1 || found[0].ID != got.Record.ID {
+			t.Errorf("found %v, %v", found, err)
+		}
+		if got, _, err := d.publish(t, bare("long")); err != nil || len([]rune(got.Record.Title)) > 300 || !strings.HasSuffix(got.Record.Title, "…") {
+			t.Errorf("%q, %v", got.Record.Title, err)
+		}
+		for id, why := range map[string]string{"past": "was scheduled to close at 2026-11-21T11:00:00Z", "undated": "has no scheduled close"} {
+			_, _, err := d.publish(t, bare(id))
+			if p := problem.As(err); p.Code != "invalid_prediction" || p.Fields[0].Field != "horizonAt" || !strings.Contains(p.Detail, why) {
+				t.Errorf("%s: %v", id, err)
+			}
+		}
+		titled := bare("undated")
+		titled.HorizonAt = draft(nil).HorizonAt
+		if got, _, err := d.publish(t, titled); err != nil || got.Record.Title != "Is it ever?" {
+			t.Errorf("%v, %v", got.Record.Title, err)
+		}
+	})
+}
+
+// batch makes a request of drafts on markets; "" is a draft that the edge refused.
+func (d *desk) batch(key string, markets ...string) prediction.BatchSubmission {
+	s := prediction.BatchSubmission{Agent: d.agent, IdempotencyKey: key, Render: func(list []prediction.ItemOutcome) ([]byte, error) {
+		var words []string
+		for _, o := range list {
+			words = append(words, fmt.Sprintf("%s %s %q", cmp.Or(codeOf(o.Err), "-"), o.Receipt.Record.MarketID, o.Receipt.Warnings))
+		}
+		return []byte(strings.Join(words, "\n")), nil
+	}}
+	for _, id := range markets {
+		item := prediction.BatchItem{Draft: draft(func(dr *prediction.Draft) { dr.MarketID = id })}
+		if id == "" {
+			item.Refused = problem.InvalidPrediction(problem.Field{Field: "title", Message: "is required"})
+		}
+		s.Items = append(s.Items, item)
+	}
+	return s
+}
+
+// codeless reports whether a line of a batch's answer is of an item that isn't refused.
+func codeless(line string) bool { return line[0] == '-' }
+
+// TestBatchIsPublishedInOrder: a bad item fails alone, the others are published in order, and
+// an item counts as an earlier prediction of those after it, in a dry run too.
+func TestBatchIsPublishedInOrder(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+		d := open(t, db)
+		dry := d.batch("", "1", "6", "2", "", "1")
+		dry.DryRun = true
+		for _, s := range []prediction.BatchSubmission{dry, d.batch("k", "1", "6", "2", "", "1")} {
+			answer, err := d.PublishAll(t.Context(), s)
+			if err != nil {
+				t.Fatal(err)
+			}
+			lines := strings.Split(string(answer), "\n")
+			for i, want := range []string{"- 1", "market_closed", "2nd prediction on this event", "invalid_prediction", "3rd prediction on this event"} {
+				if !strings.Contains(lines[i], want) || strings.Contains(lines[i], "Dry run") != (s.DryRun && codeless(lines[i])) {
+					t.Errorf("%d: %s", i, lines[i])
+				}
+			}
+		}
+		list, _, err := prediction.Store{}.List(t.Context(), db, prediction.Filter{Limit: 10})
+		if err != nil || len(list) != 3 || list[2].MarketID != "1" || list[1].MarketID != "2" || list[0].MarketID != "1" {
+			t.Fatalf("%d stored, %v", len(list), err)
+		}
+		for i, r := range list {
+			if want := start.Add(time.Duration(2-i) * time.Microsecond); !r.CreatedAt.Equal(want) {
+				t.Errorf("%d: at %s", i, r.CreatedAt)
+			}
+		}
+		tally, err := prediction.Store{}.Tally(t.Context(), db, d.agent.ID)
+		if err != nil || tally.Total != 3 || tally.PublicationDays != 1 {
+			t.Errorf("%+v, %v", tally, err)
+		}
+	})
+}
+
+// TestBatchKey: the key is for the whole; it isn't used up if nothing is published.
+func TestBatchKey(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+		d := open(t, db)
+		first := d.batch("k", "1", "6")
+		publish := func(s prediction.BatchSubmission) string {
+			answer, err := d.PublishAll(t.Context(), s)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return string(answer)
+		}
+		if answer, err := d.Answered(t.Context(), &first); answer != nil || err != nil {
+			t.Errorf("before: %s, %v", answer, err)
+		}
+		if one, two := publish(first), publish(first); one != two || d.stored(t) != 1 {
+			t.Errorf("%s\n%s\n%d stored", one, two, d.stored(t))
+		}
+		if answer, err := d.Answered(t.Context(), &first); string(answer) != publish(first) || err != nil {
+			t.Errorf("after: %s, %v", answer, err)
+		}
+		other := d.batch("k", "2")
+		other.BodyHash = [32]byte{1}
+		if _, err := d.PublishAll(t.Context(), other); codeOf(err) != "idempotency_mismatch" {
+			t.Error(err)
+		}
+		if _, err := d.Answered(t.Context(), &other); codeOf(err) != "idempotency_mismatch" {
+			t.Error(err)
+		}
+		if _, _, err := d.publish(t, draft(nil), func(s *prediction.Submission) { s.IdempotencyKey, s.BodyHash = "k", [32]byte{2} }); codeOf(err) != "idempotency_mismatch" {
+			t.Error(err)
+		}
+		if answer := publish(d.batch("unused", "6", "")); !strings.HasPrefix(answer, "market_closed") {
+			t.Error(answer)
+		}
+		other.IdempotencyKey = "unused"
+		if answer := publish(other); strings.HasPrefix(answer, "market_closed") || d.stored(t) != 2 {
+			t.Errorf("%s, %d stored", answer, d.stored(t))
+		}
+	})
+}
+
+// TestBatchRepeatWaits: a repeat that arrives while the first is handled gets its answer.
+func TestBatchRepeatWaits(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+		d := open(t, db)
+		s := d.batch("k", "1", "2", "")
+		answers := make([]string, 8)
+		var wg sync.WaitGroup
+		for i := range answers {
+			wg.Go(func() {
+				answer, err := d.PublishAll(t.Context(), s)
+				if err != nil {
+					t.Error(err)
+				}
+				answers[i] = string(answer)
+			})
+		}
+		wg.Wait()
+		for _, a := range answers {
+			if a != answers[0] || a == "" {
+				t.Errorf("%q and %q", a, answers[0])
+			}
+		}
+		if d.stored(t) != 2 {
+			t.Errorf("%d stored", d.stored(t))
+		}
+	})
+}
+
+// TestBatchItemThatTheDatabaseRefuses fails alone; a database that is gone stores nothing.
+func TestBatchItemThatTheDatabaseRefuses(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+		d := open(t, db)
+		s := d.batch("k", "1", "2", "3", "1")
+		s.Items[1].Draft.Thesis = "a NUL: \x00" // no edge lets this through
+		answer, err := d.PublishAll(t.Context(), s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines := strings.Split(string(answer), "\n")
+		for i, want := range []string{"-", "internal", "invalid_prediction", "-"} {
+			if got, _, _ := strings.Cut(lines[i], " "); got != want {
+				t.Errorf("%d: %s", i, lines[i])
+			}
+		}
+		if d.stored(t) != 2 {
+			t.Errorf("%d stored", d.stored(t))
+		}
+	})
+}
+
+// TestBatchIsStoredWholeOrNotAtAll: the connection breaks in the middle, or the disk is full.
+func TestBatchIsStoredWholeOrNotAtAll(t *testing.T) {
+	t.Parallel()
+	broken := map[database.Kind]func(t *testing.T, d *desk, s *prediction.BatchSubmission) (repair func()){
+		database.Postgres: func(_ *testing.T, d *desk, s *prediction.BatchSubmission) func() {
+			render := s.Render
+			s.Render = func(list []prediction.ItemOutcome) ([]byte, error) {
+				_, err := d.db.ExecContext(context.Background(), "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND state = 'idle in transaction'")
+				return []byte("?"), err
+			}
+			return func() { s.Render = render }
+		},
+		database.SQLite: func(t *testing.T, d *desk, _ *prediction.BatchSubmission) func() {
+			var pages int
+			if err := d.db.NewRaw("PRAGMA page_count").Scan(t.Context(), &pages); err != nil {
+				t.Fatal(err)
+			}
+			limit := func(pages int) {
+				if _, err := d.db.ExecContext(t.Context(), fmt.Sprintf("PRAGMA max_page_count = %d", pages)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			limit(pages)
+			return func() { limit(1 << 20) }
+		},
+	}
+	for kind, breakIt := range broken {
+		t.Run(string(kind), func(t *testing.T) {
+			t.Parallel()
+			db := dbtest.Open(t, kind)
+			d := open(t, db)
+			s := d.batch("k", "1", "2", "6", "1")
+			for i := range s.Items {
+				s.Items[i].Draft.Thesis = strings.Repeat("long ", 2000)
+			}
+			repair := breakIt(t, d, &s)
+			if _, err := d.PublishAll(t.Context(), s); codeOf(err) != "unavailable" || problem.As(err).RetryAfter <= 0 {
+				t.Errorf("%v", err)
+			}
+			repair()
+			n, err := db.NewSelect().Table("idempotency_keys").Count(t.Context())
+			if err != nil || n != 0 || d.stored(t) != 0 {
+				t.Errorf("%d keys, %d stored, %v", n, d.stored(t), err)
+			}
+			if _, err := d.PublishAll(t.Context(), s); err != nil || d.stored(t) != 3 {
+				t.Errorf("afterwards: %d stored, %v", d.stored(t), err)
+			}
+		})
+	}
+}

@@ -1,0 +1,21 @@
+package prediction
+
+import (
+	"github.com/google/uuid"
+	"github.com/uptrace/bun"
+)
+
+// SelectNewestSettled is a subquery of those of an agent's newest settled predictions, at most
+// limit by the moment of settlement, that were scored against a baseline: the columns of
+// Prediction without texts.
+func SelectNewestSettled(db bun.IDB, agentID uuid.UUID, limit int) *bun.SelectQuery {
+	newest := db.NewSelect().TableExpr("results AS r").Column("r.agent_id", "r.id").
+		Where("r.agent_id = ?", agentID).Where("r.resolved_at IS NOT NULL").
+		OrderExpr("r.resolved_at DESC, r.id DESC").Limit(int64(limit))
+	return db.NewSelect().TableExpr("(?) AS newest", newest).
+		Join("JOIN prediction_records AS p ON p.agent_id = newest.agent_id AND p.id = newest.id").
+		Column("p.id", "p.agent_id", "p.market_id", "p.outcome_index", "p.event_key", "p.confidence", "p.created_at",
+			"p.scheduled_close_at", "p.baseline", "p.baseline_before", "p.baseline_after", "p.baseline_previous", "p.before_bid",
+			"p.before_ask", "p.after_bid", "p.after_ask", "p.median_bid", "p.median_ask", "p.weight_index", "p.resolution_value", "p.edge").
+		Where("p.status = ?", Resolved).Where("p.baseline_state = ?", Fixed)
+}

@@ -1,0 +1,55 @@
+package settlement
+
+import (
+	"time"
+
+	"github.com/pulsecast/pulsecast/app/market"
+	"github.com/pulsecast/pulsecast/app/prediction"
+	"github.com/pulsecast/pulsecast/app/update"
+)
+
+// fixed is the update that a prediction's baseline is decided. Its baseline is nil if there
+// is none. It is private: a baseline is the confidence itself if that lay inside the book.
+func (p *pending) fixed(b *prediction.Baseline, at time.Time) update.Update {
+	return update.Update{
+		Type: update.PredictionBaseline, At: at, Private: true,
+		Ref: update.Ref{
+			Prediction: &update.Prediction{
+				ID: p.ID, AgentID: p.AgentID, Status: string(prediction.Open), Confidence: &p.Confidence, Baseline: b.Q,
+			},
+			Market: prediction.MarketRef(p.MarketID, p.EventKey, p.MarketCategory),
+		},
+	}
+}
+
+// moved is the update that a prediction was resolved, voided or opened again. What is decided is
+// revealed in the same transaction.
+func (i *item) moved(r *prediction.Resolution, at time.Time) update.Update {
+	u := update.Update{
+		Type: update.PredictionCorrected, At: at,
+		Ref: update.Ref{
+			Prediction: &update.Prediction{
+				ID: i.ID, AgentID: i.AgentID, Status: string(r.Status), Confidence: &i.Confidence, Baseline: i.Baseline,
+				Value: r.Value, Brier: r.Brier, Edge: r.Edge, LogEdge: r.LogEdge,
+			},
+			Market: prediction.MarketRef(i.MarketID, i.EventKey, i.MarketCategory),
+		},
+	}
+	switch {
+	case r.Status == prediction.Void:
+		u.Type = update.PredictionVoided
+	case r.Status == prediction.Resolved && r.Was == prediction.Open:
+		u.Type = update.PredictionSettled
+	}
+	return u
+}
+
+// settled is the update that a market's outcome is decided. Its value is nil if the market is
+// void.
+func (o *Outcome) settled(m *market.Market, at time.Time) update.Update {
+	ref := prediction.MarketRef(m.ID, m.EventKey(), m.Category)
+	if i := m.Reference(); i < len(o.OutcomeValues) {
+		ref.Value = &o.OutcomeValues[i]
+	}
+	return update.Update{Type: update.MarketSettled, At: at, Ref: update.Ref{Market: ref}}
+}

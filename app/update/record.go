@@ -1,0 +1,71 @@
+package update
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/uptrace/bun"
+
+	"github.com/pulsecast/pulsecast/app/database"
+)
+
+// perRow is how many updates a row of the outbox holds at most, about 100 KB.
+const perRow = 400
+
+// outboxRow is updates without numbers.
+type outboxRow struct {
+	ID      uuid.UUID `bun:",type:uuid"`
+	Content []byte    `bun:",type:bytea"`
+}
+
+const addToOutbox = "INSERT INTO update_outbox (id, content) SELECT id, content FROM v"
+
+// Record adds updates to the log. Call it in the transaction that makes the changes: they
+// appear together. It waits for no other transaction.
+func Record(ctx context.Context, tx bun.IDB, list ...Update) error {
+	if len(list) == 0 {
+		return nil
+	}
+	if _, err := database.ExecPlannedRows(ctx, tx, addToOutbox, outboxRows(list)); err != nil {
+		return fmt.Errorf("record updates: %w", err)
+	}
+	return nil
+}
+
+// NewWrite is Record as a part of a larger statement. There must be updates.
+func NewWrite(list []Update) database.Write { return database.NewWrite(addToOutbox, outboxRows(list)) }
+
+func outboxRows(list []Update) []outboxRow {
+	var rows []outboxRow
+	// Ids are in the order of the calls of a node, whatever time the updates are of.
+	at := time.Now()
+	for part := range slices.Chunk(list, perRow) {
+		rows = append(rows, outboxRow{database.NewID(at), encode(part)})
+		at = at.Add(time.Microsecond)
+	}
+	return rows
+}
+
+func encode(list []Update) []byte {
+	content, err := json.Marshal(list)
+	if err != nil {
+		panic(err) // ids, finite numbers and times can always be written
+	}
+	return content
+}
+
+// decode reads updates whose numbers begin with first.
+func decode(content []byte, first int64) ([]Update, error) {
+	var list []Update
+	if err := json.Unmarshal(content, &list); err != nil {
+		return nil, fmt.Errorf("decode updates: %w", err)
+	}
+	for i := range list {
+		list[i].Seq = first + int64(i)
+	}
+	return list, nil
+}

@@ -1,0 +1,147 @@
+package update
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/uptrace/bun"
+
+	"github.com/pulsecast/pulsecast/app/database"
+	"github.com/pulsecast/pulsecast/app/generation"
+)
+
+// outboxBatch is how many rows of the outbox one transaction numbers at most.
+const outboxBatch = 32
+
+// Sequencer gives updates their numbers. One node should run it, under a lease; two at once
+// wait for each other.
+type Sequencer struct {
+	db  *database.DB
+	now func() time.Time
+}
+
+// NewSequencer returns a Sequencer.
+func NewSequencer(db *database.DB, now func() time.Time) *Sequencer { return &Sequencer{db, now} }
+
+// Tick numbers the updates that are committed, until none is left. It is cheap if there are
+// none.
+func (s *Sequencer) Tick(ctx context.Context) error {
+	for {
+		waits, err := s.waiting(ctx)
+		if err != nil || !waits {
+			return err
+		}
+		if err := s.db.InTx(ctx, s.number); err != nil {
+			return fmt.Errorf("number updates: %w", err)
+		}
+	}
+}
+
+func (s *Sequencer) waiting(ctx context.Context) (bool, error) {
+	var found []int
+	if err := s.db.Reader.NewRaw("SELECT 1 FROM update_outbox LIMIT 1").Scan(ctx, &found); err != nil {
+		return false, fmt.Errorf("look for updates: %w", err)
+	}
+	return len(found) > 0, nil
+}
+
+// number moves rows of the outbox to the log. It locks the head first: the statements after
+// that see all that earlier calls committed.
+func (s *Sequencer) number(ctx context.Context, tx bun.Tx) error {
+	head, err := readHead(ctx, database.ForUpdate(selectHead(tx)))
+	if err != nil {
+		return err
+	}
+	rows, err := dequeue(ctx, tx)
+	if err != nil || len(rows) == 0 {
+		return err
+	}
+	at, last := database.Now(s.now()), head.Last
+	chunks, list := make([]chunkRow, 0, len(rows)), make([]Update, 0, len(rows))
+	for _, row := range rows {
+		numbered, err := decode(row.Content, last+1)
+		if err != nil {
+			return err
+		}
+		first := last + 1
+		last += int64(len(numbered))
+		chunks, list = append(chunks, chunkRow{last, first, at, row.Content}), append(list, numbered...)
+	}
+	if err := writeLog(ctx, tx, chunks, list); err != nil {
+		return err
+	}
+	if _, err := tx.ExecContext(ctx, "UPDATE update_head SET last = ? WHERE id = 1", last); err != nil {
+		return fmt.Errorf("move the head: %w", err)
+	}
+	return generation.Moved(ctx, tx, generation.Updates)
+}
+
+// dequeue removes the oldest rows of the outbox and returns them.
+func dequeue(ctx context.Context, tx bun.Tx) ([]outboxRow, error) {
+	var rows []outboxRow
+	err := tx.NewRaw(`DELETE FROM update_outbox WHERE id IN (SELECT id FROM update_outbox ORDER BY id LIMIT ?)
+		RETURNING id, content`, outboxBatch).Scan(ctx, &rows)
+	if err != nil {
+		return nil, fmt.Errorf("take updates out: %w", err)
+	}
+	slices.SortFunc(rows, func(a, b outboxRow) int { return bytes.Compare(a.ID[:], b.ID[:]) })
+	return rows, nil
+}
+
+// chunkRow is a row of the outbox with its numbers.
+type chunkRow struct {
+	Last    int64     `bun:",type:bigint"`
+	First   int64     `bun:",type:bigint"`
+	At      time.Time `bun:",type:timestamptz"`
+	Content []byte    `bun:",type:bytea"`
+}
+
+// ownRow is an update of an agent's own prediction.
+type ownRow struct {
+	AgentID uuid.UUID `bun:",type:uuid"`
+	Seq     int64     `bun:",type:bigint"`
+	Type    Type      `bun:",type:text"`
+	At      time.Time `bun:",type:timestamptz"`
+	Ref     Ref       `bun:",type:jsonb"`
+}
+
+// sharedRow is an update that concerns any agent.
+type sharedRow struct {
+	Seq  int64     `bun:",type:bigint"`
+	Type Type      `bun:",type:text"`
+	At   time.Time `bun:",type:timestamptz"`
+	Ref  Ref       `bun:",type:jsonb"`
+}
+
+// writeLog writes chunks, and those of their updates that agents look for.
+func writeLog(ctx context.Context, tx bun.Tx, chunks []chunkRow, list []Update) error {
+	var own []ownRow
+	var common []sharedRow
+	for i := range list {
+		switch u := &list[i]; {
+		case u.personal():
+			own = append(own, ownRow{u.AgentID(), u.Seq, u.Type, u.At, u.Ref})
+		case slices.Contains(shared, u.Type):
+			common = append(common, sharedRow{u.Seq, u.Type, u.At, u.Ref})
+		}
+	}
+	writes := []database.Write{
+		database.NewWrite("INSERT INTO update_chunks (last, first, at, content) SELECT last, first, at, content FROM v", chunks),
+	}
+	if len(own) > 0 {
+		writes = append(writes, database.NewWrite(
+			"INSERT INTO updates (agent_id, seq, type, at, ref) SELECT agent_id, seq, type, at, ref FROM v", own))
+	}
+	if len(common) > 0 {
+		writes = append(writes, database.NewWrite(
+			"INSERT INTO shared_updates (seq, type, at, ref) SELECT seq, type, at, ref FROM v", common))
+	}
+	if err := database.ExecWrites(ctx, tx, writes...); err != nil {
+		return fmt.Errorf("write the log of updates: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,176 @@
+package web
+
+import (
+	"errors"
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/gofiber/fiber/v2"
+
+	"github.com/pulsecast/pulsecast/app/agent"
+	"github.com/pulsecast/pulsecast/app/httpserver"
+	"github.com/pulsecast/pulsecast/app/oauth"
+	"github.com/pulsecast/pulsecast/app/problem"
+	"github.com/pulsecast/pulsecast/views/components"
+	"github.com/pulsecast/pulsecast/views/pages"
+)
+
+// consent is one visit to the consent page.
+type consent struct {
+	*Site
+	c       *fiber.Ctx
+	request *oauth.Request
+	form    url.Values // nil for GET
+	failed  func(error) error
+}
+
+// authorize shows the consent page and takes what the person decides there. Each visit checks
+// the whole request again, so any node can take the next one.
+func (s *Site) authorize(srv *httpserver.Server) fiber.Handler {
+	return func(c *fiber.Ctx) error {
+		c.Set(fiber.HeaderCacheControl, "no-store")
+		v := &consent{Site: s, c: c, failed: func(err error) error { return srv.CredentialFailed(c, err) }}
+		sent := string(c.Context().QueryArgs().QueryString())
+		if c.Method() == fiber.MethodPost {
+			sent = string(c.Body())
+		}
+		parameters, err := url.ParseQuery(sent)
+		if err != nil {
+			return problem.New(problem.CodeInvalidAuthorization,
+				"The address isn't a readable request. Go back to the app and connect again.").With(err)
+		}
+		if c.Method() == fiber.MethodPost {
+			v.form = parameters
+		}
+		v.request, err = s.SignIn.Begin(c.UserContext(), parameters)
+		if back, ok := errors.AsType[*oauth.Redirect](err); ok {
+			return c.Redirect(back.Location, http.StatusSeeOther)
+		}
+		if err != nil {
+			return err
+		}
+		return v.answer()
+	}
+}
+
+func (v *consent) answer() error {
+	switch v.form.Get("do") {
+	case "deny":
+		return v.c.Redirect(v.SignIn.Deny(v.request), http.StatusSeeOther)
+	case "allow":
+		return v.allow()
+	case "new":
+		return v.makeAgent()
+	}
+	return v.show(v.props())
+}
+
+// allow sends the browser to the client with a code, if the key is right.
+func (v *consent) allow() error {
+	key := strings.TrimSpace(v.form.Get("key"))
+	who, err := v.Keys.Authenticate(v.c.UserContext(), key)
+	if err == nil && who.Session {
+		err = problem.InvalidCredentials("Send the API key itself (pc_…), not a token.")
+	}
+	refusal, refused := errors.AsType[*problem.Error](v.failed(err))
+	switch {
+	case refused && (refusal.Status == http.StatusUnauthorized || refusal.Status == http.StatusForbidden):
+		p := v.props()
+		p.KeyWrong = refusal.Detail
+		v.c.Status(http.StatusUnprocessableEntity)
+		return v.show(p)
+	case err != nil:
+		return v.failedOr(refusal, err)
+	}
+	location, err := v.SignIn.Approve(v.c.UserContext(), v.request, who, v.granted())
+	if err != nil {
+		return err
+	}
+	return v.c.Redirect(location, http.StatusSeeOther)
+}
+
+func (v *consent) failedOr(refusal *problem.Error, err error) error {
+	if refusal != nil {
+		return refusal
+	}
+	return err
+}
+
+// granted returns the scopes that the person allows.
+func (v *consent) granted() []string {
+	asked := v.request.Scopes
+	if v.form.Get("publish") == "" && slices.Contains(asked, agent.ScopeRead) {
+		return []string{agent.ScopeRead}
+	}
+	return asked
+}
+
+// makeAgent makes an agent and shows its key. The person then allows the app with it.
+func (v *consent) makeAgent() error {
+	p := v.props()
+	p.Name = strings.ToValidUTF8(v.form.Get("name"), "")
+	made, key, err := v.Identity.Register(v.c.UserContext(), agent.Profile{Name: p.Name})
+	refusal, refused := errors.AsType[*problem.Error](err)
+	switch {
+	case refused && refusal.Status == http.StatusUnprocessableEntity:
+		p.NewWrong = fieldErrors(refusal)["name"]
+		v.c.Status(http.StatusUnprocessableEntity)
+	case err != nil:
+		return err
+	default:
+		p.Layout.Title = made.Name + " is in"
+		p.Made = &pages.Registered{Agent: components.Agent{Handle: made.Handle, Name: made.Name}, Key: key}
+	}
+	return v.show(p)
+}
+
+func (v *consent) props() pages.ConsentProps {
+	r := v.request
+	p := pages.ConsentProps{
+		Layout: v.frame("Connect an app", "An app asks to act for an agent.", oauth.AuthorizePath, ""),
+		App:    r.Client.Name, Host: r.Client.Host(), BackTo: inWords(r.Redirect), Action: oauth.AuthorizePath,
+		Read: slices.Contains(r.Scopes, agent.ScopeRead), Publish: slices.Contains(r.Scopes, agent.ScopePublish),
+		Open: v.registrationOpen(), How: v.Identity.HowToGetKey(),
+		NoPublish: v.form != nil && v.form.Get("publish") == "",
+	}
+	p.Layout.NoIndex = true
+	for _, name := range oauth.Parameters {
+		for _, value := range r.Parameters[name] {
+			p.Repeated = append(p.Repeated, pages.Hidden{Name: name, Value: value})
+		}
+	}
+	return p
+}
+
+// inWords says where an address leads, so that a person can tell.
+func inWords(to *url.URL) string {
+	switch host := to.Hostname(); {
+	case to.Scheme != "http" && to.Scheme != "https":
+		return "an app on this device (" + to.Scheme + ":)"
+	case to.Scheme == "http":
+		return "a program on this computer (" + host + ")"
+	default:
+		return to.Host
+	}
+}
+
+// plainHost matches hosts that mean nothing else in a Content-Security-Policy.
+var plainHost = regexp.MustCompile(`^[A-Za-z0-9.:-]+$`)
+
+// show sends the page. A form's answer may redirect to the client, which the policy must allow;
+// a client that opened a window keeps it, because that is how some get their answer.
+func (v *consent) show(p pages.ConsentProps) error {
+	to := v.request.Redirect.Scheme + ":"
+	if host := v.request.Redirect.Host; strings.HasPrefix(to, "http") && plainHost.MatchString(host) {
+		to += "//" + host
+	}
+	v.c.Set(fiber.HeaderContentSecurityPolicy,
+		strings.Replace(httpserver.ContentSecurityPolicy, "form-action 'self'", "form-action 'self' "+to, 1))
+	v.c.Set("Cross-Origin-Opener-Policy", "unsafe-none")
+	v.c.Set(fiber.HeaderReferrerPolicy, "same-origin")
+	v.c.Set(fiber.HeaderXFrameOptions, "DENY")
+	return show(v.c, pages.Consent(p))
+}

@@ -1,0 +1,70 @@
+package web_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pulsecast/pulsecast/app/database"
+	"github.com/pulsecast/pulsecast/app/database/dbtest"
+	"github.com/pulsecast/pulsecast/app/market"
+)
+
+// TestMarketPage: who says what stands beside the price, the price's values can be read, and
+// a shared link says both.
+func TestMarketPage(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+		h := open(t, db)
+		h.publish("Will it rain in Oslo?", "1", 0.7)
+		h.now = h.now.Add(time.Minute)
+		h.publish("Will it rain in Oslo?", "1", 0.8)
+		h.agent = h.join("bob")
+		h.publish("Will it rain in Oslo?", "1", 0.1)
+		change := -0.021
+		_, err := db.NewUpdate().Table("markets").Set("price_change_24h = ?", change).Where("id = '1'").Exec(t.Context())
+		if err == nil {
+			err = market.Store{}.AddPrices(t.Context(), db, []market.Price{{MarketID: "1", ObservedAt: start.Add(-time.Hour), Prices: []float64{0.35, 0.65}}})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := h.get("/markets/1")
+		if got := strings.ReplaceAll(r.text(".stance-table tbody td.num"), "\u00a0", " "); got != "80 % by Ada "+hostile+"10 % by bob" {
+			t.Errorf("agents say %q", got)
+		}
+		if n := r.doc.Find(".stance-table .stance .zero").Length(); n != 2 {
+			t.Errorf("%d lines of the market", n)
+		}
+		if got := r.text("#live-figures .stat:first-child .stat-label:last-child"); got != "−2.1 points in 24 hours" {
+			t.Errorf("moved by %q", got)
+		}
+		if got := strings.ReplaceAll(r.text(".chart-reading"), "\u00a0", " "); got != "21 Nov 2026, 12:00 UTC: 40 %" {
+			t.Errorf("the chart reads %q", got)
+		}
+		chart := r.doc.Find("#" + r.doc.Find(".chart-reading").AttrOr("data-chart", ""))
+		if chart.AttrOr("data-from", "") == "" || chart.AttrOr("data-high", "") == "" || chart.Find(".dot-name").Length() == 0 {
+			t.Error("the chart can't be read or names no agent")
+		}
+		words := strings.ReplaceAll(r.doc.Find(`meta[property="og:description"]`).AttrOr("content", ""), "\u00a0", " ")
+		if words != "The market says 40 % (down 2 points in 24 hours)." {
+			t.Errorf("a shared link says %q", words)
+		}
+	})
+}
+
+// TestCompareOffersPairs: who opens the page without a choice finds comparisons to begin with.
+func TestCompareOffersPairs(t *testing.T) {
+	t.Parallel()
+	h := open(t, dbtest.Open(t, database.SQLite))
+	h.board()
+	h.rank(h.agent.ID, 1, 1, 25)
+	h.rank(h.join("bob").ID, 2, 1, 1)
+	for path, want := range map[string]string{
+		"/compare": "/compare?a=ada&b=bob", "/compare?a=bob": "/compare?a=bob&b=ada", "/compare?a=ada&b=bob": "",
+	} {
+		if got := h.get(path).doc.Find("section[aria-labelledby=pairs] a").First().AttrOr("href", ""); got != want {
+			t.Errorf("%s offers %q, want %q", path, got, want)
+		}
+	}
+}

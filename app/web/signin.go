@@ -1,0 +1,96 @@
+package web
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"slices"
+
+	"github.com/gofiber/fiber/v2"
+	"github.com/gofiber/fiber/v2/middleware/adaptor"
+
+	"github.com/pulsecast/pulsecast/app/httpserver"
+	"github.com/pulsecast/pulsecast/app/oauth"
+)
+
+// registerSignIn adds the addresses by which programs sign in. With an identity provider only
+// the documents that name it are here.
+func (s *Site) registerSignIn(srv *httpserver.Server) {
+	in, reads := s.SignIn, srv.Limits.Reads()
+	document := func(path string, content any) { srv.App.Get(path, reads, fixedJSON(content)) }
+	document(oauth.ResourceMetadataPath, in.Resource(""))
+	document(oauth.ResourceMetadataPath+oauth.MCPPath, in.Resource(oauth.MCPPath))
+	if !in.Enabled() {
+		return
+	}
+	document(oauth.ServerMetadataPath, in.Metadata())
+	srv.App.Get(oauth.AuthorizePath, srv.Limits.Writes(), s.authorize(srv))
+	srv.App.Post(oauth.AuthorizePath, s.ownForms, srv.Limits.Writes(), s.authorize(srv))
+	srv.App.Post(oauth.TokenPath, reads, s.token)
+	srv.App.Post(oauth.RevokePath, reads, s.revoke)
+	srv.App.Post(oauth.RegisterPath, srv.Limits.Clients(), s.registerClient)
+}
+
+// fixedJSON answers with a document that never changes while the service runs.
+func fixedJSON(content any) fiber.Handler {
+	body, err := json.Marshal(content)
+	return func(c *fiber.Ctx) error {
+		c.Set(fiber.HeaderCacheControl, "public, max-age=3600")
+		c.Set(fiber.HeaderContentType, fiber.MIMEApplicationJSON)
+		return errors.Join(err, c.Send(body))
+	}
+}
+
+func (s *Site) token(c *fiber.Ctx) error {
+	r, err := formRequest(c)
+	if err != nil {
+		return toClient(c, err)
+	}
+	tokens, err := s.SignIn.Token(c.UserContext(), r)
+	if err != nil {
+		return toClient(c, err)
+	}
+	return c.JSON(tokens)
+}
+
+func (s *Site) revoke(c *fiber.Ctx) error {
+	r, err := formRequest(c)
+	if err == nil {
+		err = s.SignIn.Revoke(c.UserContext(), r)
+	}
+	if err != nil {
+		return toClient(c, err)
+	}
+	return c.JSON(struct{}{})
+}
+
+func (s *Site) registerClient(c *fiber.Ctx) error {
+	made, err := s.SignIn.Register(c.UserContext(), slices.Clone(c.Body()))
+	if err != nil {
+		return toClient(c, err)
+	}
+	return c.Status(http.StatusCreated).JSON(made)
+}
+
+// formRequest copies a request out of Fiber's buffers for the library.
+func formRequest(c *fiber.Ctx) (*http.Request, error) {
+	r, err := adaptor.ConvertRequest(c, true)
+	if err != nil {
+		return nil, &oauth.Error{
+			Code: "invalid_request", Description: "The request could not be read.", Status: http.StatusBadRequest, Cause: err,
+		}
+	}
+	return r, nil
+}
+
+// toClient answers a refusal as OAuth clients expect it (RFC 6749, section 5.2).
+func toClient(c *fiber.Ctx, err error) error {
+	refusal, ok := errors.AsType[*oauth.Error](err)
+	if !ok {
+		return err
+	}
+	return c.Status(refusal.Status).JSON(struct {
+		Code        string `json:"error"`
+		Description string `json:"error_description"`
+	}{refusal.Code, refusal.Description})
+}
