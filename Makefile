@@ -62,14 +62,19 @@ lint: ## Check formatting, go vet and staticcheck
 NPM = $(shell command -v npm)
 
 .PHONY: verify
-verify: fresh $(if $(NPM),node_modules) ## Check that regenerating templ code, css and go.mod would change nothing (css needs npm)
-	@if test -n "$(NPM)"; then .ci/generated css; \
-		else echo "npm is missing: static/css/app.css is not verified"; fi
+verify: fresh $(if $(NPM),node_modules) ## Check that regenerating templ code, css, clients and go.mod would change nothing, and MCP's conformance (css, clients and MCP need npm)
+	@if test -n "$(NPM)"; then .ci/generated css && .ci/generated clients; \
+		else echo "npm is missing: static/css/app.css and static/clients are not verified"; fi
 	@go mod tidy -diff || { echo "stale: go.mod; run: go mod tidy"; exit 1; }
 	@for tool in templ staticcheck gotestsum; do $(TOOL) -n $$tool >/dev/null; done
 	@app=$$(go list -m -f '{{.Version}}' github.com/a-h/templ); \
 	tool=$$(go list -modfile=tools.mod -m -f '{{.Version}}' github.com/a-h/templ); \
 	test "$$app" = "$$tool" || { echo "templ is $$app in go.mod and $$tool in tools.mod"; exit 1; }
+	@$(MAKE) conformance
+
+.PHONY: conformance
+conformance: build ## Run the official conformance suite and inspector of MCP against the demo (needs npm)
+	@.ci/conformance bin/pulsecast
 
 # Stale generated code means tests of another program than the sources describe.
 .PHONY: fresh
@@ -87,6 +92,10 @@ generate: ## Generate Go from the templ files
 .PHONY: css
 css: node_modules ## Build static/css/app.css from input.css and the pages (needs npm)
 	@node_modules/.bin/tailwindcss --input static/css/input.css --output static/css/app.css --minify
+
+.PHONY: clients
+clients: node_modules ## Generate the types of static/clients/pulsecast.ts from openapi.yaml (needs npm)
+	@.ci/generated clients write
 
 node_modules: package.json package-lock.json .npmrc
 	@command -v npm >/dev/null || { echo "this target needs npm (Node.js 20 or later)"; exit 1; }

@@ -21,7 +21,7 @@ var floors = [][]string{
 		"app/tracing", "app/version",
 	},
 	{"views"},
-	{"app/config", "app/cursor", "app/database", "app/cache", "app/queue"},
+	{"app/client", "app/config", "app/cursor", "app/database", "app/cache", "app/queue"},
 	{"app/generation"},
 	{"app/update"},
 	{"app/answer", "app/market", "app/news", "app/agent", "app/audit"},
@@ -80,6 +80,8 @@ func TestEdges(t *testing.T) {
 	}{
 		{"cmd/pulsecast", []string{"app/cli"}},
 		{"app/score", nil},
+		{"app/client", []string{"app/version"}},
+		{"app/cli/remote", []string{"app/client", "app/plaintext"}},
 		{"views/...", []string{"static", "views/components", "views/layouts"}},
 	} {
 		out, err := exec.CommandContext(t.Context(), "go", "list", "-f", `{{join .Imports "\n"}}`, module+"/"+rule.from).Output()

@@ -19,7 +19,7 @@ import (
 	"github.com/andybalholm/brotli"
 )
 
-//go:embed css/app.css js/*.js sw.js favicon.svg clients/*.py
+//go:embed css/app.css js/*.js sw.js favicon.svg clients/*.py clients/*.ts clients/*.yml
 var files embed.FS
 
 // Prefix begins the address of every file.
@@ -34,6 +34,8 @@ var contentTypes = map[string]string{
 	".js":  "text/javascript; charset=utf-8",
 	".py":  "text/x-python; charset=utf-8",
 	".svg": "image/svg+xml",
+	".ts":  "text/typescript; charset=utf-8",
+	".yml": "application/yaml",
 }
 
 // A File is one embedded file. Its slices are shared: they must not be changed.

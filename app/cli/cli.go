@@ -12,8 +12,10 @@ import (
 	"syscall"
 
 	"github.com/alecthomas/kong"
+	kongcompletion "github.com/jotaen/kong-completion"
 
 	"github.com/pulsecast/pulsecast/app"
+	"github.com/pulsecast/pulsecast/app/cli/remote"
 	"github.com/pulsecast/pulsecast/app/config"
 	"github.com/pulsecast/pulsecast/app/contract"
 	"github.com/pulsecast/pulsecast/app/doctor"
@@ -32,7 +34,11 @@ type commands struct {
 	Settle  settleCommand  `cmd:"" help:"Settle what can be settled, now; or check and rebuild the scores."`
 	Doctor  doctorCommand  `cmd:"" help:"Check configuration, database, cache, sources, identity provider and clock, and say what to do."`
 	Verify  verifyCommand  `cmd:"" help:"Recompute the scores and boards of an installation from its public API."`
+	MCP     mcpCommand     `cmd:"" name:"mcp" help:"Offer the tools of an installation to a client that speaks MCP over standard input and output."`
 	OpenAPI openAPICommand `cmd:"" name:"openapi" help:"Print the OpenAPI document, as JSON."`
+
+	remote.Commands
+	Completion kongcompletion.Completion `cmd:"" help:"Show how to have commands and flags completed by the shell."`
 }
 
 type doctorCommand struct{ config.Config }
@@ -63,19 +69,24 @@ func Main(args []string) int {
 	parser := kong.Must(&c,
 		kong.Name("pulsecast"),
 		kong.Description(
-			"API-first prediction platform for AI agents. Every flag of serve is also an environment variable.",
+			"API-first prediction platform for AI agents. Every flag of serve is also an environment variable. "+
+				"The commands of a client call an installation with the agent's key and need no database. "+remote.ExitCodes,
 		),
+		kong.ExplicitGroups([]kong.Group{{Key: "client", Title: "Client:"}}),
+		remote.Variables(),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
 		kong.Vars{"version": "pulsecast " + version.Build() + ", interface " + version.API},
+		kong.Bind(remote.Standard()),
 		kong.BindTo(ctx, (*context.Context)(nil)))
+	kongcompletion.Register(parser)
 	k, err := parser.Parse(args)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "pulsecast:", inOneLine(err))
-		return 1
+		return remote.ExitUsage
 	}
 	if err := k.Run(); err != nil && !errors.Is(err, context.Canceled) {
 		fmt.Fprintln(os.Stderr, "pulsecast:", err)
-		return 1
+		return remote.ExitCode(err)
 	}
 	return 0
 }

@@ -37,7 +37,7 @@ func (s *Site) favicon(c *fiber.Ctx) error {
 func (s *Site) clientFile(c *fiber.Ctx) error {
 	f, ok := static.Named("clients/" + c.Params("name"))
 	if !ok {
-		return problem.NotFound("There is no such file. /clients/verify.py is one.")
+		return problem.NotFound("There is no such file. /clients/pulsecast.py is one.")
 	}
 	sendFile(c, f, "public, max-age=3600")
 	return nil

@@ -359,13 +359,23 @@ func TestContentCodings(t *testing.T) {
 	}
 }
 
-// TestVerifierIsServed downloads the program that the method page links to.
-func TestVerifierIsServed(t *testing.T) {
+// TestClientsAreServed downloads what the README and the pages name.
+func TestClientsAreServed(t *testing.T) {
 	t.Parallel()
 	h := open(t, dbtest.Open(t, database.SQLite))
-	r := h.get("/clients/verify.py")
-	if r.status != 200 || !strings.HasPrefix(r.header.Get("Content-Type"), "text/x-python") || !strings.Contains(r.body, "def check_board") {
-		t.Errorf("verify.py: %d %q", r.status, r.header)
+	for _, c := range []struct{ name, contentType, has string }{
+		{"verify.py", "text/x-python; charset=utf-8", "def check_board"},
+		{"pulsecast.py", "text/x-python; charset=utf-8", "class Client:"},
+		{"bot.py", "text/x-python; charset=utf-8", "def forecast("},
+		{"pulsecast_forecast_bot.py", "text/x-python; charset=utf-8", "class ForecastBot:"},
+		{"pulsecast.ts", "text/typescript; charset=utf-8", "export class Client"},
+		{"bot.ts", "text/typescript; charset=utf-8", "function forecast("},
+		{"pulsecast-bot.yml", "application/yaml", "cron:"},
+	} {
+		r := h.get("/clients/" + c.name)
+		if r.status != 200 || r.header.Get("Content-Type") != c.contentType || !strings.Contains(r.body, c.has) {
+			t.Errorf("%s: %d %q", c.name, r.status, r.header)
+		}
 	}
 	if r := h.get("/clients/nothing.py"); r.status != 404 {
 		t.Errorf("an unknown program: %d", r.status)

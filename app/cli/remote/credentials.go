@@ -1,0 +1,90 @@
+package remote
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// credentials is the file that keeps keys, readable by its user only.
+type credentials struct{ dir func() (string, error) }
+
+// keptCredentials is its content.
+type keptCredentials struct {
+	// Default is the address of the last login.
+	Default string `json:"default,omitempty"`
+	// Agents has the agent of each installation by its address.
+	Agents map[string]keptAgent `json:"agents"`
+}
+
+type keptAgent struct {
+	Handle string `json:"handle"`
+	Key    string `json:"key"`
+}
+
+func (t *Terminal) credentials() credentials { return credentials{t.ConfigDir} }
+
+func (c credentials) path() (string, error) { return configFile(c.dir, "credentials.json") }
+
+func (c credentials) read() (kept keptCredentials, err error) {
+	kept.Agents = map[string]keptAgent{}
+	path, err := c.path()
+	if err != nil {
+		return kept, nil // without a home there is nothing stored
+	}
+	err = readConfig(path, &kept)
+	return kept, err
+}
+
+func (c credentials) write(kept keptCredentials) (path string, err error) {
+	if path, err = c.path(); err != nil {
+		return "", fmt.Errorf("there is no folder to keep the key in; set %s instead: %w", keyVariable, err)
+	}
+	return path, writeConfig(path, kept)
+}
+
+func configFile(dir func() (string, error), name string) (string, error) {
+	root, err := dir()
+	if err != nil {
+		return "", err
+	}
+	return filepath.Join(root, "pulsecast", name), nil
+}
+
+// readConfig reads a file of settings; one that isn't there is empty.
+func readConfig(path string, v any) error {
+	raw, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(raw, v); err != nil {
+		return fmt.Errorf("%s is damaged; delete it and log in again: %w", path, err)
+	}
+	return nil
+}
+
+// writeConfig replaces a file of settings in one step. Only its user can read it.
+func writeConfig(path string, v any) error {
+	raw, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	temp, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*") // of mode 0600
+	if err != nil {
+		return err
+	}
+	_, err = temp.Write(append(raw, '\n'))
+	if err = errors.Join(err, temp.Close()); err != nil {
+		return errors.Join(err, os.Remove(temp.Name()))
+	}
+	return os.Rename(temp.Name(), path)
+}

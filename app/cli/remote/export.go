@@ -1,0 +1,71 @@
+package remote
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/schollz/progressbar/v3"
+
+	"github.com/pulsecast/pulsecast/app/client"
+)
+
+type exportCommand struct {
+	connection
+	Format string `default:"jsonl" enum:"jsonl,csv" help:"Form of the file: ${enum}."`
+	Output string `short:"o" placeholder:"FILE" help:"File to write; without it the output."`
+}
+
+// Run writes everything the agent has. A file appears only once it is whole.
+func (e *exportCommand) Run(ctx context.Context, t *Terminal) error {
+	call, err := e.openAsAgent(t)
+	if err != nil {
+		return err
+	}
+	var me client.Stats
+	if _, err := call.Do(ctx, client.Request{Path: "/api/stats"}, &me); err != nil {
+		return e.refused(t, err)
+	}
+	bar := t.progress(me.Stats.Predictions.Total)
+	write := func(out io.Writer) error {
+		return call.Export(ctx, client.Format(e.Format), out, func() { _ = bar.Add64(1) })
+	}
+	if e.Output == "" {
+		err = write(t.Out)
+	} else {
+		err = writeWhole(e.Output, write)
+	}
+	if err != nil {
+		return e.refused(t, err)
+	}
+	_ = bar.Finish()
+	if e.Output != "" {
+		fmt.Fprintf(t.Err, "pulsecast: %s is written\n", e.Output)
+	}
+	return nil
+}
+
+// progress is a bar on a terminal, and nothing elsewhere. Besides predictions an export has
+// a few other lines, so that the bar is not exact.
+func (t *Terminal) progress(total int64) *progressbar.ProgressBar {
+	return progressbar.NewOptions64(
+		total, progressbar.OptionSetWriter(t.Err), progressbar.OptionSetVisibility(t.Asks), progressbar.OptionShowCount(),
+		progressbar.OptionSetDescription("Exporting"), progressbar.OptionClearOnFinish(), progressbar.OptionSetWidth(30),
+	)
+}
+
+// writeWhole writes a file beside its place and moves it there at the end.
+func writeWhole(path string, write func(io.Writer) error) error {
+	temp, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*.part")
+	if err != nil {
+		return err
+	}
+	err = write(temp)
+	if err = errors.Join(err, temp.Close()); err != nil {
+		return errors.Join(err, os.Remove(temp.Name()))
+	}
+	return os.Rename(temp.Name(), path)
+}

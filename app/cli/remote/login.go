@@ -1,0 +1,115 @@
+package remote
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+
+	"github.com/pulsecast/pulsecast/app/client"
+)
+
+type loginCommand struct {
+	connection
+	Register string `placeholder:"NAME" help:"Make an agent of this name and keep its key, where registration is open."`
+	Model    string `help:"Model that the new agent declares."`
+}
+
+// Run tries a key, which is typed, piped or made, and keeps it for the installation.
+func (l *loginCommand) Run(ctx context.Context, t *Terminal) error {
+	kept, err := t.credentials().read()
+	if err != nil {
+		return err
+	}
+	call, err := client.New(cmp.Or(l.BaseURL, kept.Default, defaultBase), "")
+	if err != nil {
+		return usage("%v", err)
+	}
+	found, body, err := l.agent(ctx, t, call)
+	if err != nil {
+		return l.refused(t, err)
+	}
+	kept.Default, kept.Agents[call.Base] = call.Base, found
+	path, err := t.credentials().write(kept)
+	if err != nil {
+		return err
+	}
+	if l.JSON {
+		return t.writeJSON(body)
+	}
+	_, err = fmt.Fprintf(t.Out, "%s is logged in at %s. The key is in %s.\n", found.Handle, call.Base, path)
+	return err
+}
+
+// agent is the one to keep: a new one, or that of a key, which is tried.
+func (l *loginCommand) agent(ctx context.Context, t *Terminal, call *client.Client) (keptAgent, []byte, error) {
+	if l.Register != "" {
+		made, body, err := register(ctx, call, l.Register, l.Model)
+		return keptAgent{made.Agent.Handle, made.APIKey}, body, err
+	}
+	var err error
+	if call.Key, err = l.key(ctx, t, call.Base); err != nil {
+		return keptAgent{}, nil, err
+	}
+	var me client.Stats
+	body, err := call.Do(ctx, client.Request{Path: "/api/stats"}, &me)
+	return keptAgent{me.Stats.Agent.Handle, call.Key}, body, err
+}
+
+// key is that of the environment, typed, or piped. It is no argument: other users can read
+// the arguments of a process.
+func (l *loginCommand) key(ctx context.Context, t *Terminal, base string) (key string, err error) {
+	if key = t.Getenv(keyVariable); key == "" {
+		if key, err = t.readSecret(ctx, "API key for "+base+": "); err != nil && !errors.Is(err, io.EOF) {
+			return "", err
+		}
+	}
+	if key = strings.TrimSpace(key); key != "" {
+		return key, nil
+	}
+	return "", usage("no key was given: type it, pipe it in, set %s, or add --register NAME", keyVariable)
+}
+
+func register(ctx context.Context, call *client.Client, name, model string) (made client.Registered, body []byte, err error) {
+	profile := map[string]string{"name": name}
+	if model != "" {
+		profile["model"] = model
+	}
+	body, err = json.Marshal(profile)
+	if err != nil {
+		return made, nil, err
+	}
+	body, err = call.Do(ctx, client.Request{Method: http.MethodPost, Path: "/api/agents", Body: body}, &made)
+	return made, body, err
+}
+
+type logoutCommand struct{ connection }
+
+// Run forgets a key. The key stays valid.
+func (l *logoutCommand) Run(t *Terminal) error {
+	kept, err := t.credentials().read()
+	if err != nil {
+		return err
+	}
+	call, err := client.New(cmp.Or(l.BaseURL, kept.Default, defaultBase), "")
+	if err != nil {
+		return usage("%v", err)
+	}
+	agent, had := kept.Agents[call.Base]
+	if !had {
+		return usage("there is no key for %s", call.Base)
+	}
+	delete(kept.Agents, call.Base)
+	if kept.Default == call.Base {
+		kept.Default = ""
+	}
+	if _, err := t.credentials().write(kept); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(t.Out, "The key of %s for %s is forgotten here. It is still valid.\n", agent.Handle, call.Base)
+	return err
+}

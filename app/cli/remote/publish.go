@@ -1,0 +1,223 @@
+package remote
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+
+	"github.com/pulsecast/pulsecast/app/client"
+)
+
+type publishCommand struct {
+	connection
+	File       string   `arg:"" optional:"" help:"File with one prediction as JSON, or several as a list or as {\"predictions\": […]}; - for the input."`
+	Market     string   `placeholder:"ID" help:"Market it is about; needed to be ranked. Title and horizon then come from it."`
+	Outcome    string   `help:"Outcome of the market; default the one named Yes."`
+	Confidence *float64 `placeholder:"P" help:"Probability from 0 to 1 that the outcome happens: 0.72, not 72."`
+	Thesis     string   `help:"The claim and why; - reads it from the input."`
+	Title      string   `help:"The question."`
+	Horizon    string   `placeholder:"TIME" help:"When the answer is expected, such as 2027-01-31T00:00:00Z."`
+	Category   string   `help:"A topic word."`
+	Model      string   `help:"Model that made the prediction; default the agent's."`
+	Reveal     string   `help:"When others see it: now, baseline or close."`
+	Evidence   []string `sep:"none" placeholder:"TITLE=URL" help:"A link that supports it; can be repeated."`
+	Key        string   `name:"idempotency-key" placeholder:"TEXT" help:"What recognises a repeated request; default a fresh one."`
+	DryRun     bool     `help:"Check everything and publish nothing."`
+	Yes        bool     `short:"y" help:"Publish without asking; needed where no person can answer."`
+}
+
+// Run checks what is to be published, asks, and publishes it.
+func (p *publishCommand) Run(ctx context.Context, t *Terminal) error {
+	if !p.DryRun && !p.Yes && (!t.Asks || p.File == "-" || p.Thesis == "-") {
+		return usage("a publication can't be taken back, and there is no terminal to ask: add --yes, or --dry-run to only check it")
+	}
+	call, err := p.openAsAgent(t)
+	if err != nil {
+		return err
+	}
+	body, batch, err := p.body(t.In)
+	if err != nil {
+		return err
+	}
+	if !p.DryRun && !p.Yes {
+		if agreed, err := p.ask(ctx, t, call, body, batch); err != nil || !agreed {
+			return err
+		}
+	}
+	return p.refused(t, p.send(ctx, t, call, body, batch, p.DryRun))
+}
+
+// ask shows what would be published and lets a person decide.
+func (p *publishCommand) ask(ctx context.Context, t *Terminal, call *client.Client, body []byte, batch bool) (bool, error) {
+	shown := *t
+	shown.Out = t.Err // what is asked about is no result
+	check := *p
+	check.JSON = false
+	if err := check.send(ctx, &shown, call, body, batch, true); err != nil {
+		return false, err
+	}
+	agreed, err := t.confirm(ctx, "This was a dry run. Publish it for good?")
+	if err == nil && !agreed {
+		err = errNotConfirmed
+	}
+	return agreed, err
+}
+
+// send publishes, or only checks, and prints what the service says.
+func (p *publishCommand) send(ctx context.Context, t *Terminal, call *client.Client, body []byte, batch, dryRun bool) error {
+	r := client.Request{Method: http.MethodPost, Path: "/api/predictions", Body: body, IdempotencyKey: p.Key}
+	if batch {
+		r.Path = "/api/predictions/batch"
+	}
+	if r.IdempotencyKey == "" {
+		r.IdempotencyKey = client.NewIdempotencyKey()
+	}
+	if dryRun {
+		r.Query = url.Values{"dryRun": {"true"}}
+	}
+	if batch {
+		return p.sendBatch(ctx, t, call, r)
+	}
+	return show(ctx, &connection{JSON: p.JSON}, t, call, r, func(done client.Published) error { return t.printPublished(done, dryRun) })
+}
+
+func (t *Terminal) printPublished(done client.Published, dryRun bool) error {
+	if _, err := fmt.Fprintln(t.Out, oneLine(done.ReadAs)); err != nil {
+		return err
+	}
+	for _, warning := range done.Warnings {
+		if _, err := fmt.Fprintln(t.Out, "note:", oneLine(warning)); err != nil {
+			return err
+		}
+	}
+	if dryRun {
+		return nil
+	}
+	_, err := fmt.Fprintln(t.Out, oneLine(done.Prediction.URL))
+	return err
+}
+
+// sendBatch publishes a batch. It fails if an item was refused; the others are published.
+func (p *publishCommand) sendBatch(ctx context.Context, t *Terminal, call *client.Client, r client.Request) error {
+	var done client.PublishedBatch
+	body, err := call.Do(ctx, r, &done)
+	if err != nil {
+		return err
+	}
+	if p.JSON {
+		err = t.writeJSON(body)
+	} else {
+		err = t.printBatch(done)
+	}
+	if err != nil {
+		return err
+	}
+	refused := 0
+	for _, one := range done.Results {
+		if one.Error != nil {
+			refused++
+		}
+	}
+	if refused > 0 {
+		return &itemsRefused{refused, len(done.Results)}
+	}
+	return nil
+}
+
+func (t *Terminal) printBatch(done client.PublishedBatch) error {
+	columns := []column{{name: "item", numbers: true}, {name: "status", numbers: true}, {name: "answer", wide: true}, {name: "page", wide: true}}
+	rows := make([][]string, len(done.Results))
+	for i, one := range done.Results {
+		said, page := orEmpty(one.ReadAs), ""
+		if one.Error != nil {
+			said = one.Error.Detail
+		}
+		if one.Prediction != nil {
+			page = one.Prediction.URL
+		}
+		rows[i] = []string{fmt.Sprint(i + 1), fmt.Sprint(one.Status), said, page}
+	}
+	return t.printTable(columns, rows)
+}
+
+// body is what to send: the file as it is, or what the flags say.
+func (p *publishCommand) body(in io.Reader) (body []byte, batch bool, err error) {
+	if p.File == "" {
+		body, err = p.fromFlags(in)
+		return body, false, err
+	}
+	if p.Market+p.Outcome+p.Thesis+p.Title+p.Horizon+p.Category+p.Model+p.Reveal != "" || p.Confidence != nil || len(p.Evidence) > 0 {
+		return nil, false, usage("a prediction comes from a file or from flags, not from both")
+	}
+	if p.File == "-" {
+		body, err = io.ReadAll(in)
+	} else {
+		body, err = os.ReadFile(p.File)
+	}
+	if err != nil {
+		return nil, false, err
+	}
+	return fromFile(body)
+}
+
+// fromFile tells one prediction from several. A list becomes the object that the service
+// takes; everything else is sent as it is, so that the service names what is wrong with it.
+func fromFile(content []byte) (body []byte, batch bool, err error) {
+	trimmed := bytes.TrimSpace(content)
+	if len(trimmed) > 0 && trimmed[0] == '[' {
+		return append(append([]byte(`{"predictions":`), trimmed...), '}'), true, nil
+	}
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(trimmed, &fields); err != nil {
+		return nil, false, usage("this is not a prediction as JSON: %v", err)
+	}
+	_, batch = fields["predictions"]
+	return trimmed, batch, nil
+}
+
+func (p *publishCommand) fromFlags(in io.Reader) ([]byte, error) {
+	if p.Thesis == "" || p.Confidence == nil {
+		return nil, usage("say what you forecast: --market ID --confidence P --thesis TEXT, or name a file")
+	}
+	if p.Thesis == "-" {
+		typed, err := io.ReadAll(in)
+		if err != nil {
+			return nil, err
+		}
+		p.Thesis = strings.TrimSpace(string(typed))
+	}
+	fields := map[string]any{"thesis": p.Thesis, "confidence": *p.Confidence}
+	for name, value := range map[string]string{
+		"marketId": p.Market, "outcome": p.Outcome, "title": p.Title, "horizonAt": p.Horizon, "category": p.Category,
+		"model": p.Model, "reveal": p.Reveal,
+	} {
+		if value != "" {
+			fields[name] = value
+		}
+	}
+	evidence, err := p.evidence()
+	if err != nil {
+		return nil, err
+	}
+	if len(evidence) > 0 {
+		fields["evidence"] = evidence
+	}
+	return json.Marshal(fields)
+}
+
+func (p *publishCommand) evidence() (links []map[string]string, err error) {
+	for _, one := range p.Evidence {
+		title, address, found := strings.Cut(one, "=http")
+		if !found {
+			return nil, usage("evidence is TITLE=URL with an http(s) address, not %q", one)
+		}
+		links = append(links, map[string]string{"title": title, "url": "http" + address})
+	}
+	return links, nil
+}

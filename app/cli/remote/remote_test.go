@@ -1,0 +1,244 @@
+package remote
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/pulsecast/pulsecast/app/client"
+)
+
+// console is a terminal of a test, with its own folder for settings.
+type console struct {
+	*Terminal
+	out, err bytes.Buffer
+	dir      string
+}
+
+func newConsole(t *testing.T, typed string) *console {
+	t.Helper()
+	c := &console{dir: t.TempDir()}
+	c.Terminal = &Terminal{
+		In: strings.NewReader(typed), Out: &c.out, Err: &c.err, Getenv: func(string) string { return "" },
+		ConfigDir: func() (string, error) { return c.dir, nil },
+	}
+	return c
+}
+
+// run runs a command line and returns its exit code.
+func (c *console) run(t *testing.T, args ...string) int {
+	t.Helper()
+	var commands Commands
+	parser, err := kong.New(&commands, Variables(), kong.Bind(c.Terminal), kong.BindTo(t.Context(), (*context.Context)(nil)),
+		kong.ExplicitGroups([]kong.Group{{Key: "client"}}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	k, err := parser.Parse(args)
+	if err != nil {
+		return ExitUsage
+	}
+	err = k.Run()
+	if err != nil {
+		fmt.Fprintln(&c.err, err)
+	}
+	return ExitCode(err)
+}
+
+// service answers like Pulsecast would: publications are only checked or really made.
+func service(t *testing.T, published *int) string {
+	t.Helper()
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/api/stats":
+			io.WriteString(w, `{"ok":true,"stats":{"agent":{"handle":"ada"}}}`)
+		case "/api/predictions":
+			if r.URL.Query().Get("dryRun") != "true" {
+				*published++
+			}
+			io.WriteString(w, `{"ok":true,"prediction":{"url":"https://p.example/1"},"readAs":"72 % that Yes","warnings":["It is far."]}`)
+		}
+	}))
+	t.Cleanup(s.Close)
+	return s.URL
+}
+
+// TestPublishAsks: a person sees what would be published and decides; nothing else publishes
+// without --yes.
+func TestPublishAsks(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name      string
+		asks      bool
+		typed     string
+		flags     []string
+		published int
+		code      int
+		says      string
+	}{
+		{"yes", true, "y\n", nil, 1, ExitOK, "https://p.example/1"},
+		{"no", true, "n\n", nil, 0, ExitFailed, "nothing was published"},
+		{"no answer", true, "", nil, 0, ExitFailed, "nothing was published"},
+		{"a script", false, "", nil, 0, ExitUsage, "add --yes"},
+		{"a script that knows", false, "", []string{"--yes"}, 1, ExitOK, "https://p.example/1"},
+		{"a check", false, "", []string{"--dry-run"}, 0, ExitOK, "note: It is far."},
+		{"no confidence", true, "y\n", nil, 0, ExitUsage, "--confidence P"},
+		{"the input is taken", true, "", []string{"--thesis=-"}, 0, ExitUsage, "add --yes"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			published := 0
+			console := newConsole(t, c.typed)
+			console.Asks = c.asks
+			console.Getenv = func(name string) string { return map[string]string{keyVariable: "pc_key"}[name] }
+			args := []string{"publish", "--base-url", service(t, &published), "--market", "m", "--thesis", "x"}
+			if c.name != "no confidence" {
+				args = append(append(args, "--confidence", "0.72"), c.flags...)
+			}
+			code := console.run(t, args...)
+			said := console.out.String() + console.err.String()
+			if code != c.code || published != c.published || !strings.Contains(said, c.says) {
+				t.Errorf("exit %d, %d published; want %d, %d and %q:\n%s", code, published, c.code, c.published, c.says, said)
+			}
+			if c.asks && c.code != ExitUsage && !strings.Contains(console.err.String(), "72 % that Yes") {
+				t.Errorf("it doesn't show what it asks about:\n%s", &console.err)
+			}
+		})
+	}
+}
+
+// TestInterruptedQuestion: Ctrl-C at the question publishes nothing and is no success.
+func TestInterruptedQuestion(t *testing.T) {
+	t.Parallel()
+	in, typing := io.Pipe()
+	defer typing.Close()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	terminal := newConsole(t, "").Terminal
+	terminal.In = in
+	if agreed, err := terminal.confirm(ctx, "?"); agreed || ExitCode(err) != ExitFailed || errors.Is(err, context.Canceled) {
+		t.Errorf("%t, %v", agreed, err)
+	}
+}
+
+// TestLoginKeepsTheKey: the key of a login is used for its installation only, and only its
+// user can read it.
+func TestLoginKeepsTheKey(t *testing.T) {
+	t.Parallel()
+	published := 0
+	base, other := service(t, &published), service(t, &published)
+	c := newConsole(t, "pc_key\n")
+	if code := c.run(t, "login", "--base-url", base+"/"); code != ExitOK || !strings.Contains(c.out.String(), "ada is logged in") {
+		t.Fatalf("exit %d\n%s%s", code, &c.out, &c.err)
+	}
+	path := filepath.Join(c.dir, "pulsecast", "credentials.json")
+	info, err := os.Stat(path)
+	if err != nil || info.Mode().Perm() != 0o600 {
+		t.Fatalf("%v, %v", info, err)
+	}
+	if folder, err := os.Stat(filepath.Dir(path)); err != nil || folder.Mode().Perm() != 0o700 {
+		t.Errorf("%v, %v", folder, err)
+	}
+	publish := []string{"publish", "--yes", "--market", "m", "--confidence", "0.5", "--thesis", "x"}
+	if code := c.run(t, publish...); code != ExitOK || published != 1 {
+		t.Errorf("the last login is the default: exit %d\n%s", code, &c.err)
+	}
+	if code := c.run(t, append(publish, "--base-url", other)...); code != ExitNotAuthorised {
+		t.Errorf("another installation: exit %d", code)
+	}
+	if code := c.run(t, "logout"); code != ExitOK {
+		t.Errorf("logout: exit %d\n%s", code, &c.err)
+	}
+	if code := c.run(t, append(publish, "--base-url", base)...); code != ExitNotAuthorised || published != 1 {
+		t.Errorf("after the logout: exit %d", code)
+	}
+}
+
+// TestExitCodes: the answer of the service decides the exit code.
+func TestExitCodes(t *testing.T) {
+	t.Parallel()
+	for status, want := range map[int]int{
+		400: ExitRefused, 401: ExitNotAuthorised, 403: ExitNotAuthorised, 404: ExitRefused, 409: ExitRefused,
+		422: ExitRefused, 429: ExitRateLimited, 500: ExitUnavailable, 503: ExitUnavailable,
+	} {
+		t.Run(fmt.Sprint(status), func(t *testing.T) {
+			t.Parallel()
+			problem := fmt.Sprintf(`{"ok":false,"code":"c%d","detail":"No.","errors":[],"requestId":"r"}`, status)
+			s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Retry-After", "3600")
+				w.WriteHeader(status)
+				io.WriteString(w, problem)
+			}))
+			t.Cleanup(s.Close)
+			c := newConsole(t, "")
+			if code := c.run(t, "markets", "--json", "--base-url", s.URL); code != want {
+				t.Errorf("exit %d; want %d\n%s", code, want, &c.err)
+			}
+			if c.out.String() != problem+"\n" || !strings.Contains(c.err.String(), "No.") {
+				t.Errorf("it prints %q and %q", &c.out, &c.err)
+			}
+		})
+	}
+	c := newConsole(t, "")
+	if code := c.run(t, "markets", "--base-url", "nowhere"); code != ExitUsage {
+		t.Errorf("a bad address: exit %d", code)
+	}
+	if code := c.run(t, "markets", "--nothing"); code != ExitUsage {
+		t.Errorf("a bad flag: exit %d", code)
+	}
+}
+
+// TestDescribe: an update is one line with what it is about and its numbers.
+func TestDescribe(t *testing.T) {
+	t.Parallel()
+	var u client.Update
+	raw := `{"id":"9","type":"prediction.settled","at":"2026-01-02T03:04:05Z","ref":{"assignment":null,
+		"prediction":{"id":"p1","url":"https://p.example","confidence":0.7,"baseline":null,"scores":{"edge":3.25}},"market":{"id":"m\u001b1"}}}`
+	if err := json.Unmarshal([]byte(raw), &u); err != nil {
+		t.Fatal(err)
+	}
+	want := "2026-01-02T03:04:05Z prediction.settled market m 1 prediction p1 confidence=0.7 edge=3.25"
+	if got := describe(u); got != want {
+		t.Errorf("%q; want %q", got, want)
+	}
+}
+
+// TestTables: a terminal gets columns that fit its width, a pipe lines with tabs, and neither
+// gets what text of strangers could do to it.
+func TestTables(t *testing.T) {
+	t.Parallel()
+	columns := []column{{name: "id"}, {name: "value", numbers: true}, {name: "question", wide: true}}
+	rows := [][]string{{"a", "1", "Will\tthis\x1b[31m\n be red?\u202e"}, {"bb", "22", strings.Repeat("long ", 30)}}
+	c := newConsole(t, "")
+	if err := c.printTable(columns, rows); err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(c.out.String(), "\n")
+	if lines[0] != "ID\tVALUE\tQUESTION" || lines[1] != "a\t1\tWill this [31m be red?" || len(lines) != 4 {
+		t.Errorf("a pipe gets %q", lines)
+	}
+	c = newConsole(t, "")
+	c.Width = 60
+	if err := c.printTable(columns, rows); err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(c.out.String()) {
+		if n := len([]rune(strings.TrimRight(line, "\n"))); n > c.Width {
+			t.Errorf("a line has %d columns: %q", n, line)
+		}
+	}
+	if said := c.out.String(); strings.ContainsAny(said, "\x1b\u202e") || !strings.Contains(said, "…") || !strings.Contains(said, "   1  Will") {
+		t.Errorf("a terminal gets\n%s", said)
+	}
+}

@@ -1,0 +1,101 @@
+package remote
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"golang.org/x/term"
+)
+
+// keyVariable names the environment variable that stands in for the stored key.
+const keyVariable = "PULSECAST_API_KEY"
+
+// Terminal is where a command reads and writes.
+type Terminal struct {
+	In       io.Reader
+	Out, Err io.Writer
+	// Asks reports whether a person can answer a question: input and errors are a terminal.
+	Asks bool
+	// Width is that of the terminal that Out is, 0 if it is none.
+	Width int
+	// Getenv reads the environment.
+	Getenv func(name string) string
+	// ConfigDir is the folder for the user's settings of all programs.
+	ConfigDir func() (string, error)
+	// ReadSecret reads a line without showing it; nil if there is no terminal.
+	ReadSecret func() (string, error)
+}
+
+// Standard is the terminal of the process.
+func Standard() *Terminal {
+	t := &Terminal{
+		In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Getenv: os.Getenv, ConfigDir: os.UserConfigDir,
+		Asks: isTerminal(os.Stdin) && isTerminal(os.Stderr),
+	}
+	if width, _, err := term.GetSize(int(os.Stdout.Fd())); err == nil {
+		t.Width = width
+	}
+	if isTerminal(os.Stdin) {
+		t.ReadSecret = func() (string, error) {
+			typed, err := term.ReadPassword(int(os.Stdin.Fd()))
+			return string(typed), err
+		}
+	}
+	return t
+}
+
+func isTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
+
+// confirm asks a person a question that is answered by yes or no. No answer is no.
+func (t *Terminal) confirm(ctx context.Context, question string) (bool, error) {
+	fmt.Fprint(t.Err, question+" [y/N] ")
+	line, err := t.readLine(ctx)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return false, err
+	}
+	answer := strings.ToLower(strings.TrimSpace(line))
+	return answer == "y" || answer == "yes", nil
+}
+
+// readSecret asks for a line that a terminal doesn't show, and reads it from the input if
+// that is no terminal.
+func (t *Terminal) readSecret(ctx context.Context, question string) (string, error) {
+	if t.ReadSecret == nil {
+		return t.readLine(ctx)
+	}
+	fmt.Fprint(t.Err, question)
+	line, err := t.ReadSecret()
+	fmt.Fprintln(t.Err)
+	return line, err
+}
+
+// readLine reads a line, or ends when ctx does.
+func (t *Terminal) readLine(ctx context.Context) (string, error) {
+	type typed struct {
+		line string
+		err  error
+	}
+	answer := make(chan typed, 1)
+	go func() {
+		line, err := bufio.NewReader(t.In).ReadString('\n')
+		answer <- typed{line, err}
+	}()
+	select {
+	case a := <-answer:
+		return a.line, a.err
+	case <-ctx.Done():
+		return "", errInterrupted
+	}
+}
+
+// errNotConfirmed is the answer no.
+var errNotConfirmed = errors.New("nothing was published")
+
+// errInterrupted is an end by the person before anything was done. It isn't context.Canceled,
+// which means a good end of a command that runs until it is stopped.
+var errInterrupted = errors.New("interrupted; nothing was done")

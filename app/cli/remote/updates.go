@@ -1,0 +1,148 @@
+package remote
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/pulsecast/pulsecast/app/client"
+)
+
+type updatesCommand struct {
+	connection
+	Since string `placeholder:"CURSOR" help:"Begin behind this cursor and don't remember the place; default: the place of the last look."`
+	Limit int    `default:"100" help:"How many at most in one request, 1 to 100."`
+}
+
+// Run prints what is new and remembers the place.
+func (u *updatesCommand) Run(ctx context.Context, t *Terminal) error {
+	call, err := u.openAsAgent(t)
+	if err != nil {
+		return err
+	}
+	place, err := u.place(ctx, t, call)
+	if err != nil {
+		return u.refused(t, err)
+	}
+	for {
+		page, err := u.page(ctx, t, call, place)
+		if err != nil {
+			return u.refused(t, err)
+		}
+		if err := place.move(page.Cursor); err != nil || !page.HasMore {
+			return err
+		}
+	}
+}
+
+// place is where in the updates the last look ended.
+type place struct {
+	cursor string
+	move   func(cursor string) error
+}
+
+// place finds the last look of this agent, unless the command line says where to begin.
+func (u *updatesCommand) place(ctx context.Context, t *Terminal, call *client.Client) (*place, error) {
+	if u.Since != "" {
+		p := &place{cursor: u.Since}
+		p.move = func(cursor string) error { p.cursor = cursor; return nil }
+		return p, nil
+	}
+	var me client.Stats
+	if _, err := call.Do(ctx, client.Request{Path: "/api/stats"}, &me); err != nil {
+		return nil, err
+	}
+	path, err := configFile(t.ConfigDir, "updates.json")
+	if err != nil {
+		return nil, usage("there is no folder to keep the place in; say where to begin with --since (%v)", err)
+	}
+	cursors := map[string]string{}
+	if err := readConfig(path, &cursors); err != nil {
+		return nil, err
+	}
+	name := call.Base + " " + me.Stats.Agent.Handle
+	p := &place{cursor: cursors[name]}
+	p.move = func(cursor string) error {
+		p.cursor, cursors[name] = cursor, cursor
+		return writeConfig(path, cursors)
+	}
+	return p, nil
+}
+
+// page reads and prints one page. A place that is too old is moved to the present.
+func (u *updatesCommand) page(ctx context.Context, t *Terminal, call *client.Client, at *place) (page client.Updates, err error) {
+	query := parameters("limit", strconv.Itoa(u.Limit), "since", at.cursor)
+	body, err := call.Do(ctx, client.Request{Path: "/api/agents/me/updates", Query: query}, &page)
+	if refusal, refused := errors.AsType[*client.Refusal](err); refused && refusal.Code == "cursor_expired" && refusal.Cursor != "" {
+		fmt.Fprintln(t.Err, "pulsecast: the last look is too long ago: some updates are gone; your predictions show what happened")
+		return client.Updates{Cursor: refusal.Cursor, HasMore: true}, nil
+	}
+	if err != nil {
+		return page, err
+	}
+	if u.JSON {
+		return page, t.writeJSON(body)
+	}
+	return page, t.printUpdates(page, at.cursor == "")
+}
+
+func (t *Terminal) printUpdates(page client.Updates, first bool) error {
+	for _, one := range page.Events {
+		if _, err := fmt.Fprintln(t.Out, describe(one)); err != nil {
+			return err
+		}
+	}
+	if page.HasMore {
+		return nil
+	}
+	if first {
+		fmt.Fprintln(t.Err, "pulsecast: this was the first look; the next one shows what happens from now on")
+	}
+	if page.NextCheckAt != nil {
+		fmt.Fprintln(t.Err, "pulsecast: look again at", page.NextCheckAt.UTC().Format(time.RFC3339))
+	}
+	return nil
+}
+
+// describe is an update in one line: when, what, and the numbers of what it is about.
+func describe(u client.Update) string {
+	words := []string{u.At.UTC().Format(time.RFC3339), fmt.Sprintf("%-20s", u.Type)}
+	for _, name := range slices.Sorted(maps.Keys(u.Ref)) {
+		if said := describeRef(u.Ref[name]); said != "" {
+			words = append(words, name+" "+said)
+		}
+	}
+	return oneLine(strings.Join(words, "  "))
+}
+
+// describeRef is what an update says of one thing: its id, then its numbers.
+func describeRef(raw json.RawMessage) string {
+	var fields map[string]any
+	if json.Unmarshal(raw, &fields) != nil || fields == nil {
+		return ""
+	}
+	var words []string
+	if id, ok := fields["id"].(string); ok {
+		words = append(words, id)
+	}
+	return strings.Join(append(words, numbersOf(fields)...), " ")
+}
+
+// numbersOf lists the numbers of an object and of the objects in it, by name.
+func numbersOf(fields map[string]any) (words []string) {
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		switch value := fields[name].(type) {
+		case float64:
+			words = append(words, name+"="+strconv.FormatFloat(value, 'g', -1, 64))
+		case map[string]any:
+			words = append(words, numbersOf(value)...)
+		}
+	}
+	return words
+}

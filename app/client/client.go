@@ -1,0 +1,175 @@
+package client
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/cenkalti/backoff/v5"
+	"github.com/google/uuid"
+
+	"github.com/pulsecast/pulsecast/app/version"
+)
+
+const (
+	// timeout bounds one request but for streams and exports.
+	timeout = 60 * time.Second
+	// attempts is how many times a request is made at most.
+	attempts = 5
+	// longestWait bounds all attempts of a request and the pauses between them.
+	longestWait = 2 * time.Minute
+	// maxBody bounds one answer: a page of 100 predictions with the longest texts is smaller.
+	maxBody = 32 << 20
+)
+
+// Client calls one installation. It is safe for concurrent use.
+type Client struct {
+	// Base is the address of the installation, without a slash at its end.
+	Base string
+	// Key is an API key or a session token; "" for what needs none.
+	Key string
+
+	http *http.Client
+}
+
+// New returns a client of the installation at base. It fails if that is not an http(s) address.
+func New(base, key string) (*Client, error) {
+	base = strings.TrimRight(base, "/")
+	parsed, err := url.Parse(base)
+	if err != nil || parsed.Host == "" || (parsed.Scheme != "http" && parsed.Scheme != "https") || parsed.RawQuery != "" {
+		return nil, fmt.Errorf("%q is not an http(s) address, such as https://pulsecast.example", base)
+	}
+	return &Client{Base: base, Key: strings.TrimSpace(key), http: &http.Client{CheckRedirect: refuseRedirect}}, nil
+}
+
+// refuseRedirect keeps the key at the address that the caller chose.
+func refuseRedirect(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+
+// Request is one call of the API.
+type Request struct {
+	Method string // GET if empty
+	Path   string // from the root, such as /api/stats
+	Query  url.Values
+	Body   []byte // JSON
+	// IdempotencyKey makes a POST safe to repeat.
+	IdempotencyKey string
+}
+
+func (r Request) repeatable() bool { return r.Method != http.MethodPost || r.IdempotencyKey != "" }
+
+// NewIdempotencyKey returns a key that no other request has.
+func NewIdempotencyKey() string { return uuid.NewString() }
+
+// Do makes a request, repeats it while that is safe and can help, and decodes the answer into
+// v unless that is nil. It returns the answer's own bytes. A *Refusal holds what the service
+// refused; any other error means that no whole answer came.
+func (c *Client) Do(ctx context.Context, r Request, v any) (body []byte, err error) {
+	body, err = repeat(ctx, r.repeatable(), func() ([]byte, error) { return c.once(ctx, r) })
+	if err != nil || v == nil {
+		return body, err
+	}
+	if err := json.Unmarshal(body, v); err != nil {
+		return body, fmt.Errorf("%s%s did not answer as Pulsecast does: %w", c.Base, r.Path, err)
+	}
+	return body, nil
+}
+
+// repeat makes attempts until one succeeds or the next one wouldn't help, and returns the
+// error of the last one.
+func repeat[T any](ctx context.Context, safe bool, attempt func() (T, error)) (T, error) {
+	var last error
+	result, err := backoff.Retry(ctx, func() (T, error) {
+		var one T
+		one, last = attempt()
+		return one, repeatLater(last, safe)
+	}, backoff.WithMaxTries(attempts), backoff.WithMaxElapsedTime(longestWait))
+	if err != nil && ctx.Err() == nil {
+		return result, last
+	}
+	return result, err
+}
+
+// repeatLater marks an error that repeating doesn't help, or how long to wait before it may.
+// A request that was rate limited is always safe to repeat, since nothing came of it.
+func repeatLater(err error, safe bool) error {
+	if err == nil {
+		return nil
+	}
+	refusal, refused := errors.AsType[*Refusal](err)
+	switch {
+	case refused && refusal.Status < 500 && refusal.Status != http.StatusTooManyRequests:
+		return backoff.Permanent(err)
+	case !safe && !(refused && refusal.Status == http.StatusTooManyRequests):
+		return backoff.Permanent(err)
+	case refused && refusal.RetryAfter > 0:
+		return errors.Join(err, &backoff.RetryAfterError{Duration: refusal.RetryAfter})
+	}
+	return err
+}
+
+func (c *Client) once(ctx context.Context, r Request) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	req, err := c.request(ctx, r, "application/json")
+	if err != nil {
+		return nil, err
+	}
+	res, err := c.answer(req)
+	if err != nil {
+		return nil, err
+	}
+	defer res.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(res.Body, maxBody))
+	if err != nil {
+		return nil, unreachable(c.Base, err)
+	}
+	return body, nil
+}
+
+// answer makes one request and returns the answer if it is a success. Its body is not read.
+func (c *Client) answer(req *http.Request) (*http.Response, error) {
+	res, err := c.http.Do(req)
+	if err != nil {
+		return nil, unreachable(c.Base, err)
+	}
+	if res.StatusCode == http.StatusOK {
+		return res, nil
+	}
+	defer res.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(res.Body, maxBody))
+	if err != nil {
+		return nil, unreachable(c.Base, err)
+	}
+	return nil, newRefusal(res, body)
+}
+
+func (c *Client) request(ctx context.Context, r Request, accept string) (*http.Request, error) {
+	address := c.Base + r.Path
+	if len(r.Query) > 0 {
+		address += "?" + r.Query.Encode()
+	}
+	req, err := http.NewRequestWithContext(ctx, cmp.Or(r.Method, http.MethodGet), address, bytes.NewReader(r.Body))
+	if err != nil {
+		return nil, fmt.Errorf("%s is not an address: %w", address, err)
+	}
+	req.Header.Set("User-Agent", "pulsecast-cli/"+version.Build())
+	req.Header.Set("Accept", accept)
+	if len(r.Body) > 0 {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	if c.Key != "" {
+		req.Header.Set("Authorization", "Bearer "+c.Key)
+	}
+	if r.IdempotencyKey != "" {
+		req.Header.Set("Idempotency-Key", r.IdempotencyKey)
+	}
+	return req, nil
+}

@@ -1,0 +1,256 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// scripted is a server whose answers a test writes in turn. It keeps the requests.
+type scripted struct {
+	*httptest.Server
+	mu  sync.Mutex
+	got []*http.Request
+}
+
+func newScripted(t *testing.T, answer func(w http.ResponseWriter, r *http.Request, n int)) *scripted {
+	t.Helper()
+	s := &scripted{}
+	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s.mu.Lock()
+		n := len(s.got)
+		s.got = append(s.got, r)
+		s.mu.Unlock()
+		answer(w, r, n)
+	}))
+	t.Cleanup(s.Close)
+	return s
+}
+
+func (s *scripted) requests() []*http.Request {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.got)
+}
+
+func (s *scripted) client(t *testing.T) *Client {
+	t.Helper()
+	c, err := New(s.URL+"/", " pc_key\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func refuse(w http.ResponseWriter, status int) {
+	w.WriteHeader(status)
+	fmt.Fprintf(w, `{"ok":false,"code":"c%d","detail":"No.","errors":[{"field":"thesis","message":"is required"}],"requestId":"r1","cursor":"c"}`, status)
+}
+
+// TestDoRepeats: a request is repeated only while that is safe and can help.
+func TestDoRepeats(t *testing.T) {
+	t.Parallel()
+	publish := Request{Method: http.MethodPost, Path: "/api/predictions", IdempotencyKey: "k", Body: []byte(`{}`)}
+	register := Request{Method: http.MethodPost, Path: "/api/agents", Body: []byte(`{}`)}
+	for _, c := range []struct {
+		name     string
+		request  Request
+		statuses []int // in turn, the last one for all others; 0 breaks the connection
+		want     int   // the status in the end; 0 if no answer came
+		times    int
+	}{
+		{"a success", publish, []int{200}, 200, 1},
+		{"a failure of a publication", publish, []int{503, 200}, 200, 2},
+		{"a broken publication", publish, []int{0, 200}, 200, 2},
+		{"a failure of what can't be repeated", register, []int{500}, 500, 1},
+		{"a limit of what can't be repeated", register, []int{429, 200}, 200, 2},
+		{"a broken request that can't be repeated", register, []int{0}, 0, 1},
+		{"a refusal", publish, []int{422}, 422, 1},
+		{"a failure of a GET", Request{Path: "/api/stats"}, []int{502, 200}, 200, 2},
+		{"a redirect", Request{Path: "/api/stats"}, []int{302}, 302, 1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			s := newScripted(t, func(w http.ResponseWriter, r *http.Request, n int) {
+				switch status := c.statuses[min(n, len(c.statuses)-1)]; status {
+				case 0:
+					panic(http.ErrAbortHandler)
+				case 200:
+					io.WriteString(w, `{"ok":true}`)
+				case 302:
+					http.Redirect(w, r, "https://elsewhere.example/", http.StatusFound)
+				default:
+					refuse(w, status)
+				}
+			})
+			body, err := s.client(t).Do(t.Context(), c.request, nil)
+			got := 0
+			if refusal, ok := errors.AsType[*Refusal](err); ok {
+				got = refusal.Status
+			} else if err == nil {
+				got = 200
+			}
+			if got != c.want || err == nil && string(body) != `{"ok":true}` {
+				t.Errorf("%d (%v, %s); want %d", got, err, body, c.want)
+			}
+			all := s.requests()
+			if len(all) != c.times {
+				t.Errorf("%d requests; want %d", len(all), c.times)
+			}
+			for _, r := range all {
+				if r.Header.Get("Idempotency-Key") != c.request.IdempotencyKey || r.Header.Get("Authorization") != "Bearer pc_key" {
+					t.Errorf("headers %v", r.Header)
+				}
+			}
+		})
+	}
+}
+
+// TestRetryAfter: the service says how long to wait.
+func TestRetryAfter(t *testing.T) {
+	t.Parallel()
+	s := newScripted(t, func(w http.ResponseWriter, _ *http.Request, n int) {
+		if n == 0 {
+			w.Header().Set("Retry-After", "1")
+			refuse(w, 429)
+		}
+	})
+	began := time.Now()
+	if _, err := s.client(t).Do(t.Context(), Request{Path: "/"}, nil); err != nil {
+		t.Fatal(err)
+	}
+	if took := time.Since(began); took < time.Second {
+		t.Errorf("it waited %s", took)
+	}
+}
+
+// TestWaitTooLong: what the service asks to wait can be more than a command waits.
+func TestWaitTooLong(t *testing.T) {
+	t.Parallel()
+	s := newScripted(t, func(w http.ResponseWriter, _ *http.Request, _ int) {
+		w.Header().Set("Retry-After", "3600")
+		refuse(w, 429)
+	})
+	_, err := s.client(t).Do(t.Context(), Request{Path: "/"}, nil)
+	refusal, ok := errors.AsType[*Refusal](err)
+	if !ok || refusal.RetryAfter != time.Hour || refusal.RequestID != "r1" || refusal.Cursor != "c" {
+		t.Errorf("%+v", err)
+	}
+	if want := "No.\n  thesis is required (429 c429, request r1)"; err.Error() != want {
+		t.Errorf("%q; want %q", err, want)
+	}
+}
+
+func TestNewRefusesOtherAddresses(t *testing.T) {
+	t.Parallel()
+	for _, base := range []string{"", "pulsecast.example", "ftp://pulsecast.example", "https://", "https://a.example?b"} {
+		if _, err := New(base, ""); err == nil {
+			t.Errorf("%q is accepted", base)
+		}
+	}
+}
+
+// TestExportJoinsParts: the parts of an export become one file, and one that was cut short is
+// an error.
+func TestExportJoinsParts(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name    string
+		format  Format
+		parts   []string
+		want    string
+		records int
+		fails   bool
+	}{
+		{"one part", JSONLines, []string{`{"type":"agent"}\n{"type":"prediction"}\n{"type":"end"}\n`}, `{"type":"agent"}\n{"type":"prediction"}\n{"type":"end"}\n`, 2, false},
+		{"two parts", JSONLines, []string{`{"type":"agent"}\n{"type":"key"}\n{"type":"prediction","n":1}\n{"type":"end","nextCursor":"p1"}\n`, `{"type":"agent"}\n{"type":"key"}\n{"type":"prediction","n":2}\n{"type":"end","nextCursor":null}\n`},
+			`{"type":"agent"}\n{"type":"key"}\n{"type":"prediction","n":1}\n{"type":"prediction","n":2}\n{"type":"end","nextCursor":null}\n`, 4, false},
+		{"cut short", JSONLines, []string{`{"type":"agent"}\n{"type":"prediction"}\n`}, "", 0, true},
+		{"CSV", CSV, []string{`id,thesis\n1,"two\nlines"\n`, `id,thesis\n2,"a ""word"""\n`}, `id,thesis\n1,"two\nlines"\n2,"a ""word"""\n`, 3, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			s := newScripted(t, func(w http.ResponseWriter, r *http.Request, n int) {
+				if want := []string{"", "p1"}[n]; r.URL.Query().Get("cursor") != want || r.URL.Query().Get("format") != string(c.format) {
+					t.Errorf("part %d asks for %s", n, r.URL)
+				}
+				if n+1 < len(c.parts) {
+					w.Header().Set("Link", `<https://pulsecast.example/api/agents/me/export?format=x&cursor=p1>; rel="next"`)
+				}
+				io.WriteString(w, strings.ReplaceAll(c.parts[n], `\n`, "\n"))
+			})
+			var out strings.Builder
+			records := 0
+			err := s.client(t).Export(t.Context(), c.format, &out, func() { records++ })
+			if (err != nil) != c.fails {
+				t.Fatal(err)
+			}
+			if want := strings.ReplaceAll(c.want, `\n`, "\n"); !c.fails && (out.String() != want || records != c.records) {
+				t.Errorf("%d records\n%s\nwant %d\n%s", records, &out, c.records, want)
+			}
+		})
+	}
+}
+
+// TestWatchResumes: a stream that ends is taken up again behind the last update, a failure is
+// tried again, and a refusal ends it.
+func TestWatchResumes(t *testing.T) {
+	t.Parallel()
+	s := newScripted(t, func(w http.ResponseWriter, _ *http.Request, n int) {
+		switch n {
+		case 0:
+			io.WriteString(w, ": hello\n\nid: 7\nevent: market.moved\ndata: {\"id\":\"7\"}\n\n")
+		case 1:
+			refuse(w, 503)
+		case 2:
+			io.WriteString(w, "id: 8\nevent: market.closed\ndata: {\"id\":\"8\"}\n\n")
+		default:
+			refuse(w, 401)
+		}
+	})
+	var seen []Streamed
+	err := s.client(t).Watch(t.Context(), url.Values{"types": {"a,b"}}, func(one Streamed) error {
+		seen = append(seen, one)
+		return nil
+	})
+	if refusal, ok := errors.AsType[*Refusal](err); !ok || refusal.Status != 401 {
+		t.Errorf("it ends with %v", err)
+	}
+	want := []Streamed{{"market.moved", "7", `{"id":"7"}`}, {"market.closed", "8", `{"id":"8"}`}}
+	if !slices.Equal(seen, want) {
+		t.Errorf("%v; want %v", seen, want)
+	}
+	for i, last := range []string{"", "7", "7", "8"} {
+		if r := s.requests()[i]; r.Header.Get("Last-Event-ID") != last || r.URL.RawQuery != "types=a%2Cb" {
+			t.Errorf("connection %d: Last-Event-ID %q, %s", i, r.Header.Get("Last-Event-ID"), r.URL)
+		}
+	}
+}
+
+// TestWatchEnds: it ends with its context, and with the first failure of its reader.
+func TestWatchEnds(t *testing.T) {
+	t.Parallel()
+	s := newScripted(t, func(w http.ResponseWriter, r *http.Request, _ int) {
+		io.WriteString(w, "data: {}\n\n")
+		w.(http.Flusher).Flush()
+		<-r.Context().Done()
+	})
+	ctx, cancel := context.WithCancel(t.Context())
+	err := s.client(t).Watch(ctx, nil, func(Streamed) error { cancel(); return nil })
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("ended by its context: %v", err)
+	}
+	full := errors.New("the disk is full")
+	if err := s.client(t).Watch(t.Context(), nil, func(Streamed) error { return full }); !errors.Is(err, full) {
+		t.Errorf("ended by its reader: %v", err)
+	}
+}

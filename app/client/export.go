@@ -1,0 +1,143 @@
+package client
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"regexp"
+)
+
+// Format is a form of the export.
+type Format string
+
+// The forms of the export.
+const (
+	JSONLines Format = "jsonl"
+	CSV       Format = "csv"
+)
+
+// Export writes everything the agent has to out and calls each after each record. The service
+// sends it in parts; they become one file: with one head in CSV, with one `end` in JSON
+// Lines. An export that was cut short is an error.
+func (c *Client) Export(ctx context.Context, format Format, out io.Writer, each func()) error {
+	e := &export{out: bufio.NewWriter(out), each: each, csv: format == CSV}
+	query := url.Values{"format": {string(format)}}
+	for {
+		next, err := c.exportPart(ctx, query, e)
+		if err != nil {
+			return err
+		}
+		if next == "" {
+			return e.finish()
+		}
+		query.Set("cursor", next)
+	}
+}
+
+var nextFile = regexp.MustCompile(`<([^>]+)>;\s*rel="next"`)
+
+// exportPart writes one file of the service and returns the cursor of the next one.
+func (c *Client) exportPart(ctx context.Context, query url.Values, e *export) (next string, err error) {
+	res, err := repeat(ctx, true, func() (*http.Response, error) {
+		req, err := c.request(ctx, Request{Path: "/api/agents/me/export", Query: query}, "*/*")
+		if err != nil {
+			return nil, err
+		}
+		return c.answer(req)
+	})
+	if err != nil {
+		return "", err
+	}
+	defer res.Body.Close()
+	if err := e.part(res.Body); err != nil {
+		return "", err
+	}
+	if link := nextFile.FindStringSubmatch(res.Header.Get("Link")); link != nil {
+		address, err := url.Parse(link[1])
+		if err != nil {
+			return "", fmt.Errorf("the export names no address of its next part: %w", err)
+		}
+		return address.Query().Get("cursor"), nil
+	}
+	return "", nil
+}
+
+// export joins parts into one file.
+type export struct {
+	out   *bufio.Writer
+	each  func()
+	csv   bool
+	parts int
+	text  bool   // within a quoted text of CSV, which may have line breaks
+	end   []byte // the closing line of the last part
+}
+
+// part copies the lines of one part. Of CSV the head is kept once; of JSON Lines the agent
+// and its keys are kept once, and the line `end` of the last part.
+func (e *export) part(body io.Reader) error {
+	e.parts++
+	e.end = nil
+	in := bufio.NewReaderSize(body, 1<<20)
+	for first := true; ; first = false {
+		line, err := in.ReadBytes('\n')
+		if len(line) > 0 && !e.skip(line, first) {
+			if _, err := e.out.Write(line); err != nil {
+				return fmt.Errorf("write the export: %w", err)
+			}
+			e.count(line)
+		}
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return fmt.Errorf("the export was cut short: %w", err)
+		}
+	}
+	if !e.csv && e.end == nil {
+		return errors.New("the export was cut short: its last line is missing; begin again")
+	}
+	return nil
+}
+
+func (e *export) skip(line []byte, first bool) bool {
+	if e.csv {
+		return first && e.parts > 1
+	}
+	var head struct {
+		Type string `json:"type"`
+	}
+	if json.Unmarshal(line, &head) != nil {
+		return false
+	}
+	if head.Type == "end" {
+		e.end = bytes.Clone(line)
+		return true
+	}
+	return e.parts > 1 && (head.Type == "agent" || head.Type == "key")
+}
+
+// count calls each if the line ends a record.
+func (e *export) count(line []byte) {
+	if e.csv && bytes.Count(line, []byte{'"'})%2 == 1 {
+		e.text = !e.text
+	}
+	if !e.text {
+		e.each()
+	}
+}
+
+func (e *export) finish() error {
+	if _, err := e.out.Write(e.end); err != nil {
+		return fmt.Errorf("write the export: %w", err)
+	}
+	if err := e.out.Flush(); err != nil {
+		return fmt.Errorf("write the export: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,213 @@
+package app_test
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/pulsecast/pulsecast/app/database"
+	"github.com/pulsecast/pulsecast/app/database/dbtest"
+)
+
+// author is a person who uses the commands of a client, with settings of their own.
+type author struct {
+	t    *testing.T
+	base string
+	home string
+}
+
+func newAuthor(t *testing.T, p *process) *author {
+	return &author{t, p.base, t.TempDir()}
+}
+
+func (a *author) command(input string, args ...string) *exec.Cmd {
+	a.t.Helper()
+	cmd := command(a.t, []string{"HOME=" + a.home, "XDG_CONFIG_HOME=" + a.home, "PULSECAST_BASE_URL=" + a.base}, args...)
+	cmd.Stdin = strings.NewReader(input)
+	return cmd
+}
+
+// run expects an exit code and returns what the command printed.
+func (a *author) run(code int, input string, args ...string) string {
+	a.t.Helper()
+	cmd := a.command(input, args...)
+	var failed bytes.Buffer
+	cmd.Stderr = &failed
+	out, err := cmd.Output()
+	if got := cmd.ProcessState.ExitCode(); got != code {
+		a.t.Errorf("%v exits with %d, want %d: %v\n%s%s", args, got, code, err, out, &failed)
+	}
+	return string(out) + failed.String()
+}
+
+// says expects words in what a command printed.
+func (a *author) says(code int, words, input string, args ...string) {
+	a.t.Helper()
+	if out := a.run(code, input, args...); !strings.Contains(out, words) {
+		a.t.Errorf("%v doesn't say %q:\n%s", args, words, out)
+	}
+}
+
+// answered decodes what a command with --json printed.
+func (a *author) answered(args ...string) (answer map[string]any) {
+	a.t.Helper()
+	out := a.run(0, "", append(args, "--json")...)
+	if err := json.Unmarshal([]byte(out), &answer); err != nil {
+		a.t.Errorf("%v: %v\n%s", args, err, out)
+	}
+	return answer
+}
+
+// TestClients tries every client against one demo, as an author would.
+func TestClients(t *testing.T) {
+	t.Parallel()
+	p := startProcess(t, []string{"DATABASE_URL=" + dbtest.URL(t, database.SQLite), "LOG_FORMAT=off"}, "serve", "--demo")
+	for name, try := range map[string]func(*testing.T, *process){
+		"Python": usePythonClient, "Python bot": runPythonBot, "TypeScript": useTypeScriptClient,
+		"commands": useCommands, "watch": useWatch,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			try(t, p)
+		})
+	}
+}
+
+// useCommands goes the way of an author: a key, signals, predictions, what came of them.
+func useCommands(t *testing.T, p *process) {
+	a := newAuthor(t, p)
+
+	a.says(4, "run pulsecast login", "", "review")
+	a.says(4, "invalid_credentials", "pc_wrong\n", "login")
+	a.says(0, "ada is logged in", "", "login", "--register", "Ada", "--model", "m-1")
+
+	raw := p.get(t, "/api/intelligence/markets?limit=3")
+	if out := a.run(0, "", "markets", "--limit", "3", "--json"); out != raw+"\n" {
+		t.Errorf("--json prints\n%s\nthe service says\n%s", out, raw)
+	}
+	if lines := strings.Split(a.run(0, "", "markets", "--limit", "3"), "\n"); len(lines) != 5 || !strings.HasPrefix(lines[0], "ID\t") {
+		t.Errorf("%d lines: %q", len(lines), lines)
+	}
+	market := dig(a.answered("markets", "--limit", "1"), "markets", 0)
+	id, outcome := dig(market, "id").(string), dig(market, "outcomes", 0).(string)
+	a.says(0, "consensus", "", "markets", id)
+	a.says(3, "not_found", "", "markets", "no-such-market")
+	a.says(3, "limit", "", "markets", "--limit", "0")
+	a.says(0, "worldnews", "", "news")
+	a.says(0, "QUESTION", "", "assignments")
+	a.says(0, "harbor-pilot", "", "leaderboard", "--window", "90d")
+	a.says(0, "harbor-pilot", "", "review", "harbor-pilot")
+
+	said := []string{"publish", "--market", id, "--outcome", outcome, "--thesis", "Because."}
+	a.says(2, "add --yes", "", append(said, "--confidence", "0.72")...)
+	a.says(3, "0.72", "", append(said, "--confidence", "72", "--yes")...)
+	a.says(0, "Dry run", "", append(said, "--confidence", "0.72", "--dry-run")...)
+	first := a.answered(append(said, "--confidence", "0.72", "--yes", "--idempotency-key", "one", "--evidence", "A page=https://example.org/?a=b")...)
+	again := a.answered(append(said, "--confidence", "0.72", "--yes", "--idempotency-key", "one", "--evidence", "A page=https://example.org/?a=b")...)
+	if dig(first, "prediction", "id") != dig(again, "prediction", "id") || dig(first, "prediction", "evidence", 0, "url") != "https://example.org/?a=b" {
+		t.Errorf("%v\n%v", first, again)
+	}
+	one := `{"marketId": "` + id + `", "outcome": "` + outcome + `", "thesis": "Again.", "confidence": 0.6}`
+	file := filepath.Join(t.TempDir(), "prediction.json")
+	if err := os.WriteFile(file, []byte(one), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	a.says(0, "60 % that", "", "publish", file, "--yes")
+	a.says(3, "1 of 2 predictions were refused", "["+one+`, {"thesis": "Nothing."}]`, "publish", "-", "--yes")
+	a.says(3, "did you mean", `{"market_id": "x", "thesis": "x", "confidence": 0.5}`, "publish", "-", "--yes")
+	a.says(2, "not from both", "", "publish", file, "--yes", "--model", "m-2")
+
+	export := filepath.Join(t.TempDir(), "export.jsonl")
+	a.says(0, "is written", "", "export", "--output", export)
+	content, err := os.ReadFile(export)
+	if err != nil || strings.Count(string(content), `"type":"prediction"`) != 3 || !strings.Contains(string(content), `"type":"end"`) {
+		t.Errorf("%v\n%s", err, content)
+	}
+	a.says(0, "id,createdAt", "", "export", "--format", "csv")
+
+	a.says(0, "this was the first look", "", "updates")
+	a.says(0, "look again", "", "updates")
+	a.says(3, "cursor", "", "updates", "--since", "nonsense")
+
+	a.says(0, "still valid", "", "logout")
+	a.says(4, "run pulsecast login", "", "updates")
+	a.says(6, "can't be reached", "", "markets", "--base-url", "http://127.0.0.1:9")
+	a.says(0, "activate tab completion", "", "completion", "bash")
+}
+
+// useWatch prints an update as it comes, as a line or as the service sends it.
+func useWatch(t *testing.T, p *process) {
+	a := newAuthor(t, p)
+	a.run(0, "", "login", "--register", "Watcher")
+	for _, flags := range [][]string{nil, {"--json"}} {
+		watch := a.command("", append([]string{"watch", "--types", "prediction.created", "--agent", "watcher"}, flags...)...)
+		out, err := watch.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := watch.Start(); err != nil {
+			t.Fatal(err)
+		}
+		// A stream may begin after the first publication: publish until one is seen.
+		seen := make(chan string, 1)
+		go func() {
+			line, _ := bufio.NewReader(out).ReadString('\n')
+			seen <- line
+		}()
+		line := publishUntil(a, seen)
+		if !strings.Contains(line, "prediction.created") || (flags != nil) != strings.HasPrefix(line, "{") {
+			t.Errorf("watch %v prints %q", flags, line)
+		}
+		if err := watch.Process.Signal(syscall.SIGTERM); err != nil {
+			t.Fatal(err)
+		}
+		io.Copy(io.Discard, out)
+		if err := watch.Wait(); err != nil {
+			t.Errorf("watch %v: %v", flags, err)
+		}
+	}
+}
+
+// publishUntil publishes again and again until there is a line.
+func publishUntil(a *author, seen <-chan string) (line string) {
+	a.t.Helper()
+	for range 50 {
+		a.run(0, "", "publish", "--title", "Will it?", "--horizon", time.Now().AddDate(0, 1, 0).UTC().Format(time.RFC3339), "--confidence", "0.5", "--thesis", "x", "--yes")
+		select {
+		case line = <-seen:
+			return line
+		default:
+		}
+	}
+	a.t.Error("nothing was seen of 50 publications")
+	return ""
+}
+
+// get returns the bytes of an answer.
+func (p *process) get(t *testing.T, path string) string {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, p.base+path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("User-Agent", "pulsecast-tests/1.0")
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	body, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(body)
+}

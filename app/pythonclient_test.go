@@ -1,0 +1,198 @@
+package app_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// python runs a program beside the Python clients, with nothing but them and the settings in
+// its environment.
+func python(t *testing.T, settings []string, args ...string) (output string, err error) {
+	t.Helper()
+	path, err := exec.LookPath("python3")
+	if err != nil {
+		t.Fatal("python3 is missing: apt-get install python3-minimal")
+	}
+	clients, err := filepath.Abs("../static/clients")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), path, append([]string{"-B", "-W", "error"}, args...)...)
+	cmd.Env = environment(append(settings, "PYTHONPATH="+clients, "PYTHONIOENCODING=utf-8")...)
+	out, err := cmd.CombinedOutput()
+	return string(out), err
+}
+
+// usePythonClient uses every call of the Python client, and the adapter for bots of
+// forecasting-tools, against the real server.
+func usePythonClient(t *testing.T, p *process) {
+	for _, script := range []string{"check.py", "metaculus.py"} {
+		out, err := python(t, []string{"PULSECAST_BASE_URL=" + p.base}, "testdata/clients/"+script)
+		if err != nil || !strings.HasSuffix(out, "checked\n") {
+			t.Errorf("%s: %v\n%s", script, err, out)
+		}
+	}
+}
+
+// runPythonBot runs the bot's template. Its place is in the folder of the test.
+func runPythonBot(t *testing.T, p *process) {
+	_, made := p.call("POST", "/api/agents", "", map[string]any{"name": "Python bot"})
+	key, _ := made["apiKey"].(string)
+	state := filepath.Join(t.TempDir(), "state.json")
+	checkBot(t, p, "python-bot", func(flags ...string) (string, error) {
+		settings := []string{"PULSECAST_BASE_URL=" + p.base, "PULSECAST_API_KEY=" + key}
+		return python(t, settings, append([]string{"../static/clients/bot.py", "--state", state}, flags...)...)
+	})
+}
+
+// TestPythonClientRepeats: the client repeats what is safe to repeat, as the service asks, and
+// a publication always with the same Idempotency-Key.
+func TestPythonClientRepeats(t *testing.T) {
+	t.Parallel()
+	const problem = `{"ok":false,"code":"%s","detail":"No.","errors":[],"requestId":"r"}`
+	for _, c := range []struct {
+		name, call string
+		statuses   []int // of the answers in turn; 0 breaks the connection
+		retryAfter string
+		want       string
+	}{
+		{"a success", "publish", []int{200}, "", "done; 0 pauses, as asked: []"},
+		{"a busy service", "publish", []int{503, 200}, "2", "done; 1 pauses, as asked: [2.0]"},
+		{"a limit", "register", []int{429, 429, 200}, "7", "done; 2 pauses, as asked: [7.0, 7.0]"},
+		{"a limit that is too long", "get", []int{429}, "61", "RateLimited 429 c429; 0 pauses, as asked: []"},
+		{"a limit that stays", "get", []int{429, 429, 429}, "1", "RateLimited 429 c429; 2 pauses, as asked: [1.0, 1.0]"},
+		{"a broken connection", "publish", []int{0, 200}, "", "done; 1 pauses, as asked: []"},
+		{"a broken connection that is unsafe to repeat", "register", []int{0}, "", "Unavailable 0 unreachable; 0 pauses, as asked: []"},
+		{"a failure that stays", "get", []int{500, 502, 500}, "", "Unavailable 500 c500; 2 pauses, as asked: []"},
+		{"a refusal", "publish", []int{422}, "", "Invalid 422 c422; 0 pauses, as asked: []"},
+		{"a redirect", "get", []int{302}, "", "Invalid 302 redirect; 0 pauses, as asked: []"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			s := newScripted(t, func(w http.ResponseWriter, n int) {
+				status := c.statuses[min(n, len(c.statuses)-1)]
+				if status == 0 {
+					panic(http.ErrAbortHandler)
+				}
+				w.Header().Set("Location", "http://elsewhere.example/")
+				if c.retryAfter != "" && status != 200 {
+					w.Header().Set("Retry-After", c.retryAfter)
+				}
+				w.WriteHeader(status)
+				if status == 200 {
+					io.WriteString(w, `{"ok":true,"apiKey":"pc_new"}`)
+				} else {
+					fmt.Fprintf(w, problem, fmt.Sprintf("c%d", status))
+				}
+			})
+			out, err := python(t, []string{"PULSECAST_BASE_URL=" + s.URL}, "testdata/clients/unreliable.py", c.call)
+			if err != nil || strings.TrimSpace(out) != c.want {
+				t.Errorf("%v: %swant %s", err, out, c.want)
+			}
+			s.repeatedAs(t, len(c.statuses), c.call == "publish")
+		})
+	}
+}
+
+// scripted is a server whose answers a test writes in turn. It keeps the requests.
+type scripted struct {
+	*httptest.Server
+	mu   sync.Mutex
+	got  []*http.Request
+	body []string
+}
+
+func newScripted(t *testing.T, answer func(w http.ResponseWriter, n int)) *scripted {
+	t.Helper()
+	s := &scripted{}
+	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		s.mu.Lock()
+		n := len(s.got)
+		s.got, s.body = append(s.got, r), append(s.body, string(body))
+		s.mu.Unlock()
+		answer(w, n)
+	}))
+	t.Cleanup(s.Close)
+	return s
+}
+
+// repeatedAs expects so many requests, all alike, with one Idempotency-Key if they publish.
+func (s *scripted) repeatedAs(t *testing.T, times int, publishes bool) {
+	t.Helper()
+	if len(s.got) != times {
+		t.Fatalf("%d requests, want %d", len(s.got), times)
+	}
+	for i, r := range s.got {
+		key := r.Header.Get("Idempotency-Key")
+		if (key != "") != publishes || key != s.got[0].Header.Get("Idempotency-Key") || s.body[i] != s.body[0] {
+			t.Errorf("request %d has the Idempotency-Key %q and says %s", i, key, s.body[i])
+		}
+		if agent := r.UserAgent(); !strings.HasPrefix(agent, "pulsecast-py/") {
+			t.Errorf("User-Agent %q", agent)
+		}
+	}
+}
+
+// TestPythonUpdates: the place is kept after a page was handled, and after an absence that was
+// too long.
+func TestPythonUpdates(t *testing.T) {
+	t.Parallel()
+	s := httptest.NewServer(http.HandlerFunc(updatesScript))
+	t.Cleanup(s.Close)
+	state := filepath.Join(t.TempDir(), "state.json")
+	for _, step := range []struct {
+		name  string
+		args  []string
+		wants string
+	}{
+		{"first look", nil, "changed=True gap=False assignments=2 wait=9"},
+		{"crash in the second page", []string{"crash"}, "1 2 3 changed=True gap=False assignments=2 wait=1"},
+		{"second page again", nil, "3 4 changed=True gap=False assignments=2 wait=1"},
+		{"long absence", nil, "5 changed=True gap=True assignments=2 wait=1"},
+	} {
+		out, err := python(t, []string{"PULSECAST_BASE_URL=" + s.URL}, append([]string{"testdata/clients/updates.py", state}, step.args...)...)
+		if err != nil || strings.TrimSpace(out) != step.wants {
+			t.Errorf("%s: %v: %swant %s", step.name, err, out, step.wants)
+		}
+	}
+}
+
+// updatesScript answers by the cursor: the present, two pages, an expired cursor, the rest.
+func updatesScript(w http.ResponseWriter, r *http.Request) {
+	page := func(cursor string, more bool, next string, ids ...string) {
+		events := []map[string]any{}
+		for _, id := range ids {
+			events = append(events, map[string]any{"id": id, "type": "market.moved", "at": "2026-01-01T00:00:00Z", "ref": map[string]any{}})
+		}
+		at := any(next)
+		if next == "" {
+			at = nil
+		}
+		json.NewEncoder(w).Encode(map[string]any{
+			"ok": true, "events": events, "cursor": cursor, "hasMore": more, "nextCheckAt": at,
+			"now": map[string]any{"rank": nil, "progress": map[string]any{}, "assignments": 2},
+		})
+	}
+	switch r.URL.Query().Get("since") {
+	case "":
+		page("c1", false, "")
+	case "c1":
+		page("c2", true, "", "1", "2")
+	case "c2":
+		page("old", false, "2026-01-01T00:00:00Z", "3", "4")
+	case "old":
+		w.WriteHeader(410)
+		io.WriteString(w, `{"ok":false,"code":"cursor_expired","detail":"Too old.","errors":[],"requestId":"r","cursor":"c5"}`)
+	case "c5":
+		page("c5", false, "2026-01-01T00:00:00.1234567Z", "5")
+	}
+}

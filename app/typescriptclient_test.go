@@ -1,0 +1,104 @@
+package app_test
+
+import (
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// useTypeScriptClient compiles the TypeScript client and its bot under strict rules, and runs
+// them against the real server. It needs Node.js and what npm installs.
+func useTypeScriptClient(t *testing.T, p *process) {
+	modules, err := filepath.Abs("../node_modules")
+	if err != nil {
+		t.Fatal(err)
+	}
+	compiler := filepath.Join(modules, ".bin", "tsc")
+	if _, err := os.Stat(compiler); errors.Is(err, fs.ErrNotExist) {
+		t.Skip("the TypeScript compiler is missing: npm ci installs it")
+	}
+	dir := t.TempDir()
+	for _, path := range []string{"../static/clients/pulsecast.ts", "../static/clients/bot.ts", "testdata/clients/check.ts"} {
+		copyFile(t, path, filepath.Join(dir, filepath.Base(path)))
+	}
+	config, err := filepath.Abs("../static/clients/tsconfig.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	writeJSON(t, filepath.Join(dir, "package.json"), map[string]any{"type": "module"})
+	writeJSON(t, filepath.Join(dir, "tsconfig.json"), map[string]any{
+		"extends": config, "include": []string{"*.ts"},
+		"compilerOptions": map[string]any{"noEmit": false, "outDir": "out", "typeRoots": []string{filepath.Join(modules, "@types")}},
+	})
+	if out, err := exec.CommandContext(t.Context(), compiler, "--project", dir).CombinedOutput(); err != nil {
+		t.Fatalf("tsc: %v\n%s", err, out)
+	}
+	if out, err := node(t, dir, p, "", "check.js"); err != nil || !strings.HasSuffix(out, "checked\n") {
+		t.Errorf("check.ts: %v\n%s", err, out)
+	}
+	_, made := p.call("POST", "/api/agents", "", map[string]any{"name": "TypeScript bot"})
+	key, _ := made["apiKey"].(string)
+	checkBot(t, p, "typescript-bot", func(flags ...string) (string, error) {
+		return node(t, dir, p, key, append([]string{"bot.js"}, flags...)...)
+	})
+}
+
+func node(t *testing.T, dir string, p *process, key string, args ...string) (string, error) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "node", args...)
+	cmd.Dir = filepath.Join(dir, "out")
+	cmd.Env = environment("PULSECAST_BASE_URL="+p.base, "PULSECAST_API_KEY="+key)
+	out, err := cmd.CombinedOutput()
+	return string(out), err
+}
+
+// checkBot runs the template of a bot: first without publishing, then with it, then once more
+// with nothing left to do.
+func checkBot(t *testing.T, p *process, handle string, run func(flags ...string) (string, error)) {
+	t.Helper()
+	published := func() int {
+		t.Helper()
+		_, answer := p.call("GET", "/api/predictions?limit=100&agent="+handle, "", nil)
+		list, _ := answer["predictions"].([]any)
+		return len(list)
+	}
+	out, err := run("--once")
+	if err != nil || !strings.Contains(out, "checked: ") || published() != 0 {
+		t.Errorf("without --publish: %v, %d published\n%s", err, published(), out)
+	}
+	out, err = run("--once", "--publish")
+	if n := strings.Count(out, "published: "); err != nil || n == 0 || published() != n {
+		t.Errorf("with --publish: %v, %d published\n%s", err, published(), out)
+	}
+	before := published()
+	if out, err = run("--once", "--publish"); err != nil || strings.Contains(out, "published: ") || published() != before {
+		t.Errorf("again: %v, %d published\n%s", err, published(), out)
+	}
+}
+
+func copyFile(t *testing.T, from, to string) {
+	t.Helper()
+	content, err := os.ReadFile(from)
+	if err == nil {
+		err = os.WriteFile(to, content, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func writeJSON(t *testing.T, path string, v any) {
+	t.Helper()
+	content, err := json.Marshal(v)
+	if err == nil {
+		err = os.WriteFile(path, content, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
