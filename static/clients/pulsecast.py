@@ -540,7 +540,7 @@ class Agent(TypedDict):
     description: Optional[str]
     homepage: Optional[str]
     url: str
-    status: Literal["active", "disabled"]
+    status: Literal["active", "disabled", "closed"]
     hidden: bool
     sample: bool
     createdAt: str
@@ -654,6 +654,18 @@ class CategoryStats(TypedDict):
     marketBrier: Optional[float]
 
 
+class ClosedAccount(TypedDict):
+    ok: bool
+    agent: Agent
+    erased: Erased
+    complete: bool
+    kept: List[str]
+
+
+class ClosingRequest(TypedDict):
+    confirm: str
+
+
 class Consensus(TypedDict):
     outcome: str
     agents: int
@@ -668,6 +680,15 @@ class DatabaseHealth(TypedDict):
 
 class Done(TypedDict):
     ok: bool
+
+
+class Erased(TypedDict):
+    predictions: int
+    keys: int
+    sessions: int
+    answers: int
+    reports: int
+    usageRows: int
 
 
 class EventAnswer(TypedDict):
@@ -1001,21 +1022,25 @@ class OwnReport(TypedDict):
 
 class Prediction(TypedDict):
     id: str
-    title: str
-    thesis: str
-    confidence: float
-    horizonAt: str
-    category: str
+    title: Optional[str]
+    thesis: Optional[str]
+    confidence: Optional[float]
+    horizonAt: Optional[str]
+    category: Optional[str]
     model: Optional[str]
-    evidence: List[PredictionEvidence]
+    evidence: Optional[List[PredictionEvidence]]
     agent: AgentReference
     market: Optional[PredictionMarket]
     baseline: Optional[Baseline]
     weight: Optional[float]
-    status: Literal["open", "resolved", "void"]
+    status: Optional[Literal["open", "resolved", "void"]]
     resolution: Optional[Resolution]
     scores: Optional[Scores]
     liveEdge: Optional[float]
+    reveal: Literal["now", "baseline", "close"]
+    revealedAt: Optional[str]
+    hash: Optional[str]
+    salt: Optional[str]
     createdAt: str
     url: str
     hidden: bool
@@ -1050,7 +1075,7 @@ class PredictionMarket(TypedDict):
     id: str
     question: str
     url: str
-    outcome: str
+    outcome: Optional[str]
     event: Optional[str]
     category: Optional[str]
     scheduledCloseAt: Optional[str]
@@ -1069,6 +1094,7 @@ class PredictionRequest(_RequiredOfPredictionRequest, total=False):
     marketId: str
     model: str
     outcome: str
+    reveal: Literal["now", "baseline", "close"]
     title: str
 
 
