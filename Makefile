@@ -62,7 +62,7 @@ lint: ## Check formatting, go vet and staticcheck
 NPM = $(shell command -v npm)
 
 .PHONY: verify
-verify: fresh $(if $(NPM),node_modules) ## Check that regenerating templ code, css, clients and go.mod would change nothing (css and clients need npm)
+verify: fresh $(if $(NPM),node_modules) ## Check that regenerating templ code, css, clients and go.mod would change nothing, and MCP's conformance (css, clients and MCP need npm)
 	@if test -n "$(NPM)"; then .ci/generated css && .ci/generated clients; \
 		else echo "npm is missing: static/css/app.css and static/clients are not verified"; fi
 	@go mod tidy -diff || { echo "stale: go.mod; run: go mod tidy"; exit 1; }
@@ -70,6 +70,11 @@ verify: fresh $(if $(NPM),node_modules) ## Check that regenerating templ code, c
 	@app=$$(go list -m -f '{{.Version}}' github.com/a-h/templ); \
 	tool=$$(go list -modfile=tools.mod -m -f '{{.Version}}' github.com/a-h/templ); \
 	test "$$app" = "$$tool" || { echo "templ is $$app in go.mod and $$tool in tools.mod"; exit 1; }
+	@$(MAKE) conformance
+
+.PHONY: conformance
+conformance: build ## Run the official conformance suite and inspector of MCP against the demo (needs npm)
+	@.ci/conformance bin/pulsecast
 
 # Stale generated code means tests of another program than the sources describe.
 .PHONY: fresh

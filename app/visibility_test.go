@@ -142,7 +142,7 @@ func TestVisibility(t *testing.T) {
 	id := fmt.Sprint(dig(published, "prediction", "id"))
 	facts['i'] = id
 	fill := strings.NewReplacer("{id}", id, "{handle}", handle, "{market}", market)
-	mcp := p.model(t, "")
+	mcp := p.model(t, "/mcp/public", "")
 	read := func(viewer, path string) []byte {
 		if tool, ok := strings.CutPrefix(path, "mcp:"); ok {
 			answer, _ := mcp.use(tool, map[string]any{"id": id})

@@ -229,7 +229,9 @@ func (a *App) buildServer() {
 	edge.Register(a.server)
 	site.Register(a.server)
 	a.adminSite(acts).Register(a.server)
-	mcp.New(mcp.Dependencies{Config: &a.cfg, Version: version.Build()}).Register(a.server)
+	mcp.New(mcp.Dependencies{
+		Config: &a.cfg, Version: version.Build(), DB: a.DB, Markets: a.Markets.Replicator.Feed(),
+	}).Register(a.server)
 }
 
 // recheck looks for changed credentials and texts at once.

@@ -3,6 +3,8 @@ package agent
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -23,6 +25,19 @@ func (Store) IDs(ctx context.Context, db bun.IDB, after uuid.UUID, limit int) ([
 		return nil, fmt.Errorf("list agents: %w", err)
 	}
 	return ids, nil
+}
+
+// Handles returns up to limit handles of listed agents that begin with prefix, in the
+// database's order. It looks at limit agents, so it may return fewer where the order of the
+// database's language puts other handles between them.
+func (Store) Handles(ctx context.Context, db bun.IDB, prefix string, limit int) ([]string, error) {
+	handles := []string{}
+	err := Select(db).Column("a.handle").Where("a.handle >= ?", prefix).Where("?", Listed("a")).Where("a.kind = ?", Ordinary).
+		Order("a.handle").Limit(int64(limit)).Scan(ctx, &handles)
+	if err != nil {
+		return nil, fmt.Errorf("list handles: %w", err)
+	}
+	return slices.DeleteFunc(handles, func(h string) bool { return !strings.HasPrefix(h, prefix) }), nil
 }
 
 // SignUps counts the agents made since a moment, without samples. It finds them by the id,

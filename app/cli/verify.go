@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/url"
 	"os"
 	"strings"
 	"time"
@@ -24,10 +23,11 @@ const verifyTimeout = 30 * time.Second
 const maxShown = 50
 
 func (c *verifyCommand) Run(ctx context.Context) error {
-	if base, err := url.Parse(c.BaseURL); err != nil || base.Host == "" || (base.Scheme != "http" && base.Scheme != "https") {
-		return fmt.Errorf("%q is not an http(s) address, such as https://pulsecast.example", c.BaseURL)
+	base, err := baseURL(c.BaseURL)
+	if err != nil {
+		return err
 	}
-	report, err := verify.Run(ctx, c.BaseURL, &http.Client{Timeout: verifyTimeout})
+	report, err := verify.Run(ctx, base, &http.Client{Timeout: verifyTimeout})
 	if err != nil {
 		return err
 	}

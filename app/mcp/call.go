@@ -32,19 +32,44 @@ type caller struct {
 type callerKey struct{}
 
 // handle calls the operation of a tool. What the API refuses is an answer to the model,
-// which can send something else, and not an error of the protocol.
+// which can send something else, and not an error of the protocol. A refusal has no
+// structured content, which would have to follow the schema of the tool's answer.
 func (s *Server) handle(t *tool) sdk.ToolHandler {
 	return func(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-		request, err := t.request(r.Params.Arguments)
-		if err != nil {
-			return &sdk.CallToolResult{IsError: true, Content: []sdk.Content{&sdk.TextContent{Text: err.Error()}}}, nil
+		text, err := s.call(ctx, t, r.Params.Arguments)
+		if refused, ok := errors.AsType[*refusedError](err); ok {
+			return &sdk.CallToolResult{IsError: true, Content: []sdk.Content{&sdk.TextContent{Text: refused.text}}}, nil
 		}
-		status, body := s.ask(ctx, request)
+		if err != nil {
+			return nil, err
+		}
 		return &sdk.CallToolResult{
-			IsError: status >= fiber.StatusBadRequest,
-			Content: []sdk.Content{&sdk.TextContent{Text: string(body)}}, StructuredContent: json.RawMessage(body),
+			Content: []sdk.Content{&sdk.TextContent{Text: text}}, StructuredContent: json.RawMessage(text),
 		}, nil
 	}
+}
+
+// refusedError is a call that the API, or a tool before it, refuses. The text is for the
+// caller: a sentence, or the problem as JSON.
+type refusedError struct {
+	status int // 0 if it didn't come to a request
+	text   string
+}
+
+func (e *refusedError) Error() string { return e.text }
+
+// call returns the answer of a tool as JSON. The error of a refusal is a *refusedError.
+func (s *Server) call(ctx context.Context, t *tool, arguments json.RawMessage) (string, error) {
+	request, include, err := t.request(arguments)
+	if err != nil {
+		return "", &refusedError{text: err.Error()}
+	}
+	status, body := s.ask(ctx, request)
+	if status >= fiber.StatusBadRequest {
+		return "", &refusedError{status, string(body)}
+	}
+	answer, err := t.texts.rewrite(body, include)
+	return string(answer), err
 }
 
 // ask lets the server answer a request of the caller that ctx knows.
@@ -61,8 +86,35 @@ func (s *Server) ask(ctx context.Context, request *fasthttp.Request) (status int
 	return fctx.Response.StatusCode(), fctx.Response.Body()
 }
 
-// request makes the API's request of a tool's arguments. Its errors are for the caller.
-func (t *tool) request(arguments json.RawMessage) (*fasthttp.Request, error) {
+// request makes the API's request of a tool's arguments, and returns whether lists are to
+// include text of others. Its errors are for the caller.
+func (t *tool) request(arguments json.RawMessage) (_ *fasthttp.Request, texts bool, err error) {
+	given, err := t.given(arguments)
+	if err != nil {
+		return nil, false, err
+	}
+	if t.parameters[include] != "" {
+		if texts, err = includes(given[include]); err != nil {
+			return nil, false, err
+		}
+		delete(given, include)
+	}
+	request, err := t.send(given)
+	return request, texts, err
+}
+
+// includes reads the argument include.
+func includes(value json.RawMessage) (texts bool, err error) {
+	switch word, err := scalar(value); {
+	case err != nil || (word != "" && word != "texts"):
+		return false, errors.New(`include must be "texts", or left out`)
+	default:
+		return word != "", nil
+	}
+}
+
+// given reads the arguments, and refuses those that the tool doesn't take.
+func (t *tool) given(arguments json.RawMessage) (map[string]json.RawMessage, error) {
 	given := map[string]json.RawMessage{}
 	if len(arguments) > 0 {
 		// encoding/json would take the last of two values and repair broken text in silence.
@@ -76,8 +128,16 @@ func (t *tool) request(arguments json.RawMessage) (*fasthttp.Request, error) {
 				cmp.Or(strings.Join(slices.Sorted(maps.Keys(t.schema.Properties)), ", "), "none"))
 		}
 	}
+	return given, nil
+}
+
+// send writes arguments where the operation has them: in the address, headers and body.
+func (t *tool) send(given map[string]json.RawMessage) (*fasthttp.Request, error) {
 	request, path, query := new(fasthttp.Request), t.path, url.Values{}
 	for name, in := range t.parameters {
+		if in == include {
+			continue
+		}
 		value, err := scalar(given[name])
 		if err != nil {
 			return nil, fmt.Errorf("%s %w", name, err)

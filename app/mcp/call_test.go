@@ -12,11 +12,11 @@ import (
 // silence. Of two dryRun the last would decide whether a forecast is published for good.
 func TestArgumentsAreOneObject(t *testing.T) {
 	t.Parallel()
-	publish := &tool{name: "publish", method: "POST", path: "/p", parameters: map[string]string{"dryRun": "query"}, body: true}
+	publish := &tool{schema: &openapi3.Schema{}, name: "publish", method: "POST", path: "/p", parameters: map[string]string{"dryRun": "query"}, body: true}
 	for _, arguments := range []string{
 		`{"dryRun":true,"dryRun":false}`, `{"title":"a","title":"b"}`, `{"title":"\ud800"}`, `{"\ud800":1}`, `[]`, `1`,
 	} {
-		if r, err := publish.request(json.RawMessage(arguments)); err == nil || !strings.HasPrefix(err.Error(), "arguments must be one JSON object") || strings.Contains(err.Error(), "Go ") {
+		if r, _, err := publish.request(json.RawMessage(arguments)); err == nil || !strings.HasPrefix(err.Error(), "arguments must be one JSON object") || strings.Contains(err.Error(), "Go ") {
 			t.Errorf("%s: %v, %v", arguments, r, err)
 		}
 	}
@@ -29,7 +29,7 @@ func TestNumbersStayAsWritten(t *testing.T) {
 	schema := &openapi3.Schema{Properties: openapi3.Schemas{"q": openapi3.NewSchemaRef("", openapi3.NewStringSchema())}}
 	list := &tool{schema: schema, name: "list", method: "GET", path: "/p", parameters: map[string]string{"q": "query"}}
 	for written, want := range map[string]string{"1e400": "/p?q=1e400", "0.50": "/p?q=0.50", "true": "/p?q=true", `"a b"`: "/p?q=a+b", "null": "/p"} {
-		r, err := list.request(json.RawMessage(`{"q": ` + written + `}`))
+		r, _, err := list.request(json.RawMessage(`{"q": ` + written + `}`))
 		if err != nil || string(r.RequestURI()) != want {
 			t.Errorf("%s: %s, %v", written, r.RequestURI(), err)
 		}

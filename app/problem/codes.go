@@ -43,7 +43,7 @@ var (
 	CodeUserAgentRejected = &Code{Name: "user_agent_rejected", Status: 403, Title: "User-Agent rejected",
 		Meaning: "Send a User-Agent that names your agent, such as my-agent/1.0 (https://example.org)."}
 	CodeOriginRejected = &Code{Name: "origin_rejected", Status: 403, Title: "Origin rejected",
-		Meaning: "A page of another site called /mcp, or the Host is a name that leads to this machine. Call it from a program."}
+		Meaning: "A page that may not call /mcp did, or the Host is a name that leads to this machine. Call it from a program, or from a page served over https."}
 	CodeInvalidMCP = &Code{Name: "invalid_mcp", Status: 400, Title: "Invalid MCP request",
 		Meaning: "The request to /mcp does not follow the Model Context Protocol, or is a batch. The detail says what is wrong."}
 	CodeNotFound = &Code{Name: "not_found", Status: 404, Title: "Not found",

@@ -1,0 +1,35 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"os"
+	"strings"
+
+	"github.com/pulsecast/pulsecast/app/mcp/stdio"
+	"github.com/pulsecast/pulsecast/app/version"
+)
+
+type mcpCommand struct {
+	BaseURL string `name:"base-url" env:"PULSECAST_BASE_URL" required:"" help:"Address of the installation, such as https://pulsecast.example."`
+	APIKey  string `name:"api-key" env:"PULSECAST_API_KEY" help:"Key of the agent. Other users of this machine can see a flag, but not the variable. Without a key, only reading is offered."`
+}
+
+func (c *mcpCommand) Run(ctx context.Context) error {
+	base, err := baseURL(c.BaseURL)
+	if err != nil {
+		return err
+	}
+	return stdio.Run(ctx, stdio.Options{
+		BaseURL: base, Key: c.APIKey, Version: version.Build(), In: os.Stdin, Out: os.Stdout, Log: os.Stderr,
+	})
+}
+
+// baseURL checks the address of an installation and takes a slash at its end away.
+func baseURL(address string) (string, error) {
+	if base, err := url.Parse(address); err != nil || base.Host == "" || (base.Scheme != "http" && base.Scheme != "https") {
+		return "", fmt.Errorf("%q is not an http(s) address, such as https://pulsecast.example", address)
+	}
+	return strings.TrimRight(address, "/"), nil
+}

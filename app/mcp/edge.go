@@ -1,0 +1,144 @@
+package mcp
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/gofiber/fiber/v2"
+
+	"github.com/pulsecast/pulsecast/app/httpserver"
+	"github.com/pulsecast/pulsecast/app/problem"
+)
+
+// Where MCP is spoken. PublicPath only reads: it has no tool that needs a key, and doesn't
+// look at the header Authorization.
+const (
+	Path       = "/mcp"
+	PublicPath = Path + "/public"
+)
+
+// What a page of another site may send and read.
+const (
+	sentByPages = "Authorization, Content-Type, Accept, Last-Event-ID, MCP-Protocol-Version, Mcp-Session-Id, Mcp-Method, Mcp-Name"
+	readByPages = "WWW-Authenticate, Mcp-Session-Id, MCP-Protocol-Version, Retry-After, RateLimit, RateLimit-Policy, X-Request-Id"
+)
+
+// Register adds the two addresses. Only POST: there are no sessions to listen to or to end.
+// A request has the limit of answers from memory; the calls in it have the API's.
+func (s *Server) Register(h *httpserver.Server) {
+	s.answer = h.App.Server().Handler
+	h.App.Post(Path, s.admit, h.Limits.Snapshot(), s.requireBearer(h), s.speak(s.speaker(false), bearers))
+	h.App.Post(PublicPath, s.admit, h.Limits.Snapshot(), s.speak(s.speaker(true), nil))
+	for _, path := range []string{Path, PublicPath} {
+		h.App.All(path, s.admit, refuseMethod)
+	}
+}
+
+// speak answers a message with what speaker returns. credentials returns the headers that
+// are handed on to the API; nil for none.
+func (s *Server) speak(speaker func() (fiber.Handler, error), credentials func(*fiber.Ctx) [][]byte) fiber.Handler {
+	return func(c *fiber.Ctx) error {
+		if bytes.HasPrefix(bytes.TrimSpace(c.Body()), []byte("[")) {
+			return invalid(fiber.StatusBadRequest, "Send one JSON-RPC message per request. "+
+				"Batches are not accepted: version 2025-06-18 of the protocol removed them.")
+		}
+		speak, err := speaker()
+		if err != nil {
+			return err
+		}
+		by := caller{addr: httpserver.ClientAddr(c)}
+		if credentials != nil {
+			by.bearers = credentials(c)
+		}
+		c.Context().SetUserValue(callerKey{}, by)
+		if err := speak(c); err != nil {
+			return err
+		}
+		return refusal(c)
+	}
+}
+
+func bearers(c *fiber.Ctx) [][]byte {
+	return slices.Clone(c.Request().Header.PeekAll(fiber.HeaderAuthorization))
+}
+
+// admit refuses pages that may not call, and lets the others read the answer. No answer
+// depends on a cookie, so that a page can do no more than its own server could.
+func (s *Server) admit(c *fiber.Ctx) error {
+	c.Vary(fiber.HeaderOrigin)
+	if err := s.guard(c, httpserver.ClientAddr(c)); err != nil {
+		return err
+	}
+	if origin := c.Get(fiber.HeaderOrigin); origin != "" {
+		c.Set(fiber.HeaderAccessControlAllowOrigin, origin)
+		c.Set(fiber.HeaderAccessControlExposeHeaders, readByPages)
+	}
+	return c.Next()
+}
+
+// refuseMethod answers a browser's question what it may send, and refuses other methods.
+func refuseMethod(c *fiber.Ctx) error {
+	c.Set(fiber.HeaderAllow, "OPTIONS, POST")
+	if c.Method() != fiber.MethodOptions || c.Get(fiber.HeaderAccessControlRequestMethod) == "" {
+		return fiber.ErrMethodNotAllowed
+	}
+	c.Set(fiber.HeaderAccessControlAllowMethods, fiber.MethodPost)
+	c.Set(fiber.HeaderAccessControlAllowHeaders, sentByPages)
+	c.Set(fiber.HeaderAccessControlMaxAge, "86400")
+	return c.SendStatus(fiber.StatusNoContent)
+}
+
+// guard checks Origin, and Host where it matters, as the protocol's transports demand. The
+// danger is a page that reaches a server which only its visitor can reach: by the address
+// of this machine, or by a name of the page's owner that leads to a private address (DNS
+// rebinding). So a caller on this machine must be a program, a page of this machine or of
+// this service; elsewhere a page must have come by https, which no such name can. The guard
+// of the SDK sees neither header behind the adaptor.
+func (s *Server) guard(c *fiber.Ctx, addr netip.Addr) error {
+	home, _ := url.Parse(s.config.BaseURL) // Config.Check has refused a bad value
+	ours := func(host string) bool { return host == home.Host || loopback(host) }
+	if origin := c.Get(fiber.HeaderOrigin); origin != "" {
+		from, err := url.Parse(origin)
+		if err != nil || from.Host == "" || !(ours(from.Host) || (from.Scheme == "https" && !addr.IsLoopback())) {
+			return refused("The header Origin is that of a page which may not call this address. Call " + s.config.BaseURL + Path +
+				" from a program, or from a page served over https.")
+		}
+	}
+	if addr.IsLoopback() && !ours(string(c.Context().Host())) {
+		return refused("The header Host names another host. Call " + s.config.BaseURL + Path + ".")
+	}
+	return nil
+}
+
+func refused(detail string) error {
+	return problem.New(problem.CodeOriginRejected, detail)
+}
+
+// loopback tells whether a host, with or without a port, is this machine.
+func loopback(host string) bool {
+	name := (&url.URL{Host: host}).Hostname()
+	addr, err := netip.ParseAddr(name)
+	return name == "localhost" || (err == nil && addr.IsLoopback())
+}
+
+// refusal gives what the SDK refuses before it comes to a call, as plain text, the form
+// of the other refusals.
+func refusal(c *fiber.Ctx) error {
+	status := c.Response().StatusCode()
+	if status < fiber.StatusBadRequest || json.Valid(c.Response().Body()) {
+		return nil
+	}
+	text := strings.TrimSpace(string(bytes.ToValidUTF8(c.Response().Body(), nil)))
+	c.Response().Reset()
+	return invalid(status, "This is not a valid request of the Model Context Protocol: "+text+".")
+}
+
+func invalid(status int, detail string) error {
+	p := problem.New(problem.CodeInvalidMCP, detail)
+	p.Status = status
+	return p
+}

@@ -1,0 +1,88 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+
+	"github.com/gofiber/fiber/v2"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/valyala/fasthttp"
+)
+
+// texts are resources for people and models to read, by the name of their address.
+var texts = map[string]string{"skill": "Instructions for agents", "quickstart": "First steps as commands to paste"}
+
+// record is a kind of thing that can be read by its id as a resource. Its content is the
+// answer of a tool, which differs from the API's: it keeps text of others apart.
+type record struct {
+	name, title, prefix, tool string
+	kind                      kind // of its id
+}
+
+// records have a scheme that no client tries to fetch by itself.
+var records = []record{
+	{"market", "One market with criteria, prices, consensus and predictions", "pulsecast://markets/", "getMarket", marketID},
+	{"prediction", "One prediction with its thesis, evidence and scores", "pulsecast://predictions/", "getPrediction", noKind},
+}
+
+func (r record) template() string { return r.prefix + "{id}" }
+
+// addResources adds the texts and the templates of records to a server.
+func (s *Server) addResources(server *sdk.Server, tools map[string]*tool) {
+	for name, title := range texts {
+		server.AddResource(&sdk.Resource{
+			URI: s.config.BaseURL + "/api/" + name, Name: name, Title: title, MIMEType: "text/markdown",
+		}, s.readText("/api/"+name))
+	}
+	for _, r := range records {
+		server.AddResourceTemplate(&sdk.ResourceTemplate{
+			URITemplate: r.template(), Name: r.name, Title: r.title, MIMEType: fiber.MIMEApplicationJSON,
+			Description: "The same as the tool " + r.tool + " answers. " + byOthers,
+		}, s.readRecord(r, tools[r.tool]))
+	}
+}
+
+// readText serves a text of the API as a resource.
+func (s *Server) readText(path string) sdk.ResourceHandler {
+	return func(ctx context.Context, r *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
+		request := new(fasthttp.Request)
+		request.SetRequestURI(path)
+		status, body := s.ask(ctx, request)
+		if status != fiber.StatusOK {
+			return nil, fmt.Errorf("the resource cannot be read now: %s", body)
+		}
+		return contents(r.Params.URI, "text/markdown", string(body)), nil
+	}
+}
+
+// readRecord serves the answer of a tool that takes an id as a resource.
+func (s *Server) readRecord(kind record, t *tool) sdk.ResourceHandler {
+	return func(ctx context.Context, r *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
+		id, err := url.PathUnescape(strings.TrimPrefix(r.Params.URI, kind.prefix))
+		if err != nil {
+			return nil, sdk.ResourceNotFoundError(r.Params.URI)
+		}
+		arguments, err := json.Marshal(map[string]string{"id": id})
+		if err != nil {
+			return nil, fmt.Errorf("read a %s: %w", kind.name, err)
+		}
+		text, err := s.call(ctx, t, arguments)
+		switch refused, ok := errors.AsType[*refusedError](err); {
+		case ok && (refused.status == 0 || refused.status == fiber.StatusNotFound):
+			return nil, sdk.ResourceNotFoundError(r.Params.URI)
+		case err != nil:
+			return nil, fmt.Errorf("the resource cannot be read now: %w", err)
+		}
+		read := contents(r.Params.URI, fiber.MIMEApplicationJSON, text)
+		read.CacheScope = "private" // an author sees more of its own records
+		return read, nil
+	}
+}
+
+func contents(uri, mime, text string) *sdk.ReadResourceResult {
+	return &sdk.ReadResourceResult{Contents: []*sdk.ResourceContents{{URI: uri, MIMEType: mime, Text: text}}}
+}

@@ -1,0 +1,162 @@
+// Package stdio lets clients that speak MCP over standard input and output use an
+// installation: each line is one JSON-RPC message, which is posted to the installation,
+// and each message of the answer becomes one line. So the tools are the installation's,
+// whatever its version.
+package stdio
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/pulsecast/pulsecast/app/mcp"
+)
+
+const (
+	maxMessage = 1 << 20 // bytes of one line; the installation says what it takes
+	maxAtOnce  = 16      // messages under way
+	timeout    = time.Minute
+)
+
+// Options are what Run needs. All but Key are required.
+type Options struct {
+	BaseURL string // of the installation, without a slash at the end
+	Key     string // an agent's API key; without one, only reading is offered
+	Version string // of this program, for the User-Agent
+	In      io.Reader
+	Out     io.Writer
+	Log     io.Writer // for what isn't an answer to a message
+}
+
+// Run passes messages on until In ends and every message that came is answered, or ctx
+// ends. Whatever goes wrong with one message is the answer to it.
+func Run(ctx context.Context, o Options) error {
+	p := &proxy{Options: o, url: o.BaseURL + mcp.Path, client: &http.Client{Timeout: timeout}, turns: make(chan struct{}, maxAtOnce)}
+	if o.Key == "" {
+		p.url = o.BaseURL + mcp.PublicPath
+	}
+	read := make(chan error, 1)
+	go func() { read <- p.read(ctx) }()
+	select {
+	case err := <-read:
+		return err
+	case <-ctx.Done(): // the read may go on: an input can't be interrupted
+		return ctx.Err()
+	}
+}
+
+// proxy passes messages between a client and an installation.
+type proxy struct {
+	Options
+	url    string
+	client *http.Client
+	turns  chan struct{}
+
+	mu      sync.Mutex // guards Out and version
+	version string     // of the protocol, once it was negotiated
+}
+
+// read passes on every line of In.
+func (p *proxy) read(ctx context.Context) error {
+	var underWay sync.WaitGroup
+	defer underWay.Wait()
+	lines := bufio.NewScanner(p.In)
+	lines.Buffer(nil, maxMessage)
+	for lines.Scan() {
+		line := bytes.Clone(bytes.TrimSpace(lines.Bytes()))
+		if len(line) == 0 {
+			continue
+		}
+		p.turns <- struct{}{}
+		underWay.Go(func() {
+			defer func() { <-p.turns }()
+			p.pass(ctx, line)
+		})
+	}
+	switch err := lines.Err(); {
+	case errors.Is(err, bufio.ErrTooLong):
+		return fmt.Errorf("a message is longer than %d bytes", maxMessage)
+	case err != nil:
+		return fmt.Errorf("read a message: %w", err)
+	}
+	return nil
+}
+
+// pass posts one message and writes what comes back.
+func (p *proxy) pass(ctx context.Context, line []byte) {
+	var m message
+	if err := json.Unmarshal(line, &m); err != nil {
+		p.fail(message{ID: json.RawMessage("null")}, codeParseError, "This line is not one JSON-RPC message.", nil)
+		return
+	}
+	answers, err := p.post(ctx, &m, line)
+	if refused, ok := errors.AsType[*refusedError](err); ok {
+		p.fail(m, codeRefused, refused.text, refused.problem)
+		return
+	}
+	if err != nil {
+		p.fail(m, codeInternal, err.Error(), nil)
+		return
+	}
+	for _, answer := range answers {
+		p.learn(&m, answer)
+		p.write(answer)
+	}
+}
+
+// learn keeps the version of the protocol that the installation chose.
+func (p *proxy) learn(m *message, answer []byte) {
+	var chosen struct {
+		Result struct{ ProtocolVersion string }
+	}
+	if m.Method == "initialize" && json.Unmarshal(answer, &chosen) == nil {
+		p.mu.Lock()
+		p.version = chosen.Result.ProtocolVersion
+		p.mu.Unlock()
+	}
+}
+
+// write writes one message in one line.
+func (p *proxy) write(answer []byte) {
+	var line bytes.Buffer
+	if err := json.Compact(&line, answer); err != nil {
+		fmt.Fprintf(p.Log, "pulsecast mcp: %s answered with no JSON: %.200q\n", p.url, answer)
+		return
+	}
+	line.WriteByte('\n')
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if _, err := p.Out.Write(line.Bytes()); err != nil {
+		fmt.Fprintf(p.Log, "pulsecast mcp: write an answer: %v\n", err)
+	}
+}
+
+// fail answers a message with an error. A notification has no answer, so that its error
+// is only logged.
+func (p *proxy) fail(m message, code int, text string, data json.RawMessage) {
+	if len(m.ID) == 0 {
+		fmt.Fprintf(p.Log, "pulsecast mcp: %s: %s\n", m.Method, text)
+		return
+	}
+	type rpcError struct {
+		Code    int             `json:"code"`
+		Message string          `json:"message"`
+		Data    json.RawMessage `json:"data,omitempty"`
+	}
+	answer, err := json.Marshal(struct {
+		JSONRPC string          `json:"jsonrpc"`
+		ID      json.RawMessage `json:"id"`
+		Error   rpcError        `json:"error"`
+	}{"2.0", m.ID, rpcError{code, text, data}})
+	if err != nil {
+		panic(err) // strings, ints and JSON that was read always encode
+	}
+	p.write(answer)
+}
