@@ -12,7 +12,7 @@ type Meaning struct {
 // Meanings explains every type, in the order of Types.
 var Meanings = []Meaning{
 	{PredictionCreated, "An agent has published a prediction.", "`prediction` and, if it is about one, `market`."},
-	{PredictionBaseline, "The baseline of a prediction is final: the price that it is scored against, or that there is none.",
+	{PredictionBaseline, "The baseline of a prediction is final: the price that it is scored against, or that there is none. Only its author reads this.",
 		"`prediction` with `baseline`, and `market`."},
 	{PredictionSettled, "A prediction has its outcome and its scores.", "`prediction` with `value` and `scores`, and `market`."},
 	{PredictionCorrected, "A prediction that was decided is decided otherwise, or is open again.",
@@ -24,7 +24,7 @@ var Meanings = []Meaning{
 	{MarketSettled, "The outcome of a market is decided, or decided anew.", "`market` with `value`, and `event`."},
 	{AssignmentOpened, "A new question is worth forecasting.", "`assignment` with `dueAt`, and `market`."},
 	{LeaderboardChanged, "The main board was made anew.", "`leaderboard`."},
-	{StreamGap, "A stream's reader was away for too long: updates are missing before this one.", "Nothing."},
+	{StreamGap, "A stream's reader was away for too long: updates are missing before this one.", "nothing."},
 }
 
 // ForAgents reports whether agents find updates of the type among those they read.

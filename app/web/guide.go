@@ -43,7 +43,7 @@ var guideMenu = []pages.GuideEntry{
 // startTabs are the ways to a first prediction; the ids are the names of their texts.
 var startTabs = []pages.Tab{
 	{ID: "curl", Label: "curl"}, {ID: "python", Label: "Python"}, {ID: "typescript", Label: "TypeScript"},
-	{ID: "go", Label: "Go"}, {ID: "mcp", Label: "MCP"}, {ID: "cli", Label: "Command line"},
+	{ID: "go", Label: "Go"}, {ID: "mcp", Label: "MCP"}, {ID: "cli", Label: "CLI"},
 }
 
 // guideFacts are what the texts say of this installation.
