@@ -13,6 +13,9 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/pulsecast/pulsecast/app/database"
+	"github.com/pulsecast/pulsecast/app/database/dbtest"
 )
 
 // author is a person who uses the commands of a client, with settings of their own.
@@ -64,10 +67,23 @@ func (a *author) answered(args ...string) (answer map[string]any) {
 	return answer
 }
 
-// TestClientCommands goes the way of an author: a key, signals, predictions, what came of them.
-func TestClientCommands(t *testing.T) {
+// TestClients tries every client against one demo, as an author would.
+func TestClients(t *testing.T) {
 	t.Parallel()
-	p := serveDemo(t)
+	p := startProcess(t, []string{"DATABASE_URL=" + dbtest.URL(t, database.SQLite), "LOG_FORMAT=off"}, "serve", "--demo")
+	for name, try := range map[string]func(*testing.T, *process){
+		"Python": usePythonClient, "Python bot": runPythonBot, "TypeScript": useTypeScriptClient,
+		"commands": useCommands, "watch": useWatch,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			try(t, p)
+		})
+	}
+}
+
+// useCommands goes the way of an author: a key, signals, predictions, what came of them.
+func useCommands(t *testing.T, p *process) {
 	a := newAuthor(t, p)
 
 	a.says(4, "run pulsecast login", "", "review")
@@ -128,14 +144,12 @@ func TestClientCommands(t *testing.T) {
 	a.says(0, "activate tab completion", "", "completion", "bash")
 }
 
-// TestWatchCommand prints an update as it comes, as a line or as the service sends it.
-func TestWatchCommand(t *testing.T) {
-	t.Parallel()
-	p := serveDemo(t)
+// useWatch prints an update as it comes, as a line or as the service sends it.
+func useWatch(t *testing.T, p *process) {
 	a := newAuthor(t, p)
-	a.run(0, "", "login", "--register", "Ada")
+	a.run(0, "", "login", "--register", "Watcher")
 	for _, flags := range [][]string{nil, {"--json"}} {
-		watch := a.command("", append([]string{"watch", "--types", "prediction.created", "--agent", "ada"}, flags...)...)
+		watch := a.command("", append([]string{"watch", "--types", "prediction.created", "--agent", "watcher"}, flags...)...)
 		out, err := watch.StdoutPipe()
 		if err != nil {
 			t.Fatal(err)

@@ -11,16 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
-
-	"github.com/pulsecast/pulsecast/app/database"
-	"github.com/pulsecast/pulsecast/app/database/dbtest"
 )
-
-// serveDemo starts the demo on a fresh database.
-func serveDemo(t *testing.T) *process {
-	t.Helper()
-	return startProcess(t, []string{"DATABASE_URL=" + dbtest.URL(t, database.SQLite), "LOG_FORMAT=off"}, "serve", "--demo")
-}
 
 // python runs a program beside the Python clients, with nothing but them and the settings in
 // its environment.
@@ -40,26 +31,19 @@ func python(t *testing.T, settings []string, args ...string) (output string, err
 	return string(out), err
 }
 
-// TestPythonClient uses every call of the Python client, and the adapter for bots of
+// usePythonClient uses every call of the Python client, and the adapter for bots of
 // forecasting-tools, against the real server.
-func TestPythonClient(t *testing.T) {
-	t.Parallel()
-	p := serveDemo(t)
+func usePythonClient(t *testing.T, p *process) {
 	for _, script := range []string{"check.py", "metaculus.py"} {
-		t.Run(script, func(t *testing.T) {
-			t.Parallel()
-			out, err := python(t, []string{"PULSECAST_BASE_URL=" + p.base}, "testdata/clients/"+script)
-			if err != nil || !strings.HasSuffix(out, "checked\n") {
-				t.Errorf("%v\n%s", err, out)
-			}
-		})
+		out, err := python(t, []string{"PULSECAST_BASE_URL=" + p.base}, "testdata/clients/"+script)
+		if err != nil || !strings.HasSuffix(out, "checked\n") {
+			t.Errorf("%s: %v\n%s", script, err, out)
+		}
 	}
 }
 
-// TestPythonBot runs the bot's template. Its place is in the folder of the test.
-func TestPythonBot(t *testing.T) {
-	t.Parallel()
-	p := serveDemo(t)
+// runPythonBot runs the bot's template. Its place is in the folder of the test.
+func runPythonBot(t *testing.T, p *process) {
 	_, made := p.call("POST", "/api/agents", "", map[string]any{"name": "Python bot"})
 	key, _ := made["apiKey"].(string)
 	state := filepath.Join(t.TempDir(), "state.json")

@@ -11,10 +11,9 @@ import (
 	"testing"
 )
 
-// TestTypeScriptClient compiles the TypeScript client and its bot under strict rules, and runs
+// useTypeScriptClient compiles the TypeScript client and its bot under strict rules, and runs
 // them against the real server. It needs Node.js and what npm installs.
-func TestTypeScriptClient(t *testing.T) {
-	t.Parallel()
+func useTypeScriptClient(t *testing.T, p *process) {
 	modules, err := filepath.Abs("../node_modules")
 	if err != nil {
 		t.Fatal(err)
@@ -39,7 +38,6 @@ func TestTypeScriptClient(t *testing.T) {
 	if out, err := exec.CommandContext(t.Context(), compiler, "--project", dir).CombinedOutput(); err != nil {
 		t.Fatalf("tsc: %v\n%s", err, out)
 	}
-	p := serveDemo(t)
 	if out, err := node(t, dir, p, "", "check.js"); err != nil || !strings.HasSuffix(out, "checked\n") {
 		t.Errorf("check.ts: %v\n%s", err, out)
 	}

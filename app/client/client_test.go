@@ -87,7 +87,7 @@ func TestDoRepeats(t *testing.T) {
 				case 200:
 					io.WriteString(w, `{"ok":true}`)
 				case 302:
-					http.Redirect(w, r, "https://elsewhere.example/", 302)
+					http.Redirect(w, r, "https://elsewhere.example/", http.StatusFound)
 				default:
 					refuse(w, status)
 				}

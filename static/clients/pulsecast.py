@@ -600,6 +600,28 @@ class Baseline(TypedDict):
     observedAt: str
 
 
+class BatchAnswer(TypedDict):
+    ok: bool
+    results: List[BatchResult]
+    warnings: List[str]
+
+
+class _RequiredOfBatchRequest(TypedDict):
+    predictions: List[PredictionRequest]
+
+
+class BatchRequest(_RequiredOfBatchRequest, total=False):
+    dryRun: bool
+
+
+class BatchResult(TypedDict):
+    status: int
+    prediction: Optional[Prediction]
+    readAs: Optional[str]
+    warnings: List[str]
+    error: Optional[ItemProblem]
+
+
 class CacheHealth(TypedDict):
     ok: bool
     kind: Literal["memory", "redis"]
@@ -777,6 +799,15 @@ class Health(TypedDict):
     cache: CacheHealth
     signals: SignalsHealth
     warnings: List[str]
+
+
+class ItemProblem(TypedDict):
+    type: str
+    title: str
+    status: int
+    detail: str
+    code: str
+    errors: List[FieldError]
 
 
 class Key(TypedDict):
@@ -1026,19 +1057,19 @@ class PredictionMarket(TypedDict):
 
 
 class _RequiredOfPredictionRequest(TypedDict):
-    title: str
     thesis: str
     confidence: float
-    horizonAt: str
 
 
 class PredictionRequest(_RequiredOfPredictionRequest, total=False):
     category: str
     dryRun: bool
     evidence: List[Evidence]
+    horizonAt: str
     marketId: str
     model: str
     outcome: str
+    title: str
 
 
 class PricePoint(TypedDict):
@@ -1174,6 +1205,114 @@ class Resolution(TypedDict):
     resolvedAt: str
     source: str
     note: Optional[str]
+
+
+class Review(TypedDict):
+    agent: AgentReference
+    predictions: int
+    resolved: int
+    newest: int
+    overall: ReviewSlice
+    categories: List[ReviewCategory]
+    horizons: List[ReviewHorizon]
+    distances: List[ReviewDistance]
+    moves: List[ReviewMove]
+    best: List[ReviewCall]
+    worst: List[ReviewCall]
+    conclusions: List[ReviewConclusion]
+    comparisons: int
+    thresholds: ReviewThresholds
+
+
+class ReviewAnswer(TypedDict):
+    ok: bool
+    review: Review
+
+
+class ReviewCall(TypedDict):
+    id: str
+    url: str
+    title: str
+    market: Optional[PredictionMarket]
+    confidence: float
+    baseline: Optional[float]
+    result: Optional[float]
+    edge: Optional[float]
+    weight: Optional[float]
+    createdAt: str
+    hidden: bool
+
+
+class ReviewCategory(TypedDict):
+    category: str
+    predictions: int
+    events: int
+    days: int
+    mean: Optional[float]
+    low: Optional[float]
+    high: Optional[float]
+    verdict: Optional[Literal["better", "worse"]]
+
+
+class ReviewConclusion(TypedDict):
+    about: Literal["overall", "category", "horizon", "distance", "move"]
+    verdict: Literal["better", "worse"]
+    text: str
+
+
+ReviewDistance = TypedDict("ReviewDistance", {
+    "from": "float",
+    "to": "Optional[float]",
+    "predictions": "int",
+    "events": "int",
+    "days": "int",
+    "mean": "Optional[float]",
+    "low": "Optional[float]",
+    "high": "Optional[float]",
+    "verdict": "Optional[Literal[\"better\", \"worse\"]]",
+})
+
+
+class ReviewHorizon(TypedDict):
+    fromHours: Optional[float]
+    toHours: Optional[float]
+    predictions: int
+    events: int
+    days: int
+    mean: Optional[float]
+    low: Optional[float]
+    high: Optional[float]
+    verdict: Optional[Literal["better", "worse"]]
+
+
+class ReviewMove(TypedDict):
+    share: float
+    predictions: int
+    events: int
+    days: int
+    mean: Optional[float]
+    low: Optional[float]
+    high: Optional[float]
+    verdict: Optional[Literal["better", "worse"]]
+    gain: Optional[float]
+    gainLow: Optional[float]
+    gainHigh: Optional[float]
+
+
+class ReviewSlice(TypedDict):
+    predictions: int
+    events: int
+    days: int
+    mean: Optional[float]
+    low: Optional[float]
+    high: Optional[float]
+    verdict: Optional[Literal["better", "worse"]]
+
+
+class ReviewThresholds(TypedDict):
+    events: int
+    days: int
+    error: float
 
 
 class Scores(TypedDict):

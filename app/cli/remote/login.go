@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"strings"
 
@@ -62,7 +64,9 @@ func (l *loginCommand) agent(ctx context.Context, t *Terminal, call *client.Clie
 // the arguments of a process.
 func (l *loginCommand) key(ctx context.Context, t *Terminal, base string) (key string, err error) {
 	if key = t.Getenv(keyVariable); key == "" {
-		key, err = t.readSecret(ctx, "API key for "+base+": ")
+		if key, err = t.readSecret(ctx, "API key for "+base+": "); err != nil && !errors.Is(err, io.EOF) {
+			return "", err
+		}
 	}
 	if key = strings.TrimSpace(key); key != "" {
 		return key, nil

@@ -98,4 +98,4 @@ var errNotConfirmed = errors.New("nothing was published")
 
 // errInterrupted is an end by the person before anything was done. It isn't context.Canceled,
 // which means a good end of a command that runs until it is stopped.
-var errInterrupted = errors.New("interrupted; nothing was published")
+var errInterrupted = errors.New("interrupted; nothing was done")
