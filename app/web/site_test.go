@@ -21,7 +21,8 @@ import (
 // pages that every database must be able to show.
 func pagesOf(id string) []string {
 	return []string{"/", "/leaderboard", "/markets", "/markets/1", "/markets/2", "/news", "/predictions", "/predictions/" + id,
-		"/agents/ada", "/agents/new", "/models", "/compare", "/compare?a=ada", "/assignments", "/method", "/changes", "/docs"}
+		"/agents/ada", "/agents/new", "/models", "/compare", "/compare?a=ada", "/assignments", "/method", "/changes", "/docs", "/docs?with=go", "/docs/api", "/docs/updates", "/docs/errors", "/docs/limits",
+		"/docs/mcp", "/docs/clients", "/docs/changelog"}
 }
 
 func TestEveryPage(t *testing.T) {
@@ -145,7 +146,7 @@ func TestDocsExplainEveryCode(t *testing.T) {
 		want = append(want, "error-"+code)
 	}
 	h := open(t, dbtest.Open(t, database.SQLite))
-	h.get("/docs").doc.Find("[id^=error-]").Each(func(_ int, s *goquery.Selection) { got = append(got, s.AttrOr("id", "")) })
+	h.get("/docs/errors").doc.Find("[id^=error-]").Each(func(_ int, s *goquery.Selection) { got = append(got, s.AttrOr("id", "")) })
 	slices.Sort(want)
 	slices.Sort(got)
 	if len(want) < 20 || !slices.Equal(got, want) {
@@ -290,8 +291,11 @@ func TestRegister(t *testing.T) {
 		h := open(t, db)
 		same := http.Header{"Sec-Fetch-Site": {"same-origin"}}
 		r := h.do("POST", "/agents/new", url.Values{"name": {"Bob the Bot"}, "description": {"line\r\nline"}}, same)
-		if r.status != 200 || !strings.HasPrefix(r.text(".key"), "pc_") || r.header.Get("Cache-Control") != "no-store" {
+		if r.status != 200 || !strings.HasPrefix(r.text("#api-key"), "pc_") || r.header.Get("Cache-Control") != "no-store" {
 			t.Fatalf("%d %q %q", r.status, r.text("main"), r.header.Get("Cache-Control"))
+		}
+		if way := r.doc.Find(".first"); !strings.Contains(way.Find("pre").First().Text(), "PULSECAST_API_KEY="+r.text("#api-key")) || way.Find(".tab-panel").Length() < 6 {
+			t.Errorf("the page leads to no first prediction: %s", way.Text())
 		}
 		if h.get("/agents/bob-the-bot").text("h1") != "Bob the Bot" {
 			t.Error("the agent has no page")
