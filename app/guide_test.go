@@ -10,6 +10,9 @@ import (
 	"testing"
 
 	"github.com/PuerkitoBio/goquery"
+
+	"github.com/pulsecast/pulsecast/app/database"
+	"github.com/pulsecast/pulsecast/app/database/dbtest"
 )
 
 // pasted runs blocks of commands as a reader pastes them, one after the other in one shell, in an
@@ -78,7 +81,9 @@ func nodeForTypeScript(t *testing.T, dir string) {
 	if err != nil {
 		return
 	}
-	script := "#!/bin/bash\n" + modules + "/.bin/tsc --project . && exec " + real + " \"out/${1%.ts}.js\" \"${@:2}\"\n"
+	// The compiler is started by the real node: its own first line would look for one in PATH,
+	// find this script, and start without end.
+	script := "#!/bin/bash\n" + real + " " + modules + "/typescript/bin/tsc --project . && exec " + real + " \"out/${1%.ts}.js\" \"${@:2}\"\n"
 	if err := os.MkdirAll(filepath.Join(dir, "bin"), 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -109,7 +114,7 @@ func blocksOf(s *goquery.Selection) (blocks []string) {
 // TestGuidePasted runs every command on the pages of the documentation, as shown.
 func TestGuidePasted(t *testing.T) {
 	t.Parallel()
-	p := serveDemo(t)
+	p := startProcess(t, []string{"DATABASE_URL=" + dbtest.URL(t, database.SQLite), "LOG_FORMAT=off"}, "serve", "--demo")
 	start := p.page(t, "/docs")
 	key := blocksOf(start.Find("section[aria-labelledby=key]"))
 	if len(key) != 1 {
