@@ -86,7 +86,7 @@ func TestForms(t *testing.T) {
 		{"/", browser, "text/html", "<main"},
 		{"/", "*/*", "text/html", "<main"},
 		{"/", "text/markdown", "text/markdown", "# "},
-		{"/docs/clients", "text/markdown, text/html;q=0.9", "text/markdown", "| File | What it is |"},
+		{"/docs/clients", "text/markdown, text/html;q=0.9", "text/markdown", "| [`pulsecast.py`](http://pulse.test/clients/pulsecast.py)"},
 		{"/docs", "text/markdown;q=0.5, text/html", "text/html", "<main"},
 		{"/docs", "text/markdown", "text/markdown", "### TypeScript"},
 		{"/nothing", browser, "text/html", "<main"},
