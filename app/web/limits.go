@@ -10,7 +10,7 @@ import (
 
 	"github.com/pulsecast/pulsecast/app/config"
 	"github.com/pulsecast/pulsecast/app/contract"
-	"github.com/pulsecast/pulsecast/app/problem"
+	"github.com/pulsecast/pulsecast/app/httpserver"
 	"github.com/pulsecast/pulsecast/app/update"
 	"github.com/pulsecast/pulsecast/views/pages"
 )
@@ -64,7 +64,9 @@ func sizes() ([]pages.Limit, error) {
 	if err != nil {
 		return nil, err
 	}
-	list := []pages.Limit{{What: "A request", Bound: problem.CodePayloadTooLarge.Name, Note: problem.CodePayloadTooLarge.Meaning}}
+	list := []pages.Limit{{
+		What: "Body of a request", Bound: fmt.Sprintf("%d KiB", httpserver.MaxBody>>10), Note: "1 MiB for a batch; larger is 413 `payload_too_large`",
+	}}
 	for _, of := range []struct{ schema, prefix string }{{"BatchRequest", ""}, {"PredictionRequest", ""}, {"Evidence", "evidence."}} {
 		schema := doc.Components.Schemas[of.schema]
 		if schema == nil {
