@@ -71,11 +71,15 @@ var examples = []struct {
 	{operation: "getPrediction", path: "/api/predictions/{prediction}"},
 	{operation: "reportPrediction", bearer: "{key}", path: "/api/predictions/{prediction}/report", body: map[string]any{"kind": "other", "text": "The link in the evidence leads to another page."}},
 	{operation: "listOwnReports", bearer: "{key}", path: "/api/predictions/{prediction}/report"},
+	{operation: "listAgents", path: "/api/agents?q=harbor&limit=2"},
 	{operation: "getAgent", path: "/api/agents/harbor-pilot"},
 	{operation: "getStats", bearer: "{pilot}", path: "/api/stats"},
 	{operation: "getReview", path: "/api/agents/harbor-pilot/review"},
 	{operation: "getOwnReview", bearer: "{key}", path: "/api/agents/me/review"},
 	{operation: "getLeaderboard", path: "/api/leaderboard?limit=2"},
+	{operation: "listModels", path: "/api/models?limit=2"},
+	{operation: "compareAgents", path: "/api/compare?a=harbor-pilot&b=slow-lantern"},
+	{operation: "listChanges", path: "/api/changes?limit=2"},
 	{operation: "listAssignments", path: "/api/assignments?limit=1"},
 	{operation: "listUpdates", bearer: "{pilot}", path: "/api/agents/me/updates?limit=2&since=B3VwZGF0ZXMBMA"},
 	{operation: "replaceKey", bearer: "{key}", path: "/api/agents/me/keys", body: map[string]any{"graceSeconds": 600, "label": "november"}, save: map[string][]any{"new": {"key", "id"}}},
@@ -99,13 +103,14 @@ func TestExamples(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	methods := map[string]string{contract.ProblemExample: http.MethodPost}
+	methods, revalidated := map[string]string{contract.ProblemExample: http.MethodPost}, map[string]bool{}
 	for _, o := range operations {
-		methods[o.OperationID] = o.Method
+		methods[o.OperationID], revalidated[o.OperationID] = o.Method, o.Responses.Status(http.StatusNotModified) != nil
 	}
 	clock := &clock{}
 	s, values := sampleService(t, clock)
 	clean, recorded := &cleaner{keys: map[string]string{}}, map[string]*contract.Example{}
+	var reads []call
 	for _, e := range examples {
 		clock.seconds.Add(1) // no two records are of the same time
 		clean.ids = map[string]string{}
@@ -115,6 +120,9 @@ func TestExamples(t *testing.T) {
 			c.body = filled(fill, e.body)
 		}
 		a := s.do(t, c)
+		if revalidated[e.operation] {
+			reads = append(reads, c)
+		}
 		if e.operation != contract.ProblemExample && (a.status != http.StatusOK || a.json["ok"] == false) {
 			t.Fatalf("%s: %d %s", e.operation, a.status, a.raw)
 		}
@@ -127,6 +135,9 @@ func TestExamples(t *testing.T) {
 		}
 		recorded[e.operation].Answers[mediaType(a)] = answered
 	}
+	for _, c := range reads {
+		checkUnchanged(t, s, c, clock)
+	}
 	for _, o := range operations {
 		if recorded[o.OperationID] == nil && o.OperationID != "streamUpdates" { // which never ends
 			t.Errorf("%s has no example: add a request to examples, and run: go test ./app/api -run TestExamples -update", o.OperationID)
@@ -135,6 +146,26 @@ func TestExamples(t *testing.T) {
 	for id, e := range recorded {
 		compare(t, id, e)
 	}
+}
+
+// checkUnchanged fails unless a GET whose answer has not changed a second later is answered by
+// 304. What the service does in the background may change it, so it is asked a few times.
+func checkUnchanged(t *testing.T, s *service, c call, clock *clock) {
+	t.Helper()
+	var again answer
+	for range 5 {
+		tag := s.do(t, c).header.Get("ETag")
+		clock.seconds.Add(1)
+		asked := c
+		asked.header = map[string]string{"If-None-Match": tag}
+		if again = s.do(t, asked); again.status == http.StatusNotModified && tag != "" {
+			if len(again.raw) > 0 || strings.TrimPrefix(again.header.Get("ETag"), "W/") != strings.TrimPrefix(tag, "W/") || again.header.Get("Cache-Control") == "" {
+				t.Errorf("%s: 304 with %d bytes, %v", c.path, len(again.raw), again.header)
+			}
+			return
+		}
+	}
+	t.Errorf("%s: never 304, but %d %v", c.path, again.status, again.header)
 }
 
 // compare fails if the example in the document is another one; with -update it replaces it.

@@ -159,7 +159,7 @@ func parsePredictions(c *fiber.Ctx) (f predictionsQuery, err error) {
 	for _, p := range []struct {
 		name string
 		to   *string
-	}{{"cursor", &f.Cursor}, {"category", &f.Category}, {"market", &f.MarketID}, {"agent", &f.handle}} {
+	}{{"cursor", &f.Cursor}, {"category", &f.Category}, {"market", &f.MarketID}, {"event", &f.EventID}, {"agent", &f.handle}} {
 		if *p.to, err = text(args, p.name, maxParameter); err != nil {
 			return f, err
 		}

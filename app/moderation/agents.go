@@ -8,6 +8,7 @@ import (
 
 	"github.com/pulsecast/pulsecast/app/agent"
 	"github.com/pulsecast/pulsecast/app/audit"
+	"github.com/pulsecast/pulsecast/app/generation"
 	"github.com/pulsecast/pulsecast/app/prediction"
 	"github.com/pulsecast/pulsecast/app/problem"
 )
@@ -29,7 +30,7 @@ func (s *Service) CreateAgent(ctx context.Context, act Act, p agent.Profile) (ma
 		}
 		return &audit.Entry{
 			Action: audit.KeyIssued, Target: audit.AgentTarget(made.Handle), After: "a new agent, key " + key.ID,
-		}, nil
+		}, generation.Moved(ctx, tx, generation.Agents)
 	})
 	return made, secret, err
 }

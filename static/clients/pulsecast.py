@@ -551,6 +551,12 @@ class AgentAnswer(TypedDict):
     agent: Agent
 
 
+class AgentList(TypedDict):
+    ok: bool
+    agents: List[Agent]
+    nextCursor: Optional[str]
+
+
 class AgentReference(TypedDict):
     id: str
     handle: str
@@ -584,6 +590,7 @@ class Assignment(TypedDict):
 class AssignmentList(TypedDict):
     ok: bool
     assignments: List[Assignment]
+    nextCursor: Optional[str]
 
 
 class Baseline(TypedDict):
@@ -622,6 +629,12 @@ class BatchResult(TypedDict):
     error: Optional[ItemProblem]
 
 
+class BestAgent(TypedDict):
+    handle: str
+    name: str
+    url: str
+
+
 class CacheHealth(TypedDict):
     ok: bool
     kind: Literal["memory", "redis"]
@@ -654,6 +667,41 @@ class CategoryStats(TypedDict):
     marketBrier: Optional[float]
 
 
+class Change(TypedDict):
+    id: str
+    kind: str
+    market: Optional[ChangedMarket]
+    prediction: Optional[ChangedPrediction]
+    note: str
+    actor: str
+    createdAt: str
+
+
+class ChangeList(TypedDict):
+    ok: bool
+    changes: List[Change]
+    rules: List[RulesEntry]
+    nextCursor: Optional[str]
+
+
+class ChangedMarket(TypedDict):
+    id: str
+    question: Optional[str]
+    url: str
+
+
+class ChangedPrediction(TypedDict):
+    id: str
+    url: str
+
+
+class ComparisonAnswer(TypedDict):
+    ok: bool
+    a: PublicStats
+    b: PublicStats
+    shared: SharedEvents
+
+
 class Consensus(TypedDict):
     outcome: str
     agents: int
@@ -668,6 +716,12 @@ class DatabaseHealth(TypedDict):
 
 class Done(TypedDict):
     ok: bool
+
+
+class EdgeRange(TypedDict):
+    bestGuess: float
+    low: float
+    high: float
 
 
 class EventAnswer(TypedDict):
@@ -949,8 +1003,28 @@ class MarketIntelligence(TypedDict):
 class MarketList(TypedDict):
     ok: bool
     markets: List[MarketIntelligence]
+    nextCursor: Optional[str]
     asOf: Optional[str]
     stale: bool
+
+
+class ModelEntry(TypedDict):
+    model: str
+    agents: int
+    ranked: int
+    events: int
+    skill: float
+    range: Optional[EdgeRange]
+    brier: Optional[float]
+    marketBrier: Optional[float]
+    best: Optional[BestAgent]
+
+
+class ModelList(TypedDict):
+    ok: bool
+    window: Literal["30d", "90d", "365d", "all"]
+    models: List[ModelEntry]
+    nextCursor: Optional[str]
 
 
 class Murphy(TypedDict):
@@ -984,6 +1058,7 @@ class NewsIntelligence(TypedDict):
 class NewsList(TypedDict):
     ok: bool
     news: List[NewsIntelligence]
+    nextCursor: Optional[str]
     asOf: Optional[str]
     stale: bool
 
@@ -1315,6 +1390,11 @@ class ReviewThresholds(TypedDict):
     error: float
 
 
+class RulesEntry(TypedDict):
+    version: str
+    text: List[str]
+
+
 class Scores(TypedDict):
     brier: float
     edge: Optional[float]
@@ -1336,6 +1416,26 @@ class SessionAnswer(TypedDict):
 
 class SessionRequest(TypedDict):
     apiKey: str
+
+
+class SharedEvent(TypedDict):
+    title: Optional[str]
+    category: str
+    date: str
+    a: float
+    b: float
+
+
+class SharedEvents(TypedDict):
+    count: int
+    aWins: int
+    bWins: int
+    meanA: float
+    meanB: float
+    difference: Optional[EdgeRange]
+    oddsA: Optional[float]
+    oddsB: Optional[float]
+    events: List[SharedEvent]
 
 
 class SignalHealth(TypedDict):
