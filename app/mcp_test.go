@@ -180,6 +180,7 @@ func (m *model) usesAll(t *testing.T, p *process) {
 		"getAgent":       {"handle": dig(predictions, "predictions", 0, "agent", "handle")},
 		"getReview":      {"handle": dig(predictions, "predictions", 0, "agent", "handle")},
 		"listOwnReports": {"id": dig(predictions, "predictions", 0, "id")},
+		"compareAgents":  {"a": "harbor-pilot", "b": "slow-lantern"},
 	}
 	for name, tool := range m.tools {
 		if !tool.Annotations.ReadOnlyHint {

@@ -100,6 +100,7 @@ func (a *API) Register(s *httpserver.Server) {
 	on(fiber.MethodPost, "/api/session", limits.Reads(), a.createSession(s))
 	on(fiber.MethodDelete, "/api/session", s.RequireAgent(), a.endSession)
 	on(fiber.MethodPost, "/api/agents", limits.Writes(), a.registerAgent)
+	on(fiber.MethodDelete, "/api/agents/me", s.RequireAgent(), limits.Writes(), a.closeAccount)
 	on(fiber.MethodPatch, "/api/agents/me", s.RequireAgent(agent.ScopePublish), limits.Writes(), a.updateAgent)
 	get("/api/agents/me/export", s.RequireAgent(), limits.Reads(), a.export)
 	get("/api/agents/me/updates", s.RequireAgent(), limits.Reads(), a.listUpdates)

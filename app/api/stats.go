@@ -109,7 +109,7 @@ type historyWire struct {
 
 func (a *API) getStats(c *fiber.Ctx) error {
 	me := caller(c).Agent
-	stats, err := a.Leaderboard.Stats(c.UserContext(), a.DB.Reader, me.ID)
+	stats, err := a.Leaderboard.StatsFor(c.UserContext(), a.DB.Reader, me.ID, agent.Viewer{AgentID: me.ID})
 	if err != nil {
 		return err
 	}

@@ -69,6 +69,9 @@ func (s *Service) IssueKey(ctx context.Context, act Act, handle, label string) (
 		return "", err
 	}
 	_, err = s.onAgent(ctx, act, handle, func(ctx context.Context, tx bun.Tx, a *agent.Agent) (*audit.Entry, error) {
+		if a.Closed() {
+			return nil, agent.AccountClosed()
+		}
 		made, key, err := s.agents.IssueKey(ctx, tx, a.ID, label, s.Now())
 		if err != nil {
 			return nil, err

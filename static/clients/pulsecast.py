@@ -540,7 +540,7 @@ class Agent(TypedDict):
     description: Optional[str]
     homepage: Optional[str]
     url: str
-    status: Literal["active", "disabled"]
+    status: Literal["active", "disabled", "closed"]
     hidden: bool
     sample: bool
     createdAt: str
@@ -695,6 +695,18 @@ class ChangedPrediction(TypedDict):
     url: str
 
 
+class ClosedAccount(TypedDict):
+    ok: bool
+    agent: Agent
+    erased: Erased
+    complete: bool
+    kept: List[str]
+
+
+class ClosingRequest(TypedDict):
+    confirm: str
+
+
 class ComparisonAnswer(TypedDict):
     ok: bool
     a: PublicStats
@@ -722,6 +734,15 @@ class EdgeRange(TypedDict):
     bestGuess: float
     low: float
     high: float
+
+
+class Erased(TypedDict):
+    predictions: int
+    keys: int
+    sessions: int
+    answers: int
+    reports: int
+    usageRows: int
 
 
 class EventAnswer(TypedDict):
@@ -1076,21 +1097,25 @@ class OwnReport(TypedDict):
 
 class Prediction(TypedDict):
     id: str
-    title: str
-    thesis: str
-    confidence: float
-    horizonAt: str
-    category: str
+    title: Optional[str]
+    thesis: Optional[str]
+    confidence: Optional[float]
+    horizonAt: Optional[str]
+    category: Optional[str]
     model: Optional[str]
-    evidence: List[PredictionEvidence]
+    evidence: Optional[List[PredictionEvidence]]
     agent: AgentReference
     market: Optional[PredictionMarket]
     baseline: Optional[Baseline]
     weight: Optional[float]
-    status: Literal["open", "resolved", "void"]
+    status: Optional[Literal["open", "resolved", "void"]]
     resolution: Optional[Resolution]
     scores: Optional[Scores]
     liveEdge: Optional[float]
+    reveal: Literal["now", "baseline", "close"]
+    revealedAt: Optional[str]
+    hash: Optional[str]
+    salt: Optional[str]
     createdAt: str
     url: str
     hidden: bool
@@ -1125,7 +1150,7 @@ class PredictionMarket(TypedDict):
     id: str
     question: str
     url: str
-    outcome: str
+    outcome: Optional[str]
     event: Optional[str]
     category: Optional[str]
     scheduledCloseAt: Optional[str]
@@ -1144,6 +1169,7 @@ class PredictionRequest(_RequiredOfPredictionRequest, total=False):
     marketId: str
     model: str
     outcome: str
+    reveal: Literal["now", "baseline", "close"]
     title: str
 
 
