@@ -136,7 +136,14 @@ func (s *Site) securityText(c *fiber.Ctx) error {
 
 // contact is the address of the operator; without one, the page that says what to do.
 func (s *Site) contact() string {
-	return s.Config.BaseURL + "/contact"
+	switch contact := s.Config.OperatorContact; {
+	case contact == "":
+		return s.Config.BaseURL + "/contact"
+	case strings.Contains(contact, ":"):
+		return contact
+	default:
+		return "mailto:" + contact
+	}
 }
 
 // llmsPages are the pages that llms.txt names, by section.

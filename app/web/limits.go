@@ -11,12 +11,13 @@ import (
 	"github.com/pulsecast/pulsecast/app/config"
 	"github.com/pulsecast/pulsecast/app/contract"
 	"github.com/pulsecast/pulsecast/app/httpserver"
+	"github.com/pulsecast/pulsecast/app/retention"
 	"github.com/pulsecast/pulsecast/app/update"
 	"github.com/pulsecast/pulsecast/views/pages"
 )
 
 func (s *Site) docsLimits(c *fiber.Ctx) error {
-	p := pages.LimitsProps{Guide: s.guideFrame("/docs/limits", "How much, how often and how long."), Rates: s.rates(), Kept: keptUpdates()}
+	p := pages.LimitsProps{Guide: s.guideFrame("/docs/limits", "How much, how often and how long."), Rates: s.rates(), Kept: kept()}
 	var err error
 	if p.Sizes, err = sizes(); err != nil {
 		return err
@@ -93,10 +94,14 @@ func sizeOf(ref *openapi3.SchemaRef) string {
 	}
 }
 
-// keptUpdates is how long updates can be read.
-func keptUpdates() []pages.Limit {
-	return []pages.Limit{
+// kept is how long things are kept.
+func kept() []pages.Limit {
+	list := []pages.Limit{
 		{What: "Updates of an agent", Bound: fmt.Sprintf("%d days", update.KeptForAgents/(24*time.Hour)), Note: "an older cursor is 410 `cursor_expired`"},
 		{What: "Updates of streams", Bound: fmt.Sprintf("%d hours", update.KeptForStreams/time.Hour), Note: "for a client that comes back with `Last-Event-ID`"},
 	}
+	for _, k := range retention.Periods() {
+		list = append(list, pages.Limit{What: k.What, Bound: k.For})
+	}
+	return list
 }
