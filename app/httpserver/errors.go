@@ -56,7 +56,11 @@ func (s *Server) fail(c *fiber.Ctx, err error) error {
 	}
 	p := s.translate(c, err)
 	if p.Code == "method_not_allowed" && r.method == fiber.MethodOptions {
-		return options(c)
+		refusal := s.Limits.takeSnapshot(c)
+		if refusal == nil {
+			return options(c)
+		}
+		p = s.translate(c, refusal)
 	}
 	s.begin(c, p)
 	if machine(c.Context().URI().PathOriginal()) {
@@ -195,12 +199,16 @@ func malformed(err error, maxBody int) *problem.Error {
 	}
 }
 
+// crossOriginHeaders are the request headers that pages of other sites may set.
+const crossOriginHeaders = "Authorization, Content-Type, Idempotency-Key, If-None-Match, Last-Event-ID, MCP-Protocol-Version"
+
 // options answers OPTIONS for a path without a handler for it: which
-// methods there are and, for a browser's preflight, what a page may send.
+// methods there are and, for a browser's preflight, what a page may send. Browsers keep the
+// answer for as long as they may, at most a day.
 func options(c *fiber.Ctx) error {
 	if allow := c.Response().Header.Peek(fiber.HeaderAllow); machine(c.Context().URI().PathOriginal()) {
 		c.Set(fiber.HeaderAccessControlAllowMethods, string(allow))
-		c.Set(fiber.HeaderAccessControlAllowHeaders, "Authorization, Content-Type, Idempotency-Key, MCP-Protocol-Version")
+		c.Set(fiber.HeaderAccessControlAllowHeaders, crossOriginHeaders)
 		c.Set(fiber.HeaderAccessControlMaxAge, "86400")
 	}
 	return c.SendStatus(fiber.StatusNoContent)
