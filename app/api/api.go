@@ -78,7 +78,6 @@ func (a *API) Register(s *httpserver.Server) {
 	get("/api/health", s.Health)
 	get("/api/skill", a.text("skill"))
 	s.App.Get("/skill.md", a.text("skill"))
-	s.App.Get("/llms.txt", a.text("skill"))
 	get("/api/quickstart", a.text("quickstart"))
 	get("/api/openapi.json", a.openAPI())
 

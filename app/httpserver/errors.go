@@ -42,6 +42,16 @@ func machine(path []byte) bool {
 	return false
 }
 
+// problemType is the media type of a refusal (RFC 9457).
+const problemType = "application/problem+json"
+
+// prefersJSON tells whether a request for a page accepts JSON rather than HTML. One that
+// accepts everything gets the page.
+func prefersJSON(c *fiber.Ctx) bool {
+	got := c.Accepts(fiber.MIMETextHTML, problemType, fiber.MIMEApplicationJSON)
+	return got == problemType || got == fiber.MIMEApplicationJSON
+}
+
 // unrouted tells whether err is the router's own 404 or 405.
 func unrouted(err error) bool {
 	e, ok := errors.AsType[*fiber.Error](err)
@@ -64,6 +74,11 @@ func (s *Server) fail(c *fiber.Ctx, err error) error {
 	}
 	s.begin(c, p)
 	if machine(c.Context().URI().PathOriginal()) {
+		s.writeProblem(c, p)
+		return nil
+	}
+	c.Vary(fiber.HeaderAccept)
+	if prefersJSON(c) {
 		s.writeProblem(c, p)
 		return nil
 	}
@@ -112,7 +127,7 @@ func (s *Server) writeProblem(c *fiber.Ctx, p *problem.Error) {
 	if err := enc.Encode(body); err != nil {
 		panic(err) // strings and ints always encode
 	}
-	c.Set(fiber.HeaderContentType, "application/problem+json")
+	c.Set(fiber.HeaderContentType, problemType)
 	c.Response().SetBodyRaw(out.Bytes())
 }
 
