@@ -252,8 +252,18 @@ func TestGenerationMovesWithAccess(t *testing.T) {
 			}
 			before = g.Epoch()
 		}
+		_, key = issue(t, db, a.ID, "")
+		for range agent.MaxGrants + 1 {
+			inTx(t, db, func(ctx context.Context, tx bun.Tx) error {
+				return store.OpenGrant(ctx, tx, &agent.Grant{ID: uuid.New(), AgentID: a.ID, Credential: key.ID, ClientID: "c"}, at)
+			})
+		}
+		if after := look(); after != before+1 {
+			t.Errorf("a grant too many ends another one: epoch %d then %d", before, after)
+		}
 		failing, cancel := context.WithCancel(t.Context())
 		cancel()
+		before = g.Epoch()
 		if err := g.Check(failing); err == nil || g.Epoch() == before {
 			t.Errorf("a generation that cannot be read leaves the caches: %v", err)
 		}

@@ -67,13 +67,17 @@ func (s Store) OpenGrant(ctx context.Context, tx bun.Tx, g *Grant, now time.Time
 	g.CreatedAt, g.RenewedAt, g.ExpiresAt = now, now, earlier(now.Add(GrantLifetime), ends)
 	beyond := tx.NewSelect().Model((*Grant)(nil)).Column("id").Where("agent_id = ?", g.AgentID).
 		OrderExpr("renewed_at DESC, id").Limit(MaxGrants).Offset(MaxGrants - 1)
-	if _, err := endGrants(ctx, tx, "id IN (?)", beyond); err != nil {
+	ended, err := endGrants(ctx, tx, "id IN (?)", beyond)
+	if err != nil {
 		return err
 	}
 	if _, err := tx.NewInsert().Model(g).Exec(ctx); err != nil {
 		return fmt.Errorf("open grant: %w", err)
 	}
-	return nil
+	if ended == 0 {
+		return nil
+	}
+	return bump(ctx, tx)
 }
 
 // RenewGrant lets a grant last for GrantLifetime from now, but no longer than its key.
@@ -95,18 +99,20 @@ func (s Store) RenewGrant(ctx context.Context, tx bun.Tx, g *Grant, now time.Tim
 	return nil
 }
 
-// StoreAccessToken keeps the hash of an access token of a grant, which lasts AccessLifetime
-// but no longer than the grant.
-func (Store) StoreAccessToken(ctx context.Context, tx bun.Tx, g *Grant, hash []byte, now time.Time) error {
+// StoreAccessToken keeps the hash of an access token of a grant, and returns when the token
+// ends: after AccessLifetime, or with the grant if that is sooner.
+func (Store) StoreAccessToken(
+	ctx context.Context, tx bun.Tx, g *Grant, hash []byte, now time.Time,
+) (ends time.Time, err error) {
 	now = database.Now(now)
 	session := &Session{
 		Hash: hash, AgentID: g.AgentID, Credential: g.Credential, GrantID: g.ID, Scope: g.Scope,
 		CreatedAt: now, ExpiresAt: earlier(now.Add(AccessLifetime), g.ExpiresAt),
 	}
 	if _, err := tx.NewInsert().Model(session).Exec(ctx); err != nil {
-		return fmt.Errorf("store access token: %w", err)
+		return ends, fmt.Errorf("store access token: %w", err)
 	}
-	return nil
+	return session.ExpiresAt, nil
 }
 
 // GrantOfAccessToken returns the grant of an access token's hash. ErrNoCredential if there is

@@ -10,6 +10,7 @@ import (
 	"github.com/tmaxmax/go-sse"
 	"github.com/valyala/fasthttp"
 
+	"github.com/pulsecast/pulsecast/app/agent"
 	"github.com/pulsecast/pulsecast/app/httpserver"
 	"github.com/pulsecast/pulsecast/app/problem"
 	"github.com/pulsecast/pulsecast/app/update"
@@ -66,7 +67,9 @@ func (a *API) streamUpdates(s *httpserver.Server) fiber.Handler {
 
 func (a *API) parseStream(c *fiber.Ctx) (f update.Filter, err error) {
 	args := c.Context().QueryArgs()
-	f.Viewer = callerID(c)
+	if p := caller(c); p != nil && p.Allows(agent.ScopeRead) {
+		f.Viewer = p.Agent.ID
+	}
 	if f.Types, err = parseTypes(args); err != nil {
 		return f, err
 	}

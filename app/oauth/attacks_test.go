@@ -299,6 +299,7 @@ func TestRegistrationRefused(t *testing.T) {
 			`{"redirect_uris":["http://evil.example/cb"]}`:                                              "invalid_redirect_uri",
 			`{"redirect_uris":["javascript:alert(1)"]}`:                                                 "invalid_redirect_uri",
 			`{"redirect_uris":["https://a.example/cb#x"]}`:                                              "invalid_redirect_uri",
+			`{"redirect_uris":["https://аpp.example/cb"]}`:                                              "invalid_redirect_uri",
 			`{"redirect_uris":["/cb"]}`:                                                                 "invalid_redirect_uri",
 			`{"redirect_uris":["https://u:p@a.example/"]}`:                                              "invalid_redirect_uri",
 			`{"redirect_uris":["https://a.example/"],"client_name":"a` + "\u202e" + `b"}`:               "invalid_client_metadata",
@@ -332,6 +333,7 @@ func TestDocumentsRefused(t *testing.T) {
 			"https://app.example":              `{"client_id":"https://app.example","redirect_uris":["` + callback + `"]}`,
 			"https://u@app.example/c.json":     `{"client_id":"https://u@app.example/c.json","redirect_uris":["` + callback + `"]}`,
 			"https://app.example/a/../c.json":  `{"client_id":"https://app.example/a/../c.json","redirect_uris":["` + callback + `"]}`,
+			"https://аpp.example/c.json":       `{"client_id":"https://аpp.example/c.json","redirect_uris":["` + callback + `"]}`,
 			"http://app.example/c.json":        `{"client_id":"http://app.example/c.json","redirect_uris":["` + callback + `"]}`,
 		} {
 			if body != "" {

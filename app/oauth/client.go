@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/ory/fosite"
 	"github.com/uptrace/bun"
@@ -24,7 +25,7 @@ const (
 	maxRedirects    = 50
 	maxAddress      = 2048
 	unusedLifetime  = 3 * 24 * time.Hour  // of a registered client that was never approved
-	clientLifetime  = 90 * 24 * time.Hour // after the last approval
+	clientLifetime  = 90 * 24 * time.Hour // after the last approval or token
 	maxClients      = 10_000
 	maxClientIDSize = maxAddress
 )
@@ -83,6 +84,14 @@ var (
 	}
 )
 
+// notASCII is wrong with a host whose letters a person could take for those of another: the
+// consent page names it.
+const notASCII = "has a host that isn't ASCII; write it in Punycode (xn--…)"
+
+func isASCII(s string) bool {
+	return !strings.ContainsFunc(s, func(r rune) bool { return r > unicode.MaxASCII })
+}
+
 // checkRedirect tells what is wrong with an address to be sent back to, "" if nothing is.
 func checkRedirect(address string) string {
 	u, err := url.Parse(address)
@@ -93,6 +102,8 @@ func checkRedirect(address string) string {
 		return "has a fragment; leave it out"
 	case u.User != nil:
 		return "has a user name; leave it out"
+	case !isASCII(u.Host):
+		return notASCII
 	case u.Scheme == "https" && u.Host != "":
 		return ""
 	case u.Scheme == "http" && loopback(u.Hostname()):
@@ -170,7 +181,8 @@ func findClient(ctx context.Context, db bun.IDB, id string, now time.Time) (*Cli
 	return c, nil
 }
 
-// keepClient lets a registered client live on after it was approved.
+// keepClient lets a registered client live on after it was approved or got a token. It changes
+// nothing for a client with a metadata document.
 func keepClient(ctx context.Context, db bun.IDB, id string, now time.Time) error {
 	_, err := db.NewUpdate().Model((*Client)(nil)).Set("expires_at = ?", database.Now(now.Add(clientLifetime))).
 		Where("id = ?", id).Exec(ctx)

@@ -141,6 +141,8 @@ func checkDocumentID(id string) string {
 	switch {
 	case err != nil || len(id) > maxClientIDSize || u.Scheme != "https" || u.Host == "":
 		return "is not an https address"
+	case !isASCII(u.Host):
+		return notASCII
 	case u.Path == "" || u.Path == "/":
 		return "has no path"
 	case strings.Contains(id, "#") || u.User != nil:

@@ -1,6 +1,7 @@
 package oauth_test
 
 import (
+	"bufio"
 	"context"
 	"net/http"
 	"net/url"
@@ -11,9 +12,11 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/auth"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/modelcontextprotocol/go-sdk/oauthex"
+	"github.com/uptrace/bun"
 
 	"github.com/pulsecast/pulsecast/app/agent"
 	"github.com/pulsecast/pulsecast/app/config"
+	"github.com/pulsecast/pulsecast/app/update"
 )
 
 // TestMCPClientSignsIn: the SDK's client finds everything from the 401 of /mcp on, registers or
@@ -181,6 +184,74 @@ func TestRefresh(t *testing.T) {
 		}
 		if status, _ := s.call("GET", "/api/stats", second.AccessToken, ""); status != 401 {
 			t.Errorf("the access token goes on: %d", status)
+		}
+	})
+}
+
+// TestClientLivesAsLongAsItsGrant: a program that renews its tokens need not register again.
+func TestClientLivesAsLongAsItsGrant(t *testing.T) {
+	each(t, func(t *testing.T, s *service) {
+		p := s.register()
+		token := p.signIn()
+		for days := 25; days <= 125; days += 25 {
+			s.later.Add(int64(25 * 24 * time.Hour))
+			var err error
+			if token, err = p.renew(token.RefreshToken); err != nil {
+				t.Fatalf("after %d days: %v", days, err)
+			}
+		}
+	})
+}
+
+// TestTokenEndsWithItsKey: a program is told when its token ends, also if the key ends sooner.
+func TestTokenEndsWithItsKey(t *testing.T) {
+	each(t, func(t *testing.T, s *service) {
+		p := s.register()
+		token := p.signIn()
+		if seconds := token.ExpiresIn; seconds < 3590 || seconds > 3600 {
+			t.Errorf("it lasts %d s, want an hour", seconds)
+		}
+		s.mustCall("POST", "/api/agents/me/keys", s.key, `{"graceSeconds":600}`)
+		token, err := p.renew(token.RefreshToken)
+		if err != nil || token.ExpiresIn < 580 || token.ExpiresIn > 600 {
+			t.Errorf("with a key that ends in ten minutes: %+v, %v", token, err)
+		}
+	})
+}
+
+// TestStreamNeedsRead: a program that may only publish sees what everyone sees.
+func TestStreamNeedsRead(t *testing.T) {
+	each(t, func(t *testing.T, s *service) {
+		s.inTx(func(ctx context.Context, tx bun.Tx) error {
+			return update.Record(ctx, tx, update.Update{
+				Type: update.PredictionBaseline, At: time.Now(), Private: true,
+				Ref: update.Ref{Prediction: &update.Prediction{ID: s.agent.ID, AgentID: s.agent.ID, Status: "open"}},
+			})
+		})
+		if err := update.NewSequencer(s.DB, time.Now).Tick(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		p := s.register()
+		for scope, sees := range map[string]bool{"publish": false, "read": true} {
+			p.Scopes = []string{scope}
+			req, err := http.NewRequestWithContext(t.Context(), "GET", s.base+"/api/events", nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			req.Header = http.Header{
+				"Authorization": {"Bearer " + p.signIn().AccessToken}, "Last-Event-Id": {"0"}, "User-Agent": {"test/1.0"},
+			}
+			res, err := http.DefaultTransport.RoundTrip(req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			said, lines := "", bufio.NewScanner(res.Body)
+			for !strings.Contains(said, "heartbeat") && lines.Scan() {
+				said += lines.Text() + "\n"
+			}
+			if err := res.Body.Close(); err != nil || strings.Contains(said, "prediction.baseline") != sees || !strings.Contains(said, "heartbeat") {
+				t.Errorf("scope %s, %v:\n%s", scope, err, said)
+			}
 		}
 	})
 }

@@ -151,7 +151,12 @@ func (s store) CreateAccessTokenSession(ctx context.Context, signature string, r
 		return err
 	}
 	held.opened = true
-	return s.agents.StoreAccessToken(ctx, txOf(ctx), &held.grant, hashOf(signature), s.Now())
+	if err := keepClient(ctx, txOf(ctx), held.grant.ClientID, s.Now()); err != nil {
+		return err
+	}
+	ends, err := s.agents.StoreAccessToken(ctx, txOf(ctx), &held.grant, hashOf(signature), s.Now())
+	held.SetExpiresAt(fosite.AccessToken, time.Now().Add(ends.Sub(s.Now()))) // the library has its own clock
+	return err
 }
 
 // GetAccessTokenSession finds the grant of an access token.

@@ -14,6 +14,10 @@ import (
 const (
 	// maxRecent is how many updates a Hub keeps in memory, for readers that come back soon.
 	maxRecent = 1024
+	// joinBehind is how many updates a reader may have to get when it joins. One that is further
+	// behind reads from the database, which waits for it: from memory it would get more at once
+	// than a sink may let wait.
+	joinBehind = 100
 	// chunksAtOnce is how many chunks one query reads.
 	chunksAtOnce = 32
 	// catchingUp is how many readers read older updates from the database at a time.

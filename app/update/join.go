@@ -41,7 +41,7 @@ func (h *Hub) head(ctx context.Context) (Head, error) {
 	return h.store.Head(ctx, h.db)
 }
 
-// joined adds a reader, if what it has not seen is in memory.
+// joined adds a reader, if what it has not seen is in memory and little.
 func (h *Hub) joined(r *reader, head int64) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -53,7 +53,7 @@ func (h *Hub) joined(r *reader, head int64) bool {
 	}
 	switch {
 	case r.seen >= h.position:
-	case len(h.recent) > 0 && h.recent[0].update.Seq <= r.seen+1:
+	case h.position-r.seen <= joinBehind && len(h.recent) > 0 && h.recent[0].update.Seq <= r.seen+1:
 		r.get(h.recent, time.Now())
 	default:
 		return false

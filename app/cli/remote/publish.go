@@ -50,7 +50,7 @@ func (p *publishCommand) Run(ctx context.Context, t *Terminal) error {
 			return err
 		}
 	}
-	return p.refused(t, p.send(ctx, t, call, body, batch, p.DryRun))
+	return p.send(ctx, t, call, body, batch, p.DryRun)
 }
 
 // ask shows what would be published and lets a person decide.
@@ -60,7 +60,7 @@ func (p *publishCommand) ask(ctx context.Context, t *Terminal, call *client.Clie
 	check := *p
 	check.JSON = false
 	if err := check.send(ctx, &shown, call, body, batch, true); err != nil {
-		return false, err
+		return false, p.refused(t, err)
 	}
 	agreed, err := t.confirm(ctx, "This was a dry run. Publish it for good?")
 	if err == nil && !agreed {
@@ -84,7 +84,7 @@ func (p *publishCommand) send(ctx context.Context, t *Terminal, call *client.Cli
 	if batch {
 		return p.sendBatch(ctx, t, call, r)
 	}
-	return show(ctx, &connection{JSON: p.JSON}, t, call, r, func(done client.Published) error { return t.printPublished(done, dryRun) })
+	return show(ctx, &p.connection, t, call, r, func(done client.Published) error { return t.printPublished(done, dryRun) })
 }
 
 func (t *Terminal) printPublished(done client.Published, dryRun bool) error {
@@ -108,7 +108,7 @@ func (p *publishCommand) sendBatch(ctx context.Context, t *Terminal, call *clien
 	var done client.PublishedBatch
 	body, err := call.Do(ctx, r, &done)
 	if err != nil {
-		return err
+		return p.refused(t, err)
 	}
 	if p.JSON {
 		err = t.writeJSON(body)

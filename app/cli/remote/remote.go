@@ -5,6 +5,7 @@ package remote
 import (
 	"cmp"
 	"context"
+	"errors"
 	"io"
 
 	"github.com/alecthomas/kong"
@@ -77,8 +78,12 @@ func show[T any](ctx context.Context, c *connection, t *Terminal, call *client.C
 	return print(answer)
 }
 
-// refused prints what the service refused as it came if --json asks for that.
+// refused returns what a command ends with if a request failed. If --json asks for that, it
+// prints what the service refused as it came.
 func (c *connection) refused(t *Terminal, err error) error {
+	if errors.Is(err, context.Canceled) {
+		return errCutShort
+	}
 	if body := refusalBody(err); c.JSON && body != nil {
 		if err := t.writeJSON(body); err != nil {
 			return err

@@ -24,6 +24,8 @@ type console struct {
 	*Terminal
 	out, err bytes.Buffer
 	dir      string
+	ctx      context.Context // nil for that of the test
+	canceled bool            // the latest command ended with context.Canceled
 }
 
 func newConsole(t *testing.T, typed string) *console {
@@ -40,7 +42,11 @@ func newConsole(t *testing.T, typed string) *console {
 func (c *console) run(t *testing.T, args ...string) int {
 	t.Helper()
 	var commands Commands
-	parser, err := kong.New(&commands, Variables(), kong.Bind(c.Terminal), kong.BindTo(t.Context(), (*context.Context)(nil)),
+	ctx := c.ctx
+	if ctx == nil {
+		ctx = t.Context()
+	}
+	parser, err := kong.New(&commands, Variables(), kong.Bind(c.Terminal), kong.BindTo(ctx, (*context.Context)(nil)),
 		kong.ExplicitGroups([]kong.Group{{Key: "client"}}))
 	if err != nil {
 		t.Fatal(err)
@@ -50,6 +56,7 @@ func (c *console) run(t *testing.T, args ...string) int {
 		return ExitUsage
 	}
 	err = k.Run()
+	c.canceled = errors.Is(err, context.Canceled)
 	if err != nil {
 		fmt.Fprintln(&c.err, err)
 	}
@@ -196,6 +203,69 @@ func TestExitCodes(t *testing.T) {
 	}
 	if code := c.run(t, "markets", "--nothing"); code != ExitUsage {
 		t.Errorf("a bad flag: exit %d", code)
+	}
+}
+
+// TestRefusedPublication: with --json the problem is printed once, for one prediction, for
+// several, and if the dry run before the question is refused.
+func TestRefusedPublication(t *testing.T) {
+	t.Parallel()
+	const problem = `{"ok":false,"code":"invalid_prediction","detail":"No.","errors":[],"requestId":"r"}`
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusUnprocessableEntity)
+		io.WriteString(w, problem)
+	}))
+	t.Cleanup(s.Close)
+	one, several := filepath.Join(t.TempDir(), "one.json"), filepath.Join(t.TempDir(), "several.json")
+	if err := errors.Join(os.WriteFile(one, []byte("{}"), 0o600), os.WriteFile(several, []byte("[{}]"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range []string{one, several} {
+		for _, flag := range []string{"--yes", "--dry-run", "--json"} {
+			c := newConsole(t, "y\n")
+			c.Asks = true
+			c.Getenv = func(name string) string { return map[string]string{keyVariable: "pc_key"}[name] }
+			if code := c.run(t, "publish", file, "--json", flag, "--base-url", s.URL); code != ExitRefused || c.out.String() != problem+"\n" {
+				t.Errorf("%s %s: exit %d, %q\n%s", filepath.Base(file), flag, code, &c.out, &c.err)
+			}
+		}
+	}
+}
+
+// TestInterrupted: what was stopped before its end is no success, unless it runs until it is
+// stopped.
+func TestInterrupted(t *testing.T) {
+	t.Parallel()
+	for _, args := range [][]string{{"markets"}, {"updates"}, {"export"}, {"review"}, {"login"}, {"watch"}} {
+		t.Run(args[0], func(t *testing.T) {
+			t.Parallel()
+			ctx, cancel := context.WithCancel(t.Context())
+			s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if args[0] == "export" && r.URL.Path == "/api/stats" {
+					io.WriteString(w, "{}")
+					return
+				}
+				w.WriteHeader(http.StatusOK)
+				io.WriteString(w, "{")
+				_ = http.NewResponseController(w).Flush()
+				cancel()
+				<-r.Context().Done()
+			}))
+			t.Cleanup(s.Close)
+			c := newConsole(t, "")
+			c.ctx = ctx
+			c.Getenv = func(name string) string { return map[string]string{keyVariable: "pc_key"}[name] }
+			want := ExitFailed
+			if args[0] == "watch" {
+				want = ExitOK
+			}
+			if code := c.run(t, append(args, "--base-url", s.URL)...); code != want {
+				t.Errorf("exit %d, want %d\n%s", code, want, &c.err)
+			}
+			if c.canceled {
+				t.Error("the error is context.Canceled, which the program takes for a good end")
+			}
+		})
 	}
 }
 

@@ -96,6 +96,10 @@ func (t *Terminal) readLine(ctx context.Context) (string, error) {
 // errNotConfirmed is the answer no.
 var errNotConfirmed = errors.New("nothing was published")
 
-// errInterrupted is an end by the person before anything was done. It isn't context.Canceled,
-// which means a good end of a command that runs until it is stopped.
-var errInterrupted = errors.New("interrupted; nothing was done")
+// These are ends by the person: before anything was done, and before the whole answer came.
+// They aren't context.Canceled, which means a good end of a command that runs until it is
+// stopped.
+var (
+	errInterrupted = errors.New("interrupted; nothing was done")
+	errCutShort    = errors.New("interrupted before the whole answer came")
+)

@@ -36,5 +36,8 @@ func (w *watchCommand) Run(ctx context.Context, t *Terminal) error {
 		_, err := fmt.Fprintln(t.Out, describe(update))
 		return err
 	})
+	if ctx.Err() != nil {
+		return nil
+	}
 	return w.refused(t, err)
 }
