@@ -62,9 +62,9 @@ lint: ## Check formatting, go vet and staticcheck
 NPM = $(shell command -v npm)
 
 .PHONY: verify
-verify: fresh $(if $(NPM),node_modules) ## Check that regenerating templ code, css, clients and go.mod would change nothing, and MCP's conformance (css, clients and MCP need npm)
-	@if test -n "$(NPM)"; then .ci/generated css && .ci/generated clients; \
-		else echo "npm is missing: static/css/app.css and static/clients are not verified"; fi
+verify: fresh $(if $(NPM),node_modules) ## Check that regenerating templ code, css, clients and go.mod would change nothing, openapi.yaml by linters and generators, and MCP's conformance (only templ and go.mod without npm)
+	@if test -n "$(NPM)"; then .ci/generated css && .ci/generated clients && .ci/description; \
+		else echo "npm is missing: static/css/app.css, static/clients and openapi.yaml are not verified"; fi
 	@go mod tidy -diff || { echo "stale: go.mod; run: go mod tidy"; exit 1; }
 	@for tool in templ staticcheck gotestsum; do $(TOOL) -n $$tool >/dev/null; done
 	@app=$$(go list -m -f '{{.Version}}' github.com/a-h/templ); \

@@ -180,6 +180,7 @@ func (m *model) usesAll(t *testing.T, p *process) {
 		"getAgent":       {"handle": dig(predictions, "predictions", 0, "agent", "handle")},
 		"getReview":      {"handle": dig(predictions, "predictions", 0, "agent", "handle")},
 		"listOwnReports": {"id": dig(predictions, "predictions", 0, "id")},
+		"compareAgents":  {"a": "harbor-pilot", "b": "slow-lantern"},
 	}
 	for name, tool := range m.tools {
 		if !tool.Annotations.ReadOnlyHint {
@@ -254,7 +255,7 @@ func (m *model) isRefused(t *testing.T) {
 		{"listMarkets", map[string]any{"limit": 101}, "invalid_parameter", "1 to 100"},
 		{"listMarkets", map[string]any{"limit": "1&limit=2"}, "invalid_parameter", "1 to 100"},
 		{"listMarkets", map[string]any{"limit": []int{1}}, "", "limit must be one value"},
-		{"listMarkets", map[string]any{"topic": "x", "limit": 1}, "", `takes no argument "topic"; it takes category, closesBefore, limit, q, tag`},
+		{"listMarkets", map[string]any{"topic": "x", "limit": 1}, "", `takes no argument "topic"; it takes category, closesBefore, cursor, limit, q, sort, status, tag`},
 		{"getHealth", map[string]any{"topic": "x"}, "", `takes no argument "topic"; it takes none`},
 		{"listPredictions", map[string]any{"include": "all"}, "", `include must be "texts"`},
 		{"listMarkets", map[string]any{"include": "texts"}, "", `takes no argument "include"`},

@@ -50,7 +50,7 @@ func mcpOverStdioAnswers(t *testing.T, p *process, _ string) {
 		{"no message", p.base, "", "nonsense", "not one JSON-RPC message"},
 		{"a wrong key", p.base, "pc_wrong", ping, "This key or session token is not valid"},
 		{"nobody there", "http://127.0.0.1:9", "", ping, "can't be reached"},
-		{"another address", p.base + "/about", "", ping, "may not be that of a Pulsecast installation"},
+		{"another address", p.base + "/about", "", ping, "There is nothing at this address"},
 		{"an unknown method", p.base, "", `{"jsonrpc":"2.0","id":7,"method":"nothing/here"}`, "nothing/here"},
 		{"a batch", p.base, "", "[" + ping + "]", "not one JSON-RPC message"},
 		{"too long for the installation", p.base, "", `{"jsonrpc":"2.0","id":7,"method":"ping","x":"` + strings.Repeat("x", 70<<10) + `"}`, "65536 bytes"},

@@ -10,11 +10,14 @@ import (
 	"net/http/cookiejar"
 	"net/url"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/pulsecast/pulsecast/app/database"
 )
 
 // adminClient is a signed-in admin without a browser.
@@ -82,39 +85,43 @@ func (p *process) fetch(client *http.Client, path string) (status int, body []by
 // m its model, c its category). The columns are the states of the agent and of its
 // prediction; a fact that a column does not name must not appear.
 var surfaces = []struct {
-	name, viewer, path                          string
-	shown, profile, texts, prediction, disabled string
+	name, viewer, path                                      string
+	shown, profile, texts, prediction, disabled, unrevealed string
 }{
-	{"API record", "public", "/api/predictions/{id}", "nhitxemc", "hitxec", "hi", "nhi", "nhitxemc"},
-	{"API record", "author", "/api/predictions/{id}", "nhitxemc", "hitxec", "hi", "nhi", ""},
-	{"API list", "public", "/api/predictions?agent={handle}", "nhitxemc", "hitxec", "hi", "nhi", "nhitxemc"},
-	{"API search", "public", "/api/predictions?q=zebrafish+census", "nhitxemc", "hitxec", "", "", "nhitxemc"},
-	{"API category", "public", "/api/predictions?category=ichthyology", "nhitxemc", "hitxec", "", "", "nhitxemc"},
-	{"API market", "public", "/api/intelligence/markets/{market}", "nhitxemc", "hitxec", "hi", "nhi", "nhitxemc"},
-	{"API agent", "public", "/api/agents/{handle}", "nhd", "h", "h", "nhd", "nhd"},
-	{"API leaderboard", "public", "/api/leaderboard", "nh", "h", "h", "nh", ""},
-	{"MCP", "public", "mcp:getPrediction", "nhitxemc", "hitxec", "hi", "nhi", "nhitxemc"},
-	{"home", "public", "/", "nhitxm", "hitx", "h", "nh", "nh"},
-	{"leaderboard", "public", "/leaderboard", "nh", "h", "h", "nh", ""},
-	{"agent page", "public", "/agents/{handle}", "nhdit", "hit", "hi", "nhdi", "nhdit"},
-	{"agent Atom", "public", "/agents/{handle}.atom", "nhitxc", "hitxc", "hi", "nhi", "nhitxc"},
-	{"Atom", "public", "/predictions.atom", "nitxc", "itxc", "i", "ni", "nitxc"},
-	{"badge", "public", "/agents/{handle}/badge.svg", "n", "", "", "n", "n"},
-	{"compare", "public", "/compare?a={handle}", "n", "", "", "n", ""},
-	{"search", "public", "/search?q=zebrafish+census", "nhit", "hit", "", "", "nhit"},
-	{"agent search", "public", "/search?q=quagga", "nhd", "", "", "nhd", ""},
-	{"prediction page", "public", "/predictions/{id}", "nhitxemc", "hitxec", "hi", "nhi", "nhitxemc"},
-	{"prediction list", "public", "/predictions?agent={handle}", "nhit", "hit", "hi", "nhi", "nhit"},
-	{"market page", "public", "/markets/{market}", "nhitxm", "hitx", "hi", "nhi", "nhitxm"},
-	{"admin agent page", "admin", "/admin/agents/{handle}", "nhdit", "nhdit", "nhdit", "nhdit", "nhdit"},
-	{"admin ruling page", "admin", "/admin/settlement/predictions/{id}", "nhitx", "hitx", "hitx", "nhitx", "nhitx"},
+	{"API record", "public", "/api/predictions/{id}", "nhitxemc", "hitxec", "hi", "nhi", "nhitxemc", "nhi"},
+	{"API record", "author", "/api/predictions/{id}", "nhitxemc", "hitxec", "hi", "nhi", "", "nhitxemc"},
+	{"API list", "public", "/api/predictions?agent={handle}", "nhitxemc", "hitxec", "hi", "nhi", "nhitxemc", "nhi"},
+	{"API search", "public", "/api/predictions?q=zebrafish+census", "nhitxemc", "hitxec", "", "", "nhitxemc", ""},
+	{"API list", "author", "/api/predictions?agent={handle}", "nhitxemc", "hitxec", "hi", "nhi", "", "nhitxemc"},
+	{"API search", "author", "/api/predictions?q=zebrafish+census", "nhitxemc", "hitxec", "", "", "", ""},
+	{"API market", "author", "/api/intelligence/markets/{market}", "nhitxemc", "hitxec", "hi", "nhi", "", "nhitxemc"},
+	{"API category", "public", "/api/predictions?category=ichthyology", "nhitxemc", "hitxec", "", "", "nhitxemc", ""},
+	{"API market", "public", "/api/intelligence/markets/{market}", "nhitxemc", "hitxec", "hi", "nhi", "nhitxemc", "nhi"},
+	{"API agent", "public", "/api/agents/{handle}", "nhd", "h", "h", "nhd", "nhd", "nhd"},
+	{"API leaderboard", "public", "/api/leaderboard", "nh", "h", "h", "nh", "", "nh"},
+	{"MCP", "public", "mcp:getPrediction", "nhitxemc", "hitxec", "hi", "nhi", "nhitxemc", "nhi"},
+	{"home", "public", "/", "nhitxm", "hitx", "h", "nh", "nh", "nh"},
+	{"leaderboard", "public", "/leaderboard", "nh", "h", "h", "nh", "", "nh"},
+	{"agent page", "public", "/agents/{handle}", "nhdit", "hit", "hi", "nhdi", "nhdit", "nhdi"},
+	{"agent Atom", "public", "/agents/{handle}.atom", "nhitxc", "hitxc", "hi", "nhi", "nhitxc", "nhi"},
+	{"Atom", "public", "/predictions.atom", "nitxc", "itxc", "i", "ni", "nitxc", "ni"},
+	{"badge", "public", "/agents/{handle}/badge.svg", "n", "", "", "n", "n", "n"},
+	{"compare", "public", "/compare?a={handle}", "n", "", "", "n", "", "n"},
+	{"search", "public", "/search?q=zebrafish+census", "nhit", "hit", "", "", "nhit", ""},
+	{"agent search", "public", "/search?q=quagga", "nhd", "", "", "nhd", "", "nhd"},
+	{"prediction page", "public", "/predictions/{id}", "nhitxemc", "hitxec", "hi", "nhi", "nhitxemc", "nhi"},
+	{"prediction list", "public", "/predictions?agent={handle}", "nhit", "hit", "hi", "nhi", "nhit", "nhi"},
+	{"market page", "public", "/markets/{market}", "nhitxm", "hitx", "hi", "nhi", "nhitxm", "nhi"},
+	{"admin agent page", "admin", "/admin/agents/{handle}", "nhdit", "nhdit", "nhdit", "nhdit", "nhdit", "nhdit"},
+	{"admin ruling page", "admin", "/admin/settlement/predictions/{id}", "nhitx", "hitx", "hitx", "nhitx", "nhitx", "nhitx"},
 }
 
 // TestVisibility: what an admin hides no page, feed, picture, badge, search or answer
 // shows to the public or to its author, at once; shown again, they show it.
 func TestVisibility(t *testing.T) {
 	t.Parallel()
-	p, _ := startDemo(t)
+	path := filepath.Join(t.TempDir(), "p.db")
+	p, _ := startDemo(t, "DATABASE_URL=sqlite://"+path)
 	p.until("/api/leaderboard?limit=1", "", func(a map[string]any) bool { return dig(a, "leaderboard", 0, "agent", "handle") != nil })
 	_, board := p.call("GET", "/api/leaderboard?limit=1", "", nil)
 	handle := fmt.Sprint(dig(board, "leaderboard", 0, "agent", "handle"))
@@ -133,7 +140,7 @@ func TestVisibility(t *testing.T) {
 	_, markets := p.call("GET", "/api/intelligence/markets?limit=1", "", nil)
 	market := fmt.Sprint(dig(markets, "markets", 0, "id"))
 	status, published := p.call("POST", "/api/predictions", author, map[string]any{
-		"title": facts['t'], "thesis": facts['x'], "confidence": 0.42, "horizonAt": time.Now().AddDate(0, 1, 0).UTC(), "marketId": market,
+		"title": facts['t'], "thesis": facts['x'], "confidence": 0.4273, "horizonAt": time.Now().AddDate(0, 1, 0).UTC(), "marketId": market, "reveal": "close",
 		"model": facts['m'], "category": facts['c'], "evidence": []any{map[string]any{"title": facts['e'], "url": "https://example.org/nets"}},
 	})
 	if status != 200 {
@@ -179,7 +186,7 @@ func TestVisibility(t *testing.T) {
 		t.Helper()
 		deadline := time.Now().Add(within)
 		for _, s := range surfaces {
-			want := []rune([]string{s.shown, s.profile, s.texts, s.prediction, s.disabled}[column])
+			want := []rune([]string{s.shown, s.profile, s.texts, s.prediction, s.disabled, s.unrevealed}[column])
 			slices.Sort(want)
 			got := appear(s.viewer, s.path)
 			for got != string(want) && time.Now().Before(deadline) {
@@ -196,7 +203,19 @@ func TestVisibility(t *testing.T) {
 		return drawn
 	}
 	const soon = 90 * time.Second
+	sealed := look("unrevealed", 5, soon)
+	for _, s := range surfaces {
+		body := read(s.viewer, s.path)
+		if told := bytes.Contains(body, []byte("0.4273")) || bytes.Contains(body, []byte("42.73")); told && s.viewer == "public" {
+			t.Errorf("unrevealed: %s tells the confidence to the public", s.name)
+		}
+	}
+	closeMarket(t, "sqlite://"+path, market)
+	p.until("/api/predictions/"+id, "", func(a map[string]any) bool { return dig(a, "prediction", "revealedAt") != nil })
 	before := look("shown", 0, soon)
+	if bytes.Equal(sealed[1], before[1]) {
+		t.Error("the picture of the prediction is the same after its reveal")
+	}
 
 	_, preview := p.fetch(a.http, page+"/texts?to=all&note=abuse")
 	if !bytes.Contains(preview, []byte("are hidden too")) {
@@ -237,8 +256,21 @@ func TestVisibility(t *testing.T) {
 	look("disabled", 4, soon)
 }
 
+// closeMarket makes a market's scheduled close a moment ago, which reveals what waits for it.
+func closeMarket(t *testing.T, address, market string) {
+	t.Helper()
+	db, err := database.Open(t.Context(), address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if _, err := db.NewRaw("UPDATE markets SET closes_at = ? WHERE id = ?", time.Now().UTC(), market).Exec(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // decides is SQL that decides what is shown.
-var decides = regexp.MustCompile(`\bNOT p?\.?hidden\b|\bp\.hidden\b|\.visibility\b|'(profile|texts)_hidden'|status (=|<>) 'active'`)
+var decides = regexp.MustCompile(`\bNOT p?\.?hidden\b|\bp\.hidden\b|\bNOT (p\.)?unrevealed\b|\.visibility\b|'(profile|texts)_hidden'|status (=|<>) 'active'`)
 
 // TestVisibilityIsDecidedOnce: queries ask the two files that decide what is shown.
 func TestVisibilityIsDecidedOnce(t *testing.T) {

@@ -135,6 +135,7 @@ func (a *App) jobs() []worker.Job {
 		{Name: "news", Interval: a.cfg.NewsInterval, Run: a.News.Tick, Planned: a.News.Planned},
 		every("leaderboard", 2*time.Second, a.buildBoards),
 		{Name: "consensus", Interval: 2 * time.Second, Run: a.countConsensus},
+		every("reveal", 2*time.Second, a.reveal),
 		{Name: "updates", Interval: 2 * time.Second, Run: a.numberUpdates},
 		every("assignments", time.Minute, a.assign),
 		{Name: "activity", Interval: time.Minute, Run: a.countActivity},
@@ -171,6 +172,9 @@ func (a *App) countConsensus(ctx context.Context) (time.Duration, error) {
 	_, err := a.consensus.Tick(ctx)
 	return max(consensusEvery, 4*time.Since(begin)), err
 }
+
+// reveal makes public what is due, also while no source answers.
+func (a *App) reveal(ctx context.Context) error { return prediction.RevealDue(ctx, a.DB, a.now()) }
 
 // updatesEvery is the time between two looks for updates without a number. The job's interval
 // is longer for the reason that consensusEvery has.

@@ -101,6 +101,8 @@ DROP TABLE agent_endpoints;
 --bun:split
 DROP TABLE agent_usage;
 --bun:split
+DROP TABLE closed_identities;
+--bun:split
 DROP TABLE reserved_handles;
 --bun:split
 DROP TABLE hidden_profiles;

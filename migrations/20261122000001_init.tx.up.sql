@@ -5,7 +5,8 @@
 --   reference   small, joined from everywhere; a cluster keeps a copy on each node
 --   local       read by its owner alone; a cluster keeps it on one node
 
--- agents: who forecasts, and the reference agents. Reference; owner agent.
+-- agents: who forecasts, and the reference agents. A closed account keeps its row, under a
+-- neutral handle; erased_at is when all its texts were gone. Reference; owner agent.
 CREATE TABLE agents (
   id {{.UUID}} PRIMARY KEY,
   handle TEXT NOT NULL UNIQUE,
@@ -23,7 +24,9 @@ CREATE TABLE agents (
   sample BOOLEAN NOT NULL,
   created_at {{.TS}} NOT NULL,
   disabled_at {{.TS}},
-  last_seen_at {{.TS}}
+  last_seen_at {{.TS}},
+  closed_at {{.TS}},
+  erased_at {{.TS}}
 );
 --bun:split
 CREATE UNIQUE INDEX agents_subject ON agents (issuer, subject) WHERE subject IS NOT NULL;
@@ -31,6 +34,8 @@ CREATE UNIQUE INDEX agents_subject ON agents (issuer, subject) WHERE subject IS 
 CREATE INDEX agents_seen ON agents (last_seen_at, id) WHERE last_seen_at IS NOT NULL;
 --bun:split
 CREATE INDEX agents_disabled ON agents (id) WHERE status = 'disabled';
+--bun:split
+CREATE INDEX agents_closed ON agents (id) WHERE closed_at IS NOT NULL;
 --bun:split
 
 -- agent_labels: the handle and name of each agent in lower case, for searching. Triggers
@@ -216,6 +221,14 @@ CREATE TABLE reserved_handles (
 );
 --bun:split
 
+-- closed_identities: the handles of closed accounts and their subjects at the identity provider,
+-- as keyed hashes, so that no other agent gets them. Reference; owner agent.
+CREATE TABLE closed_identities (
+  hash {{.BYTES}} PRIMARY KEY,
+  closed_at {{.TS}} NOT NULL
+);
+--bun:split
+
 -- agent_usage: requests of an agent by hour. By agent; owner agent.
 CREATE TABLE agent_usage (
   agent_id {{.UUID}} NOT NULL REFERENCES agents (id),
@@ -358,7 +371,7 @@ CREATE TABLE market_events (
 --bun:split
 
 -- market_consensus: what the agents together say of each market's reference outcome. Each
--- publish adds to predictions (all that were ever published on the market) and sets changed;
+-- publish or reveal adds to predictions (all that were ever revealed on the market) and sets changed;
 -- a job of the worker then counts the rest anew: agents with an open prediction, the median of
 -- their latest confidences and their skill-weighted mean of log odds (0..1, null without any).
 -- counted_at is when the latest count began; changes other than publishing clear it. By market;
@@ -413,11 +426,12 @@ CREATE INDEX news_items_posted ON news_items (posted_at, id);
 CREATE INDEX news_items_age ON news_items (observed_at);
 --bun:split
 
--- predictions: what an agent wrote; only hidden ever changes. Until reveal ("now",
--- "baseline" or "close") others see a hash over salt and the record; revealed_at is when it
--- became public. No foreign keys: agents and markets are never deleted, a publish holds the
--- agent's tally and reads the market, and to check both took two fifths of the insert.
--- Not used yet: reveal, salt, revealed_at. By agent; owner prediction.
+-- predictions: what an agent wrote; only hidden ever changes, the reveal, and the texts when
+-- an agent closes its account. Until reveal ("now", "baseline" or "close") others see hash, the
+-- SHA-256 over salt and what is withheld; unrevealed says that this still holds, revealed_at
+-- when it ended. hash and salt are null if reveal is "now". No foreign keys: agents and markets
+-- are never deleted, a publish holds the agent's tally and reads the market, and to check both
+-- took two fifths of the insert. By agent; owner prediction.
 CREATE TABLE predictions (
   agent_id {{.UUID}} NOT NULL,
   id {{.UUID}} NOT NULL,
@@ -436,6 +450,8 @@ CREATE TABLE predictions (
   scheduled_close_at {{.TS}},
   reveal TEXT NOT NULL DEFAULT 'now',
   salt {{.BYTES}},
+  hash {{.BYTES}},
+  unrevealed BOOLEAN NOT NULL DEFAULT FALSE,
   revealed_at {{.TS}},
   hidden BOOLEAN NOT NULL,
   sample BOOLEAN NOT NULL,
@@ -453,7 +469,11 @@ CREATE INDEX predictions_market ON predictions (market_id, id) WHERE market_id I
 --bun:split
 CREATE INDEX predictions_by_event ON predictions (event_key, id) WHERE event_key IS NOT NULL;
 --bun:split
-CREATE INDEX predictions_category ON predictions (category, id);
+CREATE INDEX predictions_category ON predictions (category, id) WHERE NOT unrevealed;
+--bun:split
+CREATE INDEX predictions_unrevealed ON predictions (reveal, market_id, id) WHERE unrevealed;
+--bun:split
+CREATE INDEX predictions_unrevealed_of ON predictions (agent_id, market_id) WHERE unrevealed;
 --bun:split
 
 -- results: what became of each prediction: its baseline, its resolution, its scores. It is a
@@ -525,8 +545,8 @@ CREATE INDEX results_agent_edge ON results (agent_id, edge, id) WHERE edge IS NO
 -- them. By agent; owner prediction.
 CREATE VIEW prediction_records AS
   SELECT p.id, p.agent_id, p.title, p.thesis, p.confidence, p.horizon_at, p.category, p.model, p.evidence,
-    p.market_id, p.outcome, p.outcome_index, p.event_key, p.market_category, p.scheduled_close_at, p.reveal, p.salt, p.revealed_at,
-    p.hidden, p.sample, p.created_at,
+    p.market_id, p.outcome, p.outcome_index, p.event_key, p.market_category, p.scheduled_close_at, p.reveal, p.salt, p.hash,
+    p.unrevealed, p.revealed_at, p.hidden, p.sample, p.created_at,
     r.id AS result_id, r.baseline_state, r.baseline, r.baseline_before, r.baseline_after, r.baseline_previous,
     r.before_bid, r.before_ask, r.after_bid, r.after_ask, r.median_bid, r.median_ask, r.baseline_observed_at,
     r.weight_index, r.stake, r.spread, r.status, r.resolution_value, r.resolution_outcome, r.resolution_source,
@@ -534,7 +554,7 @@ CREATE VIEW prediction_records AS
   FROM predictions AS p JOIN results AS r ON r.agent_id = p.agent_id AND r.id = p.id;
 --bun:split
 
--- citations: which predictions cite a signal. No foreign keys: a citation is written with
+-- citations: which revealed predictions cite a signal. No foreign keys: a citation is written with
 -- its prediction and neither is ever deleted. The key finds by signal, newest first, and
 -- contains agent_id as its class demands. By agent; owner prediction.
 CREATE TABLE citations (
@@ -546,7 +566,7 @@ CREATE TABLE citations (
 );
 --bun:split
 
--- prediction_words: the search index over titles and theses. On Postgres it also holds the
+-- prediction_words: the search index over titles and theses that are revealed. On Postgres it also holds the
 -- spans of time that a prediction was published in, from 50 days to 4 seconds, as the beginnings
 -- of its id; so a search finds the newest predictions without reading all that match. Every
 -- search also reads the list of rows that are not in the index yet, so it is kept at 1 MB. By
@@ -566,6 +586,9 @@ CREATE INDEX prediction_words_spans ON prediction_words USING gin (words, predic
   WITH (gin_pending_list_limit = 1024);
 {{else}}
 CREATE VIRTUAL TABLE prediction_words USING fts5(agent_id UNINDEXED, id UNINDEXED, words);
+--bun:split
+-- A deleted word leaves the index at once, not with the next merge.
+INSERT INTO prediction_words (prediction_words, rank) VALUES ('secure-delete', 1);
 {{end}}
 --bun:split
 

@@ -19,7 +19,7 @@ import (
 	"github.com/andybalholm/brotli"
 )
 
-//go:embed css/app.css js/*.js sw.js favicon.svg clients/*.py clients/*.ts clients/*.yml
+//go:embed css/app.css js/*.js sw.js favicon.svg favicon.ico apple-touch-icon.png clients/*.py clients/*.ts clients/*.yml
 var files embed.FS
 
 // Prefix begins the address of every file.
@@ -31,7 +31,9 @@ const CacheControl = "public, max-age=31536000, immutable"
 // contentTypes is fixed, since the mime package asks the operating system.
 var contentTypes = map[string]string{
 	".css": "text/css; charset=utf-8",
+	".ico": "image/x-icon",
 	".js":  "text/javascript; charset=utf-8",
+	".png": "image/png",
 	".py":  "text/x-python; charset=utf-8",
 	".svg": "image/svg+xml",
 	".ts":  "text/typescript; charset=utf-8",

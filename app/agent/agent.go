@@ -57,11 +57,18 @@ type Agent struct {
 	CreatedAt  time.Time
 	DisabledAt time.Time `bun:",nullzero"`
 	LastSeenAt time.Time `bun:",nullzero"` // to about ten seconds
+	// ClosedAt is when the account was closed: see Close. ErasedAt is when all its texts were gone.
+	ClosedAt time.Time `bun:",nullzero"`
+	ErasedAt time.Time `bun:",nullzero"`
 }
+
+// Closed reports whether the account was closed.
+func (a *Agent) Closed() bool { return !a.ClosedAt.IsZero() }
 
 // utc undoes the zone that a driver gives the times it reads.
 func (a *Agent) utc() *Agent {
 	a.CreatedAt, a.DisabledAt, a.LastSeenAt = a.CreatedAt.UTC(), a.DisabledAt.UTC(), a.LastSeenAt.UTC()
+	a.ClosedAt, a.ErasedAt = a.ClosedAt.UTC(), a.ErasedAt.UTC()
 	return a
 }
 

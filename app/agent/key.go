@@ -108,7 +108,7 @@ func hasKey(ctx context.Context, tx bun.Tx, agentID uuid.UUID, keyID string) (bo
 func (s Store) RotateKeys(
 	ctx context.Context, tx bun.Tx, agentID uuid.UUID, label string, now time.Time,
 ) (secret string, key *Key, err error) {
-	if _, err := s.locked(ctx, tx, agentID); err != nil {
+	if _, err := s.open(ctx, tx, agentID); err != nil {
 		return "", nil, err
 	}
 	var ids []string
@@ -136,7 +136,7 @@ type Replacement struct {
 func (s Store) ReplaceKey(
 	ctx context.Context, tx bun.Tx, agentID uuid.UUID, oldID, label string, grace time.Duration, now time.Time,
 ) (made Replacement, err error) {
-	if _, err := s.locked(ctx, tx, agentID); err != nil {
+	if _, err := s.open(ctx, tx, agentID); err != nil {
 		return made, err
 	}
 	keys, err := s.ListKeys(ctx, tx, agentID)

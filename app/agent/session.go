@@ -62,7 +62,7 @@ func (s Store) StartSession(
 }
 
 // endOf locks an agent and returns when a credential of it ends; a zero time means never, as
-// for a central one. ErrNoCredential if the agent is disabled or its local key has ended.
+// for a central one. ErrNoCredential if the agent is disabled, its account closed or its local key ended.
 func (s Store) endOf(ctx context.Context, tx bun.Tx, agentID uuid.UUID, credential string, now time.Time) (time.Time, error) {
 	a, err := s.locked(ctx, tx, agentID)
 	if err != nil {
@@ -73,7 +73,7 @@ func (s Store) endOf(ctx context.Context, tx bun.Tx, agentID uuid.UUID, credenti
 		return time.Time{}, fmt.Errorf("find the key of a session: %w", err)
 	}
 	gone := len(keys) == 0 && len(credential) == idLength
-	if a.Status != Active || gone || (len(keys) > 0 && !keys[0].ValidAt(now)) {
+	if a.Status != Active || a.Closed() || gone || (len(keys) > 0 && !keys[0].ValidAt(now)) {
 		return time.Time{}, ErrNoCredential
 	}
 	if len(keys) == 0 {

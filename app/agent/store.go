@@ -83,7 +83,11 @@ func (s Store) createAs(ctx context.Context, db bun.IDB, a *Agent) error {
 		if err != nil {
 			return err
 		}
-		if kept {
+		closed, err := closedHandles(ctx, db, []string{a.Handle})
+		if err != nil {
+			return err
+		}
+		if kept || len(closed) > 0 {
 			return problem.InvalidRequest(problem.Field{Field: "handle", Message: "is reserved; choose another"})
 		}
 	}
@@ -151,8 +155,13 @@ func (Store) firstFree(ctx context.Context, db bun.IDB, base string, numbers []i
 	if err != nil {
 		return "", fmt.Errorf("look for a free handle: %w", err)
 	}
-	for _, handle := range tries {
-		if !slices.Contains(used, handle) {
+	free := slices.DeleteFunc(tries, func(handle string) bool { return slices.Contains(used, handle) })
+	closed, err := closedHandles(ctx, db, free)
+	if err != nil {
+		return "", err
+	}
+	for _, handle := range free {
+		if !slices.Contains(closed, handle) {
 			return handle, nil
 		}
 	}
@@ -161,10 +170,18 @@ func (Store) firstFree(ctx context.Context, db bun.IDB, base string, numbers []i
 
 // BySubject is the agent of a subject at a provider, made from n when there is
 // none yet: exactly once, however many calls come together. created tells whether
-// this call made it.
+// this call made it. A subject whose account was closed is 403 account_closed: otherwise a
+// program that runs on would make a new agent without anybody's wish.
 func (s Store) BySubject(ctx context.Context, db bun.IDB, n New) (a *Agent, created bool, err error) {
 	if a, err = s.FindSubject(ctx, db, n.Issuer, n.Subject); a != nil || err != nil {
 		return a, false, err
+	}
+	closed, err := subjectClosed(ctx, db, n.Issuer, n.Subject)
+	if err != nil {
+		return nil, false, err
+	}
+	if closed {
+		return nil, false, AccountClosed()
 	}
 	a, err = s.Create(ctx, db, n)
 	if errors.Is(err, errSubjectTaken) {
@@ -277,7 +294,7 @@ func (Store) List(ctx context.Context, db bun.IDB, f Filter) ([]*Agent, error) {
 // stores the result if it keeps the rules (else 422 invalid_request). A profile that
 // an admin has hidden is 403 text_hidden.
 func (s Store) Update(ctx context.Context, tx bun.Tx, id uuid.UUID, change func(*Profile)) (*Agent, error) {
-	a, err := s.locked(ctx, tx, id)
+	a, err := s.open(ctx, tx, id)
 	if err != nil {
 		return nil, err
 	}

@@ -275,11 +275,30 @@ func (u *Usage) take() (b batch) {
 	return b
 }
 
+// dropClosed leaves out the agents whose accounts were closed meanwhile.
+func (b *batch) dropClosed(ctx context.Context, tx bun.Tx) error {
+	ids := make([]uuid.UUID, len(b.hours))
+	for i, row := range b.hours {
+		ids[i] = row.AgentID
+	}
+	closed, err := ClosedAmong(ctx, tx, ids)
+	if err != nil || len(closed) == 0 {
+		return err
+	}
+	b.hours = slices.DeleteFunc(b.hours, func(r usageHour) bool { return closed[r.AgentID] })
+	b.endpoints = slices.DeleteFunc(b.endpoints, func(r usageEndpoint) bool { return closed[r.AgentID] })
+	b.errors = slices.DeleteFunc(b.errors, func(r Failure) bool { return closed[r.AgentID] })
+	return nil
+}
+
 // flushRows is how many rows go into one statement.
 const flushRows = 500
 
 func (u *Usage) write(ctx context.Context, tx bun.Tx, b batch) error {
 	at := u.now()
+	if err := b.dropClosed(ctx, tx); err != nil {
+		return err
+	}
 	for part := range slices.Chunk(b.hours, flushRows) {
 		_, err := tx.NewInsert().Model(&part).On("CONFLICT (agent_id, hour) DO UPDATE").
 			Set("requests = u.requests + EXCLUDED.requests").

@@ -24,7 +24,9 @@ import (
 //	ProfileHidden handle    shown, but the model   listed by handle
 //	TextsHidden   handle    withheld               listed by handle
 //	Disabled      shown     shown                  left out; its page says so
+//	closed        erased    erased                 listed by its neutral handle
 //
+// A closed account has TextsHidden until its texts are erased, and after.
 // Numbers and scores always stay. A sample agent is shown as any other, with a mark.
 // Admins see everything.
 
@@ -117,10 +119,10 @@ func (Store) Declared(ctx context.Context, db bun.IDB, a *Agent) (Profile, error
 }
 
 // SetVisibility hides an agent's texts or shows them again. Predictions that were hidden
-// one by one stay hidden. Setting the visibility it has changes nothing. Refusal: 404
-// not_found.
+// one by one stay hidden. Setting the visibility it has changes nothing. Refusals: 404
+// not_found, 403 account_closed.
 func (s Store) SetVisibility(ctx context.Context, tx bun.Tx, id uuid.UUID, to Visibility, now time.Time) (*Agent, error) {
-	a, err := s.locked(ctx, tx, id)
+	a, err := s.open(ctx, tx, id)
 	if err != nil || a.Visibility == to {
 		return a, err
 	}

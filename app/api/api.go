@@ -25,6 +25,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/leaderboard"
 	"github.com/pulsecast/pulsecast/app/market"
 	"github.com/pulsecast/pulsecast/app/moderation"
+	"github.com/pulsecast/pulsecast/app/news"
 	"github.com/pulsecast/pulsecast/app/prediction"
 	"github.com/pulsecast/pulsecast/app/update"
 )
@@ -50,6 +51,7 @@ type API struct {
 	exports     *exports
 	agents      agent.Store
 	markets     market.Store
+	newsItems   news.Store
 	store       prediction.Store
 	assignments assignment.Store
 }
@@ -76,12 +78,11 @@ func (a *API) Register(s *httpserver.Server) {
 	get("/api/health", s.Health)
 	get("/api/skill", a.text("skill"))
 	s.App.Get("/skill.md", a.text("skill"))
-	s.App.Get("/llms.txt", a.text("skill"))
 	get("/api/quickstart", a.text("quickstart"))
 	get("/api/openapi.json", a.openAPI())
 
-	get("/api/intelligence/markets", s.EdgeFilter(), limits.Snapshot(), a.Intelligence.ListMarkets)
-	get("/api/intelligence/news", s.EdgeFilter(), limits.Snapshot(), a.Intelligence.ListNews)
+	get("/api/intelligence/markets", signals(s, a.Intelligence.ListMarkets, a.listStoredMarkets())...)
+	get("/api/intelligence/news", signals(s, a.Intelligence.ListNews, a.listStoredNews())...)
 	s.Direct("/api/intelligence/markets", direct(a.Intelligence.Markets.Form))
 	s.Direct("/api/intelligence/news", direct(a.Intelligence.News.Form))
 	get("/api/intelligence/events", append([]fiber.Handler{s.EdgeFilter()}, append(reads, a.listEvents())...)...)
@@ -99,12 +100,14 @@ func (a *API) Register(s *httpserver.Server) {
 	on(fiber.MethodPost, "/api/session", limits.Reads(), a.createSession(s))
 	on(fiber.MethodDelete, "/api/session", s.RequireAgent(), a.endSession)
 	on(fiber.MethodPost, "/api/agents", limits.Writes(), a.registerAgent)
+	on(fiber.MethodDelete, "/api/agents/me", s.RequireAgent(), limits.Writes(), a.closeAccount)
 	on(fiber.MethodPatch, "/api/agents/me", s.RequireAgent(agent.ScopePublish), limits.Writes(), a.updateAgent)
 	get("/api/agents/me/export", s.RequireAgent(), limits.Reads(), a.export)
 	get("/api/agents/me/updates", s.RequireAgent(), limits.Reads(), a.listUpdates)
 	get("/api/agents/me/keys", s.RequireAgent(), limits.Reads(), a.listKeys)
 	on(fiber.MethodPost, "/api/agents/me/keys", s.RequireAgent(), limits.Writes(), a.replaceKey)
 	on(fiber.MethodDelete, "/api/agents/me/keys/:id", s.RequireAgent(), limits.Writes(), a.revokeKey)
+	get("/api/agents", append(reads, a.listAgents())...)
 	get("/api/agents/me/grants", s.RequireAgent(), limits.Reads(), a.listGrants)
 	on(fiber.MethodDelete, "/api/agents/me/grants/:id", s.RequireAgent(), limits.Writes(), a.revokeGrant)
 	get("/api/agents/me/review", s.RequireAgent(), limits.Reads(), a.getOwnReview())
@@ -112,6 +115,9 @@ func (a *API) Register(s *httpserver.Server) {
 	get("/api/agents/:handle", append(reads, a.getAgent())...)
 	get("/api/stats", s.RequireAgent(), limits.Reads(), a.getStats)
 	get("/api/leaderboard", append(reads, a.getLeaderboard())...)
+	get("/api/models", append(reads, a.listModels())...)
+	get("/api/compare", append(reads, a.compareAgents())...)
+	get("/api/changes", append(reads, a.listChanges())...)
 	get("/api/assignments", append(reads, a.listAssignments)...)
 	get("/api/events", append(reads, a.streamUpdates(s))...)
 }

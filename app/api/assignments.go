@@ -7,6 +7,7 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 	"github.com/google/uuid"
+	"github.com/valyala/fasthttp"
 
 	"github.com/pulsecast/pulsecast/app/answer"
 	"github.com/pulsecast/pulsecast/app/assignment"
@@ -34,13 +35,20 @@ type assignmentWire struct {
 type assignmentsWire struct {
 	OK          bool             `json:"ok"`
 	Assignments []assignmentWire `json:"assignments"`
+	NextCursor  *string          `json:"nextCursor"`
 }
 
-// assignmentsQuery asks for the open assignments.
-type assignmentsQuery struct{ limit int }
+// assignmentsQuery asks for a page of the open assignments.
+type assignmentsQuery struct {
+	limit int
+	after string
+}
 
 // openAssignments are what every caller sees, before it is cut to one.
-type openAssignments []assignment.Listed
+type openAssignments struct {
+	list []assignment.Listed
+	next string
+}
 
 var assignmentTopics = []generation.Topic{
 	generation.Assignments, generation.Markets, generation.Predictions, generation.Consensus,
@@ -49,18 +57,18 @@ var assignmentTopics = []generation.Topic{
 // listAssignments answers from the copy in memory. A caller with a bearer gets what it has
 // done added to it.
 func (a *API) listAssignments(c *fiber.Ctx) error {
-	limit, err := ParseLimit(c.Context().QueryArgs())
+	q, err := parseAssignments(c.Context().QueryArgs())
 	if err != nil {
 		return err
 	}
-	query, err := a.query(c, assignmentsQuery{limit}, assignmentTopics)
+	query, err := a.query(c, q, assignmentTopics)
 	if err != nil {
 		return err
 	}
 	found := a.answers.Find(&query)
 	if found == nil {
 		found, err = a.answers.Load(c.UserContext(), &query, func(ctx context.Context) (*answer.Answer, error) {
-			return a.readAssignments(ctx, limit)
+			return a.readAssignments(ctx, q)
 		})
 		if err != nil {
 			return err
@@ -73,32 +81,41 @@ func (a *API) listAssignments(c *fiber.Ctx) error {
 	return nil
 }
 
-func (a *API) readAssignments(ctx context.Context, limit int) (*answer.Answer, error) {
-	open, err := a.assignments.List(ctx, a.DB.Reader, assignment.Filter{Limit: limit}, a.Now())
+func parseAssignments(args *fasthttp.Args) (q assignmentsQuery, err error) {
+	if q.limit, err = ParseLimit(args); err != nil {
+		return q, err
+	}
+	q.after, err = text(args, "cursor", maxParameter)
+	return q, err
+}
+
+func (a *API) readAssignments(ctx context.Context, q assignmentsQuery) (*answer.Answer, error) {
+	list, next, err := a.assignments.List(ctx, a.DB.Reader, assignment.Filter{Limit: q.limit, After: q.after}, a.Now())
 	if err != nil {
 		return nil, err
 	}
+	open := openAssignments{list, next}
 	made, err := encoded(a.assignmentsFor(open, uuid.Nil))
 	if err == nil {
-		made.Value = openAssignments(open)
+		made.Value = open
 	}
 	return made, err
 }
 
 func (a *API) ownAssignments(c *fiber.Ctx, open openAssignments) error {
-	open = slices.Clone(open)
+	open.list = slices.Clone(open.list)
 	ctx, db := c.UserContext(), a.DB.Reader
-	if err := a.assignments.MarkDone(ctx, db, open, callerID(c)); err != nil {
+	if err := a.assignments.MarkDone(ctx, db, open.list, callerID(c)); err != nil {
 		return err
 	}
-	if err := a.recountShown(ctx, open, callerID(c)); err != nil {
+	if err := a.recountShown(ctx, open.list, callerID(c)); err != nil {
 		return err
 	}
 	return respondOwn(c, a.assignmentsFor(open, callerID(c)))
 }
 
 // recountShown counts the consensus that an agent sees, so that its latest prediction is in it.
-func (a *API) recountShown(ctx context.Context, open openAssignments, me uuid.UUID) error {
+func (a *API) recountShown(ctx context.Context, open []assignment.Listed, me uuid.UUID) error {
 	shown := map[string]prediction.Consensus{}
 	for i := range open {
 		if l := &open[i]; l.MarketID != "" && showsConsensus(l, me) {
@@ -117,9 +134,9 @@ func (a *API) recountShown(ctx context.Context, open openAssignments, me uuid.UU
 }
 
 func (a *API) assignmentsFor(open openAssignments, me uuid.UUID) assignmentsWire {
-	w := assignmentsWire{true, make([]assignmentWire, len(open))}
-	for i := range open {
-		w.Assignments[i] = a.assignment(&open[i], me)
+	w := assignmentsWire{true, make([]assignmentWire, len(open.list)), textOrNull(open.next)}
+	for i := range open.list {
+		w.Assignments[i] = a.assignment(&open.list[i], me)
 	}
 	return w
 }

@@ -103,11 +103,16 @@ func caching(c *fiber.Ctx) string {
 
 // sendAnswer sends the form that the request prefers, or 304.
 func sendAnswer(c *fiber.Ctx, a *answer.Answer, cacheControl string) {
+	sendForm(c.Context(), preferred(c, a), cacheControl)
+}
+
+// preferred is the form that the request prefers. A small body isn't compressed.
+func preferred(c *fiber.Ctx, a *answer.Answer) *answer.Form {
 	form := a.Form(answer.Identity)
 	if len(form.Body) >= compressFrom {
 		form = a.Form(httpserver.AcceptEncoding(c.Context(), answer.Codings...))
 	}
-	sendForm(c.Context(), form, cacheControl)
+	return form
 }
 
 func sendForm(ctx *fasthttp.RequestCtx, f *answer.Form, cacheControl string) {

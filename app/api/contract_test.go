@@ -109,7 +109,7 @@ func TestBeforeTheFirstSnapshot(t *testing.T) {
 func TestTexts(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, s *service) {
-		for _, path := range []string{"/api/skill", "/api/quickstart", "/skill.md", "/llms.txt"} {
+		for _, path := range []string{"/api/skill", "/api/quickstart", "/skill.md"} {
 			a := s.do(t, call{path: path})
 			text := string(a.raw)
 			if a.status != 200 || a.header.Get("Content-Type") != "text/plain; charset=utf-8" || !strings.Contains(text, s.Config().BaseURL+"/api/predictions") || strings.Contains(text, "{{") {

@@ -92,7 +92,13 @@ func parseEvents(c *fiber.Ctx) (f market.GroupFilter, err error) {
 		}
 	}
 	f.Category = strings.ToLower(f.Category)
-	f.Tag, err = tag(args)
+	if f.Tag, err = tag(args); err != nil {
+		return f, err
+	}
+	if f.ClosesBefore, err = closesBefore(args); err != nil {
+		return f, err
+	}
+	f.Sort, err = marketSort(args)
 	return f, err
 }
 
@@ -146,7 +152,7 @@ func parseEvent(c *fiber.Ctx) (q eventQuery, err error) {
 	if err != nil {
 		return q, err
 	}
-	q.from, err = parsePlace(after)
+	q.from, err = parsePlace(eventMark, after)
 	return q, err
 }
 
@@ -189,7 +195,7 @@ func (a *API) readEvent(ctx context.Context, q eventQuery) (any, error) {
 		NextCursor *string           `json:"nextCursor"`
 		AsOf       *string           `json:"asOf"`
 		Stale      bool              `json:"stale"`
-	}{true, a.eventDetail(e, siblings, markets), list, placeOrNull(next), asOf, stale}, nil
+	}{true, a.eventDetail(e, siblings, markets), list, placeOrNull(eventMark, next), asOf, stale}, nil
 }
 
 func (a *API) eventDetail(e *market.Event, s *market.Siblings, markets []market.Market) *eventDetailWire {
@@ -213,19 +219,23 @@ func (a *API) eventDetail(e *market.Event, s *market.Siblings, markets []market.
 	return w
 }
 
-// placeMark begins the cursor of an event's markets, whose other part is a place among them.
-const placeMark = "event"
+// What begins a cursor whose other part is a place: among an event's markets, and among the
+// models.
+const (
+	eventMark  = "event"
+	modelsMark = "models"
+)
 
-func placeOrNull(place int) *string {
+func placeOrNull(mark string, place int) *string {
 	if place == 0 {
 		return nil
 	}
-	word := cursor.Encode(placeMark, strconv.Itoa(place))
+	word := cursor.Encode(mark, strconv.Itoa(place))
 	return &word
 }
 
 // parsePlace is the place that a cursor names, 0 for none.
-func parsePlace(after string) (int, error) {
+func parsePlace(mark, after string) (int, error) {
 	if after == "" {
 		return 0, nil
 	}
@@ -234,7 +244,7 @@ func parsePlace(after string) (int, error) {
 		return 0, err
 	}
 	place, err := strconv.Atoi(parts[1])
-	if err != nil || parts[0] != placeMark || place < 1 {
+	if err != nil || parts[0] != mark || place < 1 {
 		return 0, cursor.Invalid()
 	}
 	return place, nil

@@ -71,11 +71,15 @@ var examples = []struct {
 	{operation: "getPrediction", path: "/api/predictions/{prediction}"},
 	{operation: "reportPrediction", bearer: "{key}", path: "/api/predictions/{prediction}/report", body: map[string]any{"kind": "other", "text": "The link in the evidence leads to another page."}},
 	{operation: "listOwnReports", bearer: "{key}", path: "/api/predictions/{prediction}/report"},
+	{operation: "listAgents", path: "/api/agents?q=harbor&limit=2"},
 	{operation: "getAgent", path: "/api/agents/harbor-pilot"},
 	{operation: "getStats", bearer: "{pilot}", path: "/api/stats"},
 	{operation: "getReview", path: "/api/agents/harbor-pilot/review"},
 	{operation: "getOwnReview", bearer: "{key}", path: "/api/agents/me/review"},
 	{operation: "getLeaderboard", path: "/api/leaderboard?limit=2"},
+	{operation: "listModels", path: "/api/models?limit=2"},
+	{operation: "compareAgents", path: "/api/compare?a=harbor-pilot&b=slow-lantern"},
+	{operation: "listChanges", path: "/api/changes?limit=2"},
 	{operation: "listAssignments", path: "/api/assignments?limit=1"},
 	{operation: "listUpdates", bearer: "{pilot}", path: "/api/agents/me/updates?limit=2&since=B3VwZGF0ZXMBMA"},
 	{operation: "replaceKey", bearer: "{key}", path: "/api/agents/me/keys", body: map[string]any{"graceSeconds": 600, "label": "november"}, save: map[string][]any{"new": {"key", "id"}}},
@@ -89,6 +93,7 @@ var examples = []struct {
 	{operation: contract.ProblemExample, bearer: "{key}", path: "/api/predictions", body: map[string]any{
 		"title": "Will the Union Central Bank cut its policy rate at its next meeting?", "confidence": 72, "market_id": "{market}",
 	}},
+	{operation: "closeAgent", bearer: "{key}", path: "/api/agents/me", body: map[string]any{"confirm": "tide-reader"}},
 }
 
 // TestExamples holds the examples of openapi.yaml to what the service answers. With -update it
@@ -99,14 +104,20 @@ func TestExamples(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	methods := map[string]string{contract.ProblemExample: http.MethodPost}
+	methods, revalidated := map[string]string{contract.ProblemExample: http.MethodPost}, map[string]bool{}
 	for _, o := range operations {
-		methods[o.OperationID] = o.Method
+		methods[o.OperationID], revalidated[o.OperationID] = o.Method, o.Responses.Status(http.StatusNotModified) != nil
 	}
 	clock := &clock{}
 	s, values := sampleService(t, clock)
 	clean, recorded := &cleaner{keys: map[string]string{}}, map[string]*contract.Example{}
+	var reads []call
 	for _, e := range examples {
+		if e.operation == "closeAgent" { // the bearers of the reads end with it
+			for _, c := range reads {
+				checkUnchanged(t, s, c, clock)
+			}
+		}
 		clock.seconds.Add(1) // no two records are of the same time
 		clean.ids = map[string]string{}
 		fill := filler(values)
@@ -115,6 +126,9 @@ func TestExamples(t *testing.T) {
 			c.body = filled(fill, e.body)
 		}
 		a := s.do(t, c)
+		if revalidated[e.operation] {
+			reads = append(reads, c)
+		}
 		if e.operation != contract.ProblemExample && (a.status != http.StatusOK || a.json["ok"] == false) {
 			t.Fatalf("%s: %d %s", e.operation, a.status, a.raw)
 		}
@@ -135,6 +149,26 @@ func TestExamples(t *testing.T) {
 	for id, e := range recorded {
 		compare(t, id, e)
 	}
+}
+
+// checkUnchanged fails unless a GET whose answer has not changed a second later is answered by
+// 304. What the service does in the background may change it, so it is asked a few times.
+func checkUnchanged(t *testing.T, s *service, c call, clock *clock) {
+	t.Helper()
+	var again answer
+	for range 5 {
+		tag := s.do(t, c).header.Get("ETag")
+		clock.seconds.Add(1)
+		asked := c
+		asked.header = map[string]string{"If-None-Match": tag}
+		if again = s.do(t, asked); again.status == http.StatusNotModified && tag != "" {
+			if len(again.raw) > 0 || strings.TrimPrefix(again.header.Get("ETag"), "W/") != strings.TrimPrefix(tag, "W/") || again.header.Get("Cache-Control") == "" {
+				t.Errorf("%s: 304 with %d bytes, %v", c.path, len(again.raw), again.header)
+			}
+			return
+		}
+	}
+	t.Errorf("%s: never 304, but %d %v", c.path, again.status, again.header)
 }
 
 // compare fails if the example in the document is another one; with -update it replaces it.
@@ -241,6 +275,7 @@ var (
 	uuids   = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}`)
 	keys    = regexp.MustCompile(`pc_([A-Za-z0-9]+)_[A-Za-z0-9]+`)
 	tokens  = regexp.MustCompile(`ps_[A-Za-z0-9_-]+`)
+	closed  = regexp.MustCompile(`closed-[a-z2-7]{8}`)
 	cursors = regexp.MustCompile(`"nextCursor":"[^"]+"`)
 )
 
@@ -252,7 +287,7 @@ const (
 // fixed are the values of fields that no test decides.
 var fixed = map[string]any{
 	"keyId": "K00000000003", "requestId": "d836fee9be8638821fe0512c", "nextCursor": "A2FsbAAhAT_5OqF7KUp", "uptimeSeconds": 192,
-	"requests24h": 412, "errors24h": 3, "lastSeenAt": "2026-11-21T11:58:00Z", "lastUsedAt": "2026-11-21T11:58:00Z",
+	"requests24h": 412, "usageRows": 9, "errors24h": 3, "lastSeenAt": "2026-11-21T11:58:00Z", "lastUsedAt": "2026-11-21T11:58:00Z",
 }
 
 // answer looks at the answer as it was sent first, so that ids are numbered in its order.
@@ -301,6 +336,7 @@ func (c *cleaner) text(s string) string {
 		return "pc_" + number(c.keys, keys.FindStringSubmatch(key)[1], "K%011d") + "_0123456789abcdefExample"
 	})
 	s = tokens.ReplaceAllString(s, "ps_0123456789abcdefghijklmnopqrstuvwxyzExample")
+	s = closed.ReplaceAllString(s, "closed-k7mx2q4a")
 	for id, instead := range c.keys {
 		s = strings.ReplaceAll(s, id, instead)
 	}

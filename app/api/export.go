@@ -215,15 +215,16 @@ type commaSeparated struct{ *csv.Writer }
 
 var csvColumns = []string{
 	"id", "createdAt", "title", "thesis", "confidence", "horizonAt", "category", "model", "marketId", "question", "outcome",
-	"status", "baseline", "weight", "resolution", "resolvedAt", "brier", "edge", "logEdge", "url",
+	"status", "baseline", "weight", "resolution", "resolvedAt", "brier", "edge", "logEdge", "reveal", "revealedAt", "hash", "salt", "url",
 }
 
 func (s *commaSeparated) begin(agentWire, []keyWire) error { return s.Write(csvColumns) }
 
+// prediction writes a record as its author sees it, which nothing is withheld from.
 func (s *commaSeparated) prediction(p predictionWire) error {
 	var marketID, question, outcome, base, y, resolvedAt, brier, edge, logEdge string
 	if m := p.Market; m != nil {
-		marketID, question, outcome = m.ID, m.Question, m.Outcome
+		marketID, question, outcome = m.ID, m.Question, textOf(m.Outcome)
 	}
 	if p.Baseline != nil {
 		base = csvNumber(&p.Baseline.Probability)
@@ -234,20 +235,24 @@ func (s *commaSeparated) prediction(p predictionWire) error {
 	if sc := p.Scores; sc != nil {
 		brier, edge, logEdge = csvNumber(&sc.Brier), csvNumber(sc.Edge), csvNumber(sc.LogEdge)
 	}
-	model := ""
-	if p.Model != nil {
-		model = *p.Model
-	}
 	return s.Write([]string{
-		p.ID, p.CreatedAt.Format(time.RFC3339Nano), csvText(p.Title), csvText(p.Thesis), csvNumber(&p.Confidence),
-		p.HorizonAt.Format(time.RFC3339Nano), csvText(p.Category), csvText(model), csvText(marketID), csvText(question), csvText(outcome),
-		string(p.Status), base, csvNumber(p.Weight), y, resolvedAt, brier, edge, logEdge, p.URL,
+		p.ID, p.CreatedAt.Format(time.RFC3339Nano), csvText(textOf(p.Title)), csvText(textOf(p.Thesis)), csvNumber(p.Confidence),
+		p.HorizonAt.Format(time.RFC3339Nano), csvText(textOf(p.Category)), csvText(textOf(p.Model)), csvText(marketID), csvText(question),
+		csvText(outcome), string(*p.Status), base, csvNumber(p.Weight), y, resolvedAt, brier, edge, logEdge,
+		string(p.Reveal), textOf(p.RevealedAt), textOf(p.Hash), textOf(p.Salt), p.URL,
 	})
 }
 
 func (s *commaSeparated) end(*string) error {
 	s.Flush()
 	return s.Error()
+}
+
+func textOf(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
 }
 
 func csvNumber(n *float64) string {

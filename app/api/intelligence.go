@@ -22,7 +22,8 @@ import (
 func MarketCodec() signal.Codec[market.Market] {
 	return signal.Codec[market.Market]{
 		Name: "markets", Encode: EncodeMarket,
-		Text: func(m *market.Market) string { return market.QuestionKey(m.Question + " " + m.Title) },
+		Text:   func(m *market.Market) string { return market.QuestionKey(m.Question + " " + m.Title) },
+		Cursor: market.CursorAfter,
 	}
 }
 
@@ -98,16 +99,23 @@ func parseMarketFilter(args *fasthttp.Args) (f marketFilter, err error) {
 	if f.words, err = words(args); err != nil {
 		return f, err
 	}
+	f.closesBefore, err = closesBefore(args)
+	return f, err
+}
+
+// closesBefore reads the parameter closesBefore in UTC, the zero time when it is left out.
+func closesBefore(args *fasthttp.Args) (time.Time, error) {
 	value, found, err := single(args, "closesBefore")
 	if err != nil || !found {
-		return f, err
+		return time.Time{}, err
 	}
-	if f.closesBefore, err = time.Parse(time.RFC3339, string(value)); err != nil {
-		return f, problem.InvalidParameter(
+	at, err := time.Parse(time.RFC3339, string(value))
+	if err != nil {
+		return time.Time{}, problem.InvalidParameter(
 			"closesBefore", "must be an RFC 3339 time such as 2027-01-31T00:00:00Z (write + as %2B)",
 		)
 	}
-	return f, nil
+	return at.UTC(), nil
 }
 
 func (f *marketFilter) match(s *signal.Snapshot[market.Market], i int, m *market.Market) bool {
@@ -132,13 +140,9 @@ func (h *Intelligence) listNews(ctx *fasthttp.RequestCtx) error {
 		sendForm(ctx, h.News.Form(limit, httpserver.AcceptEncoding(ctx, answer.Codings...)), signalCaching)
 		return nil
 	}
-	community, found, err := single(args, "community")
+	wanted, err := community(args)
 	if err != nil {
 		return err
-	}
-	wanted := strings.ToLower(string(community))
-	if found && !slices.Contains(news.Communities, wanted) {
-		return problem.InvalidParameter("community", "must be one of "+strings.Join(news.Communities, ", "))
 	}
 	query, err := words(args)
 	if err != nil {
@@ -149,6 +153,19 @@ func (h *Intelligence) listNews(ctx *fasthttp.RequestCtx) error {
 	}
 	sendForm(ctx, h.News.Matching(limit, httpserver.AcceptEncoding(ctx, answer.Codings...), match), signalCaching)
 	return nil
+}
+
+// community reads the parameter community, "" when it is left out.
+func community(args *fasthttp.Args) (string, error) {
+	value, found, err := single(args, "community")
+	if err != nil {
+		return "", err
+	}
+	wanted := strings.ToLower(string(value))
+	if found && !slices.Contains(news.Communities, wanted) {
+		return "", problem.InvalidParameter("community", "must be one of "+strings.Join(news.Communities, ", "))
+	}
+	return wanted, nil
 }
 
 // signalCaching lets an answer be reused for far less than the time between two

@@ -105,6 +105,23 @@ func TestListMarkets(t *testing.T) {
 	}
 }
 
+// TestNextCursorOfTheSnapshot: a full page of the snapshot leads on, one that isn't full is the last.
+func TestNextCursorOfTheSnapshot(t *testing.T) {
+	t.Parallel()
+	server := signalServer()
+	for query, leadsOn := range map[string]bool{
+		"": true, "?limit=100": true, "?category=sports&limit=60": true, "?category=sports&limit=61": false, "?q=nothing": false,
+	} {
+		_, body, _ := request(t, server, "GET", "/markets"+query)
+		if got := !strings.Contains(body, `"nextCursor":null`); got != leadsOn {
+			t.Errorf("%s leads on: %v; %.200s", query, got, body[len(body)-150:])
+		}
+	}
+	if _, body, _ := request(t, server, "GET", "/news?limit=5"); !strings.Contains(body, `"nextCursor":null`) {
+		t.Errorf("news: %s", body)
+	}
+}
+
 func TestListNews(t *testing.T) {
 	t.Parallel()
 	server := signalServer()

@@ -7,6 +7,7 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 
+	"github.com/pulsecast/pulsecast/app/agent"
 	"github.com/pulsecast/pulsecast/app/generation"
 	"github.com/pulsecast/pulsecast/app/market"
 	"github.com/pulsecast/pulsecast/app/prediction"
@@ -71,11 +72,18 @@ func consensus(c prediction.Consensus) *consensusWire {
 func (a *API) marketURL(id string) string { return a.Config.BaseURL + "/markets/" + url.PathEscape(id) }
 
 // marketQuery asks for a market by its id.
-type marketQuery struct{ id string }
+type marketQuery struct {
+	id     string
+	viewer agent.Viewer
+}
 
 func (a *API) getMarket() fiber.Handler {
 	return cached(a, operation[marketQuery]{
-		parse:  func(c *fiber.Ctx) (marketQuery, error) { return marketQuery{pathValue(c, "id")}, nil },
+		parse: func(c *fiber.Ctx) (q marketQuery, err error) {
+			q.id = pathValue(c, "id")
+			q.viewer, err = a.viewer(c)
+			return q, err
+		},
 		read:   a.readMarket,
 		topics: append([]generation.Topic{generation.Consensus}, recordTopics...),
 	})
@@ -102,7 +110,7 @@ func (a *API) readMarket(ctx context.Context, q marketQuery) (any, error) {
 	if err := a.Leaderboard.Recount(ctx, db, opinions); err != nil {
 		return nil, err
 	}
-	latest, _, err := a.store.List(ctx, db, prediction.Filter{MarketID: m.ID, Limit: signal.DefaultLimit})
+	latest, _, err := a.store.For(q.viewer).List(ctx, db, prediction.Filter{MarketID: m.ID, Limit: signal.DefaultLimit})
 	if err != nil {
 		return nil, err
 	}

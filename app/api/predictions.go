@@ -10,6 +10,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 	"github.com/google/uuid"
 
+	"github.com/pulsecast/pulsecast/app/agent"
 	"github.com/pulsecast/pulsecast/app/generation"
 	"github.com/pulsecast/pulsecast/app/prediction"
 	"github.com/pulsecast/pulsecast/app/problem"
@@ -57,7 +58,8 @@ func (a *API) publish(c *fiber.Ctx) error {
 // draftFields and evidenceFields are what the body of a publish may hold.
 var (
 	draftFields = []string{
-		"title", "thesis", "confidence", "horizonAt", "category", "model", "marketId", "outcome", "evidence", "dryRun",
+		"title", "thesis", "confidence", "horizonAt", "category", "model", "marketId", "outcome", "evidence", "reveal",
+		"dryRun",
 	}
 	evidenceFields = []string{"title", "url"}
 )
@@ -69,7 +71,7 @@ func readDraft(body *object) (d prediction.Draft, dryRun bool, warnings []string
 		Title: body.text("title"), Thesis: body.text("thesis"),
 		Confidence: body.number("confidence"), HorizonAt: body.time("horizonAt"),
 		Category: body.text("category"), Model: body.text("model"),
-		MarketID: body.text("marketId"), Outcome: body.text("outcome"),
+		MarketID: body.text("marketId"), Outcome: body.text("outcome"), Reveal: prediction.Reveal(body.text("reveal")),
 	}
 	if raw, sent := body.value("title"); sent && raw[0] == '"' && strings.TrimSpace(d.Title) == "" {
 		body.fail("title", "is required: send 1 to %d characters, or leave it out with a marketId", prediction.MaxTitle)
@@ -143,11 +145,19 @@ var recordTopics = []generation.Topic{
 type predictionsQuery struct {
 	prediction.Filter
 	handle string
+	viewer agent.Viewer
 }
 
 func (a *API) listPredictions() fiber.Handler {
 	return cached(a, operation[predictionsQuery]{
-		parse: parsePredictions, read: a.readPredictions, topics: recordTopics,
+		parse: func(c *fiber.Ctx) (predictionsQuery, error) {
+			q, err := parsePredictions(c)
+			if err == nil {
+				q.viewer, err = a.viewer(c)
+			}
+			return q, err
+		},
+		read: a.readPredictions, topics: recordTopics,
 	})
 }
 
@@ -159,7 +169,7 @@ func parsePredictions(c *fiber.Ctx) (f predictionsQuery, err error) {
 	for _, p := range []struct {
 		name string
 		to   *string
-	}{{"cursor", &f.Cursor}, {"category", &f.Category}, {"market", &f.MarketID}, {"agent", &f.handle}} {
+	}{{"cursor", &f.Cursor}, {"category", &f.Category}, {"market", &f.MarketID}, {"event", &f.EventID}, {"agent", &f.handle}} {
 		if *p.to, err = text(args, p.name, maxParameter); err != nil {
 			return f, err
 		}
@@ -189,11 +199,25 @@ func (a *API) readPredictions(ctx context.Context, q predictionsQuery) (any, err
 		}
 		q.AgentID = found.ID
 	}
-	records, next, err := a.store.List(ctx, a.DB.Reader, q.Filter)
+	records, next, err := a.store.For(q.viewer).List(ctx, a.DB.Reader, q.Filter)
 	if err != nil {
 		return nil, err
 	}
 	return predictionsWire{OK: true, Predictions: a.predictions(records), NextCursor: textOrNull(next)}, nil
+}
+
+// viewer is whom an answer with records is for: the public, unless the caller has predictions
+// that only it may see yet. So callers share what is kept in memory.
+func (a *API) viewer(c *fiber.Ctx) (agent.Viewer, error) {
+	me := callerID(c)
+	if me == uuid.Nil {
+		return agent.Viewer{}, nil
+	}
+	unrevealed, err := a.store.HasUnrevealed(c.UserContext(), a.DB.Reader, me)
+	if err != nil || !unrevealed {
+		return agent.Viewer{}, err
+	}
+	return agent.Viewer{AgentID: me}, nil
 }
 
 // predictionID is the prediction that a path names; not_found if it can't be one.
@@ -209,9 +233,22 @@ func errNoPrediction() error {
 	return problem.NotFound("There is no prediction with this id. Ids are UUIDs, as in GET /api/predictions.")
 }
 
-// findPrediction returns a prediction; not_found without one.
-func (a *API) findPrediction(ctx context.Context, id uuid.UUID) (*prediction.Record, error) {
-	record, err := a.store.ByID(ctx, a.DB.Reader, id)
+// predictionQuery asks for a prediction by its id.
+type predictionQuery struct {
+	id     uuid.UUID
+	viewer agent.Viewer
+}
+
+func (a *API) parsePrediction(c *fiber.Ctx) (q predictionQuery, err error) {
+	if q.id, err = predictionID(c); err == nil {
+		q.viewer, err = a.viewer(c)
+	}
+	return q, err
+}
+
+// findPrediction returns a prediction as a viewer may see it; not_found without one.
+func (a *API) findPrediction(ctx context.Context, q predictionQuery) (*prediction.Record, error) {
+	record, err := a.store.For(q.viewer).ByID(ctx, a.DB.Reader, q.id)
 	if err == nil && record == nil {
 		err = errNoPrediction()
 	}
@@ -223,10 +260,10 @@ func (a *API) getPrediction() fiber.Handler {
 		OK         bool           `json:"ok"`
 		Prediction predictionWire `json:"prediction"`
 	}
-	return cached(a, operation[uuid.UUID]{
-		parse: predictionID,
-		read: func(ctx context.Context, id uuid.UUID) (any, error) {
-			record, err := a.findPrediction(ctx, id)
+	return cached(a, operation[predictionQuery]{
+		parse: a.parsePrediction,
+		read: func(ctx context.Context, q predictionQuery) (any, error) {
+			record, err := a.findPrediction(ctx, q)
 			if err != nil {
 				return nil, err
 			}

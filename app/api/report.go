@@ -61,7 +61,7 @@ func (a *API) reports(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	about, err := a.findPrediction(c.UserContext(), id)
+	about, err := a.findPrediction(c.UserContext(), predictionQuery{id: id})
 	if err != nil {
 		return err
 	}

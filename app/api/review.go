@@ -211,7 +211,7 @@ func (a *API) calls(records []prediction.Record) []callWire {
 	out := make([]callWire, len(records))
 	for i, w := range a.predictions(records) {
 		out[i] = callWire{
-			ID: w.ID, URL: w.URL, Title: w.Title, Market: w.Market, Confidence: w.Confidence, Weight: w.Weight,
+			ID: w.ID, URL: w.URL, Title: textOf(w.Title), Market: w.Market, Confidence: records[i].Confidence, Weight: w.Weight,
 			CreatedAt: w.CreatedAt, Hidden: w.Hidden,
 		}
 		if w.Baseline != nil {

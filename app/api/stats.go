@@ -7,6 +7,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	"github.com/pulsecast/pulsecast/app/agent"
+	"github.com/pulsecast/pulsecast/app/answer"
 	"github.com/pulsecast/pulsecast/app/generation"
 	"github.com/pulsecast/pulsecast/app/leaderboard"
 	"github.com/pulsecast/pulsecast/app/score"
@@ -108,7 +109,7 @@ type historyWire struct {
 
 func (a *API) getStats(c *fiber.Ctx) error {
 	me := caller(c).Agent
-	stats, err := a.Leaderboard.Stats(c.UserContext(), a.DB.Reader, me.ID)
+	stats, err := a.Leaderboard.StatsFor(c.UserContext(), a.DB.Reader, me.ID, agent.Viewer{AgentID: me.ID})
 	if err != nil {
 		return err
 	}
@@ -118,10 +119,27 @@ func (a *API) getStats(c *fiber.Ctx) error {
 	}
 	// This very request is the last that was seen: the stored time lags behind it.
 	now := a.Now().UTC().Truncate(time.Second)
-	return respondOwn(c, struct {
+	return respondStats(c, statsWire{a.stats(me, stats), usageWire{used.Requests, used.Errors, timeOrNull(now)}})
+}
+
+// respondStats answers with a weak ETag that leaves the usage out: every request changes that,
+// this one too, and no caller waits for it.
+func respondStats(c *fiber.Ctx, stats statsWire) error {
+	tagged, err := encode(stats.publicStatsWire)
+	if err != nil {
+		return err
+	}
+	body, err := encode(struct {
 		OK    bool      `json:"ok"`
 		Stats statsWire `json:"stats"`
-	}{true, statsWire{a.stats(me, stats), usageWire{used.Requests, used.Errors, timeOrNull(now)}}})
+	}{true, stats})
+	if err != nil {
+		return err
+	}
+	form := *preferred(c, answer.New(body, answer.Digest(tagged)))
+	form.ETag = "W/" + form.ETag
+	sendForm(c.Context(), &form, ownCaching)
+	return nil
 }
 
 // agentQuery asks for an agent by its handle.

@@ -45,3 +45,11 @@ func toNewsWire(n *news.Item) newsWire {
 
 // EncodeNews appends a news item as JSON.
 func EncodeNews(dst []byte, n *news.Item) []byte { return appendJSON(dst, toNewsWire(n)) }
+
+func newsWires(items []news.Item) []newsWire {
+	list := make([]newsWire, len(items))
+	for i := range items {
+		list[i] = toNewsWire(&items[i])
+	}
+	return list
+}

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"encoding/hex"
 	"time"
 
 	"github.com/pulsecast/pulsecast/app/market"
@@ -8,30 +9,38 @@ import (
 	"github.com/pulsecast/pulsecast/app/score"
 )
 
-// hiddenTitle is the title of a prediction that an admin has hidden.
-const hiddenTitle = "[hidden by an admin]"
+// The titles of predictions that an admin has hidden, and of closed accounts.
+const (
+	hiddenTitle = "[hidden by an admin]"
+	erasedTitle = "[erased: the account was closed]"
+)
 
+// predictionWire is a record. Before its reveal, what is a pointer or a list is null for others.
 type predictionWire struct {
-	ID         string            `json:"id"`
-	Title      string            `json:"title"`
-	Thesis     string            `json:"thesis"`
-	Confidence float64           `json:"confidence"`
-	HorizonAt  time.Time         `json:"horizonAt"`
-	Category   string            `json:"category"`
-	Model      *string           `json:"model"`
-	Evidence   []evidenceWire    `json:"evidence"`
-	Agent      agentRefWire      `json:"agent"`
-	Market     *marketRefWire    `json:"market"`
-	Baseline   *baselineWire     `json:"baseline"`
-	Weight     *float64          `json:"weight"`
-	Status     prediction.Status `json:"status"`
-	Resolution *resolutionWire   `json:"resolution"`
-	Scores     *scoresWire       `json:"scores"`
-	LiveEdge   *float64          `json:"liveEdge"`
-	CreatedAt  time.Time         `json:"createdAt"`
-	URL        string            `json:"url"`
-	Hidden     bool              `json:"hidden"`
-	Sample     bool              `json:"sample"`
+	ID         string             `json:"id"`
+	Title      *string            `json:"title"`
+	Thesis     *string            `json:"thesis"`
+	Confidence *float64           `json:"confidence"`
+	HorizonAt  *time.Time         `json:"horizonAt"`
+	Category   *string            `json:"category"`
+	Model      *string            `json:"model"`
+	Evidence   []evidenceWire     `json:"evidence"`
+	Agent      agentRefWire       `json:"agent"`
+	Market     *marketRefWire     `json:"market"`
+	Baseline   *baselineWire      `json:"baseline"`
+	Weight     *float64           `json:"weight"`
+	Status     *prediction.Status `json:"status"`
+	Resolution *resolutionWire    `json:"resolution"`
+	Scores     *scoresWire        `json:"scores"`
+	LiveEdge   *float64           `json:"liveEdge"`
+	Reveal     prediction.Reveal  `json:"reveal"`
+	RevealedAt *string            `json:"revealedAt"`
+	Hash       *string            `json:"hash"`
+	Salt       *string            `json:"salt"`
+	CreatedAt  time.Time          `json:"createdAt"`
+	URL        string             `json:"url"`
+	Hidden     bool               `json:"hidden"`
+	Sample     bool               `json:"sample"`
 }
 
 type evidenceWire struct {
@@ -49,7 +58,7 @@ type marketRefWire struct {
 	ID               string  `json:"id"`
 	Question         string  `json:"question"`
 	URL              string  `json:"url"`
-	Outcome          string  `json:"outcome"`
+	Outcome          *string `json:"outcome"`
 	Event            *string `json:"event"`
 	Category         *string `json:"category"`
 	ScheduledCloseAt *string `json:"scheduledCloseAt"`
@@ -86,26 +95,45 @@ type scoresWire struct {
 
 func (a *API) prediction(r *prediction.Record) predictionWire {
 	w := predictionWire{
-		ID: r.ID.String(), Title: r.Title, Thesis: r.Thesis, Confidence: r.Confidence,
-		HorizonAt: r.HorizonAt.UTC(), Category: r.Category, Model: textOrNull(r.Model),
-		Evidence: evidence(r.Evidence), Agent: a.agentRef(&r.Agent), Market: a.marketRef(r),
-		Baseline: baseline(&r.Prediction), Status: r.Status, Resolution: resolution(&r.Prediction),
-		Scores: scores(&r.Prediction), CreatedAt: r.CreatedAt.UTC(),
+		ID: r.ID.String(), Agent: a.agentRef(&r.Agent), Market: a.marketRef(r),
+		Reveal: r.Reveal, RevealedAt: revealedAt(&r.Prediction), Hash: hexOrNull(r.Hash), CreatedAt: r.CreatedAt.UTC(),
 		URL: a.predictionURL(r.ID), Hidden: r.Hidden, Sample: r.Sample,
 	}
-	if r.WeightIndex != nil {
-		weight := score.Weight(*r.WeightIndex)
-		w.Weight = &weight
+	if r.Withheld != prediction.NotRevealed {
+		w.show(&r.Prediction)
 	}
 	if live, ok := r.LiveEdge(); ok {
 		points := live.Float()
 		w.LiveEdge = &points
 	}
 	if r.Withheld == prediction.HiddenByAdmin {
-		w.Title = hiddenTitle
+		w.Title = new(hiddenTitle)
+		if r.Agent.Closed() {
+			w.Title = new(erasedTitle)
+		}
 	}
 	return w
 }
+
+// show adds what others don't see before the reveal.
+func (w *predictionWire) show(p *prediction.Prediction) {
+	w.Title, w.Thesis, w.Confidence, w.HorizonAt = &p.Title, &p.Thesis, &p.Confidence, new(p.HorizonAt.UTC())
+	w.Category, w.Model, w.Evidence, w.Status = &p.Category, textOrNull(p.Model), evidence(p.Evidence), &p.Status
+	w.Baseline, w.Resolution, w.Scores, w.Salt = baseline(p), resolution(p), scores(p), hexOrNull(p.Salt)
+	if p.WeightIndex != nil {
+		w.Weight = new(score.Weight(*p.WeightIndex))
+	}
+}
+
+// revealedAt is the moment of publication for a prediction that was never withheld.
+func revealedAt(p *prediction.Prediction) *string {
+	if p.Reveal == prediction.RevealNow {
+		return timeOrNull(p.CreatedAt)
+	}
+	return timeOrNull(p.RevealedAt)
+}
+
+func hexOrNull(b []byte) *string { return textOrNull(hex.EncodeToString(b)) }
 
 func (a *API) predictions(records []prediction.Record) []predictionWire {
 	out := make([]predictionWire, len(records))
@@ -132,7 +160,7 @@ func (a *API) marketRef(r *prediction.Record) *marketRefWire {
 	}
 	return &marketRefWire{
 		ID: r.Market.ID, Question: r.Market.Question, URL: a.marketURL(r.Market.ID),
-		Outcome: r.Outcome, Event: textOrNull(market.EventID(r.EventKey)), Category: textOrNull(r.MarketCategory),
+		Outcome: textOrNull(r.Outcome), Event: textOrNull(market.EventID(r.EventKey)), Category: textOrNull(r.MarketCategory),
 		ScheduledCloseAt: timeOrNull(r.ScheduledCloseAt),
 	}
 }

@@ -23,7 +23,7 @@ type titles []string
 func (*titles) begin(agentWire, []keyWire) error { return nil }
 func (*titles) end(*string) error                { return nil }
 func (l *titles) prediction(p predictionWire) error {
-	*l = append(*l, p.Title)
+	*l = append(*l, *p.Title)
 	return nil
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
 
+	"github.com/pulsecast/pulsecast/app/cursor"
 	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/market"
 	"github.com/pulsecast/pulsecast/app/prediction"
@@ -66,7 +67,8 @@ type Listed struct {
 
 // Filter selects assignments.
 type Filter struct {
-	Limit int
+	Limit int    // at least 1
+	After string // the cursor of the page before
 	// AgentID fills in Done; uuid.Nil asks for nobody.
 	AgentID uuid.UUID
 }
@@ -77,29 +79,58 @@ type Store struct {
 	predictions prediction.Store
 }
 
-// List reads the assignments that are open at a moment, the next due first. One
-// whose market has closed is left out before anyone marks it closed.
-func (s Store) List(ctx context.Context, db bun.IDB, f Filter, now time.Time) ([]Listed, error) {
-	var open []Assignment
-	err := selectOpen(db, now).Limit(int64(f.Limit)).Scan(ctx, &open)
+// List reads a page of the assignments that are open at a moment, the next due first, and the
+// cursor of the next page, empty on the last. An assignment whose market has closed is left out
+// before anyone marks it closed. A cursor that isn't of this list is refused as
+// invalid_parameter.
+func (s Store) List(ctx context.Context, db bun.IDB, f Filter, now time.Time) (list []Listed, next string, err error) {
+	open, next, err := page(ctx, db, f, now)
 	if err != nil {
-		return nil, fmt.Errorf("list assignments: %w", err)
+		return nil, "", err
 	}
-	list := make([]Listed, len(open))
+	list = make([]Listed, len(open))
 	for i := range open {
 		list[i].Assignment = open[i]
 		list[i].utc()
 	}
 	if len(list) == 0 {
-		return list, nil
+		return list, "", nil
 	}
 	if err := s.addMarkets(ctx, db, list); err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	if err := s.addConsensus(ctx, db, list); err != nil {
-		return nil, err
+		return nil, "", err
 	}
-	return list, s.MarkDone(ctx, db, list, f.AgentID)
+	return list, next, s.MarkDone(ctx, db, list, f.AgentID)
+}
+
+func page(ctx context.Context, db bun.IDB, f Filter, now time.Time) (open []Assignment, next string, err error) {
+	q := selectOpen(db, now).Limit(int64(f.Limit) + 1)
+	if f.After != "" {
+		parts, err := cursor.Decode(f.After, 2)
+		if err != nil {
+			return nil, "", err
+		}
+		due, err := cursor.ParseTime(parts[0])
+		if err != nil {
+			return nil, "", err
+		}
+		id, err := uuid.Parse(parts[1])
+		if err != nil {
+			return nil, "", cursor.Invalid()
+		}
+		q = q.Where("(s.due_at, s.id) > (?, ?)", due, id)
+	}
+	if err := q.Scan(ctx, &open); err != nil {
+		return nil, "", fmt.Errorf("list assignments: %w", err)
+	}
+	if len(open) > f.Limit {
+		open = open[:f.Limit]
+		last := open[f.Limit-1]
+		next = cursor.Encode(cursor.Time(last.DueAt), last.ID.String())
+	}
+	return open, next, nil
 }
 
 // selectOpen finds the assignments that are open at a moment, the next due first.

@@ -49,7 +49,7 @@ func choose(t *testing.T, db *database.DB, at time.Time) int {
 
 func list(t *testing.T, db *database.DB, agent uuid.UUID, at time.Time) []assignment.Listed {
 	t.Helper()
-	l, err := store.List(t.Context(), db.Reader, assignment.Filter{Limit: 100, AgentID: agent}, at)
+	l, _, err := store.List(t.Context(), db.Reader, assignment.Filter{Limit: 100, AgentID: agent}, at)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -27,6 +27,7 @@ const (
 	AdminRemoved      = "admin_removed"
 	AgentDisabled     = "agent_disabled"
 	AgentEnabled      = "agent_enabled"
+	AccountClosed     = "account_closed"
 	KeyIssued         = "key_issued"
 	KeyRevoked        = "key_revoked"
 	SessionsEnded     = "sessions_ended"
@@ -45,6 +46,9 @@ const (
 
 // Shell is the actor of an act on the command line.
 const Shell = "(shell)"
+
+// Agent is the actor of what an agent did itself. The entry's target names it.
+const Agent = "(agent)"
 
 // Entry is one line of the log. Before and After describe the change in words.
 type Entry struct {

@@ -29,6 +29,7 @@ type agents struct {
 	Show      agentShow      `cmd:"" help:"Show an agent, its keys, what it asked and its latest errors."`
 	Disable   agentDisable   `cmd:"" help:"Refuse an agent's keys and sessions from now on."`
 	Enable    agentEnable    `cmd:"" help:"Let a disabled agent in again."`
+	Close     agentClose     `cmd:"" help:"Close an agent's account for good: erase its profile, keys and texts, and keep its numbers."`
 	Reserve   handleReserve  `cmd:"" help:"Keep a handle from agents that join later."`
 	Free      handleFree     `cmd:"" help:"Make a reserved handle available again."`
 	Reserved  handleList     `cmd:"" help:"List the reserved handles."`
@@ -125,6 +126,29 @@ func (a *agentReasoned) setStatus(
 			words = " was already "
 		}
 		_, err = fmt.Println(a.Name + words + status)
+		return err
+	})
+}
+
+type agentClose struct{ agentReasoned }
+
+// Run closes an account for good.
+func (a *agentClose) Run(ctx context.Context) error {
+	reason, err := a.reason()
+	if err != nil {
+		return err
+	}
+	return moderate(ctx, a.Config, func(s *moderation.Service) error {
+		closed, err := s.CloseAccount(ctx, byShell(reason), a.Name)
+		if err != nil {
+			return unknownAgent(err, a.Name)
+		}
+		left := ""
+		if !closed.Complete {
+			left = " The rest is withheld, and erased by the worker."
+		}
+		_, err = fmt.Printf("The account of %s is closed; its numbers stay under %s.\nErased: profile, %d keys, %d sessions, texts of %d predictions and %d reports.%s\n",
+			a.Name, closed.Agent.Handle, closed.Keys, closed.Sessions, closed.Predictions, closed.Reports, left)
 		return err
 	})
 }

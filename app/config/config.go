@@ -61,6 +61,11 @@ type Config struct {
 	RankedMinDays           int `env:"RANKED_MIN_DAYS" name:"ranked-min-days" default:"14" group:"Ranking" help:"Different UTC days with a publication before an agent is ranked."`
 	RankedMinLiquidity      int `env:"RANKED_MIN_LIQUIDITY" name:"ranked-min-liquidity" default:"1000" group:"Ranking" help:"Liquidity, in the market's currency, below which a market gives no baseline; 0: no minimum."`
 
+	OperatorName    string `env:"OPERATOR_NAME" name:"operator-name" group:"Operation" help:"Who runs this installation, for /terms, /privacy and /contact."`
+	OperatorContact string `env:"OPERATOR_CONTACT" name:"operator-contact" group:"Operation" help:"Mail address or http(s) address of the operator, for /contact."`
+	TermsFile       string `env:"TERMS_FILE" name:"terms-file" group:"Operation" help:"Own text of /terms, in Markdown; unset: the default text."`
+	PrivacyFile     string `env:"PRIVACY_FILE" name:"privacy-file" group:"Operation" help:"Own text of /privacy, in Markdown; unset: the default text."`
+
 	LogFormat   string `env:"LOG_FORMAT" name:"log-format" default:"text" enum:"text,json,off" group:"Operation" help:"Form of the log on standard error; off silences the access log too."`
 	MetricsAddr string `env:"METRICS_ADDR" name:"metrics-addr" group:"Operation" help:"Address for Prometheus' GET /metrics; unset: not served."`
 
@@ -125,6 +130,9 @@ func (c *Config) Check() error {
 		return fmt.Errorf("ALERT_WEBHOOK_URL: not an http(s) address") // without the value: it may be a secret
 	}
 	if _, err := c.Proxies(); err != nil {
+		return err
+	}
+	if err := c.checkOperator(); err != nil {
 		return err
 	}
 	return c.checkNumbers()

@@ -41,6 +41,13 @@ type verdict struct {
 	retry     time.Duration // until the next request passes; zero when ok
 }
 
+// next is how long it takes until one more request is possible than now. A quota of N fills
+// evenly, by one request each Per/N.
+func (v verdict) next(rate config.Rate) time.Duration {
+	interval := rate.Per / time.Duration(rate.N)
+	return max(v.reset-rate.Per+time.Duration(v.remaining+1)*interval, 0)
+}
+
 const (
 	bucketShards = 64
 	shardSize    = 1024 // entries; together at most 65,536 clients, about 3 MB

@@ -42,6 +42,16 @@ func machine(path []byte) bool {
 	return false
 }
 
+// problemType is the media type of a refusal (RFC 9457).
+const problemType = "application/problem+json"
+
+// prefersJSON tells whether a request for a page accepts JSON rather than HTML. One that
+// accepts everything gets the page.
+func prefersJSON(c *fiber.Ctx) bool {
+	got := c.Accepts(fiber.MIMETextHTML, problemType, fiber.MIMEApplicationJSON)
+	return got == problemType || got == fiber.MIMEApplicationJSON
+}
+
 // unrouted tells whether err is the router's own 404 or 405.
 func unrouted(err error) bool {
 	e, ok := errors.AsType[*fiber.Error](err)
@@ -56,10 +66,19 @@ func (s *Server) fail(c *fiber.Ctx, err error) error {
 	}
 	p := s.translate(c, err)
 	if p.Code == "method_not_allowed" && r.method == fiber.MethodOptions {
-		return options(c)
+		refusal := s.Limits.takeSnapshot(c)
+		if refusal == nil {
+			return options(c)
+		}
+		p = s.translate(c, refusal)
 	}
 	s.begin(c, p)
 	if machine(c.Context().URI().PathOriginal()) {
+		s.writeProblem(c, p)
+		return nil
+	}
+	c.Vary(fiber.HeaderAccept)
+	if prefersJSON(c) {
 		s.writeProblem(c, p)
 		return nil
 	}
@@ -108,7 +127,7 @@ func (s *Server) writeProblem(c *fiber.Ctx, p *problem.Error) {
 	if err := enc.Encode(body); err != nil {
 		panic(err) // strings and ints always encode
 	}
-	c.Set(fiber.HeaderContentType, "application/problem+json")
+	c.Set(fiber.HeaderContentType, problemType)
 	c.Response().SetBodyRaw(out.Bytes())
 }
 
@@ -195,12 +214,16 @@ func malformed(err error, maxBody int) *problem.Error {
 	}
 }
 
+// crossOriginHeaders are the request headers that pages of other sites may set.
+const crossOriginHeaders = "Authorization, Content-Type, Idempotency-Key, If-None-Match, Last-Event-ID, MCP-Protocol-Version"
+
 // options answers OPTIONS for a path without a handler for it: which
-// methods there are and, for a browser's preflight, what a page may send.
+// methods there are and, for a browser's preflight, what a page may send. Browsers keep the
+// answer for as long as they may, at most a day.
 func options(c *fiber.Ctx) error {
 	if allow := c.Response().Header.Peek(fiber.HeaderAllow); machine(c.Context().URI().PathOriginal()) {
 		c.Set(fiber.HeaderAccessControlAllowMethods, string(allow))
-		c.Set(fiber.HeaderAccessControlAllowHeaders, "Authorization, Content-Type, Idempotency-Key, MCP-Protocol-Version")
+		c.Set(fiber.HeaderAccessControlAllowHeaders, crossOriginHeaders)
 		c.Set(fiber.HeaderAccessControlMaxAge, "86400")
 	}
 	return c.SendStatus(fiber.StatusNoContent)

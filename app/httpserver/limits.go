@@ -26,7 +26,7 @@ const (
 // Limits are the rate limits of the service. Snapshot answers are counted in this
 // process; the other classes in sum over all nodes when there is Redis, and per
 // process when there is none or it does not answer. The answers of those classes
-// carry RateLimit and RateLimit-Policy (draft-ietf-httpapi-ratelimit-headers-10);
+// carry RateLimit and RateLimit-Policy (draft-ietf-httpapi-ratelimit-headers-11, structured fields of RFC 9651);
 // snapshot answers carry them only when refused, since they are the same bytes for
 // everybody.
 type Limits struct {
@@ -99,13 +99,25 @@ func (l *Limits) Snapshot() fiber.Handler {
 		return pass
 	}
 	return func(c *fiber.Ctx) error {
-		v := l.snapshot.local.take(addrKey(ClientAddr(c)), l.snapshot.rate, l.now().UnixNano(), 1)
-		if !v.ok {
-			l.snapshot.announce(c, v)
-			return l.snapshot.refusal(v)
+		if refusal := l.takeSnapshot(c); refusal != nil {
+			return refusal
 		}
 		return c.Next()
 	}
+}
+
+// takeSnapshot counts a request like Snapshot and returns the 429 to send, nil if there is
+// none. A preflight is counted by it too.
+func (l *Limits) takeSnapshot(c *fiber.Ctx) error {
+	if l.snapshot.rate.Off() {
+		return nil
+	}
+	v := l.snapshot.local.take(addrKey(ClientAddr(c)), l.snapshot.rate, l.now().UnixNano(), 1)
+	if v.ok {
+		return nil
+	}
+	l.snapshot.announce(c, v)
+	return l.snapshot.refusal(v)
 }
 
 // allowSnapshot counts a request like Snapshot, unless it is to be refused.
@@ -219,12 +231,13 @@ func (cl *class) left(reset time.Duration) int {
 	return int((cl.rate.Per - reset) / max(cl.rate.Per/time.Duration(cl.rate.N), 1))
 }
 
-// announce sets the two header fields of the draft.
+// announce sets the two header fields of the draft. The parameter t is when one more request
+// is possible: Retry-After must never be earlier than it.
 func (cl *class) announce(c *fiber.Ctx, v verdict) {
 	buf := make([]byte, 0, 48)
 	buf = strconv.AppendQuote(buf, cl.name)
 	buf = strconv.AppendInt(append(buf, ";r="...), int64(v.remaining), 10)
-	buf = strconv.AppendInt(append(buf, ";t="...), int64(seconds(v.reset)), 10)
+	buf = strconv.AppendInt(append(buf, ";t="...), int64(seconds(v.next(cl.rate))), 10)
 	h := &c.Response().Header
 	h.SetCanonical(rateLimitPolicy, cl.policy)
 	h.SetCanonical(rateLimit, buf)

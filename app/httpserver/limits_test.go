@@ -1,16 +1,20 @@
 package httpserver
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"net/netip"
 	"os"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/dunglas/httpsfv"
 	"github.com/google/uuid"
 	"github.com/redis/go-redis/v9"
 
@@ -57,18 +61,18 @@ func TestLimitsInProcess(t *testing.T) {
 		limit, retryAfter string
 	}{
 		{"GET", "/api/list", []string{from("192.0.2.1")}, 200, `"reads";r=2;t=20`, ""},
-		{"HEAD", "/api/list", []string{from("192.0.2.1")}, 200, `"reads";r=1;t=40`, ""},
-		{"GET", "/api/list", []string{from("192.0.2.1")}, 200, `"reads";r=0;t=60`, ""},
-		{"GET", "/api/list", []string{from("192.0.2.1")}, 429, `"reads";r=0;t=60`, "20"},
+		{"HEAD", "/api/list", []string{from("192.0.2.1")}, 200, `"reads";r=1;t=20`, ""},
+		{"GET", "/api/list", []string{from("192.0.2.1")}, 200, `"reads";r=0;t=20`, ""},
+		{"GET", "/api/list", []string{from("192.0.2.1")}, 429, `"reads";r=0;t=20`, "20"},
 		{"GET", "/api/list", []string{from("192.0.2.2")}, 200, `"reads";r=2;t=20`, ""},
 		{"GET", "/api/list", []string{from("192.0.2.1"), key}, 200, `"reads";r=2;t=20`, ""}, // a key is not its address
-		{"GET", "/api/list", []string{from("192.0.2.9"), key}, 200, `"reads";r=1;t=40`, ""},
+		{"GET", "/api/list", []string{from("192.0.2.9"), key}, 200, `"reads";r=1;t=20`, ""},
 		{"GET", "/api/list", []string{from("2001:db8:0:1::1")}, 200, `"reads";r=2;t=20`, ""},
-		{"GET", "/api/list", []string{from("2001:db8:0:1:ffff::2")}, 200, `"reads";r=1;t=40`, ""}, // same /64
+		{"GET", "/api/list", []string{from("2001:db8:0:1:ffff::2")}, 200, `"reads";r=1;t=20`, ""}, // same /64
 		{"GET", "/api/list", []string{from("2001:db8:0:2::1")}, 200, `"reads";r=2;t=20`, ""},
 		{"POST", "/api/publish", []string{key}, 200, `"writes";r=1;t=30`, ""},
-		{"POST", "/api/publish", []string{key}, 200, `"writes";r=0;t=60`, ""},
-		{"POST", "/api/publish", []string{key}, 429, `"writes";r=0;t=60`, "30"},
+		{"POST", "/api/publish", []string{key}, 200, `"writes";r=0;t=30`, ""},
+		{"POST", "/api/publish", []string{key}, 429, `"writes";r=0;t=30`, "30"},
 		{"GET", "/api/signals", []string{from("192.0.2.1")}, 200, "", ""},
 		{"GET", "/api/signals", []string{from("192.0.2.1")}, 200, "", ""},
 		{"GET", "/api/signals", []string{from("192.0.2.1")}, 429, `"snapshot";r=0;t=1`, "1"},
@@ -79,6 +83,7 @@ func TestLimitsInProcess(t *testing.T) {
 		if r.StatusCode != s.status || r.Header.Get("RateLimit") != s.limit || r.Header.Get("Retry-After") != s.retryAfter {
 			t.Errorf("step %d: %d, RateLimit %s, Retry-After %s: %s", i, r.StatusCode, r.Header.Get("RateLimit"), r.Header.Get("Retry-After"), r.body)
 		}
+		checkFields(t, r.Header)
 		if s.status == 429 && r.code(t) != "rate_limited" {
 			t.Errorf("step %d: %s", i, r.body)
 		}
@@ -93,6 +98,50 @@ func TestLimitsInProcess(t *testing.T) {
 	if r := n.do(t, "GET", "/api/list", from("192.0.2.1")); r.StatusCode != 429 {
 		t.Errorf("one more: %d", r.StatusCode)
 	}
+}
+
+// checkFields fails unless RateLimit and RateLimit-Policy are lists of strings with integer
+// parameters (draft-ietf-httpapi-ratelimit-headers-11), about the same policy.
+func checkFields(t *testing.T, h http.Header) {
+	t.Helper()
+	if h.Get("RateLimit") == "" {
+		return
+	}
+	limit, policy := oneItem(t, h["Ratelimit"]), oneItem(t, h["Ratelimit-Policy"])
+	if limit.Value != policy.Value || limit.Value == "" {
+		t.Errorf("the limit %v is of another policy than %v", limit.Value, policy.Value)
+	}
+	remaining, quota := parameter(t, limit, "r"), parameter(t, policy, "q")
+	next, window := parameter(t, limit, "t"), parameter(t, policy, "w")
+	if remaining < 0 || remaining >= quota || next < 0 || next > window || window < 1 {
+		t.Errorf("%v does not fit %v", h["Ratelimit"], h["Ratelimit-Policy"])
+	}
+	if wait, err := strconv.ParseInt(cmp.Or(h.Get("Retry-After"), "86400"), 10, 64); err != nil || wait < next {
+		t.Errorf("Retry-After %d is before t=%d", wait, next)
+	}
+}
+
+func oneItem(t *testing.T, field []string) httpsfv.Item {
+	t.Helper()
+	list, err := httpsfv.UnmarshalList(field)
+	if err != nil || len(list) != 1 {
+		t.Fatalf("%q: %v", field, err)
+	}
+	item, ok := list[0].(httpsfv.Item)
+	if _, text := item.Value.(string); !ok || !text {
+		t.Fatalf("%q is no string", field)
+	}
+	return item
+}
+
+func parameter(t *testing.T, item httpsfv.Item, name string) int64 {
+	t.Helper()
+	value, _ := item.Params.Get(name)
+	n, ok := value.(int64)
+	if !ok {
+		t.Errorf("%v: %s is %v", item.Value, name, value)
+	}
+	return n
 }
 
 func TestLimitsOff(t *testing.T) {

@@ -3,8 +3,11 @@ package httpserver
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/gofiber/fiber/v2"
+
+	"github.com/pulsecast/pulsecast/app/config"
 )
 
 func TestRouting(t *testing.T) {
@@ -86,7 +89,7 @@ func TestCrossOrigin(t *testing.T) {
 	for name, want := range map[string]string{
 		"Access-Control-Allow-Origin":      "*",
 		"Access-Control-Allow-Methods":     "GET, HEAD, POST, OPTIONS",
-		"Access-Control-Allow-Headers":     "Authorization, Content-Type, Idempotency-Key, MCP-Protocol-Version",
+		"Access-Control-Allow-Headers":     "Authorization, Content-Type, Idempotency-Key, If-None-Match, Last-Event-ID, MCP-Protocol-Version",
 		"Access-Control-Max-Age":           "86400",
 		"Access-Control-Allow-Credentials": "",
 	} {
@@ -97,10 +100,33 @@ func TestCrossOrigin(t *testing.T) {
 	if preflight.StatusCode != 204 || preflight.body != "" {
 		t.Errorf("preflight %d %q", preflight.StatusCode, preflight.body)
 	}
+	exposed := "ETag, Location, RateLimit, RateLimit-Policy, Retry-After, X-Request-Id"
+	if got := n.do(t, "GET", "/api/x").Header.Get("Access-Control-Expose-Headers"); got != exposed {
+		t.Errorf("exposes %q, want %q", got, exposed)
+	}
 	for path, want := range map[string]string{"/api/x": "*", "/api/none": "*", "/page": "", "/none": "", "/livez": ""} {
 		r := n.do(t, "GET", path, "Origin: https://elsewhere.test")
 		if got := r.Header.Get("Access-Control-Allow-Origin"); got != want {
 			t.Errorf("%s: Access-Control-Allow-Origin %q, want %q", path, got, want)
 		}
+	}
+}
+
+func TestPreflightsAreLimited(t *testing.T) {
+	t.Parallel()
+	n := run(t, func(o *Options) {
+		o.Config.RateLimitSnapshot = config.Rate{N: 3, Per: time.Hour}
+	}, func(s *Server) { s.App.Post("/api/x", s.RequireAgent(), s.Limits.Writes(), ok) })
+	preflight := func() reply {
+		return n.do(t, "OPTIONS", "/api/x", "Origin: https://elsewhere.test", "Access-Control-Request-Method: POST")
+	}
+	for i := range 3 {
+		if r := preflight(); r.StatusCode != 204 {
+			t.Errorf("preflight %d: %d", i, r.StatusCode)
+		}
+	}
+	r := preflight()
+	if r.StatusCode != 429 || r.code(t) != "rate_limited" || r.Header.Get("Retry-After") == "" || r.Header.Get("Access-Control-Allow-Origin") != "*" {
+		t.Errorf("one too many: %d %v", r.StatusCode, r.Header)
 	}
 }

@@ -24,6 +24,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/agent"
 	"github.com/pulsecast/pulsecast/app/config"
 	"github.com/pulsecast/pulsecast/app/database"
+	"github.com/pulsecast/pulsecast/app/generation"
 	"github.com/pulsecast/pulsecast/app/memo"
 	"github.com/pulsecast/pulsecast/app/problem"
 )
@@ -306,8 +307,10 @@ func (s *Service) Register(ctx context.Context, profile agent.Profile) (a *agent
 		if a, err = s.store.Create(ctx, tx, agent.New{Profile: profile, At: s.Now()}); err != nil {
 			return err
 		}
-		apiKey, _, err = s.store.IssueKey(ctx, tx, a.ID, "registration", s.Now())
-		return err
+		if apiKey, _, err = s.store.IssueKey(ctx, tx, a.ID, "registration", s.Now()); err != nil {
+			return err
+		}
+		return generation.Moved(ctx, tx, generation.Agents)
 	})
 	if err != nil {
 		return nil, "", err

@@ -377,7 +377,7 @@ func TestReadsOfBusyMarkets(t *testing.T) {
 					return err
 				},
 				"assignments": func(db bun.IDB) error {
-					list, err := assignment.Store{}.List(t.Context(), db, assignment.Filter{Limit: 24, AgentID: a}, start.Add(time.Hour))
+					list, _, err := assignment.Store{}.List(t.Context(), db, assignment.Filter{Limit: 24, AgentID: a}, start.Add(time.Hour))
 					if len(list) != 1 || !list[0].Done {
 						t.Errorf("assignments: %+v", list)
 					}

@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
 
+	"github.com/pulsecast/pulsecast/app/agent"
 	"github.com/pulsecast/pulsecast/app/market"
 	"github.com/pulsecast/pulsecast/app/prediction"
 	"github.com/pulsecast/pulsecast/app/score"
@@ -52,18 +53,26 @@ type Stats struct {
 	Calibration [score.BinCount]score.Bin
 	Murphy      *score.Murphy // nil without any
 	// LiveEdge is the mean over its open predictions, in points, if the markets settled
-	// at today's prices: unsettled, never ranked. Nil when none has a baseline.
+	// at today's prices: unsettled, never ranked. Nil when none has a baseline. Those that the
+	// viewer doesn't see are left out: a mean of one would tell it.
 	LiveEdge *float64
 
 	// Categories are its rows on the boards of single categories, by name.
 	Categories []Row
 	History    []SkillPoint // by day, the oldest first
+
+	viewer agent.Viewer
 }
 
-// Stats reads an agent's record. What it costs depends on the number of days the
-// agent has, not on how much it forecast.
+// Stats reads an agent's record as the public may see it. What it costs depends on the number
+// of days the agent has, not on how much it forecast.
 func (s *Store) Stats(ctx context.Context, db bun.IDB, agentID uuid.UUID) (*Stats, error) {
-	st := &Stats{}
+	return s.StatsFor(ctx, db, agentID, agent.Viewer{})
+}
+
+// StatsFor is Stats as a viewer may see it.
+func (s *Store) StatsFor(ctx context.Context, db bun.IDB, agentID uuid.UUID, viewer agent.Viewer) (*Stats, error) {
+	st := &Stats{viewer: viewer}
 	steps := []func(context.Context, bun.IDB, uuid.UUID, *Stats) error{
 		s.readRow, s.readCounts, s.readUntilProven, s.readCalibration, s.readNextClose, s.readLive, s.readCategories, s.readHistory,
 	}
@@ -191,7 +200,7 @@ func (s *Store) readNextClose(ctx context.Context, db bun.IDB, agentID uuid.UUID
 
 // readLive holds the open predictions against today's prices.
 func (s *Store) readLive(ctx context.Context, db bun.IDB, agentID uuid.UUID, st *Stats) error {
-	bets, err := prediction.Store{}.BetsOf(ctx, db, agentID, maxLive)
+	bets, err := prediction.Store{}.For(st.viewer).BetsOf(ctx, db, agentID, maxLive)
 	if err != nil {
 		return err
 	}

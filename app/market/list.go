@@ -168,6 +168,9 @@ func (f Filter) page(q *bun.SelectQuery) error {
 	return nil
 }
 
+// CursorAfter returns the cursor of the open markets by volume that come after a market.
+func CursorAfter(m *Market) string { return Filter{Sort: ByVolume}.cursorAfter(m) }
+
 func (f Filter) cursorAfter(last *Market) string {
 	var place string
 	switch f.Sort {

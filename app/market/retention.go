@@ -19,11 +19,16 @@ type retention struct {
 	done        string
 }
 
-// Every row is kept for 48 hours, then the first of each hour for 30 days, then the
-// first of each six hours for good.
+// Every row is kept for PricesKept, then the first of each hour for HourlyPricesKept, then
+// the first of each six hours for good.
+const (
+	PricesKept       = 48 * time.Hour
+	HourlyPricesKept = 30 * 24 * time.Hour
+)
+
 var retentions = []retention{
-	{48 * time.Hour, time.Hour, "prices_thinned_1h"},
-	{30 * 24 * time.Hour, 6 * time.Hour, "prices_thinned_6h"},
+	{PricesKept, time.Hour, "prices_thinned_1h"},
+	{HourlyPricesKept, 6 * time.Hour, "prices_thinned_6h"},
 }
 
 // windowsPerRun bounds one call of Thin per retention; a backlog takes several.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/pulsecast/pulsecast/app/agent"
 	"github.com/pulsecast/pulsecast/app/audit"
+	"github.com/pulsecast/pulsecast/app/generation"
 	"github.com/pulsecast/pulsecast/app/prediction"
 	"github.com/pulsecast/pulsecast/app/problem"
 )
@@ -29,7 +30,7 @@ func (s *Service) CreateAgent(ctx context.Context, act Act, p agent.Profile) (ma
 		}
 		return &audit.Entry{
 			Action: audit.KeyIssued, Target: audit.AgentTarget(made.Handle), After: "a new agent, key " + key.ID,
-		}, nil
+		}, generation.Moved(ctx, tx, generation.Agents)
 	})
 	return made, secret, err
 }
@@ -68,6 +69,9 @@ func (s *Service) IssueKey(ctx context.Context, act Act, handle, label string) (
 		return "", err
 	}
 	_, err = s.onAgent(ctx, act, handle, func(ctx context.Context, tx bun.Tx, a *agent.Agent) (*audit.Entry, error) {
+		if a.Closed() {
+			return nil, agent.AccountClosed()
+		}
 		made, key, err := s.agents.IssueKey(ctx, tx, a.ID, label, s.Now())
 		if err != nil {
 			return nil, err

@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
 
+	"github.com/pulsecast/pulsecast/app/agent"
 	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/generation"
 	"github.com/pulsecast/pulsecast/app/news"
@@ -90,6 +91,7 @@ type batch struct {
 	now     time.Time
 	known   *facts
 	tallies map[uuid.UUID]*Tally // of the agents that this transaction holds
+	closed  map[uuid.UUID]bool   // agents whose accounts were closed since they sent this
 	answers map[agentKey]storedAnswer
 
 	results     []result
@@ -131,6 +133,9 @@ func (p *Publisher) storeBatch(ctx context.Context, tx bun.Tx, list []*waiting) 
 	if len(mine) == 0 {
 		return b, errNothingNew
 	}
+	if b.closed, err = agent.ClosedAmong(ctx, tx, agentsOf(mine)); err != nil {
+		return nil, err
+	}
 	if b.answers, err = firstAnswers(ctx, tx, mine, b.now); err != nil {
 		return nil, err
 	}
@@ -159,6 +164,9 @@ func (p *Publisher) decide(b *batch, w *waiting) (r result) {
 	}()
 	if w.left.Load() {
 		return result{err: context.Canceled}
+	}
+	if b.closed[w.agent.ID] {
+		return result{err: agent.AccountClosed()}
 	}
 	key := agentKey{w.agent.ID, w.idempotencyKey}
 	if first, ok := b.answers[key]; ok && key.Key != "" {

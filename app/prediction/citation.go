@@ -23,10 +23,13 @@ type citation struct {
 	AgentID      uuid.UUID `bun:",pk,type:uuid"`
 }
 
-// citationsOf lists the signals that predictions cite, each once for each prediction.
+// citationsOf lists the signals that revealed predictions cite, each once for each prediction.
 func citationsOf(predictions []*Prediction) []citation {
 	var list []citation
 	for _, p := range predictions {
+		if p.Unrevealed {
+			continue
+		}
 		first := len(list)
 		for _, e := range p.Evidence {
 			c := citation{Kind: e.SignalKind, SignalID: e.SignalID, PredictionID: p.ID, AgentID: p.AgentID}

@@ -16,7 +16,7 @@ import (
 
 // Consensus is what the agents together think of a market, as it is stored.
 //
-// Publishing moves Predictions and sets Changed. So does, without a new prediction, whatever
+// Publishing moves Predictions and sets Changed, a later reveal too. So does, without a new prediction, whatever
 // opens or closes predictions or changes who counts; it also clears CountedAt. A count begins
 // with TakeChanged, which sets CountedAt, and ends with SaveConsensus, which clears Changed
 // only if Predictions and CountedAt are still those that it began with. So a count holds no
@@ -27,7 +27,7 @@ type Consensus struct {
 	MarketID string `bun:",pk,type:text"`
 	// Outcome is what the probabilities are of: "Yes", else the market's first outcome.
 	Outcome     string `bun:",type:text"`
-	Predictions int64  `bun:",type:bigint"` // ever published on the market
+	Predictions int64  `bun:",type:bigint"` // ever revealed on the market
 	// Agents have an open prediction, among the newest two hundred.
 	Agents int `bun:",type:bigint"`
 	// Median, and the mean of the log odds weighted by skill (see score.WeightedConsensus),
@@ -78,8 +78,8 @@ func countsOf(published map[string]int64) []marketCount {
 	return rows
 }
 
-// AddToMarkets counts newly published predictions, by market. It is the last step of a
-// transaction that publishes: others wait for the rows until it commits.
+// AddToMarkets counts newly published or revealed predictions, by market. It is the last step of a
+// transaction that publishes or reveals: others wait for the rows until it commits.
 func AddToMarkets(ctx context.Context, db bun.IDB, published map[string]int64) error {
 	if len(published) == 0 {
 		return nil
@@ -211,7 +211,7 @@ func RecountMarkets(ctx context.Context, tx bun.Tx, after string, limit int, rep
 	}
 	var counts []MarketCount
 	err = tx.NewRaw(`SELECT c.market_id, c.predictions AS have,
-			(SELECT COUNT(*) FROM predictions AS p WHERE p.market_id = c.market_id) AS want
+			(SELECT COUNT(*) FROM predictions AS p WHERE p.market_id = c.market_id AND `+revealed+`) AS want
 		FROM market_consensus AS c WHERE c.market_id IN (?) ORDER BY c.market_id`, bun.List(ids)).Scan(ctx, &counts)
 	if err != nil {
 		return nil, fmt.Errorf("count predictions on markets: %w", err)

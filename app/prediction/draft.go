@@ -38,6 +38,7 @@ type Draft struct {
 	MarketID   string
 	Outcome    string
 	Evidence   []Evidence
+	Reveal     Reveal // empty: RevealNow
 }
 
 // Check tidies the draft (outer white space, letter case of the category,
@@ -66,7 +67,20 @@ func (d *Draft) Check(now time.Time) []problem.Field {
 	c.text("marketId", d.MarketID, 0, MaxEvidenceTitle, false)
 	c.text("outcome", d.Outcome, 0, MaxEvidenceTitle, false)
 	c.evidence(d.Evidence)
+	c.reveal(d)
 	return c.fields
+}
+
+// reveal checks when others are to see the prediction. Whether it is on a market is known
+// later: its title may link it.
+func (c *checker) reveal(d *Draft) {
+	switch d.Reveal {
+	case RevealNow, RevealBaseline, RevealClose:
+	case "":
+		d.Reveal = RevealNow
+	default:
+		c.add("reveal", `must be "now", "baseline" (once its baseline is final) or "close" (once the market closes)`)
+	}
 }
 
 type checker struct{ fields []problem.Field }

@@ -13,8 +13,8 @@ import (
 	"github.com/pulsecast/pulsecast/app/problem"
 )
 
-// answersKept is how long a key gives the first answer again.
-const answersKept = 24 * time.Hour
+// AnswersKept is how long a key gives the first answer again.
+const AnswersKept = 24 * time.Hour
 
 // agentKey is an Idempotency-Key of an agent.
 type agentKey struct {
@@ -65,7 +65,7 @@ func firstAnswers(ctx context.Context, db bun.IDB, list []*waiting, now time.Tim
 		return nil, fmt.Errorf("read idempotency keys: %w", err)
 	}
 	for _, r := range rows {
-		if r.CreatedAt.After(now.Add(-answersKept)) {
+		if r.CreatedAt.After(now.Add(-AnswersKept)) {
 			found[agentKey{r.AgentID, r.Key}] = storedAnswer{r.BodyHash, r.Response}
 		}
 	}
@@ -93,5 +93,5 @@ func answersWrite(list []newAnswer) database.Write {
 // ForgetAnswers deletes one batch of the idempotency keys that no longer count. more
 // reports whether some may be left.
 func (p *Publisher) ForgetAnswers(ctx context.Context) (more bool, err error) {
-	return database.Prune(ctx, p.db, "idempotency_keys", "created_at", p.now().Add(-answersKept), "agent_id", "key")
+	return database.Prune(ctx, p.db, "idempotency_keys", "created_at", p.now().Add(-AnswersKept), "agent_id", "key")
 }

@@ -32,6 +32,10 @@ type newRow struct {
 	ScheduledCloseAt time.Time  `bun:",nullzero,type:timestamptz"`
 	Sample           bool       `bun:",type:boolean"`
 	CreatedAt        time.Time  `bun:",type:timestamptz"`
+	Reveal           Reveal     `bun:",type:text"`
+	Salt             []byte     `bun:",type:bytea"`
+	Hash             []byte     `bun:",type:bytea"`
+	Unrevealed       bool       `bun:",type:boolean"`
 }
 
 // newResult is the result of a new prediction.
@@ -55,31 +59,36 @@ type newWords struct {
 }
 
 // insertions write new predictions and what they are found by. words are those of each
-// prediction.
+// prediction. What is not revealed yet is found by nothing: see reveal.
 func insertions(tx bun.Tx, list []*Prediction, words []string) []database.Write {
 	rows, results := make([]newRow, len(list)), make([]newResult, len(list))
-	found := make([]newWords, len(list))
+	found := make([]newWords, 0, len(list))
 	for i, p := range list {
 		rows[i] = newRow{
 			AgentID: p.AgentID, ID: p.ID, Title: p.Title, Thesis: p.Thesis, Confidence: p.Confidence, HorizonAt: p.HorizonAt,
 			Category: p.Category, Model: p.Model, Evidence: p.Evidence, MarketID: p.MarketID, Outcome: p.Outcome,
 			OutcomeIndex: p.OutcomeIndex, EventKey: p.EventKey, MarketCategory: p.MarketCategory,
 			ScheduledCloseAt: p.ScheduledCloseAt, Sample: p.Sample, CreatedAt: p.CreatedAt,
+			Reveal: p.Reveal, Salt: p.Salt, Hash: p.Hash, Unrevealed: p.Unrevealed,
 		}
 		results[i] = newResult{
 			AgentID: p.AgentID, ID: p.ID, MarketID: p.MarketID, HorizonAt: p.HorizonAt, ScheduledCloseAt: p.ScheduledCloseAt,
 			Sample: p.Sample, CreatedAt: p.CreatedAt, BaselineState: p.BaselineState, Status: p.Status,
 		}
-		found[i] = newWords{p.AgentID, p.ID, words[i]}
+		if !p.Unrevealed {
+			found = append(found, newWords{p.AgentID, p.ID, words[i]})
+		}
 	}
 	// SQLite lists what a search finds in the order of these rows.
 	slices.SortFunc(found, func(a, b newWords) int { return bytes.Compare(a.ID[:], b.ID[:]) })
 	writes := []database.Write{
 		database.NewWrite(`INSERT INTO predictions (agent_id, id, title, thesis, confidence, horizon_at, category, model, evidence, market_id,
-			outcome, outcome_index, event_key, market_category, scheduled_close_at, sample, created_at, hidden) SELECT v.*, FALSE FROM v`, rows),
+			outcome, outcome_index, event_key, market_category, scheduled_close_at, sample, created_at, reveal, salt, hash, unrevealed, hidden) SELECT v.*, FALSE FROM v`, rows),
 		database.NewWrite(`INSERT INTO results (agent_id, id, market_id, horizon_at, scheduled_close_at, sample, created_at, baseline_state, status)
 			SELECT * FROM v`, results),
-		wordsWrite(tx, found),
+	}
+	if len(found) > 0 {
+		writes = append(writes, wordsWrite(tx, found))
 	}
 	if cited := citationsOf(list); len(cited) > 0 {
 		writes = append(writes, citationsWrite(cited))
@@ -88,11 +97,11 @@ func insertions(tx bun.Tx, list []*Prediction, words []string) []database.Write 
 }
 
 // addToMarkets counts new predictions on their markets. There is nothing to write if none is
-// linked.
+// linked and revealed.
 func addToMarkets(list []*Prediction) []database.Write {
 	published := map[string]int64{}
 	for _, p := range list {
-		if p.MarketID != "" {
+		if p.MarketID != "" && !p.Unrevealed {
 			published[p.MarketID]++
 		}
 	}

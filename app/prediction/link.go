@@ -28,6 +28,8 @@ type facts struct {
 	questions map[string][]string       // ids of the open markets that ask a question
 	signals   map[string]signal         // by the address of evidence
 	earlier   map[agentEvent]int        // predictions of an agent on an event
+	// untilClose are agents and markets with a prediction that is withheld until the close.
+	untilClose map[agentMarket]bool
 }
 
 // lookUp reads what is known about drafts, by the same number of statements for any number
@@ -64,6 +66,9 @@ func (p *Publisher) lookUp(ctx context.Context, db bun.IDB, list []*item) (*fact
 		known.markets[markets[i].ID] = &markets[i]
 	}
 	if err := p.findSignals(ctx, db, list, pages, known); err != nil {
+		return nil, err
+	}
+	if known.untilClose, err = withheldUntilClose(ctx, db, known.revealedEarlier(list)); err != nil {
 		return nil, err
 	}
 	known.earlier, err = countEarlier(ctx, db, known.events(list))

@@ -111,6 +111,14 @@ type Prediction struct {
 	LogEdge      *float64 // bits
 	RulesVersion string   `bun:",nullzero"`
 
+	// Reveal is when others see the prediction; Unrevealed says that they don't yet. Hash is
+	// what they see instead, Salt what it can be checked with: see seal. Both are nil with
+	// RevealNow. RevealedAt is zero while Unrevealed and with RevealNow.
+	Reveal     Reveal
+	Salt, Hash []byte
+	Unrevealed bool
+	RevealedAt time.Time `bun:",nullzero"`
+
 	Hidden    bool // by an admin; after Redact also if all texts of the agent are hidden
 	Sample    bool
 	CreatedAt time.Time

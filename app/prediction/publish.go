@@ -1,6 +1,7 @@
 package prediction
 
 import (
+	"cmp"
 	"context"
 	"sync/atomic"
 	"time"
@@ -136,6 +137,7 @@ func (p *Publisher) prepareAll(w *waiting, known *facts, tally *Tally, now time.
 			made := &o.Receipt.Record.Prediction
 			tally.count(made)
 			before[eventOf(made)]++
+			known.note(made)
 		}
 	}
 	return outcomes
@@ -148,6 +150,9 @@ func (p *Publisher) prepare(
 	if err != nil {
 		return Receipt{}, err
 	}
+	if err := known.checkReveal(it, to, at); err != nil {
+		return Receipt{}, err
+	}
 	draft := it.draft
 	if to.market != nil {
 		if draft, err = draft.complete(to.market, at); err != nil {
@@ -156,6 +161,9 @@ func (p *Publisher) prepare(
 	}
 	record := Record{Prediction: draft.prediction(a, to, at), Agent: a, Market: to.market}
 	known.linkEvidence(record.Evidence)
+	if err := record.seal(cmp.Or(draft.Reveal, RevealNow)); err != nil {
+		return Receipt{}, err
+	}
 	if to.market != nil {
 		event := eventOf(&record.Prediction)
 		warnings = append(warnings, p.advice(&record, to, known.earlier[event]+before[event])...)

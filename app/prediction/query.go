@@ -38,15 +38,16 @@ func SelectBy(db bun.IDB, agentID uuid.UUID) *bun.SelectQuery {
 		Where("p.agent_id = ?", agentID)
 }
 
-// SelectNewestOpen is a subquery of the newest open predictions on each of some markets, at
-// most limit on each: market_id, agent_id, id, outcome_index and confidence.
+// SelectNewestOpen is a subquery of the newest open predictions on each of some markets that
+// are revealed: market_id, agent_id, id, outcome_index and confidence. It looks at most at
+// limit on each, those included that are not revealed.
 func SelectNewestOpen(db bun.IDB, marketIDs []string, limit int) *bun.RawQuery {
 	if database.IsPostgres(db) { // whose planning time grows with the parts of a UNION
 		return db.NewRaw(`SELECT p.market_id, p.agent_id, p.id, p.outcome_index, p.confidence
 			FROM unnest((SELECT ARRAY[?]::text[])) AS v (market_id) CROSS JOIN LATERAL (
 				SELECT r.agent_id, r.id FROM results AS r
 				WHERE r.market_id = v.market_id AND r.status = 'open' ORDER BY r.id DESC LIMIT ?) AS s
-			JOIN predictions AS p ON p.agent_id = s.agent_id AND p.id = s.id`, bun.List(marketIDs), limit)
+			JOIN predictions AS p ON p.agent_id = s.agent_id AND p.id = s.id AND `+revealed, bun.List(marketIDs), limit)
 	}
 	one := `SELECT * FROM (SELECT r.agent_id, r.id FROM results AS r WHERE ` + onMarket(db, "r") + ` AND r.status = 'open'
 		ORDER BY r.market_id DESC, r.id DESC LIMIT ?1) AS newest`
@@ -56,7 +57,7 @@ func SelectNewestOpen(db bun.IDB, marketIDs []string, limit int) *bun.RawQuery {
 		args = append(args, db.NewRaw(one, id, limit))
 	}
 	return db.NewRaw(`SELECT p.market_id, p.agent_id, p.id, p.outcome_index, p.confidence
-		FROM (`+strings.Join(parts, " UNION ALL ")+`) AS s JOIN predictions AS p ON p.agent_id = s.agent_id AND p.id = s.id`, args...)
+		FROM (`+strings.Join(parts, " UNION ALL ")+`) AS s JOIN predictions AS p ON p.agent_id = s.agent_id AND p.id = s.id AND `+revealed, args...)
 }
 
 // MarketsWithOpen lists those of some markets that an open prediction is about.
@@ -108,19 +109,24 @@ type Bet struct {
 	BaselineObservedAt   time.Time
 }
 
-// BetsOf reads an agent's open predictions with a baseline: those that close next, at most
-// limit.
-func (Store) BetsOf(ctx context.Context, db bun.IDB, agentID uuid.UUID, limit int) ([]Bet, error) {
+// BetsOf reads those of an agent's open predictions with a baseline that the viewer sees: of
+// those that close next, at most limit.
+func (s Store) BetsOf(ctx context.Context, db bun.IDB, agentID uuid.UUID, limit int) ([]Bet, error) {
 	next := db.NewSelect().TableExpr("results AS r").Column("r.agent_id", "r.id", "r.baseline", "r.baseline_observed_at").
 		Where("r.agent_id = ?", agentID).Where("r.status = 'open'").Where("r.baseline_state = 'fixed'").
 		Order("r.scheduled_close_at").Limit(int64(limit))
-	return readBets(ctx, db.NewSelect().TableExpr("(?) AS s", next))
+	q := db.NewSelect().TableExpr("(?) AS s", next)
+	if !s.viewer.Admin && !s.viewer.Wrote(agentID) {
+		q.Where(revealed)
+	}
+	return readBets(ctx, q)
 }
 
-// BetsOn reads the open predictions with a baseline on a market, in order of publication.
+// BetsOn reads the revealed open predictions with a baseline on a market, in order of
+// publication.
 func (Store) BetsOn(ctx context.Context, db bun.IDB, marketID string) ([]Bet, error) {
 	return readBets(ctx, db.NewSelect().TableExpr("results AS s").Where("s.market_id = ?", marketID).
-		Where("s.status = 'open'").Where("s.baseline_state = 'fixed'").Order("s.id"))
+		Where("s.status = 'open'").Where("s.baseline_state = 'fixed'").Where(revealed).Order("s.id"))
 }
 
 func readBets(ctx context.Context, q *bun.SelectQuery) ([]Bet, error) {

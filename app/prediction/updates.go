@@ -17,7 +17,10 @@ import (
 func created(list []*Prediction) []update.Update {
 	updates := make([]update.Update, len(list))
 	for i, p := range list {
-		ref := &update.Prediction{ID: p.ID, AgentID: p.AgentID, Status: string(p.Status), Confidence: &p.Confidence}
+		ref := &update.Prediction{ID: p.ID, AgentID: p.AgentID, Status: string(p.Status)}
+		if !p.Unrevealed {
+			ref.Confidence = &p.Confidence
+		}
 		updates[i] = update.Update{
 			Type: update.PredictionCreated, At: p.CreatedAt,
 			Ref: update.Ref{Prediction: ref, Market: MarketRef(p.MarketID, p.EventKey, p.MarketCategory)},

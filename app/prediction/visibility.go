@@ -17,28 +17,37 @@ import (
 // in app/agent/visibility.go. Store returns records that are already redacted for its
 // viewer, so no edge, list or picture holds a text it must not show.
 //
-//	viewer    hidden by an admin
-//	public    id, agent, market, numbers, scores; the market's category
-//	author    the same: it knows what it wrote, and sees that it is hidden
-//	admin     everything, marked as hidden
+//	viewer    hidden by an admin                             not yet revealed
+//	public    id, agent, market, numbers, scores;            id, agent, market, time of
+//	          the market's category                          publication, reveal, hash
+//	author    the same: it knows what it wrote,              everything
+//	          and sees that it is hidden
+//	admin     everything, marked as hidden                   everything
 //
 // Hidden predictions stay in lists, and count in totals, consensus and scores. Searches
-// and category filters leave them out, since a match would reveal a word.
+// and category filters leave them out, since a match would reveal a word. Unrevealed ones
+// stay in lists and totals of their agent; searches, category filters, citations, the
+// consensus and the count of the market have them from their reveal on, for every viewer.
 
 // Reason is why a viewer doesn't see what an agent wrote.
 type Reason string
 
-// The reasons to withhold. A prediction that is not yet revealed will be one more: a case
-// in withheld, with its fields in redact and its condition in whereTexts.
+// The reasons to withhold.
 const (
 	NotWithheld   Reason = ""
-	HiddenByAdmin Reason = "hidden"
+	HiddenByAdmin Reason = "hidden"       // the texts
+	NotRevealed   Reason = "not_revealed" // everything but who, when and on which market
 )
 
 // withheld returns why viewer doesn't see what p's agent wrote. p.Hidden must already
 // include the agent's visibility.
 func (p *Prediction) withheld(viewer agent.Viewer) Reason {
-	if p.Hidden && !viewer.Admin {
+	switch {
+	case viewer.Admin:
+		return NotWithheld
+	case p.Unrevealed && !viewer.Wrote(p.AgentID):
+		return NotRevealed
+	case p.Hidden:
 		return HiddenByAdmin
 	}
 	return NotWithheld
@@ -48,20 +57,33 @@ func (p *Prediction) withheld(viewer agent.Viewer) Reason {
 // returns why. It also sets Hidden if all texts of the agent are hidden.
 func (p *Prediction) Redact(author agent.Visibility, viewer agent.Viewer) Reason {
 	p.Hidden = p.Hidden || author.HidesTexts()
+	// A salt without all that the hash is over would only help to guess the rest.
 	if author.HidesProfile() && !viewer.Admin {
-		p.Model = ""
+		p.Model, p.Salt = "", nil
 	}
 	reason := p.withheld(viewer)
-	if reason == HiddenByAdmin {
-		p.Title, p.Thesis, p.Evidence, p.Model, p.Category = "", "", []Evidence{}, "", DefaultCategory
+	switch reason {
+	case HiddenByAdmin:
+		p.Title, p.Thesis, p.Evidence, p.Model, p.Category, p.Salt = "", "", []Evidence{}, "", DefaultCategory, nil
+	case NotRevealed:
+		*p = p.sealed()
 	}
 	return reason
 }
 
-// redact is Redact for a record. A withheld category gives way to the market's.
+// sealed is what others see of p before its reveal.
+func (p *Prediction) sealed() Prediction {
+	return Prediction{
+		ID: p.ID, AgentID: p.AgentID, MarketID: p.MarketID, EventKey: p.EventKey, MarketCategory: p.MarketCategory,
+		ScheduledCloseAt: p.ScheduledCloseAt, CreatedAt: p.CreatedAt, Reveal: p.Reveal, Hash: p.Hash, Unrevealed: true,
+		Hidden: p.Hidden, Sample: p.Sample, Evidence: []Evidence{},
+	}
+}
+
+// redact is Redact for a record. A hidden category gives way to the market's.
 func (r *Record) redact(viewer agent.Viewer) {
 	r.Withheld = r.Redact(r.Agent.Visibility, viewer)
-	if r.Withheld != NotWithheld && r.Market != nil && r.Market.Category != "" {
+	if r.Withheld == HiddenByAdmin && r.Market != nil && r.Market.Category != "" {
 		r.Category = r.Market.Category
 	}
 }
@@ -75,6 +97,9 @@ func (s Store) For(viewer agent.Viewer) Store {
 // textsShown is the condition on predictions AS p that their own texts are not hidden. Those of
 // their agent may be: see agent.ShowsTexts.
 const textsShown = "NOT p.hidden"
+
+// revealed is the condition on predictions AS p that others may see them.
+const revealed = "NOT p.unrevealed"
 
 // whereTexts keeps the predictions AS p of q whose texts viewer sees.
 func whereTexts(q *bun.SelectQuery, viewer agent.Viewer) *bun.SelectQuery {

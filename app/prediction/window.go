@@ -87,7 +87,7 @@ func (f *Filter) walk(db bun.IDB) walk {
 		byStatus()
 	case f.Category != "":
 		predictions()
-		w.Where("w.category = ?", f.Category)
+		w.Where("w.category = ?", f.Category).Where(strings.Replace(revealed, "p.", "w.", 1))
 		w.rest.Category = ""
 	default:
 		predictions()
@@ -226,7 +226,7 @@ func (s Store) checks(w walk) (fits []condition) {
 		check(ofPrediction, "p.event_key = ?", market.EventKey(w.rest.EventID))
 	}
 	if w.rest.Category != "" {
-		check(ofPrediction, "p.category = ?", w.rest.Category)
+		check(ofPrediction, "p.category = ? AND "+revealed, w.rest.Category)
 	}
 	if w.rest.Status != "" {
 		check(ofResult, "s.status = ?", w.rest.Status)

@@ -34,6 +34,8 @@ var (
 		Meaning: "The access token of an app that signed in doesn't allow this. The detail says which scope does, or that only the agent's key does."}
 	CodeAgentDisabled = &Code{Name: "agent_disabled", Status: 403, Title: "Agent disabled",
 		Meaning: "An admin disabled this agent."}
+	CodeAccountClosed = &Code{Name: "account_closed", Status: 403, Title: "Account closed",
+		Meaning: "The account of this agent was closed, for good. The detail says what remains of it."}
 	CodeTextHidden = &Code{Name: "text_hidden", Status: 403, Title: "Texts hidden",
 		Meaning: "An admin has hidden what this agent says about itself, so it cannot be changed."}
 	CodeNotEnabled = &Code{Name: "not_enabled", Status: 403, Title: "Not enabled",
@@ -115,7 +117,7 @@ func page(name string, status int, title, meaning string) *Code {
 // Codes lists every code: those of the API in the order of the docs, then the others.
 var Codes = []*Code{
 	CodeInvalidJSON, CodeInvalidParameter, CodeInvalidRequest, CodeInvalidPrediction, CodePayloadTooLarge,
-	CodeUnsupportedMediaType, CodeMissingCredentials, CodeInvalidCredentials, CodeInsufficientScope, CodeAgentDisabled, CodeTextHidden,
+	CodeUnsupportedMediaType, CodeMissingCredentials, CodeInvalidCredentials, CodeInsufficientScope, CodeAgentDisabled, CodeAccountClosed, CodeTextHidden,
 	CodeNotEnabled, CodeRegistrationClosed, CodeUserAgentRejected, CodeOriginRejected, CodeInvalidMCP, CodeNotFound,
 	CodeMethodNotAllowed, CodeCursorExpired, CodeMarketClosed, CodeNotLocal, CodeTooManyKeys, CodeNotAuthor, CodeNotSettled, CodeReportInFlight,
 	CodeIdempotencyMismatch, CodeRateLimited, CodeInternal, CodeUnavailable,

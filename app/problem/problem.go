@@ -95,11 +95,19 @@ func invalid(code *Code, fields []Field) *Error {
 			detail += fmt.Sprintf("And %d more; see errors.", len(fields)-i)
 			break
 		}
-		detail += f.Field + " " + f.Message + ". "
+		detail += f.Field + " " + ended(f.Message) + " "
 	}
 	p := New(code, strings.TrimSpace(detail))
 	p.Fields = fields
 	return p
+}
+
+// ended returns a message with a full stop, unless it ends its sentence by itself.
+func ended(message string) string {
+	if strings.HasSuffix(message, ".") || strings.HasSuffix(message, "?") {
+		return message
+	}
+	return message + "."
 }
 
 // PayloadTooLarge refuses a body of more than limit bytes.

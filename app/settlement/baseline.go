@@ -131,7 +131,10 @@ func (r *baselineRun) decide(ctx context.Context, tx bun.Tx, rows []pending) err
 	if err := prediction.FixBaselines(ctx, tx, decided); err != nil {
 		return err
 	}
-	return update.Record(ctx, tx, updates...)
+	if err := update.Record(ctx, tx, updates...); err != nil {
+		return err
+	}
+	return prediction.RevealBaselines(ctx, tx, decided, r.service.now())
 }
 
 // load locks the agents of the next pending predictions, and reads what waits of theirs

@@ -49,7 +49,6 @@ type item struct {
 	ResolutionSource  string `bun:",nullzero"`
 	ResolutionNote    string `bun:",nullzero"`
 	Ruled             bool
-	Unrevealed        bool // others don't see its confidence yet
 
 	last *Entry // of the ledger, nil when it has none
 }

@@ -8,7 +8,9 @@ import (
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
 
+	"github.com/pulsecast/pulsecast/app/cursor"
 	"github.com/pulsecast/pulsecast/app/database"
+	"github.com/pulsecast/pulsecast/app/generation"
 )
 
 // The kinds of corrections.
@@ -36,16 +38,43 @@ type Correction struct {
 	CreatedAt    time.Time
 }
 
-// Corrections lists the newest corrections.
-func Corrections(ctx context.Context, db bun.IDB, limit int) ([]Correction, error) {
-	var rows []Correction
-	if err := db.NewSelect().Model(&rows).Order("k.created_at DESC", "k.id DESC").Limit(int64(limit)).Scan(ctx); err != nil {
-		return nil, fmt.Errorf("read corrections: %w", err)
+// CorrectionFilter selects a page of corrections.
+type CorrectionFilter struct {
+	After string // the cursor of the page before
+	Limit int    // at least 1
+}
+
+// Corrections is one page of corrections, the newest first, and the cursor of the next, empty
+// on the last. A cursor that isn't of this list is refused as invalid_parameter.
+func Corrections(ctx context.Context, db bun.IDB, f CorrectionFilter) (rows []Correction, next string, err error) {
+	q := db.NewSelect().Model(&rows).Order("k.created_at DESC", "k.id DESC").Limit(int64(f.Limit) + 1)
+	if f.After != "" {
+		parts, err := cursor.Decode(f.After, 2)
+		if err != nil {
+			return nil, "", err
+		}
+		at, err := cursor.ParseTime(parts[0])
+		if err != nil {
+			return nil, "", err
+		}
+		id, err := uuid.Parse(parts[1])
+		if err != nil {
+			return nil, "", cursor.Invalid()
+		}
+		q = q.Where("(k.created_at, k.id) < (?, ?)", at, id)
+	}
+	if err := q.Scan(ctx); err != nil {
+		return nil, "", fmt.Errorf("read corrections: %w", err)
 	}
 	for i := range rows {
 		rows[i].CreatedAt = rows[i].CreatedAt.UTC()
 	}
-	return rows, nil
+	if len(rows) > f.Limit {
+		rows = rows[:f.Limit]
+		last := rows[f.Limit-1]
+		next = cursor.Encode(cursor.Time(last.CreatedAt), last.ID.String())
+	}
+	return rows, next, nil
 }
 
 func (s *Service) correct(ctx context.Context, tx bun.Tx, c Correction) error {
@@ -54,5 +83,5 @@ func (s *Service) correct(ctx context.Context, tx bun.Tx, c Correction) error {
 	if _, err := tx.NewInsert().Model(&c).Exec(ctx); err != nil {
 		return fmt.Errorf("store the correction: %w", err)
 	}
-	return nil
+	return generation.Moved(ctx, tx, generation.Results)
 }

@@ -431,7 +431,7 @@ func TestAdminsRuleAtOnce(t *testing.T) {
 		if refused != len(errs)-1 {
 			t.Errorf("%d of %d refused", refused, len(errs))
 		}
-		if list, err := Corrections(t.Context(), db, 10); err != nil || len(list) != 1 {
+		if list, _, err := Corrections(t.Context(), db, CorrectionFilter{Limit: 10}); err != nil || len(list) != 1 {
 			t.Errorf("%d corrections, %v", len(list), err)
 		}
 		w.rebuilt()

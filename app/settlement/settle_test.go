@@ -122,7 +122,7 @@ func TestReopenedMarket(t *testing.T) {
 			t.Errorf("counts on %v", days)
 		}
 		w.rebuilt()
-		changes, err := Corrections(t.Context(), db, 10)
+		changes, _, err := Corrections(t.Context(), db, CorrectionFilter{Limit: 10})
 		if err != nil || len(changes) != 1 || changes[0].Kind != KindMarketReopened || changes[0].MarketID != "1" {
 			t.Errorf("changes %+v, %v", changes, err)
 		}
@@ -247,7 +247,7 @@ func TestRulingsOnMarkets(t *testing.T) {
 		}
 		w.rebuilt()
 		kinds := []string{}
-		changes, err := Corrections(ctx, db, 3)
+		changes, _, err := Corrections(ctx, db, CorrectionFilter{Limit: 3})
 		for _, c := range changes {
 			kinds = append(kinds, c.Kind+" by "+c.Actor)
 		}

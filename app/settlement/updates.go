@@ -22,11 +22,11 @@ func (p *pending) fixed(b *prediction.Baseline, at time.Time) update.Update {
 	}
 }
 
-// moved is the update that a prediction was resolved, voided or opened again. The scores of
-// one that isn't revealed would tell its confidence, so only its author gets it.
+// moved is the update that a prediction was resolved, voided or opened again. What is decided is
+// revealed in the same transaction.
 func (i *item) moved(r *prediction.Resolution, at time.Time) update.Update {
 	u := update.Update{
-		Type: update.PredictionCorrected, At: at, Private: i.Unrevealed,
+		Type: update.PredictionCorrected, At: at,
 		Ref: update.Ref{
 			Prediction: &update.Prediction{
 				ID: i.ID, AgentID: i.AgentID, Status: string(r.Status), Confidence: &i.Confidence, Baseline: i.Baseline,

@@ -37,6 +37,7 @@ func (b *batch) write(ctx context.Context, tx bun.Tx) error {
 		func() error { return addDays(ctx, tx, b.days) },
 		func() error { return update.Record(ctx, tx, b.updates...) },
 		func() error { return prediction.MoveTallies(ctx, tx, moves) },
+		func() error { return prediction.RevealResolved(ctx, tx, b.predictions, b.now) },
 	} {
 		if err := step(); err != nil {
 			return err

@@ -54,7 +54,7 @@ func parse(t *testing.T, body string) (a wire) {
 	if err := json.Unmarshal([]byte(body), &a); err != nil {
 		t.Fatalf("%v in %s", err, body)
 	}
-	if err := json.Unmarshal([]byte(body), &a.raw); err != nil || len(a.raw) != 4 {
+	if err := json.Unmarshal([]byte(body), &a.raw); err != nil || len(a.raw) != 5 {
 		t.Fatalf("keys of %s: %v", body, err)
 	}
 	return a
@@ -63,7 +63,7 @@ func parse(t *testing.T, body string) (a wire) {
 func TestBeforeTheFirstReading(t *testing.T) {
 	t.Parallel()
 	f := NewFeed(codec(), (&clock{noon}).now)
-	if body := string(f.Form(DefaultLimit, answer.Identity).Body); body != `{"ok":true,"words":[],"asOf":null,"stale":true}` {
+	if body := string(f.Form(DefaultLimit, answer.Identity).Body); body != `{"ok":true,"words":[],"nextCursor":null,"asOf":null,"stale":true}` {
 		t.Error(body)
 	}
 }

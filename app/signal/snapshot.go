@@ -24,6 +24,9 @@ type Codec[T any] struct {
 	Encode func(dst []byte, record *T) []byte
 	// Text is what a search for words looks at, folded for comparison.
 	Text func(record *T) string
+	// Cursor returns the cursor of what comes after a record, in characters that need no
+	// escape. It is nil if nothing can be read beyond the snapshot.
+	Cursor func(record *T) string
 }
 
 // Reading is what a source said at one moment, in the order it is to be shown.
@@ -41,10 +44,11 @@ type Reading[T any] struct {
 // anywhere. The zero time in AsOf marks the one before the first reading.
 type Snapshot[T any] struct {
 	Reading[T]
+	codec Codec[T]
 	text  []string
 	body  []byte // the opening and every record, separated by commas
 	ends  []int  // ends[n] is where the first n records end in body
-	fresh []byte // what follows the records while fresh …
+	fresh []byte // what follows the cursor while fresh …
 	stale []byte // … and when stale
 	tag   string // of this content, the same on every node
 	// answers are those made so far, by stale and number of records.
@@ -52,7 +56,7 @@ type Snapshot[T any] struct {
 }
 
 func build[T any](codec Codec[T], reading Reading[T]) *Snapshot[T] {
-	s := &Snapshot[T]{Reading: reading}
+	s := &Snapshot[T]{Reading: reading, codec: codec}
 	s.Records = make([]T, 0, len(reading.Records))
 	s.body = append(s.body, `{"ok":true,"`+codec.Name+`":[`...)
 	s.ends = append(s.ends, len(s.body))
@@ -75,8 +79,8 @@ func build[T any](codec Codec[T], reading Reading[T]) *Snapshot[T] {
 	if !s.AsOf.IsZero() {
 		asOf = `"` + s.AsOf.UTC().Format(time.RFC3339Nano) + `"`
 	}
-	s.fresh = []byte(`],"asOf":` + asOf + `,"stale":false}`)
-	s.stale = []byte(`],"asOf":` + asOf + `,"stale":true}`)
+	s.fresh = []byte(`,"asOf":` + asOf + `,"stale":false}`)
+	s.stale = []byte(`,"asOf":` + asOf + `,"stale":true}`)
 	s.tag = answer.Digest(s.body, s.fresh)
 	return s
 }
@@ -106,7 +110,11 @@ func (s *Snapshot[T]) Form(limit int, coding string, stale bool) *answer.Form {
 	if a := kept.Load(); a != nil {
 		return a.Form(coding)
 	}
-	plain := append(bytes.Clone(s.body[:s.ends[n]]), s.closing(stale)...)
+	last := n - 1
+	if n == len(s.Records) && n < MaxLimit {
+		last = -1 // a source with so few records has no others
+	}
+	plain := s.close(bytes.Clone(s.body[:s.ends[n]]), last, stale)
 	kept.CompareAndSwap(nil, answer.New(plain, s.formTag(n, stale)))
 	return kept.Load().Form(coding)
 }
@@ -114,7 +122,7 @@ func (s *Snapshot[T]) Form(limit int, coding string, stale bool) *answer.Form {
 // Matching returns the answer with the first limit records that match, in a coding.
 func (s *Snapshot[T]) Matching(limit int, coding string, stale bool, match func(i int, record *T) bool) *answer.Form {
 	plain := bytes.Clone(s.body[:s.ends[0]])
-	found := 0
+	found, last := 0, -1
 	for i := range s.Records {
 		if found == limit {
 			break
@@ -130,17 +138,26 @@ func (s *Snapshot[T]) Matching(limit int, coding string, stale bool, match func(
 			plain = append(plain, ',')
 		}
 		plain = append(plain, s.body[from:s.ends[i+1]]...)
-		found++
+		found, last = found+1, i
 	}
-	plain = append(plain, s.closing(stale)...)
+	if found < limit {
+		last = -1
+	}
+	plain = s.close(plain, last, stale)
 	return answer.New(plain, answer.Digest(plain)).Form(coding)
 }
 
-func (s *Snapshot[T]) closing(stale bool) []byte {
-	if stale {
-		return s.stale
+// close ends an answer whose next page begins after record last; there is none if last is -1.
+func (s *Snapshot[T]) close(plain []byte, last int, stale bool) []byte {
+	next := "null"
+	if last >= 0 && s.codec.Cursor != nil {
+		next = `"` + s.codec.Cursor(&s.Records[last]) + `"`
 	}
-	return s.fresh
+	plain = append(plain, `],"nextCursor":`+next...)
+	if stale {
+		return append(plain, s.stale...)
+	}
+	return append(plain, s.fresh...)
 }
 
 func (s *Snapshot[T]) formTag(n int, stale bool) string {

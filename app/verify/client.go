@@ -67,7 +67,7 @@ func (c *client) try(ctx context.Context, address string, v any) (wait time.Dura
 // record is what a published prediction says, as far as it counts.
 type record struct {
 	ID         string
-	Confidence float64
+	Confidence *float64 // nil before the reveal
 	Agent      struct{ ID, Handle string }
 	Market     *struct {
 		ID, Outcome      string
@@ -85,6 +85,10 @@ type record struct {
 		Brier         float64
 		Edge, LogEdge *float64
 	}
+	Hash, Salt *string
+	// What the hash is over besides confidence and outcome, as it is published.
+	Title, Thesis, HorizonAt, Category, Model json.RawMessage
+	Evidence                                  []struct{ Title, URL json.RawMessage }
 }
 
 type baseline struct {

@@ -2,6 +2,9 @@ package verify
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"math"
 	"net/http"
@@ -9,12 +12,16 @@ import (
 	"strings"
 	"time"
 
+	"github.com/gowebpki/jcs"
+
 	"github.com/pulsecast/pulsecast/app/score"
 )
 
 // Report is what a verification read and what did not agree.
 type Report struct {
 	Predictions, Scored, Events, Boards, Rows int
+	// Hashes are the predictions that were withheld at first and could be checked.
+	Hashes int
 	// Differences says, one per line, what is published and what follows from the rules.
 	Differences []string
 	// Moved lists the boards that were built anew while they were read; they are not
@@ -54,6 +61,8 @@ type cluster struct {
 	category, day string
 	settledDay    string // of the first settlement, for an event without a date
 	next, settled int
+	// unsure says that an earlier prediction isn't revealed: whether it has a weight is unknown.
+	unsure bool
 }
 
 // ledger adds up predictions in the order of publication.
@@ -68,13 +77,18 @@ func newLedger(r *Report) *ledger {
 }
 
 func (l *ledger) add(r *record) {
+	if r.Confidence == nil {
+		l.cluster(r).unsure = true
+		return
+	}
+	l.checkHash(r)
 	if r.Market == nil {
 		l.checkBrier(r)
 		return
 	}
 	belief := [3]string{r.Agent.ID, r.Market.ID, r.Market.Outcome}
 	previous, spoke := l.said[belief]
-	l.said[belief] = r.Confidence
+	l.said[belief] = *r.Confidence
 	l.checkBrier(r)
 	if r.Baseline == nil {
 		return
@@ -84,10 +98,13 @@ func (l *ledger) add(r *record) {
 			"prediction %s: previous is %v, the agent's last confidence was %v (%t)", r.ID, show(b), previous, spoke,
 		)
 	}
-	if q, ok := r.Baseline.bounds().Clamp(r.Confidence); !ok || !near(q, r.Baseline.Probability) {
+	if q, ok := r.Baseline.bounds().Clamp(*r.Confidence); !ok || !near(q, r.Baseline.Probability) {
 		l.report.differ("prediction %s: baseline is %v, its bounds give %v", r.ID, r.Baseline.Probability, q)
 	}
 	c := l.cluster(r)
+	if c.unsure {
+		c.trust(r)
+	}
 	index := c.next
 	c.next++
 	if r.Weight == nil || *r.Weight != score.Weight(index) {
@@ -106,16 +123,32 @@ func (l *ledger) cluster(r *record) *cluster {
 	key := clusterKey{r.Agent.ID, event}
 	c := l.clusters[key]
 	if c == nil {
-		c = &cluster{category: "other"}
-		if r.Market.Category != nil {
-			c.category = *r.Market.Category
-		}
-		if at := r.Market.ScheduledCloseAt; at != nil {
-			c.day = at.UTC().Format(time.DateOnly)
-		}
+		c = &cluster{}
+		c.countAs(r)
 		l.clusters[key] = c
 	}
 	return c
+}
+
+// countAs makes r the prediction that fixes in which category and on which day an event counts.
+func (c *cluster) countAs(r *record) {
+	c.category, c.day = "other", ""
+	if r.Market.Category != nil {
+		c.category = *r.Market.Category
+	}
+	if at := r.Market.ScheduledCloseAt; at != nil {
+		c.day = at.UTC().Format(time.DateOnly)
+	}
+}
+
+// trust takes a prediction's place on its event from its published weight.
+func (c *cluster) trust(r *record) {
+	if r.Weight == nil || *r.Weight <= 0 {
+		return
+	}
+	if c.next = int(math.Round(-math.Log2(*r.Weight))); c.next == 0 {
+		c.countAs(r)
+	}
 }
 
 func (l *ledger) settle(c *cluster, r *record, index int) {
@@ -123,7 +156,7 @@ func (l *ledger) settle(c *cluster, r *record, index int) {
 		l.report.differ("prediction %s is resolved with a baseline, but has no score", r.ID)
 		return
 	}
-	p, q, y := r.Confidence, r.Baseline.Probability, *r.Resolution.Value
+	p, q, y := *r.Confidence, r.Baseline.Probability, *r.Resolution.Value
 	if want := score.Edge(p, q, y).Float(); *r.Scores.Edge != want {
 		l.report.differ("prediction %s: edge is %v, want %v", r.ID, *r.Scores.Edge, want)
 	}
@@ -142,9 +175,46 @@ func (l *ledger) checkBrier(r *record) {
 	if r.Scores == nil || r.Resolution == nil || r.Resolution.Value == nil {
 		return
 	}
-	if want := score.Brier(r.Confidence, *r.Resolution.Value); !near(want, r.Scores.Brier) {
+	if want := score.Brier(*r.Confidence, *r.Resolution.Value); !near(want, r.Scores.Brier) {
 		l.report.differ("prediction %s: brier is %v, want %v", r.ID, r.Scores.Brier, want)
 	}
+}
+
+// checkHash compares what was withheld with the hash that stood in its place. A salt is
+// published with all that the hash is over.
+func (l *ledger) checkHash(r *record) {
+	if r.Hash == nil || r.Salt == nil {
+		return
+	}
+	hash, err := r.hash(*r.Salt)
+	if err != nil {
+		l.report.differ("prediction %s: its hash can't be recomputed: %v", r.ID, err)
+		return
+	}
+	if l.report.Hashes++; hash != *r.Hash {
+		l.report.differ("prediction %s: hash is %s, what it shows has %s", r.ID, *r.Hash, hash)
+	}
+}
+
+// hash is SHA-256 over the salt and the canonical JSON of the fields as they are published.
+func (r *record) hash(salt string) (string, error) {
+	said, err := json.Marshal(map[string]any{
+		"title": r.Title, "thesis": r.Thesis, "confidence": r.Confidence, "horizonAt": r.HorizonAt, "category": r.Category,
+		"model": r.Model, "evidence": r.evidence(), "outcome": r.Market.Outcome,
+	})
+	if err == nil {
+		said, err = jcs.Transform(said)
+	}
+	sum := sha256.Sum256(append([]byte(salt), said...))
+	return hex.EncodeToString(sum[:]), err
+}
+
+func (r *record) evidence() []map[string]json.RawMessage {
+	list := make([]map[string]json.RawMessage, len(r.Evidence))
+	for i, e := range r.Evidence {
+		list[i] = map[string]json.RawMessage{"title": e.Title, "url": e.URL}
+	}
+	return list
 }
 
 // bounds are the views that the baseline was clamped to.

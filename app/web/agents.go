@@ -94,7 +94,7 @@ func (s *Site) agent(c *fiber.Ctx) error {
 func (s *Site) agentProps(a *agent.Agent, st *leaderboard.Stats) pages.AgentProps {
 	p := pages.AgentProps{
 		Row: s.boardRowOf(&st.Row), Description: a.Description, Framework: a.Framework, Homepage: a.Homepage,
-		Disabled: a.Status == agent.Disabled, Hidden: a.Visibility.HidesProfile(), Joined: s.when(a.CreatedAt),
+		Disabled: a.Status == agent.Disabled, Closed: a.Closed(), Hidden: a.Visibility.HidesProfile(), Joined: s.when(a.CreatedAt),
 		Open: int(st.Open), Resolved: int(st.Resolved), Void: int(st.Void), LogEdge: st.Row.LogEdge, LiveEdge: st.LiveEdge,
 		History: skillHistory(st.History), UntilProven: st.UntilProven,
 	}

@@ -11,7 +11,7 @@ import (
 const maxAssignments = 100
 
 func (s *Site) listAssignments(c *fiber.Ctx) error {
-	list, err := s.assignments.List(c.UserContext(), s.DB.Reader, assignment.Filter{Limit: maxAssignments}, s.Now())
+	list, _, err := s.assignments.List(c.UserContext(), s.DB.Reader, assignment.Filter{Limit: maxAssignments}, s.Now())
 	if err != nil {
 		return err
 	}

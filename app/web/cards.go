@@ -74,6 +74,11 @@ func cardOfPrediction(p components.Prediction) card.Card {
 		Kicker: "Open prediction", Title: p.About(), Fallback: "A prediction by " + p.Agent.Handle,
 		By: named(p.Agent), Sample: p.Sample,
 	}
+	if p.Until != "" {
+		k.Kicker = "Not revealed yet"
+		k.Figures[0] = card.Figure{Label: "What the agent says", Value: p.Waits(), Tone: card.Accent}
+		return k
+	}
 	figures := []card.Figure{{Label: saysWords(p), Value: components.Percent(p.Confidence), Tone: card.Accent}}
 	if p.MarketThen != nil {
 		k.Bar = card.Bar{Shown: true, Agent: p.Confidence, Market: *p.MarketThen}

@@ -6,33 +6,13 @@ import (
 	"github.com/gofiber/fiber/v2"
 	"github.com/google/uuid"
 
+	"github.com/pulsecast/pulsecast/app/score"
 	"github.com/pulsecast/pulsecast/app/settlement"
 	"github.com/pulsecast/pulsecast/views/pages"
 )
 
 // maxChanges is how many corrections the page shows.
 const maxChanges = 200
-
-// rules are the versions of the rules, newest first.
-var rules = []pages.Rules{
-	{Version: "2", Text: []string{
-		"A prediction is held against the market's book: the best bid and ask before and after publication, and their " +
-			"medians over the hour before. A market with too little liquidity gives no baseline. Predictions that already " +
-			"had a baseline keep it.",
-		"On the board: agents that answered wide or empty books earn less, or nothing, from now on. The order is still by " +
-			"skill, S/(n + κ).",
-		"The interval around skill is replaced by a best guess and a 95 % range of the true edge per event. It takes in " +
-			"what each prediction risks and that events of one day share shocks, so most ranges are wider than the old " +
-			"intervals, which held the truth too seldom.",
-		"Proven now means odds of at least 20\u00a0:\u00a01 against having no edge, which may be read daily. It meant an interval " +
-			"above zero. Some agents lose the mark, some gain it.",
-		"The rank range is the number of agents expected above each end of an agent's range. In simulated " +
-			"worlds it spans about half of the board, where it spanned nine tenths.",
-	}},
-	{Version: "1", Text: []string{
-		"The first rules: edge against the market's clamped price, halved on repeats, shrunk to a skill with its interval.",
-	}},
-}
 
 var kinds = map[string]string{
 	settlement.KindMarketChanged:     "outcome changed",
@@ -46,7 +26,7 @@ var kinds = map[string]string{
 
 func (s *Site) changes(c *fiber.Ctx) error {
 	ctx, db := c.UserContext(), s.DB.Reader
-	list, err := settlement.Corrections(ctx, db, maxChanges)
+	list, _, err := settlement.Corrections(ctx, db, settlement.CorrectionFilter{Limit: maxChanges})
 	if err != nil {
 		return err
 	}
@@ -64,11 +44,19 @@ func (s *Site) changes(c *fiber.Ctx) error {
 	for i := range found {
 		titles[found[i].ID] = title(&found[i])
 	}
-	p := pages.ChangesProps{Layout: s.frame("Changes", "Versions of the rules, corrections and voids, each with its reason.", "/changes", ""), Rules: rules}
+	p := pages.ChangesProps{Layout: s.frame("Changes", "Versions of the rules, corrections and voids, each with its reason.", "/changes", ""), Rules: rulebook()}
 	for _, k := range list {
 		p.List = append(p.List, s.change(k, titles))
 	}
 	return show(c, pages.Changes(p))
+}
+
+func rulebook() []pages.Rules {
+	list := make([]pages.Rules, len(score.Rulebook))
+	for i, r := range score.Rulebook {
+		list[i] = pages.Rules(r)
+	}
+	return list
 }
 
 func (s *Site) change(k settlement.Correction, titles map[string]string) pages.Change {

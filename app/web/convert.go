@@ -20,7 +20,13 @@ func (s *Site) predictionProps(r *prediction.Record) components.Prediction {
 		Agent:      components.Agent{Handle: r.Agent.Handle, Name: r.Agent.Name, Model: r.Model},
 		Confidence: r.Confidence, Outcome: r.Outcome, Baseline: r.Baseline, MarketThen: r.MarketThen(), MarketID: r.MarketID, Category: r.Category,
 		Status: string(r.Status), Value: r.ResolutionValue, Edge: points(r.Edge), Brier: r.Brier,
-		CreatedAt: s.when(r.CreatedAt), ResolvedAt: s.when(r.ResolvedAt), Hidden: r.Hidden, Sample: r.Sample,
+		CreatedAt: s.when(r.CreatedAt), ResolvedAt: s.when(r.ResolvedAt), Hidden: r.Hidden, Erased: r.Agent.Closed(), Sample: r.Sample,
+	}
+	if r.Withheld == prediction.NotRevealed {
+		p.Until = string(r.Reveal)
+		if r.Market != nil {
+			p.Title, p.Category = title(r.Market), r.Market.Category
+		}
 	}
 	if live, ok := r.LiveEdge(); ok {
 		p.LiveEdge = points(&live)

@@ -88,8 +88,10 @@ func (s *Site) feed(c *fiber.Ctx, title, about, page string, f prediction.Filter
 func (s *Site) entry(r *prediction.Record) atomEntry {
 	p, base := s.predictionProps(r), s.Config.BaseURL
 	updated := r.CreatedAt
-	if r.ResolvedAt.After(updated) {
-		updated = r.ResolvedAt
+	for _, at := range []time.Time{r.RevealedAt, r.ResolvedAt} {
+		if at.After(updated) {
+			updated = at
+		}
 	}
 	summary := predictionWords(p)
 	if p.Thesis != "" {

@@ -23,14 +23,16 @@ func (s *Site) file(c *fiber.Ctx) error {
 	return nil
 }
 
-// favicon answers browsers that do not read the page's link.
-func (s *Site) favicon(c *fiber.Ctx) error {
-	f, ok := static.Named("favicon.svg")
-	if !ok {
-		return problem.NotFound("There is no such file.")
+// icon serves an icon at the address where browsers look for it.
+func icon(name string) fiber.Handler {
+	return func(c *fiber.Ctx) error {
+		f, ok := static.Named(name)
+		if !ok {
+			return problem.NotFound("There is no such file.")
+		}
+		sendFile(c, f, "public, max-age=86400")
+		return nil
 	}
-	sendFile(c, f, "public, max-age=86400")
-	return nil
 }
 
 // clientFile serves a program for agents' authors at an address that stays the same.
@@ -72,7 +74,7 @@ type sitemapXML struct {
 // engines find older ones through the lists.
 const sitemapPredictions = 1000
 
-var sitemapPages = []string{"/", "/leaderboard", "/markets", "/predictions", "/news", "/models", "/assignments", "/compare", "/method", "/changes", "/docs", "/agents/new"}
+var sitemapPages = []string{"/", "/leaderboard", "/markets", "/predictions", "/news", "/models", "/assignments", "/compare", "/method", "/changes", "/agents/new"}
 
 // sitemap names the pages that stand for themselves.
 func (s *Site) sitemap(c *fiber.Ctx) error {
@@ -82,6 +84,9 @@ func (s *Site) sitemap(c *fiber.Ctx) error {
 	}
 	for _, path := range sitemapPages {
 		add(path, "")
+	}
+	for _, entry := range guideMenu {
+		add(entry.Path, "")
 	}
 	events := map[string]bool{"": true}
 	for _, m := range s.Markets.Current().Records {

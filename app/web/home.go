@@ -31,6 +31,7 @@ const (
 )
 
 func (s *Site) home(c *fiber.Ctx) error {
+	c.Set(fiber.HeaderLink, homeLinks)
 	ctx, db := c.UserContext(), s.DB.Reader
 	numbers, err := s.readFigures(ctx)
 	if err != nil {

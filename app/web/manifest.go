@@ -32,7 +32,8 @@ func (s *Site) manifest(c *fiber.Ctx) error {
 	body, err := json.MarshalIndent(manifest{
 		Name: "Pulsecast", ShortName: "Pulsecast", Description: "Predictions by AI agents, scored against the market.",
 		StartURL: "/", Scope: "/", Display: "minimal-ui", BackgroundColor: "#f7f7f4", ThemeColor: "#ffffff",
-		Icons: []manifestIcon{{Src: static.Path("favicon.svg"), Sizes: "any", Type: "image/svg+xml", Purpose: "any"}},
+		Icons: []manifestIcon{{Src: static.Path("favicon.svg"), Sizes: "any", Type: "image/svg+xml", Purpose: "any"},
+			{Src: static.Path("apple-touch-icon.png"), Sizes: "180x180", Type: "image/png", Purpose: "any"}},
 	}, "", "  ")
 	if err != nil {
 		return err

@@ -12,7 +12,7 @@ import (
 	"github.com/pulsecast/pulsecast/views/pages"
 )
 
-// reference is the OpenAPI document as the docs page shows it.
+// reference is the OpenAPI document as /docs/api shows it.
 type reference struct {
 	groups  []pages.OperationGroup
 	schemas []pages.Schema

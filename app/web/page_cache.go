@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"strings"
 	"sync"
 	"time"
 
@@ -27,6 +28,7 @@ const (
 // pageCache keeps whole answers by address and query. A page is the same for every
 // reader, so it is rendered once for all requests that arrive at the same time.
 type pageCache struct {
+	base  string // public address of the service
 	now   func() time.Time
 	pages *memo.Cache[string, *keptPage]
 }
@@ -38,12 +40,14 @@ type keptPage struct {
 	contentType  string
 	cacheControl string
 	etag         string
+	link         string // value of the Link header
 	html         []byte
 	brotli, gzip func() []byte
+	markdown     func() ([]byte, error) // nil: the answer is no page
 }
 
-func newPageCache(now func() time.Time) *pageCache {
-	return &pageCache{now, memo.New[string](memo.Options[*keptPage]{Size: pageCacheSize, Now: now, Stale: pageStale})}
+func newPageCache(base string, now func() time.Time) *pageCache {
+	return &pageCache{base, now, memo.New[string](memo.Options[*keptPage]{Size: pageCacheSize, Now: now, Stale: pageStale})}
 }
 
 // wrap answers from the cache, and fills it with what the handler answers. Refusals and
@@ -60,7 +64,7 @@ func (p *pageCache) wrap(h fiber.Handler) fiber.Handler {
 			if c.Response().StatusCode() != fiber.StatusOK {
 				return nil, time.Time{}, errNotKept
 			}
-			return newKeptPage(c), p.now().Add(pageFresh), nil
+			return newKeptPage(c, p.base), p.now().Add(pageFresh), nil
 		})
 		switch {
 		case err == nil:
@@ -76,12 +80,12 @@ func (p *pageCache) wrap(h fiber.Handler) fiber.Handler {
 	}
 }
 
-func newKeptPage(c *fiber.Ctx) *keptPage {
+func newKeptPage(c *fiber.Ctx, base string) *keptPage {
 	header := &c.Response().Header
 	html := append([]byte(nil), c.Response().Body()...)
 	sum := sha256.Sum256(html)
-	return &keptPage{
-		html: html, etag: `"` + hex.EncodeToString(sum[:8]) + `"`,
+	page := &keptPage{
+		html: html, etag: `"` + hex.EncodeToString(sum[:8]) + `"`, link: string(header.Peek(fiber.HeaderLink)),
 		contentType: string(header.ContentType()), cacheControl: string(header.Peek(fiber.HeaderCacheControl)),
 		brotli: sync.OnceValue(func() []byte {
 			return fasthttp.AppendBrotliBytesLevel(nil, html, fasthttp.CompressBrotliDefaultCompression)
@@ -90,10 +94,24 @@ func newKeptPage(c *fiber.Ctx) *keptPage {
 			func() []byte { return fasthttp.AppendGzipBytesLevel(nil, html, fasthttp.CompressDefaultCompression) },
 		),
 	}
+	if strings.HasPrefix(page.contentType, fiber.MIMETextHTML) {
+		address := base + string(c.Request().RequestURI())
+		page.markdown = sync.OnceValues(func() ([]byte, error) { return pageMarkdown(html, address) })
+	}
+	return page
 }
 
 // send answers with the form the request prefers, or with 304.
 func (k *keptPage) send(c *fiber.Ctx) error {
+	if k.link != "" {
+		c.Set(fiber.HeaderLink, k.link)
+	}
+	if k.markdown != nil {
+		c.Vary(fiber.HeaderAccept)
+		if prefersMarkdown(c) {
+			return k.sendMarkdown(c)
+		}
+	}
 	r := httpserver.Representation{
 		// Weak: the forms of a page differ in their bytes, not in what they say.
 		Body: k.html, ETag: "W/" + k.etag, ContentType: k.contentType, CacheControl: k.cacheControl,

@@ -19,7 +19,7 @@ func TestOneMakesAPage(t *testing.T) {
 	begun, goOn := make(chan int64), make(chan bool)
 	var made atomic.Int64
 	app := fiber.New()
-	cache := newPageCache(func() time.Time { return time.Unix(age.Load(), 0) })
+	cache := newPageCache("http://pulse.test", func() time.Time { return time.Unix(age.Load(), 0) })
 	app.Get("/", cache.wrap(func(c *fiber.Ctx) error {
 		n := made.Add(1)
 		begun <- n

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"encoding/hex"
 	"strings"
 
 	"github.com/gofiber/fiber/v2"
@@ -146,7 +147,8 @@ func (s *Site) predictionPage(r *prediction.Record) pages.PredictionProps {
 		ObservedAt: s.when(r.BaselineObservedAt), Pending: r.BaselineState == prediction.Pending, Missed: r.BaselineState == prediction.Missed,
 		LogEdge: r.LogEdge, Winner: r.ResolutionOutcome, Source: r.ResolutionSource, Note: r.ResolutionNote, RulesVersion: r.RulesVersion,
 	}
-	if !r.Hidden {
+	props.Hash, props.Salt, props.RevealedAt = hex.EncodeToString(r.Hash), hex.EncodeToString(r.Salt), s.when(r.RevealedAt)
+	if r.Withheld == prediction.NotWithheld {
 		props.Report.Action = predictionPath(r) + "/report"
 	}
 	if r.WeightIndex != nil {
@@ -164,6 +166,9 @@ func (s *Site) predictionPage(r *prediction.Record) pages.PredictionProps {
 
 // predictionWords is a prediction in one line, for a shared link.
 func predictionWords(p components.Prediction) string {
+	if p.Until != "" {
+		return p.Agent.Name + " forecast on this market. What it said is " + p.Waits() + "."
+	}
 	words := p.Agent.Name + " says " + components.Percent(p.Confidence)
 	if p.MarketThen != nil {
 		words += ", the market said " + components.Percent(*p.MarketThen)

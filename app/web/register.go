@@ -52,11 +52,21 @@ func (s *Site) register(c *fiber.Ctx) error {
 		return err
 	default:
 		p.Layout.Title = created.Name + " is in"
-		p.Done = &pages.Registered{
-			Agent: components.Agent{Handle: created.Handle, Name: created.Name, Model: created.Model}, Key: key,
+		if p.Done, err = s.registered(created, key); err != nil {
+			return err
 		}
 	}
 	return show(c, pages.Register(p))
+}
+
+// registered leads a new agent to its first prediction.
+func (s *Site) registered(created *agent.Agent, key string) (*pages.Registered, error) {
+	facts := s.guideFacts()
+	facts.Key = key
+	first, err := first(facts, "")
+	return &pages.Registered{
+		Agent: components.Agent{Handle: created.Handle, Name: created.Name, Model: created.Model}, Key: key, First: first,
+	}, err
 }
 
 // sameOrigin tells whether a form was sent from our own page. Sec-Fetch-Site is set by

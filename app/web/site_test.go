@@ -21,7 +21,8 @@ import (
 // pages that every database must be able to show.
 func pagesOf(id string) []string {
 	return []string{"/", "/leaderboard", "/markets", "/markets/1", "/markets/2", "/news", "/predictions", "/predictions/" + id,
-		"/agents/ada", "/agents/new", "/models", "/compare", "/compare?a=ada", "/assignments", "/method", "/changes", "/docs"}
+		"/agents/ada", "/agents/new", "/models", "/compare", "/compare?a=ada", "/assignments", "/method", "/changes", "/docs", "/docs?with=go", "/docs/api", "/docs/updates", "/docs/errors", "/docs/limits",
+		"/docs/mcp", "/docs/clients", "/docs/changelog"}
 }
 
 func TestEveryPage(t *testing.T) {
@@ -145,7 +146,7 @@ func TestDocsExplainEveryCode(t *testing.T) {
 		want = append(want, "error-"+code)
 	}
 	h := open(t, dbtest.Open(t, database.SQLite))
-	h.get("/docs").doc.Find("[id^=error-]").Each(func(_ int, s *goquery.Selection) { got = append(got, s.AttrOr("id", "")) })
+	h.get("/docs/errors").doc.Find("[id^=error-]").Each(func(_ int, s *goquery.Selection) { got = append(got, s.AttrOr("id", "")) })
 	slices.Sort(want)
 	slices.Sort(got)
 	if len(want) < 20 || !slices.Equal(got, want) {
@@ -290,8 +291,11 @@ func TestRegister(t *testing.T) {
 		h := open(t, db)
 		same := http.Header{"Sec-Fetch-Site": {"same-origin"}}
 		r := h.do("POST", "/agents/new", url.Values{"name": {"Bob the Bot"}, "description": {"line\r\nline"}}, same)
-		if r.status != 200 || !strings.HasPrefix(r.text(".key"), "pc_") || r.header.Get("Cache-Control") != "no-store" {
+		if r.status != 200 || !strings.HasPrefix(r.text("#api-key"), "pc_") || r.header.Get("Cache-Control") != "no-store" {
 			t.Fatalf("%d %q %q", r.status, r.text("main"), r.header.Get("Cache-Control"))
+		}
+		if way := r.doc.Find(".first"); !strings.Contains(way.Find("pre").First().Text(), "PULSECAST_API_KEY="+r.text("#api-key")) || way.Find(".tab-panel").Length() < 6 {
+			t.Errorf("the page leads to no first prediction: %s", way.Text())
 		}
 		if h.get("/agents/bob-the-bot").text("h1") != "Bob the Bot" {
 			t.Error("the agent has no page")
@@ -325,7 +329,6 @@ func TestFiles(t *testing.T) {
 	for path, want := range map[string][2]string{
 		"/robots.txt":           {"text/plain", "Sitemap: " + base + "/sitemap.xml"},
 		"/sitemap.xml":          {"application/xml", "<loc>" + base + "/predictions/" + id + "</loc>"},
-		"/favicon.ico":          {"image/svg+xml", "<svg"},
 		"/predictions.atom":     {"application/atom+xml", "<id>urn:uuid:" + id + "</id>"},
 		"/agents/ada.atom":      {"application/atom+xml", "Ada &lt;script&gt;"},
 		"/agents/ada/badge.svg": {"image/svg+xml", "not ranked yet"},
@@ -350,9 +353,9 @@ func TestContentCodings(t *testing.T) {
 		"gzip, deflate, br, zstd": "br", "gzip": "gzip", "*": "br", "*;q=0": "", "br;q=0, *": "gzip",
 		"identity, br;q=0.5": "", "br;q=abc": "", "br;q=2, gzip": "gzip", "identity;q=0, gzip;q=0.1": "gzip",
 	} {
-		for _, path := range []string{"/", css} {
+		for path, vary := range map[string]string{"/": "Accept, Accept-Encoding", css: "Accept-Encoding"} {
 			r := h.do("GET", path, nil, http.Header{"Accept-Encoding": {accept}})
-			if got := r.header.Get("Content-Encoding"); r.status != 200 || got != want || r.header.Get("Vary") != "Accept-Encoding" {
+			if got := r.header.Get("Content-Encoding"); r.status != 200 || got != want || r.header.Get("Vary") != vary {
 				t.Errorf("%s, Accept-Encoding %q: %d, Content-Encoding %q, Vary %q; want %q", path, accept, r.status, got, r.header.Get("Vary"), want)
 			}
 		}

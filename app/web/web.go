@@ -86,7 +86,7 @@ type Site struct {
 
 // New makes the site.
 func New(d Dependencies) *Site {
-	s := &Site{Dependencies: d, sparks: newSparklines(), thumbs: newThumbnails(), cards: newCards(), pages: newPageCache(d.Now)}
+	s := &Site{Dependencies: d, sparks: newSparklines(), thumbs: newThumbnails(), cards: newCards(), pages: newPageCache(d.Config.BaseURL, d.Now)}
 	s.figures = memo.New[struct{}](memo.Options[leaderboard.Figures]{Size: 1, Now: d.Now, Stale: sharedStale})
 	s.choices = memo.New[struct{}](memo.Options[leaderboard.Choices]{Size: 1, Now: d.Now, Stale: sharedStale})
 	s.reference = sync.OnceValues(newReference)
@@ -146,7 +146,11 @@ func (s *Site) Register(srv *httpserver.Server) {
 	page("/method", s.method)
 	page("/search", s.search)
 	page("/changes", s.changes)
-	page("/docs", s.docs)
+	page("/terms", s.legal("Terms", "What agents and readers agree to.", "/terms", "terms.md", s.Config.TermsFile))
+	page("/privacy", s.legal("Privacy", "What is kept, and for how long.", "/privacy", "privacy.md", s.Config.PrivacyFile))
+	page("/contact", s.legal("Contact", "Whom to write to.", "/contact", "contact.md", ""))
+	s.registerGuide(page)
+	s.registerDiscovery(srv)
 	page(offlinePath, s.offline)
 	page("/sitemap.xml", s.sitemap)
 	srv.App.Get("/markets/:id/card.png", srv.Limits.Reads(), s.marketCard)
@@ -154,7 +158,8 @@ func (s *Site) Register(srv *httpserver.Server) {
 	srv.App.Get("/agents/:handle/card.png", srv.Limits.Reads(), s.agentCard)
 	srv.App.Get(boardCard, srv.Limits.Reads(), s.leaderboardCard)
 	srv.App.Get("/robots.txt", s.robots)
-	srv.App.Get("/favicon.ico", s.favicon)
+	srv.App.Get("/favicon.ico", icon("favicon.ico"))
+	srv.App.Get("/apple-touch-icon.png", icon("apple-touch-icon.png"))
 	srv.App.Get("/manifest.webmanifest", s.manifest)
 	srv.App.Get("/sw.js", s.serviceWorker)
 	srv.App.Get("/clients/:name", s.clientFile)

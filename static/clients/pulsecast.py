@@ -540,7 +540,7 @@ class Agent(TypedDict):
     description: Optional[str]
     homepage: Optional[str]
     url: str
-    status: Literal["active", "disabled"]
+    status: Literal["active", "disabled", "closed"]
     hidden: bool
     sample: bool
     createdAt: str
@@ -549,6 +549,12 @@ class Agent(TypedDict):
 class AgentAnswer(TypedDict):
     ok: bool
     agent: Agent
+
+
+class AgentList(TypedDict):
+    ok: bool
+    agents: List[Agent]
+    nextCursor: Optional[str]
 
 
 class AgentReference(TypedDict):
@@ -584,6 +590,7 @@ class Assignment(TypedDict):
 class AssignmentList(TypedDict):
     ok: bool
     assignments: List[Assignment]
+    nextCursor: Optional[str]
 
 
 class Baseline(TypedDict):
@@ -622,6 +629,12 @@ class BatchResult(TypedDict):
     error: Optional[ItemProblem]
 
 
+class BestAgent(TypedDict):
+    handle: str
+    name: str
+    url: str
+
+
 class CacheHealth(TypedDict):
     ok: bool
     kind: Literal["memory", "redis"]
@@ -654,6 +667,53 @@ class CategoryStats(TypedDict):
     marketBrier: Optional[float]
 
 
+class Change(TypedDict):
+    id: str
+    kind: str
+    market: Optional[ChangedMarket]
+    prediction: Optional[ChangedPrediction]
+    note: str
+    actor: str
+    createdAt: str
+
+
+class ChangeList(TypedDict):
+    ok: bool
+    changes: List[Change]
+    rules: List[RulesEntry]
+    nextCursor: Optional[str]
+
+
+class ChangedMarket(TypedDict):
+    id: str
+    question: Optional[str]
+    url: str
+
+
+class ChangedPrediction(TypedDict):
+    id: str
+    url: str
+
+
+class ClosedAccount(TypedDict):
+    ok: bool
+    agent: Agent
+    erased: Erased
+    complete: bool
+    kept: List[str]
+
+
+class ClosingRequest(TypedDict):
+    confirm: str
+
+
+class ComparisonAnswer(TypedDict):
+    ok: bool
+    a: PublicStats
+    b: PublicStats
+    shared: SharedEvents
+
+
 class Consensus(TypedDict):
     outcome: str
     agents: int
@@ -668,6 +728,21 @@ class DatabaseHealth(TypedDict):
 
 class Done(TypedDict):
     ok: bool
+
+
+class EdgeRange(TypedDict):
+    bestGuess: float
+    low: float
+    high: float
+
+
+class Erased(TypedDict):
+    predictions: int
+    keys: int
+    sessions: int
+    answers: int
+    reports: int
+    usageRows: int
 
 
 class EventAnswer(TypedDict):
@@ -949,8 +1024,28 @@ class MarketIntelligence(TypedDict):
 class MarketList(TypedDict):
     ok: bool
     markets: List[MarketIntelligence]
+    nextCursor: Optional[str]
     asOf: Optional[str]
     stale: bool
+
+
+class ModelEntry(TypedDict):
+    model: str
+    agents: int
+    ranked: int
+    events: int
+    skill: float
+    range: Optional[EdgeRange]
+    brier: Optional[float]
+    marketBrier: Optional[float]
+    best: Optional[BestAgent]
+
+
+class ModelList(TypedDict):
+    ok: bool
+    window: Literal["30d", "90d", "365d", "all"]
+    models: List[ModelEntry]
+    nextCursor: Optional[str]
 
 
 class Murphy(TypedDict):
@@ -984,6 +1079,7 @@ class NewsIntelligence(TypedDict):
 class NewsList(TypedDict):
     ok: bool
     news: List[NewsIntelligence]
+    nextCursor: Optional[str]
     asOf: Optional[str]
     stale: bool
 
@@ -1001,21 +1097,25 @@ class OwnReport(TypedDict):
 
 class Prediction(TypedDict):
     id: str
-    title: str
-    thesis: str
-    confidence: float
-    horizonAt: str
-    category: str
+    title: Optional[str]
+    thesis: Optional[str]
+    confidence: Optional[float]
+    horizonAt: Optional[str]
+    category: Optional[str]
     model: Optional[str]
-    evidence: List[PredictionEvidence]
+    evidence: Optional[List[PredictionEvidence]]
     agent: AgentReference
     market: Optional[PredictionMarket]
     baseline: Optional[Baseline]
     weight: Optional[float]
-    status: Literal["open", "resolved", "void"]
+    status: Optional[Literal["open", "resolved", "void"]]
     resolution: Optional[Resolution]
     scores: Optional[Scores]
     liveEdge: Optional[float]
+    reveal: Literal["now", "baseline", "close"]
+    revealedAt: Optional[str]
+    hash: Optional[str]
+    salt: Optional[str]
     createdAt: str
     url: str
     hidden: bool
@@ -1050,7 +1150,7 @@ class PredictionMarket(TypedDict):
     id: str
     question: str
     url: str
-    outcome: str
+    outcome: Optional[str]
     event: Optional[str]
     category: Optional[str]
     scheduledCloseAt: Optional[str]
@@ -1069,6 +1169,7 @@ class PredictionRequest(_RequiredOfPredictionRequest, total=False):
     marketId: str
     model: str
     outcome: str
+    reveal: Literal["now", "baseline", "close"]
     title: str
 
 
@@ -1315,6 +1416,11 @@ class ReviewThresholds(TypedDict):
     error: float
 
 
+class RulesEntry(TypedDict):
+    version: str
+    text: List[str]
+
+
 class Scores(TypedDict):
     brier: float
     edge: Optional[float]
@@ -1336,6 +1442,26 @@ class SessionAnswer(TypedDict):
 
 class SessionRequest(TypedDict):
     apiKey: str
+
+
+class SharedEvent(TypedDict):
+    title: Optional[str]
+    category: str
+    date: str
+    a: float
+    b: float
+
+
+class SharedEvents(TypedDict):
+    count: int
+    aWins: int
+    bWins: int
+    meanA: float
+    meanB: float
+    difference: Optional[EdgeRange]
+    oddsA: Optional[float]
+    oddsB: Optional[float]
+    events: List[SharedEvent]
 
 
 class SignalHealth(TypedDict):

@@ -6,7 +6,7 @@
 It needs Python 3.8 and nothing else. The formulas are those of /method. It prints every
 published number that doesn't follow from the predictions, and exits with 1 if there is one.
 """
-import json, math, sys, time, urllib.error, urllib.parse, urllib.request
+import hashlib, json, math, sys, time, urllib.error, urllib.parse, urllib.request
 from bisect import bisect_left
 from collections import defaultdict
 from datetime import date, timedelta
@@ -172,15 +172,33 @@ def rank_ranges(posteriors):  # of [(guess, low, high)], in the order of the boa
         yield min(max(best, 1), len(agents), rank), max(min(worst, len(agents)), rank)
 
 
+def check_hash(r):  # of a prediction that was withheld at first; json.dumps equals RFC 8785 for these fields
+    said = {key: r[key] for key in ("title", "thesis", "confidence", "horizonAt", "category", "model")}
+    said["confidence"] = int(r["confidence"]) if r["confidence"] in (0, 1) else r["confidence"]
+    said["evidence"] = [{"title": e["title"], "url": e["url"]} for e in r["evidence"]]
+    said["outcome"] = r["market"]["outcome"]
+    text = r["salt"] + json.dumps(said, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    if hashlib.sha256(text.encode()).hexdigest() != r["hash"]:
+        differ("prediction " + r["id"] + " hash", r["hash"], hashlib.sha256(text.encode()).hexdigest())
+
+
 def read_clusters():
     records = sorted((r for _, page in pages("/api/predictions", "predictions") for r in page), key=lambda r: r["id"])
-    said, index, clusters = {}, defaultdict(int), {}
+    said, index, clusters, unsure = {}, defaultdict(int), {}, set()
     for r in records:
+        if r["salt"]:
+            check_hash(r)
         p, market, b, name = r["confidence"], r["market"], r["baseline"], "prediction " + r["id"]
         y = r["resolution"]["value"] if r["status"] == "resolved" else None
         if y is not None and not near(r["scores"]["brier"], (p - y) ** 2):
             differ(name + " brier", r["scores"]["brier"], (p - y) ** 2)
         if not market:
+            continue
+        key = (r["agent"]["id"], "e:" + market["event"] if market["event"] else "m:" + market["id"])
+        first = {"category": market["category"] or "other", "day": (market["scheduledCloseAt"] or "")[:10]}
+        if p is None:  # not revealed: whether it has a weight is unknown
+            unsure.add(key)
+            clusters.setdefault(key, {**first, "settled": "", "sum": [0, 0, 0], "n": 0})
             continue
         belief = (r["agent"]["id"], market["id"], market["outcome"])
         previous, said[belief] = said.get(belief), p
@@ -191,12 +209,13 @@ def read_clusters():
         q = b["probability"]
         if not near(q, clamp(p, b)):
             differ(name + " baseline", q, clamp(p, b))
-        key = (r["agent"]["id"], "e:" + market["event"] if market["event"] else "m:" + market["id"])
+        c = clusters.setdefault(key, {**first, "settled": "", "sum": [0, 0, 0], "n": 0})
+        if key in unsure and r["weight"]:
+            index[key] = round(-math.log2(r["weight"]))
+            c.update(first if index[key] == 0 else {})
         i, index[key] = index[key], index[key] + 1
         if r["weight"] != 0.5**i:
             differ(name + " weight", r["weight"], 0.5**i)
-        first = (market["category"] or "other", (market["scheduledCloseAt"] or "")[:10])
-        c = clusters.setdefault(key, {"category": first[0], "day": first[1], "settled": "", "sum": [0, 0, 0], "n": 0})
         if y is None:
             continue
         if not near(r["scores"]["edge"], edge(p, q, y) / 1e4):

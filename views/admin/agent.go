@@ -23,7 +23,8 @@ type AgentProps struct {
 	TextsWords                    string // the same in words
 	Local                         bool   // keys are issued here
 	CreatedAt, SeenAt, DisabledAt time.Time
-	Total, Open, Settled, Void    int64 // predictions
+	ClosedAt                      time.Time // of the account; zero: open
+	Total, Open, Settled, Void    int64     // predictions
 	PredictionsDay                int64
 	PredictionsMonth              int64
 	Requests, Errors, Limited     int64 // in 24 hours
@@ -72,6 +73,7 @@ type Key struct {
 type AgentPrediction struct {
 	ID, Title, Status string
 	Hidden            bool
+	Until             string // "baseline" or "close" while it is not revealed
 	Confidence        float64
 	Baseline, Edge    *float64
 	CreatedAt         time.Time
@@ -99,6 +101,9 @@ func (p *AgentProps) facts() facts {
 	list.addText("Subject", p.Subject)
 	list.add("Joined", p.Frame.moment(p.CreatedAt))
 	list.add("Last seen", p.Frame.moment(p.SeenAt))
+	if !p.ClosedAt.IsZero() {
+		list.add("Closed", p.Frame.moment(p.ClosedAt))
+	}
 	if p.Disabled {
 		list.add("Disabled", p.Frame.moment(p.DisabledAt))
 	}
@@ -192,6 +197,8 @@ func (p *AgentProps) predictions() table {
 		title := cell{text: r.Title, href: predictionPath(r.ID)}
 		if r.Hidden {
 			title.note = "text hidden"
+		} else if r.Until != "" {
+			title.note = "not revealed until the " + r.Until
 		}
 		edge := number(r.Edge, func(v float64) string { return components.Signed(v, 1) })
 		t.rows = append(t.rows, []cell{title, text(components.Percent(r.Confidence)), number(r.Baseline, components.Percent),

@@ -54,6 +54,7 @@ type RulingPrediction struct {
 	Source, Reason         string // of the result
 	Brier, Edge            *float64
 	Hidden                 bool
+	Until                  string // "baseline" or "close" while it is not revealed
 	HorizonAt, CreatedAt   time.Time
 }
 
@@ -188,6 +189,9 @@ func (r *RulingPrediction) facts(f Frame) facts {
 	list.addText("Edge", number(r.Edge, func(v float64) string { return components.Signed(v, 2) }).text)
 	if r.Hidden {
 		list.addText("Text", "hidden from the public")
+	}
+	if r.Until != "" {
+		list.addText("Reveal", "others see it at its "+r.Until)
 	}
 	list.addText("Thesis", r.Thesis)
 	return list

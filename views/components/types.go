@@ -68,6 +68,11 @@ type Prediction struct {
 	Hidden     bool
 	Sample     bool
 	Repeats    bool // the title is that of the page: the card shows the probability instead
+	// Until is what the reveal waits for: "baseline" or "close"; empty once it is over. Before,
+	// Title is the market's, Confidence and all that follows from it are unknown.
+	Until string
+	// Erased says that the account was closed, so that the texts are gone.
+	Erased bool
 }
 
 // View is what a market showed of an outcome at one moment; nil is unknown.
@@ -94,10 +99,21 @@ func (v View) Book() string {
 
 // About is the text to show as the prediction's title.
 func (p Prediction) About() string {
-	if p.Hidden {
+	if p.Erased && p.Until == "" {
+		return "Text erased: the account was closed"
+	}
+	if p.Hidden && p.Until == "" {
 		return "Text hidden by an admin"
 	}
 	return p.Title
+}
+
+// Waits says when a prediction will be shown.
+func (p Prediction) Waits() string {
+	if p.Until == "baseline" {
+		return "shown once its baseline is final"
+	}
+	return "shown when the market closes"
 }
 
 // addsOutcome tells whether the outcome says more than the title, which often ends

@@ -314,7 +314,7 @@ func reviewLegend() templ.Component {
 			templ_7745c5c3_Var10 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 21, "<p class=\"legend\">Point: mean per event, with the weights of repeats. Line: 95 % interval of that mean by itself, cut off where it is wider than the chart. Bold: it stands out from chance although so many are compared. <a href=\"/docs#op-getReview\">How it is made</a></p>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 21, "<p class=\"legend\">Point: mean per event, with the weights of repeats. Line: 95 % interval of that mean by itself, cut off where it is wider than the chart. Bold: it stands out from chance although so many are compared. <a href=\"/docs/api#op-getReview\">How it is made</a></p>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

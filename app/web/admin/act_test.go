@@ -172,7 +172,7 @@ func TestRulings(t *testing.T) {
 		if got := h.count("SELECT COUNT(*) FROM predictions WHERE hidden"); got != 1 {
 			t.Errorf("hidden: %d", got)
 		}
-		changes, err := settlement.Corrections(t.Context(), db.Reader, 10)
+		changes, _, err := settlement.Corrections(t.Context(), db.Reader, settlement.CorrectionFilter{Limit: 10})
 		if err != nil || len(changes) != 4 || changes[0].Actor != "eve" || changes[0].Note != "It rained." {
 			t.Errorf("public changes: %+v, %v", changes, err)
 		}

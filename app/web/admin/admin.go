@@ -98,6 +98,7 @@ func (d *Site) Register(srv *httpserver.Server) {
 	act("/admin/agents/:handle/keys", d.issueKey)
 	act("/admin/agents/:handle/keys/revoke", d.revokeKey)
 	act("/admin/agents/:handle/sessions", d.endSessions)
+	act("/admin/agents/:handle/close", d.closeAccount)
 	act("/admin/agents/:handle/notes", d.addNote)
 	page("/admin/handles", d.handles)
 	act("/admin/handles", d.reserveHandle)

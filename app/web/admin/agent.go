@@ -50,7 +50,7 @@ func (d *Site) showAgent(v *visit, secret string) error {
 		Frame: d.frame(v, a.Name, "/admin/agents"), Handle: a.Handle, Name: a.Name, Declared: views.Profile(declared),
 		Owner: a.Owner, Subject: a.Subject, Sample: a.Sample, Disabled: a.Status == agent.Disabled, Status: string(a.Status),
 		Texts: textState(a.Visibility), TextsWords: moderation.TextsWords(a.Visibility), Local: d.Config.IdentityURL == "",
-		CreatedAt: a.CreatedAt, SeenAt: a.LastSeenAt, DisabledAt: a.DisabledAt,
+		CreatedAt: a.CreatedAt, SeenAt: a.LastSeenAt, DisabledAt: a.DisabledAt, ClosedAt: a.ClosedAt,
 		Total: row.Tally.Total, Open: row.Tally.Open, Settled: row.Tally.Resolved, Void: row.Tally.Void,
 		PredictionsDay: row.PredictionsDay, PredictionsMonth: row.PredictionsMonth, Secret: secret,
 	}
@@ -130,11 +130,19 @@ func (d *Site) addPredictions(ctx context.Context, a *agent.Agent, p *views.Agen
 	for i := range records {
 		r := &records[i]
 		p.Predictions = append(p.Predictions, views.AgentPrediction{
-			ID: r.ID.String(), Title: r.Title, Status: string(r.Status), Hidden: r.Hidden,
+			ID: r.ID.String(), Title: r.Title, Status: string(r.Status), Hidden: r.Hidden, Until: until(r),
 			Confidence: r.Confidence, Baseline: r.MarketThen(), Edge: points(r.Edge), CreatedAt: r.CreatedAt,
 		})
 	}
 	return err
+}
+
+// until is what the reveal of a prediction waits for, empty once it is over.
+func until(r *prediction.Record) string {
+	if r.Unrevealed {
+		return string(r.Reveal)
+	}
+	return ""
 }
 
 func (d *Site) addNotes(ctx context.Context, a *agent.Agent, p *views.AgentProps) error {
@@ -187,6 +195,20 @@ func (d *Site) revokeKey(v *visit) error {
 	handle := v.param("handle")
 	err := d.Moderation.RevokeKey(v.UserContext(), v.by(), handle, v.form("key"))
 	return d.afterAct(v, true, err, audit.AgentTarget(handle), agentPath(handle), "revoked")
+}
+
+// closeAccount closes an account for good and leads to the page under its neutral handle.
+func (d *Site) closeAccount(v *visit) error {
+	handle := v.param("handle")
+	target, back := audit.AgentTarget(handle), agentPath(handle)
+	if v.form("confirm") != handle {
+		return about(problem.InvalidRequest(problem.Field{Field: "confirm", Message: "must be the handle, " + handle}), target, back)
+	}
+	closed, err := d.Moderation.CloseAccount(v.UserContext(), v.by(), handle)
+	if err != nil {
+		return about(err, target, back)
+	}
+	return redirect(v.Ctx, agentPath(closed.Agent.Handle), "closed-account")
 }
 
 func (d *Site) endSessions(v *visit) error {

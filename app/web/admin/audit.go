@@ -14,7 +14,7 @@ const logSize = 20
 
 // auditActions are the actions that the page offers as filters.
 var auditActions = []string{
-	audit.SignIn, audit.AgentDisabled, audit.AgentEnabled, audit.KeyIssued, audit.KeyRevoked, audit.SessionsEnded,
+	audit.SignIn, audit.AgentDisabled, audit.AgentEnabled, audit.AccountClosed, audit.KeyIssued, audit.KeyRevoked, audit.SessionsEnded,
 	audit.Ruling, audit.TextHidden, audit.TextShown, audit.ReportClosed,
 	audit.AssignmentWritten, audit.AssignmentEdited, audit.AssignmentClosed,
 	audit.HandleReserved, audit.HandleFreed, audit.TickRun, audit.AdminCreated,

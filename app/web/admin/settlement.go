@@ -66,7 +66,7 @@ func (d *Site) addMarkets(ctx context.Context, p *views.SettlementProps) error {
 }
 
 func (d *Site) addCorrections(ctx context.Context, p *views.SettlementProps) error {
-	list, err := settlement.Corrections(ctx, d.DB.Reader, correctionSize)
+	list, _, err := settlement.Corrections(ctx, d.DB.Reader, settlement.CorrectionFilter{Limit: correctionSize})
 	for _, c := range list {
 		out := views.Correction{Kind: c.Kind, MarketID: c.MarketID, Actor: c.Actor, Note: c.Note, At: c.CreatedAt}
 		if c.PredictionID != uuid.Nil {

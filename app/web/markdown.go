@@ -2,26 +2,65 @@ package web
 
 import (
 	"bytes"
+	"context"
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 
-	"github.com/gofiber/fiber/v2"
 	"github.com/yuin/goldmark"
 	"github.com/yuin/goldmark/ast"
 	"github.com/yuin/goldmark/extension"
 	"github.com/yuin/goldmark/parser"
+	"github.com/yuin/goldmark/renderer"
 	"github.com/yuin/goldmark/text"
+	"github.com/yuin/goldmark/util"
 
-	"github.com/pulsecast/pulsecast/app/leaderboard"
-	"github.com/pulsecast/pulsecast/app/problem"
+	"github.com/pulsecast/pulsecast/views/components"
 	"github.com/pulsecast/pulsecast/views/pages"
 )
 
 // markdown renders our own texts. Raw HTML in them is left out, which is goldmark's
 // default.
-var markdown = goldmark.New(goldmark.WithExtensions(extension.GFM), goldmark.WithParserOptions(parser.WithAutoHeadingID()))
+var markdown = goldmark.New(
+	goldmark.WithExtensions(extension.GFM), goldmark.WithParserOptions(parser.WithAutoHeadingID()),
+	goldmark.WithRendererOptions(renderer.WithNodeRenderers(util.Prioritized(blocks{}, 100))),
+)
+
+// blocks renders fenced code. A fence names the language and then, if the block is to be
+// copied, what it is for: "```sh Get a key".
+type blocks struct{}
+
+func (b blocks) RegisterFuncs(r renderer.NodeRendererFuncRegisterer) {
+	r.Register(ast.KindFencedCodeBlock, b.render)
+}
+
+// copyPrefix is the meta value of a document that keeps the ids of its blocks apart from
+// those of other documents on the page.
+const copyPrefix = "copyPrefix"
+
+func (blocks) render(w util.BufWriter, source []byte, node ast.Node, entering bool) (ast.WalkStatus, error) {
+	if !entering {
+		return ast.WalkSkipChildren, nil
+	}
+	n := node.(*ast.FencedCodeBlock)
+	var code bytes.Buffer
+	for i := range n.Lines().Len() {
+		line := n.Lines().At(i)
+		code.Write(line.Value(source))
+	}
+	text := strings.TrimSuffix(code.String(), "\n")
+	var label string
+	if n.Info != nil {
+		_, label, _ = strings.Cut(string(n.Info.Segment.Value(source)), " ")
+	}
+	if label == "" {
+		_, err := fmt.Fprintf(w, "<pre><code>%s</code></pre>\n", util.EscapeHTML([]byte(text)))
+		return ast.WalkSkipChildren, err
+	}
+	prefix, _ := node.OwnerDocument().Meta()[copyPrefix].(string)
+	id := prefix + "copy-" + strconv.Itoa(n.Lines().At(0).Start)
+	return ast.WalkSkipChildren, components.Copyable(id, label, text).Render(context.Background(), w)
+}
 
 // scrollable makes wide blocks reachable by keyboard and narrow screens.
 var scrollable = strings.NewReplacer(
@@ -47,8 +86,15 @@ func numberTables(html string) string {
 // renderMarkdown turns a text of ours into HTML and lists its second-level headings.
 // shift moves headings down by so many levels, to fit below the page's own.
 func renderMarkdown(source []byte, shift int) (html string, headings []pages.Heading, err error) {
+	return renderPart(source, shift, "")
+}
+
+// renderPart is renderMarkdown for one of several texts of a page. prefix keeps the ids of
+// its blocks of code apart from those of the others.
+func renderPart(source []byte, shift int, prefix string) (html string, headings []pages.Heading, err error) {
 	source = withoutFrontMatter(source)
 	doc := markdown.Parser().Parse(text.NewReader(source))
+	doc.OwnerDocument().AddMeta(copyPrefix, prefix)
 	err = ast.Walk(doc, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
 		h, ok := n.(*ast.Heading)
 		if !ok || !entering {
@@ -90,80 +136,4 @@ func withoutFrontMatter(source []byte) []byte {
 		}
 	}
 	return source
-}
-
-func (s *Site) docs(c *fiber.Ctx) error {
-	ref, err := s.reference()
-	if err != nil {
-		return err
-	}
-	p := pages.DocsProps{
-		Layout: s.frame(
-			"Docs", "How agents work with Pulsecast: quickstart, skill, and the API reference.", "/docs", "/docs",
-		),
-		Groups: ref.groups, Schemas: ref.schemas, Codes: errorCodes(),
-	}
-	quickstart, err := s.Text("quickstart")
-	if err != nil {
-		return err
-	}
-	skill, err := s.Text("skill")
-	if err != nil {
-		return err
-	}
-	html, _, err := renderMarkdown(skill, 2)
-	if err != nil {
-		return err
-	}
-	p.Quickstart, p.Skill = string(quickstart), prefixedIDs(html, "skill")
-	return show(c, pages.Docs(p))
-}
-
-// prefixedIDs keeps the headings of a text apart from those of the page it is on.
-func prefixedIDs(html, prefix string) string {
-	return strings.ReplaceAll(html, ` id="`, ` id="`+prefix+`-`)
-}
-
-// unit matches the space between a number and what belongs to it: "95 %", "20 : 1",
-// "0.72 to 2.69", "2.6 / 2.2", "≥ 94".
-var unit = regexp.MustCompile(`\d( %| : 1| to −?\d| / \.?\d)|[≥≤] `)
-
-// unbroken keeps numbers on one line with what belongs to them.
-func unbroken(text string) string {
-	return unit.ReplaceAllStringFunc(text, func(s string) string { return strings.ReplaceAll(s, " ", "\u00a0") })
-}
-
-func (s *Site) method(c *fiber.Ctx) error {
-	numbers, err := s.readFigures(c.UserContext())
-	if err != nil {
-		return err
-	}
-	text := leaderboard.Method(leaderboard.MethodFacts{
-		Thresholds: leaderboard.Thresholds{
-			Events: int64(s.Config.RankedMinEvents), CategoryEvents: int64(s.Config.RankedMinCategoryEvents),
-			Days: int64(s.Config.RankedMinDays),
-		},
-		MinLiquidity: int64(s.Config.RankedMinLiquidity), Ranked: numbers.Ranked,
-	})
-	html, headings, err := renderMarkdown([]byte(unbroken(text)), 0)
-	if err != nil {
-		return err
-	}
-	return show(c, pages.Method(pages.MethodProps{
-		Layout: s.frame(
-			"Method", "How predictions are scored against the market, and how agents are ranked.", "/method", "/method",
-		),
-		HTML: html, Contents: headings,
-	}))
-}
-
-// errorCodes lists the codes that the API answers with, which link to this page.
-func errorCodes() []pages.ErrorCode {
-	var out []pages.ErrorCode
-	for _, code := range problem.Codes {
-		if !code.PagesOnly {
-			out = append(out, pages.ErrorCode{Code: code.Name, Status: strconv.Itoa(code.Status), Text: code.Meaning})
-		}
-	}
-	return out
 }

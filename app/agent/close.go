@@ -1,0 +1,212 @@
+package agent
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base32"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/uptrace/bun"
+
+	"github.com/pulsecast/pulsecast/app/database"
+	"github.com/pulsecast/pulsecast/app/generation"
+	"github.com/pulsecast/pulsecast/app/problem"
+)
+
+// closedKey is the setting that holds the key of the hashes in closed_identities.
+const closedKey = "closed_key"
+
+// ClosedCount is how many rows of each kind closing an account deleted.
+type ClosedCount struct {
+	Keys, Usage int64
+	Sessions    int64 // and what apps had been granted
+}
+
+// Close ends an account for good: no key or session works, the profile is erased with what is
+// known of its requests, and the agent gets a neutral handle under which its numbers stay. The
+// old handle and the subject at the identity provider are kept as keyed hashes, so that no
+// other agent gets them. The texts of its predictions are withheld from all but admins until
+// they are erased. Refusals: 404 not_found, 403 account_closed.
+func (s Store) Close(ctx context.Context, tx bun.Tx, id uuid.UUID, now time.Time) (a *Agent, n ClosedCount, err error) {
+	if a, err = s.open(ctx, tx, id); err != nil {
+		return nil, n, err
+	}
+	if err := s.block(ctx, tx, a, now); err != nil {
+		return nil, n, err
+	}
+	if n, err = forget(ctx, tx, id); err != nil {
+		return nil, n, err
+	}
+	a.Handle, a.Visibility = "closed-"+strings.ToLower(base32.StdEncoding.EncodeToString([]byte(rand.Text())))[:8], TextsHidden
+	a.Profile = publicProfile(a)
+	a.Issuer, a.Subject, a.Owner, a.LastSeenAt, a.ClosedAt = "", "", "", time.Time{}, database.Now(now)
+	_, err = tx.NewUpdate().Model(a).WherePK().Column("handle", "name", "model", "framework", "description", "homepage",
+		"visibility", "issuer", "subject", "owner", "last_seen_at", "closed_at").Exec(ctx)
+	if err != nil {
+		return nil, n, fmt.Errorf("close an account: %w", err)
+	}
+	return a, n, errors.Join(bump(ctx, tx), generation.Moved(ctx, tx, generation.Agents, generation.Texts))
+}
+
+// open is locked, but refuses a closed account with 403 account_closed.
+func (s Store) open(ctx context.Context, tx bun.Tx, id uuid.UUID) (*Agent, error) {
+	a, err := s.locked(ctx, tx, id)
+	if err == nil && a.Closed() {
+		return nil, AccountClosed()
+	}
+	return a, err
+}
+
+// AccountClosed refuses what an agent can do only while its account is open.
+func AccountClosed() *problem.Error {
+	return problem.New(problem.CodeAccountClosed,
+		"The account of this agent was closed. Its scores stay under a neutral handle; it can't be opened again.")
+}
+
+// forget deletes what is known of an agent besides its row.
+func forget(ctx context.Context, tx bun.Tx, id uuid.UUID) (n ClosedCount, err error) {
+	for _, table := range []struct {
+		model any
+		count *int64
+	}{
+		{(*Key)(nil), &n.Keys}, {(*Session)(nil), &n.Sessions}, {(*Grant)(nil), &n.Sessions}, {(*hiddenProfile)(nil), nil},
+		{(*usageHour)(nil), &n.Usage}, {(*usageEndpoint)(nil), &n.Usage}, {(*Failure)(nil), &n.Usage},
+	} {
+		res, err := tx.NewDelete().Model(table.model).Where("agent_id = ?", id).Exec(ctx)
+		if err != nil {
+			return n, fmt.Errorf("forget an agent: %w", err)
+		}
+		if rows, err := res.RowsAffected(); err == nil && table.count != nil {
+			*table.count += rows
+		}
+	}
+	return n, nil
+}
+
+// block keeps the handle and the subject of an agent from others.
+func (Store) block(ctx context.Context, tx bun.Tx, a *Agent, now time.Time) error {
+	if _, err := database.AddSetting(ctx, tx, closedKey, rand.Text()); err != nil {
+		return err
+	}
+	hash, err := closedHash(ctx, tx)
+	if err != nil {
+		return err
+	}
+	type row struct {
+		bun.BaseModel `bun:"table:closed_identities"`
+
+		Hash     []byte
+		ClosedAt time.Time
+	}
+	rows := []row{{Hash: hash("handle", a.Handle), ClosedAt: database.Now(now)}}
+	if a.Subject != "" {
+		rows = append(rows, row{Hash: hash("subject", a.Issuer, a.Subject), ClosedAt: database.Now(now)})
+	}
+	if _, err := tx.NewInsert().Model(&rows).On("CONFLICT DO NOTHING").Exec(ctx); err != nil {
+		return fmt.Errorf("keep the handle of a closed account: %w", err)
+	}
+	return nil
+}
+
+// closedHash returns the hash of closed_identities; nil if no account was ever closed.
+func closedHash(ctx context.Context, db bun.IDB) (func(parts ...string) []byte, error) {
+	key, found, err := database.Setting(ctx, db, closedKey)
+	if err != nil || !found {
+		return nil, err
+	}
+	return func(parts ...string) []byte {
+		mac := hmac.New(sha256.New, []byte(key))
+		mac.Write([]byte(strings.Join(parts, "\x00")))
+		return mac.Sum(nil)
+	}, nil
+}
+
+// closedHandles returns those of some handles that belonged to closed accounts.
+func closedHandles(ctx context.Context, db bun.IDB, handles []string) ([]string, error) {
+	if len(handles) == 0 {
+		return nil, nil
+	}
+	hash, err := closedHash(ctx, db)
+	if err != nil || hash == nil {
+		return nil, err
+	}
+	byHash := make(map[string]string, len(handles))
+	hashes := make([][]byte, len(handles))
+	for i, handle := range handles {
+		hashes[i] = hash("handle", handle)
+		byHash[string(hashes[i])] = handle
+	}
+	var found [][]byte
+	if err := db.NewRaw("SELECT hash FROM closed_identities WHERE hash IN ?", bun.Tuple(hashes)).Scan(ctx, &found); err != nil {
+		return nil, fmt.Errorf("look for handles of closed accounts: %w", err)
+	}
+	closed := make([]string, len(found))
+	for i, h := range found {
+		closed[i] = byHash[string(h)]
+	}
+	return closed, nil
+}
+
+// subjectClosed reports whether a subject at a provider had an account that was closed.
+func subjectClosed(ctx context.Context, db bun.IDB, issuer, subject string) (bool, error) {
+	hash, err := closedHash(ctx, db)
+	if err != nil || hash == nil {
+		return false, err
+	}
+	var found bool
+	err = db.NewRaw("SELECT EXISTS (SELECT 1 FROM closed_identities WHERE hash = ?)", hash("subject", issuer, subject)).Scan(ctx, &found)
+	if err != nil {
+		return false, fmt.Errorf("look for a closed account: %w", err)
+	}
+	return found, nil
+}
+
+// ClosedAmong returns those of some agents whose accounts are closed.
+func ClosedAmong(ctx context.Context, db bun.IDB, ids []uuid.UUID) (map[uuid.UUID]bool, error) {
+	type row struct {
+		ID uuid.UUID `bun:",type:uuid"`
+	}
+	rows := make([]row, len(ids))
+	for i, id := range ids {
+		rows[i].ID = id
+	}
+	closed := map[uuid.UUID]bool{}
+	if len(rows) == 0 {
+		return closed, nil
+	}
+	var found []row
+	err := database.ScanRows(ctx, db, "SELECT a.id FROM v JOIN agents AS a ON a.id = v.id WHERE a.closed_at IS NOT NULL", rows, &found)
+	if err != nil {
+		return nil, fmt.Errorf("look for closed accounts: %w", err)
+	}
+	for _, r := range found {
+		closed[r.ID] = true
+	}
+	return closed, nil
+}
+
+// NotErased lists at most limit closed accounts whose texts may not all be gone.
+func (Store) NotErased(ctx context.Context, db bun.IDB, limit int) (ids []uuid.UUID, err error) {
+	err = db.NewSelect().Model((*Agent)(nil)).Column("id").Where("closed_at IS NOT NULL").Where("erased_at IS NULL").
+		OrderExpr("id").Limit(int64(limit)).Scan(ctx, &ids)
+	if err != nil {
+		return nil, fmt.Errorf("list accounts to erase: %w", err)
+	}
+	return ids, nil
+}
+
+// Erased notes that all texts of a closed account are gone.
+func (Store) Erased(ctx context.Context, db bun.IDB, id uuid.UUID, now time.Time) error {
+	_, err := db.NewUpdate().Model((*Agent)(nil)).Set("erased_at = ?", database.Now(now)).
+		Where("id = ?", id).Where("closed_at IS NOT NULL").Exec(ctx)
+	if err != nil {
+		return fmt.Errorf("note that an account is erased: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,96 @@
+package api
+
+import (
+	"context"
+
+	"github.com/gofiber/fiber/v2"
+
+	"github.com/pulsecast/pulsecast/app/agent"
+	"github.com/pulsecast/pulsecast/app/generation"
+	"github.com/pulsecast/pulsecast/app/problem"
+)
+
+// sharedWire is how two agents did on the settled events that both forecast.
+type sharedWire struct {
+	Count      int64             `json:"count"`
+	AWins      int64             `json:"aWins"`
+	BWins      int64             `json:"bWins"`
+	MeanA      float64           `json:"meanA"`
+	MeanB      float64           `json:"meanB"`
+	Difference *rangeWire        `json:"difference"`
+	OddsA      *float64          `json:"oddsA"`
+	OddsB      *float64          `json:"oddsB"`
+	Events     []sharedEventWire `json:"events"`
+}
+
+type sharedEventWire struct {
+	Title    *string `json:"title"`
+	Category string  `json:"category"`
+	Date     string  `json:"date"`
+	A        float64 `json:"a"`
+	B        float64 `json:"b"`
+}
+
+// compareQuery names two agents by their handles.
+type compareQuery struct{ a, b string }
+
+func (a *API) compareAgents() fiber.Handler {
+	return cached(a, operation[compareQuery]{
+		parse: parseCompare, read: a.readComparison,
+		topics: append([]generation.Topic{generation.Boards}, recordTopics...),
+	})
+}
+
+func parseCompare(c *fiber.Ctx) (q compareQuery, err error) {
+	args := c.Context().QueryArgs()
+	for _, p := range []struct {
+		name string
+		to   *string
+	}{{"a", &q.a}, {"b", &q.b}} {
+		if *p.to, err = text(args, p.name, maxParameter); err != nil {
+			return q, err
+		}
+		if *p.to == "" {
+			return q, problem.InvalidParameter(p.name, "must be the handle of an agent, such as a=ada&b=bob; handles are in GET /api/agents")
+		}
+	}
+	return q, nil
+}
+
+func (a *API) readComparison(ctx context.Context, q compareQuery) (any, error) {
+	db := a.DB.Reader
+	var agents [2]*agent.Agent
+	var sides [2]publicStatsWire
+	for i, handle := range []string{q.a, q.b} {
+		found, err := a.agents.ByHandle(ctx, db, handle)
+		if err != nil {
+			return nil, err
+		}
+		stats, err := a.Leaderboard.Stats(ctx, db, found.ID)
+		if err != nil {
+			return nil, err
+		}
+		agents[i], sides[i] = found, a.stats(found, stats)
+	}
+	if agents[0].ID == agents[1].ID {
+		return nil, problem.InvalidParameter("b", "must be another agent than a")
+	}
+	found, err := a.Leaderboard.Compare(ctx, db, agents[0].ID, agents[1].ID)
+	if err != nil {
+		return nil, err
+	}
+	shared := sharedWire{
+		Count: found.Shared, AWins: found.AWins, BWins: found.BWins, MeanA: found.MeanA, MeanB: found.MeanB,
+		Difference: rangeOrNull(found.Difference), OddsA: found.Odds, OddsB: found.OddsB,
+		Events: make([]sharedEventWire, len(found.Events)),
+	}
+	for i, e := range found.Events {
+		shared.Events[i] = sharedEventWire{textOrNull(e.Title), e.Category, e.Day, e.A.Float(), e.B.Float()}
+	}
+	return struct {
+		OK     bool            `json:"ok"`
+		A      publicStatsWire `json:"a"`
+		B      publicStatsWire `json:"b"`
+		Shared sharedWire      `json:"shared"`
+	}{true, sides[0], sides[1], shared}, nil
+}

@@ -1,0 +1,71 @@
+package api
+
+import (
+	"context"
+
+	"github.com/gofiber/fiber/v2"
+
+	"github.com/pulsecast/pulsecast/app/agent"
+	"github.com/pulsecast/pulsecast/app/cursor"
+	"github.com/pulsecast/pulsecast/app/generation"
+)
+
+// directoryMark begins the cursor of a list of agents, whose other part is a handle.
+const directoryMark = "agents"
+
+// agentsQuery asks for a page of the agents that the public finds. after is a handle.
+type agentsQuery struct {
+	words, after string
+	limit        int
+}
+
+func (a *API) listAgents() fiber.Handler {
+	return cached(a, operation[agentsQuery]{
+		parse: parseAgents, read: a.readAgents, topics: []generation.Topic{generation.Agents, generation.Texts},
+	})
+}
+
+func parseAgents(c *fiber.Ctx) (q agentsQuery, err error) {
+	args := c.Context().QueryArgs()
+	if q.limit, err = ParseLimit(args); err != nil {
+		return q, err
+	}
+	if q.words, err = text(args, "q", maxQuery); err != nil {
+		return q, err
+	}
+	word, err := text(args, "cursor", maxParameter)
+	if err != nil || word == "" {
+		return q, err
+	}
+	parts, err := cursor.Decode(word, 2)
+	if err != nil {
+		return q, err
+	}
+	if q.after = parts[1]; parts[0] != directoryMark || !agent.ValidHandle(q.after) {
+		return q, cursor.Invalid()
+	}
+	return q, nil
+}
+
+func (a *API) readAgents(ctx context.Context, q agentsQuery) (any, error) {
+	found, err := a.agents.List(ctx, a.DB.Reader, agent.Filter{
+		Listed: true, Kind: agent.Ordinary, Q: q.words, After: q.after, Limit: q.limit + 1,
+	})
+	if err != nil {
+		return nil, err
+	}
+	next := ""
+	if len(found) > q.limit {
+		found = found[:q.limit]
+		next = cursor.Encode(directoryMark, found[q.limit-1].Handle)
+	}
+	agents := make([]agentWire, len(found))
+	for i, g := range found {
+		agents[i] = a.agent(g)
+	}
+	return struct {
+		OK         bool        `json:"ok"`
+		Agents     []agentWire `json:"agents"`
+		NextCursor *string     `json:"nextCursor"`
+	}{true, agents, textOrNull(next)}, nil
+}

@@ -1,0 +1,144 @@
+package moderation
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/google/uuid"
+	"github.com/uptrace/bun"
+
+	"github.com/pulsecast/pulsecast/app/agent"
+	"github.com/pulsecast/pulsecast/app/audit"
+	"github.com/pulsecast/pulsecast/app/database"
+	"github.com/pulsecast/pulsecast/app/leaderboard"
+	"github.com/pulsecast/pulsecast/app/prediction"
+	"github.com/pulsecast/pulsecast/app/problem"
+)
+
+const (
+	// eraseAtOnce is how many predictions closing an account erases before it answers. Those of
+	// a larger account are withheld, and erased within minutes.
+	eraseAtOnce = 10_000
+	// reportChunk is how many reports are looked through at a time.
+	reportChunk = 500
+)
+
+// Closed is what closing an account did.
+type Closed struct {
+	Agent *agent.Agent // under its neutral handle
+	agent.ClosedCount
+	Predictions int64 // whose texts were erased
+	Reports     int64 // whose texts were erased
+	Answers     int64 // stored under an Idempotency-Key
+	// Complete is false if texts are left, which are withheld until they are erased.
+	Complete bool
+}
+
+// CloseOwnAccount is CloseAccount by the agent itself. confirm must be its handle, else 422
+// invalid_request.
+func (s *Service) CloseOwnAccount(ctx context.Context, me *agent.Agent, confirm, address string) (*Closed, error) {
+	if confirm != me.Handle {
+		return nil, problem.InvalidRequest(problem.Field{Field: "confirm", Message: fmt.Sprintf(
+			"must be %q, the handle of the account to close. Closing can't be taken back: download GET /api/agents/me/export first", me.Handle,
+		)})
+	}
+	return s.closeAccount(ctx, Act{Actor: audit.Agent, Address: address}, me.Handle)
+}
+
+// CloseAccount closes an agent's account for good: see agent.Store.Close and prediction.Erase.
+// Reports by the agent and about its predictions lose their texts and are closed, notes of
+// admins on it are deleted. Scores, boards and the ledger stay, and so does the audit log. It
+// requires a reason. Refusals: 404 not_found, 403 account_closed.
+func (s *Service) CloseAccount(ctx context.Context, act Act, handle string) (*Closed, error) {
+	if err := act.requireReason(); err != nil {
+		return nil, err
+	}
+	return s.closeAccount(ctx, act, handle)
+}
+
+func (s *Service) closeAccount(ctx context.Context, act Act, handle string) (*Closed, error) {
+	c := &Closed{}
+	_, err := s.do(ctx, act, func(ctx context.Context, tx bun.Tx) (*audit.Entry, error) {
+		found, err := s.agents.ByHandle(ctx, tx, handle)
+		if err != nil {
+			return nil, err
+		}
+		if found.Kind != agent.Ordinary {
+			return nil, problem.NotFound("This is a reference agent: it is computed and has no account.")
+		}
+		// Publishing holds the tally too, so what it stores is there by now or is refused.
+		if err := prediction.LockTallies(ctx, tx, []uuid.UUID{found.ID}); err != nil {
+			return nil, err
+		}
+		if c.Agent, c.ClosedCount, err = s.agents.Close(ctx, tx, found.ID, s.Now()); err != nil {
+			return nil, err
+		}
+		if c.Answers, err = prediction.ForgetAnswersOf(ctx, tx, found.ID); err != nil {
+			return nil, err
+		}
+		if err := leaderboard.Relabel(ctx, tx, found.ID, ""); err != nil {
+			return nil, err
+		}
+		if c.Reports, err = s.forgetReports(ctx, tx, found.ID); err != nil {
+			return nil, err
+		}
+		if _, err := tx.NewDelete().Model((*Note)(nil)).Where("agent_id = ?", found.ID).Exec(ctx); err != nil {
+			return nil, fmt.Errorf("delete notes: %w", err)
+		}
+		return &audit.Entry{Action: audit.AccountClosed, Target: audit.AgentTarget(c.Agent.Handle), Before: "open", After: "closed"}, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	n, complete, err := prediction.Erase(ctx, s.DB, c.Agent.ID, eraseAtOnce, s.Now())
+	if err != nil { // the account is closed, and the upkeep goes on
+		s.Log.Warn("texts of a closed account are erased later", "agent_id", c.Agent.ID, "error", err)
+	}
+	c.Predictions, c.Complete = int64(n), complete
+	s.recheck(ctx)
+	return c, nil
+}
+
+// forgetReports erases the texts of the reports by an agent and about its predictions.
+func (s *Service) forgetReports(ctx context.Context, tx bun.Tx, agentID uuid.UUID) (int64, error) {
+	n, err := s.emptyReports(ctx, tx, "reporter_id = ?", agentID)
+	if err != nil {
+		return n, err
+	}
+	after := uuid.Nil
+	for {
+		var reports []Report
+		err := tx.NewSelect().Model(&reports).Column("id", "prediction_id").Where("e.id > ?", after).
+			OrderExpr("e.id").Limit(reportChunk).Scan(ctx)
+		if err != nil || len(reports) == 0 {
+			return n, err
+		}
+		about := make([]uuid.UUID, len(reports))
+		for i, r := range reports {
+			about[i] = r.PredictionID
+		}
+		mine, err := s.predictions.Written(ctx, tx, agentID, about)
+		if err != nil {
+			return n, err
+		}
+		if len(mine) > 0 {
+			more, err := s.emptyReports(ctx, tx, "prediction_id IN (?)", bun.List(mine))
+			if err != nil {
+				return n, err
+			}
+			n += more
+		}
+		after = reports[len(reports)-1].ID
+	}
+}
+
+func (s *Service) emptyReports(ctx context.Context, tx bun.Tx, where string, arg any) (int64, error) {
+	res, err := tx.NewUpdate().Model((*Report)(nil)).Set("text = '', answer = '', status = 'closed'").
+		Set("reader = CASE WHEN reader IS NULL THEN NULL ELSE '' END").
+		Set("closed_at = COALESCE(closed_at, ?)", database.Now(s.Now())).Set("closed_by = COALESCE(closed_by, ?)", audit.Agent).
+		Where(where, arg).Exec(ctx)
+	if err != nil {
+		return 0, fmt.Errorf("erase reports: %w", err)
+	}
+	return res.RowsAffected()
+}

@@ -1,0 +1,271 @@
+package prediction
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/gowebpki/jcs"
+	"github.com/uptrace/bun"
+
+	"github.com/pulsecast/pulsecast/app/database"
+	"github.com/pulsecast/pulsecast/app/generation"
+	"github.com/pulsecast/pulsecast/app/market"
+	"github.com/pulsecast/pulsecast/app/problem"
+)
+
+// Reveal is when others see a prediction. What they see before is decided in visibility.go.
+type Reveal string
+
+// The three moments. With all of them an agent is bound at once: the hash that others see
+// until the reveal is over all that is withheld.
+const (
+	RevealNow      Reveal = "now"
+	RevealBaseline Reveal = "baseline" // once the baseline is final, or it is final that there is none
+	RevealClose    Reveal = "close"    // once the market closes, or its scheduled close passes
+)
+
+const (
+	// saltSize is how many random bytes keep a guess of a withheld prediction from being checked.
+	saltSize = 32
+	// revealChunk is how many predictions one transaction reveals.
+	revealChunk = 250
+)
+
+// seal withholds p until its reveal and makes the hash that others see.
+func (p *Prediction) seal(until Reveal) error {
+	if p.Reveal = until; until == RevealNow {
+		return nil
+	}
+	p.Unrevealed, p.Salt = true, make([]byte, saltSize)
+	if _, err := rand.Read(p.Salt); err != nil {
+		return fmt.Errorf("make a salt: %w", err)
+	}
+	said, err := p.canonical()
+	if err != nil {
+		return err
+	}
+	hash := sha256.Sum256(append([]byte(hex.EncodeToString(p.Salt)), said...))
+	p.Hash = hash[:]
+	return nil
+}
+
+// canonical is what the hash is over besides the salt, which stands before it as lower-case
+// hexadecimal digits: the fields of the API's record in canonical JSON (RFC 8785).
+func (p *Prediction) canonical() ([]byte, error) {
+	evidence := make([]map[string]string, len(p.Evidence))
+	for i, e := range p.Evidence {
+		evidence[i] = map[string]string{"title": e.Title, "url": e.URL}
+	}
+	var model any
+	if p.Model != "" {
+		model = p.Model
+	}
+	said, err := json.Marshal(map[string]any{
+		"title": p.Title, "thesis": p.Thesis, "confidence": p.Confidence, "horizonAt": p.HorizonAt.UTC(),
+		"category": p.Category, "model": model, "evidence": evidence, "outcome": p.Outcome,
+	})
+	if err == nil {
+		said, err = jcs.Transform(said)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("write a prediction as canonical JSON: %w", err)
+	}
+	return said, nil
+}
+
+// agentMarket is an agent and a market.
+type agentMarket struct {
+	AgentID  uuid.UUID `bun:",type:uuid"`
+	MarketID string    `bun:",type:text"`
+}
+
+// checkReveal refuses a prediction that can't be withheld as it asks, or that would tell
+// another one: its baseline is bounded by the agent's confidence before on the same market.
+func (known *facts) checkReveal(it *item, to link, at time.Time) error {
+	switch until := cmp.Or(it.draft.Reveal, RevealNow); {
+	case until != RevealNow && to.market == nil:
+		return problem.InvalidPrediction(problem.Field{Field: "reveal",
+			Message: fmt.Sprintf("%q needs marketId: without a market there is no baseline and no close. Send \"now\", or leave it out", until)})
+	case until == RevealClose && !to.market.ClosesAt.IsZero() && !to.market.ClosesAt.After(at):
+		return problem.InvalidPrediction(problem.Field{Field: "reveal",
+			Message: "can't be \"close\": this market's scheduled close has passed, so others would see the prediction at once. Send \"baseline\" or \"now\""})
+	case until != RevealClose && to.market != nil && known.untilClose[agentMarket{it.agentID, to.market.ID}]:
+		return problem.InvalidPrediction(problem.Field{Field: "reveal",
+			Message: `must be "close": you have a prediction on this market that is withheld until the close, and the baseline of this one would tell its confidence`})
+	}
+	return nil
+}
+
+// note remembers a prediction for those published after it.
+func (known *facts) note(made *Prediction) {
+	if made.Unrevealed && made.Reveal == RevealClose {
+		known.untilClose[agentMarket{made.AgentID, made.MarketID}] = true
+	}
+}
+
+// revealedEarlier lists the agents and markets of the drafts that are not withheld until
+// their market closes.
+func (known *facts) revealedEarlier(list []*item) []agentMarket {
+	var pairs []agentMarket
+	for _, it := range list {
+		if to, _, err := known.link(it); err == nil && to.market != nil && it.draft.Reveal != RevealClose {
+			pairs = append(pairs, agentMarket{it.agentID, to.market.ID})
+		}
+	}
+	return pairs
+}
+
+// withheldUntilClose returns those of some agents and markets that have a prediction withheld
+// until the close.
+func withheldUntilClose(ctx context.Context, db bun.IDB, pairs []agentMarket) (map[agentMarket]bool, error) {
+	found := map[agentMarket]bool{}
+	if len(pairs) == 0 {
+		return found, nil
+	}
+	var rows []agentMarket
+	err := database.ScanRows(ctx, db, `SELECT v.agent_id, v.market_id FROM v WHERE EXISTS (SELECT 1 FROM predictions AS p
+		WHERE p.agent_id = v.agent_id AND p.market_id = v.market_id AND p.unrevealed AND p.reveal = 'close')`, pairs, &rows)
+	if err != nil {
+		return nil, fmt.Errorf("read what is withheld: %w", err)
+	}
+	for _, r := range rows {
+		found[r] = true
+	}
+	return found, nil
+}
+
+// HasUnrevealed reports whether an agent has a prediction that others don't see yet.
+func (Store) HasUnrevealed(ctx context.Context, db bun.IDB, agentID uuid.UUID) (found bool, err error) {
+	err = db.NewRaw("SELECT EXISTS (SELECT 1 FROM predictions AS p WHERE p.agent_id = ? AND p.unrevealed)", agentID).Scan(ctx, &found)
+	if err != nil {
+		return false, fmt.Errorf("look for unrevealed predictions: %w", err)
+	}
+	return found, nil
+}
+
+// RevealDue reveals the predictions whose baseline is final or whose market has closed, in
+// transactions of 250 predictions, whatever became of their agents. Settling reveals what it
+// decides itself; this finds the rest, after any stop.
+func RevealDue(ctx context.Context, db *database.DB, now time.Time) error {
+	for {
+		// The reader looks first: on SQLite the writer would be taken from those who publish.
+		keys, err := dueToReveal(ctx, db.Reader, now)
+		if err != nil || len(keys) == 0 {
+			return err
+		}
+		err = db.InTx(ctx, func(ctx context.Context, tx bun.Tx) error {
+			agents := make([]uuid.UUID, len(keys))
+			for i, k := range keys {
+				agents[i] = k.AgentID
+			}
+			if err := LockTallies(ctx, tx, agents); err != nil {
+				return err
+			}
+			return reveal(ctx, tx, keys, "p.unrevealed", now)
+		})
+		if err != nil || len(keys) < revealChunk {
+			return err
+		}
+	}
+}
+
+// dueToReveal lists the next predictions to reveal. Those that wait for a baseline are a few
+// minutes' worth. Of those that wait for a close, one look-up in the index finds each market.
+func dueToReveal(ctx context.Context, db bun.IDB, now time.Time) (keys []Key, err error) {
+	err = db.NewRaw(`WITH RECURSIVE waiting (market_id) AS (
+			SELECT MIN(p.market_id) FROM predictions AS p WHERE p.unrevealed AND p.reveal = 'close'
+			UNION ALL
+			SELECT (SELECT MIN(p.market_id) FROM predictions AS p WHERE p.unrevealed AND p.reveal = 'close' AND p.market_id > w.market_id)
+			FROM waiting AS w WHERE w.market_id IS NOT NULL
+		)
+		SELECT agent_id, id FROM (
+			SELECT p.agent_id, p.id FROM waiting AS w JOIN (?) AS m ON m.id = w.market_id
+			JOIN predictions AS p ON p.market_id = w.market_id AND p.unrevealed AND p.reveal = 'close'
+			WHERE m.closed OR m.closes_at <= ?
+			UNION ALL
+			SELECT p.agent_id, p.id FROM predictions AS p JOIN results AS r ON r.agent_id = p.agent_id AND r.id = p.id
+			WHERE p.unrevealed AND p.reveal = 'baseline' AND r.baseline_state <> 'pending'
+		) AS due LIMIT ?`, market.Select(db), now.UTC(), revealChunk).Scan(ctx, &keys)
+	if err != nil {
+		return nil, fmt.Errorf("look for predictions to reveal: %w", err)
+	}
+	return keys, nil
+}
+
+// RevealBaselines reveals those of some predictions that wait for their baseline only. tx
+// holds the tallies of their agents.
+func RevealBaselines(ctx context.Context, tx bun.Tx, fixed []Baseline, now time.Time) error {
+	keys := make([]Key, len(fixed))
+	for i, f := range fixed {
+		keys[i] = Key{f.AgentID, f.ID}
+	}
+	return reveal(ctx, tx, keys, "p.unrevealed AND p.reveal = 'baseline'", now)
+}
+
+// RevealResolved reveals predictions that were decided, so that no score is of something
+// withheld. tx holds the tallies of their agents.
+func RevealResolved(ctx context.Context, tx bun.Tx, decided []Resolution, now time.Time) error {
+	keys := make([]Key, len(decided))
+	for i, d := range decided {
+		keys[i] = Key{d.AgentID, d.ID}
+	}
+	return reveal(ctx, tx, keys, "p.unrevealed", now)
+}
+
+// revealing is a prediction that becomes public, and when.
+type revealing struct {
+	AgentID    uuid.UUID `bun:",type:uuid"`
+	ID         uuid.UUID `bun:",type:uuid"`
+	RevealedAt time.Time `bun:",type:timestamptz"`
+}
+
+// reveal makes those of some predictions public that fit a condition, with what they are
+// found by, and counts them on their markets. tx holds the tallies of their agents. It is the
+// last step of a transaction; see AddToMarkets.
+func reveal(ctx context.Context, tx bun.Tx, keys []Key, condition string, now time.Time) error {
+	if len(keys) == 0 {
+		return nil
+	}
+	var list []Prediction
+	err := database.ScanRows(ctx, tx, `SELECT p.agent_id, p.id, p.title, p.thesis, p.evidence, p.market_id FROM v
+		JOIN predictions AS p ON p.agent_id = v.agent_id AND p.id = v.id WHERE `+condition+` ORDER BY p.id`, keys, &list)
+	if err != nil {
+		return fmt.Errorf("read predictions to reveal: %w", err)
+	}
+	if len(list) == 0 {
+		return nil
+	}
+	at := database.Now(now)
+	rows, found := make([]revealing, len(list)), make([]*Prediction, len(list))
+	var words []newWords
+	for i := range list {
+		p := &list[i]
+		rows[i], found[i] = revealing{p.AgentID, p.ID, at}, p
+		if !p.erased() {
+			words = append(words, newWords{p.AgentID, p.ID, strings.Join(wordsOf(p.Title, p.Thesis), " ")})
+		}
+	}
+	if err := generation.Moved(ctx, tx, generation.Texts, generation.Predictions); err != nil {
+		return err
+	}
+	writes := []database.Write{database.NewWrite(`UPDATE predictions AS p SET unrevealed = FALSE, revealed_at = v.revealed_at
+		FROM v WHERE p.agent_id = v.agent_id AND p.id = v.id`, rows)}
+	if len(words) > 0 {
+		writes = append(writes, wordsWrite(tx, words))
+	}
+	if cited := citationsOf(found); len(cited) > 0 {
+		writes = append(writes, citationsWrite(cited))
+	}
+	if err := database.ExecWrites(ctx, tx, append(writes, addToMarkets(found)...)...); err != nil {
+		return fmt.Errorf("reveal predictions: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,40 @@
+package retention
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/pulsecast/pulsecast/app/agent"
+	"github.com/pulsecast/pulsecast/app/market"
+	"github.com/pulsecast/pulsecast/app/news"
+	"github.com/pulsecast/pulsecast/app/prediction"
+)
+
+// Kept says how long one kind of data is kept.
+type Kept struct{ What, For string }
+
+// Periods lists what is kept of whom, and for how long, in words. It reads the constants that
+// deletion goes by.
+func Periods() []Kept {
+	return []Kept{
+		{"Predictions, results, scores and the ledger", "for good; texts until the account is closed"},
+		{"Profiles of agents, and hashes of their keys", "until the account is closed"},
+		{"Hashes of session tokens", inWords(agent.SessionLifetime) + ", or until the session ends"},
+		{"Counts of an agent's requests by hour", inWords(agent.UsageKept)},
+		{"The same by endpoint", inWords(agent.EndpointsKept)},
+		{"An agent's refused and failed requests", fmt.Sprintf("%s, at most the latest %d", inWords(agent.ErrorsKept), agent.FailuresKept)},
+		{"Answers to requests with an Idempotency-Key", inWords(prediction.AnswersKept)},
+		{"Reports and their answers", "for good; texts until the account is closed"},
+		{"Prices of markets", fmt.Sprintf("all for %s, one an hour for %s, then one in six hours for good", inWords(market.PricesKept), inWords(market.HourlyPricesKept))},
+		{"News that no evidence cites", inWords(news.KeptFor) + " after it was last seen"},
+		{"The audit log of admins", "for good"},
+	}
+}
+
+// inWords writes whole hours, or whole days from three days on.
+func inWords(d time.Duration) string {
+	if hours := int(d / time.Hour); hours < 72 {
+		return fmt.Sprintf("%d hours", hours)
+	}
+	return fmt.Sprintf("%d days", int(d/(24*time.Hour)))
+}

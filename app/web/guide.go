@@ -1,0 +1,266 @@
+package web
+
+import (
+	"bytes"
+	"cmp"
+	"embed"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"text/template"
+	"time"
+
+	"github.com/gofiber/fiber/v2"
+
+	"github.com/pulsecast/pulsecast/app/contract"
+	"github.com/pulsecast/pulsecast/app/problem"
+	"github.com/pulsecast/pulsecast/app/update"
+	"github.com/pulsecast/pulsecast/views/pages"
+)
+
+// The texts of /docs. Commands in them are run by TestGuidePasted: those of a block "sh", in the
+// order of the page.
+//
+//go:embed guide
+var guideFiles embed.FS
+
+var guideTexts = template.Must(template.ParseFS(guideFiles, "guide/*.md", "guide/start/*.md"))
+
+// guideMenu lists the pages of the documentation.
+var guideMenu = []pages.GuideEntry{
+	{Path: "/docs", Label: "Start here"},
+	{Path: "/docs/api", Label: "API reference"},
+	{Path: "/docs/updates", Label: "Updates"},
+	{Path: "/docs/errors", Label: "Errors"},
+	{Path: "/docs/limits", Label: "Limits"},
+	{Path: "/docs/mcp", Label: "MCP"},
+	{Path: "/docs/clients", Label: "Clients"},
+	{Path: "/docs/changelog", Label: "Changelog"},
+}
+
+// startTabs are the ways to a first prediction; the ids are the names of their texts.
+var startTabs = []pages.Tab{
+	{ID: "curl", Label: "curl"}, {ID: "python", Label: "Python"}, {ID: "typescript", Label: "TypeScript"},
+	{ID: "go", Label: "Go"}, {ID: "mcp", Label: "MCP"}, {ID: "cli", Label: "CLI"},
+}
+
+// guideFacts are what the texts say of this installation.
+type guideFacts struct {
+	Base        string
+	Key         string // of the agent that was just made; empty: none
+	KeyHelp     string
+	SelfService bool // agents can register themselves
+	SignIn      bool // apps can sign in
+	KeptDays    int  // updates for agents
+	StreamHours int  // updates for streams
+	Example     string
+	Bot         string
+	Tools       []string
+}
+
+// shownTools are the tools that the page on MCP names.
+var shownTools = []string{"listAssignments", "getMarket", "listNews", "publishPrediction", "listUpdates", "getReview"}
+
+func (s *Site) guideFacts() guideFacts {
+	return guideFacts{
+		Base: s.Config.BaseURL, KeyHelp: s.Identity.HowToGetKey(), SelfService: s.registrationOpen(), SignIn: s.SignIn != nil,
+		KeptDays: int(update.KeptForAgents / (24 * time.Hour)), StreamHours: int(update.KeptForStreams / time.Hour),
+		Tools: shownTools,
+	}
+}
+
+func guideText(name string, facts guideFacts) ([]byte, error) {
+	var out bytes.Buffer
+	if err := guideTexts.ExecuteTemplate(&out, name+".md", facts); err != nil {
+		return nil, fmt.Errorf("render the text %s: %w", name, err)
+	}
+	return out.Bytes(), nil
+}
+
+// guideFrame is what each page of the documentation has.
+func (s *Site) guideFrame(path, lede string) pages.GuideProps {
+	i := slices.IndexFunc(guideMenu, func(e pages.GuideEntry) bool { return e.Path == path })
+	title := guideMenu[i].Label
+	return pages.GuideProps{
+		Layout: s.frame(title+" · Docs", cmp.Or(lede, title), path, "/docs"), Title: title, Lede: lede, Menu: guideMenu,
+	}
+}
+
+// registerGuide adds the pages below /docs.
+func (s *Site) registerGuide(page func(path string, h fiber.Handler)) {
+	page("/docs", s.docsStart)
+	page("/docs/api", s.docsReference)
+	page("/docs/updates", s.docsUpdates)
+	page("/docs/errors", s.docsErrors)
+	page("/docs/limits", s.docsLimits)
+	page("/docs/mcp", s.docsText("mcp", "The operations as tools of the Model Context Protocol.", guideFacts{}))
+	page("/docs/clients", s.docsClients)
+	page("/docs/changelog", s.docsText("changelog", "What changed in the interface, newest first.", guideFacts{}))
+}
+
+// first renders the way to a first prediction; the tab of the id chosen is open.
+func first(facts guideFacts, chosen string) (f pages.First, err error) {
+	render := func(name string) (string, error) {
+		text, err := guideText(name, facts)
+		if err != nil {
+			return "", err
+		}
+		html, _, err := renderPart(text, 2, name+"-")
+		return html, err
+	}
+	if f.Key, err = render("key"); err != nil {
+		return f, err
+	}
+	f.Tabs = slices.Clone(startTabs)
+	open := max(0, slices.IndexFunc(startTabs, func(t pages.Tab) bool { return t.ID == chosen }))
+	for i := range f.Tabs {
+		f.Tabs[i].Chosen = i == open
+		if f.Tabs[i].HTML, err = render("tab-" + f.Tabs[i].ID); err != nil {
+			return f, err
+		}
+	}
+	return f, nil
+}
+
+func (s *Site) docsStart(c *fiber.Ctx) error {
+	p := pages.StartProps{Guide: s.guideFrame("/docs", "From nothing to a first prediction in two minutes.")}
+	var err error
+	if p.First, err = first(s.guideFacts(), c.Query("with")); err != nil {
+		return err
+	}
+	if p.Moved, err = s.moved(); err != nil {
+		return err
+	}
+	return show(c, pages.Start(p))
+}
+
+// moved lists what had its anchor on /docs while that was one page. Links to them are in
+// answers of the API: the type of each refusal is one.
+func (s *Site) moved() ([]pages.Moved, error) {
+	ref, err := s.reference()
+	if err != nil {
+		return nil, err
+	}
+	operations, records := pages.Moved{Title: "Operations"}, pages.Moved{Title: "Records"}
+	for _, g := range ref.groups {
+		for _, o := range g.Operations {
+			operations.Links = append(operations.Links, pages.MovedLink{Anchor: o.ID, Path: "/docs/api", Label: o.Method + " " + o.Path})
+		}
+	}
+	for _, r := range ref.schemas {
+		records.Links = append(records.Links, pages.MovedLink{Anchor: "schema-" + r.Name, Path: "/docs/api", Label: r.Name})
+	}
+	codes := pages.Moved{Title: "Errors"}
+	for _, code := range errorCodes() {
+		codes.Links = append(codes.Links, pages.MovedLink{Anchor: "error-" + code.Code, Path: "/docs/errors", Label: code.Code})
+	}
+	return []pages.Moved{operations, codes, records}, nil
+}
+
+func (s *Site) docsReference(c *fiber.Ctx) error {
+	ref, err := s.reference()
+	if err != nil {
+		return err
+	}
+	p := pages.ReferenceProps{
+		Guide: s.guideFrame("/docs/api", "Every operation, parameter and record."), Groups: ref.groups, Schemas: ref.schemas,
+	}
+	for _, g := range ref.groups {
+		p.Guide.Contents = append(p.Guide.Contents, pages.Heading{ID: g.ID, Text: g.Name})
+	}
+	p.Guide.Contents = append(p.Guide.Contents, pages.Heading{ID: "records", Text: "Records"})
+	return show(c, pages.Reference(p))
+}
+
+func (s *Site) docsErrors(c *fiber.Ctx) error {
+	return show(c, pages.Errors(pages.ErrorsProps{
+		Guide: s.guideFrame("/docs/errors", "Each code of a refusal, and what to do about it."), Codes: errorCodes(),
+	}))
+}
+
+// errorCodes lists the codes that the API answers with.
+func errorCodes() []pages.ErrorCode {
+	var out []pages.ErrorCode
+	for _, code := range problem.Codes {
+		if !code.PagesOnly {
+			out = append(out, pages.ErrorCode{Code: code.Name, Status: strconv.Itoa(code.Status), Title: code.Title, Text: code.Meaning})
+		}
+	}
+	return out
+}
+
+func (s *Site) docsUpdates(c *fiber.Ctx) error {
+	facts := s.guideFacts()
+	var err error
+	if facts.Example, err = updatesExample(); err != nil {
+		return err
+	}
+	p := pages.UpdatesProps{Guide: s.guideFrame("/docs/updates", "What is new since an agent last looked.")}
+	for _, m := range update.Meanings {
+		p.Types = append(p.Types, pages.UpdateType{
+			Name: string(m.Type), Meaning: m.Text, Ref: m.Ref, Agents: m.Type.ForAgents(), Streams: m.Type.ForEveryone(),
+		})
+	}
+	p.HTML, p.Guide.Contents, err = renderGuide("updates", facts)
+	if err != nil {
+		return err
+	}
+	p.Guide.Contents = append(p.Guide.Contents, pages.Heading{ID: "types", Text: "Types"})
+	return show(c, pages.Updates(p))
+}
+
+// updatesExample is the recorded answer of updates with its first event only.
+func updatesExample() (string, error) {
+	e, err := contract.ReadExample("listUpdates")
+	if err != nil {
+		return "", err
+	}
+	answer, _ := e.Answers["application/json"].(map[string]any)
+	shown := map[string]any{}
+	for name, value := range answer {
+		if list, ok := value.([]any); ok && len(list) > 1 {
+			value = list[:1]
+		}
+		shown[name] = value
+	}
+	var out strings.Builder
+	enc := json.NewEncoder(&out)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	err = enc.Encode(shown)
+	return strings.TrimSpace(out.String()), err
+}
+
+func renderGuide(name string, facts guideFacts) (html string, headings []pages.Heading, err error) {
+	text, err := guideText(name, facts)
+	if err != nil {
+		return "", nil, err
+	}
+	return renderMarkdown(text, 0)
+}
+
+func (s *Site) docsClients(c *fiber.Ctx) error {
+	facts := guideFacts{}
+	bot, err := guideFiles.ReadFile("guide/bot.py")
+	if err != nil {
+		return err
+	}
+	facts.Bot = string(bot)
+	return s.docsText("clients", "Programs to begin with, in one file each, and the commands of the binary.", facts)(c)
+}
+
+// docsText is a page that is one text. more holds facts that only this page needs.
+func (s *Site) docsText(name, lede string, more guideFacts) fiber.Handler {
+	return func(c *fiber.Ctx) error {
+		facts := s.guideFacts()
+		facts.Bot = more.Bot
+		p := pages.GuideTextProps{Guide: s.guideFrame("/docs/"+name, lede)}
+		var err error
+		if p.HTML, p.Guide.Contents, err = renderGuide(name, facts); err != nil {
+			return err
+		}
+		return show(c, pages.GuideText(p))
+	}
+}

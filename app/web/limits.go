@@ -1,0 +1,102 @@
+package web
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/gofiber/fiber/v2"
+
+	"github.com/pulsecast/pulsecast/app/config"
+	"github.com/pulsecast/pulsecast/app/contract"
+	"github.com/pulsecast/pulsecast/app/httpserver"
+	"github.com/pulsecast/pulsecast/app/update"
+	"github.com/pulsecast/pulsecast/views/pages"
+)
+
+func (s *Site) docsLimits(c *fiber.Ctx) error {
+	p := pages.LimitsProps{Guide: s.guideFrame("/docs/limits", "How much, how often and how long."), Rates: s.rates(), Kept: keptUpdates()}
+	var err error
+	if p.Sizes, err = sizes(); err != nil {
+		return err
+	}
+	if p.HTML, _, err = renderGuide("limits", s.guideFacts()); err != nil {
+		return err
+	}
+	p.Guide.Contents = []pages.Heading{{ID: "rates", Text: "Requests"}, {ID: "sizes", Text: "Sizes"}, {ID: "kept", Text: "How long things are kept"}}
+	return show(c, pages.Limits(p))
+}
+
+// rates are the limits of this installation, from its settings.
+func (s *Site) rates() []pages.Limit {
+	cfg := s.Config
+	return []pages.Limit{
+		{What: "Reading", Bound: rate(cfg.RateLimitReads), Note: "for each key, without a key for each address"},
+		{What: "Publishing and other writes", Bound: rate(cfg.RateLimitWrites), Note: "for each agent; every prediction of a batch counts"},
+		{
+			What: "Lists of markets and news, and MCP", Bound: rate(cfg.RateLimitSnapshot),
+			Note: "for each address and node, and not counted as reading",
+		},
+		{What: "Wrong keys", Bound: rate(cfg.RateLimitFailures), Note: "for each address"},
+		{What: "Streams of `GET /api/events`", Bound: strconv.Itoa(cfg.StreamsPerAddress), Note: fmt.Sprintf(
+			"open at once from one address, and %d on a node", cfg.StreamsMax,
+		)},
+	}
+}
+
+// rate says a limit in words.
+func rate(r config.Rate) string {
+	unit := map[time.Duration]string{time.Second: "a second", time.Minute: "a minute", time.Hour: "an hour"}[r.Per]
+	switch {
+	case r.Off():
+		return "not limited"
+	case unit == "":
+		return fmt.Sprintf("%d in %s", r.N, r.Per)
+	default:
+		return fmt.Sprintf("%d %s", r.N, unit)
+	}
+}
+
+// sizes are what the description says of a publication, and the sizes of bodies.
+func sizes() ([]pages.Limit, error) {
+	doc, err := contract.Document()
+	if err != nil {
+		return nil, err
+	}
+	list := []pages.Limit{{
+		What: "Body of a request", Bound: fmt.Sprintf("%d KiB", httpserver.MaxBody>>10), Note: "1 MiB for a batch; larger is 413 `payload_too_large`",
+	}}
+	for _, of := range []struct{ schema, prefix string }{{"BatchRequest", ""}, {"PredictionRequest", ""}, {"Evidence", "evidence."}} {
+		schema := doc.Components.Schemas[of.schema]
+		if schema == nil {
+			return nil, fmt.Errorf("read openapi.yaml: there is no schema %s", of.schema)
+		}
+		for _, name := range propertyOrder(schema.Value) {
+			if bound := sizeOf(schema.Value.Properties[name]); bound != "" {
+				list = append(list, pages.Limit{What: "`" + of.prefix + name + "`", Bound: bound, Note: "of " + of.schema})
+			}
+		}
+	}
+	return list, nil
+}
+
+// sizeOf is the size that a schema allows, "" if it names none.
+func sizeOf(ref *openapi3.SchemaRef) string {
+	switch s := ref.Value; {
+	case s.MaxItems != nil:
+		return fmt.Sprintf("%d elements", *s.MaxItems)
+	case s.MaxLength != nil:
+		return fmt.Sprintf("%d characters", *s.MaxLength)
+	default:
+		return ""
+	}
+}
+
+// keptUpdates is how long updates can be read.
+func keptUpdates() []pages.Limit {
+	return []pages.Limit{
+		{What: "Updates of an agent", Bound: fmt.Sprintf("%d days", update.KeptForAgents/(24*time.Hour)), Note: "an older cursor is 410 `cursor_expired`"},
+		{What: "Updates of streams", Bound: fmt.Sprintf("%d hours", update.KeptForStreams/time.Hour), Note: "for a client that comes back with `Last-Event-ID`"},
+	}
+}

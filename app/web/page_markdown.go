@@ -1,0 +1,63 @@
+package web
+
+import (
+	"bytes"
+	"fmt"
+
+	"github.com/JohannesKaufmann/html-to-markdown/v2/converter"
+	"github.com/JohannesKaufmann/html-to-markdown/v2/plugin/base"
+	"github.com/JohannesKaufmann/html-to-markdown/v2/plugin/commonmark"
+	"github.com/JohannesKaufmann/html-to-markdown/v2/plugin/table"
+	"github.com/PuerkitoBio/goquery"
+	"github.com/gofiber/fiber/v2"
+
+	"github.com/pulsecast/pulsecast/app/httpserver"
+)
+
+const markdownType = "text/markdown"
+
+// prefersMarkdown tells whether a request accepts Markdown rather than HTML.
+func prefersMarkdown(c *fiber.Ctx) bool {
+	if !bytes.Contains(c.Request().Header.Peek(fiber.HeaderAccept), []byte(markdownType)) {
+		return false // of most requests
+	}
+	return c.Accepts(fiber.MIMETextHTML, markdownType) == markdownType
+}
+
+// sendMarkdown answers with the page as Markdown.
+func (k *keptPage) sendMarkdown(c *fiber.Ctx) error {
+	body, err := k.markdown()
+	if err != nil {
+		return err
+	}
+	httpserver.Respond(c.Context(), httpserver.Representation{
+		Body: body, ETag: `W/"md-` + k.etag[1:], ContentType: markdownType + "; charset=utf-8", CacheControl: k.cacheControl,
+	})
+	return nil
+}
+
+// noText is what a page has for the eye or the hand only.
+const noText = "script, style, svg, form, button, input, select, .visually-hidden, .toc, .thumb, nav[aria-label='Pages']"
+
+var markdownConverter = converter.NewConverter(
+	converter.WithPlugins(base.NewBasePlugin(), commonmark.NewCommonmarkPlugin(), table.NewTablePlugin()),
+)
+
+// pageMarkdown is the main part of a page as Markdown, below its title and address. Links
+// become absolute.
+func pageMarkdown(html []byte, address string) ([]byte, error) {
+	doc, err := goquery.NewDocumentFromReader(bytes.NewReader(html))
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", address, err)
+	}
+	main := doc.Find("main").First()
+	main.Find(noText).Remove()
+	main.Find(".tabs > label").Each(func(_ int, label *goquery.Selection) {
+		label.ReplaceWithHtml("<h3>" + label.Text() + "</h3>")
+	})
+	text, err := markdownConverter.ConvertNode(main.Nodes[0], converter.WithDomain(address))
+	if err != nil {
+		return nil, fmt.Errorf("convert %s: %w", address, err)
+	}
+	return append(bytes.TrimSpace(text), '\n'), nil
+}
