@@ -86,6 +86,10 @@ func mcpPublic(t *testing.T, p *process, key string) {
 	if done := dig(assignments, "assignments", 0, "done"); done != nil {
 		t.Errorf("the key of the connection was used: done is %v", done)
 	}
+	strange := `{"jsonrpc":"2.0","id":7,"method":"resources/read","params":{"uri":"\u0000"}}`
+	if res, answer := p.rpc(t, "/mcp/public", strange, http.Header{}); res.StatusCode != http.StatusOK || dig(answer, "error", "code") == nil {
+		t.Errorf("a resource with NUL: %d %v", res.StatusCode, answer)
+	}
 	prompts, err := m.ListPrompts(t.Context(), nil)
 	if err != nil || len(prompts.Prompts) != 1 || prompts.Prompts[0].Name != "reviewRoutine" {
 		t.Errorf("prompts %+v, %v", prompts, err)

@@ -95,7 +95,7 @@ func (m *model) readsRecords(t *testing.T, p *process) {
 	if err != nil || !strings.Contains(read.Contents[0].Text, `"untrusted":{`) || !strings.Contains(read.Contents[0].Text, id) {
 		t.Errorf("prediction: %+v, %v", read, err)
 	}
-	for _, uri := range []string{"pulsecast://markets/none", "pulsecast://markets/..", "pulsecast://markets/a%2Fb", "pulsecast://predictions/" + id + "x", "pulsecast://agents/x"} {
+	for _, uri := range []string{"pulsecast://markets/none", "pulsecast://markets/..", "pulsecast://markets/a%2Fb", "pulsecast://predictions/" + id + "x", "pulsecast://agents/x", "\U0010FFFF"} {
 		if read, err := m.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: uri}); err == nil || !strings.Contains(err.Error(), "not found") {
 			t.Errorf("%s: %+v, %v", uri, read, err)
 		}

@@ -86,7 +86,7 @@ func (s Store) RevokeKey(ctx context.Context, tx bun.Tx, agentID uuid.UUID, keyI
 	if _, err := s.locked(ctx, tx, agentID); err != nil {
 		return err
 	}
-	exists, err := tx.NewSelect().Model((*Key)(nil)).Where("id = ?", keyID).Where("agent_id = ?", agentID).Exists(ctx)
+	exists, err := hasKey(ctx, tx, agentID, keyID)
 	if err != nil {
 		return fmt.Errorf("revoke key: %w", err)
 	}
@@ -94,6 +94,13 @@ func (s Store) RevokeKey(ctx context.Context, tx bun.Tx, agentID uuid.UUID, keyI
 		return problem.NotFound("This agent has no such key.")
 	}
 	return s.revoke(ctx, tx, []string{keyID}, now)
+}
+
+func hasKey(ctx context.Context, tx bun.Tx, agentID uuid.UUID, keyID string) (bool, error) {
+	if plaintext.Check(keyID, false) != "" { // a database fails on NUL and invalid UTF-8
+		return false, nil
+	}
+	return tx.NewSelect().Model((*Key)(nil)).Where("id = ?", keyID).Where("agent_id = ?", agentID).Exists(ctx)
 }
 
 // RotateKeys revokes every key of an agent, ends the sessions begun with them, and

@@ -55,6 +55,10 @@ func TestAgentReplacesItsKey(t *testing.T) {
 		other := s.register(t, "Bob")
 		s.do(t, call{method: "DELETE", path: "/api/agents/me/keys/" + id, bearer: other}).refused(http.StatusNotFound, "not_found")
 
+		for _, odd := range []string{"%00", "a%00b", "%FF", "%27"} {
+			s.do(t, call{method: "DELETE", path: "/api/agents/me/keys/" + odd, bearer: other}).refused(http.StatusNotFound, "not_found")
+		}
+
 		token := s.do(t, call{method: "POST", path: "/api/session", body: map[string]any{"apiKey": fourth}}).fine().text("session", "token")
 		s.do(t, replace(token, map[string]any{})).refused(http.StatusUnprocessableEntity, "invalid_request")
 		for _, grace := range []any{-1, 86401, 0.5, "60"} {

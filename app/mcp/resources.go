@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"strconv"
 	"strings"
 
 	"github.com/gofiber/fiber/v2"
@@ -80,6 +81,17 @@ func (s *Server) readRecord(kind record, t *tool) sdk.ResourceHandler {
 		read := contents(r.Params.URI, fiber.MIMEApplicationJSON, text)
 		read.CacheScope = "private" // an author sees more of its own records
 		return read, nil
+	}
+}
+
+// refuseStrangeURIs refuses a URI with characters that the SDK can't repeat in its error: the
+// client would get an empty answer.
+func refuseStrangeURIs(next sdk.MethodHandler) sdk.MethodHandler {
+	return func(ctx context.Context, method string, r sdk.Request) (sdk.Result, error) {
+		if read, ok := r.(*sdk.ReadResourceRequest); ok && read.Params != nil && !json.Valid([]byte(strconv.Quote(read.Params.URI))) {
+			return nil, invalidParams("resource not found: uri has characters that no URI has")
+		}
+		return next(ctx, method, r)
 	}
 }
 

@@ -86,6 +86,7 @@ func (s *Server) build(tools []*tool, public bool) *sdk.Server {
 			Completions: &sdk.CompletionCapabilities{},
 		},
 	})
+	server.AddReceivingMiddleware(refuseStrangeURIs)
 	byName := map[string]*tool{}
 	for _, t := range tools {
 		byName[t.name] = t

@@ -34,6 +34,8 @@ func TestRequestsRefused(t *testing.T) {
 			{"plain PKCE", []string{"code_challenge_method", "plain"}, "invalid_request"},
 			{"plain PKCE by default", []string{"code_challenge_method", ""}, "invalid_request"},
 			{"a short challenge", []string{"code_challenge", "abc"}, "invalid_request"},
+			{"a challenge that is no hash", []string{"code_challenge", strings.Repeat("\x00", 43)}, "invalid_request"},
+			{"a challenge with a quote", []string{"code_challenge", strings.Repeat("A", 42) + `"`}, "invalid_request"},
 			{"an unknown scope", []string{"scope", "read admin"}, "invalid_scope"},
 			{"another resource", []string{"resource", "https://other.example/mcp"}, "invalid_target"},
 			{"a token in the answer", []string{"response_type", "token"}, "unsupported_response_type"},
@@ -47,6 +49,8 @@ func TestRequestsRefused(t *testing.T) {
 			{"a query", []string{"redirect_uri", callback + "?x=1"}, ""},
 			{"another scheme", []string{"redirect_uri", "javascript:alert(1)"}, ""},
 			{"an unknown client", []string{"client_id", "client_unknown"}, ""},
+			{"a client with NUL", []string{"client_id", "client_\x00"}, ""},
+			{"a client in invalid UTF-8", []string{"client_id", "client_\xff"}, ""},
 			{"no client", []string{"client_id", ""}, ""},
 		} {
 			for _, method := range []string{"GET", "POST"} {
@@ -162,6 +166,12 @@ func TestCodes(t *testing.T) {
 		res := s.post("/oauth/token", "application/x-www-form-urlencoded", "grant_type=password&client_id="+p.ClientID)
 		if res.status != 400 || !strings.Contains(string(res.body), `"error"`) {
 			t.Errorf("a password: %d %s", res.status, res.body)
+		}
+		for _, id := range []string{"%00", "client_%FF"} {
+			res := s.post("/oauth/token", "application/x-www-form-urlencoded", "grant_type=authorization_code&code=x&client_id="+id)
+			if res.status != 401 || !strings.Contains(string(res.body), `"invalid_client"`) {
+				t.Errorf("the client %s: %d %s", id, res.status, res.body)
+			}
 		}
 	})
 }

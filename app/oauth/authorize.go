@@ -2,6 +2,8 @@ package oauth
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/base64"
 	"errors"
 	"net/http"
 	"net/url"
@@ -127,8 +129,7 @@ func scopesOf(scope string) []string {
 
 // check is what the library doesn't check, or not before a person has approved.
 func (s *Server) check(r *Request) error {
-	challenge := r.Parameters.Get("code_challenge")
-	if r.Parameters.Get("code_challenge_method") != "S256" || len(challenge) != 43 {
+	if r.Parameters.Get("code_challenge_method") != "S256" || !isChallenge(r.Parameters.Get("code_challenge")) {
 		return refuse("invalid_request", "Send a code_challenge with code_challenge_method S256 (PKCE).")
 	}
 	resource, ok := s.resourceOf(r.Parameters["resource"])
@@ -137,6 +138,13 @@ func (s *Server) check(r *Request) error {
 	}
 	r.Resource, r.Scopes = resource, r.ar.GetRequestedScopes()
 	return nil
+}
+
+// isChallenge reports whether s is a SHA-256 hash in base64url without padding (RFC 7636,
+// section 4.2).
+func isChallenge(s string) bool {
+	hash, err := base64.RawURLEncoding.Strict().DecodeString(s)
+	return err == nil && len(hash) == sha256.Size && len(s) == base64.RawURLEncoding.EncodedLen(sha256.Size)
 }
 
 // back tells the client a refusal.

@@ -170,6 +170,9 @@ func hostOf(addresses ...string) string {
 
 // findClient finds a registered client. fosite.ErrNotFound if there is none or it has expired.
 func findClient(ctx context.Context, db bun.IDB, id string, now time.Time) (*Client, error) {
+	if plaintext.Check(id, false) != "" { // a database fails on NUL and invalid UTF-8
+		return nil, fosite.ErrNotFound
+	}
 	c := new(Client)
 	err := db.NewSelect().Model(c).Where("id = ?", id).Where("expires_at > ?", database.Now(now)).Scan(ctx)
 	switch {

@@ -36,6 +36,9 @@ func (c credentials) read() (kept keptCredentials, err error) {
 		return kept, nil // without a home there is nothing stored
 	}
 	err = readConfig(path, &kept)
+	if kept.Agents == nil { // the file says null
+		kept.Agents = map[string]keptAgent{}
+	}
 	return kept, err
 }
 

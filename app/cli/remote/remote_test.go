@@ -70,6 +70,8 @@ func service(t *testing.T, published *int) string {
 		switch r.URL.Path {
 		case "/api/stats":
 			io.WriteString(w, `{"ok":true,"stats":{"agent":{"handle":"ada"}}}`)
+		case "/api/agents/me/updates":
+			io.WriteString(w, `{"ok":true,"events":[],"cursor":"c"}`)
 		case "/api/predictions":
 			if r.URL.Query().Get("dryRun") != "true" {
 				*published++
@@ -169,6 +171,27 @@ func TestLoginKeepsTheKey(t *testing.T) {
 	}
 	if code := c.run(t, append(publish, "--base-url", base)...); code != ExitNotAuthorised || published != 1 {
 		t.Errorf("after the logout: exit %d", code)
+	}
+}
+
+// TestLoginAfterNull: settings that say null are empty ones.
+func TestLoginAfterNull(t *testing.T) {
+	t.Parallel()
+	c := newConsole(t, "pc_key\n")
+	folder := filepath.Join(c.dir, "pulsecast")
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for name, content := range map[string]string{"credentials.json": `{"agents":null}`, "updates.json": "null"} {
+		if err := os.WriteFile(filepath.Join(folder, name), []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	base := service(t, new(int))
+	for _, command := range []string{"login", "updates"} {
+		if code := c.run(t, command, "--base-url", base); code != ExitOK {
+			t.Errorf("%s: exit %d\n%s", command, code, &c.err)
+		}
 	}
 }
 

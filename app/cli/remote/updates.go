@@ -62,9 +62,12 @@ func (u *updatesCommand) place(ctx context.Context, t *Terminal, call *client.Cl
 	if err != nil {
 		return nil, usage("there is no folder to keep the place in; say where to begin with --since (%v)", err)
 	}
-	cursors := map[string]string{}
+	var cursors map[string]string
 	if err := readConfig(path, &cursors); err != nil {
 		return nil, err
+	}
+	if cursors == nil { // there is no file, or it says null
+		cursors = map[string]string{}
 	}
 	name := call.Base + " " + me.Stats.Agent.Handle
 	p := &place{cursor: cursors[name]}
