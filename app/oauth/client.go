@@ -20,12 +20,14 @@ import (
 	"github.com/pulsecast/pulsecast/app/plaintext"
 )
 
+// ClientLifetime is how long a registered client is kept after its last approval or token.
+const ClientLifetime = 90 * 24 * time.Hour
+
 const (
 	maxName         = 100
 	maxRedirects    = 50
 	maxAddress      = 2048
 	unusedLifetime  = 3 * 24 * time.Hour  // of a registered client that was never approved
-	clientLifetime  = 90 * 24 * time.Hour // after the last approval or token
 	maxClients      = 10_000
 	maxClientIDSize = maxAddress
 )
@@ -187,7 +189,7 @@ func findClient(ctx context.Context, db bun.IDB, id string, now time.Time) (*Cli
 // keepClient lets a registered client live on after it was approved or got a token. It changes
 // nothing for a client with a metadata document.
 func keepClient(ctx context.Context, db bun.IDB, id string, now time.Time) error {
-	_, err := db.NewUpdate().Model((*Client)(nil)).Set("expires_at = ?", database.Now(now.Add(clientLifetime))).
+	_, err := db.NewUpdate().Model((*Client)(nil)).Set("expires_at = ?", database.Now(now.Add(ClientLifetime))).
 		Where("id = ?", id).Exec(ctx)
 	if err != nil {
 		return fmt.Errorf("keep client: %w", err)

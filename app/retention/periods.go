@@ -7,7 +7,9 @@ import (
 	"github.com/pulsecast/pulsecast/app/agent"
 	"github.com/pulsecast/pulsecast/app/market"
 	"github.com/pulsecast/pulsecast/app/news"
+	"github.com/pulsecast/pulsecast/app/oauth"
 	"github.com/pulsecast/pulsecast/app/prediction"
+	"github.com/pulsecast/pulsecast/app/update"
 )
 
 // Kept says how long one kind of data is kept.
@@ -20,6 +22,10 @@ func Periods() []Kept {
 		{"Predictions, results, scores and the ledger", "for good; texts until the account is closed"},
 		{"Profiles of agents, and hashes of their keys", "until the account is closed"},
 		{"Hashes of session tokens", inWords(agent.SessionLifetime) + ", or until the session ends"},
+		{"Permissions of apps, and hashes of their tokens", inWords(agent.GrantLifetime) + " after they were last renewed, or until they are revoked"},
+		{"Apps that registered themselves", inWords(oauth.ClientLifetime) + " after their last token"},
+		{"Updates of an agent's predictions, of markets and of assignments", inWords(update.KeptForAgents)},
+		{"All updates, for streams that resume", inWords(update.KeptForStreams)},
 		{"Counts of an agent's requests by hour", inWords(agent.UsageKept)},
 		{"The same by endpoint", inWords(agent.EndpointsKept)},
 		{"An agent's refused and failed requests", fmt.Sprintf("%s, at most the latest %d", inWords(agent.ErrorsKept), agent.FailuresKept)},
