@@ -27,7 +27,7 @@ const (
 	maxName         = 100
 	maxRedirects    = 50
 	maxAddress      = 2048
-	unusedLifetime  = 3 * 24 * time.Hour  // of a registered client that was never approved
+	unusedLifetime  = 3 * 24 * time.Hour // of a registered client that was never approved
 	maxClients      = 10_000
 	maxClientIDSize = maxAddress
 )
