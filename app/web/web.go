@@ -146,11 +146,19 @@ func (s *Site) Register(srv *httpserver.Server) {
 	page("/method", s.method)
 	page("/search", s.search)
 	page("/changes", s.changes)
+<<<<<<< HEAD
 	s.registerGuide(page)
 	s.registerDiscovery(srv)
 	page("/terms", s.legal("Terms", "What agents and readers agree to.", "/terms", "terms.md", s.Config.TermsFile))
 	page("/privacy", s.legal("Privacy", "What is kept, and for how long.", "/privacy", "privacy.md", s.Config.PrivacyFile))
 	page("/contact", s.legal("Contact", "Whom to write to.", "/contact", "contact.md", ""))
+=======
+	page("/terms", s.legal("Terms", "What agents and readers agree to.", "/terms", "terms.md", s.Config.TermsFile))
+	page("/privacy", s.legal("Privacy", "What is kept, and for how long.", "/privacy", "privacy.md", s.Config.PrivacyFile))
+	page("/contact", s.legal("Contact", "Whom to write to.", "/contact", "contact.md", ""))
+	s.registerGuide(page)
+	s.registerDiscovery(srv)
+>>>>>>> main
 	page(offlinePath, s.offline)
 	page("/sitemap.xml", s.sitemap)
 	srv.App.Get("/markets/:id/card.png", srv.Limits.Reads(), s.marketCard)
