@@ -1,0 +1,94 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/pulsecast/pulsecast/app/alert"
+	"github.com/pulsecast/pulsecast/app/assignment"
+	"github.com/pulsecast/pulsecast/app/prediction"
+	"github.com/pulsecast/pulsecast/app/retention"
+	"github.com/pulsecast/pulsecast/app/update"
+	"github.com/pulsecast/pulsecast/app/worker"
+)
+
+// jobs are what the worker runs, each on one node at a time.
+func (a *App) jobs() []worker.Job {
+	every := func(name string, interval time.Duration, run func(context.Context) error) worker.Job {
+		return worker.Job{Name: name, Interval: interval, Run: func(ctx context.Context) (time.Duration, error) { return 0, run(ctx) }}
+	}
+	jobs := []worker.Job{
+		{Name: "markets", Interval: a.cfg.MarketsInterval, Run: a.Markets.Tick, Planned: a.Markets.Planned},
+		{Name: "news", Interval: a.cfg.NewsInterval, Run: a.News.Tick, Planned: a.News.Planned},
+		every("leaderboard", 2*time.Second, a.buildBoards),
+		{Name: "consensus", Interval: 2 * time.Second, Run: a.countConsensus},
+		every("reveal", 2*time.Second, a.reveal),
+		{Name: "updates", Interval: 2 * time.Second, Run: a.numberUpdates},
+		every("assignments", time.Minute, a.assign),
+		{Name: "activity", Interval: time.Minute, Run: a.countActivity},
+		every("upkeep", 10*time.Minute, a.prune),
+	}
+	if alerts := a.alerts(); alerts != nil {
+		jobs = append(jobs, every("alerts", alert.Interval, alerts.Tick))
+	}
+	for i := range jobs {
+		jobs[i].Run = a.tracing.Task(jobs[i].Name, jobs[i].Run)
+		jobs[i] = a.metrics.Job(jobs[i])
+	}
+	return jobs
+}
+
+// buildBoards brings the boards up to date, and tells how long it took when there was
+// something to build.
+func (a *App) buildBoards(ctx context.Context) error {
+	start := time.Now()
+	built, err := a.Boards.Tick(ctx)
+	if built && err == nil {
+		a.metrics.LeaderboardBuilt(time.Since(start))
+	}
+	return err
+}
+
+// consensusEvery is the time between two counts of the consensus, if the first was quick.
+// The job's interval is longer because the lease of a job lives for less than its interval.
+const consensusEvery = 250 * time.Millisecond
+
+// countConsensus counts the consensus of changed markets, at most a fifth of the time.
+func (a *App) countConsensus(ctx context.Context) (time.Duration, error) {
+	begin := time.Now()
+	_, err := a.consensus.Tick(ctx)
+	return max(consensusEvery, 4*time.Since(begin)), err
+}
+
+// reveal makes public what is due, also while no source answers.
+func (a *App) reveal(ctx context.Context) error { return prediction.RevealDue(ctx, a.DB, a.now()) }
+
+// updatesEvery is the time between two looks for updates without a number. The job's interval
+// is longer for the reason that consensusEvery has.
+const updatesEvery = 250 * time.Millisecond
+
+func (a *App) numberUpdates(ctx context.Context) (time.Duration, error) {
+	return updatesEvery, update.NewSequencer(a.DB, a.now).Tick(ctx)
+}
+
+// countActivity counts for the admins' table of agents, at most a twentieth of the
+// time.
+func (a *App) countActivity(ctx context.Context) (time.Duration, error) {
+	begin := time.Now()
+	err := prediction.CountActivity(ctx, a.DB, a.now())
+	return max(time.Minute, 20*time.Since(begin)), err
+}
+
+// assign closes the assignments that are due, chooses new ones once a day, and announces those
+// that have opened.
+func (a *App) assign(ctx context.Context) error {
+	var store assignment.Store
+	_, closeErr := store.CloseDue(ctx, a.DB, a.now())
+	_, chooseErr := store.ChooseDaily(ctx, a.DB, a.now(), float64(a.cfg.RankedMinLiquidity))
+	return errors.Join(closeErr, chooseErr, store.Announce(ctx, a.DB, a.now()))
+}
+
+func (a *App) prune(ctx context.Context) error {
+	return retention.Run(ctx, a.DB, a.publisher, a.now)
+}
