@@ -15,7 +15,7 @@ import (
 )
 
 // TestClosedAccount: after an account is closed no column of the database holds a word of it,
-// its numbers stay, the boards and the ledger agree, and nobody gets its handle.
+// its numbers stay, the boards and the ledger agree, and no other agent can take its handle.
 func TestClosedAccount(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []database.Kind{database.SQLite, database.Postgres} {
