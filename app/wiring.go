@@ -206,13 +206,17 @@ func (a *App) health() httpserver.HealthSource {
 	}
 }
 
-// warnings are what an operator should know of the way to check keys.
+// warnings are what an operator should know of the way to check keys and of the database.
 func (a *App) warnings() []string {
 	s := a.identity.Status()
+	list := s.Warnings
 	if !s.OK {
-		return append(s.Warnings, "the identity provider did not answer when it was last asked: "+s.LastError)
+		list = append(list, "the identity provider did not answer when it was last asked: "+s.LastError)
 	}
-	return s.Warnings
+	if !a.DB.LostWAL().IsZero() {
+		list = append(list, lostWAL)
+	}
+	return list
 }
 
 // feeds returns the state of the feeds, without their readings if the database doesn't

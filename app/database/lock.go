@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"syscall"
 )
 
@@ -19,7 +20,15 @@ func (db *DB) Claim() (release func() error, err error) {
 	if db.Kind != SQLite {
 		return func() error { return nil }, nil
 	}
-	f, err := os.OpenFile(db.path+".lock", os.O_CREATE|os.O_RDWR, 0o644)
+	return Lock(db.path)
+}
+
+// Lock is Claim for a SQLite file that need not be there yet.
+func Lock(path string) (release func() error, err error) {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return nil, fmt.Errorf("make the folder of the database: %w", err)
+	}
+	f, err := os.OpenFile(path+".lock", os.O_CREATE|os.O_RDWR, 0o644)
 	if err != nil {
 		return nil, fmt.Errorf("claim database: %w", err)
 	}
