@@ -118,7 +118,7 @@ func New(ctx context.Context, cfg config.Config, opts Options) (*App, error) {
 	if err := a.buildSignals(ctx); err != nil {
 		return nil, errors.Join(err, a.Close())
 	}
-	if err := a.buildOperations(); err != nil {
+	if err := a.buildOperations(ctx); err != nil {
 		return nil, errors.Join(err, a.Close())
 	}
 	a.buildServer()
