@@ -10,7 +10,7 @@ import (
 )
 
 // openSource opens the side that is read, and keeps servers away from it until it is closed.
-func (c *copier) openSource(ctx context.Context) (release func() error, err error) {
+func (c *copier) openSource(ctx context.Context) (closeAll func() error, err error) {
 	if c.From == c.To {
 		return nil, errors.New("it is the target as well")
 	}
@@ -29,7 +29,7 @@ func (c *copier) openSource(ctx context.Context) (release func() error, err erro
 		}
 		return nil, errors.Join(err, c.from.Close())
 	}
-	release = func() error { return errors.Join(unlock(), c.from.Close()) }
+	release := func() error { return errors.Join(unlock(), c.from.Close()) }
 	if err := c.checkSource(ctx); err != nil {
 		return nil, errors.Join(err, release())
 	}
@@ -61,7 +61,7 @@ func (c *copier) checkSource(ctx context.Context) error {
 }
 
 // openTarget opens the side that is written. state is set if it holds an interrupted copy.
-func (c *copier) openTarget(ctx context.Context) (release func() error, err error) {
+func (c *copier) openTarget(ctx context.Context) (closeAll func() error, err error) {
 	if c.to, err = database.Open(ctx, c.To); err != nil {
 		return nil, err
 	}
@@ -69,7 +69,7 @@ func (c *copier) openTarget(ctx context.Context) (release func() error, err erro
 	if err != nil {
 		return nil, errors.Join(err, c.to.Close())
 	}
-	release = func() error { return errors.Join(unlock(), c.to.Close()) }
+	release := func() error { return errors.Join(unlock(), c.to.Close()) }
 	if c.to.Kind == c.from.Kind {
 		return nil, errors.Join(errors.New("it is of the same kind as the source: use pulsecast backup and pulsecast restore"), release())
 	}
