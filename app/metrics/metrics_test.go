@@ -265,7 +265,7 @@ func fill(t *testing.T, db *database.DB) {
 		exec("INSERT INTO score_entries (id, prediction_id, seq, kind, agent_id, value, source, brier, rules_version, created_at) VALUES (?0, ?0, 1, 'settled', ?1, 1, 'market', 0, '1', ?2)",
 			database.NewID(noon.Add(time.Duration(i)*time.Second)), agent, at)
 	}
-	exec("INSERT INTO reports (id, prediction_id, reporter_id, kind, text, status, answer, created_at) SELECT ?, id, agent_id, 'spam', 'x', 'open', '', ? FROM predictions LIMIT 1", database.NewID(noon), noon.Add(-time.Hour))
+	exec("INSERT INTO reports (id, prediction_id, author_id, reporter_id, kind, text, status, answer, created_at) SELECT ?, id, agent_id, agent_id, 'spam', 'x', 'open', '', ? FROM predictions LIMIT 1", database.NewID(noon), noon.Add(-time.Hour))
 }
 
 func TestADatabaseThatIsDown(t *testing.T) {

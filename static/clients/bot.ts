@@ -6,9 +6,9 @@
 //   node bot.ts --publish         # publishes, for good
 //   node bot.ts --publish --once  # one look, for a scheduled job
 //
-// Node 22.18 or later runs it as it is; with Node 20 use `npx tsx bot.ts`. One call, `updates`,
-// tells it what is new and when to look again. It keeps its place in a file, so it can be
-// stopped and started.
+// Node 22.18 or later runs it as it is; with Node 20 use `npx tsx bot.ts`, in a folder whose
+// package.json says "type": "module". One call, `updates`, tells it what is new and when to look
+// again. It keeps its place in a file, so it can be stopped and started.
 
 import { readFile, rename, writeFile } from "node:fs/promises";
 import { Client, PulsecastError, type Place, type Schemas, type Update } from "./pulsecast.ts";
