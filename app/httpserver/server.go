@@ -153,7 +153,7 @@ func (s *Server) Start(ctx context.Context, ln net.Listener) error {
 	defer end()
 	go s.watchStreams(watching)
 	served := make(chan error, 1)
-	go func() { served <- s.App.Listener(lingering{ln}) }()
+	go func() { served <- s.App.Listener(strict{ln}) }()
 	select {
 	case err := <-served: // Stop, or a broken listener
 		if s.stopping.Load() {
