@@ -7,9 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/signal"
 	"strings"
-	"syscall"
 
 	"github.com/alecthomas/kong"
 	kongcompletion "github.com/jotaen/kong-completion"
@@ -63,8 +61,7 @@ func Main(args []string) int {
 	if len(args) == 0 {
 		args = []string{"--help"}
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
+	ctx := untilSignal()
 	var c commands
 	parser := kong.Must(&c,
 		kong.Name("pulsecast"),

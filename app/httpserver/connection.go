@@ -1,6 +1,8 @@
 package httpserver
 
 import (
+	"crypto/tls"
+	"errors"
 	"io"
 	"net"
 	"sync/atomic"
@@ -33,6 +35,9 @@ func (c *strictConn) Read(p []byte) (int, error) {
 		}
 		n, err := c.Conn.Read(p)
 		if n = c.framing.pass(p[:n]); n > 0 || err != nil {
+			if plain, ok := errors.AsType[tls.RecordHeaderError](err); ok && plain.Conn != nil {
+				answerPlain(plain.Conn)
+			}
 			return n, err
 		}
 	}
