@@ -31,6 +31,7 @@ type commands struct {
 	Ingest  ingestCommand  `cmd:"" help:"Read every source once, now, and say what came."`
 	Settle  settleCommand  `cmd:"" help:"Settle what can be settled, now; or check and rebuild the scores."`
 	Doctor  doctorCommand  `cmd:"" help:"Check configuration, database, cache, sources, identity provider and clock, and say what to do."`
+	Ready   readyCommand   `cmd:"" help:"Exit with 0 if the node that listens on ADDR can serve, as a health check."`
 	Verify  verifyCommand  `cmd:"" help:"Recompute the scores and boards of an installation from its public API."`
 	MCP     mcpCommand     `cmd:"" name:"mcp" help:"Offer the tools of an installation to a client that speaks MCP over standard input and output."`
 	OpenAPI openAPICommand `cmd:"" name:"openapi" help:"Print the OpenAPI document, as JSON."`
