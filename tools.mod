@@ -4,7 +4,6 @@ go 1.26.0
 
 tool (
 	github.com/a-h/templ/cmd/templ
-	github.com/compose-spec/compose-go/v2/cmd
 	gotest.tools/gotestsum
 	honnef.co/go/tools/cmd/staticcheck
 )
@@ -17,7 +16,7 @@ require (
 	github.com/bitfield/gotestdox v0.2.2 // indirect
 	github.com/cenkalti/backoff/v4 v4.3.0 // indirect
 	github.com/cli/browser v1.3.0 // indirect
-	github.com/compose-spec/compose-go/v2 v2.9.1 // indirect
+	github.com/compose-spec/compose-go/v2 v2.9.1
 	github.com/distribution/reference v0.5.0 // indirect
 	github.com/dnephin/pflag v1.0.7 // indirect
 	github.com/docker/go-connections v0.4.0 // indirect

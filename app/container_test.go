@@ -124,7 +124,7 @@ func TestEmptyRoot(t *testing.T) {
 
 // compose loads compose.yaml as docker compose does, with these settings.
 func compose(t *testing.T, settings ...string) ([]byte, error) {
-	cmd := exec.CommandContext(t.Context(), "go", "tool", "-modfile=tools.mod", "github.com/compose-spec/compose-go/v2/cmd", "-format", "json", "compose.yaml")
+	cmd := exec.CommandContext(t.Context(), "go", "run", "-modfile=tools.mod", "./.ci/compose", "compose.yaml")
 	cmd.Dir = ".."
 	cmd.Env = append(os.Environ(), settings...)
 	return cmd.CombinedOutput()

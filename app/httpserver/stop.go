@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// Start serves on ln until ctx ends or Stop is called, and returns nil once the
-// requests in flight are answered. When ctx ends, it drains first, for Config.Drain: /readyz says 503, so
+// Start serves on ln until ctx ends or Stop is called, and returns nil once the requests in
+// flight are answered. When ctx ends, it drains first, for Config.Drain: /readyz says 503, so
 // that a load balancer looks for another node, while requests are served as before, except that
 // each answer closes its connection. If the cause of the end is ErrInterrupted, it doesn't drain.
 func (s *Server) Start(ctx context.Context, ln net.Listener) error {
@@ -76,10 +76,9 @@ func (s *Server) drain(ln net.Listener, served chan error) (closed bool) {
 	return false
 }
 
-// Stop closes the listener and waits at most ten seconds, or until ctx ends, for
-// the requests in flight. While it waits /readyz says 503. Connections still open
-// then are cut, and streams at once: a client that connected and never asked must not make a clean stop
-// a failure.
+// Stop closes the listener and waits at most ten seconds, or until ctx ends, for the requests in
+// flight. Streams are cut at once, and connections still open then: a client that connected and
+// never sent a request must not make a clean stop a failure.
 func (s *Server) Stop(ctx context.Context) error { return s.stop(ctx, drainTimeout) }
 
 func (s *Server) stop(ctx context.Context, wait time.Duration) error {
