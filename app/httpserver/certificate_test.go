@@ -79,8 +79,8 @@ func TestHTTPS(t *testing.T) {
 	t.Parallel()
 	n, _, _ := secureNode(t)
 	for request, status := range map[string]int{
-		get + "\r\n":                200,
-		get + "Host: y\r\n\r\n":     400, // the check is inside TLS
+		get + "\r\n":                 200,
+		get + "Host: y\r\n\r\n":      400, // the check is inside TLS
 		get + "X-A: b\r\n c\r\n\r\n": 400,
 	} {
 		conn := handshake(t, n.addr)
