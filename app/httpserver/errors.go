@@ -193,10 +193,14 @@ func badRequest(status int, detail string) *problem.Error {
 func (s *Server) refuseMalformed(fctx *fasthttp.RequestCtx, err error) {
 	r := s.open(fctx)
 	defer s.finish(fctx, r)
-	if c, ok := fctx.Conn().(*lingerConn); ok {
+	p := malformed(err, s.maxBody(&fctx.Request.Header))
+	if c, ok := fctx.Conn().(*strictConn); ok {
 		c.unread.Store(true)
+		if c.framing.refusal != nil {
+			p = c.framing.refusal
+		}
 	}
-	s.refuse(fctx, malformed(err, s.maxBody(&fctx.Request.Header)))
+	s.refuse(fctx, p)
 }
 
 func malformed(err error, maxBody int) *problem.Error {

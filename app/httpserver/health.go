@@ -154,10 +154,10 @@ func describe(feeds map[string]monitor.Feed, name string, now time.Time) feedBod
 // live answers /livez: the process runs.
 func (s *Server) live(c *fiber.Ctx) error { return c.JSON(fiber.Map{"ok": true}) }
 
-// ready answers /readyz: send requests here. Not while stopping, and not without
-// the database.
+// ready answers /readyz: send requests here. Not while draining or stopping, and
+// not without the database.
 func (s *Server) ready(c *fiber.Ctx) error {
-	if s.stopping.Load() {
+	if s.draining.Load() {
 		return problem.Unavailable("This node is stopping.", time.Second)
 	}
 	if !s.health.database.ok(s.health.source.PingDatabase) {

@@ -106,10 +106,10 @@ func TestProbes(t *testing.T) {
 			t.Errorf("/readyz: %d", r.StatusCode)
 		}
 	})
-	t.Run("stopping", func(t *testing.T) {
+	t.Run("draining", func(t *testing.T) {
 		t.Parallel()
 		n := run(t, nil, nil)
-		n.stopping.Store(true)
+		n.draining.Store(true)
 		if r := n.do(t, "GET", "/readyz"); r.StatusCode != 503 {
 			t.Errorf("/readyz: %d", r.StatusCode)
 		}
