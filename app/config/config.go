@@ -69,9 +69,9 @@ type Config struct {
 	BackupDir   string        `env:"BACKUP_DIR" name:"backup-dir" group:"Operation" help:"Folder for scheduled backups; made if it is missing."`
 	BackupEvery time.Duration `env:"BACKUP_EVERY" name:"backup-every" default:"0s" group:"Operation" help:"Time between two backups, such as 24h; 0s: none."`
 	BackupKeep  int           `env:"BACKUP_KEEP" name:"backup-keep" default:"7" group:"Operation" help:"How many of them to keep."`
-	TLSCert string        `env:"TLS_CERT" name:"tls-cert" group:"Operation" help:"File with the certificate and its chain, in PEM, to serve HTTPS; read again when it changes. Unset: HTTP."`
-	TLSKey  string        `env:"TLS_KEY" name:"tls-key" group:"Operation" help:"File with the key of the certificate."`
-	Drain   time.Duration `env:"DRAIN" name:"drain" default:"5s" group:"Operation" help:"Time between SIGTERM and the end of new connections; /readyz says 503 meanwhile."`
+	TLSCert     string        `env:"TLS_CERT" name:"tls-cert" group:"Operation" help:"File with the certificate and its chain, in PEM, to serve HTTPS; read again when it changes. Unset: HTTP."`
+	TLSKey      string        `env:"TLS_KEY" name:"tls-key" group:"Operation" help:"File with the key of the certificate."`
+	Drain       time.Duration `env:"DRAIN" name:"drain" default:"5s" group:"Operation" help:"Time between SIGTERM and the end of new connections; /readyz says 503 meanwhile."`
 
 	LogFormat   string `env:"LOG_FORMAT" name:"log-format" default:"text" enum:"text,json,off" group:"Operation" help:"Form of the log on standard error; off silences the access log too."`
 	MetricsAddr string `env:"METRICS_ADDR" name:"metrics-addr" group:"Operation" help:"Address for Prometheus' GET /metrics; unset: not served."`
