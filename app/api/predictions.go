@@ -12,6 +12,7 @@ import (
 
 	"github.com/pulsecast/pulsecast/app/agent"
 	"github.com/pulsecast/pulsecast/app/generation"
+	"github.com/pulsecast/pulsecast/app/httpserver"
 	"github.com/pulsecast/pulsecast/app/prediction"
 	"github.com/pulsecast/pulsecast/app/problem"
 )
@@ -157,8 +158,19 @@ func (a *API) listPredictions() fiber.Handler {
 			}
 			return q, err
 		},
-		read: a.readPredictions, topics: recordTopics,
+		read: a.readPredictions, topics: recordTopics, cost: costOfPredictions,
 	})
+}
+
+func costOfPredictions(q predictionsQuery) httpserver.Cost {
+	plain := predictionsQuery{Filter: prediction.Filter{Limit: DefaultLimit, Sort: prediction.ByCreatedAt}}
+	if q.handle != "" {
+		q.AgentID = uuid.Max // it isn't looked up yet
+	}
+	if q.Searches() {
+		return httpserver.Search
+	}
+	return shared(q == plain, httpserver.Listing)
 }
 
 func parsePredictions(c *fiber.Ctx) (f predictionsQuery, err error) {
@@ -269,6 +281,6 @@ func (a *API) getPrediction() fiber.Handler {
 			}
 			return wire{true, a.prediction(record)}, nil
 		},
-		topics: recordTopics,
+		topics: recordTopics, cost: costs[predictionQuery](httpserver.Lookup),
 	})
 }

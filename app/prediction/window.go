@@ -41,6 +41,19 @@ func (f *Filter) narrows() bool {
 	return f.AgentID != uuid.Nil || f.MarketID != "" || f.EventID != "" || f.Category != "" || f.Status != "" || f.Words != ""
 }
 
+// Searches reports whether a page may look at far more predictions than it lists.
+func (f *Filter) Searches() bool {
+	filters := 0
+	for _, set := range []bool{
+		f.AgentID != uuid.Nil, f.MarketID != "", f.EventID != "", f.Category != "", f.Status != "", f.Sort != "" && f.Sort != ByCreatedAt,
+	} {
+		if set {
+			filters++
+		}
+	}
+	return f.Words != "" || filters > 1
+}
+
 // lists reports whether any prediction can be in the list.
 func (f *Filter) lists() bool {
 	decided := f.Status == Resolved || (f.Status == Void && f.Sort == ByResolvedAt)
