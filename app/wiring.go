@@ -142,7 +142,7 @@ func (a *App) buildServer() {
 	})
 	a.server = httpserver.New(httpserver.Options{
 		Config: &a.cfg, Version: version.API, Logger: a.Log, Now: a.now, Redis: a.cache.Redis(),
-		Authenticate: a.authenticate, CredentialEpoch: a.generation.Epoch, Health: a.health(), Observe: a.observe, Tracer: a.tracing.Tracer(), RenderError: site.RenderError,
+		Authenticate: a.authenticate, CredentialEpoch: a.generation.Epoch, Health: a.health(), Connections: a.DB.Reader.Stats().MaxOpenConnections, Observe: a.observe, Tracer: a.tracing.Tracer(), RenderError: site.RenderError,
 	})
 	a.hub = update.NewHub(a.DB.Reader, a.Log, edge.UpdateEncoder())
 	edge.Hub = a.hub
