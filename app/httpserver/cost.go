@@ -2,7 +2,6 @@ package httpserver
 
 import (
 	"fmt"
-	"runtime"
 	"time"
 
 	"github.com/gofiber/fiber/v2"
@@ -15,51 +14,51 @@ import (
 // from memory takes one. A unit is about a millisecond of a processor, so an address that
 // spends 1200 units a minute takes 2 % of one.
 //
-// The numbers are rounded up from the processor time of the node and of the database together,
-// with 300,000 predictions, on the machine of docs/performance.md.
+// The numbers are rounded from the processor time of the node and of the database together,
+// with 15,000 predictions: the rows "processor time" of `make bench-report BENCH_ROWS=attack`.
+// They are between those on SQLite and those on Postgres, which plans each query anew.
 type Cost int
 
 const (
 	// Shared is for an answer that everyone gets who sends no parameter. It is made once for
-	// all of them, a few times a second at most, so nobody pays for it or waits in a lane.
+	// all of them, a few times a second at most, so it costs nothing more and waits for no place.
 	Shared Cost = 0
-	// Lookup is for one record and what belongs to it: 0.5 to 2 ms.
+	// Lookup is for one record: about 1 ms.
 	Lookup Cost = 2
-	// Listing is for a page of a list along an index: 1 to 3 ms.
-	Listing Cost = 3
-	// Page is for a page in HTML: 2 to 9 ms.
-	Page Cost = 8
-	// Search is for words to find, a ranking or a sum over many rows: 2 to 15 ms.
-	Search Cost = 12
-	// Drawing is for a picture in PNG: 25 to 30 ms.
+	// Listing is for up to 100 records along an index: 2.5 to 4 ms.
+	Listing Cost = 4
+	// Page is for a page in HTML, and for all that is known of one agent or market: 2 to 14 ms.
+	Page Cost = 10
+	// Search is for words to find, a ranking or a comparison: 1 to 27 ms.
+	Search Cost = 20
+	// Drawing is for a picture in PNG: 28 to 33 ms.
 	Drawing Cost = 30
 )
 
-// dear reports whether an answer is made in the lane for dear ones.
-func (c Cost) dear() bool { return c > Listing }
-
-// lanes are where answers are made that are in no memory.
-type lanes struct{ quick, dear *lane }
+// length is which of the queues an answer waits in.
+func (c Cost) length() length {
+	if c <= Listing {
+		return quick
+	}
+	return dear
+}
 
 const (
-	// quickQueue and dearQueue are how many requests wait for each place of a lane.
+	// quickQueue and dearQueue are how many requests wait for each place.
 	quickQueue, dearQueue = 64, 16
-	// quickShare and dearShare are how many requests of one caller are in a lane.
+	// quickShare and dearShare are how many requests of one caller are answered or wait.
 	quickShare, dearShare = 16, 4
 )
 
-// newLanes leaves processors to everything else: to publishing, sessions, health and answers
-// from memory. Together the lanes also leave more than half of the connections of the database.
-// If reads aren't limited, callers aren't told apart.
-func newLanes(connections int, counted bool) lanes {
-	processors := runtime.GOMAXPROCS(0)
-	quick := max(min(processors, connections/4), 1)
-	dear := max(min(processors/2, connections/8), 1)
-	made := lanes{newLane(quick, quick*quickQueue, quickShare), newLane(dear, dear*dearQueue, dearShare)}
-	if !counted {
-		made.quick.each, made.dear.each = made.quick.queue, made.dear.queue
+// newReadLane makes the lane for answers that are in no memory. If reads aren't limited, callers
+// aren't told apart.
+func newReadLane(places int, limited bool) *lane {
+	queue := [lengths]int{quick: quickQueue * places, dear: dearQueue * places}
+	share := [lengths]int{quick: quickShare, dear: dearShare}
+	if !limited {
+		share = [lengths]int{quick: queue[quick] + places, dear: queue[dear] + places}
 	}
-	return made
+	return newLane(places, queue, share)
 }
 
 // Admit lets a read go on whose answer has to be made. It counts the units beyond the one that
@@ -73,11 +72,7 @@ func (s *Server) Admit(c *fiber.Ctx, cost Cost) (leave func(), err error) {
 	if err := s.Limits.moreReads(c, int(cost)-1); err != nil {
 		return nil, memo.Private(err)
 	}
-	in := s.lanes.quick
-	if cost.dear() {
-		in = s.lanes.dear
-	}
-	leave, err = in.enter(c.UserContext(), counted(c))
+	leave, err = s.reads.enter(c.UserContext(), place{counted(c), cost.length()})
 	return leave, memo.Private(err)
 }
 

@@ -9,108 +9,124 @@ import (
 	"github.com/pulsecast/pulsecast/app/problem"
 )
 
-// lanePatience is how long a request waits for its place in a lane.
+// lanePatience is how long a request waits for its place.
 const lanePatience = time.Second
 
-// lane bounds how many requests do a kind of work at the same time, and how many wait for it.
-// Requests with a key go before those without one, so that visitors can't hold up agents.
-// Within each of the two, the first to come is the first to go.
+// lane bounds how many requests do costly work at the same time, and how many wait for it.
+// Requests with a key go before those without one, so that visitors can't hold up agents, and
+// quick ones before dear ones. Within each of the four queues the first to come goes first.
 type lane struct {
-	places int // requests that work at a time
-	queue  int // requests that wait, with a key and without one each
-	each   int // requests of one caller that work or wait
-
-	mu      sync.Mutex
-	busy    int
-	held    map[bucketKey]int
-	waiting [2][]*turn
+	places int          // requests that work at a time
+	queue  [lengths]int // requests that wait, for each caller kind
+	share  [lengths]int // requests of one caller that work or wait
+	mu     sync.Mutex
+	busy   int
+	held   [lengths]map[bucketKey]int
+	// waiting are the queues in the order in which they are served. A channel is closed when
+	// its request gets a place.
+	waiting [2 * lengths][]chan struct{}
 }
 
-// turn is a request that waits. Its channel is closed when it gets a place.
-type turn struct {
-	come chan struct{}
+// length is how long a request works.
+type length int
+
+const (
+	quick length = iota
+	dear
+	lengths
+)
+
+// place is who works in a lane, or waits, and for how long.
+type place struct {
+	by     bucketKey
+	length length
 }
 
-func newLane(places, queue, each int) *lane {
-	return &lane{places: places, queue: queue, each: each, held: map[bucketKey]int{}}
+// queue is the number of the queue to wait in.
+func (p place) queue() length {
+	if p.by.kind == 'a' {
+		return p.length
+	}
+	return lengths + p.length
+}
+
+func newLane(places int, queue, share [lengths]int) *lane {
+	l := &lane{places: places, queue: queue, share: share}
+	for i := range l.held {
+		l.held[i] = map[bucketKey]int{}
+	}
+	return l
 }
 
 // enter waits for a place. If err is nil, leave must follow. A caller that has its share, and
 // every caller while the queue is full, is refused with 503 at once.
-func (l *lane) enter(ctx context.Context, by bucketKey) (leave func(), err error) {
-	t, err := l.begin(by)
+func (l *lane) enter(ctx context.Context, p place) (leave func(), err error) {
+	turn, err := l.begin(p)
 	if err != nil {
 		return nil, err
 	}
-	leave = sync.OnceFunc(func() { l.end(by) })
-	if t == nil {
+	leave = sync.OnceFunc(func() { l.end(p) })
+	if turn == nil {
 		return leave, nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, lanePatience)
 	defer cancel()
 	select {
-	case <-t.come:
+	case <-turn:
 		return leave, nil
 	case <-ctx.Done():
-		if l.giveUp(t, by) {
+		if l.giveUp(p, turn) {
 			return nil, laneFull()
 		}
 		return leave, nil
 	}
 }
 
-// begin takes a place, or one in the queue: t is nil if there is nothing to wait for.
-func (l *lane) begin(by bucketKey) (t *turn, err error) {
+// begin takes a place, or one in a queue: turn is nil if there is nothing to wait for.
+func (l *lane) begin(p place) (turn chan struct{}, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.held[by] >= l.each {
+	held := l.held[p.length]
+	if held[p.by] >= l.share[p.length] {
 		return nil, laneShare()
 	}
 	if l.busy < l.places {
 		l.busy++
-		l.held[by]++
+		held[p.by]++
 		return nil, nil
 	}
-	queue := &l.waiting[by.queue()]
-	if len(*queue) >= l.queue {
+	queue := &l.waiting[p.queue()]
+	if len(*queue) >= l.queue[p.length] {
 		return nil, laneFull()
 	}
-	t = &turn{come: make(chan struct{})}
-	*queue = append(*queue, t)
-	l.held[by]++
-	return t, nil
+	turn = make(chan struct{})
+	*queue = append(*queue, turn)
+	held[p.by]++
+	return turn, nil
 }
 
-// queue is 0 for callers with a key, who go first, and 1 for others.
-func (k bucketKey) queue() int {
-	if k.kind == 'a' {
-		return 0
-	}
-	return 1
-}
-
-// giveUp takes a request out of the queue. It returns false if it has got a place meanwhile.
-func (l *lane) giveUp(t *turn, by bucketKey) bool {
+// giveUp takes a request out of its queue. It returns false if it has got a place meanwhile.
+func (l *lane) giveUp(p place, turn chan struct{}) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	queue := &l.waiting[by.queue()]
-	i := slices.Index(*queue, t)
+	queue := &l.waiting[p.queue()]
+	i := slices.Index(*queue, turn)
 	if i < 0 {
 		return false
 	}
 	*queue = slices.Delete(*queue, i, i+1)
-	l.release(by)
+	l.release(p)
 	return true
 }
 
 // end gives a place to the next request that waits.
-func (l *lane) end(by bucketKey) {
+func (l *lane) end(p place) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.release(by)
+	l.release(p)
 	for i := range l.waiting {
 		if queue := &l.waiting[i]; len(*queue) > 0 {
-			close((*queue)[0].come)
+			close((*queue)[0])
 			*queue = slices.Delete(*queue, 0, 1)
 			return
 		}
@@ -118,9 +134,10 @@ func (l *lane) end(by bucketKey) {
 	l.busy--
 }
 
-func (l *lane) release(by bucketKey) {
-	if l.held[by]--; l.held[by] == 0 {
-		delete(l.held, by)
+func (l *lane) release(p place) {
+	held := l.held[p.length]
+	if held[p.by]--; held[p.by] == 0 {
+		delete(held, p.by)
 	}
 }
 
@@ -129,5 +146,6 @@ func laneFull() error {
 }
 
 func laneShare() error {
-	return problem.Unavailable("Other answers for this key, or this address without one, are still being made. Wait for them before you ask for more.", time.Second)
+	return problem.Unavailable("Earlier reads of this key, or of this address without one, are still being answered. "+
+		"Wait for their answers before you send more.", time.Second)
 }

@@ -49,8 +49,8 @@ type Options struct {
 	// they are checked once a minute.
 	CredentialEpoch func() uint64
 	Health          HealthSource
-	// Connections is how many connections to the database there are for reading; 0: 8.
-	Connections int
+	// Places is how many answers that are in no memory are made at a time; 0: 1.
+	Places int
 	// RenderError writes the page of a refusal; status and headers are set already.
 	// nil, or an error from it, gives plain text.
 	RenderError func(c *fiber.Ctx, p *problem.Error, requestID string) error
@@ -67,7 +67,7 @@ type Server struct {
 	App    *fiber.App
 	Limits *Limits
 
-	lanes     lanes
+	reads     *lane
 	opts      Options
 	direct    map[string]direct // by path; see Direct
 	bodies    map[string]int    // the largest body by path; see AllowBody
@@ -97,7 +97,7 @@ func New(opts Options) *Server {
 		direct:    map[string]direct{},
 		bodies:    map[string]int{},
 		Limits:    newLimits(cfg, opts.Redis, opts.Logger, opts.Now),
-		lanes:     newLanes(cmp.Or(opts.Connections, 8), !cfg.RateLimitReads.Off()),
+		reads:     newReadLane(max(opts.Places, 1), !cfg.RateLimitReads.Off()),
 		proxies:   proxies,
 		docs:      cfg.BaseURL + "/docs#error-",
 		keyHint:   keyHint(cfg),
