@@ -134,6 +134,7 @@ type predictionsWire struct {
 	OK          bool             `json:"ok"`
 	Predictions []predictionWire `json:"predictions"`
 	NextCursor  *string          `json:"nextCursor"`
+	Newest      *int             `json:"newest"`
 }
 
 // recordTopics are what a prediction record shows: its agent's name and its market's price
@@ -215,7 +216,11 @@ func (a *API) readPredictions(ctx context.Context, q predictionsQuery) (any, err
 	if err != nil {
 		return nil, err
 	}
-	return predictionsWire{OK: true, Predictions: a.predictions(records), NextCursor: textOrNull(next)}, nil
+	w := predictionsWire{OK: true, Predictions: a.predictions(records), NextCursor: textOrNull(next)}
+	if n := q.Newest(); n > 0 {
+		w.Newest = &n
+	}
+	return w, nil
 }
 
 // viewer is whom an answer with records is for: the public, unless the caller has predictions

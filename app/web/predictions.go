@@ -53,7 +53,7 @@ func (s *Site) listPredictions(c *fiber.Ctx, a address) error {
 			"status", option{"", "All"}, option{"open", "Open"}, option{"resolved", "Resolved"}, option{"void", "Void"},
 		),
 		Categories: a.openChips("category", known.Categories),
-		List:       s.predictionList(records), Pages: a.pages(next),
+		Newest:     f.Newest(), List: s.predictionList(records), Pages: a.pages(next),
 	}))
 }
 

@@ -1144,6 +1144,7 @@ class PredictionList(TypedDict):
     ok: bool
     predictions: List[Prediction]
     nextCursor: Optional[str]
+    newest: Optional[int]
 
 
 class PredictionMarket(TypedDict):
