@@ -106,7 +106,7 @@ func TestFullOfDearReads(t *testing.T) {
 		t.Errorf("beyond the queue: %s", first)
 	}
 	for n, c := range []call{
-		{path: "/api/predictions"}, {path: "/api/health"}, {path: "/api/openapi.json"}, {path: "/api/intelligence/markets"},
+		{path: "/api/predictions"}, {path: "/api/health"}, {path: "/api/intelligence/markets"},
 		{method: "POST", path: "/api/session", body: map[string]any{"apiKey": key}},
 		{method: "POST", path: "/api/predictions", bearer: key, body: forecast(nil)},
 	} {
