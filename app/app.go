@@ -12,6 +12,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/uptrace/bun"
+
 	"github.com/pulsecast/pulsecast/app/agent"
 	"github.com/pulsecast/pulsecast/app/alert"
 	"github.com/pulsecast/pulsecast/app/cache"
@@ -52,6 +54,8 @@ type Options struct {
 	// ClientDocuments reads the metadata documents of programs that sign in; nil refuses private
 	// addresses.
 	ClientDocuments http.RoundTripper
+	// Queries, if not nil, is told of every query.
+	Queries bun.QueryHook
 	// CachePrefix sets the keys of several services in one Redis apart.
 	CachePrefix string
 }
@@ -137,6 +141,9 @@ func (a *App) open(ctx context.Context) (err error) {
 	}
 	if hook := a.tracing.Hook(); hook != nil {
 		a.DB.Watch(hook)
+	}
+	if a.opts.Queries != nil {
+		a.DB.Watch(a.opts.Queries)
 	}
 	if !a.opts.Beside {
 		if a.release, err = a.DB.Claim(); err != nil {

@@ -48,7 +48,7 @@ type Config struct {
 
 	EdgeFilter        string `env:"EDGE_FILTER" name:"edge-filter" default:"on" enum:"on,off" group:"Limits" help:"Refuse default scripting-library User-Agents on the intelligence endpoints."`
 	TrustedProxies    string `env:"TRUSTED_PROXIES" name:"trusted-proxies" group:"Limits" help:"Comma-separated addresses or CIDR ranges whose X-Forwarded-For is believed."`
-	RateLimitReads    Rate   `env:"RATE_LIMIT_READS" name:"rate-limit-reads" default:"1200/min" group:"Limits" help:"Reads per key, else per address: N/s, N/min or off."`
+	RateLimitReads    Rate   `env:"RATE_LIMIT_READS" name:"rate-limit-reads" default:"1200/min" group:"Limits" help:"Units of reading per key, else per address: N/s, N/min or off."`
 	RateLimitWrites   Rate   `env:"RATE_LIMIT_WRITES" name:"rate-limit-writes" default:"120/min" group:"Limits" help:"Publishing per agent."`
 	RateLimitFailures Rate   `env:"RATE_LIMIT_FAILURES" name:"rate-limit-failures" default:"30/min" group:"Limits" help:"Failed credentials per address."`
 	RateLimitSnapshot Rate   `env:"RATE_LIMIT_SNAPSHOT" name:"rate-limit-snapshot" default:"100/s" group:"Limits" help:"Snapshot answers per address and node."`

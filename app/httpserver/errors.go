@@ -65,12 +65,12 @@ func (s *Server) fail(c *fiber.Ctx, err error) error {
 		err = errors.Join(err, context.DeadlineExceeded)
 	}
 	p := s.translate(c, err)
-	if p.Code == "method_not_allowed" && r.method == fiber.MethodOptions {
-		refusal := s.Limits.takeSnapshot(c)
-		if refusal == nil {
+	if unrouted(err) { // no handler has counted it
+		if refusal := s.Limits.takeSnapshot(c); refusal != nil {
+			p = s.translate(c, refusal)
+		} else if p.Code == "method_not_allowed" && r.method == fiber.MethodOptions {
 			return options(c)
 		}
-		p = s.translate(c, refusal)
 	}
 	s.begin(c, p)
 	if machine(c.Context().URI().PathOriginal()) {

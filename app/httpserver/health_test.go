@@ -127,7 +127,7 @@ func TestHealthSparesTheDatabase(t *testing.T) {
 		n.do(t, "GET", "/api/health")
 		n.do(t, "GET", "/readyz")
 	}
-	if most := int32(1 + time.Since(began)/pingKeeps); pings.Load() < 1 || pings.Load() > most {
+	if most := int32(1 + time.Since(began)/probeKeeps); pings.Load() < 1 || pings.Load() > most {
 		t.Errorf("%d pings for 100 questions, want at most %d", pings.Load(), most)
 	}
 }

@@ -53,6 +53,8 @@ type Options struct {
 	// they are checked once a minute.
 	CredentialEpoch func() uint64
 	Health          HealthSource
+	// Places is how many answers that are in no memory are made at a time; 0: 1.
+	Places int
 	// RenderError writes the page of a refusal; status and headers are set already.
 	// nil, or an error from it, gives plain text.
 	RenderError func(c *fiber.Ctx, p *problem.Error, requestID string) error
@@ -69,6 +71,7 @@ type Server struct {
 	App    *fiber.App
 	Limits *Limits
 
+	reads     *lane
 	opts      Options
 	direct    map[string]direct // by path; see Direct
 	bodies    map[string]int    // the largest body by path; see AllowBody
@@ -99,6 +102,7 @@ func New(opts Options) *Server {
 		direct:    map[string]direct{},
 		bodies:    map[string]int{},
 		Limits:    newLimits(cfg, opts.Redis, opts.Logger, opts.Now),
+		reads:     newReadLane(max(opts.Places, 1), !cfg.RateLimitReads.Off()),
 		proxies:   proxies,
 		docs:      cfg.BaseURL + "/docs#error-",
 		keyHint:   keyHint(cfg),

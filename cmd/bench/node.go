@@ -27,6 +27,11 @@ var settings = []string{
 
 // serve starts our program on a database and waits until it serves.
 func (b *bench) serve(ctx context.Context, databaseURL string, flags ...string) (*node, error) {
+	return b.serveWith(ctx, settings, databaseURL, flags...)
+}
+
+// serveWith is serve with other settings.
+func (b *bench) serveWith(ctx context.Context, settings []string, databaseURL string, flags ...string) (*node, error) {
 	env := append([]string{"DATABASE_URL=" + databaseURL}, settings...)
 	p, out, err := start(ctx, b.dir, "pulsecast", env, b.Binary, append([]string{"serve"}, flags...)...)
 	if err != nil {
