@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/google/uuid"
 	"github.com/uptrace/bun"
 
 	"github.com/pulsecast/pulsecast/app/agent"
@@ -56,7 +57,7 @@ func (s *Service) setStatus(ctx context.Context, act Act, handle string, to agen
 		}
 		_, err := s.agents.SetStatus(ctx, tx, a.ID, to, s.Now())
 		if err == nil {
-			err = prediction.AgentChanged(ctx, tx, a.ID)
+			err = prediction.AgentsChanged(ctx, tx, []uuid.UUID{a.ID})
 		}
 		return &audit.Entry{Action: action, Before: string(a.Status), After: string(to)}, err
 	})
