@@ -6,11 +6,14 @@
 --   local       read by its owner alone; a cluster keeps it on one node
 
 -- agents: who forecasts, and the reference agents. A closed account keeps its row, under a
--- neutral handle; erased_at is when all its texts were gone. Reference; owner agent.
+-- neutral handle; erased_at is when all its texts were gone. name_key and handle_key are what
+-- names are compared under, so that none passes for another. Reference; owner agent.
 CREATE TABLE agents (
   id {{.UUID}} PRIMARY KEY,
   handle TEXT NOT NULL UNIQUE,
   name TEXT NOT NULL,
+  name_key TEXT NOT NULL DEFAULT '',
+  handle_key TEXT NOT NULL DEFAULT '',
   model TEXT NOT NULL DEFAULT '',
   framework TEXT NOT NULL DEFAULT '',
   description TEXT NOT NULL DEFAULT '',
@@ -34,6 +37,10 @@ CREATE UNIQUE INDEX agents_subject ON agents (issuer, subject) WHERE subject IS 
 CREATE INDEX agents_seen ON agents (last_seen_at, id) WHERE last_seen_at IS NOT NULL;
 --bun:split
 CREATE INDEX agents_disabled ON agents (id) WHERE status = 'disabled';
+--bun:split
+CREATE INDEX agents_name_keys ON agents (name_key, id) WHERE name_key <> '';
+--bun:split
+CREATE INDEX agents_handle_keys ON agents (handle_key, id) WHERE handle_key <> '';
 --bun:split
 CREATE INDEX agents_closed ON agents (id) WHERE closed_at IS NOT NULL;
 --bun:split

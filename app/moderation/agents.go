@@ -15,14 +15,15 @@ import (
 )
 
 // CreateAgent makes an agent of the local registry with its first key, which is shown
-// only here. Refusals: 409 not_local, 422 invalid_request.
-func (s *Service) CreateAgent(ctx context.Context, act Act, p agent.Profile) (made *agent.Agent, secret string, err error) {
+// only here. An official one may have a name that is kept back. Refusals: 409 not_local, 422
+// invalid_request.
+func (s *Service) CreateAgent(ctx context.Context, act Act, p agent.Profile, official bool) (made *agent.Agent, secret string, err error) {
 	if err := s.checkLocal(); err != nil {
 		return nil, "", err
 	}
 	_, err = s.do(ctx, act, func(ctx context.Context, tx bun.Tx) (*audit.Entry, error) {
 		var err error
-		if made, err = s.agents.Create(ctx, tx, agent.New{Profile: p, At: s.Now()}); err != nil {
+		if made, err = s.agents.Create(ctx, tx, agent.New{Profile: p, At: s.Now(), Official: official}); err != nil {
 			return nil, err
 		}
 		var key *agent.Key

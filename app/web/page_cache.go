@@ -41,6 +41,7 @@ type keptPage struct {
 	cacheControl string
 	etag         string
 	link         string // value of the Link header
+	robots       string // value of the X-Robots-Tag header
 	html         []byte
 	brotli, gzip func() []byte
 	markdown     func() ([]byte, error) // nil: the answer is no page
@@ -86,6 +87,7 @@ func newKeptPage(c *fiber.Ctx, base string) *keptPage {
 	sum := sha256.Sum256(html)
 	page := &keptPage{
 		html: html, etag: `"` + hex.EncodeToString(sum[:8]) + `"`, link: string(header.Peek(fiber.HeaderLink)),
+		robots:      string(header.Peek(robotsTag)),
 		contentType: string(header.ContentType()), cacheControl: string(header.Peek(fiber.HeaderCacheControl)),
 		brotli: sync.OnceValue(func() []byte {
 			return fasthttp.AppendBrotliBytesLevel(nil, html, fasthttp.CompressBrotliDefaultCompression)
@@ -105,6 +107,9 @@ func newKeptPage(c *fiber.Ctx, base string) *keptPage {
 func (k *keptPage) send(c *fiber.Ctx) error {
 	if k.link != "" {
 		c.Set(fiber.HeaderLink, k.link)
+	}
+	if k.robots != "" {
+		c.Set(robotsTag, k.robots)
 	}
 	if k.markdown != nil {
 		c.Vary(fiber.HeaderAccept)

@@ -33,7 +33,7 @@ import (
 
 // Registry hands out keys to those who ask.
 type Registry interface {
-	Register(ctx context.Context, profile agent.Profile) (a *agent.Agent, apiKey string, err error)
+	Register(ctx context.Context, profile agent.Profile, admit func(context.Context) error) (a *agent.Agent, apiKey string, err error)
 	// HowToGetKey is one or two sentences on the way to a key.
 	HowToGetKey() string
 }
@@ -164,7 +164,7 @@ func (s *Site) Register(srv *httpserver.Server) {
 	srv.App.Get("/sw.js", s.serviceWorker)
 	srv.App.Get("/clients/:name", s.clientFile)
 	srv.App.Get("/static/*", s.file)
-	srv.App.Post("/agents/new", s.ownForms, srv.Limits.Writes(), s.register)
+	srv.App.Post("/agents/new", s.ownForms, srv.Limits.Writes(), s.register(srv.Limits))
 	if s.SignIn != nil {
 		s.registerSignIn(srv)
 	}
