@@ -218,7 +218,7 @@ func TestPopularName(t *testing.T) {
 		}
 		count := &queryCounter{}
 		a := create(t, db.WithQueryHook(count), "Echo")
-		if !strings.HasPrefix(a.Handle, "echo-") || count.n > 4 {
+		if !strings.HasPrefix(a.Handle, "echo-") || count.n > 5 {
 			t.Errorf("%s after %d queries", a.Handle, count.n)
 		}
 	})
