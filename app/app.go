@@ -86,6 +86,7 @@ type App struct {
 	publisher   *prediction.Publisher
 	leaderboard *leaderboard.Store
 	consensus   *leaderboard.Counter
+	names       *agent.Names
 
 	worker       *worker.Worker
 	monitor      *monitor.Monitor

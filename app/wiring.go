@@ -46,8 +46,9 @@ func (a *App) buildDomain() {
 	a.publisher.MinLiquidity = float64(a.cfg.RankedMinLiquidity)
 	a.generation = agent.NewGeneration(a.DB.Reader, a.Log)
 	a.changes = generation.NewWatcher(a.DB.Reader, a.Log)
+	a.names = agent.NewNames(a.cfg.OperatorName, a.cfg.BaseURL, leaderboard.RankedLike)
 	a.identity = identity.New(identity.Options{
-		Config: &a.cfg, DB: a.DB, Generation: a.generation, Usage: a.usage, Log: a.Log, Now: a.now, Wrap: a.tracing.Transport,
+		Config: &a.cfg, DB: a.DB, Names: a.names, Generation: a.generation, Usage: a.usage, Log: a.Log, Now: a.now, Wrap: a.tracing.Transport,
 	})
 }
 
@@ -132,11 +133,11 @@ func (a *App) newsSource() source.NewsSource {
 
 func (a *App) buildServer() {
 	acts := moderation.New(moderation.Options{
-		DB: a.DB, Now: a.now, Log: a.Log, Settlement: a.Settlement, IdentityURL: a.cfg.IdentityURL, Recheck: a.recheck,
+		DB: a.DB, Now: a.now, Log: a.Log, Settlement: a.Settlement, Names: a.names, IdentityURL: a.cfg.IdentityURL, Recheck: a.recheck,
 	})
 	edge := &api.API{
 		Config: &a.cfg, Log: a.Log, DB: a.DB, Now: a.now, Identity: a.identity, Usage: a.usage,
-		Publisher: a.publisher, Leaderboard: a.leaderboard, Moderation: acts, Changes: a.changes,
+		Publisher: a.publisher, Leaderboard: a.leaderboard, Moderation: acts, Changes: a.changes, Names: a.names,
 		Intelligence: &api.Intelligence{Markets: a.Markets.Replicator.Feed(), News: a.News.Replicator.Feed()},
 	}
 	site := web.New(web.Dependencies{

@@ -43,6 +43,8 @@ type API struct {
 	Moderation   *moderation.Service
 	Intelligence *Intelligence
 	Changes      *generation.Watcher
+	// Names says which names agents may have; nil knows the built-in words alone.
+	Names *agent.Names
 	// Hub hands out updates to streams. Make it with UpdateEncoder.
 	Hub *update.Hub
 
@@ -62,6 +64,7 @@ func (a *API) Register(s *httpserver.Server) {
 	a.admit = s.Admit
 	a.answers = answer.NewCache(answer.Options{Stamp: a.Changes.Stamp, Now: a.Now})
 	a.exports = newExports()
+	a.agents.Names = a.Names
 	a.inbox = &inbox.Reader{Leaderboard: a.Leaderboard, Now: a.Now}
 	limits := s.Limits
 	// with puts what every operation checks first before its own handler.
@@ -101,7 +104,7 @@ func (a *API) Register(s *httpserver.Server) {
 
 	on(fiber.MethodPost, "/api/session", limits.Reads(), a.createSession(s))
 	on(fiber.MethodDelete, "/api/session", s.RequireAgent(), a.endSession)
-	on(fiber.MethodPost, "/api/agents", limits.Writes(), a.registerAgent)
+	on(fiber.MethodPost, "/api/agents", limits.Writes(), a.registerAgent(limits))
 	on(fiber.MethodDelete, "/api/agents/me", s.RequireAgent(), limits.Writes(), a.closeAccount)
 	on(fiber.MethodPatch, "/api/agents/me", s.RequireAgent(agent.ScopePublish), limits.Writes(), a.updateAgent)
 	get("/api/agents/me/export", s.RequireAgent(), limits.Reads(), s.Made(httpserver.Drawing), a.export)

@@ -80,6 +80,7 @@ func configure(t testing.TB, b backend, change ...func(*config.Config)) config.C
 	}
 	cfg.LogFormat, cfg.Registration, cfg.Drain = "off", "open", 0
 	cfg.RateLimitReads, cfg.RateLimitWrites, cfg.RateLimitFailures, cfg.RateLimitSnapshot = config.Rate{}, config.Rate{}, config.Rate{}, config.Rate{}
+	cfg.RateLimitWritesAddress, cfg.RegistrationRate, cfg.RegistrationCeiling = config.Rate{}, config.Rate{}, config.Rate{}
 	for _, c := range change {
 		c(&cfg)
 	}

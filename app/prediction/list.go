@@ -33,9 +33,12 @@ type Filter struct {
 	EventID  string // of an upstream event: the predictions of its markets
 	Status   Status
 	Words    string // all of them, in title or thesis
-	Sort     Sort
-	Limit    int
-	Cursor   string
+	// Established leaves out what an agent published before anything of it was settled. It is
+	// for a list by ByCreatedAt without other filters.
+	Established bool
+	Sort        Sort
+	Limit       int
+	Cursor      string
 }
 
 // List reads one page and the cursor of the next, empty at the end. A cursor that

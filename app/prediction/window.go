@@ -103,7 +103,9 @@ func (f *Filter) walk(db bun.IDB) walk {
 		w.Where("w.category = ?", f.Category).Where(strings.Replace(revealed, "p.", "w.", 1))
 		w.rest.Category = ""
 	default:
-		predictions()
+		if predictions(); f.Established {
+			w.Where("NOT w.newcomer")
+		}
 	}
 	return w
 }

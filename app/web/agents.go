@@ -78,7 +78,10 @@ func (s *Site) agent(c *fiber.Ctx, at address) error {
 	}
 	p := s.agentProps(a, stats)
 	p.Review = s.reviewProps(review)
-	p.Layout.NoIndex = at.narrowed()
+	p.Layout.NoIndex = at.narrowed() || stats.Resolved == 0
+	if stats.Resolved == 0 {
+		keepFromSearch(c)
+	}
 	p.Events, p.Best, p.Worst = eventRows(events), eventRows(best), eventRows(worst)
 	p.Predictions, p.Pages = s.predictionList(list), at.pages(next)
 	if asked == "latest" {

@@ -232,5 +232,5 @@ func (s *Site) addOpinions(c *fiber.Ctx, groups []market.Group, rows []pages.Mar
 
 func setConsensus(row *pages.MarketRow, opinions map[string]prediction.Consensus) {
 	c := opinions[row.ID]
-	row.Consensus, row.Agents = c.Median, c.Agents
+	row.Consensus, row.Agents, row.Others = c.Median, c.Agents, c.Others
 }

@@ -49,6 +49,7 @@ type keptPage struct {
 	etag         string
 	link         string // value of the Link header
 	shownBy      string // value of Cross-Origin-Resource-Policy
+	robots       string // value of the X-Robots-Tag header
 	body         []byte
 	brotli, gzip func() []byte
 	markdown     func() ([]byte, error) // nil: the answer is no page
@@ -128,6 +129,7 @@ func newKeptPage(c *fiber.Ctx, address string) *keptPage {
 	sum := sha256.Sum256(body)
 	page := &keptPage{
 		body: body, etag: `"` + hex.EncodeToString(sum[:8]) + `"`, link: string(header.Peek(fiber.HeaderLink)),
+		robots:      string(header.Peek(robotsTag)),
 		contentType: string(header.ContentType()), cacheControl: string(header.Peek(fiber.HeaderCacheControl)),
 		shownBy: string(header.Peek(resourcePolicy)),
 		brotli: sync.OnceValue(func() []byte {
@@ -153,6 +155,9 @@ func (k *keptPage) send(c *fiber.Ctx) error {
 	}
 	if k.shownBy != "" {
 		c.Set(resourcePolicy, k.shownBy)
+	}
+	if k.robots != "" {
+		c.Set(robotsTag, k.robots)
 	}
 	if k.markdown != nil {
 		c.Vary(fiber.HeaderAccept)

@@ -32,7 +32,7 @@ import (
 
 // Registry hands out keys to those who ask.
 type Registry interface {
-	Register(ctx context.Context, profile agent.Profile) (a *agent.Agent, apiKey string, err error)
+	Register(ctx context.Context, profile agent.Profile, admit func(context.Context) error) (a *agent.Agent, apiKey string, err error)
 	// HowToGetKey is one or two sentences on the way to a key.
 	HowToGetKey() string
 }

@@ -709,7 +709,8 @@ class ComparisonAnswer(TypedDict):
 class Consensus(TypedDict):
     outcome: str
     agents: int
-    median: float
+    others: int
+    median: Optional[float]
     weighted: Optional[float]
 
 
