@@ -154,7 +154,7 @@ func (p *Postgres) Stop(mode Mode) {
 		p.t.Fatalf("Postgres has not stopped after %s", serverPatience)
 	}
 	for _, pid := range all[1:] { // they hold the shared memory that the next start asks for
-		for syscall.Kill(pid, 0) == nil && !zombie(pid) {
+		for syscall.Kill(pid, 0) == nil && state(pid) != "Z" {
 			select {
 			case <-deadline:
 				p.t.Fatalf("process %d of Postgres has not ended after %s", pid, serverPatience)
@@ -168,7 +168,13 @@ func (p *Postgres) Stop(mode Mode) {
 // are accepted by the kernel, and nothing answers.
 func (p *Postgres) Freeze() {
 	p.t.Helper()
-	p.signal(syscall.SIGSTOP, p.cmd.Process.Pid) // first, so that it starts no others
+	first := p.cmd.Process.Pid // so that it starts no others
+	p.signal(syscall.SIGSTOP, first)
+	for deadline := time.Now().Add(serverPatience); state(first) != "T"; time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			p.t.Fatalf("Postgres is not frozen after %s", serverPatience)
+		}
+	}
 	p.signal(syscall.SIGSTOP, p.processes()...)
 }
 
@@ -272,10 +278,11 @@ func (p *Postgres) signal(s syscall.Signal, pids ...int) {
 	}
 }
 
-// zombie reports whether a process has ended and waits for its parent to take note.
-func zombie(pid int) bool {
-	_, _, state := stat(fmt.Sprintf("/proc/%d/stat", pid))
-	return state == "Z"
+// state is the letter that /proc has for what a process does: T is stopped, Z is ended though
+// its parent has not taken note.
+func state(pid int) string {
+	_, _, letter := stat(fmt.Sprintf("/proc/%d/stat", pid))
+	return letter
 }
 
 // stat reads what /proc says of a process; zeros if it has gone.
