@@ -16,7 +16,7 @@ func (d *Site) system(v *visit) error {
 	ctx := v.UserContext()
 	p := views.SystemProps{
 		Frame: d.frame(v, "System", "/admin/system"), Version: d.Version + ", " + runtime.Version(), StartedAt: d.started,
-		Database: d.ping(ctx, string(d.DB.Kind), d.DB.PingContext), Cache: d.ping(ctx, d.CacheKind, d.PingCache),
+		Database: d.ping(ctx, string(d.DB.Kind), d.DB.Check), Cache: d.ping(ctx, d.CacheKind, d.PingCache),
 		Memory: memory(), Goroutines: runtime.NumGoroutine(), Node: d.Holder,
 	}
 	p.UnwrittenAgents, p.UnwrittenErrors = d.Usage.Waiting()
