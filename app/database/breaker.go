@@ -36,6 +36,9 @@ var errSilent = errors.New("the database says nothing")
 // another process holds the write lock for too long, and concerns transactions that write;
 // it needs no Start.
 type Breaker struct {
+	// Now is this machine's clock. Replace it before Start, if at all.
+	Now func() time.Time
+
 	probe   prober
 	onProbe func(err error) // tells tests of every probe; may be nil
 
@@ -67,7 +70,7 @@ type prober interface {
 
 func newBreaker(probe prober) *Breaker {
 	b := &Breaker{
-		probe: probe, log: slog.New(slog.DiscardHandler), conns: map[net.Conn]struct{}{},
+		Now: time.Now, probe: probe, log: slog.New(slog.DiscardHandler), conns: map[net.Conn]struct{}{},
 		hint: make(chan struct{}, 1), back: make(chan struct{}), done: make(chan struct{}),
 	}
 	close(b.back)
@@ -98,6 +101,12 @@ func (b *Breaker) Opened() int64 { return b.opened.Load() }
 // ClockOffset is how far the database's clock was ahead of this machine's at the last probe.
 // It is 0 on SQLite, and before the first probe.
 func (b *Breaker) ClockOffset() time.Duration { return time.Duration(b.offset.Load()) }
+
+// maxClockOffset is how far this machine's clock may be from the database's.
+const maxClockOffset = 5 * time.Second
+
+// ClockOff reports whether this machine's clock is more than 5 s from the database's.
+func (b *Breaker) ClockOff() bool { return b.ClockOffset().Abs() > maxClockOffset }
 
 // open opens the breaker, unless it is open: it ends what waits.
 func (b *Breaker) open(err error) {
@@ -207,7 +216,7 @@ var errUndecided = errors.New("the probe got no answer, but others did")
 func (b *Breaker) look(ctx context.Context) error {
 	ctx, giveUp := context.WithCancel(ctx)
 	defer giveUp()
-	sent, heard := time.Now(), b.heard.Load()
+	sent, began, heard := b.Now(), time.Now(), b.heard.Load()
 	done := make(chan answer, 1)
 	b.running.Go(func() {
 		at, err := b.probe.probe(ctx)
@@ -225,7 +234,7 @@ func (b *Breaker) look(ctx context.Context) error {
 		case !waiting:
 			b.compareClocks(sent, a)
 			return a.err
-		case time.Since(sent) < probeTimeout:
+		case time.Since(began) < probeTimeout:
 		case b.heard.Load() != heard:
 			giveUp()
 			<-done
@@ -241,7 +250,7 @@ func (b *Breaker) look(ctx context.Context) error {
 // compareClocks compares the time of an answer with the middle of its probe.
 func (b *Breaker) compareClocks(sent time.Time, a answer) {
 	if a.err == nil && !a.at.IsZero() {
-		b.offset.Store(int64(a.at.Sub(sent.Add(time.Since(sent) / 2))))
+		b.offset.Store(int64(a.at.Sub(sent.Add(b.Now().Sub(sent) / 2))))
 	}
 }
 

@@ -53,7 +53,7 @@ func (d *Site) addLeases(ctx context.Context, _ *visit, p *views.SystemProps) er
 	leases, err := d.Monitor.Jobs(ctx)
 	for _, l := range leases {
 		p.Leases = append(p.Leases, views.Lease{
-			Job: l.Name, Node: l.Holder, Here: l.Holder == d.Holder, Held: l.ExpiresAt.After(d.Now()),
+			Job: l.Name, Node: l.Holder, Here: l.Holder == d.Holder, Held: !l.Expired,
 		})
 	}
 	return err
