@@ -3,8 +3,10 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net"
@@ -49,6 +51,8 @@ type Options struct {
 	// ClientDocuments reads the metadata documents of programs that sign in; nil refuses private
 	// addresses.
 	ClientDocuments http.RoundTripper
+	// DatabasePatience is how long a start waits for Postgres; zero is 30 s.
+	DatabasePatience time.Duration
 	// CachePrefix sets the keys of several services in one Redis apart.
 	CachePrefix string
 }
@@ -128,7 +132,7 @@ func New(ctx context.Context, cfg config.Config, opts Options) (*App, error) {
 func (a *App) Config() config.Config { return a.cfg }
 
 func (a *App) open(ctx context.Context) (err error) {
-	if a.DB, err = database.Open(ctx, a.cfg.DatabaseURL); err != nil {
+	if a.DB, err = a.openDatabase(ctx); err != nil {
 		return err
 	}
 	if hook := a.tracing.Hook(); hook != nil {
@@ -148,6 +152,37 @@ func (a *App) open(ctx context.Context) (err error) {
 		a.cache, err = cache.OpenPrefixed(a.cfg.RedisURL, a.opts.CachePrefix)
 	}
 	return err
+}
+
+const (
+	// databasePatience is how long a start waits for a database that is starting too, and
+	// databasePause the time between two tries.
+	databasePatience = 30 * time.Second
+	databasePause    = 250 * time.Millisecond
+)
+
+// openDatabase opens the database. A service that starts together with its Postgres waits for
+// it; a command doesn't.
+func (a *App) openDatabase(ctx context.Context) (*database.DB, error) {
+	patience := cmp.Or(a.opts.DatabasePatience, databasePatience)
+	_, embedded := a.cfg.SQLitePath()
+	began := time.Now()
+	for waiting := false; ; waiting = true {
+		db, err := database.Open(ctx, a.cfg.DatabaseURL)
+		switch {
+		case err == nil || embedded || a.opts.Beside || !database.MayStart(err):
+			return db, err
+		case time.Since(began) >= patience:
+			return nil, fmt.Errorf("DATABASE_URL: the database could not be used for %s: %w", patience, err)
+		case !waiting:
+			a.Log.Warn("waiting for the database of DATABASE_URL", "at_most", patience, "error", err)
+		}
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(databasePause):
+		}
+	}
 }
 
 // Run serves on ln, and works when Options.Worker is set, until ctx ends. It

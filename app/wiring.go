@@ -207,13 +207,18 @@ func (a *App) health() httpserver.HealthSource {
 	}
 }
 
-// warnings are what an operator should know of the way to check keys.
+// warnings are what an operator should know of the clock and of the way to check keys.
 func (a *App) warnings() []string {
 	s := a.identity.Status()
+	warnings := s.Warnings
 	if !s.OK {
-		return append(s.Warnings, "the identity provider did not answer when it was last asked: "+s.LastError)
+		warnings = append(warnings, "the identity provider did not answer when it was last asked: "+s.LastError)
 	}
-	return s.Warnings
+	if b := a.DB.Breaker; b.ClockOff() {
+		warnings = append(warnings, fmt.Sprintf(
+			"the clock of this node is %s from the database's, so it runs no jobs: run an NTP client", b.ClockOffset().Abs().Round(time.Second)))
+	}
+	return warnings
 }
 
 // feeds returns the state of the feeds, without their readings if the database doesn't

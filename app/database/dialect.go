@@ -98,3 +98,16 @@ func ServerTime(db bun.IDB, now time.Time, ahead time.Duration) schema.QueryAppe
 	}
 	return bun.SafeQuery("(clock_timestamp() + ? * interval '1 microsecond')", ahead.Microseconds())
 }
+
+// ClockOffset returns how far the database's clock is ahead of now; 0 on SQLite, which has none.
+func ClockOffset(ctx context.Context, db bun.IDB, now func() time.Time) (time.Duration, error) {
+	if !IsPostgres(db) {
+		return 0, nil
+	}
+	sent := now()
+	var at time.Time
+	if err := db.QueryRowContext(ctx, "SELECT clock_timestamp()").Scan(&at); err != nil {
+		return 0, fmt.Errorf("read the clock of the database: %w", err)
+	}
+	return at.Sub(sent.Add(now().Sub(sent) / 2)), nil
+}
