@@ -87,6 +87,7 @@ type App struct {
 	monitor      *monitor.Monitor
 	metrics      *metrics.Metrics
 	serverErrors *alert.Tally
+	outage       *alert.Outage // nil if no webhook is configured
 	server       *httpserver.Server
 	hub          *update.Hub
 	sample       atomic.Bool // the database holds the demo's sample world
@@ -258,6 +259,9 @@ func (a *App) Close() error {
 
 func (a *App) startOperations() {
 	a.serverErrors.Start()
+	if a.outage != nil {
+		a.outage.Start()
+	}
 	a.metrics.Start()
 	if addr := a.metrics.Addr(); addr != "" {
 		a.Log.Info("serving metrics", "address", addr)
@@ -265,5 +269,8 @@ func (a *App) startOperations() {
 }
 
 func (a *App) stopOperations(ctx context.Context) error {
+	if a.outage != nil {
+		a.outage.Stop()
+	}
 	return errors.Join(a.serverErrors.Stop(ctx), a.metrics.Stop(ctx))
 }

@@ -64,11 +64,24 @@ func (a *App) buildOperations() error {
 		metrics.Options{Version: version.Build(), DB: a.DB, Now: a.now, Monitor: a.monitor, Usage: a.usage.Waiting},
 	)
 	a.serverErrors = alert.NewTally(a.DB, a.Log, a.now)
+	if a.cfg.AlertWebhookURL != "" {
+		a.outage = alert.NewOutage(alert.OutageOptions{
+			Log: a.Log, Now: time.Now, Webhook: string(a.cfg.AlertWebhookURL), BaseURL: a.cfg.BaseURL, Check: a.checkDatabase,
+		})
+	}
 	a.worker = worker.New(a.DB, a.Log, a.now, a.jobs()...)
 	if a.opts.Beside || a.cfg.MetricsAddr == "" {
 		return nil
 	}
 	return a.metrics.Listen(a.cfg.MetricsAddr)
+}
+
+// checkDatabase returns why the database can't be read or written; nil if it can.
+func (a *App) checkDatabase(ctx context.Context) error {
+	if err := a.DB.Breaker.Err(); err != nil {
+		return err
+	}
+	return a.publisher.TryWrite(ctx)
 }
 
 // newMonitor watches the feeds, and on SQLite the disk that holds the database.

@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"context"
 	"database/sql"
 	"fmt"
 	"io"
@@ -10,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	_ "github.com/jackc/pgx/v5/stdlib"
 
 	"github.com/pulsecast/pulsecast/app"
@@ -99,7 +101,9 @@ func readPaths(id string) []string {
 		"/predictions", "/predictions/"+id, "/assignments", "/predictions.atom", "/sitemap.xml")
 }
 
-func (a asked) name() string { return fmt.Sprintf("%s %s %s", a.method, a.path, a.header["User-Agent"]) }
+func (a asked) name() string {
+	return fmt.Sprintf("%s %s %s", a.method, a.path, a.header["User-Agent"])
+}
 
 func (b *bench) check(t *testing.T, a asked, before map[string]string) {
 	t.Helper()
@@ -241,4 +245,109 @@ func pids(t *testing.T, conns []*sql.Conn) []int32 {
 		}
 	}
 	return list
+}
+
+// TestRetryAfterALostCommit: the connection of a publication ends at any moment, before, during
+// or after its commit. The same request with the same key then succeeds at once, and there is
+// one prediction for each key.
+func TestRetryAfterALostCommit(t *testing.T) {
+	t.Parallel()
+	b, server := startOutageBench(t)
+	key := b.register(t, "Ada")
+	killer, err := sql.Open("pgx", server.URL("postgres"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer killer.Close()
+	ctx, cancel := context.WithCancel(t.Context())
+	var killing sync.WaitGroup
+	killing.Go(func() { // whatever writes, in the middle of what it does
+		for ctx.Err() == nil {
+			_, _ = killer.ExecContext(ctx, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+				WHERE pid <> pg_backend_pid() AND backend_xid IS NOT NULL`)
+			_, _ = killer.ExecContext(ctx, "SELECT pg_sleep(random() / 50)")
+		}
+	})
+	body := forecast(nil)
+	send := func(n int) (*http.Response, string) {
+		return b.get(t, call{method: "POST", path: "/api/predictions", bearer: key, body: body,
+			header: map[string]string{"Idempotency-Key": fmt.Sprint(n)}})
+	}
+	const all = 40
+	answers, lost := make([]string, all), 0
+	for n := range all {
+		res, body := send(n)
+		switch res.StatusCode {
+		case 200:
+			answers[n] = body
+		case 503:
+			lost++
+		default:
+			t.Errorf("%d: %.300s", res.StatusCode, body)
+		}
+	}
+	cancel()
+	killing.Wait()
+	b.until(t, "the database is back", func() bool { return b.DB.Breaker.Err() == nil })
+	for n := range all {
+		if res, body := send(n); res.StatusCode != 200 || answers[n] != "" && body != answers[n] {
+			t.Errorf("repeated %d: %d %.300s", n, res.StatusCode, body)
+		}
+	}
+	var stored int
+	if err := killer.QueryRowContext(t.Context(), "SELECT count(*) FROM predictions").Scan(&stored); err != nil || stored != all {
+		t.Errorf("%d predictions for %d keys, %v", stored, all, err)
+	}
+	if lost == 0 {
+		t.Error("no publication was interrupted")
+	}
+	t.Logf("%d of %d interrupted", lost, all)
+}
+
+// TestReadOnlyPostgres: a standby, or a database that an operator closed for writing, refuses to
+// store and serves all that is read.
+func TestReadOnlyPostgres(t *testing.T) {
+	t.Parallel()
+	b := startBench(t, backends[1])
+	key := b.register(t, "Ada")
+	b.publish(t, key, "rain", nil)
+	admin := b.DB.DB
+	set := func(value string) {
+		t.Helper()
+		var name string
+		if err := admin.QueryRowContext(t.Context(), "SELECT current_database()").Scan(&name); err != nil {
+			t.Fatal(err)
+		}
+		statement := fmt.Sprintf("BEGIN READ WRITE; ALTER DATABASE %s SET default_transaction_read_only = %s; COMMIT", name, value)
+		if _, err := admin.DB.ExecContext(t.Context(), statement, pgx.QueryExecModeSimpleProtocol); err != nil {
+			t.Fatal(err)
+		}
+		// Sessions that are open keep what they began with.
+		_, _ = admin.ExecContext(t.Context(), `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+			WHERE datname = current_database() AND pid <> pg_backend_pid()`)
+		_, _ = admin.ExecContext(t.Context(), "SELECT pg_terminate_backend(pg_backend_pid())")
+	}
+	write := func() int {
+		res, body := b.get(t, call{method: "POST", path: "/api/predictions", bearer: key, body: forecast(nil)})
+		if res.StatusCode != 200 && (res.StatusCode != 503 || res.Header.Get("Retry-After") == "") {
+			t.Errorf("%d %v %.300s", res.StatusCode, res.Header, body)
+		}
+		return res.StatusCode
+	}
+	set("on")
+	b.until(t, "writing is refused", func() bool { return write() == 503 })
+	b.until(t, "health knows", func() bool {
+		_, health := b.get(t, call{path: "/api/health"})
+		return strings.Contains(health, `"database":{"ok":false`)
+	})
+	b.until(t, "reading goes on", func() bool {
+		res, _ := b.get(t, call{path: "/api/predictions?limit=3"})
+		return res.StatusCode == 200 && res.Header.Get("Cache-Status") == ""
+	})
+	set("off")
+	b.until(t, "writing works", func() bool { return write() == 200 })
+	b.until(t, "health is well", func() bool {
+		_, health := b.get(t, call{path: "/api/health"})
+		return strings.Contains(health, `"database":{"ok":true`)
+	})
 }
