@@ -57,8 +57,13 @@ func (a *App) thresholds() leaderboard.Thresholds {
 }
 
 // buildOperations builds the worker and what operators watch. It takes the address of
-// METRICS_ADDR, so that a bad one stops the start.
-func (a *App) buildOperations() error {
+// METRICS_ADDR and tries BACKUP_DIR, so that a bad one stops the start.
+func (a *App) buildOperations(ctx context.Context) error {
+	if s := a.backups(); s != nil && a.opts.Worker {
+		if err := s.Check(ctx); err != nil {
+			return err
+		}
+	}
 	a.monitor = a.newMonitor()
 	a.metrics = metrics.New(
 		metrics.Options{Version: version.Build(), DB: a.DB, Now: a.now, Monitor: a.monitor, Usage: a.usage.Waiting},
@@ -87,7 +92,7 @@ func (a *App) checkDatabase(ctx context.Context) error {
 // newMonitor watches the feeds, and on SQLite the disk that holds the database.
 func (a *App) newMonitor() *monitor.Monitor {
 	o := monitor.Options{
-		DB: a.DB, Now: a.now, Feeds: []monitor.Snapshots{a.Markets.Replicator.Feed(), a.News.Replicator.Feed()},
+		DB: a.DB, Now: a.now, BackupEvery: a.cfg.BackupEvery, Feeds: []monitor.Snapshots{a.Markets.Replicator.Feed(), a.News.Replicator.Feed()},
 	}
 	if path, ok := a.cfg.SQLitePath(); ok {
 		o.Disk = func() (monitor.Disk, error) { return monitor.DiskOf(filepath.Dir(path)) }
@@ -220,19 +225,38 @@ func (a *App) health() httpserver.HealthSource {
 	}
 }
 
-// warnings are what an operator should know of the clock and of the way to check keys.
+// warnings are what an operator should know of the way to check keys, the database, its
+// backups and the clock.
 func (a *App) warnings() []string {
 	s := a.identity.Status()
-	warnings := s.Warnings
+	list := s.Warnings
 	if !s.OK {
-		warnings = append(warnings, "the identity provider did not answer when it was last asked: "+s.LastError)
+		list = append(list, "the identity provider did not answer when it was last asked: "+s.LastError)
+	}
+	if !a.DB.LostWAL().IsZero() {
+		list = append(list, lostWAL)
+	}
+	if a.backupsTroubled() {
+		list = append(list, "no scheduled backup was made when it was due: the log says why")
 	}
 	if b := a.DB.Breaker; b.ClockOff() {
-		warnings = append(warnings, fmt.Sprintf(
+		list = append(list, fmt.Sprintf(
 			"the clock of this node is %s from the database's, so it runs no jobs: run an NTP client", b.ClockOffset().Abs().Round(time.Second)))
 	}
-	return warnings
+	return list
 }
+
+// backupsTroubled reports whether scheduled backups fail or are late; false if the database
+// doesn't answer, which health tells by itself.
+func (a *App) backupsTroubled() bool {
+	ctx, cancel := context.WithTimeout(context.Background(), backupsTimeout)
+	defer cancel()
+	b, scheduled, err := a.monitor.Backups(ctx)
+	return err == nil && scheduled && b.Troubled()
+}
+
+// backupsTimeout bounds the look of health at the backups.
+const backupsTimeout = 250 * time.Millisecond
 
 // feeds returns the state of the feeds, without their readings if the database doesn't
 // answer.

@@ -16,8 +16,8 @@ const (
 	// pingEvery is the time between two looks at what health reports, and pingTimeout bounds one.
 	pingEvery   = time.Second
 	pingTimeout = time.Second
-	// feedsPatience is how long health waits for the feeds before it tells what it knows.
-	feedsPatience = 40 * time.Millisecond
+	// patience is how long health waits for the feeds and warnings before it tells what it knows.
+	patience = 40 * time.Millisecond
 )
 
 // HealthSource is what health looks at. A nil function counts as healthy and, for
@@ -42,6 +42,7 @@ type health struct {
 	looked  chan struct{} // closed after the first look
 	last    atomic.Pointer[looks]
 	feeds   shared[[]monitor.Feed]
+	warned  shared[[]string]
 }
 
 // looks are how the last looks went.
@@ -177,7 +178,7 @@ func (s *Server) Health(c *fiber.Ctx) error {
 		Warnings:      []string{},
 	}
 	if src.Warnings != nil {
-		body.Warnings = append(body.Warnings, src.Warnings()...)
+		body.Warnings = append(body.Warnings, s.health.warned.get(patience, src.Warnings)...)
 	}
 	if !body.Database.OK || !body.Cache.OK || stale {
 		body.Status = "degraded"
@@ -191,7 +192,7 @@ func (s *Server) Health(c *fiber.Ctx) error {
 func (h *health) signals(now time.Time) (body signalsBody, stale bool) {
 	feeds := map[string]monitor.Feed{}
 	if h.source.Feeds != nil {
-		list := h.feeds.get(feedsPatience, func() []monitor.Feed {
+		list := h.feeds.get(patience, func() []monitor.Feed {
 			ctx, cancel := context.WithTimeout(context.Background(), pingTimeout)
 			defer cancel()
 			return h.source.Feeds(ctx)
