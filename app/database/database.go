@@ -47,7 +47,7 @@ type DB struct {
 	// Breaker makes queries fail at once while the database can't be used. It probes from Start
 	// on; see its own comment for SQLite.
 	Breaker *Breaker
-	path   string // of the SQLite file
+	path    string // of the SQLite file
 
 	lostWAL time.Time // see LostWAL
 }
