@@ -3,8 +3,10 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net"
@@ -56,6 +58,8 @@ type Options struct {
 	ClientDocuments http.RoundTripper
 	// Queries, if not nil, is told of every query.
 	Queries bun.QueryHook
+	// DatabasePatience is how long a start waits for Postgres; zero is 30 s.
+	DatabasePatience time.Duration
 	// CachePrefix sets the keys of several services in one Redis apart.
 	CachePrefix string
 }
@@ -92,6 +96,7 @@ type App struct {
 	monitor      *monitor.Monitor
 	metrics      *metrics.Metrics
 	serverErrors *alert.Tally
+	outage       *alert.Outage // nil if no webhook is configured
 	server       *httpserver.Server
 	hub          *update.Hub
 	sample       atomic.Bool // the database holds the demo's sample world
@@ -137,7 +142,7 @@ func New(ctx context.Context, cfg config.Config, opts Options) (*App, error) {
 func (a *App) Config() config.Config { return a.cfg }
 
 func (a *App) open(ctx context.Context) (err error) {
-	if a.DB, err = database.Open(ctx, a.cfg.DatabaseURL); err != nil {
+	if a.DB, err = a.openDatabase(ctx); err != nil {
 		return err
 	}
 	if hook := a.tracing.Hook(); hook != nil {
@@ -163,6 +168,37 @@ func (a *App) open(ctx context.Context) (err error) {
 		a.cache, err = cache.OpenPrefixed(a.cfg.RedisURL, a.opts.CachePrefix)
 	}
 	return err
+}
+
+const (
+	// databasePatience is how long a start waits for a database that is starting too, and
+	// databasePause the time between two tries.
+	databasePatience = 30 * time.Second
+	databasePause    = 250 * time.Millisecond
+)
+
+// openDatabase opens the database. A service that starts together with its Postgres waits for
+// it; a command doesn't.
+func (a *App) openDatabase(ctx context.Context) (*database.DB, error) {
+	patience := cmp.Or(a.opts.DatabasePatience, databasePatience)
+	_, embedded := a.cfg.SQLitePath()
+	began := time.Now()
+	for waiting := false; ; waiting = true {
+		db, err := database.Open(ctx, a.cfg.DatabaseURL)
+		switch {
+		case err == nil || embedded || a.opts.Beside || !database.MayStart(err):
+			return db, err
+		case time.Since(began) >= patience:
+			return nil, fmt.Errorf("DATABASE_URL: the database could not be used for %s: %w", patience, err)
+		case !waiting:
+			a.Log.Warn("waiting for the database of DATABASE_URL", "at_most", patience, "error", err)
+		}
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(databasePause):
+		}
+	}
 }
 
 // lostWAL is what the log and health say of a SQLite file that was opened without its log.
@@ -204,6 +240,9 @@ func (a *App) Work(ctx context.Context) error {
 
 // startBackground starts everything but HTTP.
 func (a *App) startBackground(ctx context.Context) (stop func() error) {
+	if err := a.DB.Start(ctx, a.Log); err != nil {
+		a.Log.Warn("database not watched", "error", err)
+	}
 	a.generation.Start()
 	a.changes.Start()
 	a.identity.Start()
@@ -229,7 +268,9 @@ func (a *App) startBackground(ctx context.Context) (stop func() error) {
 		a.identity.Stop()
 		a.generation.Stop()
 		a.changes.Stop()
-		return errors.Join(published, err, a.usage.Stop(ctx), a.stopOperations(ctx))
+		err = errors.Join(published, err, a.usage.Stop(ctx), a.stopOperations(ctx))
+		a.DB.Stop()
+		return err
 	}
 }
 
@@ -264,6 +305,9 @@ func (a *App) Close() error {
 
 func (a *App) startOperations() {
 	a.serverErrors.Start()
+	if a.outage != nil {
+		a.outage.Start()
+	}
 	a.metrics.Start()
 	if addr := a.metrics.Addr(); addr != "" {
 		a.Log.Info("serving metrics", "address", addr)
@@ -271,5 +315,8 @@ func (a *App) startOperations() {
 }
 
 func (a *App) stopOperations(ctx context.Context) error {
+	if a.outage != nil {
+		a.outage.Stop()
+	}
 	return errors.Join(a.serverErrors.Stop(ctx), a.metrics.Stop(ctx))
 }

@@ -71,11 +71,24 @@ func (a *App) buildOperations(ctx context.Context) error {
 		metrics.Options{Version: version.Build(), DB: a.DB, Now: a.now, Monitor: a.monitor, Usage: a.usage.Waiting},
 	)
 	a.serverErrors = alert.NewTally(a.DB, a.Log, a.now)
+	if a.cfg.AlertWebhookURL != "" {
+		a.outage = alert.NewOutage(alert.OutageOptions{
+			Log: a.Log, Now: time.Now, Webhook: string(a.cfg.AlertWebhookURL), BaseURL: a.cfg.BaseURL, Check: a.checkDatabase,
+		})
+	}
 	a.worker = worker.New(a.DB, a.Log, a.now, a.jobs()...)
 	if a.opts.Beside || a.cfg.MetricsAddr == "" {
 		return nil
 	}
 	return a.metrics.Listen(a.cfg.MetricsAddr)
+}
+
+// checkDatabase returns why the database can't be read or written; nil if it can.
+func (a *App) checkDatabase(ctx context.Context) error {
+	if err := a.DB.Breaker.Err(); err != nil {
+		return err
+	}
+	return a.publisher.TryWrite(ctx)
 }
 
 // newMonitor watches the feeds, and on SQLite the disk that holds the database.
@@ -218,14 +231,15 @@ func (a *App) observe(o httpserver.Observation) {
 
 func (a *App) health() httpserver.HealthSource {
 	return httpserver.HealthSource{
-		DatabaseKind: string(a.DB.Kind), PingDatabase: a.DB.PingContext, TryDatabase: a.publisher.TryWrite,
+		DatabaseKind: string(a.DB.Kind), Database: a.DB.Breaker.Err, TryDatabase: a.publisher.TryWrite,
 		CacheKind: string(a.cache.Kind), PingCache: a.cache.Ping,
 		Feeds:    a.feeds,
 		Warnings: a.warnings,
 	}
 }
 
-// warnings are what an operator should know of the way to check keys and of the database.
+// warnings are what an operator should know of the way to check keys, the database, its
+// backups and the clock.
 func (a *App) warnings() []string {
 	s := a.identity.Status()
 	list := s.Warnings
@@ -237,6 +251,10 @@ func (a *App) warnings() []string {
 	}
 	if a.backupsTroubled() {
 		list = append(list, "no scheduled backup was made when it was due: the log says why")
+	}
+	if b := a.DB.Breaker; b.ClockOff() {
+		list = append(list, fmt.Sprintf(
+			"the clock of this node is %s from the database's, so it runs no jobs: run an NTP client", b.ClockOffset().Abs().Round(time.Second)))
 	}
 	return list
 }
@@ -257,7 +275,7 @@ const backupsTimeout = 250 * time.Millisecond
 // answer.
 func (a *App) feeds(ctx context.Context) []monitor.Feed {
 	feeds, err := a.monitor.Feeds(ctx)
-	if err != nil {
+	if err != nil && !database.Unavailable(err) { // the breaker has said that
 		a.Log.Warn("state of the feeds not read", "error", err)
 	}
 	return feeds

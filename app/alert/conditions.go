@@ -43,6 +43,7 @@ var advice = map[string]string{
 	"baseline_queue":   "Look in the log for what the job markets says.",
 	"errors":           "Look in the log for level=ERROR.",
 	"sign_ups":         "If nobody expects them, set REGISTRATION=closed and disable them.",
+	"database":         "Signals and what was read before are still served. Look in the log for its cause, and whether its disk is full.",
 	"backup":           "Look in the log for what the job backup says.",
 	"disk":             "Make room: when it is full nothing can be published.",
 }

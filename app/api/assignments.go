@@ -71,7 +71,7 @@ func (a *API) listAssignments(c *fiber.Ctx) error {
 		found, err = a.load(c, &query, shared(q == assignmentsQuery{limit: DefaultLimit}, httpserver.Listing),
 			func(ctx context.Context) (*answer.Answer, error) { return a.readAssignments(ctx, q) })
 		if err != nil {
-			return err
+			return a.sendLastGood(c, &query, err)
 		}
 	}
 	if caller(c) != nil {

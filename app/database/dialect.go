@@ -4,10 +4,12 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
 	"github.com/uptrace/bun/dialect"
+	"github.com/uptrace/bun/schema"
 )
 
 // Words are what the migrations' templates are rendered with.
@@ -90,4 +92,26 @@ func ForShare(q *bun.SelectQuery) *bun.SelectQuery {
 		return q.For("SHARE")
 	}
 	return q
+}
+
+// ServerTime is an expression for a moment that all nodes agree on: the database's clock, plus
+// ahead. SQLite has no clock of its own, nor other nodes: there it is now plus ahead.
+func ServerTime(db bun.IDB, now time.Time, ahead time.Duration) schema.QueryAppender {
+	if !IsPostgres(db) {
+		return bun.SafeQuery("?", Now(now).Add(ahead))
+	}
+	return bun.SafeQuery("(clock_timestamp() + ? * interval '1 microsecond')", ahead.Microseconds())
+}
+
+// ClockOffset returns how far the database's clock is ahead of now; 0 on SQLite, which has none.
+func ClockOffset(ctx context.Context, db bun.IDB, now func() time.Time) (time.Duration, error) {
+	if !IsPostgres(db) {
+		return 0, nil
+	}
+	sent := now()
+	var at time.Time
+	if err := db.QueryRowContext(ctx, "SELECT clock_timestamp()").Scan(&at); err != nil {
+		return 0, fmt.Errorf("read the clock of the database: %w", err)
+	}
+	return at.Sub(sent.Add(now().Sub(sent) / 2)), nil
 }

@@ -38,7 +38,19 @@ func (d *doctor) database(ctx context.Context) {
 		d.queues(ctx, db)
 	}
 	if !embedded {
-		d.clock.askDatabase(ctx, db)
+		d.databaseClock(ctx, db, time.Now)
+	}
+}
+
+// databaseClock compares our clock with the database's, which leases follow.
+func (d *doctor) databaseClock(ctx context.Context, db *database.DB, now func() time.Time) {
+	offset, err := database.ClockOffset(ctx, db, now)
+	if err != nil {
+		return // the other checks say what is wrong
+	}
+	d.clock.add(-offset)
+	if offset.Abs() > maxSkew {
+		d.say(fail, "clock", "%s from the database's: a node here runs no jobs; run an NTP client on both machines", offset.Abs().Round(time.Second))
 	}
 }
 

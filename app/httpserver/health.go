@@ -2,7 +2,8 @@ package httpserver
 
 import (
 	"context"
-	"errors"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/gofiber/fiber/v2"
@@ -11,11 +12,20 @@ import (
 	"github.com/pulsecast/pulsecast/app/problem"
 )
 
+const (
+	// pingEvery is the time between two looks at what health reports, and pingTimeout bounds one.
+	pingEvery   = time.Second
+	pingTimeout = time.Second
+	// patience is how long health waits for the feeds and warnings before it tells what it knows.
+	patience = 40 * time.Millisecond
+)
+
 // HealthSource is what health looks at. A nil function counts as healthy and, for
 // Feeds, as empty and stale.
 type HealthSource struct {
 	DatabaseKind string // "sqlite" or "postgres"
-	PingDatabase func(ctx context.Context) error
+	// Database fails while the database can't be used. It must not wait.
+	Database func() error
 	// TryDatabase fails while the database takes no writes, as on a full disk.
 	TryDatabase func(ctx context.Context) error
 	CacheKind   string // "memory" or "redis"
@@ -24,14 +34,108 @@ type HealthSource struct {
 	Warnings    func() []string                          // what an operator should set right; public
 }
 
-// health keeps what the last looks at the parts found.
+// health keeps what the last look has found: a request never waits for a database or a cache
+// that doesn't answer.
 type health struct {
-	source   HealthSource
-	started  time.Time
-	database probe[error]
-	writes   probe[error]
-	cache    probe[error]
-	feeds    probe[[]monitor.Feed]
+	source  HealthSource
+	started time.Time
+	looked  chan struct{} // closed after the first look
+	last    atomic.Pointer[looks]
+	feeds   shared[[]monitor.Feed]
+	warned  shared[[]string]
+}
+
+// looks are how the last looks went.
+type looks struct{ writes, cache bool }
+
+func newHealth(source HealthSource, now time.Time) *health {
+	h := &health{source: source, started: now, looked: make(chan struct{})}
+	h.feeds.keeps, h.warned.keeps = pingEvery, pingEvery
+	h.last.Store(&looks{})
+	return h
+}
+
+// watch looks until ctx ends.
+func (h *health) watch(ctx context.Context) {
+	tick := time.NewTicker(pingEvery)
+	defer tick.Stop()
+	for first := true; ; first = false {
+		h.look(ctx)
+		if first {
+			close(h.looked)
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+func (h *health) look(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, pingTimeout)
+	defer cancel()
+	var found looks
+	var both sync.WaitGroup
+	try := func(ok *bool, ping func(context.Context) error) {
+		both.Go(func() { *ok = ping == nil || ping(ctx) == nil })
+	}
+	try(&found.writes, h.source.TryDatabase)
+	try(&found.cache, h.source.PingCache)
+	both.Wait()
+	h.last.Store(&found)
+}
+
+// database reports whether it can be used.
+func (h *health) database() error {
+	if h.source.Database == nil {
+		return nil
+	}
+	return h.source.Database()
+}
+
+// shared is a value that one goroutine reads for all that want it.
+type shared[T any] struct {
+	keeps time.Duration // how long a value is good
+
+	mu      sync.Mutex
+	last    T
+	at      time.Time     // when last was read; zero: never
+	reading chan struct{} // closed at the end of the read under way; nil: none
+}
+
+// get returns the last value if it is good. Otherwise it reads anew, but waits for no longer
+// than patience, and for the first value no longer than pingTimeout: then it returns the last.
+func (s *shared[T]) get(patience time.Duration, read func() T) T {
+	s.mu.Lock()
+	if s.at.IsZero() {
+		patience = pingTimeout
+	} else if s.reading == nil && time.Since(s.at) < s.keeps {
+		defer s.mu.Unlock()
+		return s.last
+	}
+	if s.reading == nil {
+		done := make(chan struct{})
+		s.reading = done
+		go func() {
+			value := read()
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			s.last, s.at, s.reading = value, time.Now(), nil
+			close(done)
+		}()
+	}
+	done := s.reading
+	s.mu.Unlock()
+	timer := time.NewTimer(patience)
+	defer timer.Stop()
+	select {
+	case <-done:
+	case <-timer.C:
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.last
 }
 
 type healthBody struct {
@@ -69,19 +173,23 @@ type feedBody struct {
 func (s *Server) Health(c *fiber.Ctx) error {
 	now := s.opts.Now()
 	src := s.health.source
+	select {
+	case <-s.health.looked:
+	case <-c.UserContext().Done():
+		return c.UserContext().Err()
+	}
+	found := s.health.last.Load()
 	signals, stale := s.health.signals(now)
 	body := healthBody{
 		OK: true, Status: "ok", Version: s.opts.Version,
 		UptimeSeconds: int64(now.Sub(s.health.started).Seconds()),
-		Database: partBody{
-			errors.Join(pinged(&s.health.database, src.PingDatabase), pinged(&s.health.writes, src.TryDatabase)) == nil, src.DatabaseKind,
-		},
-		Cache:    partBody{pinged(&s.health.cache, src.PingCache) == nil, src.CacheKind},
-		Signals:  signals,
-		Warnings: []string{},
+		Database:      partBody{s.health.database() == nil && found.writes, src.DatabaseKind},
+		Cache:         partBody{found.cache, src.CacheKind},
+		Signals:       signals,
+		Warnings:      []string{},
 	}
 	if src.Warnings != nil {
-		body.Warnings = append(body.Warnings, src.Warnings()...)
+		body.Warnings = append(body.Warnings, s.health.warned.get(patience, src.Warnings)...)
 	}
 	if !body.Database.OK || !body.Cache.OK || stale {
 		body.Status = "degraded"
@@ -95,7 +203,12 @@ func (s *Server) Health(c *fiber.Ctx) error {
 func (h *health) signals(now time.Time) (body signalsBody, stale bool) {
 	feeds := map[string]monitor.Feed{}
 	if h.source.Feeds != nil {
-		for _, f := range h.feeds.get(h.source.Feeds, nil) {
+		list := h.feeds.get(patience, func() []monitor.Feed {
+			ctx, cancel := context.WithTimeout(context.Background(), pingTimeout)
+			defer cancel()
+			return h.source.Feeds(ctx)
+		})
+		for _, f := range list {
 			feeds[f.Name] = f
 		}
 	}
@@ -123,14 +236,15 @@ func describe(feeds map[string]monitor.Feed, name string, now time.Time) feedBod
 // live answers /livez: the process runs.
 func (s *Server) live(c *fiber.Ctx) error { return c.JSON(fiber.Map{"ok": true}) }
 
-// ready answers /readyz: send requests here. Not while draining or stopping, and
-// not without the database.
+// ready answers /readyz: send requests here. Not while draining or stopping. Without the database a node
+// still answers most of what is read, so it stays ready and says that it is degraded.
 func (s *Server) ready(c *fiber.Ctx) error {
 	if s.draining.Load() {
 		return problem.Unavailable("This node is stopping.", time.Second)
 	}
-	if err := pinged(&s.health.database, s.health.source.PingDatabase); err != nil {
-		return problem.Unavailable("The database does not answer.", time.Second).With(err)
+	status := "ok"
+	if s.health.database() != nil {
+		status = "degraded"
 	}
-	return c.JSON(fiber.Map{"ok": true})
+	return c.JSON(fiber.Map{"ok": true, "status": status})
 }

@@ -80,7 +80,7 @@ type Server struct {
 	keyHint   string // ends every 401
 	https     bool   // links and HSTS, also behind a proxy
 	accessLog bool
-	health    health
+	health    *health
 	streams   *streams
 	draining  atomic.Bool // answers close their connections
 	stopping  atomic.Bool // the listener is closed, or about to be
@@ -108,7 +108,7 @@ func New(opts Options) *Server {
 		keyHint:   keyHint(cfg),
 		https:     strings.HasPrefix(cfg.BaseURL, "https://"),
 		accessLog: cfg.LogFormat != "off",
-		health:    health{source: opts.Health, started: opts.Now()},
+		health:    newHealth(opts.Health, opts.Now()),
 		streams:   newStreams(cfg.StreamsMax, cfg.StreamsPerAddress),
 	}
 	s.App = fiber.New(fiber.Config{

@@ -17,6 +17,7 @@ func (s *Server) Start(ctx context.Context, ln net.Listener) error {
 	watching, end := context.WithCancel(context.WithoutCancel(ctx))
 	defer end()
 	go s.watchStreams(watching)
+	go s.health.watch(watching)
 	served := make(chan error, 1)
 	go func() { served <- s.App.Listener(strict{s.secured(ln)}) }()
 	select {

@@ -94,7 +94,7 @@ func (m *Monitor) Predictions(ctx context.Context) (prediction.Totals, error) {
 
 // Jobs lists which node runs which job of the worker.
 func (m *Monitor) Jobs(ctx context.Context) ([]worker.Held, error) {
-	return worker.Leases(ctx, m.options.DB.Reader)
+	return worker.Leases(ctx, m.options.DB.Reader, m.options.Now())
 }
 
 // Backups is how scheduled backups go.

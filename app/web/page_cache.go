@@ -1,10 +1,12 @@
 package web
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"strings"
 	"sync"
 	"time"
@@ -12,13 +14,18 @@ import (
 	"github.com/gofiber/fiber/v2"
 	"github.com/valyala/fasthttp"
 
+	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/httpserver"
 	"github.com/pulsecast/pulsecast/app/memo"
+	"github.com/pulsecast/pulsecast/views/components"
+	"github.com/pulsecast/pulsecast/views/layouts"
 )
 
 const (
 	// pageStale is how much longer a page is served while another request renders it.
 	pageStale = 8 * time.Second
+	// pageLast is how old a page may be that is served because no other can be rendered.
+	pageLast = 24 * time.Hour
 	// pageCacheSize bounds the memory: with its compressed forms a page takes about 60 KB.
 	pageCacheSize = 512
 )
@@ -50,9 +57,12 @@ type keptPage struct {
 	link         string // value of the Link header
 	shownBy      string // value of Cross-Origin-Resource-Policy
 	robots       string // value of the X-Robots-Tag header
+	address      string // public, without parameters that mean nothing
+	madeAt       time.Time
 	body         []byte
 	brotli, gzip func() []byte
-	markdown     func() ([]byte, error) // nil: the answer is no page
+	markdown     func() ([]byte, error)    // nil: the answer is no page
+	stale        func() (*keptPage, error) // for when no other can be made
 }
 
 func newPageCache(base string, size int, now func() time.Time) *pageCache {
@@ -60,37 +70,43 @@ func newPageCache(base string, size int, now func() time.Time) *pageCache {
 }
 
 // wrap answers from the cache, and fills it with what the handler answers. Refusals and
-// errors go only to the request that caused them: the others call the handler too.
+// errors go only to the request that caused them: the others call the handler too. While the
+// database can't be used, the last page that was made is sent, marked stale.
 func (p *pageCache) wrap(k route) fiber.Handler {
 	return func(c *fiber.Ctx) error {
 		a, err := readAddress(c, k.parameters...)
 		if err != nil {
 			return err
 		}
-		var page *keptPage
-		mine := false
-		page, err = p.pages.Get(c.UserContext(), keyOf(c, a), func(context.Context) (*keptPage, time.Time, error) {
-			mine = true
-			page, err := p.make(c, a, &k)
-			return page, p.now().Add(k.fresh), err
-		})
+		page, err := p.find(c, a, &k)
 		switch {
 		case err == nil:
 			return page.send(c)
-		case mine && errors.Is(err, errNotKept):
+		case errors.Is(err, errNotKept):
 			return nil
-		case mine:
-			return err
-		case c.UserContext().Err() != nil:
-			return c.UserContext().Err()
+		case database.Unavailable(err):
+			return p.sendLast(c, a, err)
 		}
-		if page, err = p.make(c, a, &k); errors.Is(err, errNotKept) {
-			return nil
-		} else if err != nil {
-			return err
-		}
-		return page.send(c)
+		return err
 	}
+}
+
+// find returns the page that is kept, or makes one. The error is errNotKept if the handler has
+// answered this request otherwise.
+func (p *pageCache) find(c *fiber.Ctx, a address, k *route) (*keptPage, error) {
+	mine := false
+	page, err := p.pages.Get(c.UserContext(), keyOf(c, a), func(context.Context) (*keptPage, time.Time, error) {
+		mine = true
+		page, err := p.make(c, a, k)
+		return page, p.now().Add(k.fresh), err
+	})
+	switch {
+	case err == nil || mine || database.Unavailable(err):
+		return page, err
+	case c.UserContext().Err() != nil:
+		return nil, c.UserContext().Err()
+	}
+	return p.make(c, a, k)
 }
 
 // keyOf is what an answer is kept under. A page as Markdown is made by itself: to convert it
@@ -116,33 +132,78 @@ func (p *pageCache) make(c *fiber.Ctx, a address, k *route) (*keptPage, error) {
 	if c.Response().StatusCode() != fiber.StatusOK {
 		return nil, errNotKept
 	}
-	page := newKeptPage(c, p.base+a.String())
+	page := newKeptPage(c, p.base+a.String(), p.now())
 	_, err = page.form(c)
 	return page, err
 }
 
-// newKeptPage keeps the answer to a request. address is the public one, without parameters that
-// mean nothing.
-func newKeptPage(c *fiber.Ctx, address string) *keptPage {
+// sendLast answers with the last page that was made, marked stale; err if none is kept. A
+// page isn't kept any longer once a text was hidden.
+func (p *pageCache) sendLast(c *fiber.Ctx, a address, err error) error {
+	last, found := p.pages.Last(keyOf(c, a))
+	if !found || p.now().Sub(last.madeAt) >= pageLast {
+		return err
+	}
+	stale, renderErr := last.stale()
+	if renderErr != nil {
+		return errors.Join(err, renderErr)
+	}
+	c.Response().ResetBody()
+	httpserver.MarkStale(c.Context(), p.now().Sub(last.madeAt))
+	return stale.send(c)
+}
+
+// newKeptPage keeps the answer to a request.
+func newKeptPage(c *fiber.Ctx, address string, now time.Time) *keptPage {
 	header := &c.Response().Header
-	body := append([]byte(nil), c.Response().Body()...)
-	sum := sha256.Sum256(body)
 	page := &keptPage{
-		body: body, etag: `"` + hex.EncodeToString(sum[:8]) + `"`, link: string(header.Peek(fiber.HeaderLink)),
-		robots:      string(header.Peek(robotsTag)),
+		body: bytes.Clone(c.Response().Body()), link: string(header.Peek(fiber.HeaderLink)), address: address, madeAt: now,
 		contentType: string(header.ContentType()), cacheControl: string(header.Peek(fiber.HeaderCacheControl)),
-		shownBy: string(header.Peek(resourcePolicy)),
-		brotli: sync.OnceValue(func() []byte {
-			return fasthttp.AppendBrotliBytesLevel(nil, body, fasthttp.CompressBrotliDefaultCompression)
-		}),
-		gzip: sync.OnceValue(
-			func() []byte { return fasthttp.AppendGzipBytesLevel(nil, body, fasthttp.CompressDefaultCompression) },
-		),
+		shownBy: string(header.Peek(resourcePolicy)), robots: string(header.Peek(robotsTag)),
 	}
-	if strings.HasPrefix(page.contentType, fiber.MIMETextHTML) {
-		page.markdown = sync.OnceValues(func() ([]byte, error) { return pageMarkdown(body, address) })
-	}
+	page.complete()
+	page.stale = sync.OnceValues(page.withBanner)
 	return page
+}
+
+// complete sets what follows from the other fields.
+func (k *keptPage) complete() {
+	sum := sha256.Sum256(k.body)
+	k.etag = `"` + hex.EncodeToString(sum[:8]) + `"`
+	k.brotli = sync.OnceValue(func() []byte {
+		return fasthttp.AppendBrotliBytesLevel(nil, k.body, fasthttp.CompressBrotliDefaultCompression)
+	})
+	k.gzip = sync.OnceValue(
+		func() []byte { return fasthttp.AppendGzipBytesLevel(nil, k.body, fasthttp.CompressDefaultCompression) },
+	)
+	if k.isPage() {
+		k.markdown = sync.OnceValues(func() ([]byte, error) { return pageMarkdown(k.body, k.address) })
+	}
+}
+
+func (k *keptPage) isPage() bool { return strings.HasPrefix(k.contentType, fiber.MIMETextHTML) }
+
+// withBanner returns the page for readers who can't have a new one. A page says so in a line.
+func (k *keptPage) withBanner() (*keptPage, error) {
+	stale := *k
+	stale.cacheControl = httpserver.StaleCaching
+	if k.isPage() {
+		var banner bytes.Buffer
+		if err := layouts.LastGood(components.When{At: k.madeAt}).Render(context.Background(), &banner); err != nil {
+			return nil, fmt.Errorf("render the banner of a stale page: %w", err)
+		}
+		start := []byte(layouts.BannersStart)
+		stale.body = bytes.Replace(k.body, start, append(start, banner.Bytes()...), 1)
+	}
+	stale.complete()
+	if k.isPage() {
+		stale.markdown = sync.OnceValues(func() ([]byte, error) {
+			text, err := k.markdown()
+			note := "> This page may be out of date. The database can't be reached; this is how it was on " + components.When{At: k.madeAt}.Exact() + ".\n\n"
+			return append([]byte(note), text...), err
+		})
+	}
+	return &stale, nil
 }
 
 // resourcePolicy is the header that lets pages elsewhere show a picture.

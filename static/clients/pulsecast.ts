@@ -340,7 +340,7 @@ export interface paths {
         };
         /**
          * State of the service, its database, cache and signals
-         * @description Answers 200 while the service can serve, also when a signal is stale (status "degraded"). It has no ETag, because it changes every second.
+         * @description Answers 200 while the service runs, at once, also when a signal is stale or the database is gone (status "degraded"). It has no ETag, because it changes every second.
          */
         get: operations["getHealth"];
         put?: never;
@@ -2293,7 +2293,10 @@ export interface components {
         Health: {
             /** @constant */
             ok: true;
-            /** @enum {string} */
+            /**
+             * @description degraded: a signal is stale, or the database or the cache doesn't answer or takes no writes.
+             * @enum {string}
+             */
             status: "ok" | "degraded";
             version: string;
             uptimeSeconds: number;
