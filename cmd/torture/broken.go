@@ -1,0 +1,152 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+)
+
+// breakage is a mistake that is made on purpose, to see that a check catches it. The program's
+// own sources hold no trace of it: one build, with the tag "broken", replaces the sources by
+// changed copies (go build -overlay). Its environment variable BROKEN chooses the mistake.
+type breakage struct {
+	name   string
+	does   string // what is wrong: "It answers before the commit."
+	checks []string
+	edits  []edit
+}
+
+// edit replaces a text that stands exactly once in a file.
+type edit struct{ file, from, to string }
+
+// is is the condition of a mistake, in the changed copies.
+func is(name string) string { return fmt.Sprintf("broken.Is(%q)", name) }
+
+var breakages = []breakage{
+	{
+		name: "ack", does: "A publish is answered before its transaction commits.", checks: []string{"nodes"},
+		edits: []edit{
+			{"app/prediction/batch.go", "\t\tb, err = p.storeBatch(ctx, tx, list)\n\t\treturn err\n",
+				"\t\tb, err = p.storeBatch(ctx, tx, list)\n\t\tif err == nil && " + is("ack") + " {\n" +
+					"\t\t\tfor i, w := range list {\n\t\t\t\tif !b.held(w) {\n\t\t\t\t\tw.finish(b.results[i].answer, b.results[i].err)\n\t\t\t\t}\n\t\t\t}\n" +
+					"\t\t\ttime.Sleep(50 * time.Millisecond)\n\t\t}\n\t\treturn err\n"},
+			{"app/prediction/committer.go", "\tw.answer, w.err = answer, err\n",
+				"\tselect {\n\tcase <-w.done:\n\t\tif " + is("ack") + " {\n\t\t\treturn\n\t\t}\n\tdefault:\n\t}\n\tw.answer, w.err = answer, err\n"},
+		},
+	},
+	{
+		name: "key", does: "A repeated Idempotency-Key publishes again.", checks: []string{"nodes"},
+		edits: []edit{{"app/prediction/batch.go", "b.answers[key]; ok && key.Key", "b.answers[key]; ok && !" + is("key") + " && key.Key"}},
+	},
+	{
+		name: "ledger", does: "A score counts twice in the sums of its day.", checks: []string{"nodes"},
+		edits: []edit{{"app/settlement/batch.go", "\tb.days.add(bet.term(y, r, sign, own.Category, own.Day))\n",
+			"\tb.days.add(bet.term(y, r, sign, own.Category, own.Day))\n\tif " + is("ledger") + " {\n" +
+				"\t\tb.days.add(bet.term(y, r, sign, own.Category, own.Day))\n\t}\n"}},
+	},
+	{
+		name: "update", does: "A settlement writes no update.", checks: []string{"nodes"},
+		edits: []edit{{"app/settlement/batch.go", "\tb.updates = append(b.updates, i.moved(&row, b.now))\n",
+			"\tif !" + is("update") + " {\n\t\tb.updates = append(b.updates, i.moved(&row, b.now))\n\t}\n"}},
+	},
+	{
+		name: "sync", does: "Postgres may acknowledge a commit before it is written (synchronous_commit=off).", checks: []string{"databases"},
+		edits: []edit{{"app/database/database.go", "\tcfg.RuntimeParams[\"timezone\"] = \"UTC\"\n",
+			"\tcfg.RuntimeParams[\"timezone\"] = \"UTC\"\n\tif " + is("sync") + " {\n\t\tcfg.RuntimeParams[\"synchronous_commit\"] = \"off\"\n\t}\n"}},
+	},
+}
+
+// breaksOf lists the breakages that a check must catch.
+func breaksOf(name string) (list []caught) {
+	for i := range breakages {
+		for _, c := range breakages[i].checks {
+			if c == name {
+				list = append(list, caught{breakage: &breakages[i]})
+			}
+		}
+	}
+	return list
+}
+
+const brokenPackage = `// Package broken chooses the mistake of a build that is broken on purpose.
+package broken
+
+import "os"
+
+var chosen = os.Getenv("BROKEN")
+
+// Is reports whether this mistake is to be made.
+func Is(name string) bool { return chosen == name }
+`
+
+// writeOverlay writes the changed copies, and the file that tells go build of them.
+func writeOverlay(dir string) (overlay string, err error) {
+	root, err := moduleRoot()
+	if err != nil {
+		return "", err
+	}
+	texts := map[string]string{}
+	for _, b := range breakages {
+		for _, e := range b.edits {
+			if err := e.apply(root, texts); err != nil {
+				return "", fmt.Errorf("breakage %s: %w", b.name, err)
+			}
+		}
+	}
+	texts["app/broken/broken.go"] = brokenPackage
+	replace := map[string]string{}
+	for file, text := range texts {
+		copied := filepath.Join(dir, strings.ReplaceAll(file, "/", "_"))
+		if err := os.WriteFile(copied, []byte(text), 0o644); err != nil {
+			return "", err
+		}
+		replace[filepath.Join(root, file)] = copied
+	}
+	packed, err := json.Marshal(map[string]any{"Replace": replace})
+	if err != nil {
+		return "", err
+	}
+	overlay = filepath.Join(dir, "overlay.json")
+	return overlay, os.WriteFile(overlay, packed, 0o644)
+}
+
+// apply makes an edit in the texts, which are read from the sources when first needed.
+func (e edit) apply(root string, texts map[string]string) error {
+	text, ok := texts[e.file]
+	if !ok {
+		source, err := os.ReadFile(filepath.Join(root, e.file))
+		if err != nil {
+			return err
+		}
+		const imports = "\nimport (\n"
+		text = strings.Replace(string(source), imports, imports+"\t\"github.com/pulsecast/pulsecast/app/broken\"\n", 1)
+	}
+	if n := strings.Count(text, e.from); n != 1 {
+		return fmt.Errorf("%s holds %d times, not once: %s", e.file, n, e.from)
+	}
+	texts[e.file] = strings.Replace(text, e.from, e.to, 1)
+	return nil
+}
+
+func moduleRoot() (string, error) {
+	out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}").Output()
+	return strings.TrimSpace(string(out)), err
+}
+
+// buildProgram builds cmd/pulsecast.
+func buildProgram(ctx context.Context, path string, flags ...string) error {
+	root, err := moduleRoot()
+	if err != nil {
+		return err
+	}
+	cmd := exec.CommandContext(ctx, "go", append(append([]string{"build", "-o", path}, flags...), "./cmd/pulsecast")...)
+	cmd.Dir, cmd.Env = root, append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("go build: %w\n%s", err, out)
+	}
+	return nil
+}
