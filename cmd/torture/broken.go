@@ -58,6 +58,43 @@ var breakages = []breakage{
 		edits: []edit{{"app/database/database.go", "\tcfg.RuntimeParams[\"timezone\"] = \"UTC\"\n",
 			"\tcfg.RuntimeParams[\"timezone\"] = \"UTC\"\n\tif " + is("sync") + " {\n\t\tcfg.RuntimeParams[\"synchronous_commit\"] = \"off\"\n\t}\n"}},
 	},
+	{
+		name: "lease", does: "An expired lease is not taken over.", checks: []string{"cluster"},
+		edits: []edit{{"app/worker/lease.go", "\tnow = database.Now(now)\n\tres, err := db.NewInsert()",
+			"\tnow = database.Now(now)\n\texpired := now\n\tif " + is("lease") + " {\n\t\texpired = now.Add(-time.Hour)\n\t}\n\tres, err := db.NewInsert()"},
+			{"app/worker/lease.go", "l.expires_at <= ?\", now)", "l.expires_at <= ?\", expired)"}},
+	},
+	{
+		name: "own", does: "A reader with a key gets copies that may lack its own writes.", checks: []string{"cluster"},
+		edits: []edit{{"app/api/cached.go", "Current: caller(c) != nil}", "Current: caller(c) != nil && !" + is("own") + "}"}},
+	},
+	{
+		name: "500", does: "A publish that the database doesn't confirm is answered 500.", checks: []string{"outages"},
+		edits: []edit{{"app/prediction/batch.go", "\tfor _, w := range list {\n\t\tw.finish(nil, err)",
+			"\tif " + is("500") + " {\n\t\terr = errors.New(\"broken\")\n\t}\n\tfor _, w := range list {\n\t\tw.finish(nil, err)"}},
+	},
+	{
+		name: "patience", does: "The server waits ten minutes for a client to send.", checks: []string{"slow clients"},
+		edits: []edit{{"app/httpserver/server.go", "ReadTimeout:                  15 * time.Second,",
+			"ReadTimeout:                  map[bool]time.Duration{true: 10 * time.Minute, false: 15 * time.Second}[" + is("patience") + "],"}},
+	},
+	{
+		name: "parameter", does: "A wrong limit is an internal error.", checks: []string{"fuzzer"},
+		edits: []edit{{"app/api/parameter.go", "\tif !ok {\n\t\treturn 0, badLimit()\n\t}\n\treturn n, nil",
+			"\tif !ok && " + is("parameter") + " {\n\t\treturn 0, fmt.Errorf(\"broken\")\n\t}\n\tif !ok {\n\t\treturn 0, badLimit()\n\t}\n\treturn n, nil"}},
+	},
+	{
+		name: "shape", does: "Health answers a status that the document doesn't have.", checks: []string{"fuzzer"},
+		edits: []edit{{"app/httpserver/health.go", "\tc.Set(fiber.HeaderCacheControl, \"no-store\")\n\treturn c.JSON(body)",
+			"\tif " + is("shape") + " {\n\t\tbody.Status = \"fine\"\n\t}\n\tc.Set(fiber.HeaderCacheControl, \"no-store\")\n\treturn c.JSON(body)"}},
+	},
+	{
+		name: "leak", does: "Every read of the health leaves a goroutine and an open file behind.", checks: []string{"soak"},
+		edits: []edit{{"app/httpserver/health.go", "\tnow := s.opts.Now()\n\tsrc := s.health.source",
+			"\tif " + is("leak") + " {\n\t\tgo func() {\n\t\t\tf, _ := os.Open(os.DevNull)\n\t\t\t<-make(chan int)\n\t\t\t_ = f.Close()\n\t\t}()\n\t}\n" +
+				"\tnow := s.opts.Now()\n\tsrc := s.health.source"},
+			{"app/httpserver/health.go", "\t\"sync\"\n", "\t\"os\"\n\t\"sync\"\n"}},
+	},
 }
 
 // breaksOf lists the breakages that a check must catch.

@@ -53,6 +53,12 @@ var checks = []check{
 		idle:  true,
 	},
 	{
+		name:  "fuzzer",
+		tries: "Random requests, valid and invalid, are made from the OpenAPI document for every operation, on SQLite without Redis and on Postgres with it.",
+		holds: "Every answer is what the document says. None is 5xx, and the program stays up.",
+		run:   fuzz,
+	},
+	{
 		name:  "soak",
 		tries: "A node on Postgres and Redis is kept busy with publishing, reading, pages and streams.",
 		holds: fmt.Sprintf("No answer is 5xx. Afterwards there are at most %d more goroutines, %d more descriptors and %d MiB more of resident memory than before.", goroutinesKept, soakDescriptors, memoryKept),

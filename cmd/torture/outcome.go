@@ -10,14 +10,14 @@ import (
 
 // outcome is what a check did and saw. Its methods are safe for concurrent use.
 type outcome struct {
-	mu     sync.Mutex
-	order  []string // of counts and longest, as they were first seen
-	counts map[string]int
-	times  map[string]time.Duration // the longest of each
-	faults []string
+	mu       sync.Mutex
+	order    []string // of counts and longest, as they were first seen
+	counts   map[string]int
+	times    map[string]time.Duration // the longest of each
+	faults   []string
 	failures int // how many there were; faults holds the first ones
-	notes  []string
-	failed chan struct{} // closed at the first fault
+	notes    []string
+	failed   chan struct{} // closed at the first fault
 }
 
 // keptFaults is how many faults are told in words.

@@ -156,4 +156,3 @@ func others(l *lab, n *node, key string) {
 		l.longest("longest answer to others", a.took)
 	}
 }
-

@@ -5,8 +5,10 @@ package run
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
@@ -140,13 +142,16 @@ func (p *Process) UntilListening(ctx context.Context, out io.Reader) error {
 	return p.Failure("doesn't listen after 30 s")
 }
 
-// FreeAddress finds a port that nothing listens on.
+// FreeAddress finds a port that nothing listens on. It lies below those that the system gives to
+// outgoing connections, so that a server may end and listen there again.
 func FreeAddress() (string, error) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
+	for range 1000 {
+		listener, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", 10_000+rand.IntN(20_000)))
+		if err == nil {
+			return listener.Addr().String(), listener.Close()
+		}
 	}
-	return listener.Addr().String(), listener.Close()
+	return "", errors.New("no port is free")
 }
 
 // LastLines are the last n lines of a text.
