@@ -84,16 +84,24 @@ var breakages = []breakage{
 			"\tif !ok && " + is("parameter") + " {\n\t\treturn 0, fmt.Errorf(\"broken\")\n\t}\n\tif !ok {\n\t\treturn 0, badLimit()\n\t}\n\treturn n, nil"}},
 	},
 	{
-		name: "shape", does: "Health answers a status that the document doesn't have.", checks: []string{"fuzzer"},
-		edits: []edit{{"app/httpserver/health.go", "\tc.Set(fiber.HeaderCacheControl, \"no-store\")\n\treturn c.JSON(body)",
-			"\tif " + is("shape") + " {\n\t\tbody.Status = \"fine\"\n\t}\n\tc.Set(fiber.HeaderCacheControl, \"no-store\")\n\treturn c.JSON(body)"}},
+		name: "shape", does: "A publish is answered \"ok\": false, which the document doesn't have.", checks: []string{"fuzzer"},
+		edits: []edit{{"app/api/predictions.go", "publishedWire{OK: true, Prediction", "publishedWire{OK: !" + is("shape") + ", Prediction"}},
 	},
 	{
-		name: "leak", does: "Every read of the health leaves a goroutine and an open file behind.", checks: []string{"soak"},
-		edits: []edit{{"app/httpserver/health.go", "\tnow := s.opts.Now()\n\tsrc := s.health.source",
-			"\tif " + is("leak") + " {\n\t\tgo func() {\n\t\t\tf, _ := os.Open(os.DevNull)\n\t\t\t<-make(chan int)\n\t\t\t_ = f.Close()\n\t\t}()\n\t}\n" +
-				"\tnow := s.opts.Now()\n\tsrc := s.health.source"},
-			{"app/httpserver/health.go", "\t\"sync\"\n", "\t\"os\"\n\t\"sync\"\n"}},
+		name: "leak", does: "Every JSON body leaves a goroutine and an open file behind.", checks: []string{"soak"},
+		edits: []edit{{"app/api/body.go", "func readObject(c *fiber.Ctx) (*object, error) {\n",
+			"func readObject(c *fiber.Ctx) (*object, error) {\n\tif " + is("leak") + " {\n\t\tgo func() {\n\t\t\tf, _ := os.Open(os.DevNull)\n" +
+				"\t\t\t<-make(chan int)\n\t\t\t_ = f.Close()\n\t\t}()\n\t}\n"},
+			{"app/api/body.go", "\t\"mime\"\n", "\t\"mime\"\n\t\"os\"\n"}},
+	},
+	{
+		name: "limits", does: "No rate limit refuses anything.", checks: []string{"dear requests"},
+		edits: []edit{{"app/httpserver/limits.go", "func (l *Limits) take(ctx context.Context, cl *class, key bucketKey, n int) verdict {\n",
+			"func (l *Limits) take(ctx context.Context, cl *class, key bucketKey, n int) verdict {\n\tif " + is("limits") + " {\n\t\treturn verdict{ok: true}\n\t}\n"}},
+	},
+	{
+		name: "cursor", does: "A part of a cursor may claim to be longer than the cursor.", checks: []string{"parsers"},
+		edits: []edit{{"app/cursor/cursor.go", "length > uint64(len(b)-size)", "(length > uint64(len(b)-size) && !" + is("cursor") + ")"}},
 	},
 }
 
@@ -119,6 +127,8 @@ var chosen = os.Getenv("BROKEN")
 // Is reports whether this mistake is to be made.
 func Is(name string) bool { return chosen == name }
 `
+
+const overlayFile = "overlay.json"
 
 // writeOverlay writes the changed copies, and the file that tells go build of them.
 func writeOverlay(dir string) (overlay string, err error) {
@@ -147,7 +157,7 @@ func writeOverlay(dir string) (overlay string, err error) {
 	if err != nil {
 		return "", err
 	}
-	overlay = filepath.Join(dir, "overlay.json")
+	overlay = filepath.Join(dir, overlayFile)
 	return overlay, os.WriteFile(overlay, packed, 0o644)
 }
 

@@ -12,6 +12,7 @@ type check struct {
 	holds string // what must hold
 	run   func(*lab)
 	idle  bool // it mostly waits, so it runs beside others
+	suite bool // its tests are part of the suite, so the short form leaves it out
 }
 
 var checks = []check{
@@ -57,6 +58,26 @@ var checks = []check{
 		tries: "Random requests, valid and invalid, are made from the OpenAPI document for every operation, on SQLite without Redis and on Postgres with it.",
 		holds: "Every answer is what the document says. None is 5xx, and the program stays up.",
 		run:   fuzz,
+	},
+	{
+		name:  "parsers",
+		tries: "Every native fuzz target is run: one stands beside each parser.",
+		holds: "No input makes a parser panic, hang, or break what its target says of it.",
+		run:   parsers,
+		suite: true,
+	},
+	{
+		name:  "wire",
+		tries: "Raw bytes are sent: malformed requests of every shape, and unusual ones that are well-formed.",
+		holds: "Malformed ones are refused and the connection closes; unusual ones are understood.",
+		run:   shapes,
+		suite: true,
+	},
+	{
+		name:  "dear requests",
+		tries: "Twenty addresses send the dearest requests, four at a time each, as fast as their limits let them, on both databases.",
+		holds: "Every request of others is answered 200 within five seconds. Attackers are refused at their limits.",
+		run:   besiege,
 	},
 	{
 		name:  "soak",

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"math/rand/v2"
 	"net/http"
@@ -11,6 +12,9 @@ import (
 	"sync"
 	"time"
 
+	"github.com/andybalholm/brotli"
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
 	"golang.org/x/net/http/httpguts"
 
 	"github.com/pulsecast/pulsecast/app/contract"
@@ -121,7 +125,7 @@ func (l *lab) fuzzOne(n *node, g *generator, i int) {
 	if strings.HasPrefix(res.Header.Get("Content-Type"), "text/event-stream") {
 		return // it goes on
 	}
-	body, err := io.ReadAll(res.Body)
+	body, err := unpacked(res)
 	if err == nil && res.StatusCode >= 500 {
 		err = errors.New(string(body))
 	}
@@ -133,3 +137,28 @@ func (l *lab) fuzzOne(n *node, g *generator, i int) {
 	}
 }
 
+// unpacked reads a body in the coding that its answer names.
+func unpacked(res *http.Response) ([]byte, error) {
+	var r io.Reader = res.Body
+	switch coding := res.Header.Get("Content-Encoding"); coding {
+	case "":
+	case "br":
+		r = brotli.NewReader(r)
+	case "gzip":
+		unzipped, err := gzip.NewReader(r)
+		if err != nil {
+			return nil, err
+		}
+		r = unzipped
+	case "zstd":
+		d, err := zstd.NewReader(r)
+		if err != nil {
+			return nil, err
+		}
+		defer d.Close()
+		r = d
+	default:
+		return nil, fmt.Errorf("the coding %q was not offered", coding)
+	}
+	return io.ReadAll(r)
+}

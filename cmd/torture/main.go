@@ -109,7 +109,7 @@ func (o *options) run(ctx context.Context) error {
 
 func (o *options) chosen() ([]check, error) {
 	if len(o.Checks) == 0 {
-		return checks, nil
+		return slices.DeleteFunc(slices.Clone(checks), func(c check) bool { return o.Short && c.suite }), nil
 	}
 	var chosen []check
 	for _, name := range o.Checks {

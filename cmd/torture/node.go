@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -83,7 +84,7 @@ func (l *lab) environment(databaseURL string, s *sources, settings ...string) []
 func (l *lab) serve(env []string, args ...string) *node {
 	address, err := run.FreeAddress()
 	l.must(err)
-	n := &node{lab: l, base: "http://" + address, env: append(env, "ADDR="+address), args: append([]string{"serve"}, args...)}
+	n := &node{lab: l, base: "http://" + address, env: append(slices.Clone(env), "ADDR="+address), args: append([]string{"serve"}, args...)}
 	l.must(n.start())
 	l.Cleanup(func() { n.Kill() })
 	return n
