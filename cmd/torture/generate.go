@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
@@ -74,6 +75,7 @@ func (g *generator) request() generated {
 		value := g.parameter(name, p.Value.Schema)
 		switch p.Value.In {
 		case openapi3.ParameterInPath:
+			value = cmp.Or(value, "-") // with none it would be another path
 			r.target = strings.Replace(r.target, "{"+name+"}", url.PathEscape(value), 1)
 		case openapi3.ParameterInQuery:
 			query.Add(name, value)
