@@ -54,9 +54,9 @@ var breakages = []breakage{
 			"\tif !" + is("update") + " {\n\t\tb.updates = append(b.updates, i.moved(&row, b.now))\n\t}\n"}},
 	},
 	{
-		name: "sync", does: "Postgres may acknowledge a commit before it is written (synchronous_commit=off).", checks: []string{"databases"},
-		edits: []edit{{"app/database/database.go", "\tcfg.RuntimeParams[\"timezone\"] = \"UTC\"\n",
-			"\tcfg.RuntimeParams[\"timezone\"] = \"UTC\"\n\tif " + is("sync") + " {\n\t\tcfg.RuntimeParams[\"synchronous_commit\"] = \"off\"\n\t}\n"}},
+		name: "sync", does: "Postgres confirms a publish before it is written down (synchronous_commit=off).", checks: []string{"databases"},
+		edits: []edit{{"app/prediction/batch.go", "\t\treturn fmt.Errorf(\"store predictions: %w\", err)\n\t}\n\treturn nil\n",
+			"\t\treturn fmt.Errorf(\"store predictions: %w\", err)\n\t}\n\tif " + is("sync") + " {\n\t\treturn database.CommitLater(ctx, tx)\n\t}\n\treturn nil\n"}},
 	},
 	{
 		name: "lease", does: "An expired lease is not taken over.", checks: []string{"cluster"},
@@ -100,8 +100,8 @@ var breakages = []breakage{
 			"func (l *Limits) take(ctx context.Context, cl *class, key bucketKey, n int) verdict {\n\tif " + is("limits") + " {\n\t\treturn verdict{ok: true}\n\t}\n"}},
 	},
 	{
-		name: "cursor", does: "A part of a cursor may claim to be longer than the cursor.", checks: []string{"parsers"},
-		edits: []edit{{"app/cursor/cursor.go", "length > uint64(len(b)-size)", "(length > uint64(len(b)-size) && !" + is("cursor") + ")"}},
+		name: "length", does: "An Idempotency-Key may have any length.", checks: []string{"parsers"},
+		edits: []edit{{"app/api/predictions.go", "|| len(key) > 255 ||", "|| (len(key) > 255 && !" + is("length") + ") ||"}},
 	},
 }
 

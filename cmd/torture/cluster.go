@@ -7,14 +7,13 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"syscall"
 	"time"
 
-	"github.com/pulsecast/pulsecast/app/database"
-	"github.com/pulsecast/pulsecast/app/worker"
+	"github.com/jackc/pgx/v5"
+
 	"github.com/pulsecast/pulsecast/cmd/internal/run"
 )
 
@@ -96,9 +95,9 @@ func rollNodes(l *lab) {
 	for range 3 {
 		nodes = append(nodes, l.serve(env))
 	}
-	watched, err := database.Open(l.ctx, db.url)
+	watched, err := pgx.Connect(l.ctx, db.url)
 	l.must(err)
-	l.Cleanup(func() { _ = watched.Close() })
+	l.Cleanup(func() { _ = watched.Close(context.Background()) })
 	base := l.haproxy(nodes)
 	var reads atomic.Int64
 	c := &crowd{
@@ -115,7 +114,7 @@ func rollNodes(l *lab) {
 	for i := range l.Restarts {
 		c.publishes(40)
 		n := nodes[i%len(nodes)]
-		before, err := worker.Leases(l.ctx, watched)
+		before, err := leases(l.ctx, watched)
 		l.must(err)
 		if i%2 == 0 {
 			n.Kill()
@@ -142,22 +141,35 @@ func rollNodes(l *lab) {
 	l.count("own writes read at once on any node", int(reads.Load()))
 }
 
-// renewed reports whether every lease of the short jobs lasts longer than it did before.
-func renewed(ctx context.Context, db *database.DB, before []worker.Held) bool {
-	now, err := worker.Leases(ctx, db)
+// leases reads until when each of the short jobs is held. It reads the table itself, to see what
+// other nodes see.
+func leases(ctx context.Context, db *pgx.Conn) (map[string]time.Time, error) {
+	rows, err := db.Query(ctx, "SELECT name, expires_at FROM leases WHERE name = ANY($1)", shortJobs)
 	if err != nil {
-		return false
+		return nil, err
 	}
-	for _, was := range before {
-		if !slices.Contains(shortJobs, was.Name) {
-			continue
+	defer rows.Close()
+	held := map[string]time.Time{}
+	for rows.Next() {
+		var name string
+		var until time.Time
+		if err := rows.Scan(&name, &until); err != nil {
+			return nil, err
 		}
-		longer := func(h worker.Held) bool { return h.Name == was.Name && h.ExpiresAt.After(was.ExpiresAt) }
-		if !slices.ContainsFunc(now, longer) {
+		held[name] = until
+	}
+	return held, rows.Err()
+}
+
+// renewed reports whether every lease lasts longer than it did before.
+func renewed(ctx context.Context, db *pgx.Conn, before map[string]time.Time) bool {
+	now, err := leases(ctx, db)
+	for name, until := range before {
+		if !now[name].After(until) {
 			return false
 		}
 	}
-	return true
+	return err == nil && len(before) > 0
 }
 
 // readsOwn asks any node for the latest prediction of an author, which must be the one that was
