@@ -191,12 +191,3 @@ func killDatabases(l *lab) {
 	s.finish()
 	l.count("predictions acknowledged", s.acknowledged())
 }
-
-// killBackups kills a node and its backup while one is written.
-func killBackups(l *lab) {
-	n := l.serve(l.environment(l.sqlite().url, nil, unlimited...))
-	if _, err := n.command("backup", "--help"); err != nil {
-		l.note("Kills during a backup were not tried: this build has no backup command.")
-	}
-	l.note("Kills during the sealing of the archive were not tried: this build seals nothing yet.")
-}
