@@ -79,8 +79,11 @@ func neverRead(ctx context.Context, conn net.Conn) {
 	}
 }
 
-// serverPatience is longer than the server waits for a client: 15 s to read, 30 s to write.
-const serverPatience = 45 * time.Second
+// The server waits 15 s for a client to send, and 30 s for one to read. These are longer.
+const (
+	readPatience  = 25 * time.Second
+	writePatience = 45 * time.Second
+)
 
 // crawl connects slow clients while others go on asking.
 func crawl(l *lab) {
@@ -91,7 +94,11 @@ func crawl(l *lab) {
 	time.Sleep(6 * time.Second) // idle connections of this process close
 	before, err := run.Descriptors(n.PID())
 	l.must(err)
-	ctx, cancel := context.WithTimeout(l.ctx, l.patience(serverPatience))
+	limit := writePatience
+	if l.Clients < 100 {
+		limit = readPatience
+	}
+	ctx, cancel := context.WithTimeout(l.ctx, l.patience(limit))
 	defer cancel()
 	began := time.Now()
 	var slow sync.WaitGroup
