@@ -161,8 +161,11 @@ func (l *lab) sqlite() store {
 }
 
 // postgres starts a server of the check's own. What it says is committed is in the operating
-// system's hands: these checks kill processes and don't cut the power.
+// system's hands: these checks kill processes and don't cut the power. What it doesn't have to
+// write at once, it writes as late as it can.
 func (l *lab) postgres() store {
-	server := dbtest.StartPostgres(l, "max_connections=120", "fsync=on", "synchronous_commit=on", "autovacuum=on")
+	server := dbtest.StartPostgres(
+		l, "max_connections=120", "fsync=on", "synchronous_commit=on", "autovacuum=on", "wal_writer_delay=10s",
+	)
 	return store{kind: database.Postgres, url: server.URL("postgres"), server: server}
 }
