@@ -60,10 +60,9 @@ var breakages = []breakage{
 			"\t\treturn fmt.Errorf(\"store predictions: %w\", err)\n\t}\n\tif " + is("sync") + " {\n\t\treturn database.CommitLater(ctx, tx)\n\t}\n\treturn nil\n"}},
 	},
 	{
-		name: "lease", does: "An expired lease is not taken over.", checks: []string{"cluster"},
-		edits: []edit{{"app/worker/lease.go", "\tnow = database.Now(now)\n\tres, err := db.NewInsert()",
-			"\tnow = database.Now(now)\n\texpired := now\n\tif " + is("lease") + " {\n\t\texpired = now.Add(-time.Hour)\n\t}\n\tres, err := db.NewInsert()"},
-			{"app/worker/lease.go", "l.expires_at <= ?\", now)", "l.expires_at <= ?\", expired)"}},
+		name: "lease", does: "A node that finds a lease held asks again after an hour.", checks: []string{"cluster"},
+		edits: []edit{{"app/worker/worker.go", "\t\t\tw.hold(ctx, job)\n\t\t}\n\t\tpause(ctx, job.life()/4)\n",
+			"\t\t\tw.hold(ctx, job)\n\t\t}\n\t\tif " + is("lease") + " {\n\t\t\tpause(ctx, time.Hour)\n\t\t}\n\t\tpause(ctx, job.life()/4)\n"}},
 	},
 	{
 		name: "own", does: "A reader with a key gets copies that may lack its own writes.", checks: []string{"cluster"},
