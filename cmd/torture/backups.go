@@ -18,7 +18,7 @@ import (
 // database. Whatever then has the name of a backup is restored.
 func killBackups(l *lab) {
 	l.note("Kills during the sealing of the archive were not tried: this build seals nothing yet.")
-	for _, db := range l.stores() {
+	for db := range l.stores() {
 		s := l.stage(db, 1, never)
 		if _, err := s.node.command("backup", "--help"); err != nil {
 			l.note("Kills during a backup were not tried: this build has no backup command.")

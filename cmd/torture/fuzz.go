@@ -27,7 +27,7 @@ const fuzzersAtOnce = 4
 // fuzz sends requests made from the OpenAPI document to the whole service, on both backends.
 func fuzz(l *lab) {
 	_, redisURL := l.redis()
-	for _, db := range l.stores() {
+	for db := range l.stores() {
 		s := l.sources()
 		s.SetMarket("m", nil)
 		env := append(l.environment(db.url, s, unlimited...), "STREAMS_PER_ADDRESS=1000")

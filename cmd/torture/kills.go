@@ -127,7 +127,7 @@ func never(answer) bool { return false }
 
 // killNodes kills the program while agents publish, half of the times on each database.
 func killNodes(l *lab) {
-	for _, db := range l.stores() {
+	for db := range l.stores() {
 		s := l.stage(db, min(l.Nodes, 40), never)
 		kills := (l.Nodes + 1) / 2
 		for i := range kills {

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"iter"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -153,8 +154,12 @@ type store struct {
 	server *dbtest.Postgres // nil: SQLite
 }
 
-// stores returns one empty database of each kind.
-func (l *lab) stores() []store { return []store{l.sqlite(), l.postgres()} }
+// stores gives one empty database of each kind, made when its turn comes.
+func (l *lab) stores() iter.Seq[store] {
+	return func(yield func(store) bool) {
+		_ = yield(l.sqlite()) && yield(l.postgres())
+	}
+}
 
 func (l *lab) sqlite() store {
 	return store{kind: database.SQLite, url: "sqlite://" + filepath.Join(l.TempDir(), "pulsecast.db")}
@@ -164,6 +169,8 @@ func (l *lab) sqlite() store {
 // system's hands: these checks kill processes and don't cut the power. What it doesn't have to
 // write at once, it writes as late as it can.
 func (l *lab) postgres() store {
+	_, err := run.Install(l.ctx, run.Tool{Program: "postgres", Elsewhere: "/usr/lib/postgresql/*/bin/postgres", Package: "postgresql"})
+	l.must(err)
 	server := dbtest.StartPostgres(
 		l, "max_connections=120", "fsync=on", "synchronous_commit=on", "autovacuum=on", "wal_writer_delay=10s",
 	)

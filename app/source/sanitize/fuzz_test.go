@@ -46,7 +46,8 @@ func FuzzWebURL(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		if u := WebURL(s); u != "" && !strings.HasPrefix(u, "https://") && !strings.HasPrefix(u, "http://") {
+		u := strings.ToLower(WebURL(s))
+		if u != "" && !strings.HasPrefix(u, "https://") && !strings.HasPrefix(u, "http://") {
 			t.Errorf("WebURL(%q) = %q", s, u)
 		}
 	})
