@@ -69,6 +69,7 @@ type App struct {
 
 	tracing *tracing.Tracing // nil: off
 	release func() error
+	marked  bool // the database is marked as in use
 	cache   *cache.Cache
 
 	generation  *agent.Generation
@@ -117,7 +118,7 @@ func New(ctx context.Context, cfg config.Config, opts Options) (*App, error) {
 	if err := a.buildSignals(ctx); err != nil {
 		return nil, errors.Join(err, a.Close())
 	}
-	if err := a.buildOperations(); err != nil {
+	if err := a.buildOperations(ctx); err != nil {
 		return nil, errors.Join(err, a.Close())
 	}
 	a.buildServer()
@@ -142,12 +143,34 @@ func (a *App) open(ctx context.Context) (err error) {
 	if _, err = a.DB.Migrate(ctx); err != nil {
 		return err
 	}
+	if err := a.markInUse(ctx); err != nil {
+		return err
+	}
 	if a.opts.CachePrefix == "" {
 		a.cache, err = cache.Open(a.cfg.RedisURL)
 	} else {
 		a.cache, err = cache.OpenPrefixed(a.cfg.RedisURL, a.opts.CachePrefix)
 	}
 	return err
+}
+
+// lostWAL is what the log and health say of a SQLite file that was opened without its log.
+const lostWAL = "the SQLite file was copied while it was served, or has lost its write-ahead log: " +
+	"what was published last may be missing; pulsecast doctor says what to do"
+
+// markInUse marks the database as in use until Close, and warns if commits are missing.
+func (a *App) markInUse(ctx context.Context) error {
+	if lost := a.DB.LostWAL(); !lost.IsZero() {
+		a.Log.Error(lostWAL, "since", lost)
+	}
+	if a.opts.Beside {
+		return nil
+	}
+	if err := a.DB.MarkInUse(ctx, time.Now()); err != nil {
+		return err
+	}
+	a.marked = true
+	return nil
 }
 
 // Run serves on ln, and works when Options.Worker is set, until ctx ends. It
@@ -206,6 +229,9 @@ func (a *App) Close() error {
 	}
 	if a.cache != nil {
 		errs = append(errs, a.cache.Close())
+	}
+	if a.marked {
+		errs = append(errs, a.DB.Unmark(context.Background()))
 	}
 	if a.release != nil {
 		errs = append(errs, a.release())

@@ -29,6 +29,7 @@ var floors = [][]string{
 	{"app/settlement", "app/ingest", "app/oauth"},
 	{"app/leaderboard", "app/assignment"},
 	{"app/demo", "app/admin", "app/moderation", "app/inbox"},
+	{"app/backup", "app/transfer"},
 	{"app/monitor"},
 	{"app/metrics", "app/alert", "app/doctor", "app/verify"},
 	{"app/retention"},

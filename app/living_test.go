@@ -16,7 +16,7 @@ import (
 func startDemo(t *testing.T, settings ...string) (p *process, key string) {
 	t.Helper()
 	p = startProcess(t, settings, "serve", "--demo")
-	found := regexp.MustCompile(`export PULSECAST_KEY=(\S+)`).FindStringSubmatch(p.out.String())
+	found := regexp.MustCompile(`export PULSECAST_API_KEY=(\S+)`).FindStringSubmatch(p.out.String())
 	if found == nil {
 		t.Fatalf("the demo prints no key:\n%s", p.out)
 	}

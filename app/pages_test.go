@@ -89,6 +89,7 @@ func TestSiteInABrowser(t *testing.T) {
 	t.Run("visitor", func(t *testing.T) { meetVisitor(t, browser, p) })
 	t.Run("live", func(t *testing.T) { refreshLive(t, browser, p) })
 	t.Run("once", func(t *testing.T) { askOnce(t, browser, p) })
+	t.Run("register", func(t *testing.T) { registerByHand(t, browser, p) })
 	t.Run("offline", func(t *testing.T) { loseConnection(t, browser, p) }) // stops the process
 }
 
@@ -143,9 +144,9 @@ const readFacts = `({
 		.filter(e => new URL(e.href ?? e.action).pathname !== location.pathname || e.method === 'post').map(e => e.outerHTML),
 })`
 
-// runAxe lists each violation with the first element that has it. A page in the dark
+// axeRules lists each violation with the first element that has it. A page in the dark
 // differs in its colours alone.
-const runAxe = `axe.run(document, {
+const axeRules = `axe.run(document, {
 	resultTypes: ['violations'],
 	rules: {'target-size': {enabled: true}},
 	...(matchMedia('(prefers-color-scheme: dark)').matches ? {runOnly: ['color-contrast', 'link-in-text-block']} : {}),
@@ -158,9 +159,27 @@ const readShift = `new Promise(done => {
 	requestAnimationFrame(() => requestAnimationFrame(() => done(sum)));
 })`
 
-// inspect returns everything that is wrong with a page.
+// inspect visits a page and returns everything that is wrong with it.
 func (b *tab) inspect(path string, l look, status int, axe string) []string {
 	wrong := b.visit(path, l, status)
+	wrong = append(wrong, b.examine(l, status)...)
+	if !l.script {
+		return wrong
+	}
+	b.mu.Lock()
+	bytes := b.bytes
+	b.mu.Unlock()
+	if bytes == 0 || bytes > maxBytes {
+		wrong = append(wrong, fmt.Sprintf("costs %.0f bytes", bytes))
+	}
+	if shift, err := b.shift(path, l, status); err != nil || shift >= maxShift {
+		wrong = append(wrong, fmt.Sprintf("shifts by %v (%v)", shift, err))
+	}
+	return append(wrong, b.runAxe(axe)...)
+}
+
+// examine returns what is wrong with the page that is shown.
+func (b *tab) examine(l look, status int) (wrong []string) {
 	f, err := evaluate[facts](b, readFacts)
 	if err != nil {
 		return append(wrong, err.Error())
@@ -178,22 +197,22 @@ func (b *tab) inspect(path string, l look, status int, axe string) []string {
 	add(f.Dark != (l.scheme == "dark"), "ignores the colour scheme")
 	add(len(f.Broken) > 0, "has broken pictures: %v", f.Broken)
 	add(status == 200 && len(f.Astray) > 0, "boosts what leads elsewhere: %v", f.Astray)
-	if !l.script {
-		return wrong
-	}
-	b.mu.Lock()
-	bytes := b.bytes
-	b.mu.Unlock()
-	add(bytes == 0 || bytes > maxBytes, "costs %.0f bytes", bytes)
-	shift, err := b.shift(path, l, status)
-	add(err != nil || shift >= maxShift, "shifts by %v (%v)", shift, err)
-	if _, err := evaluate[chromedp.Void](b, axe); err != nil {
-		return append(wrong, "cannot load axe: "+err.Error())
-	}
-	violations, err := evaluate[[]string](b, runAxe, chromedp.EvalAwaitPromise)
-	add(err != nil, "axe: %v", err)
-	add(len(violations) > 0, "violates %d rules:\n  %s", len(violations), strings.Join(violations, "\n  "))
 	return wrong
+}
+
+// runAxe returns the rules of accessibility that the page shown breaks.
+func (b *tab) runAxe(axe string) []string {
+	if _, err := evaluate[chromedp.Void](b, axe); err != nil {
+		return []string{"cannot load axe: " + err.Error()}
+	}
+	violations, err := evaluate[[]string](b, axeRules, chromedp.EvalAwaitPromise)
+	if err != nil {
+		return []string{"axe: " + err.Error()}
+	}
+	if len(violations) > 0 {
+		return []string{fmt.Sprintf("violates %d rules:\n  %s", len(violations), strings.Join(violations, "\n  "))}
+	}
+	return nil
 }
 
 // shift is how much of the page moved while it loaded: the best of three visits, since a
@@ -212,6 +231,34 @@ func (b *tab) shift(path string, l look, status int) (least float64, err error) 
 		least = min(least, again)
 	}
 	return least, err
+}
+
+// registerByHand makes an agent with the form and looks at the page with its key.
+func registerByHand(t *testing.T, browser context.Context, p *process) {
+	axe, err := os.ReadFile("testdata/axe/axe.min.js")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, l := range looks {
+		b := openTab(t, browser, p.base)
+		wrong := b.visit("/agents/new", l, 200)
+		if err := b.follow(
+			chromedp.SetValue(chromedp.CSS("form.register [name=name]"), fmt.Sprintf("By hand %d", i)),
+			chromedp.Click(chromedp.CSS("form.register button[type=submit]")),
+		); err != nil {
+			t.Fatal(err)
+		}
+		wrong = append(wrong, b.examine(l, 200)...)
+		if l.script {
+			wrong = append(wrong, b.runAxe(string(axe))...)
+		}
+		if key, err := b.texts("main pre"); err != nil || !strings.Contains(strings.Join(key, " "), "pc_") {
+			t.Errorf("%s: no key is shown: %v, %v", l, key, err)
+		}
+		for _, w := range wrong {
+			t.Errorf("%s: the new agent's page %s", l, w)
+		}
+	}
 }
 
 // clickThrough uses lists as a person does, with and without scripts.

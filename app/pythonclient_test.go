@@ -142,6 +142,25 @@ func (s *scripted) repeatedAs(t *testing.T, times int, publishes bool) {
 	}
 }
 
+// TestPythonBotLooksAgain: what the bot publishes may make its next look due earlier, so it looks
+// again before it waits.
+func TestPythonBotLooksAgain(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		flags []string
+		want  string
+	}{
+		{[]string{"--publish"}, "look publish look wait"},
+		{nil, "look check wait"},
+	} {
+		out, err := python(t, nil, append([]string{"testdata/clients/lookagain.py"}, c.flags...)...)
+		lines := strings.Split(strings.TrimSpace(out), "\n")
+		if got := lines[len(lines)-1]; err != nil || got != c.want {
+			t.Errorf("with %q: %v: %s\nwant %s", c.flags, err, out, c.want)
+		}
+	}
+}
+
 // TestPythonUpdates: the place is kept after a page was handled, and after an absence that was
 // too long.
 func TestPythonUpdates(t *testing.T) {

@@ -56,8 +56,13 @@ func (a *App) thresholds() leaderboard.Thresholds {
 }
 
 // buildOperations builds the worker and what operators watch. It takes the address of
-// METRICS_ADDR, so that a bad one stops the start.
-func (a *App) buildOperations() error {
+// METRICS_ADDR and tries BACKUP_DIR, so that a bad one stops the start.
+func (a *App) buildOperations(ctx context.Context) error {
+	if s := a.backups(); s != nil && a.opts.Worker {
+		if err := s.Check(ctx); err != nil {
+			return err
+		}
+	}
 	a.monitor = a.newMonitor()
 	a.metrics = metrics.New(
 		metrics.Options{Version: version.Build(), DB: a.DB, Now: a.now, Monitor: a.monitor, Usage: a.usage.Waiting},
@@ -73,7 +78,7 @@ func (a *App) buildOperations() error {
 // newMonitor watches the feeds, and on SQLite the disk that holds the database.
 func (a *App) newMonitor() *monitor.Monitor {
 	o := monitor.Options{
-		DB: a.DB, Now: a.now, Feeds: []monitor.Snapshots{a.Markets.Replicator.Feed(), a.News.Replicator.Feed()},
+		DB: a.DB, Now: a.now, BackupEvery: a.cfg.BackupEvery, Feeds: []monitor.Snapshots{a.Markets.Replicator.Feed(), a.News.Replicator.Feed()},
 	}
 	if path, ok := a.cfg.SQLitePath(); ok {
 		o.Disk = func() (monitor.Disk, error) { return monitor.DiskOf(filepath.Dir(path)) }
@@ -206,14 +211,33 @@ func (a *App) health() httpserver.HealthSource {
 	}
 }
 
-// warnings are what an operator should know of the way to check keys.
+// warnings are what an operator should know of the way to check keys and of the database.
 func (a *App) warnings() []string {
 	s := a.identity.Status()
+	list := s.Warnings
 	if !s.OK {
-		return append(s.Warnings, "the identity provider did not answer when it was last asked: "+s.LastError)
+		list = append(list, "the identity provider did not answer when it was last asked: "+s.LastError)
 	}
-	return s.Warnings
+	if !a.DB.LostWAL().IsZero() {
+		list = append(list, lostWAL)
+	}
+	if a.backupsTroubled() {
+		list = append(list, "no scheduled backup was made when it was due: the log says why")
+	}
+	return list
 }
+
+// backupsTroubled reports whether scheduled backups fail or are late; false if the database
+// doesn't answer, which health tells by itself.
+func (a *App) backupsTroubled() bool {
+	ctx, cancel := context.WithTimeout(context.Background(), backupsTimeout)
+	defer cancel()
+	b, scheduled, err := a.monitor.Backups(ctx)
+	return err == nil && scheduled && b.Troubled()
+}
+
+// backupsTimeout bounds the look of health at the backups.
+const backupsTimeout = 250 * time.Millisecond
 
 // feeds returns the state of the feeds, without their readings if the database doesn't
 // answer.

@@ -1048,13 +1048,15 @@ CREATE INDEX agent_activity_predictions ON agent_activity (predictions, agent_id
 CREATE INDEX agent_activity_settled ON agent_activity (settled, agent_id);
 --bun:split
 
--- reports: complaints about predictions, from agents or from readers of the site; reader is a
--- keyed hash of the address while the report is open, and empty once it is closed. No foreign
+-- reports: complaints about predictions, from agents or from readers of the site; author_id is
+-- the agent that published the prediction. reader is a keyed hash of the address while the
+-- report is open, and empty once it is closed. No foreign
 -- key to predictions: a small table does not refer to a distributed one. Reference; owner
 -- moderation.
 CREATE TABLE reports (
   id {{.UUID}} PRIMARY KEY,
   prediction_id {{.UUID}} NOT NULL,
+  author_id {{.UUID}} NOT NULL REFERENCES agents (id),
   reporter_id {{.UUID}} REFERENCES agents (id),
   reader TEXT,
   kind TEXT NOT NULL,
@@ -1074,6 +1076,8 @@ CREATE UNIQUE INDEX reports_once_by_reader ON reports (prediction_id, reader) WH
 CREATE INDEX reports_open ON reports (status, id);
 --bun:split
 CREATE INDEX reports_reporter ON reports (reporter_id, id);
+--bun:split
+CREATE INDEX reports_author ON reports (author_id);
 --bun:split
 
 -- settings: values that the service keeps for itself, by name. Local; owner database.

@@ -2,6 +2,7 @@ package api_test
 
 import (
 	"context"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/pulsecast/pulsecast/app/assignment"
 	"github.com/pulsecast/pulsecast/app/market"
+	"github.com/pulsecast/pulsecast/app/settlement"
 	"github.com/pulsecast/pulsecast/app/update"
 )
 
@@ -205,5 +207,43 @@ func TestUpdatesRefusals(t *testing.T) {
 			t.Fatal(err)
 		}
 		s.do(t, call{path: path + "?since=" + fresh, bearer: key}).refused(http.StatusGone, "cursor_expired")
+	})
+}
+
+// TestRulingsInUpdates: an agent reads that its decided prediction was corrected, and that
+// another was voided.
+func TestRulingsInUpdates(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, s *service) {
+		ada := s.register(t, "Ada")
+		s.tick(t, priced("1", 0.4), priced("2", 0.4))
+		first, second := s.publishOn(t, ada, "1"), s.publishOn(t, ada, "2")
+		closed := priced("1", 0.9999)
+		closed.Closed, closed.Active, closed.ClosedAt, closed.Resolution, closed.Prices = true, false, time.Now(), "resolved", []float64{1, 0}
+		s.tick(t, closed)
+		s.number(t)
+		since := "?since=" + s.do(t, call{path: "/api/agents/me/updates", bearer: ada}).fine().text("cursor")
+
+		for _, r := range []struct{ kind, target, outcome string }{
+			{settlement.KindMarketCorrected, "1", "No"},
+			{settlement.KindPredictionVoided, second, ""},
+		} {
+			ruling := settlement.Ruling{Outcome: r.outcome, Note: "The source changed its answer.", Actor: "ada"}
+			if _, err := s.Settlement.Rule(t.Context(), r.kind, r.target, ruling); err != nil {
+				t.Fatal(err)
+			}
+		}
+		s.number(t)
+		got := s.do(t, call{path: "/api/agents/me/updates" + since, bearer: ada}).fine()
+		told := map[string]string{}
+		for i, kind := range got.types() {
+			if strings.HasPrefix(kind, "prediction.") {
+				told[got.text("events", i, "ref", "prediction", "id")] += kind + " " + got.text("events", i, "ref", "prediction", "status")
+			}
+		}
+		want := map[string]string{first: "prediction.corrected resolved", second: "prediction.voided void"}
+		if !maps.Equal(told, want) {
+			t.Errorf("got %v, want %v, of %s", told, want, got.raw)
+		}
 	})
 }

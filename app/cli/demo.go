@@ -116,13 +116,13 @@ Pulsecast demo, with sample data (marked as such).
 
 A key to try, of the agent %[3]s (a restart makes a new one):
 
-  export PULSECAST_KEY=%[2]s
+  export PULSECAST_API_KEY=%[2]s
 
 Paste these:
 
   curl -sS -w '\n' -A "my-agent/1.0" "%[1]s/api/intelligence/markets?limit=2"
-  curl -sS -w '\n' -H "Authorization: Bearer $PULSECAST_KEY" -H "Content-Type: application/json" -d '{"title":"Will it rain tomorrow?","thesis":"The barometer falls.","confidence":0.64,"horizonAt":"%[4]s"}' "%[1]s/api/predictions"
-  curl -sS -w '\n' -H "Authorization: Bearer $PULSECAST_KEY" "%[1]s/api/stats"
+  curl -sS -w '\n' -H "Authorization: Bearer $PULSECAST_API_KEY" -H "Content-Type: application/json" -d '{"title":"Will it rain tomorrow?","thesis":"The barometer falls.","confidence":0.64,"horizonAt":"%[4]s"}' "%[1]s/api/predictions"
+  curl -sS -w '\n' -H "Authorization: Bearer $PULSECAST_API_KEY" "%[1]s/api/stats"
 
 Stop with Ctrl-C. A restart keeps what is there.
 `, base, key, demoHandle, time.Now().UTC().AddDate(0, 0, 7).Format("2006-01-02T00:00:00Z"), demoAdmin, password)

@@ -66,6 +66,10 @@ type Config struct {
 	TermsFile       string `env:"TERMS_FILE" name:"terms-file" group:"Operation" help:"Own text of /terms, in Markdown; unset: the default text."`
 	PrivacyFile     string `env:"PRIVACY_FILE" name:"privacy-file" group:"Operation" help:"Own text of /privacy, in Markdown; unset: the default text."`
 
+	BackupDir   string        `env:"BACKUP_DIR" name:"backup-dir" group:"Operation" help:"Folder for scheduled backups; made if it is missing."`
+	BackupEvery time.Duration `env:"BACKUP_EVERY" name:"backup-every" default:"0s" group:"Operation" help:"Time between two backups, such as 24h; 0s: none."`
+	BackupKeep  int           `env:"BACKUP_KEEP" name:"backup-keep" default:"7" group:"Operation" help:"How many of them to keep."`
+
 	LogFormat   string `env:"LOG_FORMAT" name:"log-format" default:"text" enum:"text,json,off" group:"Operation" help:"Form of the log on standard error; off silences the access log too."`
 	MetricsAddr string `env:"METRICS_ADDR" name:"metrics-addr" group:"Operation" help:"Address for Prometheus' GET /metrics; unset: not served."`
 
@@ -204,10 +208,25 @@ func (c *Config) checkNumbers() error {
 	if c.RankedMinLiquidity < 0 {
 		return fmt.Errorf("RANKED_MIN_LIQUIDITY: must be at least 0, got %d", c.RankedMinLiquidity)
 	}
+	if err := c.checkBackups(); err != nil {
+		return err
+	}
 	if c.MetricsAddr != "" {
 		if _, _, err := net.SplitHostPort(c.MetricsAddr); err != nil {
 			return fmt.Errorf("METRICS_ADDR: %q is not host:port", c.MetricsAddr)
 		}
+	}
+	return nil
+}
+
+func (c *Config) checkBackups() error {
+	switch {
+	case c.BackupEvery != 0 && (c.BackupEvery < time.Minute || c.BackupEvery > 31*24*time.Hour):
+		return fmt.Errorf("BACKUP_EVERY: must be between 1m and 744h, or 0s for none, got %s", c.BackupEvery)
+	case c.BackupEvery != 0 && c.BackupDir == "":
+		return fmt.Errorf("BACKUP_DIR: needed with BACKUP_EVERY")
+	case c.BackupKeep < 1:
+		return fmt.Errorf("BACKUP_KEEP: must be at least 1, got %d", c.BackupKeep)
 	}
 	return nil
 }

@@ -41,6 +41,8 @@ type DB struct {
 	Reader *bun.DB
 	Kind   Kind
 	path   string // of the SQLite file
+
+	lostWAL time.Time // see LostWAL
 }
 
 // Open connects to a sqlite://PATH or postgres:// address and pings it. The
@@ -48,7 +50,9 @@ type DB struct {
 func Open(ctx context.Context, address string) (*DB, error) {
 	var db *DB
 	var err error
+	hadWAL := false
 	if path, ok := strings.CutPrefix(address, "sqlite://"); ok {
+		hadWAL = hasWAL(path)
 		db, err = openSQLite(path)
 	} else {
 		db, err = openPostgres(address)
@@ -56,7 +60,11 @@ func Open(ctx context.Context, address string) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := db.PingContext(ctx); err != nil {
+	err = db.PingContext(ctx)
+	if err == nil && db.Kind == SQLite {
+		err = db.checkWAL(ctx, hadWAL)
+	}
+	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open database: %w", err), db.Close())
 	}
 	return db, nil
@@ -67,6 +75,7 @@ func (db *DB) Close() error {
 	if db.Reader == db.DB {
 		return db.DB.Close()
 	}
+	db.forgetMark()
 	return errors.Join(db.Reader.Close(), db.DB.Close())
 }
 
@@ -91,7 +100,8 @@ func openSQLite(path string) (*DB, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return nil, fmt.Errorf("make the folder of the database: %w", err)
 	}
-	const pragmas = "?_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)&_pragma=foreign_keys(1)&_pragma=synchronous(FULL)"
+	const pragmas = "?_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)&_pragma=foreign_keys(1)&_pragma=synchronous(FULL)" +
+		"&_pragma=journal_size_limit(67108864)" // a backup makes the log grow; it shrinks again
 	name := "file:" + (&url.URL{Path: path}).EscapedPath()
 	writer, err := sql.Open("sqlite", name+pragmas+"&_txlock=immediate")
 	if err != nil {
@@ -137,4 +147,9 @@ func openPostgres(address string) (*DB, error) {
 	}
 	db := bun.NewDB(pool, dialect)
 	return &DB{DB: db, Reader: db, Kind: Postgres}, nil
+}
+
+// SQLitePath returns the path of an address; false for one of Postgres.
+func SQLitePath(address string) (path string, ok bool) {
+	return strings.CutPrefix(address, "sqlite://")
 }

@@ -27,6 +27,10 @@ func (k Kind) words() Words {
 	return Words{TS: "TIMESTAMP", JSON: "TEXT", BYTES: "BLOB", UUID: "TEXT", FLOAT: "REAL", Bins: bins}
 }
 
+// SQLiteTime is the form in which times are stored on SQLite, in UTC: Bun's, which compares
+// like the times it writes only with itself.
+const SQLiteTime = "2006-01-02 15:04:05.999999-07:00"
+
 // IsPostgres tells which engine a handle or transaction talks to.
 func IsPostgres(db bun.IDB) bool { return db.Dialect().Name() == dialect.PG }
 

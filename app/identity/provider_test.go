@@ -579,6 +579,37 @@ func TestDisabledAgentsOfAProvider(t *testing.T) {
 	})
 }
 
+// TestClosedAccountsOfAProvider: neither a key nor a new one of the same subject opens a closed
+// account again, and another subject gets neither it nor its handle.
+func TestClosedAccountsOfAProvider(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+		const isClosed = "Forbidden account_closed"
+		provider := newScripted(t)
+		n, other := newNode(t, db, provider.settings("", "f")), newNode(t, db, provider.settings("", "f"))
+		claims := fields{"iss": provider.URL, "active": true, "sub": "s1", "username": "ada", "scope": "f", "exp": n.clock.now().Unix() + 600}
+		opaque, token := provider.key(body(t, claims)), provider.jwt(claims)
+		n.want(t, opaque, "ada")
+		other.want(t, token, "ada")
+		session := n.session(t, opaque).Token
+		n.inTx(t, func(ctx context.Context, tx bun.Tx) error {
+			a, err := store.ByHandle(ctx, tx, "ada")
+			if err == nil {
+				_, _, err = store.Close(ctx, tx, a.ID, n.clock.now())
+			}
+			return err
+		})
+		for _, n := range []*node{n, other} {
+			n.recheck(t)
+			fresh := provider.key(body(t, with(claims, "exp", n.clock.now().Unix()+700)))
+			for bearer, want := range map[string]string{opaque: isClosed, token: isClosed, fresh: isClosed, session: invalid} {
+				n.want(t, bearer, want)
+			}
+			n.want(t, provider.key(body(t, with(claims, "sub", "s2"))), "ada-2")
+		}
+	})
+}
+
 func TestJWTsOnly(t *testing.T) {
 	t.Parallel()
 	provider := newScripted(t)

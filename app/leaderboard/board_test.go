@@ -16,6 +16,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/database/dbtest"
 	"github.com/pulsecast/pulsecast/app/leaderboard"
 	"github.com/pulsecast/pulsecast/app/score"
+	"github.com/pulsecast/pulsecast/app/update"
 )
 
 var everything = leaderboard.Filter{}
@@ -428,6 +429,56 @@ func TestTwoBuilders(t *testing.T) {
 		}
 		if got := w.page(everything); len(got.Entries) != 51 || got.Board.Ranked != 50 {
 			t.Errorf("%d entries, %d ranked", len(got.Entries), got.Board.Ranked)
+		}
+	})
+}
+
+// TestBoardIsAnnounced: a build that changes the main board is an update, one that changes no
+// row of it is not.
+func TestBoardIsAnnounced(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+		w := newWorld(t, db)
+		announced := func() (list []update.Board) {
+			t.Helper()
+			if err := update.NewSequencer(db, w.clock.now).Tick(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			all, _, err := update.Store{}.Chunks(t.Context(), db.Reader, 0, 100)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i := range all {
+				if all[i].Type == update.LeaderboardChanged {
+					list = append(list, *all[i].Ref.Board)
+				}
+			}
+			return list
+		}
+		ada := w.agent(agent{handle: "ada"})
+		w.days(ada, "politics", "2026-11-10", 40, .5)
+		w.settle(ada, "politics")
+		if !w.tick() {
+			t.Fatal("nothing was built")
+		}
+		first := announced()
+		if len(first) != 1 || !first[0].AsOf.Equal(w.page(leaderboard.Filter{}).Board.AsOf) {
+			t.Fatalf("announced %+v", first)
+		}
+		w.clock.move(time.Hour)
+		w.tick()
+		if again := announced(); len(again) != 1 {
+			t.Errorf("a build without a change is announced: %+v", again)
+		}
+		bob := w.agent(agent{handle: "bob"})
+		w.days(bob, "politics", "2026-11-11", 5, .1)
+		w.settle(bob, "politics")
+		w.clock.move(time.Hour)
+		if !w.tick() {
+			t.Fatal("nothing was built")
+		}
+		if list := announced(); len(list) != 2 || !list[1].AsOf.After(list[0].AsOf) {
+			t.Errorf("announced %+v", list)
 		}
 	})
 }

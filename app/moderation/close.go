@@ -15,13 +15,9 @@ import (
 	"github.com/pulsecast/pulsecast/app/problem"
 )
 
-const (
-	// eraseAtOnce is how many predictions closing an account erases before it answers. Those of
-	// a larger account are withheld, and erased within minutes.
-	eraseAtOnce = 10_000
-	// reportChunk is how many reports are looked through at a time.
-	reportChunk = 500
-)
+// eraseAtOnce is how many predictions closing an account erases before it answers. Those of
+// a larger account are withheld, and erased within minutes.
+const eraseAtOnce = 10_000
 
 // Closed is what closing an account did.
 type Closed struct {
@@ -99,44 +95,13 @@ func (s *Service) closeAccount(ctx context.Context, act Act, handle string) (*Cl
 	return c, nil
 }
 
-// forgetReports erases the texts of the reports by an agent and about its predictions.
+// forgetReports erases the texts of the reports by an agent and about its predictions, and
+// returns how many there were.
 func (s *Service) forgetReports(ctx context.Context, tx bun.Tx, agentID uuid.UUID) (int64, error) {
-	n, err := s.emptyReports(ctx, tx, "reporter_id = ?", agentID)
-	if err != nil {
-		return n, err
-	}
-	after := uuid.Nil
-	for {
-		var reports []Report
-		err := tx.NewSelect().Model(&reports).Column("id", "prediction_id").Where("e.id > ?", after).
-			OrderExpr("e.id").Limit(reportChunk).Scan(ctx)
-		if err != nil || len(reports) == 0 {
-			return n, err
-		}
-		about := make([]uuid.UUID, len(reports))
-		for i, r := range reports {
-			about[i] = r.PredictionID
-		}
-		mine, err := s.predictions.Written(ctx, tx, agentID, about)
-		if err != nil {
-			return n, err
-		}
-		if len(mine) > 0 {
-			more, err := s.emptyReports(ctx, tx, "prediction_id IN (?)", bun.List(mine))
-			if err != nil {
-				return n, err
-			}
-			n += more
-		}
-		after = reports[len(reports)-1].ID
-	}
-}
-
-func (s *Service) emptyReports(ctx context.Context, tx bun.Tx, where string, arg any) (int64, error) {
 	res, err := tx.NewUpdate().Model((*Report)(nil)).Set("text = '', answer = '', status = 'closed'").
 		Set("reader = CASE WHEN reader IS NULL THEN NULL ELSE '' END").
 		Set("closed_at = COALESCE(closed_at, ?)", database.Now(s.Now())).Set("closed_by = COALESCE(closed_by, ?)", audit.Agent).
-		Where(where, arg).Exec(ctx)
+		Where("reporter_id = ? OR author_id = ?", agentID, agentID).Exec(ctx)
 	if err != nil {
 		return 0, fmt.Errorf("erase reports: %w", err)
 	}

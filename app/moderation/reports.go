@@ -34,6 +34,7 @@ type Report struct {
 
 	ID           uuid.UUID `bun:",pk,type:uuid"`
 	PredictionID uuid.UUID `bun:",type:uuid"`
+	AuthorID     uuid.UUID `bun:",type:uuid"`          // of the prediction; filing a report sets it
 	ReporterID   uuid.UUID `bun:",type:uuid,nullzero"` // the agent; zero if a reader reported
 	// Reader tells the open reports of one reader from those of others. nil if an agent
 	// reported, empty once the report is closed.
@@ -83,7 +84,7 @@ func (s *Service) file(ctx context.Context, tx bun.Tx, r Report) (_ *Report, err
 	if same, err := findOpen(ctx, tx, &r); same != nil || err != nil {
 		return same, err
 	}
-	r.Status, r.CreatedAt = "open", database.Now(s.Now())
+	r.AuthorID, r.Status, r.CreatedAt = subject.AgentID, "open", database.Now(s.Now())
 	r.ID = database.NewID(r.CreatedAt)
 	res, err := tx.NewInsert().Model(&r).On("CONFLICT DO NOTHING").Exec(ctx)
 	if err != nil {

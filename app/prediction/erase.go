@@ -106,15 +106,3 @@ func eraseNext(ctx context.Context, tx bun.Tx, agentID, after uuid.UUID) ([]uuid
 	}
 	return ids, generation.Moved(ctx, tx, generation.Texts)
 }
-
-// Written returns those of some predictions that an agent wrote.
-func (Store) Written(ctx context.Context, db bun.IDB, agentID uuid.UUID, ids []uuid.UUID) (mine []uuid.UUID, err error) {
-	if len(ids) == 0 {
-		return nil, nil
-	}
-	err = db.NewSelect().Table("predictions").Column("id").Where("agent_id = ?", agentID).Where("id IN (?)", bun.List(ids)).Scan(ctx, &mine)
-	if err != nil {
-		return nil, fmt.Errorf("look for predictions of an agent: %w", err)
-	}
-	return mine, nil
-}

@@ -344,6 +344,18 @@ func TestFiles(t *testing.T) {
 	}
 }
 
+// TestFeedsAreNamed: a reader of feeds offers a page's feed by its title.
+func TestFeedsAreNamed(t *testing.T) {
+	t.Parallel()
+	h := open(t, dbtest.Open(t, database.SQLite))
+	for path, want := range map[string]string{"/": "/predictions.atom", "/predictions": "/predictions.atom", "/agents/ada": "/agents/ada.atom"} {
+		feed := h.get(path).doc.Find("link[type='application/atom+xml']")
+		if feed.AttrOr("href", "") != want || !strings.Contains(feed.AttrOr("title", ""), "Pulsecast") {
+			t.Errorf("%s: feed %q is named %q", path, feed.AttrOr("href", ""), feed.AttrOr("title", ""))
+		}
+	}
+}
+
 // Pages and static files read Accept-Encoding in the same way.
 func TestContentCodings(t *testing.T) {
 	t.Parallel()

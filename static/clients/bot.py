@@ -53,8 +53,12 @@ class Bot:
         self.behind = True  # a look may have ended before everything was answered
         self.looked_at: Set[str] = set()  # assignments of this run, so that a pass isn't asked again
 
-    def look(self) -> None:
-        """Read what is new, and answer the assignments that wait for it."""
+    def look(self) -> bool:
+        """Read what is new, and answer the assignments that wait for it.
+
+        Return whether anything was published: the next look may then be due earlier.
+        """
+        published = False
         for update in self.updates:
             print(describe(update))
         if self.updates.gap:
@@ -63,21 +67,22 @@ class Bot:
         if self.behind and self.updates.now and self.updates.now["assignments"] > 0:
             for assignment in self.client.assignments(limit=100):
                 if not assignment["done"] and assignment["id"] not in self.looked_at:
-                    self.work_on(assignment)
+                    published = self.work_on(assignment) or published
                     self.looked_at.add(assignment["id"])
         self.behind = False
+        return published
 
-    def work_on(self, assignment: Assignment) -> None:
-        """Forecast one assignment and publish, or only check, the answer."""
+    def work_on(self, assignment: Assignment) -> bool:
+        """Forecast one assignment and publish, or only check, the answer. Return whether it was published."""
         listed = assignment["market"]
         if listed is None:
-            return
+            return False
         market = self.client.market(listed["id"])
         longest_word = max(listed["question"].replace("?", "").split(), key=len)
         answer = forecast(assignment, market, self.client.news(limit=5, q=longest_word))
         if answer is None:
             print(f"passed: {assignment['title']}")
-            return
+            return False
         try:
             told = self.client.publish(
                 market_id=listed["id"], outcome=assignment["outcome"], confidence=answer.confidence,
@@ -85,10 +90,11 @@ class Bot:
             )
         except (Conflict, Invalid) as refused:  # this question only; the others go on
             print(f"refused: {assignment['title']}: {refused}", file=sys.stderr)
-            return
+            return False
         print(f"{'published' if self.publish else 'checked'}: {told['readAs']} — {assignment['title']}")
         for warning in told["warnings"]:
             print(f"  note: {warning}")
+        return self.publish
 
 
 def describe(update: Update) -> str:
@@ -106,15 +112,17 @@ def main() -> None:
     chosen = arguments.parse_args()
     bot = Bot(Client(user_agent="pulsecast-bot/1.0 (set your address here)"), chosen.state, chosen.publish)
     while True:
+        published = False
         try:
-            bot.look()
+            published = bot.look()
         except (RateLimited, Unavailable) as down:
             if chosen.once:
                 raise
             print(down, file=sys.stderr)
         if chosen.once:
             return
-        bot.updates.wait()
+        if not published:
+            bot.updates.wait()
 
 
 if __name__ == "__main__":

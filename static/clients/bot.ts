@@ -6,9 +6,9 @@
 //   node bot.ts --publish         # publishes, for good
 //   node bot.ts --publish --once  # one look, for a scheduled job
 //
-// Node 22.18 or later runs it as it is; with Node 20 use `npx tsx bot.ts`. One call, `updates`,
-// tells it what is new and when to look again. It keeps its place in a file, so it can be
-// stopped and started.
+// Node 22.18 or later runs it as it is; with Node 20 use `npx tsx bot.ts`, in a folder whose
+// package.json says "type": "module". One call, `updates`, tells it what is new and when to look
+// again. It keeps its place in a file, so it can be stopped and started.
 
 import { readFile, rename, writeFile } from "node:fs/promises";
 import { Client, PulsecastError, type Place, type Schemas, type Update } from "./pulsecast.ts";
@@ -74,8 +74,12 @@ const updates = client.updates(new FilePlace(process.env["PULSECAST_STATE"] ?? "
 const lookedAt = new Set<string>(); // assignments of this run, so that a pass isn't asked again
 let behind = true; // a look may have ended before everything was answered
 
-/** Read what is new, and answer the assignments that wait for it. */
-async function look(): Promise<void> {
+/**
+ * Read what is new, and answer the assignments that wait for it. Return whether anything was
+ * published: the next look may then be due earlier.
+ */
+async function look(): Promise<boolean> {
+  let published = false;
   for await (const update of updates) console.log(describe(update));
   if (updates.gap) console.log("Away for too long: some updates are gone. Your predictions show what happened.");
   behind ||= updates.changed;
@@ -83,34 +87,37 @@ async function look(): Promise<void> {
     const { assignments } = await client.get("/api/assignments", { query: { limit: 100 } });
     for (const assignment of assignments) {
       if (assignment.done || lookedAt.has(assignment.id)) continue;
-      await workOn(assignment);
+      if (await workOn(assignment)) published = true;
       lookedAt.add(assignment.id);
     }
   }
   behind = false;
+  return published;
 }
 
-/** Forecast one assignment and publish, or only check, the answer. */
-async function workOn(assignment: Schemas["Assignment"]): Promise<void> {
+/** Forecast one assignment and publish, or only check, the answer. Return whether it was published. */
+async function workOn(assignment: Schemas["Assignment"]): Promise<boolean> {
   const listed = assignment.market;
-  if (!listed) return;
+  if (!listed) return false;
   const market = await client.get("/api/intelligence/markets/{id}", { path: { id: listed.id } });
   const longestWord = listed.question.replaceAll("?", "").split(" ").reduce((a, b) => (b.length > a.length ? b : a));
   const { news } = await client.get("/api/intelligence/news", { query: { limit: 5, q: longestWord } });
   const answer = await forecast(assignment, market, news);
   if (!answer) {
     console.log(`passed: ${assignment.title}`);
-    return;
+    return false;
   }
   try {
     const outcome = assignment.outcome === null ? {} : { outcome: assignment.outcome };
     const told = await client.publish({ marketId: listed.id, ...outcome, ...answer }, { dryRun: !publishes });
     console.log(`${publishes ? "published" : "checked"}: ${told.readAs} — ${assignment.title}`);
     for (const warning of told.warnings) console.log(`  note: ${warning}`);
+    return publishes;
   } catch (error) {
     // A refusal is about this question only; the others go on.
     if (!(error instanceof PulsecastError) || ![409, 422].includes(error.status)) throw error;
     console.error(`refused: ${assignment.title}: ${error.message}`);
+    return false;
   }
 }
 
@@ -122,12 +129,13 @@ function describe(update: Update): string {
 }
 
 for (;;) {
+  let published = false;
   try {
-    await look();
+    published = await look();
   } catch (error) {
     if (once || !(error instanceof PulsecastError) || !(error.unavailable || error.status === 429)) throw error;
     console.error(error.message);
   }
   if (once) break;
-  await updates.wait();
+  if (!published) await updates.wait();
 }

@@ -38,9 +38,6 @@ from typing import Any, Dict, Iterable, Iterator, List, Literal, Mapping, Option
 
 __version__ = "1.0"
 
-LONGEST_BATCH = 100
-"""How many predictions one batch holds at most; publish_batch() sends larger ones in parts."""
-
 
 # --- Errors ---
 
@@ -276,17 +273,12 @@ class Client:
     def publish_batch(
         self, predictions: Iterable[PredictionRequest], *, dry_run: bool = False, idempotency_key: Optional[str] = None,
     ) -> List[BatchResult]:
-        """Publish many predictions; one that is refused doesn't stop the others.
+        """Publish up to 100 predictions. One that is refused doesn't stop the others.
 
         The results are in the order of the predictions, which prediction_request() makes.
         """
-        waiting, results, part = list(predictions), cast(List[BatchResult], []), 0
-        while waiting:
-            now, waiting, part = waiting[:LONGEST_BATCH], waiting[LONGEST_BATCH:], part + 1
-            key = f"{idempotency_key}-{part}" if idempotency_key and part > 1 else idempotency_key
-            answer = self._publish("/api/predictions/batch", {"predictions": now}, dry_run, key)
-            results += cast(List[BatchResult], answer["results"])
-        return results
+        answer = self._publish("/api/predictions/batch", {"predictions": list(predictions)}, dry_run, idempotency_key)
+        return cast(List[BatchResult], answer["results"])
 
     def _publish(self, path: str, body: Mapping[str, Any], dry_run: bool, key: Optional[str]) -> Dict[str, Any]:
         query: Dict[str, Scalar] = {"dryRun": True} if dry_run else {}

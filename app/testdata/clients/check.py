@@ -58,8 +58,8 @@ assert assignments and {a["market"]["id"] for a in assignments if a["done"]} <= 
 # A batch, its review, and what is new: nothing before the first look.
 batch = [pulsecast.prediction_request(market_id=m["id"], outcome=m["outcomes"][0], thesis="Because.", confidence=0.4)
          for m in markets]
-results = client.publish_batch(batch + [{"thesis": "Nothing.", "confidence": 0.5}] * 101, dry_run=True)
-assert [r["status"] for r in results] == [200] * len(batch) + [422] * 101, results[:6]
+results = client.publish_batch(batch + [{"thesis": "Nothing.", "confidence": 0.5}] * (100 - len(batch)), dry_run=True)
+assert [r["status"] for r in results] == [200] * len(batch) + [422] * (100 - len(batch)), results[:6]
 assert {r["error"]["code"] for r in results[len(batch):]} == {"invalid_prediction"}
 assert client.publish_batch(batch[:1])[0]["prediction"]["confidence"] == 0.4
 assert client.review()["predictions"] == 0 and client.review(board[0]["agent"]["handle"])["overall"]["events"] > 30
