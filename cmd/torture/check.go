@@ -106,7 +106,7 @@ type scale struct {
 // short is the form that belongs to the test suite.
 func short() *scale {
 	return &scale{
-		Nodes: 4, Databases: 3, Backups: 2, Restarts: 3, Outage: 1500 * time.Millisecond, Clients: 40, Requests: 300,
+		Nodes: 4, Databases: 3, Backups: 4, Restarts: 3, Outage: 1500 * time.Millisecond, Clients: 40, Requests: 300,
 		Attack: 3 * time.Second, Soak: 4 * time.Second, Fuzz: 2 * time.Second, Patience: 5,
 	}
 }
