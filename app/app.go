@@ -12,6 +12,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/uptrace/bun"
+
 	"github.com/pulsecast/pulsecast/app/agent"
 	"github.com/pulsecast/pulsecast/app/alert"
 	"github.com/pulsecast/pulsecast/app/cache"
@@ -36,6 +38,9 @@ import (
 // staleAfter is how many intervals old a price or a snapshot may be.
 const staleAfter = 3
 
+// ErrInterrupted is the cause of a context that ends to stop the service at once.
+var ErrInterrupted = httpserver.ErrInterrupted
+
 // Options are what tests and commands set beside the configuration.
 type Options struct {
 	// Worker runs the sources, settlement and the leaderboard in this process.
@@ -49,6 +54,8 @@ type Options struct {
 	// ClientDocuments reads the metadata documents of programs that sign in; nil refuses private
 	// addresses.
 	ClientDocuments http.RoundTripper
+	// Queries, if not nil, is told of every query.
+	Queries bun.QueryHook
 	// CachePrefix sets the keys of several services in one Redis apart.
 	CachePrefix string
 }
@@ -135,6 +142,9 @@ func (a *App) open(ctx context.Context) (err error) {
 	if hook := a.tracing.Hook(); hook != nil {
 		a.DB.Watch(hook)
 	}
+	if a.opts.Queries != nil {
+		a.DB.Watch(a.opts.Queries)
+	}
 	if !a.opts.Beside {
 		if a.release, err = a.DB.Claim(); err != nil {
 			return err
@@ -174,7 +184,8 @@ func (a *App) markInUse(ctx context.Context) error {
 }
 
 // Run serves on ln, and works when Options.Worker is set, until ctx ends. It
-// returns once requests in flight are answered and running jobs have stopped.
+// returns once requests in flight are answered and running jobs have stopped; if the cause is
+// ErrInterrupted, within about two seconds even so.
 func (a *App) Run(ctx context.Context, ln net.Listener) error {
 	a.Log.Info("serving", "address", ln.Addr().String(), "base_url", a.cfg.BaseURL, "database", a.DB.Kind,
 		"cache", a.cache.Kind, "worker", a.opts.Worker)
@@ -205,7 +216,7 @@ func (a *App) startBackground(ctx context.Context) (stop func() error) {
 		a.worker.Start(context.WithoutCancel(ctx))
 	}
 	return func() error {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 15*time.Second)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience(ctx))
 		defer cancel()
 		endFollow()
 		published := a.publisher.Stop(ctx)
@@ -219,6 +230,14 @@ func (a *App) startBackground(ctx context.Context) (stop func() error) {
 		a.changes.Stop()
 		return errors.Join(published, err, a.usage.Stop(ctx), a.stopOperations(ctx))
 	}
+}
+
+// patience is how long background work may take to stop.
+func patience(ctx context.Context) time.Duration {
+	if errors.Is(context.Cause(ctx), ErrInterrupted) {
+		return time.Second
+	}
+	return 15 * time.Second
 }
 
 // Close gives back what New opened. The service must not be running.

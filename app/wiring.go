@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"runtime"
 	"time"
 
 	"github.com/pulsecast/pulsecast/app/agent"
 	"github.com/pulsecast/pulsecast/app/alert"
 	"github.com/pulsecast/pulsecast/app/api"
+	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/generation"
 	"github.com/pulsecast/pulsecast/app/httpserver"
 	"github.com/pulsecast/pulsecast/app/identity"
@@ -147,7 +149,7 @@ func (a *App) buildServer() {
 	})
 	a.server = httpserver.New(httpserver.Options{
 		Config: &a.cfg, Version: version.API, Logger: a.Log, Now: a.now, Redis: a.cache.Redis(),
-		Authenticate: a.authenticate, CredentialEpoch: a.generation.Epoch, Health: a.health(), Observe: a.observe, Tracer: a.tracing.Tracer(), RenderError: site.RenderError,
+		Authenticate: a.authenticate, CredentialEpoch: a.generation.Epoch, Health: a.health(), Places: a.readPlaces(), Observe: a.observe, Tracer: a.tracing.Tracer(), RenderError: site.RenderError,
 	})
 	a.hub = update.NewHub(a.DB.Reader, a.Log, edge.UpdateEncoder())
 	edge.Hub = a.hub
@@ -159,6 +161,17 @@ func (a *App) buildServer() {
 	mcp.New(mcp.Dependencies{
 		Config: &a.cfg, Version: version.Build(), DB: a.DB, Markets: a.Markets.Replicator.Feed(),
 	}).Register(a.server)
+}
+
+// readPlaces is how many answers that are in no memory are made at a time. SQLite works in this
+// process, so half of the processors are left to everything else. Postgres works elsewhere, and
+// three of four connections are left.
+func (a *App) readPlaces() int {
+	processors := runtime.GOMAXPROCS(0)
+	if a.DB.Kind == database.SQLite {
+		return max(processors/2, 1)
+	}
+	return max(min(processors, a.DB.Reader.Stats().MaxOpenConnections/4), 1)
 }
 
 // recheck looks for changed credentials and texts at once.

@@ -73,7 +73,7 @@ func configure(t testing.TB, b backend, change ...func(*config.Config)) config.C
 	for _, source := range []*string{&cfg.PolymarketURL, &cfg.PolymarketClobURL, &cfg.RedditAuthURL, &cfg.RedditAPIURL, &cfg.RedditRSSURL, &cfg.HackerNewsURL} {
 		*source = nowhere
 	}
-	cfg.LogFormat, cfg.Registration = "off", "open"
+	cfg.LogFormat, cfg.Registration, cfg.Drain = "off", "open", 0
 	cfg.RateLimitReads, cfg.RateLimitWrites, cfg.RateLimitFailures, cfg.RateLimitSnapshot = config.Rate{}, config.Rate{}, config.Rate{}, config.Rate{}
 	for _, c := range change {
 		c(&cfg)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/pulsecast/pulsecast/app/agent"
 	"github.com/pulsecast/pulsecast/app/generation"
+	"github.com/pulsecast/pulsecast/app/httpserver"
 	"github.com/pulsecast/pulsecast/app/market"
 	"github.com/pulsecast/pulsecast/app/prediction"
 	"github.com/pulsecast/pulsecast/app/problem"
@@ -86,6 +87,7 @@ func (a *API) getMarket() fiber.Handler {
 		},
 		read:   a.readMarket,
 		topics: append([]generation.Topic{generation.Consensus}, recordTopics...),
+		cost:   costs[marketQuery](httpserver.Page),
 	})
 }
 

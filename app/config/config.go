@@ -48,7 +48,7 @@ type Config struct {
 
 	EdgeFilter        string `env:"EDGE_FILTER" name:"edge-filter" default:"on" enum:"on,off" group:"Limits" help:"Refuse default scripting-library User-Agents on the intelligence endpoints."`
 	TrustedProxies    string `env:"TRUSTED_PROXIES" name:"trusted-proxies" group:"Limits" help:"Comma-separated addresses or CIDR ranges whose X-Forwarded-For is believed."`
-	RateLimitReads    Rate   `env:"RATE_LIMIT_READS" name:"rate-limit-reads" default:"1200/min" group:"Limits" help:"Reads per key, else per address: N/s, N/min or off."`
+	RateLimitReads    Rate   `env:"RATE_LIMIT_READS" name:"rate-limit-reads" default:"1200/min" group:"Limits" help:"Units of reading per key, else per address: N/s, N/min or off."`
 	RateLimitWrites   Rate   `env:"RATE_LIMIT_WRITES" name:"rate-limit-writes" default:"120/min" group:"Limits" help:"Publishing per agent."`
 	RateLimitFailures Rate   `env:"RATE_LIMIT_FAILURES" name:"rate-limit-failures" default:"30/min" group:"Limits" help:"Failed credentials per address."`
 	RateLimitSnapshot Rate   `env:"RATE_LIMIT_SNAPSHOT" name:"rate-limit-snapshot" default:"100/s" group:"Limits" help:"Snapshot answers per address and node."`
@@ -69,6 +69,9 @@ type Config struct {
 	BackupDir   string        `env:"BACKUP_DIR" name:"backup-dir" group:"Operation" help:"Folder for scheduled backups; made if it is missing."`
 	BackupEvery time.Duration `env:"BACKUP_EVERY" name:"backup-every" default:"0s" group:"Operation" help:"Time between two backups, such as 24h; 0s: none."`
 	BackupKeep  int           `env:"BACKUP_KEEP" name:"backup-keep" default:"7" group:"Operation" help:"How many of them to keep."`
+	TLSCert     string        `env:"TLS_CERT" name:"tls-cert" group:"Operation" help:"File with the certificate and its chain, in PEM, to serve HTTPS; read again when it changes. Unset: HTTP."`
+	TLSKey      string        `env:"TLS_KEY" name:"tls-key" group:"Operation" help:"File with the key of the certificate."`
+	Drain       time.Duration `env:"DRAIN" name:"drain" default:"5s" group:"Operation" help:"Time between SIGTERM and the end of new connections; /readyz says 503 meanwhile."`
 
 	LogFormat   string `env:"LOG_FORMAT" name:"log-format" default:"text" enum:"text,json,off" group:"Operation" help:"Form of the log on standard error; off silences the access log too."`
 	MetricsAddr string `env:"METRICS_ADDR" name:"metrics-addr" group:"Operation" help:"Address for Prometheus' GET /metrics; unset: not served."`
@@ -101,7 +104,7 @@ func (c *Config) Check() error {
 		return fmt.Errorf("ADDR: %q is not host:port", c.Addr)
 	}
 	if c.BaseURL == "" {
-		c.BaseURL = "http://" + dialable(host, c.Addr)
+		c.BaseURL = c.Scheme() + "://" + dialable(host, c.Addr)
 	}
 	c.BaseURL = strings.TrimRight(c.BaseURL, "/")
 	bases := []struct{ name, value string }{
@@ -137,6 +140,9 @@ func (c *Config) Check() error {
 		return err
 	}
 	if err := c.checkOperator(); err != nil {
+		return err
+	}
+	if err := c.checkTLS(); err != nil {
 		return err
 	}
 	return c.checkNumbers()
@@ -187,6 +193,9 @@ func (c *Config) checkNumbers() error {
 		if d.value < time.Second || d.value > 24*time.Hour {
 			return fmt.Errorf("%s: must be between 1s and 24h, got %s", d.name, d.value)
 		}
+	}
+	if c.Drain < 0 || c.Drain > 10*time.Minute {
+		return fmt.Errorf("DRAIN: must be between 0s and 10m, got %s", c.Drain)
 	}
 	counts := []struct {
 		name  string

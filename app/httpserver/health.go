@@ -2,20 +2,13 @@ package httpserver
 
 import (
 	"context"
-	"sync"
+	"errors"
 	"time"
 
 	"github.com/gofiber/fiber/v2"
 
 	"github.com/pulsecast/pulsecast/app/monitor"
 	"github.com/pulsecast/pulsecast/app/problem"
-)
-
-const (
-	pingTimeout = time.Second
-	pingKeeps   = time.Second // health is asked often; the database is not
-	// feedsTimeout bounds reading the feeds: without their last errors health answers anyway.
-	feedsTimeout = 500 * time.Millisecond
 )
 
 // HealthSource is what health looks at. A nil function counts as healthy and, for
@@ -31,36 +24,14 @@ type HealthSource struct {
 	Warnings    func() []string                          // what an operator should set right; public
 }
 
-// health keeps how the last look at the database and at the cache went.
+// health keeps what the last looks at the parts found.
 type health struct {
 	source   HealthSource
 	started  time.Time
-	database probe
-	writes   probe
-	cache    probe
-}
-
-// probe remembers how a ping went. Its lock is held while pinging, so that there is
-// one ping however many ask.
-type probe struct {
-	mu  sync.Mutex
-	at  time.Time
-	err error
-}
-
-func (p *probe) ok(ping func(context.Context) error) bool {
-	if ping == nil {
-		return true
-	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.at.IsZero() || time.Since(p.at) >= pingKeeps {
-		ctx, cancel := context.WithTimeout(context.Background(), pingTimeout)
-		defer cancel()
-		p.err = ping(ctx)
-		p.at = time.Now()
-	}
-	return p.err == nil
+	database probe[error]
+	writes   probe[error]
+	cache    probe[error]
+	feeds    probe[[]monitor.Feed]
 }
 
 type healthBody struct {
@@ -98,14 +69,14 @@ type feedBody struct {
 func (s *Server) Health(c *fiber.Ctx) error {
 	now := s.opts.Now()
 	src := s.health.source
-	signals, stale := src.signals(c.UserContext(), now)
+	signals, stale := s.health.signals(now)
 	body := healthBody{
 		OK: true, Status: "ok", Version: s.opts.Version,
 		UptimeSeconds: int64(now.Sub(s.health.started).Seconds()),
 		Database: partBody{
-			s.health.database.ok(src.PingDatabase) && s.health.writes.ok(src.TryDatabase), src.DatabaseKind,
+			errors.Join(pinged(&s.health.database, src.PingDatabase), pinged(&s.health.writes, src.TryDatabase)) == nil, src.DatabaseKind,
 		},
-		Cache:    partBody{s.health.cache.ok(src.PingCache), src.CacheKind},
+		Cache:    partBody{pinged(&s.health.cache, src.PingCache) == nil, src.CacheKind},
 		Signals:  signals,
 		Warnings: []string{},
 	}
@@ -121,12 +92,10 @@ func (s *Server) Health(c *fiber.Ctx) error {
 
 // signals describes the feeds; stale says that one of them is. A feed that is missing is
 // empty and stale.
-func (h *HealthSource) signals(ctx context.Context, now time.Time) (body signalsBody, stale bool) {
-	ctx, cancel := context.WithTimeout(ctx, feedsTimeout)
-	defer cancel()
+func (h *health) signals(now time.Time) (body signalsBody, stale bool) {
 	feeds := map[string]monitor.Feed{}
-	if h.Feeds != nil {
-		for _, f := range h.Feeds(ctx) {
+	if h.source.Feeds != nil {
+		for _, f := range h.feeds.get(h.source.Feeds, nil) {
 			feeds[f.Name] = f
 		}
 	}
@@ -154,20 +123,14 @@ func describe(feeds map[string]monitor.Feed, name string, now time.Time) feedBod
 // live answers /livez: the process runs.
 func (s *Server) live(c *fiber.Ctx) error { return c.JSON(fiber.Map{"ok": true}) }
 
-// ready answers /readyz: send requests here. Not while stopping, and not without
-// the database.
+// ready answers /readyz: send requests here. Not while draining or stopping, and
+// not without the database.
 func (s *Server) ready(c *fiber.Ctx) error {
-	if s.stopping.Load() {
+	if s.draining.Load() {
 		return problem.Unavailable("This node is stopping.", time.Second)
 	}
-	if !s.health.database.ok(s.health.source.PingDatabase) {
-		return problem.Unavailable("The database does not answer.", time.Second).With(s.health.database.last())
+	if err := pinged(&s.health.database, s.health.source.PingDatabase); err != nil {
+		return problem.Unavailable("The database does not answer.", time.Second).With(err)
 	}
 	return c.JSON(fiber.Map{"ok": true})
-}
-
-func (p *probe) last() error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.err
 }

@@ -106,10 +106,10 @@ func TestProbes(t *testing.T) {
 			t.Errorf("/readyz: %d", r.StatusCode)
 		}
 	})
-	t.Run("stopping", func(t *testing.T) {
+	t.Run("draining", func(t *testing.T) {
 		t.Parallel()
 		n := run(t, nil, nil)
-		n.stopping.Store(true)
+		n.draining.Store(true)
 		if r := n.do(t, "GET", "/readyz"); r.StatusCode != 503 {
 			t.Errorf("/readyz: %d", r.StatusCode)
 		}
@@ -127,7 +127,7 @@ func TestHealthSparesTheDatabase(t *testing.T) {
 		n.do(t, "GET", "/api/health")
 		n.do(t, "GET", "/readyz")
 	}
-	if most := int32(1 + time.Since(began)/pingKeeps); pings.Load() < 1 || pings.Load() > most {
+	if most := int32(1 + time.Since(began)/probeKeeps); pings.Load() < 1 || pings.Load() > most {
 		t.Errorf("%d pings for 100 questions, want at most %d", pings.Load(), most)
 	}
 }

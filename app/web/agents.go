@@ -43,12 +43,8 @@ func (s *Site) pathAgent(c *fiber.Ctx) (*agent.Agent, error) {
 	return a, err
 }
 
-func (s *Site) agent(c *fiber.Ctx) error {
+func (s *Site) agent(c *fiber.Ctx, at address) error {
 	a, err := s.pathAgent(c)
-	if err != nil {
-		return err
-	}
-	at, err := readAddress(c, "events", "cursor")
 	if err != nil {
 		return err
 	}
@@ -226,6 +222,6 @@ func (s *Site) badge(c *fiber.Ctx) error {
 		b.Value = badgeWords(r)
 	}
 	c.Set(fiber.HeaderCacheControl, "public, max-age=300")
-	c.Set("Cross-Origin-Resource-Policy", "cross-origin") // pages elsewhere may show it
+	c.Set(resourcePolicy, "cross-origin") // pages elsewhere may show it
 	return send(c, "image/svg+xml", components.Badge(b))
 }

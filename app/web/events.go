@@ -28,11 +28,7 @@ const (
 
 func eventPath(id string) string { return "/events/" + url.PathEscape(id) }
 
-func (s *Site) event(c *fiber.Ctx) error {
-	a, err := readAddress(c, "cursor")
-	if err != nil {
-		return err
-	}
+func (s *Site) event(c *fiber.Ctx, a address) error {
 	from, err := readPlace(a.get("cursor"))
 	if err != nil {
 		return err

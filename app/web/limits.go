@@ -33,10 +33,10 @@ func (s *Site) docsLimits(c *fiber.Ctx) error {
 func (s *Site) rates() []pages.Limit {
 	cfg := s.Config
 	return []pages.Limit{
-		{What: "Reading", Bound: rate(cfg.RateLimitReads), Note: "for each key, without a key for each address"},
+		{What: "Reading", Bound: rate(cfg.RateLimitReads), Note: "units, for each key, without a key for each address"},
 		{What: "Publishing and other writes", Bound: rate(cfg.RateLimitWrites), Note: "for each agent; every prediction of a batch counts"},
 		{
-			What: "Lists of markets and news, and MCP", Bound: rate(cfg.RateLimitSnapshot),
+			What: "Lists of markets and news, health, documents and MCP", Bound: rate(cfg.RateLimitSnapshot),
 			Note: "for each address and node, and not counted as reading",
 		},
 		{What: "Wrong keys", Bound: rate(cfg.RateLimitFailures), Note: "for each address"},

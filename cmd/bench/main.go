@@ -31,9 +31,10 @@ type options struct {
 	PostgresURL string        `env:"TEST_POSTGRES_URL" required:"" help:"A private Postgres server, on a unix socket, for the superuser postgres; .ci/services starts one."`
 	Seconds     int           `env:"BENCH_SECONDS" default:"6" help:"Length of one measurement, in seconds."`
 	Rounds      int           `env:"BENCH_ROUNDS" default:"3" help:"How often each contender takes its turn."`
-	Rows        []string      `env:"BENCH_ROWS" help:"Only these groups of rows: publish, sqlite, pages, crowd, uncached, signals, pocketbase, memory."`
+	Rows        []string      `env:"BENCH_ROWS" help:"Only these groups of rows: publish, sqlite, pages, crowd, uncached, attack, signals, pocketbase, memory."`
 	Load        time.Duration `env:"BENCH_LOAD" default:"10m" help:"Length of the full load before memory is read."`
 	Predictions int           `env:"BENCH_PREDICTIONS" default:"1000000" help:"Predictions in the databases of the uncached reads."`
+	Attack      []int         `env:"BENCH_ATTACK" default:"15000,1000000" help:"Predictions in the databases of the attack, each size in turn."`
 	Crowd       int           `env:"BENCH_CROWD" default:"100000" help:"Open predictions on the crowded market."`
 	Protocol    string        `env:"BENCH_PROTOCOL" default:"simple" enum:"simple,extended,prepared" help:"How pgbench sends statements: simple (its default), extended or prepared."`
 	Out         string        `env:"BENCH_OUT" help:"Where to write the report. Default: docs/performance.md if every row was measured, else nowhere."`
@@ -63,6 +64,7 @@ var groups = []group{
 	{"pages", (*bench).pages},
 	{"crowd", (*bench).crowd},
 	{"uncached", (*bench).uncached},
+	{"attack", (*bench).attack},
 	{"signals", (*bench).signals},
 	{"pocketbase", (*bench).pocketbase},
 	{"memory", (*bench).memory},

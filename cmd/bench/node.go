@@ -20,7 +20,7 @@ type node struct {
 // settings let nothing but the work itself cost anything: no limits, no access log, no
 // upstream that answers, and no tick of a source during a measurement.
 var settings = []string{
-	"ADDR=127.0.0.1:0", "LOG_FORMAT=off",
+	"ADDR=127.0.0.1:0", "LOG_FORMAT=off", "DRAIN=0",
 	"RATE_LIMIT_READS=off", "RATE_LIMIT_WRITES=off", "RATE_LIMIT_FAILURES=off", "RATE_LIMIT_SNAPSHOT=off",
 	"MARKETS_INTERVAL=24h", "NEWS_INTERVAL=24h",
 	"POLYMARKET_URL=http://127.0.0.1:9", "POLYMARKET_CLOB_URL=http://127.0.0.1:9", "REDDIT_AUTH_URL=http://127.0.0.1:9",
@@ -29,6 +29,11 @@ var settings = []string{
 
 // serve starts our program on a database and waits until it serves.
 func (b *bench) serve(ctx context.Context, databaseURL string, flags ...string) (*node, error) {
+	return b.serveWith(ctx, settings, databaseURL, flags...)
+}
+
+// serveWith is serve with other settings.
+func (b *bench) serveWith(ctx context.Context, settings []string, databaseURL string, flags ...string) (*node, error) {
 	env := append([]string{"DATABASE_URL=" + databaseURL}, settings...)
 	p, out, err := run.Start(ctx, b.dir, run.Command{Name: "pulsecast", Program: b.Binary, Args: append([]string{"serve"}, flags...), Env: env})
 	if err != nil {

@@ -69,7 +69,7 @@ func (b *bench) uncached(ctx context.Context) (rows []row, err error) {
 		return nil, err
 	}
 	run.Progress("  loading %d predictions", b.Predictions)
-	keys, err := b.loadLarge(ctx, postgresURL, sqliteURL, at)
+	keys, err := b.loadLarge(ctx, postgresURL, sqliteURL, at, min(loadedAgents, b.Predictions), b.Predictions)
 	if err != nil {
 		return nil, err
 	}
@@ -80,7 +80,8 @@ func (b *bench) uncached(ctx context.Context) (rows []row, err error) {
 		name, url string
 		backends  bool
 	}{{"Postgres", postgresURL, true}, {"SQLite", sqliteURL, false}} {
-		found, err := b.uncachedOn(ctx, side.name, side.url, side.backends, uncachedReads(keys, at))
+		name := fmt.Sprintf("%s with %s predictions", side.name, number(float64(b.Predictions)))
+		found, err := b.uncachedOn(ctx, name, side.url, side.backends, uncachedReads(keys, at), atMost(2))
 		if err != nil {
 			return rows, fmt.Errorf("%s: %w", side.name, err)
 		}
@@ -89,7 +90,7 @@ func (b *bench) uncached(ctx context.Context) (rows []row, err error) {
 	return rows, nil
 }
 
-func (b *bench) uncachedOn(ctx context.Context, name, url string, backends bool, reads []uncachedRead) ([]row, error) {
+func (b *bench) uncachedOn(ctx context.Context, name, url string, backends bool, reads []uncachedRead, within target) ([]row, error) {
 	n, err := b.serve(ctx, url, "--no-worker")
 	if err != nil {
 		return nil, err
@@ -108,8 +109,8 @@ func (b *bench) uncachedOn(ctx context.Context, name, url string, backends bool,
 	}
 	var rows []row
 	for _, read := range reads {
-		what := fmt.Sprintf("%s, uncached, %s with %s predictions, processor time", read.name, name, number(float64(b.Predictions)))
-		rows = append(rows, row{what: what, ours: all.costs(read.name), target: atMost(2)})
+		what := fmt.Sprintf("%s, uncached, %s, processor time", read.name, name)
+		rows = append(rows, row{what: what, ours: all.costs(read.name), target: within})
 	}
 	return rows, nil
 }
@@ -195,7 +196,7 @@ func (n *node) ask(ctx context.Context, read uncachedRead, number int) error {
 
 // loadLarge fills both databases with the same predictions and boards, and returns keys of
 // some of their agents.
-func (b *bench) loadLarge(ctx context.Context, postgresURL, sqliteURL string, at time.Time) (keys []string, err error) {
+func (b *bench) loadLarge(ctx context.Context, postgresURL, sqliteURL string, at time.Time, agents, predictions int) (keys []string, err error) {
 	large, err := database.Open(ctx, postgresURL)
 	if err != nil {
 		return nil, err
@@ -214,7 +215,7 @@ func (b *bench) loadLarge(ctx context.Context, postgresURL, sqliteURL string, at
 		}
 	}
 	step("migrated", func() error { return errors.Join(second(large.Migrate(ctx)), second(small.Migrate(ctx))) })
-	step("loaded", func() error { return load.Run(ctx, large, min(loadedAgents, b.Predictions), b.Predictions, at) })
+	step("loaded", func() error { return load.Run(ctx, large, agents, predictions, at) })
 	step("issued keys", func() (err error) {
 		keys, err = issueKeys(ctx, large, at)
 		return err

@@ -24,7 +24,7 @@ func besiege(l *lab) {
 	for db := range l.stores() {
 		settings := []string{"REGISTRATION_RATE=off", "TRUSTED_PROXIES=127.0.0.1"}
 		if l.brief() {
-			settings = append(settings, "RATE_LIMIT_READS=10/min")
+			settings = append(settings, "RATE_LIMIT_READS=30/min")
 		}
 		n := l.serve(l.environment(db.url, nil, settings...))
 		authors := l.authors(n.base, authorsAtOnce)

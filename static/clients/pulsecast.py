@@ -1136,6 +1136,7 @@ class PredictionList(TypedDict):
     ok: bool
     predictions: List[Prediction]
     nextCursor: Optional[str]
+    newest: Optional[int]
 
 
 class PredictionMarket(TypedDict):

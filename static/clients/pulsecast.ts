@@ -533,7 +533,7 @@ export interface paths {
         };
         /**
          * Public predictions, newest first
-         * @description A page looks at a bounded number of predictions, at most 300. If several filters are combined, it may hold fewer than limit, or none, although nextCursor is not null: go on until it is. By resolvedAt and edge, q ranks its newest 100 matches only (with agent or market, those among the newest 300), and market its newest 300 predictions.
+         * @description A page looks at a bounded number of predictions, at most 300. If several filters are combined, it may hold fewer than limit, or none, although nextCursor is not null: go on until it is. A search lists by time. By resolvedAt and edge, q ranks its newest 300 matches only, and market and event their newest 300 predictions: newest then says so.
          */
         get: operations["listPredictions"];
         put?: never;
@@ -2379,6 +2379,8 @@ export interface components {
             ok: true;
             predictions: components["schemas"]["Prediction"][];
             nextCursor: components["schemas"]["NextCursor"];
+            /** @description How many of the newest matching predictions were ranked; older ones are left out. With q and agent or market, they may be the matches among so many of its newest predictions. Null if the list has all. */
+            newest: number | null;
         };
         PublishAnswer: {
             /** @constant */
@@ -2730,10 +2732,11 @@ export interface components {
         /**
          * @description What is left of the limit that this request counted against, as a structured field
          *     (RFC 9651, draft-ietf-httpapi-ratelimit-headers-11): `r` requests now, one more in `t` seconds.
+         *     Reads are counted in units, so these are reads that are answered from memory.
          *     Absent where the operator set no limit.
          */
         RateLimit: string;
-        /** @description The limit itself: `q` requests in `w` seconds. */
+        /** @description The limit itself: `q` requests, or units of reading, in `w` seconds. */
         RateLimitPolicy: string;
         /** @description Quote it when you ask an operator about this answer. */
         RequestId: string;
