@@ -22,7 +22,7 @@ var words = strings.Fields("the market will rise because demand grows while supp
 // besiege lets addresses send the dearest requests as fast as their limits allow.
 func besiege(l *lab) {
 	for db := range l.stores() {
-		settings := []string{"REGISTRATION_RATE=off", "TRUSTED_PROXIES=127.0.0.1"}
+		settings := []string{"REGISTRATION_RATE=off", "REGISTRATION_CEILING=off", "TRUSTED_PROXIES=127.0.0.1"}
 		if l.brief() {
 			settings = append(settings, "RATE_LIMIT_READS=30/min")
 		}

@@ -21,7 +21,8 @@ import (
 
 // unlimited are settings for checks that want no answer refused.
 var unlimited = []string{
-	"RATE_LIMIT_READS=off", "RATE_LIMIT_WRITES=off", "RATE_LIMIT_FAILURES=off", "RATE_LIMIT_SNAPSHOT=off", "REGISTRATION_RATE=off",
+	"RATE_LIMIT_READS=off", "RATE_LIMIT_WRITES=off", "RATE_LIMIT_FAILURES=off", "RATE_LIMIT_SNAPSHOT=off",
+	"RATE_LIMIT_WRITES_ADDRESS=off", "REGISTRATION_RATE=off", "REGISTRATION_CEILING=off",
 }
 
 // sources plays the upstreams, and hangs on demand.
