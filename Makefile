@@ -119,6 +119,11 @@ bench-report: build ## Measure beside pgbench, nginx, fasthttp and PocketBase, a
 	@go build -o bin/bench ./cmd/bench
 	@.ci/services bin/bench report
 
+.PHONY: torture
+torture: ## Torment the program and write docs/reliability.md (an hour; TORTURE_SHORT=1 takes minutes)
+	@go build -o bin/torture ./cmd/torture
+	@bin/torture
+
 .PHONY: simulate
 simulate: ## Simulate agents of known skill to show what the scoring rewards
 	@go run ./cmd/simulate $(ARGS)

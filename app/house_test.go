@@ -36,8 +36,8 @@ var floors = [][]string{
 	{"app/httpserver"},
 	{"app/api", "app/web", "app/mcp"},
 	{"app"},
-	{"app/cli"},
-	{"cmd/pulsecast", "cmd/bench", "cmd/loadgen", "cmd/recorded", "cmd/simulate"},
+	{"app/cli", "cmd/internal/run"},
+	{"cmd/pulsecast", "cmd/bench", "cmd/loadgen", "cmd/recorded", "cmd/simulate", "cmd/torture"},
 }
 
 // exempt are edges that are not arrows of the house: tools for tests.

@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"github.com/alecthomas/kong"
+
+	"github.com/pulsecast/pulsecast/cmd/internal/run"
 )
 
 type command struct {
@@ -131,16 +133,16 @@ func (b *bench) measure(ctx context.Context, chosen []group) (rows []row, err er
 		if ctx.Err() != nil {
 			return rows, errors.Join(err, ctx.Err())
 		}
-		progress("%s", strings.ToUpper(g.name))
+		run.Progress("%s", strings.ToUpper(g.name))
 		began := time.Now()
 		found, failed := g.run(b, ctx)
 		rows = append(rows, found...)
 		if failed != nil {
 			failed = fmt.Errorf("%s: %w", g.name, failed)
-			progress("  FAILED %v", failed)
+			run.Progress("  FAILED %v", failed)
 			err = errors.Join(err, failed)
 		}
-		progress("  took %s", time.Since(began).Round(time.Second))
+		run.Progress("  took %s", time.Since(began).Round(time.Second))
 	}
 	return rows, err
 }
@@ -150,7 +152,7 @@ func (b *bench) write(ctx context.Context, rows []row, complete bool) error {
 	path := b.Out
 	if path == "" {
 		if !complete {
-			progress("not every row was measured, so docs/performance.md stays as it is; BENCH_OUT=FILE writes what there is")
+			run.Progress("not every row was measured, so docs/performance.md stays as it is; BENCH_OUT=FILE writes what there is")
 			return nil
 		}
 		path = filepath.Join("docs", "performance.md")
@@ -166,12 +168,9 @@ func (b *bench) write(ctx context.Context, rows []row, complete bool) error {
 	if err := os.WriteFile(path, text, 0o644); err != nil {
 		return err
 	}
-	progress("wrote %s", path)
+	run.Progress("wrote %s", path)
 	return nil
 }
-
-// progress reports on standard error, so that standard output holds the table alone.
-func progress(format string, args ...any) { fmt.Fprintf(os.Stderr, format+"\n", args...) }
 
 // length is how long one measurement takes.
 func (b *bench) length() time.Duration { return time.Duration(b.Seconds) * time.Second }

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/pulsecast/pulsecast/app/leaderboard/load"
+	"github.com/pulsecast/pulsecast/cmd/internal/run"
 )
 
 // attackers are how many addresses attack at a time, in turn.
@@ -85,7 +86,7 @@ func (b *bench) attackAt(ctx context.Context, size int) (rows []row, err error) 
 	if err := b.postgres.clone(ctx, "template0", databaseName(name)); err != nil {
 		return nil, err
 	}
-	progress("  loading %d predictions", size)
+	run.Progress("  loading %d predictions", size)
 	keys, err := b.loadLarge(ctx, postgresURL, sqliteURL, time.Now(), min(1000, size), size)
 	if err != nil {
 		return nil, err
@@ -117,7 +118,7 @@ func (b *bench) attackOn(ctx context.Context, at, url string, keys []string) ([]
 	if err != nil {
 		return nil, err
 	}
-	defer n.stop()
+	defer n.Stop()
 	s := &siege{node: n, keys: keys, client: &http.Client{
 		Transport: &http.Transport{MaxIdleConnsPerHost: 200}, Timeout: 20 * time.Second,
 	}}
@@ -129,11 +130,11 @@ func (b *bench) attackOn(ctx context.Context, at, url string, keys []string) ([]
 			if err != nil {
 				return nil, err
 			}
-			progress("  round %d  %d attackers: %s", round+1, count, sent)
+			run.Progress("  round %d  %d attackers: %s", round+1, count, sent)
 			for kind, latencies := range found {
 				name := siegeName(kind, count)
 				all[name] = append(all[name], sample{p99: percentile(latencies, .99)})
-				progress("    %-8s median %.2f ms, p99 %.2f ms of %d", kind, milliseconds(percentile(latencies, .5)),
+				run.Progress("    %-8s median %.2f ms, p99 %.2f ms of %d", kind, milliseconds(percentile(latencies, .5)),
 					milliseconds(percentile(latencies, .99)), len(latencies))
 			}
 		}
@@ -287,7 +288,7 @@ func (s *siege) one(ctx context.Context, kind bystander) error {
 }
 
 func (s *siege) send(ctx context.Context, method, path, from, key string, body []byte) (status int, err error) {
-	r, err := http.NewRequestWithContext(ctx, method, "http://"+s.node.address+path, bytes.NewReader(body))
+	r, err := http.NewRequestWithContext(ctx, method, "http://"+s.node.Address+path, bytes.NewReader(body))
 	if err != nil {
 		return 0, err
 	}

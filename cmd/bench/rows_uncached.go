@@ -20,6 +20,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/leaderboard"
 	"github.com/pulsecast/pulsecast/app/leaderboard/load"
 	"github.com/pulsecast/pulsecast/app/prediction"
+	"github.com/pulsecast/pulsecast/cmd/internal/run"
 )
 
 const (
@@ -67,7 +68,7 @@ func (b *bench) uncached(ctx context.Context) (rows []row, err error) {
 	if err := b.postgres.clone(ctx, "template0", databaseName("large")); err != nil {
 		return nil, err
 	}
-	progress("  loading %d predictions", b.Predictions)
+	run.Progress("  loading %d predictions", b.Predictions)
 	keys, err := b.loadLarge(ctx, postgresURL, sqliteURL, at, min(loadedAgents, b.Predictions), b.Predictions)
 	if err != nil {
 		return nil, err
@@ -94,7 +95,7 @@ func (b *bench) uncachedOn(ctx context.Context, name, url string, backends bool,
 	if err != nil {
 		return nil, err
 	}
-	defer n.stop()
+	defer n.Stop()
 	var contenders []contender
 	for _, read := range reads {
 		next := new(atomic.Int64)
@@ -158,18 +159,18 @@ func (b *bench) cost(ctx context.Context, n *node, backends bool, read uncachedR
 
 // used is the processor time of the node and of the backends so far.
 func (b *bench) used(n *node, backends bool) (time.Duration, error) {
-	own, err := processorTime(n.cmd.Process.Pid)
+	own, err := run.ProcessorTime(n.PID())
 	if err != nil || !backends {
 		return own, err
 	}
-	theirs, err := backendsTime(b.postgres.pid)
+	theirs, err := run.BackendsTime(b.postgres.pid)
 	return own + theirs, err
 }
 
 // ask sends one request and checks its answer.
 func (n *node) ask(ctx context.Context, read uncachedRead, number int) error {
 	path := read.path(number)
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+n.address+path, nil)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+n.Address+path, nil)
 	if err != nil {
 		return err
 	}
@@ -207,10 +208,10 @@ func (b *bench) loadLarge(ctx context.Context, postgresURL, sqliteURL string, at
 	}
 	defer func() { err = errors.Join(err, small.Close()) }()
 	began := time.Now()
-	step := func(name string, run func() error) {
+	step := func(name string, do func() error) {
 		if err == nil {
-			err = run()
-			progress("  %s after %s", name, time.Since(began).Round(time.Second))
+			err = do()
+			run.Progress("  %s after %s", name, time.Since(began).Round(time.Second))
 		}
 	}
 	step("migrated", func() error { return errors.Join(second(large.Migrate(ctx)), second(small.Migrate(ctx))) })
