@@ -268,3 +268,28 @@ func TestCommandLine(t *testing.T) {
 		})
 	}
 }
+
+// publishWith sends a prediction with an Idempotency-Key and returns its id, empty if there
+// is no answer.
+func publishWith(base, agentKey, idempotencyKey string, body []byte) (id string, status int) {
+	req, err := http.NewRequest("POST", base+"/api/predictions", bytes.NewReader(body))
+	if err != nil {
+		return "", 0
+	}
+	for name, value := range map[string]string{
+		"User-Agent": "pulsecast-tests/1.0", "Content-Type": "application/json", "Authorization": "Bearer " + agentKey,
+		"Idempotency-Key": idempotencyKey,
+	} {
+		req.Header.Set(name, value)
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return "", 0
+	}
+	defer res.Body.Close()
+	var answer struct{ Prediction struct{ ID string } }
+	if err := json.NewDecoder(res.Body).Decode(&answer); err != nil {
+		return "", 0
+	}
+	return answer.Prediction.ID, res.StatusCode
+}
