@@ -169,6 +169,9 @@ func (a *App) Work(ctx context.Context) error {
 
 // startBackground starts everything but HTTP.
 func (a *App) startBackground(ctx context.Context) (stop func() error) {
+	if err := a.DB.Start(ctx, a.Log); err != nil {
+		a.Log.Warn("database not watched", "error", err)
+	}
 	a.generation.Start()
 	a.changes.Start()
 	a.identity.Start()
@@ -194,7 +197,9 @@ func (a *App) startBackground(ctx context.Context) (stop func() error) {
 		a.identity.Stop()
 		a.generation.Stop()
 		a.changes.Stop()
-		return errors.Join(published, err, a.usage.Stop(ctx), a.stopOperations(ctx))
+		err = errors.Join(published, err, a.usage.Stop(ctx), a.stopOperations(ctx))
+		a.DB.Stop()
+		return err
 	}
 }
 

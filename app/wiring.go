@@ -10,6 +10,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/agent"
 	"github.com/pulsecast/pulsecast/app/alert"
 	"github.com/pulsecast/pulsecast/app/api"
+	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/generation"
 	"github.com/pulsecast/pulsecast/app/httpserver"
 	"github.com/pulsecast/pulsecast/app/identity"
@@ -199,7 +200,7 @@ func (a *App) observe(o httpserver.Observation) {
 
 func (a *App) health() httpserver.HealthSource {
 	return httpserver.HealthSource{
-		DatabaseKind: string(a.DB.Kind), PingDatabase: a.DB.PingContext, TryDatabase: a.publisher.TryWrite,
+		DatabaseKind: string(a.DB.Kind), Database: a.DB.Breaker.Err, TryDatabase: a.publisher.TryWrite,
 		CacheKind: string(a.cache.Kind), PingCache: a.cache.Ping,
 		Feeds:    a.feeds,
 		Warnings: a.warnings,
@@ -219,7 +220,7 @@ func (a *App) warnings() []string {
 // answer.
 func (a *App) feeds(ctx context.Context) []monitor.Feed {
 	feeds, err := a.monitor.Feeds(ctx)
-	if err != nil {
+	if err != nil && !database.Unavailable(err) { // the breaker has said that
 		a.Log.Warn("state of the feeds not read", "error", err)
 	}
 	return feeds

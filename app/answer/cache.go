@@ -16,6 +16,8 @@ const (
 	lateness = 100 * time.Millisecond
 	// loadTimeout bounds one load.
 	loadTimeout = 5 * time.Second
+	// lastGoodFor is how old a copy may be that is served because no other can be made.
+	lastGoodFor = 24 * time.Hour
 )
 
 // errAbandoned is what waiting callers get if a load panics.
@@ -83,6 +85,19 @@ func (c *Cache) find(q *Query, stamp *generation.Stamp, now time.Time) *Answer {
 	}
 	e.goodAt = now
 	return e.answer
+}
+
+// LastGood returns the last copy that was made and when, for a caller that can't have a new
+// one; nil if none is kept, or a text was hidden since.
+func (c *Cache) LastGood(q *Query) (*Answer, time.Time) {
+	stamp, now := c.options.Stamp(), c.options.Now()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	e := c.kept.get(q.Key)
+	if e == nil || e.stamp[generation.Texts] != stamp[generation.Texts] || now.Sub(e.madeAt) >= lastGoodFor {
+		return nil, time.Time{}
+	}
+	return e.answer, e.madeAt
 }
 
 // Load returns the copy that is kept, or makes one. One caller runs produce, and the

@@ -274,3 +274,39 @@ func TestFindAllocatesNothing(t *testing.T) {
 		}
 	}
 }
+
+// TestLastGood: a copy that is no longer good is there for when no other can be made, unless a
+// text was hidden since.
+func TestLastGood(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		change func(w *world)
+		want   string
+	}{
+		"nothing changed": {func(*world) {}, "1"},
+		"a topic moved":   {func(w *world) { w.move(generation.Predictions) }, "1"},
+		"old":             {func(w *world) { w.wait(lastGoodFor - 1) }, "1"},
+		"too old":         {func(w *world) { w.wait(lastGoodFor) }, ""},
+		"hidden text":     {func(w *world) { w.move(generation.Texts) }, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			madeAt := w.now
+			w.ask("a")
+			c.change(w)
+			got := ""
+			last, at := w.LastGood(&Query{Key: "a", Topics: topics})
+			if last != nil {
+				got = string(last.Form(Identity).Body)
+			}
+			if got != c.want || last != nil && !at.Equal(madeAt) {
+				t.Errorf("got %q of %s, want %q of %s", got, at, c.want, madeAt)
+			}
+		})
+	}
+	w := newWorld(t)
+	if last, _ := w.LastGood(&Query{Key: "never asked", Topics: topics}); last != nil {
+		t.Error("a copy of what was never asked")
+	}
+}

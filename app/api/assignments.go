@@ -71,7 +71,7 @@ func (a *API) listAssignments(c *fiber.Ctx) error {
 			return a.readAssignments(ctx, q)
 		})
 		if err != nil {
-			return err
+			return a.sendLastGood(c, &query, err)
 		}
 	}
 	if caller(c) != nil {

@@ -7,6 +7,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"github.com/pulsecast/pulsecast/app/answer"
+	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/generation"
 	"github.com/pulsecast/pulsecast/app/httpserver"
 )
@@ -46,7 +47,7 @@ func cached[Q comparable](a *API, op operation[Q]) fiber.Handler {
 		found := a.answers.Find(&query)
 		if found == nil {
 			if found, err = load(a, c, &query, op.read, q); err != nil {
-				return err
+				return a.sendLastGood(c, &query, err)
 			}
 		}
 		sendAnswer(c, found, caching(c))
@@ -74,6 +75,21 @@ func load[Q any](
 		}
 		return encoded(value)
 	})
+}
+
+// sendLastGood answers with the last good copy, marked stale, if err means that the database
+// can't be used and everybody may see the copy; else it returns err.
+func (a *API) sendLastGood(c *fiber.Ctx, query *answer.Query, err error) error {
+	if caller(c) != nil || !database.Unavailable(err) {
+		return err
+	}
+	last, madeAt := a.answers.LastGood(query)
+	if last == nil {
+		return err
+	}
+	httpserver.MarkStale(c.Context(), a.Now().Sub(madeAt))
+	sendAnswer(c, last, httpserver.StaleCaching)
+	return nil
 }
 
 func encoded(value any) (*answer.Answer, error) {

@@ -7,6 +7,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -16,13 +17,16 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgconn/ctxwatch"
-	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/uptrace/bun"
 	"github.com/uptrace/bun/dialect/pgdialect"
 	"github.com/uptrace/bun/dialect/sqlitedialect"
 	"github.com/uptrace/bun/schema"
 	_ "modernc.org/sqlite" // the driver "sqlite"
 )
+
+// connectTimeout bounds connecting to one address of Postgres, unless DATABASE_URL has another
+// connect_timeout.
+const connectTimeout = 5 * time.Second
 
 // Kind names the engine.
 type Kind string
@@ -40,7 +44,10 @@ type DB struct {
 	*bun.DB
 	Reader *bun.DB
 	Kind   Kind
-	path   string // of the SQLite file
+	// Breaker makes queries fail at once while the database can't be used. It probes from Start
+	// on; see its own comment for SQLite.
+	Breaker *Breaker
+	path    string // of the SQLite file
 }
 
 // Open connects to a sqlite://PATH or postgres:// address and pings it. The
@@ -62,8 +69,34 @@ func Open(ctx context.Context, address string) (*DB, error) {
 	return db, nil
 }
 
+// Start watches whether the database can be used, for a process that serves requests or runs
+// jobs. It ends with Stop or Close.
+func (db *DB) Start(ctx context.Context, log *slog.Logger) error {
+	db.Breaker.start(log)
+	if db.Kind != SQLite {
+		return nil
+	}
+	// The one connection that writes lives as long as the process.
+	if _, err := db.ExecContext(ctx, fmt.Sprintf("PRAGMA busy_timeout = %d", servicePatience.Milliseconds())); err != nil {
+		return fmt.Errorf("set how long a write waits: %w", err)
+	}
+	return nil
+}
+
+// Stop ends what Start began.
+func (db *DB) Stop() { db.Breaker.halt() }
+
+// Check returns why the database can't be used; nil if it can.
+func (db *DB) Check(ctx context.Context) error {
+	if err := db.Breaker.Err(); err != nil {
+		return err
+	}
+	return db.Reader.PingContext(ctx)
+}
+
 // Close closes both pools.
 func (db *DB) Close() error {
+	db.Stop()
 	if db.Reader == db.DB {
 		return db.DB.Close()
 	}
@@ -84,6 +117,9 @@ func (db *DB) Watch(hook bun.QueryHook) {
 
 // InTx runs fn in a transaction: committed when fn returns nil, else rolled back.
 func (db *DB) InTx(ctx context.Context, fn func(ctx context.Context, tx bun.Tx) error) error {
+	if db.Kind == SQLite {
+		return db.inWriteTx(ctx, fn)
+	}
 	return db.RunInTx(ctx, nil, fn)
 }
 
@@ -91,7 +127,8 @@ func openSQLite(path string) (*DB, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return nil, fmt.Errorf("make the folder of the database: %w", err)
 	}
-	const pragmas = "?_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)&_pragma=foreign_keys(1)&_pragma=synchronous(FULL)"
+	pragmas := fmt.Sprintf("?_pragma=busy_timeout(%d)&_pragma=journal_mode(WAL)&_pragma=foreign_keys(1)&_pragma=synchronous(FULL)",
+		commandPatience.Milliseconds())
 	name := "file:" + (&url.URL{Path: path}).EscapedPath()
 	writer, err := sql.Open("sqlite", name+pragmas+"&_txlock=immediate")
 	if err != nil {
@@ -105,10 +142,11 @@ func openSQLite(path string) (*DB, error) {
 	reader.SetMaxOpenConns(8)
 	reader.SetMaxIdleConns(8)
 	return &DB{
-		DB:     bun.NewDB(writer, sqlitedialect.New()),
-		Reader: bun.NewDB(reader, sqlitedialect.New()),
-		Kind:   SQLite,
-		path:   path,
+		DB:      bun.NewDB(writer, sqlitedialect.New()),
+		Reader:  bun.NewDB(reader, sqlitedialect.New()),
+		Kind:    SQLite,
+		Breaker: newBreaker(&sqliteProbe{name + "?_pragma=busy_timeout(0)&_txlock=immediate"}),
+		path:    path,
 	}, nil
 }
 
@@ -127,7 +165,11 @@ func openPostgres(address string) (*DB, error) {
 			Conn: conn, CancelRequestDelay: 0, DeadlineDelay: 2 * time.Second,
 		}
 	}
-	pool := stdlib.OpenDB(*cfg)
+	if cfg.ConnectTimeout == 0 {
+		cfg.ConnectTimeout = connectTimeout
+	}
+	connector, breaker := guard(cfg)
+	pool := sql.OpenDB(connector)
 	pool.SetMaxOpenConns(24)
 	pool.SetMaxIdleConns(24)
 	pool.SetConnMaxIdleTime(5 * time.Minute)
@@ -136,5 +178,5 @@ func openPostgres(address string) (*DB, error) {
 		dialect = unplanned{pgdialect.New()}
 	}
 	db := bun.NewDB(pool, dialect)
-	return &DB{DB: db, Reader: db, Kind: Postgres}, nil
+	return &DB{DB: db, Reader: db, Kind: Postgres, Breaker: breaker}, nil
 }

@@ -4,10 +4,12 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
 	"github.com/uptrace/bun/dialect"
+	"github.com/uptrace/bun/schema"
 )
 
 // Words are what the migrations' templates are rendered with.
@@ -86,4 +88,13 @@ func ForShare(q *bun.SelectQuery) *bun.SelectQuery {
 		return q.For("SHARE")
 	}
 	return q
+}
+
+// ServerTime is an expression for a moment that all nodes agree on: the database's clock, plus
+// ahead. SQLite has no clock of its own, nor other nodes: there it is now plus ahead.
+func ServerTime(db bun.IDB, now time.Time, ahead time.Duration) schema.QueryAppender {
+	if !IsPostgres(db) {
+		return bun.SafeQuery("?", Now(now).Add(ahead))
+	}
+	return bun.SafeQuery("(clock_timestamp() + ? * interval '1 microsecond')", ahead.Microseconds())
 }

@@ -50,7 +50,8 @@ var rejected = problem.New(problem.CodeUserAgentRejected,
 // EdgeFilter refuses default scripting-library User-Agents. What counts is the
 // first product token, which RFC 9110, section 10.1.5, makes the most significant
 // one: "my-agent/1.0 (python-requests/2.31)" passes, "curl/8.5 my-agent" does not.
-// A valid bearer passes with any User-Agent. With EDGE_FILTER=off all pass.
+// A valid bearer passes with any User-Agent, and so does a well-formed one while bearers can't
+// be checked: what is behind the filter is public. With EDGE_FILTER=off all pass.
 func (s *Server) EdgeFilter() fiber.Handler {
 	if !s.filtersAgents() {
 		return pass
@@ -60,8 +61,13 @@ func (s *Server) EdgeFilter() fiber.Handler {
 			return c.Next()
 		}
 		p, err := s.identify(c)
-		if refusal, ok := errors.AsType[*problem.Error](err); ok && refusal.Status == fiber.StatusUnauthorized {
-			return rejected
+		if refusal, ok := errors.AsType[*problem.Error](err); ok {
+			switch refusal.Status {
+			case fiber.StatusUnauthorized:
+				return rejected
+			case fiber.StatusServiceUnavailable:
+				return c.Next()
+			}
 		}
 		if err != nil {
 			return err

@@ -15,6 +15,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 	"github.com/valyala/fasthttp"
 
+	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/problem"
 )
 
@@ -131,8 +132,8 @@ func (s *Server) writeProblem(c *fiber.Ctx, p *problem.Error) {
 	c.Response().SetBodyRaw(out.Bytes())
 }
 
-// translate turns any error into a refusal: Fiber's own by status, a missed
-// deadline into 503, the unknown into 500.
+// translate turns any error into a refusal: Fiber's own by status, a missed deadline and a
+// database that can't be used into 503, the unknown into 500.
 func (s *Server) translate(c *fiber.Ctx, err error) *problem.Error {
 	if p, ok := errors.AsType[*problem.Error](err); ok {
 		own := *p // the caller may share it between requests
@@ -143,6 +144,9 @@ func (s *Server) translate(c *fiber.Ctx, err error) *problem.Error {
 	}
 	if errors.Is(err, context.DeadlineExceeded) {
 		return problem.Unavailable("The answer took too long. Try again (publishing: with the same Idempotency-Key).", time.Second).With(err)
+	}
+	if database.Unavailable(err) {
+		return problem.Unavailable("This can't be read or stored at the moment. Try again (publishing: with the same Idempotency-Key).", time.Second).With(err)
 	}
 	return problem.As(err)
 }

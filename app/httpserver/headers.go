@@ -21,7 +21,7 @@ var (
 	}
 	apiHeaders = []header{
 		fixed("Access-Control-Allow-Origin", "*"),
-		fixed("Access-Control-Expose-Headers", "ETag, Location, RateLimit, RateLimit-Policy, Retry-After, X-Request-Id"),
+		fixed("Access-Control-Expose-Headers", "Age, Cache-Status, ETag, Location, RateLimit, RateLimit-Policy, Retry-After, X-Request-Id"),
 	}
 	pageHeaders = []header{
 		fixed("Content-Security-Policy", ContentSecurityPolicy),

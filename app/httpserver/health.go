@@ -3,6 +3,7 @@ package httpserver
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/gofiber/fiber/v2"
@@ -12,17 +13,19 @@ import (
 )
 
 const (
+	// pingEvery is the time between two looks at what health reports, and pingTimeout bounds one.
+	pingEvery   = time.Second
 	pingTimeout = time.Second
-	pingKeeps   = time.Second // health is asked often; the database is not
-	// feedsTimeout bounds reading the feeds: without their last errors health answers anyway.
-	feedsTimeout = 500 * time.Millisecond
+	// feedsPatience is how long health waits for the feeds before it tells what it knows.
+	feedsPatience = 40 * time.Millisecond
 )
 
 // HealthSource is what health looks at. A nil function counts as healthy and, for
 // Feeds, as empty and stale.
 type HealthSource struct {
 	DatabaseKind string // "sqlite" or "postgres"
-	PingDatabase func(ctx context.Context) error
+	// Database fails while the database can't be used. It must not wait.
+	Database func() error
 	// TryDatabase fails while the database takes no writes, as on a full disk.
 	TryDatabase func(ctx context.Context) error
 	CacheKind   string // "memory" or "redis"
@@ -31,36 +34,96 @@ type HealthSource struct {
 	Warnings    func() []string                          // what an operator should set right; public
 }
 
-// health keeps how the last look at the database and at the cache went.
+// health keeps what the last look has found: a request never waits for a database or a cache
+// that doesn't answer.
 type health struct {
-	source   HealthSource
-	started  time.Time
-	database probe
-	writes   probe
-	cache    probe
+	source  HealthSource
+	started time.Time
+	looked  chan struct{} // closed after the first look
+	last    atomic.Pointer[looks]
+	feeds   shared[[]monitor.Feed]
 }
 
-// probe remembers how a ping went. Its lock is held while pinging, so that there is
-// one ping however many ask.
-type probe struct {
-	mu  sync.Mutex
-	at  time.Time
-	err error
+// looks are how the last looks went.
+type looks struct{ writes, cache bool }
+
+func newHealth(source HealthSource, now time.Time) *health {
+	h := &health{source: source, started: now, looked: make(chan struct{})}
+	h.last.Store(&looks{})
+	return h
 }
 
-func (p *probe) ok(ping func(context.Context) error) bool {
-	if ping == nil {
-		return true
+// watch looks until ctx ends.
+func (h *health) watch(ctx context.Context) {
+	tick := time.NewTicker(pingEvery)
+	defer tick.Stop()
+	for first := true; ; first = false {
+		h.look(ctx)
+		if first {
+			close(h.looked)
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.at.IsZero() || time.Since(p.at) >= pingKeeps {
-		ctx, cancel := context.WithTimeout(context.Background(), pingTimeout)
-		defer cancel()
-		p.err = ping(ctx)
-		p.at = time.Now()
+}
+
+func (h *health) look(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, pingTimeout)
+	defer cancel()
+	var found looks
+	var both sync.WaitGroup
+	try := func(ok *bool, ping func(context.Context) error) {
+		both.Go(func() { *ok = ping == nil || ping(ctx) == nil })
 	}
-	return p.err == nil
+	try(&found.writes, h.source.TryDatabase)
+	try(&found.cache, h.source.PingCache)
+	both.Wait()
+	h.last.Store(&found)
+}
+
+// database reports whether it can be used.
+func (h *health) database() error {
+	if h.source.Database == nil {
+		return nil
+	}
+	return h.source.Database()
+}
+
+// shared is a value that one goroutine reads for all that want it at the same time.
+type shared[T any] struct {
+	mu      sync.Mutex
+	last    T
+	reading chan struct{} // closed at the end of the read under way; nil: none
+}
+
+// get reads anew, but waits for no longer than patience: then it returns the last value.
+func (s *shared[T]) get(patience time.Duration, read func() T) T {
+	s.mu.Lock()
+	if s.reading == nil {
+		done := make(chan struct{})
+		s.reading = done
+		go func() {
+			value := read()
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			s.last, s.reading = value, nil
+			close(done)
+		}()
+	}
+	done := s.reading
+	s.mu.Unlock()
+	timer := time.NewTimer(patience)
+	defer timer.Stop()
+	select {
+	case <-done:
+	case <-timer.C:
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.last
 }
 
 type healthBody struct {
@@ -98,16 +161,20 @@ type feedBody struct {
 func (s *Server) Health(c *fiber.Ctx) error {
 	now := s.opts.Now()
 	src := s.health.source
-	signals, stale := src.signals(c.UserContext(), now)
+	select {
+	case <-s.health.looked:
+	case <-c.UserContext().Done():
+		return c.UserContext().Err()
+	}
+	found := s.health.last.Load()
+	signals, stale := s.health.signals(now)
 	body := healthBody{
 		OK: true, Status: "ok", Version: s.opts.Version,
 		UptimeSeconds: int64(now.Sub(s.health.started).Seconds()),
-		Database: partBody{
-			s.health.database.ok(src.PingDatabase) && s.health.writes.ok(src.TryDatabase), src.DatabaseKind,
-		},
-		Cache:    partBody{s.health.cache.ok(src.PingCache), src.CacheKind},
-		Signals:  signals,
-		Warnings: []string{},
+		Database:      partBody{s.health.database() == nil && found.writes, src.DatabaseKind},
+		Cache:         partBody{found.cache, src.CacheKind},
+		Signals:       signals,
+		Warnings:      []string{},
 	}
 	if src.Warnings != nil {
 		body.Warnings = append(body.Warnings, src.Warnings()...)
@@ -121,12 +188,15 @@ func (s *Server) Health(c *fiber.Ctx) error {
 
 // signals describes the feeds; stale says that one of them is. A feed that is missing is
 // empty and stale.
-func (h *HealthSource) signals(ctx context.Context, now time.Time) (body signalsBody, stale bool) {
-	ctx, cancel := context.WithTimeout(ctx, feedsTimeout)
-	defer cancel()
+func (h *health) signals(now time.Time) (body signalsBody, stale bool) {
 	feeds := map[string]monitor.Feed{}
-	if h.Feeds != nil {
-		for _, f := range h.Feeds(ctx) {
+	if h.source.Feeds != nil {
+		list := h.feeds.get(feedsPatience, func() []monitor.Feed {
+			ctx, cancel := context.WithTimeout(context.Background(), pingTimeout)
+			defer cancel()
+			return h.source.Feeds(ctx)
+		})
+		for _, f := range list {
 			feeds[f.Name] = f
 		}
 	}
@@ -154,20 +224,15 @@ func describe(feeds map[string]monitor.Feed, name string, now time.Time) feedBod
 // live answers /livez: the process runs.
 func (s *Server) live(c *fiber.Ctx) error { return c.JSON(fiber.Map{"ok": true}) }
 
-// ready answers /readyz: send requests here. Not while stopping, and not without
-// the database.
+// ready answers /readyz: send requests here. Not while stopping. Without the database a node
+// still answers most of what is read, so it stays ready and says that it is degraded.
 func (s *Server) ready(c *fiber.Ctx) error {
 	if s.stopping.Load() {
 		return problem.Unavailable("This node is stopping.", time.Second)
 	}
-	if !s.health.database.ok(s.health.source.PingDatabase) {
-		return problem.Unavailable("The database does not answer.", time.Second).With(s.health.database.last())
+	status := "ok"
+	if s.health.database() != nil {
+		status = "degraded"
 	}
-	return c.JSON(fiber.Map{"ok": true})
-}
-
-func (p *probe) last() error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.err
+	return c.JSON(fiber.Map{"ok": true, "status": status})
 }

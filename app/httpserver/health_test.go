@@ -8,8 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pulsecast/pulsecast/app/database"
-	"github.com/pulsecast/pulsecast/app/database/dbtest"
 	"github.com/pulsecast/pulsecast/app/monitor"
 	"github.com/pulsecast/pulsecast/app/signal"
 )
@@ -26,7 +24,7 @@ func TestHealthBody(t *testing.T) {
 	adjust := func(o *Options) {
 		o.Now = clk.now
 		o.Health = HealthSource{
-			DatabaseKind: "postgres", PingDatabase: func(context.Context) error { return database },
+			DatabaseKind: "postgres", Database: func() error { return database },
 			TryDatabase: func(context.Context) error { return writes },
 			CacheKind:   "redis", PingCache: func(context.Context) error { return cache },
 			Feeds:    func(context.Context) []monitor.Feed { return []monitor.Feed{markets, news} },
@@ -71,63 +69,68 @@ func TestHealthBody(t *testing.T) {
 
 func TestProbes(t *testing.T) {
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, db *database.DB) {
-		n := run(t, func(o *Options) {
-			o.Health = HealthSource{DatabaseKind: string(db.Kind), PingDatabase: db.PingContext}
-		}, nil)
-		for _, path := range []string{"/livez", "/readyz"} {
-			if r := n.do(t, "GET", path); r.StatusCode != 200 || r.body != `{"ok":true}` {
-				t.Errorf("%s: %d %s", path, r.StatusCode, r.body)
+	for name, c := range map[string]struct {
+		database    func() error
+		stopping    bool
+		status      int
+		live, ready string
+	}{
+		"well":     {func() error { return nil }, false, 200, `{"ok":true}`, `{"ok":true,"status":"ok"}`},
+		"down":     {func() error { return errors.New("the secret cause") }, false, 200, `{"ok":true}`, `{"ok":true,"status":"degraded"}`},
+		"stopping": {nil, true, 503, `{"ok":true}`, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			n := run(t, func(o *Options) { o.Health = HealthSource{Database: c.database} }, nil)
+			n.stopping.Store(c.stopping)
+			if r := n.do(t, "GET", "/livez"); r.StatusCode != 200 || r.body != c.live {
+				t.Errorf("/livez: %d %s", r.StatusCode, r.body)
 			}
-		}
-	})
-	t.Run("down", func(t *testing.T) {
-		t.Parallel()
-		n := run(t, func(o *Options) {
-			o.Health.PingDatabase = func(context.Context) error { return errors.New("the secret cause") }
-		}, nil)
-		if r := n.do(t, "GET", "/livez"); r.StatusCode != 200 {
-			t.Errorf("/livez: %d", r.StatusCode)
-		}
-		r := n.do(t, "GET", "/readyz")
-		if r.StatusCode != 503 || r.code(t) != "unavailable" || strings.Contains(r.body, "secret") {
-			t.Errorf("/readyz: %d %s", r.StatusCode, r.body)
-		}
-		if e := n.logs.entry(t, r.Header.Get("X-Request-Id")); e["cause"] != "the secret cause" {
-			t.Errorf("log %v", e)
-		}
-	})
-	t.Run("hanging", func(t *testing.T) {
-		t.Parallel()
-		n := run(t, func(o *Options) {
-			o.Health.PingDatabase = func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }
-		}, nil)
-		if r := n.do(t, "GET", "/readyz"); r.StatusCode != 503 {
-			t.Errorf("/readyz: %d", r.StatusCode)
-		}
-	})
-	t.Run("stopping", func(t *testing.T) {
-		t.Parallel()
-		n := run(t, nil, nil)
-		n.stopping.Store(true)
-		if r := n.do(t, "GET", "/readyz"); r.StatusCode != 503 {
-			t.Errorf("/readyz: %d", r.StatusCode)
-		}
-	})
+			r := n.do(t, "GET", "/readyz")
+			if r.StatusCode != c.status || c.ready != "" && r.body != c.ready {
+				t.Errorf("/readyz: %d %s", r.StatusCode, r.body)
+			}
+			if c.status == 503 && (r.code(t) != "unavailable" || r.Header.Get("Retry-After") == "") {
+				t.Errorf("/readyz: %v %s", r.Header, r.body)
+			}
+		})
+	}
 }
 
-func TestHealthSparesTheDatabase(t *testing.T) {
+// TestHealthWaitsForNothing: a cache, a write and feeds that hang cost a request nothing, and
+// are asked once for all requests.
+func TestHealthWaitsForNothing(t *testing.T) {
 	t.Parallel()
-	var pings atomic.Int32
-	n := run(t, func(o *Options) {
-		o.Health.PingDatabase = func(context.Context) error { pings.Add(1); return nil }
-	}, func(s *Server) { s.App.Get("/api/health", s.Health) })
-	began := time.Now()
-	for range 50 {
-		n.do(t, "GET", "/api/health")
-		n.do(t, "GET", "/readyz")
+	var asked, feeds atomic.Int32
+	release := make(chan struct{})
+	hang := func(ctx context.Context) error {
+		if asked.Add(1) > 2 { // the first look is done
+			<-release
+			return errors.New("it hung")
+		}
+		return nil
 	}
-	if most := int32(1 + time.Since(began)/pingKeeps); pings.Load() < 1 || pings.Load() > most {
-		t.Errorf("%d pings for 100 questions, want at most %d", pings.Load(), most)
+	n := run(t, func(o *Options) {
+		o.Health = HealthSource{TryDatabase: hang, PingCache: hang, Feeds: func(context.Context) []monitor.Feed {
+			feeds.Add(1)
+			<-release
+			return nil
+		}}
+	}, func(s *Server) { s.App.Get("/api/health", s.Health) })
+	for range 20 {
+		if r := n.do(t, "GET", "/api/health"); r.StatusCode != 200 || !strings.Contains(r.body, `"database":{"ok":true`) {
+			t.Errorf("%d %s", r.StatusCode, r.body)
+		}
+	}
+	if feeds.Load() != 1 {
+		t.Errorf("the feeds were read %d times at once", feeds.Load())
+	}
+	close(release)
+	for deadline := time.Now().Add(20 * time.Second); ; {
+		if r := n.do(t, "GET", "/api/health"); strings.Contains(r.body, `"database":{"ok":false`) && strings.Contains(r.body, `"cache":{"ok":false`) {
+			break
+		} else if time.Now().After(deadline) {
+			t.Fatalf("what failed is not reported: %s", r.body)
+		}
 	}
 }

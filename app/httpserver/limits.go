@@ -18,9 +18,9 @@ import (
 )
 
 const (
-	redisPatience = 250 * time.Millisecond // for one answer
-	redisRest     = time.Second            // without Redis after it has failed
-	redisWarnings = time.Minute            // between two log lines about it
+	redisPatience = 40 * time.Millisecond // for one answer
+	redisRest     = time.Second           // without Redis after it has failed
+	redisWarnings = time.Minute           // between two log lines about it
 )
 
 // Limits are the rate limits of the service. Snapshot answers are counted in this
@@ -34,10 +34,12 @@ type Limits struct {
 
 	redis  *redis_rate.Limiter // nil: none
 	prefix string              // of the keys in Redis
-	log    *slog.Logger
-	now    func() time.Time
+	// patience bounds one answer of Redis.
+	patience time.Duration
+	log      *slog.Logger
+	now      func() time.Time
 
-	restUntil atomic.Int64 // Unix nanoseconds
+	restUntil atomic.Int64 // Unix nanoseconds; 0 while Redis answers
 	warnAfter atomic.Int64 // Unix nanoseconds
 }
 
@@ -57,6 +59,7 @@ func newLimits(cfg *config.Config, client redis.UniversalClient, log *slog.Logge
 		reports:  newClass("reports", reportsOf(cfg)),
 		clients:  newClass("clients", clientsOf(cfg)),
 		prefix:   "pulsecast:",
+		patience: redisPatience,
 		log:      log,
 		now:      now,
 	}
@@ -202,13 +205,14 @@ func counted(c *fiber.Ctx) bucketKey {
 // is absent or not answering: a limit must never be the reason that nothing is served.
 func (l *Limits) take(ctx context.Context, cl *class, key bucketKey, n int) verdict {
 	now := l.now().UnixNano()
-	if l.redis != nil && now >= l.restUntil.Load() {
-		ctx, cancel := context.WithTimeout(ctx, redisPatience)
+	if l.redis != nil && l.asksRedis(now) {
+		ctx, cancel := context.WithTimeout(ctx, l.patience)
 		defer cancel()
 		result, err := l.redis.AllowN(ctx, key.name(l.prefix, cl.name), redis_rate.Limit{
 			Rate: cl.rate.N, Burst: cl.rate.N, Period: cl.rate.Per,
 		}, n)
 		if err == nil {
+			l.restUntil.Store(0)
 			v := verdict{
 				ok: result.Allowed > 0, remaining: result.Remaining,
 				reset: result.ResetAfter, retry: max(result.RetryAfter, 0),
@@ -224,6 +228,13 @@ func (l *Limits) take(ctx context.Context, cl *class, key bucketKey, n int) verd
 		}
 	}
 	return cl.local.take(key, cl.rate, now, n)
+}
+
+// asksRedis reports whether to ask Redis. After it has failed, one request at a time finds out
+// whether it is back.
+func (l *Limits) asksRedis(now int64) bool {
+	until := l.restUntil.Load()
+	return until == 0 || now >= until && l.restUntil.CompareAndSwap(until, now+int64(redisRest))
 }
 
 // left is how many could follow at once if the whole quota is there again after reset.

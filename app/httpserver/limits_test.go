@@ -5,11 +5,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"net/netip"
 	"os"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -18,6 +20,8 @@ import (
 	"github.com/google/uuid"
 	"github.com/redis/go-redis/v9"
 
+	"github.com/pulsecast/pulsecast/app/cache"
+	"github.com/pulsecast/pulsecast/app/cache/cachetest"
 	"github.com/pulsecast/pulsecast/app/config"
 	"github.com/pulsecast/pulsecast/app/problem"
 )
@@ -243,7 +247,10 @@ func TestLimitsAddUpOverNodes(t *testing.T) {
 		o.Config.RateLimitReads = perMinute(4)
 		o.Config.RateLimitFailures = perMinute(2)
 	}
-	routes := func(s *Server) { s.Limits.prefix = prefix; limitRoutes(s) }
+	routes := func(s *Server) {
+		s.Limits.prefix, s.Limits.patience = prefix, 20*time.Second // however busy the machine is
+		limitRoutes(s)
+	}
 	nodes := []*node{run(t, adjust, routes), run(t, adjust, routes)}
 	for i := range 6 {
 		r := nodes[i%2].do(t, "GET", "/api/list")
@@ -295,6 +302,94 @@ func TestLimitsWithoutRedisCountPerProcess(t *testing.T) {
 	clk.advance(time.Minute)
 	if n.do(t, "GET", "/api/list"); warnings() != 2 {
 		t.Errorf("%d warnings after a minute", warnings())
+	}
+}
+
+// attempts counts what a client asks of Redis, and the longest that it may wait for an answer.
+type attempts struct {
+	count   atomic.Int32
+	longest atomic.Int64
+}
+
+func (a *attempts) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (a *attempts) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return next
+}
+
+func (a *attempts) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		if strings.HasPrefix(cmd.Name(), "eval") { // not what begins a connection
+			a.count.Add(1)
+		}
+		if until, ok := ctx.Deadline(); !ok || time.Until(until) > time.Duration(a.longest.Load()) {
+			a.longest.Store(int64(time.Until(until)))
+		}
+		return next(ctx, cmd)
+	}
+}
+
+// TestFrozenRedis: a Redis that accepts connections and says nothing is asked by one request in
+// a second, for 50 ms at most. The others are counted in this process.
+func TestFrozenRedis(t *testing.T) {
+	t.Parallel()
+	server := cachetest.StartRedis(t)
+	shared, err := cache.Open(server.URL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = shared.Close() })
+	var asked attempts
+	shared.Redis().AddHook(&asked)
+	clk := newClock()
+	l := newLimits(&config.Config{RateLimitReads: perMinute(1000)}, shared.Redis(), slog.New(slog.DiscardHandler), clk.now)
+	l.patience = 20 * time.Second
+	one := func() {
+		if v := l.take(t.Context(), &l.reads, bucketKey{}, 1); !v.ok {
+			t.Errorf("refused: %+v", v)
+		}
+	}
+	one()
+	if asked.count.Load() == 0 {
+		t.Fatal("Redis wasn't asked")
+	}
+	asked.longest.Store(0)
+	l.patience = redisPatience
+	server.Freeze()
+	for range 3 {
+		before := asked.count.Load()
+		began := time.Now()
+		var all sync.WaitGroup
+		for range 100 {
+			all.Go(one)
+		}
+		all.Wait()
+		// Each that had begun before the first failed has waited; they did so at the same time.
+		if took := time.Since(began); took > 10*time.Second {
+			t.Errorf("100 requests took %s", took)
+		}
+		n, longest := asked.count.Load()-before, time.Duration(asked.longest.Load())
+		if n < 1 || longest > 50*time.Millisecond {
+			t.Errorf("asked %d times, for up to %s", n, longest)
+		}
+		clk.advance(redisRest)
+	}
+	before := asked.count.Load()
+	for range 100 {
+		one()
+	}
+	if n := asked.count.Load() - before; n != 1 {
+		t.Errorf("%d of 100 requests in a row asked the frozen Redis, want 1", n)
+	}
+	server.Thaw()
+	clk.advance(redisRest)
+	l.patience = 20 * time.Second
+	before = asked.count.Load()
+	for range 10 {
+		one()
+	}
+	if n := asked.count.Load() - before; n < 10 {
+		t.Errorf("%d of 10 requests asked the Redis that is back", n)
 	}
 }
 

@@ -2,7 +2,9 @@ package httpserver
 
 import (
 	"bytes"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/gofiber/fiber/v2"
 	"github.com/valyala/fasthttp"
@@ -138,6 +140,18 @@ func sameCoding(name []byte, coding string) bool {
 		name = name[2:]
 	}
 	return len(name) == len(coding) && bytes.EqualFold(name, []byte(coding))
+}
+
+// StaleCaching is the Cache-Control of an answer that MarkStale marks: no cache must keep it.
+const StaleCaching = "no-store"
+
+// MarkStale marks an answer as the last good copy, sent because no other can be made now. Age is
+// how old it is (RFC 9111, section 5.1), and Cache-Status says why it is sent (RFC 9211): its
+// ttl below zero means that the copy is stale.
+func MarkStale(ctx *fasthttp.RequestCtx, age time.Duration) {
+	old := strconv.Itoa(max(int(age.Seconds()), 1))
+	ctx.Response.Header.Set(fiber.HeaderAge, old)
+	ctx.Response.Header.Set("Cache-Status", "pulsecast; hit; ttl=-"+old+"; detail=unavailable")
 }
 
 // MatchesETag reports whether an If-None-Match header names an entity tag (RFC 9110,

@@ -100,7 +100,7 @@ func TestCrossOrigin(t *testing.T) {
 	if preflight.StatusCode != 204 || preflight.body != "" {
 		t.Errorf("preflight %d %q", preflight.StatusCode, preflight.body)
 	}
-	exposed := "ETag, Location, RateLimit, RateLimit-Policy, Retry-After, X-Request-Id"
+	exposed := "Age, Cache-Status, ETag, Location, RateLimit, RateLimit-Policy, Retry-After, X-Request-Id"
 	if got := n.do(t, "GET", "/api/x").Header.Get("Access-Control-Expose-Headers"); got != exposed {
 		t.Errorf("exposes %q, want %q", got, exposed)
 	}

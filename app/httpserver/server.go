@@ -73,7 +73,7 @@ type Server struct {
 	keyHint   string // ends every 401
 	https     bool
 	accessLog bool
-	health    health
+	health    *health
 	streams   *streams
 	stopping  atomic.Bool
 }
@@ -99,7 +99,7 @@ func New(opts Options) *Server {
 		keyHint:   keyHint(cfg),
 		https:     strings.HasPrefix(cfg.BaseURL, "https://"),
 		accessLog: cfg.LogFormat != "off",
-		health:    health{source: opts.Health, started: opts.Now()},
+		health:    newHealth(opts.Health, opts.Now()),
 		streams:   newStreams(cfg.StreamsMax, cfg.StreamsPerAddress),
 	}
 	s.App = fiber.New(fiber.Config{
@@ -152,6 +152,7 @@ func (s *Server) Start(ctx context.Context, ln net.Listener) error {
 	watching, end := context.WithCancel(ctx)
 	defer end()
 	go s.watchStreams(watching)
+	go s.health.watch(watching)
 	served := make(chan error, 1)
 	go func() { served <- s.App.Listener(lingering{ln}) }()
 	select {

@@ -91,7 +91,7 @@ func (m *Monitor) Predictions(ctx context.Context) (prediction.Totals, error) {
 
 // Jobs lists which node runs which job of the worker.
 func (m *Monitor) Jobs(ctx context.Context) ([]worker.Held, error) {
-	return worker.Leases(ctx, m.options.DB.Reader)
+	return worker.Leases(ctx, m.options.DB.Reader, m.options.Now())
 }
 
 // Disk reads the file system that holds the SQLite file. It returns false on Postgres,

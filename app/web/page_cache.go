@@ -1,10 +1,12 @@
 package web
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"strings"
 	"sync"
 	"time"
@@ -12,8 +14,11 @@ import (
 	"github.com/gofiber/fiber/v2"
 	"github.com/valyala/fasthttp"
 
+	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/httpserver"
 	"github.com/pulsecast/pulsecast/app/memo"
+	"github.com/pulsecast/pulsecast/views/components"
+	"github.com/pulsecast/pulsecast/views/layouts"
 )
 
 const (
@@ -21,6 +26,8 @@ const (
 	pageFresh = 2 * time.Second
 	// pageStale is how much longer it is served while another request renders it.
 	pageStale = 8 * time.Second
+	// pageLast is how old a page may be that is served because no other can be rendered.
+	pageLast = 24 * time.Hour
 	// pageCacheSize bounds the memory: with its compressed forms a page takes about 60 KB.
 	pageCacheSize = 512
 )
@@ -41,9 +48,12 @@ type keptPage struct {
 	cacheControl string
 	etag         string
 	link         string // value of the Link header
+	address      string // public
+	madeAt       time.Time
 	html         []byte
 	brotli, gzip func() []byte
-	markdown     func() ([]byte, error) // nil: the answer is no page
+	markdown     func() ([]byte, error)    // nil: the answer is no page
+	stale        func() (*keptPage, error) // for when no other can be made
 }
 
 func newPageCache(base string, now func() time.Time) *pageCache {
@@ -64,11 +74,13 @@ func (p *pageCache) wrap(h fiber.Handler) fiber.Handler {
 			if c.Response().StatusCode() != fiber.StatusOK {
 				return nil, time.Time{}, errNotKept
 			}
-			return newKeptPage(c, p.base), p.now().Add(pageFresh), nil
+			return p.keep(c), p.now().Add(pageFresh), nil
 		})
 		switch {
 		case err == nil:
 			return page.send(c)
+		case database.Unavailable(err):
+			return p.sendLast(c, err)
 		case mine && errors.Is(err, errNotKept):
 			return nil
 		case mine:
@@ -80,25 +92,72 @@ func (p *pageCache) wrap(h fiber.Handler) fiber.Handler {
 	}
 }
 
-func newKeptPage(c *fiber.Ctx, base string) *keptPage {
+// sendLast answers with the last page that was rendered, marked stale; err if none is kept. A
+// page isn't kept any longer once a text was hidden.
+func (p *pageCache) sendLast(c *fiber.Ctx, err error) error {
+	last, found := p.pages.Last(string(c.Request().RequestURI()))
+	if !found || p.now().Sub(last.madeAt) >= pageLast {
+		return err
+	}
+	stale, renderErr := last.stale()
+	if renderErr != nil {
+		return errors.Join(err, renderErr)
+	}
+	c.Response().ResetBody()
+	httpserver.MarkStale(c.Context(), p.now().Sub(last.madeAt))
+	return stale.send(c)
+}
+
+func (p *pageCache) keep(c *fiber.Ctx) *keptPage {
 	header := &c.Response().Header
-	html := append([]byte(nil), c.Response().Body()...)
-	sum := sha256.Sum256(html)
 	page := &keptPage{
-		html: html, etag: `"` + hex.EncodeToString(sum[:8]) + `"`, link: string(header.Peek(fiber.HeaderLink)),
-		contentType: string(header.ContentType()), cacheControl: string(header.Peek(fiber.HeaderCacheControl)),
-		brotli: sync.OnceValue(func() []byte {
-			return fasthttp.AppendBrotliBytesLevel(nil, html, fasthttp.CompressBrotliDefaultCompression)
-		}),
-		gzip: sync.OnceValue(
-			func() []byte { return fasthttp.AppendGzipBytesLevel(nil, html, fasthttp.CompressDefaultCompression) },
-		),
+		html: bytes.Clone(c.Response().Body()), link: string(header.Peek(fiber.HeaderLink)), address: p.base + string(c.Request().RequestURI()),
+		contentType: string(header.ContentType()), cacheControl: string(header.Peek(fiber.HeaderCacheControl)), madeAt: p.now(),
 	}
-	if strings.HasPrefix(page.contentType, fiber.MIMETextHTML) {
-		address := base + string(c.Request().RequestURI())
-		page.markdown = sync.OnceValues(func() ([]byte, error) { return pageMarkdown(html, address) })
-	}
+	page.complete()
+	page.stale = sync.OnceValues(page.withBanner)
 	return page
+}
+
+// complete sets what follows from the other fields.
+func (k *keptPage) complete() {
+	sum := sha256.Sum256(k.html)
+	k.etag = `"` + hex.EncodeToString(sum[:8]) + `"`
+	k.brotli = sync.OnceValue(func() []byte {
+		return fasthttp.AppendBrotliBytesLevel(nil, k.html, fasthttp.CompressBrotliDefaultCompression)
+	})
+	k.gzip = sync.OnceValue(
+		func() []byte { return fasthttp.AppendGzipBytesLevel(nil, k.html, fasthttp.CompressDefaultCompression) },
+	)
+	if k.isPage() {
+		k.markdown = sync.OnceValues(func() ([]byte, error) { return pageMarkdown(k.html, k.address) })
+	}
+}
+
+func (k *keptPage) isPage() bool { return strings.HasPrefix(k.contentType, fiber.MIMETextHTML) }
+
+// withBanner returns the page for readers who can't have a new one. A page says so in a line.
+func (k *keptPage) withBanner() (*keptPage, error) {
+	stale := &keptPage{
+		html: k.html, link: k.link, address: k.address, contentType: k.contentType, cacheControl: httpserver.StaleCaching, madeAt: k.madeAt,
+	}
+	if k.isPage() {
+		var banner bytes.Buffer
+		if err := layouts.LastGood(components.When{At: k.madeAt}).Render(context.Background(), &banner); err != nil {
+			return nil, fmt.Errorf("render the banner of a stale page: %w", err)
+		}
+		start := []byte(layouts.BannersStart)
+		stale.html = bytes.Replace(k.html, start, append(start, banner.Bytes()...), 1)
+	}
+	stale.complete()
+	if k.isPage() {
+		stale.markdown = sync.OnceValues(func() ([]byte, error) {
+			text, err := k.markdown()
+			note := "> This page may be out of date. The database can't be reached; this is how it was on " + components.When{At: k.madeAt}.Exact() + ".\n\n"
+			return append([]byte(note), text...), err
+		})
+	}
+	return stale, nil
 }
 
 // send answers with the form the request prefers, or with 304.

@@ -19,21 +19,20 @@ type lease struct {
 	ExpiresAt time.Time
 }
 
-// acquire takes a lease that is free, expired or ours already, until now + life. It
-// tells whether we have it.
-func acquire(ctx context.Context, db bun.IDB, name, holder string, now time.Time, life time.Duration) (bool, error) {
-	now = database.Now(now)
-	res, err := db.NewInsert().Model(&lease{Name: name, Holder: holder, ExpiresAt: now.Add(life)}).
-		On("CONFLICT (name) DO UPDATE").
-		Set("holder = EXCLUDED.holder").Set("expires_at = EXCLUDED.expires_at").
-		Where("l.holder = EXCLUDED.holder OR l.expires_at <= ?", now).Exec(ctx)
+// acquire takes a lease that is free, expired or ours already, for life. It tells whether we
+// have it.
+func (w *Worker) acquire(ctx context.Context, name string, life time.Duration) (bool, error) {
+	res, err := w.db.NewRaw(`INSERT INTO leases AS l (name, holder, expires_at) VALUES (?, ?, ?)
+		ON CONFLICT (name) DO UPDATE SET holder = EXCLUDED.holder, expires_at = EXCLUDED.expires_at
+		WHERE l.holder = EXCLUDED.holder OR l.expires_at <= ?`,
+		name, w.holder, w.time(w.db, w.now(), life), w.time(w.db, w.now(), 0)).Exec(ctx)
 	return changed(res, err, "acquire lease of", name)
 }
 
 // renew prolongs a lease that is still ours; false means that another has it.
-func renew(ctx context.Context, db bun.IDB, name, holder string, now time.Time, life time.Duration) (bool, error) {
-	res, err := db.NewUpdate().Model((*lease)(nil)).Set("expires_at = ?", database.Now(now).Add(life)).
-		Where("name = ?", name).Where("holder = ?", holder).Exec(ctx)
+func (w *Worker) renew(ctx context.Context, name string, life time.Duration) (bool, error) {
+	res, err := w.db.NewUpdate().Model((*lease)(nil)).Set("expires_at = ?", w.time(w.db, w.now(), life)).
+		Where("name = ?", name).Where("holder = ?", w.holder).Exec(ctx)
 	return changed(res, err, "renew lease of", name)
 }
 
@@ -62,18 +61,20 @@ type Held struct {
 	Name      string
 	Holder    string // each start of a node is a holder of its own
 	ExpiresAt time.Time
+	Expired   bool // by the database's clock: no node runs the job
 }
 
-// Leases lists which node runs which job, by the job's name; one that has expired is
-// nobody's.
-func Leases(ctx context.Context, db bun.IDB) ([]Held, error) {
-	var rows []lease
-	if err := db.NewSelect().Model(&rows).OrderExpr("name").Scan(ctx); err != nil {
+// Leases lists which node runs which job, by the job's name. now counts where the database has
+// no clock.
+func Leases(ctx context.Context, db bun.IDB, now time.Time) ([]Held, error) {
+	var list []Held
+	err := db.NewSelect().Model((*lease)(nil)).Column("name", "holder", "expires_at").
+		ColumnExpr("l.expires_at <= ? AS expired", database.ServerTime(db, now, 0)).OrderExpr("name").Scan(ctx, &list)
+	if err != nil {
 		return nil, fmt.Errorf("read leases: %w", err)
 	}
-	list := make([]Held, len(rows))
-	for i, l := range rows {
-		list[i] = Held{Name: l.Name, Holder: l.Holder, ExpiresAt: l.ExpiresAt.UTC()}
+	for i := range list {
+		list[i].ExpiresAt = list[i].ExpiresAt.UTC()
 	}
 	return list, nil
 }

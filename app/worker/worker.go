@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/uptrace/bun"
+	"github.com/uptrace/bun/schema"
 
 	"github.com/pulsecast/pulsecast/app/database"
 )
@@ -32,9 +34,11 @@ type Job struct {
 
 // Worker runs jobs between Start and Stop.
 type Worker struct {
-	db     *database.DB
-	log    *slog.Logger
-	now    func() time.Time
+	db  *database.DB
+	log *slog.Logger
+	now func() time.Time
+	// time is what leases are compared by. Nodes whose clocks differ must agree on it.
+	time   func(db bun.IDB, now time.Time, ahead time.Duration) schema.QueryAppender
 	holder string
 	jobs   []Job
 	cancel context.CancelFunc
@@ -43,7 +47,7 @@ type Worker struct {
 
 // New makes a worker; each is a holder of its own.
 func New(db *database.DB, log *slog.Logger, now func() time.Time, jobs ...Job) *Worker {
-	return &Worker{db: db, log: log, now: now, holder: uuid.NewString(), jobs: jobs}
+	return &Worker{db: db, log: log, now: now, time: database.ServerTime, holder: uuid.NewString(), jobs: jobs}
 }
 
 // Start runs the jobs in the background until Stop, or until ctx ends.
@@ -84,9 +88,17 @@ func (j Job) timeout() time.Duration {
 // compete tries for the lease of a job again and again, and runs the job while it
 // has it.
 func (w *Worker) compete(ctx context.Context, job Job) {
-	failing := false
+	failing, off := false, false
 	for ctx.Err() == nil {
-		mine, err := acquire(ctx, w.db, job.Name, w.holder, w.now(), job.life())
+		if w.clockOff() != off {
+			off = !off
+			w.tellClock(ctx, job, off)
+		}
+		if off {
+			pause(ctx, job.life()/4)
+			continue
+		}
+		mine, err := w.acquire(ctx, job.Name, job.life())
 		if ctx.Err() != nil {
 			break
 		}
@@ -103,12 +115,30 @@ func (w *Worker) compete(ctx context.Context, job Job) {
 		}
 		pause(ctx, job.life()/4)
 	}
-	// Also when the last answer did not reach us, the lease may be ours.
+	w.giveBack(ctx, job)
+}
+
+// giveBack releases the lease of a job. It may be ours also if the last answer did not reach us.
+func (w *Worker) giveBack(ctx context.Context, job Job) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
 	defer cancel()
 	if err := release(ctx, w.db, job.Name, w.holder); err != nil {
 		w.log.Warn("lease not released", "job", job.Name, "error", err)
 	}
+}
+
+// clockOff reports whether this node's clock is too far from the database's to run jobs: what
+// they write would be dated wrongly.
+func (w *Worker) clockOff() bool { return w.db.Breaker.ClockOff() }
+
+// tellClock says that the clock went off or right, and gives the lease back.
+func (w *Worker) tellClock(ctx context.Context, job Job, off bool) {
+	if !off {
+		w.log.Info("the clock agrees with the database's again", "job", job.Name)
+		return
+	}
+	w.log.Warn("the clock is off: this node runs no jobs", "job", job.Name, "database_ahead", w.db.Breaker.ClockOffset())
+	w.giveBack(ctx, job)
 }
 
 // hold runs a job at its interval until the lease is lost or ctx ends.
@@ -129,6 +159,9 @@ func (w *Worker) hold(ctx context.Context, job Job) {
 			failures++
 			next = max(backoff(job.Interval, failures), next)
 			w.log.Warn("job failed", "job", job.Name, "failures", failures, "again_in", next.Round(time.Millisecond), "error", err)
+			if w.db.Breaker.Err() != nil && w.awaitDatabase(ctx, next) {
+				continue
+			}
 		} else {
 			failures = 0
 			next = regular(job.Interval, next)
@@ -142,6 +175,20 @@ func (w *Worker) hold(ctx context.Context, job Job) {
 	keeper.Wait()
 }
 
+// awaitDatabase waits until the database can be used again, at most for as long as a failed job
+// pauses. It reports whether it can.
+func (w *Worker) awaitDatabase(ctx context.Context, most time.Duration) bool {
+	timer := time.NewTimer(most)
+	defer timer.Stop()
+	select {
+	case <-w.db.Breaker.Back():
+		return true
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+	return false
+}
+
 // keep renews the lease until ctx ends or the lease is no longer ours. While the
 // database does not answer, the lease is ours until it expires.
 func (w *Worker) keep(ctx context.Context, job Job) {
@@ -152,7 +199,10 @@ func (w *Worker) keep(ctx context.Context, job Job) {
 			return
 		}
 		at := w.now()
-		mine, err := w.prolong(ctx, job, at)
+		if w.clockOff() {
+			return
+		}
+		mine, err := w.prolong(ctx, job)
 		switch {
 		case ctx.Err() != nil:
 			return
@@ -166,10 +216,10 @@ func (w *Worker) keep(ctx context.Context, job Job) {
 }
 
 // prolong never hangs for longer than the lease lasts.
-func (w *Worker) prolong(ctx context.Context, job Job, at time.Time) (bool, error) {
+func (w *Worker) prolong(ctx context.Context, job Job) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, job.life()/3)
 	defer cancel()
-	return renew(ctx, w.db, job.Name, w.holder, at, job.life())
+	return w.renew(ctx, job.Name, job.life())
 }
 
 // run does a job once. A panic is a failure like any other: it must not take the

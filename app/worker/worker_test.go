@@ -9,6 +9,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/uptrace/bun"
+	"github.com/uptrace/bun/schema"
+
 	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/database/dbtest"
 )
@@ -34,7 +37,14 @@ func bubble(t *testing.T, test func(t *testing.T, db *database.DB)) {
 }
 
 func worker(db *database.DB, jobs ...Job) *Worker {
-	return New(db, slog.New(slog.DiscardHandler), time.Now, jobs...)
+	w := New(db, slog.New(slog.DiscardHandler), time.Now, jobs...)
+	w.time = ownTime
+	return w
+}
+
+// ownTime is the time of the bubble, which the database knows nothing of.
+func ownTime(_ bun.IDB, now time.Time, ahead time.Duration) schema.QueryAppender {
+	return bun.SafeQuery("?", database.Now(now).Add(ahead))
 }
 
 func stop(t *testing.T, w *Worker) {
@@ -84,7 +94,7 @@ func TestADeadHolderIsReplacedWithinTwoIntervals(t *testing.T) {
 	bubble(t, func(t *testing.T, db *database.DB) {
 		job := counted(10*time.Second, make(chan time.Time), fine)
 		died := time.Now()
-		if mine, err := acquire(t.Context(), db, job.Name, "dead", died, job.life()); !mine || err != nil {
+		if mine, err := worker(db).acquire(t.Context(), job.Name, job.life()); !mine || err != nil {
 			t.Fatal(mine, err)
 		}
 		runs := make(chan time.Time)
@@ -227,20 +237,25 @@ func TestStopWithoutStart(t *testing.T) {
 func TestLeaseOfAnotherIsNotReleased(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
-		ctx, now := t.Context(), time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+		ctx, start := t.Context(), time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+		at := func(holder string, after time.Duration) *Worker {
+			w := New(db, slog.New(slog.DiscardHandler), func() time.Time { return start.Add(after) })
+			w.holder, w.time = holder, ownTime
+			return w
+		}
 		steps := []struct {
 			name string
 			do   func() (bool, error)
 			want bool
 		}{
-			{"free", func() (bool, error) { return acquire(ctx, db, "j", "a", now, time.Minute) }, true},
-			{"held", func() (bool, error) { return acquire(ctx, db, "j", "b", now.Add(59*time.Second), time.Minute) }, false},
-			{"again", func() (bool, error) { return acquire(ctx, db, "j", "a", now.Add(time.Second), time.Minute) }, true},
-			{"not ours", func() (bool, error) { return renew(ctx, db, "j", "b", now, time.Hour) }, false},
+			{"free", func() (bool, error) { return at("a", 0).acquire(ctx, "j", time.Minute) }, true},
+			{"held", func() (bool, error) { return at("b", 59*time.Second).acquire(ctx, "j", time.Minute) }, false},
+			{"again", func() (bool, error) { return at("a", time.Second).acquire(ctx, "j", time.Minute) }, true},
+			{"not ours", func() (bool, error) { return at("b", 0).renew(ctx, "j", time.Hour) }, false},
 			{"released by another", func() (bool, error) { return true, release(ctx, db, "j", "b") }, true},
-			{"still held", func() (bool, error) { return acquire(ctx, db, "j", "b", now.Add(time.Minute), time.Minute) }, false},
-			{"expired", func() (bool, error) { return acquire(ctx, db, "j", "b", now.Add(61*time.Second), time.Minute) }, true},
-			{"lost", func() (bool, error) { return renew(ctx, db, "j", "a", now, time.Hour) }, false},
+			{"still held", func() (bool, error) { return at("b", time.Minute).acquire(ctx, "j", time.Minute) }, false},
+			{"expired", func() (bool, error) { return at("b", 61*time.Second).acquire(ctx, "j", time.Minute) }, true},
+			{"lost", func() (bool, error) { return at("a", 0).renew(ctx, "j", time.Hour) }, false},
 		}
 		for _, s := range steps {
 			if got, err := s.do(); got != s.want || err != nil {
@@ -248,4 +263,85 @@ func TestLeaseOfAnotherIsNotReleased(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestLeasesFollowTheClockOfTheDatabase: nodes whose clocks are hours apart agree on whose a
+// lease is.
+func TestLeasesFollowTheClockOfTheDatabase(t *testing.T) {
+	t.Parallel()
+	db := dbtest.Open(t, database.Postgres)
+	node := func(holder string, ahead time.Duration) *Worker {
+		w := New(db, slog.New(slog.DiscardHandler), func() time.Time { return time.Now().Add(ahead) })
+		w.holder = holder
+		return w
+	}
+	slow, fast := node("slow", -3*time.Hour), node("fast", 3*time.Hour)
+	take := func(w *Worker, want bool) {
+		t.Helper()
+		if mine, err := w.acquire(t.Context(), "job", time.Hour); mine != want || err != nil {
+			t.Errorf("%s: %t, %v", w.holder, mine, err)
+		}
+	}
+	take(slow, true)
+	take(fast, false) // by its own clock the lease has expired
+	if _, err := db.ExecContext(t.Context(), "UPDATE leases SET expires_at = clock_timestamp()"); err != nil {
+		t.Fatal(err)
+	}
+	list, err := Leases(t.Context(), db, slow.now())
+	if err != nil || len(list) != 1 || !list[0].Expired || list[0].Holder != "slow" {
+		t.Errorf("%+v, %v", list, err)
+	}
+	take(fast, true)
+	take(slow, false)
+	if mine, err := fast.renew(t.Context(), "job", time.Hour); !mine || err != nil {
+		t.Errorf("renew: %t, %v", mine, err)
+	}
+}
+
+// TestNoLeaseWithAClockThatIsOff: a node whose clock is more than 5 s from the database's gives
+// its leases back, and takes them again once the clock is right.
+func TestNoLeaseWithAClockThatIsOff(t *testing.T) {
+	t.Parallel()
+	db := dbtest.Open(t, database.Postgres)
+	var ahead atomic.Int64
+	db.Breaker.Now = func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
+	if err := db.Start(t.Context(), slog.New(slog.DiscardHandler)); err != nil {
+		t.Fatal(err)
+	}
+	runs := make(chan struct{}, 1000)
+	w := New(db, slog.New(slog.DiscardHandler), time.Now, Job{Name: "job", Interval: 100 * time.Millisecond, Run: func(context.Context) (time.Duration, error) {
+		runs <- struct{}{}
+		return 0, nil
+	}})
+	w.Start(t.Context())
+	defer stop(t, w)
+	await := func(what string, done func() bool) {
+		t.Helper()
+		for deadline := time.Now().Add(20 * time.Second); !done(); time.Sleep(5 * time.Millisecond) {
+			if time.Now().After(deadline) {
+				t.Fatalf("%s: not within 20 s", what)
+			}
+		}
+	}
+	leases := func() int {
+		list, err := Leases(t.Context(), db, time.Now())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(list)
+	}
+	<-runs
+	ahead.Store(int64(6 * time.Second))
+	await("the lease is given back", func() bool { return leases() == 0 })
+	if offset := db.Breaker.ClockOffset(); offset > -5*time.Second || offset < -7*time.Second {
+		t.Errorf("offset %s", offset)
+	}
+	for len(runs) > 0 {
+		<-runs
+	}
+	ahead.Store(int64(4 * time.Second))
+	<-runs
+	if leases() != 1 {
+		t.Error("the job runs without a lease")
+	}
 }

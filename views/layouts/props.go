@@ -31,6 +31,9 @@ type Stale struct {
 	Since components.When
 }
 
+// BannersStart begins the banners of every page: LastGood goes behind it.
+const BannersStart = `<div id="banners">`
+
 // Heading is the title with the name of the site, as a shared link shows it.
 func (p Props) Heading() string {
 	if p.Title == "" {

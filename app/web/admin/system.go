@@ -16,7 +16,7 @@ func (d *Site) system(v *visit) error {
 	ctx := v.UserContext()
 	p := views.SystemProps{
 		Frame: d.frame(v, "System", "/admin/system"), Version: d.Version + ", " + runtime.Version(), StartedAt: d.started,
-		Database: d.ping(ctx, string(d.DB.Kind), d.DB.PingContext), Cache: d.ping(ctx, d.CacheKind, d.PingCache),
+		Database: d.ping(ctx, string(d.DB.Kind), d.DB.Check), Cache: d.ping(ctx, d.CacheKind, d.PingCache),
 		Memory: memory(), Goroutines: runtime.NumGoroutine(), Node: d.Holder,
 	}
 	p.UnwrittenAgents, p.UnwrittenErrors = d.Usage.Waiting()
@@ -53,7 +53,7 @@ func (d *Site) addLeases(ctx context.Context, _ *visit, p *views.SystemProps) er
 	leases, err := d.Monitor.Jobs(ctx)
 	for _, l := range leases {
 		p.Leases = append(p.Leases, views.Lease{
-			Job: l.Name, Node: l.Holder, Here: l.Holder == d.Holder, Held: l.ExpiresAt.After(d.Now()),
+			Job: l.Name, Node: l.Holder, Here: l.Holder == d.Holder, Held: !l.Expired,
 		})
 	}
 	return err

@@ -1,0 +1,144 @@
+package database
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgconn/ctxwatch"
+	"github.com/jackc/pgx/v5/stdlib"
+)
+
+// guarded connects to Postgres while the breaker is closed.
+type guarded struct {
+	driver.Connector
+	breaker *Breaker
+}
+
+// guard returns the connector of a pool whose connections end when the breaker opens. A
+// connection that was open before is never used again.
+func guard(cfg *pgx.ConnConfig) (*guarded, *Breaker) {
+	probe := &postgresProbe{cfg: cfg.Copy()}
+	probe.cfg.BuildContextWatcherHandler = func(conn *pgconn.PgConn) ctxwatch.Handler {
+		return &pgconn.DeadlineContextWatcherHandler{Conn: conn.Conn()}
+	}
+	b := newBreaker(probe)
+	dial := cfg.DialFunc
+	cfg.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
+		if err := b.Err(); err != nil { // also for the request to cancel a query
+			return nil, err
+		}
+		conn, err := dial(ctx, network, address)
+		if err != nil {
+			b.suspect()
+			return nil, err
+		}
+		return b.hold(conn)
+	}
+	const opened = "breaker.opened"
+	return &guarded{stdlib.GetConnector(*cfg,
+		stdlib.OptionAfterConnect(func(_ context.Context, conn *pgx.Conn) error {
+			conn.PgConn().CustomData()[opened] = b.Opened()
+			return nil
+		}),
+		stdlib.OptionResetSession(func(_ context.Context, conn *pgx.Conn) error {
+			if conn.PgConn().CustomData()[opened] != b.Opened() {
+				return driver.ErrBadConn
+			}
+			return nil
+		}),
+	), b}, b
+}
+
+// Connect implements driver.Connector. It ends when the breaker opens, whatever it waits for.
+func (g *guarded) Connect(ctx context.Context) (driver.Conn, error) {
+	bounded, cancel, err := g.breaker.bound(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer cancel()
+	conn, err := g.Connector.Connect(bounded)
+	if err != nil && ctx.Err() == nil && bounded.Err() != nil {
+		return nil, errors.Join(ErrUnanswered, err)
+	}
+	return conn, err
+}
+
+// postgresProbe asks Postgres for the time, on a connection that it keeps.
+type postgresProbe struct {
+	cfg *pgx.ConnConfig
+
+	conn *pgx.Conn // nil: none
+
+	mu     sync.Mutex
+	socket net.Conn // under conn; nil: none
+}
+
+// probe tries again with a new connection if the one it kept is broken.
+func (p *postgresProbe) probe(ctx context.Context) (time.Time, error) {
+	kept := p.conn != nil
+	at, err := p.ask(ctx)
+	if err != nil && kept && ctx.Err() == nil {
+		at, err = p.ask(ctx)
+	}
+	if e, ok := errors.AsType[*pgconn.PgError](err); ok && e.Code == tooManyConnections {
+		// It answers, and those who have a connection can go on.
+		return time.Time{}, nil
+	}
+	return at, err
+}
+
+func (p *postgresProbe) ask(ctx context.Context) (at time.Time, err error) {
+	if p.conn == nil {
+		if err := p.connect(ctx); err != nil {
+			return at, fmt.Errorf("connect to probe the database: %w", err)
+		}
+	}
+	if err := p.conn.QueryRow(ctx, "SELECT clock_timestamp()").Scan(&at); err != nil {
+		p.drop()
+		p.conn = nil
+		return at, fmt.Errorf("probe the database: %w", err)
+	}
+	return at, nil
+}
+
+func (p *postgresProbe) connect(ctx context.Context) error {
+	cfg := p.cfg.Copy()
+	dial := cfg.DialFunc
+	var connected atomic.Bool
+	cfg.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
+		if connected.Load() {
+			// pgx asks the server to cancel the query of a connection that has ended.
+			return nil, errSilent
+		}
+		conn, err := dial(ctx, network, address)
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.socket = conn
+		return conn, err
+	}
+	conn, err := pgx.ConnectConfig(ctx, cfg)
+	connected.Store(true)
+	if err != nil {
+		p.drop()
+		return err
+	}
+	p.conn = conn
+	return nil
+}
+
+func (p *postgresProbe) drop() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.socket != nil {
+		_ = p.socket.Close() // a query that waits on it ends
+		p.socket = nil
+	}
+}
