@@ -131,6 +131,11 @@ func (a *App) open(ctx context.Context) (err error) {
 	if a.DB, err = database.Open(ctx, a.cfg.DatabaseURL); err != nil {
 		return err
 	}
+	if a.cfg.DatabaseReplicaURL != "" && !a.opts.Beside {
+		if err = a.DB.AddReplica(a.cfg.DatabaseReplicaURL); err != nil {
+			return err
+		}
+	}
 	if hook := a.tracing.Hook(); hook != nil {
 		a.DB.Watch(hook)
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/pulsecast/pulsecast/app/agent"
@@ -45,6 +46,9 @@ func (a *App) buildDomain() {
 	a.publisher.MinLiquidity = float64(a.cfg.RankedMinLiquidity)
 	a.generation = agent.NewGeneration(a.DB.Reader, a.Log)
 	a.changes = generation.NewWatcher(a.DB.Reader, a.Log)
+	if a.DB.Replica != nil {
+		a.changes.AddReplica(a.DB, a.cfg.ReplicaMaxLag)
+	}
 	a.identity = identity.New(identity.Options{
 		Config: &a.cfg, DB: a.DB, Generation: a.generation, Usage: a.usage, Log: a.Log, Now: a.now, Wrap: a.tracing.Transport,
 	})
@@ -61,7 +65,7 @@ func (a *App) thresholds() leaderboard.Thresholds {
 func (a *App) buildOperations() error {
 	a.monitor = a.newMonitor()
 	a.metrics = metrics.New(
-		metrics.Options{Version: version.Build(), DB: a.DB, Now: a.now, Monitor: a.monitor, Usage: a.usage.Waiting},
+		metrics.Options{Version: version.Build(), DB: a.DB, Now: a.now, Monitor: a.monitor, Usage: a.usage.Waiting, Replica: a.changes.Replica},
 	)
 	a.serverErrors = alert.NewTally(a.DB, a.Log, a.now)
 	a.worker = worker.New(a.DB, a.Log, a.now, a.jobs()...)
@@ -135,6 +139,7 @@ func (a *App) buildServer() {
 	}
 	site := web.New(web.Dependencies{
 		Config: &a.cfg, Version: version.Build(), DB: a.DB, Now: a.now, Identity: a.identity, Leaderboard: a.leaderboard, Moderation: acts,
+		Changes: a.changes,
 		Markets: a.Markets.Replicator.Feed(), News: a.News.Replicator.Feed(),
 		Text: edge.Text, Sample: a.ShowsSample, Keys: a.identity,
 		SignIn: oauth.New(oauth.Options{
@@ -207,13 +212,17 @@ func (a *App) health() httpserver.HealthSource {
 	}
 }
 
-// warnings are what an operator should know of the way to check keys.
+// warnings are what an operator should know of the way to check keys, and of the replica.
 func (a *App) warnings() []string {
 	s := a.identity.Status()
+	list := slices.Clone(s.Warnings)
 	if !s.OK {
-		return append(s.Warnings, "the identity provider did not answer when it was last asked: "+s.LastError)
+		list = append(list, "the identity provider did not answer when it was last asked: "+s.LastError)
 	}
-	return s.Warnings
+	if r := a.changes.Replica(); r != nil && r.Warning() != "" {
+		list = append(list, r.Warning())
+	}
+	return list
 }
 
 // feeds returns the state of the feeds, without their readings if the database doesn't

@@ -47,6 +47,8 @@ type DB struct {
 	// Breaker makes queries fail at once while the database can't be used. It probes from Start
 	// on; see its own comment for SQLite.
 	Breaker *Breaker
+	// Replica is nil if there is none.
+	Replica *Replica
 	path    string // of the SQLite file
 }
 
@@ -73,6 +75,9 @@ func Open(ctx context.Context, address string) (*DB, error) {
 // jobs. It ends with Stop or Close.
 func (db *DB) Start(ctx context.Context, log *slog.Logger) error {
 	db.Breaker.start(log)
+	if db.Replica != nil {
+		db.Replica.Breaker.start(log)
+	}
 	if db.Kind != SQLite {
 		return nil
 	}
@@ -84,7 +89,12 @@ func (db *DB) Start(ctx context.Context, log *slog.Logger) error {
 }
 
 // Stop ends what Start began.
-func (db *DB) Stop() { db.Breaker.halt() }
+func (db *DB) Stop() {
+	db.Breaker.halt()
+	if db.Replica != nil {
+		db.Replica.Breaker.halt()
+	}
+}
 
 // Check returns why the database can't be used; nil if it can.
 func (db *DB) Check(ctx context.Context) error {
@@ -94,11 +104,15 @@ func (db *DB) Check(ctx context.Context) error {
 	return db.Reader.PingContext(ctx)
 }
 
-// Close closes both pools.
+// Close closes all pools.
 func (db *DB) Close() error {
 	db.Stop()
+	var replica error
+	if db.Replica != nil {
+		replica = db.Replica.DB.Close()
+	}
 	if db.Reader == db.DB {
-		return db.DB.Close()
+		return errors.Join(replica, db.DB.Close())
 	}
 	return errors.Join(db.Reader.Close(), db.DB.Close())
 }
@@ -151,10 +165,19 @@ func openSQLite(path string) (*DB, error) {
 }
 
 func openPostgres(address string) (*DB, error) {
+	db, breaker, err := poolOf("DATABASE_URL", address)
+	if err != nil {
+		return nil, err
+	}
+	return &DB{DB: db, Reader: db, Kind: Postgres, Breaker: breaker}, nil
+}
+
+// poolOf returns a pool of connections to the Postgres at the address in a setting.
+func poolOf(setting, address string) (*bun.DB, *Breaker, error) {
 	cfg, err := pgx.ParseConfig(address)
 	if err != nil {
 		// pgx quotes the address with the password masked; still, keep it short.
-		return nil, errors.New("DATABASE_URL: not a valid postgres:// address")
+		return nil, nil, fmt.Errorf("%s: not a valid postgres:// address", setting)
 	}
 	// Bun writes arguments into the SQL, so statements must not be prepared, but for those
 	// of Planned.
@@ -177,6 +200,5 @@ func openPostgres(address string) (*DB, error) {
 	if cfg.StatementCacheCapacity == 0 {
 		dialect = unplanned{pgdialect.New()}
 	}
-	db := bun.NewDB(pool, dialect)
-	return &DB{DB: db, Reader: db, Kind: Postgres, Breaker: breaker}, nil
+	return bun.NewDB(pool, dialect, bun.WithConnResolver(byContext{})), breaker, nil
 }

@@ -57,7 +57,13 @@ type bound struct {
 }
 
 func (b bound) QueryContext(ctx context.Context, query string, _ ...any) (*sql.Rows, error) {
-	return b.IConn.QueryContext(ctx, query, b.args...)
+	conn := b.IConn
+	if _, pool := conn.(*sql.DB); pool {
+		if replica := replicaIn(ctx); replica != nil {
+			conn = replica
+		}
+	}
+	return conn.QueryContext(ctx, query, b.args...)
 }
 
 func (b bound) ExecContext(ctx context.Context, query string, _ ...any) (sql.Result, error) {

@@ -17,6 +17,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/assignment"
 	"github.com/pulsecast/pulsecast/app/config"
 	"github.com/pulsecast/pulsecast/app/database"
+	"github.com/pulsecast/pulsecast/app/generation"
 	"github.com/pulsecast/pulsecast/app/httpserver"
 	"github.com/pulsecast/pulsecast/app/identity"
 	"github.com/pulsecast/pulsecast/app/leaderboard"
@@ -52,6 +53,7 @@ type Dependencies struct {
 	Identity    Registry
 	Leaderboard *leaderboard.Store
 	Moderation  *moderation.Service
+	Changes     *generation.Watcher
 	Markets     *signal.Feed[market.Market]
 	News        *signal.Feed[news.Item]
 	// Text renders the texts for agents: "skill", which is Markdown, and "quickstart",
@@ -126,7 +128,7 @@ func (s *Site) Forget() {
 
 // Register adds the routes of the site.
 func (s *Site) Register(srv *httpserver.Server) {
-	page := func(path string, h fiber.Handler) { srv.App.Get(path, srv.Limits.Reads(), s.pages.wrap(h)) }
+	page := func(path string, h fiber.Handler) { srv.App.Get(path, srv.Limits.Reads(), s.pages.wrap(s.read(h))) }
 	page("/", s.home)
 	page("/leaderboard", s.leaderboard)
 	page("/markets", s.listMarkets)
@@ -169,6 +171,19 @@ func (s *Site) Register(srv *httpserver.Server) {
 		s.registerSignIn(srv)
 	}
 	srv.App.Post("/predictions/:id/report", s.ownForms, srv.Limits.Reports(), s.report)
+}
+
+// read has the queries of a page go to the replica, if there is one and it may serve them.
+func (s *Site) read(h fiber.Handler) fiber.Handler {
+	return func(c *fiber.Ctx) error {
+		own := c.UserContext()
+		defer c.SetUserContext(own)
+		side := s.Changes.Side(false)
+		return side.Read(own, func(ctx context.Context) error {
+			c.SetUserContext(ctx)
+			return h(c)
+		})
+	}
 }
 
 // when is a moment as pages show it.
