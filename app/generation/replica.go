@@ -151,6 +151,30 @@ func (f *follower) tell(cause error) {
 	}
 }
 
+// FindReplica looks at the replica of db until it serves, for at most maxLag, and describes it.
+// It is for a process that has no Watcher.
+func FindReplica(ctx context.Context, db *database.DB, maxLag time.Duration) (*ReplicaState, error) {
+	w := NewWatcher(db.DB, slog.New(slog.DiscardHandler))
+	w.AddReplica(db, maxLag)
+	tick := time.NewTicker(Interval)
+	defer tick.Stop()
+	for deadline := time.Now().Add(maxLag); ; {
+		if err := w.Check(ctx); err != nil {
+			return nil, err
+		}
+		w.follower.tell(w.follower.look(ctx))
+		state := w.Replica()
+		if state.Cause == nil || time.Now().After(deadline) {
+			return state, nil
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return state, nil
+		}
+	}
+}
+
 // ReplicaState describes the replica.
 type ReplicaState struct {
 	// Lag is how long ago everything was committed that the replica has; less than 0 if that
@@ -168,7 +192,7 @@ func (s *ReplicaState) Warning() string {
 	switch {
 	case s.Cause == nil:
 		return ""
-	case errors.Is(s.Cause, errBehind):
+	case errors.Is(s.Cause, errBehind) && s.Lag >= 0:
 		return fmt.Sprintf("the replica is %s behind; reads go to the primary", s.Lag.Round(100*time.Millisecond))
 	case database.Unavailable(s.Cause):
 		return "the replica can't be reached; reads go to the primary"
