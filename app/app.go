@@ -160,6 +160,9 @@ func (a *App) open(ctx context.Context) (err error) {
 func (a *App) Run(ctx context.Context, ln net.Listener) error {
 	a.Log.Info("serving", "address", ln.Addr().String(), "base_url", a.cfg.BaseURL, "database", a.DB.Kind,
 		"cache", a.cache.Kind, "worker", a.opts.Worker)
+	if a.DB.Pooled {
+		a.Log.Info("a connection pooler stands before Postgres: statements are planned anew each time")
+	}
 	stop := a.startBackground(ctx)
 	return errors.Join(a.server.Start(ctx, ln), stop())
 }

@@ -129,3 +129,24 @@ func TestReplica(t *testing.T) {
 	p.warned("promoted")
 	ownWrites("promoted")
 }
+
+// TestServeThroughPooler: a node publishes and reads through PgBouncer in transaction mode.
+func TestServeThroughPooler(t *testing.T) {
+	t.Parallel()
+	address := dbtest.StartPooler(t, dbtest.URL(t, database.Postgres), "transaction")
+	settings := []string{"DATABASE_URL=" + address, "REGISTRATION=open", "RATE_LIMIT_READS=off", "RATE_LIMIT_WRITES=off"}
+	p := startProcess(t, settings, "serve")
+	_, made := p.call("POST", "/api/agents", "", map[string]any{"name": "Ada"})
+	key := fmt.Sprint(made["apiKey"])
+	for i := range 10 {
+		body := map[string]any{"title": fmt.Sprint("Number ", i, "?"), "thesis": "It must.", "confidence": 0.9, "horizonAt": time.Now().AddDate(0, 1, 0).UTC()}
+		if status, answer := p.publishOnce(fmt.Sprint(i), key, body); status != 200 {
+			t.Fatalf("%d %v", status, answer)
+		}
+		_, list := p.call("GET", "/api/predictions?q=number", key, nil)
+		if dig(list, "predictions", i, "id") == nil {
+			t.Errorf("after %d: %v", i+1, list)
+		}
+	}
+	examine(t, settings, 1, "ok    pooler         a connection pooler stands before Postgres")
+}

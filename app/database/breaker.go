@@ -43,6 +43,7 @@ type Breaker struct {
 	probe   prober
 	onProbe func(err error) // tells tests of every probe; may be nil
 
+	pooled atomic.Bool   // see DB.Pooled
 	heard  atomic.Int64  // how often something arrived from the database
 	opened atomic.Int64  // how often the breaker has opened
 	offset atomic.Int64  // see ClockOffset

@@ -24,6 +24,9 @@ import (
 	_ "modernc.org/sqlite" // the driver "sqlite"
 )
 
+// maxConnections bounds the pool of a Postgres.
+const maxConnections = 24
+
 // connectTimeout bounds connecting to one address of Postgres, unless DATABASE_URL has another
 // connect_timeout.
 const connectTimeout = 5 * time.Second
@@ -49,7 +52,10 @@ type DB struct {
 	Breaker *Breaker
 	// Replica is nil if there is none.
 	Replica *Replica
-	path    string // of the SQLite file
+	// Pooled means that a connection pooler stands before Postgres, so that no statement is kept
+	// planned.
+	Pooled bool
+	path   string // of the SQLite file
 }
 
 // Open connects to a sqlite://PATH or postgres:// address and pings it. The
@@ -67,6 +73,11 @@ func Open(ctx context.Context, address string) (*DB, error) {
 	}
 	if err := db.PingContext(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("open database: %w", err), db.Close())
+	}
+	if db.Kind == Postgres {
+		if err := db.avoidSessions(ctx); err != nil {
+			return nil, errors.Join(fmt.Errorf("open database: %w", err), db.Close())
+		}
 	}
 	return db, nil
 }
@@ -165,15 +176,16 @@ func openSQLite(path string) (*DB, error) {
 }
 
 func openPostgres(address string) (*DB, error) {
-	db, breaker, err := poolOf("DATABASE_URL", address)
+	db, breaker, err := poolOf("DATABASE_URL", address, nil)
 	if err != nil {
 		return nil, err
 	}
 	return &DB{DB: db, Reader: db, Kind: Postgres, Breaker: breaker}, nil
 }
 
-// poolOf returns a pool of connections to the Postgres at the address in a setting.
-func poolOf(setting, address string) (*bun.DB, *Breaker, error) {
+// poolOf returns a pool of connections to the Postgres at the address in a setting. connected, if
+// not nil, may refuse a connection.
+func poolOf(setting, address string, connected func(context.Context, *pgx.Conn) error) (*bun.DB, *Breaker, error) {
 	cfg, err := pgx.ParseConfig(address)
 	if err != nil {
 		// pgx quotes the address with the password masked; still, keep it short.
@@ -183,7 +195,11 @@ func poolOf(setting, address string) (*bun.DB, *Breaker, error) {
 	// of Planned.
 	cfg.DefaultQueryExecMode = pgx.QueryExecModeExec
 	cfg.RuntimeParams["timezone"] = "UTC"
+	var breaker *Breaker
 	cfg.BuildContextWatcherHandler = func(conn *pgconn.PgConn) ctxwatch.Handler {
+		if breaker.pooled.Load() {
+			return &pgconn.DeadlineContextWatcherHandler{Conn: conn.Conn()}
+		}
 		return &pgconn.CancelRequestContextWatcherHandler{
 			Conn: conn, CancelRequestDelay: 0, DeadlineDelay: 2 * time.Second,
 		}
@@ -191,10 +207,11 @@ func poolOf(setting, address string) (*bun.DB, *Breaker, error) {
 	if cfg.ConnectTimeout == 0 {
 		cfg.ConnectTimeout = connectTimeout
 	}
-	connector, breaker := guard(cfg)
+	var connector *guarded
+	connector, breaker = guard(cfg, connected)
 	pool := sql.OpenDB(connector)
-	pool.SetMaxOpenConns(24)
-	pool.SetMaxIdleConns(24)
+	pool.SetMaxOpenConns(maxConnections)
+	pool.SetMaxIdleConns(maxConnections)
 	pool.SetConnMaxIdleTime(5 * time.Minute)
 	var dialect schema.Dialect = pgdialect.New()
 	if cfg.StatementCacheCapacity == 0 {

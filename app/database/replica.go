@@ -20,7 +20,7 @@ type Replica struct {
 // AddReplica sets the replica of a Postgres. It doesn't connect: a replica that is gone must not
 // stop the start of a service that can do without.
 func (db *DB) AddReplica(address string) error {
-	pool, breaker, err := poolOf("DATABASE_REPLICA_URL", address)
+	pool, breaker, err := poolOf("DATABASE_REPLICA_URL", address, refusePooler)
 	if err != nil {
 		return err
 	}

@@ -37,6 +37,9 @@ func (d *doctor) database(ctx context.Context) {
 		d.readings(ctx, db)
 		d.queues(ctx, db)
 	}
+	if db.Pooled {
+		d.say(fine, "pooler", "a connection pooler stands before Postgres; publishing costs less without it")
+	}
 	if !embedded {
 		d.clock.askDatabase(ctx, db)
 	}

@@ -198,7 +198,12 @@ func (p *Postgres) Thaw() {
 // Command returns one of the programs of Postgres, to run as the server's account.
 func (p *Postgres) Command(program string, args ...string) *exec.Cmd {
 	p.t.Helper()
-	path := filepath.Join(programs(p.t), program)
+	return p.dropped(filepath.Join(programs(p.t), program), args...)
+}
+
+// dropped returns a program to run as the server's account.
+func (p *Postgres) dropped(path string, args ...string) *exec.Cmd {
+	p.t.Helper()
 	// The signal makes sure that the server ends with the test, however that ends.
 	drop := []string{"--pdeathsig=INT"}
 	if u := account(p.t); u != nil {
