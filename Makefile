@@ -39,9 +39,9 @@ recorded: ## Start the service on recorded answers of its sources and a fresh da
 
 # The closing lines are the runner's own: skipped tests, failures, DONE.
 .PHONY: test
-test: fresh ## Run every test on private Postgres and Redis and in Chromium, after checking that generated Go is fresh (no npm)
+test: fresh ## Run every test on private Postgres and Redis, in Chromium and behind nginx, after checking that generated Go is fresh (no npm)
 	@events=$$(mktemp); trap 'rm -f "$$events"' EXIT; \
-	export NEED_CHROMIUM=1 NEED_PGBOUNCER=1; status=0; \
+	export NEED_CHROMIUM=1 NEED_NGINX=1 NEED_PGBOUNCER=1; status=0; \
 	.ci/services $(TOOL) gotestsum --format "$${GOTESTSUM_FORMAT:-pkgname}" --jsonfile "$$events" \
 		-- -timeout 20m $(ARGS) $(PKG) || status=$$?; \
 	export TEST_POSTGRES_URL=set TEST_REDIS_URL=set; \
@@ -118,6 +118,11 @@ bench-report: export SERVICES_FSYNC = on
 bench-report: build ## Measure beside pgbench, nginx, fasthttp and PocketBase, and write docs/performance.md (half an hour; BENCH_ROWS=publish narrows)
 	@go build -o bin/bench ./cmd/bench
 	@.ci/services bin/bench report
+
+.PHONY: torture
+torture: ## Torment the program and write docs/reliability.md (an hour; TORTURE_SHORT=1 takes minutes)
+	@go build -o bin/torture ./cmd/torture
+	@bin/torture
 
 .PHONY: simulate
 simulate: ## Simulate agents of known skill to show what the scoring rewards

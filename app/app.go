@@ -3,14 +3,18 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net"
 	"net/http"
 	"sync/atomic"
 	"time"
+
+	"github.com/uptrace/bun"
 
 	"github.com/pulsecast/pulsecast/app/agent"
 	"github.com/pulsecast/pulsecast/app/alert"
@@ -36,6 +40,9 @@ import (
 // staleAfter is how many intervals old a price or a snapshot may be.
 const staleAfter = 3
 
+// ErrInterrupted is the cause of a context that ends to stop the service at once.
+var ErrInterrupted = httpserver.ErrInterrupted
+
 // Options are what tests and commands set beside the configuration.
 type Options struct {
 	// Worker runs the sources, settlement and the leaderboard in this process.
@@ -49,6 +56,10 @@ type Options struct {
 	// ClientDocuments reads the metadata documents of programs that sign in; nil refuses private
 	// addresses.
 	ClientDocuments http.RoundTripper
+	// Queries, if not nil, is told of every query.
+	Queries bun.QueryHook
+	// DatabasePatience is how long a start waits for Postgres; zero is 30 s.
+	DatabasePatience time.Duration
 	// CachePrefix sets the keys of several services in one Redis apart.
 	CachePrefix string
 }
@@ -69,6 +80,7 @@ type App struct {
 
 	tracing *tracing.Tracing // nil: off
 	release func() error
+	marked  bool // the database is marked as in use
 	cache   *cache.Cache
 
 	generation  *agent.Generation
@@ -78,11 +90,13 @@ type App struct {
 	publisher   *prediction.Publisher
 	leaderboard *leaderboard.Store
 	consensus   *leaderboard.Counter
+	names       *agent.Names
 
 	worker       *worker.Worker
 	monitor      *monitor.Monitor
 	metrics      *metrics.Metrics
 	serverErrors *alert.Tally
+	outage       *alert.Outage // nil if no webhook is configured
 	server       *httpserver.Server
 	hub          *update.Hub
 	sample       atomic.Bool // the database holds the demo's sample world
@@ -117,7 +131,7 @@ func New(ctx context.Context, cfg config.Config, opts Options) (*App, error) {
 	if err := a.buildSignals(ctx); err != nil {
 		return nil, errors.Join(err, a.Close())
 	}
-	if err := a.buildOperations(); err != nil {
+	if err := a.buildOperations(ctx); err != nil {
 		return nil, errors.Join(err, a.Close())
 	}
 	a.buildServer()
@@ -128,7 +142,7 @@ func New(ctx context.Context, cfg config.Config, opts Options) (*App, error) {
 func (a *App) Config() config.Config { return a.cfg }
 
 func (a *App) open(ctx context.Context) (err error) {
-	if a.DB, err = database.Open(ctx, a.cfg.DatabaseURL); err != nil {
+	if a.DB, err = a.openDatabase(ctx); err != nil {
 		return err
 	}
 	if a.cfg.DatabaseReplicaURL != "" && !a.opts.Beside {
@@ -139,12 +153,18 @@ func (a *App) open(ctx context.Context) (err error) {
 	if hook := a.tracing.Hook(); hook != nil {
 		a.DB.Watch(hook)
 	}
+	if a.opts.Queries != nil {
+		a.DB.Watch(a.opts.Queries)
+	}
 	if !a.opts.Beside {
 		if a.release, err = a.DB.Claim(); err != nil {
 			return err
 		}
 	}
 	if _, err = a.DB.Migrate(ctx); err != nil {
+		return err
+	}
+	if err := a.markInUse(ctx); err != nil {
 		return err
 	}
 	if a.opts.CachePrefix == "" {
@@ -155,8 +175,59 @@ func (a *App) open(ctx context.Context) (err error) {
 	return err
 }
 
+const (
+	// databasePatience is how long a start waits for a database that is starting too, and
+	// databasePause the time between two tries.
+	databasePatience = 30 * time.Second
+	databasePause    = 250 * time.Millisecond
+)
+
+// openDatabase opens the database. A service that starts together with its Postgres waits for
+// it; a command doesn't.
+func (a *App) openDatabase(ctx context.Context) (*database.DB, error) {
+	patience := cmp.Or(a.opts.DatabasePatience, databasePatience)
+	_, embedded := a.cfg.SQLitePath()
+	began := time.Now()
+	for waiting := false; ; waiting = true {
+		db, err := database.Open(ctx, a.cfg.DatabaseURL)
+		switch {
+		case err == nil || embedded || a.opts.Beside || !database.MayStart(err):
+			return db, err
+		case time.Since(began) >= patience:
+			return nil, fmt.Errorf("DATABASE_URL: the database could not be used for %s: %w", patience, err)
+		case !waiting:
+			a.Log.Warn("waiting for the database of DATABASE_URL", "at_most", patience, "error", err)
+		}
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(databasePause):
+		}
+	}
+}
+
+// lostWAL is what the log and health say of a SQLite file that was opened without its log.
+const lostWAL = "the SQLite file was copied while it was served, or has lost its write-ahead log: " +
+	"what was published last may be missing; pulsecast doctor says what to do"
+
+// markInUse marks the database as in use until Close, and warns if commits are missing.
+func (a *App) markInUse(ctx context.Context) error {
+	if lost := a.DB.LostWAL(); !lost.IsZero() {
+		a.Log.Error(lostWAL, "since", lost)
+	}
+	if a.opts.Beside {
+		return nil
+	}
+	if err := a.DB.MarkInUse(ctx, time.Now()); err != nil {
+		return err
+	}
+	a.marked = true
+	return nil
+}
+
 // Run serves on ln, and works when Options.Worker is set, until ctx ends. It
-// returns once requests in flight are answered and running jobs have stopped.
+// returns once requests in flight are answered and running jobs have stopped; if the cause is
+// ErrInterrupted, within about two seconds even so.
 func (a *App) Run(ctx context.Context, ln net.Listener) error {
 	a.Log.Info("serving", "address", ln.Addr().String(), "base_url", a.cfg.BaseURL, "database", a.DB.Kind,
 		"cache", a.cache.Kind, "worker", a.opts.Worker)
@@ -193,7 +264,7 @@ func (a *App) startBackground(ctx context.Context) (stop func() error) {
 		a.worker.Start(context.WithoutCancel(ctx))
 	}
 	return func() error {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 15*time.Second)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience(ctx))
 		defer cancel()
 		endFollow()
 		published := a.publisher.Stop(ctx)
@@ -211,6 +282,14 @@ func (a *App) startBackground(ctx context.Context) (stop func() error) {
 	}
 }
 
+// patience is how long background work may take to stop.
+func patience(ctx context.Context) time.Duration {
+	if errors.Is(context.Cause(ctx), ErrInterrupted) {
+		return time.Second
+	}
+	return 15 * time.Second
+}
+
 // Close gives back what New opened. The service must not be running.
 func (a *App) Close() error {
 	errs := []error{a.tracing.Stop(context.Background())}
@@ -219,6 +298,9 @@ func (a *App) Close() error {
 	}
 	if a.cache != nil {
 		errs = append(errs, a.cache.Close())
+	}
+	if a.marked {
+		errs = append(errs, a.DB.Unmark(context.Background()))
 	}
 	if a.release != nil {
 		errs = append(errs, a.release())
@@ -231,6 +313,9 @@ func (a *App) Close() error {
 
 func (a *App) startOperations() {
 	a.serverErrors.Start()
+	if a.outage != nil {
+		a.outage.Start()
+	}
 	a.metrics.Start()
 	if addr := a.metrics.Addr(); addr != "" {
 		a.Log.Info("serving metrics", "address", addr)
@@ -238,5 +323,8 @@ func (a *App) startOperations() {
 }
 
 func (a *App) stopOperations(ctx context.Context) error {
+	if a.outage != nil {
+		a.outage.Stop()
+	}
 	return errors.Join(a.serverErrors.Stop(ctx), a.metrics.Stop(ctx))
 }

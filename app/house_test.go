@@ -29,14 +29,15 @@ var floors = [][]string{
 	{"app/settlement", "app/ingest", "app/oauth"},
 	{"app/leaderboard", "app/assignment"},
 	{"app/demo", "app/admin", "app/moderation", "app/inbox"},
+	{"app/backup", "app/transfer"},
 	{"app/monitor"},
 	{"app/metrics", "app/alert", "app/doctor", "app/verify"},
 	{"app/retention"},
 	{"app/httpserver"},
 	{"app/api", "app/web", "app/mcp"},
 	{"app"},
-	{"app/cli"},
-	{"cmd/pulsecast", "cmd/bench", "cmd/loadgen", "cmd/recorded", "cmd/simulate"},
+	{"app/cli", "cmd/internal/run"},
+	{"cmd/pulsecast", "cmd/bench", "cmd/loadgen", "cmd/recorded", "cmd/simulate", "cmd/torture"},
 }
 
 // exempt are edges that are not arrows of the house: tools for tests.

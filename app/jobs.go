@@ -7,6 +7,7 @@ import (
 
 	"github.com/pulsecast/pulsecast/app/alert"
 	"github.com/pulsecast/pulsecast/app/assignment"
+	"github.com/pulsecast/pulsecast/app/backup"
 	"github.com/pulsecast/pulsecast/app/prediction"
 	"github.com/pulsecast/pulsecast/app/retention"
 	"github.com/pulsecast/pulsecast/app/update"
@@ -32,11 +33,25 @@ func (a *App) jobs() []worker.Job {
 	if alerts := a.alerts(); alerts != nil {
 		jobs = append(jobs, every("alerts", alert.Interval, alerts.Tick))
 	}
+	if s := a.backups(); s != nil {
+		jobs = append(jobs, worker.Job{Name: "backup", Interval: backup.Interval, Timeout: backup.Timeout, Run: s.Tick})
+	}
 	for i := range jobs {
 		jobs[i].Run = a.tracing.Task(jobs[i].Name, jobs[i].Run)
 		jobs[i] = a.metrics.Job(jobs[i])
 	}
 	return jobs
+}
+
+// backups returns nil if no backups are scheduled.
+func (a *App) backups() *backup.Schedule {
+	if a.cfg.BackupEvery == 0 {
+		return nil
+	}
+	return &backup.Schedule{
+		DB: a.DB, Database: a.cfg.DatabaseURL, Dir: a.cfg.BackupDir, Every: a.cfg.BackupEvery, Keep: a.cfg.BackupKeep,
+		Now: a.now, Log: a.Log,
+	}
 }
 
 // buildBoards brings the boards up to date, and tells how long it took when there was

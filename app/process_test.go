@@ -28,7 +28,9 @@ var binary = sync.OnceValues(func() (string, error) {
 		return "", err
 	}
 	path := filepath.Join(dir, "pulsecast")
-	out, err := exec.Command("go", "build", "-o", path, "../cmd/pulsecast").CombinedOutput()
+	build := exec.Command("go", "build", "-o", path, "../cmd/pulsecast")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0") // as it is shipped
+	out, err := build.CombinedOutput()
 	if err != nil {
 		return "", fmt.Errorf("build: %w\n%s", err, out)
 	}
@@ -72,7 +74,7 @@ func (b *buffer) String() string {
 
 // environment has no settings of the machine's, and no source that answers.
 func environment(settings ...string) []string {
-	env := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME"), "ADDR=127.0.0.1:0"}
+	env := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME"), "ADDR=127.0.0.1:0", "DRAIN=0"}
 	for _, name := range []string{"POLYMARKET_URL", "POLYMARKET_CLOB_URL", "REDDIT_AUTH_URL", "REDDIT_API_URL", "REDDIT_RSS_URL", "HACKERNEWS_URL"} {
 		env = append(env, name+"=http://127.0.0.1:9")
 	}
@@ -93,7 +95,12 @@ func command(t testing.TB, settings []string, args ...string) *exec.Cmd {
 // startProcess runs the program and waits until it says where it serves.
 func startProcess(t testing.TB, settings []string, args ...string) *process {
 	t.Helper()
-	p := &process{t: t, cmd: command(t, settings, args...), out: &buffer{}, done: make(chan struct{})}
+	return startCommand(t, command(t, settings, args...))
+}
+
+func startCommand(t testing.TB, cmd *exec.Cmd) *process {
+	t.Helper()
+	p := &process{t: t, cmd: cmd, out: &buffer{}, done: make(chan struct{})}
 	p.cmd.Stderr = p.out
 	out, err := p.cmd.StdoutPipe()
 	if err != nil {
@@ -220,7 +227,8 @@ func TestBadSettingsStopTheStart(t *testing.T) {
 		"MARKETS_INTERVAL=0s": "MARKETS_INTERVAL", "RATE_LIMIT_READS=lots": "RATE_LIMIT_READS", "TRUSTED_PROXIES=x": "TRUSTED_PROXIES",
 		"IDENTITY_URL=https://id.example": "IDENTITY_AUDIENCE", "REGISTRATION=maybe": "REGISTRATION", "REDDIT_OVER18=q": "REDDIT_OVER18", "RANKED_MIN_DAYS=x": "RANKED_MIN_DAYS", "RANKED_MIN_LIQUIDITY=-1": "RANKED_MIN_LIQUIDITY",
 		"REDIS_URL=http://x": "REDIS_URL", "RANKED_MIN_EVENTS=0": "RANKED_MIN_EVENTS", "POLYMARKET_URL=x": "POLYMARKET_URL",
-		"REDDIT_CLIENT_ID=x": "REDDIT_CLIENT_SECRET", "METRICS_ADDR=x": "METRICS_ADDR",
+		"REDDIT_CLIENT_ID=x": "REDDIT_CLIENT_SECRET", "METRICS_ADDR=x": "METRICS_ADDR", "BACKUP_EVERY=24h": "BACKUP_DIR", "BACKUP_EVERY=1s": "BACKUP_EVERY", "BACKUP_KEEP=0": "BACKUP_KEEP",
+		"DRAIN=-1s": "DRAIN", "TLS_CERT=x": "TLS_KEY", "TLS_KEY=x": "TLS_CERT",
 	} {
 		t.Run(setting, func(t *testing.T) {
 			t.Parallel()
@@ -259,4 +267,29 @@ func TestCommandLine(t *testing.T) {
 			}
 		})
 	}
+}
+
+// publishWith sends a prediction with an Idempotency-Key and returns its id, empty if there
+// is no answer.
+func publishWith(base, agentKey, idempotencyKey string, body []byte) (id string, status int) {
+	req, err := http.NewRequest("POST", base+"/api/predictions", bytes.NewReader(body))
+	if err != nil {
+		return "", 0
+	}
+	for name, value := range map[string]string{
+		"User-Agent": "pulsecast-tests/1.0", "Content-Type": "application/json", "Authorization": "Bearer " + agentKey,
+		"Idempotency-Key": idempotencyKey,
+	} {
+		req.Header.Set(name, value)
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return "", 0
+	}
+	defer res.Body.Close()
+	var answer struct{ Prediction struct{ ID string } }
+	if err := json.NewDecoder(res.Body).Decode(&answer); err != nil {
+		return "", 0
+	}
+	return answer.Prediction.ID, res.StatusCode
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"runtime"
 	"time"
 
 	"github.com/pulsecast/pulsecast/app/agent"
@@ -49,8 +50,9 @@ func (a *App) buildDomain() {
 	if a.DB.Replica != nil {
 		a.changes.AddReplica(a.DB, a.cfg.ReplicaMaxLag)
 	}
+	a.names = agent.NewNames(a.cfg.OperatorName, a.cfg.BaseURL, leaderboard.RankedLike)
 	a.identity = identity.New(identity.Options{
-		Config: &a.cfg, DB: a.DB, Generation: a.generation, Usage: a.usage, Log: a.Log, Now: a.now, Wrap: a.tracing.Transport,
+		Config: &a.cfg, DB: a.DB, Names: a.names, Generation: a.generation, Usage: a.usage, Log: a.Log, Now: a.now, Wrap: a.tracing.Transport,
 	})
 }
 
@@ -61,13 +63,23 @@ func (a *App) thresholds() leaderboard.Thresholds {
 }
 
 // buildOperations builds the worker and what operators watch. It takes the address of
-// METRICS_ADDR, so that a bad one stops the start.
-func (a *App) buildOperations() error {
+// METRICS_ADDR and tries BACKUP_DIR, so that a bad one stops the start.
+func (a *App) buildOperations(ctx context.Context) error {
+	if s := a.backups(); s != nil && a.opts.Worker {
+		if err := s.Check(ctx); err != nil {
+			return err
+		}
+	}
 	a.monitor = a.newMonitor()
 	a.metrics = metrics.New(
 		metrics.Options{Version: version.Build(), DB: a.DB, Now: a.now, Monitor: a.monitor, Usage: a.usage.Waiting, Replica: a.changes.Replica},
 	)
 	a.serverErrors = alert.NewTally(a.DB, a.Log, a.now)
+	if a.cfg.AlertWebhookURL != "" {
+		a.outage = alert.NewOutage(alert.OutageOptions{
+			Log: a.Log, Now: time.Now, Webhook: string(a.cfg.AlertWebhookURL), BaseURL: a.cfg.BaseURL, Check: a.checkDatabase,
+		})
+	}
 	a.worker = worker.New(a.DB, a.Log, a.now, a.jobs()...)
 	if a.opts.Beside || a.cfg.MetricsAddr == "" {
 		return nil
@@ -75,10 +87,18 @@ func (a *App) buildOperations() error {
 	return a.metrics.Listen(a.cfg.MetricsAddr)
 }
 
+// checkDatabase returns why the database can't be read or written; nil if it can.
+func (a *App) checkDatabase(ctx context.Context) error {
+	if err := a.DB.Breaker.Err(); err != nil {
+		return err
+	}
+	return a.publisher.TryWrite(ctx)
+}
+
 // newMonitor watches the feeds, and on SQLite the disk that holds the database.
 func (a *App) newMonitor() *monitor.Monitor {
 	o := monitor.Options{
-		DB: a.DB, Now: a.now, Feeds: []monitor.Snapshots{a.Markets.Replicator.Feed(), a.News.Replicator.Feed()},
+		DB: a.DB, Now: a.now, BackupEvery: a.cfg.BackupEvery, Feeds: []monitor.Snapshots{a.Markets.Replicator.Feed(), a.News.Replicator.Feed()},
 	}
 	if path, ok := a.cfg.SQLitePath(); ok {
 		o.Disk = func() (monitor.Disk, error) { return monitor.DiskOf(filepath.Dir(path)) }
@@ -130,11 +150,11 @@ func (a *App) newsSource() source.NewsSource {
 
 func (a *App) buildServer() {
 	acts := moderation.New(moderation.Options{
-		DB: a.DB, Now: a.now, Log: a.Log, Settlement: a.Settlement, IdentityURL: a.cfg.IdentityURL, Recheck: a.recheck,
+		DB: a.DB, Now: a.now, Log: a.Log, Settlement: a.Settlement, Names: a.names, IdentityURL: a.cfg.IdentityURL, Recheck: a.recheck,
 	})
 	edge := &api.API{
 		Config: &a.cfg, Log: a.Log, DB: a.DB, Now: a.now, Identity: a.identity, Usage: a.usage,
-		Publisher: a.publisher, Leaderboard: a.leaderboard, Moderation: acts, Changes: a.changes,
+		Publisher: a.publisher, Leaderboard: a.leaderboard, Moderation: acts, Changes: a.changes, Names: a.names,
 		Intelligence: &api.Intelligence{Markets: a.Markets.Replicator.Feed(), News: a.News.Replicator.Feed()},
 	}
 	site := web.New(web.Dependencies{
@@ -148,7 +168,7 @@ func (a *App) buildServer() {
 	})
 	a.server = httpserver.New(httpserver.Options{
 		Config: &a.cfg, Version: version.API, Logger: a.Log, Now: a.now, Redis: a.cache.Redis(),
-		Authenticate: a.authenticate, CredentialEpoch: a.generation.Epoch, Health: a.health(), Observe: a.observe, Tracer: a.tracing.Tracer(), RenderError: site.RenderError,
+		Authenticate: a.authenticate, CredentialEpoch: a.generation.Epoch, Health: a.health(), Places: a.readPlaces(), Observe: a.observe, Tracer: a.tracing.Tracer(), RenderError: site.RenderError,
 	})
 	a.hub = update.NewHub(a.DB.Reader, a.Log, edge.UpdateEncoder())
 	edge.Hub = a.hub
@@ -160,6 +180,17 @@ func (a *App) buildServer() {
 	mcp.New(mcp.Dependencies{
 		Config: &a.cfg, Version: version.Build(), DB: a.DB, Markets: a.Markets.Replicator.Feed(),
 	}).Register(a.server)
+}
+
+// readPlaces is how many answers that are in no memory are made at a time. SQLite works in this
+// process, so half of the processors are left to everything else. Postgres works elsewhere, and
+// three of four connections are left.
+func (a *App) readPlaces() int {
+	processors := runtime.GOMAXPROCS(0)
+	if a.DB.Kind == database.SQLite {
+		return max(processors/2, 1)
+	}
+	return max(min(processors, a.DB.Reader.Stats().MaxOpenConnections/4), 1)
 }
 
 // recheck looks for changed credentials and texts at once.
@@ -221,9 +252,38 @@ func (a *App) warnings() []string {
 	}
 	if r := a.changes.Replica(); r != nil && r.Warning() != "" {
 		list = append(list, r.Warning())
+// warnings are what an operator should know of the way to check keys, the database, its
+// backups and the clock.
+func (a *App) warnings() []string {
+	s := a.identity.Status()
+	list := s.Warnings
+	if !s.OK {
+		list = append(list, "the identity provider did not answer when it was last asked: "+s.LastError)
+	}
+	if !a.DB.LostWAL().IsZero() {
+		list = append(list, lostWAL)
+	}
+	if a.backupsTroubled() {
+		list = append(list, "no scheduled backup was made when it was due: the log says why")
+	}
+	if b := a.DB.Breaker; b.ClockOff() {
+		list = append(list, fmt.Sprintf(
+			"the clock of this node is %s from the database's, so it runs no jobs: run an NTP client", b.ClockOffset().Abs().Round(time.Second)))
 	}
 	return list
 }
+
+// backupsTroubled reports whether scheduled backups fail or are late; false if the database
+// doesn't answer, which health tells by itself.
+func (a *App) backupsTroubled() bool {
+	ctx, cancel := context.WithTimeout(context.Background(), backupsTimeout)
+	defer cancel()
+	b, scheduled, err := a.monitor.Backups(ctx)
+	return err == nil && scheduled && b.Troubled()
+}
+
+// backupsTimeout bounds the look of health at the backups.
+const backupsTimeout = 250 * time.Millisecond
 
 // feeds returns the state of the feeds, without their readings if the database doesn't
 // answer.

@@ -6,11 +6,14 @@
 --   local       read by its owner alone; a cluster keeps it on one node
 
 -- agents: who forecasts, and the reference agents. A closed account keeps its row, under a
--- neutral handle; erased_at is when all its texts were gone. Reference; owner agent.
+-- neutral handle; erased_at is when all its texts were gone. name_key and handle_key are what
+-- names are compared under, so that none passes for another. Reference; owner agent.
 CREATE TABLE agents (
   id {{.UUID}} PRIMARY KEY,
   handle TEXT NOT NULL UNIQUE,
   name TEXT NOT NULL,
+  name_key TEXT NOT NULL DEFAULT '',
+  handle_key TEXT NOT NULL DEFAULT '',
   model TEXT NOT NULL DEFAULT '',
   framework TEXT NOT NULL DEFAULT '',
   description TEXT NOT NULL DEFAULT '',
@@ -34,6 +37,10 @@ CREATE UNIQUE INDEX agents_subject ON agents (issuer, subject) WHERE subject IS 
 CREATE INDEX agents_seen ON agents (last_seen_at, id) WHERE last_seen_at IS NOT NULL;
 --bun:split
 CREATE INDEX agents_disabled ON agents (id) WHERE status = 'disabled';
+--bun:split
+CREATE INDEX agents_name_keys ON agents (name_key, id) WHERE name_key <> '';
+--bun:split
+CREATE INDEX agents_handle_keys ON agents (handle_key, id) WHERE handle_key <> '';
 --bun:split
 CREATE INDEX agents_closed ON agents (id) WHERE closed_at IS NOT NULL;
 --bun:split
@@ -68,7 +75,7 @@ END;
 INSERT INTO agents (id, handle, name, description, kind, status, sample, created_at) VALUES
   ('00000000-0000-7000-8000-000000000001', 'market', 'Market', 'The market''s own price; exactly 0 by definition.', 'reference', 'active', FALSE, '2026-01-01 00:00:00+00:00'),
   ('00000000-0000-7000-8000-000000000002', 'fifty', 'Always 50 %', 'Says 50 % on every market, once, when it is first seen.', 'reference', 'active', FALSE, '2026-01-01 00:00:00+00:00'),
-  ('00000000-0000-7000-8000-000000000003', 'consensus', 'Consensus', 'The median of the agents'' open predictions, where five or more have one.', 'reference', 'active', FALSE, '2026-01-01 00:00:00+00:00');
+  ('00000000-0000-7000-8000-000000000003', 'consensus', 'Consensus', 'The median of the open predictions of agents with five settled events, where five or more such agents have one.', 'reference', 'active', FALSE, '2026-01-01 00:00:00+00:00');
 --bun:split
 
 -- agent_keys: API keys of the local registry, as hashes. A replaced key has an expiry.
@@ -372,8 +379,9 @@ CREATE TABLE market_events (
 
 -- market_consensus: what the agents together say of each market's reference outcome. Each
 -- publish or reveal adds to predictions (all that were ever revealed on the market) and sets changed;
--- a job of the worker then counts the rest anew: agents with an open prediction, the median of
--- their latest confidences and their skill-weighted mean of log odds (0..1, null without any).
+-- a job of the worker then counts the rest anew: the agents with an open prediction that count,
+-- the median of their latest confidences and their skill-weighted mean of log odds (0..1, null
+-- without any). others are agents with an open prediction that are too new to count.
 -- counted_at is when the latest count began; changes other than publishing clear it. By market;
 -- owner prediction.
 CREATE TABLE market_consensus (
@@ -381,6 +389,7 @@ CREATE TABLE market_consensus (
   outcome TEXT NOT NULL DEFAULT '',
   predictions BIGINT NOT NULL,
   agents BIGINT NOT NULL DEFAULT 0,
+  others BIGINT NOT NULL DEFAULT 0,
   median {{.FLOAT}},
   weighted {{.FLOAT}},
   changed BOOLEAN NOT NULL,
@@ -389,7 +398,7 @@ CREATE TABLE market_consensus (
 --bun:split
 CREATE INDEX market_consensus_changed ON market_consensus (market_id) WHERE changed;
 --bun:split
-CREATE INDEX market_consensus_age ON market_consensus (counted_at) WHERE agents > 0;
+CREATE INDEX market_consensus_age ON market_consensus (counted_at) WHERE agents + others > 0;
 --bun:split
 
 -- news_items: posts and articles as last observed. Reference; owner news.
@@ -429,7 +438,9 @@ CREATE INDEX news_items_age ON news_items (observed_at);
 -- predictions: what an agent wrote; only hidden ever changes, the reveal, and the texts when
 -- an agent closes its account. Until reveal ("now", "baseline" or "close") others see hash, the
 -- SHA-256 over salt and what is withheld; unrevealed says that this still holds, revealed_at
--- when it ended. hash and salt are null if reveal is "now". No foreign keys: agents and markets
+-- when it ended. hash and salt are null if reveal is "now". newcomer says that nothing of its
+-- agent had been settled when it was published; feeds and the sitemap leave it out. The agent's
+-- first settlement clears it on the newest hundred. No foreign keys: agents and markets
 -- are never deleted, a publish holds the agent's tally and reads the market, and to check both
 -- took two fifths of the insert. By agent; owner prediction.
 CREATE TABLE predictions (
@@ -454,12 +465,15 @@ CREATE TABLE predictions (
   unrevealed BOOLEAN NOT NULL DEFAULT FALSE,
   revealed_at {{.TS}},
   hidden BOOLEAN NOT NULL,
+  newcomer BOOLEAN NOT NULL DEFAULT FALSE,
   sample BOOLEAN NOT NULL,
   created_at {{.TS}} NOT NULL,
   PRIMARY KEY (agent_id, id)
 );
 --bun:split
 CREATE INDEX predictions_id ON predictions (id);
+--bun:split
+CREATE INDEX predictions_established ON predictions (id) WHERE NOT newcomer;
 --bun:split
 CREATE INDEX predictions_event ON predictions (agent_id, event_key, id) WHERE event_key IS NOT NULL;
 --bun:split
@@ -490,6 +504,7 @@ CREATE TABLE results (
   market_id TEXT,
   horizon_at {{.TS}} NOT NULL,
   scheduled_close_at {{.TS}},
+  newcomer BOOLEAN NOT NULL DEFAULT FALSE,
   sample BOOLEAN NOT NULL,
   created_at {{.TS}} NOT NULL,
   baseline_state TEXT NOT NULL,
@@ -532,6 +547,8 @@ CREATE INDEX results_pending ON results (market_id, created_at) WHERE baseline_s
 --bun:split
 CREATE INDEX results_open_market ON results (market_id, id) WHERE status = 'open' AND market_id IS NOT NULL;
 --bun:split
+CREATE INDEX results_open_agents ON results (market_id, newcomer, agent_id, id) WHERE status = 'open' AND market_id IS NOT NULL;
+--bun:split
 CREATE INDEX results_due ON results (horizon_at, id) WHERE status = 'open' AND market_id IS NULL;
 --bun:split
 CREATE INDEX results_open ON results (agent_id, scheduled_close_at) WHERE status = 'open';
@@ -546,7 +563,7 @@ CREATE INDEX results_agent_edge ON results (agent_id, edge, id) WHERE edge IS NO
 CREATE VIEW prediction_records AS
   SELECT p.id, p.agent_id, p.title, p.thesis, p.confidence, p.horizon_at, p.category, p.model, p.evidence,
     p.market_id, p.outcome, p.outcome_index, p.event_key, p.market_category, p.scheduled_close_at, p.reveal, p.salt, p.hash,
-    p.unrevealed, p.revealed_at, p.hidden, p.sample, p.created_at,
+    p.unrevealed, p.revealed_at, p.hidden, p.newcomer, p.sample, p.created_at,
     r.id AS result_id, r.baseline_state, r.baseline, r.baseline_before, r.baseline_after, r.baseline_previous,
     r.before_bid, r.before_ask, r.after_bid, r.after_ask, r.median_bid, r.median_ask, r.baseline_observed_at,
     r.weight_index, r.stake, r.spread, r.status, r.resolution_value, r.resolution_outcome, r.resolution_source,

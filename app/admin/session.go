@@ -134,6 +134,15 @@ func (Store) EndSessions(ctx context.Context, tx bun.Tx, admin uuid.UUID) (int64
 	return res.RowsAffected()
 }
 
+// EndAllSessions ends the sessions of all admins and returns how many there were.
+func (Store) EndAllSessions(ctx context.Context, tx bun.Tx) (int64, error) {
+	res, err := tx.NewDelete().Model((*Session)(nil)).Where("TRUE").Exec(ctx)
+	if err != nil {
+		return 0, fmt.Errorf("end admin sessions: %w", err)
+	}
+	return res.RowsAffected()
+}
+
 // SessionsOf lists the sessions of an admin, the last used first.
 func (Store) SessionsOf(ctx context.Context, db bun.IDB, admin uuid.UUID) ([]Session, error) {
 	var list []Session

@@ -8,6 +8,7 @@
 package agent
 
 import (
+	"context"
 	"net/url"
 	"strings"
 	"time"
@@ -47,19 +48,27 @@ type Agent struct {
 	ID     uuid.UUID `bun:",pk"`
 	Handle string
 	Profile
-	Kind       Kind
-	Status     Status
-	Visibility Visibility
-	Issuer     string `bun:",nullzero"`
-	Subject    string `bun:",nullzero"`
-	Owner      string `bun:",nullzero"` // as the provider names it; private
-	Sample     bool
-	CreatedAt  time.Time
-	DisabledAt time.Time `bun:",nullzero"`
-	LastSeenAt time.Time `bun:",nullzero"` // to about ten seconds
+	// NameKey and HandleKey are what names are compared under; see Names.
+	NameKey, HandleKey string
+	Kind               Kind
+	Status             Status
+	Visibility         Visibility
+	Issuer             string `bun:",nullzero"`
+	Subject            string `bun:",nullzero"`
+	Owner              string `bun:",nullzero"` // as the provider names it; private
+	Sample             bool
+	CreatedAt          time.Time
+	DisabledAt         time.Time `bun:",nullzero"`
+	LastSeenAt         time.Time `bun:",nullzero"` // to about ten seconds
 	// ClosedAt is when the account was closed: see Close. ErasedAt is when all its texts were gone.
 	ClosedAt time.Time `bun:",nullzero"`
 	ErasedAt time.Time `bun:",nullzero"`
+}
+
+// BeforeAppendModel implements bun.BeforeAppendModelHook: the keys follow from name and handle.
+func (a *Agent) BeforeAppendModel(context.Context, bun.Query) error {
+	a.NameKey, a.HandleKey = nameKey(a.Name), nameKey(a.Handle)
+	return nil
 }
 
 // Closed reports whether the account was closed.

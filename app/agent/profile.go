@@ -9,10 +9,10 @@ import (
 	"github.com/pulsecast/pulsecast/app/database"
 )
 
-// UpdateProfile is Store.Update in a transaction.
-func UpdateProfile(ctx context.Context, db *database.DB, id uuid.UUID, change func(*Profile)) (updated *Agent, err error) {
+// UpdateProfile is Update in a transaction.
+func (s Store) UpdateProfile(ctx context.Context, db *database.DB, id uuid.UUID, change func(*Profile)) (updated *Agent, err error) {
 	err = db.InTx(ctx, func(ctx context.Context, tx bun.Tx) error {
-		updated, err = Store{}.Update(ctx, tx, id, change)
+		updated, err = s.Update(ctx, tx, id, change)
 		return err
 	})
 	return updated, err

@@ -112,8 +112,8 @@ func (s Store) Unreserve(ctx context.Context, tx bun.Tx, handle string) (was Res
 }
 
 // reservedNow tells whether a handle is kept back, built in or by an admin.
-func (Store) reservedNow(ctx context.Context, db bun.IDB, handle string) (bool, error) {
-	if Reserved(handle) {
+func (s Store) reservedNow(ctx context.Context, db bun.IDB, handle string) (bool, error) {
+	if s.Names.keepsBack(handle) {
 		return true, nil
 	}
 	found, err := db.NewSelect().Model((*ReservedHandle)(nil)).Where("handle = ?", handle).Exists(ctx)

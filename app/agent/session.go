@@ -151,6 +151,16 @@ func (s Store) EndAgentSessions(ctx context.Context, tx bun.Tx, agentID uuid.UUI
 	return n, bump(ctx, tx)
 }
 
+// EndAllSessions ends the sessions of all agents and the access tokens of their grants, and
+// returns how many there were. Keys and grants stay: their owners begin new sessions.
+func (Store) EndAllSessions(ctx context.Context, tx bun.Tx) (int64, error) {
+	n, err := deleteSessions(ctx, tx, func(q *bun.DeleteQuery) *bun.DeleteQuery { return q.Where("TRUE") })
+	if err != nil {
+		return 0, err
+	}
+	return n, bump(ctx, tx)
+}
+
 // CountSessions tells how many sessions and grants of an agent go on.
 func (Store) CountSessions(ctx context.Context, db bun.IDB, agentID uuid.UUID, now time.Time) (int, error) {
 	sessions, err := db.NewSelect().Model((*Session)(nil)).Where("agent_id = ?", agentID).

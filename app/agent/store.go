@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"net/http"
 	"slices"
 	"time"
 
@@ -17,8 +18,12 @@ import (
 	"github.com/pulsecast/pulsecast/app/problem"
 )
 
-// Store reads and writes agents, their keys and sessions. It has no state.
-type Store struct{}
+// Store reads and writes agents, their keys and sessions.
+type Store struct {
+	// Names says which names agents may have in this installation. Without it, only the built-in
+	// words are kept back.
+	Names *Names
+}
 
 // New describes an agent to create.
 type New struct {
@@ -31,6 +36,10 @@ type New struct {
 	Owner   string
 	Sample  bool
 	At      time.Time // when it joined; never zero
+	// Official lets it have a name that is kept back or that looks like another's.
+	Official bool
+
+	neutral bool // the handle is the name too
 }
 
 // errSubjectTaken: the subject already has an agent, made by a concurrent call.
@@ -43,7 +52,7 @@ func (s Store) Create(ctx context.Context, db bun.IDB, n New) (*Agent, error) {
 	if n.Kind == "" {
 		n.Kind = Ordinary
 	}
-	if err := n.Check(); err != nil {
+	if err := s.CheckNew(ctx, db, &n); err != nil {
 		return nil, err
 	}
 	at := database.Now(n.At)
@@ -54,13 +63,18 @@ func (s Store) Create(ctx context.Context, db bun.IDB, n New) (*Agent, error) {
 	if n.Handle != "" {
 		return a, s.createAs(ctx, db, a)
 	}
-	base := HandleFrom(n.Name)
+	base, kept := HandleFrom(n.Name), s.Names.keepsBack
+	if n.Official {
+		kept = Reserved
+	}
 	for range 20 {
-		handle, err := s.freeHandle(ctx, db, base)
+		handle, err := s.freeHandle(ctx, db, base, kept)
 		if err != nil {
 			return nil, err
 		}
-		a.Handle = handle
+		if a.Handle = handle; n.neutral {
+			a.Profile = publicProfile(a)
+		}
 		switch inserted, err := s.insert(ctx, db, a); {
 		case err != nil:
 			return nil, err
@@ -69,6 +83,18 @@ func (s Store) Create(ctx context.Context, db bun.IDB, n New) (*Agent, error) {
 		}
 	}
 	return nil, fmt.Errorf("create agent: no free handle like %q", base)
+}
+
+// CheckNew returns what is wrong with the profile of an agent to create, as a 422
+// invalid_request, or nil. It trims the profile.
+func (s Store) CheckNew(ctx context.Context, db bun.IDB, n *New) error {
+	if n.neutral {
+		return nil
+	}
+	if err := n.Check(); err != nil || n.Kind == Reference {
+		return err
+	}
+	return s.Names.check(ctx, db, n.Name, uuid.Nil, n.Official)
 }
 
 // createAs stores an agent under the handle it was given.
@@ -119,17 +145,17 @@ func (s Store) insert(ctx context.Context, db bun.IDB, a *Agent) (bool, error) {
 	return false, err
 }
 
-// freeHandle is the first of base, base-2, … base-100 that is neither reserved nor in
+// freeHandle is the first of base, base-2, … base-100 that is neither kept back nor in
 // use, else base with a random number of as few digits as find one: a name that
 // thousands want costs a few queries, however many have it.
-func (s Store) freeHandle(ctx context.Context, db bun.IDB, base string) (string, error) {
+func (s Store) freeHandle(ctx context.Context, db bun.IDB, base string, kept func(string) bool) (string, error) {
 	const inOrder, atRandom = 100, 50
 	numbers := make([]int, inOrder)
 	for i := range numbers {
 		numbers[i] = i + 1
 	}
 	for span := 10_000; span <= 1e9; span *= 100 {
-		handle, err := s.firstFree(ctx, db, base, numbers)
+		handle, err := s.firstFree(ctx, db, base, numbers, kept)
 		if err != nil || handle != "" {
 			return handle, err
 		}
@@ -143,10 +169,10 @@ func (s Store) freeHandle(ctx context.Context, db bun.IDB, base string) (string,
 
 // firstFree is base with the first of some numbers that makes a handle to have, ""
 // when none does.
-func (Store) firstFree(ctx context.Context, db bun.IDB, base string, numbers []int) (string, error) {
+func (Store) firstFree(ctx context.Context, db bun.IDB, base string, numbers []int, kept func(string) bool) (string, error) {
 	tries := make([]string, 0, len(numbers))
 	for _, n := range numbers {
-		if handle := numbered(base, n); !Reserved(handle) {
+		if handle := numbered(base, n); !kept(handle) {
 			tries = append(tries, handle)
 		}
 	}
@@ -171,7 +197,8 @@ func (Store) firstFree(ctx context.Context, db bun.IDB, base string, numbers []i
 // BySubject is the agent of a subject at a provider, made from n when there is
 // none yet: exactly once, however many calls come together. created tells whether
 // this call made it. A subject whose account was closed is 403 account_closed: otherwise a
-// program that runs on would make a new agent without anybody's wish.
+// program that runs on would make a new agent without anybody's wish. A name against the rules
+// doesn't keep its agent out: it gets a neutral handle, which is its name too.
 func (s Store) BySubject(ctx context.Context, db bun.IDB, n New) (a *Agent, created bool, err error) {
 	if a, err = s.FindSubject(ctx, db, n.Issuer, n.Subject); a != nil || err != nil {
 		return a, false, err
@@ -184,6 +211,10 @@ func (s Store) BySubject(ctx context.Context, db bun.IDB, n New) (a *Agent, crea
 		return nil, false, AccountClosed()
 	}
 	a, err = s.Create(ctx, db, n)
+	if refusal, ok := errors.AsType[*problem.Error](err); ok && refusal.Status == http.StatusUnprocessableEntity {
+		n.Profile, n.neutral = Profile{}, true
+		a, err = s.Create(ctx, db, n)
+	}
 	if errors.Is(err, errSubjectTaken) {
 		a, err = s.FindSubject(ctx, db, n.Issuer, n.Subject)
 		return a, false, err
@@ -301,12 +332,18 @@ func (s Store) Update(ctx context.Context, tx bun.Tx, id uuid.UUID, change func(
 	if err := a.checkEditable(); err != nil {
 		return nil, err
 	}
+	was := a.Name
 	change(&a.Profile)
 	if err := a.Check(); err != nil {
 		return nil, err
 	}
+	if a.Name != was {
+		if err := s.Names.check(ctx, tx, a.Name, a.ID, false); err != nil {
+			return nil, err
+		}
+	}
 	_, err = tx.NewUpdate().Model(a).WherePK().
-		Column("name", "model", "framework", "description", "homepage").Exec(ctx)
+		Column("name", "name_key", "model", "framework", "description", "homepage").Exec(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("update agent: %w", err)
 	}

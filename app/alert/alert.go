@@ -97,7 +97,7 @@ func (w *Watcher) tell(ctx context.Context, rows map[string]alertRow) error {
 		if row.Told {
 			continue
 		}
-		if err := w.webhook.post(ctx, w.message(row)); err != nil {
+		if err := w.webhook.post(ctx, newMessage(w.BaseURL, row)); err != nil {
 			return fmt.Errorf("alert %s not delivered: %w", row.Name, err)
 		}
 		w.Log.Info("alert told", "alert", row.Name, "firing", row.Firing, "since", row.Since)
@@ -128,14 +128,14 @@ type message struct {
 	Since time.Time `json:"since"` // when it began
 }
 
-func (w *Watcher) message(row alertRow) message {
+func newMessage(base string, row alertRow) message {
 	out := message{Alert: row.Name, State: "firing", Since: row.Since, Text: fmt.Sprintf(
-		"Pulsecast at %s: %s. %s", w.BaseURL, row.Text, advice[row.Name],
+		"Pulsecast at %s: %s. %s", base, row.Text, advice[row.Name],
 	)}
 	if !row.Firing {
 		out.State = "resolved"
 		out.Text = fmt.Sprintf(
-			"Pulsecast at %s: over after %s. It was: %s.", w.BaseURL, spell(row.OverAt.Sub(row.Since)), row.Text,
+			"Pulsecast at %s: over after %s. It was: %s.", base, spell(row.OverAt.Sub(row.Since)), row.Text,
 		)
 	}
 	return out

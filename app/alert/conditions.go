@@ -43,6 +43,8 @@ var advice = map[string]string{
 	"baseline_queue":   "Look in the log for what the job markets says.",
 	"errors":           "Look in the log for level=ERROR.",
 	"sign_ups":         "If nobody expects them, set REGISTRATION=closed and disable them.",
+	"database":         "Signals and what was read before are still served. Look in the log for its cause, and whether its disk is full.",
+	"backup":           "Look in the log for what the job backup says.",
 	"disk":             "Make room: when it is full nothing can be published.",
 }
 
@@ -66,6 +68,11 @@ func (w *Watcher) look(ctx context.Context, now time.Time) ([]reading, error) {
 			continue
 		}
 		out = append(out, r)
+	}
+	saved, scheduled, err := w.Monitor.Backups(ctx)
+	errs = append(errs, err)
+	if scheduled && err == nil {
+		out = append(out, backups(&saved, now))
 	}
 	room, ours, err := w.Monitor.Disk()
 	errs = append(errs, err)
@@ -136,6 +143,17 @@ func (w *Watcher) signUps(ctx context.Context, now time.Time) (reading, error) {
 		name: "sign_ups", holds: n >= manySignUps, over: n < fewSignUps,
 		text: fmt.Sprintf("%d agents signed up within %s", n, spell(signUpsWithin)),
 	}, nil
+}
+
+func backups(b *monitor.Backups, now time.Time) reading {
+	text := "no scheduled backup was made yet"
+	if !b.At.IsZero() {
+		text = fmt.Sprintf("the latest scheduled backup was made %s ago", spell(now.Sub(b.At)))
+	}
+	if b.Failing() {
+		text += fmt.Sprintf(", and %d attempts failed since", b.Failures)
+	}
+	return reading{name: "backup", holds: b.Troubled(), over: !b.Troubled(), text: text}
 }
 
 func disk(room monitor.Disk) reading {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/pulsecast/pulsecast/app/generation"
+	"github.com/pulsecast/pulsecast/app/memo"
 )
 
 const (
@@ -102,23 +103,28 @@ func (c *Cache) LastGood(q *Query) (*Answer, time.Time) {
 }
 
 // Load returns the copy that is kept, or makes one. One caller runs produce, and the
-// others that ask meanwhile get what it returns: errors too, which aren't kept. The context
+// others that ask meanwhile get what it returns: errors too, which aren't kept, unless they are
+// memo.Private. The context
 // of produce has the values of ctx and its own timeout. Callers that wait return early if
 // ctx ends.
 func (c *Cache) Load(ctx context.Context, q *Query, produce func(context.Context) (*Answer, error)) (*Answer, error) {
-	side, now := c.options.Side(q.Current), c.options.Now() // before the first query
-	kept, l, mine := c.begin(q, &side, now)
-	if kept != nil {
-		return kept, nil
-	}
-	if mine {
-		return c.run(ctx, q, l, side, now, produce)
-	}
-	select {
-	case <-l.done:
-		return l.answer, l.err
-	case <-ctx.Done():
-		return nil, ctx.Err()
+	for {
+		side, now := c.options.Side(q.Current), c.options.Now() // before the first query
+		kept, l, mine := c.begin(q, &side, now)
+		if kept != nil {
+			return kept, nil
+		}
+		if mine {
+			return c.run(ctx, q, l, side, now, produce)
+		}
+		select {
+		case <-l.done:
+			if !memo.IsPrivate(l.err) {
+				return l.answer, l.err
+			}
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
 	}
 }
 

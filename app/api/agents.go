@@ -1,6 +1,7 @@
 package api
 
 import (
+	"context"
 	"time"
 
 	"github.com/gofiber/fiber/v2"
@@ -60,7 +61,11 @@ type agentAnswer struct {
 	APIKey string    `json:"apiKey,omitempty"`
 }
 
-func (a *API) registerAgent(c *fiber.Ctx) error {
+func (a *API) registerAgent(limits *httpserver.Limits) fiber.Handler {
+	return func(c *fiber.Ctx) error { return a.register(c, limits.AdmitAgent(c)) }
+}
+
+func (a *API) register(c *fiber.Ctx, admit func(context.Context) error) error {
 	body, err := readObject(c)
 	if err != nil {
 		return err
@@ -72,7 +77,7 @@ func (a *API) registerAgent(c *fiber.Ctx) error {
 	if len(body.wrong) > 0 {
 		return problem.InvalidRequest(body.wrong...)
 	}
-	created, key, err := a.Identity.Register(c.UserContext(), profile)
+	created, key, err := a.Identity.Register(c.UserContext(), profile, admit)
 	if err != nil {
 		return err
 	}
@@ -91,7 +96,7 @@ func (a *API) updateAgent(c *fiber.Ctx) error {
 	if len(body.wrong) > 0 {
 		return problem.InvalidRequest(body.wrong...)
 	}
-	updated, err := agent.UpdateProfile(c.UserContext(), a.DB, callerID(c), func(p *agent.Profile) {
+	updated, err := a.agents.UpdateProfile(c.UserContext(), a.DB, callerID(c), func(p *agent.Profile) {
 		for name, field := range map[string]*string{
 			"name": &p.Name, "model": &p.Model, "framework": &p.Framework,
 			"description": &p.Description, "homepage": &p.Homepage,

@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -119,5 +120,28 @@ func TestRegistrationIsLimitedLikePublishing(t *testing.T) {
 	a.refused(429, "rate_limited")
 	if a.header.Get("Retry-After") == "" {
 		t.Error("no Retry-After")
+	}
+}
+
+// TestOneAddressRegistersMany: of 120 registrations from one address five are taken. A mistake in
+// a name costs nothing.
+func TestOneAddressRegistersMany(t *testing.T) {
+	t.Parallel()
+	s := start(t, backends[0], func(c *config.Config) { c.RegistrationRate = config.Rate{N: 5, Per: time.Hour} })
+	register := func(name string) answer {
+		return s.do(t, call{method: "POST", path: "/api/agents", body: map[string]any{"name": name}})
+	}
+	for _, name := range []string{"Market", "Pulsecast Official", "Мarket", "Mar\u200bket"} {
+		register(name).refused(422, "invalid_request")
+	}
+	for i := range 120 {
+		a := register(fmt.Sprint("Bot ", i))
+		if i < 5 {
+			a.fine()
+			continue
+		}
+		if a.refused(429, "rate_limited"); a.header.Get("Retry-After") == "" {
+			t.Fatal("no Retry-After")
+		}
 	}
 }

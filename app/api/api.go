@@ -43,9 +43,12 @@ type API struct {
 	Moderation   *moderation.Service
 	Intelligence *Intelligence
 	Changes      *generation.Watcher
+	// Names says which names agents may have; nil knows the built-in words alone.
+	Names *agent.Names
 	// Hub hands out updates to streams. Make it with UpdateEncoder.
 	Hub *update.Hub
 
+	admit       func(c *fiber.Ctx, cost httpserver.Cost) (leave func(), err error)
 	inbox       *inbox.Reader
 	answers     *answer.Cache
 	exports     *exports
@@ -58,8 +61,10 @@ type API struct {
 
 // Register adds every route of the contract.
 func (a *API) Register(s *httpserver.Server) {
+	a.admit = s.Admit
 	a.answers = answer.NewCache(answer.Options{Side: a.Changes.Side, Now: a.Now})
 	a.exports = newExports()
+	a.agents.Names = a.Names
 	a.inbox = &inbox.Reader{Leaderboard: a.Leaderboard, Now: a.Now}
 	limits := s.Limits
 	// with puts what every operation checks first before its own handler.
@@ -75,11 +80,11 @@ func (a *API) Register(s *httpserver.Server) {
 	}
 	reads := []fiber.Handler{s.OptionalAgent(), limits.Reads()}
 
-	get("/api/health", s.Health)
-	get("/api/skill", a.text("skill"))
-	s.App.Get("/skill.md", a.text("skill"))
-	get("/api/quickstart", a.text("quickstart"))
-	get("/api/openapi.json", a.openAPI())
+	get("/api/health", limits.Snapshot(), s.Health)
+	get("/api/skill", limits.Snapshot(), a.text("skill"))
+	s.App.Get("/skill.md", limits.Snapshot(), a.text("skill"))
+	get("/api/quickstart", limits.Snapshot(), a.text("quickstart"))
+	get("/api/openapi.json", limits.Snapshot(), a.openAPI())
 
 	get("/api/intelligence/markets", signals(s, a.Intelligence.ListMarkets, a.listStoredMarkets())...)
 	get("/api/intelligence/news", signals(s, a.Intelligence.ListNews, a.listStoredNews())...)
@@ -99,11 +104,11 @@ func (a *API) Register(s *httpserver.Server) {
 
 	on(fiber.MethodPost, "/api/session", limits.Reads(), a.createSession(s))
 	on(fiber.MethodDelete, "/api/session", s.RequireAgent(), a.endSession)
-	on(fiber.MethodPost, "/api/agents", limits.Writes(), a.registerAgent)
+	on(fiber.MethodPost, "/api/agents", limits.Writes(), a.registerAgent(limits))
 	on(fiber.MethodDelete, "/api/agents/me", s.RequireAgent(), limits.Writes(), a.closeAccount)
 	on(fiber.MethodPatch, "/api/agents/me", s.RequireAgent(agent.ScopePublish), limits.Writes(), a.updateAgent)
-	get("/api/agents/me/export", s.RequireAgent(), limits.Reads(), a.export)
-	get("/api/agents/me/updates", s.RequireAgent(), limits.Reads(), a.listUpdates)
+	get("/api/agents/me/export", s.RequireAgent(), limits.Reads(), s.Made(httpserver.Drawing), a.export)
+	get("/api/agents/me/updates", s.RequireAgent(), limits.Reads(), s.Made(httpserver.Listing), a.listUpdates)
 	get("/api/agents/me/keys", s.RequireAgent(), limits.Reads(), a.listKeys)
 	on(fiber.MethodPost, "/api/agents/me/keys", s.RequireAgent(), limits.Writes(), a.replaceKey)
 	on(fiber.MethodDelete, "/api/agents/me/keys/:id", s.RequireAgent(), limits.Writes(), a.revokeKey)
@@ -113,7 +118,7 @@ func (a *API) Register(s *httpserver.Server) {
 	get("/api/agents/me/review", s.RequireAgent(), limits.Reads(), a.getOwnReview())
 	get("/api/agents/:handle/review", append(reads, a.getReview())...)
 	get("/api/agents/:handle", append(reads, a.getAgent())...)
-	get("/api/stats", s.RequireAgent(), limits.Reads(), a.getStats)
+	get("/api/stats", s.RequireAgent(), limits.Reads(), s.Made(httpserver.Page), a.getStats)
 	get("/api/leaderboard", append(reads, a.getLeaderboard())...)
 	get("/api/models", append(reads, a.listModels())...)
 	get("/api/compare", append(reads, a.compareAgents())...)

@@ -12,6 +12,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/answer"
 	"github.com/pulsecast/pulsecast/app/assignment"
 	"github.com/pulsecast/pulsecast/app/generation"
+	"github.com/pulsecast/pulsecast/app/httpserver"
 	"github.com/pulsecast/pulsecast/app/prediction"
 )
 
@@ -67,9 +68,8 @@ func (a *API) listAssignments(c *fiber.Ctx) error {
 	}
 	found := a.answers.Find(&query)
 	if found == nil {
-		found, err = a.answers.Load(c.UserContext(), &query, func(ctx context.Context) (*answer.Answer, error) {
-			return a.readAssignments(ctx, q)
-		})
+		found, err = a.load(c, &query, shared(q == assignmentsQuery{limit: DefaultLimit}, httpserver.Listing),
+			func(ctx context.Context) (*answer.Answer, error) { return a.readAssignments(ctx, q) })
 		if err != nil {
 			return a.sendLastGood(c, &query, err)
 		}
@@ -103,6 +103,11 @@ func (a *API) readAssignments(ctx context.Context, q assignmentsQuery) (*answer.
 }
 
 func (a *API) ownAssignments(c *fiber.Ctx, open openAssignments) error {
+	leave, err := a.admit(c, httpserver.Listing)
+	if err != nil {
+		return err
+	}
+	defer leave()
 	open.list = slices.Clone(open.list)
 	ctx, db := c.UserContext(), a.DB.Reader
 	if err := a.assignments.MarkDone(ctx, db, open.list, callerID(c)); err != nil {

@@ -29,6 +29,13 @@ type operation[Q comparable] struct {
 	parse  func(c *fiber.Ctx) (Q, error)
 	read   func(ctx context.Context, q Q) (any, error)
 	topics []generation.Topic
+	// cost is what the answer to a query costs if no copy is in memory.
+	cost func(q Q) httpserver.Cost
+}
+
+// costs returns the cost of an operation that is the same for every query.
+func costs[Q any](cost httpserver.Cost) func(Q) httpserver.Cost {
+	return func(Q) httpserver.Cost { return cost }
 }
 
 // cached returns the handler of an operation. It answers from the copy in memory while that
@@ -46,7 +53,14 @@ func cached[Q comparable](a *API, op operation[Q]) fiber.Handler {
 		}
 		found := a.answers.Find(&query)
 		if found == nil {
-			if found, err = load(a, c, &query, op.read, q); err != nil {
+			found, err = a.load(c, &query, op.cost(q), func(ctx context.Context) (*answer.Answer, error) {
+				value, err := op.read(ctx, q)
+				if err != nil {
+					return nil, err
+				}
+				return encoded(value)
+			})
+			if err != nil {
 				return a.sendLastGood(c, &query, err)
 			}
 		}
@@ -65,15 +79,17 @@ func (a *API) query(c *fiber.Ctx, key any, topics []generation.Topic) (answer.Qu
 	return q, a.Changes.Check(c.UserContext())
 }
 
-func load[Q any](
-	a *API, c *fiber.Ctx, query *answer.Query, read func(context.Context, Q) (any, error), q Q,
+// load makes an answer that isn't in memory. The caller that makes it pays its cost.
+func (a *API) load(
+	c *fiber.Ctx, query *answer.Query, cost httpserver.Cost, produce func(context.Context) (*answer.Answer, error),
 ) (*answer.Answer, error) {
 	return a.answers.Load(c.UserContext(), query, func(ctx context.Context) (*answer.Answer, error) {
-		value, err := read(ctx, q)
+		leave, err := a.admit(c, cost)
 		if err != nil {
 			return nil, err
 		}
-		return encoded(value)
+		defer leave()
+		return produce(ctx)
 	})
 }
 

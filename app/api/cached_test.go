@@ -69,6 +69,17 @@ func (b *bench) Winner(context.Context, *market.Market) (int, bool, error) { ret
 // startBench runs an app that has read two markets.
 func startBench(t *testing.T, on backend) *bench {
 	b := &bench{}
+	b.fill()
+	b.service = run(t, configure(t, on), app.Options{CachePrefix: "test:" + t.Name() + ":", Now: b.now}, func(a *app.App) {
+		a.DB.Watch(b)
+		a.Markets.Source = b
+	})
+	b.tick(t)
+	return b
+}
+
+// fill gives the source its two markets.
+func (b *bench) fill() {
 	for i, id := range []string{"rain", "snow"} {
 		volume, price, liquidity := float64(2000-i), 0.4, 50_000.0
 		b.markets = append(b.markets, market.Market{
@@ -76,12 +87,6 @@ func startBench(t *testing.T, on backend) *bench {
 			Probability: &price, Price: &price, Volume: &volume, Liquidity: &liquidity, Active: true, ClosesAt: time.Now().AddDate(0, 0, 9),
 		})
 	}
-	b.service = run(t, configure(t, on), app.Options{CachePrefix: "test:" + t.Name() + ":", Now: b.now}, func(a *app.App) {
-		a.DB.Watch(b)
-		a.Markets.Source = b
-	})
-	b.tick(t)
-	return b
 }
 
 func (b *bench) tick(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/pulsecast/pulsecast/app/generation"
+	"github.com/pulsecast/pulsecast/app/httpserver"
 	"github.com/pulsecast/pulsecast/app/score"
 	"github.com/pulsecast/pulsecast/app/settlement"
 )
@@ -42,6 +43,9 @@ type rulesWire struct {
 func (a *API) listChanges() fiber.Handler {
 	return cached(a, operation[settlement.CorrectionFilter]{
 		parse: parseChanges, read: a.readChanges, topics: []generation.Topic{generation.Results, generation.Markets},
+		cost: func(f settlement.CorrectionFilter) httpserver.Cost {
+			return shared(f == settlement.CorrectionFilter{Limit: DefaultLimit}, httpserver.Listing)
+		},
 	})
 }
 

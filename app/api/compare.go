@@ -7,6 +7,7 @@ import (
 
 	"github.com/pulsecast/pulsecast/app/agent"
 	"github.com/pulsecast/pulsecast/app/generation"
+	"github.com/pulsecast/pulsecast/app/httpserver"
 	"github.com/pulsecast/pulsecast/app/problem"
 )
 
@@ -38,6 +39,7 @@ func (a *API) compareAgents() fiber.Handler {
 	return cached(a, operation[compareQuery]{
 		parse: parseCompare, read: a.readComparison,
 		topics: append([]generation.Topic{generation.Boards}, recordTopics...),
+		cost:   costs[compareQuery](httpserver.Search),
 	})
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/agent"
 	"github.com/pulsecast/pulsecast/app/cursor"
 	"github.com/pulsecast/pulsecast/app/generation"
+	"github.com/pulsecast/pulsecast/app/httpserver"
 )
 
 // directoryMark begins the cursor of a list of agents, whose other part is a handle.
@@ -22,6 +23,9 @@ type agentsQuery struct {
 func (a *API) listAgents() fiber.Handler {
 	return cached(a, operation[agentsQuery]{
 		parse: parseAgents, read: a.readAgents, topics: []generation.Topic{generation.Agents, generation.Texts},
+		cost: func(q agentsQuery) httpserver.Cost {
+			return shared(q == agentsQuery{limit: DefaultLimit}, worded(q.words))
+		},
 	})
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/pulsecast/pulsecast/app/cursor"
 	"github.com/pulsecast/pulsecast/app/generation"
+	"github.com/pulsecast/pulsecast/app/httpserver"
 	"github.com/pulsecast/pulsecast/app/market"
 	"github.com/pulsecast/pulsecast/app/problem"
 )
@@ -73,7 +74,13 @@ func (a *API) eventSummary(e *market.Event, markets []market.Market) eventSummar
 var eventTopics = []generation.Topic{generation.Markets, generation.Consensus, generation.Predictions}
 
 func (a *API) listEvents() fiber.Handler {
-	return cached(a, operation[market.GroupFilter]{parse: parseEvents, read: a.readEvents, topics: []generation.Topic{generation.Markets}})
+	return cached(a, operation[market.GroupFilter]{
+		parse: parseEvents, read: a.readEvents, topics: []generation.Topic{generation.Markets}, cost: costOfEvents,
+	})
+}
+
+func costOfEvents(f market.GroupFilter) httpserver.Cost {
+	return shared(f == market.GroupFilter{EventsOnly: true, Sort: market.ByVolume, Limit: DefaultLimit}, httpserver.Search)
 }
 
 func parseEvents(c *fiber.Ctx) (f market.GroupFilter, err error) {
@@ -139,6 +146,7 @@ type eventQuery struct {
 func (a *API) getEvent() fiber.Handler {
 	return cached(a, operation[eventQuery]{
 		parse: parseEvent, read: a.readEvent, topics: append([]generation.Topic{generation.Predictions}, eventTopics...),
+		cost: costs[eventQuery](httpserver.Search),
 	})
 }
 

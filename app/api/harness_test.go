@@ -16,14 +16,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/getkin/kin-openapi/openapi3"
-	"github.com/getkin/kin-openapi/openapi3filter"
-	"github.com/getkin/kin-openapi/routers"
-	"github.com/getkin/kin-openapi/routers/gorillamux"
-
 	"github.com/pulsecast/pulsecast/app"
 	"github.com/pulsecast/pulsecast/app/config"
-	"github.com/pulsecast/pulsecast/app/contract"
+	"github.com/pulsecast/pulsecast/app/contract/contracttest"
 	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/database/dbtest"
 )
@@ -78,8 +73,9 @@ func configure(t testing.TB, b backend, change ...func(*config.Config)) config.C
 	for _, source := range []*string{&cfg.PolymarketURL, &cfg.PolymarketClobURL, &cfg.RedditAuthURL, &cfg.RedditAPIURL, &cfg.RedditRSSURL, &cfg.HackerNewsURL} {
 		*source = nowhere
 	}
-	cfg.LogFormat, cfg.Registration = "off", "open"
+	cfg.LogFormat, cfg.Registration, cfg.Drain = "off", "open", 0
 	cfg.RateLimitReads, cfg.RateLimitWrites, cfg.RateLimitFailures, cfg.RateLimitSnapshot = config.Rate{}, config.Rate{}, config.Rate{}, config.Rate{}
+	cfg.RateLimitWritesAddress, cfg.RegistrationRate, cfg.RegistrationCeiling = config.Rate{}, config.Rate{}, config.Rate{}
 	for _, c := range change {
 		c(&cfg)
 	}
@@ -207,74 +203,11 @@ func (s *service) request(t testing.TB, c call) *http.Request {
 	return req
 }
 
-var router = sync.OnceValues(func() (routers.Router, error) {
-	doc, err := contract.Load()
-	if err != nil {
-		return nil, err
-	}
-	if err := doc.Validate(context.Background()); err != nil {
-		return nil, err
-	}
-	for name, schema := range doc.Components.Schemas {
-		if name != "PublicStats" { // a part of Stats, which adds to it
-			closeObjects(schema)
-		}
-	}
-	for _, item := range doc.Paths.Map() {
-		for _, op := range item.Operations() {
-			for _, response := range op.Responses.Map() {
-				for _, media := range response.Value.Content {
-					closeObjects(media.Schema)
-				}
-			}
-		}
-	}
-	return gorillamux.NewRouter(doc)
-})
-
-// closeObjects lets no field through that the document does not name, in the copy
-// that the tests check against.
-func closeObjects(s *openapi3.SchemaRef) {
-	if s == nil || s.Value == nil || s.Ref != "" {
-		return
-	}
-	v := s.Value
-	if len(v.Properties) > 0 && len(v.AllOf) == 0 && v.AdditionalProperties.Has == nil {
-		no := false
-		v.AdditionalProperties.Has = &no
-	}
-	for _, p := range v.Properties {
-		closeObjects(p)
-	}
-	closeObjects(v.Items)
-	for _, part := range append(append(openapi3.SchemaRefs{}, v.OneOf...), v.AnyOf...) {
-		closeObjects(part)
-	}
-}
-
-// matchesContract fails the test when an answer is not what openapi.yaml says. Paths
-// that the document does not have must answer 404 or 405 with a problem.
-func init() { openapi3filter.RegisterBodyDecoder("application/jsonl", openapi3filter.PlainBodyDecoder) }
-
+// matchesContract fails the test when an answer is not what openapi.yaml says.
 func matchesContract(t testing.TB, req *http.Request, res *http.Response, raw []byte) {
 	t.Helper()
-	router, err := router()
-	if err != nil {
-		t.Fatal(err)
-	}
-	route, params, err := router.FindRoute(req)
-	if err != nil {
-		if strings.HasPrefix(req.URL.Path, "/api/") && res.StatusCode < 400 {
-			t.Errorf("%s %s answers %d, but the document does not have it", req.Method, req.URL.Path, res.StatusCode)
-		}
-		return
-	}
-	in := &openapi3filter.ResponseValidationInput{
-		RequestValidationInput: &openapi3filter.RequestValidationInput{Request: req, PathParams: params, Route: route},
-		Status:                 res.StatusCode, Header: res.Header, Body: io.NopCloser(bytes.NewReader(raw)),
-	}
-	if err := openapi3filter.ValidateResponse(context.Background(), in); err != nil {
-		t.Errorf("%s %s %d: %v\n%.2000s", req.Method, req.URL.Path, res.StatusCode, err, raw)
+	if err := contracttest.Check(req, res, raw); err != nil {
+		t.Error(err)
 	}
 }
 

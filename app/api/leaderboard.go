@@ -7,6 +7,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	"github.com/pulsecast/pulsecast/app/generation"
+	"github.com/pulsecast/pulsecast/app/httpserver"
 	"github.com/pulsecast/pulsecast/app/leaderboard"
 )
 
@@ -69,6 +70,9 @@ func (a *API) getLeaderboard() fiber.Handler {
 		parse: parseLeaderboard, read: a.readLeaderboard,
 		// Rows hold how much each agent has published.
 		topics: []generation.Topic{generation.Boards, generation.Predictions, generation.Agents, generation.Texts},
+		cost: func(f leaderboard.Filter) httpserver.Cost {
+			return shared(f == leaderboard.Filter{Window: leaderboard.All, Limit: DefaultLimit}, httpserver.Listing)
+		},
 	})
 }
 

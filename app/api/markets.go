@@ -9,6 +9,7 @@ import (
 
 	"github.com/pulsecast/pulsecast/app/agent"
 	"github.com/pulsecast/pulsecast/app/generation"
+	"github.com/pulsecast/pulsecast/app/httpserver"
 	"github.com/pulsecast/pulsecast/app/market"
 	"github.com/pulsecast/pulsecast/app/prediction"
 	"github.com/pulsecast/pulsecast/app/problem"
@@ -45,6 +46,7 @@ type priceWire struct {
 type consensusWire struct {
 	Outcome  string   `json:"outcome"`
 	Agents   int      `json:"agents"`
+	Others   int      `json:"others"`
 	Median   *float64 `json:"median"`
 	Weighted *float64 `json:"weighted"`
 }
@@ -62,10 +64,10 @@ func (a *API) marketDetail(m *market.Market) *marketDetailWire {
 }
 
 func consensus(c prediction.Consensus) *consensusWire {
-	if c.Agents == 0 {
+	if c.Agents == 0 && c.Others == 0 {
 		return nil
 	}
-	return &consensusWire{Outcome: c.Outcome, Agents: c.Agents, Median: c.Median, Weighted: c.Weighted}
+	return &consensusWire{Outcome: c.Outcome, Agents: c.Agents, Others: c.Others, Median: c.Median, Weighted: c.Weighted}
 }
 
 // marketURL is the address of a market's page.
@@ -86,6 +88,7 @@ func (a *API) getMarket() fiber.Handler {
 		},
 		read:   a.readMarket,
 		topics: append([]generation.Topic{generation.Consensus}, recordTopics...),
+		cost:   costs[marketQuery](httpserver.Page),
 	})
 }
 

@@ -6,6 +6,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	"github.com/pulsecast/pulsecast/app/generation"
+	"github.com/pulsecast/pulsecast/app/httpserver"
 	"github.com/pulsecast/pulsecast/app/leaderboard"
 	"github.com/pulsecast/pulsecast/app/score"
 )
@@ -53,6 +54,9 @@ func (a *API) listModels() fiber.Handler {
 	return cached(a, operation[modelsQuery]{
 		parse: parseModels, read: a.readModels,
 		topics: []generation.Topic{generation.Boards, generation.Agents, generation.Texts},
+		cost: func(q modelsQuery) httpserver.Cost {
+			return shared(q == modelsQuery{window: leaderboard.All, limit: DefaultLimit}, httpserver.Listing)
+		},
 	})
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/pulsecast/pulsecast/app/agent"
 	"github.com/pulsecast/pulsecast/app/generation"
+	"github.com/pulsecast/pulsecast/app/httpserver"
 	"github.com/pulsecast/pulsecast/app/prediction"
 	"github.com/pulsecast/pulsecast/app/problem"
 )
@@ -133,6 +134,7 @@ type predictionsWire struct {
 	OK          bool             `json:"ok"`
 	Predictions []predictionWire `json:"predictions"`
 	NextCursor  *string          `json:"nextCursor"`
+	Newest      *int             `json:"newest"`
 }
 
 // recordTopics are what a prediction record shows: its agent's name and its market's price
@@ -157,8 +159,19 @@ func (a *API) listPredictions() fiber.Handler {
 			}
 			return q, err
 		},
-		read: a.readPredictions, topics: recordTopics,
+		read: a.readPredictions, topics: recordTopics, cost: costOfPredictions,
 	})
+}
+
+func costOfPredictions(q predictionsQuery) httpserver.Cost {
+	plain := predictionsQuery{Filter: prediction.Filter{Limit: DefaultLimit, Sort: prediction.ByCreatedAt}}
+	if q.handle != "" {
+		q.AgentID = uuid.Max // it isn't looked up yet
+	}
+	if q.Searches() {
+		return httpserver.Search
+	}
+	return shared(q == plain, httpserver.Listing)
 }
 
 func parsePredictions(c *fiber.Ctx) (f predictionsQuery, err error) {
@@ -203,7 +216,11 @@ func (a *API) readPredictions(ctx context.Context, q predictionsQuery) (any, err
 	if err != nil {
 		return nil, err
 	}
-	return predictionsWire{OK: true, Predictions: a.predictions(records), NextCursor: textOrNull(next)}, nil
+	w := predictionsWire{OK: true, Predictions: a.predictions(records), NextCursor: textOrNull(next)}
+	if n := q.Newest(); n > 0 {
+		w.Newest = &n
+	}
+	return w, nil
 }
 
 // viewer is whom an answer with records is for: the public, unless the caller has predictions
@@ -269,6 +286,6 @@ func (a *API) getPrediction() fiber.Handler {
 			}
 			return wire{true, a.prediction(record)}, nil
 		},
-		topics: recordTopics,
+		topics: recordTopics, cost: costs[predictionQuery](httpserver.Lookup),
 	})
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/pulsecast/pulsecast/app/agent"
 	"github.com/pulsecast/pulsecast/app/generation"
+	"github.com/pulsecast/pulsecast/app/httpserver"
 	"github.com/pulsecast/pulsecast/app/leaderboard"
 	"github.com/pulsecast/pulsecast/app/prediction"
 	"github.com/pulsecast/pulsecast/app/score"
@@ -109,14 +110,14 @@ type reviewQuery struct {
 func (a *API) getReview() fiber.Handler {
 	return cached(a, operation[reviewQuery]{
 		parse: func(c *fiber.Ctx) (reviewQuery, error) { return reviewQuery{handle: pathValue(c, "handle")}, nil },
-		read:  a.readReview, topics: reviewTopics,
+		read:  a.readReview, topics: reviewTopics, cost: costs[reviewQuery](httpserver.Search),
 	})
 }
 
 func (a *API) getOwnReview() fiber.Handler {
 	return cached(a, operation[reviewQuery]{
 		parse: func(c *fiber.Ctx) (reviewQuery, error) { return reviewQuery{me: callerID(c)}, nil },
-		read:  a.readReview, topics: reviewTopics,
+		read:  a.readReview, topics: reviewTopics, cost: costs[reviewQuery](httpserver.Search),
 	})
 }
 

@@ -46,6 +46,7 @@ func signals(s *httpserver.Server, snapshot, stored fiber.Handler) []fiber.Handl
 func (a *API) listStoredMarkets() fiber.Handler {
 	return cached(a, operation[market.Filter]{
 		parse: parseStoredMarkets, read: a.readStoredMarkets, topics: []generation.Topic{generation.Markets},
+		cost: func(f market.Filter) httpserver.Cost { return worded(f.Q) },
 	})
 }
 
@@ -103,7 +104,9 @@ const newsByAge = "newest"
 // listStoredNews has no topic: a copy of its answer is good for seconds, like that of the
 // snapshot.
 func (a *API) listStoredNews() fiber.Handler {
-	return cached(a, operation[news.Filter]{parse: parseStoredNews, read: a.readStoredNews})
+	return cached(a, operation[news.Filter]{
+		parse: parseStoredNews, read: a.readStoredNews, cost: func(f news.Filter) httpserver.Cost { return worded(f.Q) },
+	})
 }
 
 func parseStoredNews(c *fiber.Ctx) (f news.Filter, err error) {

@@ -9,6 +9,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/agent"
 	"github.com/pulsecast/pulsecast/app/answer"
 	"github.com/pulsecast/pulsecast/app/generation"
+	"github.com/pulsecast/pulsecast/app/httpserver"
 	"github.com/pulsecast/pulsecast/app/leaderboard"
 	"github.com/pulsecast/pulsecast/app/score"
 )
@@ -150,6 +151,7 @@ func (a *API) getAgent() fiber.Handler {
 		parse:  func(c *fiber.Ctx) (agentQuery, error) { return agentQuery{pathValue(c, "handle")}, nil },
 		read:   a.readAgent,
 		topics: append([]generation.Topic{generation.Boards}, recordTopics...),
+		cost:   costs[agentQuery](httpserver.Page),
 	})
 }
 

@@ -83,7 +83,7 @@ func parseSince(args *fasthttp.Args) (*int64, error) {
 
 // cursorExpired refuses a cursor with the one to go on with.
 func cursorExpired(fresh int64) error {
-	p := problem.New(problem.CodeCursorExpired, "Updates after this cursor were deleted: they are kept for 30 days. "+
+	p := problem.New(problem.CodeCursorExpired, "Updates after this cursor are gone: they are kept for 30 days, or the service was restored from a backup. "+
 		"Read your predictions again (GET /api/predictions?agent=<handle>), and go on with the cursor of this answer.")
 	p.Cursor = writeSince(fresh)
 	return p

@@ -42,6 +42,7 @@ const (
 	ReportClosed      = "report_closed"
 	HandleReserved    = "handle_reserved"
 	HandleFreed       = "handle_freed"
+	BackupRestored    = "backup_restored"
 )
 
 // Shell is the actor of an act on the command line.

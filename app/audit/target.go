@@ -25,3 +25,6 @@ func FeedTarget(name string) string { return "feed:" + name }
 
 // HandleTarget names a handle that no agent need have.
 func HandleTarget(handle string) string { return "handle:" + handle }
+
+// DatabaseTarget names the whole database in the log.
+const DatabaseTarget = "database"

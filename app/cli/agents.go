@@ -19,6 +19,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/audit"
 	"github.com/pulsecast/pulsecast/app/config"
 	"github.com/pulsecast/pulsecast/app/database"
+	"github.com/pulsecast/pulsecast/app/leaderboard"
 	"github.com/pulsecast/pulsecast/app/moderation"
 	"github.com/pulsecast/pulsecast/app/problem"
 )
@@ -54,7 +55,10 @@ const noReason = "from the shell"
 // moderate opens the database beside a live server and hands run what acts on it.
 func moderate(ctx context.Context, cfg config.Config, run func(s *moderation.Service) error) error {
 	return refusalAsText(withDatabase(ctx, cfg, func(db *database.DB) error {
-		return run(moderation.New(moderation.Options{DB: db, Now: time.Now, IdentityURL: cfg.IdentityURL}))
+		return run(moderation.New(moderation.Options{
+			DB: db, Now: time.Now, IdentityURL: cfg.IdentityURL,
+			Names: agent.NewNames(cfg.OperatorName, cfg.BaseURL, leaderboard.RankedLike),
+		}))
 	}))
 }
 
@@ -66,12 +70,13 @@ type agentCreate struct {
 	Name      string `arg:"" help:"Name to show; the handle is made from it."`
 	Model     string `help:"Model it declares."`
 	Framework string `help:"Framework it declares."`
+	Official  bool   `help:"Allow a name that is kept back for the service or looks like a ranked agent's."`
 }
 
 func (a *agentCreate) Run(ctx context.Context) error {
 	return moderate(ctx, a.Config, func(s *moderation.Service) error {
 		made, key, err := s.CreateAgent(
-			ctx, byShell(""), agent.Profile{Name: a.Name, Model: a.Model, Framework: a.Framework},
+			ctx, byShell(""), agent.Profile{Name: a.Name, Model: a.Model, Framework: a.Framework}, a.Official,
 		)
 		if err != nil {
 			return err

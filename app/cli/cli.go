@@ -7,9 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/signal"
 	"strings"
-	"syscall"
 
 	"github.com/alecthomas/kong"
 	kongcompletion "github.com/jotaen/kong-completion"
@@ -32,7 +30,11 @@ type commands struct {
 	Admin   admins         `cmd:"" help:"People who sign in at /admin."`
 	Ingest  ingestCommand  `cmd:"" help:"Read every source once, now, and say what came."`
 	Settle  settleCommand  `cmd:"" help:"Settle what can be settled, now; or check and rebuild the scores."`
+	Backup  backupCommand  `cmd:"" help:"Write a backup of the database into a file, also while a server runs."`
+	Restore restoreCommand `cmd:"" help:"Fill an empty database from a backup."`
+	Copy    copyCommand    `cmd:"" help:"Copy an installation from SQLite to Postgres, or back."`
 	Doctor  doctorCommand  `cmd:"" help:"Check configuration, database, cache, sources, identity provider and clock, and say what to do."`
+	Ready   readyCommand   `cmd:"" help:"Exit with 0 if the node that listens on ADDR can serve, as a health check."`
 	Verify  verifyCommand  `cmd:"" help:"Recompute the scores and boards of an installation from its public API."`
 	MCP     mcpCommand     `cmd:"" name:"mcp" help:"Offer the tools of an installation to a client that speaks MCP over standard input and output."`
 	OpenAPI openAPICommand `cmd:"" name:"openapi" help:"Print the OpenAPI document, as JSON."`
@@ -63,8 +65,7 @@ func Main(args []string) int {
 	if len(args) == 0 {
 		args = []string{"--help"}
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
+	ctx := untilSignal()
 	var c commands
 	parser := kong.Must(&c,
 		kong.Name("pulsecast"),

@@ -47,7 +47,7 @@ func (s *serveCommand) Run(ctx context.Context) (err error) {
 	} else if a.ShowsSample() {
 		a.Log.Warn("this database holds the demo's sample data, marked as such everywhere")
 	}
-	fmt.Printf("Pulsecast listens on http://%s\n", ln.Addr())
+	fmt.Printf("Pulsecast listens on %s://%s\n", cfg.Scheme(), ln.Addr())
 	return a.Run(ctx, ln)
 }
 

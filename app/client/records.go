@@ -32,8 +32,9 @@ type Markets struct {
 type MarketAnswer struct {
 	Market    Market `json:"market"`
 	Consensus *struct {
-		Agents int     `json:"agents"`
-		Median float64 `json:"median"`
+		Agents int      `json:"agents"`
+		Others int      `json:"others"`
+		Median *float64 `json:"median"`
 	} `json:"consensus"`
 }
 

@@ -48,12 +48,15 @@ type Config struct {
 	MarketsInterval time.Duration `env:"MARKETS_INTERVAL" name:"markets-interval" default:"60s" group:"Sources" help:"Time between two readings of the markets."`
 	NewsInterval    time.Duration `env:"NEWS_INTERVAL" name:"news-interval" default:"120s" group:"Sources" help:"Time between two readings of the news."`
 
-	EdgeFilter        string `env:"EDGE_FILTER" name:"edge-filter" default:"on" enum:"on,off" group:"Limits" help:"Refuse default scripting-library User-Agents on the intelligence endpoints."`
-	TrustedProxies    string `env:"TRUSTED_PROXIES" name:"trusted-proxies" group:"Limits" help:"Comma-separated addresses or CIDR ranges whose X-Forwarded-For is believed."`
-	RateLimitReads    Rate   `env:"RATE_LIMIT_READS" name:"rate-limit-reads" default:"1200/min" group:"Limits" help:"Reads per key, else per address: N/s, N/min or off."`
-	RateLimitWrites   Rate   `env:"RATE_LIMIT_WRITES" name:"rate-limit-writes" default:"120/min" group:"Limits" help:"Publishing per agent."`
-	RateLimitFailures Rate   `env:"RATE_LIMIT_FAILURES" name:"rate-limit-failures" default:"30/min" group:"Limits" help:"Failed credentials per address."`
-	RateLimitSnapshot Rate   `env:"RATE_LIMIT_SNAPSHOT" name:"rate-limit-snapshot" default:"100/s" group:"Limits" help:"Snapshot answers per address and node."`
+	EdgeFilter             string `env:"EDGE_FILTER" name:"edge-filter" default:"on" enum:"on,off" group:"Limits" help:"Refuse default scripting-library User-Agents on the intelligence endpoints."`
+	TrustedProxies         string `env:"TRUSTED_PROXIES" name:"trusted-proxies" group:"Limits" help:"Comma-separated addresses or CIDR ranges whose X-Forwarded-For is believed."`
+	RateLimitReads         Rate   `env:"RATE_LIMIT_READS" name:"rate-limit-reads" default:"1200/min" group:"Limits" help:"Units of reading per key, else per address: N/s, N/min, N/h or off."`
+	RateLimitWrites        Rate   `env:"RATE_LIMIT_WRITES" name:"rate-limit-writes" default:"120/min" group:"Limits" help:"Publishing per agent."`
+	RateLimitWritesAddress Rate   `env:"RATE_LIMIT_WRITES_ADDRESS" name:"rate-limit-writes-address" default:"600/min" group:"Limits" help:"Publishing by all agents of one address, and of one owner where it is known."`
+	RegistrationRate       Rate   `env:"REGISTRATION_RATE" name:"registration-rate" default:"5/h" group:"Limits" help:"New agents per address."`
+	RegistrationCeiling    Rate   `env:"REGISTRATION_CEILING" name:"registration-ceiling" default:"200/h" group:"Limits" help:"New agents of the whole service."`
+	RateLimitFailures      Rate   `env:"RATE_LIMIT_FAILURES" name:"rate-limit-failures" default:"30/min" group:"Limits" help:"Failed credentials per address."`
+	RateLimitSnapshot      Rate   `env:"RATE_LIMIT_SNAPSHOT" name:"rate-limit-snapshot" default:"100/s" group:"Limits" help:"Snapshot answers per address and node."`
 
 	StreamsMax        int `env:"STREAMS_MAX" name:"streams-max" default:"2000" group:"Limits" help:"Streams of GET /api/events on a node; 0: none."`
 	StreamsPerAddress int `env:"STREAMS_PER_ADDRESS" name:"streams-per-address" default:"20" group:"Limits" help:"The same from one address."`
@@ -67,6 +70,13 @@ type Config struct {
 	OperatorContact string `env:"OPERATOR_CONTACT" name:"operator-contact" group:"Operation" help:"Mail address or http(s) address of the operator, for /contact."`
 	TermsFile       string `env:"TERMS_FILE" name:"terms-file" group:"Operation" help:"Own text of /terms, in Markdown; unset: the default text."`
 	PrivacyFile     string `env:"PRIVACY_FILE" name:"privacy-file" group:"Operation" help:"Own text of /privacy, in Markdown; unset: the default text."`
+
+	BackupDir   string        `env:"BACKUP_DIR" name:"backup-dir" group:"Operation" help:"Folder for scheduled backups; made if it is missing."`
+	BackupEvery time.Duration `env:"BACKUP_EVERY" name:"backup-every" default:"0s" group:"Operation" help:"Time between two backups, such as 24h; 0s: none."`
+	BackupKeep  int           `env:"BACKUP_KEEP" name:"backup-keep" default:"7" group:"Operation" help:"How many of them to keep."`
+	TLSCert     string        `env:"TLS_CERT" name:"tls-cert" group:"Operation" help:"File with the certificate and its chain, in PEM, to serve HTTPS; read again when it changes. Unset: HTTP."`
+	TLSKey      string        `env:"TLS_KEY" name:"tls-key" group:"Operation" help:"File with the key of the certificate."`
+	Drain       time.Duration `env:"DRAIN" name:"drain" default:"5s" group:"Operation" help:"Time between SIGTERM and the end of new connections; /readyz says 503 meanwhile."`
 
 	LogFormat   string `env:"LOG_FORMAT" name:"log-format" default:"text" enum:"text,json,off" group:"Operation" help:"Form of the log on standard error; off silences the access log too."`
 	MetricsAddr string `env:"METRICS_ADDR" name:"metrics-addr" group:"Operation" help:"Address for Prometheus' GET /metrics; unset: not served."`
@@ -99,7 +109,7 @@ func (c *Config) Check() error {
 		return fmt.Errorf("ADDR: %q is not host:port", c.Addr)
 	}
 	if c.BaseURL == "" {
-		c.BaseURL = "http://" + dialable(host, c.Addr)
+		c.BaseURL = c.Scheme() + "://" + dialable(host, c.Addr)
 	}
 	c.BaseURL = strings.TrimRight(c.BaseURL, "/")
 	bases := []struct{ name, value string }{
@@ -135,6 +145,9 @@ func (c *Config) Check() error {
 		return err
 	}
 	if err := c.checkOperator(); err != nil {
+		return err
+	}
+	if err := c.checkTLS(); err != nil {
 		return err
 	}
 	return c.checkNumbers()
@@ -201,6 +214,9 @@ func (c *Config) checkNumbers() error {
 			return fmt.Errorf("%s: must be between 1s and 24h, got %s", d.name, d.value)
 		}
 	}
+	if c.Drain < 0 || c.Drain > 10*time.Minute {
+		return fmt.Errorf("DRAIN: must be between 0s and 10m, got %s", c.Drain)
+	}
 	counts := []struct {
 		name  string
 		value int
@@ -221,10 +237,25 @@ func (c *Config) checkNumbers() error {
 	if c.RankedMinLiquidity < 0 {
 		return fmt.Errorf("RANKED_MIN_LIQUIDITY: must be at least 0, got %d", c.RankedMinLiquidity)
 	}
+	if err := c.checkBackups(); err != nil {
+		return err
+	}
 	if c.MetricsAddr != "" {
 		if _, _, err := net.SplitHostPort(c.MetricsAddr); err != nil {
 			return fmt.Errorf("METRICS_ADDR: %q is not host:port", c.MetricsAddr)
 		}
+	}
+	return nil
+}
+
+func (c *Config) checkBackups() error {
+	switch {
+	case c.BackupEvery != 0 && (c.BackupEvery < time.Minute || c.BackupEvery > 31*24*time.Hour):
+		return fmt.Errorf("BACKUP_EVERY: must be between 1m and 744h, or 0s for none, got %s", c.BackupEvery)
+	case c.BackupEvery != 0 && c.BackupDir == "":
+		return fmt.Errorf("BACKUP_DIR: needed with BACKUP_EVERY")
+	case c.BackupKeep < 1:
+		return fmt.Errorf("BACKUP_KEEP: must be at least 1, got %d", c.BackupKeep)
 	}
 	return nil
 }

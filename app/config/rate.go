@@ -16,7 +16,7 @@ type Rate struct {
 // Off tells whether there is no limit.
 func (r Rate) Off() bool { return r.N == 0 }
 
-// String is the form that UnmarshalText reads; no setting is per hour.
+// String is the form that UnmarshalText reads.
 func (r Rate) String() string {
 	switch {
 	case r.Off():
@@ -30,17 +30,17 @@ func (r Rate) String() string {
 	}
 }
 
-// UnmarshalText reads "N/s", "N/min" or "off".
+// UnmarshalText reads "N/s", "N/min", "N/h" or "off".
 func (r *Rate) UnmarshalText(text []byte) error {
 	if string(text) == "off" {
 		*r = Rate{}
 		return nil
 	}
 	count, unit, _ := strings.Cut(string(text), "/")
-	per := map[string]time.Duration{"s": time.Second, "min": time.Minute}[unit]
+	per := map[string]time.Duration{"s": time.Second, "min": time.Minute, "h": time.Hour}[unit]
 	n, err := strconv.Atoi(count)
 	if err != nil || per == 0 || n < 1 {
-		return fmt.Errorf("%q is not a rate: write N/s, N/min or off", text)
+		return fmt.Errorf("%q is not a rate: write N/s, N/min, N/h or off", text)
 	}
 	*r = Rate{N: n, Per: per}
 	return nil

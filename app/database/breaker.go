@@ -13,12 +13,13 @@ import (
 const (
 	// probePause is the time between two probes.
 	probePause = 100 * time.Millisecond
-	// silence is how long a database may say nothing, on any connection, while a probe waits
-	// for its answer. silenceGrace comes on top, in case it was this process that stood still.
-	silence      = 600 * time.Millisecond
-	silenceGrace = 100 * time.Millisecond
-	// probeTimeout is when a probe is given up and the next one begins with a new connection.
-	probeTimeout = time.Second
+	// A database is silent after silentLooks looks, each a slice after the one before, at which
+	// nothing had arrived on any connection although a probe waits: 0.7 s. Looks are counted, not
+	// time, because on a machine without a free processor this process stands still as well.
+	slice       = 50 * time.Millisecond
+	silentLooks = 14
+	// probeLooks is when a probe is given up and the next one begins with a new connection.
+	probeLooks = 20
 )
 
 // ErrUnanswered is what queries fail with while the breaker is open.
@@ -218,35 +219,33 @@ var errUndecided = errors.New("the probe got no answer, but others did")
 func (b *Breaker) look(ctx context.Context) error {
 	ctx, giveUp := context.WithCancel(ctx)
 	defer giveUp()
-	sent, began, heard := b.Now(), time.Now(), b.heard.Load()
+	sent, heard := b.Now(), b.heard.Load()
 	done := make(chan answer, 1)
 	b.running.Go(func() {
 		at, err := b.probe.probe(ctx)
 		done <- answer{at, err}
 	})
-	for {
-		before := b.heard.Load()
-		a, waiting := wait(done, silence)
-		if waiting && b.heard.Load() == before {
-			if a, waiting = wait(done, silenceGrace); waiting && b.heard.Load() == before {
-				b.open(errSilent)
-			}
-		}
-		switch {
-		case !waiting:
+	last, quiet := heard, 0
+	for range probeLooks {
+		a, waiting := wait(done, slice)
+		if !waiting {
 			b.compareClocks(sent, a)
 			return a.err
-		case time.Since(began) < probeTimeout:
-		case b.heard.Load() != heard:
-			giveUp()
-			<-done
-			return errUndecided
-		default:
-			giveUp()
-			<-done
-			return errSilent
+		}
+		quiet++
+		if now := b.heard.Load(); now != last {
+			last, quiet = now, 0
+		}
+		if quiet == silentLooks {
+			b.open(errSilent)
 		}
 	}
+	giveUp()
+	<-done
+	if b.heard.Load() != heard {
+		return errUndecided
+	}
+	return errSilent
 }
 
 // compareClocks compares the time of an answer with the middle of its probe.

@@ -56,6 +56,8 @@ type DB struct {
 	// planned.
 	Pooled bool
 	path   string // of the SQLite file
+
+	lostWAL time.Time // see LostWAL
 }
 
 // Open connects to a sqlite://PATH or postgres:// address and pings it. The
@@ -63,7 +65,9 @@ type DB struct {
 func Open(ctx context.Context, address string) (*DB, error) {
 	var db *DB
 	var err error
+	hadWAL := false
 	if path, ok := strings.CutPrefix(address, "sqlite://"); ok {
+		hadWAL = hasWAL(path)
 		db, err = openSQLite(path)
 	} else {
 		db, err = openPostgres(address)
@@ -71,7 +75,11 @@ func Open(ctx context.Context, address string) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := db.PingContext(ctx); err != nil {
+	err = db.PingContext(ctx)
+	if err == nil && db.Kind == SQLite {
+		err = db.checkWAL(ctx, hadWAL)
+	}
+	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open database: %w", err), db.Close())
 	}
 	if db.Kind == Postgres {
@@ -125,6 +133,7 @@ func (db *DB) Close() error {
 	if db.Reader == db.DB {
 		return errors.Join(replica, db.DB.Close())
 	}
+	db.forgetMark()
 	return errors.Join(db.Reader.Close(), db.DB.Close())
 }
 
@@ -152,8 +161,9 @@ func openSQLite(path string) (*DB, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return nil, fmt.Errorf("make the folder of the database: %w", err)
 	}
-	pragmas := fmt.Sprintf("?_pragma=busy_timeout(%d)&_pragma=journal_mode(WAL)&_pragma=foreign_keys(1)&_pragma=synchronous(FULL)",
-		commandPatience.Milliseconds())
+	// A backup makes the log grow; the limit shrinks it again.
+	pragmas := fmt.Sprintf("?_pragma=busy_timeout(%d)&_pragma=journal_mode(WAL)&_pragma=foreign_keys(1)&_pragma=synchronous(FULL)"+
+		"&_pragma=journal_size_limit(67108864)", commandPatience.Milliseconds())
 	name := "file:" + (&url.URL{Path: path}).EscapedPath()
 	writer, err := sql.Open("sqlite", name+pragmas+"&_txlock=immediate")
 	if err != nil {
@@ -218,4 +228,9 @@ func poolOf(setting, address string, connected func(context.Context, *pgx.Conn) 
 		dialect = unplanned{pgdialect.New()}
 	}
 	return bun.NewDB(pool, dialect, bun.WithConnResolver(byContext{})), breaker, nil
+}
+
+// SQLitePath returns the path of an address; false for one of Postgres.
+func SQLitePath(address string) (path string, ok bool) {
+	return strings.CutPrefix(address, "sqlite://")
 }

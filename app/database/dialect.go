@@ -29,6 +29,10 @@ func (k Kind) words() Words {
 	return Words{TS: "TIMESTAMP", JSON: "TEXT", BYTES: "BLOB", UUID: "TEXT", FLOAT: "REAL", Bins: bins}
 }
 
+// SQLiteTime is the form in which times are stored on SQLite, in UTC: Bun's, which compares
+// like the times it writes only with itself.
+const SQLiteTime = "2006-01-02 15:04:05.999999-07:00"
+
 // IsPostgres tells which engine a handle or transaction talks to.
 func IsPostgres(db bun.IDB) bool { return db.Dialect().Name() == dialect.PG }
 
@@ -97,4 +101,17 @@ func ServerTime(db bun.IDB, now time.Time, ahead time.Duration) schema.QueryAppe
 		return bun.SafeQuery("?", Now(now).Add(ahead))
 	}
 	return bun.SafeQuery("(clock_timestamp() + ? * interval '1 microsecond')", ahead.Microseconds())
+}
+
+// ClockOffset returns how far the database's clock is ahead of now; 0 on SQLite, which has none.
+func ClockOffset(ctx context.Context, db bun.IDB, now func() time.Time) (time.Duration, error) {
+	if !IsPostgres(db) {
+		return 0, nil
+	}
+	sent := now()
+	var at time.Time
+	if err := db.QueryRowContext(ctx, "SELECT clock_timestamp()").Scan(&at); err != nil {
+		return 0, fmt.Errorf("read the clock of the database: %w", err)
+	}
+	return at.Sub(sent.Add(now().Sub(sent) / 2)), nil
 }

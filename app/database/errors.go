@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"strings"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -91,4 +92,13 @@ func unavailableSQLite(code int) bool {
 		return true
 	}
 	return false
+}
+
+// MayStart reports whether an error of Open may go away by itself, as when the database is
+// starting. A wrong password or name doesn't.
+func MayStart(err error) bool {
+	if e, ok := errors.AsType[*pgconn.PgError](err); ok && (strings.HasPrefix(e.Code, "28") || e.Code == "3D000") {
+		return false
+	}
+	return Unavailable(err)
 }

@@ -1,9 +1,12 @@
 package database
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"net/url"
 	"os"
+	"path/filepath"
 	"syscall"
 )
 
@@ -19,7 +22,45 @@ func (db *DB) Claim() (release func() error, err error) {
 	if db.Kind != SQLite {
 		return func() error { return nil }, nil
 	}
-	f, err := os.OpenFile(db.path+".lock", os.O_CREATE|os.O_RDWR, 0o644)
+	return Lock(db.path)
+}
+
+// OtherConnections counts the connections of other programs to a Postgres database; 0 on
+// SQLite, where Claim keeps servers away.
+func (db *DB) OtherConnections(ctx context.Context) (n int64, err error) {
+	if db.Kind == SQLite {
+		return 0, nil
+	}
+	err = db.NewRaw(`SELECT COUNT(*) FROM pg_stat_activity WHERE datname = current_database() AND backend_type = 'client backend'
+		AND pid <> pg_backend_pid()`).Scan(ctx, &n)
+	if err != nil {
+		return 0, fmt.Errorf("count connections: %w", err)
+	}
+	return n, nil
+}
+
+// Identity tells a database from others: its address without the password, or the path of the
+// file.
+func (db *DB) Identity(address string) string {
+	if db.Kind == SQLite {
+		if path, err := filepath.Abs(db.path); err == nil {
+			return "sqlite://" + path
+		}
+		return address
+	}
+	u, err := url.Parse(address)
+	if err != nil {
+		return ""
+	}
+	return "postgres://" + u.Host + u.Path + "?host=" + u.Query().Get("host")
+}
+
+// Lock is Claim for a SQLite file that need not be there yet.
+func Lock(path string) (release func() error, err error) {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return nil, fmt.Errorf("make the folder of the database: %w", err)
+	}
+	f, err := os.OpenFile(path+".lock", os.O_CREATE|os.O_RDWR, 0o644)
 	if err != nil {
 		return nil, fmt.Errorf("claim database: %w", err)
 	}

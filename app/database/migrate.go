@@ -1,6 +1,7 @@
 package database
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,8 +16,16 @@ import (
 const migrationLock = 7_305_842_311
 
 // Migrate brings the schema to the newest version, once, however many nodes start
-// together. It returns the names of the migrations applied.
+// together. It returns the names of the migrations applied. Refusal: ErrIncoming.
 func (db *DB) Migrate(ctx context.Context) ([]string, error) {
+	if _, filling, err := db.FindIncoming(ctx); err != nil || filling {
+		return nil, cmp.Or(err, ErrIncoming)
+	}
+	return db.MigrateIncoming(ctx)
+}
+
+// MigrateIncoming is Migrate for the restore or copy that fills the database.
+func (db *DB) MigrateIncoming(ctx context.Context) ([]string, error) {
 	return db.withMigrator(ctx, func(m *migrate.Migrator) (*migrate.MigrationGroup, error) { return m.Migrate(ctx) })
 }
 

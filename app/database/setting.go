@@ -52,6 +52,14 @@ func setWhere(ctx context.Context, db bun.IDB, name, value, conflict string) (bo
 	return n == 1, err
 }
 
+// RemoveSetting removes a setting, if it has a value.
+func RemoveSetting(ctx context.Context, db bun.IDB, name string) error {
+	if _, err := db.NewRaw("DELETE FROM settings WHERE name = ?", name).Exec(ctx); err != nil {
+		return fmt.Errorf("remove setting %s: %w", name, err)
+	}
+	return nil
+}
+
 // TryWrite finds out whether the database takes writes that need room: it stores 64 KiB and
 // removes them. Call it where a write has failed, and not often.
 func TryWrite(ctx context.Context, db bun.IDB) error {
@@ -61,8 +69,5 @@ func TryWrite(ctx context.Context, db bun.IDB) error {
 	if err := SetSetting(ctx, db, name, hex.EncodeToString(text)); err != nil {
 		return err
 	}
-	if _, err := db.NewRaw("DELETE FROM settings WHERE name = ?", name).Exec(ctx); err != nil {
-		return fmt.Errorf("remove setting %s: %w", name, err)
-	}
-	return nil
+	return RemoveSetting(ctx, db, name)
 }

@@ -32,6 +32,7 @@ func (d *doctor) database(ctx context.Context) {
 		return
 	}
 	defer db.Close()
+	d.wal(ctx, db)
 	d.writable(ctx, db)
 	if d.migrations(ctx, db) {
 		d.readings(ctx, db)
@@ -41,7 +42,19 @@ func (d *doctor) database(ctx context.Context) {
 		d.say(fine, "pooler", "a connection pooler stands before Postgres; publishing costs less without it")
 	}
 	if !embedded {
-		d.clock.askDatabase(ctx, db)
+		d.databaseClock(ctx, db, time.Now)
+	}
+}
+
+// databaseClock compares our clock with the database's, which leases follow.
+func (d *doctor) databaseClock(ctx context.Context, db *database.DB, now func() time.Time) {
+	offset, err := database.ClockOffset(ctx, db, now)
+	if err != nil {
+		return // the other checks say what is wrong
+	}
+	d.clock.add(-offset)
+	if offset.Abs() > maxSkew {
+		d.say(fail, "clock", "%s from the database's: a node here runs no jobs; run an NTP client on both machines", offset.Abs().Round(time.Second))
 	}
 	if d.cfg.DatabaseReplicaURL != "" {
 		d.replica(ctx, db)
@@ -91,7 +104,7 @@ func (d *doctor) sqliteFile(path string) (there bool) {
 	if room, err := monitor.DiskOf(folder); err == nil && room.Full() {
 		d.say(warn, "disk", "%.1f GB are left beside the database: make room", float64(room.Free)/(1<<30))
 	}
-	if served(path) {
+	if database.Served(path) {
 		d.say(fine, "database", "a server or worker is running on it")
 	}
 	return true
@@ -109,14 +122,20 @@ func nearest(folder string) string {
 	}
 }
 
-// served tells whether a server or worker holds the lock of database.Claim.
-func served(path string) bool {
-	f, err := os.Open(path + ".lock")
-	if err != nil {
-		return false
+// wal looks for a SQLite file that was opened without what was committed last.
+func (d *doctor) wal(ctx context.Context, db *database.DB) {
+	lost := db.LostWAL()
+	if lost.IsZero() {
+		return
 	}
-	defer f.Close() // gives the lock back
-	return errors.Is(syscall.Flock(int(f.Fd()), syscall.LOCK_SH|syscall.LOCK_NB), syscall.EWOULDBLOCK)
+	state := ""
+	if err := db.CheckIntegrity(ctx); ctx.Err() == nil && err != nil {
+		state = "; it is damaged: " + err.Error()
+	}
+	d.say(fail, "database", `the file was copied while a server used it, or has lost its -wal file (in use since %s)%s.
+		What was published last may be missing. If the -wal file still exists, put it beside this file before a server starts;
+		else restore a backup made by pulsecast backup. To accept the loss, start the service on this file`,
+		lost.Format(time.RFC3339), state)
 }
 
 // writable takes the write lock and lets it go.

@@ -12,7 +12,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/source"
 	"github.com/pulsecast/pulsecast/app/source/fetch"
 	"github.com/pulsecast/pulsecast/app/source/hackernews"
@@ -135,17 +134,14 @@ func (c *clock) RoundTrip(req *http.Request) (*http.Response, error) {
 // note compares their time with the middle of our asking.
 func (c *clock) note(sent, theirs time.Time) {
 	ours := sent.Add(time.Since(sent) / 2)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.skew = append(c.skew, ours.Sub(theirs))
+	c.add(ours.Sub(theirs))
 }
 
-func (c *clock) askDatabase(ctx context.Context, db *database.DB) {
-	sent := time.Now()
-	var at time.Time
-	if err := db.QueryRowContext(ctx, "SELECT clock_timestamp()").Scan(&at); err == nil {
-		c.note(sent, at)
-	}
+// add notes how far our clock is ahead of another.
+func (c *clock) add(ahead time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.skew = append(c.skew, ahead)
 }
 
 func (d *doctor) time() {

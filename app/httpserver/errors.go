@@ -66,12 +66,12 @@ func (s *Server) fail(c *fiber.Ctx, err error) error {
 		err = errors.Join(err, context.DeadlineExceeded)
 	}
 	p := s.translate(c, err)
-	if p.Code == "method_not_allowed" && r.method == fiber.MethodOptions {
-		refusal := s.Limits.takeSnapshot(c)
-		if refusal == nil {
+	if unrouted(err) { // no handler has counted it
+		if refusal := s.Limits.takeSnapshot(c); refusal != nil {
+			p = s.translate(c, refusal)
+		} else if p.Code == "method_not_allowed" && r.method == fiber.MethodOptions {
 			return options(c)
 		}
-		p = s.translate(c, refusal)
 	}
 	s.begin(c, p)
 	if machine(c.Context().URI().PathOriginal()) {
@@ -197,10 +197,14 @@ func badRequest(status int, detail string) *problem.Error {
 func (s *Server) refuseMalformed(fctx *fasthttp.RequestCtx, err error) {
 	r := s.open(fctx)
 	defer s.finish(fctx, r)
-	if c, ok := fctx.Conn().(*lingerConn); ok {
+	p := malformed(err, s.maxBody(&fctx.Request.Header))
+	if c, ok := fctx.Conn().(*strictConn); ok {
 		c.unread.Store(true)
+		if c.framing.refusal != nil {
+			p = c.framing.refusal
+		}
 	}
-	s.refuse(fctx, malformed(err, s.maxBody(&fctx.Request.Header)))
+	s.refuse(fctx, p)
 }
 
 func malformed(err error, maxBody int) *problem.Error {

@@ -16,8 +16,8 @@ const (
 	// pingEvery is the time between two looks at what health reports, and pingTimeout bounds one.
 	pingEvery   = time.Second
 	pingTimeout = time.Second
-	// feedsPatience is how long health waits for the feeds before it tells what it knows.
-	feedsPatience = 40 * time.Millisecond
+	// patience is how long health waits for the feeds and warnings before it tells what it knows.
+	patience = 40 * time.Millisecond
 )
 
 // HealthSource is what health looks at. A nil function counts as healthy and, for
@@ -42,6 +42,7 @@ type health struct {
 	looked  chan struct{} // closed after the first look
 	last    atomic.Pointer[looks]
 	feeds   shared[[]monitor.Feed]
+	warned  shared[[]string]
 }
 
 // looks are how the last looks went.
@@ -49,6 +50,7 @@ type looks struct{ writes, cache bool }
 
 func newHealth(source HealthSource, now time.Time) *health {
 	h := &health{source: source, started: now, looked: make(chan struct{})}
+	h.feeds.keeps, h.warned.keeps = pingEvery, pingEvery
 	h.last.Store(&looks{})
 	return h
 }
@@ -92,16 +94,26 @@ func (h *health) database() error {
 	return h.source.Database()
 }
 
-// shared is a value that one goroutine reads for all that want it at the same time.
+// shared is a value that one goroutine reads for all that want it.
 type shared[T any] struct {
+	keeps time.Duration // how long a value is good
+
 	mu      sync.Mutex
 	last    T
+	at      time.Time     // when last was read; zero: never
 	reading chan struct{} // closed at the end of the read under way; nil: none
 }
 
-// get reads anew, but waits for no longer than patience: then it returns the last value.
+// get returns the last value if it is good. Otherwise it reads anew, but waits for no longer
+// than patience, and for the first value no longer than pingTimeout: then it returns the last.
 func (s *shared[T]) get(patience time.Duration, read func() T) T {
 	s.mu.Lock()
+	if s.at.IsZero() {
+		patience = pingTimeout
+	} else if s.reading == nil && time.Since(s.at) < s.keeps {
+		defer s.mu.Unlock()
+		return s.last
+	}
 	if s.reading == nil {
 		done := make(chan struct{})
 		s.reading = done
@@ -109,7 +121,7 @@ func (s *shared[T]) get(patience time.Duration, read func() T) T {
 			value := read()
 			s.mu.Lock()
 			defer s.mu.Unlock()
-			s.last, s.reading = value, nil
+			s.last, s.at, s.reading = value, time.Now(), nil
 			close(done)
 		}()
 	}
@@ -177,7 +189,7 @@ func (s *Server) Health(c *fiber.Ctx) error {
 		Warnings:      []string{},
 	}
 	if src.Warnings != nil {
-		body.Warnings = append(body.Warnings, src.Warnings()...)
+		body.Warnings = append(body.Warnings, s.health.warned.get(patience, src.Warnings)...)
 	}
 	if !body.Database.OK || !body.Cache.OK || stale {
 		body.Status = "degraded"
@@ -191,7 +203,7 @@ func (s *Server) Health(c *fiber.Ctx) error {
 func (h *health) signals(now time.Time) (body signalsBody, stale bool) {
 	feeds := map[string]monitor.Feed{}
 	if h.source.Feeds != nil {
-		list := h.feeds.get(feedsPatience, func() []monitor.Feed {
+		list := h.feeds.get(patience, func() []monitor.Feed {
 			ctx, cancel := context.WithTimeout(context.Background(), pingTimeout)
 			defer cancel()
 			return h.source.Feeds(ctx)
@@ -224,10 +236,10 @@ func describe(feeds map[string]monitor.Feed, name string, now time.Time) feedBod
 // live answers /livez: the process runs.
 func (s *Server) live(c *fiber.Ctx) error { return c.JSON(fiber.Map{"ok": true}) }
 
-// ready answers /readyz: send requests here. Not while stopping. Without the database a node
+// ready answers /readyz: send requests here. Not while draining or stopping. Without the database a node
 // still answers most of what is read, so it stays ready and says that it is degraded.
 func (s *Server) ready(c *fiber.Ctx) error {
-	if s.stopping.Load() {
+	if s.draining.Load() {
 		return problem.Unavailable("This node is stopping.", time.Second)
 	}
 	status := "ok"

@@ -32,6 +32,8 @@ const (
 type Limits struct {
 	snapshot, reads, writes, failures, reports, clients class
 
+	strangers strangerLimits
+
 	redis  *redis_rate.Limiter // nil: none
 	prefix string              // of the keys in Redis
 	// patience bounds one answer of Redis.
@@ -58,10 +60,12 @@ func newLimits(cfg *config.Config, client redis.UniversalClient, log *slog.Logge
 		failures: newClass("failures", cfg.RateLimitFailures),
 		reports:  newClass("reports", reportsOf(cfg)),
 		clients:  newClass("clients", clientsOf(cfg)),
-		prefix:   "pulsecast:",
-		patience: redisPatience,
-		log:      log,
-		now:      now,
+
+		strangers: newStrangerLimits(cfg),
+		prefix:    "pulsecast:",
+		patience:  redisPatience,
+		log:       log,
+		now:       now,
 	}
 	if client != nil {
 		l.redis = redis_rate.NewLimiter(client)
@@ -132,8 +136,16 @@ func (l *Limits) allowSnapshot(addr netip.Addr) bool {
 // and found one, else per address.
 func (l *Limits) Reads() fiber.Handler { return l.guard(&l.reads) }
 
-// Writes guards publishing, counted like Reads.
-func (l *Limits) Writes() fiber.Handler { return l.guard(&l.writes) }
+// Writes guards publishing: counted like Reads, and with a key also per address and, where it
+// is known, per owner.
+func (l *Limits) Writes() fiber.Handler {
+	return func(c *fiber.Ctx) error {
+		if err := l.countWrites(c, 1, (*class).refusal); err != nil {
+			return err
+		}
+		return c.Next()
+	}
+}
 
 // Reports guards what readers without a key may send to the admins, per address.
 func (l *Limits) Reports() fiber.Handler { return l.guard(&l.reports) }
@@ -169,28 +181,25 @@ func (l *Limits) guard(cl *class) fiber.Handler {
 	}
 }
 
-// MaxWrites is how many publications the limit lets through at once; 0 if there is none.
+// MaxWrites is how many publications the limits let through at once; 0 if there is none.
 func (l *Limits) MaxWrites() int {
-	if l.writes.rate.Off() {
-		return 0
+	if own, shared := l.writes.rate.N, l.strangers.sharedWrites.rate.N; own == 0 || (shared != 0 && shared < own) {
+		return shared
 	}
 	return l.writes.rate.N
 }
 
 // MoreWrites counts n publications of a request beyond the one that Writes has counted. If
-// fewer are left, none is counted and it returns the 429 to send.
+// fewer are left of a limit, none is counted against it and it returns the 429 to send.
 func (l *Limits) MoreWrites(c *fiber.Ctx, n int) error {
-	if l.writes.rate.Off() || n <= 0 {
+	if n <= 0 {
 		return nil
 	}
-	v := l.take(c.UserContext(), &l.writes, counted(c), n)
-	l.writes.announce(c, v)
-	if v.ok {
-		return nil
-	}
-	return problem.RateLimited(fmt.Sprintf(
-		"%d publications are left of %s, and these are %d. Nothing was stored. Send at most as many as are left, or the same again in %d s.",
-		v.remaining, l.writes.rate, n+1, max(seconds(v.retry), 1)), v.retry)
+	return l.countWrites(c, n, func(cl *class, v verdict) error {
+		return problem.RateLimited(fmt.Sprintf(
+			"%d publications are left of %s, and these are %d. Nothing was stored. Send at most as many as are left, or the same again in %d s.",
+			v.remaining, cl.rate, n+1, max(seconds(v.retry), 1)), v.retry)
+	})
 }
 
 // counted is whom a request counts against: its agent, else its address.
@@ -259,8 +268,11 @@ func (cl *class) refusal(v verdict) error {
 	if cl.name == "reads" || cl.name == "writes" {
 		who = "this key, or this address without one"
 	}
+	if cl.name == "shared-writes" {
+		who = "all keys of this address or owner together"
+	}
 	what := map[string]string{
-		"snapshot": "requests for signals", "reads": "reads", "writes": "publications", "failures": "failed credentials", "reports": "reports", "clients": "registered apps",
+		"snapshot": "requests for signals", "reads": "reads", "writes": "publications", "shared-writes": "publications", "failures": "failed credentials", "reports": "reports", "clients": "registered apps",
 	}[cl.name]
 	return problem.RateLimited(fmt.Sprintf("More than %s %s from %s. Wait %d s, then send them more slowly.",
 		cl.rate, what, who, max(seconds(v.retry), 1)), v.retry)

@@ -221,8 +221,11 @@ func (s *Server) finish(fctx *fasthttp.RequestCtx, r *request) {
 		s.decorate(fctx, r)
 		compress(fctx)
 	}
-	if r.stream != nil {
+	switch {
+	case r.stream != nil:
 		s.hijack(fctx, r.stream)
+	case s.draining.Load():
+		closeAfter(fctx)
 	}
 	if r.traced != nil {
 		r.finishTrace(fctx)
@@ -245,6 +248,15 @@ func (s *Server) finish(fctx *fasthttp.RequestCtx, r *request) {
 	}
 	if s.accessLog {
 		s.log(fctx, r, o)
+	}
+}
+
+// closeAfter closes the connection after the answer, so that the next request goes to another
+// node.
+func closeAfter(fctx *fasthttp.RequestCtx) {
+	fctx.SetConnectionClose()
+	if c, ok := fctx.Conn().(*strictConn); ok {
+		c.unread.Store(true) // the client may have sent the next request already
 	}
 }
 

@@ -5,9 +5,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
-	"net"
 	"net/netip"
 	"strings"
 	"sync/atomic"
@@ -30,7 +28,13 @@ const (
 	requestTimeout = 10 * time.Second
 	// drainTimeout is how long Stop waits for requests in flight.
 	drainTimeout = 10 * time.Second
+	// interruptTimeout is the same after ErrInterrupted.
+	interruptTimeout = time.Second
 )
+
+// ErrInterrupted is the cause of a context that ends to stop the server at once: without a
+// drain, and with one second for the requests in flight.
+var ErrInterrupted = errors.New("interrupted")
 
 // Options are what the server needs from the rest of the house. Only Config is
 // required.
@@ -49,6 +53,8 @@ type Options struct {
 	// they are checked once a minute.
 	CredentialEpoch func() uint64
 	Health          HealthSource
+	// Places is how many answers that are in no memory are made at a time; 0: 1.
+	Places int
 	// RenderError writes the page of a refusal; status and headers are set already.
 	// nil, or an error from it, gives plain text.
 	RenderError func(c *fiber.Ctx, p *problem.Error, requestID string) error
@@ -65,17 +71,19 @@ type Server struct {
 	App    *fiber.App
 	Limits *Limits
 
+	reads     *lane
 	opts      Options
 	direct    map[string]direct // by path; see Direct
 	bodies    map[string]int    // the largest body by path; see AllowBody
 	proxies   []netip.Prefix
 	docs      string // prefix of a problem's type
 	keyHint   string // ends every 401
-	https     bool
+	https     bool   // links and HSTS, also behind a proxy
 	accessLog bool
 	health    *health
 	streams   *streams
-	stopping  atomic.Bool
+	draining  atomic.Bool // answers close their connections
+	stopping  atomic.Bool // the listener is closed, or about to be
 }
 
 // New builds the server with its health probes (/livez, /readyz) and no other route.
@@ -94,6 +102,7 @@ func New(opts Options) *Server {
 		direct:    map[string]direct{},
 		bodies:    map[string]int{},
 		Limits:    newLimits(cfg, opts.Redis, opts.Logger, opts.Now),
+		reads:     newReadLane(max(opts.Places, 1), !cfg.RateLimitReads.Off()),
 		proxies:   proxies,
 		docs:      cfg.BaseURL + "/docs#error-",
 		keyHint:   keyHint(cfg),
@@ -144,51 +153,6 @@ func (s *Server) maxBody(h *fasthttp.RequestHeader) int {
 		return most
 	}
 	return MaxBody
-}
-
-// Start serves on ln until ctx ends or Stop is called, and returns nil once the
-// requests in flight are answered.
-func (s *Server) Start(ctx context.Context, ln net.Listener) error {
-	watching, end := context.WithCancel(ctx)
-	defer end()
-	go s.watchStreams(watching)
-	go s.health.watch(watching)
-	served := make(chan error, 1)
-	go func() { served <- s.App.Listener(lingering{ln}) }()
-	select {
-	case err := <-served: // Stop, or a broken listener
-		if s.stopping.Load() {
-			return nil
-		}
-		return fmt.Errorf("serve http: %w", err)
-	case <-ctx.Done():
-		err := s.Stop(context.WithoutCancel(ctx))
-		// A Stop that came before fasthttp knew its listener has not closed it.
-		if closed := ln.Close(); closed != nil && !errors.Is(closed, net.ErrClosed) {
-			err = errors.Join(err, closed)
-		}
-		<-served
-		return err
-	}
-}
-
-// Stop closes the listener and waits at most ten seconds, or until ctx ends, for
-// the requests in flight. While it waits /readyz says 503. Connections still open
-// then are cut, and streams at once: a client that connected and never asked must not make a clean stop
-// a failure.
-func (s *Server) Stop(ctx context.Context) error {
-	s.stopping.Store(true)
-	s.streams.stop()
-	drain, cancel := context.WithTimeout(ctx, drainTimeout)
-	defer cancel()
-	err := s.App.ShutdownWithContext(drain)
-	switch {
-	case errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil:
-		s.opts.Logger.Warn("connections cut at stop", "after", drainTimeout)
-	case err != nil && !errors.Is(err, net.ErrClosed):
-		return fmt.Errorf("stop http: %w", err)
-	}
-	return nil
 }
 
 // keyHint names the way to a key, for the texts of every 401.

@@ -54,7 +54,7 @@ func bare(conn net.Conn) net.Conn {
 	if hijacked, ok := conn.(interface{ UnsafeConn() net.Conn }); ok {
 		conn = hijacked.UnsafeConn()
 	}
-	if l, ok := conn.(*lingerConn); ok {
+	if l, ok := conn.(*strictConn); ok {
 		conn = l.Conn
 	}
 	return conn

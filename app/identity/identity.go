@@ -58,6 +58,14 @@ func (p *Principal) Allows(scope string) bool {
 	return p.Grant == uuid.Nil || slices.Contains(p.Scopes, scope)
 }
 
+// OwnerID names who the agent belongs to, "" if the provider doesn't say.
+func (p *Principal) OwnerID() string {
+	if p.Agent.Owner == "" {
+		return ""
+	}
+	return p.Agent.Issuer + "\x00" + p.Agent.Owner
+}
+
 // AgentID is the id of the agent.
 func (p *Principal) AgentID() uuid.UUID { return p.Agent.ID }
 
@@ -91,6 +99,7 @@ type Status struct {
 type Options struct {
 	Config     *config.Config
 	DB         *database.DB
+	Names      *agent.Names      // which names agents may have; nil knows the built-in words alone
 	Generation *agent.Generation // started and stopped by the caller
 	Usage      *agent.Usage      // told of keys in use; started and stopped by the caller
 	Log        *slog.Logger
@@ -114,7 +123,7 @@ type Service struct {
 // New builds the service for the configuration: the central provider when
 // IDENTITY_URL is set, else the local registry.
 func New(o Options) *Service {
-	s := &Service{Options: o, verdicts: memo.New[digest](memo.Options[verdict]{
+	s := &Service{Options: o, store: agent.Store{Names: o.Names}, verdicts: memo.New[digest](memo.Options[verdict]{
 		Size: keptAnswers, Now: o.Now, Timeout: askTimeout, Epoch: o.Generation.Epoch, Minor: verdict.refused,
 	})}
 	if o.Config.IdentityURL != "" {
@@ -296,15 +305,25 @@ func (s *Service) EndSession(ctx context.Context, bearer string) error {
 
 // Register makes an agent with a key, while registration is open in the
 // local registry; else 403 registration_closed, which says whom to ask. The key is
-// shown once.
-func (s *Service) Register(ctx context.Context, profile agent.Profile) (a *agent.Agent, apiKey string, err error) {
+// shown once. admit is asked once the profile is found to be right, and may refuse: so a
+// mistake in a name costs nothing of an allowance.
+func (s *Service) Register(
+	ctx context.Context, profile agent.Profile, admit func(context.Context) error,
+) (a *agent.Agent, apiKey string, err error) {
 	if s.provider != nil || s.Config.Registration != "open" {
 		return nil, "", problem.New(
 			problem.CodeRegistrationClosed, "Agents cannot register themselves here. "+s.HowToGetKey(),
 		)
 	}
+	wanted := agent.New{Profile: profile, At: s.Now()}
+	if err := s.store.CheckNew(ctx, s.DB.Reader, &wanted); err != nil {
+		return nil, "", err
+	}
+	if err := admit(ctx); err != nil {
+		return nil, "", err
+	}
 	err = s.DB.InTx(ctx, func(ctx context.Context, tx bun.Tx) error {
-		if a, err = s.store.Create(ctx, tx, agent.New{Profile: profile, At: s.Now()}); err != nil {
+		if a, err = s.store.Create(ctx, tx, wanted); err != nil {
 			return err
 		}
 		if apiKey, _, err = s.store.IssueKey(ctx, tx, a.ID, "registration", s.Now()); err != nil {

@@ -48,6 +48,7 @@ func (f finding) refused() bool { return f.refusal != nil }
 func newProvider(o Options) *provider {
 	return &provider{
 		Options:  o,
+		store:    agent.Store{Names: o.Names},
 		client:   newClient(o.Log, o.Wrap),
 		findings: memo.New[digest](memo.Options[finding]{Size: keptAnswers, Now: o.Now, Minor: finding.refused}),
 		scopes:   strings.Fields(o.Config.IdentityScope),

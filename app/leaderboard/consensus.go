@@ -16,12 +16,10 @@ import (
 	"github.com/pulsecast/pulsecast/app/market"
 	"github.com/pulsecast/pulsecast/app/prediction"
 	"github.com/pulsecast/pulsecast/app/score"
+	"github.com/pulsecast/pulsecast/app/settlement"
 )
 
 const (
-	// maxOpinions is how many of a market's newest open predictions a consensus reads: what a
-	// count costs stays bounded however many forecast the market.
-	maxOpinions = 200
 	// countChunk is how many markets are counted by one query.
 	countChunk = 50
 	// maxCounted is how many markets one run of a Counter counts.
@@ -111,7 +109,7 @@ func (c *Counter) count(ctx context.Context, rows []prediction.Consensus) error 
 func differ(before, after []prediction.Consensus) bool {
 	for i := range after {
 		a, b := &before[i], &after[i]
-		if a.Outcome != b.Outcome || a.Agents != b.Agents || !equal(a.Median, b.Median) || !equal(a.Weighted, b.Weighted) {
+		if a.Outcome != b.Outcome || a.Agents != b.Agents || a.Others != b.Others || !equal(a.Median, b.Median) || !equal(a.Weighted, b.Weighted) {
 			return true
 		}
 	}
@@ -121,7 +119,7 @@ func differ(before, after []prediction.Consensus) bool {
 func equal(a, b *float64) bool { return a == b || (a != nil && b != nil && *a == *b) }
 
 // Recount counts those of some stored consensus anew that are marked as changed, without
-// storing them. It reads at most the 200 newest open predictions of each.
+// storing them. What it reads of each market is bounded: see prediction.Opinions.
 func (s *Store) Recount(ctx context.Context, db bun.IDB, stored map[string]prediction.Consensus) error {
 	var rows []prediction.Consensus
 	for _, c := range stored {
@@ -140,7 +138,8 @@ func (s *Store) Recount(ctx context.Context, db bun.IDB, stored map[string]predi
 }
 
 // recount returns rows with what the agents' latest open predictions say now: of each active
-// agent the last open one. On a market of two outcomes a prediction of the other counts as
+// agent with settlement.ConsensusEvents settled events the last open one. The active agents
+// with fewer are counted as others. On a market of two outcomes a prediction of the other counts as
 // 1 − p; on one of more it does not count. Hidden predictions count: their numbers stay.
 func recount(ctx context.Context, db bun.IDB, rows []prediction.Consensus) ([]prediction.Consensus, error) {
 	if len(rows) == 0 {
@@ -158,68 +157,56 @@ func recount(ctx context.Context, db bun.IDB, rows []prediction.Consensus) ([]pr
 	for i := range markets {
 		byID[markets[i].ID] = &markets[i]
 	}
-	latest, err := readOpinions(ctx, db, ids)
+	latest, voices, err := readOpinions(ctx, db, ids)
 	if err != nil {
 		return nil, err
 	}
 	fresh := make([]prediction.Consensus, len(rows))
 	for i := range rows {
 		fresh[i] = rows[i]
-		pool(&fresh[i], byID[rows[i].MarketID], latest[rows[i].MarketID])
+		pool(&fresh[i], byID[rows[i].MarketID], latest[rows[i].MarketID], voices)
 	}
 	return fresh, nil
 }
 
-// opinion is one of a market's open predictions, with the agent's skill.
-type opinion struct {
-	MarketID     string
-	AgentID      uuid.UUID `bun:"type:uuid"`
-	OutcomeIndex int
-	Confidence   float64
-	Skill        float64 `bun:"-"`
+// voice is an agent that may speak on a market.
+type voice struct {
+	skill  float64 // 0 for an agent that no board has
+	counts bool    // it has enough settled events
 }
 
-// readOpinions reads each market's open predictions, the newest first.
-func readOpinions(ctx context.Context, db bun.IDB, ids []string) (map[string][]opinion, error) {
-	byMarket := make(map[string][]opinion, len(ids))
-	newest := prediction.SelectNewestOpen(db, ids, maxOpinions)
-	var rows []opinion
-	err := db.NewRaw("SELECT p.market_id, p.agent_id, p.outcome_index, p.confidence FROM (?) AS p ORDER BY p.id DESC", newest).
-		Scan(ctx, &rows)
+// readOpinions reads the open predictions on markets, the newest first.
+func readOpinions(ctx context.Context, db bun.IDB, ids []string) (map[string][]prediction.Opinion, map[uuid.UUID]voice, error) {
+	rows, err := prediction.Opinions(ctx, db, ids)
 	if err != nil {
-		return nil, fmt.Errorf("read opinions: %w", err)
+		return nil, nil, err
 	}
-	skills, err := readSkills(ctx, db, rows)
+	byMarket := make(map[string][]prediction.Opinion, len(ids))
+	agents := map[uuid.UUID]struct{}{}
+	for _, r := range rows {
+		byMarket[r.MarketID] = append(byMarket[r.MarketID], r)
+		agents[r.AgentID] = struct{}{}
+	}
+	voices, err := readVoices(ctx, db, slices.Collect(maps.Keys(agents)))
+	return byMarket, voices, err
+}
+
+// readVoices returns those of some agents that are listed. To join them to every opinion would
+// find the same ones again and again.
+func readVoices(ctx context.Context, db bun.IDB, ids []uuid.UUID) (map[uuid.UUID]voice, error) {
+	voices := make(map[uuid.UUID]voice, len(ids))
+	if len(ids) == 0 {
+		return voices, nil
+	}
+	counts, err := settlement.CountInConsensus(ctx, db, ids)
 	if err != nil {
 		return nil, err
 	}
-	for _, r := range rows {
-		if skill, counts := skills[r.AgentID]; counts {
-			r.Skill = skill
-			byMarket[r.MarketID] = append(byMarket[r.MarketID], r)
-		}
-	}
-	return byMarket, nil
-}
-
-// readSkills reads the skills of the agents behind some opinions, 0 for one that no board has.
-// Agents that don't count are left out. To join them to every opinion would find the same ones
-// again and again.
-func readSkills(ctx context.Context, db bun.IDB, rows []opinion) (map[uuid.UUID]float64, error) {
-	skills := map[uuid.UUID]float64{}
-	if len(rows) == 0 {
-		return skills, nil
-	}
-	for _, r := range rows {
-		skills[r.AgentID] = 0
-	}
-	ids := slices.Collect(maps.Keys(skills))
-	clear(skills)
 	var found []struct {
 		AgentID uuid.UUID `bun:"type:uuid"`
 		Skill   float64
 	}
-	err := db.NewRaw(`SELECT a.id AS agent_id, COALESCE(r.skill, 0.0) AS skill FROM (?) AS a
+	err = db.NewRaw(`SELECT a.id AS agent_id, COALESCE(r.skill, 0.0) AS skill FROM (?) AS a
 		LEFT JOIN board_rows AS r ON r.span = ? AND r.category = ? AND r.agent_id = a.id
 		WHERE a.id IN (?) AND ? AND a.kind = 'agent'`,
 		agent.Select(db), All, AllCategories, bun.List(ids), agent.Listed("a")).Scan(ctx, &found)
@@ -227,15 +214,15 @@ func readSkills(ctx context.Context, db bun.IDB, rows []opinion) (map[uuid.UUID]
 		return nil, fmt.Errorf("read the skills of agents: %w", err)
 	}
 	for _, f := range found {
-		skills[f.AgentID] = f.Skill
+		voices[f.AgentID] = voice{f.Skill, counts[f.AgentID]}
 	}
-	return skills, nil
+	return voices, nil
 }
 
 // pool makes the consensus from a market's predictions, the newest first.
-func pool(c *prediction.Consensus, m *market.Market, rows []opinion) {
+func pool(c *prediction.Consensus, m *market.Market, rows []prediction.Opinion, voices map[uuid.UUID]voice) {
 	target := m.Reference()
-	c.Outcome, c.Median, c.Weighted = "", nil, nil
+	c.Outcome, c.Median, c.Weighted, c.Others = "", nil, nil, 0
 	if target < len(m.Outcomes) {
 		c.Outcome = m.Outcomes[target]
 	}
@@ -243,18 +230,17 @@ func pool(c *prediction.Consensus, m *market.Market, rows []opinion) {
 	var ps []float64
 	seen := map[uuid.UUID]bool{}
 	for _, r := range rows {
-		p := r.Confidence
-		if r.OutcomeIndex != target {
-			if len(m.Outcomes) != 2 {
-				continue
-			}
-			p = 1 - p
-		}
-		if seen[r.AgentID] {
+		v, listed := voices[r.AgentID]
+		p, speaks := m.OfReference(r.OutcomeIndex, r.Confidence)
+		if !listed || !speaks || seen[r.AgentID] {
 			continue
 		}
 		seen[r.AgentID] = true
-		opinions = append(opinions, score.Opinion{P: p, Skill: r.Skill})
+		if !v.counts {
+			c.Others++
+			continue
+		}
+		opinions = append(opinions, score.Opinion{P: p, Skill: v.skill})
 		ps = append(ps, p)
 	}
 	c.Agents = len(ps)

@@ -41,6 +41,16 @@ func (w *world) consensus(markets ...string) map[string]prediction.Consensus {
 	return found
 }
 
+// counts gives agents the settled events with which they count, on a day that no board shows:
+// so they have no skill.
+func (w *world) counts(ids ...uuid.UUID) {
+	w.t.Helper()
+	for _, id := range ids {
+		w.exec(`INSERT INTO agent_days (agent_id, category, day, clusters, cluster_sum) VALUES (?, '', '2030-01-01', ?, 0)`,
+			id, settlement.ConsensusEvents)
+	}
+}
+
 // asComputed fails the test if a stored consensus is not marked as changed and differs from
 // what counting it now gives.
 func (w *world) asComputed(id string) prediction.Consensus {
@@ -65,7 +75,7 @@ func words(c prediction.Consensus) string {
 		}
 		return fmt.Sprintf("%.4f", *p)
 	}
-	return fmt.Sprintf("%d of %d, %s %s, %s", c.Agents, c.Predictions, c.Outcome, show(c.Median), show(c.Weighted))
+	return fmt.Sprintf("%d of %d (%d others), %s %s, %s", c.Agents, c.Predictions, c.Others, c.Outcome, show(c.Median), show(c.Weighted))
 }
 
 // publish stores an open prediction without a baseline, as publishing does.
@@ -113,7 +123,7 @@ func (w *world) disable(id uuid.UUID, to identity.Status) {
 		if _, err := (identity.Store{}).SetStatus(ctx, tx, id, to, w.clock.now()); err != nil {
 			return err
 		}
-		return prediction.AgentChanged(ctx, tx, id)
+		return prediction.AgentsChanged(ctx, tx, []uuid.UUID{id})
 	})
 }
 
@@ -125,6 +135,7 @@ func TestConsensusFollows(t *testing.T) {
 		w := newWorld(t, db)
 		a, b, c := w.agent(agent{handle: "a", days: 1}), w.agent(agent{handle: "b", days: 1}), w.agent(agent{handle: "c", days: 1})
 		w.days(a, "sport", "2026-11-01", 40, 3)
+		w.counts(b, c)
 		w.market("m", "", "sport", nil, 0.5, 0.5)
 		w.tick()
 		var second uuid.UUID
@@ -272,6 +283,7 @@ func TestOldConsensusIsRefreshed(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
 		w := newWorld(t, db)
 		a, b := w.agent(agent{handle: "a", days: 20}), w.agent(agent{handle: "b", days: 20})
+		w.counts(a, b)
 		w.market("m", "", "sport", nil, 0.5, 0.5)
 		w.publish(a, "m", 0, .2)
 		w.publish(b, "m", 0, .6)
@@ -339,11 +351,50 @@ func TestRecountMarkets(t *testing.T) {
 				t.Errorf("replace %t: %q, want %q", round.replace, got, round.want)
 			}
 		}
+		w.counts(a)
 		w.count()
 		for id, want := range map[string]string{"right": "1 of 1", "wrong": "1 of 2", "missing": "1 of 1"} {
 			if got := words(w.asComputed(id)); got[:6] != want {
 				t.Errorf("%s: %s, want %s", id, got, want)
 			}
+		}
+	})
+}
+
+// TestFortyFreshKeys: forty accounts made a moment ago, which publish and withhold more than a
+// count looks at, neither move a consensus nor push out who spoke before.
+func TestFortyFreshKeys(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+		w := newWorld(t, db)
+		a, b := w.agent(agent{handle: "a", days: 1}), w.agent(agent{handle: "b", days: 1})
+		w.counts(a, b)
+		w.market("m", "", "sport", nil, 0.5, 0.5)
+		w.publish(a, "m", 0, .2)
+		w.publish(b, "m", 0, .4)
+		w.count()
+		before := w.asComputed("m")
+		fresh := make([]uuid.UUID, 40)
+		for i := range fresh {
+			fresh[i] = w.agent(agent{handle: fmt.Sprint("fresh-", i)})
+		}
+		for _, id := range fresh {
+			for range 6 {
+				w.publish(id, "m", 0, .99)
+			}
+		}
+		w.exec("UPDATE predictions SET newcomer = TRUE, unrevealed = id <> (SELECT p.id FROM predictions AS p WHERE p.agent_id = predictions.agent_id ORDER BY p.id DESC LIMIT 1) WHERE confidence = 0.99")
+		w.exec("UPDATE results SET newcomer = TRUE WHERE agent_id NOT IN (?, ?)", a, b)
+		w.count()
+		after := w.asComputed("m")
+		if after.Agents != 2 || after.Others != len(fresh) || *after.Median != *before.Median || *after.Weighted != *before.Weighted {
+			t.Errorf("%s, want the consensus as before: %s", words(after), words(before))
+		}
+		w.counts(fresh[0])
+		w.inTx(func(ctx context.Context, tx bun.Tx) error { return prediction.AgentsChanged(ctx, tx, fresh[:1]) })
+		w.count()
+		if now := w.asComputed("m"); now.Agents != 3 || now.Others != len(fresh)-1 || *now.Median != .4 {
+			t.Errorf("once one of them counts: %s", words(now))
 		}
 	})
 }
@@ -368,6 +419,10 @@ func TestReadsOfBusyMarkets(t *testing.T) {
 				t.Fatal(err)
 			}
 			reads := map[string]func(db bun.IDB) error{
+				"opinions": func(db bun.IDB) error {
+					_, err := prediction.Opinions(t.Context(), db, []string{"m"})
+					return err
+				},
 				"consensus": func(db bun.IDB) error {
 					_, err := prediction.Store{}.Consensus(t.Context(), db, []string{"m"})
 					return err
@@ -451,6 +506,7 @@ func TestConsensus(t *testing.T) {
 		w := newWorld(t, db)
 		skilled, fresh, third, off := w.agent(agent{handle: "a", days: 14}), w.agent(agent{handle: "b", days: 1}), w.agent(agent{handle: "c", days: 1}), w.agent(agent{handle: "d", days: 1})
 		w.days(skilled, "sport", "2026-11-01", 40, 3)
+		w.counts(fresh, third, off)
 		w.exec("UPDATE agents SET status = 'disabled' WHERE id = ?", off)
 		w.market("yes", "", "sport", nil, 0.5, 0.5)
 		w.market("team", "", "sport", []string{"Red", "Blue"}, 0.5, 0.5)

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/pulsecast/pulsecast/app/score"
+	"github.com/pulsecast/pulsecast/app/settlement"
 )
 
 //go:embed method.md
@@ -27,6 +28,7 @@ func Method(f MethodFacts) string {
 		"{{.CategoryEvents}}", strconv.FormatInt(f.CategoryEvents, 10),
 		"{{.Days}}", strconv.FormatInt(f.Days, 10),
 		"{{.Disagreements}}", strconv.Itoa(NeedDisagreements),
+		"{{.ConsensusEvents}}", strconv.Itoa(settlement.ConsensusEvents),
 		"{{.PerOwner}}", strconv.Itoa(MaxPerOwner),
 		"{{.Liquidity}}", strconv.FormatInt(f.MinLiquidity, 10),
 		"{{.Ranked}}", strconv.FormatInt(f.Ranked, 10),

@@ -80,6 +80,18 @@ func (m *Market) DecidedBy(winner int) Verdict {
 // "Yes", else the first.
 func (m *Market) Reference() int { return max(m.YesIndex(), 0) }
 
+// OfReference turns a confidence in an outcome into one in the reference outcome: in a market of
+// two, the other outcome's is the complement. It reports false if it says nothing of it.
+func (m *Market) OfReference(outcome int, confidence float64) (p float64, ok bool) {
+	switch {
+	case outcome == m.Reference():
+		return confidence, true
+	case len(m.Outcomes) == 2:
+		return math.Round((1-confidence)*1e4) / 1e4, true // a confidence has at most four decimals
+	}
+	return 0, false
+}
+
 // settledPrices are the prices, if there is one for each outcome and not all are 0.
 func (m *Market) settledPrices() ([]float64, bool) {
 	known := len(m.Prices) > 0 && len(m.Prices) == len(m.Outcomes) &&

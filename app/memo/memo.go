@@ -88,27 +88,31 @@ func New[K comparable, V any](o Options[V]) *Cache[K, V] {
 // Get returns the value of a key. If none is kept that hasn't expired, it calls find, or
 // waits for the caller that is doing so. find returns the value and its expiry; a value
 // with the zero expiry isn't kept, but goes to every caller that waits for it. An error
-// goes to all of them too. find runs in the caller's goroutine; its context has the
+// goes to all of them too, unless it is Private. find runs in the caller's goroutine; its context has the
 // values of ctx and the cache's timeout. Callers that wait return early if ctx ends.
 func (c *Cache[K, V]) Get(ctx context.Context, key K, find func(context.Context) (V, time.Time, error)) (V, error) {
-	at := loadKey[K]{key, c.epoch()}
-	kept, ok := c.find(at)
-	if ok && c.options.Now().Before(kept.until) {
-		return kept.value, nil
-	}
-	l, mine := c.begin(at)
-	if mine {
-		return c.run(ctx, at, l, find)
-	}
-	if ok && c.options.Now().Before(kept.until.Add(c.options.Stale)) {
-		return kept.value, nil
-	}
-	select {
-	case <-l.done:
-		return l.value, l.err
-	case <-ctx.Done():
-		var zero V
-		return zero, ctx.Err()
+	for {
+		at := loadKey[K]{key, c.epoch()}
+		kept, ok := c.find(at)
+		if ok && c.options.Now().Before(kept.until) {
+			return kept.value, nil
+		}
+		l, mine := c.begin(at)
+		if mine {
+			return c.run(ctx, at, l, find)
+		}
+		if ok && c.options.Now().Before(kept.until.Add(c.options.Stale)) {
+			return kept.value, nil
+		}
+		select {
+		case <-l.done:
+			if !IsPrivate(l.err) {
+				return l.value, l.err
+			}
+		case <-ctx.Done():
+			var zero V
+			return zero, ctx.Err()
+		}
 	}
 }
 

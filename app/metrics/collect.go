@@ -74,6 +74,7 @@ type state struct {
 	predictions prediction.Totals
 	queues      monitor.Queues
 	feeds       []monitor.Feed
+	backups     monitor.Backups
 }
 
 // states collects the state, the same on every node. While the database does not answer,
@@ -88,6 +89,7 @@ type states struct {
 	up, predictions, baselines, baselinesAge, settlement, settlementAge *prometheus.Desc
 	queue, queueAge, usage                                              *prometheus.Desc
 	succeeded, failures, dropped                                        *prometheus.Desc
+	backupAt, backupBytes, backupFailures, backupLate                   *prometheus.Desc
 }
 
 func newStates(o Options) *states {
@@ -108,6 +110,10 @@ func newStates(o Options) *states {
 		failures: describe(
 			"ingest_consecutive_failures", "Readings of a feed that failed in a row, on any node.", "feed",
 		),
+		backupAt:       describe("backup_last_success_timestamp_seconds", "When the latest scheduled backup began, on any node; absent before the first."),
+		backupBytes:    describe("backup_size_bytes", "Size of the latest scheduled backup."),
+		backupFailures: describe("backup_consecutive_failures", "Scheduled backups that failed in a row; absent without a schedule."),
+		backupLate:     describe("backup_late", "1 when no backup was made for longer than the schedule demands; absent without a schedule."),
 		dropped: describe(
 			"ingest_dropped_records", "Malformed records that the last good reading left out.", "feed", "reason",
 		),
@@ -118,6 +124,7 @@ func (s *states) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
 		s.up, s.predictions, s.baselines, s.baselinesAge, s.settlement, s.settlementAge,
 		s.queue, s.queueAge, s.usage, s.succeeded, s.failures, s.dropped,
+		s.backupAt, s.backupBytes, s.backupFailures, s.backupLate,
 	} {
 		ch <- d
 	}
@@ -148,11 +155,24 @@ func (s *states) Collect(ch chan<- prometheus.Metric) {
 		gauge(ch, s.queue, float64(q.Count), name)
 		gauge(ch, s.queueAge, q.Age(now).Seconds(), name)
 	}
+	s.collectBackups(ch, &got.backups)
 	for _, f := range got.feeds {
 		if r := f.Readings; r.Feed != "" {
 			s.collectReadings(ch, &r)
 		}
 	}
+}
+
+func (s *states) collectBackups(ch chan<- prometheus.Metric, b *monitor.Backups) {
+	if b.Since.IsZero() {
+		return
+	}
+	if !b.At.IsZero() {
+		gauge(ch, s.backupAt, float64(b.At.UnixMilli())/1000)
+		gauge(ch, s.backupBytes, float64(b.Bytes))
+	}
+	gauge(ch, s.backupFailures, float64(b.Failures))
+	gauge(ch, s.backupLate, one(b.Late))
 }
 
 func (s *states) collectReadings(ch chan<- prometheus.Metric, r *ingest.FeedState) {
@@ -184,6 +204,9 @@ func (s *states) ask(ctx context.Context) (got state, err error) {
 		return got, err
 	}
 	if got.queues, err = s.Monitor.Queues(ctx); err != nil {
+		return got, err
+	}
+	if got.backups, _, err = s.Monitor.Backups(ctx); err != nil {
 		return got, err
 	}
 	got.feeds, err = s.Monitor.Feeds(ctx)

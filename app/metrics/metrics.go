@@ -57,7 +57,7 @@ func New(o Options) *Metrics {
 		m.requests.total, m.requests.duration, m.requests.refusals,
 		m.jobs.runs, m.jobs.duration, m.jobs.board,
 		collectors.NewDBStatsCollector(o.DB.DB.DB, "writer"),
-		newSnapshots(o), newStates(o), disk{o.Monitor},
+		newSnapshots(o), newStates(o), disk{o.Monitor}, breaker{o.DB.Breaker},
 	)
 	if o.DB.Reader != o.DB.DB { // on Postgres the two are one pool
 		m.registry.MustRegister(collectors.NewDBStatsCollector(o.DB.Reader.DB, "reader"))

@@ -40,7 +40,7 @@ func serve(t *testing.T, db *database.DB) *metrics.Metrics {
 	m := metrics.New(metrics.Options{
 		Version: "1.2.3", DB: db, Now: now, Usage: func() (int, int) { return 3, 9 },
 		Monitor: monitor.New(monitor.Options{
-			DB: db, Now: now, Disk: func() (monitor.Disk, error) { return monitor.DiskOf(t.TempDir()) },
+			DB: db, Now: now, BackupEvery: time.Hour, Disk: func() (monitor.Disk, error) { return monitor.DiskOf(t.TempDir()) },
 			Feeds: []monitor.Snapshots{
 				feed{Name: "markets", AsOf: noon.Add(-42 * time.Second), Records: 7}, feed{Name: "news", Stale: true},
 			},
@@ -237,6 +237,7 @@ func fill(t *testing.T, db *database.DB) {
 		}
 	}
 	const agent = "00000000-0000-7000-8000-000000000001"
+	exec("INSERT INTO settings (name, value) VALUES ('backup', ?)", `{"Since":"2026-11-01T00:00:00Z","At":"2026-11-02T00:00:00Z","Bytes":5}`)
 	exec("INSERT INTO agent_tallies (agent_id, total, open, resolved, void, publication_days) VALUES (?, 6, 3, 2, 1, 1)", agent)
 	exec("INSERT INTO feed_states (feed, source, count, dropped, succeeded_at, failures) VALUES ('markets', 'x', 1, '{\"no_id\":2}', ?, 4)", noon)
 	for _, m := range []struct {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/google/uuid"
 	"github.com/uptrace/bun"
 
 	"github.com/pulsecast/pulsecast/app/agent"
@@ -14,14 +15,15 @@ import (
 )
 
 // CreateAgent makes an agent of the local registry with its first key, which is shown
-// only here. Refusals: 409 not_local, 422 invalid_request.
-func (s *Service) CreateAgent(ctx context.Context, act Act, p agent.Profile) (made *agent.Agent, secret string, err error) {
+// only here. An official one may have a name that is kept back. Refusals: 409 not_local, 422
+// invalid_request.
+func (s *Service) CreateAgent(ctx context.Context, act Act, p agent.Profile, official bool) (made *agent.Agent, secret string, err error) {
 	if err := s.checkLocal(); err != nil {
 		return nil, "", err
 	}
 	_, err = s.do(ctx, act, func(ctx context.Context, tx bun.Tx) (*audit.Entry, error) {
 		var err error
-		if made, err = s.agents.Create(ctx, tx, agent.New{Profile: p, At: s.Now()}); err != nil {
+		if made, err = s.agents.Create(ctx, tx, agent.New{Profile: p, At: s.Now(), Official: official}); err != nil {
 			return nil, err
 		}
 		var key *agent.Key
@@ -56,7 +58,7 @@ func (s *Service) setStatus(ctx context.Context, act Act, handle string, to agen
 		}
 		_, err := s.agents.SetStatus(ctx, tx, a.ID, to, s.Now())
 		if err == nil {
-			err = prediction.AgentChanged(ctx, tx, a.ID)
+			err = prediction.AgentsChanged(ctx, tx, []uuid.UUID{a.ID})
 		}
 		return &audit.Entry{Action: action, Before: string(a.Status), After: string(to)}, err
 	})

@@ -35,6 +35,8 @@ type Options struct {
 	Log *slog.Logger // nil discards
 	// Settlement carries out rulings; nil on the command line, which has none.
 	Settlement *settlement.Service
+	// Names says which names agents may have; nil knows the built-in words alone.
+	Names *agent.Names
 	// IdentityURL is the identity provider's address; if set, keys are issued there only.
 	IdentityURL string
 	// Recheck makes this node learn at once what an act changed; the others learn it
@@ -58,7 +60,7 @@ func New(o Options) *Service {
 	if o.Recheck == nil {
 		o.Recheck = func(context.Context) error { return nil }
 	}
-	return &Service{Options: o, predictions: prediction.Store{}.For(agent.Viewer{Admin: true})}
+	return &Service{Options: o, agents: agent.Store{Names: o.Names}, predictions: prediction.Store{}.For(agent.Viewer{Admin: true})}
 }
 
 // Act says who acts, from where, and why.

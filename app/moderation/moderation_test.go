@@ -60,7 +60,7 @@ func TestActsThatChangeNothing(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
 		ctx, s := t.Context(), service(db)
 		act := moderation.Act{Actor: "eve", Reason: "spam"}
-		ada, key, err := s.CreateAgent(ctx, act, agent.Profile{Name: "Ada"})
+		ada, key, err := s.CreateAgent(ctx, act, agent.Profile{Name: "Ada"}, false)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -108,7 +108,7 @@ func TestReasons(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
 		ctx, s := t.Context(), service(db)
 		act := moderation.Act{Actor: "eve"}
-		if _, _, err := s.CreateAgent(ctx, act, agent.Profile{Name: "Ada"}); err != nil {
+		if _, _, err := s.CreateAgent(ctx, act, agent.Profile{Name: "Ada"}, false); err != nil {
 			t.Fatal(err)
 		}
 		for name, do := range map[string]func() error{
@@ -154,7 +154,7 @@ func TestFailedActsAreNotRecorded(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
 		ctx, s := t.Context(), service(db)
-		if _, _, err := s.CreateAgent(ctx, moderation.Act{Actor: "eve"}, agent.Profile{Name: "Ada"}); err != nil {
+		if _, _, err := s.CreateAgent(ctx, moderation.Act{Actor: "eve"}, agent.Profile{Name: "Ada"}, false); err != nil {
 			t.Fatal(err)
 		}
 		act := moderation.Act{Actor: "olaf", Reason: "spam", Seen: new("disabled")}

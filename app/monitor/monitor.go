@@ -10,6 +10,7 @@ import (
 
 	"github.com/uptrace/bun"
 
+	"github.com/pulsecast/pulsecast/app/backup"
 	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/ingest"
 	"github.com/pulsecast/pulsecast/app/prediction"
@@ -25,6 +26,8 @@ type Options struct {
 	DB    *database.DB
 	Now   func() time.Time
 	Feeds []Snapshots
+	// BackupEvery is the time between two scheduled backups; 0 without a schedule.
+	BackupEvery time.Duration
 	// Disk reads the file system of the database; nil if it isn't ours.
 	Disk func() (Disk, error)
 }
@@ -92,6 +95,25 @@ func (m *Monitor) Predictions(ctx context.Context) (prediction.Totals, error) {
 // Jobs lists which node runs which job of the worker.
 func (m *Monitor) Jobs(ctx context.Context) ([]worker.Held, error) {
 	return worker.Leases(ctx, m.options.DB.Reader, m.options.Now())
+}
+
+// Backups is how scheduled backups go.
+type Backups struct {
+	backup.State
+	Late bool // none was made for longer than the schedule demands
+}
+
+// Troubled reports whether an operator should look at them.
+func (b *Backups) Troubled() bool { return b.Late || b.Failing() }
+
+// Backups returns how scheduled backups go. It returns false without a schedule.
+func (m *Monitor) Backups(ctx context.Context) (b Backups, scheduled bool, err error) {
+	if m.options.BackupEvery == 0 {
+		return b, false, nil
+	}
+	b.State, err = backup.ReadState(ctx, m.options.DB.Reader)
+	b.Late = b.State.Late(m.options.Now(), m.options.BackupEvery)
+	return b, true, err
 }
 
 // Disk reads the file system that holds the SQLite file. It returns false on Postgres,

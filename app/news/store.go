@@ -128,16 +128,16 @@ type Filter struct {
 	Limit     int    // at least 1
 }
 
+// searched is how many items a page looks at for words.
+const searched = 2000
+
 // List is one page of items, the last posted first, and the cursor of the next,
-// empty on the last.
+// empty on the last. With Q it looks at no more than 2,000 items, so it may hold fewer than
+// Limit, or none, although there is a next page.
 func (Store) List(ctx context.Context, db bun.IDB, f Filter) (page []Item, next string, err error) {
-	q := db.NewSelect().Model(&page).OrderExpr("n.posted_at DESC, n.id DESC").Limit(int64(f.Limit) + 1)
+	q := db.NewSelect().Model((*Item)(nil)).OrderExpr("n.posted_at DESC, n.id DESC")
 	if f.Community != "" {
 		q = q.Where("n.community = ?", f.Community)
-	}
-	for word := range strings.FieldsSeq(strings.ToLower(f.Q)) {
-		like := "%" + likeEscaper.Replace(word) + "%"
-		q = q.Where(`(lower(n.title) LIKE ? ESCAPE '!' OR lower(n.summary) LIKE ? ESCAPE '!')`, like, like)
 	}
 	if f.After != "" {
 		parts, err := cursor.Decode(f.After, 2)
@@ -150,7 +150,8 @@ func (Store) List(ctx context.Context, db bun.IDB, f Filter) (page []Item, next 
 		}
 		q = q.Where("(n.posted_at, n.id) < (?, ?)", posted, parts[1])
 	}
-	if err := q.Scan(ctx); err != nil {
+	last, more, err := search(ctx, db, q, f, &page)
+	if err != nil {
 		return nil, "", fmt.Errorf("list news: %w", err)
 	}
 	for i := range page {
@@ -160,8 +161,32 @@ func (Store) List(ctx context.Context, db bun.IDB, f Filter) (page []Item, next 
 		page = page[:f.Limit]
 		last := page[f.Limit-1]
 		next = cursor.Encode(cursor.Time(last.PostedAt), last.ID)
+	} else if more {
+		next = cursor.Encode(cursor.Time(last.PostedAt), last.ID)
 	}
 	return page, next, nil
+}
+
+// search reads a page along q. more says that only the items down to last were looked at.
+func search(ctx context.Context, db bun.IDB, q *bun.SelectQuery, f Filter, page *[]Item) (last Item, more bool, err error) {
+	words := strings.Fields(strings.ToLower(f.Q))
+	if len(words) == 0 {
+		return last, false, q.Limit(int64(f.Limit)+1).Scan(ctx, page)
+	}
+	ends := []Item{}
+	if err := q.Clone().Column("n.id", "n.posted_at").Offset(searched-1).Limit(1).Scan(ctx, &ends); err != nil {
+		return last, false, err
+	}
+	found := db.NewSelect().Model(page).ModelTableExpr("(?) AS n", q.Limit(searched)).
+		OrderExpr("n.posted_at DESC, n.id DESC").Limit(int64(f.Limit) + 1)
+	for _, word := range words {
+		like := "%" + likeEscaper.Replace(word) + "%"
+		found.Where(`(lower(n.title) LIKE ? ESCAPE '!' OR lower(n.summary) LIKE ? ESCAPE '!')`, like, like)
+	}
+	if len(ends) > 0 {
+		last, more = ends[0], true
+	}
+	return last, more, found.Scan(ctx)
 }
 
 var likeEscaper = strings.NewReplacer("!", "!!", "%", "!%", "_", "!_")

@@ -162,3 +162,42 @@ func TestPruneDoesNotWaitForCiting(t *testing.T) {
 	}
 	get(t, db, "cited")
 }
+
+// TestSearchRows: what a search reads doesn't grow with the items, and its pages lead to all that
+// match.
+func TestSearchRows(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+		const items, every = 5000, 2400
+		began := time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
+		var list []news.Item
+		for n := range items {
+			item := news.Item{
+				ID: fmt.Sprintf("i%05d", n), Source: "test", Community: "science", Title: "Common", URL: fmt.Sprint("https://example.org/", n),
+				Permalink: fmt.Sprint("https://example.org/p/", n), PostedAt: began.Add(time.Duration(n) * time.Second), ObservedAt: began,
+			}
+			if n%every == 0 {
+				item.Title = "Rare"
+			}
+			list = append(list, item)
+		}
+		if err := (news.Store{}).Observe(t.Context(), db, list); err != nil {
+			t.Fatal(err)
+		}
+		f := news.Filter{Q: "rare", Limit: 10}
+		found, pages := 0, 0
+		for pages = 1; pages < 10; pages++ {
+			page, next, err := (news.Store{}).List(t.Context(), db.Reader, f)
+			if err != nil {
+				t.Fatal(err)
+			}
+			found += len(page)
+			if f.After = next; next == "" {
+				break
+			}
+		}
+		if found != 3 || pages != 3 {
+			t.Errorf("%d items on %d pages, want 3 on 3", found, pages)
+		}
+	})
+}

@@ -2,6 +2,8 @@ package prediction
 
 import (
 	"context"
+	"database/sql"
+	"errors"
 	"fmt"
 	"time"
 
@@ -46,6 +48,15 @@ func CountPublished(ctx context.Context, db bun.IDB, since time.Time) (n int64, 
 		return 0, fmt.Errorf("count predictions: %w", err)
 	}
 	return n, nil
+}
+
+// LatestAt returns when the latest prediction was published; zero without any.
+func (Store) LatestAt(ctx context.Context, db bun.IDB) (at time.Time, err error) {
+	err = db.NewRaw("SELECT created_at FROM predictions ORDER BY id DESC LIMIT 1").Scan(ctx, &at)
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return at, fmt.Errorf("read the latest prediction: %w", err)
+	}
+	return at.UTC(), nil
 }
 
 // CountDecided returns how many predictions were resolved or voided since a moment.

@@ -28,13 +28,15 @@ type Consensus struct {
 	// Outcome is what the probabilities are of: "Yes", else the market's first outcome.
 	Outcome     string `bun:",type:text"`
 	Predictions int64  `bun:",type:bigint"` // ever revealed on the market
-	// Agents have an open prediction, among the newest two hundred.
+	// Agents have an open prediction and count; Others have one and are too new to count.
+	// Together they are at most twice maxVoices.
 	Agents int `bun:",type:bigint"`
+	Others int `bun:",type:bigint"`
 	// Median, and the mean of the log odds weighted by skill (see score.WeightedConsensus),
-	// 0..1; nil when no agent has one.
+	// 0..1; nil when no agent counts.
 	Median   *float64 `bun:",type:double precision"`
 	Weighted *float64 `bun:",type:double precision"`
-	// Changed says that Agents, Median and Weighted wait to be counted anew.
+	// Changed says that Agents, Others, Median and Weighted wait to be counted anew.
 	Changed bool `bun:",type:boolean"`
 	// CountedAt is when the latest count began, zero if what it counted has changed since or
 	// there was none.
@@ -104,16 +106,25 @@ func ConsensusChanged(ctx context.Context, tx bun.Tx, marketIDs ...string) error
 	return nil
 }
 
-// AgentChanged has the consensus of every market counted anew on which an agent has an open
-// prediction, because it begins or ceases to count.
-func AgentChanged(ctx context.Context, tx bun.Tx, agentID uuid.UUID) error {
-	var ids []string
-	err := tx.NewRaw("SELECT DISTINCT market_id FROM results WHERE agent_id = ? AND status = 'open' AND market_id IS NOT NULL", agentID).
-		Scan(ctx, &ids)
-	if err != nil {
-		return fmt.Errorf("read the markets of an agent: %w", err)
+// maxChanged is how many open predictions AgentsChanged looks at.
+const maxChanged = 5000
+
+// AgentsChanged has the consensus of markets counted anew on which agents have an open
+// prediction, because they begin or cease to count, and of some markets more. Where the agents
+// have more than maxChanged open predictions, RefreshConsensus finds the other markets later.
+// It is the last step of its transaction.
+func AgentsChanged(ctx context.Context, tx bun.Tx, agents []uuid.UUID, marketIDs ...string) error {
+	if len(agents) > 0 {
+		var ids []string
+		err := tx.NewRaw(`SELECT DISTINCT o.market_id FROM (SELECT r.market_id FROM results AS r
+			WHERE r.agent_id IN (?) AND r.status = 'open' LIMIT ?) AS o WHERE o.market_id IS NOT NULL`, bun.List(agents), maxChanged).
+			Scan(ctx, &ids)
+		if err != nil {
+			return fmt.Errorf("read the markets of agents: %w", err)
+		}
+		marketIDs = append(ids, marketIDs...)
 	}
-	return ConsensusChanged(ctx, tx, ids...)
+	return ConsensusChanged(ctx, tx, marketIDs...)
 }
 
 // RefreshConsensus has the consensus of at most limit markets counted anew whose latest count
@@ -121,7 +132,7 @@ func AgentChanged(ctx context.Context, tx bun.Tx, agentID uuid.UUID) error {
 func RefreshConsensus(ctx context.Context, db *database.DB, before time.Time, limit int) error {
 	var ids []string
 	err := db.Reader.NewSelect().Model((*Consensus)(nil)).Column("market_id").
-		Where("c.agents > 0").Where("c.counted_at < ?", before.UTC()).
+		Where("c.agents + c.others > 0").Where("c.counted_at < ?", before.UTC()).
 		Order("c.counted_at").Limit(int64(limit)).Scan(ctx, &ids)
 	if err != nil {
 		return fmt.Errorf("read old consensus: %w", err)
@@ -178,7 +189,7 @@ func SaveConsensus(ctx context.Context, tx bun.Tx, rows []Consensus) error {
 		return err
 	}
 	_, err := database.ExecRows(ctx, tx, `UPDATE market_consensus AS c SET
-		outcome = v.outcome, agents = v.agents, median = v.median, weighted = v.weighted,
+		outcome = v.outcome, agents = v.agents, others = v.others, median = v.median, weighted = v.weighted,
 		changed = CASE WHEN c.predictions = v.predictions AND c.counted_at = v.counted_at THEN FALSE ELSE TRUE END
 		FROM v WHERE c.market_id = v.market_id AND c.changed`, rows)
 	if err != nil {

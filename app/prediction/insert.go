@@ -36,6 +36,7 @@ type newRow struct {
 	Salt             []byte     `bun:",type:bytea"`
 	Hash             []byte     `bun:",type:bytea"`
 	Unrevealed       bool       `bun:",type:boolean"`
+	Newcomer         bool       `bun:",type:boolean"`
 }
 
 // newResult is the result of a new prediction.
@@ -45,6 +46,7 @@ type newResult struct {
 	MarketID         string        `bun:",nullzero,type:text"`
 	HorizonAt        time.Time     `bun:",type:timestamptz"`
 	ScheduledCloseAt time.Time     `bun:",nullzero,type:timestamptz"`
+	Newcomer         bool          `bun:",type:boolean"`
 	Sample           bool          `bun:",type:boolean"`
 	CreatedAt        time.Time     `bun:",type:timestamptz"`
 	BaselineState    BaselineState `bun:",type:text"`
@@ -69,11 +71,11 @@ func insertions(tx bun.Tx, list []*Prediction, words []string) []database.Write 
 			Category: p.Category, Model: p.Model, Evidence: p.Evidence, MarketID: p.MarketID, Outcome: p.Outcome,
 			OutcomeIndex: p.OutcomeIndex, EventKey: p.EventKey, MarketCategory: p.MarketCategory,
 			ScheduledCloseAt: p.ScheduledCloseAt, Sample: p.Sample, CreatedAt: p.CreatedAt,
-			Reveal: p.Reveal, Salt: p.Salt, Hash: p.Hash, Unrevealed: p.Unrevealed,
+			Reveal: p.Reveal, Salt: p.Salt, Hash: p.Hash, Unrevealed: p.Unrevealed, Newcomer: p.Newcomer,
 		}
 		results[i] = newResult{
 			AgentID: p.AgentID, ID: p.ID, MarketID: p.MarketID, HorizonAt: p.HorizonAt, ScheduledCloseAt: p.ScheduledCloseAt,
-			Sample: p.Sample, CreatedAt: p.CreatedAt, BaselineState: p.BaselineState, Status: p.Status,
+			Newcomer: p.Newcomer, Sample: p.Sample, CreatedAt: p.CreatedAt, BaselineState: p.BaselineState, Status: p.Status,
 		}
 		if !p.Unrevealed {
 			found = append(found, newWords{p.AgentID, p.ID, words[i]})
@@ -83,8 +85,8 @@ func insertions(tx bun.Tx, list []*Prediction, words []string) []database.Write 
 	slices.SortFunc(found, func(a, b newWords) int { return bytes.Compare(a.ID[:], b.ID[:]) })
 	writes := []database.Write{
 		database.NewWrite(`INSERT INTO predictions (agent_id, id, title, thesis, confidence, horizon_at, category, model, evidence, market_id,
-			outcome, outcome_index, event_key, market_category, scheduled_close_at, sample, created_at, reveal, salt, hash, unrevealed, hidden) SELECT v.*, FALSE FROM v`, rows),
-		database.NewWrite(`INSERT INTO results (agent_id, id, market_id, horizon_at, scheduled_close_at, sample, created_at, baseline_state, status)
+			outcome, outcome_index, event_key, market_category, scheduled_close_at, sample, created_at, reveal, salt, hash, unrevealed, newcomer, hidden) SELECT v.*, FALSE FROM v`, rows),
+		database.NewWrite(`INSERT INTO results (agent_id, id, market_id, horizon_at, scheduled_close_at, newcomer, sample, created_at, baseline_state, status)
 			SELECT * FROM v`, results),
 	}
 	if len(found) > 0 {

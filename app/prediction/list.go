@@ -33,9 +33,12 @@ type Filter struct {
 	EventID  string // of an upstream event: the predictions of its markets
 	Status   Status
 	Words    string // all of them, in title or thesis
-	Sort     Sort
-	Limit    int
-	Cursor   string
+	// Established leaves out what an agent published before anything of it was settled. It is
+	// for a list by ByCreatedAt without other filters.
+	Established bool
+	Sort        Sort
+	Limit       int
+	Cursor      string
 }
 
 // List reads one page and the cursor of the next, empty at the end. A cursor that
@@ -43,9 +46,8 @@ type Filter struct {
 //
 // A page looks at no more than 300 predictions, so that it costs the same however many there
 // are. It may hold fewer than Limit, or none, although there is a next page: if several
-// filters are combined, few of those that fit the first may fit the others. With ByResolvedAt
-// and ByEdge, Words ranks its newest 100 matches only (on Postgres with an agent or a market,
-// those among the newest 300), and a market its newest 300 predictions.
+// filters are combined, few of those that fit the first may fit the others. Filter.Newest
+// tells whether a list is ranked among the newest ones only.
 func (s Store) List(ctx context.Context, db bun.IDB, f Filter) ([]Record, string, error) {
 	if f.Sort == "" {
 		f.Sort = ByCreatedAt
@@ -115,6 +117,16 @@ func (p *place) compare(o *place, by Sort) int {
 // index holds them in it.
 func (f *Filter) ranked() bool {
 	return f.Sort != ByCreatedAt && (f.Words != "" || (f.AgentID == uuid.Nil && (f.MarketID != "" || f.EventID != "")))
+}
+
+// Newest is how many of the newest predictions are ranked by f, which leaves out older ones; 0 if
+// the list has all. They are those that match Words (on Postgres with an agent or a market, those
+// among so many of it), or those of a market or event.
+func (f *Filter) Newest() int {
+	if f.ranked() {
+		return window
+	}
+	return 0
 }
 
 // cut takes a page from the places that were looked at, and the cursor of the next. more says

@@ -119,7 +119,10 @@ type Prediction struct {
 	Unrevealed bool
 	RevealedAt time.Time `bun:",nullzero"`
 
-	Hidden    bool // by an admin; after Redact also if all texts of the agent are hidden
+	Hidden bool // by an admin; after Redact also if all texts of the agent are hidden
+	// Newcomer says that nothing of its agent had been settled when it was published. The
+	// agent's first settlement clears it: see Establish.
+	Newcomer  bool
 	Sample    bool
 	CreatedAt time.Time
 }

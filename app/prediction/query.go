@@ -5,13 +5,11 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
 
-	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/market"
 )
 
@@ -36,28 +34,6 @@ func SelectScored(db bun.IDB, marketColumn string) *bun.SelectQuery {
 func SelectBy(db bun.IDB, agentID uuid.UUID) *bun.SelectQuery {
 	return db.NewSelect().TableExpr("predictions AS p").ColumnExpr("p.market_id, p.title, p.created_at").
 		Where("p.agent_id = ?", agentID)
-}
-
-// SelectNewestOpen is a subquery of the newest open predictions on each of some markets that
-// are revealed: market_id, agent_id, id, outcome_index and confidence. It looks at most at
-// limit on each, those included that are not revealed.
-func SelectNewestOpen(db bun.IDB, marketIDs []string, limit int) *bun.RawQuery {
-	if database.IsPostgres(db) { // whose planning time grows with the parts of a UNION
-		return db.NewRaw(`SELECT p.market_id, p.agent_id, p.id, p.outcome_index, p.confidence
-			FROM unnest((SELECT ARRAY[?]::text[])) AS v (market_id) CROSS JOIN LATERAL (
-				SELECT r.agent_id, r.id FROM results AS r
-				WHERE r.market_id = v.market_id AND r.status = 'open' ORDER BY r.id DESC LIMIT ?) AS s
-			JOIN predictions AS p ON p.agent_id = s.agent_id AND p.id = s.id AND `+revealed, bun.List(marketIDs), limit)
-	}
-	one := `SELECT * FROM (SELECT r.agent_id, r.id FROM results AS r WHERE ` + onMarket(db, "r") + ` AND r.status = 'open'
-		ORDER BY r.market_id DESC, r.id DESC LIMIT ?1) AS newest`
-	parts, args := make([]string, len(marketIDs)), make([]any, 0, len(marketIDs))
-	for i, id := range marketIDs {
-		parts[i] = "?"
-		args = append(args, db.NewRaw(one, id, limit))
-	}
-	return db.NewRaw(`SELECT p.market_id, p.agent_id, p.id, p.outcome_index, p.confidence
-		FROM (`+strings.Join(parts, " UNION ALL ")+`) AS s JOIN predictions AS p ON p.agent_id = s.agent_id AND p.id = s.id AND `+revealed, args...)
 }
 
 // MarketsWithOpen lists those of some markets that an open prediction is about.
@@ -120,13 +96,6 @@ func (s Store) BetsOf(ctx context.Context, db bun.IDB, agentID uuid.UUID, limit 
 		q.Where(revealed)
 	}
 	return readBets(ctx, q)
-}
-
-// BetsOn reads the revealed open predictions with a baseline on a market, in order of
-// publication.
-func (Store) BetsOn(ctx context.Context, db bun.IDB, marketID string) ([]Bet, error) {
-	return readBets(ctx, db.NewSelect().TableExpr("results AS s").Where("s.market_id = ?", marketID).
-		Where("s.status = 'open'").Where("s.baseline_state = 'fixed'").Where(revealed).Order("s.id"))
 }
 
 func readBets(ctx context.Context, q *bun.SelectQuery) ([]Bet, error) {

@@ -74,10 +74,10 @@ func (s Store) Insert(ctx context.Context, tx bun.Tx, p *Prediction) error {
 var (
 	predictionColumns = []string{
 		"id", "agent_id", "title", "thesis", "confidence", "horizon_at", "category", "model", "evidence", "market_id",
-		"outcome", "outcome_index", "event_key", "market_category", "scheduled_close_at", "hidden", "sample", "created_at",
+		"outcome", "outcome_index", "event_key", "market_category", "scheduled_close_at", "hidden", "newcomer", "sample", "created_at",
 	}
 	resultColumns = []string{
-		"id", "agent_id", "market_id", "horizon_at", "scheduled_close_at", "sample", "created_at",
+		"id", "agent_id", "market_id", "horizon_at", "scheduled_close_at", "newcomer", "sample", "created_at",
 		"baseline_state", "baseline", "baseline_before", "baseline_after", "baseline_previous", "baseline_observed_at", "weight_index",
 		"before_bid", "before_ask", "after_bid", "after_ask", "median_bid", "median_ask", "stake", "spread",
 		"status", "resolution_value", "resolution_outcome", "resolution_source", "resolution_note", "resolved_at",

@@ -69,7 +69,7 @@ func lockFreeTallies(ctx context.Context, tx bun.Tx, agents []uuid.UUID) (map[uu
 		alone = " AND pg_try_advisory_xact_lock(hashtextextended('agent_tallies' || v.agent_id::text, 0))"
 	}
 	var list []Tally
-	err := database.ScanRows(ctx, tx, `SELECT t.agent_id, t.total, t.open, t.publication_days, t.last_ranked_day, t.last_published_at
+	err := database.ScanRows(ctx, tx, `SELECT t.agent_id, t.total, t.open, t.resolved, t.publication_days, t.last_ranked_day, t.last_published_at
 		FROM agent_tallies AS t WHERE t.agent_id IN (SELECT agent_id FROM v) ORDER BY t.agent_id`+lock, rows, &list)
 	if err != nil {
 		return nil, fmt.Errorf("lock tallies: %w", err)
@@ -101,8 +101,10 @@ func (t *Tally) next(now time.Time) time.Time {
 	return t.LastPublishedAt.Add(time.Microsecond)
 }
 
-// count adds a new open prediction, as Published does.
+// count adds a new open prediction, as Published does, and marks it if nothing of its agent
+// has been settled yet.
 func (t *Tally) count(p *Prediction) {
+	p.Newcomer = t.Resolved == 0
 	t.Total++
 	t.Open++
 	t.LastPublishedAt = p.CreatedAt
@@ -197,6 +199,9 @@ func MoveTallies(ctx context.Context, tx bun.Tx, moves []TallyMove) error {
 		return nil
 	}
 	slices.SortFunc(moves, func(a, b TallyMove) int { return bytes.Compare(a.AgentID[:], b.AgentID[:]) })
+	if err := establish(ctx, tx, moves); err != nil {
+		return err
+	}
 	_, err := database.ExecRows(ctx, tx, `UPDATE agent_tallies AS t SET open = t.open + v.open, resolved = t.resolved + v.resolved,
 		void = t.void + v.void FROM v WHERE t.agent_id = v.agent_id`, moves)
 	if err != nil {

@@ -18,9 +18,9 @@ import (
 // columns that a filter fixes and goes on in the order of the list. Whatever other filters
 // there are is checked prediction by prediction, for at most window of them.
 
-// window is how many predictions a page looks at if there are filters to check. In the order of
-// the edge or of the resolution, and among the matches of a search, they lie far apart, so each
-// costs more. moreForHidden is how many more a page looks at if some may have hidden texts.
+// window is how many predictions a page looks at if there are filters to check, or if they have
+// to be put in order. In the order of the edge or of the resolution, and among the matches of a
+// search, they lie far apart, so each costs more. moreForHidden is how many more a page looks at if some may have hidden texts.
 const (
 	window        = 300
 	windowApart   = 100
@@ -39,6 +39,19 @@ type walk struct {
 // narrows reports whether f holds a filter.
 func (f *Filter) narrows() bool {
 	return f.AgentID != uuid.Nil || f.MarketID != "" || f.EventID != "" || f.Category != "" || f.Status != "" || f.Words != ""
+}
+
+// Searches reports whether a page may look at far more predictions than it lists.
+func (f *Filter) Searches() bool {
+	filters := 0
+	for _, set := range []bool{
+		f.AgentID != uuid.Nil, f.MarketID != "", f.EventID != "", f.Category != "", f.Status != "", f.Sort != "" && f.Sort != ByCreatedAt,
+	} {
+		if set {
+			filters++
+		}
+	}
+	return f.Words != "" || filters > 1
 }
 
 // lists reports whether any prediction can be in the list.
@@ -90,7 +103,9 @@ func (f *Filter) walk(db bun.IDB) walk {
 		w.Where("w.category = ?", f.Category).Where(strings.Replace(revealed, "p.", "w.", 1))
 		w.rest.Category = ""
 	default:
-		predictions()
+		if predictions(); f.Established {
+			w.Where("NOT w.newcomer")
+		}
 	}
 	return w
 }
@@ -160,9 +175,9 @@ func (s Store) look(ctx context.Context, db bun.IDB, f Filter, after *place) (lo
 	fits := s.checks(w)
 	limit := f.Limit + 1
 	switch {
-	case f.ranked() && w.rest.Words != "", f.ranked() && f.Words == "":
+	case f.ranked():
 		limit = max(window, limit)
-	case f.ranked(), w.rest.narrows() && (f.Sort != ByCreatedAt || f.Words != ""):
+	case w.rest.narrows() && (f.Sort != ByCreatedAt || f.Words != ""):
 		limit = max(windowApart, limit)
 	case w.rest.narrows():
 		limit = max(window, limit)

@@ -1,6 +1,7 @@
 package prediction
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"unicode"
@@ -48,4 +49,30 @@ func whereWords(q *bun.SelectQuery, words string) {
 	} else {
 		q.Where("prediction_words MATCH ?", `"`+strings.Join(terms, `" "`)+`"`)
 	}
+}
+
+// IndexWords makes the next predictions findable, in the order of their ids: for tables that
+// were filled without the search index. It takes at most limit after an id, "" to begin, and
+// returns the last id and how many predictions it looked at. What isn't revealed or was erased
+// is not found.
+func IndexWords(ctx context.Context, tx bun.Tx, after string, limit int) (last string, looked int, err error) {
+	var list []Prediction
+	q := tx.NewSelect().Table("predictions").Column("agent_id", "id", "title", "thesis", "unrevealed").Order("id").Limit(int64(limit))
+	if after != "" {
+		q.Where("id > ?", after)
+	}
+	if err := q.Scan(ctx, &list); err != nil || len(list) == 0 {
+		return after, 0, err
+	}
+	rows := make([]newWords, 0, len(list))
+	for i := range list {
+		if p := &list[i]; !p.Unrevealed && !p.erased() {
+			rows = append(rows, newWords{p.AgentID, p.ID, searchWords(p.Title, p.Thesis)})
+		}
+	}
+	last = list[len(list)-1].ID.String()
+	if len(rows) == 0 {
+		return last, len(list), nil
+	}
+	return last, len(list), database.ExecWrites(ctx, tx, wordsWrite(tx, rows))
 }

@@ -53,7 +53,7 @@ var (
 	CodeMethodNotAllowed = &Code{Name: "method_not_allowed", Status: 405, Title: "Method not allowed",
 		Meaning: "The path exists, the method does not. The Allow header lists the methods that do."}
 	CodeCursorExpired = &Code{Name: "cursor_expired", Status: 410, Title: "Cursor expired",
-		Meaning: "Updates after this cursor were deleted. The member cursor is the one to go on with."}
+		Meaning: "Updates after this cursor were deleted, or the service was restored from a backup. The member cursor is the one to go on with."}
 	CodeMarketClosed = &Code{Name: "market_closed", Status: 409, Title: "Market closed",
 		Meaning: "The market has closed, so nothing more can be published on it."}
 	CodeNotLocal = &Code{Name: "not_local", Status: 409, Title: "Keys come from elsewhere",

@@ -127,7 +127,7 @@ func (r *applyRun) move(ctx context.Context, tx bun.Tx, o *Outcome, rows []item)
 	if err := b.write(ctx, tx); err != nil || len(b.predictions) == 0 {
 		return err
 	}
-	return prediction.ConsensusChanged(ctx, tx, r.market)
+	return b.consensusChanged(ctx, tx, r.market)
 }
 
 // references moves the market's reference rows.

@@ -128,11 +128,15 @@ func TestConsensusAndFifty(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
 		w := newWorld(t, db)
 		s := w.service(0)
+		w.experience(s, w.agent(1), w.agent(2), w.agent(3), w.agent(4), w.agent(5), w.agent(6))
 		m := w.market("1", "", "x", start)
 		m.Prices = []float64{.3, .7}
 		w.tick(s, m)
 		for i, p := range []float64{.2, .4, .6, .8} {
 			w.publish(w.agent(i+1), m, 0, p)
+		}
+		for i := range 40 {
+			w.publish(w.agent(100+i), m, 0, .99) // newcomers don't count
 		}
 		w.publish(w.agent(1), m, 0, .9) // a second view of the same agent counts instead
 		w.clock = w.clock.Add(2 * time.Minute)

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"math"
 	"slices"
 	"time"
 
@@ -24,7 +23,7 @@ var (
 	MarketAgent = uuid.MustParse("00000000-0000-7000-8000-000000000001")
 	// FiftyAgent says 50 % on each market when it is first seen.
 	FiftyAgent = uuid.MustParse("00000000-0000-7000-8000-000000000002")
-	// ConsensusAgent says the agents' median once five of them have spoken.
+	// ConsensusAgent says the agents' median once five of them that count have spoken.
 	ConsensusAgent = uuid.MustParse("00000000-0000-7000-8000-000000000003")
 )
 
@@ -37,12 +36,15 @@ const consensusAgents = 5
 // Always 50 % speaks with the market's first observed price, Baseline, at ObservedAt;
 // siblings first seen in the same reading speak in the order of their ids.
 //
-// Consensus speaks at the end of the tick that fixes the baseline of the fifth
-// agent's prediction. Each agent counts with its last open prediction with a baseline
-// on the market; one that names the other outcome of a market of two counts as its
-// complement, one that names another outcome of more not at all. Confidence is their
-// median, ObservedAt the latest observation that fixed one of them, and Baseline the
-// price it showed.
+// Consensus speaks at the end of a tick that fixes a baseline on the market, as soon as five
+// agents that count then (ConsensusEvents) have an open prediction with a baseline on it. Each
+// counts with its last one; one that names the other outcome of a market of two counts as its
+// complement, one that names another outcome of more not at all. Confidence is their median,
+// ObservedAt the latest observation that fixed a baseline on the market, and Baseline the price
+// it showed.
+//
+// A row is the record of what was said and who counted at that moment. What settles, or is taken
+// back, later doesn't change it, and a rebuild reads it: docs/decisions/0007-newcomers.md.
 type ReferencePrediction struct {
 	bun.BaseModel `bun:"table:reference_predictions,alias:r"`
 
@@ -260,29 +262,35 @@ func (s *Service) consensusOn(ctx context.Context, tx bun.Tx, id string) error {
 	return s.speak(ctx, tx, []statement{{ConsensusAgent, m, median, view, at}})
 }
 
-// openConfidences are the agents' latest probabilities of the market's reference outcome, and
-// the latest observation that fixed one of them.
+// openConfidences are the latest probabilities of the market's reference outcome of those agents
+// that count now, and the latest observation that fixed a baseline on the market.
 func openConfidences(ctx context.Context, tx bun.Tx, m *market.Market) (confidences []float64, at time.Time, err error) {
-	bets, err := prediction.Store{}.BetsOn(ctx, tx, m.ID)
+	opinions, err := prediction.Opinions(ctx, tx, []string{m.ID})
 	if err != nil {
 		return nil, at, err
 	}
-	byAgent := map[uuid.UUID]float64{}
-	for _, r := range bets {
-		switch {
-		case r.OutcomeIndex == m.Reference():
-			byAgent[r.AgentID] = r.Confidence
-		case len(m.Outcomes) == 2:
-			byAgent[r.AgentID] = math.Round((1-r.Confidence)*1e4) / 1e4
-		default:
+	opinions = slices.DeleteFunc(opinions, func(o prediction.Opinion) bool { return o.BaselineState != prediction.Fixed })
+	agents := make([]uuid.UUID, 0, len(opinions))
+	for _, o := range opinions {
+		agents = append(agents, o.AgentID)
+	}
+	counts, err := CountInConsensus(ctx, tx, agents)
+	if err != nil {
+		return nil, at, err
+	}
+	seen := map[uuid.UUID]bool{}
+	for _, o := range opinions {
+		p, speaks := m.OfReference(o.OutcomeIndex, o.Confidence)
+		if !speaks {
 			continue
 		}
-		if seen := r.BaselineObservedAt; seen.After(at) {
-			at = seen
+		if o.BaselineObservedAt.After(at) {
+			at = o.BaselineObservedAt
 		}
-	}
-	for _, p := range byAgent {
-		confidences = append(confidences, p)
+		if counts[o.AgentID] && !seen[o.AgentID] {
+			seen[o.AgentID] = true
+			confidences = append(confidences, p)
+		}
 	}
 	return confidences, at, nil
 }

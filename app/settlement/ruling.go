@@ -12,7 +12,6 @@ import (
 	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/market"
 	"github.com/pulsecast/pulsecast/app/plaintext"
-	"github.com/pulsecast/pulsecast/app/prediction"
 	"github.com/pulsecast/pulsecast/app/problem"
 )
 
@@ -176,7 +175,7 @@ func (s *Service) movePrediction(ctx context.Context, tx bun.Tx, p *plan) error 
 	if err := b.write(ctx, tx); err != nil || p.item.MarketID == "" {
 		return err
 	}
-	return prediction.ConsensusChanged(ctx, tx, p.item.MarketID)
+	return b.consensusChanged(ctx, tx, p.item.MarketID)
 }
 
 // maxNote is the longest reason, in characters.

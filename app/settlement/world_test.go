@@ -120,6 +120,30 @@ func (w *world) publish(agent uuid.UUID, m *market.Market, outcome int, p float6
 	return x.ID
 }
 
+// experience gives agents five settled events, with which they count in consensus.
+func (w *world) experience(s *Service, agents ...uuid.UUID) {
+	w.t.Helper()
+	var ms []*market.Market
+	for i := range ConsensusEvents {
+		m := w.market(fmt.Sprint(9000+i), "", "x", start)
+		m.Prices = []float64{.5, .5}
+		ms = append(ms, m)
+	}
+	w.tick(s, ms...)
+	w.clock = w.clock.Add(time.Second)
+	for _, m := range ms {
+		for _, id := range agents {
+			w.publish(id, m, 0, .6)
+		}
+	}
+	w.clock = w.clock.Add(2 * time.Minute)
+	w.tick(s, ms...)
+	for _, m := range ms {
+		closeWith(m, w.clock, 1, 0)
+	}
+	w.tick(s, ms...)
+}
+
 func (w *world) exec(sql string) {
 	w.t.Helper()
 	_, err := w.db.ExecContext(context.Background(), sql)
@@ -201,6 +225,7 @@ func (w *world) rebuilt() {
 // and leaves every market open, the baselines decided.
 func populate(w *world, s *Service, seed uint64) []*market.Market {
 	r := rand.New(rand.NewPCG(seed, 11))
+	w.experience(s, w.agent(1), w.agent(2), w.agent(3), w.agent(4), w.agent(5), w.agent(6), w.agent(7))
 	var ms []*market.Market
 	for i := range 12 {
 		event, category, closes := "", []string{"politics", "sports", ""}[i%3], start.Add(time.Duration(i%4*24)*time.Hour)

@@ -9,6 +9,7 @@ import (
 	"github.com/uptrace/bun"
 
 	"github.com/pulsecast/pulsecast/app/database"
+	"github.com/pulsecast/pulsecast/app/generation"
 )
 
 const (
@@ -114,6 +115,24 @@ func (Store) Chunks(ctx context.Context, db bun.IDB, after int64, limit int) (li
 		list = append(list, part...)
 	}
 	return list, oldest, nil
+}
+
+// Restart moves the log to numbers that were never given, after the database was restored
+// from a backup: the numbers of updates that came after the backup would be given again, to
+// others. All cursors of the time before have expired, and streams are told of a gap. Numbers
+// follow from the moment, so that a backup can be restored twice; they stay below 2^53, as
+// JavaScript demands, until the year 2255.
+func Restart(ctx context.Context, tx bun.Tx, now time.Time) error {
+	const more = 1_000_000_000 // above the numbers given since the backup if the clock went back
+	_, err := tx.NewRaw(`UPDATE update_head SET last = CASE WHEN last + ?0 > ?1 THEN last + ?0 ELSE ?1 END,
+		deleted = CASE WHEN last + ?0 > ?1 THEN last + ?0 ELSE ?1 END WHERE id = 1`, more, now.UnixMicro()).Exec(ctx)
+	if err != nil {
+		return fmt.Errorf("restart the updates: %w", err)
+	}
+	if _, err := tx.ExecContext(ctx, "DELETE FROM update_chunks"); err != nil {
+		return fmt.Errorf("restart the updates: %w", err)
+	}
+	return generation.Moved(ctx, tx, generation.Updates)
 }
 
 // Prune deletes one batch of the updates that are too old. more reports whether some may be

@@ -43,12 +43,8 @@ func (s *Site) pathAgent(c *fiber.Ctx) (*agent.Agent, error) {
 	return a, err
 }
 
-func (s *Site) agent(c *fiber.Ctx) error {
+func (s *Site) agent(c *fiber.Ctx, at address) error {
 	a, err := s.pathAgent(c)
-	if err != nil {
-		return err
-	}
-	at, err := readAddress(c, "events", "cursor")
 	if err != nil {
 		return err
 	}
@@ -82,7 +78,10 @@ func (s *Site) agent(c *fiber.Ctx) error {
 	}
 	p := s.agentProps(a, stats)
 	p.Review = s.reviewProps(review)
-	p.Layout.NoIndex = at.narrowed()
+	p.Layout.NoIndex = at.narrowed() || stats.Resolved == 0
+	if stats.Resolved == 0 {
+		keepFromSearch(c)
+	}
 	p.Events, p.Best, p.Worst = eventRows(events), eventRows(best), eventRows(worst)
 	p.Predictions, p.Pages = s.predictionList(list), at.pages(next)
 	if asked == "latest" {
@@ -226,6 +225,6 @@ func (s *Site) badge(c *fiber.Ctx) error {
 		b.Value = badgeWords(r)
 	}
 	c.Set(fiber.HeaderCacheControl, "public, max-age=300")
-	c.Set("Cross-Origin-Resource-Policy", "cross-origin") // pages elsewhere may show it
+	c.Set(resourcePolicy, "cross-origin") // pages elsewhere may show it
 	return send(c, "image/svg+xml", components.Badge(b))
 }

@@ -16,6 +16,9 @@ import (
 // maxCards bounds the pictures that are kept; each has some 30 kB.
 const maxCards = 256
 
+// pictureType is the media type of a card.
+const pictureType = "image/png"
+
 // boardCard is the picture of the board and of the home page.
 const boardCard = "/leaderboard/card.png"
 
@@ -55,9 +58,9 @@ func (s *Site) sendCard(c *fiber.Ctx, k card.Card) error {
 	if err != nil {
 		return err
 	}
-	c.Set(fiber.HeaderContentType, "image/png")
+	c.Set(fiber.HeaderContentType, pictureType)
 	c.Set(fiber.HeaderCacheControl, "public, max-age=300")
-	c.Set("Cross-Origin-Resource-Policy", "cross-origin") // it is made to be shown elsewhere
+	c.Set(resourcePolicy, "cross-origin") // it is made to be shown elsewhere
 	return c.Send(picture)
 }
 

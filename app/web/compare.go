@@ -15,15 +15,12 @@ import (
 	"github.com/pulsecast/pulsecast/views/pages"
 )
 
-func (s *Site) compare(c *fiber.Ctx) error {
-	at, err := readAddress(c, "a", "b")
-	if err != nil {
-		return err
-	}
+func (s *Site) compare(c *fiber.Ctx, at address) error {
 	p := pages.CompareProps{
 		Layout: s.frame("Compare", "Two agents on the events that both forecast.", "/compare", "/leaderboard"),
 	}
 	p.Layout.NoIndex = at.narrowed()
+	var err error
 	if p.Agents, err = s.onTheBoard(c); err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"net/url"
@@ -25,6 +26,7 @@ type consent struct {
 	request *oauth.Request
 	form    url.Values // nil for GET
 	failed  func(error) error
+	admit   func(context.Context) error // counts a new agent
 }
 
 // authorize shows the consent page and takes what the person decides there. Each visit checks
@@ -32,7 +34,7 @@ type consent struct {
 func (s *Site) authorize(srv *httpserver.Server) fiber.Handler {
 	return func(c *fiber.Ctx) error {
 		c.Set(fiber.HeaderCacheControl, "no-store")
-		v := &consent{Site: s, c: c, failed: func(err error) error { return srv.CredentialFailed(c, err) }}
+		v := &consent{Site: s, c: c, failed: func(err error) error { return srv.CredentialFailed(c, err) }, admit: srv.Limits.AdmitAgent(c)}
 		sent := string(c.Context().QueryArgs().QueryString())
 		if c.Method() == fiber.MethodPost {
 			sent = string(c.Body())
@@ -112,7 +114,7 @@ func (v *consent) granted() []string {
 func (v *consent) makeAgent() error {
 	p := v.props()
 	p.Name = strings.ToValidUTF8(v.form.Get("name"), "")
-	made, key, err := v.Identity.Register(v.c.UserContext(), agent.Profile{Name: p.Name})
+	made, key, err := v.Identity.Register(v.c.UserContext(), agent.Profile{Name: p.Name}, v.admit)
 	refusal, refused := errors.AsType[*problem.Error](err)
 	switch {
 	case refused && refusal.Status == http.StatusUnprocessableEntity:

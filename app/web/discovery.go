@@ -31,11 +31,12 @@ const (
 
 // registerDiscovery adds what programs look for at known addresses.
 func (s *Site) registerDiscovery(srv *httpserver.Server) {
-	srv.App.Get("/llms.txt", s.llms)
-	srv.App.Get(skillsPath, s.skillsIndex)
-	srv.App.Get(skillPath, s.skill)
-	srv.App.Get(catalogPath, s.apiCatalog)
-	srv.App.Get("/.well-known/security.txt", s.securityText)
+	memory := srv.Limits.Snapshot()
+	srv.App.Get("/llms.txt", memory, s.llms)
+	srv.App.Get(skillsPath, memory, s.skillsIndex)
+	srv.App.Get(skillPath, memory, s.skill)
+	srv.App.Get(catalogPath, memory, s.apiCatalog)
+	srv.App.Get("/.well-known/security.txt", memory, s.securityText)
 }
 
 // document sends a text or JSON document that changes with a release.

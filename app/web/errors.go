@@ -15,6 +15,9 @@ func (s *Site) RenderError(c *fiber.Ctx, p *problem.Error, requestID string) err
 	if p.Code == problem.CodeInternal.Name { // the public detail is for programs
 		detail = "Something failed on our side. Try again in a moment, and quote the request below if it stays."
 	}
+	if p.Status == fiber.StatusTooManyRequests || p.Status == fiber.StatusServiceUnavailable {
+		return send(c, fiber.MIMETextHTMLCharsetUTF8, pages.Busy(pages.BusyProps{Title: p.Title, Detail: p.Detail, RequestID: requestID}))
+	}
 	frame := s.frame(p.Title, detail, strings.Clone(c.Path()), "")
 	frame.NoIndex = true
 	return send(c, fiber.MIMETextHTMLCharsetUTF8, pages.Error(pages.ErrorProps{

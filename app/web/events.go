@@ -28,11 +28,7 @@ const (
 
 func eventPath(id string) string { return "/events/" + url.PathEscape(id) }
 
-func (s *Site) event(c *fiber.Ctx) error {
-	a, err := readAddress(c, "cursor")
-	if err != nil {
-		return err
-	}
+func (s *Site) event(c *fiber.Ctx, a address) error {
 	from, err := readPlace(a.get("cursor"))
 	if err != nil {
 		return err
@@ -236,5 +232,5 @@ func (s *Site) addOpinions(c *fiber.Ctx, groups []market.Group, rows []pages.Mar
 
 func setConsensus(row *pages.MarketRow, opinions map[string]prediction.Consensus) {
 	c := opinions[row.ID]
-	row.Consensus, row.Agents = c.Median, c.Agents
+	row.Consensus, row.Agents, row.Others = c.Median, c.Agents, c.Others
 }

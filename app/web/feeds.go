@@ -47,8 +47,9 @@ type atomTerm struct {
 // feedSize is how many predictions a feed holds.
 const feedSize = 50
 
+// predictionFeed is the feed of all agents but newcomers.
 func (s *Site) predictionFeed(c *fiber.Ctx) error {
-	return s.feed(c, "Pulsecast: predictions", "", "/predictions", prediction.Filter{Limit: feedSize})
+	return s.feed(c, "Pulsecast: predictions", "", "/predictions", prediction.Filter{Established: true, Limit: feedSize})
 }
 
 func (s *Site) agentFeed(c *fiber.Ctx) error {
@@ -59,6 +60,9 @@ func (s *Site) agentFeed(c *fiber.Ctx) error {
 	stats, err := s.Leaderboard.Stats(c.UserContext(), s.DB.Reader, a.ID)
 	if err != nil {
 		return err
+	}
+	if stats.Resolved == 0 {
+		keepFromSearch(c)
 	}
 	return s.feed(c, a.Name+" on Pulsecast", agentWords(s.agentProps(a, stats).Row), "/agents/"+a.Handle, prediction.Filter{AgentID: a.ID, Limit: feedSize})
 }

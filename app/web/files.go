@@ -76,7 +76,7 @@ const sitemapPredictions = 1000
 
 var sitemapPages = []string{"/", "/leaderboard", "/markets", "/predictions", "/news", "/models", "/assignments", "/compare", "/method", "/changes", "/agents/new"}
 
-// sitemap names the pages that stand for themselves.
+// sitemap names the pages that stand for themselves. Newcomers aren't among them.
 func (s *Site) sitemap(c *fiber.Ctx) error {
 	var out sitemapXML
 	add := func(path, day string) {
@@ -96,7 +96,7 @@ func (s *Site) sitemap(c *fiber.Ctx) error {
 			add(eventPath(m.EventID), "")
 		}
 	}
-	records, _, err := s.predictions.List(c.UserContext(), s.DB.Reader, prediction.Filter{Limit: sitemapPredictions})
+	records, _, err := s.predictions.List(c.UserContext(), s.DB.Reader, prediction.Filter{Established: true, Limit: sitemapPredictions})
 	if err != nil {
 		return err
 	}

@@ -89,15 +89,15 @@ func (s *Site) guideFrame(path, lede string) pages.GuideProps {
 }
 
 // registerGuide adds the pages below /docs.
-func (s *Site) registerGuide(page func(path string, h fiber.Handler)) {
-	page("/docs", s.docsStart)
-	page("/docs/api", s.docsReference)
-	page("/docs/updates", s.docsUpdates)
-	page("/docs/errors", s.docsErrors)
-	page("/docs/limits", s.docsLimits)
-	page("/docs/mcp", s.docsText("mcp", "The operations as tools of the Model Context Protocol.", guideFacts{}))
-	page("/docs/clients", s.docsClients)
-	page("/docs/changelog", s.docsText("changelog", "What changed in the interface, newest first.", guideFacts{}))
+func (s *Site) registerGuide(page func(path string, h pageHandler, parameters ...string)) {
+	page("/docs", s.docsStart, "with")
+	page("/docs/api", alone(s.docsReference))
+	page("/docs/updates", alone(s.docsUpdates))
+	page("/docs/errors", alone(s.docsErrors))
+	page("/docs/limits", alone(s.docsLimits))
+	page("/docs/mcp", alone(s.docsText("mcp", "The operations as tools of the Model Context Protocol.", guideFacts{})))
+	page("/docs/clients", alone(s.docsClients))
+	page("/docs/changelog", alone(s.docsText("changelog", "What changed in the interface, newest first.", guideFacts{})))
 }
 
 // first renders the way to a first prediction; the tab of the id chosen is open.
@@ -124,10 +124,10 @@ func first(facts guideFacts, chosen string) (f pages.First, err error) {
 	return f, nil
 }
 
-func (s *Site) docsStart(c *fiber.Ctx) error {
+func (s *Site) docsStart(c *fiber.Ctx, a address) error {
 	p := pages.StartProps{Guide: s.guideFrame("/docs", "From nothing to a first prediction in two minutes.")}
 	var err error
-	if p.First, err = first(s.guideFacts(), c.Query("with")); err != nil {
+	if p.First, err = first(s.guideFacts(), a.get("with")); err != nil {
 		return err
 	}
 	if p.Moved, err = s.moved(); err != nil {

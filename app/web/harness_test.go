@@ -53,7 +53,10 @@ type registry struct {
 
 func (r registry) HowToGetKey() string { return "Ask the operator." }
 
-func (r registry) Register(ctx context.Context, p agent.Profile) (*agent.Agent, string, error) {
+func (r registry) Register(ctx context.Context, p agent.Profile, admit func(context.Context) error) (*agent.Agent, string, error) {
+	if err := admit(ctx); err != nil {
+		return nil, "", err
+	}
 	a, err := agent.Store{}.Create(ctx, r.db, agent.New{Profile: p, At: r.now()})
 	if err != nil {
 		return nil, "", err

@@ -86,8 +86,7 @@ func (s *Site) home(c *fiber.Ctx) error {
 
 // openWithRecord lists open predictions of agents with a record: the agents that lead the
 // board, each with at least one settled event. So an account made a minute ago can't put a
-// text on the first page, however much it publishes. Until any event has settled no agent has
-// a record, and the newest predictions of all are listed.
+// text on the first page, however much it publishes.
 func (s *Site) openWithRecord(ctx context.Context, board []leaderboard.Entry) ([]prediction.Record, error) {
 	withheld := func(r prediction.Record) bool { return r.Withheld != prediction.NotWithheld }
 	var agents []uuid.UUID
@@ -95,12 +94,6 @@ func (s *Site) openWithRecord(ctx context.Context, board []leaderboard.Entry) ([
 		if !board[i].Reference && board[i].Events > 0 {
 			agents = append(agents, board[i].AgentID)
 		}
-	}
-	if len(agents) == 0 {
-		found, _, err := s.predictions.List(
-			ctx, s.DB.Reader, prediction.Filter{Status: prediction.Open, Limit: homePick},
-		)
-		return slices.DeleteFunc(found, withheld), err
 	}
 	found, err := s.predictions.NewestOpenBy(ctx, s.DB.Reader, agents, homeEach, homePick)
 	return slices.DeleteFunc(found, withheld), err

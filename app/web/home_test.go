@@ -75,13 +75,13 @@ func TestFreshAccountLeadsNothing(t *testing.T) {
 	})
 }
 
-// TestFirstPredictions: before any event has settled, what there is shows.
+// TestFirstPredictions: before any event has settled, the first page shows no prediction.
 func TestFirstPredictions(t *testing.T) {
 	t.Parallel()
 	h := open(t, dbtest.Open(t, database.SQLite))
 	h.publish("Will it rain in Oslo?", "1", 0.9)
 	latest, disagreements := h.homeAgents()
-	if want := []string{"ada"}; !slices.Equal(latest, want) || !slices.Equal(disagreements, want) {
+	if len(latest) > 0 || len(disagreements) > 0 {
 		t.Errorf("latest by %q, disagreements by %q", latest, disagreements)
 	}
 }

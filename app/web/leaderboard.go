@@ -21,11 +21,7 @@ const boardSize = leaderboard.MaxLimit
 
 var windowOptions = []option{{"all", "All time"}, {"365d", "365 days"}, {"90d", "90 days"}, {"30d", "30 days"}}
 
-func (s *Site) leaderboard(c *fiber.Ctx) error {
-	a, err := readAddress(c, "window", "category", "model", "cursor")
-	if err != nil {
-		return err
-	}
+func (s *Site) leaderboard(c *fiber.Ctx, a address) error {
 	window, err := leaderboard.ParseWindow(a.get("window"))
 	if err != nil {
 		return err
@@ -181,11 +177,7 @@ func (s *Site) modelRows(ctx context.Context, w leaderboard.Window) ([]pages.Mod
 	return rows, nil
 }
 
-func (s *Site) models(c *fiber.Ctx) error {
-	a, err := readAddress(c, "window")
-	if err != nil {
-		return err
-	}
+func (s *Site) models(c *fiber.Ctx, a address) error {
 	window, err := leaderboard.ParseWindow(a.get("window"))
 	if err != nil {
 		return err

@@ -33,10 +33,12 @@ func (s *Site) docsLimits(c *fiber.Ctx) error {
 func (s *Site) rates() []pages.Limit {
 	cfg := s.Config
 	return []pages.Limit{
-		{What: "Reading", Bound: rate(cfg.RateLimitReads), Note: "for each key, without a key for each address"},
+		{What: "Reading", Bound: rate(cfg.RateLimitReads), Note: "units, for each key, without a key for each address"},
 		{What: "Publishing and other writes", Bound: rate(cfg.RateLimitWrites), Note: "for each agent; every prediction of a batch counts"},
+		{What: "The same, over all agents", Bound: rate(cfg.RateLimitWritesAddress), Note: "for each address, and for each owner where the identity provider names one"},
+		{What: "New agents", Bound: rate(cfg.RegistrationRate), Note: "for each address, and " + rate(cfg.RegistrationCeiling) + " in the whole service"},
 		{
-			What: "Lists of markets and news, and MCP", Bound: rate(cfg.RateLimitSnapshot),
+			What: "Lists of markets and news, health, documents and MCP", Bound: rate(cfg.RateLimitSnapshot),
 			Note: "for each address and node, and not counted as reading",
 		},
 		{What: "Wrong keys", Bound: rate(cfg.RateLimitFailures), Note: "for each address"},

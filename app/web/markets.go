@@ -20,11 +20,7 @@ var closingWithin = map[string]time.Duration{
 	"day": 24 * time.Hour, "week": 7 * 24 * time.Hour, "month": 30 * 24 * time.Hour,
 }
 
-func (s *Site) listMarkets(c *fiber.Ctx) error {
-	a, err := readAddress(c, "q", "category", "tag", "closes", "state", "view", "sort", "cursor")
-	if err != nil {
-		return err
-	}
+func (s *Site) listMarkets(c *fiber.Ctx, a address) error {
 	f, view, err := s.marketFilter(a)
 	if err != nil {
 		return err

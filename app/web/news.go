@@ -12,11 +12,7 @@ import (
 	"github.com/pulsecast/pulsecast/views/pages"
 )
 
-func (s *Site) listNews(c *fiber.Ctx) error {
-	a, err := readAddress(c, "q", "community", "cursor")
-	if err != nil {
-		return err
-	}
+func (s *Site) listNews(c *fiber.Ctx, a address) error {
 	community := strings.ToLower(a.get("community"))
 	if community != "" && !slices.Contains(news.Communities, community) {
 		return problem.InvalidParameter("community", "must be one of "+strings.Join(news.Communities, ", "))

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/gofiber/fiber/v2"
+
+	"github.com/pulsecast/pulsecast/app/httpserver"
 )
 
 // TestOneMakesAPage: a rush on a page that has grown old costs one rendering, and only
@@ -19,15 +21,15 @@ func TestOneMakesAPage(t *testing.T) {
 	begun, goOn := make(chan int64), make(chan bool)
 	var made atomic.Int64
 	app := fiber.New()
-	cache := newPageCache("http://pulse.test", func() time.Time { return time.Unix(age.Load(), 0) })
-	app.Get("/", cache.wrap(func(c *fiber.Ctx) error {
+	cache := newPageCache("http://pulse.test", 8, func() time.Time { return time.Unix(age.Load(), 0) })
+	app.Get("/", cache.wrap(always(func(c *fiber.Ctx) error {
 		n := made.Add(1)
 		begun <- n
 		if !<-goOn {
 			return fiber.ErrServiceUnavailable
 		}
 		return c.SendString(fmt.Sprint("page ", n))
-	}))
+	})))
 	get := func() <-chan string {
 		answer := make(chan string, 1)
 		go func() {
@@ -73,5 +75,13 @@ func TestOneMakesAPage(t *testing.T) {
 	want(other, "200 page 4")
 	if n := made.Load(); n != 4 {
 		t.Errorf("made %d times", n)
+	}
+}
+
+// always is a route whose requests are all admitted.
+func always(h fiber.Handler) route {
+	return route{
+		handler: alone(h), fresh: pageFresh, cost: costOfPage,
+		admit: func(*fiber.Ctx, httpserver.Cost) (func(), error) { return func() {}, nil },
 	}
 }

@@ -10,8 +10,6 @@ import (
 	"github.com/JohannesKaufmann/html-to-markdown/v2/plugin/table"
 	"github.com/PuerkitoBio/goquery"
 	"github.com/gofiber/fiber/v2"
-
-	"github.com/pulsecast/pulsecast/app/httpserver"
 )
 
 const markdownType = "text/markdown"
@@ -22,18 +20,6 @@ func prefersMarkdown(c *fiber.Ctx) bool {
 		return false // of most requests
 	}
 	return c.Accepts(fiber.MIMETextHTML, markdownType) == markdownType
-}
-
-// sendMarkdown answers with the page as Markdown.
-func (k *keptPage) sendMarkdown(c *fiber.Ctx) error {
-	body, err := k.markdown()
-	if err != nil {
-		return err
-	}
-	httpserver.Respond(c.Context(), httpserver.Representation{
-		Body: body, ETag: `W/"md-` + k.etag[1:], ContentType: markdownType + "; charset=utf-8", CacheControl: k.cacheControl,
-	})
-	return nil
 }
 
 // noText is what a page has for the eye or the hand only.

@@ -14,11 +14,7 @@ import (
 	"github.com/pulsecast/pulsecast/views/pages"
 )
 
-func (s *Site) listPredictions(c *fiber.Ctx) error {
-	a, err := readAddress(c, "q", "agent", "market", "event", "category", "status", "sort", "cursor")
-	if err != nil {
-		return err
-	}
+func (s *Site) listPredictions(c *fiber.Ctx, a address) error {
 	f := prediction.Filter{Limit: pageSize, Cursor: a.get("cursor"), Category: strings.ToLower(a.get("category")), MarketID: a.get("market"), EventID: a.get("event"), Words: a.get("q")}
 	sort, err := a.choice(
 		"sort", string(prediction.ByCreatedAt), string(prediction.ByResolvedAt), string(prediction.ByEdge),
@@ -57,7 +53,7 @@ func (s *Site) listPredictions(c *fiber.Ctx) error {
 			"status", option{"", "All"}, option{"open", "Open"}, option{"resolved", "Resolved"}, option{"void", "Void"},
 		),
 		Categories: a.openChips("category", known.Categories),
-		List:       s.predictionList(records), Pages: a.pages(next),
+		Newest:     f.Newest(), List: s.predictionList(records), Pages: a.pages(next),
 	}))
 }
 
@@ -103,13 +99,21 @@ func (s *Site) narrow(c *fiber.Ctx, a address, f *prediction.Filter) (only []pag
 	return only, found, nil
 }
 
-func (s *Site) prediction(c *fiber.Ctx) error {
+func (s *Site) prediction(c *fiber.Ctx, a address) error {
 	r, err := s.pathPrediction(c)
 	if err != nil {
 		return err
 	}
 	p := s.predictionPage(r)
-	if c.Query(reported) != "" {
+	tally, err := s.predictions.Tally(c.UserContext(), s.DB.Reader, r.AgentID)
+	if err != nil {
+		return err
+	}
+	if tally.Resolved == 0 {
+		p.Layout.NoIndex = true
+		keepFromSearch(c)
+	}
+	if a.get(reported) != "" {
 		p.Report.Done, p.Layout.NoIndex = true, true
 	}
 	return show(c, pages.Prediction(p))

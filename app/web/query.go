@@ -30,7 +30,10 @@ type address struct {
 
 // readAddress reads the named parameters. What has none of these names is ignored.
 func readAddress(c *fiber.Ctx, names ...string) (address, error) {
-	a := address{path: strings.Clone(c.Path()), values: url.Values{}}
+	a := address{path: c.Route().Path, values: url.Values{}}
+	if of(c) {
+		a.path = strings.Clone(c.Path())
+	}
 	for _, name := range names {
 		value := strings.TrimSpace(strings.Clone(c.Query(name)))
 		if value == "" {
@@ -43,6 +46,9 @@ func readAddress(c *fiber.Ctx, names ...string) (address, error) {
 	}
 	return a, nil
 }
+
+// String is the canonical address: the same for every spelling, and without what is ignored.
+func (a address) String() string { return join(a.path, a.values) }
 
 func (a address) get(name string) string { return a.values.Get(name) }
 

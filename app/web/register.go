@@ -1,6 +1,7 @@
 package web
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"net/url"
@@ -9,6 +10,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	"github.com/pulsecast/pulsecast/app/agent"
+	"github.com/pulsecast/pulsecast/app/httpserver"
 	"github.com/pulsecast/pulsecast/app/problem"
 	"github.com/pulsecast/pulsecast/views/components"
 	"github.com/pulsecast/pulsecast/views/layouts"
@@ -30,7 +32,11 @@ func (s *Site) registerForm(c *fiber.Ctx) error {
 }
 
 // register makes an agent and shows its key, once.
-func (s *Site) register(c *fiber.Ctx) error {
+func (s *Site) register(limits *httpserver.Limits) fiber.Handler {
+	return func(c *fiber.Ctx) error { return s.registerBy(c, limits.AdmitAgent(c)) }
+}
+
+func (s *Site) registerBy(c *fiber.Ctx, admit func(context.Context) error) error {
 	c.Set(fiber.HeaderCacheControl, "no-store")
 	values := map[string]string{}
 	for _, name := range []string{"name", "model", "framework", "description", "homepage"} {
@@ -39,7 +45,7 @@ func (s *Site) register(c *fiber.Ctx) error {
 	}
 	created, key, err := s.Identity.Register(c.UserContext(), agent.Profile{
 		Name: values["name"], Model: values["model"], Framework: values["framework"], Description: values["description"], Homepage: values["homepage"],
-	})
+	}, admit)
 	p := pages.RegisterProps{Layout: s.registerFrame(), Open: true, Values: values}
 	p.Layout.NoIndex = true
 	refusal, refused := errors.AsType[*problem.Error](err)

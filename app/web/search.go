@@ -20,11 +20,7 @@ const foundRows = 6
 
 // search looks through events, markets, agents and predictions; in=agents is the whole list of
 // the agents, which have no list of their own.
-func (s *Site) search(c *fiber.Ctx) error {
-	a, err := readAddress(c, "q", "in", "cursor")
-	if err != nil {
-		return err
-	}
+func (s *Site) search(c *fiber.Ctx, a address) error {
 	in, err := a.choice("in", "", "agents")
 	if err != nil {
 		return err

@@ -210,6 +210,7 @@ func TestStaleBanner(t *testing.T) {
 func TestHiddenText(t *testing.T) {
 	t.Parallel()
 	h := open(t, dbtest.Open(t, database.SQLite))
+	h.settled(h.agent)
 	id := h.publish("Secretword in the title", "1", 0.7).ID.String()
 	_, err := h.db.NewUpdate().Table("predictions").Set("hidden = ?", true).Set("category = ?", "secretlabel").Set("model = ?", "Secretmodel").
 		Where("id = ?", id).Exec(t.Context())
@@ -325,6 +326,7 @@ func TestClosedRegistration(t *testing.T) {
 func TestFiles(t *testing.T) {
 	t.Parallel()
 	h := open(t, dbtest.Open(t, database.SQLite))
+	h.settled(h.agent)
 	id := h.publish("Will it rain in Oslo?", "1", 0.7).ID.String()
 	for path, want := range map[string][2]string{
 		"/robots.txt":           {"text/plain", "Sitemap: " + base + "/sitemap.xml"},

@@ -18,7 +18,6 @@ import (
 	"github.com/pulsecast/pulsecast/app/config"
 	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/generation"
-	"github.com/pulsecast/pulsecast/app/httpserver"
 	"github.com/pulsecast/pulsecast/app/identity"
 	"github.com/pulsecast/pulsecast/app/leaderboard"
 	"github.com/pulsecast/pulsecast/app/market"
@@ -34,7 +33,7 @@ import (
 
 // Registry hands out keys to those who ask.
 type Registry interface {
-	Register(ctx context.Context, profile agent.Profile) (a *agent.Agent, apiKey string, err error)
+	Register(ctx context.Context, profile agent.Profile, admit func(context.Context) error) (a *agent.Agent, apiKey string, err error)
 	// HowToGetKey is one or two sentences on the way to a key.
 	HowToGetKey() string
 }
@@ -77,6 +76,7 @@ type Site struct {
 	assignments assignment.Store
 
 	pages     *pageCache
+	pictures  *pageCache
 	figures   *memo.Cache[struct{}, leaderboard.Figures]
 	choices   *memo.Cache[struct{}, leaderboard.Choices]
 	sparks    *sparklines
@@ -88,7 +88,9 @@ type Site struct {
 
 // New makes the site.
 func New(d Dependencies) *Site {
-	s := &Site{Dependencies: d, sparks: newSparklines(), thumbs: newThumbnails(), cards: newCards(), pages: newPageCache(d.Config.BaseURL, d.Now)}
+	s := &Site{Dependencies: d, sparks: newSparklines(), thumbs: newThumbnails(), cards: newCards()}
+	s.pages = newPageCache(d.Config.BaseURL, pageCacheSize, d.Now)
+	s.pictures = newPageCache(d.Config.BaseURL, maxCards, d.Now)
 	s.figures = memo.New[struct{}](memo.Options[leaderboard.Figures]{Size: 1, Now: d.Now, Stale: sharedStale})
 	s.choices = memo.New[struct{}](memo.Options[leaderboard.Choices]{Size: 1, Now: d.Now, Stale: sharedStale})
 	s.reference = sync.OnceValues(newReference)
@@ -124,66 +126,7 @@ func (s *Site) readChoices(ctx context.Context) (leaderboard.Choices, error) {
 func (s *Site) Forget() {
 	s.choices.Forget()
 	s.pages.pages.Forget()
-}
-
-// Register adds the routes of the site.
-func (s *Site) Register(srv *httpserver.Server) {
-	page := func(path string, h fiber.Handler) { srv.App.Get(path, srv.Limits.Reads(), s.pages.wrap(s.read(h))) }
-	page("/", s.home)
-	page("/leaderboard", s.leaderboard)
-	page("/markets", s.listMarkets)
-	page("/markets/:id", s.market)
-	page("/events/:id", s.event)
-	page("/news", s.listNews)
-	page("/predictions.atom", s.predictionFeed)
-	page("/predictions", s.listPredictions)
-	page("/predictions/:id", s.prediction)
-	page("/agents/new", s.registerForm)
-	page("/agents/:handle.atom", s.agentFeed)
-	srv.App.Get("/agents/:handle/badge.svg", srv.Limits.Reads(), s.badge)
-	page("/agents/:handle", s.agent)
-	page("/models", s.models)
-	page("/compare", s.compare)
-	page("/assignments", s.listAssignments)
-	page("/method", s.method)
-	page("/search", s.search)
-	page("/changes", s.changes)
-	s.registerGuide(page)
-	s.registerDiscovery(srv)
-	page("/terms", s.legal("Terms", "What agents and readers agree to.", "/terms", "terms.md", s.Config.TermsFile))
-	page("/privacy", s.legal("Privacy", "What is kept, and for how long.", "/privacy", "privacy.md", s.Config.PrivacyFile))
-	page("/contact", s.legal("Contact", "Whom to write to.", "/contact", "contact.md", ""))
-	page(offlinePath, s.offline)
-	page("/sitemap.xml", s.sitemap)
-	srv.App.Get("/markets/:id/card.png", srv.Limits.Reads(), s.marketCard)
-	srv.App.Get("/predictions/:id/card.png", srv.Limits.Reads(), s.predictionCard)
-	srv.App.Get("/agents/:handle/card.png", srv.Limits.Reads(), s.agentCard)
-	srv.App.Get(boardCard, srv.Limits.Reads(), s.leaderboardCard)
-	srv.App.Get("/robots.txt", s.robots)
-	srv.App.Get("/favicon.ico", icon("favicon.ico"))
-	srv.App.Get("/apple-touch-icon.png", icon("apple-touch-icon.png"))
-	srv.App.Get("/manifest.webmanifest", s.manifest)
-	srv.App.Get("/sw.js", s.serviceWorker)
-	srv.App.Get("/clients/:name", s.clientFile)
-	srv.App.Get("/static/*", s.file)
-	srv.App.Post("/agents/new", s.ownForms, srv.Limits.Writes(), s.register)
-	if s.SignIn != nil {
-		s.registerSignIn(srv)
-	}
-	srv.App.Post("/predictions/:id/report", s.ownForms, srv.Limits.Reports(), s.report)
-}
-
-// read has the queries of a page go to the replica, if there is one and it may serve them.
-func (s *Site) read(h fiber.Handler) fiber.Handler {
-	return func(c *fiber.Ctx) error {
-		own := c.UserContext()
-		defer c.SetUserContext(own)
-		side := s.Changes.Side(false)
-		return side.Read(own, func(ctx context.Context) error {
-			c.SetUserContext(ctx)
-			return h(c)
-		})
-	}
+	s.pictures.pages.Forget()
 }
 
 // when is a moment as pages show it.

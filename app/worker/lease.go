@@ -45,6 +45,14 @@ func release(ctx context.Context, db bun.IDB, name, holder string) error {
 	return nil
 }
 
+// ReleaseAll takes every lease from its holder. No worker may be running.
+func ReleaseAll(ctx context.Context, db bun.IDB) error {
+	if _, err := db.NewDelete().Model((*lease)(nil)).Where("TRUE").Exec(ctx); err != nil {
+		return fmt.Errorf("release leases: %w", err)
+	}
+	return nil
+}
+
 func changed(res interface{ RowsAffected() (int64, error) }, err error, what, name string) (bool, error) {
 	if err != nil {
 		return false, fmt.Errorf("%s %s: %w", what, name, err)

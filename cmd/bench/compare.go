@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"time"
+
+	"github.com/pulsecast/pulsecast/cmd/internal/run"
 )
 
 // sample is what one measurement of one contender gave; fields that it doesn't measure
@@ -36,7 +38,7 @@ func (b *bench) compare(ctx context.Context, contenders []contender) (samples, e
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", c.name, err)
 			}
-			progress("  round %d  %-44s %s", round+1, c.name, s)
+			run.Progress("  round %d  %-44s %s", round+1, c.name, s)
 			all[c.name] = append(all[c.name], s)
 		}
 	}

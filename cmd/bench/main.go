@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"github.com/alecthomas/kong"
+
+	"github.com/pulsecast/pulsecast/cmd/internal/run"
 )
 
 type command struct {
@@ -29,9 +31,10 @@ type options struct {
 	PostgresURL string        `env:"TEST_POSTGRES_URL" required:"" help:"A private Postgres server, on a unix socket, for the superuser postgres; .ci/services starts one."`
 	Seconds     int           `env:"BENCH_SECONDS" default:"6" help:"Length of one measurement, in seconds."`
 	Rounds      int           `env:"BENCH_ROUNDS" default:"3" help:"How often each contender takes its turn."`
-	Rows        []string      `env:"BENCH_ROWS" help:"Only these groups of rows: publish, sqlite, pages, crowd, uncached, signals, pocketbase, memory."`
+	Rows        []string      `env:"BENCH_ROWS" help:"Only these groups of rows: publish, sqlite, pages, crowd, uncached, attack, signals, pocketbase, memory."`
 	Load        time.Duration `env:"BENCH_LOAD" default:"10m" help:"Length of the full load before memory is read."`
 	Predictions int           `env:"BENCH_PREDICTIONS" default:"1000000" help:"Predictions in the databases of the uncached reads."`
+	Attack      []int         `env:"BENCH_ATTACK" default:"15000,1000000" help:"Predictions in the databases of the attack, each size in turn."`
 	Crowd       int           `env:"BENCH_CROWD" default:"100000" help:"Open predictions on the crowded market."`
 	Protocol    string        `env:"BENCH_PROTOCOL" default:"simple" enum:"simple,extended,prepared" help:"How pgbench sends statements: simple (its default), extended or prepared."`
 	Out         string        `env:"BENCH_OUT" help:"Where to write the report. Default: docs/performance.md if every row was measured, else nowhere."`
@@ -61,6 +64,7 @@ var groups = []group{
 	{"pages", (*bench).pages},
 	{"crowd", (*bench).crowd},
 	{"uncached", (*bench).uncached},
+	{"attack", (*bench).attack},
 	{"signals", (*bench).signals},
 	{"pocketbase", (*bench).pocketbase},
 	{"memory", (*bench).memory},
@@ -129,16 +133,16 @@ func (b *bench) measure(ctx context.Context, chosen []group) (rows []row, err er
 		if ctx.Err() != nil {
 			return rows, errors.Join(err, ctx.Err())
 		}
-		progress("%s", strings.ToUpper(g.name))
+		run.Progress("%s", strings.ToUpper(g.name))
 		began := time.Now()
 		found, failed := g.run(b, ctx)
 		rows = append(rows, found...)
 		if failed != nil {
 			failed = fmt.Errorf("%s: %w", g.name, failed)
-			progress("  FAILED %v", failed)
+			run.Progress("  FAILED %v", failed)
 			err = errors.Join(err, failed)
 		}
-		progress("  took %s", time.Since(began).Round(time.Second))
+		run.Progress("  took %s", time.Since(began).Round(time.Second))
 	}
 	return rows, err
 }
@@ -148,7 +152,7 @@ func (b *bench) write(ctx context.Context, rows []row, complete bool) error {
 	path := b.Out
 	if path == "" {
 		if !complete {
-			progress("not every row was measured, so docs/performance.md stays as it is; BENCH_OUT=FILE writes what there is")
+			run.Progress("not every row was measured, so docs/performance.md stays as it is; BENCH_OUT=FILE writes what there is")
 			return nil
 		}
 		path = filepath.Join("docs", "performance.md")
@@ -164,12 +168,9 @@ func (b *bench) write(ctx context.Context, rows []row, complete bool) error {
 	if err := os.WriteFile(path, text, 0o644); err != nil {
 		return err
 	}
-	progress("wrote %s", path)
+	run.Progress("wrote %s", path)
 	return nil
 }
-
-// progress reports on standard error, so that standard output holds the table alone.
-func progress(format string, args ...any) { fmt.Fprintf(os.Stderr, format+"\n", args...) }
 
 // length is how long one measurement takes.
 func (b *bench) length() time.Duration { return time.Duration(b.Seconds) * time.Second }

@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/pulsecast/pulsecast/cmd/internal/run"
 )
 
 // node is our program, serving.
 type node struct {
-	*process
+	*run.Process
 	bench *bench
 	lines []string // what it said until it served
 }
@@ -18,7 +20,7 @@ type node struct {
 // settings let nothing but the work itself cost anything: no limits, no access log, no
 // upstream that answers, and no tick of a source during a measurement.
 var settings = []string{
-	"ADDR=127.0.0.1:0", "LOG_FORMAT=off",
+	"ADDR=127.0.0.1:0", "LOG_FORMAT=off", "DRAIN=0",
 	"RATE_LIMIT_READS=off", "RATE_LIMIT_WRITES=off", "RATE_LIMIT_FAILURES=off", "RATE_LIMIT_SNAPSHOT=off",
 	"MARKETS_INTERVAL=24h", "NEWS_INTERVAL=24h",
 	"POLYMARKET_URL=http://127.0.0.1:9", "POLYMARKET_CLOB_URL=http://127.0.0.1:9", "REDDIT_AUTH_URL=http://127.0.0.1:9",
@@ -27,24 +29,29 @@ var settings = []string{
 
 // serve starts our program on a database and waits until it serves.
 func (b *bench) serve(ctx context.Context, databaseURL string, flags ...string) (*node, error) {
+	return b.serveWith(ctx, settings, databaseURL, flags...)
+}
+
+// serveWith is serve with other settings.
+func (b *bench) serveWith(ctx context.Context, settings []string, databaseURL string, flags ...string) (*node, error) {
 	env := append([]string{"DATABASE_URL=" + databaseURL}, settings...)
-	p, out, err := start(ctx, b.dir, "pulsecast", env, b.Binary, append([]string{"serve"}, flags...)...)
+	p, out, err := run.Start(ctx, b.dir, run.Command{Name: "pulsecast", Program: b.Binary, Args: append([]string{"serve"}, flags...), Env: env})
 	if err != nil {
 		return nil, err
 	}
-	n := &node{process: p, bench: b}
-	address, lines, err := p.untilSaid(ctx, out, "Pulsecast listens on http://")
+	n := &node{Process: p, bench: b}
+	address, lines, err := p.UntilSaid(ctx, out, "Pulsecast listens on http://")
 	if err != nil {
-		p.stop()
+		p.Stop()
 		return nil, err
 	}
-	n.address, n.lines = address, lines
+	n.Address, n.lines = address, lines
 	return n, nil
 }
 
 // want is a request of the node.
 func (n *node) want(path, contains string) want {
-	return want{address: n.address, path: path, contains: contains}
+	return want{address: n.Address, path: path, contains: contains}
 }
 
 // signals asks for the list that every page is compared with.
@@ -81,7 +88,7 @@ func (n *node) warm(ctx context.Context, paths ...want) error {
 	for range 20 {
 		for _, w := range paths {
 			if _, err := w.fetch(ctx); err != nil {
-				return fmt.Errorf("warm %s: %w", n.name, err)
+				return fmt.Errorf("warm %s: %w", n.Name, err)
 			}
 		}
 	}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bufio"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -80,28 +79,6 @@ func TestParsePgbench(t *testing.T) {
 	}
 }
 
-func TestParseStat(t *testing.T) {
-	t.Parallel()
-	const line = "4711 (a (very) odd name) S 42 4711 4711 0 -1 4194560 100 200 0 0 150 50 7 3 20 0 12 0 100 1000 200"
-	got, err := parseStat(line)
-	if want := (stat{parent: 42, own: 2 * time.Second, ended: 100 * time.Millisecond}); err != nil || got != want {
-		t.Errorf("got %+v, %v; want %+v", got, err, want)
-	}
-	if _, err := parseStat("4711 (short) S 42"); err == nil {
-		t.Error("a short line is no error")
-	}
-}
-
-func TestParseResident(t *testing.T) {
-	t.Parallel()
-	if got, err := parseResident("VmPeak:\t  300000 kB\nVmRSS:\t  102400 kB\n"); err != nil || got != 100 {
-		t.Errorf("got %v, %v", got, err)
-	}
-	if _, err := parseResident("VmPeak:\t  300000 kB\n"); err == nil {
-		t.Error("a status without VmRSS is no error")
-	}
-}
-
 func TestReadPublished(t *testing.T) {
 	t.Parallel()
 	const body = `{"ok":true,"prediction":{"id":"1"}}`
@@ -129,31 +106,6 @@ func TestReadPublished(t *testing.T) {
 		if _, err := read(answer); err == nil {
 			t.Errorf("%s: no error", name)
 		}
-	}
-}
-
-func TestMissingTools(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct {
-		there []string
-		want  []string
-	}{
-		{[]string{"wrk", "nginx", "pgbench"}, nil},
-		{[]string{"nginx"}, []string{"wrk", "postgresql"}},
-		{nil, []string{"wrk", "nginx-light", "postgresql"}},
-	} {
-		got := missing(func(program, _ string) string {
-			if slices.Contains(c.there, program) {
-				return "/usr/bin/" + program
-			}
-			return ""
-		})
-		if !slices.Equal(got, c.want) {
-			t.Errorf("with %v, %v are missing; want %v", c.there, got, c.want)
-		}
-	}
-	if got, want := howTo([]string{"wrk", "nginx-light"}).Error(), "not installed: wrk nginx-light; install with: apt-get install wrk nginx-light"; got != want {
-		t.Errorf("says %q, want %q", got, want)
 	}
 }
 

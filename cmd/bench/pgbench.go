@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/pulsecast/pulsecast/cmd/internal/run"
 )
 
 // pgbench runs scripts, one chosen at random each time.
@@ -30,7 +32,7 @@ func (b *bench) pgbench(name, database string, clients int, scripts []string) co
 		}
 		out, err := exec.CommandContext(ctx, b.tools.pgbench, append(args, database)...).CombinedOutput()
 		if err != nil {
-			return sample{}, fmt.Errorf("pgbench: %w\n%s", err, lastLines(string(out), 5))
+			return sample{}, fmt.Errorf("pgbench: %w\n%s", err, run.LastLines(string(out), 5))
 		}
 		rate, err := parsePgbench(string(out))
 		return sample{rate: rate}, err
@@ -48,11 +50,11 @@ func parsePgbench(out string) (float64, error) {
 	failed, rate := pgbenchFailed.FindStringSubmatch(out), pgbenchRate.FindStringSubmatch(out)
 	switch {
 	case rate == nil:
-		return 0, fmt.Errorf("pgbench printed something else:\n%s", lastLines(out, 5))
+		return 0, fmt.Errorf("pgbench printed something else:\n%s", run.LastLines(out, 5))
 	case failed != nil && failed[1] != "0":
 		return 0, fmt.Errorf("pgbench: %s transactions failed", failed[1])
 	case strings.Contains(out, "aborted"):
-		return 0, errors.New("pgbench: " + lastLines(out, 3))
+		return 0, errors.New("pgbench: " + run.LastLines(out, 3))
 	}
 	return strconv.ParseFloat(rate[1], 64)
 }

@@ -33,7 +33,7 @@ type publisher struct {
 
 func (w *world) publisher(n *node, keys []string) *publisher {
 	return &publisher{
-		address: n.address, keys: keys, markets: w.markets, evidence: w.evidence, theses: theses(64),
+		address: n.Address, keys: keys, markets: w.markets, evidence: w.evidence, theses: theses(64),
 		horizon: time.Now().UTC().AddDate(0, 2, 0).Format(time.RFC3339),
 	}
 }

@@ -3,6 +3,8 @@ package main
 import (
 	"strings"
 	"testing"
+
+	"github.com/pulsecast/pulsecast/cmd/internal/run"
 )
 
 func rates(values ...float64) series { return series{name: "x", unit: perSecond, values: values} }
@@ -81,7 +83,7 @@ func TestTable(t *testing.T) {
 
 func TestDocumentNamesTheMachine(t *testing.T) {
 	t.Parallel()
-	text, err := document(about{CPU: "Some CPU", Cores: 2, Commit: "abc", Date: "2026-11-22", Crowd: "100,000"}, []row{
+	text, err := document(about{Machine: run.Machine{CPU: "Some CPU", Cores: 2, Commit: "abc", Date: "2026-11-22"}, Crowd: "100,000"}, []row{
 		{what: "first", ours: rates(2), reference: rates(1), target: atLeast(1)},
 		{what: "second", ours: rates(1), reference: rates(2), target: atLeast(1)},
 	})
@@ -92,18 +94,5 @@ func TestDocumentNamesTheMachine(t *testing.T) {
 		if !strings.Contains(string(text), part) {
 			t.Errorf("the document doesn't hold %q", part)
 		}
-	}
-}
-
-func TestMachineFields(t *testing.T) {
-	t.Parallel()
-	if got := field("processor\t: 0\nmodel name\t: A CPU @ 2 GHz\nmodel name\t: B\n", "model name"); got != "A CPU @ 2 GHz" {
-		t.Errorf("model name is %q", got)
-	}
-	if got := gibibytes("25165824 kB"); got != "24 GiB" {
-		t.Errorf("memory is %q", got)
-	}
-	if got := gibibytes(""); got != "" {
-		t.Errorf("unknown memory is %q", got)
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"sync"
 	"time"
+
+	"github.com/pulsecast/pulsecast/cmd/internal/run"
 )
 
 // memory compares the resident memory of a node after a full load of reads and publishing
@@ -15,7 +17,7 @@ func (b *bench) memory(ctx context.Context) ([]row, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer n.stop()
+	defer n.Stop()
 	pages, err := n.firstPages(ctx, b.seeded)
 	if err != nil {
 		return nil, err
@@ -30,15 +32,15 @@ func (b *bench) memory(ctx context.Context) ([]row, error) {
 	if err := sleep(ctx, b.length()); err != nil {
 		return nil, err
 	}
-	rest, err := residentMiB(n.cmd.Process.Pid)
+	rest, err := run.ResidentMiB(n.PID())
 	if err != nil {
 		return nil, err
 	}
-	progress("  at rest %.0f MiB; full load for %s", rest, b.Load)
+	run.Progress("  at rest %.0f MiB; full load for %s", rest, b.Load)
 	if err := b.fullLoad(ctx, p, reads); err != nil {
 		return nil, err
 	}
-	after, err := residentMiB(n.cmd.Process.Pid)
+	after, err := run.ResidentMiB(n.PID())
 	if err != nil {
 		return nil, err
 	}
@@ -62,7 +64,7 @@ func (b *bench) fullLoad(ctx context.Context, p *publisher, reads []want) error 
 		defer stop()
 		var s sample
 		if s, published = p.run(inner, traffic{clients: 64, length: b.Load}); published == nil {
-			progress("  published %s", s)
+			run.Progress("  published %s", s)
 		}
 	})
 	for i := 0; time.Now().Before(deadline) && inner.Err() == nil && read == nil; i++ {

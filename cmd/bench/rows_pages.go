@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/pulsecast/pulsecast/cmd/internal/run"
 )
 
 // publishedBeside is how many predictions a second are published while pages are read.
@@ -78,7 +80,7 @@ func (b *bench) pages(ctx context.Context) ([]row, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer n.stop()
+	defer n.Stop()
 	pages, err := n.firstPages(ctx, b.seeded)
 	if err != nil {
 		return nil, err
@@ -121,17 +123,17 @@ func (b *bench) crowd(ctx context.Context) ([]row, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer few.stop()
+	defer few.Stop()
 	many, manyPublisher, err := b.onPostgres(ctx, "many")
 	if err != nil {
 		return nil, err
 	}
-	defer many.stop()
+	defer many.Stop()
 	market := b.seeded.crowd
 	if _, err := fewPublisher.run(ctx, traffic{clients: 10, count: 10, market: market}); err != nil {
 		return nil, err
 	}
-	progress("  publishing %d predictions on one market", b.Crowd)
+	run.Progress("  publishing %d predictions on one market", b.Crowd)
 	if _, err := manyPublisher.run(ctx, traffic{clients: 64, count: int64(b.Crowd), market: market}); err != nil {
 		return nil, err
 	}

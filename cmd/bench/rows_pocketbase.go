@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/pulsecast/pulsecast/cmd/internal/run"
 )
 
 const pocketbasePackage = "github.com/pocketbase/pocketbase/examples/base"
@@ -21,7 +23,7 @@ func (b *bench) pocketbase(ctx context.Context) ([]row, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer n.stop()
+	defer n.Stop()
 	predictions := n.want("/api/predictions", `"predictions":[{"id"`)
 	if err := n.warm(ctx, predictions, n.signals()); err != nil {
 		return nil, err
@@ -30,8 +32,8 @@ func (b *bench) pocketbase(ctx context.Context) ([]row, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer other.stop()
-	theirs := want{address: other.address, path: "/api/collections/predictions/records?perPage=24", contains: `"totalItems":24`}
+	defer other.Stop()
+	theirs := want{address: other.Address, path: "/api/collections/predictions/records?perPage=24", contains: `"totalItems":24`}
 	const list, signals, reference = "/api/predictions", "signal list", "PocketBase"
 	all, err := b.compare(ctx, []contender{
 		n.get(list, predictions), n.get(reference, theirs), n.get(signals, n.signals()),
@@ -47,33 +49,33 @@ func (b *bench) pocketbase(ctx context.Context) ([]row, error) {
 
 // startPocketbase builds PocketBase, gives it one public collection and copies the 24
 // predictions of our list into it.
-func (b *bench) startPocketbase(ctx context.Context, ours want) (*process, error) {
+func (b *bench) startPocketbase(ctx context.Context, ours want) (*run.Process, error) {
 	program := filepath.Join(b.dir, "pocketbase")
-	progress("  building PocketBase")
+	run.Progress("  building PocketBase")
 	out, err := exec.CommandContext(ctx, "go", "build", "-modfile="+b.Modfile, "-o", program, pocketbasePackage).CombinedOutput()
 	if err != nil {
-		return nil, fmt.Errorf("build PocketBase: %w\n%s", err, lastLines(string(out), 5))
+		return nil, fmt.Errorf("build PocketBase: %w\n%s", err, run.LastLines(string(out), 5))
 	}
 	const email, password = "bench@example.org", "bench-bench-bench"
 	data := "--dir=" + filepath.Join(b.dir, "pb_data")
 	out, err = exec.CommandContext(ctx, program, "superuser", "upsert", email, password, data).CombinedOutput()
 	if err != nil {
-		return nil, fmt.Errorf("PocketBase: %w\n%s", err, lastLines(string(out), 5))
+		return nil, fmt.Errorf("PocketBase: %w\n%s", err, run.LastLines(string(out), 5))
 	}
-	address, err := freeAddress()
+	address, err := run.FreeAddress()
 	if err != nil {
 		return nil, err
 	}
-	p, stdout, err := start(ctx, b.dir, "pb", nil, program, "serve", "--http="+address, data)
+	p, stdout, err := run.Start(ctx, b.dir, run.Command{Name: "pb", Program: program, Args: []string{"serve", "--http=" + address, data}})
 	if err != nil {
 		return nil, err
 	}
-	p.address = address
-	if err := p.untilListening(ctx, stdout); err != nil {
+	p.Address = address
+	if err := p.UntilListening(ctx, stdout); err != nil {
 		return nil, err
 	}
 	if err := fillPocketbase(ctx, address, email, password, ours); err != nil {
-		p.stop()
+		p.Stop()
 		return nil, err
 	}
 	return p, nil

@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/pulsecast/pulsecast/app/database"
+	"github.com/pulsecast/pulsecast/cmd/internal/run"
 )
 
 // recordings is how many different publishes pgbench repeats, on as many markets. Each client
@@ -36,7 +37,7 @@ func (b *bench) publish(ctx context.Context) ([]row, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer n.stop()
+	defer n.Stop()
 	oneRow, sameRows, scripted, err := b.record(ctx)
 	if err != nil {
 		return nil, err
@@ -96,12 +97,12 @@ func (b *bench) record(ctx context.Context) (oneRow, sameRows []string, scripted
 	for i := range recordings {
 		r, err := b.postgres.record(ctx, databaseName("recorded"), p, p.markets[i%len(p.markets)])
 		if err != nil {
-			n.stop()
+			n.Stop()
 			return nil, nil, "", err
 		}
 		found = append(found, r)
 	}
-	n.stop()
+	n.Stop()
 	scripted = databaseName("scripted")
 	if err := b.postgres.clone(ctx, databaseName("recorded"), scripted); err != nil {
 		return nil, nil, "", err
@@ -119,7 +120,7 @@ func (b *bench) record(ctx context.Context) (oneRow, sameRows []string, scripted
 		single = append(single, variables+r.insert(r.main(), "one_row")+";\n")
 		whole = append(whole, r.script())
 	}
-	progress("  a publish writes %s", found[0])
+	run.Progress("  a publish writes %s", found[0])
 	if oneRow, err = writeScripts(b.dir, "one", single); err != nil {
 		return nil, nil, "", err
 	}
@@ -146,7 +147,7 @@ func (b *bench) publishSQLite(ctx context.Context) ([]row, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer n.stop()
+	defer n.Stop()
 	if _, err := p.run(ctx, traffic{clients: 1, count: 1}); err != nil {
 		return nil, err
 	}

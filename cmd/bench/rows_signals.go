@@ -13,6 +13,8 @@ import (
 	"strings"
 
 	"github.com/valyala/fasthttp"
+
+	"github.com/pulsecast/pulsecast/cmd/internal/run"
 )
 
 // recordedAnswer is an answer of ours that references repeat.
@@ -30,7 +32,7 @@ func (b *bench) signals(ctx context.Context) ([]row, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer n.stop()
+	defer n.Stop()
 	recorded, err := n.recordSignals(ctx)
 	if err != nil {
 		return nil, err
@@ -39,16 +41,16 @@ func (b *bench) signals(ctx context.Context) ([]row, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer nginx.stop()
+	defer nginx.Stop()
 	bare, err := b.startBare(ctx, recorded)
 	if err != nil {
 		return nil, err
 	}
-	defer bare.stop()
+	defer bare.Stop()
 	ways := []string{"plain", "gzip", "304"}
 	var contenders []contender
 	for _, server := range []struct{ name, address, path string }{
-		{"pulsecast", n.address, n.signals().path}, {"nginx", nginx.address, "/signals"}, {"fasthttp", bare.address, "/"},
+		{"pulsecast", n.Address, n.signals().path}, {"nginx", nginx.Address, "/signals"}, {"fasthttp", bare.Address, "/"},
 	} {
 		for _, way := range ways {
 			w, err := signalsBy(ctx, want{address: server.address, path: server.path}, way, recorded)
@@ -160,12 +162,12 @@ http {
 
 // startNginx serves the recorded answer as files, one of them compressed beforehand. Its ETag
 // is that of the files.
-func (b *bench) startNginx(ctx context.Context, recorded *recordedAnswer) (*process, error) {
+func (b *bench) startNginx(ctx context.Context, recorded *recordedAnswer) (*run.Process, error) {
 	root, err := os.MkdirTemp(b.dir, "root")
 	if err != nil {
 		return nil, err
 	}
-	address, err := freeAddress()
+	address, err := run.FreeAddress()
 	if err != nil {
 		return nil, err
 	}
@@ -188,16 +190,16 @@ func (b *bench) startNginx(ctx context.Context, recorded *recordedAnswer) (*proc
 			return nil, err
 		}
 	}
-	p, out, err := start(ctx, b.dir, "nginx", nil, b.tools.nginx, "-c", config, "-p", root)
+	p, out, err := run.Start(ctx, b.dir, run.Command{Name: "nginx", Program: b.tools.nginx, Args: []string{"-c", config, "-p", root}})
 	if err != nil {
 		return nil, err
 	}
-	p.address = address
-	return p, p.untilListening(ctx, out)
+	p.Address = address
+	return p, p.UntilListening(ctx, out)
 }
 
 // startBare serves the recorded answer by this program itself, in a process of its own.
-func (b *bench) startBare(ctx context.Context, recorded *recordedAnswer) (*process, error) {
+func (b *bench) startBare(ctx context.Context, recorded *recordedAnswer) (*run.Process, error) {
 	text, err := json.Marshal(recorded)
 	if err != nil {
 		return nil, err
@@ -210,11 +212,11 @@ func (b *bench) startBare(ctx context.Context, recorded *recordedAnswer) (*proce
 	if err != nil {
 		return nil, err
 	}
-	p, out, err := start(ctx, b.dir, "fasthttp", nil, self, "bare", path)
+	p, out, err := run.Start(ctx, b.dir, run.Command{Name: "fasthttp", Program: self, Args: []string{"bare", path}})
 	if err != nil {
 		return nil, err
 	}
-	p.address, _, err = p.untilSaid(ctx, out, "listens on ")
+	p.Address, _, err = p.UntilSaid(ctx, out, "listens on ")
 	return p, err
 }
 

@@ -20,6 +20,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/leaderboard"
 	"github.com/pulsecast/pulsecast/app/leaderboard/load"
 	"github.com/pulsecast/pulsecast/app/prediction"
+	"github.com/pulsecast/pulsecast/cmd/internal/run"
 )
 
 const (
@@ -67,8 +68,8 @@ func (b *bench) uncached(ctx context.Context) (rows []row, err error) {
 	if err := b.postgres.clone(ctx, "template0", databaseName("large")); err != nil {
 		return nil, err
 	}
-	progress("  loading %d predictions", b.Predictions)
-	keys, err := b.loadLarge(ctx, postgresURL, sqliteURL, at)
+	run.Progress("  loading %d predictions", b.Predictions)
+	keys, err := b.loadLarge(ctx, postgresURL, sqliteURL, at, min(loadedAgents, b.Predictions), b.Predictions)
 	if err != nil {
 		return nil, err
 	}
@@ -79,7 +80,8 @@ func (b *bench) uncached(ctx context.Context) (rows []row, err error) {
 		name, url string
 		backends  bool
 	}{{"Postgres", postgresURL, true}, {"SQLite", sqliteURL, false}} {
-		found, err := b.uncachedOn(ctx, side.name, side.url, side.backends, uncachedReads(keys, at))
+		name := fmt.Sprintf("%s with %s predictions", side.name, number(float64(b.Predictions)))
+		found, err := b.uncachedOn(ctx, name, side.url, side.backends, uncachedReads(keys, at), atMost(2))
 		if err != nil {
 			return rows, fmt.Errorf("%s: %w", side.name, err)
 		}
@@ -88,12 +90,12 @@ func (b *bench) uncached(ctx context.Context) (rows []row, err error) {
 	return rows, nil
 }
 
-func (b *bench) uncachedOn(ctx context.Context, name, url string, backends bool, reads []uncachedRead) ([]row, error) {
+func (b *bench) uncachedOn(ctx context.Context, name, url string, backends bool, reads []uncachedRead, within target) ([]row, error) {
 	n, err := b.serve(ctx, url, "--no-worker")
 	if err != nil {
 		return nil, err
 	}
-	defer n.stop()
+	defer n.Stop()
 	var contenders []contender
 	for _, read := range reads {
 		next := new(atomic.Int64)
@@ -107,8 +109,8 @@ func (b *bench) uncachedOn(ctx context.Context, name, url string, backends bool,
 	}
 	var rows []row
 	for _, read := range reads {
-		what := fmt.Sprintf("%s, uncached, %s with %s predictions, processor time", read.name, name, number(float64(b.Predictions)))
-		rows = append(rows, row{what: what, ours: all.costs(read.name), target: atMost(2)})
+		what := fmt.Sprintf("%s, uncached, %s, processor time", read.name, name)
+		rows = append(rows, row{what: what, ours: all.costs(read.name), target: within})
 	}
 	return rows, nil
 }
@@ -157,18 +159,18 @@ func (b *bench) cost(ctx context.Context, n *node, backends bool, read uncachedR
 
 // used is the processor time of the node and of the backends so far.
 func (b *bench) used(n *node, backends bool) (time.Duration, error) {
-	own, err := processorTime(n.cmd.Process.Pid)
+	own, err := run.ProcessorTime(n.PID())
 	if err != nil || !backends {
 		return own, err
 	}
-	theirs, err := backendsTime(b.postgres.pid)
+	theirs, err := run.BackendsTime(b.postgres.pid)
 	return own + theirs, err
 }
 
 // ask sends one request and checks its answer.
 func (n *node) ask(ctx context.Context, read uncachedRead, number int) error {
 	path := read.path(number)
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+n.address+path, nil)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+n.Address+path, nil)
 	if err != nil {
 		return err
 	}
@@ -194,7 +196,7 @@ func (n *node) ask(ctx context.Context, read uncachedRead, number int) error {
 
 // loadLarge fills both databases with the same predictions and boards, and returns keys of
 // some of their agents.
-func (b *bench) loadLarge(ctx context.Context, postgresURL, sqliteURL string, at time.Time) (keys []string, err error) {
+func (b *bench) loadLarge(ctx context.Context, postgresURL, sqliteURL string, at time.Time, agents, predictions int) (keys []string, err error) {
 	large, err := database.Open(ctx, postgresURL)
 	if err != nil {
 		return nil, err
@@ -206,14 +208,14 @@ func (b *bench) loadLarge(ctx context.Context, postgresURL, sqliteURL string, at
 	}
 	defer func() { err = errors.Join(err, small.Close()) }()
 	began := time.Now()
-	step := func(name string, run func() error) {
+	step := func(name string, do func() error) {
 		if err == nil {
-			err = run()
-			progress("  %s after %s", name, time.Since(began).Round(time.Second))
+			err = do()
+			run.Progress("  %s after %s", name, time.Since(began).Round(time.Second))
 		}
 	}
 	step("migrated", func() error { return errors.Join(second(large.Migrate(ctx)), second(small.Migrate(ctx))) })
-	step("loaded", func() error { return load.Run(ctx, large, min(loadedAgents, b.Predictions), b.Predictions, at) })
+	step("loaded", func() error { return load.Run(ctx, large, agents, predictions, at) })
 	step("issued keys", func() (err error) {
 		keys, err = issueKeys(ctx, large, at)
 		return err

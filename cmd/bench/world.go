@@ -14,6 +14,7 @@ import (
 
 	"github.com/pulsecast/pulsecast/app/agent"
 	"github.com/pulsecast/pulsecast/app/database"
+	"github.com/pulsecast/pulsecast/cmd/internal/run"
 )
 
 // agents is how many agents publish.
@@ -35,7 +36,7 @@ func (b *bench) world(ctx context.Context) (w *world, err error) {
 	if b.seeded != nil {
 		return b.seeded, nil
 	}
-	progress("  making the sample world")
+	run.Progress("  making the sample world")
 	w = &world{postgres: databaseName("world"), sqlite: filepath.Join(b.dir, "world.db")}
 	if err := b.postgres.clone(ctx, "template0", w.postgres); err != nil {
 		return nil, err
@@ -62,7 +63,7 @@ func (b *bench) seed(ctx context.Context, w *world, url string) (keys []string, 
 	if err != nil {
 		return nil, err
 	}
-	defer n.stop()
+	defer n.Stop()
 	if err := w.look(ctx, n); err != nil {
 		return nil, err
 	}
@@ -76,7 +77,7 @@ func (b *bench) serveDemo(ctx context.Context, url string) (*node, error) {
 		return nil, err
 	}
 	if err := n.settle(ctx); err != nil {
-		n.stop()
+		n.Stop()
 		return nil, err
 	}
 	return n, nil

@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/pulsecast/pulsecast/cmd/internal/run"
 )
 
 // connections is how many wrk keeps open.
@@ -30,7 +32,7 @@ func (b *bench) wrk(ctx context.Context, w want) (sample, error) {
 	cmd := exec.CommandContext(ctx, b.tools.wrk, append(args, w.url())...)
 	out, err := cmd.CombinedOutput()
 	if err != nil {
-		return sample{}, fmt.Errorf("wrk: %w\n%s", err, lastLines(string(out), 5))
+		return sample{}, fmt.Errorf("wrk: %w\n%s", err, run.LastLines(string(out), 5))
 	}
 	result, err := parseWrk(string(out))
 	if err != nil {

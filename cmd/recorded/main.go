@@ -79,7 +79,7 @@ func run(ctx context.Context, addr, payloads string, out, log io.Writer) (err er
 // can get a key.
 func configuration(addr, upstream, database string) config.Config {
 	cfg := config.Default()
-	cfg.Addr, cfg.DatabaseURL, cfg.Registration = addr, database, "open"
+	cfg.Addr, cfg.DatabaseURL, cfg.Registration, cfg.Drain = addr, database, "open", 0
 	cfg.PolymarketURL, cfg.PolymarketClobURL = upstream, upstream
 	cfg.RedditAuthURL, cfg.RedditAPIURL, cfg.RedditRSSURL, cfg.HackerNewsURL = upstream, upstream, upstream, upstream
 	cfg.RedditClientID, cfg.RedditClientSecret = "recorded", "recorded"

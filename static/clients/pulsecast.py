@@ -709,7 +709,8 @@ class ComparisonAnswer(TypedDict):
 class Consensus(TypedDict):
     outcome: str
     agents: int
-    median: float
+    others: int
+    median: Optional[float]
     weighted: Optional[float]
 
 
@@ -1136,6 +1137,7 @@ class PredictionList(TypedDict):
     ok: bool
     predictions: List[Prediction]
     nextCursor: Optional[str]
+    newest: Optional[int]
 
 
 class PredictionMarket(TypedDict):

@@ -19,6 +19,7 @@ type SystemProps struct {
 	Queues          []Queue
 	// UnwrittenAgents and UnwrittenErrors are what this node has yet to write.
 	UnwrittenAgents, UnwrittenErrors int
+	Backups                          *Backups // nil without a schedule
 	Leases                           []Lease
 	Admins                           []Admin
 	Sessions                         []Session
@@ -37,6 +38,16 @@ type Queue struct {
 	Kind   string
 	Count  int64
 	Oldest time.Time
+}
+
+// Backups is how scheduled backups go. At is zero before the first.
+type Backups struct {
+	At          time.Time
+	Name        string
+	Bytes       int64
+	Predictions int64
+	Failures    int // in a row
+	Late        bool
 }
 
 // Lease says which node does a job.
@@ -80,10 +91,30 @@ func (p *SystemProps) facts() facts {
 		{"Started", p.Frame.moment(p.StartedAt)},
 		{"Database", p.Database.cell()},
 		{"Cache", p.Cache.cell()},
+		{"Latest backup", p.backup()},
 		{"Memory", text(strconv.FormatUint(p.Memory>>20, 10) + " MiB")},
 		{"Goroutines", text(components.Count(p.Goroutines))},
 		{"This node", text(p.Node)},
 	}
+}
+
+func (p *SystemProps) backup() cell {
+	b := p.Backups
+	if b == nil {
+		return cell{text: "none is scheduled", tone: "muted"}
+	}
+	c := cell{text: "none yet"}
+	if !b.At.IsZero() {
+		c = p.Frame.moment(b.At)
+		c.note = b.Name + ", " + strconv.FormatInt(b.Bytes>>20, 10) + " MiB, " + components.Plural(int(b.Predictions), "prediction", "predictions")
+	}
+	switch {
+	case b.Failures > 0:
+		c.tone, c.note = "neg", components.Plural(b.Failures, "attempt", "attempts")+" failed since"
+	case b.Late:
+		c.tone, c.note = "neg", "late"
+	}
+	return c
 }
 
 func (p Ping) cell() cell {

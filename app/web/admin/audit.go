@@ -17,7 +17,7 @@ var auditActions = []string{
 	audit.SignIn, audit.AgentDisabled, audit.AgentEnabled, audit.AccountClosed, audit.KeyIssued, audit.KeyRevoked, audit.SessionsEnded,
 	audit.Ruling, audit.TextHidden, audit.TextShown, audit.ReportClosed,
 	audit.AssignmentWritten, audit.AssignmentEdited, audit.AssignmentClosed,
-	audit.HandleReserved, audit.HandleFreed, audit.TickRun, audit.AdminCreated,
+	audit.HandleReserved, audit.HandleFreed, audit.TickRun, audit.BackupRestored, audit.AdminCreated,
 }
 
 func (d *Site) audit(v *visit) error {

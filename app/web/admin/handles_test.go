@@ -53,15 +53,21 @@ func TestReservedHandles(t *testing.T) {
 		if r := eve.post(page, page, url.Values{"handle": {"No Such"}, "note": {"x"}}); r.status != 422 {
 			t.Errorf("a bad one: %d", r.status)
 		}
-		// An agent that joins by name gets a number; one that asks for the handle is refused.
-		if got, err := join(agent.New{Profile: agent.Profile{Name: "Acme"}}); err != nil || got != "acme-2" {
-			t.Errorf("by name: %q, %v", got, err)
+		// Neither the name nor the handle is to be had, but for the operator's own agents; names
+		// that contain it are.
+		for _, n := range []agent.New{
+			{Profile: agent.Profile{Name: "Acme"}}, {Profile: agent.Profile{Name: "ACME!"}},
+			{Profile: agent.Profile{Name: "Acme Two"}, Handle: "acme"},
+		} {
+			if got, err := join(n); err == nil || !strings.Contains(err.Error(), "invalid_request") {
+				t.Errorf("%+v: %q, %v", n.Profile, got, err)
+			}
 		}
-		if got, err := join(agent.New{Profile: agent.Profile{Name: "Acme"}, Issuer: "https://id.test", Subject: "1"}); err != nil || got != "acme-3" {
-			t.Errorf("by the identity provider: %q, %v", got, err)
+		if got, err := join(agent.New{Profile: agent.Profile{Name: "Acme"}, Official: true}); err != nil || got != "acme-2" {
+			t.Errorf("the operator's: %q, %v", got, err)
 		}
-		if _, err := join(agent.New{Profile: agent.Profile{Name: "Acme"}, Handle: "acme"}); err == nil || !strings.Contains(err.Error(), "invalid_request") {
-			t.Errorf("by handle: %v", err)
+		if got, err := join(agent.New{Profile: agent.Profile{Name: "Acme Fan"}}); err != nil || got != "acme-fan" {
+			t.Errorf("by another name: %q, %v", got, err)
 		}
 		if a, err := (agent.Store{}).ByHandle(t.Context(), db.Reader, "ada"); err != nil || a.ID != h.agent.ID {
 			t.Errorf("the agent that had one: %v, %v", a, err)

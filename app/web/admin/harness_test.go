@@ -71,7 +71,7 @@ func openAt(t *testing.T, db *database.DB, address string) *house {
 func openWith(t *testing.T, db *database.DB, address string, change func(*config.Config)) *house {
 	t.Helper()
 	cfg := config.Default()
-	cfg.BaseURL, cfg.LogFormat, cfg.IdentityClientSecret = address, "off", "very-secret"
+	cfg.BaseURL, cfg.LogFormat, cfg.Drain, cfg.IdentityClientSecret = address, "off", 0, "very-secret"
 	cfg.RedisURL = "redis://someone:hidden-word@cache.test:6379"
 	if change != nil {
 		change(&cfg)

@@ -20,7 +20,7 @@ func (d *Site) system(v *visit) error {
 		Memory: memory(), Goroutines: runtime.NumGoroutine(), Node: d.Holder,
 	}
 	p.UnwrittenAgents, p.UnwrittenErrors = d.Usage.Waiting()
-	for _, add := range []func(context.Context, *visit, *views.SystemProps) error{d.addQueues, d.addLeases, d.addAdmins, d.addSessions} {
+	for _, add := range []func(context.Context, *visit, *views.SystemProps) error{d.addQueues, d.addBackups, d.addLeases, d.addAdmins, d.addSessions} {
 		if err := add(ctx, v, &p); err != nil {
 			return err
 		}
@@ -47,6 +47,14 @@ func (d *Site) addQueues(ctx context.Context, _ *visit, p *views.SystemProps) er
 		p.Queues = append(p.Queues, views.Queue{Kind: q.kind, Count: q.Count, Oldest: q.Oldest})
 	}
 	return nil
+}
+
+func (d *Site) addBackups(ctx context.Context, _ *visit, p *views.SystemProps) error {
+	b, scheduled, err := d.Monitor.Backups(ctx)
+	if scheduled {
+		p.Backups = &views.Backups{At: b.At, Name: b.Name, Bytes: b.Bytes, Predictions: b.Predictions, Failures: b.Failures, Late: b.Late}
+	}
+	return err
 }
 
 func (d *Site) addLeases(ctx context.Context, _ *visit, p *views.SystemProps) error {

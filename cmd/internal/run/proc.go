@@ -1,4 +1,4 @@
-package main
+package run
 
 import (
 	"errors"
@@ -46,15 +46,15 @@ func readStat(pid int) (stat, error) {
 	return parseStat(string(text))
 }
 
-// processorTime is what a process has used so far.
-func processorTime(pid int) (time.Duration, error) {
+// ProcessorTime is what a process has used so far.
+func ProcessorTime(pid int) (time.Duration, error) {
 	s, err := readStat(pid)
 	return s.own, err
 }
 
-// backendsTime is what all backends of a Postgres server have used so far, those that ended
+// BackendsTime is what all backends of a Postgres server have used so far, those that ended
 // included. Writers, checkpointer and the like don't count.
-func backendsTime(postmaster int) (time.Duration, error) {
+func BackendsTime(postmaster int) (time.Duration, error) {
 	main, err := readStat(postmaster)
 	if err != nil {
 		return 0, err
@@ -84,8 +84,8 @@ func backendsTime(postmaster int) (time.Duration, error) {
 	return sum, nil
 }
 
-// residentMiB is the resident memory of a process.
-func residentMiB(pid int) (float64, error) {
+// ResidentMiB is the resident memory of a process.
+func ResidentMiB(pid int) (float64, error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
 		return 0, err
@@ -101,4 +101,32 @@ func parseResident(status string) (float64, error) {
 		}
 	}
 	return 0, errors.New("no VmRSS in /proc/PID/status")
+}
+
+// Descriptors counts the open files and connections of a process.
+func Descriptors(pid int) (int, error) {
+	open, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", pid))
+	return len(open), err
+}
+
+// Children lists the processes that a process has started and that run.
+func Children(pid int) (children []int, err error) {
+	files, err := filepath.Glob("/proc/[0-9]*/stat")
+	if err != nil {
+		return nil, err
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			continue // it ended meanwhile
+		}
+		if s, err := parseStat(string(text)); err == nil && s.parent == pid {
+			child, err := strconv.Atoi(filepath.Base(filepath.Dir(file)))
+			if err != nil {
+				return nil, err
+			}
+			children = append(children, child)
+		}
+	}
+	return children, nil
 }

@@ -1,0 +1,239 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/SCKelemen/unicode/uts39"
+	"github.com/google/uuid"
+	"github.com/uptrace/bun"
+	"golang.org/x/text/cases"
+	"golang.org/x/text/unicode/norm"
+
+	"github.com/pulsecast/pulsecast/app/problem"
+)
+
+// This file owns the rule about names and handles: which are refused so that no agent passes as
+// the service, its staff, a reference row or a ranked agent. Names are compared as people see
+// them: by NFKC, without case, spaces, punctuation and accents, and by the skeleton of Unicode
+// TR 39, under which a Cyrillic М is a Latin M and a zero is an o.
+
+// Names holds what no name may claim in this installation. A nil Names knows the built-in words
+// alone.
+type Names struct {
+	claims []string // keys that no key may contain
+	ranked RankedLike
+}
+
+// RankedLike returns the handle of a ranked agent, other than self, whose name or handle has one
+// of some keys; "" if there is none.
+type RankedLike func(ctx context.Context, db bun.IDB, keys []string, self uuid.UUID) (handle string, err error)
+
+// service is the name that no agent's may contain.
+const service = "Pulsecast"
+
+// minClaim is the least length of a key that no name may contain: shorter ones are a part of
+// ordinary words.
+const minClaim = 5
+
+// offices are words that no name may have.
+var offices = []string{"admin", "administrator", "moderator", "official", "staff"}
+
+// NewNames returns the Names of an installation: the name of its operator and the host of its
+// address may not be claimed either.
+func NewNames(operator, baseURL string, ranked RankedLike) *Names {
+	n := &Names{ranked: ranked}
+	claimed := []string{operator}
+	if base, err := url.Parse(baseURL); err == nil {
+		if _, err := netip.ParseAddr(base.Hostname()); err != nil && base.Hostname() != "localhost" {
+			claimed = append(claimed, strings.TrimPrefix(base.Hostname(), "www."))
+		}
+	}
+	for _, name := range claimed {
+		if key := nameKey(name); len(key) >= minClaim {
+			n.claims = append(n.claims, key)
+		}
+	}
+	return n
+}
+
+// check returns what is wrong with a name, as a 422 invalid_request that says what to send, or
+// nil. self is the agent that has the name; uuid.Nil if it is new. An official name may be kept
+// back or look like another's.
+func (n *Names) check(ctx context.Context, db bun.IDB, name string, self uuid.UUID, official bool) error {
+	if message := checkSpelling(name); message != "" {
+		return wrongName(message)
+	}
+	if official {
+		return nil
+	}
+	keys := nameKeys(name)
+	if n.keepsBack(name) {
+		return wrongName("is kept back for the service and its staff; send another name")
+	}
+	kept, err := reservedKeys(ctx, db)
+	if err != nil {
+		return err
+	}
+	for _, key := range keys {
+		if slices.Contains(kept, key) {
+			return wrongName("is reserved; send another name")
+		}
+	}
+	if n == nil || n.ranked == nil || len(keys) == 0 {
+		return nil
+	}
+	handle, err := n.ranked(ctx, db, keys, self)
+	if err == nil && handle != "" {
+		return wrongName("looks like the ranked agent @" + handle + "; send a name that differs by more")
+	}
+	return err
+}
+
+func wrongName(message string) error {
+	return problem.InvalidRequest(problem.Field{Field: "name", Message: message})
+}
+
+// keepsBack reports whether a name or handle claims to be the service, its operator or staff, or
+// a part of the site.
+func (n *Names) keepsBack(name string) bool {
+	claims := []string{serviceKey}
+	if n != nil {
+		claims = append(claims, n.claims...)
+	}
+	for _, key := range nameKeys(name) {
+		claimed := func(claim string) bool { return strings.Contains(key, claim) }
+		if slices.Contains(builtInKeys, key) || slices.ContainsFunc(claims, claimed) {
+			return true
+		}
+	}
+	return slices.ContainsFunc(words(name), func(word string) bool {
+		return slices.ContainsFunc(nameKeys(word), func(key string) bool { return slices.Contains(officeKeys, key) })
+	})
+}
+
+var (
+	serviceKey  = nameKey(service)
+	builtInKeys = keysOf(reserved)
+	officeKeys  = keysOf(offices)
+)
+
+func keysOf(names []string) []string {
+	keys := make([]string, len(names))
+	for i, name := range names {
+		keys[i] = nameKey(name)
+	}
+	return keys
+}
+
+// nameKey is what a name is stored and compared under.
+func nameKey(name string) string { return skeleton(cases.Fold().String(norm.NFKC.String(name))) }
+
+// nameKeys are the keys that a name may be taken for: without case, and as it is written, since
+// a capital I looks like a small l.
+func nameKeys(name string) []string {
+	keys := []string{nameKey(name), skeleton(norm.NFKC.String(name))}
+	return slices.DeleteFunc(slices.Compact(keys), func(key string) bool { return key == "" })
+}
+
+// skeleton is the TR 39 skeleton of a name's letters and digits, without accents.
+func skeleton(name string) string {
+	marks := func(r rune) rune {
+		if unicode.IsPunct(r) || unicode.IsSpace(r) || unicode.Is(unicode.Mn, r) {
+			return -1
+		}
+		return r
+	}
+	letters := func(r rune) rune {
+		if unicode.IsLetter(r) || unicode.IsDigit(r) {
+			return r
+		}
+		return -1
+	}
+	return strings.Map(letters, uts39.Skeleton(strings.Map(marks, norm.NFD.String(name))))
+}
+
+// checkSpelling returns what is wrong with the characters of a name, as the rest of a sentence
+// about it, or "".
+func checkSpelling(name string) string {
+	for _, r := range name {
+		switch {
+		case invisible(r):
+			return fmt.Sprintf("has the invisible character U+%04X; leave it out", r)
+		case r != ' ' && unicode.Is(unicode.Zs, r):
+			return fmt.Sprintf("has the space U+%04X; send a plain space", r)
+		}
+	}
+	for _, word := range words(name) {
+		if scripts := scriptsOf(word); !together(scripts) {
+			return fmt.Sprintf("mixes %s letters in the word %q; write each word in one script", strings.Join(scripts, " and "), word)
+		}
+	}
+	return ""
+}
+
+// invisible reports whether a character shows nothing: formats such as the zero-width space and
+// the tags, variation selectors, fillers.
+func invisible(r rune) bool {
+	return unicode.In(r, unicode.Cf, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point) || r == '\u2800'
+}
+
+// words splits a name at everything but letters, marks and digits.
+func words(name string) []string {
+	return strings.FieldsFunc(norm.NFKC.String(name), func(r rune) bool { return !unicode.In(r, unicode.L, unicode.M, unicode.N) })
+}
+
+// scriptsOf lists the scripts of a word, without those that belong to all.
+func scriptsOf(word string) []string {
+	var found []string
+	for _, r := range word {
+		if script := scriptOf(r); script != "" && !slices.Contains(found, script) {
+			found = append(found, script)
+		}
+	}
+	return found
+}
+
+func scriptOf(r rune) string {
+	if r < unicode.MaxASCII {
+		if unicode.IsLetter(r) {
+			return "Latin"
+		}
+		return ""
+	}
+	for name, table := range unicode.Scripts {
+		if unicode.Is(table, r) && name != "Common" && name != "Inherited" {
+			return name
+		}
+	}
+	return ""
+}
+
+// combinations are the scripts that one word may mix, as TR 39 lists them (Highly Restrictive).
+var combinations = [][]string{
+	{"Latin", "Han", "Hiragana", "Katakana"}, {"Latin", "Han", "Bopomofo"}, {"Latin", "Han", "Hangul"},
+}
+
+func together(scripts []string) bool {
+	return len(scripts) <= 1 || slices.ContainsFunc(combinations, func(allowed []string) bool {
+		return !slices.ContainsFunc(scripts, func(script string) bool { return !slices.Contains(allowed, script) })
+	})
+}
+
+// maxReserved bounds the handles of admins that a name is compared with.
+const maxReserved = 1000
+
+// reservedKeys are the keys of the handles that admins keep back.
+func reservedKeys(ctx context.Context, db bun.IDB) ([]string, error) {
+	var handles []string
+	err := db.NewSelect().Model((*ReservedHandle)(nil)).Column("handle").OrderExpr("handle").Limit(maxReserved).Scan(ctx, &handles)
+	if err != nil {
+		return nil, fmt.Errorf("read reserved handles: %w", err)
+	}
+	return keysOf(handles), nil
+}

@@ -1,0 +1,134 @@
+package api_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/uptrace/bun"
+
+	"github.com/pulsecast/pulsecast/app"
+	"github.com/pulsecast/pulsecast/app/config"
+	"github.com/pulsecast/pulsecast/app/httpserver"
+)
+
+// searches counts the queries that look for words in predictions.
+type searches struct{ n atomic.Int64 }
+
+func (s *searches) BeforeQuery(ctx context.Context, _ *bun.QueryEvent) context.Context { return ctx }
+
+func (s *searches) AfterQuery(_ context.Context, e *bun.QueryEvent) {
+	if strings.Contains(e.Query, "prediction_words") && strings.HasPrefix(e.Query, "SELECT") {
+		s.n.Add(1)
+	}
+}
+
+// limited leaves the limits as they are by default, and believes the addresses that a test says.
+func limited(cfg *config.Config) {
+	by := config.Default()
+	cfg.RateLimitReads, cfg.RateLimitWrites, cfg.RateLimitSnapshot = by.RateLimitReads, by.RateLimitWrites, by.RateLimitSnapshot
+	cfg.RateLimitFailures, cfg.TrustedProxies = by.RateLimitFailures, "127.0.0.1"
+}
+
+func from(address string) map[string]string { return map[string]string{"X-Forwarded-For": address} }
+
+// TestDearestRequests acts as the attacker: one address sends the dearest requests, each for
+// another word. Once its units are spent, its requests reach the database no more, and others
+// are served.
+func TestDearestRequests(t *testing.T) {
+	t.Parallel()
+	for _, b := range backends {
+		t.Run(b.name, func(t *testing.T) {
+			t.Parallel()
+			now := time.Now()
+			asked := &searches{}
+			s := run(t, configure(t, b, limited), app.Options{
+				CachePrefix: "test:" + t.Name() + ":", Queries: asked, Now: func() time.Time { return now },
+			})
+			dear := func(n int) answer {
+				return s.do(t, call{path: fmt.Sprintf("/api/predictions?limit=100&sort=edge&q=word%d", n), header: from("192.0.2.1")})
+			}
+			const affordable = 1200 / int(httpserver.Search)
+			made := 0
+			for made < 2*affordable && dear(made).status == http.StatusOK {
+				made++
+			}
+			if made < affordable || made > affordable+10 { // Redis has its own clock, and the units return
+				t.Errorf("%d searches were answered, want %d", made, affordable)
+			}
+			before := asked.n.Load()
+			if most := int64(4 * made); before > most || before == 0 {
+				t.Errorf("%d queries for %d searches, want at most %d", before, made, most)
+			}
+			for n := range 20 {
+				if refused := dear(1000 + n); refused.status != http.StatusOK {
+					refused.refused(http.StatusTooManyRequests, "rate_limited")
+				}
+			}
+			if more := asked.n.Load() - before; more > 8 {
+				t.Errorf("20 refused searches asked %d queries", more)
+			}
+			s.do(t, call{path: "/api/predictions?limit=100&sort=edge&q=word", header: from("192.0.2.2")}).fine()
+			s.do(t, call{path: "/api/predictions?limit=100&sort=edge&q=word", header: from("192.0.2.3")}).fine()
+		})
+	}
+}
+
+// TestFullOfDearReads: while dear reads wait for a table that is locked, further ones are refused
+// at once, and everything else is answered.
+func TestFullOfDearReads(t *testing.T) {
+	t.Parallel()
+	s := start(t, backends[1], limited)
+	key := s.register(t, "Ada")
+	s.do(t, call{path: "/api/predictions", header: from("198.51.100.1")}).fine()
+	tx, err := s.DB.BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := tx.ExecContext(t.Context(), "LOCK TABLE agent_labels IN ACCESS EXCLUSIVE MODE"); err != nil {
+		t.Fatal(err)
+	}
+	unlock := sync.OnceFunc(func() { _ = tx.Rollback() })
+	t.Cleanup(unlock)
+	const requests = 120 // more than there are places, with their queues, on any machine
+	answers := make(chan string, requests)
+	for n := range requests {
+		req := s.request(t, call{path: fmt.Sprintf("/api/agents?q=word%d", n), header: from(fmt.Sprintf("192.0.2.%d", n/4))})
+		go func() { answers <- sent(req) }()
+	}
+	if first := <-answers; !strings.HasPrefix(first, "503 ") || !strings.Contains(first, "Too many answers") {
+		t.Errorf("beyond the queue: %s", first)
+	}
+	for n, c := range []call{
+		{path: "/api/predictions"}, {path: "/api/health"}, {path: "/api/intelligence/markets"},
+		{method: "POST", path: "/api/session", body: map[string]any{"apiKey": key}},
+		{method: "POST", path: "/api/predictions", bearer: key, body: forecast(nil)},
+	} {
+		c.header = from(fmt.Sprintf("198.51.100.%d", n+1))
+		s.do(t, c).fine()
+	}
+	unlock()
+	for range requests - 1 {
+		if got := <-answers; !strings.HasPrefix(got, "200 ") && !strings.HasPrefix(got, "503 ") {
+			t.Error(got)
+		}
+	}
+	s.do(t, call{path: "/api/agents?q=word", header: from("198.51.100.9")}).fine()
+}
+
+// sent sends a request and returns the status and the body.
+func sent(req *http.Request) string {
+	res, err := http.DefaultTransport.RoundTrip(req)
+	if err != nil {
+		return err.Error()
+	}
+	defer res.Body.Close()
+	body, err := io.ReadAll(res.Body)
+	return fmt.Sprint(res.StatusCode, " ", string(body), err)
+}

@@ -1,0 +1,444 @@
+package backup_test
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/uptrace/bun"
+
+	"github.com/pulsecast/pulsecast/app/backup"
+	"github.com/pulsecast/pulsecast/app/database"
+	"github.com/pulsecast/pulsecast/app/database/dbtest"
+	"github.com/pulsecast/pulsecast/app/update"
+)
+
+var noon = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
+
+func clock() time.Time { return noon }
+
+// insert adds a prediction below its owner: these tests are about rows.
+func insert(t *testing.T, db *database.DB, at time.Time) uuid.UUID {
+	t.Helper()
+	id := database.NewID(at)
+	_, err := db.NewRaw(`INSERT INTO predictions (agent_id, id, title, thesis, confidence, horizon_at, category, model, evidence, hidden, sample, created_at)
+		VALUES (?, ?, ?, 'It must.', 0.7, ?, 'general', '', '[]', FALSE, FALSE, ?)`,
+		"00000000-0000-7000-8000-000000000002", id, "A title\twith \\. and\nlines", at, at).Exec(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return id
+}
+
+// empty is the address of a database without tables.
+func empty(t *testing.T, kind database.Kind) string {
+	t.Helper()
+	if kind == database.SQLite {
+		return "sqlite://" + filepath.Join(t.TempDir(), "new", "pulsecast.db")
+	}
+	address := dbtest.URL(t, kind)
+	db, err := database.Open(t.Context(), address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	for _, statement := range []string{"DROP SCHEMA public CASCADE", "CREATE SCHEMA public"} {
+		if _, err := db.ExecContext(t.Context(), statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return address
+}
+
+func open(t *testing.T, address string) *database.DB {
+	t.Helper()
+	db, err := database.Open(t.Context(), address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close() })
+	return db
+}
+
+// each runs a test on both engines with the address of a migrated database.
+func each(t *testing.T, test func(t *testing.T, address string, kind database.Kind)) {
+	t.Helper()
+	for _, kind := range dbtest.Kinds {
+		t.Run(string(kind), func(t *testing.T) {
+			t.Parallel()
+			test(t, dbtest.URL(t, kind), kind)
+		})
+	}
+}
+
+func mustMake(t *testing.T, address string) (file string, r *backup.Report) {
+	t.Helper()
+	file = filepath.Join(t.TempDir(), "backup")
+	r, err := backup.Make(t.Context(), backup.Options{Database: address, File: file})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return file, r
+}
+
+func TestBackupAndRestore(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, address string, kind database.Kind) {
+		db := open(t, address)
+		if err := db.MarkInUse(t.Context(), noon); err != nil {
+			t.Fatal(err)
+		}
+		ids := []uuid.UUID{insert(t, db, noon.Add(-time.Minute)), insert(t, db, noon)}
+		for _, statement := range []string{
+			"INSERT INTO leases (name, holder, expires_at) VALUES ('markets', 'x', ?)",
+			"INSERT INTO sessions (hash, agent_id, credential, scope, created_at, expires_at) VALUES ('x', '00000000-0000-7000-8000-000000000002', '', '', ?0, ?0)",
+			"UPDATE update_head SET last = 41",
+		} {
+			if _, err := db.NewRaw(statement, noon).Exec(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		file, made := mustMake(t, address)
+		info, err := os.Stat(file)
+		if err != nil || info.Mode().Perm() != 0o600 || info.Size() != made.Bytes || made.Predictions != 2 || made.Kind != kind {
+			t.Errorf("%+v, %v, %v", made, info, err)
+		}
+		if left, err := filepath.Glob(file + ".*"); err != nil || len(left) > 0 {
+			t.Errorf("left behind: %q, %v", left, err)
+		}
+		insert(t, db, noon.Add(time.Minute))
+
+		target := empty(t, kind)
+		got, err := backup.Restore(t.Context(), target, file, clock)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got.Predictions != 2 || !got.Latest.Equal(noon) || len(got.Migrated) > 0 || got.Sessions != 1 {
+			t.Errorf("%+v", got)
+		}
+		again := open(t, target)
+		var found []uuid.UUID
+		if err := again.NewRaw("SELECT id FROM predictions ORDER BY id").Scan(t.Context(), &found); err != nil || !slices.Equal(found, ids) {
+			t.Errorf("%v, %v; want %v", found, err, ids)
+		}
+		head, err := update.Store{}.Head(t.Context(), again)
+		if err != nil || head.Last < noon.UnixMicro() || head.Deleted != head.Last {
+			t.Errorf("the updates go on at %+v, %v", head, err)
+		}
+		for table, want := range map[string]int64{"leases": 0, "sessions": 0, "audit_log": 1} {
+			if n, err := database.CountRows(t.Context(), again, table); err != nil || n != want {
+				t.Errorf("%s has %d rows, want %d, %v", table, n, want, err)
+			}
+		}
+		if !again.LostWAL().IsZero() {
+			t.Error("the restored file looks like a plain copy")
+		}
+		if names, err := again.Migrate(t.Context()); err != nil || len(names) > 0 {
+			t.Errorf("%q, %v: it can't be served", names, err)
+		}
+	})
+}
+
+// TestBackupIsOfOneMoment: writers that go on don't end up in it in part.
+func TestBackupIsOfOneMoment(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, address string, kind database.Kind) {
+		db := open(t, address)
+		stop, done := make(chan struct{}), make(chan int)
+		first := make(chan struct{})
+		go func() {
+			n := 0
+			for ; ; n++ {
+				select {
+				case <-stop:
+					done <- n
+					return
+				default:
+				}
+				err := db.InTx(context.Background(), func(ctx context.Context, tx bun.Tx) error {
+					for _, key := range []string{"a", "b"} {
+						_, err := tx.NewRaw("INSERT INTO reserved_handles (handle, note, author, created_at) VALUES (?, '', '', ?)", fmt.Sprint(key, n), noon).Exec(ctx)
+						if err != nil {
+							return err
+						}
+					}
+					return nil
+				})
+				if err != nil {
+					t.Error(err)
+				}
+				if n == 5 {
+					close(first)
+				}
+			}
+		}()
+		<-first
+		file, _ := mustMake(t, address)
+		close(stop)
+		if n := <-done; n < 6 {
+			t.Errorf("%d writes", n)
+		}
+		target := empty(t, kind)
+		if _, err := backup.Restore(t.Context(), target, file, clock); err != nil {
+			t.Fatal(err)
+		}
+		var handles []string
+		if err := open(t, target).NewRaw("SELECT handle FROM reserved_handles").Scan(t.Context(), &handles); err != nil {
+			t.Fatal(err)
+		}
+		if len(handles) < 12 {
+			t.Errorf("%d rows were committed before and %d are there", 12, len(handles))
+		}
+		for _, h := range handles {
+			if !slices.Contains(handles, map[byte]string{'a': "b", 'b': "a"}[h[0]]+h[1:]) {
+				t.Errorf("%s came without the other half of its transaction", h)
+			}
+		}
+	})
+}
+
+func TestBackupRefuses(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, address string, kind database.Kind) {
+		file, _ := mustMake(t, address)
+		before, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		insert(t, open(t, address), noon)
+		_, err = backup.Make(t.Context(), backup.Options{Database: address, File: file})
+		var exists *backup.ExistsError
+		if after, _ := os.ReadFile(file); !errors.As(err, &exists) || !bytes.Equal(before, after) {
+			t.Errorf("%v: a file was overwritten", err)
+		}
+		r, err := backup.Make(t.Context(), backup.Options{Database: address, File: file, Force: true})
+		if err != nil || r.Predictions != 1 {
+			t.Errorf("%+v, %v", r, err)
+		}
+		if _, err := backup.Make(t.Context(), backup.Options{Database: address, File: filepath.Join(t.TempDir(), "no", "x")}); err == nil ||
+			!strings.Contains(err.Error(), "doesn't exist") {
+			t.Error(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		dir := t.TempDir()
+		if _, err := backup.Make(ctx, backup.Options{Database: address, File: filepath.Join(dir, "x")}); err == nil {
+			t.Error("a cancelled backup succeeded")
+		}
+		if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+			t.Errorf("a cancelled backup left %v, %v", left, err)
+		}
+	})
+}
+
+func TestRestoreRefuses(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, address string, kind database.Kind) {
+		db := open(t, address)
+		insert(t, db, noon)
+		file, _ := mustMake(t, address)
+		refused := func(target, file, says string) {
+			t.Helper()
+			if _, err := backup.Restore(t.Context(), target, file, clock); err == nil || !strings.Contains(err.Error(), says) {
+				t.Errorf("%v, does not say %q", err, says)
+			}
+		}
+		refused(address, file, map[database.Kind]string{database.SQLite: "exists: move it away", database.Postgres: "has tables already"}[kind])
+		other := map[database.Kind]database.Kind{database.SQLite: database.Postgres, database.Postgres: database.SQLite}[kind]
+		refused(empty(t, other), file, "pulsecast copy")
+
+		content, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		broken := filepath.Join(t.TempDir(), "broken")
+		for _, c := range []struct {
+			content []byte
+			says    string
+		}{
+			{[]byte("hello"), "is no backup"}, {nil, "is no backup"}, {content[:len(content)/2], ""},
+		} {
+			if err := os.WriteFile(broken, c.content, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			target := empty(t, kind)
+			refused(target, broken, c.says)
+			if _, err := backup.Restore(t.Context(), target, file, clock); err != nil {
+				t.Errorf("after a broken backup: %v", err)
+			}
+		}
+
+		if _, err := db.ExecContext(t.Context(), "INSERT INTO bun_migrations (name, group_id) VALUES ('20991231000001', 9)"); err != nil {
+			t.Fatal(err)
+		}
+		newer, _ := mustMake(t, address)
+		refused(empty(t, kind), newer, "newer")
+	})
+}
+
+// TestRestoreOfAnOlderSchema: what the backup lacks is added.
+func TestRestoreOfAnOlderSchema(t *testing.T) {
+	t.Parallel()
+	db, err := sql.Open("sqlite", "file:"+filepath.Join(t.TempDir(), "old.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	file := filepath.Join(t.TempDir(), "old")
+	for _, statement := range []string{
+		`CREATE TABLE bun_migrations (id INTEGER PRIMARY KEY AUTOINCREMENT, name VARCHAR, group_id INTEGER, migrated_at TIMESTAMP NOT NULL DEFAULT current_timestamp)`,
+		"VACUUM INTO '" + file + "'",
+	} {
+		if _, err := db.ExecContext(t.Context(), statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := backup.Restore(t.Context(), empty(t, database.SQLite), file, clock)
+	if err != nil || len(got.Migrated) == 0 {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
+
+// TestRestoreBesideALostLog: SQLite would take the log of a lost database into the restored one.
+func TestRestoreBesideALostLog(t *testing.T) {
+	t.Parallel()
+	file, _ := mustMake(t, dbtest.URL(t, database.SQLite))
+	target := empty(t, database.SQLite)
+	path, _ := database.SQLitePath(target)
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path+"-wal", []byte("x"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := backup.Restore(t.Context(), target, file, clock); err == nil || !strings.Contains(err.Error(), "-wal exists") {
+		t.Error(err)
+	}
+	if err := os.Remove(path + "-wal"); err != nil {
+		t.Fatal(err)
+	}
+	release, err := database.Lock(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := backup.Restore(t.Context(), target, file, clock); !errors.Is(err, database.ErrInUse) {
+		t.Errorf("%v: a server may be running on it", err)
+	}
+	if err := release(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := backup.Restore(t.Context(), target, file, clock); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestInterruptedRestoreIsNotServed, and can be run again.
+func TestInterruptedRestoreIsNotServed(t *testing.T) {
+	t.Parallel()
+	address := dbtest.URL(t, database.Postgres)
+	insert(t, open(t, address), noon)
+	file, _ := mustMake(t, address)
+	target := empty(t, database.Postgres)
+	ctx, cancel := context.WithCancel(t.Context())
+	interrupt := func() time.Time { cancel(); return noon } // asked for once the tables are filled
+	if _, err := backup.Restore(ctx, target, file, interrupt); !errors.Is(err, context.Canceled) {
+		t.Fatal(err)
+	}
+	db := open(t, target)
+	if _, err := db.Migrate(t.Context()); !errors.Is(err, database.ErrIncoming) {
+		t.Errorf("%v: it could be served", err)
+	}
+	if r, err := backup.Restore(t.Context(), target, file, clock); err != nil || r.Predictions != 1 {
+		t.Errorf("%+v, %v", r, err)
+	}
+	if _, err := db.Migrate(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestSchedule(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, address string, kind database.Kind) {
+		now, dir := noon, filepath.Join(t.TempDir(), "backups")
+		s := &backup.Schedule{
+			DB: open(t, address), Database: address, Dir: dir, Every: time.Hour, Keep: 2,
+			Now: func() time.Time { return now }, Log: slog.New(slog.DiscardHandler),
+		}
+		if err := s.Check(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		others := []string{"mine.db", "pulsecast-x.db", "pulsecast-20200101T000000Z.txt"}
+		for _, name := range others {
+			if err := os.WriteFile(filepath.Join(dir, name), nil, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		suffix := map[database.Kind]string{database.SQLite: ".db", database.Postgres: ".dump"}[kind]
+		tick := func() error { _, err := s.Tick(t.Context()); return err }
+		files := func(want ...string) {
+			t.Helper()
+			entries, err := os.ReadDir(dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, e := range entries {
+				got = append(got, e.Name())
+			}
+			for i, moment := range want {
+				want[i] = "pulsecast-20261122T" + moment + "Z" + suffix
+			}
+			if want = append(want, others...); len(got) != len(want) || slices.ContainsFunc(want, func(w string) bool { return !slices.Contains(got, w) }) {
+				t.Errorf("%q, want %q", got, want)
+			}
+		}
+		for range 2 { // the second time none is due
+			if err := tick(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		files("120000")
+		now = noon.Add(time.Hour)
+		if err := tick(); err != nil {
+			t.Fatal(err)
+		}
+		files("120000", "130000")
+
+		good := s.Database
+		s.Database = empty(t, kind)
+		now = noon.Add(2 * time.Hour)
+		for range 2 {
+			if tick() == nil {
+				t.Error("a backup of nothing succeeded")
+			}
+		}
+		files("120000", "130000")
+		state, err := backup.ReadState(t.Context(), s.DB)
+		if err != nil || state.Failures != 2 || !state.Failing() || !state.At.Equal(noon.Add(time.Hour)) || state.Late(now, s.Every) || !state.Late(now.Add(61*time.Minute), s.Every) {
+			t.Errorf("%+v, %v", state, err)
+		}
+		s.Database = good
+		if err := tick(); err != nil {
+			t.Fatal(err)
+		}
+		files("130000", "140000")
+		if state, err := backup.ReadState(t.Context(), s.DB); err != nil || state.Failing() || state.Late(now, s.Every) || state.Bytes == 0 || state.Name != "pulsecast-20261122T140000Z"+suffix {
+			t.Errorf("%+v, %v", state, err)
+		}
+
+		s.Dir = filepath.Join(dir, "mine.db")
+		if err := s.Check(t.Context()); err == nil || !strings.HasPrefix(err.Error(), "BACKUP_DIR: ") {
+			t.Error(err)
+		}
+	})
+}

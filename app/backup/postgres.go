@@ -1,0 +1,158 @@
+package backup
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/pulsecast/pulsecast/app/database"
+)
+
+// writePostgres runs pg_dump on a snapshot in which the predictions are counted.
+func writePostgres(ctx context.Context, address, temp string) (r *Report, err error) {
+	conn, err := pgx.Connect(ctx, address)
+	if err != nil {
+		return nil, fmt.Errorf("connect to Postgres: %w", err)
+	}
+	defer func() { err = errors.Join(err, conn.Close(context.WithoutCancel(ctx))) }()
+	dump, err := toolFor(ctx, conn, "pg_dump")
+	if err != nil {
+		return nil, err
+	}
+	snapshot, predictions, err := beginSnapshot(ctx, conn)
+	if err != nil {
+		return nil, err
+	}
+	cmd, err := client(ctx, dump, address, "--format=custom", "--no-owner", "--no-privileges", "--no-password",
+		"--snapshot="+snapshot, "--file="+temp)
+	if err != nil {
+		return nil, err
+	}
+	if err := run(cmd); err != nil {
+		return nil, err
+	}
+	got, err := inspectPostgres(ctx, temp)
+	if err != nil {
+		return nil, err
+	}
+	if got.Predictions != predictions {
+		return nil, fmt.Errorf("the backup holds %d predictions, the database held %d", got.Predictions, predictions)
+	}
+	return &Report{Kind: database.Postgres, Predictions: predictions}, nil
+}
+
+// beginSnapshot begins a transaction whose view others can share while it lasts.
+func beginSnapshot(ctx context.Context, conn *pgx.Conn) (id string, predictions int64, err error) {
+	if _, err := conn.Exec(ctx, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"); err != nil {
+		return "", 0, err
+	}
+	if err := conn.QueryRow(ctx, "SELECT pg_export_snapshot()").Scan(&id); err != nil {
+		return "", 0, fmt.Errorf("export a snapshot: %w", err)
+	}
+	if err := conn.QueryRow(ctx, "SELECT COUNT(*) FROM predictions").Scan(&predictions); err != nil {
+		return "", 0, fmt.Errorf("count predictions: %w", err)
+	}
+	return id, predictions, nil
+}
+
+// toolFor finds a client program that is as new as the server.
+func toolFor(ctx context.Context, conn *pgx.Conn, name string) (string, error) {
+	var version int
+	if err := conn.QueryRow(ctx, "SELECT current_setting('server_version_num')::int").Scan(&version); err != nil {
+		return "", fmt.Errorf("ask for the version of the server: %w", err)
+	}
+	return findTool(ctx, name, version/10000)
+}
+
+func run(cmd *exec.Cmd) error {
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	return said(cmd, cmd.Run(), stderr.String())
+}
+
+// inspectPostgres reads a whole archive: its list of contents, then the rows of each table.
+func inspectPostgres(ctx context.Context, file string) (*Content, error) {
+	restore, err := findTool(ctx, "pg_restore", 0)
+	if err != nil {
+		return nil, err
+	}
+	if err := run(exec.CommandContext(ctx, restore, "--list", file)); err != nil {
+		return nil, err
+	}
+	cmd := exec.CommandContext(ctx, restore, "--data-only", "--file=-", file)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	c := &Content{Kind: database.Postgres}
+	readErr := c.readScript(out)
+	if readErr != nil { // else pg_restore would wait for a reader
+		_ = cmd.Process.Kill()
+	}
+	return c, cmp.Or(readErr, said(cmd, cmd.Wait(), stderr.String()))
+}
+
+// readScript reads the rows of a script that pg_restore has made.
+func (c *Content) readScript(script io.Reader) error {
+	lines := bufio.NewReaderSize(script, 1<<20)
+	var names []string // the columns of the table that is read
+	table := ""
+	for {
+		line, err := readLine(lines)
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		switch {
+		case table == "":
+			table, names = copyOf(line)
+		case line == `\.`:
+			table = ""
+		case table == "predictions":
+			c.Predictions++
+		case table == "bun_migrations":
+			for i, value := range strings.Split(line, "\t") {
+				if i < len(names) && names[i] == "name" {
+					c.Migrations = append(c.Migrations, value)
+				}
+			}
+		}
+	}
+}
+
+// readLine returns the beginning of the next line, which may be longer than the buffer.
+func readLine(r *bufio.Reader) (string, error) {
+	part, more, err := r.ReadLine()
+	line := string(part)
+	for more && err == nil {
+		_, more, err = r.ReadLine()
+	}
+	return line, err
+}
+
+// copyOf reads a statement COPY schema.table (columns) FROM stdin; table is empty for any other
+// line.
+func copyOf(line string) (table string, columns []string) {
+	rest, ok := strings.CutPrefix(line, "COPY ")
+	if !ok || !strings.HasSuffix(line, " FROM stdin;") {
+		return "", nil
+	}
+	name, rest, _ := strings.Cut(rest, " (")
+	list, _, _ := strings.Cut(rest, ")")
+	return name[strings.LastIndexByte(name, '.')+1:], strings.Split(list, ", ")
+}

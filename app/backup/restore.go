@@ -1,0 +1,233 @@
+package backup
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"time"
+
+	"github.com/uptrace/bun"
+
+	"github.com/pulsecast/pulsecast/app/admin"
+	"github.com/pulsecast/pulsecast/app/agent"
+	"github.com/pulsecast/pulsecast/app/audit"
+	"github.com/pulsecast/pulsecast/app/database"
+	"github.com/pulsecast/pulsecast/app/prediction"
+	"github.com/pulsecast/pulsecast/app/update"
+	"github.com/pulsecast/pulsecast/app/worker"
+)
+
+// Restored says what a restore has made.
+type Restored struct {
+	Kind        database.Kind
+	Predictions int64
+	Latest      time.Time // when the latest prediction was published; zero without any
+	Migrated    []string  // migrations that the backup lacked
+	Sessions    int64     // that were ended, of agents and admins
+}
+
+// Restore fills an empty database from a backup, whose kind it tells from the file. It
+// refuses a database that isn't empty, and a backup whose schema is newer than this program.
+// An older one is brought up to date.
+func Restore(ctx context.Context, address, file string, now func() time.Time) (*Restored, error) {
+	kind, err := kindOf(file)
+	if err != nil {
+		return nil, fmt.Errorf("restore: %w", err)
+	}
+	path, embedded := database.SQLitePath(address)
+	switch {
+	case embedded != (kind == database.SQLite):
+		return nil, fmt.Errorf("restore: %s is a backup of %s, but DATABASE_URL names another kind of database: "+
+			"restore it into one of its kind, then move it with pulsecast copy", file, kind)
+	case embedded:
+		return restored(restoreSQLite(ctx, path, file, now))
+	}
+	return restored(restorePostgres(ctx, address, file, now))
+}
+
+func restored(r *Restored, err error) (*Restored, error) {
+	if err != nil {
+		return nil, fmt.Errorf("restore: %w", err)
+	}
+	return r, nil
+}
+
+// kindOf tells the kind of a backup from its first bytes.
+func kindOf(file string) (database.Kind, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	head := make([]byte, 16)
+	if _, err := io.ReadFull(f, head); err != nil && !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, io.EOF) {
+		return "", err
+	}
+	switch {
+	case bytes.HasPrefix(head, []byte("SQLite format 3\x00")):
+		return database.SQLite, nil
+	case bytes.HasPrefix(head, []byte("PGDMP")):
+		return database.Postgres, nil
+	}
+	return "", fmt.Errorf("%s is no backup: neither a SQLite file nor an archive of pg_dump", file)
+}
+
+// accept refuses a backup that this program is too old for.
+func accept(c *Content) error {
+	var e *database.SchemaError
+	if err := database.CompareSchema(c.Migrations); errors.As(err, &e) {
+		if e.Newer != nil {
+			return fmt.Errorf("the backup is from a newer version: %w", e)
+		}
+	} else if err != nil {
+		return err
+	}
+	return nil
+}
+
+// restoreSQLite prepares the file under another name, so that the database is there only once
+// it is complete.
+func restoreSQLite(ctx context.Context, path, file string, now func() time.Time) (r *Restored, err error) {
+	release, err := database.Lock(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, release()) }()
+	if err := checkFree(path); err != nil {
+		return nil, err
+	}
+	content, err := inspectSQLite(ctx, file)
+	if err != nil {
+		return nil, err
+	}
+	if err := accept(content); err != nil {
+		return nil, err
+	}
+	temp, err := newTemp(path)
+	if err != nil {
+		return nil, err
+	}
+	if r, err = fillSQLite(ctx, temp, file, content, now); err == nil {
+		err = flush(temp)
+	}
+	if err == nil {
+		err = place(temp, path, false)
+	}
+	if err != nil {
+		return nil, errors.Join(err, remove(temp))
+	}
+	return r, nil
+}
+
+// checkFree fails if anything of a database is at a path. A log of another database must not
+// stay: SQLite would take it into the restored file.
+func checkFree(path string) error {
+	for _, suffix := range []string{"", "-wal", "-shm", "-journal"} {
+		info, err := os.Stat(path + suffix)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if suffix != "" || info.Size() > 0 {
+			return fmt.Errorf("%s exists: move it away first, together with %s-wal and %s-shm", path+suffix, path, path)
+		}
+		if err := os.Remove(path); err != nil { // an empty file, as some tools make it beforehand
+			return err
+		}
+	}
+	return nil
+}
+
+func fillSQLite(ctx context.Context, temp, file string, content *Content, now func() time.Time) (r *Restored, err error) {
+	if err := copyFile(ctx, temp, file); err != nil {
+		return nil, err
+	}
+	db, err := database.Open(ctx, "sqlite://"+temp)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	if since := db.LostWAL(); !since.IsZero() {
+		return nil, fmt.Errorf("%s is no backup but a plain copy of a file in use, without its -wal file: "+
+			"use a file that pulsecast backup has made", file)
+	}
+	return complete(ctx, db, content, now)
+}
+
+func copyFile(ctx context.Context, to, from string) error {
+	in, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	out, err := os.OpenFile(to, os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(out, readerOf(ctx, in))
+	return errors.Join(err, out.Close())
+}
+
+// cancelled is a reader that ends with its context.
+type cancelled struct {
+	ctx context.Context
+	io.Reader
+}
+
+func readerOf(ctx context.Context, r io.Reader) io.Reader { return cancelled{ctx, r} }
+
+func (c cancelled) Read(p []byte) (int, error) {
+	if err := c.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return c.Reader.Read(p)
+}
+
+// complete brings restored tables up to date and ends what belonged to the time before.
+func complete(ctx context.Context, db *database.DB, content *Content, now func() time.Time) (r *Restored, err error) {
+	r = &Restored{Kind: db.Kind}
+	if r.Migrated, err = db.MigrateIncoming(ctx); err != nil {
+		return nil, err
+	}
+	if r.Predictions, err = database.CountRows(ctx, db, "predictions"); err != nil {
+		return nil, err
+	}
+	if r.Predictions != content.Predictions {
+		return nil, fmt.Errorf("%d predictions were restored, the backup holds %d", r.Predictions, content.Predictions)
+	}
+	if r.Latest, err = (prediction.Store{}).LatestAt(ctx, db); err != nil {
+		return nil, err
+	}
+	return r, db.InTx(ctx, func(ctx context.Context, tx bun.Tx) error { return begin(ctx, tx, r, now()) })
+}
+
+// begin ends what clients and nodes hold from the time before the restore: cursors of updates,
+// sessions, and leases. Two sessions of different times can't be told apart, and ending one is
+// cheap; keys stay.
+func begin(ctx context.Context, tx bun.Tx, r *Restored, now time.Time) error {
+	if err := update.Restart(ctx, tx, now); err != nil {
+		return err
+	}
+	agents, err := agent.Store{}.EndAllSessions(ctx, tx)
+	if err != nil {
+		return err
+	}
+	admins, err := admin.Store{}.EndAllSessions(ctx, tx)
+	if err != nil {
+		return err
+	}
+	r.Sessions = agents + admins
+	if err := worker.ReleaseAll(ctx, tx); err != nil {
+		return err
+	}
+	return audit.Record(ctx, tx, audit.Entry{
+		ID: database.NewID(now), CreatedAt: now, Actor: audit.Shell, Action: audit.BackupRestored, Target: audit.DatabaseTarget,
+		After: fmt.Sprintf("%d predictions", r.Predictions), Note: "what happened after the backup is undone, acts of admins too",
+	})
+}

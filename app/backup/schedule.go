@@ -1,0 +1,139 @@
+package backup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/pulsecast/pulsecast/app/database"
+)
+
+// Schedule makes backups at intervals. Its Tick is a job of the worker, so one node runs it at
+// a time.
+type Schedule struct {
+	DB       *database.DB
+	Database string // its address
+	Dir      string // where backups are kept
+	Every    time.Duration
+	Keep     int // how many
+	Now      func() time.Time
+	Log      *slog.Logger
+}
+
+// Interval is how often the schedule looks whether a backup is due.
+const Interval = time.Minute
+
+// Timeout bounds one backup.
+const Timeout = 6 * time.Hour
+
+// Check finds out whether backups can be made at all: it makes the folder, writes a file into
+// it and looks for pg_dump. The error names the setting at fault.
+func (s *Schedule) Check(ctx context.Context) error {
+	if err := os.MkdirAll(s.Dir, 0o700); err != nil {
+		return fmt.Errorf("BACKUP_DIR: %w", err)
+	}
+	f, err := os.CreateTemp(s.Dir, prefix+"*"+partSuffix)
+	if err != nil {
+		return fmt.Errorf("BACKUP_DIR: cannot write to %s: %w", s.Dir, errors.Unwrap(err))
+	}
+	if err := errors.Join(f.Close(), os.Remove(f.Name())); err != nil {
+		return fmt.Errorf("BACKUP_DIR: %w", err)
+	}
+	if s.DB.Kind == database.Postgres {
+		if _, err := findTool(ctx, "pg_dump", 0); err != nil {
+			return fmt.Errorf("BACKUP_EVERY: %w", err)
+		}
+	}
+	return nil
+}
+
+// Tick makes a backup if one is due, and returns when to look again. What became of it is
+// kept for State.
+func (s *Schedule) Tick(ctx context.Context) (next time.Duration, err error) {
+	state, err := ReadState(ctx, s.DB.Reader)
+	if err != nil {
+		return 0, err
+	}
+	now := database.Now(s.Now())
+	if state.Since.IsZero() {
+		state.Since = now
+	}
+	if wait := state.At.Add(s.Every).Sub(now); !state.At.IsZero() && wait > 0 {
+		return min(wait, Interval), nil
+	}
+	r, err := s.make(ctx, now)
+	if err != nil {
+		state.FailedAt, state.Failures = now, state.Failures+1
+		return 0, errors.Join(err, state.save(context.WithoutCancel(ctx), s.DB))
+	}
+	s.Log.Info("backup written", "file", r.File, "bytes", r.Bytes, "predictions", r.Predictions, "took", r.Took)
+	state = State{
+		Since: state.Since, At: now, Name: filepath.Base(r.File), Bytes: r.Bytes, Predictions: r.Predictions, Took: r.Took,
+	}
+	if err := state.save(ctx, s.DB); err != nil {
+		return 0, err
+	}
+	return min(s.Every, Interval), s.prune(now)
+}
+
+// prefix begins the names of the schedule's backups; the moment and the kind follow.
+const (
+	prefix     = "pulsecast-"
+	nameFormat = "20060102T150405Z"
+)
+
+func suffixOf(kind database.Kind) string {
+	return map[database.Kind]string{database.SQLite: ".db", database.Postgres: ".dump"}[kind]
+}
+
+func (s *Schedule) make(ctx context.Context, now time.Time) (*Report, error) {
+	name := prefix + now.UTC().Format(nameFormat) + suffixOf(s.DB.Kind)
+	return Make(ctx, Options{Database: s.Database, File: filepath.Join(s.Dir, name)})
+}
+
+// prune removes the oldest backups beyond Keep, and what crashes have left of unfinished ones.
+// Call it after a backup was verified.
+func (s *Schedule) prune(now time.Time) error {
+	entries, err := os.ReadDir(s.Dir)
+	if err != nil {
+		return fmt.Errorf("look for old backups: %w", err)
+	}
+	var whole, old []string
+	for _, e := range entries {
+		switch name := e.Name(); {
+		case s.named(name):
+			whole = append(whole, name)
+		case strings.HasPrefix(name, prefix) && strings.HasSuffix(name, partSuffix):
+			if info, err := e.Info(); err == nil && now.Sub(info.ModTime()) > 2*Timeout {
+				old = append(old, name)
+			}
+		}
+	}
+	slices.Sort(whole)
+	old = append(old, whole[:max(0, len(whole)-s.Keep)]...)
+	var failed []error
+	for _, name := range old {
+		failed = append(failed, remove(filepath.Join(s.Dir, name)))
+	}
+	if err := errors.Join(failed...); err != nil {
+		return fmt.Errorf("remove old backups: %w", err)
+	}
+	return nil
+}
+
+// named reports whether a file has the name of a backup of this schedule.
+func (s *Schedule) named(file string) bool {
+	moment, ok := strings.CutPrefix(file, prefix)
+	if !ok {
+		return false
+	}
+	moment, ok = strings.CutSuffix(moment, suffixOf(s.DB.Kind))
+	_, err := time.Parse(nameFormat, moment)
+	return ok && err == nil
+}

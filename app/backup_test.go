@@ -1,0 +1,264 @@
+package app_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/pulsecast/pulsecast/app/database"
+	"github.com/pulsecast/pulsecast/app/database/dbtest"
+)
+
+// must runs a command of the program that has to succeed.
+func must(t *testing.T, settings []string, args ...string) string {
+	t.Helper()
+	out, err := command(t, settings, args...).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v: %v\n%s", args, err, out)
+	}
+	return string(out)
+}
+
+// publishers publish until stop, and keep what was acknowledged before a moment.
+type publishers struct {
+	wg   sync.WaitGroup
+	stop atomic.Bool
+	all  atomic.Int64
+
+	mu     sync.Mutex
+	before map[string]string // the key of the agent, by the id of the prediction
+	sealed bool
+}
+
+func (p *publishers) start(base string, keys []string, body []byte) {
+	p.before = map[string]string{}
+	for _, key := range keys {
+		p.wg.Go(func() {
+			for n := 0; !p.stop.Load(); n++ {
+				id, status := publishWith(base, key, fmt.Sprint(n), body)
+				if status != 200 {
+					continue
+				}
+				p.all.Add(1)
+				p.mu.Lock()
+				if !p.sealed {
+					p.before[id] = key
+				}
+				p.mu.Unlock()
+			}
+		})
+	}
+}
+
+// wait returns once so many more are acknowledged.
+func (p *publishers) wait(t *testing.T, more int64) {
+	t.Helper()
+	want := p.all.Load() + more
+	for deadline := time.Now().Add(time.Minute); p.all.Load() < want; time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("%d are published, want %d", p.all.Load(), want)
+		}
+	}
+}
+
+func (p *publishers) seal() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.sealed = true
+}
+
+// destroy removes a database, as a lost disk or a mistyped command would.
+func destroy(t *testing.T, address string) {
+	t.Helper()
+	if path, ok := database.SQLitePath(address); ok {
+		for _, suffix := range []string{"", "-wal", "-shm"} {
+			os.Remove(path + suffix)
+		}
+		return
+	}
+	db, err := database.Open(t.Context(), address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	for _, statement := range []string{"DROP SCHEMA public CASCADE", "CREATE SCHEMA public"} {
+		if _, err := db.ExecContext(t.Context(), statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestDrill is the drill of docs/operations.md: back up under load, destroy, restore. Every
+// prediction that was acknowledged before the backup began is there once.
+func TestDrill(t *testing.T) {
+	t.Parallel()
+	for _, kind := range dbtest.Kinds {
+		t.Run(string(kind), func(t *testing.T) {
+			t.Parallel()
+			address, file := dbtest.URL(t, kind), filepath.Join(t.TempDir(), "backup")
+			settings := []string{"DATABASE_URL=" + address, "REGISTRATION=open", "REGISTRATION_RATE=off", "RATE_LIMIT_WRITES=off", "RATE_LIMIT_READS=off"}
+			p := startProcess(t, settings, "serve")
+			keys := make([]string, 4)
+			for i := range keys {
+				_, made := p.call("POST", "/api/agents", "", map[string]any{"name": fmt.Sprint("Agent ", i)})
+				keys[i], _ = made["apiKey"].(string)
+			}
+			_, session := p.call("POST", "/api/session", "", map[string]any{"apiKey": keys[0]})
+			token, _ := dig(session, "session", "token").(string)
+			_, updates := p.call("GET", "/api/agents/me/updates", keys[0], nil)
+			body, err := json.Marshal(map[string]any{
+				"title": "Will it last?", "thesis": "It must.", "confidence": 0.9, "horizonAt": time.Now().AddDate(0, 1, 0).UTC(),
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var load publishers
+			load.start(p.base, keys, body)
+			load.wait(t, 40)
+			load.seal()
+			if out := must(t, settings, "backup", file); !strings.Contains(out, "is written and verified") {
+				t.Error(out)
+			}
+			load.wait(t, 4) // publishing goes on
+			load.stop.Store(true)
+			load.wg.Wait()
+			p.stop(syscall.SIGKILL)
+			destroy(t, address)
+			must(t, settings, "restore", file)
+
+			again := startProcess(t, settings, "serve")
+			for id, key := range load.before {
+				if status, _ := again.call("GET", "/api/predictions/"+id, key, nil); status != 200 {
+					t.Errorf("%s was acknowledged before the backup and is gone: %d", id, status)
+				}
+			}
+			total := 0.0
+			for _, key := range keys {
+				status, stats := again.call("GET", "/api/stats", key, nil)
+				n, _ := dig(stats, "stats", "predictions", "total").(float64)
+				if total += n; status != 200 {
+					t.Errorf("a key does not work any more: %d %v", status, stats)
+				}
+			}
+			if total < float64(len(load.before)) || total > float64(load.all.Load()) {
+				t.Errorf("%v predictions; %d were acknowledged before the backup, %d in all", total, len(load.before), load.all.Load())
+			}
+			if status, answer := again.call("GET", fmt.Sprintf("/api/agents/me/updates?since=%v", updates["cursor"]), keys[0], nil); status != 410 || answer["code"] != "cursor_expired" {
+				t.Errorf("a cursor of the time before: %d %v", status, answer)
+			}
+			if status, _ := again.call("GET", "/api/stats", token, nil); status != 401 {
+				t.Errorf("a session of the time before: %d", status)
+			}
+			if status, answer := again.call("POST", "/api/predictions", keys[0], json.RawMessage(body)); status != 200 {
+				t.Errorf("publishing after the restore: %d %v", status, answer)
+			}
+			if out := must(t, settings, "settle", "--rebuild"); !strings.Contains(out, "every number agrees") {
+				t.Error(out)
+			}
+		})
+	}
+}
+
+// TestPlainCopy: a plain copy of a served SQLite file lacks what was published last. The doctor
+// and the start recognise it; they are silent after a crash, after a clean stop and on a backup.
+func TestPlainCopy(t *testing.T) {
+	t.Parallel()
+	address := dbtest.URL(t, database.SQLite)
+	path, _ := database.SQLitePath(address)
+	const complaint = "copied while a server used it"
+	complains := func(address string) bool {
+		out, _ := command(t, []string{"DATABASE_URL=" + address}, "doctor").CombinedOutput()
+		return strings.Contains(string(out), complaint)
+	}
+	settings := []string{"DATABASE_URL=" + address, "REGISTRATION=open"}
+	p := startProcess(t, settings, "serve")
+	_, made := p.call("POST", "/api/agents", "", map[string]any{"name": "Ada"})
+	content, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lost := filepath.Join(t.TempDir(), "copy.db")
+	if err := os.WriteFile(lost, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if complains(address) {
+		t.Error("the served file is taken for a copy")
+	}
+	p.stop(syscall.SIGKILL)
+	for range 2 { // looking changes nothing
+		if complains(address) {
+			t.Error("after a crash the file is taken for a copy")
+		}
+	}
+	p = startProcess(t, settings, "serve")
+	key, _ := made["apiKey"].(string)
+	if status, _ := p.call("GET", "/api/stats", key, nil); status != 200 {
+		t.Errorf("after the crash: %d", status)
+	}
+	p.stop(syscall.SIGTERM)
+	if complains(address) {
+		t.Error("after a clean stop the file is taken for a copy")
+	}
+
+	for range 2 {
+		if !complains("sqlite://" + lost) {
+			t.Error("the copy is not recognised, or only once")
+		}
+	}
+	copied := startProcess(t, []string{"DATABASE_URL=sqlite://" + lost}, "serve")
+	_, health := copied.call("GET", "/api/health", "", nil)
+	if !strings.Contains(fmt.Sprint(health["warnings"]), "lost its write-ahead log") || !strings.Contains(copied.out.String(), "level=ERROR") {
+		t.Errorf("the start says nothing: %v\n%s", health["warnings"], copied.out)
+	}
+	copied.stop(syscall.SIGTERM)
+	if complains("sqlite://" + lost) {
+		t.Error("it was served and stopped cleanly since")
+	}
+	out, err := command(t, nil, "restore", lost).CombinedOutput()
+	if err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+// TestScheduledBackups: a server makes the first one soon after its start, and says when it
+// can't.
+func TestScheduledBackups(t *testing.T) {
+	t.Parallel()
+	for _, kind := range dbtest.Kinds {
+		t.Run(string(kind), func(t *testing.T) {
+			t.Parallel()
+			dir := filepath.Join(t.TempDir(), "backups")
+			address := dbtest.URL(t, kind)
+			settings := []string{"DATABASE_URL=" + address, "BACKUP_DIR=" + dir, "BACKUP_EVERY=24h"}
+			p := startProcess(t, settings, "serve")
+			db, err := database.Open(context.Background(), address)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer db.Close()
+			for deadline := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
+				if _, found, err := database.Setting(t.Context(), db.Reader, "backup"); found && err == nil {
+					break
+				}
+				if time.Now().After(deadline) {
+					t.Fatalf("no backup was made:\n%s", p.out)
+				}
+			}
+			made, err := filepath.Glob(filepath.Join(dir, "pulsecast-*"))
+			if err != nil || len(made) != 1 {
+				t.Fatalf("%q, %v", made, err)
+			}
+			if _, health := p.call("GET", "/api/health", "", nil); strings.Contains(fmt.Sprint(health["warnings"]), "backup") {
+				t.Errorf("%v", health["warnings"])
+			}
+		})
+	}
+}

@@ -1,0 +1,63 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"text/tabwriter"
+	"time"
+
+	"github.com/schollz/progressbar/v3"
+	"golang.org/x/term"
+
+	"github.com/pulsecast/pulsecast/app/transfer"
+)
+
+type copyCommand struct {
+	From string `required:"" placeholder:"ADDRESS" help:"What to copy: sqlite://PATH or postgres://…; no server may run on it."`
+	To   string `required:"" placeholder:"ADDRESS" help:"An empty database of the other kind, or what an interrupted copy left."`
+}
+
+// Run copies everything and prints the checksum of each table. On a terminal it shows how far
+// it is.
+func (c *copyCommand) Run(ctx context.Context) error {
+	var bar *progressbar.ProgressBar
+	begin := time.Now()
+	r, err := transfer.Run(ctx, transfer.Options{
+		From: c.From, To: c.To,
+		Begin: func(total int64) { bar = progressOf(total) }, Progress: func(rows int64) { _ = bar.Add64(rows) },
+	})
+	if bar != nil {
+		_ = bar.Finish()
+	}
+	if err != nil {
+		return err
+	}
+	out := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
+	for _, t := range r.Tables {
+		sum := "made anew"
+		if t.Checksum != "" {
+			sum = t.Checksum[:16]
+		}
+		fmt.Fprintf(out, "%s\t%d rows\t%s\n", t.Table, t.Rows, sum)
+	}
+	if err := out.Flush(); err != nil {
+		return err
+	}
+	how := "copied"
+	if r.Resumed {
+		how = "completed the interrupted copy of"
+	}
+	_, err = fmt.Printf("%s %d rows in %s; the checksums of both sides agree. Next: set DATABASE_URL to the new address, start the service, "+
+		"and run: pulsecast settle --rebuild\n", how, r.Rows, time.Since(begin).Round(time.Millisecond))
+	return err
+}
+
+// progressOf is a bar on a terminal, and nothing elsewhere.
+func progressOf(total int64) *progressbar.ProgressBar {
+	return progressbar.NewOptions64(
+		total, progressbar.OptionSetWriter(os.Stderr), progressbar.OptionSetVisibility(term.IsTerminal(int(os.Stderr.Fd()))),
+		progressbar.OptionShowCount(), progressbar.OptionSetDescription("Copying and comparing"),
+		progressbar.OptionClearOnFinish(), progressbar.OptionSetWidth(30), progressbar.OptionThrottle(100*time.Millisecond),
+	)
+}

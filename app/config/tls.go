@@ -1,0 +1,32 @@
+package config
+
+import (
+	"crypto/tls"
+	"fmt"
+)
+
+// Scheme is http, or https if the program itself serves it.
+func (c *Config) Scheme() string {
+	if c.TLSCert != "" {
+		return "https"
+	}
+	return "http"
+}
+
+// checkTLS sees to it that the certificate can be served.
+func (c *Config) checkTLS() error {
+	switch {
+	case c.TLSCert == "" && c.TLSKey == "":
+		return nil
+	case c.TLSCert == "":
+		return fmt.Errorf("TLS_CERT: needed with TLS_KEY")
+	case c.TLSKey == "":
+		return fmt.Errorf("TLS_KEY: needed with TLS_CERT")
+	case !hasScheme(c.BaseURL, "https"):
+		return fmt.Errorf("BASE_URL: must start with https:// with TLS_CERT, got %q", c.BaseURL)
+	}
+	if _, err := tls.LoadX509KeyPair(c.TLSCert, c.TLSKey); err != nil {
+		return fmt.Errorf("TLS_CERT, TLS_KEY: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,210 @@
+package app_test
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// engine is the command of a container engine that runs here, "" without one.
+func engine(t *testing.T) string {
+	for _, name := range []string{"docker", "podman"} {
+		if err := exec.CommandContext(t.Context(), name, "info").Run(); err == nil {
+			return name
+		}
+	}
+	return ""
+}
+
+// TestDockerfile builds the image and asks a container of it whether it is ready. Without an
+// engine, a linter reads the Dockerfile.
+func TestDockerfile(t *testing.T) {
+	t.Parallel()
+	docker := engine(t)
+	if docker == "" {
+		lintDockerfile(t)
+		return
+	}
+	do := func(args ...string) string {
+		t.Helper()
+		out, err := exec.CommandContext(t.Context(), docker, args...).CombinedOutput()
+		if err != nil {
+			t.Fatalf("%s %s: %v\n%s", docker, strings.Join(args, " "), err, out)
+		}
+		return strings.TrimSpace(string(out))
+	}
+	const image = "pulsecast-test"
+	do("build", "-t", image, "..")
+	id := do("run", "-d", "--rm", "--read-only", "--tmpfs", "/tmp", "-e", "BASE_URL=http://127.0.0.1:8080", image)
+	t.Cleanup(func() { _ = exec.Command(docker, "kill", id).Run() })
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(100 * time.Millisecond) {
+		out, err := exec.CommandContext(t.Context(), docker, "exec", id, "/pulsecast", "ready").CombinedOutput()
+		if err == nil {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("%s\n%s", out, do("logs", id))
+		}
+	}
+}
+
+func lintDockerfile(t *testing.T) {
+	linter, err := filepath.Abs("../node_modules/.bin/dockerfile-utils")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(linter); err != nil {
+		t.Skip("no container engine runs here, and the Dockerfile linter is missing: npm ci installs it")
+	}
+	t.Log("no container engine runs here: the Dockerfile is linted, not built")
+	if out, err := exec.CommandContext(t.Context(), linter, "lint", "../Dockerfile").CombinedOutput(); err != nil || len(out) > 0 {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+// TestEmptyRoot runs the binary as the image does: as user 65532, in a folder with nothing but
+// itself, /data and /tmp.
+func TestEmptyRoot(t *testing.T) {
+	t.Parallel()
+	if os.Geteuid() != 0 {
+		t.Skip("only root can change the root folder of a process")
+	}
+	path, err := binary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	program, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	root := t.TempDir()
+	if err := os.WriteFile(filepath.Join(root, "pulsecast"), program, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	const user = 65532
+	for _, dir := range []string{"data", "tmp"} {
+		if err := os.Mkdir(filepath.Join(root, dir), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chown(filepath.Join(root, dir), user, user); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// As in the Dockerfile, but for the port.
+	cmd := exec.CommandContext(t.Context(), "/pulsecast", "serve")
+	cmd.Path, cmd.Err = "/pulsecast", nil
+	cmd.Dir, cmd.Env = "/", environment("DATABASE_URL=sqlite:///data/pulsecast.db")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Chroot: root, Credential: &syscall.Credential{Uid: user, Gid: user}}
+	p := startCommand(t, cmd)
+	resp, err := http.Get(p.base + "/readyz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if body, _ := io.ReadAll(resp.Body); resp.StatusCode != 200 {
+		t.Errorf("%d %s", resp.StatusCode, body)
+	}
+	if out, err := command(t, []string{"ADDR=" + strings.TrimPrefix(p.base, "http://")}, "ready").CombinedOutput(); err != nil {
+		t.Errorf("the health check: %v\n%s", err, out)
+	}
+	if code := p.stop(syscall.SIGTERM); code != 0 {
+		t.Errorf("exit code %d:\n%s", code, p.out)
+	}
+	if out, err := command(t, []string{"ADDR=" + strings.TrimPrefix(p.base, "http://")}, "ready").CombinedOutput(); err == nil {
+		t.Errorf("the health check of a stopped node succeeds:\n%s", out)
+	}
+}
+
+// compose loads compose.yaml as docker compose does, with these settings.
+func compose(t *testing.T, settings ...string) ([]byte, error) {
+	cmd := exec.CommandContext(t.Context(), "go", "run", "-modfile=tools.mod", "./.ci/compose", "compose.yaml")
+	cmd.Dir = ".."
+	cmd.Env = append(os.Environ(), settings...)
+	return cmd.CombinedOutput()
+}
+
+func TestCompose(t *testing.T) {
+	t.Parallel()
+	needed := []string{"BASE_URL=https://pulse.test", "POSTGRES_PASSWORD=first-secret", "REDIS_PASSWORD=second-secret"}
+	for i, setting := range needed { // without one of them
+		name, _, _ := strings.Cut(setting, "=")
+		others := append(append([]string{name + "="}, needed[:i]...), needed[i+1:]...)
+		if out, err := compose(t, others...); err == nil || !strings.Contains(string(out), "set "+name+" in .env") {
+			t.Errorf("without %s: %v\n%s", name, err, out)
+		}
+	}
+	out, err := compose(t, needed...)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	var project struct {
+		Services map[string]struct {
+			Healthcheck struct{ Test []string }
+			Ports       []struct {
+				HostIP string `json:"host_ip"`
+			}
+			Volumes []struct{ Type, Source string }
+		}
+		Volumes map[string]any
+	}
+	if err := json.Unmarshal(out, &project); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	for _, name := range []string{"pulsecast", "postgres", "redis"} {
+		s, ok := project.Services[name]
+		if !ok || len(s.Healthcheck.Test) == 0 {
+			t.Errorf("%s: no service with a health check", name)
+		}
+		for _, p := range s.Ports {
+			if p.HostIP != "127.0.0.1" {
+				t.Errorf("%s is open on %q", name, p.HostIP)
+			}
+		}
+		for _, v := range s.Volumes {
+			if _, ok := project.Volumes[v.Source]; v.Type == "volume" && !ok {
+				t.Errorf("%s: volume %q isn't declared", name, v.Source)
+			}
+		}
+		if name != "redis" && len(s.Volumes) == 0 {
+			t.Errorf("%s keeps nothing over a restart", name)
+		}
+	}
+}
+
+// TestUnit has systemd check the unit, and that little is left exposed.
+func TestUnit(t *testing.T) {
+	t.Parallel()
+	if _, err := exec.LookPath("systemd-analyze"); err != nil {
+		t.Skip("systemd-analyze is not installed here: docs/pulsecast.service is not checked")
+	}
+	text, err := os.ReadFile("../docs/pulsecast.service")
+	if err != nil {
+		t.Fatal(err)
+	}
+	path, err := binary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	const installed = "/usr/local/bin/pulsecast"
+	if !strings.Contains(string(text), "ExecStart="+installed+" serve") {
+		t.Fatal("the unit doesn't start the server")
+	}
+	unit := filepath.Join(t.TempDir(), "pulsecast.service")
+	if err := os.WriteFile(unit, []byte(strings.ReplaceAll(string(text), installed, path)), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	const threshold = "20" // tenths; 100 is an unit without any protection
+	for _, args := range [][]string{{"verify", "--man=no", unit}, {"security", "--offline=yes", "--no-pager", "--threshold=" + threshold, unit}} {
+		out, err := exec.CommandContext(t.Context(), "systemd-analyze", args...).CombinedOutput()
+		if err != nil || (args[0] == "verify" && len(out) > 0) {
+			t.Errorf("%s: %v\n%s", args[0], err, out)
+		}
+	}
+}

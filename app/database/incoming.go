@@ -1,0 +1,78 @@
+package database
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/uptrace/bun"
+)
+
+// incomingTable marks a database that a restore or a copy is filling. It is no part of the
+// schema: it is there before the schema and goes when the database is complete.
+const incomingTable = "incoming"
+
+// ErrIncoming: a restore or a copy into this database isn't complete.
+var ErrIncoming = errors.New(
+	"a restore or a copy into this database was interrupted: run the same command again to complete it, or empty the database",
+)
+
+// Incoming keeps how far a restore or a copy into a database has come, by name. While a
+// database has it, Migrate refuses with ErrIncoming, so that nothing serves it.
+type Incoming struct{ db *DB }
+
+// FindIncoming returns the Incoming of a database; found is false for one that is complete.
+func (db *DB) FindIncoming(ctx context.Context) (in *Incoming, found bool, err error) {
+	query := "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?"
+	if db.Kind == Postgres {
+		query = "SELECT 1 FROM pg_class WHERE relnamespace = current_schema()::regnamespace AND relname = ?"
+	}
+	var one []int64
+	if err := db.NewRaw(query, incomingTable).Scan(ctx, &one); err != nil {
+		return nil, false, fmt.Errorf("look for an interrupted restore or copy: %w", err)
+	}
+	return &Incoming{db}, len(one) > 0, nil
+}
+
+// BeginIncoming marks a database.
+func (db *DB) BeginIncoming(ctx context.Context) (*Incoming, error) {
+	if _, err := db.NewRaw("CREATE TABLE ? (name TEXT PRIMARY KEY, value TEXT NOT NULL)", bun.Ident(incomingTable)).Exec(ctx); err != nil {
+		return nil, fmt.Errorf("mark the database: %w", err)
+	}
+	return &Incoming{db}, nil
+}
+
+// All returns what is kept, by name.
+func (in *Incoming) All(ctx context.Context) (map[string]string, error) {
+	var rows []struct{ Name, Value string }
+	if err := in.db.NewRaw("SELECT name, value FROM ?", bun.Ident(incomingTable)).Scan(ctx, &rows); err != nil {
+		return nil, fmt.Errorf("read the progress: %w", err)
+	}
+	all := map[string]string{}
+	for _, r := range rows {
+		all[r.Name] = r.Value
+	}
+	return all, nil
+}
+
+// SetIncoming is the statement that keeps a value; its arguments are the name and the value.
+// It is run in the transaction of what it tells.
+const SetIncoming = "INSERT INTO " + incomingTable + " (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = EXCLUDED.value"
+
+// Set keeps a value.
+func (in *Incoming) Set(ctx context.Context, name, value string) error {
+	_, err := in.db.NewRaw("INSERT INTO ? (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = EXCLUDED.value",
+		bun.Ident(incomingTable), name, value).Exec(ctx)
+	if err != nil {
+		return fmt.Errorf("keep the progress: %w", err)
+	}
+	return nil
+}
+
+// End removes the mark: the database is complete.
+func (in *Incoming) End(ctx context.Context) error {
+	if _, err := in.db.NewRaw("DROP TABLE ?", bun.Ident(incomingTable)).Exec(ctx); err != nil {
+		return fmt.Errorf("unmark the database: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,133 @@
+package database
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"os"
+	"syscall"
+	"time"
+)
+
+// inUseSetting marks a SQLite file that is served, with the moment since when. It is in the
+// file itself, so that a plain copy of a served file has it too.
+const inUseSetting = "in_use_since"
+
+// walOf returns the path of the write-ahead log of a SQLite file. Until a checkpoint it alone
+// holds what was committed last.
+func walOf(path string) string { return path + "-wal" }
+
+func hasWAL(path string) bool {
+	_, err := os.Stat(walOf(path))
+	return err == nil
+}
+
+// Served reports whether a server or worker runs on a SQLite file.
+func Served(path string) bool {
+	f, err := os.Open(path + ".lock")
+	if err != nil {
+		return false
+	}
+	defer f.Close() // gives the lock back
+	return errors.Is(syscall.Flock(int(f.Fd()), syscall.LOCK_SH|syscall.LOCK_NB), syscall.EWOULDBLOCK)
+}
+
+// MarkInUse marks a SQLite file as served, in the file itself and not only in its log. The
+// mark is removed by Unmark at the end. After a crash both the mark and the log are there.
+// A marked file that isn't served and has no log was copied while it was served, or has lost
+// its log. On Postgres it does nothing.
+func (db *DB) MarkInUse(ctx context.Context, now time.Time) error {
+	if db.Kind != SQLite {
+		return nil
+	}
+	if err := SetSetting(ctx, db, inUseSetting, now.UTC().Format(time.RFC3339Nano)); err != nil {
+		return err
+	}
+	if _, err := db.ExecContext(ctx, "PRAGMA wal_checkpoint(FULL)"); err != nil {
+		return fmt.Errorf("mark the database as in use: %w", err)
+	}
+	return nil
+}
+
+// Unmark removes the mark of MarkInUse.
+func (db *DB) Unmark(ctx context.Context) error {
+	if db.Kind != SQLite {
+		return nil
+	}
+	return RemoveSetting(ctx, db, inUseSetting)
+}
+
+// LostWAL returns the moment from which on commits may be missing, because the SQLite file
+// was opened without its write-ahead log. It is zero for a file that is whole.
+func (db *DB) LostWAL() time.Time { return db.lostWAL }
+
+// checkWAL sets LostWAL. hadWAL reports whether the log was there before the file was opened.
+// If it was, SQLite has taken it in by now, and the log goes when the file is closed: the mark
+// must not stay. A server that starts meanwhile sets another mark, which stays.
+func (db *DB) checkWAL(ctx context.Context, hadWAL bool) error {
+	since, err := db.inUseSince(ctx)
+	if err != nil || since == "" || Served(db.path) {
+		return err
+	}
+	if !hadWAL {
+		db.lostWAL, err = time.Parse(time.RFC3339Nano, since)
+		return err
+	}
+	_, err = db.NewRaw("DELETE FROM settings WHERE name = ? AND value = ?", inUseSetting, since).Exec(ctx)
+	return err
+}
+
+// forgetMark removes the mark of a server that has crashed since the database was opened: the
+// last connection that is closed takes in the log and deletes it. Without an answer the mark
+// stays, and the next start warns for nothing.
+func (db *DB) forgetMark() {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	if db.lostWAL.IsZero() {
+		_ = db.checkWAL(ctx, true)
+	}
+}
+
+// inUseSince returns the mark, empty without one.
+func (db *DB) inUseSince(ctx context.Context) (since string, err error) {
+	var there int
+	err = db.QueryRowContext(ctx, "SELECT COUNT(*) FROM sqlite_master WHERE type = 'table' AND name = 'settings'").Scan(&there)
+	if err != nil || there == 0 {
+		return "", err
+	}
+	err = db.QueryRowContext(ctx, "SELECT value FROM settings WHERE name = ?", inUseSetting).Scan(&since)
+	if errors.Is(err, sql.ErrNoRows) {
+		return "", nil
+	}
+	return since, err
+}
+
+// CheckIntegrity reads a whole SQLite file and returns what is damaged. It does nothing on
+// Postgres.
+func (db *DB) CheckIntegrity(ctx context.Context) error {
+	if db.Kind != SQLite {
+		return nil
+	}
+	return CheckSQLite(ctx, db.Reader.DB)
+}
+
+// CheckSQLite is CheckIntegrity for a file that is opened otherwise.
+func CheckSQLite(ctx context.Context, db *sql.DB) error {
+	var found string
+	if err := db.QueryRowContext(ctx, "PRAGMA integrity_check(1)").Scan(&found); err != nil {
+		return fmt.Errorf("check the file: %w", err)
+	}
+	if found != "ok" {
+		return fmt.Errorf("check the file: %s", found)
+	}
+	return nil
+}
+
+// UnmarkSQLite is Unmark for a copy that is opened otherwise.
+func UnmarkSQLite(ctx context.Context, db *sql.DB) error {
+	if _, err := db.ExecContext(ctx, "DELETE FROM settings WHERE name = ?", inUseSetting); err != nil {
+		return fmt.Errorf("unmark the copy: %w", err)
+	}
+	return nil
+}

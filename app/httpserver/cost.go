@@ -1,0 +1,111 @@
+package httpserver
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/gofiber/fiber/v2"
+
+	"github.com/pulsecast/pulsecast/app/memo"
+	"github.com/pulsecast/pulsecast/app/problem"
+)
+
+// Cost is how many units of the reads limit an answer takes that has to be made. An answer
+// from memory takes one. A unit is about a millisecond of a processor, so an address that
+// spends 1200 units a minute takes 2 % of one.
+//
+// The numbers are rounded from the processor time of the node and of the database together,
+// with 15,000 predictions: the rows "processor time" of `make bench-report BENCH_ROWS=attack`.
+// They are between those on SQLite and those on Postgres, which plans each query anew.
+type Cost int
+
+const (
+	// Shared is for an answer that everyone gets who sends no parameter. It is made once for
+	// all of them, a few times a second at most, so it costs nothing more and waits for no place.
+	Shared Cost = 0
+	// Lookup is for one record: about 1 ms.
+	Lookup Cost = 2
+	// Listing is for up to 100 records along an index: 2.5 to 4 ms.
+	Listing Cost = 4
+	// Page is for a page in HTML, and for all that is known of one agent or market: 2 to 14 ms.
+	Page Cost = 10
+	// Search is for words to find, a ranking or a comparison: 1 to 27 ms.
+	Search Cost = 20
+	// Drawing is for a picture in PNG: 28 to 33 ms.
+	Drawing Cost = 30
+)
+
+// length is which of the queues an answer waits in.
+func (c Cost) length() length {
+	if c <= Listing {
+		return quick
+	}
+	return dear
+}
+
+const (
+	// quickQueue and dearQueue are how many requests wait for each place.
+	quickQueue, dearQueue = 64, 16
+	// quickShare and dearShare are how many requests of one caller are answered or wait.
+	quickShare, dearShare = 16, 4
+)
+
+// newReadLane makes the lane for answers that are in no memory. If reads aren't limited, callers
+// aren't told apart.
+func newReadLane(places int, limited bool) *lane {
+	queue := [lengths]int{quick: quickQueue * places, dear: dearQueue * places}
+	share := [lengths]int{quick: quickShare, dear: dearShare}
+	if !limited {
+		share = [lengths]int{quick: queue[quick] + places, dear: queue[dear] + places}
+	}
+	return newLane(places, queue, share)
+}
+
+// Admit lets a read go on whose answer has to be made. It counts the units beyond the one that
+// Limits.Reads has counted, and waits for a place in the lane. leave must be called once the
+// answer is made. The refusal, 429 or 503, is for this caller only: others who wait for the
+// same answer try for themselves.
+func (s *Server) Admit(c *fiber.Ctx, cost Cost) (leave func(), err error) {
+	if cost == Shared {
+		return func() {}, nil
+	}
+	if err := s.Limits.moreReads(c, int(cost)-1); err != nil {
+		return nil, memo.Private(err)
+	}
+	leave, err = s.reads.enter(c.UserContext(), place{counted(c), cost.length()})
+	return leave, memo.Private(err)
+}
+
+// Made admits every request for what is kept in no memory.
+func (s *Server) Made(cost Cost) fiber.Handler {
+	return func(c *fiber.Ctx) error {
+		leave, err := s.Admit(c, cost)
+		if err != nil {
+			return err
+		}
+		defer leave()
+		return c.Next()
+	}
+}
+
+// moreReads counts n units beyond the one that Reads has counted, at most all there are. If
+// fewer are left, none is counted and it returns the 429 to send.
+func (l *Limits) moreReads(c *fiber.Ctx, n int) error {
+	if l.reads.rate.Off() || n <= 0 {
+		return nil
+	}
+	v := l.take(c.UserContext(), &l.reads, counted(c), min(n, l.reads.rate.N-1))
+	if !v.ok { // when the request comes again, its first unit is counted again
+		v.retry += l.reads.rate.Per / time.Duration(l.reads.rate.N)
+	}
+	l.reads.announce(c, v)
+	if v.ok {
+		return nil
+	}
+	return problem.RateLimited(fmt.Sprintf(
+		"This read counts as %d, because its answer has to be made, and %d are left of %s. Wait %d s, or send cheaper reads: %s.",
+		n+1, v.remaining, l.reads.rate, max(seconds(v.retry), 1), cheaper), v.retry)
+}
+
+// cheaper names what a caller can ask for instead of a dear read.
+const cheaper = "a list without a search, or a record by its id"

@@ -1,0 +1,74 @@
+package httpserver
+
+import (
+	"net/netip"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/gofiber/fiber/v2"
+	"github.com/valyala/fasthttp"
+
+	"github.com/pulsecast/pulsecast/app/config"
+)
+
+// FuzzBearer: a bearer is one word of the alphabet of credentials.
+func FuzzBearer(f *testing.F) {
+	for _, seed := range []string{"Bearer pc_abc", "bearer  x==", "Basic x", "Bearer", "Bearer a b", "Bearer \x00", "Bearer =", strings.Repeat("Bearer ", 2000)} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, value []byte) {
+		var h fasthttp.RequestHeader
+		h.SetBytesV(fiber.HeaderAuthorization, value)
+		token, sent := bearerOf(&h)
+		if !sent {
+			t.Error("a header that was sent is not seen")
+		}
+		if len(token) > maxBearer || strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
+			t.Errorf("%q gives the bearer %q", value, token)
+		}
+	})
+}
+
+// FuzzNegotiate: what is chosen was offered.
+func FuzzNegotiate(f *testing.F) {
+	for _, seed := range []string{"gzip", "br;q=1.0, gzip;q=0.5", "*", "identity;q=0, *;q=0", ";q=", ",,,", "gzip;q=0.0001", "gzip ; Q=1", "\x00"} {
+		f.Add([]byte(seed))
+	}
+	offered := []string{"br", "zstd", "gzip"}
+	f.Fuzz(func(t *testing.T, accept []byte) {
+		if got := Negotiate(accept, offered...); got != "" && !slices.Contains(offered, got) {
+			t.Errorf("%q chooses %q", accept, got)
+		}
+	})
+}
+
+// FuzzAccept: a page is refused in one of its two forms, whatever Accept says.
+func FuzzAccept(f *testing.F) {
+	for _, seed := range []string{"", "text/html", "application/json", "application/problem+json;q=0.5, */*;q=0.1", "a/b;q=x", "*/", ";;,", "\x00"} {
+		f.Add(seed)
+	}
+	app := fiber.New()
+	f.Fuzz(func(t *testing.T, accept string) {
+		c := app.AcquireCtx(&fasthttp.RequestCtx{})
+		defer app.ReleaseCtx(c)
+		c.Request().Header.Set(fiber.HeaderAccept, accept)
+		prefersJSON(c)
+	})
+}
+
+// FuzzForwardedFor: behind trusted proxies an address is found, whatever they say.
+func FuzzForwardedFor(f *testing.F) {
+	for _, seed := range []string{"203.0.113.1", "203.0.113.1, 10.0.0.1", "[2001:db8::1]:80", "unknown", ",,", "::ffff:1.2.3.4%eth0", "\x00", "10.0.0.1:99999"} {
+		f.Add([]byte(seed), []byte(seed))
+	}
+	cfg := config.Default()
+	cfg.TrustedProxies = "10.0.0.0/8"
+	s := New(Options{Config: &cfg})
+	peer := netip.MustParseAddr("10.0.0.1")
+	f.Fuzz(func(t *testing.T, first, second []byte) {
+		if got := s.clientBehind(peer, [][]byte{first, second}); !got.IsValid() || got.Zone() != "" {
+			t.Errorf("%q and %q give %q", first, second, got)
+		}
+	})
+}

@@ -1,0 +1,151 @@
+package httpserver
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/pulsecast/pulsecast/app/problem"
+)
+
+// lanePatience is how long a request waits for its place.
+const lanePatience = time.Second
+
+// lane bounds how many requests do costly work at the same time, and how many wait for it.
+// Requests with a key go before those without one, so that visitors can't hold up agents, and
+// quick ones before dear ones. Within each of the four queues the first to come goes first.
+type lane struct {
+	places int          // requests that work at a time
+	queue  [lengths]int // requests that wait, for each caller kind
+	share  [lengths]int // requests of one caller that work or wait
+	mu     sync.Mutex
+	busy   int
+	held   [lengths]map[bucketKey]int
+	// waiting are the queues in the order in which they are served. A channel is closed when
+	// its request gets a place.
+	waiting [2 * lengths][]chan struct{}
+}
+
+// length is how long a request works.
+type length int
+
+const (
+	quick length = iota
+	dear
+	lengths
+)
+
+// place is who works in a lane, or waits, and for how long.
+type place struct {
+	by     bucketKey
+	length length
+}
+
+// queue is the number of the queue to wait in.
+func (p place) queue() length {
+	if p.by.kind == 'a' {
+		return p.length
+	}
+	return lengths + p.length
+}
+
+func newLane(places int, queue, share [lengths]int) *lane {
+	l := &lane{places: places, queue: queue, share: share}
+	for i := range l.held {
+		l.held[i] = map[bucketKey]int{}
+	}
+	return l
+}
+
+// enter waits for a place. If err is nil, leave must follow. A caller that has its share, and
+// every caller while the queue is full, is refused with 503 at once.
+func (l *lane) enter(ctx context.Context, p place) (leave func(), err error) {
+	turn, err := l.begin(p)
+	if err != nil {
+		return nil, err
+	}
+	leave = sync.OnceFunc(func() { l.end(p) })
+	if turn == nil {
+		return leave, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, lanePatience)
+	defer cancel()
+	select {
+	case <-turn:
+		return leave, nil
+	case <-ctx.Done():
+		if l.giveUp(p, turn) {
+			return nil, laneFull()
+		}
+		return leave, nil
+	}
+}
+
+// begin takes a place, or one in a queue: turn is nil if there is nothing to wait for.
+func (l *lane) begin(p place) (turn chan struct{}, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	held := l.held[p.length]
+	if held[p.by] >= l.share[p.length] {
+		return nil, laneShare()
+	}
+	if l.busy < l.places {
+		l.busy++
+		held[p.by]++
+		return nil, nil
+	}
+	queue := &l.waiting[p.queue()]
+	if len(*queue) >= l.queue[p.length] {
+		return nil, laneFull()
+	}
+	turn = make(chan struct{})
+	*queue = append(*queue, turn)
+	held[p.by]++
+	return turn, nil
+}
+
+// giveUp takes a request out of its queue. It returns false if it has got a place meanwhile.
+func (l *lane) giveUp(p place, turn chan struct{}) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	queue := &l.waiting[p.queue()]
+	i := slices.Index(*queue, turn)
+	if i < 0 {
+		return false
+	}
+	*queue = slices.Delete(*queue, i, i+1)
+	l.release(p)
+	return true
+}
+
+// end gives a place to the next request that waits.
+func (l *lane) end(p place) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.release(p)
+	for i := range l.waiting {
+		if queue := &l.waiting[i]; len(*queue) > 0 {
+			close((*queue)[0])
+			*queue = slices.Delete(*queue, 0, 1)
+			return
+		}
+	}
+	l.busy--
+}
+
+func (l *lane) release(p place) {
+	held := l.held[p.length]
+	if held[p.by]--; held[p.by] == 0 {
+		delete(held, p.by)
+	}
+}
+
+func laneFull() error {
+	return problem.Unavailable("Too many answers that take long are being made. Try again, or send cheaper reads: "+cheaper+".", time.Second)
+}
+
+func laneShare() error {
+	return problem.Unavailable("Earlier reads of this key, or of this address without one, are still being answered. "+
+		"Wait for their answers before you send more.", time.Second)
+}

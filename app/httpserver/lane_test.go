@@ -1,0 +1,192 @@
+package httpserver
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/gofiber/fiber/v2"
+	"github.com/google/uuid"
+
+	"github.com/pulsecast/pulsecast/app/problem"
+)
+
+func visitor(n byte) bucketKey { return bucketKey{kind: 'i', who: [16]byte{n}} }
+
+// TestLaneOrder: requests with a key go first, then quick ones, then the first to come.
+func TestLaneOrder(t *testing.T) {
+	t.Parallel()
+	l := newLane(1, [lengths]int{8, 8}, [lengths]int{8, 8})
+	leave, err := l.enter(t.Context(), place{visitor(1), dear})
+	if err != nil {
+		t.Fatal(err)
+	}
+	agent := agentKey(uuid.Max)
+	var turns []chan struct{}
+	for _, p := range []place{{visitor(2), dear}, {visitor(2), quick}, {agent, dear}, {visitor(3), dear}, {agent, quick}} {
+		turn, err := l.begin(p)
+		if err != nil || turn == nil {
+			t.Fatalf("%v: %v", p, err)
+		}
+		turns = append(turns, turn)
+	}
+	leave()
+	leave() // again: it gives one place only
+	for i, want := range []int{4, 2, 1, 0, 3} {
+		for n, turn := range turns {
+			select {
+			case <-turn:
+				if n != want {
+					t.Fatalf("turn %d: request %d, want %d", i, n, want)
+				}
+				turns[n] = make(chan struct{})
+			default:
+				if n == want {
+					t.Fatalf("turn %d: request %d waits", i, n)
+				}
+			}
+		}
+		l.end([]place{{visitor(2), dear}, {visitor(2), quick}, {agent, dear}, {visitor(3), dear}, {agent, quick}}[want])
+	}
+	if l.busy != 0 || len(l.held[quick])+len(l.held[dear]) != 0 {
+		t.Errorf("%d places and %v are left", l.busy, l.held)
+	}
+}
+
+// TestLaneBounds: the queue and each caller's share are bounded, and a request that gives up
+// leaves its place in the queue.
+func TestLaneBounds(t *testing.T) {
+	t.Parallel()
+	l := newLane(1, [lengths]int{1, 2}, [lengths]int{1, 2})
+	refused := func(p place) bool {
+		_, err := l.begin(p)
+		refusal, ok := err.(*problem.Error)
+		return ok && refusal.Code == problem.CodeUnavailable.Name && refusal.RetryAfter > 0
+	}
+	if _, err := l.begin(place{visitor(1), dear}); err != nil {
+		t.Fatal(err)
+	}
+	waits, err := l.begin(place{visitor(1), dear})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !refused(place{visitor(1), dear}) {
+		t.Error("a third request of one caller waits")
+	}
+	if _, err := l.begin(place{visitor(2), dear}); err != nil {
+		t.Fatal(err)
+	}
+	if !refused(place{visitor(3), dear}) {
+		t.Error("the queue has no end")
+	}
+	if _, err := l.begin(place{visitor(3), quick}); err != nil {
+		t.Error("dear requests fill the queue of quick ones:", err)
+	}
+	if !l.giveUp(place{visitor(1), dear}, waits) || l.giveUp(place{visitor(1), dear}, waits) {
+		t.Error("a request gives up other than once")
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := l.enter(ended, place{visitor(4), dear}); err == nil {
+		t.Error("a request that is over gets a place")
+	}
+	if n := len(l.waiting[lengths+dear]); n != 1 {
+		t.Errorf("%d wait, want 1", n)
+	}
+}
+
+// TestFullLane: while dear reads fill the lane, others of them are refused at once, and nothing
+// else waits.
+func TestFullLane(t *testing.T) {
+	t.Parallel()
+	begun, goOn := make(chan struct{}, 20), make(chan struct{})
+	n := run(t, func(o *Options) {
+		o.Config.TrustedProxies = "127.0.0.1"
+		o.Config.RateLimitReads, o.Config.RateLimitWrites = perMinute(1200), perMinute(120)
+	}, func(s *Server) {
+		s.App.Get("/api/dear", s.Limits.Reads(), s.Made(Search), func(c *fiber.Ctx) error {
+			begun <- struct{}{}
+			<-goOn
+			return ok(c)
+		})
+		s.App.Get("/api/list", s.Limits.Reads(), s.Made(Shared), ok)
+		s.App.Post("/api/publish", s.RequireAgent(), s.Limits.Writes(), ok)
+		s.App.Get("/api/health", s.Limits.Snapshot(), s.Health)
+	})
+	statuses := make(chan int, 64)
+	for i := range 20 { // four fit in the share of an address
+		go func() {
+			statuses <- n.do(t, "GET", "/api/dear", fmt.Sprintf("X-Forwarded-For: 192.0.2.%d", i/5)).StatusCode
+		}()
+	}
+	<-begun
+	for range 4 { // the fifth of each address
+		if status := <-statuses; status != http.StatusServiceUnavailable {
+			t.Errorf("beyond the share: %d", status)
+		}
+	}
+	r := n.do(t, "GET", "/api/dear", "X-Forwarded-For: 192.0.2.0")
+	if r.StatusCode != 503 || r.code(t) != "unavailable" || r.Header.Get("Retry-After") == "" {
+		t.Errorf("one more: %d %s", r.StatusCode, r.body)
+	}
+	for _, c := range [][2]string{{"GET", "/api/list"}, {"POST", "/api/publish"}, {"GET", "/api/health"}, {"GET", "/livez"}} {
+		if r := n.do(t, c[0], c[1], "Authorization: Bearer good", "X-Forwarded-For: 192.0.2.0"); r.StatusCode != 200 {
+			t.Errorf("%s: %d %s", c[1], r.StatusCode, r.body)
+		}
+	}
+	close(goOn)
+	for range 16 {
+		<-statuses // 200, or 503 if it waited for too long
+	}
+}
+
+// TestCostsAreCharged: a read whose answer is made counts its units, and its refusal names a
+// time after which it passes.
+func TestCostsAreCharged(t *testing.T) {
+	t.Parallel()
+	clk := newClock()
+	n := run(t, func(o *Options) {
+		o.Now = clk.now
+		o.Config.RateLimitReads = perMinute(60)
+	}, func(s *Server) {
+		s.App.Get("/api/dear", s.Limits.Reads(), s.Made(Search), ok)
+		s.App.Get("/api/kept", s.Limits.Reads(), ok)
+	})
+	for i, step := range []struct {
+		path   string
+		wait   int // seconds before
+		status int
+		limit  string
+	}{
+		{"/api/dear", 0, 200, `"reads";r=40;t=1`}, {"/api/kept", 0, 200, `"reads";r=39;t=1`}, {"/api/dear", 0, 200, `"reads";r=19;t=1`},
+		{"/api/dear", 0, 429, `"reads";r=18;t=1`}, {"/api/kept", 0, 200, `"reads";r=17;t=1`}, {"/api/dear", 3, 200, `"reads";r=0;t=1`},
+		{"/api/kept", 0, 429, `"reads";r=0;t=1`},
+	} {
+		clk.advance(time.Duration(step.wait) * time.Second)
+		r := n.do(t, "GET", step.path)
+		if r.StatusCode != step.status || r.Header.Get("RateLimit") != step.limit {
+			t.Errorf("step %d: %d, %s, Retry-After %s: %s", i, r.StatusCode, r.Header.Get("RateLimit"), r.Header.Get("Retry-After"), r.body)
+		}
+		if step.path == "/api/dear" && step.status == 429 {
+			if retry := r.Header.Get("Retry-After"); retry != "2" {
+				t.Errorf("Retry-After %s", retry)
+			}
+		}
+		checkFields(t, r.Header)
+	}
+}
+
+// TestCostAboveTheLimit: a limit below the cost of a read doesn't forbid it.
+func TestCostAboveTheLimit(t *testing.T) {
+	t.Parallel()
+	n := run(t, func(o *Options) { o.Now, o.Config.RateLimitReads = newClock().now, perMinute(3) }, func(s *Server) {
+		s.App.Get("/api/dear", s.Limits.Reads(), s.Made(Drawing), ok)
+	})
+	for i, want := range []int{200, 429} {
+		if r := n.do(t, "GET", "/api/dear"); r.StatusCode != want {
+			t.Errorf("request %d: %d", i, r.StatusCode)
+		}
+	}
+}

@@ -1,0 +1,122 @@
+package httpserver
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+
+	"github.com/gofiber/fiber/v2"
+
+	"github.com/pulsecast/pulsecast/app/config"
+	"github.com/pulsecast/pulsecast/app/problem"
+)
+
+// strangerLimits bound what one person can do with many agents: how many agents an address
+// may register, how many the whole service takes, and how much an address and an owner publish,
+// whatever the number of their keys.
+type strangerLimits struct {
+	registrations, ceiling, sharedWrites class
+}
+
+func newStrangerLimits(cfg *config.Config) strangerLimits {
+	return strangerLimits{
+		registrations: newClass("registrations", cfg.RegistrationRate),
+		ceiling:       newClass("all-registrations", cfg.RegistrationCeiling),
+		sharedWrites:  newClass("shared-writes", cfg.RateLimitWritesAddress),
+	}
+}
+
+// Owned is a Principal whose owner is known.
+type Owned interface {
+	// OwnerID names the owner for as long as the provider does; "" if it is not known.
+	OwnerID() string
+}
+
+// AdmitAgent returns what counts a registration of the request's address, and of the whole
+// service. Call it once the rest of the registration is found to be right; it returns the 429
+// to send, nil if there is none.
+func (l *Limits) AdmitAgent(c *fiber.Ctx) func(context.Context) error {
+	return func(ctx context.Context) error {
+		own, all := &l.strangers.registrations, &l.strangers.ceiling
+		tightest := announcement{}
+		if !own.rate.Off() {
+			v := l.take(ctx, own, addrKey(ClientAddr(c)), 1)
+			tightest.add(own, v)
+			if !v.ok {
+				tightest.announce(c)
+				return problem.RateLimited(fmt.Sprintf("More than %s new agents from this address. Wait %d s, or use the key of an agent that you have.",
+					own.rate, max(seconds(v.retry), 1)), v.retry)
+			}
+		}
+		if !all.rate.Off() {
+			v := l.take(ctx, all, bucketKey{kind: 's'}, 1)
+			tightest.add(all, v)
+			if !v.ok {
+				tightest.announce(c)
+				return problem.RateLimited(fmt.Sprintf("More than %s new agents in the whole service. Wait %d s and try again; nothing is wrong with your request.",
+					all.rate, max(seconds(v.retry), 1)), v.retry)
+			}
+		}
+		tightest.announce(c)
+		return nil
+	}
+}
+
+// countWrites counts n publications against the key, then against the address and the owner,
+// and announces the limit that leaves least. It returns the 429 to send, nil if there is none.
+func (l *Limits) countWrites(c *fiber.Ctx, n int, refusal func(cl *class, v verdict) error) error {
+	tightest := announcement{}
+	for _, w := range l.writers(c) {
+		v := l.take(c.UserContext(), w.class, w.key, n)
+		tightest.add(w.class, v)
+		if !v.ok {
+			tightest.announce(c)
+			return refusal(w.class, v)
+		}
+	}
+	tightest.announce(c)
+	return nil
+}
+
+// writer is one whom a publication counts against.
+type writer struct {
+	class *class
+	key   bucketKey
+}
+
+// writers are all whom the publications of a request count against. Without a key that is its
+// address alone, by the limit of a key.
+func (l *Limits) writers(c *fiber.Ctx) []writer {
+	var list []writer
+	if !l.writes.rate.Off() {
+		list = append(list, writer{&l.writes, counted(c)})
+	}
+	shared, p := &l.strangers.sharedWrites, PrincipalOf(c)
+	if shared.rate.Off() || p == nil {
+		return list
+	}
+	list = append(list, writer{shared, addrKey(ClientAddr(c))})
+	if owned, ok := p.(Owned); ok && owned.OwnerID() != "" {
+		sum := sha256.Sum256([]byte(owned.OwnerID()))
+		list = append(list, writer{shared, bucketKey{'o', [16]byte(sum[:16])}})
+	}
+	return list
+}
+
+// announcement is the limit to announce: the refused one, else the one that leaves least.
+type announcement struct {
+	class   *class
+	verdict verdict
+}
+
+func (a *announcement) add(cl *class, v verdict) {
+	if a.class == nil || !v.ok || v.remaining < a.verdict.remaining {
+		a.class, a.verdict = cl, v
+	}
+}
+
+func (a *announcement) announce(c *fiber.Ctx) {
+	if a.class != nil {
+		a.class.announce(c, a.verdict)
+	}
+}

@@ -1,0 +1,115 @@
+package httpserver
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gofiber/fiber/v2"
+	"github.com/google/uuid"
+
+	"github.com/pulsecast/pulsecast/app/config"
+)
+
+func perHour(n int) config.Rate { return config.Rate{N: n, Per: time.Hour} }
+
+// TestOneAddressRegisters: one address gets five agents an hour whatever it tries, and so does a
+// /64; all together get no more than the service takes.
+func TestOneAddressRegisters(t *testing.T) {
+	t.Parallel()
+	clk := newClock()
+	n := run(t, func(o *Options) {
+		o.Now = clk.now
+		o.Config.TrustedProxies = "127.0.0.1"
+		o.Config.RegistrationRate, o.Config.RegistrationCeiling = perHour(5), perHour(12)
+	}, func(s *Server) {
+		s.App.Post("/api/agents", s.Limits.Writes(), func(c *fiber.Ctx) error {
+			if err := s.Limits.AdmitAgent(c)(c.UserContext()); err != nil {
+				return err
+			}
+			return ok(c)
+		})
+	})
+	register := func(address string, times, want int, refusal string) {
+		t.Helper()
+		made := 0
+		for range times {
+			r := n.do(t, "POST", "/api/agents", "X-Forwarded-For: "+address)
+			checkFields(t, r.Header)
+			if r.StatusCode == 200 {
+				made++
+				continue
+			}
+			if r.StatusCode != 429 || r.Header.Get("Retry-After") == "" || !strings.Contains(r.body, refusal) {
+				t.Fatalf("%s: %d, Retry-After %q: %s", address, r.StatusCode, r.Header.Get("Retry-After"), r.body)
+			}
+		}
+		if made != want {
+			t.Errorf("%s registered %d agents, want %d", address, made, want)
+		}
+	}
+	register("192.0.2.1", 120, 5, "5/h new agents from this address")
+	for i := range 20 {
+		register(fmt.Sprintf("2001:db8:0:1::%x", i+1), 1, map[bool]int{true: 1}[i < 5], "5/h new agents from this address")
+	}
+	register("192.0.2.3", 5, 2, "12/h new agents in the whole service")
+	register("192.0.2.4", 1, 0, "12/h new agents in the whole service")
+	clk.advance(12 * time.Minute)
+	register("192.0.2.1", 2, 1, "from this address")
+}
+
+// owned is an agent of an owner.
+type owned struct {
+	id    uuid.UUID
+	owner string
+}
+
+func (o owned) AgentID() uuid.UUID { return o.id }
+func (o owned) OwnerID() string    { return o.owner }
+
+// TestFortyAgentsShareOneAllowance: of one address, and of one owner wherever the agents run. What
+// is announced is the limit that leaves least.
+func TestFortyAgentsShareOneAllowance(t *testing.T) {
+	t.Parallel()
+	n := run(t, func(o *Options) {
+		o.Now = newClock().now
+		o.Config.TrustedProxies = "127.0.0.1"
+		o.Config.RateLimitWrites, o.Config.RateLimitWritesAddress = perMinute(4), perMinute(10)
+		o.Authenticate = func(_ context.Context, bearer string) (Principal, error) {
+			owner, _, _ := strings.Cut(bearer, ".")
+			return owned{uuid.NewSHA1(uuid.Nil, []byte(bearer)), strings.TrimPrefix(owner, "none")}, nil
+		}
+	}, limitRoutes)
+	publish := func(address, key string, status int, limit string) {
+		t.Helper()
+		r := n.do(t, "POST", "/api/publish", "X-Forwarded-For: "+address, "Authorization: Bearer "+key)
+		checkFields(t, r.Header)
+		if got := r.Header.Get("RateLimit"); r.StatusCode != status || got != limit {
+			t.Errorf("%s from %s: %d, %s; want %d, %s: %s", key, address, r.StatusCode, got, status, limit, r.body)
+		}
+	}
+	publish("192.0.2.1", "none.0", 200, `"writes";r=3;t=15`)
+	for i := range 5 {
+		publish("192.0.2.1", fmt.Sprint("none.", i+1), 200, `"writes";r=3;t=15`)
+	}
+	publish("192.0.2.1", "none.6", 200, `"writes";r=3;t=15`)
+	for i := range 3 {
+		publish("192.0.2.1", fmt.Sprint("none.", i+7), 200, fmt.Sprintf(`"shared-writes";r=%d;t=6`, 2-i))
+	}
+	for i := range 30 {
+		publish("192.0.2.1", fmt.Sprint("none.", i+10), 429, `"shared-writes";r=0;t=6`)
+	}
+	publish("192.0.2.2", "none.0", 200, `"writes";r=2;t=15`)
+	for i := range 40 {
+		limit, status := fmt.Sprintf(`"shared-writes";r=%d;t=6`, max(9-i, 0)), 200
+		switch {
+		case i < 7:
+			limit = `"writes";r=3;t=15`
+		case i >= 10:
+			status = 429
+		}
+		publish(fmt.Sprintf("198.51.100.%d", i+1), fmt.Sprint("olga.", i), status, limit)
+	}
+}

@@ -1,0 +1,38 @@
+package plaintext
+
+import (
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+// FuzzCheck: a text that is accepted has nothing that a database or a reader trips over.
+func FuzzCheck(f *testing.F) {
+	for _, seed := range []string{"plain", "a\nb", "a\x00b", "\u202ea", "\xff", "e\u0301", "\u2066", "\x7f", "\u0085", "👩‍👩‍👧"} {
+		f.Add(seed, true)
+		f.Add(seed, false)
+	}
+	f.Fuzz(func(t *testing.T, s string, multiline bool) {
+		if Check(s, multiline) != "" {
+			return
+		}
+		if !utf8.ValidString(s) || strings.ContainsRune(s, 0) || strings.ContainsFunc(s, Reorders) || (!multiline && strings.ContainsAny(s, "\r\n")) {
+			t.Errorf("%q is accepted", s)
+		}
+	})
+}
+
+// FuzzCut: a text is cut between characters, never made longer.
+func FuzzCut(f *testing.F) {
+	f.Add("some text", 4)
+	f.Add("👩‍👩‍👧", 2)
+	f.Add("", 0)
+	f.Fuzz(func(t *testing.T, s string, most int) {
+		if !utf8.ValidString(s) || most < 1 || most > 1000 {
+			return
+		}
+		if cut := Cut(s, most); !utf8.ValidString(cut) || utf8.RuneCountInString(cut) > most {
+			t.Errorf("Cut(%q, %d) = %q", s, most, cut)
+		}
+	})
+}

@@ -1,0 +1,99 @@
+package prediction
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/uptrace/bun"
+
+	"github.com/pulsecast/pulsecast/app/database"
+)
+
+const (
+	// maxVoices is how many agents of a market are looked at, of those that published as
+	// newcomers and of the others each, the oldest agents first. So agents that just registered
+	// can't push out those that were there before, however many they are and however much they
+	// publish.
+	maxVoices = 250
+	// maxRepeats is how many of an agent's newest open predictions on a market are looked at.
+	maxRepeats = 10
+)
+
+// Opinion is an agent's open prediction on a market.
+type Opinion struct {
+	ID                 uuid.UUID `bun:",type:uuid"`
+	MarketID           string
+	AgentID            uuid.UUID `bun:",type:uuid"`
+	OutcomeIndex       int
+	Confidence         float64
+	BaselineState      BaselineState
+	BaselineObservedAt time.Time `bun:",nullzero"`
+}
+
+// Opinions reads the revealed open predictions on some markets, the newest first. What it
+// reads of each market is bounded: see maxVoices and maxRepeats.
+func Opinions(ctx context.Context, db bun.IDB, marketIDs []string) ([]Opinion, error) {
+	if len(marketIDs) == 0 {
+		return nil, nil
+	}
+	ids, err := json.Marshal(marketIDs)
+	if err != nil {
+		return nil, fmt.Errorf("read opinions: %w", err)
+	}
+	query, markets := opinionsOnSQLite, any(string(ids))
+	if database.IsPostgres(db) {
+		query, markets = opinionsOnPostgres, bun.List(marketIDs)
+	}
+	var rows []Opinion
+	if err := db.NewRaw(query, markets, maxVoices, maxRepeats, maxRepeats-1, uuid.Nil, uuid.Max).Scan(ctx, &rows); err != nil {
+		return nil, fmt.Errorf("read opinions: %w", err)
+	}
+	slices.SortFunc(rows, func(a, b Opinion) int { return bytes.Compare(b.ID[:], a.ID[:]) })
+	for i := range rows {
+		rows[i].BaselineObservedAt = rows[i].BaselineObservedAt.UTC()
+	}
+	return rows, nil
+}
+
+// The walk w goes from agent to agent through results_open_agents, by one look for each: next
+// finds the agent after ?a among those of market ?m that have the mark ?n.
+func walkVoices(next string) string {
+	step := func(market, mark, after string) string {
+		return strings.NewReplacer("?m", market, "?n", mark, "?a", after).Replace(next)
+	}
+	return `w (market_id, newcomer, agent_id, place) AS (
+			SELECT v.market_id, FALSE, ` + step("v.market_id", "FALSE", "?4") + `, 1 FROM v
+			UNION ALL SELECT v.market_id, TRUE, ` + step("v.market_id", "TRUE", "?4") + `, 1 FROM v
+			UNION ALL SELECT w.market_id, w.newcomer, ` + step("w.market_id", "w.newcomer", "w.agent_id") + `, w.place + 1
+			FROM w WHERE w.agent_id IS NOT NULL AND w.place < ?1)
+		SELECT p.market_id, p.agent_id, p.id, p.outcome_index, p.confidence, s.baseline_state, s.baseline_observed_at FROM w `
+}
+
+// On Postgres rows of the index are compared as a whole and ordered by, so that it takes no
+// other index; behind the last agent of a market it finds another market, or the other mark.
+// Its planning time grows with a list of values.
+var opinionsOnPostgres = `WITH RECURSIVE v (market_id) AS (SELECT unnest((SELECT ARRAY[?0]::text[]))), ` +
+	walkVoices(`(SELECT CASE WHEN r.market_id = ?m AND r.newcomer = ?n THEN r.agent_id END FROM results AS r
+			WHERE r.status = 'open' AND r.market_id IS NOT NULL AND (r.market_id, r.newcomer, r.agent_id) > (?m, ?n, ?a)
+			ORDER BY r.market_id, r.newcomer, r.agent_id LIMIT 1)`) + `
+		CROSS JOIN LATERAL (SELECT r.* FROM results AS r WHERE r.status = 'open' AND r.market_id IS NOT NULL
+			AND (r.market_id, r.newcomer, r.agent_id, r.id) <= (w.market_id, w.newcomer, w.agent_id, ?5)
+			ORDER BY r.market_id DESC, r.newcomer DESC, r.agent_id DESC, r.id DESC LIMIT ?2) AS s
+		JOIN predictions AS p ON p.agent_id = s.agent_id AND p.id = s.id AND ` + revealed + `
+		WHERE s.market_id = w.market_id AND s.newcomer = w.newcomer AND s.agent_id = w.agent_id`
+
+// SQLite has no LATERAL.
+var opinionsOnSQLite = `WITH RECURSIVE v (market_id) AS (SELECT value FROM json_each(?0)), ` +
+	walkVoices(`(SELECT r.agent_id FROM results AS r WHERE r.market_id = ?m AND r.status = 'open' AND r.newcomer = ?n
+			AND r.agent_id > ?a ORDER BY r.agent_id LIMIT 1)`) + `
+		CROSS JOIN results AS s ON s.market_id = w.market_id AND s.newcomer = w.newcomer AND s.agent_id = w.agent_id
+			AND s.status = 'open' AND s.id >= COALESCE((SELECT r.id FROM results AS r WHERE r.market_id = w.market_id
+				AND r.newcomer = w.newcomer AND r.agent_id = w.agent_id AND r.status = 'open'
+				ORDER BY r.id DESC LIMIT 1 OFFSET ?3), ?4)
+		JOIN predictions AS p ON p.agent_id = s.agent_id AND p.id = s.id AND ` + revealed

@@ -1,0 +1,101 @@
+package settlement
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/google/uuid"
+	"github.com/uptrace/bun"
+
+	"github.com/pulsecast/pulsecast/app/database"
+	"github.com/pulsecast/pulsecast/app/prediction"
+)
+
+// ConsensusEvents is how many settled events an agent needs to count in the consensus of a
+// market and in what Consensus says. So many new accounts can't move either.
+const ConsensusEvents = 5
+
+// CountInConsensus tells which of some agents have at least ConsensusEvents settled events.
+func CountInConsensus(ctx context.Context, db bun.IDB, agents []uuid.UUID) (map[uuid.UUID]bool, error) {
+	events, err := settledEvents(ctx, db, agents)
+	if err != nil {
+		return nil, err
+	}
+	counts := make(map[uuid.UUID]bool, len(events))
+	for id, n := range events {
+		counts[id] = n >= ConsensusEvents
+	}
+	return counts, nil
+}
+
+// settledEvents counts the settled events of agents. It reads no more than the first few days
+// of each, so a number above ConsensusEvents may be too small.
+func settledEvents(ctx context.Context, db bun.IDB, agents []uuid.UUID) (map[uuid.UUID]int64, error) {
+	type row struct {
+		AgentID uuid.UUID `bun:",type:uuid"`
+	}
+	rows := make([]row, len(agents))
+	for i, id := range agents {
+		rows[i].AgentID = id
+	}
+	events := make(map[uuid.UUID]int64, len(agents))
+	if len(agents) == 0 {
+		return events, nil
+	}
+	var found []struct {
+		AgentID uuid.UUID `bun:",type:uuid"`
+		Events  int64
+	}
+	query := fmt.Sprintf(`SELECT v.agent_id, (SELECT CAST(COALESCE(SUM(f.clusters), 0) AS BIGINT) FROM (
+			SELECT d.clusters FROM agent_days AS d WHERE d.agent_id = v.agent_id AND d.category = '%s' AND d.clusters > 0
+			LIMIT %d) AS f) AS events FROM v`, AllCategories, ConsensusEvents+1)
+	if err := database.ScanRows(ctx, db, query, rows, &found); err != nil {
+		return nil, fmt.Errorf("count settled events: %w", err)
+	}
+	for _, f := range found {
+		events[f.AgentID] = f.Events
+	}
+	return events, nil
+}
+
+// consensusChanged has the consensus counted anew of the market whose predictions the batch has
+// moved, and of those on which agents begin or cease to count. It is the last step of its
+// transaction.
+func (b *batch) consensusChanged(ctx context.Context, tx bun.Tx, marketID string) error {
+	agents, err := b.countNow(ctx, tx)
+	if err != nil {
+		return err
+	}
+	return prediction.AgentsChanged(ctx, tx, agents, marketID)
+}
+
+// countNow lists the agents that begin to count in consensus with what the batch has written,
+// or cease to.
+func (b *batch) countNow(ctx context.Context, tx bun.Tx) ([]uuid.UUID, error) {
+	gained := map[uuid.UUID]int64{}
+	for key, before := range b.before {
+		switch after := b.clusters[key]; {
+		case before.Settled == 0 && after.Settled > 0:
+			gained[key.agent]++
+		case before.Settled > 0 && after.Settled == 0:
+			gained[key.agent]--
+		}
+	}
+	moved := make([]uuid.UUID, 0, len(gained))
+	for id, n := range gained {
+		if n != 0 {
+			moved = append(moved, id)
+		}
+	}
+	events, err := settledEvents(ctx, tx, moved)
+	if err != nil {
+		return nil, err
+	}
+	var changed []uuid.UUID
+	for _, id := range moved {
+		if now := events[id]; (now >= ConsensusEvents) != (now-gained[id] >= ConsensusEvents) {
+			changed = append(changed, id)
+		}
+	}
+	return changed, nil
+}

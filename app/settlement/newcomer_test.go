@@ -1,0 +1,118 @@
+package settlement
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/pulsecast/pulsecast/app/database"
+	"github.com/pulsecast/pulsecast/app/database/dbtest"
+	"github.com/pulsecast/pulsecast/app/prediction"
+)
+
+// TestConsensusRowIsARecord: Consensus hears who counts at the moment it speaks. Neither an agent
+// that begins to count later nor a settlement that is taken back changes what it said, and a
+// rebuild agrees.
+func TestConsensusRowIsARecord(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+		w := newWorld(t, db)
+		s := w.service(0)
+		agents := make([]uuid.UUID, 6)
+		for i := range agents {
+			agents[i] = w.agent(i + 1)
+		}
+		w.experience(s, agents[:4]...)
+		m := w.market("1", "", "x", start)
+		m.Prices = []float64{.3, .7}
+		w.tick(s, m)
+		for i, p := range []float64{.2, .4, .6, .8, .9} {
+			w.publish(agents[i], m, 0, p)
+		}
+		observe := func(price float64) {
+			w.clock = w.clock.Add(2 * time.Minute)
+			m.Prices = []float64{price, 1 - price}
+			w.tick(s, m)
+		}
+		check := func(when, consensus string) {
+			t.Helper()
+			if got, want := references(w, "1"), "fifty 0.5 against 0.3; "+consensus; got != want {
+				t.Errorf("%s: %s, want %s", when, got, want)
+			}
+			w.rebuilt()
+		}
+		observe(.35)
+		check("four agents count, and a newcomer spoke", "")
+		w.settleFive(s, agents[4])
+		check("the fifth counts, but no baseline was fixed since", "")
+		w.publish(agents[5], m, 0, .01)
+		observe(.45)
+		const said = "consensus 0.6 against 0.45; " // .2 .4 .6 .8 .9
+		check("a newcomer's baseline lets it speak", said)
+		observe(.5)
+		w.settleFive(s, agents[5])
+		observe(.55)
+		check("the sixth counts later", said)
+		reopened := w.markets["9000"]
+		reopen(reopened, .5, .5)
+		w.clock = w.clock.Add(time.Minute)
+		w.tick(s, reopened)
+		counts, err := CountInConsensus(t.Context(), db, agents)
+		if err != nil || counts[agents[0]] || !counts[agents[4]] {
+			t.Errorf("after an event was taken back %v count, %v", counts, err)
+		}
+		check("four events were taken back", said)
+		closeWith(m, w.clock, 1, 0)
+		w.tick(s, m)
+		live := w.sums()
+		report, err := s.Rebuild(t.Context(), true)
+		if w.must(err); len(report.Differences) > 0 {
+			t.Errorf("the rebuild disagrees: %v", report.Differences)
+		}
+		if got := w.sums(); got != live {
+			t.Errorf("rebuilt sums differ:%s", difference(got, live))
+		}
+		check("settled and rebuilt", said)
+	})
+}
+
+// settleFive gives one more agent five settled events, on markets of its own.
+func (w *world) settleFive(s *Service, agent uuid.UUID) {
+	w.t.Helper()
+	at := w.clock
+	for range ConsensusEvents {
+		w.serial++
+		m := w.market(fmt.Sprint(10_000+w.serial), "", "x", at)
+		w.trade(s, m, agent, .5, .6)
+		closeWith(m, w.clock, 1, 0)
+		w.tick(s, m)
+	}
+}
+
+// TestFirstSettlementClearsMarks: a newcomer's predictions are marked until its first settlement.
+func TestFirstSettlementClearsMarks(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+		w := newWorld(t, db)
+		s := w.service(0)
+		m, other := w.market("1", "", "x", start), w.market("2", "", "x", start)
+		first, open := w.trade(s, m, w.agent(1), .5, .7), w.trade(s, other, w.agent(1), .5, .7)
+		stranger := w.trade(s, other, w.agent(2), .5, .7)
+		w.exec("UPDATE predictions SET newcomer = TRUE")
+		w.exec("UPDATE results SET newcomer = TRUE")
+		closeWith(m, w.clock, 1, 0)
+		w.tick(s, m)
+		for id, want := range map[uuid.UUID]bool{first: false, open: false, stranger: true} {
+			if p := w.prediction(id); p.Newcomer != want {
+				t.Errorf("prediction of agent %s (%s): newcomer %t, want %t", p.AgentID, p.Status, p.Newcomer, want)
+			}
+		}
+		var left int
+		w.must(db.NewRaw("SELECT COUNT(*) FROM results WHERE newcomer").Scan(t.Context(), &left))
+		if left != 1 || w.prediction(first).Status != prediction.Resolved {
+			t.Errorf("%d results are a newcomer's, want 1", left)
+		}
+	})
+}

@@ -1,0 +1,88 @@
+package app_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/pulsecast/pulsecast/app/database"
+	"github.com/pulsecast/pulsecast/app/database/dbtest"
+)
+
+// TestSecondSignal: SIGTERM lets requests go on for DRAIN, and a second one ends the process
+// there and then. Every acknowledged prediction is there, and every key gives one prediction.
+func TestSecondSignal(t *testing.T) {
+	t.Parallel()
+	const clients, published = 4, 40
+	settings := []string{"DATABASE_URL=" + dbtest.URL(t, database.SQLite), "REGISTRATION=open", "RATE_LIMIT_WRITES=off", "DRAIN=10m"}
+	p := startProcess(t, settings, "serve")
+	_, made := p.call("POST", "/api/agents", "", map[string]any{"name": "Ada"})
+	key, _ := made["apiKey"].(string)
+	body, err := json.Marshal(map[string]any{
+		"title": "Will it last?", "thesis": "It must.", "confidence": 0.9, "horizonAt": time.Now().AddDate(0, 1, 0).UTC(),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	for deadline := time.Now().Add(20 * time.Second); ; {
+		if status, _ := p.call("GET", "/readyz", "", nil); status == 503 {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("/readyz says 200 after SIGTERM")
+		}
+	}
+	var sent [clients]map[string]string // what each Idempotency-Key was answered, "" without an answer
+	var acknowledged atomic.Int64
+	reached := make(chan struct{})
+	var wg sync.WaitGroup
+	for i := range sent {
+		sent[i] = map[string]string{}
+		wg.Go(func() {
+			for n := 0; ; n++ {
+				once := fmt.Sprintf("%d/%d", i, n)
+				id, status := publishWith(p.base, key, once, body)
+				sent[i][once] = id
+				if status != 200 {
+					return
+				}
+				if acknowledged.Add(1) == published {
+					close(reached)
+				}
+			}
+		})
+	}
+	select {
+	case <-reached:
+	case <-time.After(time.Minute):
+		t.Fatalf("%d are published while draining:\n%s", acknowledged.Load(), p.out)
+	}
+	if code := p.stop(syscall.SIGTERM); code != 128+int(syscall.SIGTERM) {
+		t.Errorf("exit code %d", code)
+	}
+	wg.Wait()
+	again := startProcess(t, settings, "serve")
+	total := 0
+	for i := range sent {
+		for once, id := range sent[i] {
+			total++
+			if got, status := publishWith(again.base, key, once, body); status != 200 || (id != "" && got != id) {
+				t.Errorf("%s: %d, %q, was %q", once, status, got, id)
+			}
+		}
+	}
+	_, stats := again.call("GET", "/api/stats", key, nil)
+	if n := dig(stats, "stats", "predictions", "total"); n != float64(total) {
+		t.Errorf("%v predictions for %d keys", n, total)
+	}
+	if code := again.stop(syscall.SIGINT); code != 0 {
+		t.Errorf("SIGINT ends with %d", code)
+	}
+}

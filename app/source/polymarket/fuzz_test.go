@@ -1,0 +1,61 @@
+package polymarket
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+// FuzzDecodePage: a page is refused, or its records are JSON.
+func FuzzDecodePage(f *testing.F) {
+	for _, seed := range []string{`{"markets":[{"id":"1"}],"next_cursor":"LTE="}`, `[{"id":1},2,null]`, `{"events":[]}`, `{}`, `null`, `{"markets":{}}`, `[`, "\xff"} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		p, err := decodePage(raw)
+		if err != nil {
+			return
+		}
+		for _, r := range p.records {
+			if !json.Valid(r) {
+				t.Errorf("%q holds the record %q", raw, r)
+			}
+		}
+	})
+}
+
+// FuzzTags: tags in any form give slugs, or none.
+func FuzzTags(f *testing.F) {
+	for _, seed := range []string{`[{"slug":"politics","label":"Politics"}]`, `["a",1,null]`, `"a"`, `"[{\"slug\":\"x\"}]"`, `{}`, `[[[]]]`} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		var tags wireTags
+		if json.Unmarshal(raw, &tags) == nil {
+			for _, slug := range tags.slugs() {
+				if slug == "" || !utf8.ValidString(slug) {
+					t.Errorf("%q gives the tag %q", raw, slug)
+				}
+			}
+		}
+	})
+}
+
+// FuzzTitle: any question, event and label give a title on one line.
+func FuzzTitle(f *testing.F) {
+	f.Add("Will ___ win?", "Who wins?", "Ada")
+	f.Add("", "", "")
+	f.Add("x ___ y ___", "___", "___")
+	f.Add("…?", "By...?", "December 31")
+	f.Fuzz(func(t *testing.T, question, event, label string) {
+		if !utf8.ValidString(question + event + label) {
+			return
+		}
+		if got := title(question, event, label); !utf8.ValidString(got) || len(got) > len(question)+len(event)+len(label)+100 {
+			t.Errorf("title(%q, %q, %q) = %q", question, event, label, got)
+		}
+		eventTitle(event)
+		_ = strings.Join(heavy(question), " ")
+	})
+}

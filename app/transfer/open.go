@@ -1,0 +1,120 @@
+package transfer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/pulsecast/pulsecast/app/database"
+)
+
+// openSource opens the side that is read, and keeps servers away from it until it is closed.
+func (c *copier) openSource(ctx context.Context) (closeAll func() error, err error) {
+	if c.From == c.To {
+		return nil, errors.New("it is the target as well")
+	}
+	if path, ok := database.SQLitePath(c.From); ok {
+		if _, err := os.Stat(path); err != nil { // Open would make it
+			return nil, err
+		}
+	}
+	if c.from, err = database.Open(ctx, c.From); err != nil {
+		return nil, err
+	}
+	unlock, err := c.from.Claim()
+	if err != nil {
+		if errors.Is(err, database.ErrInUse) {
+			err = errors.New("a server or worker runs on it: stop it first")
+		}
+		return nil, errors.Join(err, c.from.Close())
+	}
+	release := func() error { return errors.Join(unlock(), c.from.Close()) }
+	if err := c.checkSource(ctx); err != nil {
+		return nil, errors.Join(err, release())
+	}
+	if c.source, err = newSide(ctx, c.from, c.From); err != nil {
+		return nil, errors.Join(err, release())
+	}
+	return func() error { return errors.Join(c.source.close(), release()) }, nil
+}
+
+func (c *copier) checkSource(ctx context.Context) error {
+	if lost := c.from.LostWAL(); !lost.IsZero() {
+		return errors.New("the file was copied while it was served, or has lost its -wal file: run pulsecast doctor")
+	}
+	if _, filling, err := c.from.FindIncoming(ctx); err != nil || filling {
+		return errors.Join(err, database.ErrIncoming)
+	}
+	if others, err := c.from.OtherConnections(ctx); err != nil || others > 0 {
+		return errors.Join(err, fmt.Errorf("%d other connections are open to it: stop every server and worker first", others))
+	}
+	applied, err := c.from.Applied(ctx)
+	if err != nil {
+		return err
+	}
+	var e *database.SchemaError
+	if err = database.CompareSchema(applied); errors.As(err, &e) && e.Newer == nil {
+		return fmt.Errorf("%w: run pulsecast migrate up on it first", err)
+	}
+	return err
+}
+
+// openTarget opens the side that is written. state is set if it holds an interrupted copy.
+func (c *copier) openTarget(ctx context.Context) (closeAll func() error, err error) {
+	if c.to, err = database.Open(ctx, c.To); err != nil {
+		return nil, err
+	}
+	unlock, err := c.to.Claim()
+	if err != nil {
+		return nil, errors.Join(err, c.to.Close())
+	}
+	release := func() error { return errors.Join(unlock(), c.to.Close()) }
+	if c.to.Kind == c.from.Kind {
+		return nil, errors.Join(errors.New("it is of the same kind as the source: use pulsecast backup and pulsecast restore"), release())
+	}
+	if err := c.claimTarget(ctx); err != nil {
+		return nil, errors.Join(err, release())
+	}
+	if c.target, err = newSide(ctx, c.to, c.To); err != nil {
+		return nil, errors.Join(err, release())
+	}
+	return func() error { return errors.Join(c.target.close(), release()) }, nil
+}
+
+// ofCopy names what the Incoming of a copy keeps about it, to tell it from that of a restore.
+const ofCopy = "copy"
+
+// claimTarget marks an empty target and makes the schema, or finds the mark of this copy.
+func (c *copier) claimTarget(ctx context.Context) (err error) {
+	var found bool
+	if c.incoming, found, err = c.to.FindIncoming(ctx); err != nil {
+		return err
+	}
+	if found {
+		kept, err := c.incoming.All(ctx)
+		if err != nil {
+			return err
+		}
+		if kept[ofCopy] != c.from.Identity(c.From) {
+			return errors.New("it holds an interrupted restore or copy from elsewhere: complete that one, or name an empty database")
+		}
+		c.state = map[string]progress{}
+	} else {
+		tables, err := c.to.Tables(ctx)
+		if err != nil {
+			return err
+		}
+		if len(tables) > 0 {
+			return fmt.Errorf("it has tables already (%s and %d more): name an empty database", tables[0].Name, len(tables)-1)
+		}
+		if c.incoming, err = c.to.BeginIncoming(ctx); err != nil {
+			return err
+		}
+		if err := c.incoming.Set(ctx, ofCopy, c.from.Identity(c.From)); err != nil {
+			return err
+		}
+	}
+	_, err = c.to.MigrateIncoming(ctx)
+	return err
+}

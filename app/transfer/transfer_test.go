@@ -1,0 +1,325 @@
+package transfer_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/uptrace/bun"
+
+	"github.com/pulsecast/pulsecast/app/database"
+	"github.com/pulsecast/pulsecast/app/database/dbtest"
+	"github.com/pulsecast/pulsecast/app/demo"
+	"github.com/pulsecast/pulsecast/app/settlement"
+	"github.com/pulsecast/pulsecast/app/transfer"
+)
+
+var noon = time.Date(2026, 11, 22, 12, 0, 0, 123456000, time.UTC)
+
+func open(t *testing.T, address string) *database.DB {
+	t.Helper()
+	db, err := database.Open(t.Context(), address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return db
+}
+
+func shut(t *testing.T, db *database.DB) {
+	t.Helper()
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// empty is the address of a Postgres database without tables.
+func empty(t *testing.T) string {
+	t.Helper()
+	address := dbtest.URL(t, database.Postgres)
+	db := open(t, address)
+	defer shut(t, db)
+	for _, statement := range []string{"DROP SCHEMA public CASCADE", "CREATE SCHEMA public"} {
+		if _, err := db.ExecContext(t.Context(), statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return address
+}
+
+func newFile(t *testing.T) string { return "sqlite://" + filepath.Join(t.TempDir(), "new.db") }
+
+// grown is the address of a SQLite file with rows in every table: the demo's world, and rows
+// with awkward values wherever that has none.
+func grown(t *testing.T) string {
+	t.Helper()
+	address := dbtest.URL(t, database.SQLite)
+	db := open(t, address)
+	defer shut(t, db)
+	if err := demo.Seed(t.Context(), db, noon); err != nil {
+		t.Fatal(err)
+	}
+	fill(t, db, typesOf(t))
+	return address
+}
+
+// typesOf is the type of each column by table and column, in the words of Postgres.
+func typesOf(t *testing.T) map[string]string {
+	t.Helper()
+	db := open(t, dbtest.URL(t, database.Postgres))
+	defer shut(t, db)
+	tables, err := db.Tables(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	types := map[string]string{}
+	for _, table := range tables {
+		for _, c := range table.Columns {
+			types[table.Name+"."+c.Name] = c.Type
+		}
+	}
+	return types
+}
+
+// fill adds rows to each table that has none.
+func fill(t *testing.T, db *database.DB, types map[string]string) {
+	t.Helper()
+	tables, err := db.Tables(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, table := range tables {
+		n, err := database.CountRows(t.Context(), db, table.Name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n > 0 {
+			continue
+		}
+		for i := range 3 {
+			names, values := []string{}, []any{}
+			for _, c := range table.Columns {
+				if c.Name == "reader" { // of reports: there is one only without a reporter_id
+					continue
+				}
+				names = append(names, `"`+c.Name+`"`)
+				values = append(values, parentOf(t, db, table.Name, c.Name, i, awkward(types[table.Name+"."+c.Name], i)))
+			}
+			_, err := db.NewRaw(fmt.Sprintf("INSERT INTO %s (%s) VALUES (?)", table.Name, strings.Join(names, ", ")), bun.List(values)).Exec(t.Context())
+			if err != nil {
+				t.Fatalf("%s: %v", table.Name, err)
+			}
+		}
+	}
+}
+
+// parentOf is a value that the column's foreign key finds, or value if it has none.
+func parentOf(t *testing.T, db *database.DB, table, column string, i int, value any) any {
+	t.Helper()
+	var keys []struct{ Parent, Name string }
+	err := db.NewRaw(`SELECT "table" AS parent, "to" AS name FROM pragma_foreign_key_list(?) WHERE "from" = ?`, table, column).Scan(t.Context(), &keys)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(keys) == 0 {
+		return value
+	}
+	err = db.QueryRowContext(t.Context(), "SELECT ? FROM ? ORDER BY 1 LIMIT 1 OFFSET ?", bun.Ident(keys[0].Name), bun.Ident(keys[0].Parent), i).Scan(&value)
+	if err != nil {
+		t.Fatalf("%s.%s: %v", table, column, err)
+	}
+	return value
+}
+
+// awkward is a value of a type that is easily lost on the way.
+func awkward(kind string, i int) any {
+	switch kind {
+	case "uuid":
+		return database.NewID(noon.Add(time.Duration(i))).String()
+	case "text":
+		return []string{"", "tab\there, \\N and \\.", "ÄÖ 🜚 'quoted' \"twice\"\nline"}[i]
+	case "timestamp with time zone":
+		return []time.Time{noon, noon.Truncate(time.Second), noon.Add(-100 * time.Microsecond).Truncate(100 * time.Microsecond)}[i]
+	case "jsonb":
+		return []string{"null", `{"b": [1e-7, 0.10, 100000000000000000001, -0.5], "a": {"ä": "\u00e4\n"}}`, `[]`}[i]
+	case "bytea":
+		return [][]byte{{}, {0, 255, 10, '\\'}, {1}}[i]
+	case "double precision":
+		return []float64{0.1 + 0.2, math.SmallestNonzeroFloat64, -1e300}[i]
+	case "bigint", "integer":
+		return []int64{math.MaxInt32, 0, -7}[i]
+	case "boolean":
+		return i == 1
+	}
+	return nil
+}
+
+func run(t *testing.T, from, to string) *transfer.Result {
+	t.Helper()
+	r, err := transfer.Run(t.Context(), transfer.Options{From: from, To: to})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// TestThereAndBack copies everything to Postgres, interrupted at every seventh batch, and back
+// into a new file. Nothing is forgotten, and the scores agree on every side.
+func TestThereAndBack(t *testing.T) {
+	t.Parallel()
+	from, there, back := grown(t), empty(t), newFile(t)
+	crash := errors.New("crash")
+	var r *transfer.Result
+	stops := 0
+	for ; r == nil; stops++ {
+		batches := 0
+		var err error
+		r, err = transfer.Run(t.Context(), transfer.Options{From: from, To: there, AfterBatch: func() error {
+			if batches++; batches == 7 {
+				return crash
+			}
+			return nil
+		}})
+		if err == nil {
+			break
+		}
+		if !errors.Is(err, crash) || stops > 100 {
+			t.Fatal(err)
+		}
+		db := open(t, there)
+		if _, err := db.Migrate(t.Context()); !errors.Is(err, database.ErrIncoming) {
+			t.Fatalf("%v: half a copy could be served", err)
+		}
+		shut(t, db)
+	}
+	if stops < 5 || !r.Resumed {
+		t.Errorf("it was interrupted %d times, %t", stops, r.Resumed)
+	}
+	checkAll(t, from, r)
+	again := run(t, there, back)
+	checkAll(t, back, again)
+	if again.Resumed || !slices.Equal(byName(r), byName(again)) {
+		t.Errorf("%v\n%v", r.Tables, again.Tables)
+	}
+	for _, address := range []string{from, there, back} {
+		db := open(t, address)
+		if names, err := db.Migrate(t.Context()); err != nil || len(names) > 0 {
+			t.Errorf("%s: %q, %v", address, names, err)
+		}
+		s := settlement.New(settlement.Options{DB: db, Interval: time.Minute, Now: func() time.Time { return noon }})
+		report, err := s.Rebuild(t.Context(), false)
+		if err != nil || len(report.Differences) > 0 {
+			t.Errorf("%s: %v, %v", address, report, err)
+		}
+		shut(t, db)
+	}
+}
+
+func byName(r *transfer.Result) []transfer.Sum {
+	list := slices.Clone(r.Tables)
+	slices.SortFunc(list, func(a, b transfer.Sum) int { return strings.Compare(a.Table, b.Table) })
+	return list
+}
+
+// checkAll: every table of the schema was copied, and none was empty.
+func checkAll(t *testing.T, address string, r *transfer.Result) {
+	t.Helper()
+	catalogue, err := dbtest.Catalogue()
+	if err != nil {
+		t.Fatal(err)
+	}
+	db := open(t, address)
+	defer shut(t, db)
+	for name := range catalogue {
+		if name == "prediction_records" { // a view
+			continue
+		}
+		want, err := database.CountRows(t.Context(), db, name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		i := slices.IndexFunc(r.Tables, func(s transfer.Sum) bool { return s.Table == name })
+		if i < 0 || r.Tables[i].Rows != want || want == 0 {
+			t.Errorf("%s: %d rows; copied: %+v", name, want, r.Tables)
+		}
+	}
+}
+
+// TestDifferencesAreFound: a row that changes in the target after it was copied.
+func TestDifferencesAreFound(t *testing.T) {
+	t.Parallel()
+	from, to := dbtest.URL(t, database.SQLite), empty(t)
+	db := open(t, to)
+	defer shut(t, db)
+	tamper := func() error {
+		_, err := db.ExecContext(context.Background(), "UPDATE agents SET model = 'x' WHERE handle = 'fifty'")
+		return err
+	}
+	_, err := transfer.Run(t.Context(), transfer.Options{From: from, To: to, AfterBatch: tamper})
+	if err == nil || !strings.Contains(err.Error(), "compare agents: the two sides differ") {
+		t.Error(err)
+	}
+	if _, err := db.Migrate(t.Context()); !errors.Is(err, database.ErrIncoming) {
+		t.Errorf("%v: it could be served", err)
+	}
+}
+
+func TestRefusals(t *testing.T) {
+	t.Parallel()
+	from, to := dbtest.URL(t, database.SQLite), empty(t)
+	refused := func(from, to, says string) {
+		t.Helper()
+		if _, err := transfer.Run(t.Context(), transfer.Options{From: from, To: to}); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("%v, does not say %q", err, says)
+		}
+	}
+	path, _ := database.SQLitePath(from)
+	release, err := database.Lock(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	refused(from, to, "a server or worker runs on it")
+	if err := release(); err != nil {
+		t.Fatal(err)
+	}
+	refused(from, newFile(t), "same kind")
+	refused(from, from, "the target as well")
+	refused(from, dbtest.URL(t, database.Postgres), "it has tables already")
+	missing := newFile(t)
+	refused(missing, to, "no such file")
+	if name, _ := database.SQLitePath(missing); fileExists(name) {
+		t.Error("it made the source")
+	}
+
+	served := dbtest.URL(t, database.Postgres)
+	server := open(t, served)
+	refused(served, newFile(t), "1 other connections are open")
+	shut(t, server)
+
+	db := open(t, from)
+	if _, err := db.ExecContext(t.Context(), "INSERT INTO bun_migrations (name, group_id) VALUES ('20991231000001', 9)"); err != nil {
+		t.Fatal(err)
+	}
+	shut(t, db)
+	refused(from, to, "newer than this program")
+
+	// A target that another source has begun to fill.
+	a, b := dbtest.URL(t, database.SQLite), dbtest.URL(t, database.SQLite)
+	stop := errors.New("stop")
+	if _, err := transfer.Run(t.Context(), transfer.Options{From: a, To: to, AfterBatch: func() error { return stop }}); !errors.Is(err, stop) {
+		t.Fatal(err)
+	}
+	refused(b, to, "from elsewhere")
+	run(t, a, to)
+}
+
+func fileExists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}

@@ -1,0 +1,116 @@
+package web
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/gofiber/fiber/v2"
+
+	"github.com/pulsecast/pulsecast/app/httpserver"
+)
+
+// pageHandler answers with the page at an address.
+type pageHandler func(c *fiber.Ctx, a address) error
+
+// alone is the handler of a page without parameters.
+func alone(h fiber.Handler) pageHandler { return func(c *fiber.Ctx, _ address) error { return h(c) } }
+
+// read has the queries of a page go to the replica, if there is one and it may serve them.
+func (s *Site) read(h pageHandler) pageHandler {
+	return func(c *fiber.Ctx, a address) error {
+		own := c.UserContext()
+		defer c.SetUserContext(own)
+		side := s.Changes.Side(false)
+		return side.Read(own, func(ctx context.Context) error {
+			c.SetUserContext(ctx)
+			return h(c, a)
+		})
+	}
+}
+
+const (
+	// pageFresh is how long a page is served before it is rendered again.
+	pageFresh = 2 * time.Second
+	// documentFresh is the same for what changes with a release, and for what only machines read.
+	documentFresh = time.Minute
+)
+
+// Register adds the routes of the site.
+func (s *Site) Register(srv *httpserver.Server) {
+	// What isn't named in parameters means nothing to the page, so it isn't part of its key.
+	add := func(cache *pageCache, fresh time.Duration, cost func(*fiber.Ctx, address) httpserver.Cost) func(string, pageHandler, ...string) {
+		return func(path string, h pageHandler, parameters ...string) {
+			srv.App.Get(path, srv.Limits.Reads(), cache.wrap(route{s.read(h), parameters, fresh, cost, srv.Admit}))
+		}
+	}
+	page, document := add(s.pages, pageFresh, costOfPage), add(s.pages, documentFresh, costOfPage)
+	picture := add(s.pictures, documentFresh, costOfPicture)
+	page("/", alone(s.home))
+	page("/leaderboard", s.leaderboard, "window", "category", "model", "cursor")
+	page("/markets", s.listMarkets, "q", "category", "tag", "closes", "state", "view", "sort", "cursor")
+	page("/markets/:id", alone(s.market))
+	page("/events/:id", s.event, "cursor")
+	page("/news", s.listNews, "q", "community", "cursor")
+	page("/predictions.atom", alone(s.predictionFeed))
+	page("/predictions", s.listPredictions, "q", "agent", "market", "event", "category", "status", "sort", "cursor")
+	page("/predictions/:id", s.prediction, reported)
+	page("/agents/new", alone(s.registerForm))
+	page("/agents/:handle.atom", alone(s.agentFeed))
+	picture("/agents/:handle/badge.svg", alone(s.badge))
+	page("/agents/:handle", s.agent, "events", "cursor")
+	page("/models", s.models, "window")
+	page("/compare", s.compare, "a", "b")
+	page("/assignments", alone(s.listAssignments))
+	page("/method", alone(s.method))
+	page("/search", s.search, "q", "in", "cursor")
+	page("/changes", alone(s.changes))
+	s.registerGuide(document)
+	s.registerDiscovery(srv)
+	page("/terms", alone(s.legal("Terms", "What agents and readers agree to.", "/terms", "terms.md", s.Config.TermsFile)))
+	page("/privacy", alone(s.legal("Privacy", "What is kept, and for how long.", "/privacy", "privacy.md", s.Config.PrivacyFile)))
+	page("/contact", alone(s.legal("Contact", "Whom to write to.", "/contact", "contact.md", "")))
+	page(offlinePath, alone(s.offline))
+	document("/sitemap.xml", alone(s.sitemap))
+	picture("/markets/:id/card.png", alone(s.marketCard))
+	picture("/predictions/:id/card.png", alone(s.predictionCard))
+	picture("/agents/:handle/card.png", alone(s.agentCard))
+	picture(boardCard, alone(s.leaderboardCard))
+	memory := srv.Limits.Snapshot()
+	srv.App.Get("/robots.txt", memory, s.robots)
+	srv.App.Get("/favicon.ico", memory, icon("favicon.ico"))
+	srv.App.Get("/apple-touch-icon.png", memory, icon("apple-touch-icon.png"))
+	srv.App.Get("/manifest.webmanifest", memory, s.manifest)
+	srv.App.Get("/sw.js", memory, s.serviceWorker)
+	srv.App.Get("/clients/:name", memory, s.clientFile)
+	srv.App.Get("/static/*", s.file)
+	srv.App.Post("/agents/new", s.ownForms, srv.Limits.Writes(), s.register(srv.Limits))
+	if s.SignIn != nil {
+		s.registerSignIn(srv)
+	}
+	srv.App.Post("/predictions/:id/report", s.ownForms, srv.Limits.Reports(), s.report)
+}
+
+// costOfPage is what a page costs that isn't in memory.
+func costOfPage(c *fiber.Ctx, a address) httpserver.Cost {
+	switch {
+	case a.get("q") != "":
+		return httpserver.Search
+	case a.narrowed() || of(c):
+		return httpserver.Page
+	}
+	return httpserver.Shared
+}
+
+func costOfPicture(c *fiber.Ctx, _ address) httpserver.Cost {
+	switch path := c.Route().Path; {
+	case !of(c):
+		return httpserver.Shared
+	case strings.HasSuffix(path, ".png"):
+		return httpserver.Drawing
+	}
+	return httpserver.Page
+}
+
+// of reports whether the path of a page names the one thing that it is about.
+func of(c *fiber.Ctx) bool { return strings.Contains(c.Route().Path, ":") }

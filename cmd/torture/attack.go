@@ -1,0 +1,150 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+)
+
+// dear are the requests that cost most, each for something else every time.
+var dear = []string{
+	"/api/predictions?limit=100&sort=edge&q=%s", "/api/predictions?limit=100&q=%s", "/api/predictions?status=void&q=%s",
+	"/api/predictions?sort=resolvedAt&status=resolved&q=%s", "/search?q=%s", "/predictions?q=%s", "/?x=%s", "/sitemap.xml?x=%s",
+	"/api/agents?limit=100&q=%s", "/api/intelligence/markets?status=closed&limit=100&q=%s",
+}
+
+// words are those of the theses, so that every search finds much.
+var words = strings.Fields("the market will rise because demand grows while supply stays low and nobody expects rain before winter ends")
+
+// besiege lets addresses send the dearest requests as fast as their limits allow.
+func besiege(l *lab) {
+	for db := range l.stores() {
+		settings := []string{"REGISTRATION_RATE=off", "REGISTRATION_CEILING=off", "TRUSTED_PROXIES=127.0.0.1"}
+		if l.brief() {
+			settings = append(settings, "RATE_LIMIT_READS=30/min")
+		}
+		n := l.serve(l.environment(db.url, nil, settings...))
+		authors := l.authors(n.base, authorsAtOnce)
+		l.fill(n, authors)
+		l.besiege(n, authors, 20, string(db.kind))
+		if n.Stop(); l.faulty() {
+			return
+		}
+	}
+}
+
+// brief reports whether the attack is over before the limits of every day are used up. Then they
+// are lower, so that attackers meet them.
+func (l *lab) brief() bool { return l.Attack < 20*time.Second }
+
+// fill publishes predictions that every search finds, by batches.
+func (l *lab) fill(n *node, authors []*author) {
+	for i, w := range authors {
+		var list []any
+		for j := range 100 {
+			item := publishBody("").(map[string]any)
+			item["thesis"] = fmt.Sprint(strings.Join(words[(i+j)%len(words):], " "), " ", strings.Join(words, " "))
+			list = append(list, item)
+		}
+		a := send(l.ctx, request{
+			method: http.MethodPost, url: n.base + "/api/predictions/batch", key: w.key, body: map[string]any{"predictions": list},
+			header: map[string]string{"X-Forwarded-For": fmt.Sprintf("198.51.100.%d", i+100)},
+		})
+		if a.err != nil || a.status != 200 {
+			l.Fatalf("publish a batch: %s", a)
+		}
+		l.count("predictions to search in", len(list))
+	}
+}
+
+func (l *lab) besiege(n *node, authors []*author, addresses int, where string) {
+	ctx, cancel := context.WithTimeout(l.ctx, l.Attack)
+	defer cancel()
+	var all sync.WaitGroup
+	refused := 0
+	var mu sync.Mutex
+	for i := range addresses {
+		all.Go(func() {
+			served, turned := l.assault(ctx, n, fmt.Sprintf("203.0.113.%d", i+1))
+			mu.Lock()
+			refused += turned
+			mu.Unlock()
+			l.count("requests of attackers, "+where, served+turned)
+			l.count("of them refused", turned)
+		})
+	}
+	for i, r := range bystanders(n, authors) {
+		all.Go(func() { l.stand(ctx, r, fmt.Sprintf("198.51.100.%d", i+1), where) })
+	}
+	all.Wait()
+	if refused == 0 && l.brief() {
+		l.fault("no attacker was ever refused, %s", where)
+	}
+}
+
+// assault sends dear requests from one address, four at a time, and waits when it is told to.
+func (l *lab) assault(ctx context.Context, n *node, from string) (served, refused int) {
+	var mu sync.Mutex
+	var all sync.WaitGroup
+	for c := range 4 {
+		all.Go(func() {
+			for i := c; ctx.Err() == nil; i += 4 {
+				path := fmt.Sprintf(dear[i%len(dear)], fmt.Sprint(words[i%len(words)], "+", words[i*7%len(words)]))
+				a := send(ctx, request{url: n.base + path, header: map[string]string{"X-Forwarded-For": from}})
+				if ctx.Err() != nil {
+					return
+				}
+				mu.Lock()
+				if a.status == 429 || a.status == 503 {
+					refused++
+				} else {
+					served++
+				}
+				mu.Unlock()
+				if a.err != nil || (a.status >= 500 && a.status != 503) {
+					l.fault("an attacker's %s: %s", path, a)
+				}
+				if a.status == 429 || a.status == 503 {
+					pauseFor(ctx, 100*time.Millisecond)
+				}
+			}
+		})
+	}
+	all.Wait()
+	return served, refused
+}
+
+// bystanders are what others ask meanwhile, each from its own address.
+func bystanders(n *node, authors []*author) []request {
+	list := []request{
+		{url: n.base + "/api/health"}, {url: n.base + "/api/predictions"}, {url: n.base + "/leaderboard"}, {url: n.base + "/api/intelligence/markets"},
+	}
+	for _, w := range authors {
+		list = append(list, request{method: http.MethodPost, url: n.base + "/api/predictions", key: w.key, body: publishBody("")})
+	}
+	return list
+}
+
+// stand sends a request once a second: every answer must be 200 within the bound.
+func (l *lab) stand(ctx context.Context, r request, from, where string) {
+	r.header = map[string]string{"X-Forwarded-For": from}
+	for ctx.Err() == nil {
+		a := send(l.ctx, r)
+		if a.err != nil || a.status != 200 || a.took > l.patience(slowest) {
+			l.fault("a bystander's %s %s, %s: %s", r.method, strings.TrimPrefix(r.url, "http://"), where, a)
+		}
+		l.count("requests of bystanders", 1)
+		l.longest("longest wait of a bystander, "+where, a.took)
+		pauseFor(ctx, time.Second)
+	}
+}
+
+func pauseFor(ctx context.Context, d time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
+	}
+}

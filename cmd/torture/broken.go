@@ -1,0 +1,225 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// breakage is a mistake that is made on purpose, to see that a check catches it. The program's
+// own sources hold no trace of it: one build, with the tag "broken", replaces the sources by
+// changed copies (go build -overlay). Its environment variable BROKEN chooses the mistake.
+type breakage struct {
+	name   string
+	does   string // what is wrong: "It answers before the commit."
+	checks []string
+	edits  []edit
+}
+
+// edit replaces a text that stands exactly once in a file.
+type edit struct{ file, from, to string }
+
+// is is the condition of a mistake, in the changed copies.
+func is(name string) string { return fmt.Sprintf("broken.Is(%q)", name) }
+
+var breakages = []breakage{
+	{
+		name: "ack", does: "A publish is answered before its transaction commits.", checks: []string{"nodes"},
+		edits: []edit{
+			{"app/prediction/batch.go", "\t\tb, err = p.storeBatch(ctx, tx, list)\n\t\treturn err\n",
+				"\t\tb, err = p.storeBatch(ctx, tx, list)\n\t\tif err == nil && " + is("ack") + " {\n" +
+					"\t\t\tfor i, w := range list {\n\t\t\t\tif !b.held(w) {\n\t\t\t\t\tw.finish(b.results[i].answer, b.results[i].err)\n\t\t\t\t}\n\t\t\t}\n" +
+					"\t\t\ttime.Sleep(50 * time.Millisecond)\n\t\t}\n\t\treturn err\n"},
+			{"app/prediction/committer.go", "\tw.answer, w.err = answer, err\n",
+				"\tselect {\n\tcase <-w.done:\n\t\tif " + is("ack") + " {\n\t\t\treturn\n\t\t}\n\tdefault:\n\t}\n\tw.answer, w.err = answer, err\n"},
+		},
+	},
+	{
+		name: "key", does: "A repeated Idempotency-Key publishes again.", checks: []string{"nodes"},
+		edits: []edit{{"app/prediction/batch.go", "b.answers[key]; ok && key.Key", "b.answers[key]; ok && !" + is("key") + " && key.Key"}},
+	},
+	{
+		name: "ledger", does: "A score counts twice in the sums of its day.", checks: []string{"nodes"},
+		edits: []edit{{"app/settlement/batch.go", "\tb.days.add(bet.term(y, r, sign, own.Category, own.Day))\n",
+			"\tb.days.add(bet.term(y, r, sign, own.Category, own.Day))\n\tif " + is("ledger") + " {\n" +
+				"\t\tb.days.add(bet.term(y, r, sign, own.Category, own.Day))\n\t}\n"}},
+	},
+	{
+		name: "update", does: "A settlement writes no update.", checks: []string{"nodes"},
+		edits: []edit{{"app/settlement/batch.go", "\tb.updates = append(b.updates, i.moved(&row, b.now))\n",
+			"\tif !" + is("update") + " {\n\t\tb.updates = append(b.updates, i.moved(&row, b.now))\n\t}\n"}},
+	},
+	{
+		name: "sync", does: "Postgres confirms a publish before it is written down (synchronous_commit=off).", checks: []string{"databases"},
+		edits: []edit{{"app/prediction/batch.go", "\t\treturn fmt.Errorf(\"store predictions: %w\", err)\n\t}\n\treturn nil\n",
+			"\t\treturn fmt.Errorf(\"store predictions: %w\", err)\n\t}\n\tif " + is("sync") + " {\n\t\treturn database.CommitLater(ctx, tx)\n\t}\n\treturn nil\n"}},
+	},
+	{
+		name: "lease", does: "A node that finds a lease held asks again after an hour.", checks: []string{"cluster"},
+		edits: []edit{{"app/worker/worker.go", "\t\t\tw.hold(ctx, job)\n\t\t}\n\t\tpause(ctx, job.life()/4)\n",
+			"\t\t\tw.hold(ctx, job)\n\t\t}\n\t\tif " + is("lease") + " {\n\t\t\tpause(ctx, time.Hour)\n\t\t}\n\t\tpause(ctx, job.life()/4)\n"}},
+	},
+	{
+		name: "own", does: "A reader with a key gets copies that may lack its own writes.", checks: []string{"cluster"},
+		edits: []edit{{"app/api/cached.go", "Current: caller(c) != nil}", "Current: caller(c) != nil && !" + is("own") + "}"}},
+	},
+	{
+		name: "500", does: "A publish that the database doesn't confirm is answered 500.", checks: []string{"outages"},
+		edits: []edit{{"app/prediction/batch.go", "\tfor _, w := range list {\n\t\tw.finish(nil, err)",
+			"\tif " + is("500") + " {\n\t\terr = errors.New(\"broken\")\n\t}\n\tfor _, w := range list {\n\t\tw.finish(nil, err)"}},
+	},
+	{
+		name: "patience", does: "The server waits ten minutes for a client to send.", checks: []string{"slow clients"},
+		edits: []edit{{"app/httpserver/server.go", "ReadTimeout:                  15 * time.Second,",
+			"ReadTimeout:                  map[bool]time.Duration{true: 10 * time.Minute, false: 15 * time.Second}[" + is("patience") + "],"}},
+	},
+	{
+		name: "parameter", does: "A wrong limit is an internal error.", checks: []string{"fuzzer"},
+		edits: []edit{{"app/api/parameter.go", "\tif !ok {\n\t\treturn 0, badLimit()\n\t}\n\treturn n, nil",
+			"\tif !ok && " + is("parameter") + " {\n\t\treturn 0, fmt.Errorf(\"broken\")\n\t}\n\tif !ok {\n\t\treturn 0, badLimit()\n\t}\n\treturn n, nil"}},
+	},
+	{
+		name: "shape", does: "A publish is answered \"ok\": false, which the document doesn't have.", checks: []string{"fuzzer"},
+		edits: []edit{{"app/api/predictions.go", "publishedWire{OK: true, Prediction", "publishedWire{OK: !" + is("shape") + ", Prediction"}},
+	},
+	{
+		name: "leak", does: "Every JSON body leaves a goroutine and an open file behind.", checks: []string{"soak"},
+		edits: []edit{{"app/api/body.go", "func readObject(c *fiber.Ctx) (*object, error) {\n",
+			"func readObject(c *fiber.Ctx) (*object, error) {\n\tif " + is("leak") + " {\n\t\tgo func() {\n\t\t\tf, _ := os.Open(os.DevNull)\n" +
+				"\t\t\t<-make(chan int)\n\t\t\t_ = f.Close()\n\t\t}()\n\t}\n"},
+			{"app/api/body.go", "\t\"mime\"\n", "\t\"mime\"\n\t\"os\"\n"}},
+	},
+	{
+		name: "limits", does: "No rate limit refuses anything.", checks: []string{"dear requests"},
+		edits: []edit{{"app/httpserver/limits.go", "func (l *Limits) take(ctx context.Context, cl *class, key bucketKey, n int) verdict {\n",
+			"func (l *Limits) take(ctx context.Context, cl *class, key bucketKey, n int) verdict {\n\tif " + is("limits") + " {\n\t\treturn verdict{ok: true}\n\t}\n"}},
+	},
+	{
+		name: "backup", does: "A backup lacks the predictions.", checks: []string{"backups"},
+		edits: []edit{{"app/backup/sqlite.go", "\tgot, err := inspectSQLite(ctx, temp)\n",
+			"\tif " + is("backup") + " {\n\t\tcopied, _ := sql.Open(\"sqlite\", sqliteName(temp))\n\t\t_, _ = copied.ExecContext(ctx, \"DELETE FROM predictions\")\n" +
+				"\t\t_ = copied.Close()\n\t\tpredictions = 0\n\t}\n\tgot, err := inspectSQLite(ctx, temp)\n"}},
+	},
+	{
+		name: "hosts", does: "A request may name two hosts.", checks: []string{"wire"},
+		edits: []edit{{"app/httpserver/wirehead.go", "case h.hosts > 1:", "case h.hosts > 1 && !" + is("hosts") + ":"}},
+	},
+	{
+		name: "length", does: "An Idempotency-Key may have any length.", checks: []string{"parsers"},
+		edits: []edit{{"app/api/predictions.go", "|| len(key) > 255 ||", "|| (len(key) > 255 && !" + is("length") + ") ||"}},
+	},
+}
+
+// breaksOf lists the breakages that a check must catch.
+func breaksOf(name string) (list []caught) {
+	for i := range breakages {
+		if !breakages[i].fits() {
+			continue
+		}
+		for _, c := range breakages[i].checks {
+			if c == name {
+				list = append(list, caught{breakage: &breakages[i]})
+			}
+		}
+	}
+	return list
+}
+
+const brokenPackage = `// Package broken chooses the mistake of a build that is broken on purpose.
+package broken
+
+import "os"
+
+var chosen = os.Getenv("BROKEN")
+
+// Is reports whether this mistake is to be made.
+func Is(name string) bool { return chosen == name }
+`
+
+// fits reports whether the program has the files that a breakage changes: parts of it may not be
+// built yet, and are then not tried either.
+func (b *breakage) fits() bool {
+	root, err := moduleRoot()
+	return err == nil && !slices.ContainsFunc(b.edits, func(e edit) bool {
+		_, err := os.Stat(filepath.Join(root, e.file))
+		return err != nil
+	})
+}
+
+const overlayFile = "overlay.json"
+
+// writeOverlay writes the changed copies, and the file that tells go build of them.
+func writeOverlay(dir string) (overlay string, err error) {
+	root, err := moduleRoot()
+	if err != nil {
+		return "", err
+	}
+	texts := map[string]string{}
+	for _, b := range breakages {
+		if !b.fits() {
+			continue
+		}
+		for _, e := range b.edits {
+			if err := e.apply(root, texts); err != nil {
+				return "", fmt.Errorf("breakage %s: %w", b.name, err)
+			}
+		}
+	}
+	texts["app/broken/broken.go"] = brokenPackage
+	replace := map[string]string{}
+	for file, text := range texts {
+		copied := filepath.Join(dir, strings.ReplaceAll(file, "/", "_"))
+		if err := os.WriteFile(copied, []byte(text), 0o644); err != nil {
+			return "", err
+		}
+		replace[filepath.Join(root, file)] = copied
+	}
+	packed, err := json.Marshal(map[string]any{"Replace": replace})
+	if err != nil {
+		return "", err
+	}
+	overlay = filepath.Join(dir, overlayFile)
+	return overlay, os.WriteFile(overlay, packed, 0o644)
+}
+
+// apply makes an edit in the texts, which are read from the sources when first needed.
+func (e edit) apply(root string, texts map[string]string) error {
+	text, ok := texts[e.file]
+	if !ok {
+		source, err := os.ReadFile(filepath.Join(root, e.file))
+		if err != nil {
+			return err
+		}
+		const imports = "\nimport (\n"
+		text = strings.Replace(string(source), imports, imports+"\t\"github.com/pulsecast/pulsecast/app/broken\"\n", 1)
+	}
+	if n := strings.Count(text, e.from); n != 1 {
+		return fmt.Errorf("%s holds %d times, not once: %s", e.file, n, e.from)
+	}
+	texts[e.file] = strings.Replace(text, e.from, e.to, 1)
+	return nil
+}
+
+func moduleRoot() (string, error) {
+	out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}").Output()
+	return strings.TrimSpace(string(out)), err
+}
+
+// buildProgram builds cmd/pulsecast.
+func buildProgram(ctx context.Context, path string, flags ...string) error {
+	root, err := moduleRoot()
+	if err != nil {
+		return err
+	}
+	cmd := exec.CommandContext(ctx, "go", append(append([]string{"build", "-o", path}, flags...), "./cmd/pulsecast")...)
+	cmd.Dir, cmd.Env = root, append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("go build: %w\n%s", err, out)
+	}
+	return nil
+}

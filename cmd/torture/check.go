@@ -1,0 +1,112 @@
+package main
+
+import (
+	"fmt"
+	"time"
+)
+
+// check is one way to torment the program.
+type check struct {
+	name  string
+	tries string // what is tried
+	holds string // what must hold
+	run   func(*lab)
+	idle  bool // it mostly waits, so it runs beside others
+	suite bool // its tests are part of the suite, so the short form leaves it out
+}
+
+var checks = []check{
+	{
+		name:  "nodes",
+		tries: "A node is killed (SIGKILL) at a random moment while agents publish with idempotency keys and markets close, and is started again.",
+		holds: "Every acknowledged prediction is there exactly once. Every key gives one prediction, and a retry succeeds at once. Updates read on from their cursor. At the end every settlement is among the updates, and the ledger equals its rebuild.",
+		run:   killNodes,
+	},
+	{
+		name:  "databases",
+		tries: "Postgres is killed (SIGKILL to all its processes) or stopped immediately (SIGQUIT) under a node that goes on.",
+		holds: "The same as for nodes. In between, answers are 200 or 503.",
+		run:   killDatabases,
+	},
+	{
+		name:  "backups",
+		tries: "A node and its backup are killed while the backup is written.",
+		holds: "The same as for nodes. A backup that was reported as written can be restored.",
+		run:   killBackups,
+	},
+	{
+		name:  "cluster",
+		tries: "Three nodes serve behind haproxy, on one Postgres and one Redis. They are killed and stopped in turn while agents publish.",
+		holds: "The same as for nodes. Every lease is renewed or taken over within two intervals of its job. An author reads its own prediction at once, whichever node answers.",
+		run:   rollNodes,
+	},
+	{
+		name:  "outages",
+		tries: "Postgres is stopped and frozen, Redis is frozen and stopped, and the sources hang, while every kind of request goes on.",
+		holds: "What needs the missing part answers 503, everything else 200, each within five seconds. Everything is 200 again within ten seconds of the part's return.",
+		run:   takeAway,
+	},
+	{
+		name:  "slow clients",
+		tries: "Clients send headers or bodies byte by byte, connect and never ask, or ask and never read.",
+		holds: "Others are answered as before. The server closes every such connection within 45 s, and its descriptors return to where they were.",
+		run:   crawl,
+		idle:  true,
+	},
+	{
+		name:  "fuzzer",
+		tries: "Random requests, valid and invalid, are made from the OpenAPI document for every operation, on SQLite without Redis and on Postgres with it.",
+		holds: "Every answer is what the document says. None is 5xx, and the program stays up.",
+		run:   fuzz,
+	},
+	{
+		name:  "parsers",
+		tries: "Every native fuzz target is run: one stands beside each parser.",
+		holds: "No input makes a parser panic, hang, or break what its target says of it.",
+		run:   parsers,
+		suite: true,
+	},
+	{
+		name:  "wire",
+		tries: "Raw bytes are sent: malformed requests of every shape, and unusual ones that are well-formed.",
+		holds: "Malformed ones are refused and the connection closes; unusual ones are understood.",
+		run:   shapes,
+		suite: true,
+	},
+	{
+		name:  "dear requests",
+		tries: "Twenty addresses send the dearest requests, four at a time each, as fast as their limits let them, on both databases.",
+		holds: "Every request of others is answered 200 within five seconds. Attackers are refused at their limits.",
+		run:   besiege,
+	},
+	{
+		name:  "soak",
+		tries: "A node on Postgres and Redis is kept busy with publishing, reading, pages and streams.",
+		holds: fmt.Sprintf("No answer is 5xx. Afterwards there are at most %d more goroutines, %d more descriptors and %d MiB more of resident memory than before.", goroutinesKept, soakDescriptors, memoryKept),
+		run:   soak,
+	},
+}
+
+// scale is how much of everything is tried.
+type scale struct {
+	Nodes     int           `env:"TORTURE_NODES" default:"200" help:"Kills of a node."`
+	Databases int           `env:"TORTURE_DATABASES" default:"50" help:"Kills of Postgres."`
+	Backups   int           `env:"TORTURE_BACKUPS" default:"50" help:"Kills during a backup."`
+	Restarts  int           `env:"TORTURE_RESTARTS" default:"30" help:"Kills and restarts of nodes behind haproxy."`
+	Outage    time.Duration `env:"TORTURE_OUTAGE" default:"10s" help:"Length of each outage."`
+	Clients   int           `env:"TORTURE_CLIENTS" default:"500" help:"Slow clients of each kind."`
+	Requests  int           `env:"TORTURE_REQUESTS" default:"20000" help:"Requests of the fuzzer on each backend."`
+	Attack    time.Duration `env:"TORTURE_ATTACK" default:"60s" help:"Length of the attack by dear requests on each backend."`
+	Soak      time.Duration `env:"TORTURE_SOAK" default:"10m" help:"Length of the soak."`
+	Fuzz      time.Duration `env:"TORTURE_FUZZ" default:"20s" help:"Length of each native fuzz target."`
+	Seed      uint64        `env:"TORTURE_SEED" help:"Seed of everything random; 0: a new one."`
+	Patience  int           `env:"TORTURE_PATIENCE" default:"1" help:"Multiplies every bound on time, for a busy machine."`
+}
+
+// short is the form that belongs to the test suite.
+func short() *scale {
+	return &scale{
+		Nodes: 4, Databases: 3, Backups: 4, Restarts: 3, Outage: 1500 * time.Millisecond, Clients: 40, Requests: 300,
+		Attack: 3 * time.Second, Soak: 4 * time.Second, Fuzz: 2 * time.Second, Patience: 5,
+	}
+}

@@ -1,0 +1,178 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"runtime"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/pulsecast/pulsecast/app/database"
+	"github.com/pulsecast/pulsecast/app/database/dbtest"
+	"github.com/pulsecast/pulsecast/cmd/internal/run"
+)
+
+// lab is where one check runs: the build of the program, and all that the check starts, which
+// ends with it. It is a testing.TB, so that what starts servers for tests starts them here. A
+// Fatal ends the check because it couldn't be carried out; what the program does wrong is a
+// fault of the outcome instead.
+type lab struct {
+	testing.TB // nil: only the methods below are called
+	*scale
+	*outcome
+
+	ctx    context.Context
+	dir    string // temporary, removed at the end
+	build  build
+	random *rand.Rand // for the check's own goroutine
+
+	mu       sync.Mutex
+	failed   error
+	cleanups []func()
+}
+
+// build is one build of the program.
+type build struct {
+	binary string
+	broken *breakage // nil: the program as it is
+}
+
+// try runs a check on a build. The error says why it could not be carried out.
+func (c *check) try(ctx context.Context, s *scale, b build) (*outcome, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	dir, err := os.MkdirTemp("", "pulsecast-torture")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	// Postgres and haproxy run as other accounts.
+	if err := os.Chmod(dir, 0o755); err != nil {
+		return nil, err
+	}
+	l := &lab{
+		scale: s, outcome: newOutcome(), ctx: ctx, dir: dir, build: b, random: rand.New(rand.NewPCG(s.Seed, 0)),
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		defer l.cleanUp()
+		c.run(l)
+	}()
+	<-done
+	if l.failed == nil && ctx.Err() != nil {
+		l.failed = ctx.Err()
+	}
+	return l.outcome, l.failed
+}
+
+func (l *lab) cleanUp() {
+	for len(l.cleanups) > 0 {
+		last := l.cleanups[len(l.cleanups)-1]
+		l.cleanups = l.cleanups[:len(l.cleanups)-1]
+		last()
+	}
+}
+
+// Helper, Cleanup, Error, Fatal and the like are those of testing.TB.
+func (l *lab) Helper() {}
+
+// Context ends with the check.
+func (l *lab) Context() context.Context { return l.ctx }
+
+// Name is part of the names of databases.
+func (l *lab) Name() string { return "torture" }
+
+// Logf reports progress.
+func (l *lab) Logf(format string, args ...any) { run.Progress("  "+format, args...) }
+
+// Cleanup runs f after the check, the last one first.
+func (l *lab) Cleanup(f func()) { l.cleanups = append(l.cleanups, f) }
+
+// TempDir is a new directory, removed after the check.
+func (l *lab) TempDir() string {
+	dir, err := os.MkdirTemp(l.dir, "")
+	if err != nil {
+		l.Fatal(err)
+	}
+	return dir
+}
+
+// Error makes the check fail and goes on.
+func (l *lab) Error(args ...any) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.failed == nil {
+		l.failed = fmt.Errorf("%s", fmt.Sprint(args...))
+	}
+}
+
+// Errorf is Error with a format.
+func (l *lab) Errorf(format string, args ...any) { l.Error(fmt.Sprintf(format, args...)) }
+
+// Fatal ends the check. Only its own goroutine may call it.
+func (l *lab) Fatal(args ...any) {
+	l.Error(args...)
+	runtime.Goexit()
+}
+
+// Fatalf is Fatal with a format.
+func (l *lab) Fatalf(format string, args ...any) { l.Fatal(fmt.Sprintf(format, args...)) }
+
+// must ends the check if something that isn't under test has failed.
+func (l *lab) must(err error) {
+	if err != nil {
+		l.Fatal(err)
+	}
+}
+
+// patience is how long to wait for what should take d: a busy machine is no fault of the program.
+func (l *lab) patience(d time.Duration) time.Duration { return d * time.Duration(l.Patience) }
+
+// eventually waits until a condition holds, and returns how long that took. It reports false
+// once the limit is over.
+func (l *lab) eventually(limit time.Duration, holds func() bool) (took time.Duration, ok bool) {
+	began := time.Now()
+	for !holds() {
+		if time.Since(began) > limit || l.ctx.Err() != nil {
+			return time.Since(began), false
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	return time.Since(began), true
+}
+
+// store is a database that the program may use: of one kind, empty.
+type store struct {
+	kind   database.Kind
+	url    string
+	server *dbtest.Postgres // nil: SQLite
+}
+
+// stores gives one empty database of each kind, made when its turn comes.
+func (l *lab) stores() iter.Seq[store] {
+	return func(yield func(store) bool) {
+		_ = yield(l.sqlite()) && yield(l.postgres())
+	}
+}
+
+func (l *lab) sqlite() store {
+	return store{kind: database.SQLite, url: "sqlite://" + filepath.Join(l.TempDir(), "pulsecast.db")}
+}
+
+// postgres starts a server of the check's own. What it says is committed is in the operating
+// system's hands: these checks kill processes and don't cut the power. What it doesn't have to
+// write at once, it writes as late as it can.
+func (l *lab) postgres() store {
+	_, err := run.Install(l.ctx, run.Tool{Program: "postgres", Elsewhere: "/usr/lib/postgresql/*/bin/postgres", Package: "postgresql"})
+	l.must(err)
+	server := dbtest.StartPostgres(
+		l, "max_connections=120", "fsync=on", "synchronous_commit=on", "autovacuum=on", "wal_writer_delay=10s",
+	)
+	return store{kind: database.Postgres, url: server.URL("postgres"), server: server}
+}

@@ -1,0 +1,214 @@
+// Command torture torments the program and writes down what happened: it kills nodes and
+// databases under load, takes parts away, sends what no client should, and looks for what leaks.
+// Every check is also run on a build that was broken on purpose, and must fail there.
+// `make torture` runs it; docs/reliability.md is what it writes.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/pulsecast/pulsecast/cmd/internal/run"
+)
+
+type options struct {
+	scale  `embed:""`
+	Checks []string `env:"TORTURE_CHECKS" help:"Only these checks, by name."`
+	Short  bool     `env:"TORTURE_SHORT" help:"The short form, as in make test."`
+	Intact bool     `env:"TORTURE_INTACT" help:"Leave out the broken builds."`
+	Out    string   `env:"TORTURE_OUT" help:"Where to write the report. Default: docs/reliability.md if everything was run at full length, else nowhere."`
+}
+
+func main() {
+	var o options
+	kong.Parse(&o, kong.Name("torture"), kong.Description("Torment the program and report what happened."))
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := o.run(ctx); err != nil {
+		fmt.Fprintln(os.Stderr, "torture:", err)
+		os.Exit(1)
+	}
+}
+
+// result is what one check gave on the program as it is, and on broken builds.
+type result struct {
+	*check
+	*outcome
+	err    error // it couldn't be carried out
+	took   time.Duration
+	breaks []caught
+}
+
+// caught is what a check said of a broken build.
+type caught struct {
+	*breakage
+	by  string // the first fault; "" if it found none
+	err error
+}
+
+// right reports whether the check was carried out, found nothing, and found every breakage.
+func (r *result) right() bool {
+	return r.err == nil && !r.faulty() && !slices.ContainsFunc(r.breaks, func(c caught) bool { return c.by == "" })
+}
+
+// run runs the chosen checks and writes the report.
+func (o *options) run(ctx context.Context) error {
+	chosen, err := o.chosen()
+	if err != nil {
+		return err
+	}
+	s := &o.scale
+	if o.Short {
+		s = short()
+		s.Seed = o.Seed
+	}
+	if s.Seed == 0 {
+		s.Seed = rand.Uint64()>>1 + 1
+	}
+	dir, err := os.MkdirTemp("", "pulsecast-torture")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	// The programs' directory must be open to the accounts of other servers.
+	if err := os.Chmod(dir, 0o755); err != nil {
+		return err
+	}
+	run.Progress("seed %d", s.Seed)
+	t := &torture{scale: s, dir: dir, short: o.Short, intact: o.Intact}
+	if err := t.build(ctx); err != nil {
+		return err
+	}
+	began := time.Now()
+	results := t.all(ctx, chosen)
+	if ctx.Err() != nil {
+		return errors.New("interrupted")
+	}
+	full := len(chosen) == len(checks) && !o.Short && !o.Intact
+	if err := o.write(ctx, s, results, time.Since(began), full); err != nil {
+		return err
+	}
+	for i := range results {
+		if !results[i].right() {
+			return errors.New("not everything holds; see above")
+		}
+	}
+	return nil
+}
+
+func (o *options) chosen() ([]check, error) {
+	if len(o.Checks) == 0 {
+		return slices.DeleteFunc(slices.Clone(checks), func(c check) bool { return o.Short && c.suite }), nil
+	}
+	var chosen []check
+	for _, name := range o.Checks {
+		i := slices.IndexFunc(checks, func(c check) bool { return c.name == name })
+		if i < 0 {
+			return nil, fmt.Errorf("TORTURE_CHECKS: there is no check %q", name)
+		}
+		chosen = append(chosen, checks[i])
+	}
+	return chosen, nil
+}
+
+// torture is one run of the command.
+type torture struct {
+	*scale
+	dir             string // of the builds
+	short, intact   bool
+	program, broken string // paths of the builds
+}
+
+// build builds the program as it is, and with every breakage.
+func (t *torture) build(ctx context.Context) error {
+	t.program, t.broken = filepath.Join(t.dir, "pulsecast"), filepath.Join(t.dir, "broken")
+	if err := buildProgram(ctx, t.program); err != nil || t.intact {
+		return err
+	}
+	overlay, err := writeOverlay(t.dir)
+	if err != nil {
+		return err
+	}
+	return buildProgram(ctx, t.broken, "-tags", "broken", "-overlay", overlay)
+}
+
+// all runs every check, and every check on the broken builds that it must catch. Checks that
+// mostly wait run beside the others; in the short form two of the others run at a time.
+func (t *torture) all(ctx context.Context, chosen []check) []result {
+	results := make([]result, len(chosen))
+	busy := make(chan struct{}, 1)
+	if t.short {
+		busy = make(chan struct{}, 2)
+	}
+	var running sync.WaitGroup
+	for i := range chosen {
+		r := &results[i]
+		r.check = &chosen[i]
+		do := func(f func()) {
+			if !r.idle {
+				busy <- struct{}{}
+				defer func() { <-busy }()
+			}
+			if ctx.Err() == nil {
+				f()
+			}
+		}
+		running.Go(func() { do(func() { t.tryIntact(ctx, r) }) })
+		if t.intact {
+			continue
+		}
+		r.breaks = breaksOf(r.name)
+		for j := range r.breaks {
+			running.Go(func() { do(func() { t.tryBroken(ctx, r.check, &r.breaks[j]) }) })
+		}
+	}
+	running.Wait()
+	return results
+}
+
+func (t *torture) tryIntact(ctx context.Context, r *result) {
+	began := time.Now()
+	r.outcome, r.err = r.try(ctx, t.scale, build{binary: t.program})
+	r.took = time.Since(began)
+	verdict := "holds"
+	if r.err != nil || r.faulty() {
+		verdict = "DOESN'T HOLD"
+	}
+	run.Progress("%s %s after %s", r.name, verdict, r.took.Round(time.Second))
+	for _, line := range r.tried() {
+		run.Progress("  %s", line)
+	}
+	for _, f := range r.faults {
+		run.Progress("  FAULT %s", f)
+	}
+	if r.err != nil {
+		run.Progress("  FAILED %v", r.err)
+	}
+}
+
+// tryBroken runs a check on a broken build, in its short form: the fault must show there too.
+func (t *torture) tryBroken(ctx context.Context, c *check, b *caught) {
+	s := short()
+	s.Seed, s.Patience = t.Seed, 1
+	found, err := c.try(ctx, s, build{binary: t.broken, broken: b.breakage})
+	b.err = err
+	if found != nil && len(found.faults) > 0 {
+		b.by, b.err = found.faults[0], nil
+	}
+	if b.by == "" {
+		run.Progress("%s MISSES the build broken by %s: %v", c.name, b.name, b.err)
+		return
+	}
+	run.Progress("%s catches the build broken by %s: %s", c.name, b.name, b.by)
+}

@@ -1,0 +1,153 @@
+package main
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"text/template"
+	"time"
+
+	"github.com/pulsecast/pulsecast/cmd/internal/run"
+)
+
+//go:embed reliability.md.tmpl
+var frame string
+
+// write writes the report to the place asked for, or to docs if everything was run in full.
+func (o *options) write(ctx context.Context, s *scale, results []result, took time.Duration, full bool) error {
+	path := o.Out
+	if path == "" {
+		if !full {
+			run.Progress("not everything was run at full length, so docs/reliability.md stays as it is; TORTURE_OUT=FILE writes what there is")
+			return nil
+		}
+		path = filepath.Join("docs", "reliability.md")
+	}
+	machine, err := run.Describe(ctx)
+	if err != nil {
+		return err
+	}
+	text, err := document(machine, s, results, took)
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(path, text, 0o644); err != nil {
+		return err
+	}
+	run.Progress("wrote %s", path)
+	return nil
+}
+
+// document writes the whole report, from what was counted alone.
+func document(m run.Machine, s *scale, results []result, took time.Duration) ([]byte, error) {
+	t, err := template.New("reliability.md").Parse(frame)
+	if err != nil {
+		return nil, err
+	}
+	held, caught, broken := 0, 0, 0
+	for i := range results {
+		if results[i].Holds() {
+			held++
+		}
+		for _, b := range results[i].breaks {
+			broken++
+			if b.by != "" {
+				caught++
+			}
+		}
+	}
+	pointers := make([]*result, len(results)) // their methods are on pointers
+	for i := range results {
+		pointers[i] = &results[i]
+	}
+	var out strings.Builder
+	err = t.Execute(&out, map[string]any{
+		"Machine": m, "Results": pointers, "Held": held, "Checks": len(results), "Caught": caught, "Broken": broken,
+		"Took": took.Round(time.Second), "Seed": s.Seed, "Settings": s.settings(),
+	})
+	return []byte(out.String()), err
+}
+
+// settings are what a run was asked for, as environment variables.
+func (s *scale) settings() (list []string) {
+	v := reflect.ValueOf(*s)
+	for i := range v.NumField() {
+		list = append(list, fmt.Sprintf("%s=%v", v.Type().Field(i).Tag.Get("env"), v.Field(i).Interface()))
+	}
+	return list
+}
+
+// The methods below are what the template reads.
+
+func (r *result) Name() string  { return r.name }
+func (r *result) Tries() string { return r.tries }
+func (r *result) Claim() string { return r.holds }
+
+// Holds reports whether the check was carried out and found nothing.
+func (r *result) Holds() bool { return r.err == nil && r.outcome != nil && !r.faulty() }
+
+// Verdict says in a word how the check went.
+func (r *result) Verdict() string {
+	switch {
+	case r.Holds():
+		return "holds"
+	case r.err != nil:
+		return "**not carried out**"
+	}
+	return "**does not hold**"
+}
+
+// Seen are the counts and the longest times.
+func (r *result) Seen() []string {
+	if r.outcome == nil {
+		return nil
+	}
+	return r.tried()
+}
+
+// Wrong are the faults, and why the check was not carried out.
+func (r *result) Wrong() (list []string) {
+	if r.outcome != nil {
+		for _, f := range r.faults {
+			list = append(list, clipped(f))
+		}
+	}
+	if r.err != nil {
+		list = append(list, clipped(r.err.Error()))
+	}
+	return list
+}
+
+// Notes are what was not tried, and why.
+func (r *result) Notes() []string {
+	if r.outcome == nil {
+		return nil
+	}
+	return r.notes
+}
+
+func (r *result) Breaks() []caught { return r.breaks }
+
+func (c caught) Name() string { return c.name }
+func (c caught) Does() string { return c.does }
+
+// By says how the broken build was caught.
+func (c caught) By() string {
+	if c.by == "" {
+		return "**not caught**"
+	}
+	return "caught by: " + clipped(c.by)
+}
+
+// clipped is a text for one line of the report, without names of this machine.
+func clipped(text string) string {
+	text = strings.NewReplacer("`", "'", "|", "/", os.TempDir(), "…").Replace(strings.Join(strings.Fields(text), " "))
+	if runes := []rune(text); len(runes) > 160 {
+		text = string(runes[:160]) + " …"
+	}
+	return "`" + text + "`"
+}

@@ -1,0 +1,165 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/pulsecast/pulsecast/cmd/internal/run"
+)
+
+// slowKinds are clients that take their time. Each function uses a connection until the server
+// closes it or ctx ends.
+var slowKinds = []struct {
+	name string
+	use  func(ctx context.Context, conn net.Conn)
+	long bool // the server's patience is too long for the short form
+}{
+	{"headers byte by byte", drip("GET /api/health HTTP/1.1\r\nHost: x\r\nX-Slow: "+strings.Repeat("a", 4096), 0), false},
+	{"bodies byte by byte", drip("POST /api/session HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 4096\r\n\r\n"+strings.Repeat(" ", 4096), 100), false},
+	{"connections that never ask", func(ctx context.Context, conn net.Conn) { untilClosed(ctx, conn) }, false},
+	{"readers that never read", neverRead, true},
+}
+
+// drip sends a text a byte per half second, but for the first so many bytes, which it sends at once.
+func drip(text string, first int) func(context.Context, net.Conn) {
+	return func(ctx context.Context, conn net.Conn) {
+		closed := make(chan struct{})
+		go func() {
+			defer close(closed)
+			untilClosed(ctx, conn)
+		}()
+		tick := time.NewTicker(500 * time.Millisecond)
+		defer tick.Stop()
+		for rest := text; ; rest = rest[1:] {
+			n := max(1, first)
+			if _, err := conn.Write([]byte(rest[:n])); err != nil {
+				return
+			}
+			rest, first = rest[n-1:], 0
+			select {
+			case <-tick.C:
+			case <-closed:
+				return
+			}
+		}
+	}
+}
+
+// untilClosed waits for the end of a connection.
+func untilClosed(ctx context.Context, conn net.Conn) {
+	defer context.AfterFunc(ctx, func() { conn.Close() })()
+	r := bufio.NewReader(conn)
+	for {
+		if _, err := r.ReadByte(); err != nil {
+			return
+		}
+	}
+}
+
+// neverRead asks for more than the buffers of both sides hold, and reads nothing until the
+// server gives up.
+func neverRead(ctx context.Context, conn net.Conn) {
+	_ = conn.(*net.TCPConn).SetReadBuffer(4 << 10)
+	ask := []byte(strings.Repeat("GET /docs HTTP/1.1\r\nHost: x\r\n\r\n", 20))
+	for ctx.Err() == nil {
+		if err := conn.SetWriteDeadline(time.Now().Add(time.Second)); err != nil {
+			return
+		}
+		if _, err := conn.Write(ask); err != nil {
+			if timeout, ok := err.(net.Error); !ok || !timeout.Timeout() {
+				return
+			}
+			time.Sleep(100 * time.Millisecond)
+		}
+	}
+}
+
+// The server waits 15 s for a client to send, and 30 s for one to read. These are longer.
+const (
+	readPatience  = 25 * time.Second
+	writePatience = 45 * time.Second
+)
+
+// crawl connects slow clients while others go on asking.
+func crawl(l *lab) {
+	db := l.sqlite()
+	n := l.serve(l.environment(db.url, nil, unlimited...))
+	key := l.authors(n.base, 1)[0].key
+	others(l, n, key)
+	time.Sleep(6 * time.Second) // idle connections of this process close
+	before, err := run.Descriptors(n.PID())
+	l.must(err)
+	limit := writePatience
+	if l.Clients < 100 {
+		limit = readPatience
+	}
+	ctx, cancel := context.WithTimeout(l.ctx, l.patience(limit))
+	defer cancel()
+	began := time.Now()
+	var slow sync.WaitGroup
+	for _, kind := range slowKinds {
+		if kind.long && l.Clients < 100 {
+			l.note("The short form leaves out %s: the server waits half a minute for them.", kind.name)
+			continue
+		}
+		for range l.Clients {
+			conn, err := net.Dial("tcp", strings.TrimPrefix(n.base, "http://"))
+			l.must(err)
+			slow.Go(func() {
+				defer conn.Close()
+				kind.use(ctx, conn)
+			})
+			l.count(kind.name, 1)
+		}
+	}
+	most, err := run.Descriptors(n.PID())
+	l.must(err)
+	l.count("descriptors with them", most)
+	gone := make(chan struct{})
+	go func() { slow.Wait(); close(gone) }()
+	for waiting := true; waiting; {
+		select {
+		case <-gone:
+			waiting = false
+		default:
+			others(l, n, key)
+			time.Sleep(100 * time.Millisecond)
+		}
+	}
+	if ctx.Err() != nil {
+		l.fault("after %s the server still holds slow clients", time.Since(began).Round(time.Second))
+		return
+	}
+	l.longest("longest time until the server has closed them all", time.Since(began))
+	client.CloseIdleConnections()
+	after := 0
+	if _, ok := l.eventually(l.patience(20*time.Second), func() bool {
+		after, err = run.Descriptors(n.PID())
+		return err == nil && after <= before+descriptorsKept
+	}); !ok {
+		l.fault("%d descriptors are open, and %d were before the slow clients", after, before)
+	}
+}
+
+// descriptorsKept is how many descriptors a node may keep open: files of its database.
+const descriptorsKept = 12
+
+// others asks as ordinary clients do: every answer must be 200 within the bound.
+func others(l *lab, n *node, key string) {
+	for _, r := range []request{
+		{url: n.base + "/api/health"}, {url: n.base + "/api/predictions"}, {url: n.base + "/leaderboard"},
+		{url: n.base + "/api/predictions", method: http.MethodPost, key: key, body: publishBody("")},
+	} {
+		a := send(l.ctx, r)
+		if a.err != nil || a.status != 200 || a.took > l.patience(slowest) {
+			l.fault("%s %s beside slow clients: %s", r.method, r.url, a)
+		}
+		l.count("requests of others", 1)
+		l.longest("longest answer to others", a.took)
+	}
+}

@@ -1,0 +1,86 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pulsecast/pulsecast/cmd/internal/run"
+)
+
+// TestShortForm torments the program for a minute. Every check must hold, and must fail on each
+// build that was broken for it.
+func TestShortForm(t *testing.T) {
+	out := filepath.Join(t.TempDir(), "reliability.md")
+	o := &options{Short: true, Out: out}
+	if err := o.run(t.Context()); err != nil {
+		t.Error(err)
+	}
+	text, err := os.ReadFile(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%s", text)
+}
+
+// TestEveryCheckCanFail: a check that catches no broken build may be unable to fail.
+func TestEveryCheckCanFail(t *testing.T) {
+	t.Parallel()
+	for _, c := range checks {
+		if !slices.ContainsFunc(breakages, func(b breakage) bool { return slices.Contains(b.checks, c.name) }) {
+			t.Errorf("no breakage is for the check %s", c.name)
+		}
+	}
+	for _, b := range breakages {
+		for _, name := range b.checks {
+			if _, err := (&options{Checks: []string{name}}).chosen(); err != nil {
+				t.Errorf("breakage %s: %v", b.name, err)
+			}
+		}
+	}
+}
+
+// TestBreakagesFit: the sources still hold what the breakages replace.
+func TestBreakagesFit(t *testing.T) {
+	t.Parallel()
+	if _, err := writeOverlay(t.TempDir()); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestDocument(t *testing.T) {
+	t.Parallel()
+	fine, wrong := newOutcome(), newOutcome()
+	fine.count("nodes killed", 1234)
+	fine.longest("longest start", 1500*time.Millisecond)
+	fine.longest("longest start", time.Second)
+	fine.note("Nothing was sealed.")
+	for range keptFaults + 3 {
+		wrong.fault("lost `%s`", "a | b")
+	}
+	results := []result{
+		{check: &checks[0], outcome: fine, breaks: []caught{{breakage: &breakages[0], by: "lost one"}, {breakage: &breakages[1]}}},
+		{check: &checks[1], outcome: wrong},
+	}
+	text, err := document(run.Machine{CPU: "Some CPU", Cores: 2, Commit: "abc"}, short(), results, time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, part := range []string{
+		"1 of 2 checks hold", "1 of 2 were caught", "| nodes | holds |", "| databases | **does not hold** |", "- 1,234 nodes killed\n",
+		"- longest start: 1.5s\n", "Nothing was sealed.", "caught by: `lost one`", "**not caught**", "- `lost 'a / b'`", "Some CPU, 2 cores", "`TORTURE_NODES=4`",
+	} {
+		if !strings.Contains(string(text), part) {
+			t.Errorf("the document doesn't hold %q:\n%s", part, text)
+		}
+	}
+	if n := strings.Count(string(text), "lost 'a / b'"); n != keptFaults {
+		t.Errorf("%d faults are told, not %d", n, keptFaults)
+	}
+	if results[0].right() || results[1].right() {
+		t.Error("a fault, or a broken build that was not caught, counts as right")
+	}
+}
