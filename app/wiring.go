@@ -243,25 +243,19 @@ func (a *App) health() httpserver.HealthSource {
 	}
 }
 
-// warnings are what an operator should know of the way to check keys, and of the replica.
+// warnings are what an operator should know of the way to check keys, the database and its
+// replica, the backups and the clock.
 func (a *App) warnings() []string {
 	s := a.identity.Status()
 	list := slices.Clone(s.Warnings)
 	if !s.OK {
 		list = append(list, "the identity provider did not answer when it was last asked: "+s.LastError)
 	}
-	if r := a.changes.Replica(); r != nil && r.Warning() != "" {
-		list = append(list, r.Warning())
-// warnings are what an operator should know of the way to check keys, the database, its
-// backups and the clock.
-func (a *App) warnings() []string {
-	s := a.identity.Status()
-	list := s.Warnings
-	if !s.OK {
-		list = append(list, "the identity provider did not answer when it was last asked: "+s.LastError)
-	}
 	if !a.DB.LostWAL().IsZero() {
 		list = append(list, lostWAL)
+	}
+	if r := a.changes.Replica(); r != nil && r.Warning() != "" {
+		list = append(list, r.Warning())
 	}
 	if a.backupsTroubled() {
 		list = append(list, "no scheduled backup was made when it was due: the log says why")
