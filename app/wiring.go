@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"slices"
 	"runtime"
+	"slices"
 	"time"
 
 	"github.com/pulsecast/pulsecast/app/agent"
