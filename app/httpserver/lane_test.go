@@ -4,12 +4,15 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/gofiber/fiber/v2"
 	"github.com/google/uuid"
 
+	"github.com/pulsecast/pulsecast/app/memo"
 	"github.com/pulsecast/pulsecast/app/problem"
 )
 
@@ -19,7 +22,7 @@ func visitor(n byte) bucketKey { return bucketKey{kind: 'i', who: [16]byte{n}} }
 func TestLaneOrder(t *testing.T) {
 	t.Parallel()
 	l := newLane(1, [lengths]int{8, 8}, [lengths]int{8, 8})
-	leave, err := l.enter(t.Context(), place{visitor(1), dear})
+	leave, err := l.enter(t.Context(), place{visitor(1), dear}, time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,7 +92,7 @@ func TestLaneBounds(t *testing.T) {
 	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := l.enter(ended, place{visitor(4), dear}); err == nil {
+	if _, err := l.enter(ended, place{visitor(4), dear}, time.Now()); err == nil {
 		t.Error("a request that is over gets a place")
 	}
 	if n := len(l.waiting[lengths+dear]); n != 1 {
@@ -140,6 +143,33 @@ func TestFullLane(t *testing.T) {
 	for range 16 {
 		<-statuses // 200, or 503 if it waited for too long
 	}
+}
+
+// TestWaitingForOneAnswer: requests that want the same answer wait for its place together, not
+// one after the other.
+func TestWaitingForOneAnswer(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := newLane(1, [lengths]int{8, 8}, [lengths]int{8, 8})
+		if _, err := l.enter(t.Context(), place{visitor(0), dear}, time.Now()); err != nil {
+			t.Fatal(err)
+		}
+		answers := memo.New[string](memo.Options[int]{Size: 1, Now: time.Now})
+		came := time.Now()
+		var wg sync.WaitGroup
+		for i := range 5 {
+			wg.Go(func() {
+				_, err := answers.Get(t.Context(), "", func(ctx context.Context) (int, time.Time, error) {
+					_, err := l.enter(ctx, place{visitor(byte(i)), dear}, came)
+					return 0, time.Time{}, memo.Private(err)
+				})
+				if waited := time.Since(came); err == nil || waited != lanePatience {
+					t.Errorf("%v after %s", err, waited)
+				}
+			})
+		}
+		wg.Wait()
+	})
 }
 
 // TestCostsAreCharged: a read whose answer is made counts its units, and its refusal names a
