@@ -73,6 +73,7 @@ func (s *Server) Admit(c *fiber.Ctx, cost Cost) (leave func(), err error) {
 		return nil, memo.Private(err)
 	}
 	leave, err = s.reads.enter(c.UserContext(), place{counted(c), cost.length()}, of(c.Context()).start)
+	of(c.Context()).shed = err != nil
 	return leave, memo.Private(err)
 }
 

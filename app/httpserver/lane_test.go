@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -105,7 +106,13 @@ func TestLaneBounds(t *testing.T) {
 func TestFullLane(t *testing.T) {
 	t.Parallel()
 	begun, goOn := make(chan struct{}, 20), make(chan struct{})
+	var shed atomic.Int64
 	n := run(t, func(o *Options) {
+		o.Observe = func(seen Observation) {
+			if seen.Shed && seen.Status == http.StatusServiceUnavailable {
+				shed.Add(1)
+			}
+		}
 		o.Config.TrustedProxies = "127.0.0.1"
 		o.Config.RateLimitReads, o.Config.RateLimitWrites = perMinute(1200), perMinute(120)
 	}, func(s *Server) {
@@ -129,6 +136,9 @@ func TestFullLane(t *testing.T) {
 		if status := <-statuses; status != http.StatusServiceUnavailable {
 			t.Errorf("beyond the share: %d", status)
 		}
+	}
+	if n := shed.Load(); n < 4 {
+		t.Errorf("%d requests are known to be refused by the lane, want 4", n)
 	}
 	r := n.do(t, "GET", "/api/dear", "X-Forwarded-For: 192.0.2.0")
 	if r.StatusCode != 503 || r.code(t) != "unavailable" || r.Header.Get("Retry-After") == "" {
