@@ -226,7 +226,9 @@ func (a *App) authenticate(ctx context.Context, bearer string) (httpserver.Princ
 // observe counts requests, and each agent's.
 func (a *App) observe(o httpserver.Observation) {
 	a.metrics.Observe(o.Route, o.Method, o.Status, o.Code, o.Duration)
-	a.serverErrors.Count(o.Status)
+	if !o.Shed { // any visitor can bring that about
+		a.serverErrors.Count(o.Status)
+	}
 	if o.Principal != nil {
 		a.usage.Count(o.Principal.AgentID(), agent.Request{
 			Method: o.Method, Route: o.Route, Status: o.Status, Code: o.Code, ID: o.RequestID,

@@ -132,16 +132,33 @@ func keysOf(names []string) []string {
 }
 
 // nameKey is what a name is stored and compared under.
-func nameKey(name string) string { return skeleton(cases.Fold().String(norm.NFKC.String(name))) }
+func nameKey(name string) string {
+	return skeleton(cases.Fold().String(norm.NFKC.String(unboxed(name))))
+}
 
 // nameKeys are the keys that a name may be taken for: without case, and as it is written, since
-// a capital I looks like a small l.
+// a Cyrillic capital Н looks like an H although a small one doesn't.
 func nameKeys(name string) []string {
-	keys := []string{nameKey(name), skeleton(norm.NFKC.String(name))}
+	keys := []string{nameKey(name), nameKey(skeleton(norm.NFKC.String(unboxed(name))))}
 	return slices.DeleteFunc(slices.Compact(keys), func(key string) bool { return key == "" })
 }
 
-// skeleton is the TR 39 skeleton of a name's letters and digits, without accents.
+// unboxed replaces the letters in black circles and squares, such as 🅿, by plain ones. NFKC knows
+// the white ones alone.
+func unboxed(name string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r >= '\U0001F150' && r <= '\U0001F169':
+			return 'A' + r - '\U0001F150'
+		case r >= '\U0001F170' && r <= '\U0001F189':
+			return 'A' + r - '\U0001F170'
+		}
+		return r
+	}, name)
+}
+
+// skeleton is the TR 39 skeleton of a name's letters and digits, without accents. An i counts as
+// an l, which the capital I looks like.
 func skeleton(name string) string {
 	marks := func(r rune) rune {
 		if unicode.IsPunct(r) || unicode.IsSpace(r) || unicode.Is(unicode.Mn, r) {
@@ -150,7 +167,10 @@ func skeleton(name string) string {
 		return r
 	}
 	letters := func(r rune) rune {
-		if unicode.IsLetter(r) || unicode.IsDigit(r) {
+		switch {
+		case r == 'i':
+			return 'l'
+		case unicode.IsLetter(r) || unicode.IsDigit(r):
 			return r
 		}
 		return -1
@@ -167,6 +187,8 @@ func checkSpelling(name string) string {
 			return fmt.Sprintf("has the invisible character U+%04X; leave it out", r)
 		case r != ' ' && unicode.Is(unicode.Zs, r):
 			return fmt.Sprintf("has the space U+%04X; send a plain space", r)
+		case unicode.Is(smallCapitals, r):
+			return fmt.Sprintf("has the small capital U+%04X; send an ordinary letter", r)
 		}
 	}
 	for _, word := range words(name) {
@@ -176,6 +198,13 @@ func checkSpelling(name string) string {
 	}
 	return ""
 }
+
+// smallCapitals are letters of phonetic notations that read as plain capitals. TR 39 has few of
+// them, and no language writes words in them.
+var smallCapitals = &unicode.RangeTable{R16: []unicode.Range16{
+	{Lo: 0x0262, Hi: 0x026A, Stride: 8}, {Lo: 0x0274, Hi: 0x0280, Stride: 12}, {Lo: 0x028F, Hi: 0x0299, Stride: 10},
+	{Lo: 0x029C, Hi: 0x029F, Stride: 3}, {Lo: 0x1D00, Hi: 0x1D2B, Stride: 1}, {Lo: 0xA730, Hi: 0xA731, Stride: 1},
+}}
 
 // invisible reports whether a character shows nothing: formats such as the zero-width space and
 // the tags, variation selectors, fillers.

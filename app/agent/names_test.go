@@ -60,6 +60,12 @@ func TestNames(t *testing.T) {
 			"My\u00a0agent":         "space U+00A0",
 			"Pulsecast Official":    "kept back",
 			"PuIsecast":             "kept back",
+			"ᴘᴜʟsᴇᴄᴀsᴛ":             "small capital U+1D18",
+			"🅿ulsecast":             "kept back",
+			"OFFlCIAL bot":          "kept back",
+			"ADMlN":                 "kept back",
+			"АРІ":                   "kept back",
+			"ЅТАТІС":                "kept back",
 			"Pu1secast Team":        "kept back",
 			"My-Pulse-Cast-Bot":     "kept back",
 			"Acme Forecasting Bot":  "kept back",
@@ -83,6 +89,7 @@ func TestNames(t *testing.T) {
 			"예측 bot":                "",
 			"Ωmega 7":               "mixes Greek and Latin letters",
 			"José":                  "",
+			"Fəridə":                "",
 			"🤖 Robot 🇳🇴":            "",
 			"Nine 9":                "",
 			strings.Repeat("é", 80): "",
@@ -119,6 +126,13 @@ func TestNamesOfOthers(t *testing.T) {
 		rename := func(id uuid.UUID, name string) error {
 			_, err := store.UpdateProfile(t.Context(), db, id, func(p *agent.Profile) { p.Name = name })
 			return err
+		}
+		hope := create(agent.Store{}, agent.New{Profile: agent.Profile{Name: "Hope"}})
+		for _, name := range []string{"НОРЕ", "HOPE"} {
+			_, err := agent.Store{Names: names(t, hope.ID)}.UpdateProfile(t.Context(), db, ada.ID, func(p *agent.Profile) { p.Name = name })
+			if err == nil || problem.As(err).Status != 422 {
+				t.Errorf("renamed to %q: %v", name, err)
+			}
 		}
 		for _, name := range []string{"Market", "SibyI", "a\u200dda"} {
 			if err := rename(ada.ID, name); err == nil || problem.As(err).Status != 422 {

@@ -102,11 +102,10 @@ func (c *Cache) LastGood(q *Query) (*Answer, time.Time) {
 	return e.answer, e.madeAt
 }
 
-// Load returns the copy that is kept, or makes one. One caller runs produce, and the
-// others that ask meanwhile get what it returns: errors too, which aren't kept, unless they are
-// memo.Private. The context
-// of produce has the values of ctx and its own timeout. Callers that wait return early if
-// ctx ends.
+// Load returns the copy that is kept, or makes one. One caller runs produce, and callers that
+// come meanwhile get what it returns. That includes an error, unless it is memo.Private; errors
+// aren't kept. The context of produce has the values of ctx and its own timeout. Callers that
+// wait return early if ctx ends.
 func (c *Cache) Load(ctx context.Context, q *Query, produce func(context.Context) (*Answer, error)) (*Answer, error) {
 	for {
 		side, now := c.options.Side(q.Current), c.options.Now() // before the first query

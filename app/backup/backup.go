@@ -132,7 +132,7 @@ func place(temp, file string, replace bool) error {
 		if err == nil {
 			return errors.Join(os.Remove(temp), flushFolder(file))
 		}
-		// The file system has no hard links. Two backups under one name at once are not expected.
+		// The file system has no hard links. Then two backups at once under one name overwrite each other.
 	}
 	if err := os.Rename(temp, file); err != nil {
 		return err

@@ -40,7 +40,7 @@ func restorePostgres(ctx context.Context, address, file string, now func() time.
 	}
 	if len(tables) == 0 {
 		if err := runRestore(ctx, address, file); err != nil {
-			return nil, errors.Join(err, in.End(context.WithoutCancel(ctx)))
+			return nil, errors.Join(err, unmarkEmpty(context.WithoutCancel(ctx), db, in))
 		}
 	}
 	if r, err = complete(ctx, db, content, now); err != nil {
@@ -50,6 +50,15 @@ func restorePostgres(ctx context.Context, address, file string, now func() time.
 		return nil, fmt.Errorf("analyze: %w", err)
 	}
 	return r, in.End(ctx)
+}
+
+// unmarkEmpty removes the mark of a restore that has stored nothing. pg_restore may fail after
+// its commit, for example because it was killed: then the mark stays.
+func unmarkEmpty(ctx context.Context, db *database.DB, in *database.Incoming) error {
+	if tables, err := db.Tables(ctx); err != nil || len(tables) > 0 {
+		return err
+	}
+	return in.End(ctx)
 }
 
 // claimPostgres marks an empty database, or finds the mark of an interrupted restore.

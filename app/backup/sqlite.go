@@ -25,12 +25,14 @@ func writeSQLite(ctx context.Context, path, temp string) (r *Report, err error) 
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("there is no database at %s: check DATABASE_URL", path)
 	}
-	source, err := sql.Open("sqlite", sqliteName(path)+"?_pragma=busy_timeout(5000)&_pragma=query_only(1)")
+	// The last connection that closes a file deletes its log. Open and Close see to it that the
+	// file of a server that was killed doesn't look as if it had lost that log.
+	source, err := database.Open(ctx, "sqlite://"+path)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, source.Close()) }()
-	predictions, err := copyPages(ctx, source, temp)
+	predictions, err := copyPages(ctx, source.Reader.DB, temp)
 	if err != nil {
 		return nil, err
 	}

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"syscall"
+	"time"
 )
 
 // ErrInUse: another serve or worker process runs on the same SQLite file.
@@ -55,6 +56,12 @@ func (db *DB) Identity(address string) string {
 	return "postgres://" + u.Host + u.Path + "?host=" + u.Query().Get("host")
 }
 
+const (
+	// lockTries is how often Lock tries, and lockPause the time between two tries.
+	lockTries = 25
+	lockPause = 2 * time.Millisecond
+)
+
 // Lock is Claim for a SQLite file that need not be there yet.
 func Lock(path string) (release func() error, err error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
@@ -64,8 +71,11 @@ func Lock(path string) (release func() error, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("claim database: %w", err)
 	}
-	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
-		return nil, errors.Join(ErrInUse, f.Close())
+	for range lockTries { // Served holds the lock for a moment
+		if err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err == nil {
+			return f.Close, nil
+		}
+		time.Sleep(lockPause)
 	}
-	return f.Close, nil
+	return nil, errors.Join(ErrInUse, f.Close())
 }

@@ -72,7 +72,8 @@ func (s *Server) Admit(c *fiber.Ctx, cost Cost) (leave func(), err error) {
 	if err := s.Limits.moreReads(c, int(cost)-1); err != nil {
 		return nil, memo.Private(err)
 	}
-	leave, err = s.reads.enter(c.UserContext(), place{counted(c), cost.length()})
+	leave, err = s.reads.enter(c.UserContext(), place{counted(c), cost.length()}, of(c.Context()).start)
+	of(c.Context()).shed = err != nil
 	return leave, memo.Private(err)
 }
 

@@ -236,8 +236,8 @@ func describe(feeds map[string]monitor.Feed, name string, now time.Time) feedBod
 // live answers /livez: the process runs.
 func (s *Server) live(c *fiber.Ctx) error { return c.JSON(fiber.Map{"ok": true}) }
 
-// ready answers /readyz: send requests here. Not while draining or stopping. Without the database a node
-// still answers most of what is read, so it stays ready and says that it is degraded.
+// ready answers /readyz: 503 while the node drains or stops. Without the database a node still
+// answers most of what is read, so it stays ready and says that it is degraded.
 func (s *Server) ready(c *fiber.Ctx) error {
 	if s.draining.Load() {
 		return problem.Unavailable("This node is stopping.", time.Second)

@@ -9,7 +9,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/problem"
 )
 
-// lanePatience is how long a request waits for its place.
+// lanePatience is how long after it came a request waits for its place.
 const lanePatience = time.Second
 
 // lane bounds how many requests do costly work at the same time, and how many wait for it.
@@ -58,9 +58,10 @@ func newLane(places int, queue, share [lengths]int) *lane {
 	return l
 }
 
-// enter waits for a place. If err is nil, leave must follow. A caller that has its share, and
-// every caller while the queue is full, is refused with 503 at once.
-func (l *lane) enter(ctx context.Context, p place) (leave func(), err error) {
+// enter waits for a place until lanePatience after the request came. If err is nil, leave must
+// follow. A caller that has its share, and every caller while the queue is full, is refused with
+// 503 at once.
+func (l *lane) enter(ctx context.Context, p place, came time.Time) (leave func(), err error) {
 	turn, err := l.begin(p)
 	if err != nil {
 		return nil, err
@@ -69,7 +70,7 @@ func (l *lane) enter(ctx context.Context, p place) (leave func(), err error) {
 	if turn == nil {
 		return leave, nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, lanePatience)
+	ctx, cancel := context.WithDeadline(ctx, came.Add(lanePatience))
 	defer cancel()
 	select {
 	case <-turn:

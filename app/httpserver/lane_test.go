@@ -4,12 +4,16 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"sync"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/gofiber/fiber/v2"
 	"github.com/google/uuid"
 
+	"github.com/pulsecast/pulsecast/app/memo"
 	"github.com/pulsecast/pulsecast/app/problem"
 )
 
@@ -19,7 +23,7 @@ func visitor(n byte) bucketKey { return bucketKey{kind: 'i', who: [16]byte{n}} }
 func TestLaneOrder(t *testing.T) {
 	t.Parallel()
 	l := newLane(1, [lengths]int{8, 8}, [lengths]int{8, 8})
-	leave, err := l.enter(t.Context(), place{visitor(1), dear})
+	leave, err := l.enter(t.Context(), place{visitor(1), dear}, time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,7 +93,7 @@ func TestLaneBounds(t *testing.T) {
 	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := l.enter(ended, place{visitor(4), dear}); err == nil {
+	if _, err := l.enter(ended, place{visitor(4), dear}, time.Now()); err == nil {
 		t.Error("a request that is over gets a place")
 	}
 	if n := len(l.waiting[lengths+dear]); n != 1 {
@@ -102,7 +106,13 @@ func TestLaneBounds(t *testing.T) {
 func TestFullLane(t *testing.T) {
 	t.Parallel()
 	begun, goOn := make(chan struct{}, 20), make(chan struct{})
+	var shed atomic.Int64
 	n := run(t, func(o *Options) {
+		o.Observe = func(seen Observation) {
+			if seen.Shed && seen.Status == http.StatusServiceUnavailable {
+				shed.Add(1)
+			}
+		}
 		o.Config.TrustedProxies = "127.0.0.1"
 		o.Config.RateLimitReads, o.Config.RateLimitWrites = perMinute(1200), perMinute(120)
 	}, func(s *Server) {
@@ -127,6 +137,9 @@ func TestFullLane(t *testing.T) {
 			t.Errorf("beyond the share: %d", status)
 		}
 	}
+	if n := shed.Load(); n < 4 {
+		t.Errorf("%d requests are known to be refused by the lane, want 4", n)
+	}
 	r := n.do(t, "GET", "/api/dear", "X-Forwarded-For: 192.0.2.0")
 	if r.StatusCode != 503 || r.code(t) != "unavailable" || r.Header.Get("Retry-After") == "" {
 		t.Errorf("one more: %d %s", r.StatusCode, r.body)
@@ -140,6 +153,33 @@ func TestFullLane(t *testing.T) {
 	for range 16 {
 		<-statuses // 200, or 503 if it waited for too long
 	}
+}
+
+// TestWaitingForOneAnswer: requests that want the same answer wait for its place together, not
+// one after the other.
+func TestWaitingForOneAnswer(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := newLane(1, [lengths]int{8, 8}, [lengths]int{8, 8})
+		if _, err := l.enter(t.Context(), place{visitor(0), dear}, time.Now()); err != nil {
+			t.Fatal(err)
+		}
+		answers := memo.New[string](memo.Options[int]{Size: 1, Now: time.Now})
+		came := time.Now()
+		var wg sync.WaitGroup
+		for i := range 5 {
+			wg.Go(func() {
+				_, err := answers.Get(t.Context(), "", func(ctx context.Context) (int, time.Time, error) {
+					_, err := l.enter(ctx, place{visitor(byte(i)), dear}, came)
+					return 0, time.Time{}, memo.Private(err)
+				})
+				if waited := time.Since(came); err == nil || waited != lanePatience {
+					t.Errorf("%v after %s", err, waited)
+				}
+			})
+		}
+		wg.Wait()
+	})
 }
 
 // TestCostsAreCharged: a read whose answer is made counts its units, and its refusal names a

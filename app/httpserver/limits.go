@@ -26,9 +26,9 @@ const (
 // Limits are the rate limits of the service. Snapshot answers are counted in this
 // process; the other classes in sum over all nodes when there is Redis, and per
 // process when there is none or it does not answer. The answers of those classes
-// carry RateLimit and RateLimit-Policy (draft-ietf-httpapi-ratelimit-headers-11, structured fields of RFC 9651);
-// snapshot answers carry them only when refused, since they are the same bytes for
-// everybody.
+// carry RateLimit and RateLimit-Policy (draft-ietf-httpapi-ratelimit-headers-11, structured
+// fields of RFC 9651); snapshot answers carry them only when refused, since they are the same
+// bytes for everybody.
 type Limits struct {
 	snapshot, reads, writes, failures, reports, clients class
 

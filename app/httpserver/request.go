@@ -30,6 +30,7 @@ type Observation struct {
 	Bytes     int       // of the body, compressed; -1 for a stream
 	Principal Principal // nil for an anonymous request
 	RequestID []byte    // good for the length of the call
+	Shed      bool      // refused only because too many reads that take long are being answered
 }
 
 // methods are those Fiber routes. Others are looked up as OPTIONS and refused.
@@ -53,6 +54,7 @@ type request struct {
 	stream    *streaming // nil for an answer that ends
 	principal Principal
 	refusal   *problem.Error
+	shed      bool // see Observation
 	stack     []byte
 	traced    *traced // nil while tracing is off
 
@@ -235,7 +237,7 @@ func (s *Server) finish(fctx *fasthttp.RequestCtx, r *request) {
 	}
 	o := Observation{
 		Method: r.method, Route: r.route, Status: fctx.Response.StatusCode(),
-		Duration: time.Since(r.start), Bytes: -1, Principal: r.principal, RequestID: r.id,
+		Duration: time.Since(r.start), Bytes: -1, Principal: r.principal, RequestID: r.id, Shed: r.shed,
 	}
 	if !fctx.Response.IsBodyStream() {
 		o.Bytes = len(fctx.Response.Body())

@@ -139,8 +139,8 @@ func (s *Store) Recount(ctx context.Context, db bun.IDB, stored map[string]predi
 
 // recount returns rows with what the agents' latest open predictions say now: of each active
 // agent with settlement.ConsensusEvents settled events the last open one. The active agents
-// with fewer are counted as others. On a market of two outcomes a prediction of the other counts as
-// 1 − p; on one of more it does not count. Hidden predictions count: their numbers stay.
+// with fewer are counted as others. On a market of two outcomes a prediction of the other counts
+// as 1 − p; on one of more it does not count. Hidden predictions count: their numbers stay.
 func recount(ctx context.Context, db bun.IDB, rows []prediction.Consensus) ([]prediction.Consensus, error) {
 	if len(rows) == 0 {
 		return nil, nil

@@ -88,8 +88,9 @@ func New[K comparable, V any](o Options[V]) *Cache[K, V] {
 // Get returns the value of a key. If none is kept that hasn't expired, it calls find, or
 // waits for the caller that is doing so. find returns the value and its expiry; a value
 // with the zero expiry isn't kept, but goes to every caller that waits for it. An error
-// goes to all of them too, unless it is Private. find runs in the caller's goroutine; its context has the
-// values of ctx and the cache's timeout. Callers that wait return early if ctx ends.
+// goes to all of them too, unless it is Private. find runs in the caller's goroutine; its
+// context has the values of ctx and the cache's timeout. Callers that wait return early if ctx
+// ends.
 func (c *Cache[K, V]) Get(ctx context.Context, key K, find func(context.Context) (V, time.Time, error)) (V, error) {
 	for {
 		at := loadKey[K]{key, c.epoch()}

@@ -20,7 +20,8 @@ import (
 
 // window is how many predictions a page looks at if there are filters to check, or if they have
 // to be put in order. In the order of the edge or of the resolution, and among the matches of a
-// search, they lie far apart, so each costs more. moreForHidden is how many more a page looks at if some may have hidden texts.
+// search, they lie far apart, so each costs more. moreForHidden is how many more a page looks at
+// if some may have hidden texts.
 const (
 	window        = 300
 	windowApart   = 100

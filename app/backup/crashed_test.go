@@ -1,0 +1,75 @@
+package backup_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/pulsecast/pulsecast/app/backup"
+	"github.com/pulsecast/pulsecast/app/database"
+	"github.com/pulsecast/pulsecast/app/database/dbtest"
+)
+
+// TestBackupAfterACrash: a backup may be the first to open a file whose server was killed. The
+// file must not look like a copy without its log afterwards.
+func TestBackupAfterACrash(t *testing.T) {
+	t.Parallel()
+	address := dbtest.URL(t, database.SQLite)
+	served := open(t, address)
+	if err := served.MarkInUse(t.Context(), noon); err != nil {
+		t.Fatal(err)
+	}
+	insert(t, served, noon)
+	crashed := filepath.Join(t.TempDir(), "crashed.db") // as a killed server leaves it
+	for _, suffix := range []string{"", "-wal"} {
+		content, err := os.ReadFile(strings.TrimPrefix(address, "sqlite://") + suffix)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(crashed+suffix, content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	file := filepath.Join(t.TempDir(), "backup")
+	r, err := backup.Make(t.Context(), backup.Options{Database: "sqlite://" + crashed, File: file})
+	if err != nil || r.Predictions != 1 {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	for _, path := range []string{crashed, file} {
+		if lost := open(t, "sqlite://"+path).LostWAL(); !lost.IsZero() {
+			t.Errorf("%s looks as if it had lost its log since %s", path, lost)
+		}
+	}
+}
+
+// TestRestoreThatFailsAfterItsCommit: if pg_restore fails although it has committed, the restore
+// isn't complete, so the database must not be served.
+func TestRestoreThatFailsAfterItsCommit(t *testing.T) {
+	address := dbtest.URL(t, database.Postgres)
+	insert(t, open(t, address), noon)
+	file, _ := mustMake(t, address)
+	tools, err := filepath.Glob("/usr/lib/postgresql/*/bin/pg_restore")
+	if err != nil || len(tools) == 0 {
+		t.Fatalf("no pg_restore: %v", err)
+	}
+	script := "#!/bin/sh\n" + tools[len(tools)-1] + ` "$@" && case "$*" in *--single-transaction*) exit 1;; esac` + "\n"
+	folder := t.TempDir()
+	if err := os.WriteFile(filepath.Join(folder, "pg_restore"), []byte(script), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	path := os.Getenv("PATH")
+	t.Setenv("PATH", folder+":"+path)
+	target := empty(t, database.Postgres)
+	if _, err := backup.Restore(t.Context(), target, file, clock); err == nil {
+		t.Fatal("the restore hides the failure")
+	}
+	if _, err := open(t, target).Migrate(t.Context()); !errors.Is(err, database.ErrIncoming) {
+		t.Errorf("the database would be served: %v", err)
+	}
+	t.Setenv("PATH", path)
+	if r, err := backup.Restore(t.Context(), target, file, clock); err != nil || r.Predictions != 1 {
+		t.Errorf("the second try: %+v, %v", r, err)
+	}
+}
