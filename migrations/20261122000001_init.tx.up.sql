@@ -772,6 +772,8 @@ CREATE TABLE clusters (
   PRIMARY KEY (agent_id, event_key)
 ){{if .PG}} WITH (fillfactor = 80){{end}};
 --bun:split
+CREATE INDEX clusters_by_day ON clusters (agent_id, (COALESCE(day, settled_day)) DESC, event_key DESC);
+--bun:split
 
 -- agent_days: sums of what an agent has on one scheduled-close day, by category. A row under
 -- category '' has clusters and cluster_sum over all of them, and null in the other columns:
