@@ -180,7 +180,7 @@ func TestFirstKeyTogether(t *testing.T) {
 			wg.Go(func() { nodes[i/len(keys)%2].want(t, keys[i%len(keys)], "ada") })
 		}
 		wg.Wait()
-		list, err := store.List(t.Context(), db, agent.Filter{Kind: agent.Ordinary})
+		list, _, err := store.List(t.Context(), db, agent.Filter{Kind: agent.Ordinary, Limit: 100})
 		if err != nil || len(list) != 1 {
 			t.Errorf("%d agents, %v", len(list), err)
 		}
