@@ -41,7 +41,7 @@ recorded: ## Start the service on recorded answers of its sources and a fresh da
 .PHONY: test
 test: fresh ## Run every test on private Postgres and Redis, in Chromium and behind nginx, after checking that generated Go is fresh (no npm)
 	@events=$$(mktemp); trap 'rm -f "$$events"' EXIT; \
-	export NEED_CHROMIUM=1 NEED_NGINX=1; status=0; \
+	export NEED_CHROMIUM=1 NEED_NGINX=1 NEED_PGBOUNCER=1; status=0; \
 	.ci/services $(TOOL) gotestsum --format "$${GOTESTSUM_FORMAT:-pkgname}" --jsonfile "$$events" \
 		-- -timeout 20m $(ARGS) $(PKG) || status=$$?; \
 	export TEST_POSTGRES_URL=set TEST_REDIS_URL=set; \

@@ -145,6 +145,11 @@ func (a *App) open(ctx context.Context) (err error) {
 	if a.DB, err = a.openDatabase(ctx); err != nil {
 		return err
 	}
+	if a.cfg.DatabaseReplicaURL != "" && !a.opts.Beside {
+		if err = a.DB.AddReplica(a.cfg.DatabaseReplicaURL); err != nil {
+			return err
+		}
+	}
 	if hook := a.tracing.Hook(); hook != nil {
 		a.DB.Watch(hook)
 	}
@@ -226,6 +231,9 @@ func (a *App) markInUse(ctx context.Context) error {
 func (a *App) Run(ctx context.Context, ln net.Listener) error {
 	a.Log.Info("serving", "address", ln.Addr().String(), "base_url", a.cfg.BaseURL, "database", a.DB.Kind,
 		"cache", a.cache.Kind, "worker", a.opts.Worker)
+	if a.DB.Pooled {
+		a.Log.Info("a connection pooler stands before Postgres: statements are planned anew each time")
+	}
 	stop := a.startBackground(ctx)
 	return errors.Join(a.server.Start(ctx, ln), stop())
 }

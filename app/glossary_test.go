@@ -174,7 +174,7 @@ func carried(texts map[string]string, carrier, name string) bool {
 	}
 	parts := strings.Split(name, ".")
 	text := texts[parts[0]]
-	found := len(parts) > 1 && declares(text, `(?m)^(type |func |\t)`+parts[1]+`\b`)
+	found := len(parts) > 1 && declares(text, `(?m)^(type |func |const |\t)`+parts[1]+`\b`)
 	if len(parts) > 2 {
 		found = found && declares(text, `(?m)^\t`+parts[2]+`\b|^func \([a-z]+ \*?`+parts[1]+`\) `+parts[2]+`\(`)
 	}

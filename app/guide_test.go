@@ -114,7 +114,7 @@ func blocksOf(s *goquery.Selection) (blocks []string) {
 // TestGuidePasted runs every command on the pages of the documentation, as shown.
 func TestGuidePasted(t *testing.T) {
 	t.Parallel()
-	p := startProcess(t, []string{"DATABASE_URL=" + dbtest.URL(t, database.SQLite), "LOG_FORMAT=off"}, "serve", "--demo")
+	p := startProcess(t, []string{"DATABASE_URL=" + dbtest.URL(t, database.SQLite), "LOG_FORMAT=off", "REGISTRATION_RATE=off"}, "serve", "--demo")
 	start := p.page(t, "/docs")
 	key := blocksOf(start.Find("section[aria-labelledby=key]"))
 	if len(key) != 1 {

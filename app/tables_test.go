@@ -62,7 +62,7 @@ func within(room, owner string) bool { return room == owner || strings.HasPrefix
 // for admins, or begin a query that their caller narrows. A new one is added on purpose, once
 // it is clear what bounds it.
 var fanOuts = []string{
-	"agent.ReadNumbers", "prediction.BaselineQueue", "prediction.BetsOn", "prediction.ByID",
+	"agent.ReadNumbers", "prediction.BaselineQueue", "prediction.ByID",
 	"prediction.ByIDs", "prediction.CitedBy", "prediction.CountByStatus", "prediction.CountDecided",
 	"prediction.CountPublished", "prediction.LatestAt", "prediction.LiveMarkets", "prediction.MarketsWithOpen",
 	"prediction.OpenOn", "prediction.RecountMarkets", "prediction.Select", "prediction.SelectTallies",

@@ -121,7 +121,7 @@ var surfaces = []struct {
 func TestVisibility(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "p.db")
-	p, _ := startDemo(t, "DATABASE_URL=sqlite://"+path)
+	p, _ := startDemo(t, "DATABASE_URL=sqlite://"+path, "RATE_LIMIT_READS=off")
 	p.until("/api/leaderboard?limit=1", "", func(a map[string]any) bool { return dig(a, "leaderboard", 0, "agent", "handle") != nil })
 	_, board := p.call("GET", "/api/leaderboard?limit=1", "", nil)
 	handle := fmt.Sprint(dig(board, "leaderboard", 0, "agent", "handle"))

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"time"
 
 	"github.com/pulsecast/pulsecast/app/agent"
@@ -46,6 +47,9 @@ func (a *App) buildDomain() {
 	a.publisher.MinLiquidity = float64(a.cfg.RankedMinLiquidity)
 	a.generation = agent.NewGeneration(a.DB.Reader, a.Log)
 	a.changes = generation.NewWatcher(a.DB.Reader, a.Log)
+	if a.DB.Replica != nil {
+		a.changes.AddReplica(a.DB, a.cfg.ReplicaMaxLag)
+	}
 	a.names = agent.NewNames(a.cfg.OperatorName, a.cfg.BaseURL, leaderboard.RankedLike)
 	a.identity = identity.New(identity.Options{
 		Config: &a.cfg, DB: a.DB, Names: a.names, Generation: a.generation, Usage: a.usage, Log: a.Log, Now: a.now, Wrap: a.tracing.Transport,
@@ -68,7 +72,7 @@ func (a *App) buildOperations(ctx context.Context) error {
 	}
 	a.monitor = a.newMonitor()
 	a.metrics = metrics.New(
-		metrics.Options{Version: version.Build(), DB: a.DB, Now: a.now, Monitor: a.monitor, Usage: a.usage.Waiting},
+		metrics.Options{Version: version.Build(), DB: a.DB, Now: a.now, Monitor: a.monitor, Usage: a.usage.Waiting, Replica: a.changes.Replica},
 	)
 	a.serverErrors = alert.NewTally(a.DB, a.Log, a.now)
 	if a.cfg.AlertWebhookURL != "" {
@@ -155,6 +159,7 @@ func (a *App) buildServer() {
 	}
 	site := web.New(web.Dependencies{
 		Config: &a.cfg, Version: version.Build(), DB: a.DB, Now: a.now, Identity: a.identity, Leaderboard: a.leaderboard, Moderation: acts,
+		Changes: a.changes,
 		Markets: a.Markets.Replicator.Feed(), News: a.News.Replicator.Feed(),
 		Text: edge.Text, Sample: a.ShowsSample, Keys: a.identity,
 		SignIn: oauth.New(oauth.Options{
@@ -238,16 +243,19 @@ func (a *App) health() httpserver.HealthSource {
 	}
 }
 
-// warnings are what an operator should know of the way to check keys, the database, its
-// backups and the clock.
+// warnings are what an operator should know of the way to check keys, the database and its
+// replica, the backups and the clock.
 func (a *App) warnings() []string {
 	s := a.identity.Status()
-	list := s.Warnings
+	list := slices.Clone(s.Warnings)
 	if !s.OK {
 		list = append(list, "the identity provider did not answer when it was last asked: "+s.LastError)
 	}
 	if !a.DB.LostWAL().IsZero() {
 		list = append(list, lostWAL)
+	}
+	if r := a.changes.Replica(); r != nil && r.Warning() != "" {
+		list = append(list, r.Warning())
 	}
 	if a.backupsTroubled() {
 		list = append(list, "no scheduled backup was made when it was due: the log says why")

@@ -38,9 +38,9 @@ type Query struct {
 
 // Options are the settings of a Cache; all are required.
 type Options struct {
-	// Stamp returns where the topics stand, as generation.Watcher.Stamp.
-	Stamp func() *generation.Stamp
-	Now   func() time.Time
+	// Side returns where to read and where the topics stand there, as generation.Watcher.Side.
+	Side func(current bool) generation.Side
+	Now  func() time.Time
 }
 
 // A Cache keeps answers. Its methods are safe for concurrent use.
@@ -53,10 +53,11 @@ type Cache struct {
 }
 
 // loadKey is a question at a moment. Callers who come after a topic has moved don't share
-// the load of those who came before.
+// the load of those who came before, nor do callers that need an exact one share another.
 type loadKey struct {
 	key   any
 	stamp generation.Stamp
+	exact bool
 }
 
 // load is a load under way.
@@ -73,15 +74,15 @@ func NewCache(o Options) *Cache {
 
 // Find returns the copy that is kept, nil if there is none or it isn't good.
 func (c *Cache) Find(q *Query) *Answer {
-	stamp, now := c.options.Stamp(), c.options.Now()
+	side, now := c.options.Side(q.Current), c.options.Now()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.find(q, stamp, now)
+	return c.find(q, &side, now)
 }
 
-func (c *Cache) find(q *Query, stamp *generation.Stamp, now time.Time) *Answer {
+func (c *Cache) find(q *Query, side *generation.Side, now time.Time) *Answer {
 	e := c.kept.get(q.Key)
-	if e == nil || !e.stamp.Same(stamp, q.Topics) || now.Sub(e.madeAt) >= maxAge {
+	if e == nil || !e.goodFor(q, side) || now.Sub(e.madeAt) >= maxAge {
 		return nil
 	}
 	e.goodAt = now
@@ -91,11 +92,11 @@ func (c *Cache) find(q *Query, stamp *generation.Stamp, now time.Time) *Answer {
 // LastGood returns the last copy that was made and when, for a caller that can't have a new
 // one; nil if none is kept, or a text was hidden since.
 func (c *Cache) LastGood(q *Query) (*Answer, time.Time) {
-	stamp, now := c.options.Stamp(), c.options.Now()
+	side, now := c.options.Side(q.Current), c.options.Now()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	e := c.kept.get(q.Key)
-	if e == nil || e.stamp[generation.Texts] != stamp[generation.Texts] || now.Sub(e.madeAt) >= lastGoodFor {
+	if e == nil || !e.showsTexts(&side) || now.Sub(e.madeAt) >= lastGoodFor {
 		return nil, time.Time{}
 	}
 	return e.answer, e.madeAt
@@ -108,13 +109,13 @@ func (c *Cache) LastGood(q *Query) (*Answer, time.Time) {
 // ctx ends.
 func (c *Cache) Load(ctx context.Context, q *Query, produce func(context.Context) (*Answer, error)) (*Answer, error) {
 	for {
-		stamp, now := c.options.Stamp(), c.options.Now() // before the first query
-		kept, l, mine := c.begin(q, stamp, now)
+		side, now := c.options.Side(q.Current), c.options.Now() // before the first query
+		kept, l, mine := c.begin(q, &side, now)
 		if kept != nil {
 			return kept, nil
 		}
 		if mine {
-			return c.run(ctx, q, l, stamp, now, produce)
+			return c.run(ctx, q, l, side, now, produce)
 		}
 		select {
 		case <-l.done:
@@ -129,11 +130,11 @@ func (c *Cache) Load(ctx context.Context, q *Query, produce func(context.Context
 
 // begin returns a copy to serve, or else the load to wait for and whether it is the caller's
 // to run.
-func (c *Cache) begin(q *Query, stamp *generation.Stamp, now time.Time) (kept *Answer, l *load, mine bool) {
-	at := loadKey{q.Key, masked(stamp, q.Topics)}
+func (c *Cache) begin(q *Query, side *generation.Side, now time.Time) (kept *Answer, l *load, mine bool) {
+	at := keyOf(q, side)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if a := c.find(q, stamp, now); a != nil {
+	if a := c.find(q, side, now); a != nil {
 		return a, nil, false
 	}
 	l, under := c.loads[at]
@@ -142,30 +143,37 @@ func (c *Cache) begin(q *Query, stamp *generation.Stamp, now time.Time) (kept *A
 		c.loads[at] = l
 		return nil, l, true
 	}
-	if e := c.kept.get(q.Key); e != nil && !q.Current && e.stamp[generation.Texts] == stamp[generation.Texts] &&
-		now.Sub(e.goodAt) < lateness {
+	if e := c.kept.get(q.Key); e != nil && !q.Current && e.showsTexts(side) && now.Sub(e.goodAt) < lateness {
 		return e.answer, nil, false
 	}
 	return nil, l, false
 }
 
 func (c *Cache) run(
-	ctx context.Context, q *Query, l *load, stamp *generation.Stamp, now time.Time,
+	ctx context.Context, q *Query, l *load, side generation.Side, now time.Time,
 	produce func(context.Context) (*Answer, error),
 ) (*Answer, error) {
+	at := keyOf(q, &side)
 	defer func() {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		delete(c.loads, loadKey{q.Key, masked(stamp, q.Topics)})
+		delete(c.loads, at)
 		if l.err == nil {
-			c.kept.put(q, &entry{answer: l.answer, stamp: *stamp, madeAt: now, goodAt: now})
+			c.kept.put(q, &entry{answer: l.answer, stamp: *side.Stamp, exact: side.Exact, madeAt: now, goodAt: now})
 		}
 		close(l.done)
 	}()
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), loadTimeout)
-	defer cancel()
-	l.answer, l.err = produce(ctx)
+	l.err = side.Read(context.WithoutCancel(ctx), func(ctx context.Context) (err error) {
+		ctx, cancel := context.WithTimeout(ctx, loadTimeout)
+		defer cancel()
+		l.answer, err = produce(ctx)
+		return err
+	})
 	return l.answer, l.err
+}
+
+func keyOf(q *Query, side *generation.Side) loadKey {
+	return loadKey{q.Key, masked(side.Stamp, q.Topics), side.Exact}
 }
 
 // masked returns the stamp of some topics alone.

@@ -29,11 +29,11 @@ type world struct {
 func newWorld(t *testing.T) *world {
 	w := &world{t: t, now: time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)}
 	w.Cache = NewCache(Options{
-		Stamp: func() *generation.Stamp {
+		Side: func(bool) generation.Side {
 			w.mu.Lock()
 			defer w.mu.Unlock()
 			stamp := w.stamp
-			return &stamp
+			return generation.Side{Stamp: &stamp, Primary: &stamp, Exact: true}
 		},
 		Now: func() time.Time {
 			w.mu.Lock()
@@ -265,7 +265,9 @@ func TestBounds(t *testing.T) {
 
 func TestFindAllocatesNothing(t *testing.T) {
 	w := newWorld(t)
-	w.Cache.options.Stamp = func() *generation.Stamp { return &w.stamp }
+	w.Cache.options.Side = func(bool) generation.Side {
+		return generation.Side{Stamp: &w.stamp, Primary: &w.stamp, Exact: true}
+	}
 	w.ask("a")
 	q := &Query{Key: "a", Topics: topics}
 	for _, coding := range append(slices.Clone(Codings), Identity) {
@@ -308,5 +310,63 @@ func TestLastGood(t *testing.T) {
 	w := newWorld(t)
 	if last, _ := w.LastGood(&Query{Key: "never asked", Topics: topics}); last != nil {
 		t.Error("a copy of what was never asked")
+	}
+}
+
+// TestCopiesOfAReplica: what a replica that is behind has goes to the public while the topics
+// stand there, and never to a caller that needs to see what is current.
+func TestCopiesOfAReplica(t *testing.T) {
+	t.Parallel()
+	var primary, replica generation.Stamp
+	behind := true
+	now := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
+	c := NewCache(Options{
+		Side: func(current bool) generation.Side {
+			p, r := primary, replica
+			if current || !behind {
+				return generation.Side{Stamp: &p, Primary: &p, Exact: true}
+			}
+			return generation.Side{Stamp: &r, Primary: &p}
+		},
+		Now: func() time.Time { return now },
+	})
+	made := 0
+	ask := func(current bool) string {
+		now = now.Add(time.Millisecond)
+		q := &Query{Key: "a", Topics: topics, Current: current}
+		if a := c.Find(q); a != nil {
+			return string(a.Form(Identity).Body)
+		}
+		a, err := c.Load(t.Context(), q, func(context.Context) (*Answer, error) {
+			made++
+			return New([]byte(fmt.Sprint(made)), fmt.Sprint(made)), nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(a.Form(Identity).Body)
+	}
+	for i, step := range []struct {
+		change  func()
+		current bool
+		want    string
+	}{
+		{func() {}, false, "1"},
+		{func() {}, false, "1"},
+		{func() {}, true, "2"},  // the stamps are equal, but the copy isn't exact
+		{func() {}, false, "2"}, // an exact copy is good for everybody
+		{func() { primary[generation.Predictions]++ }, false, "2"}, // where the replica stands
+		{func() {}, true, "3"},
+		{func() {}, false, "3"}, // newer than the replica has it
+		{func() { primary[generation.Predictions]++ }, false, "4"},
+		{func() {}, false, "4"},
+		{func() { replica = primary }, false, "5"},
+		{func() { behind = false }, true, "6"},
+		{func() {}, false, "6"},
+	} {
+		step.change()
+		if got := ask(step.current); got != step.want {
+			t.Errorf("step %d: %s, want %s", i, got, step.want)
+		}
 	}
 }

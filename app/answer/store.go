@@ -33,10 +33,25 @@ const (
 type entry struct {
 	answer *Answer
 	stamp  generation.Stamp // before it was made
+	exact  bool             // it has all that was committed while the primary stood there
 	madeAt time.Time
 	goodAt time.Time // when it was last good
 	size   int
 	part   int
+}
+
+// goodFor reports whether the topics of q stand where they stood before the copy was made: on
+// the primary, or on the side that q is read from.
+func (e *entry) goodFor(q *Query, side *generation.Side) bool {
+	if q.Current && !e.exact {
+		return false
+	}
+	return e.stamp.Same(side.Primary, q.Topics) || !q.Current && e.stamp.Same(side.Stamp, q.Topics)
+}
+
+// showsTexts reports whether no text was hidden since the copy was made.
+func (e *entry) showsTexts(side *generation.Side) bool {
+	return e.stamp[generation.Texts] == side.Primary[generation.Texts]
 }
 
 // store keeps the most recently used copies within its bounds.

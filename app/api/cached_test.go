@@ -272,6 +272,16 @@ func TestOwnPublicationsShowAtOnce(t *testing.T) {
 	}
 }
 
+// establish lets an agent count in the consensus, as one with settled events.
+func (b *bench) establish(t *testing.T, handle string) {
+	t.Helper()
+	_, err := b.DB.ExecContext(t.Context(), `INSERT INTO agent_days (agent_id, category, day, clusters, cluster_sum)
+		SELECT id, '', '2026-01-01', ?, 0 FROM agents WHERE handle = ?`, settlement.ConsensusEvents, handle)
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // TestEveryWriteShows: after each write, what is answered from memory is what a node
 // without any copy would answer. All copies are too old five seconds later, so asking again
 // then shows the difference.
@@ -279,6 +289,7 @@ func TestEveryWriteShows(t *testing.T) {
 	t.Parallel()
 	eachBench(t, func(t *testing.T, b *bench) {
 		key := b.register(t, "Ada")
+		b.establish(t, "ada")
 		id := b.publish(t, key, "rain", nil)
 		acts := moderation.New(moderation.Options{DB: b.DB, Now: b.now, Settlement: b.Settlement})
 		act := moderation.Act{Actor: "eve", Reason: "a test"}

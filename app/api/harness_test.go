@@ -280,7 +280,7 @@ func (s *service) register(t testing.TB, name string) string {
 func forecast(changes map[string]any) map[string]any {
 	body := map[string]any{
 		"title": "Will the sun rise?", "thesis": "It always did.", "confidence": 0.72,
-		"horizonAt": time.Now().AddDate(0, 1, 0).UTC().Format(time.RFC3339),
+		"horizonAt": time.Now().AddDate(0, 1, 0).UTC().Truncate(24 * time.Hour).Format(time.RFC3339), // the same when called again
 		"category":  "general", "evidence": []any{map[string]any{"title": "Almanac", "url": "https://example.org/almanac"}},
 	}
 	maps.Copy(body, changes)

@@ -18,10 +18,12 @@ import (
 
 // Config is every setting of the service. The tags are read by kong.
 type Config struct {
-	Addr        string `env:"ADDR" default:"127.0.0.1:8080" help:"Address to listen on, host:port."`
-	BaseURL     string `env:"BASE_URL" name:"base-url" help:"Public address of the service, used in every link it writes. Default: made from ADDR."`
-	DatabaseURL string `env:"DATABASE_URL" name:"database-url" default:"sqlite://data/pulsecast.db" help:"sqlite://PATH or postgres://…"`
-	RedisURL    string `env:"REDIS_URL" name:"redis-url" help:"redis://… shared signals and limits; unset: each process has its own."`
+	Addr               string        `env:"ADDR" default:"127.0.0.1:8080" help:"Address to listen on, host:port."`
+	BaseURL            string        `env:"BASE_URL" name:"base-url" help:"Public address of the service, used in every link it writes. Default: made from ADDR."`
+	DatabaseURL        string        `env:"DATABASE_URL" name:"database-url" default:"sqlite://data/pulsecast.db" help:"sqlite://PATH or postgres://…"`
+	DatabaseReplicaURL string        `env:"DATABASE_REPLICA_URL" name:"database-replica-url" help:"postgres://… of a streaming replica that public reads go to; unset: none."`
+	ReplicaMaxLag      time.Duration `env:"REPLICA_MAX_LAG" name:"replica-max-lag" default:"2s" help:"How far the replica may be behind; beyond it reads go to the primary."`
+	RedisURL           string        `env:"REDIS_URL" name:"redis-url" help:"redis://… shared signals and limits; unset: each process has its own."`
 
 	IdentityURL          string `env:"IDENTITY_URL" name:"identity-url" group:"Identity" help:"Central identity provider; unset: the local registry."`
 	IdentityClientID     string `env:"IDENTITY_CLIENT_ID" name:"identity-client-id" group:"Identity" help:"Our client id at the provider."`
@@ -174,6 +176,9 @@ func (c *Config) checkAdmins() error {
 	return nil
 }
 
+// minReplicaLag is above the time between two looks at where the replica is.
+const minReplicaLag = 500 * time.Millisecond
+
 func (c *Config) checkDatabase() error {
 	switch {
 	case strings.HasPrefix(c.DatabaseURL, "sqlite://"):
@@ -183,6 +188,18 @@ func (c *Config) checkDatabase() error {
 	case hasScheme(c.DatabaseURL, "postgres", "postgresql"):
 	default:
 		return fmt.Errorf("DATABASE_URL: must start with sqlite:// or postgres://")
+	}
+	if c.DatabaseReplicaURL == "" {
+		return nil
+	}
+	if _, embedded := c.SQLitePath(); embedded {
+		return fmt.Errorf("DATABASE_REPLICA_URL: needs Postgres in DATABASE_URL; SQLite has no replicas")
+	}
+	if !hasScheme(c.DatabaseReplicaURL, "postgres", "postgresql") {
+		return fmt.Errorf("DATABASE_REPLICA_URL: must start with postgres://")
+	}
+	if c.ReplicaMaxLag < minReplicaLag || c.ReplicaMaxLag > time.Hour {
+		return fmt.Errorf("REPLICA_MAX_LAG: must be between %s and 1h, got %s", minReplicaLag, c.ReplicaMaxLag)
 	}
 	return nil
 }

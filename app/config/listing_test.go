@@ -11,10 +11,12 @@ func TestSettingsShowNoSecret(t *testing.T) {
 	c := config.Default()
 	c.RedditClientSecret = "very-secret"
 	c.DatabaseURL = "postgres://owner:hidden-word@db.test/pulse?sslpassword=hidden-too"
+	c.DatabaseReplicaURL = "postgres://reader:hidden-word@copy.test/pulse"
 	c.RedisURL = "redis://:hidden-word@cache.test:6379"
 	want := map[string]config.Setting{
 		"REDDIT_CLIENT_SECRET": {Value: "***", Set: true},
 		"DATABASE_URL":         {Value: "postgres://owner:xxxxx@db.test/pulse?sslpassword=xxxxx", Set: true},
+		"DATABASE_REPLICA_URL": {Value: "postgres://reader:xxxxx@copy.test/pulse", Set: true},
 		"REDIS_URL":            {Value: "redis://:xxxxx@cache.test:6379", Set: true},
 		"POLYMARKET_URL":       {Value: "http://127.0.0.1:9", Set: true},
 		"MARKETS_INTERVAL":     {Value: "1m0s"},

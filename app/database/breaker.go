@@ -40,9 +40,11 @@ type Breaker struct {
 	// Now is this machine's clock. Replace it before Start, if at all.
 	Now func() time.Time
 
+	subject string // what the log says can't be used
 	probe   prober
 	onProbe func(err error) // tells tests of every probe; may be nil
 
+	pooled atomic.Bool   // see DB.Pooled
 	heard  atomic.Int64  // how often something arrived from the database
 	opened atomic.Int64  // how often the breaker has opened
 	offset atomic.Int64  // see ClockOffset
@@ -71,7 +73,7 @@ type prober interface {
 
 func newBreaker(probe prober) *Breaker {
 	b := &Breaker{
-		Now: time.Now, probe: probe, log: slog.New(slog.DiscardHandler), conns: map[net.Conn]struct{}{},
+		Now: time.Now, subject: "the database", probe: probe, log: slog.New(slog.DiscardHandler), conns: map[net.Conn]struct{}{},
 		hint: make(chan struct{}, 1), back: make(chan struct{}), done: make(chan struct{}),
 	}
 	close(b.back)
@@ -123,7 +125,7 @@ func (b *Breaker) open(err error) {
 	for conn := range b.conns {
 		_ = conn.Close() // it ends the query that waits on it
 	}
-	b.log.Warn("the database can't be used; what needs it is refused until it is back", "cause", err)
+	b.log.Warn(b.subject+" can't be used; what needs it is refused until it is back", "cause", err)
 }
 
 // close closes the breaker, unless it is closed.
@@ -136,7 +138,7 @@ func (b *Breaker) close() {
 	b.err = nil
 	b.life, b.end = context.WithCancel(context.Background())
 	close(b.back)
-	b.log.Info("the database can be used again")
+	b.log.Info(b.subject + " can be used again")
 }
 
 // bound returns a context that also ends when the breaker opens, or the breaker's error if it

@@ -24,7 +24,7 @@ type guarded struct {
 
 // guard returns the connector of a pool whose connections end when the breaker opens. A
 // connection that was open before is never used again.
-func guard(cfg *pgx.ConnConfig) (*guarded, *Breaker) {
+func guard(cfg *pgx.ConnConfig, connected func(context.Context, *pgx.Conn) error) (*guarded, *Breaker) {
 	probe := &postgresProbe{cfg: cfg.Copy()}
 	probe.cfg.BuildContextWatcherHandler = func(conn *pgconn.PgConn) ctxwatch.Handler {
 		return &pgconn.DeadlineContextWatcherHandler{Conn: conn.Conn()}
@@ -44,9 +44,12 @@ func guard(cfg *pgx.ConnConfig) (*guarded, *Breaker) {
 	}
 	const opened = "breaker.opened"
 	return &guarded{stdlib.GetConnector(*cfg,
-		stdlib.OptionAfterConnect(func(_ context.Context, conn *pgx.Conn) error {
+		stdlib.OptionAfterConnect(func(ctx context.Context, conn *pgx.Conn) error {
 			conn.PgConn().CustomData()[opened] = b.Opened()
-			return nil
+			if connected == nil {
+				return nil
+			}
+			return connected(ctx, conn)
 		}),
 		stdlib.OptionResetSession(func(_ context.Context, conn *pgx.Conn) error {
 			if conn.PgConn().CustomData()[opened] != b.Opened() {

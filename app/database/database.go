@@ -24,6 +24,9 @@ import (
 	_ "modernc.org/sqlite" // the driver "sqlite"
 )
 
+// maxConnections bounds the pool of a Postgres.
+const maxConnections = 24
+
 // connectTimeout bounds connecting to one address of Postgres, unless DATABASE_URL has another
 // connect_timeout.
 const connectTimeout = 5 * time.Second
@@ -47,7 +50,12 @@ type DB struct {
 	// Breaker makes queries fail at once while the database can't be used. It probes from Start
 	// on; see its own comment for SQLite.
 	Breaker *Breaker
-	path    string // of the SQLite file
+	// Replica is nil if there is none.
+	Replica *Replica
+	// Pooled means that a connection pooler stands before Postgres, so that no statement is kept
+	// planned.
+	Pooled bool
+	path   string // of the SQLite file
 
 	lostWAL time.Time // see LostWAL
 }
@@ -74,6 +82,11 @@ func Open(ctx context.Context, address string) (*DB, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open database: %w", err), db.Close())
 	}
+	if db.Kind == Postgres {
+		if err := db.avoidSessions(ctx); err != nil {
+			return nil, errors.Join(fmt.Errorf("open database: %w", err), db.Close())
+		}
+	}
 	return db, nil
 }
 
@@ -81,6 +94,9 @@ func Open(ctx context.Context, address string) (*DB, error) {
 // jobs. It ends with Stop or Close.
 func (db *DB) Start(ctx context.Context, log *slog.Logger) error {
 	db.Breaker.start(log)
+	if db.Replica != nil {
+		db.Replica.Breaker.start(log)
+	}
 	if db.Kind != SQLite {
 		return nil
 	}
@@ -92,7 +108,12 @@ func (db *DB) Start(ctx context.Context, log *slog.Logger) error {
 }
 
 // Stop ends what Start began.
-func (db *DB) Stop() { db.Breaker.halt() }
+func (db *DB) Stop() {
+	db.Breaker.halt()
+	if db.Replica != nil {
+		db.Replica.Breaker.halt()
+	}
+}
 
 // Check returns why the database can't be used; nil if it can.
 func (db *DB) Check(ctx context.Context) error {
@@ -102,11 +123,15 @@ func (db *DB) Check(ctx context.Context) error {
 	return db.Reader.PingContext(ctx)
 }
 
-// Close closes both pools.
+// Close closes all pools.
 func (db *DB) Close() error {
 	db.Stop()
+	var replica error
+	if db.Replica != nil {
+		replica = db.Replica.DB.Close()
+	}
 	if db.Reader == db.DB {
-		return db.DB.Close()
+		return errors.Join(replica, db.DB.Close())
 	}
 	db.forgetMark()
 	return errors.Join(db.Reader.Close(), db.DB.Close())
@@ -161,16 +186,30 @@ func openSQLite(path string) (*DB, error) {
 }
 
 func openPostgres(address string) (*DB, error) {
+	db, breaker, err := poolOf("DATABASE_URL", address, nil)
+	if err != nil {
+		return nil, err
+	}
+	return &DB{DB: db, Reader: db, Kind: Postgres, Breaker: breaker}, nil
+}
+
+// poolOf returns a pool of connections to the Postgres at the address in a setting. connected, if
+// not nil, may refuse a connection.
+func poolOf(setting, address string, connected func(context.Context, *pgx.Conn) error) (*bun.DB, *Breaker, error) {
 	cfg, err := pgx.ParseConfig(address)
 	if err != nil {
 		// pgx quotes the address with the password masked; still, keep it short.
-		return nil, errors.New("DATABASE_URL: not a valid postgres:// address")
+		return nil, nil, fmt.Errorf("%s: not a valid postgres:// address", setting)
 	}
 	// Bun writes arguments into the SQL, so statements must not be prepared, but for those
 	// of Planned.
 	cfg.DefaultQueryExecMode = pgx.QueryExecModeExec
 	cfg.RuntimeParams["timezone"] = "UTC"
+	var breaker *Breaker
 	cfg.BuildContextWatcherHandler = func(conn *pgconn.PgConn) ctxwatch.Handler {
+		if breaker.pooled.Load() {
+			return &pgconn.DeadlineContextWatcherHandler{Conn: conn.Conn()}
+		}
 		return &pgconn.CancelRequestContextWatcherHandler{
 			Conn: conn, CancelRequestDelay: 0, DeadlineDelay: 2 * time.Second,
 		}
@@ -178,17 +217,17 @@ func openPostgres(address string) (*DB, error) {
 	if cfg.ConnectTimeout == 0 {
 		cfg.ConnectTimeout = connectTimeout
 	}
-	connector, breaker := guard(cfg)
+	var connector *guarded
+	connector, breaker = guard(cfg, connected)
 	pool := sql.OpenDB(connector)
-	pool.SetMaxOpenConns(24)
-	pool.SetMaxIdleConns(24)
+	pool.SetMaxOpenConns(maxConnections)
+	pool.SetMaxIdleConns(maxConnections)
 	pool.SetConnMaxIdleTime(5 * time.Minute)
 	var dialect schema.Dialect = pgdialect.New()
 	if cfg.StatementCacheCapacity == 0 {
 		dialect = unplanned{pgdialect.New()}
 	}
-	db := bun.NewDB(pool, dialect)
-	return &DB{DB: db, Reader: db, Kind: Postgres, Breaker: breaker}, nil
+	return bun.NewDB(pool, dialect, bun.WithConnResolver(byContext{})), breaker, nil
 }
 
 // SQLitePath returns the path of an address; false for one of Postgres.

@@ -99,15 +99,14 @@ func (db *DB) lockMigrations(ctx context.Context) (unlock func() error, err erro
 	if db.Kind == SQLite {
 		return func() error { return nil }, nil
 	}
-	conn, err := db.Conn(ctx)
+	// The lock belongs to a transaction, not to a session: a pooler may end a client's session
+	// on another connection than it began on, and the lock would stay.
+	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {
 		return nil, fmt.Errorf("lock migrations: %w", err)
 	}
-	if _, err := conn.ExecContext(ctx, "SELECT pg_advisory_lock(?)", migrationLock); err != nil {
-		return nil, errors.Join(fmt.Errorf("lock migrations: %w", err), conn.Close())
+	if _, err := tx.ExecContext(ctx, "SELECT pg_advisory_xact_lock(?)", migrationLock); err != nil {
+		return nil, errors.Join(fmt.Errorf("lock migrations: %w", err), tx.Rollback())
 	}
-	return func() error {
-		_, err := conn.ExecContext(context.WithoutCancel(ctx), "SELECT pg_advisory_unlock(?)", migrationLock)
-		return errors.Join(err, conn.Close())
-	}, nil
+	return tx.Rollback, nil
 }

@@ -13,8 +13,8 @@ import (
 // Planned makes a query that each connection to Postgres plans once. Bun writes values
 // into the text of a query, so that Postgres meets every one for the first time, and to
 // plan a few joins can take it longer than to run them. It is for the queries that are
-// asked most. On SQLite the query is one like any other, and so it is where DATABASE_URL
-// says statement_cache_capacity=0.
+// asked most. On SQLite the query is one like any other, and so it is behind a pooler and where
+// DATABASE_URL says statement_cache_capacity=0.
 type Planned struct {
 	conn bun.IConn // nil where the query is one like any other
 	args []any
@@ -23,7 +23,7 @@ type Planned struct {
 // NewPlanned begins a query on db.
 func NewPlanned(db bun.IDB) *Planned {
 	conn := driverOf(db)
-	if _, plain := db.Dialect().(unplanned); plain || conn == nil || !IsPostgres(db) {
+	if isUnplanned(db) || conn == nil || !IsPostgres(db) {
 		return &Planned{}
 	}
 	return &Planned{conn: conn, args: []any{pgx.QueryExecModeCacheStatement}}
@@ -50,6 +50,11 @@ func (p *Planned) Scan(ctx context.Context, q *bun.SelectQuery, dest any) error 
 // unplanned is the dialect of a Postgres whose connections are to keep no statements.
 type unplanned struct{ *pgdialect.Dialect }
 
+func isUnplanned(db bun.IDB) bool {
+	_, plain := db.Dialect().(unplanned)
+	return plain
+}
+
 // bound gives the driver arguments that Bun does not know of.
 type bound struct {
 	bun.IConn
@@ -57,7 +62,13 @@ type bound struct {
 }
 
 func (b bound) QueryContext(ctx context.Context, query string, _ ...any) (*sql.Rows, error) {
-	return b.IConn.QueryContext(ctx, query, b.args...)
+	conn := b.IConn
+	if _, pool := conn.(*sql.DB); pool {
+		if replica := replicaIn(ctx); replica != nil {
+			conn = replica
+		}
+	}
+	return conn.QueryContext(ctx, query, b.args...)
 }
 
 func (b bound) ExecContext(ctx context.Context, query string, _ ...any) (sql.Result, error) {

@@ -108,7 +108,7 @@ func TestHooksHearOfEveryQuery(t *testing.T) {
 	t.Parallel()
 	db := dbtest.Open(t, database.Postgres)
 	h := &heard{}
-	hooked := &database.DB{DB: db.WithQueryHook(h), Kind: db.Kind}
+	hooked := &database.DB{DB: db.WithQueryHook(h), Kind: db.Kind, Breaker: db.Breaker}
 	p := database.NewPlanned(hooked.DB)
 	var rows []struct{ Handle string }
 	q := hooked.NewSelect().TableExpr("agents AS a").Column("a.handle").Where("a.handle = ?", p.Value("market"))

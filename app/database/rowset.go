@@ -33,26 +33,40 @@ func ExecRows[T any](ctx context.Context, tx bun.Tx, statement string, rows []T)
 
 // ExecPlannedRows is ExecRows, but each connection to Postgres plans the statement once. It is
 // for statements that run often.
-func ExecPlannedRows[T any](ctx context.Context, db bun.IDB, statement string, rows []T) (sql.Result, error) {
-	q, err := withRows(db, plannedMode(db), statement, rows)
-	if err != nil {
-		return nil, err
-	}
-	return q.Exec(ctx)
+func ExecPlannedRows[T any](ctx context.Context, db bun.IDB, statement string, rows []T) (res sql.Result, err error) {
+	err = inOneSession(ctx, db, func(ctx context.Context, db bun.IDB) error {
+		q, err := withRows(db, plannedMode(db), statement, rows)
+		if err == nil {
+			res, err = q.Exec(ctx)
+		}
+		return err
+	})
+	return res, err
 }
 
 // ScanRows is ExecPlannedRows for a query whose rows are read into dest.
 func ScanRows[T any](ctx context.Context, db bun.IDB, query string, rows []T, dest any) error {
-	q, err := withRows(db, plannedMode(db), query, rows)
-	if err != nil {
-		return err
-	}
-	return q.Scan(ctx, dest)
+	return inOneSession(ctx, db, func(ctx context.Context, db bun.IDB) error {
+		q, err := withRows(db, plannedMode(db), query, rows)
+		if err != nil {
+			return err
+		}
+		return q.Scan(ctx, dest)
+	})
 }
 
-// plannedMode keeps a statement, unless DATABASE_URL says statement_cache_capacity=0.
+// inOneSession runs f in a transaction if its round trips need one: a pooler may send each to
+// another connection otherwise.
+func inOneSession(ctx context.Context, db bun.IDB, f func(ctx context.Context, db bun.IDB) error) error {
+	if _, within := db.(bun.Tx); within || !isUnplanned(db) {
+		return f(ctx, db)
+	}
+	return db.RunInTx(ctx, nil, func(ctx context.Context, tx bun.Tx) error { return f(ctx, tx) })
+}
+
+// plannedMode keeps a statement, unless the connections keep none.
 func plannedMode(db bun.IDB) pgx.QueryExecMode {
-	if _, plain := db.Dialect().(unplanned); plain {
+	if isUnplanned(db) {
 		return pgx.QueryExecModeDescribeExec
 	}
 	return pgx.QueryExecModeCacheStatement

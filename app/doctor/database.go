@@ -11,6 +11,7 @@ import (
 	"github.com/uptrace/bun"
 
 	"github.com/pulsecast/pulsecast/app/database"
+	"github.com/pulsecast/pulsecast/app/generation"
 	"github.com/pulsecast/pulsecast/app/monitor"
 )
 
@@ -37,6 +38,9 @@ func (d *doctor) database(ctx context.Context) {
 		d.readings(ctx, db)
 		d.queues(ctx, db)
 	}
+	if db.Pooled {
+		d.say(fine, "pooler", "a connection pooler stands before Postgres; publishing costs less without it")
+	}
 	if !embedded {
 		d.databaseClock(ctx, db, time.Now)
 	}
@@ -51,6 +55,27 @@ func (d *doctor) databaseClock(ctx context.Context, db *database.DB, now func() 
 	d.clock.add(-offset)
 	if offset.Abs() > maxSkew {
 		d.say(fail, "clock", "%s from the database's: a node here runs no jobs; run an NTP client on both machines", offset.Abs().Round(time.Second))
+	}
+	if d.cfg.DatabaseReplicaURL != "" {
+		d.replica(ctx, db)
+	}
+}
+
+func (d *doctor) replica(ctx context.Context, db *database.DB) {
+	if err := db.AddReplica(d.cfg.DatabaseReplicaURL); err != nil {
+		d.say(fail, "replica", "%v", err)
+		return
+	}
+	state, err := generation.FindReplica(ctx, db, d.cfg.ReplicaMaxLag)
+	switch {
+	case err != nil:
+		d.say(warn, "replica", "not checked: %v", err)
+	case state.Cause == nil:
+		d.say(fine, "replica", "follows the primary, and public reads go to it")
+	case database.Unavailable(state.Cause):
+		d.say(warn, "replica", "%v: check DATABASE_REPLICA_URL, and that the replica runs and lets this host in; reads go to the primary", state.Cause)
+	default:
+		d.say(warn, "replica", "%s", state.Warning())
 	}
 }
 

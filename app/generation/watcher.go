@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/uptrace/bun"
+
+	"github.com/pulsecast/pulsecast/app/database"
 )
 
 const (
@@ -34,10 +36,11 @@ func (s *Stamp) Same(o *Stamp, list []Topic) bool {
 
 // Watcher knows where the topics stand. Its methods are safe for concurrent use.
 type Watcher struct {
-	db    *bun.DB
-	log   *slog.Logger
-	stamp atomic.Pointer[Stamp]
-	moved [topics][]func()
+	db       *bun.DB
+	log      *slog.Logger
+	last     atomic.Pointer[moment]
+	moved    [topics][]func()
+	follower *follower // nil if there is no replica
 
 	mu      sync.Mutex
 	next    *look // the one that callers of Check wait for; nil if none do
@@ -53,11 +56,18 @@ type look struct {
 	err  error
 }
 
+// moment is what a look has found.
+type moment struct {
+	stamp  Stamp
+	at     time.Time       // before the look
+	server database.Server // zero if there is no replica
+}
+
 // NewWatcher returns a watcher that reads through db. Before its first look every topic
 // stands at 0.
 func NewWatcher(db *bun.DB, log *slog.Logger) *Watcher {
 	w := &Watcher{db: db, log: log}
-	w.stamp.Store(&Stamp{})
+	w.last.Store(&moment{})
 	return w
 }
 
@@ -66,7 +76,7 @@ func NewWatcher(db *bun.DB, log *slog.Logger) *Watcher {
 func (w *Watcher) OnMoved(topic Topic, f func()) { w.moved[topic] = append(w.moved[topic], f) }
 
 // Stamp returns where the topics stood at the last successful look.
-func (w *Watcher) Stamp() *Stamp { return w.stamp.Load() }
+func (w *Watcher) Stamp() *Stamp { return &w.last.Load().stamp }
 
 // Check looks at where the topics stand. The look begins after the call, so it sees
 // everything that was committed before. Callers that arrive during a look share the next one.
@@ -113,22 +123,16 @@ func (w *Watcher) run() {
 func (w *Watcher) look() error {
 	ctx, cancel := context.WithTimeout(context.Background(), lookTimeout)
 	defer cancel()
-	var rows []struct {
-		Topic string
-		Value int64
+	now, err := readMoment(ctx, w.db, w.follower != nil)
+	if err != nil {
+		return err
 	}
-	if err := w.db.NewSelect().Table("generations").Column("topic", "value").Scan(ctx, &rows); err != nil {
-		return fmt.Errorf("read the generations: %w", err)
+	if w.follower != nil {
+		w.follower.note(now)
 	}
-	var now Stamp
-	for _, row := range rows {
-		if topic := slices.Index(names[:], row.Topic); topic >= 0 {
-			now[topic] += row.Value
-		}
-	}
-	last := w.stamp.Swap(&now)
+	last := &w.last.Swap(now).stamp
 	for topic, calls := range w.moved {
-		if now[topic] != last[topic] {
+		if now.stamp[topic] != last[topic] {
 			for _, f := range calls {
 				f()
 			}
@@ -137,10 +141,38 @@ func (w *Watcher) look() error {
 	return nil
 }
 
+// readMoment reads where the topics stand, and if withServer is set, how far the server is.
+func readMoment(ctx context.Context, db *bun.DB, withServer bool) (*moment, error) {
+	now := &moment{at: time.Now()}
+	var rows []struct {
+		database.Server
+		Topic string
+		Value int64
+	}
+	q := db.NewSelect().Table("generations").Column("topic", "value")
+	if withServer {
+		q = db.NewSelect().TableExpr("(SELECT " + database.ServerColumns + ") AS s").ColumnExpr("s.*, g.topic, g.value").
+			Join("LEFT JOIN generations AS g ON TRUE")
+	}
+	if err := q.Scan(ctx, &rows); err != nil {
+		return nil, fmt.Errorf("read the generations: %w", err)
+	}
+	for _, row := range rows {
+		now.server = row.Server
+		if topic := slices.Index(names[:], row.Topic); topic >= 0 {
+			now.stamp[topic] += row.Value
+		}
+	}
+	return now, nil
+}
+
 // Start looks every Interval until Stop.
 func (w *Watcher) Start() {
 	ctx, cancel := context.WithCancel(context.Background())
 	w.stop = cancel
+	if w.follower != nil {
+		w.running.Go(func() { w.follower.watch(ctx) })
+	}
 	w.running.Go(func() {
 		tick := time.NewTicker(Interval)
 		defer tick.Stop()

@@ -243,7 +243,7 @@ func TestQueriesOfACheck(t *testing.T) {
 		token := maker.session(t, key).Token
 		queries := new(counter)
 		hooked := db.DB.WithQueryHook(queries)
-		counted := &database.DB{DB: hooked, Reader: db.Reader.WithQueryHook(queries), Kind: db.Kind}
+		counted := &database.DB{DB: hooked, Reader: db.Reader.WithQueryHook(queries), Kind: db.Kind, Breaker: db.Breaker}
 		n := newNode(t, counted, openRegistry)
 		n.Stop() // its purge is a query, too
 		for _, c := range []struct {

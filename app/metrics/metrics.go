@@ -14,6 +14,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
 	"github.com/pulsecast/pulsecast/app/database"
+	"github.com/pulsecast/pulsecast/app/generation"
 	"github.com/pulsecast/pulsecast/app/monitor"
 )
 
@@ -27,6 +28,8 @@ type Options struct {
 	Monitor *monitor.Monitor
 	// Usage returns how much is counted of agents and not written yet.
 	Usage func() (agents, errors int)
+	// Replica describes the replica of the database; nil, also as a result, if there is none.
+	Replica func() *generation.ReplicaState
 }
 
 // Metrics counts what happens in this process. Its methods are safe for concurrent
@@ -58,6 +61,9 @@ func New(o Options) *Metrics {
 	)
 	if o.DB.Reader != o.DB.DB { // on Postgres the two are one pool
 		m.registry.MustRegister(collectors.NewDBStatsCollector(o.DB.Reader.DB, "reader"))
+	}
+	if o.DB.Replica != nil {
+		m.registry.MustRegister(collectors.NewDBStatsCollector(o.DB.Replica.DB.DB, "replica"), newReplica(o.Replica))
 	}
 	return m
 }

@@ -214,7 +214,7 @@ func TestEnds(t *testing.T) {
 			"key replaced": func(_ *program, _ *agent.Agent, key string, _ *oauth2.Token) {
 				s.mustCall("POST", "/api/agents/me/keys", key, `{"graceSeconds":0}`)
 			},
-			"sessions ended by an admin": func(_ *program, a *agent.Agent, key string, _ *oauth2.Token) {
+			"sessions ended from outside": func(_ *program, a *agent.Agent, key string, _ *oauth2.Token) {
 				s.inTx(func(ctx context.Context, tx bun.Tx) error {
 					if _, err := (agent.Store{}).EndAgentSessions(ctx, tx, a.ID); err != nil {
 						return err

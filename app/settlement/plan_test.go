@@ -29,7 +29,7 @@ func TestPendingIsFoundByItsIndex(t *testing.T) {
 	t.Parallel()
 	db := dbtest.Open(t, database.SQLite)
 	var seen queries
-	w := newWorld(t, &database.DB{DB: db.WithQueryHook(&seen), Reader: db.Reader, Kind: db.Kind})
+	w := newWorld(t, &database.DB{DB: db.WithQueryHook(&seen), Reader: db.Reader, Kind: db.Kind, Breaker: db.Breaker})
 	m := w.market("1", "e1", "politics", start)
 	w.publish(w.agent(1), m, 0, .5)
 	s := w.service(0)

@@ -225,7 +225,9 @@ func (w *world) rebuilt() {
 // and leaves every market open, the baselines decided.
 func populate(w *world, s *Service, seed uint64) []*market.Market {
 	r := rand.New(rand.NewPCG(seed, 11))
+	w.clock = start.Add(-time.Hour)
 	w.experience(s, w.agent(1), w.agent(2), w.agent(3), w.agent(4), w.agent(5), w.agent(6), w.agent(7))
+	w.clock = start
 	var ms []*market.Market
 	for i := range 12 {
 		event, category, closes := "", []string{"politics", "sports", ""}[i%3], start.Add(time.Duration(i%4*24)*time.Hour)

@@ -93,6 +93,7 @@ func TestListsShowTheMarketAsItWas(t *testing.T) {
 	h := open(t, dbtest.Open(t, database.SQLite))
 	q, before, after, previous := .81, .969, .968, .7
 	h.fixed(t, prediction.Prediction{Baseline: &q, BaselineBefore: &before, BaselineAfter: &after, BaselinePrevious: &previous})
+	h.establish()
 	if got := h.get("/markets/1").text(".against"); !strings.Contains(got, "market 97") {
 		t.Errorf("cards: %s", got)
 	}

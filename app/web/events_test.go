@@ -59,6 +59,7 @@ func TestEvent(t *testing.T) {
 				m.Prices, m.Probability = nil, nil
 			}
 		})
+		h.establish()
 		h.publish("It is number one", "ev/1 ü-0001", 0.4)
 		if err := leaderboard.NewCounter(db, func() time.Time { return h.now }).CountAll(t.Context()); err != nil {
 			t.Fatal(err)

@@ -26,6 +26,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/moderation"
 	"github.com/pulsecast/pulsecast/app/news"
 	"github.com/pulsecast/pulsecast/app/prediction"
+	"github.com/pulsecast/pulsecast/app/settlement"
 	"github.com/pulsecast/pulsecast/app/signal"
 	"github.com/pulsecast/pulsecast/app/web"
 )
@@ -104,6 +105,20 @@ func openWith(t *testing.T, db *database.DB, set func(*config.Config)) *house {
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	return h
+}
+
+// establish makes the agent one with settled events, whose predictions are no newcomer's.
+func (h *house) establish() {
+	h.t.Helper()
+	for _, statement := range []string{
+		"INSERT INTO agent_days (agent_id, category, day, clusters, cluster_sum) VALUES (?0, '', '2026-01-01', ?1, 0) ON CONFLICT DO NOTHING",
+		"UPDATE predictions SET newcomer = FALSE WHERE agent_id = ?0",
+		"UPDATE results SET newcomer = FALSE WHERE agent_id = ?0",
+	} {
+		if _, err := h.db.ExecContext(h.t.Context(), statement, h.agent.ID, settlement.ConsensusEvents); err != nil {
+			h.t.Fatal(err)
+		}
+	}
 }
 
 // hostile is text as an attacker would write it.

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"context"
 	"strings"
 	"time"
 
@@ -15,6 +16,19 @@ type pageHandler func(c *fiber.Ctx, a address) error
 // alone is the handler of a page without parameters.
 func alone(h fiber.Handler) pageHandler { return func(c *fiber.Ctx, _ address) error { return h(c) } }
 
+// read has the queries of a page go to the replica, if there is one and it may serve them.
+func (s *Site) read(h pageHandler) pageHandler {
+	return func(c *fiber.Ctx, a address) error {
+		own := c.UserContext()
+		defer c.SetUserContext(own)
+		side := s.Changes.Side(false)
+		return side.Read(own, func(ctx context.Context) error {
+			c.SetUserContext(ctx)
+			return h(c, a)
+		})
+	}
+}
+
 const (
 	// pageFresh is how long a page is served before it is rendered again.
 	pageFresh = 2 * time.Second
@@ -27,7 +41,7 @@ func (s *Site) Register(srv *httpserver.Server) {
 	// What isn't named in parameters means nothing to the page, so it isn't part of its key.
 	add := func(cache *pageCache, fresh time.Duration, cost func(*fiber.Ctx, address) httpserver.Cost) func(string, pageHandler, ...string) {
 		return func(path string, h pageHandler, parameters ...string) {
-			srv.App.Get(path, srv.Limits.Reads(), cache.wrap(route{h, parameters, fresh, cost, srv.Admit}))
+			srv.App.Get(path, srv.Limits.Reads(), cache.wrap(route{s.read(h), parameters, fresh, cost, srv.Admit}))
 		}
 	}
 	page, document := add(s.pages, pageFresh, costOfPage), add(s.pages, documentFresh, costOfPage)

@@ -17,6 +17,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/assignment"
 	"github.com/pulsecast/pulsecast/app/config"
 	"github.com/pulsecast/pulsecast/app/database"
+	"github.com/pulsecast/pulsecast/app/generation"
 	"github.com/pulsecast/pulsecast/app/identity"
 	"github.com/pulsecast/pulsecast/app/leaderboard"
 	"github.com/pulsecast/pulsecast/app/market"
@@ -51,6 +52,7 @@ type Dependencies struct {
 	Identity    Registry
 	Leaderboard *leaderboard.Store
 	Moderation  *moderation.Service
+	Changes     *generation.Watcher
 	Markets     *signal.Feed[market.Market]
 	News        *signal.Feed[news.Item]
 	// Text renders the texts for agents: "skill", which is Markdown, and "quickstart",

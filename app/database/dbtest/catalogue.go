@@ -24,6 +24,7 @@ const (
 type Table struct {
 	Class Class
 	Owner string // the package below app that alone reads and writes it
+	View  bool
 }
 
 var (
@@ -66,7 +67,7 @@ func catalogue(tables map[string]Table, sql string) error {
 			if said == nil || !strings.HasPrefix(strings.TrimSpace(comment), name+": ") {
 				return fmt.Errorf("table %s needs a comment %q", name, name+": what it holds. Class; owner package.")
 			}
-			tables[name] = Table{Class(said[1]), said[2]}
+			tables[name] = Table{Class(said[1]), said[2], strings.HasPrefix(line, "CREATE VIEW")}
 		case line == "": // a comment holds for all statements up to the next empty line
 			comment = ""
 		}

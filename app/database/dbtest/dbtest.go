@@ -113,6 +113,9 @@ var postgresTemplate = sync.OnceValues(func() (string, error) {
 		return "", err
 	}
 	name := "template_" + hex.EncodeToString(sum.Sum(nil)[:8])
+	if Partitioned() {
+		name += "_partitioned"
+	}
 	admin, err := database.Open(context.Background(), server)
 	if err != nil {
 		return "", err
@@ -149,6 +152,11 @@ func makeTemplate(admin *database.DB, server, name string) error {
 	}
 	if err := migrate(withDatabase(server, building)); err != nil {
 		return err
+	}
+	if Partitioned() {
+		if err := spread(withDatabase(server, building)); err != nil {
+			return err
+		}
 	}
 	_, err = conn.ExecContext(ctx, fmt.Sprintf("ALTER DATABASE %s RENAME TO %s", building, name))
 	return err

@@ -47,6 +47,12 @@ type Postgres struct {
 // name=value, as in postgresql.conf. What is committed survives every Mode, though not a power cut.
 func StartPostgres(t testing.TB, settings ...string) *Postgres {
 	t.Helper()
+	return StartPostgresIn(t, serverDir(t), settings...)
+}
+
+// serverDir makes a folder for a server, which is removed when the test ends.
+func serverDir(t testing.TB) string {
+	t.Helper()
 	// A path to a socket has at most 107 bytes, which the folder of a test may exceed.
 	dir, err := os.MkdirTemp("/tmp", "pulsecast-pg")
 	if err != nil {
@@ -57,7 +63,7 @@ func StartPostgres(t testing.TB, settings ...string) *Postgres {
 			t.Error(err)
 		}
 	})
-	return StartPostgresIn(t, dir, settings...)
+	return dir
 }
 
 // StartPostgresIn is StartPostgres in a folder that exists. If it holds the data of a server,
@@ -192,7 +198,12 @@ func (p *Postgres) Thaw() {
 // Command returns one of the programs of Postgres, to run as the server's account.
 func (p *Postgres) Command(program string, args ...string) *exec.Cmd {
 	p.t.Helper()
-	path := filepath.Join(programs(p.t), program)
+	return p.dropped(filepath.Join(programs(p.t), program), args...)
+}
+
+// dropped returns a program to run as the server's account.
+func (p *Postgres) dropped(path string, args ...string) *exec.Cmd {
+	p.t.Helper()
 	// The signal makes sure that the server ends with the test, however that ends.
 	drop := []string{"--pdeathsig=INT"}
 	if u := account(p.t); u != nil {

@@ -1,0 +1,102 @@
+package dbtest
+
+import (
+	"bytes"
+	"fmt"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/pulsecast/pulsecast/app/database"
+)
+
+// StartPooler starts a PgBouncer in a mode, "transaction" or "session", before the database at an
+// address that URL returned, and returns its address. It ends with the test.
+func StartPooler(t testing.TB, address, mode string) string {
+	t.Helper()
+	path, err := exec.LookPath("pgbouncer")
+	if err != nil {
+		if path = "/usr/sbin/pgbouncer"; !exists(path) {
+			t.Fatal("PgBouncer is missing; install with: apt-get install pgbouncer, or run the suite by make test")
+		}
+	}
+	server, err := url.Parse(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := serverDir(t)
+	p := &Postgres{Dir: dir, t: t}
+	config := fmt.Sprintf(`[databases]
+* = host=%s user=postgres
+[pgbouncer]
+pool_mode = %s
+unix_socket_dir = %s
+auth_type = any
+default_pool_size = 5
+logfile = %s
+`, server.Query().Get("host"), mode, dir, filepath.Join(dir, "log"))
+	file := filepath.Join(dir, "pgbouncer.ini")
+	if err := os.WriteFile(file, []byte(config), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.own(dir); err != nil {
+		t.Fatal(err)
+	}
+	cmd := p.dropped(path, "-q", file)
+	var log bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &log, &log
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan struct{})
+	go func() {
+		_ = cmd.Wait()
+		close(ended)
+	}()
+	t.Cleanup(func() {
+		_ = cmd.Process.Signal(syscall.SIGKILL)
+		<-ended
+		if t.Failed() {
+			said, _ := os.ReadFile(filepath.Join(dir, "log"))
+			t.Logf("PgBouncer, %v:\n%s%s", cmd.ProcessState, said, log.String())
+		}
+	})
+	pooled := "postgres://" + server.Path + "?" + url.Values{"host": {dir}, "port": {"6432"}, "user": {"postgres"}}.Encode()
+	for deadline := time.Now().Add(serverPatience); ; time.Sleep(5 * time.Millisecond) {
+		if exists(filepath.Join(dir, ".s.PGSQL.6432")) {
+			return pooled
+		}
+		select {
+		case <-ended:
+			t.Fatalf("PgBouncer did not start:\n%s", log.String())
+		default:
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("PgBouncer is not ready after %s", serverPatience)
+		}
+	}
+}
+
+// OpenPooled is Open through a PgBouncer in transaction mode.
+func OpenPooled(t testing.TB) *database.DB {
+	t.Helper()
+	db, err := database.Open(t.Context(), StartPooler(t, URL(t, database.Postgres), "transaction"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return db
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}

@@ -1,0 +1,91 @@
+package database
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+
+	"github.com/uptrace/bun"
+)
+
+// A Replica is a streaming replica of the primary. It serves the queries whose context comes
+// from OnReplica; which ones may, package generation decides.
+type Replica struct {
+	// DB reads from the replica.
+	*bun.DB
+	// Breaker is open while the replica can't be used.
+	Breaker *Breaker
+}
+
+// AddReplica sets the replica of a Postgres. It doesn't connect: a replica that is gone must not
+// stop the start of a service that can do without.
+func (db *DB) AddReplica(address string) error {
+	pool, breaker, err := poolOf("DATABASE_REPLICA_URL", address, refusePooler)
+	if err != nil {
+		return err
+	}
+	breaker.subject = "the replica"
+	db.Replica = &Replica{pool, breaker}
+	return nil
+}
+
+type replicaKey struct{}
+
+// OnReplica returns a context whose queries on db.Reader go to the replica, if they are made by
+// Bun's builders or by Planned. Transactions stay on the primary. A query that writes fails.
+func OnReplica(ctx context.Context, r *Replica) context.Context {
+	return context.WithValue(ctx, replicaKey{}, r)
+}
+
+// replicaIn returns the pool that the queries of a context go to; nil for the primary's.
+func replicaIn(ctx context.Context) *sql.DB {
+	if r, ok := ctx.Value(replicaKey{}).(*Replica); ok {
+		return r.DB.DB
+	}
+	return nil
+}
+
+// byContext is where Bun asks for the connection of a query that isn't in a transaction.
+type byContext struct{}
+
+// ResolveConn implements bun.ConnResolver. nil is the pool that the query was built on.
+func (byContext) ResolveConn(ctx context.Context, _ bun.Query) bun.IConn {
+	if pool := replicaIn(ctx); pool != nil {
+		return pool
+	}
+	return nil
+}
+
+// Close implements bun.ConnResolver.
+func (byContext) Close() error { return nil }
+
+// A Position is a place in the log of changes that the primary writes and its replicas replay.
+// It only grows.
+type Position int64
+
+// Server is what a Postgres says of itself.
+type Server struct {
+	// Identity is the same for a primary and its replicas.
+	Identity int64
+	// Replaying is true for a replica that hasn't been promoted.
+	Replaying bool
+	// Position is how far the log is written; on a replica, how far it is replayed. A later query
+	// sees all transactions that were committed before it.
+	Position Position
+}
+
+// ServerColumns are those of Server, for a query on Postgres. The position is read after the
+// query's snapshot was taken, so it covers all that the query sees.
+const ServerColumns = `(SELECT system_identifier FROM pg_control_system()) AS identity, pg_is_in_recovery() AS replaying,
+(CASE WHEN pg_is_in_recovery() THEN coalesce(pg_last_wal_replay_lsn(), '0/0') ELSE pg_current_wal_insert_lsn() END - '0/0')::bigint AS position`
+
+// Check returns why the server can't serve as a replica of a primary; nil if it can.
+func (s *Server) Check(primary *Server) error {
+	switch {
+	case s.Identity != primary.Identity:
+		return errors.New("DATABASE_REPLICA_URL is not a copy of the server at DATABASE_URL")
+	case !s.Replaying:
+		return errors.New("DATABASE_REPLICA_URL is not a replica: it was promoted, or never was one")
+	}
+	return nil
+}

@@ -1,0 +1,216 @@
+package generation
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/pulsecast/pulsecast/app/database"
+)
+
+// maxMarks bounds what a follower remembers while its replica doesn't move.
+const maxMarks = 1024
+
+// follower knows how far a replica is behind the primary. See docs/decisions/0008-replica.md.
+type follower struct {
+	replica *database.Replica
+	primary *database.Breaker
+	maxLag  time.Duration
+	log     *slog.Logger
+
+	known  atomic.Pointer[database.Server] // the primary at the last look; nil before the first
+	sight  atomic.Pointer[sight]           // nil while the replica can't be used
+	counts [2]atomic.Int64                 // reads that began on the primary and on the replica
+
+	mu      sync.Mutex
+	marks   []mark    // looks at the primary that the replica hasn't reached, oldest first
+	freshAt time.Time // the replica has all that was committed before; zero if that is unknown
+	cause   error     // why reads go to the primary; nil if they don't
+}
+
+// mark is how far the primary was, at least, at a moment.
+type mark struct {
+	at       time.Time
+	position database.Position
+}
+
+// sight is what a look at the replica has found. Later queries on it see at least that.
+type sight struct {
+	stamp    Stamp
+	position database.Position
+	freshAt  time.Time
+}
+
+// errBehind is why reads go to the primary when the replica lags.
+var errBehind = errors.New("the replica is further behind than REPLICA_MAX_LAG")
+
+// errUnknown is why reads go to the primary at the start.
+var errUnknown = errors.New("the replica hasn't been looked at")
+
+// AddReplica lets reads go to a replica of db while it is at most maxLag behind. Call it
+// before the first look.
+func (w *Watcher) AddReplica(db *database.DB, maxLag time.Duration) {
+	w.follower = &follower{replica: db.Replica, primary: db.Breaker, maxLag: maxLag, log: w.log, cause: errUnknown}
+}
+
+// note remembers how far the primary is.
+func (f *follower) note(primary *moment) {
+	f.known.Store(&primary.server)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if len(f.marks) == maxMarks {
+		f.marks = f.marks[1:] // freshAt then stays behind for longer, which is safe
+	}
+	f.marks = append(f.marks, mark{primary.at, primary.server.Position})
+}
+
+// watch looks at the replica every Interval until ctx ends.
+func (f *follower) watch(ctx context.Context) {
+	tick := time.NewTicker(Interval)
+	defer tick.Stop()
+	for {
+		err := f.look(ctx)
+		if ctx.Err() != nil {
+			return
+		}
+		f.tell(err)
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// look returns why the replica can't serve reads; nil if it can.
+func (f *follower) look(ctx context.Context) error {
+	primary := f.known.Load()
+	if primary == nil {
+		return errUnknown
+	}
+	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
+	defer cancel()
+	now, err := readMoment(ctx, f.replica.DB, true)
+	if err == nil {
+		err = now.server.Check(primary)
+	}
+	if err != nil {
+		f.sight.Store(nil)
+		return err
+	}
+	seen := &sight{now.stamp, now.server.Position, f.reached(now.server.Position)}
+	f.sight.Store(seen)
+	if f.late(seen, time.Now()) {
+		return errBehind
+	}
+	return nil
+}
+
+// reached forgets the marks up to a position and returns the time of the last one.
+func (f *follower) reached(p database.Position) time.Time {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for len(f.marks) > 0 && f.marks[0].position <= p {
+		f.freshAt, f.marks = f.marks[0].at, f.marks[1:]
+	}
+	return f.freshAt
+}
+
+// late reports whether the primary may have committed something longer than maxLag ago that the
+// replica lacks. A primary that is gone commits nothing.
+func (f *follower) late(seen *sight, now time.Time) bool {
+	if now.Sub(seen.freshAt) <= f.maxLag {
+		return false
+	}
+	if f.primary.Err() == nil {
+		return true
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if len(f.marks) == 0 {
+		return false
+	}
+	return f.marks[len(f.marks)-1].at.Sub(seen.freshAt) > f.maxLag
+}
+
+// tell logs when reads begin to go to the other side.
+func (f *follower) tell(cause error) {
+	f.mu.Lock()
+	before := f.cause
+	f.cause = cause
+	f.mu.Unlock()
+	switch {
+	case cause == nil && before != nil:
+		f.log.Info("reads go to the replica")
+	case cause != nil && before == nil:
+		f.log.Warn("reads go to the primary", "cause", cause)
+	}
+}
+
+// FindReplica looks at the replica of db until it serves, for at most maxLag, and describes it.
+// It is for a process that has no Watcher.
+func FindReplica(ctx context.Context, db *database.DB, maxLag time.Duration) (*ReplicaState, error) {
+	w := NewWatcher(db.DB, slog.New(slog.DiscardHandler))
+	w.AddReplica(db, maxLag)
+	tick := time.NewTicker(Interval)
+	defer tick.Stop()
+	for deadline := time.Now().Add(maxLag); ; {
+		if err := w.Check(ctx); err != nil {
+			return nil, err
+		}
+		w.follower.tell(w.follower.look(ctx))
+		state := w.Replica()
+		if state.Cause == nil || time.Now().After(deadline) {
+			return state, nil
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return state, nil
+		}
+	}
+}
+
+// ReplicaState describes the replica.
+type ReplicaState struct {
+	// Lag is how long ago everything was committed that the replica has; less than 0 if that
+	// isn't known.
+	Lag time.Duration
+	// Cause is why reads go to the primary; nil if they go to the replica.
+	Cause error
+	// Primary and Replica count the reads that were begun on each. A read that fails on the
+	// replica is counted again for the primary.
+	Primary, Replica int64
+}
+
+// Warning is a sentence for an operator; "" if reads go to the replica.
+func (s *ReplicaState) Warning() string {
+	switch {
+	case s.Cause == nil:
+		return ""
+	case errors.Is(s.Cause, errBehind) && s.Lag >= 0:
+		return fmt.Sprintf("the replica is %s behind; reads go to the primary", s.Lag.Round(100*time.Millisecond))
+	case database.Unavailable(s.Cause):
+		return "the replica can't be reached; reads go to the primary"
+	}
+	return s.Cause.Error() + "; reads go to the primary"
+}
+
+// Replica describes the replica; nil if there is none.
+func (w *Watcher) Replica() *ReplicaState {
+	f := w.follower
+	if f == nil {
+		return nil
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	state := ReplicaState{Lag: -1, Cause: f.cause, Primary: f.counts[0].Load(), Replica: f.counts[1].Load()}
+	if !f.freshAt.IsZero() {
+		state.Lag = time.Since(f.freshAt)
+	}
+	return &state
+}

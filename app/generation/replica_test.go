@@ -1,0 +1,330 @@
+package generation_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/uptrace/bun"
+
+	"github.com/pulsecast/pulsecast/app/database"
+	"github.com/pulsecast/pulsecast/app/database/dbtest"
+	"github.com/pulsecast/pulsecast/app/generation"
+)
+
+// patience is what only a hang exceeds.
+const patience = 20 * time.Second
+
+// pair is a primary with a replica and a watcher that knows both.
+type pair struct {
+	*generation.Watcher
+	t                *testing.T
+	db               *database.DB
+	primary, replica *dbtest.Postgres
+	maxLag           time.Duration
+}
+
+func newPair(t *testing.T, maxLag time.Duration) *pair {
+	t.Helper()
+	p := &pair{t: t, primary: dbtest.StartPostgres(t), maxLag: maxLag}
+	db, err := database.Open(t.Context(), p.primary.URL("postgres"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := db.Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	p.replica = p.primary.StartReplica(t)
+	if err := db.AddReplica(p.replica.URL("postgres")); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Start(t.Context(), slog.New(slog.DiscardHandler)); err != nil {
+		t.Fatal(err)
+	}
+	p.db, p.Watcher = db, watcher(db)
+	p.AddReplica(db, maxLag)
+	p.Start()
+	t.Cleanup(func() {
+		p.Stop()
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return p
+}
+
+// write stores a value and moves topics.
+func (p *pair) write(value string, topics ...generation.Topic) {
+	p.t.Helper()
+	err := p.db.InTx(p.t.Context(), func(ctx context.Context, tx bun.Tx) error {
+		return errors.Join(database.SetSetting(ctx, tx, "name", value), generation.Moved(ctx, tx, topics...))
+	})
+	if err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// read returns the value that a side has, and whether the replica answered in the end.
+func (p *pair) read(side generation.Side) (value string, replica bool, err error) {
+	err = side.Read(p.t.Context(), func(ctx context.Context) error {
+		if value, _, err = database.Setting(ctx, p.db.Reader, "name"); err != nil {
+			return err
+		}
+		return p.db.Reader.NewRaw("SELECT pg_is_in_recovery()").Scan(ctx, &replica)
+	})
+	return value, replica, err
+}
+
+// until waits for public reads to go to a side.
+func (p *pair) until(replica bool) {
+	p.t.Helper()
+	var got bool
+	var err error
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+		if _, got, err = p.read(p.Side(false)); err == nil && got == replica && (p.Replica().Cause == nil) == replica {
+			return
+		}
+	}
+	p.t.Fatalf("reads go to the replica: %t, %v; state %+v", got, err, p.Replica())
+}
+
+// untilRead waits for the replica to have a value.
+func (p *pair) untilRead(want string) {
+	p.t.Helper()
+	value, replica := "", false
+	for deadline := time.Now().Add(patience); value != want || !replica; time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			p.t.Fatalf("read %q, from the replica: %t", value, replica)
+		}
+		value, replica, _ = p.read(p.Side(false))
+	}
+}
+
+// pause stops or continues the replay of the replica.
+func (p *pair) pause(stop bool) {
+	p.t.Helper()
+	statement := "SELECT pg_wal_replay_resume()"
+	if stop {
+		statement = "SELECT pg_wal_replay_pause()"
+	}
+	if _, err := p.db.Replica.ExecContext(p.t.Context(), statement); err != nil {
+		p.t.Fatal(err)
+	}
+	for state, want := "", map[bool]string{true: "paused", false: "not paused"}[stop]; state != want; {
+		if err := p.db.Replica.QueryRowContext(p.t.Context(), "SELECT pg_get_wal_replay_pause_state()").Scan(&state); err != nil {
+			p.t.Fatal(err)
+		}
+	}
+}
+
+// current reads as the author of the last write, after a look.
+func (p *pair) current() (value string, replica bool) {
+	p.t.Helper()
+	if err := p.Check(p.t.Context()); err != nil {
+		p.t.Fatal(err)
+	}
+	value, replica, err := p.read(p.Side(true))
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return value, replica
+}
+
+// TestReplica: what reads see while a replica follows, lags, and is lost. The parts share the
+// servers, so they run in turn.
+func TestReplica(t *testing.T) {
+	t.Parallel()
+	const maxLag = 2 * time.Second
+	p := newPair(t, maxLag)
+	for _, part := range []struct {
+		name string
+		test func(t *testing.T, p *pair)
+	}{{"own writes", ownWrites}, {"lag", lagging}, {"lost servers", lostServers}} {
+		t.Run(part.name, func(t *testing.T) {
+			one := *p
+			one.t = t
+			part.test(t, &one)
+		})
+	}
+}
+
+// ownWrites: whoever writes reads what was written, while others read from the replica.
+func ownWrites(t *testing.T, p *pair) {
+	p.until(true)
+	reads := map[bool]int{}
+	for i := range 100 {
+		want := fmt.Sprint(i)
+		p.write(want, generation.Predictions)
+		got, _ := p.current()
+		if got != want {
+			t.Fatalf("the author reads %q after writing %q", got, want)
+		}
+		_, replica, err := p.read(p.Side(false))
+		if err != nil {
+			t.Fatal(err)
+		}
+		reads[replica]++
+	}
+	if reads[true] < 50 {
+		t.Errorf("%v: hardly any public reads went to the replica", reads)
+	}
+	// Once nothing is written, authors read from the replica too.
+	for deadline := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
+		if value, replica := p.current(); value != "99" {
+			t.Fatalf("read %q", value)
+		} else if replica {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("reads of authors stay on the primary")
+		}
+	}
+	if s := p.Replica(); s.Replica < 50 || s.Primary == 0 || s.Lag > time.Minute || s.Warning() != "" {
+		t.Errorf("state %+v", s)
+	}
+}
+
+// lagging: a replica that is behind serves the public within the bound, with a stamp
+// that says how old its rows are, and nobody beyond it.
+func lagging(t *testing.T, p *pair) {
+	maxLag := p.maxLag
+	p.write("before", generation.Predictions)
+	p.until(true)
+	p.untilRead("before")
+	p.pause(true)
+	paused := time.Now()
+	p.write("after", generation.Predictions)
+	if value, replica := p.current(); value != "after" || replica {
+		t.Errorf("the author reads %q, from the replica: %t", value, replica)
+	}
+	side := p.Side(false)
+	value, replica, err := p.read(side)
+	if time.Since(paused) < maxLag && (value != "before" || !replica || side.Exact || side.Stamp.Same(side.Primary, []generation.Topic{generation.Predictions})) {
+		t.Errorf("within the bound: %q, replica %t, %v, side %+v", value, replica, err, side)
+	}
+	// What is missing there is looked for on the primary.
+	calls := 0
+	err = side.Read(t.Context(), func(ctx context.Context) error {
+		if value, _, err := database.Setting(ctx, p.db.Reader, "name"); err != nil || value == "before" {
+			calls++
+			return errors.Join(errors.New("not found"), err)
+		}
+		return nil
+	})
+	if err != nil || calls > 1 || !side.Exact || !side.Stamp.Same(side.Primary, []generation.Topic{generation.Predictions}) {
+		t.Errorf("not found on the replica: %v, %d calls, side %+v", err, calls, side)
+	}
+	p.until(false)
+	if behind := time.Since(paused); behind < maxLag-generation.Interval {
+		t.Errorf("the replica was given up after %s", behind)
+	}
+	if s := p.Replica(); s.Lag < maxLag || s.Warning() == "" {
+		t.Errorf("state %+v", s)
+	}
+	p.pause(false)
+	p.until(true)
+	// A text that was hidden must not be shown again by a replica that doesn't know it.
+	p.pause(true)
+	p.write("hidden", generation.Texts)
+	if err := p.Check(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if value, replica, err := p.read(p.Side(false)); value != "hidden" || replica || err != nil {
+		t.Errorf("after a text was hidden: %q, replica %t, %v", value, replica, err)
+	}
+	p.pause(false)
+	p.until(true)
+}
+
+// lostServers: reads survive the loss of the replica at any moment, and those of the public
+// that of the primary. A replica that was promoted serves nothing.
+func lostServers(t *testing.T, p *pair) {
+	p.write("first", generation.Predictions)
+	p.until(true)
+	for _, outage := range []struct {
+		name       string
+		begin, end func()
+	}{
+		{"killed", func() { p.replica.Stop(dbtest.Kill) }, p.replica.Start},
+		{"frozen", p.replica.Freeze, p.replica.Thaw},
+	} {
+		name := outage.name
+		outage.begin()
+		for range 20 {
+			if value, replica, err := p.read(p.Side(false)); value != "first" || replica || err != nil {
+				t.Errorf("%s replica: %q, from it: %t, %v", name, value, replica, err)
+			}
+		}
+		p.until(false)
+		if s := p.Replica(); s.Warning() != "the replica can't be reached; reads go to the primary" {
+			t.Errorf("%s replica: %+v, %q", name, s, s.Warning())
+		}
+		outage.end()
+		p.until(true)
+	}
+	p.write("second", generation.Predictions)
+	p.untilRead("second")
+	p.primary.Stop(dbtest.Kill)
+	for p.db.Breaker.Err() == nil { // opens within a second
+		time.Sleep(10 * time.Millisecond)
+	}
+	for until := time.Now().Add(3 * time.Second); time.Now().Before(until); time.Sleep(50 * time.Millisecond) {
+		if value, replica, err := p.read(p.Side(false)); value != "second" || !replica || err != nil {
+			t.Fatalf("without a primary: %q, replica %t, %v", value, replica, err)
+		}
+	}
+	if err := p.Check(t.Context()); !database.Unavailable(err) {
+		t.Errorf("an author can't know what is current: %v", err)
+	}
+	p.primary.Start()
+	p.until(true)
+	if _, err := p.db.Replica.ExecContext(t.Context(), "SELECT pg_promote()"); err != nil {
+		t.Fatal(err)
+	}
+	p.until(false)
+	p.write("third", generation.Predictions)
+	if value, replica, err := p.read(p.Side(false)); value != "third" || replica || err != nil {
+		t.Errorf("promoted: %q, replica %t, %v", value, replica, err)
+	}
+	if got := p.Replica().Warning(); got != "DATABASE_REPLICA_URL is not a replica: it was promoted, or never was one; reads go to the primary" {
+		t.Errorf("warning %q", got)
+	}
+}
+
+// TestNoReplica: an address that isn't a replica's gets no reads, and the operator is told.
+func TestNoReplica(t *testing.T) {
+	t.Parallel()
+	address := dbtest.URL(t, database.Postgres)
+	db, err := database.Open(t.Context(), address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := db.AddReplica(address); err != nil {
+		t.Fatal(err)
+	}
+	w := watcher(db)
+	w.AddReplica(db, time.Minute)
+	w.Start()
+	t.Cleanup(func() {
+		w.Stop()
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	const want = "DATABASE_REPLICA_URL is not a replica: it was promoted, or never was one; reads go to the primary"
+	for deadline := time.Now().Add(patience); w.Replica().Warning() != want; time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("state %+v", w.Replica())
+		}
+	}
+	primary := database.Server{Identity: 1}
+	if err := (&database.Server{Identity: 2, Replaying: true}).Check(&primary); err == nil {
+		t.Error("a replica of another server may serve")
+	}
+	if err := (&database.Server{Identity: 1, Replaying: true}).Check(&primary); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,42 @@
+package metrics
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/pulsecast/pulsecast/app/generation"
+)
+
+// replica collects how this node uses the replica of the database.
+type replica struct {
+	state              func() *generation.ReplicaState
+	lag, serves, reads *prometheus.Desc
+}
+
+func newReplica(state func() *generation.ReplicaState) *replica {
+	return &replica{
+		state:  state,
+		lag:    describe("replica_lag_seconds", "How long ago everything was committed that the replica has; absent before that is known."),
+		serves: describe("replica_serves", "1 when public reads go to the replica, 0 when they go to the primary."),
+		reads:  describe("public_reads_total", "Public reads of the database, by the server that they began on.", "server"),
+	}
+}
+
+func (r *replica) Describe(ch chan<- *prometheus.Desc) {
+	ch <- r.lag
+	ch <- r.serves
+	ch <- r.reads
+}
+
+func (r *replica) Collect(ch chan<- prometheus.Metric) {
+	s := r.state()
+	if s == nil {
+		return
+	}
+	if s.Lag >= 0 {
+		gauge(ch, r.lag, s.Lag.Seconds())
+	}
+	gauge(ch, r.serves, one(s.Cause == nil))
+	for server, n := range map[string]int64{"primary": s.Primary, "replica": s.Replica} {
+		ch <- prometheus.MustNewConstMetric(r.reads, prometheus.CounterValue, float64(n), server)
+	}
+}
