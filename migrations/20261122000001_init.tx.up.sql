@@ -334,7 +334,17 @@ CREATE INDEX markets_event ON markets (event_id) WHERE event_id IS NOT NULL;
 --bun:split
 CREATE INDEX markets_url ON markets (url) WHERE url IS NOT NULL;
 --bun:split
-CREATE INDEX markets_by_volume ON markets (closed, (COALESCE(volume, -1)) DESC, id);
+CREATE INDEX markets_open_by_volume ON markets ((COALESCE(volume, -1)) DESC, id) WHERE NOT closed AND active;
+--bun:split
+CREATE INDEX markets_open_by_closing ON markets ((COALESCE(closes_at, '9999-12-31 00:00:00+00:00')), id) WHERE NOT closed AND active;
+--bun:split
+CREATE INDEX markets_open_by_first_seen ON markets (first_seen_at DESC, id) WHERE NOT closed AND active;
+--bun:split
+CREATE INDEX markets_closed_by_volume ON markets ((COALESCE(volume, -1)) DESC, id) WHERE closed;
+--bun:split
+CREATE INDEX markets_closed_by_closing ON markets ((COALESCE(closed_at, closes_at, '1970-01-01 00:00:00+00:00')) DESC, id) WHERE closed;
+--bun:split
+CREATE INDEX markets_closed_by_first_seen ON markets (first_seen_at DESC, id) WHERE closed;
 --bun:split
 CREATE INDEX markets_by_age ON markets (closed, observed_at);
 --bun:split
@@ -761,6 +771,8 @@ CREATE TABLE clusters (
   spread BIGINT NOT NULL DEFAULT 0,
   PRIMARY KEY (agent_id, event_key)
 ){{if .PG}} WITH (fillfactor = 80){{end}};
+--bun:split
+CREATE INDEX clusters_by_day ON clusters (agent_id, (COALESCE(day, settled_day)) DESC, event_key DESC);
 --bun:split
 
 -- agent_days: sums of what an agent has on one scheduled-close day, by category. A row under

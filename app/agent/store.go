@@ -280,47 +280,6 @@ func (Store) ByIDs(ctx context.Context, db bun.IDB, ids []uuid.UUID) (map[uuid.U
 	return found, nil
 }
 
-// Filter narrows a list of agents; a zero field does not narrow.
-type Filter struct {
-	Status Status
-	Listed bool // only agents that the public finds; see Listed
-	Kind   Kind
-	Q      string // part of the handle or name, ignoring case
-	After  string // the handle that the last page ended with
-	Limit  int    // rows at most; 0 is all
-}
-
-// List gives agents in order of their handle.
-func (Store) List(ctx context.Context, db bun.IDB, f Filter) ([]*Agent, error) {
-	agents := []*Agent{}
-	q := db.NewSelect().Model(&agents).OrderExpr("handle")
-	if f.Status != "" {
-		q.Where("status = ?", f.Status)
-	}
-	if f.Listed {
-		q.Where("?", Listed("a"))
-	}
-	if f.Kind != "" {
-		q.Where("kind = ?", f.Kind)
-	}
-	if f.Q != "" {
-		Named(q, f.Q)
-	}
-	if f.After != "" {
-		q.Where("handle > ?", f.After)
-	}
-	if f.Limit > 0 {
-		q.Limit(int64(f.Limit))
-	}
-	if err := q.Scan(ctx); err != nil {
-		return nil, fmt.Errorf("list agents: %w", err)
-	}
-	for _, a := range agents {
-		a.utc()
-	}
-	return agents, nil
-}
-
 // Update changes an agent's profile by change, which sees the stored one, and
 // stores the result if it keeps the rules (else 422 invalid_request). A profile that
 // an admin has hidden is 403 text_hidden.

@@ -1,6 +1,7 @@
 package agent_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -293,7 +294,11 @@ func TestList(t *testing.T) {
 			{agent.Filter{Kind: agent.Reference}, "consensus fifty market"},
 		}
 		for _, c := range cases {
-			list, err := store.List(t.Context(), db.Reader, c.filter)
+			c.filter.Limit = cmp.Or(c.filter.Limit, 100)
+			list, next, err := store.List(t.Context(), db.Reader, c.filter)
+			if full := c.filter.Limit == 2; full != (next != "") || (full && next != list[1].Handle) {
+				t.Errorf("%+v: the next page is after %q", c.filter, next)
+			}
 			var got []string
 			for _, a := range list {
 				got = append(got, a.Handle)

@@ -61,7 +61,7 @@ type API struct {
 
 // Register adds every route of the contract.
 func (a *API) Register(s *httpserver.Server) {
-	a.admit = s.Admit
+	a.admit, a.Intelligence.Admit = s.Admit, s.Admit
 	a.answers = answer.NewCache(answer.Options{Side: a.Changes.Side, Now: a.Now})
 	a.exports = newExports()
 	a.agents.Names = a.Names

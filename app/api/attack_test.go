@@ -16,6 +16,8 @@ import (
 	"github.com/pulsecast/pulsecast/app"
 	"github.com/pulsecast/pulsecast/app/config"
 	"github.com/pulsecast/pulsecast/app/httpserver"
+	"github.com/pulsecast/pulsecast/app/market"
+	"github.com/pulsecast/pulsecast/app/signal"
 )
 
 // searches counts the queries that look for words in predictions.
@@ -78,6 +80,44 @@ func TestDearestRequests(t *testing.T) {
 			s.do(t, call{path: "/api/predictions?limit=100&sort=edge&q=word", header: from("192.0.2.3")}).fine()
 		})
 	}
+}
+
+// TestDearFilters acts as the attacker: one address filters the signals of a snapshot by another
+// word each time. Once its units are spent, no further answer is compressed for it, while what
+// is kept and what isn't compressed is still sent.
+func TestDearFilters(t *testing.T) {
+	t.Parallel()
+	now := time.Now()
+	s := run(t, configure(t, backends[0], limited), app.Options{Now: func() time.Time { return now }})
+	var markets []market.Market
+	for n := range 300 {
+		markets = append(markets, market.Market{
+			ID: fmt.Sprint("m", n), Question: fmt.Sprintf("Will w%d happen?", n), Outcomes: []string{"Yes", "No"}, Active: true, Volume: new(float64),
+		})
+	}
+	s.Markets.Replicator.Feed().Publish(signal.Reading[market.Market]{Records: markets, AsOf: now, Source: "test", Interval: time.Minute})
+	get := func(query, coding string) answer {
+		header := from("192.0.2.1")
+		if coding != "gzip" { // which the client asks for, and undoes
+			header["Accept-Encoding"] = coding
+		}
+		got := s.do(t, call{path: "/api/intelligence/markets?" + query, header: header})
+		now = now.Add(20 * time.Millisecond) // for the limit of the snapshot
+		return got
+	}
+	const affordable = 1200 / int(httpserver.Page-1)
+	made := 0
+	for made < 290 && get(fmt.Sprintf("q=w%d", made), "gzip").status == http.StatusOK {
+		made++
+	}
+	if made < affordable || made > affordable+10 { // the units return meanwhile
+		t.Errorf("%d filtered lists were compressed, want %d", made, affordable)
+	}
+	get("q=w295", "gzip").refused(http.StatusTooManyRequests, "rate_limited")
+	get("q=w295", "identity").fine()
+	get("limit=7", "gzip").fine()
+	get(fmt.Sprintf("q=w%d", made-1), "gzip").fine()
+	get(fmt.Sprintf("limit=5&q=W%d!", made-1), "gzip").fine()
 }
 
 // TestFullOfDearReads: while dear reads wait for a table that is locked, further ones are refused

@@ -8,12 +8,14 @@ import (
 	"github.com/pulsecast/pulsecast/app/agent"
 	"github.com/pulsecast/pulsecast/app/generation"
 	"github.com/pulsecast/pulsecast/app/httpserver"
+	"github.com/pulsecast/pulsecast/app/leaderboard"
 	"github.com/pulsecast/pulsecast/app/problem"
 )
 
 // sharedWire is how two agents did on the settled events that both forecast.
 type sharedWire struct {
 	Count      int64             `json:"count"`
+	Newest     int               `json:"newest"`
 	AWins      int64             `json:"aWins"`
 	BWins      int64             `json:"bWins"`
 	MeanA      float64           `json:"meanA"`
@@ -82,7 +84,7 @@ func (a *API) readComparison(ctx context.Context, q compareQuery) (any, error) {
 		return nil, err
 	}
 	shared := sharedWire{
-		Count: found.Shared, AWins: found.AWins, BWins: found.BWins, MeanA: found.MeanA, MeanB: found.MeanB,
+		Count: found.Shared, Newest: leaderboard.MaxCompared, AWins: found.AWins, BWins: found.BWins, MeanA: found.MeanA, MeanB: found.MeanB,
 		Difference: rangeOrNull(found.Difference), OddsA: found.Odds, OddsB: found.OddsB,
 		Events: make([]sharedEventWire, len(found.Events)),
 	}

@@ -52,16 +52,14 @@ func parseAgents(c *fiber.Ctx) (q agentsQuery, err error) {
 }
 
 func (a *API) readAgents(ctx context.Context, q agentsQuery) (any, error) {
-	found, err := a.agents.List(ctx, a.DB.Reader, agent.Filter{
-		Listed: true, Kind: agent.Ordinary, Q: q.words, After: q.after, Limit: q.limit + 1,
+	found, next, err := a.agents.List(ctx, a.DB.Reader, agent.Filter{
+		Listed: true, Kind: agent.Ordinary, Q: q.words, After: q.after, Limit: q.limit,
 	})
 	if err != nil {
 		return nil, err
 	}
-	next := ""
-	if len(found) > q.limit {
-		found = found[:q.limit]
-		next = cursor.Encode(directoryMark, found[q.limit-1].Handle)
+	if next != "" {
+		next = cursor.Encode(directoryMark, next)
 	}
 	agents := make([]agentWire, len(found))
 	for i, g := range found {

@@ -39,14 +39,27 @@ func NewsCodec() signal.Codec[news.Item] {
 type Intelligence struct {
 	Markets *signal.Feed[market.Market]
 	News    *signal.Feed[news.Item]
+	// Admit counts and lets in a filtered list that has to be compressed; nil lets in all.
+	Admit func(c *fiber.Ctx, cost httpserver.Cost) (leave func(), err error)
 }
+
+func (h *Intelligence) admit(c *fiber.Ctx) signal.Admit {
+	return func() (func(), error) {
+		if h.Admit == nil {
+			return free()
+		}
+		return h.Admit(c, httpserver.Page)
+	}
+}
+
+func free() (leave func(), err error) { return func() {}, nil }
 
 // ListMarkets serves GET /api/intelligence/markets.
 func (h *Intelligence) ListMarkets(c *fiber.Ctx) error {
-	return h.listMarkets(c.Context())
+	return h.listMarkets(c.Context(), h.admit(c))
 }
 
-func (h *Intelligence) listMarkets(ctx *fasthttp.RequestCtx) error {
+func (h *Intelligence) listMarkets(ctx *fasthttp.RequestCtx, admit signal.Admit) error {
 	args := ctx.QueryArgs()
 	limit, err := ParseLimit(args)
 	if err != nil {
@@ -60,8 +73,18 @@ func (h *Intelligence) listMarkets(ctx *fasthttp.RequestCtx) error {
 	if err != nil {
 		return err
 	}
-	sendForm(ctx, h.Markets.Matching(limit, httpserver.AcceptEncoding(ctx, answer.Codings...), f.match), signalCaching)
-	return nil
+	return sendMatching(ctx, h.Markets, limit, f.match, admit)
+}
+
+// sendMatching answers with the first limit records of a feed that match.
+func sendMatching[T any](
+	ctx *fasthttp.RequestCtx, feed *signal.Feed[T], limit int, match func(s *signal.Snapshot[T], i int, record *T) bool, admit signal.Admit,
+) error {
+	form, err := feed.Matching(limit, httpserver.AcceptEncoding(ctx, answer.Codings...), match, admit)
+	if err == nil {
+		sendForm(ctx, form, signalCaching)
+	}
+	return err
 }
 
 // direct answers a list without parameters, or with a plain limit alone, before the router;
@@ -127,10 +150,10 @@ func (f *marketFilter) match(s *signal.Snapshot[market.Market], i int, m *market
 
 // ListNews serves GET /api/intelligence/news.
 func (h *Intelligence) ListNews(c *fiber.Ctx) error {
-	return h.listNews(c.Context())
+	return h.listNews(c.Context(), h.admit(c))
 }
 
-func (h *Intelligence) listNews(ctx *fasthttp.RequestCtx) error {
+func (h *Intelligence) listNews(ctx *fasthttp.RequestCtx, admit signal.Admit) error {
 	args := ctx.QueryArgs()
 	limit, err := ParseLimit(args)
 	if err != nil {
@@ -151,8 +174,7 @@ func (h *Intelligence) listNews(ctx *fasthttp.RequestCtx) error {
 	match := func(s *signal.Snapshot[news.Item], i int, item *news.Item) bool {
 		return (wanted == "" || item.Community == wanted) && hasAll(s.Text(i), query)
 	}
-	sendForm(ctx, h.News.Matching(limit, httpserver.AcceptEncoding(ctx, answer.Codings...), match), signalCaching)
-	return nil
+	return sendMatching(ctx, h.News, limit, match, admit)
 }
 
 // community reads the parameter community, "" when it is left out.

@@ -218,7 +218,7 @@ func TestListMarketsAllocatesNothing(t *testing.T) {
 				ctx.Response.Reset()
 				ctx.Request.SetRequestURI(uri)
 				ctx.Request.Header.Set("Accept-Encoding", accept)
-				if err := h.listMarkets(ctx); err != nil {
+				if err := h.listMarkets(ctx, free); err != nil {
 					t.Fatal(err)
 				}
 			})
@@ -238,7 +238,7 @@ func TestSignalListsRevalidate(t *testing.T) {
 		ctx.Request.SetRequestURI("/api/intelligence/markets")
 		ctx.Request.Header.Set("Accept-Encoding", accept)
 		ctx.Request.Header.Set("If-None-Match", ifNoneMatch)
-		if err := h.listMarkets(ctx); err != nil {
+		if err := h.listMarkets(ctx, free); err != nil {
 			t.Fatal(err)
 		}
 		return &ctx.Response
@@ -275,7 +275,7 @@ func BenchmarkListMarkets(b *testing.B) {
 		ctx.Request.Reset()
 		ctx.Response.Reset()
 		ctx.Request.SetRequestURI("/api/intelligence/markets?limit=24")
-		if err := h.listMarkets(ctx); err != nil {
+		if err := h.listMarkets(ctx, free); err != nil {
 			b.Fatal(err)
 		}
 	}

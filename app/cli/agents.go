@@ -180,17 +180,16 @@ func (a *agentList) Run(ctx context.Context) error {
 		fmt.Fprintln(w, "HANDLE\tNAME\tMODEL\tSTATUS\tSAMPLE\tCREATED\tLAST SEEN")
 		f := agent.Filter{Limit: 500}
 		for {
-			page, err := agent.Store{}.List(ctx, db.Reader, f)
+			page, next, err := agent.Store{}.List(ctx, db.Reader, f)
 			if err != nil {
 				return err
 			}
 			for _, a := range page {
 				fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%t\t%s\t%s\n", a.Handle, a.Name, a.Model, a.Status, a.Sample, stamp(a.CreatedAt), stamp(a.LastSeenAt))
 			}
-			if len(page) < f.Limit {
+			if f.After = next; next == "" {
 				return w.Flush()
 			}
-			f.After = page[len(page)-1].Handle
 		}
 	})
 }

@@ -180,7 +180,7 @@ func TestFirstKeyTogether(t *testing.T) {
 			wg.Go(func() { nodes[i/len(keys)%2].want(t, keys[i%len(keys)], "ada") })
 		}
 		wg.Wait()
-		list, err := store.List(t.Context(), db, agent.Filter{Kind: agent.Ordinary})
+		list, _, err := store.List(t.Context(), db, agent.Filter{Kind: agent.Ordinary, Limit: 100})
 		if err != nil || len(list) != 1 {
 			t.Errorf("%d agents, %v", len(list), err)
 		}
@@ -444,7 +444,7 @@ func TestWhereToEnable(t *testing.T) {
 	if p := problem.As(err); !strings.Contains(p.Detail, "Enable the service at "+provider.URL) {
 		t.Errorf("%+v", p)
 	}
-	if list, err := store.List(t.Context(), n.db, agent.Filter{Kind: agent.Ordinary}); err != nil || len(list) != 0 {
+	if list, _, err := store.List(t.Context(), n.db, agent.Filter{Kind: agent.Ordinary, Limit: 1}); err != nil || len(list) != 0 {
 		t.Errorf("a refused key made an agent: %v, %v", list, err)
 	}
 }

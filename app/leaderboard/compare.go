@@ -12,8 +12,12 @@ import (
 	"github.com/pulsecast/pulsecast/app/settlement"
 )
 
-// maxShared is how many shared events a comparison lists; its sums are over all.
-const maxShared = 100
+const (
+	// maxShared is how many shared events a comparison lists; its sums are over all.
+	maxShared = 100
+	// MaxCompared is how many of each agent's newest settled events a comparison looks at.
+	MaxCompared = 5000
+)
 
 // Shared is one event that two agents forecast, with what each earned in points.
 type Shared struct {
@@ -37,23 +41,39 @@ type Comparison struct {
 	Events      []Shared // the latest first, at most 100
 }
 
-// Compare reads the events that two agents both forecast.
+// Compare reads the events that two agents both forecast, among the newest MaxCompared settled
+// ones of each.
 func (s *Store) Compare(ctx context.Context, db bun.IDB, a, b uuid.UUID) (*Comparison, error) {
-	both := func() *bun.SelectQuery {
-		return db.NewSelect().TableExpr("(?) AS c", settlement.SelectClusters(db, a)).
-			Join("JOIN (?) AS d ON d.event_key = c.event_key", settlement.SelectClusters(db, b)).
-			Where("c.day <= ?", day(s.now())).Where("d.day <= ?", day(s.now()))
-	}
+	both := func() *bun.SelectQuery { return db.NewSelect().TableExpr("(?) AS e", s.shared(db, a, b)) }
 	c := Comparison{Events: []Shared{}}
 	if err := s.pair(ctx, db, both(), &c); err != nil {
 		return nil, fmt.Errorf("compare: %w", err)
 	}
-	err := both().ColumnExpr("c.event_key AS key, c.category, c.day, c.value AS a, d.value AS b").
-		OrderExpr("c.day DESC, c.event_key DESC").Limit(maxShared).Scan(ctx, &c.Events)
+	err := both().ColumnExpr("e.event_key AS key, e.category, e.day, e.a, e.b").
+		OrderExpr("e.day DESC, e.event_key DESC").Limit(maxShared).Scan(ctx, &c.Events)
 	if err != nil {
 		return nil, fmt.Errorf("compare: %w", err)
 	}
 	return &c, titleShared(ctx, db, c.Events)
+}
+
+// shared selects the events that two agents share. The newest of both are put together and
+// grouped: without statistics SQLite would join them by comparing each with each.
+func (s *Store) shared(db bun.IDB, a, b uuid.UUID) *bun.SelectQuery {
+	newest := func(agentID uuid.UUID) *bun.SelectQuery {
+		return settlement.SelectNewestClusters(db, agentID, day(s.now()), MaxCompared)
+	}
+	q := db.NewSelect().TableExpr("(SELECT TRUE AS first, c.* FROM (?) AS c UNION ALL SELECT FALSE AS first, d.* FROM (?) AS d) AS u",
+		newest(a), newest(b)).
+		ColumnExpr("u.event_key").ColumnExpr("SUM(u.spread * u.spread) AS spread_squares").
+		GroupExpr("u.event_key").Having("COUNT(*) = 2")
+	for _, of := range []struct{ side, column, as string }{
+		{"u.first", "category", "category"}, {"u.first", "day", "day"},
+		{"u.first", "value", "a"}, {"NOT u.first", "value", "b"}, {"u.first", "stake", "stake_a"}, {"NOT u.first", "stake", "stake_b"},
+	} {
+		q.ColumnExpr("MAX(CASE WHEN "+of.side+" THEN ? END) AS ?", bun.Ident("u."+of.column), bun.Ident(of.as))
+	}
+	return q
 }
 
 // sharedDay is one day of the events that two agents share.
@@ -71,12 +91,12 @@ type sharedDay struct {
 func (s *Store) pair(ctx context.Context, db bun.IDB, both *bun.SelectQuery, c *Comparison) error {
 	var days []sharedDay
 	err := both.ColumnExpr("COUNT(*) AS n").
-		ColumnExpr("COUNT(CASE WHEN c.value > d.value THEN 1 END) AS a_wins, COUNT(CASE WHEN c.value < d.value THEN 1 END) AS b_wins").
-		ColumnExpr("CAST(SUM(c.value) AS BIGINT) AS a, CAST(SUM(d.value) AS BIGINT) AS b").
-		ColumnExpr("CAST(SUM(c.stake) AS BIGINT) AS stake_a, CAST(SUM(d.stake) AS BIGINT) AS stake_b").
-		ColumnExpr("CAST(SUM((c.value - d.value) * (c.value - d.value)) AS BIGINT) AS squares").
-		ColumnExpr("CAST(SUM(c.spread * c.spread + d.spread * d.spread) AS BIGINT) AS spread_squares").
-		GroupExpr("c.day").Scan(ctx, &days)
+		ColumnExpr("COUNT(CASE WHEN e.a > e.b THEN 1 END) AS a_wins, COUNT(CASE WHEN e.a < e.b THEN 1 END) AS b_wins").
+		ColumnExpr("CAST(SUM(e.a) AS BIGINT) AS a, CAST(SUM(e.b) AS BIGINT) AS b").
+		ColumnExpr("CAST(SUM(e.stake_a) AS BIGINT) AS stake_a, CAST(SUM(e.stake_b) AS BIGINT) AS stake_b").
+		ColumnExpr("CAST(SUM((e.a - e.b) * (e.a - e.b)) AS BIGINT) AS squares").
+		ColumnExpr("CAST(SUM(e.spread_squares) AS BIGINT) AS spread_squares").
+		GroupExpr("e.day").Scan(ctx, &days)
 	if err != nil {
 		return err
 	}

@@ -20,7 +20,7 @@ type Figures struct {
 }
 
 // Figures counts them. It walks the agents and the settled markets, never the
-// predictions; callers keep the answer for a while.
+// predictions, so it grows with both: callers keep the answer, and one of them reads it at a time.
 func (s *Store) Figures(ctx context.Context, db bun.IDB) (f Figures, err error) {
 	if f.Agents, err = (prediction.Store{}).Publishers(ctx, db); err != nil {
 		return f, err
@@ -68,8 +68,8 @@ type Choices struct {
 	Models     []string // declared by agents on the main board, the most frequent first
 }
 
-// Choices lists them, at most limit of each. It walks the boards, so callers keep the
-// answer for a while.
+// Choices lists them, at most limit of each. It walks the main boards, a row for each agent and
+// category: callers keep the answer, and one of them reads it at a time.
 func (s *Store) Choices(ctx context.Context, db bun.IDB, limit int) (c Choices, err error) {
 	of := func(column string) *bun.SelectQuery {
 		return mainBoard(db).Column(column).Where("? <> ''", bun.Ident(column)).

@@ -43,8 +43,8 @@ type ModelRow struct {
 const maxModels = 100
 
 // Models pools the board of a window, over all categories, by declared model, the most
-// skilled first. Agents that declare none are left out. It reads the whole board, so the
-// answer is kept until the board changes; callers must not change it.
+// skilled first. Agents that declare none are left out. It reads the whole board, a row for each
+// agent, so the answer is kept until the board changes; callers must not change it.
 func (s *Store) Models(ctx context.Context, db bun.IDB, w Window) ([]ModelRow, error) {
 	board, err := readBoard(ctx, db, w, AllCategories)
 	if err != nil || board == nil {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -43,19 +42,25 @@ type GroupFilter struct {
 // groupRow is a group before its markets are read.
 type groupRow struct {
 	GroupKey string
-	Total    int
 	Volume   float64   // -1 if unknown
 	At       time.Time // what the order by closing or by age compares
 }
 
+// GroupedMarkets is how many markets are grouped: of the open ones the most traded, of the
+// closed ones those that closed last.
+const GroupedMarkets = searched
+
 // Groups is one page of events and of markets that stand alone, in the order of the filter,
 // and the cursor of the next page, empty on the last. An unknown volume comes last; ties go
-// by key.
+// by key. A group without any of the GroupedMarkets is left out.
 func (s Store) Groups(ctx context.Context, db bun.IDB, f GroupFilter) (page []Group, next string, err error) {
 	f.Sort = cmp.Or(f.Sort, ByVolume)
 	var rows []groupRow
-	q := f.query(db).Limit(int64(f.Limit) + 1)
-	if err := f.page(q); err != nil {
+	q, err := f.query(db)
+	if err != nil {
+		return nil, "", err
+	}
+	if err := f.page(q.Limit(int64(f.Limit) + 1)); err != nil {
 		return nil, "", err
 	}
 	if err := q.Scan(ctx, &rows); err != nil {
@@ -70,49 +75,63 @@ func (s Store) Groups(ctx context.Context, db bun.IDB, f GroupFilter) (page []Gr
 }
 
 // query selects every group with what it is ordered by.
-func (f GroupFilter) query(db bun.IDB) *bun.SelectQuery {
-	listed := Filter{Closed: f.Closed}
+func (f GroupFilter) query(db bun.IDB) (*bun.SelectQuery, error) {
+	listed := Filter{Closed: f.Closed, Sort: ByVolume}
+	if f.Closed {
+		listed.Sort = ByClosing
+	}
+	looked, err := listed.window(db, GroupedMarkets)
+	if err != nil {
+		return nil, err
+	}
 	at := bun.SafeQuery("MAX(m.first_seen_at)")
 	if f.Sort == ByClosing && f.Closed {
 		at = bun.SafeQuery("MAX(?)", listed.closing())
 	} else if f.Sort == ByClosing {
 		at = bun.SafeQuery("MIN(?)", listed.closing())
 	}
-	grouped := db.NewSelect().Model((*Market)(nil)).Join("LEFT JOIN market_events AS e ON e.id = m.event_id").
-		ColumnExpr("? AS group_key", bun.Safe(EventKeySQL)).ColumnExpr("COUNT(*) AS total").
-		ColumnExpr("COALESCE(MAX(e.volume), MAX(m.volume), -1.0) AS volume").ColumnExpr("? AS at", at).
-		Where("m.closed = ?", f.Closed).GroupExpr("?", bun.Safe(EventKeySQL))
-	if !f.Closed {
-		grouped = grouped.Where("m.active")
-	}
+	grouped := db.NewSelect().TableExpr("(?) AS m", looked).
+		ColumnExpr("? AS group_key", bun.Safe(EventKeySQL)).ColumnExpr("? AS at", at).
+		ColumnExpr("COALESCE(MAX("+ofEvent("volume")+"), MAX(m.volume), -1.0) AS volume").
+		GroupExpr("?", bun.Safe(EventKeySQL))
 	if f.EventsOnly {
-		grouped = grouped.Where("m.event_id IS NOT NULL")
+		grouped.Where("m.event_id IS NOT NULL")
 	}
+	f.narrow(grouped)
+	return db.NewSelect().TableExpr("(?) AS g", grouped).Column("group_key", "volume", "at"), nil
+}
+
+// ofEvent is a value of a market's event. Postgres would read all events to join them.
+func ofEvent(column string) string {
+	return "(SELECT e." + column + " FROM market_events AS e WHERE e.id = m.event_id)"
+}
+
+// narrow keeps the groups with a market that fits.
+func (f GroupFilter) narrow(grouped *bun.SelectQuery) {
 	if f.Category != "" {
-		grouped = f.having(grouped, "m.category = ?", f.Category)
+		f.having(grouped, "m.category = ?", f.Category)
 	}
 	if f.Tag != "" {
-		grouped = f.having(grouped, "?", hasTag(db, f.Tag))
+		f.having(grouped, "?", hasTag(grouped.DB(), f.Tag))
 	}
 	if !f.ClosesBefore.IsZero() {
-		grouped = f.having(grouped, "m.closes_at < ?", since1970(f.ClosesBefore))
+		f.having(grouped, "m.closes_at < ?", since1970(f.ClosesBefore))
 	}
-	if words := strings.Fields(QuestionKey(f.Q)); len(words) > 0 {
-		var parts []string
-		var args []any
-		for _, word := range words {
-			like := "%" + word + "%"
-			parts = append(parts, "(m.match_key LIKE ? OR lower(m.title) LIKE ? OR lower(COALESCE(e.title, '')) LIKE ?)")
-			args = append(args, like, like, like)
-		}
-		grouped = f.having(grouped, strings.Join(parts, " AND "), args...)
+	var parts []string
+	var args []any
+	for word := range strings.FieldsSeq(QuestionKey(f.Q)) {
+		like := "%" + word + "%"
+		parts = append(parts, "(m.match_key LIKE ? OR lower(m.title) LIKE ? OR lower(COALESCE("+ofEvent("title")+", '')) LIKE ?)")
+		args = append(args, like, like, like)
 	}
-	return db.NewSelect().TableExpr("(?) AS g", grouped).Column("group_key", "total", "volume", "at")
+	if len(parts) > 0 {
+		f.having(grouped, strings.Join(parts, " AND "), args...)
+	}
 }
 
 // having keeps groups with a market that a condition fits.
-func (f GroupFilter) having(q *bun.SelectQuery, condition string, args ...any) *bun.SelectQuery {
-	return q.Having("SUM(CASE WHEN "+condition+" THEN 1 ELSE 0 END) > 0", args...)
+func (f GroupFilter) having(q *bun.SelectQuery, condition string, args ...any) {
+	q.Having("SUM(CASE WHEN "+condition+" THEN 1 ELSE 0 END) > 0", args...)
 }
 
 // page adds the order, and begins behind the last row of the page before.
@@ -138,12 +157,11 @@ func (f GroupFilter) page(q *bun.SelectQuery) error {
 	}
 	var place any
 	if f.Sort == ByVolume {
-		volume, err := strconv.ParseFloat(parts[1], 64)
-		if err != nil || math.IsNaN(volume) || math.IsInf(volume, 0) {
-			return cursor.Invalid()
-		}
-		place = volume
-	} else if place, err = cursor.ParseTime(parts[1]); err != nil {
+		place, err = readVolume(parts[1])
+	} else {
+		place, err = cursor.ParseTime(parts[1])
+	}
+	if err != nil {
 		return err
 	}
 	c := bun.Ident(column)
@@ -173,6 +191,10 @@ func (s Store) groups(ctx context.Context, db bun.IDB, rows []groupRow, closed b
 	if err != nil {
 		return nil, err
 	}
+	totals, err := listedOf(ctx, db, eventIDs, closed)
+	if err != nil {
+		return nil, err
+	}
 	found, err := likeliest(ctx, db, eventIDs, closed)
 	if err != nil {
 		return nil, err
@@ -187,9 +209,32 @@ func (s Store) groups(ctx context.Context, db bun.IDB, rows []groupRow, closed b
 	}
 	page := make([]Group, len(rows))
 	for i, row := range rows {
-		page[i] = Group{Event: events[EventID(row.GroupKey)], Markets: markets[row.GroupKey], Total: row.Total}
+		id := EventID(row.GroupKey)
+		page[i] = Group{Event: events[id], Markets: markets[row.GroupKey], Total: cmp.Or(totals[id], 1)}
 	}
 	return page, nil
+}
+
+// listedOf counts the open or closed markets of each of some events.
+func listedOf(ctx context.Context, db bun.IDB, eventIDs []string, closed bool) (map[string]int, error) {
+	totals := make(map[string]int, len(eventIDs))
+	if len(eventIDs) == 0 {
+		return totals, nil
+	}
+	var counts []struct {
+		EventID string
+		Total   int
+	}
+	err := db.NewSelect().TableExpr("markets AS m").Column("m.event_id").ColumnExpr("COUNT(*) AS total").
+		Where("m.event_id IN ?", bun.Tuple(eventIDs)).Where("m.closed = ?", closed).Where("m.active OR m.closed").
+		GroupExpr("m.event_id").Scan(ctx, &counts)
+	if err != nil {
+		return nil, fmt.Errorf("count the markets of events: %w", err)
+	}
+	for _, c := range counts {
+		totals[c.EventID] = c.Total
+	}
+	return totals, nil
 }
 
 // likeliest reads the likeliest markets of each of some events, the likeliest first.

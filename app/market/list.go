@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -15,7 +14,6 @@ import (
 
 	"github.com/pulsecast/pulsecast/app/cursor"
 	"github.com/pulsecast/pulsecast/app/database"
-	"github.com/pulsecast/pulsecast/app/plaintext"
 )
 
 // Sort is an order of a list of markets; ties go by id.
@@ -50,38 +48,62 @@ func hasTag(db bun.IDB, slug string) schema.QueryWithArgs {
 }
 
 // List is one page of markets and the cursor of the next, empty on the last. A
-// cursor that is not one of this order's is refused.
+// cursor that is not one of this order's is refused. If f narrows the list, a page looks at no
+// more than 1,000 markets, so it may hold fewer than Limit, or none, although there is a next page.
 func (Store) List(ctx context.Context, db bun.IDB, f Filter) (page []Market, next string, err error) {
 	f.Sort = cmp.Or(f.Sort, ByVolume)
-	q := db.NewSelect().Model(&page).Limit(int64(f.Limit) + 1)
-	if f.Closed {
-		q = q.Where("m.closed = TRUE")
-	} else {
-		q = q.Where("m.closed = FALSE").Where("m.active")
+	n := f.Limit + 1
+	if f.narrows() {
+		n = max(n, searched)
 	}
-	if f.Category != "" {
-		q = q.Where("m.category = ?", f.Category)
-	}
-	if f.Tag != "" {
-		q = q.Where("?", hasTag(db, f.Tag))
-	}
-	if !f.ClosesBefore.IsZero() {
-		q = q.Where("m.closes_at < ?", since1970(f.ClosesBefore))
-	}
-	for word := range strings.FieldsSeq(QuestionKey(f.Q)) {
-		q = q.Where("(m.match_key LIKE ? OR lower(m.title) LIKE ?)", "%"+word+"%", "%"+word+"%")
-	}
-	if err := f.page(q); err != nil {
+	looked, err := f.window(db, n)
+	if err != nil {
 		return nil, "", err
 	}
+	q := db.NewSelect().Model(&page).ModelTableExpr("(?) AS m", looked).Limit(int64(f.Limit) + 1)
+	f.order(q)
+	f.narrow(q)
 	if err := q.Scan(ctx); err != nil {
 		return nil, "", fmt.Errorf("list markets: %w", err)
 	}
-	if len(page) > f.Limit {
-		page = page[:f.Limit]
-		next = f.cursorAfter(&page[f.Limit-1])
+	if page = inUTC(page); len(page) > f.Limit {
+		return page[:f.Limit], f.cursorAfter(&page[f.Limit-1]), nil
 	}
-	return inUTC(page), next, nil
+	if !f.narrows() {
+		return page, "", nil
+	}
+	// The next page begins after all that this one looked at.
+	var last []Market
+	q = db.NewSelect().Model(&last).ModelTableExpr("(?) AS m", looked).Offset(int64(n) - 1).Limit(1)
+	f.order(q)
+	if err := q.Scan(ctx); err != nil {
+		return nil, "", fmt.Errorf("list markets: %w", err)
+	}
+	if len(last) > 0 {
+		next = f.cursorAfter(&inUTC(last)[0])
+	}
+	return page, next, nil
+}
+
+// narrows reports whether markets are to be checked one by one.
+func (f Filter) narrows() bool {
+	return f.Category != "" || f.Tag != "" || !f.ClosesBefore.IsZero() || QuestionKey(f.Q) != ""
+}
+
+// narrow keeps the markets that fit.
+func (f Filter) narrow(q *bun.SelectQuery) {
+	if f.Category != "" {
+		q.Where("m.category = ?", f.Category)
+	}
+	if f.Tag != "" {
+		q.Where("?", hasTag(q.DB(), f.Tag))
+	}
+	if !f.ClosesBefore.IsZero() {
+		q.Where("m.closes_at < ?", since1970(f.ClosesBefore))
+	}
+	for word := range strings.FieldsSeq(QuestionKey(f.Q)) {
+		q.Where("(m.match_key LIKE ? OR lower(m.title) LIKE ?)", "%"+word+"%", "%"+word+"%")
+	}
 }
 
 // since1970 is a time as the databases compare it. No market closed before 1970, and Postgres
@@ -94,7 +116,7 @@ func since1970(at time.Time) time.Time {
 }
 
 // What stands for an unknown end in the order by closing: of an open market, and of
-// one that closed.
+// one that closed. The indexes in the migration hold the same.
 var (
 	never = time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC)
 	once  = time.Unix(0, 0).UTC()
@@ -120,52 +142,6 @@ func (f Filter) closingOf(m *Market) time.Time {
 	default:
 		return never
 	}
-}
-
-// page adds the order, and begins behind the last row of the page before.
-func (f Filter) page(q *bun.SelectQuery) error {
-	switch f.Sort {
-	case ByClosing:
-		if f.Closed {
-			q.OrderExpr("? DESC, m.id", f.closing())
-		} else {
-			q.OrderExpr("?, m.id", f.closing())
-		}
-	case ByNewest:
-		q.OrderExpr("m.first_seen_at DESC, m.id")
-	default:
-		q.OrderExpr("COALESCE(m.volume, -1) DESC, m.id")
-	}
-	if f.After == "" {
-		return nil
-	}
-	parts, err := cursor.Decode(f.After, 3)
-	if err != nil || parts[0] != string(f.Sort) || plaintext.Check(parts[2], false) != "" {
-		return cursor.Invalid()
-	}
-	id := parts[2]
-	if f.Sort == ByVolume {
-		volume, err := strconv.ParseFloat(parts[1], 64)
-		if err != nil || math.IsNaN(volume) || math.IsInf(volume, 0) {
-			return cursor.Invalid()
-		}
-		q.Where("(COALESCE(m.volume, -1) < ? OR (COALESCE(m.volume, -1) = ? AND m.id > ?))", volume, volume, id)
-		return nil
-	}
-	at, err := cursor.ParseTime(parts[1])
-	if err != nil {
-		return err
-	}
-	if f.Sort == ByClosing {
-		behind := bun.Safe(">")
-		if f.Closed {
-			behind = "<"
-		}
-		q.Where("(? ? ? OR (? = ? AND m.id > ?))", f.closing(), behind, at, f.closing(), at, id)
-	} else {
-		q.Where("(m.first_seen_at < ? OR (m.first_seen_at = ? AND m.id > ?))", at, at, id)
-	}
-	return nil
 }
 
 // CursorAfter returns the cursor of the open markets by volume that come after a market.

@@ -33,7 +33,7 @@ const (
 func (Store) Notable(ctx context.Context, db bun.IDB, now time.Time, limit int) ([]Market, error) {
 	var markets []Market
 	err := db.NewSelect().Model(&markets).
-		Where("m.closed = FALSE").Where("m.active").
+		Where("NOT m.closed").Where("m.active").
 		Where("m.probability BETWEEN ? AND ?", undecidedLow, undecidedHigh).
 		Where("m.best_bid IS NULL OR m.best_ask - m.best_bid <= ?", notableSpread+tolerance).
 		Where("m.closes_at IS NULL OR m.closes_at >= ?", database.Now(now.Add(notableFor))).

@@ -24,7 +24,7 @@ type TagCount struct {
 func (Store) UnknownTags(ctx context.Context, db bun.IDB, limit int) ([]TagCount, error) {
 	var markets []Market
 	err := db.NewSelect().Model(&markets).Column("id", "tags").
-		Where("m.closed = FALSE").Where("m.active").Where("m.tags IS NOT NULL").
+		Where("NOT m.closed").Where("m.active").Where("m.tags IS NOT NULL").
 		OrderExpr("COALESCE(m.volume, -1) DESC, m.id").Limit(tagged).Scan(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("read the tags of markets: %w", err)

@@ -29,6 +29,13 @@ func SelectClusters(db bun.IDB, agentID uuid.UUID) *bun.SelectQuery {
 		Where("c.agent_id = ?", agentID).Where("c.settled > 0")
 }
 
+// SelectNewestClusters narrows SelectClusters to those that count up to a day, the latest first,
+// at most limit.
+func SelectNewestClusters(db bun.IDB, agentID uuid.UUID, until string, limit int) *bun.SelectQuery {
+	return SelectClusters(db, agentID).Where("COALESCE(c.day, c.settled_day) <= ?", until).
+		OrderExpr("COALESCE(c.day, c.settled_day) DESC, c.event_key DESC").Limit(int64(limit))
+}
+
 // SelectOpenReferences finds the open reference predictions on the market that a column of
 // an outer query names.
 func SelectOpenReferences(db bun.IDB, marketColumn string) *bun.SelectQuery {

@@ -57,8 +57,10 @@ func (f *Feed[T]) Form(limit int, coding string) *answer.Form {
 }
 
 // Matching returns the current answer with the first limit records that match, in a
-// coding.
-func (f *Feed[T]) Matching(limit int, coding string, match func(s *Snapshot[T], i int, record *T) bool) *answer.Form {
+// coding. See Snapshot.Matching.
+func (f *Feed[T]) Matching(
+	limit int, coding string, match func(s *Snapshot[T], i int, record *T) bool, admit Admit,
+) (*answer.Form, error) {
 	s := f.Current()
-	return s.Matching(limit, coding, s.StaleAt(f.now()), func(i int, record *T) bool { return match(s, i, record) })
+	return s.Matching(limit, coding, s.StaleAt(f.now()), func(i int, record *T) bool { return match(s, i, record) }, admit)
 }

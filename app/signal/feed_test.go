@@ -2,6 +2,7 @@ package signal
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -128,9 +129,12 @@ func TestMatching(t *testing.T) {
 	f := NewFeed(codec(), (&clock{noon}).now)
 	f.Publish(reading(noon, 200))
 	find := func(limit int, part string) (string, string) {
-		form := f.Matching(limit, answer.Identity, func(s *Snapshot[record], i int, r *record) bool {
+		form, err := f.Matching(limit, answer.Identity, func(s *Snapshot[record], i int, r *record) bool {
 			return r.Word == s.Text(i) && strings.Contains(r.Word, part)
-		})
+		}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
 		return string(form.Body), form.ETag
 	}
 	body, tag := find(3, "5")
@@ -146,6 +150,47 @@ func TestMatching(t *testing.T) {
 	}
 	if _, again := find(3, "5"); again != tag {
 		t.Errorf("tag changed: %s %s", tag, again)
+	}
+}
+
+// TestMatchingIsKept: an answer is admitted once, also if another filter finds the same, until
+// the next snapshot; a refused one isn't made, and few are kept.
+func TestMatchingIsKept(t *testing.T) {
+	t.Parallel()
+	f := NewFeed(codec(), (&clock{noon}).now)
+	f.Publish(reading(noon, 200))
+	admitted, left, refusal := 0, 0, error(nil)
+	find := func(limit int, coding, word string) ([]byte, error) {
+		form, err := f.Matching(limit, coding, func(_ *Snapshot[record], _ int, r *record) bool { return strings.Contains(r.Word, word) },
+			func() (func(), error) { admitted++; return func() { left++ }, refusal })
+		if err != nil {
+			return nil, err
+		}
+		return form.Body, nil
+	}
+	for _, q := range []struct{ coding, word string }{
+		{answer.Gzip, "w005"}, {answer.Gzip, "w005"}, {answer.Gzip, "005"}, {answer.Brotli, "005"}, {answer.Identity, "7"},
+	} {
+		if _, err := find(10, q.coding, q.word); err != nil || admitted != 1 || left != 1 {
+			t.Fatalf("%v: admitted %d times, left %d times, %v", q, admitted, left, err)
+		}
+	}
+	f.Publish(reading(noon.Add(time.Minute), 200))
+	if _, err := find(10, answer.Gzip, "w005"); err != nil || admitted != 2 {
+		t.Errorf("after the next snapshot: admitted %d times, %v", admitted, err)
+	}
+	refusal = errors.New("refused")
+	if _, err := find(10, answer.Gzip, "w006"); !errors.Is(err, refusal) {
+		t.Errorf("a refused one: %v", err)
+	}
+	refusal = nil
+	for n := range 2 * maxMatches {
+		if _, err := find(10, answer.Zstd, fmt.Sprintf("w%03d", n)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := len(f.Current().matches.kept); n != maxMatches {
+		t.Errorf("%d are kept, want %d", n, maxMatches)
 	}
 }
 

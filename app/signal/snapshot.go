@@ -53,6 +53,7 @@ type Snapshot[T any] struct {
 	tag   string // of this content, the same on every node
 	// answers are those made so far, by stale and number of records.
 	answers [2][MaxLimit + 1]atomic.Pointer[answer.Answer]
+	matches matches
 }
 
 func build[T any](codec Codec[T], reading Reading[T]) *Snapshot[T] {
@@ -117,34 +118,6 @@ func (s *Snapshot[T]) Form(limit int, coding string, stale bool) *answer.Form {
 	plain := s.close(bytes.Clone(s.body[:s.ends[n]]), last, stale)
 	kept.CompareAndSwap(nil, answer.New(plain, s.formTag(n, stale)))
 	return kept.Load().Form(coding)
-}
-
-// Matching returns the answer with the first limit records that match, in a coding.
-func (s *Snapshot[T]) Matching(limit int, coding string, stale bool, match func(i int, record *T) bool) *answer.Form {
-	plain := bytes.Clone(s.body[:s.ends[0]])
-	found, last := 0, -1
-	for i := range s.Records {
-		if found == limit {
-			break
-		}
-		if !match(i, &s.Records[i]) {
-			continue
-		}
-		from := s.ends[i]
-		if i > 0 {
-			from++ // the comma
-		}
-		if found > 0 {
-			plain = append(plain, ',')
-		}
-		plain = append(plain, s.body[from:s.ends[i+1]]...)
-		found, last = found+1, i
-	}
-	if found < limit {
-		last = -1
-	}
-	plain = s.close(plain, last, stale)
-	return answer.New(plain, answer.Digest(plain)).Form(coding)
 }
 
 // close ends an answer whose next page begins after record last; there is none if last is -1.

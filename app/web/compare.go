@@ -151,6 +151,9 @@ func (s *Site) addComparison(c *fiber.Ctx, p *pages.CompareProps, a, b *agent.Ag
 		Difference: estimate.Range(found.Difference), OddsA: found.Odds, OddsB: found.OddsB,
 		ProvenA: proven(found.Odds), ProvenB: proven(found.OddsB),
 	}
+	if max(p.A.Row.Events, p.B.Row.Events) > leaderboard.MaxCompared {
+		p.Both.Newest = leaderboard.MaxCompared
+	}
 	p.Scale = components.EstimateScale([]components.Estimate{
 		p.A.Row.Estimate, p.B.Row.Estimate, {Range: p.Both.Difference},
 	})

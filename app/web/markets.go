@@ -49,6 +49,9 @@ func (s *Site) listMarkets(c *fiber.Ctx, a address) error {
 	var next string
 	if view == byEvent {
 		p.Groups, next, err = s.listGroups(c, f)
+		if f.Closed {
+			p.Grouped, p.Older = market.GroupedMarkets, a.with("view", "markets")
+		}
 	} else {
 		p.Rows, next, err = s.listAll(c, f)
 	}

@@ -63,12 +63,12 @@ func (s *Site) searchAll(c *fiber.Ctx, a address, p *pages.SearchProps) error {
 		}
 		words.Del("state")
 	}
-	agents, more, err := s.findAgents(c.UserContext(), agent.Filter{Q: p.Words, Limit: foundRows})
+	agents, nextAgent, err := s.findAgents(c.UserContext(), agent.Filter{Q: p.Words, Limit: foundRows})
 	if err != nil {
 		return err
 	}
 	p.Agents = agents
-	if more {
+	if nextAgent != "" {
 		p.AllAgents = a.with("in", "agents")
 	}
 	records, next, err := s.predictions.List(
@@ -89,27 +89,21 @@ func (s *Site) pageOfAgents(ctx context.Context, a address) ([]pages.FoundAgent,
 	if after != "" && !agent.ValidHandle(after) {
 		return nil, components.Pages{}, problem.InvalidParameter("cursor", "must be that of an earlier page")
 	}
-	found, more, err := s.findAgents(ctx, agent.Filter{Q: a.get("q"), After: after, Limit: pageSize})
-	next := ""
-	if more {
-		next = found[len(found)-1].Handle
-	}
+	found, next, err := s.findAgents(ctx, agent.Filter{Q: a.get("q"), After: after, Limit: pageSize})
 	return found, a.pages(next), err
 }
 
-// findAgents lists the agents that a filter finds, with what the board says of each;
-// more tells that there are others after them.
-func (s *Site) findAgents(ctx context.Context, f agent.Filter) (found []pages.FoundAgent, more bool, err error) {
-	limit := f.Limit
-	f.Limit, f.Kind, f.Listed = limit+1, agent.Ordinary, true
-	list, err := s.agents.List(ctx, s.DB.Reader, f)
+// findAgents lists the agents that a filter finds, with what the board says of each,
+// and where the next page begins, "" at the end.
+func (s *Site) findAgents(ctx context.Context, f agent.Filter) (found []pages.FoundAgent, next string, err error) {
+	f.Kind, f.Listed = agent.Ordinary, true
+	list, next, err := s.agents.List(ctx, s.DB.Reader, f)
 	if err != nil {
-		return nil, false, err
+		return nil, "", err
 	}
-	more = len(list) > limit
 	page, err := s.Leaderboard.Page(ctx, s.DB.Reader, leaderboard.Filter{Window: leaderboard.All, Limit: boardSize})
 	if err != nil {
-		return nil, false, err
+		return nil, "", err
 	}
 	rank := map[string]string{}
 	for _, r := range s.boardRows(page.Entries) {
@@ -117,12 +111,12 @@ func (s *Site) findAgents(ctx context.Context, f agent.Filter) (found []pages.Fo
 			rank[r.Agent.Handle] = "rank " + r.RankRange() + ", skill " + components.Signed(r.Skill, 1)
 		}
 	}
-	for _, a := range list[:min(len(list), limit)] {
+	for _, a := range list {
 		row := pages.FoundAgent{Agent: components.Agent{Handle: a.Handle, Name: a.Name, Model: a.Model}, Description: a.Description, Rank: rank[a.Handle]}
 		if row.Rank == "" {
 			row.Rank = a.Handle
 		}
 		found = append(found, row)
 	}
-	return found, more, nil
+	return found, next, nil
 }

@@ -1448,6 +1448,7 @@ class SharedEvent(TypedDict):
 
 class SharedEvents(TypedDict):
     count: int
+    newest: int
     aWins: int
     bWins: int
     meanA: float

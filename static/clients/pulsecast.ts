@@ -422,7 +422,8 @@ export interface paths {
          * Open markets by volume
          * @description The open markets of highest volume, best first; unknown volume last, ties by id. This
          *     page is served from a snapshot in memory. With sort, status or cursor the answer is read
-         *     from the database, and counts against the limit of reads.
+         *     from the database, and counts against the limit of reads. Such a page looks at 1,000 markets
+         *     if there are filters: it may hold fewer than limit, or none, until nextCursor is null.
          *
          *     Send a descriptive `User-Agent`: default scripting-library agents are refused
          *     (403 `user_agent_rejected`) unless a valid bearer comes with the request.
@@ -471,7 +472,8 @@ export interface paths {
          * @description An event groups sibling markets: the candidates of an election, the thresholds of a
          *     price, the teams of a match. Events with open markets, the highest volume first;
          *     unknown volume last, ties by id. An event is listed if one of its open markets fits
-         *     every filter. The User-Agent rule of the markets holds here too.
+         *     every filter. Only events with one of the 1,000 most traded open markets are looked at.
+         *     The User-Agent rule of the markets holds here too.
          */
         get: operations["listEvents"];
         put?: never;
@@ -664,7 +666,8 @@ export interface paths {
         };
         /**
          * Agents by handle
-         * @description The agents that take part, disabled ones left out, in order of their handles.
+         * @description The agents that take part, disabled ones left out, in order of their handles. A page looks at
+         *     5,000 agents: with q it may hold fewer than limit, or none, until nextCursor is null.
          */
         get: operations["listAgents"];
         put?: never;
@@ -998,7 +1001,8 @@ export interface paths {
         };
         /**
          * Two agents on the events that both forecast
-         * @description The only place where a difference can't come from the choice of questions. 404 if there is no such agent.
+         * @description The only place where a difference can't come from the choice of questions. Looks at the newest
+         *     5,000 settled events of each agent. 404 if there is no such agent.
          */
         get: operations["compareAgents"];
         put?: never;
@@ -2611,6 +2615,8 @@ export interface components {
         /** @description How both did on the settled events that both forecast. */
         SharedEvents: {
             count: number;
+            /** @description How many of each agent's newest settled events are looked at, at most. */
+            newest: number;
             /** @description Events on which a earned more than b. */
             aWins: number;
             bWins: number;

@@ -46,8 +46,13 @@ type Explained struct {
 	// Rows counts, on Postgres, the rows that were read from tables and indexes, also those that
 	// a condition then dropped. Reference tables are left out: they don't grow with predictions.
 	Rows int64
+	// Tables counts them on Postgres by table, reference tables too.
+	Tables map[string]int64
 	// Unbounded holds, on SQLite, the steps of the plan that read a whole table or index, or sort.
 	Unbounded []string
+	// Whole holds, on SQLite, those of these steps that read a whole table, or one in the order
+	// of an index that isn't the order of its query.
+	Whole []string
 }
 
 // asked is a hook that keeps queries.
@@ -79,9 +84,9 @@ func Explain(t testing.TB, db *database.DB, read func(db *database.DB)) []Explai
 	for i, query := range heard.queries {
 		list[i].Query = query
 		if db.Kind == database.Postgres {
-			list[i].Rows = rowsOf(t, db, query)
+			list[i].Rows, list[i].Tables = rowsOf(t, db, query)
 		} else {
-			list[i].Unbounded = unbounded(t, db, query)
+			list[i].Unbounded, list[i].Whole = unbounded(t, db, query)
 		}
 	}
 	return list
@@ -91,6 +96,14 @@ func Explain(t testing.TB, db *database.DB, read func(db *database.DB)) []Explai
 func TouchedRows(list []Explained) (n int64) {
 	for _, e := range list {
 		n += e.Rows
+	}
+	return n
+}
+
+// TouchedIn adds up Tables for one of them.
+func TouchedIn(list []Explained, table string) (n int64) {
+	for _, e := range list {
+		n += e.Tables[table]
 	}
 	return n
 }
@@ -106,7 +119,7 @@ type node struct {
 	Plans    []node  `json:"Plans"`
 }
 
-func rowsOf(t testing.TB, db *database.DB, query string) int64 {
+func rowsOf(t testing.TB, db *database.DB, query string) (rows int64, byTable map[string]int64) {
 	t.Helper()
 	var text string
 	if err := db.Reader.QueryRowContext(t.Context(), "EXPLAIN (ANALYZE, FORMAT JSON) "+query).Scan(&text); err != nil {
@@ -120,21 +133,28 @@ func rowsOf(t testing.TB, db *database.DB, query string) int64 {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return plans[0].Plan.rows(tables)
+	byTable = map[string]int64{}
+	return plans[0].Plan.rows(tables, byTable), byTable
 }
 
-func (n *node) rows(tables map[string]Table) (rows int64) {
-	counts := tables[n.Relation].Class != Reference && n.Type != "Subquery Scan" && n.Type != "CTE Scan"
-	if strings.Contains(n.Type, "Scan") && counts {
-		rows = int64((n.Rows + n.Filtered + n.Checked) * n.Loops)
+// rows counts the rows of a step and of those below it, also by table.
+func (n *node) rows(tables map[string]Table, byTable map[string]int64) (rows int64) {
+	if strings.Contains(n.Type, "Scan") && n.Type != "Subquery Scan" && n.Type != "CTE Scan" {
+		touched := int64((n.Rows + n.Filtered + n.Checked) * n.Loops)
+		if n.Relation != "" {
+			byTable[n.Relation] += touched
+		}
+		if tables[n.Relation].Class != Reference {
+			rows = touched
+		}
 	}
 	for i := range n.Plans {
-		rows += n.Plans[i].rows(tables)
+		rows += n.Plans[i].rows(tables, byTable)
 	}
 	return rows
 }
 
-func unbounded(t testing.TB, db *database.DB, query string) (steps []string) {
+func unbounded(t testing.TB, db *database.DB, query string) (steps, whole []string) {
 	t.Helper()
 	var plan []struct {
 		ID, Parent, Notused int64
@@ -143,7 +163,8 @@ func unbounded(t testing.TB, db *database.DB, query string) (steps []string) {
 	if err := db.Reader.NewRaw("EXPLAIN QUERY PLAN ?", bun.Safe(query)).Scan(t.Context(), &plan); err != nil {
 		t.Fatalf("explain %s: %v", query, err)
 	}
-	made := map[string]bool{} // rows of a subquery, which is checked for its own limit
+	made := map[string]bool{}  // rows of a subquery, which is checked for its own limit
+	walked := map[int64]bool{} // the subqueries that walk along an index
 	for _, step := range plan {
 		for _, how := range []string{"CO-ROUTINE ", "MATERIALIZE "} {
 			if name, ok := strings.CutPrefix(step.Detail, how); ok {
@@ -153,12 +174,16 @@ func unbounded(t testing.TB, db *database.DB, query string) (steps []string) {
 		if made[step.Detail] || strings.Contains(step.Detail, "VIRTUAL TABLE INDEX") {
 			continue // a virtual table is always "scanned"; its index says how
 		}
-		if strings.Contains(step.Detail, "USING INDEX") && strings.Contains(query, " LIMIT ") {
+		if strings.Contains(strings.Replace(step.Detail, "COVERING ", "", 1), "USING INDEX") && strings.Contains(query, " LIMIT ") {
+			walked[step.Parent] = true
 			continue // in the order of the index, up to the limit
+		}
+		if strings.HasPrefix(step.Detail, "SCAN ") || (walked[step.Parent] && strings.Contains(step.Detail, "TEMP B-TREE")) {
+			whole = append(whole, step.Detail)
 		}
 		if strings.HasPrefix(step.Detail, "SCAN ") || strings.Contains(step.Detail, "TEMP B-TREE") {
 			steps = append(steps, step.Detail)
 		}
 	}
-	return steps
+	return steps, whole
 }

@@ -1,0 +1,72 @@
+package leaderboard_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"github.com/pulsecast/pulsecast/app/database"
+	"github.com/pulsecast/pulsecast/app/database/dbtest"
+	"github.com/pulsecast/pulsecast/app/leaderboard"
+)
+
+// TestCompareRows: a comparison reads the newest 5,000 events of each agent, however many there
+// are, and gives the same whichever agent comes first.
+func TestCompareRows(t *testing.T) {
+	t.Parallel()
+	for _, kind := range dbtest.Kinds {
+		t.Run(string(kind), func(t *testing.T) {
+			t.Parallel()
+			db := dbtest.OpenPlain(t, kind)
+			w := newWorld(t, db)
+			a, b := w.agent(agent{handle: "a"}), w.agent(agent{handle: "b"})
+			last := 0
+			for _, size := range []int{8_000, 40_000} {
+				settled(t, db, last+1, size, a, 1)
+				settled(t, db, last+1, size, b, 2) // every second of them
+				last = size
+				var c, swapped *leaderboard.Comparison
+				explained := dbtest.Explain(t, db, func(db *database.DB) {
+					var err error
+					if c, err = w.store.Compare(t.Context(), db.Reader, a, b); err != nil {
+						t.Fatal(err)
+					}
+					if swapped, err = w.store.Compare(t.Context(), db.Reader, b, a); err != nil {
+						t.Fatal(err)
+					}
+				})
+				for _, e := range explained {
+					// Postgres reads the whole of a table that is small enough.
+					if n := e.Tables["clusters"]; size > 8_000 && n > 2*leaderboard.MaxCompared+100 {
+						t.Errorf("%d rows of %d events: %s", n, size, e.Query)
+					}
+					if len(e.Whole) > 0 {
+						t.Errorf("%q in %s", e.Whole, e.Query)
+					}
+				}
+				// Of a's newest 5,000, b has every second one.
+				if c.Shared != leaderboard.MaxCompared/2 || swapped.Shared != c.Shared || swapped.AWins != c.BWins || swapped.MeanA != c.MeanB {
+					t.Errorf("%d shared events, the other way round %d", c.Shared, swapped.Shared)
+				}
+			}
+		})
+	}
+}
+
+// settled writes an agent's part of the events numbered from to to.
+func settled(t *testing.T, db *database.DB, from, to int, agentID uuid.UUID, every int) {
+	t.Helper()
+	_, err := db.ExecContext(t.Context(), `INSERT INTO clusters (agent_id, event_key, category, day, next_index, settled, disagreements, value)
+		SELECT ?3, 'e:' || n, 'sport', '2026-0' || (1 + n / 5000), 1, 1, 1, n * 7919 % 1000 - 500 FROM
+		(WITH RECURSIVE numbers (n) AS (SELECT ?0 UNION ALL SELECT n + 1 FROM numbers WHERE n < ?1) SELECT n FROM numbers) AS numbers
+		WHERE n % ?2 = 0`, from, to, every, agentID)
+	if err != nil {
+		t.Fatal(fmt.Errorf("write clusters: %w", err))
+	}
+	if db.Kind == database.Postgres {
+		if _, err := db.ExecContext(t.Context(), "VACUUM ANALYZE clusters"); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,155 @@
+package market_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/pulsecast/pulsecast/app/database"
+	"github.com/pulsecast/pulsecast/app/database/dbtest"
+	"github.com/pulsecast/pulsecast/app/market"
+)
+
+// grown writes the markets numbered from to to: two thirds have closed, and every eleventh was
+// retired while it was open. Events have five of them. Half have no volume, and all were first
+// seen at one of three moments, so that many are tied.
+func grown(t *testing.T, db *database.DB, from, to int) {
+	t.Helper()
+	exec := func(query string, args ...any) {
+		t.Helper()
+		if _, err := db.ExecContext(t.Context(), query, args...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	numbers := "(WITH RECURSIVE numbers (n) AS (SELECT ?0 UNION ALL SELECT n + 1 FROM numbers WHERE n < ?1) SELECT n FROM numbers) AS numbers"
+	at := func(hours string) string {
+		if db.Kind == database.Postgres {
+			return "timestamptz '2026-01-01 00:00:00+00:00' + interval '1 hour' * (" + hours + ")"
+		}
+		return "strftime('%Y-%m-%d %H:%M:%S', '2026-01-01 00:00:00', (" + hours + ") || ' hours') || '+00:00'"
+	}
+	exec(`INSERT INTO market_events (id, title, volume, by_price, tags_known, updated_at)
+		SELECT 'e' || n, 'Event ' || n, n * 7919 % 100000, FALSE, FALSE, ?2 FROM `+numbers+` WHERE n % 5 = 0`, from, to, noon)
+	exec(`INSERT INTO markets (id, source, question, title, category, tags, outcomes, volume, active, closed, closes_at, closed_at, event_id,
+			scalar, match_key, first_seen_at, observed_at, sample, description)
+		SELECT 'm' || n, 'grown', 'Will ' || n || ' happen?', 'Will ' || n || ' happen?', CASE WHEN n % 1000 = 1 THEN 'rare' ELSE 'sports' END, '["cup"]',
+			'["Yes","No"]', CASE WHEN n % 2 = 0 THEN n * 7919 % 1000003 END, n % 11 <> 0, n % 3 <> 0, `+at("n")+`,
+			CASE WHEN n % 3 = 1 THEN `+at("n + 1")+` END, CASE WHEN n % 7 <> 0 THEN 'e' || (n - n % 5) END,
+			FALSE, 'will ' || n || ' happen', `+at("n % 3")+`, ?2, FALSE, ?3 FROM `+numbers, from, to, noon, strings.Repeat("How it settles. ", 20))
+	if db.Kind == database.Postgres {
+		exec("VACUUM ANALYZE")
+	}
+}
+
+// TestListRows: what a page of markets or events reads does not grow with the markets there were.
+func TestListRows(t *testing.T) {
+	t.Parallel()
+	const small, large = 6_000, 60_000
+	// A window of 1,000 after a cursor is read from two ranges of an index, and events with up to
+	// five markets for each row. Postgres sorts up to some times as many rows where it takes that
+	// for cheaper.
+	const most = 5000
+	for _, kind := range dbtest.Kinds {
+		t.Run(string(kind), func(t *testing.T) {
+			t.Parallel()
+			db := dbtest.OpenPlain(t, kind)
+			rows := map[string]int64{} // of small: Postgres reads the whole of a table that is small enough
+			for _, size := range []int{small, large} {
+				if size == small {
+					grown(t, db, 1, small)
+				} else {
+					grown(t, db, small+1, large)
+				}
+				check := func(name string, read func(db *database.DB)) {
+					t.Helper()
+					for i, e := range dbtest.Explain(t, db, read) {
+						of := fmt.Sprint(name, i)
+						n := max(e.Tables["markets"], e.Tables["market_events"])
+						if size == small {
+							rows[of] = n
+						} else if n > max(most, rows[of]) {
+							t.Errorf("%s: %d rows of %d markets, want at most %d: %s", of, n, size, most, e.Query)
+						}
+						if len(e.Whole) > 0 {
+							t.Errorf("%s: %q in %s", of, e.Whole, e.Query)
+						}
+					}
+				}
+				for _, f := range filters() {
+					name := fmt.Sprintf("%s, closed %t, %q in %q", f.Sort, f.Closed, f.Q, f.Category)
+					check(name, func(db *database.DB) { walkMarkets(t, db, f) })
+					g := market.GroupFilter{Category: f.Category, Q: f.Q, Closed: f.Closed, Sort: f.Sort, Limit: f.Limit}
+					check("events, "+name, func(db *database.DB) { walkGroups(t, db, g) })
+				}
+			}
+		})
+	}
+}
+
+func filters() (list []market.Filter) {
+	for _, closed := range []bool{false, true} {
+		for _, sort := range []market.Sort{market.ByVolume, market.ByClosing, market.ByNewest} {
+			list = append(list, market.Filter{Closed: closed, Sort: sort, Limit: 24}, market.Filter{Closed: closed, Sort: sort, Limit: 24, Q: "nowhere"})
+		}
+		list = append(list, market.Filter{Closed: closed, Sort: market.ByVolume, Limit: 24, Category: "rare"})
+	}
+	return list
+}
+
+// walkMarkets reads the first two pages of a list.
+func walkMarkets(t *testing.T, db *database.DB, f market.Filter) {
+	t.Helper()
+	for range 2 {
+		_, next, err := store.List(t.Context(), db.Reader, f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if f.After = next; next == "" {
+			return
+		}
+	}
+}
+
+// walkGroups reads the first two pages of a list of events.
+func walkGroups(t *testing.T, db *database.DB, f market.GroupFilter) {
+	t.Helper()
+	for range 2 {
+		_, next, err := store.Groups(t.Context(), db.Reader, f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if f.After = next; next == "" {
+			return
+		}
+	}
+}
+
+// TestSearchGoesOn: a word is found that only a market beyond the first 1,000 has, on a later
+// page, and every market is on one page.
+func TestSearchGoesOn(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+		grown(t, db, 1, 9000)
+		for _, sort := range []market.Sort{market.ByVolume, market.ByClosing, market.ByNewest} {
+			for q, want := range map[string]int{"4000": 1, "happen": 6000} {
+				seen := map[string]bool{}
+				f := market.Filter{Q: q, Closed: true, Sort: sort, Limit: 500}
+				for pages := 0; pages < 20; pages++ {
+					page, next, err := store.List(t.Context(), db.Reader, f)
+					if err != nil {
+						t.Fatal(err)
+					}
+					for i := range page {
+						seen[page[i].ID] = true
+					}
+					if f.After = next; next == "" {
+						break
+					}
+				}
+				if len(seen) != want {
+					t.Errorf("%q by %s: %d markets, want %d", q, sort, len(seen), want)
+				}
+			}
+		}
+	})
+}

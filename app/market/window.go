@@ -1,0 +1,97 @@
+package market
+
+import (
+	"math"
+	"strconv"
+
+	"github.com/uptrace/bun"
+	"github.com/uptrace/bun/schema"
+
+	"github.com/pulsecast/pulsecast/app/cursor"
+	"github.com/pulsecast/pulsecast/app/plaintext"
+)
+
+// searched is how many markets a page looks at if there are filters, or groups to make.
+const searched = 1000
+
+// position is where a market stands in an order, before its id.
+type position struct {
+	column  schema.QueryWithArgs // on markets AS m, as an index has it
+	falling bool
+}
+
+func (f Filter) position() position {
+	switch f.Sort {
+	case ByClosing:
+		return position{f.closing(), f.Closed}
+	case ByNewest:
+		return position{bun.SafeQuery("m.first_seen_at"), true}
+	}
+	return position{bun.SafeQuery("COALESCE(m.volume, -1)"), true}
+}
+
+// order puts markets AS m in the order of the list.
+func (f Filter) order(q *bun.SelectQuery) {
+	p := f.position()
+	if p.falling {
+		q.OrderExpr("? DESC, m.id", p.column)
+	} else {
+		q.OrderExpr("?, m.id", p.column)
+	}
+}
+
+// window selects the next markets AS m in the order of the list, at most limit, whatever the
+// other filters are. It reads up to twice as many, along an index.
+func (f Filter) window(db bun.IDB, limit int) (*bun.SelectQuery, error) {
+	next := func() *bun.SelectQuery {
+		q := db.NewSelect().TableExpr("markets AS m").Limit(int64(limit))
+		if f.Closed {
+			q.Where("m.closed")
+		} else {
+			q.Where("NOT m.closed").Where("m.active")
+		}
+		return q
+	}
+	rest := next()
+	f.order(rest)
+	if f.After == "" {
+		return rest, nil
+	}
+	place, id, err := f.readCursor()
+	if err != nil {
+		return nil, err
+	}
+	// Two conditions that an index can begin at: one with OR would be checked row by row.
+	p := f.position()
+	behind := bun.Safe(">")
+	if p.falling {
+		behind = "<"
+	}
+	tied := next().Where("? = ?", p.column, place).Where("m.id > ?", id).OrderExpr("m.id")
+	rest.Where("? ? ?", p.column, behind, place)
+	both := db.NewSelect().TableExpr("(SELECT * FROM (?) AS tied UNION ALL SELECT * FROM (?) AS rest) AS m", tied, rest).Limit(int64(limit))
+	f.order(both)
+	return both, nil
+}
+
+// readCursor reads the place of the last market of the page before, and its id.
+func (f Filter) readCursor() (place any, id string, err error) {
+	parts, err := cursor.Decode(f.After, 3)
+	if err != nil || parts[0] != string(f.Sort) || plaintext.Check(parts[2], false) != "" {
+		return nil, "", cursor.Invalid()
+	}
+	if f.Sort == ByVolume {
+		place, err = readVolume(parts[1])
+	} else {
+		place, err = cursor.ParseTime(parts[1])
+	}
+	return place, parts[2], err
+}
+
+func readVolume(text string) (float64, error) {
+	volume, err := strconv.ParseFloat(text, 64)
+	if err != nil || math.IsNaN(volume) || math.IsInf(volume, 0) {
+		return 0, cursor.Invalid()
+	}
+	return volume, nil
+}
