@@ -2,6 +2,7 @@ package api_test
 
 import (
 	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -144,4 +145,15 @@ func TestOneAddressRegistersMany(t *testing.T) {
 			t.Fatal("no Retry-After")
 		}
 	}
+}
+
+// TestEncodedPathsStayInTheAPI: a refusal is problem+json even if the decoded path would lead
+// out of /api.
+func TestEncodedPathsStayInTheAPI(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, s *service) {
+		for _, path := range []string{"/api/agents/..%2F..%2Fetc%2Fpasswd", "/api/agents/..%2F..%2Fetc%2Fpasswd/review", "/api/predictions/..%2F..%2Fx"} {
+			s.do(t, call{path: path}).refused(http.StatusNotFound, "not_found")
+		}
+	})
 }

@@ -72,7 +72,7 @@ func cached[Q comparable](a *API, op operation[Q]) fiber.Handler {
 // query returns the question that a request asks the cache. For a caller with a bearer it
 // looks at where the topics stand first.
 func (a *API) query(c *fiber.Ctx, key any, topics []generation.Topic) (answer.Query, error) {
-	q := answer.Query{Key: key, KeySize: len(c.Request().RequestURI()), Topics: topics, Current: caller(c) != nil}
+	q := answer.Query{Key: key, KeySize: len(c.OriginalURL()), Topics: topics, Current: caller(c) != nil}
 	if !q.Current {
 		return q, nil
 	}

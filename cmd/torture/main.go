@@ -200,6 +200,7 @@ func (t *torture) tryIntact(ctx context.Context, r *result) {
 // tryBroken runs a check on a broken build, in its short form: the fault must show there too.
 func (t *torture) tryBroken(ctx context.Context, c *check, b *caught) {
 	s := short()
+	s.Requests = 4000 // at most: it ends with the first fault
 	s.Seed, s.Patience = t.Seed, 1
 	found, err := c.try(ctx, s, build{binary: t.broken, broken: b.breakage})
 	b.err = err
