@@ -20,6 +20,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/api"
 	"github.com/pulsecast/pulsecast/app/config"
 	"github.com/pulsecast/pulsecast/app/database"
+	"github.com/pulsecast/pulsecast/app/generation"
 	"github.com/pulsecast/pulsecast/app/httpserver"
 	"github.com/pulsecast/pulsecast/app/leaderboard"
 	"github.com/pulsecast/pulsecast/app/market"
@@ -87,6 +88,7 @@ func openWith(t *testing.T, db *database.DB, set func(*config.Config)) *house {
 	site := web.New(web.Dependencies{
 		Config: h.config, Version: "0.1.0", DB: db, Now: now, Identity: registry{db, now},
 		Moderation:  moderation.New(moderation.Options{DB: db, Now: now}),
+		Changes:     generation.NewWatcher(db.Reader, nil),
 		Leaderboard: leaderboard.NewStore(thresholds, now), Markets: h.markets, News: newsFeed,
 		Text: func(name string) ([]byte, error) {
 			return []byte("---\nname: x\n---\n\n# " + name + "\n\n```\ncurl x\n```\n"), nil
