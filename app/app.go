@@ -56,7 +56,7 @@ type Options struct {
 	// ClientDocuments reads the metadata documents of programs that sign in; nil refuses private
 	// addresses.
 	ClientDocuments http.RoundTripper
-	// Queries, if not nil, is told of every query.
+	// Queries, if not nil, is a hook that sees every query.
 	Queries bun.QueryHook
 	// DatabasePatience is how long a start waits for Postgres; zero is 30 s.
 	DatabasePatience time.Duration

@@ -12,6 +12,6 @@
 // Where a message cannot be delivered, the next tick tries again. A crash between a
 // delivery and noting it repeats that one message.
 //
-// A database that is down stops this too, since the lease and the state live there. So each
-// node tells of that by itself, from memory: see Outage.
+// A database that is down stops this too, since the lease and the state live there. Outage
+// reports it from each node without the database.
 package alert

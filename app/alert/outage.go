@@ -8,9 +8,10 @@ import (
 )
 
 const (
-	// outageEvery is the time between two looks at the database, and outagePatience how long it
-	// must have been unusable before anyone is told: a restart takes a few seconds.
-	outageEvery    = time.Second
+	// outageEvery is the time between two looks at the database.
+	outageEvery = time.Second
+	// outagePatience is how long the database must be unusable before a message is sent. A
+	// restart takes a few seconds.
 	outagePatience = 15 * time.Second
 )
 
@@ -25,8 +26,9 @@ type OutageOptions struct {
 	Pause time.Duration // as in Options
 }
 
-// Outage tells of a database that can't be used, or takes no writes. It needs no database for
-// that, so each node tells of its own outage, and again if it restarts in the midst of one.
+// An Outage sends a message if the database can't be used or takes no writes, and another once
+// it is back. Its state is in memory: each node reports what it sees, and reports it again after
+// a restart.
 type Outage struct {
 	OutageOptions
 	webhook *webhook
@@ -65,8 +67,8 @@ func (o *Outage) Stop() {
 	o.running.Wait()
 }
 
-// Tick looks once and delivers what is to be told. A message that isn't delivered is tried again
-// by the next tick.
+// Tick looks once and sends the message that is due. The next tick tries again if it can't be
+// delivered.
 func (o *Outage) Tick(ctx context.Context) {
 	now := o.Now()
 	err := o.Check(ctx)

@@ -29,7 +29,7 @@ func TestOutageIsTold(t *testing.T) {
 		wait    time.Duration
 		broken  bool
 		answers []int
-		state   string // of the message that is told; none
+		state   string // of the message that is sent; empty if none is
 		text    string
 	}{
 		{0, false, nil, "", ""},

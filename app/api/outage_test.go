@@ -22,7 +22,7 @@ import (
 // outageWait is what only a hang exceeds.
 const outageWait = 20 * time.Second
 
-// startOutageBench is startBench on a Postgres of its own.
+// startOutageBench is startBench with a private Postgres.
 func startOutageBench(t *testing.T, settings ...string) (*bench, *dbtest.Postgres) {
 	t.Helper()
 	server := dbtest.StartPostgres(t, settings...)
@@ -228,7 +228,7 @@ func takeConnections(t *testing.T, server *dbtest.Postgres, n int) []*sql.Conn {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if ended == 0 && len(mine) == n { // nobody is about to get one
+		if ended == 0 && len(mine) == n { // no other connection is being opened
 			return mine
 		}
 	}

@@ -63,8 +63,8 @@ type Breaker struct {
 	running sync.WaitGroup
 }
 
-// prober finds out whether the database can be used, and what time it has; a zero time if it
-// has no clock of its own.
+// prober finds out whether the database can be used, and reads its clock. The time is zero if
+// the engine has no clock.
 type prober interface {
 	probe(ctx context.Context) (time.Time, error)
 	// drop closes the prober's connection, if there is one.

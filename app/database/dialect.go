@@ -95,7 +95,7 @@ func ForShare(q *bun.SelectQuery) *bun.SelectQuery {
 }
 
 // ServerTime is an expression for a moment that all nodes agree on: the database's clock, plus
-// ahead. SQLite has no clock of its own, nor other nodes: there it is now plus ahead.
+// ahead. SQLite has neither a clock nor other nodes: there it is now plus ahead.
 func ServerTime(db bun.IDB, now time.Time, ahead time.Duration) schema.QueryAppender {
 	if !IsPostgres(db) {
 		return bun.SafeQuery("?", Now(now).Add(ahead))

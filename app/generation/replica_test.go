@@ -187,8 +187,8 @@ func ownWrites(t *testing.T, p *pair) {
 	}
 }
 
-// lagging: a replica that is behind serves the public within the bound, with a stamp
-// that says how old its rows are, and nobody beyond it.
+// lagging: a replica that is behind serves public reads within the bound, with a stamp that says
+// how old its rows are. Beyond the bound it serves nothing.
 func lagging(t *testing.T, p *pair) {
 	maxLag := p.maxLag
 	p.write("before", generation.Predictions)

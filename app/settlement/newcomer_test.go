@@ -78,7 +78,7 @@ func TestConsensusRowIsARecord(t *testing.T) {
 	})
 }
 
-// settleFive gives one more agent five settled events, on markets of its own.
+// settleFive gives one more agent five settled events, on new markets.
 func (w *world) settleFive(s *Service, agent uuid.UUID) {
 	w.t.Helper()
 	at := w.clock

@@ -87,7 +87,7 @@ func tableOf(d *database.Table) (t table, err error) {
 	return t, nil
 }
 
-// shapeOf lists tables and columns in an order of its own.
+// shapeOf lists tables and columns in sorted order, to compare two databases.
 func shapeOf(tables []database.Table) string {
 	var lines []string
 	for _, t := range tables {

@@ -30,6 +30,16 @@ func StartPooler(t testing.TB, address, mode string) string {
 	}
 	dir := serverDir(t)
 	p := &Postgres{Dir: dir, t: t}
+	file := writePoolerConfig(t, dir, server.Query().Get("host"), mode)
+	if err := p.own(dir); err != nil {
+		t.Fatal(err)
+	}
+	runPooler(t, p.dropped(path, "-q", file), dir)
+	return "postgres://" + server.Path + "?" + url.Values{"host": {dir}, "port": {"6432"}, "user": {"postgres"}}.Encode()
+}
+
+func writePoolerConfig(t testing.TB, dir, host, mode string) (file string) {
+	t.Helper()
 	config := fmt.Sprintf(`[databases]
 * = host=%s user=postgres
 [pgbouncer]
@@ -38,15 +48,17 @@ unix_socket_dir = %s
 auth_type = any
 default_pool_size = 5
 logfile = %s
-`, server.Query().Get("host"), mode, dir, filepath.Join(dir, "log"))
-	file := filepath.Join(dir, "pgbouncer.ini")
+`, host, mode, dir, filepath.Join(dir, "log"))
+	file = filepath.Join(dir, "pgbouncer.ini")
 	if err := os.WriteFile(file, []byte(config), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if err := p.own(dir); err != nil {
-		t.Fatal(err)
-	}
-	cmd := p.dropped(path, "-q", file)
+	return file
+}
+
+// runPooler starts PgBouncer and returns once its socket in dir is there.
+func runPooler(t testing.TB, cmd *exec.Cmd, dir string) {
+	t.Helper()
 	var log bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &log, &log
 	if err := cmd.Start(); err != nil {
@@ -65,10 +77,9 @@ logfile = %s
 			t.Logf("PgBouncer, %v:\n%s%s", cmd.ProcessState, said, log.String())
 		}
 	})
-	pooled := "postgres://" + server.Path + "?" + url.Values{"host": {dir}, "port": {"6432"}, "user": {"postgres"}}.Encode()
 	for deadline := time.Now().Add(serverPatience); ; time.Sleep(5 * time.Millisecond) {
 		if exists(filepath.Join(dir, ".s.PGSQL.6432")) {
-			return pooled
+			return
 		}
 		select {
 		case <-ended:
