@@ -25,7 +25,7 @@ var floors = [][]string{
 	{"app/generation"},
 	{"app/update"},
 	{"app/answer", "app/market", "app/news", "app/agent", "app/audit"},
-	{"app/source", "app/signal", "app/prediction", "app/identity", "app/worker"},
+	{"app/archive", "app/source", "app/signal", "app/prediction", "app/identity", "app/worker"},
 	{"app/settlement", "app/ingest", "app/oauth"},
 	{"app/leaderboard", "app/assignment"},
 	{"app/demo", "app/admin", "app/moderation", "app/inbox"},

@@ -1,0 +1,107 @@
+package archive
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+
+	"github.com/parquet-go/parquet-go"
+)
+
+// Day is a sealed day, open for reading.
+type Day struct {
+	Manifest *Manifest
+	Hash     string // of the manifest, in hex
+	storage  Storage
+}
+
+// OpenDay reads the manifest of a day. A day that isn't sealed is ErrNotExist.
+func OpenDay(ctx context.Context, s Storage, day string) (*Day, error) {
+	content, err := ReadObject(ctx, s, Path(day, ManifestName))
+	if err != nil {
+		return nil, err
+	}
+	m, err := ReadManifest(day, content)
+	if err != nil {
+		return nil, err
+	}
+	return &Day{m, Hash(content), s}, nil
+}
+
+// ReadObject reads a small object whole.
+func ReadObject(ctx context.Context, s Storage, name string) (content []byte, err error) {
+	o, err := s.Open(ctx, name)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	defer func() { err = errors.Join(err, o.Close()) }()
+	content, err = io.ReadAll(io.NewSectionReader(o, 0, o.Size()))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return content, nil
+}
+
+// readRows is how many rows are decoded at once.
+const readRows = 1024
+
+// Rows reads all rows of a table of the day, file by file, in the order they were written. T is
+// the row type of the table. An error ends the iteration and names the file.
+func Rows[T any](ctx context.Context, d *Day, table string) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		for _, f := range d.Manifest.Of(table) {
+			if !readFile(ctx, d.storage, Path(d.Manifest.Day, f.Name), yield) {
+				return
+			}
+		}
+	}
+}
+
+// TextRows reads the texts of a table of the day as they are now, without what was erased. Files
+// that the storage withholds (a release) are left out.
+func TextRows(ctx context.Context, d *Day, table string) iter.Seq2[TextRow, error] {
+	return func(yield func(TextRow, error) bool) {
+		for _, f := range d.Manifest.Texts {
+			if f.Table == table && !readFile(ctx, d.storage, Path(d.Manifest.Day, f.Name), yield) {
+				return
+			}
+		}
+	}
+}
+
+// readFile yields the rows of a file and reports whether to go on.
+func readFile[T any](ctx context.Context, s Storage, name string, yield func(T, error) bool) bool {
+	var none T
+	o, err := s.Open(ctx, name)
+	if err != nil {
+		yield(none, fmt.Errorf("%s: %w", name, err))
+		return false
+	}
+	defer o.Close()
+	file, err := parquet.OpenFile(o, o.Size())
+	if err != nil {
+		yield(none, fmt.Errorf("%s: %w", name, err))
+		return false
+	}
+	r := parquet.NewGenericReader[T](file)
+	defer r.Close()
+	rows := make([]T, readRows)
+	for {
+		n, err := r.Read(rows)
+		for _, row := range rows[:n] {
+			if !yield(row, ctx.Err()) || ctx.Err() != nil {
+				return false
+			}
+		}
+		if errors.Is(err, io.EOF) {
+			return true
+		}
+		if err != nil {
+			yield(none, fmt.Errorf("%s: %w", name, err))
+			return false
+		}
+		clear(rows)
+	}
+}

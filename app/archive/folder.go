@@ -1,0 +1,118 @@
+package archive
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// Folder is an archive in a folder of this machine.
+type Folder struct{ root string }
+
+// OpenFolder returns the archive in a folder, which is made by the first Put.
+func OpenFolder(root string) *Folder { return &Folder{root} }
+
+func (f *Folder) path(name string) string { return filepath.Join(f.root, filepath.FromSlash(name)) }
+
+type openFile struct {
+	*os.File
+	size int64
+}
+
+func (o openFile) Size() int64 { return o.size }
+
+// Open implements Storage.
+func (f *Folder) Open(_ context.Context, name string) (Object, error) {
+	file, err := os.Open(f.path(name))
+	if err != nil {
+		return nil, err
+	}
+	info, err := file.Stat()
+	if err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	if info.IsDir() {
+		return nil, errors.Join(fmt.Errorf("%s is a folder: %w", name, fs.ErrNotExist), file.Close())
+	}
+	return openFile{file, info.Size()}, nil
+}
+
+// List implements Storage.
+func (f *Folder) List(_ context.Context, prefix string) ([]Info, error) {
+	var list []Info
+	err := filepath.WalkDir(f.root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		name, err := filepath.Rel(f.root, path)
+		if err != nil {
+			return err
+		}
+		if name = filepath.ToSlash(name); !strings.HasPrefix(name, prefix) || strings.HasSuffix(name, unfinished) {
+			return nil
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		list = append(list, Info{Name: name, Size: info.Size(), Modified: info.ModTime()})
+		return nil
+	})
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return list, err
+}
+
+// unfinished ends the name of a file that is being written.
+const unfinished = ".part"
+
+// Put implements Writable: it writes beside the name, syncs and renames.
+func (f *Folder) Put(_ context.Context, name string, content io.Reader, _ int64) (err error) {
+	path := f.path(name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	file, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*"+unfinished)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, os.Remove(file.Name()))
+		}
+	}()
+	_, err = io.Copy(file, content)
+	if err == nil {
+		err = file.Sync()
+	}
+	if err = errors.Join(err, file.Close()); err != nil {
+		return err
+	}
+	if err := os.Rename(file.Name(), path); err != nil {
+		return err
+	}
+	return syncFolder(filepath.Dir(path))
+}
+
+// syncFolder makes a rename durable.
+func syncFolder(path string) error {
+	dir, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(dir.Sync(), dir.Close())
+}
+
+// Delete implements Writable.
+func (f *Folder) Delete(_ context.Context, name string) error {
+	if err := os.Remove(f.path(name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}

@@ -1,0 +1,107 @@
+package archive
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// Schema is the version of the layout and of the columns. A reader refuses a higher one.
+const Schema = 1
+
+// Manifest says what a sealed day holds. It never changes. The hash of a day is the SHA-256 of
+// its manifest as written.
+type Manifest struct {
+	Schema   int       `json:"schema"`
+	Day      string    `json:"day"`      // UTC, 2026-11-21
+	Previous string    `json:"previous"` // hash of the day before, in hex; "" for the first
+	First    time.Time `json:"first"`    // of all observations; zero without any
+	Last     time.Time `json:"last"`
+	Files    []File    `json:"files"` // in the order of Tables, then by source
+	Texts    []Texts   `json:"texts"`
+}
+
+// File is one Parquet file of a day.
+type File struct {
+	Table  string    `json:"table"`
+	Source string    `json:"source,omitempty"` // of the observations; "" for exported tables
+	Name   string    `json:"name"`             // relative to the day: "prices-polymarket.parquet"
+	Rows   int64     `json:"rows"`
+	Bytes  int64     `json:"bytes"`
+	SHA256 string    `json:"sha256"` // in hex
+	First  time.Time `json:"first"`  // of observed tables
+	Last   time.Time `json:"last"`
+}
+
+// Texts is one file of texts. Its hash is not here, because erasing rewrites the file.
+type Texts struct {
+	Table  string `json:"table"`
+	Source string `json:"source,omitempty"`
+	Name   string `json:"name"` // "texts/news-hackernews.parquet"
+	Rows   int64  `json:"rows"` // when the day was sealed
+}
+
+// Redaction says that the texts of a record were erased from a day.
+type Redaction struct {
+	Table  string    `json:"table"`
+	Record string    `json:"record"`
+	Reason string    `json:"reason"` // "closed" (an account), "deleted" (by the source), "ordered" (by a court)
+	At     time.Time `json:"at"`
+}
+
+// Path returns where a file of a day is in an archive.
+func Path(day, name string) string { return "days/" + day + "/" + name }
+
+// The files beside the Parquet files of a day.
+const (
+	ManifestName   = "manifest.json"
+	TextsName      = "texts.json"
+	RedactionsName = "redactions.json"
+)
+
+// Encode returns the manifest as it is stored.
+func (m *Manifest) Encode() ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetIndent("", "  ")
+	if err := e.Encode(m); err != nil {
+		return nil, fmt.Errorf("encode the manifest of %s: %w", m.Day, err)
+	}
+	return b.Bytes(), nil
+}
+
+// ReadManifest decodes the manifest of a day and checks that it is one.
+func ReadManifest(day string, content []byte) (*Manifest, error) {
+	var m Manifest
+	if err := json.Unmarshal(content, &m); err != nil {
+		return nil, fmt.Errorf("%s: not a manifest: %w", Path(day, ManifestName), err)
+	}
+	switch {
+	case m.Schema < 1 || m.Schema > Schema:
+		return nil, fmt.Errorf("%s: schema %d; this program reads up to %d", Path(day, ManifestName), m.Schema, Schema)
+	case m.Day != day:
+		return nil, fmt.Errorf("%s: it is the manifest of %q", Path(day, ManifestName), m.Day)
+	}
+	return &m, nil
+}
+
+// File returns the files of a table.
+func (m *Manifest) Of(table string) []File {
+	return slices.DeleteFunc(slices.Clone(m.Files), func(f File) bool { return f.Table != table })
+}
+
+// Hash returns the SHA-256 of content, in hex.
+func Hash(content []byte) string {
+	sum := sha256.Sum256(content)
+	return hex.EncodeToString(sum[:])
+}
+
+// TextHash returns the hash of texts that a row carries.
+func TextHash(salt, content []byte) []byte {
+	sum := sha256.Sum256(slices.Concat(salt, content))
+	return sum[:]
+}

@@ -1,0 +1,43 @@
+package archive
+
+import (
+	"context"
+	"io"
+	"io/fs"
+	"time"
+)
+
+// Storage is where an archive lies: a folder, a bucket, or another installation's data release.
+// Names are relative and use slashes. A name that doesn't exist is fs.ErrNotExist.
+type Storage interface {
+	// Open opens an object for reading at any place.
+	Open(ctx context.Context, name string) (Object, error)
+	// List returns the objects whose names begin with prefix, by name.
+	List(ctx context.Context, prefix string) ([]Info, error)
+}
+
+// Writable is a Storage that can be written. ErrReadOnly is returned by what can't.
+type Writable interface {
+	Storage
+	// Put stores an object whole or not at all, and replaces one of that name.
+	Put(ctx context.Context, name string, content io.Reader, size int64) error
+	// Delete removes an object; one that is not there is no error.
+	Delete(ctx context.Context, name string) error
+}
+
+// Object is an open object. Close it.
+type Object interface {
+	io.ReaderAt
+	io.Closer
+	Size() int64
+}
+
+// Info describes an object.
+type Info struct {
+	Name     string
+	Size     int64
+	Modified time.Time
+}
+
+// ErrNotExist is the error of a name that doesn't exist.
+var ErrNotExist = fs.ErrNotExist

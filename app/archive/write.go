@@ -1,0 +1,195 @@
+package archive
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"os"
+	"time"
+
+	"github.com/parquet-go/parquet-go"
+)
+
+// DayWriter writes a day. Files that a writer before it left are replaced; a day counts as
+// sealed once Finish has written its manifest, so a writer that stops half way has sealed nothing.
+type DayWriter struct {
+	storage  Writable
+	manifest Manifest
+	texts    []TextsState
+}
+
+// TextsState is a file of texts as it is now, in texts.json.
+type TextsState struct {
+	Name   string `json:"name"`
+	Rows   int64  `json:"rows"`
+	Bytes  int64  `json:"bytes"`
+	SHA256 string `json:"sha256"`
+}
+
+// NewDayWriter begins a day. previous is the hash of the day before, "" for the first.
+func NewDayWriter(s Writable, day, previous string) *DayWriter {
+	return &DayWriter{storage: s, manifest: Manifest{
+		Schema: Schema, Day: day, Previous: previous, Files: []File{}, Texts: []Texts{},
+	}}
+}
+
+// observed is a row that was observed.
+type observed interface{ at() time.Time }
+
+func (o Observed) at() time.Time { return o.ObservedAt }
+
+// rowGroup is how many rows a reader that looks for one market has to decode.
+const rowGroup = 50_000
+
+// WriteTable writes the file of a table and a source ("" for exported tables). Without any row
+// there is no file. Rows of Prices must come by market, then by time.
+func WriteTable[T any](ctx context.Context, w *DayWriter, table, source string, rows iter.Seq2[T, error]) error {
+	f := File{Table: table, Source: source, Name: fileName(table, source)}
+	counted := func(yield func(T, error) bool) {
+		for row, err := range rows {
+			if o, ok := any(row).(observed); ok && err == nil {
+				f.extend(o.at())
+			}
+			if !yield(row, err) {
+				return
+			}
+		}
+	}
+	s, err := putParquet(ctx, w.storage, Path(w.manifest.Day, f.Name), counted)
+	if err != nil || s.Rows == 0 {
+		return err
+	}
+	f.Rows, f.Bytes, f.SHA256 = s.Rows, s.Bytes, s.SHA256
+	w.manifest.add(f)
+	return nil
+}
+
+func fileName(table, source string) string {
+	if source == "" {
+		return table + ".parquet"
+	}
+	return table + "-" + source + ".parquet"
+}
+
+func (f *File) extend(at time.Time) {
+	if f.First.IsZero() || at.Before(f.First) {
+		f.First = at
+	}
+	if at.After(f.Last) {
+		f.Last = at
+	}
+}
+
+func (m *Manifest) add(f File) {
+	m.Files = append(m.Files, f)
+	if f.First.IsZero() {
+		return
+	}
+	if m.First.IsZero() || f.First.Before(m.First) {
+		m.First = f.First
+	}
+	if f.Last.After(m.Last) {
+		m.Last = f.Last
+	}
+}
+
+// WriteTexts writes the texts of a table and a source.
+func (w *DayWriter) WriteTexts(ctx context.Context, table, source string, rows iter.Seq2[TextRow, error]) error {
+	name := "texts/" + fileName(table, source)
+	s, err := putParquet(ctx, w.storage, Path(w.manifest.Day, name), rows)
+	if err != nil || s.Rows == 0 {
+		return err
+	}
+	s.Name = name
+	w.texts = append(w.texts, s)
+	w.manifest.Texts = append(w.manifest.Texts, Texts{Table: table, Source: source, Name: name, Rows: s.Rows})
+	return nil
+}
+
+// Finish seals the day: it writes the manifest last. It returns the manifest as stored; Hash of
+// it is the hash of the day.
+func (w *DayWriter) Finish(ctx context.Context) ([]byte, error) {
+	if w.texts == nil {
+		w.texts = []TextsState{}
+	}
+	if err := putJSON(ctx, w.storage, Path(w.manifest.Day, TextsName), w.texts); err != nil {
+		return nil, err
+	}
+	if err := putJSON(ctx, w.storage, Path(w.manifest.Day, RedactionsName), []Redaction{}); err != nil {
+		return nil, err
+	}
+	content, err := w.manifest.Encode()
+	if err != nil {
+		return nil, err
+	}
+	return content, put(ctx, w.storage, Path(w.manifest.Day, ManifestName), content)
+}
+
+func putJSON(ctx context.Context, s Writable, name string, v any) error {
+	content, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	return put(ctx, s, name, append(content, '\n'))
+}
+
+func put(ctx context.Context, s Writable, name string, content []byte) error {
+	if err := s.Put(ctx, name, bytes.NewReader(content), int64(len(content))); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	return nil
+}
+
+// putParquet writes rows to a Parquet file by way of a temporary one, unless there are none.
+func putParquet[T any](
+	ctx context.Context, s Writable, name string, rows iter.Seq2[T, error],
+) (state TextsState, err error) {
+	file, err := os.CreateTemp("", "pulsecast-*.parquet")
+	if err != nil {
+		return state, fmt.Errorf("%s: %w", name, err)
+	}
+	defer func() { err = errors.Join(err, file.Close(), os.Remove(file.Name())) }()
+	hash := sha256.New()
+	if state.Rows, err = writeParquet(ctx, io.MultiWriter(file, hash), rows); err != nil {
+		return state, fmt.Errorf("%s: %w", name, err)
+	}
+	if state.Rows == 0 {
+		return state, nil
+	}
+	if state.Bytes, err = file.Seek(0, io.SeekCurrent); err != nil {
+		return state, fmt.Errorf("%s: %w", name, err)
+	}
+	state.SHA256 = hex.EncodeToString(hash.Sum(nil))
+	if err := s.Put(ctx, name, io.NewSectionReader(file, 0, state.Bytes), state.Bytes); err != nil {
+		return state, fmt.Errorf("%s: %w", name, err)
+	}
+	return state, nil
+}
+
+func writeParquet[T any](ctx context.Context, w io.Writer, rows iter.Seq2[T, error]) (n int64, err error) {
+	p := parquet.NewGenericWriter[T](w, parquet.Compression(&parquet.Zstd), parquet.MaxRowsPerRowGroup(rowGroup))
+	batch := make([]T, 0, readRows)
+	flush := func() error {
+		written, err := p.Write(batch)
+		n += int64(written)
+		batch = batch[:0]
+		return err
+	}
+	for row, err := range rows {
+		if err = errors.Join(err, ctx.Err()); err != nil {
+			return n, err
+		}
+		if batch = append(batch, row); len(batch) == cap(batch) {
+			if err := flush(); err != nil {
+				return n, err
+			}
+		}
+	}
+	return n, errors.Join(flush(), p.Close())
+}
