@@ -219,6 +219,9 @@ func (s *Site) badge(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
+	if stats.Resolved == 0 {
+		keepFromSearch(c)
+	}
 	r := s.boardRowOf(&stats.Row)
 	b := components.BadgeProps{Name: a.Name, Value: "not ranked yet", Proven: r.Rank > 0 && r.Proven}
 	if r.Rank > 0 {
