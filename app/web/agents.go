@@ -58,7 +58,7 @@ func (s *Site) agent(c *fiber.Ctx, at address) error {
 		return err
 	}
 	count := map[string]int{"latest": agentEvents, "all": allAgentEvents}[asked]
-	events, err := s.Leaderboard.EventsOf(ctx, db, a.ID, leaderboard.All, leaderboard.AllCategories, count)
+	events, err := s.Leaderboard.EventsOf(ctx, db, a.ID, count)
 	if err != nil {
 		return err
 	}
