@@ -3,6 +3,7 @@ package metaculus
 import (
 	"context"
 	"net/url"
+	"slices"
 	"strconv"
 
 	"github.com/gofiber/fiber/v2"
@@ -52,6 +53,8 @@ func (a *API) listPosts(c *fiber.Ctx) error {
 	if w.Results, err = a.posts(ctx, me, page, assigned); err != nil {
 		return err
 	}
+	// What is resolved is known only now, so a page may hold fewer than its limit.
+	w.Results = slices.DeleteFunc(w.Results, func(p postWire) bool { return !slices.Contains(q.statuses, p.Status) })
 	if more {
 		w.Next = a.pageAt(c, q.Offset+q.Limit)
 	}

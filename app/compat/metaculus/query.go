@@ -27,6 +27,7 @@ const (
 // postsQuery is what a list of posts is asked for.
 type postsQuery struct {
 	market.QuestionFilter
+	statuses    []string
 	assignments bool  // a tournament is that of the assignments
 	forecaster  int64 // 0: not asked
 	none        bool  // it asks for what this service doesn't have
@@ -77,8 +78,8 @@ func whole(args url.Values, name string, otherwise, least, most int) (int, error
 // readStatuses reads the states of questions. Without any, the list has those that can be
 // forecast. None is ever upcoming here.
 func (q *postsQuery) readStatuses(statuses []string) error {
-	if len(statuses) == 0 {
-		q.Open = true
+	if q.statuses = statuses; len(statuses) == 0 {
+		q.Open, q.statuses = true, []string{statusOpen}
 	}
 	for _, s := range statuses {
 		switch s {
