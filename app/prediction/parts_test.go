@@ -1,6 +1,7 @@
 package prediction_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -8,6 +9,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/uptrace/bun"
 
 	"github.com/pulsecast/pulsecast/app/agent"
 	"github.com/pulsecast/pulsecast/app/database"
@@ -202,6 +205,24 @@ func TestPartsAtOnce(t *testing.T) {
 		}
 		wg.Wait()
 		d.expect(t, "1 0.6 Why.")
+	})
+}
+
+// TestPartsOfAClosedAccount: what an agent wrote and didn't finish goes with its account.
+func TestPartsOfAClosedAccount(t *testing.T) {
+	t.Parallel()
+	eachDesk(t, func(t *testing.T, d *desk) {
+		d.add(t, "1", "Why.")
+		err := d.db.InTx(t.Context(), func(ctx context.Context, tx bun.Tx) error {
+			_, err := prediction.ForgetAnswersOf(ctx, tx, d.agent.ID)
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n, err := d.db.NewSelect().Table("prediction_parts").Count(t.Context()); n != 0 || err != nil {
+			t.Errorf("%d parts are left, %v", n, err)
+		}
 	})
 }
 
