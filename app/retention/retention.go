@@ -30,6 +30,7 @@ func Run(ctx context.Context, db *database.DB, publisher *prediction.Publisher, 
 		alert.Prune,
 		oauth.Prune,
 		func(ctx context.Context, _ bun.IDB, _ time.Time) (bool, error) { return publisher.ForgetAnswers(ctx) },
+		func(ctx context.Context, _ bun.IDB, _ time.Time) (bool, error) { return publisher.ForgetParts(ctx) },
 		func(ctx context.Context, _ bun.IDB, now time.Time) (bool, error) {
 			return prediction.EraseClosed(ctx, db, now)
 		},
