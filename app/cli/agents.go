@@ -80,7 +80,7 @@ func (a *agentCreate) Run(ctx context.Context) error {
 			ctx, byShell(""), agent.Profile{Name: a.Name, Model: a.Model, Framework: a.Framework}, a.Official,
 		)
 		if _, kept := errors.AsType[*agent.KeptBackError](err); kept {
-			return fmt.Errorf("%w Or allow it by --official.", refusalAsText(err))
+			return fmt.Errorf("%w Or allow it by --official", refusalAsText(err))
 		}
 		if err != nil {
 			return err
