@@ -268,7 +268,7 @@ func TestReservedHandles(t *testing.T) {
 			run("must be 3 to 40", "agent", "reserve", "A!", "--reason", "Wrong.")
 			run("is required", "agent", "reserve", "globex", "--reason", " ")
 			run("globex is reserved", "agent", "reserve", "globex", "--reason", "A trade mark.")
-			run("name is reserved", "agent", "create", "Globex")
+			run("name is reserved; send another name. Or allow it by --official", "agent", "create", "Globex")
 			run("A trade mark.", "agent", "reserved")
 			run("built in: about", "agent", "reserved")
 			run("status  ", "agent", "show", "acme") // it keeps its handle

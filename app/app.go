@@ -29,6 +29,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/leaderboard"
 	"github.com/pulsecast/pulsecast/app/metrics"
 	"github.com/pulsecast/pulsecast/app/monitor"
+	"github.com/pulsecast/pulsecast/app/partition"
 	"github.com/pulsecast/pulsecast/app/prediction"
 	"github.com/pulsecast/pulsecast/app/settlement"
 	"github.com/pulsecast/pulsecast/app/tracing"
@@ -162,6 +163,9 @@ func (a *App) open(ctx context.Context) (err error) {
 		}
 	}
 	if _, err = a.DB.Migrate(ctx); err != nil {
+		return err
+	}
+	if err = partition.Prepare(ctx, a.DB, a.cfg.DatabasePartitions, a.now(), a.now()); err != nil {
 		return err
 	}
 	if err := a.markInUse(ctx); err != nil {

@@ -27,7 +27,7 @@ var floors = [][]string{
 	{"app/answer", "app/market", "app/news", "app/agent", "app/audit"},
 	{"app/archive", "app/source", "app/signal", "app/prediction", "app/identity", "app/worker"},
 	{"app/settlement", "app/ingest", "app/oauth"},
-	{"app/leaderboard", "app/assignment"},
+	{"app/leaderboard", "app/assignment", "app/partition"},
 	{"app/demo", "app/admin", "app/moderation", "app/inbox"},
 	{"app/backup", "app/transfer"},
 	{"app/monitor"},

@@ -8,6 +8,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/alert"
 	"github.com/pulsecast/pulsecast/app/assignment"
 	"github.com/pulsecast/pulsecast/app/backup"
+	"github.com/pulsecast/pulsecast/app/partition"
 	"github.com/pulsecast/pulsecast/app/prediction"
 	"github.com/pulsecast/pulsecast/app/retention"
 	"github.com/pulsecast/pulsecast/app/update"
@@ -30,6 +31,7 @@ func (a *App) jobs() []worker.Job {
 		{Name: "activity", Interval: time.Minute, Run: a.countActivity},
 		every("parts", 30*time.Second, a.publishParts),
 		every("upkeep", 10*time.Minute, a.prune),
+		every("partitions", time.Hour, a.keepPartitions),
 	}
 	if alerts := a.alerts(); alerts != nil {
 		jobs = append(jobs, every("alerts", alert.Interval, alerts.Tick))
@@ -123,6 +125,8 @@ func (a *App) assign(ctx context.Context) error {
 	_, chooseErr := store.ChooseDaily(ctx, a.DB, a.now(), float64(a.cfg.RankedMinLiquidity))
 	return errors.Join(closeErr, chooseErr, store.Announce(ctx, a.DB, a.now()))
 }
+
+func (a *App) keepPartitions(ctx context.Context) error { return partition.Tick(ctx, a.DB, a.now()) }
 
 func (a *App) prune(ctx context.Context) error {
 	return retention.Run(ctx, a.DB, a.publisher, a.now)

@@ -65,11 +65,12 @@ var fanOuts = []string{
 	"agent.ReadNumbers", "prediction.BaselineQueue", "prediction.ByID",
 	"prediction.ByIDs", "prediction.CitedBy", "prediction.CountByStatus", "prediction.CountDecided",
 	"prediction.CountPublished", "prediction.LatestAt", "prediction.LiveMarkets", "prediction.MarketsWithOpen",
-	"prediction.OpenOn", "prediction.PublishParts", "prediction.RecountMarkets", "prediction.Select", "prediction.SelectTallies",
+	"prediction.OpenOn", "prediction.PublishParts", "prediction.PublishedAfter", "prediction.RecountMarkets", "prediction.Select",
+	"prediction.SelectTallies",
 	"prediction.Totals", "prediction.addNewest", "prediction.countWithin", "prediction.due", "prediction.nextPredicted",
-	"prediction.withinSpan", "settlement.CountEntries", "settlement.EntryQueue", "settlement.SelectDays",
+	"prediction.withinSpan", "settlement.CountEntries", "settlement.EntryQueue", "settlement.Oldest", "settlement.SelectDays",
 	"settlement.SelectOpenReferences", "settlement.Unsettled", "settlement.addEntries",
-	"settlement.ledgerOf", "settlement.withOpen",
+	"settlement.ledgerOf", "settlement.movesClosing", "settlement.withOpen",
 }
 
 // TestFanOuts: every other function that touches such a table names agent_id, to narrow its

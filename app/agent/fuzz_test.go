@@ -1,8 +1,10 @@
 package agent
 
 import (
+	"slices"
 	"strings"
 	"testing"
+	"unicode"
 )
 
 // FuzzHandleFrom: every name asks for a valid handle.
@@ -17,6 +19,38 @@ func FuzzHandleFrom(f *testing.F) {
 		}
 		if second := numbered(handle, 12345); !ValidHandle(second) {
 			t.Errorf("%q asks for %q", name, second)
+		}
+	})
+}
+
+// FuzzNames: a name that is accepted shows each of its characters, keeps each word in one script, and
+// doesn't pass for the service however it is written.
+func FuzzNames(f *testing.F) {
+	for _, seed := range []string{
+		"Ada Lovelace", "Pulsecast", "Рulsecast Official", "ⓟⓤⓛⓢⓔⓒⓐⓢⓣ", "🅿ulsecast", "Mar\u200bket", "ad\u0456min", "北京 Bot", "🤖 Robot 🇳🇴", "\xff", "ſtaff", "A\u0301\u0301", "",
+	} {
+		f.Add(seed)
+	}
+	var names *Names
+	f.Fuzz(func(t *testing.T, name string) {
+		for _, key := range append(nameKeys(name), nameKey(name)) {
+			if strings.ContainsFunc(key, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsPunct(r) }) {
+				t.Errorf("%q is compared under %q", name, key)
+			}
+		}
+		if message := checkSpelling(name); message != "" {
+			return
+		}
+		if strings.ContainsFunc(name, invisible) {
+			t.Errorf("%q hides a character", name)
+		}
+		if strings.Contains(strings.ToLower(name), "pulsecast") && !names.keepsBack(name) {
+			t.Errorf("%q passes for the service", name)
+		}
+		for _, word := range words(name) {
+			if slices.Contains(offices, strings.ToLower(word)) && !names.keepsBack(name) {
+				t.Errorf("%q passes for staff", name)
+			}
 		}
 	})
 }

@@ -74,7 +74,7 @@ func (n *Names) check(ctx context.Context, db bun.IDB, name string, self uuid.UU
 	}
 	keys := nameKeys(name)
 	if n.keepsBack(name) {
-		return wrongName("is kept back for the service and its staff; send another name")
+		return &KeptBackError{wrongName("is kept back for the service and its staff; send another name")}
 	}
 	kept, err := reservedKeys(ctx, db)
 	if err != nil {
@@ -82,7 +82,7 @@ func (n *Names) check(ctx context.Context, db bun.IDB, name string, self uuid.UU
 	}
 	for _, key := range keys {
 		if slices.Contains(kept, key) {
-			return wrongName("is reserved; send another name")
+			return &KeptBackError{wrongName("is reserved; send another name")}
 		}
 	}
 	if n == nil || n.ranked == nil || len(keys) == 0 {
@@ -90,10 +90,18 @@ func (n *Names) check(ctx context.Context, db bun.IDB, name string, self uuid.UU
 	}
 	handle, err := n.ranked(ctx, db, keys, self)
 	if err == nil && handle != "" {
-		return wrongName("looks like the ranked agent @" + handle + "; send a name that differs by more")
+		return &KeptBackError{wrongName("looks like the ranked agent @" + handle + "; send a name that differs by more")}
 	}
 	return err
 }
+
+// KeptBackError refuses a name that an official agent may have. It wraps the refusal to send.
+type KeptBackError struct{ refusal error }
+
+func (e *KeptBackError) Error() string { return e.refusal.Error() }
+
+// Unwrap returns the refusal.
+func (e *KeptBackError) Unwrap() error { return e.refusal }
 
 func wrongName(message string) error {
 	return problem.InvalidRequest(problem.Field{Field: "name", Message: message})

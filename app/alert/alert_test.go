@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/pulsecast/pulsecast/app/alert"
+	"github.com/pulsecast/pulsecast/app/backup"
 	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/database/dbtest"
 	"github.com/pulsecast/pulsecast/app/leaderboard"
@@ -33,7 +34,8 @@ type place struct {
 	now     time.Time
 	stale   bool
 	disk    monitor.Disk
-	answers []int // statuses of the webhook's next answers; 204 after them
+	backups time.Duration // the time between two scheduled backups; 0 for no schedule
+	answers []int         // statuses of the webhook's next answers; 204 after them
 	posts   int
 	heard   []message // what it answered 2xx
 	url     string
@@ -57,7 +59,7 @@ func (p *place) restart() {
 		DB: p.db, Log: slog.New(slog.DiscardHandler), Now: func() time.Time { return p.now },
 		Webhook: p.url, BaseURL: "https://pulse.example", Pause: time.Millisecond,
 		Monitor: monitor.New(monitor.Options{
-			DB: p.db, Now: func() time.Time { return p.now }, Feeds: []monitor.Snapshots{p},
+			DB: p.db, Now: func() time.Time { return p.now }, Feeds: []monitor.Snapshots{p}, BackupEvery: p.backups,
 			Disk: func() (monitor.Disk, error) { return p.disk, nil },
 		}),
 	})
@@ -245,6 +247,45 @@ func TestQueuesThatAge(t *testing.T) {
 		p.tick("settlement_queue firing")
 		p.exec("UPDATE results SET status = 'void', baseline_state = 'missed'")
 		p.tick("baseline_queue resolved", "settlement_queue resolved")
+	})
+}
+
+// TestBackupsThatFail: the alert begins with the first failure, or once the schedule is late, and is
+// over with the next backup.
+func TestBackupsThatFail(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+		p := newPlace(t, db)
+		p.backups = 24 * time.Hour
+		p.restart()
+		state := func(s backup.State) {
+			t.Helper()
+			text, err := json.Marshal(s)
+			if err == nil {
+				err = database.SetSetting(t.Context(), db, "backup", string(text))
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		p.tick()
+		made := backup.State{Since: noon, At: noon, Name: "pulsecast-x.db", Predictions: 7}
+		state(made)
+		p.tick()
+		state(backup.State{Since: noon, At: noon, FailedAt: p.now, Failures: 2})
+		p.tick("backup firing")
+		if text := p.heard[0].Text; !strings.Contains(text, "2 attempts failed since") {
+			t.Errorf("%q", text)
+		}
+		state(made)
+		p.tick("backup resolved")
+		p.now = noon.Add(24*time.Hour + 50*time.Minute)
+		p.tick()
+		p.now = noon.Add(25*time.Hour + 10*time.Minute)
+		p.tick("backup firing")
+		if text := p.heard[0].Text; !strings.Contains(text, "the latest scheduled backup was made 25 h") {
+			t.Errorf("%q", text)
+		}
 	})
 }
 

@@ -2,7 +2,10 @@ package api_test
 
 import (
 	"fmt"
+	"io"
 	"net/http"
+	"net/url"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -145,6 +148,41 @@ func TestOneAddressRegistersMany(t *testing.T) {
 			t.Fatal("no Retry-After")
 		}
 	}
+}
+
+var apiKey = regexp.MustCompile(`pc_\w+_\w{20,}`)
+
+// TestEveryWayToRegisterCounts: the API, the form and the consent page share what one address may
+// register, through their routes.
+func TestEveryWayToRegisterCounts(t *testing.T) {
+	t.Parallel()
+	s := start(t, backends[0], func(c *config.Config) { c.RegistrationRate = config.Rate{N: 3, Per: time.Hour} })
+	const callback = "http://127.0.0.1:9/callback"
+	app := s.do(t, call{method: "POST", path: "/oauth/register", body: map[string]any{"client_name": "App", "redirect_uris": []string{callback}}})
+	consent := url.Values{
+		"client_id": {app.text("client_id")}, "redirect_uri": {callback}, "response_type": {"code"},
+		"code_challenge": {"E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"}, "code_challenge_method": {"S256"}, "do": {"new"},
+	}
+	submit := func(path string, form url.Values, name string, status int) {
+		t.Helper()
+		form.Set("name", name)
+		res, err := http.PostForm(s.base+path, form)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer res.Body.Close()
+		if body, err := io.ReadAll(res.Body); err != nil || res.StatusCode != status || (status == 200) != apiKey.Match(body) {
+			t.Errorf("%s for %s: %d, want %d: %v %.300s", path, name, res.StatusCode, status, err, body)
+		}
+	}
+	submit("/agents/new", url.Values{}, "Market", 422)
+	submit("/agents/new", url.Values{}, "By form", 200)
+	submit("/oauth/authorize", consent, "Market", 422)
+	submit("/oauth/authorize", consent, "By consent", 200)
+	s.register(t, "By the API")
+	submit("/agents/new", url.Values{}, "Fourth", 429)
+	submit("/oauth/authorize", consent, "Fourth", 429)
+	s.do(t, call{method: "POST", path: "/api/agents", body: map[string]any{"name": "Fourth"}}).refused(429, "rate_limited")
 }
 
 // TestEncodedPathsStayInTheAPI: a refusal is problem+json even if the decoded path would lead

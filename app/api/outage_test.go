@@ -132,6 +132,12 @@ func (b *bench) check(t *testing.T, a asked, before map[string]string) {
 	}
 }
 
+// mcpList calls a tool that lists predictions.
+var mcpList = call{
+	method: "POST", path: "/mcp/public", header: map[string]string{"Accept": "application/json, text/event-stream"},
+	body: map[string]any{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": map[string]any{"name": "listPredictions", "arguments": map[string]any{}}},
+}
+
 // TestOutages: whatever happens to the database, each request gets its answer: what is stored is
 // refused as unavailable, what was read before is answered from the last good copy, and both
 // work again by themselves.
@@ -162,6 +168,9 @@ func TestOutages(t *testing.T) {
 					t.Fatalf("%s before the outage: %d %v", path, res.StatusCode, res.Header)
 				}
 			}
+			if _, text := b.get(t, mcpList); !strings.Contains(text, `\"predictions\"`) || strings.Contains(text, "last good copy") {
+				t.Errorf("a tool before the outage: %s", text)
+			}
 			b.ahead.Add(int64(time.Minute)) // so that no copy is good any more
 			outage.begin()
 			var all sync.WaitGroup
@@ -171,6 +180,9 @@ func TestOutages(t *testing.T) {
 			all.Wait()
 			for _, a := range matrix(key, id) { // one after the other: it is known
 				b.check(t, a, before)
+			}
+			if _, text := b.get(t, mcpList); !strings.Contains(text, "This answer is the last good copy, made ") || strings.Contains(text, `"isError":true`) {
+				t.Errorf("a tool doesn't say that its answer is old: %s", text)
 			}
 			if _, health := b.get(t, call{path: "/api/health"}); !strings.Contains(health, `"status":"degraded"`) {
 				t.Errorf("health: %s", health)

@@ -201,10 +201,10 @@ func TestPublishAndReadBack(t *testing.T) {
 			t.Errorf("a dry run warns %q", last)
 		}
 		a := s.do(t, call{method: "POST", path: "/api/predictions", bearer: key, body: forecast(map[string]any{
-			"mood": "sunny", "category": "Weather", "thesis": "One line.\nAnother <b>line</b> & more.",
+			"mood": "sunny", "category": "Weather", "thesis": "One line.\nAnother <b>line</b> & more 🇳🇴 👩🏽‍🚀.",
 		})}).fine()
 		for path, want := range map[string]string{
-			"title": "Will the sun rise?", "thesis": "One line.\nAnother <b>line</b> & more.", "confidence": "0.72",
+			"title": "Will the sun rise?", "thesis": "One line.\nAnother <b>line</b> & more 🇳🇴 👩🏽‍🚀.", "confidence": "0.72",
 			"category": "weather", "model": "m-1", "status": "open", "hidden": "false", "sample": "false",
 			"market": "<nil>", "baseline": "<nil>", "weight": "<nil>", "resolution": "<nil>", "scores": "<nil>", "liveEdge": "<nil>",
 		} {

@@ -20,6 +20,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/backup"
 	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/database/dbtest"
+	"github.com/pulsecast/pulsecast/app/partition"
 	"github.com/pulsecast/pulsecast/app/update"
 )
 
@@ -147,6 +148,35 @@ func TestBackupAndRestore(t *testing.T) {
 			t.Errorf("%q, %v: it can't be served", names, err)
 		}
 	})
+}
+
+// TestBackupOfPartitions: the rows of a partitioned table are counted, and restored into partitions.
+func TestBackupOfPartitions(t *testing.T) {
+	t.Parallel()
+	address := dbtest.URL(t, database.Postgres)
+	dbtest.Spread(t, address)
+	db := open(t, address)
+	if err := partition.Prepare(t.Context(), db, partition.Monthly, noon, noon); err != nil {
+		t.Fatal(err)
+	}
+	insert(t, db, noon)
+	insert(t, db, noon.Add(time.Minute))
+	file, made := mustMake(t, address)
+	target := empty(t, database.Postgres)
+	got, err := backup.Restore(t.Context(), target, file, clock)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if made.Predictions != 2 || got.Predictions != 2 {
+		t.Errorf("made of %d predictions, restored %d", made.Predictions, got.Predictions)
+	}
+	restored := open(t, target)
+	if divided, err := partition.Divided(t.Context(), restored); err != nil || !divided {
+		t.Errorf("divided: %t, %v", divided, err)
+	}
+	if err := partition.Tick(t.Context(), restored, noon.AddDate(0, 2, 0)); err != nil {
+		t.Error(err)
+	}
 }
 
 // TestBackupIsOfOneMoment: writers that go on don't end up in it in part.

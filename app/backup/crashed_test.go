@@ -44,6 +44,37 @@ func TestBackupAfterACrash(t *testing.T) {
 	}
 }
 
+// TestBackupWithoutTheLog: a file that has lost its log gets no backup, which would look as if
+// nothing were missing.
+func TestBackupWithoutTheLog(t *testing.T) {
+	t.Parallel()
+	address := dbtest.URL(t, database.SQLite)
+	served := open(t, address)
+	if err := served.MarkInUse(t.Context(), noon); err != nil {
+		t.Fatal(err)
+	}
+	insert(t, served, noon)
+	content, err := os.ReadFile(strings.TrimPrefix(address, "sqlite://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	copied := filepath.Join(t.TempDir(), "copied.db") // by cp, without the log
+	if err := os.WriteFile(copied, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	folder := t.TempDir()
+	_, err = backup.Make(t.Context(), backup.Options{Database: "sqlite://" + copied, File: filepath.Join(folder, "backup")})
+	if err == nil || !strings.Contains(err.Error(), "lost its -wal file") || !strings.Contains(err.Error(), "pulsecast doctor") {
+		t.Errorf("%v", err)
+	}
+	if left, err := os.ReadDir(folder); err != nil || len(left) > 0 {
+		t.Errorf("left behind: %v, %v", left, err)
+	}
+	if lost := open(t, "sqlite://"+copied).LostWAL(); lost.IsZero() {
+		t.Error("the file looks whole afterwards")
+	}
+}
+
 // TestRestoreThatFailsAfterItsCommit: if pg_restore fails although it has committed, the restore
 // isn't complete, so the database must not be served.
 func TestRestoreThatFailsAfterItsCommit(t *testing.T) {

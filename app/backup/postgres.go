@@ -31,8 +31,9 @@ func writePostgres(ctx context.Context, address, temp string) (r *Report, err er
 	if err != nil {
 		return nil, err
 	}
+	// The rows of partitions are written under the name of their table, which inspectPostgres looks for.
 	cmd, err := client(ctx, dump, address, "--format=custom", "--no-owner", "--no-privileges", "--no-password",
-		"--snapshot="+snapshot, "--file="+temp)
+		"--load-via-partition-root", "--snapshot="+snapshot, "--file="+temp)
 	if err != nil {
 		return nil, err
 	}

@@ -32,6 +32,10 @@ func writeSQLite(ctx context.Context, path, temp string) (r *Report, err error) 
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, source.Close()) }()
+	if !source.LostWAL().IsZero() {
+		return nil, fmt.Errorf("%s was copied while it was served, or has lost its -wal file, so a backup would lack what was stored last: "+
+			"run pulsecast doctor, which says what to do", path)
+	}
 	predictions, err := copyPages(ctx, source.Reader.DB, temp)
 	if err != nil {
 		return nil, err

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -78,6 +79,9 @@ func (a *agentCreate) Run(ctx context.Context) error {
 		made, key, err := s.CreateAgent(
 			ctx, byShell(""), agent.Profile{Name: a.Name, Model: a.Model, Framework: a.Framework}, a.Official,
 		)
+		if _, kept := errors.AsType[*agent.KeptBackError](err); kept {
+			return fmt.Errorf("%w Or allow it by --official", refusalAsText(err))
+		}
 		if err != nil {
 			return err
 		}

@@ -15,7 +15,9 @@ import (
 
 type copyCommand struct {
 	From string `required:"" placeholder:"ADDRESS" help:"What to copy: sqlite://PATH or postgres://…; no server may run on it."`
-	To   string `required:"" placeholder:"ADDRESS" help:"An empty database of the other kind, or what an interrupted copy left."`
+	To   string `required:"" placeholder:"ADDRESS" help:"An empty database, or what an interrupted copy left. From SQLite or to it, or from Postgres to Postgres."`
+
+	DatabasePartitions string `env:"DATABASE_PARTITIONS" default:"off" enum:"off,monthly" help:"Divide prices and the ledger of a Postgres database by month: off or monthly."`
 }
 
 // Run copies everything and prints the checksum of each table. On a terminal it shows how far
@@ -24,7 +26,7 @@ func (c *copyCommand) Run(ctx context.Context) error {
 	var bar *progressbar.ProgressBar
 	begin := time.Now()
 	r, err := transfer.Run(ctx, transfer.Options{
-		From: c.From, To: c.To,
+		From: c.From, To: c.To, Partitions: c.DatabasePartitions, Now: time.Now,
 		Begin: func(total int64) { bar = progressOf(total) }, Progress: func(rows int64) { _ = bar.Add64(rows) },
 	})
 	if bar != nil {

@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"time"
 
 	"github.com/pulsecast/pulsecast/app/config"
 	"github.com/pulsecast/pulsecast/app/database"
+	"github.com/pulsecast/pulsecast/app/partition"
 )
 
 type migrateCommand struct {
@@ -25,7 +27,10 @@ type (
 // Run applies every migration that is not applied yet.
 func (m *migrateUp) Run(ctx context.Context) error {
 	return openDatabase(ctx, m.Config, func(db *database.DB) error {
-		return printMigrated(ctx, os.Stdout, "applied", db.Migrate)
+		if err := printMigrated(ctx, os.Stdout, "applied", db.Migrate); err != nil {
+			return err
+		}
+		return partition.Prepare(ctx, db, m.DatabasePartitions, time.Now(), time.Now())
 	})
 }
 

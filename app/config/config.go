@@ -23,6 +23,7 @@ type Config struct {
 	DatabaseURL        string        `env:"DATABASE_URL" name:"database-url" default:"sqlite://data/pulsecast.db" help:"sqlite://PATH or postgres://…"`
 	DatabaseReplicaURL string        `env:"DATABASE_REPLICA_URL" name:"database-replica-url" help:"postgres://… of a streaming replica that public reads go to; unset: none."`
 	ReplicaMaxLag      time.Duration `env:"REPLICA_MAX_LAG" name:"replica-max-lag" default:"2s" help:"How far the replica may be behind; beyond it reads go to the primary."`
+	DatabasePartitions string        `env:"DATABASE_PARTITIONS" name:"database-partitions" default:"off" enum:"off,monthly" help:"Divide prices and the ledger by month; for a new Postgres database: off or monthly."`
 	RedisURL           string        `env:"REDIS_URL" name:"redis-url" help:"redis://… shared signals and limits; unset: each process has its own."`
 
 	IdentityURL          string `env:"IDENTITY_URL" name:"identity-url" group:"Identity" help:"Central identity provider; unset: the local registry."`
@@ -189,6 +190,9 @@ func (c *Config) checkDatabase() error {
 	case hasScheme(c.DatabaseURL, "postgres", "postgresql"):
 	default:
 		return fmt.Errorf("DATABASE_URL: must start with sqlite:// or postgres://")
+	}
+	if _, embedded := c.SQLitePath(); embedded && c.DatabasePartitions == "monthly" {
+		return fmt.Errorf("DATABASE_PARTITIONS: monthly needs Postgres in DATABASE_URL; SQLite has no partitions")
 	}
 	if c.DatabaseReplicaURL == "" {
 		return nil

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/pulsecast/pulsecast/app/config"
 )
@@ -21,6 +22,41 @@ func TestSecretsAreMasked(t *testing.T) {
 	fmt.Fprintf(&shown, "%v %+v %#v %s", c, c, c, c.IdentityClientSecret)
 	if got := shown.String(); strings.Contains(got, secret) || strings.Count(got, "***") < 6 {
 		t.Errorf("shown: %s", got)
+	}
+}
+
+// TestServersOfTheDatabase: settings of Postgres that don't fit are refused in one line that names
+// the variable.
+func TestServersOfTheDatabase(t *testing.T) {
+	t.Parallel()
+	const primary, replica = "postgres://a.test/pulse", "postgres://b.test/pulse"
+	for _, c := range []struct {
+		database, replica, partitions string
+		lag                           time.Duration
+		says                          string
+	}{
+		{primary, replica, "monthly", 2 * time.Second, ""},
+		{primary, "", "off", 0, ""}, // the bound is of a replica alone
+		{"postgresql://a.test/pulse", "postgresql://b.test/pulse", "off", time.Hour, ""},
+		{"sqlite://x.db", "", "off", 0, ""},
+		{"sqlite://x.db", replica, "off", time.Second, "DATABASE_REPLICA_URL: needs Postgres"},
+		{primary, "sqlite://x.db", "off", time.Second, "DATABASE_REPLICA_URL: must start with postgres://"},
+		{primary, "b.test", "off", time.Second, "DATABASE_REPLICA_URL: must start with postgres://"},
+		{primary, replica, "off", 499 * time.Millisecond, "REPLICA_MAX_LAG: must be between 500ms and 1h, got 499ms"},
+		{primary, replica, "off", time.Hour + 1, "REPLICA_MAX_LAG: must be between"},
+		{primary, replica, "off", -time.Second, "REPLICA_MAX_LAG: must be between"},
+		{"sqlite://x.db", "", "monthly", 0, "DATABASE_PARTITIONS: monthly needs Postgres"},
+		{"mysql://a.test", "", "off", 0, "DATABASE_URL: must start with"},
+	} {
+		cfg := config.Default()
+		cfg.DatabaseURL, cfg.DatabaseReplicaURL, cfg.DatabasePartitions, cfg.ReplicaMaxLag = c.database, c.replica, c.partitions, c.lag
+		said := ""
+		if err := cfg.Check(); err != nil {
+			said = err.Error()
+		}
+		if !strings.HasPrefix(said, c.says) || (c.says == "") != (said == "") || strings.Contains(said, "\n") {
+			t.Errorf("%+v: %q", c, said)
+		}
 	}
 }
 

@@ -63,12 +63,12 @@ func schemaOf(t *testing.T, db *database.DB) (tables []string, keys map[string][
 		WHERE m.type = 'table' AND i."unique" ORDER BY 1, 2, c.seqno`
 	refer := `SELECT m.name AS owner, f."table" AS target FROM sqlite_master AS m, pragma_foreign_key_list(m.name) AS f WHERE m.type = 'table'`
 	if db.Kind == database.Postgres {
-		listing = "SELECT relname FROM pg_class WHERE relnamespace = current_schema()::regnamespace AND relkind IN ('r', 'p', 'v')"
+		listing = "SELECT relname FROM pg_class WHERE relnamespace = current_schema()::regnamespace AND relkind IN ('r', 'p', 'v') AND NOT relispartition"
 		unique = `SELECT x.indrelid::regclass::text AS owner, x.indexrelid::regclass::text AS key, a.attname::text AS name
 			FROM pg_index AS x JOIN pg_class AS r ON r.oid = x.indrelid AND r.relnamespace = current_schema()::regnamespace
 			CROSS JOIN unnest(x.indkey) WITH ORDINALITY AS k (number, place) JOIN pg_attribute AS a ON a.attrelid = r.oid AND a.attnum = k.number
-			WHERE x.indisunique ORDER BY 1, 2, k.place`
-		refer = "SELECT conrelid::regclass::text AS owner, confrelid::regclass::text AS target FROM pg_constraint WHERE contype = 'f'"
+			WHERE x.indisunique AND NOT r.relispartition ORDER BY 1, 2, k.place`
+		refer = "SELECT conrelid::regclass::text AS owner, confrelid::regclass::text AS target FROM pg_constraint WHERE contype = 'f' AND conparentid = 0"
 	}
 	for query, into := range map[string]any{listing: &tables, unique: &columns, refer: &foreign} {
 		if err := db.NewRaw(query).Scan(t.Context(), into); err != nil {

@@ -20,12 +20,16 @@ type Partitioning struct {
 	Parts map[string]string
 }
 
+// ErrFilled: a table that holds rows can't be divided in place.
+var ErrFilled = errors.New("it holds rows")
+
 // definition is the SQL of a constraint, an index or a view.
 type definition struct{ Owner, Name, SQL string }
 
 const (
 	viewsSQL = `SELECT relname AS name, pg_get_viewdef(oid) AS sql FROM pg_class
-		WHERE relkind = 'v' AND relnamespace = current_schema()::regnamespace ORDER BY oid`
+		WHERE relkind = 'v' AND relnamespace = current_schema()::regnamespace
+		AND NOT EXISTS (SELECT 1 FROM pg_depend AS d WHERE d.objid = pg_class.oid AND d.deptype = 'e') ORDER BY oid`
 	foreignKeysSQL = `SELECT conrelid::regclass::text AS owner, conname AS name, pg_get_constraintdef(oid) AS sql FROM pg_constraint
 		WHERE contype = 'f' AND (conrelid = ?0::regclass OR confrelid = ?0::regclass) AND conparentid = 0 ORDER BY conname`
 	keysSQL = `SELECT conname AS name, pg_get_constraintdef(oid) AS sql FROM pg_constraint
@@ -35,7 +39,7 @@ const (
 )
 
 // Partition divides empty tables. Their keys, indexes, foreign keys and the views on them are
-// made again. A table that holds rows can't be divided in place.
+// made again. Refusal: ErrFilled.
 func Partition(ctx context.Context, tx bun.Tx, list ...Partitioning) error {
 	var views, foreign []definition
 	if err := tx.NewRaw(viewsSQL).Scan(ctx, &views); err != nil {
@@ -84,12 +88,15 @@ func run(ctx context.Context, tx bun.Tx, statement string, args ...any) error {
 }
 
 func (p *Partitioning) divide(ctx context.Context, tx bun.Tx) error {
+	if err := run(ctx, tx, "LOCK TABLE ? IN ACCESS EXCLUSIVE MODE", bun.Ident(p.Table)); err != nil {
+		return err
+	}
 	var filled bool
 	if err := tx.NewRaw("SELECT EXISTS (SELECT 1 FROM ?)", bun.Ident(p.Table)).Scan(ctx, &filled); err != nil {
 		return err
 	}
 	if filled {
-		return errors.New("it holds rows")
+		return ErrFilled
 	}
 	var keys, indexes []definition
 	if err := tx.NewRaw(keysSQL, p.Table).Scan(ctx, &keys); err != nil {

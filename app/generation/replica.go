@@ -21,6 +21,7 @@ type follower struct {
 	primary *database.Breaker
 	maxLag  time.Duration
 	log     *slog.Logger
+	now     func() time.Time
 
 	known  atomic.Pointer[database.Server] // the primary at the last look; nil before the first
 	sight  atomic.Pointer[sight]           // nil while the replica can't be used
@@ -54,7 +55,7 @@ var errUnknown = errors.New("the replica hasn't been looked at")
 // AddReplica lets reads go to a replica of db while it is at most maxLag behind. Call it
 // before the first look.
 func (w *Watcher) AddReplica(db *database.DB, maxLag time.Duration) {
-	w.follower = &follower{replica: db.Replica, primary: db.Breaker, maxLag: maxLag, log: w.log, cause: errUnknown}
+	w.follower = &follower{replica: db.Replica, primary: db.Breaker, maxLag: maxLag, log: w.log, now: w.now, cause: errUnknown}
 }
 
 // note remembers how far the primary is.
@@ -94,7 +95,7 @@ func (f *follower) look(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
 	defer cancel()
-	now, err := readMoment(ctx, f.replica.DB, true)
+	now, err := readMoment(ctx, f.replica.DB, f.now(), true)
 	if err == nil {
 		err = now.server.Check(primary)
 	}
@@ -104,7 +105,7 @@ func (f *follower) look(ctx context.Context) error {
 	}
 	seen := &sight{now.stamp, now.server.Position, f.reached(now.server.Position)}
 	f.sight.Store(seen)
-	if f.late(seen, time.Now()) {
+	if f.late(seen, f.now()) {
 		return errBehind
 	}
 	return nil
@@ -210,7 +211,7 @@ func (w *Watcher) Replica() *ReplicaState {
 	defer f.mu.Unlock()
 	state := ReplicaState{Lag: -1, Cause: f.cause, Primary: f.counts[0].Load(), Replica: f.counts[1].Load()}
 	if !f.freshAt.IsZero() {
-		state.Lag = time.Since(f.freshAt)
+		state.Lag = f.now().Sub(f.freshAt)
 	}
 	return &state
 }

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -25,6 +27,7 @@ type pair struct {
 	db               *database.DB
 	primary, replica *dbtest.Postgres
 	maxLag           time.Duration
+	ahead            *atomic.Int64 // how far the watcher's clock is ahead
 }
 
 func newPair(t *testing.T, maxLag time.Duration) *pair {
@@ -44,7 +47,8 @@ func newPair(t *testing.T, maxLag time.Duration) *pair {
 	if err := db.Start(t.Context(), slog.New(slog.DiscardHandler)); err != nil {
 		t.Fatal(err)
 	}
-	p.db, p.Watcher = db, watcher(db)
+	p.db, p.Watcher, p.ahead = db, watcher(db), new(atomic.Int64)
+	p.SetClock(func() time.Time { return time.Now().Add(time.Duration(p.ahead.Load())) })
 	p.AddReplica(db, maxLag)
 	p.Start()
 	t.Cleanup(func() {
@@ -142,7 +146,7 @@ func TestReplica(t *testing.T) {
 	for _, part := range []struct {
 		name string
 		test func(t *testing.T, p *pair)
-	}{{"own writes", ownWrites}, {"lag", lagging}, {"lost servers", lostServers}} {
+	}{{"own writes", ownWrites}, {"lag", lagging}, {"five seconds of lag", fiveSeconds}, {"lost servers", lostServers}} {
 		t.Run(part.name, func(t *testing.T) {
 			one := *p
 			one.t = t
@@ -237,6 +241,29 @@ func lagging(t *testing.T, p *pair) {
 	}
 	p.pause(false)
 	p.until(true)
+}
+
+// fiveSeconds: what the replica lacks for five seconds is beyond the bound of two.
+func fiveSeconds(t *testing.T, p *pair) {
+	p.write("old", generation.Predictions)
+	p.until(true)
+	p.untilRead("old")
+	p.pause(true)
+	p.write("new", generation.Predictions)
+	if value, _ := p.current(); value != "new" {
+		t.Errorf("the author reads %q", value)
+	}
+	p.ahead.Add(int64(5 * time.Second))
+	if value, replica, err := p.read(p.Side(false)); value != "new" || replica || err != nil {
+		t.Errorf("the public reads %q, from the replica: %t, %v", value, replica, err)
+	}
+	p.until(false)
+	if s := p.Replica(); s.Lag < 5*time.Second || s.Lag > time.Minute || !strings.HasSuffix(s.Warning(), "s behind; reads go to the primary") {
+		t.Errorf("state %+v, %q", s, s.Warning())
+	}
+	p.pause(false)
+	p.until(true)
+	p.untilRead("new")
 }
 
 // lostServers: reads survive the loss of the replica at any moment, and those of the public

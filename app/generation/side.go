@@ -2,7 +2,6 @@ package generation
 
 import (
 	"context"
-	"time"
 
 	"github.com/pulsecast/pulsecast/app/database"
 )
@@ -37,7 +36,7 @@ func (w *Watcher) Side(current bool) Side {
 	switch {
 	case current && !exact:
 	case seen.stamp[Texts] < now.stamp[Texts]: // what was hidden doesn't come back
-	case w.follower.late(seen, time.Now()):
+	case w.follower.late(seen, w.now()):
 	case exact:
 		side.replica = true
 	default:

@@ -38,6 +38,7 @@ func (s *Stamp) Same(o *Stamp, list []Topic) bool {
 type Watcher struct {
 	db       *bun.DB
 	log      *slog.Logger
+	now      func() time.Time // of this process alone
 	last     atomic.Pointer[moment]
 	moved    [topics][]func()
 	follower *follower // nil if there is no replica
@@ -66,7 +67,7 @@ type moment struct {
 // NewWatcher returns a watcher that reads through db. Before its first look every topic
 // stands at 0.
 func NewWatcher(db *bun.DB, log *slog.Logger) *Watcher {
-	w := &Watcher{db: db, log: log}
+	w := &Watcher{db: db, log: log, now: time.Now}
 	w.last.Store(&moment{})
 	return w
 }
@@ -123,7 +124,7 @@ func (w *Watcher) run() {
 func (w *Watcher) look() error {
 	ctx, cancel := context.WithTimeout(context.Background(), lookTimeout)
 	defer cancel()
-	now, err := readMoment(ctx, w.db, w.follower != nil)
+	now, err := readMoment(ctx, w.db, w.now(), w.follower != nil)
 	if err != nil {
 		return err
 	}
@@ -141,9 +142,9 @@ func (w *Watcher) look() error {
 	return nil
 }
 
-// readMoment reads where the topics stand, and if withServer is set, how far the server is.
-func readMoment(ctx context.Context, db *bun.DB, withServer bool) (*moment, error) {
-	now := &moment{at: time.Now()}
+// readMoment reads at a moment where the topics stand, and if withServer is set, how far the server is.
+func readMoment(ctx context.Context, db *bun.DB, at time.Time, withServer bool) (*moment, error) {
+	now := &moment{at: at}
 	var rows []struct {
 		database.Server
 		Topic string

@@ -8,6 +8,8 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 	"github.com/valyala/fasthttp"
+	"go.opentelemetry.io/otel/propagation"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/pulsecast/pulsecast/app/config"
 )
@@ -26,6 +28,31 @@ func FuzzBearer(f *testing.F) {
 		}
 		if len(token) > maxBearer || strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
 			t.Errorf("%q gives the bearer %q", value, token)
+		}
+	})
+}
+
+// FuzzTraceparent: what a proxy sends as a trace makes a trace that can be passed on, or none.
+func FuzzTraceparent(f *testing.F) {
+	const valid = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+	for _, seed := range []string{valid, strings.ToUpper(valid), "ff" + valid[2:], valid + "-x", "00-" + strings.Repeat("0", 32) + "-b7ad6b7169203331-01", "", "00", "\xff"} {
+		f.Add(seed, "a=1,b=2")
+	}
+	f.Add(valid, "=,,a=\x00")
+	f.Fuzz(func(t *testing.T, parent, state string) {
+		var h fasthttp.RequestHeader
+		h.Set("traceparent", parent)
+		h.Set("tracestate", state)
+		ctx := propagation.TraceContext{}.Extract(t.Context(), incoming{&h})
+		span := trace.SpanContextFromContext(ctx)
+		if !span.IsValid() {
+			return
+		}
+		out := propagation.MapCarrier{}
+		propagation.TraceContext{}.Inject(ctx, out)
+		again := trace.SpanContextFromContext(propagation.TraceContext{}.Extract(t.Context(), out))
+		if !strings.Contains(parent, span.TraceID().String()) || again.TraceID() != span.TraceID() || strings.ContainsAny(out["tracestate"], "\r\n") {
+			t.Errorf("%q, %q is passed on as %v", parent, state, out)
 		}
 	})
 }

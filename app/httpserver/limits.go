@@ -215,9 +215,9 @@ func counted(c *fiber.Ctx) bucketKey {
 func (l *Limits) take(ctx context.Context, cl *class, key bucketKey, n int) verdict {
 	now := l.now().UnixNano()
 	if l.redis != nil && l.asksRedis(now) {
-		ctx, cancel := context.WithTimeout(ctx, l.patience)
+		bounded, cancel := context.WithTimeout(ctx, l.patience)
 		defer cancel()
-		result, err := l.redis.AllowN(ctx, key.name(l.prefix, cl.name), redis_rate.Limit{
+		result, err := l.redis.AllowN(bounded, key.name(l.prefix, cl.name), redis_rate.Limit{
 			Rate: cl.rate.N, Burst: cl.rate.N, Period: cl.rate.Per,
 		}, n)
 		if err == nil {
@@ -230,6 +230,9 @@ func (l *Limits) take(ctx context.Context, cl *class, key bucketKey, n int) verd
 				v.remaining = cl.left(v.reset)
 			}
 			return v
+		}
+		if ctx.Err() != nil { // the request has ended: that says nothing about Redis
+			return cl.local.take(key, cl.rate, now, n)
 		}
 		l.restUntil.Store(now + int64(redisRest))
 		if due := l.warnAfter.Load(); now >= due && l.warnAfter.CompareAndSwap(due, now+int64(redisWarnings)) {

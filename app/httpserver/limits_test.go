@@ -280,6 +280,24 @@ func TestLimitsAddUpOverNodes(t *testing.T) {
 	}
 }
 
+// TestEndedRequestBlamesNoRedis: the request is counted in this process, and the next one asks
+// Redis again.
+func TestEndedRequestBlamesNoRedis(t *testing.T) {
+	t.Parallel()
+	var logs strings.Builder
+	l := newLimits(&config.Config{RateLimitReads: perMinute(10)}, redisClient(t), slog.New(slog.NewTextHandler(&logs, nil)), newClock().now)
+	l.prefix, l.patience = "test:"+uuid.NewString()+":", 20*time.Second
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	key := addrKey(netip.MustParseAddr("192.0.2.1"))
+	if v := l.take(ended, &l.reads, key, 1); !v.ok || v.remaining != 9 {
+		t.Errorf("%+v", v)
+	}
+	if v := l.take(t.Context(), &l.reads, key, 3); v.remaining != 7 || logs.Len() > 0 {
+		t.Errorf("the next one wasn't counted in Redis: %+v, %s", v, logs.String())
+	}
+}
+
 func TestLimitsWithoutRedisCountPerProcess(t *testing.T) {
 	t.Parallel()
 	down := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1", MaxRetries: -1, DialerRetries: 1})

@@ -154,6 +154,15 @@ func MarkStale(ctx *fasthttp.RequestCtx, age time.Duration) {
 	ctx.Response.Header.Set("Cache-Status", "pulsecast; hit; ttl=-"+old+"; detail=unavailable")
 }
 
+// StaleAge returns how many seconds old an answer is that MarkStale has marked; ok is false for any
+// other.
+func StaleAge(h *fasthttp.ResponseHeader) (seconds string, ok bool) {
+	if !bytes.HasSuffix(h.Peek("Cache-Status"), []byte("; detail=unavailable")) {
+		return "", false
+	}
+	return string(h.Peek(fiber.HeaderAge)), true
+}
+
 // MatchesETag reports whether an If-None-Match header names an entity tag (RFC 9110,
 // section 13.1.2): "*", or a list of tags, which may be weak and may hold commas. The
 // comparison is weak. A header that can't be read matches nothing, so its sender gets

@@ -69,6 +69,52 @@ type owned struct {
 func (o owned) AgentID() uuid.UUID { return o.id }
 func (o owned) OwnerID() string    { return o.owner }
 
+// TestSharedLimitsAddUpOverNodes: the ceiling of the service and the allowance of an owner are
+// counted in sum over the nodes, through Redis.
+func TestSharedLimitsAddUpOverNodes(t *testing.T) {
+	t.Parallel()
+	rdb, prefix := redisClient(t), "test:"+uuid.NewString()+":"
+	adjust := func(o *Options) {
+		o.Redis = rdb
+		o.Config.TrustedProxies = "127.0.0.1"
+		o.Config.RegistrationRate, o.Config.RegistrationCeiling = perHour(3), perHour(5)
+		o.Config.RateLimitWrites, o.Config.RateLimitWritesAddress = perMinute(4), perMinute(6)
+		o.Authenticate = func(_ context.Context, bearer string) (Principal, error) {
+			return owned{uuid.NewSHA1(uuid.Nil, []byte(bearer)), "olga"}, nil
+		}
+	}
+	routes := func(s *Server) {
+		s.Limits.prefix, s.Limits.patience = prefix, 20*time.Second // however busy the machine is
+		limitRoutes(s)
+		s.App.Post("/api/agents", func(c *fiber.Ctx) error {
+			if err := s.Limits.AdmitAgent(c)(c.UserContext()); err != nil {
+				return err
+			}
+			return ok(c)
+		})
+	}
+	nodes := []*node{run(t, adjust, routes), run(t, adjust, routes)}
+	for i := range 8 {
+		status := 200
+		if i >= 5 {
+			status = 429
+		}
+		if r := nodes[i%2].do(t, "POST", "/api/agents", fmt.Sprintf("X-Forwarded-For: 192.0.2.%d", i)); r.StatusCode != status {
+			t.Errorf("registration %d: %d, want %d: %s", i, r.StatusCode, status, r.body)
+		}
+	}
+	for i := range 9 { // each with another key, from another address
+		status := 200
+		if i >= 6 {
+			status = 429
+		}
+		r := nodes[i%2].do(t, "POST", "/api/publish", fmt.Sprintf("X-Forwarded-For: 198.51.100.%d", i), fmt.Sprint("Authorization: Bearer key", i))
+		if r.StatusCode != status {
+			t.Errorf("publication %d: %d, want %d: %s", i, r.StatusCode, status, r.body)
+		}
+	}
+}
+
 // TestFortyAgentsShareOneAllowance: of one address, and of one owner wherever the agents run. What
 // is announced is the limit that leaves least.
 func TestFortyAgentsShareOneAllowance(t *testing.T) {

@@ -1,9 +1,14 @@
 package identity
 
 import (
+	"crypto/ed25519"
 	"encoding/json"
+	"strings"
 	"testing"
 	"time"
+
+	"github.com/go-jose/go-jose/v4"
+	"github.com/go-jose/go-jose/v4/jwt"
 
 	"github.com/pulsecast/pulsecast/app/plaintext"
 )
@@ -39,4 +44,54 @@ func FuzzIsJWT(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, key string) { isJWT(key) })
+}
+
+// FuzzJWT: whatever a provider publishes, only public keys are used; and a token that is
+// accepted says what was signed, whatever is changed in it.
+func FuzzJWT(f *testing.F) {
+	private := ed25519.NewKeyFromSeed([]byte(strings.Repeat("k", ed25519.SeedSize)))
+	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.EdDSA, Key: jose.JSONWebKey{Key: private, KeyID: "a"}}, nil)
+	if err != nil {
+		f.Fatal(err)
+	}
+	const content = `{"exp":2000000000,"sub":"ada"}`
+	signature, err := signer.Sign([]byte(content))
+	if err != nil {
+		f.Fatal(err)
+	}
+	genuine, err := signature.CompactSerialize()
+	if err != nil {
+		f.Fatal(err)
+	}
+	published, err := json.Marshal(jose.JSONWebKey{Key: private.Public(), KeyID: "a", Use: "sig"})
+	if err != nil {
+		f.Fatal(err)
+	}
+	secret, err := json.Marshal(jose.JSONWebKey{Key: private, KeyID: "a"})
+	if err != nil {
+		f.Fatal(err)
+	}
+	signed := genuine[:strings.LastIndexByte(genuine, '.')]
+	for _, key := range []string{string(published), string(secret), `{"kty":"oct","k":"c2VjcmV0"}`, `{"kty":"RSA","n":"","e":"AQAB"}`, `{"kty":"OKP","crv":"Ed25519","x":"AA"}`, `{"kty":"EC","crv":"P-256","x":"AA","y":"AA"}`, "null"} {
+		for _, token := range []string{genuine, signed + ".", "eyJhbGciOiJub25lIn0." + signed[strings.IndexByte(signed, '.')+1:] + ".", genuine + "A", "{}", ".."} {
+			f.Add([]byte(key), token)
+		}
+	}
+	own := keySet{keys: usable([]json.RawMessage{published})}
+	f.Fuzz(func(t *testing.T, key []byte, token string) {
+		theirs := keySet{keys: usable([]json.RawMessage{key})}
+		for _, k := range theirs.keys {
+			if !k.IsPublic() || !k.Valid() {
+				t.Errorf("%s may verify", key)
+			}
+		}
+		parsed, err := jwt.ParseSigned(token, algorithms)
+		if err != nil || len(parsed.Headers) != 1 {
+			return
+		}
+		theirs.verify(parsed)
+		if payload, all, ok := own.verify(parsed); ok && (string(payload) != content || len(all) != 2) {
+			t.Errorf("%q is accepted as %s", token, payload)
+		}
+	})
 }

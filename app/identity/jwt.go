@@ -79,14 +79,9 @@ func (p *provider) signed(
 	if err != nil || len(parsed.Headers) != 1 {
 		return nil, nil, errInvalid
 	}
-	try := func(set *keySet) bool {
-		for _, key := range set.matching(parsed.Headers[0]) {
-			payload, all = nil, nil
-			if parsed.Claims(key.Key, &payload, &all) == nil {
-				return true
-			}
-		}
-		return false
+	try := func(set *keySet) (ok bool) {
+		payload, all, ok = set.verify(parsed)
+		return ok
 	}
 	set, err := p.publishedKeys(ctx, ends, now)
 	if err != nil {
@@ -105,6 +100,29 @@ func (p *provider) signed(
 		return nil, nil, errUnknownSigner
 	}
 	return payload, all, nil
+}
+
+// verify reads what one of the keys has signed.
+func (s *keySet) verify(token *jwt.JSONWebToken) (payload json.RawMessage, all map[string]any, ok bool) {
+	for _, key := range s.matching(token.Headers[0]) {
+		payload, all = nil, nil
+		if token.Claims(key.Key, &payload, &all) == nil {
+			return payload, all, true
+		}
+	}
+	return nil, nil, false
+}
+
+// usable returns those of some keys that may verify a signature. Kinds of key that are not known
+// here are not ours to use.
+func usable(published []json.RawMessage) (keys []jose.JSONWebKey) {
+	for _, raw := range published {
+		var key jose.JSONWebKey
+		if json.Unmarshal(raw, &key) == nil && key.Valid() && key.IsPublic() && (key.Use == "" || key.Use == "sig") {
+			keys = append(keys, key)
+		}
+	}
+	return keys
 }
 
 // matching are the keys that may have made a signature: of its key id, when it names
@@ -157,13 +175,7 @@ func (p *provider) readKeys(ctx context.Context, ends *endpoints) (*keySet, erro
 		if err != nil {
 			return nil, err
 		}
-		for _, raw := range answer.Keys {
-			var key jose.JSONWebKey
-			// Kinds of key that are not known here are not ours to use.
-			if json.Unmarshal(raw, &key) == nil && key.Valid() && key.IsPublic() && (key.Use == "" || key.Use == "sig") {
-				set.keys = append(set.keys, key)
-			}
-		}
+		set.keys = usable(answer.Keys)
 		p.keys.Store(set)
 		return set, nil
 	})

@@ -54,6 +54,49 @@ func TestCompareRows(t *testing.T) {
 	}
 }
 
+// TestEventRows: the events of an agent's page cost the same however many it has.
+func TestEventRows(t *testing.T) {
+	t.Parallel()
+	for _, kind := range dbtest.Kinds {
+		t.Run(string(kind), func(t *testing.T) {
+			t.Parallel()
+			db := dbtest.OpenPlain(t, kind)
+			w := newWorld(t, db)
+			a := w.agent(agent{handle: "a"})
+			last := 0
+			for _, size := range []int{8_000, 40_000} {
+				settled(t, db, last+1, size, a, 1)
+				last = size
+				for most, read := range map[int64]func(db *database.DB) error{
+					1_000: func(db *database.DB) error {
+						_, err := w.store.EventsOf(t.Context(), db.Reader, a, 100)
+						return err
+					},
+					leaderboard.MaxCompared + 100: func(db *database.DB) error {
+						_, _, err := w.store.BestAndWorst(t.Context(), db.Reader, a, 5)
+						return err
+					},
+				} {
+					explained := dbtest.Explain(t, db, func(db *database.DB) {
+						if err := read(db); err != nil {
+							t.Fatal(err)
+						}
+					})
+					for _, e := range explained {
+						// Postgres reads the whole of a table that is small enough.
+						if n := e.Tables["clusters"]; size > 8_000 && n > most {
+							t.Errorf("%d rows of %d events, want at most %d: %s", n, size, most, e.Query)
+						}
+						if len(e.Whole) > 0 {
+							t.Errorf("%q in %s", e.Whole, e.Query)
+						}
+					}
+				}
+			}
+		})
+	}
+}
+
 // settled writes an agent's part of the events numbered from to to.
 func settled(t *testing.T, db *database.DB, from, to int, agentID uuid.UUID, every int) {
 	t.Helper()

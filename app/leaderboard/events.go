@@ -34,23 +34,21 @@ type Event struct {
 	Predictions []prediction.Prediction `bun:"-"`
 }
 
-// EventsOf lists the events that made an agent's skill on a board, the latest first,
-// down to the single predictions.
-func (s *Store) EventsOf(
-	ctx context.Context, db bun.IDB, agentID uuid.UUID, w Window, category string, limit int,
-) ([]Event, error) {
-	return s.events(ctx, db, agentID, w, category, "c.day DESC, c.event_key DESC", limit)
+// EventsOf lists the events that made an agent's skill, the latest first, down to the single
+// predictions.
+func (s *Store) EventsOf(ctx context.Context, db bun.IDB, agentID uuid.UUID, limit int) ([]Event, error) {
+	return s.events(ctx, db, agentID, limit, "c.day DESC, c.event_key DESC", limit)
 }
 
-// BestAndWorst lists the events that helped and that hurt an agent's skill most over
-// all time, at most limit each. An event that earned nothing is in neither.
+// BestAndWorst lists the events that helped and that hurt an agent's skill most, among its latest
+// MaxCompared, at most limit each. An event that earned nothing is in neither.
 func (s *Store) BestAndWorst(
 	ctx context.Context, db bun.IDB, agentID uuid.UUID, limit int,
 ) (best, worst []Event, err error) {
-	if best, err = s.events(ctx, db, agentID, All, AllCategories, "c.value DESC, c.event_key", limit); err != nil {
+	if best, err = s.events(ctx, db, agentID, MaxCompared, "c.value DESC, c.event_key", limit); err != nil {
 		return nil, nil, err
 	}
-	if worst, err = s.events(ctx, db, agentID, All, AllCategories, "c.value, c.event_key", limit); err != nil {
+	if worst, err = s.events(ctx, db, agentID, MaxCompared, "c.value, c.event_key", limit); err != nil {
 		return nil, nil, err
 	}
 	for i, e := range best {
@@ -68,20 +66,13 @@ func (s *Store) BestAndWorst(
 	return best, worst, nil
 }
 
+// events lists some of an agent's latest events, in an order.
 func (s *Store) events(
-	ctx context.Context, db bun.IDB, agentID uuid.UUID, w Window, category, order string, limit int,
+	ctx context.Context, db bun.IDB, agentID uuid.UUID, latest int, order string, limit int,
 ) ([]Event, error) {
 	events := []Event{}
-	q := db.NewSelect().TableExpr("(?) AS c", settlement.SelectClusters(db, agentID)).
-		ColumnExpr("c.event_key, c.category, c.day, c.value, c.disagreements").
-		Where("c.day <= ?", day(s.now())).
-		OrderExpr(order).Limit(int64(limit))
-	if since := w.since(s.now()); since != "" {
-		q.Where("c.day >= ?", since)
-	}
-	if category != AllCategories {
-		q.Where("c.category = ?", category)
-	}
+	q := db.NewSelect().TableExpr("(?) AS c", settlement.SelectNewestClusters(db, agentID, day(s.now()), latest)).
+		ColumnExpr("c.event_key, c.category, c.day, c.value, c.disagreements").OrderExpr(order).Limit(int64(limit))
 	if err := q.Scan(ctx, &events); err != nil {
 		return nil, fmt.Errorf("read events: %w", err)
 	}

@@ -17,6 +17,8 @@ import (
 	"github.com/gofiber/fiber/v2"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/valyala/fasthttp"
+
+	"github.com/pulsecast/pulsecast/app/httpserver"
 )
 
 // userAgent is what the API sees instead of the caller's: the libraries that speak MCP
@@ -36,16 +38,18 @@ type callerKey struct{}
 // structured content, which would have to follow the schema of the tool's answer.
 func (s *Server) handle(t *tool) sdk.ToolHandler {
 	return func(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-		text, err := s.call(ctx, t, r.Params.Arguments)
+		text, note, err := s.call(ctx, t, r.Params.Arguments)
 		if refused, ok := errors.AsType[*refusedError](err); ok {
 			return &sdk.CallToolResult{IsError: true, Content: []sdk.Content{&sdk.TextContent{Text: refused.text}}}, nil
 		}
 		if err != nil {
 			return nil, err
 		}
-		return &sdk.CallToolResult{
-			Content: []sdk.Content{&sdk.TextContent{Text: text}}, StructuredContent: json.RawMessage(text),
-		}, nil
+		result := &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: text}}, StructuredContent: json.RawMessage(text)}
+		if note != "" {
+			result.Content = append(result.Content, &sdk.TextContent{Text: note})
+		}
+		return result, nil
 	}
 }
 
@@ -58,22 +62,26 @@ type refusedError struct {
 
 func (e *refusedError) Error() string { return e.text }
 
-// call returns the answer of a tool as JSON. The error of a refusal is a *refusedError.
-func (s *Server) call(ctx context.Context, t *tool, arguments json.RawMessage) (string, error) {
+// call returns the answer of a tool as JSON, and a note if it isn't current. The error of a refusal
+// is a *refusedError.
+func (s *Server) call(ctx context.Context, t *tool, arguments json.RawMessage) (answer, note string, err error) {
 	request, include, err := t.request(arguments)
 	if err != nil {
-		return "", &refusedError{text: err.Error()}
+		return "", "", &refusedError{text: err.Error()}
 	}
-	status, body := s.ask(ctx, request)
-	if status >= fiber.StatusBadRequest {
-		return "", &refusedError{status, string(body)}
+	response := s.ask(ctx, request)
+	if status := response.StatusCode(); status >= fiber.StatusBadRequest {
+		return "", "", &refusedError{status, string(response.Body())}
 	}
-	answer, err := t.texts.rewrite(body, include)
-	return string(answer), err
+	if age, stale := httpserver.StaleAge(&response.Header); stale {
+		note = "This answer is the last good copy, made " + age + " s ago, because the database can't be reached now."
+	}
+	text, err := t.texts.rewrite(response.Body(), include)
+	return string(text), note, err
 }
 
 // ask lets the server answer a request of the caller that ctx knows.
-func (s *Server) ask(ctx context.Context, request *fasthttp.Request) (status int, body []byte) {
+func (s *Server) ask(ctx context.Context, request *fasthttp.Request) *fasthttp.Response {
 	by, _ := ctx.Value(callerKey{}).(caller)
 	request.Header.SetUserAgent(userAgent)
 	for _, bearer := range by.bearers {
@@ -83,7 +91,7 @@ func (s *Server) ask(ctx context.Context, request *fasthttp.Request) (status int
 	fctx.Init(request, net.TCPAddrFromAddrPort(netip.AddrPortFrom(by.addr, 0)), nil)
 	s.answer(&fctx)
 	noteScope(ctx, &fctx.Response)
-	return fctx.Response.StatusCode(), fctx.Response.Body()
+	return &fctx.Response
 }
 
 // request makes the API's request of a tool's arguments, and returns whether lists are to

@@ -52,11 +52,11 @@ func (s *Server) readText(path string) sdk.ResourceHandler {
 	return func(ctx context.Context, r *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
 		request := new(fasthttp.Request)
 		request.SetRequestURI(path)
-		status, body := s.ask(ctx, request)
-		if status != fiber.StatusOK {
-			return nil, fmt.Errorf("the resource cannot be read now: %s", body)
+		response := s.ask(ctx, request)
+		if response.StatusCode() != fiber.StatusOK {
+			return nil, fmt.Errorf("the resource cannot be read now: %s", response.Body())
 		}
-		return contents(r.Params.URI, "text/markdown", string(body)), nil
+		return contents(r.Params.URI, "text/markdown", string(response.Body())), nil
 	}
 }
 
@@ -71,7 +71,7 @@ func (s *Server) readRecord(kind record, t *tool) sdk.ResourceHandler {
 		if err != nil {
 			return nil, fmt.Errorf("read a %s: %w", kind.name, err)
 		}
-		text, err := s.call(ctx, t, arguments)
+		text, _, err := s.call(ctx, t, arguments)
 		switch refused, ok := errors.AsType[*refusedError](err); {
 		case ok && (refused.status == 0 || refused.status == fiber.StatusNotFound):
 			return nil, sdk.ResourceNotFoundError(r.Params.URI)

@@ -15,6 +15,7 @@ func TestCheck(t *testing.T) {
 	}{
 		{"empty", "", "", ""},
 		{"accents and emoji", "Ångström – 東京 👩‍👩‍👧 \u200f\u05d0", "", ""},
+		{"flags", "🇳🇴 🏳️‍🌈 🏴\U000e0067\U000e0062\U000e0073\U000e0063\U000e0074\U000e007f", "", ""},
 		{"the replacement character itself", "a\ufffdb", "", ""},
 		{"line break", "a\nb", "line break", ""},
 		{"carriage return", "a\r\nb", "line break", ""},

@@ -1,9 +1,25 @@
 package prediction
 
 import (
+	"context"
+	"fmt"
+	"time"
+
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
+
+	"github.com/pulsecast/pulsecast/app/database"
 )
+
+// PublishedAfter reports whether a prediction on a market was published after a moment.
+func PublishedAfter(ctx context.Context, db bun.IDB, marketID string, at time.Time) (found bool, err error) {
+	err = db.NewRaw("SELECT EXISTS (SELECT 1 FROM predictions WHERE market_id = ? AND id >= ? AND created_at > ?)",
+		marketID, database.FirstID(at), database.Now(at)).Scan(ctx, &found)
+	if err != nil {
+		return false, fmt.Errorf("look for predictions after a moment: %w", err)
+	}
+	return found, nil
+}
 
 // SelectNewestSettled is a subquery of those of an agent's newest settled predictions, at most
 // limit by the moment of settlement, that were scored against a baseline: the columns of

@@ -128,7 +128,10 @@ func (s Store) ByIDs(ctx context.Context, db bun.IDB, ids []uuid.UUID) (map[uuid
 		return found, nil
 	}
 	var list []Prediction
-	if err := db.NewSelect().Model(&list).Where("p.id IN (?)", bun.List(ids)).Scan(ctx); err != nil {
+	// The second condition follows from the first, but Postgres doesn't know it: it would read all of
+	// a partitioned table of results.
+	err := db.NewSelect().Model(&list).Where("p.id IN (?)", bun.List(ids)).Where("p.result_id IN (?)", bun.List(ids)).Scan(ctx)
+	if err != nil {
 		return nil, fmt.Errorf("read predictions: %w", err)
 	}
 	records, err := s.records(ctx, db, list)

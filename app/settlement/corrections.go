@@ -15,7 +15,7 @@ import (
 
 // The kinds of corrections.
 const (
-	KindMarketChanged     = "market_changed"     // the upstream changed its outcome
+	KindMarketChanged     = "market_changed"     // the upstream changed its outcome, or when it closed
 	KindMarketReopened    = "market_reopened"    // the upstream opened it again
 	KindMarketCorrected   = "market_corrected"   // by an admin
 	KindMarketVoided      = "market_voided"      // by an admin

@@ -158,8 +158,11 @@ func (s *Service) decide(
 	ctx context.Context, m *market.Market, v market.Verdict, before *Outcome,
 ) (changed bool, err error) {
 	o := newOutcome(m, v, before, sourceMarket, "", s.now())
-	if o.equal(before) {
-		return false, nil
+	same := o.equal(before)
+	if same {
+		if moved, err := s.movesClosing(ctx, o, before); err != nil || !moved {
+			return false, err
+		}
 	}
 	err = s.inLedger(ctx, func(ctx context.Context, tx bun.Tx) error {
 		if err := s.saveOutcome(ctx, tx, m, o); err != nil || !decided(before) {
@@ -167,6 +170,9 @@ func (s *Service) decide(
 		}
 		c := Correction{Kind: KindMarketChanged, MarketID: m.ID, Actor: sourceMarket,
 			Note: fmt.Sprintf("The market changed its outcome from %s to %s.", before, o)}
+		if same {
+			c.Note = fmt.Sprintf("The market corrected when it closed to %s.", o.ClosedAt.UTC().Format("2 January 2006 15:04:05 UTC"))
+		}
 		if o.State == stateOpen {
 			c.Kind, c.Note = KindMarketReopened, fmt.Sprintf("The market reopened; its outcome was %s.", before)
 		}
@@ -176,6 +182,27 @@ func (s *Service) decide(
 		return false, nil
 	}
 	return err == nil, err
+}
+
+// movesClosing reports whether o names another closing of the market than before, and something on
+// the market was published after the earlier of the two. It may have to be void, or no longer.
+func (s *Service) movesClosing(ctx context.Context, o, before *Outcome) (bool, error) {
+	if o.State != stateSettled || o.ClosedAt.IsZero() || o.ClosedAt.Equal(before.ClosedAt) {
+		return false, nil
+	}
+	earlier := o.ClosedAt
+	if !before.ClosedAt.IsZero() && before.ClosedAt.Before(earlier) {
+		earlier = before.ClosedAt
+	}
+	if after, err := prediction.PublishedAfter(ctx, s.db, o.MarketID, earlier); err != nil || after {
+		return after, err
+	}
+	after, err := s.db.NewSelect().Model((*ReferencePrediction)(nil)).Where("r.market_id = ?", o.MarketID).
+		Where("r.observed_at > ?", earlier).Exists(ctx)
+	if err != nil {
+		return false, fmt.Errorf("look for late reference rows: %w", err)
+	}
+	return after, nil
 }
 
 // errDecided: a market has got another outcome since it was read.

@@ -7,6 +7,7 @@ import (
 	"os"
 
 	"github.com/pulsecast/pulsecast/app/database"
+	"github.com/pulsecast/pulsecast/app/partition"
 )
 
 // openSource opens the side that is read, and keeps servers away from it until it is closed.
@@ -70,8 +71,8 @@ func (c *copier) openTarget(ctx context.Context) (closeAll func() error, err err
 		return nil, errors.Join(err, c.to.Close())
 	}
 	release := func() error { return errors.Join(unlock(), c.to.Close()) }
-	if c.to.Kind == c.from.Kind {
-		return nil, errors.Join(errors.New("it is of the same kind as the source: use pulsecast backup and pulsecast restore"), release())
+	if c.to.Kind == database.SQLite && c.from.Kind == database.SQLite {
+		return nil, errors.Join(errors.New("it is a SQLite file as the source is: use pulsecast backup and pulsecast restore"), release())
 	}
 	if err := c.claimTarget(ctx); err != nil {
 		return nil, errors.Join(err, release())
@@ -115,6 +116,13 @@ func (c *copier) claimTarget(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	_, err = c.to.MigrateIncoming(ctx)
-	return err
+	if _, err = c.to.MigrateIncoming(ctx); err != nil {
+		return err
+	}
+	now := c.Now()
+	first, err := partition.First(ctx, c.from.Reader, now)
+	if err != nil {
+		return err
+	}
+	return partition.Prepare(ctx, c.to, c.Partitions, first, now)
 }

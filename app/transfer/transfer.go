@@ -1,4 +1,5 @@
-// Package transfer copies a whole installation from SQLite to Postgres or back.
+// Package transfer copies a whole installation from SQLite to Postgres or back, or from Postgres
+// to a Postgres with other partitions.
 //
 //	check    the source is in use by no server and has the schema of this program;
 //	         the target is empty, or is marked as this copy's and incomplete
@@ -19,6 +20,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/uptrace/bun"
 
@@ -35,7 +37,9 @@ var derived = map[string]string{
 
 // Options are what Run needs.
 type Options struct {
-	From, To string // addresses, as DATABASE_URL has them
+	From, To   string // addresses, as DATABASE_URL has them
+	Partitions string // of a new Postgres database, as DATABASE_PARTITIONS has them
+	Now        func() time.Time
 	// Progress is told how many more rows are done, of Total as Begin was told; nil functions
 	// are left out. A row counts once when it is copied and once when it is compared.
 	Begin    func(total int64)

@@ -17,11 +17,14 @@ import (
 	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/database/dbtest"
 	"github.com/pulsecast/pulsecast/app/demo"
+	"github.com/pulsecast/pulsecast/app/partition"
 	"github.com/pulsecast/pulsecast/app/settlement"
 	"github.com/pulsecast/pulsecast/app/transfer"
 )
 
 var noon = time.Date(2026, 11, 22, 12, 0, 0, 123456000, time.UTC)
+
+func clock() time.Time { return noon }
 
 func open(t *testing.T, address string) *database.DB {
 	t.Helper()
@@ -162,25 +165,25 @@ func awkward(kind string, i int) any {
 
 func run(t *testing.T, from, to string) *transfer.Result {
 	t.Helper()
-	r, err := transfer.Run(t.Context(), transfer.Options{From: from, To: to})
+	r, err := transfer.Run(t.Context(), transfer.Options{From: from, To: to, Now: clock})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return r
 }
 
-// TestThereAndBack copies everything to Postgres, interrupted at every seventh batch, and back
-// into a new file. Nothing is forgotten, and the scores agree on every side.
+// TestThereAndBack copies everything to a Postgres that is divided by month, interrupted at every
+// seventh batch, then to one that isn't, and back into a new file. Nothing is forgotten, and the scores agree on every side.
 func TestThereAndBack(t *testing.T) {
 	t.Parallel()
-	from, there, back := grown(t), empty(t), newFile(t)
+	from, there, plain, back := grown(t), empty(t), empty(t), newFile(t)
 	crash := errors.New("crash")
 	var r *transfer.Result
 	stops := 0
 	for ; r == nil; stops++ {
 		batches := 0
 		var err error
-		r, err = transfer.Run(t.Context(), transfer.Options{From: from, To: there, AfterBatch: func() error {
+		r, err = transfer.Run(t.Context(), transfer.Options{From: from, To: there, Partitions: partition.Monthly, Now: clock, AfterBatch: func() error {
 			if batches++; batches == 7 {
 				return crash
 			}
@@ -202,12 +205,15 @@ func TestThereAndBack(t *testing.T) {
 		t.Errorf("it was interrupted %d times, %t", stops, r.Resumed)
 	}
 	checkAll(t, from, r)
-	again := run(t, there, back)
+	checkMonths(t, there)
+	moved := run(t, there, plain)
+	checkAll(t, plain, moved)
+	again := run(t, plain, back)
 	checkAll(t, back, again)
 	if again.Resumed || !slices.Equal(byName(r), byName(again)) {
 		t.Errorf("%v\n%v", r.Tables, again.Tables)
 	}
-	for _, address := range []string{from, there, back} {
+	for _, address := range []string{from, there, plain, back} {
 		db := open(t, address)
 		if names, err := db.Migrate(t.Context()); err != nil || len(names) > 0 {
 			t.Errorf("%s: %q, %v", address, names, err)
@@ -218,6 +224,21 @@ func TestThereAndBack(t *testing.T) {
 			t.Errorf("%s: %v, %v", address, report, err)
 		}
 		shut(t, db)
+	}
+}
+
+// checkMonths: the tables are divided, from the month of their first row on.
+func checkMonths(t *testing.T, address string) {
+	t.Helper()
+	db := open(t, address)
+	defer shut(t, db)
+	if divided, err := partition.Divided(t.Context(), db); err != nil || !divided {
+		t.Fatal(divided, err)
+	}
+	for _, table := range []string{"market_prices_rest", "score_entries_rest"} {
+		if n, err := database.CountRows(t.Context(), db, table); err != nil || n > 0 {
+			t.Errorf("%s has %d rows, %v", table, n, err)
+		}
 	}
 }
 
@@ -261,7 +282,7 @@ func TestDifferencesAreFound(t *testing.T) {
 		_, err := db.ExecContext(context.Background(), "UPDATE agents SET model = 'x' WHERE handle = 'fifty'")
 		return err
 	}
-	_, err := transfer.Run(t.Context(), transfer.Options{From: from, To: to, AfterBatch: tamper})
+	_, err := transfer.Run(t.Context(), transfer.Options{From: from, To: to, Now: clock, AfterBatch: tamper})
 	if err == nil || !strings.Contains(err.Error(), "compare agents: the two sides differ") {
 		t.Error(err)
 	}
@@ -275,7 +296,7 @@ func TestRefusals(t *testing.T) {
 	from, to := dbtest.URL(t, database.SQLite), empty(t)
 	refused := func(from, to, says string) {
 		t.Helper()
-		if _, err := transfer.Run(t.Context(), transfer.Options{From: from, To: to}); err == nil || !strings.Contains(err.Error(), says) {
+		if _, err := transfer.Run(t.Context(), transfer.Options{From: from, To: to, Now: clock}); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%v, does not say %q", err, says)
 		}
 	}
@@ -288,7 +309,7 @@ func TestRefusals(t *testing.T) {
 	if err := release(); err != nil {
 		t.Fatal(err)
 	}
-	refused(from, newFile(t), "same kind")
+	refused(from, newFile(t), "a SQLite file as the source is")
 	refused(from, from, "the target as well")
 	refused(from, dbtest.URL(t, database.Postgres), "it has tables already")
 	missing := newFile(t)
@@ -312,7 +333,7 @@ func TestRefusals(t *testing.T) {
 	// A target that another source has begun to fill.
 	a, b := dbtest.URL(t, database.SQLite), dbtest.URL(t, database.SQLite)
 	stop := errors.New("stop")
-	if _, err := transfer.Run(t.Context(), transfer.Options{From: a, To: to, AfterBatch: func() error { return stop }}); !errors.Is(err, stop) {
+	if _, err := transfer.Run(t.Context(), transfer.Options{From: a, To: to, Now: clock, AfterBatch: func() error { return stop }}); !errors.Is(err, stop) {
 		t.Fatal(err)
 	}
 	refused(b, to, "from elsewhere")

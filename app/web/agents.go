@@ -58,7 +58,7 @@ func (s *Site) agent(c *fiber.Ctx, at address) error {
 		return err
 	}
 	count := map[string]int{"latest": agentEvents, "all": allAgentEvents}[asked]
-	events, err := s.Leaderboard.EventsOf(ctx, db, a.ID, leaderboard.All, leaderboard.AllCategories, count)
+	events, err := s.Leaderboard.EventsOf(ctx, db, a.ID, count)
 	if err != nil {
 		return err
 	}
@@ -218,6 +218,9 @@ func (s *Site) badge(c *fiber.Ctx) error {
 	stats, err := s.Leaderboard.Stats(c.UserContext(), s.DB.Reader, a.ID)
 	if err != nil {
 		return err
+	}
+	if stats.Resolved == 0 {
+		keepFromSearch(c)
 	}
 	r := s.boardRowOf(&stats.Row)
 	b := components.BadgeProps{Name: a.Name, Value: "not ranked yet", Proven: r.Rank > 0 && r.Proven}

@@ -69,6 +69,9 @@ func (s *Site) predictionCard(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
+	if _, err := s.keepNewcomer(c, r.AgentID); err != nil {
+		return err
+	}
 	return s.sendCard(c, cardOfPrediction(s.predictionProps(r)))
 }
 
@@ -175,6 +178,9 @@ func (s *Site) agentCard(c *fiber.Ctx) error {
 	stats, err := s.Leaderboard.Stats(c.UserContext(), s.DB.Reader, a.ID)
 	if err != nil {
 		return err
+	}
+	if stats.Resolved == 0 {
+		keepFromSearch(c)
 	}
 	return s.sendCard(c, cardOfAgent(s.agentProps(a, stats).Row))
 }

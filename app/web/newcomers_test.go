@@ -47,12 +47,15 @@ func TestSpamStaysOffTheFeeds(t *testing.T) {
 		}
 		for path, kept := range map[string]bool{
 			"/agents/fresh": true, "/agents/fresh.atom": true, "/predictions/" + spam[0]: true,
+			"/agents/fresh/badge.svg": true, "/agents/fresh/card.png": true, "/predictions/" + spam[0] + "/card.png": true,
+			"/agents/ada/badge.svg": false, "/agents/ada/card.png": false, "/predictions/" + known + "/card.png": false,
 			"/agents/ada": false, "/agents/ada.atom": false, "/predictions/" + known: false,
 		} {
 			for range 2 { // the second comes from the cache of pages
 				r := h.get(path)
-				meta := r.doc.Find(`meta[name=robots][content*=noindex]`).Length() > 0
-				if got := r.header.Get("X-Robots-Tag") == "noindex"; got != kept || (!strings.HasSuffix(path, ".atom") && meta != kept) {
+				page := r.doc != nil && strings.HasPrefix(r.header.Get("Content-Type"), "text/html")
+				meta := page && r.doc.Find(`meta[name=robots][content*=noindex]`).Length() > 0
+				if got := r.header.Get("X-Robots-Tag") == "noindex"; r.status != 200 || got != kept || (page && meta != kept) {
 					t.Errorf("%s: header %q, meta %t; want kept from search: %t", path, r.header.Get("X-Robots-Tag"), meta, kept)
 				}
 			}

@@ -105,13 +105,8 @@ func (s *Site) prediction(c *fiber.Ctx, a address) error {
 		return err
 	}
 	p := s.predictionPage(r)
-	tally, err := s.predictions.Tally(c.UserContext(), s.DB.Reader, r.AgentID)
-	if err != nil {
+	if p.Layout.NoIndex, err = s.keepNewcomer(c, r.AgentID); err != nil {
 		return err
-	}
-	if tally.Resolved == 0 {
-		p.Layout.NoIndex = true
-		keepFromSearch(c)
 	}
 	if a.get(reported) != "" {
 		p.Report.Done, p.Layout.NoIndex = true, true

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"os"
 	"slices"
+	"testing"
 
 	"github.com/uptrace/bun"
 
@@ -19,6 +20,17 @@ const parts = 4
 // Partitioned reports whether TEST_PARTITIONED is set: the tables that grow with predictions are
 // then partitioned by hash of agent_id on Postgres, under the rule for keys that a cluster has.
 func Partitioned() bool { return os.Getenv("TEST_PARTITIONED") != "" }
+
+// Spread partitions the tables of an empty database that URL made, as TEST_PARTITIONED does with all.
+func Spread(t testing.TB, address string) {
+	t.Helper()
+	if Partitioned() {
+		return
+	}
+	if err := spread(address); err != nil {
+		t.Fatal(err)
+	}
+}
 
 // spread partitions the tables of class ByAgent.
 func spread(address string) (err error) {

@@ -2,6 +2,7 @@ package admin_test
 
 import (
 	"encoding/csv"
+	"encoding/json"
 	"fmt"
 	"net/url"
 	"strings"
@@ -11,6 +12,8 @@ import (
 	"github.com/PuerkitoBio/goquery"
 
 	"github.com/pulsecast/pulsecast/app/agent"
+	"github.com/pulsecast/pulsecast/app/backup"
+	"github.com/pulsecast/pulsecast/app/config"
 	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/database/dbtest"
 	"github.com/pulsecast/pulsecast/app/market"
@@ -232,6 +235,43 @@ func TestAssignmentsAndSources(t *testing.T) {
 		if got := b.get("/admin/system").text("main"); !strings.Contains(got, "REDIS_URL") {
 			t.Error("the system page lacks the settings")
 		}
+	})
+}
+
+// TestSystemPageShowsBackups: how the schedule goes, and what went wrong.
+func TestSystemPageShowsBackups(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+		h := openWith(t, db, base, func(c *config.Config) { c.BackupEvery, c.BackupDir = time.Hour, t.TempDir() })
+		b := h.signedIn("eve")
+		says := func(want ...string) {
+			t.Helper()
+			got := b.get("/admin/system").text("main")
+			for _, w := range want {
+				if !strings.Contains(got, w) {
+					t.Errorf("the page lacks %q: %s", w, got)
+				}
+			}
+		}
+		state := func(s backup.State) {
+			t.Helper()
+			text, err := json.Marshal(s)
+			if err == nil {
+				err = database.SetSetting(t.Context(), db, "backup", string(text))
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		says("Latest backup", "none yet")
+		made := backup.State{Since: h.now, At: h.now, Name: "pulsecast-20261121.db", Bytes: 2_500_000, Predictions: 41}
+		state(made)
+		says("pulsecast-20261121.db, 2 MiB, 41 predictions")
+		made.Failures, made.FailedAt = 3, h.now
+		state(made)
+		says("3 attempts failed since")
+		state(backup.State{Since: h.now, At: h.now.Add(-5 * time.Hour), Name: made.Name})
+		says("late")
 	})
 }
 

@@ -105,7 +105,7 @@ func openWith(t *testing.T, db *database.DB, address string, change func(*config
 }
 
 func (h *house) monitor() *monitor.Monitor {
-	return monitor.New(monitor.Options{DB: h.db, Now: func() time.Time { return h.now }, Feeds: []monitor.Snapshots{h}})
+	return monitor.New(monitor.Options{DB: h.db, Now: func() time.Time { return h.now }, Feeds: []monitor.Snapshots{h}, BackupEvery: h.config.BackupEvery})
 }
 
 // Status is that of the feed of markets.
