@@ -43,6 +43,8 @@ DROP TABLE assignments;
 --bun:split
 DROP TABLE skill_history;
 --bun:split
+DROP TABLE board_records;
+--bun:split
 DROP TABLE board_rows;
 --bun:split
 DROP TABLE boards;

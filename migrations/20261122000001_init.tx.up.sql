@@ -808,8 +808,8 @@ CREATE TABLE agent_days (
 ){{if .PG}} WITH (fillfactor = 80){{end}};
 --bun:split
 
--- reference_predictions: what Always 50 % and Consensus say of each market. By agent; owner
--- settlement.
+-- reference_predictions: what Always 50 % and Consensus say of each market. settled_at is when
+-- status last changed. By agent; owner settlement.
 CREATE TABLE reference_predictions (
   agent_id {{.UUID}} NOT NULL REFERENCES agents (id),
   market_id TEXT NOT NULL REFERENCES markets (id),
@@ -822,6 +822,7 @@ CREATE TABLE reference_predictions (
   status TEXT NOT NULL,
   value {{.FLOAT}},
   edge BIGINT,
+  settled_at {{.TS}},
   created_at {{.TS}} NOT NULL,
   PRIMARY KEY (agent_id, market_id)
 );
@@ -918,6 +919,18 @@ CREATE INDEX board_rows_skill ON board_rows (skill, agent_id) WHERE span = 'all'
 CREATE INDEX board_rows_brier ON board_rows (brier, agent_id) WHERE span = 'all' AND category = '' AND brier IS NOT NULL;
 --bun:split
 CREATE INDEX board_rows_calibration ON board_rows (calibration_error, agent_id) WHERE span = 'all' AND category = '' AND calibration_error IS NOT NULL;
+--bun:split
+
+-- board_records: the first boards built on a UTC day, for the archive, in parts of some thousand
+-- rows each; content is a Parquet file. They are deleted once a later day is exported. Local;
+-- owner leaderboard.
+CREATE TABLE board_records (
+  day TEXT NOT NULL,
+  part BIGINT NOT NULL,
+  as_of {{.TS}} NOT NULL,
+  content {{.BYTES}} NOT NULL,
+  PRIMARY KEY (day, part)
+);
 --bun:split
 
 -- skill_history: an agent's skill at the end of each day on which it moved. By agent; owner
