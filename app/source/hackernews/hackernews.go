@@ -141,7 +141,7 @@ func (c *Client) search(
 		fetch.Reject(ctx, req, "parse", resp.Raw, 0)
 		return nil, time.Time{}, &source.Error{Reason: "parse", Err: errors.New("hackernews: an answer without hits")}
 	}
-	at := c.now().UTC().Truncate(time.Microsecond)
+	at, hash := c.now().UTC().Truncate(time.Microsecond), resp.Hash()
 	var items []news.Item
 	for _, raw := range *answer.Hits {
 		item, reason := decodeHit(raw, community, at)
@@ -150,6 +150,7 @@ func (c *Client) search(
 			source.Reject(ctx, reason, raw, 0)
 			continue
 		}
+		item.Received = hash
 		items = append(items, item)
 	}
 	return items, at, nil

@@ -146,6 +146,7 @@ func (c *OAuth) community(ctx context.Context, name string, dropped source.Dropp
 		return nil, time.Time{}, &source.Error{Reason: "parse", Err: err}
 	}
 	dropped.Add(left)
+	receivedIn(items, resp)
 	return items, at, nil
 }
 
