@@ -2,7 +2,6 @@ package release
 
 import (
 	"context"
-	"fmt"
 	"iter"
 	"time"
 
@@ -31,21 +30,19 @@ type Exporter struct {
 type export struct {
 	*Exporter
 	w      *archive.DayWriter
+	salt   func(record string, content []byte) []byte
 	span   settlement.Span
 	agents map[uuid.UUID]struct{} // those that the rows name
 }
 
 // Export writes the rows of the time from from to to, without to; a zero from is the beginning of
-// all. It fails while an outcome of that time is not applied to all predictions.
+// all.
 func (e *Exporter) Export(ctx context.Context, w *archive.DayWriter, from, to time.Time) error {
-	waiting, err := settlement.NotApplied(ctx, e.DB.Reader, to)
+	salt, err := archive.Salts(ctx, e.DB, archive.DayOf(to.Add(-time.Microsecond)))
 	if err != nil {
 		return err
 	}
-	if waiting != "" {
-		return fmt.Errorf("the outcome of market %s is not applied to all predictions yet", waiting)
-	}
-	x := &export{Exporter: e, w: w, span: settlement.Span{From: from, To: to}, agents: map[uuid.UUID]struct{}{}}
+	x := &export{Exporter: e, w: w, salt: salt, span: settlement.Span{From: from, To: to}, agents: map[uuid.UUID]struct{}{}}
 	for _, step := range []func(context.Context) error{
 		x.outcomes, x.predictions, x.ledger, x.references, x.boards, x.profiles, x.rules,
 	} {
@@ -157,7 +154,7 @@ func (x *export) records(ctx context.Context) iter.Seq2[*prediction.Record, erro
 }
 
 func (x *export) predictions(ctx context.Context) error {
-	texts, err := newSpool()
+	texts, err := newSpool(x.salt)
 	if err != nil {
 		return err
 	}

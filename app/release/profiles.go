@@ -27,7 +27,7 @@ func (x *export) profiles(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	texts, err := newSpool()
+	texts, err := newSpool(x.salt)
 	if err != nil {
 		return err
 	}

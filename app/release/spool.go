@@ -1,7 +1,6 @@
 package release
 
 import (
-	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,17 +13,18 @@ import (
 
 // spool keeps texts in a temporary file while the rows that carry their hashes are written.
 type spool struct {
+	salt    func(record string, content []byte) []byte
 	file    *os.File
 	encoder *json.Encoder
 	err     error
 }
 
-func newSpool() (*spool, error) {
+func newSpool(salt func(record string, content []byte) []byte) (*spool, error) {
 	file, err := os.CreateTemp("", "pulsecast-texts-*")
 	if err != nil {
 		return nil, fmt.Errorf("keep texts: %w", err)
 	}
-	return &spool{file: file, encoder: json.NewEncoder(file)}, nil
+	return &spool{salt: salt, file: file, encoder: json.NewEncoder(file)}, nil
 }
 
 // add salts the texts of a record and returns their hash. An error is returned by rows.
@@ -34,8 +34,7 @@ func (s *spool) add(record string, texts any) (hash []byte) {
 		s.err = errors.Join(s.err, err)
 		return nil
 	}
-	salt := make([]byte, 16)
-	_, _ = rand.Read(salt) // never fails
+	salt := s.salt(record, content)
 	s.err = errors.Join(s.err, s.encoder.Encode(archive.TextRow{Record: record, Salt: salt, Content: content}))
 	return archive.TextHash(salt, content)
 }

@@ -31,21 +31,6 @@ func (s Span) ids(q *bun.SelectQuery, column string) *bun.SelectQuery {
 	return q.Where("? < ?", bun.Ident(column), database.FirstID(s.To))
 }
 
-// NotApplied names a market whose outcome was decided before a moment and is not applied yet; ""
-// if there is none.
-func NotApplied(ctx context.Context, db bun.IDB, before time.Time) (marketID string, err error) {
-	var ids []string
-	err = db.NewSelect().Model((*Outcome)(nil)).Column("o.market_id").Where("NOT o.applied").
-		Where("o.decided_at < ?", database.Now(before)).Order("o.market_id").Limit(1).Scan(ctx, &ids)
-	if err != nil {
-		return "", fmt.Errorf("look for outcomes to apply: %w", err)
-	}
-	if len(ids) == 0 {
-		return "", nil
-	}
-	return ids[0], nil
-}
-
 // OutcomesIn lists the outcomes that were decided in a span as they stand, at most limit after a
 // market, in order of the market.
 func OutcomesIn(ctx context.Context, db bun.IDB, s Span, after string, limit int) ([]Outcome, error) {
@@ -98,10 +83,18 @@ func ScoredIn(ctx context.Context, db bun.IDB, s Span, after uuid.UUID, limit in
 	return keys, last, nil
 }
 
+// appliedWithin is how long after its decision an outcome may be applied. Void predictions of an
+// outcome that was decided so shortly before a span are listed with it, maybe for a second time.
+const appliedWithin = time.Hour
+
 // VoidedIn lists the void predictions that an outcome or a ruling of a span decided and that have
 // no row of the ledger in it, at most limit after one, in order of their ids.
 func VoidedIn(ctx context.Context, db bun.IDB, s Span, after uuid.UUID, limit int) ([]prediction.Key, error) {
-	decided := s.within(db.NewSelect().Model((*Outcome)(nil)).Column("o.market_id"), "o.decided_at")
+	outcomes := s
+	if !s.From.IsZero() {
+		outcomes.From = s.From.Add(-appliedWithin)
+	}
+	decided := outcomes.within(db.NewSelect().Model((*Outcome)(nil)).Column("o.market_id"), "o.decided_at")
 	ruled := s.within(db.NewSelect().Model((*Correction)(nil)).Column("k.prediction_id"), "k.created_at").
 		Where("k.prediction_id IS NOT NULL")
 	scored := s.ids(db.NewSelect().TableExpr("score_entries AS e").ColumnExpr("1"), "e.id").
