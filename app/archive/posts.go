@@ -14,12 +14,8 @@ import (
 	"github.com/pulsecast/pulsecast/app/database"
 )
 
-// PostSource tells whether posts still exist at their source.
-type PostSource interface {
-	// Posts returns those of at most 100 posts that are there, and those that the source says
-	// are deleted. A post in neither list is unknown to the source.
-	Posts(ctx context.Context, ids []string) (there, deleted []string, err error)
-}
+// FindPosts is source.PostSource's Posts.
+type FindPosts func(ctx context.Context, ids []string) (there, deleted []string, err error)
 
 const (
 	// lookedAgainAfter is the time between two looks for a post. A deleted post leaves the
@@ -103,7 +99,7 @@ func (s *Sealer) lookForSome(ctx context.Context, source string) (more bool, err
 	for i := range due {
 		ids[i] = due[i].ID
 	}
-	there, deleted, err := s.Posts[source].Posts(ctx, ids)
+	there, deleted, err := s.Posts[source](ctx, ids)
 	if err != nil {
 		return false, err
 	}

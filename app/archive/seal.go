@@ -26,7 +26,7 @@ type Sealer struct {
 	Storage   Writable
 	Exporters []Exporter
 	// Posts ask the sources of news, by their names, whether posts still exist.
-	Posts map[string]PostSource
+	Posts map[string]FindPosts
 	Now   func() time.Time
 	Log   *slog.Logger
 }
