@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/pulsecast/pulsecast/app/alert"
+	"github.com/pulsecast/pulsecast/app/archive"
 	"github.com/pulsecast/pulsecast/app/assignment"
 	"github.com/pulsecast/pulsecast/app/backup"
 	"github.com/pulsecast/pulsecast/app/prediction"
@@ -33,6 +34,9 @@ func (a *App) jobs() []worker.Job {
 	if alerts := a.alerts(); alerts != nil {
 		jobs = append(jobs, every("alerts", alert.Interval, alerts.Tick))
 	}
+	if s := a.sealer(); s != nil {
+		jobs = append(jobs, worker.Job{Name: "archive", Interval: archive.Interval, Timeout: archive.Timeout, Run: s.Tick})
+	}
 	if s := a.backups(); s != nil {
 		jobs = append(jobs, worker.Job{Name: "backup", Interval: backup.Interval, Timeout: backup.Timeout, Run: s.Tick})
 	}
@@ -42,6 +46,19 @@ func (a *App) jobs() []worker.Job {
 	}
 	return jobs
 }
+
+// sealer returns nil if there is no archive.
+func (a *App) sealer() *archive.Sealer {
+	if a.archive == nil {
+		return nil
+	}
+	return &archive.Sealer{
+		DB: a.DB, Storage: a.archive, Exporters: a.exporters(), Posts: a.posts, Now: a.now, Log: a.Log,
+	}
+}
+
+// exporters write the tables of a sealed day that are no observations.
+func (a *App) exporters() []archive.Exporter { return nil }
 
 // backups returns nil if no backups are scheduled.
 func (a *App) backups() *backup.Schedule {
@@ -105,5 +122,5 @@ func (a *App) assign(ctx context.Context) error {
 }
 
 func (a *App) prune(ctx context.Context) error {
-	return retention.Run(ctx, a.DB, a.publisher, a.now)
+	return retention.Run(ctx, retention.Options{DB: a.DB, Publisher: a.publisher, Now: a.now, Archived: a.archive != nil})
 }

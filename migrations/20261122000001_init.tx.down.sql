@@ -1,4 +1,8 @@
 -- Drops everything that the first migration makes.
+DROP TABLE archive_posts;
+--bun:split
+DROP TABLE redaction_requests;
+--bun:split
 DROP TABLE redactions;
 --bun:split
 DROP TABLE archive_days;

@@ -1215,14 +1215,46 @@ CREATE TABLE archive_days (
 );
 --bun:split
 
--- redactions: what was erased from a sealed day, and why. Not used yet. Local; owner archive.
+-- redactions: what was erased from the texts of a sealed day, and why. Local; owner archive.
 CREATE TABLE redactions (
   id {{.UUID}} PRIMARY KEY,
   day TEXT NOT NULL,
   kind TEXT NOT NULL,
   record TEXT NOT NULL,
   reason TEXT NOT NULL,
-  created_at {{.TS}} NOT NULL
+  created_at {{.TS}} NOT NULL,
+  UNIQUE (day, kind, record)
 );
 --bun:split
-CREATE INDEX redactions_day ON redactions (day, id);
+
+-- redaction_requests: records whose texts are to be erased from the archive. next_day is the
+-- next day to look at, done_at when all were. A record stays listed, so that its texts don't
+-- come back with a later day. Local; owner archive.
+CREATE TABLE redaction_requests (
+  id {{.UUID}} PRIMARY KEY,
+  kind TEXT NOT NULL,
+  record TEXT NOT NULL,
+  reason TEXT NOT NULL,
+  next_day TEXT NOT NULL,
+  last_day TEXT NOT NULL,
+  created_at {{.TS}} NOT NULL,
+  done_at {{.TS}},
+  UNIQUE (kind, record)
+);
+--bun:split
+CREATE INDEX redaction_requests_open ON redaction_requests (id) WHERE done_at IS NULL;
+--bun:split
+
+-- archive_posts: archived posts that are looked for at their source, because they leave the
+-- archive once the source has deleted them. missing_since is when an answer first lacked the
+-- post. Local; owner archive.
+CREATE TABLE archive_posts (
+  id TEXT PRIMARY KEY,
+  source TEXT NOT NULL,
+  first_day TEXT NOT NULL,
+  last_day TEXT NOT NULL,
+  checked_at {{.TS}} NOT NULL,
+  missing_since {{.TS}}
+);
+--bun:split
+CREATE INDEX archive_posts_due ON archive_posts (source, checked_at);

@@ -200,3 +200,32 @@ func (h *wireHit) item(community string, at time.Time) (news.Item, string) {
 
 // count is a whole number within 32 bits, 0 when unknown.
 func count(n lenientjson.Number) int { return int(min(max(n.Value, -1<<31), 1<<31-1)) }
+
+// Posts tells which stories are in Algolia's index. It never says that one is deleted: those that
+// it doesn't find may be.
+func (c *Client) Posts(ctx context.Context, ids []string) (there, deleted []string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, readDeadline)
+	defer cancel()
+	var tags []string
+	for _, id := range ids {
+		if number, ok := strings.CutPrefix(id, "hn-"); ok {
+			tags = append(tags, "story_"+number)
+		}
+	}
+	if len(tags) == 0 {
+		return nil, nil, nil
+	}
+	query := url.Values{"tags": {"story,(" + strings.Join(tags, ",") + ")"}, "hitsPerPage": {strconv.Itoa(len(tags))}}
+	var answer struct {
+		Hits []struct {
+			ObjectID lenientjson.Text `json:"objectID"`
+		} `json:"hits"`
+	}
+	if _, err := c.fetch.JSON(ctx, fetch.Request{URL: c.url + "/api/v1/search?" + query.Encode()}, &answer); err != nil {
+		return nil, nil, fmt.Errorf("hackernews: %w", err)
+	}
+	for _, hit := range answer.Hits {
+		there = append(there, "hn-"+strings.TrimSpace(string(hit.ObjectID)))
+	}
+	return there, nil, nil
+}
