@@ -74,6 +74,9 @@ type App struct {
 	News       *ingest.News
 	Settlement *settlement.Service
 	Boards     *leaderboard.Builder
+	// BeforeSealing, if not nil, runs before each run of the job that seals days. Set it before
+	// Run.
+	BeforeSealing func(context.Context) error
 
 	cfg  config.Config
 	now  func() time.Time

@@ -10,6 +10,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/assignment"
 	"github.com/pulsecast/pulsecast/app/backup"
 	"github.com/pulsecast/pulsecast/app/prediction"
+	"github.com/pulsecast/pulsecast/app/release"
 	"github.com/pulsecast/pulsecast/app/retention"
 	"github.com/pulsecast/pulsecast/app/update"
 	"github.com/pulsecast/pulsecast/app/worker"
@@ -35,7 +36,7 @@ func (a *App) jobs() []worker.Job {
 		jobs = append(jobs, every("alerts", alert.Interval, alerts.Tick))
 	}
 	if s := a.sealer(); s != nil {
-		jobs = append(jobs, worker.Job{Name: "archive", Interval: archive.Interval, Timeout: archive.Timeout, Run: s.Tick})
+		jobs = append(jobs, worker.Job{Name: "archive", Interval: archive.Interval, Timeout: archive.Timeout, Run: a.seal(s)})
 	}
 	if s := a.backups(); s != nil {
 		jobs = append(jobs, worker.Job{Name: "backup", Interval: backup.Interval, Timeout: backup.Timeout, Run: s.Tick})
@@ -58,7 +59,23 @@ func (a *App) sealer() *archive.Sealer {
 }
 
 // exporters write the tables of a sealed day that are no observations.
-func (a *App) exporters() []archive.Exporter { return nil }
+func (a *App) exporters() []archive.Exporter {
+	return []archive.Exporter{&release.Exporter{
+		DB: a.DB, Interval: a.cfg.MarketsInterval, MinLiquidity: float64(a.cfg.RankedMinLiquidity),
+	}}
+}
+
+// seal returns the run of the job that seals days.
+func (a *App) seal(s *archive.Sealer) func(context.Context) (time.Duration, error) {
+	return func(ctx context.Context) (time.Duration, error) {
+		if a.BeforeSealing != nil {
+			if err := a.BeforeSealing(ctx); err != nil {
+				return 0, err
+			}
+		}
+		return s.Tick(ctx)
+	}
+}
 
 // backups returns nil if no backups are scheduled.
 func (a *App) backups() *backup.Schedule {

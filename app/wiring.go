@@ -43,6 +43,7 @@ func (a *App) buildDomain() {
 	thresholds := a.thresholds()
 	a.usage = agent.NewUsage(a.DB, a.Log, a.now)
 	a.Boards = leaderboard.NewBuilder(a.DB, thresholds, a.now)
+	a.Boards.Records = a.archive != nil
 	a.consensus = leaderboard.NewCounter(a.DB, a.now)
 	a.leaderboard = leaderboard.NewStore(thresholds, a.now)
 	a.publisher = prediction.NewPublisher(a.DB, a.now, staleAfter*a.cfg.MarketsInterval, a.cfg.BaseURL)
