@@ -41,6 +41,13 @@ func openData(ctx context.Context, where string) (archive.Storage, error) {
 	return archive.OpenFolder(where), nil
 }
 
+// closeData deletes what was downloaded.
+func closeData(s archive.Storage) {
+	if c, ok := s.(io.Closer); ok {
+		_ = c.Close() // temporary files
+	}
+}
+
 type dataVerify struct {
 	Where string `arg:"" optional:"" default:"data/archive" help:"A folder, s3://bucket/prefix, or the address of an installation."`
 }
@@ -52,6 +59,7 @@ func (d *dataVerify) Run(ctx context.Context) error {
 		return err
 	}
 	bar := progressOf(0)
+	defer closeData(s)
 	v, err := release.Verify(ctx, s, func(read, total int64) { bar.ChangeMax64(total); _ = bar.Set64(read) })
 	_ = bar.Exit() // an ornament
 	if err != nil {
@@ -109,7 +117,8 @@ func (d *dataRecompute) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	r, err := release.Recompute(ctx, s, func(what string) { fmt.Fprintln(os.Stderr, what) })
+	defer closeData(s)
+	r, err := release.Recompute(ctx, s, func(what string) { fmt.Fprintln(os.Stderr, what+"…") })
 	if err != nil {
 		return fmt.Errorf("%s: %w", d.Where, err)
 	}

@@ -54,7 +54,7 @@ func Recompute(ctx context.Context, s archive.Storage, step func(what string)) (
 	if err != nil {
 		return nil, err
 	}
-	step("load")
+	step("reading predictions and the ledger")
 	l, err := load(ctx, days, board[0].AsOf, mainOf(board))
 	if err != nil {
 		return nil, err
@@ -63,12 +63,12 @@ func Recompute(ctx context.Context, s archive.Storage, step func(what string)) (
 	report = &Report{
 		AsOf: board[0].AsOf, Names: l.names, Days: len(days), Predictions: l.Predictions, Entries: l.Entries, References: l.References,
 	}
-	step("rebuild")
+	step("rebuilding sums and boards")
 	if err := l.rebuild(ctx, report, board); err != nil {
 		return nil, err
 	}
 	report.compare(board)
-	step("baselines")
+	step("recomputing baselines from prices")
 	return report, l.baselines(ctx, report)
 }
 
