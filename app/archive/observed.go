@@ -169,7 +169,7 @@ func (o *observedTables) sources(table string) []string {
 }
 
 func writeSorted[T observed](ctx context.Context, o *observedTables, table, source string, key func(*T) string) error {
-	return WriteTable(ctx, o.w, table, source, sorted(segmentRows[T](ctx, o, table, source), byKey(key)))
+	return WriteTable(ctx, o.w, table, source, sorted(segmentRows[T](ctx, o, table, source), byKey(key), sortRows))
 }
 
 // byKey compares rows by key, then by the moment they were observed.
@@ -180,7 +180,7 @@ func byKey[T observed](key func(*T) string) func(a, b *T) int {
 }
 
 func (o *observedTables) writeEvents(ctx context.Context, source string) error {
-	rows := sorted(segmentRows[eventSegment](ctx, o, Events, source), byKey(func(r *eventSegment) string { return r.Event }))
+	rows := sorted(segmentRows[eventSegment](ctx, o, Events, source), byKey(func(r *eventSegment) string { return r.Event }), sortRows)
 	return WriteTable(ctx, o.w, Events, source, func(yield func(EventRow, error) bool) {
 		var last EventRow
 		for row, err := range rows {
@@ -199,7 +199,7 @@ func (o *observedTables) writeEvents(ctx context.Context, source string) error {
 
 // writeNews writes the rows of a source, and the texts apart from them.
 func (o *observedTables) writeNews(ctx context.Context, source string) error {
-	rows := sorted(segmentRows[newsSegment](ctx, o, News, source), byKey(func(r *newsSegment) string { return r.Item }))
+	rows := sorted(segmentRows[newsSegment](ctx, o, News, source), byKey(func(r *newsSegment) string { return r.Item }), sortRows)
 	texts := newsTexts{salt: o.salt}
 	err := WriteTable(ctx, o.w, News, source, func(yield func(NewsRow, error) bool) {
 		for row, err := range rows {

@@ -32,6 +32,7 @@ type commands struct {
 	Settle  settleCommand  `cmd:"" help:"Settle what can be settled, now; or check and rebuild the scores."`
 	Backup  backupCommand  `cmd:"" help:"Write a backup of the database into a file, also while a server runs."`
 	Restore restoreCommand `cmd:"" help:"Fill an empty database from a backup."`
+	Data    dataCommand    `cmd:"" help:"The archive of everything observed."`
 	Copy    copyCommand    `cmd:"" help:"Copy an installation from SQLite to Postgres, or back."`
 	Doctor  doctorCommand  `cmd:"" help:"Check configuration, database, cache, sources, identity provider and clock, and say what to do."`
 	Ready   readyCommand   `cmd:"" help:"Exit with 0 if the node that listens on ADDR can serve, as a health check."`
