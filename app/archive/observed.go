@@ -92,6 +92,9 @@ func (s *Sealer) writeObserved(ctx context.Context, w *DayWriter, day string) er
 	if err != nil {
 		return err
 	}
+	if err := s.stillOpen(ctx, day); err != nil {
+		return err
+	}
 	key, err := saltKey(ctx, s.DB, day)
 	if err != nil {
 		return err
@@ -111,13 +114,23 @@ func (s *Sealer) writeObserved(ctx context.Context, w *DayWriter, day string) er
 }
 
 // saltKey returns what the salts of a day are derived from, so that two nodes that seal the same
-// day write the same files. It is forgotten once the day is sealed.
+// day write the same files. It is forgotten once the next day is sealed: no node is at this one
+// any more then.
 func saltKey(ctx context.Context, db bun.IDB, day string) (string, error) {
 	if _, err := database.AddSetting(ctx, db, saltSetting(day), rand.Text()); err != nil {
 		return "", err
 	}
 	key, _, err := database.Setting(ctx, db, saltSetting(day))
 	return key, err
+}
+
+// forgetSalt removes the key of the day before.
+func (s *Sealer) forgetSalt(ctx context.Context, tx bun.IDB, day string) error {
+	from, _, err := bounds(day)
+	if err != nil {
+		return err
+	}
+	return database.RemoveSetting(ctx, tx, saltSetting(DayOf(from.AddDate(0, 0, -1))))
 }
 
 func saltSetting(day string) string { return "archive_salt_" + day }
