@@ -53,30 +53,42 @@ func (w *world) set(at time.Time) {
 // read records a reading of the markets and the news now.
 func (w *world) read(markets []market.Market, events []market.Event, items []news.Item) {
 	w.t.Helper()
+	w.readMarkets(markets, events)
+	w.readNews(items)
+}
+
+func (w *world) readMarkets(markets []market.Market, events []market.Event) {
+	w.t.Helper()
 	for i := range markets {
 		markets[i].ObservedAt = w.now()
 	}
 	for i := range events {
 		events[i].UpdatedAt = w.now()
 	}
+	w.record(func(ctx context.Context, tx bun.Tx) (func(), error) {
+		return w.recorder.Markets(ctx, tx, markets, events)
+	})
+}
+
+func (w *world) readNews(items []news.Item) {
+	w.t.Helper()
 	for i := range items {
 		items[i].ObservedAt = w.now()
 	}
-	err := w.db.InTx(w.t.Context(), func(ctx context.Context, tx bun.Tx) error {
-		kept, err := w.recorder.Markets(ctx, tx, markets, events)
-		if err != nil {
-			return err
-		}
-		kept()
-		kept, err = w.recorder.News(ctx, tx, items)
-		if err == nil {
-			kept()
-		}
+	w.record(func(ctx context.Context, tx bun.Tx) (func(), error) { return w.recorder.News(ctx, tx, items) })
+}
+
+func (w *world) record(reading func(ctx context.Context, tx bun.Tx) (func(), error)) {
+	w.t.Helper()
+	kept := func() {}
+	err := w.db.InTx(w.t.Context(), func(ctx context.Context, tx bun.Tx) (err error) {
+		kept, err = reading(ctx, tx)
 		return err
 	})
 	if err != nil {
 		w.t.Fatal(err)
 	}
+	kept()
 }
 
 // readPlain records a reading of one market and one item.
