@@ -17,6 +17,7 @@ import (
 type dataCommand struct {
 	Verify    dataVerify    `cmd:"" help:"Check the files, the chain and the texts of an archive or a data release."`
 	Recompute dataRecompute `cmd:"" help:"Rebuild the latest board from the published files alone, and compare."`
+	Redact    redactCommand `cmd:"" help:"Erase the texts of a record from the archive, as a court may order."`
 }
 
 // errData is the error of data that is not what it claims.
@@ -60,7 +61,7 @@ func (d *dataVerify) Run(ctx context.Context) error {
 	}
 	bar := progressOf(0)
 	defer closeData(s)
-	v, err := release.Verify(ctx, s, func(read, total int64) { bar.ChangeMax64(total); _ = bar.Set64(read) })
+	v, err := release.Verify(ctx, s, func(days, of int) { bar.ChangeMax(of); _ = bar.Set(days) })
 	_ = bar.Exit() // an ornament
 	if err != nil {
 		return fmt.Errorf("%s: %w", d.Where, err)
