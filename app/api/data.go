@@ -69,13 +69,6 @@ type fileWire struct {
 	SHA256    *string `json:"sha256"`
 }
 
-// noArchive is the note of an installation without an archive, emptyArchive that of one without a
-// sealed day.
-const (
-	noArchive    = "This installation keeps no archive, so it publishes no data."
-	emptyArchive = "No day is sealed yet. A day is sealed about 15 minutes after it has ended (UTC)."
-)
-
 // listData lists the days of the release, the newest first.
 func (a *API) listData(c *fiber.Ctx) error {
 	args := c.Context().QueryArgs()
@@ -110,11 +103,8 @@ func (a *API) listData(c *fiber.Ctx) error {
 	for i := range days {
 		w.Days = append(w.Days, a.dataDay(&days[i]))
 	}
-	switch {
-	case a.Release.Storage == nil:
-		w.Note = textOrNull(noArchive)
-	case len(days) == 0 && before == "":
-		w.Note = textOrNull(emptyArchive)
+	if len(days) == 0 && before == "" {
+		w.Note = textOrNull(release.EmptyNote(a.Release.Storage != nil))
 	}
 	answer, err := encoded(w)
 	if err == nil {

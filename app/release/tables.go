@@ -44,3 +44,11 @@ func Citation(name, baseURL string) string {
 	}
 	return fmt.Sprintf("%s. Forecasts, prices and scores, %s/data. Name the days that you used and the SHA-256 of the last day's manifest.", name, baseURL)
 }
+
+// EmptyNote says why a release lists no day.
+func EmptyNote(archived bool) string {
+	if !archived {
+		return "This installation keeps no archive, so it publishes no data."
+	}
+	return "No day is sealed yet. A day is sealed about 15 minutes after it has ended (UTC)."
+}
