@@ -49,10 +49,8 @@ for (const e of await rows(`SELECT id, edge::DOUBLE AS edge, contribution::DOUBL
   let edge = Math.sign((e.q - e.value) ** 2 - (e.p - e.value) ** 2) * Math.round(Math.abs(1e6 * ((e.q - e.value) ** 2 - (e.p - e.value) ** 2)));
   let stake = Math.round((Math.round(e.p * 1e4) - Math.round(e.q * 1e4)) ** 2 / 100);
   close(`edge of ledger row ${e.id}`, e.edge, e.sign * edge, 1e-9);
-  for (let i = 0; i < e.i; i++) {
-    edge = Math.sign(edge) * Math.round(Math.abs(edge) / 2);
-    stake = Math.round(stake / 2);
-  }
+  edge = Math.sign(edge) * Math.round(Math.abs(edge) / 2 ** e.i);
+  stake = Math.round(stake / 2 ** e.i);
   close(`contribution of ledger row ${e.id}`, e.contribution, e.sign * edge, 1e-9);
   close(`stake of ledger row ${e.id}`, e.stake, e.sign * stake, 1e-9);
 }
