@@ -70,7 +70,7 @@ func (a *author) answered(args ...string) (answer map[string]any) {
 // TestClients tries every client against one demo, as an author would.
 func TestClients(t *testing.T) {
 	t.Parallel()
-	p := startProcess(t, []string{"DATABASE_URL=" + dbtest.URL(t, database.SQLite), "LOG_FORMAT=off"}, "serve", "--demo")
+	p := startProcess(t, []string{"DATABASE_URL=" + dbtest.URL(t, database.SQLite), "LOG_FORMAT=off", "REGISTRATION_RATE=off"}, "serve", "--demo")
 	for name, try := range map[string]func(*testing.T, *process){
 		"Python": usePythonClient, "Python bot": runPythonBot, "TypeScript": useTypeScriptClient,
 		"commands": useCommands, "watch": useWatch,

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -110,5 +111,20 @@ func TestFailures(t *testing.T) {
 				t.Errorf("one search failing: %v, %v", got.Items, err)
 			}
 		})
+	}
+}
+
+func TestPosts(t *testing.T) {
+	t.Parallel()
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if q := r.URL.Query(); r.URL.Path != "/api/v1/search" || q.Get("tags") != "story,(story_101,story_102)" || q.Get("hitsPerPage") != "2" {
+			t.Errorf("asked %s", r.URL)
+		}
+		_, _ = io.WriteString(w, `{"hits":[{"objectID":"102"}]}`)
+	}))
+	t.Cleanup(s.Close)
+	there, deleted, err := hackernews.New(hackernews.Config{URL: s.URL}).Posts(t.Context(), []string{"hn-101", "hn-102"})
+	if err != nil || len(deleted) != 0 || !slices.Equal(there, []string{"hn-102"}) {
+		t.Errorf("there %q, deleted %q, %v", there, deleted, err)
 	}
 }

@@ -44,7 +44,7 @@ func (c *OAuth) Posts(ctx context.Context, ids []string) (there, deleted []strin
 				Removed lenientjson.Text `json:"removed_by_category"`
 			} `json:"data"`
 		}
-		if json.Unmarshal(raw, &child) != nil {
+		if json.Unmarshal(raw, &child) != nil || child.Data.ID == "" {
 			continue
 		}
 		if d := child.Data; d.Author == "[deleted]" || d.Removed != "" {
