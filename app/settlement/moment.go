@@ -34,7 +34,7 @@ func fixMoment(ctx context.Context, db *database.DB) (tx bun.Tx, err error) {
 		}
 		// A transaction sees the database as its first query does.
 		var n int64
-		if err := tx.NewRaw("SELECT COUNT(*) FROM (SELECT 1 FROM score_entries LIMIT 1) AS t").Scan(ctx, &n); err != nil {
+		if err := tx.NewRaw("SELECT COUNT(*) FROM (SELECT 1 FROM market_outcomes LIMIT 1) AS t").Scan(ctx, &n); err != nil {
 			return errors.Join(err, tx.Rollback())
 		}
 		return nil
