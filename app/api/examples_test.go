@@ -318,6 +318,7 @@ const (
 var fixed = map[string]any{
 	"keyId": "K00000000003", "requestId": "d836fee9be8638821fe0512c", "nextCursor": "A2FsbAAhAT_5OqF7KUp", "uptimeSeconds": 192,
 	"requests24h": 412, "usageRows": 9, "errors24h": 3, "lastSeenAt": "2026-11-21T11:58:00Z", "lastUsedAt": "2026-11-21T11:58:00Z",
+	"sha256": "484ea99a7ec3067ad1f08e52964317cce97f6c6182cf1eaf418a8189740b2a69", "bytes": 153831,
 }
 
 // answer looks at the answer as it was sent first, so that ids are numbered in its order.
