@@ -59,7 +59,7 @@ func (p *place) restart() {
 		DB: p.db, Log: slog.New(slog.DiscardHandler), Now: func() time.Time { return p.now },
 		Webhook: p.url, BaseURL: "https://pulse.example", Pause: time.Millisecond,
 		Monitor: monitor.New(monitor.Options{
-			DB: p.db, Now: func() time.Time { return p.now }, Feeds: []monitor.Snapshots{p}, BackupEvery: p.backups,
+			DB: p.db, Now: func() time.Time { return p.now }, Archived: true, Feeds: []monitor.Snapshots{p}, BackupEvery: p.backups,
 			Disk: func() (monitor.Disk, error) { return p.disk, nil },
 		}),
 	})
@@ -298,4 +298,25 @@ func TestAConditionThatCannotBeRead(t *testing.T) {
 	if err := p.watcher.Tick(t.Context()); err == nil || len(p.heard) != 1 || p.heard[0].Alert != "disk" {
 		t.Errorf("%v, %v", p.heard, err)
 	}
+}
+
+// TestArchive: the alert fires while the job fails, and when a day that ended isn't sealed.
+func TestArchive(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+		p := newPlace(t, db)
+		p.tick()
+		p.exec(`INSERT INTO settings (name, value) VALUES ('archive', '{"Failures":2,"Error":"disk full"}')`)
+		p.tick("archive firing")
+		want := "Pulsecast at https://pulse.example: no day of the archive is sealed yet, and 2 attempts to write to it failed since. " +
+			"Check ARCHIVE_URL and the room there. Observations wait in the database, and nothing is pruned."
+		if p.heard[0].Text != want {
+			t.Error(p.heard[0].Text)
+		}
+		p.exec(`UPDATE settings SET value = '{}' WHERE name = 'archive'`)
+		p.tick("archive resolved")
+		p.exec("INSERT INTO archive_segments (id, day, kind, source, records, content, created_at) VALUES (?, ?, 'prices', 'x', 0, ?, ?)",
+			database.NewID(p.now), p.now.AddDate(0, 0, -1).Format(time.DateOnly), []byte{0}, p.now)
+		p.tick("archive firing")
+	})
 }

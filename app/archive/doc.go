@@ -15,6 +15,8 @@
 //	days/2026-11-21/texts/news-hackernews.parquet
 //	days/2026-11-21/texts.json               the files of texts as they are now
 //	days/2026-11-21/redactions.json          what was erased from them, and why
+//	days/2026-11-21/segments.json            ids of the segments that the day was made of
+//	days/2026-11-21/unreadable/…             segments that could not be decoded, as they were
 //
 // # Chain and erasure
 //

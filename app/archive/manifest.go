@@ -23,6 +23,18 @@ type Manifest struct {
 	Last     time.Time `json:"last"`
 	Files    []File    `json:"files"` // in the order of Tables, then by source
 	Texts    []Texts   `json:"texts"`
+	// Unreadable are observations that were damaged before they were sealed.
+	Unreadable []Unreadable `json:"unreadable,omitempty"`
+}
+
+// Unreadable is a segment that could not be decoded. Its file holds what there was of it.
+type Unreadable struct {
+	Table  string `json:"table"`
+	Source string `json:"source"`
+	Name   string `json:"name"`
+	Rows   int64  `json:"rows"`
+	SHA256 string `json:"sha256"` // in hex
+	Reason string `json:"reason"`
 }
 
 // File is one Parquet file of a day.
@@ -53,6 +65,11 @@ type Redaction struct {
 	At     time.Time `json:"at"`
 }
 
+// same reports whether both erase the same record.
+func (r Redaction) same(other Redaction) bool {
+	return r.Table == other.Table && r.Record == other.Record
+}
+
 // Path returns where a file of a day is in an archive.
 func Path(day, name string) string { return "days/" + day + "/" + name }
 
@@ -74,22 +91,25 @@ func (m *Manifest) Encode() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// ReadManifest decodes the manifest of a day and checks that it is one.
+// ReadManifest decodes the manifest of a day and checks that it is one. Its error is a Problem.
 func ReadManifest(day string, content []byte) (*Manifest, error) {
 	var m Manifest
+	bad := func(format string, args ...any) error {
+		return Problem{Path(day, ManifestName), fmt.Sprintf(format, args...)}
+	}
 	if err := json.Unmarshal(content, &m); err != nil {
-		return nil, fmt.Errorf("%s: not a manifest: %w", Path(day, ManifestName), err)
+		return nil, bad("not a manifest: %v", err)
 	}
 	switch {
 	case m.Schema < 1 || m.Schema > Schema:
-		return nil, fmt.Errorf("%s: schema %d; this program reads up to %d", Path(day, ManifestName), m.Schema, Schema)
+		return nil, bad("schema %d; this program reads up to %d", m.Schema, Schema)
 	case m.Day != day:
-		return nil, fmt.Errorf("%s: it is the manifest of %q", Path(day, ManifestName), m.Day)
+		return nil, bad("it is the manifest of %q", m.Day)
 	}
 	return &m, nil
 }
 
-// File returns the files of a table.
+// Of returns the files of a table.
 func (m *Manifest) Of(table string) []File {
 	return slices.DeleteFunc(slices.Clone(m.Files), func(f File) bool { return f.Table != table })
 }

@@ -36,6 +36,7 @@ type commands struct {
 	Doctor  doctorCommand  `cmd:"" help:"Check configuration, database, cache, sources, identity provider and clock, and say what to do."`
 	Ready   readyCommand   `cmd:"" help:"Exit with 0 if the node that listens on ADDR can serve, as a health check."`
 	Verify  verifyCommand  `cmd:"" help:"Recompute the scores and boards of an installation from its public API."`
+	Data    dataCommand    `cmd:"" help:"Verify an archive or a data release, recompute its numbers, or erase texts from it."`
 	MCP     mcpCommand     `cmd:"" name:"mcp" help:"Offer the tools of an installation to a client that speaks MCP over standard input and output."`
 	OpenAPI openAPICommand `cmd:"" name:"openapi" help:"Print the OpenAPI document, as JSON."`
 

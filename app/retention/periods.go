@@ -32,8 +32,8 @@ func Periods() []Kept {
 		{"Answers to requests with an Idempotency-Key", inWords(prediction.AnswersKept)},
 		{"Probabilities and comments sent apart, which wait for each other", inWords(prediction.PartsKept)},
 		{"Reports and their answers", "for good; texts until the account is closed"},
-		{"Prices of markets", fmt.Sprintf("all for %s, one an hour for %s, then one in six hours for good", inWords(market.PricesKept), inWords(market.HourlyPricesKept))},
-		{"News that no evidence cites", inWords(news.KeptFor) + " after it was last seen"},
+		{"Prices of markets", fmt.Sprintf("all for %s, one an hour for %s, then one in six hours for good; the archive keeps all of them for good", inWords(market.PricesKept), inWords(market.HourlyPricesKept))},
+		{"News that no evidence cites", inWords(news.KeptFor) + " after it was last seen; the archive keeps its texts until the source deletes the post"},
 		{"The audit log of admins", "for good"},
 	}
 }

@@ -1,11 +1,15 @@
 package retention_test
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
+	"github.com/pulsecast/pulsecast/app/archive"
 	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/database/dbtest"
+	"github.com/pulsecast/pulsecast/app/market"
+	"github.com/pulsecast/pulsecast/app/news"
 	"github.com/pulsecast/pulsecast/app/prediction"
 	"github.com/pulsecast/pulsecast/app/retention"
 )
@@ -51,7 +55,7 @@ func TestRun(t *testing.T) {
 					run(c.insert, at, agent, id, id.String(), id[:], admin)
 				}
 			}
-			if err := retention.Run(t.Context(), db, prediction.NewPublisher(db, clock, time.Minute, ""), clock); err != nil {
+			if err := retention.Run(t.Context(), retention.Options{DB: db, Publisher: prediction.NewPublisher(db, clock, time.Minute, ""), Now: clock}); err != nil {
 				t.Fatal(err)
 			}
 			for _, c := range tables {
@@ -59,6 +63,62 @@ func TestRun(t *testing.T) {
 					t.Errorf("%s: %d rows are left, %v; want the young one", c.name, n, err)
 				}
 			}
+		})
+	}
+}
+
+// TestNothingIsPrunedBeforeItIsSealed: prices and news wait for the archive.
+func TestNothingIsPrunedBeforeItIsSealed(t *testing.T) {
+	t.Parallel()
+	for _, kind := range dbtest.Kinds {
+		t.Run(string(kind), func(t *testing.T) {
+			t.Parallel()
+			now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+			clock := func() time.Time { return now }
+			db := dbtest.Open(t, kind)
+			old := now.AddDate(0, 0, -100).Truncate(6 * time.Hour)
+			for i := range 3 {
+				m := market.Market{ID: "m", Source: "x", Question: "q", Title: "q", Outcomes: []string{"Yes", "No"}, Prices: []float64{0.5, 0.5}, Active: true, ObservedAt: old.Add(time.Duration(i) * time.Minute)}
+				if err := (market.Store{}).Observe(t.Context(), db, []market.Market{m}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			item := news.Item{ID: "n", Source: "x", Community: "science", Title: "t", URL: "https://x.example/", Permalink: "https://x.example/", PostedAt: old, ObservedAt: old}
+			if err := (news.Store{}).Observe(t.Context(), db, []news.Item{item}); err != nil {
+				t.Fatal(err)
+			}
+			left := func(want string) {
+				t.Helper()
+				o := retention.Options{DB: db, Publisher: prediction.NewPublisher(db, clock, time.Minute, ""), Now: clock, Archived: true}
+				if err := retention.Run(t.Context(), o); err != nil {
+					t.Fatal(err)
+				}
+				prices, err1 := db.NewSelect().Table("market_prices").Count(t.Context())
+				items, err2 := db.NewSelect().Table("news_items").Count(t.Context())
+				if got := fmt.Sprint(prices, items); got != want || err1 != nil || err2 != nil {
+					t.Errorf("prices and news left: %s, want %s (%v, %v)", got, want, err1, err2)
+				}
+			}
+			left("3 1")
+			storage := archive.OpenFolder(t.TempDir())
+			record := func(day time.Time) {
+				t.Helper()
+				w := archive.NewDayWriter(storage, archive.DayOf(day), "")
+				if _, err := w.Finish(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				d, err := archive.OpenDay(t.Context(), storage, archive.DayOf(day))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if _, err := archive.Record(t.Context(), db, d, now); err != nil {
+					t.Fatal(err)
+				}
+			}
+			record(old.AddDate(0, 0, -1))
+			left("3 1")
+			record(old)
+			left("1 0")
 		})
 	}
 }

@@ -106,6 +106,11 @@ var breakages = []breakage{
 				"\t\t_ = copied.Close()\n\t\tpredictions = 0\n\t}\n\tgot, err := inspectSQLite(ctx, temp)\n"}},
 	},
 	{
+		name: "segments", does: "A segment of the archive is deleted as soon as it was read.", checks: []string{"sealing"},
+		edits: []edit{{"app/archive/observed.go", "\treturn content, nil\n}\n",
+			"\tif " + is("segments") + " {\n\t\t_ = deleteSegments(ctx, db, []uuid.UUID{id})\n\t}\n\treturn content, nil\n}\n"}},
+	},
+	{
 		name: "hosts", does: "A request may name two hosts.", checks: []string{"wire"},
 		edits: []edit{{"app/httpserver/wirehead.go", "case h.hosts > 1:", "case h.hosts > 1 && !" + is("hosts") + ":"}},
 	},

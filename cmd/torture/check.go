@@ -35,6 +35,13 @@ var checks = []check{
 		run:   killBackups,
 	},
 	{
+		name:  "sealing",
+		tries: "The sealer of a day of the archive is killed (SIGKILL) at a random moment, on both databases, and another one goes on.",
+		holds: "The day is sealed once. It holds every reading once, its hashes are right, and it follows the day before.",
+		run:   killSealers,
+		suite: true,
+	},
+	{
 		name:  "cluster",
 		tries: "Three nodes serve behind haproxy, on one Postgres and one Redis. They are killed and stopped in turn while agents publish.",
 		holds: "The same as for nodes. Every lease is renewed or taken over within two intervals of its job. An author reads its own prediction at once, whichever node answers.",
@@ -92,6 +99,7 @@ type scale struct {
 	Nodes     int           `env:"TORTURE_NODES" default:"200" help:"Kills of a node."`
 	Databases int           `env:"TORTURE_DATABASES" default:"50" help:"Kills of Postgres."`
 	Backups   int           `env:"TORTURE_BACKUPS" default:"50" help:"Kills during a backup."`
+	Sealing   int           `env:"TORTURE_SEALING" default:"50" help:"Kills of a sealer of the archive."`
 	Restarts  int           `env:"TORTURE_RESTARTS" default:"30" help:"Kills and restarts of nodes behind haproxy."`
 	Outage    time.Duration `env:"TORTURE_OUTAGE" default:"10s" help:"Length of each outage."`
 	Clients   int           `env:"TORTURE_CLIENTS" default:"500" help:"Slow clients of each kind."`
@@ -106,7 +114,7 @@ type scale struct {
 // short is the form that belongs to the test suite.
 func short() *scale {
 	return &scale{
-		Nodes: 4, Databases: 3, Backups: 4, Restarts: 3, Outage: 1500 * time.Millisecond, Clients: 40, Requests: 300,
+		Nodes: 4, Databases: 3, Backups: 4, Sealing: 6, Restarts: 3, Outage: 1500 * time.Millisecond, Clients: 40, Requests: 300,
 		Attack: 3 * time.Second, Soak: 4 * time.Second, Fuzz: 2 * time.Second, Patience: 5,
 	}
 }

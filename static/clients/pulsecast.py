@@ -714,6 +714,53 @@ class Consensus(TypedDict):
     weighted: Optional[float]
 
 
+class DataColumn(TypedDict):
+    name: str
+    type: str
+    optional: bool
+
+
+class DataDay(TypedDict):
+    day: str
+    sha256: str
+    previous: Optional[str]
+    first: Optional[str]
+    last: Optional[str]
+    rows: int
+    bytes: int
+    sealedAt: str
+    files: List[DataFile]
+
+
+class DataFile(TypedDict):
+    name: str
+    table: Optional[str]
+    source: Optional[str]
+    texts: bool
+    published: bool
+    url: Optional[str]
+    rows: Optional[int]
+    bytes: Optional[int]
+    sha256: Optional[str]
+
+
+class DataRelease(TypedDict):
+    ok: bool
+    note: Optional[str]
+    license: str
+    citation: str
+    schema: int
+    tables: List[DataTable]
+    days: List[DataDay]
+    nextCursor: Optional[str]
+
+
+class DataTable(TypedDict):
+    name: str
+    description: str
+    columns: List[DataColumn]
+
+
 class DatabaseHealth(TypedDict):
     ok: bool
     kind: Literal["sqlite", "postgres"]
@@ -1167,6 +1214,18 @@ class PredictionRequest(_RequiredOfPredictionRequest, total=False):
     title: str
 
 
+PriceList = TypedDict("PriceList", {
+    "ok": "bool",
+    "market": "str",
+    "outcomes": "List[str]",
+    "from": "str",
+    "to": "str",
+    "full": "bool",
+    "prices": "List[Reading]",
+    "nextCursor": "Optional[str]",
+})
+
+
 class PricePoint(TypedDict):
     at: str
     prices: List[float]
@@ -1246,6 +1305,15 @@ class RankProgress(TypedDict):
     days: Progress
     disagreements: Progress
     nextCloseAt: Optional[str]
+
+
+class Reading(TypedDict):
+    at: str
+    prices: List[float]
+    bid: Optional[float]
+    ask: Optional[float]
+    liquidity: Optional[float]
+    volume: Optional[float]
 
 
 class RegistrationAnswer(TypedDict):

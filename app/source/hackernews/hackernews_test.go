@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -55,7 +56,10 @@ func TestMapping(t *testing.T) {
 		t.Fatalf("%+v", got)
 	}
 	for i := range got.Items {
-		got.Items[i].ObservedAt = time.Time{}
+		if len(got.Items[i].Received) != 64 {
+			t.Errorf("no hash of the answer: %+v", got.Items[i])
+		}
+		got.Items[i].ObservedAt, got.Items[i].Received = time.Time{}, ""
 	}
 	if science := got.Items[0]; science.ID != "hn-102" || science.Community != "science" {
 		t.Errorf("a story in both searches is science's: %+v", science)
@@ -107,5 +111,20 @@ func TestFailures(t *testing.T) {
 				t.Errorf("one search failing: %v, %v", got.Items, err)
 			}
 		})
+	}
+}
+
+func TestPosts(t *testing.T) {
+	t.Parallel()
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if q := r.URL.Query(); r.URL.Path != "/api/v1/search" || q.Get("tags") != "story,(story_101,story_102)" || q.Get("hitsPerPage") != "2" {
+			t.Errorf("asked %s", r.URL)
+		}
+		_, _ = io.WriteString(w, `{"hits":[{"objectID":"102"}]}`)
+	}))
+	t.Cleanup(s.Close)
+	there, deleted, err := hackernews.New(hackernews.Config{URL: s.URL}).Posts(t.Context(), []string{"hn-101", "hn-102"})
+	if err != nil || len(deleted) != 0 || !slices.Equal(there, []string{"hn-102"}) {
+		t.Errorf("there %q, deleted %q, %v", there, deleted, err)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -370,7 +371,10 @@ func TestMappingOfPosts(t *testing.T) {
 		t.Errorf("dropped %v, want %v", got.Dropped, want)
 	}
 	link, text, gone := got.Items[0], got.Items[1], got.Items[2]
-	link.ObservedAt, text.ObservedAt = time.Time{}, time.Time{}
+	if len(link.Received) != 64 || text.Received != link.Received {
+		t.Errorf("no hash of the answer: %+v, %+v", link, text)
+	}
+	link.ObservedAt, link.Received, text.ObservedAt, text.Received = time.Time{}, "", time.Time{}, ""
 	if wantLink := (news.Item{
 		ID: "aa2", Source: "reddit", Community: "futurology", Title: "R&D at the Tarn reactor doubles",
 		Score: 1200, Comments: 45, ScoreKnown: true, URL: "https://tarn.example/news?a=1&copy=2",
@@ -422,4 +426,40 @@ func TestSummaryIsShortened(t *testing.T) {
 	if len(got) > reddit.SummaryRunes || !strings.HasSuffix(string(got), "wörter…") {
 		t.Errorf("%d runes: …%s", len(got), string(got[len(got)-10:]))
 	}
+}
+
+// TestPosts: /api/info tells which posts are there and which are deleted, whoever did it.
+func TestPosts(t *testing.T) {
+	t.Parallel()
+	a, asked := newAPI(), ""
+	mux := http.NewServeMux()
+	mux.Handle("/api/v1/access_token", a)
+	mux.HandleFunc("/api/info", func(w http.ResponseWriter, r *http.Request) {
+		asked = r.URL.Query().Get("id")
+		_, _ = io.WriteString(w, `{"kind":"Listing","data":{"children":[
+			{"kind":"t3","data":{"id":"aa1","author":"heron"}},
+			{"kind":"t3","data":{"id":"aa2","author":"[deleted]"}},
+			{"kind":"t3","data":{"id":"aa3","author":"vole","removed_by_category":"moderator"}},
+			{"kind":"t3","data":null}]}}`)
+	})
+	s := httptest.NewServer(mux)
+	t.Cleanup(s.Close)
+	c := reddit.NewOAuth(reddit.OAuthConfig{AuthURL: s.URL, APIURL: s.URL, ClientID: "app", ClientSecret: "s3cret", Fetch: quick(), Now: newClock().now})
+	there, deleted, err := c.Posts(t.Context(), []string{"aa1", "aa2", "aa3", "aa4"})
+	if err != nil || !slices.Equal(there, []string{"aa1"}) || !slices.Equal(deleted, []string{"aa2", "aa3"}) || asked != "t3_aa1,t3_aa2,t3_aa3,t3_aa4" {
+		t.Errorf("there %q, deleted %q, %v, asked for %q", there, deleted, err, asked)
+	}
+}
+
+func TestPostsOfAnAnswerThatIsNoListing(t *testing.T) {
+	t.Parallel()
+	a := newAPI()
+	mux := http.NewServeMux()
+	mux.Handle("/api/v1/access_token", a)
+	mux.HandleFunc("/api/info", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, `{"data":null}`) })
+	s := httptest.NewServer(mux)
+	t.Cleanup(s.Close)
+	c := reddit.NewOAuth(reddit.OAuthConfig{AuthURL: s.URL, APIURL: s.URL, ClientID: "app", ClientSecret: "s3cret", Fetch: quick(), Now: newClock().now})
+	_, _, err := c.Posts(t.Context(), []string{"aa1"})
+	wantReason(t, err, "parse")
 }

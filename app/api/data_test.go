@@ -1,0 +1,118 @@
+package api_test
+
+import (
+	"errors"
+	"io/fs"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/pulsecast/pulsecast/app/archive"
+	"github.com/pulsecast/pulsecast/app/release"
+)
+
+// TestData reads the data release of a service over HTTP as others do: by hand, as an
+// archive.Storage, and with another language.
+func TestData(t *testing.T) {
+	t.Parallel()
+	s, _ := sampleService(t, &clock{})
+	file := "/api/data/days/2026-11-18/ledger.parquet"
+	whole := s.do(t, call{method: http.MethodGet, path: file})
+	if whole.status != http.StatusOK || whole.header.Get("ETag") != `"`+archive.Hash(whole.raw)+`"` {
+		t.Fatalf("%d, ETag %s", whole.status, whole.header.Get("ETag"))
+	}
+	for _, c := range []struct {
+		path   string
+		header map[string]string
+		status int
+		body   []byte // nil: not compared
+	}{
+		{file, map[string]string{"Range": "bytes=10-29"}, 206, whole.raw[10:30]},
+		{file, map[string]string{"Range": "bytes=-4"}, 206, whole.raw[len(whole.raw)-4:]},
+		{file, map[string]string{"Range": "bytes=10-29", "If-Range": `"another"`}, 200, whole.raw},
+		{file, map[string]string{"Range": "bytes=99999999-"}, 416, nil},
+		{file, map[string]string{"If-None-Match": whole.header.Get("ETag")}, 304, nil},
+		{"/api/data/days/2026-11-18/segments.json", nil, 404, nil},
+		{"/api/data/days/2026-11-19/ledger.parquet", nil, 404, nil},
+		{"/api/data/days/2026-11-18/..%2F2026-11-18%2Fledger.parquet", nil, 404, nil},
+		{"/api/data?cursor=x", nil, 400, nil},
+		{"/api/intelligence/markets/sample-145/prices?from=2026-10-01T00:00:00Z", nil, 400, nil},
+		{"/api/intelligence/markets/sample-145/prices?every=7s", nil, 400, nil},
+		{"/api/intelligence/markets/none/prices", nil, 404, nil},
+	} {
+		a := s.do(t, call{method: http.MethodGet, path: c.path, header: c.header})
+		if a.status != c.status || c.body != nil && string(a.raw) != string(c.body) {
+			t.Errorf("%s %v: %d, %d bytes", c.path, c.header, a.status, len(a.raw))
+		}
+	}
+	prices := s.do(t, call{method: http.MethodGet, path: "/api/intelligence/markets/sample-145/prices?from=2026-11-18T00:00:00Z&to=2026-11-19T00:00:00Z"})
+	if list, _ := prices.json["prices"].([]any); len(list) != 1 || prices.json["full"] != true {
+		t.Errorf("the sealed reading: %s", prices.raw)
+	}
+	checkRemote(t, s)
+	folder := strings.TrimPrefix(s.Config().ArchiveURL, "file://")
+	checkTampered(t, folder)
+	recomputeElsewhere(t, folder)
+}
+
+// checkRemote verifies and recomputes the release over HTTP.
+func checkRemote(t *testing.T, s *service) {
+	t.Helper()
+	remote, err := release.OpenURL(t.Context(), s.base)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer remote.Close()
+	v, err := release.Verify(t.Context(), remote, func(int, int) {})
+	if err != nil || len(v.Problems) > 0 || v.Days != 1 || v.Rows == 0 {
+		t.Errorf("verify: %+v, %v", v, err)
+	}
+	r, err := release.Recompute(t.Context(), remote, func(string) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(r.Differences) > 0 || r.Predictions == 0 || r.References == 0 || len(r.Main()) < 10 {
+		t.Errorf("recompute: %d differences, the first %.1q; %d predictions, %d rows", len(r.Differences), r.Differences, r.Predictions, len(r.Main()))
+	}
+}
+
+// checkTampered changes a byte of a copy of an archive.
+func checkTampered(t *testing.T, folder string) {
+	t.Helper()
+	copied := t.TempDir()
+	if err := os.CopyFS(copied, os.DirFS(folder)); err != nil {
+		t.Fatal(err)
+	}
+	name := filepath.Join(copied, "days", "2026-11-18", "ledger.parquet")
+	content, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	content[len(content)/2] ^= 1
+	if err := os.WriteFile(name, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	v, err := release.Verify(t.Context(), archive.OpenFolder(copied), func(int, int) {})
+	if err != nil || len(v.Problems) != 1 || v.Problems[0].File != "days/2026-11-18/ledger.parquet" || !strings.Contains(v.Problems[0].Reason, "SHA-256") {
+		t.Errorf("a changed byte: %+v, %v", v, err)
+	}
+}
+
+// recomputeElsewhere rebuilds the board with DuckDB. It needs Node.js and what npm installs.
+func recomputeElsewhere(t *testing.T, folder string) {
+	t.Helper()
+	modules, err := filepath.Abs("../../node_modules")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(filepath.Join(modules, "@duckdb", "node-api")); errors.Is(err, fs.ErrNotExist) {
+		t.Skip("DuckDB is missing: npm ci installs it")
+	}
+	out, err := exec.CommandContext(t.Context(), "node", "../release/testdata/recompute.mjs", folder, modules).CombinedOutput()
+	if err != nil || !strings.Contains(string(out), "numbers compared, 0 differ") {
+		t.Errorf("DuckDB: %v\n%.2000s", err, out)
+	}
+}

@@ -1,0 +1,165 @@
+package archive_test
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pulsecast/pulsecast/app/archive"
+	"github.com/pulsecast/pulsecast/app/database"
+	"github.com/pulsecast/pulsecast/app/database/dbtest"
+	"github.com/pulsecast/pulsecast/app/market"
+)
+
+// sealVariable makes this program seal a day instead of running tests: database, folder and day,
+// separated by spaces.
+const sealVariable = "ARCHIVE_TEST_SEAL"
+
+func TestMain(m *testing.M) {
+	if words := strings.Fields(os.Getenv(sealVariable)); len(words) == 3 {
+		if err := sealIn(words[0], words[1], words[2]); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+func sealIn(address, folder, day string) error {
+	db, err := database.Open(context.Background(), address)
+	if err != nil {
+		return err
+	}
+	fmt.Println("sealing")
+	s := archive.Sealer{DB: db, Storage: archive.OpenFolder(folder), Now: time.Now, Log: slog.New(slog.DiscardHandler)}
+	return s.Seal(context.Background(), day)
+}
+
+// kills is how many times TestKilledWhileSealing kills a sealer: a few, or TORTURE_SEALING.
+func kills(t *testing.T) int {
+	t.Helper()
+	text := os.Getenv("TORTURE_SEALING")
+	if text == "" {
+		return 6
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// TestKilledWhileSealing kills the sealer of a day (SIGKILL) at random moments, half of the times
+// on each database. The next one seals the day once and whole.
+func TestKilledWhileSealing(t *testing.T) {
+	t.Parallel()
+	for _, kind := range dbtest.Kinds {
+		t.Run(string(kind), func(t *testing.T) {
+			t.Parallel()
+			k := newKiller(t, kind)
+			killed := 0
+			for i := range kills(t)/2 + 1 {
+				moment := time.Duration(rand.Int64N(int64(k.took)))
+				if i == 0 {
+					moment = time.Hour // it tells how long sealing takes
+				}
+				if k.seal(i, moment) {
+					killed++
+				}
+			}
+			t.Logf("killed %d times while sealing", killed)
+			if problems, notes := k.verify(); len(problems)+len(notes) > 0 {
+				t.Errorf("problems %q, notes %q", problems, notes)
+			}
+		})
+	}
+}
+
+// killer has a database that other processes can open.
+type killer struct {
+	*world
+	address, folder string
+	took            time.Duration // of sealing a day
+}
+
+const killReadings, killMarkets = 40, 50
+
+func newKiller(t *testing.T, kind database.Kind) *killer {
+	t.Helper()
+	k := &killer{address: dbtest.URL(t, kind), folder: t.TempDir(), took: time.Second}
+	db, err := database.Open(t.Context(), k.address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	if _, err := db.Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	k.world = &world{t: t, db: db, storage: &faulty{Writable: archive.OpenFolder(k.folder)}}
+	k.recorder = archive.NewRecorder(k.now)
+	k.sealer = &archive.Sealer{DB: db, Storage: k.storage, Now: k.now, Log: slog.New(slog.NewTextHandler(t.Output(), nil))}
+	return k
+}
+
+// seal records a day, kills its sealer after a moment, seals again, and checks the day. It
+// reports whether the sealer was killed before it was done.
+func (k *killer) seal(i int, moment time.Duration) (killed bool) {
+	k.t.Helper()
+	from := day.AddDate(0, 0, i)
+	for minute := range killReadings {
+		k.set(from.Add(time.Duration(minute) * time.Minute))
+		list := make([]market.Market, killMarkets)
+		for j := range list {
+			list[j] = yesNo(fmt.Sprintf("m%02d", j))
+		}
+		k.readMarkets(list, nil)
+	}
+	name := archive.DayOf(from)
+	cmd := exec.CommandContext(k.t.Context(), os.Args[0])
+	cmd.Env = append(os.Environ(), sealVariable+"="+strings.Join([]string{k.address, k.folder, name}, " "))
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		k.t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		k.t.Fatal(err)
+	}
+	if _, err := out.Read(make([]byte, 1)); err != nil { // it begins
+		k.t.Fatal(err)
+	}
+	began := time.Now()
+	timer := time.AfterFunc(moment, func() { _ = cmd.Process.Kill() })
+	killed = cmd.Wait() != nil
+	timer.Stop()
+	if !killed {
+		k.took = time.Since(began)
+	}
+	k.set(from.AddDate(0, 0, 1).Add(time.Hour))
+	k.mustTick()
+	k.whole(name, i+1)
+	return killed
+}
+
+// whole checks that a day holds every reading once, and that nothing is left of it elsewhere.
+func (k *killer) whole(name string, days int) {
+	k.t.Helper()
+	if got := k.days(); len(got) != days || got[days-1] != name || k.segments() != 0 {
+		k.t.Errorf("days %v, %d segments are left", got, k.segments())
+	}
+	seen := map[string]bool{}
+	rows := rowsOf[archive.PriceRow](k.world, name, archive.Prices)
+	for _, r := range rows {
+		seen[r.Market+r.ObservedAt.String()] = true
+	}
+	if len(rows) != killReadings*killMarkets || len(seen) != len(rows) {
+		k.t.Errorf("%s holds %d rows, %d different, of %d", name, len(rows), len(seen), killReadings*killMarkets)
+	}
+}

@@ -1,0 +1,65 @@
+package ingest_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/pulsecast/pulsecast/app/archive"
+	"github.com/pulsecast/pulsecast/app/cache"
+	"github.com/pulsecast/pulsecast/app/cache/cachetest"
+	"github.com/pulsecast/pulsecast/app/database"
+	"github.com/pulsecast/pulsecast/app/database/dbtest"
+	"github.com/pulsecast/pulsecast/app/market"
+	"github.com/pulsecast/pulsecast/app/news"
+)
+
+// TestReadingsAreArchived: each tick appends its reading to the archive in the transaction that
+// stores it, so neither is there without the other.
+func TestReadingsAreArchived(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+		n := newNode(db, cachetest.Open(t, cache.Memory))
+		recorder := archive.NewRecorder(func() time.Time { return n.at })
+		n.markets.Archive, n.news.Archive = recorder, recorder
+		n.up.top, n.up.items = []market.Market{yesNo("a", 5), yesNo("b", 3)}, []news.Item{post("n1", "science", 0)}
+		segments := func() (kinds []string) {
+			t.Helper()
+			if err := db.NewRaw("SELECT kind FROM archive_segments ORDER BY id").Scan(t.Context(), &kinds); err != nil {
+				t.Fatal(err)
+			}
+			slices.Sort(kinds)
+			return kinds
+		}
+		tick := func() {
+			t.Helper()
+			if _, err := n.markets.Tick(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := n.news.Tick(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		tick()
+		if got := segments(); !slices.Equal(got, []string{"markets", "news", "prices"}) {
+			t.Errorf("the first tick appends %v", got)
+		}
+		n.later(time.Minute)
+		tick()
+		if got := segments(); !slices.Equal(got, []string{"markets", "news", "prices", "prices"}) {
+			t.Errorf("a tick that changes no fact appends %v", got)
+		}
+		// What the archive can't take the tick doesn't store, and says so.
+		if _, err := db.ExecContext(t.Context(), "ALTER TABLE archive_segments RENAME TO elsewhere"); err != nil {
+			t.Fatal(err)
+		}
+		n.later(time.Minute)
+		if _, err := n.markets.Tick(t.Context()); err == nil {
+			t.Error("a tick succeeds without its segments")
+		}
+		prices, err := market.Store{}.Prices(t.Context(), db.Reader, "a", noon, 10)
+		if err != nil || len(prices) != 2 {
+			t.Errorf("%d prices are stored, %v", len(prices), err)
+		}
+	})
+}

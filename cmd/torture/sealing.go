@@ -1,0 +1,33 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"regexp"
+)
+
+var killedSealing = regexp.MustCompile(`killed (\d+) times while sealing`)
+
+// serverVariable names the Postgres that tests make their databases in.
+const serverVariable = "TEST_POSTGRES_URL"
+
+// killSealers runs the test that kills sealers, which stands with the archive's.
+func killSealers(l *lab) {
+	l.must(os.Setenv("TORTURE_SEALING", fmt.Sprint(l.Sealing)))
+	if os.Getenv(serverVariable) == "" {
+		l.must(os.Setenv(serverVariable, l.postgres().url))
+		defer func() { l.must(os.Unsetenv(serverVariable)) }()
+	}
+	out, err := l.goTest(l.ctx, "./app/archive", "-v", "-timeout", "30m", "-run", "^TestKilledWhileSealing$")
+	for _, m := range killedSealing.FindAllSubmatch(out, -1) {
+		n := 0
+		_, _ = fmt.Sscan(string(m[1]), &n)
+		l.count("sealers killed", n)
+	}
+	if err != nil {
+		l.fault("the test: %v: %s", err, firstFailure(out))
+	}
+	if len(l.order) == 0 {
+		l.fault("no sealer was killed")
+	}
+}
