@@ -654,6 +654,25 @@ CREATE TABLE idempotency_keys (
 CREATE INDEX idempotency_keys_age ON idempotency_keys (created_at);
 --bun:split
 
+-- prediction_parts: the confidence and the thesis of a prediction that an agent sends apart, for
+-- a day: waiting for each other while published_at is null. id names one attempt. By agent;
+-- owner prediction.
+CREATE TABLE prediction_parts (
+  agent_id {{.UUID}} NOT NULL,
+  market_id TEXT NOT NULL,
+  id {{.UUID}} NOT NULL,
+  confidence {{.FLOAT}},
+  thesis TEXT,
+  began_at {{.TS}} NOT NULL,
+  published_at {{.TS}},
+  PRIMARY KEY (agent_id, market_id)
+);
+--bun:split
+CREATE INDEX prediction_parts_age ON prediction_parts (began_at);
+--bun:split
+CREATE INDEX prediction_parts_waiting ON prediction_parts (began_at) WHERE published_at IS NULL AND confidence IS NOT NULL;
+--bun:split
+
 -- updates: what happened to an agent's predictions, for 30 days. seq is the number that the
 -- sequencer gave; ref names the prediction and its market, with numbers. No foreign key:
 -- agents are never deleted. By agent; owner update.
