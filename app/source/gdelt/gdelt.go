@@ -181,7 +181,7 @@ func (c *Client) search(ctx context.Context, community string, dropped source.Dr
 		fetch.Reject(ctx, req, "parse", resp.Raw, 0)
 		return nil, &source.Error{Reason: "parse", Err: fmt.Errorf("decode articles: %w", err)}
 	}
-	at := c.observed()
+	at, hash := c.observed(), resp.Hash()
 	var items []news.Item
 	for _, raw := range answer.Articles[:min(len(answer.Articles), perQuery)] {
 		item, reason := decodeArticle(raw, community, at)
@@ -190,6 +190,7 @@ func (c *Client) search(ctx context.Context, community string, dropped source.Dr
 			source.Reject(ctx, reason, raw, 0)
 			continue
 		}
+		item.Received = hash
 		items = append(items, item)
 	}
 	return items, nil

@@ -92,7 +92,10 @@ func TestMapping(t *testing.T) {
 		t.Fatalf("%+v", got)
 	}
 	for i := range got.Items {
-		got.Items[i].ObservedAt = time.Time{}
+		if len(got.Items[i].Received) != 64 {
+			t.Errorf("no hash of the answer: %+v", got.Items[i])
+		}
+		got.Items[i].ObservedAt, got.Items[i].Received = time.Time{}, ""
 	}
 	if want := (news.Item{
 		ID: "gdelt-d29943619f69ba36e374", Source: "gdelt", Community: "worldnews", Title: "Ferry company's timetable slips again, minister says",
