@@ -36,6 +36,7 @@ var floors = [][]string{
 	{"app/httpserver"},
 	{"app/api", "app/web", "app/mcp"},
 	{"app"},
+	{"app/replay"},
 	{"app/cli", "cmd/internal/run"},
 	{"cmd/pulsecast", "cmd/bench", "cmd/loadgen", "cmd/recorded", "cmd/simulate", "cmd/torture"},
 }
