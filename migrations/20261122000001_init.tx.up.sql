@@ -1176,11 +1176,12 @@ CREATE TABLE server_errors (
 --bun:split
 
 -- archive_segments: observations of one tick that wait to be sealed into a day of the
--- archive, encoded. Not used yet. Local; owner archive.
+-- archive: rows of one table (kind) and source, encoded. Local; owner archive.
 CREATE TABLE archive_segments (
   id {{.UUID}} PRIMARY KEY,
   day TEXT NOT NULL,
   kind TEXT NOT NULL,
+  source TEXT NOT NULL,
   records BIGINT NOT NULL,
   content {{.BYTES}} NOT NULL,
   created_at {{.TS}} NOT NULL
@@ -1190,7 +1191,7 @@ CREATE INDEX archive_segments_day ON archive_segments (day, id);
 --bun:split
 
 -- archive_days: the sealed days of the archive: the manifest, its SHA-256 and that of the
--- day before, and when the files were read back. Not used yet. Local; owner archive.
+-- day before, and when the files were read back. Local; owner archive.
 CREATE TABLE archive_days (
   day TEXT PRIMARY KEY,
   manifest {{.JSON}} NOT NULL,

@@ -73,7 +73,19 @@ func (f *Folder) List(_ context.Context, prefix string) ([]Info, error) {
 const unfinished = ".part"
 
 // Put implements Writable: it writes beside the name, syncs and renames.
-func (f *Folder) Put(_ context.Context, name string, content io.Reader, _ int64) (err error) {
+func (f *Folder) Put(_ context.Context, name string, content io.Reader, _ int64) error {
+	return f.write(name, content, os.Rename)
+}
+
+// PutNew implements Writable: a link fails if the name exists.
+func (f *Folder) PutNew(_ context.Context, name string, content io.Reader, _ int64) error {
+	return f.write(name, content, func(from, to string) error {
+		return errors.Join(os.Link(from, to), os.Remove(from))
+	})
+}
+
+// write writes a file beside its name, syncs it, and puts it in its place.
+func (f *Folder) write(name string, content io.Reader, place func(from, to string) error) (err error) {
 	path := f.path(name)
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
@@ -82,19 +94,14 @@ func (f *Folder) Put(_ context.Context, name string, content io.Reader, _ int64)
 	if err != nil {
 		return err
 	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, os.Remove(file.Name()))
-		}
-	}()
 	_, err = io.Copy(file, content)
 	if err == nil {
 		err = file.Sync()
 	}
 	if err = errors.Join(err, file.Close()); err != nil {
-		return err
+		return errors.Join(err, os.Remove(file.Name()))
 	}
-	if err := os.Rename(file.Name(), path); err != nil {
+	if err := place(file.Name(), path); err != nil {
 		return err
 	}
 	return syncFolder(filepath.Dir(path))

@@ -23,6 +23,18 @@ type Manifest struct {
 	Last     time.Time `json:"last"`
 	Files    []File    `json:"files"` // in the order of Tables, then by source
 	Texts    []Texts   `json:"texts"`
+	// Unreadable are observations that were damaged before they were sealed.
+	Unreadable []Unreadable `json:"unreadable,omitempty"`
+}
+
+// Unreadable is a segment that could not be decoded. Its file holds what there was of it.
+type Unreadable struct {
+	Table  string `json:"table"`
+	Source string `json:"source"`
+	Name   string `json:"name"`
+	Rows   int64  `json:"rows"`
+	SHA256 string `json:"sha256"` // in hex
+	Reason string `json:"reason"`
 }
 
 // File is one Parquet file of a day.
@@ -52,6 +64,9 @@ type Redaction struct {
 	Reason string    `json:"reason"` // "closed" (an account), "deleted" (by the source), "ordered" (by a court)
 	At     time.Time `json:"at"`
 }
+
+// same reports whether both erase the same record.
+func (r Redaction) same(other Redaction) bool { return r.Table == other.Table && r.Record == other.Record }
 
 // Path returns where a file of a day is in an archive.
 func Path(day, name string) string { return "days/" + day + "/" + name }
@@ -89,7 +104,7 @@ func ReadManifest(day string, content []byte) (*Manifest, error) {
 	return &m, nil
 }
 
-// File returns the files of a table.
+// Of returns the files of a table.
 func (m *Manifest) Of(table string) []File {
 	return slices.DeleteFunc(slices.Clone(m.Files), func(f File) bool { return f.Table != table })
 }

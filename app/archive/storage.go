@@ -16,11 +16,13 @@ type Storage interface {
 	List(ctx context.Context, prefix string) ([]Info, error)
 }
 
-// Writable is a Storage that can be written. ErrReadOnly is returned by what can't.
+// Writable is a Storage that can be written.
 type Writable interface {
 	Storage
 	// Put stores an object whole or not at all, and replaces one of that name.
 	Put(ctx context.Context, name string, content io.Reader, size int64) error
+	// PutNew is Put, but for an object of that name it returns ErrExist and changes nothing.
+	PutNew(ctx context.Context, name string, content io.Reader, size int64) error
 	// Delete removes an object; one that is not there is no error.
 	Delete(ctx context.Context, name string) error
 }
@@ -39,5 +41,8 @@ type Info struct {
 	Modified time.Time
 }
 
-// ErrNotExist is the error of a name that doesn't exist.
-var ErrNotExist = fs.ErrNotExist
+// The errors of a name that doesn't exist, and of one that must not exist yet.
+var (
+	ErrNotExist = fs.ErrNotExist
+	ErrExist    = fs.ErrExist
+)

@@ -11,17 +11,22 @@ import (
 	"io"
 	"iter"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/parquet-go/parquet-go"
+
+	"github.com/pulsecast/pulsecast/app/database"
 )
 
 // DayWriter writes a day. Files that a writer before it left are replaced; a day counts as
 // sealed once Finish has written its manifest, so a writer that stops half way has sealed nothing.
 type DayWriter struct {
-	storage  Writable
-	manifest Manifest
-	texts    []TextsState
+	storage    Writable
+	manifest   Manifest
+	texts      []TextsState
+	redactions []Redaction
+	now        func() time.Time
 }
 
 // TextsState is a file of texts as it is now, in texts.json.
@@ -34,15 +39,39 @@ type TextsState struct {
 
 // NewDayWriter begins a day. previous is the hash of the day before, "" for the first.
 func NewDayWriter(s Writable, day, previous string) *DayWriter {
-	return &DayWriter{storage: s, manifest: Manifest{
+	return &DayWriter{storage: s, now: time.Now, redactions: []Redaction{}, texts: []TextsState{}, manifest: Manifest{
 		Schema: Schema, Day: day, Previous: previous, Files: []File{}, Texts: []Texts{},
 	}}
 }
 
 // observed is a row that was observed.
-type observed interface{ at() time.Time }
+type observed interface {
+	at() time.Time
+	from() string
+}
 
 func (o Observed) at() time.Time { return o.ObservedAt }
+func (o Observed) from() string  { return o.Source }
+
+// Redact notes that the texts of a record are erased already.
+func (w *DayWriter) Redact(table, record, reason string) {
+	r := Redaction{Table: table, Record: record, Reason: reason, At: database.Now(w.now())}
+	if !slices.ContainsFunc(w.redactions, r.same) {
+		w.redactions = append(w.redactions, r)
+	}
+}
+
+// keepUnreadable stores a segment that can't be decoded as it is.
+func (w *DayWriter) keepUnreadable(ctx context.Context, s *waiting, content []byte, cause error) error {
+	name := "unreadable/" + s.Kind + "-" + s.ID.String()
+	if err := put(ctx, w.storage, Path(w.manifest.Day, name), content); err != nil {
+		return err
+	}
+	w.manifest.Unreadable = append(w.manifest.Unreadable, Unreadable{
+		Table: s.Kind, Source: s.Source, Name: name, Rows: s.Records, SHA256: Hash(content), Reason: cause.Error(),
+	})
+	return nil
+}
 
 // rowGroup is how many rows a reader that looks for one market has to decode.
 const rowGroup = 50_000
@@ -113,22 +142,23 @@ func (w *DayWriter) WriteTexts(ctx context.Context, table, source string, rows i
 }
 
 // Finish seals the day: it writes the manifest last. It returns the manifest as stored; Hash of
-// it is the hash of the day.
+// it is the hash of the day. A day that is sealed already is ErrExist.
 func (w *DayWriter) Finish(ctx context.Context) ([]byte, error) {
-	if w.texts == nil {
-		w.texts = []TextsState{}
-	}
 	if err := putJSON(ctx, w.storage, Path(w.manifest.Day, TextsName), w.texts); err != nil {
 		return nil, err
 	}
-	if err := putJSON(ctx, w.storage, Path(w.manifest.Day, RedactionsName), []Redaction{}); err != nil {
+	if err := putJSON(ctx, w.storage, Path(w.manifest.Day, RedactionsName), w.redactions); err != nil {
 		return nil, err
 	}
 	content, err := w.manifest.Encode()
 	if err != nil {
 		return nil, err
 	}
-	return content, put(ctx, w.storage, Path(w.manifest.Day, ManifestName), content)
+	name := Path(w.manifest.Day, ManifestName)
+	if err := w.storage.PutNew(ctx, name, bytes.NewReader(content), int64(len(content))); err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return content, nil
 }
 
 func putJSON(ctx context.Context, s Writable, name string, v any) error {

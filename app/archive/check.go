@@ -1,0 +1,245 @@
+package archive
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"slices"
+	"time"
+
+	"github.com/parquet-go/parquet-go"
+)
+
+// Problem is what is wrong with a file of an archive.
+type Problem struct {
+	File   string `json:"file"` // as Path writes it
+	Reason string `json:"reason"`
+}
+
+func (p Problem) Error() string { return p.File + ": " + p.Reason }
+
+// Findings are what Check found.
+type Findings struct {
+	// Problems are files that are not what the manifest says.
+	Problems []Problem
+	// Notes are no faults of the files, but a reader should know of them: a segment that was
+	// damaged before it was sealed, a clock that was set back.
+	Notes []Problem
+	// Withheld are files of texts that the storage doesn't have, as in a release.
+	Withheld []string
+	// Redactions are the records whose texts were erased.
+	Redactions []Redaction
+	Rows       int64 // of all files
+	Bytes      int64
+}
+
+// Check reads the whole day back. It compares sizes, hashes and row counts with the manifest,
+// and each text with the hash that its row carries. The error is of a storage that can't be read;
+// what is wrong with the day is in the findings.
+func (d *Day) Check(ctx context.Context) (*Findings, error) {
+	c := checker{Day: d}
+	for _, f := range d.Manifest.Files {
+		if err := c.file(ctx, f); err != nil {
+			return nil, err
+		}
+	}
+	for _, u := range d.Manifest.Unreadable {
+		c.note(u.Name, "%d rows of %s were damaged before they were sealed: %s", u.Rows, u.Table, u.Reason)
+	}
+	if err := c.texts(ctx); err != nil {
+		return nil, err
+	}
+	return &c.Findings, nil
+}
+
+type checker struct {
+	*Day
+	Findings
+}
+
+func (c *checker) problem(name, format string, args ...any) {
+	c.Problems = append(c.Problems, Problem{Path(c.Manifest.Day, name), fmt.Sprintf(format, args...)})
+}
+
+func (c *checker) note(name, format string, args ...any) {
+	c.Notes = append(c.Notes, Problem{Path(c.Manifest.Day, name), fmt.Sprintf(format, args...)})
+}
+
+// file compares a file with the manifest.
+func (c *checker) file(ctx context.Context, f File) error {
+	got, err := readState(ctx, c.storage, Path(c.Manifest.Day, f.Name))
+	switch {
+	case errors.Is(err, ErrNotExist):
+		c.problem(f.Name, "the manifest names it, but it is missing")
+		return nil
+	case err != nil && !errors.As(err, &damage{}):
+		return err
+	case got.Bytes != f.Bytes:
+		c.problem(f.Name, "it has %d bytes instead of %d", got.Bytes, f.Bytes)
+	case got.SHA256 != f.SHA256:
+		c.problem(f.Name, "its SHA-256 is %s instead of %s", got.SHA256, f.SHA256)
+	case err != nil:
+		c.problem(f.Name, "%v", err)
+	case got.Rows != f.Rows:
+		c.problem(f.Name, "it has %d rows instead of %d", got.Rows, f.Rows)
+	}
+	c.Rows, c.Bytes = c.Rows+got.Rows, c.Bytes+got.Bytes
+	return c.clock(f)
+}
+
+// clock notes observations of other days.
+func (c *checker) clock(f File) error {
+	from, to, err := bounds(c.Manifest.Day)
+	if err != nil || f.First.IsZero() {
+		return err
+	}
+	if f.First.Before(from) {
+		c.note(f.Name, "its first observation is of %s, before this day: it was stored late, or the clock was set back", f.First.Format(time.RFC3339))
+	}
+	if !f.Last.Before(to) {
+		c.note(f.Name, "its last observation is of %s, after this day: the clock was set back", f.Last.Format(time.RFC3339))
+	}
+	return nil
+}
+
+// damage is the error of a file that is no Parquet file.
+type damage struct{ error }
+
+// readState reads a whole Parquet file.
+func readState(ctx context.Context, s Storage, name string) (state TextsState, err error) {
+	o, err := s.Open(ctx, name)
+	if err != nil {
+		return state, fmt.Errorf("%s: %w", name, err)
+	}
+	defer func() { err = errors.Join(err, o.Close()) }()
+	hash := sha256.New()
+	state.Bytes, err = io.Copy(hash, io.NewSectionReader(o, 0, o.Size()))
+	if err != nil {
+		return state, fmt.Errorf("%s: %w", name, err)
+	}
+	state.SHA256 = hex.EncodeToString(hash.Sum(nil))
+	file, err := parquet.OpenFile(o, o.Size())
+	if err != nil {
+		return state, damage{fmt.Errorf("it is not a Parquet file: %w", err)}
+	}
+	state.Rows = file.NumRows()
+	return state, nil
+}
+
+// texts compares the files of texts with texts.json, and with the hashes in the rows.
+func (c *checker) texts(ctx context.Context) error {
+	var states []TextsState
+	if ok, err := c.json(ctx, TextsName, &states); !ok {
+		return err
+	}
+	if ok, err := c.json(ctx, RedactionsName, &c.Redactions); !ok {
+		return err
+	}
+	for _, f := range c.Manifest.Files {
+		if !slices.Contains(withTexts, f.Table) {
+			continue
+		}
+		if err := c.textsOf(ctx, f, states); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// json reads one of the JSON files. It returns false if there was a problem or an error.
+func (c *checker) json(ctx context.Context, name string, into any) (bool, error) {
+	content, err := ReadObject(ctx, c.storage, Path(c.Manifest.Day, name))
+	if errors.Is(err, ErrNotExist) {
+		c.problem(name, "it is missing")
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	if err := json.Unmarshal(content, into); err != nil {
+		c.problem(name, "it is damaged: %v", err)
+		return false, nil
+	}
+	return true, nil
+}
+
+// textsOf checks the texts of the rows of a file.
+func (c *checker) textsOf(ctx context.Context, f File, states []TextsState) error {
+	name := "texts/" + f.Name
+	i := slices.IndexFunc(states, func(s TextsState) bool { return s.Name == name })
+	if i < 0 || states[i].Rows == 0 { // there were none, or all are erased
+		return c.rowsOf(ctx, f, nil)
+	}
+	got, err := readState(ctx, c.storage, Path(c.Manifest.Day, name))
+	switch {
+	case errors.Is(err, ErrNotExist):
+		c.Withheld = append(c.Withheld, name)
+		return nil
+	case err != nil && !errors.As(err, &damage{}):
+		return err
+	case got.SHA256 != states[i].SHA256:
+		c.problem(name, "its SHA-256 is %s instead of %s, as %s says", got.SHA256, states[i].SHA256, TextsName)
+		return nil
+	case err != nil:
+		c.problem(name, "%v", err)
+		return nil
+	}
+	hashes := map[string]bool{}
+	read := func(row TextRow, err error) bool {
+		if err != nil {
+			c.problem(name, "%v", err)
+			return false
+		}
+		hashes[row.Record+"\x00"+string(TextHash(row.Salt, row.Content))] = true
+		return true
+	}
+	if !readFile(ctx, c.storage, Path(c.Manifest.Day, name), read) {
+		return ctx.Err()
+	}
+	return c.rowsOf(ctx, f, hashes)
+}
+
+// rowsOf finds the rows of a file whose texts are neither there nor redacted.
+func (c *checker) rowsOf(ctx context.Context, f File, hashes map[string]bool) error {
+	redacted := map[string]bool{}
+	for _, r := range c.Redactions {
+		if r.Table == f.Table {
+			redacted[r.Record] = true
+		}
+	}
+	missing, first := 0, ""
+	for record, hash := range textHashes(ctx, c.storage, f.Table, Path(c.Manifest.Day, f.Name)) {
+		if len(hash) == 0 || redacted[record] || hashes[record+"\x00"+string(hash)] {
+			continue
+		}
+		if missing++; first == "" {
+			first = record
+		}
+	}
+	if missing > 0 {
+		c.problem("texts/"+f.Name, "the texts of %d rows are neither there nor redacted, the first of record %q", missing, first)
+	}
+	return ctx.Err()
+}
+
+// withTexts are the tables whose rows have texts.
+var withTexts = []string{News, Predictions, Agents}
+
+// textHashes yields the record and the hash of texts of each row that can be read.
+func textHashes(ctx context.Context, s Storage, table, name string) iter.Seq2[string, []byte] {
+	return func(yield func(string, []byte) bool) {
+		switch table {
+		case News:
+			readFile(ctx, s, name, func(r NewsRow, err error) bool { return err == nil && yield(r.Item, r.Texts) })
+		case Predictions:
+			readFile(ctx, s, name, func(r PredictionRow, err error) bool { return err == nil && yield(r.ID, r.Texts) })
+		case Agents:
+			readFile(ctx, s, name, func(r AgentRow, err error) bool { return err == nil && yield(r.ID, r.Texts) })
+		}
+	}
+}

@@ -1,0 +1,117 @@
+package archive
+
+import (
+	"context"
+	"database/sql"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/uptrace/bun"
+
+	"github.com/pulsecast/pulsecast/app/database"
+)
+
+// SealedDay is a sealed day that was read back.
+type SealedDay struct {
+	Day      string
+	Manifest *Manifest
+	Hash     string // of the manifest, in hex
+	SealedAt time.Time
+}
+
+// dayRow is how the database keeps a sealed day.
+type dayRow struct {
+	bun.BaseModel `bun:"table:archive_days,alias:d"`
+
+	Day        string          `bun:",pk"`
+	Manifest   json.RawMessage `bun:"type:json"`
+	Hash       []byte
+	Previous   []byte
+	SealedAt   time.Time
+	VerifiedAt time.Time `bun:",nullzero"`
+}
+
+// Record notes that a day is sealed and was read back. It returns false if it was noted before.
+func Record(ctx context.Context, db bun.IDB, d *Day, now time.Time) (bool, error) {
+	content, err := d.Manifest.Encode()
+	if err != nil {
+		return false, err
+	}
+	hash, err := hex.DecodeString(d.Hash)
+	if err != nil {
+		return false, fmt.Errorf("record %s: %w", d.Manifest.Day, err)
+	}
+	previous, err := hex.DecodeString(d.Manifest.Previous)
+	if err != nil {
+		return false, fmt.Errorf("record %s: %w", d.Manifest.Day, err)
+	}
+	at := database.Now(now)
+	row := dayRow{Day: d.Manifest.Day, Manifest: content, Hash: hash, Previous: previous, SealedAt: at, VerifiedAt: at}
+	res, err := db.NewInsert().Model(&row).On("CONFLICT (day) DO NOTHING").Exec(ctx)
+	if err != nil {
+		return false, fmt.Errorf("record %s: %w", d.Manifest.Day, err)
+	}
+	n, err := res.RowsAffected()
+	return n == 1, err
+}
+
+// Days lists the sealed days, the oldest first.
+func Days(ctx context.Context, db bun.IDB) ([]SealedDay, error) {
+	var rows []dayRow
+	if err := db.NewSelect().Model(&rows).Order("day").Scan(ctx); err != nil {
+		return nil, fmt.Errorf("list the days of the archive: %w", err)
+	}
+	days := make([]SealedDay, len(rows))
+	for i := range rows {
+		var err error
+		if days[i], err = rows[i].day(); err != nil {
+			return nil, err
+		}
+	}
+	return days, nil
+}
+
+// Last returns the last sealed day; found is false before the first.
+func Last(ctx context.Context, db bun.IDB) (last SealedDay, found bool, err error) {
+	var row dayRow
+	err = db.NewSelect().Model(&row).OrderExpr("day DESC").Limit(1).Scan(ctx)
+	if errors.Is(err, sql.ErrNoRows) {
+		return last, false, nil
+	}
+	if err != nil {
+		return last, false, fmt.Errorf("find the last day of the archive: %w", err)
+	}
+	last, err = row.day()
+	return last, err == nil, err
+}
+
+func (r *dayRow) day() (SealedDay, error) {
+	m, err := ReadManifest(r.Day, r.Manifest)
+	if err != nil {
+		return SealedDay{}, fmt.Errorf("archive_days: %w", err)
+	}
+	return SealedDay{Day: r.Day, Manifest: m, Hash: hex.EncodeToString(r.Hash), SealedAt: r.SealedAt.UTC()}, nil
+}
+
+// SealedUntil returns the end of the last sealed day, zero before the first. What was observed
+// before it is in the archive.
+func SealedUntil(ctx context.Context, db bun.IDB) (time.Time, error) {
+	last, found, err := Last(ctx, db)
+	if err != nil || !found {
+		return time.Time{}, err
+	}
+	_, end, err := bounds(last.Day)
+	return end, err
+}
+
+// bounds returns the first moment of a day and of the day after it.
+func bounds(day string) (from, to time.Time, err error) {
+	from, err = time.Parse(time.DateOnly, day)
+	if err != nil {
+		return from, to, fmt.Errorf("%q is not a day such as 2026-11-21", day)
+	}
+	return from, from.AddDate(0, 0, 1), nil
+}

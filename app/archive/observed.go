@@ -1,0 +1,314 @@
+package archive
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+
+	"github.com/google/uuid"
+	"github.com/uptrace/bun"
+
+	"github.com/pulsecast/pulsecast/app/database"
+)
+
+// eventSegment is an EventRow in a segment.
+type eventSegment struct {
+	EventRow
+	Same bool `json:",omitempty"` // as its row before, but for the volumes, which are given
+}
+
+// newsSegment is a NewsRow in a segment.
+type newsSegment struct {
+	NewsRow
+	Said *NewsTexts `json:",omitempty"` // nil: as its row before
+}
+
+// waiting is a segment without its content.
+type waiting struct {
+	ID      uuid.UUID `bun:",type:uuid"`
+	Kind    string
+	Source  string
+	Records int64
+}
+
+// segmentsUpTo lists the segments that a day takes in, in the order they were appended.
+func segmentsUpTo(ctx context.Context, db bun.IDB, day string) (list []waiting, err error) {
+	err = db.NewSelect().Model((*segment)(nil)).Column("id", "kind", "source", "records").
+		Where("day <= ?", day).OrderExpr("id").Scan(ctx, &list)
+	if err != nil {
+		return nil, fmt.Errorf("list segments: %w", err)
+	}
+	return list, nil
+}
+
+func deleteSegments(ctx context.Context, db bun.IDB, ids []uuid.UUID) error {
+	for part := range slices.Chunk(ids, 1000) {
+		_, err := db.NewDelete().Model((*segment)(nil)).Where("id IN (?)", bun.List(part)).Exec(ctx)
+		if err != nil {
+			return fmt.Errorf("delete segments: %w", err)
+		}
+	}
+	return nil
+}
+
+// segmentsName is the list of the segments that a day holds. A sealer that was stopped between
+// sealing a day and deleting its segments finds there which ones are done.
+const segmentsName = "segments.json"
+
+func readSegmentList(ctx context.Context, s Storage, day string) (ids []uuid.UUID, err error) {
+	content, err := ReadObject(ctx, s, Path(day, segmentsName))
+	if errors.Is(err, ErrNotExist) {
+		return nil, nil // a day that was written without segments
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := json.Unmarshal(content, &ids); err != nil {
+		return nil, fmt.Errorf("%s: %w", Path(day, segmentsName), err)
+	}
+	return ids, nil
+}
+
+// observedTables writes the observed tables of one day.
+type observedTables struct {
+	db   bun.IDB
+	w    *DayWriter
+	list []waiting
+	salt func(record string, content []byte) []byte
+	// erased are the news items whose texts are to be erased, with the reasons.
+	erased map[string]string
+}
+
+func (s *Sealer) writeObserved(ctx context.Context, w *DayWriter, day string) error {
+	list, err := segmentsUpTo(ctx, s.DB, day)
+	if err != nil {
+		return err
+	}
+	key, err := saltKey(ctx, s.DB, day)
+	if err != nil {
+		return err
+	}
+	o := &observedTables{db: s.DB, w: w, list: list, salt: salter(key)}
+	if err := o.write(ctx); err != nil {
+		return err
+	}
+	for _, u := range w.manifest.Unreadable {
+		s.Log.Error("a segment of the archive can't be read; it is kept as it is", "day", day, "file", u.Name, "reason", u.Reason)
+	}
+	ids := make([]uuid.UUID, len(list))
+	for i := range list {
+		ids[i] = list[i].ID
+	}
+	return putJSON(ctx, s.Storage, Path(day, segmentsName), ids)
+}
+
+// saltKey returns what the salts of a day are derived from, so that two nodes that seal the same
+// day write the same files. It is forgotten once the day is sealed.
+func saltKey(ctx context.Context, db bun.IDB, day string) (string, error) {
+	if _, err := database.AddSetting(ctx, db, saltSetting(day), rand.Text()); err != nil {
+		return "", err
+	}
+	key, _, err := database.Setting(ctx, db, saltSetting(day))
+	return key, err
+}
+
+func saltSetting(day string) string { return "archive_salt_" + day }
+
+func salter(key string) func(record string, content []byte) []byte {
+	return func(record string, content []byte) []byte {
+		mac := hmac.New(sha256.New, []byte(key))
+		mac.Write([]byte(record + "\x00"))
+		mac.Write(content)
+		return mac.Sum(nil)[:16]
+	}
+}
+
+func (o *observedTables) write(ctx context.Context) error {
+	for _, table := range []struct {
+		name  string
+		write func(ctx context.Context, source string) error
+	}{
+		{Markets, func(ctx context.Context, source string) error {
+			return writeSorted(ctx, o, Markets, source, func(r *MarketRow) string { return r.Market })
+		}},
+		{Events, o.writeEvents},
+		{Prices, func(ctx context.Context, source string) error {
+			return writeSorted(ctx, o, Prices, source, func(r *PriceRow) string { return r.Market })
+		}},
+		{News, o.writeNews},
+		{Closings, func(ctx context.Context, source string) error {
+			return writeSorted(ctx, o, Closings, source, func(r *ClosingRow) string { return r.Market })
+		}},
+	} {
+		for _, source := range o.sources(table.name) {
+			if err := table.write(ctx, source); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (o *observedTables) sources(table string) []string {
+	var list []string
+	for _, w := range o.list {
+		if w.Kind == table {
+			list = append(list, w.Source)
+		}
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+func writeSorted[T observed](ctx context.Context, o *observedTables, table, source string, key func(*T) string) error {
+	return WriteTable(ctx, o.w, table, source, sorted(segmentRows[T](ctx, o, table, source), byKey(key)))
+}
+
+// byKey compares rows by key, then by the moment they were observed.
+func byKey[T observed](key func(*T) string) func(a, b *T) int {
+	return func(a, b *T) int {
+		return cmp.Or(strings.Compare(key(a), key(b)), (*a).at().Compare((*b).at()))
+	}
+}
+
+func (o *observedTables) writeEvents(ctx context.Context, source string) error {
+	rows := sorted(segmentRows[eventSegment](ctx, o, Events, source), byKey(func(r *eventSegment) string { return r.Event }))
+	return WriteTable(ctx, o.w, Events, source, func(yield func(EventRow, error) bool) {
+		var last EventRow
+		for row, err := range rows {
+			if row.Same && last.Event == row.Event {
+				full := last
+				full.Observed, full.Volume, full.Volume24h = row.Observed, row.Volume, row.Volume24h
+				row.EventRow = full
+			}
+			last = row.EventRow
+			if !yield(row.EventRow, err) {
+				return
+			}
+		}
+	})
+}
+
+// writeNews writes the rows of a source, and the texts apart from them.
+func (o *observedTables) writeNews(ctx context.Context, source string) error {
+	rows := sorted(segmentRows[newsSegment](ctx, o, News, source), byKey(func(r *newsSegment) string { return r.Item }))
+	texts := newsTexts{salt: o.salt}
+	err := WriteTable(ctx, o.w, News, source, func(yield func(NewsRow, error) bool) {
+		for row, err := range rows {
+			if err == nil {
+				err = texts.take(&row)
+			}
+			if !yield(row.NewsRow, err) {
+				return
+			}
+		}
+	})
+	if err != nil {
+		return err
+	}
+	return o.w.WriteTexts(ctx, News, source, o.kept(texts.list))
+}
+
+// newsTexts collects the texts of rows that come by item.
+type newsTexts struct {
+	salt    func(record string, content []byte) []byte
+	list    []TextRow
+	item    string // of the row before
+	current []byte // its hash of texts
+}
+
+// take gives a row the hash of its texts, and keeps them once.
+func (t *newsTexts) take(row *newsSegment) error {
+	if row.Item != t.item {
+		t.item, t.current = row.Item, nil
+	}
+	if row.Said != nil {
+		content, err := json.Marshal(row.Said)
+		if err != nil {
+			return err
+		}
+		text := TextRow{Record: row.Item, Salt: t.salt(row.Item, content), Content: content}
+		t.current = TextHash(text.Salt, content)
+		if !t.has(&text) {
+			t.list = append(t.list, text)
+		}
+	}
+	row.Texts = t.current
+	return nil
+}
+
+func (t *newsTexts) has(text *TextRow) bool {
+	for i := len(t.list) - 1; i >= 0 && t.list[i].Record == text.Record; i-- {
+		if bytes.Equal(t.list[i].Content, text.Content) {
+			return true
+		}
+	}
+	return false
+}
+
+// kept yields the texts without those that are to be erased, which it notes as redacted.
+func (o *observedTables) kept(texts []TextRow) iter.Seq2[TextRow, error] {
+	return func(yield func(TextRow, error) bool) {
+		for _, t := range texts {
+			if reason, erased := o.erased[t.Record]; erased {
+				o.w.Redact(News, t.Record, reason)
+			} else if !yield(t, nil) {
+				return
+			}
+		}
+	}
+}
+
+// segmentRows yields the rows of the segments of a table and source. A segment that can't be read
+// is kept beside the files of the day, named in the manifest, and left out.
+func segmentRows[T any](ctx context.Context, o *observedTables, table, source string) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		var none T
+		for _, w := range o.list {
+			if w.Kind != table || w.Source != source {
+				continue
+			}
+			content, err := segmentContent(ctx, o.db, w.ID)
+			if err != nil {
+				yield(none, err)
+				return
+			}
+			rows, err := decodeRows[T](content, w.Records)
+			if err != nil {
+				if err := o.w.keepUnreadable(ctx, &w, content, err); err != nil {
+					yield(none, err)
+					return
+				}
+				continue
+			}
+			for i := range rows {
+				if !yield(rows[i], nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// segmentContent reads a segment. One that is gone was sealed by another node: what was read so
+// far must not be written.
+func segmentContent(ctx context.Context, db bun.IDB, id uuid.UUID) (content []byte, err error) {
+	err = db.NewSelect().Model((*segment)(nil)).Column("content").Where("id = ?", id).Scan(ctx, &content)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, fmt.Errorf("segment %s: another node sealed it: %w", id, ErrExist)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read segment %s: %w", id, err)
+	}
+	return content, nil
+}

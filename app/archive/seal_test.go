@@ -1,0 +1,69 @@
+package archive_test
+
+import (
+	"fmt"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/pulsecast/pulsecast/app/archive"
+	"github.com/pulsecast/pulsecast/app/database"
+	"github.com/pulsecast/pulsecast/app/database/dbtest"
+)
+
+var day = time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC)
+
+// priceRow is a reading of a market at a minute of the day.
+func priceRow(market string, minute int) archive.PriceRow {
+	return archive.PriceRow{
+		Market: market, Observed: archive.Observed{ObservedAt: day.Add(time.Duration(minute) * time.Minute), Source: "polymarket", Received: []byte{byte(minute)}},
+		Prices: []float64{0.25, 0.75}, BestBid: new(0.0),
+	}
+}
+
+func newSealer(t *testing.T, db *database.DB, storage archive.Writable) *archive.Sealer {
+	t.Helper()
+	return &archive.Sealer{
+		DB: db, Storage: storage, Now: func() time.Time { return day.AddDate(0, 0, 1).Add(time.Hour) }, Log: slog.New(slog.NewTextHandler(t.Output(), nil)),
+	}
+}
+
+func TestSeal(t *testing.T) {
+	t.Parallel()
+	for _, kind := range dbtest.Kinds {
+		t.Run(string(kind), func(t *testing.T) {
+			t.Parallel()
+			ctx, db, folder := t.Context(), dbtest.Open(t, kind), archive.OpenFolder(t.TempDir())
+			for minute := range 3 {
+				rows := []archive.PriceRow{priceRow("b", minute), priceRow("a", minute)}
+				if err := archive.Append(ctx, db, archive.Prices, rows, rows[0].ObservedAt); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := newSealer(t, db, folder).Seal(ctx, "2026-11-21"); err != nil {
+				t.Fatal(err)
+			}
+			d, err := archive.OpenDay(ctx, folder, "2026-11-21")
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for row, err := range archive.Rows[archive.PriceRow](ctx, d, archive.Prices) {
+				if err != nil || row.BestBid == nil || len(row.Received) != 1 {
+					t.Errorf("row %+v, %v", row, err)
+				}
+				got = append(got, fmt.Sprint(row.Market, row.ObservedAt.Minute()))
+			}
+			if fmt.Sprint(got) != "[a0 a1 a2 b0 b1 b2]" {
+				t.Errorf("rows %v", got)
+			}
+			days, err := archive.Days(ctx, db)
+			if err != nil || len(days) != 1 || days[0].Hash != d.Hash || days[0].Manifest.Files[0].Rows != 6 {
+				t.Errorf("days %+v, %v", days, err)
+			}
+			if n, err := db.NewSelect().Table("archive_segments").Count(ctx); n != 0 || err != nil {
+				t.Errorf("%d segments are left, %v", n, err)
+			}
+		})
+	}
+}

@@ -1,0 +1,122 @@
+package archive
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/klauspost/compress/zstd"
+	"github.com/uptrace/bun"
+
+	"github.com/pulsecast/pulsecast/app/database"
+)
+
+// segment is rows of one table and source that wait to be sealed.
+type segment struct {
+	bun.BaseModel `bun:"table:archive_segments,alias:s"`
+
+	ID        uuid.UUID `bun:",pk,type:uuid"`
+	Day       string
+	Kind      string // the table
+	Source    string
+	Records   int64
+	Content   []byte // JSON, a row a line, compressed with zstd, which ends with a checksum
+	CreatedAt time.Time
+}
+
+// maxSegment bounds a segment once it is decompressed.
+const maxSegment = 256 << 20
+
+// coders are safe for concurrent use. New fails for bad options only.
+var (
+	encoder, _ = zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1))
+	decoder, _ = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(maxSegment))
+)
+
+// Append stores rows of an observed table as segments, one for each day and source. Call it in
+// the transaction that stores the reading.
+func Append[T observed](ctx context.Context, tx bun.IDB, table string, rows []T, now time.Time) error {
+	var list []segment
+	for part := range grouped(rows) {
+		content, err := encodeRows(part)
+		if err != nil {
+			return fmt.Errorf("archive %s: %w", table, err)
+		}
+		list = append(list, segment{
+			ID: database.NewID(now), Day: DayOf(part[0].at()), Kind: table, Source: part[0].from(),
+			Records: int64(len(part)), Content: content, CreatedAt: database.Now(now),
+		})
+	}
+	if len(list) == 0 {
+		return nil
+	}
+	if _, err := tx.NewInsert().Model(&list).Exec(ctx); err != nil {
+		return fmt.Errorf("archive %s: %w", table, err)
+	}
+	return nil
+}
+
+// DayOf returns the UTC day of a moment.
+func DayOf(at time.Time) string { return at.UTC().Format(time.DateOnly) }
+
+// grouped yields the rows by day and source, each group in the order of the rows.
+func grouped[T observed](rows []T) func(yield func([]T) bool) {
+	return func(yield func([]T) bool) {
+		type place struct{ day, source string }
+		var order []place
+		groups := map[place][]T{}
+		for i := range rows {
+			p := place{DayOf(rows[i].at()), rows[i].from()}
+			if groups[p] == nil {
+				order = append(order, p)
+			}
+			groups[p] = append(groups[p], rows[i])
+		}
+		for _, p := range order {
+			if !yield(groups[p]) {
+				return
+			}
+		}
+	}
+}
+
+func encodeRows[T any](rows []T) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	for i := range rows {
+		if err := e.Encode(&rows[i]); err != nil {
+			return nil, err
+		}
+	}
+	return encoder.EncodeAll(b.Bytes(), nil), nil
+}
+
+// decodeRows reads a segment. One that is torn, or holds fewer or more rows than records, is an
+// error.
+func decodeRows[T any](content []byte, records int64) ([]T, error) {
+	text, err := decoder.DecodeAll(content, nil)
+	if err != nil {
+		return nil, err
+	}
+	rows := make([]T, 0, min(records, 1<<16))
+	for d := json.NewDecoder(bytes.NewReader(text)); ; {
+		var row T
+		if err := d.Decode(&row); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			return nil, err
+		}
+		rows = append(rows, row)
+	}
+	if int64(len(rows)) != records {
+		return nil, fmt.Errorf("it holds %d rows instead of %d", len(rows), records)
+	}
+	return slices.Clip(rows), nil
+}
