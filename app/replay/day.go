@@ -21,6 +21,7 @@ type day struct {
 	events   map[string][]archive.EventRow
 	prices   map[string]*series
 	closings map[string][]archive.ClosingRow
+	outcomes []archive.OutcomeRow
 	news     map[string][]news.Item
 }
 
@@ -41,7 +42,7 @@ func readDay(ctx context.Context, s archive.Storage, sealed *archive.Day) (*day,
 
 // checkFiles compares the files that a replay reads with the hashes in the manifest.
 func checkFiles(ctx context.Context, s archive.Storage, m *archive.Manifest) error {
-	for _, table := range []string{archive.Markets, archive.Events, archive.Prices, archive.Closings, archive.News} {
+	for _, table := range []string{archive.Markets, archive.Events, archive.Prices, archive.Closings, archive.Outcomes, archive.News} {
 		for _, f := range m.Of(table) {
 			name := archive.Path(m.Day, f.Name)
 			content, err := archive.ReadObject(ctx, s, name)
@@ -83,6 +84,12 @@ func (d *day) readMarkets(ctx context.Context, sealed *archive.Day) error {
 			return err
 		}
 		d.closings[row.Market] = append(d.closings[row.Market], row)
+	}
+	for row, err := range archive.Rows[archive.OutcomeRow](ctx, sealed, archive.Outcomes) {
+		if err != nil {
+			return err
+		}
+		d.outcomes = append(d.outcomes, row)
 	}
 	sortByTime(d.facts, func(r archive.MarketRow) time.Time { return r.ObservedAt })
 	sortByTime(d.events, func(r archive.EventRow) time.Time { return r.ObservedAt })

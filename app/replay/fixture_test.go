@@ -8,6 +8,8 @@ import (
 	"iter"
 	"net"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -255,4 +257,12 @@ func read[T any](c *client, method, path, key, body string, headers ...string) (
 func (c *client) makeRun(fields string) madeRun {
 	c.t.Helper()
 	return read[madeRun](c, "POST", "/r", "", fields)
+}
+
+// forgetWorlds deletes what a run has published.
+func forgetWorlds(t *testing.T, dir, run string) {
+	t.Helper()
+	if err := os.RemoveAll(filepath.Join(dir, "runs", run, "worlds")); err != nil {
+		t.Fatal(err)
+	}
 }

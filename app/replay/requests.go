@@ -195,11 +195,17 @@ func (s *Server) operated(c *fiber.Ctx) (*Run, error) {
 	token := credential(c.Get(fiber.HeaderAuthorization))
 	switch {
 	case token == "":
-		return nil, problem.MissingCredentials("Send Authorization: Bearer with the operatorToken that POST /r answered with.")
+		return nil, noToken()
 	case !run.operates(token):
 		return nil, problem.InvalidCredentials("This is not the operator token of the run. An agent's key doesn't open this.")
 	}
 	return run, nil
+}
+
+func noToken() error {
+	p := problem.New(problem.CodeMissingCredentials, "Send Authorization: Bearer with the operatorToken that POST /r answered with.")
+	p.Challenge = `Bearer realm="pulsecast replay"`
+	return p
 }
 
 func respond(c *fiber.Ctx, body any) error {
@@ -241,5 +247,3 @@ func (s *Server) index(c *fiber.Ctx) error {
 	}{true, "Replays of recorded days. POST /r makes a run; " + prefix("{run}", "{T}") + "/api/… answers as of T.", append([]string{}, days...), s.base + prefix("{run}", "{T}") + "/docs/backtest"}
 	return respond(c, answer)
 }
-
-func (s *Server) report(*fiber.Ctx) error { return problem.NotFound("not yet") }

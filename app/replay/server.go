@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/gofiber/fiber/v2"
@@ -50,6 +51,8 @@ type Server struct {
 	http   *httpserver.Server
 	base   string // address of the server
 	log    *slog.Logger
+
+	reports sync.Mutex // held while one is made
 }
 
 // acquireTimeout bounds how long a request waits for its world.

@@ -18,7 +18,7 @@ type shownMarkets struct {
 	Stale bool      `json:"stale"`
 }
 
-type published struct {
+type publishedAnswer struct {
 	Prediction struct {
 		ID        string    `json:"id"`
 		URL       string    `json:"url"`
@@ -40,12 +40,12 @@ func TestWorld(t *testing.T) {
 		t.Errorf("%d markets as of %s, stale %v", len(list.Markets), list.AsOf, list.Stale)
 	}
 	body := `{"marketId":"m105","confidence":0.8,"thesis":"Because."}`
-	first := read[published](c, "POST", world+"/api/predictions", *run.AgentKey, body)
-	again := read[published](c, "POST", world+"/api/predictions", *run.AgentKey, body)
+	first := read[publishedAnswer](c, "POST", world+"/api/predictions", *run.AgentKey, body)
+	again := read[publishedAnswer](c, "POST", world+"/api/predictions", *run.AgentKey, body)
 	if first != again || !first.Prediction.CreatedAt.Equal(at) || !strings.HasPrefix(first.Prediction.URL, c.base+world+"/predictions/") {
 		t.Errorf("published %+v, then %+v", first, again)
 	}
-	other := read[published](c, "POST", world+"/api/predictions", *run.AgentKey, body, "Idempotency-Key", "k")
+	other := read[publishedAnswer](c, "POST", world+"/api/predictions", *run.AgentKey, body, "Idempotency-Key", "k")
 	if other.Prediction.ID == first.Prediction.ID {
 		t.Error("another key gave the same prediction")
 	}
@@ -57,7 +57,7 @@ func TestWorld(t *testing.T) {
 	}
 	stop()
 	c, _ = serve(t, tape, dir)
-	kept := read[published](c, "POST", strings.Replace(world, c.base, "", 1)+"/api/predictions", *run.AgentKey, body)
+	kept := read[publishedAnswer](c, "POST", strings.Replace(world, c.base, "", 1)+"/api/predictions", *run.AgentKey, body)
 	if kept.Prediction.ID != first.Prediction.ID {
 		t.Errorf("after a restart the id is %s, was %s", kept.Prediction.ID, first.Prediction.ID)
 	}
