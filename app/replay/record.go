@@ -74,6 +74,9 @@ func openRecord(ctx context.Context, b *builder, dir string) (*record, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := db.Sync(ctx, false); err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
 	r := &record{db: db, tape: b.tape, markets: map[string]*followed{}}
 	now := func() time.Time { return r.clock }
 	limits := thresholds(&b.settings)
@@ -316,6 +319,9 @@ func (r *record) changes(d *day) (list []market.Market) {
 		}
 		if s := d.prices[m.ID]; s != nil {
 			for i := range s.len() {
+				if len(own) == 0 && !m.closed {
+					break // it stayed open
+				}
 				one := m.Market
 				priced(&one, s, i)
 				one.Closed, one.ClosedAt = false, time.Time{}

@@ -2,6 +2,7 @@ package replay
 
 import (
 	"bytes"
+	"crypto/subtle"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -77,6 +78,9 @@ func refuseBody(err error) error {
 }
 
 func (s *Server) makeRun(c *fiber.Ctx) error {
+	if err := s.admitMaker(c); err != nil {
+		return err
+	}
 	var body newRun
 	if err := readBody(c, &body); err != nil {
 		return err
@@ -203,9 +207,21 @@ func (s *Server) operated(c *fiber.Ctx) (*Run, error) {
 }
 
 func noToken() error {
-	p := problem.New(problem.CodeMissingCredentials, "Send Authorization: Bearer with the operatorToken that POST /r answered with.")
+	return missing("Send Authorization: Bearer with the operatorToken that POST /r answered with.")
+}
+
+func missing(detail string) error {
+	p := problem.New(problem.CodeMissingCredentials, detail)
 	p.Challenge = `Bearer realm="pulsecast replay"`
 	return p
+}
+
+// admitMaker refuses those who may not make runs.
+func (s *Server) admitMaker(c *fiber.Ctx) error {
+	if s.token == "" || subtle.ConstantTimeCompare([]byte(credential(c.Get(fiber.HeaderAuthorization))), []byte(s.token)) == 1 {
+		return nil
+	}
+	return missing("Making a run here takes Authorization: Bearer with the token that this server was started with.")
 }
 
 func respond(c *fiber.Ctx, body any) error {

@@ -39,7 +39,10 @@ type Options struct {
 	Archive  archive.Storage
 	// Dir keeps the runs and their worlds.
 	Dir string
-	Log io.Writer
+	// Token, if set, is what making a run takes. Who makes a run is its operator, and sees how the
+	// markets ended; without a token an agent that reaches the server could.
+	Token string
+	Log   io.Writer
 }
 
 // Server serves runs through an archive.
@@ -50,6 +53,7 @@ type Server struct {
 	build  *builder
 	http   *httpserver.Server
 	base   string // address of the server
+	token  string
 	log    *slog.Logger
 
 	reports sync.Mutex // held while one is made
@@ -76,7 +80,7 @@ func New(ctx context.Context, o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{tape: NewTape(o.Archive), runs: runs, base: settings.BaseURL, log: settings.Logger(o.Log)}
+	s := &Server{tape: NewTape(o.Archive), runs: runs, base: settings.BaseURL, token: o.Token, log: settings.Logger(o.Log)}
 	s.build = &builder{tape: s.tape, runs: runs, template: template, settings: settings, log: o.Log}
 	s.worlds = newWorlds(s.build.open, s.log)
 	s.http = httpserver.New(httpserver.Options{Config: &settings, Version: version.API, Logger: s.log})
@@ -90,6 +94,7 @@ func New(ctx context.Context, o Options) (*Server, error) {
 func (s *Server) register(app *fiber.App) {
 	app.Get(root, s.index)
 	app.Post(root, s.makeRun)
+	app.Post(root+"/plan", s.plan)
 	app.Post(root+"/:run/keys", s.makeKey)
 	app.Get(root+"/:run/report", s.report)
 	app.All(root+"/:run/at/:at", refused)

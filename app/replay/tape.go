@@ -116,7 +116,31 @@ func (t *Tape) read(ctx context.Context, name string) (*day, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := t.checkChain(ctx, sealed.Manifest); err != nil {
+		return nil, err
+	}
 	return readDay(ctx, t.storage, sealed)
+}
+
+// checkChain compares the hash of the day before, if that is archived, with the one that the
+// manifest names.
+func (t *Tape) checkChain(ctx context.Context, m *archive.Manifest) error {
+	days, err := t.Days(ctx)
+	if err != nil {
+		return err
+	}
+	i := slices.Index(days, m.Day)
+	if i < 1 || m.Previous == "" {
+		return nil
+	}
+	before, err := archive.OpenDay(ctx, t.storage, days[i-1])
+	if err != nil {
+		return err
+	}
+	if before.Hash != m.Previous {
+		return fmt.Errorf("%s: it doesn't follow the manifest of %s, whose hash is another", archive.Path(m.Day, archive.ManifestName), days[i-1])
+	}
+	return nil
 }
 
 // digest reads a day with few of its prices; nil if it isn't archived.

@@ -147,6 +147,9 @@ func (b *builder) fill(ctx context.Context, w *world) error {
 	if err != nil {
 		return err
 	}
+	if err := w.app.DB.Sync(ctx, false); err != nil {
+		return err
+	}
 	err = w.app.DB.InTx(ctx, func(ctx context.Context, tx bun.Tx) error {
 		return errors.Join(
 			(market.Store{}).Observe(ctx, tx, known.markets, known.events...),
@@ -166,6 +169,9 @@ func (b *builder) fill(ctx context.Context, w *world) error {
 		}
 	}
 	if err := w.publish(ctx, known, &b.settings); err != nil {
+		return err
+	}
+	if err := w.app.DB.Sync(ctx, true); err != nil {
 		return err
 	}
 	return database.SetSetting(ctx, w.app.DB, complete, writeMoment(w.at))
