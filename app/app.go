@@ -19,6 +19,7 @@ import (
 
 	"github.com/pulsecast/pulsecast/app/agent"
 	"github.com/pulsecast/pulsecast/app/alert"
+	"github.com/pulsecast/pulsecast/app/archive"
 	"github.com/pulsecast/pulsecast/app/cache"
 	"github.com/pulsecast/pulsecast/app/config"
 	"github.com/pulsecast/pulsecast/app/database"
@@ -76,6 +77,9 @@ type App struct {
 	News       *ingest.News
 	Settlement *settlement.Service
 	Boards     *leaderboard.Builder
+	// BeforeSealing, if not nil, runs before each run of the job that seals days. Set it before
+	// Run.
+	BeforeSealing func(context.Context) error
 
 	cfg  config.Config
 	now  func() time.Time
@@ -91,6 +95,8 @@ type App struct {
 	usage       *agent.Usage
 	identity    *identity.Service
 	publisher   *prediction.Publisher
+	archive     archive.Writable // nil: off
+	posts       map[string]archive.FindPosts
 	leaderboard *leaderboard.Store
 	consensus   *leaderboard.Counter
 	names       *agent.Names
@@ -123,6 +129,9 @@ func New(ctx context.Context, cfg config.Config, opts Options) (*App, error) {
 		}
 	}
 	if err := a.open(ctx); err != nil {
+		return nil, errors.Join(err, a.Close())
+	}
+	if err := a.openArchive(); err != nil {
 		return nil, errors.Join(err, a.Close())
 	}
 	marked, err := demo.Marked(ctx, a.DB.Reader)

@@ -28,6 +28,7 @@ var floors = [][]string{
 	{"app/archive", "app/source", "app/signal", "app/prediction", "app/identity", "app/worker"},
 	{"app/settlement", "app/ingest", "app/oauth"},
 	{"app/leaderboard", "app/assignment"},
+	{"app/release"},
 	{"app/demo", "app/admin", "app/moderation", "app/inbox"},
 	{"app/backup", "app/transfer"},
 	{"app/monitor"},

@@ -6,9 +6,11 @@ import (
 	"time"
 
 	"github.com/pulsecast/pulsecast/app/alert"
+	"github.com/pulsecast/pulsecast/app/archive"
 	"github.com/pulsecast/pulsecast/app/assignment"
 	"github.com/pulsecast/pulsecast/app/backup"
 	"github.com/pulsecast/pulsecast/app/prediction"
+	"github.com/pulsecast/pulsecast/app/release"
 	"github.com/pulsecast/pulsecast/app/retention"
 	"github.com/pulsecast/pulsecast/app/update"
 	"github.com/pulsecast/pulsecast/app/worker"
@@ -33,6 +35,9 @@ func (a *App) jobs() []worker.Job {
 	if alerts := a.alerts(); alerts != nil {
 		jobs = append(jobs, every("alerts", alert.Interval, alerts.Tick))
 	}
+	if s := a.sealer(); s != nil {
+		jobs = append(jobs, worker.Job{Name: "archive", Interval: archive.Interval, Timeout: archive.Timeout, Run: a.seal(s)})
+	}
 	if s := a.backups(); s != nil {
 		jobs = append(jobs, worker.Job{Name: "backup", Interval: backup.Interval, Timeout: backup.Timeout, Run: s.Tick})
 	}
@@ -41,6 +46,35 @@ func (a *App) jobs() []worker.Job {
 		jobs[i] = a.metrics.Job(jobs[i])
 	}
 	return jobs
+}
+
+// sealer returns nil if there is no archive.
+func (a *App) sealer() *archive.Sealer {
+	if a.archive == nil {
+		return nil
+	}
+	return &archive.Sealer{
+		DB: a.DB, Storage: a.archive, Exporters: a.exporters(), Posts: a.posts, Now: a.now, Log: a.Log,
+	}
+}
+
+// exporters write the tables of a sealed day that are no observations.
+func (a *App) exporters() []archive.Exporter {
+	return []archive.Exporter{&release.Exporter{
+		DB: a.DB, Interval: a.cfg.MarketsInterval, MinLiquidity: float64(a.cfg.RankedMinLiquidity),
+	}}
+}
+
+// seal returns the run of the job that seals days.
+func (a *App) seal(s *archive.Sealer) func(context.Context) (time.Duration, error) {
+	return func(ctx context.Context) (time.Duration, error) {
+		if a.BeforeSealing != nil {
+			if err := a.BeforeSealing(ctx); err != nil {
+				return 0, err
+			}
+		}
+		return s.Tick(ctx)
+	}
 }
 
 // backups returns nil if no backups are scheduled.
@@ -105,5 +139,5 @@ func (a *App) assign(ctx context.Context) error {
 }
 
 func (a *App) prune(ctx context.Context) error {
-	return retention.Run(ctx, a.DB, a.publisher, a.now)
+	return retention.Run(ctx, retention.Options{DB: a.DB, Publisher: a.publisher, Now: a.now, Archived: a.archive != nil})
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/agent"
 	"github.com/pulsecast/pulsecast/app/alert"
 	"github.com/pulsecast/pulsecast/app/api"
+	"github.com/pulsecast/pulsecast/app/archive"
 	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/generation"
 	"github.com/pulsecast/pulsecast/app/httpserver"
@@ -29,6 +30,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/signal"
 	"github.com/pulsecast/pulsecast/app/source"
 	"github.com/pulsecast/pulsecast/app/source/fetch"
+	"github.com/pulsecast/pulsecast/app/source/reddit"
 	"github.com/pulsecast/pulsecast/app/source/upstream"
 	"github.com/pulsecast/pulsecast/app/update"
 	"github.com/pulsecast/pulsecast/app/version"
@@ -41,6 +43,7 @@ func (a *App) buildDomain() {
 	thresholds := a.thresholds()
 	a.usage = agent.NewUsage(a.DB, a.Log, a.now)
 	a.Boards = leaderboard.NewBuilder(a.DB, thresholds, a.now)
+	a.Boards.Records = a.archive != nil
 	a.consensus = leaderboard.NewCounter(a.DB, a.now)
 	a.leaderboard = leaderboard.NewStore(thresholds, a.now)
 	a.publisher = prediction.NewPublisher(a.DB, a.now, staleAfter*a.cfg.MarketsInterval, a.cfg.BaseURL)
@@ -99,7 +102,7 @@ func (a *App) checkDatabase(ctx context.Context) error {
 // newMonitor watches the feeds, and on SQLite the disk that holds the database.
 func (a *App) newMonitor() *monitor.Monitor {
 	o := monitor.Options{
-		DB: a.DB, Now: a.now, BackupEvery: a.cfg.BackupEvery, Feeds: []monitor.Snapshots{a.Markets.Replicator.Feed(), a.News.Replicator.Feed()},
+		DB: a.DB, Now: a.now, BackupEvery: a.cfg.BackupEvery, Archived: a.archive != nil, Feeds: []monitor.Snapshots{a.Markets.Replicator.Feed(), a.News.Replicator.Feed()},
 	}
 	if path, ok := a.cfg.SQLitePath(); ok {
 		o.Disk = func() (monitor.Disk, error) { return monitor.DiskOf(filepath.Dir(path)) }
@@ -129,10 +132,12 @@ func (a *App) buildSignals(ctx context.Context) error {
 		Replicator: signal.NewReplicator(signal.NewFeed(api.MarketCodec(), a.now), a.DB, a.cache, a.Log),
 		Watch:      a.Settlement.Unsettled,
 		After:      []func(context.Context, []market.Market) error{a.Settlement.AfterMarkets},
+		Archive:    a.recorder(),
 	}
 	a.News = &ingest.News{
 		Source: a.newsSource(), DB: a.DB, Interval: a.cfg.NewsInterval, Now: a.now, Log: a.Log,
 		Replicator: signal.NewReplicator(signal.NewFeed(api.NewsCodec(), a.now), a.DB, a.cache, a.Log),
+		Archive:    a.recorder(),
 	}
 	if _, err := a.Markets.Replicator.Restore(ctx); err != nil {
 		return fmt.Errorf("restore markets: %w", err)
@@ -143,10 +148,41 @@ func (a *App) buildSignals(ctx context.Context) error {
 	return nil
 }
 
+// openArchive opens the archive. It isn't reached for: it may be down when the service starts.
+func (a *App) openArchive() (err error) {
+	if a.archive, err = archive.OpenStorage(a.cfg.ArchiveURL); err != nil {
+		return fmt.Errorf("ARCHIVE_URL: %w", err)
+	}
+	return nil
+}
+
+// recorder returns nil if there is no archive.
+func (a *App) recorder() *archive.Recorder {
+	if a.archive == nil {
+		return nil
+	}
+	return archive.NewRecorder(a.now)
+}
+
 func (a *App) newsSource() source.NewsSource {
-	return source.NewFallback(
-		a.Log, a.now, upstream.News(&a.cfg, a.Log, a.now, fetch.Options{Wrap: a.tracing.Transport})...,
-	)
+	members := upstream.News(&a.cfg, a.Log, a.now, fetch.Options{Wrap: a.tracing.Transport})
+	a.posts = findPosts(members)
+	return source.NewFallback(a.Log, a.now, members...)
+}
+
+// findPosts are the sources that tell whether archived posts still exist. Reddit's API tells it of
+// posts that were read from the feeds, too.
+func findPosts(members []source.Member) map[string]archive.FindPosts {
+	found := map[string]archive.FindPosts{}
+	for _, m := range members {
+		if s, ok := m.Source.(source.PostSource); ok {
+			found[m.Name] = s.Posts
+		}
+	}
+	if posts, ok := found[reddit.NameOAuth]; ok {
+		found[reddit.NameAtom] = posts
+	}
+	return found
 }
 
 func (a *App) buildServer() {
@@ -260,6 +296,7 @@ func (a *App) warnings() []string {
 	if r := a.changes.Replica(); r != nil && r.Warning() != "" {
 		list = append(list, r.Warning())
 	}
+	list = append(list, a.archiveWarnings()...)
 	if a.backupsTroubled() {
 		list = append(list, "no scheduled backup was made when it was due: the log says why")
 	}
@@ -277,6 +314,17 @@ func (a *App) backupsTroubled() bool {
 	defer cancel()
 	b, scheduled, err := a.monitor.Backups(ctx)
 	return err == nil && scheduled && b.Troubled()
+}
+
+// archiveWarnings says what is wrong with the archive; nothing if the database doesn't answer.
+func (a *App) archiveWarnings() []string {
+	ctx, cancel := context.WithTimeout(context.Background(), backupsTimeout)
+	defer cancel()
+	st, kept, err := a.monitor.Archive(ctx)
+	if err != nil || !kept || !st.Troubled(a.now()) {
+		return nil
+	}
+	return []string{"the archive can't be written, so observations wait in the database and nothing is pruned: the log says why"}
 }
 
 // backupsTimeout bounds the look of health at the backups.

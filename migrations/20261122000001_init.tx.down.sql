@@ -1,4 +1,8 @@
 -- Drops everything that the first migration makes.
+DROP TABLE archive_posts;
+--bun:split
+DROP TABLE redaction_requests;
+--bun:split
 DROP TABLE redactions;
 --bun:split
 DROP TABLE archive_days;
@@ -42,6 +46,8 @@ DROP TABLE admins;
 DROP TABLE assignments;
 --bun:split
 DROP TABLE skill_history;
+--bun:split
+DROP TABLE board_records;
 --bun:split
 DROP TABLE board_rows;
 --bun:split

@@ -808,8 +808,8 @@ CREATE TABLE agent_days (
 ){{if .PG}} WITH (fillfactor = 80){{end}};
 --bun:split
 
--- reference_predictions: what Always 50 % and Consensus say of each market. By agent; owner
--- settlement.
+-- reference_predictions: what Always 50 % and Consensus say of each market. settled_at is when
+-- status last changed. By agent; owner settlement.
 CREATE TABLE reference_predictions (
   agent_id {{.UUID}} NOT NULL REFERENCES agents (id),
   market_id TEXT NOT NULL REFERENCES markets (id),
@@ -822,6 +822,7 @@ CREATE TABLE reference_predictions (
   status TEXT NOT NULL,
   value {{.FLOAT}},
   edge BIGINT,
+  settled_at {{.TS}},
   created_at {{.TS}} NOT NULL,
   PRIMARY KEY (agent_id, market_id)
 );
@@ -918,6 +919,18 @@ CREATE INDEX board_rows_skill ON board_rows (skill, agent_id) WHERE span = 'all'
 CREATE INDEX board_rows_brier ON board_rows (brier, agent_id) WHERE span = 'all' AND category = '' AND brier IS NOT NULL;
 --bun:split
 CREATE INDEX board_rows_calibration ON board_rows (calibration_error, agent_id) WHERE span = 'all' AND category = '' AND calibration_error IS NOT NULL;
+--bun:split
+
+-- board_records: the first boards built on a UTC day, for the archive, in parts of some thousand
+-- rows each; content is a Parquet file. They are deleted once a later day is exported. Local;
+-- owner leaderboard.
+CREATE TABLE board_records (
+  day TEXT NOT NULL,
+  part BIGINT NOT NULL,
+  as_of {{.TS}} NOT NULL,
+  content {{.BYTES}} NOT NULL,
+  PRIMARY KEY (day, part)
+);
 --bun:split
 
 -- skill_history: an agent's skill at the end of each day on which it moved. By agent; owner
@@ -1202,14 +1215,46 @@ CREATE TABLE archive_days (
 );
 --bun:split
 
--- redactions: what was erased from a sealed day, and why. Not used yet. Local; owner archive.
+-- redactions: what was erased from the texts of a sealed day, and why. Local; owner archive.
 CREATE TABLE redactions (
   id {{.UUID}} PRIMARY KEY,
   day TEXT NOT NULL,
   kind TEXT NOT NULL,
   record TEXT NOT NULL,
   reason TEXT NOT NULL,
-  created_at {{.TS}} NOT NULL
+  created_at {{.TS}} NOT NULL,
+  UNIQUE (day, kind, record)
 );
 --bun:split
-CREATE INDEX redactions_day ON redactions (day, id);
+
+-- redaction_requests: records whose texts are to be erased from the archive. next_day is the
+-- next day to look at, done_at when all were. A record stays listed, so that its texts don't
+-- come back with a later day. Local; owner archive.
+CREATE TABLE redaction_requests (
+  id {{.UUID}} PRIMARY KEY,
+  kind TEXT NOT NULL,
+  record TEXT NOT NULL,
+  reason TEXT NOT NULL,
+  next_day TEXT NOT NULL,
+  last_day TEXT NOT NULL,
+  created_at {{.TS}} NOT NULL,
+  done_at {{.TS}},
+  UNIQUE (kind, record)
+);
+--bun:split
+CREATE INDEX redaction_requests_open ON redaction_requests (id) WHERE done_at IS NULL;
+--bun:split
+
+-- archive_posts: archived posts that are looked for at their source, because they leave the
+-- archive once the source has deleted them. missing_since is when an answer first lacked the
+-- post. Local; owner archive.
+CREATE TABLE archive_posts (
+  id TEXT PRIMARY KEY,
+  source TEXT NOT NULL,
+  first_day TEXT NOT NULL,
+  last_day TEXT NOT NULL,
+  checked_at {{.TS}} NOT NULL,
+  missing_since {{.TS}}
+);
+--bun:split
+CREATE INDEX archive_posts_due ON archive_posts (source, checked_at);

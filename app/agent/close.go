@@ -210,3 +210,13 @@ func (Store) Erased(ctx context.Context, db bun.IDB, id uuid.UUID, now time.Time
 	}
 	return nil
 }
+
+// ClosedSince lists the accounts that were closed at a moment or later.
+func (Store) ClosedSince(ctx context.Context, db bun.IDB, since time.Time) (ids []uuid.UUID, err error) {
+	err = db.NewSelect().Model((*Agent)(nil)).Column("id").Where("closed_at IS NOT NULL").Where("closed_at >= ?", database.Now(since)).
+		OrderExpr("id").Scan(ctx, &ids)
+	if err != nil {
+		return nil, fmt.Errorf("list closed accounts: %w", err)
+	}
+	return ids, nil
+}

@@ -9,6 +9,7 @@ import (
 	"github.com/uptrace/bun"
 
 	"github.com/pulsecast/pulsecast/app/agent"
+	"github.com/pulsecast/pulsecast/app/archive"
 	"github.com/pulsecast/pulsecast/app/monitor"
 	"github.com/pulsecast/pulsecast/app/queue"
 )
@@ -45,6 +46,7 @@ var advice = map[string]string{
 	"sign_ups":         "If nobody expects them, set REGISTRATION=closed and disable them.",
 	"database":         "Signals and what was read before are still served. Look in the log for its cause, and whether its disk is full.",
 	"backup":           "Look in the log for what the job backup says.",
+	"archive":          "Check ARCHIVE_URL and the room there. Observations wait in the database, and nothing is pruned.",
 	"disk":             "Make room: when it is full nothing can be published.",
 }
 
@@ -73,6 +75,11 @@ func (w *Watcher) look(ctx context.Context, now time.Time) ([]reading, error) {
 	errs = append(errs, err)
 	if scheduled && err == nil {
 		out = append(out, backups(&saved, now))
+	}
+	kept, archived, err := w.Monitor.Archive(ctx)
+	errs = append(errs, err)
+	if archived && err == nil {
+		out = append(out, archives(&kept, now))
 	}
 	room, ours, err := w.Monitor.Disk()
 	errs = append(errs, err)
@@ -154,6 +161,17 @@ func backups(b *monitor.Backups, now time.Time) reading {
 		text += fmt.Sprintf(", and %d attempts failed since", b.Failures)
 	}
 	return reading{name: "backup", holds: b.Troubled(), over: !b.Troubled(), text: text}
+}
+
+func archives(st *archive.Status, now time.Time) reading {
+	text := "no day of the archive is sealed yet"
+	if st.LastSealed != "" {
+		text = "the last sealed day of the archive is " + st.LastSealed
+	}
+	if st.Failures > 0 {
+		text += fmt.Sprintf(", and %d attempts to write to it failed since", st.Failures)
+	}
+	return reading{name: "archive", holds: st.Troubled(now), over: !st.Troubled(now), text: text}
 }
 
 func disk(room monitor.Disk) reading {

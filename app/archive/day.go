@@ -64,11 +64,24 @@ func Rows[T any](ctx context.Context, d *Day, table string) iter.Seq2[T, error] 
 func TextRows(ctx context.Context, d *Day, table string) iter.Seq2[TextRow, error] {
 	return func(yield func(TextRow, error) bool) {
 		for _, f := range d.Manifest.Texts {
-			if f.Table == table && !readFile(ctx, d.storage, Path(d.Manifest.Day, f.Name), yield) {
-				return
+			if f.Table != table {
+				continue
+			}
+			for row, err := range readTexts(ctx, d.storage, Path(d.Manifest.Day, f.Name)) {
+				if errors.Is(err, ErrNotExist) {
+					break // withheld, or all erased
+				}
+				if !yield(row, err) {
+					return
+				}
 			}
 		}
 	}
+}
+
+// readTexts yields the rows of a file of texts.
+func readTexts(ctx context.Context, s Storage, name string) iter.Seq2[TextRow, error] {
+	return func(yield func(TextRow, error) bool) { readFile(ctx, s, name, yield) }
 }
 
 // readFile yields the rows of a file and reports whether to go on.

@@ -25,9 +25,10 @@ func TestRowsRoundTrip(t *testing.T) {
 	roundTrip(t, archive.Outcomes, archive.OutcomeRow{Market: "1", Values: []float64{1, 0}, DecidedAt: at})
 	roundTrip(t, archive.Predictions, archive.PredictionRow{ID: "p", HorizonAt: at, CreatedAt: at, Edge: new(int64(7))})
 	roundTrip(t, archive.Ledger, archive.LedgerRow{ID: "l", CreatedAt: at, LogEdge: new(0.5)})
-	roundTrip(t, archive.References, archive.ReferenceRow{Agent: "a", ObservedAt: at})
+	roundTrip(t, archive.References, archive.ReferenceRow{Agent: "a", ObservedAt: at, SettledAt: at})
 	roundTrip(t, archive.Agents, archive.AgentRow{ID: "a", CreatedAt: at})
 	roundTrip(t, archive.Boards, archive.BoardRow{AsOf: at, Rank: new(int64(1))})
+	roundTrip(t, archive.Rules, archive.RuleRow{AsOf: at, MarketsInterval: 60})
 }
 
 func roundTrip[T any](t *testing.T, table string, row T) {

@@ -66,7 +66,9 @@ type Redaction struct {
 }
 
 // same reports whether both erase the same record.
-func (r Redaction) same(other Redaction) bool { return r.Table == other.Table && r.Record == other.Record }
+func (r Redaction) same(other Redaction) bool {
+	return r.Table == other.Table && r.Record == other.Record
+}
 
 // Path returns where a file of a day is in an archive.
 func Path(day, name string) string { return "days/" + day + "/" + name }

@@ -85,8 +85,6 @@ type observedTables struct {
 	w    *DayWriter
 	list []waiting
 	salt func(record string, content []byte) []byte
-	// erased are the news items whose texts are to be erased, with the reasons.
-	erased map[string]string
 }
 
 func (s *Sealer) writeObserved(ctx context.Context, w *DayWriter, day string) error {
@@ -216,7 +214,7 @@ func (o *observedTables) writeNews(ctx context.Context, source string) error {
 	if err != nil {
 		return err
 	}
-	return o.w.WriteTexts(ctx, News, source, o.kept(texts.list))
+	return o.w.WriteTexts(ctx, News, source, each(texts.list))
 }
 
 // newsTexts collects the texts of rows that come by item.
@@ -254,19 +252,6 @@ func (t *newsTexts) has(text *TextRow) bool {
 		}
 	}
 	return false
-}
-
-// kept yields the texts without those that are to be erased, which it notes as redacted.
-func (o *observedTables) kept(texts []TextRow) iter.Seq2[TextRow, error] {
-	return func(yield func(TextRow, error) bool) {
-		for _, t := range texts {
-			if reason, erased := o.erased[t.Record]; erased {
-				o.w.Redact(News, t.Record, reason)
-			} else if !yield(t, nil) {
-				return
-			}
-		}
-	}
 }
 
 // segmentRows yields the rows of the segments of a table and source. A segment that can't be read

@@ -16,12 +16,13 @@ const (
 	Ledger      = "ledger"      // LedgerRow: written that day
 	References  = "references"  // ReferenceRow: of the reference agents, settled that day
 	Agents      = "agents"      // AgentRow: those that the day's predictions, ledger and boards name
-	Boards      = "boards"      // BoardRow: the first board built that day
+	Boards      = "boards"      // BoardRow: the first boards built that day
+	Rules       = "rules"       // RuleRow: the settings that baselines depended on
 )
 
 // Tables lists the tables in the order in which a day is written.
 var Tables = []string{
-	Markets, Events, Prices, News, Closings, Outcomes, Predictions, Ledger, References, Agents, Boards,
+	Markets, Events, Prices, News, Closings, Outcomes, Predictions, Ledger, References, Boards, Agents, Rules,
 }
 
 // Observed says where and when a row was observed.
@@ -229,7 +230,8 @@ type LedgerRow struct {
 }
 
 // ReferenceRow is what a reference agent said of a market, and how it ended. Fields are as in
-// settlement.ReferencePrediction.
+// settlement.ReferencePrediction. One that is settled anew appears again on that day; the latest
+// row stands.
 type ReferenceRow struct {
 	Agent       string    `parquet:"agent,dict"`
 	Market      string    `parquet:"market,dict"`
@@ -241,7 +243,10 @@ type ReferenceRow struct {
 	WeightIndex int64     `parquet:"weight_index"`
 	Status      string    `parquet:"status,dict"`
 	Value       *float64  `parquet:"value,optional"`
-	SettledDay  string    `parquet:"settled_day,dict"` // of its cluster; see settlement.Cluster
+	SettledAt   time.Time `parquet:"settled_at,timestamp(microsecond)"`
+	// Category and Day are the sums it counts in, as in LedgerRow.
+	Category string `parquet:"category,dict"`
+	Day      string `parquet:"day,dict"`
 }
 
 // AgentRow is an agent. Its texts are AgentTexts.
@@ -265,11 +270,12 @@ type AgentTexts struct {
 	Homepage    string `json:"homepage,omitempty"`
 }
 
-// BoardRow is one row of a published board. Fields are as in GET /api/leaderboard.
+// BoardRow is one row of a board. Fields are as in GET /api/leaderboard. The ledger rows that were
+// created up to AsOf, and the references settled up to it, give the same board again.
 type BoardRow struct {
 	AsOf             time.Time `parquet:"as_of,timestamp(microsecond)"`
 	Window           string    `parquet:"window,dict"`
-	Category         string    `parquet:"category,dict"`
+	Category         string    `parquet:"category,dict"` // "": all of them
 	Agent            string    `parquet:"agent,dict"`
 	Rank             *int64    `parquet:"rank,optional"`
 	RankLow          *int64    `parquet:"rank_low,optional"`
@@ -279,14 +285,36 @@ type BoardRow struct {
 	Skill            *float64  `parquet:"skill,optional"`
 	SkillLow         *float64  `parquet:"skill_low,optional"`
 	SkillHigh        *float64  `parquet:"skill_high,optional"`
+	BestGuess        *float64  `parquet:"best_guess,optional"`
+	Odds             *float64  `parquet:"odds,optional"`
 	Proven           bool      `parquet:"proven"`
 	Events           int64     `parquet:"events"`
-	Predictions      int64     `parquet:"predictions"`
+	Disagreements    int64     `parquet:"disagreements"` // events with a prediction at least 0.03 from the market
 	Resolved         int64     `parquet:"resolved"`
+	Scored           int64     `parquet:"scored"` // of the resolved, those with a baseline
 	Brier            *float64  `parquet:"brier,optional"`
 	MarketBrier      *float64  `parquet:"market_brier,optional"`
 	LogEdge          *float64  `parquet:"log_edge,optional"`
 	CalibrationError *float64  `parquet:"calibration_error,optional"`
+	// PublicationDays is on how many UTC days the agent had published on markets. Open predictions
+	// count too, so the settled ones don't tell it.
+	PublicationDays int64 `parquet:"publication_days"`
+	// NeedEvents and NeedDays are what a rank on this board took; Kappa, Sigma2, Mu and Tau are
+	// the day's prior. They are the same in all rows of a board.
+	NeedEvents int64   `parquet:"need_events,dict"`
+	NeedDays   int64   `parquet:"need_days,dict"`
+	Kappa      float64 `parquet:"kappa,dict"`
+	Sigma2     float64 `parquet:"sigma2,dict"`
+	Mu         float64 `parquet:"mu,dict"`
+	Tau        float64 `parquet:"tau,dict"`
+}
+
+// RuleRow holds the settings that baselines depended on when the day was sealed.
+type RuleRow struct {
+	AsOf            time.Time `parquet:"as_of,timestamp(microsecond)"`
+	RulesVersion    string    `parquet:"rules_version"`
+	MarketsInterval float64   `parquet:"markets_interval"` // seconds
+	MinLiquidity    float64   `parquet:"min_liquidity"`    // US dollars
 }
 
 // TextRow is the texts of a row of News, Predictions or Agents. The row's Texts is the SHA-256

@@ -25,8 +25,10 @@ type Sealer struct {
 	DB        *database.DB
 	Storage   Writable
 	Exporters []Exporter
-	Now       func() time.Time
-	Log       *slog.Logger
+	// Posts ask the sources of news, by their names, whether posts still exist.
+	Posts map[string]FindPosts
+	Now   func() time.Time
+	Log   *slog.Logger
 }
 
 // Seal seals one day with the segments that are in the database, reads it back, notes it in
@@ -62,6 +64,10 @@ func (s *Sealer) write(ctx context.Context, day, previous string) error {
 		from = time.Time{}
 	}
 	w := NewDayWriter(s.Storage, day, previous)
+	w.now = s.Now
+	if w.erased, err = requestedRecords(ctx, s.DB); err != nil {
+		return err
+	}
 	if err := s.writeObserved(ctx, w, day); err != nil {
 		return err
 	}
@@ -87,6 +93,9 @@ func (s *Sealer) adopt(ctx context.Context, day, previous string) error {
 	if err != nil {
 		return err
 	}
+	if len(found.Withheld) > 0 {
+		return fmt.Errorf("%s: it is missing", Path(day, found.Withheld[0]))
+	}
 	if len(found.Problems) > 0 {
 		return found.Problems[0]
 	}
@@ -98,6 +107,9 @@ func (s *Sealer) adopt(ctx context.Context, day, previous string) error {
 		if _, err := Record(ctx, tx, d, s.Now()); err != nil {
 			return err
 		}
-		return deleteSegments(ctx, tx, ids)
+		if err := addPosts(ctx, tx, d, s.Now()); err != nil {
+			return err
+		}
+		return errors.Join(deleteSegments(ctx, tx, ids), database.RemoveSetting(ctx, tx, saltSetting(day)))
 	})
 }

@@ -2,8 +2,11 @@ package archive
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"io/fs"
+	"slices"
+	"strings"
 	"time"
 )
 
@@ -46,3 +49,29 @@ var (
 	ErrNotExist = fs.ErrNotExist
 	ErrExist    = fs.ErrExist
 )
+
+// FirstDay returns the first day that a storage holds, "" for none.
+func FirstDay(ctx context.Context, s Storage) (string, error) {
+	days, err := StoredDays(ctx, s)
+	if err != nil || len(days) == 0 {
+		return "", err
+	}
+	return days[0], nil
+}
+
+// StoredDays lists the sealed days that a storage holds, the oldest first.
+func StoredDays(ctx context.Context, s Storage) (days []string, err error) {
+	list, err := s.List(ctx, "days/")
+	if err != nil {
+		return nil, fmt.Errorf("list the archive: %w", err)
+	}
+	for _, o := range list {
+		if day, ok := strings.CutSuffix(strings.TrimPrefix(o.Name, "days/"), "/"+ManifestName); ok {
+			if _, _, err := bounds(day); err == nil {
+				days = append(days, day)
+			}
+		}
+	}
+	slices.Sort(days)
+	return days, nil
+}

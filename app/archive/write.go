@@ -26,7 +26,9 @@ type DayWriter struct {
 	manifest   Manifest
 	texts      []TextsState
 	redactions []Redaction
-	now        func() time.Time
+	// erased are the records whose texts are to be erased, by table, with the reasons.
+	erased map[string]map[string]string
+	now    func() time.Time
 }
 
 // TextsState is a file of texts as it is now, in texts.json.
@@ -53,8 +55,8 @@ type observed interface {
 func (o Observed) at() time.Time { return o.ObservedAt }
 func (o Observed) from() string  { return o.Source }
 
-// Redact notes that the texts of a record are erased already.
-func (w *DayWriter) Redact(table, record, reason string) {
+// redact notes that the texts of a record are erased already.
+func (w *DayWriter) redact(table, record, reason string) {
 	r := Redaction{Table: table, Record: record, Reason: reason, At: database.Now(w.now())}
 	if !slices.ContainsFunc(w.redactions, r.same) {
 		w.redactions = append(w.redactions, r)
@@ -128,10 +130,19 @@ func (m *Manifest) add(f File) {
 	}
 }
 
-// WriteTexts writes the texts of a table and a source.
+// WriteTexts writes the texts of a table and a source, without those that are to be erased.
 func (w *DayWriter) WriteTexts(ctx context.Context, table, source string, rows iter.Seq2[TextRow, error]) error {
 	name := "texts/" + fileName(table, source)
-	s, err := putParquet(ctx, w.storage, Path(w.manifest.Day, name), rows)
+	kept := func(yield func(TextRow, error) bool) {
+		for row, err := range rows {
+			if reason, erased := w.erased[table][row.Record]; erased && err == nil {
+				w.redact(table, row.Record, reason)
+			} else if !yield(row, err) {
+				return
+			}
+		}
+	}
+	s, err := putParquet(ctx, w.storage, Path(w.manifest.Day, name), kept)
 	if err != nil || s.Rows == 0 {
 		return err
 	}

@@ -38,6 +38,7 @@ func openDemo(ctx context.Context, a *app.App, out io.Writer) error {
 	debug.FreeOSMemory() // seeding the first time takes far more than serving ever will
 	a.Markets.Source = demo.NewMarketSource(a.Markets.Source, a.DB, time.Now, a.Log)
 	a.News.Source = demo.NewNewsSource(a.News.Source, a.DB, time.Now, a.Log)
+	a.BeforeSealing = func(ctx context.Context) error { return demo.Tape(ctx, a.DB) }
 	if err := showSample(ctx, a); err != nil {
 		return err
 	}

@@ -28,7 +28,7 @@ type replayed struct {
 
 // listen starts a replay and returns its address. stop ends it.
 func (r *replayed) listen(ctx context.Context, cfg config.Config, token string) (s *replay.Server, ln net.Listener, err error) {
-	storage, err := replay.OpenArchive(r.Archive, filepath.Join(r.Dir, "archive"))
+	storage, err := replay.OpenArchive(ctx, r.Archive, filepath.Join(r.Dir, "archive"))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -263,7 +263,7 @@ func printBacktest(r *replay.Report, paths []string, cost float64) error {
 	row := func(name string, s *replay.Score) {
 		if s != nil {
 			fmt.Fprintf(out, "%s\t%d events, mean edge %s, range %s to %s, odds %s, Brier %s (market %s)\n", name, s.Events,
-				number(s.Edge, 1), number(s.RangeLow, 1), number(s.RangeHigh, 1), number(s.Odds, 1), number(s.Brier, 3), number(s.MarketBrier, 3))
+				shownNumber(s.Edge, 1), shownNumber(s.RangeLow, 1), shownNumber(s.RangeHigh, 1), shownNumber(s.Odds, 1), shownNumber(s.Brier, 3), shownNumber(s.MarketBrier, 3))
 		}
 	}
 	row("all", &r.Overall)
@@ -281,8 +281,8 @@ func printBacktest(r *replay.Report, paths []string, cost float64) error {
 	return out.Flush()
 }
 
-// number writes a number that may be unknown.
-func number(v *float64, decimals int) string {
+// shownNumber writes a number that may be unknown.
+func shownNumber(v *float64, decimals int) string {
 	if v == nil {
 		return "unknown"
 	}

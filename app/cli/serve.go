@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"path/filepath"
 
 	"github.com/pulsecast/pulsecast/app"
 	"github.com/pulsecast/pulsecast/app/config"
@@ -26,6 +27,7 @@ func (s *serveCommand) Run(ctx context.Context) (err error) {
 			return fmt.Errorf("ADDR: the demo hands out keys, so it listens on loopback addresses only, not on %q; --demo-public allows it", cfg.Addr)
 		}
 		cfg.Registration = "open"
+		cfg.ArchiveURL = demoArchive(&cfg)
 	}
 	ln, err := net.Listen("tcp", cfg.Addr)
 	if err != nil {
@@ -49,6 +51,15 @@ func (s *serveCommand) Run(ctx context.Context) (err error) {
 	}
 	fmt.Printf("Pulsecast listens on %s://%s\n", cfg.Scheme(), ln.Addr())
 	return a.Run(ctx, ln)
+}
+
+// demoArchive is ARCHIVE_URL, which is beside the SQLite file unless it is set.
+func demoArchive(cfg *config.Config) string {
+	path, embedded := cfg.SQLitePath()
+	if !embedded || cfg.ArchiveURL != config.Default().ArchiveURL {
+		return cfg.ArchiveURL
+	}
+	return "file://" + filepath.Join(filepath.Dir(path), "archive")
 }
 
 type workCommand struct{ config.Config }

@@ -71,6 +71,8 @@ type Config struct {
 	TermsFile       string `env:"TERMS_FILE" name:"terms-file" group:"Operation" help:"Own text of /terms, in Markdown; unset: the default text."`
 	PrivacyFile     string `env:"PRIVACY_FILE" name:"privacy-file" group:"Operation" help:"Own text of /privacy, in Markdown; unset: the default text."`
 
+	ArchiveURL string `env:"ARCHIVE_URL" name:"archive-url" default:"file://data/archive" group:"Operation" help:"Where the archive of everything observed is kept: file://PATH, s3://bucket/prefix or off."`
+
 	BackupDir   string        `env:"BACKUP_DIR" name:"backup-dir" group:"Operation" help:"Folder for scheduled backups; made if it is missing."`
 	BackupEvery time.Duration `env:"BACKUP_EVERY" name:"backup-every" default:"0s" group:"Operation" help:"Time between two backups, such as 24h; 0s: none."`
 	BackupKeep  int           `env:"BACKUP_KEEP" name:"backup-keep" default:"7" group:"Operation" help:"How many of them to keep."`
@@ -125,6 +127,9 @@ func (c *Config) Check() error {
 	}
 	if err := c.checkDatabase(); err != nil {
 		return err
+	}
+	if c.ArchiveURL != "off" && !hasScheme(c.ArchiveURL, "file", "s3") {
+		return fmt.Errorf("ARCHIVE_URL: must be file://PATH, s3://bucket/prefix or off")
 	}
 	if c.RedisURL != "" && !hasScheme(c.RedisURL, "redis", "rediss", "unix") {
 		return fmt.Errorf("REDIS_URL: must start with redis://, rediss:// or unix://")

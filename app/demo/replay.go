@@ -61,6 +61,7 @@ func newReplay(db *database.DB, start time.Time) *replay {
 	r.board = leaderboard.NewBuilder(db, leaderboard.Thresholds{
 		Events: int64(settings.RankedMinEvents), CategoryEvents: int64(settings.RankedMinCategoryEvents), Days: int64(settings.RankedMinDays),
 	}, now)
+	r.board.Records = true
 	return r
 }
 
@@ -213,7 +214,8 @@ func (r *replay) follow(ctx context.Context, step int, from time.Time) error {
 		return err
 	}
 	last := step == stepCount-1
-	if last || step%boardEvery == stepCount%boardEvery {
+	// The archive of the demo ends with a board of the day before the first start.
+	if step >= stepCount-2 || step%boardEvery == stepCount%boardEvery {
 		if err := r.board.Rebuild(ctx); err != nil {
 			return err
 		}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/uptrace/bun"
 
+	"github.com/pulsecast/pulsecast/app/archive"
 	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/generation"
 	"github.com/pulsecast/pulsecast/app/market"
@@ -44,6 +45,8 @@ type Markets struct {
 	// After are told what each tick observed, once it is stored: baselines and
 	// settlement. One that fails is logged and takes nothing away from the others.
 	After []func(ctx context.Context, observed []market.Market) error
+	// Archive keeps each reading; nil without an archive.
+	Archive *archive.Recorder
 
 	store market.Store
 }
@@ -192,15 +195,25 @@ func (m *Markets) keep(ctx context.Context, observed []market.Market, events []m
 	if len(observed)+len(events)+len(gone) == 0 {
 		return nil
 	}
-	return m.DB.InTx(ctx, func(ctx context.Context, tx bun.Tx) error {
+	archived := func() {}
+	err := m.DB.InTx(ctx, func(ctx context.Context, tx bun.Tx) (err error) {
 		if err := m.store.Observe(ctx, tx, observed, events...); err != nil {
 			return err
 		}
 		if err := m.store.Retire(ctx, tx, gone); err != nil {
 			return err
 		}
+		if m.Archive != nil {
+			if archived, err = m.Archive.Markets(ctx, tx, observed, events); err != nil {
+				return err
+			}
+		}
 		return generation.Moved(ctx, tx, generation.Markets)
 	})
+	if err == nil {
+		archived()
+	}
+	return err
 }
 
 func (m *Markets) callAfter(ctx context.Context, observed []market.Market) {

@@ -7,6 +7,9 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/uptrace/bun"
+
+	"github.com/pulsecast/pulsecast/app/archive"
 	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/news"
 	"github.com/pulsecast/pulsecast/app/signal"
@@ -29,6 +32,8 @@ type News struct {
 	Interval   time.Duration // at least; the source may ask for more
 	Now        func() time.Time
 	Log        *slog.Logger
+	// Archive keeps each reading; nil without an archive.
+	Archive *archive.Recorder
 
 	store news.Store
 }
@@ -51,7 +56,7 @@ func (n *News) Tick(ctx context.Context) (next time.Duration, err error) {
 	}
 	interval := max(n.Interval, n.Source.Interval())
 	shown := news.RoundRobin(append(items, n.carried(items, at)...))
-	err = errors.Join(n.store.Observe(ctx, n.DB, items), n.Replicator.Publish(ctx, signal.Reading[news.Item]{
+	err = errors.Join(n.keep(ctx, items), n.Replicator.Publish(ctx, signal.Reading[news.Item]{
 		Records: shown, AsOf: at, Source: got.Source, Sample: items[0].Sample, Interval: interval,
 	}))
 	if err != nil {
@@ -60,6 +65,22 @@ func (n *News) Tick(ctx context.Context) (next time.Duration, err error) {
 	return interval, recordSuccess(ctx, n.DB, FeedState{
 		Feed: n.Replicator.Feed().Name(), Source: got.Source, Count: len(shown), Dropped: dropped, SucceededAt: n.Now(),
 	}, got.Fallback)
+}
+
+// keep stores the items, and their reading in the archive.
+func (n *News) keep(ctx context.Context, items []news.Item) error {
+	archived := func() {}
+	err := n.DB.InTx(ctx, func(ctx context.Context, tx bun.Tx) (err error) {
+		if err := n.store.Observe(ctx, tx, items); err != nil || n.Archive == nil {
+			return err
+		}
+		archived, err = n.Archive.News(ctx, tx, items)
+		return err
+	})
+	if err == nil {
+		archived()
+	}
+	return err
 }
 
 // Planned keeps when the next tick is due; it fits worker.Job.

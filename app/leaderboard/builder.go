@@ -3,6 +3,7 @@ package leaderboard
 import (
 	"bytes"
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"maps"
@@ -16,6 +17,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/agent"
 	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/prediction"
+	"github.com/pulsecast/pulsecast/app/settlement"
 )
 
 // restFactor is how many times as long as it worked a Builder rests before it
@@ -37,6 +39,9 @@ type Builder struct {
 	db         *database.DB
 	thresholds Thresholds
 	now        func() time.Time
+	// Records keeps the first boards of each UTC day for the archive; see RecordsIn. Set it before
+	// the first build.
+	Records bool
 
 	mu       sync.Mutex // held while building
 	built    string     // UTC day of the last full build, "" before the first
@@ -99,29 +104,66 @@ func (b *Builder) Rebuild(ctx context.Context) error {
 }
 
 func (b *Builder) rebuild(ctx context.Context, at time.Time) error {
-	mark, err := readMark(ctx, b.db.Reader, at)
+	prior, err := readPrior(ctx, b.db.Reader, day(at))
+	first := errors.Is(err, sql.ErrNoRows)
+	if err != nil && !first {
+		return fmt.Errorf("read prior: %w", err)
+	}
+	var p job
+	var mark ledgerMark
+	if first {
+		err = settlement.AtOnce(ctx, b.db, func(ctx context.Context, tx bun.IDB) error {
+			p, mark, err = b.readAll(ctx, tx, b.within(at))
+			return err
+		})
+	} else {
+		p, mark, err = b.readAll(ctx, b.db.Reader, at)
+	}
 	if err != nil {
 		return err
 	}
-	contenders, err := readContenders(ctx, b.db.Reader)
-	if err != nil {
-		return err
+	if p.prior = prior; first {
+		if p.prior, err = b.newPrior(ctx, p); err != nil {
+			return err
+		}
 	}
-	ids := slices.SortedFunc(maps.Keys(contenders), compareIDs)
-	h, err := readAgentSums(ctx, b.db.Reader, ids, at)
-	if err != nil {
-		return err
-	}
-	prior, err := b.todaysPrior(ctx, at, h, contenders)
-	if err != nil {
-		return err
-	}
-	p := job{at: at, prior: prior, contenders: contenders, sums: h}
 	if err := b.buildAll(ctx, p, nil); err != nil {
 		return err
 	}
-	b.built, b.seen, b.prior = day(at), mark, prior
+	b.built, b.seen, b.prior = day(p.at), mark, p.prior
 	return nil
+}
+
+// within is now, if that is still on the day of at, else at.
+func (b *Builder) within(at time.Time) time.Time {
+	if now := database.Now(b.now()); day(now) == day(at) {
+		return now
+	}
+	return at
+}
+
+// readAll reads what every board is made of.
+func (b *Builder) readAll(ctx context.Context, db bun.IDB, at time.Time) (p job, mark ledgerMark, err error) {
+	if mark, err = readMark(ctx, db, at); err != nil {
+		return p, mark, err
+	}
+	contenders, err := readContenders(ctx, db)
+	if err != nil {
+		return p, mark, err
+	}
+	h, err := readAgentSums(ctx, db, slices.SortedFunc(maps.Keys(contenders), compareIDs), at)
+	return job{at: at, contenders: contenders, sums: h}, mark, err
+}
+
+// newPrior estimates the day's prior and stores it with the record of the day's boards: once a
+// day, however many nodes try.
+func (b *Builder) newPrior(ctx context.Context, p job) (Prior, error) {
+	p.prior = b.estimatePrior(p.at, p.sums, p.contenders)
+	first, err := b.firstOfDay(ctx, p)
+	if err != nil || first {
+		return p.prior, err
+	}
+	return readPrior(ctx, b.db.DB, day(p.at))
 }
 
 // update builds what changes call for, with the prior of the day's full build.
@@ -168,14 +210,9 @@ func (b *Builder) categories(ctx context.Context, h agentSums) ([]string, error)
 	if err != nil {
 		return nil, fmt.Errorf("list categories: %w", err)
 	}
-	set := map[string]bool{AllCategories: true}
-	for _, name := range names {
-		set[name] = true
-	}
-	for i := range h {
-		set[h[i].category] = true
-	}
-	return slices.Sorted(maps.Keys(set)), nil
+	names = append(names, h.categories()...)
+	slices.Sort(names)
+	return slices.Compact(names), nil
 }
 
 func compareIDs(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) }

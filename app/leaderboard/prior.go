@@ -2,8 +2,6 @@ package leaderboard
 
 import (
 	"context"
-	"database/sql"
-	"errors"
 	"fmt"
 	"time"
 
@@ -37,22 +35,6 @@ func defaultPrior() Prior {
 }
 
 func (p Prior) share() score.SharePrior { return score.SharePrior{Mu: p.Mu, Tau: p.Tau} }
-
-// todaysPrior reads the day's prior. If there is none yet, it estimates and stores one:
-// once a day, however many nodes try.
-func (b *Builder) todaysPrior(
-	ctx context.Context, at time.Time, h agentSums, contenders map[uuid.UUID]contender,
-) (Prior, error) {
-	prior, err := readPrior(ctx, b.db.Reader, day(at))
-	if err == nil || !errors.Is(err, sql.ErrNoRows) {
-		return prior, err
-	}
-	row := b.estimatePrior(at, h, contenders)
-	if _, err := b.db.NewInsert().Model(&row).On("CONFLICT DO NOTHING").Exec(ctx); err != nil {
-		return Prior{}, fmt.Errorf("store prior: %w", err)
-	}
-	return readPrior(ctx, b.db.DB, day(at))
-}
 
 // estimatePrior fits κ to all agents, and μ and τ to those that κ ranks on the main board.
 func (b *Builder) estimatePrior(at time.Time, h agentSums, contenders map[uuid.UUID]contender) Prior {

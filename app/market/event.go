@@ -44,6 +44,8 @@ type Event struct {
 
 	UpdatedAt time.Time // of the last tick that saw it
 
+	Received string `bun:"-" json:"-"` // as in Market
+
 	derived bool // made of what its markets say
 }
 

@@ -83,6 +83,9 @@ type Market struct {
 	FirstSeenAt time.Time
 	ObservedAt  time.Time // of the last tick that saw it
 	Sample      bool
+
+	// Received is the SHA-256 in hex of the answer that a reading came in; "" if no answer brought it.
+	Received string `bun:"-" json:"-"`
 }
 
 // YesIndex is the position of the outcome named "Yes" (any case), or -1.

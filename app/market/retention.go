@@ -34,12 +34,13 @@ var retentions = []retention{
 // windowsPerRun bounds one call of Thin per retention; a backlog takes several.
 const windowsPerRun = 500
 
-// Thin deletes price rows that the history no longer needs and returns how many.
+// Thin deletes price rows that the history no longer needs and returns how many. It keeps those
+// observed at sealed or later, which the archive doesn't hold yet; without an archive, sealed is now.
 // Each window of time is one short statement, and the place reached is remembered,
 // so calling it hourly costs what has aged since. more tells that a backlog is left.
-func (Store) Thin(ctx context.Context, db bun.IDB, now time.Time) (deleted int64, more bool, err error) {
+func (Store) Thin(ctx context.Context, db bun.IDB, now, sealed time.Time) (deleted int64, more bool, err error) {
 	for _, r := range retentions {
-		n, left, err := r.run(ctx, db, database.Now(now))
+		n, left, err := r.run(ctx, db, r.end(now, sealed))
 		deleted += n
 		more = more || left
 		if err != nil {
@@ -49,8 +50,16 @@ func (Store) Thin(ctx context.Context, db bun.IDB, now time.Time) (deleted int64
 	return deleted, more, nil
 }
 
-func (r retention) run(ctx context.Context, db bun.IDB, now time.Time) (deleted int64, more bool, err error) {
-	end := now.Add(-r.age).Truncate(r.window)
+// end is where thinning stops.
+func (r retention) end(now, sealed time.Time) time.Time {
+	end := database.Now(now).Add(-r.age)
+	if sealed.Before(end) {
+		end = database.Now(sealed)
+	}
+	return end.Truncate(r.window)
+}
+
+func (r retention) run(ctx context.Context, db bun.IDB, end time.Time) (deleted int64, more bool, err error) {
 	start, err := r.start(ctx, db, end)
 	if err != nil {
 		return 0, false, err

@@ -272,7 +272,7 @@ func TestThin(t *testing.T) {
 		}
 		thin := func() (total int64) {
 			for {
-				n, more, err := store.Thin(ctx, db, noon)
+				n, more, err := store.Thin(ctx, db, noon, noon)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -280,6 +280,19 @@ func TestThin(t *testing.T) {
 				if !more {
 					return total
 				}
+			}
+		}
+		// What the archive doesn't hold stays.
+		if n, more, err := store.Thin(ctx, db, noon, time.Time{}); n != 0 || more || err != nil {
+			t.Errorf("nothing is sealed, and thinning deleted %d, %v, %v", n, more, err)
+		}
+		sealed := noon.Add(-20 * 24 * time.Hour)
+		if n, _, err := store.Thin(ctx, db, noon, sealed); n == 0 || err != nil {
+			t.Errorf("thinning up to what is sealed deleted %d, %v", n, err)
+		}
+		for _, p := range rows[12:] {
+			if !slices.ContainsFunc(history(t, db, "a"), func(kept market.Price) bool { return kept.ObservedAt.Equal(p.ObservedAt) }) {
+				t.Fatalf("the price of %s is gone before it was sealed", p.ObservedAt)
 			}
 		}
 		// 11 of the oldest twelve, 6 of the middle ones; of the youngest, which

@@ -69,7 +69,7 @@ func TestBookIsKept(t *testing.T) {
 		if *m.BestBid != .58 || *m.BestAsk != .62 || *m.Volume24h != 25 || *m.PriceChange24h != -.02 {
 			t.Errorf("market %+v", m)
 		}
-		if _, _, err := store.Thin(t.Context(), db, noon); err != nil {
+		if _, _, err := store.Thin(t.Context(), db, noon, noon); err != nil {
 			t.Fatal(err)
 		}
 		rows := history(t, db, "a")

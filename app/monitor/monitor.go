@@ -10,6 +10,7 @@ import (
 
 	"github.com/uptrace/bun"
 
+	"github.com/pulsecast/pulsecast/app/archive"
 	"github.com/pulsecast/pulsecast/app/backup"
 	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/ingest"
@@ -28,6 +29,8 @@ type Options struct {
 	Feeds []Snapshots
 	// BackupEvery is the time between two scheduled backups; 0 without a schedule.
 	BackupEvery time.Duration
+	// Archived reports whether there is an archive.
+	Archived bool
 	// Disk reads the file system of the database; nil if it isn't ours.
 	Disk func() (Disk, error)
 }
@@ -114,6 +117,15 @@ func (m *Monitor) Backups(ctx context.Context) (b Backups, scheduled bool, err e
 	b.State, err = backup.ReadState(ctx, m.options.DB.Reader)
 	b.Late = b.State.Late(m.options.Now(), m.options.BackupEvery)
 	return b, true, err
+}
+
+// Archive returns how the archive goes. It returns false without one.
+func (m *Monitor) Archive(ctx context.Context) (st archive.Status, kept bool, err error) {
+	if !m.options.Archived {
+		return st, false, nil
+	}
+	st, err = archive.ReadStatus(ctx, m.options.DB.Reader)
+	return st, err == nil, err
 }
 
 // Disk reads the file system that holds the SQLite file. It returns false on Postgres,

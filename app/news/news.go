@@ -38,4 +38,7 @@ type Item struct {
 	Position   int
 	ObservedAt time.Time
 	Sample     bool
+
+	// Received is the SHA-256 in hex of the answer that a reading came in; "" if no answer brought it.
+	Received string `bun:"-" json:"-"`
 }

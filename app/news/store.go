@@ -206,12 +206,17 @@ func (Store) Cite(ctx context.Context, db bun.IDB, ids []string) error {
 }
 
 // Prune deletes up to a thousand items that no evidence cites and that were last
-// observed more than KeptFor ago, but for those that another transaction is changing. It
-// returns how many it deleted, and more if some may be left.
-func (Store) Prune(ctx context.Context, db bun.IDB, now time.Time) (deleted int64, more bool, err error) {
+// observed more than KeptFor ago, but for those that another transaction is changing. It keeps
+// those observed at sealed or later, which the archive doesn't hold yet; without an archive,
+// sealed is now. It returns how many it deleted, and more if some may be left.
+func (Store) Prune(ctx context.Context, db bun.IDB, now, sealed time.Time) (deleted int64, more bool, err error) {
 	const batch = 1000
+	before := now.Add(-KeptFor)
+	if sealed.Before(before) {
+		before = sealed
+	}
 	old := database.ForRemoval(db.NewSelect().Model((*Item)(nil)).Column("id").
-		Where("n.observed_at < ?", database.Now(now.Add(-KeptFor))).Where("NOT n.cited").
+		Where("n.observed_at < ?", database.Now(before)).Where("NOT n.cited").
 		OrderExpr("n.observed_at").Limit(batch))
 	res, err := db.NewDelete().With("old", old).Model((*Item)(nil)).Where("id IN (SELECT id FROM old)").Exec(ctx)
 	if err != nil {

@@ -134,7 +134,10 @@ func TestPruneSparesTheCited(t *testing.T) {
 		if err := store.Cite(ctx, db, []string{"cited"}); err != nil {
 			t.Fatal(err)
 		}
-		n, more, err := store.Prune(ctx, db, noon)
+		if n, _, err := store.Prune(ctx, db, noon, noon.Add(-92*24*time.Hour)); n != 0 || err != nil {
+			t.Errorf("pruned %d that aren't sealed, %v", n, err)
+		}
+		n, more, err := store.Prune(ctx, db, noon, noon)
 		if n != 1 || more || err != nil {
 			t.Fatalf("pruned %d, more %v, %v", n, more, err)
 		}
@@ -154,7 +157,7 @@ func TestPruneDoesNotWaitForCiting(t *testing.T) {
 		if err := store.Cite(ctx, tx, []string{"cited"}); err != nil {
 			return err
 		}
-		_, _, err := store.Prune(ctx, db, noon)
+		_, _, err := store.Prune(ctx, db, noon, noon)
 		return err
 	})
 	if err != nil {

@@ -17,6 +17,7 @@ import (
 
 	"github.com/pulsecast/pulsecast/app"
 	"github.com/pulsecast/pulsecast/app/agent"
+	"github.com/pulsecast/pulsecast/app/archive"
 	"github.com/pulsecast/pulsecast/app/assignment"
 	"github.com/pulsecast/pulsecast/app/config"
 	"github.com/pulsecast/pulsecast/app/database"
@@ -131,7 +132,7 @@ func (b *builder) start(ctx context.Context, run *Run, at time.Time, path string
 func worldSettings(cfg config.Config) config.Config {
 	cfg.DatabaseReplicaURL, cfg.RedisURL, cfg.MetricsAddr, cfg.AlertWebhookURL = "", "", "", ""
 	cfg.IdentityURL, cfg.AdminScope, cfg.Registration, cfg.EdgeFilter = "", "", "closed", "off"
-	cfg.BackupEvery, cfg.StreamsMax = 0, 0
+	cfg.BackupEvery, cfg.StreamsMax, cfg.ArchiveURL = 0, 0, archive.Off
 	for _, rate := range []*config.Rate{
 		&cfg.RateLimitReads, &cfg.RateLimitWrites, &cfg.RateLimitWritesAddress, &cfg.RegistrationRate, &cfg.RegistrationCeiling,
 		&cfg.RateLimitFailures, &cfg.RateLimitSnapshot,

@@ -31,8 +31,8 @@ func Periods() []Kept {
 		{"An agent's refused and failed requests", fmt.Sprintf("%s, at most the latest %d", inWords(agent.ErrorsKept), agent.FailuresKept)},
 		{"Answers to requests with an Idempotency-Key", inWords(prediction.AnswersKept)},
 		{"Reports and their answers", "for good; texts until the account is closed"},
-		{"Prices of markets", fmt.Sprintf("all for %s, one an hour for %s, then one in six hours for good", inWords(market.PricesKept), inWords(market.HourlyPricesKept))},
-		{"News that no evidence cites", inWords(news.KeptFor) + " after it was last seen"},
+		{"Prices of markets", fmt.Sprintf("all for %s, one an hour for %s, then one in six hours for good; the archive keeps all of them for good", inWords(market.PricesKept), inWords(market.HourlyPricesKept))},
+		{"News that no evidence cites", inWords(news.KeptFor) + " after it was last seen; the archive keeps its texts until the source deletes the post"},
 		{"The audit log of admins", "for good"},
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/admin"
 	"github.com/pulsecast/pulsecast/app/agent"
 	"github.com/pulsecast/pulsecast/app/alert"
+	"github.com/pulsecast/pulsecast/app/archive"
 	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/market"
 	"github.com/pulsecast/pulsecast/app/news"
@@ -20,25 +21,44 @@ import (
 	"github.com/pulsecast/pulsecast/app/update"
 )
 
+// Options are what Run works with.
+type Options struct {
+	DB        *database.DB
+	Publisher *prediction.Publisher
+	Now       func() time.Time
+	// Archived reports whether there is an archive. If so, prices and news are deleted only
+	// after their day is sealed.
+	Archived bool
+}
+
 // Run deletes everything that is too old at now, in batches small enough that other
 // writers don't wait. One kind that fails doesn't stop the others.
-func Run(ctx context.Context, db *database.DB, publisher *prediction.Publisher, now func() time.Time) error {
+func Run(ctx context.Context, o Options) error {
+	db, now := o.DB, o.Now
 	var failed []error
 	for _, batch := range []func(ctx context.Context, db bun.IDB, now time.Time) (more bool, err error){
 		agent.Store{}.Prune,
 		admin.Store{}.Prune,
 		alert.Prune,
 		oauth.Prune,
-		func(ctx context.Context, _ bun.IDB, _ time.Time) (bool, error) { return publisher.ForgetAnswers(ctx) },
+		func(ctx context.Context, _ bun.IDB, _ time.Time) (bool, error) { return o.Publisher.ForgetAnswers(ctx) },
 		func(ctx context.Context, _ bun.IDB, now time.Time) (bool, error) {
 			return prediction.EraseClosed(ctx, db, now)
 		},
 		func(ctx context.Context, db bun.IDB, now time.Time) (bool, error) {
-			_, more, err := market.Store{}.Thin(ctx, db, now)
+			sealed, err := o.sealed(ctx, now)
+			if err != nil {
+				return false, err
+			}
+			_, more, err := market.Store{}.Thin(ctx, db, now, sealed)
 			return more, err
 		},
 		func(ctx context.Context, db bun.IDB, now time.Time) (bool, error) {
-			_, more, err := news.Store{}.Prune(ctx, db, now)
+			sealed, err := o.sealed(ctx, now)
+			if err != nil {
+				return false, err
+			}
+			_, more, err := news.Store{}.Prune(ctx, db, now, sealed)
 			return more, err
 		},
 		update.Store{}.Prune,
@@ -46,6 +66,14 @@ func Run(ctx context.Context, db *database.DB, publisher *prediction.Publisher, 
 		failed = append(failed, inBatches(ctx, func() (bool, error) { return batch(ctx, db, now()) }))
 	}
 	return errors.Join(failed...)
+}
+
+// sealed is up to when the archive holds what was observed; now without an archive.
+func (o *Options) sealed(ctx context.Context, now time.Time) (time.Time, error) {
+	if !o.Archived {
+		return now, nil
+	}
+	return archive.SealedUntil(ctx, o.DB)
 }
 
 func inBatches(ctx context.Context, batch func() (more bool, err error)) error {

@@ -50,7 +50,7 @@ func TestRun(t *testing.T) {
 					run(c.insert, at, agent, id, id.String(), id[:], admin)
 				}
 			}
-			if err := retention.Run(t.Context(), db, prediction.NewPublisher(db, clock, time.Minute, ""), clock); err != nil {
+			if err := retention.Run(t.Context(), retention.Options{DB: db, Publisher: prediction.NewPublisher(db, clock, time.Minute, ""), Now: clock}); err != nil {
 				t.Fatal(err)
 			}
 			for _, c := range tables {

@@ -245,7 +245,7 @@ func (b *batch) moveReference(ref ReferencePrediction, to place) error {
 			return err
 		}
 	}
-	ref.Status, ref.Value, ref.Edge = to.Status, nil, nil
+	ref.Status, ref.Value, ref.Edge, ref.SettledAt = to.Status, nil, nil, b.now
 	if to.Status == prediction.Resolved {
 		r := bet.score(to.Value)
 		if _, err := b.count(bet, to.Value, r, cell{}, 1); err != nil {

@@ -115,3 +115,6 @@ func (b *bet) term(y float64, r result, sign int64, category, day string) dayTer
 }
 
 func units(x, scale float64) int64 { return int64(math.Round(x * scale)) }
+
+// Stands reports whether a prediction whose latest row this is has a score.
+func (e *Entry) Stands() bool { return e.Kind == kindScore }

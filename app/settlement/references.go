@@ -59,6 +59,7 @@ type ReferencePrediction struct {
 	Status      prediction.Status
 	Value       *float64
 	Edge        *score.Points
+	SettledAt   time.Time `bun:",nullzero"` // when Status last changed
 	CreatedAt   time.Time
 }
 

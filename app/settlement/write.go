@@ -59,7 +59,7 @@ func (b *batch) writeLedger(ctx context.Context, tx bun.Tx) error {
 
 func (b *batch) writeReferences(ctx context.Context, tx bun.Tx) error {
 	for i := range b.references { // at most two of a market
-		if _, err := tx.NewUpdate().Model(&b.references[i]).Column("status", "value", "edge").WherePK().Exec(ctx); err != nil {
+		if _, err := tx.NewUpdate().Model(&b.references[i]).Column("status", "value", "edge", "settled_at").WherePK().Exec(ctx); err != nil {
 			return fmt.Errorf("write reference rows: %w", err)
 		}
 	}

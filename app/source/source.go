@@ -65,6 +65,13 @@ type NewsSource interface {
 	Interval() time.Duration
 }
 
+// PostSource is a NewsSource that tells whether posts still exist.
+type PostSource interface {
+	// Posts returns those of at most 100 posts that are there, and those that the source says are
+	// deleted. A post in neither list is unknown to the source.
+	Posts(ctx context.Context, ids []string) (there, deleted []string, err error)
+}
+
 // Error is a failed read. Reason is one fixed word, safe to publish: "timeout",
 // "refused", "unreachable", "too_large", "parse", "empty", "cursor",
 // "unauthorized", "cancelled" (by the caller) or "http_" and the status.

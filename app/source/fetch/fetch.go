@@ -9,6 +9,8 @@ package fetch
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -126,6 +128,12 @@ type Response struct {
 	Header http.Header
 	// Raw is the body as it came.
 	Raw []byte
+}
+
+// Hash returns the SHA-256 of the body as it came, in hex.
+func (r *Response) Hash() string {
+	sum := sha256.Sum256(r.Raw)
+	return hex.EncodeToString(sum[:])
 }
 
 // rejected is a failure with what the upstream sent, when it sent something.

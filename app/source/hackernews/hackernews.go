@@ -141,7 +141,7 @@ func (c *Client) search(
 		fetch.Reject(ctx, req, "parse", resp.Raw, 0)
 		return nil, time.Time{}, &source.Error{Reason: "parse", Err: errors.New("hackernews: an answer without hits")}
 	}
-	at := c.now().UTC().Truncate(time.Microsecond)
+	at, hash := c.now().UTC().Truncate(time.Microsecond), resp.Hash()
 	var items []news.Item
 	for _, raw := range *answer.Hits {
 		item, reason := decodeHit(raw, community, at)
@@ -150,6 +150,7 @@ func (c *Client) search(
 			source.Reject(ctx, reason, raw, 0)
 			continue
 		}
+		item.Received = hash
 		items = append(items, item)
 	}
 	return items, at, nil
@@ -199,3 +200,32 @@ func (h *wireHit) item(community string, at time.Time) (news.Item, string) {
 
 // count is a whole number within 32 bits, 0 when unknown.
 func count(n lenientjson.Number) int { return int(min(max(n.Value, -1<<31), 1<<31-1)) }
+
+// Posts tells which stories are in Algolia's index. It never says that one is deleted: those that
+// it doesn't find may be.
+func (c *Client) Posts(ctx context.Context, ids []string) (there, deleted []string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, readDeadline)
+	defer cancel()
+	var tags []string
+	for _, id := range ids {
+		if number, ok := strings.CutPrefix(id, "hn-"); ok {
+			tags = append(tags, "story_"+number)
+		}
+	}
+	if len(tags) == 0 {
+		return nil, nil, nil
+	}
+	query := url.Values{"tags": {"story,(" + strings.Join(tags, ",") + ")"}, "hitsPerPage": {strconv.Itoa(len(tags))}}
+	var answer struct {
+		Hits []struct {
+			ObjectID lenientjson.Text `json:"objectID"`
+		} `json:"hits"`
+	}
+	if _, err := c.fetch.JSON(ctx, fetch.Request{URL: c.url + "/api/v1/search?" + query.Encode()}, &answer); err != nil {
+		return nil, nil, fmt.Errorf("hackernews: %w", err)
+	}
+	for _, hit := range answer.Hits {
+		there = append(there, "hn-"+strings.TrimSpace(string(hit.ObjectID)))
+	}
+	return there, nil, nil
+}

@@ -55,7 +55,10 @@ func TestMapping(t *testing.T) {
 		t.Fatalf("%+v", got)
 	}
 	for i := range got.Items {
-		got.Items[i].ObservedAt = time.Time{}
+		if len(got.Items[i].Received) != 64 {
+			t.Errorf("no hash of the answer: %+v", got.Items[i])
+		}
+		got.Items[i].ObservedAt, got.Items[i].Received = time.Time{}, ""
 	}
 	if science := got.Items[0]; science.ID != "hn-102" || science.Community != "science" {
 		t.Errorf("a story in both searches is science's: %+v", science)

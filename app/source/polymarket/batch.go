@@ -2,7 +2,6 @@ package polymarket
 
 import (
 	"context"
-	"encoding/json"
 	"slices"
 	"time"
 
@@ -28,8 +27,8 @@ func (c *Client) newBatch() *batch {
 
 // addOpen keeps open markets. Pages shift while they are read, so a market may
 // come twice; the first place stands.
-func (b *batch) addOpen(ctx context.Context, records []json.RawMessage) {
-	b.each(ctx, records, func(m market.Market) {
+func (b *batch) addOpen(ctx context.Context, p page) {
+	b.each(ctx, p, func(m market.Market) {
 		if m.Closed {
 			b.dropped["closed"]++
 			return
@@ -42,8 +41,8 @@ func (b *batch) addOpen(ctx context.Context, records []json.RawMessage) {
 
 // addAsked keeps the markets that were asked for; a later answer about the same
 // market replaces an earlier one.
-func (b *batch) addAsked(ctx context.Context, records []json.RawMessage, ids []string) {
-	b.each(ctx, records, func(m market.Market) {
+func (b *batch) addAsked(ctx context.Context, p page, ids []string) {
+	b.each(ctx, p, func(m market.Market) {
 		if !slices.Contains(ids, m.ID) {
 			b.dropped["not_asked"]++
 			return
@@ -61,27 +60,29 @@ func (b *batch) put(m market.Market) {
 	b.markets = append(b.markets, m)
 }
 
-func (b *batch) each(ctx context.Context, records []json.RawMessage, keep func(market.Market)) {
+func (b *batch) each(ctx context.Context, p page, keep func(market.Market)) {
 	if b.seenAt.IsZero() {
 		b.seenAt = b.now().UTC().Truncate(time.Microsecond)
 	}
-	for _, raw := range records {
+	for _, raw := range p.records {
 		m, events, reason := decodeMarket(raw, b.seenAt)
 		if reason != "" {
 			b.dropped[reason]++
 			source.Reject(ctx, reason, raw, 0)
 			continue
 		}
+		m.Received = p.hash
 		keep(m)
-		b.group(events)
+		b.group(events, p.hash)
 	}
 }
 
 // group keeps the first sight of each event. Its markets all carry the same.
-func (b *batch) group(events []market.Event) {
+func (b *batch) group(events []market.Event, hash string) {
 	for _, e := range events {
 		if !b.grouped[e.ID] {
 			b.grouped[e.ID] = true
+			e.Received = hash
 			b.events = append(b.events, e)
 		}
 	}

@@ -100,7 +100,7 @@ func (c *Client) Top(ctx context.Context, n int) (source.Markets, error) {
 		if pages == 1 && len(page.records) == 0 {
 			break
 		}
-		got.addOpen(ctx, page.records)
+		got.addOpen(ctx, page)
 		next := page.cursor
 		if len(got.markets) >= n || next == "" || cursors[next] {
 			break
@@ -137,7 +137,7 @@ func (c *Client) ByID(ctx context.Context, ids []string) (source.Markets, error)
 			if err != nil {
 				return source.Markets{}, err
 			}
-			got.addAsked(ctx, page.records, batch)
+			got.addAsked(ctx, page, batch)
 		}
 	}
 	place := make(map[string]int, len(ids))
@@ -185,6 +185,7 @@ func distinct(ids []string) []string {
 type page struct {
 	records []json.RawMessage
 	cursor  string
+	hash    string // of the answer
 }
 
 func (c *Client) page(ctx context.Context, path string, query url.Values) (page, error) {
@@ -199,6 +200,7 @@ func (c *Client) page(ctx context.Context, path string, query url.Values) (page,
 		fetch.Reject(ctx, req, "parse", resp.Raw, 0)
 		return page{}, &source.Error{Reason: "parse", Err: err}
 	}
+	p.hash = resp.Hash()
 	return p, nil
 }
 

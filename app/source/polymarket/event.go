@@ -82,7 +82,7 @@ func (c *Client) Events(ctx context.Context, ids []string) (source.Events, error
 	defer cancel()
 	var got source.Events
 	for part := range slices.Chunk(distinct(ids), eventsPerRequest) {
-		records, err := c.eventPage(ctx, part)
+		records, hash, err := c.eventPage(ctx, part)
 		if err != nil {
 			return got, err
 		}
@@ -95,6 +95,7 @@ func (c *Client) Events(ctx context.Context, ids []string) (source.Events, error
 				continue
 			}
 			if e, ok := w.event(at); ok && slices.Contains(part, e.ID) {
+				e.Received = hash
 				got.Events = append(got.Events, e)
 			}
 		}
@@ -102,24 +103,23 @@ func (c *Client) Events(ctx context.Context, ids []string) (source.Events, error
 	return got, nil
 }
 
-func (c *Client) eventPage(ctx context.Context, ids []string) ([]json.RawMessage, error) {
+func (c *Client) eventPage(ctx context.Context, ids []string) (records []json.RawMessage, hash string, err error) {
 	query := url.Values{"id": ids, "limit": {strconv.Itoa(pageLimit)}, "include_tag": {"true"}}
 	req := fetch.Request{URL: c.gamma + "/events/keyset?" + query.Encode()}
 	var raw json.RawMessage
 	resp, err := c.fetch.JSON(ctx, req, &raw)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
-	var records []json.RawMessage
 	var object struct {
 		Events *[]json.RawMessage `json:"events"`
 	}
 	switch {
 	case json.Unmarshal(raw, &records) == nil && records != nil:
-		return records, nil
+		return records, resp.Hash(), nil
 	case json.Unmarshal(raw, &object) == nil && object.Events != nil:
-		return *object.Events, nil
+		return *object.Events, resp.Hash(), nil
 	}
 	fetch.Reject(ctx, req, "parse", resp.Raw, 0)
-	return nil, &source.Error{Reason: "parse", Err: errors.New("gamma: an answer without events")}
+	return nil, "", &source.Error{Reason: "parse", Err: errors.New("gamma: an answer without events")}
 }

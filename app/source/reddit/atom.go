@@ -160,6 +160,7 @@ func (c *Atom) read(ctx context.Context, feed *feedState, dropped source.Dropped
 		return &source.Error{Reason: "empty", Err: errors.New("reddit: an empty feed of " + feed.community)}
 	}
 	dropped.Add(left)
+	receivedIn(items, resp)
 	feed.items, feed.readAt = items, at
 	return nil
 }

@@ -53,7 +53,10 @@ func TestMappingOfFeedEntries(t *testing.T) {
 		t.Fatalf("%+v", got)
 	}
 	for i := range got.Items {
-		got.Items[i].ObservedAt = time.Time{}
+		if len(got.Items[i].Received) != 64 {
+			t.Errorf("no hash of the answer: %+v", got.Items[i])
+		}
+		got.Items[i].ObservedAt, got.Items[i].Received = time.Time{}, ""
 	}
 	if want := (news.Item{
 		ID: "bb1", Source: "reddit-rss", Community: "science", Title: "Voles & herons share <b>burrows",

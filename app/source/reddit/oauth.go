@@ -131,7 +131,7 @@ func exhausted(wait time.Duration) error {
 }
 
 func (c *OAuth) community(ctx context.Context, name string, dropped source.Dropped) ([]news.Item, time.Time, error) {
-	resp, err := c.listing(ctx, name)
+	resp, err := c.ask(ctx, "/r/"+name+"/hot?limit=100&raw_json=1")
 	if err != nil {
 		if se, ok := errors.AsType[*source.Error](err); ok && se.Reason == "http_429" {
 			c.block(max(se.RetryAfter, c.Interval()))
@@ -146,28 +146,8 @@ func (c *OAuth) community(ctx context.Context, name string, dropped source.Dropp
 		return nil, time.Time{}, &source.Error{Reason: "parse", Err: err}
 	}
 	dropped.Add(left)
+	receivedIn(items, resp)
 	return items, at, nil
-}
-
-// listing reads /r/{name}/hot. A token that is refused is renewed once.
-func (c *OAuth) listing(ctx context.Context, name string) (*fetch.Response, error) {
-	refused := ""
-	for {
-		token, err := c.tokens.get(ctx, refused)
-		if err != nil {
-			return nil, err
-		}
-		header := http.Header{}
-		header.Set("Authorization", "Bearer "+token)
-		header.Set("User-Agent", c.agent)
-		resp, err := c.fetch.Do(ctx, fetch.Request{
-			URL: c.api + "/r/" + name + "/hot?limit=100&raw_json=1", Header: header, Format: fetch.JSON,
-		})
-		if err == nil || source.Reason(err) != "unauthorized" || refused != "" {
-			return resp, err
-		}
-		refused = token
-	}
 }
 
 // heed reads the allowance: x-ratelimit-remaining is a float as text, -reset whole

@@ -370,7 +370,10 @@ func TestMappingOfPosts(t *testing.T) {
 		t.Errorf("dropped %v, want %v", got.Dropped, want)
 	}
 	link, text, gone := got.Items[0], got.Items[1], got.Items[2]
-	link.ObservedAt, text.ObservedAt = time.Time{}, time.Time{}
+	if len(link.Received) != 64 || text.Received != link.Received {
+		t.Errorf("no hash of the answer: %+v, %+v", link, text)
+	}
+	link.ObservedAt, link.Received, text.ObservedAt, text.Received = time.Time{}, "", time.Time{}, ""
 	if wantLink := (news.Item{
 		ID: "aa2", Source: "reddit", Community: "futurology", Title: "R&D at the Tarn reactor doubles",
 		Score: 1200, Comments: 45, ScoreKnown: true, URL: "https://tarn.example/news?a=1&copy=2",

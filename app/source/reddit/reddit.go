@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pulsecast/pulsecast/app/news"
 	"github.com/pulsecast/pulsecast/app/source/fetch"
 )
 
@@ -58,6 +59,14 @@ func (s *shared) fillDefaults() {
 // stamp is the time an answer is recorded under: UTC, in the whole microseconds
 // that both databases keep.
 func (s *shared) stamp() time.Time { return s.now().UTC().Truncate(time.Microsecond) }
+
+// receivedIn notes which answer brought the items.
+func receivedIn(items []news.Item, resp *fetch.Response) {
+	hash := resp.Hash()
+	for i := range items {
+		items[i].Received = hash
+	}
+}
 
 func base(configured, fallback string) string {
 	if configured == "" {

@@ -1,0 +1,26 @@
+package archive
+
+import (
+	"bytes"
+	"fmt"
+
+	"github.com/parquet-go/parquet-go"
+)
+
+// EncodeRows returns rows as the content of a Parquet file, for rows that wait in the database.
+func EncodeRows[T any](rows []T) ([]byte, error) {
+	var b bytes.Buffer
+	if err := parquet.Write(&b, rows, parquet.Compression(&parquet.Zstd)); err != nil {
+		return nil, fmt.Errorf("encode rows: %w", err)
+	}
+	return b.Bytes(), nil
+}
+
+// DecodeRows is the reverse of EncodeRows.
+func DecodeRows[T any](content []byte) ([]T, error) {
+	rows, err := parquet.Read[T](bytes.NewReader(content), int64(len(content)))
+	if err != nil {
+		return nil, fmt.Errorf("decode rows: %w", err)
+	}
+	return rows, nil
+}

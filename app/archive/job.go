@@ -1,0 +1,184 @@
+package archive
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/uptrace/bun"
+
+	"github.com/pulsecast/pulsecast/app/database"
+)
+
+const (
+	// Interval is the time between two runs of the job.
+	Interval = 5 * time.Minute
+	// Timeout bounds one run.
+	Timeout = time.Hour
+	// settled is how long after its end a day is sealed: readings that began before midnight
+	// are stored by then.
+	settled = 15 * time.Minute
+	// daysPerRun bounds the days that one run seals; a backlog takes several.
+	daysPerRun = 40
+)
+
+// Tick does what is due: it seals the days that have ended, erases what was asked for, and looks
+// whether archived posts still exist. It fits worker.Job. How it went is kept for ReadStatus.
+func (s *Sealer) Tick(ctx context.Context) (next time.Duration, err error) {
+	more, err := s.sealDue(ctx)
+	if err == nil {
+		err = s.requestErasures(ctx)
+	}
+	if err == nil {
+		err = s.Redact(ctx)
+	}
+	if err = errors.Join(err, noteJob(ctx, s.DB, s.Now(), err)); err != nil {
+		return 0, err
+	}
+	if more {
+		next = time.Second
+	}
+	return next, s.lookForPosts(ctx)
+}
+
+// sealDue seals the days that have ended. It reports whether some are left for the next run.
+func (s *Sealer) sealDue(ctx context.Context) (more bool, err error) {
+	if err := Probe(ctx, s.Storage); err != nil {
+		return false, err
+	}
+	latest := DayOf(s.Now().Add(-settled).AddDate(0, 0, -1))
+	for range daysPerRun {
+		day, err := s.nextDay(ctx)
+		if err != nil || day == "" || day > latest {
+			return false, err
+		}
+		if err := s.Seal(ctx, day); err != nil {
+			return false, err
+		}
+		s.Log.Info("day sealed", "day", day)
+	}
+	return true, nil
+}
+
+// nextDay returns the day that is sealed next: the one after the last, so that no day is
+// missing. An archive begins with the day of the first segment, or with what the storage holds.
+func (s *Sealer) nextDay(ctx context.Context) (string, error) {
+	last, found, err := Last(ctx, s.DB)
+	if err != nil {
+		return "", err
+	}
+	if found {
+		if err := s.holds(ctx, &last); err != nil {
+			return "", err
+		}
+		_, end, err := bounds(last.Day)
+		return DayOf(end), err
+	}
+	stored, err := FirstDay(ctx, s.Storage)
+	if err != nil || stored != "" {
+		return stored, err
+	}
+	var first sql.NullString
+	if err := s.DB.NewSelect().Model((*segment)(nil)).ColumnExpr("min(day)").Scan(ctx, &first); err != nil {
+		return "", fmt.Errorf("find the first segment: %w", err)
+	}
+	return first.String, nil
+}
+
+// holds checks that the storage is the one that the last day was sealed into, and not an empty
+// folder where a disk is missing.
+func (s *Sealer) holds(ctx context.Context, last *SealedDay) error {
+	d, err := OpenDay(ctx, s.Storage, last.Day)
+	if errors.Is(err, ErrNotExist) {
+		return fmt.Errorf("%s: the day was sealed, but it is missing: is ARCHIVE_URL right, and its disk mounted?", Path(last.Day, ManifestName))
+	}
+	if err != nil {
+		return err
+	}
+	if d.Hash != last.Hash {
+		return fmt.Errorf("%s: its hash is %s, but it was sealed with %s", Path(last.Day, ManifestName), d.Hash, last.Hash)
+	}
+	return nil
+}
+
+// Status is how the archive goes, on any node.
+type Status struct {
+	LastSealed string    // day; "" before the first
+	SealedAt   time.Time // zero before the first
+	Waiting    int64     // segments in the database
+	Oldest     string    // the day of the oldest of them
+	jobState
+}
+
+// jobState is how the job goes.
+type jobState struct {
+	RanAt    time.Time // of the latest run that succeeded; zero before the first
+	FailedAt time.Time // of the latest run; zero if it succeeded
+	Failures int       // in a row
+	Error    string    // of the latest run
+}
+
+// late is how long after its end a day may wait to be sealed.
+const late = 6 * time.Hour
+
+// Troubled reports whether an operator should look at the archive: the job fails, or a day that
+// ended long ago isn't sealed.
+func (s *Status) Troubled(now time.Time) bool {
+	return s.Failures > 0 || s.Oldest != "" && s.Oldest < DayOf(now.Add(-late)) && s.Oldest > s.LastSealed
+}
+
+// ReadStatus reads how the archive goes.
+func ReadStatus(ctx context.Context, db bun.IDB) (st Status, err error) {
+	if st.jobState, err = readJobState(ctx, db); err != nil {
+		return st, err
+	}
+	var last dayRow
+	err = db.NewSelect().Model(&last).Column("day", "sealed_at").OrderExpr("day DESC").Limit(1).Scan(ctx)
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return st, fmt.Errorf("read the state of the archive: %w", err)
+	}
+	st.LastSealed, st.SealedAt = last.Day, last.SealedAt.UTC()
+	var waiting struct {
+		N      int64
+		Oldest sql.NullString
+	}
+	if err := db.NewSelect().Model((*segment)(nil)).ColumnExpr("count(*) AS n, min(day) AS oldest").Scan(ctx, &waiting); err != nil {
+		return st, fmt.Errorf("count segments: %w", err)
+	}
+	st.Waiting, st.Oldest = waiting.N, waiting.Oldest.String
+	return st, nil
+}
+
+// jobSetting is where the state of the job is kept.
+const jobSetting = "archive"
+
+func readJobState(ctx context.Context, db bun.IDB) (r jobState, err error) {
+	text, found, err := database.Setting(ctx, db, jobSetting)
+	if err != nil || !found {
+		return r, err
+	}
+	if err := json.Unmarshal([]byte(text), &r); err != nil {
+		return r, fmt.Errorf("read the state of the archive: %w", err)
+	}
+	return r, nil
+}
+
+func noteJob(ctx context.Context, db bun.IDB, now time.Time, cause error) error {
+	r, err := readJobState(ctx, db)
+	if err != nil {
+		return err
+	}
+	if cause == nil {
+		r = jobState{RanAt: database.Now(now)}
+	} else {
+		r.FailedAt, r.Failures, r.Error = database.Now(now), r.Failures+1, cause.Error()
+	}
+	text, err := json.Marshal(r)
+	if err != nil {
+		return err
+	}
+	return database.SetSetting(ctx, db, jobSetting, string(text))
+}

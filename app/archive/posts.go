@@ -1,0 +1,162 @@
+package archive
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/uptrace/bun"
+
+	"github.com/pulsecast/pulsecast/app/database"
+)
+
+// FindPosts is source.PostSource's Posts.
+type FindPosts func(ctx context.Context, ids []string) (there, deleted []string, err error)
+
+const (
+	// lookedAgainAfter is the time between two looks for a post. A deleted post leaves the
+	// archive a little later than the next one, within the 48 hours that Reddit's terms give.
+	lookedAgainAfter = 20 * time.Hour
+	// missedFor is how long a post must be missing from answers before it counts as deleted: one
+	// short answer must not erase anything.
+	missedFor = time.Hour
+	// postsPerCall is how many posts one call names, callsPerRun how many calls one run of the
+	// job makes of each source. Reddit allows a hundred calls a minute.
+	postsPerCall = 100
+	callsPerRun  = 150
+)
+
+// post is an archived post that is looked for at its source.
+type post struct {
+	bun.BaseModel `bun:"table:archive_posts,alias:p"`
+
+	ID           string `bun:",pk"`
+	Source       string
+	FirstDay     string
+	LastDay      string
+	CheckedAt    time.Time
+	MissingSince time.Time `bun:",nullzero"`
+}
+
+// addPosts notes which posts a day holds the texts of.
+func addPosts(ctx context.Context, tx bun.IDB, d *Day, now time.Time) error {
+	found := map[string]*post{}
+	for row, err := range Rows[NewsRow](ctx, d, News) {
+		if err != nil {
+			return err
+		}
+		if row.Sample || row.Texts == nil || found[row.Item] != nil {
+			continue
+		}
+		found[row.Item] = &post{
+			ID: row.Item, Source: row.Source, FirstDay: d.Manifest.Day, LastDay: d.Manifest.Day, CheckedAt: database.Now(now),
+		}
+	}
+	list := slices.Collect(maps.Values(found))
+	for part := range slices.Chunk(list, 500) {
+		_, err := tx.NewInsert().Model(&part).On("CONFLICT (id) DO UPDATE").Set("last_day = EXCLUDED.last_day").Exec(ctx)
+		if err != nil {
+			return fmt.Errorf("note archived posts: %w", err)
+		}
+	}
+	return nil
+}
+
+// lookForPosts asks the sources for the posts that were not looked for lately. One source that
+// doesn't answer doesn't keep the others from being asked.
+func (s *Sealer) lookForPosts(ctx context.Context) error {
+	var failed []error
+	for _, name := range slices.Sorted(maps.Keys(s.Posts)) {
+		for range callsPerRun {
+			more, err := s.lookForSome(ctx, name)
+			if err != nil {
+				failed = append(failed, fmt.Errorf("look for archived posts: %s: %w", name, err))
+			}
+			if err != nil || !more {
+				break
+			}
+		}
+	}
+	return errors.Join(failed...)
+}
+
+// lookForSome makes one call. It reports whether more posts are due.
+func (s *Sealer) lookForSome(ctx context.Context, source string) (more bool, err error) {
+	now := database.Now(s.Now())
+	var due []post
+	err = s.DB.NewSelect().Model(&due).Where("source = ?", source).
+		Where("checked_at <= ?", now.Add(-lookedAgainAfter)).
+		WhereOr("source = ? AND missing_since IS NOT NULL AND checked_at <= ?", source, now.Add(-missedFor)).
+		OrderExpr("checked_at, id").Limit(postsPerCall).Scan(ctx)
+	if err != nil || len(due) == 0 {
+		return false, err
+	}
+	ids := make([]string, len(due))
+	for i := range due {
+		ids[i] = due[i].ID
+	}
+	there, deleted, err := s.Posts[source](ctx, ids)
+	if err != nil {
+		return false, err
+	}
+	return len(due) == postsPerCall, s.keepLook(ctx, due, there, deleted, now)
+}
+
+// keepLook stores what the source said of posts.
+func (s *Sealer) keepLook(ctx context.Context, due []post, there, deleted []string, now time.Time) error {
+	var gone, present, missing []string
+	var requests []Request
+	for i := range due {
+		p := &due[i]
+		erase := slices.Contains(deleted, p.ID)
+		switch {
+		case erase:
+		case slices.Contains(there, p.ID):
+			present = append(present, p.ID)
+		case len(there)+len(deleted) == 0: // an answer without any post proves nothing
+			missing = append(missing, p.ID)
+		case !p.MissingSince.IsZero() && now.Sub(p.MissingSince) >= missedFor:
+			erase = true
+		default:
+			missing = append(missing, p.ID)
+		}
+		if erase {
+			gone = append(gone, p.ID)
+			requests = append(requests, Request{Table: News, Record: p.ID, Reason: Deleted, First: p.FirstDay, Last: p.LastDay})
+		}
+	}
+	return s.DB.InTx(ctx, func(ctx context.Context, tx bun.Tx) error {
+		if err := RequestRedaction(ctx, tx, now, true, requests...); err != nil {
+			return err
+		}
+		return errors.Join(
+			changePosts(ctx, gone, func(ids []string) bun.Query {
+				return tx.NewDelete().Model((*post)(nil)).Where("id IN ?", bun.Tuple(ids))
+			}),
+			changePosts(ctx, present, func(ids []string) bun.Query {
+				return tx.NewUpdate().Model((*post)(nil)).Set("checked_at = ?, missing_since = NULL", now).Where("id IN ?", bun.Tuple(ids))
+			}),
+			changePosts(ctx, missing, func(ids []string) bun.Query {
+				return tx.NewUpdate().Model((*post)(nil)).Set("checked_at = ?, missing_since = COALESCE(missing_since, ?)", now, now).
+					Where("id IN ?", bun.Tuple(ids))
+			}),
+		)
+	})
+}
+
+// changePosts runs a query over some posts, if there are any.
+func changePosts(ctx context.Context, ids []string, query func([]string) bun.Query) error {
+	if len(ids) == 0 {
+		return nil
+	}
+	if _, err := query(ids).(interface {
+		Exec(context.Context, ...any) (sql.Result, error)
+	}).Exec(ctx); err != nil {
+		return fmt.Errorf("note what became of archived posts: %w", err)
+	}
+	return nil
+}

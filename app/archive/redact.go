@@ -1,0 +1,376 @@
+package archive
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/uptrace/bun"
+
+	"github.com/pulsecast/pulsecast/app/agent"
+	"github.com/pulsecast/pulsecast/app/database"
+)
+
+// The reasons why texts are erased.
+const (
+	Closed  = "closed"  // the agent closed its account
+	Deleted = "deleted" // the source deleted the post
+	Ordered = "ordered" // by a court or the operator
+)
+
+// Request asks for the texts of a record to be erased from the whole archive. An agent's request
+// covers its predictions.
+type Request struct {
+	Table  string // News, Predictions or Agents
+	Record string
+	Reason string // one word, or what an operator writes: it is public
+	// First and Last bound the days that can hold the record; "" is no bound.
+	First, Last string
+}
+
+// request is how the database keeps a Request.
+type request struct {
+	bun.BaseModel `bun:"table:redaction_requests,alias:q"`
+
+	ID        uuid.UUID `bun:",pk,type:uuid"`
+	Kind      string
+	Record    string
+	Reason    string
+	NextDay   string
+	LastDay   string
+	CreatedAt time.Time
+	DoneAt    time.Time `bun:",nullzero"`
+}
+
+// endless is the last day of a request without a bound.
+const endless = "9999-12-31"
+
+// RequestRedaction stores requests. The job erases the texts within minutes. A record that was
+// asked for before is looked for once more if again is true.
+func RequestRedaction(ctx context.Context, db bun.IDB, now time.Time, again bool, list ...Request) error {
+	rows := make([]request, len(list))
+	for i, r := range list {
+		rows[i] = request{
+			ID: database.NewID(now), Kind: r.Table, Record: r.Record, Reason: r.Reason,
+			NextDay: r.First, LastDay: r.Last, CreatedAt: database.Now(now),
+		}
+		if r.Last == "" {
+			rows[i].LastDay = endless
+		}
+	}
+	conflict := "CONFLICT (kind, record) DO NOTHING"
+	if again {
+		conflict = "CONFLICT (kind, record) DO UPDATE"
+	}
+	for part := range slices.Chunk(rows, 500) {
+		q := db.NewInsert().Model(&part).On(conflict)
+		if again {
+			q = q.Set("next_day = EXCLUDED.next_day, last_day = EXCLUDED.last_day, reason = EXCLUDED.reason, done_at = NULL")
+		}
+		if _, err := q.Exec(ctx); err != nil {
+			return fmt.Errorf("request redactions: %w", err)
+		}
+	}
+	return nil
+}
+
+// closedSetting is up to when closed accounts were asked for.
+const closedSetting = "archive_closed_until"
+
+// overlap is how far requestErasures looks back again: an account is closed in a transaction that
+// may be stored a little later than dated.
+const overlap = time.Hour
+
+// requestErasures asks for the texts of agents that have closed their accounts.
+func (s *Sealer) requestErasures(ctx context.Context) error {
+	text, _, err := database.Setting(ctx, s.DB, closedSetting)
+	if err != nil {
+		return err
+	}
+	since, _ := time.Parse(time.RFC3339, text) // zero at first
+	until := s.Now()
+	ids, err := agent.Store{}.ClosedSince(ctx, s.DB, since)
+	if err != nil {
+		return err
+	}
+	list := make([]Request, len(ids))
+	for i, id := range ids {
+		list[i] = Request{Table: Agents, Record: id.String(), Reason: Closed}
+	}
+	if err := RequestRedaction(ctx, s.DB, until, false, list...); err != nil {
+		return err
+	}
+	return database.SetSetting(ctx, s.DB, closedSetting, until.Add(-overlap).UTC().Format(time.RFC3339))
+}
+
+// requestedRecords are the records whose texts must not be written, by table, with the reasons.
+func requestedRecords(ctx context.Context, db bun.IDB) (map[string]map[string]string, error) {
+	var rows []request
+	if err := db.NewSelect().Model(&rows).Column("kind", "record", "reason").Scan(ctx); err != nil {
+		return nil, fmt.Errorf("list redactions: %w", err)
+	}
+	found := map[string]map[string]string{}
+	for _, r := range rows {
+		if found[r.Kind] == nil {
+			found[r.Kind] = map[string]string{}
+		}
+		found[r.Kind][r.Record] = r.Reason
+	}
+	return found, nil
+}
+
+const (
+	requestsPerRun = 500
+	redactedDays   = 400 // in one run
+)
+
+// Redact erases the texts that were asked for: it goes on with the open requests, day by day, for
+// a bounded number of days. It may be stopped at any moment and run again.
+func (s *Sealer) Redact(ctx context.Context) error {
+	var open []request
+	err := s.DB.NewSelect().Model(&open).Where("done_at IS NULL").OrderExpr("id").Limit(requestsPerRun).Scan(ctx)
+	if err != nil {
+		return fmt.Errorf("list redactions: %w", err)
+	}
+	if len(open) == 0 {
+		return nil
+	}
+	from := slices.MinFunc(open, func(a, b request) int { return strings.Compare(a.NextDay, b.NextDay) }).NextDay
+	to := slices.MaxFunc(open, func(a, b request) int { return strings.Compare(a.LastDay, b.LastDay) }).LastDay
+	days, err := dayNames(ctx, s.DB, from, to, redactedDays)
+	if err != nil {
+		return err
+	}
+	for _, day := range days {
+		if err := s.redactDay(ctx, day, open); err != nil {
+			return fmt.Errorf("redact %s: %w", day, err)
+		}
+	}
+	return s.advance(ctx, open, days)
+}
+
+// advance notes how far the requests have come.
+func (s *Sealer) advance(ctx context.Context, open []request, days []string) error {
+	ids := make([]uuid.UUID, len(open))
+	for i := range open {
+		ids[i] = open[i].ID
+	}
+	q := s.DB.NewUpdate().Model((*request)(nil)).Where("id IN (?)", bun.List(ids))
+	if len(days) == redactedDays {
+		q = q.Set("next_day = ?", days[len(days)-1])
+	} else {
+		q = q.Set("done_at = ?", database.Now(s.Now()))
+	}
+	if _, err := q.Exec(ctx); err != nil {
+		return fmt.Errorf("note redactions: %w", err)
+	}
+	return nil
+}
+
+func dayNames(ctx context.Context, db bun.IDB, from, to string, limit int) (days []string, err error) {
+	err = db.NewSelect().Model((*dayRow)(nil)).Column("day").Where("day >= ?", from).Where("day <= ?", to).
+		OrderExpr("day").Limit(int64(limit)).Scan(ctx, &days)
+	if err != nil {
+		return nil, fmt.Errorf("list the days of the archive: %w", err)
+	}
+	return days, nil
+}
+
+// redactDay erases the texts of the requested records from one day.
+func (s *Sealer) redactDay(ctx context.Context, day string, open []request) error {
+	d, err := OpenDay(ctx, s.Storage, day)
+	if err != nil {
+		return err
+	}
+	wanted, err := d.wanted(ctx, open)
+	if err != nil || len(wanted) == 0 {
+		return err
+	}
+	e := eraser{Day: d, storage: s.Storage, wanted: wanted, now: database.Now(s.Now())}
+	if err := e.erase(ctx); err != nil {
+		return err
+	}
+	return recordRedactions(ctx, s.DB, day, e.found)
+}
+
+// record is one row with texts.
+type record struct{ table, id string }
+
+// wanted are the records of a day that the requests cover, with the reasons.
+func (d *Day) wanted(ctx context.Context, open []request) (map[record]string, error) {
+	found, agents := map[record]string{}, map[string]string{}
+	for _, r := range open {
+		if r.NextDay > d.Manifest.Day || r.LastDay < d.Manifest.Day {
+			continue
+		}
+		found[record{r.Kind, r.Record}] = r.Reason
+		if r.Kind == Agents {
+			agents[r.Record] = r.Reason
+		}
+	}
+	if len(agents) == 0 {
+		return found, nil
+	}
+	for p, err := range Rows[PredictionRow](ctx, d, Predictions) {
+		if err != nil {
+			return nil, err
+		}
+		if reason, ok := agents[p.Agent]; ok {
+			found[record{Predictions, p.ID}] = reason
+		}
+	}
+	return found, nil
+}
+
+// eraser erases texts from one day.
+type eraser struct {
+	*Day
+	storage Writable
+	wanted  map[record]string
+	now     time.Time
+	found   []Redaction
+}
+
+// erase writes the redactions first: texts that are named there and still present do no harm,
+// and a run that was stopped half way is repeated.
+func (e *eraser) erase(ctx context.Context) error {
+	kept := map[string][]TextRow{}
+	for _, f := range e.Manifest.Texts {
+		rows, err := e.split(ctx, f)
+		if err != nil {
+			return err
+		}
+		if rows != nil {
+			kept[f.Name] = rows
+		}
+	}
+	if len(kept) == 0 {
+		return nil
+	}
+	if err := e.writeRedactions(ctx); err != nil {
+		return err
+	}
+	var states []TextsState
+	if err := readJSON(ctx, e.storage, Path(e.Manifest.Day, TextsName), &states); err != nil {
+		return err
+	}
+	for i := range states {
+		if rows, changed := kept[states[i].Name]; changed {
+			var err error
+			if states[i], err = e.rewrite(ctx, states[i].Name, rows); err != nil {
+				return err
+			}
+		}
+	}
+	return putJSON(ctx, e.storage, Path(e.Manifest.Day, TextsName), states)
+}
+
+// split returns the texts of a file that stay, and nil if all do.
+func (e *eraser) split(ctx context.Context, f Texts) (kept []TextRow, err error) {
+	kept = []TextRow{}
+	erased := false
+	for row, err := range readTexts(ctx, e.storage, Path(e.Manifest.Day, f.Name)) {
+		if errors.Is(err, ErrNotExist) {
+			return nil, nil // all its texts were erased before
+		}
+		if err != nil {
+			return nil, err
+		}
+		reason, wanted := e.wanted[record{f.Table, row.Record}]
+		if !wanted {
+			kept = append(kept, row)
+			continue
+		}
+		erased = true
+		r := Redaction{Table: f.Table, Record: row.Record, Reason: reason, At: e.now}
+		if !slices.ContainsFunc(e.found[max(0, len(e.found)-1):], r.same) {
+			e.found = append(e.found, r)
+		}
+	}
+	if !erased {
+		return nil, nil
+	}
+	return kept, nil
+}
+
+func (e *eraser) writeRedactions(ctx context.Context) error {
+	var list []Redaction
+	name := Path(e.Manifest.Day, RedactionsName)
+	if err := readJSON(ctx, e.storage, name, &list); err != nil {
+		return err
+	}
+	known := map[record]bool{}
+	for _, r := range list {
+		known[record{r.Table, r.Record}] = true
+	}
+	for _, r := range e.found {
+		if !known[record{r.Table, r.Record}] {
+			list = append(list, r)
+		}
+	}
+	return putJSON(ctx, e.storage, name, list)
+}
+
+// rewrite replaces a file of texts; one without any is removed.
+func (e *eraser) rewrite(ctx context.Context, name string, rows []TextRow) (TextsState, error) {
+	path := Path(e.Manifest.Day, name)
+	state, err := putParquet(ctx, e.storage, path, each(rows))
+	if err == nil && state.Rows == 0 {
+		err = e.storage.Delete(ctx, path)
+	}
+	state.Name = name
+	return state, err
+}
+
+// each yields the elements of a list.
+func each[T any](list []T) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		for i := range list {
+			if !yield(list[i], nil) {
+				return
+			}
+		}
+	}
+}
+
+func readJSON(ctx context.Context, s Storage, name string, into any) error {
+	content, err := ReadObject(ctx, s, name)
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(content, into); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	return nil
+}
+
+// redaction is how the database keeps a Redaction.
+type redaction struct {
+	bun.BaseModel `bun:"table:redactions,alias:r"`
+
+	ID        uuid.UUID `bun:",pk,type:uuid"`
+	Day       string
+	Kind      string
+	Record    string
+	Reason    string
+	CreatedAt time.Time
+}
+
+func recordRedactions(ctx context.Context, db bun.IDB, day string, list []Redaction) error {
+	rows := make([]redaction, len(list))
+	for i, r := range list {
+		rows[i] = redaction{ID: database.NewID(r.At), Day: day, Kind: r.Table, Record: r.Record, Reason: r.Reason, CreatedAt: r.At}
+	}
+	for part := range slices.Chunk(rows, 500) {
+		if _, err := db.NewInsert().Model(&part).On("CONFLICT DO NOTHING").Exec(ctx); err != nil {
+			return fmt.Errorf("record redactions: %w", err)
+		}
+	}
+	return nil
+}

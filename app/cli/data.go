@@ -1,0 +1,166 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/pulsecast/pulsecast/app/archive"
+	"github.com/pulsecast/pulsecast/app/release"
+)
+
+type dataCommand struct {
+	Verify    dataVerify    `cmd:"" help:"Check the files, the chain and the texts of an archive or a data release."`
+	Recompute dataRecompute `cmd:"" help:"Rebuild the latest board from the published files alone, and compare."`
+}
+
+// errData is the error of data that is not what it claims.
+var errData = errors.New("the data is not what it claims to be")
+
+// openData opens what a command was pointed at: a folder, an address of an archive, or another
+// installation.
+func openData(ctx context.Context, where string) (archive.Storage, error) {
+	switch {
+	case strings.HasPrefix(where, "http://"), strings.HasPrefix(where, "https://"):
+		return release.OpenURL(ctx, where)
+	case strings.HasPrefix(where, "file://"), strings.HasPrefix(where, "s3://"):
+		s, err := archive.OpenStorage(where)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", where, err)
+		}
+		return s, nil
+	}
+	if _, err := os.Stat(where); err != nil {
+		return nil, fmt.Errorf("open the data: %w", err)
+	}
+	return archive.OpenFolder(where), nil
+}
+
+type dataVerify struct {
+	Where string `arg:"" optional:"" default:"data/archive" help:"A folder, s3://bucket/prefix, or the address of an installation."`
+}
+
+// Run says what is wrong, file by file, and fails if anything is.
+func (d *dataVerify) Run(ctx context.Context) error {
+	s, err := openData(ctx, d.Where)
+	if err != nil {
+		return err
+	}
+	bar := progressOf(0)
+	v, err := release.Verify(ctx, s, func(read, total int64) { bar.ChangeMax64(total); _ = bar.Set64(read) })
+	_ = bar.Exit() // an ornament
+	if err != nil {
+		return fmt.Errorf("%s: %w", d.Where, err)
+	}
+	if err := printChecked(os.Stdout, v); err != nil {
+		return err
+	}
+	if len(v.Problems) > 0 {
+		return fmt.Errorf("%d problems: %w", len(v.Problems), errData)
+	}
+	return nil
+}
+
+func printChecked(out io.Writer, v *release.Verification) error {
+	w := &errWriter{out: out}
+	for _, p := range v.Problems {
+		w.printf("problem  %s: %s\n", p.File, p.Reason)
+	}
+	for _, n := range v.Notes {
+		w.printf("note     %s: %s\n", n.File, n.Reason)
+	}
+	w.printf("%d days, %s to %s: %d rows in %.1f MB\n", v.Days, v.First, v.Last, v.Rows, float64(v.Bytes)/1e6)
+	if v.Redactions > 0 {
+		w.printf("%d texts were erased, each with a reason in redactions.json\n", v.Redactions)
+	}
+	if len(v.Withheld) > 0 {
+		w.printf("%d files are not part of this release; release.json of each day names them\n", len(v.Withheld))
+	}
+	if len(v.Problems) == 0 {
+		w.printf("files, chain and texts are in order\n")
+	}
+	return w.err
+}
+
+// errWriter prints until the first error.
+type errWriter struct {
+	out io.Writer
+	err error
+}
+
+func (w *errWriter) printf(format string, args ...any) {
+	if w.err == nil {
+		_, w.err = fmt.Fprintf(w.out, format, args...)
+	}
+}
+
+type dataRecompute struct {
+	Where string `arg:"" optional:"" default:"data/archive" help:"A folder, s3://bucket/prefix, or the address of an installation."`
+}
+
+// Run prints the recomputed board and fails if a number differs from the published one.
+func (d *dataRecompute) Run(ctx context.Context) error {
+	s, err := openData(ctx, d.Where)
+	if err != nil {
+		return err
+	}
+	r, err := release.Recompute(ctx, s, func(what string) { fmt.Fprintln(os.Stderr, what) })
+	if err != nil {
+		return fmt.Errorf("%s: %w", d.Where, err)
+	}
+	if err := printRecomputed(os.Stdout, r); err != nil {
+		return err
+	}
+	if len(r.Differences) > 0 {
+		return fmt.Errorf("%d differences: %w", len(r.Differences), errData)
+	}
+	return nil
+}
+
+func printRecomputed(out io.Writer, r *release.Report) error {
+	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	w := &errWriter{out: table}
+	w.printf("rank\tagent\tskill\tbest guess\trange low\trange high\todds\tevents\tpredictions\n")
+	for _, b := range r.Main() {
+		w.printf("%s\t%s\t%s\t%s\t%s\t%s\t%s\t%d\t%d\n", rankOf(&b), r.Name(b.Agent), number(b.Skill), number(b.BestGuess),
+			number(b.SkillLow), number(b.SkillHigh), number(b.Odds), b.Events, b.Resolved)
+	}
+	if err := errors.Join(w.err, table.Flush()); err != nil {
+		return err
+	}
+	w = &errWriter{out: out}
+	w.printf("\nBoard of %s, from %d days: %d predictions, %d ledger rows, %d reference rows; %d rows of all boards compared.\n",
+		r.AsOf.Format("2006-01-02T15:04:05.999999Z"), r.Days, r.Predictions, r.Entries, r.References, len(r.Rows))
+	w.printf("Baselines recomputed from prices: %d agree, %d differ, %d have no prices here.\n",
+		r.Baselines.Same, r.Baselines.Different, r.Baselines.Missing)
+	for _, text := range r.Differences {
+		w.printf("differs  %s\n", text)
+	}
+	if len(r.Differences) == 0 {
+		w.printf("Every number is as published, to the last digit.\n")
+	}
+	return w.err
+}
+
+func rankOf(b *archive.BoardRow) string {
+	switch {
+	case b.Rank != nil:
+		return fmt.Sprintf("%d (%d-%d)", *b.Rank, *b.RankLow, *b.RankHigh)
+	case b.Reference:
+		return "reference"
+	}
+	return "provisional"
+}
+
+// number writes all digits, "-" for none.
+func number(n *float64) string {
+	if n == nil {
+		return "-"
+	}
+	return strconv.FormatFloat(*n, 'g', -1, 64)
+}

@@ -1,0 +1,26 @@
+package prediction
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/uptrace/bun"
+)
+
+// restoreRows is how many predictions one statement of Restore writes.
+const restoreRows = 200
+
+// Restore writes the rows of predictions as they are, with their results and nothing else, for a
+// database that is made from a data release.
+func Restore(ctx context.Context, tx bun.Tx, list []Prediction) error {
+	for chunk := range slices.Chunk(list, restoreRows) {
+		if _, err := tx.NewInsert().Model(&chunk).ModelTableExpr("predictions").Column(predictionColumns...).Exec(ctx); err != nil {
+			return fmt.Errorf("restore predictions: %w", err)
+		}
+		if _, err := tx.NewInsert().Model(&chunk).ModelTableExpr("results").Column(resultColumns...).Exec(ctx); err != nil {
+			return fmt.Errorf("restore results: %w", err)
+		}
+	}
+	return nil
+}

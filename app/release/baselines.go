@@ -1,0 +1,169 @@
+package release
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"sort"
+	"time"
+
+	"github.com/pulsecast/pulsecast/app/archive"
+	"github.com/pulsecast/pulsecast/app/market"
+	"github.com/pulsecast/pulsecast/app/prediction"
+	"github.com/pulsecast/pulsecast/app/score"
+	"github.com/pulsecast/pulsecast/app/settlement"
+)
+
+// Baselines counts the baselines that were recomputed from prices.
+type Baselines struct {
+	Same, Different int64
+	// Missing are those whose prices the days don't hold: they were published before the archive
+	// begins, or beside a day whose prices are withheld or missing.
+	Missing int64
+}
+
+// held is a prediction with a baseline, and the prices around its publication.
+type held struct {
+	settlement.Checked
+	id       string
+	baseline float64
+	prices   []market.Price
+}
+
+// recheck recomputes baselines from prices, day by day.
+type recheck struct {
+	service *settlement.Service
+	markets map[string][]*held // by the time of publication
+	covered time.Time          // since when there are prices of each day
+	report  *Report
+}
+
+// baselines recomputes the baselines of the loaded predictions. It reads the prices of each day
+// once, and keeps those around a publication until the day is over.
+func (l *loaded) baselines(ctx context.Context, report *Report) error {
+	c := &recheck{markets: map[string][]*held{}, report: report}
+	if err := c.prepare(ctx, l); err != nil {
+		return err
+	}
+	previous := time.Time{}
+	for _, d := range l.days {
+		start, first, err := pricesSince(d)
+		if err != nil {
+			return err
+		}
+		if first.IsZero() {
+			previous = time.Time{}
+			continue
+		}
+		if previous.IsZero() || !previous.AddDate(0, 0, 1).Equal(start) {
+			c.covered = first
+		}
+		previous = start
+		if err := c.collect(ctx, d); err != nil {
+			return err
+		}
+		c.decide(start.AddDate(0, 0, 1))
+	}
+	for _, list := range c.markets {
+		report.Baselines.Missing += int64(len(list))
+	}
+	slices.Sort(report.Differences)
+	return nil
+}
+
+// pricesSince returns when a day begins and when its first price was observed; zero for none.
+func pricesSince(d *archive.Day) (start, first time.Time, err error) {
+	if start, err = time.Parse(time.DateOnly, d.Manifest.Day); err != nil {
+		return start, first, fmt.Errorf("%s: not a day: %w", d.Manifest.Day, err)
+	}
+	for _, f := range d.Manifest.Of(archive.Prices) {
+		if first.IsZero() || f.First.Before(first) {
+			first = f.First
+		}
+	}
+	return start, first, nil
+}
+
+// prepare reads the rules and the predictions with a baseline.
+func (c *recheck) prepare(ctx context.Context, l *loaded) error {
+	var rules archive.RuleRow
+	for _, d := range l.days {
+		for row, err := range archive.Rows[archive.RuleRow](ctx, d, archive.Rules) {
+			if err != nil {
+				return err
+			}
+			rules = row
+		}
+	}
+	c.service = settlement.New(settlement.Options{
+		DB: l.db, Interval: time.Duration(rules.MarketsInterval * float64(time.Second)), MinLiquidity: rules.MinLiquidity,
+	})
+	err := newest(ctx, l.days, archive.Predictions, func(r *archive.PredictionRow) string { return r.ID }, func(rows []archive.PredictionRow) error {
+		for i := range rows {
+			if r := &rows[i]; r.BaselineState == string(prediction.Fixed) && r.Baseline != nil && r.OutcomeIndex != nil {
+				c.markets[r.Market] = append(c.markets[r.Market], &held{id: r.ID, baseline: *r.Baseline, Checked: settlement.Checked{
+					OutcomeIndex: int(*r.OutcomeIndex), Confidence: r.Confidence, Previous: r.BaselinePrevious, CreatedAt: r.CreatedAt.UTC(),
+				}})
+			}
+		}
+		return nil
+	})
+	for _, list := range c.markets {
+		slices.SortFunc(list, func(a, b *held) int { return cmp.Or(a.CreatedAt.Compare(b.CreatedAt), cmp.Compare(a.id, b.id)) })
+	}
+	return err
+}
+
+// collect gives each prediction the prices of a day that were observed around its publication.
+func (c *recheck) collect(ctx context.Context, d *archive.Day) error {
+	for row, err := range archive.Rows[archive.PriceRow](ctx, d, archive.Prices) {
+		if err != nil {
+			return err
+		}
+		list := c.markets[row.Market]
+		at := row.ObservedAt.UTC()
+		i := sort.Search(len(list), func(i int) bool { return !list[i].CreatedAt.Before(at.Add(-score.AfterWithin)) })
+		for ; i < len(list) && !list[i].CreatedAt.After(at.Add(c.service.CheckedFrom())); i++ {
+			list[i].prices = append(list[i].prices, market.Price{
+				MarketID: row.Market, ObservedAt: at, Prices: row.Prices, BestBid: row.BestBid, BestAsk: row.BestAsk,
+				Liquidity: row.Liquidity, Volume: row.Volume,
+			})
+		}
+	}
+	return nil
+}
+
+// decide recomputes the baselines of those whose prices are all read, and forgets them.
+func (c *recheck) decide(end time.Time) {
+	for id, list := range c.markets {
+		n := sort.Search(len(list), func(i int) bool { return !list[i].CreatedAt.Add(score.AfterWithin).Before(end) })
+		for _, p := range list[:n] {
+			c.check(p)
+		}
+		c.markets[id] = list[n:]
+	}
+}
+
+func (c *recheck) check(p *held) {
+	if p.CreatedAt.Add(-c.service.CheckedFrom()).Before(c.covered) {
+		c.report.Baselines.Missing++
+		return
+	}
+	slices.SortFunc(p.prices, func(a, b market.Price) int { return a.ObservedAt.Compare(b.ObservedAt) })
+	b, ok := c.service.Baseline(p.Checked, p.prices)
+	switch {
+	case ok && b.Q != nil && *b.Q == p.baseline:
+		c.report.Baselines.Same++
+		return
+	case !ok || b.Q == nil:
+		c.differ(p, "the prices give none")
+	default:
+		c.differ(p, fmt.Sprintf("recomputed as %v", *b.Q))
+	}
+}
+
+func (c *recheck) differ(p *held, how string) {
+	c.report.Baselines.Different++
+	c.report.Differences = append(c.report.Differences, fmt.Sprintf("baseline of prediction %s: published as %v, %s", p.id, p.baseline, how))
+}

@@ -1,0 +1,240 @@
+package release
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/uptrace/bun"
+
+	"github.com/pulsecast/pulsecast/app/agent"
+	"github.com/pulsecast/pulsecast/app/archive"
+	"github.com/pulsecast/pulsecast/app/database"
+	"github.com/pulsecast/pulsecast/app/market"
+	"github.com/pulsecast/pulsecast/app/prediction"
+	"github.com/pulsecast/pulsecast/app/settlement"
+)
+
+// loaded is a database made of the published files as they stood at a moment.
+type loaded struct {
+	db     *database.DB
+	dir    string
+	asOf   time.Time
+	days   []*archive.Day // the oldest first, up to that moment
+	scored map[uuid.UUID]bool
+	names  map[string]string // of agents by id, where published
+
+	Predictions, Entries, References int64
+}
+
+// load reads days into an empty SQLite database. board names the agents that the board of that
+// moment lists.
+func load(ctx context.Context, days []*archive.Day, asOf time.Time, board []archive.BoardRow) (l *loaded, err error) {
+	dir, err := os.MkdirTemp("", "pulsecast-recompute-*")
+	if err != nil {
+		return nil, fmt.Errorf("make a folder for the database: %w", err)
+	}
+	l = &loaded{dir: dir, asOf: asOf, days: days, scored: map[uuid.UUID]bool{}, names: map[string]string{}}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, l.close())
+		}
+	}()
+	if l.db, err = database.Open(ctx, "sqlite://"+filepath.Join(dir, "recompute.db")); err != nil {
+		return l, err
+	}
+	if _, err := l.db.Migrate(ctx); err != nil {
+		return l, err
+	}
+	return l, l.db.InTx(ctx, func(ctx context.Context, tx bun.Tx) error {
+		for _, step := range []func(context.Context, bun.Tx) error{
+			func(ctx context.Context, tx bun.Tx) error { return l.agents(ctx, tx, board) },
+			l.ledger, l.predictions, l.references, settlement.RestoreClusters,
+		} {
+			if err := step(ctx, tx); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func (l *loaded) close() error {
+	var err error
+	if l.db != nil {
+		err = l.db.Close()
+	}
+	return errors.Join(err, os.RemoveAll(l.dir))
+}
+
+// newest calls use with the latest row of each key, in chunks: rows of later days come first.
+func newest[R any](ctx context.Context, days []*archive.Day, table string, key func(*R) string, use func([]R) error) error {
+	seen := map[string]struct{}{}
+	chunk := make([]R, 0, exportRows)
+	for _, d := range slices.Backward(days) {
+		for row, err := range archive.Rows[R](ctx, d, table) {
+			if err != nil {
+				return err
+			}
+			k := key(&row)
+			if _, known := seen[k]; known {
+				continue
+			}
+			if k != "" {
+				seen[k] = struct{}{}
+				chunk = append(chunk, row)
+			}
+			if len(chunk) == exportRows {
+				if err := use(chunk); err != nil {
+					return err
+				}
+				chunk = chunk[:0]
+			}
+		}
+	}
+	return use(chunk)
+}
+
+// agents writes those that the board lists as active, and the others that rows name as disabled.
+func (l *loaded) agents(ctx context.Context, tx bun.Tx, board []archive.BoardRow) error {
+	listed := make(map[string]bool, len(board))
+	for i := range board {
+		listed[board[i].Agent] = true
+	}
+	err := newest(ctx, l.days, archive.Agents, func(r *archive.AgentRow) string { return r.ID }, func(rows []archive.AgentRow) error {
+		list := make([]agent.Agent, 0, len(rows))
+		for i := range rows {
+			a, err := agentOf(&rows[i])
+			if err != nil {
+				return err
+			}
+			if !listed[rows[i].ID] {
+				a.Status = agent.Disabled
+			}
+			if a.Kind != agent.Reference { // the schema brings those
+				list = append(list, a)
+			}
+		}
+		return agent.Restore(ctx, tx, list)
+	})
+	if err != nil {
+		return err
+	}
+	return l.readNames(ctx)
+}
+
+// ledger writes the rows that were created up to the moment, the oldest first.
+func (l *loaded) ledger(ctx context.Context, tx bun.Tx) error {
+	chunk := make([]settlement.Entry, 0, exportRows)
+	flush := func() error {
+		l.Entries += int64(len(chunk))
+		err := settlement.RestoreEntries(ctx, tx, chunk)
+		chunk = chunk[:0]
+		return err
+	}
+	for _, d := range l.days {
+		for row, err := range archive.Rows[archive.LedgerRow](ctx, d, archive.Ledger) {
+			if err != nil {
+				return err
+			}
+			if row.CreatedAt.After(l.asOf) {
+				continue
+			}
+			e, err := entryOf(&row)
+			if err != nil {
+				return fmt.Errorf("%s: %w", archive.Path(d.Manifest.Day, "ledger.parquet"), err)
+			}
+			l.scored[e.PredictionID] = e.Stands()
+			if chunk = append(chunk, e); len(chunk) == exportRows {
+				if err := flush(); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return flush()
+}
+
+// predictions writes those that the ledger names, with the status that follows from it.
+func (l *loaded) predictions(ctx context.Context, tx bun.Tx) error {
+	missing := len(l.scored)
+	err := newest(ctx, l.days, archive.Predictions, func(r *archive.PredictionRow) string { return r.ID }, func(rows []archive.PredictionRow) error {
+		list := make([]prediction.Prediction, 0, len(rows))
+		for i := range rows {
+			p, err := predictionOf(&rows[i])
+			if err != nil {
+				return err
+			}
+			stands, named := l.scored[p.ID]
+			if !named {
+				continue
+			}
+			missing--
+			if p.Status = prediction.Open; stands {
+				p.Status = prediction.Resolved
+			}
+			list = append(list, p)
+		}
+		l.Predictions += int64(len(list))
+		return prediction.Restore(ctx, tx, list)
+	})
+	if err == nil && missing > 0 {
+		err = fmt.Errorf("the ledger names %d predictions that no day holds: days before are missing", missing)
+	}
+	return err
+}
+
+// references writes what the reference agents had said and was settled up to the moment.
+func (l *loaded) references(ctx context.Context, tx bun.Tx) error {
+	key := func(r *archive.ReferenceRow) string {
+		if r.SettledAt.After(l.asOf) {
+			return ""
+		}
+		return r.Agent + " " + r.Market
+	}
+	return newest(ctx, l.days, archive.References, key, func(rows []archive.ReferenceRow) error {
+		list := make([]settlement.SettledReference, 0, len(rows))
+		markets := make([]market.Market, 0, len(rows))
+		for i := range rows {
+			r, err := referenceOf(&rows[i])
+			if err != nil {
+				return err
+			}
+			list = append(list, r)
+			markets = append(markets, market.Market{
+				ID: r.MarketID, Source: "release", Question: r.MarketID, Title: r.MarketID, Outcomes: []string{r.Outcome}, Closed: true,
+				FirstSeenAt: r.ObservedAt, ObservedAt: r.ObservedAt,
+			})
+		}
+		l.References += int64(len(list))
+		if err := (market.Store{}).Observe(ctx, tx, markets); err != nil {
+			return err
+		}
+		return settlement.RestoreReferences(ctx, tx, list)
+	})
+}
+
+// readNames reads the handles of agents, where they are published.
+func (l *loaded) readNames(ctx context.Context) error {
+	for _, d := range l.days {
+		for row, err := range archive.TextRows(ctx, d, archive.Agents) {
+			if errors.Is(err, archive.ErrNotExist) {
+				break
+			}
+			if err != nil {
+				return err
+			}
+			var t archive.AgentTexts
+			if decode(row.Content, &t) == nil && t.Handle != "" {
+				l.names[row.Record] = strings.ToValidUTF8(t.Handle, "")
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,137 @@
+package settlement
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/uptrace/bun"
+
+	"github.com/pulsecast/pulsecast/app/database"
+	"github.com/pulsecast/pulsecast/app/prediction"
+)
+
+// Span is the time from From to To, without To. A zero From is the beginning of all.
+type Span struct{ From, To time.Time }
+
+// within narrows a query to rows whose column of times lies in the span.
+func (s Span) within(q *bun.SelectQuery, column string) *bun.SelectQuery {
+	if !s.From.IsZero() {
+		q.Where("? >= ?", bun.Ident(column), database.Now(s.From))
+	}
+	return q.Where("? < ?", bun.Ident(column), database.Now(s.To))
+}
+
+// ids narrows a query to rows whose ids were made in the span.
+func (s Span) ids(q *bun.SelectQuery, column string) *bun.SelectQuery {
+	if !s.From.IsZero() {
+		q.Where("? >= ?", bun.Ident(column), database.FirstID(s.From))
+	}
+	return q.Where("? < ?", bun.Ident(column), database.FirstID(s.To))
+}
+
+// OutcomesIn lists the outcomes that were decided in a span as they stand, at most limit after a
+// market, in order of the market.
+func OutcomesIn(ctx context.Context, db bun.IDB, s Span, after string, limit int) ([]Outcome, error) {
+	var rows []Outcome
+	q := s.within(db.NewSelect().Model(&rows), "o.decided_at").Where("o.market_id > ?", after)
+	if err := q.Order("o.market_id").Limit(int64(limit)).Scan(ctx); err != nil {
+		return nil, fmt.Errorf("read outcomes: %w", err)
+	}
+	for i := range rows {
+		rows[i].utc()
+	}
+	return rows, nil
+}
+
+// EntriesIn lists the rows of the ledger that were created in a span, at most limit after one, in
+// order of their ids.
+func EntriesIn(ctx context.Context, db bun.IDB, s Span, after uuid.UUID, limit int) ([]Entry, error) {
+	var rows []Entry
+	q := s.ids(db.NewSelect().Model(&rows), "s.id").Where("s.id > ?", after)
+	if err := q.Order("s.id", "s.agent_id").Limit(int64(limit)).Scan(ctx); err != nil {
+		return nil, fmt.Errorf("read the ledger: %w", err)
+	}
+	for i := range rows {
+		rows[i].CreatedAt = rows[i].CreatedAt.UTC()
+	}
+	return rows, nil
+}
+
+// ScoredIn lists the predictions with a row of the ledger in a span, at most limit. Each comes
+// once, in the order of its last row there; after is the last row of the one before.
+func ScoredIn(ctx context.Context, db bun.IDB, s Span, after uuid.UUID, limit int) (
+	keys []prediction.Key, last uuid.UUID, err error,
+) {
+	var rows []struct {
+		AgentID      uuid.UUID `bun:",type:uuid"`
+		PredictionID uuid.UUID `bun:",type:uuid"`
+		ID           uuid.UUID `bun:",type:uuid"`
+	}
+	err = s.ids(db.NewSelect().TableExpr("score_entries AS s"), "s.id").Column("s.agent_id", "s.prediction_id", "s.id").
+		Where("s.id > ?", after).
+		Where(`NOT EXISTS (SELECT 1 FROM score_entries AS n WHERE n.prediction_id = s.prediction_id
+			AND n.agent_id = s.agent_id AND n.seq > s.seq AND n.id < ?)`, database.FirstID(s.To)).
+		Order("s.id").Limit(int64(limit)).Scan(ctx, &rows)
+	if err != nil {
+		return nil, last, fmt.Errorf("list scored predictions: %w", err)
+	}
+	for _, r := range rows {
+		keys, last = append(keys, prediction.Key{AgentID: r.AgentID, ID: r.PredictionID}), r.ID
+	}
+	return keys, last, nil
+}
+
+// appliedWithin is how long after its decision an outcome may be applied. Void predictions of an
+// outcome that was decided so shortly before a span are listed with it, maybe for a second time.
+const appliedWithin = time.Hour
+
+// VoidedIn lists the void predictions that an outcome or a ruling of a span decided and that have
+// no row of the ledger in it, at most limit after one, in order of their ids.
+func VoidedIn(ctx context.Context, db bun.IDB, s Span, after uuid.UUID, limit int) ([]prediction.Key, error) {
+	outcomes := s
+	if !s.From.IsZero() {
+		outcomes.From = s.From.Add(-appliedWithin)
+	}
+	decided := outcomes.within(db.NewSelect().Model((*Outcome)(nil)).Column("o.market_id"), "o.decided_at")
+	ruled := s.within(db.NewSelect().Model((*Correction)(nil)).Column("k.prediction_id"), "k.created_at").
+		Where("k.prediction_id IS NOT NULL")
+	scored := s.ids(db.NewSelect().TableExpr("score_entries AS e").ColumnExpr("1"), "e.id").
+		Where("e.prediction_id = p.id").Where("e.agent_id = p.agent_id")
+	void := items(db).Where("s.status = 'void'").Where("p.id > ?", after).
+		Where("(p.market_id IN (?) OR p.id IN (?))", decided, ruled).Where("NOT EXISTS (?)", scored)
+	var keys []prediction.Key
+	err := db.NewSelect().TableExpr("(?) AS v", void).Column("v.agent_id", "v.id").Order("v.id").Limit(int64(limit)).Scan(ctx, &keys)
+	if err != nil {
+		return nil, fmt.Errorf("list void predictions: %w", err)
+	}
+	return keys, nil
+}
+
+// SettledReference is a reference row and where it counts.
+type SettledReference struct {
+	ReferencePrediction
+	Category string
+	Day      string
+}
+
+// ReferencesIn lists the reference rows that were settled, or opened again, in a span, at most
+// limit after one, in order of agent and market.
+func ReferencesIn(
+	ctx context.Context, db bun.IDB, s Span, agent uuid.UUID, marketID string, limit int,
+) ([]SettledReference, error) {
+	var rows []SettledReference
+	q := db.NewSelect().TableExpr("reference_predictions AS r").
+		Join("LEFT JOIN clusters AS c ON c.agent_id = r.agent_id AND c.event_key = r.event_key").
+		ColumnExpr("r.*, COALESCE(c.category, '') AS category, COALESCE(c.day, c.settled_day, '') AS day").
+		Where("(r.agent_id, r.market_id) > (?, ?)", agent, marketID)
+	if err := s.within(q, "r.settled_at").Order("r.agent_id", "r.market_id").Limit(int64(limit)).Scan(ctx, &rows); err != nil {
+		return nil, fmt.Errorf("read reference rows: %w", err)
+	}
+	for i := range rows {
+		r := &rows[i]
+		r.ObservedAt, r.SettledAt, r.CreatedAt = r.ObservedAt.UTC(), r.SettledAt.UTC(), r.CreatedAt.UTC()
+	}
+	return rows, nil
+}
