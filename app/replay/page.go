@@ -51,10 +51,10 @@ func (s *Server) report(c *fiber.Ctx) error {
 	if format == "json" || (format == "" && c.Accepts(fiber.MIMEApplicationJSON, fiber.MIMETextHTML) != fiber.MIMETextHTML) {
 		return respond(c, m.report)
 	}
-	return s.reportPage(c, run, m)
+	return s.reportPage(ctx, c, run, m)
 }
 
-func (s *Server) reportPage(c *fiber.Ctx, run *Run, m *made) error {
+func (s *Server) reportPage(ctx context.Context, c *fiber.Ctx, run *Run, m *made) error {
 	now := func() time.Time { return m.report.Through }
 	site := web.New(web.Dependencies{
 		Config: &s.build.settings, Version: version.Build(), Now: now, Sample: func() bool { return false },
@@ -75,7 +75,7 @@ func (s *Server) reportPage(c *fiber.Ctx, run *Run, m *made) error {
 		})
 	}
 	var out bytes.Buffer
-	if err := pages.Replay(p).Render(c.UserContext(), &out); err != nil {
+	if err := pages.Replay(p).Render(ctx, &out); err != nil {
 		return fmt.Errorf("render a report: %w", err)
 	}
 	c.Set(fiber.HeaderContentType, fiber.MIMETextHTMLCharsetUTF8)

@@ -19,7 +19,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/score"
 )
 
-// The rules of a plan: a market is liquid and open question at T, its scheduled close lies within
+// The rules of a plan: a market asks a question of Yes or No that is liquid and open at T, its scheduled close lies within
 // the archive, and the archive has the views that give a prediction at T its baseline. Whether
 // and how the market ended plays no part. From each market and day one moment is drawn; then
 // pairs are taken in turn from the strata of category and horizon, first at most one of each
@@ -114,7 +114,7 @@ func (d *day) draw(id string, o *PlanOptions, end time.Time, cfg *config.Config)
 	case m.ID == "" || c.At.Before(o.From) || c.At.After(o.To) || !o.Filter.matches(&m),
 		m.Probability == nil || *m.Probability < plannedLow || *m.Probability > plannedHigh,
 		m.Liquidity != nil && *m.Liquidity < float64(cfg.RankedMinLiquidity),
-		!m.Active || horizon < leastHorizon || !m.ClosesAt.Before(end):
+		m.YesIndex() < 0 || !m.Active || horizon < leastHorizon || !m.ClosesAt.Before(end):
 		return c, false
 	}
 	band := slices.IndexFunc(horizons, func(h time.Duration) bool { return horizon < h })

@@ -100,7 +100,7 @@ func TestAnyOrder(t *testing.T) {
 	recorded, dir := newArchive(t), t.TempDir()
 	c, stop := serve(t, recorded, dir)
 	list := forecasts()
-	first := c.makeRun(`{"name":"Alpha","modelCutoff":"2026-11-04T00:00:00Z","openWeb":"no"}`)
+	first := c.makeRun(`{"name":"Alpha","modelCutoff":"2031-11-04T00:00:00Z","openWeb":"no"}`)
 	ids := map[forecast]string{}
 	for _, f := range list {
 		ids[f] = c.publish(first, f).Prediction.ID

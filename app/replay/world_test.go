@@ -66,12 +66,12 @@ func TestWorld(t *testing.T) {
 func TestRefusals(t *testing.T) {
 	t.Parallel()
 	c, _ := serve(t, newArchive(t), t.TempDir())
-	run := c.makeRun(`{"name":"Alpha","from":"2026-11-02T00:00:00Z","to":"2026-11-07T00:00:00Z"}`)
+	run := c.makeRun(`{"name":"Alpha","from":"2031-11-02T00:00:00Z","to":"2031-11-07T00:00:00Z"}`)
 	bound := c.makeRun(`{"name":"Beta","bound":true}`)
 	if bound.AgentKey != nil {
 		t.Error("a bound run has a key for all moments")
 	}
-	noon := "2026-11-03T12:00:00Z"
+	noon := "2031-11-03T12:00:00Z"
 	key := read[struct{ AgentKey, BaseURL string }](c, "POST", "/r/"+bound.Run+"/keys", bound.OperatorToken, `{"at":"`+noon+`"}`)
 	if status, text := c.call("GET", key.BaseURL+"/api/stats", key.AgentKey, ""); status != http.StatusOK {
 		t.Errorf("a bound key at its moment: %d %s", status, text)
@@ -83,12 +83,12 @@ func TestRefusals(t *testing.T) {
 		says      string
 	}{
 		{prefix(run.Run, "yesterday") + markets, "", 400, "RFC 3339"},
-		{prefix(run.Run, "2026-11-03T12:00:00+01:00") + markets, "", 400, "UTC"},
-		{prefix(run.Run, "2026-11-01T12:00:00Z") + markets, "", 400, "the span of this run"},
-		{prefix(run.Run, "2026-11-07T00:00:00Z") + markets, "", 400, "archive"},
+		{prefix(run.Run, "2031-11-03T12:00:00+01:00") + markets, "", 400, "UTC"},
+		{prefix(run.Run, "2031-11-01T12:00:00Z") + markets, "", 400, "the span of this run"},
+		{prefix(run.Run, "2031-11-07T00:00:00Z") + markets, "", 400, "archive"},
 		{prefix("nosuchrun", noon) + markets, "", 404, "There is no run"},
 		{prefix(bound.Run, noon) + markets, "", 401, "every request needs"},
-		{prefix(bound.Run, "2026-11-03T13:00:00Z") + markets, key.AgentKey, 401, "is for 2026-11-03T12:00:00Z only"},
+		{prefix(bound.Run, "2031-11-03T13:00:00Z") + markets, key.AgentKey, 401, "is for 2031-11-03T12:00:00Z only"},
 		{prefix(bound.Run, noon) + "/api/stats", *run.AgentKey, 401, "invalid_credentials"},
 		{"/r/" + run.Run + "/report", "", 401, "operatorToken"},
 		{"/r/" + run.Run + "/report", *run.AgentKey, 401, "operator token"},
@@ -103,8 +103,8 @@ func TestRefusals(t *testing.T) {
 	}
 	for body, says := range map[string]string{
 		`{`: "one JSON object", `{"name":"A","nam":1}`: "nam", `{"name":""}`: "name", `{"name":"A1b","openWeb":"maybe"}`: "openWeb",
-		`{"name":"Abc","from":"2026-10-01T00:00:00Z"}`: "from", `{"name":"Abc","to":"soon"}`: "RFC 3339", `{"name":"Abc","filter":{"category":"x"}}`: "filter.category",
-		`{"name":"Abc","pairs":[{"market":"m1","at":"2027-01-01T00:00:00Z"}]}`: "pairs[0]",
+		`{"name":"Abc","from":"2031-10-01T00:00:00Z"}`: "from", `{"name":"Abc","to":"soon"}`: "RFC 3339", `{"name":"Abc","filter":{"category":"x"}}`: "filter.category",
+		`{"name":"Abc","pairs":[{"market":"m1","at":"2032-01-01T00:00:00Z"}]}`: "pairs[0]",
 	} {
 		if status, text := c.call("POST", "/r", "", body); status/100 != 4 || !strings.Contains(text, says) {
 			t.Errorf("POST /r %s: %d %s; want %q", body, status, text, says)
