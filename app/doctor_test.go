@@ -52,7 +52,11 @@ func sourcesAnswer(t *testing.T) []string {
 			time.Now().Add(-time.Hour).Unix(), time.Now().Add(-time.Hour).UTC().Format(time.RFC3339))
 	}))
 	t.Cleanup(hackerNews.Close)
-	return []string{"POLYMARKET_URL=" + u.URL, "POLYMARKET_CLOB_URL=" + u.URL, "HACKERNEWS_URL=" + hackerNews.URL}
+	gdelt := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprintf(w, `{"articles":[{"url":"https://example.org/b","title":"A headline","seendate":%q}]}`, time.Now().Add(-time.Hour).UTC().Format("20060102T150405Z"))
+	}))
+	t.Cleanup(gdelt.Close)
+	return []string{"POLYMARKET_URL=" + u.URL, "POLYMARKET_CLOB_URL=" + u.URL, "GDELT_URL=" + gdelt.URL, "HACKERNEWS_URL=" + hackerNews.URL}
 }
 
 func TestDoctorOfAHealthyService(t *testing.T) {
@@ -64,7 +68,7 @@ func TestDoctorOfAHealthyService(t *testing.T) {
 			want := []string{
 				"ok    configuration  listens on 127.0.0.1:0", "ok    database       " + string(kind) + " answers and can be written",
 				"ok    migrations     all ", "ok    queues         nothing waits for a ruling", "ok    source         polymarket answers (1 read)", "ok    source         polymarket order book answers",
-				"ok    source         hackernews answers", "warn  source         reddit-rss: refused: check the network",
+				"ok    source         gdelt answers (1 read)", "ok    source         hackernews answers", "warn  source         reddit-rss: refused: check the network",
 				"ok    identity       local registry, registration is closed", "warn  alerts         no message is sent", "ok    clock          within 5s of ",
 			}
 			examine(t, settings, 0, want...)
@@ -141,9 +145,9 @@ func TestDoctorFindsWhatIsWrong(t *testing.T) {
 	}{
 		{"settings", []string{"MARKETS_INTERVAL=0s"}, 1, []string{"fail  configuration  MARKETS_INTERVAL: must be", "pulsecast: the configuration cannot be used"}},
 		{"webhook setting", []string{"ALERT_WEBHOOK_URL=s3cret"}, 1, []string{"fail  configuration  ALERT_WEBHOOK_URL: not an http(s) address"}},
-		{"sources", []string{"POLYMARKET_URL=http://127.0.0.1:9", "HACKERNEWS_URL=http://127.0.0.1:9", "REDDIT_CLIENT_ID=x"}, 1, []string{
+		{"sources", []string{"POLYMARKET_URL=http://127.0.0.1:9", "GDELT_URL=http://127.0.0.1:9", "HACKERNEWS_URL=http://127.0.0.1:9", "REDDIT_CLIENT_ID=x"}, 1, []string{
 			"fail  source         polymarket: refused: check the network, a proxy (HTTPS_PROXY), and POLYMARKET_URL",
-			"fail  source         reddit: refused", "fail  source         reddit-rss: refused", "fail  source         hackernews: refused", "pulsecast: 4 of the checks failed",
+			"fail  source         reddit: refused", "fail  source         reddit-rss: refused", "fail  source         gdelt: refused", "fail  source         hackernews: refused", "pulsecast: 5 of the checks failed",
 		}},
 		{"order book alone", []string{"POLYMARKET_CLOB_URL=http://127.0.0.1:9"}, 0, []string{"warn  source         polymarket order book: refused"}},
 		{"database file", []string{"DATABASE_URL=sqlite://" + garbage}, 1, []string{"warn  database       " + garbage + " can be written by every user", "fail  database       "}},

@@ -35,7 +35,7 @@ var floors = [][]string{
 	{"app/metrics", "app/alert", "app/doctor", "app/verify"},
 	{"app/retention"},
 	{"app/httpserver"},
-	{"app/api", "app/web", "app/mcp"},
+	{"app/api", "app/compat", "app/web", "app/mcp"},
 	{"app"},
 	{"app/replay"},
 	{"app/cli", "cmd/internal/run"},
@@ -109,7 +109,7 @@ var (
 // their domain.
 func TestEdgesCallTheDomain(t *testing.T) {
 	t.Parallel()
-	for _, edge := range []string{"api", "web", "mcp"} {
+	for _, edge := range []string{"api", "compat", "web", "mcp"} {
 		files := os.DirFS(edge)
 		err := fs.WalkDir(files, ".", func(path string, d fs.DirEntry, err error) error {
 			if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {

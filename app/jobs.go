@@ -30,6 +30,7 @@ func (a *App) jobs() []worker.Job {
 		{Name: "updates", Interval: 2 * time.Second, Run: a.numberUpdates},
 		every("assignments", time.Minute, a.assign),
 		{Name: "activity", Interval: time.Minute, Run: a.countActivity},
+		every("parts", 30*time.Second, a.publishParts),
 		every("upkeep", 10*time.Minute, a.prune),
 	}
 	if alerts := a.alerts(); alerts != nil {
@@ -112,6 +113,25 @@ func (a *App) countConsensus(ctx context.Context) (time.Duration, error) {
 
 // reveal makes public what is due, also while no source answers.
 func (a *App) reveal(ctx context.Context) error { return prediction.RevealDue(ctx, a.DB, a.now()) }
+
+// publishParts publishes the confidences that have waited long enough for a thesis.
+func (a *App) publishParts(ctx context.Context) error {
+	return a.publishPartsBefore(ctx, a.now().Add(-prediction.PartPatience))
+}
+
+// PublishParts publishes every confidence that waits for a thesis, without waiting on: for an App
+// without a worker, or whose clock stands still.
+func (a *App) PublishParts(ctx context.Context) error { return a.publishPartsBefore(ctx, a.now()) }
+
+func (a *App) publishPartsBefore(ctx context.Context, before time.Time) error {
+	for more := true; more; {
+		var err error
+		if more, err = a.publisher.PublishParts(ctx, before); err != nil {
+			return err
+		}
+	}
+	return nil
+}
 
 // updatesEvery is the time between two looks for updates without a number. The job's interval
 // is longer for the reason that consensusEvery has.

@@ -75,7 +75,7 @@ func (b *buffer) String() string {
 // environment has no settings of the machine's, and no source that answers.
 func environment(settings ...string) []string {
 	env := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME"), "ADDR=127.0.0.1:0", "DRAIN=0"}
-	for _, name := range []string{"POLYMARKET_URL", "POLYMARKET_CLOB_URL", "REDDIT_AUTH_URL", "REDDIT_API_URL", "REDDIT_RSS_URL", "HACKERNEWS_URL"} {
+	for _, name := range []string{"POLYMARKET_URL", "POLYMARKET_CLOB_URL", "REDDIT_AUTH_URL", "REDDIT_API_URL", "REDDIT_RSS_URL", "GDELT_URL", "HACKERNEWS_URL"} {
 		env = append(env, name+"=http://127.0.0.1:9")
 	}
 	return append(env, settings...)

@@ -6,6 +6,8 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -46,11 +48,71 @@ func usePythonClient(t *testing.T, p *process) {
 func runPythonBot(t *testing.T, p *process) {
 	_, made := p.call("POST", "/api/agents", "", map[string]any{"name": "Python bot"})
 	key, _ := made["apiKey"].(string)
-	state := filepath.Join(t.TempDir(), "state.json")
+	dir := t.TempDir()
+	state := filepath.Join(dir, "state.json")
+	settings := []string{"PULSECAST_BASE_URL=" + p.base, "PULSECAST_API_KEY=" + key, "PULSECAST_ANSWERS=" + filepath.Join(dir, "answers")}
 	checkBot(t, p, "python-bot", func(flags ...string) (string, error) {
-		settings := []string{"PULSECAST_BASE_URL=" + p.base, "PULSECAST_API_KEY=" + key}
 		return python(t, settings, append([]string{"../static/clients/bot.py", "--state", state}, flags...)...)
 	})
+	checkBacktestBot(t, p, "python-bot", filepath.Join(dir, "answers"), func(more ...string) (string, error) {
+		return python(t, append(settings, more...), "../static/clients/bot.py")
+	})
+}
+
+// checkBacktestBot runs the template of a bot as a backtest does: it publishes one prediction
+// on the market of its environment and ends. A second run takes the model's answer from the
+// folder.
+func checkBacktestBot(t *testing.T, p *process, handle, answers string, run func(settings ...string) (string, error)) {
+	t.Helper()
+	list := func(name, path string) []map[string]any {
+		t.Helper()
+		_, answer := p.call("GET", path, "", nil)
+		var out []map[string]any
+		items, ok := answer[name].([]any)
+		if !ok {
+			t.Fatalf("%s: %v", path, answer)
+		}
+		for _, item := range items {
+			out = append(out, item.(map[string]any))
+		}
+		return out
+	}
+	done := map[any]bool{}
+	for _, made := range list("predictions", "/api/predictions?limit=100&agent="+handle) {
+		done[dig(made, "market", "id")] = true
+	}
+	id := ""
+	for _, m := range list("markets", "/api/intelligence/markets?limit=100") {
+		if price, priced := m["probability"].(float64); priced && price > 0.2 && price < 0.8 && !done[m["id"]] {
+			id, _ = m["id"].(string)
+		}
+	}
+	published := func() []map[string]any {
+		return list("predictions", "/api/predictions?agent="+handle+"&market="+url.QueryEscape(id))
+	}
+	settings := []string{"PULSECAST_MARKET_ID=" + id, "PULSECAST_AT=2026-01-02T03:04:05Z"}
+	out, err := run(settings...)
+	if err != nil || !strings.Contains(out, "published: ") || len(published()) != 1 {
+		t.Fatalf("in a backtest: %v, %d published\n%s", err, len(published()), out)
+	}
+	for range 5 { // the price in the prompt may have moved since, but not five times
+		kept, err := filepath.Glob(filepath.Join(answers, "*.txt"))
+		if err != nil || len(kept) == 0 {
+			t.Fatalf("no answer is kept in %s, %v", answers, err)
+		}
+		for _, path := range kept {
+			if err := os.WriteFile(path, []byte("12.34 %\nFrom the folder."), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if out, err = run(settings...); err != nil {
+			t.Fatalf("again: %v\n%s", err, out)
+		}
+		if latest := published()[0]; latest["thesis"] == "From the folder." && latest["confidence"] == 0.1234 {
+			return
+		}
+	}
+	t.Errorf("no answer was taken from the folder: %v", published())
 }
 
 // TestPythonClientRepeats: the client repeats what is safe to repeat, as the service asks, and

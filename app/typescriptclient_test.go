@@ -38,21 +38,24 @@ func useTypeScriptClient(t *testing.T, p *process) {
 	if out, err := exec.CommandContext(t.Context(), compiler, "--project", dir).CombinedOutput(); err != nil {
 		t.Fatalf("tsc: %v\n%s", err, out)
 	}
-	if out, err := node(t, dir, p, "", "check.js"); err != nil || !strings.HasSuffix(out, "checked\n") {
+	if out, err := node(t, dir, p, "", nil, "check.js"); err != nil || !strings.HasSuffix(out, "checked\n") {
 		t.Errorf("check.ts: %v\n%s", err, out)
 	}
 	_, made := p.call("POST", "/api/agents", "", map[string]any{"name": "TypeScript bot"})
 	key, _ := made["apiKey"].(string)
 	checkBot(t, p, "typescript-bot", func(flags ...string) (string, error) {
-		return node(t, dir, p, key, append([]string{"bot.js"}, flags...)...)
+		return node(t, dir, p, key, nil, append([]string{"bot.js"}, flags...)...)
+	})
+	checkBacktestBot(t, p, "typescript-bot", filepath.Join(dir, "out", "pulsecast-answers"), func(settings ...string) (string, error) {
+		return node(t, dir, p, key, settings, "bot.js")
 	})
 }
 
-func node(t *testing.T, dir string, p *process, key string, args ...string) (string, error) {
+func node(t *testing.T, dir string, p *process, key string, settings []string, args ...string) (string, error) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "node", args...)
 	cmd.Dir = filepath.Join(dir, "out")
-	cmd.Env = environment("PULSECAST_BASE_URL="+p.base, "PULSECAST_API_KEY="+key)
+	cmd.Env = environment(append(settings, "PULSECAST_BASE_URL="+p.base, "PULSECAST_API_KEY="+key)...)
 	out, err := cmd.CombinedOutput()
 	return string(out), err
 }

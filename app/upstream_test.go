@@ -32,7 +32,7 @@ func newUpstream(t testing.TB) *upstream {
 func (u *upstream) settings() []string {
 	settings := []string{"REDDIT_CLIENT_ID=recorded", "REDDIT_CLIENT_SECRET=recorded"}
 	for _, name := range []string{
-		"POLYMARKET_URL", "POLYMARKET_CLOB_URL", "REDDIT_AUTH_URL", "REDDIT_API_URL", "REDDIT_RSS_URL", "HACKERNEWS_URL",
+		"POLYMARKET_URL", "POLYMARKET_CLOB_URL", "REDDIT_AUTH_URL", "REDDIT_API_URL", "REDDIT_RSS_URL", "GDELT_URL", "HACKERNEWS_URL",
 	} {
 		settings = append(settings, name+"="+u.URL)
 	}

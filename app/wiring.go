@@ -13,6 +13,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/alert"
 	"github.com/pulsecast/pulsecast/app/api"
 	"github.com/pulsecast/pulsecast/app/archive"
+	"github.com/pulsecast/pulsecast/app/compat/metaculus"
 	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/generation"
 	"github.com/pulsecast/pulsecast/app/httpserver"
@@ -212,6 +213,7 @@ func (a *App) buildServer() {
 	a.changes.OnMoved(generation.Updates, a.hub.Wake)
 	a.changes.OnMoved(generation.Texts, func() { a.leaderboard.Forget(); site.Forget() })
 	edge.Register(a.server)
+	(&metaculus.API{Config: &a.cfg, DB: a.DB, Now: a.now, Publisher: a.publisher}).Register(a.server)
 	site.Register(a.server)
 	a.adminSite(acts).Register(a.server)
 	mcp.New(mcp.Dependencies{

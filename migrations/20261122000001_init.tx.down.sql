@@ -77,6 +77,8 @@ DROP TABLE shared_updates;
 --bun:split
 DROP TABLE updates;
 --bun:split
+DROP TABLE prediction_parts;
+--bun:split
 DROP TABLE idempotency_keys;
 --bun:split
 DROP TABLE agent_tallies;

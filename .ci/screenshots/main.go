@@ -100,7 +100,7 @@ func startDemo(ctx context.Context, binary, dir string) (base string, wait func(
 	cmd.Dir, cmd.Stderr = dir, os.Stderr
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.Env = []string{"ADDR=127.0.0.1:0", "BASE_URL=https://pulsecast.example", "LOG_FORMAT=off"}
-	for _, name := range []string{"POLYMARKET_URL", "POLYMARKET_CLOB_URL", "REDDIT_AUTH_URL", "REDDIT_API_URL", "REDDIT_RSS_URL", "HACKERNEWS_URL"} {
+	for _, name := range []string{"POLYMARKET_URL", "POLYMARKET_CLOB_URL", "REDDIT_AUTH_URL", "REDDIT_API_URL", "REDDIT_RSS_URL", "GDELT_URL", "HACKERNEWS_URL"} {
 		cmd.Env = append(cmd.Env, name+"=http://127.0.0.1:9")
 	}
 	stdout, err := cmd.StdoutPipe()

@@ -70,7 +70,7 @@ func configure(t testing.TB, b backend, change ...func(*config.Config)) config.C
 		}
 	}
 	nowhere := "http://" + closedPort(t)
-	for _, source := range []*string{&cfg.PolymarketURL, &cfg.PolymarketClobURL, &cfg.RedditAuthURL, &cfg.RedditAPIURL, &cfg.RedditRSSURL, &cfg.HackerNewsURL} {
+	for _, source := range []*string{&cfg.PolymarketURL, &cfg.PolymarketClobURL, &cfg.RedditAuthURL, &cfg.RedditAPIURL, &cfg.RedditRSSURL, &cfg.GDELTURL, &cfg.HackerNewsURL} {
 		*source = nowhere
 	}
 	cfg.LogFormat, cfg.Registration, cfg.Drain = "off", "open", 0

@@ -43,7 +43,8 @@ type Config struct {
 	RedditClientSecret Secret `env:"REDDIT_CLIENT_SECRET" name:"reddit-client-secret" group:"Sources" help:"Application secret."`
 	RedditUser         string `env:"REDDIT_USER" name:"reddit-user" default:"pulsecast" group:"Sources" help:"Account named in the User-Agent."`
 	RedditOver18       bool   `env:"REDDIT_OVER18" name:"reddit-over18" group:"Sources" help:"Keep posts marked over 18."`
-	HackerNewsURL      string `env:"HACKERNEWS_URL" name:"hackernews-url" default:"https://hn.algolia.com" group:"Sources" help:"Base of the fallback news source."`
+	GDELTURL           string `env:"GDELT_URL" name:"gdelt-url" default:"https://api.gdeltproject.org" group:"Sources" help:"Base of the news source that is read if Reddit doesn't answer."`
+	HackerNewsURL      string `env:"HACKERNEWS_URL" name:"hackernews-url" default:"https://hn.algolia.com" group:"Sources" help:"Base of the news source that is read if GDELT doesn't answer either."`
 
 	MarketsInterval time.Duration `env:"MARKETS_INTERVAL" name:"markets-interval" default:"60s" group:"Sources" help:"Time between two readings of the markets."`
 	NewsInterval    time.Duration `env:"NEWS_INTERVAL" name:"news-interval" default:"120s" group:"Sources" help:"Time between two readings of the news."`
@@ -118,7 +119,7 @@ func (c *Config) Check() error {
 		{"BASE_URL", c.BaseURL}, {"IDENTITY_URL", c.IdentityURL},
 		{"POLYMARKET_URL", c.PolymarketURL}, {"POLYMARKET_CLOB_URL", c.PolymarketClobURL},
 		{"REDDIT_AUTH_URL", c.RedditAuthURL}, {"REDDIT_API_URL", c.RedditAPIURL},
-		{"REDDIT_RSS_URL", c.RedditRSSURL}, {"HACKERNEWS_URL", c.HackerNewsURL},
+		{"REDDIT_RSS_URL", c.RedditRSSURL}, {"GDELT_URL", c.GDELTURL}, {"HACKERNEWS_URL", c.HackerNewsURL},
 	}
 	for _, b := range bases {
 		if err := checkBase(b.name, b.value); err != nil {

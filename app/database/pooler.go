@@ -14,6 +14,10 @@ import (
 // errPooledReplica is why a replica behind a pooler isn't used.
 var errPooledReplica = errors.New("DATABASE_REPLICA_URL leads through a connection pooler: name the replica itself")
 
+// errCockroach is why CockroachDB isn't used: nodes that start together take turns by session
+// advisory locks, which it accepts and doesn't hold.
+var errCockroach = errors.New("DATABASE_URL names a CockroachDB, which has no session advisory locks: name a Postgres")
+
 // isPooled reports whether a pooler, such as PgBouncer, stands between the connection and
 // Postgres. It gives its clients a process id that isn't the server's, because it may use another
 // connection to the server for each transaction.
@@ -32,7 +36,11 @@ func (db *DB) avoidSessions(ctx context.Context) error {
 		return err
 	}
 	err = conn.Raw(func(driver any) (err error) {
-		db.Pooled, err = isPooled(ctx, driver.(*stdlib.Conn).Conn())
+		server := driver.(*stdlib.Conn).Conn()
+		if server.PgConn().ParameterStatus("crdb_version") != "" {
+			return errCockroach
+		}
+		db.Pooled, err = isPooled(ctx, server)
 		return err
 	})
 	if err = errors.Join(err, conn.Close()); err != nil || !db.Pooled {

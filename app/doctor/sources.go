@@ -14,6 +14,7 @@ import (
 
 	"github.com/pulsecast/pulsecast/app/source"
 	"github.com/pulsecast/pulsecast/app/source/fetch"
+	"github.com/pulsecast/pulsecast/app/source/gdelt"
 	"github.com/pulsecast/pulsecast/app/source/hackernews"
 	"github.com/pulsecast/pulsecast/app/source/polymarket"
 	"github.com/pulsecast/pulsecast/app/source/reddit"
@@ -75,7 +76,7 @@ func (d *doctor) upstreamChecks() []upstreamCheck {
 		}},
 	}
 	settings := map[string]string{
-		reddit.NameOAuth: "REDDIT_API_URL", reddit.NameAtom: "REDDIT_RSS_URL", hackernews.Name: "HACKERNEWS_URL",
+		reddit.NameOAuth: "REDDIT_API_URL", reddit.NameAtom: "REDDIT_RSS_URL", gdelt.Name: "GDELT_URL", hackernews.Name: "HACKERNEWS_URL",
 	}
 	for _, member := range upstream.News(&d.cfg, silent, time.Now, options) {
 		checks = append(checks, upstreamCheck{name: member.Name, setting: settings[member.Name], news: true, read: func(ctx context.Context) (int, error) {

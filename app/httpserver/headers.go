@@ -51,7 +51,7 @@ func (s *Server) decorate(fctx *fasthttp.RequestCtx, r *request) {
 	switch {
 	case !machine(path):
 		setMissing(h, pageHeaders)
-	case bytes.HasPrefix(path, []byte("/api")), bytes.HasPrefix(path, []byte("/oauth")), bytes.HasPrefix(path, []byte("/.well-known")):
+	case bytes.HasPrefix(path, []byte("/api")), bytes.HasPrefix(path, []byte("/compat")), bytes.HasPrefix(path, []byte("/oauth")), bytes.HasPrefix(path, []byte("/.well-known")):
 		setMissing(h, apiHeaders)
 	}
 	if machine(path) || private(path) {

@@ -15,9 +15,9 @@ var Communities = []string{"worldnews", "technology", "science", "futurology", "
 type Item struct {
 	bun.BaseModel `bun:"table:news_items,alias:n"`
 
-	// ID is the source's own id ("1skg0ai"); Hacker News ids carry the prefix "hn-".
+	// ID is the source's own id ("1skg0ai"); ids of Hacker News begin with "hn-", those of GDELT with "gdelt-".
 	ID        string `bun:",pk"`
-	Source    string // "reddit", "reddit-rss", "hackernews" or "sample"
+	Source    string // "reddit", "reddit-rss", "gdelt", "hackernews" or "sample"
 	Community string // one of Communities
 	Title     string
 	Summary   string `bun:",nullzero"`

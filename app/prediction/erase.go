@@ -23,9 +23,13 @@ const (
 // erased reports whether the texts of p are gone. A title is never empty otherwise.
 func (p *Prediction) erased() bool { return p.Title == "" }
 
-// ForgetAnswersOf deletes the stored answers of an agent to requests with an Idempotency-Key:
-// they repeat what it wrote.
+// ForgetAnswersOf deletes the stored answers of an agent to requests with an Idempotency-Key,
+// which repeat what it wrote, and the parts of predictions that it didn't finish. It returns the
+// number of answers.
 func ForgetAnswersOf(ctx context.Context, tx bun.Tx, agentID uuid.UUID) (int64, error) {
+	if _, err := tx.NewRaw("DELETE FROM prediction_parts WHERE agent_id = ?", agentID).Exec(ctx); err != nil {
+		return 0, fmt.Errorf("forget the parts of an agent: %w", err)
+	}
 	res, err := tx.NewRaw("DELETE FROM idempotency_keys WHERE agent_id = ?", agentID).Exec(ctx)
 	if err != nil {
 		return 0, fmt.Errorf("forget the answers of an agent: %w", err)

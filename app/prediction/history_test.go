@@ -32,7 +32,7 @@ func historyAgent(n int) uuid.UUID {
 var (
 	onPostgres = []string{
 		"{numbers}", "generate_series(?0::bigint, ?1) AS n",
-		"{words}", "to_tsvector('simple', {title} || ' ' || {thesis})",
+		"{words}", "array_remove(regexp_split_to_array(lower({title} || ' ' || {thesis}), '[^a-z0-9]+'), '') || prediction_spans((lpad(to_hex((?2 + n * ?3)::bigint), 12, '0') || '70008000' || lpad(to_hex(n), 12, '0'))::uuid)",
 		"{id}", "(lpad(to_hex((?2 + n * ?3)::bigint), 12, '0') || '70008000' || lpad(to_hex(n), 12, '0'))::uuid",
 		"{agent}", "('0198bbbb000070008000' || lpad(to_hex({by}), 12, '0'))::uuid",
 		"{at}", "to_timestamp((?2 + n * ?3) / 1000)", "{later}", "to_timestamp((?2 + n * ?3) / 1000 + 172800)",

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -48,7 +50,7 @@ func BenchmarkPublish(b *testing.B) {
 					d := draft(func(d *prediction.Draft) {
 						at := time.Now().AddDate(0, 2, 0)
 						d.Title, d.MarketID, d.HorizonAt = fmt.Sprintf("Is this number %d?", i), fmt.Sprint(i*7%100), &at
-						d.Thesis = fmt.Sprintf("Base rates say that a run like this passes in most cases; seed %d, and the trend of the last week points the same way.", i*i)
+						d.Thesis = longThesis(i)
 					})
 					_, err := publisher.Publish(b.Context(), prediction.Submission{
 						Agent: agents[i%100], Draft: d,
@@ -76,4 +78,15 @@ func BenchmarkPublish(b *testing.B) {
 			})
 		}
 	}
+}
+
+// longThesis is some 1,200 characters, as agents write, of 4,000 words of which some are far more
+// frequent than others.
+func longThesis(seed int) string {
+	r := rand.New(rand.NewPCG(uint64(seed), 0))
+	var b strings.Builder
+	for b.Len() < 1200 {
+		fmt.Fprintf(&b, "word%d ", int(4000*r.Float64()*r.Float64()))
+	}
+	return b.String()
 }

@@ -60,14 +60,14 @@ func (f *Filter) withinSpan(ctx context.Context, db bun.IDB, w walk, after *plac
 		}
 		within, covered, found = append(within, names...), covered+units, found+n
 	}
-	w.Where("prediction_spans(w.id) && ?::text[]", pgdialect.Array(within))
+	w.Where("w.words && ?::text[]", pgdialect.Array(within))
 	return nil
 }
 
 // countWithin counts the matches in some spans, up to limit.
 func (f *Filter) countWithin(ctx context.Context, db bun.IDB, within []string, after *place, limit int) (int, error) {
 	some := db.NewSelect().TableExpr("prediction_words AS w").ColumnExpr("1").
-		Where("prediction_spans(w.id) && ?::text[]", pgdialect.Array(within)).Limit(int64(limit))
+		Where("w.words && ?::text[]", pgdialect.Array(within)).Limit(int64(limit))
 	whereWords(some, f.Words)
 	if after != nil {
 		some.Where("w.id < ?", after.ID)
@@ -105,10 +105,11 @@ func spanNumber(id uuid.UUID) int64 {
 	return n
 }
 
+// spanName returns the name of a span as prediction_words has it.
 func spanName(n uint64, digits int) string {
 	name := strconv.FormatUint(n|1<<(4*digits), 16)[1:]
 	if digits > 8 {
-		return name[:8] + "-" + name[8:]
+		name = name[:8] + "-" + name[8:]
 	}
-	return name
+	return "@" + name
 }

@@ -29,7 +29,7 @@ func TestSpansGoBack(t *testing.T) {
 		spans := spansBack(at(from), at(oldest))
 		next := from // the newest that isn't covered
 		for _, s := range spans {
-			digits := strings.ReplaceAll(s.name, "-", "")
+			digits := strings.ReplaceAll(strings.TrimPrefix(s.name, "@"), "-", "")
 			n, err := strconv.ParseInt(digits, 16, 64)
 			if err != nil {
 				t.Fatal(err)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
+	"github.com/uptrace/bun/dialect/pgdialect"
 
 	"github.com/pulsecast/pulsecast/app/agent"
 	"github.com/pulsecast/pulsecast/app/database"
@@ -248,7 +249,7 @@ func (s Store) checks(w walk) (fits []condition) {
 		check(ofResult, "s.status = ?", w.rest.Status)
 	}
 	if w.rest.Words != "" {
-		check(ofWords, "x.words @@ ?::tsquery", strings.Join(cutWords(w.rest.Words), " & "))
+		check(ofWords, "x.words @> ?::text[]", pgdialect.Array(cutWords(w.rest.Words)))
 	}
 	if w.texts && !s.viewer.Admin {
 		check(ofPrediction, textsShown)

@@ -7,6 +7,7 @@ import (
 	"unicode"
 
 	"github.com/uptrace/bun"
+	"github.com/uptrace/bun/dialect/pgdialect"
 
 	"github.com/pulsecast/pulsecast/app/database"
 )
@@ -18,8 +19,7 @@ const maxWord = 2046
 func searchWords(title, thesis string) string { return strings.Join(wordsOf(title, thesis), " ") }
 
 // wordsOf lists the different words that a prediction is found by, in order. They are cut
-// here: Postgres by itself keeps addresses, versions and signed numbers whole, and takes
-// longer.
+// here, so that both databases find the same.
 func wordsOf(title, thesis string) []string {
 	words := append(cutWords(title), cutWords(thesis)...)
 	slices.Sort(words)
@@ -36,7 +36,7 @@ func cutWords(text string) []string {
 func wordsWrite(tx bun.Tx, rows []newWords) database.Write {
 	words := "words"
 	if database.IsPostgres(tx) {
-		words = "words::tsvector"
+		words = "string_to_array(words, ' ') || prediction_spans(id)"
 	}
 	return database.NewWrite("INSERT INTO prediction_words (agent_id, id, words) SELECT agent_id, id, "+words+" FROM v", rows)
 }
@@ -45,7 +45,7 @@ func wordsWrite(tx bun.Tx, rows []newWords) database.Write {
 func whereWords(q *bun.SelectQuery, words string) {
 	terms := cutWords(words)
 	if database.IsPostgres(q.DB()) {
-		q.Where("w.words @@ ?::tsquery", strings.Join(terms, " & "))
+		q.Where("w.words @> ?::text[]", pgdialect.Array(terms))
 	} else {
 		q.Where("prediction_words MATCH ?", `"`+strings.Join(terms, `" "`)+`"`)
 	}

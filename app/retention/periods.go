@@ -30,6 +30,7 @@ func Periods() []Kept {
 		{"The same by endpoint", inWords(agent.EndpointsKept)},
 		{"An agent's refused and failed requests", fmt.Sprintf("%s, at most the latest %d", inWords(agent.ErrorsKept), agent.FailuresKept)},
 		{"Answers to requests with an Idempotency-Key", inWords(prediction.AnswersKept)},
+		{"Probabilities and comments sent apart, which wait for each other", inWords(prediction.PartsKept)},
 		{"Reports and their answers", "for good; texts until the account is closed"},
 		{"Prices of markets", fmt.Sprintf("all for %s, one an hour for %s, then one in six hours for good; the archive keeps all of them for good", inWords(market.PricesKept), inWords(market.HourlyPricesKept))},
 		{"News that no evidence cites", inWords(news.KeptFor) + " after it was last seen; the archive keeps its texts until the source deletes the post"},

@@ -42,6 +42,7 @@ func Run(ctx context.Context, o Options) error {
 		alert.Prune,
 		oauth.Prune,
 		func(ctx context.Context, _ bun.IDB, _ time.Time) (bool, error) { return o.Publisher.ForgetAnswers(ctx) },
+		func(ctx context.Context, _ bun.IDB, _ time.Time) (bool, error) { return o.Publisher.ForgetParts(ctx) },
 		func(ctx context.Context, _ bun.IDB, now time.Time) (bool, error) {
 			return prediction.EraseClosed(ctx, db, now)
 		},

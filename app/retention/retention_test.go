@@ -40,6 +40,7 @@ func TestRun(t *testing.T) {
 				{"admin_sessions", "INSERT INTO admin_sessions (hash, admin_id, address, created_at, seen_at, expires_at) VALUES (?4, ?5, '', ?0, ?0, ?0)", now.Add(time.Minute), now.Add(-time.Minute)},
 				{"server_errors", "INSERT INTO server_errors (minute, count) VALUES (?0, 1)", now.Add(-23 * time.Hour), now.Add(-25 * time.Hour)},
 				{"idempotency_keys", "INSERT INTO idempotency_keys (agent_id, key, body_hash, response, created_at) VALUES (?1, ?3, ?4, ?4, ?0)", now.Add(-23 * time.Hour), now.Add(-25 * time.Hour)},
+				{"prediction_parts", "INSERT INTO prediction_parts (agent_id, market_id, id, began_at) VALUES (?1, ?3, ?2, ?0)", now.Add(-23 * time.Hour), now.Add(-25 * time.Hour)},
 				{"updates", "INSERT INTO updates (agent_id, seq, type, at, ref) VALUES (?1, (SELECT COUNT(*) FROM updates), 'prediction.settled', ?0, '{}')", days(29), days(31)},
 				{"shared_updates", "INSERT INTO shared_updates (seq, type, at, ref) VALUES ((SELECT COUNT(*) FROM shared_updates), 'market.moved', ?0, '{}')", days(29), days(31)},
 				{"update_chunks", "INSERT INTO update_chunks (last, first, at, content) VALUES ((SELECT COUNT(*) FROM update_chunks), 0, ?0, ?4)", now.Add(-23 * time.Hour), now.Add(-25 * time.Hour)},

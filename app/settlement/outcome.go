@@ -148,6 +148,25 @@ func OutcomeOf(ctx context.Context, db bun.IDB, marketID string) (*Outcome, erro
 	return o, nil
 }
 
+// OutcomesOf are what the closings of some markets decided; markets without a decision that
+// stands are left out.
+func OutcomesOf(ctx context.Context, db bun.IDB, marketIDs []string) (map[string]*Outcome, error) {
+	found := make(map[string]*Outcome, len(marketIDs))
+	if len(marketIDs) == 0 {
+		return found, nil
+	}
+	var rows []Outcome
+	if err := db.NewSelect().Model(&rows).Where("o.market_id IN (?)", bun.List(marketIDs)).Scan(ctx); err != nil {
+		return nil, fmt.Errorf("read the outcomes of markets: %w", err)
+	}
+	for i := range rows {
+		if o := rows[i].utc(); decided(o) {
+			found[o.MarketID] = o
+		}
+	}
+	return found, nil
+}
+
 func loadOutcome(ctx context.Context, db bun.IDB, marketID string) (*Outcome, error) {
 	return readOutcome(ctx, selectOutcome(db, marketID))
 }

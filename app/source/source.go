@@ -38,7 +38,7 @@ type Events struct {
 type News struct {
 	Items      []news.Item
 	Dropped    Dropped
-	Source     string // which one answered: "reddit", "reddit-rss", "hackernews"
+	Source     string // which one answered: "reddit", "reddit-rss", "gdelt", "hackernews"
 	ObservedAt time.Time
 	Fallback   error // as of Markets
 }

@@ -165,6 +165,7 @@ var llmsPages = []struct {
 		{"Limits", "/docs/limits", "how much and how often"},
 		{"MCP", "/docs/mcp", "the operations as tools"},
 		{"Clients", "/docs/clients", "programs to begin with"},
+		{"Metaculus bots", "/docs/metaculus", "bots written for forecasting-tools, as they are"},
 		{"Changelog", "/docs/changelog", "what changed"},
 		{"Method", "/method", "how predictions are scored and agents ranked"},
 	}},

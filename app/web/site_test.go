@@ -22,7 +22,7 @@ import (
 func pagesOf(id string) []string {
 	return []string{"/", "/leaderboard", "/markets", "/markets/1", "/markets/2", "/news", "/predictions", "/predictions/" + id,
 		"/agents/ada", "/agents/new", "/models", "/compare", "/compare?a=ada", "/assignments", "/method", "/changes", "/docs", "/docs?with=go", "/docs/api", "/docs/updates", "/docs/errors", "/docs/limits",
-		"/docs/mcp", "/docs/clients", "/docs/changelog"}
+		"/docs/mcp", "/docs/clients", "/docs/metaculus", "/docs/changelog"}
 }
 
 func TestEveryPage(t *testing.T) {

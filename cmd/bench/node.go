@@ -24,7 +24,7 @@ var settings = []string{
 	"RATE_LIMIT_READS=off", "RATE_LIMIT_WRITES=off", "RATE_LIMIT_FAILURES=off", "RATE_LIMIT_SNAPSHOT=off",
 	"MARKETS_INTERVAL=24h", "NEWS_INTERVAL=24h",
 	"POLYMARKET_URL=http://127.0.0.1:9", "POLYMARKET_CLOB_URL=http://127.0.0.1:9", "REDDIT_AUTH_URL=http://127.0.0.1:9",
-	"REDDIT_API_URL=http://127.0.0.1:9", "REDDIT_RSS_URL=http://127.0.0.1:9", "HACKERNEWS_URL=http://127.0.0.1:9",
+	"REDDIT_API_URL=http://127.0.0.1:9", "REDDIT_RSS_URL=http://127.0.0.1:9", "GDELT_URL=http://127.0.0.1:9", "HACKERNEWS_URL=http://127.0.0.1:9",
 }
 
 // serve starts our program on a database and waits until it serves.

@@ -81,7 +81,8 @@ func configuration(addr, upstream, database string) config.Config {
 	cfg := config.Default()
 	cfg.Addr, cfg.DatabaseURL, cfg.Registration, cfg.Drain = addr, database, "open", 0
 	cfg.PolymarketURL, cfg.PolymarketClobURL = upstream, upstream
-	cfg.RedditAuthURL, cfg.RedditAPIURL, cfg.RedditRSSURL, cfg.HackerNewsURL = upstream, upstream, upstream, upstream
+	cfg.RedditAuthURL, cfg.RedditAPIURL, cfg.RedditRSSURL = upstream, upstream, upstream
+	cfg.GDELTURL, cfg.HackerNewsURL = upstream, upstream
 	cfg.RedditClientID, cfg.RedditClientSecret = "recorded", "recorded"
 	return cfg
 }

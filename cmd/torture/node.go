@@ -72,7 +72,7 @@ func (l *lab) environment(databaseURL string, s *sources, settings ...string) []
 	if s != nil {
 		url = s.url
 	}
-	for _, name := range []string{"POLYMARKET_URL", "POLYMARKET_CLOB_URL", "REDDIT_AUTH_URL", "REDDIT_API_URL", "REDDIT_RSS_URL", "HACKERNEWS_URL"} {
+	for _, name := range []string{"POLYMARKET_URL", "POLYMARKET_CLOB_URL", "REDDIT_AUTH_URL", "REDDIT_API_URL", "REDDIT_RSS_URL", "GDELT_URL", "HACKERNEWS_URL"} {
 		env = append(env, name+"="+url)
 	}
 	if b := l.build.broken; b != nil {

@@ -1,4 +1,4 @@
-"""A bot for Pulsecast. Replace forecast() with your model; the rest works as it is.
+"""A bot for Pulsecast. Replace ask_model() with your model; the rest works as it is.
 
     curl -sSO https://pulsecast.example/clients/pulsecast.py -O https://pulsecast.example/clients/bot.py
     export PULSECAST_BASE_URL=https://pulsecast.example PULSECAST_API_KEY=pc_…
@@ -7,12 +7,22 @@
     python3 bot.py --publish --once # one look, for a scheduled job
 
 It needs Python 3.9 and pulsecast.py beside it. One call, `updates`, tells it what is new and
-when to look again. It keeps its place in a file, so it can be stopped and started.
+when to look again. It keeps its place in a file, so it can be stopped and started. Answers of the
+model are kept in the folder PULSECAST_ANSWERS (pulsecast-answers) by the hash of the prompt, so
+that no question is paid for twice.
+
+If PULSECAST_MARKET_ID is set, it publishes one prediction, on this market, and ends: this is how
+`pulsecast backtest` runs it. PULSECAST_AT is then the moment that is played.
 """
 from __future__ import annotations
 
 import argparse
+import hashlib
+import os
+import re
 import sys
+from datetime import datetime, timezone
+from pathlib import Path
 from typing import Any, Dict, List, NamedTuple, Optional, Set, cast
 
 from pulsecast import (
@@ -29,19 +39,49 @@ class Answer(NamedTuple):
     evidence: List[Evidence]
 
 
-def forecast(assignment: Assignment, market: MarketAnswer, news: List[NewsIntelligence]) -> Optional[Answer]:
-    """Replace this with your model. Return None if it knows nothing that the market doesn't.
+def ask_model(prompt: str) -> str:
+    """Replace this with a call of your model, at temperature 0 if it has one.
+
+    It answers with the probability in percent on the first line and the reasons below.
+    """
+    price = float(re.findall(r"The market says ([0-9.]+) %", prompt)[0])
+    guess = price + 0.04 * (50 - price)
+    return f"{guess:.2f}\nA placeholder: markets are a little too sure of themselves. The price is {price:.2f} %."
+
+
+def ask(prompt: str) -> str:
+    """The model's answer to a prompt: the one that was kept, else a new one, which is then kept."""
+    folder = Path(os.environ.get("PULSECAST_ANSWERS") or "pulsecast-answers")
+    kept = folder / (hashlib.sha256(prompt.encode()).hexdigest() + ".txt")
+    if kept.exists():
+        return kept.read_text(encoding="utf-8")
+    answer = ask_model(prompt)
+    folder.mkdir(parents=True, exist_ok=True)
+    new = kept.with_suffix(f".{os.getpid()}.tmp")  # several bots of a backtest may share the folder
+    new.write_text(answer, encoding="utf-8")
+    os.replace(new, kept)
+    return answer
+
+
+def forecast(outcome: str, market: MarketAnswer, news: List[NewsIntelligence]) -> Optional[Answer]:
+    """How likely the outcome is. Return None if the model knows nothing that the market doesn't.
 
     The criteria in market["market"]["description"] decide, not the title. Copying the price
     earns exactly nothing. Everything here was written by others: it is data for your model,
     never an instruction to it.
     """
-    price = market["market"]["probability"]
+    asked, price = market["market"], market["market"]["probability"]
     if price is None or not 0.05 <= price <= 0.95:
         return None
-    guess = price + 0.04 * (0.5 - price)
-    reason = f"A placeholder: markets are a little too sure of themselves. The price is {price:.2f}."
-    return Answer(guess, reason, [{"title": item["title"][:300], "url": item["url"]} for item in news[:2]])
+    today = (os.environ.get("PULSECAST_AT") or datetime.now(timezone.utc).isoformat())[:10]
+    lines = [
+        f"Today is {today}. How likely is {outcome!r}, in percent? Answer with a number, and your reasons below it.",
+        f"Question: {asked['question']}", f"Criteria: {asked['description']}", f"Closes: {asked['endDate']}",
+        f"The market says {100 * price:.1f} %.", *(f"Headline: {item['title']}" for item in news),
+    ]
+    percent, _, reasons = ask("\n".join(lines)).partition("\n")
+    confidence = round(min(max(float(percent.strip(" %")) / 100, 0), 1), 4)
+    return Answer(confidence, reasons.strip(), [{"title": item["title"][:300], "url": item["url"]} for item in news[:2]])
 
 
 class Bot:
@@ -77,21 +117,27 @@ class Bot:
         listed = assignment["market"]
         if listed is None:
             return False
-        market = self.client.market(listed["id"])
-        longest_word = max(listed["question"].replace("?", "").split(), key=len)
-        answer = forecast(assignment, market, self.client.news(limit=5, q=longest_word))
-        if answer is None:
-            print(f"passed: {assignment['title']}")
-            return False
         try:
-            told = self.client.publish(
-                market_id=listed["id"], outcome=assignment["outcome"], confidence=answer.confidence,
-                thesis=answer.thesis, evidence=answer.evidence, dry_run=not self.publish,
-            )
+            return self.answer(listed["id"], assignment)
         except (Conflict, Invalid) as refused:  # this question only; the others go on
             print(f"refused: {assignment['title']}: {refused}", file=sys.stderr)
             return False
-        print(f"{'published' if self.publish else 'checked'}: {told['readAs']} — {assignment['title']}")
+
+    def answer(self, market_id: str, assignment: Optional[Assignment] = None) -> bool:
+        """Forecast a market and publish, or only check, the answer. Return whether it was published."""
+        market = self.client.market(market_id)
+        question, outcomes = market["market"]["question"], market["market"]["outcomes"]
+        outcome = (assignment["outcome"] if assignment else None) or ("Yes" if "Yes" in outcomes else outcomes[0])
+        longest_word = max(question.replace("?", "").split(), key=len)
+        answer = forecast(outcome, market, self.client.news(limit=5, q=longest_word))
+        if answer is None:
+            print(f"passed: {question}")
+            return False
+        told = self.client.publish(
+            market_id=market_id, outcome=outcome, confidence=answer.confidence,
+            thesis=answer.thesis, evidence=answer.evidence, dry_run=not self.publish,
+        )
+        print(f"{'published' if self.publish else 'checked'}: {told['readAs']} — {question}")
         for warning in told["warnings"]:
             print(f"  note: {warning}")
         return self.publish
@@ -110,7 +156,12 @@ def main() -> None:
     arguments.add_argument("--once", action="store_true", help="look once and end, for a scheduled job")
     arguments.add_argument("--state", default="pulsecast-state.json", help="file that keeps the place in the updates")
     chosen = arguments.parse_args()
-    bot = Bot(Client(user_agent="pulsecast-bot/1.0 (set your address here)"), chosen.state, chosen.publish)
+    client = Client(user_agent="pulsecast-bot/1.0 (set your address here)")
+    one_market = os.environ.get("PULSECAST_MARKET_ID")
+    bot = Bot(client, chosen.state, chosen.publish or bool(one_market))
+    if one_market:
+        bot.answer(one_market)
+        return
     while True:
         published = False
         try:

@@ -1,4 +1,4 @@
-// A bot for Pulsecast. Replace forecast() with your model; the rest works as it is.
+// A bot for Pulsecast. Replace askModel() with your model; the rest works as it is.
 //
 //   curl -sSO https://pulsecast.example/clients/pulsecast.ts -O https://pulsecast.example/clients/bot.ts
 //   export PULSECAST_BASE_URL=https://pulsecast.example PULSECAST_API_KEY=pc_…
@@ -8,9 +8,16 @@
 //
 // Node 22.18 or later runs it as it is; with Node 20 use `npx tsx bot.ts`, in a folder whose
 // package.json says "type": "module". One call, `updates`, tells it what is new and when to look
-// again. It keeps its place in a file, so it can be stopped and started.
+// again. It keeps its place in a file, so it can be stopped and started. Answers of the model are
+// kept in the folder PULSECAST_ANSWERS (pulsecast-answers) by the hash of the prompt, so that no
+// question is paid for twice.
+//
+// If PULSECAST_MARKET_ID is set, it publishes one prediction, on this market, and ends: this is
+// how `pulsecast backtest` runs it. PULSECAST_AT is then the moment that is played.
 
-import { readFile, rename, writeFile } from "node:fs/promises";
+import { createHash } from "node:crypto";
+import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { Client, PulsecastError, type Place, type Schemas, type Update } from "./pulsecast.ts";
 
 interface Answer {
@@ -22,22 +29,70 @@ interface Answer {
 }
 
 /**
- * Replace this with your model. Return undefined if it knows nothing that the market doesn't.
+ * Replace this with a call of your model, at temperature 0 if it has one. It answers with the
+ * probability in percent on the first line and the reasons below.
+ */
+async function askModel(prompt: string): Promise<string> {
+  const price = Number(/The market says ([0-9.]+) %/.exec(prompt)?.[1]);
+  const guess = price + 0.04 * (50 - price);
+  return `${guess.toFixed(2)}\nA placeholder: markets are a little too sure of themselves. The price is ${price} %.`;
+}
+
+/** The content of a file, undefined if there is none. */
+async function readIfThere(path: string): Promise<string | undefined> {
+  try {
+    return await readFile(path, "utf8");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw error;
+  }
+}
+
+/** The model's answer to a prompt: the one that was kept, else a new one, which is then kept. */
+async function ask(prompt: string): Promise<string> {
+  const folder = process.env["PULSECAST_ANSWERS"] || "pulsecast-answers";
+  const path = join(folder, createHash("sha256").update(prompt).digest("hex") + ".txt");
+  const kept = await readIfThere(path);
+  if (kept !== undefined) return kept;
+  const answer = await askModel(prompt);
+  await mkdir(folder, { recursive: true });
+  const temporary = `${path}.${process.pid}.tmp`; // several bots of a backtest may share the folder
+  await writeFile(temporary, answer);
+  await rename(temporary, path);
+  return answer;
+}
+
+/**
+ * How likely the outcome is. Return undefined if the model knows nothing that the market doesn't.
  *
  * The criteria in market.market.description decide, not the title. Copying the price earns
  * exactly nothing. Everything here was written by others: it is data for your model, never an
  * instruction to it.
  */
 async function forecast(
-  assignment: Schemas["Assignment"],
+  outcome: string,
   market: Schemas["MarketAnswer"],
   news: Schemas["NewsIntelligence"][],
 ): Promise<Answer | undefined> {
-  const price = market.market.probability;
+  const asked = market.market;
+  const price = asked.probability;
   if (price === null || price < 0.05 || price > 0.95) return undefined;
-  const confidence = Math.round((price + 0.04 * (0.5 - price)) * 1e4) / 1e4;
-  const thesis = `A placeholder: markets are a little too sure of themselves. The price is ${price.toFixed(2)}.`;
-  return { confidence, thesis, evidence: news.slice(0, 2).map((item) => ({ title: item.title.slice(0, 300), url: item.url })) };
+  const today = (process.env["PULSECAST_AT"] || new Date().toISOString()).slice(0, 10);
+  const prompt = [
+    `Today is ${today}. How likely is "${outcome}", in percent? Answer with a number, and your reasons below it.`,
+    `Question: ${asked.question}`,
+    `Criteria: ${asked.description}`,
+    `Closes: ${asked.endDate}`,
+    `The market says ${(100 * price).toFixed(1)} %.`,
+    ...news.map((item) => `Headline: ${item.title}`),
+  ].join("\n");
+  const [percent = "", ...reasons] = (await ask(prompt)).split("\n");
+  const confidence = Math.round(Math.min(Math.max(parseFloat(percent) / 100, 0), 1) * 1e4) / 1e4;
+  return {
+    confidence,
+    thesis: reasons.join("\n").trim(),
+    evidence: news.slice(0, 2).map((item) => ({ title: item.title.slice(0, 300), url: item.url })),
+  };
 }
 
 /** Keeps the place in the updates in a file. */
@@ -49,12 +104,8 @@ class FilePlace implements Place {
   }
 
   async load(): Promise<string | undefined> {
-    try {
-      return (JSON.parse(await readFile(this.path, "utf8")) as { cursor: string }).cursor;
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
-      throw error;
-    }
+    const kept = await readIfThere(this.path);
+    return kept === undefined ? undefined : (JSON.parse(kept) as { cursor: string }).cursor;
   }
 
   async save(cursor: string): Promise<void> {
@@ -63,7 +114,8 @@ class FilePlace implements Place {
   }
 }
 
-const publishes = process.argv.includes("--publish");
+const oneMarket = process.env["PULSECAST_MARKET_ID"];
+const publishes = process.argv.includes("--publish") || !!oneMarket;
 const once = process.argv.includes("--once");
 const client = new Client({
   baseUrl: process.env["PULSECAST_BASE_URL"] ?? "http://127.0.0.1:8080",
@@ -97,28 +149,33 @@ async function look(): Promise<boolean> {
 
 /** Forecast one assignment and publish, or only check, the answer. Return whether it was published. */
 async function workOn(assignment: Schemas["Assignment"]): Promise<boolean> {
-  const listed = assignment.market;
-  if (!listed) return false;
-  const market = await client.get("/api/intelligence/markets/{id}", { path: { id: listed.id } });
-  const longestWord = listed.question.replaceAll("?", "").split(" ").reduce((a, b) => (b.length > a.length ? b : a));
-  const { news } = await client.get("/api/intelligence/news", { query: { limit: 5, q: longestWord } });
-  const answer = await forecast(assignment, market, news);
-  if (!answer) {
-    console.log(`passed: ${assignment.title}`);
-    return false;
-  }
+  if (!assignment.market) return false;
   try {
-    const outcome = assignment.outcome === null ? {} : { outcome: assignment.outcome };
-    const told = await client.publish({ marketId: listed.id, ...outcome, ...answer }, { dryRun: !publishes });
-    console.log(`${publishes ? "published" : "checked"}: ${told.readAs} — ${assignment.title}`);
-    for (const warning of told.warnings) console.log(`  note: ${warning}`);
-    return publishes;
+    return await answerMarket(assignment.market.id, assignment.outcome);
   } catch (error) {
     // A refusal is about this question only; the others go on.
     if (!(error instanceof PulsecastError) || ![409, 422].includes(error.status)) throw error;
     console.error(`refused: ${assignment.title}: ${error.message}`);
     return false;
   }
+}
+
+/** Forecast a market and publish, or only check, the answer. Return whether it was published. */
+async function answerMarket(id: string, asked: string | null = null): Promise<boolean> {
+  const market = await client.get("/api/intelligence/markets/{id}", { path: { id } });
+  const { question, outcomes } = market.market;
+  const outcome = asked ?? (outcomes.includes("Yes") ? "Yes" : outcomes[0]) ?? "Yes";
+  const longestWord = question.replaceAll("?", "").split(" ").reduce((a, b) => (b.length > a.length ? b : a));
+  const { news } = await client.get("/api/intelligence/news", { query: { limit: 5, q: longestWord } });
+  const answer = await forecast(outcome, market, news);
+  if (!answer) {
+    console.log(`passed: ${question}`);
+    return false;
+  }
+  const told = await client.publish({ marketId: id, outcome, ...answer }, { dryRun: !publishes });
+  console.log(`${publishes ? "published" : "checked"}: ${told.readAs} — ${question}`);
+  for (const warning of told.warnings) console.log(`  note: ${warning}`);
+  return publishes;
 }
 
 /** One line about an update. */
@@ -128,7 +185,8 @@ function describe(update: Update): string {
   return `${update.at} ${update.type} ${about.join(", ")}`;
 }
 
-for (;;) {
+if (oneMarket) await answerMarket(oneMarket);
+while (!oneMarket) {
   let published = false;
   try {
     published = await look();

@@ -54,7 +54,11 @@ func StartPostgres(t testing.TB, settings ...string) *Postgres {
 func serverDir(t testing.TB) string {
 	t.Helper()
 	// A path to a socket has at most 107 bytes, which the folder of a test may exceed.
-	dir, err := os.MkdirTemp("/tmp", "pulsecast-pg")
+	parent := os.TempDir()
+	if len(parent) > 60 {
+		parent = "/tmp"
+	}
+	dir, err := os.MkdirTemp(parent, "pulsecast-pg")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,6 +77,7 @@ func StartPostgresIn(t testing.TB, dir string, settings ...string) *Postgres {
 	p := &Postgres{Dir: dir, t: t, settings: append([]string{
 		"listen_addresses=", "unix_socket_directories=" + dir, "max_connections=40", "shared_buffers=16MB", "autovacuum=off",
 		"jit=off", "max_parallel_workers_per_gather=0", "fsync=off",
+		"dynamic_shared_memory_type=mmap", // a killed server leaves files of shared memory elsewhere for ever
 	}, settings...)}
 	if err := p.own(dir); err != nil {
 		t.Fatal(err)

@@ -39,7 +39,8 @@ func IndexWords(ctx context.Context, db *database.DB) error {
 	if db.Kind == database.Postgres {
 		statements = []string{
 			`INSERT INTO prediction_words (agent_id, id, words)
-				SELECT agent_id, id, strip(to_tsvector('simple', title || ' ' || thesis)) FROM predictions`,
+				SELECT agent_id, id, array_remove(regexp_split_to_array(lower(title || ' ' || thesis), '[^a-z0-9]+'), '') || prediction_spans(id)
+				FROM predictions`,
 			"ANALYZE prediction_words",
 		}
 	}

@@ -25,7 +25,7 @@ func start(t *testing.T, s *sourcetest.Server) config.Config {
 	server := httptest.NewServer(s)
 	t.Cleanup(server.Close)
 	cfg := config.Default()
-	cfg.PolymarketURL, cfg.PolymarketClobURL, cfg.HackerNewsURL = server.URL, server.URL, server.URL
+	cfg.PolymarketURL, cfg.PolymarketClobURL, cfg.GDELTURL, cfg.HackerNewsURL = server.URL, server.URL, server.URL, server.URL
 	cfg.RedditAuthURL, cfg.RedditAPIURL, cfg.RedditRSSURL = server.URL, server.URL, server.URL
 	cfg.RedditClientID, cfg.RedditClientSecret = "id", "secret"
 	return cfg

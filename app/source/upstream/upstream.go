@@ -2,12 +2,14 @@
 package upstream
 
 import (
+	"cmp"
 	"log/slog"
 	"time"
 
 	"github.com/pulsecast/pulsecast/app/config"
 	"github.com/pulsecast/pulsecast/app/source"
 	"github.com/pulsecast/pulsecast/app/source/fetch"
+	"github.com/pulsecast/pulsecast/app/source/gdelt"
 	"github.com/pulsecast/pulsecast/app/source/hackernews"
 	"github.com/pulsecast/pulsecast/app/source/polymarket"
 	"github.com/pulsecast/pulsecast/app/source/reddit"
@@ -28,8 +30,12 @@ func Markets(cfg *config.Config, log *slog.Logger, now func() time.Time, options
 	})
 }
 
+// gdeltPatience bounds one request to GDELT, which takes more than ten seconds when it is busy.
+const gdeltPatience = 20 * time.Second
+
 // News returns the news sources in order of preference: Reddit's API if there are
-// credentials, Reddit's feeds, Hacker News. It replaces options.UserAgent.
+// credentials, Reddit's feeds, GDELT, which knows all communities too, and Hacker News, which
+// knows two. It replaces options.UserAgent.
 func News(cfg *config.Config, log *slog.Logger, now func() time.Time, options fetch.Options) []source.Member {
 	redditAgent := reddit.UserAgent(version.Build(), cfg.RedditUser)
 	options.UserAgent = redditAgent
@@ -43,9 +49,14 @@ func News(cfg *config.Config, log *slog.Logger, now func() time.Time, options fe
 		})})
 	}
 	options.UserAgent = UserAgent(cfg)
+	patient := options
+	patient.AttemptTimeout = cmp.Or(options.AttemptTimeout, gdeltPatience)
 	return append(members,
 		source.Member{Name: reddit.NameAtom, Source: reddit.NewAtom(reddit.AtomConfig{
 			URL: cfg.RedditRSSURL, UserAgent: redditAgent, Fetch: client, Logger: log, Now: now,
+		})},
+		source.Member{Name: gdelt.Name, Source: gdelt.New(gdelt.Config{
+			URL: cfg.GDELTURL, Fetch: fetch.New(patient), Logger: log, Now: now,
 		})},
 		source.Member{Name: hackernews.Name, Source: hackernews.New(hackernews.Config{
 			URL: cfg.HackerNewsURL, Fetch: fetch.New(options), Logger: log, Now: now,

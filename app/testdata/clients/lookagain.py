@@ -30,7 +30,9 @@ class Client:
         return [{"id": "a", "done": False, "title": "Will it?", "outcome": "Yes", "market": {"id": "m", "question": "Will it?"}}]
 
     def market(self, id):
-        return {"market": {"probability": 0.4}}
+        return {"market": {
+            "probability": 0.4, "question": "Will it?", "outcomes": ["Yes", "No"], "description": "If it does.", "endDate": None,
+        }}
 
     def news(self, limit, q):
         return []

@@ -1,0 +1,145 @@
+package metaculus
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"mime"
+
+	"github.com/gofiber/fiber/v2"
+
+	"github.com/pulsecast/pulsecast/app/market"
+	"github.com/pulsecast/pulsecast/app/plaintext"
+	"github.com/pulsecast/pulsecast/app/prediction"
+	"github.com/pulsecast/pulsecast/app/problem"
+	"github.com/pulsecast/pulsecast/app/source/sanitize"
+)
+
+// maxForecasts is how many forecasts one request may hold. The client sends one.
+const maxForecasts = 20
+
+// forecastBody is one element of the body. The other fields are of questions that ask for more
+// than yes or no.
+type forecastBody struct {
+	Question    json.Number     `json:"question"`
+	Probability *float64        `json:"probability_yes"`
+	Options     json.RawMessage `json:"probability_yes_per_category"`
+	CDF         json.RawMessage `json:"continuous_cdf"`
+}
+
+// forecast takes probabilities. Each waits for its comment, or is published with the one that came
+// before it. All are checked before any is kept.
+func (a *API) forecast(c *fiber.Ctx) error {
+	var list []forecastBody
+	if err := readBody(c, &list, `a JSON array: [{"question": 123, "probability_yes": 0.62}]`); err != nil {
+		return err
+	}
+	if len(list) == 0 || len(list) > maxForecasts {
+		return problem.InvalidRequest(problem.Field{Field: "[]", Message: fmt.Sprintf("must hold 1 to %d forecasts, got %d", maxForecasts, len(list))})
+	}
+	wanted := make([]prediction.Part, len(list))
+	for i, f := range list {
+		p, wrong := f.probability()
+		if wrong != "" {
+			return problem.InvalidRequest(problem.Field{Field: fmt.Sprintf("[%d].probability_yes", i), Message: wrong})
+		}
+		m, err := a.openQuestion(c, f.Question)
+		if err != nil {
+			return err
+		}
+		wanted[i] = prediction.Part{Agent: *author(c), MarketID: m.ID, Confidence: &p}
+	}
+	for _, part := range wanted {
+		if _, _, err := a.Publisher.AddPart(c.UserContext(), part); err != nil {
+			return err
+		}
+	}
+	return respond(c, fiber.StatusCreated, struct{}{})
+}
+
+// probability returns what a forecast says, to four decimals; wrong says what to send instead.
+func (f *forecastBody) probability() (p float64, wrong string) {
+	given := func(raw json.RawMessage) bool { return len(raw) > 0 && string(raw) != "null" }
+	switch {
+	case f.Probability == nil && (given(f.Options) || given(f.CDF)):
+		return 0, "is required: all questions here are answered with yes or no"
+	case f.Probability == nil:
+		return 0, "is required: the probability from 0 to 1 that the answer is yes"
+	case math.IsNaN(*f.Probability) || *f.Probability < 0 || *f.Probability > 1:
+		return 0, "must be a probability from 0 to 1, such as 0.62"
+	}
+	return math.Round(*f.Probability*1e4) / 1e4, ""
+}
+
+// openQuestion finds a question that can be forecast.
+func (a *API) openQuestion(c *fiber.Ctx, number json.Number) (*market.Market, error) {
+	m, err := a.question(c.UserContext(), number.String())
+	if err != nil {
+		return nil, err
+	}
+	if m.Closed {
+		return nil, problem.New(problem.CodeMarketClosed, fmt.Sprintf(
+			"Question %s is closed; nothing was stored. Choose an open one of GET %s/posts/?statuses=open.", number, Base))
+	}
+	return m, nil
+}
+
+// commentBody is the body of a comment. is_private and included_forecast change nothing.
+type commentBody struct {
+	Post    json.Number `json:"on_post"`
+	Text    string      `json:"text"`
+	Private bool        `json:"is_private"`
+	Parent  json.Number `json:"parent"`
+}
+
+type commentWire struct {
+	ID        int64       `json:"id"`
+	Author    userWire    `json:"author"`
+	Post      json.Number `json:"on_post"`
+	Text      string      `json:"text"`
+	Private   bool        `json:"is_private"`
+	CreatedAt string      `json:"created_at"`
+}
+
+// comment takes the thesis of a prediction.
+func (a *API) comment(c *fiber.Ctx) error {
+	var body commentBody
+	if err := readBody(c, &body, `a JSON object: {"on_post": 123, "text": "Because …"}`); err != nil {
+		return err
+	}
+	if body.Parent != "" {
+		return problem.InvalidRequest(problem.Field{Field: "parent", Message: "must be left out: comments here are theses of predictions, and there are no replies"})
+	}
+	text := thesisOf(body.Text)
+	if text == "" {
+		return problem.InvalidRequest(problem.Field{Field: "text", Message: "is required: the reasons for your forecast"})
+	}
+	m, err := a.openQuestion(c, body.Post)
+	if err != nil {
+		return err
+	}
+	id, _, err := a.Publisher.AddPart(c.UserContext(), prediction.Part{Agent: *author(c), MarketID: m.ID, Thesis: text})
+	if err != nil {
+		return err
+	}
+	return respond(c, fiber.StatusCreated, commentWire{
+		ID: numberOf(id), Author: userOf(author(c)), Post: body.Post, Text: text, CreatedAt: formatTime(a.Now()),
+	})
+}
+
+// thesisOf makes a thesis of a comment: without the characters that a thesis may not have, and cut
+// where it is too long. Bots comment with whole reports.
+func thesisOf(comment string) string {
+	return plaintext.Cut(sanitize.Prose(comment), prediction.MaxThesis)
+}
+
+// readBody decodes a JSON body; want says what it must be.
+func readBody(c *fiber.Ctx, into any, want string) error {
+	if media, _, err := mime.ParseMediaType(c.Get(fiber.HeaderContentType)); err != nil || media != fiber.MIMEApplicationJSON {
+		return problem.UnsupportedMediaType(c.Get(fiber.HeaderContentType))
+	}
+	if err := json.Unmarshal(c.Body(), into); err != nil {
+		return problem.InvalidJSON("The body must be " + want + ".").With(err)
+	}
+	return nil
+}

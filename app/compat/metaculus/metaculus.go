@@ -1,0 +1,106 @@
+// Package metaculus is an edge that speaks the part of Metaculus' API that the client of
+// forecasting-tools uses, for yes-or-no questions. So a bot written for Metaculus forecasts on the
+// markets of this service when it is given another base address. It parses, calls the domain and
+// answers, as package api does, and has the same keys, limits and refusals.
+//
+// The shapes are those that github.com/Metaculus/forecasting-tools reads and writes at commit
+// 47cf3cf156ba0fa384034e43c1a5b975091c210a (July 2026) in helpers/metaculus_client.py and
+// data_models/questions.py.
+//
+// A post and its question are a market and share its number; see number. A forecast and a comment
+// become one prediction; see prediction.Publisher.AddPart.
+package metaculus
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/gofiber/fiber/v2"
+
+	"github.com/pulsecast/pulsecast/app/agent"
+	"github.com/pulsecast/pulsecast/app/assignment"
+	"github.com/pulsecast/pulsecast/app/config"
+	"github.com/pulsecast/pulsecast/app/database"
+	"github.com/pulsecast/pulsecast/app/httpserver"
+	"github.com/pulsecast/pulsecast/app/identity"
+	"github.com/pulsecast/pulsecast/app/market"
+	"github.com/pulsecast/pulsecast/app/prediction"
+)
+
+// Base is where the API begins.
+const Base = "/compat/metaculus/api"
+
+// maxComment is the largest body of a comment. Bots send reports that are far longer than a
+// thesis may be.
+const maxComment = 512 << 10
+
+// API answers the paths below Base.
+type API struct {
+	Config    *config.Config
+	DB        *database.DB
+	Now       func() time.Time
+	Publisher *prediction.Publisher
+
+	markets     market.Store
+	predictions prediction.Store
+	assignments assignment.Store
+}
+
+// Register adds the routes. All need a key: the client always sends one.
+func (a *API) Register(s *httpserver.Server) {
+	limits := s.Limits
+	get := func(path string, cost httpserver.Cost, h fiber.Handler) {
+		s.App.Get(Base+path, keyAsBearer, s.RequireAgent(agent.ScopeRead), limits.Reads(), s.Made(cost), h)
+	}
+	post := func(path string, h fiber.Handler) {
+		s.App.Post(Base+path, keyAsBearer, s.RequireAgent(agent.ScopePublish), limits.Writes(), h)
+	}
+	get("/posts/", httpserver.Page, a.listPosts)
+	get("/posts/:id/", httpserver.Lookup, a.getPost)
+	get("/users/me", httpserver.Shared, a.getUser)
+	post("/questions/forecast/", a.forecast)
+	s.AllowBody(Base+"/comments/create/", maxComment)
+	post("/comments/create/", a.comment)
+}
+
+// keyAsBearer reads Authorization: Token KEY, as Metaculus' clients send it, like Bearer KEY.
+func keyAsBearer(c *fiber.Ctx) error {
+	h := &c.Request().Header
+	if sent := h.PeekAll(fiber.HeaderAuthorization); len(sent) == 1 {
+		if scheme, key, ok := bytes.Cut(sent[0], []byte(" ")); ok && strings.EqualFold(string(scheme), "token") {
+			h.Set(fiber.HeaderAuthorization, "Bearer "+string(key))
+		}
+	}
+	return c.Next()
+}
+
+// author is the agent of a request.
+func author(c *fiber.Ctx) *agent.Agent {
+	return httpserver.PrincipalOf(c).(*identity.Principal).Agent
+}
+
+func respond(c *fiber.Ctx, status int, body any) error {
+	var out bytes.Buffer
+	e := json.NewEncoder(&out)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(body); err != nil {
+		return fmt.Errorf("encode answer: %w", err)
+	}
+	c.Set(fiber.HeaderContentType, fiber.MIMEApplicationJSON)
+	return c.Status(status).Send(out.Bytes())
+}
+
+type userWire struct {
+	ID       int64  `json:"id"`
+	Username string `json:"username"`
+	IsBot    bool   `json:"is_bot"`
+}
+
+func userOf(a *agent.Agent) userWire {
+	return userWire{ID: numberOf(a.ID), Username: a.Handle, IsBot: true}
+}
+
+func (a *API) getUser(c *fiber.Ctx) error { return respond(c, fiber.StatusOK, userOf(author(c))) }

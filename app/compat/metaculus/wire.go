@@ -1,0 +1,238 @@
+package metaculus
+
+import (
+	"encoding/json"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/pulsecast/pulsecast/app/market"
+	"github.com/pulsecast/pulsecast/app/prediction"
+	"github.com/pulsecast/pulsecast/app/settlement"
+)
+
+// The states of a question.
+const (
+	statusOpen     = "open"
+	statusClosed   = "closed"
+	statusResolved = "resolved"
+)
+
+type postWire struct {
+	ID             json.Number  `json:"id"`
+	Title          string       `json:"title"`
+	ShortTitle     string       `json:"short_title"`
+	Slug           string       `json:"slug"`
+	Projects       projectsWire `json:"projects"`
+	CreatedAt      string       `json:"created_at"`
+	PublishedAt    string       `json:"published_at"`
+	EditedAt       string       `json:"edited_at"`
+	CurationStatus string       `json:"curation_status"`
+	Status         string       `json:"status"`
+	Resolved       bool         `json:"resolved"`
+	OpenTime       string       `json:"open_time"`
+	closingWire
+	Forecasters int          `json:"nr_forecasters"`
+	Forecasts   int64        `json:"forecasts_count"`
+	Question    questionWire `json:"question"`
+	Permission  string       `json:"user_permission"`
+	Description string       `json:"description"`
+}
+
+// closingWire is when a question closes and resolves; null is unknown or not yet.
+type closingWire struct {
+	ScheduledClose   *string `json:"scheduled_close_time"`
+	ScheduledResolve *string `json:"scheduled_resolve_time"`
+	ActualClose      *string `json:"actual_close_time"`
+	ActualResolve    *string `json:"actual_resolve_time"`
+}
+
+type projectsWire struct {
+	Default    projectWire    `json:"default_project"`
+	Tournament []projectWire  `json:"tournament"`
+	Category   []categoryWire `json:"category"`
+}
+
+type projectWire struct {
+	ID         int    `json:"id"`
+	Type       string `json:"type"`
+	Name       string `json:"name"`
+	Slug       string `json:"slug"`
+	Visibility string `json:"visibility"`
+}
+
+type categoryWire struct {
+	ID          int     `json:"id"`
+	Name        string  `json:"name"`
+	Slug        string  `json:"slug"`
+	Emoji       *string `json:"emoji"`
+	Description *string `json:"description"`
+	Type        string  `json:"type"`
+}
+
+type questionWire struct {
+	ID          json.Number `json:"id"`
+	PostID      json.Number `json:"post_id"`
+	Title       string      `json:"title"`
+	Type        string      `json:"type"`
+	Status      string      `json:"status"`
+	Resolution  *string     `json:"resolution"` // yes, no or annulled
+	Description string      `json:"description"`
+	Criteria    string      `json:"resolution_criteria"`
+	FinePrint   string      `json:"fine_print"`
+	CreatedAt   string      `json:"created_at"`
+	OpenTime    string      `json:"open_time"`
+	RevealTime  string      `json:"cp_reveal_time"`
+	closingWire
+	BotsCount      bool             `json:"include_bots_in_aggregates"`
+	Weight         float64          `json:"question_weight"`
+	Unit           string           `json:"unit"`
+	Label          *string          `json:"label"`
+	Options        *[]string        `json:"options"`
+	Possibilities  *string          `json:"possibilities"`
+	OpenUpperBound *bool            `json:"open_upper_bound"`
+	OpenLowerBound *bool            `json:"open_lower_bound"`
+	Scaling        scalingWire      `json:"scaling"`
+	Aggregations   aggregationsWire `json:"aggregations"`
+	MyForecasts    historyWire      `json:"my_forecasts"`
+}
+
+// scalingWire is of questions that ask for a number.
+type scalingWire struct {
+	Max  *float64 `json:"range_max"`
+	Min  *float64 `json:"range_min"`
+	Zero *float64 `json:"zero_point"`
+}
+
+type aggregationsWire struct {
+	RecencyWeighted historyWire `json:"recency_weighted"`
+	Unweighted      historyWire `json:"unweighted"`
+}
+
+// historyWire has at most the latest forecast.
+type historyWire struct {
+	History []forecastWire `json:"history"`
+	Latest  *forecastWire  `json:"latest"`
+}
+
+type forecastWire struct {
+	StartTime   float64    `json:"start_time"` // Unix seconds
+	EndTime     *float64   `json:"end_time"`
+	Values      []float64  `json:"forecast_values"` // of No and Yes
+	Centers     []float64  `json:"centers"`
+	Lower       *[]float64 `json:"interval_lower_bounds"`
+	Upper       *[]float64 `json:"interval_upper_bounds"`
+	Forecasters int        `json:"forecaster_count"`
+}
+
+// facts are what a post is made of.
+type facts struct {
+	market    *market.Market
+	consensus prediction.Consensus
+	outcome   *settlement.Outcome     // nil: none stands
+	latest    prediction.Latest       // of the caller; zero: none
+	waiting   *prediction.WaitingPart // of the caller; nil: none
+	assigned  []string
+	at        time.Time
+}
+
+func toPost(f facts) postWire {
+	m, q := f.market, f.question()
+	return postWire{
+		ID: q.ID, Title: m.Question, ShortTitle: m.ShortName(), Slug: m.Slug, Projects: f.projects(),
+		CreatedAt: q.CreatedAt, PublishedAt: q.CreatedAt, EditedAt: q.CreatedAt, CurationStatus: "approved",
+		Status: q.Status, Resolved: q.Status == statusResolved, OpenTime: q.OpenTime, closingWire: q.closingWire,
+		Forecasters: f.forecasters(), Forecasts: f.consensus.Predictions, Question: q, Permission: "forecaster",
+		Description: q.Description,
+	}
+}
+
+func (f *facts) forecasters() int { return f.consensus.Agents + f.consensus.Others }
+
+func (f *facts) question() questionWire {
+	m, id := f.market, json.Number(number(f.market.ID))
+	seen := formatTime(m.FirstSeenAt)
+	w := questionWire{
+		ID: id, PostID: id, Title: m.Question, Type: binaryType, Status: statusOpen, Criteria: m.Description,
+		CreatedAt: seen, OpenTime: seen, RevealTime: seen, Weight: 1,
+		Aggregations: f.aggregations(), MyForecasts: f.ownForecasts(),
+	}
+	w.ScheduledClose, w.ScheduledResolve = timeOrNull(m.ClosesAt), timeOrNull(m.ClosesAt)
+	if m.EventTitle != "" && m.EventTitle != m.Question {
+		w.Description = "One of the questions of the event “" + m.EventTitle + "”."
+	}
+	if m.ResolutionSource != "" {
+		w.FinePrint = "Resolution source: " + m.ResolutionSource
+	}
+	switch {
+	case f.outcome != nil:
+		w.Status = statusResolved
+		w.Resolution, w.ActualResolve = resolution(f.outcome), timeOrNull(f.outcome.DecidedAt)
+	case m.Closed || !m.Active:
+		w.Status = statusClosed
+	}
+	if w.Status != statusOpen {
+		w.ActualClose = timeOrNull(m.ClosedAt)
+	}
+	return w
+}
+
+// resolution is how a question resolved. One that settled at fractions has no winner.
+func resolution(o *settlement.Outcome) *string {
+	resolved := "annulled"
+	if i := slices.IndexFunc([]string{"yes", "no"}, func(name string) bool { return name == lower(o.Winner) }); i >= 0 && !o.Void() {
+		resolved = lower(o.Winner)
+	}
+	return &resolved
+}
+
+// aggregations has the market's price where Metaculus has the community's prediction.
+func (f *facts) aggregations() aggregationsWire {
+	price, ok := f.market.PriceOf(f.market.YesIndex())
+	if !ok || math.IsNaN(price) {
+		none := historyWire{History: []forecastWire{}}
+		return aggregationsWire{none, none}
+	}
+	w := forecastAt(price, f.market.ObservedAt)
+	w.Centers, w.Forecasters = []float64{price}, f.forecasters()
+	h := historyWire{History: []forecastWire{w}, Latest: &w}
+	return aggregationsWire{h, h}
+}
+
+// ownForecasts has what the caller last said: what waits to be published, else what it published.
+func (f *facts) ownForecasts() historyWire {
+	w := historyWire{History: []forecastWire{}}
+	p, at := f.latest.Confidence, f.latest.CreatedAt
+	if f.latest.OutcomeIndex != f.market.YesIndex() {
+		p = math.Round((1-p)*1e4) / 1e4
+	}
+	if f.waiting != nil {
+		p, at = f.waiting.Confidence, f.waiting.BeganAt
+	}
+	if at.IsZero() {
+		return w
+	}
+	own := forecastAt(p, at)
+	return historyWire{History: []forecastWire{own}, Latest: &own}
+}
+
+func forecastAt(p float64, at time.Time) forecastWire {
+	return forecastWire{StartTime: float64(at.UnixMicro()) / 1e6, Values: []float64{math.Round((1-p)*1e9) / 1e9, p}}
+}
+
+// projects are the tournaments that a question can be found by: its category, and the assignments.
+func (f *facts) projects() projectsWire {
+	w := projectsWire{
+		Default:    projectWire{ID: 1, Type: "site_main", Name: "Pulsecast", Slug: "pulsecast", Visibility: "normal"},
+		Tournament: []projectWire{}, Category: []categoryWire{},
+	}
+	if slices.Contains(f.assigned, f.market.ID) {
+		w.Tournament = append(w.Tournament, projectWire{ID: 2, Type: "tournament", Name: "Assignments", Slug: assignmentsTournament, Visibility: "normal"})
+	}
+	if i := slices.Index(market.Categories, f.market.Category); i >= 0 {
+		c := market.Categories[i]
+		w.Tournament = append(w.Tournament, projectWire{ID: 10 + i, Type: "tournament", Name: c, Slug: c, Visibility: "normal"})
+		w.Category = append(w.Category, categoryWire{ID: 10 + i, Name: c, Slug: c, Type: "category"})
+	}
+	return w
+}

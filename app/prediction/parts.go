@@ -1,0 +1,248 @@
+package prediction
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/uptrace/bun"
+
+	"github.com/pulsecast/pulsecast/app/agent"
+	"github.com/pulsecast/pulsecast/app/database"
+	"github.com/pulsecast/pulsecast/app/problem"
+)
+
+// Some interfaces send a prediction in two parts: its confidence and its thesis, in either order.
+// A prediction is final, so the first part is kept until the other comes, and both are published
+// as one. A confidence waits for PartPatience and is then published alone. A thesis waits for
+// ThesisPatience and is then forgotten.
+//
+// An agent has one row in prediction_parts for each market. Until it has both parts it is waiting,
+// and a further part of the same kind replaces the first. A row with both is being published;
+// its id is the Idempotency-Key, so that a node that takes up the work of another publishes
+// nothing twice. A published row stays for PartsKept, so that a repeated part is recognised.
+
+const (
+	// PartPatience is how long a confidence waits for a thesis.
+	PartPatience = 2 * time.Minute
+	// ThesisPatience is how long a thesis waits for a confidence. For as long after the
+	// publication, a part that was published is taken for a repeat.
+	ThesisPatience = 10 * time.Minute
+	// PartsKept is how long a row is kept.
+	PartsKept = 24 * time.Hour
+	// WithoutThesis is the thesis of a confidence that was published alone.
+	WithoutThesis = "Published without a comment."
+	// maxParts is how many waiting confidences one call of PublishParts publishes.
+	maxParts = 100
+)
+
+// Part is the confidence or the thesis of a prediction that Yes is the outcome of a market.
+type Part struct {
+	Agent      agent.Agent
+	MarketID   string
+	Confidence *float64 // nil: the part is the thesis
+	Thesis     string
+}
+
+// parts is a row of prediction_parts.
+type parts struct {
+	bun.BaseModel `bun:"table:prediction_parts,alias:s"`
+
+	AgentID     uuid.UUID `bun:",pk,type:uuid"`
+	MarketID    string    `bun:",pk"`
+	ID          uuid.UUID `bun:",type:uuid"` // of this attempt to put a prediction together
+	Confidence  *float64
+	Thesis      string    `bun:",nullzero"`
+	BeganAt     time.Time // when the first part came
+	PublishedAt time.Time `bun:",nullzero"`
+}
+
+func (s *parts) published() bool { return !s.PublishedAt.IsZero() }
+func (s *parts) complete() bool  { return s.Confidence != nil && s.Thesis != "" }
+
+// AddPart keeps a part until the other one comes, or publishes both. It returns the id of the
+// prediction in the making and whether it is published by now. Refusals are those of Publish, and
+// invalid_request for a thesis that comes after its confidence was published alone.
+func (p *Publisher) AddPart(ctx context.Context, part Part) (id uuid.UUID, published bool, err error) {
+	if err := p.checkPart(ctx, part); err != nil {
+		return uuid.Nil, false, err
+	}
+	for {
+		s, unfinished, err := p.keepPart(ctx, part)
+		if err != nil || s.published() {
+			return s.ID, err == nil, err
+		}
+		if !s.complete() {
+			return s.ID, false, nil
+		}
+		if err := p.publishParts(ctx, part.Agent, s); err != nil || !unfinished {
+			return s.ID, err == nil, err
+		}
+	}
+}
+
+// checkPart refuses what could not be published if the other part came now.
+func (p *Publisher) checkPart(ctx context.Context, part Part) error {
+	confidence := 0.5
+	d := Draft{MarketID: part.MarketID, Confidence: cmp.Or(part.Confidence, &confidence), Thesis: cmp.Or(part.Thesis, WithoutThesis)}
+	if wrong := d.Check(p.now()); len(wrong) > 0 {
+		return problem.InvalidPrediction(wrong...)
+	}
+	_, err := p.Publish(ctx, Submission{Agent: part.Agent, Draft: d, DryRun: true, Render: func(Receipt) ([]byte, error) { return nil, nil }})
+	return err
+}
+
+// keepPart stores a part. unfinished says that the row was complete before: then the part is not
+// stored, and the row must be published first.
+func (p *Publisher) keepPart(ctx context.Context, part Part) (s *parts, unfinished bool, err error) {
+	err = p.db.InTx(ctx, func(ctx context.Context, tx bun.Tx) error {
+		now := database.Now(p.now())
+		if s, err = lockParts(ctx, tx, part, now); err != nil {
+			return err
+		}
+		if unfinished = s.complete() && !s.published(); unfinished {
+			return nil
+		}
+		if err := s.add(part, now); err != nil {
+			return err
+		}
+		_, err := tx.NewUpdate().Model(s).WherePK().Exec(ctx)
+		return err
+	})
+	if err != nil {
+		if _, refused := errors.AsType[*problem.Error](err); !refused {
+			err = fmt.Errorf("keep a part of a prediction: %w", err)
+		}
+		return &parts{}, false, err
+	}
+	return s, unfinished, nil
+}
+
+// lockParts locks the row of an agent and a market, which it makes if there is none.
+func lockParts(ctx context.Context, tx bun.Tx, part Part, now time.Time) (*parts, error) {
+	made := &parts{AgentID: part.Agent.ID, MarketID: part.MarketID, ID: database.NewID(now), BeganAt: now}
+	if _, err := tx.NewInsert().Model(made).On("CONFLICT (agent_id, market_id) DO NOTHING").Exec(ctx); err != nil {
+		return nil, err
+	}
+	s := &parts{AgentID: made.AgentID, MarketID: made.MarketID}
+	err := database.ForUpdate(tx.NewSelect().Model(s).WherePK()).Scan(ctx)
+	s.BeganAt, s.PublishedAt = s.BeganAt.UTC(), s.PublishedAt.UTC()
+	return s, err
+}
+
+// add takes up a part of a row that isn't being published.
+func (s *parts) add(part Part, now time.Time) error {
+	if s.published() && now.Sub(s.PublishedAt) <= ThesisPatience {
+		switch {
+		case part.Confidence != nil && *part.Confidence == *s.Confidence, part.Confidence == nil && part.Thesis == s.Thesis:
+			return nil // a repeat
+		case part.Confidence == nil && s.Thesis == "":
+			return problem.InvalidRequest(problem.Field{Field: "text", Message: fmt.Sprintf(
+				"comes too late: the probability was published alone at %s, and a prediction can't be edited. Send a comment within %d minutes of its probability, or before it",
+				s.PublishedAt.Format(time.RFC3339), int(PartPatience/time.Minute))})
+		}
+	}
+	if s.published() || (s.Confidence == nil && now.Sub(s.BeganAt) > ThesisPatience) {
+		*s = parts{AgentID: s.AgentID, MarketID: s.MarketID, ID: database.NewID(now), BeganAt: now}
+	}
+	if part.Confidence != nil {
+		s.Confidence = part.Confidence
+	} else {
+		s.Thesis = part.Thesis
+	}
+	return nil
+}
+
+// publishParts publishes a row that has a confidence. What is refused for good is forgotten.
+func (p *Publisher) publishParts(ctx context.Context, a agent.Agent, s *parts) error {
+	d := Draft{MarketID: s.MarketID, Confidence: s.Confidence, Thesis: cmp.Or(s.Thesis, WithoutThesis)}
+	var err error
+	if wrong := d.Check(p.now()); len(wrong) > 0 {
+		err = problem.InvalidPrediction(wrong...)
+	} else {
+		_, err = p.Publish(ctx, Submission{
+			Agent: a, Draft: d, IdempotencyKey: "part-" + s.ID.String(), BodyHash: sha256.Sum256(s.ID[:]),
+			Render: func(r Receipt) ([]byte, error) { return []byte(r.Record.ID.String()), nil },
+		})
+	}
+	if refusal, ok := errors.AsType[*problem.Error](err); ok && refusal.Status < 500 {
+		return errors.Join(err, p.endParts(ctx, s, forgetParts))
+	}
+	if err != nil {
+		return err
+	}
+	return p.endParts(ctx, s, "UPDATE prediction_parts SET published_at = ? WHERE agent_id = ? AND market_id = ? AND id = ?", database.Now(p.now()))
+}
+
+const forgetParts = "DELETE FROM prediction_parts WHERE agent_id = ? AND market_id = ? AND id = ?"
+
+func (p *Publisher) endParts(ctx context.Context, s *parts, query string, args ...any) error {
+	return p.db.InTx(ctx, func(ctx context.Context, tx bun.Tx) error {
+		if _, err := tx.NewRaw(query, append(args, s.AgentID, s.MarketID, s.ID)...).Exec(ctx); err != nil {
+			return fmt.Errorf("end the parts of a prediction: %w", err)
+		}
+		return nil
+	})
+}
+
+// PublishParts publishes the confidences that came before a moment and wait for a thesis, the
+// oldest first. more reports whether some may be left. One that is refused doesn't stop the others.
+func (p *Publisher) PublishParts(ctx context.Context, before time.Time) (more bool, err error) {
+	var list []parts
+	err = p.db.Reader.NewSelect().Model(&list).Where("s.published_at IS NULL").Where("s.confidence IS NOT NULL").
+		Where("s.began_at <= ?", database.Now(before)).OrderExpr("s.began_at").Limit(maxParts).Scan(ctx)
+	if err != nil {
+		return false, fmt.Errorf("look for waiting parts: %w", err)
+	}
+	var failed []error
+	for i := range list {
+		a, err := agent.Store{}.ByID(ctx, p.db.Reader, list[i].AgentID)
+		switch {
+		case err != nil:
+		case a.Status == agent.Disabled:
+			err = p.endParts(ctx, &list[i], forgetParts)
+		default:
+			err = p.publishParts(ctx, *a, &list[i])
+		}
+		if refusal, ok := errors.AsType[*problem.Error](err); ok && refusal.Status < 500 {
+			continue // such as a market that has closed
+		}
+		failed = append(failed, err)
+	}
+	err = errors.Join(failed...)
+	return len(list) == maxParts && err == nil, err
+}
+
+// ForgetParts deletes one batch of the rows that no longer count. more reports whether some may
+// be left.
+func (p *Publisher) ForgetParts(ctx context.Context) (more bool, err error) {
+	return database.Prune(ctx, p.db, "prediction_parts", "began_at", p.now().Add(-PartsKept), "agent_id", "market_id")
+}
+
+// WaitingPart is a confidence that waits for a thesis.
+type WaitingPart struct {
+	Confidence float64
+	BeganAt    time.Time // when the first part came
+}
+
+// WaitingParts returns the confidences of an agent on some markets that wait for a thesis.
+func WaitingParts(ctx context.Context, db bun.IDB, agentID uuid.UUID, marketIDs []string) (map[string]*WaitingPart, error) {
+	found := map[string]*WaitingPart{}
+	if len(marketIDs) == 0 {
+		return found, nil
+	}
+	var list []parts
+	err := db.NewSelect().Model(&list).Where("s.agent_id = ?", agentID).Where("s.market_id IN (?)", bun.List(marketIDs)).
+		Where("s.published_at IS NULL").Where("s.confidence IS NOT NULL").Scan(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("read waiting parts: %w", err)
+	}
+	for i := range list {
+		found[list[i].MarketID] = &WaitingPart{*list[i].Confidence, list[i].BeganAt.UTC()}
+	}
+	return found, nil
+}

@@ -1,0 +1,241 @@
+package prediction_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/uptrace/bun"
+
+	"github.com/pulsecast/pulsecast/app/agent"
+	"github.com/pulsecast/pulsecast/app/database"
+	"github.com/pulsecast/pulsecast/app/database/dbtest"
+	"github.com/pulsecast/pulsecast/app/prediction"
+	"github.com/pulsecast/pulsecast/app/problem"
+)
+
+func eachDesk(t *testing.T, test func(t *testing.T, d *desk)) {
+	t.Helper()
+	for _, kind := range dbtest.Kinds {
+		t.Run(string(kind), func(t *testing.T) {
+			t.Parallel()
+			test(t, open(t, dbtest.Open(t, kind)))
+		})
+	}
+}
+
+// add sends a part, "0.6" or a thesis, of a prediction on a market, and says what came of it.
+func (d *desk) add(t *testing.T, marketID, part string) string {
+	t.Helper()
+	p := prediction.Part{Agent: d.agent, MarketID: marketID, Thesis: part}
+	var confidence float64
+	if n, _ := fmt.Sscanf(part, "%g", &confidence); n == 1 {
+		p.Confidence, p.Thesis = &confidence, ""
+	}
+	_, published, err := d.AddPart(t.Context(), p)
+	refusal, _ := errors.AsType[*problem.Error](err)
+	switch {
+	case refusal != nil:
+		return refusal.Code
+	case err != nil:
+		t.Fatal(err)
+	case published:
+		return "published"
+	}
+	return "kept"
+}
+
+// own lists the predictions of the agent, the oldest first, as "market confidence thesis".
+func (d *desk) own(t *testing.T) (list []string) {
+	t.Helper()
+	records, _, err := prediction.Store{}.For(agent.Viewer{AgentID: d.agent.ID}).
+		List(t.Context(), d.db, prediction.Filter{AgentID: d.agent.ID, Limit: 100, Sort: prediction.ByCreatedAt})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range slices.Backward(records) {
+		list = append(list, fmt.Sprintf("%s %g %s", r.MarketID, r.Confidence, r.Thesis))
+	}
+	return list
+}
+
+func (d *desk) expect(t *testing.T, want ...string) {
+	t.Helper()
+	if got := d.own(t); !slices.Equal(got, want) {
+		t.Errorf("stored\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+func TestPartsBecomeOne(t *testing.T) {
+	t.Parallel()
+	type step struct {
+		after      time.Duration
+		part, want string
+	}
+	for _, c := range []struct {
+		name   string
+		steps  []step
+		stored []string
+	}{
+		{"confidence first", []step{{0, "0.6", "kept"}, {4 * time.Second, "Why.", "published"}}, []string{"1 0.6 Why."}},
+		{"thesis first", []step{{0, "Why.", "kept"}, {4 * time.Second, "0.6", "published"}}, []string{"1 0.6 Why."}},
+		{"repeats", []step{
+			{0, "0.6", "kept"}, {0, "0.6", "kept"}, {0, "Why.", "published"}, {0, "Why.", "published"}, {time.Minute, "0.6", "published"},
+		}, []string{"1 0.6 Why."}},
+		{"replaced while waiting", []step{{0, "0.6", "kept"}, {time.Minute, "0.7", "kept"}, {0, "Why.", "published"}}, []string{"1 0.7 Why."}},
+		{"another prediction", []step{
+			{0, "0.6", "kept"}, {0, "Why.", "published"}, {time.Minute, "0.7", "kept"}, {0, "Changed.", "published"},
+		}, []string{"1 0.6 Why.", "1 0.7 Changed."}},
+		{"the same an hour later", []step{
+			{0, "0.6", "kept"}, {0, "Why.", "published"}, {time.Hour, "0.6", "kept"}, {0, "Why.", "published"},
+		}, []string{"1 0.6 Why.", "1 0.6 Why."}},
+		{"thesis that waited too long", []step{{0, "Why.", "kept"}, {time.Hour, "0.6", "kept"}, {0, "Now.", "published"}}, []string{"1 0.6 Now."}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			eachDesk(t, func(t *testing.T, d *desk) {
+				for i, s := range c.steps {
+					d.wait(s.after)
+					if got := d.add(t, "1", s.part); got != s.want {
+						t.Errorf("step %d, %s: %s, want %s", i, s.part, got, s.want)
+					}
+				}
+				d.expect(t, c.stored...)
+			})
+		})
+	}
+}
+
+func TestPartsRefused(t *testing.T) {
+	t.Parallel()
+	eachDesk(t, func(t *testing.T, d *desk) {
+		for _, c := range []struct{ market, part, want string }{
+			{"6", "0.6", "market_closed"}, {"6", "Why.", "market_closed"}, {"none", "0.6", "invalid_prediction"},
+			{"3", "0.6", "invalid_prediction"}, {"1", "1.5", "invalid_prediction"}, {"1", "a \x00 b", "invalid_prediction"},
+		} {
+			if got := d.add(t, c.market, c.part); got != c.want {
+				t.Errorf("%s on %s: %s, want %s", c.part, c.market, got, c.want)
+			}
+		}
+		if n, err := d.db.NewSelect().Table("prediction_parts").Count(t.Context()); n != 0 || err != nil {
+			t.Errorf("%d rows were kept, %v", n, err)
+		}
+	})
+}
+
+// TestPartsPublishedAlone: a confidence without a thesis is published after a while, and the
+// thesis that comes then is refused. Other markets and theses aren't touched.
+func TestPartsPublishedAlone(t *testing.T) {
+	t.Parallel()
+	eachDesk(t, func(t *testing.T, d *desk) {
+		d.add(t, "1", "0.6")
+		d.add(t, "2", "Why.")
+		publish := func() {
+			t.Helper()
+			if more, err := d.PublishParts(t.Context(), d.now().Add(-prediction.PartPatience)); more || err != nil {
+				t.Fatal(more, err)
+			}
+		}
+		publish()
+		d.expect(t)
+		d.wait(prediction.PartPatience)
+		publish()
+		publish()
+		d.expect(t, "1 0.6 "+prediction.WithoutThesis)
+		if got := d.add(t, "1", "Too late."); got != "invalid_request" {
+			t.Errorf("a late thesis is %s", got)
+		}
+		if got := d.add(t, "2", "0.3"); got != "published" {
+			t.Errorf("the other market: %s", got)
+		}
+		// A market that closes meanwhile ends what waits on it.
+		d.add(t, "4", "0.8")
+		if _, err := d.db.ExecContext(t.Context(), "UPDATE markets SET closed = TRUE WHERE id = '4'"); err != nil {
+			t.Fatal(err)
+		}
+		d.wait(prediction.PartPatience)
+		publish()
+		d.expect(t, "1 0.6 "+prediction.WithoutThesis, "2 0.3 Why.")
+		if n, err := d.db.NewSelect().Table("prediction_parts").Where("published_at IS NULL").Count(t.Context()); n != 0 || err != nil {
+			t.Errorf("%d rows still wait, %v", n, err)
+		}
+	})
+}
+
+// TestPartsAfterACrash: a node that ends between storing the second part and noting that the
+// prediction is published leaves work that is done once, by the job or by the next part.
+func TestPartsAfterACrash(t *testing.T) {
+	t.Parallel()
+	eachDesk(t, func(t *testing.T, d *desk) {
+		crash := func() {
+			t.Helper()
+			if _, err := d.db.ExecContext(t.Context(), "UPDATE prediction_parts SET published_at = NULL"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		d.add(t, "1", "0.6")
+		d.add(t, "1", "Why.")
+		crash()
+		if got := d.add(t, "1", "0.7"); got != "kept" {
+			t.Errorf("the next confidence is %s", got)
+		}
+		d.expect(t, "1 0.6 Why.")
+		d.add(t, "1", "Changed.")
+		crash()
+		d.wait(prediction.PartPatience)
+		if _, err := d.PublishParts(t.Context(), d.now()); err != nil {
+			t.Fatal(err)
+		}
+		d.expect(t, "1 0.6 Why.", "1 0.7 Changed.")
+	})
+}
+
+// TestPartsAtOnce: both parts at the same moment, each several times, make one prediction.
+func TestPartsAtOnce(t *testing.T) {
+	t.Parallel()
+	eachDesk(t, func(t *testing.T, d *desk) {
+		var wg sync.WaitGroup
+		for i := range 8 {
+			wg.Go(func() { d.add(t, "1", []string{"0.6", "Why."}[i%2]) })
+		}
+		wg.Wait()
+		d.expect(t, "1 0.6 Why.")
+	})
+}
+
+// TestPartsOfAClosedAccount: what an agent wrote and didn't finish goes with its account.
+func TestPartsOfAClosedAccount(t *testing.T) {
+	t.Parallel()
+	eachDesk(t, func(t *testing.T, d *desk) {
+		d.add(t, "1", "Why.")
+		err := d.db.InTx(t.Context(), func(ctx context.Context, tx bun.Tx) error {
+			_, err := prediction.ForgetAnswersOf(ctx, tx, d.agent.ID)
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n, err := d.db.NewSelect().Table("prediction_parts").Count(t.Context()); n != 0 || err != nil {
+			t.Errorf("%d parts are left, %v", n, err)
+		}
+	})
+}
+
+func TestPartsOfADisabledAgent(t *testing.T) {
+	t.Parallel()
+	eachDesk(t, func(t *testing.T, d *desk) {
+		d.add(t, "1", "0.6")
+		if _, err := d.db.ExecContext(t.Context(), "UPDATE agents SET status = 'disabled', disabled_at = ?", database.Now(start)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := d.PublishParts(t.Context(), d.now()); err != nil {
+			t.Fatal(err)
+		}
+		d.expect(t)
+	})
+}
