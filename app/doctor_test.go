@@ -69,7 +69,7 @@ func TestDoctorOfAHealthyService(t *testing.T) {
 				"ok    configuration  listens on 127.0.0.1:0", "ok    database       " + string(kind) + " answers and can be written",
 				"ok    migrations     all ", "ok    queues         nothing waits for a ruling", "ok    source         polymarket answers (1 read)", "ok    source         polymarket order book answers",
 				"ok    source         gdelt answers (1 read)", "ok    source         hackernews answers", "warn  source         reddit-rss: refused: check the network",
-				"ok    identity       local registry, registration is closed", "warn  alerts         no message is sent", "ok    clock          within 5s of ",
+				"ok    identity       local registry, registration is closed", "warn  alerts         no message is sent", "ok    archive        ", "ok    clock          within 5s of ",
 			}
 			examine(t, settings, 0, want...)
 			startProcess(t, settings, "serve")

@@ -27,6 +27,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/monitor"
 	"github.com/pulsecast/pulsecast/app/oauth"
 	"github.com/pulsecast/pulsecast/app/prediction"
+	"github.com/pulsecast/pulsecast/app/release"
 	"github.com/pulsecast/pulsecast/app/settlement"
 	"github.com/pulsecast/pulsecast/app/signal"
 	"github.com/pulsecast/pulsecast/app/source"
@@ -192,14 +193,14 @@ func (a *App) buildServer() {
 	})
 	edge := &api.API{
 		Config: &a.cfg, Log: a.Log, DB: a.DB, Now: a.now, Identity: a.identity, Usage: a.usage,
-		Publisher: a.publisher, Leaderboard: a.leaderboard, Moderation: acts, Changes: a.changes, Names: a.names,
+		Publisher: a.publisher, Leaderboard: a.leaderboard, Moderation: acts, Changes: a.changes, Names: a.names, Release: a.catalogue(),
 		Intelligence: &api.Intelligence{Markets: a.Markets.Replicator.Feed(), News: a.News.Replicator.Feed()},
 	}
 	site := web.New(web.Dependencies{
 		Config: &a.cfg, Version: version.Build(), DB: a.DB, Now: a.now, Identity: a.identity, Leaderboard: a.leaderboard, Moderation: acts,
 		Changes: a.changes,
 		Markets: a.Markets.Replicator.Feed(), News: a.News.Replicator.Feed(),
-		Text: edge.Text, Sample: a.ShowsSample, Keys: a.identity,
+		Text: edge.Text, Sample: a.ShowsSample, Keys: a.identity, Release: edge.Release,
 		SignIn: oauth.New(oauth.Options{
 			Config: &a.cfg, DB: a.DB, Generation: a.generation, Log: a.Log, Now: a.now, Transport: a.opts.ClientDocuments,
 		}),
@@ -219,6 +220,15 @@ func (a *App) buildServer() {
 	mcp.New(mcp.Dependencies{
 		Config: &a.cfg, Version: version.Build(), DB: a.DB, Markets: a.Markets.Replicator.Feed(),
 	}).Register(a.server)
+}
+
+// catalogue is what is published of the archive.
+func (a *App) catalogue() *release.Catalogue {
+	c := &release.Catalogue{DB: a.DB, Sources: a.cfg.Released()}
+	if a.archive != nil {
+		c.Storage = a.archive
+	}
+	return c
 }
 
 // readPlaces is how many answers that are in no memory are made at a time. SQLite works in this

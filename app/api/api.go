@@ -27,6 +27,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/moderation"
 	"github.com/pulsecast/pulsecast/app/news"
 	"github.com/pulsecast/pulsecast/app/prediction"
+	"github.com/pulsecast/pulsecast/app/release"
 	"github.com/pulsecast/pulsecast/app/update"
 )
 
@@ -47,11 +48,14 @@ type API struct {
 	Names *agent.Names
 	// Hub hands out updates to streams. Make it with UpdateEncoder.
 	Hub *update.Hub
+	// Release is what is published of the archive.
+	Release *release.Catalogue
 
 	admit       func(c *fiber.Ctx, cost httpserver.Cost) (leave func(), err error)
 	inbox       *inbox.Reader
 	answers     *answer.Cache
 	exports     *exports
+	downloads   chan struct{} // holds as many as are sent at a time
 	agents      agent.Store
 	markets     market.Store
 	newsItems   news.Store
@@ -64,6 +68,7 @@ func (a *API) Register(s *httpserver.Server) {
 	a.admit, a.Intelligence.Admit = s.Admit, s.Admit
 	a.answers = answer.NewCache(answer.Options{Side: a.Changes.Side, Now: a.Now})
 	a.exports = newExports()
+	a.downloads = make(chan struct{}, downloadsAtOnce)
 	a.agents.Names = a.Names
 	a.inbox = &inbox.Reader{Leaderboard: a.Leaderboard, Now: a.Now}
 	limits := s.Limits
@@ -93,6 +98,7 @@ func (a *API) Register(s *httpserver.Server) {
 	get("/api/intelligence/events", append([]fiber.Handler{s.EdgeFilter()}, append(reads, a.listEvents())...)...)
 	get("/api/intelligence/events/:id", append(reads, a.getEvent())...)
 	get("/api/intelligence/markets/:id", append(reads, a.getMarket())...)
+	get("/api/intelligence/markets/:id/prices", append(reads, a.listPrices)...)
 
 	get("/api/predictions", append(reads, a.listPredictions())...)
 	get("/api/predictions/:id", append(reads, a.getPrediction())...)
@@ -123,6 +129,9 @@ func (a *API) Register(s *httpserver.Server) {
 	get("/api/models", append(reads, a.listModels())...)
 	get("/api/compare", append(reads, a.compareAgents())...)
 	get("/api/changes", append(reads, a.listChanges())...)
+	get("/api/data", append(reads, s.Made(httpserver.Listing), a.listData)...)
+	get("/api/data/days/:day/:file", append(reads, s.Made(httpserver.Lookup), a.getDataFile(""))...)
+	get("/api/data/days/:day/texts/:file", append(reads, s.Made(httpserver.Lookup), a.getDataFile("texts/"))...)
 	get("/api/assignments", append(reads, a.listAssignments)...)
 	get("/api/events", append(reads, a.streamUpdates(s))...)
 }

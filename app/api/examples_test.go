@@ -21,10 +21,12 @@ import (
 
 	"github.com/pulsecast/pulsecast/app"
 	"github.com/pulsecast/pulsecast/app/agent"
+	"github.com/pulsecast/pulsecast/app/archive"
 	"github.com/pulsecast/pulsecast/app/config"
 	"github.com/pulsecast/pulsecast/app/contract"
 	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/demo"
+	"github.com/pulsecast/pulsecast/app/release"
 	"github.com/pulsecast/pulsecast/app/update"
 )
 
@@ -52,6 +54,10 @@ var examples = []struct {
 	{operation: "listEvents", path: "/api/intelligence/events?limit=1", save: map[string][]any{"event": {"events", 0, "id"}}},
 	{operation: "getEvent", path: "/api/intelligence/events/{event}?limit=2"},
 	{operation: "getMarket", path: "/api/intelligence/markets/{market}"},
+	{operation: "listPrices", path: "/api/intelligence/markets/{market}/prices?from=2026-11-20T00:00:00Z&to=2026-11-21T12:00:00Z&every=6h"},
+	{operation: "listData", path: "/api/data?limit=1"},
+	{operation: "getDataFile", path: "/api/data/days/2026-11-18/manifest.json"},
+	{operation: "getDataTexts", path: "/api/data/days/2026-11-18/texts/predictions.parquet"},
 	{operation: "registerAgent", path: "/api/agents", body: map[string]any{
 		"name": "Tide Reader", "model": "helios-2", "framework": "tideline", "description": "Reads minutes and schedules.", "homepage": "https://example.org/tide-reader",
 	}, save: map[string][]any{"key": {"apiKey"}}},
@@ -204,11 +210,14 @@ func (c *clock) now() time.Time { return examplesAt.Add(time.Duration(c.seconds.
 func sampleService(t *testing.T, clock *clock) (s *service, values map[string]string) {
 	t.Helper()
 	values = map[string]string{}
-	cfg := configure(t, backends[0], func(c *config.Config) { c.BaseURL = "https://pulsecast.example" })
+	cfg := configure(t, backends[0], func(c *config.Config) {
+		c.BaseURL, c.ArchiveURL = "https://pulsecast.example", "file://"+t.TempDir()
+	})
 	s = run(t, cfg, app.Options{Now: clock.now}, func(a *app.App) {
 		if err := demo.Seed(t.Context(), a.DB, examplesAt); err != nil {
 			t.Fatal(err)
 		}
+		sealSample(t, a)
 		a.MarkSample()
 		a.Markets.Source = demo.NewMarketSource(a.Markets.Source, a.DB, clock.now, a.Log)
 		a.News.Source = demo.NewNewsSource(a.News.Source, a.DB, clock.now, a.Log)
@@ -239,6 +248,27 @@ func sampleService(t *testing.T, clock *clock) (s *service, values map[string]st
 		}
 	})
 	return s, values
+}
+
+// sealSample seals a day of the archive that holds one reading, and all that was settled until then.
+func sealSample(t *testing.T, a *app.App) {
+	t.Helper()
+	at := time.Date(2026, 11, 18, 12, 0, 0, 0, time.UTC)
+	row := archive.PriceRow{Market: "sample-145", Observed: archive.Observed{ObservedAt: at, Source: demo.Source, Sample: true}, Prices: []float64{0.3, 0.7}}
+	if err := archive.Append(t.Context(), a.DB, archive.Prices, []archive.PriceRow{row}, at); err != nil {
+		t.Fatal(err)
+	}
+	storage, err := archive.OpenStorage(a.Config().ArchiveURL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sealer := archive.Sealer{
+		DB: a.DB, Storage: storage, Now: func() time.Time { return examplesAt }, Log: a.Log,
+		Exporters: []archive.Exporter{&release.Exporter{DB: a.DB, Interval: time.Minute, MinLiquidity: 1000}},
+	}
+	if err := sealer.Seal(t.Context(), "2026-11-18"); err != nil {
+		t.Fatal(err)
+	}
 }
 
 func filler(values map[string]string) *strings.Replacer {
@@ -295,6 +325,9 @@ func (c *cleaner) answer(a answer, only []string) any {
 	if only != nil {
 		maps.DeleteFunc(a.json, func(name string, _ any) bool { return !slices.Contains(only, name) })
 		return c.value("", a.json)
+	}
+	if mediaType(a) == "application/vnd.apache.parquet" {
+		return "PAR1…"
 	}
 	text := c.text(string(a.raw))
 	if a.json != nil {

@@ -91,17 +91,20 @@ func (m *Manifest) Encode() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// ReadManifest decodes the manifest of a day and checks that it is one.
+// ReadManifest decodes the manifest of a day and checks that it is one. Its error is a Problem.
 func ReadManifest(day string, content []byte) (*Manifest, error) {
 	var m Manifest
+	bad := func(format string, args ...any) error {
+		return Problem{Path(day, ManifestName), fmt.Sprintf(format, args...)}
+	}
 	if err := json.Unmarshal(content, &m); err != nil {
-		return nil, fmt.Errorf("%s: not a manifest: %w", Path(day, ManifestName), err)
+		return nil, bad("not a manifest: %v", err)
 	}
 	switch {
 	case m.Schema < 1 || m.Schema > Schema:
-		return nil, fmt.Errorf("%s: schema %d; this program reads up to %d", Path(day, ManifestName), m.Schema, Schema)
+		return nil, bad("schema %d; this program reads up to %d", m.Schema, Schema)
 	case m.Day != day:
-		return nil, fmt.Errorf("%s: it is the manifest of %q", Path(day, ManifestName), m.Day)
+		return nil, bad("it is the manifest of %q", m.Day)
 	}
 	return &m, nil
 }

@@ -92,6 +92,9 @@ func (s *Sealer) writeObserved(ctx context.Context, w *DayWriter, day string) er
 	if err != nil {
 		return err
 	}
+	if err := s.stillOpen(ctx, day); err != nil {
+		return err
+	}
 	key, err := saltKey(ctx, s.DB, day)
 	if err != nil {
 		return err
@@ -111,13 +114,23 @@ func (s *Sealer) writeObserved(ctx context.Context, w *DayWriter, day string) er
 }
 
 // saltKey returns what the salts of a day are derived from, so that two nodes that seal the same
-// day write the same files. It is forgotten once the day is sealed.
+// day write the same files. It is forgotten once the next day is sealed: no node is at this one
+// any more then.
 func saltKey(ctx context.Context, db bun.IDB, day string) (string, error) {
 	if _, err := database.AddSetting(ctx, db, saltSetting(day), rand.Text()); err != nil {
 		return "", err
 	}
 	key, _, err := database.Setting(ctx, db, saltSetting(day))
 	return key, err
+}
+
+// forgetSalt removes the key of the day before.
+func (s *Sealer) forgetSalt(ctx context.Context, tx bun.IDB, day string) error {
+	from, _, err := bounds(day)
+	if err != nil {
+		return err
+	}
+	return database.RemoveSetting(ctx, tx, saltSetting(DayOf(from.AddDate(0, 0, -1))))
 }
 
 func saltSetting(day string) string { return "archive_salt_" + day }
@@ -169,7 +182,7 @@ func (o *observedTables) sources(table string) []string {
 }
 
 func writeSorted[T observed](ctx context.Context, o *observedTables, table, source string, key func(*T) string) error {
-	return WriteTable(ctx, o.w, table, source, sorted(segmentRows[T](ctx, o, table, source), byKey(key)))
+	return WriteTable(ctx, o.w, table, source, sorted(segmentRows[T](ctx, o, table, source), byKey(key), sortRows))
 }
 
 // byKey compares rows by key, then by the moment they were observed.
@@ -180,7 +193,7 @@ func byKey[T observed](key func(*T) string) func(a, b *T) int {
 }
 
 func (o *observedTables) writeEvents(ctx context.Context, source string) error {
-	rows := sorted(segmentRows[eventSegment](ctx, o, Events, source), byKey(func(r *eventSegment) string { return r.Event }))
+	rows := sorted(segmentRows[eventSegment](ctx, o, Events, source), byKey(func(r *eventSegment) string { return r.Event }), sortRows)
 	return WriteTable(ctx, o.w, Events, source, func(yield func(EventRow, error) bool) {
 		var last EventRow
 		for row, err := range rows {
@@ -199,7 +212,7 @@ func (o *observedTables) writeEvents(ctx context.Context, source string) error {
 
 // writeNews writes the rows of a source, and the texts apart from them.
 func (o *observedTables) writeNews(ctx context.Context, source string) error {
-	rows := sorted(segmentRows[newsSegment](ctx, o, News, source), byKey(func(r *newsSegment) string { return r.Item }))
+	rows := sorted(segmentRows[newsSegment](ctx, o, News, source), byKey(func(r *newsSegment) string { return r.Item }), sortRows)
 	texts := newsTexts{salt: o.salt}
 	err := WriteTable(ctx, o.w, News, source, func(yield func(NewsRow, error) bool) {
 		for row, err := range rows {

@@ -22,8 +22,10 @@ const (
 	// archive a little later than the next one, within the 48 hours that Reddit's terms give.
 	lookedAgainAfter = 20 * time.Hour
 	// missedFor is how long a post must be missing from answers before it counts as deleted: one
-	// short answer must not erase anything.
-	missedFor = time.Hour
+	// short answer must not erase anything. An answer without any post is rather a fault of the
+	// source, so it takes longer.
+	missedFor      = time.Hour
+	missedEmptyFor = 24 * time.Hour
 	// postsPerCall is how many posts one call names, callsPerRun how many calls one run of the
 	// job makes of each source. Reddit allows a hundred calls a minute.
 	postsPerCall = 100
@@ -110,6 +112,10 @@ func (s *Sealer) lookForSome(ctx context.Context, source string) (more bool, err
 func (s *Sealer) keepLook(ctx context.Context, due []post, there, deleted []string, now time.Time) error {
 	var gone, present, missing []string
 	var requests []Request
+	patience := missedFor
+	if len(there)+len(deleted) == 0 {
+		patience = missedEmptyFor
+	}
 	for i := range due {
 		p := &due[i]
 		erase := slices.Contains(deleted, p.ID)
@@ -117,9 +123,7 @@ func (s *Sealer) keepLook(ctx context.Context, due []post, there, deleted []stri
 		case erase:
 		case slices.Contains(there, p.ID):
 			present = append(present, p.ID)
-		case len(there)+len(deleted) == 0: // an answer without any post proves nothing
-			missing = append(missing, p.ID)
-		case !p.MissingSince.IsZero() && now.Sub(p.MissingSince) >= missedFor:
+		case !p.MissingSince.IsZero() && now.Sub(p.MissingSince) >= patience:
 			erase = true
 		default:
 			missing = append(missing, p.ID)

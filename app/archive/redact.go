@@ -1,11 +1,13 @@
 package archive
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -237,8 +239,8 @@ type eraser struct {
 	found   []Redaction
 }
 
-// erase writes the redactions first: texts that are named there and still present do no harm,
-// and a run that was stopped half way is repeated.
+// erase writes what the day will say before it changes the texts: a run that was stopped half way
+// finds the texts that are left, and repeats the rest.
 func (e *eraser) erase(ctx context.Context) error {
 	kept := map[string][]TextRow{}
 	for _, f := range e.Manifest.Texts {
@@ -253,22 +255,15 @@ func (e *eraser) erase(ctx context.Context) error {
 	if len(kept) == 0 {
 		return nil
 	}
-	if err := e.writeRedactions(ctx); err != nil {
+	if err := errors.Join(e.writeRedactions(ctx), e.writeStates(ctx, kept)); err != nil {
 		return err
 	}
-	var states []TextsState
-	if err := readJSON(ctx, e.storage, Path(e.Manifest.Day, TextsName), &states); err != nil {
-		return err
-	}
-	for i := range states {
-		if rows, changed := kept[states[i].Name]; changed {
-			var err error
-			if states[i], err = e.rewrite(ctx, states[i].Name, rows); err != nil {
-				return err
-			}
+	for _, name := range slices.Sorted(maps.Keys(kept)) {
+		if err := e.rewrite(ctx, Path(e.Manifest.Day, name), kept[name]); err != nil {
+			return err
 		}
 	}
-	return putJSON(ctx, e.storage, Path(e.Manifest.Day, TextsName), states)
+	return nil
 }
 
 // split returns the texts of a file that stay, and nil if all do.
@@ -317,15 +312,35 @@ func (e *eraser) writeRedactions(ctx context.Context) error {
 	return putJSON(ctx, e.storage, name, list)
 }
 
-// rewrite replaces a file of texts; one without any is removed.
-func (e *eraser) rewrite(ctx context.Context, name string, rows []TextRow) (TextsState, error) {
-	path := Path(e.Manifest.Day, name)
-	state, err := putParquet(ctx, e.storage, path, each(rows))
-	if err == nil && state.Rows == 0 {
-		err = e.storage.Delete(ctx, path)
+// writeStates writes texts.json as it will be.
+func (e *eraser) writeStates(ctx context.Context, kept map[string][]TextRow) error {
+	var states []TextsState
+	name := Path(e.Manifest.Day, TextsName)
+	if err := readJSON(ctx, e.storage, name, &states); err != nil {
+		return err
 	}
-	state.Name = name
-	return state, err
+	for i := range states {
+		rows, changed := kept[states[i].Name]
+		if !changed {
+			continue
+		}
+		var b bytes.Buffer
+		n, err := writeParquet(ctx, &b, each(rows))
+		if err != nil {
+			return fmt.Errorf("%s: %w", states[i].Name, err)
+		}
+		states[i].Rows, states[i].Bytes, states[i].SHA256 = n, int64(b.Len()), Hash(b.Bytes())
+	}
+	return putJSON(ctx, e.storage, name, states)
+}
+
+// rewrite replaces a file of texts; one without any is removed.
+func (e *eraser) rewrite(ctx context.Context, name string, rows []TextRow) error {
+	if len(rows) == 0 {
+		return e.storage.Delete(ctx, name)
+	}
+	_, err := putParquet(ctx, e.storage, name, each(rows))
+	return err
 }
 
 // each yields the elements of a list.

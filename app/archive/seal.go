@@ -76,7 +76,20 @@ func (s *Sealer) write(ctx context.Context, day, previous string) error {
 			return err
 		}
 	}
+	if err := s.stillOpen(ctx, day); err != nil {
+		return err
+	}
 	_, err = w.Finish(ctx)
+	return err
+}
+
+// stillOpen returns ErrExist if another node has sealed the day. Segments that were listed before
+// are complete then: they are deleted when the day is recorded.
+func (s *Sealer) stillOpen(ctx context.Context, day string) error {
+	last, found, err := Last(ctx, s.DB)
+	if err == nil && found && last.Day >= day {
+		return fmt.Errorf("another node sealed %s: %w", last.Day, ErrExist)
+	}
 	return err
 }
 
@@ -110,6 +123,6 @@ func (s *Sealer) adopt(ctx context.Context, day, previous string) error {
 		if err := addPosts(ctx, tx, d, s.Now()); err != nil {
 			return err
 		}
-		return errors.Join(deleteSegments(ctx, tx, ids), database.RemoveSetting(ctx, tx, saltSetting(day)))
+		return errors.Join(deleteSegments(ctx, tx, ids), s.forgetSalt(ctx, tx, day))
 	})
 }

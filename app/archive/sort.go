@@ -14,14 +14,15 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// sortRows is how many rows are sorted in memory; more are sorted in parts, on disk.
+// sortRows is how many rows are sorted in memory.
 const sortRows = 100_000
 
-// sorted yields rows in order. Rows that compare equal keep their order.
-func sorted[T any](rows iter.Seq2[T, error], compare func(a, b *T) int) iter.Seq2[T, error] {
+// sorted yields rows in order. Rows that compare equal keep their order. More rows than most are
+// sorted in parts, on disk.
+func sorted[T any](rows iter.Seq2[T, error], compare func(a, b *T) int, most int) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		var none T
-		s := sorter[T]{compare: compare}
+		s := sorter[T]{compare: compare, most: most}
 		defer s.close()
 		for row, err := range rows {
 			if err == nil {
@@ -52,13 +53,14 @@ func sorted[T any](rows iter.Seq2[T, error], compare func(a, b *T) int) iter.Seq
 // sorter is an external merge sort.
 type sorter[T any] struct {
 	compare func(a, b *T) int
+	most    int       // rows in memory
 	part    []T       // not on disk yet
 	runs    []*run[T] // sorted parts on disk
 }
 
 func (s *sorter[T]) add(row T) error {
 	s.part = append(s.part, row)
-	if len(s.part) < sortRows {
+	if len(s.part) < s.most {
 		return nil
 	}
 	s.sort()

@@ -38,7 +38,7 @@ type commands struct {
 	Replay   replayCommand   `cmd:"" help:"Serve recorded days as of any moment, for agents to forecast the past without leaks."`
 	Backtest backtestCommand `cmd:"" help:"Run a bot through a plan of recorded markets and moments, and report how it did."`
 	Verify   verifyCommand   `cmd:"" help:"Recompute the scores and boards of an installation from its public API."`
-	Data     dataCommand     `cmd:"" help:"Verify an archive or a data release, and recompute its numbers."`
+	Data     dataCommand     `cmd:"" help:"Verify an archive or a data release, recompute its numbers, or erase texts from it."`
 	MCP      mcpCommand      `cmd:"" name:"mcp" help:"Offer the tools of an installation to a client that speaks MCP over standard input and output."`
 	OpenAPI  openAPICommand  `cmd:"" name:"openapi" help:"Print the OpenAPI document, as JSON."`
 

@@ -17,6 +17,7 @@ import (
 type dataCommand struct {
 	Verify    dataVerify    `cmd:"" help:"Check the files, the chain and the texts of an archive or a data release."`
 	Recompute dataRecompute `cmd:"" help:"Rebuild the latest board from the published files alone, and compare."`
+	Redact    redactCommand `cmd:"" help:"Erase the texts of a record from the archive, as a court may order."`
 }
 
 // errData is the error of data that is not what it claims.
@@ -41,6 +42,13 @@ func openData(ctx context.Context, where string) (archive.Storage, error) {
 	return archive.OpenFolder(where), nil
 }
 
+// closeData deletes what was downloaded.
+func closeData(s archive.Storage) {
+	if c, ok := s.(io.Closer); ok {
+		_ = c.Close() // temporary files
+	}
+}
+
 type dataVerify struct {
 	Where string `arg:"" optional:"" default:"data/archive" help:"A folder, s3://bucket/prefix, or the address of an installation."`
 }
@@ -52,7 +60,8 @@ func (d *dataVerify) Run(ctx context.Context) error {
 		return err
 	}
 	bar := progressOf(0)
-	v, err := release.Verify(ctx, s, func(read, total int64) { bar.ChangeMax64(total); _ = bar.Set64(read) })
+	defer closeData(s)
+	v, err := release.Verify(ctx, s, func(days, of int) { bar.ChangeMax(of); _ = bar.Set(days) })
 	_ = bar.Exit() // an ornament
 	if err != nil {
 		return fmt.Errorf("%s: %w", d.Where, err)
@@ -109,7 +118,8 @@ func (d *dataRecompute) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	r, err := release.Recompute(ctx, s, func(what string) { fmt.Fprintln(os.Stderr, what) })
+	defer closeData(s)
+	r, err := release.Recompute(ctx, s, func(what string) { fmt.Fprintln(os.Stderr, what+"…") })
 	if err != nil {
 		return fmt.Errorf("%s: %w", d.Where, err)
 	}

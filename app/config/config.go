@@ -74,6 +74,12 @@ type Config struct {
 
 	ArchiveURL string `env:"ARCHIVE_URL" name:"archive-url" default:"file://data/archive" group:"Operation" help:"Where the archive of everything observed is kept: file://PATH, s3://bucket/prefix or off."`
 
+	ReleasePolymarket bool   `env:"RELEASE_POLYMARKET" name:"release-polymarket" default:"true" negatable:"" group:"Operation" help:"Publish archived markets and prices of Polymarket under /api/data."`
+	ReleaseHackerNews bool   `env:"RELEASE_HACKERNEWS" name:"release-hackernews" default:"true" negatable:"" group:"Operation" help:"The same for news of Hacker News."`
+	ReleaseGDELT      bool   `env:"RELEASE_GDELT" name:"release-gdelt" default:"true" negatable:"" group:"Operation" help:"The same for headlines of GDELT."`
+	ReleaseReddit     bool   `env:"RELEASE_REDDIT" name:"release-reddit" default:"false" negatable:"" group:"Operation" help:"The same for posts of Reddit, whose terms don't allow it without an agreement."`
+	DataLicense       string `env:"DATA_LICENSE" name:"data-license" default:"CC BY 4.0" group:"Operation" help:"Licence of the predictions, scores and boards under /api/data."`
+
 	BackupDir   string        `env:"BACKUP_DIR" name:"backup-dir" group:"Operation" help:"Folder for scheduled backups; made if it is missing."`
 	BackupEvery time.Duration `env:"BACKUP_EVERY" name:"backup-every" default:"0s" group:"Operation" help:"Time between two backups, such as 24h; 0s: none."`
 	BackupKeep  int           `env:"BACKUP_KEEP" name:"backup-keep" default:"7" group:"Operation" help:"How many of them to keep."`
@@ -85,6 +91,14 @@ type Config struct {
 	MetricsAddr string `env:"METRICS_ADDR" name:"metrics-addr" group:"Operation" help:"Address for Prometheus' GET /metrics; unset: not served."`
 
 	AlertWebhookURL Secret `env:"ALERT_WEBHOOK_URL" name:"alert-webhook-url" group:"Operation" help:"Address that gets one JSON message when something needs a person, and one when it is over."`
+}
+
+// Released names the sources whose archived files are published. Samples always are.
+func (c *Config) Released() map[string]bool {
+	return map[string]bool{
+		"polymarket": c.ReleasePolymarket, "hackernews": c.ReleaseHackerNews, "gdelt": c.ReleaseGDELT, "reddit": c.ReleaseReddit,
+		"sample": true,
+	}
 }
 
 // Secret is a setting that never shows itself in a log or in --help.

@@ -37,6 +37,7 @@ func (d *doctor) database(ctx context.Context) {
 	if d.migrations(ctx, db) {
 		d.readings(ctx, db)
 		d.queues(ctx, db)
+		d.sealed(ctx, db)
 	}
 	if db.Pooled {
 		d.say(fine, "pooler", "a connection pooler stands before Postgres; publishing costs less without it")

@@ -55,6 +55,7 @@ func Run(ctx context.Context, cfg config.Config, out io.Writer) error {
 	}
 	d.configuration()
 	d.database(ctx)
+	d.archive(ctx)
 	d.cache(ctx)
 	d.sources(ctx)
 	d.identity(ctx)

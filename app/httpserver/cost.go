@@ -31,6 +31,8 @@ const (
 	Page Cost = 10
 	// Search is for words to find, a ranking or a comparison: 1 to 27 ms.
 	Search Cost = 20
+	// ArchivedDay is for the prices of one market in a sealed day of the archive: 5 to 12 ms.
+	ArchivedDay Cost = 10
 	// Drawing is for a picture in PNG: 28 to 33 ms.
 	Drawing Cost = 30
 )

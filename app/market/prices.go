@@ -100,6 +100,22 @@ func (Store) Prices(ctx context.Context, db bun.IDB, marketID string, since time
 	return out, nil
 }
 
+// PricesFrom is the history of a market from a moment up to another, without that, oldest first:
+// the oldest limit rows of it.
+func (Store) PricesFrom(ctx context.Context, db bun.IDB, marketID string, from, to time.Time, limit int) ([]Price, error) {
+	var rows []Price
+	err := db.NewSelect().Model(&rows).Where("market_id = ?", marketID).
+		Where("observed_at >= ?", database.Now(from)).Where("observed_at < ?", database.Now(to)).
+		OrderExpr("observed_at").Limit(int64(limit)).Scan(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("read price history: %w", err)
+	}
+	for i := range rows {
+		rows[i].ObservedAt = rows[i].ObservedAt.UTC()
+	}
+	return rows, nil
+}
+
 // ThinnedPrices reads some points prices of each market from since on (at least half and
 // at most twice as many when there are enough), by market and oldest first, the newest
 // always among them.

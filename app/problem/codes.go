@@ -24,6 +24,8 @@ var (
 			"The member errors says what to send instead of each."}
 	CodePayloadTooLarge = &Code{Name: "payload_too_large", Status: 413, Title: "Payload too large",
 		Meaning: "The body is larger than 64 KiB, or that of a batch larger than 1 MiB."}
+	CodeRangeNotSatisfiable = &Code{Name: "range_not_satisfiable", Status: 416, Title: "Range not satisfiable",
+		Meaning: "The header Range is not one range of bytes of the file. Content-Range says how many it has."}
 	CodeUnsupportedMediaType = &Code{Name: "unsupported_media_type", Status: 415, Title: "Unsupported media type",
 		Meaning: "Send the header Content-Type: application/json."}
 	CodeMissingCredentials = &Code{Name: "missing_credentials", Status: 401, Title: "Missing credentials",
@@ -116,7 +118,7 @@ func page(name string, status int, title, meaning string) *Code {
 
 // Codes lists every code: those of the API in the order of the docs, then the others.
 var Codes = []*Code{
-	CodeInvalidJSON, CodeInvalidParameter, CodeInvalidRequest, CodeInvalidPrediction, CodePayloadTooLarge,
+	CodeInvalidJSON, CodeInvalidParameter, CodeInvalidRequest, CodeInvalidPrediction, CodePayloadTooLarge, CodeRangeNotSatisfiable,
 	CodeUnsupportedMediaType, CodeMissingCredentials, CodeInvalidCredentials, CodeInsufficientScope, CodeAgentDisabled, CodeAccountClosed, CodeTextHidden,
 	CodeNotEnabled, CodeRegistrationClosed, CodeUserAgentRejected, CodeOriginRejected, CodeInvalidMCP, CodeNotFound,
 	CodeMethodNotAllowed, CodeCursorExpired, CodeMarketClosed, CodeNotLocal, CodeTooManyKeys, CodeNotAuthor, CodeNotSettled, CodeReportInFlight,

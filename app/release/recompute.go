@@ -54,7 +54,7 @@ func Recompute(ctx context.Context, s archive.Storage, step func(what string)) (
 	if err != nil {
 		return nil, err
 	}
-	step("load")
+	step("reading predictions and the ledger")
 	l, err := load(ctx, days, board[0].AsOf, mainOf(board))
 	if err != nil {
 		return nil, err
@@ -63,12 +63,12 @@ func Recompute(ctx context.Context, s archive.Storage, step func(what string)) (
 	report = &Report{
 		AsOf: board[0].AsOf, Names: l.names, Days: len(days), Predictions: l.Predictions, Entries: l.Entries, References: l.References,
 	}
-	step("rebuild")
+	step("rebuilding sums and boards")
 	if err := l.rebuild(ctx, report, board); err != nil {
 		return nil, err
 	}
 	report.compare(board)
-	step("baselines")
+	step("recomputing baselines from prices")
 	return report, l.baselines(ctx, report)
 }
 
@@ -78,7 +78,7 @@ func mainOf(board []archive.BoardRow) []archive.BoardRow {
 
 // latestBoard finds the newest boards, and opens the days up to them.
 func latestBoard(ctx context.Context, s archive.Storage) (days []*archive.Day, board []archive.BoardRow, err error) {
-	names, err := Days(ctx, s)
+	names, err := archive.StoredDays(ctx, s)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -106,22 +106,6 @@ func latestBoard(ctx context.Context, s archive.Storage) (days []*archive.Day, b
 		}
 	}
 	return nil, nil, ErrNoBoard
-}
-
-// Days lists the sealed days of a storage, the oldest first.
-func Days(ctx context.Context, s archive.Storage) ([]string, error) {
-	list, err := s.List(ctx, "days/")
-	if err != nil {
-		return nil, fmt.Errorf("list the days: %w", err)
-	}
-	var days []string
-	for _, o := range list {
-		if day, ok := strings.CutSuffix(strings.TrimPrefix(o.Name, "days/"), "/"+archive.ManifestName); ok && !strings.Contains(day, "/") {
-			days = append(days, day)
-		}
-	}
-	slices.Sort(days)
-	return days, nil
 }
 
 // rebuild makes the sums and the boards.

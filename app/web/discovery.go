@@ -175,6 +175,7 @@ var llmsPages = []struct {
 		{"Assignments", "/assignments", "questions worth forecasting today"},
 		{"Predictions", "/predictions", "the newest predictions"},
 		{"News", "/news", "news of six communities"},
+		{"Data", "/data", "everything observed and decided, as files for each day"},
 		{"Changes", "/changes", "versions of the rules, corrected outcomes"},
 	}},
 }

@@ -74,7 +74,7 @@ type sitemapXML struct {
 // engines find older ones through the lists.
 const sitemapPredictions = 1000
 
-var sitemapPages = []string{"/", "/leaderboard", "/markets", "/predictions", "/news", "/models", "/assignments", "/compare", "/method", "/changes", "/agents/new"}
+var sitemapPages = []string{"/", "/leaderboard", "/markets", "/predictions", "/news", "/models", "/assignments", "/compare", "/method", "/changes", "/data", "/agents/new"}
 
 // sitemap names the pages that stand for themselves. Newcomers aren't among them.
 func (s *Site) sitemap(c *fiber.Ctx) error {

@@ -34,8 +34,8 @@ func (s *Site) offlineFrame() layouts.Props {
 	}
 }
 
-// release is what the service worker of one release keeps.
-type release struct {
+// siteRelease is what the service worker of one release keeps.
+type siteRelease struct {
 	Cache string   `json:"cache"`
 	Page  string   `json:"page"`
 	Files []string `json:"files"`
@@ -64,7 +64,7 @@ func (s *Site) makeWorker() ([]byte, error) {
 	if err := pages.Offline(s.offlineFrame()).Render(context.Background(), &page); err != nil {
 		return nil, fmt.Errorf("render %s: %w", offlinePath, err)
 	}
-	r := release{Page: offlinePath}
+	r := siteRelease{Page: offlinePath}
 	for _, name := range offlineFiles {
 		r.Files = append(r.Files, static.Path(name))
 	}

@@ -65,6 +65,7 @@ func (s *Site) Register(srv *httpserver.Server) {
 	page("/method", alone(s.method))
 	page("/search", s.search, "q", "in", "cursor")
 	page("/changes", alone(s.changes))
+	page("/data", s.data, "before")
 	s.registerGuide(document)
 	s.registerDiscovery(srv)
 	page("/terms", alone(s.legal("Terms", "What agents and readers agree to.", "/terms", "terms.md", s.Config.TermsFile)))

@@ -26,6 +26,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/news"
 	"github.com/pulsecast/pulsecast/app/oauth"
 	"github.com/pulsecast/pulsecast/app/prediction"
+	"github.com/pulsecast/pulsecast/app/release"
 	"github.com/pulsecast/pulsecast/app/signal"
 	"github.com/pulsecast/pulsecast/views/components"
 	"github.com/pulsecast/pulsecast/views/layouts"
@@ -63,6 +64,8 @@ type Dependencies struct {
 	Keys   Keys
 	// Sample tells whether the database holds sample data.
 	Sample func() bool
+	// Release is what is published of the archive.
+	Release *release.Catalogue
 }
 
 // Site serves the pages.

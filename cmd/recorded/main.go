@@ -66,6 +66,7 @@ func run(ctx context.Context, addr, payloads string, out, log io.Writer) (err er
 	}
 	defer ln.Close()
 	cfg := configuration(ln.Addr().String(), upstream, "sqlite://"+filepath.Join(dir, "pulsecast.db"))
+	cfg.ArchiveURL = "file://" + filepath.Join(dir, "archive")
 	a, err := app.New(ctx, cfg, app.Options{Worker: true, Log: log})
 	if err != nil {
 		return err

@@ -116,6 +116,7 @@ func TestEmptyStates(t *testing.T) {
 		"agent":       pages.Agent(pages.AgentProps{Layout: frame("x", "/agents/x", "/leaderboard")}),
 		"assignments": pages.Assignments(pages.AssignmentsProps{Layout: frame("Assignments", "/assignments", "/assignments")}),
 		"changes":     pages.Changes(pages.ChangesProps{Layout: frame("Changes", "/changes", "")}),
+		"data":        pages.Data(pages.DataProps{Layout: frame("Data", "/data", "")}),
 		"compare":     pages.Compare(pages.CompareProps{Layout: frame("Compare", "/compare", "/leaderboard")}),
 		"register":    pages.Register(pages.RegisterProps{Layout: frame("Join", "/agents/new", ""), How: "Ask."}),
 	} {

@@ -18,7 +18,10 @@ import (
 	"github.com/pulsecast/pulsecast/app/contract"
 )
 
-func init() { openapi3filter.RegisterBodyDecoder("application/jsonl", openapi3filter.PlainBodyDecoder) }
+func init() {
+	openapi3filter.RegisterBodyDecoder("application/jsonl", openapi3filter.PlainBodyDecoder)
+	openapi3filter.RegisterBodyDecoder("application/vnd.apache.parquet", openapi3filter.FileBodyDecoder)
+}
 
 // router finds the operation of a request in a copy of the document that lets no field through
 // which it doesn't name.

@@ -1,0 +1,266 @@
+package api
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"time"
+
+	"github.com/gofiber/fiber/v2"
+	"github.com/valyala/fasthttp"
+
+	"github.com/pulsecast/pulsecast/app/archive"
+	"github.com/pulsecast/pulsecast/app/cursor"
+	"github.com/pulsecast/pulsecast/app/httpserver"
+	"github.com/pulsecast/pulsecast/app/problem"
+	"github.com/pulsecast/pulsecast/app/release"
+)
+
+const (
+	// downloadsAtOnce is how many files a node sends at a time.
+	downloadsAtOnce = 64
+	// downloadBuffer is how much of a file is in memory at a time.
+	downloadBuffer = 256 << 10
+	// dataMark begins the cursors of the list of days.
+	dataMark = "day"
+)
+
+type dataWire struct {
+	OK         bool        `json:"ok"`
+	Note       *string     `json:"note"`
+	License    string      `json:"license"`
+	Citation   string      `json:"citation"`
+	Schema     int         `json:"schema"`
+	Tables     []tableWire `json:"tables"`
+	Days       []dayWire   `json:"days"`
+	NextCursor *string     `json:"nextCursor"`
+}
+
+type tableWire struct {
+	Name        string           `json:"name"`
+	Description string           `json:"description"`
+	Columns     []archive.Column `json:"columns"`
+}
+
+type dayWire struct {
+	Day      string     `json:"day"`
+	SHA256   string     `json:"sha256"`
+	Previous *string    `json:"previous"`
+	First    *string    `json:"first"`
+	Last     *string    `json:"last"`
+	Rows     int64      `json:"rows"`
+	Bytes    int64      `json:"bytes"`
+	SealedAt time.Time  `json:"sealedAt"`
+	Files    []fileWire `json:"files"`
+}
+
+type fileWire struct {
+	Name      string  `json:"name"`
+	Table     *string `json:"table"`
+	Source    *string `json:"source"`
+	Texts     bool    `json:"texts"`
+	Published bool    `json:"published"`
+	URL       *string `json:"url"`
+	Rows      *int64  `json:"rows"`
+	Bytes     *int64  `json:"bytes"`
+	SHA256    *string `json:"sha256"`
+}
+
+// listData lists the days of the release, the newest first.
+func (a *API) listData(c *fiber.Ctx) error {
+	args := c.Context().QueryArgs()
+	limit, err := ParseLimit(args)
+	if err != nil {
+		return err
+	}
+	before, err := text(args, "cursor", maxParameter)
+	if err != nil {
+		return err
+	}
+	if before != "" {
+		parts, err := cursor.Decode(before, 2)
+		if err != nil || parts[0] != dataMark {
+			return cursor.Invalid()
+		}
+		before = parts[1]
+	}
+	days, err := a.Release.Days(c.UserContext(), before, limit+1)
+	if err != nil {
+		return archiveError(err)
+	}
+	w := dataWire{
+		OK: true, License: a.Config.DataLicense, Citation: release.Citation(a.Config.OperatorName, a.Config.BaseURL), Schema: archive.Schema,
+		Tables: tables(), Days: make([]dayWire, 0, limit),
+	}
+	if len(days) > limit {
+		days = days[:limit]
+		next := cursor.Encode(dataMark, days[limit-1].Day)
+		w.NextCursor = &next
+	}
+	for i := range days {
+		w.Days = append(w.Days, a.dataDay(&days[i]))
+	}
+	if len(days) == 0 && before == "" {
+		w.Note = textOrNull(release.EmptyNote(a.Release.Storage != nil))
+	}
+	answer, err := encoded(w)
+	if err == nil {
+		sendAnswer(c, answer, caching(c))
+	}
+	return err
+}
+
+func tables() []tableWire {
+	var list []tableWire
+	for _, t := range release.Tables() {
+		list = append(list, tableWire(t))
+	}
+	return list
+}
+
+func (a *API) dataDay(d *release.Day) dayWire {
+	w := dayWire{
+		Day: d.Day, SHA256: d.Hash, Previous: textOrNull(d.Manifest.Previous), First: timeOrNull(d.Manifest.First),
+		Last: timeOrNull(d.Manifest.Last), SealedAt: d.SealedAt, Files: make([]fileWire, len(d.Files)),
+	}
+	for i := range d.Files {
+		f := &d.Files[i]
+		w.Files[i] = fileWire{
+			Name: f.Name, Table: textOrNull(f.Table), Source: textOrNull(f.Source), Texts: f.Texts, Published: !f.Withheld, SHA256: textOrNull(f.SHA256),
+		}
+		if !f.Withheld {
+			address := a.Config.BaseURL + "/api/data/days/" + d.Day + "/" + f.Name
+			w.Files[i].URL = &address
+		}
+		if f.Bytes >= 0 {
+			w.Files[i].Rows, w.Files[i].Bytes = &f.Rows, &f.Bytes
+			if !f.Withheld {
+				w.Rows, w.Bytes = w.Rows+f.Rows, w.Bytes+f.Bytes
+			}
+		}
+	}
+	return w
+}
+
+// archiveError says that the archive can't be read now, and logs why.
+func archiveError(err error) error {
+	if !errors.Is(err, release.ErrUnreadable) {
+		return err
+	}
+	return errors.Join(problem.Unavailable("The archive can't be read now. Try again.", 30*time.Second), err)
+}
+
+// getDataFile sends a file of a day, or a part of it. prefix comes before the name in the path.
+func (a *API) getDataFile(prefix string) fiber.Handler {
+	return func(c *fiber.Ctx) error {
+		day, name := pathValue(c, "day"), prefix+pathValue(c, "file")
+		// A file is sent after the request's own context has ended.
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(c.UserContext()), exportTimeout)
+		o, f, err := a.Release.Open(ctx, day, name)
+		if err != nil {
+			cancel()
+			return noFile(err)
+		}
+		o = held{o, cancel}
+		if f.Bytes < 0 {
+			return a.sendDataJSON(c, o)
+		}
+		return a.sendDataFile(c, o, f)
+	}
+}
+
+// noFile says why a file can't be sent.
+func noFile(err error) error {
+	switch {
+	case errors.Is(err, release.ErrNoFile):
+		return problem.NotFound("There is no such file. GET /api/data lists the days and their files.")
+	case errors.Is(err, release.ErrWithheld):
+		return problem.NotFound("This file is not part of the release: the terms of its source don't allow it, or the operator has left it out.")
+	}
+	return archiveError(err)
+}
+
+// held is an object with what ends the time it may be read.
+type held struct {
+	archive.Object
+	cancel context.CancelFunc
+}
+
+func (h held) Close() error {
+	h.cancel()
+	return h.Object.Close()
+}
+
+// sendDataJSON sends a small file whole.
+func (a *API) sendDataJSON(c *fiber.Ctx, o archive.Object) error {
+	body, err := io.ReadAll(io.NewSectionReader(o, 0, o.Size()))
+	if err = errors.Join(err, o.Close()); err != nil {
+		return archiveError(errors.Join(release.ErrUnreadable, err))
+	}
+	httpserver.Respond(c.Context(), httpserver.Representation{
+		Body: body, ETag: `"` + archive.Hash(body) + `"`, ContentType: fiber.MIMEApplicationJSON, CacheControl: caching(c),
+	})
+	return nil
+}
+
+// part is a part of a file that is sent, and what it holds until then.
+type part struct {
+	*bufio.Reader
+	object archive.Object
+	leave  func()
+}
+
+// Close is called once the part is sent, or its reader has left.
+func (p *part) Close() error {
+	p.leave()
+	return p.object.Close()
+}
+
+func (a *API) sendDataFile(c *fiber.Ctx, o archive.Object, f *release.File) error {
+	etag := `"` + f.SHA256 + `"`
+	h := &c.Context().Response.Header
+	h.Set(fiber.HeaderETag, etag)
+	h.Set(fiber.HeaderCacheControl, caching(c))
+	h.Set(fiber.HeaderAcceptRanges, "bytes")
+	if httpserver.MatchesETag(c.Request().Header.Peek(fiber.HeaderIfNoneMatch), etag) {
+		c.Status(fiber.StatusNotModified)
+		return o.Close()
+	}
+	from, n, partial, err := rangeOf(c, etag, o.Size())
+	if err != nil {
+		h.Set(fiber.HeaderContentRange, fmt.Sprintf("bytes */%d", o.Size()))
+		return errors.Join(err, o.Close())
+	}
+	select {
+	case a.downloads <- struct{}{}:
+	default:
+		return errors.Join(problem.Unavailable("Many files are being sent. Try again.", 5*time.Second), o.Close())
+	}
+	h.SetContentType("application/vnd.apache.parquet")
+	if partial {
+		c.Status(fiber.StatusPartialContent)
+		h.Set(fiber.HeaderContentRange, fmt.Sprintf("bytes %d-%d/%d", from, from+n-1, o.Size()))
+	}
+	body := &part{bufio.NewReaderSize(io.NewSectionReader(o, from, n), downloadBuffer), o, func() { <-a.downloads }}
+	c.Context().SetBodyStream(body, int(n))
+	return nil
+}
+
+// rangeOf returns the part of a file that a request asks for: one range of bytes, if If-Range
+// names the file as it is, else all.
+func rangeOf(c *fiber.Ctx, etag string, size int64) (from, n int64, partial bool, err error) {
+	asked := c.Request().Header.Peek(fiber.HeaderRange)
+	condition := c.Request().Header.Peek(fiber.HeaderIfRange)
+	if len(asked) == 0 || len(condition) > 0 && string(condition) != etag {
+		return 0, size, false, nil
+	}
+	start, end, err := fasthttp.ParseByteRange(asked, int(size))
+	if err != nil {
+		return 0, 0, false, problem.New(problem.CodeRangeNotSatisfiable,
+			"Range must be one range of bytes of the file, such as bytes=0-1023; the file has "+strconv.FormatInt(size, 10)+" bytes.")
+	}
+	return int64(start), int64(end - start + 1), true, nil
+}

@@ -1,0 +1,156 @@
+package api
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/gofiber/fiber/v2"
+
+	"github.com/pulsecast/pulsecast/app/cursor"
+	"github.com/pulsecast/pulsecast/app/httpserver"
+	"github.com/pulsecast/pulsecast/app/market"
+	"github.com/pulsecast/pulsecast/app/problem"
+	"github.com/pulsecast/pulsecast/app/release"
+)
+
+const (
+	// maxPriceSpan bounds the time of one question, maxPricePoints the points of one answer.
+	maxPriceSpan   = 31 * 24 * time.Hour
+	maxPricePoints = 3000
+	// priceMark begins the cursors of prices.
+	priceMark = "price"
+)
+
+type pricesWire struct {
+	OK         bool          `json:"ok"`
+	Market     string        `json:"market"`
+	Outcomes   []string      `json:"outcomes"`
+	From       time.Time     `json:"from"`
+	To         time.Time     `json:"to"`
+	Full       bool          `json:"full"`
+	Prices     []readingWire `json:"prices"`
+	NextCursor *string       `json:"nextCursor"`
+}
+
+// readingWire is one reading of an open market.
+type readingWire struct {
+	priceWire
+	Liquidity *float64 `json:"liquidity"`
+	Volume    *float64 `json:"volume"`
+}
+
+// listPrices answers with the readings of a market at full resolution.
+func (a *API) listPrices(c *fiber.Ctx) error {
+	now := a.Now()
+	f, err := parsePrices(c, now)
+	if err != nil {
+		return err
+	}
+	m, found, err := a.markets.ByID(c.UserContext(), a.DB.Reader, f.Market)
+	if err != nil {
+		return err
+	}
+	if !found {
+		return problem.NotFound("There is no market with this id. Ids are in GET /api/intelligence/markets.")
+	}
+	days, err := a.Release.Archived(c.UserContext(), &f, now)
+	if err != nil {
+		return err
+	}
+	leave, err := a.admit(c, httpserver.Listing+httpserver.Cost(len(days))*httpserver.ArchivedDay)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	h, err := a.Release.History(c.UserContext(), &f, days, now)
+	if err != nil {
+		return archiveError(err)
+	}
+	answer, err := encoded(prices(m, &f, h))
+	if err == nil {
+		sendAnswer(c, answer, caching(c))
+	}
+	return err
+}
+
+func prices(m *market.Market, f *release.HistoryFilter, h *release.History) pricesWire {
+	w := pricesWire{OK: true, Market: m.ID, Outcomes: m.Outcomes, From: f.From, To: f.To, Full: h.Full, Prices: make([]readingWire, len(h.Prices))}
+	for i, p := range h.Prices {
+		w.Prices[i] = readingWire{priceWire{At: p.ObservedAt, Prices: p.Prices, Bid: p.BestBid, Ask: p.BestAsk}, p.Liquidity, p.Volume}
+	}
+	if !h.Next.IsZero() {
+		next := cursor.Encode(priceMark, cursor.Time(h.Next))
+		w.NextCursor = &next
+	}
+	return w
+}
+
+// parsePrices reads the filter: the last 24 hours unless from or to say otherwise.
+func parsePrices(c *fiber.Ctx, now time.Time) (f release.HistoryFilter, err error) {
+	args := c.Context().QueryArgs()
+	f.Market, f.Limit = pathValue(c, "id"), maxPricePoints
+	var from, to, every, after string
+	for _, p := range []struct {
+		name string
+		to   *string
+	}{{"from", &from}, {"to", &to}, {"every", &every}, {"cursor", &after}} {
+		if *p.to, err = text(args, p.name, maxParameter); err != nil {
+			return f, err
+		}
+	}
+	if f.To, err = momentOr("to", to, now); err != nil {
+		return f, err
+	}
+	if f.From, err = momentOr("from", from, f.To.Add(-24*time.Hour)); err != nil {
+		return f, err
+	}
+	switch {
+	case !f.From.Before(f.To):
+		return f, problem.InvalidParameter("from", "must be before to")
+	case f.To.Sub(f.From) > maxPriceSpan:
+		return f, problem.InvalidParameter("from", "must be at most 31 days before to; send several requests for more")
+	}
+	if f.Every, err = parseEvery(every); err != nil || after == "" {
+		return f, err
+	}
+	parts, err := cursor.Decode(after, 2)
+	if err != nil || parts[0] != priceMark {
+		return f, cursor.Invalid()
+	}
+	at, err := cursor.ParseTime(parts[1])
+	if err != nil || at.Before(f.From) || !at.Before(f.To) {
+		return f, cursor.Invalid()
+	}
+	f.From = at
+	return f, nil
+}
+
+// momentOr reads a time, which is other if it is left out.
+func momentOr(name, value string, other time.Time) (time.Time, error) {
+	if value == "" {
+		return other.UTC().Truncate(time.Microsecond), nil
+	}
+	at, err := time.Parse(time.RFC3339, value)
+	if err != nil || at.Year() < 2000 || at.Year() > 9999 {
+		return at, problem.InvalidParameter(name, "must be a time such as 2026-11-21T12:00:00Z")
+	}
+	return at.UTC().Truncate(time.Microsecond), nil
+}
+
+// parseEvery reads a whole number of minutes, hours or days.
+func parseEvery(value string) (time.Duration, error) {
+	wrong := problem.InvalidParameter("every", "must be a whole number of minutes, hours or days up to 31 days, such as 10m, 1h or 1d; leave it out for every reading")
+	if value == "" {
+		return 0, nil
+	}
+	var n int
+	var unit string
+	if _, err := fmt.Sscanf(value, "%d%s", &n, &unit); err != nil || n < 1 || n > 31*24*60 || fmt.Sprintf("%d%s", n, unit) != value {
+		return 0, wrong
+	}
+	size, ok := map[string]time.Duration{"m": time.Minute, "h": time.Hour, "d": 24 * time.Hour}[unit]
+	if !ok || time.Duration(n)*size > maxPriceSpan {
+		return 0, wrong
+	}
+	return time.Duration(n) * size, nil
+}

@@ -1,0 +1,208 @@
+package archive_test
+
+import (
+	"bytes"
+	"cmp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pulsecast/pulsecast/app/archive"
+	"github.com/pulsecast/pulsecast/app/database"
+)
+
+// sealed is an archive of four days.
+func sealed(t *testing.T) *world {
+	t.Helper()
+	w := newWorld(t, database.SQLite)
+	for i := range 4 {
+		w.set(day.AddDate(0, 0, i).Add(12 * time.Hour))
+		w.readPlain()
+	}
+	w.set(day.AddDate(0, 0, 4).Add(time.Hour))
+	w.mustTick()
+	return w
+}
+
+// edit changes a stored object; nil deletes it.
+func (w *world) edit(name string, change func([]byte) []byte) {
+	w.t.Helper()
+	content, err := archive.ReadObject(w.t.Context(), w.storage, name)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if content = change(content); content == nil {
+		err = w.storage.Delete(w.t.Context(), name)
+	} else {
+		err = w.storage.Put(w.t.Context(), name, bytes.NewReader(content), int64(len(content)))
+	}
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func (w *world) verify() (problems, notes []string) {
+	w.t.Helper()
+	_, err := archive.Verify(w.t.Context(), w.storage, func(day string, f *archive.Findings) error {
+		for _, p := range f.Problems {
+			problems = append(problems, p.Error())
+		}
+		for _, p := range f.Notes {
+			notes = append(notes, p.Error())
+		}
+		return nil
+	})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return problems, notes
+}
+
+// TestDamage: each fault is named with its file and reason, and only that one.
+func TestDamage(t *testing.T) {
+	t.Parallel()
+	w := sealed(t)
+	if problems, notes := w.verify(); len(problems)+len(notes) > 0 {
+		t.Fatalf("a sound archive has faults: %v, %v", problems, notes)
+	}
+	gone := func([]byte) []byte { return nil }
+	const second = "days/2026-11-22/"
+	for _, c := range []struct {
+		name   string
+		change func([]byte) []byte
+		want   string
+	}{
+		{"prices-polymarket.parquet", func(b []byte) []byte { return b[:len(b)-7] }, "it has "},
+		{"prices-polymarket.parquet", func(b []byte) []byte { return []byte{} }, "it has 0 bytes instead of"},
+		{"prices-polymarket.parquet", func(b []byte) []byte { b[40] ^= 1; return b }, "its SHA-256 is "},
+		{"news-hackernews.parquet", func(b []byte) []byte { b[40] ^= 1; return b }, "its SHA-256 is "},
+		{"markets-polymarket.parquet", gone, "the manifest names it, but it is missing"},
+		{"texts/news-hackernews.parquet", func(b []byte) []byte { b[40] ^= 1; return b }, "its SHA-256 is "},
+		{"texts.json", func([]byte) []byte { return []byte("{") }, "it is damaged: "},
+		{"texts.json", func([]byte) []byte { return []byte("[]") }, "the texts of 1 rows are neither there nor redacted, the first of record \"n1\""},
+		{"redactions.json", gone, "it is missing"},
+		{"manifest.json", gone, "the day is missing"},
+		{"manifest.json", func([]byte) []byte { return []byte("{") }, "not a manifest: "},
+		{"manifest.json", func(b []byte) []byte { return bytes.Replace(b, []byte(`"schema": 1`), []byte(`"schema": 9`), 1) }, "schema 9; this program reads up to 1"},
+	} {
+		var before []byte
+		w.edit(second+c.name, func(b []byte) []byte { before = slices.Clone(b); return c.change(b) })
+		problems, _ := w.verify()
+		file := second + c.name
+		if strings.HasPrefix(c.want, "the texts") {
+			file = second + "texts/news-hackernews.parquet"
+		}
+		if len(problems) != 1 || !strings.HasPrefix(problems[0], file+": "+c.want) {
+			t.Errorf("%s: found %q, want %q", c.name, problems, c.want)
+		}
+		if err := w.storage.Put(t.Context(), second+c.name, bytes.NewReader(before), int64(len(before))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// A manifest that was made to fit an edited file no longer fits the day after it.
+	w.edit(second+"manifest.json", func(b []byte) []byte { return append(b, '\n') })
+	problems, _ := w.verify()
+	if len(problems) != 1 || !strings.HasPrefix(problems[0], "days/2026-11-23/manifest.json: it doesn't follow the day before") {
+		t.Errorf("a changed manifest: %q", problems)
+	}
+	if rows := rowsOf[archive.PriceRow](w, "2026-11-24", archive.Prices); len(rows) != 1 {
+		t.Errorf("a later day has %d rows", len(rows))
+	}
+}
+
+// TestDamagedLastDay: the job doesn't go on after a day that is not the one it sealed, and
+// overwrites nothing.
+func TestDamagedLastDay(t *testing.T) {
+	t.Parallel()
+	for _, change := range []func([]byte) []byte{
+		func([]byte) []byte { return nil },
+		func(b []byte) []byte { return append(b, '\n') },
+	} {
+		w := newWorld(t, database.SQLite)
+		w.readPlain()
+		w.set(day.AddDate(0, 0, 1).Add(time.Hour))
+		w.mustTick()
+		w.edit("days/2026-11-21/manifest.json", change)
+		w.readPlain()
+		w.set(day.AddDate(0, 0, 2).Add(time.Hour))
+		err := w.tick()
+		if err == nil || !strings.Contains(err.Error(), "days/2026-11-21/manifest.json: ") || len(w.days()) != 1 || w.segments() == 0 {
+			t.Errorf("%v, days %v, %d segments", err, w.days(), w.segments())
+		}
+	}
+}
+
+// TestTornSegment: a segment that can't be decoded is kept and named, and the rest is sealed.
+func TestTornSegment(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, database.SQLite)
+	for i := range 3 {
+		w.set(day.Add(time.Duration(i) * time.Hour))
+		w.readPlain()
+	}
+	w.exec("UPDATE archive_segments SET content = substr(content, 1, 30) WHERE id = (SELECT id FROM archive_segments WHERE kind = 'prices' ORDER BY id LIMIT 1 OFFSET 1)")
+	w.exec("UPDATE archive_segments SET records = 2 WHERE kind = 'markets'")
+	w.set(day.AddDate(0, 0, 1).Add(time.Hour))
+	w.mustTick()
+	problems, notes := w.verify()
+	if len(problems) != 0 || len(notes) != 2 || !strings.HasPrefix(notes[0], "days/2026-11-21/unreadable/markets-") ||
+		!strings.Contains(notes[0], "it holds 1 rows instead of 2") || !strings.Contains(notes[1], "1 rows of prices were damaged before they were sealed: ") {
+		t.Errorf("problems %q, notes %q", problems, notes)
+	}
+	if rows := rowsOf[archive.PriceRow](w, "2026-11-21", archive.Prices); len(rows) != 2 || w.segments() != 0 {
+		t.Errorf("%d rows, %d segments are left", len(rows), w.segments())
+	}
+}
+
+// TestClockJumps: what is observed on a sealed day, because the clock was set back, is sealed
+// with the next day, and named.
+func TestClockJumps(t *testing.T) {
+	t.Parallel()
+	w := sealed(t)
+	hash := w.open("2026-11-24").Hash
+	w.set(day.AddDate(0, 0, 2)) // two days back
+	w.readPlain()
+	w.mustTick()
+	w.set(day.AddDate(0, 0, 6))
+	w.mustTick()
+	problems, notes := w.verify()
+	if len(problems) != 0 || len(notes) == 0 || w.open("2026-11-24").Hash != hash || w.segments() != 0 {
+		t.Errorf("problems %q, notes %q", problems, notes)
+	}
+	for _, note := range notes {
+		if !strings.HasPrefix(note, "days/2026-11-25/") || !strings.Contains(note, "its first observation is of 2026-11-23T00:00:00Z, before this day: it was stored late, or the clock was set back") {
+			t.Errorf("note %q", note)
+		}
+	}
+	if rows := rowsOf[archive.PriceRow](w, "2026-11-25", archive.Prices); len(rows) != 1 {
+		t.Errorf("%d rows", len(rows))
+	}
+}
+
+// TestManyRows: more rows than are sorted in memory come out in order, and those that compare
+// equal in the order in which they came.
+func TestManyRows(t *testing.T) {
+	t.Parallel()
+	type row struct{ Key, N int }
+	for _, n := range []int{0, 1, 9, 10, 11, 1234} {
+		rows := func(yield func(row, error) bool) {
+			for i := range n {
+				if !yield(row{i * 7 % 50, i}, nil) {
+					return
+				}
+			}
+		}
+		var got []row
+		for r, err := range archive.Sorted(rows, func(a, b *row) int { return a.Key - b.Key }, 10) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, r)
+		}
+		ordered := slices.IsSortedFunc(got, func(a, b row) int { return cmp.Or(a.Key-b.Key, a.N-b.N) })
+		if len(got) != n || !ordered {
+			t.Errorf("%d rows of %d, in order: %v", len(got), n, ordered)
+		}
+	}
+}

@@ -1,0 +1,280 @@
+package archive_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pulsecast/pulsecast/app/archive"
+	"github.com/pulsecast/pulsecast/app/database"
+	"github.com/pulsecast/pulsecast/app/database/dbtest"
+	"github.com/pulsecast/pulsecast/app/market"
+	"github.com/pulsecast/pulsecast/app/news"
+)
+
+// TestReadings: each reading is in the sealed day, facts when they change and once a day, and a
+// closed market's prices only among the closings.
+func TestReadings(t *testing.T) {
+	t.Parallel()
+	for _, kind := range dbtest.Kinds {
+		t.Run(string(kind), func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, kind)
+			for minute := range 4 {
+				w.set(day.Add(23*time.Hour + 58*time.Minute).Add(time.Duration(minute) * time.Minute))
+				a, b := yesNo("a"), yesNo("b")
+				if minute == 1 {
+					a.Description = "It was specified."
+				}
+				b.Closed, b.Prices, b.Resolution, b.ClosedAt = minute > 0, []float64{1, 0}, "resolved", day
+				event := market.Event{ID: "e", Title: "An event", Volume: new(float64(minute))}
+				item, still := post("n1"), post("n2")
+				item.Score = minute
+				w.read([]market.Market{a, b}, []market.Event{event}, []news.Item{item, still})
+			}
+			w.set(day.AddDate(0, 0, 2).Add(time.Hour))
+			w.mustTick()
+			if got := w.days(); !slices.Equal(got, []string{"2026-11-21", "2026-11-22"}) || w.segments() != 0 {
+				t.Fatalf("days %v, %d segments are left", got, w.segments())
+			}
+			var got []string
+			for _, d := range w.days() {
+				for _, r := range rowsOf[archive.MarketRow](w, d, archive.Markets) {
+					got = append(got, fmt.Sprint("fact ", r.Market, r.ObservedAt.Minute(), r.Description))
+				}
+				for _, r := range rowsOf[archive.PriceRow](w, d, archive.Prices) {
+					got = append(got, fmt.Sprint("price ", r.Market, r.ObservedAt.Minute(), len(r.Received)))
+				}
+				for _, r := range rowsOf[archive.ClosingRow](w, d, archive.Closings) {
+					got = append(got, fmt.Sprint("closing ", r.Market, r.ObservedAt.Minute(), r.Prices))
+				}
+				for _, r := range rowsOf[archive.EventRow](w, d, archive.Events) {
+					got = append(got, fmt.Sprint("event ", r.Title, r.ObservedAt.Minute(), *r.Volume))
+				}
+				for _, r := range rowsOf[archive.NewsRow](w, d, archive.News) {
+					got = append(got, fmt.Sprint("news ", r.Item, r.ObservedAt.Minute(), r.Score, len(r.Texts)))
+				}
+				got = append(got, fmt.Sprint(textsOf(w, d, archive.News)))
+			}
+			want := strings.Split(`fact a58
+fact a59It was specified.
+fact b58
+price a58 32
+price a59 32
+price b58 32
+closing b59 [1 0]
+event An event58 0
+event An event59 1
+news n158 0 32
+news n159 1 32
+news n258 1 32
+map[n1:{"title":"Title of n1","url":"https://x.example/n1","permalink":"https://news.example/n1","author":"omber"} n2:{"title":"Title of n2","url":"https://x.example/n2","permalink":"https://news.example/n2","author":"omber"}]
+fact a0
+fact b0
+price a0 32
+price a1 32
+closing b0 [1 0]
+event An event0 2
+event An event1 3
+news n10 2 32
+news n11 3 32
+news n20 1 32
+map[n1:{"title":"Title of n1","url":"https://x.example/n1","permalink":"https://news.example/n1","author":"omber"} n2:{"title":"Title of n2","url":"https://x.example/n2","permalink":"https://news.example/n2","author":"omber"}]`, "\n")
+			if !slices.Equal(got, want) {
+				t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+			}
+		})
+	}
+}
+
+// TestChain: days without any observation are sealed too, and each names the day before.
+func TestChain(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, database.SQLite)
+	w.readPlain()
+	w.set(day.AddDate(0, 0, 4).Add(14 * time.Minute))
+	w.mustTick()
+	if got := w.days(); len(got) != 3 {
+		t.Errorf("sealed %v; the last day ended less than 15 minutes ago", got)
+	}
+	w.set(w.now().Add(time.Minute))
+	w.mustTick()
+	previous := ""
+	for _, name := range []string{"2026-11-21", "2026-11-22", "2026-11-23", "2026-11-24"} {
+		d := w.open(name)
+		if d.Manifest.Previous != previous || d.Manifest.First.IsZero() != (name != "2026-11-21") {
+			t.Errorf("%s: %+v", name, d.Manifest)
+		}
+		previous = d.Hash
+	}
+}
+
+// TestAnotherNodeAppends: facts that this node has appended are appended again once another node
+// came between, for it may have seen others.
+func TestAnotherNodeAppends(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, database.SQLite)
+	own, other := w.recorder, archive.NewRecorder(w.now)
+	for i, r := range []*archive.Recorder{own, own, other, own, own} {
+		w.set(day.Add(time.Duration(i) * time.Minute))
+		m := yesNo("a")
+		if r == other {
+			m.Question = "Reworded?"
+		}
+		w.recorder = r
+		w.read([]market.Market{m}, nil, nil)
+	}
+	w.set(day.AddDate(0, 0, 1).Add(time.Hour))
+	w.mustTick()
+	var got []string
+	for _, r := range rowsOf[archive.MarketRow](w, "2026-11-21", archive.Markets) {
+		got = append(got, fmt.Sprint(r.ObservedAt.Minute(), r.Question))
+	}
+	if want := []string{"0Will a?", "2Reworded?", "3Will a?"}; !slices.Equal(got, want) {
+		t.Errorf("facts %v, want %v", got, want)
+	}
+}
+
+// TestUnreachable: while the archive is down readings are stored, nothing counts as sealed, and
+// the state says so. Once it is back everything is sealed without help.
+func TestUnreachable(t *testing.T) {
+	t.Parallel()
+	for _, kind := range dbtest.Kinds {
+		t.Run(string(kind), func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, kind)
+			w.readPlain()
+			w.storage.set(true)
+			w.set(day.AddDate(0, 0, 1).Add(time.Hour))
+			for range 2 {
+				if err := w.tick(); err == nil {
+					t.Fatal("sealing succeeds without an archive")
+				}
+				w.readPlain()
+			}
+			st, err := archive.ReadStatus(t.Context(), w.db)
+			if err != nil || !st.Troubled(w.now()) || st.Failures != 2 || st.Waiting == 0 || !strings.Contains(st.Error, errDown.Error()) {
+				t.Errorf("state %+v, %v", st, err)
+			}
+			if until, err := archive.SealedUntil(t.Context(), w.db); err != nil || !until.IsZero() {
+				t.Errorf("sealed until %v, %v", until, err)
+			}
+			w.storage.set(false)
+			w.mustTick()
+			st, err = archive.ReadStatus(t.Context(), w.db)
+			if err != nil || st.Troubled(w.now()) || st.LastSealed != "2026-11-21" {
+				t.Errorf("state %+v, %v", st, err)
+			}
+			if until, err := archive.SealedUntil(t.Context(), w.db); err != nil || !until.Equal(day.AddDate(0, 0, 1)) {
+				t.Errorf("sealed until %v, %v", until, err)
+			}
+		})
+	}
+}
+
+// TestWorkerIsGone: a day that nothing seals is trouble, though no run has failed.
+func TestWorkerIsGone(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, database.SQLite)
+	w.readPlain()
+	for at, want := range map[time.Time]bool{
+		w.now():                                    false,
+		day.AddDate(0, 0, 1).Add(time.Hour):        false,
+		day.AddDate(0, 0, 1).Add(6 * time.Hour):    true,
+		day.AddDate(0, 0, 3).Add(30 * time.Minute): true,
+	} {
+		st, err := archive.ReadStatus(t.Context(), w.db)
+		if err != nil || st.Troubled(at) != want {
+			t.Errorf("at %s: troubled %v, %v", at, st.Troubled(at), err)
+		}
+	}
+}
+
+// TestStoppedWhileSealing stops the sealer at each of its writes. The next run seals the day
+// once and whole.
+func TestStoppedWhileSealing(t *testing.T) {
+	t.Parallel()
+	for stop := 1; ; stop++ {
+		w := newWorld(t, database.SQLite)
+		w.readPlain()
+		w.set(day.AddDate(0, 0, 1).Add(time.Hour))
+		w.storage.failN = stop
+		err := w.tick()
+		if err == nil {
+			if stop < 8 {
+				t.Errorf("sealing makes %d writes only", stop)
+			}
+			return
+		}
+		w.storage.failN = 0
+		w.readPlain() // of the next day
+		w.mustTick()
+		if found := w.check("2026-11-21"); len(found.Problems) > 0 || len(w.days()) != 1 {
+			t.Errorf("stopped at write %d: %v, days %v", stop, found.Problems, w.days())
+		}
+		if rows := rowsOf[archive.PriceRow](w, "2026-11-21", archive.Prices); len(rows) != 1 {
+			t.Errorf("stopped at write %d: %d rows", stop, len(rows))
+		}
+	}
+}
+
+// TestTwoNodes: two nodes that seal the same day at once seal it once.
+func TestTwoNodes(t *testing.T) {
+	t.Parallel()
+	for _, kind := range dbtest.Kinds {
+		t.Run(string(kind), func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, kind)
+			for i := range 5 {
+				w.set(day.Add(time.Duration(i) * time.Minute))
+				w.readPlain()
+			}
+			w.set(day.AddDate(0, 0, 1).Add(time.Hour))
+			other := *w.sealer
+			done := make(chan error, 2)
+			for _, s := range []*archive.Sealer{w.sealer, &other} {
+				go func() { done <- s.Seal(t.Context(), "2026-11-21") }()
+			}
+			first, second := <-done, <-done
+			if first != nil && second != nil {
+				t.Errorf("neither sealed the day: %v, %v", first, second)
+			}
+			if found := w.check("2026-11-21"); len(found.Problems) > 0 || len(w.days()) != 1 || w.segments() != 0 {
+				t.Errorf("%v, days %v, %d segments", found.Problems, w.days(), w.segments())
+			}
+			if rows := rowsOf[archive.PriceRow](w, "2026-11-21", archive.Prices); len(rows) != 5 {
+				t.Errorf("%d rows", len(rows))
+			}
+		})
+	}
+}
+
+// TestStoppedAfterSealing: a day that the storage holds and the database doesn't know, as after a
+// restored backup, is taken over as it is, with the segments that it holds and no others.
+func TestStoppedAfterSealing(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, database.SQLite)
+	w.readPlain()
+	segments := copyOf(t, w.db, "archive_segments")
+	w.set(day.AddDate(0, 0, 1).Add(time.Hour))
+	w.mustTick()
+	hash := w.open("2026-11-21").Hash
+	w.exec("DELETE FROM archive_days")
+	segments.restore(t, w.db)
+	w.set(day.Add(13 * time.Hour))
+	w.readPlain() // the restored service read on, on a day that is sealed
+	w.set(day.AddDate(0, 0, 2).Add(time.Hour))
+	w.mustTick()
+	if w.open("2026-11-21").Hash != hash || !slices.Equal(w.days(), []string{"2026-11-21", "2026-11-22"}) {
+		t.Errorf("days %v", w.days())
+	}
+	if rows := rowsOf[archive.PriceRow](w, "2026-11-22", archive.Prices); len(rows) != 1 || rows[0].ObservedAt.Hour() != 13 {
+		t.Errorf("what came after the seal is not in the next day: %+v", rows)
+	}
+	found := w.check("2026-11-22")
+	if len(found.Problems) != 0 || len(found.Notes) == 0 || !strings.Contains(found.Notes[0].Error(), ".parquet: its first observation is of 2026-11-21T13:00:00Z, before this day") {
+		t.Errorf("findings %+v", found)
+	}
+}

@@ -1,0 +1,211 @@
+package archive_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/uptrace/bun"
+
+	"github.com/pulsecast/pulsecast/app/agent"
+	"github.com/pulsecast/pulsecast/app/archive"
+	"github.com/pulsecast/pulsecast/app/database"
+	"github.com/pulsecast/pulsecast/app/database/dbtest"
+	"github.com/pulsecast/pulsecast/app/market"
+	"github.com/pulsecast/pulsecast/app/news"
+)
+
+func (w *world) redactions(day string) (list []string) {
+	w.t.Helper()
+	for _, r := range w.check(day).Redactions {
+		list = append(list, r.Table+" "+r.Record+" "+r.Reason)
+	}
+	return list
+}
+
+// TestRedact: the texts of a record leave every sealed day and don't come back with a later one.
+// The chain stays whole, and each day says what was erased.
+func TestRedact(t *testing.T) {
+	t.Parallel()
+	for _, kind := range dbtest.Kinds {
+		t.Run(string(kind), func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, kind)
+			read := func() { w.read([]market.Market{yesNo("m")}, nil, []news.Item{post("n1"), post("n2")}) }
+			read()
+			w.set(day.AddDate(0, 0, 1).Add(12 * time.Hour))
+			read()
+			w.set(day.AddDate(0, 0, 2).Add(12 * time.Hour))
+			w.mustTick()
+			hashes := []string{w.open("2026-11-21").Hash, w.open("2026-11-22").Hash}
+			err := archive.RequestRedaction(t.Context(), w.db, w.now(), true, archive.Request{Table: archive.News, Record: "n1", Reason: archive.Ordered})
+			if err != nil {
+				t.Fatal(err)
+			}
+			read()
+			w.mustTick()
+			w.set(day.AddDate(0, 0, 3).Add(12 * time.Hour))
+			w.mustTick()
+			if problems, _ := w.verify(); len(problems) > 0 {
+				t.Errorf("problems %q", problems)
+			}
+			for _, d := range []string{"2026-11-21", "2026-11-22", "2026-11-23"} {
+				texts := textsOf(w, d, archive.News)
+				if _, there := texts["n1"]; there || texts["n2"] == "" {
+					t.Errorf("%s: texts %v", d, texts)
+				}
+				if got := w.redactions(d); !slices.Equal(got, []string{"news n1 ordered"}) {
+					t.Errorf("%s: redactions %v", d, got)
+				}
+				if rows := rowsOf[archive.NewsRow](w, d, archive.News); len(rows) != 2 {
+					t.Errorf("%s: %d rows", d, len(rows))
+				}
+			}
+			if w.open("2026-11-21").Hash != hashes[0] || w.open("2026-11-22").Hash != hashes[1] {
+				t.Error("a manifest changed")
+			}
+			if n, err := w.db.NewSelect().Table("redactions").Where("record = 'n1'").Count(t.Context()); n != 2 || err != nil {
+				t.Errorf("%d redactions are recorded, %v", n, err)
+			}
+			// The last text of a file goes, too.
+			err = archive.RequestRedaction(t.Context(), w.db, w.now(), false, archive.Request{Table: archive.News, Record: "n2", Reason: archive.Deleted, First: "2026-11-22", Last: "2026-11-22"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			w.mustTick()
+			if problems, _ := w.verify(); len(problems) > 0 || len(textsOf(w, "2026-11-22", archive.News)) != 0 || len(textsOf(w, "2026-11-21", archive.News)) != 1 {
+				t.Errorf("problems %q, texts %v", problems, textsOf(w, "2026-11-22", archive.News))
+			}
+		})
+	}
+}
+
+// texts exports predictions of two agents, and the agents.
+type texts struct{ agents []string }
+
+func (e texts) Export(ctx context.Context, w *archive.DayWriter, _, to time.Time) error {
+	var predictions []archive.PredictionRow
+	var agents []archive.AgentRow
+	var said, names []archive.TextRow
+	for _, id := range e.agents {
+		text := archive.TextRow{Record: "p-" + id, Salt: []byte("salt"), Content: []byte(`{"title":"` + id + ` predicts"}`)}
+		predictions = append(predictions, archive.PredictionRow{ID: text.Record, Agent: id, HorizonAt: to, CreatedAt: to, Texts: archive.TextHash(text.Salt, text.Content)})
+		said = append(said, text)
+		name := archive.TextRow{Record: id, Salt: []byte("salt"), Content: []byte(`{"name":"` + id + `"}`)}
+		agents = append(agents, archive.AgentRow{ID: id, CreatedAt: to, Texts: archive.TextHash(name.Salt, name.Content)})
+		names = append(names, name)
+	}
+	return errors.Join(
+		archive.WriteTable(ctx, w, archive.Predictions, "", seq(predictions...)), w.WriteTexts(ctx, archive.Predictions, "", seq(said...)),
+		archive.WriteTable(ctx, w, archive.Agents, "", seq(agents...)), w.WriteTexts(ctx, archive.Agents, "", seq(names...)),
+	)
+}
+
+// TestClosedAccount: an agent that closes its account leaves the archive with its name and the
+// texts of its predictions, also while the job is stopped at any of its writes.
+func TestClosedAccount(t *testing.T) {
+	t.Parallel()
+	for stop := 0; stop < 6; stop++ {
+		w := newWorld(t, database.SQLite)
+		var ids []string
+		for _, name := range []string{"Leaver", "Stayer"} {
+			a, err := agent.Store{}.Create(t.Context(), w.db, agent.New{Profile: agent.Profile{Name: name}, At: w.now()})
+			if err != nil {
+				t.Fatal(err)
+			}
+			ids = append(ids, a.ID.String())
+		}
+		w.sealer.Exporters = []archive.Exporter{texts{ids}}
+		w.readPlain()
+		w.set(day.AddDate(0, 0, 2).Add(time.Hour))
+		w.mustTick()
+		err := w.db.InTx(t.Context(), func(ctx context.Context, tx bun.Tx) error {
+			_, _, err := agent.Store{}.Close(ctx, tx, uuid.MustParse(ids[0]), w.now())
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.set(w.now().Add(time.Minute))
+		w.storage.puts, w.storage.failN = 0, stop
+		if err := w.tick(); (err == nil) != (stop == 0) {
+			t.Fatalf("stopped at write %d: %v", stop, err)
+		}
+		w.storage.failN = 0
+		w.mustTick()
+		if problems, _ := w.verify(); len(problems) > 0 {
+			t.Errorf("stopped at write %d: %q", stop, problems)
+		}
+		for _, d := range w.days() {
+			said, _ := json.Marshal([]map[string]string{textsOf(w, d, archive.Predictions), textsOf(w, d, archive.Agents)})
+			if strings.Contains(string(said), ids[0]) || strings.Count(string(said), ids[1]) != 4 {
+				t.Errorf("stopped at write %d, %s: %s", stop, d, said)
+			}
+			if got := w.redactions(d); len(got) != 2 || !slices.Contains(got, "agents "+ids[0]+" closed") || !slices.Contains(got, "predictions p-"+ids[0]+" closed") {
+				t.Errorf("stopped at write %d, %s: redactions %v", stop, d, got)
+			}
+		}
+	}
+}
+
+// TestDeletedPosts: a post that its source says is deleted leaves the archive, and one that is
+// missing from two answers. One short or failing answer erases nothing.
+func TestDeletedPosts(t *testing.T) {
+	t.Parallel()
+	for _, kind := range dbtest.Kinds {
+		t.Run(string(kind), func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, kind)
+			there, deleted, failing := []string{}, []string{}, error(nil)
+			var asked []string
+			w.sealer.Posts = map[string]archive.FindPosts{"hackernews": func(_ context.Context, ids []string) ([]string, []string, error) {
+				asked = append(asked, fmt.Sprint(ids))
+				return there, deleted, failing
+			}}
+			w.read([]market.Market{yesNo("m")}, nil, []news.Item{post("n1"), post("n2"), post("n3")})
+			w.set(day.AddDate(0, 0, 1).Add(time.Hour))
+			w.mustTick()
+			left := func() int { return len(textsOf(w, "2026-11-21", archive.News)) }
+			step := func(after time.Duration, wantAsked string, wantLeft int) {
+				t.Helper()
+				asked = nil
+				w.set(w.now().Add(after))
+				if err := w.tick(); (err != nil) != (failing != nil) {
+					t.Fatal(err)
+				}
+				w.mustRedact()
+				if got := strings.Join(asked, " "); got != wantAsked || left() != wantLeft {
+					t.Errorf("asked for %q, want %q; %d texts are left, want %d", got, wantAsked, left(), wantLeft)
+				}
+			}
+			step(19*time.Hour, "", 3)
+			failing = errors.New("http_500")
+			step(time.Hour, "[n1 n2 n3]", 3)
+			failing = nil
+			step(time.Minute, "[n1 n2 n3]", 3) // an empty answer
+			there, deleted = []string{"n1"}, []string{"n2"}
+			step(time.Hour, "[n1 n2 n3]", 1) // n3 is missing for the second time, an hour later
+			step(time.Hour, "", 1)
+			if got := w.redactions("2026-11-21"); !slices.Equal(got, []string{"news n2 deleted", "news n3 deleted"}) {
+				t.Errorf("redactions %v", got)
+			}
+			if problems, _ := w.verify(); len(problems) > 0 {
+				t.Errorf("problems %q", problems)
+			}
+			step(20*time.Hour, "[n1]", 1)
+		})
+	}
+}
+
+func (w *world) mustRedact() {
+	w.t.Helper()
+	if err := w.sealer.Redact(w.t.Context()); err != nil {
+		w.t.Fatal(err)
+	}
+}

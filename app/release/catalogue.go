@@ -1,0 +1,160 @@
+package release
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/pulsecast/pulsecast/app/archive"
+	"github.com/pulsecast/pulsecast/app/database"
+)
+
+// Catalogue lists what a release holds and opens its files.
+type Catalogue struct {
+	DB *database.DB
+	// Storage is the archive; nil if there is none.
+	Storage archive.Storage
+	// Sources are those whose files are left out or not, by name; one that isn't named is left
+	// out.
+	Sources map[string]bool
+}
+
+// Day is one day of a release.
+type Day struct {
+	archive.SealedDay
+	Files []File
+}
+
+// File is one file of a day.
+type File struct {
+	Name, Table, Source string
+	// Rows are those at the sealing. Bytes is -1 and SHA256 empty for a small JSON file, which may
+	// change.
+	Rows, Bytes int64
+	SHA256      string
+	Texts       bool // a file of texts
+	Withheld    bool // not part of the release
+}
+
+// published reports whether the files of a source are part of the release. Exported tables have no
+// source.
+func (c *Catalogue) published(source string) bool { return source == "" || c.Sources[source] }
+
+// Days lists up to limit days before one, the newest first.
+func (c *Catalogue) Days(ctx context.Context, before string, limit int) ([]Day, error) {
+	if c.Storage == nil {
+		return []Day{}, nil
+	}
+	sealed, err := archive.DaysBefore(ctx, c.DB.Reader, before, limit)
+	if err != nil {
+		return nil, err
+	}
+	days := make([]Day, len(sealed))
+	for i := range sealed {
+		if days[i], err = c.day(ctx, &sealed[i]); err != nil {
+			return nil, err
+		}
+	}
+	return days, nil
+}
+
+// day lists the files of a day, with those of texts as they are now.
+func (c *Catalogue) day(ctx context.Context, sealed *archive.SealedDay) (Day, error) {
+	d := Day{SealedDay: *sealed}
+	for _, f := range sealed.Manifest.Files {
+		d.Files = append(d.Files, File{
+			Name: f.Name, Table: f.Table, Source: f.Source, Rows: f.Rows, Bytes: f.Bytes, SHA256: f.SHA256, Withheld: !c.published(f.Source),
+		})
+	}
+	states, err := c.texts(ctx, sealed.Day)
+	if err != nil {
+		return d, err
+	}
+	for _, t := range sealed.Manifest.Texts {
+		f := File{Name: t.Name, Table: t.Table, Source: t.Source, Rows: t.Rows, Texts: true, Withheld: !c.published(t.Source)}
+		i := slices.IndexFunc(states, func(s archive.TextsState) bool { return s.Name == t.Name })
+		if i < 0 || states[i].Rows == 0 {
+			continue // all were erased
+		}
+		f.Rows, f.Bytes, f.SHA256 = states[i].Rows, states[i].Bytes, states[i].SHA256
+		d.Files = append(d.Files, f)
+	}
+	d.Files = append(d.Files, File{Name: archive.ManifestName, Bytes: -1, SHA256: sealed.Hash})
+	for _, name := range []string{archive.TextsName, archive.RedactionsName, WithheldName} {
+		d.Files = append(d.Files, File{Name: name, Bytes: -1})
+	}
+	return d, nil
+}
+
+func (c *Catalogue) texts(ctx context.Context, day string) (states []archive.TextsState, err error) {
+	content, err := archive.ReadObject(ctx, c.Storage, archive.Path(day, archive.TextsName))
+	if err != nil {
+		return nil, unreadable(err)
+	}
+	if err := json.Unmarshal(content, &states); err != nil {
+		return nil, unreadable(fmt.Errorf("%s: %w", archive.Path(day, archive.TextsName), err))
+	}
+	return states, nil
+}
+
+// ErrUnreadable is the error of an archive that can't be read now.
+var ErrUnreadable = errors.New("the archive can't be read")
+
+func unreadable(err error) error { return errors.Join(ErrUnreadable, err) }
+
+// ErrNoFile is the error of a file that the release doesn't have; ErrWithheld of one that is left
+// out of it.
+var (
+	ErrNoFile   = errors.New("no such file")
+	ErrWithheld = errors.New("not part of the release")
+)
+
+// Open opens a file of a day. Close the object.
+func (c *Catalogue) Open(ctx context.Context, day, name string) (archive.Object, *File, error) {
+	if _, err := time.Parse(time.DateOnly, day); err != nil || c.Storage == nil {
+		return nil, nil, ErrNoFile
+	}
+	sealed, err := archive.FindDay(ctx, c.DB.Reader, day)
+	if err != nil {
+		return nil, nil, err
+	}
+	if sealed == nil {
+		return nil, nil, ErrNoFile
+	}
+	d, err := c.day(ctx, sealed)
+	if err != nil {
+		return nil, nil, err
+	}
+	i := slices.IndexFunc(d.Files, func(f File) bool { return f.Name == name })
+	switch {
+	case i < 0:
+		return nil, nil, ErrNoFile
+	case d.Files[i].Withheld:
+		return nil, nil, ErrWithheld
+	case name == WithheldName:
+		return c.withheld(&d)
+	}
+	o, err := c.Storage.Open(ctx, archive.Path(day, name))
+	if err != nil {
+		return nil, nil, unreadable(fmt.Errorf("%s: %w", archive.Path(day, name), err))
+	}
+	return o, &d.Files[i], nil
+}
+
+// withheld makes the file that names what the release leaves out.
+func (c *Catalogue) withheld(d *Day) (archive.Object, *File, error) {
+	w := Withheld{Withheld: []string{}}
+	for _, f := range d.Files {
+		if f.Withheld {
+			w.Withheld = append(w.Withheld, f.Name)
+		}
+	}
+	content, err := json.Marshal(w)
+	if err != nil {
+		return nil, nil, err
+	}
+	return newContent(append(content, '\n')), &File{Name: WithheldName, Bytes: -1}, nil
+}
