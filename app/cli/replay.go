@@ -26,21 +26,21 @@ type replayed struct {
 	Dir     string `default:"data/replay" type:"path" help:"Folder that keeps the runs and what was published in them."`
 }
 
-// listen starts a replay and returns its address. stop ends it.
+// listen makes a replay that isn't running yet, and its listener.
 func (r *replayed) listen(ctx context.Context, cfg config.Config, token string) (s *replay.Server, ln net.Listener, err error) {
-	storage, err := replay.OpenArchive(ctx, r.Archive, filepath.Join(r.Dir, "archive"))
+	storage, done, err := replay.OpenArchive(ctx, r.Archive, filepath.Join(r.Dir, "archive"))
 	if err != nil {
 		return nil, nil, err
 	}
 	if ln, err = net.Listen("tcp", cfg.Addr); err != nil {
-		return nil, nil, fmt.Errorf("ADDR: cannot listen on %s: %w", cfg.Addr, errors.Unwrap(err))
+		return nil, nil, errors.Join(fmt.Errorf("ADDR: cannot listen on %s: %w", cfg.Addr, errors.Unwrap(err)), done())
 	}
 	if cfg.BaseURL == "" {
 		cfg.Addr = ln.Addr().String() // a port of 0 was chosen by the system
 	}
-	s, err = replay.New(ctx, replay.Options{Settings: cfg, Archive: storage, Dir: r.Dir, Token: token, Log: os.Stderr})
+	s, err = replay.New(ctx, replay.Options{Settings: cfg, Archive: storage, Dir: r.Dir, Token: token, Log: os.Stderr, Done: done})
 	if err != nil {
-		return nil, nil, errors.Join(err, ln.Close())
+		return nil, nil, errors.Join(err, ln.Close(), done())
 	}
 	return s, ln, nil
 }

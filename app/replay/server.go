@@ -43,6 +43,7 @@ type Options struct {
 	// markets ended; without a token an agent that reaches the server could.
 	Token string
 	Log   io.Writer
+	Done  func() error // is called by Close; may be nil
 }
 
 // Server serves runs through an archive.
@@ -54,6 +55,7 @@ type Server struct {
 	http   *httpserver.Server
 	base   string // address of the server
 	token  string
+	done   func() error
 	log    *slog.Logger
 
 	reports sync.Mutex // held while one is made
@@ -80,7 +82,7 @@ func New(ctx context.Context, o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{tape: NewTape(o.Archive), runs: runs, base: settings.BaseURL, token: o.Token, log: settings.Logger(o.Log)}
+	s := &Server{tape: NewTape(o.Archive), runs: runs, base: settings.BaseURL, token: o.Token, done: o.Done, log: settings.Logger(o.Log)}
 	s.build = &builder{tape: s.tape, runs: runs, template: template, settings: settings, log: o.Log}
 	s.worlds = newWorlds(s.build.open, s.log)
 	s.http = httpserver.New(httpserver.Options{Config: &settings, Version: version.API, Logger: s.log})
@@ -109,7 +111,13 @@ func (s *Server) Run(ctx context.Context, ln net.Listener) error {
 }
 
 // Close closes the worlds. Run does it by itself.
-func (s *Server) Close() error { return s.worlds.closeAll() }
+func (s *Server) Close() error {
+	err := s.worlds.closeAll()
+	if s.done != nil {
+		err = errors.Join(err, s.done())
+	}
+	return err
+}
 
 // Base is the address of the server.
 func (s *Server) Base() string { return s.base }

@@ -14,15 +14,20 @@ import (
 
 // OpenArchive opens an archive for reading: a folder, file://PATH, s3://bucket/prefix, or
 // http(s):// for what another installation publishes. Of the last two, what is read is kept in
-// the folder cache.
-func OpenArchive(ctx context.Context, address, cache string) (archive.Storage, error) {
+// the folder cache. done gives back what it needed meanwhile.
+func OpenArchive(ctx context.Context, address, cache string) (s archive.Storage, done func() error, err error) {
 	if strings.HasPrefix(address, "http://") || strings.HasPrefix(address, "https://") {
-		s, err := release.OpenURL(ctx, address)
+		remote, err := release.OpenURL(ctx, address)
 		if err != nil {
-			return nil, fmt.Errorf("ARCHIVE_URL: %w", err)
+			return nil, nil, fmt.Errorf("ARCHIVE_URL: %w", err)
 		}
-		return keep(s, cache, address), nil
+		return keep(remote, cache, address), remote.Close, nil
 	}
+	s, err = openArchive(address, cache)
+	return s, func() error { return nil }, err
+}
+
+func openArchive(address, cache string) (archive.Storage, error) {
 	if !strings.Contains(address, "://") {
 		address = "file://" + address
 	}
