@@ -1,6 +1,10 @@
 package httpserver
 
-import "github.com/valyala/fasthttp"
+import (
+	"context"
+
+	"github.com/valyala/fasthttp"
+)
 
 // Mounted answers the requests for some paths in place of the server, with all that this one
 // would add: ids, headers, the log line.
@@ -15,7 +19,10 @@ type Mounted interface {
 func (s *Server) Mount(m Mounted) { s.mounted = m }
 
 // Handler returns the server as a handler to be mounted. The server is not to be started then.
+// Health looks once, now. Call it once.
 func (s *Server) Handler() fasthttp.RequestHandler {
 	s.App.Handler() // builds the routes
+	s.health.look(context.Background())
+	close(s.health.looked)
 	return s.App.Server().Handler
 }

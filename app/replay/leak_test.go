@@ -247,6 +247,9 @@ func leaks(text string, at time.Time, ids map[string]time.Time) (found []string)
 			found = append(found, "the score "+figure)
 		}
 	}
+	if strings.Contains(text, `"openapi":"3.`) {
+		return found // its examples show everything
+	}
 	for _, word := range []string{`"status":"resolved"`, `"status":"void"`, `"closed":true`, `"resolvedAt":"`} {
 		if strings.Contains(text, word) {
 			found = append(found, word)

@@ -52,6 +52,9 @@ func TestWorld(t *testing.T) {
 	if status, text := c.call("GET", world+"/api/predictions", "", ""); status != http.StatusOK || strings.Count(text, `"createdAt"`) != 2 {
 		t.Errorf("list: %d %s", status, text)
 	}
+	if status, text := c.call("GET", world+"/api/health", "", ""); status != http.StatusOK || !strings.Contains(text, `"database":{"ok":true`) {
+		t.Errorf("health: %d %s", status, text)
+	}
 	if status, page := c.call("GET", world+"/predictions", "", ""); status != http.StatusOK || strings.Contains(page, ` href="/markets`) || !strings.Contains(page, ` href="`+world+`/markets`) {
 		t.Errorf("page: %d", status)
 	}
