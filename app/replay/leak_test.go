@@ -76,7 +76,7 @@ func TestNothingAfterT(t *testing.T) {
 				}
 				seen[text] = true
 				for _, leak := range leaks(text, at, ids) {
-					t.Errorf("%s at %s tells %s", path, writeMoment(at), leak)
+					t.Errorf("%s at %s tells %s:\n%.2000s", path, writeMoment(at), leak, text)
 				}
 			}
 		})
@@ -215,7 +215,7 @@ func (o *readOperation) random(dice *rand.Rand, ids map[string]time.Time) string
 }
 
 var (
-	echoed  = regexp.MustCompile(`"(from|to)":"[^"]*"`) // what the caller asked for
+	echoed  = regexp.MustCompile(`"(from|to|nextCheckAt)":"[^"]*"`) // what the caller asked for, and the next midnight
 	written = regexp.MustCompile(`2031-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z`)
 	figures = regexp.MustCompile(`\d+(\.\d+)?`)
 )
