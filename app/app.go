@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/uptrace/bun"
+	"github.com/valyala/fasthttp"
 
 	"github.com/pulsecast/pulsecast/app/agent"
 	"github.com/pulsecast/pulsecast/app/alert"
@@ -64,6 +65,8 @@ type Options struct {
 	DatabasePatience time.Duration
 	// CachePrefix sets the keys of several services in one Redis apart.
 	CachePrefix string
+	// Seed is prediction.Publisher.Seed: for a service whose clock stands still.
+	Seed []byte
 }
 
 // App is the whole service, built but not running. Its exported parts are those that
@@ -251,6 +254,13 @@ func (a *App) Run(ctx context.Context, ln net.Listener) error {
 	return errors.Join(a.server.Start(ctx, ln), stop())
 }
 
+// Handler returns the service as a handler to be mounted, without anything in the background:
+// what is committed is seen after Recheck, and streams are not served. See httpserver.Mounted.
+func (a *App) Handler() fasthttp.RequestHandler { return a.server.Handler() }
+
+// Recheck looks for what was committed. A service that runs does so by itself.
+func (a *App) Recheck(ctx context.Context) error { return a.recheck(ctx) }
+
 // Work runs the worker alone until ctx ends.
 func (a *App) Work(ctx context.Context) error {
 	a.Log.Info("working", "database", a.DB.Kind, "cache", a.cache.Kind)
@@ -306,6 +316,11 @@ func patience(ctx context.Context) time.Duration {
 // Close gives back what New opened. The service must not be running.
 func (a *App) Close() error {
 	errs := []error{a.tracing.Stop(context.Background())}
+	if a.publisher != nil {
+		ctx, cancel := context.WithTimeout(context.Background(), patience(context.Background()))
+		defer cancel()
+		errs = append(errs, a.publisher.Stop(ctx))
+	}
 	if a.metrics != nil {
 		errs = append(errs, a.metrics.Close())
 	}

@@ -37,6 +37,7 @@ var floors = [][]string{
 	{"app/httpserver"},
 	{"app/api", "app/compat", "app/web", "app/mcp"},
 	{"app"},
+	{"app/replay"},
 	{"app/cli", "cmd/internal/run"},
 	{"cmd/pulsecast", "cmd/bench", "cmd/loadgen", "cmd/recorded", "cmd/simulate", "cmd/torture"},
 }

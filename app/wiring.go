@@ -50,6 +50,7 @@ func (a *App) buildDomain() {
 	a.leaderboard = leaderboard.NewStore(thresholds, a.now)
 	a.publisher = prediction.NewPublisher(a.DB, a.now, staleAfter*a.cfg.MarketsInterval, a.cfg.BaseURL)
 	a.publisher.MinLiquidity = float64(a.cfg.RankedMinLiquidity)
+	a.publisher.Seed = a.opts.Seed
 	a.generation = agent.NewGeneration(a.DB.Reader, a.Log)
 	a.changes = generation.NewWatcher(a.DB.Reader, a.Log)
 	if a.DB.Replica != nil {

@@ -58,13 +58,26 @@ func (Store) IssueKey(
 	if message := plaintext.CheckLength(label, 0, 80, false); message != "" {
 		return "", nil, problem.InvalidRequest(problem.Field{Field: "label", Message: message})
 	}
-	secret, id := newKey()
-	hash := Hash(secret)
-	key = &Key{ID: id, AgentID: agentID, Label: label, Hash: hash[:], CreatedAt: database.Now(now)}
-	if _, err := db.NewInsert().Model(key).Exec(ctx); err != nil {
-		return "", nil, fmt.Errorf("issue key: %w", err)
+	secret, key = NewKey(agentID, label, now)
+	if err := (Store{}).AddKey(ctx, db, key); err != nil {
+		return "", nil, err
 	}
 	return secret, key, nil
+}
+
+// NewKey makes a key that is stored nowhere yet.
+func NewKey(agentID uuid.UUID, label string, now time.Time) (secret string, key *Key) {
+	secret, id := newKey()
+	hash := Hash(secret)
+	return secret, &Key{ID: id, AgentID: agentID, Label: label, Hash: hash[:], CreatedAt: database.Now(now)}
+}
+
+// AddKey stores a key of NewKey. One that is there already stays as it is.
+func (Store) AddKey(ctx context.Context, db bun.IDB, key *Key) error {
+	if _, err := db.NewInsert().Model(key).On("CONFLICT DO NOTHING").Exec(ctx); err != nil {
+		return fmt.Errorf("add key: %w", err)
+	}
+	return nil
 }
 
 // ListKeys gives an agent's keys, the newest first, revoked ones included.

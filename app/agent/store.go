@@ -35,6 +35,7 @@ type New struct {
 	Subject string // with Issuer, unique
 	Owner   string
 	Sample  bool
+	ID      uuid.UUID // the zero one: a new one
 	At      time.Time // when it joined; never zero
 	// Official lets it have a name that is kept back or that looks like another's.
 	Official bool
@@ -59,6 +60,9 @@ func (s Store) Create(ctx context.Context, db bun.IDB, n New) (*Agent, error) {
 	a := &Agent{
 		ID: database.NewID(at), Handle: n.Handle, Profile: n.Profile, Kind: n.Kind, Status: Active, Visibility: Public,
 		Issuer: n.Issuer, Subject: n.Subject, Owner: n.Owner, Sample: n.Sample, CreatedAt: at,
+	}
+	if n.ID != uuid.Nil {
+		a.ID = n.ID
 	}
 	if n.Handle != "" {
 		return a, s.createAs(ctx, db, a)

@@ -103,8 +103,8 @@ func (a *API) Register(s *httpserver.Server) {
 	get("/api/predictions", append(reads, a.listPredictions())...)
 	get("/api/predictions/:id", append(reads, a.getPrediction())...)
 	on(fiber.MethodPost, "/api/predictions", s.RequireAgent(agent.ScopePublish), limits.Writes(), a.publish)
-	s.AllowBody(batchPath, maxBatchBody)
-	on(fiber.MethodPost, batchPath, s.RequireAgent(agent.ScopePublish), limits.Writes(), a.publishBatch(limits))
+	s.AllowBody(BatchPath, MaxBatchBody)
+	on(fiber.MethodPost, BatchPath, s.RequireAgent(agent.ScopePublish), limits.Writes(), a.publishBatch(limits))
 	on(fiber.MethodPost, "/api/predictions/:id/report", s.RequireAgent(agent.ScopePublish), limits.Writes(), a.report)
 	get("/api/predictions/:id/report", s.RequireAgent(), limits.Reads(), a.reports)
 

@@ -16,9 +16,10 @@ import (
 const (
 	// maxBatch is how many predictions a batch may hold.
 	maxBatch = 100
-	// maxBatchBody is the largest body of a batch in bytes.
-	maxBatchBody = 1 << 20
-	batchPath    = "/api/predictions/batch"
+	// MaxBatchBody is the largest body of a batch in bytes.
+	MaxBatchBody = 1 << 20
+	// BatchPath is where a batch is sent to.
+	BatchPath = "/api/predictions/batch"
 )
 
 type batchWire struct {

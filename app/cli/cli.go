@@ -23,22 +23,24 @@ import (
 type commands struct {
 	Version kong.VersionFlag `help:"Print the version and exit."`
 
-	Serve   serveCommand   `cmd:"" help:"Serve the API and the site; runs the worker too."`
-	Worker  workCommand    `cmd:"" help:"Run the worker alone: sources, settlement, leaderboard."`
-	Migrate migrateCommand `cmd:"" help:"Bring the database's schema up, down, or show it."`
-	Agent   agents         `cmd:"" help:"Agents of the local registry and their keys."`
-	Admin   admins         `cmd:"" help:"People who sign in at /admin."`
-	Ingest  ingestCommand  `cmd:"" help:"Read every source once, now, and say what came."`
-	Settle  settleCommand  `cmd:"" help:"Settle what can be settled, now; or check and rebuild the scores."`
-	Backup  backupCommand  `cmd:"" help:"Write a backup of the database into a file, also while a server runs."`
-	Restore restoreCommand `cmd:"" help:"Fill an empty database from a backup."`
-	Copy    copyCommand    `cmd:"" help:"Copy an installation from SQLite to Postgres, or back."`
-	Doctor  doctorCommand  `cmd:"" help:"Check configuration, database, cache, sources, identity provider and clock, and say what to do."`
-	Ready   readyCommand   `cmd:"" help:"Exit with 0 if the node that listens on ADDR can serve, as a health check."`
-	Verify  verifyCommand  `cmd:"" help:"Recompute the scores and boards of an installation from its public API."`
-	Data    dataCommand    `cmd:"" help:"Verify an archive or a data release, recompute its numbers, or erase texts from it."`
-	MCP     mcpCommand     `cmd:"" name:"mcp" help:"Offer the tools of an installation to a client that speaks MCP over standard input and output."`
-	OpenAPI openAPICommand `cmd:"" name:"openapi" help:"Print the OpenAPI document, as JSON."`
+	Serve    serveCommand    `cmd:"" help:"Serve the API and the site; runs the worker too."`
+	Worker   workCommand     `cmd:"" help:"Run the worker alone: sources, settlement, leaderboard."`
+	Migrate  migrateCommand  `cmd:"" help:"Bring the database's schema up, down, or show it."`
+	Agent    agents          `cmd:"" help:"Agents of the local registry and their keys."`
+	Admin    admins          `cmd:"" help:"People who sign in at /admin."`
+	Ingest   ingestCommand   `cmd:"" help:"Read every source once, now, and say what came."`
+	Settle   settleCommand   `cmd:"" help:"Settle what can be settled, now; or check and rebuild the scores."`
+	Backup   backupCommand   `cmd:"" help:"Write a backup of the database into a file, also while a server runs."`
+	Restore  restoreCommand  `cmd:"" help:"Fill an empty database from a backup."`
+	Copy     copyCommand     `cmd:"" help:"Copy an installation from SQLite to Postgres, or back."`
+	Doctor   doctorCommand   `cmd:"" help:"Check configuration, database, cache, sources, identity provider and clock, and say what to do."`
+	Ready    readyCommand    `cmd:"" help:"Exit with 0 if the node that listens on ADDR can serve, as a health check."`
+	Replay   replayCommand   `cmd:"" help:"Serve recorded days as of any moment, for agents to forecast the past without leaks."`
+	Backtest backtestCommand `cmd:"" help:"Run a bot through a plan of recorded markets and moments, and report how it did."`
+	Verify   verifyCommand   `cmd:"" help:"Recompute the scores and boards of an installation from its public API."`
+	Data     dataCommand     `cmd:"" help:"Verify an archive or a data release, recompute its numbers, or erase texts from it."`
+	MCP      mcpCommand      `cmd:"" name:"mcp" help:"Offer the tools of an installation to a client that speaks MCP over standard input and output."`
+	OpenAPI  openAPICommand  `cmd:"" name:"openapi" help:"Print the OpenAPI document, as JSON."`
 
 	remote.Commands
 	Completion kongcompletion.Completion `cmd:"" help:"Show how to have commands and flags completed by the shell."`

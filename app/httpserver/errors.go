@@ -35,7 +35,7 @@ type problemBody struct {
 
 // machine tells whether a path answers programs; all other paths answer people.
 func machine(path []byte) bool {
-	for _, prefix := range [...]string{"/api", "/compat", "/livez", "/readyz", "/metrics", "/mcp", "/.well-known", "/oauth/token", "/oauth/revoke", "/oauth/register"} {
+	for _, prefix := range [...]string{"/api", "/compat", "/livez", "/readyz", "/metrics", "/mcp", "/r", "/.well-known", "/oauth/token", "/oauth/revoke", "/oauth/register"} {
 		if rest, ok := bytes.CutPrefix(path, []byte(prefix)); ok && (len(rest) == 0 || rest[0] == '/') {
 			return true
 		}

@@ -173,6 +173,9 @@ func wellFormedID(id []byte) bool {
 // answer, turns a panic into a 500, and finishes the response.
 func (s *Server) serve(next fasthttp.RequestHandler) fasthttp.RequestHandler {
 	return func(fctx *fasthttp.RequestCtx) {
+		if s.mounted != nil && s.mounted.Answer(fctx) {
+			return
+		}
 		r := s.open(fctx)
 		defer s.finish(fctx, r)
 		defer func() {

@@ -75,6 +75,7 @@ type Server struct {
 	opts      Options
 	direct    map[string]direct // by path; see Direct
 	bodies    map[string]int    // the largest body by path; see AllowBody
+	mounted   Mounted           // nil: nothing
 	proxies   []netip.Prefix
 	docs      string // prefix of a problem's type
 	keyHint   string // ends every 401
@@ -149,6 +150,9 @@ func (s *Server) AllowBody(path string, most int) { s.bodies[path] = most }
 // maxBody is the largest body of a request with these headers.
 func (s *Server) maxBody(h *fasthttp.RequestHeader) int {
 	path, _, _ := bytes.Cut(h.RequestURI(), []byte("?"))
+	if s.mounted != nil {
+		path = s.mounted.Rest(path)
+	}
 	if most, ok := s.bodies[string(path)]; ok {
 		return most
 	}

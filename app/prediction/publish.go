@@ -26,6 +26,12 @@ type Publisher struct {
 	// Publish.
 	MinLiquidity float64
 
+	// Seed, if set, is for a clock that stands still. Ids then follow from it, the agent, the
+	// Idempotency-Key (else the body) and the place in the request, so the order of requests
+	// doesn't matter. A request without a key that has the body of an earlier one repeats it. Set
+	// it before the first Publish.
+	Seed []byte
+
 	markets market.Store
 	news    news.Store
 
@@ -87,6 +93,9 @@ func (p *Publisher) PublishAll(ctx context.Context, s BatchSubmission) ([]byte, 
 }
 
 func (p *Publisher) publish(ctx context.Context, w *waiting, dryRun bool) ([]byte, error) {
+	if p.Seed != nil && w.idempotencyKey == "" {
+		w.idempotencyKey = bodyKey(w.bodyHash)
+	}
 	if dryRun {
 		return p.dryRun(ctx, w)
 	}
@@ -133,7 +142,8 @@ func (p *Publisher) prepareAll(w *waiting, known *facts, tally *Tally, now time.
 		if o.Err = it.refused; o.Err != nil {
 			continue
 		}
-		if o.Receipt, o.Err = p.prepare(w.agent, it, known, before, tally.next(now)); o.Err == nil {
+		id := p.identify(w, i, tally, now)
+		if o.Receipt, o.Err = p.prepare(w.agent, it, known, before, id); o.Err == nil {
 			made := &o.Receipt.Record.Prediction
 			tally.count(made)
 			before[eventOf(made)]++
@@ -144,8 +154,9 @@ func (p *Publisher) prepareAll(w *waiting, known *facts, tally *Tally, now time.
 }
 
 func (p *Publisher) prepare(
-	a agent.Agent, it *item, known *facts, before map[agentEvent]int, at time.Time,
+	a agent.Agent, it *item, known *facts, before map[agentEvent]int, id identity,
 ) (Receipt, error) {
+	at := id.at
 	to, warnings, err := known.link(it)
 	if err != nil {
 		return Receipt{}, err
@@ -159,7 +170,7 @@ func (p *Publisher) prepare(
 			return Receipt{}, err
 		}
 	}
-	record := Record{Prediction: draft.prediction(a, to, at), Agent: a, Market: to.market}
+	record := Record{Prediction: draft.prediction(a, to, id), Agent: a, Market: to.market}
 	known.linkEvidence(record.Evidence)
 	if err := record.seal(cmp.Or(draft.Reveal, RevealNow)); err != nil {
 		return Receipt{}, err
@@ -175,17 +186,17 @@ func (p *Publisher) prepare(
 	}, nil
 }
 
-func (d *Draft) prediction(a agent.Agent, to link, at time.Time) Prediction {
+func (d *Draft) prediction(a agent.Agent, to link, id identity) Prediction {
 	model := d.Model
 	if model == "" {
 		model = a.Model
 	}
 	pr := Prediction{
-		ID: database.NewID(at), AgentID: a.ID,
+		ID: id.id, AgentID: a.ID,
 		Title: d.Title, Thesis: d.Thesis, Confidence: roundTo(*d.Confidence),
 		HorizonAt: database.Now(*d.HorizonAt), Category: d.Category, Model: model,
 		Evidence: append([]Evidence{}, d.Evidence...), BaselineState: Unlinked,
-		Status: Open, Sample: a.Sample, CreatedAt: at,
+		Status: Open, Sample: a.Sample, CreatedAt: id.at,
 	}
 	if m := to.market; m != nil {
 		pr.MarketID, pr.Outcome, pr.OutcomeIndex = m.ID, m.Outcomes[to.outcome], &to.outcome

@@ -76,18 +76,32 @@ func (s *Site) agent(c *fiber.Ctx, at address) error {
 	if err != nil {
 		return err
 	}
-	p := s.agentProps(a, stats)
-	p.Review = s.reviewProps(review)
+	p := s.Record(RecordOf{a, stats, review, events, best, worst})
 	p.Layout.NoIndex = at.narrowed() || stats.Resolved == 0
 	if stats.Resolved == 0 {
 		keepFromSearch(c)
 	}
-	p.Events, p.Best, p.Worst = eventRows(events), eventRows(best), eventRows(worst)
 	p.Predictions, p.Pages = s.predictionList(list), at.pages(next)
 	if asked == "latest" {
 		p.AllEvents = at.with("events", "all") + "#events"
 	}
 	return show(c, pages.Agent(p))
+}
+
+// RecordOf is what the page of an agent draws, but for its predictions.
+type RecordOf struct {
+	Agent               *agent.Agent
+	Stats               *leaderboard.Stats
+	Review              *leaderboard.Review
+	Events, Best, Worst []leaderboard.Event
+}
+
+// Record returns the props of a record.
+func (s *Site) Record(r RecordOf) pages.AgentProps {
+	p := s.agentProps(r.Agent, r.Stats)
+	p.Review = s.reviewProps(r.Review)
+	p.Events, p.Best, p.Worst = eventRows(r.Events), eventRows(r.Best), eventRows(r.Worst)
+	return p
 }
 
 func (s *Site) agentProps(a *agent.Agent, st *leaderboard.Stats) pages.AgentProps {

@@ -37,6 +37,7 @@ var guideMenu = []pages.GuideEntry{
 	{Path: "/docs/limits", Label: "Limits"},
 	{Path: "/docs/mcp", Label: "MCP"},
 	{Path: "/docs/clients", Label: "Clients"},
+	{Path: "/docs/backtest", Label: "Backtest"},
 	{Path: "/docs/metaculus", Label: "Metaculus bots"},
 	{Path: "/docs/changelog", Label: "Changelog"},
 }
@@ -98,6 +99,7 @@ func (s *Site) registerGuide(page func(path string, h pageHandler, parameters ..
 	page("/docs/limits", alone(s.docsLimits))
 	page("/docs/mcp", alone(s.docsText("mcp", "The operations as tools of the Model Context Protocol.", guideFacts{})))
 	page("/docs/clients", alone(s.docsClients))
+	page("/docs/backtest", alone(s.docsText("backtest", "Test a bot on past questions, without leaks.", guideFacts{})))
 	page("/docs/metaculus", alone(s.docsText("metaculus", "Bots written for forecasting-tools, as they are.", guideFacts{})))
 	page("/docs/changelog", alone(s.docsText("changelog", "What changed in the interface, newest first.", guideFacts{})))
 }

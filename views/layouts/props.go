@@ -22,6 +22,7 @@ type Props struct {
 	Image       string // path of the picture for a shared link
 	NoIndex     bool
 	Offline     bool // shown without a connection: loads only what the service worker keeps
+	Bare        bool // stands alone: without the navigation of the site
 	Version     string
 }
 

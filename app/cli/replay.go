@@ -1,0 +1,290 @@
+package cli
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/schollz/progressbar/v3"
+	"golang.org/x/term"
+
+	"github.com/pulsecast/pulsecast/app/config"
+	"github.com/pulsecast/pulsecast/app/replay"
+)
+
+// replayed is what a replay needs, in a command of its own or inside a backtest.
+type replayed struct {
+	Archive string `env:"ARCHIVE_URL" default:"file://data/archive" placeholder:"DIR|URL" help:"Recorded days: a folder, file://, s3://, or the address of an installation that publishes its own."`
+	Dir     string `default:"data/replay" type:"path" help:"Folder that keeps the runs and what was published in them."`
+}
+
+// listen makes a replay that isn't running yet, and its listener.
+func (r *replayed) listen(ctx context.Context, cfg config.Config, token string) (s *replay.Server, ln net.Listener, err error) {
+	storage, done, err := replay.OpenArchive(ctx, r.Archive, filepath.Join(r.Dir, "archive"))
+	if err != nil {
+		return nil, nil, err
+	}
+	if ln, err = net.Listen("tcp", cfg.Addr); err != nil {
+		return nil, nil, errors.Join(fmt.Errorf("ADDR: cannot listen on %s: %w", cfg.Addr, errors.Unwrap(err)), done())
+	}
+	if cfg.BaseURL == "" {
+		cfg.Addr = ln.Addr().String() // a port of 0 was chosen by the system
+	}
+	s, err = replay.New(ctx, replay.Options{Settings: cfg, Archive: storage, Dir: r.Dir, Token: token, Log: os.Stderr, Done: done})
+	if err != nil {
+		return nil, nil, errors.Join(err, ln.Close(), done())
+	}
+	return s, ln, nil
+}
+
+type replayCommand struct {
+	replayed
+	Addr      string `env:"ADDR" default:"127.0.0.1:8090" help:"Address to listen on, host:port."`
+	BaseURL   string `env:"BASE_URL" name:"base-url" help:"Public address, used in every link. Default: made from ADDR."`
+	Token     string `env:"REPLAY_TOKEN" help:"Secret that making a run takes; unset: whoever reaches the address may make one, and see how the markets ended."`
+	LogFormat string `env:"LOG_FORMAT" name:"log-format" default:"text" enum:"text,json,off" help:"Form of the log on standard error."`
+}
+
+// Run serves replays until ctx ends.
+func (r *replayCommand) Run(ctx context.Context) error {
+	cfg := config.Default()
+	cfg.Addr, cfg.BaseURL, cfg.LogFormat = r.Addr, r.BaseURL, r.LogFormat
+	s, ln, err := r.listen(ctx, cfg, r.Token)
+	if err != nil {
+		return err
+	}
+	fmt.Printf("Pulsecast replays %s at %s/r\n", r.Archive, s.Base())
+	return s.Run(ctx, ln)
+}
+
+type backtestCommand struct {
+	replayed
+	Server string `placeholder:"URL" help:"Address of a running replay, instead of --archive."`
+	Token  string `env:"REPLAY_TOKEN" help:"Its secret, if it takes one."`
+
+	Plan   int    `placeholder:"N" help:"Draw a plan of N pairs of a market and a moment. Without a bot it is printed, for --run."`
+	Seed   uint64 `default:"1" help:"Of the draw: the same seed and archive give the same plan."`
+	RunOf  string `name:"run" placeholder:"PLAN" type:"path" help:"Walk the plan in this file."`
+	Resume string `placeholder:"RUN" help:"Go on with a run: finished pairs are skipped."`
+
+	Category string `help:"Draw markets of this category only."`
+	Tag      string `help:"Draw markets with this tag only."`
+	Q        string `help:"Draw markets with these words only."`
+
+	Name        string `default:"backtest" help:"Name of the agent. Runs of one name over the same days are counted."`
+	Model       string `help:"Language model of the agent, as you declare it."`
+	ModelCutoff string `name:"model-cutoff" placeholder:"DATE" help:"Until when the model knows the world, 2026-06-30: the report keeps events apart that were decided before."`
+	OpenWeb     string `name:"open-web" default:"unknown" enum:"yes,no,unknown" help:"Whether the bot can search the live web, which knows how the markets ended."`
+
+	Parallel int           `default:"1" help:"How many bots run at a time."`
+	MaxCost  float64       `name:"max-cost" placeholder:"DOLLARS" help:"Stop once the bots have cost this much. Each writes its cost to the file in PULSECAST_COST_FILE."`
+	Timeout  time.Duration `default:"10m" help:"Longest time of one bot."`
+
+	Command []string `arg:"" optional:"" passthrough:"" help:"The bot, after --. It runs once for each pair, with PULSECAST_BASE_URL, PULSECAST_API_KEY, PULSECAST_MARKET_ID and PULSECAST_AT."`
+}
+
+// Run walks a plan and prints the report.
+func (b *backtestCommand) Run(ctx context.Context) (err error) {
+	if len(b.Command) > 0 && b.Command[0] == "--" {
+		b.Command = b.Command[1:]
+	}
+	if err := b.check(); err != nil {
+		return err
+	}
+	t := &replay.Backtest{
+		Server: strings.TrimRight(b.Server, "/"), Token: b.Token, Dir: filepath.Join(b.Dir, "backtests"), Command: b.Command,
+		Parallel: b.Parallel, Timeout: b.Timeout, MaxCost: b.MaxCost,
+	}
+	if b.Server == "" {
+		stop, err := b.serveInside(ctx, t)
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, stop()) }()
+	}
+	if len(b.Command) == 0 {
+		return b.printPlan(ctx, t)
+	}
+	if err := b.begin(ctx, t); err != nil {
+		return err
+	}
+	return b.walk(ctx, t)
+}
+
+func (b *backtestCommand) check() error {
+	ways := 0
+	for _, given := range []bool{b.Plan != 0, b.RunOf != "", b.Resume != ""} {
+		if given {
+			ways++
+		}
+	}
+	switch {
+	case ways != 1:
+		return errors.New("give one of --plan N, --run PLAN and --resume RUN")
+	case b.Plan < 0:
+		return errors.New("--plan: must be at least 1")
+	case b.Parallel < 1 || b.Parallel > 64:
+		return errors.New("--parallel: must be from 1 to 64")
+	case b.Timeout < time.Second:
+		return errors.New("--timeout: must be at least 1s")
+	case b.MaxCost < 0:
+		return errors.New("--max-cost: must not be negative")
+	case b.Plan == 0 && len(b.Command) == 0:
+		return errors.New("give the bot after --, for example: pulsecast backtest --run plan.json -- python3 bot.py")
+	}
+	return nil
+}
+
+// serveInside starts a replay on a free port of this machine. Its token is random, so that no bot
+// can make a run and look at the outcomes.
+func (b *backtestCommand) serveInside(ctx context.Context, t *replay.Backtest) (stop func() error, err error) {
+	cfg := config.Default()
+	cfg.Addr, cfg.LogFormat, cfg.Drain = "127.0.0.1:0", "off", 0
+	t.Token = rand.Text()
+	s, ln, err := b.listen(ctx, cfg, t.Token)
+	if err != nil {
+		return nil, err
+	}
+	t.Server = s.Base()
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	done := make(chan error, 1)
+	go func() { done <- s.Run(ctx, ln) }()
+	return func() error { cancel(); return <-done }, nil
+}
+
+// planFile is a plan as it is printed.
+type planFile struct {
+	Seed  uint64        `json:"seed"`
+	Pairs []replay.Pair `json:"pairs"`
+}
+
+func (b *backtestCommand) printPlan(ctx context.Context, t *replay.Backtest) error {
+	pairs, err := b.draw(ctx, t)
+	if err != nil {
+		return err
+	}
+	out := json.NewEncoder(os.Stdout)
+	out.SetIndent("", "  ")
+	return out.Encode(planFile{b.Seed, pairs})
+}
+
+func (b *backtestCommand) draw(ctx context.Context, t *replay.Backtest) ([]replay.Pair, error) {
+	pairs, err := t.Plan(ctx, replay.PlanOptions{N: b.Plan, Seed: b.Seed, Filter: b.filter()})
+	if err == nil && len(pairs) < b.Plan {
+		fmt.Fprintf(os.Stderr, "pulsecast: only %d pairs of the archive fit the rules of a plan\n", len(pairs))
+	}
+	return pairs, err
+}
+
+func (b *backtestCommand) filter() replay.Filter {
+	return replay.Filter{Category: b.Category, Tag: b.Tag, Q: b.Q}
+}
+
+// begin makes a run of the plan, or takes up the one to resume.
+func (b *backtestCommand) begin(ctx context.Context, t *replay.Backtest) error {
+	if b.Resume != "" {
+		return t.Resume(b.Resume)
+	}
+	declared := replay.Declared{Name: b.Name, Model: b.Model, OpenWeb: replay.OpenWeb(b.OpenWeb)}
+	if b.ModelCutoff != "" {
+		day, err := time.Parse(time.DateOnly, b.ModelCutoff)
+		if err != nil {
+			return fmt.Errorf("--model-cutoff: %q is not a date such as 2026-06-30", b.ModelCutoff)
+		}
+		end := day.AddDate(0, 0, 1).Add(-time.Microsecond)
+		declared.ModelCutoff = &end
+	}
+	pairs, err := b.pairs(ctx, t)
+	if err != nil {
+		return err
+	}
+	return t.Begin(ctx, declared, pairs)
+}
+
+func (b *backtestCommand) pairs(ctx context.Context, t *replay.Backtest) ([]replay.Pair, error) {
+	if b.Plan != 0 {
+		return b.draw(ctx, t)
+	}
+	content, err := os.ReadFile(b.RunOf)
+	if err != nil {
+		return nil, fmt.Errorf("--run: %w", err)
+	}
+	var plan planFile
+	if err := json.Unmarshal(content, &plan); err != nil {
+		return nil, fmt.Errorf("--run: %s is not a plan: %w", b.RunOf, err)
+	}
+	return plan.Pairs, nil
+}
+
+// walk runs the bots and prints the report, also if some failed.
+func (b *backtestCommand) walk(ctx context.Context, t *replay.Backtest) error {
+	state := t.State()
+	fmt.Fprintf(os.Stderr, "run %s: %d pairs, %d to go\n", state.Run, len(state.Pairs), state.Left())
+	bar := progressOfPairs(state.Left())
+	t.Done = func() { _ = bar.Add(1) }
+	failed, err := t.Run(ctx)
+	_ = bar.Finish()
+	if err != nil && !errors.Is(err, replay.ErrCost) {
+		return fmt.Errorf("%w\nGo on with: pulsecast backtest --resume %s", err, state.Run)
+	}
+	report, paths, reportErr := t.Report(context.WithoutCancel(ctx))
+	if reportErr != nil {
+		return errors.Join(err, reportErr)
+	}
+	if err := printBacktest(report, paths, t.State().Cost); err != nil {
+		return err
+	}
+	if err == nil && failed > 0 {
+		err = fmt.Errorf("the bot failed on %d pairs; what it said is beside the report. Try those again with: pulsecast backtest --resume %s", failed, state.Run)
+	}
+	return err
+}
+
+func progressOfPairs(total int) *progressbar.ProgressBar {
+	return progressbar.NewOptions(
+		total, progressbar.OptionSetWriter(os.Stderr), progressbar.OptionSetVisibility(term.IsTerminal(int(os.Stderr.Fd()))),
+		progressbar.OptionShowCount(), progressbar.OptionSetDescription("Forecasting"), progressbar.OptionSetPredictTime(true),
+		progressbar.OptionClearOnFinish(), progressbar.OptionSetWidth(30), progressbar.OptionThrottle(100*time.Millisecond),
+	)
+}
+
+func printBacktest(r *replay.Report, paths []string, cost float64) error {
+	out := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(out, "run\t%s\n", r.Run.ID)
+	fmt.Fprintf(out, "predictions\t%d, of which %d resolved and %d open\n", r.Predictions.Total, r.Predictions.Resolved, r.Predictions.Open)
+	row := func(name string, s *replay.Score) {
+		if s != nil {
+			fmt.Fprintf(out, "%s\t%d events, mean edge %s, range %s to %s, odds %s, Brier %s (market %s)\n", name, s.Events,
+				shownNumber(s.Edge, 1), shownNumber(s.RangeLow, 1), shownNumber(s.RangeHigh, 1), shownNumber(s.Odds, 1), shownNumber(s.Brier, 3), shownNumber(s.MarketBrier, 3))
+		}
+	}
+	row("all", &r.Overall)
+	row("before the cut-off", r.Before)
+	row("after the cut-off", r.After)
+	if cost > 0 {
+		fmt.Fprintf(out, "cost\t%.2f US dollars\n", cost)
+	}
+	for _, w := range r.Warnings {
+		fmt.Fprintf(out, "note\t%s\n", w)
+	}
+	for _, p := range paths {
+		fmt.Fprintf(out, "report\t%s\n", p)
+	}
+	return out.Flush()
+}
+
+// shownNumber writes a number that may be unknown.
+func shownNumber(v *float64, decimals int) string {
+	if v == nil {
+		return "unknown"
+	}
+	return fmt.Sprintf("%.*f", decimals, *v)
+}

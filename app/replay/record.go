@@ -1,0 +1,381 @@
+package replay
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/uptrace/bun"
+
+	"github.com/pulsecast/pulsecast/app/agent"
+	"github.com/pulsecast/pulsecast/app/archive"
+	"github.com/pulsecast/pulsecast/app/config"
+	"github.com/pulsecast/pulsecast/app/database"
+	"github.com/pulsecast/pulsecast/app/leaderboard"
+	"github.com/pulsecast/pulsecast/app/market"
+	"github.com/pulsecast/pulsecast/app/prediction"
+	"github.com/pulsecast/pulsecast/app/score"
+	"github.com/pulsecast/pulsecast/app/settlement"
+)
+
+// record is a database in which the predictions of a run live through the days after them.
+type record struct {
+	db    *database.DB
+	clock time.Time
+	board *leaderboard.Builder
+	store *leaderboard.Store
+	work  *settlement.Service
+
+	tape    *Tape
+	markets map[string]*followed
+	agents  map[uuid.UUID]side
+	list    []prediction.Prediction // of the run, in order of publication
+}
+
+// followed is a market that the run predicted.
+type followed struct {
+	market.Market
+	closings []archive.ClosingRow
+	closed   bool // as last observed
+}
+
+// side tells the run's agent from two that have its predictions on some events only: those
+// decided up to the declared cut-off of the model, and those decided after it.
+type side int
+
+const (
+	whole side = iota
+	early
+	late
+)
+
+// sides are the agents of a record.
+func sides(run *Run) map[side]uuid.UUID {
+	list := map[side]uuid.UUID{whole: run.Agent}
+	if run.ModelCutoff != nil {
+		list[early], list[late] = uuid.NewSHA1(run.Agent, []byte("early")), uuid.NewSHA1(run.Agent, []byte("late"))
+	}
+	return list
+}
+
+// openRecord makes an empty record in a folder.
+func openRecord(ctx context.Context, b *builder, dir string) (*record, error) {
+	path := filepath.Join(dir, "record.db")
+	if err := copyFile(b.template, path); err != nil {
+		return nil, fmt.Errorf("make a record: %w", err)
+	}
+	db, err := database.Open(ctx, "sqlite://"+path)
+	if err != nil {
+		return nil, err
+	}
+	if err := db.Sync(ctx, false); err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	r := &record{db: db, tape: b.tape, markets: map[string]*followed{}}
+	now := func() time.Time { return r.clock }
+	limits := thresholds(&b.settings)
+	r.board, r.store = leaderboard.NewBuilder(db, limits, now), leaderboard.NewStore(limits, now)
+	r.work = settlement.New(settlement.Options{
+		DB: db, Interval: b.settings.MarketsInterval, MinLiquidity: float64(b.settings.RankedMinLiquidity), Now: now,
+	})
+	return r, nil
+}
+
+func thresholds(cfg *config.Config) leaderboard.Thresholds {
+	return leaderboard.Thresholds{
+		Events: int64(cfg.RankedMinEvents), CategoryEvents: int64(cfg.RankedMinCategoryEvents), Days: int64(cfg.RankedMinDays),
+	}
+}
+
+// published reads the predictions of all worlds of a run, in order of publication.
+func published(ctx context.Context, b *builder, run *Run) ([]prediction.Prediction, error) {
+	files, err := filepath.Glob(filepath.Join(b.runs.folder(run.ID), "worlds", "*.db"))
+	if err != nil {
+		return nil, err
+	}
+	var list []prediction.Prediction
+	for _, path := range files {
+		some, err := publishedIn(ctx, path, run.Agent)
+		if err != nil {
+			return nil, fmt.Errorf("read the predictions of %s: %w", filepath.Base(path), err)
+		}
+		list = append(list, some...)
+	}
+	slices.SortFunc(list, func(a, b prediction.Prediction) int {
+		return cmp.Or(a.CreatedAt.Compare(b.CreatedAt), strings.Compare(a.ID.String(), b.ID.String()))
+	})
+	return list, nil
+}
+
+func publishedIn(ctx context.Context, path string, agentID uuid.UUID) (list []prediction.Prediction, err error) {
+	db, err := database.Open(ctx, "sqlite://"+path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	err = prediction.Select(db.Reader).Where("p.agent_id = ?", agentID).Scan(ctx, &list)
+	for i := range list {
+		list[i].CreatedAt, list[i].HorizonAt, list[i].ScheduledCloseAt = list[i].CreatedAt.UTC(), list[i].HorizonAt.UTC(), list[i].ScheduledCloseAt.UTC()
+	}
+	return list, err
+}
+
+// live lets the predictions of a run live through the archive.
+func (r *record) live(ctx context.Context, run *Run, list []prediction.Prediction) error {
+	r.list = list
+	days, err := r.tape.Days(ctx)
+	if err != nil || len(list) == 0 {
+		return err
+	}
+	first, end := dayOf(list[0].CreatedAt), days[len(days)-1]
+	days = slices.DeleteFunc(slices.Clone(days), func(d string) bool { return d < first })
+	if err := r.begin(ctx, run, days); err != nil {
+		return err
+	}
+	for _, name := range days {
+		d, err := r.tape.day(ctx, name)
+		if err != nil {
+			return err
+		}
+		if err := r.liveDay(ctx, run, d, name == end); err != nil {
+			return fmt.Errorf("settle %s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// begin stores the agents and the markets, and finds when these closed.
+func (r *record) begin(ctx context.Context, run *Run, days []string) error {
+	for i := range r.list {
+		if id := r.list[i].MarketID; id != "" {
+			r.markets[id] = nil
+		}
+	}
+	for i := range r.list {
+		p := &r.list[i]
+		if p.MarketID == "" || r.markets[p.MarketID] != nil {
+			continue
+		}
+		known, err := r.tape.At(ctx, p.CreatedAt, &Filter{IDs: []string{p.MarketID}})
+		if err != nil {
+			return err
+		}
+		if len(known.markets) == 0 {
+			return fmt.Errorf("market %s was predicted at %s, but the archive doesn't have it then", p.MarketID, writeMoment(p.CreatedAt))
+		}
+		r.markets[p.MarketID] = &followed{Market: known.markets[0]}
+	}
+	for _, name := range days {
+		d, err := r.tape.digest(ctx, name)
+		if err != nil {
+			return err
+		}
+		for id, m := range r.markets {
+			if m != nil {
+				m.closings = append(m.closings, d.closings[id]...)
+			}
+		}
+	}
+	return r.db.InTx(ctx, func(ctx context.Context, tx bun.Tx) error {
+		for s, id := range sides(run) {
+			profile := agent.Profile{Name: run.Name, Model: run.Model}
+			handle := map[side]string{early: "before-cutoff", late: "after-cutoff"}[s]
+			if _, err := (agent.Store{}).Create(ctx, tx, agent.New{ID: id, Profile: profile, Handle: handle, At: r.list[0].CreatedAt, Official: s != whole}); err != nil {
+				return err
+			}
+		}
+		var markets []market.Market
+		for _, m := range r.markets {
+			one := m.Market
+			one.Prices = nil // its prices come day by day
+			markets = append(markets, one)
+		}
+		return market.Store{}.Observe(ctx, tx, markets)
+	})
+}
+
+// liveDay lives through one day: what was published, the prices around it, and the markets that
+// closed or opened again, each at its moment.
+func (r *record) liveDay(ctx context.Context, run *Run, d *day, last bool) error {
+	from, err := time.Parse(time.DateOnly, d.name)
+	if err != nil {
+		return err
+	}
+	to := from.AddDate(0, 0, 1)
+	if err := r.storeDay(ctx, run, d, from, to); err != nil {
+		return err
+	}
+	for _, change := range r.changes(d) {
+		r.clock = change.ObservedAt
+		if err := r.work.FixBaselines(ctx); err != nil {
+			return err
+		}
+		err := r.db.InTx(ctx, func(ctx context.Context, tx bun.Tx) error {
+			return market.Store{}.Observe(ctx, tx, []market.Market{change})
+		})
+		if err == nil {
+			err = r.work.AfterMarkets(ctx, []market.Market{change})
+		}
+		if err != nil {
+			return err
+		}
+	}
+	r.clock = to.Add(-time.Microsecond)
+	if last {
+		r.clock = to.Add(score.AfterWithin + time.Hour) // no later view will come
+	}
+	if err := r.rule(ctx, d); err != nil {
+		return err
+	}
+	if err := r.work.FixBaselines(ctx); err != nil {
+		return err
+	}
+	return r.board.Rebuild(ctx)
+}
+
+// storeDay stores what was published on a day, and the views that may bound it.
+func (r *record) storeDay(ctx context.Context, run *Run, d *day, from, to time.Time) error {
+	agents := sides(run)
+	return r.db.InTx(ctx, func(ctx context.Context, tx bun.Tx) error {
+		var prices []market.Price
+		for i := range r.list {
+			p := &r.list[i]
+			if within(p.CreatedAt, from, to) {
+				for _, s := range r.sidesOf(run, p) {
+					own := *p
+					own.AgentID, own.Sample = agents[s], false
+					if err := (prediction.Store{}).Insert(ctx, tx, &own); err != nil {
+						return err
+					}
+				}
+			}
+			prices = append(prices, d.around(p)...)
+		}
+		return market.Store{}.AddPrices(ctx, tx, prices)
+	})
+}
+
+func within(at, from, to time.Time) bool { return !at.Before(from) && at.Before(to) }
+
+// around are the readings of a day that settlement may look at for a prediction.
+func (d *day) around(p *prediction.Prediction) (list []market.Price) {
+	s := d.prices[p.MarketID]
+	if s == nil {
+		return nil
+	}
+	from := s.upTo(p.CreatedAt.Add(-score.MedianWithin - time.Hour))
+	for i := from; i < s.upTo(p.CreatedAt.Add(score.AfterWithin)); i++ {
+		if price, ok := s.price(p.MarketID, i); ok {
+			list = append(list, price)
+		}
+	}
+	return list
+}
+
+// sidesOf are the agents that a prediction is counted for.
+func (r *record) sidesOf(run *Run, p *prediction.Prediction) []side {
+	if run.ModelCutoff == nil || p.MarketID == "" {
+		return []side{whole}
+	}
+	if decided := r.decidedAt(p.EventKey); !decided.IsZero() && !decided.After(*run.ModelCutoff) {
+		return []side{whole, early}
+	}
+	return []side{whole, late}
+}
+
+// decidedAt is when the first of the predicted markets of an event was seen closed; zero if none
+// was.
+func (r *record) decidedAt(eventKey string) (first time.Time) {
+	for _, m := range r.markets {
+		if m.EventKey() != eventKey {
+			continue
+		}
+		for i := range m.closings {
+			at := m.closings[i].ObservedAt
+			if ended := m.closings[i].ClosedAt; ended != nil && ended.Before(at) {
+				at = *ended
+			}
+			if first.IsZero() || at.Before(first) {
+				first = at
+			}
+		}
+	}
+	return first.UTC()
+}
+
+// changes are the closings of a day, and the first readings of markets that opened again, in
+// order.
+func (r *record) changes(d *day) (list []market.Market) {
+	for _, m := range r.markets {
+		var own []market.Market
+		for i := range d.closings[m.ID] {
+			own = append(own, m.closing(&d.closings[m.ID][i]))
+		}
+		if s := d.prices[m.ID]; s != nil {
+			for i := range s.len() {
+				if len(own) == 0 && !m.closed {
+					break // it stayed open
+				}
+				one := m.Market
+				priced(&one, s, i)
+				one.Closed, one.ClosedAt = false, time.Time{}
+				own = append(own, one)
+			}
+		}
+		slices.SortStableFunc(own, byObservation)
+		for _, one := range own {
+			if one.Closed || m.closed {
+				list = append(list, one)
+			}
+			m.closed = one.Closed
+		}
+	}
+	slices.SortStableFunc(list, func(a, b market.Market) int { return cmp.Or(byObservation(a, b), strings.Compare(a.ID, b.ID)) })
+	return list
+}
+
+func byObservation(a, b market.Market) int { return a.ObservedAt.Compare(b.ObservedAt) }
+
+// closing is the market as a reading shows it that sees it closed.
+func (f *followed) closing(row *archive.ClosingRow) market.Market {
+	m := f.Market
+	m.Closed, m.ObservedAt, m.Outcomes, m.Prices = true, row.ObservedAt.UTC(), row.Outcomes, row.Prices
+	m.Scalar, m.Resolution, m.Volume, m.BestBid, m.BestAsk = row.Scalar, row.Resolution, row.Volume, nil, nil
+	if row.ClosedAt != nil {
+		m.ClosedAt = row.ClosedAt.UTC()
+	}
+	return m
+}
+
+// rule carries out what was decided on a day otherwise than by the prices of a closed market: by
+// its order book or by an admin. Of markets that stand as decided nothing changes.
+func (r *record) rule(ctx context.Context, d *day) error {
+	for _, o := range d.outcomes {
+		m := r.markets[o.Market]
+		if m == nil || !m.closed || (o.State != "void" && o.Winner == "") {
+			continue
+		}
+		stands, err := settlement.OutcomeOf(ctx, r.db, o.Market)
+		if err != nil {
+			return err
+		}
+		if stands != nil && stands.State == o.State && stands.Winner == o.Winner && slices.Equal(stands.OutcomeValues, o.Values) {
+			continue
+		}
+		kind := settlement.KindMarketCorrected
+		if o.State == "void" {
+			kind = settlement.KindMarketVoided
+		}
+		note := cmp.Or(o.Note, "As the archive says.")
+		if _, err := r.work.Rule(ctx, kind, o.Market, settlement.Ruling{Outcome: o.Winner, Note: note, Actor: "archive"}); err != nil {
+			return fmt.Errorf("market %s: %w", o.Market, err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,137 @@
+package replay
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"reflect"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// forecast is what the agent of these tests says of a market at a moment: it depends on nothing
+// else.
+type forecast struct {
+	market int
+	at     time.Time
+	p      float64
+}
+
+func forecasts() (list []forecast) {
+	for i := range recordedMarkets {
+		for k := range 3 {
+			at := firstDay.Add(time.Duration(5+11*k+i)*time.Hour + 7*time.Minute + time.Duration(k)*time.Second)
+			list = append(list, forecast{i, at, float64(1+(i*7+k*3)%9) / 10})
+		}
+	}
+	return list
+}
+
+func (f forecast) body() string {
+	return fmt.Sprintf(`{"marketId":%q,"confidence":%g,"thesis":"As I see it."}`, marketID(f.market), f.p)
+}
+
+// publish publishes a forecast in a run.
+func (c *client) publish(run madeRun, f forecast) publishedAnswer {
+	c.t.Helper()
+	return read[publishedAnswer](c, "POST", prefix(run.Run, writeMoment(f.at))+"/api/predictions", *run.AgentKey, f.body())
+}
+
+func (c *client) report(run madeRun) Report {
+	c.t.Helper()
+	return read[Report](c, "GET", "/r/"+run.Run+"/report", run.OperatorToken, "")
+}
+
+func TestReport(t *testing.T) {
+	t.Parallel()
+	c, _ := serve(t, newArchive(t), t.TempDir())
+	cutoff := closing(4).Add(-time.Hour)
+	made := c.makeRun(`{"name":"Alpha","model":"m-1","modelCutoff":"` + writeMoment(cutoff) + `","openWeb":"yes"}`)
+	list := forecasts()
+	for _, f := range list {
+		c.publish(made, f)
+	}
+	r := c.report(made)
+	settled := 0
+	for _, f := range r.List {
+		if f.Status == "resolved" {
+			settled++
+			if f.Baseline == nil || f.Edge == nil || f.Result == nil {
+				t.Errorf("resolved without scores: %+v", f)
+			}
+		}
+	}
+	if want := 3 * (recordedMarkets - 3); settled != want || int(r.Predictions.Resolved) != want || len(r.List) != len(list) || r.Predictions.NoBaseline != 0 {
+		t.Errorf("%d resolved of %d, want %d: %+v", settled, len(r.List), want, r.Predictions)
+	}
+	if r.Overall.Events != 5 || r.Overall.Edge == nil || r.Overall.Odds == nil || len(r.Categories) != 3 || len(r.Horizons) == 0 || len(r.History) == 0 {
+		t.Errorf("report %+v", r)
+	}
+	if r.Before == nil || r.Before.Events != 2 || r.After.Events != 3 {
+		t.Errorf("before the cut-off %+v, after %+v", r.Before, r.After)
+	}
+	text := strings.Join(r.Warnings, "\n")
+	for _, says := range []string{"2 events were decided up to the declared cut-off", "could search the live web", "fewer than 30"} {
+		if !strings.Contains(text, says) {
+			t.Errorf("no warning %q in %s", says, text)
+		}
+	}
+	status, page := c.call("GET", "/r/"+made.Run+"/report?token="+made.OperatorToken, "", "", "Accept", "text/html")
+	for _, says := range []string{"Calibration", "Before and after the model", "could search the live web", "By category", "Will 3 happen?"} {
+		if status != http.StatusOK || !strings.Contains(page, says) {
+			t.Errorf("page: %d, no %q", status, says)
+		}
+	}
+	if strings.Contains(page, `href="/predictions/`) || strings.Contains(page, `href="/markets`) {
+		t.Error("the page has links out of the replay")
+	}
+	c.makeRun(`{"name":"alpha"}`)
+	if again := c.report(made); again.RunsOnSameDays != 2 || !strings.Contains(strings.Join(again.Warnings, ""), "one of 2 runs") {
+		t.Errorf("%d runs on the same days", again.RunsOnSameDays)
+	}
+}
+
+// TestAnyOrder: in parallel and in another order the same run gets the same ids and the same
+// report, also with a restart half way.
+func TestAnyOrder(t *testing.T) {
+	t.Parallel()
+	recorded, dir := newArchive(t), t.TempDir()
+	c, stop := serve(t, recorded, dir)
+	list := forecasts()
+	first := c.makeRun(`{"name":"Alpha","modelCutoff":"2031-11-04T00:00:00Z","openWeb":"no"}`)
+	ids := map[forecast]string{}
+	for _, f := range list {
+		ids[f] = c.publish(first, f).Prediction.ID
+	}
+	one := c.report(first)
+	// The same run again: its folder without the worlds.
+	stop()
+	forgetWorlds(t, dir, first.Run)
+	c, stop = serve(t, recorded, dir)
+	rand.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
+	half := len(list) / 2
+	publishTogether(c, first, list[:half], ids)
+	stop()
+	c, _ = serve(t, recorded, dir)
+	publishTogether(c, first, list[half/2:], ids) // some of them again
+	two := c.report(first)
+	if !reflect.DeepEqual(one, two) {
+		t.Errorf("in another order the report is\n%+v\nwas\n%+v", two, one)
+	}
+}
+
+// publishTogether publishes forecasts in parallel and compares their ids.
+func publishTogether(c *client, run madeRun, list []forecast, ids map[forecast]string) {
+	var all sync.WaitGroup
+	for _, f := range list {
+		all.Go(func() {
+			status, text := c.call("POST", prefix(run.Run, writeMoment(f.at))+"/api/predictions", *run.AgentKey, f.body())
+			if status != http.StatusOK || !strings.Contains(text, ids[f]) {
+				c.t.Errorf("%s at %s: %d %s; want id %s", marketID(f.market), writeMoment(f.at), status, text, ids[f])
+			}
+		})
+	}
+	all.Wait()
+}

@@ -1,0 +1,294 @@
+package replay
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/gofiber/fiber/v2"
+	"github.com/valyala/fasthttp"
+
+	"github.com/pulsecast/pulsecast/app/api"
+	"github.com/pulsecast/pulsecast/app/archive"
+	"github.com/pulsecast/pulsecast/app/config"
+	"github.com/pulsecast/pulsecast/app/httpserver"
+	"github.com/pulsecast/pulsecast/app/problem"
+	"github.com/pulsecast/pulsecast/app/version"
+)
+
+// root is where everything is.
+const root = "/r"
+
+// prefix is what the paths of a world begin with.
+func prefix(run, moment string) string { return root + "/" + run + "/at/" + moment }
+
+// Options are what a Server needs. Log may be nil; the rest is required.
+type Options struct {
+	// Settings are those of the service. Where a world has no use for one, it is ignored.
+	Settings config.Config
+	Archive  archive.Storage
+	// Dir keeps the runs and their worlds.
+	Dir string
+	// Token, if set, is what making a run takes. Who makes a run is its operator, and sees how the
+	// markets ended; without a token an agent that reaches the server could.
+	Token string
+	Log   io.Writer
+	Done  func() error // is called by Close; may be nil
+}
+
+// Server serves runs through an archive.
+type Server struct {
+	tape   *Tape
+	runs   *Runs
+	worlds *worlds
+	build  *builder
+	http   *httpserver.Server
+	base   string // address of the server
+	token  string
+	done   func() error
+	log    *slog.Logger
+
+	reports sync.Mutex // held while one is made
+}
+
+// acquireTimeout bounds how long a request waits for its world.
+const acquireTimeout = 60 * time.Second
+
+// New returns a server that isn't running yet.
+func New(ctx context.Context, o Options) (*Server, error) {
+	settings := worldSettings(o.Settings)
+	template := filepath.Join(o.Dir, "template.db")
+	settings.DatabaseURL = "sqlite://" + template
+	if err := settings.Check(); err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
+		return nil, fmt.Errorf("make the folder of the runs: %w", err)
+	}
+	if err := newTemplate(ctx, template); err != nil {
+		return nil, err
+	}
+	runs, err := OpenRuns(filepath.Join(o.Dir, "runs"))
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{tape: NewTape(o.Archive), runs: runs, base: settings.BaseURL, token: o.Token, done: o.Done, log: settings.Logger(o.Log)}
+	s.build = &builder{tape: s.tape, runs: runs, template: template, settings: settings, log: o.Log}
+	s.worlds = newWorlds(s.build.open, s.log)
+	s.http = httpserver.New(httpserver.Options{Config: &settings, Version: version.API, Logger: s.log})
+	s.http.AllowBody(api.BatchPath, api.MaxBatchBody)
+	s.http.AllowBody(root, api.MaxBatchBody) // a plan
+	s.http.Mount(s)
+	s.register(s.http.App)
+	return s, nil
+}
+
+func (s *Server) register(app *fiber.App) {
+	app.Get(root, s.index)
+	app.Post(root, s.makeRun)
+	app.Post(root+"/plan", s.plan)
+	app.Post(root+"/:run/keys", s.makeKey)
+	app.Get(root+"/:run/report", s.report)
+	app.All(root+"/:run/at/:at", refused)
+	app.All(root+"/:run/at/:at/*", refused)
+	app.Get("/static/*", file)
+}
+
+// Run serves on ln until ctx ends, and closes the server.
+func (s *Server) Run(ctx context.Context, ln net.Listener) error {
+	s.log.Info("serving replays", "address", ln.Addr().String(), "base_url", s.base)
+	return errors.Join(s.http.Start(ctx, ln), s.Close())
+}
+
+// Close closes the worlds. Run does it by itself.
+func (s *Server) Close() error {
+	err := s.worlds.closeAll()
+	if s.done != nil {
+		err = errors.Join(err, s.done())
+	}
+	return err
+}
+
+// Base is the address of the server.
+func (s *Server) Base() string { return s.base }
+
+// route is an address within a world.
+type route struct{ run, at, rest string }
+
+// split reads the address of a request to a world. It reports false for any other.
+func split(path []byte) (r route, ok bool) {
+	rest, ok := bytes.CutPrefix(path, []byte(root+"/"))
+	if !ok {
+		return r, false
+	}
+	parts := bytes.SplitN(rest, []byte("/"), 4)
+	if len(parts) < 3 || string(parts[1]) != "at" {
+		return r, false
+	}
+	r = route{run: string(parts[0]), at: string(parts[2]), rest: "/"}
+	if at, err := url.PathUnescape(r.at); err == nil {
+		r.at = at
+	}
+	if len(parts) == 4 {
+		r.rest += string(parts[3])
+	}
+	return r, true
+}
+
+// Rest implements httpserver.Mounted.
+func (s *Server) Rest(path []byte) []byte {
+	if r, ok := split(path); ok {
+		return []byte(r.rest)
+	}
+	return path
+}
+
+// refusalKey holds why a request has no world.
+type refusalKey struct{}
+
+// refused answers a request that has no world.
+func refused(c *fiber.Ctx) error {
+	if err, ok := c.Context().UserValue(refusalKey{}).(error); ok {
+		return err
+	}
+	return problem.NotFound("There is nothing at this address. The address of a world is " + prefix("{run}", "{T}") + "/….")
+}
+
+// Answer implements httpserver.Mounted: it hands a request to its world.
+func (s *Server) Answer(fctx *fasthttp.RequestCtx) bool {
+	path, query, hasQuery := bytes.Cut(fctx.Request.Header.RequestURI(), []byte("?"))
+	r, ok := split(path)
+	if !ok {
+		return false
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), acquireTimeout)
+	defer cancel()
+	w, release, err := s.find(ctx, fctx, r)
+	if err != nil {
+		fctx.SetUserValue(refusalKey{}, err)
+		return false
+	}
+	defer release()
+	uri := r.rest
+	if hasQuery {
+		uri += "?" + string(query)
+	}
+	fctx.Request.SetRequestURI(uri)
+	w.answer(fctx, r.rest)
+	return true
+}
+
+// find returns the world of a request, which may use it.
+func (s *Server) find(ctx context.Context, fctx *fasthttp.RequestCtx, r route) (*world, func(), error) {
+	run, err := s.runs.Find(r.run)
+	if err != nil {
+		return nil, nil, err
+	}
+	at, err := readMoment(r.at)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := s.checkMoment(ctx, run, at); err != nil {
+		return nil, nil, err
+	}
+	if err := s.admit(fctx, run, at); err != nil {
+		return nil, nil, err
+	}
+	w, release, err := s.worlds.acquire(ctx, run, at)
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = problem.Unavailable("The world of this moment isn't ready yet. Send the same again.", time.Second).With(err)
+	}
+	return w, release, err
+}
+
+// checkMoment refuses a moment that the run or the archive doesn't have.
+func (s *Server) checkMoment(ctx context.Context, run *Run, at time.Time) error {
+	if at.Before(run.From) || at.After(run.To) {
+		return problem.InvalidParameter("T", fmt.Sprintf("must be from %s to %s, the span of this run", writeMoment(run.From), writeMoment(run.To)))
+	}
+	from, to, err := s.tape.Span(ctx)
+	if err != nil {
+		return err
+	}
+	if at.Before(from) || !at.Before(to) {
+		return problem.InvalidParameter("T", fmt.Sprintf("must be from %s to before %s: the archive has nothing else", writeMoment(from), writeMoment(to)))
+	}
+	return nil
+}
+
+// admit checks the credentials of a request. The operator may read as the public does.
+func (s *Server) admit(fctx *fasthttp.RequestCtx, run *Run, at time.Time) error {
+	h := &fctx.Request.Header
+	bearer := credential(string(h.Peek(fiber.HeaderAuthorization)))
+	switch {
+	case bearer != "" && run.operates(bearer):
+		h.Del(fiber.HeaderAuthorization)
+		return nil
+	case string(h.Method()) == fiber.MethodOptions:
+		return nil
+	}
+	return run.admit(bearer, at)
+}
+
+// credential is what follows the scheme of an Authorization header.
+func credential(header string) string {
+	scheme, value, _ := strings.Cut(header, " ")
+	if !strings.EqualFold(scheme, "Bearer") && !strings.EqualFold(scheme, "Token") {
+		return ""
+	}
+	return strings.TrimSpace(value)
+}
+
+// machine are the paths of a world whose answers have no links that begin with a slash.
+var machine = []string{"/api", "/mcp", "/compat", "/oauth", "/.well-known", "/static", "/clients", "/livez", "/readyz"}
+
+// answer serves a request in its world. What it changed is seen by the next one.
+func (w *world) answer(fctx *fasthttp.RequestCtx, path string) {
+	page := true
+	for _, m := range machine {
+		page = page && path != m && !strings.HasPrefix(path, m+"/")
+	}
+	if page {
+		fctx.Request.Header.Del(fiber.HeaderAcceptEncoding)
+	}
+	w.handle(fctx)
+	if page {
+		w.relink(&fctx.Response)
+	}
+	if m := string(fctx.Method()); m != fiber.MethodGet && m != fiber.MethodHead && m != fiber.MethodOptions {
+		ctx, cancel := context.WithTimeout(context.Background(), acquireTimeout)
+		defer cancel()
+		if err := w.app.Recheck(ctx); err != nil {
+			w.app.Log.Warn("a world was not looked at", "error", err)
+		}
+	}
+}
+
+// linked are the attributes of pages that hold addresses.
+var linked = []string{` href="`, ` src="`, ` action="`}
+
+// relink keeps the links of a page within the world.
+func (w *world) relink(r *fasthttp.Response) {
+	at := prefix(w.run.ID, writeMoment(w.at))
+	if to := r.Header.Peek(fiber.HeaderLocation); bytes.HasPrefix(to, []byte("/")) {
+		r.Header.Set(fiber.HeaderLocation, at+string(to))
+	}
+	if !bytes.HasPrefix(r.Header.ContentType(), []byte(fiber.MIMETextHTML)) || len(r.Header.ContentEncoding()) > 0 {
+		return
+	}
+	body := bytes.Clone(r.Body())
+	for _, attribute := range linked {
+		body = bytes.ReplaceAll(body, []byte(attribute+"/"), []byte(attribute+at+"/"))
+	}
+	r.SetBody(body)
+}

@@ -1,0 +1,254 @@
+package replay
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/uptrace/bun"
+	"github.com/valyala/fasthttp"
+
+	"github.com/pulsecast/pulsecast/app"
+	"github.com/pulsecast/pulsecast/app/agent"
+	"github.com/pulsecast/pulsecast/app/archive"
+	"github.com/pulsecast/pulsecast/app/assignment"
+	"github.com/pulsecast/pulsecast/app/config"
+	"github.com/pulsecast/pulsecast/app/database"
+	"github.com/pulsecast/pulsecast/app/market"
+	"github.com/pulsecast/pulsecast/app/news"
+	"github.com/pulsecast/pulsecast/app/signal"
+)
+
+// world is the service of a run at T.
+type world struct {
+	app    *app.App
+	handle fasthttp.RequestHandler
+	run    *Run
+	at     time.Time
+
+	mu   sync.Mutex
+	keys int // how many keys of the run it has taken over
+}
+
+// complete is the setting of a world that has all that was known at T.
+const complete = "replay"
+
+// builder makes worlds.
+type builder struct {
+	tape     *Tape
+	runs     *Runs
+	template string // a migrated, empty SQLite file
+	settings config.Config
+	log      io.Writer
+}
+
+// newTemplate makes the file that worlds begin as.
+func newTemplate(ctx context.Context, path string) (err error) {
+	for _, old := range []string{path, path + "-wal", path + "-shm"} {
+		if err := os.Remove(old); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return fmt.Errorf("make the template of worlds: %w", err)
+		}
+	}
+	db, err := database.Open(ctx, "sqlite://"+path)
+	if err != nil {
+		return err
+	}
+	_, err = db.Migrate(ctx)
+	return errors.Join(err, db.Close()) // the last connection takes in the log
+}
+
+// worldPath is the file of a world. Its name is T without the characters that some file systems
+// refuse.
+func (b *builder) worldPath(run *Run, at time.Time) string {
+	return filepath.Join(b.runs.folder(run.ID), "worlds", strings.ReplaceAll(writeMoment(at), ":", "")+".db")
+}
+
+// open opens the world of a run at a moment, and builds it if it isn't there.
+func (b *builder) open(ctx context.Context, run *Run, at time.Time) (w *world, err error) {
+	path := b.worldPath(run, at)
+	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
+		if err := copyFile(b.template, path); err != nil {
+			return nil, fmt.Errorf("make a world: %w", err)
+		}
+	}
+	w, err = b.start(ctx, run, at, path)
+	if err != nil {
+		return nil, err
+	}
+	_, done, err := database.Setting(ctx, w.app.DB.Reader, complete)
+	if err == nil && !done {
+		err = b.fill(ctx, w)
+	}
+	if err == nil {
+		err = w.takeKeys(ctx, run)
+	}
+	if err == nil {
+		err = w.app.Recheck(ctx)
+	}
+	if err != nil {
+		return nil, errors.Join(err, w.app.Close())
+	}
+	if w.app.Markets.Replicator.Feed().Current().Sample {
+		w.app.MarkSample()
+	}
+	w.handle = w.app.Handler()
+	return w, nil
+}
+
+func copyFile(from, to string) error {
+	content, err := os.ReadFile(from)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
+		return err
+	}
+	return writeFile(to, content)
+}
+
+// start builds the service on a world's file: nothing runs in the background, nothing is limited,
+// and no address of a source is asked.
+func (b *builder) start(ctx context.Context, run *Run, at time.Time, path string) (*world, error) {
+	cfg := b.settings
+	cfg.BaseURL = b.settings.BaseURL + prefix(run.ID, writeMoment(at))
+	cfg.DatabaseURL = "sqlite://" + path
+	a, err := app.New(ctx, cfg, app.Options{
+		Beside: true, Log: b.log, Now: func() time.Time { return at }, Seed: run.seed(at),
+	})
+	if err != nil {
+		return nil, fmt.Errorf("open a world: %w", err)
+	}
+	return &world{app: a, run: run, at: at}, nil
+}
+
+// worldSettings are the settings of every world.
+func worldSettings(cfg config.Config) config.Config {
+	cfg.DatabaseReplicaURL, cfg.RedisURL, cfg.MetricsAddr, cfg.AlertWebhookURL = "", "", "", ""
+	cfg.IdentityURL, cfg.AdminScope, cfg.Registration, cfg.EdgeFilter = "", "", "closed", "off"
+	cfg.BackupEvery, cfg.StreamsMax, cfg.ArchiveURL = 0, 0, archive.Off
+	for _, rate := range []*config.Rate{
+		&cfg.RateLimitReads, &cfg.RateLimitWrites, &cfg.RateLimitWritesAddress, &cfg.RegistrationRate, &cfg.RegistrationCeiling,
+		&cfg.RateLimitFailures, &cfg.RateLimitSnapshot,
+	} {
+		*rate = config.Rate{}
+	}
+	return cfg
+}
+
+// fill stores what was known at T, and marks the world as complete.
+func (b *builder) fill(ctx context.Context, w *world) error {
+	known, err := b.tape.At(ctx, w.at, &w.run.Filter)
+	if err != nil {
+		return err
+	}
+	if err := w.app.DB.Sync(ctx, false); err != nil {
+		return err
+	}
+	err = w.app.DB.InTx(ctx, func(ctx context.Context, tx bun.Tx) error {
+		return errors.Join(
+			(market.Store{}).Observe(ctx, tx, known.markets, known.events...),
+			(market.Store{}).AddPrices(ctx, tx, known.history),
+			(news.Store{}).Observe(ctx, tx, known.news),
+			w.run.addAgent(ctx, tx, w.at),
+			w.addAssignments(ctx, tx, known),
+		)
+	})
+	if err != nil {
+		return fmt.Errorf("fill a world: %w", err)
+	}
+	if len(w.pairs()) == 0 {
+		minimum := float64(b.settings.RankedMinLiquidity)
+		if _, err := (assignment.Store{}).ChooseDaily(ctx, w.app.DB, w.at, minimum); err != nil {
+			return err
+		}
+	}
+	if err := w.publish(ctx, known, &b.settings); err != nil {
+		return err
+	}
+	if err := w.app.DB.Sync(ctx, true); err != nil {
+		return err
+	}
+	return database.SetSetting(ctx, w.app.DB, complete, writeMoment(w.at))
+}
+
+// addAgent makes the run's agent.
+func (r *Run) addAgent(ctx context.Context, tx bun.Tx, at time.Time) error {
+	_, err := agent.Store{}.Create(ctx, tx, agent.New{ID: r.Agent, Profile: agent.Profile{Name: r.Name, Model: r.Model}, At: at})
+	return err
+}
+
+// pairs are those of the run at T.
+func (w *world) pairs() (list []Pair) {
+	for _, p := range w.run.Pairs {
+		if p.At.Equal(w.at) {
+			list = append(list, p)
+		}
+	}
+	return list
+}
+
+// day90 is when the assignment of a market without a schedule is due.
+const day90 = 90 * 24 * time.Hour
+
+// addAssignments asks for the markets of the run's pairs at T.
+func (w *world) addAssignments(ctx context.Context, tx bun.Tx, known *moment) error {
+	for _, p := range w.pairs() {
+		for i := range known.markets {
+			m := &known.markets[i]
+			if m.ID != p.Market {
+				continue
+			}
+			due := cmp.Or(m.ClosesAt, w.at.Add(day90))
+			if !due.After(w.at) {
+				continue // past its schedule and still open
+			}
+			draft := assignment.Draft{MarketID: m.ID, Outcome: m.Outcomes[m.Reference()], OpensAt: w.at.Add(-time.Microsecond), DueAt: due}
+			if _, err := (assignment.Store{}).Create(ctx, tx, draft, w.at); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// publish stores the feeds as they were at T.
+func (w *world) publish(ctx context.Context, known *moment, cfg *config.Config) error {
+	if at := known.marketsAt(); !at.IsZero() {
+		reading := signal.Reading[market.Market]{
+			Records: market.OpenByVolume(known.markets), AsOf: at, Source: known.markets[0].Source, Sample: known.sampleMarkets, Interval: cfg.MarketsInterval,
+		}
+		if err := w.app.Markets.Replicator.Publish(ctx, reading); err != nil {
+			return err
+		}
+	}
+	if at := known.newsAt(); !at.IsZero() {
+		reading := signal.Reading[news.Item]{
+			Records: known.feed(), AsOf: at, Source: known.news[0].Source, Sample: known.sampleNews, Interval: cfg.NewsInterval,
+		}
+		return w.app.News.Replicator.Publish(ctx, reading)
+	}
+	return nil
+}
+
+// takeKeys takes over the run's keys that are for T.
+func (w *world) takeKeys(ctx context.Context, run *Run) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.keys == len(run.Keys) {
+		return nil
+	}
+	for _, k := range run.keysAt(w.at) {
+		if err := (agent.Store{}).AddKey(ctx, w.app.DB, k); err != nil {
+			return err
+		}
+	}
+	w.keys = len(run.Keys)
+	return nil
+}
