@@ -187,7 +187,7 @@ func TestOldMonthsAreCompacted(t *testing.T) {
 		t.Helper()
 		for more := true; more; {
 			var err error
-			if _, more, err = (market.Store{}).Thin(t.Context(), db, now); err != nil {
+			if _, more, err = (market.Store{}).Thin(t.Context(), db, now, now); err != nil {
 				t.Fatal(err)
 			}
 		}
