@@ -259,7 +259,7 @@ func progressOfPairs(total int) *progressbar.ProgressBar {
 func printBacktest(r *replay.Report, paths []string, cost float64) error {
 	out := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(out, "run\t%s\n", r.Run.ID)
-	fmt.Fprintf(out, "predictions\t%d, of which %d resolved and %d open\n", r.Predictions.Total, r.Predictions.Resolved, r.Predictions.Open)
+	fmt.Fprintf(out, "predictions\t%d, of which %d resolved, %d open and %d void\n", r.Predictions.Total, r.Predictions.Resolved, r.Predictions.Open, r.Predictions.Void)
 	row := func(name string, s *replay.Score) {
 		if s != nil {
 			fmt.Fprintf(out, "%s\t%d events, mean edge %s, range %s to %s, odds %s, Brier %s (market %s)\n", name, s.Events,
@@ -286,5 +286,9 @@ func shownNumber(v *float64, decimals int) string {
 	if v == nil {
 		return "unknown"
 	}
-	return fmt.Sprintf("%.*f", decimals, *v)
+	text := fmt.Sprintf("%.*f", decimals, *v)
+	if strings.Trim(text, "-0.") == "" {
+		return strings.TrimPrefix(text, "-") // no minus before a zero
+	}
+	return text
 }

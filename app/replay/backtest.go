@@ -270,7 +270,8 @@ func (b *Backtest) addCost(path string) error {
 	return b.save()
 }
 
-// Report asks for the report, and keeps it in the folder of the run as JSON and as a page.
+// Report asks for the report, and keeps it in the folder of the run as JSON and as a page that needs no
+// server.
 func (b *Backtest) Report(ctx context.Context) (*Report, []string, error) {
 	var paths []string
 	var out Report
@@ -283,6 +284,9 @@ func (b *Backtest) Report(ctx context.Context) (*Report, []string, error) {
 			if err := json.Unmarshal(content, &out); err != nil {
 				return nil, nil, fmt.Errorf("read the report: %w", err)
 			}
+		}
+		if format == "html" {
+			content = alone(content)
 		}
 		path := filepath.Join(b.folder(b.state.Run), "report."+format)
 		if err := writeFile(path, content); err != nil {
