@@ -120,7 +120,7 @@ func TestLiveAndReplay(t *testing.T) {
 
 // liveStep is a reading, or a publication.
 type liveStep struct {
-	at       time.Time
+	at    time.Time
 	draft *draft
 }
 
