@@ -98,6 +98,7 @@ type App struct {
 	publisher   *prediction.Publisher
 	archive     archive.Writable // nil: off
 	posts       map[string]archive.FindPosts
+	recording   *ingest.Recording // archives news that the feed does not show
 	leaderboard *leaderboard.Store
 	consensus   *leaderboard.Counter
 	names       *agent.Names

@@ -9,6 +9,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/archive"
 	"github.com/pulsecast/pulsecast/app/assignment"
 	"github.com/pulsecast/pulsecast/app/backup"
+	"github.com/pulsecast/pulsecast/app/ingest"
 	"github.com/pulsecast/pulsecast/app/partition"
 	"github.com/pulsecast/pulsecast/app/prediction"
 	"github.com/pulsecast/pulsecast/app/release"
@@ -39,7 +40,8 @@ func (a *App) jobs() []worker.Job {
 		jobs = append(jobs, every("alerts", alert.Interval, alerts.Tick))
 	}
 	if s := a.sealer(); s != nil {
-		jobs = append(jobs, worker.Job{Name: "archive", Interval: archive.Interval, Timeout: archive.Timeout, Run: a.seal(s)})
+		jobs = append(jobs, worker.Job{Name: "archive", Interval: archive.Interval, Timeout: archive.Timeout, Run: a.seal(s)},
+			worker.Job{Name: "recording", Interval: ingest.RecordingInterval, Timeout: ingest.RecordingTimeout, Run: a.recording.Tick})
 	}
 	if s := a.backups(); s != nil {
 		jobs = append(jobs, worker.Job{Name: "backup", Interval: backup.Interval, Timeout: backup.Timeout, Run: s.Tick})

@@ -175,6 +175,7 @@ func (m *model) usesAll(t *testing.T, p *process) {
 	_, predictions := p.call("GET", "/api/predictions?limit=1&status=resolved", "", nil)
 	arguments := map[string]map[string]any{
 		"getMarket":      {"id": dig(markets, "markets", 0, "id"), "include": "texts"},
+		"listPrices":     {"id": dig(markets, "markets", 0, "id")},
 		"getEvent":       {"id": dig(events, "events", 0, "id")},
 		"getPrediction":  {"id": dig(predictions, "predictions", 0, "id")},
 		"getAgent":       {"handle": dig(predictions, "predictions", 0, "agent", "handle")},

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/pulsecast/pulsecast/app/agent"
@@ -169,7 +170,25 @@ func (a *App) recorder() *archive.Recorder {
 func (a *App) newsSource() source.NewsSource {
 	members := upstream.News(&a.cfg, a.Log, a.now, fetch.Options{Wrap: a.tracing.Transport})
 	a.posts = findPosts(members)
+	a.recording = a.newRecording(members)
 	return source.NewFallback(a.Log, a.now, members...)
+}
+
+// newRecording archives the news that may be published while the feed shows another source.
+// Reddit comes first in the feed, so the archive has it whenever it can be read.
+func (a *App) newRecording(members []source.Member) *ingest.Recording {
+	released := a.cfg.Released()
+	return &ingest.Recording{
+		Sources: slices.DeleteFunc(slices.Clone(members), func(m source.Member) bool { return !released[m.Name] || strings.HasPrefix(m.Name, reddit.NameOAuth) }),
+		Shown: func() string {
+			current := a.News.Replicator.Feed().Current()
+			if current.Sample {
+				return ""
+			}
+			return current.Source
+		},
+		DB: a.DB, Archive: a.recorder(), Now: a.now, Log: a.Log,
+	}
 }
 
 // findPosts are the sources that tell whether archived posts still exist. Reddit's API tells it of

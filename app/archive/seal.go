@@ -43,12 +43,16 @@ func (s *Sealer) Seal(ctx context.Context, day string) error {
 	if found && day <= last.Day {
 		return fmt.Errorf("seal %s: %s is sealed already", day, last.Day)
 	}
-	if _, err := s.Storage.Open(ctx, Path(day, ManifestName)); errors.Is(err, fs.ErrNotExist) {
-		err = s.write(ctx, day, last.Hash)
-		if err != nil && !errors.Is(err, fs.ErrExist) { // another node was faster
-			return fmt.Errorf("seal %s: %w", day, err)
+	manifest, err := s.Storage.Open(ctx, Path(day, ManifestName))
+	switch {
+	case err == nil:
+		err = manifest.Close()
+	case errors.Is(err, fs.ErrNotExist):
+		if err = s.write(ctx, day, last.Hash); errors.Is(err, fs.ErrExist) { // another node was faster
+			err = nil
 		}
-	} else if err != nil {
+	}
+	if err != nil {
 		return fmt.Errorf("seal %s: %w", day, err)
 	}
 	return s.adopt(ctx, day, last.Hash)

@@ -97,7 +97,7 @@ type Config struct {
 // Released names the sources whose archived files are published. Samples always are.
 func (c *Config) Released() map[string]bool {
 	return map[string]bool{
-		"polymarket": c.ReleasePolymarket, "hackernews": c.ReleaseHackerNews, "gdelt": c.ReleaseGDELT, "reddit": c.ReleaseReddit,
+		"polymarket": c.ReleasePolymarket, "hackernews": c.ReleaseHackerNews, "gdelt": c.ReleaseGDELT, "reddit": c.ReleaseReddit, "reddit-rss": c.ReleaseReddit,
 		"sample": true,
 	}
 }

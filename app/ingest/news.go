@@ -69,12 +69,27 @@ func (n *News) Tick(ctx context.Context) (next time.Duration, err error) {
 
 // keep stores the items, and their reading in the archive.
 func (n *News) keep(ctx context.Context, items []news.Item) error {
+	return archiveNews(ctx, n.DB, n.Archive, items, func(ctx context.Context, tx bun.Tx) error {
+		return n.store.Observe(ctx, tx, items)
+	})
+}
+
+// archiveNews appends a reading to the archive, if there is one, in a transaction with what else
+// is to be stored of it.
+func archiveNews(
+	ctx context.Context, db *database.DB, to *archive.Recorder, items []news.Item, more ...func(context.Context, bun.Tx) error,
+) error {
 	archived := func() {}
-	err := n.DB.InTx(ctx, func(ctx context.Context, tx bun.Tx) (err error) {
-		if err := n.store.Observe(ctx, tx, items); err != nil || n.Archive == nil {
-			return err
+	err := db.InTx(ctx, func(ctx context.Context, tx bun.Tx) (err error) {
+		for _, store := range more {
+			if err := store(ctx, tx); err != nil {
+				return err
+			}
 		}
-		archived, err = n.Archive.News(ctx, tx, items)
+		if to == nil {
+			return nil
+		}
+		archived, err = to.News(ctx, tx, items)
 		return err
 	})
 	if err == nil {

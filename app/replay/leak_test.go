@@ -32,7 +32,7 @@ func TestNothingAfterT(t *testing.T) {
 	c, _ := serve(t, newArchive(t), t.TempDir())
 	run := c.makeRun(`{"name":"Alpha"}`)
 	ids := map[string]time.Time{}
-	for _, f := range forecasts()[:9] {
+	for _, f := range drafts()[:9] {
 		ids[c.publish(run, f).Prediction.ID] = f.at
 	}
 	if r := c.report(run); r.Predictions.Resolved == 0 {

@@ -68,13 +68,13 @@ func TestLiveAndReplay(t *testing.T) {
 	now := func() time.Time { return *clock.Load() }
 	folder := archive.OpenFolder(t.TempDir())
 	a, c, key := live(t, now)
-	list := forecasts()
+	list := drafts()
 	live := map[string]publishedAnswer{}
 	for _, step := range liveSteps(list) {
 		set(step.at)
-		if step.forecast != nil {
-			p := read[publishedAnswer](c, "POST", "/api/predictions", key, step.forecast.body())
-			live[step.forecast.body()+p.Prediction.CreatedAt.String()] = p
+		if step.draft != nil {
+			p := read[publishedAnswer](c, "POST", "/api/predictions", key, step.draft.body())
+			live[step.draft.body()+p.Prediction.CreatedAt.String()] = p
 			continue
 		}
 		if _, err := a.Markets.Tick(t.Context()); err != nil {
@@ -120,12 +120,12 @@ func TestLiveAndReplay(t *testing.T) {
 
 // liveStep is a reading, or a publication.
 type liveStep struct {
-	at       time.Time
-	forecast *forecast
+	at    time.Time
+	draft *draft
 }
 
 // liveSteps reads each hour, and around each publication.
-func liveSteps(list []forecast) (steps []liveStep) {
+func liveSteps(list []draft) (steps []liveStep) {
 	for at := firstDay; at.Before(lastEnd); at = at.Add(time.Hour) {
 		steps = append(steps, liveStep{at, nil})
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/market"
 	"github.com/pulsecast/pulsecast/app/news"
 	"github.com/pulsecast/pulsecast/app/problem"
+	"github.com/pulsecast/pulsecast/app/source/upstream"
 )
 
 const (
@@ -267,9 +268,17 @@ func (m *moment) addNews(days []*day) {
 	}
 }
 
-// feed is the news as the feed showed them: the items that changed within the last day.
+// feed is the news as the feed showed them: the items that changed within the last day, of the
+// source that is preferred among those that are there.
 func (m *moment) feed() []news.Item {
 	fresh := slices.DeleteFunc(slices.Clone(m.news), func(i news.Item) bool { return m.at.Sub(i.ObservedAt) > shownFor })
+	for _, name := range upstream.NewsSources {
+		of := func(i news.Item) bool { return i.Source == name }
+		if slices.ContainsFunc(fresh, of) {
+			fresh = slices.DeleteFunc(fresh, func(i news.Item) bool { return !of(i) })
+			break
+		}
+	}
 	count := map[string]int{}
 	return slices.DeleteFunc(news.RoundRobin(fresh), func(i news.Item) bool {
 		count[i.Community]++

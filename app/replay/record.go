@@ -34,7 +34,6 @@ type record struct {
 
 	tape    *Tape
 	markets map[string]*followed
-	agents  map[uuid.UUID]side
 	list    []prediction.Prediction // of the run, in order of publication
 }
 

@@ -11,30 +11,30 @@ import (
 	"time"
 )
 
-// forecast is what the agent of these tests says of a market at a moment: it depends on nothing
+// draft is what the agent of these tests says of a market at a moment: it depends on nothing
 // else.
-type forecast struct {
+type draft struct {
 	market int
 	at     time.Time
 	p      float64
 }
 
-func forecasts() (list []forecast) {
+func drafts() (list []draft) {
 	for i := range recordedMarkets {
 		for k := range 3 {
 			at := firstDay.Add(time.Duration(5+11*k+i)*time.Hour + 7*time.Minute + time.Duration(k)*time.Second)
-			list = append(list, forecast{i, at, float64(1+(i*7+k*3)%9) / 10})
+			list = append(list, draft{i, at, float64(1+(i*7+k*3)%9) / 10})
 		}
 	}
 	return list
 }
 
-func (f forecast) body() string {
+func (f draft) body() string {
 	return fmt.Sprintf(`{"marketId":%q,"confidence":%g,"thesis":"As I see it."}`, marketID(f.market), f.p)
 }
 
-// publish publishes a forecast in a run.
-func (c *client) publish(run madeRun, f forecast) publishedAnswer {
+// publish publishes a draft in a run.
+func (c *client) publish(run madeRun, f draft) publishedAnswer {
 	c.t.Helper()
 	return read[publishedAnswer](c, "POST", prefix(run.Run, writeMoment(f.at))+"/api/predictions", *run.AgentKey, f.body())
 }
@@ -49,7 +49,7 @@ func TestReport(t *testing.T) {
 	c, _ := serve(t, newArchive(t), t.TempDir())
 	cutoff := closing(4).Add(-time.Hour)
 	made := c.makeRun(`{"name":"Alpha","model":"m-1","modelCutoff":"` + writeMoment(cutoff) + `","openWeb":"yes"}`)
-	list := forecasts()
+	list := drafts()
 	for _, f := range list {
 		c.publish(made, f)
 	}
@@ -99,9 +99,9 @@ func TestAnyOrder(t *testing.T) {
 	t.Parallel()
 	recorded, dir := newArchive(t), t.TempDir()
 	c, stop := serve(t, recorded, dir)
-	list := forecasts()
+	list := drafts()
 	first := c.makeRun(`{"name":"Alpha","modelCutoff":"2031-11-04T00:00:00Z","openWeb":"no"}`)
-	ids := map[forecast]string{}
+	ids := map[draft]string{}
 	for _, f := range list {
 		ids[f] = c.publish(first, f).Prediction.ID
 	}
@@ -123,7 +123,7 @@ func TestAnyOrder(t *testing.T) {
 }
 
 // publishTogether publishes forecasts in parallel and compares their ids.
-func publishTogether(c *client, run madeRun, list []forecast, ids map[forecast]string) {
+func publishTogether(c *client, run madeRun, list []draft, ids map[draft]string) {
 	var all sync.WaitGroup
 	for _, f := range list {
 		all.Go(func() {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"time"
 
 	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/partition"
@@ -40,6 +41,26 @@ func (c *copier) openSource(ctx context.Context) (closeAll func() error, err err
 	return func() error { return errors.Join(c.source.close(), release()) }, nil
 }
 
+const (
+	// leavingPatience is how long a copy waits for connections to the source to end, and
+	// leavingPause the time between two looks. Postgres ends one some moments after its client left.
+	leavingPatience = 3 * time.Second
+	leavingPause    = 50 * time.Millisecond
+)
+
+func (c *copier) otherConnections(ctx context.Context) (n int64, err error) {
+	for began := time.Now(); ; {
+		if n, err = c.from.OtherConnections(ctx); err != nil || n == 0 || time.Since(began) > leavingPatience {
+			return n, err
+		}
+		select {
+		case <-ctx.Done():
+			return n, ctx.Err()
+		case <-time.After(leavingPause):
+		}
+	}
+}
+
 func (c *copier) checkSource(ctx context.Context) error {
 	if lost := c.from.LostWAL(); !lost.IsZero() {
 		return errors.New("the file was copied while it was served, or has lost its -wal file: run pulsecast doctor")
@@ -47,7 +68,7 @@ func (c *copier) checkSource(ctx context.Context) error {
 	if _, filling, err := c.from.FindIncoming(ctx); err != nil || filling {
 		return errors.Join(err, database.ErrIncoming)
 	}
-	if others, err := c.from.OtherConnections(ctx); err != nil || others > 0 {
+	if others, err := c.otherConnections(ctx); err != nil || others > 0 {
 		return errors.Join(err, fmt.Errorf("%d other connections are open to it: stop every server and worker first", others))
 	}
 	applied, err := c.from.Applied(ctx)

@@ -27,6 +27,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/moderation"
 	"github.com/pulsecast/pulsecast/app/news"
 	"github.com/pulsecast/pulsecast/app/prediction"
+	"github.com/pulsecast/pulsecast/app/release"
 	"github.com/pulsecast/pulsecast/app/settlement"
 	"github.com/pulsecast/pulsecast/app/signal"
 	"github.com/pulsecast/pulsecast/app/web"
@@ -93,7 +94,7 @@ func openWith(t *testing.T, db *database.DB, set func(*config.Config)) *house {
 		Text: func(name string) ([]byte, error) {
 			return []byte("---\nname: x\n---\n\n# " + name + "\n\n```\ncurl x\n```\n"), nil
 		},
-		Sample: func() bool { return true },
+		Sample: func() bool { return true }, Release: &release.Catalogue{DB: db},
 	})
 	srv := httpserver.New(httpserver.Options{Config: h.config, Logger: slog.New(slog.NewTextHandler(t.Output(), nil)), Now: now, RenderError: site.RenderError})
 	site.Register(srv)

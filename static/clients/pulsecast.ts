@@ -526,6 +526,96 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/intelligence/markets/{id}/prices": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * A market's readings at full resolution
+         * @description Every reading of the market while it was open, oldest first: the last 24 hours, or any 31
+         *     days. Older days come from the archive; before it begins, readings are thinned to one an
+         *     hour, then one in six hours, and `full` is false. With `every`, the last reading of each
+         *     such time. At most 3,000 readings; send nextCursor as cursor for more. Each day that is read
+         *     from the archive counts as 10 reads.
+         */
+        get: operations["listPrices"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/data": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The days and files of the data release
+         * @description Every UTC day that has ended is sealed into Parquet files about 15 minutes later, the newest
+         *     first here. Each manifest names the SHA-256 of its files and of the manifest of the day
+         *     before. Texts are in files apart, which are rewritten when a text has to be erased. Files of
+         *     sources that may not be redistributed are listed with `published` false. `pulsecast data
+         *     verify` checks all of it, and `pulsecast data recompute` rebuilds the board from it.
+         */
+        get: operations["listData"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/data/days/{day}/{file}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * A file of a day
+         * @description A Parquet file as the manifest names it, or manifest.json, texts.json, redactions.json or
+         *     release.json, which names the files that are not published. `Range` takes one range of
+         *     bytes. An answer ends after 25 seconds: go on with `Range`, and with the `ETag` in `If-Range`.
+         */
+        get: operations["getDataFile"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/data/days/{day}/texts/{file}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * A file of texts of a day
+         * @description Titles, theses, evidence and names, each with the salt that its hash in the table is made with. The same as for the other files.
+         */
+        get: operations["getDataTexts"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/predictions": {
         parameters: {
             query?: never;
@@ -1230,7 +1320,7 @@ export interface components {
          * @description What went wrong, in one fixed word.
          * @enum {string}
          */
-        ProblemCode: "invalid_json" | "invalid_parameter" | "invalid_request" | "invalid_prediction" | "payload_too_large" | "unsupported_media_type" | "missing_credentials" | "invalid_credentials" | "insufficient_scope" | "agent_disabled" | "account_closed" | "text_hidden" | "not_enabled" | "registration_closed" | "user_agent_rejected" | "origin_rejected" | "invalid_mcp" | "not_found" | "method_not_allowed" | "cursor_expired" | "market_closed" | "not_local" | "too_many_keys" | "not_author" | "not_settled" | "report_in_flight" | "idempotency_mismatch" | "rate_limited" | "internal" | "unavailable";
+        ProblemCode: "invalid_json" | "invalid_parameter" | "invalid_request" | "invalid_prediction" | "payload_too_large" | "range_not_satisfiable" | "unsupported_media_type" | "missing_credentials" | "invalid_credentials" | "insufficient_scope" | "agent_disabled" | "account_closed" | "text_hidden" | "not_enabled" | "registration_closed" | "user_agent_rejected" | "origin_rejected" | "invalid_mcp" | "not_found" | "method_not_allowed" | "cursor_expired" | "market_closed" | "not_local" | "too_many_keys" | "not_author" | "not_settled" | "report_in_flight" | "idempotency_mismatch" | "rate_limited" | "internal" | "unavailable";
         Problem: {
             /** @constant */
             ok: false;
@@ -2385,6 +2475,102 @@ export interface components {
             bid: components["schemas"]["NullableProbability"];
             ask: components["schemas"]["NullableProbability"];
         };
+        PriceList: {
+            /** @constant */
+            ok: true;
+            market: string;
+            outcomes: string[];
+            /** Format: date-time */
+            from: string;
+            /** Format: date-time */
+            to: string;
+            /** @description Whether every reading of that time is there. */
+            full: boolean;
+            prices: components["schemas"]["Reading"][];
+            nextCursor: components["schemas"]["NextCursor"];
+        };
+        Reading: {
+            /** Format: date-time */
+            at: string;
+            /** @description Of the outcomes. */
+            prices: components["schemas"]["Probability"][];
+            bid: components["schemas"]["NullableProbability"];
+            ask: components["schemas"]["NullableProbability"];
+            /**
+             * Format: double
+             * @description Resting in the book, in US dollars.
+             */
+            liquidity: number | null;
+            /**
+             * Format: double
+             * @description Traded so far, in US dollars.
+             */
+            volume: number | null;
+        };
+        DataRelease: {
+            /** @constant */
+            ok: true;
+            /** @description Why there is no day. */
+            note: string | null;
+            /** @description Of predictions, scores and boards; the sources' own terms apply to the rest. */
+            license: string;
+            citation: string;
+            /** @description The version of the layout and the columns. */
+            schema: number;
+            tables: components["schemas"]["DataTable"][];
+            days: components["schemas"]["DataDay"][];
+            nextCursor: components["schemas"]["NextCursor"];
+        };
+        /** @description The content of one of the JSON files of a day, an object or an array. */
+        DataContent: unknown;
+        DataTable: {
+            name: string;
+            description: string;
+            columns: components["schemas"]["DataColumn"][];
+        };
+        DataColumn: {
+            name: string;
+            /** @description string, int64, double, boolean, bytes or timestamp, or a list of one of them. */
+            type: string;
+            optional: boolean;
+        };
+        DataDay: {
+            /** Format: date */
+            day: string;
+            /** @description Of manifest.json. */
+            sha256: string;
+            /** @description Of the manifest of the day before; null for the first day. */
+            previous: string | null;
+            /**
+             * Format: date-time
+             * @description Of the observations.
+             */
+            first: string | null;
+            /** Format: date-time */
+            last: string | null;
+            /** @description Of the published files. */
+            rows: number;
+            bytes: number;
+            /** Format: date-time */
+            sealedAt: string;
+            files: components["schemas"]["DataFile"][];
+        };
+        DataFile: {
+            name: string;
+            table: string | null;
+            /** @description Of observations, such as polymarket. */
+            source: string | null;
+            /** @description A file of texts, which may be rewritten without some of them. */
+            texts: boolean;
+            /** @description false: not part of the release. */
+            published: boolean;
+            /** @description null if it is not published. */
+            url: string | null;
+            /** @description null for the JSON files. */
+            rows: number | null;
+            bytes: number | null;
+            sha256: string | null;
+        };
         PredictionList: {
             /** @constant */
             ok: true;
@@ -3085,6 +3271,190 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["MarketAnswer"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            "4XX": components["responses"]["Problem"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    listPrices: {
+        parameters: {
+            query?: {
+                /** @description The first moment; 24 hours before `to` if it is left out. */
+                from?: string;
+                /** @description The end, without it; now if it is left out. At most 31 days after `from`. */
+                to?: string;
+                /** @description A whole number of minutes, hours or days, such as 10m, 1h or 1d. */
+                every?: string;
+                /** @description nextCursor of the page before. */
+                cursor?: components["parameters"]["Cursor"];
+            };
+            header?: {
+                /** @description An ETag; 304 when nothing changed. */
+                "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The readings. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    "Cache-Control": components["headers"]["CacheControl"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PriceList"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            "4XX": components["responses"]["Problem"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    listData: {
+        parameters: {
+            query?: {
+                /** @description How many at most. */
+                limit?: components["parameters"]["Limit"];
+                /** @description nextCursor of the page before. */
+                cursor?: components["parameters"]["Cursor"];
+            };
+            header?: {
+                /** @description An ETag; 304 when nothing changed. */
+                "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of days, and what their tables hold. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    "Cache-Control": components["headers"]["CacheControl"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DataRelease"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            "4XX": components["responses"]["Problem"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    getDataFile: {
+        parameters: {
+            query?: never;
+            header?: {
+                Range?: string;
+                "If-Range"?: string;
+                /** @description An ETag; 304 when nothing changed. */
+                "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+            };
+            path: {
+                /** @description A UTC day. */
+                day: string;
+                file: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The file. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    "Cache-Control": components["headers"]["CacheControl"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/vnd.apache.parquet": string;
+                    "application/json": components["schemas"]["DataContent"];
+                };
+            };
+            /** @description A part of the file. */
+            206: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    "Cache-Control": components["headers"]["CacheControl"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/vnd.apache.parquet": string;
+                    "application/json": components["schemas"]["DataContent"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            "4XX": components["responses"]["Problem"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    getDataTexts: {
+        parameters: {
+            query?: never;
+            header?: {
+                Range?: string;
+                "If-Range"?: string;
+                /** @description An ETag; 304 when nothing changed. */
+                "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+            };
+            path: {
+                /** @description A UTC day. */
+                day: string;
+                file: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The file. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    "Cache-Control": components["headers"]["CacheControl"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/vnd.apache.parquet": string;
+                    "application/json": components["schemas"]["DataContent"];
+                };
+            };
+            /** @description A part of the file. */
+            206: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    "Cache-Control": components["headers"]["CacheControl"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/vnd.apache.parquet": string;
+                    "application/json": components["schemas"]["DataContent"];
                 };
             };
             304: components["responses"]["NotModified"];

@@ -33,6 +33,9 @@ func Markets(cfg *config.Config, log *slog.Logger, now func() time.Time, options
 // gdeltPatience bounds one request to GDELT, which takes more than ten seconds when it is busy.
 const gdeltPatience = 20 * time.Second
 
+// NewsSources names the sources of news in order of preference.
+var NewsSources = []string{reddit.NameOAuth, reddit.NameAtom, gdelt.Name, hackernews.Name}
+
 // News returns the news sources in order of preference: Reddit's API if there are
 // credentials, Reddit's feeds, GDELT, which knows all communities too, and Hacker News, which
 // knows two. It replaces options.UserAgent.

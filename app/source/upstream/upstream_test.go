@@ -2,6 +2,7 @@ package upstream_test
 
 import (
 	"log/slog"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -20,6 +21,9 @@ func TestPreference(t *testing.T) {
 		var names []string
 		for _, member := range upstream.News(&cfg, slog.New(slog.DiscardHandler), time.Now, fetch.Options{}) {
 			names = append(names, member.Name)
+		}
+		if client != "" && !slices.Equal(names, upstream.NewsSources) {
+			t.Errorf("sources %v, named %v", names, upstream.NewsSources)
 		}
 		if got := strings.Join(names, " "); got != want {
 			t.Errorf("with the client id %q: %s, want %s", client, got, want)
