@@ -65,7 +65,7 @@ var fanOuts = []string{
 	"agent.ReadNumbers", "prediction.BaselineQueue", "prediction.ByID",
 	"prediction.ByIDs", "prediction.CitedBy", "prediction.CountByStatus", "prediction.CountDecided",
 	"prediction.CountPublished", "prediction.LatestAt", "prediction.LiveMarkets", "prediction.MarketsWithOpen",
-	"prediction.OpenOn", "prediction.PublishParts", "prediction.PublishedAfter", "prediction.RecountMarkets", "prediction.Select",
+	"prediction.OpenOn", "prediction.PartsWait", "prediction.PublishParts", "prediction.PublishedAfter", "prediction.RecountMarkets", "prediction.Select",
 	"prediction.SelectTallies",
 	"prediction.Totals", "prediction.addNewest", "prediction.countWithin", "prediction.due", "prediction.nextPredicted",
 	"prediction.withinSpan", "settlement.CountEntries", "settlement.EntryQueue", "settlement.Oldest", "settlement.SelectDays",

@@ -85,7 +85,7 @@ type backtestCommand struct {
 	OpenWeb     string `name:"open-web" default:"unknown" enum:"yes,no,unknown" help:"Whether the bot can search the live web, which knows how the markets ended."`
 
 	Parallel int           `default:"1" help:"How many bots run at a time."`
-	MaxCost  float64       `name:"max-cost" placeholder:"DOLLARS" help:"Stop once the bots have cost this much. Each writes its cost to the file in PULSECAST_COST_FILE."`
+	MaxCost  float64       `name:"max-cost" placeholder:"DOLLARS" help:"Start no bot once they have cost this much; those that run end first. Each writes its cost to the file in PULSECAST_COST_FILE."`
 	Timeout  time.Duration `default:"10m" help:"Longest time of one bot."`
 
 	Command []string `arg:"" optional:"" passthrough:"" help:"The bot, after --. It runs once for each pair, with PULSECAST_BASE_URL, PULSECAST_API_KEY, PULSECAST_MARKET_ID and PULSECAST_AT."`
@@ -259,9 +259,13 @@ func progressOfPairs(total int) *progressbar.ProgressBar {
 func printBacktest(r *replay.Report, paths []string, cost float64) error {
 	out := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(out, "run\t%s\n", r.Run.ID)
-	fmt.Fprintf(out, "predictions\t%d, of which %d resolved and %d open\n", r.Predictions.Total, r.Predictions.Resolved, r.Predictions.Open)
+	fmt.Fprintf(out, "predictions\t%d, of which %d resolved, %d open and %d void\n", r.Predictions.Total, r.Predictions.Resolved, r.Predictions.Open, r.Predictions.Void)
 	row := func(name string, s *replay.Score) {
-		if s != nil {
+		switch {
+		case s == nil:
+		case s.Events == 0:
+			fmt.Fprintf(out, "%s\tno settled event\n", name)
+		default:
 			fmt.Fprintf(out, "%s\t%d events, mean edge %s, range %s to %s, odds %s, Brier %s (market %s)\n", name, s.Events,
 				shownNumber(s.Edge, 1), shownNumber(s.RangeLow, 1), shownNumber(s.RangeHigh, 1), shownNumber(s.Odds, 1), shownNumber(s.Brier, 3), shownNumber(s.MarketBrier, 3))
 		}
@@ -286,5 +290,9 @@ func shownNumber(v *float64, decimals int) string {
 	if v == nil {
 		return "unknown"
 	}
-	return fmt.Sprintf("%.*f", decimals, *v)
+	text := fmt.Sprintf("%.*f", decimals, *v)
+	if strings.Trim(text, "-0.") == "" {
+		return strings.TrimPrefix(text, "-") // no minus before a zero
+	}
+	return text
 }

@@ -101,13 +101,13 @@ func (p *Publisher) checkPart(ctx context.Context, part Part) error {
 func (p *Publisher) keepPart(ctx context.Context, part Part) (s *parts, unfinished bool, err error) {
 	err = p.db.InTx(ctx, func(ctx context.Context, tx bun.Tx) error {
 		now := database.Now(p.now())
-		if s, err = lockParts(ctx, tx, part, now); err != nil {
+		if s, err = p.lockParts(ctx, tx, part, now); err != nil {
 			return err
 		}
 		if unfinished = s.complete() && !s.published(); unfinished {
 			return nil
 		}
-		if err := s.add(part, now); err != nil {
+		if err := p.add(s, part, now); err != nil {
 			return err
 		}
 		_, err := tx.NewUpdate().Model(s).WherePK().Exec(ctx)
@@ -123,8 +123,9 @@ func (p *Publisher) keepPart(ctx context.Context, part Part) (s *parts, unfinish
 }
 
 // lockParts locks the row of an agent and a market, which it makes if there is none.
-func lockParts(ctx context.Context, tx bun.Tx, part Part, now time.Time) (*parts, error) {
-	made := &parts{AgentID: part.Agent.ID, MarketID: part.MarketID, ID: database.NewID(now), BeganAt: now}
+func (p *Publisher) lockParts(ctx context.Context, tx bun.Tx, part Part, now time.Time) (*parts, error) {
+	made := &parts{AgentID: part.Agent.ID, MarketID: part.MarketID, BeganAt: now}
+	made.ID = p.attempt(made, now)
 	if _, err := tx.NewInsert().Model(made).On("CONFLICT (agent_id, market_id) DO NOTHING").Exec(ctx); err != nil {
 		return nil, err
 	}
@@ -134,8 +135,17 @@ func lockParts(ctx context.Context, tx bun.Tx, part Part, now time.Time) (*parts
 	return s, err
 }
 
+// attempt is the id of the next attempt to put a prediction together, after that of a row. With a
+// Seed it follows from the agent, the market and the attempts before, so that the prediction's id does.
+func (p *Publisher) attempt(s *parts, now time.Time) uuid.UUID {
+	if p.Seed == nil {
+		return database.NewID(now)
+	}
+	return uuid.NewSHA1(s.ID, fmt.Appendf(nil, "%s %s", s.AgentID, s.MarketID))
+}
+
 // add takes up a part of a row that isn't being published.
-func (s *parts) add(part Part, now time.Time) error {
+func (p *Publisher) add(s *parts, part Part, now time.Time) error {
 	if s.published() && now.Sub(s.PublishedAt) <= ThesisPatience {
 		switch {
 		case part.Confidence != nil && *part.Confidence == *s.Confidence, part.Confidence == nil && part.Thesis == s.Thesis:
@@ -147,7 +157,7 @@ func (s *parts) add(part Part, now time.Time) error {
 		}
 	}
 	if s.published() || (s.Confidence == nil && now.Sub(s.BeganAt) > ThesisPatience) {
-		*s = parts{AgentID: s.AgentID, MarketID: s.MarketID, ID: database.NewID(now), BeganAt: now}
+		*s = parts{AgentID: s.AgentID, MarketID: s.MarketID, ID: p.attempt(s, now), BeganAt: now}
 	}
 	if part.Confidence != nil {
 		s.Confidence = part.Confidence
@@ -215,6 +225,15 @@ func (p *Publisher) PublishParts(ctx context.Context, before time.Time) (more bo
 	}
 	err = errors.Join(failed...)
 	return len(list) == maxParts && err == nil, err
+}
+
+// PartsWait reports whether any confidence waits for a thesis.
+func PartsWait(ctx context.Context, db bun.IDB) (bool, error) {
+	found, err := db.NewSelect().Model((*parts)(nil)).Where("s.published_at IS NULL").Where("s.confidence IS NOT NULL").Exists(ctx)
+	if err != nil {
+		return false, fmt.Errorf("look for waiting parts: %w", err)
+	}
+	return found, nil
 }
 
 // ForgetParts deletes one batch of the rows that no longer count. more reports whether some may

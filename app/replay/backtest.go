@@ -179,7 +179,7 @@ func (b *Backtest) Run(ctx context.Context) (failed int, err error) {
 		case places <- struct{}{}:
 		case <-ctx.Done():
 		}
-		if ctx.Err() != nil {
+		if ctx.Err() != nil || b.spent() {
 			break
 		}
 		all.Go(func() {
@@ -192,16 +192,24 @@ func (b *Backtest) Run(ctx context.Context) (failed int, err error) {
 			} else if err != nil {
 				stop(err)
 			}
-			if b.MaxCost > 0 && b.state.Cost >= b.MaxCost && b.state.Left() > 0 {
-				stop(ErrCost)
-			}
 			if b.Done != nil {
 				b.Done()
 			}
 		})
 	}
 	all.Wait()
-	return failed, context.Cause(ctx)
+	if err := context.Cause(ctx); err != nil || !b.spent() {
+		return failed, err
+	}
+	return failed, ErrCost
+}
+
+// spent reports whether the bots have cost what they may, with pairs left. Those that run then are not
+// stopped: what they cost is spent already, and one that is killed may have published.
+func (b *Backtest) spent() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.MaxCost > 0 && b.state.Cost >= b.MaxCost && b.state.Left() > 0
 }
 
 // errBot: the bot failed, not what runs it.
@@ -270,7 +278,8 @@ func (b *Backtest) addCost(path string) error {
 	return b.save()
 }
 
-// Report asks for the report, and keeps it in the folder of the run as JSON and as a page.
+// Report asks for the report, and keeps it in the folder of the run as JSON and as a page that needs no
+// server.
 func (b *Backtest) Report(ctx context.Context) (*Report, []string, error) {
 	var paths []string
 	var out Report
@@ -283,6 +292,9 @@ func (b *Backtest) Report(ctx context.Context) (*Report, []string, error) {
 			if err := json.Unmarshal(content, &out); err != nil {
 				return nil, nil, fmt.Errorf("read the report: %w", err)
 			}
+		}
+		if format == "html" {
+			content = alone(content)
 		}
 		path := filepath.Join(b.folder(b.state.Run), "report."+format)
 		if err := writeFile(path, content); err != nil {

@@ -3,7 +3,9 @@ package replay
 import (
 	"bytes"
 	"context"
+	"encoding/base64"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -15,6 +17,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/signal"
 	"github.com/pulsecast/pulsecast/app/version"
 	"github.com/pulsecast/pulsecast/app/web"
+	"github.com/pulsecast/pulsecast/static"
 	"github.com/pulsecast/pulsecast/views/components"
 	"github.com/pulsecast/pulsecast/views/layouts"
 	"github.com/pulsecast/pulsecast/views/pages"
@@ -83,8 +86,9 @@ func (s *Server) reportPage(ctx context.Context, c *fiber.Ctx, run *Run, m *made
 	return c.Send(m.relink(run, out.Bytes()))
 }
 
-// relink leads the links to predictions to their worlds. Those of a bound run open for their keys
-// only, so there they lead to the list.
+// relink leads the links to predictions to their worlds, and those to other pages to the world of
+// the run's beginning. Those of a bound run open for their keys only, so there a prediction leads to
+// the list, and a link to another page is plain text.
 func (m *made) relink(run *Run, page []byte) []byte {
 	for _, f := range m.report.List {
 		to := prefix(run.ID, writeMoment(f.At)) + "/predictions/" + f.ID
@@ -93,8 +97,36 @@ func (m *made) relink(run *Run, page []byte) []byte {
 		}
 		page = bytes.ReplaceAll(page, []byte(`href="/predictions/`+f.ID+`"`), []byte(`href="`+to+`"`))
 	}
-	return page
+	begin := prefix(run.ID, writeMoment(run.From))
+	return linkOut.ReplaceAllFunc(page, func(link []byte) []byte {
+		path := linkOut.FindSubmatch(link)[1]
+		switch {
+		case bytes.HasPrefix(path, []byte(static.Prefix)), bytes.HasPrefix(path, []byte(root+"/")):
+			return link
+		case run.Bound:
+			return nil
+		}
+		return fmt.Appendf(nil, ` href="%s%s"`, begin, path)
+	})
 }
+
+// linkOut is a link to a page of the service.
+var linkOut = regexp.MustCompile(` href="(/[^"]*)"`)
+
+// alone puts the files that a page loads into it, so that it opens from a folder without a server.
+func alone(page []byte) []byte {
+	return loaded.ReplaceAllFunc(page, func(attribute []byte) []byte {
+		parts := loaded.FindSubmatch(attribute)
+		f, ok := static.Find(string(parts[2]))
+		if !ok {
+			return attribute // of another version of the service
+		}
+		return fmt.Appendf(nil, `%s="data:%s;base64,%s"`, parts[1], strings.ReplaceAll(f.ContentType, " ", ""), base64.StdEncoding.EncodeToString(f.Content))
+	})
+}
+
+// loaded is an attribute that names a file which the page loads.
+var loaded = regexp.MustCompile(`(href|src)="(` + static.Prefix + `[^"]*)"`)
 
 func (m *made) facts() []pages.ReplayFact {
 	run, day := &m.report.Run, func(at time.Time) string { return at.UTC().Format("2 January 2006 15:04 UTC") }

@@ -145,6 +145,9 @@ func (s *Server) makeReport(ctx context.Context, run *Run) (m *made, err error) 
 		return nil, fmt.Errorf("make a report: %w", err)
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	if err := s.publishParts(ctx, run); err != nil {
+		return nil, err
+	}
 	list, err := published(ctx, s.build, run)
 	if err != nil {
 		return nil, err

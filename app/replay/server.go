@@ -20,6 +20,7 @@ import (
 
 	"github.com/pulsecast/pulsecast/app/api"
 	"github.com/pulsecast/pulsecast/app/archive"
+	"github.com/pulsecast/pulsecast/app/compat/metaculus"
 	"github.com/pulsecast/pulsecast/app/config"
 	"github.com/pulsecast/pulsecast/app/httpserver"
 	"github.com/pulsecast/pulsecast/app/problem"
@@ -87,6 +88,7 @@ func New(ctx context.Context, o Options) (*Server, error) {
 	s.worlds = newWorlds(s.build.open, s.log)
 	s.http = httpserver.New(httpserver.Options{Config: &settings, Version: version.API, Logger: s.log})
 	s.http.AllowBody(api.BatchPath, api.MaxBatchBody)
+	s.http.AllowBody(metaculus.CommentsPath, metaculus.MaxComment)
 	s.http.AllowBody(root, api.MaxBatchBody) // a plan
 	s.http.Mount(s)
 	s.register(s.http.App)

@@ -33,9 +33,14 @@ import (
 // Base is where the API begins.
 const Base = "/compat/metaculus/api"
 
-// maxComment is the largest body of a comment. Bots send reports that are far longer than a
-// thesis may be.
-const maxComment = 512 << 10
+const (
+	// CommentsPath takes the bodies that are larger than others, up to MaxComment bytes: bots send
+	// reports that are far longer than a thesis may be.
+	CommentsPath = Base + comments
+	MaxComment   = 512 << 10
+
+	comments = "/comments/create/"
+)
 
 // API answers the paths below Base.
 type API struct {
@@ -62,8 +67,8 @@ func (a *API) Register(s *httpserver.Server) {
 	get("/posts/:id/", httpserver.Lookup, a.getPost)
 	get("/users/me", httpserver.Shared, a.getUser)
 	post("/questions/forecast/", a.forecast)
-	s.AllowBody(Base+"/comments/create/", maxComment)
-	post("/comments/create/", a.comment)
+	s.AllowBody(CommentsPath, MaxComment)
+	post(comments, a.comment)
 }
 
 // keyAsBearer reads Authorization: Token KEY, as Metaculus' clients send it, like Bearer KEY.

@@ -1,11 +1,12 @@
 // Package gdelt reads lists of articles from the GDELT Project's DOC 2.0 API: headlines with
-// addresses, without texts and without scores. GDELT lets anyone use and redistribute its data
-// with a citation of the project and a link to it (https://www.gdeltproject.org).
+// addresses, without texts and without scores. GDELT is said to let anyone use and
+// redistribute its data with a citation of the project and a link to it
+// (https://www.gdeltproject.org). This was not verified; see docs/data.md.
 //
 // GDELT has no communities. Each community is a search for words among the English articles of
 // the last day; see queries. The order is GDELT's own, which weighs relevance and outlet.
 //
-// GDELT asks for at most one request in five seconds. A client waits between its requests,
+// GDELT is said to ask for at most one request in five seconds. A client waits between its requests,
 // tries none twice, and stops at the first that fails. A reading that ends early begins the next
 // time with the community it ended at.
 package gdelt
