@@ -93,6 +93,8 @@ func TestRefusals(t *testing.T) {
 		{prefix(bound.Run, noon) + markets, "", 401, "every request needs"},
 		{prefix(bound.Run, "2031-11-03T13:00:00Z") + markets, key.AgentKey, 401, "is for 2031-11-03T12:00:00Z only"},
 		{prefix(bound.Run, noon) + "/api/stats", *run.AgentKey, 401, "invalid_credentials"},
+		{prefix(bound.Run, "2031-11-05T12:00:00Z") + "/markets/m105", "anything", 401, "not a key of the run"},
+		{prefix(bound.Run, "2031-11-05T12:00:00Z") + "/markets/m105", *run.AgentKey, 401, "not a key of the run"},
 		{"/r/" + run.Run + "/report", "", 401, "operatorToken"},
 		{"/r/" + run.Run + "/report", *run.AgentKey, 401, "operator token"},
 		{"/r/" + run.Run + "/report", bound.OperatorToken, 401, "operator token"},
