@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/uptrace/bun"
@@ -23,6 +24,8 @@ import (
 	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/market"
 	"github.com/pulsecast/pulsecast/app/news"
+	"github.com/pulsecast/pulsecast/app/prediction"
+	"github.com/pulsecast/pulsecast/app/problem"
 	"github.com/pulsecast/pulsecast/app/signal"
 )
 
@@ -33,9 +36,17 @@ type world struct {
 	run    *Run
 	at     time.Time
 
+	path string // of its file
+	// kept says that the file outlives the world: something was written, or it was there before.
+	kept atomic.Bool
+
 	mu   sync.Mutex
 	keys int // how many keys of the run it has taken over
 }
+
+// maxWorlds bounds the worlds of a run whose files are kept: as many as it may have pairs, and
+// those that are open.
+const maxWorlds = maxPairs + openWorlds
 
 // complete is the setting of a world that has all that was known at T.
 const complete = "replay"
@@ -73,7 +84,11 @@ func (b *builder) worldPath(run *Run, at time.Time) string {
 // open opens the world of a run at a moment, and builds it if it isn't there.
 func (b *builder) open(ctx context.Context, run *Run, at time.Time) (w *world, err error) {
 	path := b.worldPath(run, at)
-	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
+	_, missing := os.Stat(path)
+	if errors.Is(missing, os.ErrNotExist) {
+		if err := b.checkRoom(run); err != nil {
+			return nil, err
+		}
 		if err := copyFile(b.template, path); err != nil {
 			return nil, fmt.Errorf("make a world: %w", err)
 		}
@@ -82,6 +97,7 @@ func (b *builder) open(ctx context.Context, run *Run, at time.Time) (w *world, e
 	if err != nil {
 		return nil, err
 	}
+	w.kept.Store(missing == nil)
 	_, done, err := database.Setting(ctx, w.app.DB.Reader, complete)
 	if err == nil && !done {
 		err = b.fill(ctx, w)
@@ -100,6 +116,38 @@ func (b *builder) open(ctx context.Context, run *Run, at time.Time) (w *world, e
 	}
 	w.handle = w.app.Handler()
 	return w, nil
+}
+
+// checkRoom refuses a further world of a run that has published at too many moments.
+func (b *builder) checkRoom(run *Run) error {
+	files, err := filepath.Glob(filepath.Join(b.runs.folder(run.ID), "worlds", "*.db"))
+	if err != nil {
+		return fmt.Errorf("make a world: %w", err)
+	}
+	if len(files) >= maxWorlds {
+		return problem.New(problem.CodeInvalidRequest, fmt.Sprintf("This run has published at %d moments, the most that are kept. Make another run with POST /r.", len(files)))
+	}
+	return nil
+}
+
+// close closes a world, and deletes its file if nothing was written: it can be made again from the
+// archive, and whoever reads at many moments must not fill the disk.
+func (w *world) close() error {
+	keep := w.kept.Load()
+	var failed error
+	if !keep { // a tool of MCP may have published
+		keep, failed = prediction.Select(w.app.DB.Reader).Where("p.agent_id = ?", w.run.Agent).Exists(context.Background())
+	}
+	err := errors.Join(failed, w.app.Close())
+	if keep || err != nil {
+		return err
+	}
+	for _, end := range []string{"", "-wal", "-shm"} {
+		if gone := os.Remove(w.path + end); gone != nil && !errors.Is(gone, os.ErrNotExist) {
+			err = errors.Join(err, gone)
+		}
+	}
+	return err
 }
 
 func copyFile(from, to string) error {
@@ -125,7 +173,7 @@ func (b *builder) start(ctx context.Context, run *Run, at time.Time, path string
 	if err != nil {
 		return nil, fmt.Errorf("open a world: %w", err)
 	}
-	return &world{app: a, run: run, at: at}, nil
+	return &world{app: a, run: run, at: at, path: path}, nil
 }
 
 // worldSettings are the settings of every world.

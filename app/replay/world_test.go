@@ -3,6 +3,8 @@ package replay
 import (
 	"fmt"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -63,6 +65,41 @@ func TestWorld(t *testing.T) {
 	kept := read[publishedAnswer](c, "POST", strings.Replace(world, c.base, "", 1)+"/api/predictions", *run.AgentKey, body)
 	if kept.Prediction.ID != first.Prediction.ID {
 		t.Errorf("after a restart the id is %s, was %s", kept.Prediction.ID, first.Prediction.ID)
+	}
+}
+
+// TestWorldFiles: reading at many moments leaves nothing behind, and a run may publish at so many.
+func TestWorldFiles(t *testing.T) {
+	t.Parallel()
+	dir, tape := t.TempDir(), newArchive(t)
+	c, stop := serve(t, tape, dir)
+	run := c.makeRun(`{"name":"Alpha"}`)
+	noon := firstDay.Add(60 * time.Hour)
+	address := func(i int) string {
+		return strings.TrimPrefix(prefix(run.Run, writeMoment(noon.Add(time.Duration(i)*time.Minute))), c.base) + "/api/intelligence/markets"
+	}
+	for i := range openWorlds + 4 {
+		read[shownMarkets](c, "GET", address(i), "", "")
+	}
+	published := prefix(run.Run, writeMoment(noon)) + "/api/predictions"
+	read[publishedAnswer](c, "POST", published, *run.AgentKey, `{"marketId":"m105","confidence":0.8,"thesis":"Because."}`)
+	stop()
+	worlds := filepath.Join(dir, "runs", run.Run, "worlds")
+	files, err := os.ReadDir(worlds)
+	if err != nil || len(files) != 1 || !strings.HasSuffix(files[0].Name(), ".db") {
+		t.Errorf("files that are left: %v, %v", files, err)
+	}
+	for i := range maxWorlds {
+		if err := os.WriteFile(filepath.Join(worlds, fmt.Sprintf("%d.db", i)), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c, _ = serve(t, tape, dir)
+	if status, text := c.call("GET", address(1), "", ""); status != http.StatusUnprocessableEntity || !strings.Contains(text, "Make another run") {
+		t.Errorf("a world too many: %d %s", status, text)
+	}
+	if status, text := c.call("GET", address(0), "", ""); status != http.StatusOK {
+		t.Errorf("a kept world: %d %s", status, text)
 	}
 }
 

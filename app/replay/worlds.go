@@ -132,7 +132,7 @@ func (ws *worlds) closeOldest() bool {
 }
 
 func (ws *worlds) close(o *openWorld) {
-	if err := o.world.app.Close(); err != nil {
+	if err := o.world.close(); err != nil {
 		ws.log.Warn("a world was not closed well", "run", o.world.run.ID, "at", writeMoment(o.world.at), "error", err)
 	}
 }
@@ -174,7 +174,7 @@ func (ws *worlds) closeAll() error {
 	for _, o := range open {
 		<-o.ready // make may need the lock until then
 		if o.err == nil {
-			errs = append(errs, o.world.app.Close())
+			errs = append(errs, o.world.close())
 		}
 	}
 	return errors.Join(errs...)
