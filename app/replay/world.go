@@ -24,8 +24,6 @@ import (
 	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/market"
 	"github.com/pulsecast/pulsecast/app/news"
-	"github.com/pulsecast/pulsecast/app/prediction"
-	"github.com/pulsecast/pulsecast/app/problem"
 	"github.com/pulsecast/pulsecast/app/signal"
 )
 
@@ -43,10 +41,6 @@ type world struct {
 	mu   sync.Mutex
 	keys int // how many keys of the run it has taken over
 }
-
-// maxWorlds bounds the worlds of a run whose files are kept: as many as it may have pairs, and
-// those that are open.
-const maxWorlds = maxPairs + openWorlds
 
 // complete is the setting of a world that has all that was known at T.
 const complete = "replay"
@@ -116,38 +110,6 @@ func (b *builder) open(ctx context.Context, run *Run, at time.Time) (w *world, e
 	}
 	w.handle = w.app.Handler()
 	return w, nil
-}
-
-// checkRoom refuses a further world of a run that has published at too many moments.
-func (b *builder) checkRoom(run *Run) error {
-	files, err := filepath.Glob(filepath.Join(b.runs.folder(run.ID), "worlds", "*.db"))
-	if err != nil {
-		return fmt.Errorf("make a world: %w", err)
-	}
-	if len(files) >= maxWorlds {
-		return problem.New(problem.CodeInvalidRequest, fmt.Sprintf("This run has published at %d moments, the most that are kept. Make another run with POST /r.", len(files)))
-	}
-	return nil
-}
-
-// close closes a world, and deletes its file if nothing was written: it can be made again from the
-// archive, and whoever reads at many moments must not fill the disk.
-func (w *world) close() error {
-	keep := w.kept.Load()
-	var failed error
-	if !keep { // a tool of MCP may have published
-		keep, failed = prediction.Select(w.app.DB.Reader).Where("p.agent_id = ?", w.run.Agent).Exists(context.Background())
-	}
-	err := errors.Join(failed, w.app.Close())
-	if keep || err != nil {
-		return err
-	}
-	for _, end := range []string{"", "-wal", "-shm"} {
-		if gone := os.Remove(w.path + end); gone != nil && !errors.Is(gone, os.ErrNotExist) {
-			err = errors.Join(err, gone)
-		}
-	}
-	return err
 }
 
 func copyFile(from, to string) error {
