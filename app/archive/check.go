@@ -11,8 +11,6 @@ import (
 	"iter"
 	"slices"
 	"time"
-
-	"github.com/parquet-go/parquet-go"
 )
 
 // Problem is what is wrong with a file of an archive.
@@ -123,7 +121,7 @@ func readState(ctx context.Context, s Storage, name string) (state TextsState, e
 		return state, fmt.Errorf("%s: %w", name, err)
 	}
 	state.SHA256 = hex.EncodeToString(hash.Sum(nil))
-	file, err := parquet.OpenFile(o, o.Size())
+	file, err := openParquet(o, o.Size())
 	if err != nil {
 		return state, damage{fmt.Errorf("it is not a Parquet file: %w", err)}
 	}

@@ -84,6 +84,9 @@ func TestDamage(t *testing.T) {
 		{"redactions.json", gone, "it is missing"},
 		{"manifest.json", gone, "the day is missing"},
 		{"manifest.json", func([]byte) []byte { return []byte("{") }, "not a manifest: "},
+		{"manifest.json", func(b []byte) []byte {
+			return bytes.Replace(b, []byte(`"news-hackernews.parquet"`), []byte(`"../../../x"`), 1)
+		}, "it names \"../../../x\", which is no file of this day"},
 		{"manifest.json", func(b []byte) []byte { return bytes.Replace(b, []byte(`"schema": 1`), []byte(`"schema": 9`), 1) }, "schema 9; this program reads up to 1"},
 	} {
 		var before []byte

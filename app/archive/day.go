@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"io"
 	"iter"
-
-	"github.com/parquet-go/parquet-go"
 )
 
 // Day is a sealed day, open for reading.
@@ -93,16 +91,19 @@ func readFile[T any](ctx context.Context, s Storage, name string, yield func(T, 
 		return false
 	}
 	defer o.Close()
-	file, err := parquet.OpenFile(o, o.Size())
+	r, err := openRows[T](o, o.Size())
 	if err != nil {
 		yield(none, fmt.Errorf("%s: %w", name, err))
 		return false
 	}
-	r := parquet.NewGenericReader[T](file)
-	defer r.Close()
+	defer func() { _ = guarded(r.Close) }()
 	rows := make([]T, readRows)
 	for {
-		n, err := r.Read(rows)
+		n := 0
+		err := guarded(func() (err error) {
+			n, err = r.Read(rows)
+			return err
+		})
 		for _, row := range rows[:n] {
 			if !yield(row, ctx.Err()) || ctx.Err() != nil {
 				return false

@@ -18,7 +18,11 @@ func EncodeRows[T any](rows []T) ([]byte, error) {
 
 // DecodeRows is the reverse of EncodeRows.
 func DecodeRows[T any](content []byte) ([]T, error) {
-	rows, err := parquet.Read[T](bytes.NewReader(content), int64(len(content)))
+	var rows []T
+	err := guarded(func() (err error) {
+		rows, err = parquet.Read[T](bytes.NewReader(content), int64(len(content)))
+		return err
+	})
 	if err != nil {
 		return nil, fmt.Errorf("decode rows: %w", err)
 	}

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"io/fs"
 	"slices"
 	"time"
 )
@@ -106,7 +107,29 @@ func ReadManifest(day string, content []byte) (*Manifest, error) {
 	case m.Day != day:
 		return nil, bad("it is the manifest of %q", m.Day)
 	}
+	if name, ok := m.strayName(); ok {
+		return nil, bad("it names %.80q, which is no file of this day", name)
+	}
 	return &m, nil
+}
+
+// strayName finds a name that would lead out of the folder of the day.
+func (m *Manifest) strayName() (name string, found bool) {
+	var names []string
+	for _, f := range m.Files {
+		names = append(names, f.Name)
+	}
+	for _, f := range m.Texts {
+		names = append(names, f.Name)
+	}
+	for _, f := range m.Unreadable {
+		names = append(names, f.Name)
+	}
+	i := slices.IndexFunc(names, func(name string) bool { return !fs.ValidPath(name) || name == "." })
+	if i < 0 {
+		return "", false
+	}
+	return names[i], true
 }
 
 // Of returns the files of a table.

@@ -41,15 +41,21 @@ func marketPrices(ctx context.Context, s Storage, name, market string, use func(
 		return false, err
 	}
 	defer func() { err = errors.Join(err, o.Close()) }()
-	file, err := parquet.OpenFile(o, o.Size())
+	file, err := openParquet(o, o.Size())
+	if err == nil {
+		err = sameColumns(file.Schema(), parquet.SchemaOf(PriceRow{}))
+	}
 	if err != nil {
 		return false, err
 	}
 	for i, group := range file.RowGroups() {
-		if !mayHold(file, i, market) {
-			continue
-		}
-		first, n, err := rowsOfMarket(group, market)
+		var first, n int64
+		err := guarded(func() (err error) {
+			if mayHold(file, i, market) {
+				first, n, err = rowsOfMarket(group, market)
+			}
+			return err
+		})
 		if err != nil {
 			return false, err
 		}
@@ -113,12 +119,16 @@ func rowsOfMarket(group parquet.RowGroup, market string) (first, n int64, err er
 func readMarket(ctx context.Context, group parquet.RowGroup, first, n int64, use func(*PriceRow) bool) (more bool, err error) {
 	r := parquet.NewGenericRowGroupReader[PriceRow](group)
 	defer func() { err = errors.Join(err, r.Close()) }()
-	if err := r.SeekToRow(first); err != nil {
+	if err := guarded(func() error { return r.SeekToRow(first) }); err != nil {
 		return false, err
 	}
 	rows := make([]PriceRow, min(n, readRows))
 	for n > 0 {
-		got, err := r.Read(rows[:min(n, int64(len(rows)))])
+		got := 0
+		err := guarded(func() (err error) {
+			got, err = r.Read(rows[:min(n, int64(len(rows)))])
+			return err
+		})
 		for i := range rows[:got] {
 			if !use(&rows[i]) {
 				return false, ctx.Err()

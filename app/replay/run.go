@@ -78,18 +78,21 @@ func (r *Run) keysAt(at time.Time) (keys []*agent.Key) {
 	return keys
 }
 
-// admit refuses a bearer that no world of the run at a moment can know. Session tokens are left
-// to the world.
+// admit refuses a bearer that no world of the run at a moment can know. Session tokens and keys
+// that a world may have issued are left to the world, but not in a bound run: pages don't look at
+// credentials, so anything would open them.
 func (r *Run) admit(bearer string, at time.Time) error {
 	switch {
 	case bearer == "" && r.Bound:
 		return problem.MissingCredentials("In this run every request needs Authorization: Bearer with a key for this moment; POST /r/" + r.ID + "/keys makes one.")
-	case bearer == "" || !agent.IsKey(bearer):
+	case bearer == "", !agent.IsKey(bearer) && !r.Bound:
 		return nil
 	}
 	hash := agent.Hash(bearer)
 	i := slices.IndexFunc(r.Keys, func(k runKey) bool { return subtle.ConstantTimeCompare(k.Hash, hash[:]) == 1 })
 	switch {
+	case i < 0 && r.Bound:
+		return problem.InvalidCredentials("This is not a key of the run; its operator makes one with POST /r/" + r.ID + "/keys.")
 	case i < 0:
 		return nil // a world may have issued it
 	case r.Keys[i].At != nil && !r.Keys[i].At.Equal(at):

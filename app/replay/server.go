@@ -268,6 +268,9 @@ func (w *world) answer(fctx *fasthttp.RequestCtx, path string) {
 		w.relink(&fctx.Response)
 	}
 	if m := string(fctx.Method()); m != fiber.MethodGet && m != fiber.MethodHead && m != fiber.MethodOptions {
+		if fctx.Response.StatusCode() < fiber.StatusBadRequest && !strings.HasPrefix(path, "/mcp") {
+			w.kept.Store(true)
+		}
 		ctx, cancel := context.WithTimeout(context.Background(), acquireTimeout)
 		defer cancel()
 		if err := w.app.Recheck(ctx); err != nil {

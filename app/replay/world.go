@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/uptrace/bun"
@@ -32,6 +33,10 @@ type world struct {
 	handle fasthttp.RequestHandler
 	run    *Run
 	at     time.Time
+
+	path string // of its file
+	// kept says that the file outlives the world: something was written, or it was there before.
+	kept atomic.Bool
 
 	mu   sync.Mutex
 	keys int // how many keys of the run it has taken over
@@ -73,7 +78,11 @@ func (b *builder) worldPath(run *Run, at time.Time) string {
 // open opens the world of a run at a moment, and builds it if it isn't there.
 func (b *builder) open(ctx context.Context, run *Run, at time.Time) (w *world, err error) {
 	path := b.worldPath(run, at)
-	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
+	_, missing := os.Stat(path)
+	if errors.Is(missing, os.ErrNotExist) {
+		if err := b.checkRoom(run); err != nil {
+			return nil, err
+		}
 		if err := copyFile(b.template, path); err != nil {
 			return nil, fmt.Errorf("make a world: %w", err)
 		}
@@ -82,6 +91,7 @@ func (b *builder) open(ctx context.Context, run *Run, at time.Time) (w *world, e
 	if err != nil {
 		return nil, err
 	}
+	w.kept.Store(missing == nil)
 	_, done, err := database.Setting(ctx, w.app.DB.Reader, complete)
 	if err == nil && !done {
 		err = b.fill(ctx, w)
@@ -125,7 +135,7 @@ func (b *builder) start(ctx context.Context, run *Run, at time.Time, path string
 	if err != nil {
 		return nil, fmt.Errorf("open a world: %w", err)
 	}
-	return &world{app: a, run: run, at: at}, nil
+	return &world{app: a, run: run, at: at, path: path}, nil
 }
 
 // worldSettings are the settings of every world.

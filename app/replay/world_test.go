@@ -3,6 +3,8 @@ package replay
 import (
 	"fmt"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -66,6 +68,41 @@ func TestWorld(t *testing.T) {
 	}
 }
 
+// TestWorldFiles: reading at many moments leaves nothing behind, and a run may publish at so many.
+func TestWorldFiles(t *testing.T) {
+	t.Parallel()
+	dir, tape := t.TempDir(), newArchive(t)
+	c, stop := serve(t, tape, dir)
+	run := c.makeRun(`{"name":"Alpha"}`)
+	noon := firstDay.Add(60 * time.Hour)
+	address := func(i int) string {
+		return strings.TrimPrefix(prefix(run.Run, writeMoment(noon.Add(time.Duration(i)*time.Minute))), c.base) + "/api/intelligence/markets"
+	}
+	for i := range openWorlds + 4 {
+		read[shownMarkets](c, "GET", address(i), "", "")
+	}
+	published := prefix(run.Run, writeMoment(noon)) + "/api/predictions"
+	read[publishedAnswer](c, "POST", published, *run.AgentKey, `{"marketId":"m105","confidence":0.8,"thesis":"Because."}`)
+	stop()
+	worlds := filepath.Join(dir, "runs", run.Run, "worlds")
+	files, err := os.ReadDir(worlds)
+	if err != nil || len(files) != 1 || !strings.HasSuffix(files[0].Name(), ".db") {
+		t.Errorf("files that are left: %v, %v", files, err)
+	}
+	for i := range maxWorlds {
+		if err := os.WriteFile(filepath.Join(worlds, fmt.Sprintf("%d.db", i)), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c, _ = serve(t, tape, dir)
+	if status, text := c.call("GET", address(1), "", ""); status != http.StatusUnprocessableEntity || !strings.Contains(text, "Make another run") {
+		t.Errorf("a world too many: %d %s", status, text)
+	}
+	if status, text := c.call("GET", address(0), "", ""); status != http.StatusOK {
+		t.Errorf("a kept world: %d %s", status, text)
+	}
+}
+
 func TestRefusals(t *testing.T) {
 	t.Parallel()
 	c, _ := serve(t, newArchive(t), t.TempDir())
@@ -93,6 +130,8 @@ func TestRefusals(t *testing.T) {
 		{prefix(bound.Run, noon) + markets, "", 401, "every request needs"},
 		{prefix(bound.Run, "2031-11-03T13:00:00Z") + markets, key.AgentKey, 401, "is for 2031-11-03T12:00:00Z only"},
 		{prefix(bound.Run, noon) + "/api/stats", *run.AgentKey, 401, "invalid_credentials"},
+		{prefix(bound.Run, "2031-11-05T12:00:00Z") + "/markets/m105", "anything", 401, "not a key of the run"},
+		{prefix(bound.Run, "2031-11-05T12:00:00Z") + "/markets/m105", *run.AgentKey, 401, "not a key of the run"},
 		{"/r/" + run.Run + "/report", "", 401, "operatorToken"},
 		{"/r/" + run.Run + "/report", *run.AgentKey, 401, "operator token"},
 		{"/r/" + run.Run + "/report", bound.OperatorToken, 401, "operator token"},

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 )
@@ -42,7 +44,7 @@ type openWorld struct {
 	world *world
 	err   error
 
-	users int
+	users int    // requests that use it, and the one that makes it
 	used  uint64 // the number of its last use
 }
 
@@ -104,6 +106,7 @@ func (ws *worlds) tryEnter(key worldKey) (o *openWorld, mine bool, freed chan st
 		}
 		o, mine = &openWorld{ready: make(chan struct{})}, true
 		ws.found[key] = o
+		o.users++ // make leaves it
 	}
 	o.users++
 	ws.uses++
@@ -129,13 +132,14 @@ func (ws *worlds) closeOldest() bool {
 }
 
 func (ws *worlds) close(o *openWorld) {
-	if err := o.world.app.Close(); err != nil {
+	if err := o.world.close(); err != nil {
 		ws.log.Warn("a world was not closed well", "run", o.world.run.ID, "at", writeMoment(o.world.at), "error", err)
 	}
 }
 
 // make builds a world. It goes on when its callers leave: others may wait for it.
 func (ws *worlds) make(key worldKey, o *openWorld, run *Run) {
+	defer ws.leave(o)
 	ws.places <- struct{}{}
 	defer func() { <-ws.places }()
 	ctx, cancel := context.WithTimeout(context.Background(), buildTimeout)
@@ -164,14 +168,14 @@ func (ws *worlds) leave(o *openWorld) {
 // closeAll closes all worlds. Nothing may use one any longer.
 func (ws *worlds) closeAll() error {
 	ws.mu.Lock()
-	defer ws.mu.Unlock()
+	open := slices.Collect(maps.Values(ws.found))
+	ws.mu.Unlock()
 	var errs []error
-	for key, o := range ws.found {
-		<-o.ready
+	for _, o := range open {
+		<-o.ready // make may need the lock until then
 		if o.err == nil {
-			errs = append(errs, o.world.app.Close())
+			errs = append(errs, o.world.close())
 		}
-		delete(ws.found, key)
 	}
 	return errors.Join(errs...)
 }

@@ -1,0 +1,139 @@
+package release_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/uptrace/bun"
+
+	"github.com/pulsecast/pulsecast/app/agent"
+	"github.com/pulsecast/pulsecast/app/archive"
+	"github.com/pulsecast/pulsecast/app/database/dbtest"
+	"github.com/pulsecast/pulsecast/app/demo"
+	"github.com/pulsecast/pulsecast/app/prediction"
+	"github.com/pulsecast/pulsecast/app/release"
+)
+
+// TestSecrets: what the public doesn't see of predictions and agents is not exported.
+func TestSecrets(t *testing.T) {
+	t.Parallel()
+	for _, kind := range dbtest.Kinds {
+		t.Run(string(kind), func(t *testing.T) {
+			t.Parallel()
+			ctx, db := t.Context(), dbtest.Open(t, kind)
+			now := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
+			if err := demo.Seed(ctx, db, now); err != nil {
+				t.Fatal(err)
+			}
+			// One settled prediction of each of four agents: hidden, not revealed, of an agent whose
+			// texts are hidden, and of one that has closed its account.
+			var settled []prediction.Prediction
+			err := prediction.Select(db).Where("p.status = 'resolved'").OrderExpr("p.agent_id, p.id").Scan(ctx, &settled)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var chosen []prediction.Prediction
+			for _, p := range settled {
+				if len(chosen) == 0 || chosen[len(chosen)-1].AgentID != p.AgentID {
+					chosen = append(chosen, p)
+				}
+			}
+			if len(chosen) < 5 {
+				t.Fatalf("%d agents have settled predictions", len(chosen))
+			}
+			hidden, secret, muted, closed, shown := chosen[0], chosen[1], chosen[2], chosen[3], chosen[4]
+			mark(t, db, "UPDATE predictions SET hidden = TRUE, thesis = 'hidden words' WHERE id = ?", hidden.ID)
+			mark(t, db, "UPDATE predictions SET unrevealed = TRUE, thesis = 'secret words' WHERE id = ?", secret.ID)
+			mark(t, db, "UPDATE agents SET visibility = 'texts_hidden' WHERE id = ?", muted.AgentID)
+			mark(t, db, "UPDATE predictions SET thesis = 'muted words' WHERE id = ?", muted.ID)
+			mark(t, db, "UPDATE predictions SET thesis = 'closed words' WHERE id = ?", closed.ID)
+			mark(t, db, "UPDATE agents SET name = 'Former Name', owner = 'owner@example.org' WHERE id = ?", closed.AgentID)
+			mark(t, db, "UPDATE predictions SET thesis = 'shown words' WHERE id = ?", shown.ID)
+			mark(t, db, "UPDATE agents SET owner = 'owner@example.org' WHERE id = ?", shown.AgentID)
+			err = db.InTx(ctx, func(ctx context.Context, tx bun.Tx) error {
+				_, _, err := agent.Store{}.Close(ctx, tx, closed.AgentID, now)
+				return err
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			all := exported(t, &release.Exporter{DB: db, Interval: time.Minute})
+			for _, word := range []string{"hidden words", "secret words", "muted words", "closed words", "Former Name", "owner@example.org"} {
+				if strings.Contains(all, word) {
+					t.Errorf("%q was exported", word)
+				}
+			}
+			if !strings.Contains(all, "shown words") {
+				t.Error("what is shown was not exported")
+			}
+			if n := strings.Count(all, "prediction "+secret.ID.String()); n != 0 {
+				t.Errorf("what is not revealed was exported")
+			}
+			for _, p := range []prediction.Prediction{hidden, muted, closed, shown} {
+				if n := strings.Count(all, "prediction "+p.ID.String()); n != 1 {
+					t.Errorf("the numbers of %s were exported %d times", p.ID, n)
+				}
+			}
+		})
+	}
+}
+
+func mark(t *testing.T, db bun.IDB, query string, args ...any) {
+	t.Helper()
+	result, err := db.NewRaw(query, args...).Exec(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n, err := result.RowsAffected(); n != 1 || err != nil {
+		t.Fatalf("%s: %d rows, %v", query, n, err)
+	}
+}
+
+// exported is all that an export says, as text.
+func exported(t *testing.T, x *release.Exporter) string {
+	t.Helper()
+	ctx, dir := t.Context(), t.TempDir()
+	folder := archive.OpenFolder(dir)
+	w := archive.NewDayWriter(folder, "2026-11-21", "")
+	if err := x.Export(ctx, w, time.Time{}, time.Date(2026, 11, 23, 0, 0, 0, 0, time.UTC)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Finish(ctx); err != nil {
+		t.Fatal(err)
+	}
+	d, err := archive.OpenDay(ctx, folder, "2026-11-21")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out strings.Builder
+	for row, err := range archive.Rows[archive.PredictionRow](ctx, d, archive.Predictions) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintf(&out, "prediction %s %+v\n", row.ID, row)
+	}
+	for row, err := range archive.Rows[archive.AgentRow](ctx, d, archive.Agents) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintf(&out, "agent %+v\n", row)
+	}
+	for _, table := range []string{archive.Predictions, archive.Agents} {
+		for row, err := range archive.TextRows(ctx, d, table) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			fmt.Fprintf(&out, "text of %s: %s\n", row.Record, row.Content)
+		}
+	}
+	content, err := os.ReadFile(filepath.Join(dir, "days", "2026-11-21", archive.ManifestName))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out.String() + string(content)
+}

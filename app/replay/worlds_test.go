@@ -1,0 +1,68 @@
+package replay
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// A world that is being made has no callers left when these gave up, but it is in use: no other
+// may take its place.
+func TestWorldInTheMaking(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		made := make(chan struct{})
+		ws := newWorlds(func(context.Context, *Run, time.Time) (*world, error) {
+			<-made
+			return nil, errors.New("no world")
+		}, slog.New(slog.DiscardHandler))
+		ws.most = 1
+		for i := range 2 {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			_, _, err := ws.acquire(ctx, &Run{ID: "r"}, firstDay.Add(time.Duration(i)*time.Hour))
+			cancel()
+			if !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("world %d: %v", i, err)
+			}
+		}
+		close(made)
+		synctest.Wait()
+		if _, _, err := ws.acquire(t.Context(), &Run{ID: "r"}, firstDay.Add(2*time.Hour)); err == nil || err.Error() != "no world" {
+			t.Errorf("after the place was free: %v", err)
+		}
+	})
+}
+
+// A world whose making fails while the server closes must not keep it from closing.
+func TestCloseWhileMaking(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		made := make(chan struct{})
+		ws := newWorlds(func(context.Context, *Run, time.Time) (*world, error) {
+			<-made
+			return nil, errors.New("no world")
+		}, slog.New(slog.DiscardHandler))
+		go func() {
+			if _, _, err := ws.acquire(t.Context(), &Run{ID: "r"}, firstDay); err == nil {
+				t.Error("there is a world")
+			}
+		}()
+		synctest.Wait()
+		closed := make(chan error, 1)
+		go func() { closed <- ws.closeAll() }()
+		synctest.Wait()
+		close(made)
+		synctest.Wait()
+		select {
+		case err := <-closed:
+			if err != nil {
+				t.Error(err)
+			}
+		default:
+			t.Fatal("it doesn't close")
+		}
+	})
+}
