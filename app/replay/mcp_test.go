@@ -14,7 +14,7 @@ func TestMCPAfterT(t *testing.T) {
 	c, _ := serve(t, newArchive(t), t.TempDir())
 	run := c.makeRun(`{"name":"Alpha"}`)
 	ids := map[string]time.Time{}
-	for _, f := range forecasts()[:6] {
+	for _, f := range drafts()[:6] {
 		ids[c.publish(run, f).Prediction.ID] = f.at
 	}
 	at := firstDay.Add(49 * time.Hour)
