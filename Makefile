@@ -43,7 +43,7 @@ test: fresh ## Run every test on private Postgres and Redis, in Chromium and beh
 	@events=$$(mktemp); trap 'rm -f "$$events"' EXIT; \
 	export NEED_CHROMIUM=1 NEED_NGINX=1 NEED_PGBOUNCER=1; status=0; \
 	.ci/services $(TOOL) gotestsum --format "$${GOTESTSUM_FORMAT:-pkgname}" --jsonfile "$$events" \
-		-- -vet=off -timeout 20m $(ARGS) $(PKG) || status=$$?; \
+		-- -vet=off -p 3 -timeout 20m $(ARGS) $(PKG) || status=$$?; \
 	export TEST_POSTGRES_URL=set TEST_REDIS_URL=set; \
 	go run ./.ci/skips "$$events" || { test $$status != 0 || status=1; }; \
 	exit $$status

@@ -62,7 +62,7 @@ type Texts struct {
 type Redaction struct {
 	Table  string    `json:"table"`
 	Record string    `json:"record"`
-	Reason string    `json:"reason"` // "closed" (an account), "deleted" (by the source), "ordered" (by a court)
+	Reason string    `json:"reason"` // "closed" (an account), "deleted" (by the source), "ordered" (by a court), "hidden" (by an admin)
 	At     time.Time `json:"at"`
 }
 

@@ -24,6 +24,7 @@ const (
 	Closed  = "closed"  // the agent closed its account
 	Deleted = "deleted" // the source deleted the post
 	Ordered = "ordered" // by a court or the operator
+	Hidden  = "hidden"  // an admin hid the text
 )
 
 // Request asks for the texts of a record to be erased from the whole archive. An agent's request
@@ -78,6 +79,16 @@ func RequestRedaction(ctx context.Context, db bun.IDB, now time.Time, again bool
 		if _, err := q.Exec(ctx); err != nil {
 			return fmt.Errorf("request redactions: %w", err)
 		}
+	}
+	return nil
+}
+
+// WithdrawHidden takes back the request for a text that an admin shows again. Days that are erased
+// already stay erased; later ones have the text.
+func WithdrawHidden(ctx context.Context, db bun.IDB, table, record string) error {
+	_, err := db.NewDelete().Model((*request)(nil)).Where("kind = ?", table).Where("record = ?", record).Where("reason = ?", Hidden).Exec(ctx)
+	if err != nil {
+		return fmt.Errorf("withdraw a redaction: %w", err)
 	}
 	return nil
 }

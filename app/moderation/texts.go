@@ -7,6 +7,7 @@ import (
 	"github.com/uptrace/bun"
 
 	"github.com/pulsecast/pulsecast/app/agent"
+	"github.com/pulsecast/pulsecast/app/archive"
 	"github.com/pulsecast/pulsecast/app/audit"
 	"github.com/pulsecast/pulsecast/app/leaderboard"
 )
@@ -66,7 +67,21 @@ func (s *Service) setHidden(ctx context.Context, act Act, id uuid.UUID, hidden b
 		if err == nil && !changed {
 			err = changedMeanwhile(e.Before, e.After)
 		}
-		return &e, err
+		if err != nil {
+			return nil, err
+		}
+		return &e, s.hideArchived(ctx, tx, id, hidden)
 	})
 	return err
+}
+
+// hideArchived makes the archive erase a hidden text from the days that are sealed. That can't be
+// undone: a text that is shown again is in later days only.
+func (s *Service) hideArchived(ctx context.Context, tx bun.Tx, id uuid.UUID, hidden bool) error {
+	if !hidden {
+		return archive.WithdrawHidden(ctx, tx, archive.Predictions, id.String())
+	}
+	return archive.RequestRedaction(ctx, tx, s.Now(), true, archive.Request{
+		Table: archive.Predictions, Record: id.String(), Reason: archive.Hidden,
+	})
 }

@@ -1,0 +1,41 @@
+package moderation_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/pulsecast/pulsecast/app/database"
+	"github.com/pulsecast/pulsecast/app/database/dbtest"
+	"github.com/pulsecast/pulsecast/app/moderation"
+	"github.com/pulsecast/pulsecast/app/prediction"
+)
+
+// TestHiddenTextsLeaveTheArchive: hiding a prediction asks the archive to erase its text, and
+// showing it again takes the request back. One that was shown all the time is asked for by neither.
+func TestHiddenTextsLeaveTheArchive(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+		_, ids := predict(t, db, prediction.Prediction{Title: "One"}, prediction.Prediction{Title: "Two"})
+		act := moderation.Act{Actor: "ada", Reason: "Spam."}
+		requested := func(want ...string) {
+			t.Helper()
+			var records []string
+			err := db.NewRaw("SELECT record FROM redaction_requests WHERE kind = 'predictions' AND reason = 'hidden'").Scan(t.Context(), &records)
+			if err != nil || !slices.Equal(records, want) {
+				t.Errorf("asked to erase %v, %v; want %v", records, err, want)
+			}
+		}
+		requested()
+		if err := service(db).HidePrediction(t.Context(), act, ids[0]); err != nil {
+			t.Fatal(err)
+		}
+		requested(ids[0].String())
+		if err := service(db).HidePrediction(t.Context(), act, ids[0]); err == nil {
+			t.Error("hidden twice")
+		}
+		if err := service(db).RestorePrediction(t.Context(), act, ids[0]); err != nil {
+			t.Fatal(err)
+		}
+		requested()
+	})
+}
