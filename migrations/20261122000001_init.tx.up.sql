@@ -330,7 +330,7 @@ CREATE TABLE markets (
 --bun:split
 CREATE INDEX markets_match_key ON markets (match_key);
 --bun:split
-CREATE INDEX markets_event ON markets (event_id) WHERE event_id IS NOT NULL;
+CREATE INDEX markets_event ON markets (event_id, id) WHERE event_id IS NOT NULL;
 --bun:split
 CREATE INDEX markets_url ON markets (url) WHERE url IS NOT NULL;
 --bun:split
@@ -411,7 +411,8 @@ CREATE INDEX market_consensus_changed ON market_consensus (market_id) WHERE chan
 CREATE INDEX market_consensus_age ON market_consensus (counted_at) WHERE agents + others > 0;
 --bun:split
 
--- news_items: posts and articles as last observed. Reference; owner news.
+-- news_items: posts and articles as last observed. erased says that the source has deleted the
+-- post: its texts are gone, and later readings don't bring them back. Reference; owner news.
 CREATE TABLE news_items (
   id TEXT PRIMARY KEY,
   source TEXT NOT NULL,
@@ -431,7 +432,8 @@ CREATE TABLE news_items (
   position BIGINT NOT NULL,
   observed_at {{.TS}} NOT NULL,
   sample BOOLEAN NOT NULL,
-  cited BOOLEAN NOT NULL DEFAULT FALSE
+  cited BOOLEAN NOT NULL DEFAULT FALSE,
+  erased BOOLEAN NOT NULL DEFAULT FALSE
 );
 --bun:split
 CREATE INDEX news_items_url ON news_items (url);
@@ -798,6 +800,14 @@ CREATE TABLE clusters (
 ){{if .PG}} WITH (fillfactor = 80){{end}};
 --bun:split
 CREATE INDEX clusters_by_day ON clusters (agent_id, (COALESCE(day, settled_day)) DESC, event_key DESC);
+--bun:split
+
+-- scored_events: how many agents have something settled on each event, without the reference
+-- agents. The row with an empty key counts the events with such an agent. Local; owner settlement.
+CREATE TABLE scored_events (
+  event_key TEXT PRIMARY KEY,
+  agents BIGINT NOT NULL
+){{if .PG}} WITH (fillfactor = 80){{end}};
 --bun:split
 
 -- agent_days: sums of what an agent has on one scheduled-close day, by category. A row under
@@ -1252,7 +1262,8 @@ CREATE TABLE redactions (
 );
 --bun:split
 
--- redaction_requests: records whose texts are to be erased from the archive. next_day is the
+-- redaction_requests: records whose texts are to be erased from the archive. kind is the table of
+-- the record, or "profiles" for an agent without its predictions. next_day is the
 -- next day to look at, done_at when all were. A record stays listed, so that its texts don't
 -- come back with a later day. Local; owner archive.
 CREATE TABLE redaction_requests (

@@ -19,8 +19,8 @@ type Figures struct {
 	Proven int64 // of these
 }
 
-// Figures counts them. It walks the agents and the settled markets, never the
-// predictions, so it grows with both: callers keep the answer, and one of them reads it at a time.
+// Figures counts them. It walks the agents, never the predictions or the markets: callers keep the
+// answer, and one of them reads it at a time.
 func (s *Store) Figures(ctx context.Context, db bun.IDB) (f Figures, err error) {
 	if f.Agents, err = (prediction.Store{}).Publishers(ctx, db); err != nil {
 		return f, err

@@ -54,6 +54,14 @@ func appendPrices(ctx context.Context, db bun.IDB, part []Market) error {
 	return insertPrices(ctx, db, rows)
 }
 
+// DropPrices deletes the prices of all markets, where they can be read from an archive again.
+func (Store) DropPrices(ctx context.Context, db bun.IDB) error {
+	if _, err := db.NewDelete().Model((*Price)(nil)).Where("TRUE").Exec(ctx); err != nil {
+		return fmt.Errorf("drop prices: %w", err)
+	}
+	return nil
+}
+
 // AddPrices stores prices of known markets from elsewhere than a reading (a sample's
 // history). A moment that is there already keeps its price.
 func (Store) AddPrices(ctx context.Context, db bun.IDB, rows []Price) error {

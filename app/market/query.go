@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/uptrace/bun"
+
+	"github.com/pulsecast/pulsecast/app/database"
 )
 
 // Select begins a query on markets AS m, with the columns of Market. As a subquery it lets
@@ -65,24 +67,43 @@ func (Store) EventTitles(ctx context.Context, db bun.IDB, marketIDs []string) (m
 	return titles, nil
 }
 
-// TitlesByEventKey names events by their keys; see Market.EventKey.
+// keyedTitle is the title of the event with a key.
+type keyedTitle struct {
+	EventKey string `bun:",type:text"`
+	ID       string `bun:",type:text"` // of the event, or of the market that stands alone
+	Title    string `bun:",type:text,nullzero"`
+}
+
+// TitlesByEventKey names events by their keys; see Market.EventKey. It reads one market of each,
+// however many the event has.
 func (Store) TitlesByEventKey(ctx context.Context, db bun.IDB, keys []string) (map[string]string, error) {
 	titles := make(map[string]string, len(keys))
-	if len(keys) == 0 {
-		return titles, nil
+	var events, alone []keyedTitle
+	for _, key := range keys {
+		if id, ok := strings.CutPrefix(key, eventPrefix); ok {
+			events = append(events, keyedTitle{EventKey: key, ID: id})
+		} else if id, ok := strings.CutPrefix(key, alonePrefix); ok {
+			alone = append(alone, keyedTitle{EventKey: key, ID: id})
+		}
 	}
-	ids := make([]string, len(keys)) // of markets or of events
-	for i, key := range keys {
-		_, ids[i], _ = strings.Cut(key, ":")
-	}
-	var markets []Market
-	err := db.NewSelect().Model(&markets).Column("id", "title", "event_id", "event_title").
-		Where("m.id IN (?) OR m.event_id IN (?)", bun.List(ids), bun.List(ids)).OrderExpr("m.id DESC").Scan(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("read the titles of events: %w", err)
-	}
-	for i := range markets {
-		titles[markets[i].EventKey()] = markets[i].eventTitle()
+	for _, part := range []struct {
+		wanted []keyedTitle
+		where  string
+	}{{events, "m.event_id = v.id ORDER BY m.id LIMIT 1"}, {alone, "m.id = v.id"}} {
+		if len(part.wanted) == 0 {
+			continue
+		}
+		var found []keyedTitle
+		err := database.ScanRows(ctx, db, "SELECT v.event_key, v.id, (SELECT COALESCE(NULLIF(m.event_title, ''), m.title) FROM markets AS m WHERE "+
+			part.where+") AS title FROM v", part.wanted, &found)
+		if err != nil {
+			return nil, fmt.Errorf("read the titles of events: %w", err)
+		}
+		for _, t := range found {
+			if t.Title != "" {
+				titles[t.EventKey] = t.Title
+			}
+		}
 	}
 	return titles, nil
 }

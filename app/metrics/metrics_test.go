@@ -40,7 +40,7 @@ func serve(t *testing.T, db *database.DB) *metrics.Metrics {
 	m := metrics.New(metrics.Options{
 		Version: "1.2.3", DB: db, Now: now, Usage: func() (int, int) { return 3, 9 },
 		Monitor: monitor.New(monitor.Options{
-			DB: db, Now: now, BackupEvery: time.Hour, Disk: func() (monitor.Disk, error) { return monitor.DiskOf(t.TempDir()) },
+			DB: db, Now: now, BackupEvery: time.Hour, Archived: true, Disk: func() (monitor.Disk, error) { return monitor.DiskOf(t.TempDir()) },
 			Feeds: []monitor.Snapshots{
 				feed{Name: "markets", AsOf: noon.Add(-42 * time.Second), Records: 7}, feed{Name: "news", Stale: true},
 			},

@@ -38,6 +38,8 @@ type Item struct {
 	Position   int
 	ObservedAt time.Time
 	Sample     bool
+	// Erased says that the source has deleted the post: its texts and addresses are empty.
+	Erased bool `json:"-"`
 
 	// Received is the SHA-256 in hex of the answer that a reading came in; "" if no answer brought it.
 	Received string `bun:"-" json:"-"`

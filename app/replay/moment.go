@@ -286,7 +286,7 @@ func (m *moment) feed() []news.Item {
 	})
 }
 
-// marketsAt and newsAt are when the feeds were last read up to the moment.
+// marketsAt is when markets were last read up to the moment.
 func (m *moment) marketsAt() (last time.Time) {
 	for i := range m.markets {
 		if at := m.markets[i].ObservedAt; at.After(last) {
@@ -296,10 +296,11 @@ func (m *moment) marketsAt() (last time.Time) {
 	return last
 }
 
-func (m *moment) newsAt() (last time.Time) {
+// lastNews is the item that was read last up to the moment; nil if there is none.
+func (m *moment) lastNews() (last *news.Item) {
 	for i := range m.news {
-		if at := m.news[i].ObservedAt; at.After(last) {
-			last = at
+		if last == nil || m.news[i].ObservedAt.After(last.ObservedAt) {
+			last = &m.news[i]
 		}
 	}
 	return last

@@ -42,8 +42,12 @@ type world struct {
 	keys int // how many keys of the run it has taken over
 }
 
-// complete is the setting of a world that has all that was known at T.
-const complete = "replay"
+// complete is the setting of a world that has all that was known at T. Its value is T, or shrunk
+// if the world must be filled again; see world.shrink.
+const (
+	complete = "replay"
+	shrunk   = "shrunk"
+)
 
 // builder makes worlds.
 type builder struct {
@@ -92,11 +96,7 @@ func (b *builder) open(ctx context.Context, run *Run, at time.Time) (w *world, e
 		return nil, err
 	}
 	w.kept.Store(missing == nil)
-	_, done, err := database.Setting(ctx, w.app.DB.Reader, complete)
-	if err == nil && !done {
-		err = b.fill(ctx, w)
-	}
-	if err == nil {
+	if err = b.complete(ctx, w); err == nil {
 		err = w.takeKeys(ctx, run)
 	}
 	if err == nil {
@@ -152,8 +152,22 @@ func worldSettings(cfg config.Config) config.Config {
 	return cfg
 }
 
-// fill stores what was known at T, and marks the world as complete.
-func (b *builder) fill(ctx context.Context, w *world) error {
+// complete fills a world that doesn't have all that was known at T.
+func (b *builder) complete(ctx context.Context, w *world) error {
+	state, found, err := database.Setting(ctx, w.app.DB.Reader, complete)
+	switch {
+	case err != nil:
+		return err
+	case !found:
+		return b.fill(ctx, w, b.makeWorld)
+	case state == shrunk:
+		return b.fill(ctx, w, func(context.Context, *world, *moment) error { return nil })
+	}
+	return nil
+}
+
+// fill stores what was known at T, and marks the world as complete. It calls add with it.
+func (b *builder) fill(ctx context.Context, w *world, add func(context.Context, *world, *moment) error) error {
 	known, err := b.tape.At(ctx, w.at, &w.run.Filter)
 	if err != nil {
 		return err
@@ -166,18 +180,13 @@ func (b *builder) fill(ctx context.Context, w *world) error {
 			(market.Store{}).Observe(ctx, tx, known.markets, known.events...),
 			(market.Store{}).AddPrices(ctx, tx, known.history),
 			(news.Store{}).Observe(ctx, tx, known.news),
-			w.run.addAgent(ctx, tx, w.at),
-			w.addAssignments(ctx, tx, known),
 		)
 	})
 	if err != nil {
 		return fmt.Errorf("fill a world: %w", err)
 	}
-	if len(w.pairs()) == 0 {
-		minimum := float64(b.settings.RankedMinLiquidity)
-		if _, err := (assignment.Store{}).ChooseDaily(ctx, w.app.DB, w.at, minimum); err != nil {
-			return err
-		}
+	if err := add(ctx, w, known); err != nil {
+		return err
 	}
 	if err := w.publish(ctx, known, &b.settings); err != nil {
 		return err
@@ -186,6 +195,21 @@ func (b *builder) fill(ctx context.Context, w *world) error {
 		return err
 	}
 	return database.SetSetting(ctx, w.app.DB, complete, writeMoment(w.at))
+}
+
+// makeWorld adds what a new world has beside what was observed: the run's agent and assignments.
+func (b *builder) makeWorld(ctx context.Context, w *world, known *moment) error {
+	err := w.app.DB.InTx(ctx, func(ctx context.Context, tx bun.Tx) error {
+		return errors.Join(w.run.addAgent(ctx, tx, w.at), w.addAssignments(ctx, tx, known))
+	})
+	if err != nil {
+		return fmt.Errorf("make a world: %w", err)
+	}
+	if len(w.pairs()) > 0 {
+		return nil
+	}
+	_, err = assignment.Store{}.ChooseDaily(ctx, w.app.DB, w.at, float64(b.settings.RankedMinLiquidity))
+	return err
 }
 
 // addAgent makes the run's agent.
@@ -238,9 +262,10 @@ func (w *world) publish(ctx context.Context, known *moment, cfg *config.Config) 
 			return err
 		}
 	}
-	if at := known.newsAt(); !at.IsZero() {
-		reading := signal.Reading[news.Item]{
-			Records: known.feed(), AsOf: at, Source: known.news[0].Source, Sample: known.sampleNews, Interval: cfg.NewsInterval,
+	if last := known.lastNews(); last != nil {
+		reading := signal.Reading[news.Item]{Records: known.feed(), AsOf: last.ObservedAt, Source: last.Source, Sample: known.sampleNews, Interval: cfg.NewsInterval}
+		if len(reading.Records) > 0 {
+			reading.Source = reading.Records[0].Source
 		}
 		return w.app.News.Replicator.Publish(ctx, reading)
 	}

@@ -19,7 +19,7 @@ const rebuildAgents = 100
 
 // Difference is one number that did not agree.
 type Difference struct {
-	What  string // "cluster", "day", "tally", "count", "ledger" or "market"
+	What  string // "cluster", "day", "tally", "count", "event", "ledger" or "market"
 	Agent uuid.UUID
 	Key   string // which one: the event, "category day", the prediction, the market of a count
 	Have  string
@@ -41,9 +41,9 @@ type RebuildReport struct {
 }
 
 // Rebuild recomputes clusters, days and tallies from the predictions' baselines and
-// the ledger, agent by agent, and the counts of predictions on markets, and compares. With
-// replace the sums that differ are written anew. Ledger rows and predictions that disagree
-// with the rules are only reported: what was published is never rewritten.
+// the ledger, agent by agent, and the counts of predictions on markets and of agents on events,
+// and compares. With replace the sums that differ are written anew. Ledger rows and predictions
+// that disagree with the rules are only reported: what was published is never rewritten.
 func (s *Service) Rebuild(ctx context.Context, replace bool) (RebuildReport, error) {
 	var report RebuildReport
 	last := uuid.Nil
@@ -53,7 +53,11 @@ func (s *Service) Rebuild(ctx context.Context, replace bool) (RebuildReport, err
 			return report, err
 		}
 		if len(agents) == 0 {
-			return report, s.rebuildCounts(ctx, replace, &report)
+			err := s.rebuildCounts(ctx, replace, &report)
+			if err == nil {
+				err = s.rebuildEvents(ctx, replace, &report)
+			}
+			return report, err
 		}
 		last = agents[len(agents)-1]
 		err = s.inWholeLedger(ctx, func(ctx context.Context, tx bun.Tx) error {
@@ -243,7 +247,7 @@ func (r *recount) cluster(agent uuid.UUID, event, category, day string) *Cluster
 	c := &Cluster{AgentID: agent, EventKey: event, Category: category, Day: day}
 	if kept := r.kept[key]; kept != nil {
 		c.Category, c.Day = kept.Category, kept.Day
-		if agent == FiftyAgent || agent == ConsensusAgent {
+		if isReference(agent) {
 			c.SettledDay = kept.SettledDay // they have no ledger that says so
 		}
 	}
