@@ -1,12 +1,14 @@
 package api_test
 
 import (
+	"encoding/json"
 	"errors"
 	"io/fs"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -58,6 +60,7 @@ func TestData(t *testing.T) {
 	checkRemote(t, s)
 	folder := strings.TrimPrefix(s.Config().ArchiveURL, "file://")
 	checkTampered(t, folder)
+	checkManyRedactions(t, s, folder)
 	recomputeElsewhere(t, folder)
 }
 
@@ -79,6 +82,42 @@ func checkRemote(t *testing.T, s *service) {
 	}
 	if len(r.Differences) > 0 || r.Predictions == 0 || r.References == 0 || len(r.Main()) < 10 {
 		t.Errorf("recompute: %d differences, the first %.1q; %d predictions, %d rows", len(r.Differences), r.Differences, r.Predictions, len(r.Main()))
+	}
+}
+
+// checkManyRedactions asks for a list of redactions that is too long to be sent from memory.
+func checkManyRedactions(t *testing.T, s *service, folder string) {
+	t.Helper()
+	name := filepath.Join(folder, "days", "2026-11-18", archive.RedactionsName)
+	before, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := make([]archive.Redaction, 20_000)
+	for i := range list {
+		list[i] = archive.Redaction{Table: archive.Predictions, Record: strconv.Itoa(i), Reason: archive.Closed}
+	}
+	content, err := json.Marshal(list)
+	if err != nil || len(content) < 1<<20 {
+		t.Fatalf("%d bytes, %v", len(content), err)
+	}
+	if err := os.WriteFile(name, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	file := "/api/data/days/2026-11-18/" + archive.RedactionsName
+	whole := s.do(t, call{path: file})
+	etag := `"` + archive.Hash(content) + `"`
+	if whole.status != http.StatusOK || string(whole.raw) != string(content) || whole.header.Get("ETag") != etag || whole.header.Get("Content-Type") != "application/json" {
+		t.Errorf("%d, %d bytes, %v", whole.status, len(whole.raw), whole.header)
+	}
+	if a := s.do(t, call{path: file, header: map[string]string{"Range": "bytes=-100"}}); a.status != http.StatusPartialContent || string(a.raw) != string(content[len(content)-100:]) {
+		t.Errorf("a part: %d, %s", a.status, a.raw)
+	}
+	if a := s.do(t, call{path: file, header: map[string]string{"If-None-Match": etag}}); a.status != http.StatusNotModified {
+		t.Errorf("the same again: %d", a.status)
+	}
+	if err := os.WriteFile(name, before, 0o600); err != nil {
+		t.Fatal(err)
 	}
 }
 

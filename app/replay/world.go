@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/uptrace/bun"
 	"github.com/valyala/fasthttp"
 
@@ -199,6 +200,9 @@ func (b *builder) fill(ctx context.Context, w *world, add func(context.Context, 
 
 // makeWorld adds what a new world has beside what was observed: the run's agent and assignments.
 func (b *builder) makeWorld(ctx context.Context, w *world, known *moment) error {
+	if found, err := (agent.Store{}).ByIDs(ctx, w.app.DB, []uuid.UUID{w.run.Agent}); err != nil || found[w.run.Agent] != nil {
+		return err // stopped after this step
+	}
 	err := w.app.DB.InTx(ctx, func(ctx context.Context, tx bun.Tx) error {
 		return errors.Join(w.run.addAgent(ctx, tx, w.at), w.addAssignments(ctx, tx, known))
 	})
@@ -262,11 +266,8 @@ func (w *world) publish(ctx context.Context, known *moment, cfg *config.Config) 
 			return err
 		}
 	}
-	if last := known.lastNews(); last != nil {
-		reading := signal.Reading[news.Item]{Records: known.feed(), AsOf: last.ObservedAt, Source: last.Source, Sample: known.sampleNews, Interval: cfg.NewsInterval}
-		if len(reading.Records) > 0 {
-			reading.Source = reading.Records[0].Source
-		}
+	if reading, ok := known.newsReading(); ok {
+		reading.Interval = cfg.NewsInterval
 		return w.app.News.Replicator.Publish(ctx, reading)
 	}
 	return nil
