@@ -11,15 +11,7 @@ import (
 
 // useReplay replays the days that an installation publishes, by its address alone.
 func useReplay(t *testing.T, p *process) {
-	for deadline := time.Now().Add(3 * time.Minute); ; time.Sleep(100 * time.Millisecond) {
-		_, answer := p.call("GET", "/api/data", "", nil)
-		if days, _ := answer["days"].([]any); len(days) > 1 {
-			break
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("no two days are published: %v", answer)
-		}
-	}
+	p.until("/api/data", "", func(answer map[string]any) bool { return dig(answer, "days", 1) != nil })
 	r := startProcess(t, nil, "replay", "--archive", p.base, "--addr", "127.0.0.1:0", "--log-format", "off")
 	status, made := r.call("POST", "", "", map[string]any{"name": "Replayed"})
 	if status != http.StatusOK {

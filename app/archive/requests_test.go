@@ -66,7 +66,8 @@ func TestRequestRows(t *testing.T) {
 			for i := range texts {
 				texts[i] = archive.TextRow{Record: fmt.Sprint("p", i), Agent: fmt.Sprint("a", i%10)}
 			}
-			for _, size := range []int{4_000, 20_000} {
+			const small, large = 4_000, 20_000
+			for _, size := range []int{small, large} {
 				list := make([]archive.Request, size)
 				for i := range list {
 					list[i] = archive.Request{Table: archive.Predictions, Record: fmt.Sprint("p", i*50), Reason: archive.Ordered}
@@ -86,7 +87,8 @@ func TestRequestRows(t *testing.T) {
 						t.Errorf("%d texts are erased, %v; want 11", n, err)
 					}
 				}) {
-					if n := e.Tables["redaction_requests"]; n > 200 {
+					// Postgres reads the whole of a table that is small enough.
+					if n := e.Tables["redaction_requests"]; size == large && n > 200 {
 						t.Errorf("%d rows of %d requests: %s", n, size, e.Query)
 					}
 					if len(e.Whole) > 0 {

@@ -170,7 +170,7 @@ func TestTitleRows(t *testing.T) {
 			last := 0
 			for _, size := range []int{2_000, 12_000} {
 				exec(`INSERT INTO markets (id, source, question, title, outcomes, active, closed, event_id, event_title, scalar, match_key, first_seen_at, observed_at, sample)
-					SELECT 'm' || n, 'x', 'q', 'Title ' || n, '["Yes","No"]', TRUE, FALSE, CASE WHEN n % 10 <> 0 THEN 'e' || n % 4 END,
+					SELECT 'm' || n, 'x', 'q', 'Title ' || n, '["Yes","No"]', TRUE, FALSE, CASE WHEN n % 10 <> 0 THEN 'e' || (n % 4) END,
 						CASE WHEN n % 4 = 1 THEN 'Event 1' END, FALSE, 'q', ?2, ?2, FALSE
 					FROM (WITH RECURSIVE numbers (n) AS (SELECT ?0 UNION ALL SELECT n + 1 FROM numbers WHERE n < ?1) SELECT n FROM numbers) AS numbers`, last+1, size, noon)
 				if kind == database.Postgres {

@@ -3,12 +3,11 @@ package market
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/uptrace/bun"
-
-	"github.com/pulsecast/pulsecast/app/database"
 )
 
 // Select begins a query on markets AS m, with the columns of Market. As a subquery it lets
@@ -67,42 +66,31 @@ func (Store) EventTitles(ctx context.Context, db bun.IDB, marketIDs []string) (m
 	return titles, nil
 }
 
-// keyedTitle is the title of the event with a key.
-type keyedTitle struct {
-	EventKey string `bun:",type:text"`
-	ID       string `bun:",type:text"` // of the event, or of the market that stands alone
-	Title    string `bun:",type:text,nullzero"`
-}
+// titlesAtOnce is how many events one query of TitlesByEventKey names.
+const titlesAtOnce = 50
 
 // TitlesByEventKey names events by their keys; see Market.EventKey. It reads one market of each,
 // however many the event has.
 func (Store) TitlesByEventKey(ctx context.Context, db bun.IDB, keys []string) (map[string]string, error) {
 	titles := make(map[string]string, len(keys))
-	var events, alone []keyedTitle
-	for _, key := range keys {
-		if id, ok := strings.CutPrefix(key, eventPrefix); ok {
-			events = append(events, keyedTitle{EventKey: key, ID: id})
-		} else if id, ok := strings.CutPrefix(key, alonePrefix); ok {
-			alone = append(alone, keyedTitle{EventKey: key, ID: id})
+	for part := range slices.Chunk(keys, titlesAtOnce) {
+		first := make([]string, len(part))
+		var args []any
+		for i, key := range part {
+			prefix, id := key[:min(len(key), len(eventPrefix))], key[min(len(key), len(eventPrefix)):]
+			column := "id"
+			if prefix == eventPrefix {
+				column = "event_id"
+			}
+			first[i] = "SELECT f.* FROM (SELECT m.id, m.title, m.event_id, m.event_title FROM markets AS m WHERE m." + column + " = ? ORDER BY m.id LIMIT 1) AS f"
+			args = append(args, id)
 		}
-	}
-	for _, part := range []struct {
-		wanted []keyedTitle
-		where  string
-	}{{events, "m.event_id = v.id ORDER BY m.id LIMIT 1"}, {alone, "m.id = v.id"}} {
-		if len(part.wanted) == 0 {
-			continue
-		}
-		var found []keyedTitle
-		err := database.ScanRows(ctx, db, "SELECT v.event_key, v.id, (SELECT COALESCE(NULLIF(m.event_title, ''), m.title) FROM markets AS m WHERE "+
-			part.where+") AS title FROM v", part.wanted, &found)
-		if err != nil {
+		var markets []Market
+		if err := db.NewRaw(strings.Join(first, " UNION ALL "), args...).Scan(ctx, &markets); err != nil {
 			return nil, fmt.Errorf("read the titles of events: %w", err)
 		}
-		for _, t := range found {
-			if t.Title != "" {
-				titles[t.EventKey] = t.Title
-			}
+		for i := range markets {
+			titles[markets[i].EventKey()] = markets[i].eventTitle()
 		}
 	}
 	return titles, nil

@@ -58,7 +58,8 @@ func TestHiddenAgentsLeaveTheArchive(t *testing.T) {
 			{agent.Public, agent.ProfileHidden, []string{"profiles"}},
 			{agent.ProfileHidden, agent.Public, nil},
 		} {
-			act := moderation.Act{Actor: "ada", Reason: "Spam.", Seen: moderation.TextsWords(step.seen)}
+			seen := moderation.TextsWords(step.seen)
+			act := moderation.Act{Actor: "ada", Reason: "Spam.", Seen: &seen}
 			if changed, err := service(db).SetTexts(t.Context(), act, "agent-1", step.to); !changed || err != nil {
 				t.Fatalf("step %d: changed %v, %v", i, changed, err)
 			}

@@ -93,7 +93,7 @@ func (Store) ByURLs(ctx context.Context, db bun.IDB, urls []string) (map[string]
 	var list []address
 	seen := map[string]bool{}
 	for _, u := range urls {
-		if bare := strings.TrimRight(u, "/"); !seen[bare] {
+		if bare := strings.TrimRight(u, "/"); bare != "" && !seen[bare] {
 			seen[bare] = true
 			list = append(list, address{bare})
 		}

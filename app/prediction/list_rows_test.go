@@ -91,7 +91,8 @@ func TestResolvedOnRows(t *testing.T) {
 			t.Parallel()
 			db := dbtest.OpenPlain(t, kind)
 			last := 0
-			for _, size := range []int{5_000, 40_000} {
+			const small, large = 5_000, 20_000
+			for _, size := range []int{small, large} {
 				past.write(t, db, last+1, size)
 				// Agent 1 publishes on the event of market 1 again and again.
 				_, err := db.ExecContext(t.Context(), `UPDATE results SET weight_index = (SELECT COUNT(*) FROM predictions AS p
@@ -113,7 +114,8 @@ func TestResolvedOnRows(t *testing.T) {
 						t.Fatal(err)
 					}
 				})
-				if n := dbtest.TouchedRows(explained); n > 1000 {
+				// Postgres reads the whole of a table that is small enough.
+				if n := dbtest.TouchedRows(explained); size == large && n > 1000 {
 					t.Errorf("%d rows of %d predictions, want at most 1000", n, size)
 					for _, e := range explained {
 						t.Logf("%d rows: %s", e.Rows, e.Query)

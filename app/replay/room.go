@@ -39,7 +39,7 @@ func (w *world) shrink(ctx context.Context) error {
 	err := w.app.DB.InTx(ctx, func(ctx context.Context, tx bun.Tx) error {
 		return errors.Join(
 			(market.Store{}).DropPrices(ctx, tx), (news.Store{}).Drop(ctx, tx), signal.Drop(ctx, tx),
-			database.SetSetting(ctx, tx, complete, shrunk),
+			database.SetSetting(ctx, tx, shrunk, writeMoment(w.at)),
 		)
 	})
 	if err == nil {

@@ -43,11 +43,11 @@ type world struct {
 	keys int // how many keys of the run it has taken over
 }
 
-// complete is the setting of a world that has all that was known at T. Its value is T, or shrunk
-// if the world must be filled again; see world.shrink.
+// The settings of a world: complete if it has had all that was known at T, which is the value, and
+// shrunk if it must be filled again; see world.shrink.
 const (
 	complete = "replay"
-	shrunk   = "shrunk"
+	shrunk   = "replay_shrunk"
 )
 
 // builder makes worlds.
@@ -155,16 +155,21 @@ func worldSettings(cfg config.Config) config.Config {
 
 // complete fills a world that doesn't have all that was known at T.
 func (b *builder) complete(ctx context.Context, w *world) error {
-	state, found, err := database.Setting(ctx, w.app.DB.Reader, complete)
-	switch {
-	case err != nil:
+	_, found, err := database.Setting(ctx, w.app.DB.Reader, complete)
+	if err != nil {
 		return err
-	case !found:
-		return b.fill(ctx, w, b.makeWorld)
-	case state == shrunk:
-		return b.fill(ctx, w, func(context.Context, *world, *moment) error { return nil })
 	}
-	return nil
+	if !found {
+		return b.fill(ctx, w, b.makeWorld)
+	}
+	_, again, err := database.Setting(ctx, w.app.DB.Reader, shrunk)
+	if err != nil || !again {
+		return err
+	}
+	if err := b.fill(ctx, w, func(context.Context, *world, *moment) error { return nil }); err != nil {
+		return err
+	}
+	return database.RemoveSetting(ctx, w.app.DB, shrunk)
 }
 
 // fill stores what was known at T, and marks the world as complete. It calls add with it.
