@@ -13,7 +13,8 @@ import (
 	"github.com/pulsecast/pulsecast/app/database"
 )
 
-// citation says that a prediction's evidence points at a signal, however often.
+// citation records that a prediction's evidence cites a signal. Several links to the same signal make one
+// citation.
 type citation struct {
 	bun.BaseModel `bun:"table:citations,alias:c"`
 
@@ -23,7 +24,7 @@ type citation struct {
 	AgentID      uuid.UUID `bun:",pk,type:uuid"`
 }
 
-// citationsOf lists the signals that revealed predictions cite, each once for each prediction.
+// citationsOf lists the signals that revealed predictions cite, each signal once per prediction.
 func citationsOf(predictions []*Prediction) []citation {
 	var list []citation
 	for _, p := range predictions {
@@ -41,22 +42,22 @@ func citationsOf(predictions []*Prediction) []citation {
 	return list
 }
 
-// citationsWrite makes predictions found by what they cite.
+// citationsWrite makes predictions findable by the signals that they cite.
 func citationsWrite(list []citation) database.Write {
 	return database.NewWrite(
 		"INSERT INTO citations (kind, signal_id, prediction_id, agent_id) SELECT kind, signal_id, prediction_id, agent_id FROM v", list,
 	)
 }
 
-// Cited is who cites a signal.
+// Cited holds the predictions that cite a signal.
 type Cited struct {
-	Total  int64    // predictions, those with hidden text among them
-	Newest []Record // of those with text, the newest first
+	Total  int64    // includes predictions with hidden texts
+	Newest []Record // only predictions whose texts are shown, newest first
 }
 
-// CitedBy finds the predictions that cite each of these signals of one kind, at most
-// newest of each. Signals without citations are left out. What it costs grows with the
-// signals asked for and with how often they are cited, not with all predictions.
+// CitedBy finds the predictions that cite each of these signals of one kind. It returns at most newest
+// predictions per signal, and leaves out signals without citations. Its cost grows with the number of signals
+// and their citations, not with the number of predictions.
 func (s Store) CitedBy(ctx context.Context, db bun.IDB, kind string, ids []string, newest int) (map[string]Cited, error) {
 	if len(ids) == 0 {
 		return nil, nil
@@ -113,8 +114,8 @@ func (s Store) addNewest(
 	return nil
 }
 
-// newestCitations reads the end of the index for each signal: a window over all
-// citations would read every one of a signal that thousands cite.
+// newestCitations reads the end of the index for each signal. A window function would read all citations of a
+// signal that has thousands.
 func newestCitations(
 	ctx context.Context, db bun.IDB, viewer agent.Viewer, kind string, ids []string, newest int,
 ) ([]citation, error) {

@@ -11,9 +11,8 @@ import (
 	"github.com/pulsecast/pulsecast/app/database"
 )
 
-// NewestOpenBy lists the open ones among the newest predictions of some agents, looking at
-// most at each of every agent's: the newest first, at most limit. It costs the same however
-// many predictions there are.
+// NewestOpenBy lists open predictions of agents, newest first, at most limit. It looks only at the newest each
+// predictions of every agent, so its cost doesn't grow with the number of predictions.
 func (s Store) NewestOpenBy(
 	ctx context.Context, db bun.IDB, agents []uuid.UUID, each, limit int,
 ) ([]Record, error) {
@@ -30,9 +29,9 @@ func (s Store) NewestOpenBy(
 	return s.inOrder(ctx, db, page)
 }
 
-// newestBy is a subquery of the newest predictions of each of some agents: agent_id and id.
+// newestBy is a subquery of the newest each predictions of every agent, with the columns agent_id and id.
 func newestBy(db bun.IDB, agents []uuid.UUID, each int) *bun.RawQuery {
-	if database.IsPostgres(db) { // whose planning time grows with the parts of a UNION
+	if database.IsPostgres(db) { // Postgres takes longer to plan a UNION with more parts.
 		return db.NewRaw(`SELECT p.agent_id, p.id FROM unnest((SELECT ARRAY[?]::uuid[])) AS v (agent_id)
 			CROSS JOIN LATERAL (SELECT w.agent_id, w.id FROM predictions AS w WHERE w.agent_id = v.agent_id
 				ORDER BY w.id DESC LIMIT ?) AS p`, bun.List(agents), each)
