@@ -13,7 +13,7 @@ import (
 )
 
 // RecordingInterval is the time between two readings of a Recording. RecordingTimeout is the limit for one
-// reading, as GDELT requires five seconds between two requests.
+// reading. It is long because GDELT requires five seconds between two requests.
 const (
 	RecordingInterval = 10 * time.Minute
 	RecordingTimeout  = 3 * time.Minute

@@ -267,7 +267,8 @@ func likeliestOf(markets []Market) []string {
 	return ids(open[:min(len(open), maxLikeliest)])
 }
 
-// Page returns at most limit ids from an index on, and the index of the next page, or 0 at the end.
+// Page returns at most limit ids, starting at the index from, and the index of the next page. That index is 0
+// at the end.
 func (s *Siblings) Page(from, limit int) (ids []string, next int) {
 	from = min(max(from, 0), len(s.IDs))
 	if end := from + limit; end < len(s.IDs) {

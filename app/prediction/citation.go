@@ -55,10 +55,10 @@ type Cited struct {
 	Newest []Record // only predictions whose texts are shown, newest first
 }
 
-// CitedBy finds the predictions that cite each of these signals of one kind. It returns at most newest
+// CitedBy finds the predictions that cite each of these signals of one kind. It returns at most limit
 // predictions per signal, and leaves out signals without citations. Its cost grows with the number of signals
 // and their citations, not with the number of predictions.
-func (s Store) CitedBy(ctx context.Context, db bun.IDB, kind string, ids []string, newest int) (map[string]Cited, error) {
+func (s Store) CitedBy(ctx context.Context, db bun.IDB, kind string, ids []string, limit int) (map[string]Cited, error) {
 	if len(ids) == 0 {
 		return nil, nil
 	}
@@ -80,13 +80,13 @@ func (s Store) CitedBy(ctx context.Context, db bun.IDB, kind string, ids []strin
 	if len(found) == 0 {
 		return out, nil
 	}
-	return out, s.addNewest(ctx, db, kind, found, newest, out)
+	return out, s.addNewest(ctx, db, kind, found, limit, out)
 }
 
 func (s Store) addNewest(
-	ctx context.Context, db bun.IDB, kind string, ids []string, newest int, out map[string]Cited,
+	ctx context.Context, db bun.IDB, kind string, ids []string, limit int, out map[string]Cited,
 ) error {
-	list, err := newestCitations(ctx, db, s.viewer, kind, ids, newest)
+	list, err := newestCitations(ctx, db, s.viewer, kind, ids, limit)
 	if err != nil || len(list) == 0 {
 		return err
 	}
@@ -117,13 +117,13 @@ func (s Store) addNewest(
 // newestCitations reads the end of the index for each signal. A window function would read all citations of a
 // signal that has thousands.
 func newestCitations(
-	ctx context.Context, db bun.IDB, viewer agent.Viewer, kind string, ids []string, newest int,
+	ctx context.Context, db bun.IDB, viewer agent.Viewer, kind string, ids []string, limit int,
 ) ([]citation, error) {
 	parts, args := make([]string, len(ids)), make([]any, len(ids))
 	for i, id := range ids {
 		one := db.NewSelect().Model((*citation)(nil)).
 			Join("JOIN predictions AS p ON p.agent_id = c.agent_id AND p.id = c.prediction_id").
-			Where("c.kind = ?", kind).Where("c.signal_id = ?", id).OrderExpr("c.prediction_id DESC").Limit(int64(newest))
+			Where("c.kind = ?", kind).Where("c.signal_id = ?", id).OrderExpr("c.prediction_id DESC").Limit(int64(limit))
 		parts[i], args[i] = "SELECT * FROM (?) AS t", whereTexts(one, viewer)
 	}
 	var list []citation

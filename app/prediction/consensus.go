@@ -143,7 +143,7 @@ func RefreshConsensus(ctx context.Context, db *database.DB, before time.Time, li
 	return db.InTx(ctx, func(ctx context.Context, tx bun.Tx) error { return ConsensusChanged(ctx, tx, ids...) })
 }
 
-// TakeChanged begins a count of at most limit changed markets with ids above after, in the order of ids. The
+// TakeChanged begins a count of at most limit changed markets with ids greater than after, in the order of ids. The
 // count includes every prediction committed before TakeChanged returns.
 func TakeChanged(ctx context.Context, db *database.DB, after string, limit int, now time.Time) ([]Consensus, error) {
 	var rows []Consensus
@@ -204,7 +204,7 @@ type MarketCount struct {
 	Have, Want int64
 }
 
-// RecountMarkets compares the stored counts of at most limit markets with ids above after with their
+// RecountMarkets compares the stored counts of at most limit markets with ids greater than after with their
 // predictions. It marks the consensus of all these markets to be counted again. If replace is true, it corrects
 // wrong counts. Publishing on these markets waits until tx ends.
 func RecountMarkets(ctx context.Context, tx bun.Tx, after string, limit int, replace bool) ([]MarketCount, error) {
@@ -236,7 +236,7 @@ func RecountMarkets(ctx context.Context, tx bun.Tx, after string, limit int, rep
 	return counts, AddToMarkets(ctx, tx, missing)
 }
 
-// nextPredicted lists at most limit markets with ids above after that have predictions or a row in
+// nextPredicted lists at most limit markets with ids greater than after that have predictions or a row in
 // market_consensus. Each market costs one look-up, however many predictions it has.
 func nextPredicted(ctx context.Context, db bun.IDB, after string, limit int) ([]string, error) {
 	var ids []string

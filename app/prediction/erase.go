@@ -36,13 +36,13 @@ func ForgetAnswersOf(ctx context.Context, tx bun.Tx, agentID uuid.UUID) (int64, 
 	return res.RowsAffected()
 }
 
-// Erase removes an agent's texts from at most most of its predictions: title, thesis, evidence, model, the salt
+// Erase removes an agent's texts from at most limit of its predictions: title, thesis, evidence, model, the salt
 // of the hash, and the index entries for words and cited signals. Numbers and scores stay. A prediction without
 // a market keeps its category, because its scores are counted under it. n is the number of erased predictions.
 // If complete is true, nothing is left to erase, and a closed account is marked as erased.
-func Erase(ctx context.Context, db *database.DB, agentID uuid.UUID, most int, now time.Time) (n int, complete bool, err error) {
+func Erase(ctx context.Context, db *database.DB, agentID uuid.UUID, limit int, now time.Time) (n int, complete bool, err error) {
 	after := uuid.Nil
-	for n < most {
+	for n < limit {
 		var ids []uuid.UUID
 		err := db.InTx(ctx, func(ctx context.Context, tx bun.Tx) (err error) {
 			ids, err = eraseNext(ctx, tx, agentID, after)
@@ -77,7 +77,7 @@ func EraseClosed(ctx context.Context, db *database.DB, now time.Time) (more bool
 	return len(ids) == maxErasing, nil
 }
 
-// eraseNext erases the next predictions of an agent with ids above after, in the order of ids, and returns
+// eraseNext erases the next predictions of an agent with ids greater than after, in the order of ids, and returns
 // their ids.
 func eraseNext(ctx context.Context, tx bun.Tx, agentID, after uuid.UUID) ([]uuid.UUID, error) {
 	if err := LockTallies(ctx, tx, []uuid.UUID{agentID}); err != nil {

@@ -97,7 +97,7 @@ type place struct {
 	Fits     bool
 }
 
-// compare orders places in list order, the first place first.
+// compare orders places as the list does.
 func (p *place) compare(o *place, by Sort) int {
 	switch {
 	case by == ByResolvedAt && !p.ResolvedAt.Equal(o.ResolvedAt):

@@ -135,7 +135,7 @@ func (p *Publisher) lockParts(ctx context.Context, tx bun.Tx, part Part, now tim
 }
 
 // attempt returns the id of the next attempt, which follows the one in row s. With a Seed, the id depends only
-// on the agent, the market and the earlier attempts, so that the prediction's id does too.
+// on the agent, the market and the earlier attempts. So does the prediction's id.
 func (p *Publisher) attempt(s *parts, now time.Time) uuid.UUID {
 	if p.Seed == nil {
 		return database.NewID(now)

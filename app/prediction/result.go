@@ -55,7 +55,7 @@ func (Store) KeyOf(ctx context.Context, db bun.IDB, id uuid.UUID) (*Key, error) 
 }
 
 // NextToSettle lists the next predictions on a market that don't wait for a baseline. It returns at most limit
-// with ids above after, in the order of ids.
+// with ids greater than after, in the order of ids.
 func (Store) NextToSettle(
 	ctx context.Context, db bun.IDB, marketID string, which Which, after uuid.UUID, limit int,
 ) ([]Key, error) {

@@ -200,8 +200,8 @@ func dueToReveal(ctx context.Context, db bun.IDB, now time.Time) (keys []Key, er
 	return keys, nil
 }
 
-// RevealBaselines reveals those of the predictions whose reveal is RevealBaseline. tx must hold the tallies of
-// their agents.
+// RevealBaselines reveals the predictions among fixed whose Reveal is RevealBaseline. tx must hold the tallies
+// of their agents.
 func RevealBaselines(ctx context.Context, tx bun.Tx, fixed []Baseline, now time.Time) error {
 	keys := make([]Key, len(fixed))
 	for i, f := range fixed {
@@ -227,9 +227,9 @@ type revealing struct {
 	RevealedAt time.Time `bun:",type:timestamptz"`
 }
 
-// reveal makes those of the predictions public that meet a condition. It also adds their search words and
-// citations, and counts them on their markets. tx must hold the tallies of their agents. It must be the last
-// step of a transaction; see AddToMarkets.
+// reveal makes the predictions public that meet a condition. It also adds their search words and citations, and
+// counts them on their markets. tx must hold the tallies of their agents. It must be the last step of a
+// transaction; see AddToMarkets.
 func reveal(ctx context.Context, tx bun.Tx, keys []Key, condition string, now time.Time) error {
 	if len(keys) == 0 {
 		return nil

@@ -93,8 +93,8 @@ func (s Store) For(viewer agent.Viewer) Store {
 	return s
 }
 
-// textsShown is the condition that the own texts of predictions AS p are not hidden. All texts of the agent may
-// still be hidden; see agent.ShowsTexts.
+// textsShown is the condition that no admin has hidden the texts of predictions AS p. All texts of the agent
+// may still be hidden; see agent.ShowsTexts.
 const textsShown = "NOT p.hidden"
 
 // revealed is the condition that predictions AS p are revealed to others.

@@ -52,7 +52,7 @@ func whereWords(q *bun.SelectQuery, words string) {
 }
 
 // IndexWords adds the next predictions to the search index, in the order of ids. It is for tables that were
-// filled without the index. It takes at most limit with ids above after ("" to begin), and returns the last id
+// filled without the index. It takes at most limit with ids greater than after ("" to begin), and returns the last id
 // and how many predictions it looked at. It skips predictions that aren't revealed or were erased.
 func IndexWords(ctx context.Context, tx bun.Tx, after string, limit int) (last string, looked int, err error) {
 	var list []Prediction
