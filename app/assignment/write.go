@@ -160,7 +160,7 @@ func (s Store) fill(ctx context.Context, db bun.IDB, a *Assignment, d Draft, now
 	case !a.DueAt.After(a.OpensAt):
 		add("dueAt", "must be later than opensAt")
 	case m != nil && !m.ClosesAt.IsZero() && a.DueAt.After(m.ClosesAt):
-		add("dueAt", "must not be later than the market closes, "+m.ClosesAt.UTC().Format(time.RFC3339))
+		add("dueAt", "must not be later than the market's scheduled close, "+m.ClosesAt.UTC().Format(time.RFC3339))
 	}
 	if len(wrong) > 0 {
 		return problem.InvalidRequest(wrong...)
@@ -182,7 +182,7 @@ func (s Store) linked(ctx context.Context, db bun.IDB, d *Draft, add func(field,
 		return nil, err
 	}
 	if !found {
-		add("marketId", "is not a known market: send an id of GET /api/intelligence/markets")
+		add("marketId", "is not a known market: send an id from GET /api/intelligence/markets")
 		return nil, nil
 	}
 	if m.Closed {

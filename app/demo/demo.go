@@ -32,7 +32,7 @@ const (
 )
 
 // ErrNotEmpty says that a database holds other data, with which sample data must never be mixed.
-var ErrNotEmpty = errors.New("--demo: this database holds data that is not the demo's; point DATABASE_URL at an empty one")
+var ErrNotEmpty = errors.New("--demo: this database holds data that isn't from the demo. Set DATABASE_URL to an empty database")
 
 // Seed fills an empty database with the sample world as of now. It does nothing if the database already has it.
 // It completes a Seed that was interrupted, as of that Seed's time. Seed returns ErrNotEmpty if the database

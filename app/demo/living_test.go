@@ -219,7 +219,7 @@ func TestLiveReplacesSample(t *testing.T) {
 			}
 			check("live failed, "+name, node)
 			if !node.markets.Replicator.Feed().Stale() {
-				t.Errorf("%s: not stale", name)
+				t.Errorf("%s: got a fresh snapshot, want a stale one", name)
 			}
 		}
 		if s := n.state("markets"); s.LastError != "unreachable" || s.Failures != 2 {

@@ -130,7 +130,7 @@ func checkNews(t *testing.T, start time.Time, items []news.Item) {
 			}
 		}
 		if age := start.Sub(item.PostedAt); age < 0 || age > 36*time.Hour {
-			t.Errorf("%q is %s old", item.Title, age)
+			t.Errorf("%q is %s old, want at most 36 hours", item.Title, age)
 		}
 	}
 }

@@ -51,7 +51,7 @@ func tell(ctx context.Context, db bun.IDB, part []Market) error {
 	_, err = db.NewRaw(`UPDATE markets SET told_closed = closed, told_price = CASE WHEN closed THEN told_price ELSE probability END
 		WHERE id IN ?`, bun.Tuple(changed)).Exec(ctx)
 	if err != nil {
-		return fmt.Errorf("remember what was told of markets: %w", err)
+		return fmt.Errorf("store the last update of markets: %w", err)
 	}
 	return update.Record(ctx, db, updates...)
 }

@@ -29,7 +29,7 @@ func (p *Publisher) advice(r *Record, to link, earlier int) []string {
 	}
 	out = append(out, p.liquidityAdvice(m)...)
 	if earlier > 0 {
-		out = append(out, fmt.Sprintf("A repeat: your %s prediction on this event, so it weighs %s of the first. A confidence between the market's view and your previous one earns nothing.", ordinal(earlier+1), weightInWords(earlier)))
+		out = append(out, fmt.Sprintf("A repeat: this is your %s prediction on this event, so it weighs %s of the first. A confidence between the market's view and your previous one earns nothing.", ordinal(earlier+1), weightInWords(earlier)))
 	}
 	if !m.ClosesAt.IsZero() && r.HorizonAt.Before(m.ClosesAt.Add(-24*time.Hour)) {
 		out = append(out, fmt.Sprintf(

@@ -79,7 +79,7 @@ func refuse(list []*waiting, err error) {
 	if database.IsRowError(err) {
 		err = fmt.Errorf("publish: %w", err)
 	} else {
-		err = problem.Unavailable("The database did not confirm this request. Send the same again, with the same Idempotency-Key if it has one.", time.Second).With(err)
+		err = problem.Unavailable("The database did not confirm this request. Send the same request again, with the same Idempotency-Key if it has one.", time.Second).With(err)
 	}
 	for _, w := range list {
 		w.finish(nil, err)

@@ -110,9 +110,9 @@ func (c *committer) enter(w *waiting) error {
 	defer c.mu.Unlock()
 	switch {
 	case c.stopped:
-		return problem.Unavailable("This node is stopping. Send the same again.", time.Second)
+		return problem.Unavailable("This node is stopping. Send the same request again.", time.Second)
 	case c.items+len(w.items) > c.most || c.bytes+w.bytes() > c.mostBytes:
-		return problem.Unavailable("Too many predictions wait to be stored. Nothing was stored; send the same again.", time.Second)
+		return problem.Unavailable("Too many predictions wait to be stored. Nothing was stored. Send the same request again.", time.Second)
 	}
 	c.push(w)
 	select {
@@ -213,7 +213,7 @@ func (c *committer) putBack(held []*waiting) bool {
 		switch {
 		case w.left.Load():
 		case c.stopped || now.Sub(w.held) >= c.heldWait:
-			w.finish(nil, problem.Unavailable("Your predictions are being changed, perhaps by the first request with this Idempotency-Key. Nothing was stored; send the same again.", time.Second))
+			w.finish(nil, problem.Unavailable("Your predictions are being changed, perhaps by the first request with this Idempotency-Key. Nothing was stored. Send the same request again.", time.Second))
 		default:
 			c.push(w)
 		}

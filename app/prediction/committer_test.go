@@ -191,7 +191,7 @@ func TestRepeatsInOneBatch(t *testing.T) {
 			t.Errorf("got %v", got)
 		}
 		if d.stored(t) != 2 {
-			t.Errorf("%d stored", d.stored(t))
+			t.Errorf("%d predictions are stored", d.stored(t))
 		}
 	})
 }
@@ -302,7 +302,7 @@ func TestFullQueueRefusesAtOnce(t *testing.T) {
 				}
 			}
 			if d.stored(t) != 1+c.fit {
-				t.Errorf("%d stored", d.stored(t))
+				t.Errorf("%d predictions are stored", d.stored(t))
 			}
 		})
 	}
@@ -321,11 +321,11 @@ func TestLostConnectionStoresNothing(t *testing.T) {
 	}
 	for _, o := range d.PublishBatch(t.Context(), list) {
 		if codeOf(o.Err) != "unavailable" || problem.As(o.Err).RetryAfter <= 0 {
-			t.Errorf("%q, %v", o.Answer, o.Err)
+			t.Errorf("got %q, %v, want a refusal", o.Answer, o.Err)
 		}
 	}
 	if d.stored(t) != 0 {
-		t.Errorf("%d stored", d.stored(t))
+		t.Errorf("%d predictions are stored", d.stored(t))
 	}
 	if _, _, err := d.publish(t, draft(nil)); err != nil || d.stored(t) != 1 {
 		t.Errorf("afterwards: %v, %d stored", err, d.stored(t))
@@ -347,11 +347,11 @@ func TestFailedCommitStoresNothing(t *testing.T) {
 	}
 	for _, o := range d.PublishBatch(t.Context(), []prediction.Submission{d.submission(nil), d.submission(nil)}) {
 		if codeOf(o.Err) != "unavailable" {
-			t.Errorf("%q, %v", o.Answer, o.Err)
+			t.Errorf("got %q, %v, want a refusal", o.Answer, o.Err)
 		}
 	}
 	if d.stored(t) != 0 {
-		t.Errorf("%d stored", d.stored(t))
+		t.Errorf("%d predictions are stored", d.stored(t))
 	}
 	if _, err := db.ExecContext(t.Context(), "DROP TRIGGER full_disk ON results"); err != nil {
 		t.Fatal(err)
@@ -379,11 +379,11 @@ func TestFullDiskStoresNothing(t *testing.T) {
 	long := func(s *prediction.Submission) { s.Draft.Thesis = strings.Repeat("long ", 2000) }
 	for _, o := range d.PublishBatch(t.Context(), []prediction.Submission{d.submission(long), d.submission(long), d.submission(long)}) {
 		if codeOf(o.Err) != "unavailable" {
-			t.Errorf("%q, %v", o.Answer, o.Err)
+			t.Errorf("got %q, %v, want a refusal", o.Answer, o.Err)
 		}
 	}
 	if d.stored(t) != 0 {
-		t.Errorf("%d stored", d.stored(t))
+		t.Errorf("%d predictions are stored", d.stored(t))
 	}
 	limit(1 << 20)
 	if _, _, err := d.publish(t, draft(nil)); err != nil || d.stored(t) != 1 {
@@ -423,7 +423,7 @@ func TestLockedAgentDelaysNoOther(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := <-held; err != nil || d.stored(t) != 1 {
-		t.Errorf("%v, %d stored", err, d.stored(t))
+		t.Errorf("got %v with %d stored", err, d.stored(t))
 	}
 }
 
@@ -471,7 +471,7 @@ func TestNodesPublishAKeyOnce(t *testing.T) {
 		}
 	}
 	if d.stored(t) != rounds {
-		t.Errorf("%d stored", d.stored(t))
+		t.Errorf("%d predictions are stored", d.stored(t))
 	}
 }
 
@@ -568,7 +568,7 @@ func TestSearchesListInOrder(t *testing.T) {
 		}
 		for i, o := range d.PublishBatch(t.Context(), list) {
 			if o.Err != nil {
-				t.Fatalf("%d: %v", i, o.Err)
+				t.Fatalf("submission %d: got %v", i, o.Err)
 			}
 		}
 		listed := func(f prediction.Filter) (ids []string) {

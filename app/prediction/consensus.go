@@ -102,7 +102,7 @@ func ConsensusChanged(ctx context.Context, tx bun.Tx, marketIDs ...string) error
 	_, err := tx.NewUpdate().Model((*Consensus)(nil)).Set("changed = TRUE").Set("counted_at = NULL").
 		Where("market_id IN (?)", bun.List(marketIDs)).Exec(ctx)
 	if err != nil {
-		return fmt.Errorf("note that consensus changed: %w", err)
+		return fmt.Errorf("mark consensus as changed: %w", err)
 	}
 	return nil
 }

@@ -156,7 +156,7 @@ func TestBatchKey(t *testing.T) {
 		}
 		other.IdempotencyKey = "unused"
 		if answer := publish(other); strings.HasPrefix(answer, "market_closed") || d.stored(t) != 2 {
-			t.Errorf("%s, %d stored", answer, d.stored(t))
+			t.Errorf("got %s with %d stored", answer, d.stored(t))
 		}
 	})
 }

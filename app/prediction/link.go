@@ -143,7 +143,7 @@ func (known *facts) link(it *item) (link, []string, error) {
 	m := known.markets[d.MarketID]
 	if m == nil {
 		return link{}, nil, problem.InvalidPrediction(problem.Field{Field: "marketId",
-			Message: "is not a known market: send an id of GET /api/intelligence/markets, or leave it out"})
+			Message: "is not a known market: send an id from GET /api/intelligence/markets, or leave it out"})
 	}
 	index, err := outcomeOf(m, d.Outcome)
 	if err != nil {
@@ -152,7 +152,7 @@ func (known *facts) link(it *item) (link, []string, error) {
 	if m.Closed {
 		return link{}, nil, problem.New(problem.CodeMarketClosed,
 			fmt.Sprintf(
-				"Market %s is closed; nothing was stored. Choose an open one of GET /api/intelligence/markets.", m.ID,
+				"Market %s is closed. Nothing was stored. Choose an open market from GET /api/intelligence/markets.", m.ID,
 			))
 	}
 	return link{market: m, outcome: index}, nil, nil

@@ -488,7 +488,7 @@ func TestConcurrentSameKeyPublishesOnce(t *testing.T) {
 			}
 		}
 		if d.stored(t) != 1 {
-			t.Errorf("%d stored", d.stored(t))
+			t.Errorf("%d predictions are stored", d.stored(t))
 		}
 	})
 }

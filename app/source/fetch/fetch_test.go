@@ -192,7 +192,7 @@ func TestOnceIsNotRepeated(t *testing.T) {
 	_, err := fetch.New(fetch.Options{Sleep: p.sleep}).Do(t.Context(), fetch.Request{URL: address, Once: true})
 	wantReason(t, err, "http_503")
 	if calls.Load() != 1 {
-		t.Errorf("%d calls", calls.Load())
+		t.Errorf("got %d calls", calls.Load())
 	}
 }
 

@@ -105,7 +105,7 @@ func TestMapping(t *testing.T) {
 		t.Errorf("got  %+v\nwant %+v", got.Items[0], want)
 	}
 	if second := got.Items[1]; second.Title != "A backslash and an d in a headline" || second.URL != "https://post.example/path/one" || second.Position != 1 {
-		t.Errorf("%+v", second)
+		t.Errorf("got %+v", second)
 	}
 	for _, reason := range []string{"null", "malformed", "no_url", "no_title", "no_date"} {
 		if got.Dropped[reason] != 2 {

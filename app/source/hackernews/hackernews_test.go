@@ -72,7 +72,7 @@ func TestMapping(t *testing.T) {
 	}
 	ask := got.Items[2]
 	if !ask.SelfPost || ask.URL != ask.Permalink || ask.Summary != "I'd like to know. Thanks & bye." || ask.ScoreKnown || ask.Position != 1 {
-		t.Errorf("%+v", ask)
+		t.Errorf("got %+v", ask)
 	}
 	for _, reason := range []string{"null", "malformed", "no_id", "no_title", "no_date"} {
 		if got.Dropped[reason] != 1 {

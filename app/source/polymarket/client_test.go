@@ -105,7 +105,7 @@ func TestTopPages(t *testing.T) {
 		t.Errorf("got dropped %v at %v", got.Dropped, got.ObservedAt)
 	}
 	if len(u.asked) != 3 {
-		t.Fatalf("%d requests", len(u.asked))
+		t.Fatalf("got %d requests", len(u.asked))
 	}
 	for _, asked := range u.asked {
 		q := asked.Query()
@@ -233,7 +233,7 @@ func TestTopOfOwnPage(t *testing.T) {
 	}
 	m := got.Markets[0]
 	if m.Title != m.Question || m.EventTitle != "When will the Lake Omber ferry run?" || m.EventSlug != "omber-ferry" || m.URL != "https://polymarket.com/event/omber-ferry" || *m.Price != 0.63 {
-		t.Errorf("%+v", m)
+		t.Errorf("got %+v", m)
 	}
 }
 
@@ -442,7 +442,7 @@ func TestEvents(t *testing.T) {
 			}
 			for _, e := range got.Events {
 				if e.Title != "By when?" || !slices.Equal(e.Tags, []string{"nba", "sports"}) || !e.TagsKnown || !*e.Exclusive || !e.ByPrice || *e.Volume != 5 {
-					t.Fatalf("%+v", e)
+					t.Fatalf("got %+v", e)
 				}
 			}
 			for _, asked := range u.asked {

@@ -235,7 +235,7 @@ func TestReplaySingleMarkets(t *testing.T) {
 			}
 			if m.Closed != c.closed || m.Active == c.closed || m.Resolution != c.resolution || !slices.Equal(m.Outcomes, c.outcomes) ||
 				*m.Probability != c.probability || *m.Price != c.price || m.Question != o.text("question") || m.URL != page {
-				t.Errorf("%+v", m)
+				t.Errorf("got %+v", m)
 			}
 			if c.closedAt != "" && m.ClosedAt.Format(time.RFC3339) != c.closedAt {
 				t.Errorf("got closed at %v", m.ClosedAt)

@@ -34,7 +34,7 @@ func (c *OAuth) Posts(ctx context.Context, ids []string) (there, deleted []strin
 	c.heed(resp.Header)
 	var listing wireListing
 	if err := json.Unmarshal(resp.Body, &listing); err != nil || listing.Data == nil || listing.Data.Children == nil {
-		return nil, nil, &source.Error{Reason: "parse", Err: errors.New("reddit: an answer that is no listing")}
+		return nil, nil, &source.Error{Reason: "parse", Err: errors.New("reddit: the response isn't a listing")}
 	}
 	for _, raw := range *listing.Data.Children {
 		var child struct {

@@ -133,7 +133,7 @@ func TestOAuthReadsAllCommunities(t *testing.T) {
 	}
 	for _, item := range got.Items {
 		if item.Position != 0 || "p"+item.Community != item.ID || !item.ScoreKnown || item.Score != 3 || item.Comments != 1 {
-			t.Errorf("%+v", item)
+			t.Errorf("got %+v", item)
 		}
 	}
 	if len(a.agents) != 1 || !a.agents["server:com.pulsecast.pulsecast:0.1.0 (by /u/tester)"] {
@@ -162,7 +162,7 @@ func TestOAuthTokenIsSharedByConcurrentReads(t *testing.T) {
 	}
 	wg.Wait()
 	if a.tokens != 1 {
-		t.Errorf("%d tokens", a.tokens)
+		t.Errorf("got %d tokens", a.tokens)
 	}
 }
 
@@ -335,7 +335,7 @@ func TestOAuthStopsAt429(t *testing.T) {
 		}
 	}
 	if len(a.listings) != 1 {
-		t.Errorf("%d requests", len(a.listings))
+		t.Errorf("got %d requests", len(a.listings))
 	}
 }
 
@@ -392,7 +392,7 @@ func TestMappingOfPosts(t *testing.T) {
 		t.Errorf("got  %+v\nwant %+v", text, wantText)
 	}
 	if gone.Summary != "" || gone.URL != "https://over.example/" || gone.Permalink != "https://www.reddit.com/comments/aa8" || gone.ScoreKnown {
-		t.Errorf("%+v", gone)
+		t.Errorf("got %+v", gone)
 	}
 	if got = readListing(t, string(body), true); !strings.Contains(ids(got.Items), "aa6") {
 		t.Error("over_18 posts are missing although they are wanted")

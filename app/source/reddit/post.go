@@ -64,7 +64,7 @@ func decodeListing(ctx context.Context, body []byte, over18 bool, at time.Time) 
 		return nil, nil, err
 	}
 	if listing.Data == nil || listing.Data.Children == nil {
-		return nil, nil, errors.New("reddit: an answer that is no listing")
+		return nil, nil, errors.New("reddit: the response isn't a listing")
 	}
 	posts, dropped := decodePosts(ctx, *listing.Data.Children)
 	unescapeListing(posts)
