@@ -10,15 +10,15 @@ import (
 )
 
 const (
-	// streamCheckEvery is the time between two looks whether credentials have changed, and
-	// streamRecheckEvery the most between two checks of a bearer.
+	// streamCheckEvery is the time between two checks whether credentials have changed. streamRecheckEvery
+	// is the longest time between two checks of a bearer.
 	streamCheckEvery   = 100 * time.Millisecond
 	streamRecheckEvery = time.Minute
-	// streamRetry is when to try again for a place.
+	// streamRetry is the Retry-After of a refused stream.
 	streamRetry = 10 * time.Second
 )
 
-// streams are the streams of this node.
+// streams are the open streams of this node.
 type streams struct {
 	most, mostOfAddress int
 
@@ -35,7 +35,7 @@ func newStreams(most, mostOfAddress int) *streams {
 	}
 }
 
-// enter takes a place, which release gives back.
+// enter takes a place. release gives it back.
 func (s *streams) enter(addr netip.Addr) (release func(), err error) {
 	key := addrKey(addr)
 	s.mu.Lock()
@@ -64,7 +64,7 @@ func (s *streams) leave(key bucketKey) {
 	}
 }
 
-// add makes stop close a stream. It returns false after stop.
+// add registers a stream, so that stop closes it. It returns false after stop.
 func (s *streams) add(stream *Stream) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
