@@ -7,20 +7,20 @@ import (
 	"github.com/pulsecast/pulsecast/app/problem"
 )
 
-// down: it is not known who the person is.
+// down returns the refusal for a sign-in whose person is unknown because the provider can't be asked.
 func (p *People) down(cause error) error {
 	return problem.Unavailable(p.host+" cannot be asked right now. Nobody was signed in; try again in a moment, or sign in with a password.", 5*time.Second).With(cause)
 }
 
-// distrusted: what came back proves nothing.
+// distrusted returns the refusal for an answer that proves nothing.
 func (p *People) distrusted(cause error) error {
 	return problem.New(problem.CodeInvalidSignIn, "What "+p.host+" answered could not be verified, so nobody was signed in. "+
-		"Start again; if it stays, ask the operator of this service to look into its log.").With(cause)
+		"Start again. If it fails again, ask the operator of this service to look into its log.").With(cause)
 }
 
-// turnedAway: the provider sent the person back with an error, of which only the
-// words of RFC 6749 (section 4.1.2.1) and of OpenID Connect are understood. It may
-// come from anywhere, so none of it is shown.
+// turnedAway returns the refusal for a person whom the provider sent back with an error. It understands
+// only the words of RFC 6749 (section 4.1.2.1) and of OpenID Connect. Anyone can make up the error, so its
+// text is never shown.
 func (p *People) turnedAway(word string) error {
 	cause := fmt.Errorf("the provider answered with the error %.60q", word)
 	why := "did not sign you in. Start again, or ask whoever runs it."
@@ -37,7 +37,7 @@ func (p *People) turnedAway(word string) error {
 	return problem.New(problem.CodeSignInRefused, "Nobody was signed in. "+p.host+" "+why).With(cause)
 }
 
-// notGranted: the provider knows the person, who is no admin.
+// notGranted returns the refusal for a person whom the provider knows, but who isn't an admin.
 func (p *People) notGranted(who Person, scope string, granted []string) error {
 	why := fmt.Sprintf("did not grant you the scope %s", scope)
 	if len(granted) == 0 {
