@@ -63,7 +63,7 @@ func TestKeysOfAProvider(t *testing.T) {
 		{"not yet valid within the skew", "pulsecast", "", "ada", "ada", with(good, "nbf", now+59)},
 		{"another issuer", "pulsecast", "", invalid, invalid, with(good, "iss", "https://other.example")},
 		{"revoked", "pulsecast", "", invalid, "", fields{"active": false}},
-		{"revoked, the rest still said", "pulsecast", "", invalid, "", with(good, "active", false)},
+		{"revoked, the other claims unchanged", "pulsecast", "", invalid, "", with(good, "active", false)},
 		{"active missing", "pulsecast", "", noAnswer, "", with(good, "active", nil)},
 		{"active as text", "pulsecast", "", noAnswer, "", with(good, "active", "true")},
 		{"named by its client", "pulsecast", "", "bot-7", "bot-7", with(good, "username", nil, "client_id", "Bot 7")},
