@@ -352,7 +352,7 @@ func TestReadOnlyPostgres(t *testing.T) {
 		_, health := b.get(t, call{path: "/api/health"})
 		return strings.Contains(health, `"database":{"ok":false`)
 	})
-	b.until(t, "reading goes on", func() bool {
+	b.until(t, "reading works", func() bool {
 		res, _ := b.get(t, call{path: "/api/predictions?limit=3"})
 		return res.StatusCode == 200 && res.Header.Get("Cache-Status") == ""
 	})

@@ -81,7 +81,7 @@ func demoKey(ctx context.Context, a *app.App) (key string, err error) {
 		visitor, err := agent.Store{}.ByHandle(ctx, tx, demoHandle)
 		if problem.IsNotFound(err) {
 			visitor, err = agent.Store{}.Create(ctx, tx, agent.New{
-				Profile: agent.Profile{Name: "Demo visitor", Description: "The agent of whoever runs this demo."}, Handle: demoHandle, At: now,
+				Profile: agent.Profile{Name: "Demo visitor", Description: "The agent for trying out this demo."}, Handle: demoHandle, At: now,
 			})
 		}
 		if err != nil {

@@ -195,7 +195,7 @@ func (l *Limits) MoreWrites(c *fiber.Ctx, n int) error {
 	}
 	return l.countWrites(c, n, func(cl *class, v verdict) error {
 		return problem.RateLimited(fmt.Sprintf(
-			"%d publications are left of %s, and these are %d. Nothing was stored. Send at most as many as are left, or the same again in %d s.",
+			"%d publications are left of %s, and these are %d. Nothing was stored. Send no more than are left, or send the same request again in %d s.",
 			v.remaining, cl.rate, n+1, max(seconds(v.retry), 1)), v.retry)
 	})
 }

@@ -45,10 +45,10 @@ func (s *streams) enter(addr netip.Addr) (release func(), err error) {
 		return nil, problem.Unavailable("This node is stopping. Connect again.", time.Second)
 	case s.byAddress[key] >= s.mostOfAddress:
 		return nil, problem.RateLimited(fmt.Sprintf(
-			"Your address has %d streams open, as many as it may have. Close one first.", s.mostOfAddress), streamRetry)
+			"Your address already has the maximum of %d open streams. Close one first.", s.mostOfAddress), streamRetry)
 	case s.places >= s.most:
 		return nil, problem.Unavailable(fmt.Sprintf(
-			"This node serves %d streams, as many as it may. Try again, or poll GET /api/agents/me/updates.", s.most), streamRetry)
+			"This node already serves the maximum of %d streams. Try again, or poll GET /api/agents/me/updates.", s.most), streamRetry)
 	}
 	s.places++
 	s.byAddress[key]++

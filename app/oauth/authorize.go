@@ -167,7 +167,7 @@ func (s *Server) answer(r *Request, parameters url.Values) string {
 
 // Deny returns the address that tells the client that the person refused.
 func (s *Server) Deny(r *Request) string {
-	return s.answer(r, url.Values{"error": {"access_denied"}, "error_description": {"The person did not allow it."}})
+	return s.answer(r, url.Values{"error": {"access_denied"}, "error_description": {"The person denied access."}})
 }
 
 // Approve lets the client act for an agent whose key was checked. The scopes must be among those that the

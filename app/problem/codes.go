@@ -87,7 +87,7 @@ var (
 	CodeInvalidAuthorization = page(
 		"invalid_authorization", 400, "This app can't be connected", "An app asked for access to an agent, but the request is invalid.",
 	)
-	CodeInvalidSignIn = page("invalid_sign_in", 401, "Not signed in", "The name and password, or the provider's answer, do not prove who signs in.")
+	CodeInvalidSignIn = page("invalid_sign_in", 401, "Not signed in", "The name and password, or the provider's answer, do not prove the person's identity.")
 	CodeSignInOver    = page("sign_in_over", 400, "Not signed in", "A sign-in was begun in another browser, was used already, or took too long.")
 	CodeSignInRefused = page("sign_in_refused", 403, "Not signed in", "The identity provider refused the sign-in.")
 	CodeScopeMissing  = page(
@@ -103,7 +103,7 @@ var (
 	CodeNotReserved      = page("not_reserved", 409, "Not reserved", "The handle is not reserved.")
 	CodeAssignmentClosed = page("assignment_closed", 409, "Assignment closed", "A closed assignment cannot be changed.")
 	CodeReportClosed     = page("report_closed", 409, "Closed already", "The report is closed already.")
-	CodeChangedMeanwhile = page("changed_meanwhile", 409, "Another admin changed this first", "What the page showed has changed since it was opened.")
+	CodeChangedMeanwhile = page("changed_meanwhile", 409, "Another admin changed this first", "The content of the page has changed since it was opened.")
 	CodeAlreadySettled   = page("already_settled", 409, "Already settled", "The prediction or market is settled already.")
 	CodeAlreadyVoid      = page("already_void", 409, "Already void", "The prediction is void already.")
 	CodeNotDue           = page("not_due", 409, "Not due yet", "The prediction's horizon has not passed.")

@@ -59,7 +59,7 @@ type Provider struct {
 	name    string
 	granted string
 	now     func() time.Time
-	codes   map[string]url.Values // what was asked for, by code
+	codes   map[string]url.Values // the sign-in request of each code
 	asked   []url.Values          // every request to sign in
 	tokens  int                   // answered at the token endpoint
 }
@@ -163,7 +163,7 @@ func (p *Provider) authorize(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, back.String(), http.StatusSeeOther)
 }
 
-// token gives the tokens of a code once, to who holds the verifier.
+// token returns the tokens of a code once, and only to a client with the verifier.
 func (p *Provider) token(w http.ResponseWriter, r *http.Request) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
