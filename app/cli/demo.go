@@ -27,14 +27,14 @@ const (
 	demoAdmin  = "demo"
 )
 
-// openDemo fills an empty database with the sample world, which the worker extends until a live source
-// answers. It prints the addresses to open and a key to use.
+// openDemo fills an empty database with the sample world. The sample sources extend it until a live source
+// answers. openDemo prints the addresses to open and a key to use.
 func openDemo(ctx context.Context, a *app.App, out io.Writer) error {
 	if err := demo.Seed(ctx, a.DB, time.Now()); err != nil {
 		return err
 	}
 	a.MarkSample()
-	debug.FreeOSMemory() // the first fill takes far longer than any request
+	debug.FreeOSMemory() // the first seeding takes far more memory than serving
 	a.Markets.Source = demo.NewMarketSource(a.Markets.Source, a.DB, time.Now, a.Log)
 	a.News.Source = demo.NewNewsSource(a.News.Source, a.DB, time.Now, a.Log)
 	a.BeforeSealing = func(ctx context.Context) error { return demo.Tape(ctx, a.DB) }

@@ -14,7 +14,7 @@ import (
 
 type serveCommand struct {
 	config.Config
-	NoWorker   bool `help:"Don't run the worker here: a worker runs elsewhere."`
+	NoWorker   bool `help:"Don't run the worker in this process."`
 	Demo       bool `help:"Serve a sample world with a key to try, and open registration."`
 	DemoPublic bool `help:"Let the demo listen on other than loopback addresses."`
 }

@@ -53,8 +53,8 @@ const (
 	quickShare, dearShare = 16, 4
 )
 
-// newReadLane makes the lane for answers that aren't in memory. If reads aren't limited, all callers share
-// one allowance.
+// newReadLane makes the lane for answers that aren't in memory. If reads aren't limited, one caller may use
+// all places and queues.
 func newReadLane(places int, limited bool) *lane {
 	queue := [lengths]int{quick: quickQueue * places, dear: dearQueue * places}
 	share := [lengths]int{quick: quickShare, dear: dearShare}

@@ -22,7 +22,7 @@ import (
 type framing struct {
 	next     part
 	line     []byte // the beginning of a line whose end has not arrived
-	left     int64  // bytes left of the body or chunk, or the most left of trailer fields
+	left     int64  // bytes left of the body, the chunk or the limit for trailer fields
 	blank    bool   // an empty line came before the request
 	head     head
 	refusal  *problem.Error // of the malformed request; nothing after it is read

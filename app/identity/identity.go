@@ -243,7 +243,7 @@ func (s *Service) session(ctx context.Context, token string) (Answer, error) {
 // howToRenew says how to replace a token that has ended.
 func howToRenew(token string) string {
 	if agent.IsAccessToken(token) {
-		return "Access tokens end after an hour, or when the agent or its key ends or the agent revokes them. Use the refresh token, or sign in again."
+		return "Access tokens end after an hour, with their key, or when the agent revokes the grant. Use the refresh token, or sign in again."
 	}
 	return "Sessions end after 24 hours, or with their key. Send POST /api/session with your API key for a new token."
 }
