@@ -83,7 +83,7 @@ func (c claims) check(issuer string, now time.Time) error {
 	return nil
 }
 
-// name returns the first name of an agent: the user name, else the client's name, else the subject. The
+// name returns the initial name of an agent: the user name, else the client's name, else the subject. The
 // part after an "@" is private and left out.
 func (c claims) name() string {
 	for _, name := range c.names {

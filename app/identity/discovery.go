@@ -74,7 +74,7 @@ func (p *provider) readEndpoints(ctx context.Context) (*endpoints, error) {
 	found, err, _ := p.refresh.Do("discovery", func() (any, error) {
 		var merged document
 		var errs []error
-		certain := true // so an endpoint that no document names is not offered
+		certain := true // whether an endpoint that no document names is known not to exist
 		for _, address := range wellKnown(p.Config.IdentityURL) {
 			doc, err := p.readDocument(ctx, address)
 			if err != nil {
