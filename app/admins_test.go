@@ -214,7 +214,7 @@ func TestAdminCreate(t *testing.T) {
 			run("no password was given", "", nil, "admin", "create", "bob")
 			run("bob can sign in", "typed by a script\n", nil, "admin", "create", "bob")
 			run("new password", "", []string{"ADMIN_PASSWORD=another battery"}, "admin", "password", "bob")
-			run("no admin any more", "", nil, "admin", "remove", "bob")
+			run("no longer an admin", "", nil, "admin", "remove", "bob")
 			run("There is no admin", "", nil, "admin", "remove", "bob")
 			run("eve ", "", nil, "admin", "list")
 			run("expected \"<name>\"", "", nil, "admin", "create")
@@ -268,7 +268,7 @@ func TestReservedHandles(t *testing.T) {
 			run("must be 3 to 40", "agent", "reserve", "A!", "--reason", "Wrong.")
 			run("is required", "agent", "reserve", "globex", "--reason", " ")
 			run("globex is reserved", "agent", "reserve", "globex", "--reason", "A trade mark.")
-			run("name is reserved; send another name. Or allow it by --official", "agent", "create", "Globex")
+			run("name is reserved; send another name. Or allow it with --official", "agent", "create", "Globex")
 			run("A trade mark.", "agent", "reserved")
 			run("built in: about", "agent", "reserved")
 			run("status  ", "agent", "show", "acme") // it keeps its handle
