@@ -14,8 +14,9 @@ import (
 	"github.com/pulsecast/pulsecast/app/prediction"
 )
 
-// TestHideTexts: a preview first, a reason, an entry, a way back that leaves what was
-// hidden one by one, and of two admins the second sees what the first did.
+// TestHideTexts checks the preview, the reason and the audit entry of hiding an agent's texts.
+// Showing them again leaves predictions that were hidden one by one. If two admins act at once, the
+// second sees what the first did.
 func TestHideTexts(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
@@ -79,7 +80,7 @@ func TestHideTexts(t *testing.T) {
 			return err
 		})
 		if err == nil || !strings.Contains(err.Error(), "text_hidden") {
-			t.Errorf("the agent writes over what is hidden: %v", err)
+			t.Errorf("the agent's update of a hidden text: %v", err)
 		}
 		form := url.Values{"csrf": {saw.value("csrf")}, "to": {"profile"}, "note": {"adverts"}, "seen": {saw.value("seen")}}
 		if r := olaf.do("POST", action, form); r.status != 409 || !strings.Contains(r.text("main"), "everything it wrote hidden") || !strings.Contains(r.text("main"), "eve") {

@@ -9,7 +9,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/database/dbtest"
 )
 
-// TestAgentUsage: the page of an agent shows what it asked by endpoint, and its errors.
+// TestAgentUsage checks that an agent's page shows its requests by endpoint, and its errors.
 func TestAgentUsage(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
