@@ -16,7 +16,7 @@ func TestAgentUsage(t *testing.T) {
 		h := open(t, db)
 		b := h.signedIn("eve")
 		const page = "/admin/agents/ada"
-		if r := b.get(page); !strings.Contains(r.text("main"), "It asked nothing") || !strings.Contains(r.text("main"), "No error in 30 days") {
+		if r := b.get(page); !strings.Contains(r.text("main"), "The agent sent no requests") || !strings.Contains(r.text("main"), "No error in 30 days") {
 			t.Errorf("before: %s", r.text("main"))
 		}
 		for _, status := range []int{200, 200, 429, 500} {
