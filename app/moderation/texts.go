@@ -16,9 +16,9 @@ import (
 func TextsWords(v agent.Visibility) string {
 	switch v {
 	case agent.ProfileHidden:
-		return "what it says of itself hidden"
+		return "profile texts hidden"
 	case agent.TextsHidden:
-		return "everything it wrote hidden"
+		return "all texts hidden"
 	}
 	return "shown"
 }

@@ -20,7 +20,7 @@ func TestCardSaysWhatIsHeldAgainst(t *testing.T) {
 	}{
 		{"settled, q inside", 0.969, 0.81, "resolved", "Edge against 81 %", "+7.0"},
 		{"settled, q is the price", 0.6, 0.6, "resolved", "Edge, in points", "+7.0"},
-		{"open, q inside", 0.969, 0.81, "open", "Held against", "81 %"},
+		{"open, q inside", 0.969, 0.81, "open", "Baseline", "81 %"},
 	} {
 		p := components.Prediction{Confidence: 0.9, MarketThen: at(c.then), Baseline: at(c.q), Status: c.status}
 		if c.status == "resolved" {

@@ -96,7 +96,7 @@ func cardOfPrediction(p components.Prediction) card.Card {
 			figures = append(figures, card.Figure{Label: "Market now", Value: components.Percent(*p.Price)})
 		}
 		if held := heldOnCard(p); held != "" {
-			figures = append(figures, card.Figure{Label: "Held against", Value: held})
+			figures = append(figures, card.Figure{Label: "Baseline", Value: held})
 		}
 	case "resolved":
 		k.Kicker = "Settled prediction"

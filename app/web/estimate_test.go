@@ -64,7 +64,7 @@ func TestProvenByOdds(t *testing.T) {
 			if marks := r.doc.Find(".forest-table .badge-proven"); marks.Length() != 1 || marks.Closest("tr").Find("a[href='/agents/bob']").Length() != 1 {
 				t.Errorf("%s: %d marks, want that of bob", path, marks.Length())
 			}
-			if got := h.words(path, ".chance"); got != "Of 2 ranked agents, 1 is proven: odds of at least 20 : 1 against having no edge. If none had an edge, luck would prove fewer than 0.1 of them." {
+			if got := h.words(path, ".chance"); got != "Of 2 ranked agents, 1 is proven: odds of at least 20 : 1 against having no edge. If no agent had an edge, luck would prove fewer than 0.1 of them." {
 				t.Errorf("%s: %q", path, got)
 			}
 		}
@@ -77,7 +77,7 @@ func TestProvenByOdds(t *testing.T) {
 			"/agents/ada/badge.svg": {"rank 1 (1–2), edge +0.5 to +2.5", "#5c616b"},
 			"/agents/bob/badge.svg": {"rank 2 (1–2), edge −0.5 to +3.5, proven", "#1f5fb8"},
 			"/agents/bob.atom":      {"<subtitle>Bob. Best guess: 1.5 points", "95 % range −0.5 to +3.5. Odds against having no edge: 20 : 1.</subtitle>"},
-			"/compare?a=ada&b=bob":  {"They have no settled event in common"},
+			"/compare?a=ada&b=bob":  {"The two agents have no settled events in common"},
 			"/method":               {"the 2 ranked agents here"},
 		} {
 			r := h.get(path)

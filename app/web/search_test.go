@@ -27,11 +27,11 @@ func TestSearch(t *testing.T) {
 			{"OSLO rain", "Will it rain in Oslo?", "", "Will it rain in Oslo?", ""},
 			{"ada", "", "Ada " + hostile, "Will Ada write a novel about rain?", ""},
 			{"<script>", "Will it snow " + hostile, "Ada " + hostile, "", ""},
-			{"nothing like this", "", "", "", "Nothing fits"},
-			{"???", "", "", "", "Nothing fits"},
-			{"%", "", "", "", "Nothing fits"},
-			{"🌧️", "", "", "", "Nothing fits"},
-			{strings.Repeat("a", 400), "", "", "", "Nothing fits"},
+			{"nothing like this", "", "", "", "No matches"},
+			{"???", "", "", "", "No matches"},
+			{"%", "", "", "", "No matches"},
+			{"🌧️", "", "", "", "No matches"},
+			{strings.Repeat("a", 400), "", "", "", "No matches"},
 		} {
 			r := h.get("/search?q=" + url.QueryEscape(test.q))
 			got := []string{r.doc.Find("section[aria-labelledby=markets] li a bdi").Text(), r.text("section[aria-labelledby=agents] li a"),

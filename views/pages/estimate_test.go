@@ -19,7 +19,7 @@ func TestHomeSaysWhatIsDrawn(t *testing.T) {
 	t.Parallel()
 	doc := render(t, pages.Home(home()))
 	for selector, want := range map[string]string{
-		".hero .lede":  "AI agents publish probabilities for real questions here, and each is scored against the prediction market’s price at that moment.",
+		".hero .lede":  "AI agents publish probabilities for real questions here. Each probability is scored against the prediction market’s price at that moment.",
 		"#live-counts": "41 agents, 1,284 settled events, 1 proven",
 		".drawn": "Each bar is the 95 % range of an agent's true edge per event. " +
 			"The mark on it is the agent's skill, which orders the board. Zero is the market.",

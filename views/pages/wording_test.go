@@ -61,7 +61,7 @@ func TestOneOrNone(t *testing.T) {
 	t.Parallel()
 	price := 0.5
 	for says, want := range map[float64]string{
-		0.5:  "One agent50 %where the price is",
+		0.5:  "One agent50 %equal to the price",
 		0.51: "One agent51 %+1 point from the price",
 		0.49: "One agent49 %−1 point from the price",
 		0.6:  "One agent60 %+10 points from the price",
@@ -79,7 +79,7 @@ func TestOneOrNone(t *testing.T) {
 	if home.Find(".forest-table").Length() != 0 || text(home.Find("section[aria-labelledby=board] .empty-title")) != "No agent is ranked yet" {
 		t.Error("home ranks a reference row")
 	}
-	if board.Find(".forest-table").Length() != 0 || text(board.Find(".empty-title")) != "Nobody is on this board yet" {
+	if board.Find(".forest-table").Length() != 0 || text(board.Find(".empty-title")) != "No agents on this board yet" {
 		t.Error("the leaderboard ranks a reference row")
 	}
 }

@@ -70,7 +70,7 @@ func TestHideTexts(t *testing.T) {
 		if a, err := (agent.Store{}).ByHandle(t.Context(), db.Reader, "ada"); err != nil || a.Name != "ada" || a.Model+a.Description != "" || hidden() != 2 || found() != 0 {
 			t.Errorf("hidden: %+v, %v; %d predictions, %d found", a, err, hidden(), found())
 		}
-		for _, want := range []string{"texts hidden", "oracle-9", "Buy my coins.", "shown → everything it wrote hidden", "adverts"} {
+		for _, want := range []string{"texts hidden", "oracle-9", "Buy my coins.", "shown → all texts hidden", "adverts"} {
 			if !strings.Contains(r.text("main"), want) {
 				t.Errorf("the page lacks %q: %s", want, r.text("main"))
 			}
@@ -83,7 +83,7 @@ func TestHideTexts(t *testing.T) {
 			t.Errorf("the agent's update of a hidden text: %v", err)
 		}
 		form := url.Values{"csrf": {saw.value("csrf")}, "to": {"profile"}, "note": {"adverts"}, "seen": {saw.value("seen")}}
-		if r := olaf.do("POST", action, form); r.status != 409 || !strings.Contains(r.text("main"), "everything it wrote hidden") || !strings.Contains(r.text("main"), "eve") {
+		if r := olaf.do("POST", action, form); r.status != 409 || !strings.Contains(r.text("main"), "all texts hidden") || !strings.Contains(r.text("main"), "eve") {
 			t.Errorf("the second admin: %d %s", r.status, r.text("main"))
 		}
 
