@@ -7,7 +7,8 @@ import (
 	"github.com/pulsecast/pulsecast/views/components"
 )
 
-// TestCardSaysWhatIsHeldAgainst: a card names q where it differs from the market's price.
+// TestCardSaysWhatIsHeldAgainst checks that a card names the baseline if it differs from the
+// market's price.
 func TestCardSaysWhatIsHeldAgainst(t *testing.T) {
 	t.Parallel()
 	plain := strings.NewReplacer("\u00a0", " ")

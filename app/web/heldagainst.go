@@ -6,9 +6,9 @@ import (
 	"github.com/pulsecast/pulsecast/views/components"
 )
 
-// heldAgainst says in a few words why a prediction's baseline is where it is, "" without
-// one: either the confidence lies in the interval it was clamped to, or the baseline is
-// the nearest end of that interval.
+// heldAgainst says in a few words how a prediction's baseline was found, or "" without a baseline.
+// Either the confidence is inside the interval that it was clamped to, or the baseline is the
+// nearest end of that interval.
 func heldAgainst(p *prediction.Prediction) string {
 	if p.Baseline == nil {
 		return ""
@@ -34,7 +34,7 @@ func heldAgainst(p *prediction.Prediction) string {
 	return "what the agent had said before"
 }
 
-// insideOf says which of the bounds hold p.
+// insideOf says which of the bounds contain p.
 func insideOf(b score.Bounds, p float64) string {
 	holds := func(b score.Bounds) bool {
 		v, ok := b.Interval()
@@ -51,8 +51,8 @@ func insideOf(b score.Bounds, p float64) string {
 	return "between the market and what the agent had said before"
 }
 
-// medianView is the median of the hour before publication, as a price where the market
-// had no book.
+// medianView returns the median book of the hour before publication, or the median price if the
+// market had no book.
 func medianView(p *prediction.Prediction) components.View {
 	if hour := p.Bounds().Hour; hour != nil && hour.Bid == hour.Ask {
 		return components.View{Price: &hour.Bid}

@@ -38,7 +38,7 @@ func TestEveryPage(t *testing.T) {
 			t.Errorf("%s has %d inline styles or scripts", path, n)
 		}
 		if doc.Find("head meta[name=theme-color] ~ script[src*='/theme.']:not([defer]) ~ link[rel=stylesheet]").Length() != 1 {
-			t.Errorf("%s does not know its theme before it is drawn", path)
+			t.Errorf("%s sets its theme after it is drawn", path)
 		}
 		if bad := doc.Find("a[href^='javascript'], img:not([alt]), svg:not([aria-hidden]):not([role]):not(svg svg)"); bad.Length() != 0 {
 			html, _ := goquery.OuterHtml(bad.First())
@@ -121,7 +121,7 @@ func TestEmptyStates(t *testing.T) {
 		"register":    pages.Register(pages.RegisterProps{Layout: frame("Join", "/agents/new", ""), How: "Ask."}),
 	} {
 		if doc := render(t, page); doc.Find(".empty .empty-title").Length() == 0 {
-			t.Errorf("%s says nothing when there is nothing", name)
+			t.Errorf("%s has no message for an empty list", name)
 		}
 	}
 }
@@ -147,6 +147,6 @@ func TestMarketChart(t *testing.T) {
 		t.Errorf("%d predictions in the chart", n)
 	}
 	if doc.Find("svg.chart > title").Text() == "" || doc.Find("details.numbers tbody tr").Length() < 30 {
-		t.Error("the chart has no words or no table")
+		t.Error("the chart has no title or no table")
 	}
 }
