@@ -43,9 +43,9 @@ func TestPredictionShowsTheMarketAsItWas(t *testing.T) {
 		not         string
 	}{
 		"its own previous": {prediction.Prediction{Baseline: is(.81), BaselineBefore: before, BaselineAfter: after, BaselinePrevious: is(.7)},
-			[]string{"Market before", "96.9 %", "Market after", "96.8 %", "Baseline", "81 %", "between the market and what the agent had said before"},
+			[]string{"Market before", "96.9 %", "Market after", "96.8 %", "Baseline", "81 %", "between the market and the agent's earlier confidence"},
 			[]string{"the market said 97 %", "baseline 81 %"},
-			[]string{"q = 0.81", "the price before (0.969), the price after (0.968) and what the agent had said before (0.70)"}, "Market then"},
+			[]string{"q = 0.81", "the price before (0.969), the price after (0.968) and the agent's earlier confidence (0.70)"}, "Market then"},
 		"the ask after": {prediction.Prediction{Baseline: is(.67), BaselineBefore: is(.6), BeforeBid: is(.58), BeforeAsk: is(.62),
 			BaselineAfter: is(.65), AfterBid: is(.63), AfterAsk: is(.67), MedianBid: is(.59), MedianAsk: is(.61)},
 			[]string{"Market before", "60 %", "bid 0.58, ask 0.62", "Market after", "65 %", "bid 0.63, ask 0.67", "Baseline", "67 %", "the ask after publication"},

@@ -31,7 +31,7 @@ func heldAgainst(p *prediction.Prediction) string {
 			return bound.of + " ask " + bound.when
 		}
 	}
-	return "what the agent had said before"
+	return "the agent's earlier confidence"
 }
 
 // insideOf says which of the bounds contain p.
@@ -44,11 +44,11 @@ func insideOf(b score.Bounds, p float64) string {
 	case holds(score.Bounds{After: b.Before}), holds(score.Bounds{After: b.After}):
 		return "inside the market's book"
 	case holds(score.Bounds{Before: b.Before, After: b.After}):
-		return "between what the market showed before and after"
+		return "between the market's prices before and after"
 	case holds(score.Bounds{Before: b.Before, After: b.After, Hour: b.Hour}):
 		return "inside the median book of the hour before"
 	}
-	return "between the market and what the agent had said before"
+	return "between the market and the agent's earlier confidence"
 }
 
 // medianView returns the median book of the hour before publication, or the median price if the
