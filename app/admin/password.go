@@ -44,9 +44,9 @@ func hashPassword(password string) string {
 		base64.RawStdEncoding.EncodeToString(salt), base64.RawStdEncoding.EncodeToString(c.hash(password, salt)))
 }
 
-// nobody returns a hash to check if a name doesn't exist. Both cases then take the same time, so an
-// attacker can't find out which names exist.
-var nobody = sync.OnceValue(func() string { return hashPassword(NewPassword()) })
+// decoyHash returns a hash that SignIn checks if the name does not exist. Both cases then take the same
+// time, so an attacker can't find out which names exist.
+var decoyHash = sync.OnceValue(func() string { return hashPassword(NewPassword()) })
 
 // matches returns whether a password belongs to a stored hash.
 func matches(stored, password string) bool {

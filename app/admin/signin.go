@@ -54,7 +54,7 @@ func (s Store) SignIn(
 	if a, err = s.byName(ctx, db.Reader, name); err != nil {
 		return "", nil, err
 	}
-	stored := nobody()
+	stored := decoyHash()
 	known := a != nil && a.Password != ""
 	if known {
 		stored = a.Password

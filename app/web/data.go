@@ -18,7 +18,7 @@ import (
 // daysOnPage is how many days the data page lists.
 const daysOnPage = 14
 
-// data shows the days of the data release, newest first, starting before a given day.
+// data shows the days of the data release before a given day, newest first.
 func (s *Site) data(c *fiber.Ctx, a address) error {
 	before := a.get("before")
 	days, err := s.Release.Days(c.UserContext(), before, daysOnPage+1)

@@ -175,7 +175,7 @@ func endpointWords(method, route string) string {
 }
 
 func (p *AgentProps) keys() table {
-	t := table{csrf: p.Frame.CSRF, empty: "The agent has no key", heads: []head{{label: "Id"}, {label: "Label"}, {label: "Made"},
+	t := table{csrf: p.Frame.CSRF, empty: "The agent has no key", heads: []head{{label: "Id"}, {label: "Label"}, {label: "Created"},
 		{label: "Last used"}, {label: "Expires"}, {label: "Revoked"}}}
 	for _, k := range p.Keys {
 		last := p.Frame.moment(k.RevokedAt)

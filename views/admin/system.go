@@ -158,7 +158,7 @@ func (p *SystemProps) leases() table {
 }
 
 func (p *SystemProps) admins() table {
-	t := table{empty: "No admins yet", heads: []head{{label: "Name"}, {label: "Made"}, {label: "Last signed in"}}}
+	t := table{empty: "No admins yet", heads: []head{{label: "Name"}, {label: "Created"}, {label: "Last signed in"}}}
 	for _, a := range p.Admins {
 		t.rows = append(t.rows, []cell{text(a.Name), p.Frame.moment(a.CreatedAt), p.Frame.moment(a.SignedInAt)})
 	}

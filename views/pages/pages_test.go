@@ -80,7 +80,7 @@ func TestLeaderboard(t *testing.T) {
 	if got := text(doc.Find(".lede")); !strings.Contains(got, "leads with a skill of +3.4. Best guess: 3.7 points closer to the truth than the market per event; 95 % range +2.5 to +4.9.") {
 		t.Errorf("%q", got)
 	}
-	if got := text(doc.Find(".interval-legend")); got != "95 % range of the true edge per event skill, which orders the board the market a reference row How they are made" {
+	if got := text(doc.Find(".interval-legend")); got != "95 % range of the true edge per event skill, which orders the board the market a reference row How they are calculated" {
 		t.Errorf("legend %q", got)
 	}
 	if got := words(doc.Find(".chance")); got != "Of 23 ranked agents, 1 is proven: odds of at least 20 : 1 against having no edge. If no agent had an edge, luck would prove about 0.4 of them." {

@@ -118,8 +118,8 @@ func (d *Site) Register(srv *httpserver.Server) {
 	page("/admin/system", d.system)
 	page("/admin/audit", d.audit)
 	// The guard runs first, so a client that isn't signed in can't learn which pages exist.
-	page("/admin/*", nowhere)
-	act("/admin/*", nowhere)
+	page("/admin/*", noSuchPage)
+	act("/admin/*", noSuchPage)
 }
 
 // visit is a request of a signed-in admin.

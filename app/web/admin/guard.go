@@ -77,15 +77,15 @@ func (d *Site) enter(c *fiber.Ctx) (*visit, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !d.stillFrom(admin.Issuer) {
+	if !d.issuerAllowed(admin.Issuer) {
 		return nil, domain.ErrNoSession
 	}
 	return &visit{Ctx: c, admin: admin, session: session, csrf: tokenOf(token, "session"), address: address(c)}, nil
 }
 
-// stillFrom returns whether admins of an issuer may sign in. Admins of a provider may only while
+// issuerAllowed returns whether admins of an issuer may sign in. Admins of a provider may only while
 // that provider is configured.
-func (d *Site) stillFrom(issuer string) bool {
+func (d *Site) issuerAllowed(issuer string) bool {
 	return issuer == "" || (d.People != nil && d.People.Is(issuer))
 }
 
@@ -121,6 +121,6 @@ func (d *Site) setCookie(c *fiber.Ctx, name, value string, life time.Duration, s
 	c.Cookie(cookie)
 }
 
-func nowhere(*visit) error {
+func noSuchPage(*visit) error {
 	return problem.NotFound("There is no admin page at this address.")
 }

@@ -35,7 +35,7 @@ func pathSubject(v *visit) (s subject, err error) {
 		}
 		return s, nil
 	}
-	return s, nowhere(v)
+	return s, noSuchPage(v)
 }
 
 // target returns the subject's name in the audit log.
