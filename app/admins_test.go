@@ -110,9 +110,9 @@ func TestAdminInABrowser(t *testing.T) {
 				t.Errorf("the key of a disabled agent: %d %v", status, answer["code"])
 			}
 			b.fill("#status-note", "It promised.")
-			b.press("#status-form button", ".flash", "let in")
+			b.press("#status-form button", ".flash", "enabled")
 			if status, _ := p.call(http.MethodGet, "/api/stats", key, nil); status != 200 {
-				t.Errorf("the key of an agent let in again: %d", status)
+				t.Errorf("the key of an enabled agent: %d", status)
 			}
 
 			ruling := "/admin/settlement/predictions/" + id
@@ -126,7 +126,7 @@ func TestAdminInABrowser(t *testing.T) {
 				}
 				b.fill("#note", note)
 				b.press("#preview-form button", "#rule-form", preview)
-				b.press("#rule-form button", ".flash", "Done")
+				b.press("#rule-form button", ".flash", "The ruling is saved")
 			}
 			rule("prediction_settled", "#outcome", "Yes", "It boiled.", "From open to Yes.")
 			rule("prediction_corrected", "#value", "0.25", "Only a little.", "From Yes to 0.25.")

@@ -223,7 +223,7 @@ func TestVisibility(t *testing.T) {
 	}
 	a.act(page, page+"/texts", url.Values{"to": {"profile"}, "note": {"adverts"}, "seen": {"shown"}})
 	look("profile hidden", 1, 0)
-	a.act(page, page+"/texts", url.Values{"to": {"all"}, "note": {"abuse"}, "seen": {"what it says of itself hidden"}})
+	a.act(page, page+"/texts", url.Values{"to": {"all"}, "note": {"abuse"}, "seen": {"profile texts hidden"}})
 	for i, hidden := range look("texts hidden", 2, 0) {
 		if bytes.Equal(before[i], hidden) {
 			t.Errorf("%s shows the same as before", pictures[i])
@@ -241,7 +241,7 @@ func TestVisibility(t *testing.T) {
 	if _, changes := p.fetch(stranger, "/changes"); bytes.Contains(changes, []byte("abuse")) {
 		t.Error("no score changed, yet the public page of changes tells of it")
 	}
-	a.act(page, page+"/texts", url.Values{"to": {"shown"}, "note": {"a mistake"}, "seen": {"everything it wrote hidden"}})
+	a.act(page, page+"/texts", url.Values{"to": {"shown"}, "note": {"a mistake"}, "seen": {"all texts hidden"}})
 	for i, after := range look("shown again", 0, 0) {
 		if !bytes.Equal(before[i], after) {
 			t.Errorf("%s is not as before", pictures[i])
