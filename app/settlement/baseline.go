@@ -16,7 +16,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/update"
 )
 
-// storedWithin is how long after it was read a price may still be missing from the database.
+// storedWithin is how long after its reading a price may still be missing from the database.
 const storedWithin = time.Minute
 
 // FixBaselines decides every pending prediction that can be decided: it gets a baseline, or is

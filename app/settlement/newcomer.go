@@ -12,8 +12,7 @@ import (
 )
 
 // ConsensusEvents is how many settled events an agent needs to count in a market's consensus and in
-// the Consensus reference row. The threshold keeps an agent with many new accounts from moving
-// either.
+// the Consensus reference row. The threshold keeps many new accounts from moving either.
 const ConsensusEvents = 5
 
 // CountInConsensus reports for each agent whether it has at least ConsensusEvents settled events.

@@ -45,7 +45,7 @@ type Outcome struct {
 	Note          string    `bun:",nullzero"`
 	ClosedAt      time.Time `bun:",nullzero"` // when the market closed, zero if unknown
 	DecidedAt     time.Time
-	Applied       bool // all predictions of the market are settled by this decision
+	Applied       bool // all predictions of the market match this decision
 }
 
 // newOutcome returns the outcome of m that follows before, which is nil for the first.

@@ -178,8 +178,8 @@ func (r *recount) predictions(ctx context.Context, tx bun.Tx, rows []item) error
 	return nil
 }
 
-// entry adds one ledger entry to the sums, after checking its numbers against the rules version it
-// names.
+// entry adds one ledger entry to the sums. It first checks the numbers of an entry under the current
+// rules version.
 func (r *recount) entry(p *item, e *Entry) {
 	sign, numbers := int64(1), e.result()
 	if e.Kind == kindReversal {

@@ -56,16 +56,16 @@ type plan struct {
 
 type check func(ctx context.Context, tx bun.Tx, r Ruling) (*plan, error)
 
-// Rule checks a ruling and carries it out. kind is one of the Kind constants of admins,
-// and target the id of the prediction or market:
+// Rule checks a ruling and carries it out. kind is one of the Kind constants of admins.
+// target is the id of the prediction or market.
 //
 //   - KindPredictionSettled decides a prediction without a market after its horizon.
 //   - KindPredictionChanged replaces that decision. The ledger gets a reversal and a new
-//     row.
-//   - KindPredictionVoided takes one prediction, linked or not, out of all scores. From
-//     then on its market no longer moves it.
-//   - KindMarketCorrected says what happened in a closed market, in place of what it
-//     showed, if anything. It holds until the market reopens.
+//     entry.
+//   - KindPredictionVoided takes one prediction, linked or not, out of all scores. After that
+//     its market no longer moves it.
+//   - KindMarketCorrected sets the outcome of a closed market and replaces the one it showed, if
+//     any. It holds until the market reopens.
 //   - KindMarketVoided takes all predictions of a closed market out of all scores.
 //
 // Refusals: 404 not_found, 422 invalid_request, and 409 if there is nothing to decide.
@@ -185,10 +185,10 @@ func (r *Ruling) signed() error {
 	r.Note = strings.TrimSpace(r.Note)
 	var fields []problem.Field
 	if message := plaintext.CheckLength(r.Note, 1, maxNote, true); message != "" {
-		fields = append(fields, problem.Field{Field: "note", Message: message + "; it is the reason, shown in public"})
+		fields = append(fields, problem.Field{Field: "note", Message: message + "; the note is the public reason"})
 	}
 	if r.Actor == "" {
-		fields = append(fields, problem.Field{Field: "actor", Message: "must name who decides"})
+		fields = append(fields, problem.Field{Field: "actor", Message: "must be the name of the admin who decides"})
 	}
 	if fields != nil {
 		return problem.InvalidRequest(fields...)

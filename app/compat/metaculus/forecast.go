@@ -80,7 +80,7 @@ func (a *API) openQuestion(c *fiber.Ctx, number json.Number) (*market.Market, er
 	}
 	if m.Closed {
 		return nil, problem.New(problem.CodeMarketClosed, fmt.Sprintf(
-			"Question %s is closed; nothing was stored. Choose an open one of GET %s/posts/?statuses=open.", number, Base))
+			"Question %s is closed; nothing was stored. Choose an open one from GET %s/posts/?statuses=open.", number, Base))
 	}
 	return m, nil
 }
