@@ -78,7 +78,7 @@ func toolFor(ctx context.Context, conn *pgx.Conn, name string) (string, error) {
 func run(cmd *exec.Cmd) error {
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
-	return said(cmd, cmd.Run(), stderr.String())
+	return withOutput(cmd, cmd.Run(), stderr.String())
 }
 
 // inspectPostgres reads a whole archive of pg_dump: its list of contents, then the rows of each
@@ -106,7 +106,7 @@ func inspectPostgres(ctx context.Context, file string) (*Content, error) {
 	if readErr != nil { // otherwise pg_restore would wait for a reader
 		_ = cmd.Process.Kill()
 	}
-	return c, cmp.Or(readErr, said(cmd, cmd.Wait(), stderr.String()))
+	return c, cmp.Or(readErr, withOutput(cmd, cmd.Wait(), stderr.String()))
 }
 
 // readScript counts predictions and reads migrations in a script made by pg_restore.

@@ -121,8 +121,8 @@ func client(ctx context.Context, path, address string, args ...string) (*exec.Cm
 // maxSaid is the maximum number of bytes of a program's error output in an error.
 const maxSaid = 2 << 10
 
-// said adds the program's error output to its error, in one line.
-func said(cmd *exec.Cmd, err error, stderr string) error {
+// withOutput adds the program's error output to its error, in one line.
+func withOutput(cmd *exec.Cmd, err error, stderr string) error {
 	if err == nil {
 		return nil
 	}

@@ -294,7 +294,7 @@ func (b *Backtest) Report(ctx context.Context) (*Report, []string, error) {
 			}
 		}
 		if format == "html" {
-			content = alone(content)
+			content = embedFiles(content)
 		}
 		path := filepath.Join(b.folder(b.state.Run), "report."+format)
 		if err := writeFile(path, content); err != nil {

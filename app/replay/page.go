@@ -98,8 +98,8 @@ func (m *made) relink(run *Run, page []byte) []byte {
 		page = bytes.ReplaceAll(page, []byte(`href="/predictions/`+f.ID+`"`), []byte(`href="`+to+`"`))
 	}
 	begin := prefix(run.ID, writeMoment(run.From))
-	return linkOut.ReplaceAllFunc(page, func(link []byte) []byte {
-		path := linkOut.FindSubmatch(link)[1]
+	return pageLink.ReplaceAllFunc(page, func(link []byte) []byte {
+		path := pageLink.FindSubmatch(link)[1]
 		switch {
 		case bytes.HasPrefix(path, []byte(static.Prefix)), bytes.HasPrefix(path, []byte(root+"/")):
 			return link
@@ -110,11 +110,11 @@ func (m *made) relink(run *Run, page []byte) []byte {
 	})
 }
 
-// linkOut matches a link to a page of the service.
-var linkOut = regexp.MustCompile(` href="(/[^"]*)"`)
+// pageLink matches a link to a page of the service.
+var pageLink = regexp.MustCompile(` href="(/[^"]*)"`)
 
-// alone embeds the files that a page loads, so that the page opens from a folder without a server.
-func alone(page []byte) []byte {
+// embedFiles embeds the files that a page loads, so that the page opens from a folder without a server.
+func embedFiles(page []byte) []byte {
 	return loaded.ReplaceAllFunc(page, func(attribute []byte) []byte {
 		parts := loaded.FindSubmatch(attribute)
 		f, ok := static.Find(string(parts[2]))

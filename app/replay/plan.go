@@ -89,7 +89,7 @@ func (t *Tape) Plan(ctx context.Context, o PlanOptions, cfg *config.Config) ([]P
 			}
 		}
 	}
-	return inTurn(strata, o.N), nil
+	return takeInTurns(strata, o.N), nil
 }
 
 // draw picks a random moment of a market on a day. ok is false if no moment meets the rules.
@@ -151,8 +151,8 @@ func digest(seed uint64, words ...string) []byte {
 	return h.Sum(nil)
 }
 
-// inTurn takes up to n pairs from the strata in turns, and returns them in order of T.
-func inTurn(strata map[string][]candidate, n int) []Pair {
+// takeInTurns takes up to n pairs from the strata in turns, and returns them in order of T.
+func takeInTurns(strata map[string][]candidate, n int) []Pair {
 	names := slices.Sorted(maps.Keys(strata))
 	for _, name := range names {
 		slices.SortFunc(strata[name], func(a, b candidate) int { return bytes.Compare(a.order, b.order) })

@@ -252,13 +252,13 @@ func credential(header string) string {
 	return strings.TrimSpace(value)
 }
 
-// machine are the paths of a world whose answers contain no links that start with a slash.
-var machine = []string{"/api", "/mcp", "/compat", "/oauth", "/.well-known", "/static", "/clients", "/livez", "/readyz"}
+// linklessPaths are the paths of a world whose answers contain no links that start with a slash.
+var linklessPaths = []string{"/api", "/mcp", "/compat", "/oauth", "/.well-known", "/static", "/clients", "/livez", "/readyz"}
 
 // answer serves a request in its world. The next request sees its changes.
 func (w *world) answer(fctx *fasthttp.RequestCtx, path string) {
 	page := true
-	for _, m := range machine {
+	for _, m := range linklessPaths {
 		page = page && path != m && !strings.HasPrefix(path, m+"/")
 	}
 	if page {

@@ -205,8 +205,8 @@ func (w *world) pairs() (list []Pair) {
 	return list
 }
 
-// day90 is the time after T at which the assignment of a market without a schedule is due.
-const day90 = 90 * 24 * time.Hour
+// defaultDue is the time after T at which the assignment of a market without a schedule is due.
+const defaultDue = 90 * 24 * time.Hour
 
 // addAssignments creates an assignment for each of the run's pairs at T.
 func (w *world) addAssignments(ctx context.Context, tx bun.Tx, known *moment) error {
@@ -216,7 +216,7 @@ func (w *world) addAssignments(ctx context.Context, tx bun.Tx, known *moment) er
 			if m.ID != p.Market {
 				continue
 			}
-			due := cmp.Or(m.ClosesAt, w.at.Add(day90))
+			due := cmp.Or(m.ClosesAt, w.at.Add(defaultDue))
 			if !due.After(w.at) {
 				continue // past its scheduled close and still open
 			}

@@ -76,7 +76,7 @@ func appendJSON(out []byte, value any) []byte {
 	case bool:
 		return append(out, 'b', map[bool]byte{true: 1}[v])
 	case json.Number:
-		return appendText(append(out, 'd'), exactly(v))
+		return appendText(append(out, 'd'), canonicalNumber(v))
 	case string:
 		return appendText(append(out, 's'), v)
 	case []any:
@@ -93,8 +93,8 @@ func appendJSON(out []byte, value any) []byte {
 	return out
 }
 
-// exactly returns a canonical spelling of a number.
-func exactly(n json.Number) string {
+// canonicalNumber returns a canonical spelling of a number.
+func canonicalNumber(n json.Number) string {
 	if r, ok := new(big.Rat).SetString(n.String()); ok {
 		return r.RatString()
 	}

@@ -93,7 +93,7 @@ func (w *Worker) compete(ctx context.Context, job Job) {
 	for ctx.Err() == nil {
 		if w.clockOff() != off {
 			off = !off
-			w.tellClock(ctx, job, off)
+			w.noteClock(ctx, job, off)
 		}
 		if off {
 			pause(ctx, job.life()/4)
@@ -133,9 +133,9 @@ func (w *Worker) giveBack(ctx context.Context, job Job) {
 // jobs, because their rows would have wrong times.
 func (w *Worker) clockOff() bool { return w.db.Breaker.ClockOff() }
 
-// tellClock logs that the clock went off or is right again. If it went off, tellClock also gives
+// noteClock logs that the clock went off or is right again. If it went off, noteClock also gives
 // the lease back.
-func (w *Worker) tellClock(ctx context.Context, job Job, off bool) {
+func (w *Worker) noteClock(ctx context.Context, job Job, off bool) {
 	if !off {
 		w.log.Info("the clock agrees with the database's again", "job", job.Name)
 		return
