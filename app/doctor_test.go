@@ -156,7 +156,7 @@ func TestDoctorFindsWhatIsWrong(t *testing.T) {
 		{"webhook", []string{"ALERT_WEBHOOK_URL=http://127.0.0.1:9/s3cret"}, 1, []string{"fail  alerts         the host of ALERT_WEBHOOK_URL can't be reached"}},
 		{"public", []string{"ADDR=0.0.0.0:0", "METRICS_ADDR=:9090"}, 0, []string{"warn  configuration  ADDR can be reached from outside, but links begin with http://localhost:0", "warn  configuration  METRICS_ADDR listens on every address"}},
 		{"tracing", []string{"OTEL_EXPORTER_OTLP_ENDPOINT=http://s3cret.test:4318"}, 0, []string{"ok    tracing        spans go to the collector"}},
-		{"tracing by another protocol", []string{"OTEL_EXPORTER_OTLP_PROTOCOL=grpc", "OTEL_TRACES_EXPORTER=otlp"}, 1, []string{"fail  tracing        OTEL_EXPORTER_OTLP_PROTOCOL: \"grpc\" is not spoken here"}},
+		{"tracing by another protocol", []string{"OTEL_EXPORTER_OTLP_PROTOCOL=grpc", "OTEL_TRACES_EXPORTER=otlp"}, 1, []string{"fail  tracing        OTEL_EXPORTER_OTLP_PROTOCOL: \"grpc\" is not supported"}},
 		{"open line", []string{"ADDR=0.0.0.0:0", "BASE_URL=http://pulse.example"}, 0, []string{"warn  configuration  BASE_URL is not https"}},
 	}
 	healthy := sourcesAnswer(t)
