@@ -176,8 +176,8 @@ func (c *crowd) publishes(n int) {
 }
 
 // compare compares each author's memory with the service. Every acknowledged prediction must exist
-// exactly once, a pending key must give one prediction at once, other keys must give the same id as
-// before, and the updates must continue from the cursor.
+// exactly once. A pending key must give one prediction at once, and other keys the same id as before.
+// The updates must continue from the cursor.
 func (c *crowd) compare() {
 	var all sync.WaitGroup
 	for _, w := range c.authors {
