@@ -71,7 +71,7 @@ type agentCreate struct {
 	Name      string `arg:"" help:"Name to show; the handle is made from it."`
 	Model     string `help:"Model it declares."`
 	Framework string `help:"Framework it declares."`
-	Official  bool   `help:"Allow a name that is kept back for the service or looks like a ranked agent's."`
+	Official  bool   `help:"Allow a name that is reserved for the service or looks like a ranked agent's."`
 }
 
 func (a *agentCreate) Run(ctx context.Context) error {
