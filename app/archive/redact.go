@@ -23,7 +23,7 @@ import (
 const (
 	Closed  = "closed"  // the agent closed its account
 	Deleted = "deleted" // the source deleted the post
-	Ordered = "ordered" // by a court or the operator
+	Ordered = "ordered" // a court or the operator ordered it
 	Hidden  = "hidden"  // an admin hid the text
 )
 
@@ -31,17 +31,17 @@ const (
 // predictions.
 const Profiles = "profiles"
 
-// Request asks for the texts of a record to be erased from the whole archive. An agent's request
-// covers its predictions.
+// Request asks for the texts of a record to be erased from the whole archive. A request for an
+// agent covers its predictions.
 type Request struct {
 	Table  string // News, Predictions, Agents or Profiles
 	Record string
-	Reason string // one word, or what an operator writes: it is public
-	// First and Last bound the days that can hold the record; "" is no bound.
+	Reason string // public; one word, or a text by the operator
+	// First and Last are the first and last day that can hold the record. "" means no limit.
 	First, Last string
 }
 
-// request is how the database keeps a Request.
+// request is a Request in the database.
 type request struct {
 	bun.BaseModel `bun:"table:redaction_requests,alias:q"`
 
@@ -55,12 +55,12 @@ type request struct {
 	DoneAt    time.Time `bun:",nullzero"`
 }
 
-// endless is the last day of a request without a bound.
+// endless is the last day of a request without a limit.
 const endless = "9999-12-31"
 
-// RequestRedaction stores requests. The job erases the texts within minutes. A record that was
-// requested before is looked for once more if again is true. Its first reason stays, except that
-// any other reason replaces Hidden: only a hidden text may be shown again.
+// RequestRedaction stores requests. The job erases the texts within minutes. With again, records
+// that were requested before are searched for again. A record keeps its first reason, but any other
+// reason replaces Hidden, because an admin may show a hidden text again.
 func RequestRedaction(ctx context.Context, db bun.IDB, now time.Time, again bool, list ...Request) error {
 	rows := make([]request, len(list))
 	for i, r := range list {
@@ -86,8 +86,8 @@ func RequestRedaction(ctx context.Context, db bun.IDB, now time.Time, again bool
 	return nil
 }
 
-// WithdrawHidden takes back the request for a text that an admin shows again. Days that are erased
-// already stay erased; later ones have the text.
+// WithdrawHidden withdraws the request for a text that an admin shows again. Days already erased
+// stay erased. Later days contain the text.
 func WithdrawHidden(ctx context.Context, db bun.IDB, table, record string) error {
 	_, err := db.NewDelete().Model((*request)(nil)).Where("kind = ?", table).Where("record = ?", record).Where("reason = ?", Hidden).Exec(ctx)
 	if err != nil {
@@ -96,20 +96,20 @@ func WithdrawHidden(ctx context.Context, db bun.IDB, table, record string) error
 	return nil
 }
 
-// closedSetting is up to when closed accounts were asked for.
+// closedSetting holds the time up to which requests for closed accounts are stored.
 const closedSetting = "archive_closed_until"
 
-// overlap is how far requestErasures looks back again: an account is closed in a transaction that
-// may be stored a little later than dated.
+// overlap is how far requestErasures looks back, because the transaction that closes an account may
+// commit a little later than its date.
 const overlap = time.Hour
 
-// requestErasures asks for the texts of agents that have closed their accounts.
+// requestErasures requests the erasure of the texts of agents that have closed their accounts.
 func (s *Sealer) requestErasures(ctx context.Context) error {
 	text, _, err := database.Setting(ctx, s.DB, closedSetting)
 	if err != nil {
 		return err
 	}
-	since, _ := time.Parse(time.RFC3339, text) // zero at first
+	since, _ := time.Parse(time.RFC3339, text) // zero on the first run
 	until := s.Now()
 	ids, err := agent.Store{}.ClosedSince(ctx, s.DB, since)
 	if err != nil {
@@ -127,11 +127,11 @@ func (s *Sealer) requestErasures(ctx context.Context) error {
 
 const (
 	requestsPerRun = 500
-	redactedDays   = 400 // in one run
+	redactedDays   = 400 // days in one run
 )
 
-// Redact erases the texts that were asked for: it goes on with the open requests, day by day, for
-// a bounded number of days. It may be stopped at any moment and run again.
+// Redact erases requested texts. It processes the open requests day by day, for a limited number of
+// days. It may be stopped at any time and run again.
 func (s *Sealer) Redact(ctx context.Context) error {
 	var open []request
 	err := s.DB.NewSelect().Model(&open).Where("done_at IS NULL").OrderExpr("id").Limit(requestsPerRun).Scan(ctx)
@@ -155,7 +155,7 @@ func (s *Sealer) Redact(ctx context.Context) error {
 	return s.advance(ctx, open, days)
 }
 
-// advance notes how far the requests have come.
+// advance stores the progress of the open requests.
 func (s *Sealer) advance(ctx context.Context, open []request, days []string) error {
 	ids := make([]uuid.UUID, len(open))
 	for i := range open {
@@ -199,10 +199,10 @@ func (s *Sealer) redactDay(ctx context.Context, day string, open []request) erro
 	return recordRedactions(ctx, s.DB, day, e.found)
 }
 
-// record is one row with texts.
+// record identifies a row with texts.
 type record struct{ table, id string }
 
-// wanted are the records of a day that the requests cover, with the reasons.
+// wanted returns the records of a day that the requests cover, with the reasons.
 func (d *Day) wanted(ctx context.Context, open []request) (map[record]string, error) {
 	found, agents := map[record]string{}, map[string]string{}
 	for _, r := range open {
@@ -248,8 +248,8 @@ type eraser struct {
 	found   []Redaction
 }
 
-// erase writes what the day will say before it changes the texts: a run that was stopped half way
-// finds the texts that are left, and repeats the rest.
+// erase writes redactions.json and texts.json before it rewrites the texts. A run that was stopped
+// in between finds the remaining texts and erases them.
 func (e *eraser) erase(ctx context.Context) error {
 	kept := map[string][]TextRow{}
 	for _, f := range e.Manifest.Texts {
@@ -275,13 +275,13 @@ func (e *eraser) erase(ctx context.Context) error {
 	return nil
 }
 
-// split returns the texts of a file that stay, and nil if all do.
+// split returns the remaining texts of a file, or nil if none is to be erased.
 func (e *eraser) split(ctx context.Context, f Texts) (kept []TextRow, err error) {
 	kept = []TextRow{}
 	erased := false
 	for row, err := range readTexts(ctx, e.storage, Path(e.Manifest.Day, f.Name)) {
 		if errors.Is(err, ErrNotExist) {
-			return nil, nil // all its texts were erased before
+			return nil, nil // all texts were erased before
 		}
 		if err != nil {
 			return nil, err
@@ -321,7 +321,7 @@ func (e *eraser) writeRedactions(ctx context.Context) error {
 	return putJSON(ctx, e.storage, name, list)
 }
 
-// writeStates writes texts.json as it will be.
+// writeStates writes texts.json for the files as they will be.
 func (e *eraser) writeStates(ctx context.Context, kept map[string][]TextRow) error {
 	var states []TextsState
 	name := Path(e.Manifest.Day, TextsName)
@@ -343,7 +343,7 @@ func (e *eraser) writeStates(ctx context.Context, kept map[string][]TextRow) err
 	return putJSON(ctx, e.storage, name, states)
 }
 
-// rewrite replaces a file of texts; one without any is removed.
+// rewrite replaces a text file, or deletes it if no texts remain.
 func (e *eraser) rewrite(ctx context.Context, name string, rows []TextRow) error {
 	if len(rows) == 0 {
 		return e.storage.Delete(ctx, name)
@@ -374,7 +374,7 @@ func readJSON(ctx context.Context, s Storage, name string, into any) error {
 	return nil
 }
 
-// redaction is how the database keeps a Redaction.
+// redaction is a Redaction in the database.
 type redaction struct {
 	bun.BaseModel `bun:"table:redactions,alias:r"`
 

@@ -16,8 +16,9 @@ import (
 	"github.com/parquet-go/parquet-go"
 )
 
-// DayWriter writes a day. Files that a writer before it left are replaced; a day counts as
-// sealed once Finish has written its manifest, so a writer that stops half way has sealed nothing.
+// DayWriter writes the files of a day. It replaces files that an earlier writer left. The day is
+// sealed when Finish has written its manifest, so a writer that stops before that has sealed
+// nothing.
 type DayWriter struct {
 	storage    Writable
 	manifest   Manifest
@@ -29,7 +30,7 @@ type DayWriter struct {
 	now    func() time.Time
 }
 
-// TextsState is a file of texts as it is now, in texts.json.
+// TextsState is the current state of a text file, as in texts.json.
 type TextsState struct {
 	Name   string `json:"name"`
 	Rows   int64  `json:"rows"`
@@ -37,7 +38,8 @@ type TextsState struct {
 	SHA256 string `json:"sha256"`
 }
 
-// NewDayWriter begins a day. previous is the hash of the day before, "" for the first.
+// NewDayWriter returns a DayWriter for a day. previous is the hash of the day before, "" for the
+// first day.
 func NewDayWriter(s Writable, day, previous string) *DayWriter {
 	return &DayWriter{
 		storage: s, now: time.Now, redactions: []Redaction{}, noted: map[record]bool{}, texts: []TextsState{},
@@ -45,7 +47,7 @@ func NewDayWriter(s Writable, day, previous string) *DayWriter {
 	}
 }
 
-// observed is a row that was observed.
+// observed is a row of an observed table.
 type observed interface {
 	at() time.Time
 	from() string
@@ -54,7 +56,7 @@ type observed interface {
 func (o Observed) at() time.Time { return o.ObservedAt }
 func (o Observed) from() string  { return o.Source }
 
-// keepUnreadable stores a segment that can't be decoded as it is.
+// keepUnreadable stores the bytes of a segment that can't be decoded.
 func (w *DayWriter) keepUnreadable(ctx context.Context, s *waiting, content []byte, cause error) error {
 	name := "unreadable/" + s.Kind + "-" + s.ID.String()
 	if err := put(ctx, w.storage, Path(w.manifest.Day, name), content); err != nil {
@@ -66,11 +68,12 @@ func (w *DayWriter) keepUnreadable(ctx context.Context, s *waiting, content []by
 	return nil
 }
 
-// rowGroup is how many rows a reader that looks for one market has to decode.
+// rowGroup is the maximum number of rows in a row group. A reader of one market decodes the market
+// column of whole row groups.
 const rowGroup = 50_000
 
-// WriteTable writes the file of a table and a source ("" for exported tables). Without any row
-// there is no file. Rows of Prices must come by market, then by time.
+// WriteTable writes the file of a table and a source ("" for exported tables). It writes no file if
+// there are no rows. Rows of Prices must be ordered by market, then by time.
 func WriteTable[T any](ctx context.Context, w *DayWriter, table, source string, rows iter.Seq2[T, error]) error {
 	f := File{Table: table, Source: source, Name: fileName(table, source)}
 	counted := func(yield func(T, error) bool) {
@@ -121,7 +124,7 @@ func (m *Manifest) add(f File) {
 	}
 }
 
-// WriteTexts writes the texts of a table and a source, without those that are to be erased.
+// WriteTexts writes the texts of a table and a source, without those to be erased.
 func (w *DayWriter) WriteTexts(ctx context.Context, table, source string, rows iter.Seq2[TextRow, error]) error {
 	name := "texts/" + fileName(table, source)
 	s, err := putParquet(ctx, w.storage, Path(w.manifest.Day, name), w.withoutErased(ctx, table, rows))
@@ -134,8 +137,8 @@ func (w *DayWriter) WriteTexts(ctx context.Context, table, source string, rows i
 	return nil
 }
 
-// Finish seals the day: it writes the manifest last. It returns the manifest as stored; Hash of
-// it is the hash of the day. A day that is sealed already is ErrExist.
+// Finish seals the day by writing the manifest last. It returns the manifest as stored. The hash of
+// the day is Hash of it. If the day is sealed already, Finish returns ErrExist.
 func (w *DayWriter) Finish(ctx context.Context) ([]byte, error) {
 	if err := putJSON(ctx, w.storage, Path(w.manifest.Day, TextsName), w.texts); err != nil {
 		return nil, err
@@ -169,7 +172,8 @@ func put(ctx context.Context, s Writable, name string, content []byte) error {
 	return nil
 }
 
-// putParquet writes rows to a Parquet file by way of a temporary one, unless there are none.
+// putParquet writes rows to a Parquet file by way of a temporary file. It writes no file if there
+// are no rows.
 func putParquet[T any](
 	ctx context.Context, s Writable, name string, rows iter.Seq2[T, error],
 ) (state TextsState, err error) {

@@ -18,7 +18,7 @@ func TestFiguresAndChoices(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
 		w := newWorld(t, db)
 		if f, err := w.store.Figures(t.Context(), db.Reader); err != nil || f != (leaderboard.Figures{}) {
-			t.Errorf("of an empty house: %+v, %v", f, err)
+			t.Errorf("figures of an empty service: %+v, %v", f, err)
 		}
 		good, fair := w.agent(agent{handle: "good", model: "m", days: 14}), w.agent(agent{handle: "fair", model: "m", days: 14})
 		fresh := w.agent(agent{handle: "fresh", model: "n", days: 1})
@@ -69,7 +69,7 @@ func TestThumbnails(t *testing.T) {
 			t.Errorf("a hundred days later: %+v, %v", got, err)
 		}
 		if got, err = w.store.Thumbnails(t.Context(), db.Reader, nil, 90); err != nil || len(got) != 0 {
-			t.Errorf("of nobody: %+v, %v", got, err)
+			t.Errorf("thumbnails of no agents: %+v, %v", got, err)
 		}
 	})
 }

@@ -16,8 +16,8 @@ import (
 	"github.com/pulsecast/pulsecast/app/market"
 )
 
-// Select begins a query on all predictions AS p, with the columns of Prediction. As a
-// subquery it lets other packages join predictions to rows of their own.
+// Select begins a query on all predictions AS p, with the columns of Prediction. Other packages can join it as
+// a subquery to their own rows.
 func Select(db bun.IDB) *bun.SelectQuery { return db.NewSelect().Model((*Prediction)(nil)) }
 
 // SelectTallies begins a query on tallies AS t, with the columns of Tally.
@@ -29,7 +29,7 @@ func SelectBy(db bun.IDB, agentID uuid.UUID) *bun.SelectQuery {
 		Where("p.agent_id = ?", agentID)
 }
 
-// MarketsWithOpen lists those of some markets that an open prediction is about.
+// MarketsWithOpen returns those of the given markets that have an open prediction.
 func (Store) MarketsWithOpen(ctx context.Context, db bun.IDB, marketIDs []string) ([]string, error) {
 	var found []string
 	if len(marketIDs) == 0 {
@@ -44,8 +44,8 @@ func (Store) MarketsWithOpen(ctx context.Context, db bun.IDB, marketIDs []string
 	return found, nil
 }
 
-// LiveMarkets lists the live markets that an open prediction is about, by id: those to go
-// on observing until they settle. No upstream knows a sample.
+// LiveMarkets lists, by id, the live markets with an open prediction. They must be observed until they settle.
+// Samples are left out because no source knows them.
 func (Store) LiveMarkets(ctx context.Context, db bun.IDB) ([]string, error) {
 	var found []string
 	err := market.Select(db).Column("m.id").Where("NOT m.sample").
@@ -57,8 +57,8 @@ func (Store) LiveMarkets(ctx context.Context, db bun.IDB) ([]string, error) {
 	return found, nil
 }
 
-// NextClose is when the next of an agent's open predictions is scheduled to close after a
-// moment; zero when none is.
+// NextClose returns the next scheduled close after the given time among an agent's open predictions, or the
+// zero time if there is none.
 func (Store) NextClose(ctx context.Context, db bun.IDB, agentID uuid.UUID, after time.Time) (time.Time, error) {
 	var at time.Time
 	err := db.NewRaw(`SELECT scheduled_close_at FROM results WHERE agent_id = ? AND status = 'open' AND scheduled_close_at > ?
@@ -78,8 +78,8 @@ type Bet struct {
 	BaselineObservedAt   time.Time
 }
 
-// BetsOf reads those of an agent's open predictions with a baseline that the viewer sees: of
-// those that close next, at most limit.
+// BetsOf reads an agent's open predictions that have a baseline and that the viewer may see. It reads at most
+// limit, in the order of their scheduled close.
 func (s Store) BetsOf(ctx context.Context, db bun.IDB, agentID uuid.UUID, limit int) ([]Bet, error) {
 	next := db.NewSelect().TableExpr("results AS r").Column("r.agent_id", "r.id", "r.baseline", "r.baseline_observed_at").
 		Where("r.agent_id = ?", agentID).Where("r.status = 'open'").Where("r.baseline_state = 'fixed'").

@@ -34,8 +34,8 @@ func orZero(t *time.Time) time.Time {
 	return t.UTC()
 }
 
-// agentOf has the id as its handle: names are texts, which may be erased. owner is the hash of its
-// owner, "" if it is unknown or erased.
+// agentOf uses the id as the handle, because names are texts and may be erased. owner is the hash of
+// the owner, "" if it is unknown or erased.
 func agentOf(r *archive.AgentRow, owner string) (a agent.Agent, err error) {
 	id, err := ids(r.ID)
 	if err != nil {
