@@ -3,6 +3,8 @@ package app_test
 import (
 	"encoding/json"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -41,8 +43,14 @@ func useReplay(t *testing.T, p *process) {
 	if total, _ := dig(shown, "predictions", "total").(float64); status != http.StatusOK || total != 1 {
 		t.Errorf("report: %d %v", status, shown)
 	}
+	open := worldBytes(t, r)
 	if code := r.stop(syscall.SIGINT); code != 0 {
 		t.Errorf("a stop exits with %d:\n%s", code, r.out)
+	}
+	kept := worldBytes(t, r)
+	t.Logf("the world has %d bytes while it is open, and %d afterwards", open, kept)
+	if kept == 0 || kept >= open {
+		t.Errorf("the kept world has %d bytes, while it was open %d", kept, open)
 	}
 	// A backtest reads the same archive by the same address.
 	out, err := command(t, nil, "backtest", "--archive", p.base, "--plan", "1").Output()
@@ -50,4 +58,21 @@ func useReplay(t *testing.T, p *process) {
 	if err != nil || json.Unmarshal(out, &plan) != nil {
 		t.Errorf("backtest --plan 1: %v\n%s", err, out)
 	}
+}
+
+// worldBytes adds up the files of the worlds of a replay.
+func worldBytes(t *testing.T, r *process) (n int64) {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(r.cmd.Dir, "data/replay/runs/*/worlds/*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range files {
+		info, err := os.Stat(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n += info.Size()
+	}
+	return n
 }

@@ -24,10 +24,9 @@ const KeptFor = 90 * 24 * time.Hour
 // Store reads and writes news items.
 type Store struct{}
 
-// Observe records one reading of a source. A score that is known is not replaced by
-// one that is not (the same post read through the Atom feed). A live item replaces a
-// sample of the same id, never the other way round; an older reading changes nothing. An item
-// that was erased stays so.
+// Observe stores one reading of a source. An unknown score doesn't replace a known one; the same post may also
+// come from an Atom feed, which has none. A live item replaces a sample with the same id, and a sample never
+// replaces a live item. An older reading changes nothing. An erased item stays erased.
 func (Store) Observe(ctx context.Context, db bun.IDB, items []Item) error {
 	for part := range slices.Chunk(prepared(items), chunk) {
 		q := db.NewInsert().Model(&part).On("CONFLICT (id) DO UPDATE")
@@ -68,7 +67,7 @@ func prepared(items []Item) []Item {
 	return out
 }
 
-// ByID finds one item; found is false when the id is unknown or the item was erased.
+// ByID returns one item. found is false if the id is unknown or the item was erased.
 func (Store) ByID(ctx context.Context, db bun.IDB, id string) (item *Item, found bool, err error) {
 	item = new(Item)
 	err = db.NewSelect().Model(item).Where("n.id = ?", id).Where("NOT n.erased").Scan(ctx)

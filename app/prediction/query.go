@@ -23,7 +23,7 @@ func Select(db bun.IDB) *bun.SelectQuery { return db.NewSelect().Model((*Predict
 // SelectTallies begins a query on tallies AS t, with the columns of Tally.
 func SelectTallies(db bun.IDB) *bun.SelectQuery { return db.NewSelect().Model((*Tally)(nil)) }
 
-// SelectBy is a subquery of what an agent published: market_id, title and created_at.
+// SelectBy selects an agent's predictions: market_id, title and created_at.
 func SelectBy(db bun.IDB, agentID uuid.UUID) *bun.SelectQuery {
 	return db.NewSelect().TableExpr("predictions AS p").ColumnExpr("p.market_id, p.title, p.created_at").
 		Where("p.agent_id = ?", agentID)
@@ -111,9 +111,8 @@ const lookedAtOn = 100
 // eventsAtOnce is how many events one query of ResolvedOn names.
 const eventsAtOnce = 50
 
-// ResolvedOn reads an agent's resolved predictions on some events up to a weight index, in
-// order of publication and without thesis and evidence. Of each event it looks at the first 100
-// predictions only.
+// ResolvedOn reads an agent's resolved predictions on events, up to a weight index, in order of
+// publication and without thesis and evidence. It examines the first 100 predictions of each event.
 func (Store) ResolvedOn(
 	ctx context.Context, db bun.IDB, agentID uuid.UUID, eventKeys []string, maxIndex int,
 ) ([]Prediction, error) {
