@@ -804,11 +804,19 @@ CREATE INDEX clusters_by_day ON clusters (agent_id, (COALESCE(day, settled_day))
 --bun:split
 
 -- scored_events: how many agents have something settled on each event, without the reference
--- agents. The row with an empty key counts the events with such an agent. Local; owner settlement.
+-- agents. Local; owner settlement.
 CREATE TABLE scored_events (
   event_key TEXT PRIMARY KEY,
   agents BIGINT NOT NULL
 ){{if .PG}} WITH (fillfactor = 80){{end}};
+--bun:split
+
+-- scored_event_counts: how many events have such an agent, in slots that concurrent transactions
+-- change without waiting for each other. The count is the sum of the slots. Local; owner settlement.
+CREATE TABLE scored_event_counts (
+  slot TEXT PRIMARY KEY,
+  events BIGINT NOT NULL
+){{if .PG}} WITH (fillfactor = 50){{end}};
 --bun:split
 
 -- agent_days: sums over an agent's predictions by scheduled-close day and category. The row with

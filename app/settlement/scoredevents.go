@@ -3,8 +3,6 @@ package settlement
 import (
 	"cmp"
 	"context"
-	"database/sql"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -14,7 +12,7 @@ import (
 )
 
 // scoredEvent counts the agents that have something settled on an event. Reference agents don't
-// count. The row with the key allEvents counts the events with at least one such agent.
+// count.
 type scoredEvent struct {
 	bun.BaseModel `bun:"table:scored_events,alias:e"`
 
@@ -22,20 +20,51 @@ type scoredEvent struct {
 	Agents   int64  `bun:",type:bigint"`
 }
 
-const allEvents = ""
+// eventSlot is a part of the number of events with such an agent.
+type eventSlot struct {
+	bun.BaseModel `bun:"table:scored_event_counts,alias:n"`
 
-// CountEvents counts the events on which a prediction was scored. It reads one row.
+	Slot   string `bun:",pk,type:text"`
+	Events int64  `bun:",type:bigint"`
+}
+
+// CountEvents counts the events on which a prediction was scored. It reads as many rows as
+// settlements ever ran at once.
 func CountEvents(ctx context.Context, db bun.IDB) (n int64, err error) {
-	err = db.NewSelect().Model((*scoredEvent)(nil)).Column("agents").Where("e.event_key = ?", allEvents).Scan(ctx, &n)
-	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+	err = db.NewSelect().Model((*eventSlot)(nil)).ColumnExpr("CAST(COALESCE(SUM(n.events), 0) AS BIGINT)").Scan(ctx, &n)
+	if err != nil {
 		return 0, fmt.Errorf("count events: %w", err)
 	}
 	return n, nil
 }
 
+// moveSlot finds a slot that no transaction holds and changes it, or adds one.
+const moveSlot = `WITH free AS (SELECT slot FROM scored_event_counts LIMIT 1 FOR NO KEY UPDATE SKIP LOCKED),
+moved AS (UPDATE scored_event_counts AS n SET events = n.events + ?0 FROM free WHERE n.slot = free.slot RETURNING n.slot)
+INSERT INTO scored_event_counts (slot, events) SELECT gen_random_uuid()::text, ?0 WHERE NOT EXISTS (SELECT 1 FROM moved)`
+
+// moveAlone is moveSlot for an engine with one writer.
+const moveAlone = `INSERT INTO scored_event_counts (slot, events) VALUES ('', ?0)
+ON CONFLICT (slot) DO UPDATE SET events = scored_event_counts.events + EXCLUDED.events`
+
+// addEvents adds to the number of events. It doesn't wait for another transaction.
+func addEvents(ctx context.Context, tx bun.Tx, n int64) error {
+	if n == 0 {
+		return nil
+	}
+	query := moveAlone
+	if database.IsPostgres(tx) {
+		query = moveSlot
+	}
+	if _, err := tx.ExecContext(ctx, query, n); err != nil {
+		return fmt.Errorf("count events: %w", err)
+	}
+	return nil
+}
+
 // countEvents moves the counts of the events on which the batch gives agents their first settled
 // prediction or takes their last. It changes rows in the order of their keys, as every settlement
-// does, and the row of all events last.
+// does.
 func (b *batch) countEvents(ctx context.Context, tx bun.Tx) error {
 	moved := map[string]int64{}
 	for key, before := range b.before {
@@ -57,11 +86,10 @@ func (b *batch) countEvents(ctx context.Context, tx bun.Tx) error {
 	}
 	slices.SortFunc(rows, func(a, b scoredEvent) int { return cmp.Compare(a.EventKey, b.EventKey) })
 	events, err := addScored(ctx, tx, rows)
-	if err != nil || events == 0 {
+	if err != nil {
 		return err
 	}
-	_, err = addScored(ctx, tx, []scoredEvent{{EventKey: allEvents, Agents: events}})
-	return err
+	return addEvents(ctx, tx, events)
 }
 
 // addScored adds to the counts of events. It returns how many more events have an agent than
@@ -108,10 +136,11 @@ func (s *Service) rebuildEvents(ctx context.Context, replace bool, report *Rebui
 		if err != nil {
 			return err
 		}
-		if len(want) > 0 {
-			want = append(want, scoredEvent{EventKey: allEvents, Agents: int64(len(want))})
+		sum, err := CountEvents(ctx, tx)
+		if err != nil {
+			return err
 		}
-		if !report.differEvents(have, want) || !replace {
+		if !report.differEvents(have, want, sum) || !replace {
 			return nil
 		}
 		if _, err := tx.NewDelete().Model((*scoredEvent)(nil)).Where("TRUE").Exec(ctx); err != nil {
@@ -122,7 +151,7 @@ func (s *Service) rebuildEvents(ctx context.Context, replace bool, report *Rebui
 				return err
 			}
 		}
-		return nil
+		return addEvents(ctx, tx, int64(len(want))-sum)
 	})
 	if err != nil {
 		return fmt.Errorf("rebuild the counts of events: %w", err)
@@ -131,8 +160,8 @@ func (s *Service) rebuildEvents(ctx context.Context, replace bool, report *Rebui
 }
 
 // differEvents notes the counts that don't agree and reports whether there are any. A count of 0
-// is as good as none.
-func (r *RebuildReport) differEvents(have, want []scoredEvent) bool {
+// equals none. sum is the number of events as it is kept.
+func (r *RebuildReport) differEvents(have, want []scoredEvent, sum int64) bool {
 	counts := map[string][2]int64{}
 	for _, e := range have {
 		counts[e.EventKey] = [2]int64{e.Agents, 0}
@@ -145,6 +174,9 @@ func (r *RebuildReport) differEvents(have, want []scoredEvent) bool {
 		if n[0] != n[1] {
 			r.differ("event", MarketAgent, key, fmt.Sprint(n[0]), fmt.Sprint(n[1]))
 		}
+	}
+	if sum != int64(len(want)) {
+		r.differ("event", MarketAgent, "all", fmt.Sprint(sum), fmt.Sprint(len(want)))
 	}
 	return len(r.Differences) > before
 }
