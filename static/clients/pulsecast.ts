@@ -1352,12 +1352,12 @@ export interface components {
             price: components["schemas"]["NullableProbability"];
             /**
              * Format: double
-             * @description Amount traded so far
+             * @description Amount traded so far, in US dollars.
              */
             volume: number | null;
             /**
              * Format: double
-             * @description Amount in the book
+             * @description Amount in the book, in US dollars.
              */
             liquidity: number | null;
             /** @description Best bid for the first outcome, 0 without bids. For the second of two outcomes it is 1 − bestAsk. Null if no book is known. */
@@ -1366,7 +1366,7 @@ export interface components {
             bestAsk: components["schemas"]["NullableProbability"];
             /**
              * Format: double
-             * @description Amount traded in the last 24 hours
+             * @description Amount traded in the last 24 hours, in US dollars.
              */
             volume24h: number | null;
             /**
@@ -1460,12 +1460,12 @@ export interface components {
             tags: components["schemas"]["Tags"];
             /**
              * Format: double
-             * @description Amount traded so far on all its markets
+             * @description Amount traded so far on all its markets, in US dollars.
              */
             volume: number | null;
             /**
              * Format: double
-             * @description Amount traded on them in the last 24 hours
+             * @description Amount traded on them in the last 24 hours, in US dollars.
              */
             volume24h: number | null;
             /**
@@ -1492,12 +1492,12 @@ export interface components {
             tags: components["schemas"]["Tags"];
             /**
              * Format: double
-             * @description Amount traded so far on all its markets
+             * @description Amount traded so far on all its markets, in US dollars.
              */
             volume: number | null;
             /**
              * Format: double
-             * @description Amount traded on them in the last 24 hours
+             * @description Amount traded on them in the last 24 hours, in US dollars.
              */
             volume24h: number | null;
             /**
@@ -1869,7 +1869,7 @@ export interface components {
             /** @constant */
             ok: true;
             results: components["schemas"]["BatchResult"][];
-            /** @description Unknown fields beside predictions */
+            /** @description Unknown fields beside predictions, which were ignored. */
             warnings: string[];
         };
         BatchResult: {
@@ -2057,7 +2057,7 @@ export interface components {
             beforeAsk: components["schemas"]["NullableProbability"];
             afterBid: components["schemas"]["NullableProbability"];
             afterAsk: components["schemas"]["NullableProbability"];
-            /** @description Time-weighted median of the bids over the 60 minutes before publication. If no book is known */
+            /** @description Time-weighted median of the bids over the 60 minutes before publication. If no book is known, the median of the price. */
             medianBid: components["schemas"]["NullableProbability"];
             medianAsk: components["schemas"]["NullableProbability"];
             /** @description The agent's own previous confidence on the same market and outcome. */
@@ -2163,7 +2163,7 @@ export interface components {
         UpdateType: "prediction.created" | "prediction.baseline" | "prediction.settled" | "prediction.corrected" | "prediction.voided" | "market.moved" | "market.closed" | "market.settled" | "assignment.opened" | "leaderboard.changed" | "stream.gap";
         /** @description Something that happened. It names records by id, and contains numbers but no texts. */
         Update: {
-            /** @description Its number in the log. Numbers only grow */
+            /** @description Its number in the log. Numbers only grow, and some are skipped. */
             id: string;
             type: components["schemas"]["UpdateType"];
             /**
@@ -2694,7 +2694,7 @@ export interface components {
         KeyRequest: {
             /** @description How long the key of this request stays valid. The default is 3600, so that a lost answer doesn't lock you out. 0 revokes the key at once. */
             graceSeconds?: number;
-            /** @description A name for the new key */
+            /** @description A name for the new key, so that you can recognise it. */
             label?: string;
         };
         KeyAnswer: {
@@ -4014,7 +4014,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description The id of a key */
+                /** @description The id of a key, from `listKeys`. */
                 id: string;
             };
             cookie?: never;
@@ -4074,7 +4074,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description The id of a grant */
+                /** @description The id of a grant, from `listGrants`. */
                 id: string;
             };
             cookie?: never;
