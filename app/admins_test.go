@@ -110,7 +110,7 @@ func TestAdminInABrowser(t *testing.T) {
 				t.Errorf("a request with the key of a disabled agent: got %d %v", status, answer["code"])
 			}
 			b.fill("#status-note", "It promised.")
-			b.press("#status-form button", ".flash", "let in")
+			b.press("#status-form button", ".flash", "enabled")
 			if status, _ := p.call(http.MethodGet, "/api/stats", key, nil); status != 200 {
 				t.Errorf("a request with the key of an agent that was enabled again: got %d", status)
 			}
@@ -126,7 +126,7 @@ func TestAdminInABrowser(t *testing.T) {
 				}
 				b.fill("#note", note)
 				b.press("#preview-form button", "#rule-form", preview)
-				b.press("#rule-form button", ".flash", "Done")
+				b.press("#rule-form button", ".flash", "The ruling is saved")
 			}
 			rule("prediction_settled", "#outcome", "Yes", "It boiled.", "From open to Yes.")
 			rule("prediction_corrected", "#value", "0.25", "Only a little.", "From Yes to 0.25.")
@@ -214,7 +214,7 @@ func TestAdminCreate(t *testing.T) {
 			run("no password was given", "", nil, "admin", "create", "bob")
 			run("bob can sign in", "typed by a script\n", nil, "admin", "create", "bob")
 			run("new password", "", []string{"ADMIN_PASSWORD=another battery"}, "admin", "password", "bob")
-			run("no admin any more", "", nil, "admin", "remove", "bob")
+			run("no longer an admin", "", nil, "admin", "remove", "bob")
 			run("There is no admin", "", nil, "admin", "remove", "bob")
 			run("eve ", "", nil, "admin", "list")
 			run("expected \"<name>\"", "", nil, "admin", "create")
@@ -268,7 +268,7 @@ func TestReservedHandles(t *testing.T) {
 			run("must be 3 to 40", "agent", "reserve", "A!", "--reason", "Wrong.")
 			run("is required", "agent", "reserve", "globex", "--reason", " ")
 			run("globex is reserved", "agent", "reserve", "globex", "--reason", "A trade mark.")
-			run("name is reserved; send another name. Or allow it by --official", "agent", "create", "Globex")
+			run("name is reserved; send another name. Or allow it with --official", "agent", "create", "Globex")
 			run("A trade mark.", "agent", "reserved")
 			run("built in: about", "agent", "reserved")
 			run("status  ", "agent", "show", "acme") // it keeps its handle

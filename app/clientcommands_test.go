@@ -135,8 +135,8 @@ func useCommands(t *testing.T, p *process) {
 	}
 	a.says(0, "id,createdAt", "", "export", "--format", "csv")
 
-	a.says(0, "this was the first look", "", "updates")
-	a.says(0, "look again", "", "updates")
+	a.says(0, "this was the first call", "", "updates")
+	a.says(0, "next check at", "", "updates")
 	a.says(3, "cursor", "", "updates", "--since", "nonsense")
 
 	a.says(0, "still valid", "", "logout")

@@ -123,7 +123,7 @@ func closedWithPrediction(t *testing.T, db *database.DB, id string, sample bool)
 func TestDoctorBeforeTheFirstStart(t *testing.T) {
 	t.Parallel()
 	path := t.TempDir() + "/sub/new.db"
-	examine(t, append(sourcesAnswer(t), "DATABASE_URL=sqlite://"+path), 0, "ok    database       "+path+" is not there yet")
+	examine(t, append(sourcesAnswer(t), "DATABASE_URL=sqlite://"+path), 0, "ok    database       "+path+" does not exist yet")
 	if _, err := os.Stat(path); !os.IsNotExist(err) {
 		t.Errorf("the doctor created the database: %v", err)
 	}
@@ -144,7 +144,7 @@ func TestDoctorFindsWhatIsWrong(t *testing.T) {
 		code     int
 		want     []string
 	}{
-		{"settings", []string{"MARKETS_INTERVAL=0s"}, 1, []string{"fail  configuration  MARKETS_INTERVAL: must be", "pulsecast: the configuration cannot be used"}},
+		{"settings", []string{"MARKETS_INTERVAL=0s"}, 1, []string{"fail  configuration  MARKETS_INTERVAL: must be", "pulsecast: the configuration is invalid"}},
 		{"webhook setting", []string{"ALERT_WEBHOOK_URL=s3cret"}, 1, []string{"fail  configuration  ALERT_WEBHOOK_URL: not an http(s) address"}},
 		{"sources", []string{"POLYMARKET_URL=http://127.0.0.1:9", "GDELT_URL=http://127.0.0.1:9", "HACKERNEWS_URL=http://127.0.0.1:9", "REDDIT_CLIENT_ID=x"}, 1, []string{
 			"fail  source         polymarket: refused: check the network, a proxy (HTTPS_PROXY), and POLYMARKET_URL",
@@ -154,10 +154,10 @@ func TestDoctorFindsWhatIsWrong(t *testing.T) {
 		{"database file", []string{"DATABASE_URL=sqlite://" + garbage}, 1, []string{"warn  database       " + garbage + " can be written by every user", "fail  database       "}},
 		{"database server", []string{"DATABASE_URL=postgres://u:s3cret@127.0.0.1:9/x"}, 1, []string{"fail  database       ", "warn  cache          in this process: with several nodes"}},
 		{"cache", []string{"REDIS_URL=redis://u:s3cret@127.0.0.1:9"}, 1, []string{"fail  cache          ping redis"}},
-		{"webhook", []string{"ALERT_WEBHOOK_URL=http://127.0.0.1:9/s3cret"}, 1, []string{"fail  alerts         the host of ALERT_WEBHOOK_URL cannot be reached"}},
+		{"webhook", []string{"ALERT_WEBHOOK_URL=http://127.0.0.1:9/s3cret"}, 1, []string{"fail  alerts         the host of ALERT_WEBHOOK_URL can't be reached"}},
 		{"public", []string{"ADDR=0.0.0.0:0", "METRICS_ADDR=:9090"}, 0, []string{"warn  configuration  ADDR can be reached from outside, but links begin with http://localhost:0", "warn  configuration  METRICS_ADDR listens on every address"}},
 		{"tracing", []string{"OTEL_EXPORTER_OTLP_ENDPOINT=http://s3cret.test:4318"}, 0, []string{"ok    tracing        spans go to the collector"}},
-		{"tracing by another protocol", []string{"OTEL_EXPORTER_OTLP_PROTOCOL=grpc", "OTEL_TRACES_EXPORTER=otlp"}, 1, []string{"fail  tracing        OTEL_EXPORTER_OTLP_PROTOCOL: \"grpc\" is not spoken here"}},
+		{"tracing by another protocol", []string{"OTEL_EXPORTER_OTLP_PROTOCOL=grpc", "OTEL_TRACES_EXPORTER=otlp"}, 1, []string{"fail  tracing        OTEL_EXPORTER_OTLP_PROTOCOL: \"grpc\" is not supported"}},
 		{"open line", []string{"ADDR=0.0.0.0:0", "BASE_URL=http://pulse.example"}, 0, []string{"warn  configuration  BASE_URL is not https"}},
 	}
 	healthy := sourcesAnswer(t)
@@ -217,9 +217,9 @@ func TestDoctorAsksTheIdentityProvider(t *testing.T) {
 		want      string
 	}{
 		{"healthy", provider(says(`{"active":false}`)), 0, "ok    identity       the provider at http://127.0.0.1:"},
-		{"another client", provider(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(401) }), 1, "fail  identity       the provider cannot be asked (http_401): check IDENTITY_CLIENT_ID"},
+		{"another client", provider(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(401) }), 1, "fail  identity       the provider's check failed (http_401): check IDENTITY_CLIENT_ID"},
 		{"accepts every key", provider(says(`{"active":true,"sub":"x","scope":"pulsecast"}`)), 1, "fail  identity       "},
-		{"down", "http://127.0.0.1:9", 1, "fail  identity       the provider cannot be asked (unreachable): check IDENTITY_URL"},
+		{"down", "http://127.0.0.1:9", 1, "fail  identity       the provider's check failed (unreachable): check IDENTITY_URL"},
 	}
 	healthy := sourcesAnswer(t)
 	for _, c := range cases {
@@ -249,5 +249,5 @@ func TestDoctorAsksWhetherAdminsCanSignIn(t *testing.T) {
 		fmt.Fprintf(w, `{"issuer":%q,"introspection_endpoint":%q,"jwks_uri":%q}`, p.URL, p.URL+"/introspect", p.URL+"/keys")
 		return true
 	}})
-	examine(t, append(settings, "ADMIN_SCOPE="+identitytest.AdminScope), 1, "fail  admins         cannot sign in at "+host+", only with a password: identity provider: discovery: its document names no authorization_endpoint")
+	examine(t, append(settings, "ADMIN_SCOPE="+identitytest.AdminScope), 1, "fail  admins         can't sign in at "+host+", only with a password: identity provider: discovery: its document names no authorization_endpoint")
 }

@@ -67,7 +67,7 @@ func swapInPlace(t *testing.T, browser context.Context, p *process) {
 	at("a sort", func(g place) bool { return strings.Contains(g.Path, "sort=") && strings.Contains(g.Path, "category=") })
 	swap("a search", chromedp.SendKeys(chromedp.CSS(`main input[name="q"]`), "nothing fits this"+kb.Enter))
 	at("a search", func(g place) bool {
-		return strings.Contains(g.Path, "q=nothing%20fits%20this") && strings.Contains(g.Path, "category=") && g.Focus == "q" && g.Said == "Markets: No market fits"
+		return strings.Contains(g.Path, "q=nothing%20fits%20this") && strings.Contains(g.Path, "category=") && g.Focus == "q" && g.Said == "Markets: No market matches"
 	})
 	swap("back", do(`history.back()`))
 	at("going back", func(g place) bool { return !strings.Contains(g.Path, "q=") && strings.Contains(g.Path, "sort=") })

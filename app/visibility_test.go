@@ -224,7 +224,7 @@ func TestVisibility(t *testing.T) {
 	}
 	a.act(page, page+"/texts", url.Values{"to": {"profile"}, "note": {"adverts"}, "seen": {"shown"}})
 	look("profile hidden", 1, 0)
-	a.act(page, page+"/texts", url.Values{"to": {"all"}, "note": {"abuse"}, "seen": {"what it says of itself hidden"}})
+	a.act(page, page+"/texts", url.Values{"to": {"all"}, "note": {"abuse"}, "seen": {"profile texts hidden"}})
 	for i, hidden := range look("texts hidden", 2, 0) {
 		if bytes.Equal(before[i], hidden) {
 			t.Errorf("%s didn't change", pictures[i])
@@ -242,7 +242,7 @@ func TestVisibility(t *testing.T) {
 	if _, changes := p.fetch(stranger, "/changes"); bytes.Contains(changes, []byte("abuse")) {
 		t.Error("no score changed, but the public page of changes mentions it")
 	}
-	a.act(page, page+"/texts", url.Values{"to": {"shown"}, "note": {"a mistake"}, "seen": {"everything it wrote hidden"}})
+	a.act(page, page+"/texts", url.Values{"to": {"shown"}, "note": {"a mistake"}, "seen": {"all texts hidden"}})
 	for i, after := range look("shown again", 0, 0) {
 		if !bytes.Equal(before[i], after) {
 			t.Errorf("%s differs from before", pictures[i])
