@@ -32,7 +32,7 @@ func TestReservedHandles(t *testing.T) {
 			})
 			return handle, err
 		}
-		if r := eve.get(page); !strings.Contains(r.text("main"), "None yet") || !strings.Contains(r.text(".tag-list"), "pulsecast") {
+		if r := eve.get(page); !strings.Contains(r.text("main"), "No handles yet") || !strings.Contains(r.text(".tag-list"), "pulsecast") {
 			t.Errorf("at first: %s", r.text("main"))
 		}
 		if r := eve.post(page, page, url.Values{"handle": {"acme"}}); r.status != 422 {
