@@ -8,13 +8,12 @@ import (
 	"github.com/pulsecast/pulsecast/cmd/internal/run"
 )
 
-// sample is what one measurement of one contender gave; fields that it doesn't measure
-// are zero.
+// sample is one measurement of one contender. Fields that it doesn't measure are zero.
 type sample struct {
-	rate   float64       // answers, rows or transactions a second
+	rate   float64       // answers, rows or transactions per second
 	p99    time.Duration // 99th percentile of the latency
-	cpu    time.Duration // processor time of each answer, of node and database together
-	beside float64       // predictions published a second by a second load, if there was one
+	cpu    time.Duration // processor time per answer, of node and database together
+	beside float64       // predictions published per second by a second load, if there was one
 }
 
 // contender is one program doing one thing.
@@ -26,8 +25,8 @@ type contender struct {
 // samples holds one sample of each round by contender.
 type samples map[string][]sample
 
-// compare measures the contenders in turn, each once in a round. Every round begins with
-// another contender, so that none always follows the same one.
+// compare measures the contenders in turn, each once per round. Each round starts with another
+// contender, so that no contender always follows the same one.
 func (b *bench) compare(ctx context.Context, contenders []contender) (samples, error) {
 	all := samples{}
 	for round := range b.Rounds {
