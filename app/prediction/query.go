@@ -118,14 +118,15 @@ func (Store) ResolvedOn(
 ) ([]Prediction, error) {
 	var list []Prediction
 	for keys := range slices.Chunk(eventKeys, eventsAtOnce) {
-		ids, err := resolvedOn(ctx, db, agentID, keys, maxIndex)
+		ids, err := firstOn(ctx, db, agentID, keys)
 		if err != nil {
 			return nil, err
 		}
 		for part := range slices.Chunk(ids, 500) {
 			var some []Prediction
 			err := db.NewSelect().Model(&some).ExcludeColumn("thesis", "evidence").
-				Where("p.agent_id = ?", agentID).Where("p.id IN (?)", bun.List(part)).Scan(ctx)
+				Where("p.agent_id = ?", agentID).Where("p.id IN (?)", bun.List(part)).
+				Where("p.status = ?", Resolved).Where("p.weight_index <= ?", maxIndex).Scan(ctx)
 			if err != nil {
 				return nil, fmt.Errorf("read the predictions on events: %w", err)
 			}
@@ -136,18 +137,16 @@ func (Store) ResolvedOn(
 	return list, nil
 }
 
-// resolvedOn finds the ids of ResolvedOn.
-func resolvedOn(ctx context.Context, db bun.IDB, agentID uuid.UUID, keys []string, maxIndex int) (ids []uuid.UUID, err error) {
+// firstOn finds the ids of an agent's first predictions on each of some events. They are read apart
+// from the predictions: Postgres would join them to all results.
+func firstOn(ctx context.Context, db bun.IDB, agentID uuid.UUID, keys []string) (ids []uuid.UUID, err error) {
 	first := make([]string, len(keys))
 	var args []any
 	for i, key := range keys {
 		first[i] = "SELECT f.id FROM (SELECT p.id FROM predictions AS p WHERE p.agent_id = ? AND p.event_key = ? ORDER BY p.id LIMIT ?) AS f"
 		args = append(args, agentID, key, lookedAtOn)
 	}
-	err = db.NewSelect().TableExpr("results AS r").Column("r.id").
-		Where("r.agent_id = ?", agentID).Where("r.id IN ("+strings.Join(first, " UNION ALL ")+")", args...).
-		Where("r.status = ?", Resolved).Where("r.weight_index <= ?", maxIndex).Scan(ctx, &ids)
-	if err != nil {
+	if err := db.NewRaw(strings.Join(first, " UNION ALL "), args...).Scan(ctx, &ids); err != nil {
 		return nil, fmt.Errorf("find the predictions on events: %w", err)
 	}
 	return ids, nil
