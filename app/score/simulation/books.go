@@ -57,7 +57,7 @@ func newBook(r *rand.Rand, tight bool) book {
 			}
 		}
 	}
-	return newBook(r, tight) // reached only by rounding, because the shares add up to 1
+	return newBook(r, tight) // reached only because of rounding; the shares add up to 1
 }
 
 // bookAt returns the quotes of the exchange at t. The fair price lies anywhere in the spread. Its
