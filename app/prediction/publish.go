@@ -63,7 +63,7 @@ type Submission struct {
 	Render func(Receipt) ([]byte, error)
 }
 
-// dryRun is the last warning of a dry run. Its answer has an id and an address like any other.
+// dryRun is the last warning of a dry run, because the answer has an id and an address like any other.
 const dryRun = "Dry run: nothing was stored, so this id and url don't exist. Send the same request without dryRun to publish."
 
 // Receipt is the result of a published submission.
