@@ -100,7 +100,7 @@ func (s Store) CheckNew(ctx context.Context, db bun.IDB, n *New) error {
 	return s.Names.check(ctx, db, n.Name, uuid.Nil, n.Official)
 }
 
-// createAs stores an agent under the handle that a.Handle demands.
+// createAs stores an agent under exactly the handle a.Handle.
 func (s Store) createAs(ctx context.Context, db bun.IDB, a *Agent) error {
 	if !ValidHandle(a.Handle) {
 		return problem.InvalidRequest(
