@@ -116,9 +116,8 @@ func (Store) PricesFrom(ctx context.Context, db bun.IDB, marketID string, from, 
 	return rows, nil
 }
 
-// ThinnedPrices returns about points prices of each market since a time: if the history has that many, at least
-// half and at most twice as many. The newest price is always included. The rows are ordered by market, oldest
-// first.
+// ThinnedPrices returns at most points prices of each market since a time, and at least half as many if the
+// history has that many. The newest price is always included. The rows are ordered by market, oldest first.
 func (Store) ThinnedPrices(
 	ctx context.Context, db bun.IDB, marketIDs []string, since time.Time, points int,
 ) ([]Price, error) {
