@@ -42,8 +42,8 @@ type Markets struct {
 	// Watch lists at most limit more markets to read by id, because their outcome may still change. Nil means
 	// none.
 	Watch func(ctx context.Context, limit int) ([]string, error)
-	// After are called with what each tick observed, once it is stored, for example to fix baselines and to
-	// settle. If one fails, the error is logged and the others still run.
+	// The functions in After are called with the markets that a tick observed, once these are stored, for
+	// example to fix baselines and to settle. If one fails, the error is logged and the others still run.
 	After []func(ctx context.Context, observed []market.Market) error
 	// Archive records each reading. It is nil without an archive.
 	Archive *archive.Recorder
