@@ -28,7 +28,7 @@ const (
 // sampleMarket is a market with the model behind its prices.
 type sampleMarket struct {
 	market.Market
-	key    string // the question with its placeholders; it names the market's dice
+	key    string // the question with its placeholders; the market's random numbers depend on it
 	path   path
 	pick   int // index of the path's outcome that is this market's "Yes"; -1: the outcomes are the path's
 	nested *ladder
