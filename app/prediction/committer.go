@@ -58,8 +58,9 @@ func (w *waiting) bytes() int {
 	return n
 }
 
-// committer passes the requests of a node to commit, in batches. It takes all requests that wait and doesn't
-// wait for more. While it stores one batch, the next one collects. Its goroutine runs only while there is work.
+// committer passes the requests of a node to commit, in batches. It takes all requests that wait, up to
+// maxBatch predictions, and doesn't wait for more. While it stores one batch, the next one collects. Its
+// goroutine runs only while there is work.
 type committer struct {
 	// commit stores a batch and finishes its requests. It returns the unfinished requests, whose agents are
 	// locked by other transactions.
