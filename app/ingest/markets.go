@@ -51,9 +51,9 @@ type Markets struct {
 	store market.Store
 }
 
-// Tick reads the top markets. By id, it also reads the markets with open predictions and those unobserved for
-// long. It requests the tags of events whose markets have none. Then it stores the markets with their prices,
-// publishes the snapshot and calls After.
+// Tick reads the top markets. By id, it also reads the markets with open predictions, those unobserved for
+// long and those that Watch lists. It requests the tags of events whose markets have none. Then it stores the
+// markets with their prices, publishes the snapshot and calls After.
 //
 // If the source fails, the last snapshot stays. next is the interval, or longer if the source asked for a
 // longer pause. After a failure it is the pause that the source asked for. Tick is a worker.Job.
