@@ -165,7 +165,8 @@ func (Store) List(ctx context.Context, db bun.IDB, f Filter) (page []Item, next 
 	return page, next, nil
 }
 
-// search reads a page of q. more says that it looked only at the items down to last.
+// search reads a page of q. more reports whether there may be items after last, which is the last one that it
+// looked at.
 func search(ctx context.Context, db bun.IDB, q *bun.SelectQuery, f Filter, page *[]Item) (last Item, more bool, err error) {
 	words := strings.Fields(strings.ToLower(f.Q))
 	if len(words) == 0 {
