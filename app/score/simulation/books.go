@@ -102,7 +102,7 @@ func (w *world) displaced(m *market, t float64) float64 {
 }
 
 // push is a book that the author of a prediction quotes, from length seconds before publication
-// until the view after has been taken.
+// until 15 minutes after it, which is the last moment for the view after.
 type push struct {
 	length float64
 	view   score.View
