@@ -343,7 +343,7 @@ func (s Store) SetStatus(ctx context.Context, tx bun.Tx, id uuid.UUID, status St
 	if _, err := tx.NewUpdate().Model(a).WherePK().Column("status", "disabled_at").Exec(ctx); err != nil {
 		return nil, fmt.Errorf("set the status of an agent: %w", err)
 	}
-	// Texts too, so that no last good copy lists an agent that was disabled since.
+	// Texts also moves, so that no last good copy lists an agent that was disabled since.
 	return a, errors.Join(bump(ctx, tx), generation.Moved(ctx, tx, generation.Agents, generation.Texts))
 }
 

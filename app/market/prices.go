@@ -54,7 +54,8 @@ func appendPrices(ctx context.Context, db bun.IDB, part []Market) error {
 	return insertPrices(ctx, db, rows)
 }
 
-// DropPrices deletes the prices of all markets, where they can be read from an archive again.
+// DropPrices deletes the prices of all markets. It is for databases whose prices can be read from an archive
+// again.
 func (Store) DropPrices(ctx context.Context, db bun.IDB) error {
 	if _, err := db.NewDelete().Model((*Price)(nil)).Where("TRUE").Exec(ctx); err != nil {
 		return fmt.Errorf("drop prices: %w", err)

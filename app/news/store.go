@@ -222,7 +222,7 @@ func (Store) Erase(ctx context.Context, db bun.IDB, ids []string) error {
 	return nil
 }
 
-// Drop deletes all items, where they can be read from an archive again.
+// Drop deletes all items. It is for databases whose items can be read from an archive again.
 func (Store) Drop(ctx context.Context, db bun.IDB) error {
 	if _, err := db.NewDelete().Model((*Item)(nil)).Where("TRUE").Exec(ctx); err != nil {
 		return fmt.Errorf("drop news: %w", err)
