@@ -80,8 +80,8 @@ func many(t *testing.T, db *database.DB, from, to int) {
 	}
 }
 
-// TestDirectoryRows checks that a search of the directory looks at a bounded number of agents, in
-// each order, and goes on with the next page until all were looked at.
+// TestDirectoryRows checks that a search of the directory looks at a bounded number of agents in
+// each order, and that it continues on the next page until all agents were looked at.
 func TestDirectoryRows(t *testing.T) {
 	t.Parallel()
 	for _, kind := range dbtest.Kinds {

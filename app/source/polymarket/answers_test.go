@@ -14,7 +14,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/source/fetch"
 )
 
-// answering is a client whose every request is answered with body.
+// answering returns a client that gets body as the response to every request.
 func answering(body []byte) *Client {
 	return New(Config{
 		Logger: slog.New(slog.DiscardHandler), Now: func() time.Time { return time.Date(2026, 11, 22, 0, 0, 0, 0, time.UTC) },
@@ -30,7 +30,7 @@ type transport func(*http.Request) (*http.Response, error)
 
 func (t transport) RoundTrip(r *http.Request) (*http.Response, error) { return t(r) }
 
-// FuzzBook: what the order book says names one of the market's outcomes, or none.
+// FuzzBook checks that a response of the order book names one of the market's outcomes or none.
 func FuzzBook(f *testing.F) {
 	for _, seed := range []string{
 		`{"condition_id":"0xA","tokens":[{"outcome":"Yes","token_id":"1","winner":true},{"outcome":"No","token_id":"2","winner":false}]}`,
@@ -47,7 +47,7 @@ func FuzzBook(f *testing.F) {
 	})
 }
 
-// FuzzHistory: prices of the past are probabilities in the order of time.
+// FuzzHistory checks that past prices are probabilities in the order of time.
 func FuzzHistory(f *testing.F) {
 	for _, seed := range []string{`{"history":[{"t":1763769600,"p":0.5},{"t":"1763769660","p":"0.6"}]}`, `{"history":[{"t":1e300,"p":-1},null,3]}`, `{"history":{}}`, `{}`, `[`} {
 		f.Add([]byte(seed))
@@ -65,7 +65,7 @@ func FuzzHistory(f *testing.F) {
 	})
 }
 
-// FuzzEvents: only events that were asked for are read.
+// FuzzEvents checks that only events that were requested are read.
 func FuzzEvents(f *testing.F) {
 	for _, seed := range []string{
 		`{"events":[{"id":"1","title":"T","negRisk":true,"tags":[{"slug":"x"}]}]}`, `[{"id":1},{"id":"2"},null]`, `{"events":null}`, `{"events":[{"id":{}}]}`, `[`, "\xff",

@@ -17,7 +17,7 @@ type transport func(*http.Request) (*http.Response, error)
 
 func (t transport) RoundTrip(r *http.Request) (*http.Response, error) { return t(r) }
 
-// FuzzPosts: what the API says of tokens and of posts is refused, or names posts by their ids.
+// FuzzPosts checks that a response about tokens or posts is refused or names posts by their ids.
 func FuzzPosts(f *testing.F) {
 	const token = `{"access_token":"t","token_type":"bearer","expires_in":3600}`
 	for _, seed := range [][2]string{
