@@ -189,4 +189,16 @@ func tellTimes(t *testing.T, b *tab) {
 	if err != nil || !slices.Equal(got, want) {
 		t.Errorf("times: %q, %v; want %q", got, err, want)
 	}
+	// A date without a time of day stays a date.
+	day, err := evaluate[string](b, `(() => {
+		const day = new Date().toISOString().slice(0, 10);
+		const time = Object.assign(document.createElement('time'), {dateTime: day, textContent: 'a date'});
+		document.body.append(time);
+		document.dispatchEvent(new Event('visibilitychange'));
+		time.remove();
+		return time.textContent;
+	})()`)
+	if err != nil || day != "a date" {
+		t.Errorf("a date became %q, %v", day, err)
+	}
 }

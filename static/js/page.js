@@ -186,7 +186,8 @@
   }
 
   function tellTimes() {
-    for (const time of document.querySelectorAll("time[datetime]")) {
+    // A date without a time of day stays a date.
+    for (const time of document.querySelectorAll('time[datetime*="T"]')) {
       const ms = Date.now() - Date.parse(time.dateTime);
       if (Math.abs(ms) > 60 * day) continue; // an absolute date, which needs no update
       const words = relative(ms);
