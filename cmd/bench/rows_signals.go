@@ -135,6 +135,7 @@ func signalsBy(ctx context.Context, w want, way string, recorded *recordedAnswer
 }
 
 const nginxConfig = `worker_processes %d;
+%[5]s
 pid %[2]s/nginx.pid;
 error_log %[2]s/error.log;
 daemon off;
@@ -175,18 +176,17 @@ func (b *bench) startNginx(ctx context.Context, recorded *recordedAnswer) (*run.
 	for _, h := range recorded.Header {
 		fmt.Fprintf(&headers, "\t\tadd_header %s %q;\n", h[0], h[1])
 	}
+	// Workers started by root would run as another account, which can't read the folder.
+	account := ""
+	if os.Geteuid() == 0 {
+		account = "user root;\n"
+	}
 	config := filepath.Join(root, "nginx.conf")
 	for path, content := range map[string][]byte{
 		filepath.Join(root, "signals"): recorded.Plain, filepath.Join(root, "signals.gz"): recorded.Gzip,
-		config: fmt.Appendf(nil, nginxConfig, runtime.NumCPU(), root, address, headers.String()),
+		config: fmt.Appendf(nil, nginxConfig, runtime.NumCPU(), root, address, headers.String(), account),
 	} {
 		if err := os.WriteFile(path, content, 0o644); err != nil {
-			return nil, err
-		}
-	}
-	// The workers of a server that was started by root run as another account.
-	for _, dir := range []string{b.dir, root} {
-		if err := os.Chmod(dir, 0o755); err != nil {
 			return nil, err
 		}
 	}
