@@ -15,6 +15,19 @@ type sample struct {
 	p99    time.Duration // 99th percentile of the latency
 	cpu    time.Duration // processor time of each answer, of node and database together
 	beside float64       // predictions published a second by a second load, if there was one
+	shares shares        // who used the processor for each answer
+}
+
+// shares is the processor time that each answer took of our node, of the backends of Postgres
+// and of the program that sent the requests.
+type shares struct{ node, backends, generator time.Duration }
+
+func (s shares) sum() time.Duration { return s.node + s.backends + s.generator }
+
+// per divides the time between two readings by the number of answers.
+func (s shares) per(before shares, answers float64) shares {
+	each := func(after, before time.Duration) time.Duration { return time.Duration(float64(after-before) / answers) }
+	return shares{each(s.node, before.node), each(s.backends, before.backends), each(s.generator, before.generator)}
 }
 
 // contender is one program doing one thing.
@@ -58,6 +71,10 @@ func (s sample) String() string {
 	}
 	if s.beside > 0 {
 		text += fmt.Sprintf("  while %.0f/s are published", s.beside)
+	}
+	if s.shares.sum() > 0 {
+		text += fmt.Sprintf("  cpu %.2f ms node, %.2f ms backends, %.2f ms generator",
+			milliseconds(s.shares.node), milliseconds(s.shares.backends), milliseconds(s.shares.generator))
 	}
 	return text
 }

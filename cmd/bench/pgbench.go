@@ -30,13 +30,33 @@ func (b *bench) pgbench(name, database string, clients int, scripts []string) co
 		for _, s := range scripts {
 			args = append(args, "-f", s)
 		}
-		out, err := exec.CommandContext(ctx, b.tools.pgbench, append(args, database)...).CombinedOutput()
+		before, err := run.BackendsTime(b.postgres.pid)
 		if err != nil {
-			return sample{}, fmt.Errorf("pgbench: %w\n%s", err, run.LastLines(string(out), 5))
+			return sample{}, err
+		}
+		command := exec.CommandContext(ctx, b.tools.pgbench, append(args, database)...)
+		out, err := command.CombinedOutput()
+		if err != nil {
+			return sample{}, fmt.Errorf("pgbench: %w\n%s", err, firstError(string(out)))
 		}
 		rate, err := parsePgbench(string(out))
-		return sample{rate: rate}, err
+		if err != nil {
+			return sample{}, err
+		}
+		after, err := run.BackendsTime(b.postgres.pid)
+		used := shares{backends: after - before, generator: command.ProcessState.UserTime() + command.ProcessState.SystemTime()}
+		return sample{rate: rate, shares: used.per(shares{}, rate*float64(b.Seconds))}, err
 	}}
+}
+
+// firstError is the line of the first statement that failed, else the last lines.
+func firstError(out string) string {
+	for line := range strings.Lines(out) {
+		if strings.Contains(line, "ERROR:") {
+			return line
+		}
+	}
+	return run.LastLines(out, 5)
 }
 
 var (

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -20,15 +21,41 @@ import (
 const recordings = 4
 
 // publishing is a contender: our node, with so many clients.
-func (b *bench) publishing(name string, p *publisher, clients int, keyed, onPostgres bool) contender {
+func (b *bench) publishing(name string, n *node, p *publisher, clients int, keyed, onPostgres bool) contender {
 	return contender{name, func(ctx context.Context) (sample, error) {
 		if onPostgres {
 			if err := b.postgres.checkpoint(ctx); err != nil {
 				return sample{}, err
 			}
 		}
-		return p.run(ctx, traffic{clients: clients, length: b.length(), keyed: keyed})
+		before, err := b.shares(n, onPostgres)
+		if err != nil {
+			return sample{}, err
+		}
+		began := time.Now()
+		s, err := p.run(ctx, traffic{clients: clients, length: b.length(), keyed: keyed})
+		if err != nil {
+			return sample{}, err
+		}
+		answers := s.rate * time.Since(began).Seconds()
+		after, err := b.shares(n, onPostgres)
+		s.shares = after.per(before, answers)
+		return s, err
 	}}
+}
+
+// shares reads what has been used so far. The generator of the publishes is this process.
+func (b *bench) shares(n *node, onPostgres bool) (s shares, err error) {
+	if s.node, err = run.ProcessorTime(n.PID()); err != nil {
+		return s, err
+	}
+	if s.generator, err = run.ProcessorTime(os.Getpid()); err != nil {
+		return s, err
+	}
+	if onPostgres {
+		s.backends, err = run.BackendsTime(b.postgres.pid)
+	}
+	return s, err
 }
 
 // publish compares publishing on Postgres with pgbench.
@@ -50,10 +77,10 @@ func (b *bench) publish(ctx context.Context) ([]row, error) {
 	const ours1, ours64, ours256, keyed = "publish, 1 client", "publish, 64 clients", "publish, 256 clients", "publish with Idempotency-Key, 64 clients"
 	const one, same1, same64 = "pgbench, one row, 64 clients", "pgbench, same rows, 1 client", "pgbench, same rows, 64 clients"
 	all, err := b.compare(ctx, []contender{
-		b.publishing(ours64, p, 64, false, true), b.pgbench(one, scripted, 64, oneRow),
-		b.publishing(ours256, p, 256, false, true), b.pgbench(same64, scripted, 64, sameRows),
-		b.publishing(keyed, p, 64, true, true),
-		b.publishing(ours1, p, 1, false, true), b.pgbench(same1, scripted, 1, sameRows),
+		b.publishing(ours64, n, p, 64, false, true), b.pgbench(one, scripted, 64, oneRow),
+		b.publishing(ours256, n, p, 256, false, true), b.pgbench(same64, scripted, 64, sameRows),
+		b.publishing(keyed, n, p, 64, true, true),
+		b.publishing(ours1, n, p, 1, false, true), b.pgbench(same1, scripted, 1, sameRows),
 	})
 	if err != nil {
 		return nil, err
@@ -163,7 +190,7 @@ func (b *bench) publishSQLite(ctx context.Context) ([]row, error) {
 	defer bare.db.Close()
 	const ours, keyed, loop = "publish, SQLite, 32 clients", "publish with Idempotency-Key, SQLite", "bare loop of one-row transactions"
 	all, err := b.compare(ctx, []contender{
-		b.publishing(ours, p, 32, false, false), {loop, bare.measure}, b.publishing(keyed, p, 32, true, false),
+		b.publishing(ours, n, p, 32, false, false), {loop, bare.measure}, b.publishing(keyed, n, p, 32, true, false),
 	})
 	if err != nil {
 		return nil, err
