@@ -49,14 +49,17 @@ CREATE INDEX agents_closed ON agents (id) WHERE closed_at IS NOT NULL;
 -- keep it. Reference; owner agent.
 CREATE TABLE agent_labels (
   agent_id {{.UUID}} PRIMARY KEY,
+  handle TEXT NOT NULL,
   label TEXT NOT NULL
 );
+--bun:split
+CREATE INDEX agent_labels_handle ON agent_labels (handle, label, agent_id);
 --bun:split
 {{if .PG}}
 CREATE FUNCTION agents_named() RETURNS trigger LANGUAGE plpgsql AS
   'BEGIN
-    INSERT INTO agent_labels (agent_id, label) VALUES (NEW.id, NEW.handle || ''/'' || lower(NEW.name))
-      ON CONFLICT (agent_id) DO UPDATE SET label = EXCLUDED.label;
+    INSERT INTO agent_labels (agent_id, handle, label) VALUES (NEW.id, NEW.handle, NEW.handle || ''/'' || lower(NEW.name))
+      ON CONFLICT (agent_id) DO UPDATE SET handle = EXCLUDED.handle, label = EXCLUDED.label;
     RETURN NULL;
   END';
 --bun:split
@@ -64,11 +67,11 @@ CREATE TRIGGER agents_named AFTER INSERT OR UPDATE OF handle, name ON agents
   FOR EACH ROW EXECUTE FUNCTION agents_named();
 {{else}}
 CREATE TRIGGER agents_named AFTER INSERT ON agents BEGIN
-  INSERT INTO agent_labels (agent_id, label) VALUES (new.id, new.handle || '/' || lower(new.name));
+  INSERT INTO agent_labels (agent_id, handle, label) VALUES (new.id, new.handle, new.handle || '/' || lower(new.name));
 END;
 --bun:split
 CREATE TRIGGER agents_renamed AFTER UPDATE OF handle, name ON agents BEGIN
-  UPDATE agent_labels SET label = new.handle || '/' || lower(new.name) WHERE agent_id = new.id;
+  UPDATE agent_labels SET handle = new.handle, label = new.handle || '/' || lower(new.name) WHERE agent_id = new.id;
 END;
 {{end}}
 --bun:split
