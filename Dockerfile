@@ -1,10 +1,10 @@
-# Set BASE_URL to the public address when running this; it cannot be guessed here.
+# Set BASE_URL to the public address when you run this image. The image can't know it.
 FROM golang:1.26-bookworm AS build
 WORKDIR /src
 COPY go.mod go.sum ./
 RUN go mod download
 COPY . .
-# The history isn't here: docker build --build-arg VERSION="$(git describe --tags --always --dirty)" …
+# The build has no git history, so pass the version: docker build --build-arg VERSION="$(git describe --tags --always --dirty)" …
 ARG VERSION=
 RUN CGO_ENABLED=0 go build -buildvcs=false -trimpath \
 	-ldflags "-s -w -X github.com/pulsecast/pulsecast/app/version.build=$VERSION" -o /out/pulsecast ./cmd/pulsecast \

@@ -5,21 +5,21 @@ MAKEFLAGS += --no-print-directory
 
 TOOL := go tool -modfile=tools.mod
 
-# Recorded upstream payloads; tests that need them say so when there are none.
+# Recorded upstream payloads. Tests that need them say so if they are missing.
 UPSTREAM_SAMPLES ?= $(realpath ../shared/upstream-samples)
 ifneq ($(UPSTREAM_SAMPLES),)
 export UPSTREAM_SAMPLES
 endif
 
-# What `make test`, `make race` and `make bench` cover, and more words for go test.
+# PKG lists the packages that `make test` and `make bench` cover. ARGS adds arguments for go test.
 PKG ?= ./... ./.ci/skips
 ARGS ?=
-# SQLite in pure Go is slow under the race detector, so the packages without
-# goroutines run without it.
+# SQLite in pure Go is slow under the race detector, so `make race` leaves out packages without
+# goroutines.
 RACE ?= $(shell .ci/concurrent)
 
-# The version of the program: a tag, else a commit. A tree that git refuses to read
-# (another owner, no history) still builds, as "devel".
+# The version of the program is a tag, or else a commit. If git can't read the tree (another owner,
+# no history), the program still builds, as "devel".
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null)
 STAMP = $(shell git rev-parse HEAD >/dev/null 2>&1 || echo -buildvcs=false)
 LDFLAGS = -s -w -X github.com/pulsecast/pulsecast/app/version.build=$(VERSION)
@@ -29,17 +29,17 @@ help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: run
-run: build ## Build and start the demo: sample data, nothing else needed (ARGS="…" adds flags)
+run: build ## Build and start the demo, which needs nothing but its sample data (ARGS="…" adds flags)
 	@exec bin/pulsecast serve --demo $(ARGS)
 
 .PHONY: recorded
-recorded: ## Start the service on recorded answers of its sources and a fresh database, no network needed (ARGS="-addr …")
+recorded: ## Start the service on recorded answers of its sources and a fresh database, without network (ARGS="-addr …")
 	@go build -o bin/recorded ./cmd/recorded
 	@exec bin/recorded $(ARGS)
 
-# The closing lines are the runner's own: skipped tests, failures, DONE. `make lint` runs vet.
+# The last lines come from the test runner: skipped tests, failures, DONE. `make lint` runs vet.
 .PHONY: test
-test: fresh ## Run every test on private Postgres and Redis, in Chromium and behind nginx, after checking that generated Go is fresh (no npm)
+test: fresh ## Check that generated Go is fresh, then run all tests with private Postgres and Redis, Chromium and nginx (without npm)
 	@events=$$(mktemp); trap 'rm -f "$$events"' EXIT; \
 	export NEED_CHROMIUM=1 NEED_NGINX=1 NEED_PGBOUNCER=1; status=0; \
 	.ci/services $(TOOL) gotestsum --format "$${GOTESTSUM_FORMAT:-pkgname}" --jsonfile "$$events" \
@@ -62,7 +62,7 @@ lint: ## Check formatting, go vet and staticcheck
 NPM = $(shell command -v npm)
 
 .PHONY: verify
-verify: fresh $(if $(NPM),node_modules) ## Check that regenerating templ code, css, clients and go.mod would change nothing, openapi.yaml by linters and generators, and MCP's conformance (only templ and go.mod without npm)
+verify: fresh $(if $(NPM),node_modules) ## Check that generated files and go.mod are fresh, that openapi.yaml passes linters and generators, and that MCP conforms (without npm: only templ code and go.mod)
 	@if test -n "$(NPM)"; then .ci/generated css && .ci/generated clients && .ci/description; \
 		else echo "npm is missing: static/css/app.css, static/clients and openapi.yaml are not verified"; fi
 	@go mod tidy -diff || { echo "stale: go.mod; run: go mod tidy"; exit 1; }
@@ -76,7 +76,7 @@ verify: fresh $(if $(NPM),node_modules) ## Check that regenerating templ code, c
 conformance: build ## Run the official conformance suite and inspector of MCP against the demo (needs npm)
 	@.ci/conformance bin/pulsecast
 
-# Stale generated code means tests of another program than the sources describe.
+# With stale generated code, the tests would test another program than the sources describe.
 .PHONY: fresh
 fresh:
 	@.ci/generated templ
@@ -102,25 +102,25 @@ node_modules: package.json package-lock.json .npmrc
 	@npm ci --no-audit --no-fund --prefer-offline --loglevel=error
 	@touch node_modules
 
-# Postgres writes through to its disk here, unlike in tests.
+# Unlike in tests, Postgres writes through to its disk here.
 .PHONY: bench
-bench: ## Run the benchmarks of every package that has any (PKG=./app/signal narrows, ARGS="-benchtime 5s" adds)
+bench: ## Run all benchmarks (PKG=./app/signal selects packages, ARGS="-benchtime 5s" adds flags)
 	@packages=$$(go list -f '{{$$p := .}}{{range .TestGoFiles}}{{$$p.ImportPath}} {{$$p.Dir}}/{{.}}{{"\n"}}{{end}}{{range .XTestGoFiles}}{{$$p.ImportPath}} {{$$p.Dir}}/{{.}}{{"\n"}}{{end}}' $(PKG) | \
 		while read -r package file; do \
 			test -z "$$file" || ! grep -q '^func Benchmark' "$$file" || echo "$$package"; done | sort -u); \
 	test -n "$$packages" || { echo "no benchmarks yet"; exit 0; }; \
 	SERVICES_FSYNC=on .ci/services go test -run '^$$' -bench . -benchmem -timeout 30m $(ARGS) $$packages
 
-# .ci/services starts Postgres; no test is run, and nothing here needs Redis.
+# .ci/services starts Postgres. Redis isn't needed.
 .PHONY: bench-report
 bench-report: export TEST_REDIS_URL = none
 bench-report: export SERVICES_FSYNC = on
-bench-report: build ## Measure beside pgbench, nginx, fasthttp and PocketBase, and write docs/performance.md (half an hour; BENCH_ROWS=publish narrows)
+bench-report: build ## Compare with pgbench, nginx, fasthttp and PocketBase, and write docs/performance.md (half an hour; BENCH_ROWS=publish selects rows)
 	@go build -o bin/bench ./cmd/bench
 	@.ci/services bin/bench report
 
 .PHONY: torture
-torture: ## Torment the program and write docs/reliability.md (an hour; TORTURE_SHORT=1 takes minutes)
+torture: ## Attack the program and write docs/reliability.md (an hour; TORTURE_SHORT=1 takes minutes)
 	@go build -o bin/torture ./cmd/torture
 	@bin/torture
 
@@ -129,10 +129,10 @@ simulate: ## Simulate agents of known skill to show what the scoring rewards
 	@go run ./cmd/simulate $(ARGS)
 
 .PHONY: screenshots
-screenshots: build ## Take the pictures of docs/screenshots from the demo (needs Chromium)
+screenshots: build ## Take the screenshots in docs/screenshots from the demo (needs Chromium)
 	@command -v chromium >/dev/null || { echo "this target needs chromium; install it with: apt-get install chromium"; exit 1; }
 	@go run ./.ci/screenshots bin/pulsecast docs/screenshots
 
 .PHONY: clean
-clean: ## Remove what was built; data/ stays
+clean: ## Remove build output and node_modules, but not data/
 	@rm -rf bin node_modules

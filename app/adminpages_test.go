@@ -14,11 +14,12 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// adminLooks are both widths and themes; the admin pages have no scripts to go without.
+// adminLooks are all combinations of width and theme. The admin pages have no scripts, so there is
+// no variant without them.
 var adminLooks = []look{{390, "light", true}, {390, "dark", true}, {1280, "light", true}, {1280, "dark", true}}
 
-// TestAdminPagesInABrowser looks at every admin page at both widths and themes: its
-// layout, its console and axe's rules.
+// TestAdminPagesInABrowser checks every admin page in all widths and themes: its layout, its
+// console messages and axe's rules.
 func TestAdminPagesInABrowser(t *testing.T) {
 	t.Parallel()
 	browser := startBrowser(t)
@@ -38,7 +39,7 @@ func TestAdminPagesInABrowser(t *testing.T) {
 	if err := b.takeCookies(a); err != nil {
 		t.Fatal(err)
 	}
-	folder := os.Getenv("SCREENSHOTS") // to look at them with eyes
+	folder := os.Getenv("SCREENSHOTS") // if set, keep screenshots there
 	for _, path := range pages {
 		for _, l := range adminLooks {
 			for _, wrong := range b.inspect(path, l, 200, string(axe)) {
@@ -51,7 +52,7 @@ func TestAdminPagesInABrowser(t *testing.T) {
 	}
 }
 
-// adminPages puts something on every page and lists them all.
+// adminPages gives every page something to show and returns their paths.
 func adminPages(t *testing.T, p *process, a *adminClient, key string) []string {
 	t.Helper()
 	horizon := time.Now().Add(1500 * time.Millisecond)
@@ -65,7 +66,7 @@ func adminPages(t *testing.T, p *process, a *adminClient, key string) []string {
 		return id
 	}
 	due, disputed := publish("Will the kettle boil?", horizon), publish("Will the toast burn?", horizon)
-	p.call(http.MethodPost, "/api/predictions", key, map[string]any{"title": "No thesis"}) // an error to show
+	p.call(http.MethodPost, "/api/predictions", key, map[string]any{"title": "No thesis"}) // for the page of errors
 	time.Sleep(time.Until(horizon))                                                        // the server's clock is the real one
 	ruling := "/admin/settlement/predictions/"
 	a.act(ruling+disputed, ruling+disputed, url.Values{"kind": {"prediction_settled"}, "outcome": {"Yes"}, "note": {"It burned."}, "seen": {"open"}})
@@ -85,7 +86,7 @@ func adminPages(t *testing.T, p *process, a *adminClient, key string) []string {
 		"/admin/settlement/markets/" + url.PathEscape(market), "/admin/assignments", assignment[1], "/admin/sources", "/admin/system", "/admin/audit", "/admin/audit?action=sign_in"}
 }
 
-// takeCookies signs a tab in as a client is.
+// takeCookies signs a tab in as the client a.
 func (b *tab) takeCookies(a *adminClient) error {
 	base, err := url.Parse(b.base + "/admin")
 	if err != nil {
@@ -103,7 +104,7 @@ func (b *tab) takeCookies(a *adminClient) error {
 	return nil
 }
 
-// photograph keeps a picture of the whole page.
+// photograph stores a screenshot of the whole page.
 func (b *tab) photograph(t *testing.T, file string) {
 	t.Helper()
 	picture, err := chromedp.Run(b.ctx, chromedp.FullScreenshot(100))

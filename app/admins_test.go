@@ -19,7 +19,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/identity/identitytest"
 )
 
-// adminTab is one tab of a headless browser, with the errors of a test.
+// adminTab is one tab of a headless browser. Its methods fail the test on errors.
 type adminTab struct {
 	t    *testing.T
 	ctx  context.Context
@@ -30,7 +30,7 @@ func newAdminTab(t *testing.T, base string) *adminTab {
 	t.Helper()
 	path, err := exec.LookPath("chromium")
 	if err != nil {
-		t.Skip("chromium is not installed: run the suite by NEED_CHROMIUM=1 make test, which sees to it")
+		t.Skip("chromium is not installed: run NEED_CHROMIUM=1 make test, which requires it")
 	}
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox)
 	allocated, free := chromedp.NewExecAllocator(t.Context(), options...)
@@ -56,7 +56,7 @@ func (b *adminTab) fill(selector, text string) {
 	b.do(chromedp.SetValue(chromedp.CSS(selector), text))
 }
 
-// press clicks and waits until the page it leads to shows a selector with these words.
+// press clicks and waits until the page that opens shows an element with these words.
 func (b *adminTab) press(selector, expect, words string) {
 	b.t.Helper()
 	b.do(chromedp.Click(chromedp.CSS(selector)))
@@ -70,13 +70,13 @@ func (b *adminTab) press(selector, expect, words string) {
 		select {
 		case <-ctx.Done():
 			whole, _ := chromedp.Run(b.ctx, chromedp.Evaluate[string]("document.body.innerText"))
-			b.t.Fatalf("%s never says %q after a press of %s: %q\n%s", expect, words, selector, text, whole)
+			b.t.Fatalf("%s never contains %q after clicking %s: %q\n%s", expect, words, selector, text, whole)
 		case <-time.After(50 * time.Millisecond):
 		}
 	}
 }
 
-// TestAdminInABrowser drives the admin pages end to end, as a person does.
+// TestAdminInABrowser uses the admin pages end to end, as a person does.
 func TestAdminInABrowser(t *testing.T) {
 	t.Parallel()
 	for _, kind := range dbtest.Kinds {
@@ -100,19 +100,19 @@ func TestAdminInABrowser(t *testing.T) {
 			b.open("/admin/agents")
 			b.fill("#name", "demo")
 			b.fill("#password", password[1])
-			b.press(".sign-in button", "h1", "Agents") // where the visitor was going
+			b.press(".sign-in button", "h1", "Agents") // the page that the visitor asked for
 
 			const agent = "/admin/agents/demo-visitor"
 			b.open(agent)
 			b.fill("#status-note", "It boils too often.")
 			b.press("#status-form button", ".flash", "disabled")
 			if status, answer := p.call(http.MethodGet, "/api/stats", key, nil); status != 403 || answer["code"] != "agent_disabled" {
-				t.Errorf("the key of a disabled agent: %d %v", status, answer["code"])
+				t.Errorf("a request with the key of a disabled agent: got %d %v", status, answer["code"])
 			}
 			b.fill("#status-note", "It promised.")
-			b.press("#status-form button", ".flash", "let in")
+			b.press("#status-form button", ".flash", "enabled")
 			if status, _ := p.call(http.MethodGet, "/api/stats", key, nil); status != 200 {
-				t.Errorf("the key of an agent let in again: %d", status)
+				t.Errorf("a request with the key of an agent that was enabled again: got %d", status)
 			}
 
 			ruling := "/admin/settlement/predictions/" + id
@@ -126,7 +126,7 @@ func TestAdminInABrowser(t *testing.T) {
 				}
 				b.fill("#note", note)
 				b.press("#preview-form button", "#rule-form", preview)
-				b.press("#rule-form button", ".flash", "Done")
+				b.press("#rule-form button", ".flash", "The ruling is saved")
 			}
 			rule("prediction_settled", "#outcome", "Yes", "It boiled.", "From open to Yes.")
 			rule("prediction_corrected", "#value", "0.25", "Only a little.", "From Yes to 0.25.")
@@ -158,7 +158,7 @@ func TestAdminInABrowser(t *testing.T) {
 	}
 }
 
-// TestProviderInABrowser: the way to another site and back, with a browser's own
+// TestProviderInABrowser checks the way to another site and back in a browser, which applies its
 // rules about cookies and redirects.
 func TestProviderInABrowser(t *testing.T) {
 	t.Parallel()
@@ -171,7 +171,7 @@ func TestProviderInABrowser(t *testing.T) {
 	if err := free.Close(); err != nil {
 		t.Fatal(err)
 	}
-	// By another name than the provider, so that the two are different sites.
+	// Use another host name than the provider's, so that the two are different sites.
 	base := "http://localhost:" + port
 	startProcess(t, []string{
 		"DATABASE_URL=" + dbtest.URL(t, database.SQLite), "ADDR=127.0.0.1:" + port, "BASE_URL=" + base, "ADMIN_SCOPE=" + identitytest.AdminScope,
@@ -179,19 +179,19 @@ func TestProviderInABrowser(t *testing.T) {
 	}, "serve")
 	b := newAdminTab(t, base)
 	b.open("/admin/agents")
-	b.press(".sign-in a", "h1", "Agents") // where the visitor was going
+	b.press(".sign-in a", "h1", "Agents") // the page that the visitor asked for
 	b.open("/admin/audit")
 	b.press(".who-am-i button", "h1", "Sign in")
 	provider.Be("bob", "openid")
 	b.press(".sign-in a", ".field-error", "knows you as bob, but did not grant you the scope pulsecast:admin")
 	b.open("/admin")
 	if heading, err := chromedp.Run(b.ctx, chromedp.Text(chromedp.CSS("h1"))); err != nil || heading != "Sign in" {
-		t.Errorf("turned away, /admin shows %q, %v", heading, err)
+		t.Errorf("after a refused sign-in, /admin shows %q, %v", heading, err)
 	}
 }
 
-// TestAdminCreate: the password comes from the environment or the standard input,
-// never from a flag, and a short one is refused.
+// TestAdminCreate checks that the password comes from the environment or from standard input, never
+// from a flag, and that a short one is refused.
 func TestAdminCreate(t *testing.T) {
 	t.Parallel()
 	for _, kind := range dbtest.Kinds {
@@ -214,7 +214,7 @@ func TestAdminCreate(t *testing.T) {
 			run("no password was given", "", nil, "admin", "create", "bob")
 			run("bob can sign in", "typed by a script\n", nil, "admin", "create", "bob")
 			run("new password", "", []string{"ADMIN_PASSWORD=another battery"}, "admin", "password", "bob")
-			run("no admin any more", "", nil, "admin", "remove", "bob")
+			run("no longer an admin", "", nil, "admin", "remove", "bob")
 			run("There is no admin", "", nil, "admin", "remove", "bob")
 			run("eve ", "", nil, "admin", "list")
 			run("expected \"<name>\"", "", nil, "admin", "create")
@@ -226,10 +226,10 @@ func TestAdminCreate(t *testing.T) {
 			}
 			run("is an admin already", "", nil, "admin", "create", "olaf", "--generate")
 			if err := signIn(t, url, "olaf", string(found[1])); err != nil {
-				t.Errorf("the password that was made up: %v", err)
+				t.Errorf("can't sign in with the generated password: %v", err)
 			}
 			if signIn(t, url, "olaf", "not looked at") == nil {
-				t.Error("ADMIN_PASSWORD was taken in place of a generated one")
+				t.Error("ADMIN_PASSWORD was used instead of a generated password")
 			}
 		})
 	}
@@ -246,8 +246,8 @@ func signIn(t *testing.T, address, name, password string) error {
 	return err
 }
 
-// TestReservedHandles: kept back by an admin's command from those who join, not from
-// the agent that has it; every act is in the audit log.
+// TestReservedHandles checks that a handle reserved by an admin's command is refused to new agents,
+// and that the agent that has it keeps it. The audit log holds every act.
 func TestReservedHandles(t *testing.T) {
 	t.Parallel()
 	for _, kind := range dbtest.Kinds {
@@ -268,7 +268,7 @@ func TestReservedHandles(t *testing.T) {
 			run("must be 3 to 40", "agent", "reserve", "A!", "--reason", "Wrong.")
 			run("is required", "agent", "reserve", "globex", "--reason", " ")
 			run("globex is reserved", "agent", "reserve", "globex", "--reason", "A trade mark.")
-			run("name is reserved; send another name. Or allow it by --official", "agent", "create", "Globex")
+			run("name is reserved; send another name. Or allow it with --official", "agent", "create", "Globex")
 			run("A trade mark.", "agent", "reserved")
 			run("built in: about", "agent", "reserved")
 			run("status  ", "agent", "show", "acme") // it keeps its handle
@@ -289,8 +289,8 @@ func TestReservedHandles(t *testing.T) {
 	}
 }
 
-// TestAgentStatus: a script needs no reason, which the audit log says. A command that
-// changes nothing says so and leaves no entry.
+// TestAgentStatus checks that a script needs no reason, which the audit log then says. A command
+// that changes nothing says so and leaves no entry.
 func TestAgentStatus(t *testing.T) {
 	t.Parallel()
 	for _, kind := range dbtest.Kinds {

@@ -1,5 +1,5 @@
-// Package app builds the service from its configuration: the one place that knows
-// every part. The command and the tests use it; nothing below imports it.
+// Package app builds the service from its configuration. It is the only place that knows every
+// part. The commands and the tests use it, and no lower package imports it.
 package app
 
 import (
@@ -40,37 +40,36 @@ import (
 	"github.com/pulsecast/pulsecast/app/worker"
 )
 
-// staleAfter is how many intervals old a price or a snapshot may be.
+// staleAfter is the age, in intervals of its feed, from which a price or a snapshot is stale.
 const staleAfter = 3
 
 // ErrInterrupted is the cause of a context that ends to stop the service at once.
 var ErrInterrupted = httpserver.ErrInterrupted
 
-// Options are what tests and commands set beside the configuration.
+// Options are settings that tests and commands make in addition to the configuration.
 type Options struct {
 	// Worker runs the sources, settlement and the leaderboard in this process.
 	Worker bool
-	// Log receives the log in the form of LOG_FORMAT; nil discards it.
+	// Log receives the log in the format of LOG_FORMAT. If it is nil, the log is discarded.
 	Log io.Writer
-	// Now is the clock; nil is the real one.
+	// Now is the clock. If it is nil, the service uses the real one.
 	Now func() time.Time
-	// Beside does not claim the database: for a command that runs beside a server.
+	// Beside doesn't claim the database. Set it in a command that may run beside a server.
 	Beside bool
-	// ClientDocuments reads the metadata documents of programs that sign in; nil refuses private
-	// addresses.
+	// ClientDocuments fetches the metadata documents of apps that sign in. If it is nil, the
+	// service uses a transport that refuses private addresses.
 	ClientDocuments http.RoundTripper
 	// Queries, if not nil, is a hook that sees every query.
 	Queries bun.QueryHook
-	// DatabasePatience is how long a start waits for Postgres; zero is 30 s.
+	// DatabasePatience is how long a start waits for Postgres. Zero means 30 s.
 	DatabasePatience time.Duration
-	// CachePrefix sets the keys of several services in one Redis apart.
+	// CachePrefix separates the keys of several services in one Redis.
 	CachePrefix string
-	// Seed is prediction.Publisher.Seed: for a service whose clock stands still.
+	// Seed is prediction.Publisher.Seed. Set it for a service whose clock stands still.
 	Seed []byte
 }
 
-// App is the whole service, built but not running. Its exported parts are those that
-// commands use.
+// App is the whole service, built but not running. Its exported fields are those that commands use.
 type App struct {
 	DB         *database.DB
 	Log        *slog.Logger
@@ -86,7 +85,7 @@ type App struct {
 	now  func() time.Time
 	opts Options
 
-	tracing *tracing.Tracing // nil: off
+	tracing *tracing.Tracing // nil if tracing is off
 	release func() error
 	marked  bool // the database is marked as in use
 	cache   *cache.Cache
@@ -96,9 +95,9 @@ type App struct {
 	usage       *agent.Usage
 	identity    *identity.Service
 	publisher   *prediction.Publisher
-	archive     archive.Writable // nil: off
+	archive     archive.Writable // nil if there is no archive
 	posts       map[string]archive.FindPosts
-	recording   *ingest.Recording // archives news that the feed does not show
+	recording   *ingest.Recording // archives news that the feed doesn't show
 	leaderboard *leaderboard.Store
 	consensus   *leaderboard.Counter
 	names       *agent.Names
@@ -113,8 +112,8 @@ type App struct {
 	sample       atomic.Bool // the database holds the demo's sample world
 }
 
-// New opens the database and the cache, migrates, takes up the last snapshots and
-// builds every part. It fails with one line that says what to change.
+// New opens the database and the cache, migrates, restores the last snapshots and builds every
+// part. Its error is one line that says what to change.
 func New(ctx context.Context, cfg config.Config, opts Options) (*App, error) {
 	if err := cfg.Check(); err != nil {
 		return nil, err
@@ -152,7 +151,7 @@ func New(ctx context.Context, cfg config.Config, opts Options) (*App, error) {
 	return a, nil
 }
 
-// Config is the checked configuration, derived settings filled in.
+// Config returns the checked configuration, including derived settings.
 func (a *App) Config() config.Config { return a.cfg }
 
 func (a *App) open(ctx context.Context) (err error) {
@@ -193,14 +192,14 @@ func (a *App) open(ctx context.Context) (err error) {
 }
 
 const (
-	// databasePatience is how long a start waits for a database that is starting too, and
-	// databasePause the time between two tries.
+	// databasePatience is how long a start waits for a database that is starting too. databasePause
+	// is the time between two tries.
 	databasePatience = 30 * time.Second
 	databasePause    = 250 * time.Millisecond
 )
 
-// openDatabase opens the database. A service that starts together with its Postgres waits for
-// it; a command doesn't.
+// openDatabase opens the database. A service waits for a Postgres that is still starting; a command
+// doesn't wait.
 func (a *App) openDatabase(ctx context.Context) (*database.DB, error) {
 	patience := cmp.Or(a.opts.DatabasePatience, databasePatience)
 	_, embedded := a.cfg.SQLitePath()
@@ -223,9 +222,10 @@ func (a *App) openDatabase(ctx context.Context) (*database.DB, error) {
 	}
 }
 
-// lostWAL is what the log and health say of a SQLite file that was opened without its log.
+// lostWAL is the warning about a SQLite file that was opened without its write-ahead log, in the
+// log and in health.
 const lostWAL = "the SQLite file was copied while it was served, or has lost its write-ahead log: " +
-	"what was published last may be missing; pulsecast doctor says what to do"
+	"the latest predictions may be missing; pulsecast doctor says what to do"
 
 // markInUse marks the database as in use until Close, and warns if commits are missing.
 func (a *App) markInUse(ctx context.Context) error {
@@ -242,27 +242,27 @@ func (a *App) markInUse(ctx context.Context) error {
 	return nil
 }
 
-// Run serves on ln, and works when Options.Worker is set, until ctx ends. It
-// returns once requests in flight are answered and running jobs have stopped; if the cause is
-// ErrInterrupted, within about two seconds even so.
+// Run serves on ln until ctx ends, and runs the worker if Options.Worker is set. It returns once
+// requests in flight are answered and running jobs have stopped. If the cause is ErrInterrupted, it
+// returns within about two seconds in any case.
 func (a *App) Run(ctx context.Context, ln net.Listener) error {
 	a.Log.Info("serving", "address", ln.Addr().String(), "base_url", a.cfg.BaseURL, "database", a.DB.Kind,
 		"cache", a.cache.Kind, "worker", a.opts.Worker)
 	if a.DB.Pooled {
-		a.Log.Info("a connection pooler stands before Postgres: statements are planned anew each time")
+		a.Log.Info("a connection pooler stands before Postgres: statements are planned for each execution")
 	}
 	stop := a.startBackground(ctx)
 	return errors.Join(a.server.Start(ctx, ln), stop())
 }
 
-// Handler returns the service as a handler to be mounted, without anything in the background:
-// what is committed is seen after Recheck, and streams are not served. See httpserver.Mounted.
+// Handler returns the service as a handler, without anything running in the background. The handler
+// sees commits only after Recheck, and serves no streams. See httpserver.Mounted.
 func (a *App) Handler() fasthttp.RequestHandler { return a.server.Handler() }
 
-// Recheck looks for what was committed. A service that runs does so by itself.
+// Recheck looks for commits. A running service does this in the background.
 func (a *App) Recheck(ctx context.Context) error { return a.recheck(ctx) }
 
-// Work runs the worker alone until ctx ends.
+// Work runs only the worker until ctx ends.
 func (a *App) Work(ctx context.Context) error {
 	a.Log.Info("working", "database", a.DB.Kind, "cache", a.cache.Kind)
 	stop := a.startBackground(ctx)
@@ -270,7 +270,7 @@ func (a *App) Work(ctx context.Context) error {
 	return stop()
 }
 
-// startBackground starts everything but HTTP.
+// startBackground starts everything except the HTTP server.
 func (a *App) startBackground(ctx context.Context) (stop func() error) {
 	if err := a.DB.Start(ctx, a.Log); err != nil {
 		a.Log.Warn("database not watched", "error", err)
@@ -306,7 +306,7 @@ func (a *App) startBackground(ctx context.Context) (stop func() error) {
 	}
 }
 
-// patience is how long background work may take to stop.
+// patience returns how long background work may take to stop.
 func patience(ctx context.Context) time.Duration {
 	if errors.Is(context.Cause(ctx), ErrInterrupted) {
 		return time.Second
@@ -314,7 +314,7 @@ func patience(ctx context.Context) time.Duration {
 	return 15 * time.Second
 }
 
-// Close gives back what New opened. The service must not be running.
+// Close releases everything that New opened. The service must not be running.
 func (a *App) Close() error {
 	errs := []error{a.tracing.Stop(context.Background())}
 	if a.publisher != nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/database/dbtest"
 )
 
-// must runs a command of the program that has to succeed.
+// must runs a command of the program and fails the test if the command fails.
 func must(t *testing.T, settings []string, args ...string) string {
 	t.Helper()
 	out, err := command(t, settings, args...).CombinedOutput()
@@ -27,14 +27,15 @@ func must(t *testing.T, settings []string, args ...string) string {
 	return string(out)
 }
 
-// publishers publish until stop, and keep what was acknowledged before a moment.
+// publishers publish until stop is set, and record the predictions that are acknowledged before
+// seal is called.
 type publishers struct {
 	wg   sync.WaitGroup
 	stop atomic.Bool
 	all  atomic.Int64
 
 	mu     sync.Mutex
-	before map[string]string // the key of the agent, by the id of the prediction
+	before map[string]string // agent keys by prediction id
 	sealed bool
 }
 
@@ -58,13 +59,13 @@ func (p *publishers) start(base string, keys []string, body []byte) {
 	}
 }
 
-// wait returns once so many more are acknowledged.
+// wait returns once this many more predictions are acknowledged.
 func (p *publishers) wait(t *testing.T, more int64) {
 	t.Helper()
 	want := p.all.Load() + more
 	for deadline := time.Now().Add(time.Minute); p.all.Load() < want; time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatalf("%d are published, want %d", p.all.Load(), want)
+			t.Fatalf("%d predictions are published, want %d", p.all.Load(), want)
 		}
 	}
 }
@@ -96,8 +97,8 @@ func destroy(t *testing.T, address string) {
 	}
 }
 
-// TestDrill is the drill of docs/operations.md: back up under load, destroy, restore. Every
-// prediction that was acknowledged before the backup began is there once.
+// TestDrill runs the drill of docs/operations.md: it backs up under load, destroys the database and
+// restores it. Every prediction that was acknowledged before the backup began exists exactly once.
 func TestDrill(t *testing.T) {
 	t.Parallel()
 	for _, kind := range dbtest.Kinds {
@@ -127,7 +128,7 @@ func TestDrill(t *testing.T) {
 			if out := must(t, settings, "backup", file); !strings.Contains(out, "is written and verified") {
 				t.Error(out)
 			}
-			load.wait(t, 4) // publishing goes on
+			load.wait(t, 4) // publishing goes on during the backup
 			load.stop.Store(true)
 			load.wg.Wait()
 			p.stop(syscall.SIGKILL)
@@ -137,7 +138,7 @@ func TestDrill(t *testing.T) {
 			again := startProcess(t, settings, "serve")
 			for id, key := range load.before {
 				if status, _ := again.call("GET", "/api/predictions/"+id, key, nil); status != 200 {
-					t.Errorf("%s was acknowledged before the backup and is gone: %d", id, status)
+					t.Errorf("%s was acknowledged before the backup, but is gone: %d", id, status)
 				}
 			}
 			total := 0.0
@@ -145,20 +146,20 @@ func TestDrill(t *testing.T) {
 				status, stats := again.call("GET", "/api/stats", key, nil)
 				n, _ := dig(stats, "stats", "predictions", "total").(float64)
 				if total += n; status != 200 {
-					t.Errorf("a key does not work any more: %d %v", status, stats)
+					t.Errorf("a key no longer works: %d %v", status, stats)
 				}
 			}
 			if total < float64(len(load.before)) || total > float64(load.all.Load()) {
-				t.Errorf("%v predictions; %d were acknowledged before the backup, %d in all", total, len(load.before), load.all.Load())
+				t.Errorf("restored %v predictions; %d were acknowledged before the backup, %d in all", total, len(load.before), load.all.Load())
 			}
 			if status, answer := again.call("GET", fmt.Sprintf("/api/agents/me/updates?since=%v", updates["cursor"]), keys[0], nil); status != 410 || answer["code"] != "cursor_expired" {
-				t.Errorf("a cursor of the time before: %d %v", status, answer)
+				t.Errorf("a cursor from before the backup: got %d %v", status, answer)
 			}
 			if status, _ := again.call("GET", "/api/stats", token, nil); status != 401 {
-				t.Errorf("a session of the time before: %d", status)
+				t.Errorf("a session from before the backup: got %d", status)
 			}
 			if status, answer := again.call("POST", "/api/predictions", keys[0], json.RawMessage(body)); status != 200 {
-				t.Errorf("publishing after the restore: %d %v", status, answer)
+				t.Errorf("publishing after the restore: got %d %v", status, answer)
 			}
 			if out := must(t, settings, "settle", "--rebuild"); !strings.Contains(out, "every number agrees") {
 				t.Error(out)
@@ -167,8 +168,9 @@ func TestDrill(t *testing.T) {
 	}
 }
 
-// TestPlainCopy: a plain copy of a served SQLite file lacks what was published last. The doctor
-// and the start recognise it; they are silent after a crash, after a clean stop and on a backup.
+// TestPlainCopy checks that the doctor and the start recognise a plain copy of a served SQLite
+// file, which lacks the newest commits. They don't warn after a crash, after a clean stop, or about
+// a backup.
 func TestPlainCopy(t *testing.T) {
 	t.Parallel()
 	address := dbtest.URL(t, database.SQLite)
@@ -190,12 +192,12 @@ func TestPlainCopy(t *testing.T) {
 		t.Fatal(err)
 	}
 	if complains(address) {
-		t.Error("the served file is taken for a copy")
+		t.Error("the doctor takes the served file for a copy")
 	}
 	p.stop(syscall.SIGKILL)
-	for range 2 { // looking changes nothing
+	for range 2 { // the doctor changes nothing
 		if complains(address) {
-			t.Error("after a crash the file is taken for a copy")
+			t.Error("after a crash the doctor takes the file for a copy")
 		}
 	}
 	p = startProcess(t, settings, "serve")
@@ -205,22 +207,22 @@ func TestPlainCopy(t *testing.T) {
 	}
 	p.stop(syscall.SIGTERM)
 	if complains(address) {
-		t.Error("after a clean stop the file is taken for a copy")
+		t.Error("after a clean stop the doctor takes the file for a copy")
 	}
 
 	for range 2 {
 		if !complains("sqlite://" + lost) {
-			t.Error("the copy is not recognised, or only once")
+			t.Error("the doctor doesn't recognise the copy each time")
 		}
 	}
 	copied := startProcess(t, []string{"DATABASE_URL=sqlite://" + lost}, "serve")
 	_, health := copied.call("GET", "/api/health", "", nil)
 	if !strings.Contains(fmt.Sprint(health["warnings"]), "lost its write-ahead log") || !strings.Contains(copied.out.String(), "level=ERROR") {
-		t.Errorf("the start says nothing: %v\n%s", health["warnings"], copied.out)
+		t.Errorf("the start doesn't warn about the copy: %v\n%s", health["warnings"], copied.out)
 	}
 	copied.stop(syscall.SIGTERM)
 	if complains("sqlite://" + lost) {
-		t.Error("it was served and stopped cleanly since")
+		t.Error("the doctor still warns after the copy was served and stopped cleanly")
 	}
 	out, err := command(t, nil, "restore", lost).CombinedOutput()
 	if err != nil {
@@ -228,8 +230,8 @@ func TestPlainCopy(t *testing.T) {
 	}
 }
 
-// TestScheduledBackups: a server makes the first one soon after its start, and says when it
-// can't.
+// TestScheduledBackups checks that a server makes its first backup soon after its start, and warns
+// if it can't.
 func TestScheduledBackups(t *testing.T) {
 	t.Parallel()
 	for _, kind := range dbtest.Kinds {

@@ -20,9 +20,9 @@ import (
 
 const listRequest = "GET /api/intelligence/markets HTTP/1.1\r\nHost: x\r\nUser-Agent: bench/1.0\r\n\r\n"
 
-// BenchmarkMarketsOverHTTP compares the whole server (limits and access log off) with
-// a bare fasthttp handler that answers the same bytes with the same buffers, both in
-// processes or goroutines of one run: compare the two ns/op.
+// BenchmarkMarketsOverHTTP compares the whole server (limits and access log off) with a bare
+// fasthttp handler that sends the same bytes from the same buffers. Both are part of one run.
+// Compare the two ns/op.
 func BenchmarkMarketsOverHTTP(b *testing.B) {
 	u := newUpstream(b)
 	for i := range 100 {
@@ -53,10 +53,10 @@ func BenchmarkMarketsOverHTTP(b *testing.B) {
 	b.Run("bare-fasthttp", func(b *testing.B) { hammer(b, ln.Addr().String(), listRequest, len(body)) })
 }
 
-// BenchmarkPagesOverHTTP compares pages out of the cache with the JSON endpoint: of one
-// demo (limits and access log off), compressed as a browser asks, and the endpoint once
-// more plain, as programs ask. Pages are made anew every two seconds in between. Compare
-// the ns/op: a page may take at most twice as long.
+// BenchmarkPagesOverHTTP compares cached pages with the JSON endpoint, both of one demo (limits and
+// access log off) and both compressed, as browsers ask for them. It also measures the endpoint
+// uncompressed, as programs ask for it. Pages are made anew every two seconds. Compare the ns/op: a
+// page may take at most twice as long as the endpoint.
 func BenchmarkPagesOverHTTP(b *testing.B) {
 	p := startProcess(b, []string{"DATABASE_URL=" + dbtest.URL(b, database.SQLite), "LOG_FORMAT=off", "RATE_LIMIT_SNAPSHOT=off", "RATE_LIMIT_READS=off"}, "serve", "--demo")
 	p.until("/api/leaderboard", "", func(a map[string]any) bool { return dig(a, "leaderboard", 9) != nil })
@@ -72,7 +72,7 @@ func BenchmarkPagesOverHTTP(b *testing.B) {
 	}
 }
 
-// hammer sends the request over kept connections, one per goroutine.
+// hammer sends the request over connections that stay open, one per goroutine.
 func hammer(b *testing.B, address, request string, bodyLength int) {
 	b.SetParallelism(16)
 	b.SetBytes(int64(bodyLength))
@@ -97,7 +97,7 @@ func hammer(b *testing.B, address, request string, bodyLength int) {
 	})
 }
 
-// skipAnswer reads one answer without keeping it.
+// skipAnswer reads one answer and discards it.
 func skipAnswer(r *bufio.Reader) error {
 	length := -1
 	for {
@@ -115,7 +115,7 @@ func skipAnswer(r *bufio.Reader) error {
 		}
 	}
 	if length < 0 {
-		return fmt.Errorf("an answer without Content-Length")
+		return fmt.Errorf("the answer has no Content-Length")
 	}
 	_, err := r.Discard(length)
 	return err
@@ -144,8 +144,8 @@ func fetchBody(b *testing.B, address, request string) []byte {
 	return body
 }
 
-// BenchmarkStart measures from the start of the program on an existing database to
-// its first answer.
+// BenchmarkStart measures the time from the start of the program on an existing database to its
+// first answer.
 func BenchmarkStart(b *testing.B) {
 	settings := []string{"DATABASE_URL=" + dbtest.URL(b, database.SQLite)}
 	for b.Loop() {

@@ -18,7 +18,7 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// startBrowser runs a Chromium of its own, with a fresh profile, until the test ends.
+// startBrowser runs a Chromium with a fresh profile until the test ends.
 func startBrowser(t *testing.T) context.Context {
 	t.Helper()
 	path, err := exec.LookPath("chromium")
@@ -41,9 +41,9 @@ func startBrowser(t *testing.T) context.Context {
 	return browser
 }
 
-// look is how a page is looked at.
+// look is a way to look at a page: a width, a colour scheme, and scripts on or off.
 type look struct {
-	width  int64 // below 500 a phone
+	width  int64 // below 500 emulates a phone
 	scheme string
 	script bool
 }
@@ -56,14 +56,14 @@ func (l look) String() string {
 	return fmt.Sprintf("%d px, %s, %s", l.width, l.scheme, script)
 }
 
-// tab is one tab of the browser, and what its page did that it should not.
+// tab is one tab of the browser. It collects the faults of its page.
 type tab struct {
 	ctx  context.Context
 	base string
 
-	script   bool // of the last visit
+	script   bool // whether the last visit had scripts
 	mu       sync.Mutex
-	expected int // status of the page itself
+	expected int // status that the page itself should have
 	bytes    float64
 	wrong    []string
 }
@@ -87,7 +87,7 @@ func openTab(t *testing.T, browser context.Context, base string) *tab {
 			_, err := cdp.Call(ctx, t, network.SetCacheDisabled, network.SetCacheDisabledParams{CacheDisabled: true})
 			return err
 		},
-		bypassServiceWorker(true)) // a first visit has none
+		bypassServiceWorker(true)) // a first visit has no service worker
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,8 +114,8 @@ func (b *tab) blame(format string, args ...any) {
 	b.wrong = append(b.wrong, fmt.Sprintf(format, args...))
 }
 
-// watch notes every message of the console, violation of the policy, and request that
-// leaves the origin.
+// watch collects console messages, violations of the content security policy, and requests that
+// leave the origin.
 func (b *tab) watch(event any) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -145,7 +145,7 @@ func (b *tab) watch(event any) {
 	}
 }
 
-// visit opens a path in one look and returns what was wrong up to its load event.
+// visit opens a path in one look and returns the faults up to the load event.
 func (b *tab) visit(path string, l look, status int) (wrong []string) {
 	b.mu.Lock()
 	b.wrong, b.bytes, b.expected = nil, 0, status
@@ -190,12 +190,12 @@ func (b *tab) emulate(l look) error {
 		})
 }
 
-// evaluate runs an expression in the page, from outside of its policy.
+// evaluate runs an expression in the page. The page's content security policy doesn't apply to it.
 func evaluate[T any](b *tab, expression string, options ...chromedp.EvaluateOption) (T, error) {
 	return chromedp.Run(b.ctx, chromedp.Evaluate[T](expression, options...))
 }
 
-// follow clicks what leads to another page and waits until that has loaded.
+// follow does steps that lead to another page and waits until that page has loaded.
 func (b *tab) follow(steps ...chromedp.Action[chromedp.Void]) error {
 	ctx, cancel := context.WithTimeout(b.ctx, 30*time.Second)
 	defer cancel()
@@ -203,8 +203,8 @@ func (b *tab) follow(steps ...chromedp.Action[chromedp.Void]) error {
 	return err
 }
 
-// turn does what leads to another state of the same page, and waits until that is shown:
-// with scripts by a swap that the window survives, without them by a page of its own.
+// turn does steps that lead to another state of the same page and waits until it shows. With
+// scripts the state is swapped in and the window stays. Without scripts another page loads.
 func (b *tab) turn(steps ...chromedp.Action[chromedp.Void]) error {
 	if !b.script {
 		return b.follow(steps...)
@@ -212,7 +212,8 @@ func (b *tab) turn(steps ...chromedp.Action[chromedp.Void]) error {
 	return b.swap(steps...)
 }
 
-// swap fails when the window is another one afterwards, or says anything it should not.
+// swap does steps that swap a part of the page. It returns an error if the window was replaced or
+// the page has faults.
 func (b *tab) swap(steps ...chromedp.Action[chromedp.Void]) error {
 	ctx, cancel := context.WithTimeout(b.ctx, 30*time.Second)
 	defer cancel()
@@ -234,7 +235,7 @@ func (b *tab) swap(steps ...chromedp.Action[chromedp.Void]) error {
 	return nil
 }
 
-// texts is what the elements of a selector say.
+// texts returns the texts of the elements that match a selector.
 func (b *tab) texts(selector string) ([]string, error) {
 	return evaluate[[]string](b, fmt.Sprintf(`[...document.querySelectorAll(%q)].map(e => e.textContent.trim())`, selector))
 }

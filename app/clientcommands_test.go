@@ -18,7 +18,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/database/dbtest"
 )
 
-// author is a person who uses the commands of a client, with settings of their own.
+// author is a person who uses the client commands with separate settings.
 type author struct {
 	t    *testing.T
 	base string
@@ -36,7 +36,7 @@ func (a *author) command(input string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// run expects an exit code and returns what the command printed.
+// run runs a command, expects an exit code and returns the output.
 func (a *author) run(code int, input string, args ...string) string {
 	a.t.Helper()
 	cmd := a.command(input, args...)
@@ -44,12 +44,12 @@ func (a *author) run(code int, input string, args ...string) string {
 	cmd.Stderr = &failed
 	out, err := cmd.Output()
 	if got := cmd.ProcessState.ExitCode(); got != code {
-		a.t.Errorf("%v exits with %d, want %d: %v\n%s%s", args, got, code, err, out, &failed)
+		a.t.Errorf("%v: exit code %d, want %d: %v\n%s%s", args, got, code, err, out, &failed)
 	}
 	return string(out) + failed.String()
 }
 
-// says expects words in what a command printed.
+// says expects words in the output of a command.
 func (a *author) says(code int, words, input string, args ...string) {
 	a.t.Helper()
 	if out := a.run(code, input, args...); !strings.Contains(out, words) {
@@ -57,7 +57,7 @@ func (a *author) says(code int, words, input string, args ...string) {
 	}
 }
 
-// answered decodes what a command with --json printed.
+// answered decodes the output of a command with --json.
 func (a *author) answered(args ...string) (answer map[string]any) {
 	a.t.Helper()
 	out := a.run(0, "", append(args, "--json")...)
@@ -82,7 +82,8 @@ func TestClients(t *testing.T) {
 	}
 }
 
-// useCommands goes the way of an author: a key, signals, predictions, what came of them.
+// useCommands takes an author's usual steps: getting a key, reading signals, publishing, and
+// reading the results.
 func useCommands(t *testing.T, p *process) {
 	a := newAuthor(t, p)
 
@@ -92,7 +93,7 @@ func useCommands(t *testing.T, p *process) {
 
 	raw := p.get(t, "/api/intelligence/markets?limit=3")
 	if out := a.run(0, "", "markets", "--limit", "3", "--json"); out != raw+"\n" {
-		t.Errorf("--json prints\n%s\nthe service says\n%s", out, raw)
+		t.Errorf("with --json, got\n%s\nthe service answers\n%s", out, raw)
 	}
 	if lines := strings.Split(a.run(0, "", "markets", "--limit", "3"), "\n"); len(lines) != 5 || !strings.HasPrefix(lines[0], "ID\t") {
 		t.Errorf("%d lines: %q", len(lines), lines)
@@ -134,8 +135,8 @@ func useCommands(t *testing.T, p *process) {
 	}
 	a.says(0, "id,createdAt", "", "export", "--format", "csv")
 
-	a.says(0, "this was the first look", "", "updates")
-	a.says(0, "look again", "", "updates")
+	a.says(0, "this was the first call", "", "updates")
+	a.says(0, "next check at", "", "updates")
 	a.says(3, "cursor", "", "updates", "--since", "nonsense")
 
 	a.says(0, "still valid", "", "logout")
@@ -144,7 +145,7 @@ func useCommands(t *testing.T, p *process) {
 	a.says(0, "activate tab completion", "", "completion", "bash")
 }
 
-// useWatch prints an update as it comes, as a line or as the service sends it.
+// useWatch checks that watch prints an update as it comes, as a line or as the service's JSON.
 func useWatch(t *testing.T, p *process) {
 	a := newAuthor(t, p)
 	a.run(0, "", "login", "--register", "Watcher")
@@ -157,7 +158,7 @@ func useWatch(t *testing.T, p *process) {
 		if err := watch.Start(); err != nil {
 			t.Fatal(err)
 		}
-		// A stream may begin after the first publication: publish until one is seen.
+		// The stream may begin after the first prediction, so publish until it shows one.
 		seen := make(chan string, 1)
 		go func() {
 			line, _ := bufio.NewReader(out).ReadString('\n')
@@ -165,7 +166,7 @@ func useWatch(t *testing.T, p *process) {
 		}()
 		line := publishUntil(a, seen)
 		if !strings.Contains(line, "prediction.created") || (flags != nil) != strings.HasPrefix(line, "{") {
-			t.Errorf("watch %v prints %q", flags, line)
+			t.Errorf("watch %v printed %q", flags, line)
 		}
 		if err := watch.Process.Signal(syscall.SIGTERM); err != nil {
 			t.Fatal(err)
@@ -177,7 +178,7 @@ func useWatch(t *testing.T, p *process) {
 	}
 }
 
-// publishUntil publishes again and again until there is a line.
+// publishUntil publishes again and again until watch prints a line.
 func publishUntil(a *author, seen <-chan string) (line string) {
 	a.t.Helper()
 	for range 50 {
@@ -188,11 +189,11 @@ func publishUntil(a *author, seen <-chan string) (line string) {
 		default:
 		}
 	}
-	a.t.Error("nothing was seen of 50 publications")
+	a.t.Error("watch printed none of 50 predictions")
 	return ""
 }
 
-// get returns the bytes of an answer.
+// get returns the body of an answer.
 func (p *process) get(t *testing.T, path string) string {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, p.base+path, nil)

@@ -14,8 +14,8 @@ import (
 	"github.com/pulsecast/pulsecast/app/database/dbtest"
 )
 
-// TestClosedAccount: after an account is closed no column of the database holds a word of it,
-// its numbers stay, the boards and the ledger agree, and no other agent can take its handle.
+// TestClosedAccount checks that after an account is closed no column of the database contains its
+// words, its numbers stay, the boards and the ledger agree, and no other agent can take its handle.
 func TestClosedAccount(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []database.Kind{database.SQLite, database.Postgres} {
@@ -95,7 +95,7 @@ func closeAccount(t *testing.T, url string) {
 		t.Errorf("its page:\n%.2000s", page)
 	}
 	if status, _ := p.call("GET", "/api/agents/"+handle, "", nil); status != 404 {
-		t.Errorf("the old handle: %d", status)
+		t.Errorf("the page of the old handle: got %d", status)
 	}
 	if again, _ := register("Quagga Oracle"); again == handle || again == "<nil>" {
 		t.Errorf("another agent got the handle %q", again)
@@ -135,7 +135,7 @@ func (p *process) publishOnce(once, key string, body map[string]any) (status int
 	return res.StatusCode, answer
 }
 
-// checkErased fails for each word that a column of the database holds, in whatever table.
+// checkErased fails for each word that any column of the database contains.
 func checkErased(t *testing.T, url string, words []string) {
 	t.Helper()
 	db, err := database.Open(t.Context(), url)
@@ -145,7 +145,7 @@ func checkErased(t *testing.T, url string, words []string) {
 	defer db.Close()
 	columns := textColumns(t, db)
 	if len(columns) < 100 {
-		t.Fatalf("only %d columns were found", len(columns))
+		t.Fatalf("found only %d columns", len(columns))
 	}
 	for _, c := range columns {
 		for _, word := range words {
@@ -160,7 +160,7 @@ func checkErased(t *testing.T, url string, words []string) {
 				t.Fatalf("%s: %v", query, err)
 			}
 			if n > 0 {
-				t.Errorf("%s.%s holds %q in %d rows", c[0], c[1], word, n)
+				t.Errorf("%s.%s contains %q in %d rows", c[0], c[1], word, n)
 			}
 		}
 	}

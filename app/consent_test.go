@@ -12,8 +12,8 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// TestConsentInBrowser: a person allows an app on the consent page and is led back to it, with
-// and without scripts. Only a browser knows whether the page's policy lets it.
+// TestConsentInBrowser checks that a person can allow an app on the consent page and is led back to
+// the app, with and without scripts. Only a browser shows whether the page's policy permits that.
 func TestConsentInBrowser(t *testing.T) {
 	t.Parallel()
 	axe, err := os.ReadFile("testdata/axe/axe.min.js")
@@ -55,7 +55,7 @@ func TestConsentInBrowser(t *testing.T) {
 	}
 }
 
-// consentPath registers an app and returns where its person is sent.
+// consentPath registers an app and returns the path of its consent page.
 func consentPath(t *testing.T, p *process, callback string) string {
 	t.Helper()
 	body := `{"client_name":"A desktop app","redirect_uris":["` + callback + `"]}`

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// engine is the command of a container engine that runs here, "" without one.
+// engine returns the command of a container engine that works here, or "".
 func engine(t *testing.T) string {
 	for _, name := range []string{"docker", "podman"} {
 		if err := exec.CommandContext(t.Context(), name, "info").Run(); err == nil {
@@ -23,8 +23,8 @@ func engine(t *testing.T) string {
 	return ""
 }
 
-// TestDockerfile builds the image and asks a container of it whether it is ready. Without an
-// engine, a linter reads the Dockerfile.
+// TestDockerfile builds the image and checks that its container becomes ready. Without a container
+// engine, a linter checks the Dockerfile.
 func TestDockerfile(t *testing.T) {
 	t.Parallel()
 	docker := engine(t)
@@ -69,8 +69,8 @@ func lintDockerfile(t *testing.T) {
 	}
 }
 
-// TestEmptyRoot runs the binary as the image does: as user 65532, in a folder with nothing but
-// itself, /data and /tmp.
+// TestEmptyRoot runs the binary as the image does: as user 65532, in a root folder that holds only
+// the binary, /data and /tmp.
 func TestEmptyRoot(t *testing.T) {
 	t.Parallel()
 	if os.Geteuid() != 0 {
@@ -97,7 +97,7 @@ func TestEmptyRoot(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// As in the Dockerfile, but for the port.
+	// The command and its settings are those of the Dockerfile, except for the port.
 	cmd := exec.CommandContext(t.Context(), "/pulsecast", "serve")
 	cmd.Path, cmd.Err = "/pulsecast", nil
 	cmd.Dir, cmd.Env = "/", environment("DATABASE_URL=sqlite:///data/pulsecast.db")
@@ -118,7 +118,7 @@ func TestEmptyRoot(t *testing.T) {
 		t.Errorf("exit code %d:\n%s", code, p.out)
 	}
 	if out, err := command(t, []string{"ADDR=" + strings.TrimPrefix(p.base, "http://")}, "ready").CombinedOutput(); err == nil {
-		t.Errorf("the health check of a stopped node succeeds:\n%s", out)
+		t.Errorf("the health check of a stopped node succeeded:\n%s", out)
 	}
 }
 
@@ -133,7 +133,7 @@ func compose(t *testing.T, settings ...string) ([]byte, error) {
 func TestCompose(t *testing.T) {
 	t.Parallel()
 	needed := []string{"BASE_URL=https://pulse.test", "POSTGRES_PASSWORD=first-secret", "REDIS_PASSWORD=second-secret"}
-	for i, setting := range needed { // without one of them
+	for i, setting := range needed { // each needed setting is left out once
 		name, _, _ := strings.Cut(setting, "=")
 		others := append(append([]string{name + "="}, needed[:i]...), needed[i+1:]...)
 		if out, err := compose(t, others...); err == nil || !strings.Contains(string(out), "set "+name+" in .env") {
@@ -160,11 +160,11 @@ func TestCompose(t *testing.T) {
 	for _, name := range []string{"pulsecast", "postgres", "redis"} {
 		s, ok := project.Services[name]
 		if !ok || len(s.Healthcheck.Test) == 0 {
-			t.Errorf("%s: no service with a health check", name)
+			t.Errorf("%s has no health check", name)
 		}
 		for _, p := range s.Ports {
 			if p.HostIP != "127.0.0.1" {
-				t.Errorf("%s is open on %q", name, p.HostIP)
+				t.Errorf("%s is published on %q", name, p.HostIP)
 			}
 		}
 		for _, v := range s.Volumes {
@@ -173,12 +173,12 @@ func TestCompose(t *testing.T) {
 			}
 		}
 		if name != "redis" && len(s.Volumes) == 0 {
-			t.Errorf("%s keeps nothing over a restart", name)
+			t.Errorf("%s keeps no data over a restart", name)
 		}
 	}
 }
 
-// TestUnit has systemd check the unit, and that little is left exposed.
+// TestUnit has systemd check the unit and how much of the system it exposes.
 func TestUnit(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("systemd-analyze"); err != nil {
@@ -200,7 +200,7 @@ func TestUnit(t *testing.T) {
 	if err := os.WriteFile(unit, []byte(strings.ReplaceAll(string(text), installed, path)), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	const threshold = "20" // tenths; 100 is an unit without any protection
+	const threshold = "20" // in tenths; a unit without any protection has 100
 	for _, args := range [][]string{{"verify", "--man=no", unit}, {"security", "--offline=yes", "--no-pager", "--threshold=" + threshold, unit}} {
 		out, err := exec.CommandContext(t.Context(), "systemd-analyze", args...).CombinedOutput()
 		if err != nil || (args[0] == "verify" && len(out) > 0) {

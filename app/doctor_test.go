@@ -17,10 +17,10 @@ import (
 	"github.com/pulsecast/pulsecast/app/prediction"
 )
 
-// secrets are in the settings of every case and in the output of none.
+// secrets are part of the settings in every case. The output must not contain them.
 var secrets = []string{"REDDIT_CLIENT_SECRET=s3cret-reddit", "IDENTITY_CLIENT_SECRET=s3cret-identity"}
 
-// examine runs the doctor and checks the lines it prints, by their beginnings.
+// examine runs the doctor and checks the beginnings of the lines it prints.
 func examine(t *testing.T, settings []string, code int, want ...string) {
 	t.Helper()
 	cmd := command(t, append(secrets, settings...), "doctor")
@@ -30,18 +30,18 @@ func examine(t *testing.T, settings []string, code int, want ...string) {
 	}
 	for _, line := range want {
 		if !strings.Contains("\n"+string(out), "\n"+line) {
-			t.Errorf("no line %q", line)
+			t.Errorf("no line begins with %q", line)
 		}
 	}
 	if strings.Contains(string(out), "s3cret") {
-		t.Error("a secret is printed")
+		t.Error("the output contains a secret")
 	}
 	if t.Failed() {
 		t.Logf("%s", out)
 	}
 }
 
-// sourcesAnswer are settings under which every source but Reddit answers.
+// sourcesAnswer returns settings under which every source but Reddit answers.
 func sourcesAnswer(t *testing.T) []string {
 	t.Helper()
 	u := newUpstream(t)
@@ -81,7 +81,8 @@ func TestDoctorOfAHealthyService(t *testing.T) {
 	}
 }
 
-// TestDoctorCountsQueues: it counts what the pages for admins count, so no samples.
+// TestDoctorCountsQueues checks that the doctor counts the same as the admin pages, so it leaves
+// out samples.
 func TestDoctorCountsQueues(t *testing.T) {
 	t.Parallel()
 	for _, kind := range dbtest.Kinds {
@@ -122,9 +123,9 @@ func closedWithPrediction(t *testing.T, db *database.DB, id string, sample bool)
 func TestDoctorBeforeTheFirstStart(t *testing.T) {
 	t.Parallel()
 	path := t.TempDir() + "/sub/new.db"
-	examine(t, append(sourcesAnswer(t), "DATABASE_URL=sqlite://"+path), 0, "ok    database       "+path+" is not there yet")
+	examine(t, append(sourcesAnswer(t), "DATABASE_URL=sqlite://"+path), 0, "ok    database       "+path+" does not exist yet")
 	if _, err := os.Stat(path); !os.IsNotExist(err) {
-		t.Errorf("the doctor made the database: %v", err)
+		t.Errorf("the doctor created the database: %v", err)
 	}
 }
 
@@ -143,7 +144,7 @@ func TestDoctorFindsWhatIsWrong(t *testing.T) {
 		code     int
 		want     []string
 	}{
-		{"settings", []string{"MARKETS_INTERVAL=0s"}, 1, []string{"fail  configuration  MARKETS_INTERVAL: must be", "pulsecast: the configuration cannot be used"}},
+		{"settings", []string{"MARKETS_INTERVAL=0s"}, 1, []string{"fail  configuration  MARKETS_INTERVAL: must be", "pulsecast: the configuration is invalid"}},
 		{"webhook setting", []string{"ALERT_WEBHOOK_URL=s3cret"}, 1, []string{"fail  configuration  ALERT_WEBHOOK_URL: not an http(s) address"}},
 		{"sources", []string{"POLYMARKET_URL=http://127.0.0.1:9", "GDELT_URL=http://127.0.0.1:9", "HACKERNEWS_URL=http://127.0.0.1:9", "REDDIT_CLIENT_ID=x"}, 1, []string{
 			"fail  source         polymarket: refused: check the network, a proxy (HTTPS_PROXY), and POLYMARKET_URL",
@@ -153,10 +154,10 @@ func TestDoctorFindsWhatIsWrong(t *testing.T) {
 		{"database file", []string{"DATABASE_URL=sqlite://" + garbage}, 1, []string{"warn  database       " + garbage + " can be written by every user", "fail  database       "}},
 		{"database server", []string{"DATABASE_URL=postgres://u:s3cret@127.0.0.1:9/x"}, 1, []string{"fail  database       ", "warn  cache          in this process: with several nodes"}},
 		{"cache", []string{"REDIS_URL=redis://u:s3cret@127.0.0.1:9"}, 1, []string{"fail  cache          ping redis"}},
-		{"webhook", []string{"ALERT_WEBHOOK_URL=http://127.0.0.1:9/s3cret"}, 1, []string{"fail  alerts         the host of ALERT_WEBHOOK_URL cannot be reached"}},
+		{"webhook", []string{"ALERT_WEBHOOK_URL=http://127.0.0.1:9/s3cret"}, 1, []string{"fail  alerts         the host of ALERT_WEBHOOK_URL can't be reached"}},
 		{"public", []string{"ADDR=0.0.0.0:0", "METRICS_ADDR=:9090"}, 0, []string{"warn  configuration  ADDR can be reached from outside, but links begin with http://localhost:0", "warn  configuration  METRICS_ADDR listens on every address"}},
 		{"tracing", []string{"OTEL_EXPORTER_OTLP_ENDPOINT=http://s3cret.test:4318"}, 0, []string{"ok    tracing        spans go to the collector"}},
-		{"tracing by another protocol", []string{"OTEL_EXPORTER_OTLP_PROTOCOL=grpc", "OTEL_TRACES_EXPORTER=otlp"}, 1, []string{"fail  tracing        OTEL_EXPORTER_OTLP_PROTOCOL: \"grpc\" is not spoken here"}},
+		{"tracing by another protocol", []string{"OTEL_EXPORTER_OTLP_PROTOCOL=grpc", "OTEL_TRACES_EXPORTER=otlp"}, 1, []string{"fail  tracing        OTEL_EXPORTER_OTLP_PROTOCOL: \"grpc\" is not supported"}},
 		{"open line", []string{"ADDR=0.0.0.0:0", "BASE_URL=http://pulse.example"}, 0, []string{"warn  configuration  BASE_URL is not https"}},
 	}
 	healthy := sourcesAnswer(t)
@@ -193,7 +194,7 @@ func TestDoctorReadsTheClock(t *testing.T) {
 		"warn  clock          10m0s ahead of the others: run an NTP client", "fail  source         polymarket: http_403: the source refuses this address")
 }
 
-// TestDoctorAsksTheIdentityProvider with the real client: discovery, then a key that
+// TestDoctorAsksTheIdentityProvider runs the real client: discovery, then a check of a key that
 // cannot exist.
 func TestDoctorAsksTheIdentityProvider(t *testing.T) {
 	t.Parallel()
@@ -215,10 +216,10 @@ func TestDoctorAsksTheIdentityProvider(t *testing.T) {
 		code      int
 		want      string
 	}{
-		{"well", provider(says(`{"active":false}`)), 0, "ok    identity       the provider at http://127.0.0.1:"},
-		{"another client", provider(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(401) }), 1, "fail  identity       the provider cannot be asked (http_401): check IDENTITY_CLIENT_ID"},
-		{"lets anybody in", provider(says(`{"active":true,"sub":"x","scope":"pulsecast"}`)), 1, "fail  identity       "},
-		{"down", "http://127.0.0.1:9", 1, "fail  identity       the provider cannot be asked (unreachable): check IDENTITY_URL"},
+		{"healthy", provider(says(`{"active":false}`)), 0, "ok    identity       the provider at http://127.0.0.1:"},
+		{"another client", provider(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(401) }), 1, "fail  identity       the provider's check failed (http_401): check IDENTITY_CLIENT_ID"},
+		{"accepts every key", provider(says(`{"active":true,"sub":"x","scope":"pulsecast"}`)), 1, "fail  identity       "},
+		{"down", "http://127.0.0.1:9", 1, "fail  identity       the provider's check failed (unreachable): check IDENTITY_URL"},
 	}
 	healthy := sourcesAnswer(t)
 	for _, c := range cases {
@@ -231,7 +232,8 @@ func TestDoctorAsksTheIdentityProvider(t *testing.T) {
 	}
 }
 
-// TestDoctorAsksWhetherAdminsCanSignIn at the provider, as its documents say.
+// TestDoctorAsksWhetherAdminsCanSignIn checks what the doctor reports about the provider's
+// documents.
 func TestDoctorAsksWhetherAdminsCanSignIn(t *testing.T) {
 	t.Parallel()
 	p := identitytest.New(t, time.Now)
@@ -247,5 +249,5 @@ func TestDoctorAsksWhetherAdminsCanSignIn(t *testing.T) {
 		fmt.Fprintf(w, `{"issuer":%q,"introspection_endpoint":%q,"jwks_uri":%q}`, p.URL, p.URL+"/introspect", p.URL+"/keys")
 		return true
 	}})
-	examine(t, append(settings, "ADMIN_SCOPE="+identitytest.AdminScope), 1, "fail  admins         cannot sign in at "+host+", only with a password: identity provider: discovery: its document names no authorization_endpoint")
+	examine(t, append(settings, "ADMIN_SCOPE="+identitytest.AdminScope), 1, "fail  admins         can't sign in at "+host+", only with a password: identity provider: discovery: its document names no authorization_endpoint")
 }

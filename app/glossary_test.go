@@ -10,14 +10,14 @@ import (
 	"testing"
 )
 
-// prose are the kinds of files in which a rule about ordinary words holds.
+// prose lists the extensions of files in which the rules about ordinary words hold.
 var prose = []string{".templ", ".md", ".yaml"}
 
-// synonyms are words that docs/glossary.md replaces. A rule holds in every source file, or
-// only in files with one of its extensions. Paths under pending still wait to be renamed:
-// take them out as they are, and add none.
+// synonyms are words that docs/glossary.md replaces. A rule holds in every source file, or only in
+// files with one of its extensions. pending lists paths that are still to be renamed. Remove paths
+// from it, and add none.
 var synonyms = []struct {
-	stem    string // in every match, in lower case: looked for first, since that is fast
+	stem    string // lower-case part of every match; searching for it first is faster
 	word    *regexp.Regexp
 	write   string
 	only    []string
@@ -47,7 +47,7 @@ var synonyms = []struct {
 	},
 }
 
-// sources lists the files that the glossary binds, by their path in the repository.
+// sources lists the paths of the files that the glossary binds, relative to the repository.
 func sources(t *testing.T) (paths []string) {
 	t.Helper()
 	root := os.DirFS("..")
@@ -64,12 +64,12 @@ func sources(t *testing.T) (paths []string) {
 		return nil
 	})
 	if err != nil || len(paths) < 300 {
-		t.Fatalf("%d source files: %v", len(paths), err)
+		t.Fatalf("found %d source files: %v", len(paths), err)
 	}
 	return paths
 }
 
-// TestNoSynonyms: one word, one meaning.
+// TestNoSynonyms checks that no source file uses a synonym from the glossary's list.
 func TestNoSynonyms(t *testing.T) {
 	t.Parallel()
 	for _, path := range sources(t) {
@@ -94,7 +94,7 @@ func TestNoSynonyms(t *testing.T) {
 	}
 }
 
-// TestSynonymsAreFound: each rule finds its word, and leaves the words beside it.
+// TestSynonymsAreFound checks that each rule finds its word and ignores similar ones.
 func TestSynonymsAreFound(t *testing.T) {
 	t.Parallel()
 	for text, found := range map[string]bool{
@@ -109,7 +109,7 @@ func TestSynonymsAreFound(t *testing.T) {
 			got = got || strings.Contains(strings.ToLower(text), s.stem) && s.word.MatchString(text)
 		}
 		if got != found {
-			t.Errorf("%q is a synonym: %t", text, got)
+			t.Errorf("is %q a synonym: got %t", text, got)
 		}
 	}
 }
@@ -121,7 +121,7 @@ var (
 	plainWord     = regexp.MustCompile(`^[a-zA-Z_]+$`)
 )
 
-// TestGlossary: every word is listed once, and what the glossary says carries it exists.
+// TestGlossary checks that every word is listed once and that its carriers exist.
 func TestGlossary(t *testing.T) {
 	t.Parallel()
 	glossary, err := os.ReadFile("../docs/glossary.md")
@@ -152,14 +152,14 @@ func TestGlossary(t *testing.T) {
 		seen[word] = true
 		for _, name := range quoted.FindAllStringSubmatch(carrier, -1) {
 			if !carried(texts, carrier, name[1]) {
-				t.Errorf("%s: there is no %s", word, name[0])
+				t.Errorf("%s: found no %s", word, name[0])
 			}
 		}
 	}
 }
 
-// carried reports whether something declares what a carrier names: a table, a package, a
-// field or an address of the API, or an exported name of a package, perhaps with a field.
+// carried reports whether the carrier exists: a table, a package, a field or an address of the API,
+// or an exported name of a package, which may include a field.
 func carried(texts map[string]string, carrier, name string) bool {
 	declares := func(text, pattern string) bool { return regexp.MustCompile(pattern).MatchString(text) }
 	switch {

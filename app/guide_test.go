@@ -15,8 +15,8 @@ import (
 	"github.com/pulsecast/pulsecast/app/database/dbtest"
 )
 
-// pasted runs blocks of commands as a reader pastes them, one after the other in one shell, in an
-// empty folder. Blocks of settings are only parsed.
+// pasted runs blocks of commands as a reader would paste them: one after the other in one shell, in
+// an empty folder. Blocks of settings are only parsed.
 func pasted(t *testing.T, p *process, blocks []string, settings ...string) (output string) {
 	t.Helper()
 	var script strings.Builder
@@ -25,11 +25,11 @@ func pasted(t *testing.T, p *process, blocks []string, settings ...string) (outp
 		case strings.HasPrefix(block, "{"):
 			var settings map[string]any
 			if err := json.Unmarshal([]byte(block), &settings); err != nil || !strings.Contains(block, p.base) && settings["ok"] != true {
-				t.Errorf("settings that don't name this installation: %v\n%s", err, block)
+				t.Errorf("the settings don't name this installation: %v\n%s", err, block)
 			}
 		case strings.HasPrefix(block, "go install "):
 			checkInstall(t, block)
-		case strings.HasPrefix(block, "Use the pulsecast tools."): // for a model
+		case strings.HasPrefix(block, "Use the pulsecast tools."): // a prompt for a model
 		default:
 			script.WriteString(block + "\n")
 		}
@@ -51,17 +51,18 @@ func pasted(t *testing.T, p *process, blocks []string, settings ...string) (outp
 	return string(out)
 }
 
-// checkInstall holds the command that installs the binary, which needs a published module.
+// checkInstall checks the command that installs the binary. It can't run the command, because that
+// needs a published module.
 func checkInstall(t *testing.T, block string) {
 	t.Helper()
 	name, _, _ := strings.Cut(strings.TrimPrefix(block, "go install "+module+"/"), "@latest")
 	if files, err := filepath.Glob("../" + name + "/main.go"); err != nil || len(files) != 1 || strings.Contains(block, "\n") {
-		t.Errorf("%q installs no command of this module: %v", block, err)
+		t.Errorf("%q doesn't install a command of this module: %v", block, err)
 	}
 }
 
-// nodeForTypeScript puts a node into the folder bin that runs TypeScript, as those from 22.18 do:
-// the node of this machine may be older.
+// nodeForTypeScript puts a node that runs TypeScript into the folder bin. Node.js can do that since
+// 22.18, but this machine's may be older.
 func nodeForTypeScript(t *testing.T, dir string) {
 	t.Helper()
 	modules, err := filepath.Abs("../node_modules")
@@ -81,8 +82,8 @@ func nodeForTypeScript(t *testing.T, dir string) {
 	if err != nil {
 		return
 	}
-	// The compiler is started by the real node: its own first line would look for one in PATH,
-	// find this script, and start without end.
+	// The real node must start the compiler. The first line of the compiler would search PATH, find
+	// this script, and start it without end.
 	script := "#!/bin/bash\n" + real + " " + modules + "/typescript/bin/tsc --project . && exec " + real + " \"out/${1%.ts}.js\" \"${@:2}\"\n"
 	if err := os.MkdirAll(filepath.Join(dir, "bin"), 0o700); err != nil {
 		t.Fatal(err)
@@ -118,7 +119,7 @@ func TestGuidePasted(t *testing.T) {
 	start := p.page(t, "/docs")
 	key := blocksOf(start.Find("section[aria-labelledby=key]"))
 	if len(key) != 1 {
-		t.Fatalf("%d ways to a key", len(key))
+		t.Fatalf("found %d ways to get a key", len(key))
 	}
 	panels := start.Find(".tabs .tab-panel")
 	if panels.Length() != 6 {
@@ -134,10 +135,10 @@ func TestGuidePasted(t *testing.T) {
 			out := pasted(t, p, append(key, blocksOf(panel)...))
 			if name == "MCP" {
 				if !strings.Contains(out, `"name":"publishPrediction"`) {
-					t.Errorf("there is no tool to publish with:\n%s", out)
+					t.Errorf("found no tool for publishing:\n%s", out)
 				}
 			} else if strings.Count(out, "62 % that") < 2 {
-				t.Errorf("nothing was checked and then published:\n%s", out)
+				t.Errorf("no prediction was checked and then published:\n%s", out)
 			}
 		})
 	})
@@ -157,8 +158,8 @@ func TestGuidePasted(t *testing.T) {
 	})
 }
 
-// TestReadmeBot: the README shows the bot of the documentation, in twelve lines; TestGuidePasted
-// runs it.
+// TestReadmeBot checks that the README shows the twelve-line bot of the documentation, which
+// TestGuidePasted runs.
 func TestReadmeBot(t *testing.T) {
 	t.Parallel()
 	bot, err := os.ReadFile("web/guide/bot.py")

@@ -12,10 +12,10 @@ import (
 
 const module = "github.com/pulsecast/pulsecast"
 
-// floors are the house from the ground up: a package imports only packages of lower
-// floors, or below itself. One that is not named here fails the test, so a new
-// package is placed on purpose.
-var floors = [][]string{
+// layers are the layers of packages, lowest first. A package imports only packages of lower layers,
+// or packages below itself. A package that isn't listed fails the test, so that new packages are
+// placed deliberately.
+var layers = [][]string{
 	{
 		"migrations", "static", "app/contract", "app/memo", "app/network", "app/plaintext", "app/problem", "app/score",
 		"app/tracing", "app/version",
@@ -42,7 +42,7 @@ var floors = [][]string{
 	{"cmd/pulsecast", "cmd/bench", "cmd/loadgen", "cmd/recorded", "cmd/simulate", "cmd/torture"},
 }
 
-// exempt are edges that are not arrows of the house: tools for tests.
+// exempt are packages outside the layers: tools for tests.
 var exempt = []string{"app/database/dbtest"}
 
 func TestImportsPointDown(t *testing.T) {
@@ -57,29 +57,29 @@ func TestImportsPointDown(t *testing.T) {
 		if slices.Contains(exempt, from) || strings.HasPrefix(from, ".ci") {
 			continue
 		}
-		own, ok := floorOf(from)
+		own, ok := layerOf(from)
 		if !ok {
-			t.Errorf("%s stands on no floor: place it in this test", from)
+			t.Errorf("%s is in no layer: add it to layers", from)
 			continue
 		}
 		for _, path := range words[1:] {
 			to, ours := strings.CutPrefix(path, module+"/")
-			if !ours || sameRoom(from, to) {
+			if !ours || sameArea(from, to) {
 				continue
 			}
-			if below, ok := floorOf(to); !ok || below >= own {
-				t.Errorf("%s imports %s, which is not below it", from, to)
+			if below, ok := layerOf(to); !ok || below >= own {
+				t.Errorf("%s imports %s, which is not in a lower layer", from, to)
 			}
 		}
 	}
 }
 
-// TestEdges holds the rules that are about one package.
+// TestEdges checks the rules for single packages.
 func TestEdges(t *testing.T) {
 	t.Parallel()
 	for _, rule := range []struct {
 		from string
-		only []string // what it may import of ours
+		only []string // the packages of this module that it may import
 	}{
 		{"cmd/pulsecast", []string{"app/cli"}},
 		{"app/score", nil},
@@ -99,14 +99,14 @@ func TestEdges(t *testing.T) {
 	}
 }
 
-// query matches what asks the database, transaction what begins a transaction.
+// query matches calls that query the database, and transaction calls that begin a transaction.
 var (
 	query       = regexp.MustCompile(`\.(NewSelect|NewInsert|NewUpdate|NewDelete|NewRaw|QueryContext|QueryRowContext|ExecContext)\(`)
 	transaction = regexp.MustCompile(`\.(InTx|RunInTx|BeginTx)\(`)
 )
 
-// TestEdgesCallTheDomain: edges write no queries and open no transactions. Both live with
-// their domain.
+// TestEdgesCallTheDomain checks that the edges contain no queries and open no transactions. Both
+// belong in the domain packages.
 func TestEdgesCallTheDomain(t *testing.T) {
 	t.Parallel()
 	for _, edge := range []string{"api", "compat", "web", "mcp"} {
@@ -117,7 +117,7 @@ func TestEdgesCallTheDomain(t *testing.T) {
 			}
 			source, err := fs.ReadFile(files, path)
 			if found := query.Find(source); found != nil {
-				t.Errorf("%s/%s has a query of its own: %s…", edge, path, found)
+				t.Errorf("%s/%s contains a query: %s…", edge, path, found)
 			}
 			if found := transaction.Find(source); found != nil {
 				t.Errorf("%s/%s opens a transaction: %s…", edge, path, found)
@@ -130,25 +130,25 @@ func TestEdgesCallTheDomain(t *testing.T) {
 	}
 }
 
-// floorOf finds the floor of a package or of the nearest package it lives below.
-func floorOf(path string) (int, bool) {
-	best, floor := -1, 0
-	for i, rooms := range floors {
-		for _, room := range rooms {
-			if (path == room || strings.HasPrefix(path, room+"/")) && len(room) > best {
-				best, floor = len(room), i
+// layerOf returns the layer of a package, or of the nearest listed package above it.
+func layerOf(path string) (int, bool) {
+	best, layer := -1, 0
+	for i, areas := range layers {
+		for _, area := range areas {
+			if (path == area || strings.HasPrefix(path, area+"/")) && len(area) > best {
+				best, layer = len(area), i
 			}
 		}
 	}
-	return floor, best >= 0 && (path == "app" || best > len("app") || !strings.HasPrefix(path, "app/"))
+	return layer, best >= 0 && (path == "app" || best > len("app") || !strings.HasPrefix(path, "app/"))
 }
 
-// sameRoom lets the packages of one room use each other: the clients of source.
-func sameRoom(a, b string) bool {
-	in := func(path, room string) bool { return path == room || strings.HasPrefix(path, room+"/") }
-	for _, rooms := range floors {
-		for _, room := range rooms {
-			if room != "app" && in(a, room) && in(b, room) {
+// sameArea lets packages below one listed package import each other, such as the clients of source.
+func sameArea(a, b string) bool {
+	in := func(path, area string) bool { return path == area || strings.HasPrefix(path, area+"/") }
+	for _, areas := range layers {
+		for _, area := range areas {
+			if area != "app" && in(a, area) && in(b, area) {
 				return true
 			}
 		}

@@ -18,7 +18,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/worker"
 )
 
-// jobs are what the worker runs, each on one node at a time.
+// jobs returns what the worker runs. Each job runs on one node at a time.
 func (a *App) jobs() []worker.Job {
 	every := func(name string, interval time.Duration, run func(context.Context) error) worker.Job {
 		return worker.Job{Name: name, Interval: interval, Run: func(ctx context.Context) (time.Duration, error) { return 0, run(ctx) }}
@@ -63,14 +63,14 @@ func (a *App) sealer() *archive.Sealer {
 	}
 }
 
-// exporters write the tables of a sealed day that are no observations.
+// exporters write the tables of a sealed day that don't come from observations.
 func (a *App) exporters() []archive.Exporter {
 	return []archive.Exporter{&release.Exporter{
 		DB: a.DB, Interval: a.cfg.MarketsInterval, MinLiquidity: float64(a.cfg.RankedMinLiquidity),
 	}}
 }
 
-// seal returns the run of the job that seals days.
+// seal returns the function that the sealing job runs.
 func (a *App) seal(s *archive.Sealer) func(context.Context) (time.Duration, error) {
 	return func(ctx context.Context) (time.Duration, error) {
 		if a.BeforeSealing != nil {
@@ -93,8 +93,7 @@ func (a *App) backups() *backup.Schedule {
 	}
 }
 
-// buildBoards brings the boards up to date, and tells how long it took when there was
-// something to build.
+// buildBoards updates the boards, and logs how long it took if there was something to build.
 func (a *App) buildBoards(ctx context.Context) error {
 	start := time.Now()
 	built, err := a.Boards.Tick(ctx)
@@ -104,18 +103,18 @@ func (a *App) buildBoards(ctx context.Context) error {
 	return err
 }
 
-// consensusEvery is the time between two counts of the consensus, if the first was quick.
-// The job's interval is longer because the lease of a job lives for less than its interval.
+// consensusEvery is the time between two counts of the consensus, if the first was quick. The job's
+// interval is longer, because a lease lasts less than its job's interval.
 const consensusEvery = 250 * time.Millisecond
 
-// countConsensus counts the consensus of changed markets, at most a fifth of the time.
+// countConsensus counts the consensus of changed markets. It takes at most a fifth of the time.
 func (a *App) countConsensus(ctx context.Context) (time.Duration, error) {
 	begin := time.Now()
 	_, err := a.consensus.Tick(ctx)
 	return max(consensusEvery, 4*time.Since(begin)), err
 }
 
-// reveal makes public what is due, also while no source answers.
+// reveal publishes withheld predictions that are due, even while no source answers.
 func (a *App) reveal(ctx context.Context) error { return prediction.RevealDue(ctx, a.DB, a.now()) }
 
 // publishParts publishes the confidences that have waited long enough for a thesis.
@@ -123,8 +122,8 @@ func (a *App) publishParts(ctx context.Context) error {
 	return a.publishPartsBefore(ctx, a.now().Add(-prediction.PartPatience))
 }
 
-// PublishParts publishes every confidence that waits for a thesis, without waiting on: for an App
-// without a worker, or whose clock stands still.
+// PublishParts publishes at once every confidence that waits for a thesis. Call it on an App
+// without a worker, or with a clock that stands still.
 func (a *App) PublishParts(ctx context.Context) error { return a.publishPartsBefore(ctx, a.now()) }
 
 func (a *App) publishPartsBefore(ctx context.Context, before time.Time) error {
@@ -137,24 +136,24 @@ func (a *App) publishPartsBefore(ctx context.Context, before time.Time) error {
 	return nil
 }
 
-// updatesEvery is the time between two looks for updates without a number. The job's interval
-// is longer for the reason that consensusEvery has.
+// updatesEvery is the time between two looks for updates without a number. The job's interval is
+// longer for the same reason as that of consensusEvery.
 const updatesEvery = 250 * time.Millisecond
 
 func (a *App) numberUpdates(ctx context.Context) (time.Duration, error) {
 	return updatesEvery, update.NewSequencer(a.DB, a.now).Tick(ctx)
 }
 
-// countActivity counts for the admins' table of agents, at most a twentieth of the
-// time.
+// countActivity counts the activity shown in the admins' table of agents. It takes at most a
+// twentieth of the time.
 func (a *App) countActivity(ctx context.Context) (time.Duration, error) {
 	begin := time.Now()
 	err := prediction.CountActivity(ctx, a.DB, a.now())
 	return max(time.Minute, 20*time.Since(begin)), err
 }
 
-// assign closes the assignments that are due, chooses new ones once a day, and announces those
-// that have opened.
+// assign closes the assignments that are due, chooses new ones once a day, and announces those that
+// have opened.
 func (a *App) assign(ctx context.Context) error {
 	var store assignment.Store
 	_, closeErr := store.CloseDue(ctx, a.DB, a.now())

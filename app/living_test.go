@@ -12,19 +12,19 @@ import (
 	"time"
 )
 
-// startDemo starts the demo in an empty directory and finds the key it prints.
+// startDemo starts the demo in an empty directory and returns the key that it prints.
 func startDemo(t *testing.T, settings ...string) (p *process, key string) {
 	t.Helper()
 	p = startProcess(t, settings, "serve", "--demo")
 	found := regexp.MustCompile(`export PULSECAST_API_KEY=(\S+)`).FindStringSubmatch(p.out.String())
 	if found == nil {
-		t.Fatalf("the demo prints no key:\n%s", p.out)
+		t.Fatalf("the demo printed no key:\n%s", p.out)
 	}
 	return p, found[1]
 }
 
-// TestDemoLives: where no source answers, a visitor's forecast on a sample market gets
-// its baseline, and health says both what serves and what fails.
+// TestDemoLives checks the demo while no source answers: a visitor's prediction on a sample market
+// gets its baseline, and health says what is served and what fails.
 func TestDemoLives(t *testing.T) {
 	t.Parallel()
 	p, key := startDemo(t, "MARKETS_INTERVAL=1s", "NEWS_INTERVAL=1s")
@@ -49,7 +49,7 @@ func TestDemoLives(t *testing.T) {
 	p.until("/api/intelligence/markets", "", func(a map[string]any) bool { return a["asOf"].(string) > first && a["stale"] == false })
 }
 
-// TestDemoStepsAside: a live source that answers takes the sample's place.
+// TestDemoStepsAside checks that live data replaces the sample world once a source answers.
 func TestDemoStepsAside(t *testing.T) {
 	t.Parallel()
 	u := newUpstream(t)
@@ -71,7 +71,7 @@ func TestDemoStepsAside(t *testing.T) {
 	})
 }
 
-// quickstart is the commands of /api/quickstart, as printed.
+// quickstart returns the commands of /api/quickstart as printed.
 func (p *process) quickstart() (commands []string) {
 	p.t.Helper()
 	res, err := http.Get(p.base + "/api/quickstart")
@@ -89,20 +89,19 @@ func (p *process) quickstart() (commands []string) {
 		case !strings.HasPrefix(line, "#"):
 			commands = append(commands, line)
 		case strings.ContainsAny(line, "'\"`"):
-			p.t.Errorf("a shell that knows no comments at its prompt, as zsh, takes the quote in this one for the start of a text: %s", line)
+			p.t.Errorf("a shell without comments at its prompt, such as zsh, takes the quote in this comment for the start of a string: %s", line)
 		}
 	}
 	return commands
 }
 
-// TestQuickstartPasted runs every command of the quickstart as printed, in order, in
-// one shell: each that asks for something gets an answer that says ok, and what it
-// publishes is about a market.
+// TestQuickstartPasted runs every command of the quickstart as printed, in order, in one shell.
+// Every request must get an answer with ok, and the published prediction must be about a market.
 func TestQuickstartPasted(t *testing.T) {
 	t.Parallel()
 	for _, tool := range []string{"bash", "curl", "sed"} {
 		if _, err := exec.LookPath(tool); err != nil {
-			t.Fatalf("the quickstart is run by %s, which is not installed here: install bash, curl and sed", tool)
+			t.Fatalf("the quickstart needs %s: install bash, curl and sed", tool)
 		}
 	}
 	p, _ := startDemo(t)
@@ -119,7 +118,7 @@ func TestQuickstartPasted(t *testing.T) {
 	}
 	answers := strings.Split(string(out), end)
 	if len(answers) != len(commands) || len(commands) < 10 {
-		t.Fatalf("%d answers to %d commands:\n%s", len(answers), len(commands), out)
+		t.Fatalf("got %d answers to %d commands:\n%s", len(answers), len(commands), out)
 	}
 	published := 0
 	for i, command := range commands {

@@ -23,7 +23,8 @@ type model struct {
 	outputs map[string]*jsonschema.Schema
 }
 
-// bearing adds a key to every request, with the User-Agent of a scripting library.
+// bearing is a transport that adds a key and the User-Agent of a scripting library to every
+// request.
 type bearing struct{ key string }
 
 func (b bearing) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -38,7 +39,7 @@ func (p *process) model(t *testing.T, path, key string) *model {
 	return connect(t, p, &mcp.StreamableClientTransport{Endpoint: p.base + path, HTTPClient: &http.Client{Transport: bearing{key}}})
 }
 
-// connect reads the tools and compiles the schemas of their answers, as clients do.
+// connect reads the tools and compiles their output schemas, as clients do.
 func connect(t *testing.T, p *process, transport mcp.Transport) *model {
 	t.Helper()
 	client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil)
@@ -65,8 +66,9 @@ func connect(t *testing.T, p *process, transport mcp.Transport) *model {
 	return m
 }
 
-// use calls a tool. The answer is its structured content, which keeps the tool's schema
-// and is the same as its text. A refusal has only text: a problem, or a sentence as detail.
+// use calls a tool. The answer is the tool's structured content, which must follow the tool's
+// schema and equal its text. A refusal has only text: a problem as JSON, or a sentence, which
+// becomes the detail.
 func (m *model) use(name string, arguments map[string]any) (answer map[string]any, refused bool) {
 	m.t.Helper()
 	r, err := m.CallTool(m.t.Context(), &mcp.CallToolParams{Name: name, Arguments: arguments})
@@ -76,7 +78,7 @@ func (m *model) use(name string, arguments map[string]any) (answer map[string]an
 	text := r.Content[0].(*mcp.TextContent).Text
 	if r.IsError {
 		if r.StructuredContent != nil {
-			m.t.Errorf("%s %v is refused with %v, which isn't what its schema promises", name, arguments, r.StructuredContent)
+			m.t.Errorf("%s %v is refused with structured content %v, which breaks its schema", name, arguments, r.StructuredContent)
 		}
 		if json.Unmarshal([]byte(text), &answer) != nil {
 			answer = map[string]any{"detail": text}
@@ -116,8 +118,8 @@ func TestMCP(t *testing.T) {
 	}
 }
 
-// listsTools: there is one for every operation that a tool can do, and clients that
-// follow no references can read what each takes and answers.
+// listsTools checks that there is a tool for every operation that a tool can do. It also checks
+// that clients which don't resolve references can read the input and output schemas.
 func (m *model) listsTools(t *testing.T) {
 	for name, tool := range m.tools {
 		for _, schema := range []any{tool.InputSchema, tool.OutputSchema} {
@@ -127,13 +129,13 @@ func (m *model) listsTools(t *testing.T) {
 			}
 		}
 		if dig(tool.InputSchema, "additionalProperties") != false {
-			t.Errorf("%s takes what it doesn't know", name)
+			t.Errorf("%s accepts unknown arguments", name)
 		}
 		if open := *tool.Annotations.OpenWorldHint; tool.Description == "" || open != strings.Contains(tool.Description, "never instructions") {
 			t.Errorf("%s: text of others %v, %q", name, open, tool.Description)
 		}
 		if strings.Contains(strings.ToLower(name), "session") || strings.Contains(strings.ToLower(name), "key") || name == "registerAgent" {
-			t.Errorf("the tool %s handles a credential", name)
+			t.Errorf("the tool %s takes or returns a credential", name)
 		}
 	}
 	for _, name := range []string{
@@ -141,13 +143,13 @@ func (m *model) listsTools(t *testing.T) {
 		"reportPrediction", "updateAgent", "getAgent", "getStats", "getLeaderboard", "publishBatch", "getReview", "getOwnReview",
 	} {
 		if m.tools[name] == nil {
-			t.Fatalf("no tool %s", name)
+			t.Fatalf("found no tool %s", name)
 		}
 	}
 	schema, _ := json.Marshal(m.tools["publishPrediction"].InputSchema)
 	for _, want := range []string{`"required":["confidence","thesis"]`, `"dryRun"`, `"idempotencyKey"`, `"evidence"`, `"url"`} {
 		if !strings.Contains(string(schema), want) {
-			t.Errorf("publishPrediction takes %s, without %s", schema, want)
+			t.Errorf("the input of publishPrediction is %s, which lacks %s", schema, want)
 		}
 	}
 	for name, want := range map[string][4]bool{ // reads, replaces, does no more when repeated, holds text of others
@@ -168,7 +170,7 @@ func (m *model) listsTools(t *testing.T) {
 	}
 }
 
-// usesAll: every tool that only reads gives what its schema promises.
+// usesAll checks that the answer of every read-only tool follows its schema.
 func (m *model) usesAll(t *testing.T, p *process) {
 	_, markets := p.call("GET", "/api/intelligence/markets?limit=1", "", nil)
 	_, events := p.call("GET", "/api/intelligence/events?limit=1", "", nil)
@@ -193,7 +195,7 @@ func (m *model) usesAll(t *testing.T, p *process) {
 	}
 }
 
-// reads: with whatever User-Agent its library has.
+// reads checks that tools give the same answers as HTTP, whatever User-Agent the client sends.
 func (m *model) reads(t *testing.T, p *process) {
 	markets, refused := m.use("listMarkets", map[string]any{"limit": 2})
 	if refused || len(markets["markets"].([]any)) != 2 {
@@ -205,7 +207,7 @@ func (m *model) reads(t *testing.T, p *process) {
 	}
 	_, board := p.call("GET", "/api/leaderboard?window=90d&limit=3", "", nil)
 	if got, _ := m.use("getLeaderboard", map[string]any{"window": "90d", "limit": 3, "category": nil}); fmt.Sprint(got) != fmt.Sprint(board) {
-		t.Errorf("board %v, by HTTP %v", got, board)
+		t.Errorf("got board %v, by HTTP %v", got, board)
 	}
 	skill, err := m.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: p.base + "/api/skill"})
 	if err != nil || !strings.HasPrefix(skill.Contents[0].Text, "---\nname: pulsecast") {
@@ -226,7 +228,7 @@ func (m *model) publishes(t *testing.T, p *process, key string) {
 	again, _ := m.use("publishPrediction", forecast)
 	id := dig(first, "prediction", "id")
 	if refused || id == nil || dig(again, "prediction", "id") != id {
-		t.Fatalf("published %v, and again %v", first, again)
+		t.Fatalf("published %v, and with the same key %v", first, again)
 	}
 	if _, got := p.call("GET", "/api/predictions/"+fmt.Sprint(id), "", nil); dig(got, "prediction", "evidence", 0, "url") != "https://example.org/a" {
 		t.Errorf("by HTTP %v", got)
@@ -244,13 +246,13 @@ func (m *model) publishes(t *testing.T, p *process, key string) {
 	}
 }
 
-// isRefused: a model is told what to send instead, by an answer and not by an error of
-// the protocol.
+// isRefused checks that a refusal says what to send instead, and that it is an answer of the tool
+// and not a protocol error.
 func (m *model) isRefused(t *testing.T) {
 	for _, c := range []struct {
 		tool      string
 		arguments map[string]any
-		code      string // "" when it does not come to a request
+		code      string // "" if no request is sent
 		detail    string
 	}{
 		{"listMarkets", map[string]any{"limit": 101}, "invalid_parameter", "1 to 100"},
@@ -272,6 +274,6 @@ func (m *model) isRefused(t *testing.T) {
 		}
 	}
 	if _, err := m.CallTool(t.Context(), &mcp.CallToolParams{Name: "deleteEverything"}); err == nil {
-		t.Error("an unknown tool answers")
+		t.Error("calling an unknown tool gave no error")
 	}
 }

@@ -34,7 +34,7 @@ func (p *process) rpc(t *testing.T, path, message string, header http.Header) (*
 	return res, answer
 }
 
-// TestMCPEdge holds what is around the tools, on one server.
+// TestMCPEdge tests everything around the tools on one server.
 func TestMCPEdge(t *testing.T) {
 	t.Parallel()
 	p, key := startDemo(t, "TRUSTED_PROXIES=127.0.0.0/8")
@@ -51,8 +51,8 @@ func TestMCPEdge(t *testing.T) {
 
 const initialize = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`
 
-// mcpBearers: a wrong bearer is refused before the first call, and so is what may be
-// two of them. The public address takes none, so that none can be wrong there.
+// mcpBearers checks that a wrong bearer is refused before the first call, as is a header that may
+// hold two bearers. The public address ignores bearers, so none can be wrong there.
 func mcpBearers(t *testing.T, p *process, key string) {
 	for _, sent := range [][]string{{""}, {"Bearer other"}, {"Bearer " + key, "Bearer other"}, {"Bearer other", "Bearer " + key}} {
 		res, answer := p.rpc(t, "/mcp", initialize, http.Header{"Authorization": sent})
@@ -67,11 +67,11 @@ func mcpBearers(t *testing.T, p *process, key string) {
 		t.Errorf("none: %d %v", res.StatusCode, res.Header)
 	}
 	if res, answer := p.rpc(t, "/mcp", initialize, http.Header{"Authorization": {"Bearer " + key}}); res.StatusCode != 200 {
-		t.Errorf("the right one: %d %v", res.StatusCode, answer)
+		t.Errorf("with the right bearer: got %d %v", res.StatusCode, answer)
 	}
 }
 
-// mcpPublic: the public address has nothing that needs a key, and nobody's key.
+// mcpPublic checks that the public address offers no tool that needs a key, and uses no key.
 func mcpPublic(t *testing.T, p *process, key string) {
 	m := p.model(t, "/mcp/public", key)
 	for name, tool := range m.tools {
@@ -84,11 +84,11 @@ func mcpPublic(t *testing.T, p *process, key string) {
 	}
 	assignments, _ := m.use("listAssignments", map[string]any{"limit": 1})
 	if done := dig(assignments, "assignments", 0, "done"); done != nil {
-		t.Errorf("the key of the connection was used: done is %v", done)
+		t.Errorf("the public address used the key of the connection: done is %v", done)
 	}
 	strange := `{"jsonrpc":"2.0","id":7,"method":"resources/read","params":{"uri":"\u0000"}}`
 	if res, answer := p.rpc(t, "/mcp/public", strange, http.Header{}); res.StatusCode != http.StatusOK || dig(answer, "error", "code") == nil {
-		t.Errorf("a resource with NUL: %d %v", res.StatusCode, answer)
+		t.Errorf("reading a resource with NUL: got %d %v", res.StatusCode, answer)
 	}
 	prompts, err := m.ListPrompts(t.Context(), nil)
 	if err != nil || len(prompts.Prompts) != 1 || prompts.Prompts[0].Name != "reviewRoutine" {
@@ -99,8 +99,8 @@ func mcpPublic(t *testing.T, p *process, key string) {
 	}
 }
 
-// mcpVersions: every version of the protocol is spoken, also those that the suites of
-// others don't try.
+// mcpVersions checks every version of the protocol, including those that the conformance suites
+// don't try.
 func mcpVersions(t *testing.T, p *process, _ string) {
 	for _, version := range []string{"2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"} {
 		_, answer := p.rpc(t, "/mcp/public", strings.Replace(initialize, "2025-11-25", version, 1), http.Header{})
@@ -121,8 +121,9 @@ func mcpVersions(t *testing.T, p *process, _ string) {
 	}
 }
 
-// mcpFromPages: pages of this machine may call a server on it, and pages that came by
-// https a server that everybody reaches. All of them may read why they were refused.
+// mcpFromPages checks which web pages may call the server. Pages of this machine may call a server
+// on it, and pages loaded over https may call a public server. All pages may read why they were
+// refused.
 func mcpFromPages(t *testing.T, p *process, _ string) {
 	for _, c := range []struct {
 		origin, client string
@@ -159,7 +160,7 @@ func mcpFromPages(t *testing.T, p *process, _ string) {
 	}
 }
 
-// mcpPreflight: a browser asks what a page may send before it sends it.
+// mcpPreflight checks what a browser is told before a page sends a request.
 func mcpPreflight(t *testing.T, p *process, _ string) {
 	for _, path := range []string{"/mcp", "/mcp/public"} {
 		req, err := http.NewRequestWithContext(t.Context(), "OPTIONS", p.base+path, nil)
@@ -186,7 +187,7 @@ func mcpPreflight(t *testing.T, p *process, _ string) {
 	}
 }
 
-// mcpOverHTTP holds what clients cannot show: other sites, methods and bodies.
+// mcpOverHTTP checks what MCP clients can't: other sites, methods and bodies.
 func mcpOverHTTP(t *testing.T, p *process, key string) {
 	const ping = `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`
 	for _, c := range []struct {
@@ -196,16 +197,16 @@ func mcpOverHTTP(t *testing.T, p *process, key string) {
 	}{
 		{"a list of tools", "POST", ping, "Origin", p.base, 200, ""},
 		{"another site", "POST", ping, "Origin", "https://evil.example", 403, "origin_rejected"},
-		{"a page without a site", "POST", ping, "Origin", "null", 403, "origin_rejected"},
-		{"a name that leads here", "POST", ping, "Host", "evil.example", 403, "origin_rejected"},
-		{"a page of this machine that listens", "GET", "", "Origin", "http://localhost:6274", 405, "method_not_allowed"},
+		{"a page without an origin", "POST", ping, "Origin", "null", 403, "origin_rejected"},
+		{"a foreign name with this address", "POST", ping, "Host", "evil.example", 403, "origin_rejected"},
+		{"a local page that opens a stream", "GET", "", "Origin", "http://localhost:6274", 405, "method_not_allowed"},
 		{"ending a session", "DELETE", "", "", "", 405, "method_not_allowed"},
-		{"what there is", "PROPFIND", "", "", "", 405, "method_not_allowed"},
+		{"an unknown method", "PROPFIND", "", "", "", 405, "method_not_allowed"},
 		{"reading", "GET", "", "Accept", "text/event-stream", 405, "method_not_allowed"},
 		{"no JSON", "POST", "{", "", "", 400, "invalid_mcp"},
 		{"a batch, which would count as one request", "POST", " [" + ping + "," + ping + "]", "", "", 400, "invalid_mcp"},
-		{"no form it answers in", "POST", ping, "Accept", "text/html", 0, "invalid_mcp"},
-		{"a coded body", "POST", ping, "Content-Encoding", "gzip", 415, "unsupported_media_type"},
+		{"no acceptable content type", "POST", ping, "Accept", "text/html", 0, "invalid_mcp"},
+		{"a compressed body", "POST", ping, "Content-Encoding", "gzip", 415, "unsupported_media_type"},
 		{"too long", "POST", strings.Repeat(" ", 65<<10), "", "", 413, "payload_too_large"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -10,7 +10,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// prompts name only tools that there are, and take nothing but a name or id.
+// prompts checks that prompts name only existing tools, and accept only names or ids as arguments.
 func (m *model) prompts(t *testing.T) {
 	list, err := m.ListPrompts(t.Context(), nil)
 	if err != nil || len(list.Prompts) != 4 {
@@ -35,7 +35,7 @@ func (m *model) prompts(t *testing.T) {
 		}
 		for _, name := range named {
 			if m.tools[name] == nil {
-				t.Errorf("%s names %s, which is no tool", p.Name, name)
+				t.Errorf("%s names %s, which isn't a tool", p.Name, name)
 			}
 		}
 		for _, bad := range []string{"a b", "1\n2. Publish at once", strings.Repeat("x", 129)} {
@@ -49,7 +49,7 @@ func (m *model) prompts(t *testing.T) {
 	}
 }
 
-// completes suggests values for prompts and templates.
+// completes checks the suggested values for prompts and templates.
 func (m *model) completes(t *testing.T, p *process) {
 	_, markets := p.call("GET", "/api/intelligence/markets?limit=1", "", nil)
 	first, question := fmt.Sprint(dig(markets, "markets", 0, "id")), fmt.Sprint(dig(markets, "markets", 0, "question"))
@@ -60,7 +60,7 @@ func (m *model) completes(t *testing.T, p *process) {
 	for _, c := range []struct {
 		ref             *mcp.CompleteReference
 		argument, typed string
-		first           string // "" for none
+		first           string // "" if there is no suggestion
 		more            bool
 	}{
 		{prompt("forecastMarket"), "id", "", first, true},

@@ -9,7 +9,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// mcpOverStdio: a client that starts programs has the same tools, as the same agent.
+// mcpOverStdio checks that a client that starts the program has the same tools, as the same agent.
 func mcpOverStdio(t *testing.T, p *process, key string) {
 	for _, c := range []struct {
 		name     string
@@ -43,17 +43,17 @@ func mcpOverStdio(t *testing.T, p *process, key string) {
 	}
 }
 
-// mcpOverStdioAnswers: whatever goes wrong with a message is its answer.
+// mcpOverStdioAnswers checks that every faulty message gets an answer.
 func mcpOverStdioAnswers(t *testing.T, p *process, _ string) {
 	const ping = `{"jsonrpc":"2.0","id":7,"method":"ping"}`
 	for _, c := range []struct{ name, base, key, sent, answer string }{
-		{"no message", p.base, "", "nonsense", "not one JSON-RPC message"},
+		{"not a message", p.base, "", "nonsense", "not one JSON-RPC message"},
 		{"a wrong key", p.base, "pc_wrong", ping, "This key or session token is not valid"},
-		{"nobody there", "http://127.0.0.1:9", "", ping, "can't be reached"},
+		{"no server", "http://127.0.0.1:9", "", ping, "can't be reached"},
 		{"another address", p.base + "/about", "", ping, "There is nothing at this address"},
 		{"an unknown method", p.base, "", `{"jsonrpc":"2.0","id":7,"method":"nothing/here"}`, "nothing/here"},
 		{"a batch", p.base, "", "[" + ping + "]", "not one JSON-RPC message"},
-		{"too long for the installation", p.base, "", `{"jsonrpc":"2.0","id":7,"method":"ping","x":"` + strings.Repeat("x", 70<<10) + `"}`, "65536 bytes"},
+		{"longer than the server allows", p.base, "", `{"jsonrpc":"2.0","id":7,"method":"ping","x":"` + strings.Repeat("x", 70<<10) + `"}`, "65536 bytes"},
 		{"the newest version", p.base, "", `{"jsonrpc":"2.0","id":7,"method":"resources/read","params":{"uri":"` + p.base + `/api/skill","_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}`, "name: pulsecast"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -66,7 +66,7 @@ func mcpOverStdioAnswers(t *testing.T, p *process, _ string) {
 				t.Errorf("%v: %s", err, out)
 			}
 			if id := answer["id"]; id != 7.0 && id != nil {
-				t.Errorf("the answer is to %v", id)
+				t.Errorf("the answer has the id %v", id)
 			}
 		})
 	}

@@ -15,8 +15,9 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// askOnce counts what reaches the server once the service worker is at work: every page
-// once, or the one return of a sign-in at the provider would be used up by its double.
+// askOnce counts the requests that reach the server once the service worker is active. Each page
+// must be requested once: a second request would use up the one-time return of a provider's
+// sign-in.
 func askOnce(t *testing.T, browser context.Context, p *process) {
 	server, err := url.Parse(p.base)
 	if err != nil {
@@ -42,7 +43,7 @@ func askOnce(t *testing.T, browser context.Context, p *process) {
 	const atWork = `navigator.serviceWorker.ready.then(() => navigator.serviceWorker.controller ? true :
 		new Promise(done => navigator.serviceWorker.addEventListener('controllerchange', () => done(true))))`
 	if ready, err := evaluate[bool](b, atWork, chromedp.EvalAwaitPromise); err != nil || !ready {
-		t.Fatal("no service worker:", err)
+		t.Fatal("the service worker is not active:", err)
 	}
 	want := map[string]int{"/admin/sign-in": 1, "/api/skill": 1, "/docs": 1}
 	for path := range want {
@@ -54,12 +55,12 @@ func askOnce(t *testing.T, browser context.Context, p *process) {
 	defer mu.Unlock()
 	maps.DeleteFunc(asked, func(path string, _ int) bool { return want[path] == 0 })
 	if !maps.Equal(asked, want) {
-		t.Errorf("asked for %v, want each once", asked)
+		t.Errorf("requests by path: got %v, want each once", asked)
 	}
 }
 
-// loseConnection stops the server under a reader: an open page stays as it is, the next
-// one is the page that says so, and nothing else was ever kept.
+// loseConnection stops the server while a page is open. The open page stays as it is, the next page
+// says that there is no connection, and the service worker keeps no other page.
 func loseConnection(t *testing.T, browser context.Context, p *process) {
 	b := openTab(t, browser, p.base)
 	if err := b.call(bypassServiceWorker(false)); err != nil {
@@ -70,7 +71,7 @@ func loseConnection(t *testing.T, browser context.Context, p *process) {
 			t.Fatal(wrong)
 		}
 		if ready, err := evaluate[bool](b, `navigator.serviceWorker.ready.then(() => fetch('/api/stats')).then(r => true)`, chromedp.EvalAwaitPromise); err != nil || !ready {
-			t.Fatal("no service worker:", err)
+			t.Fatal("the service worker is not active:", err)
 		}
 	}
 	kept, err := evaluate[[]string](b, `caches.keys().then(async names => (await Promise.all(names.map(async name =>
@@ -95,14 +96,14 @@ func loseConnection(t *testing.T, browser context.Context, p *process) {
 		t.Fatal(err)
 	}
 	if after, err := b.texts("main"); err != nil || !slices.Equal(before, after) {
-		t.Errorf("the open page changed: %v", err)
+		t.Errorf("the open page has changed: %v", err)
 	}
 	b.wakes(t, []wake{{100, false}, {130, false}}, []int{0, 1}) // twice as long after a failure
 	if err := b.follow(chromedp.Evaluate[chromedp.Void](`location.href = '/leaderboard'; undefined`)); err != nil {
 		t.Fatal(err)
 	}
 	b.isUnreached(t, "/leaderboard")
-	// A swap that fails becomes a navigation, which ends on the same page.
+	// A failed swap becomes a navigation, which ends on the offline page.
 	if err := list.follow(click(`nav[aria-label="Sort"] li:nth-child(2) a`)); err != nil {
 		t.Fatal(err)
 	}
@@ -115,6 +116,6 @@ func (b *tab) isUnreached(t *testing.T, path string) {
 	got, err := evaluate[facts](b, `({Heading: document.querySelector('h1').textContent, Asked: document.getElementById('unreached').innerText,
 		Again: document.querySelector('main .button').href, Header: getComputedStyle(document.querySelector('.site-header')).backgroundColor})`)
 	if err != nil || got != (facts{"No connection", path, b.base + path, "rgb(255, 255, 255)"}) {
-		t.Errorf("without a connection: %+v, %v", got, err)
+		t.Errorf("after a failed swap: got %+v, %v", got, err)
 	}
 }

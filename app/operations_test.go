@@ -19,8 +19,8 @@ import (
 
 var metricsAt = regexp.MustCompile(`serving metrics" address=(\S+)`)
 
-// TestMetricsOfTheWholeProgram: what the program does is counted, on an address of
-// its own and nowhere else, and names no agent.
+// TestMetricsOfTheWholeProgram checks that the program counts what it does, serves the metrics only
+// on METRICS_ADDR, and names no agent in them.
 func TestMetricsOfTheWholeProgram(t *testing.T) {
 	t.Parallel()
 	u := newUpstream(t)
@@ -36,7 +36,7 @@ func TestMetricsOfTheWholeProgram(t *testing.T) {
 	p.call("GET", "/api/stats", key, nil)
 	p.call("GET", "/api/stats", "pc_wrong", nil)
 	if status, _ := p.call("GET", "/metrics", "", nil); status != 404 {
-		t.Errorf("GET /metrics on the public address: %d", status)
+		t.Errorf("GET /metrics on the public address: got %d", status)
 	}
 	found := metricsAt.FindStringSubmatch(p.out.String())
 	if found == nil {
@@ -53,7 +53,7 @@ func TestMetricsOfTheWholeProgram(t *testing.T) {
 		`pulsecast_snapshot_records{feed="markets"} 1`, `pulsecast_snapshot_stale{feed="news"} 1`,
 		`pulsecast_database_up 1`, `pulsecast_build_info{`, `go_sql_open_connections{db_name="writer"} 1`,
 	}
-	// A job is counted when it has ended, a moment after what it published is seen.
+	// A job is counted when it has ended, a moment after its results are visible.
 	text, missing := "", wanted
 	for deadline := time.Now().Add(time.Minute); len(missing) > 0 && time.Now().Before(deadline); {
 		text = scrape(t, "http://"+found[1]+"/metrics")
@@ -63,13 +63,13 @@ func TestMetricsOfTheWholeProgram(t *testing.T) {
 		t.Errorf("no %q", missing)
 	}
 	if agent, _ := dig(made, "agent", "id").(string); agent == "" || strings.Contains(text, agent) || strings.Contains(text, "Ada") {
-		t.Error("an agent is named")
+		t.Error("the metrics name an agent")
 	}
 	if t.Failed() {
 		t.Log(text)
 	}
 	if code := p.stop(syscall.SIGTERM); code != 0 {
-		t.Errorf("a clean stop exits with %d:\n%s", code, p.out)
+		t.Errorf("a clean stop: exit code %d:\n%s", code, p.out)
 	}
 }
 
@@ -88,12 +88,12 @@ func TestAMetricsAddressInUseStopsTheStart(t *testing.T) {
 		}
 	}
 	if out, err := command(t, settings, "agent", "list").CombinedOutput(); err != nil {
-		t.Errorf("a command beside the server: %v\n%s", err, out)
+		t.Errorf("a command beside the server failed: %v\n%s", err, out)
 	}
 }
 
-// TestAlertsOfTheWholeProgram: a burst of sign-ups is told once, also over a restart,
-// and once more when it is over.
+// TestAlertsOfTheWholeProgram checks that a burst of sign-ups is reported once, even over a
+// restart, and once more when it is over.
 func TestAlertsOfTheWholeProgram(t *testing.T) {
 	t.Parallel()
 	for _, kind := range dbtest.Kinds {
@@ -145,7 +145,7 @@ func TestAlertsOfTheWholeProgram(t *testing.T) {
 			p.stop(syscall.SIGTERM)
 			exec("DELETE FROM agents WHERE kind = 'agent'")
 			p = startProcess(t, settings, "serve")
-			next(p, "resolved") // nothing in between: the restart repeated nothing
+			next(p, "resolved") // the restart repeated no message
 			var rows int
 			p.until("/api/health", "", func(map[string]any) bool {
 				err := db.Reader.NewRaw("SELECT COUNT(*) FROM alerts WHERE name = 'sign_ups'").Scan(t.Context(), &rows)

@@ -19,21 +19,21 @@ var (
 	desktop = look{width: 1280, scheme: "light", script: true}
 )
 
-// looks is every combination that each page is looked at in. Without scripts the
-// narrow one is the narrowest phone.
+// looks are the combinations in which each page is checked. The narrow look without scripts has the
+// width of the narrowest phone.
 var looks = []look{
 	phone, {390, "dark", true}, desktop, {1280, "dark", true},
 	{360, "light", false}, {1280, "dark", false},
 }
 
-// What a first visit may cost.
+// These are the limits of a first visit.
 const (
-	maxBytes = 100 << 10 // over the wire, as compressed
+	maxBytes = 100 << 10 // over the wire, compressed
 	maxShift = 0.02      // cumulative layout shift
 )
 
-// sitePages are the addresses of the site with something to show on each, and the
-// status of each.
+// sitePages returns the addresses of the site, each with something to show, and the expected status
+// of each.
 func sitePages(t *testing.T, p *process) map[string]int {
 	t.Helper()
 	first := func(path, list string, pick func(map[string]any) string) string {
@@ -77,7 +77,7 @@ func sitePages(t *testing.T, p *process) map[string]int {
 	return pages
 }
 
-// TestSiteInABrowser looks at every page in every look, and then clicks through it.
+// TestSiteInABrowser checks every page in every look, and then uses the site by clicking.
 func TestSiteInABrowser(t *testing.T) {
 	t.Parallel()
 	browser := startBrowser(t)
@@ -120,16 +120,16 @@ func lookAtPages(t *testing.T, browser context.Context, p *process) {
 	tabs.Wait()
 }
 
-// facts are what a page says of itself once it is drawn.
+// facts are properties of a page once it is drawn.
 type facts struct {
 	Title    string
 	Headings []string
 	Main     int
-	Wide     int // width of what can be scrolled to
+	Wide     int // width of the content, which can be scrolled to
 	Seen     int // width of the window
 	Dark     bool
-	Broken   []string // pictures that did not load
-	Astray   []string // what is swapped into the page but belongs to another path
+	Broken   []string // images that did not load
+	Astray   []string // boosted links and forms that belong to another path
 }
 
 const readFacts = `({
@@ -144,8 +144,8 @@ const readFacts = `({
 		.filter(e => new URL(e.href ?? e.action).pathname !== location.pathname || e.method === 'post').map(e => e.outerHTML),
 })`
 
-// axeRules lists each violation with the first element that has it. A page in the dark
-// differs in its colours alone.
+// axeRules lists each violation with the first element that has it. Dark pages differ only in their
+// colours, so only those are checked there.
 const axeRules = `axe.run(document, {
 	resultTypes: ['violations'],
 	rules: {'target-size': {enabled: true}},
@@ -159,7 +159,7 @@ const readShift = `new Promise(done => {
 	requestAnimationFrame(() => requestAnimationFrame(() => done(sum)));
 })`
 
-// inspect visits a page and returns everything that is wrong with it.
+// inspect visits a page and returns all its faults.
 func (b *tab) inspect(path string, l look, status int, axe string) []string {
 	wrong := b.visit(path, l, status)
 	wrong = append(wrong, b.examine(l, status)...)
@@ -178,7 +178,7 @@ func (b *tab) inspect(path string, l look, status int, axe string) []string {
 	return append(wrong, b.runAxe(axe)...)
 }
 
-// examine returns what is wrong with the page that is shown.
+// examine returns the faults of the page that is shown.
 func (b *tab) examine(l look, status int) (wrong []string) {
 	f, err := evaluate[facts](b, readFacts)
 	if err != nil {
@@ -190,17 +190,17 @@ func (b *tab) examine(l look, status int) (wrong []string) {
 		}
 	}
 	add(!strings.Contains(f.Title, "Pulsecast"), "has the title %q", f.Title)
-	add(len(f.Headings) != 1 || f.Headings[0] == "", "has the main headings %q", f.Headings)
-	add(f.Main != 1, "has %d main parts", f.Main)
-	add(f.Wide > f.Seen, "is %d px wide in a window of %d", f.Wide, f.Seen)
-	add(int64(f.Seen) != l.width, "is laid out for %d px", f.Seen)
+	add(len(f.Headings) != 1 || f.Headings[0] == "", "has the h1 headings %q", f.Headings)
+	add(f.Main != 1, "has %d main elements", f.Main)
+	add(f.Wide > f.Seen, "is %d px wide in a window of %d px", f.Wide, f.Seen)
+	add(int64(f.Seen) != l.width, "has a viewport of %d px", f.Seen)
 	add(f.Dark != (l.scheme == "dark"), "ignores the colour scheme")
-	add(len(f.Broken) > 0, "has broken pictures: %v", f.Broken)
-	add(status == 200 && len(f.Astray) > 0, "boosts what leads elsewhere: %v", f.Astray)
+	add(len(f.Broken) > 0, "has broken images: %v", f.Broken)
+	add(status == 200 && len(f.Astray) > 0, "boosts links to other paths: %v", f.Astray)
 	return wrong
 }
 
-// runAxe returns the rules of accessibility that the page shown breaks.
+// runAxe returns the accessibility rules that the shown page breaks.
 func (b *tab) runAxe(axe string) []string {
 	if _, err := evaluate[chromedp.Void](b, axe); err != nil {
 		return []string{"cannot load axe: " + err.Error()}
@@ -215,8 +215,8 @@ func (b *tab) runAxe(axe string) []string {
 	return nil
 }
 
-// shift is how much of the page moved while it loaded: the best of three visits, since a
-// starved machine draws a page in more pieces than any network brings it in.
+// shift returns the layout shift of the page while it loads: the least of three visits, because an
+// overloaded machine draws a page in more steps than any network delivers it.
 func (b *tab) shift(path string, l look, status int) (least float64, err error) {
 	least, err = evaluate[float64](b, readShift, chromedp.EvalAwaitPromise)
 	for range 2 {
@@ -224,7 +224,7 @@ func (b *tab) shift(path string, l look, status int) (least float64, err error) 
 			break
 		}
 		if wrong := b.visit(path, l, status); len(wrong) > 0 {
-			return least, fmt.Errorf("visited again it %s", wrong[0])
+			return least, fmt.Errorf("on another visit, the page %s", wrong[0])
 		}
 		var again float64
 		again, err = evaluate[float64](b, readShift, chromedp.EvalAwaitPromise)
@@ -233,7 +233,7 @@ func (b *tab) shift(path string, l look, status int) (least float64, err error) 
 	return least, err
 }
 
-// registerByHand makes an agent with the form and looks at the page with its key.
+// registerByHand registers an agent with the form and checks the page that shows its key.
 func registerByHand(t *testing.T, browser context.Context, p *process) {
 	axe, err := os.ReadFile("testdata/axe/axe.min.js")
 	if err != nil {
@@ -253,7 +253,7 @@ func registerByHand(t *testing.T, browser context.Context, p *process) {
 			wrong = append(wrong, b.runAxe(string(axe))...)
 		}
 		if key, err := b.texts("main pre"); err != nil || !strings.Contains(strings.Join(key, " "), "pc_") {
-			t.Errorf("%s: no key is shown: %v, %v", l, key, err)
+			t.Errorf("%s: the page shows no key: %v, %v", l, key, err)
 		}
 		for _, w := range wrong {
 			t.Errorf("%s: the new agent's page %s", l, w)
@@ -286,8 +286,8 @@ func click(selector string) chromedp.Action[chromedp.Void] {
 	return chromedp.Click(chromedp.CSS(selector))
 }
 
-// filterMarkets chooses the second category: only its markets stay, and the filter is
-// in the address.
+// filterMarkets chooses the second category. Only its markets must stay, and the address must
+// contain the filter.
 func filterMarkets(b *tab) error {
 	chosen, err := b.texts(`nav[aria-label="Category"] li:nth-child(2) a`)
 	if err != nil || len(chosen) != 1 {
@@ -303,7 +303,7 @@ func filterMarkets(b *tab) error {
 	return b.addressHas("category", chosen[0])
 }
 
-// searchMarkets types words of a question.
+// searchMarkets searches for words of a question.
 func searchMarkets(b *tab) error {
 	titles, err := b.texts(".market-table th a")
 	if err != nil || len(titles) < 2 {
@@ -314,12 +314,12 @@ func searchMarkets(b *tab) error {
 	}
 	found, err := b.texts(".market-table th a")
 	if err != nil || !slices.Contains(found, titles[1]) || len(found) >= len(titles) {
-		return fmt.Errorf("searching %q finds %q, %w", titles[1], found, err)
+		return fmt.Errorf("searching for %q found %q, %w", titles[1], found, err)
 	}
 	return b.addressHas("q", titles[1])
 }
 
-// searchEverything uses the field at the top of every page, and follows what it finds.
+// searchEverything uses the search field at the top of every page and follows a result.
 func searchEverything(b *tab) error {
 	if err := b.follow(chromedp.SendKeys(chromedp.ID("site-q"), "pilot"+kb.Enter)); err != nil {
 		return err
@@ -336,12 +336,12 @@ func searchEverything(b *tab) error {
 	}
 	heading, err := b.texts("h1")
 	if err != nil || len(heading) != 1 || !strings.Contains(heading[0], names[0]) {
-		return fmt.Errorf("the page of %q is headed %q, %w", names[0], heading, err)
+		return fmt.Errorf("the page of %q has the heading %q, %w", names[0], heading, err)
 	}
 	return nil
 }
 
-// turnPages goes to the second page and back: no row is on both.
+// turnPages goes to the second page and back. No row may be on both pages.
 func turnPages(b *tab) error {
 	hrefs := `[...document.querySelectorAll('tbody a[href^="/predictions/"]')].map(a => a.pathname)`
 	first, err := evaluate[[]string](b, hrefs)
@@ -360,12 +360,12 @@ func turnPages(b *tab) error {
 	}
 	again, err := evaluate[[]string](b, hrefs)
 	if err != nil || !slices.Equal(first, again) {
-		return fmt.Errorf("back on the first page: %q, was %q, %w", again, first, err)
+		return fmt.Errorf("back on the first page: got %q, want %q, %w", again, first, err)
 	}
 	return nil
 }
 
-// skipToContent uses the keyboard alone: the first stop leads past the navigation.
+// skipToContent uses only the keyboard: the first stop must lead past the navigation.
 func skipToContent(b *tab) error {
 	if err := chromedp.Do(b.ctx, chromedp.KeyEvent(kb.Tab), chromedp.KeyEvent(kb.Enter)); err != nil {
 		return err
@@ -384,7 +384,7 @@ func (b *tab) addressHas(name, value string) error {
 	}
 	u, err := url.Parse(at)
 	if err != nil || u.Query().Get(name) != value {
-		return fmt.Errorf("the address is %s, %w", at, err)
+		return fmt.Errorf("got the address %s, %w", at, err)
 	}
 	return nil
 }

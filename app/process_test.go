@@ -29,7 +29,7 @@ var binary = sync.OnceValues(func() (string, error) {
 	}
 	path := filepath.Join(dir, "pulsecast")
 	build := exec.Command("go", "build", "-o", path, "../cmd/pulsecast")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0") // as it is shipped
+	build.Env = append(os.Environ(), "CGO_ENABLED=0") // as in releases
 	out, err := build.CombinedOutput()
 	if err != nil {
 		return "", fmt.Errorf("build: %w\n%s", err, out)
@@ -72,7 +72,8 @@ func (b *buffer) String() string {
 	return b.all.String()
 }
 
-// environment has no settings of the machine's, and no source that answers.
+// environment returns an environment without this machine's settings and without any source that
+// answers.
 func environment(settings ...string) []string {
 	env := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME"), "ADDR=127.0.0.1:0", "DRAIN=0"}
 	for _, name := range []string{"POLYMARKET_URL", "POLYMARKET_CLOB_URL", "REDDIT_AUTH_URL", "REDDIT_API_URL", "REDDIT_RSS_URL", "GDELT_URL", "HACKERNEWS_URL"} {
@@ -92,7 +93,7 @@ func command(t testing.TB, settings []string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// startProcess runs the program and waits until it says where it serves.
+// startProcess runs the program and waits until it prints its address.
 func startProcess(t testing.TB, settings []string, args ...string) *process {
 	t.Helper()
 	return startCommand(t, command(t, settings, args...))
@@ -124,12 +125,12 @@ func startCommand(t testing.TB, cmd *exec.Cmd) *process {
 	select {
 	case p.base = <-serving:
 	case <-p.done:
-		t.Fatalf("it ended before it served:\n%s", p.out)
+		t.Fatalf("the program ended before it was ready:\n%s", p.out)
 	}
 	return p
 }
 
-// stop sends a signal and waits for the end; the exit code tells how it went.
+// stop sends a signal, waits for the end and returns the exit code.
 func (p *process) stop(signal os.Signal) int {
 	p.cmd.Process.Signal(signal)
 	<-p.done
@@ -167,8 +168,8 @@ func (p *process) call(method, path, key string, body any) (status int, answer m
 	return res.StatusCode, answer
 }
 
-// TestKillAfterPublish: what was answered with 200 is there after kill -9, and the
-// next start needs no help, on both databases.
+// TestKillAfterPublish checks on both databases that acknowledged predictions survive kill -9, and
+// that the next start needs no help.
 func TestKillAfterPublish(t *testing.T) {
 	t.Parallel()
 	for _, kind := range dbtest.Kinds {
@@ -188,13 +189,13 @@ func TestKillAfterPublish(t *testing.T) {
 			id := published["prediction"].(map[string]any)["id"].(string)
 			again := startProcess(t, settings, "serve")
 			if status, got := again.call("GET", "/api/predictions/"+id, "", nil); status != 200 {
-				t.Errorf("after the restart: %d %v", status, got)
+				t.Errorf("the prediction after the restart: got %d %v", status, got)
 			}
 			if status, got := again.call("GET", "/api/stats", key, nil); status != 200 {
-				t.Errorf("the key after the restart: %d %v", status, got)
+				t.Errorf("the key after the restart: got %d %v", status, got)
 			}
 			if code := again.stop(syscall.SIGTERM); code != 0 {
-				t.Errorf("a clean stop exits with %d:\n%s", code, again.out)
+				t.Errorf("a clean stop: exit code %d:\n%s", code, again.out)
 			}
 		})
 	}
@@ -212,11 +213,11 @@ func TestSecondServeOnSQLiteIsRefused(t *testing.T) {
 	}
 	for _, args := range [][]string{{"agent", "create", "Beside"}, {"agent", "list"}, {"migrate", "status"}, {"settle", "--rebuild"}} {
 		if out, err := command(t, settings, args...).CombinedOutput(); err != nil {
-			t.Errorf("%v beside a live server: %v\n%s", args, err, out)
+			t.Errorf("running %v beside a live server: %v\n%s", args, err, out)
 		}
 	}
 	if status, _ := p.call("GET", "/api/agents/beside", "", nil); status != 200 {
-		t.Errorf("the agent made beside the server: %d", status)
+		t.Errorf("the agent created beside the server: got %d", status)
 	}
 }
 
@@ -234,7 +235,7 @@ func TestBadSettingsStopTheStart(t *testing.T) {
 			t.Parallel()
 			out, err := command(t, []string{setting}, "serve").CombinedOutput()
 			if line, rest, _ := strings.Cut(string(out), "\n"); err == nil || !strings.Contains(line, names) || rest != "" {
-				t.Errorf("%v, not one line that names %s:\n%s", err, names, out)
+				t.Errorf("got %v, want one line that names %s:\n%s", err, names, out)
 			}
 		})
 	}
@@ -263,14 +264,14 @@ func TestCommandLine(t *testing.T) {
 			t.Parallel()
 			out, err := command(t, nil, c.args...).CombinedOutput()
 			if (err == nil) != c.ok || !strings.Contains(string(out), c.says) {
-				t.Errorf("%v, does not say %q:\n%s", err, c.says, out)
+				t.Errorf("got %v, want an error with %q:\n%s", err, c.says, out)
 			}
 		})
 	}
 }
 
-// publishWith sends a prediction with an Idempotency-Key and returns its id, empty if there
-// is no answer.
+// publishWith sends a prediction with an Idempotency-Key. It returns the prediction's id, or "" if
+// there was no answer.
 func publishWith(base, agentKey, idempotencyKey string, body []byte) (id string, status int) {
 	req, err := http.NewRequest("POST", base+"/api/predictions", bytes.NewReader(body))
 	if err != nil {

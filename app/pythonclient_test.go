@@ -15,8 +15,8 @@ import (
 	"testing"
 )
 
-// python runs a program beside the Python clients, with nothing but them and the settings in
-// its environment.
+// python runs a program in the folder of the Python clients, with only the given settings in its
+// environment.
 func python(t *testing.T, settings []string, args ...string) (output string, err error) {
 	t.Helper()
 	path, err := exec.LookPath("python3")
@@ -44,7 +44,7 @@ func usePythonClient(t *testing.T, p *process) {
 	}
 }
 
-// runPythonBot runs the bot's template. Its place is in the folder of the test.
+// runPythonBot runs the template of a bot. The bot keeps its state in the folder of the test.
 func runPythonBot(t *testing.T, p *process) {
 	_, made := p.call("POST", "/api/agents", "", map[string]any{"name": "Python bot"})
 	key, _ := made["apiKey"].(string)
@@ -59,9 +59,9 @@ func runPythonBot(t *testing.T, p *process) {
 	})
 }
 
-// checkBacktestBot runs the template of a bot as a backtest does: it publishes one prediction
-// on the market of its environment and ends. A second run takes the model's answer from the
-// folder.
+// checkBacktestBot runs the template of a bot as a backtest does. The bot must publish one
+// prediction on the market in its environment and end. A second run must take the model's answer
+// from the folder.
 func checkBacktestBot(t *testing.T, p *process, handle, answers string, run func(settings ...string) (string, error)) {
 	t.Helper()
 	list := func(name, path string) []map[string]any {
@@ -93,12 +93,12 @@ func checkBacktestBot(t *testing.T, p *process, handle, answers string, run func
 	settings := []string{"PULSECAST_MARKET_ID=" + id, "PULSECAST_AT=2026-01-02T03:04:05Z"}
 	out, err := run(settings...)
 	if err != nil || !strings.Contains(out, "published: ") || len(published()) != 1 {
-		t.Fatalf("in a backtest: %v, %d published\n%s", err, len(published()), out)
+		t.Fatalf("in a backtest: got %v and %d predictions\n%s", err, len(published()), out)
 	}
-	for range 5 { // the price in the prompt may have moved since, but not five times
+	for range 5 { // a changed price changes the prompt, but not five times
 		kept, err := filepath.Glob(filepath.Join(answers, "*.txt"))
 		if err != nil || len(kept) == 0 {
-			t.Fatalf("no answer is kept in %s, %v", answers, err)
+			t.Fatalf("found no answer in %s, %v", answers, err)
 		}
 		for _, path := range kept {
 			if err := os.WriteFile(path, []byte("12.34 %\nFrom the folder."), 0o600); err != nil {
@@ -112,17 +112,17 @@ func checkBacktestBot(t *testing.T, p *process, handle, answers string, run func
 			return
 		}
 	}
-	t.Errorf("no answer was taken from the folder: %v", published())
+	t.Errorf("the bot took no answer from the folder: %v", published())
 }
 
-// TestPythonClientRepeats: the client repeats what is safe to repeat, as the service asks, and
-// a publication always with the same Idempotency-Key.
+// TestPythonClientRepeats checks that the client repeats only safe requests, waits as the service
+// asks, and repeats a publish only with the same Idempotency-Key.
 func TestPythonClientRepeats(t *testing.T) {
 	t.Parallel()
 	const problem = `{"ok":false,"code":"%s","detail":"No.","errors":[],"requestId":"r"}`
 	for _, c := range []struct {
 		name, call string
-		statuses   []int // of the answers in turn; 0 breaks the connection
+		statuses   []int // of the answers in order; 0 breaks the connection
 		retryAfter string
 		want       string
 	}{
@@ -164,7 +164,7 @@ func TestPythonClientRepeats(t *testing.T) {
 	}
 }
 
-// scripted is a server whose answers a test writes in turn. It keeps the requests.
+// scripted is a server that gives prepared answers in order and records the requests.
 type scripted struct {
 	*httptest.Server
 	mu   sync.Mutex
@@ -187,7 +187,8 @@ func newScripted(t *testing.T, answer func(w http.ResponseWriter, n int)) *scrip
 	return s
 }
 
-// repeatedAs expects so many requests, all alike, with one Idempotency-Key if they publish.
+// repeatedAs expects this many equal requests. If they publish, all must have the same
+// Idempotency-Key.
 func (s *scripted) repeatedAs(t *testing.T, times int, publishes bool) {
 	t.Helper()
 	if len(s.got) != times {
@@ -196,7 +197,7 @@ func (s *scripted) repeatedAs(t *testing.T, times int, publishes bool) {
 	for i, r := range s.got {
 		key := r.Header.Get("Idempotency-Key")
 		if (key != "") != publishes || key != s.got[0].Header.Get("Idempotency-Key") || s.body[i] != s.body[0] {
-			t.Errorf("request %d has the Idempotency-Key %q and says %s", i, key, s.body[i])
+			t.Errorf("request %d has the Idempotency-Key %q and the body %s", i, key, s.body[i])
 		}
 		if agent := r.UserAgent(); !strings.HasPrefix(agent, "pulsecast-py/") {
 			t.Errorf("User-Agent %q", agent)
@@ -204,8 +205,8 @@ func (s *scripted) repeatedAs(t *testing.T, times int, publishes bool) {
 	}
 }
 
-// TestPythonBotLooksAgain: what the bot publishes may make its next look due earlier, so it looks
-// again before it waits.
+// TestPythonBotLooksAgain checks that the bot looks again after publishing and before waiting,
+// because a prediction can make its next look due earlier.
 func TestPythonBotLooksAgain(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -223,8 +224,8 @@ func TestPythonBotLooksAgain(t *testing.T) {
 	}
 }
 
-// TestPythonUpdates: the place is kept after a page was handled, and after an absence that was
-// too long.
+// TestPythonUpdates checks that the client stores its cursor after each handled page, and after an
+// absence so long that updates expired.
 func TestPythonUpdates(t *testing.T) {
 	t.Parallel()
 	s := httptest.NewServer(http.HandlerFunc(updatesScript))
@@ -247,7 +248,7 @@ func TestPythonUpdates(t *testing.T) {
 	}
 }
 
-// updatesScript answers by the cursor: the present, two pages, an expired cursor, the rest.
+// updatesScript answers by cursor: the present, two pages, an expired cursor, the rest.
 func updatesScript(w http.ResponseWriter, r *http.Request) {
 	page := func(cursor string, more bool, next string, ids ...string) {
 		events := []map[string]any{}

@@ -14,13 +14,13 @@ import (
 	"github.com/pulsecast/pulsecast/app/database/dbtest"
 )
 
-// startRecorded starts the program on the recorded payloads, or without them on the small
-// ones that stand beside the clients; real reports which.
+// startRecorded starts the program on the recorded payloads. Without them it uses the small
+// payloads in the clients' testdata. real reports which were used.
 func startRecorded(t *testing.T) (p *process, real bool) {
 	t.Helper()
 	folder := os.Getenv("UPSTREAM_SAMPLES")
 	if folder == "" {
-		t.Log("UPSTREAM_SAMPLES is not set: looking at the small payloads")
+		t.Log("UPSTREAM_SAMPLES is not set: using the small payloads")
 	}
 	u := newUpstream(t)
 	if _, err := u.Load(os.DirFS(cmp.Or(folder, "source")), time.Now()); err != nil {
@@ -33,7 +33,7 @@ func startRecorded(t *testing.T) (p *process, real bool) {
 	return p, folder != ""
 }
 
-// recordedPages are the pages to look at: an event and a market of it among them, if the
+// recordedPages returns the pages to check. They include an event and one of its markets, if the
 // payloads have any.
 func recordedPages(t *testing.T, p *process) []string {
 	t.Helper()
@@ -56,9 +56,8 @@ func recordedPages(t *testing.T, p *process) []string {
 	return append(pages, "/events/"+url.PathEscape(fmt.Sprint(longest["id"])), "/markets/"+url.PathEscape(market))
 }
 
-// TestRecordedWorldInABrowser looks at the pages as they are with what the sources really
-// send, and holds what a list worth reading promises. SCREENSHOTS names a folder to keep the
-// pictures in.
+// TestRecordedWorldInABrowser checks the pages with real data of the sources, and that lists are
+// worth reading. SCREENSHOTS names a folder for screenshots.
 func TestRecordedWorldInABrowser(t *testing.T) {
 	t.Parallel()
 	browser := startBrowser(t)
@@ -77,21 +76,21 @@ func TestRecordedWorldInABrowser(t *testing.T) {
 		}
 		blank, err := evaluate[[]string](b, `[...document.querySelectorAll('main :is(h1, h2, h3, th, li, td)')].map(e => e.textContent.trim()).filter(s => /_{2,}|\.\.\.\?/.test(s))`)
 		if err != nil || len(blank) > 0 {
-			t.Errorf("%s shows blanks: %q, %v", path, blank, err)
+			t.Errorf("%s has empty cells: %q, %v", path, blank, err)
 		}
 	}
 	b.hasDifferentEvents(t, real)
 	b.hasNotableMarkets(t, p, real)
 }
 
-// keepPicture photographs the page if SCREENSHOTS names a folder.
+// keepPicture stores a screenshot of the page if SCREENSHOTS names a folder.
 func (b *tab) keepPicture(t *testing.T, name string, l look) {
 	if folder := os.Getenv("SCREENSHOTS"); folder != "" {
 		b.photograph(t, folder+"/"+regexp.MustCompile(`[^a-z0-9]+`).ReplaceAllString(name[:min(len(name), 60)]+"-"+l.String(), "_")+".png")
 	}
 }
 
-// hasDifferentEvents: no event fills the first page of the markets.
+// hasDifferentEvents checks that no event fills the first page of the markets.
 func (b *tab) hasDifferentEvents(t *testing.T, real bool) {
 	if wrong := b.visit("/markets", desktop, 200); len(wrong) > 0 {
 		t.Fatal(wrong)
@@ -109,7 +108,8 @@ func (b *tab) hasDifferentEvents(t *testing.T, real bool) {
 	}
 }
 
-// hasNotableMarkets: the markets of the first page are undecided, and each of another event.
+// hasNotableMarkets checks that the markets of the first page are undecided and each belong to
+// another event.
 func (b *tab) hasNotableMarkets(t *testing.T, p *process, real bool) {
 	if wrong := b.visit("/", desktop, 200); len(wrong) > 0 {
 		t.Fatal(wrong)
@@ -126,12 +126,12 @@ func (b *tab) hasNotableMarkets(t *testing.T, p *process, real bool) {
 	for i, href := range hrefs {
 		price, err := strconv.ParseFloat(strings.TrimRight(prices[i], "\u00a0%"), 64)
 		if err != nil || price < 3 || price > 97 {
-			t.Errorf("%s stands at %s", href, prices[i])
+			t.Errorf("the price of %s is %s", href, prices[i])
 		}
 		_, detail := p.call("GET", "/api/intelligence"+href, "", nil)
 		event := cmp.Or(fmt.Sprint(dig(detail, "market", "event", "id")), href)
 		if event != "<nil>" && events[event] {
-			t.Errorf("two markets of the event %s", event)
+			t.Errorf("found two markets of the event %s", event)
 		}
 		events[event] = true
 	}

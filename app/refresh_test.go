@@ -17,7 +17,7 @@ import (
 	"github.com/pulsecast/pulsecast/views/components"
 )
 
-// readAgain has the live regions read once, as the minute does.
+// readAgain refreshes the live regions once, as the page does every minute.
 func (b *tab) readAgain() error {
 	ctx, cancel := context.WithTimeout(b.ctx, 30*time.Second)
 	defer cancel()
@@ -29,14 +29,14 @@ func (b *tab) readAgain() error {
 	return err
 }
 
-// refreshLive publishes a prediction while the first page is open: it appears there, and
-// nothing that is being read or used is touched.
+// refreshLive publishes a prediction while the first page is open. It must appear there, without
+// touching anything that the visitor reads or uses.
 func refreshLive(t *testing.T, browser context.Context, p *process) {
 	b := openTab(t, browser, p.base)
 	if wrong := b.visit("/", desktop, 200); len(wrong) > 0 {
 		t.Fatal(wrong)
 	}
-	key := keyOf(t, p, "harbor-pilot") // the page shows predictions of agents with a record only
+	key := keyOf(t, p, "harbor-pilot") // the page shows only predictions of agents with a record
 	status, answer := p.call("POST", "/api/predictions", key, map[string]any{
 		"title": "Will the page show this by itself?", "thesis": "It reads itself again.", "confidence": 0.9,
 		"horizonAt": time.Now().AddDate(0, 1, 0).UTC(),
@@ -60,21 +60,21 @@ func refreshLive(t *testing.T, browser context.Context, p *process) {
 			t.Fatal(err)
 		}
 	}
-	// With the focus in the region nothing changes, however often the page is read; the
-	// counts beside it do, which shows that the new page has come.
+	// While the focus is in the region, the region doesn't change. The counts beside it do, which
+	// shows that a new page has arrived.
 	do(`document.querySelector('#live-latest a').focus({preventScroll: true});
 		document.querySelector('#live-counts').firstChild.textContent = 'old '; scrollTo(0, 0)`)
 	awaitPage(t, p.base+"/", "Will the page show this by itself?")
 	read()
 	if counts, err := b.texts("#live-counts"); err != nil || strings.HasPrefix(counts[0], "old") || shown() {
-		t.Errorf("with the focus inside: counts %q, %v, shown %v", counts, err, shown())
+		t.Errorf("with the focus in the region: counts %q, %v, shown %v", counts, err, shown())
 	}
-	// In sight, what would change its height waits too.
+	// While the region is in sight, changes of its height wait too.
 	do(`document.activeElement.blur(); window.region = document.querySelector('#live-latest');
 		region.lastElementChild.append(document.createElement('hr')); region.scrollIntoView()`)
 	read()
 	if kept, err := evaluate[bool](b, `region.isConnected`); err != nil || !kept {
-		t.Errorf("what is in sight changed its height: %v", err)
+		t.Errorf("a region in sight changed its height: %v", err)
 	}
 	do(`scrollTo(0, 0)`)
 	read()
@@ -87,9 +87,9 @@ func refreshLive(t *testing.T, browser context.Context, p *process) {
 		document.querySelectorAll('#live-figures .stat-value, #live-outcomes .outcome-name, #live-chart text').forEach(e => e.textContent = 'old')`)
 	read()
 	if left, err := evaluate[string](b, `[...document.querySelectorAll('main *')].filter(e => e.textContent === 'old').length + ' ' + document.querySelector('.numbers').open`); err != nil || left != "0 true" {
-		t.Errorf("on the page of a market: %s, %v", left, err)
+		t.Errorf("on the page of a market: got %s, %v", left, err)
 	}
-	// Half a minute is too soon, a hidden page waits, and each reading starts a new minute.
+	// Half a minute is too soon, a hidden page waits, and each refresh starts a new minute.
 	b.wakes(t, []wake{{30, false}, {70, true}, {70, false}, {90, false}, {140, false}}, []int{0, 0, 1, 1, 2})
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -98,7 +98,7 @@ func refreshLive(t *testing.T, browser context.Context, p *process) {
 	}
 }
 
-// keyOf makes a new key of a sample agent, by the shell.
+// keyOf creates a new key of a sample agent with the command.
 func keyOf(t *testing.T, p *process, handle string) string {
 	t.Helper()
 	cmd := command(t, []string{"DATABASE_URL=sqlite://demo.db"}, "agent", "rotate-key", handle)
@@ -111,13 +111,13 @@ func keyOf(t *testing.T, p *process, handle string) string {
 	return key
 }
 
-// wake is a look at the page, some seconds from now.
+// wake is a look at the page after some seconds.
 type wake struct {
 	After  int
 	Hidden bool
 }
 
-// wakes tells how often the page wanted to read itself by the end of each look.
+// wakes checks how many times the page had refreshed itself by the end of each look.
 func (b *tab) wakes(t *testing.T, looks []wake, want []int) {
 	t.Helper()
 	packed, err := json.Marshal(looks)
@@ -140,11 +140,11 @@ func (b *tab) wakes(t *testing.T, looks []wake, want []int) {
 		return result;
 	})(%s)`, packed))
 	if err != nil || !slices.Equal(got, want) {
-		t.Errorf("reads itself %v, %v; want %v", got, err, want)
+		t.Errorf("refreshes by look: got %v, %v; want %v", got, err, want)
 	}
 }
 
-// awaitPage waits until a page, which the server keeps for a moment, says something.
+// awaitPage waits until a page contains words. The server caches pages for a moment.
 func awaitPage(t *testing.T, address, words string) {
 	t.Helper()
 	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); {
@@ -161,10 +161,10 @@ func awaitPage(t *testing.T, address, words string) {
 			return
 		}
 	}
-	t.Fatalf("%s never says %q", address, words)
+	t.Fatalf("%s never contains %q", address, words)
 }
 
-// tellTimes compares the words of the script with those of the server.
+// tellTimes compares the times that the script writes with those of the server.
 func tellTimes(t *testing.T, b *tab) {
 	var ages []float64
 	var want []string

@@ -30,7 +30,8 @@ func (p *process) visit(path string) (status int, body string) {
 	return res.StatusCode, string(text)
 }
 
-// warned waits until health has a warning that contains a text, or none of the replica for "".
+// warned waits until health has a warning about the replica that contains text, or no such warning
+// if text is "".
 func (p *process) warned(text string) {
 	p.t.Helper()
 	p.until("/api/health", "", func(a map[string]any) bool {
@@ -41,9 +42,9 @@ func (p *process) warned(text string) {
 	})
 }
 
-// TestReplica: a node with a replica answers while the replica is behind, lost or promoted and
-// while the primary is lost, agents read their own writes at once, and health and the doctor
-// say which server serves.
+// TestReplica checks a node with a replica. It answers while the replica is behind, lost or
+// promoted and while the primary is lost. Agents read their own writes at once. Health and the
+// doctor say which server answers.
 func TestReplica(t *testing.T) {
 	t.Parallel()
 	primary := dbtest.StartPostgres(t, "max_connections=60")
@@ -54,10 +55,11 @@ func TestReplica(t *testing.T) {
 	}
 	p := startProcess(t, settings, "serve")
 	p.warned("")
-	examine(t, settings, 1, "ok    replica        follows the primary, and public reads go to it") // no source answers
+	examine(t, settings, 1, "ok    replica        follows the primary, and public reads go to it") // 1: no source answers
 	_, made := p.call("POST", "/api/agents", "", map[string]any{"name": "Ada"})
 	key, handle := fmt.Sprint(made["apiKey"]), fmt.Sprint(dig(made, "agent", "handle"))
-	// ownWrites publishes and reads at once as the author, and as a reader what was linked to.
+	// ownWrites publishes, reads at once as the author, and reads as a visitor what refers to the
+	// prediction.
 	ownWrites := func(what string) {
 		t.Helper()
 		for i := range 5 {
@@ -70,7 +72,7 @@ func TestReplica(t *testing.T) {
 			}
 			_, list := p.call("GET", "/api/predictions?limit=1", key, nil)
 			if first := dig(list, "predictions", 0, "id"); first != id {
-				t.Errorf("%s: the author published %s and reads %v", what, id, first)
+				t.Errorf("%s: the author published %s but reads %v", what, id, first)
 			}
 			for _, path := range []string{"/api/predictions/" + id, "/predictions/" + id, "/agents/" + handle} {
 				if status, body := p.visit(path); status != 200 {
@@ -99,7 +101,7 @@ func TestReplica(t *testing.T) {
 	ownWrites("far behind")
 	_, list := p.call("GET", "/api/predictions?limit=100", "", nil)
 	if got := dig(list, "predictions", 14, "id"); got == nil {
-		t.Errorf("readers don't see what the replica lacks beyond the bound: %v", list)
+		t.Errorf("readers don't see predictions that the replica lacks for too long: %v", list)
 	}
 	run("pg_wal_replay_resume()")
 	p.warned("")
@@ -114,7 +116,7 @@ func TestReplica(t *testing.T) {
 
 	primary.Stop(dbtest.Kill)
 	for i, path := range []string{"/api/predictions?limit=17", "/predictions?category=general", "/api/agents/" + handle, "/api/leaderboard?limit=7"} {
-		if status, body := p.visit(path); status != 200 { // none was read before
+		if status, body := p.visit(path); status != 200 { // these pages were not read before
 			t.Errorf("without a primary, %d: %s: %d %.200s", i, path, status, body)
 		}
 	}
@@ -130,7 +132,8 @@ func TestReplica(t *testing.T) {
 	ownWrites("promoted")
 }
 
-// TestServeThroughPooler: a node publishes and reads through PgBouncer in transaction mode.
+// TestServeThroughPooler checks that a node publishes and reads through PgBouncer in transaction
+// mode.
 func TestServeThroughPooler(t *testing.T) {
 	t.Parallel()
 	address := dbtest.StartPooler(t, dbtest.URL(t, database.Postgres), "transaction")

@@ -10,11 +10,11 @@ import (
 	"github.com/chromedp/chromedp/kb"
 )
 
-// place is where a reader is after a part of the page was swapped.
+// place is the reader's place after a part of the page was swapped.
 type place struct {
 	Path, Title, Heading, Focus, Said, Current string
 	Scroll                                     float64
-	Stale                                      []string // what the head says otherwise than the page's own
+	Stale                                      []string // head elements that differ from those of a fresh page
 }
 
 const readPlace = `fetch(location.href).then(r => r.text()).then(html => [document, new DOMParser().parseFromString(html, 'text/html')].map(d =>
@@ -30,8 +30,8 @@ const readPlace = `fetch(location.href).then(r => r.text()).then(html => [docume
 	Stale: here.filter(line => !fresh.includes(line)).concat(fresh.filter(line => !here.includes(line))),
 }))`
 
-// swapInPlace follows the focus, the announcement, the head and the history through
-// filters, a search, pages and a refusal, in one window.
+// swapInPlace checks the focus, the announcement, the head and the history through filters, a
+// search, pages and a refusal, in one window.
 func swapInPlace(t *testing.T, browser context.Context, p *process) {
 	b := openTab(t, browser, p.base)
 	if wrong := b.visit("/markets", desktop, 200); len(wrong) > 0 {
@@ -67,7 +67,7 @@ func swapInPlace(t *testing.T, browser context.Context, p *process) {
 	at("a sort", func(g place) bool { return strings.Contains(g.Path, "sort=") && strings.Contains(g.Path, "category=") })
 	swap("a search", chromedp.SendKeys(chromedp.CSS(`main input[name="q"]`), "nothing fits this"+kb.Enter))
 	at("a search", func(g place) bool {
-		return strings.Contains(g.Path, "q=nothing%20fits%20this") && strings.Contains(g.Path, "category=") && g.Focus == "q" && g.Said == "Markets: No market fits"
+		return strings.Contains(g.Path, "q=nothing%20fits%20this") && strings.Contains(g.Path, "category=") && g.Focus == "q" && g.Said == "Markets: No market matches"
 	})
 	swap("back", do(`history.back()`))
 	at("going back", func(g place) bool { return !strings.Contains(g.Path, "q=") && strings.Contains(g.Path, "sort=") })
@@ -78,7 +78,7 @@ func swapInPlace(t *testing.T, browser context.Context, p *process) {
 	at("going forward", func(g place) bool { return g.Path == "/markets?category="+named[0] })
 
 	b.mu.Lock()
-	b.expected = 400 // and the browser logs it
+	b.expected = 400 // which the browser logs
 	b.mu.Unlock()
 	swap("a refusal", do(`(f => { f.innerHTML += '<input type="hidden" name="sort" value="sideways">'; f.requestSubmit() })(document.querySelector('main form'))`))
 	at("a refusal", func(g place) bool {
@@ -96,7 +96,7 @@ func swapInPlace(t *testing.T, browser context.Context, p *process) {
 	at("going back a page", func(g place) bool { return g.Path == "/predictions" && g.Scroll == 700 })
 }
 
-// chooseTheme turns the switch through its choices against the system's.
+// chooseTheme clicks the theme switch through its choices, under both system themes.
 func chooseTheme(t *testing.T, browser context.Context, p *process) {
 	type shown struct {
 		Dark, Light bool
@@ -139,11 +139,11 @@ func chooseTheme(t *testing.T, browser context.Context, p *process) {
 		press()
 		expect("twice", "dark", true, dark, dark)
 		visit("/admin/sign-in")
-		expect("at the admin's door", "dark", true, dark, dark)
+		expect("on the admin sign-in page", "dark", true, dark, dark)
 		press()
 		expect("three times", "system", inDark, light, dark)
 		visit("/")
-		expect("in the end", "system", inDark, light, dark)
+		expect("at the end", "system", inDark, light, dark)
 		if wide, err := evaluate[int](b, `document.documentElement.scrollWidth - innerWidth`); err != nil || wide > 0 {
 			t.Errorf("%s: %d px too wide, %v", l, wide, err)
 		}

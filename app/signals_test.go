@@ -13,8 +13,9 @@ import (
 	"github.com/pulsecast/pulsecast/app/database/dbtest"
 )
 
-// TestSecondSignal: SIGTERM lets requests go on for DRAIN, and a second one ends the process
-// there and then. Every acknowledged prediction is there, and every key gives one prediction.
+// TestSecondSignal checks that requests continue for DRAIN after SIGTERM, and that a second SIGTERM
+// ends the process at once. Every acknowledged prediction must exist, and every key must give one
+// prediction.
 func TestSecondSignal(t *testing.T) {
 	t.Parallel()
 	const clients, published = 4, 40
@@ -39,7 +40,7 @@ func TestSecondSignal(t *testing.T) {
 			t.Fatal("/readyz says 200 after SIGTERM")
 		}
 	}
-	var sent [clients]map[string]string // what each Idempotency-Key was answered, "" without an answer
+	var sent [clients]map[string]string // the id that answered each Idempotency-Key, "" without an answer
 	var acknowledged atomic.Int64
 	reached := make(chan struct{})
 	var wg sync.WaitGroup
@@ -62,7 +63,7 @@ func TestSecondSignal(t *testing.T) {
 	select {
 	case <-reached:
 	case <-time.After(time.Minute):
-		t.Fatalf("%d are published while draining:\n%s", acknowledged.Load(), p.out)
+		t.Fatalf("%d predictions are published while draining:\n%s", acknowledged.Load(), p.out)
 	}
 	if code := p.stop(syscall.SIGTERM); code != 128+int(syscall.SIGTERM) {
 		t.Errorf("exit code %d", code)
@@ -83,6 +84,6 @@ func TestSecondSignal(t *testing.T) {
 		t.Errorf("%v predictions for %d keys", n, total)
 	}
 	if code := again.stop(syscall.SIGINT); code != 0 {
-		t.Errorf("SIGINT ends with %d", code)
+		t.Errorf("SIGINT: exit code %d", code)
 	}
 }

@@ -21,17 +21,17 @@ import (
 	"github.com/pulsecast/pulsecast/app/database/dbtest"
 )
 
-// exceptions are packages that access tables of others, with the reason.
+// exceptions are packages that may access the tables of others, with the reason.
 var exceptions = map[string]string{
 	"app/leaderboard/load": "fills an empty database for benchmarks, table by table",
-	"app/backup":           "counts predictions in a snapshot and in files that are no open database of ours",
-	"cmd/bench":            "repeats what a publish writes, without our code",
+	"app/backup":           "counts predictions in snapshots and files, which are not the open database",
+	"cmd/bench":            "repeats the writes of a publish without the service's code",
 	"cmd/torture":          "watches the leases from outside",
 }
 
-// TestTablesHaveOwners: a package reads and writes its own tables; those of others through
-// functions that their owner exports. The owner is in the comment of each table in the
-// migrations.
+// TestTablesHaveOwners checks that a package reads and writes only its own tables. It reaches other
+// tables through exported functions of their owners. The comment of each table in the migrations
+// names its owner.
 func TestTablesHaveOwners(t *testing.T) {
 	t.Parallel()
 	catalogue, err := dbtest.Catalogue()
@@ -42,25 +42,24 @@ func TestTablesHaveOwners(t *testing.T) {
 	for _, found := range tableAccesses(t) {
 		table, ok := catalogue[found.table]
 		if !ok {
-			continue // a name of the query itself: WITH v, AS newest
+			continue // a name defined in the query: WITH v, AS newest
 		}
 		seen++
-		if within(found.room, "app/"+table.Owner) || exceptions[found.room] != "" {
+		if within(found.pkg, "app/"+table.Owner) || exceptions[found.pkg] != "" {
 			continue
 		}
-		t.Errorf("%s: %s accesses %s of %s", found.at, found.room, found.table, table.Owner)
+		t.Errorf("%s: %s accesses %s of %s", found.at, found.pkg, found.table, table.Owner)
 	}
 	if seen < 100 {
-		t.Errorf("found %d accesses to tables: the test no longer sees them", seen)
+		t.Errorf("found only %d accesses to tables: the test must be missing some", seen)
 	}
 }
 
-func within(room, owner string) bool { return room == owner || strings.HasPrefix(room, owner+"/") }
+func within(pkg, owner string) bool { return pkg == owner || strings.HasPrefix(pkg, owner+"/") }
 
-// fanOuts are the functions that read or change a table spread by agent without naming
-// agent_id: on a cluster each asks every node. They find by id, by market or by moment, count
-// for admins, or begin a query that their caller narrows. A new one is added on purpose, once
-// it is clear what bounds it.
+// fanOuts are the functions that read or change a table spread by agent without naming agent_id. On
+// a cluster, each of them asks every node. They select by id, market or time, count for admins, or
+// return a query that their caller restricts. Before you add one, make clear what bounds it.
 var fanOuts = []string{
 	"agent.ReadNumbers", "prediction.BaselineQueue", "prediction.ByID",
 	"prediction.ByIDs", "prediction.CitedBy", "prediction.CountByStatus", "prediction.CountDecided",
@@ -73,8 +72,8 @@ var fanOuts = []string{
 	"settlement.ledgerOf", "settlement.movesClosing", "settlement.withOpen",
 }
 
-// TestFanOuts: every other function that touches such a table names agent_id, to narrow its
-// query to an agent, to join, or to group.
+// TestFanOuts checks that every other function that accesses such a table names agent_id, to
+// restrict its query to an agent, to join, or to group.
 func TestFanOuts(t *testing.T) {
 	t.Parallel()
 	catalogue, err := dbtest.Catalogue()
@@ -83,8 +82,8 @@ func TestFanOuts(t *testing.T) {
 	}
 	seen := map[string]bool{}
 	for _, found := range tableAccesses(t) {
-		if catalogue[found.table].Class == dbtest.ByAgent && !found.byAgent && exceptions[found.room] == "" {
-			seen[strings.TrimPrefix(found.room, "app/")+"."+found.function] = true
+		if catalogue[found.table].Class == dbtest.ByAgent && !found.byAgent && exceptions[found.pkg] == "" {
+			seen[strings.TrimPrefix(found.pkg, "app/")+"."+found.function] = true
 		}
 	}
 	if got := slices.Sorted(maps.Keys(seen)); !slices.Equal(got, fanOuts) {
@@ -92,22 +91,22 @@ func TestFanOuts(t *testing.T) {
 	}
 }
 
-// access is one mention of a table where a query takes it from.
+// access is one place where a query names a table.
 type access struct {
-	room, table string
-	function    string // "" outside of functions
-	byAgent     bool   // the function names agent_id, or inserts rows
-	at          token.Position
+	pkg, table string
+	function   string // "" outside functions
+	byAgent    bool   // the function names agent_id, or inserts rows
+	at         token.Position
 }
 
-// byAgent matches what ties a query to an agent.
+// byAgent matches text that ties a query to an agent.
 var byAgent = regexp.MustCompile(`agent_id|WherePK\(|NewInsert\(`)
 
 // inSQL finds the names of tables in the text of a query.
 var inSQL = regexp.MustCompile(`\b(?:FROM|JOIN|INTO|UPDATE|TABLE)\s+(?:ONLY\s+)?(\w+)(?:(?:\s+AS)?\s+\w+)?(?:\s*,\s*(\w+))?`)
 
-// tableAccesses reads the sources of the module, without tests: SQL in strings, the names
-// given to Bun's builders, and the models given to them.
+// tableAccesses reads the module's sources, without tests. It finds tables in SQL strings, in names
+// passed to Bun's builders, and in models passed to them.
 func tableAccesses(t *testing.T) []access {
 	t.Helper()
 	out, err := exec.CommandContext(t.Context(), "go", "list", "-export", "-deps", "-f",
@@ -119,16 +118,16 @@ func tableAccesses(t *testing.T) []access {
 	for line := range strings.Lines(string(out)) {
 		f := strings.Split(strings.TrimSpace(line), "|")
 		exports[f[0]] = f[1]
-		if room, ours := strings.CutPrefix(f[0], module+"/"); ours && f[3] != "" {
+		if pkg, ours := strings.CutPrefix(f[0], module+"/"); ours && f[3] != "" {
 			for name := range strings.SplitSeq(f[3], ",") {
-				sources[room] = append(sources[room], filepath.Join(f[2], name))
+				sources[pkg] = append(sources[pkg], filepath.Join(f[2], name))
 			}
 		}
 	}
 	set := token.NewFileSet()
 	compiled := importer.ForCompiler(set, "gc", func(path string) (io.ReadCloser, error) { return os.Open(exports[path]) })
 	var found []access
-	for room, paths := range sources {
+	for pkg, paths := range sources {
 		var files []*ast.File
 		texts := make([][]byte, len(paths))
 		for i, path := range paths {
@@ -143,12 +142,12 @@ func tableAccesses(t *testing.T) []access {
 			files = append(files, file)
 		}
 		info := types.Info{Types: map[ast.Expr]types.TypeAndValue{}}
-		if _, err := (&types.Config{Importer: compiled}).Check(room, set, files, &info); err != nil {
+		if _, err := (&types.Config{Importer: compiled}).Check(pkg, set, files, &info); err != nil {
 			t.Fatal(err)
 		}
 		for i, file := range files {
 			for _, decl := range file.Decls {
-				one := access{room: room}
+				one := access{pkg: pkg}
 				if f, ok := decl.(*ast.FuncDecl); ok {
 					one.function = f.Name.Name
 				}
@@ -166,7 +165,7 @@ func tableAccesses(t *testing.T) []access {
 	return found
 }
 
-// tablesIn returns the tables that one node names, without those of its children.
+// tablesIn returns the tables that a node names, without those of its children.
 func tablesIn(n ast.Node, info *types.Info) (tables []string) {
 	switch n := n.(type) {
 	case *ast.BasicLit:
@@ -196,7 +195,7 @@ func tablesIn(n ast.Node, info *types.Info) (tables []string) {
 	return tables
 }
 
-// tableOf is the table of a Bun model, or of a pointer to or a slice of one.
+// tableOf returns the table of a Bun model, or of a pointer to a model or a slice of models.
 func tableOf(model types.Type) string {
 	switch m := types.Unalias(model).(type) {
 	case *types.Pointer:

@@ -22,7 +22,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/database/dbtest"
 )
 
-// collector takes spans by OTLP over HTTP, as a real one does.
+// collector receives spans by OTLP over HTTP, as a real collector does.
 type collector struct {
 	*httptest.Server
 	t testing.TB
@@ -70,7 +70,7 @@ func (c *collector) ServeHTTP(_ http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// wait gives the first span of a name that has come, and all of its trace.
+// wait waits for a span of a name and returns the first one with all spans of its trace.
 func (c *collector) wait(name string) (*tracepb.Span, []*tracepb.Span) {
 	c.t.Helper()
 	deadline := time.After(30 * time.Second)
@@ -86,7 +86,7 @@ func (c *collector) wait(name string) (*tracepb.Span, []*tracepb.Span) {
 			for _, span := range c.spans {
 				c.t.Log(span.Name)
 			}
-			c.t.Fatalf("no span %q came", name)
+			c.t.Fatalf("no span %q arrived", name)
 		}
 	}
 }
@@ -116,8 +116,8 @@ func attribute(span *tracepb.Span, key string) string {
 	return ""
 }
 
-// TestTracesOfTheWholeProgram: a publication is a trace of its request with its
-// queries below it, and tells nothing that was secret or said.
+// TestTracesOfTheWholeProgram checks that a publish makes a trace of the request with its queries
+// below it, and that the trace contains no secret and no text of the prediction.
 func TestTracesOfTheWholeProgram(t *testing.T) {
 	t.Parallel()
 	for _, kind := range dbtest.Kinds {
@@ -154,7 +154,7 @@ func TestTracesOfTheWholeProgram(t *testing.T) {
 				}
 				names = append(names, span.Name)
 				if !bytes.Equal(span.ParentSpanId, root.SpanId) || span.Kind != tracepb.Span_SPAN_KIND_CLIENT || attribute(span, "db.system.name") == "" {
-					t.Errorf("%s is not a query below the request: %v", span.Name, span)
+					t.Errorf("%s isn't a query below the request: %v", span.Name, span)
 				}
 			}
 			for _, want := range []string{"BEGIN", "COMMIT", "INSERT predictions"} {
@@ -164,7 +164,7 @@ func TestTracesOfTheWholeProgram(t *testing.T) {
 			}
 			insert, _ := c.wait("INSERT predictions")
 			if text := attribute(insert, "db.query.text"); !strings.Contains(text, "INSERT INTO predictions") || !strings.ContainsAny(text, "?$") {
-				t.Errorf("the text of a query: %q", text)
+				t.Errorf("got the query text %q", text)
 			}
 
 			_, tick := c.wait("job markets")
@@ -174,28 +174,28 @@ func TestTracesOfTheWholeProgram(t *testing.T) {
 				t.Errorf("the tick of the markets has no call of its source: %v", tick)
 			}
 			if want := fmt.Sprintf(`"trace_id":"%x"`, root.TraceId); !strings.Contains(p.out.String(), want) {
-				t.Errorf("the log has no %s", want)
+				t.Errorf("the log doesn't contain %s", want)
 			}
 			if code := p.stop(syscall.SIGTERM); code != 0 {
-				t.Errorf("a clean stop exits with %d", code)
+				t.Errorf("a clean stop: exit code %d", code)
 			}
 			c.mu.Lock()
 			defer c.mu.Unlock()
 			if c.service != "pulse-under-test" {
-				t.Errorf("the service is called %q", c.service)
+				t.Errorf("got the service name %q", c.service)
 			}
 			sent := strings.ToLower(c.raw.String())
 			for _, secret := range []string{key, token, "unspoken", "bearer", "authorization", "s3cret"} {
 				if secret == "" || strings.Contains(sent, strings.ToLower(secret)) {
-					t.Errorf("the spans tell %q", secret)
+					t.Errorf("the spans contain %q", secret)
 				}
 			}
 		})
 	}
 }
 
-// TestCollectorInTrouble never troubles anybody else: one that is down, one that
-// never answers, and what is not sent yet when the program stops.
+// TestCollectorInTrouble checks that the service isn't affected by a collector that is down or
+// never answers, nor by spans that are unsent when the program stops.
 func TestCollectorInTrouble(t *testing.T) {
 	t.Parallel()
 	hang := make(chan struct{})
@@ -208,7 +208,7 @@ func TestCollectorInTrouble(t *testing.T) {
 			t.Parallel()
 			delay := "OTEL_BSP_SCHEDULE_DELAY=50"
 			if name == "well" {
-				delay = "OTEL_BSP_SCHEDULE_DELAY=3600000" // only the stop sends
+				delay = "OTEL_BSP_SCHEDULE_DELAY=3600000" // spans are only sent at the stop
 			}
 			p := startProcess(t, []string{"DATABASE_URL=" + dbtest.URL(t, database.SQLite), "OTEL_EXPORTER_OTLP_ENDPOINT=" + endpoint, delay}, "serve", "--no-worker")
 			for range 20 {
@@ -219,7 +219,7 @@ func TestCollectorInTrouble(t *testing.T) {
 			}
 			begin := time.Now()
 			if code := p.stop(syscall.SIGTERM); code != 0 || time.Since(begin) > 10*time.Second {
-				t.Errorf("a stop exits with %d after %s:\n%s", code, time.Since(begin), p.out)
+				t.Errorf("stop: exit code %d after %s:\n%s", code, time.Since(begin), p.out)
 			}
 			if name == "well" {
 				good.wait("GET /api/leaderboard")
@@ -228,7 +228,7 @@ func TestCollectorInTrouble(t *testing.T) {
 	}
 }
 
-// TestTracingSettings: a value that cannot be followed stops the start with a line.
+// TestTracingSettings checks that an invalid setting stops the start with one line.
 func TestTracingSettings(t *testing.T) {
 	t.Parallel()
 	for setting, want := range map[string]string{

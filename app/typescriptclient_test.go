@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// useTypeScriptClient compiles the TypeScript client and its bot under strict rules, and runs
-// them against the real server. It needs Node.js and what npm installs.
+// useTypeScriptClient compiles the TypeScript client and its bot under strict rules, and runs them
+// against the real server. It needs Node.js and the packages that npm installs.
 func useTypeScriptClient(t *testing.T, p *process) {
 	modules, err := filepath.Abs("../node_modules")
 	if err != nil {
@@ -60,8 +60,8 @@ func node(t *testing.T, dir string, p *process, key string, settings []string, a
 	return string(out), err
 }
 
-// checkBot runs the template of a bot: first without publishing, then with it, then once more
-// with nothing left to do.
+// checkBot runs the template of a bot first without publishing, then with publishing, then again
+// with no work left.
 func checkBot(t *testing.T, p *process, handle string, run func(flags ...string) (string, error)) {
 	t.Helper()
 	published := func() int {

@@ -13,7 +13,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/source/sourcetest"
 )
 
-// upstream plays every source of the whole program.
+// upstream stands in for every source of the program.
 type upstream struct {
 	*sourcetest.Server
 	URL string
@@ -28,7 +28,7 @@ func newUpstream(t testing.TB) *upstream {
 	return u
 }
 
-// settings let the program ask u instead of each source.
+// settings returns settings that make the program use u for each source.
 func (u *upstream) settings() []string {
 	settings := []string{"REDDIT_CLIENT_ID=recorded", "REDDIT_CLIENT_SECRET=recorded"}
 	for _, name := range []string{
@@ -39,10 +39,10 @@ func (u *upstream) settings() []string {
 	return settings
 }
 
-// until asks again and again until the answer is right, or fails with the last one.
+// until repeats a request until the answer is right. It fails the test with the last answer.
 func (p *process) until(path, key string, right func(answer map[string]any) bool) map[string]any {
 	p.t.Helper()
-	deadline := time.After(2 * time.Minute) // far more than needed: a busy machine is no failure
+	deadline := time.After(2 * time.Minute) // far more than needed, because the machine may be busy
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()
 	for {
@@ -52,7 +52,7 @@ func (p *process) until(path, key string, right func(answer map[string]any) bool
 		}
 		select {
 		case <-deadline:
-			p.t.Fatalf("%s still says %v\n%s", path, answer, p.out)
+			p.t.Fatalf("%s still answers %v\n%s", path, answer, p.out)
 		case <-tick.C:
 		}
 	}
@@ -75,8 +75,8 @@ func dig(v any, path ...any) any {
 	return v
 }
 
-// TestFromSignalToScore follows one forecast through the whole program: a market is
-// read, forecast, priced, settled and scored, and the agent finds itself on the board.
+// TestFromSignalToScore follows one prediction through the whole program: a market is read,
+// predicted, priced, settled and scored, and the agent appears on the board.
 func TestFromSignalToScore(t *testing.T) {
 	t.Parallel()
 	for _, kind := range dbtest.Kinds {
@@ -147,7 +147,7 @@ func TestFromSignalToScore(t *testing.T) {
 	}
 }
 
-// throughBook follows a book through the whole program: m2's, and that of m3, which has
+// throughBook follows order books through the whole program: that of m2, and that of m3, which has
 // no bids and too little liquidity.
 func (u *upstream) throughBook(p *process, key string) {
 	p.t.Helper()
@@ -159,7 +159,7 @@ func (u *upstream) throughBook(p *process, key string) {
 	}
 	thin, thinPath := said("m3")
 	if warnings := fmt.Sprint(dig(thin, "warnings")); dig(thin, "readAs") != "70 % that Yes; the market says 60 % (bid 0, ask 0.62)" || !strings.Contains(warnings, "Too little liquidity: this market reports 500. Below 1000") {
-		p.t.Errorf("published on the thin market: %v", thin)
+		p.t.Errorf("publishing on the thin market: got %v", thin)
 	}
 	published, path := said("m2")
 	if dig(published, "readAs") != "70 % that Yes; the market says 60 % (bid 0.58, ask 0.62)" || strings.Contains(fmt.Sprint(dig(published, "warnings")), "iquidity") {
@@ -176,12 +176,12 @@ func (u *upstream) throughBook(p *process, key string) {
 		p.t.Errorf("market %v", shown)
 	}
 	if _, found := p.call("GET", thinPath, "", nil); dig(found, "prediction", "baseline") != nil {
-		p.t.Errorf("the thin market gave a baseline: %v", found)
+		p.t.Errorf("the prediction on the thin market has a baseline: %v", found)
 	}
 }
 
-// TestUpstreamInTrouble: whatever the source does, the last good snapshot stays up,
-// goes stale, and health names the error in one fixed word; then it recovers.
+// TestUpstreamInTrouble checks each kind of failing source: the last good snapshot is still served,
+// becomes stale, and health names the error with one fixed word. Then the source recovers.
 func TestUpstreamInTrouble(t *testing.T) {
 	t.Parallel()
 	text := func(status int, contentType, body string) http.HandlerFunc {
@@ -226,7 +226,8 @@ func TestUpstreamInTrouble(t *testing.T) {
 	again.until("/api/intelligence/markets", "", func(a map[string]any) bool { return first(a) && a["stale"] == false })
 }
 
-// TestHealthWarnsAboutKeys: what keeps keys from being checked is not only in the log.
+// TestHealthWarnsAboutKeys checks that health says what prevents keys from being checked, not only
+// the log.
 func TestHealthWarnsAboutKeys(t *testing.T) {
 	t.Parallel()
 	p := startProcess(t, []string{"DATABASE_URL=" + dbtest.URL(t, "sqlite"),

@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// TestVerify recomputes the demo's scores and boards from its public API, with the command
-// and with the Python file, and shows that both notice one number that was changed.
+// TestVerify recomputes the demo's scores and boards from its public API, with the command and with
+// the Python file. It checks that both notice a single changed number.
 func TestVerify(t *testing.T) {
 	t.Parallel()
 	p, _ := startDemo(t, "RATE_LIMIT_READS=off")
@@ -57,7 +57,7 @@ func TestVerify(t *testing.T) {
 	}
 }
 
-// checkVerified expects no difference, or differences that name what was changed.
+// checkVerified expects no difference, or differences that name the changed number.
 func checkVerified(t *testing.T, what, finds, out string, err error) {
 	t.Helper()
 	clean := strings.Contains(out, " 0 differences")

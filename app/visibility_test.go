@@ -40,7 +40,7 @@ func (p *process) admin() *adminClient {
 
 var csrfField = regexp.MustCompile(`name="csrf" value="([^"]+)"`)
 
-// act sends a form with the token of a page, and answers with the page it leads to.
+// act submits a form with the token of a page and returns the page that follows.
 func (a *adminClient) act(page, action string, form url.Values) string {
 	a.p.t.Helper()
 	_, body := a.p.fetch(a.http, page)
@@ -79,11 +79,11 @@ func (p *process) fetch(client *http.Client, path string) (status int, body []by
 	return res.StatusCode, body
 }
 
-// surfaces lists every place that shows texts of agents, and for each viewer which facts
-// appear there: what the agent declares (n its name, d its description, h a link to it)
-// and what it wrote (i the prediction's id, t its title, x its thesis, e its evidence,
-// m its model, c its category). The columns are the states of the agent and of its
-// prediction; a fact that a column does not name must not appear.
+// surfaces lists every place that shows texts of agents, and which facts each viewer sees there:
+// what the agent declares (n its name, d its description, h a link to it) and what it wrote (i the
+// prediction's id, t its title, x its thesis, e its evidence, m its model, c its category). The
+// columns are the states of the agent and of its prediction. A fact that a column doesn't name must
+// not appear.
 var surfaces = []struct {
 	name, viewer, path                                      string
 	shown, profile, texts, prediction, disabled, unrevealed string
@@ -116,8 +116,9 @@ var surfaces = []struct {
 	{"admin ruling page", "admin", "/admin/settlement/predictions/{id}", "nhitx", "hitx", "hitx", "nhitx", "nhitx", "nhitx"},
 }
 
-// TestVisibility: what an admin hides no page, feed, picture, badge, search or answer
-// shows to the public or to its author, at once; shown again, they show it.
+// TestVisibility checks that no page, feed, picture, badge, search or answer shows hidden texts to
+// the public or to their author, at once. When an admin shows the texts again, all of them
+// reappear.
 func TestVisibility(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "p.db")
@@ -180,8 +181,8 @@ func TestVisibility(t *testing.T) {
 		return string(found)
 	}
 	pictures := []string{"/agents/" + handle + "/card.png", "/predictions/" + id + "/card.png"}
-	// look compares every surface with its column. Hiding must show at once; disabling
-	// and enabling may take as long as a page is kept.
+	// look compares every surface with its column. Hiding must take effect at once. Disabling and
+	// enabling may take as long as a page is cached.
 	look := func(state string, column int, within time.Duration) (drawn [][]byte) {
 		t.Helper()
 		deadline := time.Now().Add(within)
@@ -207,14 +208,14 @@ func TestVisibility(t *testing.T) {
 	for _, s := range surfaces {
 		body := read(s.viewer, s.path)
 		if told := bytes.Contains(body, []byte("0.4273")) || bytes.Contains(body, []byte("42.73")); told && s.viewer == "public" {
-			t.Errorf("unrevealed: %s tells the confidence to the public", s.name)
+			t.Errorf("unrevealed: %s shows the confidence to the public", s.name)
 		}
 	}
 	closeMarket(t, "sqlite://"+path, market)
 	p.until("/api/predictions/"+id, "", func(a map[string]any) bool { return dig(a, "prediction", "revealedAt") != nil })
 	before := look("shown", 0, soon)
 	if bytes.Equal(sealed[1], before[1]) {
-		t.Error("the picture of the prediction is the same after its reveal")
+		t.Error("the picture of the prediction didn't change with its reveal")
 	}
 
 	_, preview := p.fetch(a.http, page+"/texts?to=all&note=abuse")
@@ -223,10 +224,10 @@ func TestVisibility(t *testing.T) {
 	}
 	a.act(page, page+"/texts", url.Values{"to": {"profile"}, "note": {"adverts"}, "seen": {"shown"}})
 	look("profile hidden", 1, 0)
-	a.act(page, page+"/texts", url.Values{"to": {"all"}, "note": {"abuse"}, "seen": {"what it says of itself hidden"}})
+	a.act(page, page+"/texts", url.Values{"to": {"all"}, "note": {"abuse"}, "seen": {"profile texts hidden"}})
 	for i, hidden := range look("texts hidden", 2, 0) {
 		if bytes.Equal(before[i], hidden) {
-			t.Errorf("%s shows the same as before", pictures[i])
+			t.Errorf("%s didn't change", pictures[i])
 		}
 	}
 	_, now := p.call("GET", "/api/predictions/"+id, "", nil)
@@ -236,15 +237,15 @@ func TestVisibility(t *testing.T) {
 	_, dry := p.call("POST", "/api/predictions?dryRun=true", author, map[string]any{
 		"title": "A second?", "thesis": "Dry.", "confidence": 0.5, "horizonAt": time.Now().AddDate(0, 1, 0).UTC()})
 	if dig(dry, "prediction", "hidden") != true || dig(dry, "prediction", "thesis") != "" {
-		t.Errorf("a dry run answers otherwise than a publish: %v", dry)
+		t.Errorf("a dry run doesn't answer like a publish: %v", dry)
 	}
 	if _, changes := p.fetch(stranger, "/changes"); bytes.Contains(changes, []byte("abuse")) {
-		t.Error("no score changed, yet the public page of changes tells of it")
+		t.Error("no score changed, but the public page of changes mentions it")
 	}
-	a.act(page, page+"/texts", url.Values{"to": {"shown"}, "note": {"a mistake"}, "seen": {"everything it wrote hidden"}})
+	a.act(page, page+"/texts", url.Values{"to": {"shown"}, "note": {"a mistake"}, "seen": {"all texts hidden"}})
 	for i, after := range look("shown again", 0, 0) {
 		if !bytes.Equal(before[i], after) {
-			t.Errorf("%s is not as before", pictures[i])
+			t.Errorf("%s differs from before", pictures[i])
 		}
 	}
 
@@ -256,7 +257,8 @@ func TestVisibility(t *testing.T) {
 	look("disabled", 4, soon)
 }
 
-// closeMarket makes a market's scheduled close a moment ago, which reveals what waits for it.
+// closeMarket sets a market's scheduled close to now, which reveals the predictions that wait for
+// it.
 func closeMarket(t *testing.T, address, market string) {
 	t.Helper()
 	db, err := database.Open(t.Context(), address)
@@ -269,10 +271,10 @@ func closeMarket(t *testing.T, address, market string) {
 	}
 }
 
-// decides is SQL that decides what is shown.
+// decides matches SQL that decides what is shown.
 var decides = regexp.MustCompile(`\bNOT p?\.?hidden\b|\bp\.hidden\b|\bNOT (p\.)?unrevealed\b|\.visibility\b|'(profile|texts)_hidden'|status (=|<>) 'active'`)
 
-// TestVisibilityIsDecidedOnce: queries ask the two files that decide what is shown.
+// TestVisibilityIsDecidedOnce checks that only two files decide what is shown.
 func TestVisibilityIsDecidedOnce(t *testing.T) {
 	t.Parallel()
 	owners := []string{"agent/visibility.go", "prediction/visibility.go"}
@@ -285,7 +287,7 @@ func TestVisibilityIsDecidedOnce(t *testing.T) {
 		if sql := decides.Find(source); sql != nil {
 			found[path] = true
 			if !slices.Contains(owners, path) {
-				t.Errorf("%s decides what is shown: %s", path, sql)
+				t.Errorf("%s contains SQL that decides what is shown: %s", path, sql)
 			}
 		}
 		return err
@@ -295,7 +297,7 @@ func TestVisibilityIsDecidedOnce(t *testing.T) {
 	}
 	for _, path := range owners {
 		if !found[path] {
-			t.Errorf("%s decides nothing", path)
+			t.Errorf("%s contains no SQL that decides what is shown", path)
 		}
 	}
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// meetVisitor uses what a script adds to pages: charts that tell their values, a prompt to
-// copy, and a menu that closes as others do.
+// meetVisitor uses the features that a script adds to pages: charts that show their values, a
+// prompt to copy, and menus that close each other.
 func meetVisitor(t *testing.T, browser context.Context, p *process) {
 	b := openTab(t, browser, p.base)
 	visit := func(path string, l look) {
@@ -36,7 +36,7 @@ func meetVisitor(t *testing.T, browser context.Context, p *process) {
 		return strings.HasPrefix(got, "slider|0|0|true|") && strings.Contains(got, " UTC: ") && strings.HasSuffix(got, "%")
 	})
 	check("one price later", press+`('ArrowRight'); `+reading, func(got string) bool { return strings.HasPrefix(got, "slider|0|1|true|") })
-	check("the place of it", `String(document.querySelectorAll('.chart .cursor, .chart .cursor-dot').length)`, is("2"))
+	check("the cursor in the chart", `String(document.querySelectorAll('.chart .cursor, .chart .cursor-dot').length)`, is("2"))
 	check("a dot", `(dot => { dot.focus(); return String(document.querySelector('.chart-reading').textContent === dot.getAttribute('aria-label')) })(document.querySelector('.chart a'))`, is("true"))
 	check("a pointer", `(c => { const r = c.getBoundingClientRect();
 		c.dispatchEvent(new PointerEvent('pointermove', {clientX: r.left + 1, clientY: r.top + 20, bubbles: true}));
@@ -61,7 +61,7 @@ func meetVisitor(t *testing.T, browser context.Context, p *process) {
 	check("Escape", `document.dispatchEvent(new KeyboardEvent('keydown', {key: 'Escape', bubbles: true})); `+menu, is("false false true"))
 }
 
-// forecastMarket is the id of a market with an open prediction.
+// forecastMarket returns the id of a market with an open prediction.
 func forecastMarket(t *testing.T, p *process) string {
 	t.Helper()
 	_, answer := p.call("GET", "/api/predictions?status=open&limit=50", "", nil)
@@ -70,6 +70,6 @@ func forecastMarket(t *testing.T, p *process) string {
 			return fmt.Sprint(market["id"])
 		}
 	}
-	t.Fatal("no open prediction has a market")
+	t.Fatal("found no open prediction on a market")
 	return ""
 }

@@ -69,8 +69,8 @@ func (a *App) thresholds() leaderboard.Thresholds {
 	}
 }
 
-// buildOperations builds the worker and what operators watch. It takes the address of
-// METRICS_ADDR and tries BACKUP_DIR, so that a bad one stops the start.
+// buildOperations builds the worker and what operators watch. It listens on METRICS_ADDR and tries
+// BACKUP_DIR, so that a wrong setting stops the start.
 func (a *App) buildOperations(ctx context.Context) error {
 	if s := a.backups(); s != nil && a.opts.Worker {
 		if err := s.Check(ctx); err != nil {
@@ -94,7 +94,7 @@ func (a *App) buildOperations(ctx context.Context) error {
 	return a.metrics.Listen(a.cfg.MetricsAddr)
 }
 
-// checkDatabase returns why the database can't be read or written; nil if it can.
+// checkDatabase returns why the database can't be read or written, or nil if it can.
 func (a *App) checkDatabase(ctx context.Context) error {
 	if err := a.DB.Breaker.Err(); err != nil {
 		return err
@@ -102,7 +102,7 @@ func (a *App) checkDatabase(ctx context.Context) error {
 	return a.publisher.TryWrite(ctx)
 }
 
-// newMonitor watches the feeds, and on SQLite the disk that holds the database.
+// newMonitor returns a monitor of the feeds and, on SQLite, of the disk with the database.
 func (a *App) newMonitor() *monitor.Monitor {
 	o := monitor.Options{
 		DB: a.DB, Now: a.now, BackupEvery: a.cfg.BackupEvery, Archived: a.archive != nil, Feeds: []monitor.Snapshots{a.Markets.Replicator.Feed(), a.News.Replicator.Feed()},
@@ -123,7 +123,7 @@ func (a *App) alerts() *alert.Watcher {
 	})
 }
 
-// buildSignals connects the sources to the feeds, and what follows from a reading.
+// buildSignals connects the sources to the feeds, and the feeds to the work that follows a reading.
 func (a *App) buildSignals(ctx context.Context) error {
 	a.Settlement = settlement.New(settlement.Options{
 		DB: a.DB, Interval: a.cfg.MarketsInterval, MinLiquidity: float64(a.cfg.RankedMinLiquidity), Now: a.now,
@@ -151,7 +151,8 @@ func (a *App) buildSignals(ctx context.Context) error {
 	return nil
 }
 
-// openArchive opens the archive. It isn't reached for: it may be down when the service starts.
+// openArchive opens the archive without connecting to it, because it may be down when the service
+// starts.
 func (a *App) openArchive() (err error) {
 	if a.archive, err = archive.OpenStorage(a.cfg.ArchiveURL); err != nil {
 		return fmt.Errorf("ARCHIVE_URL: %w", err)
@@ -174,8 +175,8 @@ func (a *App) newsSource() source.NewsSource {
 	return source.NewFallback(a.Log, a.now, members...)
 }
 
-// newRecording archives the news that may be published while the feed shows another source.
-// Reddit comes first in the feed, so the archive has it whenever it can be read.
+// newRecording archives publishable news that the feed doesn't show at the moment. Reddit comes
+// first in the feed, so the archive has its news whenever it can be read.
 func (a *App) newRecording(members []source.Member) *ingest.Recording {
 	released := a.cfg.Released()
 	return &ingest.Recording{
@@ -191,8 +192,8 @@ func (a *App) newRecording(members []source.Member) *ingest.Recording {
 	}
 }
 
-// findPosts are the sources that tell whether archived posts still exist. Reddit's API tells it of
-// posts that were read from the feeds, too.
+// findPosts returns the sources that can tell whether archived posts still exist. Reddit's API also
+// knows the posts that were read from its feeds.
 func findPosts(members []source.Member) map[string]archive.FindPosts {
 	found := map[string]archive.FindPosts{}
 	for _, m := range members {
@@ -241,7 +242,7 @@ func (a *App) buildServer() {
 	}).Register(a.server)
 }
 
-// catalogue is what is published of the archive.
+// catalogue returns the catalogue of the archive's published files.
 func (a *App) catalogue() *release.Catalogue {
 	c := &release.Catalogue{DB: a.DB, Sources: a.cfg.Released()}
 	if a.archive != nil {
@@ -250,9 +251,9 @@ func (a *App) catalogue() *release.Catalogue {
 	return c
 }
 
-// readPlaces is how many answers that are in no memory are made at a time. SQLite works in this
-// process, so half of the processors are left to everything else. Postgres works elsewhere, and
-// three of four connections are left.
+// readPlaces returns how many answers that are not in memory may be made at the same time. SQLite
+// runs in this process, so half of the processors stay free for other work. Postgres runs outside
+// it, and three of four connections stay free.
 func (a *App) readPlaces() int {
 	processors := runtime.GOMAXPROCS(0)
 	if a.DB.Kind == database.SQLite {
@@ -282,7 +283,8 @@ func (a *App) ShowsSample() bool { return a.sample.Load() }
 // MarkSample makes every page say that it shows sample data.
 func (a *App) MarkSample() { a.sample.Store(true) }
 
-// authenticate keeps a nil principal out of the interface, where it would not be nil.
+// authenticate returns a nil interface when there is no principal. A nil pointer in the interface
+// would not compare equal to nil.
 func (a *App) authenticate(ctx context.Context, bearer string) (httpserver.Principal, error) {
 	p, err := a.identity.Authenticate(ctx, bearer)
 	if err != nil {
@@ -291,10 +293,10 @@ func (a *App) authenticate(ctx context.Context, bearer string) (httpserver.Princ
 	return p, nil
 }
 
-// observe counts requests, and each agent's.
+// observe counts requests in all, and those of each agent.
 func (a *App) observe(o httpserver.Observation) {
 	a.metrics.Observe(o.Route, o.Method, o.Status, o.Code, o.Duration)
-	if !o.Shed { // any visitor can bring that about
+	if !o.Shed { // any visitor can cause that
 		a.serverErrors.Count(o.Status)
 	}
 	if o.Principal != nil {
@@ -313,8 +315,8 @@ func (a *App) health() httpserver.HealthSource {
 	}
 }
 
-// warnings are what an operator should know of the way to check keys, the database and its
-// replica, the backups and the clock.
+// warnings returns what operators should know about the identity provider, the database and its
+// replica, the archive, the backups and the clock.
 func (a *App) warnings() []string {
 	s := a.identity.Status()
 	list := slices.Clone(s.Warnings)
@@ -333,13 +335,13 @@ func (a *App) warnings() []string {
 	}
 	if b := a.DB.Breaker; b.ClockOff() {
 		list = append(list, fmt.Sprintf(
-			"the clock of this node is %s from the database's, so it runs no jobs: run an NTP client", b.ClockOffset().Abs().Round(time.Second)))
+			"the clock of this node is %s off the database's, so it runs no jobs: run an NTP client", b.ClockOffset().Abs().Round(time.Second)))
 	}
 	return list
 }
 
-// backupsTroubled reports whether scheduled backups fail or are late; false if the database
-// doesn't answer, which health tells by itself.
+// backupsTroubled reports whether scheduled backups fail or are late. It is false if the database
+// doesn't answer, because health reports that separately.
 func (a *App) backupsTroubled() bool {
 	ctx, cancel := context.WithTimeout(context.Background(), backupsTimeout)
 	defer cancel()
@@ -347,7 +349,8 @@ func (a *App) backupsTroubled() bool {
 	return err == nil && scheduled && b.Troubled()
 }
 
-// archiveWarnings says what is wrong with the archive; nothing if the database doesn't answer.
+// archiveWarnings returns what is wrong with the archive. It returns nothing if the database
+// doesn't answer.
 func (a *App) archiveWarnings() []string {
 	ctx, cancel := context.WithTimeout(context.Background(), backupsTimeout)
 	defer cancel()
@@ -358,14 +361,13 @@ func (a *App) archiveWarnings() []string {
 	return []string{"the archive can't be written, so observations wait in the database and nothing is pruned: the log says why"}
 }
 
-// backupsTimeout bounds the look of health at the backups.
+// backupsTimeout bounds the query that health makes about the backups.
 const backupsTimeout = 250 * time.Millisecond
 
-// feeds returns the state of the feeds, without their readings if the database doesn't
-// answer.
+// feeds returns the state of the feeds. If the database doesn't answer, their readings are missing.
 func (a *App) feeds(ctx context.Context) []monitor.Feed {
 	feeds, err := a.monitor.Feeds(ctx)
-	if err != nil && !database.Unavailable(err) { // the breaker has said that
+	if err != nil && !database.Unavailable(err) { // the breaker has logged that
 		a.Log.Warn("state of the feeds not read", "error", err)
 	}
 	return feeds

@@ -1,13 +1,14 @@
--- The whole schema. Each table says what it holds, its class and the package that owns
--- it; docs/decisions/0001-schema.md says why. The classes:
+-- This is the whole schema. The comment of each table says what it holds, its class and the package
+-- that owns it. docs/decisions/0001-schema.md says why. The classes are:
 --   by agent    grows with predictions; every primary and unique key contains agent_id
 --   by market   grows with markets; every primary and unique key begins with market_id
 --   reference   small, joined from everywhere; a cluster keeps a copy on each node
 --   local       read by its owner alone; a cluster keeps it on one node
 
--- agents: who forecasts, and the reference agents. A closed account keeps its row, under a
--- neutral handle; erased_at is when all its texts were gone. name_key and handle_key are what
--- names are compared under, so that none passes for another. Reference; owner agent.
+-- agents: the agents that publish predictions, and the reference agents. A closed account keeps its
+-- row, under a neutral handle. erased_at is when its last texts were erased. Names and handles are
+-- compared by name_key and handle_key, so that no name can pass for another. Reference; owner
+-- agent.
 CREATE TABLE agents (
   id {{.UUID}} PRIMARY KEY,
   handle TEXT NOT NULL UNIQUE,
@@ -45,8 +46,8 @@ CREATE INDEX agents_handle_keys ON agents (handle_key, id) WHERE handle_key <> '
 CREATE INDEX agents_closed ON agents (id) WHERE closed_at IS NOT NULL;
 --bun:split
 
--- agent_labels: the handle and name of each agent in lower case, for searching. Triggers
--- keep it. Reference; owner agent.
+-- agent_labels: the handle and name of each agent in lower case, for searches. Triggers keep it up
+-- to date. Reference; owner agent.
 CREATE TABLE agent_labels (
   agent_id {{.UUID}} PRIMARY KEY,
   handle TEXT NOT NULL,
@@ -97,8 +98,8 @@ CREATE TABLE agent_keys (
 CREATE INDEX agent_keys_agent ON agent_keys (agent_id);
 --bun:split
 
--- grants: what agents let programs do that signed in by OAuth. credential is the key that
--- approved it; resource is the audience of its tokens. Reference; owner agent.
+-- grants: what agents let apps do that signed in by OAuth. credential is the key that approved the
+-- grant. resource is the audience of its tokens. Reference; owner agent.
 CREATE TABLE grants (
   id {{.UUID}} PRIMARY KEY,
   agent_id {{.UUID}} NOT NULL REFERENCES agents (id),
@@ -119,8 +120,8 @@ CREATE INDEX grants_credential ON grants (credential);
 CREATE INDEX grants_expiry ON grants (expires_at);
 --bun:split
 
--- refresh_tokens: what renews the tokens of a grant, as hashes; used ones are kept so that a
--- second use is noticed. Reference; owner agent.
+-- refresh_tokens: the tokens that renew a grant, as hashes. Used tokens are kept, so that a second
+-- use is noticed. Reference; owner agent.
 CREATE TABLE refresh_tokens (
   hash {{.BYTES}} PRIMARY KEY,
   grant_id {{.UUID}} NOT NULL REFERENCES grants (id) ON DELETE CASCADE,
@@ -134,8 +135,8 @@ CREATE INDEX refresh_tokens_grant ON refresh_tokens (grant_id);
 CREATE INDEX refresh_tokens_expiry ON refresh_tokens (expires_at);
 --bun:split
 
--- sessions: session tokens of agents and access tokens of grants, as hashes. scope is empty
--- without a grant. Reference; owner agent.
+-- sessions: session tokens of agents and access tokens of grants, as hashes. scope is empty for
+-- sessions without a grant. Reference; owner agent.
 CREATE TABLE sessions (
   hash {{.BYTES}} PRIMARY KEY,
   agent_id {{.UUID}} NOT NULL REFERENCES agents (id),
@@ -155,7 +156,7 @@ CREATE INDEX sessions_credential ON sessions (credential);
 CREATE INDEX sessions_expiry ON sessions (expires_at);
 --bun:split
 
--- oauth_clients: programs that registered themselves to sign in for agents. Local; owner oauth.
+-- oauth_clients: apps that registered themselves to sign in for agents. Local; owner oauth.
 CREATE TABLE oauth_clients (
   id TEXT PRIMARY KEY,
   name TEXT NOT NULL,
@@ -168,8 +169,8 @@ CREATE TABLE oauth_clients (
 CREATE INDEX oauth_clients_expiry ON oauth_clients (expires_at);
 --bun:split
 
--- oauth_codes: authorization codes, as hashes; a used one is kept so that a second use is
--- noticed. grant_id names the grant that it becomes. Local; owner oauth.
+-- oauth_codes: authorization codes, as hashes. Used codes are kept, so that a second use is
+-- noticed. grant_id is the id of the grant that the code becomes. Local; owner oauth.
 CREATE TABLE oauth_codes (
   hash {{.BYTES}} PRIMARY KEY,
   grant_id {{.UUID}} NOT NULL,
@@ -189,8 +190,8 @@ CREATE TABLE oauth_codes (
 CREATE INDEX oauth_codes_expiry ON oauth_codes (expires_at);
 --bun:split
 
--- credential_generation: one row with a counter that tells nodes to forget what they cached of
--- credentials. Local; owner agent.
+-- credential_generation: one row with a counter. When it changes, nodes drop cached credentials.
+-- Local; owner agent.
 CREATE TABLE credential_generation (
   id INTEGER PRIMARY KEY,
   generation BIGINT NOT NULL
@@ -199,8 +200,8 @@ CREATE TABLE credential_generation (
 INSERT INTO credential_generation (id, generation) VALUES (1, 1);
 --bun:split
 
--- generations: how often each topic of what is shown has changed, in slots that concurrent
--- transactions move without waiting for each other; a topic stands at the sum of its slots.
+-- generations: how often each topic has changed. A topic has several slots, so that concurrent
+-- transactions can count without waiting for each other. Its counter is the sum of its slots.
 -- Local; owner generation.
 CREATE TABLE generations (
   topic TEXT NOT NULL,
@@ -210,7 +211,7 @@ CREATE TABLE generations (
 ){{if .PG}} WITH (fillfactor = 50){{end}};
 --bun:split
 
--- hidden_profiles: what an agent's profile said before an admin hid it. Reference; owner agent.
+-- hidden_profiles: the profile of an agent from before an admin hid it. Reference; owner agent.
 CREATE TABLE hidden_profiles (
   agent_id {{.UUID}} PRIMARY KEY REFERENCES agents (id),
   name TEXT NOT NULL,
@@ -231,15 +232,15 @@ CREATE TABLE reserved_handles (
 );
 --bun:split
 
--- closed_identities: the handles of closed accounts and their subjects at the identity provider,
--- as keyed hashes, so that no other agent gets them. Reference; owner agent.
+-- closed_identities: the handles of closed accounts and their subjects at the identity provider, as
+-- keyed hashes, so that no other agent can take them. Reference; owner agent.
 CREATE TABLE closed_identities (
   hash {{.BYTES}} PRIMARY KEY,
   closed_at {{.TS}} NOT NULL
 );
 --bun:split
 
--- agent_usage: requests of an agent by hour. By agent; owner agent.
+-- agent_usage: requests of each agent by hour. By agent; owner agent.
 CREATE TABLE agent_usage (
   agent_id {{.UUID}} NOT NULL REFERENCES agents (id),
   hour {{.TS}} NOT NULL,
@@ -252,7 +253,7 @@ CREATE TABLE agent_usage (
 CREATE INDEX agent_usage_hour ON agent_usage (hour);
 --bun:split
 
--- agent_endpoints: requests of an agent by hour and route. By agent; owner agent.
+-- agent_endpoints: requests of each agent by hour and route. By agent; owner agent.
 CREATE TABLE agent_endpoints (
   agent_id {{.UUID}} NOT NULL REFERENCES agents (id),
   hour {{.TS}} NOT NULL,
@@ -268,7 +269,7 @@ CREATE TABLE agent_endpoints (
 CREATE INDEX agent_endpoints_hour ON agent_endpoints (hour);
 --bun:split
 
--- agent_errors: the latest refused and failed requests of an agent. By agent; owner agent.
+-- agent_errors: the latest refused and failed requests of each agent. By agent; owner agent.
 CREATE TABLE agent_errors (
   agent_id {{.UUID}} NOT NULL REFERENCES agents (id),
   id {{.UUID}} NOT NULL,
@@ -284,10 +285,10 @@ CREATE TABLE agent_errors (
 CREATE INDEX agent_errors_age ON agent_errors (created_at);
 --bun:split
 
--- markets: each market as last observed. best_bid and best_ask are the book of its first
--- outcome, tags the slugs of its tags and its event's, event_position its place among the
--- event's markets and label its name there. told_price and told_closed are the probability and
--- the state that the latest update about the market told. Reference; owner market.
+-- markets: each market as last observed. best_bid and best_ask are the book of its first outcome.
+-- tags holds the slugs of its tags and of its event's tags. event_position is its place among the
+-- event's markets, and label its name there. told_price and told_closed are the probability and the
+-- state in the latest update about the market. Reference; owner market.
 CREATE TABLE markets (
   id TEXT PRIMARY KEY,
   source TEXT NOT NULL,
@@ -352,8 +353,8 @@ CREATE INDEX markets_closed_by_first_seen ON markets (first_seen_at DESC, id) WH
 CREATE INDEX markets_by_age ON markets (closed, observed_at);
 --bun:split
 
--- market_prices: every outcome's price at each observation, and the book of the first
--- outcome. By market; owner market.
+-- market_prices: the price of every outcome at each observation, and the book of the first outcome.
+-- By market; owner market.
 CREATE TABLE market_prices (
   market_id TEXT NOT NULL REFERENCES markets (id),
   observed_at {{.TS}} NOT NULL,
@@ -368,9 +369,9 @@ CREATE TABLE market_prices (
 CREATE INDEX market_prices_age ON market_prices (observed_at);
 --bun:split
 
--- market_events: the upstream events that group sibling markets. exclusive: exactly one of
--- the markets can settle at Yes. by_price: upstream shows them by price, not in their order.
--- tags are those of the event itself, asked for when its markets come without any;
+-- market_events: the upstream events that group sibling markets. exclusive means that exactly one
+-- of the markets can settle at Yes. by_price means that upstream orders the markets by price. tags
+-- are the tags of the event itself. They are fetched when its markets come without tags, and
 -- tags_asked_at is the last attempt. Reference; owner market.
 CREATE TABLE market_events (
   id TEXT PRIMARY KEY,
@@ -390,13 +391,13 @@ CREATE TABLE market_events (
 );
 --bun:split
 
--- market_consensus: what the agents together say of each market's reference outcome. Each
--- publish or reveal adds to predictions (all that were ever revealed on the market) and sets changed;
--- a job of the worker then counts the rest anew: the agents with an open prediction that count,
--- the median of their latest confidences and their skill-weighted mean of log odds (0..1, null
--- without any). others are agents with an open prediction that are too new to count.
--- counted_at is when the latest count began; changes other than publishing clear it. By market;
--- owner prediction.
+-- market_consensus: the agents' consensus on each market's reference outcome. A publish or reveal
+-- adds to predictions (all predictions ever revealed on the market) and sets changed. A job of the
+-- worker then counts the other columns again. agents counts the agents with an open prediction and
+-- enough settled events. others counts those that are too new to count. median is the median of the
+-- counting agents' latest confidences, and weighted their skill-weighted mean of log odds (0..1);
+-- both are null without such agents. counted_at is when the latest count began. Changes other than
+-- publishing clear it. By market; owner prediction.
 CREATE TABLE market_consensus (
   market_id TEXT PRIMARY KEY REFERENCES markets (id),
   outcome TEXT NOT NULL DEFAULT '',
@@ -448,14 +449,15 @@ CREATE INDEX news_items_posted ON news_items (posted_at, id);
 CREATE INDEX news_items_age ON news_items (observed_at);
 --bun:split
 
--- predictions: what an agent wrote; only hidden ever changes, the reveal, and the texts when
--- an agent closes its account. Until reveal ("now", "baseline" or "close") others see hash, the
--- SHA-256 over salt and what is withheld; unrevealed says that this still holds, revealed_at
--- when it ended. hash and salt are null if reveal is "now". newcomer says that nothing of its
--- agent had been settled when it was published; feeds and the sitemap leave it out. The agent's
--- first settlement clears it on the newest hundred. No foreign keys: agents and markets
--- are never deleted, a publish holds the agent's tally and reads the market, and to check both
--- took two fifths of the insert. By agent; owner prediction.
+-- predictions: the predictions as agents published them. Only these change: hidden, the columns
+-- about the reveal, newcomer, and the texts when an agent closes its account. reveal is "now",
+-- "baseline" or "close". Until the reveal, others see only hash, the SHA-256 over salt and the
+-- withheld fields. unrevealed is true until then, and revealed_at is when it ended. hash and salt
+-- are null if reveal is "now". newcomer means that the agent had no settlement when it published.
+-- Feeds and the sitemap leave such predictions out. The agent's first settlement clears newcomer on
+-- its newest hundred. There are no foreign keys. Agents and markets are never deleted, a publish
+-- locks the agent's tally and reads the market, and checking both keys took two fifths of the time
+-- of the insert. By agent; owner prediction.
 CREATE TABLE predictions (
   agent_id {{.UUID}} NOT NULL,
   id {{.UUID}} NOT NULL,
@@ -503,14 +505,14 @@ CREATE INDEX predictions_unrevealed ON predictions (reveal, market_id, id) WHERE
 CREATE INDEX predictions_unrevealed_of ON predictions (agent_id, market_id) WHERE unrevealed;
 --bun:split
 
--- results: what became of each prediction: its baseline, its resolution, its scores. It is a
--- table of its own because it changes twice and Postgres writes every index of a changed row.
--- The columns up to created_at repeat the prediction's, for the indexes over what is open.
--- The foreign key tells Postgres that a join on both columns finds exactly one row. The key
--- begins with id, so that it also finds by id alone.
--- before_*, after_* and median_* are the book of the predicted outcome at the view before,
--- at the view after, and its time-weighted median over the hour before. stake and spread are
--- the prediction's a and u in 1e-4 point, not weighted, like edge. By agent; owner prediction.
+-- results: the baseline, the resolution and the scores of each prediction. This is a separate table
+-- because a row changes twice, and Postgres writes every index of a changed row. The columns up to
+-- created_at repeat those of the prediction, for the indexes of open predictions. The foreign key
+-- tells Postgres that a join on both columns finds exactly one row. The primary key begins with id,
+-- so that it also finds rows by id alone. before_*, after_* and median_* are books of the predicted
+-- outcome: at the view before, at the view after, and the time-weighted median over the hour
+-- before. stake and spread are the prediction's a and u in 1e-4 point, unweighted like edge. By
+-- agent; owner prediction.
 CREATE TABLE results (
   agent_id {{.UUID}} NOT NULL,
   id {{.UUID}} NOT NULL,
@@ -571,8 +573,8 @@ CREATE INDEX results_agent_resolved ON results (agent_id, resolved_at, id) WHERE
 CREATE INDEX results_agent_edge ON results (agent_id, edge, id) WHERE edge IS NOT NULL;
 --bun:split
 
--- prediction_records: predictions with their results, as the Go model Prediction reads
--- them. By agent; owner prediction.
+-- prediction_records: predictions with their results, as the Go model Prediction reads them. By
+-- agent; owner prediction.
 CREATE VIEW prediction_records AS
   SELECT p.id, p.agent_id, p.title, p.thesis, p.confidence, p.horizon_at, p.category, p.model, p.evidence,
     p.market_id, p.outcome, p.outcome_index, p.event_key, p.market_category, p.scheduled_close_at, p.reveal, p.salt, p.hash,
@@ -584,9 +586,9 @@ CREATE VIEW prediction_records AS
   FROM predictions AS p JOIN results AS r ON r.agent_id = p.agent_id AND r.id = p.id;
 --bun:split
 
--- citations: which revealed predictions cite a signal. No foreign keys: a citation is written with
--- its prediction and neither is ever deleted. The key finds by signal, newest first, and
--- contains agent_id as its class demands. By agent; owner prediction.
+-- citations: which revealed predictions cite a signal. There are no foreign keys, because a
+-- citation is written with its prediction and neither is ever deleted. The key finds citations by
+-- signal, newest first, and contains agent_id as the class demands. By agent; owner prediction.
 CREATE TABLE citations (
   kind TEXT NOT NULL,
   signal_id TEXT NOT NULL,
@@ -596,13 +598,13 @@ CREATE TABLE citations (
 );
 --bun:split
 
--- prediction_words: the search index over titles and theses that are revealed. On Postgres words
--- also holds the spans of time that a prediction was published in, from 50 days to 4 seconds: the
--- beginnings of its id, after an "@", which is in no word. So a search finds the newest predictions
--- without reading all that match. An array costs half of a tsvector to index, and "C" compares
--- bytes. Every search also reads the list of rows that are not in the index yet, so it is kept at
--- 1 MB. On SQLite the index knows no positions, and "ascii" cuts words exactly as Go did. By agent;
--- owner prediction.
+-- prediction_words: the search index over the titles and theses of revealed predictions. On
+-- Postgres, words also holds the time spans, from 50 days down to 4 seconds, in which a prediction
+-- was published. They are prefixes of its id after an "@", which no word contains. With them, a
+-- search finds the newest predictions without reading all matches. Indexing an array costs half as
+-- much as a tsvector, and "C" compares bytes. Every search also reads the list of rows that are not
+-- in the index yet, so that list is limited to 1 MB. On SQLite the index stores no positions, and
+-- "ascii" splits the words exactly as Go did. By agent; owner prediction.
 {{if .PG}}
 CREATE TABLE prediction_words (
   agent_id UUID NOT NULL,
@@ -623,12 +625,12 @@ CREATE INDEX prediction_words_words ON prediction_words USING gin (words) WITH (
 CREATE VIRTUAL TABLE prediction_words
   USING fts5(agent_id UNINDEXED, id UNINDEXED, words, detail=none, columnsize=0, tokenize='ascii');
 --bun:split
--- A deleted word leaves the index at once, not with the next merge.
+-- Removes a deleted word from the index at once, not at the next merge.
 INSERT INTO prediction_words (prediction_words, rank) VALUES ('secure-delete', 1);
 {{end}}
 --bun:split
 
--- agent_tallies: counts of an agent's predictions, moved as they move. By agent; owner
+-- agent_tallies: counts of each agent's predictions, updated with every change. By agent; owner
 -- prediction.
 CREATE TABLE agent_tallies (
   agent_id {{.UUID}} PRIMARY KEY REFERENCES agents (id),
@@ -642,9 +644,8 @@ CREATE TABLE agent_tallies (
 ){{if .PG}} WITH (fillfactor = 70){{end}};
 --bun:split
 
--- idempotency_keys: the answer that each Idempotency-Key of an agent got, for 24 hours. A
--- row is written in the transaction that publishes, so there is none without an answer.
--- By agent; owner prediction.
+-- idempotency_keys: the answer to each Idempotency-Key of an agent, for 24 hours. The transaction
+-- that publishes writes the row, so every row has its answer. By agent; owner prediction.
 CREATE TABLE idempotency_keys (
   agent_id {{.UUID}} NOT NULL,
   key TEXT NOT NULL,
@@ -657,9 +658,9 @@ CREATE TABLE idempotency_keys (
 CREATE INDEX idempotency_keys_age ON idempotency_keys (created_at);
 --bun:split
 
--- prediction_parts: the confidence and the thesis of a prediction that an agent sends apart, for
--- a day: waiting for each other while published_at is null. id names one attempt. By agent;
--- owner prediction.
+-- prediction_parts: the confidence and the thesis of a prediction that an agent sends separately,
+-- for a day. They wait for each other while published_at is null. id identifies one attempt. By
+-- agent; owner prediction.
 CREATE TABLE prediction_parts (
   agent_id {{.UUID}} NOT NULL,
   market_id TEXT NOT NULL,
@@ -676,9 +677,9 @@ CREATE INDEX prediction_parts_age ON prediction_parts (began_at);
 CREATE INDEX prediction_parts_waiting ON prediction_parts (began_at) WHERE published_at IS NULL AND confidence IS NOT NULL;
 --bun:split
 
--- updates: what happened to an agent's predictions, for 30 days. seq is the number that the
--- sequencer gave; ref names the prediction and its market, with numbers. No foreign key:
--- agents are never deleted. By agent; owner update.
+-- updates: what happened to each agent's predictions, for 30 days. seq is the number from the
+-- sequencer. ref names the prediction and its market, with numbers. There is no foreign key,
+-- because agents are never deleted. By agent; owner update.
 CREATE TABLE updates (
   agent_id {{.UUID}} NOT NULL,
   seq BIGINT NOT NULL,
@@ -691,8 +692,8 @@ CREATE TABLE updates (
 CREATE INDEX updates_age ON updates (at);
 --bun:split
 
--- shared_updates: what happened to markets and assignments and may concern any agent, for 30
--- days. Reference; owner update.
+-- shared_updates: events of markets and assignments that may concern any agent, for 30 days.
+-- Reference; owner update.
 CREATE TABLE shared_updates (
   seq BIGINT PRIMARY KEY,
   type TEXT NOT NULL,
@@ -703,16 +704,16 @@ CREATE TABLE shared_updates (
 CREATE INDEX shared_updates_age ON shared_updates (at);
 --bun:split
 
--- update_outbox: updates that have no number yet. A transaction adds those of what it changes
--- in a row, encoded; the sequencer takes them out. Local; owner update.
+-- update_outbox: updates that have no number yet. A transaction adds the updates about its changes
+-- as one encoded row. The sequencer removes them. Local; owner update.
 CREATE TABLE update_outbox (
   id {{.UUID}} PRIMARY KEY,
   content {{.BYTES}} NOT NULL
 ){{if .PG}} WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000){{end}};
 --bun:split
 
--- update_chunks: all updates with their numbers, as streams read them, for 24 hours. A chunk
--- is a row of the outbox; its updates have the numbers from first to last. Local; owner update.
+-- update_chunks: all updates with their numbers, as streams read them, for 24 hours. A chunk is a
+-- row of the outbox. Its updates have the numbers from first to last. Local; owner update.
 CREATE TABLE update_chunks (
   last BIGINT PRIMARY KEY,
   first BIGINT NOT NULL,
@@ -723,8 +724,8 @@ CREATE TABLE update_chunks (
 CREATE INDEX update_chunks_age ON update_chunks (at);
 --bun:split
 
--- update_head: one row with the last number given, and the highest one of an update or shared
--- update that was deleted for its age. Local; owner update.
+-- update_head: one row with the last number that was given, and the highest number among the
+-- updates and shared updates that were deleted for their age. Local; owner update.
 CREATE TABLE update_head (
   id INTEGER PRIMARY KEY,
   last BIGINT NOT NULL,
@@ -734,8 +735,8 @@ CREATE TABLE update_head (
 INSERT INTO update_head (id, last, deleted) VALUES (1, 0, 0);
 --bun:split
 
--- market_outcomes: what the closing of a market decided, with a revision that a correction
--- or a reopening raises. By market; owner settlement.
+-- market_outcomes: the decided outcome of each closed market, with a revision that a correction or
+-- a reopening raises. By market; owner settlement.
 CREATE TABLE market_outcomes (
   market_id TEXT PRIMARY KEY REFERENCES markets (id),
   revision BIGINT NOT NULL,
@@ -753,11 +754,11 @@ CREATE TABLE market_outcomes (
 CREATE INDEX market_outcomes_unapplied ON market_outcomes (market_id) WHERE NOT applied;
 --bun:split
 
--- score_entries: the ledger. A prediction's rows are numbered by seq; a reversal repeats the
--- row before it with its amounts negated. Rows are only ever added. No foreign keys: neither
--- predictions nor agents are ever deleted, and checking each reference took a third of the
--- time of a settlement. The keys begin with what finds a row. stake and spread are
--- weighted, in 1e-4 point. By agent; owner settlement.
+-- score_entries: the ledger. seq numbers the rows of a prediction. A reversal repeats the row
+-- before it with negated amounts. Rows are only ever added. There are no foreign keys, because
+-- predictions and agents are never deleted, and checking each reference took a third of the time of
+-- a settlement. The keys begin with the columns that find a row. stake and spread are weighted, in
+-- 1e-4 point. By agent; owner settlement.
 CREATE TABLE score_entries (
   agent_id {{.UUID}} NOT NULL,
   id {{.UUID}} NOT NULL,
@@ -783,8 +784,8 @@ CREATE TABLE score_entries (
 );
 --bun:split
 
--- clusters: an agent's predictions on one event. value is C, stake is Σa and spread is Σu,
--- all in 1e-4 point. By agent; owner settlement.
+-- clusters: an agent's predictions on one event. value is C, stake is Σa and spread is Σu, all in
+-- 1e-4 point. By agent; owner settlement.
 CREATE TABLE clusters (
   agent_id {{.UUID}} NOT NULL,
   event_key TEXT NOT NULL,
@@ -803,13 +804,13 @@ CREATE TABLE clusters (
 CREATE INDEX clusters_by_day ON clusters (agent_id, (COALESCE(day, settled_day)) DESC, event_key DESC);
 --bun:split
 
--- agent_days: sums of what an agent has on one scheduled-close day, by category. A row under
--- category '' has clusters and cluster_sum over all of them, and null in the other columns:
--- these two are squared by day, so their squares don't add up over categories. cluster_sum
--- and stake (A) are in 1e-4 point. cluster_squares (ΣC²) and variance (V = Σ(Σu)²) are in
--- 1e-8 point²: one cluster adds at most 4e12, so that BIGINT holds the 2.3 million events of
--- greatest possible weight on one day, far more than close on any. Brier sums are in 1e-8,
--- log edges in 1e-6 bit, confidences and results in 1e-9. By agent; owner settlement.
+-- agent_days: sums over an agent's predictions by scheduled-close day and category. The row with
+-- category '' has clusters and cluster_sum over all categories, and null in the other columns.
+-- These two are squared by day, so their squares don't add up over categories. cluster_sum and
+-- stake (A) are in 1e-4 point. cluster_squares (ΣC²) and variance (V = Σ(Σu)²) are in 1e-8 point².
+-- One cluster adds at most 4e12, so BIGINT holds 2.3 million events of the greatest possible weight
+-- on one day, far more than close on any day. Brier sums are in 1e-8, log edges in 1e-6 bit,
+-- confidences and results in 1e-9. By agent; owner settlement.
 CREATE TABLE agent_days (
   agent_id {{.UUID}} NOT NULL,
   category TEXT NOT NULL,
@@ -836,8 +837,8 @@ CREATE TABLE agent_days (
 ){{if .PG}} WITH (fillfactor = 80){{end}};
 --bun:split
 
--- reference_predictions: what Always 50 % and Consensus say of each market. settled_at is when
--- status last changed. By agent; owner settlement.
+-- reference_predictions: the predictions of Always 50 % and Consensus on each market. settled_at is
+-- when status last changed. By agent; owner settlement.
 CREATE TABLE reference_predictions (
   agent_id {{.UUID}} NOT NULL REFERENCES agents (id),
   market_id TEXT NOT NULL REFERENCES markets (id),
@@ -858,7 +859,7 @@ CREATE TABLE reference_predictions (
 CREATE INDEX reference_predictions_market ON reference_predictions (market_id);
 --bun:split
 
--- corrections: decisions of admins, and changes upstream, that moved scores. Public.
+-- corrections: decisions of admins, and changes upstream, that moved scores. They are public.
 -- Reference; owner settlement.
 CREATE TABLE corrections (
   id {{.UUID}} PRIMARY KEY,
@@ -873,8 +874,8 @@ CREATE TABLE corrections (
 CREATE INDEX corrections_age ON corrections (created_at);
 --bun:split
 
--- priors: what each night estimated over all agents; mu and tau are the prior of the ranges.
--- Reference; owner leaderboard.
+-- priors: the nightly estimates over all agents. mu and tau are the prior of the ranges. Reference;
+-- owner leaderboard.
 CREATE TABLE priors (
   day TEXT PRIMARY KEY,
   kappa {{.FLOAT}} NOT NULL,
@@ -885,8 +886,8 @@ CREATE TABLE priors (
 );
 --bun:split
 
--- boards: one built leaderboard for each window and category, with what it was built from;
--- rank_grid holds the points and sums that rank ranges are read from. Reference; owner
+-- boards: one leaderboard for each window and category, with the values that it was built from.
+-- rank_grid holds the points and sums from which rank ranges are read. Reference; owner
 -- leaderboard.
 CREATE TABLE boards (
   span TEXT NOT NULL,
@@ -903,9 +904,10 @@ CREATE TABLE boards (
 );
 --bun:split
 
--- board_rows: an agent's place on each board. skill_low and skill_high are the 95 % range,
--- null (as are best_guess and odds) without a stake; odds are against having no edge, at most
--- 1,000,000; stake is A in 1e-4 point, variance V in 1e-8 point². Reference; owner leaderboard.
+-- board_rows: an agent's place on each board. skill_low and skill_high are the 95 % range. They are
+-- null without a stake, as are best_guess and odds. odds compare an edge with no edge, and are at
+-- most 1,000,000. stake is A in 1e-4 point, variance V in 1e-8 point². Reference; owner
+-- leaderboard.
 CREATE TABLE board_rows (
   span TEXT NOT NULL,
   category TEXT NOT NULL,
@@ -950,7 +952,7 @@ CREATE INDEX board_rows_calibration ON board_rows (calibration_error, agent_id) 
 --bun:split
 
 -- board_records: the first boards built on a UTC day, for the archive, in parts of some thousand
--- rows each; content is a Parquet file. They are deleted once a later day is exported. Local;
+-- rows each. content is a Parquet file. The rows are deleted once a later day is exported. Local;
 -- owner leaderboard.
 CREATE TABLE board_records (
   day TEXT NOT NULL,
@@ -961,7 +963,7 @@ CREATE TABLE board_records (
 );
 --bun:split
 
--- skill_history: an agent's skill at the end of each day on which it moved. By agent; owner
+-- skill_history: an agent's skill at the end of each day on which it changed. By agent; owner
 -- leaderboard.
 CREATE TABLE skill_history (
   agent_id {{.UUID}} NOT NULL REFERENCES agents (id),
@@ -997,7 +999,8 @@ CREATE UNIQUE INDEX assignments_day ON assignments (day, market_id);
 CREATE INDEX assignments_open ON assignments (status, due_at, id);
 --bun:split
 
--- admins: accounts of admins, of this service or of the identity provider. Local; owner admin.
+-- admins: accounts of admins, either of this service or of the identity provider. Local; owner
+-- admin.
 CREATE TABLE admins (
   id {{.UUID}} PRIMARY KEY,
   name TEXT NOT NULL UNIQUE,
@@ -1034,8 +1037,8 @@ CREATE TABLE admin_attempts (
 CREATE INDEX admin_attempts_age ON admin_attempts (since);
 --bun:split
 
--- admin_flows: sign-ins at the identity provider that were completed, so that none counts
--- twice. Local; owner admin.
+-- admin_flows: completed sign-ins at the identity provider, so that none can be used twice. Local;
+-- owner admin.
 CREATE TABLE admin_flows (
   hash {{.BYTES}} PRIMARY KEY,
   expires_at {{.TS}} NOT NULL
@@ -1078,7 +1081,7 @@ CREATE TRIGGER audit_log_no_delete BEFORE DELETE ON audit_log
 {{end}}
 --bun:split
 
--- agent_notes: what admins noted about an agent. Reference; owner moderation.
+-- agent_notes: notes of admins about an agent. Reference; owner moderation.
 CREATE TABLE agent_notes (
   id {{.UUID}} PRIMARY KEY,
   agent_id {{.UUID}} NOT NULL REFERENCES agents (id),
@@ -1090,8 +1093,8 @@ CREATE TABLE agent_notes (
 CREATE INDEX agent_notes_agent ON agent_notes (agent_id, id);
 --bun:split
 
--- agent_activity: counts for sorting the admins' table of agents, brought up to date now and
--- then. Reference; owner agent.
+-- agent_activity: counts for sorting the admins' table of agents, updated from time to time.
+-- Reference; owner agent.
 CREATE TABLE agent_activity (
   agent_id {{.UUID}} PRIMARY KEY REFERENCES agents (id),
   requests BIGINT NOT NULL,
@@ -1118,11 +1121,10 @@ CREATE INDEX agent_activity_predictions ON agent_activity (predictions, agent_id
 CREATE INDEX agent_activity_settled ON agent_activity (settled, agent_id);
 --bun:split
 
--- reports: complaints about predictions, from agents or from readers of the site; author_id is
--- the agent that published the prediction. reader is a keyed hash of the address while the
--- report is open, and empty once it is closed. No foreign
--- key to predictions: a small table does not refer to a distributed one. Reference; owner
--- moderation.
+-- reports: complaints about predictions, from agents or from readers of the site. author_id is the
+-- agent that published the prediction. reader is a keyed hash of the reader's address while the
+-- report is open, and empty once it is closed. There is no foreign key to predictions, because a
+-- small table must not refer to a distributed one. Reference; owner moderation.
 CREATE TABLE reports (
   id {{.UUID}} PRIMARY KEY,
   prediction_id {{.UUID}} NOT NULL,
@@ -1150,7 +1152,7 @@ CREATE INDEX reports_reporter ON reports (reporter_id, id);
 CREATE INDEX reports_author ON reports (author_id);
 --bun:split
 
--- settings: values that the service keeps for itself, by name. Local; owner database.
+-- settings: values that the service stores for itself, by name. Local; owner database.
 CREATE TABLE settings (
   name TEXT PRIMARY KEY,
   value TEXT NOT NULL
@@ -1165,7 +1167,7 @@ CREATE TABLE snapshots (
 );
 --bun:split
 
--- feed_states: how the reading of each feed is going. Local; owner ingest.
+-- feed_states: the state of each feed's readings. Local; owner ingest.
 CREATE TABLE feed_states (
   feed TEXT PRIMARY KEY,
   source TEXT NOT NULL,
@@ -1190,7 +1192,7 @@ CREATE TABLE bad_payloads (
 );
 --bun:split
 
--- leases: which node does what, until when. Local; owner worker.
+-- leases: which node may run each job, and until when. Local; owner worker.
 CREATE TABLE leases (
   name TEXT PRIMARY KEY,
   holder TEXT NOT NULL,
@@ -1198,7 +1200,7 @@ CREATE TABLE leases (
 );
 --bun:split
 
--- alerts: conditions that hold, or held last. Local; owner alert.
+-- alerts: conditions that hold now or held before. Local; owner alert.
 CREATE TABLE alerts (
   name TEXT PRIMARY KEY,
   firing BOOLEAN NOT NULL,
@@ -1216,8 +1218,8 @@ CREATE TABLE server_errors (
 );
 --bun:split
 
--- archive_segments: observations of one tick that wait to be sealed into a day of the
--- archive: rows of one table (kind) and source, encoded. Local; owner archive.
+-- archive_segments: observations that wait to be sealed into a day of the archive. A segment holds
+-- the encoded rows of one tick, table (kind) and source. Local; owner archive.
 CREATE TABLE archive_segments (
   id {{.UUID}} PRIMARY KEY,
   day TEXT NOT NULL,
@@ -1231,8 +1233,8 @@ CREATE TABLE archive_segments (
 CREATE INDEX archive_segments_day ON archive_segments (day, id);
 --bun:split
 
--- archive_days: the sealed days of the archive: the manifest, its SHA-256 and that of the
--- day before, and when the files were read back. Local; owner archive.
+-- archive_days: the sealed days of the archive, each with its manifest, the SHA-256 of that and of
+-- the previous day's manifest, and the time when the files were read back. Local; owner archive.
 CREATE TABLE archive_days (
   day TEXT PRIMARY KEY,
   manifest {{.JSON}} NOT NULL,
@@ -1243,7 +1245,7 @@ CREATE TABLE archive_days (
 );
 --bun:split
 
--- redactions: what was erased from the texts of a sealed day, and why. Local; owner archive.
+-- redactions: the records whose texts were erased from a sealed day, and why. Local; owner archive.
 CREATE TABLE redactions (
   id {{.UUID}} PRIMARY KEY,
   day TEXT NOT NULL,
@@ -1255,9 +1257,9 @@ CREATE TABLE redactions (
 );
 --bun:split
 
--- redaction_requests: records whose texts are to be erased from the archive. next_day is the
--- next day to look at, done_at when all were. A record stays listed, so that its texts don't
--- come back with a later day. Local; owner archive.
+-- redaction_requests: records whose texts must be erased from the archive. next_day is the next day
+-- to search. done_at is when all days were searched. A record stays listed, so that a later day
+-- can't bring its texts back. Local; owner archive.
 CREATE TABLE redaction_requests (
   id {{.UUID}} PRIMARY KEY,
   kind TEXT NOT NULL,
@@ -1273,9 +1275,9 @@ CREATE TABLE redaction_requests (
 CREATE INDEX redaction_requests_open ON redaction_requests (id) WHERE done_at IS NULL;
 --bun:split
 
--- archive_posts: archived posts that are looked for at their source, because they leave the
--- archive once the source has deleted them. missing_since is when an answer first lacked the
--- post. Local; owner archive.
+-- archive_posts: archived posts whose sources are asked whether the posts still exist. When a source
+-- has deleted a post, it leaves the archive. missing_since is when an answer of the source first
+-- lacked the post. Local; owner archive.
 CREATE TABLE archive_posts (
   id TEXT PRIMARY KEY,
   source TEXT NOT NULL,

@@ -1,6 +1,5 @@
-// Package static holds the files a browser loads beside the pages. Each is served
-// at an address that carries a hash of its content, so it can be cached for ever
-// and a new release is seen at once.
+// Package static holds the files that pages load. Each is served at an address with a hash of its
+// content, so it can be cached for ever and a new release is seen at once.
 package static
 
 import (
@@ -25,10 +24,11 @@ var files embed.FS
 // Prefix begins the address of every file.
 const Prefix = "/static/"
 
-// CacheControl suits every address that Path returns: what is there never changes.
+// CacheControl is the header for every address that Path returns. The content at such an address
+// never changes.
 const CacheControl = "public, max-age=31536000, immutable"
 
-// contentTypes is fixed, since the mime package asks the operating system.
+// contentTypes is fixed, because the mime package asks the operating system.
 var contentTypes = map[string]string{
 	".css": "text/css; charset=utf-8",
 	".ico": "image/x-icon",
@@ -40,10 +40,10 @@ var contentTypes = map[string]string{
 	".yml": "application/yaml",
 }
 
-// A File is one embedded file. Its slices are shared: they must not be changed.
+// File is one embedded file. Its slices are shared and must not be changed.
 type File struct {
-	Name        string // below the root of the package: css/app.css
-	Path        string // the address: /static/css/app.1a2b3c4d.css
+	Name        string // path below the package's root: css/app.css
+	Path        string // address: /static/css/app.1a2b3c4d.css
 	ContentType string
 	Content     []byte
 
@@ -54,8 +54,8 @@ type compressed struct{ brotli, gzip []byte }
 
 type index struct{ byName, byPath map[string]*File }
 
-// Files are hashed on first use and compressed on the first request for a compressed
-// form, so that neither delays the start of the service.
+// Files are hashed on first use, and compressed on the first request for a compressed form. So
+// neither delays the start of the service.
 var load = sync.OnceValue(func() index {
 	x := index{byName: map[string]*File{}, byPath: map[string]*File{}}
 	err := fs.WalkDir(files, ".", func(name string, entry fs.DirEntry, err error) error {
@@ -95,8 +95,8 @@ func newFile(name string) (*File, error) {
 	}, nil
 }
 
-// Path returns the address of a file by its name, such as "css/app.css". It
-// panics when there is no such file: only a page's source names one.
+// Path returns the address of a file by its name, such as "css/app.css". It panics if the file
+// doesn't exist, because only our own pages name files.
 func Path(name string) string {
 	file, ok := Named(name)
 	if !ok {
@@ -118,11 +118,11 @@ func Find(hashedPath string) (*File, bool) {
 	return file, ok
 }
 
-// Codings are the content codings that every file is offered in, the smaller one first.
+// Codings are the content codings that every file is offered in, smallest first.
 var Codings = []string{"br", "gzip"}
 
-// Encoded returns the file in one of Codings. It returns the file as it is, with an
-// empty coding, for any other coding or if compressing doesn't make the file smaller.
+// Encoded returns the file in one of Codings. It returns the file unencoded, with an empty coding,
+// for any other coding or if compressing doesn't make the file smaller.
 func (f *File) Encoded(coding string) (body []byte, contentEncoding string) {
 	switch coding {
 	case "br":
@@ -159,7 +159,7 @@ func encode(content []byte, open func(io.Writer) (io.WriteCloser, error)) []byte
 		err = w.Close()
 	}
 	if err != nil {
-		panic(err) // a buffer takes everything; the level is a constant
+		panic(err) // a write to a buffer can't fail, and the level is valid
 	}
 	return out.Bytes()
 }

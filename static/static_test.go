@@ -91,8 +91,8 @@ func TestEncoded(t *testing.T) {
 	}
 }
 
-// The pages are shown under a policy that forbids inline styles, so what they
-// rely on must be in the stylesheet whether or not a page uses it yet.
+// TestStylesheetKeepsComponents checks that the stylesheet has every class of the components, even
+// if no page uses it yet. The pages' security policy forbids inline styles.
 func TestStylesheetKeepsComponents(t *testing.T) {
 	file, ok := Named("css/app.css")
 	if !ok {

@@ -1,7 +1,7 @@
-// The service worker keeps one thing: the page that says there is no connection, with
-// what that page loads. Every other answer comes from the network or not at all.
-// The server puts `const release = {cache, page, files}` before this text; the name of
-// the cache carries a hash of all of it, so a new release replaces the old copy.
+// The service worker stores only the offline page and the files that it loads. Every other
+// answer comes from the network. The server puts `const release = {cache, page, files}` in
+// front of this text. The name of the cache contains a hash of these and of this script, so a
+// new release replaces the old copy.
 
 self.addEventListener("install", (event) => {
   const fill = async () => {
@@ -16,7 +16,7 @@ self.addEventListener("activate", (event) => {
   const takeOver = async () => {
     const names = await caches.keys();
     await Promise.all(names.filter((name) => name !== release.cache).map((name) => caches.delete(name)));
-    // An earlier release turned it on: what this worker leaves alone was then asked for twice.
+    // An earlier release enabled preloading, which requested other pages twice.
     await self.registration.navigationPreload?.disable();
     await self.clients.claim();
   };

@@ -1,5 +1,5 @@
-// Command compose loads a compose file as docker compose does, with the environment's settings,
-// and prints it as JSON. It is built with tools.mod, which has the loader:
+// Command compose loads a compose file as docker compose does, with settings from the environment,
+// and prints it as JSON. Build it with tools.mod, which has the loader:
 //
 //	go run -modfile=tools.mod ./.ci/compose compose.yaml
 package main

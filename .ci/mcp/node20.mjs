@@ -1,5 +1,5 @@
-// The conformance suite imports fs.globSync, which Node 20 doesn't have, for a command that
-// isn't used here. This gives it one that finds nothing.
+// The conformance suite imports fs.globSync for a command that isn't used here. Node 20 doesn't have
+// the function, so this provides one that finds nothing.
 import fs from 'node:fs';
 import { register } from 'node:module';
 

@@ -1,5 +1,5 @@
-// Command screenshots takes the pictures of the README: it starts the demo of a built
-// binary on an empty directory and photographs its main pages in headless Chromium.
+// Command screenshots takes the screenshots of the README. It starts the demo of a built binary in
+// an empty directory and captures its main pages in headless Chromium.
 //
 //	go run ./.ci/screenshots bin/pulsecast docs/screenshots
 package main
@@ -89,8 +89,8 @@ func run(ctx context.Context, binary, out string) (err error) {
 	return nil
 }
 
-// startDemo runs the demo, with no source that answers, so that the pictures show the
-// sample and nothing else.
+// startDemo runs the demo without any source that answers, so that the screenshots show only the
+// sample world.
 func startDemo(ctx context.Context, binary, dir string) (base string, wait func(), err error) {
 	binary, err = filepath.Abs(binary)
 	if err != nil {
@@ -116,13 +116,13 @@ func startDemo(ctx context.Context, binary, dir string) (base string, wait func(
 			return address, func() { io.Copy(io.Discard, stdout); cmd.Wait() }, nil
 		}
 	}
-	return "", nil, errors.Join(errors.New("the demo ended before it served"), cmd.Wait())
+	return "", nil, errors.Join(errors.New("the demo ended before it was ready"), cmd.Wait())
 }
 
 type page struct{ name, path string }
 
-// choosePages picks what there is much to see of: the leading agent, the best settled
-// prediction, and the market that the newest prediction is about.
+// choosePages picks pages with much content: the leading agent, the best settled prediction, and
+// the market of the newest prediction.
 func choosePages(ctx context.Context, base string) ([]page, error) {
 	var board struct {
 		Leaderboard []struct {
@@ -180,7 +180,7 @@ func get(ctx context.Context, address string, answer any) error {
 	return json.NewDecoder(res.Body).Decode(answer)
 }
 
-// photograph shows the first screen of a page.
+// photograph returns a screenshot of the first screen of a page.
 func photograph(tab context.Context, address string, width, height int64, scheme string) ([]byte, error) {
 	var options []chromedp.EmulateViewportOption
 	if width < 500 {
@@ -202,8 +202,8 @@ func photograph(tab context.Context, address string, width, height int64, scheme
 	return smaller(raw)
 }
 
-// smaller is the same picture in at most 256 colours, the most frequent ones: a page
-// has few, and the file a third of the bytes.
+// smaller reduces an image to at most 256 colours, the most frequent ones. Pages have few colours,
+// and the file has a third of the bytes.
 func smaller(raw []byte) ([]byte, error) {
 	picture, err := png.Decode(bytes.NewReader(raw))
 	if err != nil {

@@ -1,6 +1,6 @@
-// Command skips reads a record of test events (test2json, one JSON object on a
-// line) and fails when a test was skipped for want of something that was there.
-// A test that never ran must not look like one that passed.
+// Command skips reads a record of test events (test2json, one JSON object per line). It fails if a
+// test was skipped because of a missing requirement that was in fact present. So a test that never
+// ran can't look like one that passed.
 package main
 
 import (
@@ -12,8 +12,8 @@ import (
 	"strings"
 )
 
-// requirements are the settings that tests need. A test that skips for want of
-// one names it in its message.
+// requirements are the settings that tests need. A test that is skipped without one names it in its
+// message.
 var requirements = []string{"TEST_POSTGRES_URL", "TEST_REDIS_URL", "NEED_CHROMIUM", "NEED_NGINX", "NEED_PGBOUNCER", "UPSTREAM_SAMPLES"}
 
 type event struct {
@@ -37,18 +37,18 @@ func main() {
 		os.Exit(1)
 	}
 	for _, line := range wrong {
-		fmt.Println("skipped without need:", line)
+		fmt.Println("skipped needlessly:", line)
 	}
 	if len(wrong) > 0 {
 		os.Exit(1)
 	}
 }
 
-// unjustified returns one line for each test in events that was skipped although
-// the setting its message names has a value.
+// unjustified returns one line for each test in events that was skipped although the setting that
+// its message names has a value.
 func unjustified(events io.Reader, getenv func(string) string) ([]string, error) {
 	var wrong []string
-	said := map[string]string{} // package and test -> what it printed
+	said := map[string]string{} // output by package and test
 	lines := bufio.NewScanner(events)
 	lines.Buffer(nil, 64<<20)
 	for lines.Scan() {

@@ -20,8 +20,8 @@ func TestUnjustified(t *testing.T) {
 		want      []string
 	}{
 		{"requirement missing", "", nil},
-		{"requirement there", "TEST_POSTGRES_URL", []string{"p TestStore: TEST_POSTGRES_URL is set"}},
-		{"another one there", "TEST_REDIS_URL", nil},
+		{"the requirement is present", "TEST_POSTGRES_URL", []string{"p TestStore: TEST_POSTGRES_URL is set"}},
+		{"another requirement is present", "TEST_REDIS_URL", nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got, err := unjustified(strings.NewReader(events), func(name string) string {

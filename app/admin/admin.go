@@ -1,6 +1,6 @@
-// Package admin owns the people who run the service: their accounts, their sessions, and
-// how they sign in, with a password or at the identity provider. What they do is in
-// package moderation; changes of accounts and sign-ins are in the audit log as well.
+// Package admin owns the accounts and sessions of admins. They sign in with a password or at the
+// identity provider. The acts of admins are in package moderation. The audit log also records
+// sign-ins and changes of accounts.
 package admin
 
 import (
@@ -21,22 +21,21 @@ import (
 	"github.com/pulsecast/pulsecast/app/problem"
 )
 
-// MinPassword and MaxPassword bound a password, in characters and bytes.
+// MinPassword is in characters, MaxPassword in bytes.
 const (
 	MinPassword = 12
 	MaxPassword = 512
 )
 
-// Admin is one person, who signs in either with a password or at the identity
-// provider.
+// Admin is a person who signs in either with a password or at the identity provider.
 type Admin struct {
 	bun.BaseModel `bun:"table:admins,alias:m"`
 
 	ID         uuid.UUID `bun:",pk,type:uuid"`
 	Name       string    // lower-case, unique
-	Password   string    // its argon2id hash with the parameters, see hashPassword; "": has none
-	Issuer     string    `bun:",nullzero"` // of the provider; "": signs in with a password
-	Subject    string    `bun:",nullzero"` // who this is there; unique with Issuer
+	Password   string    // argon2id hash and parameters, see hashPassword; "" if the admin has no password
+	Issuer     string    `bun:",nullzero"` // of the provider; "" if the admin signs in with a password
+	Subject    string    `bun:",nullzero"` // the provider's id of the person; unique with Issuer
 	CreatedAt  time.Time
 	SignedInAt time.Time `bun:",nullzero"`
 }
@@ -46,7 +45,7 @@ type Store struct{}
 
 var validName = regexp.MustCompile(`^[a-z0-9][a-z0-9._@-]{0,63}$`)
 
-// Create makes an admin and records that actor did. Refusals: 422 invalid_request, 409
+// Create adds an admin and records that actor did it. Refusals: 422 invalid_request, 409
 // name_taken.
 func (s Store) Create(ctx context.Context, tx bun.Tx, actor, name, password string, now time.Time) (*Admin, error) {
 	name = strings.ToLower(strings.TrimSpace(name))
@@ -64,7 +63,7 @@ func (s Store) Create(ctx context.Context, tx bun.Tx, actor, name, password stri
 	}
 	if n, err := res.RowsAffected(); err != nil || n == 0 {
 		return nil, errors.Join(err, problem.New(problem.CodeNameTaken, fmt.Sprintf(
-			"%q is an admin already; set a new password for it, or choose another name.", name,
+			"%q is an admin already. Set a new password for it, or choose another name.", name,
 		)))
 	}
 	return a, record(ctx, tx, actor, audit.AdminCreated, a.Name, now)
@@ -74,9 +73,9 @@ func record(ctx context.Context, tx bun.Tx, actor, action, name string, now time
 	return audit.Record(ctx, tx, audit.Entry{CreatedAt: now, Actor: actor, Action: action, Target: audit.AdminTarget(name)})
 }
 
-// SetPassword replaces an admin's password, ends their sessions, and records that actor
-// did. Refusals: 422 invalid_request, 404 not_found, and 409 no_password for an admin who
-// signs in at the identity provider: a password would outlive what is granted there.
+// SetPassword replaces an admin's password, ends their sessions, and records that actor did it.
+// Refusals: 422 invalid_request, 404 not_found, and 409 no_password for an admin of the identity
+// provider. A password would stay valid after the provider withdraws the admin's access.
 func (s Store) SetPassword(ctx context.Context, tx bun.Tx, actor, name, password string, now time.Time) (*Admin, error) {
 	if err := checkPassword(password); err != nil {
 		return nil, err
@@ -90,7 +89,7 @@ func (s Store) SetPassword(ctx context.Context, tx bun.Tx, actor, name, password
 	}
 	if a.Issuer != "" {
 		return nil, problem.New(problem.CodeNoPassword, fmt.Sprintf(
-			"%s signs in through %s and has no password here. Make another admin with one.", a.Name, a.Issuer,
+			"%s signs in through %s and has no password here. Create another admin with a password.", a.Name, a.Issuer,
 		))
 	}
 	a.Password = hashPassword(password)
@@ -103,7 +102,7 @@ func (s Store) SetPassword(ctx context.Context, tx bun.Tx, actor, name, password
 	return a, record(ctx, tx, actor, audit.AdminPassword, a.Name, now)
 }
 
-// Reset creates an admin, or gives the existing one a new password.
+// Reset creates an admin, or gives an existing admin a new password.
 func (s Store) Reset(ctx context.Context, tx bun.Tx, actor, name, password string, now time.Time) error {
 	_, err := s.SetPassword(ctx, tx, actor, name, password, now)
 	if problem.IsNotFound(err) {
@@ -112,8 +111,8 @@ func (s Store) Reset(ctx context.Context, tx bun.Tx, actor, name, password strin
 	return err
 }
 
-// Remove deletes an admin with their sessions, and records that actor did. What the admin
-// did stays in the audit log. An unknown name is 404 not_found.
+// Remove deletes an admin and their sessions, and records that actor did it. The admin's entries
+// stay in the audit log. An unknown name is 404 not_found.
 func (s Store) Remove(ctx context.Context, tx bun.Tx, actor, name string, now time.Time) error {
 	a, err := s.byName(ctx, tx, name)
 	if err != nil {
@@ -131,7 +130,7 @@ func (s Store) Remove(ctx context.Context, tx bun.Tx, actor, name string, now ti
 	return record(ctx, tx, actor, audit.AdminRemoved, a.Name, now)
 }
 
-// List returns every admin by name.
+// List returns all admins, ordered by name.
 func (Store) List(ctx context.Context, db bun.IDB) ([]Admin, error) {
 	var list []Admin
 	if err := db.NewSelect().Model(&list).OrderExpr("name").Scan(ctx); err != nil {
@@ -143,7 +142,7 @@ func (Store) List(ctx context.Context, db bun.IDB) ([]Admin, error) {
 	return list, nil
 }
 
-// byName is nil when there is no such admin.
+// byName returns nil if no admin has this name.
 func (Store) byName(ctx context.Context, db bun.IDB, name string) (*Admin, error) {
 	name = strings.ToLower(strings.TrimSpace(name))
 	if !validName.MatchString(name) {

@@ -71,7 +71,7 @@ func TestCreateRefuses(t *testing.T) {
 			t.Fatalf("%v, %v", list, err)
 		}
 		if hash := list[1].Password; !strings.HasPrefix(hash, "$argon2id$v=19$m=19456,t=2,p=1$") || strings.Contains(hash, password) {
-			t.Errorf("kept as %q", hash)
+			t.Errorf("stored password is %q, want an argon2id hash", hash)
 		}
 	})
 }
@@ -96,20 +96,20 @@ func TestSessionEnds(t *testing.T) {
 			}
 			return err == nil && a.Name == "eve"
 		}
-		for range 13 { // used every hour and fifty minutes: alive until the day is over
+		for range 13 { // used every 110 minutes, the session lasts for the whole day
 			if !alive(110 * time.Minute) {
-				t.Fatalf("over after %s", at.Sub(start))
+				t.Fatalf("the session ended after %s", at.Sub(start))
 			}
 		}
 		if alive(11 * time.Minute) {
-			t.Errorf("alive after %s", at.Sub(start))
+			t.Errorf("the session still works after %s", at.Sub(start))
 		}
 		token, _, err = store.SignIn(t.Context(), db, "eve", password, "192.0.2.1", at)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if !alive(0) || alive(2*time.Hour) {
-			t.Error("the idle end is not at two hours")
+			t.Error("an idle session does not end after exactly two hours")
 		}
 		for _, wrong := range []string{"", "x", token + "x", strings.Repeat("A", 43)} {
 			if _, _, err := store.FindSession(t.Context(), db, wrong, at); !errors.Is(err, admin.ErrNoSession) {
@@ -150,8 +150,8 @@ func TestNewPasswordEndsSessions(t *testing.T) {
 	})
 }
 
-// TestProviderAdminsHaveNoPassword: what the provider takes away is not kept by a
-// password.
+// TestProviderAdminsHaveNoPassword checks that an admin of the identity provider can't get a
+// password, which would stay valid after the provider withdraws the admin's access.
 func TestProviderAdminsHaveNoPassword(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
@@ -179,7 +179,8 @@ func TestProviderAdminsHaveNoPassword(t *testing.T) {
 	})
 }
 
-// TestOnePersonOneAdmin, however many browsers they come with at once.
+// TestOnePersonOneAdmin checks that one person becomes one admin, even if several browsers sign in
+// at once.
 func TestOnePersonOneAdmin(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
@@ -204,7 +205,7 @@ func TestOnePersonOneAdmin(t *testing.T) {
 	})
 }
 
-// TestFlowIsUsedOnce, however many returns come at once.
+// TestFlowIsUsedOnce checks that one of several simultaneous returns succeeds.
 func TestFlowIsUsedOnce(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
@@ -226,12 +227,12 @@ func TestFlowIsUsedOnce(t *testing.T) {
 		}
 		all.Wait()
 		if used.Load() != 1 {
-			t.Errorf("used %d times", used.Load())
+			t.Errorf("used %d times, want 1", used.Load())
 		}
 	})
 }
 
-// TestAttemptsFromOneNetwork: an IPv6 client has a /64 to itself.
+// TestAttemptsFromOneNetwork checks that an IPv6 client is counted by its /64.
 func TestAttemptsFromOneNetwork(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
@@ -242,7 +243,7 @@ func TestAttemptsFromOneNetwork(t *testing.T) {
 			}
 		}
 		if _, _, err := store.SignIn(t.Context(), db, "eve", "wrong", "2001:db8::9", start); code(err) != "rate_limited" {
-			t.Errorf("the ninth: %v", err)
+			t.Errorf("the ninth attempt: %v", err)
 		}
 		if _, _, err := store.SignIn(t.Context(), db, "eve", "wrong", "2001:db8:0:1::1", start); code(err) != "invalid_sign_in" {
 			t.Errorf("from another network: %v", err)

@@ -11,8 +11,8 @@ import (
 	"golang.org/x/crypto/argon2"
 )
 
-// cost is how dear one guess is. The parameters stand in each hash, so that they can
-// be raised without locking anybody out. These are OWASP's for argon2id.
+// cost holds the argon2id parameters, which set how expensive one guess is. Each hash names its own
+// parameters, so raising them locks no admin out. The current values are OWASP's for argon2id.
 type cost struct {
 	time, memory uint32 // passes, KiB
 	threads      uint8
@@ -25,7 +25,7 @@ const (
 	hashSize = 32
 )
 
-// hashing bounds how many passwords are hashed at once, and so the memory it takes.
+// hashing bounds how many passwords are hashed at once, and so the memory used.
 var hashing = make(chan struct{}, 2)
 
 func (c cost) hash(password string, salt []byte) []byte {
@@ -34,7 +34,7 @@ func (c cost) hash(password string, salt []byte) []byte {
 	return argon2.IDKey([]byte(password), salt, c.time, c.memory, c.threads, hashSize)
 }
 
-// hashPassword writes a password's hash in the PHC form:
+// hashPassword returns a password's hash in the PHC format:
 // $argon2id$v=19$m=19456,t=2,p=1$SALT$HASH.
 func hashPassword(password string) string {
 	salt := make([]byte, saltSize)
@@ -44,11 +44,11 @@ func hashPassword(password string) string {
 		base64.RawStdEncoding.EncodeToString(salt), base64.RawStdEncoding.EncodeToString(c.hash(password, salt)))
 }
 
-// nobody's password stands in for that of a name that does not exist, so that the
-// time of an answer does not tell which names do.
-var nobody = sync.OnceValue(func() string { return hashPassword(NewPassword()) })
+// decoyHash returns a hash that SignIn checks if the name does not exist. Both cases then take the same
+// time, so an attacker can't find out which names exist.
+var decoyHash = sync.OnceValue(func() string { return hashPassword(NewPassword()) })
 
-// matches tells whether a password belongs to a stored hash.
+// matches returns whether a password belongs to a stored hash.
 func matches(stored, password string) bool {
 	parts := strings.Split(stored, "$")
 	if len(parts) != 6 || parts[1] != "argon2id" {
@@ -66,7 +66,7 @@ func matches(stored, password string) bool {
 	return err == nil && subtle.ConstantTimeCompare(want, c.hash(password, salt)) == 1
 }
 
-// NewPassword is a random one of 100 bits, easy to read and to type.
+// NewPassword returns a random password of 100 bits that is easy to read and to type.
 func NewPassword() string {
 	words := strings.ToLower(rand.Text()[:20])
 	return words[:5] + "-" + words[5:10] + "-" + words[10:15] + "-" + words[15:]

@@ -22,11 +22,11 @@ import (
 // FlowLife is how long a sign-in at the identity provider may take.
 const FlowLife = 10 * time.Minute
 
-// ErrNoFlow: the secret of a flow is unknown, was used, or is too old.
+// ErrNoFlow is returned if the secret of a flow is unknown, used or too old.
 var ErrNoFlow = errors.New("no such sign-in at the provider")
 
-// flow is a sign-in at the identity provider that has begun. Only the hash of its
-// secret is kept; the browser has the secret.
+// flow is a sign-in at the identity provider that is in progress. Only the hash of its secret is
+// stored. The browser holds the secret.
 type flow struct {
 	bun.BaseModel `bun:"table:admin_flows,alias:f"`
 
@@ -34,8 +34,8 @@ type flow struct {
 	ExpiresAt time.Time
 }
 
-// BeginFlow keeps a new flow and gives its secret. It counts as an attempt to sign in
-// from this address: 429 rate_limited after too many.
+// BeginFlow stores a new flow and returns its secret. It counts as an attempt to sign in from this
+// address. After too many attempts it returns 429 rate_limited.
 func (s Store) BeginFlow(ctx context.Context, db *database.DB, address string, now time.Time) (secret string, err error) {
 	if err := s.count(ctx, db, now, limit{"i:" + network.Of(address), maxFromAddress}); err != nil {
 		return "", err
@@ -55,11 +55,11 @@ func (s Store) BeginFlow(ctx context.Context, db *database.DB, address string, n
 	return secret, nil
 }
 
-// EndFlow uses a flow up; ErrNoFlow when it cannot be used. Of several calls with one
-// secret one succeeds.
+// EndFlow uses up a flow. It returns ErrNoFlow if the flow can't be used. If several calls pass the
+// same secret, one succeeds.
 func (Store) EndFlow(ctx context.Context, db *database.DB, secret string, now time.Time) error {
 	f := &flow{Hash: hashToken(secret)}
-	// Looking first keeps made-up secrets from taking the database's write lock.
+	// Read first, so that a made-up secret doesn't take the database's write lock.
 	err := db.Reader.NewSelect().Model(f).WherePK().Where("expires_at > ?", database.Now(now)).Scan(ctx)
 	if errors.Is(err, sql.ErrNoRows) {
 		return ErrNoFlow
@@ -77,10 +77,10 @@ func (Store) EndFlow(ctx context.Context, db *database.DB, secret string, now ti
 	return nil
 }
 
-// SignInPerson begins a session for somebody whom the identity provider says to be an
-// admin, made one when they come for the first time. Their name then is what the
-// provider calls them, with a number when that is taken, and stays: the audit log
-// knows them by it.
+// SignInPerson starts a session for a person whom the identity provider names as an admin. The
+// first sign-in creates the admin. The admin's name is made from the provider's name for the
+// person, with a number if it is taken. It never changes afterwards, because the audit log refers
+// to it.
 func (s Store) SignInPerson(
 	ctx context.Context, db *database.DB, who identity.Person, address string, now time.Time,
 ) (token string, a *Admin, err error) {
@@ -105,7 +105,7 @@ func (s Store) SignInPerson(
 	return token, a, err
 }
 
-// ofPerson is the admin of a person, made when there is none.
+// ofPerson returns the admin of a person. If there is none, it creates one and made is true.
 func (s Store) ofPerson(
 	ctx context.Context, tx bun.Tx, who identity.Person, now time.Time,
 ) (a *Admin, made bool, err error) {
@@ -130,7 +130,7 @@ func (s Store) ofPerson(
 	return nil, false, fmt.Errorf("create admin: every name like %q is taken", wanted)
 }
 
-// bySubject is nil when there is no such admin.
+// bySubject returns nil if there is no admin for the person.
 func (Store) bySubject(ctx context.Context, db bun.IDB, who identity.Person) (*Admin, error) {
 	a := new(Admin)
 	err := db.NewSelect().Model(a).Where("issuer = ?", who.Issuer).Where("subject = ?", who.Subject).Scan(ctx)
@@ -143,13 +143,13 @@ func (Store) bySubject(ctx context.Context, db bun.IDB, who identity.Person) (*A
 	return a, nil
 }
 
-// nameFrom makes an admin's name of what the provider calls a person.
+// nameFrom makes an admin's name from the provider's name for a person.
 func nameFrom(text string) string {
 	name := strings.Map(func(r rune) rune {
 		switch {
 		case r >= 'a' && r <= 'z', r >= '0' && r <= '9', r == '.', r == '_':
 			return r
-		case unicode.Is(unicode.Mn, r): // the accent of the letter before
+		case unicode.Is(unicode.Mn, r): // the accent of the previous letter
 			return -1
 		}
 		return '-'

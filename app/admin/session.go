@@ -17,31 +17,30 @@ import (
 	"github.com/pulsecast/pulsecast/app/database"
 )
 
-// A session ends when it has not been used for IdleLife, and after SessionLife in
-// any case.
+// A session ends when it is idle for IdleLife, and after SessionLife in any case.
 const (
 	IdleLife    = 2 * time.Hour
 	SessionLife = 24 * time.Hour
-	// seenEvery is how exactly the last use is noted.
+	// seenEvery is how often the last use of a session is stored.
 	seenEvery = time.Minute
 )
 
-// ErrNoSession: a token is malformed, unknown or over.
+// ErrNoSession is returned if a token is malformed, unknown or expired.
 var ErrNoSession = errors.New("no such admin session")
 
-// Session is one signed-in browser. Only the hash of its token is kept.
+// Session is one signed-in browser. Only the hash of its token is stored.
 type Session struct {
 	bun.BaseModel `bun:"table:admin_sessions,alias:n"`
 
 	Hash      []byte    `bun:",pk"`
 	AdminID   uuid.UUID `bun:",type:uuid"`
-	Address   string    // it was begun from
+	Address   string    // client's address at sign-in
 	CreatedAt time.Time
-	SeenAt    time.Time // to about a minute
+	SeenAt    time.Time // accurate to about a minute
 	ExpiresAt time.Time
 }
 
-// NewToken is a secret of 256 bits.
+// NewToken returns a random secret of 256 bits.
 func NewToken() string {
 	b := make([]byte, 32)
 	rand.Read(b) // never fails, by its contract
@@ -53,8 +52,8 @@ func hashToken(token string) []byte {
 	return h[:]
 }
 
-// StartSession begins a session; the token is shown only here. Sessions that are
-// over are cleared away on the occasion.
+// StartSession starts a session and returns its token, which is shown only here. It also deletes
+// sessions that have ended.
 func (Store) StartSession(
 	ctx context.Context, tx bun.Tx, a *Admin, address string, now time.Time,
 ) (token string, err error) {
@@ -73,8 +72,8 @@ func (Store) StartSession(
 	return token, nil
 }
 
-// FindSession is the session of a token and whose it is; ErrNoSession when there is
-// none or it is over. It notes the use, at most once a minute.
+// FindSession returns the session of a token and its admin. It returns ErrNoSession if there is
+// none or it has ended. It stores the time of use, at most once a minute.
 func (Store) FindSession(ctx context.Context, db *database.DB, token string, now time.Time) (*Session, *Admin, error) {
 	if len(token) != base64.RawURLEncoding.EncodedLen(32) {
 		return nil, nil, ErrNoSession
@@ -104,7 +103,7 @@ func (Store) FindSession(ctx context.Context, db *database.DB, token string, now
 	return &row.Session, row.Admin, nil
 }
 
-// SignOut ends a session of an admin, or with everywhere all of them, and records it.
+// SignOut ends one session of an admin, or all of them if everywhere is true, and records it.
 func (s Store) SignOut(
 	ctx context.Context, db *database.DB, a *Admin, session *Session, everywhere bool, address string, now time.Time,
 ) error {
@@ -125,7 +124,7 @@ func (s Store) SignOut(
 	})
 }
 
-// EndSessions ends every session of an admin and tells how many there were.
+// EndSessions ends every session of an admin and returns how many there were.
 func (Store) EndSessions(ctx context.Context, tx bun.Tx, admin uuid.UUID) (int64, error) {
 	res, err := tx.NewDelete().Model((*Session)(nil)).Where("admin_id = ?", admin).Exec(ctx)
 	if err != nil {
@@ -143,7 +142,7 @@ func (Store) EndAllSessions(ctx context.Context, tx bun.Tx) (int64, error) {
 	return res.RowsAffected()
 }
 
-// SessionsOf lists the sessions of an admin, the last used first.
+// SessionsOf lists the sessions of an admin, most recently used first.
 func (Store) SessionsOf(ctx context.Context, db bun.IDB, admin uuid.UUID) ([]Session, error) {
 	var list []Session
 	if err := db.NewSelect().Model(&list).Where("admin_id = ?", admin).OrderExpr("seen_at DESC").Scan(ctx); err != nil {

@@ -15,17 +15,17 @@ import (
 	"github.com/pulsecast/pulsecast/app/problem"
 )
 
-// How often a sign-in may fail within failWindow: for one name from one address, and
-// for any name from there, for one name from anywhere. The last is wide, so that a
-// stranger cannot easily lock an admin out.
+// Limits of failed sign-ins within failWindow: for one name from one address, for any name from one
+// address, and for one name from any address. The last limit is high, so that a stranger can't
+// easily lock an admin out.
 const (
 	failWindow     = 15 * time.Minute
 	maxFromHere    = 8
-	maxFromAddress = 60 // all names together; successes count, too
+	maxFromAddress = 60 // counts successes too
 	maxAnywhere    = 200
 )
 
-// attempts counts failed sign-ins; the count starts anew once the window is over.
+// attempts counts failed sign-ins of a subject. The count restarts when the window is over.
 type attempts struct {
 	bun.BaseModel `bun:"table:admin_attempts,alias:q"`
 
@@ -34,19 +34,19 @@ type attempts struct {
 	Failures int64
 }
 
-// SignIn checks a name and a password and begins a session. Refusals: 401
-// invalid_sign_in, which does not say what was wrong; 429 rate_limited.
+// SignIn checks a name and a password and starts a session. Refusals: 401 invalid_sign_in, which
+// doesn't say whether the name or the password is wrong, and 429 rate_limited.
 func (s Store) SignIn(
 	ctx context.Context, db *database.DB, name, password, address string, now time.Time,
 ) (token string, a *Admin, err error) {
 	name = strings.ToLower(strings.TrimSpace(name))
 	if !validName.MatchString(name) {
-		name = "" // nobody's; some of these no database can hold
+		name = "" // no admin has this name; a database may be unable to hold the one sent
 	}
 	from := network.Of(address)
 	here, anywhere := "a:"+name+"|"+from, "n:"+name
-	// The attempt is counted before it is checked, so that many at once cannot all
-	// slip through; a success takes it back.
+	// Count the attempt before checking it, so that many simultaneous attempts can't pass the
+	// limit. A success removes the count.
 	err = s.count(ctx, db, now, limit{here, maxFromHere}, limit{"i:" + from, maxFromAddress}, limit{anywhere, maxAnywhere})
 	if err != nil {
 		return "", nil, err
@@ -54,13 +54,13 @@ func (s Store) SignIn(
 	if a, err = s.byName(ctx, db.Reader, name); err != nil {
 		return "", nil, err
 	}
-	stored := nobody()
+	stored := decoyHash()
 	known := a != nil && a.Password != ""
 	if known {
 		stored = a.Password
 	}
 	if len(password) > MaxPassword || !matches(stored, password) || !known {
-		return "", nil, problem.New(problem.CodeInvalidSignIn, "This name and password do not belong together.")
+		return "", nil, problem.New(problem.CodeInvalidSignIn, "The name or the password is wrong.")
 	}
 	err = db.InTx(ctx, func(ctx context.Context, tx bun.Tx) error {
 		if token, err = s.StartSession(ctx, tx, a, address, now); err != nil {
@@ -99,7 +99,7 @@ func (Store) count(ctx context.Context, db *database.DB, now time.Time, limits .
 			}
 			if row.Failures > limit.most {
 				wait := row.Since.Add(failWindow).Sub(now)
-				refused = errors.Join(refused, problem.RateLimited(fmt.Sprintf("Too many sign-ins failed. Try again in %s.", wait.Round(time.Minute)+time.Minute), wait))
+				refused = errors.Join(refused, problem.RateLimited(fmt.Sprintf("Too many failed sign-ins. Try again in %s.", wait.Round(time.Minute)+time.Minute), wait))
 			}
 		}
 		return nil

@@ -9,25 +9,26 @@ import (
 	"github.com/uptrace/bun"
 )
 
-// Activity is what an agent did lately, counted every minute so that the directory can
-// be sorted by it however many agents there are.
+// Activity holds counts of an agent's recent activity. CountActivity updates them every minute, so
+// that the directory can be sorted by them at any number of agents.
 type Activity struct {
 	bun.BaseModel `bun:"table:agent_activity,alias:v"`
 
 	AgentID uuid.UUID `bun:",pk,type:uuid"`
-	// Requests, Errors and Limited are those of the last 24 whole hours and the current
-	// one; see Counts.
+	// Requests, Errors and Limited cover the last 24 whole hours and the current one; see Counts.
 	Requests, Errors, Limited int64
-	// PredictionsDay and PredictionsMonth are those of the last 24 hours and 30 days.
+	// PredictionsDay and PredictionsMonth count the predictions of the last 24 hours and of the
+	// last 30 days.
 	PredictionsDay, PredictionsMonth int64
-	// Predictions and Settled count all. They are copied here for sorting: an index over
-	// the running tallies would be written with every settlement.
+	// Predictions and Settled count all predictions and all settled ones. They are copied here for
+	// sorting, because an index over the tallies would be written with every settlement.
 	Predictions, Settled int64
 }
 
-// CountActivity brings the activity of all agents up to date, and writes only what
-// changed. published selects agent_id, predictions_day, predictions_month, predictions
-// and settled, in any number of rows for an agent; the package prediction makes it.
+// CountActivity brings the activity of all agents up to date. It writes only the rows that changed.
+// published is a query of package prediction that selects agent_id, predictions_day,
+// predictions_month, predictions and settled. It may select several rows for an agent, which are
+// added up.
 func CountActivity(ctx context.Context, db bun.IDB, now time.Time, published bun.Query) error {
 	_, err := db.NewRaw(`INSERT INTO agent_activity (agent_id, requests, errors, limited, predictions_day, predictions_month, predictions, settled)
 		SELECT agent_id, SUM(requests), SUM(errors), SUM(limited), SUM(day), SUM(month), SUM(predictions), SUM(settled) FROM (

@@ -1,10 +1,11 @@
-// Package agent owns the agents: what they declare about themselves, how much of it is
-// shown, their keys and sessions, and their usage.
+// Package agent owns the agents: their profiles and how much of them is shown, their keys,
+// sessions and grants, and their usage.
 //
-// Store methods that must be one step take a bun.Tx; the others take any handle.
-// Everything that takes access away (disabling, revoking, ending) bumps the
-// credential generation in the same transaction, which is how every node learns of
-// it within a second: see Generation.
+// Store methods that need a transaction take a bun.Tx. The others take any handle.
+//
+// Every method that takes access away, such as disabling an agent or revoking a key, moves
+// the credential generation in the same transaction. Every node sees the move within a
+// second and forgets what it knew about credentials; see Generation.
 package agent
 
 import (
@@ -20,35 +21,35 @@ import (
 	"github.com/pulsecast/pulsecast/app/problem"
 )
 
-// Status tells whether an agent may come in.
+// Status says whether an agent has access.
 type Status string
 
-// The two states of an agent.
+// The values of Status.
 const (
 	Active   Status = "active"
 	Disabled Status = "disabled"
 )
 
-// Kind tells an agent from a reference row.
+// Kind says whether an agent is an ordinary agent or a reference agent.
 type Kind string
 
-// Ordinary agents publish; reference agents (the market, the consensus, always 50)
+// The kinds of agents. Ordinary agents publish. Reference agents (Market, Consensus, Always 50 %)
 // are computed and never ranked.
 const (
 	Ordinary  Kind = "agent"
 	Reference Kind = "reference"
 )
 
-// Agent is a program that publishes predictions. Its Profile is what the public sees,
-// which SetVisibility may have hidden. Issuer and Subject name it at the central provider
-// and are empty in the local registry.
+// Agent is a program that publishes predictions. Profile is what the public sees; if an admin has
+// hidden the declared profile, it holds only the handle. Issuer and Subject identify the agent at
+// the central identity provider. They are empty in the local registry.
 type Agent struct {
 	bun.BaseModel `bun:"table:agents,alias:a"`
 
 	ID     uuid.UUID `bun:",pk"`
 	Handle string
 	Profile
-	// NameKey and HandleKey are what names are compared under; see Names.
+	// NameKey and HandleKey are the keys by which names are compared; see Names.
 	NameKey, HandleKey string
 	Kind               Kind
 	Status             Status
@@ -59,13 +60,15 @@ type Agent struct {
 	Sample             bool
 	CreatedAt          time.Time
 	DisabledAt         time.Time `bun:",nullzero"`
-	LastSeenAt         time.Time `bun:",nullzero"` // to about ten seconds
-	// ClosedAt is when the account was closed: see Close. ErasedAt is when all its texts were gone.
+	LastSeenAt         time.Time `bun:",nullzero"` // up to about ten seconds late
+	// ClosedAt is the time at which the account was closed; see Close. ErasedAt is the time by
+	// which all its texts were erased.
 	ClosedAt time.Time `bun:",nullzero"`
 	ErasedAt time.Time `bun:",nullzero"`
 }
 
-// BeforeAppendModel implements bun.BeforeAppendModelHook: the keys follow from name and handle.
+// BeforeAppendModel implements bun.BeforeAppendModelHook. It sets the keys from the name and the
+// handle.
 func (a *Agent) BeforeAppendModel(context.Context, bun.Query) error {
 	a.NameKey, a.HandleKey = nameKey(a.Name), nameKey(a.Handle)
 	return nil
@@ -74,14 +77,14 @@ func (a *Agent) BeforeAppendModel(context.Context, bun.Query) error {
 // Closed reports whether the account was closed.
 func (a *Agent) Closed() bool { return !a.ClosedAt.IsZero() }
 
-// utc undoes the zone that a driver gives the times it reads.
+// utc converts all times to UTC, because drivers return them in other zones.
 func (a *Agent) utc() *Agent {
 	a.CreatedAt, a.DisabledAt, a.LastSeenAt = a.CreatedAt.UTC(), a.DisabledAt.UTC(), a.LastSeenAt.UTC()
 	a.ClosedAt, a.ErasedAt = a.ClosedAt.UTC(), a.ErasedAt.UTC()
 	return a
 }
 
-// Profile is what an agent declares about itself: shown as such, never verified.
+// Profile is what an agent declares about itself. It is shown as a declaration and never verified.
 type Profile struct {
 	Name        string // 1..80 characters
 	Model       string // 0..80
@@ -90,8 +93,8 @@ type Profile struct {
 	Homepage    string // "" or an http(s) address of at most 2048 bytes
 }
 
-// Check trims the profile and tells which fields break its rules: a problem
-// "invalid_request" with one entry per field, or nil.
+// Check trims the profile and checks its fields. It returns 422 invalid_request with an entry for
+// each wrong field, or nil.
 func (p *Profile) Check() error {
 	var wrong []problem.Field
 	texts := []struct {

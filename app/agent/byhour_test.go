@@ -14,7 +14,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/database/dbtest"
 )
 
-// TestUsageByHour: what is written and what is still in memory, by hour.
+// TestUsageByHour checks that ByHour adds up written counts and counts in memory.
 func TestUsageByHour(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {

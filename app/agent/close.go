@@ -19,20 +19,20 @@ import (
 	"github.com/pulsecast/pulsecast/app/problem"
 )
 
-// closedKey is the setting that holds the key of the hashes in closed_identities.
+// closedKey is the name of the setting with the secret key of the hashes in closed_identities.
 const closedKey = "closed_key"
 
-// ClosedCount is how many rows of each kind closing an account deleted.
+// ClosedCount counts the rows that Close deleted.
 type ClosedCount struct {
 	Keys, Usage int64
-	Sessions    int64 // and what apps had been granted
+	Sessions    int64 // sessions and grants
 }
 
-// Close ends an account for good: no key or session works, the profile is erased with what is
-// known of its requests, and the agent gets a neutral handle under which its numbers stay. The
-// old handle and the subject at the identity provider are kept as keyed hashes, so that no
-// other agent gets them. The texts of its predictions are withheld from all but admins until
-// they are erased. Refusals: 404 not_found, 403 account_closed.
+// Close closes an account for good. It deletes the keys, sessions and grants of the agent and
+// erases its profile and its usage. The agent gets a neutral handle, under which its numbers stay.
+// The old handle and the subject at the identity provider are kept as keyed hashes, so that no
+// other agent can take them. Only admins see the texts of its predictions until they are erased.
+// Errors: 404 not_found, 403 account_closed.
 func (s Store) Close(ctx context.Context, tx bun.Tx, id uuid.UUID, now time.Time) (a *Agent, n ClosedCount, err error) {
 	if a, err = s.open(ctx, tx, id); err != nil {
 		return nil, n, err
@@ -54,7 +54,7 @@ func (s Store) Close(ctx context.Context, tx bun.Tx, id uuid.UUID, now time.Time
 	return a, n, errors.Join(bump(ctx, tx), generation.Moved(ctx, tx, generation.Agents, generation.Texts))
 }
 
-// open is locked, but refuses a closed account with 403 account_closed.
+// open is like locked, but returns 403 account_closed for a closed account.
 func (s Store) open(ctx context.Context, tx bun.Tx, id uuid.UUID) (*Agent, error) {
 	a, err := s.locked(ctx, tx, id)
 	if err == nil && a.Closed() {
@@ -63,13 +63,13 @@ func (s Store) open(ctx context.Context, tx bun.Tx, id uuid.UUID) (*Agent, error
 	return a, err
 }
 
-// AccountClosed refuses what an agent can do only while its account is open.
+// AccountClosed returns the error for an act that needs an open account: 403 account_closed.
 func AccountClosed() *problem.Error {
 	return problem.New(problem.CodeAccountClosed,
 		"The account of this agent was closed. Its scores stay under a neutral handle; it can't be opened again.")
 }
 
-// forget deletes what is known of an agent besides its row.
+// forget deletes the keys, sessions, grants, hidden profile and usage of an agent.
 func forget(ctx context.Context, tx bun.Tx, id uuid.UUID) (n ClosedCount, err error) {
 	for _, table := range []struct {
 		model any
@@ -89,7 +89,7 @@ func forget(ctx context.Context, tx bun.Tx, id uuid.UUID) (n ClosedCount, err er
 	return n, nil
 }
 
-// block keeps the handle and the subject of an agent from others.
+// block stores the hashes that keep other agents from getting an agent's handle and subject.
 func (Store) block(ctx context.Context, tx bun.Tx, a *Agent, now time.Time) error {
 	if _, err := database.AddSetting(ctx, tx, closedKey, rand.Text()); err != nil {
 		return err
@@ -114,7 +114,7 @@ func (Store) block(ctx context.Context, tx bun.Tx, a *Agent, now time.Time) erro
 	return nil
 }
 
-// closedHash returns the hash of closed_identities; nil if no account was ever closed.
+// closedHash returns the hash function of closed_identities, or nil if no account was ever closed.
 func closedHash(ctx context.Context, db bun.IDB) (func(parts ...string) []byte, error) {
 	key, found, err := database.Setting(ctx, db, closedKey)
 	if err != nil || !found {
@@ -127,7 +127,7 @@ func closedHash(ctx context.Context, db bun.IDB) (func(parts ...string) []byte, 
 	}, nil
 }
 
-// closedHandles returns those of some handles that belonged to closed accounts.
+// closedHandles returns the handles in the list that belonged to closed accounts.
 func closedHandles(ctx context.Context, db bun.IDB, handles []string) ([]string, error) {
 	if len(handles) == 0 {
 		return nil, nil
@@ -153,7 +153,7 @@ func closedHandles(ctx context.Context, db bun.IDB, handles []string) ([]string,
 	return closed, nil
 }
 
-// subjectClosed reports whether a subject at a provider had an account that was closed.
+// subjectClosed reports whether the account of a subject at a provider was closed.
 func subjectClosed(ctx context.Context, db bun.IDB, issuer, subject string) (bool, error) {
 	hash, err := closedHash(ctx, db)
 	if err != nil || hash == nil {
@@ -167,7 +167,7 @@ func subjectClosed(ctx context.Context, db bun.IDB, issuer, subject string) (boo
 	return found, nil
 }
 
-// ClosedAmong returns those of some agents whose accounts are closed.
+// ClosedAmong returns the set of agents in ids whose accounts are closed.
 func ClosedAmong(ctx context.Context, db bun.IDB, ids []uuid.UUID) (map[uuid.UUID]bool, error) {
 	type row struct {
 		ID uuid.UUID `bun:",type:uuid"`
@@ -191,7 +191,7 @@ func ClosedAmong(ctx context.Context, db bun.IDB, ids []uuid.UUID) (map[uuid.UUI
 	return closed, nil
 }
 
-// NotErased lists at most limit closed accounts whose texts may not all be gone.
+// NotErased lists at most limit closed accounts whose texts may not all be erased yet.
 func (Store) NotErased(ctx context.Context, db bun.IDB, limit int) (ids []uuid.UUID, err error) {
 	err = db.NewSelect().Model((*Agent)(nil)).Column("id").Where("closed_at IS NOT NULL").Where("erased_at IS NULL").
 		OrderExpr("id").Limit(int64(limit)).Scan(ctx, &ids)
@@ -201,7 +201,7 @@ func (Store) NotErased(ctx context.Context, db bun.IDB, limit int) (ids []uuid.U
 	return ids, nil
 }
 
-// Erased notes that all texts of a closed account are gone.
+// Erased records that all texts of a closed account are erased.
 func (Store) Erased(ctx context.Context, db bun.IDB, id uuid.UUID, now time.Time) error {
 	_, err := db.NewUpdate().Model((*Agent)(nil)).Set("erased_at = ?", database.Now(now)).
 		Where("id = ?", id).Where("closed_at IS NOT NULL").Exec(ctx)
@@ -211,7 +211,7 @@ func (Store) Erased(ctx context.Context, db bun.IDB, id uuid.UUID, now time.Time
 	return nil
 }
 
-// ClosedSince lists the accounts that were closed at a moment or later.
+// ClosedSince lists the accounts that were closed at since or later.
 func (Store) ClosedSince(ctx context.Context, db bun.IDB, since time.Time) (ids []uuid.UUID, err error) {
 	err = db.NewSelect().Model((*Agent)(nil)).Column("id").Where("closed_at IS NOT NULL").Where("closed_at >= ?", database.Now(since)).
 		OrderExpr("id").Scan(ctx, &ids)

@@ -36,7 +36,7 @@ func start(t testing.TB, db *database.DB, id uuid.UUID, credential string) strin
 	return token
 }
 
-// valid tells whether a key or a session token is good at the moment.
+// valid reports whether a key or a session token is valid at the test's moment.
 func valid(t testing.TB, db *database.DB, credential string) bool {
 	t.Helper()
 	var err error
@@ -92,7 +92,7 @@ func TestWrongKeys(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
 		a := create(t, db, "Ada")
 		secret, _ := issue(t, db, a.ID, "")
-		// A well-formed key of another deployment: its id is unknown here.
+		// A well-formed key of another installation, whose id is unknown here.
 		elsewhere := dbtest.Open(t, database.SQLite)
 		stranger, _ := issue(t, elsewhere, create(t, elsewhere, "Ada").ID, "")
 		for name, key := range map[string]string{
@@ -129,7 +129,7 @@ func TestRotateKeys(t *testing.T) {
 				t.Errorf("%.6s… valid is %v", credential, !want)
 			}
 		}
-		// A session that was being started with a key revoked meanwhile.
+		// A session is started with a key that was revoked in the meantime.
 		err := db.InTx(t.Context(), func(ctx context.Context, tx bun.Tx) error {
 			_, _, err := store.StartSession(ctx, tx, a.ID, two.ID, time.Time{}, at)
 			return err
@@ -152,7 +152,7 @@ func TestSessions(t *testing.T) {
 			t.Fatalf("%+v of %+v, %v", session, owner, err)
 		}
 		if _, _, err := store.FindSession(t.Context(), db.Reader, mine, session.ExpiresAt); !errors.Is(err, agent.ErrNoCredential) {
-			t.Errorf("at its end a session gives %v", err)
+			t.Errorf("at the end of a session: got %v, want ErrNoCredential", err)
 		}
 		for _, wrong := range []string{"", "ps_", mine[:len(mine)-1], mine[:9] + "~" + mine[10:], "ps_" + strings.Repeat("0", 33)} {
 			if valid(t, db, "ps_"+strings.TrimPrefix(wrong, "ps_")) {
@@ -177,7 +177,7 @@ func TestSessions(t *testing.T) {
 		}
 		inTx(t, db, func(ctx context.Context, tx bun.Tx) error { return store.EndSessionsOf(ctx, tx, other.ID) })
 		if valid(t, db, yours) {
-			t.Error("the sessions of a credential go on")
+			t.Error("the sessions of a credential didn't end")
 		}
 	})
 }
@@ -228,7 +228,7 @@ func TestGenerationMovesWithAccess(t *testing.T) {
 		}
 		before := look()
 		if look() != before {
-			t.Fatal("the epoch moves by itself")
+			t.Fatal("the epoch moved without a change of the generation")
 		}
 		steps := []struct {
 			name string
@@ -248,7 +248,7 @@ func TestGenerationMovesWithAccess(t *testing.T) {
 		for _, step := range steps {
 			inTx(t, db, step.run)
 			if after := look(); after != before+1 {
-				t.Errorf("%s: epoch %d then %d", step.name, before, after)
+				t.Errorf("%s: epoch %d, then %d, want one more", step.name, before, after)
 			}
 			before = g.Epoch()
 		}
@@ -259,13 +259,13 @@ func TestGenerationMovesWithAccess(t *testing.T) {
 			})
 		}
 		if after := look(); after != before+1 {
-			t.Errorf("a grant too many ends another one: epoch %d then %d", before, after)
+			t.Errorf("one grant above the limit: epoch %d, then %d, want one more", before, after)
 		}
 		failing, cancel := context.WithCancel(t.Context())
 		cancel()
 		before = g.Epoch()
 		if err := g.Check(failing); err == nil || g.Epoch() == before {
-			t.Errorf("a generation that cannot be read leaves the caches: %v", err)
+			t.Errorf("an unreadable generation: got %v and the same epoch, want an error and another epoch", err)
 		}
 	})
 }
@@ -284,7 +284,7 @@ func TestGenerationWatches(t *testing.T) {
 			defer look.Stop()
 			for end := time.Now().Add(10 * time.Second); g.Epoch() == seen; <-look.C {
 				if time.Now().After(end) {
-					t.Fatal("no change seen")
+					t.Fatal("the epoch didn't move within ten seconds")
 				}
 			}
 			seen = g.Epoch()
@@ -322,7 +322,7 @@ func TestUsage(t *testing.T) {
 		same := func(u *agent.Usage, id uuid.UUID, want agent.Counts) {
 			t.Helper()
 			if got, err := u.Last24h(ctx, db.Reader, id); err != nil || got != want {
-				t.Errorf("%+v, %v; want %+v", got, err, want)
+				t.Errorf("got %+v, %v; want %+v", got, err, want)
 			}
 		}
 		same(one, a.ID, agent.Counts{Requests: 5, Errors: 2, Limited: 1})
@@ -344,11 +344,11 @@ func TestUsage(t *testing.T) {
 			t.Fatal(err)
 		}
 		if keys, _ = store.ListKeys(ctx, db, a.ID); !keys[0].LastUsedAt.Equal(at) {
-			t.Error("last use was written twice in a minute")
+			t.Error("the last use was written twice within a minute")
 		}
 		now = at.Add(26 * time.Hour)
 		same(one, a.ID, agent.Counts{})
-		// A failed flush keeps the counts; Stop writes the last ones.
+		// A failed flush keeps the counts, and Stop writes the remaining ones.
 		one.Start()
 		one.Count(a.ID, agent.Request{Status: 200})
 		failing, cancel := context.WithCancel(ctx)
@@ -423,8 +423,8 @@ func BenchmarkFindKey(b *testing.B) {
 	}
 }
 
-// TestReplacedKeyExpires: a replaced key works until its grace is over, and a session begun
-// with it no longer.
+// TestReplacedKeyExpires checks that a replaced key, and a session begun with it, work only until
+// the end of the grace period.
 func TestReplacedKeyExpires(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
@@ -447,7 +447,7 @@ func TestReplacedKeyExpires(t *testing.T) {
 			if made, err = store.ReplaceKey(ctx, tx, a.ID, key.ID, "next", time.Hour, now); err != nil {
 				return err
 			}
-			// A node that hasn't yet seen the replacement takes the old key for one without an end.
+			// A node that hasn't seen the replacement yet doesn't know when the old key ends.
 			_, late, err := store.StartSession(ctx, tx, a.ID, key.ID, time.Time{}, now)
 			if err == nil && !late.ExpiresAt.Equal(made.OldEndsAt) {
 				t.Errorf("a session begun with the old key ends %s, the key %s", late.ExpiresAt, made.OldEndsAt)

@@ -9,18 +9,18 @@ import (
 	"github.com/uptrace/bun"
 )
 
-// DirectoryFilter narrows and orders the directory of agents.
+// DirectoryFilter selects and orders a page of the directory of agents.
 type DirectoryFilter struct {
 	Q      string // part of the handle or name, ignoring case
-	Status Status // "" is any
+	Status Status // "" means any
 	Order  Order
 	Cursor string
 	Limit  int
 }
 
-// Directory returns the ids of one page of the agents that match f, and the cursor of
-// the next page, empty at the end. Reference agents are left out. It takes at most three
-// queries however many agents there are. A bad cursor is 400 invalid_parameter.
+// Directory returns the ids of the agents on one page, and the cursor of the next page, "" at the
+// end. It leaves out reference agents. It takes at most three queries, however many agents there
+// are. It returns 400 invalid_parameter for a bad cursor.
 func Directory(ctx context.Context, db bun.IDB, f DirectoryFilter) (ids []uuid.UUID, next string, err error) {
 	after, err := f.Order.decode(f.Cursor)
 	if err != nil {
@@ -45,14 +45,14 @@ func Directory(ctx context.Context, db bun.IDB, f DirectoryFilter) (ids []uuid.U
 	return ids, next, nil
 }
 
-// match finds the agents of a filter.
+// match finds the agents that match a filter.
 type match struct {
 	DirectoryFilter
 	among []uuid.UUID // the agents that match, if they are few
 	many  bool        // there are more than fewAgents of them
 }
 
-// places reads the page after a place, and one place more if there is a next page.
+// places reads the page after a place, and one more place if there is a next page.
 func (m *match) places(ctx context.Context, db bun.IDB, after place) (list []place, err error) {
 	if m.Order.Value != "" && !after.tail {
 		if list, err = m.valued(ctx, db, after); err != nil {
@@ -69,7 +69,7 @@ func (m *match) places(ctx context.Context, db bun.IDB, after place) (list []pla
 	return append(list, rest...), err
 }
 
-// valued reads the places after a place of agents that have a value.
+// valued reads the places after a place, of the agents that have a value.
 func (m *match) valued(ctx context.Context, db bun.IDB, after place) ([]place, error) {
 	var list []place
 	o := &m.Order
@@ -80,7 +80,7 @@ func (m *match) valued(ctx context.Context, db bun.IDB, after place) ([]place, e
 		q.Where(o.Where)
 	}
 	switch {
-	case m.among != nil: // by the table's own key, so that no agent needs a look-up
+	case m.among != nil: // by the table's key, so that the table agents isn't needed
 		q.Where("? IN (?)", bun.Safe(o.Key), bun.List(m.among))
 	case o.Alias != "a":
 		q.Join("JOIN agents AS a ON a.id = ?", bun.Safe(o.Key))
@@ -129,11 +129,11 @@ func (m *match) unvalued(ctx context.Context, db bun.IDB, after place, limit int
 	return list, nil
 }
 
-// fewAgents is up to how many agents are sorted rather than found along an index.
+// fewAgents is the most matching agents that are sorted. More are read along an index.
 const fewAgents = 1000
 
-// gather finds the agents that match a narrow filter, in one scan that stops once they
-// are many. none says that no agent matches.
+// gather finds the agents that match a narrow filter, with one scan that stops after fewAgents.
+// none reports that no agent matches.
 func (m *match) gather(ctx context.Context, db bun.IDB) (none bool, err error) {
 	if m.Q == "" && m.Status != Disabled {
 		return false, nil

@@ -13,11 +13,12 @@ import (
 	"github.com/uptrace/bun"
 )
 
-// endpoint is a method and a registered route. There are as many as the service has,
-// whatever agents send.
+// endpoint is a method and a registered route. Their number is bounded by the routes of the service
+// and doesn't depend on what agents send.
 type endpoint struct{ method, route string }
 
-// known is a method as it is counted: those that no route has count as one.
+// known returns the method under which a request is counted. All methods that no route uses count
+// as one.
 func known(method string) string {
 	switch method {
 	case "GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS":
@@ -26,7 +27,7 @@ func known(method string) string {
 	return "other"
 }
 
-// Answers are requests by how they were answered.
+// Answers counts requests by the status of their answers.
 type Answers struct {
 	OK      int64 // below 400
 	Refused int64 // 4xx but 429
@@ -34,7 +35,7 @@ type Answers struct {
 	Failed  int64 // 5xx
 }
 
-// Total counts all of them.
+// Total returns the number of all requests.
 func (a Answers) Total() int64 { return a.OK + a.Refused + a.Limited + a.Failed }
 
 func (a Answers) plus(o Answers) Answers {
@@ -45,7 +46,7 @@ func (a Answers) counts() Counts {
 	return Counts{Requests: a.Total(), Errors: a.Refused + a.Failed, Limited: a.Limited}
 }
 
-// class is which of the four numbers of Answers a status belongs to.
+// class returns the index of the count in Answers to which a status belongs.
 func class(status int) int {
 	switch {
 	case status == 429:
@@ -64,7 +65,7 @@ func one(status int) Answers {
 	return c.read()
 }
 
-// counter is what an agent asked of one endpoint since the last flush, by class.
+// counter counts an agent's requests to one endpoint since the last flush, by class.
 type counter [4]atomic.Int64
 
 func (c *counter) count(status int) { c[class(status)].Add(1) }
@@ -83,7 +84,7 @@ func (c *counter) add(n Answers) {
 	}
 }
 
-// tally is what one agent did since the last flush.
+// tally counts an agent's requests since the last flush, by endpoint.
 type tally map[endpoint]*counter
 
 func (t tally) read() (sum Answers) {
@@ -93,7 +94,7 @@ func (t tally) read() (sum Answers) {
 	return sum
 }
 
-// usageEndpoint is one row: what an agent asked of one endpoint in one hour.
+// usageEndpoint is a row with the counts of an agent's requests to one endpoint in one hour.
 type usageEndpoint struct {
 	bun.BaseModel `bun:"table:agent_endpoints,alias:w"`
 
@@ -122,20 +123,20 @@ func writeEndpoints(ctx context.Context, tx bun.Tx, rows []usageEndpoint) error 
 	return nil
 }
 
-// Endpoint is what an agent asked of one endpoint.
+// Endpoint counts an agent's requests to one endpoint.
 type Endpoint struct {
 	Method string
-	Route  string // empty for addresses that do not exist
+	Route  string // "" for addresses that don't exist
 	Answers
 	Hours []int64 // requests by hour, the current one last
 }
 
-// Endpoints is what an agent asked of each endpoint in the last n hours, the busiest
-// first: of all nodes to within ten seconds, of this node exactly.
+// Endpoints returns the counts of an agent's requests to each endpoint in the last n hours, the
+// most requested first. Requests to other nodes may be missing for ten seconds.
 func (u *Usage) Endpoints(ctx context.Context, db bun.IDB, agentID uuid.UUID, n int) ([]Endpoint, error) {
 	now := u.now().UTC().Truncate(time.Hour)
 	from := now.Add(-time.Duration(n-1) * time.Hour)
-	// Not while counts are between memory and the table.
+	// Wait for a running flush, which moves counts from memory to the table.
 	u.flushing.RLock()
 	defer u.flushing.RUnlock()
 	var rows []usageEndpoint

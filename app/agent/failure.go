@@ -13,15 +13,15 @@ import (
 	"github.com/pulsecast/pulsecast/app/database"
 )
 
-// FailuresKept is how many errors are kept of each agent, the latest. A node keeps at
-// most as many of one agent, and maxRecent of all, between two flushes: of a flood
-// it keeps a sample, while the counts stay exact.
+// FailuresKept is the most errors that are kept of each agent, the latest. Between two flushes, a
+// node holds at most FailuresKept errors of an agent, and maxRecent of all agents. If there are
+// more, some are dropped, but the counts stay exact.
 const (
 	FailuresKept = 50
 	maxRecent    = 4096
 )
 
-// Failure is one request of an agent that was answered with 400 or above.
+// Failure is a request of an agent that was answered with a status of 400 or above.
 type Failure struct {
 	bun.BaseModel `bun:"table:agent_errors,alias:f"`
 
@@ -29,13 +29,13 @@ type Failure struct {
 	AgentID   uuid.UUID `bun:",pk,type:uuid"`
 	CreatedAt time.Time
 	Method    string
-	Route     string // as in Request
+	Route     string // as Request.Route
 	Status    int
 	Code      string
 	RequestID string
 }
 
-// note is a Failure as it waits in memory, without a pointer of its own to make.
+// note is a Failure in memory. It needs no allocation.
 type note struct {
 	at            time.Time
 	method, route string
@@ -45,8 +45,8 @@ type note struct {
 	idLen         int
 }
 
-// ring holds the latest errors of one agent; next is where the next one goes once it
-// is full.
+// ring holds the latest errors of one agent. next is the index that is overwritten next when the
+// ring is full.
 type ring struct {
 	notes []note
 	next  int
@@ -56,7 +56,7 @@ type ring struct {
 type recent struct {
 	mu    sync.Mutex
 	rings map[uuid.UUID]*ring
-	n     int // of all agents
+	n     int // number of errors of all agents
 }
 
 func (r *recent) held() int {
@@ -65,7 +65,7 @@ func (r *recent) held() int {
 	return r.n
 }
 
-// keep takes one error in, in place of the agent's oldest when it has enough.
+// keep adds an error. If the agent has FailuresKept already, it replaces the oldest.
 func (r *recent) keep(agentID uuid.UUID, at time.Time, q *Request) {
 	n := note{at: at, method: known(q.Method), route: q.Route, code: q.Code, status: q.Status}
 	n.idLen = copy(n.id[:], q.ID)
@@ -94,14 +94,14 @@ func (r *recent) add(agentID uuid.UUID, n *note) {
 	}
 }
 
-// of lists what is held of one agent, the oldest first.
+// of returns the errors of one agent, the oldest first.
 func (r *recent) of(agentID uuid.UUID) []Failure {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.rings[agentID].list(agentID)
 }
 
-// take empties it.
+// take removes and returns all errors.
 func (r *recent) take() (list []Failure) {
 	r.mu.Lock()
 	rings := r.rings
@@ -113,7 +113,7 @@ func (r *recent) take() (list []Failure) {
 	return list
 }
 
-// putBack takes in again what could not be written, before what came since.
+// putBack adds the errors of a failed flush again. They count as older than the errors since then.
 func (r *recent) putBack(list []Failure) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -146,7 +146,7 @@ func (k *ring) list(agentID uuid.UUID) []Failure {
 	return list
 }
 
-// writeErrors adds errors and drops what an agent has too many of.
+// writeErrors stores errors and deletes the oldest of each agent beyond FailuresKept.
 func writeErrors(ctx context.Context, tx bun.Tx, list []Failure) error {
 	for part := range slices.Chunk(list, flushRows) {
 		if _, err := tx.NewInsert().Model(&part).Exec(ctx); err != nil {
@@ -168,8 +168,8 @@ func writeErrors(ctx context.Context, tx bun.Tx, list []Failure) error {
 	return nil
 }
 
-// Failures lists the latest errors of an agent, at most FailuresKept, the newest
-// first: of all nodes to within ten seconds, of this node at once.
+// Failures returns the latest errors of an agent, at most FailuresKept, the newest first. Errors on
+// other nodes may be missing for ten seconds.
 func (u *Usage) Failures(ctx context.Context, db bun.IDB, agentID uuid.UUID) ([]Failure, error) {
 	u.flushing.RLock()
 	defer u.flushing.RUnlock()

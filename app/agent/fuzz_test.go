@@ -7,7 +7,7 @@ import (
 	"unicode"
 )
 
-// FuzzHandleFrom: every name asks for a valid handle.
+// FuzzHandleFrom checks that HandleFrom returns a valid handle for every name.
 func FuzzHandleFrom(f *testing.F) {
 	for _, seed := range []string{"Ada Lovelace", "Ж", "---", "ﬁ", "北京", "\xff", "İ", "a", strings.Repeat("щ", 100), "ǅ", "e\u0301"} {
 		f.Add(seed)
@@ -23,8 +23,8 @@ func FuzzHandleFrom(f *testing.F) {
 	})
 }
 
-// FuzzNames: a name that is accepted shows each of its characters, keeps each word in one script, and
-// doesn't pass for the service however it is written.
+// FuzzNames checks that an accepted name has no invisible characters, has each word in one script,
+// and doesn't look like the name of the service or its staff.
 func FuzzNames(f *testing.F) {
 	for _, seed := range []string{
 		"Ada Lovelace", "Pulsecast", "Рulsecast Official", "ⓟⓤⓛⓢⓔⓒⓐⓢⓣ", "🅿ulsecast", "Mar\u200bket", "ad\u0456min", "北京 Bot", "🤖 Robot 🇳🇴", "\xff", "ſtaff", "A\u0301\u0301", "",
@@ -35,27 +35,27 @@ func FuzzNames(f *testing.F) {
 	f.Fuzz(func(t *testing.T, name string) {
 		for _, key := range append(nameKeys(name), nameKey(name)) {
 			if strings.ContainsFunc(key, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsPunct(r) }) {
-				t.Errorf("%q is compared under %q", name, key)
+				t.Errorf("%q has the key %q", name, key)
 			}
 		}
 		if message := checkSpelling(name); message != "" {
 			return
 		}
 		if strings.ContainsFunc(name, invisible) {
-			t.Errorf("%q hides a character", name)
+			t.Errorf("%q has an invisible character", name)
 		}
 		if strings.Contains(strings.ToLower(name), "pulsecast") && !names.keepsBack(name) {
-			t.Errorf("%q passes for the service", name)
+			t.Errorf("%q looks like the service", name)
 		}
 		for _, word := range words(name) {
 			if slices.Contains(offices, strings.ToLower(word)) && !names.keepsBack(name) {
-				t.Errorf("%q passes for staff", name)
+				t.Errorf("%q looks like staff", name)
 			}
 		}
 	})
 }
 
-// FuzzCredential: only what was issued has the form of a credential.
+// FuzzCredential checks that only texts in the form of an issued credential are taken for one.
 func FuzzCredential(f *testing.F) {
 	key, _ := newKey()
 	for _, seed := range []string{key, newToken(), "", "pc_", "ps_", key[1:], key + "x", strings.ToUpper(key), strings.Repeat("pc_", 100)} {
@@ -72,7 +72,7 @@ func FuzzCredential(f *testing.F) {
 	})
 }
 
-// FuzzHomepage: an address that is accepted is http or https.
+// FuzzHomepage checks that only http and https addresses are accepted.
 func FuzzHomepage(f *testing.F) {
 	for _, seed := range []string{"https://example.org/a", "javascript:alert(1)", "http://u:p@x", "HTTP://x", "http://", "//x", "https://x\x00", "https://[::1", "http:\\\\x"} {
 		f.Add(seed)

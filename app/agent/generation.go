@@ -11,15 +11,15 @@ import (
 	"github.com/uptrace/bun"
 )
 
-// recheck and recheckTimeout add up to less than the second within which a
-// revocation must work on every node.
+// recheck is the time between two checks, and recheckTimeout the longest time that a check takes.
+// Together they are less than a second, because a revocation must work on every node within a
+// second.
 const (
 	recheck        = 400 * time.Millisecond
 	recheckTimeout = 400 * time.Millisecond
 )
 
-// bump moves the credential generation on, in the transaction that takes access
-// away.
+// bump increments the credential generation, in the transaction that takes access away.
 func bump(ctx context.Context, tx bun.Tx) error {
 	if _, err := tx.ExecContext(ctx, "UPDATE credential_generation SET generation = generation + 1 WHERE id = 1"); err != nil {
 		return fmt.Errorf("bump the credential generation: %w", err)
@@ -27,10 +27,10 @@ func bump(ctx context.Context, tx bun.Tx) error {
 	return nil
 }
 
-// Generation watches the credential generation. What was learned about a credential
-// holds only while Epoch stays what it was before the question was asked; Epoch
-// moves when the generation does. It also moves when the generation cannot be read,
-// since a revocation may have been missed.
+// Generation watches the credential generation. A caller that caches an answer about a credential
+// notes the Epoch before it asks, and uses the answer only while Epoch has that value. Epoch
+// changes when the generation changes. It also changes when the generation can't be read, because a
+// revocation may have been missed.
 type Generation struct {
 	db  *bun.DB
 	log *slog.Logger
@@ -50,10 +50,10 @@ func NewGeneration(db *bun.DB, log *slog.Logger) *Generation {
 	return &Generation{db: db, log: log, wake: make(chan struct{}, 1)}
 }
 
-// Epoch is what answers about credentials are stamped with.
+// Epoch returns a number that changes when cached answers about credentials may be wrong.
 func (g *Generation) Epoch() uint64 { return g.epoch.Load() }
 
-// Recheck asks for a look now rather than within 400 ms. It does not wait.
+// Recheck requests a check now instead of within 400 ms. It doesn't wait for the check.
 func (g *Generation) Recheck() {
 	select {
 	case g.wake <- struct{}{}:
@@ -61,7 +61,7 @@ func (g *Generation) Recheck() {
 	}
 }
 
-// Check looks now.
+// Check reads the generation and updates Epoch. It takes at most 400 ms.
 func (g *Generation) Check(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, recheckTimeout)
 	defer cancel()
@@ -80,7 +80,7 @@ func (g *Generation) Check(ctx context.Context) error {
 	return nil
 }
 
-// Start watches until Stop.
+// Start begins to check the generation every 400 ms, until Stop.
 func (g *Generation) Start() {
 	ctx, cancel := context.WithCancel(context.Background())
 	g.stop, g.done = cancel, make(chan struct{})
@@ -95,7 +95,7 @@ func (g *Generation) Start() {
 				return
 			}
 			if err != nil && !failing {
-				g.log.Warn("credentials are checked one by one until the database answers", "error", err)
+				g.log.Warn("can't read the credential generation; each request looks up its credential until the database answers", "error", err)
 			}
 			failing = err != nil
 			select {
@@ -108,7 +108,7 @@ func (g *Generation) Start() {
 	}()
 }
 
-// Stop ends the watch.
+// Stop ends the checks and waits for a running one.
 func (g *Generation) Stop() {
 	g.stop()
 	<-g.done

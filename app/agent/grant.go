@@ -17,22 +17,22 @@ import (
 
 // The scopes that a grant can have.
 const (
-	ScopeRead    = "read"    // read what only the agent itself may see
-	ScopePublish = "publish" // publish, report and change the profile in the agent's name
+	ScopeRead    = "read"    // read the agent's private data
+	ScopePublish = "publish" // publish, report and change the profile for the agent
 )
 
 const (
-	// AccessLifetime is how long an access token lasts.
+	// AccessLifetime is the longest lifetime of an access token.
 	AccessLifetime = time.Hour
-	// GrantLifetime is how long a grant lasts after it was last renewed.
+	// GrantLifetime is the longest lifetime of a grant after its last renewal.
 	GrantLifetime = 30 * 24 * time.Hour
-	// MaxGrants is how many grants an agent has at most. One more ends the one that was
-	// renewed longest ago.
+	// MaxGrants is the most grants of an agent. Another grant ends the one that was renewed longest
+	// ago.
 	MaxGrants = 50
 )
 
-// Grant is what an agent lets a program do that signed in by OAuth. It lasts GrantLifetime
-// after each renewal, and ends with the key that approved it.
+// Grant is what an agent allows an app that signed in by OAuth to do. It lasts GrantLifetime after
+// each renewal, and ends with the key that approved it.
 type Grant struct {
 	bun.BaseModel `bun:"table:grants,alias:g"`
 
@@ -40,9 +40,9 @@ type Grant struct {
 	AgentID    uuid.UUID
 	Credential string // id of the key that approved it
 	ClientID   string
-	ClientName string // as the client calls itself
+	ClientName string // as declared by the client
 	Scope      string // separated by spaces
-	Resource   string // address that its tokens are for (RFC 8707)
+	Resource   string // address for which its tokens are valid (RFC 8707)
 	CreatedAt  time.Time
 	RenewedAt  time.Time
 	ExpiresAt  time.Time
@@ -56,8 +56,8 @@ func (g *Grant) utc() *Grant {
 	return g
 }
 
-// OpenGrant stores a grant that its key approved, from now. ErrNoCredential if the agent was
-// disabled or the key ended since.
+// OpenGrant stores a new grant, which begins now. It returns ErrNoCredential if the agent was
+// disabled or the approving key has ended.
 func (s Store) OpenGrant(ctx context.Context, tx bun.Tx, g *Grant, now time.Time) error {
 	now = database.Now(now)
 	ends, err := s.endOf(ctx, tx, g.AgentID, g.Credential, now)
@@ -80,8 +80,8 @@ func (s Store) OpenGrant(ctx context.Context, tx bun.Tx, g *Grant, now time.Time
 	return bump(ctx, tx)
 }
 
-// RenewGrant lets a grant last for GrantLifetime from now, but no longer than its key.
-// ErrNoCredential if it has ended, the agent was disabled or the key ended.
+// RenewGrant extends a grant to GrantLifetime from now, but not beyond the end of its key. It
+// returns ErrNoCredential if the grant has ended, the agent was disabled or the key has ended.
 func (s Store) RenewGrant(ctx context.Context, tx bun.Tx, g *Grant, now time.Time) error {
 	now = database.Now(now)
 	ends, err := s.endOf(ctx, tx, g.AgentID, g.Credential, now)
@@ -99,8 +99,8 @@ func (s Store) RenewGrant(ctx context.Context, tx bun.Tx, g *Grant, now time.Tim
 	return nil
 }
 
-// StoreAccessToken keeps the hash of an access token of a grant, and returns when the token
-// ends: after AccessLifetime, or with the grant if that is sooner.
+// StoreAccessToken stores the hash of an access token of a grant. It returns the end of the token,
+// which is after AccessLifetime or at the end of the grant if that is sooner.
 func (Store) StoreAccessToken(
 	ctx context.Context, tx bun.Tx, g *Grant, hash []byte, now time.Time,
 ) (ends time.Time, err error) {
@@ -115,8 +115,8 @@ func (Store) StoreAccessToken(
 	return session.ExpiresAt, nil
 }
 
-// GrantOfAccessToken returns the grant of an access token's hash. ErrNoCredential if there is
-// none.
+// GrantOfAccessToken returns the grant to which the access token with the given hash belongs. It
+// returns ErrNoCredential if there is none.
 func (Store) GrantOfAccessToken(ctx context.Context, db bun.IDB, hash []byte) (*Grant, error) {
 	g := new(Grant)
 	err := db.NewSelect().Model(g).
@@ -144,8 +144,8 @@ func (Store) ListGrants(ctx context.Context, db bun.IDB, agentID uuid.UUID, now 
 	return grants, nil
 }
 
-// RevokeGrant ends a grant of an agent with all of its tokens; 404 not_found if the agent has
-// no such grant.
+// RevokeGrant ends a grant of an agent with all its tokens. It returns 404 not_found if the agent
+// has no such grant.
 func (s Store) RevokeGrant(ctx context.Context, tx bun.Tx, agentID, grantID uuid.UUID) error {
 	if _, err := s.locked(ctx, tx, agentID); err != nil {
 		return err
@@ -161,7 +161,7 @@ func (s Store) RevokeGrant(ctx context.Context, tx bun.Tx, agentID, grantID uuid
 	return s.EndGrant(ctx, tx, grantID)
 }
 
-// EndGrant ends a grant with all of its tokens. Ending one that has ended changes nothing.
+// EndGrant ends a grant with all its tokens. It does nothing if the grant has ended already.
 func (Store) EndGrant(ctx context.Context, tx bun.Tx, id uuid.UUID) error {
 	if _, err := endGrants(ctx, tx, "id = ?", id); err != nil {
 		return err
@@ -169,7 +169,7 @@ func (Store) EndGrant(ctx context.Context, tx bun.Tx, id uuid.UUID) error {
 	return bump(ctx, tx)
 }
 
-// endGrants deletes grants and returns how many; their tokens go with them. The caller bumps
+// endGrants deletes grants with their tokens and returns the number of grants. The caller must bump
 // the generation.
 func endGrants(ctx context.Context, tx bun.Tx, where string, arg any) (int64, error) {
 	res, err := tx.NewDelete().Model((*Grant)(nil)).Where(where, arg).Exec(ctx)

@@ -14,7 +14,7 @@ const (
 	handleMax = 40
 )
 
-// ValidHandle tells whether a text has the form of a handle.
+// ValidHandle reports whether a text has the form of a handle.
 func ValidHandle(s string) bool {
 	if len(s) < handleMin || len(s) > handleMax || s[0] == '-' || s[len(s)-1] == '-' {
 		return false
@@ -28,13 +28,13 @@ func ValidHandle(s string) bool {
 	return true
 }
 
-// HandleFrom makes the handle that a name asks for: transliterated to ASCII,
-// lower-case, words joined by hyphens. It may be taken or reserved; Create adds a
-// number then. A name without a usable letter becomes "agent".
+// HandleFrom returns the handle for a name: transliterated to ASCII, in lower case, with hyphens
+// between words. For a name without usable letters it returns "agent". The handle may be taken or
+// reserved, in which case Create appends a number.
 func HandleFrom(name string) string {
 	var b strings.Builder
 	gap := false
-	// Compatibility decomposition splits é into e and an accent, ﬁ into f and i.
+	// Compatibility decomposition splits é into e and an accent, and ﬁ into f and i.
 	for _, r := range norm.NFKD.String(strings.ToLower(name)) {
 		ascii := transliterate(r)
 		switch {
@@ -61,7 +61,7 @@ func HandleFrom(name string) string {
 	return handle
 }
 
-// numbered is the n-th handle to try for a base: base, base-2, base-3, …
+// numbered returns the n-th handle to try for a base: base, base-2, base-3, …
 func numbered(base string, n int) string {
 	if n == 1 {
 		return base
@@ -74,7 +74,7 @@ func shorten(handle string, n int) string {
 	return strings.Trim(handle[:min(n, len(handle))], "-")
 }
 
-// transliterate gives a lower-case letter or digit in ASCII, or "".
+// transliterate returns a lower-case letter or a digit in ASCII, or "" for other characters.
 func transliterate(r rune) string {
 	if (r >= 'a' && r <= 'z') || (r >= '0' && r <= '9') {
 		return string(r)
@@ -82,8 +82,8 @@ func transliterate(r rune) string {
 	return letters[r]
 }
 
-// letters are those that decomposition leaves whole: Latin letters with strokes and
-// ligatures, Greek (ELOT 743, simplified) and Cyrillic (BGN/PCGN, simplified).
+// letters transliterates the letters that decomposition doesn't change: Latin letters with strokes
+// and ligatures, Greek (ELOT 743, simplified) and Cyrillic (BGN/PCGN, simplified).
 var letters = map[rune]string{
 	'ß': "ss", 'æ': "ae", 'œ': "oe", 'ø': "o", 'ł': "l", 'đ': "d", 'ð': "d", 'þ': "th", 'ı': "i", 'ħ': "h", 'ŋ': "ng", 'ŧ': "t",
 	'α': "a", 'β': "v", 'γ': "g", 'δ': "d", 'ε': "e", 'ζ': "z", 'η': "i", 'θ': "th", 'ι': "i", 'κ': "k", 'λ': "l", 'μ': "m",

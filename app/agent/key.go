@@ -18,27 +18,28 @@ import (
 	"github.com/pulsecast/pulsecast/app/problem"
 )
 
-// ErrNoCredential: a key or session token is malformed, unknown, expired or revoked.
+// ErrNoCredential is returned for a key or token that is malformed, unknown, expired or revoked.
 var ErrNoCredential = errors.New("no such credential")
 
-// Key is one key of an agent in the local registry. Only its hash is kept.
+// Key is a key of an agent in the local registry. Only its hash is stored.
 type Key struct {
 	bun.BaseModel `bun:"table:agent_keys,alias:k"`
 
 	ID         string `bun:",pk"` // the public part of the key
 	AgentID    uuid.UUID
-	Label      string // 0..80 characters, by whoever issued it
+	Label      string // 0..80 characters, chosen when the key was issued
 	Hash       []byte
 	CreatedAt  time.Time
-	LastUsedAt time.Time `bun:",nullzero"` // to about two minutes
+	LastUsedAt time.Time `bun:",nullzero"` // up to about a minute late
 	ExpiresAt  time.Time `bun:",nullzero"` // set when the agent replaced it
 	RevokedAt  time.Time `bun:",nullzero"`
 }
 
-// MaxKeys is how many keys of an agent may be valid at a time.
+// MaxKeys is the most keys of an agent that may be valid at once when it makes a key with a grace
+// period.
 const MaxKeys = 10
 
-// ValidAt reports whether the key is neither revoked nor expired at a moment.
+// ValidAt reports whether the key is neither revoked nor expired at the given time.
 func (k *Key) ValidAt(at time.Time) bool {
 	return k.RevokedAt.IsZero() && (k.ExpiresAt.IsZero() || k.ExpiresAt.After(at))
 }
@@ -49,8 +50,8 @@ func (k *Key) utc() *Key {
 	return k
 }
 
-// IssueKey makes a key for an agent. The secret is the key itself, to be shown
-// once: it is stored nowhere.
+// IssueKey makes a key for an agent and stores its hash. The secret is the key itself. Show it
+// once; it isn't stored. A bad label is 422 invalid_request.
 func (Store) IssueKey(
 	ctx context.Context, db bun.IDB, agentID uuid.UUID, label string, now time.Time,
 ) (secret string, key *Key, err error) {
@@ -65,14 +66,14 @@ func (Store) IssueKey(
 	return secret, key, nil
 }
 
-// NewKey makes a key that is stored nowhere yet.
+// NewKey makes a key without storing it; see AddKey.
 func NewKey(agentID uuid.UUID, label string, now time.Time) (secret string, key *Key) {
 	secret, id := newKey()
 	hash := Hash(secret)
 	return secret, &Key{ID: id, AgentID: agentID, Label: label, Hash: hash[:], CreatedAt: database.Now(now)}
 }
 
-// AddKey stores a key of NewKey. One that is there already stays as it is.
+// AddKey stores a key made by NewKey. A key that is stored already stays unchanged.
 func (Store) AddKey(ctx context.Context, db bun.IDB, key *Key) error {
 	if _, err := db.NewInsert().Model(key).On("CONFLICT DO NOTHING").Exec(ctx); err != nil {
 		return fmt.Errorf("add key: %w", err)
@@ -80,7 +81,7 @@ func (Store) AddKey(ctx context.Context, db bun.IDB, key *Key) error {
 	return nil
 }
 
-// ListKeys gives an agent's keys, the newest first, revoked ones included.
+// ListKeys returns an agent's keys, the newest first, including revoked keys.
 func (Store) ListKeys(ctx context.Context, db bun.IDB, agentID uuid.UUID) ([]*Key, error) {
 	keys := []*Key{}
 	err := db.NewSelect().Model(&keys).Where("agent_id = ?", agentID).OrderExpr("created_at DESC, id").Scan(ctx)
@@ -93,8 +94,8 @@ func (Store) ListKeys(ctx context.Context, db bun.IDB, agentID uuid.UUID) ([]*Ke
 	return keys, nil
 }
 
-// RevokeKey ends a key of an agent and the sessions begun with it; 404 not_found
-// when the agent has no such key. Revoking it again changes nothing.
+// RevokeKey revokes a key of an agent and ends the sessions and grants begun with it. It returns
+// 404 not_found if the agent has no such key. Revoking a key again changes nothing.
 func (s Store) RevokeKey(ctx context.Context, tx bun.Tx, agentID uuid.UUID, keyID string, now time.Time) error {
 	if _, err := s.locked(ctx, tx, agentID); err != nil {
 		return err
@@ -110,14 +111,14 @@ func (s Store) RevokeKey(ctx context.Context, tx bun.Tx, agentID uuid.UUID, keyI
 }
 
 func hasKey(ctx context.Context, tx bun.Tx, agentID uuid.UUID, keyID string) (bool, error) {
-	if plaintext.Check(keyID, false) != "" { // a database fails on NUL and invalid UTF-8
+	if plaintext.Check(keyID, false) != "" { // a query with NUL or invalid UTF-8 would fail
 		return false, nil
 	}
 	return tx.NewSelect().Model((*Key)(nil)).Where("id = ?", keyID).Where("agent_id = ?", agentID).Exists(ctx)
 }
 
-// RotateKeys revokes every key of an agent, ends the sessions begun with them, and
-// issues a new one.
+// RotateKeys revokes every key of an agent, ends the sessions and grants begun with them, and
+// issues a new key.
 func (s Store) RotateKeys(
 	ctx context.Context, tx bun.Tx, agentID uuid.UUID, label string, now time.Time,
 ) (secret string, key *Key, err error) {
@@ -136,16 +137,17 @@ func (s Store) RotateKeys(
 	return s.IssueKey(ctx, tx, agentID, label, now)
 }
 
-// Replacement is a key made in place of another.
+// Replacement is a new key that replaces another.
 type Replacement struct {
-	Secret    string // the new key itself, to be shown once
+	Secret    string // the new key itself; show it once
 	Key       *Key
-	OldEndsAt time.Time // when the other key ends
+	OldEndsAt time.Time // the end of the replaced key
 }
 
-// ReplaceKey issues a new key for an agent and lets one of its keys expire after a grace
-// period, with the sessions begun with it; a grace of 0 revokes it. ErrNoCredential if the old
-// key is not valid, 409 too_many_keys if the agent would have more than MaxKeys valid keys.
+// ReplaceKey issues a new key for an agent and lets one of its keys expire after a grace period,
+// together with the sessions and grants begun with it. With a grace of 0, the old key is revoked.
+// ReplaceKey returns ErrNoCredential if the old key isn't valid, and 409 too_many_keys if the agent
+// would have more than MaxKeys valid keys.
 func (s Store) ReplaceKey(
 	ctx context.Context, tx bun.Tx, agentID uuid.UUID, oldID, label string, grace time.Duration, now time.Time,
 ) (made Replacement, err error) {
@@ -182,7 +184,7 @@ func (s Store) ReplaceKey(
 	return made, err
 }
 
-// expire ends a key at a moment, and the sessions begun with it no later.
+// expire sets the end of a key. Its sessions and grants end then at the latest.
 func (Store) expire(ctx context.Context, tx bun.Tx, id string, at time.Time) error {
 	_, err := tx.NewUpdate().Model((*Key)(nil)).Set("expires_at = ?", at).Where("id = ?", id).Exec(ctx)
 	if err != nil {
@@ -219,10 +221,10 @@ func (Store) revoke(ctx context.Context, tx bun.Tx, ids []string, now time.Time)
 	return bump(ctx, tx)
 }
 
-// FindKey is the key and agent that a secret belongs to, in one query by primary
-// key; the agent may be disabled. ErrNoCredential when there is none, or none that is
-// valid at the moment now. Whether the id exists or only the secret is wrong shows
-// neither in the answer nor in its time: a hash is compared either way.
+// FindKey returns the key and the agent that a secret belongs to, with one query by primary key.
+// The agent may be disabled. FindKey returns ErrNoCredential if there is no such key or if it isn't
+// valid at now. Neither the error nor its time tells whether the id exists and only the secret is
+// wrong, because a hash is compared in both cases.
 func (Store) FindKey(ctx context.Context, db bun.IDB, secret string, now time.Time) (*Key, *Agent, error) {
 	id, ok := keyID(secret)
 	if !ok {
@@ -237,7 +239,7 @@ func (Store) FindKey(ctx context.Context, db bun.IDB, secret string, now time.Ti
 		return nil, nil, fmt.Errorf("find key: %w", err)
 	}
 	hash := Hash(secret)
-	var stored [len(hash)]byte // no secret hashes to zeros
+	var stored [len(hash)]byte // stays zero without a key, which no secret hashes to
 	copy(stored[:], row.Hash)
 	same := subtle.ConstantTimeCompare(hash[:], stored[:]) == 1
 	if !same || row.Agent == nil || !row.ValidAt(now) {
@@ -246,7 +248,7 @@ func (Store) FindKey(ctx context.Context, db bun.IDB, secret string, now time.Ti
 	return row.Key.utc(), row.Agent.utc(), nil
 }
 
-// noteKeys writes when keys were last used, at most once a minute for each.
+// noteKeys stores when keys were last used, at most once a minute for each key.
 func noteKeys(ctx context.Context, db bun.IDB, ids []string, at time.Time) error {
 	if len(ids) == 0 {
 		return nil

@@ -7,22 +7,22 @@ import (
 	"github.com/uptrace/bun"
 )
 
-// Filter narrows a list of agents; a zero field does not narrow.
+// Filter selects agents. A zero field selects all.
 type Filter struct {
 	Status Status
-	Listed bool // only agents that the public finds; see Listed
+	Listed bool // only agents that the public can find; see Listed
 	Kind   Kind
 	Q      string // part of the handle or name, ignoring case
-	After  string // where the page before ended, as List returned it
-	Limit  int    // rows at most; at least 1
+	After  string // the next that List returned for the previous page
+	Limit  int    // the most agents on a page, at least 1
 }
 
-// searched is how many agents a page looks at.
+// searched is the most agents that List examines for a page.
 const searched = 5000
 
-// List returns agents in order of their handle, and the After of the next page, "" at the end.
-// A page looks at no more than 5,000 agents, so it may hold fewer than Limit, or none, although
-// there is a next page.
+// List returns a page of agents in the order of their handles, and the After of the next page, ""
+// at the end. It examines at most 5,000 agents for a page. So a page may have fewer than Limit
+// agents, or none, although there is a next page.
 func (Store) List(ctx context.Context, db bun.IDB, f Filter) (page []*Agent, next string, err error) {
 	page = []*Agent{}
 	q := Select(db).Join("JOIN (?) AS l ON l.agent_id = a.id", f.walk(db).Column("l.handle", "l.label", "l.agent_id")).
@@ -37,7 +37,7 @@ func (Store) List(ctx context.Context, db bun.IDB, f Filter) (page []*Agent, nex
 	if len(page) > f.Limit {
 		return page[:f.Limit], page[f.Limit-1].Handle, nil
 	}
-	// The next page begins after all that this one looked at.
+	// The next page begins after the last agent that this page examined.
 	var last []string
 	if err := f.walk(db).Column("l.handle").Offset(searched-1).Limit(1).Scan(ctx, &last); err != nil {
 		return nil, "", fmt.Errorf("list agents: %w", err)

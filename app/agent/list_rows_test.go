@@ -9,15 +9,15 @@ import (
 	"github.com/pulsecast/pulsecast/app/database/dbtest"
 )
 
-// TestListRows: what a page of agents reads does not grow with the agents there are, and a search
-// goes on until all were looked at.
+// TestListRows checks that the rows read for a page don't grow with the number of agents, and that
+// a search continues until all agents were examined.
 func TestListRows(t *testing.T) {
 	t.Parallel()
 	for _, kind := range dbtest.Kinds {
 		t.Run(string(kind), func(t *testing.T) {
 			t.Parallel()
 			db := dbtest.OpenPlain(t, kind)
-			rows := map[string]int64{} // of the small size: Postgres reads the whole of a small table
+			rows := map[string]int64{} // with few agents, where Postgres scans the table in full
 			last := 0
 			for _, size := range []int{8_000, 40_000} {
 				many(t, db, last+1, size)
@@ -54,13 +54,13 @@ func TestListRows(t *testing.T) {
 				f.After, more = next, next != ""
 			}
 			if found != 1 || pages != 9 {
-				t.Errorf("%d found on %d pages, want one on the last of nine", found, pages)
+				t.Errorf("found %d agents on %d pages, want 1 on 9 pages", found, pages)
 			}
 		})
 	}
 }
 
-// many writes the agents numbered from to to.
+// many stores the agents with the numbers from..to.
 func many(t *testing.T, db *database.DB, from, to int) {
 	t.Helper()
 	id, padded := "printf('0198cccc-0000-7000-8000-%012x', n)", "printf('%07d', n)"

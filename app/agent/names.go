@@ -18,34 +18,34 @@ import (
 	"github.com/pulsecast/pulsecast/app/problem"
 )
 
-// This file owns the rule about names and handles: which are refused so that no agent passes as
-// the service, its staff, a reference row or a ranked agent. Names are compared as people see
-// them: by NFKC, without case, spaces, punctuation and accents, and by the skeleton of Unicode
-// TR 39, under which a Cyrillic М is a Latin M and a zero is an o.
+// This file decides which names and handles are refused, so that no agent looks like the service,
+// its staff, a reference row or a ranked agent. Names are compared as people see them. They are
+// normalized by NFKC, without case, spaces, punctuation and accents. Then they are mapped to the
+// skeleton of Unicode TR 39, in which a Cyrillic М equals a Latin M and a zero equals an o.
 
-// Names holds what no name may claim in this installation. A nil Names knows the built-in words
-// alone.
+// Names holds the names that no agent of this installation may have. A nil Names knows only the
+// built-in words.
 type Names struct {
 	claims []string // keys that no key may contain
 	ranked RankedLike
 }
 
-// RankedLike returns the handle of a ranked agent, other than self, whose name or handle has one
-// of some keys; "" if there is none.
+// RankedLike returns the handle of a ranked agent other than self whose name or handle has one of
+// the keys, or "" if there is none.
 type RankedLike func(ctx context.Context, db bun.IDB, keys []string, self uuid.UUID) (handle string, err error)
 
-// service is the name that no agent's may contain.
+// service is the name of the service. No agent's name may contain it.
 const service = "Pulsecast"
 
-// minClaim is the least length of a key that no name may contain: shorter ones are a part of
+// minClaim is the least length of a key that no name may contain. Shorter keys are parts of
 // ordinary words.
 const minClaim = 5
 
 // offices are words that no name may have.
 var offices = []string{"admin", "administrator", "moderator", "official", "staff"}
 
-// NewNames returns the Names of an installation: the name of its operator and the host of its
-// address may not be claimed either.
+// NewNames returns the Names of an installation. They also refuse the name of its operator and the
+// host of its address. ranked may be nil.
 func NewNames(operator, baseURL string, ranked RankedLike) *Names {
 	n := &Names{ranked: ranked}
 	claimed := []string{operator}
@@ -62,9 +62,9 @@ func NewNames(operator, baseURL string, ranked RankedLike) *Names {
 	return n
 }
 
-// check returns what is wrong with a name, as a 422 invalid_request that says what to send, or
-// nil. self is the agent that has the name; uuid.Nil if it is new. An official name may be kept
-// back or look like another's.
+// check returns nil for an allowed name, and otherwise a 422 invalid_request that says what to
+// send. self is the agent that wants the name, or uuid.Nil if it is new. An official name may be
+// reserved or look like another agent's.
 func (n *Names) check(ctx context.Context, db bun.IDB, name string, self uuid.UUID, official bool) error {
 	if message := checkSpelling(name); message != "" {
 		return wrongName(message)
@@ -74,7 +74,7 @@ func (n *Names) check(ctx context.Context, db bun.IDB, name string, self uuid.UU
 	}
 	keys := nameKeys(name)
 	if n.keepsBack(name) {
-		return &KeptBackError{wrongName("is kept back for the service and its staff; send another name")}
+		return &KeptBackError{wrongName("is reserved for the service and its staff; send another name")}
 	}
 	kept, err := reservedKeys(ctx, db)
 	if err != nil {
@@ -90,25 +90,26 @@ func (n *Names) check(ctx context.Context, db bun.IDB, name string, self uuid.UU
 	}
 	handle, err := n.ranked(ctx, db, keys, self)
 	if err == nil && handle != "" {
-		return &KeptBackError{wrongName("looks like the ranked agent @" + handle + "; send a name that differs by more")}
+		return &KeptBackError{wrongName("looks like the ranked agent @" + handle + "; send a name that is less similar")}
 	}
 	return err
 }
 
-// KeptBackError refuses a name that an official agent may have. It wraps the refusal to send.
+// KeptBackError is returned for a name that only an official agent may have. It wraps the 422
+// invalid_request.
 type KeptBackError struct{ refusal error }
 
 func (e *KeptBackError) Error() string { return e.refusal.Error() }
 
-// Unwrap returns the refusal.
+// Unwrap returns the 422 invalid_request.
 func (e *KeptBackError) Unwrap() error { return e.refusal }
 
 func wrongName(message string) error {
 	return problem.InvalidRequest(problem.Field{Field: "name", Message: message})
 }
 
-// keepsBack reports whether a name or handle claims to be the service, its operator or staff, or
-// a part of the site.
+// keepsBack reports whether a name or handle looks like the service, its operator, its staff or a
+// part of the site.
 func (n *Names) keepsBack(name string) bool {
 	claims := []string{serviceKey}
 	if n != nil {
@@ -139,20 +140,20 @@ func keysOf(names []string) []string {
 	return keys
 }
 
-// nameKey is what a name is stored and compared under.
+// nameKey returns the key by which a name is compared. It is stored beside the name.
 func nameKey(name string) string {
 	return skeleton(cases.Fold().String(norm.NFKC.String(unboxed(name))))
 }
 
-// nameKeys are the keys that a name may be taken for: without case, and as it is written, since
-// a Cyrillic capital Н looks like an H although a small one doesn't.
+// nameKeys returns the keys of a name without case and as it is written. Both are needed, because a
+// Cyrillic capital Н looks like an H, although the small one doesn't.
 func nameKeys(name string) []string {
 	keys := []string{nameKey(name), nameKey(skeleton(norm.NFKC.String(unboxed(name))))}
 	return slices.DeleteFunc(slices.Compact(keys), func(key string) bool { return key == "" })
 }
 
-// unboxed replaces the letters in black circles and squares, such as 🅿, by plain ones. NFKC knows
-// the white ones alone.
+// unboxed replaces letters in black circles and squares, such as 🅿, by plain letters. NFKC replaces
+// only those in white ones.
 func unboxed(name string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -165,8 +166,8 @@ func unboxed(name string) string {
 	}, name)
 }
 
-// skeleton is the TR 39 skeleton of a name's letters and digits, without accents. An i counts as
-// an l, which the capital I looks like.
+// skeleton returns the TR 39 skeleton of a name's letters and digits, without accents. It replaces
+// i by l, because a capital I looks like an l.
 func skeleton(name string) string {
 	marks := func(r rune) rune {
 		if unicode.IsPunct(r) || unicode.IsSpace(r) || unicode.Is(unicode.Mn, r) {
@@ -186,8 +187,8 @@ func skeleton(name string) string {
 	return strings.Map(letters, uts39.Skeleton(strings.Map(marks, norm.NFD.String(name))))
 }
 
-// checkSpelling returns what is wrong with the characters of a name, as the rest of a sentence
-// about it, or "".
+// checkSpelling returns "" if the characters of a name are allowed, and otherwise the rest of a
+// sentence that begins with the name.
 func checkSpelling(name string) string {
 	for _, r := range name {
 		switch {
@@ -207,15 +208,15 @@ func checkSpelling(name string) string {
 	return ""
 }
 
-// smallCapitals are letters of phonetic notations that read as plain capitals. TR 39 has few of
-// them, and no language writes words in them.
+// smallCapitals holds letters of phonetic notations that look like plain capitals. TR 39 has few of
+// them, and no language writes words with them.
 var smallCapitals = &unicode.RangeTable{R16: []unicode.Range16{
 	{Lo: 0x0262, Hi: 0x026A, Stride: 8}, {Lo: 0x0274, Hi: 0x0280, Stride: 12}, {Lo: 0x028F, Hi: 0x0299, Stride: 10},
 	{Lo: 0x029C, Hi: 0x029F, Stride: 3}, {Lo: 0x1D00, Hi: 0x1D2B, Stride: 1}, {Lo: 0xA730, Hi: 0xA731, Stride: 1},
 }}
 
-// invisible reports whether a character shows nothing: formats such as the zero-width space and
-// the tags, variation selectors, fillers.
+// invisible reports whether a character is invisible: a format character such as the zero-width
+// space, a tag, a variation selector or a filler.
 func invisible(r rune) bool {
 	return unicode.In(r, unicode.Cf, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point) || r == '\u2800'
 }
@@ -225,7 +226,7 @@ func words(name string) []string {
 	return strings.FieldsFunc(norm.NFKC.String(name), func(r rune) bool { return !unicode.In(r, unicode.L, unicode.M, unicode.N) })
 }
 
-// scriptsOf lists the scripts of a word, without those that belong to all.
+// scriptsOf lists the scripts of a word, without Common and Inherited.
 func scriptsOf(word string) []string {
 	var found []string
 	for _, r := range word {
@@ -251,7 +252,7 @@ func scriptOf(r rune) string {
 	return ""
 }
 
-// combinations are the scripts that one word may mix, as TR 39 lists them (Highly Restrictive).
+// combinations lists the scripts that one word may mix, as in TR 39 (Highly Restrictive).
 var combinations = [][]string{
 	{"Latin", "Han", "Hiragana", "Katakana"}, {"Latin", "Han", "Bopomofo"}, {"Latin", "Han", "Hangul"},
 }
@@ -262,10 +263,10 @@ func together(scripts []string) bool {
 	})
 }
 
-// maxReserved bounds the handles of admins that a name is compared with.
+// maxReserved is the most handles reserved by admins that a name is compared with.
 const maxReserved = 1000
 
-// reservedKeys are the keys of the handles that admins keep back.
+// reservedKeys returns the keys of the handles that admins reserved.
 func reservedKeys(ctx context.Context, db bun.IDB) ([]string, error) {
 	var handles []string
 	err := db.NewSelect().Model((*ReservedHandle)(nil)).Column("handle").OrderExpr("handle").Limit(maxReserved).Scan(ctx, &handles)

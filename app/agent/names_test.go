@@ -16,7 +16,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/problem"
 )
 
-// names are those of an installation in which an agent called Sibyl Eleven is ranked.
+// names are the Names of an installation in which an agent called Sibyl Eleven is ranked.
 func names(t *testing.T, ranked uuid.UUID) *agent.Names {
 	t.Helper()
 	return agent.NewNames("Acme Forecasting", "https://forecast.example.org", func(ctx context.Context, db bun.IDB, keys []string, self uuid.UUID) (string, error) {
@@ -27,7 +27,7 @@ func names(t *testing.T, ranked uuid.UUID) *agent.Names {
 	})
 }
 
-// TestNames: what no newcomer may call itself, and what anybody may.
+// TestNames checks which names a new agent may have and which are refused.
 func TestNames(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
@@ -44,13 +44,13 @@ func TestNames(t *testing.T) {
 		}
 		store := agent.Store{Names: names(t, ranked.ID)}
 		for name, want := range map[string]string{
-			"Market":                "kept back",
-			"MARKET":                "kept back",
+			"Market":                "reserved for the service",
+			"MARKET":                "reserved for the service",
 			"Мarket":                "mixes Cyrillic and Latin letters",
-			"Ｍａｒｋｅｔ":                "kept back",
-			"𝐌𝐚𝐫𝐤𝐞𝐭":                "kept back",
-			"rnarket":               "kept back",
-			"Märkét!":               "kept back",
+			"Ｍａｒｋｅｔ":                "reserved for the service",
+			"𝐌𝐚𝐫𝐤𝐞𝐭":                "reserved for the service",
+			"rnarket":               "reserved for the service",
+			"Märkét!":               "reserved for the service",
 			"Mar\u200bket":          "invisible character U+200B",
 			"Market\ufe0f":          "invisible character U+FE0F",
 			"Market\U000e0067":      "invisible character U+E0067",
@@ -58,22 +58,22 @@ func TestNames(t *testing.T) {
 			"Mar\u034fket":          "invisible character U+034F",
 			"\u3164":                "invisible character U+3164",
 			"My\u00a0agent":         "space U+00A0",
-			"Pulsecast Official":    "kept back",
-			"PuIsecast":             "kept back",
+			"Pulsecast Official":    "reserved for the service",
+			"PuIsecast":             "reserved for the service",
 			"ᴘᴜʟsᴇᴄᴀsᴛ":             "small capital U+1D18",
-			"🅿ulsecast":             "kept back",
-			"OFFlCIAL bot":          "kept back",
-			"ADMlN":                 "kept back",
-			"АРІ":                   "kept back",
-			"ЅТАТІС":                "kept back",
-			"Pu1secast Team":        "kept back",
-			"My-Pulse-Cast-Bot":     "kept back",
-			"Acme Forecasting Bot":  "kept back",
-			"forecast.example.org":  "kept back",
-			"The 0fficial Bot":      "kept back",
-			"Site Admin":            "kept back",
-			"Consensus":             "kept back",
-			"Always 50 %":           "kept back",
+			"🅿ulsecast":             "reserved for the service",
+			"OFFlCIAL bot":          "reserved for the service",
+			"ADMlN":                 "reserved for the service",
+			"АРІ":                   "reserved for the service",
+			"ЅТАТІС":                "reserved for the service",
+			"Pu1secast Team":        "reserved for the service",
+			"My-Pulse-Cast-Bot":     "reserved for the service",
+			"Acme Forecasting Bot":  "reserved for the service",
+			"forecast.example.org":  "reserved for the service",
+			"The 0fficial Bot":      "reserved for the service",
+			"Site Admin":            "reserved for the service",
+			"Consensus":             "reserved for the service",
+			"Always 50 %":           "reserved for the service",
 			"GIobex":                "is reserved",
 			"Sibyl Eleven":          "ranked agent @oracle",
 			"sibyl-e1even":          "ranked agent @oracle",
@@ -105,8 +105,8 @@ func TestNames(t *testing.T) {
 	})
 }
 
-// TestNamesOfOthers: a change of name keeps the same rule, an operator may make an exception, and
-// a name of the identity provider never keeps its agent out.
+// TestNamesOfOthers checks that the rules hold for a change of name, that an official agent is an
+// exception, and that a bad name from the identity provider doesn't keep its agent out.
 func TestNamesOfOthers(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
@@ -156,7 +156,7 @@ func TestNamesOfOthers(t *testing.T) {
 			}
 			again, created, err := store.BySubject(t.Context(), db, subject)
 			if err != nil || created || again.ID != a.ID {
-				t.Errorf("%d: it comes again as %+v, %v", i, again, err)
+				t.Errorf("%d: on the second request the agent is %+v, %v", i, again, err)
 			}
 		}
 	})

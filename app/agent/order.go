@@ -23,26 +23,26 @@ const (
 	Moment
 )
 
-// column is where a place keeps a value of this kind.
+// column returns the column of place that holds a value of this kind.
 func (k ValueKind) column() string {
 	return [...]string{Whole: "whole", Real: "num", Text: "text", Moment: "moment"}[k]
 }
 
-// Order sorts agents by a value of a table that has at most one row for each of them,
-// along an index over Value and Key. Agents without a value follow, the newest first.
-// A package whose table agents can be sorted by exports an Order for it.
+// Order sorts agents by a column of a table with at most one row for each agent. It needs an index
+// over Value and Key. Agents without a value follow at the end, the newest first. Each package
+// exports the Orders over its tables.
 type Order struct {
-	Sort   string // names the order, also in cursors
+	Sort   string // the name of the order, also in cursors
 	Table  string
-	Alias  string // "a" only for agents
-	Key    string // the column of the agent's id, "v.agent_id"
+	Alias  string // "a" is for the table agents
+	Key    string // the column of the agent's id, as "v.agent_id"
 	Value  string // the column of the value; "" sorts by age alone
-	Where  string // which rows have a value
+	Where  string // condition for the rows with a value
 	Kind   ValueKind
 	Rising bool // smallest first
 }
 
-// Orders returns the orders over the tables of this package; the first is the default.
+// Orders returns the orders over the tables of this package. The first is the default.
 func Orders() []Order {
 	activity := func(sort, column string) Order {
 		return Order{Sort: sort, Table: "agent_activity", Alias: "v", Key: "v.agent_id", Value: "v." + column}
@@ -61,10 +61,10 @@ func Orders() []Order {
 	}
 }
 
-// everyAgent tells whether each agent has a value, so that none follows without one.
+// everyAgent reports whether each agent has a value, so that no agents follow at the end.
 func (o *Order) everyAgent() bool { return o.Value == "a.handle" }
 
-// place is where an agent stands in an order.
+// place is the place of an agent in an order.
 type place struct {
 	ID    uuid.UUID `bun:",type:uuid"`
 	Num   float64   `bun:"num"`
@@ -72,7 +72,7 @@ type place struct {
 	Text  string    `bun:"text"`
 	At    time.Time `bun:"moment,nullzero"`
 	tail  bool      // among the agents without a value
-	known bool      // false before the first page
+	known bool      // false for the start
 }
 
 func (o *Order) value(p place) any {
@@ -114,8 +114,8 @@ func (o *Order) encode(p place) string {
 	return cursor.Encode(o.Sort, strconv.FormatBool(p.tail), value, p.ID.String())
 }
 
-// decode reads a cursor: 400 invalid_parameter for one that encode didn't make for this
-// order. "" is the start.
+// decode returns the place of a cursor; "" is the start. It returns 400 invalid_parameter for a
+// cursor that encode didn't make for this order.
 func (o *Order) decode(text string) (p place, err error) {
 	if text == "" {
 		return place{}, nil

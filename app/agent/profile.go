@@ -9,7 +9,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/database"
 )
 
-// UpdateProfile is Update in a transaction.
+// UpdateProfile calls Update in a transaction.
 func (s Store) UpdateProfile(ctx context.Context, db *database.DB, id uuid.UUID, change func(*Profile)) (updated *Agent, err error) {
 	err = db.InTx(ctx, func(ctx context.Context, tx bun.Tx) error {
 		updated, err = s.Update(ctx, tx, id, change)

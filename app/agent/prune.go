@@ -10,15 +10,15 @@ import (
 	"github.com/pulsecast/pulsecast/app/database"
 )
 
-// How long what an agent asked is kept.
+// The times for which the usage and the errors of an agent are kept.
 const (
-	UsageKept     = 90 * 24 * time.Hour // by hour
-	EndpointsKept = 14 * 24 * time.Hour // by hour and endpoint
-	ErrorsKept    = 30 * 24 * time.Hour // and at most FailuresKept of each agent
+	UsageKept     = 90 * 24 * time.Hour // counts by hour
+	EndpointsKept = 14 * 24 * time.Hour // counts by hour and endpoint
+	ErrorsKept    = 30 * 24 * time.Hour // errors, at most FailuresKept of each agent
 )
 
-// Prune deletes one batch each of the usage and the errors that are older than they are
-// kept, and of grants and refresh tokens that have expired; more tells that some may be left.
+// Prune deletes a batch of old rows of each kind: usage and errors that are no longer kept, and
+// expired grants and refresh tokens. more reports whether some may be left.
 func (Store) Prune(ctx context.Context, db bun.IDB, now time.Time) (more bool, err error) {
 	usage, err1 := database.Prune(ctx, db, "agent_usage", "hour", now.Add(-UsageKept), "agent_id", "hour")
 	endpoints, err2 := database.Prune(

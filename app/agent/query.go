@@ -13,11 +13,11 @@ import (
 	"github.com/pulsecast/pulsecast/app/database"
 )
 
-// Select begins a query on agents AS a, with the columns of Agent. As a subquery it lets
-// other packages join agents to rows of their own.
+// Select returns a query on agents AS a, with the columns of Agent. Other packages use it as a
+// subquery to join agents to their rows.
 func Select(db bun.IDB) *bun.SelectQuery { return db.NewSelect().Model((*Agent)(nil)) }
 
-// IDs lists up to limit agents of any kind after one, in ascending order.
+// IDs lists the ids of up to limit agents of any kind after the id after, in ascending order.
 func (Store) IDs(ctx context.Context, db bun.IDB, after uuid.UUID, limit int) ([]uuid.UUID, error) {
 	var ids []uuid.UUID
 	err := Select(db).Column("a.id").Where("a.id > ?", after).Order("a.id").Limit(int64(limit)).Scan(ctx, &ids)
@@ -27,9 +27,9 @@ func (Store) IDs(ctx context.Context, db bun.IDB, after uuid.UUID, limit int) ([
 	return ids, nil
 }
 
-// Handles returns up to limit handles of listed agents that begin with prefix, in the
-// database's order. It looks at limit agents, so it may return fewer where the order of the
-// database's language puts other handles between them.
+// Handles returns up to limit handles of listed agents that begin with prefix, in the database's
+// order. It examines limit agents. So it may return fewer if that order puts other handles between
+// those with the prefix.
 func (Store) Handles(ctx context.Context, db bun.IDB, prefix string, limit int) ([]string, error) {
 	handles := []string{}
 	err := Select(db).Column("a.handle").Where("a.handle >= ?", prefix).Where("?", Listed("a")).Where("a.kind = ?", Ordinary).
@@ -40,8 +40,8 @@ func (Store) Handles(ctx context.Context, db bun.IDB, prefix string, limit int) 
 	return slices.DeleteFunc(handles, func(h string) bool { return !strings.HasPrefix(h, prefix) }), nil
 }
 
-// SignUps counts the agents made since a moment, without samples. It finds them by the id,
-// which begins with the moment it was made.
+// SignUps counts the agents created since a moment, without samples. It finds them by their ids,
+// which begin with the time of creation.
 func (Store) SignUps(ctx context.Context, db bun.IDB, since time.Time) (int64, error) {
 	n, err := Select(db).Where("a.id >= ?", database.FirstID(since)).Where("NOT a.sample").Count(ctx)
 	if err != nil {

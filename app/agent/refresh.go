@@ -13,14 +13,15 @@ import (
 	"github.com/pulsecast/pulsecast/app/database"
 )
 
-// refreshLeeway is how long after its first use a refresh token may be used again: by a client
-// that lost the answer, or by two programs that share a token.
+// refreshLeeway is the time after its first use during which a refresh token may be used again. A
+// client may have lost the answer, or two programs may share a token.
 const refreshLeeway = 10 * time.Second
 
-// ErrReused: a refresh token was used before, so one of its users has stolen it.
+// ErrReused is returned for a refresh token that was used before. One of its users may have stolen
+// it.
 var ErrReused = errors.New("refresh token used before")
 
-// RefreshToken renews the tokens of a grant, once. Only its hash is kept.
+// RefreshToken renews the tokens of a grant, once. Only its hash is stored.
 type RefreshToken struct {
 	bun.BaseModel `bun:"table:refresh_tokens,alias:r"`
 
@@ -35,8 +36,8 @@ func (t *RefreshToken) reused(now time.Time) bool {
 	return !t.UsedAt.IsZero() && now.Sub(t.UsedAt) >= refreshLeeway
 }
 
-// StoreRefreshToken keeps the hash of a refresh token of a grant, which lasts as long as the
-// grant does now.
+// StoreRefreshToken stores the hash of a refresh token of a grant. The token ends when the grant
+// ends by now.
 func (Store) StoreRefreshToken(ctx context.Context, tx bun.Tx, g *Grant, hash []byte, now time.Time) error {
 	t := &RefreshToken{Hash: hash, GrantID: g.ID, CreatedAt: database.Now(now), ExpiresAt: g.ExpiresAt}
 	if _, err := tx.NewInsert().Model(t).Exec(ctx); err != nil {
@@ -45,8 +46,9 @@ func (Store) StoreRefreshToken(ctx context.Context, tx bun.Tx, g *Grant, hash []
 	return nil
 }
 
-// FindRefreshToken returns the grant of a refresh token's hash. ErrNoCredential if there is
-// none or it has expired; ErrReused, with the grant, if it was used before.
+// FindRefreshToken returns the grant to which the refresh token with the given hash belongs. It
+// returns ErrNoCredential if there is none or it has expired, and ErrReused with the grant if the
+// token was used before.
 func (Store) FindRefreshToken(ctx context.Context, db bun.IDB, hash []byte, now time.Time) (*Grant, error) {
 	row := new(struct {
 		RefreshToken `bun:",extend"`
@@ -66,8 +68,8 @@ func (Store) FindRefreshToken(ctx context.Context, db bun.IDB, hash []byte, now 
 	return row.Grant.utc(), nil
 }
 
-// UseRefreshToken notes that a refresh token was used. ErrReused if another request has used
-// it more than ten seconds ago.
+// UseRefreshToken records that a refresh token was used. It returns ErrReused if another request
+// used it more than ten seconds ago.
 func (Store) UseRefreshToken(ctx context.Context, tx bun.Tx, hash []byte, now time.Time) error {
 	now = database.Now(now)
 	res, err := tx.NewUpdate().Model((*RefreshToken)(nil)).Set("used_at = COALESCE(used_at, ?)", now).

@@ -12,8 +12,8 @@ import (
 	"github.com/pulsecast/pulsecast/app/problem"
 )
 
-// reserved are the handles that would read as a part of the site, as its staff, or
-// as a reference agent.
+// reserved lists the handles that look like a part of the site, its staff or a reference agent. It
+// must be sorted.
 var reserved = []string{
 	"about", "account", "admin", "administrator", "agent", "agents", "all", "always-50", "anonymous",
 	"api", "assignments", "badge", "changes", "compare", "consensus", "docs", "edit", "everyone", "fifty",
@@ -23,17 +23,17 @@ var reserved = []string{
 	"skill", "staff", "static", "stats", "support", "system", "undefined", "unknown", "user", "void",
 }
 
-// BuiltIn lists the handles that are reserved whatever admins decide, in order.
+// BuiltIn returns the handles that are always reserved, in order. Admins can't change them.
 func BuiltIn() []string { return slices.Clone(reserved) }
 
-// Reserved tells whether a handle is built in as kept back from ordinary agents.
+// Reserved reports whether a handle is among those that are always reserved.
 func Reserved(handle string) bool {
 	_, found := slices.BinarySearch(reserved, handle)
 	return found
 }
 
-// ReservedHandle is one that an admin keeps back from agents to come. One that has it
-// already keeps it.
+// ReservedHandle is a handle that an admin has reserved, so that no new agent can take it. An agent
+// that has it already keeps it.
 type ReservedHandle struct {
 	bun.BaseModel `bun:"table:reserved_handles,alias:x"`
 
@@ -41,10 +41,10 @@ type ReservedHandle struct {
 	Note      string // the reason
 	Author    string
 	CreatedAt time.Time
-	InUse     bool `bun:",scanonly"` // an agent had it before
+	InUse     bool `bun:",scanonly"` // an agent has it
 }
 
-// ReservedHandles lists those that admins added, in order.
+// ReservedHandles returns the handles that admins reserved, in order.
 func (Store) ReservedHandles(ctx context.Context, db bun.IDB) ([]ReservedHandle, error) {
 	var list []ReservedHandle
 	err := db.NewSelect().Model(&list).ColumnExpr("x.*").
@@ -58,8 +58,8 @@ func (Store) ReservedHandles(ctx context.Context, db bun.IDB) ([]ReservedHandle,
 	return list, nil
 }
 
-// Reserve keeps a handle back from now on. Refusals: 422 invalid_request, 409
-// handle_reserved when it is already, which says by whom.
+// Reserve reserves a handle from now on. Errors: 422 invalid_request, and 409 handle_reserved if it
+// is reserved already, which says by whom.
 func (s Store) Reserve(ctx context.Context, tx bun.Tx, h ReservedHandle) error {
 	if !ValidHandle(h.Handle) {
 		return problem.InvalidRequest(
@@ -67,7 +67,7 @@ func (s Store) Reserve(ctx context.Context, tx bun.Tx, h ReservedHandle) error {
 		)
 	}
 	if Reserved(h.Handle) {
-		return alreadyReserved(fmt.Sprintf("%q is reserved for good: it is built in.", h.Handle))
+		return alreadyReserved(fmt.Sprintf("%q is built in and always reserved.", h.Handle))
 	}
 	h.CreatedAt = database.Now(h.CreatedAt)
 	res, err := tx.NewInsert().Model(&h).On("CONFLICT DO NOTHING").Exec(ctx)
@@ -82,7 +82,7 @@ func (s Store) Reserve(ctx context.Context, tx bun.Tx, h ReservedHandle) error {
 		return fmt.Errorf("reserve a handle: %w", err)
 	}
 	return alreadyReserved(
-		fmt.Sprintf("%s has reserved %q already: %q. Nothing was changed by you.", there.Author, h.Handle, there.Note),
+		fmt.Sprintf("%s has reserved %q already: %q. Nothing was changed.", there.Author, h.Handle, there.Note),
 	)
 }
 
@@ -90,8 +90,8 @@ func alreadyReserved(detail string) error {
 	return problem.New(problem.CodeHandleReserved, detail)
 }
 
-// Unreserve lets agents have a handle again, and tells how it was reserved. Refusals:
-// 409 handle_built_in, 409 not_reserved.
+// Unreserve ends the reservation of a handle and returns it. Errors: 409 handle_built_in, 409
+// not_reserved.
 func (s Store) Unreserve(ctx context.Context, tx bun.Tx, handle string) (was ReservedHandle, err error) {
 	if Reserved(handle) {
 		return was, problem.New(problem.CodeHandleBuiltIn, fmt.Sprintf("%q is built in and stays reserved.", handle))
@@ -102,7 +102,7 @@ func (s Store) Unreserve(ctx context.Context, tx bun.Tx, handle string) (was Res
 	}
 	if len(rows) == 0 {
 		return was, problem.New(problem.CodeNotReserved, fmt.Sprintf(
-			"%.60q is not reserved, or not any more. Nothing was changed by you.", handle,
+			"%.60q is not reserved. Nothing was changed.", handle,
 		))
 	}
 	if _, err := tx.NewDelete().Model(&rows[0]).WherePK().Exec(ctx); err != nil {
@@ -111,7 +111,7 @@ func (s Store) Unreserve(ctx context.Context, tx bun.Tx, handle string) (was Res
 	return rows[0], nil
 }
 
-// reservedNow tells whether a handle is kept back, built in or by an admin.
+// reservedNow reports whether a handle is reserved, always or by an admin.
 func (s Store) reservedNow(ctx context.Context, db bun.IDB, handle string) (bool, error) {
 	if s.Names.keepsBack(handle) {
 		return true, nil

@@ -7,8 +7,8 @@ import (
 	"github.com/uptrace/bun"
 )
 
-// Restore writes agents as they are, for a database that is made from a data release. Those that
-// the schema brings stay as they are.
+// Restore stores agents unchanged, for a database that is built from a data release. Agents that
+// the migrations have created stay unchanged.
 func Restore(ctx context.Context, tx bun.Tx, list []Agent) error {
 	if len(list) == 0 {
 		return nil

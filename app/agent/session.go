@@ -13,30 +13,30 @@ import (
 	"github.com/pulsecast/pulsecast/app/database"
 )
 
-// SessionLifetime is how long a session lasts when its key does not expire sooner.
+// SessionLifetime is the lifetime of a session, unless its key expires sooner.
 const SessionLifetime = 24 * time.Hour
 
-// Session is a second bearer credential: a token begun with a key, or the access token of a
-// grant. Only its hash is kept.
+// Session is a short-lived bearer credential: a session token begun with a key, or the access token
+// of a grant. Only its hash is stored.
 type Session struct {
 	bun.BaseModel `bun:"table:sessions,alias:s"`
 
 	Hash    []byte `bun:",pk"`
 	AgentID uuid.UUID
-	// Credential names the key it was begun with: the id of a local key, or the
-	// SHA-256 of a central one in hex.
+	// Credential identifies the key that the session was begun with: the id of a local key, or the
+	// SHA-256 of a central key in hex.
 	Credential string
 	GrantID    uuid.UUID `bun:",nullzero"`
-	Scope      string    // of the grant, separated by spaces; "" without one
+	Scope      string    // scopes of the grant, separated by spaces; "" without a grant
 	CreatedAt  time.Time
 	ExpiresAt  time.Time
 }
 
-// StartSession begins a session of an agent with a credential that was just
-// verified. It ends after SessionLifetime, or when its key does if that is sooner: at until
-// unless that is zero, or when a local key expires by now. ErrNoCredential if the agent was
-// disabled or its local key ended since: the agent's row is locked, so a session can't slip
-// past either.
+// StartSession begins a session of an agent with a credential that was just verified. The session
+// ends after SessionLifetime, or at until if that isn't zero and sooner, or at the end of a local
+// key if that is sooner. StartSession returns ErrNoCredential if the agent has been disabled or its
+// local key has ended in the meantime. It locks the agent's row, so that no session begins beside
+// either.
 func (s Store) StartSession(
 	ctx context.Context, tx bun.Tx, agentID uuid.UUID, credential string, until, now time.Time,
 ) (token string, session *Session, err error) {
@@ -61,14 +61,15 @@ func (s Store) StartSession(
 	return token, session, nil
 }
 
-// endOf locks an agent and returns when a credential of it ends; a zero time means never, as
-// for a central one. ErrNoCredential if the agent is disabled, its account closed or its local key ended.
+// endOf locks an agent and returns the end of its credential. A zero time means no end, as for a
+// central key. It returns ErrNoCredential if the agent is disabled, its account is closed or its
+// local key has ended.
 func (s Store) endOf(ctx context.Context, tx bun.Tx, agentID uuid.UUID, credential string, now time.Time) (time.Time, error) {
 	a, err := s.locked(ctx, tx, agentID)
 	if err != nil {
 		return time.Time{}, err
 	}
-	var keys []Key // none if the credential is central
+	var keys []Key // empty if the credential is central
 	if err := tx.NewSelect().Model(&keys).Where("id = ?", credential).Scan(ctx); err != nil {
 		return time.Time{}, fmt.Errorf("find the key of a session: %w", err)
 	}
@@ -82,7 +83,7 @@ func (s Store) endOf(ctx context.Context, tx bun.Tx, agentID uuid.UUID, credenti
 	return keys[0].ExpiresAt.UTC(), nil
 }
 
-// earlier returns the earlier of two moments; a zero one is never.
+// earlier returns the earlier of two moments. A zero time means never.
 func earlier(a, b time.Time) time.Time {
 	if a.IsZero() || (!b.IsZero() && b.Before(a)) {
 		return b
@@ -90,8 +91,8 @@ func earlier(a, b time.Time) time.Time {
 	return a
 }
 
-// FindSession is the session of a token and its agent, in one query by primary key.
-// ErrNoCredential when there is none or it is over.
+// FindSession returns the session of a token and its agent, with one query by primary key. It
+// returns ErrNoCredential if there is no such session, it has ended or the agent is disabled.
 func (Store) FindSession(ctx context.Context, db bun.IDB, token string, now time.Time) (*Session, *Agent, error) {
 	if !validToken(token) && !validAccessToken(token) {
 		return nil, nil, ErrNoCredential
@@ -114,13 +115,13 @@ func (Store) FindSession(ctx context.Context, db bun.IDB, token string, now time
 	return &row.Session, row.Agent.utc(), nil
 }
 
-// EndSession ends the session of a token. Ending one that is over changes nothing.
+// EndSession ends the session of a token. It does nothing if the session has ended already.
 func (Store) EndSession(ctx context.Context, tx bun.Tx, token string) error {
 	hash := Hash(token)
 	return endSessions(ctx, tx, func(q *bun.DeleteQuery) *bun.DeleteQuery { return q.Where("hash = ?", hash[:]) })
 }
 
-// HasSessions tells whether sessions go on that were begun with a credential.
+// HasSessions reports whether there are sessions begun with a credential.
 func (Store) HasSessions(ctx context.Context, db bun.IDB, credential string) (bool, error) {
 	exists, err := db.NewSelect().Model((*Session)(nil)).Where("credential = ?", credential).Exists(ctx)
 	if err != nil {
@@ -134,8 +135,7 @@ func (Store) EndSessionsOf(ctx context.Context, tx bun.Tx, credential string) er
 	return endSessions(ctx, tx, func(q *bun.DeleteQuery) *bun.DeleteQuery { return q.Where("credential = ?", credential) })
 }
 
-// EndAgentSessions ends every session and every grant of an agent and tells how many there
-// were.
+// EndAgentSessions ends every session and every grant of an agent and returns their number.
 func (s Store) EndAgentSessions(ctx context.Context, tx bun.Tx, agentID uuid.UUID) (int64, error) {
 	if _, err := s.locked(ctx, tx, agentID); err != nil {
 		return 0, err
@@ -151,8 +151,8 @@ func (s Store) EndAgentSessions(ctx context.Context, tx bun.Tx, agentID uuid.UUI
 	return n, bump(ctx, tx)
 }
 
-// EndAllSessions ends the sessions of all agents and the access tokens of their grants, and
-// returns how many there were. Keys and grants stay: their owners begin new sessions.
+// EndAllSessions ends the sessions of all agents and the access tokens of their grants, and returns
+// their number. Keys and grants stay, so agents can begin new sessions.
 func (Store) EndAllSessions(ctx context.Context, tx bun.Tx) (int64, error) {
 	n, err := deleteSessions(ctx, tx, func(q *bun.DeleteQuery) *bun.DeleteQuery { return q.Where("TRUE") })
 	if err != nil {
@@ -161,7 +161,7 @@ func (Store) EndAllSessions(ctx context.Context, tx bun.Tx) (int64, error) {
 	return n, bump(ctx, tx)
 }
 
-// CountSessions tells how many sessions and grants of an agent go on.
+// CountSessions returns the number of sessions and grants of an agent that haven't expired.
 func (Store) CountSessions(ctx context.Context, db bun.IDB, agentID uuid.UUID, now time.Time) (int, error) {
 	sessions, err := db.NewSelect().Model((*Session)(nil)).Where("agent_id = ?", agentID).
 		Where("grant_id IS NULL").Where("expires_at > ?", database.Now(now)).Count(ctx)
@@ -184,7 +184,7 @@ func endSessions(ctx context.Context, tx bun.Tx, where func(*bun.DeleteQuery) *b
 	return bump(ctx, tx)
 }
 
-// PurgeSessions deletes the sessions that are over and tells how many.
+// PurgeSessions deletes the expired sessions and returns their number.
 func (Store) PurgeSessions(ctx context.Context, db bun.IDB, now time.Time) (int64, error) {
 	return deleteSessions(ctx, db, func(q *bun.DeleteQuery) *bun.DeleteQuery {
 		return q.Where("expires_at <= ?", database.Now(now))

@@ -20,35 +20,34 @@ import (
 
 // Store reads and writes agents, their keys and sessions.
 type Store struct {
-	// Names says which names agents may have in this installation. Without it, only the built-in
-	// words are kept back.
+	// Names says which names agents may have in this installation. If it is nil, only the built-in
+	// words are reserved.
 	Names *Names
 }
 
 // New describes an agent to create.
 type New struct {
 	Profile
-	// Handle asks for this very handle; "" makes one from HandleFrom(Name).
+	// Handle is the exact handle to use. If it is "", Create makes one from HandleFrom(Name).
 	Handle  string
-	Kind    Kind // "" is Ordinary
+	Kind    Kind // "" means Ordinary
 	Issuer  string
-	Subject string // with Issuer, unique
+	Subject string // unique together with Issuer
 	Owner   string
 	Sample  bool
-	ID      uuid.UUID // the zero one: a new one
-	At      time.Time // when it joined; never zero
-	// Official lets it have a name that is kept back or that looks like another's.
+	ID      uuid.UUID // uuid.Nil means a new id
+	At      time.Time // the time of creation; must not be zero
+	// Official allows a name that is reserved or that looks like another agent's.
 	Official bool
 
-	neutral bool // the handle is the name too
+	neutral bool // the handle is also the name
 }
 
-// errSubjectTaken: the subject already has an agent, made by a concurrent call.
+// errSubjectTaken is returned if a concurrent call has created the agent of the subject.
 var errSubjectTaken = errors.New("subject already has an agent")
 
-// Create stores a new agent under a handle of its own. Refusals: 422
-// invalid_request for a profile or handle against the rules, 409 handle_taken when
-// an explicit Handle is in use.
+// Create stores a new agent under a free handle. Errors: 422 invalid_request for a profile or
+// handle that breaks the rules, 409 handle_taken if n.Handle is in use.
 func (s Store) Create(ctx context.Context, db bun.IDB, n New) (*Agent, error) {
 	if n.Kind == "" {
 		n.Kind = Ordinary
@@ -89,8 +88,8 @@ func (s Store) Create(ctx context.Context, db bun.IDB, n New) (*Agent, error) {
 	return nil, fmt.Errorf("create agent: no free handle like %q", base)
 }
 
-// CheckNew returns what is wrong with the profile of an agent to create, as a 422
-// invalid_request, or nil. It trims the profile.
+// CheckNew trims and checks the profile of an agent to create. It returns 422 invalid_request if
+// the profile breaks the rules.
 func (s Store) CheckNew(ctx context.Context, db bun.IDB, n *New) error {
 	if n.neutral {
 		return nil
@@ -101,7 +100,7 @@ func (s Store) CheckNew(ctx context.Context, db bun.IDB, n *New) error {
 	return s.Names.check(ctx, db, n.Name, uuid.Nil, n.Official)
 }
 
-// createAs stores an agent under the handle it was given.
+// createAs stores an agent under the handle that a.Handle demands.
 func (s Store) createAs(ctx context.Context, db bun.IDB, a *Agent) error {
 	if !ValidHandle(a.Handle) {
 		return problem.InvalidRequest(
@@ -128,8 +127,8 @@ func (s Store) createAs(ctx context.Context, db bun.IDB, a *Agent) error {
 	return err
 }
 
-// insert tells whether the row went in: false when the handle was taken meanwhile.
-// A conflict does nothing, rather than fail, so that it cannot spoil a transaction.
+// insert stores an agent. It returns false if the handle was taken in the meantime. A conflict
+// doesn't fail the statement, because a failed statement would end the transaction.
 func (s Store) insert(ctx context.Context, db bun.IDB, a *Agent) (bool, error) {
 	res, err := db.NewInsert().Model(a).On("CONFLICT DO NOTHING").Exec(ctx)
 	if err != nil {
@@ -149,9 +148,9 @@ func (s Store) insert(ctx context.Context, db bun.IDB, a *Agent) (bool, error) {
 	return false, err
 }
 
-// freeHandle is the first of base, base-2, … base-100 that is neither kept back nor in
-// use, else base with a random number of as few digits as find one: a name that
-// thousands want costs a few queries, however many have it.
+// freeHandle returns the first of base, base-2, … base-100 that is neither reserved nor in use. If
+// there is none, it appends a random number, with more digits at each try. So a handle for a name
+// that thousands have costs only a few queries.
 func (s Store) freeHandle(ctx context.Context, db bun.IDB, base string, kept func(string) bool) (string, error) {
 	const inOrder, atRandom = 100, 50
 	numbers := make([]int, inOrder)
@@ -171,8 +170,8 @@ func (s Store) freeHandle(ctx context.Context, db bun.IDB, base string, kept fun
 	return "", fmt.Errorf("no free handle like %q", base)
 }
 
-// firstFree is base with the first of some numbers that makes a handle to have, ""
-// when none does.
+// firstFree returns base with the first of the numbers that gives a free handle, or "" if none
+// does.
 func (Store) firstFree(ctx context.Context, db bun.IDB, base string, numbers []int, kept func(string) bool) (string, error) {
 	tries := make([]string, 0, len(numbers))
 	for _, n := range numbers {
@@ -198,11 +197,13 @@ func (Store) firstFree(ctx context.Context, db bun.IDB, base string, numbers []i
 	return "", nil
 }
 
-// BySubject is the agent of a subject at a provider, made from n when there is
-// none yet: exactly once, however many calls come together. created tells whether
-// this call made it. A subject whose account was closed is 403 account_closed: otherwise a
-// program that runs on would make a new agent without anybody's wish. A name against the rules
-// doesn't keep its agent out: it gets a neutral handle, which is its name too.
+// BySubject returns the agent of a subject at a provider. If there is none yet, it creates the
+// agent from n, exactly once even if several calls run at once. created reports whether this call
+// created it.
+//
+// BySubject returns 403 account_closed for a subject whose account was closed. Otherwise a program
+// that is still running would create a new agent unintentionally. A name that breaks the rules
+// doesn't keep an agent out: the agent gets a neutral handle, which is also its name.
 func (s Store) BySubject(ctx context.Context, db bun.IDB, n New) (a *Agent, created bool, err error) {
 	if a, err = s.FindSubject(ctx, db, n.Issuer, n.Subject); a != nil || err != nil {
 		return a, false, err
@@ -226,14 +227,14 @@ func (s Store) BySubject(ctx context.Context, db bun.IDB, n New) (a *Agent, crea
 	return a, err == nil, err
 }
 
-// FindSubject is the agent of a subject at a provider, nil when there is none yet.
+// FindSubject returns the agent of a subject at a provider, or nil if there is none yet.
 func (s Store) FindSubject(ctx context.Context, db bun.IDB, issuer, subject string) (*Agent, error) {
 	return s.one(ctx, db, func(q *bun.SelectQuery) *bun.SelectQuery {
 		return q.Where("issuer = ?", issuer).Where("subject = ?", subject)
 	})
 }
 
-// ByID finds an agent; 404 not_found when there is none.
+// ByID returns the agent with an id. It returns 404 not_found if there is none.
 func (s Store) ByID(ctx context.Context, db bun.IDB, id uuid.UUID) (*Agent, error) {
 	a, err := s.one(ctx, db, func(q *bun.SelectQuery) *bun.SelectQuery { return q.Where("id = ?", id) })
 	if a == nil && err == nil {
@@ -242,7 +243,7 @@ func (s Store) ByID(ctx context.Context, db bun.IDB, id uuid.UUID) (*Agent, erro
 	return a, err
 }
 
-// ByHandle finds an agent; 404 not_found when there is none.
+// ByHandle returns the agent with a handle. It returns 404 not_found if there is none.
 func (s Store) ByHandle(ctx context.Context, db bun.IDB, handle string) (*Agent, error) {
 	missing := problem.NotFound(fmt.Sprintf("There is no agent %.60q.", handle))
 	if !ValidHandle(handle) {
@@ -255,7 +256,7 @@ func (s Store) ByHandle(ctx context.Context, db bun.IDB, handle string) (*Agent,
 	return a, err
 }
 
-// one finds at most one agent: nil when there is none.
+// one returns the agent that where selects, or nil if there is none.
 func (Store) one(ctx context.Context, db bun.IDB, where func(*bun.SelectQuery) *bun.SelectQuery) (*Agent, error) {
 	a := new(Agent)
 	err := where(db.NewSelect().Model(a)).Scan(ctx)
@@ -268,7 +269,7 @@ func (Store) one(ctx context.Context, db bun.IDB, where func(*bun.SelectQuery) *
 	return a.utc(), nil
 }
 
-// ByIDs finds several agents in one query; those that do not exist are left out.
+// ByIDs returns several agents by id, with one query. Ids without an agent are left out.
 func (Store) ByIDs(ctx context.Context, db bun.IDB, ids []uuid.UUID) (map[uuid.UUID]*Agent, error) {
 	found := make(map[uuid.UUID]*Agent, len(ids))
 	if len(ids) == 0 {
@@ -284,9 +285,9 @@ func (Store) ByIDs(ctx context.Context, db bun.IDB, ids []uuid.UUID) (map[uuid.U
 	return found, nil
 }
 
-// Update changes an agent's profile by change, which sees the stored one, and
-// stores the result if it keeps the rules (else 422 invalid_request). A profile that
-// an admin has hidden is 403 text_hidden.
+// Update calls change with an agent's stored profile and stores the result. Errors: 404 not_found,
+// 403 account_closed, 403 text_hidden if an admin has hidden the profile, 422 invalid_request if
+// the result breaks the rules.
 func (s Store) Update(ctx context.Context, tx bun.Tx, id uuid.UUID, change func(*Profile)) (*Agent, error) {
 	a, err := s.open(ctx, tx, id)
 	if err != nil {
@@ -313,7 +314,7 @@ func (s Store) Update(ctx context.Context, tx bun.Tx, id uuid.UUID, change func(
 	return a, errors.Join(bump(ctx, tx), generation.Moved(ctx, tx, generation.Agents))
 }
 
-// SetOwner keeps the owner that the provider names.
+// SetOwner stores the owner that the identity provider names.
 func (Store) SetOwner(ctx context.Context, db bun.IDB, id uuid.UUID, owner string) error {
 	_, err := db.NewUpdate().Model((*Agent)(nil)).Set("owner = ?", owner).Where("id = ?", id).Exec(ctx)
 	if err != nil {
@@ -322,8 +323,8 @@ func (Store) SetOwner(ctx context.Context, db bun.IDB, id uuid.UUID, owner strin
 	return nil
 }
 
-// SetStatus lets an agent in or shuts it out; shutting it out ends its sessions.
-// Setting the status it has changes nothing.
+// SetStatus enables or disables an agent. Disabling it ends its sessions and grants. Setting the
+// status that the agent has already changes nothing.
 func (s Store) SetStatus(ctx context.Context, tx bun.Tx, id uuid.UUID, status Status, now time.Time) (*Agent, error) {
 	a, err := s.locked(ctx, tx, id)
 	if err != nil || a.Status == status {
@@ -345,8 +346,8 @@ func (s Store) SetStatus(ctx context.Context, tx bun.Tx, id uuid.UUID, status St
 	return a, errors.Join(bump(ctx, tx), generation.Moved(ctx, tx, generation.Agents))
 }
 
-// Touch notes that agents were seen. The rows are locked in the order of their ids,
-// so that two nodes doing it cannot wait for each other.
+// Touch records that agents were seen. It locks the rows in the order of their ids, so that two
+// nodes can't deadlock.
 func (Store) Touch(ctx context.Context, db bun.IDB, ids []uuid.UUID, at time.Time) error {
 	if len(ids) == 0 {
 		return nil
@@ -361,14 +362,14 @@ func (Store) Touch(ctx context.Context, db bun.IDB, ids []uuid.UUID, at time.Tim
 	return nil
 }
 
-// Lock is ByID of an agent whose row nobody else can change until the transaction
-// ends: what an admin decides by what they see.
+// Lock is like ByID, but locks the agent's row until the transaction ends, so that an admin's
+// decision isn't based on outdated values.
 func (s Store) Lock(ctx context.Context, tx bun.Tx, id uuid.UUID) (*Agent, error) {
 	return s.locked(ctx, tx, id)
 }
 
-// locked is an agent whose row nobody else can change until the transaction ends.
-// Whatever gives or takes access to an agent starts here, and so is in one order.
+// locked returns an agent and locks its row until the transaction ends. Every method that gives or
+// takes an agent's access begins with it, so these methods run one after another.
 func (s Store) locked(ctx context.Context, tx bun.Tx, id uuid.UUID) (*Agent, error) {
 	a, err := s.one(ctx, tx, func(q *bun.SelectQuery) *bun.SelectQuery {
 		return database.ForUpdate(q.Where("id = ?", id))

@@ -70,7 +70,7 @@ func TestCreateAndFind(t *testing.T) {
 			Kind: agent.Ordinary, Status: agent.Active, Issuer: "https://id", Subject: "s", Owner: "o", Sample: true, CreatedAt: at,
 			NameKey: "ada", HandleKey: "ada"}
 		if *found != want || *made != want {
-			t.Fatalf("stored %+v\nmade   %+v\nwant   %+v", found, made, want)
+			t.Fatalf("stored   %+v\nreturned %+v\nwant     %+v", found, made, want)
 		}
 		other := create(t, db, "Grace")
 		all, err := store.ByIDs(ctx, db.Reader, []uuid.UUID{made.ID, other.ID, uuid.New()})
@@ -167,7 +167,7 @@ func TestHandlesAreUnique(t *testing.T) {
 			}
 		}
 		if a := create(t, db, "Markét Maker"); a.Handle != "market-maker" {
-			t.Errorf("a name with a reserved word became %q", a.Handle)
+			t.Errorf("a name with a reserved word got the handle %q", a.Handle)
 		}
 		long := strings.Repeat("x", 60)
 		if a, b := create(t, db, long), create(t, db, long); len(a.Handle) != 40 || len(b.Handle) != 40 || !strings.HasSuffix(b.Handle, "x-2") {
@@ -183,7 +183,7 @@ func TestHandlesAreUnique(t *testing.T) {
 		if err := explicit("always-50", agent.Reference); err != nil {
 			t.Error(err)
 		}
-		// More than one batch of numbers is in use.
+		// More numbers than one batch are in use.
 		for i := range 60 {
 			if err := explicit(fmt.Sprintf("grace-%d", i+2), agent.Ordinary); err != nil {
 				t.Fatal(err)
@@ -201,8 +201,8 @@ type queryCounter struct{ n int }
 func (*queryCounter) BeforeQuery(ctx context.Context, _ *bun.QueryEvent) context.Context { return ctx }
 func (c *queryCounter) AfterQuery(context.Context, *bun.QueryEvent)                      { c.n++ }
 
-// A name that thousands have costs no more queries than one that hundreds have, and
-// never runs out.
+// TestPopularName checks that a name that thousands of agents have costs no more queries than one
+// that hundreds have, and that there is always a free handle.
 func TestPopularName(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
@@ -310,8 +310,9 @@ func TestList(t *testing.T) {
 	})
 }
 
-// Noting who was seen locks agents whose predictions are being published or settled.
-func TestTouchDoesNotWaitForWhoRefersToTheAgent(t *testing.T) {
+// TestTouchDoesNotWait checks that Touch doesn't wait for transactions that publish or settle
+// predictions of the agents.
+func TestTouchDoesNotWait(t *testing.T) {
 	t.Parallel()
 	db := dbtest.Open(t, database.Postgres)
 	a := create(t, db, "Ada")

@@ -9,17 +9,17 @@ import (
 	"github.com/uptrace/bun"
 )
 
-// Summary is an agent with its latest activity. Predictions and Settled of Activity are
-// up to a minute old, as are all its counts.
+// Summary is an agent with its activity. The counts in Activity are up to a minute old.
 type Summary struct {
 	Agent
 	Activity
-	// KeyCreatedAt is when the newest key that works was made; zero without one.
+	// KeyCreatedAt is the creation time of the newest key that isn't revoked. It is zero if there
+	// is none.
 	KeyCreatedAt time.Time
 }
 
-// Summaries returns the summaries of agents in the order of ids. An id without an agent
-// has a zero Summary.
+// Summaries returns the summaries of agents in the order of ids. An id without an agent gets a zero
+// Summary.
 func Summaries(ctx context.Context, db bun.IDB, ids []uuid.UUID) ([]Summary, error) {
 	list := make([]Summary, len(ids))
 	if len(ids) == 0 {
@@ -49,7 +49,7 @@ func Summaries(ctx context.Context, db bun.IDB, ids []uuid.UUID) ([]Summary, err
 	return list, nil
 }
 
-// newestKeys returns when the newest key of each agent that works was made.
+// newestKeys returns the creation time of each agent's newest key that isn't revoked.
 func newestKeys(ctx context.Context, db bun.IDB, ids []uuid.UUID) (map[uuid.UUID]time.Time, error) {
 	var keys []Key
 	err := db.NewSelect().Model(&keys).ColumnExpr("k.agent_id, MAX(k.created_at) AS created_at").
@@ -64,11 +64,11 @@ func newestKeys(ctx context.Context, db bun.IDB, ids []uuid.UUID) (map[uuid.UUID
 	return made, nil
 }
 
-// Numbers count all agents and what they ask. Reference agents are counted in Seen only.
+// Numbers counts all agents and their requests. Only Seen includes reference agents.
 type Numbers struct {
 	Agents, Disabled int64
-	Joined           int64  `bun:"-"` // without samples, in the last 24 hours; see Store.SignUps
-	Seen             int64  // in the last hour
+	Joined           int64  `bun:"-"` // created in the last 24 hours, without samples; see Store.SignUps
+	Seen             int64  // agents seen in the last hour
 	Requests         Counts `bun:"-"` // in the last 24 whole hours and the current one
 }
 

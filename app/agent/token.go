@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// A key is pc_<id>_<secret><checksum>, all in base 62. A session token is
-// ps_<secret><checksum>; so are an access token with pa_, a refresh token with pr_ and an
-// authorization code with pz_. The checksum is the CRC-32 of all before it: a key that was cut or
-// mistyped is refused without asking the database.
+// A key is pc_<id>_<secret><checksum>, with all parts in base 62. A session token is
+// ps_<secret><checksum>. Access tokens (pa_), refresh tokens (pr_) and authorization codes (pz_)
+// have the same form. The checksum is the CRC-32 of all characters before it, so that a truncated
+// or mistyped key is refused without a query.
 const (
 	keyPrefix   = "pc_"
 	tokenPrefix = "ps_"
@@ -19,7 +19,7 @@ const (
 	refreshPrefix = "pr_"
 	codePrefix    = "pz_"
 
-	idLength       = 12 // 71 bits: unique without asking
+	idLength       = 12 // 71 bits, so random ids are unique
 	secretLength   = 27 // 160 bits
 	checksumLength = 6  // 62^6 > 2^32
 
@@ -29,15 +29,15 @@ const (
 
 const alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
-// IsKey tells whether a bearer looks like a key of the local registry.
+// IsKey reports whether a bearer has the prefix of a key of the local registry.
 func IsKey(bearer string) bool { return strings.HasPrefix(bearer, keyPrefix) }
 
-// IsToken tells whether a bearer looks like a session token or an access token.
+// IsToken reports whether a bearer has the prefix of a session token or an access token.
 func IsToken(bearer string) bool {
 	return strings.HasPrefix(bearer, tokenPrefix) || IsAccessToken(bearer)
 }
 
-// IsAccessToken tells whether a bearer looks like the access token of a grant.
+// IsAccessToken reports whether a bearer has the prefix of the access token of a grant.
 func IsAccessToken(bearer string) bool { return strings.HasPrefix(bearer, accessPrefix) }
 
 // NewAccessToken returns a new access token.
@@ -49,10 +49,10 @@ func NewRefreshToken() string { return withChecksum(refreshPrefix + random(secre
 // NewCode returns a new authorization code.
 func NewCode() string { return withChecksum(codePrefix + random(secretLength)) }
 
-// Hash is what of a credential is stored: its SHA-256. A plain hash is enough for
-// a secret of 160 random bits.
+// Hash returns the SHA-256 of a credential, which is stored in its place. A plain hash is enough,
+// because the secret has 160 random bits.
 func Hash(credential string) [sha256.Size]byte {
-	var short [128]byte // keys and tokens fit, and so cost no allocation
+	var short [128]byte // keys and tokens fit, so they need no allocation
 	if n := copy(short[:], credential); n == len(credential) {
 		return sha256.Sum256(short[:n])
 	}
@@ -66,7 +66,7 @@ func newKey() (key, id string) {
 
 func newToken() string { return withChecksum(tokenPrefix + random(secretLength)) }
 
-// keyID is the id in a well-formed key.
+// keyID returns the id in a well-formed key, and false for another text.
 func keyID(key string) (id string, ok bool) {
 	if len(key) != keyLength || !IsKey(key) || key[len(keyPrefix)+idLength] != '_' || !checksumFits(key) {
 		return "", false
@@ -94,13 +94,13 @@ func withChecksum(s string) string {
 	return s + string(digits[:])
 }
 
-// random gives n even-handed base-62 characters: bytes past the last multiple of 62
-// are thrown away.
+// random returns n base-62 characters with equal probabilities. It discards bytes from the last
+// multiple of 62 on.
 func random(n int) string {
 	out := make([]byte, 0, n)
 	var bytes [64]byte
 	for {
-		rand.Read(bytes[:]) // never fails, by its contract
+		rand.Read(bytes[:]) // documented never to fail
 		for _, b := range bytes {
 			if b >= 4*62 {
 				continue

@@ -15,21 +15,21 @@ import (
 	"github.com/pulsecast/pulsecast/app/database"
 )
 
-// usageFlush is how often counts are written.
+// usageFlush is the time between two flushes.
 const usageFlush = 10 * time.Second
 
-// Counts are an agent's requests over some time.
+// Counts counts an agent's requests over a period.
 type Counts struct {
-	Requests int64 // all of them
-	Errors   int64 // answered 400 or above, other than 429
-	Limited  int64 // answered 429
+	Requests int64 // all requests
+	Errors   int64 // answered with 400 or above, without 429
+	Limited  int64 // answered with 429
 }
 
 func (c Counts) plus(o Counts) Counts {
 	return Counts{c.Requests + o.Requests, c.Errors + o.Errors, c.Limited + o.Limited}
 }
 
-// usageHour is one row: an agent's counts in one hour.
+// usageHour is a row with an agent's counts of one hour.
 type usageHour struct {
 	bun.BaseModel `bun:"table:agent_usage,alias:u"`
 
@@ -41,16 +41,15 @@ type usageHour struct {
 // Request is one answered request of an agent.
 type Request struct {
 	Method string
-	Route  string // the registered pattern, as "/api/predictions/:id"; empty when none matched
+	Route  string // the registered pattern, as "/api/predictions/:id"; "" if none matched
 	Status int
-	Code   string // of the refusal; empty for a success
-	ID     []byte // of the request, at most 64 bytes; copied
+	Code   string // the code of the error; "" for a success
+	ID     []byte // the id of the request, at most 64 bytes; Count copies it
 }
 
-// Usage counts what agents ask of this node and writes it in batches: counts per
-// hour and per endpoint, the latest errors, when the agent was last seen, when its
-// keys were last used. A crash loses ten seconds of counts; a database that is down
-// loses none of them.
+// Usage counts the requests of agents on this node and writes to the database in batches: the
+// counts by hour and by endpoint, the latest errors, and when agents were last seen and keys last
+// used. A crash loses up to ten seconds of counts. An unavailable database loses no counts.
 type Usage struct {
 	db  *database.DB
 	log *slog.Logger
@@ -61,24 +60,24 @@ type Usage struct {
 	keys   map[string]struct{}
 	errors recent
 
-	flushing sync.RWMutex // read by who adds up memory and table
+	flushing sync.RWMutex // held for reading while memory and table are added up
 	stop     chan struct{}
 	done     chan struct{}
 }
 
-// NewUsage makes a counter that writes to db.
+// NewUsage returns a Usage that writes to db.
 func NewUsage(db *database.DB, log *slog.Logger, now func() time.Time) *Usage {
 	return &Usage{db: db, log: log, now: now, counts: map[uuid.UUID]tally{}, keys: map[string]struct{}{}}
 }
 
-// Count adds one request of an agent. An error is kept among its latest, too, as far
-// as there is room.
+// Count counts one request of an agent. An error is also kept among the agent's latest errors if
+// there is room.
 func (u *Usage) Count(agentID uuid.UUID, r Request) {
 	at := endpoint{r.Method, r.Route}
 	u.mu.RLock()
 	c := u.counts[agentID][at]
 	if c != nil {
-		// Under the lock, so that Flush cannot drop the counter in between.
+		// Count while holding the lock, so that Flush can't drop the counter first.
 		c.count(r.Status)
 	}
 	u.mu.RUnlock()
@@ -107,21 +106,21 @@ func (u *Usage) put(agentID uuid.UUID, at endpoint, n Answers) {
 	c.add(n)
 }
 
-// KeyUsed notes that a local key was used.
+// KeyUsed records that a local key was used.
 func (u *Usage) KeyUsed(keyID string) {
 	u.mu.Lock()
 	u.keys[keyID] = struct{}{}
 	u.mu.Unlock()
 }
 
-// Last24h is what an agent asked in the last 24 whole hours and the current one:
-// of all nodes to within ten seconds, of this node exactly.
+// Last24h counts an agent's requests in the last 24 whole hours and the current one. Requests to
+// other nodes may be missing for ten seconds.
 func (u *Usage) Last24h(ctx context.Context, db bun.IDB, agentID uuid.UUID) (Counts, error) {
 	all, err := u.Last24hAll(ctx, db, []uuid.UUID{agentID})
 	return all[agentID], err
 }
 
-// Last24hAll is Last24h of several agents in one query.
+// Last24hAll is like Last24h for several agents, with one query.
 func (u *Usage) Last24hAll(ctx context.Context, db bun.IDB, ids []uuid.UUID) (map[uuid.UUID]Counts, error) {
 	sums := make(map[uuid.UUID]Counts, len(ids))
 	if len(ids) == 0 {
@@ -150,14 +149,14 @@ func (u *Usage) Last24hAll(ctx context.Context, db bun.IDB, ids []uuid.UUID) (ma
 	return sums, nil
 }
 
-// Hour is what was asked in one hour.
+// Hour holds the counts of one hour, which begins at At.
 type Hour struct {
 	At time.Time
 	Counts
 }
 
-// ByHour is what agents asked in each of the last n hours, the current one last: of
-// all nodes to within ten seconds, of this node exactly. Agents that asked nothing are left out.
+// ByHour counts the requests of agents in each of the last n hours. The current hour comes last.
+// Requests to other nodes may be missing for ten seconds. Agents without requests are left out.
 func (u *Usage) ByHour(ctx context.Context, db bun.IDB, ids []uuid.UUID, n int) (map[uuid.UUID][]Hour, error) {
 	hours := map[uuid.UUID][]Hour{}
 	if len(ids) == 0 {
@@ -187,7 +186,7 @@ func (u *Usage) ByHour(ctx context.Context, db bun.IDB, ids []uuid.UUID, n int) 
 	return hours, nil
 }
 
-// unwritten is what agents asked of this node since the last flush.
+// unwritten returns the counts of agents on this node since the last flush.
 func (u *Usage) unwritten(ids []uuid.UUID) []usageHour {
 	hour := u.now().UTC().Truncate(time.Hour)
 	var rows []usageHour
@@ -201,15 +200,15 @@ func (u *Usage) unwritten(ids []uuid.UUID) []usageHour {
 	return rows
 }
 
-// Waiting is what is counted on this node and not written yet: counts of how many
-// agents, and how many errors.
+// Waiting returns the number of agents with counts on this node that aren't written yet, and the
+// number of errors.
 func (u *Usage) Waiting() (agents, errors int) {
 	u.mu.RLock()
 	defer u.mu.RUnlock()
 	return len(u.counts), u.errors.held()
 }
 
-// batch is what one flush writes.
+// batch holds the rows that one flush writes.
 type batch struct {
 	hours     []usageHour
 	endpoints []usageEndpoint
@@ -217,7 +216,7 @@ type batch struct {
 	keys      []string
 }
 
-// Flush writes what was counted. When that fails the counts are kept for the next.
+// Flush writes the counts since the last flush. If that fails, they are kept for the next flush.
 func (u *Usage) Flush(ctx context.Context) error {
 	u.flushing.Lock()
 	defer u.flushing.Unlock()
@@ -239,8 +238,8 @@ func (u *Usage) Flush(ctx context.Context) error {
 	return nil
 }
 
-// take empties the counters and drops those that were idle, in the order in which
-// every node writes them.
+// take empties the counters, drops the idle ones and returns the rows to write. The rows are
+// sorted, so that two nodes can't deadlock.
 func (u *Usage) take() (b batch) {
 	hour := u.now().UTC().Truncate(time.Hour)
 	u.mu.Lock()
@@ -275,7 +274,7 @@ func (u *Usage) take() (b batch) {
 	return b
 }
 
-// dropClosed leaves out the agents whose accounts were closed meanwhile.
+// dropClosed removes the agents whose accounts were closed in the meantime.
 func (b *batch) dropClosed(ctx context.Context, tx bun.Tx) error {
 	ids := make([]uuid.UUID, len(b.hours))
 	for i, row := range b.hours {
@@ -291,7 +290,7 @@ func (b *batch) dropClosed(ctx context.Context, tx bun.Tx) error {
 	return nil
 }
 
-// flushRows is how many rows go into one statement.
+// flushRows is the most rows in one statement.
 const flushRows = 500
 
 func (u *Usage) write(ctx context.Context, tx bun.Tx, b batch) error {
@@ -329,7 +328,7 @@ func (u *Usage) write(ctx context.Context, tx bun.Tx, b batch) error {
 	return nil
 }
 
-// Start writes every ten seconds until Stop.
+// Start begins to flush every ten seconds, until Stop.
 func (u *Usage) Start() {
 	u.stop, u.done = make(chan struct{}), make(chan struct{})
 	go func() {
@@ -341,7 +340,7 @@ func (u *Usage) Start() {
 			case <-tick.C:
 				ctx, cancel := context.WithTimeout(context.Background(), usageFlush)
 				if err := u.Flush(ctx); err != nil {
-					u.log.Warn("usage is kept for the next try", "error", err)
+					u.log.Warn("can't write usage; it is kept for the next flush", "error", err)
 				}
 				cancel()
 			case <-u.stop:
@@ -351,7 +350,7 @@ func (u *Usage) Start() {
 	}()
 }
 
-// Stop ends the writing with one last Flush.
+// Stop ends the flushes with a last one.
 func (u *Usage) Stop(ctx context.Context) error {
 	close(u.stop)
 	<-u.done

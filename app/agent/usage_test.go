@@ -17,7 +17,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/database/dbtest"
 )
 
-// TestUsageByEndpoint: what is written and what is still in memory, by endpoint.
+// TestUsageByEndpoint checks that Endpoints adds up written counts and counts in memory.
 func TestUsageByEndpoint(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
@@ -56,8 +56,8 @@ func TestUsageByEndpoint(t *testing.T) {
 	})
 }
 
-// TestRecentErrors: the latest of each agent, in memory and written, however many
-// there were.
+// TestRecentErrors checks that Failures returns the latest errors of each agent, from memory and
+// from the database, however many there were.
 func TestRecentErrors(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
@@ -105,7 +105,7 @@ func TestRecentErrors(t *testing.T) {
 		if got := ids(a.ID); got != "r4 r3" {
 			t.Errorf("in both: %s", got)
 		}
-		// A flush that fails loses none; what came since is newer.
+		// A failed flush loses no errors, and the errors since then are newer.
 		failing, cancel := context.WithCancel(t.Context())
 		cancel()
 		if flush(failing) == nil {
@@ -115,33 +115,33 @@ func TestRecentErrors(t *testing.T) {
 		if got := ids(a.ID); got != "r5 r4 r3" {
 			t.Errorf("after a failed flush: %s", got)
 		}
-		for range 2 { // a flood in memory, and again beside what is written
+		for range 2 { // many errors in memory, first alone and then beside written ones
 			fail(a.ID, 3*agent.FailuresKept)
 			if got := ids(a.ID); got != newest(n) {
-				t.Errorf("in a flood: %s", got)
+				t.Errorf("many errors in memory: %s", got)
 			}
 			if err := flush(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 			if got := ids(a.ID); got != newest(n) {
-				t.Errorf("a flood written: %s", got)
+				t.Errorf("many errors written: %s", got)
 			}
 		}
 		if got := ids(b.ID); got != "r2 r1" {
-			t.Errorf("of the other: %s", got)
+			t.Errorf("of the other agent: %s", got)
 		}
 		if rows, err := db.NewSelect().Table("agent_errors").Count(t.Context()); err != nil || rows != agent.FailuresKept+2 {
 			t.Errorf("%d rows, %v", rows, err)
 		}
 		all, err := usage.Last24h(t.Context(), db.Reader, a.ID)
 		if err != nil || all.Errors != int64(n-2) {
-			t.Errorf("the counts are a sample: %+v, %v", all, err)
+			t.Errorf("the counts aren't exact: %+v, %v", all, err)
 		}
 	})
 }
 
-// TestErrorBetweenTwoFlushes: an error whose count was written a moment before it is
-// kept is written by the next flush, though nothing else is to be written.
+// TestErrorBetweenTwoFlushes checks that a flush writes an error even if it has nothing else to
+// write, because the flush before wrote the error's count but not the error.
 func TestErrorBetweenTwoFlushes(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
@@ -149,7 +149,7 @@ func TestErrorBetweenTwoFlushes(t *testing.T) {
 		var usage *agent.Usage
 		between := true
 		usage = agent.NewUsage(db, slog.New(slog.DiscardHandler), func() time.Time {
-			if between { // Count asks for the time once it has counted
+			if between { // Count reads the clock after it has counted
 				between = false
 				if err := usage.Flush(t.Context()); err != nil {
 					t.Error(err)
@@ -170,7 +170,7 @@ func TestErrorBetweenTwoFlushes(t *testing.T) {
 	})
 }
 
-// TestErrorFloodIsBounded: many agents that fail together take a bounded memory.
+// TestErrorFloodIsBounded checks that errors of many agents at once take bounded memory.
 func TestErrorFloodIsBounded(t *testing.T) {
 	t.Parallel()
 	u := agent.NewUsage(nil, slog.New(slog.DiscardHandler), time.Now)
@@ -182,8 +182,8 @@ func TestErrorFloodIsBounded(t *testing.T) {
 	}
 }
 
-// BenchmarkUsageCount counts beside a reference, one atomic counter found in a locked
-// map: the least that counting by agent can cost.
+// BenchmarkUsageCount compares Count with a reference: an atomic counter in a locked map, which is
+// the least that counting by agent can cost.
 func BenchmarkUsageCount(b *testing.B) {
 	id := uuid.New()
 	b.Run("reference", func(b *testing.B) {

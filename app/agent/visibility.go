@@ -15,52 +15,51 @@ import (
 	"github.com/pulsecast/pulsecast/app/problem"
 )
 
-// This file decides what is shown of an agent. What is shown of a prediction is decided
-// in app/prediction/visibility.go, which calls this one: the two can't be one file,
-// since prediction imports agent. All other code asks these two.
+// This file decides what is shown of an agent. app/prediction/visibility.go decides what is
+// shown of a prediction and calls this file. They are two files because prediction imports
+// agent. All other code calls one of the two.
 //
 //	              profile   texts of predictions   boards, consensus, search of agents
 //	Public        shown     shown                  listed
-//	ProfileHidden handle    shown, but the model   listed by handle
+//	ProfileHidden handle    shown without model    listed by handle
 //	TextsHidden   handle    withheld               listed by handle
 //	Disabled      shown     shown                  left out; its page says so
 //	closed        erased    erased                 listed by its neutral handle
 //
-// A closed account has TextsHidden until its texts are erased, and after.
-// Numbers and scores always stay. A sample agent is shown as any other, with a mark.
-// Admins see everything.
+// A closed account has TextsHidden, also after its texts are erased. Numbers and scores always
+// stay. A sample agent is shown like any other, with a mark. Admins see everything.
 
-// Visibility is how much of an agent's texts the public sees.
+// Visibility says how much of an agent's texts the public sees.
 type Visibility string
 
-// The three visibilities; each hides what the one before hides.
+// The values of Visibility. Each also hides what the one before it hides.
 const (
 	Public        Visibility = "public"
-	ProfileHidden Visibility = "profile_hidden" // what it declares about itself
-	TextsHidden   Visibility = "texts_hidden"   // and the texts of all its predictions, future ones included
+	ProfileHidden Visibility = "profile_hidden" // hides the profile
+	TextsHidden   Visibility = "texts_hidden"   // hides the texts of all predictions too, including future ones
 )
 
-// HidesProfile reports whether an admin has hidden what the agent declares.
+// HidesProfile reports whether an admin has hidden the agent's profile.
 func (v Visibility) HidesProfile() bool { return v == ProfileHidden || v == TextsHidden }
 
-// HidesTexts reports whether an admin has hidden the texts of all its predictions.
+// HidesTexts reports whether an admin has hidden the texts of all the agent's predictions.
 func (v Visibility) HidesTexts() bool { return v == TextsHidden }
 
-// Viewer is whom an answer is for. The zero Viewer is the public, which sees least.
+// Viewer is the reader of an answer. The zero Viewer is the public, which sees least.
 type Viewer struct {
 	AgentID uuid.UUID // the signed-in agent; uuid.Nil without one
 	Admin   bool
 }
 
-// Wrote reports whether the viewer is the author of what agentID wrote.
+// Wrote reports whether the viewer is the agent agentID, and so the author of its texts.
 func (v Viewer) Wrote(agentID uuid.UUID) bool { return v.AgentID != uuid.Nil && v.AgentID == agentID }
 
-// Listed returns the SQL condition that the agent of a row is on boards, in the consensus
-// and in the search of agents. alias names the table agents in the query.
+// Listed returns the SQL condition for agents that are on boards, in the consensus and in the
+// search of agents. alias is the alias of the table agents in the query.
 func Listed(alias string) bun.Safe { return bun.Safe(alias + ".status = 'active'") }
 
-// WhereTexts keeps the rows of q whose agent lets the public see the texts of its
-// predictions. agentID is the column that holds the agent's id.
+// WhereTexts narrows q to rows of agents whose predictions have texts that the public may see.
+// agentID is the column with the agent's id.
 func WhereTexts(q *bun.SelectQuery, agentID string) *bun.SelectQuery {
 	return q.Where(ShowsTexts(agentID))
 }
@@ -70,9 +69,9 @@ func ShowsTexts(agentID string) string {
 	return "(SELECT g.visibility <> 'texts_hidden' FROM agents AS g WHERE g.id = " + agentID + ")"
 }
 
-// hiddenProfile is what an agent declares while it is hidden. The row in agents has the
-// handle for a name and no other text then, so that every reader of that row (a page,
-// a feed, the search) shows nothing hidden.
+// hiddenProfile is the declared profile of an agent while it is hidden. The agent's row in agents
+// then has the handle as its name and no other text. So no reader of that row, such as a page, a
+// feed or the search, can show hidden text.
 type hiddenProfile struct {
 	bun.BaseModel `bun:"table:hidden_profiles,alias:h"`
 
@@ -81,11 +80,11 @@ type hiddenProfile struct {
 	HiddenAt time.Time
 }
 
-// publicProfile is what the public sees of an agent whose profile is hidden.
+// publicProfile returns the profile that the public sees while an agent's profile is hidden.
 func publicProfile(a *Agent) Profile { return Profile{Name: a.Handle} }
 
-// PublicProfile returns what the public sees of an agent that declares a profile, once it
-// has a visibility.
+// PublicProfile returns the profile that the public sees of an agent with a declared profile under
+// the visibility to.
 func (a *Agent) PublicProfile(declared Profile, to Visibility) Profile {
 	if to.HidesProfile() {
 		return publicProfile(a)
@@ -93,16 +92,17 @@ func (a *Agent) PublicProfile(declared Profile, to Visibility) Profile {
 	return declared
 }
 
-// checkEditable refuses a change to a hidden profile with 403 text_hidden.
+// checkEditable returns 403 text_hidden if the agent's profile is hidden.
 func (a *Agent) checkEditable() error {
 	if !a.Visibility.HidesProfile() {
 		return nil
 	}
 	return problem.New(problem.CodeTextHidden,
-		"An admin has hidden what this agent says of itself, so it cannot be changed. Ask them to show it again.")
+		"An admin has hidden this agent's profile, so it can't be changed. Ask an admin to show it again.")
 }
 
-// Declared returns what an agent declares about itself, hidden or not: for admins only.
+// Declared returns the profile that an agent declares, even if it is hidden. Show it only to
+// admins.
 func (Store) Declared(ctx context.Context, db bun.IDB, a *Agent) (Profile, error) {
 	if !a.Visibility.HidesProfile() {
 		return a.Profile, nil
@@ -110,7 +110,7 @@ func (Store) Declared(ctx context.Context, db bun.IDB, a *Agent) (Profile, error
 	h := new(hiddenProfile)
 	err := db.NewSelect().Model(h).Where("agent_id = ?", a.ID).Scan(ctx)
 	if errors.Is(err, sql.ErrNoRows) {
-		return a.Profile, nil // shown again in the meantime
+		return a.Profile, nil // it was shown again in the meantime
 	}
 	if err != nil {
 		return Profile{}, fmt.Errorf("read a hidden profile: %w", err)
@@ -118,8 +118,8 @@ func (Store) Declared(ctx context.Context, db bun.IDB, a *Agent) (Profile, error
 	return h.Profile, nil
 }
 
-// SetVisibility hides an agent's texts or shows them again. Predictions that were hidden
-// one by one stay hidden. Setting the visibility it has changes nothing. Refusals: 404
+// SetVisibility hides an agent's texts or shows them again. Predictions that were hidden one by one
+// stay hidden. Setting the visibility that the agent has already changes nothing. Errors: 404
 // not_found, 403 account_closed.
 func (s Store) SetVisibility(ctx context.Context, tx bun.Tx, id uuid.UUID, to Visibility, now time.Time) (*Agent, error) {
 	a, err := s.open(ctx, tx, id)
@@ -154,7 +154,7 @@ func (Store) hideProfile(ctx context.Context, tx bun.Tx, a *Agent, now time.Time
 	return nil
 }
 
-// showProfile moves it back.
+// showProfile moves the declared profile back to the agent's row.
 func (s Store) showProfile(ctx context.Context, tx bun.Tx, a *Agent) (err error) {
 	if a.Profile, err = s.Declared(ctx, tx, a); err != nil {
 		return err

@@ -11,7 +11,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/monitor"
 )
 
-// Interval is how often the conditions are looked at.
+// Interval is how often the conditions are checked.
 const Interval = 30 * time.Second
 
 // Options are what a Watcher needs.
@@ -19,11 +19,11 @@ type Options struct {
 	DB      *database.DB
 	Log     *slog.Logger
 	Now     func() time.Time
-	Webhook string // where messages are posted
-	BaseURL string // of the service, named in every text
+	Webhook string // address that messages are posted to
+	BaseURL string // address of the service, which every message names
 	Monitor *monitor.Monitor
-	// Pause is the wait before the second attempt of a delivery, longer before the
-	// third; zero is a second.
+	// Pause is the wait before the second attempt of a delivery. The wait before the third is
+	// longer. Zero means one second.
 	Pause time.Duration
 }
 
@@ -32,7 +32,7 @@ type Options struct {
 type Watcher struct {
 	Options
 	webhook *webhook
-	held    map[string]int // ticks in a row that a condition has held
+	held    map[string]int // number of ticks in a row for which a condition has held
 }
 
 // New returns a Watcher.
@@ -40,8 +40,8 @@ func New(o Options) *Watcher {
 	return &Watcher{Options: o, webhook: newWebhook(o.Webhook, o.Pause), held: map[string]int{}}
 }
 
-// Tick checks every condition once and delivers what has changed. A condition that can't
-// be read stays as it was.
+// Tick checks every condition once and delivers the changes. If a condition can't be read, its
+// alert keeps its state.
 func (w *Watcher) Tick(ctx context.Context) error {
 	now := database.Now(w.Now())
 	rows, err := readAlerts(ctx, w.DB.Reader)
@@ -66,8 +66,8 @@ func (w *Watcher) Tick(ctx context.Context) error {
 	return errors.Join(append(errs, w.tell(ctx, rows))...)
 }
 
-// move is the state machine of the package comment, but for deliveries. keep is
-// false where there is no alert, any more or at all.
+// move is the state machine of the package comment without deliveries. keep is false if there is no
+// alert after the tick.
 func (w *Watcher) move(row alertRow, known bool, r reading, now time.Time) (next alertRow, keep bool) {
 	if !r.holds {
 		w.held[r.name] = 0
@@ -85,13 +85,13 @@ func (w *Watcher) move(row alertRow, known bool, r reading, now time.Time) (next
 	case !row.Firing && r.holds:
 		row.Firing, row.Told, row.OverAt = true, true, time.Time{}
 	case row.Firing && !row.Told && r.holds:
-		row.Text = r.text // what is told is how it is now
+		row.Text = r.text // an undelivered message describes the latest reading
 	}
 	return row, true
 }
 
-// tell delivers what was not told yet. One failure ends it until the next tick: they
-// all go to the same place.
+// tell delivers the messages that are not delivered yet. It stops at the first failure until the
+// next tick, because all messages go to the same address.
 func (w *Watcher) tell(ctx context.Context, rows map[string]alertRow) error {
 	for _, row := range inOrder(rows) {
 		if row.Told {
@@ -108,8 +108,8 @@ func (w *Watcher) tell(ctx context.Context, rows map[string]alertRow) error {
 	return nil
 }
 
-// noteTold keeps that a message was delivered, also when we are stopping: forgetting
-// it would repeat the message.
+// noteTold stores that a message was delivered, even if the process is stopping. Otherwise the
+// message would be repeated.
 func (w *Watcher) noteTold(ctx context.Context, row alertRow) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
@@ -120,12 +120,12 @@ func (w *Watcher) noteTold(ctx context.Context, row alertRow) error {
 	return saveAlert(ctx, w.DB, row)
 }
 
-// message is what the webhook gets. Chat services show its text.
+// message is the body of a webhook request. Chat services show its text.
 type message struct {
 	Text  string    `json:"text"`
 	Alert string    `json:"alert"`
 	State string    `json:"state"` // "firing" or "resolved"
-	Since time.Time `json:"since"` // when it began
+	Since time.Time `json:"since"` // when the alert began
 }
 
 func newMessage(base string, row alertRow) message {
@@ -135,7 +135,7 @@ func newMessage(base string, row alertRow) message {
 	if !row.Firing {
 		out.State = "resolved"
 		out.Text = fmt.Sprintf(
-			"Pulsecast at %s: over after %s. It was: %s.", base, spell(row.OverAt.Sub(row.Since)), row.Text,
+			"Pulsecast at %s: resolved after %s. The alert was: %s.", base, spell(row.OverAt.Sub(row.Since)), row.Text,
 		)
 	}
 	return out

@@ -27,17 +27,17 @@ type message struct {
 	Since              time.Time
 }
 
-// place is a service with something wrong in it, and the chat room that hears of it.
+// place is a service with a problem, and the chat room that receives its alerts.
 type place struct {
 	t       *testing.T
 	db      *database.DB
 	now     time.Time
 	stale   bool
 	disk    monitor.Disk
-	backups time.Duration // the time between two scheduled backups; 0 for no schedule
-	answers []int         // statuses of the webhook's next answers; 204 after them
+	backups time.Duration // time between two scheduled backups; 0 for no schedule
+	answers []int         // statuses of the webhook's next answers; then 204
 	posts   int
-	heard   []message // what it answered 2xx
+	heard   []message // messages that were answered 2xx
 	url     string
 	watcher *alert.Watcher
 }
@@ -53,7 +53,7 @@ func newPlace(t *testing.T, db *database.DB) *place {
 	return p
 }
 
-// restart forgets what only the process knew.
+// restart drops the state that is only in memory.
 func (p *place) restart() {
 	p.watcher = alert.New(alert.Options{
 		DB: p.db, Log: slog.New(slog.DiscardHandler), Now: func() time.Time { return p.now },
@@ -65,7 +65,7 @@ func (p *place) restart() {
 	})
 }
 
-// Status is that of the feed of markets.
+// Status returns the status of the markets feed.
 func (p *place) Status() signal.Status {
 	return signal.Status{Name: "markets", AsOf: noon.Add(-10 * time.Minute), Records: 9, Stale: p.stale}
 }
@@ -86,8 +86,7 @@ func (p *place) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(status)
 }
 
-// tick moves the clock half a minute on; what was heard meanwhile must be these, as
-// "alert state".
+// tick moves the clock on by half a minute. The messages since then must be want, as "alert state".
 func (p *place) tick(want ...string) {
 	p.t.Helper()
 	p.now = p.now.Add(alert.Interval)
@@ -100,7 +99,7 @@ func (p *place) tick(want ...string) {
 		got = append(got, m.Alert+" "+m.State)
 	}
 	if fmt.Sprint(got) != fmt.Sprint(want) {
-		p.t.Errorf("heard %v, want %v", got, want)
+		p.t.Errorf("got messages %v, want %v", got, want)
 	}
 }
 
@@ -118,7 +117,7 @@ func TestOneMessageWhenItBeginsAndOneWhenItIsOver(t *testing.T) {
 		p.exec("INSERT INTO feed_states (feed, source, count, dropped, failures, last_error) VALUES ('markets', 'x', 1, '{}', 1, 'http_503')")
 		p.tick()
 		p.stale = true
-		p.tick() // a restart is stale for a moment: it must last
+		p.tick() // a feed is stale for a moment after a restart, so the condition must last
 		p.tick("source_markets firing")
 		m := p.heard[0]
 		want := "Pulsecast at https://pulse.example: the source of markets is stale: last read 11 min ago (http_503). The last good snapshot stays up. Run pulsecast doctor to see why."
@@ -132,7 +131,7 @@ func TestOneMessageWhenItBeginsAndOneWhenItIsOver(t *testing.T) {
 		p.stale = false
 		p.tick("source_markets resolved")
 		m = p.heard[0]
-		want = "Pulsecast at https://pulse.example: over after 1 min. It was: the source of markets is stale: last read 11 min ago (http_503)."
+		want = "Pulsecast at https://pulse.example: resolved after 1 min. The alert was: the source of markets is stale: last read 11 min ago (http_503)."
 		if m.Text != want || !m.Since.Equal(began) {
 			t.Errorf("%s\n%s, since %s", m.Text, want, m.Since)
 		}
@@ -151,14 +150,14 @@ func TestWebhookInTrouble(t *testing.T) {
 		p.answers = []int{500, 429} // the third attempt of one tick succeeds
 		p.tick("disk firing")
 		p.disk = room
-		for _, status := range []int{404, 302} { // trying again at once would not help
+		for _, status := range []int{404, 302} { // no attempt follows at once because it would not help
 			p.answers, p.posts, p.now = []int{status}, 0, p.now.Add(alert.Interval)
 			err := p.watcher.Tick(t.Context())
 			if err == nil || p.posts != 1 || strings.Contains(err.Error(), "s3cret") {
 				t.Errorf("%d: %d posts, %v", status, p.posts, err)
 			}
 		}
-		p.disk = full // again, before anybody heard that it was over: nothing to say
+		p.disk = full // the condition holds again before the end was delivered: no message
 		p.tick()
 		p.disk = room
 		p.tick("disk resolved")
@@ -167,7 +166,7 @@ func TestWebhookInTrouble(t *testing.T) {
 		if err := p.watcher.Tick(t.Context()); err == nil {
 			t.Error("no error")
 		}
-		p.disk = room // over before anybody heard of it
+		p.disk = room // over before the start was delivered
 		p.tick()
 		p.tick()
 
@@ -208,7 +207,7 @@ func TestBursts(t *testing.T) {
 		signUp(1, false)
 		p.tick("errors firing", "sign_ups firing")
 		p.now = p.now.Add(5 * time.Minute)
-		fail(10) // fewer, but not few
+		fail(10) // fewer, but not few enough
 		p.tick()
 		p.now = p.now.Add(7 * time.Minute)
 		p.tick("errors resolved", "sign_ups resolved")
@@ -250,8 +249,8 @@ func TestQueuesThatAge(t *testing.T) {
 	})
 }
 
-// TestBackupsThatFail: the alert begins with the first failure, or once the schedule is late, and is
-// over with the next backup.
+// TestBackupsThatFail checks that the alert begins with the first failure, or when a backup is
+// overdue, and ends with the next backup.
 func TestBackupsThatFail(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
@@ -289,7 +288,8 @@ func TestBackupsThatFail(t *testing.T) {
 	})
 }
 
-// TestAConditionThatCannotBeRead leaves its alert as it was, and the others go on.
+// TestAConditionThatCannotBeRead checks that such a condition leaves its alert unchanged and
+// doesn't affect the others.
 func TestAConditionThatCannotBeRead(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t, dbtest.Open(t, database.SQLite))
@@ -300,7 +300,7 @@ func TestAConditionThatCannotBeRead(t *testing.T) {
 	}
 }
 
-// TestArchive: the alert fires while the job fails, and when a day that ended isn't sealed.
+// TestArchive checks that the alert fires if the job fails, or if a day that ended isn't sealed.
 func TestArchive(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
@@ -309,7 +309,7 @@ func TestArchive(t *testing.T) {
 		p.exec(`INSERT INTO settings (name, value) VALUES ('archive', '{"Failures":2,"Error":"disk full"}')`)
 		p.tick("archive firing")
 		want := "Pulsecast at https://pulse.example: no day of the archive is sealed yet, and 2 attempts to write to it failed since. " +
-			"Check ARCHIVE_URL and the room there. Observations wait in the database, and nothing is pruned."
+			"Check ARCHIVE_URL and its free space. Observations wait in the database, and nothing is pruned."
 		if p.heard[0].Text != want {
 			t.Error(p.heard[0].Text)
 		}

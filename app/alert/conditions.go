@@ -14,8 +14,8 @@ import (
 	"github.com/pulsecast/pulsecast/app/queue"
 )
 
-// When a condition holds, and when it is over. Between the two nothing changes, so
-// that a figure at the border does not ring twice a minute.
+// Thresholds at which a condition holds and at which it is over. Between the two the alert keeps
+// its state, so a value near a threshold doesn't send a message every minute.
 const (
 	errorsWithin    = 5 * time.Minute
 	manyErrors      = 20
@@ -23,35 +23,34 @@ const (
 	signUpsWithin   = 10 * time.Minute
 	manySignUps     = 30
 	fewSignUps      = 10
-	stalePatience   = 1 // ticks: after a restart the first reading is on its way
+	stalePatience   = 1 // in ticks; after a restart the first reading is still running
 	nothingWaitsFor = "nothing waits"
 )
 
-// reading is how one condition is now. If neither holds nor over is true, the alert keeps
+// reading is the current state of one condition. If neither holds nor over is true, the alert keeps
 // its state.
 type reading struct {
 	name        string
 	holds, over bool
-	patience    int    // ticks that it must hold before it counts
-	text        string // what is the matter
+	patience    int    // number of further ticks for which the condition must hold
+	text        string // what is wrong
 }
 
-// advice is what to do about an alert, by its name.
+// advice says what to do about an alert, by its name.
 var advice = map[string]string{
 	"source_markets":   "The last good snapshot stays up. Run pulsecast doctor to see why.",
 	"source_news":      "The last good snapshot stays up. Run pulsecast doctor to see why.",
-	"settlement_queue": "Settle or void what waits.",
-	"baseline_queue":   "Look in the log for what the job markets says.",
+	"settlement_queue": "Settle or void them.",
+	"baseline_queue":   "Look in the log for messages of the job markets.",
 	"errors":           "Look in the log for level=ERROR.",
-	"sign_ups":         "If nobody expects them, set REGISTRATION=closed and disable them.",
-	"database":         "Signals and what was read before are still served. Look in the log for its cause, and whether its disk is full.",
-	"backup":           "Look in the log for what the job backup says.",
-	"archive":          "Check ARCHIVE_URL and the room there. Observations wait in the database, and nothing is pruned.",
-	"disk":             "Make room: when it is full nothing can be published.",
+	"sign_ups":         "If you don't expect them, set REGISTRATION=closed and disable them.",
+	"database":         "Signals and copies of earlier answers are still served. Look for the cause in the log of the database, and check its disk.",
+	"backup":           "Look in the log for messages of the job backup.",
+	"archive":          "Check ARCHIVE_URL and its free space. Observations wait in the database, and nothing is pruned.",
+	"disk":             "Free some space: on a full disk nothing can be published.",
 }
 
-// look reads every condition. Those that cannot be read are missing, and in the
-// error.
+// look reads every condition. Conditions that can't be read are left out and reported in the error.
 func (w *Watcher) look(ctx context.Context, now time.Time) ([]reading, error) {
 	var out []reading
 	var errs []error
@@ -89,8 +88,8 @@ func (w *Watcher) look(ctx context.Context, now time.Time) ([]reading, error) {
 	return out, errors.Join(errs...)
 }
 
-// sources looks at the snapshots this node serves. Whichever node reads the source, they
-// arrive here within seconds.
+// sources checks the snapshots that this node serves. They arrive within seconds, whichever node
+// reads the source.
 func sources(feeds []monitor.Feed, now time.Time) []reading {
 	var out []reading
 	for _, f := range feeds {
@@ -112,7 +111,7 @@ func settlements(q *monitor.Queues, now time.Time) reading {
 	late := q.SettlementAge(now) > monitor.SettlementLate
 	return reading{
 		name: "settlement_queue", holds: late, over: !late,
-		text: fmt.Sprintf("settlement waits: %d ended markets (the oldest %s) and %d predictions without a market past their horizon (the oldest %s)",
+		text: fmt.Sprintf("settlement is late: %d ended markets (the oldest %s) and %d predictions without a market past their horizon (the oldest %s)",
 			q.Markets.Count, since(q.Markets, now), q.Due.Count, since(q.Due, now)),
 	}
 }
@@ -121,7 +120,7 @@ func baselines(q *monitor.Queues, now time.Time) reading {
 	late := q.Baselines.Age(now) > monitor.BaselinesLate
 	return reading{
 		name: "baseline_queue", holds: late, over: !late,
-		text: fmt.Sprintf("%d predictions wait for their baseline, the oldest for %s, though it takes minutes",
+		text: fmt.Sprintf("%d predictions wait for their baseline, the oldest for %s; it should take minutes",
 			q.Baselines.Count, since(q.Baselines, now)),
 	}
 }
@@ -177,12 +176,12 @@ func archives(st *archive.Status, now time.Time) reading {
 func disk(room monitor.Disk) reading {
 	return reading{
 		name: "disk", holds: room.Full(), over: room.Roomy(),
-		text: fmt.Sprintf("the disk of the database fills: %.1f of %.1f GB are left",
+		text: fmt.Sprintf("the disk of the database is almost full: %.1f of %.1f GB are free",
 			float64(room.Free)/(1<<30), float64(room.Size)/(1<<30)),
 	}
 }
 
-// countErrors adds up what every node noted since a moment.
+// countErrors sums the server errors of all nodes since a time.
 func countErrors(ctx context.Context, db bun.IDB, since time.Time) (n int64, err error) {
 	err = db.NewSelect().TableExpr("server_errors").ColumnExpr("CAST(COALESCE(SUM(count), 0) AS BIGINT)").
 		Where("minute >= ?", since.Truncate(time.Minute)).Scan(ctx, &n)
@@ -192,7 +191,7 @@ func countErrors(ctx context.Context, db bun.IDB, since time.Time) (n int64, err
 	return n, nil
 }
 
-// spell writes a duration for people: two units at most.
+// spell writes a duration for people, in at most two units.
 func spell(d time.Duration) string {
 	switch {
 	case d >= 48*time.Hour:

@@ -1,17 +1,17 @@
-// Package alert tells an operator by webhook when something needs a person: one
-// message when it begins, one when it is over.
+// Package alert tells an operator by webhook if something needs a person. It sends one message when
+// an alert begins and one when it is over.
 //
-// What is going on is kept in the table alerts, so that neither a restart nor
-// another node repeats a message. A row is one alert:
+// The table alerts holds the state, so that neither a restart nor another node repeats a message.
+// A row is one alert:
 //
 //	(none) --condition holds--> firing, untold --delivered--> firing, told
-//	firing, untold --condition is over--> (none)            nobody heard of it
+//	firing, untold --condition is over--> (none)            no message was delivered
 //	firing, told --condition is over--> over, untold --delivered--> (none)
-//	over, untold --condition holds again--> firing, told    they think it is on
+//	over, untold --condition holds again--> firing, told    the operator still believes so
 //
-// Where a message cannot be delivered, the next tick tries again. A crash between a
-// delivery and noting it repeats that one message.
+// If a message can't be delivered, the next tick tries again. A crash after a delivery, before it is
+// recorded, repeats that one message.
 //
-// A database that is down stops this too, since the lease and the state live there. Outage
-// reports it from each node without the database.
+// These alerts need the database, which holds the lease and the state. Outage reports a database
+// that is down. It runs on each node and doesn't use the database.
 package alert

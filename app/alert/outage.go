@@ -8,7 +8,7 @@ import (
 )
 
 const (
-	// outageEvery is the time between two looks at the database.
+	// outageEvery is the time between two checks of the database.
 	outageEvery = time.Second
 	// outagePatience is how long the database must be unusable before a message is sent. A
 	// restart takes a few seconds.
@@ -19,20 +19,20 @@ const (
 type OutageOptions struct {
 	Log     *slog.Logger
 	Now     func() time.Time
-	Webhook string // where messages are posted
-	BaseURL string // of the service, named in every text
+	Webhook string // address that messages are posted to
+	BaseURL string // address of the service, which every message names
 	// Check returns why the database can't be read or written; nil if it can.
 	Check func(ctx context.Context) error
-	Pause time.Duration // as in Options
+	Pause time.Duration // see Options
 }
 
-// An Outage sends a message if the database can't be used or takes no writes, and another once
-// it is back. Its state is in memory: each node reports what it sees, and reports it again after
-// a restart.
+// Outage sends a message if the database can't be used or takes no writes, and another once it is
+// back. Its state is in memory, so each node reports what it sees, and reports it again after a
+// restart.
 type Outage struct {
 	OutageOptions
 	webhook *webhook
-	row     alertRow // its Since is zero while all is well
+	row     alertRow // its Since is zero if there is no outage
 
 	stop    context.CancelFunc
 	running sync.WaitGroup
@@ -43,7 +43,7 @@ func NewOutage(o OutageOptions) *Outage {
 	return &Outage{OutageOptions: o, webhook: newWebhook(o.Webhook, o.Pause)}
 }
 
-// Start looks every second until Stop.
+// Start checks the database every second until Stop.
 func (o *Outage) Start() {
 	ctx, cancel := context.WithCancel(context.Background())
 	o.stop = cancel
@@ -61,14 +61,14 @@ func (o *Outage) Start() {
 	})
 }
 
-// Stop ends what Start began.
+// Stop ends the checks.
 func (o *Outage) Stop() {
 	o.stop()
 	o.running.Wait()
 }
 
-// Tick looks once and sends the message that is due. The next tick tries again if it can't be
-// delivered.
+// Tick checks once and sends a message if one is due. If the delivery fails, the next tick repeats
+// it.
 func (o *Outage) Tick(ctx context.Context) {
 	now := o.Now()
 	err := o.Check(ctx)

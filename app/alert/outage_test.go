@@ -12,9 +12,9 @@ import (
 	"github.com/pulsecast/pulsecast/app/alert"
 )
 
-// TestOutageIsTold: one message when the database can't be used for a while, one when it is
-// over, none for a restart of seconds, and none is lost when the webhook fails. The database
-// isn't asked.
+// TestOutageIsTold checks that one message is sent if the database can't be used for a while, and
+// one when it is back. A restart of seconds sends no message. A failed delivery is repeated. The
+// database itself isn't used.
 func TestOutageIsTold(t *testing.T) {
 	t.Parallel()
 	p := &place{t: t, now: noon}
@@ -29,7 +29,7 @@ func TestOutageIsTold(t *testing.T) {
 		wait    time.Duration
 		broken  bool
 		answers []int
-		state   string // of the message that is sent; empty if none is
+		state   string // part of the message that is sent; empty if no message is sent
 		text    string
 	}{
 		{0, false, nil, "", ""},
@@ -42,7 +42,7 @@ func TestOutageIsTold(t *testing.T) {
 		{time.Second, true, nil, "firing", "the database can't be used or takes no writes. Signals"},
 		{time.Minute, true, nil, "", ""},
 		{time.Second, false, []int{500, 500, 500}, "", ""}, // not delivered
-		{time.Second, false, nil, "resolved", "over after 1 min"},
+		{time.Second, false, nil, "resolved", "resolved after 1 min"},
 		{time.Minute, false, nil, "", ""},
 	} {
 		p.now = p.now.Add(step.wait)
@@ -54,10 +54,10 @@ func TestOutageIsTold(t *testing.T) {
 		o.Tick(t.Context())
 		switch {
 		case step.state == "" && len(p.heard) > 0:
-			t.Errorf("step %d: told %+v", i, p.heard)
+			t.Errorf("step %d: sent %+v, want no message", i, p.heard)
 		case step.state == "":
 		case len(p.heard) != 1 || p.heard[0].State != step.state || p.heard[0].Alert != "database" || !strings.Contains(p.heard[0].Text, step.text):
-			t.Errorf("step %d: told %+v, want %s", i, p.heard, step.state)
+			t.Errorf("step %d: sent %+v, want %s", i, p.heard, step.state)
 		}
 	}
 }

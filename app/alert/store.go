@@ -16,7 +16,7 @@ type alertRow struct {
 
 	Name   string `bun:",pk"`
 	Firing bool
-	Told   bool // the message of this state was delivered
+	Told   bool // the message about this state was delivered
 	Since  time.Time
 	OverAt time.Time `bun:",nullzero"`
 	Text   string
@@ -48,7 +48,7 @@ func saveAlert(ctx context.Context, db bun.IDB, row alertRow) error {
 		Set("firing = EXCLUDED.firing").Set("told = EXCLUDED.told").Set("since = EXCLUDED.since").
 		Set("over_at = EXCLUDED.over_at").Set("text = EXCLUDED.text").Exec(ctx)
 	if err != nil {
-		return fmt.Errorf("keep alert %s: %w", row.Name, err)
+		return fmt.Errorf("store alert %s: %w", row.Name, err)
 	}
 	return nil
 }

@@ -25,9 +25,8 @@ type serverErrors struct {
 	Count  int64
 }
 
-// Tally counts this node's server errors and adds them to the database in batches,
-// where the Monitor of whichever node finds them. Nothing is written while there are
-// none.
+// Tally counts this node's server errors and adds them to the database in batches, where any node's
+// Watcher reads them. It writes nothing if there are no errors.
 type Tally struct {
 	db   *database.DB
 	log  *slog.Logger
@@ -37,19 +36,19 @@ type Tally struct {
 	done chan struct{}
 }
 
-// NewTally makes a Tally that has counted nothing.
+// NewTally makes an empty Tally.
 func NewTally(db *database.DB, log *slog.Logger, now func() time.Time) *Tally {
 	return &Tally{db: db, log: log, now: now}
 }
 
-// Count takes the HTTP status of an answer.
+// Count counts an answer with an HTTP status.
 func (t *Tally) Count(status int) {
 	if status >= 500 {
 		t.n.Add(1)
 	}
 }
 
-// Flush writes what was counted. When that fails it is kept for the next.
+// Flush writes the count. If that fails, it keeps the count for the next Flush.
 func (t *Tally) Flush(ctx context.Context) error {
 	n := t.n.Swap(0)
 	if n == 0 {
@@ -65,13 +64,13 @@ func (t *Tally) Flush(ctx context.Context) error {
 	return nil
 }
 
-// Prune deletes one batch of the minutes that no alert looks at any more; more tells
-// that some may be left.
+// Prune deletes one batch of the minutes that no alert reads any longer. more is true if some may
+// be left.
 func Prune(ctx context.Context, db bun.IDB, now time.Time) (more bool, err error) {
 	return database.Prune(ctx, db, "server_errors", "minute", now.Add(-tallyKept), "minute")
 }
 
-// Start writes every ten seconds until Stop.
+// Start writes the count every ten seconds until Stop.
 func (t *Tally) Start() {
 	t.stop, t.done = make(chan struct{}), make(chan struct{})
 	go func() {
@@ -83,7 +82,7 @@ func (t *Tally) Start() {
 			case <-tick.C:
 				ctx, cancel := context.WithTimeout(context.Background(), tallyEvery)
 				if err := t.Flush(ctx); err != nil {
-					t.log.Warn("server errors are kept for the next try", "error", err)
+					t.log.Warn("server errors not written; the next attempt includes them", "error", err)
 				}
 				cancel()
 			case <-t.stop:
@@ -93,7 +92,7 @@ func (t *Tally) Start() {
 	}()
 }
 
-// Stop ends the writing with one last Flush.
+// Stop ends the writes with a last Flush.
 func (t *Tally) Stop(ctx context.Context) error {
 	close(t.stop)
 	<-t.done

@@ -19,8 +19,8 @@ const (
 	attempts       = 3
 )
 
-// webhook posts messages to the operator's address, loopback or not. The address may
-// itself be a secret, so no error names it.
+// webhook posts messages to the operator's address, which may be a loopback address. The address
+// may be a secret, so no error contains it.
 type webhook struct {
 	address string
 	pause   time.Duration
@@ -33,13 +33,14 @@ func newWebhook(address string, pause time.Duration) *webhook {
 	}
 	return &webhook{address: address, pause: pause, client: &http.Client{
 		Timeout: attemptTimeout,
-		// A redirected POST arrives as a GET: better to say that the address is wrong.
+		// A client follows a redirect of a POST with a GET. Reporting the wrong address is better.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}
 }
 
-// post delivers a message, in three attempts where it is worth it. An attempt that has
-// begun is not cut off when we stop: it would be delivered and not known to be.
+// post delivers a message in up to three attempts. It repeats only failures that may pass. When the
+// process stops, a started attempt is not cut off, because it could be delivered without being
+// recorded.
 func (w *webhook) post(ctx context.Context, m message) error {
 	body, err := json.Marshal(m)
 	if err != nil {
@@ -55,19 +56,19 @@ func (w *webhook) post(ctx context.Context, m message) error {
 func (w *webhook) attempt(ctx context.Context, body []byte) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, w.address, bytes.NewReader(body))
 	if err != nil {
-		return backoff.Permanent(errors.New("ALERT_WEBHOOK_URL is not an address that can be posted to"))
+		return backoff.Permanent(errors.New("ALERT_WEBHOOK_URL is not a valid address for a POST"))
 	}
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("User-Agent", "pulsecast")
 	resp, err := w.client.Do(req)
 	if err != nil {
 		if ue, ok := errors.AsType[*url.Error](err); ok {
-			err = ue.Err // without the address
+			err = ue.Err // leaves out the address
 		}
 		return err
 	}
 	defer resp.Body.Close()
-	_, _ = io.CopyN(io.Discard, resp.Body, 4<<10) // so that the connection is used again
+	_, _ = io.CopyN(io.Discard, resp.Body, 4<<10) // lets the connection be reused
 	switch code := resp.StatusCode; {
 	case code < 300:
 		return nil

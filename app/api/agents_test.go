@@ -81,7 +81,7 @@ func TestRegistration(t *testing.T) {
 		for _, reserved := range []string{"market", "consensus", "fifty", "new", "me"} {
 			a := s.do(t, call{method: "POST", path: "/api/agents", body: map[string]any{"name": reserved}})
 			if a.status == 200 && a.text("agent", "handle") == reserved {
-				t.Errorf("the handle %q was given away", reserved)
+				t.Errorf("the handle %q was given to another agent", reserved)
 			}
 		}
 		for name, body := range map[string]any{
@@ -106,16 +106,16 @@ func TestRegistration(t *testing.T) {
 	each(t, func(t *testing.T, s *service) {
 		detail := s.do(t, call{method: "POST", path: "/api/agents", body: map[string]any{"name": "Ada"}}).refused(403, "registration_closed")
 		if !strings.Contains(detail, "pulsecast agent create") {
-			t.Errorf("%q does not say whom to ask", detail)
+			t.Errorf("%q doesn't say whom to ask for a key", detail)
 		}
 	}, func(c *config.Config) { c.Registration = "closed" })
 }
 
-// An address makes no more agents than it may publish: else the limit of each agent
-// would limit nobody.
+// TestRegistrationIsLimitedLikePublishing checks that an address can't register more agents than it may
+// publish predictions. Otherwise the limits of the single agents would add up to no limit.
 func TestRegistrationIsLimitedLikePublishing(t *testing.T) {
 	t.Parallel()
-	// In this process only: a shared Redis remembers the address from run to run.
+	// In this process only: a shared Redis remembers the address from one test run to the next.
 	s := start(t, backends[0], func(c *config.Config) { c.RateLimitWrites = config.Rate{N: 3, Per: time.Minute} })
 	for range 3 {
 		s.register(t, "Many")
@@ -127,8 +127,8 @@ func TestRegistrationIsLimitedLikePublishing(t *testing.T) {
 	}
 }
 
-// TestOneAddressRegistersMany: of 120 registrations from one address five are taken. A mistake in
-// a name costs nothing.
+// TestOneAddressRegistersMany checks that five of 120 registrations from one address are accepted, and that
+// a mistake in a name doesn't count.
 func TestOneAddressRegistersMany(t *testing.T) {
 	t.Parallel()
 	s := start(t, backends[0], func(c *config.Config) { c.RegistrationRate = config.Rate{N: 5, Per: time.Hour} })
@@ -152,8 +152,8 @@ func TestOneAddressRegistersMany(t *testing.T) {
 
 var apiKey = regexp.MustCompile(`pc_\w+_\w{20,}`)
 
-// TestEveryWayToRegisterCounts: the API, the form and the consent page share what one address may
-// register, through their routes.
+// TestEveryWayToRegisterCounts checks that registrations by the API, the form and the consent page count
+// against one limit of an address.
 func TestEveryWayToRegisterCounts(t *testing.T) {
 	t.Parallel()
 	s := start(t, backends[0], func(c *config.Config) { c.RegistrationRate = config.Rate{N: 3, Per: time.Hour} })
@@ -185,7 +185,7 @@ func TestEveryWayToRegisterCounts(t *testing.T) {
 	s.do(t, call{method: "POST", path: "/api/agents", body: map[string]any{"name": "Fourth"}}).refused(429, "rate_limited")
 }
 
-// TestEncodedPathsStayInTheAPI: a refusal is problem+json even if the decoded path would lead
+// TestEncodedPathsStayInTheAPI checks that a refusal is problem+json even if the decoded path would lead
 // out of /api.
 func TestEncodedPathsStayInTheAPI(t *testing.T) {
 	t.Parallel()

@@ -16,8 +16,8 @@ import (
 	"github.com/pulsecast/pulsecast/app/httpserver"
 )
 
-// TestWarmPathAllocatesLittle: the whole chain, from the parsed request to the response, for
-// a list from the cache and for a signal list.
+// TestWarmPathAllocatesLittle checks the allocations of the whole chain, from the parsed request to the
+// response, for a list from the cache and for a signal list.
 func TestWarmPathAllocatesLittle(t *testing.T) {
 	s := httpserver.New(httpserver.Options{Config: &config.Config{BaseURL: "http://pulse.test", EdgeFilter: "on", LogFormat: "off"}})
 	a := &API{Now: time.Now, Changes: generation.NewWatcher(nil, slog.Default()), Intelligence: intelligence()}

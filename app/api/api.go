@@ -1,5 +1,5 @@
-// Package api is the JSON edge: it parses requests, calls the domain and answers
-// as openapi.yaml describes. It decides nothing.
+// Package api serves the JSON API. It parses requests, calls the domain packages and answers as
+// openapi.yaml describes. It makes no decisions itself.
 package api
 
 import (
@@ -31,7 +31,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/update"
 )
 
-// API answers the paths below /api.
+// API serves the paths below /api.
 type API struct {
 	Config       *config.Config
 	Log          *slog.Logger
@@ -44,18 +44,18 @@ type API struct {
 	Moderation   *moderation.Service
 	Intelligence *Intelligence
 	Changes      *generation.Watcher
-	// Names says which names agents may have; nil knows the built-in words alone.
+	// Names says which names agents may have. If nil, only the built-in words are refused.
 	Names *agent.Names
-	// Hub hands out updates to streams. Make it with UpdateEncoder.
+	// Hub distributes updates to streams. Make it with UpdateEncoder.
 	Hub *update.Hub
-	// Release is what is published of the archive.
+	// Release is the published part of the archive.
 	Release *release.Catalogue
 
 	admit       func(c *fiber.Ctx, cost httpserver.Cost) (leave func(), err error)
 	inbox       *inbox.Reader
 	answers     *answer.Cache
 	exports     *exports
-	downloads   chan struct{} // holds as many as are sent at a time
+	downloads   chan struct{} // one entry for each file being sent
 	agents      agent.Store
 	markets     market.Store
 	newsItems   news.Store
@@ -72,7 +72,7 @@ func (a *API) Register(s *httpserver.Server) {
 	a.agents.Names = a.Names
 	a.inbox = &inbox.Reader{Leaderboard: a.Leaderboard, Now: a.Now}
 	limits := s.Limits
-	// with puts what every operation checks first before its own handler.
+	// with inserts the check of the query parameters before the last handler.
 	with := func(method, path string, handlers []fiber.Handler) []fiber.Handler {
 		last := len(handlers) - 1
 		return append(slices.Clone(handlers[:last]), knownParameters(method, path), handlers[last])
@@ -160,7 +160,7 @@ func encode(body any) ([]byte, error) {
 	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), nil
 }
 
-// caller is the authenticated agent of a request, nil when there is none.
+// caller returns the authenticated agent of a request, or nil if there is none.
 func caller(c *fiber.Ctx) *identity.Principal {
 	p, _ := httpserver.PrincipalOf(c).(*identity.Principal)
 	return p

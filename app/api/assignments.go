@@ -45,7 +45,8 @@ type assignmentsQuery struct {
 	after string
 }
 
-// openAssignments are what every caller sees, before it is cut to one.
+// openAssignments are the open assignments as every caller sees them, before they are tailored to one
+// agent.
 type openAssignments struct {
 	list []assignment.Listed
 	next string
@@ -55,8 +56,8 @@ var assignmentTopics = []generation.Topic{
 	generation.Assignments, generation.Markets, generation.Predictions, generation.Consensus,
 }
 
-// listAssignments answers from the copy in memory. A caller with a bearer gets what it has
-// done added to it.
+// listAssignments answers from the copy in memory. For a caller with a bearer it adds what that agent has
+// done.
 func (a *API) listAssignments(c *fiber.Ctx) error {
 	q, err := parseAssignments(c.Context().QueryArgs())
 	if err != nil {
@@ -119,7 +120,8 @@ func (a *API) ownAssignments(c *fiber.Ctx, open openAssignments) error {
 	return respondOwn(c, a.assignmentsFor(open, callerID(c)))
 }
 
-// recountShown counts the consensus that an agent sees, so that its latest prediction is in it.
+// recountShown recounts the consensus values that an agent sees, so that they contain its latest
+// prediction.
 func (a *API) recountShown(ctx context.Context, open []assignment.Listed, me uuid.UUID) error {
 	shown := map[string]prediction.Consensus{}
 	for i := range open {
@@ -146,8 +148,8 @@ func (a *API) assignmentsFor(open openAssignments, me uuid.UUID) assignmentsWire
 	return w
 }
 
-// showsConsensus reports whether an agent sees the consensus on an assignment. Until it has
-// answered, its own view is worth more.
+// showsConsensus reports whether an agent sees the consensus on an assignment. An agent sees it only after
+// its own answer, because an independent view is worth more.
 func showsConsensus(l *assignment.Listed, me uuid.UUID) bool { return me == uuid.Nil || l.Done }
 
 func (a *API) assignment(l *assignment.Listed, me uuid.UUID) assignmentWire {

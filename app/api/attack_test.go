@@ -20,7 +20,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/signal"
 )
 
-// searches counts the queries that look for words in predictions.
+// searches counts the queries that search predictions for words.
 type searches struct{ n atomic.Int64 }
 
 func (s *searches) BeforeQuery(ctx context.Context, _ *bun.QueryEvent) context.Context { return ctx }
@@ -31,7 +31,7 @@ func (s *searches) AfterQuery(_ context.Context, e *bun.QueryEvent) {
 	}
 }
 
-// limited leaves the limits as they are by default, and believes the addresses that a test says.
+// limited sets the default limits, and trusts the client addresses that a test sends.
 func limited(cfg *config.Config) {
 	by := config.Default()
 	cfg.RateLimitReads, cfg.RateLimitWrites, cfg.RateLimitSnapshot = by.RateLimitReads, by.RateLimitWrites, by.RateLimitSnapshot
@@ -40,9 +40,9 @@ func limited(cfg *config.Config) {
 
 func from(address string) map[string]string { return map[string]string{"X-Forwarded-For": address} }
 
-// TestDearestRequests acts as the attacker: one address sends the dearest requests, each for
-// another word. Once its units are spent, its requests reach the database no more, and others
-// are served.
+// TestDearestRequests checks that an address that sends the dearest requests, each for another word, is
+// stopped once its units are spent. Its further requests don't reach the database, and other callers are
+// served.
 func TestDearestRequests(t *testing.T) {
 	t.Parallel()
 	for _, b := range backends {
@@ -61,7 +61,7 @@ func TestDearestRequests(t *testing.T) {
 			for made < 2*affordable && dear(made).status == http.StatusOK {
 				made++
 			}
-			if made < affordable || made > affordable+10 { // Redis has its own clock, and the units return
+			if made < affordable || made > affordable+10 { // Redis has its own clock, and spent units return with time
 				t.Errorf("%d searches were answered, want %d", made, affordable)
 			}
 			before := asked.n.Load()
@@ -74,7 +74,7 @@ func TestDearestRequests(t *testing.T) {
 				}
 			}
 			if more := asked.n.Load() - before; more > 8 {
-				t.Errorf("20 refused searches asked %d queries", more)
+				t.Errorf("20 refused searches sent %d queries", more)
 			}
 			s.do(t, call{path: "/api/predictions?limit=100&sort=edge&q=word", header: from("192.0.2.2")}).fine()
 			s.do(t, call{path: "/api/predictions?limit=100&sort=edge&q=word", header: from("192.0.2.3")}).fine()
@@ -82,9 +82,9 @@ func TestDearestRequests(t *testing.T) {
 	}
 }
 
-// TestDearFilters acts as the attacker: one address filters the signals of a snapshot by another
-// word each time. Once its units are spent, no further answer is compressed for it, while what
-// is kept and what isn't compressed is still sent.
+// TestDearFilters checks that an address that filters the signals of a snapshot by another word each time
+// is stopped once its units are spent. No further answer is compressed for it. Answers that are kept, and
+// answers without compression, are still sent.
 func TestDearFilters(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
@@ -98,11 +98,11 @@ func TestDearFilters(t *testing.T) {
 	s.Markets.Replicator.Feed().Publish(signal.Reading[market.Market]{Records: markets, AsOf: now, Source: "test", Interval: time.Minute})
 	get := func(query, coding string) answer {
 		header := from("192.0.2.1")
-		if coding != "gzip" { // which the client asks for, and undoes
+		if coding != "gzip" { // the client asks for gzip by default, and decodes it
 			header["Accept-Encoding"] = coding
 		}
 		got := s.do(t, call{path: "/api/intelligence/markets?" + query, header: header})
-		now = now.Add(20 * time.Millisecond) // for the limit of the snapshot
+		now = now.Add(20 * time.Millisecond) // stays below the limit for snapshots
 		return got
 	}
 	const affordable = 1200 / int(httpserver.Page-1)
@@ -110,7 +110,7 @@ func TestDearFilters(t *testing.T) {
 	for made < 290 && get(fmt.Sprintf("q=w%d", made), "gzip").status == http.StatusOK {
 		made++
 	}
-	if made < affordable || made > affordable+10 { // the units return meanwhile
+	if made < affordable || made > affordable+10 { // spent units return meanwhile
 		t.Errorf("%d filtered lists were compressed, want %d", made, affordable)
 	}
 	get("q=w295", "gzip").refused(http.StatusTooManyRequests, "rate_limited")
@@ -120,8 +120,8 @@ func TestDearFilters(t *testing.T) {
 	get(fmt.Sprintf("limit=5&q=W%d!", made-1), "gzip").fine()
 }
 
-// TestFullOfDearReads: while dear reads wait for a table that is locked, further ones are refused
-// at once, and everything else is answered.
+// TestFullOfDearReads checks that while dear reads wait for a locked table, further ones are refused at
+// once and all other requests are answered.
 func TestFullOfDearReads(t *testing.T) {
 	t.Parallel()
 	s := start(t, backends[1], limited)
@@ -136,7 +136,7 @@ func TestFullOfDearReads(t *testing.T) {
 	}
 	unlock := sync.OnceFunc(func() { _ = tx.Rollback() })
 	t.Cleanup(unlock)
-	const requests = 120 // more than there are places, with their queues, on any machine
+	const requests = 120 // more than the places and queues of any machine
 	answers := make(chan string, requests)
 	for n := range requests {
 		req := s.request(t, call{path: fmt.Sprintf("/api/agents?q=word%d", n), header: from(fmt.Sprintf("192.0.2.%d", n/4))})

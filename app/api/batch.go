@@ -18,7 +18,7 @@ const (
 	maxBatch = 100
 	// MaxBatchBody is the largest body of a batch in bytes.
 	MaxBatchBody = 1 << 20
-	// BatchPath is where a batch is sent to.
+	// BatchPath is the path that batches are sent to.
 	BatchPath = "/api/predictions/batch"
 )
 
@@ -36,7 +36,7 @@ type batchResultWire struct {
 	Error      *itemProblemWire `json:"error"`
 }
 
-// itemProblemWire is a problem within an answer.
+// itemProblemWire is the problem of one item within an answer.
 type itemProblemWire struct {
 	Type   string          `json:"type"`
 	Title  string          `json:"title"`
@@ -72,8 +72,8 @@ func (a *API) publishBatch(limits *httpserver.Limits) fiber.Handler {
 	}
 }
 
-// answered returns what a request before this got under the same key, so that sending a batch
-// again isn't counted again.
+// answered returns the answer to an earlier request with the same key, so that a batch that is sent again
+// isn't counted again.
 func (a *API) answered(c *fiber.Ctx, batch *prediction.BatchSubmission) ([]byte, error) {
 	if batch.IdempotencyKey == "" || batch.DryRun {
 		return nil, nil
@@ -81,7 +81,7 @@ func (a *API) answered(c *fiber.Ctx, batch *prediction.BatchSubmission) ([]byte,
 	return a.Publisher.Answered(c.UserContext(), batch)
 }
 
-// readBatch reads the request. What is wrong with one item refuses that item only.
+// readBatch reads the request. A mistake in one item refuses only that item.
 func (a *API) readBatch(c *fiber.Ctx, mostWrites int) (batch prediction.BatchSubmission, err error) {
 	dryRun, err := choice(c.Context().QueryArgs(), "dryRun", "true", "false")
 	if err != nil {
@@ -115,7 +115,7 @@ func (a *API) readBatch(c *fiber.Ctx, mostWrites int) (batch prediction.BatchSub
 	return batch, nil
 }
 
-// mostOf is how many predictions a batch may hold where so many publications are let through.
+// mostOf returns how many predictions a batch may hold if the limits allow that many publications at once.
 func mostOf(writes int) int {
 	if writes > 0 {
 		return min(writes, maxBatch)
@@ -130,7 +130,7 @@ func (a *API) readBatchItem(raw json.RawMessage) (item prediction.BatchItem) {
 		return item
 	}
 	if _, sent := body.fields["dryRun"]; sent {
-		body.fail("dryRun", "must stand beside predictions: a batch is a dry run as a whole, or not at all")
+		body.fail("dryRun", "must stand beside predictions, not in one of its items: it is for the whole batch")
 	}
 	item.Draft, _, item.Warnings = readDraft(body)
 	if wrong := body.merge(item.Draft.Check(a.Now())); len(wrong) > 0 {
@@ -155,8 +155,8 @@ func (a *API) renderBatch(outcomes []prediction.ItemOutcome, warnings []string) 
 	return encode(wire)
 }
 
-// refusedItem is what the answer says of an item that isn't stored. The cause of a failure of
-// ours goes to the log only.
+// refusedItem returns the refusal of an item that isn't stored. The cause of a failure of the service goes
+// only to the log.
 func (a *API) refusedItem(err error) batchResultWire {
 	p := problem.As(err)
 	if p.Status >= http.StatusInternalServerError {

@@ -11,7 +11,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/market"
 )
 
-// batchOf is the body of a batch of n predictions, with the dryRun of the body if asked for.
+// batchOf returns the body of a batch of n predictions, with dryRun if it is set.
 func batchOf(n int, change map[string]any) map[string]any {
 	items := make([]any, n)
 	for i := range items {
@@ -33,7 +33,7 @@ func (s *service) batch(t *testing.T, key string, body any, header ...string) an
 	return s.do(t, c)
 }
 
-// TestBatch: results are in the order of the items, and a bad item fails alone.
+// TestBatch checks that results are in the order of the items, and that a bad item fails alone.
 func TestBatch(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, s *service) {
@@ -124,7 +124,8 @@ func TestBatchRefusesAsAWhole(t *testing.T) {
 	})
 }
 
-// TestBatchCountsAsItsItems: a batch that holds more than are left is refused as a whole.
+// TestBatchCountsAsItsItems checks that a batch with more items than the limit has left is refused as a
+// whole.
 func TestBatchCountsAsItsItems(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, s *service) {

@@ -19,17 +19,16 @@ import (
 	"github.com/pulsecast/pulsecast/app/problem"
 )
 
-// object is a request body: one JSON object, read field by field so that every
-// wrong field is reported at once, each with what to send instead.
+// object is a request body: one JSON object. It is read field by field, so that the refusal reports every
+// wrong field at once, each with what to send instead.
 type object struct {
 	fields map[string]json.RawMessage
 	read   map[string]bool
 	wrong  []problem.Field
 }
 
-// readObject takes the body of a request apart. It refuses another content type
-// (415), and anything but one JSON object in valid UTF-8 without repeated names
-// (400 invalid_json).
+// readObject parses the body of a request. It refuses another content type (415), and anything but one JSON
+// object in valid UTF-8 without repeated names (400 invalid_json).
 func readObject(c *fiber.Ctx) (*object, error) {
 	if err := requireJSON(c.Get(fiber.HeaderContentType)); err != nil {
 		return nil, err
@@ -54,8 +53,8 @@ func requireJSON(contentType string) error {
 	return nil
 }
 
-// checkJSON reads the body once with a strict decoder: encoding/json would accept
-// repeated names and replace invalid UTF-8 in silence.
+// checkJSON reads the body once with a strict decoder. encoding/json would accept repeated names and
+// silently replace invalid UTF-8.
 func checkJSON(body []byte) error {
 	d := jsontext.NewDecoder(bytes.NewReader(body))
 	_, err := d.ReadValue()
@@ -79,7 +78,7 @@ func checkJSON(body []byte) error {
 	return problem.InvalidJSON("The body is not valid JSON. Send one JSON object in UTF-8, each name once.").With(err)
 }
 
-// value finds a field; null is the same as left out.
+// value returns a field. A null field counts as left out.
 func (o *object) value(name string) (json.RawMessage, bool) {
 	o.read[name] = true
 	raw, ok := o.fields[name]
@@ -90,7 +89,7 @@ func (o *object) fail(field, format string, args ...any) {
 	o.wrong = append(o.wrong, problem.Field{Field: field, Message: fmt.Sprintf(format, args...)})
 }
 
-// has tells whether the field was sent and not null.
+// has reports whether the field was sent and isn't null.
 func (o *object) has(name string) bool {
 	_, ok := o.value(name)
 	return ok
@@ -108,7 +107,7 @@ func (o *object) text(name string) string {
 	return s
 }
 
-// optionalText tells a field left out (nil) from an empty one.
+// optionalText returns nil for a field that was left out, unlike for an empty one.
 func (o *object) optionalText(name string) *string {
 	if !o.has(name) {
 		return nil
@@ -133,7 +132,7 @@ func (o *object) number(name string) *float64 {
 	return &n
 }
 
-// numberIn says how to send the number that a JSON string holds: "0.72" or "72 %".
+// numberIn returns a hint how to send the number in a JSON string such as "0.72" or "72 %".
 func numberIn(raw json.RawMessage) string {
 	var s string
 	if json.Unmarshal(raw, &s) != nil {
@@ -150,7 +149,7 @@ func numberIn(raw json.RawMessage) string {
 	return fmt.Sprintf(": send %g without quotes", n)
 }
 
-// boolean is false for a field left out. null is refused: it may stand for either.
+// boolean returns false if the field was left out. It refuses null, which may mean true or false.
 func (o *object) boolean(name string) bool {
 	o.read[name] = true
 	raw, ok := o.fields[name]
@@ -181,8 +180,8 @@ func (o *object) time(name string) *time.Time {
 	return &t
 }
 
-// objects reads an array of at most so many objects; each one's fields are reported
-// as name[i].field.
+// objects reads an array of at most the given number of objects. Their fields are reported as
+// name[i].field.
 func (o *object) objects(name string, most int) []*object {
 	if !o.has(name) {
 		return nil
@@ -200,13 +199,13 @@ func (o *object) objects(name string, most int) []*object {
 	return out
 }
 
-// newObject reads an object within a body; ok is false for any other value.
+// newObject reads an object within a body. ok is false for any other value.
 func newObject(raw json.RawMessage) (o *object, ok bool) {
 	o = &object{read: map[string]bool{}}
 	return o, json.Unmarshal(raw, &o.fields) == nil && o.fields != nil
 }
 
-// array reads an array of at most so many values, which may not be left out.
+// array reads a required array of at most the given number of values.
 func (o *object) array(name string, most int) []json.RawMessage {
 	raw, ok := o.value(name)
 	var list []json.RawMessage
@@ -222,7 +221,7 @@ func (o *object) array(name string, most int) []json.RawMessage {
 	return list
 }
 
-// unknown lists the fields nobody asked for, in the order of their names.
+// unknown lists the fields that the service hasn't read, in the order of their names.
 func (o *object) unknown() []string {
 	var out []string
 	for name := range o.fields {
@@ -234,8 +233,8 @@ func (o *object) unknown() []string {
 	return out
 }
 
-// merge adds what the domain found wrong to what could not even be read; a field
-// is reported once, by the first.
+// merge adds the domain's complaints to those of reading the body. Each field is reported once, with its
+// first complaint.
 func (o *object) merge(found []problem.Field) []problem.Field {
 	reported := map[string]bool{}
 	for _, f := range o.wrong {

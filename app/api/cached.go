@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	// sharedCaching lets caches keep an answer that is the same for every caller, but not
-	// reuse it before asking whether it still holds: a revalidation is answered from memory.
+	// sharedCaching lets caches keep an answer that is the same for every caller, but makes them revalidate
+	// it before each use. A revalidation is answered from memory.
 	sharedCaching = "no-cache"
 	// ownCaching keeps an answer to a bearer out of shared caches.
 	ownCaching = "private, no-cache"
@@ -22,14 +22,14 @@ const (
 	compressFrom = 1 << 10
 )
 
-// operation is a public GET operation. Its answer follows from the query, which is its key, and
-// from what the topics name.
+// operation is a public GET operation. Its answer depends only on the query, which is its key, and on the
+// data of its topics.
 type operation[Q comparable] struct {
-	// parse reads the query in its canonical form: equal questions give equal queries.
+	// parse reads the query in its canonical form: equivalent requests give equal queries.
 	parse  func(c *fiber.Ctx) (Q, error)
 	read   func(ctx context.Context, q Q) (any, error)
 	topics []generation.Topic
-	// cost is what the answer to a query costs if no copy is in memory.
+	// cost returns the cost of the answer to a query if no copy is in memory.
 	cost func(q Q) httpserver.Cost
 }
 
@@ -38,9 +38,8 @@ func costs[Q any](cost httpserver.Cost) func(Q) httpserver.Cost {
 	return func(Q) httpserver.Cost { return cost }
 }
 
-// cached returns the handler of an operation. It answers from the copy in memory while that
-// is good. A caller with a bearer gets a copy that has everything committed before its
-// request.
+// cached returns the handler of an operation. It answers from the copy in memory while the copy is current.
+// A caller with a bearer gets a copy that contains everything committed before its request.
 func cached[Q comparable](a *API, op operation[Q]) fiber.Handler {
 	return func(c *fiber.Ctx) error {
 		q, err := op.parse(c)
@@ -69,8 +68,8 @@ func cached[Q comparable](a *API, op operation[Q]) fiber.Handler {
 	}
 }
 
-// query returns the question that a request asks the cache. For a caller with a bearer it
-// looks at where the topics stand first.
+// query returns the cache query of a request. For a caller with a bearer it first reads the counters of all
+// topics.
 func (a *API) query(c *fiber.Ctx, key any, topics []generation.Topic) (answer.Query, error) {
 	q := answer.Query{Key: key, KeySize: len(c.OriginalURL()), Topics: topics, Current: caller(c) != nil}
 	if !q.Current {
@@ -93,8 +92,8 @@ func (a *API) load(
 	})
 }
 
-// sendLastGood answers with the last good copy, marked stale, if err means that the database
-// can't be used and everybody may see the copy; else it returns err.
+// sendLastGood sends the last good copy, marked stale, if err means that the database can't be used and the
+// caller is anonymous. Otherwise it returns err.
 func (a *API) sendLastGood(c *fiber.Ctx, query *answer.Query, err error) error {
 	if caller(c) != nil || !database.Unavailable(err) {
 		return err
@@ -116,7 +115,7 @@ func encoded(value any) (*answer.Answer, error) {
 	return answer.New(body, answer.Digest(body)), nil
 }
 
-// respondOwn answers a GET with what is the caller's own.
+// respondOwn answers a GET with data that belongs to the caller.
 func respondOwn(c *fiber.Ctx, value any) error {
 	a, err := encoded(value)
 	if err == nil {
@@ -125,7 +124,7 @@ func respondOwn(c *fiber.Ctx, value any) error {
 	return err
 }
 
-// caching is the Cache-Control of an answer to this caller.
+// caching returns the Cache-Control of an answer to this caller.
 func caching(c *fiber.Ctx) string {
 	if caller(c) != nil {
 		return ownCaching
@@ -138,7 +137,7 @@ func sendAnswer(c *fiber.Ctx, a *answer.Answer, cacheControl string) {
 	sendForm(c.Context(), preferred(c, a), cacheControl)
 }
 
-// preferred is the form that the request prefers. A small body isn't compressed.
+// preferred returns the form that the request prefers. A small body isn't compressed.
 func preferred(c *fiber.Ctx, a *answer.Answer) *answer.Form {
 	form := a.Form(answer.Identity)
 	if len(form.Body) >= compressFrom {

@@ -24,7 +24,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/source"
 )
 
-// counter counts the queries for answers: those of the background read other tables.
+// counter counts the queries for answers. Background jobs read other tables.
 type counter struct{ n atomic.Int64 }
 
 func (c *counter) BeforeQuery(ctx context.Context, _ *bun.QueryEvent) context.Context { return ctx }
@@ -42,7 +42,7 @@ func (c *counter) AfterQuery(_ context.Context, e *bun.QueryEvent) {
 type bench struct {
 	*service
 	counter
-	ahead atomic.Int64 // of the real clock
+	ahead atomic.Int64 // added to the real clock
 
 	mu      sync.Mutex
 	markets []market.Market
@@ -116,13 +116,13 @@ func (s *service) publish(t *testing.T, key, marketID string, changes map[string
 	return s.do(t, call{method: "POST", path: "/api/predictions", bearer: key, body: body}).fine().text("prediction", "id")
 }
 
-// look makes the node see everything that moved so far, as any request with a bearer does.
+// look makes the node read all topics that have moved, as any request with a bearer does.
 func (s *service) look(t *testing.T, key string) {
 	t.Helper()
 	s.do(t, call{path: "/api/predictions?limit=1", bearer: key}).fine()
 }
 
-// cachedPaths are one address of each operation that is answered from memory.
+// cachedPaths returns one address of each operation that is answered from memory.
 func cachedPaths(id string) []string {
 	return []string{
 		"/api/predictions", "/api/predictions/" + id, "/api/leaderboard", "/api/agents/ada", "/api/agents/ada/review", "/api/assignments", "/api/intelligence/markets/rain",
@@ -184,7 +184,7 @@ func TestEqualQuestionsShareAnAnswer(t *testing.T) {
 		}
 		narrow := b.do(t, call{path: "/api/predictions?category=nothing"}).fine()
 		if narrow.count("predictions") != 0 {
-			t.Error("another question got the same answer")
+			t.Error("another query got the same answer")
 		}
 	})
 }
@@ -231,8 +231,8 @@ func TestCachingHeaders(t *testing.T) {
 	})
 }
 
-// TestOwnPublicationsShowAtOnce: on another node too, which has a copy from before. Others
-// see them as soon as that node has looked.
+// TestOwnPublicationsShowAtOnce checks that an author sees its publication at once, even on another node
+// with an older copy. Other callers see it once that node has read the topics.
 func TestOwnPublicationsShowAtOnce(t *testing.T) {
 	t.Parallel()
 	on := backends[slices.IndexFunc(backends, func(b backend) bool { return b.redis })]
@@ -247,7 +247,7 @@ func TestOwnPublicationsShowAtOnce(t *testing.T) {
 			node, far = far, node
 		}
 		for _, path := range []string{"/api/predictions", "/api/intelligence/markets/rain"} {
-			far.do(t, call{path: path}).fine() // a copy from before
+			far.do(t, call{path: path}).fine() // an older copy
 		}
 		id := node.publish(t, key, "rain", nil)
 		for _, s := range []*service{node, far} {
@@ -272,7 +272,7 @@ func TestOwnPublicationsShowAtOnce(t *testing.T) {
 	}
 }
 
-// establish lets an agent count in the consensus, as one with settled events.
+// establish makes an agent count in the consensus, as if it had settled events.
 func (b *bench) establish(t *testing.T, handle string) {
 	t.Helper()
 	_, err := b.DB.ExecContext(t.Context(), `INSERT INTO agent_days (agent_id, category, day, clusters, cluster_sum)
@@ -282,9 +282,8 @@ func (b *bench) establish(t *testing.T, handle string) {
 	}
 }
 
-// TestEveryWriteShows: after each write, what is answered from memory is what a node
-// without any copy would answer. All copies are too old five seconds later, so asking again
-// then shows the difference.
+// TestEveryWriteShows checks that after each write the answers from memory equal those of a node without
+// any copy. Five seconds later all copies are too old, so a second request shows the difference.
 func TestEveryWriteShows(t *testing.T) {
 	t.Parallel()
 	eachBench(t, func(t *testing.T, b *bench) {
@@ -304,7 +303,7 @@ func TestEveryWriteShows(t *testing.T) {
 		for _, write := range []struct {
 			name  string
 			do    func() error
-			shows string // on which answers, by name
+			shows string // the names of the answers that change
 		}{
 			{"publish", func() error { b.publish(t, key, "rain", map[string]any{"confidence": 0.8}); return nil }, "list agent market event"},
 			{"write an assignment", func() (err error) {
@@ -389,7 +388,8 @@ func TestEveryWriteShows(t *testing.T) {
 	})
 }
 
-// TestMissesShareOneLoad: a hundred callers of a cold answer cost what one costs.
+// TestMissesShareOneLoad checks that a hundred callers of an answer that isn't in memory cost as much as
+// one.
 func TestMissesShareOneLoad(t *testing.T) {
 	t.Parallel()
 	eachBench(t, func(t *testing.T, b *bench) {

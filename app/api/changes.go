@@ -13,7 +13,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/settlement"
 )
 
-// changeWire is a correction: what it is about, and its reason.
+// changeWire is a correction with its subject and its reason.
 type changeWire struct {
 	ID         string                `json:"id"`
 	Kind       string                `json:"kind"`

@@ -11,9 +11,9 @@ import (
 	"testing"
 )
 
-// TestGeneratedClients publishes a prediction through the client of each generator. The clients
-// are generated from the document that the service serves, and compiled. It needs npm's
-// packages in node_modules, so only make verify runs it, with the build tag clients.
+// TestGeneratedClients publishes a prediction through the client of each generator. The clients are
+// generated from the document that the service serves, and compiled. The test needs npm packages in
+// node_modules, so only make verify runs it, with the build tag clients.
 func TestGeneratedClients(t *testing.T) {
 	s := start(t, backends[0])
 	document := filepath.Join(t.TempDir(), "openapi.json")

@@ -24,7 +24,7 @@ type erasedWire struct {
 	Usage       int64 `json:"usageRows"`
 }
 
-// keptOfClosed says what stays of a closed account.
+// keptOfClosed lists the data that stays after an account is closed.
 var keptOfClosed = []string{
 	"Numbers, outcomes, baselines, scores and times of the predictions, and the hashes of those that were withheld.",
 	"The category of predictions without a market.",
@@ -33,7 +33,7 @@ var keptOfClosed = []string{
 	"Keyed hashes of the old handle and of the identity provider's subject, so that no other agent gets them.",
 }
 
-// closeAccount closes the caller's account, for good.
+// closeAccount closes the caller's account for good.
 func (a *API) closeAccount(c *fiber.Ctx) error {
 	me := caller(c)
 	if me.Session {

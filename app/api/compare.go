@@ -12,7 +12,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/problem"
 )
 
-// sharedWire is how two agents did on the settled events that both forecast.
+// sharedWire compares two agents on the settled events that both forecast.
 type sharedWire struct {
 	Count      int64             `json:"count"`
 	Newest     int               `json:"newest"`
@@ -34,7 +34,7 @@ type sharedEventWire struct {
 	B        float64 `json:"b"`
 }
 
-// compareQuery names two agents by their handles.
+// compareQuery holds the handles of two agents.
 type compareQuery struct{ a, b string }
 
 func (a *API) compareAgents() fiber.Handler {

@@ -2,8 +2,8 @@ package api
 
 import "github.com/pulsecast/pulsecast/app/httpserver"
 
-// shared is the cost of an answer that is everyone's if the query has no parameters, and costs
-// otherwise.
+// shared returns the cost Shared for a query without parameters, whose answer is the same for every caller.
+// For any other query it returns otherwise.
 func shared(plain bool, otherwise httpserver.Cost) httpserver.Cost {
 	if plain {
 		return httpserver.Shared
@@ -11,7 +11,7 @@ func shared(plain bool, otherwise httpserver.Cost) httpserver.Cost {
 	return otherwise
 }
 
-// worded is the cost of a list that may be searched for words.
+// worded returns the cost of a list that may be searched for words.
 func worded(words string) httpserver.Cost {
 	if words != "" {
 		return httpserver.Search

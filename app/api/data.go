@@ -145,7 +145,7 @@ func (a *API) dataDay(d *release.Day) dayWire {
 	return w
 }
 
-// archiveError says that the archive can't be read now, and logs why.
+// archiveError returns the refusal for an archive that can't be read now, and logs the cause.
 func archiveError(err error) error {
 	if !errors.Is(err, release.ErrUnreadable) {
 		return err
@@ -153,7 +153,7 @@ func archiveError(err error) error {
 	return errors.Join(problem.Unavailable("The archive can't be read now. Try again.", 30*time.Second), err)
 }
 
-// getDataFile sends a file of a day, or a part of it. prefix comes before the name in the path.
+// getDataFile sends a file of a day, or a part of it. prefix is put before the name in the path.
 func (a *API) getDataFile(prefix string) fiber.Handler {
 	return func(c *fiber.Ctx) error {
 		day, name := pathValue(c, "day"), prefix+pathValue(c, "file")
@@ -172,7 +172,7 @@ func (a *API) getDataFile(prefix string) fiber.Handler {
 	}
 }
 
-// noFile says why a file can't be sent.
+// noFile returns the refusal that says why a file can't be sent.
 func noFile(err error) error {
 	switch {
 	case errors.Is(err, release.ErrNoFile):
@@ -183,7 +183,7 @@ func noFile(err error) error {
 	return archiveError(err)
 }
 
-// held is an object with what ends the time it may be read.
+// held is an archive object together with the context for reading it. Close ends both.
 type held struct {
 	archive.Object
 	cancel context.CancelFunc
@@ -206,14 +206,15 @@ func (a *API) sendDataJSON(c *fiber.Ctx, o archive.Object) error {
 	return nil
 }
 
-// part is a part of a file that is sent, and what it holds until then.
+// part is the part of a file that is sent. It holds the object and a place for downloads until it is
+// closed.
 type part struct {
 	*bufio.Reader
 	object archive.Object
 	leave  func()
 }
 
-// Close is called once the part is sent, or its reader has left.
+// Close is called once the part is sent, or once the client has left.
 func (p *part) Close() error {
 	p.leave()
 	return p.object.Close()
@@ -249,8 +250,8 @@ func (a *API) sendDataFile(c *fiber.Ctx, o archive.Object, f *release.File) erro
 	return nil
 }
 
-// rangeOf returns the part of a file that a request asks for: one range of bytes, if If-Range
-// names the file as it is, else all.
+// rangeOf returns the part of a file that a request asks for. That is one range of bytes if If-Range is
+// absent or names the current file, else the whole file.
 func rangeOf(c *fiber.Ctx, etag string, size int64) (from, n int64, partial bool, err error) {
 	asked := c.Request().Header.Peek(fiber.HeaderRange)
 	condition := c.Request().Header.Peek(fiber.HeaderIfRange)

@@ -14,8 +14,8 @@ import (
 	"github.com/pulsecast/pulsecast/app/release"
 )
 
-// TestData reads the data release of a service over HTTP as others do: by hand, as an
-// archive.Storage, and with another language.
+// TestData reads the data release of a service over HTTP in three ways: with plain requests, as an
+// archive.Storage, and from another language.
 func TestData(t *testing.T) {
 	t.Parallel()
 	s, _ := sampleService(t, &clock{})
@@ -104,7 +104,7 @@ func checkTampered(t *testing.T, folder string) {
 	}
 }
 
-// recomputeElsewhere rebuilds the board with DuckDB. It needs Node.js and what npm installs.
+// recomputeElsewhere rebuilds the board with DuckDB. It needs Node.js and the npm packages.
 func recomputeElsewhere(t *testing.T, folder string) {
 	t.Helper()
 	modules, err := filepath.Abs("../../node_modules")

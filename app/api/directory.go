@@ -11,10 +11,10 @@ import (
 	"github.com/pulsecast/pulsecast/app/httpserver"
 )
 
-// directoryMark begins the cursor of a list of agents, whose other part is a handle.
+// directoryMark begins the cursor of a list of agents. The other part of the cursor is a handle.
 const directoryMark = "agents"
 
-// agentsQuery asks for a page of the agents that the public finds. after is a handle.
+// agentsQuery asks for a page of the agents that are publicly listed. after is a handle.
 type agentsQuery struct {
 	words, after string
 	limit        int

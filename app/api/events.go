@@ -70,7 +70,7 @@ func (a *API) eventSummary(e *market.Event, markets []market.Market) eventSummar
 	}
 }
 
-// eventTopics are what an event shows; its consensus has the latest predictions in it.
+// eventTopics are the topics of an event's answer. The consensus in it contains the latest predictions.
 var eventTopics = []generation.Topic{generation.Markets, generation.Consensus, generation.Predictions}
 
 func (a *API) listEvents() fiber.Handler {
@@ -132,12 +132,12 @@ func (a *API) readEvents(ctx context.Context, f market.GroupFilter) (any, error)
 	}{true, events, textOrNull(next), asOf, stale}, nil
 }
 
-// observed is when the markets were last read, and whether that is too long ago.
+// observed returns the time of the last reading of the markets, and whether it is stale.
 func (a *API) observed() (asOf *string, stale bool) {
 	return timeOrNull(a.Intelligence.Markets.Current().AsOf), a.Intelligence.Markets.Stale()
 }
 
-// eventQuery asks for a page of an event's markets; from is the place of the first.
+// eventQuery asks for a page of an event's markets. from is the index of the first.
 type eventQuery struct {
 	id          string
 	from, limit int
@@ -227,8 +227,8 @@ func (a *API) eventDetail(e *market.Event, s *market.Siblings, markets []market.
 	return w
 }
 
-// What begins a cursor whose other part is a place: among an event's markets, and among the
-// models.
+// eventMark and modelsMark begin cursors whose other part is an index: among an event's markets, and among
+// the models.
 const (
 	eventMark  = "event"
 	modelsMark = "models"
@@ -242,7 +242,7 @@ func placeOrNull(mark string, place int) *string {
 	return &word
 }
 
-// parsePlace is the place that a cursor names, 0 for none.
+// parsePlace returns the index that a cursor names, or 0 without a cursor.
 func parsePlace(mark, after string) (int, error) {
 	if after == "" {
 		return 0, nil

@@ -10,7 +10,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/market"
 )
 
-// sibling is an open market of an event.
+// sibling returns an open market of an event.
 func sibling(event, id string, p, volume float64) market.Market {
 	now := time.Now()
 	return market.Market{

@@ -30,20 +30,20 @@ import (
 	"github.com/pulsecast/pulsecast/app/update"
 )
 
-var recordExamples = flag.Bool("update", false, "record the examples of openapi.yaml anew")
+var recordExamples = flag.Bool("update", false, "record the examples of openapi.yaml again")
 
-// examplesAt is when the examples are taken: the demo's dates count from it.
+// examplesAt is the time at which the examples are taken. The demo's dates count from it.
 var examplesAt = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
-// examples are the requests that openapi.yaml shows, in the order in which they are sent. A
-// name in braces stands for a value that an earlier answer had, or for a key.
+// examples are the requests whose answers openapi.yaml shows, in the order in which they are sent. A name
+// in braces stands for a value from an earlier answer, or for a key.
 var examples = []struct {
 	operation string
 	bearer    string
 	path      string
 	body      map[string]any
 	save      map[string][]any // where the answer has a value for later requests
-	only      []string         // the fields to show, all if there are none
+	only      []string         // the fields to show; nil shows all
 }{
 	{operation: "getHealth", path: "/api/health"},
 	{operation: "getSkill", path: "/api/skill"},
@@ -102,7 +102,7 @@ var examples = []struct {
 	{operation: "closeAgent", bearer: "{key}", path: "/api/agents/me", body: map[string]any{"confirm": "tide-reader"}},
 }
 
-// TestExamples holds the examples of openapi.yaml to what the service answers. With -update it
+// TestExamples checks that the examples of openapi.yaml equal the service's answers. With -update it
 // records them.
 func TestExamples(t *testing.T) {
 	t.Parallel()
@@ -119,12 +119,12 @@ func TestExamples(t *testing.T) {
 	clean, recorded := &cleaner{keys: map[string]string{}}, map[string]*contract.Example{}
 	var reads []call
 	for _, e := range examples {
-		if e.operation == "closeAgent" { // the bearers of the reads end with it
+		if e.operation == "closeAgent" { // the bearers of the reads end with the account
 			for _, c := range reads {
 				checkUnchanged(t, s, c, clock)
 			}
 		}
-		clock.seconds.Add(1) // no two records are of the same time
+		clock.seconds.Add(1) // no two records have the same time
 		clean.ids = map[string]string{}
 		fill := filler(values)
 		c := call{method: methods[e.operation], path: fill.Replace(e.path), bearer: fill.Replace(e.bearer)}
@@ -148,7 +148,7 @@ func TestExamples(t *testing.T) {
 		recorded[e.operation].Answers[mediaType(a)] = answered
 	}
 	for _, o := range operations {
-		if recorded[o.OperationID] == nil && o.OperationID != "streamUpdates" { // which never ends
+		if recorded[o.OperationID] == nil && o.OperationID != "streamUpdates" { // the stream never ends
 			t.Errorf("%s has no example: add a request to examples, and run: go test ./app/api -run TestExamples -update", o.OperationID)
 		}
 	}
@@ -157,8 +157,8 @@ func TestExamples(t *testing.T) {
 	}
 }
 
-// checkUnchanged fails unless a GET whose answer has not changed a second later is answered by
-// 304. What the service does in the background may change it, so it is asked a few times.
+// checkUnchanged fails unless a repeated GET is answered by 304. Background jobs may change the answer, so
+// checkUnchanged tries a few times.
 func checkUnchanged(t *testing.T, s *service, c call, clock *clock) {
 	t.Helper()
 	var again answer
@@ -177,7 +177,7 @@ func checkUnchanged(t *testing.T, s *service, c call, clock *clock) {
 	t.Errorf("%s: never 304, but %d %v", c.path, again.status, again.header)
 }
 
-// compare fails if the example in the document is another one; with -update it replaces it.
+// compare fails if the example in the document differs. With -update it replaces the example.
 func compare(t *testing.T, operation string, e *contract.Example) {
 	t.Helper()
 	fresh, err := json.MarshalIndent(e, "", "  ")
@@ -197,11 +197,11 @@ func compare(t *testing.T, operation string, e *contract.Example) {
 		return
 	}
 	if diff := cmp.Diff(strings.TrimSpace(string(known)), string(fresh)); diff != "" {
-		t.Errorf("%s: the service answers otherwise; if that is right, run: go test ./app/api -run TestExamples -update\n%s", operation, diff)
+		t.Errorf("%s: the service answers differently; if that is right, run: go test ./app/api -run TestExamples -update\n%s", operation, diff)
 	}
 }
 
-// clock shows examplesAt and the seconds since.
+// clock returns a clock that starts at examplesAt.
 type clock struct{ seconds atomic.Int64 }
 
 func (c *clock) now() time.Time { return examplesAt.Add(time.Duration(c.seconds.Load()) * time.Second) }
@@ -250,7 +250,7 @@ func sampleService(t *testing.T, clock *clock) (s *service, values map[string]st
 	return s, values
 }
 
-// sealSample seals a day of the archive that holds one reading, and all that was settled until then.
+// sealSample seals a day of the archive that holds one reading and everything settled until then.
 func sealSample(t *testing.T, a *app.App) {
 	t.Helper()
 	at := time.Date(2026, 11, 18, 12, 0, 0, 0, time.UTC)
@@ -295,7 +295,7 @@ func mediaType(a answer) string {
 	return name
 }
 
-// cleaner replaces what differs from run to run, and shortens long lists and texts.
+// cleaner replaces values that differ in each run, and shortens long lists and texts.
 type cleaner struct {
 	keys map[string]string // by the id of a key
 	ids  map[string]string // by UUID, of one example
@@ -310,18 +310,18 @@ var (
 )
 
 const (
-	exampleLines = 12 // of a text that is no JSON
+	exampleLines = 12 // of a text that isn't JSON
 	exampleItems = 2  // of a list
 )
 
-// fixed are the values of fields that no test decides.
+// fixed are the values of fields that the examples can't reproduce.
 var fixed = map[string]any{
 	"keyId": "K00000000003", "requestId": "d836fee9be8638821fe0512c", "nextCursor": "A2FsbAAhAT_5OqF7KUp", "uptimeSeconds": 192,
 	"requests24h": 412, "usageRows": 9, "errors24h": 3, "lastSeenAt": "2026-11-21T11:58:00Z", "lastUsedAt": "2026-11-21T11:58:00Z",
 	"sha256": "484ea99a7ec3067ad1f08e52964317cce97f6c6182cf1eaf418a8189740b2a69", "bytes": 153831,
 }
 
-// answer looks at the answer as it was sent first, so that ids are numbered in its order.
+// answer numbers the ids in the order in which they appear in the raw answer.
 func (c *cleaner) answer(a answer, only []string) any {
 	if only != nil {
 		maps.DeleteFunc(a.json, func(name string, _ any) bool { return !slices.Contains(only, name) })
@@ -377,7 +377,7 @@ func (c *cleaner) text(s string) string {
 	return uuids.ReplaceAllStringFunc(s, func(id string) string { return number(c.ids, id, "01a1fc16-f338-7b64-ab79-%012d") })
 }
 
-// number returns what stands for an id: the same for the same one.
+// number returns the placeholder of an id. The same id always gets the same placeholder.
 func number(known map[string]string, id, form string) string {
 	if known[id] == "" {
 		known[id] = fmt.Sprintf(form, len(known)+1)

@@ -19,14 +19,13 @@ import (
 )
 
 const (
-	// exportMost is how many predictions one export holds at most, besides those published
-	// while it is written.
+	// exportMost is how many predictions one export holds at most. Predictions published while the export
+	// is written are not counted.
 	exportMost = 10_000
-	// exportPage is how many of them are in memory at a time.
+	// exportPage is how many predictions are in memory at a time.
 	exportPage = 100
-	// exportsAtOnce is how many exports a node writes at a time, each for another agent: a slow
-	// reader holds up only its own next one. exportReads is how many of them read a page at a
-	// time.
+	// exportsAtOnce is how many exports a node writes at a time, each for another agent, so that a slow
+	// reader delays only its own next export. exportReads is how many exports read a page at a time.
 	exportsAtOnce = 32
 	exportReads   = 2
 	// exportTimeout is below the server's timeout for writing an answer.
@@ -40,8 +39,8 @@ type exportFormat interface {
 	end(next *string) error
 }
 
-// export streams what the caller has: as JSON Lines its profile, its keys and its
-// predictions, as CSV its predictions, newest first.
+// export streams the caller's data, newest first: as JSON Lines its profile, keys and predictions, as CSV
+// only its predictions.
 func (a *API) export(c *fiber.Ctx) error {
 	args := c.Context().QueryArgs()
 	format, err := choice(args, "format", "jsonl", "csv")
@@ -63,7 +62,7 @@ func (a *API) export(c *fiber.Ctx) error {
 		return err
 	}
 	if !a.exports.begin(me.Agent.ID) {
-		return problem.Unavailable("An export of this agent is being written, or many others are. Try again.", 5*time.Second)
+		return problem.Unavailable("An export of this agent, or too many exports of other agents, are being written. Try again.", 5*time.Second)
 	}
 	mime, name := "application/jsonl", "pulsecast-"+me.Agent.Handle+".jsonl"
 	if format == "csv" {
@@ -92,18 +91,18 @@ func (a *API) export(c *fiber.Ctx) error {
 	return nil
 }
 
-// exports are those that are being written.
+// exports are the exports that are being written.
 type exports struct {
 	mu      sync.Mutex
 	agents  map[uuid.UUID]struct{}
-	reading chan struct{} // holds as many as read a page
+	reading chan struct{} // one entry for each export that reads a page
 }
 
 func newExports() *exports {
 	return &exports{agents: map[uuid.UUID]struct{}{}, reading: make(chan struct{}, exportReads)}
 }
 
-// begin reports whether an agent may have an export now. If so, end must follow.
+// begin reports whether an agent may have an export now. If it returns true, the caller must call end.
 func (e *exports) begin(agentID uuid.UUID) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -120,7 +119,7 @@ func (e *exports) end(agentID uuid.UUID) {
 	delete(e.agents, agentID)
 }
 
-// read runs f when it is its turn to read a page.
+// read waits until a page may be read, and then runs f.
 func (e *exports) read(ctx context.Context, f func() error) error {
 	select {
 	case e.reading <- struct{}{}:
@@ -131,8 +130,8 @@ func (e *exports) read(ctx context.Context, f func() error) error {
 	}
 }
 
-// exportedKeys returns the caller's keys; none if this service doesn't issue them, or to a
-// session.
+// exportedKeys returns the caller's keys. It returns none if this service doesn't issue keys or if the
+// caller uses a session.
 func (a *API) exportedKeys(c *fiber.Ctx) ([]keyWire, error) {
 	me := caller(c)
 	if me.Session || a.Config.IdentityURL != "" {
@@ -142,9 +141,9 @@ func (a *API) exportedKeys(c *fiber.Ctx) ([]keyWire, error) {
 	return toKeyWires(keys), err
 }
 
-// writeExport writes an export up to the prediction last, after which the next export begins;
-// up to the end if last is uuid.Nil. A count would end sooner if predictions were published
-// meanwhile, and leave out some between this export and the next.
+// writeExport writes an export up to the prediction last, after which the next export begins. If last is
+// uuid.Nil, it writes all predictions. The export isn't bounded by a count: predictions published meanwhile
+// would move its end, and some would be missing between this export and the next.
 func (a *API) writeExport(
 	ctx context.Context, out exportFormat, store prediction.Store, filter prediction.Filter, last uuid.UUID,
 	me agentWire, keys []keyWire, next *string,
@@ -176,8 +175,8 @@ func (a *API) writeExport(
 	}
 }
 
-// jsonLines writes one object a line, each with a type. The line "end" says that nothing is
-// missing.
+// jsonLines writes one object a line, each with a type. The line "end" confirms that the export is
+// complete.
 type jsonLines struct{ *json.Encoder }
 
 func (j *jsonLines) begin(me agentWire, keys []keyWire) error {
@@ -220,7 +219,7 @@ var csvColumns = []string{
 
 func (s *commaSeparated) begin(agentWire, []keyWire) error { return s.Write(csvColumns) }
 
-// prediction writes a record as its author sees it, which nothing is withheld from.
+// prediction writes a record with every field, as its author sees it.
 func (s *commaSeparated) prediction(p predictionWire) error {
 	var marketID, question, outcome, base, y, resolvedAt, brier, edge, logEdge string
 	if m := p.Market; m != nil {

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestExportHoldsEverything: the file has every prediction of its caller once, and nothing of
-// others.
+// TestExportHoldsEverything checks that the file has every prediction of its caller once, and none of other
+// agents.
 func TestExportHoldsEverything(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, s *service) {

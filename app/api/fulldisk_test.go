@@ -7,9 +7,8 @@ import (
 	"time"
 )
 
-// TestFullDisk: SQLite finds no room for another page. Publishing is refused as unavailable
-// with Retry-After, health says degraded, and reading goes on. Both work again by themselves
-// when there is room.
+// TestFullDisk checks what happens when SQLite can't grow. Publishing is refused as unavailable with
+// Retry-After, health says degraded, and reading still works. Publishing works again once there is room.
 func TestFullDisk(t *testing.T) {
 	t.Parallel()
 	s := start(t, backends[0])
@@ -48,7 +47,7 @@ func TestFullDisk(t *testing.T) {
 	limit(pages)
 	databaseIs(true)
 	refused := publish()
-	for tries := 0; refused.status == 200 && tries < 50; tries++ { // pages that were free
+	for tries := 0; refused.status == 200 && tries < 50; tries++ { // uses up the free pages
 		refused = publish()
 	}
 	if refused.status != 503 || refused.json["code"] != "unavailable" || refused.header.Get("Retry-After") == "" {

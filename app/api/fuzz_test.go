@@ -15,14 +15,14 @@ import (
 	"github.com/pulsecast/pulsecast/app/problem"
 )
 
-// fuzzContext is a request as a handler sees it.
+// fuzzContext returns a request as a handler sees it.
 func fuzzContext(t *testing.T, app *fiber.App) *fiber.Ctx {
 	c := app.AcquireCtx(&fasthttp.RequestCtx{})
 	t.Cleanup(func() { app.ReleaseCtx(c) })
 	return c
 }
 
-// refusedWell fails unless err is nil or a refusal with a status of 4xx.
+// refusedWell fails unless err is nil or a refusal with a 4xx status.
 func refusedWell(t *testing.T, err error) {
 	t.Helper()
 	if err == nil {
@@ -33,7 +33,7 @@ func refusedWell(t *testing.T, err error) {
 	}
 }
 
-// FuzzPublish: a body is refused, or gives a draft within every bound.
+// FuzzPublish checks that a body is refused or gives a draft within every bound.
 func FuzzPublish(f *testing.F) {
 	for _, seed := range []string{
 		`{"title":"T","thesis":"t","confidence":0.7,"horizonAt":"2027-01-01T00:00:00Z","evidence":[{"title":"a","url":"https://x.org"}]}`,
@@ -77,7 +77,7 @@ func FuzzPublish(f *testing.F) {
 	})
 }
 
-// FuzzIdempotencyKey: a key is visible ASCII of a bounded length.
+// FuzzIdempotencyKey checks that an accepted key is visible ASCII of a bounded length.
 func FuzzIdempotencyKey(f *testing.F) {
 	for _, seed := range []string{"a", `"a"`, `"`, `""`, "a b", "ü", strings.Repeat("k", 256), "\t"} {
 		f.Add([]byte(seed))
@@ -94,7 +94,7 @@ func FuzzIdempotencyKey(f *testing.F) {
 	})
 }
 
-// FuzzLastEventID: a place in the stream is not negative.
+// FuzzLastEventID checks that a position in the stream is never negative.
 func FuzzLastEventID(f *testing.F) {
 	for _, seed := range []string{"", "0", "-1", "9223372036854775808", "+5", "0x1", "1 "} {
 		f.Add(seed)
@@ -110,7 +110,7 @@ func FuzzLastEventID(f *testing.F) {
 	})
 }
 
-// FuzzQueries: every operation refuses a query by a problem, or reads it twice alike.
+// FuzzQueries checks that every operation refuses a query with a problem, or reads it the same way twice.
 func FuzzQueries(f *testing.F) {
 	for _, seed := range []string{
 		"", "limit=24&cursor=AQEx", "status=void&sort=edge&q=rain&agent=ada", "window=30d&category=crypto", "since=abc", "types=prediction.settled,market.moved",

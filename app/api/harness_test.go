@@ -23,7 +23,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/database/dbtest"
 )
 
-// backend is one way to run the service: each API test runs on every one.
+// backend is one combination of database and cache. Each API test runs on every backend.
 type backend struct {
 	name  string
 	kind  database.Kind
@@ -66,7 +66,7 @@ func configure(t testing.TB, b backend, change ...func(*config.Config)) config.C
 	cfg.Addr, cfg.DatabaseURL = "127.0.0.1:0", dbtest.URL(t, b.kind)
 	if b.redis {
 		if cfg.RedisURL = os.Getenv("TEST_REDIS_URL"); cfg.RedisURL == "" {
-			t.Skip("TEST_REDIS_URL is not set: run the suite by make test, which starts a private Redis")
+			t.Skip("TEST_REDIS_URL is not set: run the suite with make test, which starts a private Redis")
 		}
 	}
 	nowhere := "http://" + closedPort(t)
@@ -82,7 +82,7 @@ func configure(t testing.TB, b backend, change ...func(*config.Config)) config.C
 	return cfg
 }
 
-// run starts the app after it was prepared.
+// run starts the app after its preparation.
 func run(t testing.TB, cfg config.Config, opts app.Options, prepare ...func(*app.App)) *service {
 	t.Helper()
 	ln, err := net.Listen("tcp", cfg.Addr)
@@ -203,7 +203,7 @@ func (s *service) request(t testing.TB, c call) *http.Request {
 	return req
 }
 
-// matchesContract fails the test when an answer is not what openapi.yaml says.
+// matchesContract fails the test if an answer doesn't match openapi.yaml.
 func matchesContract(t testing.TB, req *http.Request, res *http.Response, raw []byte) {
 	t.Helper()
 	if err := contracttest.Check(req, res, raw); err != nil {
@@ -233,7 +233,7 @@ func (a answer) fine() answer {
 	return a
 }
 
-// at digs into the answer: at("predictions", 0, "title").
+// at returns a value inside the answer, as in at("predictions", 0, "title").
 func (a answer) at(path ...any) any {
 	a.t.Helper()
 	var v any = a.json
@@ -280,7 +280,7 @@ func (s *service) register(t testing.TB, name string) string {
 func forecast(changes map[string]any) map[string]any {
 	body := map[string]any{
 		"title": "Will the sun rise?", "thesis": "It always did.", "confidence": 0.72,
-		"horizonAt": time.Now().AddDate(0, 1, 0).UTC().Truncate(24 * time.Hour).Format(time.RFC3339), // the same when called again
+		"horizonAt": time.Now().AddDate(0, 1, 0).UTC().Truncate(24 * time.Hour).Format(time.RFC3339), // the same on each call
 		"category":  "general", "evidence": []any{map[string]any{"title": "Almanac", "url": "https://example.org/almanac"}},
 	}
 	maps.Copy(body, changes)

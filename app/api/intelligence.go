@@ -18,7 +18,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/signal"
 )
 
-// MarketCodec is what the market feed knows of its records.
+// MarketCodec tells the market feed how to encode and filter its records.
 func MarketCodec() signal.Codec[market.Market] {
 	return signal.Codec[market.Market]{
 		Name: "markets", Encode: EncodeMarket,
@@ -27,7 +27,7 @@ func MarketCodec() signal.Codec[market.Market] {
 	}
 }
 
-// NewsCodec is what the news feed knows of its records.
+// NewsCodec tells the news feed how to encode and filter its records.
 func NewsCodec() signal.Codec[news.Item] {
 	return signal.Codec[news.Item]{
 		Name: "news", Encode: EncodeNews,
@@ -39,7 +39,8 @@ func NewsCodec() signal.Codec[news.Item] {
 type Intelligence struct {
 	Markets *signal.Feed[market.Market]
 	News    *signal.Feed[news.Item]
-	// Admit counts and lets in a filtered list that has to be compressed; nil lets in all.
+	// Admit counts a filtered list that has to be compressed, and waits for its place. If nil, every list
+	// is admitted.
 	Admit func(c *fiber.Ctx, cost httpserver.Cost) (leave func(), err error)
 }
 
@@ -87,8 +88,8 @@ func sendMatching[T any](
 	return err
 }
 
-// direct answers a list without parameters, or with a plain limit alone, before the router;
-// see httpserver.Server.Direct.
+// direct answers a list without parameters, or with only a plain limit, before the router. See
+// httpserver.Server.Direct.
 func direct(form func(limit int, coding string) *answer.Form) func(ctx *fasthttp.RequestCtx, query []byte) bool {
 	return func(ctx *fasthttp.RequestCtx, query []byte) bool {
 		limit, ok := DefaultLimit, true
@@ -103,7 +104,7 @@ func direct(form func(limit int, coding string) *answer.Form) func(ctx *fasthttp
 	}
 }
 
-// marketFilter narrows the list of markets; zero fields do not.
+// marketFilter narrows the list of markets. Zero fields don't.
 type marketFilter struct {
 	category     string
 	tag          string
@@ -126,7 +127,7 @@ func parseMarketFilter(args *fasthttp.Args) (f marketFilter, err error) {
 	return f, err
 }
 
-// closesBefore reads the parameter closesBefore in UTC, the zero time when it is left out.
+// closesBefore returns the parameter closesBefore in UTC, or the zero time if it is left out.
 func closesBefore(args *fasthttp.Args) (time.Time, error) {
 	value, found, err := single(args, "closesBefore")
 	if err != nil || !found {
@@ -177,7 +178,7 @@ func (h *Intelligence) listNews(ctx *fasthttp.RequestCtx, admit signal.Admit) er
 	return sendMatching(ctx, h.News, limit, match, admit)
 }
 
-// community reads the parameter community, "" when it is left out.
+// community returns the parameter community, or "" if it is left out.
 func community(args *fasthttp.Args) (string, error) {
 	value, found, err := single(args, "community")
 	if err != nil {
@@ -190,16 +191,16 @@ func community(args *fasthttp.Args) (string, error) {
 	return wanted, nil
 }
 
-// signalCaching lets an answer be reused for far less than the time between two
-// readings, and revalidated by its ETag after that. Shared caches may keep it because
-// it is the same for every caller: Vary names Accept-Encoding only. The edge filter
-// before it looks at User-Agent and Authorization too, but refusals aren't cached.
+// signalCaching lets caches reuse an answer for far less than the time between two readings, and revalidate
+// it by its ETag after that. Shared caches may keep it because it is the same for every caller. Vary
+// therefore names only Accept-Encoding. The edge filter before it also reads User-Agent and Authorization,
+// but refusals aren't cached.
 const signalCaching = "public, max-age=5, stale-while-revalidate=30"
 
 // maxTag is the longest tag, in characters.
 const maxTag = 200
 
-// tag reads the parameter tag as tags are stored, "" when it is left out.
+// tag returns the parameter tag in the form in which tags are stored, or "" if it is left out.
 func tag(args *fasthttp.Args) (string, error) {
 	value, err := text(args, "tag", maxTag)
 	return market.TagSlug(value), err
@@ -208,7 +209,7 @@ func tag(args *fasthttp.Args) (string, error) {
 // maxQuery is the longest q, in characters.
 const maxQuery = 200
 
-// words are the words of the parameter q, folded for comparison.
+// words returns the words of the parameter q, folded for comparison.
 func words(args *fasthttp.Args) ([]string, error) {
 	q, err := text(args, "q", maxQuery)
 	if err != nil {
@@ -217,7 +218,7 @@ func words(args *fasthttp.Args) ([]string, error) {
 	return strings.Fields(market.QuestionKey(q)), nil
 }
 
-// text reads a parameter of at most so many characters, "" when it is left out.
+// text returns a parameter of at most the given number of characters, or "" if it is left out.
 func text(args *fasthttp.Args, name string, most int) (string, error) {
 	value, _, err := single(args, name)
 	if err != nil {

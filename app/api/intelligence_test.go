@@ -24,7 +24,7 @@ var signalsAt = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
 func number(v float64) *float64 { return &v }
 
-// intelligence serves 120 markets and 12 items of news as of signalsAt.
+// intelligence serves 120 markets and 12 news items as of signalsAt.
 func intelligence() *Intelligence {
 	now := func() time.Time { return signalsAt }
 	h := &Intelligence{Markets: signal.NewFeed(MarketCodec(), now), News: signal.NewFeed(NewsCodec(), now)}
@@ -105,7 +105,8 @@ func TestListMarkets(t *testing.T) {
 	}
 }
 
-// TestNextCursorOfTheSnapshot: a full page of the snapshot leads on, one that isn't full is the last.
+// TestNextCursorOfTheSnapshot checks that a full page of the snapshot has a next cursor, and that a page
+// that isn't full has none.
 func TestNextCursorOfTheSnapshot(t *testing.T) {
 	t.Parallel()
 	server := signalServer()
@@ -114,7 +115,7 @@ func TestNextCursorOfTheSnapshot(t *testing.T) {
 	} {
 		_, body, _ := request(t, server, "GET", "/markets"+query)
 		if got := !strings.Contains(body, `"nextCursor":null`); got != leadsOn {
-			t.Errorf("%s leads on: %v; %.200s", query, got, body[len(body)-150:])
+			t.Errorf("%s has a next cursor: %v; %.200s", query, got, body[len(body)-150:])
 		}
 	}
 	if _, body, _ := request(t, server, "GET", "/news?limit=5"); !strings.Contains(body, `"nextCursor":null`) {
@@ -134,7 +135,7 @@ func TestListNews(t *testing.T) {
 			t.Errorf("%s: %d, %d items, %s", query, status, len(a.News), body)
 		}
 		if query == "" && (a.News[0]["community"] != "worldnews" || a.News[5]["community"] != "economics" || a.News[6]["community"] != "worldnews") {
-			t.Errorf("not in turn: %s", body)
+			t.Errorf("not in the right order: %s", body)
 		}
 	}
 }

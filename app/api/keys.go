@@ -11,7 +11,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/problem"
 )
 
-// The bounds of graceSeconds.
+// The largest and the default grace period of a replaced key.
 const (
 	maxGrace     = 24 * time.Hour
 	defaultGrace = time.Hour

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// TestAgentReplacesItsKey: the new key works, the old one as long as its grace lasts, and
-// sessions begun with the old one end with it.
+// TestAgentReplacesItsKey checks that the new key works, that the old key works during its grace, and that
+// sessions begun with the old key end with it.
 func TestAgentReplacesItsKey(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, s *service) {
@@ -30,7 +30,7 @@ func TestAgentReplacesItsKey(t *testing.T) {
 		if !works(first) || !works(second) || !works(session) {
 			t.Error("a key or session ended before its grace")
 		}
-		// A longer grace can't be bought with the key that is about to end.
+		// The expiring key can't be used to get a longer grace.
 		a = s.do(t, replace(first, map[string]any{"graceSeconds": 86400})).fine()
 		third := a.text("apiKey")
 		if again, err := time.Parse(time.RFC3339, a.text("replaced", "expiresAt")); err != nil || !again.Equal(ends) {
@@ -39,7 +39,7 @@ func TestAgentReplacesItsKey(t *testing.T) {
 
 		fourth := s.do(t, replace(second, map[string]any{"graceSeconds": 0})).fine().text("apiKey")
 		if works(second) || !works(fourth) || !works(third) {
-			t.Error("without grace the old key must end at once, and others must stay")
+			t.Error("without grace the old key must end at once, and other keys must stay")
 		}
 		if list := s.do(t, call{path: "/api/agents/me/keys", bearer: fourth}).fine(); list.count("keys") != 4 || strings.Contains(string(list.raw), fourth) {
 			t.Errorf("keys: %s", list.raw)

@@ -22,8 +22,8 @@ type leaderboardWire struct {
 	NextCursor  *string            `json:"nextCursor"`
 }
 
-// priorWire is what the board's skill and ranges were shrunk with. AsOf is the UTC day of
-// the estimate, null for the defaults.
+// priorWire is the prior that shrank the board's skill and ranges. AsOf is the UTC day of the estimate,
+// null for the defaults.
 type priorWire struct {
 	Mu    float64 `json:"mu"`
 	Tau   float64 `json:"tau"`
@@ -68,7 +68,7 @@ type contenderWire struct {
 func (a *API) getLeaderboard() fiber.Handler {
 	return cached(a, operation[leaderboard.Filter]{
 		parse: parseLeaderboard, read: a.readLeaderboard,
-		// Rows hold how much each agent has published.
+		// The rows contain how much each agent has published.
 		topics: []generation.Topic{generation.Boards, generation.Predictions, generation.Agents, generation.Texts},
 		cost: func(f leaderboard.Filter) httpserver.Cost {
 			return shared(f == leaderboard.Filter{Window: leaderboard.All, Limit: DefaultLimit}, httpserver.Listing)

@@ -32,7 +32,7 @@ func (s *service) pages(t *testing.T, path, list, field string) (values []string
 		}
 		next = "&cursor=" + page.text("nextCursor")
 	}
-	t.Errorf("%s has no end", path)
+	t.Errorf("%s doesn't end", path)
 	return values
 }
 
@@ -89,7 +89,7 @@ func TestNewsGoOnBehindTheSnapshot(t *testing.T) {
 		s.expectPages(t, "/api/intelligence/news?sort=newest&community="+news.Communities[0], "news", "id", "c a")
 		s.expectPages(t, "/api/intelligence/news?sort=newest&q=item+B", "news", "id", "b")
 		if first := s.do(t, call{path: "/api/intelligence/news"}).fine(); first.at("nextCursor") != nil {
-			t.Errorf("of the moment: %s", first.raw)
+			t.Errorf("the news without sort has a next cursor: %s", first.raw)
 		}
 		for _, query := range []string{"sort=oldest", "cursor=x", "sort=newest&community=cats"} {
 			s.do(t, call{path: "/api/intelligence/news?" + query}).refused(http.StatusBadRequest, "invalid_parameter")
@@ -100,7 +100,7 @@ func TestNewsGoOnBehindTheSnapshot(t *testing.T) {
 func TestReadingBehindTheSnapshotCountsAsReads(t *testing.T) {
 	t.Parallel()
 	s := start(t, backends[0], func(c *config.Config) { c.RateLimitReads = config.Rate{N: 1, Per: time.Hour} })
-	plain := map[string]string{"Accept-Encoding": "identity"} // to compress a filtered list counts
+	plain := map[string]string{"Accept-Encoding": "identity"} // compressing a filtered list counts
 	for range 3 {
 		if a := s.do(t, call{path: "/api/intelligence/markets?q=rain", header: plain}).fine(); a.header.Get("RateLimit") != "" {
 			t.Errorf("the snapshot counts: %v", a.header)

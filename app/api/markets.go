@@ -16,8 +16,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/signal"
 )
 
-// maxHistory bounds the prices of one answer: two days by the minute, or far more
-// by the hour.
+// maxHistory bounds the prices of one answer: two days by the minute, or far more by the hour.
 const maxHistory = 3000
 
 type marketDetailWire struct {

@@ -10,7 +10,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/market"
 )
 
-// TestMarketIDs: whatever an id is made of, its escaped form leads to the market.
+// TestMarketIDs checks that the escaped form of an id leads to the market, whatever characters the id has.
 func TestMarketIDs(t *testing.T) {
 	t.Parallel()
 	ids := []string{"123", "0xAB", "a/b", "a b", "50%", "%2F", "ä?#&+", "a.b~c", "..", "日本"}
@@ -49,7 +49,7 @@ func TestMarketIDs(t *testing.T) {
 		for _, path := range []string{"%00", "%ff", "a%2Fc", "%2550%25"} {
 			s.do(t, call{path: "/api/intelligence/markets/" + path}).refused(http.StatusNotFound, "not_found")
 		}
-		for _, broken := range []string{"%", "%zz", "a%2"} { // what no URL package lets through
+		for _, broken := range []string{"%", "%zz", "a%2"} { // a URL package would refuse these
 			req := s.request(t, call{path: "/"})
 			req.URL.Opaque = "/api/intelligence/markets/" + broken
 			res, err := http.DefaultTransport.RoundTrip(req)
@@ -63,7 +63,7 @@ func TestMarketIDs(t *testing.T) {
 	})
 }
 
-// escaped is url.PathEscape, also of what a client would take for another folder.
+// escaped is url.PathEscape, but it also escapes ids that a client would read as another folder.
 func escaped(id string) string {
 	if id == ".." {
 		return "%2E%2E"

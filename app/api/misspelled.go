@@ -15,14 +15,13 @@ import (
 	"github.com/pulsecast/pulsecast/app/problem"
 )
 
-// longName is the length from which two letters of a name may differ instead of one.
+// longName is the length from which a name may differ in two letters instead of one.
 const longName = 7
 
 var separators = strings.NewReplacer("_", "", "-", "")
 
-// intended returns the known name that a misspelled one probably stands for: they differ in
-// letter case, in _ and -, or in one letter, two if the known name is long. It returns ""
-// without one.
+// intended returns the known name that a misspelled one probably stands for, or "". Such names differ in
+// letter case, in _ and -, or in one letter (two if the known name is long).
 func intended(name string, known []string) string {
 	fold := func(s string) string { return separators.Replace(strings.ToLower(s)) }
 	folded := fold(name)
@@ -31,7 +30,7 @@ func intended(name string, known []string) string {
 		if len(k) >= longName {
 			most = 2
 		}
-		// A longer difference in length can't be made up, and spares the comparison.
+		// A larger difference in length can't be a misspelling, and needn't be compared.
 		if d := utf8.RuneCountInString(folded) - len(k); d <= most && d >= -most-1 && levenshtein.ComputeDistance(folded, fold(k)) <= most {
 			return k
 		}
@@ -39,11 +38,11 @@ func intended(name string, known []string) string {
 	return ""
 }
 
-// tolerated matches parameters that other programs add to addresses: they mean nothing here.
+// tolerated matches parameters that other programs add to addresses. They have no meaning here.
 var tolerated = regexp.MustCompile(`^(_|utm_)`)
 
-// knownParameters refuses query parameters that an operation doesn't have: a filter that is
-// ignored answers another question than was asked.
+// knownParameters refuses query parameters that an operation doesn't have. If a misspelled filter were
+// ignored, the answer would not fit the request.
 func knownParameters(method, route string) fiber.Handler {
 	operation := sync.OnceValues(func() ([]string, error) {
 		o, err := contract.Find(method, inBraces(route))
@@ -75,7 +74,7 @@ func knownParameters(method, route string) fiber.Handler {
 
 var pathParameter = regexp.MustCompile(`:(\w+)`)
 
-// inBraces writes a route as the document has it: "/api/agents/{handle}".
+// inBraces returns a route as the document writes it: "/api/agents/{handle}".
 func inBraces(route string) string { return pathParameter.ReplaceAllString(route, "{$1}") }
 
 func unknownParameter(name string, known []string) error {
@@ -89,8 +88,8 @@ func unknownParameter(name string, known []string) error {
 	return problem.InvalidParameter(shown, "is not a parameter of this operation; it has "+strings.Join(known, ", "))
 }
 
-// refuseMisspelled fails fields whose names nearly match a known one that the object may have.
-// prefix is put before their names in the refusal.
+// refuseMisspelled fails fields whose names nearly match a known field of the object. prefix is put before
+// their names in the refusal.
 func (o *object) refuseMisspelled(to *object, prefix string, known []string) {
 	for _, name := range o.unknown() {
 		if meant := intended(name, known); meant != "" {

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestUnknownParametersAreRefused: a parameter that an operation doesn't have is 400 with the
-// one that was probably meant; dry runs must not publish because of a letter.
+// TestUnknownParametersAreRefused checks that an unknown parameter is refused with 400 and a suggestion. A
+// misspelled dryRun must not publish.
 func TestUnknownParametersAreRefused(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, s *service) {
@@ -50,8 +50,8 @@ func TestUnknownParametersAreRefused(t *testing.T) {
 	})
 }
 
-// TestMisspelledFieldsAreRefused: a publish can't be taken back, so a field that nearly
-// matches a known one is 422 and nothing is stored.
+// TestMisspelledFieldsAreRefused checks that a field that nearly matches a known one is refused with 422
+// and nothing is stored, because a publish can't be taken back.
 func TestMisspelledFieldsAreRefused(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, s *service) {
@@ -108,12 +108,12 @@ func TestDryRunInTheBody(t *testing.T) {
 		}
 		s.do(t, call{method: "POST", path: "/api/predictions", bearer: key, body: forecast(map[string]any{"dryRun": false})}).fine()
 		if n := s.do(t, call{path: "/api/predictions"}).fine().count("predictions"); n != 1 {
-			t.Errorf("%d predictions were published, want the last", n)
+			t.Errorf("%d predictions were published, want only the last", n)
 		}
 	})
 }
 
-// TestRefusalsNameTheMistake: a refusal says what to send instead of what was sent.
+// TestRefusalsNameTheMistake checks that a refusal names the mistake and says what to send instead.
 func TestRefusalsNameTheMistake(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, s *service) {

@@ -37,14 +37,14 @@ type modelWire struct {
 	Best        *bestAgentWire `json:"best"`
 }
 
-// bestAgentWire is the agent of a model that stands highest.
+// bestAgentWire is the agent of a model with the best rank.
 type bestAgentWire struct {
 	Handle string `json:"handle"`
 	Name   string `json:"name"`
 	URL    string `json:"url"`
 }
 
-// modelsQuery asks for a page of the models; from is the place of the first.
+// modelsQuery asks for a page of the models. from is the index of the first.
 type modelsQuery struct {
 	window      leaderboard.Window
 	from, limit int

@@ -19,7 +19,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/database/dbtest"
 )
 
-// outageWait is what only a hang exceeds.
+// outageWait is longer than anything but a hang takes.
 const outageWait = 20 * time.Second
 
 // startOutageBench is startBench with a private Postgres.
@@ -39,11 +39,11 @@ func startBenchAt(t *testing.T, address string) *bench {
 	return b
 }
 
-// asked is a request of the matrix and what it gets.
+// asked is a request of the matrix with its expected status.
 type asked struct {
 	call
 	want int
-	// stale is whether the answer is the last good copy, and says so.
+	// stale is whether the answer must be the last good copy and say so.
 	stale bool
 }
 
@@ -63,7 +63,7 @@ func (s *service) get(t testing.TB, c call) (res *http.Response, body string) {
 	return res, string(raw)
 }
 
-// matrix is what is asked in every outage that ends reading, too.
+// matrix returns the requests that are sent in every outage that also stops reading.
 func matrix(key, id string) []asked {
 	tool, agent := map[string]string{"User-Agent": "curl/8.5"}, map[string]string{"Idempotency-Key": "outage"}
 	list := []asked{
@@ -73,7 +73,7 @@ func matrix(key, id string) []asked {
 		{call{method: "POST", path: "/api/agents", body: map[string]any{"name": "Late"}}, 503, false},
 		{call{path: "/api/agents/me/updates", bearer: key}, 503, false},
 		{call{path: "/api/predictions", bearer: key}, 503, false},
-		{call{path: "/api/predictions?limit=7"}, 503, false}, // never asked before
+		{call{path: "/api/predictions?limit=7"}, 503, false}, // not in memory
 		{call{path: "/api/predictions", bearer: "not a bearer"}, 401, false},
 		{call{path: "/api/intelligence/markets"}, 200, false},
 		{call{path: "/api/intelligence/markets", header: tool}, 403, false},
@@ -87,7 +87,7 @@ func matrix(key, id string) []asked {
 		{call{path: "/docs"}, 200, false},
 		{call{path: "/method"}, 200, false},
 		{call{path: "/predictions?limit=7&q=never"}, 503, false},
-		{call{path: "/admin"}, 200, false}, // to sign in
+		{call{path: "/admin"}, 200, false}, // the sign-in form
 	}
 	for _, path := range readPaths(id) {
 		list = append(list, asked{call{path: path}, 200, true})
@@ -95,7 +95,7 @@ func matrix(key, id string) []asked {
 	return list
 }
 
-// readPaths are lists and pages that are read before an outage.
+// readPaths returns the lists and pages that are read before an outage.
 func readPaths(id string) []string {
 	return append(cachedPaths(id), "/", "/leaderboard", "/markets", "/markets/rain", "/events/weather", "/agents/ada",
 		"/predictions", "/predictions/"+id, "/assignments", "/predictions.atom", "/sitemap.xml")
@@ -117,7 +117,7 @@ func (b *bench) check(t *testing.T, a asked, before map[string]string) {
 		t.Errorf("%s: Retry-After %q, %.300s", name, res.Header.Get("Retry-After"), body)
 	}
 	marked := strings.Contains(res.Header.Get("Cache-Status"), "; ttl=-") && res.Header.Get("Age") != "" && res.Header.Get("Cache-Control") == "no-store"
-	if marked != a.stale && a.path != "/method" { // which has figures that are kept for longer
+	if marked != a.stale && a.path != "/method" { // it has figures that are kept for longer
 		t.Errorf("%s: stale %t, want %t: %v", name, marked, a.stale, res.Header)
 	}
 	if !a.stale {
@@ -125,10 +125,10 @@ func (b *bench) check(t *testing.T, a asked, before map[string]string) {
 	}
 	if strings.HasPrefix(res.Header.Get("Content-Type"), "text/html") {
 		if strings.Count(body, "This page may be out of date.") != 1 {
-			t.Errorf("%s doesn't say that it is old", name)
+			t.Errorf("%s doesn't say that it is stale", name)
 		}
 	} else if body != before[a.path] {
-		t.Errorf("%s is not what it was: %.300s", name, body)
+		t.Errorf("%s differs from the copy before the outage: %.300s", name, body)
 	}
 }
 
@@ -138,9 +138,9 @@ var mcpList = call{
 	body: map[string]any{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": map[string]any{"name": "listPredictions", "arguments": map[string]any{}}},
 }
 
-// TestOutages: whatever happens to the database, each request gets its answer: what is stored is
-// refused as unavailable, what was read before is answered from the last good copy, and both
-// work again by themselves.
+// TestOutages checks that each request gets its expected answer while the database fails in various ways.
+// Publishing is refused as unavailable, and earlier reads are answered from the last good copy. Both work
+// again after the outage.
 func TestOutages(t *testing.T) {
 	t.Parallel()
 	b, server := startOutageBench(t, "max_connections=30", "superuser_reserved_connections=0")
@@ -160,7 +160,7 @@ func TestOutages(t *testing.T) {
 			}
 		}},
 	} {
-		t.Run(outage.name, func(t *testing.T) { // in turn: they share the server
+		t.Run(outage.name, func(t *testing.T) { // one after the other: they share the server
 			before := map[string]string{}
 			for _, path := range append(readPaths(id), "/method") {
 				res, body := b.get(t, call{path: path})
@@ -171,18 +171,18 @@ func TestOutages(t *testing.T) {
 			if _, text := b.get(t, mcpList); !strings.Contains(text, `\"predictions\"`) || strings.Contains(text, "last good copy") {
 				t.Errorf("a tool before the outage: %s", text)
 			}
-			b.ahead.Add(int64(time.Minute)) // so that no copy is good any more
+			b.ahead.Add(int64(time.Minute)) // so that no copy is current
 			outage.begin()
 			var all sync.WaitGroup
-			for _, a := range matrix(key, id) { // at once: they find out together
+			for _, a := range matrix(key, id) { // at once: the outage isn't known yet
 				all.Go(func() { b.check(t, a, before) })
 			}
 			all.Wait()
-			for _, a := range matrix(key, id) { // one after the other: it is known
+			for _, a := range matrix(key, id) { // one after the other: the outage is known
 				b.check(t, a, before)
 			}
 			if _, text := b.get(t, mcpList); !strings.Contains(text, "This answer is the last good copy, made ") || strings.Contains(text, `"isError":true`) {
-				t.Errorf("a tool doesn't say that its answer is old: %s", text)
+				t.Errorf("a tool doesn't say that its answer is stale: %s", text)
 			}
 			if _, health := b.get(t, call{path: "/api/health"}); !strings.Contains(health, `"status":"degraded"`) {
 				t.Errorf("health: %s", health)
@@ -193,7 +193,7 @@ func TestOutages(t *testing.T) {
 			b.until(t, "publishing works", func() bool {
 				res, _ := b.get(t, call{method: "POST", path: "/api/predictions", bearer: key, body: forecast(nil), header: idempotency})
 				if res.StatusCode != 200 && res.StatusCode != 503 {
-					t.Fatalf("on the way back: %d", res.StatusCode)
+					t.Fatalf("during the recovery: %d", res.StatusCode)
 				}
 				return res.StatusCode == 200
 			})
@@ -219,7 +219,7 @@ func (b *bench) until(t *testing.T, what string, done func() bool) {
 	}
 }
 
-// takeConnections takes all n connections that a server has, also those of others.
+// takeConnections takes all n connections that a server allows. It ends the connections of others.
 func takeConnections(t *testing.T, server *dbtest.Postgres, n int) []*sql.Conn {
 	t.Helper()
 	db, err := sql.Open("pgx", server.URL("postgres"))
@@ -259,9 +259,9 @@ func pids(t *testing.T, conns []*sql.Conn) []int32 {
 	return list
 }
 
-// TestRetryAfterALostCommit: the connection of a publication ends at any moment, before, during
-// or after its commit. The same request with the same key then succeeds at once, and there is
-// one prediction for each key.
+// TestRetryAfterALostCommit checks that a publication can be retried if its connection ends before, during
+// or after the commit. The same request with the same key succeeds at once, and there is one prediction for
+// each key.
 func TestRetryAfterALostCommit(t *testing.T) {
 	t.Parallel()
 	b, server := startOutageBench(t)
@@ -273,7 +273,7 @@ func TestRetryAfterALostCommit(t *testing.T) {
 	defer killer.Close()
 	ctx, cancel := context.WithCancel(t.Context())
 	var killing sync.WaitGroup
-	killing.Go(func() { // whatever writes, in the middle of what it does
+	killing.Go(func() { // end every connection that is writing, at any stage
 		for ctx.Err() == nil {
 			_, _ = killer.ExecContext(ctx, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
 				WHERE pid <> pg_backend_pid() AND backend_xid IS NOT NULL`)
@@ -316,8 +316,8 @@ func TestRetryAfterALostCommit(t *testing.T) {
 	t.Logf("%d of %d interrupted", lost, all)
 }
 
-// TestReadOnlyPostgres: a standby, or a database that an operator closed for writing, refuses to
-// store and serves all that is read.
+// TestReadOnlyPostgres checks that with a read-only database, such as a standby, the service refuses to
+// store and still answers all reads.
 func TestReadOnlyPostgres(t *testing.T) {
 	t.Parallel()
 	b := startBench(t, backends[1])
@@ -334,7 +334,7 @@ func TestReadOnlyPostgres(t *testing.T) {
 		if _, err := admin.DB.ExecContext(t.Context(), statement, pgx.QueryExecModeSimpleProtocol); err != nil {
 			t.Fatal(err)
 		}
-		// Sessions that are open keep what they began with.
+		// Open sessions keep their old setting.
 		_, _ = admin.ExecContext(t.Context(), `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
 			WHERE datname = current_database() AND pid <> pg_backend_pid()`)
 		_, _ = admin.ExecContext(t.Context(), "SELECT pg_terminate_backend(pg_backend_pid())")
@@ -352,7 +352,7 @@ func TestReadOnlyPostgres(t *testing.T) {
 		_, health := b.get(t, call{path: "/api/health"})
 		return strings.Contains(health, `"database":{"ok":false`)
 	})
-	b.until(t, "reading goes on", func() bool {
+	b.until(t, "reading works", func() bool {
 		res, _ := b.get(t, call{path: "/api/predictions?limit=3"})
 		return res.StatusCode == 200 && res.Header.Get("Cache-Status") == ""
 	})

@@ -19,8 +19,8 @@ const (
 	DefaultLimit = signal.DefaultLimit
 )
 
-// ParseLimit reads the parameter limit: a whole number from 1 to 100, 24 when it is
-// left out. Anything else, also an empty or a repeated one, is refused with 400.
+// ParseLimit returns the parameter limit: a whole number from 1 to 100, or 24 if it is left out. Any other
+// value is refused with 400, also an empty or a repeated one.
 func ParseLimit(args *fasthttp.Args) (int, error) {
 	value, found, err := single(args, "limit")
 	if err != nil {
@@ -36,7 +36,7 @@ func ParseLimit(args *fasthttp.Args) (int, error) {
 	return n, nil
 }
 
-// limitIn reads a value of the parameter limit; ok is false for one that is refused.
+// limitIn parses a value of the parameter limit. ok is false for a value that must be refused.
 func limitIn(value []byte) (n int, ok bool) {
 	for _, c := range value {
 		if c < '0' || c > '9' {
@@ -54,8 +54,8 @@ func badLimit() error {
 		MinLimit, MaxLimit, DefaultLimit, DefaultLimit))
 }
 
-// pathValue is what a part of the path names, unescaped: clients escape what ids hold.
-// It is empty when the escapes are broken, which names nothing.
+// pathValue returns a parameter of the path, unescaped, because clients escape characters of ids. It
+// returns "" if the escapes are broken. No record has the id "".
 func pathValue(c *fiber.Ctx, name string) string {
 	value, err := url.PathUnescape(strings.Clone(c.Params(name)))
 	if err != nil {
@@ -64,8 +64,8 @@ func pathValue(c *fiber.Ctx, name string) string {
 	return value
 }
 
-// single is the value of a parameter that may be sent once. The value is only valid
-// until the request ends.
+// single returns the value of a parameter that may be sent once. The value is valid only until the request
+// ends.
 func single(args *fasthttp.Args, name string) (value []byte, found bool, err error) {
 	count := 0
 	args.VisitAll(func(key, v []byte) {

@@ -56,7 +56,7 @@ func (a *API) publish(c *fiber.Ctx) error {
 	return send(c, answer)
 }
 
-// draftFields and evidenceFields are what the body of a publish may hold.
+// draftFields and evidenceFields are the fields of the body of a publish.
 var (
 	draftFields = []string{
 		"title", "thesis", "confidence", "horizonAt", "category", "model", "marketId", "outcome", "evidence", "reveal",
@@ -65,8 +65,8 @@ var (
 	evidenceFields = []string{"title", "url"}
 )
 
-// readDraft reads the body. It refuses misspelled fields, because a publish can't be taken
-// back, and warns of other fields that it doesn't know.
+// readDraft reads the body. It refuses misspelled fields, because a publish can't be taken back. It warns
+// of other unknown fields.
 func readDraft(body *object) (d prediction.Draft, dryRun bool, warnings []string) {
 	d = prediction.Draft{
 		Title: body.text("title"), Thesis: body.text("thesis"),
@@ -94,7 +94,7 @@ func readDraft(body *object) (d prediction.Draft, dryRun bool, warnings []string
 	return d, dryRun, unknownFields(unknown)
 }
 
-// maxUnknown bounds how many unknown fields are named: the answer is kept for a day.
+// maxUnknown bounds how many unknown fields the answer names, because the answer is kept for a day.
 const maxUnknown = 20
 
 func unknownFields(names []string) []string {
@@ -104,13 +104,13 @@ func unknownFields(names []string) []string {
 			return append(out, fmt.Sprintf("%d more unknown fields were ignored.", len(names)-i))
 		}
 		out = append(
-			out, fmt.Sprintf("Unknown field %.64q was ignored; see /api/openapi.json for the fields there are.", name),
+			out, fmt.Sprintf("Unknown field %.64q was ignored; /api/openapi.json lists the known fields.", name),
 		)
 	}
 	return out
 }
 
-// idempotencyKey reads the header, bare or as a quoted string of RFC 8941.
+// idempotencyKey reads the header, either bare or as a quoted string of RFC 8941.
 func idempotencyKey(c *fiber.Ctx) (string, error) {
 	const name = "Idempotency-Key"
 	sent := c.Request().Header.PeekAll(name)
@@ -137,13 +137,13 @@ type predictionsWire struct {
 	Newest      *int             `json:"newest"`
 }
 
-// recordTopics are what a prediction record shows: its agent's name and its market's price
-// are in it.
+// recordTopics are the topics of a prediction record, which contains its agent's name and its market's
+// price.
 var recordTopics = []generation.Topic{
 	generation.Predictions, generation.Results, generation.Markets, generation.Agents, generation.Texts,
 }
 
-// predictionsQuery asks for a page of predictions. The agent is named by its handle.
+// predictionsQuery asks for a page of predictions. It names the agent by its handle.
 type predictionsQuery struct {
 	prediction.Filter
 	handle string
@@ -166,7 +166,7 @@ func (a *API) listPredictions() fiber.Handler {
 func costOfPredictions(q predictionsQuery) httpserver.Cost {
 	plain := predictionsQuery{Filter: prediction.Filter{Limit: DefaultLimit, Sort: prediction.ByCreatedAt}}
 	if q.handle != "" {
-		q.AgentID = uuid.Max // it isn't looked up yet
+		q.AgentID = uuid.Max // not looked up yet
 	}
 	if q.Searches() {
 		return httpserver.Search
@@ -203,7 +203,7 @@ func parsePredictions(c *fiber.Ctx) (f predictionsQuery, err error) {
 	return f, err
 }
 
-// readPredictions reads a page; not_found if it names an agent that doesn't exist.
+// readPredictions reads a page. It returns not_found for the handle of an unknown agent.
 func (a *API) readPredictions(ctx context.Context, q predictionsQuery) (any, error) {
 	if q.handle != "" {
 		found, err := a.agents.ByHandle(ctx, a.DB.Reader, q.handle)
@@ -223,8 +223,8 @@ func (a *API) readPredictions(ctx context.Context, q predictionsQuery) (any, err
 	return w, nil
 }
 
-// viewer is whom an answer with records is for: the public, unless the caller has predictions
-// that only it may see yet. So callers share what is kept in memory.
+// viewer returns the viewer of the caller's answers. That is the public, unless the caller has predictions
+// that only it may see yet. So callers share the copies in memory.
 func (a *API) viewer(c *fiber.Ctx) (agent.Viewer, error) {
 	me := callerID(c)
 	if me == uuid.Nil {
@@ -237,7 +237,7 @@ func (a *API) viewer(c *fiber.Ctx) (agent.Viewer, error) {
 	return agent.Viewer{AgentID: me}, nil
 }
 
-// predictionID is the prediction that a path names; not_found if it can't be one.
+// predictionID returns the id of the prediction in the path, or not_found if the text isn't a UUID.
 func predictionID(c *fiber.Ctx) (uuid.UUID, error) {
 	id, err := uuid.Parse(pathValue(c, "id"))
 	if err != nil {
@@ -263,7 +263,7 @@ func (a *API) parsePrediction(c *fiber.Ctx) (q predictionQuery, err error) {
 	return q, err
 }
 
-// findPrediction returns a prediction as a viewer may see it; not_found without one.
+// findPrediction returns a prediction as a viewer may see it, or not_found.
 func (a *API) findPrediction(ctx context.Context, q predictionQuery) (*prediction.Record, error) {
 	record, err := a.store.For(q.viewer).ByID(ctx, a.DB.Reader, q.id)
 	if err == nil && record == nil {

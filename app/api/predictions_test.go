@@ -11,7 +11,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/database"
 )
 
-// TestPublishRefuses holds every rule for a bad request to its code, and that
+// TestPublishRefuses checks that every bad request is refused with the code of the rule it breaks, and that
 // nothing is stored.
 func TestPublishRefuses(t *testing.T) {
 	t.Parallel()
@@ -108,7 +108,7 @@ func TestPublishRefuses(t *testing.T) {
 				t.Errorf("%s: %s", c.name, detail)
 			}
 		}
-		// Nothing is ever deleted, so whoever means a dry run must not publish.
+		// A prediction can't be deleted, so a mistyped dry run must not publish.
 		for _, query := range []string{"dryRun", "dryRun=", "dryRun=1", "dryRun=TRUE", "dryRun=true&dryRun=true"} {
 			s.do(t, call{method: "POST", path: "/api/predictions?" + query, bearer: key, body: forecast(nil)}).refused(400, "invalid_parameter")
 		}
@@ -118,7 +118,7 @@ func TestPublishRefuses(t *testing.T) {
 	})
 }
 
-// What is not understood is named, wherever it stands, and no answer grows with it.
+// Unknown fields are named at every level, and the length of the answer is bounded.
 func TestPublishNamesUnknownFields(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, s *service) {

@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	// maxPriceSpan bounds the time of one question, maxPricePoints the points of one answer.
+	// maxPriceSpan bounds the period of one request, and maxPricePoints bounds the points of one answer.
 	maxPriceSpan   = 31 * 24 * time.Hour
 	maxPricePoints = 3000
 	// priceMark begins the cursors of prices.
@@ -85,7 +85,7 @@ func prices(m *market.Market, f *release.HistoryFilter, h *release.History) pric
 	return w
 }
 
-// parsePrices reads the filter: the last 24 hours unless from or to say otherwise.
+// parsePrices reads the filter. The default is the last 24 hours.
 func parsePrices(c *fiber.Ctx, now time.Time) (f release.HistoryFilter, err error) {
 	args := c.Context().QueryArgs()
 	f.Market, f.Limit = pathValue(c, "id"), maxPricePoints
@@ -125,7 +125,7 @@ func parsePrices(c *fiber.Ctx, now time.Time) (f release.HistoryFilter, err erro
 	return f, nil
 }
 
-// momentOr reads a time, which is other if it is left out.
+// momentOr returns the time in a parameter, or other if it is left out.
 func momentOr(name, value string, other time.Time) (time.Time, error) {
 	if value == "" {
 		return other.UTC().Truncate(time.Microsecond), nil

@@ -9,11 +9,11 @@ import (
 	"github.com/pulsecast/pulsecast/app/problem"
 )
 
-// maxParameter bounds what a query parameter may hold, in characters.
+// maxParameter bounds the length of a query parameter, in characters.
 const maxParameter = 400
 
-// choice reads a parameter that must be one of a few words, "" when it is left out.
-// One that is there but empty is refused: who sends ?dryRun must not publish.
+// choice returns a parameter that must be one of a few words, or "" if it is left out. It refuses an empty
+// value, so that a request with a bare ?dryRun doesn't publish.
 func choice(args *fasthttp.Args, name string, choices ...string) (string, error) {
 	value, err := text(args, name, maxParameter)
 	if err != nil || !args.Has(name) {

@@ -21,7 +21,7 @@ type reportWire struct {
 	CreatedAt    string `json:"createdAt"`
 }
 
-// report puts a prediction before the admins.
+// report sends a complaint about a prediction to the admins.
 func (a *API) report(c *fiber.Ctx) error {
 	id, err := predictionID(c)
 	if err != nil {
@@ -55,7 +55,7 @@ type answeredWire struct {
 	ClosedAt *string `json:"closedAt"`
 }
 
-// reports shows an agent what it reported about a prediction, and what came of it.
+// reports lists the caller's own reports about a prediction, with their outcomes.
 func (a *API) reports(c *fiber.Ctx) error {
 	id, err := predictionID(c)
 	if err != nil {

@@ -27,7 +27,7 @@ func TestReports(t *testing.T) {
 		}
 		again := s.do(t, call{method: "POST", path: path, bearer: reader, body: spam})
 		if again.fine(); again.text("report", "id") != first.text("report", "id") {
-			t.Error("the same report twice is two")
+			t.Error("the same report sent twice was stored twice")
 		}
 		dispute := map[string]any{"kind": "dispute", "text": "It did happen."}
 		s.do(t, call{method: "POST", path: path, bearer: reader, body: dispute}).refused(http.StatusForbidden, "not_author")

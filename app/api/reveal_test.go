@@ -14,14 +14,14 @@ import (
 	"github.com/pulsecast/pulsecast/app/prediction"
 )
 
-// shownBeforeReveal are the fields of a record that others see before its reveal.
+// shownBeforeReveal are the fields of a record that other agents see before its reveal.
 var shownBeforeReveal = map[string]bool{
 	"id": true, "agent": true, "market": true, "createdAt": true, "reveal": true, "hash": true,
 	"url": true, "hidden": true, "sample": true,
 }
 
-// TestWithheldRecord: before the reveal others get null for all that the agent wrote; the
-// agent gets its record with the salt, and the hash follows from it.
+// TestWithheldRecord checks that before the reveal other callers get null for every field that the agent
+// wrote. The agent gets its whole record with the salt, from which the hash can be recomputed.
 func TestWithheldRecord(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, s *service) {
@@ -94,7 +94,7 @@ func TestWithheldRecord(t *testing.T) {
 	})
 }
 
-// reveal does what the worker does every two seconds.
+// reveal does the worker's regular job of revealing predictions, which runs every two seconds.
 func (s *service) reveal(t *testing.T) {
 	t.Helper()
 	db, err := database.Open(t.Context(), s.Config().DatabaseURL)
@@ -107,7 +107,7 @@ func (s *service) reveal(t *testing.T) {
 	}
 }
 
-// checkHash recomputes the hash of a record from what it shows.
+// checkHash recomputes the hash of a record from its other fields.
 func checkHash(t *testing.T, a answer, path ...any) {
 	t.Helper()
 	record := a.at(path...).(map[string]any)

@@ -39,7 +39,7 @@ type thresholdsWire struct {
 	Error  float64 `json:"error"`
 }
 
-// sliceWire is a part of the predictions with points per event.
+// sliceWire is a part of the predictions with its points per event.
 type sliceWire struct {
 	Predictions int      `json:"predictions"`
 	Events      int64    `json:"events"`
@@ -95,13 +95,13 @@ type conclusionWire struct {
 	Text    string            `json:"text"`
 }
 
-// reviewTopics are what a review shows: its calls name agents, markets and texts. Boards move
-// when a new day begins and further events count.
+// reviewTopics are the topics of a review, whose calls name agents, markets and texts. Boards move when a
+// new day begins and further events count.
 var reviewTopics = []generation.Topic{
 	generation.Boards, generation.Results, generation.Markets, generation.Agents, generation.Texts,
 }
 
-// reviewQuery asks for the review of an agent by its handle, or for the caller's.
+// reviewQuery asks for the review of an agent by its handle, or for the caller's review.
 type reviewQuery struct {
 	handle string
 	me     uuid.UUID
@@ -184,7 +184,7 @@ func move(m *score.Move) moveWire {
 	return w
 }
 
-// estimates are the mean per event and its interval, each null where there is none.
+// estimates returns the mean per event and its interval. Each is nil if it can't be computed.
 func estimates(s score.Sums) (mean, low, high *float64) {
 	if s.N == 0 {
 		return nil, nil, nil

@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// TestReviewBeforeAnything: a new agent's review has every key, and says that nothing is known.
+// TestReviewBeforeAnything checks that a new agent's review has every key, and says that it has no data
+// yet.
 func TestReviewBeforeAnything(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, s *service) {

@@ -14,15 +14,15 @@ import (
 	"github.com/pulsecast/pulsecast/app/news"
 )
 
-// beyondSnapshot reports whether a request for a list of signals asks for what only the
-// database has: a later page, another order, or closed markets.
+// beyondSnapshot reports whether a request for a list of signals needs the database: for a later page,
+// another order, or closed markets.
 func beyondSnapshot(c *fiber.Ctx) bool {
 	args := c.Context().QueryArgs()
 	return args.Has("cursor") || args.Has("sort") || args.Has("status")
 }
 
-// signals returns the handlers of a list of signals. What the snapshot holds is answered from it
-// and limited per node; the rest is read from the database, and counts as reads.
+// signals returns the handlers of a list of signals. Requests within the snapshot are answered from it and
+// limited per node. All others are read from the database, and count as reads.
 func signals(s *httpserver.Server, snapshot, stored fiber.Handler) []fiber.Handler {
 	when := func(beyond bool, h fiber.Handler) fiber.Handler {
 		return func(c *fiber.Ctx) error {
@@ -98,11 +98,10 @@ func (a *API) readStoredMarkets(ctx context.Context, f market.Filter) (any, erro
 	}{true, list, textOrNull(next), asOf, stale}, nil
 }
 
-// newsByAge is the order of the news that the database holds.
+// newsByAge is the order of the news in the database.
 const newsByAge = "newest"
 
-// listStoredNews has no topic: a copy of its answer is good for seconds, like that of the
-// snapshot.
+// listStoredNews has no topics. Like the snapshot's, its answers may be kept for some seconds.
 func (a *API) listStoredNews() fiber.Handler {
 	return cached(a, operation[news.Filter]{
 		parse: parseStoredNews, read: a.readStoredNews, cost: func(f news.Filter) httpserver.Cost { return worded(f.Q) },

@@ -118,13 +118,13 @@ func (a *API) getStats(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	// This very request is the last that was seen: the stored time lags behind it.
+	// The current request is the last one seen. The stored time lags behind it.
 	now := a.Now().UTC().Truncate(time.Second)
 	return respondStats(c, statsWire{a.stats(me, stats), usageWire{used.Requests, used.Errors, timeOrNull(now)}})
 }
 
-// respondStats answers with a weak ETag that leaves the usage out: every request changes that,
-// this one too, and no caller waits for it.
+// respondStats answers with a weak ETag that doesn't cover the usage. Every request changes the usage,
+// including this one, so the ETag would never match.
 func respondStats(c *fiber.Ctx, stats statsWire) error {
 	tagged, err := encode(stats.publicStatsWire)
 	if err != nil {

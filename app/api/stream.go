@@ -19,7 +19,7 @@ import (
 // eventStream is the media type of server-sent events (WHATWG HTML, section 9.2).
 const eventStream = "text/event-stream"
 
-// UpdateEncoder writes updates as the events of a stream.
+// UpdateEncoder encodes updates as the events of a stream.
 func (a *API) UpdateEncoder() update.Encoder {
 	var heartbeat sse.Message
 	heartbeat.AppendComment("heartbeat")
@@ -27,7 +27,7 @@ func (a *API) UpdateEncoder() update.Encoder {
 		Update: func(u *update.Update) []byte {
 			body, err := encode(a.update(u))
 			if err != nil {
-				panic(err) // strings and finite numbers can always be written
+				panic(err) // strings and finite numbers can always be encoded
 			}
 			m := sse.Message{ID: sse.ID(strconv.FormatInt(u.Seq, 10)), Type: sse.Type(string(u.Type))}
 			m.AppendData(string(body))
@@ -40,12 +40,12 @@ func (a *API) UpdateEncoder() update.Encoder {
 func framed(m *sse.Message) []byte {
 	text, err := m.MarshalText()
 	if err != nil {
-		panic(err) // it is written to memory
+		panic(err) // writing to memory doesn't fail
 	}
 	return text
 }
 
-// streamUpdates sends updates as they come.
+// streamUpdates sends updates as they happen.
 func (a *API) streamUpdates(s *httpserver.Server) fiber.Handler {
 	return func(c *fiber.Ctx) error {
 		filter, err := a.parseStream(c)
@@ -59,7 +59,7 @@ func (a *API) streamUpdates(s *httpserver.Server) fiber.Handler {
 		return s.Stream(c, eventStream, func(stream *httpserver.Stream) {
 			if err := a.Hub.Join(context.Background(), stream, filter, after); err != nil {
 				a.Log.Warn("a stream ended early", "error", err)
-				stream.Close() // its reader comes back
+				stream.Close() // its reader connects again
 			}
 		})
 	}
@@ -93,7 +93,7 @@ func (a *API) parseStream(c *fiber.Ctx) (f update.Filter, err error) {
 	return f, err
 }
 
-// parseTypes reads the parameter types, a list with commas; nil for all.
+// parseTypes reads the parameter types, a list with commas. It returns nil for all types.
 func parseTypes(args *fasthttp.Args) ([]update.Type, error) {
 	list, err := text(args, "types", maxParameter)
 	if err != nil || list == "" {
@@ -114,7 +114,7 @@ func parseTypes(args *fasthttp.Args) ([]update.Type, error) {
 	return types, nil
 }
 
-// lastEventID reads the place to go on after; nil to begin now.
+// lastEventID returns the position after which the stream continues, or nil to begin now.
 func lastEventID(c *fiber.Ctx) (*int64, error) {
 	value := c.Get("Last-Event-ID")
 	if value == "" {

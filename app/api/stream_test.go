@@ -21,7 +21,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/update"
 )
 
-// listener reads a stream as a client does.
+// listener reads a stream like a client.
 type listener struct {
 	t      testing.TB
 	res    *http.Response
@@ -29,7 +29,7 @@ type listener struct {
 	close  context.CancelFunc
 }
 
-// listen opens a stream and waits until it is fed.
+// listen opens a stream and waits until it receives updates.
 func (s *service) listen(t testing.TB, c call) *listener {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -57,12 +57,12 @@ func (s *service) listen(t testing.TB, c call) *listener {
 	select {
 	case <-fed:
 	case <-time.After(20 * time.Second):
-		t.Fatal("the stream says nothing")
+		t.Fatal("the stream sent no heartbeat")
 	}
 	return l
 }
 
-// watched tells when the first heartbeat was read.
+// watched closes fed when it has read the first heartbeat.
 type watched struct {
 	*bufio.Reader
 	fed  chan struct{}
@@ -78,7 +78,7 @@ func (w *watched) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// next returns the next event, which must be of a type.
+// next returns the next event, which must have the given type.
 func (l *listener) next(want update.Type) sse.Event {
 	l.t.Helper()
 	select {
@@ -106,7 +106,7 @@ func (l *listener) ends() {
 			l.t.Fatalf("got %+v", e)
 		}
 	case <-time.After(20 * time.Second):
-		l.t.Fatal("the stream goes on")
+		l.t.Fatal("the stream is still open")
 	}
 }
 
@@ -148,7 +148,7 @@ func TestStream(t *testing.T) {
 		s.number(t)
 		all.next(update.MarketClosed)
 		mine.next(update.MarketClosed)
-		mine.next(update.PredictionBaseline) // Ada's alone
+		mine.next(update.PredictionBaseline) // only Ada's
 		mine.next(update.MarketSettled)
 		all.next(update.MarketSettled)
 		settled := mine.next(update.PredictionSettled)
@@ -156,7 +156,8 @@ func TestStream(t *testing.T) {
 			t.Errorf("%+v, want %+v", e, settled)
 		}
 
-		// Going on after an event gives what came after it, from memory and from the database.
+		// A stream that continues after an event sends the events after it, from memory or from the
+		// database.
 		resumed := s.listen(t, call{path: "/api/events", bearer: bob, header: map[string]string{"Last-Event-ID": second.LastEventID}})
 		resumed.next(update.MarketClosed)
 		resumed.next(update.MarketSettled)
@@ -167,7 +168,8 @@ func TestStream(t *testing.T) {
 	})
 }
 
-// TestStreamResumesFromTheDatabase: on another node, which has not seen what came before.
+// TestStreamResumesFromTheDatabase checks that a stream continues on another node, which has not seen the
+// earlier updates.
 func TestStreamResumesFromTheDatabase(t *testing.T) {
 	t.Parallel()
 	cfg := configure(t, backend{"postgres and redis", database.Postgres, true})
@@ -223,7 +225,7 @@ func TestStreamRefusals(t *testing.T) {
 		first, second := s.listen(t, call{path: "/api/events"}), s.listen(t, call{path: "/api/events"})
 		refuse("", http.StatusTooManyRequests, "rate_limited")
 		first.close()
-		for { // the place is free as soon as the server sees that
+		for { // the place is free as soon as the server notices
 			res, err := http.DefaultTransport.RoundTrip(s.request(t, call{path: "/api/events"}))
 			if err != nil {
 				t.Fatal(err)
@@ -249,7 +251,7 @@ func TestStreamsOfANode(t *testing.T) {
 	}
 }
 
-// TestStreamEndsWithItsBearer: a revoked key ends its streams, and no others.
+// TestStreamEndsWithItsBearer checks that a revoked key ends its streams, and no others.
 func TestStreamEndsWithItsBearer(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, s *service) {
@@ -296,14 +298,14 @@ func TestStreamsEndWithTheServer(t *testing.T) {
 	}
 }
 
-// TestIdleStreamsAreSmall: a stream that waits holds no buffer of the server. It is not
-// parallel, because it measures the process.
+// TestIdleStreamsAreSmall checks that an idle stream holds no buffer of the server. It is not parallel,
+// because it measures the process.
 func TestIdleStreamsAreSmall(t *testing.T) {
 	const count, most = 200, 32 << 10
 	s := start(t, backends[0], func(c *config.Config) { c.StreamsMax, c.StreamsPerAddress = count, count })
 	used := func() int64 {
 		runtime.GC()
-		runtime.GC() // the first leaves what pools hold
+		runtime.GC() // the first run leaves the contents of pools
 		var m runtime.MemStats
 		runtime.ReadMemStats(&m)
 		return int64(m.HeapInuse + m.StackInuse)
@@ -314,7 +316,7 @@ func TestIdleStreamsAreSmall(t *testing.T) {
 		conns[i] = s.openStream(t)
 	}
 	each := (used() - before) / count
-	t.Logf("%d bytes for each of %d streams, with the test's ends of them", each, count)
+	t.Logf("%d bytes for each of %d streams, including the test's side", each, count)
 	if each > most {
 		t.Errorf("%d bytes for a stream, want at most %d", each, most)
 	}
@@ -325,7 +327,7 @@ func TestIdleStreamsAreSmall(t *testing.T) {
 	}
 }
 
-// openStream opens a stream, reads its beginning and keeps nothing but the connection.
+// openStream opens a stream, reads its beginning and keeps only the connection.
 func (s *service) openStream(t *testing.T) net.Conn {
 	t.Helper()
 	conn, err := net.Dial("tcp", strings.TrimPrefix(s.base, "http://"))

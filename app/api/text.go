@@ -21,19 +21,19 @@ var quickstartText string
 
 var texts = template.Must(template.Must(template.New("skill").Parse(skillText)).New("quickstart").Parse(quickstartText))
 
-// documentCaching is for what changes with a release or once a day.
+// documentCaching is the Cache-Control of a document that changes with a release or at most once a day.
 const documentCaching = "public, max-age=300"
 
-// guide is what the texts for agents are rendered with.
+// guide is the data of the templates of the texts for agents.
 type guide struct {
 	Base        string
 	KeyHelp     string
-	SelfService bool // an agent can create itself
+	SelfService bool // whether agents can register without an admin
 	MinEvents   int
 	MinDays     int
-	// MinLiquidity is the least of a market that gives a baseline, in its currency.
+	// MinLiquidity is the least liquidity of a market that gives a baseline, in the market's currency.
 	MinLiquidity int
-	Horizon      string // a time that is still ahead
+	Horizon      string // a future time
 }
 
 func (a *API) guide() guide {
@@ -48,7 +48,7 @@ func (a *API) guide() guide {
 	}
 }
 
-// Text renders "skill" or "quickstart" as they are served.
+// Text renders "skill" or "quickstart" as the API serves it.
 func (a *API) Text(name string) ([]byte, error) {
 	var out bytes.Buffer
 	if err := texts.ExecuteTemplate(&out, name, a.guide()); err != nil {

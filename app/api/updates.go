@@ -27,7 +27,7 @@ type nowWire struct {
 	Assignments int          `json:"assignments"`
 }
 
-// listUpdates answers what is new for the calling agent.
+// listUpdates answers with the updates for the calling agent.
 func (a *API) listUpdates(c *fiber.Ctx) error {
 	args := c.Context().QueryArgs()
 	limit, err := ParseLimit(args)
@@ -61,12 +61,12 @@ func (a *API) updates(p *inbox.Page) updatesWire {
 	return w
 }
 
-// sinceMark begins a cursor of the updates, to tell it from those of lists.
+// sinceMark begins a cursor of the updates, to tell it from the cursors of lists.
 const sinceMark = "updates"
 
 func writeSince(number int64) string { return cursor.Encode(sinceMark, strconv.FormatInt(number, 10)) }
 
-// parseSince reads the parameter since: nil if it is left out.
+// parseSince returns the parameter since, or nil if it is left out.
 func parseSince(args *fasthttp.Args) (*int64, error) {
 	value, found, err := single(args, "since")
 	if err != nil || !found {
@@ -81,10 +81,10 @@ func parseSince(args *fasthttp.Args) (*int64, error) {
 	return nil, problem.InvalidParameter("since", "must be a cursor that this operation returned, unchanged; leave it out to begin now")
 }
 
-// cursorExpired refuses a cursor with the one to go on with.
+// cursorExpired returns the refusal of a cursor, with a cursor to continue with.
 func cursorExpired(fresh int64) error {
 	p := problem.New(problem.CodeCursorExpired, "Updates after this cursor are gone: they are kept for 30 days, or the service was restored from a backup. "+
-		"Read your predictions again (GET /api/predictions?agent=<handle>), and go on with the cursor of this answer.")
+		"Read your predictions again (GET /api/predictions?agent=<handle>), and continue with the cursor of this answer.")
 	p.Cursor = writeSince(fresh)
 	return p
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/update"
 )
 
-// priced is a market at a price, as observed now.
+// priced returns a market at a price, as observed now.
 func priced(id string, price float64) market.Market {
 	liquidity := 1e6
 	return market.Market{ID: id, Source: "polymarket", Question: "Secret words of " + id + "?", Title: id, Outcomes: []string{"Yes", "No"},
@@ -25,7 +25,7 @@ func priced(id string, price float64) market.Market {
 		Active: true, ClosesAt: time.Now().Add(48 * time.Hour), FirstSeenAt: time.Now(), ObservedAt: time.Now()}
 }
 
-// tick stores a reading of markets and does what follows from it.
+// tick stores a reading of markets and does the work that follows from it.
 func (s *service) tick(t testing.TB, markets ...market.Market) {
 	t.Helper()
 	err := s.DB.InTx(t.Context(), func(ctx context.Context, tx bun.Tx) error { return market.Store{}.Observe(ctx, tx, markets) })
@@ -37,7 +37,7 @@ func (s *service) tick(t testing.TB, markets ...market.Market) {
 	}
 }
 
-// number gives updates their numbers, which the worker does otherwise.
+// number numbers the updates, which is the worker's job otherwise.
 func (s *service) number(t testing.TB) {
 	t.Helper()
 	if err := update.NewSequencer(s.DB, time.Now).Tick(t.Context()); err != nil {
@@ -78,7 +78,7 @@ func TestUpdates(t *testing.T) {
 		since := "?since=" + begin.text("cursor")
 
 		id := s.publishOn(t, ada, "1")
-		s.tick(t, priced("1", 0.44), priced("2", 0.9)) // market 1 less than 5 points, market 2 isn't Ada's
+		s.tick(t, priced("1", 0.44), priced("2", 0.9)) // market 1 moves less than 5 points, market 2 isn't Ada's
 		s.tick(t, priced("1", 0.45))
 		a, err := createAssignment(t, s)
 		if err != nil {
@@ -147,7 +147,7 @@ func createAssignment(t *testing.T, s *service) (a *assignment.Assignment, err e
 		a, err = store.Create(ctx, tx, assignment.Draft{Title: "Secret words of an admin?", DueAt: time.Now().Add(time.Hour)}, time.Now())
 		return err
 	})
-	for range 2 { // the second finds nothing to announce
+	for range 2 { // the second call finds nothing to announce
 		if err == nil {
 			err = store.Announce(t.Context(), s.DB, time.Now())
 		}
@@ -155,7 +155,7 @@ func createAssignment(t *testing.T, s *service) (a *assignment.Assignment, err e
 	return a, err
 }
 
-// TestUpdatesNotModified: what concerns others changes nothing for an agent.
+// TestUpdatesNotModified checks that updates for other agents don't change an agent's answer.
 func TestUpdatesNotModified(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, s *service) {
@@ -202,7 +202,7 @@ func TestUpdatesRefusals(t *testing.T) {
 		got.refused(http.StatusGone, "cursor_expired")
 		fresh := got.text("cursor")
 		s.do(t, call{path: path + "?since=" + fresh, bearer: key}).fine()
-		// A backup was restored: the cursor is of numbers that are still to come.
+		// A backup was restored, so the cursor names a number that has not been given yet.
 		if _, err := s.DB.ExecContext(t.Context(), "UPDATE update_head SET last = 8"); err != nil {
 			t.Fatal(err)
 		}
@@ -210,8 +210,8 @@ func TestUpdatesRefusals(t *testing.T) {
 	})
 }
 
-// TestRulingsInUpdates: an agent reads that its decided prediction was corrected, and that
-// another was voided.
+// TestRulingsInUpdates checks that an agent reads that one of its decided predictions was corrected, and
+// that another was voided.
 func TestRulingsInUpdates(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, s *service) {

@@ -8,8 +8,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/market"
 )
 
-// marketWire is MarketIntelligence of the contract. Every key is always there; null
-// is unknown.
+// marketWire is MarketIntelligence of the contract. Every key is always present. null means unknown.
 type marketWire struct {
 	ID           string   `json:"id"`
 	Question     string   `json:"question"`
@@ -52,7 +51,7 @@ func toMarketWire(m *market.Market) marketWire {
 	}
 }
 
-// orEmpty is a list that is never null.
+// orEmpty returns a list that is never null.
 func orEmpty(list []string) []string {
 	if list == nil {
 		return []string{}
@@ -63,7 +62,7 @@ func orEmpty(list []string) []string {
 // EncodeMarket appends a market as JSON.
 func EncodeMarket(dst []byte, m *market.Market) []byte { return appendJSON(dst, toMarketWire(m)) }
 
-// appendJSON appends nothing when v cannot be written, which then is left out.
+// appendJSON appends v as JSON. It appends nothing if v can't be encoded, which leaves v out.
 func appendJSON(dst []byte, v any) []byte {
 	text, err := json.Marshal(v)
 	if err != nil {
@@ -72,7 +71,7 @@ func appendJSON(dst []byte, v any) []byte {
 	return append(dst, text...)
 }
 
-// textOrNull is nil for a text that is not known.
+// textOrNull returns nil for an unknown text.
 func textOrNull(s string) *string {
 	if s == "" {
 		return nil
@@ -80,7 +79,7 @@ func textOrNull(s string) *string {
 	return &s
 }
 
-// timeOrNull is nil for a time that is not known, or that RFC 3339 cannot write.
+// timeOrNull returns nil for a time that is unknown or that RFC 3339 can't express.
 func timeOrNull(t time.Time) *string {
 	if t.IsZero() || t.UTC().Year() < 0 || t.UTC().Year() > 9999 {
 		return nil
@@ -89,10 +88,10 @@ func timeOrNull(t time.Time) *string {
 	return &s
 }
 
-// formatTime is RFC 3339 in UTC.
+// formatTime returns a time in RFC 3339, in UTC.
 func formatTime(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }
 
-// fraction is a probability, nil when it is none.
+// fraction returns a probability, or nil if the number isn't one.
 func fraction(p *float64) *float64 {
 	if p == nil || !(*p >= 0 && *p <= 1) {
 		return nil
@@ -100,7 +99,7 @@ func fraction(p *float64) *float64 {
 	return p
 }
 
-// change is a difference of two probabilities, nil when it is none.
+// change returns a difference of two probabilities, or nil if the number isn't one.
 func change(d *float64) *float64 {
 	if d == nil || !(*d >= -1 && *d <= 1) {
 		return nil
@@ -108,7 +107,7 @@ func change(d *float64) *float64 {
 	return d
 }
 
-// amount is a sum of money, nil when it is none.
+// amount returns a sum of money, or nil if the number isn't one.
 func amount(v *float64) *float64 {
 	if v == nil || !(*v >= 0) || math.IsInf(*v, 0) {
 		return nil

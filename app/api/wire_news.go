@@ -4,8 +4,8 @@ import (
 	"github.com/pulsecast/pulsecast/app/news"
 )
 
-// newsWire is NewsIntelligence of the contract with its aliases. Every key is always
-// there; null is unknown.
+// newsWire is NewsIntelligence of the contract with its aliases. Every key is always present. null means
+// unknown.
 type newsWire struct {
 	ID               string  `json:"id"`
 	Community        string  `json:"community"`
@@ -31,7 +31,7 @@ type newsWire struct {
 func toNewsWire(n *news.Item) newsWire {
 	author := n.Author
 	if author == "" {
-		author = "[deleted]" // the contract wants a text; this is what the sites show
+		author = "[deleted]" // the contract requires a text; news sites show this one
 	}
 	seconds := n.PostedAt.Unix()
 	return newsWire{

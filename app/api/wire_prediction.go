@@ -15,7 +15,7 @@ const (
 	erasedTitle = "[erased: the account was closed]"
 )
 
-// predictionWire is a record. Before its reveal, what is a pointer or a list is null for others.
+// predictionWire is a record. Before its reveal, every pointer and list is null for other callers.
 type predictionWire struct {
 	ID         string             `json:"id"`
 	Title      *string            `json:"title"`
@@ -115,7 +115,7 @@ func (a *API) prediction(r *prediction.Record) predictionWire {
 	return w
 }
 
-// show adds what others don't see before the reveal.
+// show adds the fields that other callers don't see before the reveal.
 func (w *predictionWire) show(p *prediction.Prediction) {
 	w.Title, w.Thesis, w.Confidence, w.HorizonAt = &p.Title, &p.Thesis, &p.Confidence, new(p.HorizonAt.UTC())
 	w.Category, w.Model, w.Evidence, w.Status = &p.Category, textOrNull(p.Model), evidence(p.Evidence), &p.Status
@@ -125,7 +125,7 @@ func (w *predictionWire) show(p *prediction.Prediction) {
 	}
 }
 
-// revealedAt is the moment of publication for a prediction that was never withheld.
+// revealedAt returns the time of publication for a prediction that was never withheld.
 func revealedAt(p *prediction.Prediction) *string {
 	if p.Reveal == prediction.RevealNow {
 		return timeOrNull(p.CreatedAt)

@@ -27,8 +27,8 @@ func (l *titles) prediction(p predictionWire) error {
 	return nil
 }
 
-// TestExportsMeet: a prediction that is published once an export has begun doesn't push
-// another one out between this export and the next.
+// TestExportsMeet checks that a prediction published after an export has begun doesn't push another one out
+// between this export and the next.
 func TestExportsMeet(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
@@ -77,8 +77,8 @@ func TestExportsMeet(t *testing.T) {
 	})
 }
 
-// TestExportsAtOnce: an agent has one export at a time, a node a bounded number, and a page is
-// read by two of them at a time.
+// TestExportsAtOnce checks that an agent has one export at a time, that a node has a bounded number, and
+// that two of them read a page at a time.
 func TestExportsAtOnce(t *testing.T) {
 	t.Parallel()
 	e := newExports()
@@ -90,18 +90,18 @@ func TestExportsAtOnce(t *testing.T) {
 		}
 	}
 	if e.begin(agents[0]) {
-		t.Error("an agent began two")
+		t.Error("an agent began two exports")
 	}
 	e.end(agents[0])
 	if !e.begin(agents[0]) || e.begin(agents[exportsAtOnce]) {
-		t.Error("the end of one makes room for one")
+		t.Error("the end of one export must make room for exactly one")
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	var within func(depth int) error
 	within = func(depth int) error {
 		if depth == exportReads {
-			return e.read(ctx, func() error { t.Error("one more reads"); return nil })
+			return e.read(ctx, func() error { t.Error("one more export than exportReads reads a page"); return nil })
 		}
 		return e.read(t.Context(), func() error { return within(depth + 1) })
 	}

@@ -15,9 +15,10 @@ import (
 	"github.com/pulsecast/pulsecast/app/news"
 )
 
-// BenchmarkDay records and seals a day of 500 markets each minute and six communities of a hundred
-// posts every two minutes. It reports the size of the day by table, of its segments, and how
-// much of a core recording and sealing take. docs/data.md has the numbers.
+// BenchmarkDay records and seals a day with 500 markets each minute and 600 posts of six
+// communities every two minutes. It reports the size of the day and of its segments, and the share
+// of a core that recording and sealing take. The sizes by table are logged. docs/data.md lists the
+// results.
 func BenchmarkDay(b *testing.B) {
 	for b.Loop() {
 		w := newWorld(b, database.SQLite)
@@ -46,7 +47,7 @@ func BenchmarkDay(b *testing.B) {
 	}
 }
 
-// cpuTime is what this process has used.
+// cpuTime returns the CPU time that this process has used.
 func cpuTime(b *testing.B) time.Duration {
 	b.Helper()
 	var u syscall.Rusage
@@ -70,13 +71,13 @@ func (w *world) sizes(b *testing.B) (sum int64) {
 	return sum
 }
 
-// trade is a made-up exchange: probabilities walk in steps of a tenth of a cent, volumes grow with
-// each trade, and the book's depth moves about.
+// trade is a simulated exchange. Probabilities move in steps of 0.001, volumes grow with each
+// trade, and liquidity varies.
 type trade struct {
 	r       *rand.Rand
 	markets []market.Market
 	logit   []float64
-	start   []float64 // volume a day ago
+	start   []float64 // volume at the start
 	groups  []market.Event
 	items   []news.Item
 }
@@ -119,7 +120,7 @@ func (t *trade) post(i int) news.Item {
 	return n
 }
 
-// next moves every market by a minute. A third of them trade in it.
+// next moves every market forward by a minute. About a third of them trade.
 func (t *trade) next(minute int) []market.Market {
 	for i := range t.markets {
 		m := &t.markets[i]
@@ -155,7 +156,8 @@ func (t *trade) events() []market.Event {
 	return t.groups
 }
 
-// posts are read again: a third has new votes, a fifth new comments, and one in fifty is new.
+// posts returns the next reading of posts. A third have new votes, a fifth new comments, and one in
+// 300 is new.
 func (t *trade) posts() []news.Item {
 	for i := range t.items {
 		n := &t.items[i]
@@ -173,8 +175,9 @@ func (t *trade) posts() []news.Item {
 	return t.items
 }
 
-// TestDayIsSmall holds the promise of docs/data.md: an hour of the benchmark's day, and so 24 of
-// them, which share more, stay below 30 MB.
+// TestDayIsSmall checks the limit that docs/data.md states: the prices of a benchmark day stay
+// below 30 MB. It measures half an hour and multiplies, which is an upper estimate, because a whole
+// day compresses better.
 func TestDayIsSmall(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, database.SQLite)
@@ -196,6 +199,6 @@ func TestDayIsSmall(t *testing.T) {
 		}
 	}
 	if perDay := readings * 24 * 60 / minutes; perDay > 30e6 {
-		t.Errorf("prices take %.1f MB a day", float64(perDay)/1e6)
+		t.Errorf("prices take %.1f MB a day, want at most 30", float64(perDay)/1e6)
 	}
 }

@@ -18,14 +18,14 @@ import (
 // Bucket is an archive in a bucket of an S3-compatible store.
 type Bucket struct {
 	client         *minio.Client
-	bucket, prefix string // the prefix ends with a slash, or is empty
+	bucket, prefix string // prefix ends with a slash or is empty
 }
 
-// amazon is the endpoint unless AWS_ENDPOINT_URL names another.
+// amazon is the default endpoint. AWS_ENDPOINT_URL replaces it.
 const amazon = "https://s3.amazonaws.com"
 
 // openBucket reads the standard variables AWS_ENDPOINT_URL, AWS_REGION, AWS_ACCESS_KEY_ID and
-// AWS_SECRET_ACCESS_KEY. Without keys it asks the machine for its role, as Amazon's tools do.
+// AWS_SECRET_ACCESS_KEY. Without keys it uses the role of the machine, as Amazon's tools do.
 func openBucket(bucket, prefix string) (*Bucket, error) {
 	endpoint := os.Getenv("AWS_ENDPOINT_URL")
 	if endpoint == "" {
@@ -98,7 +98,7 @@ func (b *Bucket) Delete(ctx context.Context, name string) error {
 	return err
 }
 
-// bucketError gives an error of the store the meaning that Storage demands.
+// bucketError translates an error of the store into the errors that Storage documents.
 func bucketError(err error) error {
 	if err == nil {
 		return nil
@@ -106,7 +106,7 @@ func bucketError(err error) error {
 	answer := minio.ToErrorResponse(err)
 	switch {
 	case answer.Code == "NoSuchBucket":
-		return fmt.Errorf("the bucket doesn't exist: %v", err) //nolint:errorlint // it must not look like an object that isn't there
+		return fmt.Errorf("the bucket doesn't exist: %v", err) //nolint:errorlint // must not match ErrNotExist
 	case answer.Code == "NoSuchKey" || answer.StatusCode == http.StatusNotFound:
 		return fmt.Errorf("%w: %w", ErrNotExist, err)
 	case answer.StatusCode == http.StatusPreconditionFailed:
@@ -115,13 +115,13 @@ func bucketError(err error) error {
 	return err
 }
 
-// bucketBlock is how much of an object is asked for at once.
+// bucketBlock is how many bytes of an object one request reads.
 const bucketBlock = 1 << 20
 
-// bucketObject reads an object in blocks and keeps the last one, because readers of Parquet ask
-// for a few bytes here and there.
+// bucketObject reads an object in blocks and keeps the last block in memory, because Parquet
+// readers read a few bytes at a time.
 type bucketObject struct {
-	ctx        context.Context // of Open; a ReaderAt has none
+	ctx        context.Context // the context of Open, since ReadAt takes none
 	bucket     *Bucket
 	name, etag string
 	size       int64
@@ -153,7 +153,7 @@ func (o *bucketObject) ReadAt(p []byte, at int64) (n int, err error) {
 	return n, nil
 }
 
-// fetch reads the block that begins at a place.
+// fetch reads the block that starts at an offset.
 func (o *bucketObject) fetch(at int64) (err error) {
 	var options minio.GetObjectOptions
 	end := min(at+bucketBlock, o.size)

@@ -19,7 +19,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/database"
 )
 
-// gateway is versitygw, an S3-compatible server with a folder behind it.
+// gateway is versitygw, an S3-compatible server that stores objects in a folder.
 type gateway struct {
 	t       *testing.T
 	program string
@@ -28,19 +28,19 @@ type gateway struct {
 	cmd     *exec.Cmd
 }
 
-// newGateway builds the server. Its dependencies are in a module file of their own.
+// newGateway builds the server. Its dependencies have their own module file.
 func newGateway(t *testing.T) *gateway {
 	t.Helper()
 	g := &gateway{t: t, folder: t.TempDir()}
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
-	build := exec.CommandContext(ctx, "go", "tool", "-modfile=s3.mod", "-n", "versitygw") // builds it once
+	build := exec.CommandContext(ctx, "go", "tool", "-modfile=s3.mod", "-n", "versitygw") // builds only once
 	build.Dir = "../.."
 	var said bytes.Buffer
 	build.Stderr = &said
 	path, err := build.Output()
 	if err != nil {
-		t.Skipf("versitygw can't be built, so archives in buckets are not tested: %v\n%s", err, &said)
+		t.Skipf("skipping tests of archives in buckets, because versitygw can't be built: %v\n%s", err, &said)
 	}
 	g.program = strings.TrimSpace(string(path))
 	if err := os.Mkdir(filepath.Join(g.folder, "tape"), 0o755); err != nil {
@@ -88,7 +88,8 @@ func (g *gateway) stop() {
 	}
 }
 
-// TestBucket: an archive in a bucket behaves as one in a folder, and survives its server.
+// TestBucket checks that an archive in a bucket works like one in a folder, and recovers after its
+// server was down.
 func TestBucket(t *testing.T) {
 	g := newGateway(t)
 	t.Setenv("AWS_ENDPOINT_URL", "http://"+g.address)
@@ -109,12 +110,12 @@ func TestBucket(t *testing.T) {
 	w.readPlain()
 	w.set(day.AddDate(0, 0, 1).Add(time.Hour))
 	if err := w.tick(); err == nil {
-		t.Error("sealing succeeds without a server")
+		t.Error("sealing succeeded without a server")
 	}
 	g.start()
 	storage(t, bucket)
 	if err := archive.Probe(t.Context(), open("s3://nowhere")); err == nil {
-		t.Error("a bucket that doesn't exist can be written")
+		t.Error("probing a bucket that doesn't exist succeeded")
 	}
 	w.mustTick()
 	if problems, notes := w.verify(); len(problems)+len(notes) != 0 || len(w.days()) != 1 || w.segments() != 0 {
@@ -133,13 +134,13 @@ func TestBucket(t *testing.T) {
 	}
 }
 
-// TestFolderIsStorage holds a folder to the same rules as a bucket.
+// TestFolderIsStorage checks a folder against the same rules as a bucket.
 func TestFolderIsStorage(t *testing.T) {
 	t.Parallel()
 	storage(t, archive.OpenFolder(filepath.Join(t.TempDir(), "made")))
 }
 
-// storage holds what a Writable promises.
+// storage checks that s does what Writable documents.
 func storage(t *testing.T, s archive.Writable) {
 	t.Helper()
 	ctx := t.Context()
@@ -150,21 +151,21 @@ func storage(t *testing.T, s archive.Writable) {
 		t.Fatal(err)
 	}
 	if _, err := s.Open(ctx, "t/none"); !errors.Is(err, archive.ErrNotExist) {
-		t.Errorf("opening what isn't there: %v", err)
+		t.Errorf("open a missing object: got %v, want ErrNotExist", err)
 	}
 	if err := errors.Join(put(s.Put, "t/b/1", "one"), put(s.Put, "t/b/1", "other"), put(s.PutNew, "t/a", "new"), put(s.Put, "u", "")); err != nil {
 		t.Fatal(err)
 	}
 	if err := put(s.PutNew, "t/a", "newer"); !errors.Is(err, archive.ErrExist) {
-		t.Errorf("PutNew over an object: %v", err)
+		t.Errorf("PutNew of an existing object: got %v, want ErrExist", err)
 	}
 	list, err := s.List(ctx, "t/")
 	if got := fmt.Sprint(len(list)); err != nil || got != "2" || list[0].Name != "t/a" || list[0].Size != 3 || list[1].Name != "t/b/1" {
-		t.Errorf("list %+v, %v", list, err)
+		t.Errorf("list: got %+v, error %v", list, err)
 	}
 	for name, want := range map[string]string{"t/a": "new", "t/b/1": "other", "u": ""} {
 		if got, err := archive.ReadObject(ctx, s, name); err != nil || string(got) != want {
-			t.Errorf("%s holds %q, %v", name, got, err)
+			t.Errorf("%s: got %q, error %v", name, got, err)
 		}
 	}
 	long := make([]byte, 3<<20+12345)
@@ -182,16 +183,16 @@ func storage(t *testing.T, s archive.Writable) {
 	for _, at := range []int64{0, 1<<20 - 5, 3 << 20, 7, int64(len(long)) - 10} {
 		got := make([]byte, 10)
 		if n, err := o.ReadAt(got, at); n != 10 || err != nil && !errors.Is(err, io.EOF) || !bytes.Equal(got, long[at:at+10]) {
-			t.Errorf("read at %d: %d bytes, %v", at, n, err)
+			t.Errorf("read at %d: wrong result of %d bytes, error %v", at, n, err)
 		}
 	}
 	if whole, err := archive.ReadObject(ctx, s, "t/long"); err != nil || !bytes.Equal(whole, long) || o.Size() != int64(len(long)) {
-		t.Errorf("read %d of %d bytes, %v", len(whole), len(long), err)
+		t.Errorf("read %d of %d bytes, or wrong ones; error %v", len(whole), len(long), err)
 	}
 	if n, err := o.ReadAt(make([]byte, 20), int64(len(long))-10); n != 10 || !errors.Is(err, io.EOF) {
-		t.Errorf("read beyond the end: %d bytes, %v", n, err)
+		t.Errorf("read past the end: got %d bytes, error %v; want 10, io.EOF", n, err)
 	}
 	if err := errors.Join(s.Delete(ctx, "t/a"), s.Delete(ctx, "t/a")); err != nil {
-		t.Errorf("delete twice: %v", err)
+		t.Errorf("deleting twice: got %v, want no error", err)
 	}
 }

@@ -13,22 +13,22 @@ import (
 	"time"
 )
 
-// Problem is what is wrong with a file of an archive.
+// Problem is a fault in a file of an archive.
 type Problem struct {
-	File   string `json:"file"` // as Path writes it
+	File   string `json:"file"` // as returned by Path
 	Reason string `json:"reason"`
 }
 
 func (p Problem) Error() string { return p.File + ": " + p.Reason }
 
-// Findings are what Check found.
+// Findings is the result of Check.
 type Findings struct {
-	// Problems are files that are not what the manifest says.
+	// Problems are the files that don't match the manifest.
 	Problems []Problem
-	// Notes are no faults of the files, but a reader should know of them: a segment that was
-	// damaged before it was sealed, a clock that was set back.
+	// Notes are not faults of the files, but a reader should know them. Examples are a segment that
+	// was damaged before it was sealed, and a clock that was set back.
 	Notes []Problem
-	// Withheld are files of texts that the storage doesn't have, as in a release.
+	// Withheld are the text files that the storage doesn't have, such as a release.
 	Withheld []string
 	// Redactions are the records whose texts were erased.
 	Redactions []Redaction
@@ -36,9 +36,9 @@ type Findings struct {
 	Bytes      int64
 }
 
-// Check reads the whole day back. It compares sizes, hashes and row counts with the manifest,
-// and each text with the hash that its row carries. The error is of a storage that can't be read;
-// what is wrong with the day is in the findings.
+// Check reads the whole day back. It compares sizes, hashes and row counts with the manifest, and
+// each text with the hash in its row. It returns faults of the day as findings. An error means that
+// the storage couldn't be read.
 func (d *Day) Check(ctx context.Context) (*Findings, error) {
 	c := checker{Day: d}
 	for _, f := range d.Manifest.Files {
@@ -90,7 +90,7 @@ func (c *checker) file(ctx context.Context, f File) error {
 	return c.clock(f)
 }
 
-// clock notes observations of other days.
+// clock notes observations outside the day.
 func (c *checker) clock(f File) error {
 	from, to, err := bounds(c.Manifest.Day)
 	if err != nil || f.First.IsZero() {
@@ -105,10 +105,10 @@ func (c *checker) clock(f File) error {
 	return nil
 }
 
-// damage is the error of a file that is no Parquet file.
+// damage is the error of a file that isn't a readable Parquet file.
 type damage struct{ error }
 
-// readState reads a whole Parquet file.
+// readState reads a whole Parquet file and returns its rows, size and hash.
 func readState(ctx context.Context, s Storage, name string) (state TextsState, err error) {
 	o, err := s.Open(ctx, name)
 	if err != nil {
@@ -129,7 +129,7 @@ func readState(ctx context.Context, s Storage, name string) (state TextsState, e
 	return state, nil
 }
 
-// texts compares the files of texts with texts.json, and with the hashes in the rows.
+// texts compares the text files with texts.json and with the hashes in the rows.
 func (c *checker) texts(ctx context.Context) error {
 	var states []TextsState
 	if ok, err := c.json(ctx, TextsName, &states); !ok {
@@ -149,7 +149,7 @@ func (c *checker) texts(ctx context.Context) error {
 	return nil
 }
 
-// json reads one of the JSON files. It returns false if there was a problem or an error.
+// json reads one of the day's JSON files. It returns false after a problem or an error.
 func (c *checker) json(ctx context.Context, name string, into any) (bool, error) {
 	content, err := ReadObject(ctx, c.storage, Path(c.Manifest.Day, name))
 	if errors.Is(err, ErrNotExist) {
@@ -170,7 +170,7 @@ func (c *checker) json(ctx context.Context, name string, into any) (bool, error)
 func (c *checker) textsOf(ctx context.Context, f File, states []TextsState) error {
 	name := "texts/" + f.Name
 	i := slices.IndexFunc(states, func(s TextsState) bool { return s.Name == name })
-	if i < 0 || states[i].Rows == 0 { // there were none, or all are erased
+	if i < 0 || states[i].Rows == 0 { // the file had no texts, or all are erased
 		return c.rowsOf(ctx, f, nil)
 	}
 	got, err := readState(ctx, c.storage, Path(c.Manifest.Day, name))
@@ -181,7 +181,7 @@ func (c *checker) textsOf(ctx context.Context, f File, states []TextsState) erro
 	case err != nil && !errors.As(err, &damage{}):
 		return err
 	case got.SHA256 != states[i].SHA256:
-		c.problem(name, "its SHA-256 is %s instead of %s, as %s says", got.SHA256, states[i].SHA256, TextsName)
+		c.problem(name, "its SHA-256 is %s, but %s lists %s", got.SHA256, TextsName, states[i].SHA256)
 		return nil
 	case err != nil:
 		c.problem(name, "%v", err)
@@ -202,7 +202,7 @@ func (c *checker) textsOf(ctx context.Context, f File, states []TextsState) erro
 	return c.rowsOf(ctx, f, hashes)
 }
 
-// rowsOf finds the rows of a file whose texts are neither there nor redacted.
+// rowsOf looks for rows of a file whose texts are missing and not redacted.
 func (c *checker) rowsOf(ctx context.Context, f File, hashes map[string]bool) error {
 	redacted := map[string]bool{}
 	for _, r := range c.Redactions {
@@ -220,7 +220,7 @@ func (c *checker) rowsOf(ctx context.Context, f File, hashes map[string]bool) er
 		}
 	}
 	if missing > 0 {
-		c.problem("texts/"+f.Name, "the texts of %d rows are neither there nor redacted, the first of record %q", missing, first)
+		c.problem("texts/"+f.Name, "the texts of %d rows are missing and not redacted; the first is of record %q", missing, first)
 	}
 	return ctx.Err()
 }
@@ -228,7 +228,7 @@ func (c *checker) rowsOf(ctx context.Context, f File, hashes map[string]bool) er
 // withTexts are the tables whose rows have texts.
 var withTexts = []string{News, Predictions, Agents}
 
-// textHashes yields the record and the hash of texts of each row that can be read.
+// textHashes yields the record and text hash of each row that can be read.
 func textHashes(ctx context.Context, s Storage, table, name string) iter.Seq2[string, []byte] {
 	return func(yield func(string, []byte) bool) {
 		switch table {

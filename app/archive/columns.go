@@ -9,11 +9,11 @@ import (
 // Column is a column of a table.
 type Column struct {
 	Name     string `json:"name"`
-	Type     string `json:"type"` // string, int64, double, boolean, bytes, timestamp, or list of one
+	Type     string `json:"type"` // string, int64, double, boolean, bytes, timestamp, or "list of" one of these
 	Optional bool   `json:"optional"`
 }
 
-// schemas are the row types of the tables.
+// schemas are the Parquet schemas of the tables.
 var schemas = map[string]*parquet.Schema{
 	Markets: parquet.SchemaOf(MarketRow{}), Events: parquet.SchemaOf(EventRow{}), Prices: parquet.SchemaOf(PriceRow{}),
 	News: parquet.SchemaOf(NewsRow{}), Closings: parquet.SchemaOf(ClosingRow{}), Outcomes: parquet.SchemaOf(OutcomeRow{}),
@@ -22,7 +22,7 @@ var schemas = map[string]*parquet.Schema{
 	Rules: parquet.SchemaOf(RuleRow{}),
 }
 
-// Columns lists the columns of a table, in the order of its files.
+// Columns lists the columns of a table in file order. It is empty for an unknown table.
 func Columns(table string) []Column {
 	schema := schemas[table]
 	if schema == nil {

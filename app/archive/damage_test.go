@@ -12,7 +12,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/database"
 )
 
-// sealed is an archive of four days.
+// sealed returns a world with an archive of four days.
 func sealed(t *testing.T) *world {
 	t.Helper()
 	w := newWorld(t, database.SQLite)
@@ -25,7 +25,7 @@ func sealed(t *testing.T) *world {
 	return w
 }
 
-// edit changes a stored object; nil deletes it.
+// edit changes a stored object. It deletes the object if change returns nil.
 func (w *world) edit(name string, change func([]byte) []byte) {
 	w.t.Helper()
 	content, err := archive.ReadObject(w.t.Context(), w.storage, name)
@@ -59,12 +59,12 @@ func (w *world) verify() (problems, notes []string) {
 	return problems, notes
 }
 
-// TestDamage: each fault is named with its file and reason, and only that one.
+// TestDamage checks that Verify reports each fault with its file and reason, and no other.
 func TestDamage(t *testing.T) {
 	t.Parallel()
 	w := sealed(t)
 	if problems, notes := w.verify(); len(problems)+len(notes) > 0 {
-		t.Fatalf("a sound archive has faults: %v, %v", problems, notes)
+		t.Fatalf("an intact archive has problems %v and notes %v", problems, notes)
 	}
 	gone := func([]byte) []byte { return nil }
 	const second = "days/2026-11-22/"
@@ -80,14 +80,14 @@ func TestDamage(t *testing.T) {
 		{"markets-polymarket.parquet", gone, "the manifest names it, but it is missing"},
 		{"texts/news-hackernews.parquet", func(b []byte) []byte { b[40] ^= 1; return b }, "its SHA-256 is "},
 		{"texts.json", func([]byte) []byte { return []byte("{") }, "it is damaged: "},
-		{"texts.json", func([]byte) []byte { return []byte("[]") }, "the texts of 1 rows are neither there nor redacted, the first of record \"n1\""},
+		{"texts.json", func([]byte) []byte { return []byte("[]") }, "the texts of 1 rows are missing and not redacted; the first is of record \"n1\""},
 		{"redactions.json", gone, "it is missing"},
 		{"manifest.json", gone, "the day is missing"},
 		{"manifest.json", func([]byte) []byte { return []byte("{") }, "not a manifest: "},
 		{"manifest.json", func(b []byte) []byte {
 			return bytes.Replace(b, []byte(`"news-hackernews.parquet"`), []byte(`"../../../x"`), 1)
-		}, "it names \"../../../x\", which is no file of this day"},
-		{"manifest.json", func(b []byte) []byte { return bytes.Replace(b, []byte(`"schema": 1`), []byte(`"schema": 9`), 1) }, "schema 9; this program reads up to 1"},
+		}, "it names \"../../../x\", which isn't a file of this day"},
+		{"manifest.json", func(b []byte) []byte { return bytes.Replace(b, []byte(`"schema": 1`), []byte(`"schema": 9`), 1) }, "its schema is 9, but this program reads only up to 1"},
 	} {
 		var before []byte
 		w.edit(second+c.name, func(b []byte) []byte { before = slices.Clone(b); return c.change(b) })
@@ -97,24 +97,24 @@ func TestDamage(t *testing.T) {
 			file = second + "texts/news-hackernews.parquet"
 		}
 		if len(problems) != 1 || !strings.HasPrefix(problems[0], file+": "+c.want) {
-			t.Errorf("%s: found %q, want %q", c.name, problems, c.want)
+			t.Errorf("%s: got problems %q, want %q", c.name, problems, c.want)
 		}
 		if err := w.storage.Put(t.Context(), second+c.name, bytes.NewReader(before), int64(len(before))); err != nil {
 			t.Fatal(err)
 		}
 	}
-	// A manifest that was made to fit an edited file no longer fits the day after it.
+	// A manifest changed to match an edited file no longer matches the hash in the next day.
 	w.edit(second+"manifest.json", func(b []byte) []byte { return append(b, '\n') })
 	problems, _ := w.verify()
 	if len(problems) != 1 || !strings.HasPrefix(problems[0], "days/2026-11-23/manifest.json: it doesn't follow the day before") {
-		t.Errorf("a changed manifest: %q", problems)
+		t.Errorf("a changed manifest: got problems %q", problems)
 	}
 	if rows := rowsOf[archive.PriceRow](w, "2026-11-24", archive.Prices); len(rows) != 1 {
-		t.Errorf("a later day has %d rows", len(rows))
+		t.Errorf("a later day has %d rows, want 1", len(rows))
 	}
 }
 
-// TestDamagedLastDay: the job doesn't go on after a day that is not the one it sealed, and
+// TestDamagedLastDay checks that the job stops if the last day is not the one it sealed, and
 // overwrites nothing.
 func TestDamagedLastDay(t *testing.T) {
 	t.Parallel()
@@ -131,12 +131,13 @@ func TestDamagedLastDay(t *testing.T) {
 		w.set(day.AddDate(0, 0, 2).Add(time.Hour))
 		err := w.tick()
 		if err == nil || !strings.Contains(err.Error(), "days/2026-11-21/manifest.json: ") || len(w.days()) != 1 || w.segments() == 0 {
-			t.Errorf("%v, days %v, %d segments", err, w.days(), w.segments())
+			t.Errorf("got error %v, days %v, %d segments", err, w.days(), w.segments())
 		}
 	}
 }
 
-// TestTornSegment: a segment that can't be decoded is kept and named, and the rest is sealed.
+// TestTornSegment checks that a segment that can't be decoded is kept and reported, and that the
+// rest is sealed.
 func TestTornSegment(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, database.SQLite)
@@ -154,12 +155,12 @@ func TestTornSegment(t *testing.T) {
 		t.Errorf("problems %q, notes %q", problems, notes)
 	}
 	if rows := rowsOf[archive.PriceRow](w, "2026-11-21", archive.Prices); len(rows) != 2 || w.segments() != 0 {
-		t.Errorf("%d rows, %d segments are left", len(rows), w.segments())
+		t.Errorf("got %d rows and %d segments left, want 2 and 0", len(rows), w.segments())
 	}
 }
 
-// TestClockJumps: what is observed on a sealed day, because the clock was set back, is sealed
-// with the next day, and named.
+// TestClockJumps checks that rows observed on a sealed day, because the clock was set back, are
+// sealed with the next day and reported.
 func TestClockJumps(t *testing.T) {
 	t.Parallel()
 	w := sealed(t)
@@ -183,8 +184,8 @@ func TestClockJumps(t *testing.T) {
 	}
 }
 
-// TestManyRows: more rows than are sorted in memory come out in order, and those that compare
-// equal in the order in which they came.
+// TestManyRows checks that more rows than fit in memory are yielded in order, and that equal rows
+// keep their order.
 func TestManyRows(t *testing.T) {
 	t.Parallel()
 	type row struct{ Key, N int }
@@ -205,7 +206,7 @@ func TestManyRows(t *testing.T) {
 		}
 		ordered := slices.IsSortedFunc(got, func(a, b row) int { return cmp.Or(a.Key-b.Key, a.N-b.N) })
 		if len(got) != n || !ordered {
-			t.Errorf("%d rows of %d, in order: %v", len(got), n, ordered)
+			t.Errorf("got %d rows of %d, in order: %t", len(got), n, ordered)
 		}
 	}
 }

@@ -15,7 +15,7 @@ type Day struct {
 	storage  Storage
 }
 
-// OpenDay reads the manifest of a day. A day that isn't sealed is ErrNotExist.
+// OpenDay reads the manifest of a day. It returns ErrNotExist for a day that isn't sealed.
 func OpenDay(ctx context.Context, s Storage, day string) (*Day, error) {
 	content, err := ReadObject(ctx, s, Path(day, ManifestName))
 	if err != nil {
@@ -28,7 +28,7 @@ func OpenDay(ctx context.Context, s Storage, day string) (*Day, error) {
 	return &Day{m, Hash(content), s}, nil
 }
 
-// ReadObject reads a small object whole.
+// ReadObject reads a small object into memory.
 func ReadObject(ctx context.Context, s Storage, name string) (content []byte, err error) {
 	o, err := s.Open(ctx, name)
 	if err != nil {
@@ -42,11 +42,11 @@ func ReadObject(ctx context.Context, s Storage, name string) (content []byte, er
 	return content, nil
 }
 
-// readRows is how many rows are decoded at once.
+// readRows is how many rows are decoded at a time.
 const readRows = 1024
 
-// Rows reads all rows of a table of the day, file by file, in the order they were written. T is
-// the row type of the table. An error ends the iteration and names the file.
+// Rows reads all rows of a table of the day, file by file, in the order written. T is the row type
+// of the table. An error ends the iteration and names the file.
 func Rows[T any](ctx context.Context, d *Day, table string) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		for _, f := range d.Manifest.Of(table) {
@@ -57,8 +57,8 @@ func Rows[T any](ctx context.Context, d *Day, table string) iter.Seq2[T, error] 
 	}
 }
 
-// TextRows reads the texts of a table of the day as they are now, without what was erased. Files
-// that the storage withholds (a release) are left out.
+// TextRows reads the current texts of a table of the day, without erased ones. It skips text files
+// that the storage withholds, as a release does.
 func TextRows(ctx context.Context, d *Day, table string) iter.Seq2[TextRow, error] {
 	return func(yield func(TextRow, error) bool) {
 		for _, f := range d.Manifest.Texts {
@@ -77,12 +77,12 @@ func TextRows(ctx context.Context, d *Day, table string) iter.Seq2[TextRow, erro
 	}
 }
 
-// readTexts yields the rows of a file of texts.
+// readTexts yields the rows of a text file.
 func readTexts(ctx context.Context, s Storage, name string) iter.Seq2[TextRow, error] {
 	return func(yield func(TextRow, error) bool) { readFile(ctx, s, name, yield) }
 }
 
-// readFile yields the rows of a file and reports whether to go on.
+// readFile yields the rows of a file. It returns false if the iteration must stop.
 func readFile[T any](ctx context.Context, s Storage, name string, yield func(T, error) bool) bool {
 	var none T
 	o, err := s.Open(ctx, name)

@@ -75,10 +75,10 @@ func TestFolder(t *testing.T) {
 	t.Parallel()
 	ctx, folder := t.Context(), archive.OpenFolder(t.TempDir()+"/made")
 	if _, err := folder.Open(ctx, "days/x"); !errors.Is(err, archive.ErrNotExist) {
-		t.Errorf("open what isn't there: %v", err)
+		t.Errorf("open a missing object: got %v, want ErrNotExist", err)
 	}
 	if list, err := folder.List(ctx, "days/"); len(list) != 0 || err != nil {
-		t.Errorf("list what isn't there: %v, %v", list, err)
+		t.Errorf("list an empty folder: got %v, error %v", list, err)
 	}
 	for _, name := range []string{"days/b/1", "days/a/1", "other"} {
 		if err := folder.Put(ctx, name, bytes.NewReader([]byte(name)), int64(len(name))); err != nil {
@@ -90,10 +90,10 @@ func TestFolder(t *testing.T) {
 		t.Errorf("list: %v, %v", list, err)
 	}
 	if err := errors.Join(folder.Delete(ctx, "days/a/1"), folder.Delete(ctx, "days/a/1")); err != nil {
-		t.Errorf("delete twice: %v", err)
+		t.Errorf("deleting twice: got %v, want no error", err)
 	}
 	content, err := archive.ReadObject(ctx, folder, "days/b/1")
 	if err != nil || !slices.Equal(content, []byte("days/b/1")) {
-		t.Errorf("read %q, %v", content, err)
+		t.Errorf("read: got %q, error %v", content, err)
 	}
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/database"
 )
 
-// SealedDay is a sealed day that was read back.
+// SealedDay is a day that was sealed and read back.
 type SealedDay struct {
 	Day      string
 	Manifest *Manifest
@@ -22,7 +22,7 @@ type SealedDay struct {
 	SealedAt time.Time
 }
 
-// dayRow is how the database keeps a sealed day.
+// dayRow is a sealed day in the database.
 type dayRow struct {
 	bun.BaseModel `bun:"table:archive_days,alias:d"`
 
@@ -34,7 +34,8 @@ type dayRow struct {
 	VerifiedAt time.Time `bun:",nullzero"`
 }
 
-// Record notes that a day is sealed and was read back. It returns false if it was noted before.
+// Record stores that a day is sealed and was read back. It returns false if the day is stored
+// already.
 func Record(ctx context.Context, db bun.IDB, d *Day, now time.Time) (bool, error) {
 	content, err := d.Manifest.Encode()
 	if err != nil {
@@ -58,7 +59,7 @@ func Record(ctx context.Context, db bun.IDB, d *Day, now time.Time) (bool, error
 	return n == 1, err
 }
 
-// Days lists the sealed days, the oldest first.
+// Days lists the sealed days, oldest first.
 func Days(ctx context.Context, db bun.IDB) ([]SealedDay, error) {
 	var rows []dayRow
 	if err := db.NewSelect().Model(&rows).Order("day").Scan(ctx); err != nil {
@@ -74,7 +75,7 @@ func Days(ctx context.Context, db bun.IDB) ([]SealedDay, error) {
 	return days, nil
 }
 
-// Last returns the last sealed day; found is false before the first.
+// Last returns the last sealed day. found is false if no day is sealed.
 func Last(ctx context.Context, db bun.IDB) (last SealedDay, found bool, err error) {
 	var row dayRow
 	err = db.NewSelect().Model(&row).OrderExpr("day DESC").Limit(1).Scan(ctx)
@@ -96,8 +97,8 @@ func (r *dayRow) day() (SealedDay, error) {
 	return SealedDay{Day: r.Day, Manifest: m, Hash: hex.EncodeToString(r.Hash), SealedAt: r.SealedAt.UTC()}, nil
 }
 
-// SealedUntil returns the end of the last sealed day, zero before the first. What was observed
-// before it is in the archive.
+// SealedUntil returns the end of the last sealed day, or the zero time if none is sealed. The
+// archive holds everything observed before it.
 func SealedUntil(ctx context.Context, db bun.IDB) (time.Time, error) {
 	last, found, err := Last(ctx, db)
 	if err != nil || !found {
@@ -107,11 +108,11 @@ func SealedUntil(ctx context.Context, db bun.IDB) (time.Time, error) {
 	return end, err
 }
 
-// bounds returns the first moment of a day and of the day after it.
+// bounds returns the start of a day and the start of the next day.
 func bounds(day string) (from, to time.Time, err error) {
 	from, err = time.Parse(time.DateOnly, day)
 	if err != nil {
-		return from, to, fmt.Errorf("%q is not a day such as 2026-11-21", day)
+		return from, to, fmt.Errorf("%q is not a day in the form 2026-11-21", day)
 	}
 	return from, from.AddDate(0, 0, 1), nil
 }

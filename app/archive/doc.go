@@ -1,8 +1,8 @@
-// Package archive keeps everything that was observed. Each reading of a source becomes
-// segments in the database, in the transaction that stores it. A job seals each UTC day: it
-// writes the day's segments, and what the domain exports of that day, to Parquet files, reads
-// them back, and deletes the segments. Prices are thinned and news is pruned only up to the last
-// sealed day.
+// Package archive keeps everything that was observed. Each reading of a source is stored as segments
+// in the database, in the transaction that stores the reading. A job seals each UTC day. It writes
+// the day's segments, and the tables that the domain exports for that day, to Parquet files. It
+// reads the files back and then deletes the segments. Prices are thinned and news is pruned only up
+// to the last sealed day.
 //
 // # Layout
 //
@@ -13,16 +13,16 @@
 //	days/2026-11-21/news-hackernews.parquet
 //	days/2026-11-21/…                        the tables of Tables, one file for each source
 //	days/2026-11-21/texts/news-hackernews.parquet
-//	days/2026-11-21/texts.json               the files of texts as they are now
-//	days/2026-11-21/redactions.json          what was erased from them, and why
-//	days/2026-11-21/segments.json            ids of the segments that the day was made of
-//	days/2026-11-21/unreadable/…             segments that could not be decoded, as they were
+//	days/2026-11-21/texts.json               the current state of the text files
+//	days/2026-11-21/redactions.json          the erased records, and why
+//	days/2026-11-21/segments.json            ids of the segments in the day
+//	days/2026-11-21/unreadable/…             bytes of segments that could not be decoded
 //
 // # Chain and erasure
 //
-// A manifest names the SHA-256 of each of its files and of the manifest of the day before, so a
-// changed or missing day is found. Texts, names and authors are not in those files. A row that
-// has any carries the SHA-256 over a random salt and the texts; salt and texts are in a file
-// under texts, which can be rewritten without them. Each row whose texts are missing must be named
-// in redactions.json.
+// A manifest names the SHA-256 of each of the day's Parquet files and of the manifest of the day
+// before, so that a changed or missing day is detected. Those files contain no texts, names or
+// authors. A row with texts carries the SHA-256 of a random salt and the texts. Salts and texts are
+// in separate files under texts, which an erasure rewrites. Each row whose texts are missing must be
+// named in redactions.json.
 package archive

@@ -7,7 +7,7 @@ import (
 	"github.com/parquet-go/parquet-go"
 )
 
-// EncodeRows returns rows as the content of a Parquet file, for rows that wait in the database.
+// EncodeRows encodes rows as a Parquet file, to keep them in the database.
 func EncodeRows[T any](rows []T) ([]byte, error) {
 	var b bytes.Buffer
 	if err := parquet.Write(&b, rows, parquet.Compression(&parquet.Zstd)); err != nil {
@@ -16,7 +16,7 @@ func EncodeRows[T any](rows []T) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// DecodeRows is the reverse of EncodeRows.
+// DecodeRows decodes rows that EncodeRows encoded.
 func DecodeRows[T any](content []byte) ([]T, error) {
 	var rows []T
 	err := guarded(func() (err error) {

@@ -11,10 +11,10 @@ import (
 	"strings"
 )
 
-// Folder is an archive in a folder of this machine.
+// Folder is an archive in a local folder.
 type Folder struct{ root string }
 
-// OpenFolder returns the archive in a folder, which is made by the first Put.
+// OpenFolder returns the archive in a folder. The first Put creates the folder.
 func OpenFolder(root string) *Folder { return &Folder{root} }
 
 func (f *Folder) path(name string) string { return filepath.Join(f.root, filepath.FromSlash(name)) }
@@ -69,22 +69,22 @@ func (f *Folder) List(_ context.Context, prefix string) ([]Info, error) {
 	return list, err
 }
 
-// unfinished ends the name of a file that is being written.
+// unfinished is the suffix of a file that is being written.
 const unfinished = ".part"
 
-// Put implements Writable: it writes beside the name, syncs and renames.
+// Put implements Writable. It writes a temporary file beside the target, syncs it and renames it.
 func (f *Folder) Put(_ context.Context, name string, content io.Reader, _ int64) error {
 	return f.write(name, content, os.Rename)
 }
 
-// PutNew implements Writable: a link fails if the name exists.
+// PutNew implements Writable. It uses a hard link, which fails if the name exists.
 func (f *Folder) PutNew(_ context.Context, name string, content io.Reader, _ int64) error {
 	return f.write(name, content, func(from, to string) error {
 		return errors.Join(os.Link(from, to), os.Remove(from))
 	})
 }
 
-// write writes a file beside its name, syncs it, and puts it in its place.
+// write writes a temporary file beside the target, syncs it and calls place to give it its name.
 func (f *Folder) write(name string, content io.Reader, place func(from, to string) error) (err error) {
 	path := f.path(name)
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
@@ -107,7 +107,7 @@ func (f *Folder) write(name string, content io.Reader, place func(from, to strin
 	return syncFolder(filepath.Dir(path))
 }
 
-// syncFolder makes a rename durable.
+// syncFolder makes a rename in a folder durable.
 func syncFolder(path string) error {
 	dir, err := os.Open(path)
 	if err != nil {

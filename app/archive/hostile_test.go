@@ -14,8 +14,9 @@ import (
 	"github.com/pulsecast/pulsecast/app/archive"
 )
 
-// TestHostileFiles: a file that is no table of prices is an error with its name, however it is
-// broken. The hash in the manifest is of no help: whoever edits one file can edit the other.
+// TestHostileFiles checks that each broken file of prices gives an error with its name and no
+// panic. The hash in the manifest doesn't protect against this: an attacker who edits one file can
+// edit the other, too.
 func TestHostileFiles(t *testing.T) {
 	t.Parallel()
 	type wrong struct {
@@ -46,9 +47,9 @@ func TestHostileFiles(t *testing.T) {
 	}
 	for name, content := range files {
 		if err := readPrices(t, content); err != nil && !strings.HasPrefix(err.Error(), "days/2026-11-21/prices-x.parquet: ") {
-			t.Errorf("%s: the error names no file: %v", name, err)
+			t.Errorf("%s: the error doesn't name the file: %v", name, err)
 		} else if err == nil && !strings.HasPrefix(name, "flipped") {
-			t.Errorf("%s: it was read", name)
+			t.Errorf("%s: the broken file was read without an error", name)
 		}
 	}
 }
@@ -62,7 +63,7 @@ func parquetOf[T any](t *testing.T, rows ...T) []byte {
 	return b.Bytes()
 }
 
-// readPrices seals a day with this content as its file of prices, checks and reads it.
+// readPrices makes a day with this content as its file of prices, checks it and reads it.
 func readPrices(t *testing.T, content []byte) (err error) {
 	t.Helper()
 	defer func() {
@@ -92,7 +93,7 @@ func readPrices(t *testing.T, content []byte) (err error) {
 	return cmp.Or(archive.MarketPrices(t.Context(), d, "b", day, day.AddDate(0, 0, 1), use), first)
 }
 
-// memory is an archive in memory.
+// memory is a Storage in memory.
 type memory map[string][]byte
 
 type inMemory struct{ *bytes.Reader }

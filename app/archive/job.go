@@ -16,17 +16,17 @@ import (
 const (
 	// Interval is the time between two runs of the job.
 	Interval = 5 * time.Minute
-	// Timeout bounds one run.
+	// Timeout is the maximum duration of one run.
 	Timeout = time.Hour
-	// settled is how long after its end a day is sealed: readings that began before midnight
-	// are stored by then.
+	// settled is how long after its end a day is sealed. Readings that began before midnight are
+	// stored by then.
 	settled = 15 * time.Minute
-	// daysPerRun bounds the days that one run seals; a backlog takes several.
+	// daysPerRun is the maximum number of days that one run seals. A backlog takes several runs.
 	daysPerRun = 40
 )
 
-// Tick does what is due: it seals the days that have ended, erases what was asked for, and looks
-// whether archived posts still exist. It fits worker.Job. How it went is kept for ReadStatus.
+// Tick seals the days that have ended, erases requested texts, and asks the sources whether
+// archived posts still exist. It fits worker.Job. It stores the result for ReadStatus.
 func (s *Sealer) Tick(ctx context.Context) (next time.Duration, err error) {
 	more, err := s.sealDue(ctx)
 	if err == nil {
@@ -44,7 +44,7 @@ func (s *Sealer) Tick(ctx context.Context) (next time.Duration, err error) {
 	return next, s.lookForPosts(ctx)
 }
 
-// sealDue seals the days that have ended. It reports whether some are left for the next run.
+// sealDue seals the days that have ended. more reports whether days are left for the next run.
 func (s *Sealer) sealDue(ctx context.Context) (more bool, err error) {
 	if err := Probe(ctx, s.Storage); err != nil {
 		return false, err
@@ -63,8 +63,9 @@ func (s *Sealer) sealDue(ctx context.Context) (more bool, err error) {
 	return true, nil
 }
 
-// nextDay returns the day that is sealed next: the one after the last, so that no day is
-// missing. An archive begins with the day of the first segment, or with what the storage holds.
+// nextDay returns the day to seal next, which is the day after the last sealed one, so that no day
+// is skipped. An archive begins with the first day in the storage, or else with the day of the
+// first segment.
 func (s *Sealer) nextDay(ctx context.Context) (string, error) {
 	last, found, err := Last(ctx, s.DB)
 	if err != nil {
@@ -88,49 +89,49 @@ func (s *Sealer) nextDay(ctx context.Context) (string, error) {
 	return first.String, nil
 }
 
-// holds checks that the storage is the one that the last day was sealed into, and not an empty
-// folder where a disk is missing.
+// holds checks that the storage contains the last sealed day. It detects an empty folder where a
+// disk isn't mounted.
 func (s *Sealer) holds(ctx context.Context, last *SealedDay) error {
 	d, err := OpenDay(ctx, s.Storage, last.Day)
 	if errors.Is(err, ErrNotExist) {
-		return fmt.Errorf("%s: the day was sealed, but it is missing: is ARCHIVE_URL right, and its disk mounted?", Path(last.Day, ManifestName))
+		return fmt.Errorf("%s: the day was sealed, but the file is missing; check ARCHIVE_URL and that its disk is mounted", Path(last.Day, ManifestName))
 	}
 	if err != nil {
 		return err
 	}
 	if d.Hash != last.Hash {
-		return fmt.Errorf("%s: its hash is %s, but it was sealed with %s", Path(last.Day, ManifestName), d.Hash, last.Hash)
+		return fmt.Errorf("%s: its hash is %s, but the day was sealed with hash %s", Path(last.Day, ManifestName), d.Hash, last.Hash)
 	}
 	return nil
 }
 
-// Status is how the archive goes, on any node.
+// Status is the state of the archive. It is the same on every node.
 type Status struct {
-	LastSealed string    // day; "" before the first
-	SealedAt   time.Time // zero before the first
-	Waiting    int64     // segments in the database
-	Oldest     string    // the day of the oldest of them
+	LastSealed string    // last sealed day, "" if none
+	SealedAt   time.Time // zero if no day is sealed
+	Waiting    int64     // number of segments in the database
+	Oldest     string    // day of the oldest segment
 	jobState
 }
 
-// jobState is how the job goes.
+// jobState is the state of the job.
 type jobState struct {
-	RanAt    time.Time // of the latest run that succeeded; zero before the first
-	FailedAt time.Time // of the latest run; zero if it succeeded
-	Failures int       // in a row
-	Error    string    // of the latest run
+	RanAt    time.Time // latest successful run, zero if none
+	FailedAt time.Time // latest run if it failed, else zero
+	Failures int       // consecutive failed runs
+	Error    string    // error of the latest run
 }
 
-// late is how long after its end a day may wait to be sealed.
+// late is how long after its end a day may stay unsealed.
 const late = 6 * time.Hour
 
-// Troubled reports whether an operator should look at the archive: the job fails, or a day that
-// ended long ago isn't sealed.
+// Troubled reports whether an operator should check the archive: the job fails, or a day that ended
+// more than late ago isn't sealed.
 func (s *Status) Troubled(now time.Time) bool {
 	return s.Failures > 0 || s.Oldest != "" && s.Oldest < DayOf(now.Add(-late)) && s.Oldest > s.LastSealed
 }
 
-// ReadStatus reads how the archive goes.
+// ReadStatus reads the state of the archive.
 func ReadStatus(ctx context.Context, db bun.IDB) (st Status, err error) {
 	if st.jobState, err = readJobState(ctx, db); err != nil {
 		return st, err
@@ -152,7 +153,7 @@ func ReadStatus(ctx context.Context, db bun.IDB) (st Status, err error) {
 	return st, nil
 }
 
-// jobSetting is where the state of the job is kept.
+// jobSetting is the setting that holds the state of the job.
 const jobSetting = "archive"
 
 func readJobState(ctx context.Context, db bun.IDB) (r jobState, err error) {

@@ -14,8 +14,8 @@ import (
 	"github.com/pulsecast/pulsecast/app/news"
 )
 
-// TestReadings: each reading is in the sealed day, facts when they change and once a day, and a
-// closed market's prices only among the closings.
+// TestReadings checks that each reading is in the sealed day. Facts are there when they change and
+// once a day. A closed market has no prices, only closings.
 func TestReadings(t *testing.T) {
 	t.Parallel()
 	for _, kind := range dbtest.Kinds {
@@ -89,7 +89,8 @@ map[n1:{"title":"Title of n1","url":"https://x.example/n1","permalink":"https://
 	}
 }
 
-// TestChain: days without any observation are sealed too, and each names the day before.
+// TestChain checks that days without observations are sealed too, and that each day names the one
+// before it.
 func TestChain(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, database.SQLite)
@@ -111,8 +112,8 @@ func TestChain(t *testing.T) {
 	}
 }
 
-// TestAnotherNodeAppends: facts that this node has appended are appended again once another node
-// came between, for it may have seen others.
+// TestAnotherNodeAppends checks that a node appends its facts again after another node has
+// appended, because the other node may have seen different facts.
 func TestAnotherNodeAppends(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, database.SQLite)
@@ -133,12 +134,13 @@ func TestAnotherNodeAppends(t *testing.T) {
 		got = append(got, fmt.Sprint(r.ObservedAt.Minute(), r.Question))
 	}
 	if want := []string{"0Will a?", "2Reworded?", "3Will a?"}; !slices.Equal(got, want) {
-		t.Errorf("facts %v, want %v", got, want)
+		t.Errorf("got facts %v, want %v", got, want)
 	}
 }
 
-// TestUnreachable: while the archive is down readings are stored, nothing counts as sealed, and
-// the state says so. Once it is back everything is sealed without help.
+// TestUnreachable checks that readings are stored while the archive is unreachable, that no day
+// counts as sealed, and that the status reports the failure. When the archive is back, the job
+// seals everything.
 func TestUnreachable(t *testing.T) {
 	t.Parallel()
 	for _, kind := range dbtest.Kinds {
@@ -150,31 +152,32 @@ func TestUnreachable(t *testing.T) {
 			w.set(day.AddDate(0, 0, 1).Add(time.Hour))
 			for range 2 {
 				if err := w.tick(); err == nil {
-					t.Fatal("sealing succeeds without an archive")
+					t.Fatal("sealing succeeded without an archive")
 				}
 				w.readPlain()
 			}
 			st, err := archive.ReadStatus(t.Context(), w.db)
 			if err != nil || !st.Troubled(w.now()) || st.Failures != 2 || st.Waiting == 0 || !strings.Contains(st.Error, errDown.Error()) {
-				t.Errorf("state %+v, %v", st, err)
+				t.Errorf("status %+v, error %v", st, err)
 			}
 			if until, err := archive.SealedUntil(t.Context(), w.db); err != nil || !until.IsZero() {
-				t.Errorf("sealed until %v, %v", until, err)
+				t.Errorf("sealed until %v (error %v), want the zero time", until, err)
 			}
 			w.storage.set(false)
 			w.mustTick()
 			st, err = archive.ReadStatus(t.Context(), w.db)
 			if err != nil || st.Troubled(w.now()) || st.LastSealed != "2026-11-21" {
-				t.Errorf("state %+v, %v", st, err)
+				t.Errorf("status %+v, error %v", st, err)
 			}
 			if until, err := archive.SealedUntil(t.Context(), w.db); err != nil || !until.Equal(day.AddDate(0, 0, 1)) {
-				t.Errorf("sealed until %v, %v", until, err)
+				t.Errorf("sealed until %v (error %v), want the end of the day", until, err)
 			}
 		})
 	}
 }
 
-// TestWorkerIsGone: a day that nothing seals is trouble, though no run has failed.
+// TestWorkerIsGone checks that a day that isn't sealed in time counts as trouble, even if no run
+// has failed.
 func TestWorkerIsGone(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, database.SQLite)
@@ -187,13 +190,13 @@ func TestWorkerIsGone(t *testing.T) {
 	} {
 		st, err := archive.ReadStatus(t.Context(), w.db)
 		if err != nil || st.Troubled(at) != want {
-			t.Errorf("at %s: troubled %v, %v", at, st.Troubled(at), err)
+			t.Errorf("at %s: got troubled %t, error %v", at, st.Troubled(at), err)
 		}
 	}
 }
 
-// TestStoppedWhileSealing stops the sealer at each of its writes. The next run seals the day
-// once and whole.
+// TestStoppedWhileSealing stops the sealer at each of its writes. The next run must seal the
+// complete day once.
 func TestStoppedWhileSealing(t *testing.T) {
 	t.Parallel()
 	for stop := 1; ; stop++ {
@@ -204,12 +207,12 @@ func TestStoppedWhileSealing(t *testing.T) {
 		err := w.tick()
 		if err == nil {
 			if stop < 8 {
-				t.Errorf("sealing makes %d writes only", stop)
+				t.Errorf("sealing succeeded although write %d fails", stop)
 			}
 			return
 		}
 		w.storage.failN = 0
-		w.readPlain() // of the next day
+		w.readPlain() // a reading of the next day
 		w.mustTick()
 		if found := w.check("2026-11-21"); len(found.Problems) > 0 || len(w.days()) != 1 {
 			t.Errorf("stopped at write %d: %v, days %v", stop, found.Problems, w.days())
@@ -220,7 +223,7 @@ func TestStoppedWhileSealing(t *testing.T) {
 	}
 }
 
-// TestTwoNodes: two nodes that seal the same day at once seal it once.
+// TestTwoNodes checks that two nodes that seal the same day at once seal it once.
 func TestTwoNodes(t *testing.T) {
 	t.Parallel()
 	for _, kind := range dbtest.Kinds {
@@ -242,7 +245,7 @@ func TestTwoNodes(t *testing.T) {
 				t.Errorf("neither sealed the day: %v, %v", first, second)
 			}
 			if found := w.check("2026-11-21"); len(found.Problems) > 0 || len(w.days()) != 1 || w.segments() != 0 {
-				t.Errorf("%v, days %v, %d segments", found.Problems, w.days(), w.segments())
+				t.Errorf("problems %v, days %v, %d segments", found.Problems, w.days(), w.segments())
 			}
 			if rows := rowsOf[archive.PriceRow](w, "2026-11-21", archive.Prices); len(rows) != 5 {
 				t.Errorf("%d rows", len(rows))
@@ -251,8 +254,8 @@ func TestTwoNodes(t *testing.T) {
 	}
 }
 
-// TestStoppedAfterSealing: a day that the storage holds and the database doesn't know, as after a
-// restored backup, is taken over as it is, with the segments that it holds and no others.
+// TestStoppedAfterSealing checks a day that is in the storage but not in the database, as after
+// restoring a backup. The job must record it unchanged and delete only the segments it contains.
 func TestStoppedAfterSealing(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, database.SQLite)
@@ -264,14 +267,14 @@ func TestStoppedAfterSealing(t *testing.T) {
 	w.exec("DELETE FROM archive_days")
 	segments.restore(t, w.db)
 	w.set(day.Add(13 * time.Hour))
-	w.readPlain() // the restored service read on, on a day that is sealed
+	w.readPlain() // the restored service takes a reading on the sealed day
 	w.set(day.AddDate(0, 0, 2).Add(time.Hour))
 	w.mustTick()
 	if w.open("2026-11-21").Hash != hash || !slices.Equal(w.days(), []string{"2026-11-21", "2026-11-22"}) {
 		t.Errorf("days %v", w.days())
 	}
 	if rows := rowsOf[archive.PriceRow](w, "2026-11-22", archive.Prices); len(rows) != 1 || rows[0].ObservedAt.Hour() != 13 {
-		t.Errorf("what came after the seal is not in the next day: %+v", rows)
+		t.Errorf("the reading after the seal is not in the next day: %+v", rows)
 	}
 	found := w.check("2026-11-22")
 	if len(found.Problems) != 0 || len(found.Notes) == 0 || !strings.Contains(found.Notes[0].Error(), ".parquet: its first observation is of 2026-11-21T13:00:00Z, before this day") {

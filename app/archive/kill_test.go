@@ -18,8 +18,8 @@ import (
 	"github.com/pulsecast/pulsecast/app/market"
 )
 
-// sealVariable makes this program seal a day instead of running tests: database, folder and day,
-// separated by spaces.
+// sealVariable is an environment variable. If it is set, this program seals a day instead of
+// running tests. It holds database, folder and day, separated by spaces.
 const sealVariable = "ARCHIVE_TEST_SEAL"
 
 func TestMain(m *testing.M) {
@@ -43,7 +43,7 @@ func sealIn(address, folder, day string) error {
 	return s.Seal(context.Background(), day)
 }
 
-// kills is how many times TestKilledWhileSealing kills a sealer: a few, or TORTURE_SEALING.
+// kills is how many times TestKilledWhileSealing kills a sealer: TORTURE_SEALING, or 6.
 func kills(t *testing.T) int {
 	t.Helper()
 	text := os.Getenv("TORTURE_SEALING")
@@ -57,8 +57,8 @@ func kills(t *testing.T) int {
 	return n
 }
 
-// TestKilledWhileSealing kills the sealer of a day (SIGKILL) at random moments, half of the times
-// on each database. The next one seals the day once and whole.
+// TestKilledWhileSealing kills a sealer with SIGKILL at random moments, half of the times on each
+// database. The next run must seal the complete day once.
 func TestKilledWhileSealing(t *testing.T) {
 	t.Parallel()
 	for _, kind := range dbtest.Kinds {
@@ -69,7 +69,7 @@ func TestKilledWhileSealing(t *testing.T) {
 			for i := range kills(t)/2 + 1 {
 				moment := time.Duration(rand.Int64N(int64(k.took)))
 				if i == 0 {
-					moment = time.Hour // it tells how long sealing takes
+					moment = time.Hour // this run measures how long sealing takes
 				}
 				if k.seal(i, moment) {
 					killed++
@@ -83,11 +83,11 @@ func TestKilledWhileSealing(t *testing.T) {
 	}
 }
 
-// killer has a database that other processes can open.
+// killer is a world with a database that other processes can open.
 type killer struct {
 	*world
 	address, folder string
-	took            time.Duration // of sealing a day
+	took            time.Duration // duration of sealing a day
 }
 
 const killReadings, killMarkets = 40, 50
@@ -109,8 +109,8 @@ func newKiller(t *testing.T, kind database.Kind) *killer {
 	return k
 }
 
-// seal records a day, kills its sealer after a moment, seals again, and checks the day. It
-// reports whether the sealer was killed before it was done.
+// seal records a day, kills its sealer after a delay, seals again, and checks the day. It reports
+// whether the sealer was killed before it was done.
 func (k *killer) seal(i int, moment time.Duration) (killed bool) {
 	k.t.Helper()
 	from := day.AddDate(0, 0, i)
@@ -132,7 +132,7 @@ func (k *killer) seal(i int, moment time.Duration) (killed bool) {
 	if err := cmd.Start(); err != nil {
 		k.t.Fatal(err)
 	}
-	if _, err := out.Read(make([]byte, 1)); err != nil { // it begins
+	if _, err := out.Read(make([]byte, 1)); err != nil { // sealing has begun
 		k.t.Fatal(err)
 	}
 	began := time.Now()
@@ -148,11 +148,11 @@ func (k *killer) seal(i int, moment time.Duration) (killed bool) {
 	return killed
 }
 
-// whole checks that a day holds every reading once, and that nothing is left of it elsewhere.
+// whole checks that a day holds every reading once, and that no segments are left.
 func (k *killer) whole(name string, days int) {
 	k.t.Helper()
 	if got := k.days(); len(got) != days || got[days-1] != name || k.segments() != 0 {
-		k.t.Errorf("days %v, %d segments are left", got, k.segments())
+		k.t.Errorf("got days %v and %d segments left", got, k.segments())
 	}
 	seen := map[string]bool{}
 	rows := rowsOf[archive.PriceRow](k.world, name, archive.Prices)
@@ -160,6 +160,6 @@ func (k *killer) whole(name string, days int) {
 		seen[r.Market+r.ObservedAt.String()] = true
 	}
 	if len(rows) != killReadings*killMarkets || len(seen) != len(rows) {
-		k.t.Errorf("%s holds %d rows, %d different, of %d", name, len(rows), len(seen), killReadings*killMarkets)
+		k.t.Errorf("%s: got %d rows, %d of them different; want %d", name, len(rows), len(seen), killReadings*killMarkets)
 	}
 }

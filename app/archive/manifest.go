@@ -11,24 +11,24 @@ import (
 	"time"
 )
 
-// Schema is the version of the layout and of the columns. A reader refuses a higher one.
+// Schema is the version of the layout and of the columns. A reader refuses a higher version.
 const Schema = 1
 
-// Manifest says what a sealed day holds. It never changes. The hash of a day is the SHA-256 of
-// its manifest as written.
+// Manifest describes a sealed day and never changes. The hash of a day is the SHA-256 of its
+// manifest as written.
 type Manifest struct {
 	Schema   int       `json:"schema"`
-	Day      string    `json:"day"`      // UTC, 2026-11-21
-	Previous string    `json:"previous"` // hash of the day before, in hex; "" for the first
-	First    time.Time `json:"first"`    // of all observations; zero without any
+	Day      string    `json:"day"`      // in UTC, such as 2026-11-21
+	Previous string    `json:"previous"` // hash of the day before, in hex; "" for the first day
+	First    time.Time `json:"first"`    // first and last observation; zero without observations
 	Last     time.Time `json:"last"`
 	Files    []File    `json:"files"` // in the order of Tables, then by source
 	Texts    []Texts   `json:"texts"`
-	// Unreadable are observations that were damaged before they were sealed.
+	// Unreadable are segments that were damaged before they were sealed.
 	Unreadable []Unreadable `json:"unreadable,omitempty"`
 }
 
-// Unreadable is a segment that could not be decoded. Its file holds what there was of it.
+// Unreadable is a segment that could not be decoded. Its file holds the segment's bytes.
 type Unreadable struct {
 	Table  string `json:"table"`
 	Source string `json:"source"`
@@ -46,35 +46,35 @@ type File struct {
 	Rows   int64     `json:"rows"`
 	Bytes  int64     `json:"bytes"`
 	SHA256 string    `json:"sha256"` // in hex
-	First  time.Time `json:"first"`  // of observed tables
+	First  time.Time `json:"first"`  // first and last observation; zero for exported tables
 	Last   time.Time `json:"last"`
 }
 
-// Texts is one file of texts. Its hash is not here, because erasing rewrites the file.
+// Texts is one text file. It has no hash, because an erasure rewrites the file.
 type Texts struct {
 	Table  string `json:"table"`
 	Source string `json:"source,omitempty"`
 	Name   string `json:"name"` // "texts/news-hackernews.parquet"
-	Rows   int64  `json:"rows"` // when the day was sealed
+	Rows   int64  `json:"rows"` // at the time of sealing
 }
 
-// Redaction says that the texts of a record were erased from a day.
+// Redaction records that the texts of a record were erased from a day.
 type Redaction struct {
 	Table  string    `json:"table"`
 	Record string    `json:"record"`
-	Reason string    `json:"reason"` // "closed" (an account), "deleted" (by the source), "ordered" (by a court), "hidden" (by an admin)
+	Reason string    `json:"reason"` // "closed" (account), "deleted" (by the source), "ordered" (by a court) or "hidden" (by an admin)
 	At     time.Time `json:"at"`
 }
 
-// same reports whether both erase the same record.
+// same reports whether both redactions are of the same record.
 func (r Redaction) same(other Redaction) bool {
 	return r.Table == other.Table && r.Record == other.Record
 }
 
-// Path returns where a file of a day is in an archive.
+// Path returns the path of a day's file in an archive.
 func Path(day, name string) string { return "days/" + day + "/" + name }
 
-// The files beside the Parquet files of a day.
+// The files of a day that aren't Parquet files.
 const (
 	ManifestName   = "manifest.json"
 	TextsName      = "texts.json"
@@ -92,7 +92,7 @@ func (m *Manifest) Encode() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// ReadManifest decodes the manifest of a day and checks that it is one. Its error is a Problem.
+// ReadManifest decodes and checks the manifest of a day. Its error is a Problem.
 func ReadManifest(day string, content []byte) (*Manifest, error) {
 	var m Manifest
 	bad := func(format string, args ...any) error {
@@ -103,17 +103,17 @@ func ReadManifest(day string, content []byte) (*Manifest, error) {
 	}
 	switch {
 	case m.Schema < 1 || m.Schema > Schema:
-		return nil, bad("schema %d; this program reads up to %d", m.Schema, Schema)
+		return nil, bad("its schema is %d, but this program reads only up to %d", m.Schema, Schema)
 	case m.Day != day:
 		return nil, bad("it is the manifest of %q", m.Day)
 	}
 	if name, ok := m.strayName(); ok {
-		return nil, bad("it names %.80q, which is no file of this day", name)
+		return nil, bad("it names %.80q, which isn't a file of this day", name)
 	}
 	return &m, nil
 }
 
-// strayName finds a name that would lead out of the folder of the day.
+// strayName returns a file name that would lead outside the folder of the day, if there is one.
 func (m *Manifest) strayName() (name string, found bool) {
 	var names []string
 	for _, f := range m.Files {
@@ -143,7 +143,7 @@ func Hash(content []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// TextHash returns the hash of texts that a row carries.
+// TextHash returns the hash of a text, as a row carries it.
 func TextHash(salt, content []byte) []byte {
 	sum := sha256.Sum256(slices.Concat(salt, content))
 	return sum[:]

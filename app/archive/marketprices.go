@@ -13,9 +13,9 @@ import (
 // marketColumn is the first column of PriceRow.
 const marketColumn = 0
 
-// MarketPrices calls use with the readings of one market in a day, oldest first, that were observed
-// from a moment up to another, without that. It reads the names of the markets in the row groups
-// that may hold it, and of the rest only its rows. It ends early if use returns false.
+// MarketPrices calls use for each reading of a market in a day, oldest first, that was observed at
+// from or later and before to. It reads only the market column of those row groups that may contain
+// the market, and then only that market's rows. It stops early if use returns false.
 func MarketPrices(ctx context.Context, d *Day, market string, from, to time.Time, use func(*PriceRow) bool) error {
 	for _, f := range d.Manifest.Of(Prices) {
 		if f.Last.Before(from) || !f.First.Before(to) {
@@ -69,7 +69,7 @@ func marketPrices(ctx context.Context, s Storage, name, market string, use func(
 	return true, nil
 }
 
-// mayHold compares a market with the bounds of a row group.
+// mayHold reports whether a row group may contain a market, according to its bounds.
 func mayHold(file *parquet.File, group int, market string) bool {
 	stats := file.Metadata().RowGroups[group].Columns[marketColumn].MetaData.Statistics
 	if stats.MinValue == nil || stats.MaxValue == nil {
@@ -78,7 +78,7 @@ func mayHold(file *parquet.File, group int, market string) bool {
 	return string(stats.MinValue) <= market && market <= string(stats.MaxValue)
 }
 
-// rowsOfMarket finds the rows of a market in a row group, which are one after another.
+// rowsOfMarket finds the rows of a market in a row group. They are contiguous.
 func rowsOfMarket(group parquet.RowGroup, market string) (first, n int64, err error) {
 	pages := group.ColumnChunks()[marketColumn].Pages()
 	defer func() { err = errors.Join(err, pages.Close()) }()
@@ -111,7 +111,7 @@ func rowsOfMarket(group parquet.RowGroup, market string) (first, n int64, err er
 		}
 		parquet.Release(page)
 		if n > 0 && first+n < row {
-			return first, n, nil // rows of the next market have come
+			return first, n, nil // the rows of the next market have started
 		}
 	}
 }

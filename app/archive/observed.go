@@ -24,13 +24,13 @@ import (
 // eventSegment is an EventRow in a segment.
 type eventSegment struct {
 	EventRow
-	Same bool `json:",omitempty"` // as its row before, but for the volumes, which are given
+	Same bool `json:",omitempty"` // equal to the row before, except for the volumes, which are set
 }
 
 // newsSegment is a NewsRow in a segment.
 type newsSegment struct {
 	NewsRow
-	Said *NewsTexts `json:",omitempty"` // nil: as its row before
+	Said *NewsTexts `json:",omitempty"` // nil if equal to the row before
 }
 
 // waiting is a segment without its content.
@@ -41,7 +41,7 @@ type waiting struct {
 	Records int64
 }
 
-// segmentsUpTo lists the segments that a day takes in, in the order they were appended.
+// segmentsUpTo lists the segments that a day includes, in the order they were appended.
 func segmentsUpTo(ctx context.Context, db bun.IDB, day string) (list []waiting, err error) {
 	err = db.NewSelect().Model((*segment)(nil)).Column("id", "kind", "source", "records").
 		Where("day <= ?", day).OrderExpr("id").Scan(ctx, &list)
@@ -61,14 +61,14 @@ func deleteSegments(ctx context.Context, db bun.IDB, ids []uuid.UUID) error {
 	return nil
 }
 
-// segmentsName is the list of the segments that a day holds. A sealer that was stopped between
-// sealing a day and deleting its segments finds there which ones are done.
+// segmentsName is the list of the segments in a day. If a sealer stops after sealing a day and
+// before deleting its segments, the list says which segments to delete.
 const segmentsName = "segments.json"
 
 func readSegmentList(ctx context.Context, s Storage, day string) (ids []uuid.UUID, err error) {
 	content, err := ReadObject(ctx, s, Path(day, segmentsName))
 	if errors.Is(err, ErrNotExist) {
-		return nil, nil // a day that was written without segments
+		return nil, nil // the day was written without segments
 	}
 	if err != nil {
 		return nil, err
@@ -104,7 +104,7 @@ func (s *Sealer) writeObserved(ctx context.Context, w *DayWriter, day string) er
 		return err
 	}
 	for _, u := range w.manifest.Unreadable {
-		s.Log.Error("a segment of the archive can't be read; it is kept as it is", "day", day, "file", u.Name, "reason", u.Reason)
+		s.Log.Error("a segment of the archive can't be read and is kept unchanged", "day", day, "file", u.Name, "reason", u.Reason)
 	}
 	ids := make([]uuid.UUID, len(list))
 	for i := range list {
@@ -113,9 +113,9 @@ func (s *Sealer) writeObserved(ctx context.Context, w *DayWriter, day string) er
 	return putJSON(ctx, s.Storage, Path(day, segmentsName), ids)
 }
 
-// saltKey returns what the salts of a day are derived from, so that two nodes that seal the same
-// day write the same files. It is forgotten once the next day is sealed: no node is at this one
-// any more then.
+// saltKey returns the key of a day's salts. Two nodes that seal the same day use the same key, so
+// they write the same files. The key is deleted when the next day is sealed, because no node can
+// still be sealing this one.
 func saltKey(ctx context.Context, db bun.IDB, day string) (string, error) {
 	if _, err := database.AddSetting(ctx, db, saltSetting(day), rand.Text()); err != nil {
 		return "", err
@@ -124,7 +124,7 @@ func saltKey(ctx context.Context, db bun.IDB, day string) (string, error) {
 	return key, err
 }
 
-// forgetSalt removes the key of the day before.
+// forgetSalt deletes the key of the day before.
 func (s *Sealer) forgetSalt(ctx context.Context, tx bun.IDB, day string) error {
 	from, _, err := bounds(day)
 	if err != nil {
@@ -185,7 +185,7 @@ func writeSorted[T observed](ctx context.Context, o *observedTables, table, sour
 	return WriteTable(ctx, o.w, table, source, sorted(segmentRows[T](ctx, o, table, source), byKey(key), sortRows))
 }
 
-// byKey compares rows by key, then by the moment they were observed.
+// byKey returns a comparison of rows by key, then by the time observed.
 func byKey[T observed](key func(*T) string) func(a, b *T) int {
 	return func(a, b *T) int {
 		return cmp.Or(strings.Compare(key(a), key(b)), (*a).at().Compare((*b).at()))
@@ -210,7 +210,7 @@ func (o *observedTables) writeEvents(ctx context.Context, source string) error {
 	})
 }
 
-// writeNews writes the rows of a source, and the texts apart from them.
+// writeNews writes the rows of a source, and their texts to a separate file.
 func (o *observedTables) writeNews(ctx context.Context, source string) error {
 	rows := sorted(segmentRows[newsSegment](ctx, o, News, source), byKey(func(r *newsSegment) string { return r.Item }), sortRows)
 	texts := newsTexts{salt: o.salt}
@@ -230,15 +230,15 @@ func (o *observedTables) writeNews(ctx context.Context, source string) error {
 	return o.w.WriteTexts(ctx, News, source, each(texts.list))
 }
 
-// newsTexts collects the texts of rows that come by item.
+// newsTexts collects the texts of rows that are ordered by item.
 type newsTexts struct {
 	salt    func(record string, content []byte) []byte
 	list    []TextRow
-	item    string // of the row before
-	current []byte // its hash of texts
+	item    string // item of the previous row
+	current []byte // text hash of the previous row
 }
 
-// take gives a row the hash of its texts, and keeps them once.
+// take sets a row's text hash, and collects its text if it is new.
 func (t *newsTexts) take(row *newsSegment) error {
 	if row.Item != t.item {
 		t.item, t.current = row.Item, nil
@@ -267,8 +267,8 @@ func (t *newsTexts) has(text *TextRow) bool {
 	return false
 }
 
-// segmentRows yields the rows of the segments of a table and source. A segment that can't be read
-// is kept beside the files of the day, named in the manifest, and left out.
+// segmentRows yields the rows of the segments of a table and source. It skips a segment that can't
+// be read. The segment's bytes are stored in the folder of the day and named in the manifest.
 func segmentRows[T any](ctx context.Context, o *observedTables, table, source string) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		var none T
@@ -298,8 +298,8 @@ func segmentRows[T any](ctx context.Context, o *observedTables, table, source st
 	}
 }
 
-// segmentContent reads a segment. One that is gone was sealed by another node: what was read so
-// far must not be written.
+// segmentContent reads a segment. If the segment is gone, another node has sealed it, and the rows
+// read so far must not be written.
 func segmentContent(ctx context.Context, db bun.IDB, id uuid.UUID) (content []byte, err error) {
 	err = db.NewSelect().Model((*segment)(nil)).Column("content").Where("id = ?", id).Scan(ctx, &content)
 	if errors.Is(err, sql.ErrNoRows) {

@@ -8,15 +8,15 @@ import (
 	"strings"
 )
 
-// Off is the address of no archive.
+// Off is the address that turns the archive off.
 const Off = "off"
 
-// ErrAddress is the error of an address that names no archive.
+// ErrAddress is the error of an invalid archive address.
 var ErrAddress = errors.New("must be file://PATH, s3://bucket/prefix or off")
 
-// OpenStorage returns the archive at an address: file://PATH (relative to the working directory
-// without a leading slash), s3://bucket/prefix, or nil for "off". It doesn't reach for it: Probe
-// does.
+// OpenStorage returns the archive at an address: file://PATH (relative to the working directory if
+// PATH has no leading slash), s3://bucket/prefix, or nil for "off". It doesn't access the archive;
+// Probe does.
 func OpenStorage(address string) (Writable, error) {
 	switch {
 	case address == Off:
@@ -36,7 +36,7 @@ func OpenStorage(address string) (Writable, error) {
 // probeName is the object that Probe writes and deletes.
 const probeName = "probe"
 
-// Probe finds out whether an archive can be written.
+// Probe checks that an archive can be written.
 func Probe(ctx context.Context, s Writable) error {
 	if err := put(ctx, s, probeName, []byte("Pulsecast writes here.\n")); err != nil {
 		return fmt.Errorf("write to the archive: %w", err)

@@ -9,8 +9,8 @@ import (
 	"github.com/uptrace/bun"
 )
 
-// DaysBefore lists up to limit sealed days before one, the newest first; "" begins with the
-// newest of all.
+// DaysBefore lists up to limit sealed days before the given one, newest first. With "" it starts
+// with the newest.
 func DaysBefore(ctx context.Context, db bun.IDB, before string, limit int) ([]SealedDay, error) {
 	var rows []dayRow
 	q := db.NewSelect().Model(&rows).OrderExpr("day DESC").Limit(int64(limit))
@@ -30,7 +30,7 @@ func DaysBefore(ctx context.Context, db bun.IDB, before string, limit int) ([]Se
 	return days, nil
 }
 
-// FindDay returns a sealed day; nil if it isn't sealed.
+// FindDay returns a sealed day, or nil if the day isn't sealed.
 func FindDay(ctx context.Context, db bun.IDB, day string) (*SealedDay, error) {
 	var row dayRow
 	err := db.NewSelect().Model(&row).Where("day = ?", day).Scan(ctx)
@@ -44,7 +44,7 @@ func FindDay(ctx context.Context, db bun.IDB, day string) (*SealedDay, error) {
 	return &found, err
 }
 
-// DaysBetween lists the sealed days from one to another, both included, the oldest first.
+// DaysBetween lists the sealed days between two days, both included, oldest first.
 func DaysBetween(ctx context.Context, db bun.IDB, from, to string) ([]SealedDay, error) {
 	var rows []dayRow
 	if err := db.NewSelect().Model(&rows).Where("day >= ?", from).Where("day <= ?", to).Order("day").Scan(ctx); err != nil {

@@ -14,25 +14,25 @@ import (
 	"github.com/pulsecast/pulsecast/app/database"
 )
 
-// FindPosts is source.PostSource's Posts.
+// FindPosts has the signature of source.PostSource's Posts.
 type FindPosts func(ctx context.Context, ids []string) (there, deleted []string, err error)
 
 const (
-	// lookedAgainAfter is the time between two looks for a post. A deleted post leaves the
-	// archive a little later than the next one, within the 48 hours that Reddit's terms give.
+	// lookedAgainAfter is the time between two checks of a post. A deleted post leaves the archive
+	// soon after the next check, within the 48 hours that Reddit's terms allow.
 	lookedAgainAfter = 20 * time.Hour
-	// missedFor is how long a post must be missing from answers before it counts as deleted: one
-	// short answer must not erase anything. An answer without any post is rather a fault of the
-	// source, so it takes longer.
+	// missedFor is how long a post must be missing from answers before it counts as deleted, so
+	// that one short answer erases nothing. missedEmptyFor applies if an answer has no post at all.
+	// It is longer, because such an answer is probably a fault of the source.
 	missedFor      = time.Hour
 	missedEmptyFor = 24 * time.Hour
-	// postsPerCall is how many posts one call names, callsPerRun how many calls one run of the
-	// job makes of each source. Reddit allows a hundred calls a minute.
+	// postsPerCall is how many posts one call asks for. callsPerRun is how many calls one run of
+	// the job makes to each source. Reddit allows a hundred calls a minute.
 	postsPerCall = 100
 	callsPerRun  = 150
 )
 
-// post is an archived post that is looked for at its source.
+// post is an archived post whose existence is checked at its source.
 type post struct {
 	bun.BaseModel `bun:"table:archive_posts,alias:p"`
 
@@ -44,7 +44,7 @@ type post struct {
 	MissingSince time.Time `bun:",nullzero"`
 }
 
-// addPosts notes which posts a day holds the texts of.
+// addPosts records the posts whose texts a day contains.
 func addPosts(ctx context.Context, tx bun.IDB, d *Day, now time.Time) error {
 	found := map[string]*post{}
 	for row, err := range Rows[NewsRow](ctx, d, News) {
@@ -68,8 +68,8 @@ func addPosts(ctx context.Context, tx bun.IDB, d *Day, now time.Time) error {
 	return nil
 }
 
-// lookForPosts asks the sources for the posts that were not looked for lately. One source that
-// doesn't answer doesn't keep the others from being asked.
+// lookForPosts asks the sources about the posts that weren't checked lately. An error of one source
+// doesn't stop the calls to the others.
 func (s *Sealer) lookForPosts(ctx context.Context) error {
 	var failed []error
 	for _, name := range slices.Sorted(maps.Keys(s.Posts)) {
@@ -86,7 +86,7 @@ func (s *Sealer) lookForPosts(ctx context.Context) error {
 	return errors.Join(failed...)
 }
 
-// lookForSome makes one call. It reports whether more posts are due.
+// lookForSome makes one call to a source. more reports whether more posts are due.
 func (s *Sealer) lookForSome(ctx context.Context, source string) (more bool, err error) {
 	now := database.Now(s.Now())
 	var due []post
@@ -108,7 +108,7 @@ func (s *Sealer) lookForSome(ctx context.Context, source string) (more bool, err
 	return len(due) == postsPerCall, s.keepLook(ctx, due, there, deleted, now)
 }
 
-// keepLook stores what the source said of posts.
+// keepLook stores a source's answer about posts.
 func (s *Sealer) keepLook(ctx context.Context, due []post, there, deleted []string, now time.Time) error {
 	var gone, present, missing []string
 	var requests []Request
@@ -152,7 +152,7 @@ func (s *Sealer) keepLook(ctx context.Context, due []post, there, deleted []stri
 	})
 }
 
-// changePosts runs a query over some posts, if there are any.
+// changePosts runs a query on the given posts, if there are any.
 func changePosts(ctx context.Context, ids []string, query func([]string) bun.Query) error {
 	if len(ids) == 0 {
 		return nil
@@ -160,7 +160,7 @@ func changePosts(ctx context.Context, ids []string, query func([]string) bun.Que
 	if _, err := query(ids).(interface {
 		Exec(context.Context, ...any) (sql.Result, error)
 	}).Exec(ctx); err != nil {
-		return fmt.Errorf("note what became of archived posts: %w", err)
+		return fmt.Errorf("store the state of archived posts: %w", err)
 	}
 	return nil
 }

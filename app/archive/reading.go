@@ -9,7 +9,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/news"
 )
 
-// observedAs says where and when a market was observed.
+// observedAs returns where and when a market was observed.
 func observedAs(m *market.Market) Observed {
 	return Observed{ObservedAt: database.Now(m.ObservedAt), Source: m.Source, Received: hashOf(m.Received), Sample: m.Sample}
 }
@@ -61,8 +61,8 @@ func textsOf(n *news.Item) *NewsTexts {
 	}
 }
 
-// without is a row without when and in which answer it was observed, and for an event without
-// what it traded: rows that are equal in the rest say nothing new.
+// without returns the row without its time and answer, and for an event without its volumes. Two
+// rows that are equal without these say the same.
 func (r MarketRow) without() MarketRow { r.Observed = r.unseen(); return r }
 
 func (r ClosingRow) without() ClosingRow { r.Observed = r.unseen(); return r }
@@ -76,7 +76,7 @@ func (r EventRow) without() EventRow {
 
 func (o Observed) unseen() Observed { return Observed{Source: o.Source, Sample: o.Sample} }
 
-// hashOf returns the bytes of a hash in hex, nil for none.
+// hashOf decodes a hash in hex. It returns nil if there is none.
 func hashOf(text string) []byte {
 	hash, err := hex.DecodeString(text)
 	if err != nil || len(hash) == 0 {
@@ -85,7 +85,7 @@ func hashOf(text string) []byte {
 	return hash
 }
 
-// known returns nil for a time that is unknown.
+// known returns nil for the zero time.
 func known(at time.Time) *time.Time {
 	if at.IsZero() {
 		return nil

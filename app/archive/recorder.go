@@ -18,34 +18,35 @@ import (
 	"github.com/pulsecast/pulsecast/app/news"
 )
 
-// Recorder appends readings to the archive. Facts (what is said of markets and events, and the
-// texts of news) are appended when they differ from what the Recorder appended last, and once
-// each UTC day, so that a day explains itself. Its methods run in the transaction that stores
-// the reading; call kept once that is committed.
+// Recorder appends readings to the archive. Facts are the descriptions of markets and events, and
+// the texts of news. The Recorder appends a fact when it differs from the last one appended, and
+// once each UTC day, so that each day is complete. Its methods run in the transaction that stores
+// the reading. Call the returned kept after the commit.
 type Recorder struct {
 	now  func() time.Time
-	name string // of this Recorder among those of all nodes
+	name string // identifies this Recorder among those of all nodes
 
 	mu    sync.Mutex
 	facts map[fact][sha256.Size]byte
 }
 
-// fact is what a hash is of.
+// fact identifies a fact whose hash is remembered.
 type fact struct{ day, table, record string }
 
-// NewRecorder returns a Recorder that has appended nothing.
+// NewRecorder returns a Recorder that remembers no facts.
 func NewRecorder(now func() time.Time) *Recorder {
 	return &Recorder{now: now, name: uuid.NewString(), facts: map[fact][sha256.Size]byte{}}
 }
 
-// change are facts that a transaction appends.
+// change holds the facts that a transaction appends.
 type change struct {
 	r     *Recorder
-	known map[fact][sha256.Size]byte // what was appended before, unless another node came between
+	known map[fact][sha256.Size]byte // facts appended before; empty if another node appended last
 	facts map[fact][sha256.Size]byte
 }
 
-// begin prepares an append for a feed. If another Recorder appended last, nothing is known.
+// begin prepares an append for a feed. If another Recorder appended last, it knows no earlier
+// facts.
 func (r *Recorder) begin(ctx context.Context, tx bun.Tx, feed string) (*change, error) {
 	setting := "archive_recorder_" + feed
 	last, _, err := database.Setting(ctx, tx, setting)
@@ -62,7 +63,7 @@ func (r *Recorder) begin(ctx context.Context, tx bun.Tx, feed string) (*change, 
 	return c, nil
 }
 
-// kept remembers the facts. Those of earlier days are forgotten.
+// kept remembers the facts of a committed transaction and forgets those of earlier days.
 func (c *change) kept() {
 	c.r.mu.Lock()
 	defer c.r.mu.Unlock()
@@ -74,7 +75,7 @@ func (c *change) kept() {
 	maps.DeleteFunc(c.r.facts, func(f fact, _ [sha256.Size]byte) bool { return f.day < newest[f.table] })
 }
 
-// isNew reports whether a fact differs from what was appended last on its day.
+// isNew reports whether a fact differs from the last one appended on its day.
 func (c *change) isNew(table, record string, at time.Time, value any) (bool, error) {
 	text, err := json.Marshal(value)
 	if err != nil {
@@ -137,7 +138,7 @@ func (rows *marketRows) add(c *change, m *market.Market) error {
 	return err
 }
 
-// addEvent adds an event, unless nothing is known of it but its id.
+// addEvent adds an event, unless only its id is known.
 func (rows *marketRows) addEvent(c *change, e *market.Event, observed []market.Market) error {
 	if e.Title == "" && e.Slug == "" && len(e.Tags) == 0 {
 		return nil
@@ -160,7 +161,7 @@ func (rows *marketRows) addEvent(c *change, e *market.Event, observed []market.M
 	return nil
 }
 
-// eventVolumes stands for what events trade where facts are remembered.
+// eventVolumes is the table name under which the volumes of events are remembered as facts.
 const eventVolumes = "event_volumes"
 
 func sourceOf(observed []market.Market) string {
@@ -184,7 +185,7 @@ func (rows *marketRows) append(ctx context.Context, tx bun.Tx, now time.Time) er
 	return nil
 }
 
-// News appends one reading of news: the items that changed.
+// News appends the items of a reading of news that changed.
 func (r *Recorder) News(ctx context.Context, tx bun.Tx, items []news.Item) (kept func(), err error) {
 	c, err := r.begin(ctx, tx, "news")
 	if err != nil {
@@ -211,5 +212,5 @@ func (r *Recorder) News(ctx context.Context, tx bun.Tx, items []news.Item) (kept
 	return c.kept, Append(ctx, tx, News, rows, r.now())
 }
 
-// newsWords stands for the texts of news where facts are remembered.
+// newsWords is the table name under which the texts of news are remembered as facts.
 const newsWords = "news_texts"

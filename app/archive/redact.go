@@ -23,21 +23,21 @@ import (
 const (
 	Closed  = "closed"  // the agent closed its account
 	Deleted = "deleted" // the source deleted the post
-	Ordered = "ordered" // by a court or the operator
+	Ordered = "ordered" // a court or the operator ordered it
 	Hidden  = "hidden"  // an admin hid the text
 )
 
-// Request asks for the texts of a record to be erased from the whole archive. An agent's request
-// covers its predictions.
+// Request asks for the texts of a record to be erased from the whole archive. A request for an
+// agent covers its predictions.
 type Request struct {
 	Table  string // News, Predictions or Agents
 	Record string
-	Reason string // one word, or what an operator writes: it is public
-	// First and Last bound the days that can hold the record; "" is no bound.
+	Reason string // public; one word, or a text by the operator
+	// First and Last are the first and last day that can hold the record. "" means no limit.
 	First, Last string
 }
 
-// request is how the database keeps a Request.
+// request is a Request in the database.
 type request struct {
 	bun.BaseModel `bun:"table:redaction_requests,alias:q"`
 
@@ -51,11 +51,11 @@ type request struct {
 	DoneAt    time.Time `bun:",nullzero"`
 }
 
-// endless is the last day of a request without a bound.
+// endless is the last day of a request without a limit.
 const endless = "9999-12-31"
 
-// RequestRedaction stores requests. The job erases the texts within minutes. A record that was
-// asked for before is looked for once more if again is true.
+// RequestRedaction stores requests. The job erases the texts within minutes. With again, records
+// that were requested before are searched for again.
 func RequestRedaction(ctx context.Context, db bun.IDB, now time.Time, again bool, list ...Request) error {
 	rows := make([]request, len(list))
 	for i, r := range list {
@@ -83,8 +83,8 @@ func RequestRedaction(ctx context.Context, db bun.IDB, now time.Time, again bool
 	return nil
 }
 
-// WithdrawHidden takes back the request for a text that an admin shows again. Days that are erased
-// already stay erased; later ones have the text.
+// WithdrawHidden withdraws the request for a text that an admin shows again. Days already erased
+// stay erased. Later days contain the text.
 func WithdrawHidden(ctx context.Context, db bun.IDB, table, record string) error {
 	_, err := db.NewDelete().Model((*request)(nil)).Where("kind = ?", table).Where("record = ?", record).Where("reason = ?", Hidden).Exec(ctx)
 	if err != nil {
@@ -93,20 +93,20 @@ func WithdrawHidden(ctx context.Context, db bun.IDB, table, record string) error
 	return nil
 }
 
-// closedSetting is up to when closed accounts were asked for.
+// closedSetting holds the time up to which requests for closed accounts are stored.
 const closedSetting = "archive_closed_until"
 
-// overlap is how far requestErasures looks back again: an account is closed in a transaction that
-// may be stored a little later than dated.
+// overlap is how far requestErasures looks back, because the transaction that closes an account may
+// commit a little later than its date.
 const overlap = time.Hour
 
-// requestErasures asks for the texts of agents that have closed their accounts.
+// requestErasures requests the erasure of the texts of agents that have closed their accounts.
 func (s *Sealer) requestErasures(ctx context.Context) error {
 	text, _, err := database.Setting(ctx, s.DB, closedSetting)
 	if err != nil {
 		return err
 	}
-	since, _ := time.Parse(time.RFC3339, text) // zero at first
+	since, _ := time.Parse(time.RFC3339, text) // zero on the first run
 	until := s.Now()
 	ids, err := agent.Store{}.ClosedSince(ctx, s.DB, since)
 	if err != nil {
@@ -122,7 +122,8 @@ func (s *Sealer) requestErasures(ctx context.Context) error {
 	return database.SetSetting(ctx, s.DB, closedSetting, until.Add(-overlap).UTC().Format(time.RFC3339))
 }
 
-// requestedRecords are the records whose texts must not be written, by table, with the reasons.
+// requestedRecords returns the reasons of all requests, by table and record. The texts of these
+// records must not be written.
 func requestedRecords(ctx context.Context, db bun.IDB) (map[string]map[string]string, error) {
 	var rows []request
 	if err := db.NewSelect().Model(&rows).Column("kind", "record", "reason").Scan(ctx); err != nil {
@@ -140,11 +141,11 @@ func requestedRecords(ctx context.Context, db bun.IDB) (map[string]map[string]st
 
 const (
 	requestsPerRun = 500
-	redactedDays   = 400 // in one run
+	redactedDays   = 400 // days in one run
 )
 
-// Redact erases the texts that were asked for: it goes on with the open requests, day by day, for
-// a bounded number of days. It may be stopped at any moment and run again.
+// Redact erases requested texts. It processes the open requests day by day, for a limited number of
+// days. It may be stopped at any time and run again.
 func (s *Sealer) Redact(ctx context.Context) error {
 	var open []request
 	err := s.DB.NewSelect().Model(&open).Where("done_at IS NULL").OrderExpr("id").Limit(requestsPerRun).Scan(ctx)
@@ -168,7 +169,7 @@ func (s *Sealer) Redact(ctx context.Context) error {
 	return s.advance(ctx, open, days)
 }
 
-// advance notes how far the requests have come.
+// advance stores the progress of the open requests.
 func (s *Sealer) advance(ctx context.Context, open []request, days []string) error {
 	ids := make([]uuid.UUID, len(open))
 	for i := range open {
@@ -212,10 +213,10 @@ func (s *Sealer) redactDay(ctx context.Context, day string, open []request) erro
 	return recordRedactions(ctx, s.DB, day, e.found)
 }
 
-// record is one row with texts.
+// record identifies a row with texts.
 type record struct{ table, id string }
 
-// wanted are the records of a day that the requests cover, with the reasons.
+// wanted returns the records of a day that the requests cover, with the reasons.
 func (d *Day) wanted(ctx context.Context, open []request) (map[record]string, error) {
 	found, agents := map[record]string{}, map[string]string{}
 	for _, r := range open {
@@ -250,8 +251,8 @@ type eraser struct {
 	found   []Redaction
 }
 
-// erase writes what the day will say before it changes the texts: a run that was stopped half way
-// finds the texts that are left, and repeats the rest.
+// erase writes redactions.json and texts.json before it rewrites the texts. A run that was stopped
+// in between finds the remaining texts and erases them.
 func (e *eraser) erase(ctx context.Context) error {
 	kept := map[string][]TextRow{}
 	for _, f := range e.Manifest.Texts {
@@ -277,13 +278,13 @@ func (e *eraser) erase(ctx context.Context) error {
 	return nil
 }
 
-// split returns the texts of a file that stay, and nil if all do.
+// split returns the remaining texts of a file, or nil if none is to be erased.
 func (e *eraser) split(ctx context.Context, f Texts) (kept []TextRow, err error) {
 	kept = []TextRow{}
 	erased := false
 	for row, err := range readTexts(ctx, e.storage, Path(e.Manifest.Day, f.Name)) {
 		if errors.Is(err, ErrNotExist) {
-			return nil, nil // all its texts were erased before
+			return nil, nil // all texts were erased before
 		}
 		if err != nil {
 			return nil, err
@@ -323,7 +324,7 @@ func (e *eraser) writeRedactions(ctx context.Context) error {
 	return putJSON(ctx, e.storage, name, list)
 }
 
-// writeStates writes texts.json as it will be.
+// writeStates writes texts.json for the files as they will be.
 func (e *eraser) writeStates(ctx context.Context, kept map[string][]TextRow) error {
 	var states []TextsState
 	name := Path(e.Manifest.Day, TextsName)
@@ -345,7 +346,7 @@ func (e *eraser) writeStates(ctx context.Context, kept map[string][]TextRow) err
 	return putJSON(ctx, e.storage, name, states)
 }
 
-// rewrite replaces a file of texts; one without any is removed.
+// rewrite replaces a text file, or deletes it if no texts remain.
 func (e *eraser) rewrite(ctx context.Context, name string, rows []TextRow) error {
 	if len(rows) == 0 {
 		return e.storage.Delete(ctx, name)
@@ -376,7 +377,7 @@ func readJSON(ctx context.Context, s Storage, name string, into any) error {
 	return nil
 }
 
-// redaction is how the database keeps a Redaction.
+// redaction is a Redaction in the database.
 type redaction struct {
 	bun.BaseModel `bun:"table:redactions,alias:r"`
 

@@ -29,8 +29,8 @@ func (w *world) redactions(day string) (list []string) {
 	return list
 }
 
-// TestRedact: the texts of a record leave every sealed day and don't come back with a later one.
-// The chain stays whole, and each day says what was erased.
+// TestRedact checks that the texts of a record are erased from every sealed day and don't appear in
+// a later one. The chain must stay intact, and each day must list the erasure.
 func TestRedact(t *testing.T) {
 	t.Parallel()
 	for _, kind := range dbtest.Kinds {
@@ -58,22 +58,22 @@ func TestRedact(t *testing.T) {
 			for _, d := range []string{"2026-11-21", "2026-11-22", "2026-11-23"} {
 				texts := textsOf(w, d, archive.News)
 				if _, there := texts["n1"]; there || texts["n2"] == "" {
-					t.Errorf("%s: texts %v", d, texts)
+					t.Errorf("%s: got texts %v, want those of n2 alone", d, texts)
 				}
 				if got := w.redactions(d); !slices.Equal(got, []string{"news n1 ordered"}) {
 					t.Errorf("%s: redactions %v", d, got)
 				}
 				if rows := rowsOf[archive.NewsRow](w, d, archive.News); len(rows) != 2 {
-					t.Errorf("%s: %d rows", d, len(rows))
+					t.Errorf("%s: got %d rows, want 2", d, len(rows))
 				}
 			}
 			if w.open("2026-11-21").Hash != hashes[0] || w.open("2026-11-22").Hash != hashes[1] {
 				t.Error("a manifest changed")
 			}
 			if n, err := w.db.NewSelect().Table("redactions").Where("record = 'n1'").Count(t.Context()); n != 2 || err != nil {
-				t.Errorf("%d redactions are recorded, %v", n, err)
+				t.Errorf("%d redactions are recorded (error %v), want 2", n, err)
 			}
-			// The last text of a file goes, too.
+			// Erasing the last text of a file deletes the file.
 			err = archive.RequestRedaction(t.Context(), w.db, w.now(), false, archive.Request{Table: archive.News, Record: "n2", Reason: archive.Deleted, First: "2026-11-22", Last: "2026-11-22"})
 			if err != nil {
 				t.Fatal(err)
@@ -86,7 +86,7 @@ func TestRedact(t *testing.T) {
 	}
 }
 
-// texts exports predictions of two agents, and the agents.
+// texts is an Exporter of the given agents, with one prediction each.
 type texts struct{ agents []string }
 
 func (e texts) Export(ctx context.Context, w *archive.DayWriter, _, to time.Time) error {
@@ -107,8 +107,8 @@ func (e texts) Export(ctx context.Context, w *archive.DayWriter, _, to time.Time
 	)
 }
 
-// TestClosedAccount: an agent that closes its account leaves the archive with its name and the
-// texts of its predictions, also while the job is stopped at any of its writes.
+// TestClosedAccount checks that after an agent closes its account, its name and the texts of its
+// predictions are erased from the archive, even if the job stops at any of its writes.
 func TestClosedAccount(t *testing.T) {
 	t.Parallel()
 	for stop := 0; stop < 6; stop++ {
@@ -154,8 +154,8 @@ func TestClosedAccount(t *testing.T) {
 	}
 }
 
-// TestDeletedPosts: a post that its source says is deleted leaves the archive, and one that is
-// missing from two answers. One short or failing answer erases nothing.
+// TestDeletedPosts checks that a post is erased from the archive if its source says that it is
+// deleted, or if it is missing from two answers. One short or failing answer must erase nothing.
 func TestDeletedPosts(t *testing.T) {
 	t.Parallel()
 	for _, kind := range dbtest.Kinds {
@@ -190,7 +190,7 @@ func TestDeletedPosts(t *testing.T) {
 			failing = nil
 			step(time.Minute, "[n1 n2 n3]", 3) // an empty answer
 			there, deleted = []string{"n1"}, []string{"n2"}
-			step(time.Hour, "[n1 n2 n3]", 1) // n3 is missing for the second time, an hour later
+			step(time.Hour, "[n1 n2 n3]", 1) // an hour later, n3 is missing again
 			step(time.Hour, "", 1)
 			if got := w.redactions("2026-11-21"); !slices.Equal(got, []string{"news n2 deleted", "news n3 deleted"}) {
 				t.Errorf("redactions %v", got)

@@ -2,22 +2,22 @@ package archive
 
 import "time"
 
-// The tables of a day. Markets, Events, Prices, News and Closings are observations; the rest is
-// exported by the domain when the day is sealed. A day's first file of an exported table holds
-// all that is older too: recording begins there.
+// The tables of a day. Markets, Events, Prices, News and Closings are observations. The domain
+// exports the others when the day is sealed. On the first day of an archive, the exported tables
+// also contain everything older.
 const (
-	Markets     = "markets"     // MarketRow: facts, at the first reading of a day and whenever they change
-	Events      = "events"      // EventRow: the same for upstream events
+	Markets     = "markets"     // MarketRow: facts, at the first reading of a day and when they change
+	Events      = "events"      // EventRow: facts of upstream events, likewise
 	Prices      = "prices"      // PriceRow: each reading of each open market
-	News        = "news"        // NewsRow: each reading of each item that changed what is known of it
-	Closings    = "closings"    // ClosingRow: each reading of a closed market that says something new
-	Outcomes    = "outcomes"    // OutcomeRow: what closings and admins decided that day
+	News        = "news"        // NewsRow: each reading of an item in which it changed
+	Closings    = "closings"    // ClosingRow: each reading of a closed market that differs from the last
+	Outcomes    = "outcomes"    // OutcomeRow: decided that day, by closings and admins
 	Predictions = "predictions" // PredictionRow: resolved or voided that day
-	Ledger      = "ledger"      // LedgerRow: written that day
-	References  = "references"  // ReferenceRow: of the reference agents, settled that day
-	Agents      = "agents"      // AgentRow: those that the day's predictions, ledger and boards name
+	Ledger      = "ledger"      // LedgerRow: created that day
+	References  = "references"  // ReferenceRow: reference rows settled that day
+	Agents      = "agents"      // AgentRow: agents in the day's predictions, ledger and boards
 	Boards      = "boards"      // BoardRow: the first boards built that day
-	Rules       = "rules"       // RuleRow: the settings that baselines depended on
+	Rules       = "rules"       // RuleRow: the settings that baselines depend on
 )
 
 // Tables lists the tables in the order in which a day is written.
@@ -25,17 +25,17 @@ var Tables = []string{
 	Markets, Events, Prices, News, Closings, Outcomes, Predictions, Ledger, References, Boards, Agents, Rules,
 }
 
-// Observed says where and when a row was observed.
+// Observed is where and when a row was observed.
 type Observed struct {
 	ObservedAt time.Time `parquet:"observed_at,timestamp(microsecond),delta"`
 	Source     string    `parquet:"source,dict"` // as in market.Market and news.Item
-	// Received is the SHA-256 of the answer that the row was read from, as it came; nil for
-	// rows that no answer carried (samples).
+	// Received is the SHA-256 of the answer that the row was read from, as received. It is nil for
+	// samples, which come from no answer.
 	Received []byte `parquet:"received,optional,dict"`
 	Sample   bool   `parquet:"sample"`
 }
 
-// MarketRow is what was said of a market, apart from its prices. Fields are as in market.Market.
+// MarketRow is a market without its prices. Fields are as in market.Market.
 type MarketRow struct {
 	Market string `parquet:"market,dict"`
 	Observed
@@ -51,7 +51,7 @@ type MarketRow struct {
 	ImageURL         string     `parquet:"image_url,dict"`
 	Description      string     `parquet:"description,dict"`
 	ResolutionSource string     `parquet:"resolution_source,dict"`
-	Event            string     `parquet:"event,dict"` // "": the market stands alone
+	Event            string     `parquet:"event,dict"` // "" if the market has no event
 	EventTitle       string     `parquet:"event_title,dict"`
 	EventSlug        string     `parquet:"event_slug,dict"`
 	EventPosition    *float64   `parquet:"event_position,optional"`
@@ -62,7 +62,7 @@ type MarketRow struct {
 	Resolution       string     `parquet:"resolution,dict"`
 }
 
-// EventRow is what was said of an upstream event. Fields are as in market.Event.
+// EventRow is an upstream event. Fields are as in market.Event.
 type EventRow struct {
 	Event string `parquet:"event,dict"`
 	Observed
@@ -78,13 +78,13 @@ type EventRow struct {
 	Tags        []string   `parquet:"tags,list"`
 }
 
-// PriceRow is one reading of an open market. Prices are probabilities, 0..1, in the order of its
-// outcomes; the book is that of the first outcome. Money is in US dollars.
+// PriceRow is one reading of an open market. Prices are probabilities, 0..1, in the order of the
+// market's outcomes. The book is that of the first outcome. Money is in US dollars.
 type PriceRow struct {
 	Market string `parquet:"market,dict"`
 	Observed
 	Prices         []float64 `parquet:"prices,list" parquet-element:",dict"`
-	Price          *float64  `parquet:"price,optional,dict"` // last trade
+	Price          *float64  `parquet:"price,optional,dict"` // price of the last trade
 	BestBid        *float64  `parquet:"best_bid,optional,dict"`
 	BestAsk        *float64  `parquet:"best_ask,optional,dict"`
 	Liquidity      *float64  `parquet:"liquidity,optional,split"`
@@ -118,19 +118,19 @@ type NewsTexts struct {
 	Thumbnail string `json:"thumbnail,omitempty"`
 }
 
-// ClosingRow is one reading of a market that has closed.
+// ClosingRow is one reading of a closed market.
 type ClosingRow struct {
 	Market string `parquet:"market,dict"`
 	Observed
 	ClosedAt   *time.Time `parquet:"closed_at,optional,timestamp(microsecond)"`
 	Outcomes   []string   `parquet:"outcomes,list"`
-	Prices     []float64  `parquet:"prices,list"` // of a resolved market: how far each outcome happened
+	Prices     []float64  `parquet:"prices,list"` // of a resolved market: how far each outcome happened, 0..1
 	Scalar     bool       `parquet:"scalar"`
 	Resolution string     `parquet:"resolution,dict"`
 	Volume     *float64   `parquet:"volume,optional"`
 }
 
-// OutcomeRow is what was decided of a market. Fields are as in settlement.Outcome.
+// OutcomeRow is the decision about a market. Fields are as in settlement.Outcome.
 type OutcomeRow struct {
 	Market    string     `parquet:"market,dict"`
 	Revision  int64      `parquet:"revision"`
@@ -144,13 +144,13 @@ type OutcomeRow struct {
 	DecidedAt time.Time  `parquet:"decided_at,timestamp(microsecond)"`
 }
 
-// PredictionRow is a prediction with its result, in the units of the API: edges in points are
-// integers of 1e-4 point. Its texts are PredictionTexts. One that is settled anew appears again
-// on that day; the latest row stands.
+// PredictionRow is a prediction with its result, in the units of the API. Edges are integers of
+// 1e-4 point. Its texts are PredictionTexts. A prediction that is settled again has another row in
+// a later day. The latest row is valid.
 type PredictionRow struct {
 	ID                string     `parquet:"id"`
 	Agent             string     `parquet:"agent,dict"`
-	Market            string     `parquet:"market,dict"` // "": not linked
+	Market            string     `parquet:"market,dict"` // "" if not linked
 	Outcome           string     `parquet:"outcome,dict"`
 	OutcomeIndex      *int64     `parquet:"outcome_index,optional"`
 	EventKey          string     `parquet:"event_key,dict"`
@@ -192,7 +192,7 @@ type PredictionRow struct {
 	Texts             []byte     `parquet:"texts"` // see TextRow
 }
 
-// PredictionTexts are the texts of a prediction. A hidden one has none.
+// PredictionTexts are the texts of a prediction. A hidden prediction has none.
 type PredictionTexts struct {
 	Title    string            `json:"title"`
 	Thesis   string            `json:"thesis"`
@@ -206,7 +206,7 @@ type PredictionProof struct {
 	URL   string `json:"url"`
 }
 
-// LedgerRow is one row of the ledger of scores. Fields are as in settlement.Entry.
+// LedgerRow is one entry of the ledger. Fields are as in settlement.Entry.
 type LedgerRow struct {
 	ID           string    `parquet:"id"`
 	Prediction   string    `parquet:"prediction"`
@@ -229,9 +229,8 @@ type LedgerRow struct {
 	CreatedAt    time.Time `parquet:"created_at,timestamp(microsecond)"`
 }
 
-// ReferenceRow is what a reference agent said of a market, and how it ended. Fields are as in
-// settlement.ReferencePrediction. One that is settled anew appears again on that day; the latest
-// row stands.
+// ReferenceRow is a reference row with its result. Fields are as in settlement.ReferencePrediction.
+// One that is settled again has another row in a later day. The latest row is valid.
 type ReferenceRow struct {
 	Agent       string    `parquet:"agent,dict"`
 	Market      string    `parquet:"market,dict"`
@@ -244,7 +243,7 @@ type ReferenceRow struct {
 	Status      string    `parquet:"status,dict"`
 	Value       *float64  `parquet:"value,optional"`
 	SettledAt   time.Time `parquet:"settled_at,timestamp(microsecond)"`
-	// Category and Day are the sums it counts in, as in LedgerRow.
+	// Category and Day name the sums it counts in, as in LedgerRow.
 	Category string `parquet:"category,dict"`
 	Day      string `parquet:"day,dict"`
 }
@@ -254,7 +253,7 @@ type AgentRow struct {
 	ID        string    `parquet:"id"`
 	Kind      string    `parquet:"kind,dict"`
 	Status    string    `parquet:"status,dict"`
-	Owner     string    `parquet:"owner,dict"` // salted hash of the owner, to count agents of one owner; "" if unknown
+	Owner     string    `parquet:"owner,dict"` // salted hash of the owner, equal for agents of one owner; "" if unknown
 	Sample    bool      `parquet:"sample"`
 	CreatedAt time.Time `parquet:"created_at,timestamp(microsecond)"`
 	Texts     []byte    `parquet:"texts"` // see TextRow
@@ -270,12 +269,12 @@ type AgentTexts struct {
 	Homepage    string `json:"homepage,omitempty"`
 }
 
-// BoardRow is one row of a board. Fields are as in GET /api/leaderboard. The ledger rows that were
-// created up to AsOf, and the references settled up to it, give the same board again.
+// BoardRow is one row of a board. Fields are as in GET /api/leaderboard. The board can be
+// recomputed from the ledger entries created and the reference rows settled up to AsOf.
 type BoardRow struct {
 	AsOf             time.Time `parquet:"as_of,timestamp(microsecond)"`
 	Window           string    `parquet:"window,dict"`
-	Category         string    `parquet:"category,dict"` // "": all of them
+	Category         string    `parquet:"category,dict"` // "" for all categories
 	Agent            string    `parquet:"agent,dict"`
 	Rank             *int64    `parquet:"rank,optional"`
 	RankLow          *int64    `parquet:"rank_low,optional"`
@@ -291,16 +290,16 @@ type BoardRow struct {
 	Events           int64     `parquet:"events"`
 	Disagreements    int64     `parquet:"disagreements"` // events with a prediction at least 0.03 from the market
 	Resolved         int64     `parquet:"resolved"`
-	Scored           int64     `parquet:"scored"` // of the resolved, those with a baseline
+	Scored           int64     `parquet:"scored"` // resolved predictions with a baseline
 	Brier            *float64  `parquet:"brier,optional"`
 	MarketBrier      *float64  `parquet:"market_brier,optional"`
 	LogEdge          *float64  `parquet:"log_edge,optional"`
 	CalibrationError *float64  `parquet:"calibration_error,optional"`
-	// PublicationDays is on how many UTC days the agent had published on markets. Open predictions
-	// count too, so the settled ones don't tell it.
+	// PublicationDays is the number of UTC days on which the agent had published on markets. It
+	// includes open predictions, so it can't be computed from the settled ones.
 	PublicationDays int64 `parquet:"publication_days"`
-	// NeedEvents and NeedDays are what a rank on this board took; Kappa, Sigma2, Mu and Tau are
-	// the day's prior. They are the same in all rows of a board.
+	// NeedEvents and NeedDays are the thresholds for a rank on this board. Kappa, Sigma2, Mu and
+	// Tau are the day's prior. They are the same in all rows of a board.
 	NeedEvents int64   `parquet:"need_events,dict"`
 	NeedDays   int64   `parquet:"need_days,dict"`
 	Kappa      float64 `parquet:"kappa,dict"`
@@ -317,10 +316,10 @@ type RuleRow struct {
 	MinLiquidity    float64   `parquet:"min_liquidity"`    // US dollars
 }
 
-// TextRow is the texts of a row of News, Predictions or Agents. The row's Texts is the SHA-256
+// TextRow holds the texts of a row of News, Predictions or Agents. That row's Texts is the SHA-256
 // over Salt and Content.
 type TextRow struct {
 	Record  string `parquet:"record"`  // Item or ID of the row
-	Salt    []byte `parquet:"salt"`    // 16 random bytes
+	Salt    []byte `parquet:"salt"`    // 16 bytes, see Salts
 	Content []byte `parquet:"content"` // NewsTexts, PredictionTexts or AgentTexts as JSON
 }

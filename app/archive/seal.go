@@ -13,28 +13,27 @@ import (
 	"github.com/pulsecast/pulsecast/app/database"
 )
 
-// Exporter writes tables of a day that are not observations. It writes what changed from
-// from until before to; from is zero for the first day of an archive, which holds all that is
-// older too.
+// Exporter writes the tables of a day that are not observations. Export writes what changed from
+// from up to but not including to. For the first day of an archive, from is zero, and Export writes
+// everything older, too.
 type Exporter interface {
 	Export(ctx context.Context, w *DayWriter, from, to time.Time) error
 }
 
-// Sealer seals days. Two may work on the same archive: one of them seals a day.
+// Sealer seals days. Two sealers may work on the same archive. Only one of them seals a given day.
 type Sealer struct {
 	DB        *database.DB
 	Storage   Writable
 	Exporters []Exporter
-	// Posts ask the sources of news, by their names, whether posts still exist.
+	// Posts ask each news source, by its name, whether posts still exist.
 	Posts map[string]FindPosts
 	Now   func() time.Time
 	Log   *slog.Logger
 }
 
-// Seal seals one day with the segments that are in the database, reads it back, notes it in
-// archive_days and deletes the segments. Segments of days that were sealed before are sealed
-// with it. A day that the storage holds already is read back and taken over instead: it is
-// never overwritten.
+// Seal seals one day with the segments in the database, reads it back, records it in archive_days
+// and deletes the segments. Segments of days that were sealed earlier are included. If the storage
+// holds the day already, Seal never overwrites it, but reads it back and records it.
 func (s *Sealer) Seal(ctx context.Context, day string) error {
 	last, found, err := Last(ctx, s.DB)
 	if err != nil {
@@ -48,7 +47,7 @@ func (s *Sealer) Seal(ctx context.Context, day string) error {
 	case err == nil:
 		err = manifest.Close()
 	case errors.Is(err, fs.ErrNotExist):
-		if err = s.write(ctx, day, last.Hash); errors.Is(err, fs.ErrExist) { // another node was faster
+		if err = s.write(ctx, day, last.Hash); errors.Is(err, fs.ErrExist) { // another node sealed it first
 			err = nil
 		}
 	}
@@ -87,8 +86,8 @@ func (s *Sealer) write(ctx context.Context, day, previous string) error {
 	return err
 }
 
-// stillOpen returns ErrExist if another node has sealed the day. Segments that were listed before
-// are complete then: they are deleted when the day is recorded.
+// stillOpen returns ErrExist if another node has sealed the day. If it returns nil, segments listed
+// before the call were complete, because they are deleted only when the day is recorded.
 func (s *Sealer) stillOpen(ctx context.Context, day string) error {
 	last, found, err := Last(ctx, s.DB)
 	if err == nil && found && last.Day >= day {
@@ -97,21 +96,21 @@ func (s *Sealer) stillOpen(ctx context.Context, day string) error {
 	return err
 }
 
-// adopt reads a day back, notes that it is sealed, and deletes the segments that it holds.
+// adopt reads a day back, records that it is sealed, and deletes the segments in it.
 func (s *Sealer) adopt(ctx context.Context, day, previous string) error {
 	d, err := OpenDay(ctx, s.Storage, day)
 	if err != nil {
 		return err
 	}
 	if d.Manifest.Previous != previous {
-		return fmt.Errorf("%s: it follows the day with hash %q, but the day before has %q", Path(day, ManifestName), d.Manifest.Previous, previous)
+		return fmt.Errorf("%s: its manifest names %q as the hash of the day before, but that is %q", Path(day, ManifestName), d.Manifest.Previous, previous)
 	}
 	found, err := d.Check(ctx)
 	if err != nil {
 		return err
 	}
 	if len(found.Withheld) > 0 {
-		return fmt.Errorf("%s: it is missing", Path(day, found.Withheld[0]))
+		return fmt.Errorf("%s: the file is missing", Path(day, found.Withheld[0]))
 	}
 	if len(found.Problems) > 0 {
 		return found.Problems[0]

@@ -17,7 +17,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/database"
 )
 
-// segment is rows of one table and source that wait to be sealed.
+// segment holds rows of one table and source until their day is sealed.
 type segment struct {
 	bun.BaseModel `bun:"table:archive_segments,alias:s"`
 
@@ -26,21 +26,22 @@ type segment struct {
 	Kind      string // the table
 	Source    string
 	Records   int64
-	Content   []byte // JSON, a row a line, compressed with zstd, which ends with a checksum
+	Content   []byte // one JSON row per line, compressed with zstd and its checksum
 	CreatedAt time.Time
 }
 
-// maxSegment bounds a segment once it is decompressed.
+// maxSegment is the maximum size of a decompressed segment, in bytes.
 const maxSegment = 256 << 20
 
-// coders are safe for concurrent use. New fails for bad options only.
+// encoder and decoder are safe for concurrent use. Their constructors fail only for invalid
+// options.
 var (
 	encoder, _ = zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1))
 	decoder, _ = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(maxSegment))
 )
 
-// Append stores rows of an observed table as segments, one for each day and source. Call it in
-// the transaction that stores the reading.
+// Append stores rows of an observed table as segments, one for each day and source. Call it in the
+// transaction that stores the reading.
 func Append[T observed](ctx context.Context, tx bun.IDB, table string, rows []T, now time.Time) error {
 	var list []segment
 	for part := range grouped(rows) {
@@ -65,7 +66,7 @@ func Append[T observed](ctx context.Context, tx bun.IDB, table string, rows []T,
 // DayOf returns the UTC day of a moment.
 func DayOf(at time.Time) string { return at.UTC().Format(time.DateOnly) }
 
-// grouped yields the rows by day and source, each group in the order of the rows.
+// grouped yields the rows by day and source, each group in the original order.
 func grouped[T observed](rows []T) func(yield func([]T) bool) {
 	return func(yield func([]T) bool) {
 		type place struct{ day, source string }
@@ -98,8 +99,8 @@ func encodeRows[T any](rows []T) ([]byte, error) {
 	return encoder.EncodeAll(b.Bytes(), nil), nil
 }
 
-// decodeRows reads a segment. One that is torn, or holds fewer or more rows than records, is an
-// error.
+// decodeRows decodes a segment. It returns an error if the segment is damaged, or doesn't have
+// records rows.
 func decodeRows[T any](content []byte, records int64) ([]T, error) {
 	text, err := decoder.DecodeAll(content, nil)
 	if err != nil {

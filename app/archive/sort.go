@@ -14,11 +14,11 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// sortRows is how many rows are sorted in memory.
+// sortRows is the maximum number of rows in memory during a sort.
 const sortRows = 100_000
 
-// sorted yields rows in order. Rows that compare equal keep their order. More rows than most are
-// sorted in parts, on disk.
+// sorted yields rows in order. The sort is stable. If there are more than most rows, it sorts parts
+// and merges them from disk.
 func sorted[T any](rows iter.Seq2[T, error], compare func(a, b *T) int, most int) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		var none T
@@ -53,8 +53,8 @@ func sorted[T any](rows iter.Seq2[T, error], compare func(a, b *T) int, most int
 // sorter is an external merge sort.
 type sorter[T any] struct {
 	compare func(a, b *T) int
-	most    int       // rows in memory
-	part    []T       // not on disk yet
+	most    int       // maximum rows in memory
+	part    []T       // rows not yet on disk
 	runs    []*run[T] // sorted parts on disk
 }
 
@@ -71,7 +71,7 @@ func (s *sorter[T]) sort() {
 	slices.SortStableFunc(s.part, func(a, b T) int { return s.compare(&a, &b) })
 }
 
-// spill moves the part in memory to a file that has no name.
+// spill writes the rows in memory to an unlinked temporary file.
 func (s *sorter[T]) spill() (err error) {
 	if len(s.part) == 0 {
 		return nil
@@ -129,7 +129,7 @@ func (s *sorter[T]) close() {
 	}
 }
 
-// run is a sorted part on disk, and its row that comes next.
+// run is a sorted part on disk, and its next row.
 type run[T any] struct {
 	number  int
 	file    *os.File
@@ -177,10 +177,10 @@ func (r *run[T]) close() {
 	if r.reader != nil {
 		r.reader.Close()
 	}
-	_ = r.file.Close() // its content is gone anyway
+	_ = r.file.Close() // the file is deleted already
 }
 
-// runs is a heap of runs by their next row, then by the order in which they were written.
+// runs is a heap of runs, ordered by next row and then by number.
 type runs[T any] struct {
 	compare func(a, b *T) int
 	list    []*run[T]

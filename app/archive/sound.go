@@ -8,8 +8,8 @@ import (
 	"github.com/parquet-go/parquet-go"
 )
 
-// guarded calls read, and returns a panic in it as an error: the Parquet library panics at some
-// damaged files.
+// guarded calls read and returns a panic in it as an error, because the Parquet library panics on
+// some damaged files.
 func guarded(read func() error) (err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
@@ -28,8 +28,8 @@ func openParquet(r io.ReaderAt, size int64) (file *parquet.File, err error) {
 	return file, err
 }
 
-// openRows opens a file of rows of T. A file that lacks one of T's columns, or has it of another
-// type, is an error: the library would read it as zeros, or panic.
+// openRows opens a file of rows of T. It returns an error if the file lacks a column of T or has it
+// with another type. The library would read such a column as zeros, or panic.
 func openRows[T any](r io.ReaderAt, size int64) (rows *parquet.GenericReader[T], err error) {
 	file, err := openParquet(r, size)
 	if err == nil {
@@ -53,7 +53,7 @@ func sameColumns(got, want *parquet.Schema) error {
 		case !ok:
 			return fmt.Errorf("it has no column %s", strings.Join(path, "."))
 		case column.Node.Type().Kind() != wanted.Node.Type().Kind():
-			return fmt.Errorf("its column %s is of another type than %s", strings.Join(path, "."), wanted.Node.Type().Kind())
+			return fmt.Errorf("its column %s isn't of type %s", strings.Join(path, "."), wanted.Node.Type().Kind())
 		}
 	}
 	return nil

@@ -10,27 +10,28 @@ import (
 	"time"
 )
 
-// Storage is where an archive lies: a folder, a bucket, or another installation's data release.
-// Names are relative and use slashes. A name that doesn't exist is fs.ErrNotExist.
+// Storage is the place of an archive: a folder, a bucket, or another installation's data release.
+// Names are relative and use slashes. Opening a name that doesn't exist returns an error that
+// matches ErrNotExist.
 type Storage interface {
-	// Open opens an object for reading at any place.
+	// Open opens an object for random access.
 	Open(ctx context.Context, name string) (Object, error)
-	// List returns the objects whose names begin with prefix, by name.
+	// List returns the objects whose names begin with prefix, ordered by name.
 	List(ctx context.Context, prefix string) ([]Info, error)
 }
 
 // Writable is a Storage that can be written.
 type Writable interface {
 	Storage
-	// Put stores an object whole or not at all, and replaces one of that name.
+	// Put stores an object. It is atomic, and replaces an object of the same name.
 	Put(ctx context.Context, name string, content io.Reader, size int64) error
-	// PutNew is Put, but for an object of that name it returns ErrExist and changes nothing.
+	// PutNew is like Put, but returns ErrExist and changes nothing if the object exists.
 	PutNew(ctx context.Context, name string, content io.Reader, size int64) error
-	// Delete removes an object; one that is not there is no error.
+	// Delete removes an object. Deleting a missing object is not an error.
 	Delete(ctx context.Context, name string) error
 }
 
-// Object is an open object. Close it.
+// Object is an open object. The caller closes it.
 type Object interface {
 	io.ReaderAt
 	io.Closer
@@ -44,13 +45,13 @@ type Info struct {
 	Modified time.Time
 }
 
-// The errors of a name that doesn't exist, and of one that must not exist yet.
+// The errors for a missing object, and for an object that exists already.
 var (
 	ErrNotExist = fs.ErrNotExist
 	ErrExist    = fs.ErrExist
 )
 
-// FirstDay returns the first day that a storage holds, "" for none.
+// FirstDay returns the first day in a storage, or "" if there is none.
 func FirstDay(ctx context.Context, s Storage) (string, error) {
 	days, err := StoredDays(ctx, s)
 	if err != nil || len(days) == 0 {
@@ -59,7 +60,7 @@ func FirstDay(ctx context.Context, s Storage) (string, error) {
 	return days[0], nil
 }
 
-// StoredDays lists the sealed days that a storage holds, the oldest first.
+// StoredDays lists the sealed days in a storage, oldest first.
 func StoredDays(ctx context.Context, s Storage) (days []string, err error) {
 	list, err := s.List(ctx, "days/")
 	if err != nil {

@@ -6,10 +6,10 @@ import (
 	"fmt"
 )
 
-// Verify checks every day that a storage holds and that each follows the day before. It calls
-// found for each day, the oldest first, also for one that is missing between two others or whose
-// manifest can't be read. A fault of one day doesn't keep the others from being checked. It returns
-// the hash of the last day.
+// Verify checks each day in a storage, and that it names the hash of the day before. It calls found
+// for each day, oldest first, including days that are missing in between and days whose manifest
+// can't be read. It continues after a faulty day. It returns the hash of the last day, or "" if
+// that day's manifest can't be read.
 func Verify(ctx context.Context, s Storage, found func(day string, f *Findings) error) (last string, err error) {
 	days, err := StoredDays(ctx, s)
 	if err != nil || len(days) == 0 {
@@ -27,15 +27,15 @@ func Verify(ctx context.Context, s Storage, found func(day string, f *Findings) 
 	return v.hash, nil
 }
 
-// verifier follows the chain of days.
+// verifier checks the chain of days.
 type verifier struct {
 	storage Storage
 	found   func(day string, f *Findings) error
-	before  string // the day before; "" at the first
-	hash    string // of its manifest; "" if it can't be known
+	before  string // previous day; "" before the first
+	hash    string // of the previous day; "" if unknown
 }
 
-// missing reports the days between the day before and this one.
+// missing reports the missing days between the previous day and this one.
 func (v *verifier) missing(day string) error {
 	for v.before != "" {
 		_, next, err := bounds(v.before)
@@ -69,9 +69,9 @@ func (v *verifier) day(ctx context.Context, day string) error {
 	name := Path(day, ManifestName)
 	switch {
 	case before == "" && d.Manifest.Previous != "":
-		f.Notes = append(f.Notes, Problem{name, "the days before it aren't here"})
+		f.Notes = append(f.Notes, Problem{name, "the archive doesn't hold the days before it"})
 	case previous != "" && d.Manifest.Previous != previous:
-		f.Problems = append(f.Problems, Problem{name, fmt.Sprintf("it doesn't follow the day before, whose hash is %s: it names %q", previous, d.Manifest.Previous)})
+		f.Problems = append(f.Problems, Problem{name, fmt.Sprintf("it doesn't follow the day before, whose hash is %s; it names hash %q", previous, d.Manifest.Previous)})
 	}
 	return v.found(day, f)
 }

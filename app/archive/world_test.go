@@ -19,7 +19,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/news"
 )
 
-// world is a service that records readings and seals days, with a clock of its own.
+// world is a service that records readings and seals days, with a test clock.
 type world struct {
 	t        testing.TB
 	db       *database.DB
@@ -50,7 +50,7 @@ func (w *world) set(at time.Time) {
 	w.at = at
 }
 
-// read records a reading of the markets and the news now.
+// read records a reading of the markets and the news at the current time.
 func (w *world) read(markets []market.Market, events []market.Event, items []news.Item) {
 	w.t.Helper()
 	w.readMarkets(markets, events)
@@ -97,7 +97,7 @@ func (w *world) readPlain() {
 	w.read([]market.Market{yesNo("m1")}, nil, []news.Item{post("n1")})
 }
 
-// tick runs the job until it has caught up.
+// tick runs the job until no work is left.
 func (w *world) tick() error {
 	w.t.Helper()
 	for {
@@ -124,7 +124,7 @@ func (w *world) open(day string) *archive.Day {
 	return d
 }
 
-// check returns what is wrong with a day.
+// check returns the findings of a day.
 func (w *world) check(day string) *archive.Findings {
 	w.t.Helper()
 	found, err := w.open(day).Check(w.t.Context())
@@ -178,7 +178,7 @@ func textsOf(w *world, day, table string) map[string]string {
 	return texts
 }
 
-// yesNo is an open market.
+// yesNo returns an open market.
 func yesNo(id string) market.Market {
 	return market.Market{
 		ID: id, Source: "polymarket", Question: "Will " + id + "?", Title: "Will " + id + "?", Outcomes: []string{"Yes", "No"},
@@ -196,13 +196,13 @@ func post(id string) news.Item {
 
 var errDown = errors.New("no route to the archive")
 
-// faulty is an archive that can be down, or fail once at a write.
+// faulty is an archive that can be unreachable, or fail from some write on.
 type faulty struct {
 	archive.Writable
 	mu    sync.Mutex
 	down  bool
-	puts  int // so far
-	failN int // fail from this write on; 0: never
+	puts  int // writes so far
+	failN int // first write that fails; 0 for none
 }
 
 func (f *faulty) fail() error {
@@ -242,10 +242,10 @@ func (w *world) exec(query string, args ...any) {
 	}
 }
 
-// copied are the rows of a table.
+// copied names a table whose rows are kept.
 type copied struct{ table string }
 
-// copyOf keeps the rows of a table beside it.
+// copyOf copies the rows of a table to kept_rows.
 func copyOf(t testing.TB, db *database.DB, table string) copied {
 	t.Helper()
 	if _, err := db.ExecContext(t.Context(), "CREATE TABLE kept_rows AS SELECT * FROM "+table); err != nil {

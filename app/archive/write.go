@@ -19,19 +19,20 @@ import (
 	"github.com/pulsecast/pulsecast/app/database"
 )
 
-// DayWriter writes a day. Files that a writer before it left are replaced; a day counts as
-// sealed once Finish has written its manifest, so a writer that stops half way has sealed nothing.
+// DayWriter writes the files of a day. It replaces files that an earlier writer left. The day is
+// sealed when Finish has written its manifest, so a writer that stops before that has sealed
+// nothing.
 type DayWriter struct {
 	storage    Writable
 	manifest   Manifest
 	texts      []TextsState
 	redactions []Redaction
-	// erased are the records whose texts are to be erased, by table, with the reasons.
+	// erased are the reasons for erasing texts, by table and record.
 	erased map[string]map[string]string
 	now    func() time.Time
 }
 
-// TextsState is a file of texts as it is now, in texts.json.
+// TextsState is the current state of a text file, as in texts.json.
 type TextsState struct {
 	Name   string `json:"name"`
 	Rows   int64  `json:"rows"`
@@ -39,14 +40,15 @@ type TextsState struct {
 	SHA256 string `json:"sha256"`
 }
 
-// NewDayWriter begins a day. previous is the hash of the day before, "" for the first.
+// NewDayWriter returns a DayWriter for a day. previous is the hash of the day before, "" for the
+// first day.
 func NewDayWriter(s Writable, day, previous string) *DayWriter {
 	return &DayWriter{storage: s, now: time.Now, redactions: []Redaction{}, texts: []TextsState{}, manifest: Manifest{
 		Schema: Schema, Day: day, Previous: previous, Files: []File{}, Texts: []Texts{},
 	}}
 }
 
-// observed is a row that was observed.
+// observed is a row of an observed table.
 type observed interface {
 	at() time.Time
 	from() string
@@ -55,7 +57,7 @@ type observed interface {
 func (o Observed) at() time.Time { return o.ObservedAt }
 func (o Observed) from() string  { return o.Source }
 
-// redact notes that the texts of a record are erased already.
+// redact records that the texts of a record are erased.
 func (w *DayWriter) redact(table, record, reason string) {
 	r := Redaction{Table: table, Record: record, Reason: reason, At: database.Now(w.now())}
 	if !slices.ContainsFunc(w.redactions, r.same) {
@@ -63,7 +65,7 @@ func (w *DayWriter) redact(table, record, reason string) {
 	}
 }
 
-// keepUnreadable stores a segment that can't be decoded as it is.
+// keepUnreadable stores the bytes of a segment that can't be decoded.
 func (w *DayWriter) keepUnreadable(ctx context.Context, s *waiting, content []byte, cause error) error {
 	name := "unreadable/" + s.Kind + "-" + s.ID.String()
 	if err := put(ctx, w.storage, Path(w.manifest.Day, name), content); err != nil {
@@ -75,11 +77,12 @@ func (w *DayWriter) keepUnreadable(ctx context.Context, s *waiting, content []by
 	return nil
 }
 
-// rowGroup is how many rows a reader that looks for one market has to decode.
+// rowGroup is the maximum number of rows in a row group. A reader of one market decodes the market
+// column of whole row groups.
 const rowGroup = 50_000
 
-// WriteTable writes the file of a table and a source ("" for exported tables). Without any row
-// there is no file. Rows of Prices must come by market, then by time.
+// WriteTable writes the file of a table and a source ("" for exported tables). It writes no file if
+// there are no rows. Rows of Prices must be ordered by market, then by time.
 func WriteTable[T any](ctx context.Context, w *DayWriter, table, source string, rows iter.Seq2[T, error]) error {
 	f := File{Table: table, Source: source, Name: fileName(table, source)}
 	counted := func(yield func(T, error) bool) {
@@ -130,7 +133,7 @@ func (m *Manifest) add(f File) {
 	}
 }
 
-// WriteTexts writes the texts of a table and a source, without those that are to be erased.
+// WriteTexts writes the texts of a table and a source, without those to be erased.
 func (w *DayWriter) WriteTexts(ctx context.Context, table, source string, rows iter.Seq2[TextRow, error]) error {
 	name := "texts/" + fileName(table, source)
 	kept := func(yield func(TextRow, error) bool) {
@@ -152,8 +155,8 @@ func (w *DayWriter) WriteTexts(ctx context.Context, table, source string, rows i
 	return nil
 }
 
-// Finish seals the day: it writes the manifest last. It returns the manifest as stored; Hash of
-// it is the hash of the day. A day that is sealed already is ErrExist.
+// Finish seals the day by writing the manifest last. It returns the manifest as stored. The hash of
+// the day is Hash of it. If the day is sealed already, Finish returns ErrExist.
 func (w *DayWriter) Finish(ctx context.Context) ([]byte, error) {
 	if err := putJSON(ctx, w.storage, Path(w.manifest.Day, TextsName), w.texts); err != nil {
 		return nil, err
@@ -187,7 +190,8 @@ func put(ctx context.Context, s Writable, name string, content []byte) error {
 	return nil
 }
 
-// putParquet writes rows to a Parquet file by way of a temporary one, unless there are none.
+// putParquet writes rows to a Parquet file by way of a temporary file. It writes no file if there
+// are no rows.
 func putParquet[T any](
 	ctx context.Context, s Writable, name string, rows iter.Seq2[T, error],
 ) (state TextsState, err error) {

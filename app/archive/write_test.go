@@ -59,23 +59,23 @@ func TestDayWriter(t *testing.T) {
 	}
 	file, err := archive.ReadObject(ctx, folder, archive.Path("2026-11-21", d.Manifest.Files[0].Name))
 	if err != nil || archive.Hash(file) != d.Manifest.Files[0].SHA256 || int64(len(file)) != d.Manifest.Files[0].Bytes {
-		t.Errorf("the file is not what the manifest says: %v", err)
+		t.Errorf("the file doesn't match the manifest (error %v)", err)
 	}
 	n := 0
 	for row, err := range archive.Rows[archive.PriceRow](ctx, d, archive.Prices) {
 		if err != nil || row.Market != prices[n].Market || !row.ObservedAt.Equal(prices[n].ObservedAt) || len(row.Prices) != 2 {
-			t.Fatalf("row %d: %+v, %v", n, row, err)
+			t.Fatalf("row %d: got %+v, error %v", n, row, err)
 		}
 		n++
 	}
 	texts := 0
 	for row, err := range archive.TextRows(ctx, d, archive.News) {
 		if err != nil || string(row.Content) != string(content) {
-			t.Errorf("texts %+v, %v", row, err)
+			t.Errorf("texts: got %+v, error %v", row, err)
 		}
 		texts++
 	}
 	if n != 3000 || texts != 1 {
-		t.Errorf("read %d rows and %d texts", n, texts)
+		t.Errorf("read %d rows and %d texts, want 3000 and 1", n, texts)
 	}
 }

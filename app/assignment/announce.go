@@ -14,7 +14,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/update"
 )
 
-// Announce records the assignments that have opened as updates, each once.
+// Announce records an update for each assignment that has opened, once.
 func (s Store) Announce(ctx context.Context, db *database.DB, now time.Time) error {
 	now = database.Now(now)
 	if opened, err := selectOpened(db.Reader, now).Exists(ctx); err != nil || !opened {
@@ -48,8 +48,7 @@ func wrapAnnounce(err error) error {
 	return nil
 }
 
-// selectOpened finds the assignments that opened and are not announced, in the order of the
-// list.
+// selectOpened selects the opened assignments that aren't announced yet, in the order of the list.
 func selectOpened(db bun.IDB, now time.Time) *bun.SelectQuery {
 	return db.NewSelect().Model((*Assignment)(nil)).Where("NOT s.announced").
 		Where("s.status = ?", Open).Where("s.opens_at <= ?", now).Order("s.due_at", "s.id")
@@ -70,7 +69,7 @@ func (s Store) marketsOf(ctx context.Context, db bun.IDB, list []Assignment) (ma
 	return byID, err
 }
 
-// opened is the update that the assignment has opened. m is nil without a market.
+// opened returns the update for the opening of the assignment. m is nil without a market.
 func (a *Assignment) opened(m *market.Market, at time.Time) update.Update {
 	u := update.Update{
 		Type: update.AssignmentOpened, At: at, Ref: update.Ref{Assignment: &update.Assignment{ID: a.ID, DueAt: a.DueAt.UTC()}},
@@ -81,19 +80,19 @@ func (a *Assignment) opened(m *market.Market, at time.Time) update.Update {
 	return u
 }
 
-// Waiting is what an agent has to do of the open assignments.
+// Waiting summarises the open assignments for an agent.
 type Waiting struct {
-	Open int // assignments that it has not answered
-	// NextDueAt is when the first of them is due, zero without any.
+	Open int // number of assignments that the agent hasn't answered
+	// NextDueAt is when the first of these is due, zero if there are none.
 	NextDueAt time.Time
-	// ChosenFor is the last UTC day that assignments were chosen for, zero before the first.
+	// ChosenFor is the last UTC day with chosen assignments, zero before the first.
 	ChosenFor time.Time
 }
 
-// maxWaiting bounds how many open assignments WaitingFor looks at: those that are due next.
+// maxWaiting is how many open assignments WaitingFor looks at. They are those that are due next.
 const maxWaiting = 100
 
-// WaitingFor reads what an agent has to do of the assignments that are open at a moment.
+// WaitingFor summarises for an agent the assignments that are open at the given time.
 func (s Store) WaitingFor(ctx context.Context, db bun.IDB, agentID uuid.UUID, now time.Time) (w Waiting, err error) {
 	var open []Assignment
 	if err := selectOpen(db, now).Column("s.id", "s.due_at").Limit(maxWaiting).Scan(ctx, &open); err != nil {

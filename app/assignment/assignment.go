@@ -1,5 +1,5 @@
-// Package assignment owns the open questions that agents are asked to forecast: a
-// dozen chosen each UTC day from liquid markets, and those an admin writes.
+// Package assignment owns the open questions that agents are asked to forecast. Twelve are chosen each UTC day
+// from liquid markets, and admins write others.
 package assignment
 
 import (
@@ -18,7 +18,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/prediction"
 )
 
-// Status tells whether an assignment still wants answers.
+// Status says whether an assignment still accepts answers.
 type Status string
 
 // An assignment is open until it is due, its market closes, or an admin closes it.
@@ -32,10 +32,9 @@ type Assignment struct {
 	bun.BaseModel `bun:"table:assignments,alias:s"`
 
 	ID uuid.UUID `bun:",pk,type:uuid"`
-	// Day is the UTC day it was chosen for ("2026-11-21"), empty when an admin wrote it.
+	// Day is the UTC day that it was chosen for ("2026-11-21"). It is empty if an admin wrote it.
 	Day string `bun:",nullzero"`
-	// MarketID and Outcome say what to forecast; both are empty for a question
-	// without a market.
+	// MarketID and Outcome say what to forecast. Both are empty for a question without a market.
 	MarketID     string `bun:",nullzero"`
 	Outcome      string `bun:",nullzero"`
 	Title        string
@@ -46,7 +45,7 @@ type Assignment struct {
 	DueAt        time.Time
 	Sample       bool
 	CreatedAt    time.Time
-	// Announced: its opening is recorded as an update.
+	// Announced says that an update about the opening is recorded.
 	Announced bool
 }
 
@@ -54,22 +53,22 @@ func (a *Assignment) utc() {
 	a.OpensAt, a.DueAt, a.CreatedAt = a.OpensAt.UTC(), a.DueAt.UTC(), a.CreatedAt.UTC()
 }
 
-// Listed is an assignment with how it is going.
+// Listed is an assignment with its current state.
 type Listed struct {
 	Assignment
-	Market *market.Market // nil without one
-	// Consensus is zero without a market, or without a prediction on it.
+	Market *market.Market // nil without a market
+	// Consensus is zero without a market, or if the market has no predictions.
 	Consensus prediction.Consensus
-	// Done tells whether the agent that asks has answered since it opened: on the
-	// market, or for a question without one under its very title.
+	// Done says that the agent has answered since the assignment opened. An answer is a prediction on the
+	// market, or, for a question without a market, a prediction with the same title.
 	Done bool
 }
 
 // Filter selects assignments.
 type Filter struct {
 	Limit int    // at least 1
-	After string // the cursor of the page before
-	// AgentID fills in Done; uuid.Nil asks for nobody.
+	After string // the cursor of the previous page
+	// AgentID is the agent that Done is about. With uuid.Nil, Done is never set.
 	AgentID uuid.UUID
 }
 
@@ -79,10 +78,9 @@ type Store struct {
 	predictions prediction.Store
 }
 
-// List reads a page of the assignments that are open at a moment, the next due first, and the
-// cursor of the next page, empty on the last. An assignment whose market has closed is left out
-// before anyone marks it closed. A cursor that isn't of this list is refused as
-// invalid_parameter.
+// List returns a page of the assignments that are open at the given time, next due first. next is the cursor of
+// the next page, empty on the last page. An assignment whose market has closed is left out, even if it isn't
+// marked as closed yet. List refuses a cursor of another list as invalid_parameter.
 func (s Store) List(ctx context.Context, db bun.IDB, f Filter, now time.Time) (list []Listed, next string, err error) {
 	open, next, err := page(ctx, db, f, now)
 	if err != nil {
@@ -133,14 +131,14 @@ func page(ctx context.Context, db bun.IDB, f Filter, now time.Time) (open []Assi
 	return open, next, nil
 }
 
-// selectOpen finds the assignments that are open at a moment, the next due first.
+// selectOpen selects the assignments that are open at the given time, next due first.
 func selectOpen(db bun.IDB, now time.Time) *bun.SelectQuery {
 	return db.NewSelect().Model((*Assignment)(nil)).
 		Where("s.status = ?", Open).Where("s.opens_at <= ?", now).Where("s.due_at > ?", now).
 		Where("NOT EXISTS (?)", market.SelectClosed(db, "s.market_id")).OrderExpr("s.due_at, s.id")
 }
 
-// ByID reads one assignment; nil when there is none.
+// ByID returns one assignment, or nil if there is none.
 func (s Store) ByID(ctx context.Context, db bun.IDB, id uuid.UUID) (*Assignment, error) {
 	a := new(Assignment)
 	err := db.NewSelect().Model(a).Where("s.id = ?", id).Scan(ctx)
@@ -154,7 +152,7 @@ func (s Store) ByID(ctx context.Context, db bun.IDB, id uuid.UUID) (*Assignment,
 	return a, nil
 }
 
-// All reads the newest assignments, open or not, for the admin pages.
+// All returns the newest assignments for the admin pages, open or closed.
 func (s Store) All(ctx context.Context, db bun.IDB, limit int) ([]Assignment, error) {
 	list := []Assignment{}
 	err := db.NewSelect().Model(&list).OrderExpr("s.opens_at DESC, s.id DESC").Limit(int64(limit)).Scan(ctx)
@@ -167,7 +165,7 @@ func (s Store) All(ctx context.Context, db bun.IDB, limit int) ([]Assignment, er
 	return list, nil
 }
 
-// CloseDue marks what is due, or whose market has closed, and returns how many.
+// CloseDue closes the assignments that are due or whose market has closed. It returns their number.
 func (s Store) CloseDue(ctx context.Context, db bun.IDB, now time.Time) (int64, error) {
 	res, err := db.NewUpdate().Model((*Assignment)(nil)).Set("status = ?", Closed).Where("s.status = ?", Open).
 		Where("(s.due_at <= ? OR EXISTS (?))", database.Now(now), market.SelectClosed(db, "s.market_id")).Exec(ctx)
@@ -217,8 +215,8 @@ func (s Store) addConsensus(ctx context.Context, db bun.IDB, list []Listed) erro
 	return nil
 }
 
-// MarkDone sets Done of the assignments that an agent has answered, in one query. It does
-// nothing for uuid.Nil.
+// MarkDone sets Done for the assignments that an agent has answered, with one query. It does nothing for
+// uuid.Nil.
 func (Store) MarkDone(ctx context.Context, db bun.IDB, list []Listed, agentID uuid.UUID) error {
 	if len(list) == 0 || agentID == uuid.Nil {
 		return nil

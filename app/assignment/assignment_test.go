@@ -24,7 +24,7 @@ var (
 	store assignment.Store
 )
 
-// listed is an open market a test can spoil.
+// listed returns a suitable open market, which a test can make unsuitable.
 func listed(id, category string, liquidity, probability float64, ends time.Duration) market.Market {
 	return market.Market{ID: id, Source: "test", Question: "Will " + id + "?", Title: id, Category: category,
 		Outcomes: []string{"Yes", "No"}, Prices: []float64{probability, 1 - probability}, Probability: &probability,
@@ -58,11 +58,11 @@ func list(t *testing.T, db *database.DB, agent uuid.UUID, at time.Time) []assign
 
 const days = 24 * time.Hour
 
-// floor is the least liquidity of an assignment here.
+// floor is the least liquidity of an assignment in these tests.
 const floor = 1
 
-// TestChooseOneOfAnEvent: while a market of an event is assigned none of its siblings is, on
-// this day and the next.
+// TestChooseOneOfAnEvent checks that while a market of an event is assigned, none of its siblings is chosen,
+// neither on this day nor on the next.
 func TestChooseOneOfAnEvent(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
@@ -75,13 +75,13 @@ func TestChooseOneOfAnEvent(t *testing.T) {
 		}
 		insert(t, db, append(markets, listed("alone", "sport", 5, 0.5, 9*days))...)
 		if n := choose(t, db, start); n != 2 {
-			t.Errorf("the first day: %d, want 2", n)
+			t.Errorf("the first day: got %d, want 2", n)
 		}
 		if n := choose(t, db, start.Add(days)); n != 0 {
-			t.Errorf("the next day: %d, want 0", n)
+			t.Errorf("the next day: got %d, want 0", n)
 		}
 		if n := choose(t, db, start.Add(2*days)); n != 2 {
-			t.Errorf("the day after: %d, want 2", n)
+			t.Errorf("the day after: got %d, want 2", n)
 		}
 	})
 }
@@ -90,7 +90,7 @@ func TestChooseOnlySuitable(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
 		if n := choose(t, db, start); n != 0 {
-			t.Errorf("without markets: %d", n)
+			t.Errorf("without markets: got %d, want 0", n)
 		}
 		spoil := func(m market.Market, change func(*market.Market)) market.Market { change(&m); return m }
 		good := func(id string) market.Market { return listed(id, "sport", 10, 0.5, 9*days) }
@@ -115,10 +115,10 @@ func TestChooseOnlySuitable(t *testing.T) {
 		a := got[0]
 		if a.Day != "2026-11-21" || a.Outcome != "Yes" || a.Title != "Will low-bound?" || a.Market == nil ||
 			!a.DueAt.Equal(start.Add(days)) || !strings.Contains(a.Instructions, `marketId "low-bound"`) {
-			t.Errorf("assignment %+v", a)
+			t.Errorf("got assignment %+v", a)
 		}
 		if b := got[1]; b.Category != "other" || !b.DueAt.Equal(time.Date(2026, 11, 23, 0, 0, 0, 0, time.UTC)) {
-			t.Errorf("assignment %+v", b)
+			t.Errorf("got assignment %+v", b)
 		}
 	})
 }
@@ -151,15 +151,15 @@ func TestChooseSpreads(t *testing.T) {
 			categories[a.Category]++
 		}
 		if soon < 5 {
-			t.Errorf("%d end within 72 h, want at least 5", soon)
+			t.Errorf("got %d that end within 72 h, want at least 5", soon)
 		}
 		for event, n := range events {
 			if n > 1 {
-				t.Errorf("%d of event %s", n, event)
+				t.Errorf("got %d of event %s, want 1", n, event)
 			}
 		}
 		if categories["politics"] < 3 || categories["crypto"] < 2 {
-			t.Errorf("categories %v", categories)
+			t.Errorf("got categories %v", categories)
 		}
 	})
 }
@@ -191,7 +191,7 @@ func TestChosenOnceADay(t *testing.T) {
 		first := list(t, db, uuid.Nil, start)
 		insert(t, db, listed("better", "politics", 1e9, 0.5, 20*days))
 		if n := choose(t, db, start.Add(13*time.Hour)); n != 0 || len(list(t, db, uuid.Nil, start.Add(13*time.Hour))) != len(first) {
-			t.Errorf("the choice of the day changed: %d more", n)
+			t.Errorf("a second choice on the same day added %d, want 0", n)
 		}
 		tomorrow := start.Add(days)
 		if n := choose(t, db, tomorrow); n != 12 {
@@ -201,7 +201,7 @@ func TestChosenOnceADay(t *testing.T) {
 		seen := map[string]bool{}
 		for _, a := range both {
 			if seen[a.MarketID] {
-				t.Errorf("%s was chosen again while it was open", a.MarketID)
+				t.Errorf("market %s was chosen again while it was open", a.MarketID)
 			}
 			seen[a.MarketID] = true
 		}
@@ -223,14 +223,14 @@ func TestClosing(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := list(t, db, uuid.Nil, start); len(got) != 2 || got[0].MarketID != "c" {
-			t.Errorf("open: %+v", got)
+			t.Errorf("got open assignments %+v", got)
 		}
 		for _, step := range []struct {
 			after time.Duration
 			want  int64
 		}{{0, 1}, {0, 0}, {30 * time.Hour, 1}, {2 * days, 1}} {
 			if n, err := store.CloseDue(t.Context(), db, start.Add(step.after)); err != nil || n != step.want {
-				t.Errorf("after %v: closed %d, %v; want %d", step.after, n, err, step.want)
+				t.Errorf("after %v: got %d closed, %v; want %d", step.after, n, err, step.want)
 			}
 		}
 	})
@@ -260,13 +260,13 @@ func TestCountsAndDone(t *testing.T) {
 		}
 		publish(me, "a", "x", start.Add(time.Minute))
 		publish(other, "a", "x", start.Add(time.Minute))
-		publish(me, "b", "x", start.Add(-time.Minute)) // before it was asked
+		publish(me, "b", "x", start.Add(-time.Minute)) // before the assignment opened
 		publish(me, "", "WILL it rain?", start.Add(time.Minute))
 		want := map[string][2]string{"Will a?": {"2 true", "2 true"}, "Will b?": {"1 false", "1 false"}, "Will it rain?": {"0 true", "0 false"}}
 		for i, agent := range []uuid.UUID{me, other} {
 			for _, a := range list(t, db, agent, start.Add(time.Hour)) {
 				if got := fmt.Sprint(a.Consensus.Predictions, " ", a.Done); got != want[a.Title][i] {
-					t.Errorf("agent %d, %s: %s, want %s", i, a.Title, got, want[a.Title][i])
+					t.Errorf("agent %d, %s: got %s, want %s", i, a.Title, got, want[a.Title][i])
 				}
 			}
 		}
@@ -302,23 +302,23 @@ func TestWrittenByAdmin(t *testing.T) {
 		} {
 			_, err := create(t, db, c.draft, start)
 			if p := problem.As(err); err == nil || p.Status != 422 || p.Fields[0].Field != c.field {
-				t.Errorf("%s: %v, want a refusal of %s", name, err, c.field)
+				t.Errorf("%s: got %v, want a refusal of %s", name, err, c.field)
 			}
 		}
 		if got := list(t, db, uuid.Nil, start); len(got) != 0 {
-			t.Fatalf("refusals left %+v", got)
+			t.Fatalf("refused drafts left %+v", got)
 		}
 
 		a, err := create(t, db, assignment.Draft{MarketID: "teams", Outcome: "blue", Category: " Finals ", DueAt: due}, start)
 		if err != nil || a.Outcome != "Blue" || a.Title != "Will teams?" || a.Category != "finals" || a.Day != "" {
-			t.Fatalf("created %+v, %v", a, err)
+			t.Fatalf("got created %+v, %v", a, err)
 		}
 		if _, err := update(t, db, a.ID, assignment.Draft{Title: "Who wins?", Instructions: "Look\ntwice.", DueAt: due.Add(days)}, start); err != nil {
 			t.Fatal(err)
 		}
 		got, err := store.ByID(t.Context(), db, a.ID)
 		if err != nil || got.Title != "Who wins?" || got.Instructions != "Look\ntwice." || got.MarketID != "" || !got.DueAt.Equal(due.Add(days)) || !got.OpensAt.Equal(start) {
-			t.Errorf("updated %+v, %v", got, err)
+			t.Errorf("got updated %+v, %v", got, err)
 		}
 		if err := closeNow(t, db, a.ID); err != nil {
 			t.Fatal(err)
@@ -328,21 +328,21 @@ func TestWrittenByAdmin(t *testing.T) {
 			err  error
 			code string
 		}{
-			"closing again":     {closeNow(t, db, a.ID), "assignment_closed"},
-			"updating a closed": {updated, "assignment_closed"},
-			"closing nothing":   {closeNow(t, db, uuid.New()), "not_found"},
+			"closing again":         {closeNow(t, db, a.ID), "assignment_closed"},
+			"updating a closed one": {updated, "assignment_closed"},
+			"closing nothing":       {closeNow(t, db, uuid.New()), "not_found"},
 		} {
 			if c.err == nil || problem.As(c.err).Code != c.code {
-				t.Errorf("%s: %v, want %s", name, c.err, c.code)
+				t.Errorf("%s: got %v, want %s", name, c.err, c.code)
 			}
 		}
 		if all, err := store.All(t.Context(), db, 10); err != nil || len(all) != 1 || all[0].Status != assignment.Closed {
-			t.Errorf("all: %+v, %v", all, err)
+			t.Errorf("got all assignments %+v, %v", all, err)
 		}
 	})
 }
 
-// create, update and closeNow are the store's functions, each in its own transaction.
+// create, update and closeNow call the store's methods, each in a separate transaction.
 func create(t *testing.T, db *database.DB, d assignment.Draft, now time.Time) (a *assignment.Assignment, err error) {
 	err = db.InTx(t.Context(), func(ctx context.Context, tx bun.Tx) error {
 		a, err = assignment.Store{}.Create(ctx, tx, d, now)

@@ -14,35 +14,34 @@ import (
 )
 
 const (
-	// perDay is how many markets a day has; with two days to answer about two dozen
-	// are open at a time, which is one page.
+	// perDay is how many markets are chosen for a day. With two days to answer, about two dozen are open at a
+	// time, which fits on one page.
 	perDay = 12
-	// soonPerDay of them end within soon, where there are as many: an agent learns
-	// from what settles quickly.
+	// soonPerDay of them close within soon, if there are enough, because an agent learns from what settles
+	// quickly.
 	soonPerDay = 5
 	soon       = 72 * time.Hour
-	// soonest and latest bound when a market may end.
+	// soonest and latest bound the time until a market closes.
 	soonest = 24 * time.Hour
 	latest  = 90 * 24 * time.Hour
-	// certainLow and certainHigh bound the probability: beyond them there is little
-	// left to say.
+	// certainLow and certainHigh bound the probability. A market beyond them is nearly decided.
 	certainLow, certainHigh = 0.05, 0.95
-	// widest is the widest book whose price still says what the market thinks.
+	// widest is the widest book of a chosen market. The price of a wider one says little.
 	widest = 0.05
-	// maxCandidates is how many markets the choice looks at: the most liquid.
+	// maxCandidates is how many markets the choice considers, most liquid first.
 	maxCandidates = 1000
-	// daysToAnswer, from the beginning of the day it was chosen for.
+	// daysToAnswer counts from the start of the day of the choice.
 	daysToAnswer = 2
-	// chosenDay is the setting that remembers the last day with a choice.
+	// chosenDay is the setting that stores the last day with a choice.
 	chosenDay = "assignments_day"
-	// noCategory is the category of a market without one.
+	// noCategory is the category of an assignment whose market has none.
 	noCategory = "other"
 )
 
-// ChooseDaily chooses the day's assignments among markets of at least minLiquidity, in US
-// dollars, and returns how many it added: none when the day has its choice already. However many nodes call it, together or
-// again, a day is chosen for once. Without a suitable market nothing is chosen and
-// the next call tries again.
+// ChooseDaily chooses the day's assignments among markets with a liquidity of at least minLiquidity, in US
+// dollars. It returns how many it added, which is none if the day already has its choice. Each day is chosen
+// for only once, however many nodes call ChooseDaily. If there is no suitable market, it chooses none, and the
+// next call tries again.
 func (s Store) ChooseDaily(ctx context.Context, db *database.DB, now time.Time, minLiquidity float64) (int, error) {
 	now = database.Now(now)
 	today := now.Format(time.DateOnly)
@@ -74,20 +73,19 @@ func (s Store) ChooseDaily(ctx context.Context, db *database.DB, now time.Time, 
 	return added, nil
 }
 
-// dayTaken tells cheaply whether a day has its choice.
+// dayTaken reports whether a day already has its choice, with a cheap read.
 func dayTaken(ctx context.Context, db bun.IDB, today string) (bool, error) {
 	day, _, err := database.Setting(ctx, db, chosenDay)
 	return day >= today, err
 }
 
-// claimDay makes this transaction the one that chooses for a day. Another that
-// tries meanwhile waits for it, and finds the day taken.
+// claimDay reserves a day for this transaction. Another transaction that tries it meanwhile waits, and then
+// finds the day taken.
 func claimDay(ctx context.Context, tx bun.Tx, today string) (bool, error) {
 	return database.RaiseSetting(ctx, tx, chosenDay, today)
 }
 
-// readCandidates reads the suitable markets whose event has no open assignment, the most
-// liquid first.
+// readCandidates reads the suitable markets whose event has no open assignment, most liquid first.
 func readCandidates(ctx context.Context, db bun.IDB, now time.Time, minLiquidity float64) ([]market.Market, error) {
 	assigned := db.NewSelect().TableExpr("assignments AS s").ColumnExpr("1").
 		Join("JOIN (?) AS o ON o.id = s.market_id", market.Select(db).Column("m.id", "m.event_id")).
@@ -104,8 +102,8 @@ func readCandidates(ctx context.Context, db bun.IDB, now time.Time, minLiquidity
 	return markets, err
 }
 
-// choose picks the day's markets: first those that end soon, then any, each time in
-// turn from the categories, the most liquid first, and never two of one event.
+// choose picks the day's markets: first those that close soon, then any. It alternates between categories,
+// prefers liquid markets, and never takes two of one event.
 func choose(candidates []market.Market, now time.Time) []market.Market {
 	var chosen []market.Market
 	events := map[string]bool{}
@@ -129,7 +127,7 @@ func choose(candidates []market.Market, now time.Time) []market.Market {
 	return chosen
 }
 
-// daily makes the assignment of a market.
+// daily returns the assignment for a market.
 func daily(m *market.Market, today string, now time.Time) Assignment {
 	midnight := now.UTC().Truncate(24 * time.Hour)
 	due := midnight.AddDate(0, 0, daysToAnswer)
@@ -147,10 +145,10 @@ func daily(m *market.Market, today string, now time.Time) Assignment {
 	}
 }
 
-// instructions tells an agent what to send.
+// instructions returns the text that tells agents what to send.
 func instructions(m *market.Market, outcome string) string {
 	return fmt.Sprintf("Forecast the probability that %q happens. Read the resolution criteria first: they decide, not the title. "+
-		"Publish with marketId %q and outcome %q; confidence is that probability, from 0 to 1, and evidence should hold what you relied on. "+
-		"Publish while the market still moves: a prediction needs a price after it to be ranked. "+
-		"Repeating the market's price earns nothing, so answer when you see it differently.", outcome, m.ID, outcome)
+		"Publish with marketId %q and outcome %q. Set confidence to that probability, from 0 to 1, and list in evidence the sources that you relied on. "+
+		"Publish while the market still trades: a prediction is ranked only if a price follows it. "+
+		"Repeating the market's price earns nothing, so answer if your view differs from it.", outcome, m.ID, outcome)
 }

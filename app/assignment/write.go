@@ -17,7 +17,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/problem"
 )
 
-// Bounds of what an admin writes, in characters.
+// Bounds of the texts that admins write, in characters.
 const (
 	MaxTitle        = 300
 	MaxInstructions = 5000
@@ -26,19 +26,18 @@ const (
 
 // Draft is an assignment as an admin writes it.
 type Draft struct {
-	// MarketID links it to an open market; Outcome is then which one to forecast,
-	// "" the one named Yes. Both may be empty.
+	// MarketID links the assignment to an open market, and Outcome is the outcome to forecast; "" is the one
+	// named Yes. Both may be empty.
 	MarketID, Outcome string
 	Title             string // "" is the market's question
-	Instructions      string // "" explains how to answer
+	Instructions      string // "" for the default text, which explains how to answer
 	Category          string // "" is the market's
 	OpensAt           time.Time
 	DueAt             time.Time
-	Sample            bool // of the sample world; Update leaves it as it was
+	Sample            bool // of the sample world; Update ignores it
 }
 
-// Create stores an assignment. Refusals: 422 invalid_request with every field that
-// is wrong.
+// Create stores an assignment. It refuses a wrong draft as 422 invalid_request, with every wrong field.
 func (s Store) Create(ctx context.Context, tx bun.Tx, d Draft, now time.Time) (*Assignment, error) {
 	now = database.Now(now)
 	a := &Assignment{ID: database.NewID(now), Status: Open, Sample: d.Sample, CreatedAt: now}
@@ -54,8 +53,8 @@ func (s Store) Create(ctx context.Context, tx bun.Tx, d Draft, now time.Time) (*
 	return a, generation.Moved(ctx, tx, generation.Assignments)
 }
 
-// Update replaces what an open assignment says. Refusals: 404 not_found, 409
-// assignment_closed, and those of Create.
+// Update replaces the contents of an open assignment. It refuses with 404 not_found, 409 assignment_closed, or
+// as Create does.
 func (s Store) Update(ctx context.Context, tx bun.Tx, id uuid.UUID, d Draft, now time.Time) (*Assignment, error) {
 	a, err := s.openOne(ctx, tx, id)
 	if err != nil {
@@ -74,8 +73,7 @@ func (s Store) Update(ctx context.Context, tx bun.Tx, id uuid.UUID, d Draft, now
 	return a, generation.Moved(ctx, tx, generation.Assignments)
 }
 
-// Close ends an open assignment at once. Refusals: 404 not_found, 409
-// assignment_closed.
+// Close ends an open assignment at once. It refuses with 404 not_found or 409 assignment_closed.
 func (s Store) Close(ctx context.Context, tx bun.Tx, id uuid.UUID) error {
 	if _, err := s.openOne(ctx, tx, id); err != nil {
 		return err
@@ -94,33 +92,32 @@ func (s Store) openOne(ctx context.Context, db bun.IDB, id uuid.UUID) (*Assignme
 	case err != nil:
 		return nil, err
 	case a == nil:
-		return nil, problem.NotFound("There is no assignment with this id; the list of assignments names them.")
+		return nil, problem.NotFound("There is no assignment with this id. See the list of assignments for valid ids.")
 	case a.Status != Open:
 		return nil, errClosed()
 	}
 	return a, nil
 }
 
-// Lock is ByID of an assignment that nobody else can change until the transaction
-// ends; 404 not_found when there is none.
+// Lock returns an assignment by id and locks it until the transaction ends. It returns 404 not_found if there
+// is none.
 func (s Store) Lock(ctx context.Context, tx bun.Tx, id uuid.UUID) (*Assignment, error) {
 	var rows []Assignment
 	if err := database.ForUpdate(tx.NewSelect().Model(&rows).Where("s.id = ?", id)).Scan(ctx); err != nil {
 		return nil, fmt.Errorf("lock assignment: %w", err)
 	}
 	if len(rows) == 0 {
-		return nil, problem.NotFound("There is no assignment with this id; the list of assignments names them.")
+		return nil, problem.NotFound("There is no assignment with this id. See the list of assignments for valid ids.")
 	}
 	rows[0].utc()
 	return &rows[0], nil
 }
 
 func errClosed() error {
-	return problem.New(problem.CodeAssignmentClosed, "This assignment is closed and stays as it is; write a new one.")
+	return problem.New(problem.CodeAssignmentClosed, "This assignment is closed and can't be changed. Create a new one.")
 }
 
-// one checks that a change of an open assignment met one: somebody else may have
-// closed it since it was read.
+// one checks that a statement changed an open assignment. Another admin may have closed it since it was read.
 func one(res interface{ RowsAffected() (int64, error) }, err error, what string) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", what, err)
@@ -132,7 +129,7 @@ func one(res interface{ RowsAffected() (int64, error) }, err error, what string)
 	return err
 }
 
-// fill checks a draft and moves it into the assignment.
+// fill checks a draft and copies it to the assignment.
 func (s Store) fill(ctx context.Context, db bun.IDB, a *Assignment, d Draft, now time.Time) error {
 	var wrong []problem.Field
 	add := func(field, message string) { wrong = append(wrong, problem.Field{Field: field, Message: message}) }
@@ -150,8 +147,8 @@ func (s Store) fill(ctx context.Context, db bun.IDB, a *Assignment, d Draft, now
 		a.Sample = m.Sample
 	}
 	a.Category = cmp.Or(a.Category, noCategory)
-	a.Instructions = cmp.Or(a.Instructions, fmt.Sprintf("Publish a prediction with exactly the title %q; confidence is the probability that the answer is yes, from 0 to 1. "+
-		"It has no market, so it counts for calibration and not for the ranking.", a.Title))
+	a.Instructions = cmp.Or(a.Instructions, fmt.Sprintf("Publish a prediction with exactly the title %q. Set confidence to the probability that the answer is yes, from 0 to 1. "+
+		"The question has no market, so the prediction counts for calibration but not for the ranking.", a.Title))
 	text(add, "title", a.Title, MaxTitle, false)
 	text(add, "instructions", a.Instructions, MaxInstructions, true)
 	text(add, "category", a.Category, MaxCategory, false)
@@ -163,7 +160,7 @@ func (s Store) fill(ctx context.Context, db bun.IDB, a *Assignment, d Draft, now
 	case !a.DueAt.After(a.OpensAt):
 		add("dueAt", "must be later than opensAt")
 	case m != nil && !m.ClosesAt.IsZero() && a.DueAt.After(m.ClosesAt):
-		add("dueAt", "must not be later than the market closes, "+m.ClosesAt.UTC().Format(time.RFC3339))
+		add("dueAt", "must not be later than the market's scheduled close, "+m.ClosesAt.UTC().Format(time.RFC3339))
 	}
 	if len(wrong) > 0 {
 		return problem.InvalidRequest(wrong...)
@@ -171,12 +168,12 @@ func (s Store) fill(ctx context.Context, db bun.IDB, a *Assignment, d Draft, now
 	return nil
 }
 
-// linked finds the market of a draft and completes its outcome; nil without one.
+// linked returns the market of a draft and sets its outcome. It returns nil without a market.
 func (s Store) linked(ctx context.Context, db bun.IDB, d *Draft, add func(field, message string)) (*market.Market, error) {
 	d.MarketID, d.Outcome = strings.TrimSpace(d.MarketID), strings.TrimSpace(d.Outcome)
 	if d.MarketID == "" {
 		if d.Outcome != "" {
-			add("outcome", "needs a marketId; leave it out for a question without a market")
+			add("outcome", "needs a marketId. Leave outcome out for a question without a market")
 		}
 		return nil, nil
 	}
@@ -185,11 +182,11 @@ func (s Store) linked(ctx context.Context, db bun.IDB, d *Draft, add func(field,
 		return nil, err
 	}
 	if !found {
-		add("marketId", "is not a market we know; send an id of GET /api/intelligence/markets")
+		add("marketId", "is not a known market: send an id from GET /api/intelligence/markets")
 		return nil, nil
 	}
 	if m.Closed {
-		add("marketId", "is a market that has closed; send an open one")
+		add("marketId", "is a closed market: send an open one")
 	}
 	i := m.YesIndex()
 	if d.Outcome != "" {

@@ -1,6 +1,6 @@
-// Package audit owns the audit log: what admins and the command line did, when and
-// why. An entry is written in the transaction of its act, so that neither exists
-// without the other. Triggers of the database refuse to change or delete an entry.
+// Package audit owns the audit log: what admins and the command line did, when and why. An entry is
+// written in the transaction of its act, so neither exists without the other. Database triggers
+// refuse to change or delete an entry.
 package audit
 
 import (
@@ -16,8 +16,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/database"
 )
 
-// Actions, as the log stores them. Ruling is followed by "." and the kind of the
-// correction.
+// The actions, as stored in the log. Ruling is followed by "." and the kind of the correction.
 const (
 	SignIn            = "sign_in"
 	SignOut           = "sign_out"
@@ -48,7 +47,7 @@ const (
 // Shell is the actor of an act on the command line.
 const Shell = "(shell)"
 
-// Agent is the actor of what an agent did itself. The entry's target names it.
+// Agent is the actor if an agent acted on its own account. The entry's target names the agent.
 const Agent = "(agent)"
 
 // Entry is one line of the log. Before and After describe the change in words.
@@ -63,10 +62,10 @@ type Entry struct {
 	Before    string
 	After     string
 	Note      string // the reason
-	Address   string // of the client; "" on the command line
+	Address   string // client's address; "" on the command line
 }
 
-// Words returns the action as people read it.
+// Words returns the action in words for people.
 func (e *Entry) Words() string {
 	return strings.ReplaceAll(strings.TrimPrefix(e.Action, Ruling+"."), "_", " ")
 }
@@ -81,7 +80,7 @@ func Record(ctx context.Context, tx bun.Tx, e Entry) error {
 	return nil
 }
 
-// Filter narrows the log. A zero field does not narrow it.
+// Filter narrows the log. A zero field doesn't narrow it.
 type Filter struct {
 	Actor    string
 	Action   string // also matches actions that begin with it and a dot
@@ -91,8 +90,8 @@ type Filter struct {
 	Limit    int
 }
 
-// List returns the newest entries that match f, and the cursor of the next page, empty
-// at the end. A bad cursor is 400 invalid_parameter.
+// List returns the newest entries that match f, and the cursor of the next page, which is empty at
+// the end. A bad cursor is 400 invalid_parameter.
 func List(ctx context.Context, db bun.IDB, f Filter) (list []Entry, next string, err error) {
 	q := db.NewSelect().Model(&list).OrderExpr("u.id DESC").Limit(int64(f.Limit) + 1)
 	if err := f.narrow(q); err != nil {

@@ -23,8 +23,8 @@ func ReportTarget(id uuid.UUID) string { return "report:" + id.String() }
 // FeedTarget names a feed of signals, "markets" or "news".
 func FeedTarget(name string) string { return "feed:" + name }
 
-// HandleTarget names a handle that no agent need have.
+// HandleTarget names a handle, which need not belong to an agent.
 func HandleTarget(handle string) string { return "handle:" + handle }
 
-// DatabaseTarget names the whole database in the log.
+// DatabaseTarget names the whole database.
 const DatabaseTarget = "database"

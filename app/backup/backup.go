@@ -1,11 +1,11 @@
-// Package backup writes and restores backups of the database, and keeps a schedule of them.
+// Package backup makes and restores backups of the database, and makes them on a schedule.
 //
-// A backup is one file: of SQLite a database that can be opened, of Postgres an archive of
-// pg_dump in its custom format. It holds everything that was committed at the moment at which
-// it began. It is written under another name in the same folder, flushed to the disk, read
-// back, and only then gets its name. So a file with the name of a backup is a whole one.
+// A backup is one file. For SQLite it is a database that can be opened, and for Postgres an archive of
+// pg_dump in its custom format. It contains everything that was committed when it began. It is written
+// under another name in the same folder, flushed to the disk and read back, and only then renamed. So
+// a file with the name of a backup is complete.
 //
-// These functions work on all tables at once, below their owners.
+// These functions work on all tables directly, without the packages that own them.
 package backup
 
 import (
@@ -20,7 +20,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/database"
 )
 
-// Report says what a backup holds.
+// Report describes a backup.
 type Report struct {
 	File        string
 	Kind        database.Kind
@@ -29,21 +29,21 @@ type Report struct {
 	Predictions int64
 }
 
-// Options are what Make needs.
+// Options are the options of Make.
 type Options struct {
-	Database string // its address, as DATABASE_URL has it
+	Database string // the address, as in DATABASE_URL
 	File     string
-	Force    bool // replace a file that exists
+	Force    bool // replace an existing file
 }
 
-// ExistsError refuses to overwrite a file.
+// ExistsError means that the file exists and may not be replaced.
 type ExistsError struct{ File string }
 
 func (e *ExistsError) Error() string {
-	return e.File + " exists: name another file, or replace it with --force"
+	return e.File + " exists; name another file, or replace it with --force"
 }
 
-// Make writes a backup of a database that may be in use. Publishing goes on meanwhile.
+// Make writes a backup of a database that may be in use. Publishing continues meanwhile.
 func Make(ctx context.Context, o Options) (*Report, error) {
 	begin := time.Now()
 	if _, err := os.Lstat(o.File); err == nil && !o.Force {
@@ -85,15 +85,15 @@ func write(ctx context.Context, address, temp string) (r *Report, err error) {
 	return r, nil
 }
 
-// partSuffix ends the name of a file that is not whole yet.
+// partSuffix is the suffix of an incomplete file.
 const partSuffix = ".part"
 
-// newTemp makes an empty file beside another, readable by its owner alone: a backup holds
-// hashes of keys and passwords.
+// newTemp creates an empty file beside another. Only its owner can read it, because a backup
+// contains hashes of keys and passwords.
 func newTemp(file string) (string, error) {
 	f, err := os.CreateTemp(filepath.Dir(file), filepath.Base(file)+".*"+partSuffix)
 	if errors.Is(err, fs.ErrNotExist) {
-		return "", fmt.Errorf("the folder %s doesn't exist: make it first", filepath.Dir(file))
+		return "", fmt.Errorf("the folder %s doesn't exist; create it first", filepath.Dir(file))
 	}
 	if err != nil {
 		return "", err
@@ -101,7 +101,7 @@ func newTemp(file string) (string, error) {
 	return f.Name(), f.Close()
 }
 
-// remove removes a file that is not whole, with what SQLite leaves beside it.
+// remove deletes an incomplete file and SQLite's files beside it.
 func remove(temp string) error {
 	var failed []error
 	for _, suffix := range []string{"", "-journal", "-wal", "-shm"} {
@@ -121,8 +121,8 @@ func flush(path string) error {
 	return errors.Join(f.Sync(), f.Close())
 }
 
-// place gives a file its name, and waits until that is on the disk. Unless it may replace, it
-// fails with an *ExistsError if there is a file of that name by now.
+// place renames temp to file and waits until the rename is on the disk. It replaces an existing
+// file if replace is true, and otherwise fails with an *ExistsError.
 func place(temp, file string, replace bool) error {
 	if !replace {
 		err := os.Link(temp, file)
@@ -132,7 +132,8 @@ func place(temp, file string, replace bool) error {
 		if err == nil {
 			return errors.Join(os.Remove(temp), flushFolder(file))
 		}
-		// The file system has no hard links. Then two backups at once under one name overwrite each other.
+		// The file system has no hard links, so two simultaneous backups with one name overwrite
+		// each other.
 	}
 	if err := os.Rename(temp, file); err != nil {
 		return err
@@ -140,7 +141,7 @@ func place(temp, file string, replace bool) error {
 	return flushFolder(file)
 }
 
-// flushFolder waits until the names in the folder of a file are on the disk.
+// flushFolder waits until changes of the folder of a file are on the disk.
 func flushFolder(file string) error {
 	d, err := os.Open(filepath.Dir(file))
 	if err != nil {

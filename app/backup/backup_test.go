@@ -28,7 +28,7 @@ var noon = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 
 func clock() time.Time { return noon }
 
-// insert adds a prediction below its owner: these tests are about rows.
+// insert adds a prediction row directly, because these tests are about rows.
 func insert(t *testing.T, db *database.DB, at time.Time) uuid.UUID {
 	t.Helper()
 	id := database.NewID(at)
@@ -41,7 +41,7 @@ func insert(t *testing.T, db *database.DB, at time.Time) uuid.UUID {
 	return id
 }
 
-// empty is the address of a database without tables.
+// empty returns the address of a database without tables.
 func empty(t *testing.T, kind database.Kind) string {
 	t.Helper()
 	if kind == database.SQLite {
@@ -112,10 +112,10 @@ func TestBackupAndRestore(t *testing.T) {
 		file, made := mustMake(t, address)
 		info, err := os.Stat(file)
 		if err != nil || info.Mode().Perm() != 0o600 || info.Size() != made.Bytes || made.Predictions != 2 || made.Kind != kind {
-			t.Errorf("%+v, %v, %v", made, info, err)
+			t.Errorf("report %+v, file %v, error %v", made, info, err)
 		}
 		if left, err := filepath.Glob(file + ".*"); err != nil || len(left) > 0 {
-			t.Errorf("left behind: %q, %v", left, err)
+			t.Errorf("files left: %q, error %v", left, err)
 		}
 		insert(t, db, noon.Add(time.Minute))
 
@@ -130,27 +130,28 @@ func TestBackupAndRestore(t *testing.T) {
 		again := open(t, target)
 		var found []uuid.UUID
 		if err := again.NewRaw("SELECT id FROM predictions ORDER BY id").Scan(t.Context(), &found); err != nil || !slices.Equal(found, ids) {
-			t.Errorf("%v, %v; want %v", found, err, ids)
+			t.Errorf("restored %v (error %v), want %v", found, err, ids)
 		}
 		head, err := update.Store{}.Head(t.Context(), again)
 		if err != nil || head.Last < noon.UnixMicro() || head.Deleted != head.Last {
-			t.Errorf("the updates go on at %+v, %v", head, err)
+			t.Errorf("the updates continue at %+v (error %v)", head, err)
 		}
 		for table, want := range map[string]int64{"leases": 0, "sessions": 0, "audit_log": 1} {
 			if n, err := database.CountRows(t.Context(), again, table); err != nil || n != want {
-				t.Errorf("%s has %d rows, want %d, %v", table, n, want, err)
+				t.Errorf("%s has %d rows, want %d (error %v)", table, n, want, err)
 			}
 		}
 		if !again.LostWAL().IsZero() {
-			t.Error("the restored file looks like a plain copy")
+			t.Error("the restored file is marked as a copy without its -wal file")
 		}
 		if names, err := again.Migrate(t.Context()); err != nil || len(names) > 0 {
-			t.Errorf("%q, %v: it can't be served", names, err)
+			t.Errorf("migrations %q, error %v: the database can't be served", names, err)
 		}
 	})
 }
 
-// TestBackupOfPartitions: the rows of a partitioned table are counted, and restored into partitions.
+// TestBackupOfPartitions checks that the rows of a partitioned table are counted, and that they are
+// restored into partitions.
 func TestBackupOfPartitions(t *testing.T) {
 	t.Parallel()
 	address := dbtest.URL(t, database.Postgres)
@@ -168,18 +169,19 @@ func TestBackupOfPartitions(t *testing.T) {
 		t.Fatal(err)
 	}
 	if made.Predictions != 2 || got.Predictions != 2 {
-		t.Errorf("made of %d predictions, restored %d", made.Predictions, got.Predictions)
+		t.Errorf("backed up %d predictions and restored %d, want 2", made.Predictions, got.Predictions)
 	}
 	restored := open(t, target)
 	if divided, err := partition.Divided(t.Context(), restored); err != nil || !divided {
-		t.Errorf("divided: %t, %v", divided, err)
+		t.Errorf("divided into partitions: %t, error %v", divided, err)
 	}
 	if err := partition.Tick(t.Context(), restored, noon.AddDate(0, 2, 0)); err != nil {
 		t.Error(err)
 	}
 }
 
-// TestBackupIsOfOneMoment: writers that go on don't end up in it in part.
+// TestBackupIsOfOneMoment checks that a backup made during writes contains each transaction
+// completely or not at all.
 func TestBackupIsOfOneMoment(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, address string, kind database.Kind) {
@@ -227,11 +229,11 @@ func TestBackupIsOfOneMoment(t *testing.T) {
 			t.Fatal(err)
 		}
 		if len(handles) < 12 {
-			t.Errorf("%d rows were committed before and %d are there", 12, len(handles))
+			t.Errorf("%d rows were committed before the backup, but it has %d", 12, len(handles))
 		}
 		for _, h := range handles {
 			if !slices.Contains(handles, map[byte]string{'a': "b", 'b': "a"}[h[0]]+h[1:]) {
-				t.Errorf("%s came without the other half of its transaction", h)
+				t.Errorf("%s is restored without the other row of its transaction", h)
 			}
 		}
 	})
@@ -249,7 +251,7 @@ func TestBackupRefuses(t *testing.T) {
 		_, err = backup.Make(t.Context(), backup.Options{Database: address, File: file})
 		var exists *backup.ExistsError
 		if after, _ := os.ReadFile(file); !errors.As(err, &exists) || !bytes.Equal(before, after) {
-			t.Errorf("%v: a file was overwritten", err)
+			t.Errorf("the file was overwritten, or the error is %v", err)
 		}
 		r, err := backup.Make(t.Context(), backup.Options{Database: address, File: file, Force: true})
 		if err != nil || r.Predictions != 1 {
@@ -266,7 +268,7 @@ func TestBackupRefuses(t *testing.T) {
 			t.Error("a cancelled backup succeeded")
 		}
 		if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
-			t.Errorf("a cancelled backup left %v, %v", left, err)
+			t.Errorf("a cancelled backup left %v (error %v)", left, err)
 		}
 	})
 }
@@ -280,10 +282,10 @@ func TestRestoreRefuses(t *testing.T) {
 		refused := func(target, file, says string) {
 			t.Helper()
 			if _, err := backup.Restore(t.Context(), target, file, clock); err == nil || !strings.Contains(err.Error(), says) {
-				t.Errorf("%v, does not say %q", err, says)
+				t.Errorf("got error %v, want one with %q", err, says)
 			}
 		}
-		refused(address, file, map[database.Kind]string{database.SQLite: "exists: move it away", database.Postgres: "has tables already"}[kind])
+		refused(address, file, map[database.Kind]string{database.SQLite: "exists; move it away", database.Postgres: "has tables already"}[kind])
 		other := map[database.Kind]database.Kind{database.SQLite: database.Postgres, database.Postgres: database.SQLite}[kind]
 		refused(empty(t, other), file, "pulsecast copy")
 
@@ -296,7 +298,7 @@ func TestRestoreRefuses(t *testing.T) {
 			content []byte
 			says    string
 		}{
-			{[]byte("hello"), "is no backup"}, {nil, "is no backup"}, {content[:len(content)/2], ""},
+			{[]byte("hello"), "is not a backup"}, {nil, "is not a backup"}, {content[:len(content)/2], ""},
 		} {
 			if err := os.WriteFile(broken, c.content, 0o600); err != nil {
 				t.Fatal(err)
@@ -304,7 +306,7 @@ func TestRestoreRefuses(t *testing.T) {
 			target := empty(t, kind)
 			refused(target, broken, c.says)
 			if _, err := backup.Restore(t.Context(), target, file, clock); err != nil {
-				t.Errorf("after a broken backup: %v", err)
+				t.Errorf("restore after a broken backup: %v", err)
 			}
 		}
 
@@ -316,7 +318,7 @@ func TestRestoreRefuses(t *testing.T) {
 	})
 }
 
-// TestRestoreOfAnOlderSchema: what the backup lacks is added.
+// TestRestoreOfAnOlderSchema checks that a restore runs the migrations that the backup lacks.
 func TestRestoreOfAnOlderSchema(t *testing.T) {
 	t.Parallel()
 	db, err := sql.Open("sqlite", "file:"+filepath.Join(t.TempDir(), "old.db"))
@@ -339,7 +341,8 @@ func TestRestoreOfAnOlderSchema(t *testing.T) {
 	}
 }
 
-// TestRestoreBesideALostLog: SQLite would take the log of a lost database into the restored one.
+// TestRestoreBesideALostLog checks that a restore refuses a path with the log of another database.
+// SQLite would apply that log to the restored file.
 func TestRestoreBesideALostLog(t *testing.T) {
 	t.Parallel()
 	file, _ := mustMake(t, dbtest.URL(t, database.SQLite))
@@ -362,7 +365,7 @@ func TestRestoreBesideALostLog(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := backup.Restore(t.Context(), target, file, clock); !errors.Is(err, database.ErrInUse) {
-		t.Errorf("%v: a server may be running on it", err)
+		t.Errorf("got error %v, want ErrInUse: a server may use the file", err)
 	}
 	if err := release(); err != nil {
 		t.Fatal(err)
@@ -372,7 +375,8 @@ func TestRestoreBesideALostLog(t *testing.T) {
 	}
 }
 
-// TestInterruptedRestoreIsNotServed, and can be run again.
+// TestInterruptedRestoreIsNotServed checks that an interrupted restore can't be served and can be
+// run again.
 func TestInterruptedRestoreIsNotServed(t *testing.T) {
 	t.Parallel()
 	address := dbtest.URL(t, database.Postgres)
@@ -380,13 +384,13 @@ func TestInterruptedRestoreIsNotServed(t *testing.T) {
 	file, _ := mustMake(t, address)
 	target := empty(t, database.Postgres)
 	ctx, cancel := context.WithCancel(t.Context())
-	interrupt := func() time.Time { cancel(); return noon } // asked for once the tables are filled
+	interrupt := func() time.Time { cancel(); return noon } // called after the tables are filled
 	if _, err := backup.Restore(ctx, target, file, interrupt); !errors.Is(err, context.Canceled) {
 		t.Fatal(err)
 	}
 	db := open(t, target)
 	if _, err := db.Migrate(t.Context()); !errors.Is(err, database.ErrIncoming) {
-		t.Errorf("%v: it could be served", err)
+		t.Errorf("got error %v, want ErrIncoming: the database could be served", err)
 	}
 	if r, err := backup.Restore(t.Context(), target, file, clock); err != nil || r.Predictions != 1 {
 		t.Errorf("%+v, %v", r, err)
@@ -429,10 +433,10 @@ func TestSchedule(t *testing.T) {
 				want[i] = "pulsecast-20261122T" + moment + "Z" + suffix
 			}
 			if want = append(want, others...); len(got) != len(want) || slices.ContainsFunc(want, func(w string) bool { return !slices.Contains(got, w) }) {
-				t.Errorf("%q, want %q", got, want)
+				t.Errorf("got files %q, want %q", got, want)
 			}
 		}
-		for range 2 { // the second time none is due
+		for range 2 { // no backup is due the second time
 			if err := tick(); err != nil {
 				t.Fatal(err)
 			}
@@ -449,7 +453,7 @@ func TestSchedule(t *testing.T) {
 		now = noon.Add(2 * time.Hour)
 		for range 2 {
 			if tick() == nil {
-				t.Error("a backup of nothing succeeded")
+				t.Error("a backup of an empty database succeeded")
 			}
 		}
 		files("120000", "130000")

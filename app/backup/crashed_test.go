@@ -12,8 +12,8 @@ import (
 	"github.com/pulsecast/pulsecast/app/database/dbtest"
 )
 
-// TestBackupAfterACrash: a backup may be the first to open a file whose server was killed. The
-// file must not look like a copy without its log afterwards.
+// TestBackupAfterACrash checks a backup that is the first to open a file whose server was killed.
+// Afterwards the file must not look like a copy without its log.
 func TestBackupAfterACrash(t *testing.T) {
 	t.Parallel()
 	address := dbtest.URL(t, database.SQLite)
@@ -22,7 +22,7 @@ func TestBackupAfterACrash(t *testing.T) {
 		t.Fatal(err)
 	}
 	insert(t, served, noon)
-	crashed := filepath.Join(t.TempDir(), "crashed.db") // as a killed server leaves it
+	crashed := filepath.Join(t.TempDir(), "crashed.db") // the files that a killed server leaves
 	for _, suffix := range []string{"", "-wal"} {
 		content, err := os.ReadFile(strings.TrimPrefix(address, "sqlite://") + suffix)
 		if err != nil {
@@ -39,13 +39,13 @@ func TestBackupAfterACrash(t *testing.T) {
 	}
 	for _, path := range []string{crashed, file} {
 		if lost := open(t, "sqlite://"+path).LostWAL(); !lost.IsZero() {
-			t.Errorf("%s looks as if it had lost its log since %s", path, lost)
+			t.Errorf("%s is marked as without its log since %s", path, lost)
 		}
 	}
 }
 
-// TestBackupWithoutTheLog: a file that has lost its log gets no backup, which would look as if
-// nothing were missing.
+// TestBackupWithoutTheLog checks that a file without its log gets no backup, because the backup
+// would look complete.
 func TestBackupWithoutTheLog(t *testing.T) {
 	t.Parallel()
 	address := dbtest.URL(t, database.SQLite)
@@ -58,7 +58,7 @@ func TestBackupWithoutTheLog(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	copied := filepath.Join(t.TempDir(), "copied.db") // by cp, without the log
+	copied := filepath.Join(t.TempDir(), "copied.db") // copied by cp, without the log
 	if err := os.WriteFile(copied, content, 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -68,22 +68,22 @@ func TestBackupWithoutTheLog(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	if left, err := os.ReadDir(folder); err != nil || len(left) > 0 {
-		t.Errorf("left behind: %v, %v", left, err)
+		t.Errorf("files left: %v, error %v", left, err)
 	}
 	if lost := open(t, "sqlite://"+copied).LostWAL(); lost.IsZero() {
-		t.Error("the file looks whole afterwards")
+		t.Error("the file looks complete afterwards")
 	}
 }
 
-// TestRestoreThatFailsAfterItsCommit: if pg_restore fails although it has committed, the restore
-// isn't complete, so the database must not be served.
+// TestRestoreThatFailsAfterItsCommit checks that a restore is incomplete, and the database isn't
+// served, if pg_restore fails after it has committed.
 func TestRestoreThatFailsAfterItsCommit(t *testing.T) {
 	address := dbtest.URL(t, database.Postgres)
 	insert(t, open(t, address), noon)
 	file, _ := mustMake(t, address)
 	tools, err := filepath.Glob("/usr/lib/postgresql/*/bin/pg_restore")
 	if err != nil || len(tools) == 0 {
-		t.Fatalf("no pg_restore: %v", err)
+		t.Fatalf("pg_restore is not installed (error %v)", err)
 	}
 	script := "#!/bin/sh\n" + tools[len(tools)-1] + ` "$@" && case "$*" in *--single-transaction*) exit 1;; esac` + "\n"
 	folder := t.TempDir()
@@ -94,13 +94,13 @@ func TestRestoreThatFailsAfterItsCommit(t *testing.T) {
 	t.Setenv("PATH", folder+":"+path)
 	target := empty(t, database.Postgres)
 	if _, err := backup.Restore(t.Context(), target, file, clock); err == nil {
-		t.Fatal("the restore hides the failure")
+		t.Fatal("the restore succeeded although pg_restore failed")
 	}
 	if _, err := open(t, target).Migrate(t.Context()); !errors.Is(err, database.ErrIncoming) {
-		t.Errorf("the database would be served: %v", err)
+		t.Errorf("got error %v, want ErrIncoming: the database could be served", err)
 	}
 	t.Setenv("PATH", path)
 	if r, err := backup.Restore(t.Context(), target, file, clock); err != nil || r.Predictions != 1 {
-		t.Errorf("the second try: %+v, %v", r, err)
+		t.Errorf("the second restore: %+v, error %v", r, err)
 	}
 }

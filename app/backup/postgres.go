@@ -16,7 +16,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/database"
 )
 
-// writePostgres runs pg_dump on a snapshot in which the predictions are counted.
+// writePostgres counts the predictions in a snapshot and runs pg_dump on the same snapshot.
 func writePostgres(ctx context.Context, address, temp string) (r *Report, err error) {
 	conn, err := pgx.Connect(ctx, address)
 	if err != nil {
@@ -31,7 +31,8 @@ func writePostgres(ctx context.Context, address, temp string) (r *Report, err er
 	if err != nil {
 		return nil, err
 	}
-	// The rows of partitions are written under the name of their table, which inspectPostgres looks for.
+	// pg_dump must write the rows of partitions under the name of the whole table, because
+	// inspectPostgres counts by that name.
 	cmd, err := client(ctx, dump, address, "--format=custom", "--no-owner", "--no-privileges", "--no-password",
 		"--load-via-partition-root", "--snapshot="+snapshot, "--file="+temp)
 	if err != nil {
@@ -45,12 +46,13 @@ func writePostgres(ctx context.Context, address, temp string) (r *Report, err er
 		return nil, err
 	}
 	if got.Predictions != predictions {
-		return nil, fmt.Errorf("the backup holds %d predictions, the database held %d", got.Predictions, predictions)
+		return nil, fmt.Errorf("the backup has %d predictions, but the database had %d", got.Predictions, predictions)
 	}
 	return &Report{Kind: database.Postgres, Predictions: predictions}, nil
 }
 
-// beginSnapshot begins a transaction whose view others can share while it lasts.
+// beginSnapshot begins a transaction and exports its snapshot, which others can use while the
+// transaction lasts.
 func beginSnapshot(ctx context.Context, conn *pgx.Conn) (id string, predictions int64, err error) {
 	if _, err := conn.Exec(ctx, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"); err != nil {
 		return "", 0, err
@@ -64,11 +66,11 @@ func beginSnapshot(ctx context.Context, conn *pgx.Conn) (id string, predictions 
 	return id, predictions, nil
 }
 
-// toolFor finds a client program that is as new as the server.
+// toolFor finds a client program that is at least as new as the server.
 func toolFor(ctx context.Context, conn *pgx.Conn, name string) (string, error) {
 	var version int
 	if err := conn.QueryRow(ctx, "SELECT current_setting('server_version_num')::int").Scan(&version); err != nil {
-		return "", fmt.Errorf("ask for the version of the server: %w", err)
+		return "", fmt.Errorf("read the version of the server: %w", err)
 	}
 	return findTool(ctx, name, version/10000)
 }
@@ -76,10 +78,11 @@ func toolFor(ctx context.Context, conn *pgx.Conn, name string) (string, error) {
 func run(cmd *exec.Cmd) error {
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
-	return said(cmd, cmd.Run(), stderr.String())
+	return withOutput(cmd, cmd.Run(), stderr.String())
 }
 
-// inspectPostgres reads a whole archive: its list of contents, then the rows of each table.
+// inspectPostgres reads a whole archive of pg_dump: its list of contents, then the rows of each
+// table.
 func inspectPostgres(ctx context.Context, file string) (*Content, error) {
 	restore, err := findTool(ctx, "pg_restore", 0)
 	if err != nil {
@@ -100,16 +103,16 @@ func inspectPostgres(ctx context.Context, file string) (*Content, error) {
 	}
 	c := &Content{Kind: database.Postgres}
 	readErr := c.readScript(out)
-	if readErr != nil { // else pg_restore would wait for a reader
+	if readErr != nil { // otherwise pg_restore would wait for a reader
 		_ = cmd.Process.Kill()
 	}
-	return c, cmp.Or(readErr, said(cmd, cmd.Wait(), stderr.String()))
+	return c, cmp.Or(readErr, withOutput(cmd, cmd.Wait(), stderr.String()))
 }
 
-// readScript reads the rows of a script that pg_restore has made.
+// readScript counts predictions and reads migrations in a script made by pg_restore.
 func (c *Content) readScript(script io.Reader) error {
 	lines := bufio.NewReaderSize(script, 1<<20)
-	var names []string // the columns of the table that is read
+	var names []string // columns of the current table
 	table := ""
 	for {
 		line, err := readLine(lines)
@@ -136,7 +139,7 @@ func (c *Content) readScript(script io.Reader) error {
 	}
 }
 
-// readLine returns the beginning of the next line, which may be longer than the buffer.
+// readLine returns the next line, cut to the size of the buffer.
 func readLine(r *bufio.Reader) (string, error) {
 	part, more, err := r.ReadLine()
 	line := string(part)
@@ -146,8 +149,7 @@ func readLine(r *bufio.Reader) (string, error) {
 	return line, err
 }
 
-// copyOf reads a statement COPY schema.table (columns) FROM stdin; table is empty for any other
-// line.
+// copyOf parses a statement COPY schema.table (columns) FROM stdin. table is "" for any other line.
 func copyOf(line string) (table string, columns []string) {
 	rest, ok := strings.CutPrefix(line, "COPY ")
 	if !ok || !strings.HasSuffix(line, " FROM stdin;") {

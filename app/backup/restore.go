@@ -21,18 +21,18 @@ import (
 	"github.com/pulsecast/pulsecast/app/worker"
 )
 
-// Restored says what a restore has made.
+// Restored is the result of a restore.
 type Restored struct {
 	Kind        database.Kind
 	Predictions int64
-	Latest      time.Time // when the latest prediction was published; zero without any
-	Migrated    []string  // migrations that the backup lacked
-	Sessions    int64     // that were ended, of agents and admins
+	Latest      time.Time // publication of the latest prediction; zero if there is none
+	Migrated    []string  // migrations that the backup lacked and the restore ran
+	Sessions    int64     // ended sessions, of agents and admins
 }
 
-// Restore fills an empty database from a backup, whose kind it tells from the file. It
-// refuses a database that isn't empty, and a backup whose schema is newer than this program.
-// An older one is brought up to date.
+// Restore fills an empty database from a backup. It detects the backup's kind from the file. It
+// refuses a database that isn't empty, and a backup whose schema is newer than this program's. It
+// migrates an older backup.
 func Restore(ctx context.Context, address, file string, now func() time.Time) (*Restored, error) {
 	kind, err := kindOf(file)
 	if err != nil {
@@ -41,8 +41,8 @@ func Restore(ctx context.Context, address, file string, now func() time.Time) (*
 	path, embedded := database.SQLitePath(address)
 	switch {
 	case embedded != (kind == database.SQLite):
-		return nil, fmt.Errorf("restore: %s is a backup of %s, but DATABASE_URL names another kind of database: "+
-			"restore it into one of its kind, then move it with pulsecast copy", file, kind)
+		return nil, fmt.Errorf("restore: %s is a backup of %s, but DATABASE_URL names another kind of database; "+
+			"restore it into a database of its kind, then move it with pulsecast copy", file, kind)
 	case embedded:
 		return restored(restoreSQLite(ctx, path, file, now))
 	}
@@ -56,7 +56,7 @@ func restored(r *Restored, err error) (*Restored, error) {
 	return r, nil
 }
 
-// kindOf tells the kind of a backup from its first bytes.
+// kindOf detects the kind of a backup from its first bytes.
 func kindOf(file string) (database.Kind, error) {
 	f, err := os.Open(file)
 	if err != nil {
@@ -73,10 +73,10 @@ func kindOf(file string) (database.Kind, error) {
 	case bytes.HasPrefix(head, []byte("PGDMP")):
 		return database.Postgres, nil
 	}
-	return "", fmt.Errorf("%s is no backup: neither a SQLite file nor an archive of pg_dump", file)
+	return "", fmt.Errorf("%s is not a backup: it is neither a SQLite file nor an archive of pg_dump", file)
 }
 
-// accept refuses a backup that this program is too old for.
+// accept refuses a backup whose schema is newer than this program's.
 func accept(c *Content) error {
 	var e *database.SchemaError
 	if err := database.CompareSchema(c.Migrations); errors.As(err, &e) {
@@ -89,8 +89,8 @@ func accept(c *Content) error {
 	return nil
 }
 
-// restoreSQLite prepares the file under another name, so that the database is there only once
-// it is complete.
+// restoreSQLite prepares the file under another name, so that the database exists only once it is
+// complete.
 func restoreSQLite(ctx context.Context, path, file string, now func() time.Time) (r *Restored, err error) {
 	release, err := database.Lock(path)
 	if err != nil {
@@ -123,8 +123,8 @@ func restoreSQLite(ctx context.Context, path, file string, now func() time.Time)
 	return r, nil
 }
 
-// checkFree fails if anything of a database is at a path. A log of another database must not
-// stay: SQLite would take it into the restored file.
+// checkFree fails if any file of a database is at the path. SQLite would apply an old log to the
+// restored file.
 func checkFree(path string) error {
 	for _, suffix := range []string{"", "-wal", "-shm", "-journal"} {
 		info, err := os.Stat(path + suffix)
@@ -135,9 +135,9 @@ func checkFree(path string) error {
 			return err
 		}
 		if suffix != "" || info.Size() > 0 {
-			return fmt.Errorf("%s exists: move it away first, together with %s-wal and %s-shm", path+suffix, path, path)
+			return fmt.Errorf("%s exists; move it away first, together with %s-wal and %s-shm", path+suffix, path, path)
 		}
-		if err := os.Remove(path); err != nil { // an empty file, as some tools make it beforehand
+		if err := os.Remove(path); err != nil { // an empty file, which some tools create beforehand
 			return err
 		}
 	}
@@ -154,8 +154,8 @@ func fillSQLite(ctx context.Context, temp, file string, content *Content, now fu
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
 	if since := db.LostWAL(); !since.IsZero() {
-		return nil, fmt.Errorf("%s is no backup but a plain copy of a file in use, without its -wal file: "+
-			"use a file that pulsecast backup has made", file)
+		return nil, fmt.Errorf("%s is not a backup but a plain copy of a file in use, without its -wal file; "+
+			"use a file made by pulsecast backup", file)
 	}
 	return complete(ctx, db, content, now)
 }
@@ -174,7 +174,7 @@ func copyFile(ctx context.Context, to, from string) error {
 	return errors.Join(err, out.Close())
 }
 
-// cancelled is a reader that ends with its context.
+// cancelled is a reader that fails when its context ends.
 type cancelled struct {
 	ctx context.Context
 	io.Reader
@@ -189,7 +189,8 @@ func (c cancelled) Read(p []byte) (int, error) {
 	return c.Reader.Read(p)
 }
 
-// complete brings restored tables up to date and ends what belonged to the time before.
+// complete migrates restored tables and ends everything that belonged to the time before the
+// restore.
 func complete(ctx context.Context, db *database.DB, content *Content, now func() time.Time) (r *Restored, err error) {
 	r = &Restored{Kind: db.Kind}
 	if r.Migrated, err = db.MigrateIncoming(ctx); err != nil {
@@ -199,7 +200,7 @@ func complete(ctx context.Context, db *database.DB, content *Content, now func()
 		return nil, err
 	}
 	if r.Predictions != content.Predictions {
-		return nil, fmt.Errorf("%d predictions were restored, the backup holds %d", r.Predictions, content.Predictions)
+		return nil, fmt.Errorf("%d predictions were restored, but the backup has %d", r.Predictions, content.Predictions)
 	}
 	if r.Latest, err = (prediction.Store{}).LatestAt(ctx, db); err != nil {
 		return nil, err
@@ -207,9 +208,9 @@ func complete(ctx context.Context, db *database.DB, content *Content, now func()
 	return r, db.InTx(ctx, func(ctx context.Context, tx bun.Tx) error { return begin(ctx, tx, r, now()) })
 }
 
-// begin ends what clients and nodes hold from the time before the restore: cursors of updates,
-// sessions, and leases. Two sessions of different times can't be told apart, and ending one is
-// cheap; keys stay.
+// begin ends what clients and nodes still hold from before the restore: cursors of updates,
+// sessions, and leases. Old and new sessions can't be distinguished, and signing in again is cheap.
+// Keys stay.
 func begin(ctx context.Context, tx bun.Tx, r *Restored, now time.Time) error {
 	if err := update.Restart(ctx, tx, now); err != nil {
 		return err

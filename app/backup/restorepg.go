@@ -11,12 +11,11 @@ import (
 	"github.com/pulsecast/pulsecast/app/database"
 )
 
-// ofRestore is what the Incoming of a restore keeps, to tell it from that of a copy.
+// ofRestore is the entry of an Incoming that distinguishes a restore from a copy.
 const ofRestore = "restore"
 
-// restorePostgres runs pg_restore in one transaction. The database is marked as incoming
-// before and until complete has run, so an interrupted restore is never served and can be
-// run again.
+// restorePostgres runs pg_restore in one transaction. The database is marked as incoming until
+// complete has run, so an interrupted restore is never served and can be run again.
 func restorePostgres(ctx context.Context, address, file string, now func() time.Time) (r *Restored, err error) {
 	content, err := inspectPostgres(ctx, file)
 	if err != nil {
@@ -52,8 +51,8 @@ func restorePostgres(ctx context.Context, address, file string, now func() time.
 	return r, in.End(ctx)
 }
 
-// unmarkEmpty removes the mark of a restore that has stored nothing. pg_restore may fail after
-// its commit, for example because it was killed: then the mark stays.
+// unmarkEmpty removes the mark of a restore that has stored nothing. pg_restore may fail after its
+// commit, for example if it is killed. Then the mark stays.
 func unmarkEmpty(ctx context.Context, db *database.DB, in *database.Incoming) error {
 	if tables, err := db.Tables(ctx); err != nil || len(tables) > 0 {
 		return err
@@ -70,7 +69,7 @@ func claimPostgres(ctx context.Context, db *database.DB) (*database.Incoming, er
 	if found {
 		kept, err := in.All(ctx)
 		if err == nil && kept[ofRestore] == "" {
-			err = errors.New("a copy into this database was interrupted: complete it, or name an empty database")
+			err = errors.New("a copy into this database was interrupted; complete it, or name an empty database")
 		}
 		return in, err
 	}
@@ -79,7 +78,7 @@ func claimPostgres(ctx context.Context, db *database.DB) (*database.Incoming, er
 		return nil, err
 	}
 	if len(tables) > 0 {
-		return nil, fmt.Errorf("the database has tables already (%s and %d more): name an empty one, for example made by createdb",
+		return nil, fmt.Errorf("the database has tables already (%s and %d more); name an empty one, for example made by createdb",
 			tables[0].Name, len(tables)-1)
 	}
 	if in, err = db.BeginIncoming(ctx); err != nil {

@@ -14,26 +14,26 @@ import (
 	"github.com/pulsecast/pulsecast/app/database"
 )
 
-// Schedule makes backups at intervals. Its Tick is a job of the worker, so one node runs it at
+// Schedule makes backups at intervals. Its Tick is a job of the worker, so only one node runs it at
 // a time.
 type Schedule struct {
 	DB       *database.DB
-	Database string // its address
-	Dir      string // where backups are kept
+	Database string // address, as in DATABASE_URL
+	Dir      string // folder for the backups
 	Every    time.Duration
-	Keep     int // how many
+	Keep     int // how many backups to keep
 	Now      func() time.Time
 	Log      *slog.Logger
 }
 
-// Interval is how often the schedule looks whether a backup is due.
+// Interval is how often the schedule checks whether a backup is due.
 const Interval = time.Minute
 
-// Timeout bounds one backup.
+// Timeout is the maximum duration of one backup.
 const Timeout = 6 * time.Hour
 
-// Check finds out whether backups can be made at all: it makes the folder, writes a file into
-// it and looks for pg_dump. The error names the setting at fault.
+// Check checks that backups can be made: it creates the folder, writes a file into it and looks for
+// pg_dump. The error names the setting to change.
 func (s *Schedule) Check(ctx context.Context) error {
 	if err := os.MkdirAll(s.Dir, 0o700); err != nil {
 		return fmt.Errorf("BACKUP_DIR: %w", err)
@@ -53,8 +53,8 @@ func (s *Schedule) Check(ctx context.Context) error {
 	return nil
 }
 
-// Tick makes a backup if one is due, and returns when to look again. What became of it is
-// kept for State.
+// Tick makes a backup if one is due. It returns the time until the next check, and stores the
+// result for ReadState.
 func (s *Schedule) Tick(ctx context.Context) (next time.Duration, err error) {
 	state, err := ReadState(ctx, s.DB.Reader)
 	if err != nil {
@@ -82,7 +82,7 @@ func (s *Schedule) Tick(ctx context.Context) (next time.Duration, err error) {
 	return min(s.Every, Interval), s.prune(now)
 }
 
-// prefix begins the names of the schedule's backups; the moment and the kind follow.
+// prefix starts the names of the schedule's backups. The time and the suffix of the kind follow.
 const (
 	prefix     = "pulsecast-"
 	nameFormat = "20060102T150405Z"
@@ -97,8 +97,8 @@ func (s *Schedule) make(ctx context.Context, now time.Time) (*Report, error) {
 	return Make(ctx, Options{Database: s.Database, File: filepath.Join(s.Dir, name)})
 }
 
-// prune removes the oldest backups beyond Keep, and what crashes have left of unfinished ones.
-// Call it after a backup was verified.
+// prune deletes the oldest backups beyond Keep, and incomplete files left by crashes. Call it after
+// a backup was verified.
 func (s *Schedule) prune(now time.Time) error {
 	entries, err := os.ReadDir(s.Dir)
 	if err != nil {

@@ -14,27 +14,26 @@ import (
 	"github.com/pulsecast/pulsecast/app/database"
 )
 
-// pagesAtOnce is how many pages one step copies, 4 MiB. Between two steps the backup can be
-// cancelled.
+// pagesAtOnce is how many pages one step copies: 4 MiB. The backup can be cancelled between two
+// steps.
 const pagesAtOnce = 1024
 
-// writeSQLite copies the pages of a SQLite file. A read transaction holds them as they are at
-// its beginning, so commits meanwhile don't begin the backup anew; they wait in the log, which
-// grows until the end.
+// writeSQLite copies the pages of a SQLite file. It holds a read transaction, so that commits
+// during the copy don't restart it. They wait in the log, which grows until the copy ends.
 func writeSQLite(ctx context.Context, path, temp string) (r *Report, err error) {
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("there is no database at %s: check DATABASE_URL", path)
+		return nil, fmt.Errorf("there is no database at %s; check DATABASE_URL", path)
 	}
-	// The last connection that closes a file deletes its log. Open and Close see to it that the
-	// file of a server that was killed doesn't look as if it had lost that log.
+	// The last connection to a file deletes the log when it closes. Open and Close keep the file of
+	// a killed server from looking as if it had lost its log.
 	source, err := database.Open(ctx, "sqlite://"+path)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, source.Close()) }()
 	if !source.LostWAL().IsZero() {
-		return nil, fmt.Errorf("%s was copied while it was served, or has lost its -wal file, so a backup would lack what was stored last: "+
-			"run pulsecast doctor, which says what to do", path)
+		return nil, fmt.Errorf("%s was copied while it was served, or has lost its -wal file, so a backup would lack the latest changes; "+
+			"run pulsecast doctor to see what to do", path)
 	}
 	predictions, err := copyPages(ctx, source.Reader.DB, temp)
 	if err != nil {
@@ -48,14 +47,14 @@ func writeSQLite(ctx context.Context, path, temp string) (r *Report, err error) 
 		return nil, err
 	}
 	if got.Predictions != predictions {
-		return nil, fmt.Errorf("the backup holds %d predictions, the database held %d", got.Predictions, predictions)
+		return nil, fmt.Errorf("the backup has %d predictions, but the database had %d", got.Predictions, predictions)
 	}
 	return &Report{Kind: database.SQLite, Predictions: predictions}, nil
 }
 
 func sqliteName(path string) string { return "file:" + (&url.URL{Path: path}).EscapedPath() }
 
-// copyPages copies all pages as of one moment, and counts the predictions of that moment.
+// copyPages copies all pages as of one moment, and counts the predictions at that moment.
 func copyPages(ctx context.Context, source *sql.DB, temp string) (predictions int64, err error) {
 	conn, err := source.Conn(ctx)
 	if err != nil {
@@ -74,7 +73,7 @@ func copyPages(ctx context.Context, source *sql.DB, temp string) (predictions in
 			NewBackup(uri string) (*sqlite.Backup, error)
 		})
 		if !ok {
-			return fmt.Errorf("the driver %T makes no backups", driver)
+			return fmt.Errorf("the driver %T can't make backups", driver)
 		}
 		b, err := from.NewBackup(sqliteName(temp))
 		if err != nil {
@@ -89,8 +88,7 @@ func copyPages(ctx context.Context, source *sql.DB, temp string) (predictions in
 	})
 }
 
-// tidy makes the copy a file that stands alone: without a log beside it, and without the mark
-// of a file in use.
+// tidy makes the copy a complete file: without a log, and without the mark of a file in use.
 func tidy(ctx context.Context, temp string) (err error) {
 	db, err := sql.Open("sqlite", sqliteName(temp)+"?_pragma=journal_mode(DELETE)&_pragma=synchronous(FULL)")
 	if err != nil {
@@ -101,11 +99,11 @@ func tidy(ctx context.Context, temp string) (err error) {
 	return database.UnmarkSQLite(ctx, db)
 }
 
-// Content is what a backup holds.
+// Content describes the contents of a backup.
 type Content struct {
 	Kind        database.Kind
 	Predictions int64
-	Migrations  []string // numbers, in order
+	Migrations  []string // names, in order
 }
 
 // inspectSQLite reads a whole file without changing it.
@@ -121,7 +119,7 @@ func inspectSQLite(ctx context.Context, path string) (c *Content, err error) {
 	c = &Content{Kind: database.SQLite}
 	rows, err := db.QueryContext(ctx, "SELECT name FROM bun_migrations ORDER BY name")
 	if err != nil {
-		return nil, fmt.Errorf("it is no database of Pulsecast: %w", err)
+		return nil, fmt.Errorf("it is not a Pulsecast database: %w", err)
 	}
 	defer rows.Close()
 	for rows.Next() {

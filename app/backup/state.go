@@ -11,20 +11,20 @@ import (
 	"github.com/pulsecast/pulsecast/app/database"
 )
 
-// State is how the schedule of backups goes, on any node. The zero State is that of a
-// schedule that has not run.
+// State is the state of the schedule of backups. It is the same on every node. It is zero if the
+// schedule has never run.
 type State struct {
-	Since       time.Time // when the schedule first ran
-	At          time.Time // when the latest backup began; zero before the first
-	Name        string    // of its file
+	Since       time.Time // first run of the schedule
+	At          time.Time // start of the latest backup; zero if there is none
+	Name        string    // name of its file
 	Bytes       int64
 	Predictions int64
 	Took        time.Duration
-	FailedAt    time.Time // when the latest attempt failed; zero if it succeeded
-	Failures    int       // in a row
+	FailedAt    time.Time // latest attempt if it failed, else zero
+	Failures    int       // consecutive failures
 }
 
-// setting is where the state is kept.
+// setting is the setting that holds the state.
 const setting = "backup"
 
 // ReadState reads the state.
@@ -47,10 +47,10 @@ func (s *State) save(ctx context.Context, db bun.IDB) error {
 	return database.SetSetting(ctx, db, setting, string(text))
 }
 
-// patience is how much later than planned a backup may be: it takes a while.
+// patience is how late a backup may be, because making it takes time.
 const patience = time.Hour
 
-// Late reports whether no backup was made for longer than the schedule demands.
+// Late reports whether the latest backup is older than the schedule allows.
 func (s *State) Late(now time.Time, every time.Duration) bool {
 	last := s.At
 	if last.IsZero() {

@@ -21,23 +21,24 @@ type tool struct {
 	major int
 }
 
-// ToolError says which client programs of Postgres are missing.
+// ToolError means that a client program of Postgres is missing or too old.
 type ToolError struct {
 	Name  string
-	Major int // the version that is needed at least
-	Found int // the newest that was found; 0 without any
+	Major int // minimum version needed
+	Found int // newest version found; 0 if none
 }
 
 func (e *ToolError) Error() string {
-	what := fmt.Sprintf("%s of version %d or newer is needed", e.Name, e.Major)
+	what := fmt.Sprintf("%s version %d or newer is needed", e.Name, e.Major)
 	if e.Found > 0 {
-		what += fmt.Sprintf(", only %d is installed", e.Found)
+		what += fmt.Sprintf(", but only version %d is installed", e.Found)
 	}
-	return what + fmt.Sprintf(": install the package postgresql-client-%d (Debian, Ubuntu) or postgresql%d-client (Alpine)", e.Major, e.Major)
+	return what + fmt.Sprintf("; install the package postgresql-client-%d (Debian, Ubuntu) or postgresql%d-client (Alpine)", e.Major, e.Major)
 }
 
-// findTool finds a client program of Postgres: in PATH, else the newest of those that Debian
-// keeps outside. It fails with a *ToolError if none is as new as the server.
+// findTool finds a client program of Postgres. It prefers the one in PATH, if that is new enough,
+// to the newest one in Debian's folders. It fails with a *ToolError if no program is as new as the
+// server.
 func findTool(ctx context.Context, name string, server int) (string, error) {
 	var paths []string
 	if path, err := exec.LookPath(name); err == nil {
@@ -75,12 +76,12 @@ func versionOf(ctx context.Context, path string) (major int, err error) {
 	}
 	m := versionText.FindSubmatch(out)
 	if m == nil {
-		return 0, fmt.Errorf("%s does not tell its version", path)
+		return 0, fmt.Errorf("%s doesn't print its version", path)
 	}
 	return strconv.Atoi(string(m[1]))
 }
 
-// libpq are the parameters of an address that the client programs understand. Ours may have
+// libpq are the address parameters that the client programs understand. DATABASE_URL may have
 // others, which only our driver knows.
 var libpq = []string{
 	"host", "hostaddr", "port", "user", "dbname", "passfile", "channel_binding", "connect_timeout", "client_encoding", "options",
@@ -89,8 +90,8 @@ var libpq = []string{
 	"ssl_min_protocol_version", "ssl_max_protocol_version", "krbsrvname", "service", "target_session_attrs",
 }
 
-// client prepares a client program that connects to an address. The password is in its
-// environment: other users can read its arguments.
+// client prepares a client program that connects to an address. It passes the password in the
+// environment, because other users can read a program's arguments.
 func client(ctx context.Context, path, address string, args ...string) (*exec.Cmd, error) {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -117,11 +118,11 @@ func client(ctx context.Context, path, address string, args ...string) (*exec.Cm
 	return cmd, nil
 }
 
-// maxSaid bounds what is repeated of a program's errors, in bytes.
+// maxSaid is the maximum number of bytes of a program's error output in an error.
 const maxSaid = 2 << 10
 
-// said adds to the error of a program what it wrote to its standard error, in one line.
-func said(cmd *exec.Cmd, err error, stderr string) error {
+// withOutput adds the program's error output to its error, in one line.
+func withOutput(cmd *exec.Cmd, err error, stderr string) error {
 	if err == nil {
 		return nil
 	}

@@ -19,8 +19,8 @@ import (
 )
 
 type admins struct {
-	Create   adminCreate   `cmd:"" help:"Make an admin; the password is asked for, taken from ADMIN_PASSWORD, or made up with --generate."`
-	Password adminPassword `cmd:"" help:"Give an admin a new password, as create does, and sign them out everywhere."`
+	Create   adminCreate   `cmd:"" help:"Create an admin. The password is asked for, read from ADMIN_PASSWORD, or generated with --generate."`
+	Password adminPassword `cmd:"" help:"Set a new password for an admin, like create, and sign them out everywhere."`
 	List     adminList     `cmd:"" help:"List the admins."`
 	Remove   adminRemove   `cmd:"" help:"Remove an admin and sign them out everywhere."`
 }
@@ -34,7 +34,7 @@ type adminNamed struct {
 // adminSecret is a command that sets an admin's password.
 type adminSecret struct {
 	adminNamed
-	Generate bool `help:"Make up a password and print it, once; ADMIN_PASSWORD is not looked at."`
+	Generate bool `help:"Generate a password and print it once; ADMIN_PASSWORD is ignored."`
 }
 
 type (
@@ -66,11 +66,11 @@ func (a *adminPassword) Run(ctx context.Context) error {
 
 func (a *adminRemove) Run(ctx context.Context) error {
 	return a.inTx(ctx, func(ctx context.Context, tx bun.Tx) (string, error) {
-		return a.Name + " is no admin any more", admin.Store{}.Remove(ctx, tx, audit.Shell, a.Name, time.Now())
+		return a.Name + " is no longer an admin", admin.Store{}.Remove(ctx, tx, audit.Shell, a.Name, time.Now())
 	})
 }
 
-// Run prints every admin, a line each.
+// Run prints every admin, one per line.
 func (a *adminList) Run(ctx context.Context) error {
 	return withDatabase(ctx, a.Config, func(db *database.DB) error {
 		list, err := admin.Store{}.List(ctx, db.Reader)
@@ -88,7 +88,7 @@ func (a *adminList) Run(ctx context.Context) error {
 	})
 }
 
-// inTx runs an act in a transaction and prints what it did once that is committed.
+// inTx runs an act in a transaction and prints the act's message after the commit.
 func (a *adminNamed) inTx(ctx context.Context, act func(ctx context.Context, tx bun.Tx) (did string, err error)) error {
 	var did string
 	err := withDatabase(ctx, a.Config, func(db *database.DB) error {
@@ -104,7 +104,7 @@ func (a *adminNamed) inTx(ctx context.Context, act func(ctx context.Context, tx 
 	return err
 }
 
-// withPassword is inTx for an act with a password, which it prints if it was made up.
+// withPassword is inTx for an act with a password. It prints a generated password.
 func (a *adminSecret) withPassword(
 	ctx context.Context, act func(ctx context.Context, tx bun.Tx, password string) (string, error),
 ) error {
@@ -123,7 +123,7 @@ func (a *adminSecret) withPassword(
 	return err
 }
 
-// refusalAsText is an error as the command line shows it: of a refusal its detail alone.
+// refusalAsText returns an error as the command line shows it. Of a refusal it keeps only the detail.
 func refusalAsText(err error) error {
 	if p, ok := errors.AsType[*problem.Error](err); ok {
 		return errors.New(p.Detail)

@@ -26,16 +26,16 @@ import (
 )
 
 type agents struct {
-	Create    agentCreate    `cmd:"" help:"Create an agent and print its key, once."`
+	Create    agentCreate    `cmd:"" help:"Create an agent and print its key once."`
 	List      agentList      `cmd:"" help:"List the agents."`
-	Show      agentShow      `cmd:"" help:"Show an agent, its keys, what it asked and its latest errors."`
+	Show      agentShow      `cmd:"" help:"Show an agent, its keys, its requests and its latest errors."`
 	Disable   agentDisable   `cmd:"" help:"Refuse an agent's keys and sessions from now on."`
-	Enable    agentEnable    `cmd:"" help:"Let a disabled agent in again."`
+	Enable    agentEnable    `cmd:"" help:"Accept a disabled agent's keys and sessions again."`
 	Close     agentClose     `cmd:"" help:"Close an agent's account for good: erase its profile, keys and texts, and keep its numbers."`
-	Reserve   handleReserve  `cmd:"" help:"Keep a handle from agents that join later."`
+	Reserve   handleReserve  `cmd:"" help:"Reserve a handle, so that new agents can't have it."`
 	Free      handleFree     `cmd:"" help:"Make a reserved handle available again."`
 	Reserved  handleList     `cmd:"" help:"List the reserved handles."`
-	RotateKey agentRotateKey `cmd:"" name:"rotate-key" help:"Revoke every key of an agent and print a new one, once."`
+	RotateKey agentRotateKey `cmd:"" name:"rotate-key" help:"Revoke every key of an agent and print a new one once."`
 }
 
 // agentNamed is a command about one agent.
@@ -44,16 +44,16 @@ type agentNamed struct {
 	Name string `arg:"" help:"Handle of the agent."`
 }
 
-// agentReasoned is a command about one agent that the audit log gives a reason for.
+// agentReasoned is a command about one agent with a reason for the audit log.
 type agentReasoned struct {
 	agentNamed
-	Reason string `help:"Why; kept in the audit log. Without it a terminal asks, and a script records \"from the shell\"."`
+	Reason string `help:"Why; kept in the audit log. If it is left out, a terminal asks for it, and a script records \"from the shell\"."`
 }
 
-// noReason is the reason that the log gives for a command of a script without one.
+// noReason is the audit log's reason for a command of a script that gives none.
 const noReason = "from the shell"
 
-// moderate opens the database beside a live server and hands run what acts on it.
+// moderate opens the database beside a live server and passes it to run.
 func moderate(ctx context.Context, cfg config.Config, run func(s *moderation.Service) error) error {
 	return refusalAsText(withDatabase(ctx, cfg, func(db *database.DB) error {
 		return run(moderation.New(moderation.Options{
@@ -63,15 +63,15 @@ func moderate(ctx context.Context, cfg config.Config, run func(s *moderation.Ser
 	}))
 }
 
-// byShell describes an act of the command line.
+// byShell returns the act of a command in the shell.
 func byShell(reason string) moderation.Act { return moderation.Act{Actor: audit.Shell, Reason: reason} }
 
 type agentCreate struct {
 	config.Config
-	Name      string `arg:"" help:"Name to show; the handle is made from it."`
-	Model     string `help:"Model it declares."`
-	Framework string `help:"Framework it declares."`
-	Official  bool   `help:"Allow a name that is kept back for the service or looks like a ranked agent's."`
+	Name      string `arg:"" help:"Name to show. The handle is made from it."`
+	Model     string `help:"Model that the agent declares."`
+	Framework string `help:"Framework that the agent declares."`
+	Official  bool   `help:"Allow a name that is reserved for the service or resembles a ranked agent's."`
 }
 
 func (a *agentCreate) Run(ctx context.Context) error {
@@ -80,7 +80,7 @@ func (a *agentCreate) Run(ctx context.Context) error {
 			ctx, byShell(""), agent.Profile{Name: a.Name, Model: a.Model, Framework: a.Framework}, a.Official,
 		)
 		if _, kept := errors.AsType[*agent.KeptBackError](err); kept {
-			return fmt.Errorf("%w Or allow it by --official", refusalAsText(err))
+			return fmt.Errorf("%w Or allow it with --official", refusalAsText(err))
 		}
 		if err != nil {
 			return err
@@ -100,7 +100,7 @@ func (a *agentRotateKey) Run(ctx context.Context) error {
 		if err != nil {
 			return unknownAgent(err, a.Name)
 		}
-		_, err = fmt.Printf("handle %s\nkey    %s\nThe keys before it are revoked. This one is shown only here; keep it safe.\n", a.Name, key)
+		_, err = fmt.Printf("handle %s\nkey    %s\nAll earlier keys are revoked. This one is shown only here; keep it safe.\n", a.Name, key)
 		return err
 	})
 }
@@ -154,7 +154,7 @@ func (a *agentClose) Run(ctx context.Context) error {
 		}
 		left := ""
 		if !closed.Complete {
-			left = " The rest is withheld, and erased by the worker."
+			left = " The other texts are withheld until the worker erases them."
 		}
 		_, err = fmt.Printf("The account of %s is closed; its numbers stay under %s.\nErased: profile, %d keys, %d sessions, texts of %d predictions and %d reports.%s\n",
 			a.Name, closed.Agent.Handle, closed.Keys, closed.Sessions, closed.Predictions, closed.Reports, left)
@@ -162,7 +162,7 @@ func (a *agentClose) Run(ctx context.Context) error {
 	})
 }
 
-// reason is the one of the flag or what a person types. A script may leave it out.
+// reason returns the reason of the flag, or asks for one on a terminal. A script may leave it out.
 func (a *agentReasoned) reason() (string, error) {
 	if a.Reason != "" || !onTerminal() {
 		return cmp.Or(a.Reason, noReason), nil
@@ -177,7 +177,7 @@ func (a *agentReasoned) reason() (string, error) {
 
 type agentList struct{ config.Config }
 
-// Run prints every agent, a line each.
+// Run prints every agent, one per line.
 func (a *agentList) Run(ctx context.Context) error {
 	return withDatabase(ctx, a.Config, func(db *database.DB) error {
 		w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
@@ -200,7 +200,7 @@ func (a *agentList) Run(ctx context.Context) error {
 
 type agentShow struct{ agentNamed }
 
-// Run prints an agent with its keys, which are only named, never shown.
+// Run prints an agent with its keys. It prints only the id of a key, never the key.
 func (a *agentShow) Run(ctx context.Context) error {
 	return withDatabase(ctx, a.Config, func(db *database.DB) error {
 		found, err := agent.Store{}.ByHandle(ctx, db.Reader, a.Name)
@@ -220,7 +220,7 @@ func (a *agentShow) Run(ctx context.Context) error {
 	})
 }
 
-// printUsage prints what an agent asked in 24 hours, and its latest errors.
+// printUsage prints an agent's requests of the last 24 hours and its latest errors.
 func printUsage(ctx context.Context, db *database.DB, id uuid.UUID, w io.Writer) error {
 	const hours, errorsShown = 24, 10
 	usage := agent.NewUsage(db, slog.New(slog.DiscardHandler), time.Now)
@@ -257,7 +257,7 @@ func printKeys(ctx context.Context, db bun.IDB, id uuid.UUID, w io.Writer) error
 
 func routeOrNone(route string) string { return cmp.Or(route, "(no such address)") }
 
-// unknownAgent says where to find the handles.
+// unknownAgent returns an error that says how to list the handles.
 func unknownAgent(err error, handle string) error {
 	if problem.IsNotFound(err) {
 		return fmt.Errorf("no agent has the handle %q; list them with: pulsecast agent list", handle)

@@ -17,7 +17,7 @@ type backupCommand struct {
 	Force bool   `help:"Replace the file if it exists."`
 }
 
-// Run writes a backup and says what it holds.
+// Run writes a backup and prints its contents.
 func (b *backupCommand) Run(ctx context.Context) error {
 	if err := b.Check(); err != nil {
 		return err
@@ -33,10 +33,10 @@ func (b *backupCommand) Run(ctx context.Context) error {
 
 type restoreCommand struct {
 	config.Config
-	File string `arg:"" help:"A backup, of the same kind of database as DATABASE_URL names."`
+	File string `arg:"" help:"Backup of a database of the same kind as DATABASE_URL."`
 }
 
-// Run restores a backup and says what to do next.
+// Run restores a backup and prints the next steps.
 func (r *restoreCommand) Run(ctx context.Context) error {
 	if err := r.Check(); err != nil {
 		return err
@@ -47,7 +47,7 @@ func (r *restoreCommand) Run(ctx context.Context) error {
 	}
 	latest := ""
 	if !done.Latest.IsZero() {
-		latest = fmt.Sprintf(", the latest of %s", done.Latest.Format(time.RFC3339))
+		latest = fmt.Sprintf(", the latest from %s", done.Latest.Format(time.RFC3339))
 	}
 	fmt.Printf("restored %d predictions%s\n", done.Predictions, latest)
 	if len(done.Migrated) > 0 {
@@ -55,6 +55,6 @@ func (r *restoreCommand) Run(ctx context.Context) error {
 	}
 	fmt.Printf("%d sessions were ended; clients sign in again. Cursors of updates answer 410 once.\n", done.Sessions)
 	fmt.Println("Next: start the service, then run: pulsecast settle --rebuild. " +
-		"What was published, and what admins did, after the backup is undone: see docs/operations.md.")
+		"Publications and acts of admins after the backup are lost: see docs/operations.md.")
 	return nil
 }

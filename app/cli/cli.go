@@ -23,27 +23,27 @@ import (
 type commands struct {
 	Version kong.VersionFlag `help:"Print the version and exit."`
 
-	Serve    serveCommand    `cmd:"" help:"Serve the API and the site; runs the worker too."`
-	Worker   workCommand     `cmd:"" help:"Run the worker alone: sources, settlement, leaderboard."`
-	Migrate  migrateCommand  `cmd:"" help:"Bring the database's schema up, down, or show it."`
-	Agent    agents          `cmd:"" help:"Agents of the local registry and their keys."`
-	Admin    admins          `cmd:"" help:"People who sign in at /admin."`
-	Ingest   ingestCommand   `cmd:"" help:"Read every source once, now, and say what came."`
-	Settle   settleCommand   `cmd:"" help:"Settle what can be settled, now; or check and rebuild the scores."`
-	Backup   backupCommand   `cmd:"" help:"Write a backup of the database into a file, also while a server runs."`
+	Serve    serveCommand    `cmd:"" help:"Serve the API and the site, and run the worker."`
+	Worker   workCommand     `cmd:"" help:"Run only the worker: sources, settlement, leaderboard."`
+	Migrate  migrateCommand  `cmd:"" help:"Migrate the database's schema up or down, or show its state."`
+	Agent    agents          `cmd:"" help:"Manage the agents of the local registry and their keys."`
+	Admin    admins          `cmd:"" help:"Manage the people who sign in at /admin."`
+	Ingest   ingestCommand   `cmd:"" help:"Read every source once now, and print the result."`
+	Settle   settleCommand   `cmd:"" help:"Settle everything that can be settled now, or check and rebuild the scores."`
+	Backup   backupCommand   `cmd:"" help:"Write a backup of the database to a file. A server may be running."`
 	Restore  restoreCommand  `cmd:"" help:"Fill an empty database from a backup."`
 	Copy     copyCommand     `cmd:"" help:"Copy an installation from SQLite to Postgres, or back."`
-	Doctor   doctorCommand   `cmd:"" help:"Check configuration, database, cache, sources, identity provider and clock, and say what to do."`
-	Ready    readyCommand    `cmd:"" help:"Exit with 0 if the node that listens on ADDR can serve, as a health check."`
-	Replay   replayCommand   `cmd:"" help:"Serve recorded days as of any moment, for agents to forecast the past without leaks."`
-	Backtest backtestCommand `cmd:"" help:"Run a bot through a plan of recorded markets and moments, and report how it did."`
+	Doctor   doctorCommand   `cmd:"" help:"Check configuration, database, cache, sources, identity provider and clock, and say how to fix each problem."`
+	Ready    readyCommand    `cmd:"" help:"Health check: exit with 0 if the node that listens on ADDR can serve."`
+	Replay   replayCommand   `cmd:"" help:"Serve recorded days as of a past moment, so that agents can forecast without seeing the outcomes."`
+	Backtest backtestCommand `cmd:"" help:"Run a bot through a plan of recorded markets and moments, and report its results."`
 	Verify   verifyCommand   `cmd:"" help:"Recompute the scores and boards of an installation from its public API."`
 	Data     dataCommand     `cmd:"" help:"Verify an archive or a data release, recompute its numbers, or erase texts from it."`
 	MCP      mcpCommand      `cmd:"" name:"mcp" help:"Offer the tools of an installation to a client that speaks MCP over standard input and output."`
 	OpenAPI  openAPICommand  `cmd:"" name:"openapi" help:"Print the OpenAPI document, as JSON."`
 
 	remote.Commands
-	Completion kongcompletion.Completion `cmd:"" help:"Show how to have commands and flags completed by the shell."`
+	Completion kongcompletion.Completion `cmd:"" help:"Show how to set up completion of commands and flags in the shell."`
 }
 
 type doctorCommand struct{ config.Config }
@@ -62,8 +62,8 @@ func (openAPICommand) Run() error {
 	return out.Encode(doc)
 }
 
-// Main runs the command that args name and returns the exit code of the process. Without
-// args it prints the help.
+// Main runs the command that args name and returns the exit code of the process. Without args it prints the
+// help.
 func Main(args []string) int {
 	if len(args) == 0 {
 		args = []string{"--help"}
@@ -74,7 +74,7 @@ func Main(args []string) int {
 		kong.Name("pulsecast"),
 		kong.Description(
 			"API-first prediction platform for AI agents. Every flag of serve is also an environment variable. "+
-				"The commands of a client call an installation with the agent's key and need no database. "+remote.ExitCodes,
+				"The client commands call an installation with the agent's key and need no database. "+remote.ExitCodes,
 		),
 		kong.ExplicitGroups([]kong.Group{{Key: "client", Title: "Client:"}}),
 		remote.Variables(),
@@ -100,8 +100,8 @@ func newBeside(ctx context.Context, cfg config.Config) (*app.App, error) {
 	return app.New(ctx, cfg, app.Options{Log: os.Stderr, Beside: true})
 }
 
-// inOneLine is an error of the command line in one line that names the variable, as
-// those of config.Check do.
+// inOneLine returns an error of the command line as one line that names the variable, like the errors of
+// config.Check.
 func inOneLine(err error) string {
 	message := err.Error()
 	bad, ok := errors.AsType[*kong.ParseError](err)

@@ -14,14 +14,13 @@ import (
 )
 
 type copyCommand struct {
-	From string `required:"" placeholder:"ADDRESS" help:"What to copy: sqlite://PATH or postgres://…; no server may run on it."`
-	To   string `required:"" placeholder:"ADDRESS" help:"An empty database, or what an interrupted copy left. From SQLite or to it, or from Postgres to Postgres."`
+	From string `required:"" placeholder:"ADDRESS" help:"Database to copy: sqlite://PATH or postgres://…. No server may use it meanwhile."`
+	To   string `required:"" placeholder:"ADDRESS" help:"An empty database, or the target of an interrupted copy. At least one side is Postgres."`
 
 	DatabasePartitions string `env:"DATABASE_PARTITIONS" default:"off" enum:"off,monthly" help:"Divide prices and the ledger of a Postgres database by month: off or monthly."`
 }
 
-// Run copies everything and prints the checksum of each table. On a terminal it shows how far
-// it is.
+// Run copies everything and prints the checksum of each table. On a terminal it shows its progress.
 func (c *copyCommand) Run(ctx context.Context) error {
 	var bar *progressbar.ProgressBar
 	begin := time.Now()
@@ -55,7 +54,7 @@ func (c *copyCommand) Run(ctx context.Context) error {
 	return err
 }
 
-// progressOf is a bar on a terminal, and nothing elsewhere.
+// progressOf returns a progress bar on a terminal, and does nothing elsewhere.
 func progressOf(total int64) *progressbar.ProgressBar {
 	return progressbar.NewOptions64(
 		total, progressbar.OptionSetWriter(os.Stderr), progressbar.OptionSetVisibility(term.IsTerminal(int(os.Stderr.Fd()))),

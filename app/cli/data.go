@@ -16,15 +16,14 @@ import (
 
 type dataCommand struct {
 	Verify    dataVerify    `cmd:"" help:"Check the files, the chain and the texts of an archive or a data release."`
-	Recompute dataRecompute `cmd:"" help:"Rebuild the latest board from the published files alone, and compare."`
+	Recompute dataRecompute `cmd:"" help:"Rebuild the latest board from the published files only, and compare it."`
 	Redact    redactCommand `cmd:"" help:"Erase the texts of a record from the archive, as a court may order."`
 }
 
-// errData is the error of data that is not what it claims.
-var errData = errors.New("the data is not what it claims to be")
+// errData is the error of data that fails its verification.
+var errData = errors.New("the data failed the verification")
 
-// openData opens what a command was pointed at: a folder, an address of an archive, or another
-// installation.
+// openData opens the target of a command: a folder, the address of an archive, or another installation.
 func openData(ctx context.Context, where string) (archive.Storage, error) {
 	switch {
 	case strings.HasPrefix(where, "http://"), strings.HasPrefix(where, "https://"):
@@ -42,7 +41,7 @@ func openData(ctx context.Context, where string) (archive.Storage, error) {
 	return archive.OpenFolder(where), nil
 }
 
-// closeData deletes what was downloaded.
+// closeData deletes the downloaded files.
 func closeData(s archive.Storage) {
 	if c, ok := s.(io.Closer); ok {
 		_ = c.Close() // temporary files
@@ -53,7 +52,7 @@ type dataVerify struct {
 	Where string `arg:"" optional:"" default:"data/archive" help:"A folder, s3://bucket/prefix, or the address of an installation."`
 }
 
-// Run says what is wrong, file by file, and fails if anything is.
+// Run prints each problem by file, and fails if there is one.
 func (d *dataVerify) Run(ctx context.Context) error {
 	s, err := openData(ctx, d.Where)
 	if err != nil {
@@ -62,7 +61,7 @@ func (d *dataVerify) Run(ctx context.Context) error {
 	bar := progressOf(0)
 	defer closeData(s)
 	v, err := release.Verify(ctx, s, func(days, of int) { bar.ChangeMax(of); _ = bar.Set(days) })
-	_ = bar.Exit() // an ornament
+	_ = bar.Exit() // decoration only
 	if err != nil {
 		return fmt.Errorf("%s: %w", d.Where, err)
 	}
@@ -112,7 +111,7 @@ type dataRecompute struct {
 	Where string `arg:"" optional:"" default:"data/archive" help:"A folder, s3://bucket/prefix, or the address of an installation."`
 }
 
-// Run prints the recomputed board and fails if a number differs from the published one.
+// Run prints the recomputed board. It fails if a number differs from the published one.
 func (d *dataRecompute) Run(ctx context.Context) error {
 	s, err := openData(ctx, d.Where)
 	if err != nil {
@@ -152,7 +151,7 @@ func printRecomputed(out io.Writer, r *release.Report) error {
 		w.printf("differs  %s\n", text)
 	}
 	if len(r.Differences) == 0 {
-		w.printf("Every number is as published, to the last digit.\n")
+		w.printf("Every number equals the published one, to the last digit.\n")
 	}
 	return w.err
 }
@@ -167,7 +166,7 @@ func rankOf(b *archive.BoardRow) string {
 	return "provisional"
 }
 
-// number writes all digits, "-" for none.
+// number writes all digits, or "-" for none.
 func number(n *float64) string {
 	if n == nil {
 		return "-"

@@ -21,21 +21,20 @@ import (
 	"github.com/pulsecast/pulsecast/app/signal"
 )
 
-// demoHandle is the agent whose key the demo prints, demoAdmin the admin whose
-// password.
+// demoHandle is the agent whose key the demo prints, and demoAdmin the admin whose password it prints.
 const (
 	demoHandle = "demo-visitor"
 	demoAdmin  = "demo"
 )
 
-// openDemo fills an empty database with the sample world, which lives on until a
-// live source answers, and prints where to look and a key to use.
+// openDemo fills an empty database with the sample world. The sample sources extend it until a live source
+// answers. openDemo prints the addresses to open and a key to use.
 func openDemo(ctx context.Context, a *app.App, out io.Writer) error {
 	if err := demo.Seed(ctx, a.DB, time.Now()); err != nil {
 		return err
 	}
 	a.MarkSample()
-	debug.FreeOSMemory() // seeding the first time takes far more than serving ever will
+	debug.FreeOSMemory() // the first seeding takes far more memory than serving
 	a.Markets.Source = demo.NewMarketSource(a.Markets.Source, a.DB, time.Now, a.Log)
 	a.News.Source = demo.NewNewsSource(a.News.Source, a.DB, time.Now, a.Log)
 	a.BeforeSealing = func(ctx context.Context) error { return demo.Tape(ctx, a.DB) }
@@ -53,7 +52,7 @@ func openDemo(ctx context.Context, a *app.App, out io.Writer) error {
 	return welcome(out, a, key, password)
 }
 
-// showSample publishes the sample signals where no source has answered yet.
+// showSample publishes the sample signals of feeds that no source has answered yet.
 func showSample(ctx context.Context, a *app.App) error {
 	now := database.Now(time.Now())
 	if feed := a.Markets.Replicator; len(feed.Feed().Current().Records) == 0 || feed.Feed().Current().Sample {
@@ -75,14 +74,14 @@ func showSample(ctx context.Context, a *app.App) error {
 	return nil
 }
 
-// demoKey makes the visitor's agent at the first start, and a fresh key at each.
+// demoKey makes the visitor's agent at the first start, and a new key at each start.
 func demoKey(ctx context.Context, a *app.App) (key string, err error) {
 	now := database.Now(time.Now())
 	err = a.DB.InTx(ctx, func(ctx context.Context, tx bun.Tx) error {
 		visitor, err := agent.Store{}.ByHandle(ctx, tx, demoHandle)
 		if problem.IsNotFound(err) {
 			visitor, err = agent.Store{}.Create(ctx, tx, agent.New{
-				Profile: agent.Profile{Name: "Demo visitor", Description: "The agent of whoever runs this demo."}, Handle: demoHandle, At: now,
+				Profile: agent.Profile{Name: "Demo visitor", Description: "The agent for trying out this demo."}, Handle: demoHandle, At: now,
 			})
 		}
 		if err != nil {
@@ -94,7 +93,7 @@ func demoKey(ctx context.Context, a *app.App) (key string, err error) {
 	return key, err
 }
 
-// demoPassword gives the admin of the demo a fresh password at each start.
+// demoPassword gives the demo's admin a new password at each start.
 func demoPassword(ctx context.Context, a *app.App) (password string, err error) {
 	password = admin.NewPassword()
 	err = a.DB.InTx(ctx, func(ctx context.Context, tx bun.Tx) error {

@@ -31,7 +31,7 @@ func (h *handleReserve) Run(ctx context.Context) error {
 		if err := s.ReserveHandle(ctx, byShell(h.Reason), h.Handle); err != nil {
 			return err
 		}
-		_, err := fmt.Printf("%s is reserved; an agent that has it keeps it\n", h.Handle)
+		_, err := fmt.Printf("%s is reserved. An agent that already has it keeps it.\n", h.Handle)
 		return err
 	})
 }
@@ -46,7 +46,7 @@ func (h *handleFree) Run(ctx context.Context) error {
 	})
 }
 
-// Run prints the reserved handles: those of admins a line each, and the ones built in.
+// Run prints the reserved handles: those reserved by admins one per line, then the built-in ones.
 func (h *handleList) Run(ctx context.Context) error {
 	return withDatabase(ctx, h.Config, func(db *database.DB) error {
 		list, err := agent.Store{}.ReservedHandles(ctx, db.Reader)

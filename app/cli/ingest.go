@@ -10,8 +10,8 @@ import (
 
 type ingestCommand struct{ config.Config }
 
-// Run reads every source once, now, whichever node holds the leases, and prints what
-// came of it. It fails if a source does.
+// Run reads every source once, now, even if another node holds the leases, and prints the results. It fails
+// if a source fails.
 func (i *ingestCommand) Run(ctx context.Context) (err error) {
 	a, err := newBeside(ctx, i.Config)
 	if err != nil {
@@ -32,7 +32,7 @@ func (i *ingestCommand) Run(ctx context.Context) (err error) {
 	} {
 		state := "read"
 		if h.err != nil {
-			state = "failed, the last good ones stay"
+			state = "failed; the last good ones are kept"
 		}
 		fmt.Printf("%-8s %d from %s (%s)\n", h.name, h.count, orNone(h.from), state)
 	}

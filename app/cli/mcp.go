@@ -13,7 +13,7 @@ import (
 
 type mcpCommand struct {
 	BaseURL string `name:"base-url" env:"PULSECAST_BASE_URL" required:"" help:"Address of the installation, such as https://pulsecast.example."`
-	APIKey  string `name:"api-key" env:"PULSECAST_API_KEY" help:"Key of the agent. Other users of this machine can see a flag, but not the variable. Without a key, only reading is offered."`
+	APIKey  string `name:"api-key" env:"PULSECAST_API_KEY" help:"Key of the agent. Other users of this machine can see a flag, but not the variable. Without a key the tools only read."`
 }
 
 func (c *mcpCommand) Run(ctx context.Context) error {
@@ -26,7 +26,7 @@ func (c *mcpCommand) Run(ctx context.Context) error {
 	})
 }
 
-// baseURL checks the address of an installation and takes a slash at its end away.
+// baseURL checks the address of an installation and removes a slash at its end.
 func baseURL(address string) (string, error) {
 	if base, err := url.Parse(address); err != nil || base.Host == "" || (base.Scheme != "http" && base.Scheme != "https") {
 		return "", fmt.Errorf("%q is not an http(s) address, such as https://pulsecast.example", address)

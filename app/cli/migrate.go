@@ -13,9 +13,9 @@ import (
 )
 
 type migrateCommand struct {
-	Up     migrateUp     `cmd:"" help:"Apply every migration that is not applied yet."`
+	Up     migrateUp     `cmd:"" help:"Apply all pending migrations."`
 	Down   migrateDown   `cmd:"" help:"Undo the last group of migrations."`
-	Status migrateStatus `cmd:"" help:"List the migrations and which are applied."`
+	Status migrateStatus `cmd:"" help:"List the migrations, and which of them are applied."`
 }
 
 type (
@@ -24,7 +24,7 @@ type (
 	migrateStatus struct{ config.Config }
 )
 
-// Run applies every migration that is not applied yet.
+// Run applies all pending migrations.
 func (m *migrateUp) Run(ctx context.Context) error {
 	return openDatabase(ctx, m.Config, func(db *database.DB) error {
 		if err := printMigrated(ctx, os.Stdout, "applied", db.Migrate); err != nil {
@@ -41,7 +41,7 @@ func (m *migrateDown) Run(ctx context.Context) error {
 	})
 }
 
-// Run lists the migrations and which are applied.
+// Run lists the migrations, and which of them are applied.
 func (m *migrateStatus) Run(ctx context.Context) error {
 	return openDatabase(ctx, m.Config, func(db *database.DB) error {
 		all, err := db.Migrations(ctx)

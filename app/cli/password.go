@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// askPassword takes ADMIN_PASSWORD, or asks twice on a terminal and reads one line
-// otherwise. It is not a flag: other users can read the arguments of a process.
+// askPassword returns ADMIN_PASSWORD if it is set. Otherwise it asks twice on a terminal, or reads one line
+// of another input. The password is not a flag, because other users can read the arguments of a process.
 func askPassword(ctx context.Context) (string, error) {
 	if password, ok := os.LookupEnv("ADMIN_PASSWORD"); ok {
 		return password, nil
@@ -45,7 +45,7 @@ func askTwice(in *bufio.Reader) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	fmt.Fprint(os.Stderr, "\nThe same again: ")
+	fmt.Fprint(os.Stderr, "\nRepeat the password: ")
 	again, err := readLine(in)
 	fmt.Fprintln(os.Stderr)
 	if err == nil && again != password {
@@ -62,7 +62,7 @@ func readLine(in *bufio.Reader) (string, error) {
 	return strings.TrimRight(line, "\r\n"), nil
 }
 
-// onTerminal tells whether the standard input is a terminal.
+// onTerminal reports whether the standard input is a terminal.
 func onTerminal() bool { return stty("-g") == nil }
 
 // stty sets the terminal of the standard input. It fails without one.

@@ -13,8 +13,8 @@ import (
 
 type readyCommand struct{ config.Config }
 
-// Run asks the node that listens on ADDR for /readyz. It is the health check of a container,
-// whose image has no other program.
+// Run requests /readyz of the node that listens on ADDR. It is the health check of a container, because the
+// image has no other program.
 func (r *readyCommand) Run(ctx context.Context) error {
 	host, port, err := net.SplitHostPort(r.Addr)
 	if err != nil {

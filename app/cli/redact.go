@@ -13,12 +13,12 @@ import (
 
 type redactCommand struct {
 	config.Config
-	Table  string `arg:"" enum:"news,predictions,agents" help:"news, predictions or agents; an agent's texts include its predictions'."`
+	Table  string `arg:"" enum:"news,predictions,agents" help:"news, predictions or agents. An agent's texts include those of its predictions."`
 	Record string `arg:"" help:"Id of the record."`
-	Reason string `arg:"" help:"Why, for everybody to read, such as ordered."`
+	Reason string `arg:"" help:"The public reason, such as ordered."`
 }
 
-// Run stores the request; the job of the worker erases.
+// Run stores the request. A job of the worker erases the texts.
 func (r *redactCommand) Run(ctx context.Context) error {
 	if r.ArchiveURL == archive.Off {
 		return errors.New("ARCHIVE_URL: off; there is no archive to erase from")

@@ -20,13 +20,13 @@ import (
 	"github.com/pulsecast/pulsecast/app/replay"
 )
 
-// replayed is what a replay needs, in a command of its own or inside a backtest.
+// replayed holds the flags of a replay, which runs as a command or inside a backtest.
 type replayed struct {
 	Archive string `env:"ARCHIVE_URL" default:"file://data/archive" placeholder:"DIR|URL" help:"Recorded days: a folder, file://, s3://, or the address of an installation that publishes its own."`
-	Dir     string `default:"data/replay" type:"path" help:"Folder that keeps the runs and what was published in them."`
+	Dir     string `default:"data/replay" type:"path" help:"Folder for the runs and their publications."`
 }
 
-// listen makes a replay that isn't running yet, and its listener.
+// listen makes a replay and its listener. The replay isn't running yet.
 func (r *replayed) listen(ctx context.Context, cfg config.Config, token string) (s *replay.Server, ln net.Listener, err error) {
 	storage, done, err := replay.OpenArchive(ctx, r.Archive, filepath.Join(r.Dir, "archive"))
 	if err != nil {
@@ -36,7 +36,7 @@ func (r *replayed) listen(ctx context.Context, cfg config.Config, token string) 
 		return nil, nil, errors.Join(fmt.Errorf("ADDR: cannot listen on %s: %w", cfg.Addr, errors.Unwrap(err)), done())
 	}
 	if cfg.BaseURL == "" {
-		cfg.Addr = ln.Addr().String() // a port of 0 was chosen by the system
+		cfg.Addr = ln.Addr().String() // the system has chosen a port for 0
 	}
 	s, err = replay.New(ctx, replay.Options{Settings: cfg, Archive: storage, Dir: r.Dir, Token: token, Log: os.Stderr, Done: done})
 	if err != nil {
@@ -49,8 +49,8 @@ type replayCommand struct {
 	replayed
 	Addr      string `env:"ADDR" default:"127.0.0.1:8090" help:"Address to listen on, host:port."`
 	BaseURL   string `env:"BASE_URL" name:"base-url" help:"Public address, used in every link. Default: made from ADDR."`
-	Token     string `env:"REPLAY_TOKEN" help:"Secret that making a run takes; unset: whoever reaches the address may make one, and see how the markets ended."`
-	LogFormat string `env:"LOG_FORMAT" name:"log-format" default:"text" enum:"text,json,off" help:"Form of the log on standard error."`
+	Token     string `env:"REPLAY_TOKEN" help:"Secret for creating a run; unset: everyone who reaches the address can create a run, and see how the markets ended."`
+	LogFormat string `env:"LOG_FORMAT" name:"log-format" default:"text" enum:"text,json,off" help:"Format of the log on standard error."`
 }
 
 // Run serves replays until ctx ends.
@@ -68,27 +68,27 @@ func (r *replayCommand) Run(ctx context.Context) error {
 type backtestCommand struct {
 	replayed
 	Server string `placeholder:"URL" help:"Address of a running replay, instead of --archive."`
-	Token  string `env:"REPLAY_TOKEN" help:"Its secret, if it takes one."`
+	Token  string `env:"REPLAY_TOKEN" help:"Secret of the running replay, if it has one."`
 
-	Plan   int    `placeholder:"N" help:"Draw a plan of N pairs of a market and a moment. Without a bot it is printed, for --run."`
-	Seed   uint64 `default:"1" help:"Of the draw: the same seed and archive give the same plan."`
+	Plan   int    `placeholder:"N" help:"Draw a plan of N pairs of a market and a moment. Without a bot, the plan is printed for --run."`
+	Seed   uint64 `default:"1" help:"Seed of the draw. The same seed and archive give the same plan."`
 	RunOf  string `name:"run" placeholder:"PLAN" type:"path" help:"Walk the plan in this file."`
-	Resume string `placeholder:"RUN" help:"Go on with a run: finished pairs are skipped."`
+	Resume string `placeholder:"RUN" help:"Continue a run. Finished pairs are skipped."`
 
-	Category string `help:"Draw markets of this category only."`
-	Tag      string `help:"Draw markets with this tag only."`
-	Q        string `help:"Draw markets with these words only."`
+	Category string `help:"Draw only markets of this category."`
+	Tag      string `help:"Draw only markets with this tag."`
+	Q        string `help:"Draw only markets with these words."`
 
-	Name        string `default:"backtest" help:"Name of the agent. Runs of one name over the same days are counted."`
+	Name        string `default:"backtest" help:"Name of the agent. The report counts the runs of this name over the same days."`
 	Model       string `help:"Language model of the agent, as you declare it."`
-	ModelCutoff string `name:"model-cutoff" placeholder:"DATE" help:"Until when the model knows the world, 2026-06-30: the report keeps events apart that were decided before."`
+	ModelCutoff string `name:"model-cutoff" placeholder:"DATE" help:"End of the model's knowledge, such as 2026-06-30. The report separates events that were decided before it."`
 	OpenWeb     string `name:"open-web" default:"unknown" enum:"yes,no,unknown" help:"Whether the bot can search the live web, which knows how the markets ended."`
 
 	Parallel int           `default:"1" help:"How many bots run at a time."`
-	MaxCost  float64       `name:"max-cost" placeholder:"DOLLARS" help:"Start no bot once they have cost this much; those that run end first. Each writes its cost to the file in PULSECAST_COST_FILE."`
+	MaxCost  float64       `name:"max-cost" placeholder:"DOLLARS" help:"Start no further bot once the bots have cost this much. Running bots may finish. Each bot writes its cost to the file named by PULSECAST_COST_FILE."`
 	Timeout  time.Duration `default:"10m" help:"Longest time of one bot."`
 
-	Command []string `arg:"" optional:"" passthrough:"" help:"The bot, after --. It runs once for each pair, with PULSECAST_BASE_URL, PULSECAST_API_KEY, PULSECAST_MARKET_ID and PULSECAST_AT."`
+	Command []string `arg:"" optional:"" passthrough:"" help:"The bot's command, after --. It runs once for each pair, with PULSECAST_BASE_URL, PULSECAST_API_KEY, PULSECAST_MARKET_ID and PULSECAST_AT."`
 }
 
 // Run walks a plan and prints the report.
@@ -128,7 +128,7 @@ func (b *backtestCommand) check() error {
 	}
 	switch {
 	case ways != 1:
-		return errors.New("give one of --plan N, --run PLAN and --resume RUN")
+		return errors.New("give exactly one of --plan N, --run PLAN and --resume RUN")
 	case b.Plan < 0:
 		return errors.New("--plan: must be at least 1")
 	case b.Parallel < 1 || b.Parallel > 64:
@@ -143,8 +143,8 @@ func (b *backtestCommand) check() error {
 	return nil
 }
 
-// serveInside starts a replay on a free port of this machine. Its token is random, so that no bot
-// can make a run and look at the outcomes.
+// serveInside starts a replay on a free port of this machine. Its token is random, so that a bot can't
+// create a run and see the outcomes.
 func (b *backtestCommand) serveInside(ctx context.Context, t *replay.Backtest) (stop func() error, err error) {
 	cfg := config.Default()
 	cfg.Addr, cfg.LogFormat, cfg.Drain = "127.0.0.1:0", "off", 0
@@ -160,7 +160,7 @@ func (b *backtestCommand) serveInside(ctx context.Context, t *replay.Backtest) (
 	return func() error { cancel(); return <-done }, nil
 }
 
-// planFile is a plan as it is printed.
+// planFile is the printed form of a plan.
 type planFile struct {
 	Seed  uint64        `json:"seed"`
 	Pairs []replay.Pair `json:"pairs"`
@@ -188,7 +188,7 @@ func (b *backtestCommand) filter() replay.Filter {
 	return replay.Filter{Category: b.Category, Tag: b.Tag, Q: b.Q}
 }
 
-// begin makes a run of the plan, or takes up the one to resume.
+// begin creates a run of the plan, or continues the run to resume.
 func (b *backtestCommand) begin(ctx context.Context, t *replay.Backtest) error {
 	if b.Resume != "" {
 		return t.Resume(b.Resume)
@@ -224,7 +224,7 @@ func (b *backtestCommand) pairs(ctx context.Context, t *replay.Backtest) ([]repl
 	return plan.Pairs, nil
 }
 
-// walk runs the bots and prints the report, also if some failed.
+// walk runs the bots and prints the report, even if some bots failed.
 func (b *backtestCommand) walk(ctx context.Context, t *replay.Backtest) error {
 	state := t.State()
 	fmt.Fprintf(os.Stderr, "run %s: %d pairs, %d to go\n", state.Run, len(state.Pairs), state.Left())
@@ -233,7 +233,7 @@ func (b *backtestCommand) walk(ctx context.Context, t *replay.Backtest) error {
 	failed, err := t.Run(ctx)
 	_ = bar.Finish()
 	if err != nil && !errors.Is(err, replay.ErrCost) {
-		return fmt.Errorf("%w\nGo on with: pulsecast backtest --resume %s", err, state.Run)
+		return fmt.Errorf("%w\nContinue with: pulsecast backtest --resume %s", err, state.Run)
 	}
 	report, paths, reportErr := t.Report(context.WithoutCancel(ctx))
 	if reportErr != nil {
@@ -243,7 +243,7 @@ func (b *backtestCommand) walk(ctx context.Context, t *replay.Backtest) error {
 		return err
 	}
 	if err == nil && failed > 0 {
-		err = fmt.Errorf("the bot failed on %d pairs; what it said is beside the report. Try those again with: pulsecast backtest --resume %s", failed, state.Run)
+		err = fmt.Errorf("the bot failed on %d pairs; its output is beside the report. Try these pairs again with: pulsecast backtest --resume %s", failed, state.Run)
 	}
 	return err
 }
@@ -285,7 +285,7 @@ func printBacktest(r *replay.Report, paths []string, cost float64) error {
 	return out.Flush()
 }
 
-// shownNumber writes a number that may be unknown.
+// shownNumber formats a number that may be unknown.
 func shownNumber(v *float64, decimals int) string {
 	if v == nil {
 		return "unknown"

@@ -14,17 +14,17 @@ import (
 
 type serveCommand struct {
 	config.Config
-	NoWorker   bool `help:"Leave the sources to a worker elsewhere."`
-	Demo       bool `help:"Open on a sample world, with a key to try; registration is open."`
+	NoWorker   bool `help:"Don't run the worker in this process."`
+	Demo       bool `help:"Serve a sample world with a key to try, and open registration."`
 	DemoPublic bool `help:"Let the demo listen on other than loopback addresses."`
 }
 
-// Run serves HTTP, and runs the worker unless it runs elsewhere, until ctx ends.
+// Run serves HTTP until ctx ends. It also runs the worker, unless the worker runs elsewhere.
 func (s *serveCommand) Run(ctx context.Context) (err error) {
 	cfg := s.Config
 	if s.Demo {
 		if !cfg.Loopback() && !s.DemoPublic {
-			return fmt.Errorf("ADDR: the demo hands out keys, so it listens on loopback addresses only, not on %q; --demo-public allows it", cfg.Addr)
+			return fmt.Errorf("ADDR: the demo hands out keys, so it listens only on loopback addresses, not on %q; add --demo-public to allow this address", cfg.Addr)
 		}
 		cfg.Registration = "open"
 		cfg.ArchiveURL = demoArchive(&cfg)
@@ -35,7 +35,7 @@ func (s *serveCommand) Run(ctx context.Context) (err error) {
 	}
 	defer ln.Close()
 	if cfg.BaseURL == "" {
-		cfg.Addr = ln.Addr().String() // a port of 0 was chosen by the system
+		cfg.Addr = ln.Addr().String() // the system has chosen a port for 0
 	}
 	a, err := app.New(ctx, cfg, app.Options{Worker: !s.NoWorker, Log: os.Stderr})
 	if err != nil {
@@ -53,7 +53,7 @@ func (s *serveCommand) Run(ctx context.Context) (err error) {
 	return a.Run(ctx, ln)
 }
 
-// demoArchive is ARCHIVE_URL, which is beside the SQLite file unless it is set.
+// demoArchive returns ARCHIVE_URL. If it isn't set, that is a folder beside the SQLite file.
 func demoArchive(cfg *config.Config) string {
 	path, embedded := cfg.SQLitePath()
 	if !embedded || cfg.ArchiveURL != config.Default().ArchiveURL {
@@ -64,7 +64,7 @@ func demoArchive(cfg *config.Config) string {
 
 type workCommand struct{ config.Config }
 
-// Run runs the worker alone until ctx ends.
+// Run runs only the worker, until ctx ends.
 func (w *workCommand) Run(ctx context.Context) (err error) {
 	a, err := app.New(ctx, w.Config, app.Options{Worker: true, Log: os.Stderr})
 	if err != nil {

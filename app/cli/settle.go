@@ -13,11 +13,11 @@ import (
 
 type settleCommand struct {
 	config.Config
-	Rebuild bool `help:"Recompute every score from the ledger, and report what differed."`
+	Rebuild bool `help:"Recompute every score from the ledger, and report every difference."`
 }
 
-// Run settles what can be settled now. With Rebuild it recomputes every score from the
-// ledger instead and prints what differed, which should be nothing.
+// Run settles everything that can be settled now. With Rebuild it recomputes every score from the ledger
+// instead and prints the differences. A correct ledger has none.
 func (s *settleCommand) Run(ctx context.Context) (err error) {
 	a, err := newBeside(ctx, s.Config)
 	if err != nil {
@@ -41,7 +41,7 @@ func (s *settleCommand) Run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	fmt.Printf("settled what could be; %d markets wait\n", len(stuck))
+	fmt.Printf("settled; %d markets are waiting\n", len(stuck))
 	for _, w := range stuck {
 		fmt.Printf("  %s (%s): %s\n", w.Market.ID, w.Reason, w.Market.Question)
 	}
@@ -62,7 +62,7 @@ func printReport(out io.Writer, r settlement.RebuildReport) error {
 			return err
 		}
 	}
-	if _, err := fmt.Fprintf(out, "%d numbers differed and are put right\n", len(r.Differences)-left); err != nil || left == 0 {
+	if _, err := fmt.Fprintf(out, "%d numbers differed and were corrected\n", len(r.Differences)-left); err != nil || left == 0 {
 		return err
 	}
 	return fmt.Errorf("%d numbers of the ledger disagree with the rules and stay as published", left)

@@ -7,8 +7,8 @@ import (
 	"github.com/pulsecast/pulsecast/app/settlement"
 )
 
-// TestRebuildReport: a rebuild says what it put right, and fails if the ledger itself
-// disagrees with the rules, which it never rewrites.
+// TestRebuildReport checks that a rebuild reports its corrections, and that it fails if the ledger itself
+// disagrees with the rules. It never rewrites the ledger.
 func TestRebuildReport(t *testing.T) {
 	t.Parallel()
 	sum, entry := settlement.Difference{What: "day"}, settlement.Difference{What: "ledger"}
@@ -17,8 +17,8 @@ func TestRebuildReport(t *testing.T) {
 		says, fails string
 	}{
 		{nil, "every number agrees", ""},
-		{[]settlement.Difference{sum, sum}, "2 numbers differed and are put right", ""},
-		{[]settlement.Difference{sum, entry}, "1 numbers differed and are put right", "1 numbers of the ledger disagree"},
+		{[]settlement.Difference{sum, sum}, "2 numbers differed and were corrected", ""},
+		{[]settlement.Difference{sum, entry}, "1 numbers differed and were corrected", "1 numbers of the ledger disagree"},
 	} {
 		var out strings.Builder
 		err := printReport(&out, settlement.RebuildReport{Differences: c.differences})

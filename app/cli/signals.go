@@ -9,9 +9,9 @@ import (
 	"github.com/pulsecast/pulsecast/app"
 )
 
-// untilSignal returns a context that ends at SIGTERM, or at SIGINT with app.ErrInterrupted as
-// its cause. A second signal ends the process there and then; what was being written to the
-// database is committed or rolled back, as after any crash.
+// untilSignal returns a context that ends at SIGTERM, or at SIGINT with app.ErrInterrupted as its cause. A
+// second signal ends the process at once. Open transactions are then rolled back or already committed, as
+// after any crash.
 func untilSignal() context.Context {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	signals := make(chan os.Signal, 2)

@@ -42,7 +42,7 @@ func printVerification(out io.Writer, r *verify.Report) {
 	fmt.Fprintf(out, "Recomputed %d scores of %d predictions, %d hashes, %d events and %d rows on %d boards: %d differences.\n",
 		r.Scored, r.Predictions, r.Hashes, r.Events, r.Rows, r.Boards, len(r.Differences))
 	if len(r.Moved) > 0 {
-		fmt.Fprintf(out, "Not compared, because they were rebuilt during the reading: %s.\n", strings.Join(r.Moved, ", "))
+		fmt.Fprintf(out, "Not compared, because they were rebuilt meanwhile: %s.\n", strings.Join(r.Moved, ", "))
 	}
 	for _, d := range r.Differences[:min(len(r.Differences), maxShown)] {
 		fmt.Fprintln(out, " ", d)

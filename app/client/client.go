@@ -20,13 +20,13 @@ import (
 )
 
 const (
-	// timeout bounds one request but for streams and exports.
+	// timeout bounds one request, except streams and exports.
 	timeout = 60 * time.Second
-	// attempts is how many times a request is made at most.
+	// attempts is the most times that a request is made.
 	attempts = 5
 	// longestWait bounds all attempts of a request and the pauses between them.
 	longestWait = 2 * time.Minute
-	// maxBody bounds one answer: a page of 100 predictions with the longest texts is smaller.
+	// maxBody bounds one answer. A page of 100 predictions with the longest texts is smaller.
 	maxBody = 32 << 20
 )
 
@@ -34,13 +34,13 @@ const (
 type Client struct {
 	// Base is the address of the installation, without a slash at its end.
 	Base string
-	// Key is an API key or a session token; "" for what needs none.
+	// Key is an API key or a session token, or "" for requests that need none.
 	Key string
 
 	http *http.Client
 }
 
-// New returns a client of the installation at base. It fails if that is not an http(s) address.
+// New returns a client of the installation at base. It fails if base isn't an http(s) address.
 func New(base, key string) (*Client, error) {
 	base = strings.TrimRight(base, "/")
 	parsed, err := url.Parse(base)
@@ -50,7 +50,7 @@ func New(base, key string) (*Client, error) {
 	return &Client{Base: base, Key: strings.TrimSpace(key), http: &http.Client{CheckRedirect: refuseRedirect}}, nil
 }
 
-// refuseRedirect keeps the key at the address that the caller chose.
+// refuseRedirect keeps the key from being sent to an address that the caller didn't choose.
 func refuseRedirect(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 
 // Request is one call of the API.
@@ -65,25 +65,25 @@ type Request struct {
 
 func (r Request) repeatable() bool { return r.Method != http.MethodPost || r.IdempotencyKey != "" }
 
-// NewIdempotencyKey returns a key that no other request has.
+// NewIdempotencyKey returns a unique key.
 func NewIdempotencyKey() string { return uuid.NewString() }
 
-// Do makes a request, repeats it while that is safe and can help, and decodes the answer into
-// v unless that is nil. It returns the answer's own bytes. A *Refusal holds what the service
-// refused; any other error means that no whole answer came.
+// Do makes a request and decodes the answer into v, unless v is nil. It repeats the request while that is
+// safe and may help. It returns the raw bytes of the answer. A *Refusal is the service's refusal. Any other
+// error means that no complete answer came.
 func (c *Client) Do(ctx context.Context, r Request, v any) (body []byte, err error) {
 	body, err = repeat(ctx, r.repeatable(), func() ([]byte, error) { return c.once(ctx, r) })
 	if err != nil || v == nil {
 		return body, err
 	}
 	if err := json.Unmarshal(body, v); err != nil {
-		return body, fmt.Errorf("%s%s did not answer as Pulsecast does: %w", c.Base, r.Path, err)
+		return body, fmt.Errorf("%s%s did not answer like Pulsecast: %w", c.Base, r.Path, err)
 	}
 	return body, nil
 }
 
-// repeat makes attempts until one succeeds or the next one wouldn't help, and returns the
-// error of the last one.
+// repeat makes attempts until one succeeds or another one wouldn't help. It returns the error of the last
+// attempt.
 func repeat[T any](ctx context.Context, safe bool, attempt func() (T, error)) (T, error) {
 	var last error
 	result, err := backoff.Retry(ctx, func() (T, error) {
@@ -97,8 +97,8 @@ func repeat[T any](ctx context.Context, safe bool, attempt func() (T, error)) (T
 	return result, err
 }
 
-// repeatLater marks an error that repeating doesn't help, or how long to wait before it may.
-// A request that was rate limited is always safe to repeat, since nothing came of it.
+// repeatLater marks an error that repeating doesn't help, and one that names how long to wait. A
+// rate-limited request is always safe to repeat, because the service did nothing.
 func repeatLater(err error, safe bool) error {
 	if err == nil {
 		return nil
@@ -134,7 +134,7 @@ func (c *Client) once(ctx context.Context, r Request) ([]byte, error) {
 	return body, nil
 }
 
-// answer makes one request and returns the answer if it is a success. Its body is not read.
+// answer makes one request and returns the answer if it is a success. It doesn't read the body.
 func (c *Client) answer(req *http.Request) (*http.Response, error) {
 	res, err := c.http.Do(req)
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// scripted is a server whose answers a test writes in turn. It keeps the requests.
+// scripted is a server that gives a test's answers in order. It keeps the requests.
 type scripted struct {
 	*httptest.Server
 	mu  sync.Mutex
@@ -56,7 +56,7 @@ func refuse(w http.ResponseWriter, status int) {
 	fmt.Fprintf(w, `{"ok":false,"code":"c%d","detail":"No.","errors":[{"field":"thesis","message":"is required"}],"requestId":"r1","cursor":"c"}`, status)
 }
 
-// TestDoRepeats: a request is repeated only while that is safe and can help.
+// TestDoRepeats checks that a request is repeated only while that is safe and may help.
 func TestDoRepeats(t *testing.T) {
 	t.Parallel()
 	publish := Request{Method: http.MethodPost, Path: "/api/predictions", IdempotencyKey: "k", Body: []byte(`{}`)}
@@ -64,8 +64,8 @@ func TestDoRepeats(t *testing.T) {
 	for _, c := range []struct {
 		name     string
 		request  Request
-		statuses []int // in turn, the last one for all others; 0 breaks the connection
-		want     int   // the status in the end; 0 if no answer came
+		statuses []int // in order, the last one for all further requests; 0 breaks the connection
+		want     int   // the final status; 0 if no answer came
 		times    int
 	}{
 		{"a success", publish, []int{200}, 200, 1},
@@ -115,7 +115,7 @@ func TestDoRepeats(t *testing.T) {
 	}
 }
 
-// TestRetryAfter: the service says how long to wait.
+// TestRetryAfter checks that the client waits as long as the service says.
 func TestRetryAfter(t *testing.T) {
 	t.Parallel()
 	s := newScripted(t, func(w http.ResponseWriter, _ *http.Request, n int) {
@@ -133,7 +133,8 @@ func TestRetryAfter(t *testing.T) {
 	}
 }
 
-// TestWaitTooLong: what the service asks to wait can be more than a command waits.
+// TestWaitTooLong checks that the client gives up if the service asks for a longer wait than a command
+// allows.
 func TestWaitTooLong(t *testing.T) {
 	t.Parallel()
 	s := newScripted(t, func(w http.ResponseWriter, _ *http.Request, _ int) {
@@ -159,7 +160,7 @@ func TestNewRefusesOtherAddresses(t *testing.T) {
 	}
 }
 
-// TestExportJoinsParts: the parts of an export become one file, and one that was cut short is
+// TestExportJoinsParts checks that the parts of an export become one file, and that an incomplete part is
 // an error.
 func TestExportJoinsParts(t *testing.T) {
 	t.Parallel()
@@ -201,8 +202,8 @@ func TestExportJoinsParts(t *testing.T) {
 	}
 }
 
-// TestWatchResumes: a stream that ends is taken up again behind the last update, a failure is
-// tried again, and a refusal ends it.
+// TestWatchResumes checks that a stream that ends is resumed after the last update, that a failure is
+// retried, and that a refusal ends the stream.
 func TestWatchResumes(t *testing.T) {
 	t.Parallel()
 	s := newScripted(t, func(w http.ResponseWriter, _ *http.Request, n int) {
@@ -236,7 +237,7 @@ func TestWatchResumes(t *testing.T) {
 	}
 }
 
-// TestWatchEnds: it ends with its context, and with the first failure of its reader.
+// TestWatchEnds checks that a stream ends with its context, and with the first failure of its reader.
 func TestWatchEnds(t *testing.T) {
 	t.Parallel()
 	s := newScripted(t, func(w http.ResponseWriter, r *http.Request, _ int) {

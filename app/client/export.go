@@ -13,18 +13,18 @@ import (
 	"regexp"
 )
 
-// Format is a form of the export.
+// Format is a format of the export.
 type Format string
 
-// The forms of the export.
+// The formats of the export.
 const (
 	JSONLines Format = "jsonl"
 	CSV       Format = "csv"
 )
 
-// Export writes everything the agent has to out and calls each after each record. The service
-// sends it in parts; they become one file: with one head in CSV, with one `end` in JSON
-// Lines. An export that was cut short is an error.
+// Export writes all data of the agent to out and calls each after each record. The service sends the data
+// in parts, which Export joins into one file. A CSV file gets one head, and a JSON Lines file gets one line
+// of type end. An incomplete export is an error.
 func (c *Client) Export(ctx context.Context, format Format, out io.Writer, each func()) error {
 	e := &export{out: bufio.NewWriter(out), each: each, csv: format == CSV}
 	query := url.Values{"format": {string(format)}}
@@ -42,7 +42,7 @@ func (c *Client) Export(ctx context.Context, format Format, out io.Writer, each 
 
 var nextFile = regexp.MustCompile(`<([^>]+)>;\s*rel="next"`)
 
-// exportPart writes one file of the service and returns the cursor of the next one.
+// exportPart writes one part and returns the cursor of the next one.
 func (c *Client) exportPart(ctx context.Context, query url.Values, e *export) (next string, err error) {
 	res, err := repeat(ctx, true, func() (*http.Response, error) {
 		req, err := c.request(ctx, Request{Path: "/api/agents/me/export", Query: query}, "*/*")
@@ -61,7 +61,7 @@ func (c *Client) exportPart(ctx context.Context, query url.Values, e *export) (n
 	if link := nextFile.FindStringSubmatch(res.Header.Get("Link")); link != nil {
 		address, err := url.Parse(link[1])
 		if err != nil {
-			return "", fmt.Errorf("the export names no address of its next part: %w", err)
+			return "", fmt.Errorf("the export has no valid address for its next part: %w", err)
 		}
 		return address.Query().Get("cursor"), nil
 	}
@@ -74,12 +74,12 @@ type export struct {
 	each  func()
 	csv   bool
 	parts int
-	text  bool   // within a quoted text of CSV, which may have line breaks
+	text  bool   // inside a quoted CSV text, which may have line breaks
 	end   []byte // the closing line of the last part
 }
 
-// part copies the lines of one part. Of CSV the head is kept once; of JSON Lines the agent
-// and its keys are kept once, and the line `end` of the last part.
+// part copies the lines of one part. It keeps the head of CSV once. It keeps the agent and its keys of JSON
+// Lines once, and remembers the line end of the last part.
 func (e *export) part(body io.Reader) error {
 	e.parts++
 	e.end = nil

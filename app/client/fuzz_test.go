@@ -8,7 +8,7 @@ import (
 	"github.com/cenkalti/backoff/v5"
 )
 
-// FuzzRefusal: any refusal has a code and reads as one line.
+// FuzzRefusal checks that any refusal has a code and reads as one line.
 func FuzzRefusal(f *testing.F) {
 	f.Add([]byte(`{"code":"not_found","detail":"No.","requestId":"1"}`), "1", "")
 	f.Add([]byte(`<html>`), "-1", "https://x")
@@ -21,7 +21,7 @@ func FuzzRefusal(f *testing.F) {
 	})
 }
 
-// FuzzStream: a stream of events ends with an error or without, whatever it holds.
+// FuzzStream checks that the reader of a stream returns for any input, with or without an error.
 func FuzzStream(f *testing.F) {
 	for _, seed := range []string{"id: 1\nevent: a\ndata: {}\n\n", ": sign of life\n\n", "data\n\ndata: x", "\xff\n\n", "id: \x00\n\n", "retry: 99999999999999999999\n\n"} {
 		f.Add(seed)

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Market is a MarketIntelligence or MarketDetail of the interface, as far as commands show it.
+// Market is the part of the interface's MarketIntelligence or MarketDetail that commands show.
 type Market struct {
 	ID             string     `json:"id"`
 	Question       string     `json:"question"`
@@ -17,7 +17,7 @@ type Market struct {
 	BestAsk        *float64   `json:"bestAsk"`
 	Outcomes       []string   `json:"outcomes"`
 	EndDate        *time.Time `json:"endDate"`
-	Description    *string    `json:"description"` // the resolution criteria; of a MarketDetail only
+	Description    *string    `json:"description"` // the resolution criteria; only in a MarketDetail
 	URL            *string    `json:"url"`
 }
 

@@ -12,22 +12,22 @@ import (
 	"time"
 )
 
-// Refusal is an answer other than a success, as RFC 9457 and the interface describe it.
+// Refusal is an answer other than a success, in the form of RFC 9457 and the interface.
 type Refusal struct {
 	Status    int    `json:"status"` // HTTP status
-	Code      string `json:"code"`   // names the kind; never changes its meaning
+	Code      string `json:"code"`   // names the kind; its meaning never changes
 	Detail    string `json:"detail"` // what to send instead
 	Errors    []FieldError
 	RequestID string `json:"requestId"`
-	// Cursor is the one to go on with if Code is cursor_expired.
+	// Cursor is the cursor to continue with if Code is cursor_expired.
 	Cursor string `json:"cursor"`
 	// RetryAfter is 0 if the answer named no time.
 	RetryAfter time.Duration `json:"-"`
-	// Body is the answer as it came.
+	// Body is the unchanged answer.
 	Body []byte `json:"-"`
 }
 
-// FieldError is one thing wrong with one field of a request.
+// FieldError is a complaint about one field of a request.
 type FieldError struct {
 	Field   string `json:"field"`
 	Message string `json:"message"`
@@ -51,7 +51,7 @@ func (r *Refusal) Error() string {
 func newRefusal(res *http.Response, body []byte) *Refusal {
 	r := &Refusal{}
 	if json.Unmarshal(body, r) != nil || r.Code == "" {
-		r = &Refusal{Code: "unexpected_answer", Detail: "The answer is not one of Pulsecast. Check the address."}
+		r = &Refusal{Code: "unexpected_answer", Detail: "The answer is not from Pulsecast. Check the address."}
 		if to := res.Header.Get("Location"); to != "" {
 			r.Detail = "The address leads to " + to + ". Use that as --base-url."
 		}
@@ -73,7 +73,7 @@ func (u *Unreachable) Error() string { return fmt.Sprintf("%s can't be reached: 
 
 func (u *Unreachable) Unwrap() error { return u.Cause }
 
-// unreachable leaves out the address that net/http puts before its errors.
+// unreachable removes the address that net/http puts before its errors.
 func unreachable(base string, err error) error {
 	if failed, ok := errors.AsType[*url.Error](err); ok {
 		err = cmp.Or(failed.Err, err)

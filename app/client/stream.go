@@ -16,19 +16,17 @@ import (
 const (
 	// maxStreamed bounds one update of a stream.
 	maxStreamed = 1 << 20
-	// silence is how long a stream may send nothing, not even a heartbeat, before it is
-	// taken for dead.
+	// silence is how long a stream may send nothing, not even a heartbeat, before it counts as dead.
 	silence = 90 * time.Second
 )
 
-// Streamed is one update of a stream: what it is called, its id for resuming, and its JSON.
+// Streamed is one update of a stream: its type, its id for resuming, and its JSON.
 type Streamed struct {
 	Type, ID, Data string
 }
 
-// Watch follows /api/events until ctx ends or each fails, and calls each for every update in
-// order. A stream that ends is taken up again behind the last update; a refusal that
-// repeating doesn't help ends it.
+// Watch follows /api/events until ctx ends or each fails. It calls each for every update in order. It
+// resumes an ended stream after the last update. A refusal that repeating doesn't help ends the stream.
 func (c *Client) Watch(ctx context.Context, query url.Values, each func(Streamed) error) error {
 	w := &watch{client: c, query: query, each: each, pauses: backoff.NewExponentialBackOff()}
 	w.pauses.MaxInterval = time.Minute
@@ -49,7 +47,7 @@ func (c *Client) Watch(ctx context.Context, query url.Values, each func(Streamed
 	}
 }
 
-// watch is one stream over its connections.
+// watch is one stream over several connections.
 type watch struct {
 	client *Client
 	query  url.Values
@@ -93,7 +91,7 @@ func (w *watch) read(body io.Reader) error {
 	return nil
 }
 
-// alive puts off the end of a stream with each piece that is read.
+// alive extends the deadline of a stream at each read.
 type alive struct {
 	io.Reader
 	dead *time.Timer

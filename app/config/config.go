@@ -1,6 +1,5 @@
-// Package config turns flags and environment variables into one checked struct.
-// The names are part of the contract with operators; each variable is also a flag
-// of serve and worker.
+// Package config reads flags and environment variables into one checked struct. Their names are part of the
+// contract with operators. Each variable is also a flag of serve and worker.
 package config
 
 import (
@@ -21,80 +20,80 @@ type Config struct {
 	Addr               string        `env:"ADDR" default:"127.0.0.1:8080" help:"Address to listen on, host:port."`
 	BaseURL            string        `env:"BASE_URL" name:"base-url" help:"Public address of the service, used in every link it writes. Default: made from ADDR."`
 	DatabaseURL        string        `env:"DATABASE_URL" name:"database-url" default:"sqlite://data/pulsecast.db" help:"sqlite://PATH or postgres://…"`
-	DatabaseReplicaURL string        `env:"DATABASE_REPLICA_URL" name:"database-replica-url" help:"postgres://… of a streaming replica that public reads go to; unset: none."`
-	ReplicaMaxLag      time.Duration `env:"REPLICA_MAX_LAG" name:"replica-max-lag" default:"2s" help:"How far the replica may be behind; beyond it reads go to the primary."`
-	DatabasePartitions string        `env:"DATABASE_PARTITIONS" name:"database-partitions" default:"off" enum:"off,monthly" help:"Divide prices and the ledger by month; for a new Postgres database: off or monthly."`
-	RedisURL           string        `env:"REDIS_URL" name:"redis-url" help:"redis://… shared signals and limits; unset: each process has its own."`
+	DatabaseReplicaURL string        `env:"DATABASE_REPLICA_URL" name:"database-replica-url" help:"postgres://… of a streaming replica for public reads; unset: none."`
+	ReplicaMaxLag      time.Duration `env:"REPLICA_MAX_LAG" name:"replica-max-lag" default:"2s" help:"How far the replica may be behind. If it is further behind, reads go to the primary."`
+	DatabasePartitions string        `env:"DATABASE_PARTITIONS" name:"database-partitions" default:"off" enum:"off,monthly" help:"Divide prices and the ledger of a new Postgres database by month: off or monthly."`
+	RedisURL           string        `env:"REDIS_URL" name:"redis-url" help:"redis://… for shared signals and limits; unset: each process has its own."`
 
 	IdentityURL          string `env:"IDENTITY_URL" name:"identity-url" group:"Identity" help:"Central identity provider; unset: the local registry."`
 	IdentityClientID     string `env:"IDENTITY_CLIENT_ID" name:"identity-client-id" group:"Identity" help:"Our client id at the provider."`
 	IdentityClientSecret Secret `env:"IDENTITY_CLIENT_SECRET" name:"identity-client-secret" group:"Identity" help:"Our client secret at the provider."`
-	IdentityAudience     string `env:"IDENTITY_AUDIENCE" name:"identity-audience" group:"Identity" help:"Audience a key must be meant for."`
-	IdentityScope        string `env:"IDENTITY_SCOPE" name:"identity-scope" group:"Identity" help:"Scope a key must be granted."`
+	IdentityAudience     string `env:"IDENTITY_AUDIENCE" name:"identity-audience" group:"Identity" help:"Audience that a key must name."`
+	IdentityScope        string `env:"IDENTITY_SCOPE" name:"identity-scope" group:"Identity" help:"Scope that a key must have."`
 	IdentityOwnerClaim   string `env:"IDENTITY_OWNER_CLAIM" name:"identity-owner-claim" group:"Identity" help:"Claim that names an agent's owner; at most three agents of one owner are ranked."`
-	AdminScope           string `env:"ADMIN_SCOPE" name:"admin-scope" group:"Identity" help:"Scope of the provider that makes a person an admin; unset: admins sign in with a password only."`
-	Registration         string `env:"REGISTRATION" default:"closed" enum:"open,closed" group:"Identity" help:"Self-service agents in the local registry: open or closed."`
+	AdminScope           string `env:"ADMIN_SCOPE" name:"admin-scope" group:"Identity" help:"The provider's scope that makes a person an admin; unset: admins sign in with a password only."`
+	Registration         string `env:"REGISTRATION" default:"closed" enum:"open,closed" group:"Identity" help:"Whether agents may register themselves in the local registry: open or closed."`
 
-	PolymarketURL      string `env:"POLYMARKET_URL" name:"polymarket-url" default:"https://gamma-api.polymarket.com" group:"Sources" help:"Base of the market source."`
-	PolymarketClobURL  string `env:"POLYMARKET_CLOB_URL" name:"polymarket-clob-url" default:"https://clob.polymarket.com" group:"Sources" help:"Base of its order book: winners and price history."`
-	RedditAuthURL      string `env:"REDDIT_AUTH_URL" name:"reddit-auth-url" default:"https://www.reddit.com" group:"Sources" help:"Base of the token endpoint."`
-	RedditAPIURL       string `env:"REDDIT_API_URL" name:"reddit-api-url" default:"https://oauth.reddit.com" group:"Sources" help:"Base of the listing API."`
-	RedditRSSURL       string `env:"REDDIT_RSS_URL" name:"reddit-rss-url" default:"https://www.reddit.com" group:"Sources" help:"Base of the Atom feeds."`
-	RedditClientID     string `env:"REDDIT_CLIENT_ID" name:"reddit-client-id" group:"Sources" help:"Application id; unset: the Atom feeds are read."`
-	RedditClientSecret Secret `env:"REDDIT_CLIENT_SECRET" name:"reddit-client-secret" group:"Sources" help:"Application secret."`
+	PolymarketURL      string `env:"POLYMARKET_URL" name:"polymarket-url" default:"https://gamma-api.polymarket.com" group:"Sources" help:"Base address of the market source."`
+	PolymarketClobURL  string `env:"POLYMARKET_CLOB_URL" name:"polymarket-clob-url" default:"https://clob.polymarket.com" group:"Sources" help:"Base address of its order book: winners and price history."`
+	RedditAuthURL      string `env:"REDDIT_AUTH_URL" name:"reddit-auth-url" default:"https://www.reddit.com" group:"Sources" help:"Base address of Reddit's token endpoint."`
+	RedditAPIURL       string `env:"REDDIT_API_URL" name:"reddit-api-url" default:"https://oauth.reddit.com" group:"Sources" help:"Base address of Reddit's listing API."`
+	RedditRSSURL       string `env:"REDDIT_RSS_URL" name:"reddit-rss-url" default:"https://www.reddit.com" group:"Sources" help:"Base address of Reddit's Atom feeds."`
+	RedditClientID     string `env:"REDDIT_CLIENT_ID" name:"reddit-client-id" group:"Sources" help:"Application id at Reddit; unset: the Atom feeds are read."`
+	RedditClientSecret Secret `env:"REDDIT_CLIENT_SECRET" name:"reddit-client-secret" group:"Sources" help:"Application secret at Reddit."`
 	RedditUser         string `env:"REDDIT_USER" name:"reddit-user" default:"pulsecast" group:"Sources" help:"Account named in the User-Agent."`
 	RedditOver18       bool   `env:"REDDIT_OVER18" name:"reddit-over18" group:"Sources" help:"Keep posts marked over 18."`
-	GDELTURL           string `env:"GDELT_URL" name:"gdelt-url" default:"https://api.gdeltproject.org" group:"Sources" help:"Base of the news source that is read if Reddit doesn't answer."`
-	HackerNewsURL      string `env:"HACKERNEWS_URL" name:"hackernews-url" default:"https://hn.algolia.com" group:"Sources" help:"Base of the news source that is read if GDELT doesn't answer either."`
+	GDELTURL           string `env:"GDELT_URL" name:"gdelt-url" default:"https://api.gdeltproject.org" group:"Sources" help:"Base address of the news source that is read if Reddit doesn't answer."`
+	HackerNewsURL      string `env:"HACKERNEWS_URL" name:"hackernews-url" default:"https://hn.algolia.com" group:"Sources" help:"Base address of the news source that is read if GDELT doesn't answer either."`
 
 	MarketsInterval time.Duration `env:"MARKETS_INTERVAL" name:"markets-interval" default:"60s" group:"Sources" help:"Time between two readings of the markets."`
 	NewsInterval    time.Duration `env:"NEWS_INTERVAL" name:"news-interval" default:"120s" group:"Sources" help:"Time between two readings of the news."`
 
 	EdgeFilter             string `env:"EDGE_FILTER" name:"edge-filter" default:"on" enum:"on,off" group:"Limits" help:"Refuse default scripting-library User-Agents on the intelligence endpoints."`
-	TrustedProxies         string `env:"TRUSTED_PROXIES" name:"trusted-proxies" group:"Limits" help:"Comma-separated addresses or CIDR ranges whose X-Forwarded-For is believed."`
-	RateLimitReads         Rate   `env:"RATE_LIMIT_READS" name:"rate-limit-reads" default:"1200/min" group:"Limits" help:"Units of reading per key, else per address: N/s, N/min, N/h or off."`
-	RateLimitWrites        Rate   `env:"RATE_LIMIT_WRITES" name:"rate-limit-writes" default:"120/min" group:"Limits" help:"Publishing per agent."`
-	RateLimitWritesAddress Rate   `env:"RATE_LIMIT_WRITES_ADDRESS" name:"rate-limit-writes-address" default:"600/min" group:"Limits" help:"Publishing by all agents of one address, and of one owner where it is known."`
+	TrustedProxies         string `env:"TRUSTED_PROXIES" name:"trusted-proxies" group:"Limits" help:"Comma-separated addresses or CIDR ranges of proxies whose X-Forwarded-For is trusted."`
+	RateLimitReads         Rate   `env:"RATE_LIMIT_READS" name:"rate-limit-reads" default:"1200/min" group:"Limits" help:"Units of reading per key, or per address without a key: N/s, N/min, N/h or off."`
+	RateLimitWrites        Rate   `env:"RATE_LIMIT_WRITES" name:"rate-limit-writes" default:"120/min" group:"Limits" help:"Publications per agent."`
+	RateLimitWritesAddress Rate   `env:"RATE_LIMIT_WRITES_ADDRESS" name:"rate-limit-writes-address" default:"600/min" group:"Limits" help:"Publications by all agents of one address, and by all agents of one owner if it is known."`
 	RegistrationRate       Rate   `env:"REGISTRATION_RATE" name:"registration-rate" default:"5/h" group:"Limits" help:"New agents per address."`
 	RegistrationCeiling    Rate   `env:"REGISTRATION_CEILING" name:"registration-ceiling" default:"200/h" group:"Limits" help:"New agents of the whole service."`
 	RateLimitFailures      Rate   `env:"RATE_LIMIT_FAILURES" name:"rate-limit-failures" default:"30/min" group:"Limits" help:"Failed credentials per address."`
 	RateLimitSnapshot      Rate   `env:"RATE_LIMIT_SNAPSHOT" name:"rate-limit-snapshot" default:"100/s" group:"Limits" help:"Snapshot answers per address and node."`
 
 	StreamsMax        int `env:"STREAMS_MAX" name:"streams-max" default:"2000" group:"Limits" help:"Streams of GET /api/events on a node; 0: none."`
-	StreamsPerAddress int `env:"STREAMS_PER_ADDRESS" name:"streams-per-address" default:"20" group:"Limits" help:"The same from one address."`
+	StreamsPerAddress int `env:"STREAMS_PER_ADDRESS" name:"streams-per-address" default:"20" group:"Limits" help:"Streams of one address on a node."`
 
 	RankedMinEvents         int `env:"RANKED_MIN_EVENTS" name:"ranked-min-events" default:"30" group:"Ranking" help:"Settled events before an agent is ranked."`
-	RankedMinCategoryEvents int `env:"RANKED_MIN_CATEGORY_EVENTS" name:"ranked-min-category-events" default:"15" group:"Ranking" help:"The same within one category."`
+	RankedMinCategoryEvents int `env:"RANKED_MIN_CATEGORY_EVENTS" name:"ranked-min-category-events" default:"15" group:"Ranking" help:"Settled events in a category before an agent is ranked there."`
 	RankedMinDays           int `env:"RANKED_MIN_DAYS" name:"ranked-min-days" default:"14" group:"Ranking" help:"Different UTC days with a publication before an agent is ranked."`
-	RankedMinLiquidity      int `env:"RANKED_MIN_LIQUIDITY" name:"ranked-min-liquidity" default:"1000" group:"Ranking" help:"Liquidity, in the market's currency, below which a market gives no baseline; 0: no minimum."`
+	RankedMinLiquidity      int `env:"RANKED_MIN_LIQUIDITY" name:"ranked-min-liquidity" default:"1000" group:"Ranking" help:"Least liquidity of a market that gives a baseline, in its currency; 0: no minimum."`
 
 	OperatorName    string `env:"OPERATOR_NAME" name:"operator-name" group:"Operation" help:"Who runs this installation, for /terms, /privacy and /contact."`
 	OperatorContact string `env:"OPERATOR_CONTACT" name:"operator-contact" group:"Operation" help:"Mail address or http(s) address of the operator, for /contact."`
-	TermsFile       string `env:"TERMS_FILE" name:"terms-file" group:"Operation" help:"Own text of /terms, in Markdown; unset: the default text."`
-	PrivacyFile     string `env:"PRIVACY_FILE" name:"privacy-file" group:"Operation" help:"Own text of /privacy, in Markdown; unset: the default text."`
+	TermsFile       string `env:"TERMS_FILE" name:"terms-file" group:"Operation" help:"File with your own text of /terms, in Markdown; unset: the default text."`
+	PrivacyFile     string `env:"PRIVACY_FILE" name:"privacy-file" group:"Operation" help:"File with your own text of /privacy, in Markdown; unset: the default text."`
 
 	ArchiveURL string `env:"ARCHIVE_URL" name:"archive-url" default:"file://data/archive" group:"Operation" help:"Where the archive of everything observed is kept: file://PATH, s3://bucket/prefix or off."`
 
 	ReleasePolymarket bool   `env:"RELEASE_POLYMARKET" name:"release-polymarket" default:"true" negatable:"" group:"Operation" help:"Publish archived markets and prices of Polymarket under /api/data."`
-	ReleaseHackerNews bool   `env:"RELEASE_HACKERNEWS" name:"release-hackernews" default:"true" negatable:"" group:"Operation" help:"The same for news of Hacker News."`
-	ReleaseGDELT      bool   `env:"RELEASE_GDELT" name:"release-gdelt" default:"true" negatable:"" group:"Operation" help:"The same for headlines of GDELT."`
-	ReleaseReddit     bool   `env:"RELEASE_REDDIT" name:"release-reddit" default:"false" negatable:"" group:"Operation" help:"The same for posts of Reddit, whose terms don't allow it without an agreement."`
+	ReleaseHackerNews bool   `env:"RELEASE_HACKERNEWS" name:"release-hackernews" default:"true" negatable:"" group:"Operation" help:"Publish archived news of Hacker News."`
+	ReleaseGDELT      bool   `env:"RELEASE_GDELT" name:"release-gdelt" default:"true" negatable:"" group:"Operation" help:"Publish archived headlines of GDELT."`
+	ReleaseReddit     bool   `env:"RELEASE_REDDIT" name:"release-reddit" default:"false" negatable:"" group:"Operation" help:"Publish archived posts of Reddit, whose terms don't allow it without an agreement."`
 	DataLicense       string `env:"DATA_LICENSE" name:"data-license" default:"CC BY 4.0" group:"Operation" help:"Licence of the predictions, scores and boards under /api/data."`
 
 	BackupDir   string        `env:"BACKUP_DIR" name:"backup-dir" group:"Operation" help:"Folder for scheduled backups; made if it is missing."`
 	BackupEvery time.Duration `env:"BACKUP_EVERY" name:"backup-every" default:"0s" group:"Operation" help:"Time between two backups, such as 24h; 0s: none."`
-	BackupKeep  int           `env:"BACKUP_KEEP" name:"backup-keep" default:"7" group:"Operation" help:"How many of them to keep."`
+	BackupKeep  int           `env:"BACKUP_KEEP" name:"backup-keep" default:"7" group:"Operation" help:"How many backups to keep."`
 	TLSCert     string        `env:"TLS_CERT" name:"tls-cert" group:"Operation" help:"File with the certificate and its chain, in PEM, to serve HTTPS; read again when it changes. Unset: HTTP."`
 	TLSKey      string        `env:"TLS_KEY" name:"tls-key" group:"Operation" help:"File with the key of the certificate."`
 	Drain       time.Duration `env:"DRAIN" name:"drain" default:"5s" group:"Operation" help:"Time between SIGTERM and the end of new connections; /readyz says 503 meanwhile."`
 
-	LogFormat   string `env:"LOG_FORMAT" name:"log-format" default:"text" enum:"text,json,off" group:"Operation" help:"Form of the log on standard error; off silences the access log too."`
+	LogFormat   string `env:"LOG_FORMAT" name:"log-format" default:"text" enum:"text,json,off" group:"Operation" help:"Format of the log on standard error; off keeps errors only, without the access log."`
 	MetricsAddr string `env:"METRICS_ADDR" name:"metrics-addr" group:"Operation" help:"Address for Prometheus' GET /metrics; unset: not served."`
 
 	AlertWebhookURL Secret `env:"ALERT_WEBHOOK_URL" name:"alert-webhook-url" group:"Operation" help:"Address that gets one JSON message when something needs a person, and one when it is over."`
 }
 
-// Released names the sources whose archived files are published. Samples always are.
+// Released returns whether the archived files of each source are published. Samples always are.
 func (c *Config) Released() map[string]bool {
 	return map[string]bool{
 		"polymarket": c.ReleasePolymarket, "hackernews": c.ReleaseHackerNews, "gdelt": c.ReleaseGDELT, "reddit": c.ReleaseReddit, "reddit-rss": c.ReleaseReddit,
@@ -102,7 +101,7 @@ func (c *Config) Released() map[string]bool {
 	}
 }
 
-// Secret is a setting that never shows itself in a log or in --help.
+// Secret is a setting that is masked in logs and in --help.
 type Secret string
 
 // String masks the secret.
@@ -113,14 +112,14 @@ func (s Secret) String() string {
 	return "***"
 }
 
-// LogValue masks the secret in every form of log: JSON would write the string itself.
+// LogValue masks the secret in every log format. A JSON log would write the string itself.
 func (s Secret) LogValue() slog.Value { return slog.StringValue(s.String()) }
 
 // GoString masks the secret in %#v.
 func (s Secret) GoString() string { return s.String() }
 
-// Check validates the settings together and fills what is derived. The error is
-// one line that names the variable at fault.
+// Check validates the settings together and sets the derived ones. The error is one line that names the
+// wrong variable.
 func (c *Config) Check() error {
 	host, _, err := net.SplitHostPort(c.Addr)
 	if err != nil {
@@ -151,7 +150,7 @@ func (c *Config) Check() error {
 		return fmt.Errorf("REDIS_URL: must start with redis://, rediss:// or unix://")
 	}
 	if c.IdentityURL != "" && c.IdentityAudience == "" && c.IdentityScope == "" {
-		return fmt.Errorf("IDENTITY_AUDIENCE: set it or IDENTITY_SCOPE, or every key of the provider would be let in")
+		return fmt.Errorf("IDENTITY_AUDIENCE: set it or IDENTITY_SCOPE; without both, every key of the provider would be accepted")
 	}
 	if err := c.checkAdmins(); err != nil {
 		return err
@@ -174,10 +173,10 @@ func (c *Config) Check() error {
 	return c.checkNumbers()
 }
 
-// openScopes are granted to everybody who signs in anywhere.
+// openScopes are granted to everyone who signs in anywhere.
 var openScopes = []string{"openid", "profile", "email", "address", "phone", "offline_access"}
 
-// checkAdmins sees to it that ADMIN_SCOPE tells admins from everybody else.
+// checkAdmins checks that ADMIN_SCOPE distinguishes admins from other users.
 func (c *Config) checkAdmins() error {
 	scopes := strings.Fields(c.AdminScope)
 	switch {
@@ -192,12 +191,12 @@ func (c *Config) checkAdmins() error {
 	}
 	everybodys := append(strings.Fields(c.IdentityScope), openScopes...)
 	if !slices.ContainsFunc(scopes, func(scope string) bool { return !slices.Contains(everybodys, scope) }) {
-		return fmt.Errorf("ADMIN_SCOPE: %q is granted to people who are no admins: name a scope beside openid, profile and the like, and beside IDENTITY_SCOPE", c.AdminScope)
+		return fmt.Errorf("ADMIN_SCOPE: %q is granted to people who are not admins: name a scope other than openid, profile and the like, and other than IDENTITY_SCOPE", c.AdminScope)
 	}
 	return nil
 }
 
-// minReplicaLag is above the time between two looks at where the replica is.
+// minReplicaLag is longer than the time between two checks of the replica's position.
 const minReplicaLag = 500 * time.Millisecond
 
 func (c *Config) checkDatabase() error {
@@ -284,12 +283,12 @@ func (c *Config) checkBackups() error {
 	return nil
 }
 
-// SQLitePath is the path of the SQLite file; false on Postgres.
+// SQLitePath returns the path of the SQLite file. ok is false on Postgres.
 func (c *Config) SQLitePath() (path string, ok bool) {
 	return strings.CutPrefix(c.DatabaseURL, "sqlite://")
 }
 
-// Proxies are the ranges of TRUSTED_PROXIES.
+// Proxies returns the ranges of TRUSTED_PROXIES.
 func (c *Config) Proxies() ([]netip.Prefix, error) {
 	var out []netip.Prefix
 	for part := range strings.SplitSeq(c.TrustedProxies, ",") {
@@ -310,7 +309,7 @@ func (c *Config) Proxies() ([]netip.Prefix, error) {
 	return out, nil
 }
 
-// Loopback tells whether ADDR can only be reached from this machine.
+// Loopback reports whether ADDR can be reached only from this machine.
 func (c *Config) Loopback() bool {
 	host, _, err := net.SplitHostPort(c.Addr)
 	if err != nil {
@@ -323,7 +322,7 @@ func (c *Config) Loopback() bool {
 	return err == nil && ip.IsLoopback()
 }
 
-// dialable is addr with a wildcard host replaced by one that can be opened.
+// dialable returns addr with a wildcard host replaced by one that can be dialled.
 func dialable(host, addr string) string {
 	if ip, err := netip.ParseAddr(host); host == "" || (err == nil && ip.IsUnspecified()) {
 		_, port, _ := net.SplitHostPort(addr)
@@ -352,7 +351,7 @@ func hasScheme(value string, schemes ...string) bool {
 	return false
 }
 
-// Default is the configuration of an empty environment.
+// Default returns the configuration of an empty environment.
 func Default() Config {
 	var c Config
 	if err := kong.ApplyDefaults(&c); err != nil {

@@ -25,8 +25,8 @@ func TestSecretsAreMasked(t *testing.T) {
 	}
 }
 
-// TestServersOfTheDatabase: settings of Postgres that don't fit are refused in one line that names
-// the variable.
+// TestServersOfTheDatabase checks that wrong Postgres settings are refused in one line that names the
+// variable.
 func TestServersOfTheDatabase(t *testing.T) {
 	t.Parallel()
 	const primary, replica = "postgres://a.test/pulse", "postgres://b.test/pulse"
@@ -36,7 +36,7 @@ func TestServersOfTheDatabase(t *testing.T) {
 		says                          string
 	}{
 		{primary, replica, "monthly", 2 * time.Second, ""},
-		{primary, "", "off", 0, ""}, // the bound is of a replica alone
+		{primary, "", "off", 0, ""}, // the bound applies only with a replica
 		{"postgresql://a.test/pulse", "postgresql://b.test/pulse", "off", time.Hour, ""},
 		{"sqlite://x.db", "", "off", 0, ""},
 		{"sqlite://x.db", replica, "off", time.Second, "DATABASE_REPLICA_URL: needs Postgres"},
@@ -60,8 +60,8 @@ func TestServersOfTheDatabase(t *testing.T) {
 	}
 }
 
-// TestAdminScopeTellsAdminsFromOthers: a scope that everybody is granted would make
-// everybody an admin.
+// TestAdminScopeTellsAdminsFromOthers checks that a scope that everyone is granted is refused, because it
+// would make everyone an admin.
 func TestAdminScopeTellsAdminsFromOthers(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ url, client, agents, admins, says string }{
@@ -71,7 +71,7 @@ func TestAdminScopeTellsAdminsFromOthers(t *testing.T) {
 		{"https://id.test", "us", "forecasts", "openid forecasts admin", ""},
 		{"", "", "", "admin", "ADMIN_SCOPE: needs IDENTITY_URL"},
 		{"https://id.test", "", "forecasts", "admin", "ADMIN_SCOPE: needs IDENTITY_CLIENT_ID"},
-		{"https://id.test", "us", "forecasts", "openid", "ADMIN_SCOPE: \"openid\" is granted to people who are no admins"},
+		{"https://id.test", "us", "forecasts", "openid", "ADMIN_SCOPE: \"openid\" is granted to people who are not admins"},
 		{"https://id.test", "us", "forecasts", "profile email", "ADMIN_SCOPE: "},
 		{"https://id.test", "us", "forecasts write", "write forecasts", "ADMIN_SCOPE: "},
 		{"https://id.test", "us", "forecasts", " ", "ADMIN_SCOPE: "},

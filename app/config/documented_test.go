@@ -9,7 +9,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/config"
 )
 
-// TestVariablesAreDocumented: docs/configuration.md lists every variable.
+// TestVariablesAreDocumented checks that docs/configuration.md lists every variable.
 func TestVariablesAreDocumented(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../../docs/configuration.md")

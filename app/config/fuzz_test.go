@@ -2,7 +2,7 @@ package config
 
 import "testing"
 
-// FuzzRate: a rate that is accepted is off or above zero, and says itself in words that give it again.
+// FuzzRate checks that an accepted rate is off or above zero, and that its text gives the same rate again.
 func FuzzRate(f *testing.F) {
 	for _, seed := range []string{"100/s", "1200/min", "5/h", "off", "", "0/s", "-1/min", "1/", "/s", "1e3/s", " 1/s", "9223372036854775808/s"} {
 		f.Add([]byte(seed))
@@ -21,7 +21,7 @@ func FuzzRate(f *testing.F) {
 	})
 }
 
-// FuzzCheck: whatever a setting says, Check gives one line or a usable configuration.
+// FuzzCheck checks that Check returns one line or a usable configuration for every setting.
 func FuzzCheck(f *testing.F) {
 	for _, seed := range []string{"127.0.0.1:8080", "http://example.org/", "sqlite://x", "10.0.0.0/8, ::1", "redis://x", "postgres://u:p@h/d", "%zz", "\x00", ":", "[::1]:80"} {
 		f.Add(seed, seed, seed, seed)

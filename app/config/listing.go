@@ -16,8 +16,8 @@ type Setting struct {
 	Set   bool   // differs from the default
 }
 
-// Settings lists every setting in the order of --help, with secrets masked: those of
-// type Secret, and what an address carries of passwords.
+// Settings lists every setting in the order of --help. It masks settings of type Secret and the passwords
+// in addresses.
 func (c *Config) Settings() []Setting {
 	now := reflect.ValueOf(*c)
 	var list []Setting
@@ -35,7 +35,7 @@ func (c *Config) Settings() []Setting {
 	return list
 }
 
-// written is a default as its value prints itself.
+// written returns a default in the form in which its value is printed.
 func written(text string, value any) string {
 	switch value.(type) {
 	case time.Duration:
@@ -48,14 +48,14 @@ func written(text string, value any) string {
 	return text
 }
 
-// masked takes the password out of an address: of its user, and of any parameter.
+// masked removes the passwords from an address: the user's, and those in parameters.
 func masked(value string) string {
 	if !strings.Contains(value, "://") {
 		return value
 	}
 	u, err := url.Parse(value)
 	if err != nil {
-		return "***" // better than a password that was not found
+		return "***" // masks too much rather than missing a password
 	}
 	if u.User != nil {
 		if _, has := u.User.Password(); has {

@@ -5,7 +5,7 @@ import (
 	"log/slog"
 )
 
-// Logger writes to out in the form of LOG_FORMAT; "off" keeps only errors. A nil out
+// Logger returns a logger that writes to out in the form of LOG_FORMAT; "off" keeps only errors. A nil out
 // discards everything.
 func (c *Config) Logger(out io.Writer) *slog.Logger {
 	if out == nil {

@@ -8,10 +8,10 @@ import (
 	"unicode/utf8"
 )
 
-// maxText bounds the operator's own texts, in bytes.
+// maxText is the largest size of the operator's own texts, in bytes.
 const maxText = 256 << 10
 
-// checkOperator sees to it that the pages about the operator can be shown.
+// checkOperator checks that the pages about the operator can be shown.
 func (c *Config) checkOperator() error {
 	if strings.ContainsFunc(c.OperatorName, func(r rune) bool { return r < ' ' }) {
 		return fmt.Errorf("OPERATOR_NAME: must be one line")

@@ -13,10 +13,10 @@ type Rate struct {
 	Per time.Duration
 }
 
-// Off tells whether there is no limit.
+// Off reports whether there is no limit.
 func (r Rate) Off() bool { return r.N == 0 }
 
-// String is the form that UnmarshalText reads.
+// String returns the form that UnmarshalText reads.
 func (r Rate) String() string {
 	switch {
 	case r.Off():

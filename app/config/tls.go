@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// Scheme is http, or https if the program itself serves it.
+// Scheme returns http, or https if the program itself serves it.
 func (c *Config) Scheme() string {
 	if c.TLSCert != "" {
 		return "https"
@@ -13,7 +13,7 @@ func (c *Config) Scheme() string {
 	return "http"
 }
 
-// checkTLS sees to it that the certificate can be served.
+// checkTLS checks that the certificate can be served.
 func (c *Config) checkTLS() error {
 	switch {
 	case c.TLSCert == "" && c.TLSKey == "":

@@ -1,6 +1,5 @@
-// Package contract holds the OpenAPI document, which is the only description of the
-// interface. It is parsed once, on first use, and shared by the API, the docs page, the
-// MCP tools and the tests.
+// Package contract holds the OpenAPI document, the only description of the API. The document is
+// parsed once, on first use, and shared by the API, the docs page, the MCP tools and the tests.
 package contract
 
 import (
@@ -13,17 +12,17 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 )
 
-// written is the document as it is written, by hand, without examples.
+// written is the hand-written document, without examples.
 //
 //go:embed openapi.yaml
 var written []byte
 
-// Document returns the parsed document with its references resolved. It is shared: it
-// must not be changed. Parsing takes about as long as half of everything else at a
-// start, so nothing calls Document before the first request that needs it.
+// Document returns the parsed document with its references resolved. The document is shared, so
+// callers must not change it. Parsing takes about half as long as the rest of a start, so no code
+// calls Document before the first request that needs it.
 var Document = sync.OnceValues(Load)
 
-// Load parses the document anew, for callers that change it, and adds the examples.
+// Load parses the document again, for callers that change it, and adds the examples.
 func Load() (*openapi3.T, error) {
 	doc, err := openapi3.NewLoader().LoadFromData(written)
 	if err != nil {
@@ -35,11 +34,11 @@ func Load() (*openapi3.T, error) {
 // An Operation is a method of a path.
 type Operation struct {
 	Method string // "GET"
-	Path   string // with its parameters in braces: "/api/agents/{handle}"
+	Path   string // with its parameters in braces, such as "/api/agents/{handle}"
 	*openapi3.Operation
 }
 
-// methods are in the order in which a path's operations are listed.
+// methods lists the methods in the order in which a path's operations are listed.
 var methods = []string{"GET", "POST", "PATCH", "PUT", "DELETE"}
 
 // Operations returns every operation, sorted by path.
@@ -60,7 +59,7 @@ func Operations() ([]Operation, error) {
 	return all, nil
 }
 
-// Find returns the operation of a method and path; the path has its parameters in braces.
+// Find returns the operation of a method and path. The path has its parameters in braces.
 func Find(method, path string) (*Operation, error) {
 	all, err := Operations()
 	if err != nil {
@@ -100,7 +99,7 @@ func (o *Operation) Body() *openapi3.SchemaRef {
 // Credentials says whether an operation needs an Authorization header.
 type Credentials string
 
-// The kinds of operations.
+// These are the kinds of operations.
 const (
 	None     Credentials = ""
 	Optional Credentials = "optional"
@@ -122,7 +121,7 @@ func (o *Operation) Bearer() Credentials {
 	return kind
 }
 
-// Codes returns the codes of a refusal, in the order of the document.
+// Codes returns the error codes in the order of the document.
 func Codes() ([]string, error) {
 	doc, err := Document()
 	if err != nil {
@@ -139,8 +138,8 @@ func Codes() ([]string, error) {
 	return codes, nil
 }
 
-// Inline returns a copy of a schema in which the target of every reference stands in
-// its place, for clients that follow no references.
+// Inline returns a copy of a schema in which every reference is replaced by its target, for clients
+// that don't resolve references.
 func Inline(ref *openapi3.SchemaRef) *openapi3.SchemaRef {
 	if ref == nil || ref.Value == nil {
 		return ref

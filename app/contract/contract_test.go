@@ -38,7 +38,7 @@ func TestOperations(t *testing.T) {
 		want += len(item.Operations())
 	}
 	if len(all) != want {
-		t.Errorf("%d operations, the document has %d", len(all), want)
+		t.Errorf("got %d operations, the document has %d", len(all), want)
 	}
 	ids := map[string]Operation{}
 	for _, o := range all {
@@ -117,7 +117,7 @@ func TestWarningsAreDescribedWhereTheyBelong(t *testing.T) {
 	health := doc.Components.Schemas["Health"].Value
 	for name, schema := range map[string]*openapi3.Schema{"unknown fields": published, "operator": health} {
 		if text := schema.Properties["warnings"].Value.Description; !strings.Contains(text, name) {
-			t.Errorf("%q does not speak of %q", text, name)
+			t.Errorf("%q doesn't mention %q", text, name)
 		}
 	}
 }

@@ -21,7 +21,7 @@ func TestEveryOperationIsDescribedForGenerators(t *testing.T) {
 	}
 	for _, o := range all {
 		if o.Security == nil {
-			t.Errorf("%s: no security; write [] for a public operation", o.OperationID)
+			t.Errorf("%s has no security; write [] for a public operation", o.OperationID)
 		}
 		if o.Description == "" {
 			t.Errorf("%s: no description", o.OperationID)
@@ -45,7 +45,7 @@ func checkSuccess(t *testing.T, o Operation, revalidated bool) {
 	t.Helper()
 	success := o.Responses.Status(200)
 	if success == nil {
-		t.Errorf("%s: no answer 200", o.OperationID)
+		t.Errorf("%s has no answer 200", o.OperationID)
 		return
 	}
 	want := []string{"Cache-Control", "X-Request-Id"}
@@ -54,7 +54,7 @@ func checkSuccess(t *testing.T, o Operation, revalidated bool) {
 	}
 	for _, name := range want {
 		if success.Value.Headers[name] == nil {
-			t.Errorf("%s: the answer has no header %s", o.OperationID, name)
+			t.Errorf("%s: the answer doesn't declare the header %s", o.OperationID, name)
 		}
 	}
 	if media := success.Value.Content.Get("application/json"); media != nil && media.Schema.Ref == "" && o.OperationID != "getOpenAPI" {
@@ -101,7 +101,7 @@ func TestEverySchemaIsDescribedForGenerators(t *testing.T) {
 	}
 }
 
-// checkSchema fails for a number without a width and for an object without a name.
+// checkSchema fails for a number without a format and for an object without a name.
 func checkSchema(t *testing.T, at string, ref *openapi3.SchemaRef, named bool) {
 	t.Helper()
 	if ref == nil || ref.Ref != "" {

@@ -10,22 +10,22 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 )
 
-// An Example is a request and its answer. The test TestExamples of app/api records one for
-// each operation in examples/OPERATION_ID.json, and fails when the service answers otherwise.
+// An Example is a request and its answer. TestExamples of app/api records one for each operation in
+// examples/OPERATION_ID.json, and fails if the service gives another answer.
 type Example struct {
-	Path    string         `json:"path"`           // with its query: "/api/leaderboard?limit=2"
-	Body    any            `json:"body,omitempty"` // of the request, nil if it has none
-	Answers map[string]any `json:"answers"`        // by media type; a string unless that is JSON
+	Path    string         `json:"path"`           // with its query, such as "/api/leaderboard?limit=2"
+	Body    any            `json:"body,omitempty"` // body of the request; nil if it has none
+	Answers map[string]any `json:"answers"`        // by media type; a string unless the answer is JSON
 }
 
 //go:embed examples/*.json
 var exampleFiles embed.FS
 
-// ProblemExample names the example of a refusal, which is the same for every operation.
+// ProblemExample names the example of a refusal, which all operations share.
 const ProblemExample = "problem"
 
-// ReadExample returns the example of an operation. The error is fs.ErrNotExist if none was
-// recorded yet.
+// ReadExample returns the example of an operation. The error is fs.ErrNotExist if no example was
+// recorded.
 func ReadExample(operationID string) (*Example, error) {
 	raw, err := exampleFiles.ReadFile("examples/" + operationID + ".json")
 	if err != nil {
@@ -38,7 +38,7 @@ func ReadExample(operationID string) (*Example, error) {
 	return &e, nil
 }
 
-// addExamples puts every recorded example beside the schema that it follows.
+// addExamples adds every recorded example to the document, beside its schema.
 func addExamples(doc *openapi3.T) error {
 	for _, item := range doc.Paths.Map() {
 		for _, op := range item.Operations() {

@@ -17,12 +17,14 @@ var updatePython = flag.Bool("update-python", false, "write the types of the Pyt
 
 const (
 	pythonClient = "../../static/clients/pulsecast.py"
-	// generatedBelow begins the line in pulsecast.py below which everything is generated.
+	// generatedBelow is the beginning of the line in pulsecast.py below which everything is
+	// generated.
 	generatedBelow = "# --- Generated from openapi.yaml"
 )
 
-// TestPythonTypes: the types of the Python client are those of the document. To write them
-// after the document has changed: go test ./app/contract -run TestPythonTypes -update-python
+// TestPythonTypes checks that the types of the Python client are those of the document. After a
+// change of the document, write them with go test ./app/contract -run TestPythonTypes
+// -update-python.
 func TestPythonTypes(t *testing.T) {
 	doc, err := Load()
 	if err != nil {
@@ -49,7 +51,7 @@ func TestPythonTypes(t *testing.T) {
 	}
 }
 
-// pythonTypes writes a TypedDict for each schema of an object.
+// pythonTypes returns a TypedDict for each object schema.
 func pythonTypes(doc *openapi3.T) []byte {
 	var out bytes.Buffer
 	for _, name := range slices.Sorted(maps.Keys(doc.Components.Schemas)) {
@@ -62,8 +64,8 @@ func pythonTypes(doc *openapi3.T) []byte {
 
 func isObject(s *openapi3.Schema) bool { return len(s.Properties) > 0 || len(s.AllOf) > 0 }
 
-// pythonType writes one schema. Python 3.9 can't mark a single field as optional, so a class
-// with optional fields extends one with the others.
+// pythonType returns the TypedDict of one schema. Python 3.9 can't mark a single field as optional,
+// so a class with optional fields extends one with the required fields.
 func pythonType(name string, s *openapi3.Schema) string {
 	base := "TypedDict"
 	for _, part := range s.AllOf {
@@ -96,7 +98,8 @@ func pythonClass(name, bases string, s *openapi3.Schema, fields []string) string
 	return b.String()
 }
 
-// pythonCall writes a type with a field whose name can't stand in a class, such as from.
+// pythonCall returns a type in call syntax, for a schema with a field whose name a class can't
+// have, such as from.
 func pythonCall(name string, s *openapi3.Schema, fields []string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s = TypedDict(\"%s\", {\n", name, name)
@@ -110,7 +113,7 @@ func isKeyword(name string) bool {
 	return slices.Contains([]string{"from", "class", "def", "global", "import", "in", "is", "not", "or", "pass", "return", "with"}, name)
 }
 
-// fieldsOf lists the required fields in their order in the document, and the others by name.
+// fieldsOf returns the required fields in the order of the document, and the others by name.
 func fieldsOf(s *openapi3.Schema) (required, optional []string) {
 	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
 		if !slices.Contains(s.Required, name) {
@@ -120,7 +123,7 @@ func fieldsOf(s *openapi3.Schema) (required, optional []string) {
 	return s.Required, optional
 }
 
-// pythonOf is the type of a field.
+// pythonOf returns the Python type of a field.
 func pythonOf(ref *openapi3.SchemaRef) string {
 	s := ref.Value
 	if ref.Ref != "" && isObject(s) {
@@ -137,7 +140,7 @@ func pythonOf(ref *openapi3.SchemaRef) string {
 	return pythonPlain(s)
 }
 
-// pythonPlain is the type of a schema without its null.
+// pythonPlain returns the Python type of a schema without its null.
 func pythonPlain(s *openapi3.Schema) string {
 	switch {
 	case s.Type.Includes("string"):
@@ -151,7 +154,7 @@ func pythonPlain(s *openapi3.Schema) string {
 	case s.Type.Includes("object"):
 		return "Dict[str, Any]"
 	}
-	return "bool" // ok has a constant and no type
+	return "bool" // ok has a const but no type
 }
 
 func pythonText(values []any) string {

@@ -11,51 +11,53 @@ import (
 )
 
 const (
-	// probePause is the time between two probes.
+	// probePause is the interval between two probes.
 	probePause = 100 * time.Millisecond
-	// A database is silent after silentLooks looks, each a slice after the one before, at which
-	// nothing had arrived on any connection although a probe waits: 0.7 s. Looks are counted, not
-	// time, because on a machine without a free processor this process stands still as well.
+	// While a probe waits, the breaker checks once per slice whether data has arrived on any
+	// connection. After silentLooks checks without data (0.7 s) it calls the database silent. It
+	// counts checks instead of measuring time because this process also stands still when the
+	// machine has no free processor.
 	slice       = 50 * time.Millisecond
 	silentLooks = 14
-	// probeLooks is when a probe is given up and the next one begins with a new connection.
+	// After probeLooks checks, the breaker gives up the probe. The next probe opens a new
+	// connection.
 	probeLooks = 20
 )
 
-// ErrUnanswered is what queries fail with while the breaker is open.
+// ErrUnanswered is the error of queries while the breaker is open.
 var ErrUnanswered = errors.New("the database can't be used at the moment")
 
-var errSilent = errors.New("the database says nothing")
+var errSilent = errors.New("the database doesn't answer")
 
-// A Breaker knows whether the database can be used. While it can't, the breaker is open:
-// queries fail at once, those that wait are ended, and connections are closed, because a
-// database that comes back may not know them. Requests never find out by waiting: a probe
-// does, in the background, on a connection outside the pool.
+// A Breaker knows whether the database can be used. While it can't, the breaker is open: new
+// queries fail at once, waiting queries are cancelled, and connections are closed, because the
+// database may no longer know them when it comes back. Requests never have to wait to learn this,
+// because a background probe uses a connection outside the pool.
 //
-// On Postgres it opens when a probe fails, or when nothing arrives on any connection for
-// 0.7 s although a probe waits. It probes from Start to Stop. On SQLite it is open while
-// another process holds the write lock for too long, and concerns transactions that write;
-// it needs no Start.
+// On Postgres the breaker opens when a probe fails, or when a probe waits and no data arrives on
+// any connection for 0.7 s. It probes from Start to Stop. On SQLite it is open while another
+// process holds the write lock for too long, and it affects only transactions that write. It needs
+// no Start.
 type Breaker struct {
-	// Now is this machine's clock. Replace it before Start, if at all.
+	// Now is this machine's clock. Replace it only before Start.
 	Now func() time.Time
 
-	subject string // what the log says can't be used
+	subject string // what the log says can't be used, such as "the database"
 	probe   prober
-	onProbe func(err error) // tells tests of every probe; may be nil
+	onProbe func(err error) // called after every probe, in tests; may be nil
 
 	pooled atomic.Bool   // see DB.Pooled
-	heard  atomic.Int64  // how often something arrived from the database
-	opened atomic.Int64  // how often the breaker has opened
+	heard  atomic.Int64  // how often data arrived from the database
+	opened atomic.Int64  // how many times the breaker has opened
 	offset atomic.Int64  // see ClockOffset
-	hint   chan struct{} // has an element if a connection broke: a probe is due
+	hint   chan struct{} // holds an element when a connection broke, so that the next probe starts at once
 
 	mu    sync.Mutex
 	log   *slog.Logger
-	err   error                 // why it is open; nil: closed
-	back  chan struct{}         // closed while the breaker is
+	err   error                 // why the breaker is open; nil if it is closed
+	back  chan struct{}         // closed while the breaker is closed
 	life  context.Context       // ends when the breaker opens
-	end   context.CancelFunc    // of life
+	end   context.CancelFunc    // cancels life
 	conns map[net.Conn]struct{} // open connections
 
 	done    chan struct{} // closed by halt
@@ -63,8 +65,8 @@ type Breaker struct {
 	running sync.WaitGroup
 }
 
-// prober finds out whether the database can be used, and reads its clock. The time is zero if
-// the engine has no clock.
+// prober checks whether the database can be used, and reads its clock. The time is zero if the
+// engine has no clock.
 type prober interface {
 	probe(ctx context.Context) (time.Time, error)
 	// drop closes the prober's connection, if there is one.
@@ -98,20 +100,21 @@ func (b *Breaker) Back() <-chan struct{} {
 	return b.back
 }
 
-// Opened is how often the breaker has opened.
+// Opened returns how many times the breaker has opened.
 func (b *Breaker) Opened() int64 { return b.opened.Load() }
 
-// ClockOffset is how far the database's clock was ahead of this machine's at the last probe.
-// It is 0 on SQLite, and before the first probe.
+// ClockOffset returns how far the database's clock was ahead of this machine's clock at the last
+// probe. It is 0 on SQLite, and before the first probe.
 func (b *Breaker) ClockOffset() time.Duration { return time.Duration(b.offset.Load()) }
 
-// maxClockOffset is how far this machine's clock may be from the database's.
+// maxClockOffset is the largest tolerated difference between this machine's clock and the
+// database's.
 const maxClockOffset = 5 * time.Second
 
-// ClockOff reports whether this machine's clock is more than 5 s from the database's.
+// ClockOff reports whether this machine's clock differs from the database's by more than 5 s.
 func (b *Breaker) ClockOff() bool { return b.ClockOffset().Abs() > maxClockOffset }
 
-// open opens the breaker, unless it is open: it ends what waits.
+// open opens the breaker if it is closed, and ends all waiting queries.
 func (b *Breaker) open(err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -123,12 +126,12 @@ func (b *Breaker) open(err error) {
 	b.opened.Add(1)
 	b.end()
 	for conn := range b.conns {
-		_ = conn.Close() // it ends the query that waits on it
+		_ = conn.Close() // ends the query that waits on it
 	}
-	b.log.Warn(b.subject+" can't be used; what needs it is refused until it is back", "cause", err)
+	b.log.Warn(b.subject+" can't be used; queries fail until it is back", "cause", err)
 }
 
-// close closes the breaker, unless it is closed.
+// close closes the breaker if it is open.
 func (b *Breaker) close() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -141,8 +144,8 @@ func (b *Breaker) close() {
 	b.log.Info(b.subject + " can be used again")
 }
 
-// bound returns a context that also ends when the breaker opens, or the breaker's error if it
-// is open.
+// bound returns a context that also ends when the breaker opens. If the breaker is open already,
+// bound returns its error.
 func (b *Breaker) bound(ctx context.Context) (context.Context, context.CancelFunc, error) {
 	b.mu.Lock()
 	life, err := b.life, b.err
@@ -155,7 +158,7 @@ func (b *Breaker) bound(ctx context.Context) (context.Context, context.CancelFun
 	return ctx, func() { stop(); cancel() }, nil
 }
 
-// start begins to probe and logs from now on.
+// start begins to probe. From now on the breaker writes to log.
 func (b *Breaker) start(log *slog.Logger) {
 	b.mu.Lock()
 	b.log = log
@@ -165,7 +168,7 @@ func (b *Breaker) start(log *slog.Logger) {
 	}
 }
 
-// halt ends the probing. The breaker stays as it is.
+// halt ends the probing. The breaker keeps its state.
 func (b *Breaker) halt() {
 	b.halted.Do(func() { close(b.done) })
 	b.running.Wait()
@@ -205,17 +208,17 @@ func (b *Breaker) watch() {
 	}
 }
 
-// answer is what a probe has found out.
+// answer is the result of a probe.
 type answer struct {
 	at  time.Time
 	err error
 }
 
-// errUndecided is what a probe ends with that got no answer, while other connections did.
+// errUndecided is the result of a probe that got no answer while other connections did.
 var errUndecided = errors.New("the probe got no answer, but others did")
 
-// look probes once. The breaker opens as soon as the database is silent, but the probe goes on:
-// if the database was only frozen, its answer is the first thing that arrives.
+// look probes once. The breaker opens as soon as the database is silent, but the probe goes on: if
+// the database was only frozen, the answer to the probe is the first data that arrives.
 func (b *Breaker) look(ctx context.Context) error {
 	ctx, giveUp := context.WithCancel(ctx)
 	defer giveUp()
@@ -248,7 +251,8 @@ func (b *Breaker) look(ctx context.Context) error {
 	return errSilent
 }
 
-// compareClocks compares the time of an answer with the middle of its probe.
+// compareClocks stores how far the database's clock is ahead. It compares the time in the answer
+// with the middle of the probe.
 func (b *Breaker) compareClocks(sent time.Time, a answer) {
 	if a.err == nil && !a.at.IsZero() {
 		b.offset.Store(int64(a.at.Sub(sent.Add(b.Now().Sub(sent) / 2))))
@@ -272,7 +276,8 @@ type watched struct {
 	breaker *Breaker
 }
 
-// hold returns conn as one that the breaker closes, or its error if it is open.
+// hold returns conn wrapped so that the breaker can close it. If the breaker is open, hold closes
+// conn and returns the breaker's error.
 func (b *Breaker) hold(conn net.Conn) (net.Conn, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -283,7 +288,7 @@ func (b *Breaker) hold(conn net.Conn) (net.Conn, error) {
 	return &watched{conn, b}, nil
 }
 
-// Read notes that the database says something, or asks for a probe if the connection broke.
+// Read counts the data that arrives. If the connection broke, it asks for a probe.
 func (w *watched) Read(p []byte) (int, error) {
 	n, err := w.Conn.Read(p)
 	if n > 0 {

@@ -22,8 +22,8 @@ type guarded struct {
 	breaker *Breaker
 }
 
-// guard returns the connector of a pool whose connections end when the breaker opens. A
-// connection that was open before is never used again.
+// guard returns a connector whose connections end when the breaker opens. Connections from before
+// an outage are never used again.
 func guard(cfg *pgx.ConnConfig, connected func(context.Context, *pgx.Conn) error) (*guarded, *Breaker) {
 	probe := &postgresProbe{cfg: cfg.Copy()}
 	probe.cfg.BuildContextWatcherHandler = func(conn *pgconn.PgConn) ctxwatch.Handler {
@@ -32,7 +32,7 @@ func guard(cfg *pgx.ConnConfig, connected func(context.Context, *pgx.Conn) error
 	b := newBreaker(probe)
 	dial := cfg.DialFunc
 	cfg.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
-		if err := b.Err(); err != nil { // also for the request to cancel a query
+		if err := b.Err(); err != nil { // also refuses pgx's requests to cancel a query
 			return nil, err
 		}
 		conn, err := dial(ctx, network, address)
@@ -60,7 +60,7 @@ func guard(cfg *pgx.ConnConfig, connected func(context.Context, *pgx.Conn) error
 	), b}, b
 }
 
-// Connect implements driver.Connector. It ends when the breaker opens, whatever it waits for.
+// Connect implements driver.Connector. It ends when the breaker opens.
 func (g *guarded) Connect(ctx context.Context) (driver.Conn, error) {
 	bounded, cancel, err := g.breaker.bound(ctx)
 	if err != nil {
@@ -78,13 +78,14 @@ func (g *guarded) Connect(ctx context.Context) (driver.Conn, error) {
 type postgresProbe struct {
 	cfg *pgx.ConnConfig
 
-	conn *pgx.Conn // nil: none
+	conn *pgx.Conn // nil if there is none
 
 	mu     sync.Mutex
-	socket net.Conn // under conn; nil: none
+	socket net.Conn // the socket of conn; nil if there is none
 }
 
-// probe tries again with a new connection if the one it kept is broken.
+// probe asks for the time. If the connection that it kept is broken, it tries once more with a new
+// one.
 func (p *postgresProbe) probe(ctx context.Context) (time.Time, error) {
 	kept := p.conn != nil
 	at, err := p.ask(ctx)
@@ -92,7 +93,7 @@ func (p *postgresProbe) probe(ctx context.Context) (time.Time, error) {
 		at, err = p.ask(ctx)
 	}
 	if e, ok := errors.AsType[*pgconn.PgError](err); ok && e.Code == tooManyConnections {
-		// It answers, and those who have a connection can go on.
+		// The database answers, and existing connections can go on.
 		return time.Time{}, nil
 	}
 	return at, err
@@ -118,7 +119,7 @@ func (p *postgresProbe) connect(ctx context.Context) error {
 	var connected atomic.Bool
 	cfg.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
 		if connected.Load() {
-			// pgx asks the server to cancel the query of a connection that has ended.
+			// pgx opens this connection to cancel the query of a connection that has ended.
 			return nil, errSilent
 		}
 		conn, err := dial(ctx, network, address)
@@ -141,7 +142,7 @@ func (p *postgresProbe) drop() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.socket != nil {
-		_ = p.socket.Close() // a query that waits on it ends
+		_ = p.socket.Close() // ends a query that waits on it
 		p.socket = nil
 	}
 }

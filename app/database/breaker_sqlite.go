@@ -13,15 +13,15 @@ import (
 )
 
 const (
-	// commandPatience is how long a transaction of a command waits for another process that
-	// writes, and servicePatience one of the service, whose callers wait too.
+	// commandPatience is how long a transaction of a command waits for another process that writes.
+	// servicePatience is the same for the service, which waits less because its callers wait too.
 	commandPatience = 5 * time.Second
 	servicePatience = 700 * time.Millisecond
 )
 
-// inWriteTx runs fn in a transaction of the one connection that writes. If another process
-// keeps the write lock, the first to find out opens the breaker. So those that wait for the
-// connection fail with it, not one after the other.
+// inWriteTx runs fn in a transaction on the one connection that writes. If another process keeps
+// the write lock, the first transaction that times out opens the breaker. All transactions that
+// wait for the connection then fail at once instead of timing out one after the other.
 func (db *DB) inWriteTx(ctx context.Context, fn func(ctx context.Context, tx bun.Tx) error) error {
 	bounded, cancel, err := db.Breaker.bound(ctx)
 	if err != nil {
@@ -73,7 +73,7 @@ func (b *Breaker) probeUntilBack() {
 	})
 }
 
-// sqliteProbe takes the write lock and gives it back.
+// sqliteProbe takes the write lock and releases it.
 type sqliteProbe struct{ name string }
 
 func (p *sqliteProbe) probe(ctx context.Context) (at time.Time, err error) {

@@ -9,8 +9,8 @@ import (
 	"github.com/pulsecast/pulsecast/app/database/dbtest"
 )
 
-// TestKeysAreDistributable: every table has a class, and its keys follow the rule of that
-// class, so that the large tables can be spread over a cluster without a rewrite.
+// TestKeysAreDistributable checks that every table has a class and that its keys follow the rule of
+// that class, so that the large tables can be spread over a cluster without a rewrite.
 func TestKeysAreDistributable(t *testing.T) {
 	t.Parallel()
 	catalogue, err := dbtest.Catalogue()
@@ -21,12 +21,12 @@ func TestKeysAreDistributable(t *testing.T) {
 		tables, keys, references := schemaOf(t, db)
 		for _, name := range tables {
 			if _, ok := catalogue[name]; !ok {
-				t.Errorf("table %s is in no migration's comments", name)
+				t.Errorf("table %s has no comment in a migration", name)
 			}
 		}
 		for name, table := range catalogue {
 			if !slices.Contains(tables, name) {
-				t.Errorf("%s is in the migrations, not in the database", name)
+				t.Errorf("%s is in the migrations but not in the database", name)
 			}
 			for _, key := range keys[name] {
 				switch {
@@ -38,11 +38,11 @@ func TestKeysAreDistributable(t *testing.T) {
 			}
 			for _, to := range references[name] {
 				if class := catalogue[to].Class; class != dbtest.Reference && class != table.Class {
-					t.Errorf("%s refers to %s: a foreign key ends at a reference table or stays in its class", name, to)
+					t.Errorf("%s refers to %s: a foreign key must refer to a reference table or stay in its class", name, to)
 				}
 			}
 		}
-		// The checks above see what they are to see.
+		// Guard against a schemaOf that returns too little.
 		if !slices.ContainsFunc(keys["results"], func(key []string) bool { return slices.Equal(key, []string{"id", "agent_id"}) }) {
 			t.Errorf("keys of results: %v", keys["results"])
 		}
@@ -52,8 +52,8 @@ func TestKeysAreDistributable(t *testing.T) {
 	})
 }
 
-// schemaOf lists the tables and views, the columns of each table's unique keys, and the
-// tables that its foreign keys name.
+// schemaOf lists the tables and views, the columns of each table's unique keys, and the tables that
+// its foreign keys refer to.
 func schemaOf(t *testing.T, db *database.DB) (tables []string, keys map[string][][]string, references map[string][]string) {
 	t.Helper()
 	var columns []struct{ Owner, Key, Name string }

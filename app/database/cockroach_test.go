@@ -12,7 +12,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/database"
 )
 
-// TestCockroachIsRefused opens a server that introduces itself as CockroachDB does.
+// TestCockroachIsRefused opens a server that identifies itself as CockroachDB.
 func TestCockroachIsRefused(t *testing.T) {
 	t.Parallel()
 	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
@@ -36,11 +36,11 @@ func TestCockroachIsRefused(t *testing.T) {
 		t.Error(db.Close())
 	}
 	if err == nil || !strings.Contains(err.Error(), "DATABASE_URL names a CockroachDB") || database.MayStart(err) {
-		t.Errorf("opened with %v", err)
+		t.Errorf("opening a CockroachDB: got error %v", err)
 	}
 }
 
-// introduce greets a client and answers its pings until it leaves.
+// introduce greets a client as CockroachDB does and answers its pings until it leaves.
 func introduce(conn net.Conn) {
 	defer conn.Close()
 	server := pgproto3.NewBackend(conn, conn)

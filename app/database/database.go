@@ -1,5 +1,5 @@
-// Package database opens the store of record: SQLite embedded, or Postgres. What
-// differs between the two sits in the small named helpers of dialect.go.
+// Package database opens the database: embedded SQLite, or Postgres. Most differences between the
+// two are in the small functions of dialect.go.
 package database
 
 import (
@@ -21,14 +21,14 @@ import (
 	"github.com/uptrace/bun/dialect/pgdialect"
 	"github.com/uptrace/bun/dialect/sqlitedialect"
 	"github.com/uptrace/bun/schema"
-	_ "modernc.org/sqlite" // the driver "sqlite"
+	_ "modernc.org/sqlite" // registers the driver "sqlite"
 )
 
-// maxConnections bounds the pool of a Postgres.
+// maxConnections is the size of the pool of a Postgres.
 const maxConnections = 24
 
-// connectTimeout bounds connecting to one address of Postgres, unless DATABASE_URL has another
-// connect_timeout.
+// connectTimeout is how long connecting to one address of Postgres may take, unless DATABASE_URL
+// sets connect_timeout.
 const connectTimeout = 5 * time.Second
 
 // Kind names the engine.
@@ -40,28 +40,28 @@ const (
 	Postgres Kind = "postgres"
 )
 
-// DB is the open store. The embedded bun.DB writes (and reads what it wrote);
-// Reader serves queries that only read. On Postgres the two are one pool; SQLite
-// allows one writer, so there Reader is a pool of its own that never waits for it.
+// DB is the open database. The embedded bun.DB writes, and reads what it wrote. Reader serves
+// queries that only read. On Postgres both are one pool. SQLite allows one writer, so there Reader
+// is a second pool that never waits for it.
 type DB struct {
 	*bun.DB
 	Reader *bun.DB
 	Kind   Kind
-	// Breaker makes queries fail at once while the database can't be used. It probes from Start
-	// on; see its own comment for SQLite.
+	// Breaker makes queries fail at once while the database can't be used. On Postgres it probes
+	// from Start on; for SQLite, see the type.
 	Breaker *Breaker
 	// Replica is nil if there is none.
 	Replica *Replica
-	// Pooled means that a connection pooler stands before Postgres, so that no statement is kept
-	// planned.
+	// Pooled means that a connection pooler stands before Postgres. Connections then keep no
+	// prepared statements.
 	Pooled bool
 	path   string // of the SQLite file
 
 	lostWAL time.Time // see LostWAL
 }
 
-// Open connects to a sqlite://PATH or postgres:// address and pings it. The
-// folder of a SQLite file is made when it is missing.
+// Open connects to a sqlite://PATH or postgres:// address and pings it. It makes the folder of a
+// SQLite file if it is missing.
 func Open(ctx context.Context, address string) (*DB, error) {
 	var db *DB
 	var err error
@@ -90,8 +90,8 @@ func Open(ctx context.Context, address string) (*DB, error) {
 	return db, nil
 }
 
-// Start watches whether the database can be used, for a process that serves requests or runs
-// jobs. It ends with Stop or Close.
+// Start begins to watch whether the database can be used. Call it in a process that serves requests
+// or runs jobs. Stop or Close ends it.
 func (db *DB) Start(ctx context.Context, log *slog.Logger) error {
 	db.Breaker.start(log)
 	if db.Replica != nil {
@@ -107,7 +107,7 @@ func (db *DB) Start(ctx context.Context, log *slog.Logger) error {
 	return nil
 }
 
-// Stop ends what Start began.
+// Stop ends the watching that Start began.
 func (db *DB) Stop() {
 	db.Breaker.halt()
 	if db.Replica != nil {
@@ -137,8 +137,8 @@ func (db *DB) Close() error {
 	return errors.Join(db.Reader.Close(), db.DB.Close())
 }
 
-// Watch tells a hook of every query from now on. It is for the start, before anybody has
-// a copy of the pools.
+// Watch passes every query from now on to a hook. Call it at the start, before other code copies
+// the pools.
 func (db *DB) Watch(hook bun.QueryHook) {
 	one := db.Reader == db.DB
 	db.DB = db.DB.WithQueryHook(hook)
@@ -149,7 +149,7 @@ func (db *DB) Watch(hook bun.QueryHook) {
 	}
 }
 
-// InTx runs fn in a transaction: committed when fn returns nil, else rolled back.
+// InTx runs fn in a transaction. It commits if fn returns nil, and otherwise rolls back.
 func (db *DB) InTx(ctx context.Context, fn func(ctx context.Context, tx bun.Tx) error) error {
 	if db.Kind == SQLite {
 		return db.inWriteTx(ctx, fn)
@@ -161,7 +161,7 @@ func openSQLite(path string) (*DB, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return nil, fmt.Errorf("make the folder of the database: %w", err)
 	}
-	// A backup makes the log grow; the limit shrinks it again.
+	// A backup makes the write-ahead log grow; the limit shrinks it again.
 	pragmas := fmt.Sprintf("?_pragma=busy_timeout(%d)&_pragma=journal_mode(WAL)&_pragma=foreign_keys(1)&_pragma=synchronous(FULL)"+
 		"&_pragma=journal_size_limit(67108864)", commandPatience.Milliseconds())
 	name := "file:" + (&url.URL{Path: path}).EscapedPath()
@@ -193,16 +193,17 @@ func openPostgres(address string) (*DB, error) {
 	return &DB{DB: db, Reader: db, Kind: Postgres, Breaker: breaker}, nil
 }
 
-// poolOf returns a pool of connections to the Postgres at the address in a setting. connected, if
-// not nil, may refuse a connection.
+// poolOf returns a pool of connections to the Postgres at the address in a setting. If connected is
+// not nil, it can refuse a connection by returning an error.
 func poolOf(setting, address string, connected func(context.Context, *pgx.Conn) error) (*bun.DB, *Breaker, error) {
 	cfg, err := pgx.ParseConfig(address)
 	if err != nil {
-		// pgx quotes the address with the password masked; still, keep it short.
+		// The error of pgx quotes the address with the password masked. It is dropped all the same,
+		// to keep the message short.
 		return nil, nil, fmt.Errorf("%s: not a valid postgres:// address", setting)
 	}
-	// Bun writes arguments into the SQL, so statements must not be prepared, but for those
-	// of Planned.
+	// Bun writes arguments into the SQL, so statements must not be prepared, except those of
+	// Planned.
 	cfg.DefaultQueryExecMode = pgx.QueryExecModeExec
 	cfg.RuntimeParams["timezone"] = "UTC"
 	var breaker *Breaker
@@ -230,7 +231,7 @@ func poolOf(setting, address string, connected func(context.Context, *pgx.Conn) 
 	return bun.NewDB(pool, dialect, bun.WithConnResolver(byContext{})), breaker, nil
 }
 
-// SQLitePath returns the path of an address; false for one of Postgres.
+// SQLitePath returns the path in a sqlite:// address. ok is false for a Postgres address.
 func SQLitePath(address string) (path string, ok bool) {
 	return strings.CutPrefix(address, "sqlite://")
 }

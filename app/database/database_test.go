@@ -28,7 +28,7 @@ func TestMigrateUpAndDown(t *testing.T) {
 			t.Fatalf("rollback: %v, %v", down, err)
 		}
 		if _, err := db.ExecContext(ctx, "SELECT count(*) FROM agents"); err == nil {
-			t.Fatal("agents is still there after the rollback")
+			t.Fatal("table agents is still there after the rollback")
 		}
 		up, err := db.Migrate(ctx)
 		slices.Sort(down)
@@ -43,7 +43,8 @@ func TestMigrateUpAndDown(t *testing.T) {
 	})
 }
 
-// Everything after sqlite:// is the path, whatever it means in an address.
+// TestSQLitePathIsTakenAsItIs checks that everything after sqlite:// is the path, including
+// characters with a meaning in an address.
 func TestSQLitePathIsTakenAsItIs(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "a#b?c=1&d %20 %zz", "ä;'.db")

@@ -12,7 +12,7 @@ import (
 	"github.com/uptrace/bun/schema"
 )
 
-// Words are what the migrations' templates are rendered with.
+// Words are the values for the templates of the migrations.
 type Words struct {
 	PG                           bool
 	TS, JSON, BYTES, UUID, FLOAT string
@@ -29,15 +29,15 @@ func (k Kind) words() Words {
 	return Words{TS: "TIMESTAMP", JSON: "TEXT", BYTES: "BLOB", UUID: "TEXT", FLOAT: "REAL", Bins: bins}
 }
 
-// SQLiteTime is the form in which times are stored on SQLite, in UTC: Bun's, which compares
-// like the times it writes only with itself.
+// SQLiteTime is the format of times on SQLite, in UTC. It is Bun's format: texts in it sort by time
+// only among themselves.
 const SQLiteTime = "2006-01-02 15:04:05.999999-07:00"
 
-// IsPostgres tells which engine a handle or transaction talks to.
+// IsPostgres reports whether a handle or transaction talks to Postgres.
 func IsPostgres(db bun.IDB) bool { return db.Dialect().Name() == dialect.PG }
 
-// WhereIDs narrows a query to some ids, of which there may be a thousand. It hides their
-// number from Postgres for the reason that ExecRows has.
+// WhereIDs restricts a query to some ids, up to about a thousand. It hides their number from
+// Postgres for the reason that withRows gives.
 func WhereIDs(q *bun.SelectQuery, column string, ids []uuid.UUID) *bun.SelectQuery {
 	if !IsPostgres(q.DB()) {
 		return q.Where("? IN (?)", bun.Ident(column), bun.List(ids))
@@ -49,9 +49,9 @@ func WhereIDs(q *bun.SelectQuery, column string, ids []uuid.UUID) *bun.SelectQue
 	return q.Where("? = ANY ((SELECT ?::uuid[])::uuid[])", bun.Ident(column), "{"+strings.Join(texts, ",")+"}")
 }
 
-// CommitLater lets the transaction's commit return before it is on disk, for work that
-// is done again when a crash takes it back. Any later durable commit makes it durable
-// too. SQLite flushes every commit all the same.
+// CommitLater lets the transaction's commit return before it is on disk. Use it for work that is
+// done again if a crash undoes it. Any later durable commit also makes this one durable. On SQLite
+// it does nothing: every commit waits for the disk.
 func CommitLater(ctx context.Context, tx bun.Tx) error {
 	if !IsPostgres(tx) {
 		return nil
@@ -62,10 +62,10 @@ func CommitLater(ctx context.Context, tx bun.Tx) error {
 	return nil
 }
 
-// ForUpdate locks the selected rows until the transaction ends, against everybody who
-// would change them but not against rows that refer to them: whoever publishes while
-// the agent's row is locked need not wait, and cannot be part of a deadlock. SQLite
-// needs no clause: its transactions take the one write lock when they begin.
+// ForUpdate locks the selected rows against changes until the transaction ends. It doesn't block
+// inserts of rows that refer to them, so publishing never waits for a lock on the agent's row and
+// can't deadlock with it. SQLite needs no clause, because its transactions take the one write lock
+// when they begin.
 func ForUpdate(q *bun.SelectQuery) *bun.SelectQuery {
 	if IsPostgres(q.DB()) {
 		return q.For("NO KEY UPDATE")
@@ -73,10 +73,10 @@ func ForUpdate(q *bun.SelectQuery) *bun.SelectQuery {
 	return q
 }
 
-// ForRemoval locks the selected rows for deletion until the transaction ends. It leaves out
-// those that another transaction holds, so it never waits and can't be part of a deadlock.
-// Select in a WITH clause: a DELETE that finds its rows by IN alone also deletes a row that
-// was changed while it waited, and no longer matches.
+// ForRemoval locks the selected rows for deletion until the transaction ends. It leaves out rows
+// that another transaction has locked, so it never waits and can't be part of a deadlock. Use it in
+// a WITH clause. A DELETE that finds its rows by IN alone also deletes a row that changed while it
+// waited and no longer matches.
 func ForRemoval(q *bun.SelectQuery) *bun.SelectQuery {
 	if IsPostgres(q.DB()) {
 		return q.For("UPDATE SKIP LOCKED")
@@ -84,9 +84,8 @@ func ForRemoval(q *bun.SelectQuery) *bun.SelectQuery {
 	return q
 }
 
-// ForShare keeps the selected rows as they are until the transaction ends. Others may do
-// the same meanwhile, so a transaction that goes on to change them can be part of a
-// deadlock.
+// ForShare prevents changes to the selected rows until the transaction ends. Other transactions can
+// hold the same lock, so a transaction that then changes the rows can be part of a deadlock.
 func ForShare(q *bun.SelectQuery) *bun.SelectQuery {
 	if IsPostgres(q.DB()) {
 		return q.For("SHARE")
@@ -94,8 +93,8 @@ func ForShare(q *bun.SelectQuery) *bun.SelectQuery {
 	return q
 }
 
-// ServerTime is an expression for a moment that all nodes agree on: the database's clock, plus
-// ahead. SQLite has neither a clock nor other nodes: there it is now plus ahead.
+// ServerTime is an SQL expression for the database's clock plus ahead, a time that all nodes agree
+// on. SQLite has no clock and only one node, so there it is now plus ahead.
 func ServerTime(db bun.IDB, now time.Time, ahead time.Duration) schema.QueryAppender {
 	if !IsPostgres(db) {
 		return bun.SafeQuery("?", Now(now).Add(ahead))
@@ -103,7 +102,8 @@ func ServerTime(db bun.IDB, now time.Time, ahead time.Duration) schema.QueryAppe
 	return bun.SafeQuery("(clock_timestamp() + ? * interval '1 microsecond')", ahead.Microseconds())
 }
 
-// ClockOffset returns how far the database's clock is ahead of now; 0 on SQLite, which has none.
+// ClockOffset returns how far the database's clock is ahead of now. It is 0 on SQLite, which has no
+// clock.
 func ClockOffset(ctx context.Context, db bun.IDB, now func() time.Time) (time.Duration, error) {
 	if !IsPostgres(db) {
 		return 0, nil

@@ -15,9 +15,9 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// IsRowError reports whether the database refused what a statement was given, so that the
-// same statement with other rows can succeed: a value out of range, a broken constraint, a
-// text that can't be stored.
+// IsRowError reports whether the database refused the values of a statement: a value out of range,
+// a broken constraint, or a text that can't be stored. The same statement can succeed with other
+// values.
 func IsRowError(err error) bool {
 	if e, ok := errors.AsType[*pgconn.PgError](err); ok && len(e.Code) == 5 {
 		switch e.Code[:2] {
@@ -34,13 +34,14 @@ func IsRowError(err error) bool {
 	return false
 }
 
-// tooManyConnections is what Postgres refuses a connection with that it has no place for.
+// tooManyConnections is the code with which Postgres refuses a connection when all its places are
+// taken.
 const tooManyConnections = "53300"
 
 // Unavailable reports whether an error means that the database can't do this now but may do it
-// later: it is gone, starting, full, read-only, silent or has no connection left, or it gave
-// the transaction up for another. The statement was not at fault. What a transaction wanted to
-// store may be stored nevertheless, if the error is that of its commit.
+// later: it is gone, starting, full, read-only, silent, out of connections, or it aborted the
+// transaction in favour of another. The statement was not at fault. If the error comes from a
+// commit, the transaction may still have been stored.
 func Unavailable(err error) bool {
 	if err == nil {
 		return false
@@ -62,7 +63,7 @@ func Unavailable(err error) bool {
 	return errors.As(err, new(*pgconn.ConnectError)) || errors.As(err, new(net.Error)) || pgconn.SafeToRetry(err)
 }
 
-// unavailablePostgres looks at a code of appendix A of the manual.
+// unavailablePostgres looks up an error code (Postgres manual, appendix A).
 func unavailablePostgres(code string) bool {
 	switch code {
 	case "25006", // read_only_sql_transaction
@@ -84,7 +85,7 @@ func unavailablePostgres(code string) bool {
 	return false
 }
 
-// unavailableSQLite looks at a result code, which may be an extended one.
+// unavailableSQLite looks up a result code, which may be an extended one.
 func unavailableSQLite(code int) bool {
 	switch code & 0xff {
 	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_NOMEM, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_INTERRUPT,
@@ -94,8 +95,8 @@ func unavailableSQLite(code int) bool {
 	return false
 }
 
-// MayStart reports whether an error of Open may go away by itself, as when the database is
-// starting. A wrong password or name doesn't.
+// MayStart reports whether an error of Open may go away on a retry, for example because the
+// database is starting. A wrong password or database name does not.
 func MayStart(err error) bool {
 	if e, ok := errors.AsType[*pgconn.PgError](err); ok && (strings.HasPrefix(e.Code, "28") || e.Code == "3D000") {
 		return false

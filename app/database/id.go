@@ -8,12 +8,12 @@ import (
 	"github.com/google/uuid"
 )
 
-// NewID makes a UUIDv7 (RFC 9562, section 5.7) for a moment: 48 bits of
-// milliseconds, 12 bits of the fraction below (method 3 of section 6.2), 62 random
-// bits. Ids sort by their moment to a quarter of a microsecond.
+// NewID returns a UUIDv7 (RFC 9562, section 5.7) for a time: 48 bits of milliseconds, 12 bits of
+// the fraction below (method 3 of section 6.2) and 62 random bits. Ids sort by time to a quarter of
+// a microsecond.
 func NewID(at time.Time) uuid.UUID {
 	var id uuid.UUID
-	rand.Read(id[8:]) // never fails, by its contract
+	rand.Read(id[8:]) // never fails, as crypto/rand documents
 	ns := at.UnixNano()
 	ms, rest := ns/1e6, ns%1e6
 	binary.BigEndian.PutUint64(id[:8], uint64(ms)<<16|0x7000|uint64(rest*4096/1e6))
@@ -21,13 +21,13 @@ func NewID(at time.Time) uuid.UUID {
 	return id
 }
 
-// FirstID sorts before every id that NewID makes at a moment or later, and after those
-// of earlier milliseconds.
+// FirstID returns an id that sorts before every id that NewID makes at a time or later, and after
+// the ids of earlier milliseconds.
 func FirstID(at time.Time) uuid.UUID {
 	id := NewID(at.Truncate(time.Millisecond))
 	clear(id[8:])
 	return id
 }
 
-// Now truncates a time to what both databases store: microseconds, UTC.
+// Now converts a time to what both databases store: UTC, truncated to microseconds.
 func Now(at time.Time) time.Time { return at.UTC().Truncate(time.Microsecond) }

@@ -8,20 +8,20 @@ import (
 	"github.com/uptrace/bun"
 )
 
-// incomingTable marks a database that a restore or a copy is filling. It is no part of the
-// schema: it is there before the schema and goes when the database is complete.
+// incomingTable marks a database that a restore or a copy is filling. It is not part of the schema:
+// it exists before the schema, and is dropped when the database is complete.
 const incomingTable = "incoming"
 
-// ErrIncoming: a restore or a copy into this database isn't complete.
+// ErrIncoming means that a restore or a copy into this database isn't complete.
 var ErrIncoming = errors.New(
 	"a restore or a copy into this database was interrupted: run the same command again to complete it, or empty the database",
 )
 
-// Incoming keeps how far a restore or a copy into a database has come, by name. While a
-// database has it, Migrate refuses with ErrIncoming, so that nothing serves it.
+// Incoming stores the progress of a restore or a copy into a database, as named values. While a
+// database has it, Migrate refuses with ErrIncoming, so no server starts on the database.
 type Incoming struct{ db *DB }
 
-// FindIncoming returns the Incoming of a database; found is false for one that is complete.
+// FindIncoming returns the Incoming of a database. found is false if the database is complete.
 func (db *DB) FindIncoming(ctx context.Context) (in *Incoming, found bool, err error) {
 	query := "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?"
 	if db.Kind == Postgres {
@@ -34,7 +34,7 @@ func (db *DB) FindIncoming(ctx context.Context) (in *Incoming, found bool, err e
 	return &Incoming{db}, len(one) > 0, nil
 }
 
-// BeginIncoming marks a database.
+// BeginIncoming marks a database as incomplete.
 func (db *DB) BeginIncoming(ctx context.Context) (*Incoming, error) {
 	if _, err := db.NewRaw("CREATE TABLE ? (name TEXT PRIMARY KEY, value TEXT NOT NULL)", bun.Ident(incomingTable)).Exec(ctx); err != nil {
 		return nil, fmt.Errorf("mark the database: %w", err)
@@ -42,7 +42,7 @@ func (db *DB) BeginIncoming(ctx context.Context) (*Incoming, error) {
 	return &Incoming{db}, nil
 }
 
-// All returns what is kept, by name.
+// All returns the stored values by name.
 func (in *Incoming) All(ctx context.Context) (map[string]string, error) {
 	var rows []struct{ Name, Value string }
 	if err := in.db.NewRaw("SELECT name, value FROM ?", bun.Ident(incomingTable)).Scan(ctx, &rows); err != nil {
@@ -55,11 +55,11 @@ func (in *Incoming) All(ctx context.Context) (map[string]string, error) {
 	return all, nil
 }
 
-// SetIncoming is the statement that keeps a value; its arguments are the name and the value.
-// It is run in the transaction of what it tells.
+// SetIncoming is the statement that stores a value. Its arguments are the name and the value. Run
+// it in the transaction whose progress it records.
 const SetIncoming = "INSERT INTO " + incomingTable + " (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = EXCLUDED.value"
 
-// Set keeps a value.
+// Set stores a value.
 func (in *Incoming) Set(ctx context.Context, name, value string) error {
 	_, err := in.db.NewRaw("INSERT INTO ? (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = EXCLUDED.value",
 		bun.Ident(incomingTable), name, value).Exec(ctx)
@@ -69,7 +69,7 @@ func (in *Incoming) Set(ctx context.Context, name, value string) error {
 	return nil
 }
 
-// End removes the mark: the database is complete.
+// End removes the mark, because the database is complete.
 func (in *Incoming) End(ctx context.Context) error {
 	if _, err := in.db.NewRaw("DROP TABLE ?", bun.Ident(incomingTable)).Exec(ctx); err != nil {
 		return fmt.Errorf("unmark the database: %w", err)

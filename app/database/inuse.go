@@ -10,12 +10,12 @@ import (
 	"time"
 )
 
-// inUseSetting marks a SQLite file that is served, with the moment since when. It is in the
-// file itself, so that a plain copy of a served file has it too.
+// inUseSetting names the mark of a SQLite file that is being served. Its value is the time since
+// when. The mark is in the file, so a plain copy of a served file has it too.
 const inUseSetting = "in_use_since"
 
-// walOf returns the path of the write-ahead log of a SQLite file. Until a checkpoint it alone
-// holds what was committed last.
+// walOf returns the path of the write-ahead log of a SQLite file. Until a checkpoint, the newest
+// commits are only in the log.
 func walOf(path string) string { return path + "-wal" }
 
 func hasWAL(path string) bool {
@@ -29,14 +29,14 @@ func Served(path string) bool {
 	if err != nil {
 		return false
 	}
-	defer f.Close() // gives the lock back
+	defer f.Close() // releases the lock
 	return errors.Is(syscall.Flock(int(f.Fd()), syscall.LOCK_SH|syscall.LOCK_NB), syscall.EWOULDBLOCK)
 }
 
-// MarkInUse marks a SQLite file as served, in the file itself and not only in its log. The
-// mark is removed by Unmark at the end. After a crash both the mark and the log are there.
-// A marked file that isn't served and has no log was copied while it was served, or has lost
-// its log. On Postgres it does nothing.
+// MarkInUse marks a SQLite file as served, in the file itself and not only in its log. Unmark
+// removes the mark when the server stops. After a crash, both the mark and the log are there. If a
+// file has a mark but no log, and no server runs on it, then it was copied while it was served, or
+// it lost its log. On Postgres, MarkInUse does nothing.
 func (db *DB) MarkInUse(ctx context.Context, now time.Time) error {
 	if db.Kind != SQLite {
 		return nil
@@ -50,7 +50,7 @@ func (db *DB) MarkInUse(ctx context.Context, now time.Time) error {
 	return nil
 }
 
-// Unmark removes the mark of MarkInUse.
+// Unmark removes the mark that MarkInUse set.
 func (db *DB) Unmark(ctx context.Context) error {
 	if db.Kind != SQLite {
 		return nil
@@ -58,13 +58,13 @@ func (db *DB) Unmark(ctx context.Context) error {
 	return RemoveSetting(ctx, db, inUseSetting)
 }
 
-// LostWAL returns the moment from which on commits may be missing, because the SQLite file
-// was opened without its write-ahead log. It is zero for a file that is whole.
+// LostWAL returns the time after which commits may be missing because the SQLite file was opened
+// without its write-ahead log. It is zero if the file is whole.
 func (db *DB) LostWAL() time.Time { return db.lostWAL }
 
-// checkWAL sets LostWAL. hadWAL reports whether the log was there before the file was opened.
-// If it was, SQLite has taken it in by now, and the log goes when the file is closed: the mark
-// must not stay. A server that starts meanwhile sets another mark, which stays.
+// checkWAL sets LostWAL. hadWAL reports whether the log existed before the file was opened. If it
+// did, SQLite has applied it by now and deletes it when the file is closed, so checkWAL removes the
+// mark. It leaves the mark of a server that started meanwhile, which has another time.
 func (db *DB) checkWAL(ctx context.Context, hadWAL bool) error {
 	since, err := db.inUseSince(ctx)
 	if err != nil || since == "" || Served(db.path) {
@@ -78,9 +78,9 @@ func (db *DB) checkWAL(ctx context.Context, hadWAL bool) error {
 	return err
 }
 
-// forgetMark removes the mark of a server that has crashed since the database was opened: the
-// last connection that is closed takes in the log and deletes it. Without an answer the mark
-// stays, and the next start warns for nothing.
+// forgetMark removes the mark of a server that crashed after this process opened the database.
+// Closing the last connection applies the log and deletes it, so the mark would have no log beside
+// it. If the mark can't be read, it stays, and the next start warns needlessly.
 func (db *DB) forgetMark() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
@@ -89,7 +89,7 @@ func (db *DB) forgetMark() {
 	}
 }
 
-// inUseSince returns the mark, empty without one.
+// inUseSince returns the time in the mark, or an empty string if there is no mark.
 func (db *DB) inUseSince(ctx context.Context) (since string, err error) {
 	var there int
 	err = db.QueryRowContext(ctx, "SELECT COUNT(*) FROM sqlite_master WHERE type = 'table' AND name = 'settings'").Scan(&there)
@@ -103,8 +103,8 @@ func (db *DB) inUseSince(ctx context.Context) (since string, err error) {
 	return since, err
 }
 
-// CheckIntegrity reads a whole SQLite file and returns what is damaged. It does nothing on
-// Postgres.
+// CheckIntegrity reads a whole SQLite file and returns the damage that it finds as an error. It
+// does nothing on Postgres.
 func (db *DB) CheckIntegrity(ctx context.Context) error {
 	if db.Kind != SQLite {
 		return nil
@@ -112,7 +112,7 @@ func (db *DB) CheckIntegrity(ctx context.Context) error {
 	return CheckSQLite(ctx, db.Reader.DB)
 }
 
-// CheckSQLite is CheckIntegrity for a file that is opened otherwise.
+// CheckSQLite is CheckIntegrity for a file that other code has opened.
 func CheckSQLite(ctx context.Context, db *sql.DB) error {
 	var found string
 	if err := db.QueryRowContext(ctx, "PRAGMA integrity_check(1)").Scan(&found); err != nil {
@@ -124,7 +124,7 @@ func CheckSQLite(ctx context.Context, db *sql.DB) error {
 	return nil
 }
 
-// UnmarkSQLite is Unmark for a copy that is opened otherwise.
+// UnmarkSQLite is Unmark for a copy that other code has opened.
 func UnmarkSQLite(ctx context.Context, db *sql.DB) error {
 	if _, err := db.ExecContext(ctx, "DELETE FROM settings WHERE name = ?", inUseSetting); err != nil {
 		return fmt.Errorf("unmark the copy: %w", err)

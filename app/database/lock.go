@@ -11,14 +11,14 @@ import (
 	"time"
 )
 
-// ErrInUse: another serve or worker process runs on the same SQLite file.
+// ErrInUse means that another serve or worker process runs on the same SQLite file.
 var ErrInUse = errors.New(
 	"this SQLite database is already served by another process; stop it, or use Postgres to run several nodes",
 )
 
-// Claim makes this process the only serve or worker of a SQLite file, by a lock of
-// the operating system that ends with the process, however it ends. On Postgres,
-// where nodes share the database, it does nothing.
+// Claim makes this process the only serve or worker process of a SQLite file. It takes a lock of
+// the operating system, which ends with the process even after a crash. On Postgres, where nodes
+// share the database, it does nothing.
 func (db *DB) Claim() (release func() error, err error) {
 	if db.Kind != SQLite {
 		return func() error { return nil }, nil
@@ -26,8 +26,8 @@ func (db *DB) Claim() (release func() error, err error) {
 	return Lock(db.path)
 }
 
-// OtherConnections counts the connections of other programs to a Postgres database; 0 on
-// SQLite, where Claim keeps servers away.
+// OtherConnections returns the number of connections that other programs have to a Postgres
+// database. It is 0 on SQLite, where Claim refuses a second server.
 func (db *DB) OtherConnections(ctx context.Context) (n int64, err error) {
 	if db.Kind == SQLite {
 		return 0, nil
@@ -40,8 +40,8 @@ func (db *DB) OtherConnections(ctx context.Context) (n int64, err error) {
 	return n, nil
 }
 
-// Identity tells a database from others: its address without the password, or the path of the
-// file.
+// Identity returns a text that identifies a database: its address without the password, or the path
+// of the file.
 func (db *DB) Identity(address string) string {
 	if db.Kind == SQLite {
 		if path, err := filepath.Abs(db.path); err == nil {
@@ -62,7 +62,7 @@ const (
 	lockPause = 2 * time.Millisecond
 )
 
-// Lock is Claim for a SQLite file that need not be there yet.
+// Lock is Claim for a SQLite file that may not exist yet.
 func Lock(path string) (release func() error, err error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return nil, fmt.Errorf("make the folder of the database: %w", err)

@@ -8,8 +8,8 @@ import (
 	"github.com/pulsecast/pulsecast/app/database"
 )
 
-// TestLookingDoesNotRefuse: a command that looks whether a file is served never makes a server
-// that starts meanwhile believe that another one runs.
+// TestLookingDoesNotRefuse checks that Served, which a command calls to see whether a file is
+// served, never makes a starting server believe that another server runs.
 func TestLookingDoesNotRefuse(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "x.db")

@@ -11,12 +11,13 @@ import (
 	"github.com/pulsecast/pulsecast/migrations"
 )
 
-// migrationLock is the key of the advisory lock that nodes starting together
-// queue at. Bun's own lock is a row, which would survive a crash.
+// migrationLock is the key of the advisory lock that nodes take when they migrate, so that nodes
+// that start together migrate in turn. Bun's own lock is a row, which would survive a crash.
 const migrationLock = 7_305_842_311
 
-// Migrate brings the schema to the newest version, once, however many nodes start
-// together. It returns the names of the migrations applied. Refusal: ErrIncoming.
+// Migrate brings the schema to the newest version. Nodes that start together migrate only once. It
+// returns the names of the applied migrations, or ErrIncoming if a restore or a copy isn't
+// complete.
 func (db *DB) Migrate(ctx context.Context) ([]string, error) {
 	if _, filling, err := db.FindIncoming(ctx); err != nil || filling {
 		return nil, cmp.Or(err, ErrIncoming)
@@ -40,7 +41,7 @@ type Migration struct {
 	Applied bool
 }
 
-// Migrations lists the history with what of it is applied.
+// Migrations lists all migrations and whether each is applied.
 func (db *DB) Migrations(ctx context.Context) ([]Migration, error) {
 	m, err := db.migrator()
 	if err != nil {
@@ -99,8 +100,8 @@ func (db *DB) lockMigrations(ctx context.Context) (unlock func() error, err erro
 	if db.Kind == SQLite {
 		return func() error { return nil }, nil
 	}
-	// The lock belongs to a transaction, not to a session: a pooler may end a client's session
-	// on another connection than it began on, and the lock would stay.
+	// The lock belongs to a transaction, not to a session. Through a pooler, a session may end on
+	// another server connection than it began on, and a session lock would stay.
 	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {
 		return nil, fmt.Errorf("lock migrations: %w", err)

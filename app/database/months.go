@@ -10,20 +10,20 @@ import (
 	"github.com/uptrace/bun"
 )
 
-// Months divides a table of Postgres by UTC months. Rows of other times are in a default
-// partition, so none is refused.
+// Months describes how a Postgres table is partitioned by UTC month. Rows of months without a
+// partition go to a default partition, so no row is refused.
 type Months struct {
 	Table  string
-	Column string // a time, or the UUIDv7 that ByID says
+	Column string // a time, or a UUIDv7 if ByID is set
 	ByID   bool
 	Key    string // as in Partitioning
 }
 
-// lockWait is how long work on partitions waits for a lock. Everything that comes after it waits
-// as well, so it gives up and is tried again later.
+// lockWait is how long work on partitions waits for a lock. Later statements on the table queue
+// behind that wait, so the work gives up and is tried again later.
 const lockWait = "2s"
 
-// partSuffix ends the name of a month's partition.
+// partSuffix is the end of the name of a month's partition.
 const partSuffix = "_2006_01"
 
 // InMigration runs f in a transaction while no other node migrates.
@@ -36,30 +36,31 @@ func (db *DB) InMigration(ctx context.Context, f func(ctx context.Context, tx bu
 	})
 }
 
-// named finds a table by its name. A cast to regclass could find what another transaction has
-// replaced: it doesn't look at the catalogue again after a wait for an advisory lock.
+// named is the condition that finds a table by its name. A cast to regclass could find a table that
+// another transaction has replaced, because the cast doesn't read the catalogue again after a wait
+// for an advisory lock.
 const named = "c.relname = ? AND c.relnamespace = current_schema()::regnamespace"
 
-// MonthOf returns the beginning of the UTC month of a moment.
+// MonthOf returns the start of the UTC month that contains a time.
 func MonthOf(at time.Time) time.Time {
 	year, month, _ := at.UTC().Date()
 	return time.Date(year, month, 1, 0, 0, 0, 0, time.UTC)
 }
 
-// Partitioning divides the table, with the default partition alone.
+// Partitioning returns the Partitioning of the table, with only the default partition.
 func (m *Months) Partitioning() Partitioning {
 	return Partitioning{
 		Table: m.Table, By: "RANGE (" + m.Column + ")", Key: m.Key, Parts: map[string]string{m.rest(): "DEFAULT"},
 	}
 }
 
-// rest names the default partition.
+// rest returns the name of the default partition.
 func (m *Months) rest() string { return m.Table + "_rest" }
 
-// Part names the partition of a month.
+// Part returns the name of the partition of a month.
 func (m *Months) Part(month time.Time) string { return m.Table + month.Format(partSuffix) }
 
-// bound returns the first value of the column at a moment.
+// bound returns the lowest value of the column for a time.
 func (m *Months) bound(at time.Time) string {
 	if m.ByID {
 		return FirstID(at).String()
@@ -67,7 +68,7 @@ func (m *Months) bound(at time.Time) string {
 	return at.Format(time.RFC3339)
 }
 
-// Divided reports whether the table is divided by month. It is false on SQLite.
+// Divided reports whether the table is partitioned by month. It is false on SQLite.
 func (m *Months) Divided(ctx context.Context, db bun.IDB) (divided bool, err error) {
 	if !IsPostgres(db) {
 		return false, nil
@@ -88,7 +89,7 @@ func (m *Months) Has(ctx context.Context, db bun.IDB, month time.Time) (found bo
 	return found, nil
 }
 
-// List returns the months that have a partition, in their order.
+// List returns the months that have a partition, oldest first.
 func (m *Months) List(ctx context.Context, db bun.IDB) (months []time.Time, err error) {
 	var names []string
 	const query = "SELECT c.relname FROM pg_inherits AS i JOIN pg_class AS c ON c.oid = i.inhrelid " +
@@ -104,8 +105,8 @@ func (m *Months) List(ctx context.Context, db bun.IDB) (months []time.Time, err 
 	return months, nil
 }
 
-// Add makes the partition of a month that has none. What the default partition holds of the
-// month moves there.
+// Add creates the partition of a month that has none, and moves the month's rows there from the
+// default partition.
 func (m *Months) Add(ctx context.Context, tx bun.Tx, month time.Time) error {
 	part, from, to := bun.Ident(m.Part(month)), m.bound(month), m.bound(month.AddDate(0, 1, 0))
 	if err := m.lock(ctx, tx); err != nil {
@@ -127,8 +128,8 @@ func (m *Months) Add(ctx context.Context, tx bun.Tx, month time.Time) error {
 	return nil
 }
 
-// lock takes the locks that a new partition needs, in the order in which a writer of the table
-// takes them: first those of the tables that it refers to.
+// lock takes the locks that a new partition needs. It takes them in the order in which a writer of
+// the table does: first those of the tables that it refers to.
 func (m *Months) lock(ctx context.Context, tx bun.Tx) error {
 	var parents []string
 	err := tx.NewRaw("SELECT DISTINCT confrelid::regclass::text FROM pg_constraint WHERE contype = 'f' AND conrelid = ?::regclass ORDER BY 1", m.Table).
@@ -147,8 +148,9 @@ func (m *Months) lock(ctx context.Context, tx bun.Tx) error {
 	return run(ctx, tx, "LOCK TABLE ONLY ? IN ACCESS EXCLUSIVE MODE", bun.Ident(m.rest()))
 }
 
-// Compact writes the partition of a month anew, in the order of its primary key, so that the
-// room of deleted rows goes back to the system. The partition can't be read meanwhile; the others can.
+// Compact rewrites the partition of a month in the order of its primary key, which returns the
+// space of deleted rows to the operating system. Meanwhile this partition can't be read, but the
+// others can.
 func (m *Months) Compact(ctx context.Context, tx bun.Tx, month time.Time) error {
 	const keyOf = "SELECT c.relname FROM pg_index AS i JOIN pg_class AS c ON c.oid = i.indexrelid WHERE i.indisprimary AND i.indrelid = ?::regclass"
 	var key string

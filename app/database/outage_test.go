@@ -18,7 +18,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/database/dbtest"
 )
 
-// patience is what only a hang exceeds.
+// patience is a deadline that only a hang exceeds.
 const patience = 20 * time.Second
 
 func open(t *testing.T, address string) *database.DB {
@@ -35,11 +35,11 @@ func open(t *testing.T, address string) *database.DB {
 	return db
 }
 
-// within runs f, which must end before patience is over.
+// within runs f and fails the test if f takes longer than patience.
 func within(t *testing.T, what string, f func(ctx context.Context) error) error {
 	t.Helper()
 	done := make(chan error, 1)
-	go func() { done <- f(context.Background()) }() // without a deadline: the breaker must end it
+	go func() { done <- f(context.Background()) }() // no deadline: the breaker must end it
 	select {
 	case err := <-done:
 		return err
@@ -66,8 +66,8 @@ func ask(db *database.DB) func(context.Context) error {
 	}
 }
 
-// TestBreaker: whatever happens to a Postgres, queries that wait end, later ones fail at once,
-// each as unavailable, and all works again by itself.
+// TestBreaker checks each kind of Postgres outage: waiting queries end, later ones fail at once as
+// unavailable, and afterwards everything works again.
 func TestBreaker(t *testing.T) {
 	t.Parallel()
 	server := dbtest.StartPostgres(t)
@@ -79,13 +79,13 @@ func TestBreaker(t *testing.T) {
 		{"killed", func() { server.Stop(dbtest.Kill) }, server.Start},
 		{"stopped", func() { server.Stop(dbtest.Fast) }, server.StartSlowly},
 	} {
-		t.Run(outage.name, func(t *testing.T) { // in turn: they share the server
+		t.Run(outage.name, func(t *testing.T) { // not parallel: they share the server
 			db := open(t, server.URL("postgres"))
 			var log bytes.Buffer
 			if err := db.Start(t.Context(), slog.New(slog.NewTextHandler(&log, nil))); err != nil {
 				t.Fatal(err)
 			}
-			// More wait than there are connections, one of them in a transaction.
+			// Start more queries than there are connections, one of them in a transaction.
 			var waiting sync.WaitGroup
 			begun := make(chan struct{})
 			failed := make(chan error, 30)
@@ -115,7 +115,7 @@ func TestBreaker(t *testing.T) {
 			waiting.Wait()
 			for range 3 {
 				if err := within(t, "open", ask(db)); !database.Unavailable(err) {
-					t.Errorf("while it is gone: %v", err)
+					t.Errorf("during the outage: got %v", err)
 				}
 			}
 			if err := db.Check(t.Context()); !errors.Is(err, database.ErrUnanswered) {
@@ -123,9 +123,9 @@ func TestBreaker(t *testing.T) {
 			}
 			outage.end()
 			untilBack(t, db)
-			for range 30 { // every connection of the pool is good
+			for range 30 { // checks every connection of the pool
 				if err := within(t, "back", ask(db)); err != nil {
-					t.Errorf("after it came back: %v", err)
+					t.Errorf("after the outage: %v", err)
 				}
 			}
 			if err := db.Check(t.Context()); err != nil || db.Breaker.Opened() != 1 {
@@ -133,16 +133,16 @@ func TestBreaker(t *testing.T) {
 			}
 			db.Stop()
 			if lines := strings.Count(log.String(), "\n"); lines != 2 {
-				t.Errorf("an outage takes two lines in the log, not %d:\n%s", lines, log.String())
+				t.Errorf("an outage logged %d lines, want 2:\n%s", lines, log.String())
 			}
 			if db.Breaker.ClockOffset().Abs() > 5*time.Second {
-				t.Errorf("the clocks of one machine differ by %s", db.Breaker.ClockOffset())
+				t.Errorf("the clock offset on one machine is %s", db.Breaker.ClockOffset())
 			}
 		})
 	}
 }
 
-// TestUnavailable brings each kind of failure about and checks what it counts as.
+// TestUnavailable causes each kind of failure and checks whether Unavailable recognises it.
 func TestUnavailable(t *testing.T) {
 	t.Parallel()
 	server := dbtest.StartPostgres(t, "max_connections=8", "superuser_reserved_connections=0")
@@ -212,7 +212,7 @@ func TestUnavailable(t *testing.T) {
 			return err
 		}, true},
 	} {
-		t.Run(c.name, func(t *testing.T) { // in turn: they share the connections
+		t.Run(c.name, func(t *testing.T) { // not parallel: they share the connections
 			err := c.fail(t, open(t, server.URL("postgres")))
 			if err == nil || database.Unavailable(err) != c.want {
 				t.Errorf("Unavailable(%v) = %t", err, !c.want)
@@ -221,8 +221,8 @@ func TestUnavailable(t *testing.T) {
 	}
 }
 
-// TestLockedSQLite: while another process keeps the write lock, what wants to write is refused,
-// also those that wait for their turn. Reading goes on, and writing once the lock is free.
+// TestLockedSQLite checks that writes fail while another process keeps the write lock, including
+// those that wait for the connection. Reads go on, and writes work again once the lock is free.
 func TestLockedSQLite(t *testing.T) {
 	t.Parallel()
 	address := dbtest.URL(t, database.SQLite)
@@ -265,7 +265,7 @@ func TestLockedSQLite(t *testing.T) {
 	}
 }
 
-// TestReadOnlySQLite: a file system that no longer takes writes, and a file that can't be
+// TestReadOnlySQLite checks a file system that no longer accepts writes, and a file that can't be
 // opened.
 func TestReadOnlySQLite(t *testing.T) {
 	t.Parallel()

@@ -9,18 +9,19 @@ import (
 	"github.com/uptrace/bun"
 )
 
-// Partitioning says how a table of Postgres is divided.
+// Partitioning says how a Postgres table is partitioned.
 type Partitioning struct {
 	Table string
-	By    string // as after PARTITION BY
-	// Key, if not empty, takes the place of the columns of the primary key, because every unique
-	// key of a partitioned table contains what it is divided by.
+	By    string // the text after PARTITION BY
+	// Key, if not empty, replaces the columns of the primary key, because every unique key of a
+	// partitioned table must contain the columns that it is partitioned by.
 	Key string
-	// Parts are the partitions by name, each with its bounds as after FOR VALUES, or DEFAULT.
+	// Parts are the partitions by name, each with its bounds as written after FOR VALUES, or
+	// DEFAULT.
 	Parts map[string]string
 }
 
-// ErrFilled: a table that holds rows can't be divided in place.
+// ErrFilled means that a table has rows. Only empty tables can be partitioned in place.
 var ErrFilled = errors.New("it holds rows")
 
 // definition is the SQL of a constraint, an index or a view.
@@ -38,8 +39,8 @@ const (
 		WHERE indrelid = ?0::regclass AND NOT EXISTS (SELECT 1 FROM pg_constraint AS c WHERE c.conindid = i.indexrelid) ORDER BY 1`
 )
 
-// Partition divides empty tables. Their keys, indexes, foreign keys and the views on them are
-// made again. Refusal: ErrFilled.
+// Partition partitions empty tables. It recreates their keys, indexes and foreign keys, and all
+// views. If a table has rows, it returns ErrFilled.
 func Partition(ctx context.Context, tx bun.Tx, list ...Partitioning) error {
 	var views, foreign []definition
 	if err := tx.NewRaw(viewsSQL).Scan(ctx, &views); err != nil {
@@ -145,7 +146,7 @@ func (p *Partitioning) divide(ctx context.Context, tx bun.Tx) error {
 	return nil
 }
 
-// addPart adds a partition to a table, unless it has it.
+// addPart adds a partition to a table, unless the table has it already.
 func addPart(ctx context.Context, tx bun.Tx, table, name, bounds, options string) error {
 	if bounds != "DEFAULT" {
 		bounds = "FOR VALUES " + bounds

@@ -10,13 +10,12 @@ import (
 	"github.com/uptrace/bun/dialect/pgdialect"
 )
 
-// Planned makes a query that each connection to Postgres plans once. Bun writes values
-// into the text of a query, so that Postgres meets every one for the first time, and to
-// plan a few joins can take it longer than to run them. It is for the queries that are
-// asked most. On SQLite the query is one like any other, and so it is behind a pooler and where
-// DATABASE_URL says statement_cache_capacity=0.
+// Planned makes a query that each connection to Postgres plans only once. Bun writes values into
+// the text of a query, so Postgres sees each query as new. Planning a few joins can take longer
+// than running them. Use Planned for the most frequent queries. It makes an ordinary query on
+// SQLite, behind a pooler, and if DATABASE_URL sets statement_cache_capacity=0.
 type Planned struct {
-	conn bun.IConn // nil where the query is one like any other
+	conn bun.IConn // nil for an ordinary query
 	args []any
 }
 
@@ -29,8 +28,8 @@ func NewPlanned(db bun.IDB) *Planned {
 	return &Planned{conn: conn, args: []any{pgx.QueryExecModeCacheStatement}}
 }
 
-// Value is what Bun's builder gets in place of a value. Whatever else differs between two
-// queries makes another plan, and a connection keeps 512.
+// Value returns what to pass to Bun's builder in place of v. Any other difference between two
+// queries makes another plan. A connection keeps 512 plans.
 func (p *Planned) Value(v any) any {
 	if p.conn == nil {
 		return v
@@ -39,7 +38,7 @@ func (p *Planned) Value(v any) any {
 	return bun.Safe(fmt.Sprintf("$%d", len(p.args)-1))
 }
 
-// Scan runs q, made with the values of p, and reads its rows into dest.
+// Scan runs q, which was built with values of p, and reads its rows into dest.
 func (p *Planned) Scan(ctx context.Context, q *bun.SelectQuery, dest any) error {
 	if p.conn != nil {
 		q = q.Conn(bound{p.conn, p.args})
@@ -47,7 +46,7 @@ func (p *Planned) Scan(ctx context.Context, q *bun.SelectQuery, dest any) error 
 	return q.Scan(ctx, dest)
 }
 
-// unplanned is the dialect of a Postgres whose connections are to keep no statements.
+// unplanned is the dialect of a Postgres whose connections must not keep prepared statements.
 type unplanned struct{ *pgdialect.Dialect }
 
 func isUnplanned(db bun.IDB) bool {
@@ -55,7 +54,7 @@ func isUnplanned(db bun.IDB) bool {
 	return plain
 }
 
-// bound gives the driver arguments that Bun does not know of.
+// bound passes arguments to the driver that Bun doesn't know of.
 type bound struct {
 	bun.IConn
 	args []any
@@ -75,7 +74,7 @@ func (b bound) ExecContext(ctx context.Context, query string, _ ...any) (sql.Res
 	return b.IConn.ExecContext(ctx, query, b.args...)
 }
 
-// driverOf is what is under Bun, nil when that cannot be told.
+// driverOf returns the connection below Bun, or nil if the type of db is unknown.
 func driverOf(db bun.IDB) bun.IConn {
 	switch db := db.(type) {
 	case *DB:

@@ -15,7 +15,8 @@ import (
 
 type word string
 
-// TestPlanned: a query with other values is planned once, and finds what any would.
+// TestPlanned checks that a query with other values is planned once and finds the same rows as an
+// ordinary query.
 func TestPlanned(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
@@ -73,7 +74,8 @@ func TestPlanned(t *testing.T) {
 	})
 }
 
-// TestPlannedWithoutStatements: an address may forbid to keep statements, for a pooler.
+// TestPlannedWithoutStatements checks that an address can forbid prepared statements, as a pooler
+// needs.
 func TestPlannedWithoutStatements(t *testing.T) {
 	t.Parallel()
 	address, err := url.Parse(dbtest.URL(t, database.Postgres))
@@ -96,14 +98,15 @@ func TestPlannedWithoutStatements(t *testing.T) {
 	}
 }
 
-// heard is a hook that keeps the texts of queries.
+// heard is a hook that records the texts of queries.
 type heard struct{ texts []string }
 
 func (h *heard) BeforeQuery(ctx context.Context, _ *bun.QueryEvent) context.Context { return ctx }
 
 func (h *heard) AfterQuery(_ context.Context, e *bun.QueryEvent) { h.texts = append(h.texts, e.Query) }
 
-// TestHooksHearOfEveryQuery: also of those whose values go past Bun, and not of the values.
+// TestHooksHearOfEveryQuery checks that hooks get every query, including queries whose values
+// bypass Bun, and never get those values.
 func TestHooksHearOfEveryQuery(t *testing.T) {
 	t.Parallel()
 	db := dbtest.Open(t, database.Postgres)
@@ -128,7 +131,7 @@ func TestHooksHearOfEveryQuery(t *testing.T) {
 	}
 	for _, part := range []string{"a.handle = $1", "UPDATE agents AS a SET name"} {
 		if !slices.ContainsFunc(h.texts, func(text string) bool { return strings.Contains(text, part) && !strings.Contains(text, "The market") }) {
-			t.Errorf("nothing heard of %q: %q", part, h.texts)
+			t.Errorf("no query with %q reached the hook: %q", part, h.texts)
 		}
 	}
 }

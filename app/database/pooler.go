@@ -11,16 +11,16 @@ import (
 	"github.com/uptrace/bun/dialect/pgdialect"
 )
 
-// errPooledReplica is why a replica behind a pooler isn't used.
+// errPooledReplica says that a replica behind a pooler can't be used.
 var errPooledReplica = errors.New("DATABASE_REPLICA_URL leads through a connection pooler: name the replica itself")
 
-// errCockroach is why CockroachDB isn't used: nodes that start together take turns by session
-// advisory locks, which it accepts and doesn't hold.
+// errCockroach says that CockroachDB can't be used. Nodes that start together take turns by session
+// advisory locks, which CockroachDB accepts but doesn't hold.
 var errCockroach = errors.New("DATABASE_URL names a CockroachDB, which has no session advisory locks: name a Postgres")
 
-// isPooled reports whether a pooler, such as PgBouncer, stands between the connection and
-// Postgres. It gives its clients a process id that isn't the server's, because it may use another
-// connection to the server for each transaction.
+// isPooled reports whether a pooler, such as PgBouncer, stands between the connection and Postgres.
+// A pooler may use another server connection for each transaction, so it reports a process id that
+// isn't the server's.
 func isPooled(ctx context.Context, conn *pgx.Conn) (bool, error) {
 	var server uint32
 	if err := conn.QueryRow(ctx, "SELECT pg_backend_pid()").Scan(&server); err != nil {
@@ -29,7 +29,8 @@ func isPooled(ctx context.Context, conn *pgx.Conn) (bool, error) {
 	return server != conn.PgConn().PID(), nil
 }
 
-// avoidSessions makes the handle keep nothing on a connection if a pooler stands before Postgres.
+// avoidSessions finds out whether a pooler stands before Postgres. If so, connections keep no state
+// between transactions.
 func (db *DB) avoidSessions(ctx context.Context) error {
 	conn, err := db.Conn(ctx)
 	if err != nil {
@@ -46,9 +47,9 @@ func (db *DB) avoidSessions(ctx context.Context) error {
 	if err = errors.Join(err, conn.Close()); err != nil || !db.Pooled {
 		return err
 	}
-	// PgBouncer 1.18 ends with "bad client state" if a client that asked it to cancel a query
-	// leaves before that is done, as pgx does. A connection whose query is given up is closed
-	// instead. So is the one that was open before this was known.
+	// PgBouncer 1.18 fails with "bad client state" if a client asks it to cancel a query and leaves
+	// before that is done, as pgx does. So a connection is closed instead when its query is given
+	// up. The connection that was opened before the pooler was found is closed here.
 	db.Breaker.pooled.Store(true)
 	db.DB.DB.SetMaxIdleConns(0)
 	db.DB.DB.SetMaxIdleConns(maxConnections)
@@ -64,7 +65,8 @@ func (db *DB) avoidSessions(ctx context.Context) error {
 	return nil
 }
 
-// refusePooler is for a replica: if the primary isn't pooled, its statements are planned.
+// refusePooler refuses a replica behind a pooler. If the primary isn't pooled, statements are
+// planned, on the replica too.
 func refusePooler(ctx context.Context, conn *pgx.Conn) error {
 	if pooled, err := isPooled(ctx, conn); err != nil || pooled {
 		return errors.Join(err, errPooledReplica)

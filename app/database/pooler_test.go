@@ -14,15 +14,15 @@ import (
 	"github.com/pulsecast/pulsecast/app/database/dbtest"
 )
 
-// TestPooler: through PgBouncer in transaction mode everything works that a node does with a
-// connection: migrations by many nodes at once, statements with rows, planned queries, locks.
+// TestPooler checks everything that a node does with a connection through PgBouncer in transaction
+// mode: migrations by many nodes at once, statements with rows, planned queries and locks.
 func TestPooler(t *testing.T) {
 	t.Parallel()
 	direct := dbtest.URL(t, database.Postgres)
 	address := dbtest.StartPooler(t, direct, "transaction")
 	db := open(t, address)
 	if !db.Pooled || open(t, direct).Pooled {
-		t.Fatal("whether there is a pooler is not known")
+		t.Fatal("Pooled is wrong")
 	}
 	if _, err := db.Rollback(t.Context()); err != nil {
 		t.Fatal(err)
@@ -42,10 +42,10 @@ func TestPooler(t *testing.T) {
 		})
 	}
 	_ = within(t, "migrating", func(context.Context) error { nodes.Wait(); return nil })
-	// No lock is left on a connection of the pooler.
+	// No advisory lock must be left on a connection of the pooler.
 	var locks int
 	if err := db.QueryRowContext(t.Context(), "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND database = (SELECT oid FROM pg_database WHERE datname = current_database())").Scan(&locks); err != nil || locks != 0 {
-		t.Errorf("%d locks are left: %v", locks, err)
+		t.Errorf("%d locks are left, want 0: %v", locks, err)
 	}
 	type row struct {
 		Name string `bun:",type:text"`
@@ -76,13 +76,13 @@ func TestPooler(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	if _, err := db.ExecContext(ctx, "SELECT pg_sleep(60)"); !database.Unavailable(err) {
-		t.Errorf("a query is not cancelled: %v", err)
+		t.Errorf("cancelling a query: %v", err)
 	}
 	err := db.InTx(t.Context(), func(ctx context.Context, tx bun.Tx) error { return database.CommitLater(ctx, tx) })
 	if err != nil {
 		t.Error(err)
 	}
-	// As a replica it isn't used, since statements are planned on a direct primary.
+	// It is refused as a replica, because statements are planned if the primary isn't pooled.
 	primary := open(t, direct)
 	if err := primary.AddReplica(address); err != nil {
 		t.Fatal(err)
@@ -92,7 +92,8 @@ func TestPooler(t *testing.T) {
 	}
 }
 
-// TestStatementPooler: a pooler without transactions is refused at the start, with the reason.
+// TestStatementPooler checks that a pooler without transactions is refused at the start, with the
+// reason.
 func TestStatementPooler(t *testing.T) {
 	t.Parallel()
 	address := dbtest.StartPooler(t, dbtest.URL(t, database.Postgres), "statement")

@@ -8,13 +8,13 @@ import (
 	"github.com/uptrace/bun"
 )
 
-// pruneBatch is how many rows one call of Prune deletes at most.
+// pruneBatch is the largest number of rows that one call of Prune deletes.
 const pruneBatch = 1000
 
-// Prune deletes rows of a table in which the moment in a column is before another, the
-// oldest first and at most a thousand, so that other transactions hardly wait for it. It
-// leaves rows that another transaction is changing. more reports whether some may be left. key
-// names the columns of the primary key.
+// Prune deletes rows whose time in column is before a given time, oldest first. It deletes at most
+// a thousand rows, so that other transactions hardly wait for it, and skips rows that another
+// transaction is changing. more reports whether rows may be left. key names the columns of the
+// primary key.
 func Prune(ctx context.Context, db bun.IDB, table, column string, before time.Time, key ...string) (more bool, err error) {
 	names := make([]bun.Ident, len(key))
 	for i, k := range key {

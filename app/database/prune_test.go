@@ -12,7 +12,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/database/dbtest"
 )
 
-// TestPrune: in batches, the oldest first, and nothing that is young enough.
+// TestPrune checks that rows go in batches, oldest first, and that rows young enough stay.
 func TestPrune(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
@@ -27,7 +27,7 @@ func TestPrune(t *testing.T) {
 			Limited       int64
 			Failed        int64
 		}
-		const market = "00000000-0000-7000-8000-000000000001" // the schema's own
+		const market = "00000000-0000-7000-8000-000000000001" // a market that the schema creates
 		now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 		var rows []row
 		for i := range 1500 {
@@ -52,11 +52,11 @@ func TestPrune(t *testing.T) {
 	})
 }
 
-// TestPruneLeavesWhatIsChanged: a row that another transaction makes young again is neither
-// waited for nor deleted.
+// TestPruneLeavesWhatIsChanged checks that Prune neither waits for nor deletes a row whose time
+// another transaction renews.
 func TestPruneLeavesWhatIsChanged(t *testing.T) {
 	t.Parallel()
-	db := dbtest.Open(t, database.Postgres) // SQLite has one writer
+	db := dbtest.Open(t, database.Postgres) // not SQLite, which has one writer
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)

@@ -8,8 +8,8 @@ import (
 	"github.com/uptrace/bun"
 )
 
-// A Replica is a streaming replica of the primary. It serves the queries whose context comes
-// from OnReplica; which ones may, package generation decides.
+// A Replica is a streaming replica of the primary. It serves the queries whose context comes from
+// OnReplica. Package generation decides which queries may use it.
 type Replica struct {
 	// DB reads from the replica.
 	*bun.DB
@@ -17,8 +17,8 @@ type Replica struct {
 	Breaker *Breaker
 }
 
-// AddReplica sets the replica of a Postgres. It doesn't connect: a replica that is gone must not
-// stop the start of a service that can do without.
+// AddReplica sets the replica of a Postgres. It doesn't connect, so that the service can start
+// while the replica is gone.
 func (db *DB) AddReplica(address string) error {
 	pool, breaker, err := poolOf("DATABASE_REPLICA_URL", address, refusePooler)
 	if err != nil {
@@ -37,7 +37,7 @@ func OnReplica(ctx context.Context, r *Replica) context.Context {
 	return context.WithValue(ctx, replicaKey{}, r)
 }
 
-// replicaIn returns the pool that the queries of a context go to; nil for the primary's.
+// replicaIn returns the pool for the queries of a context. It is nil for the primary's pool.
 func replicaIn(ctx context.Context) *sql.DB {
 	if r, ok := ctx.Value(replicaKey{}).(*Replica); ok {
 		return r.DB.DB
@@ -45,10 +45,10 @@ func replicaIn(ctx context.Context) *sql.DB {
 	return nil
 }
 
-// byContext is where Bun asks for the connection of a query that isn't in a transaction.
+// byContext chooses the connection of each query that isn't in a transaction.
 type byContext struct{}
 
-// ResolveConn implements bun.ConnResolver. nil is the pool that the query was built on.
+// ResolveConn implements bun.ConnResolver. nil means the pool that the query was built on.
 func (byContext) ResolveConn(ctx context.Context, _ bun.Query) bun.IConn {
 	if pool := replicaIn(ctx); pool != nil {
 		return pool
@@ -59,27 +59,27 @@ func (byContext) ResolveConn(ctx context.Context, _ bun.Query) bun.IConn {
 // Close implements bun.ConnResolver.
 func (byContext) Close() error { return nil }
 
-// A Position is a place in the log of changes that the primary writes and its replicas replay.
-// It only grows.
+// A Position is a position in the log of changes that the primary writes and its replicas replay.
+// Positions only grow.
 type Position int64
 
-// Server is what a Postgres says of itself.
+// Server is what a Postgres server reports about itself.
 type Server struct {
 	// Identity is the same for a primary and its replicas.
 	Identity int64
 	// Replaying is true for a replica that hasn't been promoted.
 	Replaying bool
-	// Position is how far the log is written; on a replica, how far it is replayed. A later query
-	// sees all transactions that were committed before it.
+	// Position is how far the log is written or, on a replica, replayed. A later query sees all
+	// transactions that were committed before it.
 	Position Position
 }
 
-// ServerColumns are those of Server, for a query on Postgres. The position is read after the
-// query's snapshot was taken, so it covers all that the query sees.
+// ServerColumns selects the fields of Server in a query on Postgres. The position is read after the
+// query's snapshot was taken, so it covers everything that the query sees.
 const ServerColumns = `(SELECT system_identifier FROM pg_control_system()) AS identity, pg_is_in_recovery() AS replaying,
 (CASE WHEN pg_is_in_recovery() THEN coalesce(pg_last_wal_replay_lsn(), '0/0') ELSE pg_current_wal_insert_lsn() END - '0/0')::bigint AS position`
 
-// Check returns why the server can't serve as a replica of a primary; nil if it can.
+// Check returns why the server can't serve as a replica of primary, or nil if it can.
 func (s *Server) Check(primary *Server) error {
 	switch {
 	case s.Identity != primary.Identity:

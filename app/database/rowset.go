@@ -17,12 +17,12 @@ import (
 	"github.com/uptrace/bun/schema"
 )
 
-// ExecRows runs a statement that reads rows as the table v, one column per field, typed
-// by the fields' bun tags: uuid, text, bytea, bigint, double precision, boolean, jsonb
-// or timestamptz. Zero values of fields tagged nullzero and nil pointers are NULL. There must
-// be rows. Postgres gets an array per column in its binary format: to parse tens of
-// thousands of literals, or as much JSON, takes it longer than to write the rows. It plans
-// the statement for each call.
+// ExecRows runs a statement that reads rows as the table v. The table has one column per field,
+// typed by the fields' bun tags: uuid, text, bytea, bigint, double precision, boolean, jsonb or
+// timestamptz. Nil pointers and zero values of fields tagged nullzero become NULL. rows must not be
+// empty. Postgres gets one array per column in its binary format, because parsing tens of thousands
+// of literals, or the same in JSON, takes longer than writing the rows. Postgres plans the
+// statement for each call.
 func ExecRows[T any](ctx context.Context, tx bun.Tx, statement string, rows []T) (sql.Result, error) {
 	q, err := withRows(tx, pgx.QueryExecModeDescribeExec, statement, rows)
 	if err != nil {
@@ -31,8 +31,8 @@ func ExecRows[T any](ctx context.Context, tx bun.Tx, statement string, rows []T)
 	return q.Exec(ctx)
 }
 
-// ExecPlannedRows is ExecRows, but each connection to Postgres plans the statement once. It is
-// for statements that run often.
+// ExecPlannedRows is ExecRows, but each connection to Postgres plans the statement only once. Use
+// it for statements that run often.
 func ExecPlannedRows[T any](ctx context.Context, db bun.IDB, statement string, rows []T) (res sql.Result, err error) {
 	err = inOneSession(ctx, db, func(ctx context.Context, db bun.IDB) error {
 		q, err := withRows(db, plannedMode(db), statement, rows)
@@ -44,7 +44,7 @@ func ExecPlannedRows[T any](ctx context.Context, db bun.IDB, statement string, r
 	return res, err
 }
 
-// ScanRows is ExecPlannedRows for a query whose rows are read into dest.
+// ScanRows is ExecPlannedRows for a query. It reads the query's rows into dest.
 func ScanRows[T any](ctx context.Context, db bun.IDB, query string, rows []T, dest any) error {
 	return inOneSession(ctx, db, func(ctx context.Context, db bun.IDB) error {
 		q, err := withRows(db, plannedMode(db), query, rows)
@@ -55,8 +55,8 @@ func ScanRows[T any](ctx context.Context, db bun.IDB, query string, rows []T, de
 	})
 }
 
-// inOneSession runs f in a transaction if its round trips need one: a pooler may send each to
-// another connection otherwise.
+// inOneSession runs f in a transaction if connections keep no statements. Otherwise a pooler might
+// send the round trips of one statement to different server connections.
 func inOneSession(ctx context.Context, db bun.IDB, f func(ctx context.Context, db bun.IDB) error) error {
 	if _, within := db.(bun.Tx); within || !isUnplanned(db) {
 		return f(ctx, db)
@@ -64,7 +64,7 @@ func inOneSession(ctx context.Context, db bun.IDB, f func(ctx context.Context, d
 	return db.RunInTx(ctx, nil, func(ctx context.Context, tx bun.Tx) error { return f(ctx, tx) })
 }
 
-// plannedMode keeps a statement, unless the connections keep none.
+// plannedMode returns the mode that keeps a prepared statement, unless the connections keep none.
 func plannedMode(db bun.IDB) pgx.QueryExecMode {
 	if isUnplanned(db) {
 		return pgx.QueryExecModeDescribeExec
@@ -72,10 +72,10 @@ func plannedMode(db bun.IDB) pgx.QueryExecMode {
 	return pgx.QueryExecModeCacheStatement
 }
 
-// withRows hides the number of rows from Postgres. If it knew that there are 1,000, it would
-// read tables of tens of thousands of rows from the start to the end, because it prices
-// every look into an index as a read from a spinning disk (random_page_cost). Of an array
-// that a subquery returns it expects ten elements.
+// withRows hides the number of rows from Postgres. If Postgres knew that there are 1,000, it would
+// read tables of tens of thousands of rows from start to end, because it prices each index lookup
+// as a read from a spinning disk (random_page_cost). For an array from a subquery it expects ten
+// elements.
 func withRows[T any](db bun.IDB, mode pgx.QueryExecMode, statement string, rows []T) (*bun.RawQuery, error) {
 	table, columns, err := tableOf(db, rows, 0)
 	if err != nil {

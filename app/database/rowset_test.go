@@ -30,7 +30,7 @@ type rowOfEverything struct {
 	Mark  []byte    `bun:",type:bytea"`
 }
 
-// TestExecRows: what goes in comes out, on both engines.
+// TestExecRows checks that rows of every type come back as they were stored, on both engines.
 func TestExecRows(t *testing.T) {
 	t.Parallel()
 	third, total := 1./3, points(-1)

@@ -11,8 +11,8 @@ import (
 	"github.com/uptrace/bun"
 )
 
-// Setting reads a value that the service keeps for itself; ok is false for a name that
-// was never set.
+// Setting returns a value that the service stores for itself. ok is false if the name was never
+// set.
 func Setting(ctx context.Context, db bun.IDB, name string) (value string, ok bool, err error) {
 	err = db.NewRaw("SELECT value FROM settings WHERE name = ?", name).Scan(ctx, &value)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -24,19 +24,19 @@ func Setting(ctx context.Context, db bun.IDB, name string) (value string, ok boo
 	return value, true, nil
 }
 
-// SetSetting stores a setting in place of what it was.
+// SetSetting stores a setting and replaces any earlier value.
 func SetSetting(ctx context.Context, db bun.IDB, name, value string) error {
 	_, err := setWhere(ctx, db, name, value, "DO UPDATE SET value = EXCLUDED.value")
 	return err
 }
 
-// AddSetting stores a setting that has no value yet. It reports whether it had none.
+// AddSetting stores a setting if it has no value yet, and reports whether it stored it.
 func AddSetting(ctx context.Context, db bun.IDB, name, value string) (bool, error) {
 	return setWhere(ctx, db, name, value, "DO NOTHING")
 }
 
-// RaiseSetting stores a setting that has no value yet, or one that is lower as a text. Of two
-// transactions that raise it to the same value one gets true; the other waits for it.
+// RaiseSetting stores a setting if it has no value yet, or a lower one in text order. If two
+// transactions raise it to the same value, the second waits for the first, and only one gets true.
 func RaiseSetting(ctx context.Context, db bun.IDB, name, value string) (bool, error) {
 	return setWhere(ctx, db, name, value, "DO UPDATE SET value = EXCLUDED.value WHERE s.value < EXCLUDED.value")
 }
@@ -60,8 +60,8 @@ func RemoveSetting(ctx context.Context, db bun.IDB, name string) error {
 	return nil
 }
 
-// TryWrite finds out whether the database takes writes that need room: it stores 64 KiB and
-// removes them. Call it where a write has failed, and not often.
+// TryWrite checks whether the database accepts writes that need space: it stores 64 KiB and removes
+// them. Call it after a write has failed, and not often.
 func TryWrite(ctx context.Context, db bun.IDB) error {
 	const name = "write_probe"
 	text := make([]byte, 32<<10)

@@ -5,9 +5,9 @@ import (
 	"fmt"
 )
 
-// Sync sets whether commits to a SQLite file wait for the disk. Without it, a loss of power may
-// break the file: that is for files which can be made again. With it again, the next commit takes
-// those before it along.
+// Sync sets whether commits to a SQLite file wait for the disk. While they don't, a power cut may
+// damage the file, so switch it off only for files that can be made again. After it is switched on,
+// the next commit also makes the earlier ones durable.
 func (db *DB) Sync(ctx context.Context, on bool) error {
 	if db.Kind != SQLite {
 		return nil

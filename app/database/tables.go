@@ -9,23 +9,23 @@ import (
 	"github.com/uptrace/bun"
 )
 
-// Table is a table as the open database has it.
+// Table is a table of the open database.
 type Table struct {
 	Name    string
 	Columns []Column
-	// Key names the columns of the primary key, in its order. A search index of SQLite has none.
+	// Key names the columns of the primary key, in key order. A search index of SQLite has none.
 	Key []string
 	// Parents names the tables that foreign keys refer to.
 	Parents []string
 }
 
-// Column is a column of a table. Type is in the words of the engine, such as "uuid" or "TEXT".
+// Column is a column of a table. Type is the engine's name for it, such as "uuid" or "TEXT".
 type Column struct{ Name, Type string }
 
-// columnRow is a column as the catalogue of the engine lists it.
+// columnRow is a column as the engine's catalogue lists it.
 type columnRow struct {
 	Owner, Name, Type string
-	Place             int64 // in the primary key, from 1; 0 outside
+	Place             int64 // position in the primary key, from 1; 0 if not part of it
 }
 
 type parentRow struct{ Owner, Parent string }
@@ -46,8 +46,8 @@ const (
 		JOIN pg_class AS p ON p.oid = c.confrelid WHERE c.contype = 'f' AND c.conparentid = 0`
 )
 
-// Tables lists the tables of the schema, without views, each after the tables that its
-// foreign keys refer to. It leaves out the list of migrations and the mark of Incoming.
+// Tables lists the tables of the schema, without views. Each table comes after the tables that its
+// foreign keys refer to. It leaves out Bun's tables and the table of Incoming.
 func (db *DB) Tables(ctx context.Context) ([]Table, error) {
 	forColumns, forParents := sqliteColumns, sqliteParents
 	if db.Kind == Postgres {
@@ -89,8 +89,8 @@ func tablesOf(columns []columnRow, parents []parentRow) []Table {
 	return list
 }
 
-// inOrder puts each table after its parents. Tables whose foreign keys form a circle come
-// last; the schema has none.
+// inOrder puts each table after its parents. Tables whose foreign keys form a cycle come last; the
+// schema has none.
 func inOrder(list []Table) []Table {
 	ordered := make([]Table, 0, len(list))
 	placed := map[string]bool{}
@@ -111,7 +111,7 @@ func inOrder(list []Table) []Table {
 	return ordered
 }
 
-// CountRows counts the rows of a table.
+// CountRows returns the number of rows of a table.
 func CountRows(ctx context.Context, db bun.IDB, table string) (n int64, err error) {
 	if err := db.NewRaw("SELECT COUNT(*) FROM ?", bun.Ident(table)).Scan(ctx, &n); err != nil {
 		return 0, fmt.Errorf("count the rows of %s: %w", table, err)

@@ -10,8 +10,8 @@ import (
 	"github.com/pulsecast/pulsecast/migrations"
 )
 
-// Applied lists the numbers of the migrations that the database has, in order; none if it
-// never was migrated. It changes nothing.
+// Applied lists the numbers of the migrations that the database has, in order. The list is empty if
+// the database was never migrated. Applied changes nothing.
 func (db *DB) Applied(ctx context.Context) ([]string, error) {
 	query := "SELECT name FROM sqlite_master WHERE type = 'table' AND name = 'bun_migrations'"
 	if db.Kind == Postgres {
@@ -31,7 +31,7 @@ func (db *DB) Applied(ctx context.Context) ([]string, error) {
 	return names, nil
 }
 
-// Known lists the numbers of the migrations of this program, in order.
+// Known lists the numbers of this program's migrations, in order.
 func Known() ([]string, error) {
 	set := migrate.NewMigrations()
 	if err := set.Discover(migrations.Files); err != nil {
@@ -44,7 +44,7 @@ func Known() ([]string, error) {
 	return names, nil
 }
 
-// SchemaError refuses a database whose schema isn't that of this program.
+// SchemaError says that the schema of a database isn't that of this program.
 type SchemaError struct {
 	Newer  []string // migrations that this program doesn't know
 	Behind []string // migrations that the database lacks
@@ -57,7 +57,7 @@ func (e *SchemaError) Error() string {
 	return fmt.Sprintf("its schema is older than this program (migration %s is missing)", e.Behind[0])
 }
 
-// CompareSchema returns a *SchemaError unless applied are the migrations of this program.
+// CompareSchema returns a *SchemaError unless applied lists exactly this program's migrations.
 func CompareSchema(applied []string) error {
 	known, err := Known()
 	if err != nil {

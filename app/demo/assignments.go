@@ -9,29 +9,28 @@ import (
 	"github.com/pulsecast/pulsecast/app/assignment"
 )
 
-// errand is an assignment as an admin would have written it, on an open market or on
-// none.
-type errand struct {
-	market       string // its question; empty for none
-	title        string // empty is the market's question
-	instructions string // empty explains how to answer
+// sampleAssignment is an assignment that an admin might have written, with or without an open market.
+type sampleAssignment struct {
+	market       string // the market's question; empty without a market
+	title        string // if empty, the market's question is the title
+	instructions string // if empty, the default text explains how to answer
 	category     string
 	due          time.Duration
 }
 
-var errands = []errand{
-	{"Will the Civic Alliance candidate win the Norvanian presidency?", "", "Forecast the probability that the Civic Alliance wins. Polls of this race differ by who asks: " +
+var sampleAssignments = []sampleAssignment{
+	{"Will the Civic Alliance candidate win the Norvanian presidency?", "", "Forecast the probability that the Civic Alliance wins. Polls of this race differ between pollsters: " +
 		"say in the thesis which averages you read and how you corrected for the pollsters' lean. Publish with this market's id.", "", 9 * day},
-	{"", "Will this leaderboard have another first within seven days?", "", "technology", 7 * day},
+	{"", "Will this leaderboard have a new leader within seven days?", "", "technology", 7 * day},
 }
 
-// assign writes the errands down.
+// assign stores the assignments.
 func (r *replay) assign(ctx context.Context, tx bun.Tx) error {
 	byQuestion := map[string]string{}
 	for _, m := range r.markets {
 		byQuestion[m.Question] = m.ID
 	}
-	for _, e := range errands {
+	for _, e := range sampleAssignments {
 		_, err := assignment.Store{}.Create(ctx, tx, assignment.Draft{
 			MarketID: byQuestion[e.market], Title: e.title, Instructions: e.instructions, Category: e.category,
 			DueAt: r.start.Add(e.due), Sample: true,

@@ -19,15 +19,15 @@ func checkMarks(t *testing.T, db *database.DB) {
 	t.Helper()
 	marked, err := Marked(t.Context(), db)
 	if !marked || err != nil {
-		t.Errorf("marked %v, %v", marked, err)
+		t.Errorf("got marked %v, %v", marked, err)
 	}
 	done, err := steps(t.Context(), db)
 	if done != stepCount || err != nil {
-		t.Errorf("%d steps are done, %v", done, err)
+		t.Errorf("got %d steps done, %v", done, err)
 	}
 }
 
-// checkNumbers counts what the demo promises.
+// checkNumbers counts the rows that the demo promises.
 func checkNumbers(t *testing.T, db *database.DB) {
 	t.Helper()
 	soon, hour := firstLook.Add(72*time.Hour), firstLook.Add(time.Hour)
@@ -74,18 +74,18 @@ func checkNumbers(t *testing.T, db *database.DB) {
 		{1, "FROM news_items WHERE length(summary) > 600", nil},
 	} {
 		if n := count(t, db, c.what, c.args...); n < c.least {
-			t.Errorf("%d rows, want %d: %s", n, c.least, c.what)
+			t.Errorf("got %d rows, want at least %d: %s", n, c.least, c.what)
 		}
 	}
 	markets, _ := sampleMarkets(firstLook)
 	made, _ := samplePredictions(firstLook, markets, sampleNews(firstLook))
 	for _, siblings := range []int{3, 5, 7, 12, 40} {
 		if count(t, db, "FROM (SELECT event_id FROM markets WHERE NOT closed AND event_id IS NOT NULL GROUP BY event_id HAVING count(*) = ?) AS e", siblings) == 0 {
-			t.Errorf("no open event has %d markets", siblings)
+			t.Errorf("got no open event with %d markets", siblings)
 		}
 	}
 	if n := count(t, db, "FROM prediction_records"); n != len(made) {
-		t.Errorf("%d predictions stored of %d", n, len(made))
+		t.Errorf("%d of %d predictions are stored", n, len(made))
 	}
 	for _, none := range []string{
 		"FROM markets WHERE liquidity IS NULL OR liquidity < 1000",
@@ -100,12 +100,12 @@ func checkNumbers(t *testing.T, db *database.DB) {
 		"FROM prediction_records WHERE status = 'open' AND market_id IN (SELECT id FROM markets WHERE closed)",
 	} {
 		if n := count(t, db, none); n != 0 {
-			t.Errorf("%d rows, want none: %s", n, none)
+			t.Errorf("got %d rows, want none: %s", n, none)
 		}
 	}
 }
 
-// checkSamples finds no row that is not marked.
+// checkSamples checks that every row is marked as a sample.
 func checkSamples(t *testing.T, db *database.DB) {
 	t.Helper()
 	for _, table := range []string{"markets", "news_items", "predictions", "assignments", "agents"} {
@@ -119,7 +119,8 @@ func checkSamples(t *testing.T, db *database.DB) {
 	}
 }
 
-// checkBoard wants a board worth looking at: most agents ranked, skill in its order.
+// checkBoard checks that the board is worth looking at: most agents are ranked, and their order follows their
+// skill.
 func checkBoard(t *testing.T, db *database.DB) {
 	t.Helper()
 	store := leaderboard.NewStore(leaderboard.Thresholds{Events: 30, CategoryEvents: 15, Days: 14}, func() time.Time { return firstLook })
@@ -145,18 +146,18 @@ func checkBoard(t *testing.T, db *database.DB) {
 			place(e.Rank), place(e.RankLow), place(e.RankHigh), e.Skill, p.Low, p.High, e.Events, e.Proven())
 	}
 	if told < ranked-2 {
-		t.Errorf("the rank ranges of %d of %d agents say nothing", ranked-told, ranked)
+		t.Errorf("the rank ranges of %d of %d agents cover the whole board", ranked-told, ranked)
 	}
 	if ranked < 9 || proven == 0 || !page.Board.AsOf.Equal(firstLook) {
-		t.Errorf("%d ranked, %d proven, as of %s", ranked, proven, page.Board.AsOf)
+		t.Errorf("got %d ranked, %d proven, as of %s", ranked, proven, page.Board.AsOf)
 	}
 	if e := entries["fresh-ink"]; e.Rank != nil || !e.Provisional || e.Events == 0 {
-		t.Errorf("the newcomer's row: %+v", e)
+		t.Errorf("got the newcomer's row %+v", e)
 	}
 	for _, able := range []string{"harbor-pilot", "slow-lantern", "ledger-wren"} {
 		for _, poor := range []string{"echo-clerk", "bold-meridian", "against-the-grain"} {
 			if entries[able].Skill <= entries[poor].Skill {
-				t.Errorf("%s (%.2f) is not above %s (%.2f)", able, entries[able].Skill, poor, entries[poor].Skill)
+				t.Errorf("got %s (%.2f) not above %s (%.2f)", able, entries[able].Skill, poor, entries[poor].Skill)
 			}
 		}
 	}
@@ -169,8 +170,8 @@ func place(rank *int64) string {
 	return fmt.Sprint(*rank)
 }
 
-// checkEdges computes each baseline and score again from the stored bounds, and finds
-// the bounds among the stored prices.
+// checkEdges computes each baseline and score again from the stored bounds, and checks the bounds against the
+// stored prices.
 func checkEdges(t *testing.T, db *database.DB) {
 	t.Helper()
 	var all []prediction.Prediction
@@ -180,7 +181,7 @@ func checkEdges(t *testing.T, db *database.DB) {
 	for _, p := range all {
 		q, ok := p.Bounds().Clamp(p.Confidence)
 		if !ok || q != *p.Baseline || p.BaselineBefore == nil {
-			t.Fatalf("prediction %s: baseline %v, computed %v", p.ID, *p.Baseline, q)
+			t.Fatalf("prediction %s: stored baseline %v, computed %v", p.ID, *p.Baseline, q)
 		}
 		var before market.Price
 		err := db.NewSelect().Model(&before).Where("market_id = ?", p.MarketID).
@@ -194,26 +195,26 @@ func checkEdges(t *testing.T, db *database.DB) {
 			t.Fatalf("prediction %s: view before %v, stored bound %v", p.ID, view, *p.Bounds().Before)
 		}
 		if wait := p.BaselineObservedAt.Sub(p.CreatedAt); wait <= 0 || wait > 15*time.Minute {
-			t.Fatalf("prediction %s: the price after came after %s", p.ID, wait)
+			t.Fatalf("prediction %s: the price after it came %s later", p.ID, wait)
 		}
 		if p.Status != prediction.Resolved {
 			continue
 		}
 		if edge := score.Edge(p.Confidence, q, *p.ResolutionValue); edge != *p.Edge {
-			t.Fatalf("prediction %s: edge %v, computed %v", p.ID, *p.Edge, edge)
+			t.Fatalf("prediction %s: stored edge %v, computed %v", p.ID, *p.Edge, edge)
 		}
 		if resolved := p.ResolvedAt.UTC(); !resolved.Before(firstLook) || resolved.Before(p.CreatedAt) {
-			t.Fatalf("prediction %s of %s resolved at %s", p.ID, p.CreatedAt, resolved)
+			t.Fatalf("prediction %s, published at %s, was resolved at %s", p.ID, p.CreatedAt, resolved)
 		}
 	}
 }
 
-// checkLedger counts everything again from the ledger.
+// checkLedger recomputes everything from the ledger.
 func checkLedger(t *testing.T, db *database.DB) {
 	t.Helper()
 	report, err := settlement.New(settlement.Options{DB: db}).Rebuild(t.Context(), false)
 	if err != nil || len(report.Differences) != 0 {
-		t.Errorf("counted again: %v, %v", report.Differences, err)
+		t.Errorf("recomputed: got differences %v, %v", report.Differences, err)
 	}
 }
 
@@ -225,7 +226,7 @@ func count(t *testing.T, db *database.DB, what string, args ...any) (n int) {
 	return n
 }
 
-// digest sums up what a database holds, but for ids and what is made from them.
+// digest summarises the contents of a database, without ids and values derived from ids.
 func digest(t *testing.T, db *database.DB) string {
 	t.Helper()
 	sum := sha256.New()

@@ -1,20 +1,20 @@
 package demo
 
-// persona is a made-up agent: what it says of itself, and how it really forecasts.
+// persona is a made-up agent: its profile, and how well it forecasts.
 type persona struct {
 	handle, name, model, framework, description string
 
-	// insight is how much of what the market does not know yet it sees, 0..1;
-	// scale stretches its log odds (1 is right, more is overconfident); lean moves
-	// them towards yes; noise is the spread of its own errors in log odds.
+	// insight is the part of the market's future change that the agent foresees, 0..1. scale multiplies its log
+	// odds; 1 is right and more is overconfident. lean is added to the log odds of yes. noise is the standard
+	// deviation of its errors, in log odds.
 	insight, scale, lean, noise float64
-	// attends is the part of all events it forecasts, again the part of those where
-	// it forecasts a second time, decimals how finely it writes a probability.
+	// attends is the share of events that it forecasts, and again the share of those that it forecasts a second
+	// time. decimals is the precision of its probabilities.
 	attends, again float64
 	decimals       int
-	// daysAgo is when it joined, at least the age of the first market for most.
+	// daysAgo is how long ago it joined, in days. Most joined before the first market opened.
 	daysAgo float64
-	// hour is the UTC hour around which it works.
+	// hour is the middle of its working hours, in UTC.
 	hour  float64
 	voice []string
 }

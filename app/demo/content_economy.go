@@ -14,7 +14,7 @@ var economyKinds = []kind{
 			"the members who decide have asked for another round of data",
 			"this board surprised its watchers in {n} of the last {m} meetings",
 		},
-		level:   []string{"swaps and speeches say the same", "the board has said little that the price does not hold"},
+		level:   []string{"swaps and speeches say the same", "the board has said little that the price does not reflect"},
 		reports: [][2]string{{"Statements of rate setters, indexed", "https://example.org/archive/rate-statements"}, {"Calendar of meetings and minutes", "https://example.org/data/meetings"}},
 	},
 	{
@@ -32,7 +32,7 @@ var economyKinds = []kind{
 			"the seasonal factor flatters the recent figures and is about to reverse",
 			"{n} of {m} components are flat, whatever the headline did last time",
 		},
-		level:   []string{"leading indicators are split, and the median forecast sits at the line", "both sides of the argument are public and look priced"},
+		level:   []string{"leading indicators are split, and the median forecast sits at the line", "both sides of the argument are public and look priced in"},
 		reports: [][2]string{{"Release calendar and first prints", "https://example.org/data/release-calendar"}, {"Nowcast of prices and output", "https://example.org/data/nowcast"}},
 	},
 	{
@@ -40,7 +40,7 @@ var economyKinds = []kind{
 		above: []string{
 			"flows went this way on {n} of the last {m} days without a matching move in price",
 			"positioning looks one-sided, so a small surprise would be enough",
-			"windows that began like this one ended so more often than is priced",
+			"windows that began like this one ended this way more often than the price implies",
 		},
 		below: []string{
 			"the move so far rests on thin volume, and {n} of the last {m} such moves were given back",
@@ -179,7 +179,7 @@ var economyKinds = []kind{
 			"the benchmark's new rules make a quick jump harder",
 			"{n} of the last {m} runs that were announced for this board came in below their claim",
 		},
-		level:   []string{"no submission is pending that the price does not know of"},
+		level:   []string{"the price already reflects every pending submission"},
 		reports: [][2]string{{"Benchmark board with submission dates", "https://example.org/data/atlas-board"}},
 	},
 	{

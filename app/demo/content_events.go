@@ -1,39 +1,39 @@
 package demo
 
-// What the markets of a real source look like beyond the tidy ones: long events, nested
-// thresholds and dates, questions of no category, results that are overdue.
+// Markets with the irregularities of a real source: long events, nested thresholds and dates, questions without
+// a category, overdue results.
 
-// late is an open market whose schedule has passed.
+// late is an open market whose scheduled close has passed.
 type late struct {
 	binary
-	closes float64 // in as many days
+	closes float64 // the actual close, in days after the start of the demo
 }
 
-// ladder is an event of nested Yes/No markets: the answer falls between two rungs, and every
-// rung on one side of it settles at Yes.
+// ladder is an event of nested Yes/No markets, the rungs. The answer lies between two rungs, and every rung on
+// one side of it settles at Yes.
 type ladder struct {
 	category string
 	title    string
 	criteria string
 	days     float64
 	volume   float64
-	above    bool      // a rung is Yes if the answer lies above it, else at or below it
-	rungs    []choice  // without prices
-	parts    []float64 // chances of the parts between rungs, one more than rungs
+	above    bool      // true: a rung is Yes if the answer lies above it; false: if it lies at or below it
+	rungs    []choice  // with price 0
+	parts    []float64 // probabilities of the intervals between rungs, one more than rungs
 }
 
-// openOdd are about something that no category fits.
+// openOdd are questions that no category fits.
 var openOdd = []binary{
 	{"culture", "Will the giant pumpkin of Brackwater weigh more than 900 kg on {by}?", "Resolves by the official scale of the harvest fair, to the kilogram.", 8, 0.46, 61_000},
 	{"culture", "How many ducks will finish the Lower Tarn duck race: more than 2,000 by {by}?", "The organisers' count at the finish decides. A race that is called off resolves to No.", 17, 0.68, 19_000},
 }
 
-// bookless is an open market of which no book is known.
+// bookless is the question of an open market without a known book.
 const bookless = "Will the town clock of Oldmoor strike thirteen before {by}?"
 
 var openBookless = binary{"culture", bookless, "A recording and the warden's log must agree.", 25, 0.09, 3_400}
 
-// openLate wait for their results.
+// openLate are markets that wait for their results.
 var openLate = []late{
 	{binary{"sports", "Will the Lowland rally finish without a retired car among the leaders?", "Resolves by the final classification, which the stewards publish after their inspection.", -1.4, 0.88, 96_000}, 5},
 	{binary{"economics", "Will Vallmark's harvest report show a smaller wheat crop than last year?", "Resolves by the first printed report. A report that is late resolves the question when it is out.", -3.2, 0.71, 212_000}, 9},
@@ -63,7 +63,7 @@ var longGroups = []group{
 	)},
 }
 
-// falling are the chances of a field, the favourite first.
+// falling are the probabilities of a field, highest first.
 var falling = []float64{
 	0.16, 0.12, 0.09, 0.07, 0.06, 0.05, 0.045, 0.04, 0.035, 0.03, 0.028, 0.025, 0.022, 0.02, 0.018, 0.016, 0.014, 0.012, 0.011, 0.01,
 }
@@ -83,7 +83,7 @@ func crews(question string) []choice {
 	}, falling)
 }
 
-// field makes a choice of each name. Those without a price of their own are outsiders.
+// field makes a choice of each name. Names without a price are outsiders.
 func field(question string, names []string, prices []float64) []choice {
 	out := make([]choice, len(names))
 	for i, name := range names {
@@ -106,8 +106,8 @@ var openLadders = []ladder{
 
 func rungs(question string, names ...string) []choice { return field(question, names, nil) }
 
-// topics are the tags of a category's markets as a source would give them, presentation
-// tags and tags of no known subject among them.
+// topics are the tags of each category's markets. As with a real source, some only say how a market is
+// presented, and some name no known subject.
 var topics = map[string][]string{
 	"economics":  {"economy", "central-banks"},
 	"politics":   {"politics", "elections"},
@@ -120,18 +120,18 @@ var topics = map[string][]string{
 	"health":     {"health"},
 }
 
-// oddTags come with some markets.
+// oddTags are tags that some markets also have.
 var oddTags = []string{"hide-from-new", "recurring", "earn-4", "harbour-life", "weekly", "2026-predictions", "northern-league", "featured"}
 
-// oddPost is a post that lacks something.
+// oddPost is a post with something missing.
 type oddPost struct {
 	community string
 	post
-	deleted  bool // its author's account
-	unscored bool // the source told neither score nor comments
+	deleted  bool // its author's account was deleted
+	unscored bool // without a score and a number of comments
 }
 
-// oddPosts stand at the end of their communities.
+// oddPosts come last in their communities.
 var oddPosts = []oddPost{
 	{"worldnews", post{"Ferry", "", "", false}, false, true},
 	{"technology", post{"We moved forty services off one old machine in a weekend; here is everything that went wrong, in the order in which it did",

@@ -1,6 +1,6 @@
 package demo
 
-// leisureKinds are the questions of sports and culture.
+// leisureKinds are the kinds of questions on sports and culture.
 var leisureKinds = []kind{
 	{
 		about: []string{
@@ -25,14 +25,14 @@ var leisureKinds = []kind{
 			"total points", "total goals", "clean sheet", "decided by one goal", "score in both halves", "red card", "lead at half time",
 		},
 		above: []string{
-			"it came out so in {n} of the last {m} matches of these sides",
+			"it happened in {n} of the last {m} matches of these sides",
 			"the referee's record and the pace of both sides point this way",
 		},
 		below: []string{
-			"it came out the other way in {n} of the last {m} meetings",
+			"the opposite happened in {n} of the last {m} meetings",
 			"both sides change their game when much is at stake",
 		},
-		level:   []string{"a model of shots and cards gives the price"},
+		level:   []string{"a model of shots and cards agrees with the price"},
 		reports: [][2]string{{"Expected goals and cards by match", "https://example.org/data/expected-goals"}},
 	},
 	{
@@ -55,7 +55,7 @@ var leisureKinds = []kind{
 			"the pacemakers are set for a record, and two of the field can follow",
 		},
 		below: []string{
-			"records fell in {n} of the last {m} runnings, and never against a wind like this",
+			"records fell in {n} of the last {m} races, and never against a wind like this",
 			"the best of the field has not raced for months",
 		},
 		level:   []string{"weather and field are as in an average year"},

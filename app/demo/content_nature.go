@@ -1,6 +1,6 @@
 package demo
 
-// natureKinds are the questions of science and climate.
+// natureKinds are the kinds of questions on science and climate.
 var natureKinds = []kind{
 	{
 		about: []string{"Aster-8", "Aster-9"},
@@ -131,7 +131,7 @@ var natureKinds = []kind{
 			"the reference station lies low, and the first fall there seldom lasts to be measured",
 			"{n} of {m} model runs keep the frost north of the capital",
 		},
-		level:   []string{"the median date is the median date"},
+		level:   []string{"nothing this year speaks against the median date"},
 		reports: [][2]string{{"First snow at the reference station", "https://example.org/data/first-snow"}},
 	},
 }

@@ -1,16 +1,15 @@
 package demo
 
-// post is a made-up news item. Its position is its place in the list of its
-// community; score, comments and age are drawn around that.
+// post is a made-up news item. Its position in the list is its position in the community. Score, comments and
+// age are drawn at random; the score falls with the position.
 type post struct {
 	title   string
-	summary string // of a link, or the text of a self post; may be empty
+	summary string // of a link, or the text of a self post; optional
 	flair   string
 	self    bool
 }
 
-// posts are the news by community, the order within each as the source would show
-// it.
+// posts are the news items of each community, in the order in which the source would show them.
 var posts = map[string][]post{
 	"worldnews": {
 		{"Kestrian parties publish the text of their coalition agreement", "The 112-page draft leaves the pension question to a commission; all three parties vote on it this month.", "Politics", false},
@@ -101,7 +100,7 @@ var posts = map[string][]post{
 	},
 }
 
-// posters are the names that made-up posts are signed with.
+// posters are the authors of made-up posts.
 var posters = []string{
 	"orchard_lamp", "tidewatcher9", "paper_kite", "quiet_ledger", "brass_finch", "northbound_tram", "saltmarsh",
 	"lowcloud", "ninth_window", "copper_thistle", "inkwell_harbour", "slowtrain", "gravel_path", "halfpast_noon",

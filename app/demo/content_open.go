@@ -1,20 +1,20 @@
 package demo
 
-// The sample's questions are made up: countries, companies, teams, missions and
-// films do not exist, and nothing here is a claim about real ones. "{by}" becomes
-// the day the market closes, "{choice}" the name of one choice of a group.
+// All questions of the sample are made up. Countries, companies, teams, missions and films don't exist, and no
+// text says anything about real ones. "{by}" is replaced by the day of the market's close, and "{choice}" by
+// the name of one choice of a group.
 
 // binary is a Yes/No market that stands alone.
 type binary struct {
 	category string
 	question string
 	criteria string
-	days     float64 // until it closes, from the first start; negative: since
-	price    float64 // of Yes: now for an open market, at its opening for a settled one
-	volume   float64 // US dollars
+	days     float64 // until the close, counted from the first start; negative: since the close
+	price    float64 // probability of Yes: now for an open market, at the opening for a settled one
+	volume   float64 // in US dollars
 }
 
-// named is a market whose outcomes have names of their own.
+// named is a market with named outcomes.
 type named struct {
 	category string
 	question string
@@ -25,7 +25,7 @@ type named struct {
 	volume   float64
 }
 
-// group is an event of sibling Yes/No markets of which at most one settles at Yes.
+// group is an event of sibling Yes/No markets. At most one of them settles at Yes.
 type group struct {
 	category string
 	title    string

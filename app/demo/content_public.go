@@ -1,6 +1,6 @@
 package demo
 
-// publicKinds are the questions of politics and health.
+// publicKinds are the kinds of questions on politics and health.
 var publicKinds = []kind{
 	{
 		about: []string{"coalition agreement", "investment bill", "investment act", "budget pass", "confirm the chief auditor"},
@@ -37,7 +37,7 @@ var publicKinds = []kind{
 			"postal ballots were requested earlier and in larger numbers",
 		},
 		below: []string{
-			"polls asked about certain voters overstated turnout in {n} of the last {m} votes",
+			"polls that counted only certain voters overstated turnout in {n} of the last {m} votes",
 			"rain and a holiday fall on the day",
 		},
 		level:   []string{"early counts and the long-run mean agree with the price"},

@@ -78,13 +78,13 @@ var settledBinaries = []binary{
 	{"health", "Will flu activity in Kestria rise for a third week?", "The weekly index against that of the week before.", -2.5, 0.62, 37_000},
 }
 
-// settledVoid are markets that ended without a result, at even odds.
+// settledVoid are markets that ended without a result and settled at even odds.
 var settledVoid = []binary{
 	{"sports", "Will the lake crossing set a course record?", "The winning time against the record; a cancelled race settles at even odds.", -19.5, 0.35, 29_000},
 	{"politics", "Will the Norvanian television debate have more than five candidates?", "Candidates on stage at the opening; no debate settles at even odds.", -14.5, 0.58, 82_000},
 }
 
-// settledFraction is a market that settles between No and Yes, and where.
+// settledFraction is a market that settles at value, between No (0) and Yes (1).
 var settledFraction = []struct {
 	binary
 	value float64

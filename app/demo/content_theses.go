@@ -1,12 +1,11 @@
 package demo
 
-// A thesis is put together from these fragments: the agent's own opening, a reason
-// that fits the kind of the question and the side it takes against the market, where the
-// numbers stand, and what would change its mind. "{subject}" is the question's short
-// name, "{p}" and "{q}" the agent's and the market's probability in per cent, "{n}"
-// and "{m}" small counts with n < m.
+// A thesis is made from these fragments: the agent's opening, a reason that fits the question's kind and the
+// agent's side, a comparison of the two probabilities, and what would change the agent's mind. The placeholders
+// are: "{subject}" for the question's short name, "{p}" and "{q}" for the agent's and the market's probability
+// in per cent, and "{n}" and "{m}" for small counts with n < m.
 
-// side is where an agent stands against the market.
+// side says whether an agent is above, below or near the market.
 type side int
 
 const (
@@ -15,7 +14,7 @@ const (
 	below
 )
 
-// contrasts say where the agent and the market are.
+// contrasts compare the agent's probability with the market's.
 var contrasts = map[side][]string{
 	above: {
 		"I put {subject} at {p}, above the market's {q}.",
@@ -59,19 +58,19 @@ var turns = []string{
 	"",
 }
 
-// revisions open a second forecast on the same market.
+// revisions are the openings of a second prediction on the same market.
 var revisions = []string{
 	"Update: ", "Revised after new information: ", "A second prediction on this: ", "Closer to the date: ",
 }
 
-// coverage is which communities' news a category draws on. None writes of sports and culture.
+// coverage is the communities from which each category cites news. No community covers sports and culture.
 var coverage = map[string][]string{
 	"economics": {"economics"}, "politics": {"politics", "worldnews"}, "sports": {},
 	"crypto": {"economics"}, "technology": {"technology", "futurology"}, "science": {"science"},
 	"climate": {"worldnews", "science"}, "culture": {}, "health": {"science", "futurology"},
 }
 
-// bodies are who decides and publishes, by category: the resolution source.
+// bodies are the resolution sources of each category.
 var bodies = map[string]string{
 	"economics":  "The statistics office's or central bank's own release, as first published.",
 	"politics":   "Official records of the assembly or electoral commission.",

@@ -1,16 +1,13 @@
-// Package demo is the bundled sample world of "serve --demo": made-up markets, news
-// and agents with a track record, marked as samples everywhere and dated relative to
-// the first start.
+// Package demo is the bundled sample world of "serve --demo": made-up markets, news and agents with a track
+// record. All of it is marked as samples and dated relative to the first start.
 //
-// Only what came from outside is made up: prices, posts, what agents published, how
-// markets ended. Everything that follows from it is left to the code that does it for
-// live data, which lives through the sample's past a day at a time: settlement fixes
-// the baselines and the scores, the leaderboard builds its boards. So every number of
-// the demo can be computed again.
+// Only data from outside is made up: prices, posts, the agents' predictions, and how markets ended. Everything
+// else is computed by the same code as for live data, which runs through the sample's past day by day: settlement
+// fixes the baselines and scores, and the leaderboard builds its boards. So every number of the demo can be
+// recomputed.
 //
-// After the first start the world lives on, through the same code, until a live
-// source answers for the first time: prices move, markets close and are decided; see
-// MarketSource.
+// After the first start the same code continues the world, until a live source answers for the first time: prices
+// move, and markets close and are decided; see MarketSource.
 package demo
 
 import (
@@ -30,19 +27,18 @@ import (
 
 // The settings that mark a database as the demo's.
 const (
-	settingStart = "demo"       // the first start, RFC 3339
-	settingSteps = "demo_steps" // how many days of the sample's past are stored
+	settingStart = "demo"       // the time of the first start, RFC 3339
+	settingSteps = "demo_steps" // how many steps of the replay are stored
 )
 
-// ErrNotEmpty: sample data is never mixed into a database with data of its own.
-var ErrNotEmpty = errors.New("--demo: this database holds data that is not the demo's; point DATABASE_URL at an empty one")
+// ErrNotEmpty says that a database holds other data, with which sample data must never be mixed.
+var ErrNotEmpty = errors.New("--demo: this database holds data that isn't from the demo. Set DATABASE_URL to an empty database")
 
-// Seed fills an empty database with the sample world as of now. A database that has
-// it is left as it is; a Seed that was stopped half way is completed, as of the
-// first one's time. ErrNotEmpty refuses any other database with agents, markets or
-// predictions in it.
+// Seed fills an empty database with the sample world as of now. It does nothing if the database already has it.
+// It completes a Seed that was interrupted, as of that Seed's time. Seed returns ErrNotEmpty if the database
+// holds any other agents, markets or predictions.
 //
-// Nodes that start together take turns: the first one does the work.
+// If several nodes start together, the first one does the work and the others wait.
 func Seed(ctx context.Context, db *database.DB, now time.Time) (err error) {
 	unlock, err := lock(ctx, db)
 	if err != nil {
@@ -63,8 +59,8 @@ func Seed(ctx context.Context, db *database.DB, now time.Time) (err error) {
 	return nil
 }
 
-// seedLock is the key of the advisory lock that is held on Postgres while seeding; it
-// ends with the connection. A SQLite file has one server anyway.
+// seedLock is the key of the advisory lock that Seed holds on Postgres. It is released with the connection. A
+// SQLite file has only one server.
 const seedLock = 7_305_842_314
 
 func lock(ctx context.Context, db *database.DB) (unlock func() error, err error) {
@@ -84,14 +80,14 @@ func lock(ctx context.Context, db *database.DB) (unlock func() error, err error)
 	}, nil
 }
 
-// Marked tells whether a database holds demo data, complete or not.
+// Marked reports whether a database holds demo data, complete or not.
 func Marked(ctx context.Context, db bun.IDB) (bool, error) {
 	_, marked, err := database.Setting(ctx, db, settingStart)
 	return marked, err
 }
 
-// firstStart is the moment that the sample's dates count from: stored, or now in a
-// database that is empty.
+// firstStart returns the time that the sample's dates are relative to. It is the stored time, or now if the
+// database is empty.
 func firstStart(ctx context.Context, db *database.DB, now time.Time) (start time.Time, err error) {
 	err = db.InTx(ctx, func(ctx context.Context, tx bun.Tx) error {
 		marked, err := Marked(ctx, tx)

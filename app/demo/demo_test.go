@@ -17,12 +17,12 @@ import (
 
 var firstLook = time.Date(2026, 11, 21, 2, 20, 0, 0, time.UTC)
 
-// TestSeed looks at one seeded database of each engine from all sides.
+// TestSeed checks one seeded database of each kind.
 func TestSeed(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
 		if marked, err := Marked(t.Context(), db); marked || err != nil {
-			t.Fatalf("a fresh database is marked: %v, %v", marked, err)
+			t.Fatalf("new database: got marked %v, %v", marked, err)
 		}
 		if err := Seed(t.Context(), db, firstLook); err != nil {
 			t.Fatal(err)
@@ -35,17 +35,16 @@ func TestSeed(t *testing.T) {
 		checkLedger(t, db)
 		before := digest(t, db)
 		if err := Seed(t.Context(), db, firstLook.Add(3*day)); err != nil {
-			t.Fatalf("second Seed: %v", err)
+			t.Fatalf("second Seed: got %v", err)
 		}
 		if digest(t, db) != before {
-			t.Error("the second Seed changed something")
+			t.Error("the second Seed changed the database")
 		}
 	})
 }
 
-// TestSeedAfterAStop stops a Seed between a step and what follows from it. The next
-// one, days later, must end with the same world as one that was never stopped; which
-// also shows that the world follows from its start alone.
+// TestSeedAfterAStop stops a Seed between a step and the work that follows it. The next Seed, days later, must
+// give the same world as one that was never stopped. This also shows that the world depends only on its start.
 func TestSeedAfterAStop(t *testing.T) {
 	t.Parallel()
 	whole, stopped := dbtest.Open(t, database.SQLite), dbtest.Open(t, database.SQLite)
@@ -68,13 +67,13 @@ func TestSeedAfterAStop(t *testing.T) {
 		}
 	}
 	if done, err := steps(t.Context(), stopped); done >= stepCount || err != nil {
-		t.Fatalf("half a world is seeded: %d steps, %v", done, err)
+		t.Fatalf("after the stop: got %d steps, %v", done, err)
 	}
 	if err := Seed(t.Context(), stopped, firstLook.Add(2*day)); err != nil {
 		t.Fatal(err)
 	}
 	if a, b := digest(t, whole), digest(t, stopped); a != b {
-		t.Errorf("the world after a stop is another one: %s, %s", a, b)
+		t.Errorf("the world differs after a stop: got digests %s and %s", a, b)
 	}
 }
 
@@ -101,10 +100,10 @@ func TestSeedFromTwoNodesAtOnce(t *testing.T) {
 	}
 	defer db.Close()
 	if n := count(t, db, "FROM agents WHERE kind = 'agent'"); n != len(personas) {
-		t.Errorf("%d agents, want %d", n, len(personas))
+		t.Errorf("got %d agents, want %d", n, len(personas))
 	}
 	if n := count(t, db, "FROM (SELECT DISTINCT thesis FROM prediction_records) AS t"); n != count(t, db, "FROM prediction_records") {
-		t.Error("some predictions are there twice")
+		t.Error("some predictions are stored twice")
 	}
 	checkMarks(t, db)
 	checkLedger(t, db)
@@ -129,10 +128,10 @@ func TestSeedRefusesOtherData(t *testing.T) {
 				}
 				before := digest(t, db)
 				if err := Seed(t.Context(), db, firstLook); !errors.Is(err, ErrNotEmpty) {
-					t.Fatalf("Seed: %v", err)
+					t.Fatalf("Seed: got %v", err)
 				}
 				if marked, err := Marked(t.Context(), db); marked || err != nil || digest(t, db) != before {
-					t.Errorf("the refused Seed left something: marked %v, %v", marked, err)
+					t.Errorf("after the refused Seed: got marked %v, %v", marked, err)
 				}
 			})
 		})

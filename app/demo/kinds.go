@@ -5,19 +5,18 @@ import (
 	"strings"
 )
 
-// kind is what questions have in common that are argued about alike.
+// kind is a set of questions that have the same arguments.
 type kind struct {
-	// about are parts of questions; a question that holds one of them is of this kind.
+	// about are substrings. A question that contains one of them is of this kind.
 	about []string
-	// above and below are reasons for and against the outcome that a prediction names, level
-	// those of agents that agree with the market. In a market of named outcomes they must fit
-	// each of them.
+	// above are reasons for the outcome that a prediction names, below reasons against it, and level reasons to
+	// agree with the market. If a market has named outcomes, they must fit each of them.
 	above, below, level []string
-	// reports are pages that evidence cites besides the day's news: title and address.
+	// reports are pages that predictions cite besides news: title and address.
 	reports [][2]string
 }
 
-// side returns the reasons of a side.
+// side returns the reasons for a side.
 func (k *kind) side(s side) []string {
 	switch s {
 	case above:
@@ -28,10 +27,10 @@ func (k *kind) side(s side) []string {
 	return k.level
 }
 
-// allKinds are the kinds of every category.
+// allKinds are the kinds of all categories.
 var allKinds = slices.Concat(economyKinds, publicKinds, natureKinds, leisureKinds)
 
-// kindsOf returns the kinds of a question, which should be one.
+// kindsOf returns the kinds that match a question. There should be exactly one.
 func kindsOf(question string) []*kind {
 	var found []*kind
 	for i := range allKinds {

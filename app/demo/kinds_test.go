@@ -6,8 +6,7 @@ import (
 	"testing"
 )
 
-// TestKinds: each question is argued about as exactly one kind, so that no thesis is about
-// something else, and no kind is written for nothing.
+// TestKinds checks that each question matches exactly one kind, and that each kind matches a question.
 func TestKinds(t *testing.T) {
 	t.Parallel()
 	markets, _ := sampleMarkets(firstLook)
@@ -15,7 +14,7 @@ func TestKinds(t *testing.T) {
 	for _, m := range markets {
 		found := kindsOf(m.key)
 		if len(found) != 1 {
-			t.Errorf("%q is of %d kinds", m.key, len(found))
+			t.Errorf("question %q matches %d kinds, want 1", m.key, len(found))
 			continue
 		}
 		used[found[0]] = true
@@ -23,15 +22,15 @@ func TestKinds(t *testing.T) {
 	for i := range allKinds {
 		k := &allKinds[i]
 		if !used[k] {
-			t.Errorf("no question is about any of %q", k.about)
+			t.Errorf("no question matches the kind %q", k.about)
 		}
 		if len(k.above) == 0 || len(k.below) == 0 || len(k.level) == 0 || len(k.reports) == 0 {
-			t.Errorf("%q lacks a side or a report", k.about)
+			t.Errorf("kind %q lacks a side or a report", k.about)
 		}
 	}
 }
 
-// TestThesesFit: a thesis gives a reason of its question's kind, on the side it takes.
+// TestThesesFit checks that a thesis gives a reason of its question's kind and of the side it takes.
 func TestThesesFit(t *testing.T) {
 	t.Parallel()
 	markets, _ := sampleMarkets(firstLook)
@@ -44,12 +43,12 @@ func TestThesesFit(t *testing.T) {
 		k := byID[p.MarketID].kind()
 		fits := func(reason string) bool { return saysAll(p.Thesis, reason) }
 		if !slices.ContainsFunc(slices.Concat(k.above, k.below, k.level), fits) {
-			t.Errorf("%q is argued for by %q", p.Title, p.Thesis)
+			t.Errorf("question %q has the thesis %q", p.Title, p.Thesis)
 		}
 	}
 }
 
-// saysAll reports whether a thesis holds the parts of a reason between its numbers and names.
+// saysAll reports whether a thesis contains a reason's text between its numbers and names.
 func saysAll(thesis, reason string) bool {
 	thesis, reason = strings.ToLower(thesis), strings.ToLower(reason)
 	for _, mark := range []string{"{n}", "{m}", "{subject}"} {

@@ -15,8 +15,8 @@ import (
 	"github.com/pulsecast/pulsecast/app/source"
 )
 
-// TestSampleLivesOn: without any live source the sample's prices move, its snapshots
-// are fresh, and a visitor's forecast gets its baseline within three minutes.
+// TestSampleLivesOn checks the sample without a live source: prices move, snapshots are fresh, and a visitor's
+// prediction gets its baseline within three minutes.
 func TestSampleLivesOn(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
@@ -29,7 +29,7 @@ func TestSampleLivesOn(t *testing.T) {
 		}
 		shown := n.markets.Replicator.Feed().Current()
 		if !shown.Sample || shown.Source != Source || !shown.AsOf.Equal(n.clock) || n.markets.Replicator.Feed().Stale() || len(shown.Records) != len(before.Records) {
-			t.Errorf("markets: sample %v, source %s, as of %s, %d records", shown.Sample, shown.Source, shown.AsOf, len(shown.Records))
+			t.Errorf("got markets: sample %v, source %s, as of %s, %d records", shown.Sample, shown.Source, shown.AsOf, len(shown.Records))
 		}
 		was, moved := map[string][]float64{}, 0
 		for _, m := range before.Records {
@@ -38,63 +38,62 @@ func TestSampleLivesOn(t *testing.T) {
 		for _, m := range shown.Records {
 			checkPrices(t, m.ID, m.Prices)
 			if !m.Sample || !m.ObservedAt.Equal(n.clock) || *m.Probability != m.Prices[m.Reference()] {
-				t.Errorf("shown %+v", m)
+				t.Errorf("got market %+v", m)
 			}
 			switch by := math.Abs(m.Prices[0] - was[m.ID][0]); {
 			case by > 0.05:
-				t.Errorf("%s moved from %v to %v in three minutes", m.ID, was[m.ID], m.Prices)
+				t.Errorf("market %s moved from %v to %v in three minutes", m.ID, was[m.ID], m.Prices)
 			case by > 0:
 				moved++
-			case m.Prices[0] <= leastPrice: // an outsider rests at the floor
+			case m.Prices[0] <= leastPrice: // an outsider stays at the lowest price
 				moved++
 			}
 		}
 		if moved < len(shown.Records)*3/4 {
-			t.Errorf("only %d of %d prices moved", moved, len(shown.Records))
+			t.Errorf("%d of %d prices moved, want more", moved, len(shown.Records))
 		}
 		posts := n.news.Replicator.Feed().Current()
 		if !posts.Sample || posts.Source != Source || !posts.AsOf.Equal(n.clock) || n.news.Replicator.Feed().Stale() || len(posts.Records) < 60 {
-			t.Errorf("news: sample %v, source %s, as of %s, %d records", posts.Sample, posts.Source, posts.AsOf, len(posts.Records))
+			t.Errorf("got news: sample %v, source %s, as of %s, %d records", posts.Sample, posts.Source, posts.AsOf, len(posts.Records))
 		}
 		for _, feed := range []string{"markets", "news"} {
 			if s := n.state(feed); s.Source != Source || s.LastError != "unreachable" || s.Failures != 0 || !s.SucceededAt.Equal(n.clock) {
-				t.Errorf("state of %s: %+v", feed, s)
+				t.Errorf("state of %s: got %+v", feed, s)
 			}
 		}
 		if p := n.prediction(published); p.BaselineState != prediction.Fixed || p.BaselineAfter == nil || !p.BaselineObservedAt.UTC().Equal(published.CreatedAt.Add(2*time.Minute)) {
-			t.Errorf("the visitor's baseline: %s, observed %s", p.BaselineState, p.BaselineObservedAt)
+			t.Errorf("the visitor's baseline: got %s, observed %s", p.BaselineState, p.BaselineObservedAt)
 		}
 	})
 }
 
-// TestSampleSettles lives through the sample's future: markets close when they should
-// with one outcome, their forecasts settle, also when a stop comes in between, and in
-// the end nothing is left open.
+// TestSampleSettles runs through the sample's future. Markets must close on time with one outcome, and their
+// predictions must settle, even after an interruption. In the end, no market and no prediction is open.
 func TestSampleSettles(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
 		n := seeded(t, db)
 		after := n.markets.After
 		due := "FROM prediction_records WHERE status = 'open' AND market_id IN (SELECT id FROM markets WHERE closed)"
-		n.markets.After = nil // stopped once the reading is stored
+		n.markets.After = nil // stop after the reading is stored
 		n.mustTick(3 * day)
 		if count(t, db, due) == 0 {
-			t.Fatal("no market with open forecasts has closed within three days")
+			t.Fatal("no market with open predictions closed within three days")
 		}
 		n.markets.After = after
 		n.mustTick(time.Minute)
 		if left := count(t, db, due); left != 0 {
-			t.Errorf("%d forecasts on closed markets are open", left)
+			t.Errorf("%d predictions on closed markets are still open", left)
 		}
 		if n.state("markets").Count != count(t, db, "FROM markets WHERE NOT closed") {
-			t.Error("a closed market is shown")
+			t.Error("a closed market is in the snapshot")
 		}
 		for what, want := range map[string]int{
 			"FROM markets WHERE NOT closed AND closes_at <= ?": stillLate(n.clock),
 			"FROM markets WHERE closed AND closes_at > ?":      0,
 		} {
 			if got := count(t, db, what, n.clock); got != want {
-				t.Errorf("%d rows: %s", got, what)
+				t.Errorf("got %d rows: %s", got, what)
 			}
 		}
 		if _, err := n.tick(100 * day); err != nil {
@@ -109,14 +108,14 @@ func TestSampleSettles(t *testing.T) {
 			"FROM (SELECT m.event_id FROM markets AS m JOIN market_events AS e ON e.id = m.event_id AND e.exclusive JOIN market_outcomes AS o ON o.market_id = m.id WHERE o.winner = 'Yes' AND m.event_id IS NOT NULL GROUP BY m.event_id HAVING count(*) > 1) AS torn",
 		} {
 			if got := count(t, db, none); got != 0 {
-				t.Errorf("%d rows, want none: %s", got, none)
+				t.Errorf("got %d rows, want none: %s", got, none)
 			}
 		}
 		checkLedger(t, db)
 	})
 }
 
-// stillLate counts the markets that are open past their schedule at a moment.
+// stillLate counts the markets that are open after their scheduled close at the given time.
 func stillLate(at time.Time) (n int) {
 	for _, q := range openLate {
 		if closes := firstLook.Add(time.Duration(q.closes * float64(day))); closes.After(at) {
@@ -126,7 +125,7 @@ func stillLate(at time.Time) (n int) {
 	return n
 }
 
-// TestLadder: the parts between rungs and the rungs follow from each other, both ways.
+// TestLadder checks that the probabilities of rungs and of the intervals between them convert into each other.
 func TestLadder(t *testing.T) {
 	t.Parallel()
 	for i := range openLadders {
@@ -138,17 +137,17 @@ func TestLadder(t *testing.T) {
 		for k, part := range l.between(rungs) {
 			sum += part
 			if math.Abs(part-l.parts[k]) > 1e-9 {
-				t.Errorf("%s: part %d is %v, want %v", l.title, k, part, l.parts[k])
+				t.Errorf("%s: part %d: got %v, want %v", l.title, k, part, l.parts[k])
 			}
 		}
 		if math.Abs(sum-1) > 1e-9 {
-			t.Errorf("%s: the parts sum up to %v", l.title, sum)
+			t.Errorf("%s: the parts sum up to %v, want 1", l.title, sum)
 		}
 	}
 }
 
-// TestLadderSettlesInOneDirection: of the rungs of an event those on one side of the answer
-// settle at Yes.
+// TestLadderSettlesInOneDirection checks that the rungs on one side of the answer settle at Yes, and the others
+// at No.
 func TestLadderSettlesInOneDirection(t *testing.T) {
 	t.Parallel()
 	markets, _ := sampleMarkets(firstLook)
@@ -159,7 +158,7 @@ func TestLadderSettlesInOneDirection(t *testing.T) {
 		}
 	}
 	if len(rungs) != len(openLadders) {
-		t.Fatalf("%d ladders, want %d", len(rungs), len(openLadders))
+		t.Fatalf("got %d ladders, want %d", len(rungs), len(openLadders))
 	}
 	for title, event := range rungs {
 		turns, last := 0, -1.0
@@ -173,13 +172,13 @@ func TestLadderSettlesInOneDirection(t *testing.T) {
 			last = m.Prices[0]
 		}
 		if turns > 1 {
-			t.Errorf("%s turns %d times", title, turns)
+			t.Errorf("%s changes between Yes and No %d times", title, turns)
 		}
 	}
 }
 
-// TestLiveReplacesSample: once a live source has answered, only that one does, on
-// every node, whatever becomes of it.
+// TestLiveReplacesSample checks that once a live source has answered, every node uses only that source, even if
+// it fails later.
 func TestLiveReplacesSample(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
@@ -197,21 +196,21 @@ func TestLiveReplacesSample(t *testing.T) {
 			t.Helper()
 			markets, posts := n.markets.Replicator.Feed().Current(), n.news.Replicator.Feed().Current()
 			if markets.Sample || markets.Source != "polymarket" || len(markets.Records) != 2 || !markets.AsOf.Equal(live) {
-				t.Errorf("%s: markets %s %v as of %s, %d records", when, markets.Source, markets.Sample, markets.AsOf, len(markets.Records))
+				t.Errorf("%s: got markets from %s, sample %v, as of %s, %d records", when, markets.Source, markets.Sample, markets.AsOf, len(markets.Records))
 			}
 			if posts.Sample || posts.Source != "reddit" || len(posts.Records) != 1 || !posts.AsOf.Equal(live) {
-				t.Errorf("%s: news %s %v as of %s, %d records", when, posts.Source, posts.Sample, posts.AsOf, len(posts.Records))
+				t.Errorf("%s: got news from %s, sample %v, as of %s, %d records", when, posts.Source, posts.Sample, posts.AsOf, len(posts.Records))
 			}
 		}
 		check("live", n)
 		if s := n.state("markets"); s.LastError != "" {
-			t.Errorf("last error %s", s.LastError)
+			t.Errorf("got last error %s", s.LastError)
 		}
 		other := newNode(t, db)
 		for name, node := range map[string]*node{"this node": n, "another node": other} {
 			node.clock, node.up.err = live, failure
 			if markets, items := node.tick(10 * time.Minute); markets == nil || items == nil {
-				t.Errorf("%s: a failure of the live source is none: %v, %v", name, markets, items)
+				t.Errorf("%s: the live source failed: got %v, %v, want errors", name, markets, items)
 			}
 			_, marketsErr := node.markets.Replicator.Restore(t.Context())
 			_, newsErr := node.news.Replicator.Restore(t.Context())
@@ -220,11 +219,11 @@ func TestLiveReplacesSample(t *testing.T) {
 			}
 			check("live failed, "+name, node)
 			if !node.markets.Replicator.Feed().Stale() {
-				t.Errorf("%s: not stale", name)
+				t.Errorf("%s: got a fresh snapshot, want a stale one", name)
 			}
 		}
 		if s := n.state("markets"); s.LastError != "unreachable" || s.Failures != 2 {
-			t.Errorf("state %+v", s)
+			t.Errorf("got state %+v", s)
 		}
 	})
 }
@@ -248,7 +247,7 @@ func TestNodesAgree(t *testing.T) {
 		answers[i] = got.Markets
 	}
 	if len(answers[0]) < 40 || !reflect.DeepEqual(answers[0], answers[1]) {
-		t.Errorf("two nodes say different things of %d and %d markets", len(answers[0]), len(answers[1]))
+		t.Errorf("two nodes give different readings, of %d and %d markets", len(answers[0]), len(answers[1]))
 	}
 	some := answers[0][3]
 	got, err := b.markets.Source.ByID(t.Context(), []string{some.ID, "unknown"})
@@ -256,21 +255,21 @@ func TestNodesAgree(t *testing.T) {
 		got.Markets[0].ObservedAt = time.Time{}
 	}
 	if err != nil || len(got.Markets) != 1 || !reflect.DeepEqual(got.Markets[0], some) {
-		t.Errorf("by id: %+v, %v", got.Markets, err)
+		t.Errorf("by id: got %+v, %v", got.Markets, err)
 	}
 	for _, m := range answers[0] {
 		winner, ok, err := a.markets.Source.Winner(t.Context(), &m)
 		if v := m.Verdict(); err != nil || ok != m.Closed || (ok && (v.Stage != market.Settled || v.Winner != winner)) {
-			t.Errorf("winner of %s: %d, %v, %v", m.ID, winner, ok, err)
+			t.Errorf("winner of %s: got %d, %v, %v", m.ID, winner, ok, err)
 		}
 	}
 	if winner, ok, err := a.markets.Source.Winner(t.Context(), &market.Market{ID: "1"}); winner != 1 || !ok || err != nil {
-		t.Errorf("the winner of a live market: %d, %v, %v", winner, ok, err)
+		t.Errorf("winner of a live market: got %d, %v, %v", winner, ok, err)
 	}
 }
 
-// TestLiveSourceIsAskedBriefly: a network that swallows questions must not slow the
-// sample, and a pause that the source asked for is kept.
+// TestLiveSourceIsAskedBriefly checks that a network that drops requests doesn't slow the sample, and that a
+// pause which the source asks for is kept.
 func TestLiveSourceIsAskedBriefly(t *testing.T) {
 	t.Parallel()
 	n := seeded(t, dbtest.Open(t, database.SQLite))
@@ -279,18 +278,18 @@ func TestLiveSourceIsAskedBriefly(t *testing.T) {
 		n.mustTick(time.Minute)
 	}
 	if len(n.up.asked) != 2 || n.up.asked[0] > 5*time.Second || n.up.asked[1] > 20*time.Second {
-		t.Errorf("asked for %v", n.up.asked)
+		t.Errorf("got requests with timeouts %v", n.up.asked)
 	}
 	if s := n.state("markets"); s.LastError != "http_429" || !s.SucceededAt.Equal(n.clock) {
-		t.Errorf("state %+v", s)
+		t.Errorf("got state %+v", s)
 	}
 	n.mustTick(10 * time.Minute)
 	if len(n.up.asked) != 4 {
-		t.Errorf("asked %d times after the pause", len(n.up.asked))
+		t.Errorf("got %d requests after the pause", len(n.up.asked))
 	}
 }
 
-// TestWalk: it matters little how often somebody looked on the way.
+// TestWalk checks that the result hardly depends on how often the prices were read on the way.
 func TestWalk(t *testing.T) {
 	t.Parallel()
 	until := firstLook.Add(6 * time.Hour)
@@ -307,15 +306,15 @@ func TestWalk(t *testing.T) {
 	for k := range once {
 		sum += once[k]
 		if math.Abs(once[k]-often[k]) > 0.005 {
-			t.Errorf("once %v, often %v", once, often)
+			t.Errorf("got %v in one step and %v in many", once, often)
 		}
 	}
 	if math.Abs(sum-1) > 1e-9 || once[0] == 0.3 {
-		t.Errorf("walked to %v", once)
+		t.Errorf("got %v after the walk", once)
 	}
 }
 
-// TestOutcomesFollowPrices: of many events at 30 %, 30 % happen.
+// TestOutcomesFollowPrices checks that of many events at 30 %, 30 % happen.
 func TestOutcomesFollowPrices(t *testing.T) {
 	t.Parallel()
 	const n = 4000
@@ -327,6 +326,6 @@ func TestOutcomesFollowPrices(t *testing.T) {
 		}
 	}
 	if share := float64(yes) / n; math.Abs(share-0.3) > 4*math.Sqrt(0.3*0.7/n) {
-		t.Errorf("%.3f happened", share)
+		t.Errorf("a share of %.3f happened, want about 0.3", share)
 	}
 }

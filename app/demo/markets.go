@@ -10,47 +10,47 @@ import (
 	"github.com/pulsecast/pulsecast/app/market"
 )
 
-// Source is where sample markets and news say they come from.
+// Source is the source of sample markets and news.
 const Source = "sample"
 
 const (
 	day = 24 * time.Hour
-	// openFor is how long the open markets have been watched.
+	// openFor is the age of the open markets.
 	openFor = 31 * day
-	// hourlyFor is for how long before now an open market has hourly prices.
+	// hourlyFor is how far back an open market has hourly prices.
 	hourlyFor = 2 * day
-	// leastPrice bounds the prices of a market that trades.
+	// leastPrice is the lowest price of an open market.
 	leastPrice = 0.005
-	// leastLiquidity is enough for a baseline.
+	// leastLiquidity is the lowest liquidity. It is enough for a baseline.
 	leastLiquidity = 1200
 )
 
-// sampleMarket is a market with the story behind its prices.
+// sampleMarket is a market with the model behind its prices.
 type sampleMarket struct {
 	market.Market
-	key    string // the question as written, which its dice are named after
+	key    string // the question with its placeholders; it names the market's dice
 	path   path
-	pick   int // the outcome of the path that "Yes" stands for, -1: all of them
+	pick   int // index of the path's outcome that is this market's "Yes"; -1: the outcomes are the path's
 	nested *ladder
-	topic  string // the category its texts are of, which a market without a category has too
+	topic  string // the category of its texts, even if the market has no category
 	opened time.Time
-	final  []float64 // what it settled at, nil while it is open
+	final  []float64 // the prices it settled at, nil while it is open
 	past   []market.Price
-	// lead is how far ahead full insight sees.
+	// lead is how far ahead an agent with full insight sees.
 	lead   time.Duration
 	ripple *rand.Rand
 }
 
-// kind is how its question is argued about; TestKinds finds one for each.
+// kind returns the kind of its question. TestKinds checks that there is one.
 func (m *sampleMarket) kind() *kind { return kindsOf(m.key)[0] }
 
-// prices are what a reading at a moment shows, to a tenth of a per cent.
+// prices returns the prices of a reading at the given time, to a tenth of a per cent.
 func (m *sampleMarket) prices(at time.Time) []float64 {
 	return rounded(m.perOutcome(m.path.at(at, 0.012, m.ripple)), 3)
 }
 
-// perOutcome turns the path's probabilities into those of the market's own outcomes. An
-// empty book shows even odds, whatever the public believes.
+// perOutcome converts the path's probabilities to those of the market's outcomes. An empty book shows even
+// odds, whatever the path says.
 func (m *sampleMarket) perOutcome(p []float64) []float64 {
 	switch {
 	case m.key == unquoted:
@@ -64,7 +64,7 @@ func (m *sampleMarket) perOutcome(p []float64) []float64 {
 	return []float64{p[m.pick], 1 - p[m.pick]}
 }
 
-// yes is the chance of a rung, from the chances of the parts between rungs.
+// yes returns the probability of a rung from those of the intervals between rungs.
 func (l *ladder) yes(parts []float64, rung int) float64 {
 	sum := 0.0
 	for _, p := range parts[:rung+1] {
@@ -76,7 +76,7 @@ func (l *ladder) yes(parts []float64, rung int) float64 {
 	return sum
 }
 
-// between are the chances of the parts between rungs, from those of the rungs.
+// between returns the probabilities of the intervals between rungs from those of the rungs.
 func (l *ladder) between(rungs []float64) []float64 {
 	parts, sum := make([]float64, 0, len(rungs)+1), 0.0
 	for _, yes := range rungs {
@@ -88,7 +88,7 @@ func (l *ladder) between(rungs []float64) []float64 {
 	return append(parts, 1-sum)
 }
 
-// rounded keeps the sum at 1 and every price off the ends.
+// rounded rounds probabilities. It keeps their sum at 1 and each of them away from 0 and 1.
 func rounded(p []float64, decimals int) []float64 {
 	out, rest := make([]float64, len(p)), 1.0
 	for k := range p[:len(p)-1] {
@@ -100,11 +100,11 @@ func rounded(p []float64, decimals int) []float64 {
 	return out
 }
 
-// outsiders are the siblings below this price, of which few prices are remembered.
+// outsiders are siblings below this price. They have only a few past prices.
 const outsiders = 0.03
 
-// remember makes the market's past prices until it closed, or now: every six hours,
-// hourly in the last days of an open one, daily of an outsider.
+// remember sets the market's past prices, up to its close or now. They are six hours apart, one hour in the
+// last days of an open market, and one day for an outsider.
 func (m *sampleMarket) remember(now time.Time) {
 	until := now
 	if m.final != nil {
@@ -123,7 +123,7 @@ func (m *sampleMarket) remember(now time.Time) {
 	}
 }
 
-// observed is what a reading adds to the market's history while it is open.
+// observed returns the price row of a reading while the market is open.
 func (m *sampleMarket) observed(at time.Time, prices []float64) market.Price {
 	shown := m.standing(at, prices)
 	return market.Price{
@@ -132,7 +132,7 @@ func (m *sampleMarket) observed(at time.Time, prices []float64) market.Price {
 	}
 }
 
-// standing is the market as a reading shows it at a moment while it is open.
+// standing returns the market as a reading shows it while it is open.
 func (m *sampleMarket) standing(at time.Time, prices []float64) market.Market {
 	out := m.Market
 	out.Closed, out.ClosedAt, out.Resolution = false, time.Time{}, ""
@@ -144,14 +144,14 @@ func (m *sampleMarket) standing(at time.Time, prices []float64) market.Market {
 	return priced(out, prices)
 }
 
-// closing is the market as the reading that sees it closed shows it.
+// closing returns the market as the first reading after its close shows it.
 func (m *sampleMarket) closing() market.Market {
 	out := m.Market
 	out.ObservedAt, out.FirstSeenAt = m.ClosedAt, m.opened
 	return priced(out, m.final)
 }
 
-// priced is the market at these prices: with its book while it is open.
+// priced returns the market with these prices, and with its book if it is open.
 func priced(m market.Market, prices []float64) market.Market {
 	p := prices[m.Reference()]
 	m.Prices, m.Probability, m.Price = prices, &p, &p
@@ -163,18 +163,17 @@ func priced(m market.Market, prices []float64) market.Market {
 	return m
 }
 
-// unquoted is the open market without quotes: its book is empty.
+// unquoted is the question of the open market with an empty book.
 const unquoted = "Will reservoirs in southern Vallmark be above 50% of capacity on {by}?"
 
-// Most books are tight and one in eight is wide, as in a real recording.
+// Most books are narrow and one in eight is wide, as in a real recording.
 const (
-	tightest, widest   = 0.002, 0.006 // half the spread of a tight book
-	wideFrom, wideUpTo = 0.04, 0.08   // of a wide one
+	tightest, widest   = 0.002, 0.006 // half the spread of a narrow book
+	wideFrom, wideUpTo = 0.04, 0.08   // half the spread of a wide book
 	wideShare          = 0.125
 )
 
-// book is the best bid and ask around the price of a market's first outcome. Its width
-// follows from the market's id.
+// book returns the best bid and ask around the first outcome's price. The width depends on the market's id.
 func book(m *market.Market) (bid, ask float64) {
 	if asks(m, unquoted) {
 		return 0, 1
@@ -187,7 +186,7 @@ func book(m *market.Market) (bid, ask float64) {
 	return round(max(m.Prices[0]-half, 0), 3), round(min(m.Prices[0]+half, 1), 3)
 }
 
-// asks tells whether a market asks one of the questions above.
+// asks reports whether a market has a question from the lists above.
 func asks(m *market.Market, question string) bool {
 	prefix, _, _ := strings.Cut(question, "{")
 	return strings.HasPrefix(m.Question, prefix)
@@ -200,10 +199,10 @@ type builder struct {
 	events  []market.Event
 	open    int
 	settled int
-	late    bool // the markets that are added are open past their schedule
+	late    bool // the next markets stay open after their scheduled close
 }
 
-// sampleMarkets are all markets of the world that starts now, and their events.
+// sampleMarkets returns all markets and events of the world that starts now.
 func sampleMarkets(now time.Time) ([]*sampleMarket, []market.Event) {
 	b := &builder{now: now}
 	for _, q := range openBinaries {
@@ -237,8 +236,8 @@ func sampleMarkets(now time.Time) ([]*sampleMarket, []market.Event) {
 	return b.markets, b.events
 }
 
-// odd adds what is like the rest of a real source. It comes last, so that the markets before
-// keep their ids.
+// odd adds irregular markets like those of a real source. It comes last, so that the other markets keep their
+// ids.
 func (b *builder) odd() {
 	for _, q := range longGroups {
 		b.group(q)
@@ -288,8 +287,7 @@ func (b *builder) fraction(q binary, value float64) {
 	m.final, m.Scalar = []float64{value, round(1-value, 3)}, true
 }
 
-// group adds the choices of one event, whose prices leave something to "none of
-// these".
+// group adds the choices of one event. Their prices leave a rest for "none of these".
 func (b *builder) group(g group) {
 	prior, rest := make([]float64, 0, len(g.choices)+1), 1.0
 	for _, c := range g.choices {
@@ -311,7 +309,7 @@ func (b *builder) group(g group) {
 	}
 	b.event(g.title, g.criteria, b.markets[first:], g.choices)
 	b.events[len(b.events)-1].Exclusive, b.events[len(b.events)-1].ByPrice = new(true), len(g.choices) > 3
-	// Siblings open and close together, and share one path.
+	// Siblings open and close together and share one path.
 	siblings, eldest := b.markets[first:], b.markets[first]
 	if g.days > 0 {
 		eldest.path = wander(eldest.opened, b.now, prior, rolls)
@@ -323,7 +321,7 @@ func (b *builder) group(g group) {
 	}
 }
 
-// ladder adds the rungs of an event, which share one path too.
+// ladder adds the rungs of an event, which also share one path.
 func (b *builder) ladder(l *ladder) {
 	first := len(b.markets)
 	for k, c := range l.rungs {
@@ -339,7 +337,7 @@ func (b *builder) ladder(l *ladder) {
 	b.events[len(b.events)-1].Exclusive = new(false)
 }
 
-// event joins markets of an event, each named after its choice.
+// event groups markets into an event and gives each the label of its choice.
 func (b *builder) event(title, criteria string, siblings []*sampleMarket, choices []choice) {
 	id, eldest := fmt.Sprintf("sample-event-%d", len(b.events)+1), siblings[0]
 	title = dated(title, eldest.ClosesAt)
@@ -357,15 +355,15 @@ func (b *builder) event(title, criteria string, siblings []*sampleMarket, choice
 	b.events = append(b.events, e)
 }
 
-// dated puts the day a market closes where its texts leave it open.
+// dated replaces "{by}" by the day of the market's close.
 func dated(text string, closes time.Time) string {
 	return strings.ReplaceAll(text, "{by}", closes.Format("2 January"))
 }
 
-// chosen names a choice where the texts of its event leave it open.
+// chosen replaces "{choice}" by the name of a choice.
 func chosen(text, name string) string { return strings.ReplaceAll(text, "{choice}", name) }
 
-// add appends a Yes/No market with all that does not depend on its prices.
+// add appends a Yes/No market. It sets everything that doesn't depend on prices.
 func (b *builder) add(category, question, criteria string, days, volume float64) *sampleMarket {
 	rolls := dice("facts of " + question)
 	m := &sampleMarket{key: question, pick: -1, ripple: dice("ripple of " + question)}
@@ -396,8 +394,7 @@ func (b *builder) add(category, question, criteria string, days, volume float64)
 	return m
 }
 
-// tags are those of a category, and sometimes one that says nothing of it. They have dice of
-// their own.
+// tags returns the tags of a category, and sometimes an odd one. They have separate dice.
 func tags(category, question string) []string {
 	rolls := dice("tags of " + question)
 	out := slices.Clone(topics[category])
@@ -407,10 +404,10 @@ func tags(category, question string) []string {
 	return out
 }
 
-// oddShare of the markets has an odd tag.
+// oddShare is the share of markets with an odd tag.
 const oddShare = 0.3
 
-// slug is a text as an address would carry it, cut at a word.
+// slug returns text as a part of an address, cut at a word.
 func slug(text string) string {
 	words := strings.Fields(market.QuestionKey(text))
 	n := 0

@@ -8,8 +8,8 @@ import (
 	"github.com/pulsecast/pulsecast/app/news"
 )
 
-// sampleNews are the made-up posts, all of the last 36 hours before now. Their
-// addresses are on domains reserved for examples.
+// sampleNews returns the made-up posts, all from the last 36 hours. Their addresses are on domains reserved for
+// examples.
 func sampleNews(now time.Time) []news.Item {
 	var out []news.Item
 	for c, community := range news.Communities {
@@ -36,7 +36,8 @@ func sampleNews(now time.Time) []news.Item {
 	return out
 }
 
-// sampleOddNews are the posts of a community that lack something, from a place on.
+// sampleOddNews returns the posts of a community that have something missing. position is that of the first
+// one.
 func sampleOddNews(now time.Time, community string, number, position int) []news.Item {
 	var out []news.Item
 	for _, p := range oddPosts {

@@ -22,12 +22,12 @@ import (
 	"github.com/pulsecast/pulsecast/app/source"
 )
 
-// upstream is a live market and news source that says what a test tells it to.
+// upstream is a live market and news source that answers as a test sets it.
 type upstream struct {
 	markets []market.Market
 	items   []news.Item
 	err     error
-	asked   []time.Duration // how long each question was given
+	asked   []time.Duration // the timeout of each request
 }
 
 func (u *upstream) note(ctx context.Context) {
@@ -57,7 +57,7 @@ func (u *upstream) Read(ctx context.Context) (source.News, error) {
 
 func (u *upstream) Interval() time.Duration { return time.Minute }
 
-// node is one node of a demo whose sources fail, and a clock.
+// node is a node of a demo whose live sources fail, with a clock.
 type node struct {
 	t       *testing.T
 	db      *database.DB
@@ -95,7 +95,7 @@ func newNode(t *testing.T, db *database.DB) *node {
 	return n
 }
 
-// seeded is a node of a demo just started.
+// seeded returns a node of a demo that has just started.
 func seeded(t *testing.T, db *database.DB) *node {
 	t.Helper()
 	if err := Seed(t.Context(), db, firstLook); err != nil {
@@ -104,7 +104,7 @@ func seeded(t *testing.T, db *database.DB) *node {
 	return newNode(t, db)
 }
 
-// tick lets time pass and both feeds be read.
+// tick moves the clock and reads both feeds.
 func (n *node) tick(after time.Duration) (markets, items error) {
 	n.clock = n.clock.Add(after)
 	_, markets = n.markets.Tick(n.t.Context())
@@ -132,12 +132,12 @@ func (n *node) market(id string) *market.Market {
 	n.t.Helper()
 	m, found, err := market.Store{}.ByID(n.t.Context(), n.db.Reader, id)
 	if err != nil || !found {
-		n.t.Fatalf("market %s: %v, %v", id, found, err)
+		n.t.Fatalf("market %s: got found %v, %v", id, found, err)
 	}
 	return m
 }
 
-// publish is a visitor's forecast on a sample market.
+// publish stores a visitor's prediction on a sample market.
 func (n *node) publish(marketID string) prediction.Prediction {
 	n.t.Helper()
 	m, outcome := n.market(marketID), 0

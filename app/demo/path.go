@@ -7,31 +7,30 @@ import (
 	"time"
 )
 
-// seed is the fixed start of everything drawn. Another one is another world: this one
-// was picked because luck hides less of the agents' skill in it than in most.
+// seed determines everything that is drawn; another seed gives another world. This one was chosen because luck
+// hides less of the agents' skill than with most.
 const seed = 20261589
 
-// dice are the random numbers of one subject. Each subject has its own, so that a
-// further market or agent leaves the others as they are.
+// dice returns the random numbers of one subject. Each subject has separate ones, so that a new market or agent
+// doesn't change the others.
 func dice(subject string) *rand.Rand {
 	h := fnv.New64a()
 	h.Write([]byte(subject))
 	return rand.New(rand.NewPCG(seed, h.Sum64()))
 }
 
-// pathStep is the time between two points of a path, and of a price history.
+// pathStep is the time between two points of a path, and between two prices of a history.
 const pathStep = 6 * time.Hour
 
-// path is what the public knows over time about which of several outcomes happens:
-// one weight per outcome and point, in logs, of which the probabilities are the
-// normalised exponentials.
+// path is the public's belief over time about which of several outcomes happens. It has a log weight for each
+// outcome and point. The probabilities are their softmax.
 type path struct {
 	start   time.Time
 	weights [][]float64
 }
 
-// at is the probability of each outcome at a moment, interpolated between points and
-// flat beyond the ends. ripple is the spread of the trading noise upon it.
+// at returns the probability of each outcome at time t. It interpolates between points and is constant beyond
+// the ends. ripple is the standard deviation of the trading noise that is added.
 func (p *path) at(t time.Time, ripple float64, dice *rand.Rand) []float64 {
 	position := min(max(float64(t.Sub(p.start))/float64(pathStep), 0), float64(len(p.weights)-1))
 	i := min(int(position), len(p.weights)-2)
@@ -58,21 +57,19 @@ func softmax(logs []float64) []float64 {
 	return out
 }
 
-// evidence is how much the public learns over a market's whole life, as the squared
-// signal-to-noise ratio: enough that most markets end near their outcome, and some
-// surprise.
+// evidence is how much the public learns over a market's whole life, as a squared signal-to-noise ratio. With
+// this value, most markets end near their outcome and some surprise.
 const evidence = 2.6
 
-// foresight is how far ahead of the public, as a part of a market's life, an agent
-// with full insight sees.
+// foresight is how far ahead of the public an agent with full insight sees, as a part of a market's life.
 const foresight = 0.42
 
-// reveal is the path of a market whose outcome winner (-1: none) becomes known
-// between start and end. The public begins at the prior and then watches one noisy
-// signal per outcome, which drifts up for the winner; each point is the posterior by
-// Bayes' rule. With winners drawn from the priors the path is therefore an honestly
-// calibrated price: of all markets at 30 %, 30 % happen. It goes on past the end for
-// as far as foresight reaches.
+// reveal returns the path of a market whose outcome becomes known between start and end. winner is the index of
+// that outcome, or -1 if none wins.
+//
+// The public begins at the prior and observes one noisy signal per outcome, which drifts up for the winner.
+// Each point is the posterior by Bayes' rule. If winners are drawn from the priors, the prices are calibrated:
+// of all markets at 30 %, 30 % happen. The path continues past the end for as long as foresight reaches.
 func reveal(start, end time.Time, prior []float64, winner int, dice *rand.Rand) path {
 	steps := float64(end.Sub(start)) / float64(pathStep)
 	rate := math.Sqrt(evidence / steps)
@@ -94,15 +91,14 @@ func reveal(start, end time.Time, prior []float64, winner int, dice *rand.Rand) 
 	return out
 }
 
-// restless is the daily spread of an open market's log weights, ahead how far past
-// now its path goes, for agents with insight.
+// restless is the daily standard deviation of an open market's log weights. ahead is how far past now its path
+// continues, for agents with insight.
 const (
 	restless = 0.15
 	ahead    = 5 * 24 * time.Hour
 )
 
-// wander is a path that stands at the given prices at one moment, and has wandered
-// there since start.
+// wander returns a random path from start that has the given prices at the given moment.
 func wander(start, moment time.Time, prices []float64, dice *rand.Rand) path {
 	out := path{start: start}
 	logs := make([]float64, len(prices))
@@ -121,7 +117,7 @@ func wander(start, moment time.Time, prices []float64, dice *rand.Rand) path {
 	return out
 }
 
-// draw picks an outcome by its probability.
+// draw returns a random outcome, by probability.
 func draw(prior []float64, dice *rand.Rand) int {
 	x := dice.Float64()
 	for k, p := range prior {

@@ -16,39 +16,38 @@ import (
 )
 
 const (
-	// quietStart and quietEnd are the parts of a market's life, at its start and
-	// before its close, in which nobody publishes.
+	// quietStart and quietEnd are the periods after a market's opening and before its close in which no agent
+	// publishes.
 	quietStart = 3 * time.Hour
 	quietEnd   = 3 * time.Hour
-	// settledYet is how long before now the last prediction was published, so that the
-	// price after it is known.
+	// settledYet is the least age of a prediction, so that the price after it is known.
 	settledYet = 40 * time.Minute
-	// openSince is how far back the predictions on open markets go.
+	// openSince is the greatest age of a prediction on an open market.
 	openSince = 12 * day
-	// openInterest is how often an agent forecasts an open event, against a settled
-	// one; openLeast is the least part of them.
+	// openInterest is how often an agent forecasts an open event, relative to a settled one. openLeast is the
+	// lowest probability that it does.
 	openInterest = 0.4
 	openLeast    = 0.14
-	// favourites is how many of an event's first siblings are forecast.
+	// favourites is how many of an event's first siblings agents forecast.
 	favourites = 5
 )
 
-// samplePrediction is a prediction of one agent, ready but for the id and the agent's.
+// samplePrediction is a prediction without its id and its agent's id.
 type samplePrediction struct {
 	prediction.Prediction
-	agent int // index of personas
+	agent int // index in personas
 }
 
-// press writes all predictions of a world.
+// press makes all predictions of a world.
 type press struct {
 	now         time.Time
 	library     *library
 	predictions []samplePrediction
-	ticks       []market.Price // the readings around the publications
+	ticks       []market.Price // the readings before and after each publication
 }
 
-// samplePredictions are what the agents said of the markets, in order of time, and the
-// price readings around each publication.
+// samplePredictions returns the agents' predictions in order of time, and the price readings before and after
+// each publication.
 func samplePredictions(now time.Time, markets []*sampleMarket, items []news.Item) ([]samplePrediction, []market.Price) {
 	p := &press{now: now, library: newLibrary(items, markets)}
 	for _, event := range byEvent(markets) {
@@ -61,7 +60,7 @@ func samplePredictions(now time.Time, markets []*sampleMarket, items []news.Item
 	return p.predictions, p.ticks
 }
 
-// byEvent groups siblings, in the order of the markets.
+// byEvent groups siblings. It keeps the order of the markets.
 func byEvent(markets []*sampleMarket) [][]*sampleMarket {
 	var out [][]*sampleMarket
 	for _, m := range markets {
@@ -74,8 +73,8 @@ func byEvent(markets []*sampleMarket) [][]*sampleMarket {
 	return out
 }
 
-// visit lets one agent look at one event: perhaps it forecasts, perhaps on several
-// siblings, perhaps again later.
+// visit decides which predictions one agent publishes on one event: none, one, on several siblings, or a second
+// one later.
 func (p *press) visit(a int, event []*sampleMarket) {
 	who, first := &personas[a], event[0]
 	rolls := dice(who.handle + " on " + first.key)
@@ -101,7 +100,7 @@ func (p *press) visit(a int, event []*sampleMarket) {
 		return
 	}
 	part := 0.04 + 0.6*rolls.Float64()
-	if open { // most of them lately
+	if open { // most are recent
 		part = 1 - part*part*2
 	}
 	at := p.hour(who, from, until, part, rolls)
@@ -127,8 +126,8 @@ func (p *press) joined(who *persona) time.Time {
 	return p.now.Add(-time.Duration(who.daysAgo * float64(day)))
 }
 
-// hour is the moment at a part of the way between two, moved to about the agent's
-// working hour where that stays between them.
+// hour returns the time at a fraction (part) of the way between two times. It moves it near the agent's working
+// hour if the result stays between them.
 func (p *press) hour(who *persona, from, until time.Time, part float64, rolls *rand.Rand) time.Time {
 	at := from.Add(time.Duration(part * float64(until.Sub(from))))
 	hours := math.Mod(who.hour+2*rolls.NormFloat64()+24, 24)
@@ -139,7 +138,7 @@ func (p *press) hour(who *persona, from, until time.Time, part float64, rolls *r
 	return database.Now(at)
 }
 
-// publish writes one prediction down, with the readings of the market before and after.
+// publish adds one prediction, and the market's readings before and after it.
 func (p *press) publish(a int, m *sampleMarket, outcome int, at time.Time, again bool, rolls *rand.Rand) {
 	who := &personas[a]
 	before, after := at.Add(-time.Duration(15+rolls.IntN(80))*time.Second), at.Add(time.Duration(150+rolls.IntN(200))*time.Second)
@@ -161,8 +160,8 @@ func (p *press) publish(a int, m *sampleMarket, outcome int, at time.Time, again
 	}})
 }
 
-// believe is an agent's probability, from the market's and from what the market will
-// know later.
+// believe returns an agent's probability. It depends on the market's current probability q and on its later
+// one.
 func (who *persona) believe(q, later float64, outcome int, rolls *rand.Rand) float64 {
 	q, later = inside(q), inside(later)
 	odds := who.scale * (logit(q) + who.insight*(logit(later)-logit(q)))
@@ -175,7 +174,7 @@ func (who *persona) believe(q, later float64, outcome int, rolls *rand.Rand) flo
 
 func inside(p float64) float64 { return min(max(p, leastPrice), 1-leastPrice) }
 
-// subject is what a thesis calls the outcome.
+// subject returns the name of the outcome for a thesis.
 func subject(m *sampleMarket, outcome int) string {
 	if m.Label != "" {
 		return m.Label
@@ -183,8 +182,7 @@ func subject(m *sampleMarket, outcome int) string {
 	return m.Outcomes[outcome]
 }
 
-// apart moves publications of one agent at the very same moment apart, so that their
-// ids keep their order.
+// apart makes the publication times of each agent strictly increase, so that ids keep their order.
 func (p *press) apart() {
 	last := map[int]time.Time{}
 	for i := range p.predictions {
@@ -199,7 +197,7 @@ func (p *press) apart() {
 	})
 }
 
-// by signs a prediction.
+// by returns the prediction with its id and its agent's id.
 func (f *samplePrediction) by(agent uuid.UUID) *prediction.Prediction {
 	out := f.Prediction
 	out.ID, out.AgentID = database.NewID(out.CreatedAt), agent

@@ -21,29 +21,28 @@ import (
 )
 
 const (
-	// pastDays is how far back the sample's past begins.
+	// pastDays is the length of the sample's past, in days.
 	pastDays = 72
-	// stepCount is the steps to a whole sample world: the stage, then day by day.
+	// stepCount is the number of steps to a complete sample world: the stage, and one for each day.
 	stepCount = 1 + pastDays
-	// boardEvery is how many days pass between two boards, each of which leaves a
-	// point in the agents' skill over time.
+	// boardEvery is the number of days between two boards. Each board adds a point to the agents' skill over
+	// time.
 	boardEvery = 8
 )
 
-// replay lives through the sample's past. Each step is stored in one transaction
-// together with its number, so that a stop repeats none; what follows from a step can
-// be done twice.
+// replay runs through the sample's past in steps. A transaction stores each step together with its number, so
+// that no step is repeated after an interruption. The work that follows a step can safely be repeated.
 type replay struct {
 	db    *database.DB
 	start time.Time
-	clock time.Time // the moment the step under way ends
+	clock time.Time // the end of the current step
 
 	markets     []*sampleMarket
 	events      []market.Event
 	items       []news.Item
 	predictions []samplePrediction
 	ticks       []market.Price
-	agents      map[int]uuid.UUID // of personas
+	agents      map[int]uuid.UUID // by index in personas
 
 	settle *settlement.Service
 	board  *leaderboard.Builder
@@ -65,14 +64,14 @@ func newReplay(db *database.DB, start time.Time) *replay {
 	return r
 }
 
-// run goes on after the given number of steps.
+// run continues after the given number of steps.
 func (r *replay) run(ctx context.Context, done int) error {
 	if done > 0 {
 		if err := r.findAgents(ctx); err != nil {
 			return err
 		}
 	}
-	// What follows from the last stored step may not have been done before a stop.
+	// An interruption may have prevented the work that follows the last stored step.
 	for step := max(done-1, 0); step < stepCount; step++ {
 		from := r.begin(step)
 		if step >= done {
@@ -87,14 +86,14 @@ func (r *replay) run(ctx context.Context, done int) error {
 	return nil
 }
 
-// begin sets the clock to the end of a step and tells when it starts.
+// begin sets the clock to the end of a step and returns its start.
 func (r *replay) begin(step int) (from time.Time) {
 	from = r.start.Add(time.Duration(step-1-pastDays) * day)
 	r.clock = from.Add(day)
 	return from
 }
 
-// store writes what a step brings from outside.
+// store stores the data that a step receives from outside.
 func (r *replay) store(ctx context.Context, step int, from time.Time) error {
 	return r.db.InTx(ctx, func(ctx context.Context, tx bun.Tx) error {
 		if err := database.SetSetting(ctx, tx, settingSteps, strconv.Itoa(step+1)); err != nil {
@@ -153,8 +152,8 @@ func (r *replay) cited() []string {
 	return ids
 }
 
-// live stores one day: what was published, which markets closed, and at the end of
-// the last day how the open ones stand.
+// live stores one day: the predictions and the markets that closed. On the last day, it also stores the state
+// of the open markets.
 func (r *replay) live(ctx context.Context, tx bun.Tx, step int, from time.Time) error {
 	for i := range r.predictions {
 		f := &r.predictions[i]
@@ -179,7 +178,7 @@ func (r *replay) live(ctx context.Context, tx bun.Tx, step int, from time.Time) 
 	return r.assign(ctx, tx)
 }
 
-// readings are the markets that changed in a step, as they stand after it.
+// readings returns the markets that changed in a step, in their state after it.
 func (r *replay) readings(step int, from time.Time) []market.Market {
 	var out []market.Market
 	for _, m := range r.markets {
@@ -201,8 +200,7 @@ func (r *replay) lastSeen() map[int]time.Time {
 	return out
 }
 
-// follow lets settlement, the board and the daily choice of assignments do what
-// follows from a step.
+// follow runs what follows a step: settlement, the board and the daily choice of assignments.
 func (r *replay) follow(ctx context.Context, step int, from time.Time) error {
 	observed := r.readings(step, from)
 	for _, m := range r.markets {
@@ -214,7 +212,7 @@ func (r *replay) follow(ctx context.Context, step int, from time.Time) error {
 		return err
 	}
 	last := step == stepCount-1
-	// The archive of the demo ends with a board of the day before the first start.
+	// The demo's archive ends with a board of the day before the first start.
 	if step >= stepCount-2 || step%boardEvery == stepCount%boardEvery {
 		if err := r.board.Rebuild(ctx); err != nil {
 			return err
@@ -230,7 +228,7 @@ func (r *replay) follow(ctx context.Context, step int, from time.Time) error {
 	return err
 }
 
-// within tells whether a moment lies in the step from one moment to the clock.
+// within reports whether a time lies in the current step, which begins at from.
 func (r *replay) within(at, from time.Time) bool { return at.After(from) && !at.After(r.clock) }
 
 func (r *replay) findAgents(ctx context.Context) error {

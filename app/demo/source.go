@@ -17,26 +17,26 @@ import (
 )
 
 const (
-	// probePatience is how long a tick waits for the first page of live markets, so
-	// that a network that swallows everything hardly slows the sample; readPatience
-	// bounds a whole reading once the source is known to answer, and that of the news:
-	// no price waits for it, and a source that hangs must leave the next one time.
+	// probePatience is how long a tick waits for the first page of live markets, so that a network that drops
+	// everything hardly slows the sample. readPatience limits a whole reading once the source answers, and a
+	// reading of news. It may be longer because no price waits for it, but it must leave time for the next
+	// source.
 	probePatience = 5 * time.Second
 	readPatience  = 20 * time.Second
 )
 
-// MarketSource is a live source, and the sample world until that has answered once:
-// then it is the live source alone. Each reading asks the live source first. When that
-// fails, the sample's markets answer as they stand now, and Fallback says why.
+// MarketSource reads the live source. Until that has answered for the first time, each reading that fails is
+// answered by the sample's current markets, and Fallback is the reason. After the first answer, only the live
+// source is used.
 type MarketSource struct {
 	live source.MarketSource
-	understudy
+	standIn
 }
 
-// NewsSource does the same for the news, which stays as it is.
+// NewsSource does the same for news. The sample's news doesn't change.
 type NewsSource struct {
 	live source.NewsSource
-	understudy
+	standIn
 }
 
 var (
@@ -44,28 +44,28 @@ var (
 	_ source.NewsSource   = (*NewsSource)(nil)
 )
 
-// NewMarketSource stands in for live on a database that holds the sample world.
+// NewMarketSource returns a source that stands in for live on a database with the sample world.
 func NewMarketSource(live source.MarketSource, db *database.DB, now func() time.Time, log *slog.Logger) *MarketSource {
-	return &MarketSource{live: live, understudy: understudy{
+	return &MarketSource{live: live, standIn: standIn{
 		db: db, now: now, log: log, feed: "markets", hasLive: market.Store{}.HasLive,
 	}}
 }
 
-// NewNewsSource stands in for live on a database that holds the sample world.
+// NewNewsSource returns a source that stands in for live on a database with the sample world.
 func NewNewsSource(live source.NewsSource, db *database.DB, now func() time.Time, log *slog.Logger) *NewsSource {
 	return &NewsSource{
-		live: live, understudy: understudy{db: db, now: now, log: log, feed: "news", hasLive: news.Store{}.HasLive},
+		live: live, standIn: standIn{db: db, now: now, log: log, feed: "news", hasLive: news.Store{}.HasLive},
 	}
 }
 
-// Top is the live source's; or else all of the sample's open markets, with those that
-// have closed since they were last observed or are not settled yet.
+// Top returns the live source's markets. If there is no answer, it returns the sample's open markets, and the
+// closed ones that aren't yet observed as closed or settled.
 func (s *MarketSource) Top(ctx context.Context, n int) (source.Markets, error) {
-	relieved, err := s.isRelieved(ctx)
+	answered, err := s.liveAnswered(ctx)
 	if err != nil {
 		return source.Markets{}, err
 	}
-	if relieved {
+	if answered {
 		return s.live.Top(ctx, n)
 	}
 	var got source.Markets
@@ -93,13 +93,13 @@ func (s *MarketSource) Top(ctx context.Context, n int) (source.Markets, error) {
 	}, nil
 }
 
-// ByID is the live source's, or else the named ones of the sample that Top may show.
+// ByID returns the live source's markets, or those of the sample that Top may return.
 func (s *MarketSource) ByID(ctx context.Context, ids []string) (source.Markets, error) {
-	relieved, err := s.isRelieved(ctx)
+	answered, err := s.liveAnswered(ctx)
 	if err != nil {
 		return source.Markets{}, err
 	}
-	if relieved {
+	if answered {
 		return s.live.ByID(ctx, ids)
 	}
 	all, err := s.world(ctx)
@@ -110,20 +110,19 @@ func (s *MarketSource) ByID(ctx context.Context, ids []string) (source.Markets, 
 	return source.Markets{Markets: named, ObservedAt: database.Now(s.now())}, nil
 }
 
-// Events is the live source's once it has answered; the sample's events have no tags to ask
-// for.
+// Events returns the live source's events once it has answered. The sample's events have no further tags.
 func (s *MarketSource) Events(ctx context.Context, ids []string) (source.Events, error) {
-	relieved, err := s.isRelieved(ctx)
+	answered, err := s.liveAnswered(ctx)
 	if err != nil {
 		return source.Events{}, err
 	}
-	if relieved {
+	if answered {
 		return s.live.Events(ctx, ids)
 	}
 	return source.Events{Asked: ids}, nil
 }
 
-// Winner is the live source's for its markets. A sample's closing prices say it all.
+// Winner asks the live source about its own markets. A sample's closing prices show the winner.
 func (s *MarketSource) Winner(ctx context.Context, m *market.Market) (outcome int, ok bool, err error) {
 	if !m.Sample {
 		return s.live.Winner(ctx, m)
@@ -132,8 +131,8 @@ func (s *MarketSource) Winner(ctx context.Context, m *market.Market) (outcome in
 	return v.Winner, v.Winner >= 0, nil
 }
 
-// world is how the sample's markets stand now: those that are open as far as is
-// stored, and those that closed with something left to settle.
+// world returns the current state of the sample's markets: those stored as open, and closed ones with
+// predictions left to settle.
 func (s *MarketSource) world(ctx context.Context) ([]market.Market, error) {
 	var ids []string
 	db := s.db.Reader
@@ -162,13 +161,13 @@ func (s *MarketSource) world(ctx context.Context) ([]market.Market, error) {
 	return all, nil
 }
 
-// Read is the live source's, or else the sample's posts.
+// Read returns the live source's news, or the sample's.
 func (s *NewsSource) Read(ctx context.Context) (source.News, error) {
-	relieved, err := s.isRelieved(ctx)
+	answered, err := s.liveAnswered(ctx)
 	if err != nil {
 		return source.News{}, err
 	}
-	if relieved {
+	if answered {
 		return s.live.Read(ctx)
 	}
 	var got source.News
@@ -186,5 +185,5 @@ func (s *NewsSource) Read(ctx context.Context) (source.News, error) {
 	return source.News{Items: posts, Source: Source, ObservedAt: database.Now(s.now()), Fallback: failure}, nil
 }
 
-// Interval is the live source's.
+// Interval returns the live source's interval.
 func (s *NewsSource) Interval() time.Duration { return s.live.Interval() }

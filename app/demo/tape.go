@@ -19,22 +19,22 @@ import (
 )
 
 const (
-	// TapeDays is how many full UTC days before the first start the archive of the demo holds.
+	// TapeDays is how many full UTC days before the first start the demo's archive holds.
 	TapeDays = 30
-	// settingTape is how many of them were appended.
+	// settingTape is the setting with the number of appended days.
 	settingTape = "demo_tape"
-	// tapeEvery is the time between two readings on the tape: a prediction at any moment finds a
-	// view after it.
+	// tapeEvery is the time between two readings on the tape, so that a prediction at any time has a view after
+	// it.
 	tapeEvery = 10 * time.Minute
-	// The readings that a sample prediction was held against stand alone: none is added from
-	// aloneBefore its publication until aloneAfter it, or its baseline would be another.
+	// No reading is added from aloneBefore before a sample prediction's publication until aloneAfter after it.
+	// Otherwise the prediction's baseline would change.
 	aloneBefore = 70 * time.Minute
 	aloneAfter  = 20 * time.Minute
 )
 
-// Tape appends the readings of the sample's last full days to the archive, once: what the sample
-// world showed from day to day, as ingest appends what a source shows. It goes on after a stop.
-// Nothing may seal days meanwhile.
+// Tape appends the readings of the sample's last full days to the archive, once. They are what the sample world
+// showed on each day, as ingest appends what a source shows. After an interruption, Tape continues. No day may
+// be sealed while it runs.
 func Tape(ctx context.Context, db *database.DB) error {
 	text, started, err := database.Setting(ctx, db.Reader, settingStart)
 	if err != nil || !started {
@@ -64,13 +64,13 @@ func Tape(ctx context.Context, db *database.DB) error {
 	return nil
 }
 
-// tape is the sample's past as readings.
+// tape holds the sample's past as readings.
 type tape struct {
 	*replay
-	first    time.Time // of the first day
+	first    time.Time // the first day
 	recorder *archive.Recorder
-	known    map[string][]market.Price // readings that the sample world has, by market and time
-	spoken   map[string][]time.Time    // when predictions were published, by market
+	known    map[string][]market.Price // the sample world's readings, by market, in order of time
+	spoken   map[string][]time.Time    // publication times, by market
 	events   map[string]*market.Event
 }
 
@@ -100,7 +100,7 @@ func newTape(r *replay) *tape {
 	return t
 }
 
-// tapeDay is the rows of one day.
+// tapeDay holds the rows of one day.
 type tapeDay struct {
 	from, to time.Time
 	facts    []archive.MarketRow
@@ -134,7 +134,7 @@ func (t *tape) append(ctx context.Context, db *database.DB, number int) error {
 	})
 }
 
-// read adds what a market showed on a day.
+// read adds a market's readings of a day.
 func (t *tape) read(d *tapeDay, m *sampleMarket) {
 	closed := m.final != nil && m.ClosedAt.Before(d.to)
 	if !m.opened.Before(d.to) || closed && m.ClosedAt.Before(d.from) {
@@ -159,7 +159,7 @@ func (t *tape) read(d *tapeDay, m *sampleMarket) {
 	}
 }
 
-// event adds what an event says, once.
+// event adds the row of an event, once per day.
 func (d *tapeDay) event(e *market.Event, at time.Time) {
 	if e == nil || slices.ContainsFunc(d.events, func(r archive.EventRow) bool { return r.Event == e.ID }) {
 		return
@@ -169,13 +169,13 @@ func (d *tapeDay) event(e *market.Event, at time.Time) {
 	d.events = append(d.events, archive.EventRowOf(&seen, Source, true))
 }
 
-// prices adds the readings of a market that the sample world has, and others between them.
+// prices adds the sample world's readings of a market, and others between them.
 func (t *tape) prices(d *tapeDay, m *sampleMarket, begin, end time.Time) {
 	known, spoken := t.known[m.ID], t.spoken[m.ID]
 	i := sort.Search(len(known), func(i int) bool { return !known[i].ObservedAt.Before(begin) })
 	var last time.Time
 	for ; i < len(known) && known[i].ObservedAt.Before(end); i++ {
-		if p := &known[i]; !p.ObservedAt.Equal(last) { // of two at one moment the first is stored
+		if p := &known[i]; !p.ObservedAt.Equal(last) { // of two at the same time, the first is stored
 			d.add(m, p.ObservedAt, p.Prices)
 			last = p.ObservedAt
 		}
@@ -198,7 +198,7 @@ func (d *tapeDay) add(m *sampleMarket, at time.Time, prices []float64) {
 	d.prices = append(d.prices, archive.PriceRowOf(&standing))
 }
 
-// posts are the news of a day: some of the sample's, under ids of that day.
+// posts returns the news of a day: a part of the sample's posts, with ids of that day.
 func (t *tape) posts(d *tapeDay) []news.Item {
 	number := int(d.from.Unix() / int64(day/time.Second))
 	items := map[string]news.Item{}
@@ -218,10 +218,10 @@ func (t *tape) posts(d *tapeDay) []news.Item {
 	return list
 }
 
-// postsEvery is which part of the sample's posts is posted on a day.
+// postsEvery says that one in this many of the sample's posts appears on a day.
 const postsEvery = 4
 
-// appendPosts appends each post as it was first seen, and an hour later.
+// appendPosts appends each post twice: as first seen, and an hour later.
 func (t *tape) appendPosts(ctx context.Context, tx bun.Tx, items []news.Item) error {
 	for _, later := range []time.Duration{0, time.Hour} {
 		seen := slices.Clone(items)

@@ -15,15 +15,15 @@ import (
 	"github.com/pulsecast/pulsecast/app/prediction"
 )
 
-// near is how close to the market's price an agent agrees with it.
+// near is the largest distance from the market's price at which an agent agrees with it.
 const near = 0.03
 
-// library is what theses and evidence are made from.
+// library holds the material for theses and evidence.
 type library struct {
 	items   []news.Item
 	markets []*sampleMarket
-	words   map[string]map[string]bool // of each item and market, by id
-	said    map[string]bool            // the theses so far: none appears twice
+	words   map[string]map[string]bool // telling words of each item and market, by id
+	said    map[string]bool            // the theses so far, so that none is used twice
 }
 
 func newLibrary(items []news.Item, markets []*sampleMarket) *library {
@@ -37,7 +37,7 @@ func newLibrary(items []news.Item, markets []*sampleMarket) *library {
 	return l
 }
 
-// argument is what a thesis has to say.
+// argument is the content of a thesis.
 type argument struct {
 	agent   int
 	kind    *kind
@@ -102,7 +102,7 @@ func capital(text string) string {
 
 func percent(p float64) string { return strconv.FormatFloat(round(100*p, 2), 'f', -1, 64) + " %" }
 
-// telling are the words of a text that say what it is about.
+// telling returns the words of a text that say what it is about.
 func telling(text string) map[string]bool {
 	out := map[string]bool{}
 	for word := range strings.FieldsSeq(market.QuestionKey(text)) {
@@ -113,7 +113,7 @@ func telling(text string) map[string]bool {
 	return out
 }
 
-// common are longer words that tell nothing.
+// common are longer words that don't say what a text is about.
 var common = map[string]bool{
 	"before": true, "above": true, "below": true, "their": true, "after": true, "which": true, "again": true,
 	"three": true, "first": true, "would": true, "could": true, "there": true, "about": true, "report": true,
@@ -122,7 +122,7 @@ var common = map[string]bool{
 	"hours": true, "longer": true, "winner": true, "seven": true, "market": true, "since": true, "until": true,
 }
 
-// shared counts the telling words that two known things have in common.
+// shared counts the telling words that two items or markets have in common.
 func (l *library) shared(a, b string) int {
 	n := 0
 	for word := range l.words[a] {
@@ -133,8 +133,8 @@ func (l *library) shared(a, b string) int {
 	return n
 }
 
-// evidence is up to three links: the post of the day that fits best, a market on the
-// same matter, and reports. Nothing is cited before it was there.
+// evidence returns up to three links: the most closely related post, a related market, and reports. It cites
+// only what already existed at that time.
 func (l *library) evidence(m *sampleMarket, at time.Time, rolls *rand.Rand) []prediction.Evidence {
 	out := []prediction.Evidence{}
 	if item := l.bestNews(m, at); item != nil {
@@ -171,7 +171,7 @@ func (l *library) bestNews(m *sampleMarket, at time.Time) (best *news.Item) {
 	return best
 }
 
-// related is the market of the same category, open at that moment, that shares most.
+// related returns the market of the same category that shares most words, among those open at that time.
 func (l *library) related(m *sampleMarket, at time.Time) (best *sampleMarket) {
 	most := 0
 	for _, other := range l.markets {

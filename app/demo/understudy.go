@@ -14,45 +14,45 @@ import (
 	"github.com/pulsecast/pulsecast/app/source"
 )
 
-// understudy knows when the sample stands in for a live source: as long as that has
-// never answered in this database.
-type understudy struct {
+// standIn decides when the sample stands in for a live source: until that source has answered for the first
+// time in this database.
+type standIn struct {
 	db   *database.DB
 	now  func() time.Time
 	log  *slog.Logger
 	feed string // "markets" or "news"
-	// hasLive tells whether a record of the feed is stored that is no sample.
+	// hasLive reports whether a record of the feed is stored that isn't a sample.
 	hasLive func(ctx context.Context, db bun.IDB) (bool, error)
 
 	mu       sync.Mutex
-	relieved bool
-	failure  *source.Error // of the last time the live source was asked
-	resumeAt time.Time     // the live source wants no question before
+	answered bool
+	failure  *source.Error // of the latest request to the live source
+	resumeAt time.Time     // the live source accepts no request before this time
 }
 
-// isRelieved tells whether the live source has answered, on any node and before any
-// restart: something of it is stored. Its failures are then failures.
-func (u *understudy) isRelieved(ctx context.Context) (bool, error) {
+// liveAnswered reports whether the live source has ever answered, on any node and before any restart. It looks
+// for stored data of that source. After that, its failures are errors.
+func (u *standIn) liveAnswered(ctx context.Context) (bool, error) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	if u.relieved {
+	if u.answered {
 		return true, nil
 	}
-	// The state outlasts the records, which are pruned when they are old.
+	// The state outlasts the records, which are pruned with age.
 	state, _, err := ingest.State(ctx, u.db.Reader, u.feed)
 	if err != nil {
 		return false, err
 	}
-	if u.relieved = state.Source != "" && state.Source != Source; !u.relieved {
-		u.relieved, err = u.hasLive(ctx, u.db.Reader)
+	if u.answered = state.Source != "" && state.Source != Source; !u.answered {
+		u.answered, err = u.hasLive(ctx, u.db.Reader)
 	}
-	return u.relieved, err
+	return u.answered, err
 }
 
-// ask lets read ask the live source, but not for longer than patience, and not before
-// the time that the source named after an earlier question. The error is why there is
-// no answer. It names no pause: the sample has its own pace.
-func (u *understudy) ask(ctx context.Context, patience time.Duration, read func(ctx context.Context) error) error {
+// ask calls read, which asks the live source, and waits at most patience. It doesn't ask before the time that
+// the source named after an earlier request. It returns the reason why there is no answer, without a
+// RetryAfter, because the sample has no pause.
+func (u *standIn) ask(ctx context.Context, patience time.Duration, read func(ctx context.Context) error) error {
 	if failure := u.resting(); failure != nil {
 		return failure
 	}
@@ -65,7 +65,7 @@ func (u *understudy) ask(ctx context.Context, patience time.Duration, read func(
 	return u.failed(err)
 }
 
-func (u *understudy) resting() error {
+func (u *standIn) resting() error {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if u.failure != nil && u.now().Before(u.resumeAt) {
@@ -74,7 +74,7 @@ func (u *understudy) resting() error {
 	return nil
 }
 
-func (u *understudy) failed(err error) error {
+func (u *standIn) failed(err error) error {
 	failure := &source.Error{Reason: source.Reason(err), Err: err}
 	var pause time.Duration
 	if asked, ok := errors.AsType[*source.Error](err); ok {
@@ -83,7 +83,7 @@ func (u *understudy) failed(err error) error {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if u.failure == nil || u.failure.Reason != failure.Reason {
-		u.log.Warn("no live source answers: the sample goes on", "feed", u.feed, "reason", failure.Reason, "error", err)
+		u.log.Warn("the live source doesn't answer: using the sample", "feed", u.feed, "reason", failure.Reason, "error", err)
 	}
 	u.failure, u.resumeAt = failure, u.now().Add(pause)
 	return failure

@@ -9,17 +9,16 @@ import (
 	"github.com/pulsecast/pulsecast/app/market"
 )
 
-// walkStep is the time between two moves of a price, walkSpread their spread in log
-// weights: as restless as the past.
+// walkStep is the time between two moves of a price. walkSpread is the standard deviation of a move in log
+// weights, the same as in the sample's past.
 const walkStep = time.Minute
 
 var walkSpread = restless * math.Sqrt(walkStep.Hours()/24)
 
-// livedOn is how the open markets of one event stand at a moment, going by how they
-// stood when they were last observed: at moved prices, or closed with an outcome once
-// their scheduled end is past. Each move is drawn from the event and the minute, and
-// the outcome from the event, with the last prices as probabilities. So whoever looks
-// sees the same, however often anybody looked before.
+// livedOn returns the state of one event's open markets at the given time, from their last observed state.
+// Prices have moved, or, after the scheduled end, the markets are closed with an outcome. Each move is drawn
+// from the event and the minute. The outcome is drawn from the event, with the last prices as probabilities. So
+// the result doesn't depend on how often it was computed before.
 func livedOn(event []market.Market, now time.Time) []market.Market {
 	first := event[0]
 	closes := first.ClosesAt.Add(lateness(&first))
@@ -55,7 +54,7 @@ func livedOn(event []market.Market, now time.Time) []market.Market {
 	return out
 }
 
-// lateness is how long after its schedule a market closes.
+// lateness returns how long after its scheduled close a market closes.
 func lateness(m *market.Market) time.Duration {
 	for _, q := range openLate {
 		if asks(m, q.question) {
@@ -65,7 +64,7 @@ func lateness(m *market.Market) time.Duration {
 	return 0
 }
 
-// ladderOf finds the ladder that a market is a rung of, nil if it is none.
+// ladderOf returns the ladder that a market is a rung of, or nil if there is none.
 func ladderOf(m *market.Market) *ladder {
 	for i := range openLadders {
 		if prefix, _, _ := strings.Cut(openLadders[i].title, "{"); m.EventTitle != "" && strings.HasPrefix(m.EventTitle, prefix) {
@@ -75,14 +74,14 @@ func ladderOf(m *market.Market) *ladder {
 	return nil
 }
 
-// empty reports whether a market has no quotes: then its displayed price stays.
+// empty reports whether a market's book has no quotes. Its displayed price then stays.
 func empty(m *market.Market) bool {
 	return m.BestBid != nil && m.BestAsk != nil && *m.BestBid == 0 && *m.BestAsk == 1
 }
 
-// chances are the probabilities of all that may happen in an event: the outcomes of a
-// market that stands alone; the parts between the rungs of a ladder; else Yes for each of
-// the siblings, and none of them.
+// chances returns the probabilities of everything that can happen in an event. These are the outcomes of a
+// market that stands alone, the intervals between the rungs of a ladder, or else Yes for each sibling, and none
+// of them.
 func chances(event []market.Market, steps *ladder) []float64 {
 	if event[0].EventID == "" {
 		return event[0].Prices
@@ -101,7 +100,7 @@ func chances(event []market.Market, steps *ladder) []float64 {
 	return append(p, rest)
 }
 
-// walk moves probabilities from one moment to another, once per whole minute.
+// walk moves probabilities from one time to another, once per whole minute.
 func walk(subject string, p []float64, from, to time.Time) []float64 {
 	logs := make([]float64, len(p))
 	for k := range p {

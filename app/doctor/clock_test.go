@@ -10,15 +10,15 @@ import (
 	"github.com/pulsecast/pulsecast/app/database/dbtest"
 )
 
-// TestDatabaseClock: a clock that is more than 5 s from the database's fails.
+// TestDatabaseClock checks that a clock more than 5 s from the database's fails.
 func TestDatabaseClock(t *testing.T) {
 	t.Parallel()
 	db := dbtest.Open(t, database.Postgres)
 	for ahead, want := range map[time.Duration]string{
 		0:                "",
 		3 * time.Second:  "",
-		10 * time.Second: "fail  clock          10s from the database's: a node here runs no jobs",
-		-time.Hour:       "fail  clock          1h0m0s from the database's",
+		10 * time.Second: "fail  clock          10s off the database's clock: a node here runs no jobs",
+		-time.Hour:       "fail  clock          1h0m0s off the database's clock",
 	} {
 		var out bytes.Buffer
 		d := &doctor{out: &out}

@@ -24,9 +24,9 @@ func (d *doctor) database(ctx context.Context) {
 	}
 	db, err := database.Open(ctx, d.cfg.DatabaseURL)
 	if err != nil {
-		advice := "check DATABASE_URL, and that Postgres runs and lets this host in"
+		advice := "check DATABASE_URL, and that Postgres runs and accepts connections from this host"
 		if embedded {
-			advice = "the file is not a database of ours or is damaged: restore it from a backup, or move it away"
+			advice = "the file is not a Pulsecast database or is damaged. Restore it from a backup, or move it away"
 		}
 		d.say(fail, "database", "%v: %s", err, advice)
 		return
@@ -40,22 +40,22 @@ func (d *doctor) database(ctx context.Context) {
 		d.sealed(ctx, db)
 	}
 	if db.Pooled {
-		d.say(fine, "pooler", "a connection pooler stands before Postgres; publishing costs less without it")
+		d.say(fine, "pooler", "connections go through a pooler. Publishing costs less without it")
 	}
 	if !embedded {
 		d.databaseClock(ctx, db, time.Now)
 	}
 }
 
-// databaseClock compares our clock with the database's, which leases follow.
+// databaseClock compares this machine's clock with the database's, which leases follow.
 func (d *doctor) databaseClock(ctx context.Context, db *database.DB, now func() time.Time) {
 	offset, err := database.ClockOffset(ctx, db, now)
 	if err != nil {
-		return // the other checks say what is wrong
+		return // the other checks report what is wrong
 	}
 	d.clock.add(-offset)
 	if offset.Abs() > maxSkew {
-		d.say(fail, "clock", "%s from the database's: a node here runs no jobs; run an NTP client on both machines", offset.Abs().Round(time.Second))
+		d.say(fail, "clock", "%s off the database's clock: a node here runs no jobs. Run an NTP client on both machines", offset.Abs().Round(time.Second))
 	}
 	if d.cfg.DatabaseReplicaURL != "" {
 		d.replica(ctx, db)
@@ -74,36 +74,35 @@ func (d *doctor) replica(ctx context.Context, db *database.DB) {
 	case state.Cause == nil:
 		d.say(fine, "replica", "follows the primary, and public reads go to it")
 	case database.Unavailable(state.Cause):
-		d.say(warn, "replica", "%v: check DATABASE_REPLICA_URL, and that the replica runs and lets this host in; reads go to the primary", state.Cause)
+		d.say(warn, "replica", "%v: check DATABASE_REPLICA_URL, and that the replica runs and accepts connections from this host. Until then reads go to the primary", state.Cause)
 	default:
 		d.say(warn, "replica", "%s", state.Warning())
 	}
 }
 
-// sqliteFile looks at the file, its folder and its disk; false when there is nothing
-// to open.
+// sqliteFile checks the file, its folder and its disk. there is false if there is no file to open.
 func (d *doctor) sqliteFile(path string) (there bool) {
 	folder := filepath.Dir(path)
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, os.ErrNotExist):
 		if parent := nearest(folder); syscall.Access(parent, accessWrite) != nil {
-			d.say(fail, "database", "%s is not there and cannot be made: let this user write to %s, or change DATABASE_URL", path, parent)
+			d.say(fail, "database", "%s does not exist and can't be created: let this user write to %s, or change DATABASE_URL", path, parent)
 		} else {
-			d.say(fine, "database", "%s is not there yet: the first start makes it", path)
+			d.say(fine, "database", "%s does not exist yet: the first start creates it", path)
 		}
 		return false
 	case err != nil:
 		d.say(fail, "database", "%v: let this user read it", err)
 		return false
 	case syscall.Access(path, accessWrite) != nil || syscall.Access(folder, accessWrite) != nil:
-		d.say(fail, "database", "%s or its folder cannot be written: give both to the user that serves", path)
+		d.say(fail, "database", "%s or its folder can't be written: make the service's user the owner of both", path)
 		return false
 	case info.Mode().Perm()&0o002 != 0:
 		d.say(warn, "database", "%s can be written by every user: chmod o-w it", path)
 	}
 	if room, err := monitor.DiskOf(folder); err == nil && room.Full() {
-		d.say(warn, "disk", "%.1f GB are left beside the database: make room", float64(room.Free)/(1<<30))
+		d.say(warn, "disk", "only %.1f GB are free on the disk of the database: free some space", float64(room.Free)/(1<<30))
 	}
 	if database.Served(path) {
 		d.say(fine, "database", "a server or worker is running on it")
@@ -113,7 +112,7 @@ func (d *doctor) sqliteFile(path string) (there bool) {
 
 const accessWrite = 2 // W_OK of access(2)
 
-// nearest is the folder itself, or the nearest one above that exists.
+// nearest returns the folder itself or its nearest parent that exists.
 func nearest(folder string) string {
 	for {
 		if _, err := os.Stat(folder); err == nil || folder == filepath.Dir(folder) {
@@ -123,7 +122,7 @@ func nearest(folder string) string {
 	}
 }
 
-// wal looks for a SQLite file that was opened without what was committed last.
+// wal reports a SQLite file that was opened without its latest commits.
 func (d *doctor) wal(ctx context.Context, db *database.DB) {
 	lost := db.LostWAL()
 	if lost.IsZero() {
@@ -131,17 +130,17 @@ func (d *doctor) wal(ctx context.Context, db *database.DB) {
 	}
 	state := ""
 	if err := db.CheckIntegrity(ctx); ctx.Err() == nil && err != nil {
-		state = "; it is damaged: " + err.Error()
+		state = "; the file is damaged: " + err.Error()
 	}
 	d.say(fail, "database", `the file was copied while a server used it, or has lost its -wal file (in use since %s)%s.
-		What was published last may be missing. If the -wal file still exists, put it beside this file before a server starts;
-		else restore a backup made by pulsecast backup. To accept the loss, start the service on this file`,
+		The latest publications may be missing. If the -wal file still exists, put it beside this file before a server starts.
+		Otherwise restore a backup made by pulsecast backup. To accept the loss, start the service on this file`,
 		lost.Format(time.RFC3339), state)
 }
 
-// writable takes the write lock and lets it go.
+// writable takes the write lock and releases it.
 func (d *doctor) writable(ctx context.Context, db *database.DB) {
-	undo := errors.New("nothing is kept")
+	undo := errors.New("roll back the check")
 	start := time.Now()
 	err := db.InTx(ctx, func(ctx context.Context, tx bun.Tx) error {
 		if database.IsPostgres(tx) {
@@ -154,9 +153,9 @@ func (d *doctor) writable(ctx context.Context, db *database.DB) {
 	took := time.Since(start).Round(time.Millisecond)
 	switch {
 	case !errors.Is(err, undo):
-		d.say(fail, "database", "%s does not let us write: %v; look for a process that holds a transaction open", db.Kind, err)
+		d.say(fail, "database", "can't write to %s: %v. Look for a process that holds a transaction open", db.Kind, err)
 	case took > time.Second:
-		d.say(warn, "database", "%s let us write only after %s: something holds it up", db.Kind, took)
+		d.say(warn, "database", "writing to %s took %s: another process may hold the write lock", db.Kind, took)
 	default:
 		d.say(fine, "database", "%s answers and can be written (%s)", db.Kind, took)
 	}
@@ -176,26 +175,26 @@ func (d *doctor) migrations(ctx context.Context, db *database.DB) (done bool) {
 		}
 	}
 	if pending > 0 {
-		d.say(warn, "migrations", "%d of %d are pending: serve applies them when it starts, or run: pulsecast migrate up", pending, len(all))
+		d.say(warn, "migrations", "%d of %d are pending: serve applies them when it starts, or run pulsecast migrate up", pending, len(all))
 		return false
 	}
 	d.say(fine, "migrations", "all %d are applied", len(all))
 	return true
 }
 
-// readings says how the nodes fare that read the sources.
+// readings reports the latest readings of the sources by any node.
 func (d *doctor) readings(ctx context.Context, db *database.DB) {
 	feeds, err := monitor.Readings(ctx, db.Reader)
 	if err != nil {
 		d.say(fail, "readings", "%v", err)
 	}
 	for _, f := range feeds {
-		last := "never read well"
+		last := "no successful reading yet"
 		if !f.SucceededAt.IsZero() {
-			last = "last read well " + ago(f.SucceededAt)
+			last = "last successful reading " + ago(f.SucceededAt)
 		}
 		if f.LastError != "" {
-			d.say(warn, "readings", "%s: %s; the last reading had an error (%s, %d in a row)", f.Feed, last, f.LastError, f.Failures)
+			d.say(warn, "readings", "%s: %s. The latest reading failed (%s, %d in a row)", f.Feed, last, f.LastError, f.Failures)
 			continue
 		}
 		d.say(fine, "readings", "%s: %s", f.Feed, last)
@@ -210,7 +209,7 @@ func (d *doctor) queues(ctx context.Context, db *database.DB) {
 		return
 	}
 	if q.Baselines.Age(now) > monitor.BaselinesLate {
-		d.say(warn, "queues", "%d predictions wait for their baseline, the oldest published %s: look in the log for what the job markets says",
+		d.say(warn, "queues", "%d predictions wait for their baseline, the oldest published %s: look in the log for messages of the job markets",
 			q.Baselines.Count, ago(q.Baselines.Oldest))
 	}
 	v := fine

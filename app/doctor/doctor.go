@@ -1,5 +1,5 @@
-// Package doctor checks what an installation depends on and says what to do about what
-// is wrong. It looks from outside: a server may be running.
+// Package doctor checks the dependencies of an installation and says how to fix each problem. It
+// checks from outside, so a server may be running.
 package doctor
 
 import (
@@ -24,16 +24,16 @@ import (
 	"github.com/pulsecast/pulsecast/app/tracing"
 )
 
-// checkTimeout bounds one look of the doctor at something outside this process.
+// checkTimeout bounds one check of something outside this process.
 const checkTimeout = 8 * time.Second
 
-// verdict is how a check came out.
+// verdict is the result of a check.
 type verdict string
 
 const (
 	fine verdict = "ok"
-	warn verdict = "warn" // it works, but not as well as it could
-	fail verdict = "fail" // it does not work
+	warn verdict = "warn" // works, but not as well as it could
+	fail verdict = "fail" // does not work
 )
 
 // doctor checks one installation.
@@ -44,14 +44,14 @@ type doctor struct {
 	failed int
 }
 
-// Run checks what the service depends on and prints a line for each: ok, warn or
-// fail, what was found and what to do. No secret is printed. It fails when a check
-// does. It settles, reads into and repairs nothing.
+// Run checks the dependencies and prints a line for each: ok, warn or fail, what was found and what
+// to do. It prints no secret. It returns an error if a check fails. It settles, repairs and stores
+// nothing.
 func Run(ctx context.Context, cfg config.Config, out io.Writer) error {
 	d := &doctor{cfg: cfg, out: out}
 	if err := d.cfg.Check(); err != nil {
 		d.say(fail, "configuration", "%v", err)
-		return errors.New("the configuration cannot be used; nothing else was checked")
+		return errors.New("the configuration is invalid, so nothing else was checked")
 	}
 	d.configuration()
 	d.database(ctx)
@@ -78,17 +78,17 @@ func (d *doctor) say(v verdict, what, format string, args ...any) {
 
 func (d *doctor) configuration() {
 	public := !d.cfg.Loopback()
-	base, _ := url.Parse(d.cfg.BaseURL) // Check has read it
+	base, _ := url.Parse(d.cfg.BaseURL) // Check has validated it
 	switch host := base.Hostname(); {
 	case public && (host == "localhost" || net.ParseIP(host).IsLoopback()):
 		d.say(warn, "configuration", "ADDR can be reached from outside, but links begin with %s: set BASE_URL to the public address", d.cfg.BaseURL)
 	case public && base.Scheme == "http":
-		d.say(warn, "configuration", "BASE_URL is not https: keys travel in the open; put a proxy with TLS in front and set BASE_URL=https://…")
+		d.say(warn, "configuration", "BASE_URL is not https, so keys are sent unencrypted: put a proxy with TLS in front and set BASE_URL=https://…")
 	default:
 		d.say(fine, "configuration", "listens on %s, links begin with %s", d.cfg.Addr, d.cfg.BaseURL)
 	}
 	if host, _, err := net.SplitHostPort(d.cfg.MetricsAddr); err == nil && (host == "" || net.ParseIP(host).IsUnspecified()) {
-		d.say(warn, "configuration", "METRICS_ADDR listens on every address, and needs no key: bind it to a private one")
+		d.say(warn, "configuration", "METRICS_ADDR listens on every address and needs no key: bind it to a private address")
 	}
 }
 
@@ -97,7 +97,7 @@ func (d *doctor) cache(ctx context.Context) {
 		if _, ok := d.cfg.SQLitePath(); ok {
 			d.say(fine, "cache", "in this process")
 		} else {
-			d.say(warn, "cache", "in this process: with several nodes set REDIS_URL, or each counts its rate limits alone")
+			d.say(warn, "cache", "in this process: with several nodes set REDIS_URL, else each node counts rate limits separately")
 		}
 		return
 	}
@@ -109,19 +109,19 @@ func (d *doctor) cache(ctx context.Context) {
 		err = c.Ping(ctx)
 	}
 	if err != nil {
-		d.say(fail, "cache", "%v: check REDIS_URL and that Redis runs; until it does, limits are counted per node", err)
+		d.say(fail, "cache", "%v: check REDIS_URL and that Redis runs. Until then each node counts limits separately", err)
 		return
 	}
 	d.say(fine, "cache", "Redis answers")
 }
 
-// identity asks the provider about a key that cannot exist, the way a request would.
+// identity asks the provider about a key that can't exist, in the same way as a request.
 func (d *doctor) identity(ctx context.Context) {
 	if d.cfg.IdentityURL == "" {
 		d.say(fine, "identity", "local registry, registration is %s", d.cfg.Registration)
 		return
 	}
-	folder, err := os.MkdirTemp("", "pulsecast-doctor") // what it remembers goes nowhere
+	folder, err := os.MkdirTemp("", "pulsecast-doctor") // the service stores its state in a temporary folder
 	if err != nil {
 		d.say(fail, "identity", "not checked: %v", err)
 		return
@@ -143,11 +143,11 @@ func (d *doctor) identity(ctx context.Context) {
 	refusal, refused := errors.AsType[*problem.Error](err)
 	switch {
 	case err == nil:
-		d.say(fail, "identity", "the provider accepts a key that was just made up: anybody is let in; check what answers at IDENTITY_URL")
+		d.say(fail, "identity", "the provider accepts a made-up key, so anyone has access: check which server answers at IDENTITY_URL")
 	case refused && refusal.Status < 500:
 		d.say(fine, "identity", "the provider at %s answers, and refuses a made-up key", d.cfg.IdentityURL)
 	default:
-		d.say(fail, "identity", "the provider cannot be asked (%s): %s", status.LastError, identityAdvice(status.LastError))
+		d.say(fail, "identity", "the provider's check failed (%s): %s", status.LastError, identityAdvice(status.LastError))
 	}
 	for _, w := range status.Warnings {
 		d.say(warn, "identity", "%s", w)
@@ -155,15 +155,16 @@ func (d *doctor) identity(ctx context.Context) {
 	d.signIn(ctx, service.People())
 }
 
-// signIn looks at what admins need of the provider; people is nil without ADMIN_SCOPE.
+// signIn checks the provider's support for the sign-in of admins. people is nil without
+// ADMIN_SCOPE.
 func (d *doctor) signIn(ctx context.Context, people *identity.People) {
 	if people == nil {
-		d.say(fine, "admins", "sign in with a password; set ADMIN_SCOPE to let them sign in at the provider as well")
+		d.say(fine, "admins", "sign in with a password; set ADMIN_SCOPE to let them also sign in at the provider")
 		return
 	}
 	warnings, err := people.Ready(ctx)
 	if err != nil {
-		d.say(fail, "admins", "cannot sign in at %s, only with a password: %v", people.Host(), err)
+		d.say(fail, "admins", "can't sign in at %s, only with a password: %v", people.Host(), err)
 		return
 	}
 	d.say(fine, "admins", "sign in at %s when it grants them %s; register the redirect address %s there", people.Host(), d.cfg.AdminScope, d.cfg.BaseURL+identity.CallbackPath)
@@ -179,38 +180,38 @@ func identityAdvice(word string) string {
 	case "discovery", "parse", "http_404":
 		return "IDENTITY_URL must be the issuer exactly as its /.well-known/openid-configuration names it"
 	case "timeout", "unreachable":
-		return "check IDENTITY_URL, the network, and that the provider runs; until it does every key is answered 503"
+		return "check IDENTITY_URL, the network, and that the provider runs. Until then every key gets 503"
 	}
 	return "check IDENTITY_URL and the provider's own log"
 }
 
-// tracing only reads the OTEL_* variables: most services have no collector.
+// tracing only reads the OTEL_* variables, because most services have no collector.
 func (d *doctor) tracing() {
 	on, err := tracing.Wanted()
 	switch {
 	case err != nil:
-		d.say(fail, "tracing", "%v; the service does not start like this", err)
+		d.say(fail, "tracing", "%v; the service does not start with this setting", err)
 	case on:
 		d.say(fine, "tracing", "spans go to the collector of OTEL_EXPORTER_OTLP_ENDPOINT, or of localhost:4318; a span that does not arrive is dropped")
 	}
 }
 
-// webhook only connects: a message would wake somebody.
+// webhook only connects, because a message could wake someone.
 func (d *doctor) webhook(ctx context.Context) {
 	if d.cfg.AlertWebhookURL == "" {
-		d.say(warn, "alerts", "no message is sent when something goes wrong: set ALERT_WEBHOOK_URL")
+		d.say(warn, "alerts", "no message is sent if something goes wrong: set ALERT_WEBHOOK_URL")
 		return
 	}
-	u, _ := url.Parse(string(d.cfg.AlertWebhookURL)) // Check has read it
+	u, _ := url.Parse(string(d.cfg.AlertWebhookURL)) // Check has validated it
 	port := u.Port()
 	if port == "" {
-		port = u.Scheme // "https" is a port by name
+		port = u.Scheme // "https" is also the name of a port
 	}
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
 	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", net.JoinHostPort(u.Hostname(), port))
 	if err != nil {
-		d.say(fail, "alerts", "the host of ALERT_WEBHOOK_URL cannot be reached: %v", err)
+		d.say(fail, "alerts", "the host of ALERT_WEBHOOK_URL can't be reached: %v", err)
 		return
 	}
 	conn.Close()

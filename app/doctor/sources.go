@@ -24,7 +24,7 @@ import (
 // upstreamCheck is one small read of a source.
 type upstreamCheck struct {
 	name, setting string
-	news          bool // one of the news is enough
+	news          bool // one working news source is enough
 	optional      bool
 	read          func(ctx context.Context) (count int, err error)
 
@@ -94,7 +94,7 @@ func sourceAdvice(word string, c upstreamCheck) string {
 	case "unauthorized":
 		return "check REDDIT_CLIENT_ID and REDDIT_CLIENT_SECRET"
 	case "http_429":
-		return "asked too often; a running server may have asked within the minute: try again in a few minutes"
+		return "too many requests: a running server may have read the source within the last minute. Try again in a few minutes"
 	case "http_403":
 		if c.news {
 			return "the source refuses this address: set REDDIT_CLIENT_ID and REDDIT_CLIENT_SECRET, or read from another network"
@@ -102,22 +102,22 @@ func sourceAdvice(word string, c upstreamCheck) string {
 		return "the source refuses this address: read from another network"
 	}
 	if strings.HasPrefix(word, "http_5") {
-		return "the source is in trouble itself: wait, the last good snapshot stays up"
+		return "the source itself has a problem: wait. The last good snapshot is still served"
 	}
-	return "the answer is not what this program knows: check " + c.setting + ", else look for a newer version"
+	return "the answer has an unknown format: check " + c.setting + ", or look for a newer version of this program"
 }
 
-// maxSkew is how far the clock may be off before it is worth a warning: prices count
-// before or after a publication by the second.
+// maxSkew is how far the clock may be off without a warning. To the second, it decides whether a
+// price counts as before or after a publication.
 const maxSkew = 5 * time.Second
 
-// clock is a transport that compares our clock with what the answers say.
+// clock is an HTTP transport that compares this machine's clock with the Date of the answers.
 type clock struct {
 	mu   sync.Mutex
-	skew []time.Duration // above zero: ours is ahead
+	skew []time.Duration // positive if our clock is ahead
 }
 
-// RoundTrip reads the Date of the answer, which is cut to the second.
+// RoundTrip reads the Date of the answer, which has no fractions of a second.
 func (c *clock) RoundTrip(req *http.Request) (*http.Response, error) {
 	sent := time.Now()
 	resp, err := http.DefaultTransport.RoundTrip(req)
@@ -126,19 +126,19 @@ func (c *clock) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	at, dateErr := http.ParseTime(resp.Header.Get("Date"))
 	if dateErr == nil {
-		age, _ := strconv.Atoi(resp.Header.Get("Age")) // from a cache; none is 0
+		age, _ := strconv.Atoi(resp.Header.Get("Age")) // set by a cache; 0 if missing
 		c.note(sent, at.Add(time.Duration(age)*time.Second+500*time.Millisecond))
 	}
 	return resp, nil
 }
 
-// note compares their time with the middle of our asking.
+// note compares the server's time with the middle of the request by our clock.
 func (c *clock) note(sent, theirs time.Time) {
 	ours := sent.Add(time.Since(sent) / 2)
 	c.add(ours.Sub(theirs))
 }
 
-// add notes how far our clock is ahead of another.
+// add records how far our clock is ahead of another clock.
 func (c *clock) add(ahead time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -148,7 +148,7 @@ func (c *clock) add(ahead time.Duration) {
 func (d *doctor) time() {
 	skew := d.clock.skew
 	if len(skew) == 0 {
-		d.say(warn, "clock", "not checked: nothing that answered told the time")
+		d.say(warn, "clock", "not checked: no answer contained the time")
 		return
 	}
 	slices.SortFunc(skew, func(a, b time.Duration) int { return cmp.Compare(a, b) })
@@ -158,7 +158,7 @@ func (d *doctor) time() {
 		if middle > 0 {
 			way = "ahead"
 		}
-		d.say(warn, "clock", "%s %s of the others: run an NTP client; which price counts for a prediction, and until when a key holds, follow this clock", middle.Abs().Round(time.Second), way)
+		d.say(warn, "clock", "%s %s of the others: run an NTP client. This clock decides which price counts for a prediction and when a key expires", middle.Abs().Round(time.Second), way)
 		return
 	}
 	d.say(fine, "clock", "%s", fmt.Sprintf("within %s of %d others", maxSkew, len(skew)))

@@ -13,26 +13,25 @@ import (
 	"github.com/pulsecast/pulsecast/app/problem"
 )
 
-// Principal is whom a bearer belongs to. What else it is, only the packages that
-// made it and use it know.
+// A Principal is the owner of a bearer. Only the packages that make and use a Principal know more about it.
 type Principal interface{ AgentID() uuid.UUID }
 
-// maxBearer bounds a bearer in bytes; a JWT with many claims stays below it.
+// maxBearer is the longest accepted bearer, in bytes. A JWT with many claims is shorter.
 const maxBearer = 4096
 
-// PrincipalOf is the agent behind the request; nil when it is anonymous or when
+// PrincipalOf returns the agent that sent the request. It returns nil if the request is anonymous, or if
 // neither RequireAgent nor OptionalAgent has run.
 func PrincipalOf(c *fiber.Ctx) Principal { return of(c.Context()).principal }
 
-// Limited is a Principal that may not do everything its agent may.
+// Limited is a Principal with fewer rights than its agent.
 type Limited interface {
-	// Allows reports whether it may do what a scope stands for.
+	// Allows reports whether the principal may do what the scope permits.
 	Allows(scope string) bool
 }
 
-// RequireAgent lets a request pass only with a valid bearer, and one that is limited only if
-// it allows the scope. Without a scope that is "read" for GET, and nothing for other methods:
-// an operation that changes something is open to apps only if it says so.
+// RequireAgent returns middleware that refuses a request without a valid bearer. It also refuses a limited
+// principal that doesn't allow the scope. The default scope is "read" for GET and HEAD. Other methods have
+// no default, so an app can call an operation that changes something only if its route names a scope.
 func (s *Server) RequireAgent(scope ...string) fiber.Handler {
 	return func(c *fiber.Ctx) error {
 		p, err := s.identify(c)
@@ -51,7 +50,7 @@ func (s *Server) RequireAgent(scope ...string) fiber.Handler {
 	}
 }
 
-// neededScope returns the scope that a request needs; "" if no scope is enough.
+// neededScope returns the scope that a request needs, or "" if no scope is enough.
 func neededScope(c *fiber.Ctx, named []string) string {
 	switch {
 	case len(named) > 0:
@@ -69,8 +68,8 @@ func checkScope(p Limited, scope string) error {
 	return problem.InsufficientScope(scope)
 }
 
-// CheckBearer refuses a request without a valid bearer. Unlike RequireAgent it leaves no
-// trace of the agent: what the request leads to is counted as the agent's.
+// CheckBearer refuses a request without a valid bearer. Unlike RequireAgent it doesn't attach the agent to
+// the request, because the requests that this one causes are counted as the agent's.
 func (s *Server) CheckBearer(c *fiber.Ctx) error {
 	p, err := s.identify(c)
 	of(c.Context()).principal = nil
@@ -80,8 +79,8 @@ func (s *Server) CheckBearer(c *fiber.Ctx) error {
 	return err
 }
 
-// misplacedKey says where a request without an Authorization header carries a key instead;
-// empty if it seems to carry none.
+// misplacedKey returns a sentence that names the wrong place of a key in a request without an Authorization
+// header. It returns "" if the request seems to carry no key.
 func misplacedKey(c *fiber.Ctx) string {
 	if len(c.Request().Header.Peek("X-Api-Key")) > 0 {
 		return "The header X-API-Key isn't read. "
@@ -94,9 +93,8 @@ func misplacedKey(c *fiber.Ctx) string {
 	return ""
 }
 
-// OptionalAgent lets anonymous requests pass too. A bearer that is sent but not
-// valid is still refused: its sender believes to be signed in. The answers vary by
-// Authorization.
+// OptionalAgent returns middleware that lets anonymous requests pass. It refuses an invalid bearer, because
+// its sender expects to be signed in. The answers vary by Authorization.
 func (s *Server) OptionalAgent() fiber.Handler {
 	return func(c *fiber.Ctx) error {
 		addVary(&c.Response().Header, fiber.HeaderAuthorization)
@@ -107,10 +105,10 @@ func (s *Server) OptionalAgent() fiber.Handler {
 	}
 }
 
-// CredentialFailed counts a refused credential against the client's address. It
-// returns err, or the 429 to send instead when the address has failed too often.
-// Errors other than a 401 are not counted. RequireAgent and OptionalAgent call it;
-// so must every other place that checks a credential (a session, a sign-in form).
+// CredentialFailed counts a refused credential against the client's address. It returns err, or the 429 to
+// send instead if the address has failed too often. It counts only errors with status 401. RequireAgent and
+// OptionalAgent call it. Every other check of a credential, such as a session or a sign-in form, must call
+// it too.
 func (s *Server) CredentialFailed(c *fiber.Ctx, err error) error {
 	if p, ok := errors.AsType[*problem.Error](err); !ok || p.Status != fiber.StatusUnauthorized {
 		return err
@@ -121,8 +119,8 @@ func (s *Server) CredentialFailed(c *fiber.Ctx, err error) error {
 	return err
 }
 
-// identify finds the principal of a request once. No Authorization header gives
-// nil, nil.
+// identify returns the principal of a request and remembers it. It returns nil, nil if there is no
+// Authorization header.
 func (s *Server) identify(c *fiber.Ctx) (Principal, error) {
 	r := of(c.Context())
 	if r.principal != nil {
@@ -146,14 +144,14 @@ func (s *Server) identify(c *fiber.Ctx) (Principal, error) {
 	return p, nil
 }
 
-// Bearer is the credential an authenticated request came with.
+// Bearer returns the credential of an authenticated request.
 func Bearer(c *fiber.Ctx) string {
 	token, _ := bearerOf(&c.Request().Header)
 	return token
 }
 
-// bearerOf reads the token of the Authorization header (RFC 6750, section 2.1). It
-// is empty when the header is there but is not one well-formed bearer.
+// bearerOf reads the token of the Authorization header (RFC 6750, section 2.1). The token is empty if the
+// header isn't exactly one well-formed bearer.
 func bearerOf(h *fasthttp.RequestHeader) (token string, sent bool) {
 	values := h.PeekAll(fiber.HeaderAuthorization)
 	if len(values) == 0 {
@@ -167,7 +165,7 @@ func bearerOf(h *fasthttp.RequestHeader) (token string, sent bool) {
 	return string(rest), true
 }
 
-// token68 is the alphabet of RFC 9110, section 11.2.
+// token68 reports whether b has the form of token68 in RFC 9110, section 11.2.
 func token68(b []byte) bool {
 	b = bytes.TrimRight(b, "=")
 	for _, c := range b {

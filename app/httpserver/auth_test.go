@@ -64,7 +64,7 @@ func TestCredentials(t *testing.T) {
 					t.Errorf("%d with WWW-Authenticate %q", r.StatusCode, challenge)
 				}
 				if got == "missing_credentials" && !strings.Contains(r.body, "POST http://pulse.test/api/agents") {
-					t.Errorf("no way to a key in %s", r.body)
+					t.Errorf("%s doesn't say how to get a key", r.body)
 				}
 			}
 		})

@@ -14,8 +14,8 @@ import (
 	"github.com/pulsecast/pulsecast/app/config"
 )
 
-// BenchmarkSnapshotPath is a snapshot answer through the whole chain, without the
-// network: what httpserver adds to a handler that does nothing.
+// BenchmarkSnapshotPath measures what httpserver adds to a handler that does nothing: a snapshot answer
+// through the whole chain, without the network.
 func BenchmarkSnapshotPath(b *testing.B) {
 	body := bytes.Repeat([]byte("x"), 12_700)
 	coding := []byte("gzip")

@@ -13,8 +13,8 @@ import (
 	"github.com/pulsecast/pulsecast/app/config"
 )
 
-// bucketKey is who is counted: an agent, or an address (IPv6 by its /64, since one
-// client has at least that many addresses to itself).
+// bucketKey identifies the caller that is counted: an agent or an address. An IPv6 address is counted by
+// its /64, since one client has at least that many addresses.
 type bucketKey struct {
 	kind byte // 'a' agent, 'i' address
 	who  [16]byte
@@ -33,16 +33,16 @@ func addrKey(addr netip.Addr) bucketKey {
 	return k
 }
 
-// verdict is one answer of a limit.
+// verdict is the answer of one limit.
 type verdict struct {
 	ok        bool
 	remaining int           // requests that could follow at once
-	reset     time.Duration // until the whole quota is there again
+	reset     time.Duration // until the whole quota is available again
 	retry     time.Duration // until the next request passes; zero when ok
 }
 
-// next is how long it takes until one more request is possible than now. A quota of N fills
-// evenly, by one request each Per/N.
+// next returns how long it takes until one more request is possible than now. A quota of N fills evenly, by
+// one request each Per/N.
 func (v verdict) next(rate config.Rate) time.Duration {
 	interval := rate.Per / time.Duration(rate.N)
 	return max(v.reset-rate.Per+time.Duration(v.remaining+1)*interval, 0)
@@ -54,10 +54,9 @@ const (
 	evictSample  = 8
 )
 
-// buckets counts one class in this process, by the same algorithm (GCRA, a leaky
-// bucket that stores one moment per client) as redis_rate. Memory is bounded: a
-// full shard drops the least spent of a few random entries, which gives its client
-// a full quota again.
+// buckets counts the requests of one class in this process. It uses the algorithm of redis_rate: GCRA, a
+// leaky bucket that stores one time per client. Memory is bounded. A full shard drops the least used of a
+// few random entries, which gives that client a full quota again.
 type buckets struct {
 	seed   maphash.Seed
 	shards [bucketShards]bucketShard
@@ -76,7 +75,7 @@ func newBuckets() *buckets {
 	return b
 }
 
-// take counts n at once, or none if fewer are left.
+// take counts n requests, or none if fewer than n are left.
 func (b *buckets) take(key bucketKey, rate config.Rate, now int64, n int) verdict {
 	shard := &b.shards[maphash.Comparable(b.seed, key)%bucketShards]
 	per := int64(rate.Per)
@@ -97,8 +96,8 @@ func (b *buckets) take(key bucketKey, rate config.Rate, now int64, n int) verdic
 	return verdict{ok: true, remaining: int((per - (after - now)) / interval), reset: time.Duration(after - now)}
 }
 
-// evict makes room for one: maps are walked from a random place, so the first few
-// entries are a sample.
+// evict makes room for one entry. Map iteration starts at a random place, so the first few entries are a
+// sample.
 func (s *bucketShard) evict() {
 	var victim bucketKey
 	least, seen := int64(math.MaxInt64), 0
@@ -113,7 +112,7 @@ func (s *bucketShard) evict() {
 	delete(s.spent, victim)
 }
 
-// name is the key in Redis.
+// name returns the key in Redis.
 func (k bucketKey) name(prefix, class string) string {
 	return prefix + class + ":" + string(k.kind) + hex.EncodeToString(k.who[:])
 }

@@ -10,10 +10,10 @@ import (
 	"time"
 )
 
-// certificateCheckEvery is the time between two looks whether the files have changed.
+// certificateCheckEvery is the time between two checks whether the files have changed.
 const certificateCheckEvery = time.Second
 
-// certificate is read from files, again when they change: a renewal needs no restart.
+// certificate is a TLS certificate that is read again when its files change, so a renewal needs no restart.
 type certificate struct {
 	certFile, keyFile string
 	log               *slog.Logger
@@ -21,10 +21,10 @@ type certificate struct {
 	mu      sync.Mutex
 	current *tls.Certificate
 	looked  time.Time
-	read    [2]version // of the files when they were last read, with success or not
+	read    [2]version // of the files at the last read, successful or not
 }
 
-// version tells a file from what was there before.
+// version identifies one state of a file.
 type version struct {
 	changed time.Time
 	size    int64
@@ -39,8 +39,8 @@ func serverTLS(certFile, keyFile string, log *slog.Logger) *tls.Config {
 	return &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}, GetCertificate: c.get}
 }
 
-// get returns the certificate. While changed files can't be used, such as during a renewal
-// that has written one of them, it is the one before.
+// get returns the certificate. While changed files can't be used, it returns the previous one. That happens
+// during a renewal that has written only one of the two files.
 func (c *certificate) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -62,14 +62,14 @@ func (c *certificate) look() {
 	c.read = now
 	pair, err := tls.LoadX509KeyPair(c.certFile, c.keyFile)
 	if err != nil {
-		c.log.Warn("certificate not read; the one before stays", "error", err)
+		c.log.Warn("certificate not read; the previous one stays in use", "error", err)
 		return
 	}
 	c.current = &pair
 	c.log.Info("certificate read", "file", c.certFile, "valid_until", pair.Leaf.NotAfter)
 }
 
-// versionOf follows links. A file that is missing has the zero version.
+// versionOf follows links. A missing file has the zero version.
 func versionOf(file string) version {
 	info, err := os.Stat(file)
 	if err != nil {
@@ -78,10 +78,10 @@ func versionOf(file string) version {
 	return version{info.ModTime(), info.Size()}
 }
 
-// answerPlain tells a client that spoke HTTP to a port of HTTPS so.
+// answerPlain tells a client that sent plain HTTP that this port serves HTTPS.
 func answerPlain(conn net.Conn) {
 	const text = "This port serves HTTPS; use an address that starts with https://.\n"
 	_, _ = fmt.Fprintf(conn, "HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Type: text/plain; charset=utf-8\r\n"+
-		"Content-Length: %d\r\n\r\n%s", len(text), text) // it may be gone
+		"Content-Length: %d\r\n\r\n%s", len(text), text) // the client may be gone
 	_ = conn.Close()
 }

@@ -112,8 +112,8 @@ func TestPlainHTTPToAPortOfHTTPS(t *testing.T) {
 	}
 }
 
-// A renewed certificate is served without a restart, and files that don't fit together leave
-// the one before in place.
+// TestCertificateIsReadAgain checks that a renewed certificate is served without a restart, and that the
+// previous certificate stays in use while the files don't fit together.
 func TestCertificateIsReadAgain(t *testing.T) {
 	t.Parallel()
 	n, certFile, keyFile := secureNode(t)

@@ -8,7 +8,7 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-// peerAddr is the address at the other end of the socket.
+// peerAddr returns the address at the other end of the socket.
 func peerAddr(fctx *fasthttp.RequestCtx) netip.Addr {
 	if tcp, ok := fctx.RemoteAddr().(*net.TCPAddr); ok {
 		return tcp.AddrPort().Addr().Unmap()
@@ -26,10 +26,10 @@ func (s *Server) trusts(addr netip.Addr) bool {
 	return false
 }
 
-// clientBehind reads X-Forwarded-For from the right: each trusted proxy vouches
-// only for the address it wrote, so the first address that is not a trusted proxy
-// is the client, and everything left of it is hearsay. An entry that is no address
-// ends the walk at the hop before it.
+// clientBehind returns the client's address from X-Forwarded-For, which it reads from the right. Each
+// trusted proxy vouches only for the address it wrote, so the first address that isn't a trusted proxy is
+// the client. Everything left of it is unverified. An entry that isn't an address ends the walk at the hop
+// before it.
 func (s *Server) clientBehind(peer netip.Addr, headers [][]byte) netip.Addr {
 	client := peer
 	for i := len(headers) - 1; i >= 0; i-- {

@@ -22,7 +22,7 @@ func TestClientAddress(t *testing.T) {
 	}{
 		{"no proxy header", nil, "127.0.0.1"},
 		{"one hop", []string{"203.0.113.7"}, "203.0.113.7"},
-		{"what the client wrote is hearsay", []string{"1.1.1.1, 203.0.113.7"}, "203.0.113.7"},
+		{"an entry written by the client is ignored", []string{"1.1.1.1, 203.0.113.7"}, "203.0.113.7"},
 		{"trusted hops are skipped", []string{"1.1.1.1, 203.0.113.7, 10.1.2.3, 127.0.0.1"}, "203.0.113.7"},
 		{"several headers are one list", []string{"1.1.1.1, 203.0.113.7", "10.1.2.3"}, "203.0.113.7"},
 		{"all trusted: the leftmost", []string{"10.9.9.9, 10.1.2.3"}, "10.9.9.9"},

@@ -13,10 +13,9 @@ const (
 	gzipLevel    = 5
 )
 
-// compress encodes a text body that its handler didn't. Pages of /admin stay as they
-// are: if a secret (the form token) is compressed together with text a visitor chose,
-// the length reveals the secret. A strong ETag becomes weak, because the bytes are no
-// longer those it was made for. MatchesETag compares weakly for this reason.
+// compress encodes a text body that its handler didn't encode. Pages of /admin stay uncompressed: if a
+// secret (the form token) is compressed together with text a visitor chose, the length reveals the secret.
+// A strong ETag becomes weak, because the bytes have changed. MatchesETag compares weakly for this reason.
 func compress(fctx *fasthttp.RequestCtx) {
 	resp := &fctx.Response
 	h := &resp.Header

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// strict wraps the connections of a listener: they pass on well-formed requests only.
+// strict wraps a listener so that its connections pass on only well-formed requests.
 type strict struct{ net.Listener }
 
 func (l strict) Accept() (net.Conn, error) {
@@ -20,14 +20,14 @@ func (l strict) Accept() (net.Conn, error) {
 	return &strictConn{Conn: c}, nil
 }
 
-// strictConn is a connection of a client.
+// strictConn is the connection of a client.
 type strictConn struct {
 	net.Conn
 	framing framing
-	unread  atomic.Bool // close only after reading what is still coming
+	unread  atomic.Bool // read the rest of the input before closing
 }
 
-// Read returns a *problem.Error where a malformed request would end.
+// Read returns a *problem.Error in place of the end of a malformed request.
 func (c *strictConn) Read(p []byte) (int, error) {
 	for {
 		if c.framing.refusal != nil {
@@ -43,14 +43,14 @@ func (c *strictConn) Read(p []byte) (int, error) {
 	}
 }
 
-// Close lets a refusal that was sent before the whole request was read (400, 413, 431) reach
-// the client: closing a socket with unread bytes resets it, and a reset throws away what was
-// just written. It ends our side first if there is unread input, then reads at most 1 MiB for
-// at most a second.
+// Close lets the client receive a refusal that was sent before the whole request was read (400, 413, 431).
+// Closing a socket with unread bytes resets the connection, and a reset discards what was just written. If
+// there is unread input, Close first ends the sending side and then reads at most 1 MiB for at most a
+// second.
 func (c *strictConn) Close() error {
 	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok && c.unread.Load() {
 		if half.CloseWrite() == nil && c.SetReadDeadline(time.Now().Add(time.Second)) == nil {
-			// How it ends does not matter: the connection is closed next.
+			// The error doesn't matter: the connection is closed next.
 			_, _ = io.CopyN(io.Discard, c.Conn, 1<<20)
 		}
 	}

@@ -10,34 +10,34 @@ import (
 	"github.com/pulsecast/pulsecast/app/problem"
 )
 
-// Cost is how many units of the reads limit an answer takes that has to be made. An answer
-// from memory takes one. A unit is about a millisecond of a processor, so an address that
-// spends 1200 units a minute takes 2 % of one.
+// Cost is the number of units that an answer takes from the reads limit if it has to be made. An answer
+// from memory takes one unit. A unit is about a millisecond of a processor, so an address that spends 1200
+// units a minute uses 2 % of one processor.
 //
-// The numbers are rounded from the processor time of the node and of the database together,
-// with 15,000 predictions: the rows "processor time" of `make bench-report BENCH_ROWS=attack`.
-// They are between those on SQLite and those on Postgres, which plans each query anew.
+// The numbers are rounded from the processor time of the node and the database together, with 15,000
+// predictions: the rows "processor time" of `make bench-report BENCH_ROWS=attack`. They lie between those
+// of SQLite and those of Postgres, which plans each query anew.
 type Cost int
 
 const (
-	// Shared is for an answer that everyone gets who sends no parameter. It is made once for
-	// all of them, a few times a second at most, so it costs nothing more and waits for no place.
+	// Shared is for an answer that is the same for every request without parameters. It is made for all
+	// callers together, at most a few times a second, so it costs no further unit and waits for no place.
 	Shared Cost = 0
 	// Lookup is for one record: about 1 ms.
 	Lookup Cost = 2
 	// Listing is for up to 100 records along an index: 2.5 to 4 ms.
 	Listing Cost = 4
-	// Page is for a page in HTML, and for all that is known of one agent or market: 2 to 14 ms.
+	// Page is for an HTML page, or for everything known about one agent or market: 2 to 14 ms.
 	Page Cost = 10
-	// Search is for words to find, a ranking or a comparison: 1 to 27 ms.
+	// Search is for a text search, a ranking or a comparison: 1 to 27 ms.
 	Search Cost = 20
 	// ArchivedDay is for the prices of one market in a sealed day of the archive: 5 to 12 ms.
 	ArchivedDay Cost = 10
-	// Drawing is for a picture in PNG: 28 to 33 ms.
+	// Drawing is for a PNG picture: 28 to 33 ms.
 	Drawing Cost = 30
 )
 
-// length is which of the queues an answer waits in.
+// length returns the class of the queue that an answer waits in.
 func (c Cost) length() length {
 	if c <= Listing {
 		return quick
@@ -46,14 +46,15 @@ func (c Cost) length() length {
 }
 
 const (
-	// quickQueue and dearQueue are how many requests wait for each place.
+	// quickQueue and dearQueue are the numbers of requests that may wait for each place.
 	quickQueue, dearQueue = 64, 16
-	// quickShare and dearShare are how many requests of one caller are answered or wait.
+	// quickShare and dearShare are the numbers of requests of one caller that may be answered or wait at a
+	// time.
 	quickShare, dearShare = 16, 4
 )
 
-// newReadLane makes the lane for answers that are in no memory. If reads aren't limited, callers
-// aren't told apart.
+// newReadLane makes the lane for answers that aren't in memory. If reads aren't limited, one caller may use
+// all places and queues.
 func newReadLane(places int, limited bool) *lane {
 	queue := [lengths]int{quick: quickQueue * places, dear: dearQueue * places}
 	share := [lengths]int{quick: quickShare, dear: dearShare}
@@ -63,10 +64,10 @@ func newReadLane(places int, limited bool) *lane {
 	return newLane(places, queue, share)
 }
 
-// Admit lets a read go on whose answer has to be made. It counts the units beyond the one that
-// Limits.Reads has counted, and waits for a place in the lane. leave must be called once the
-// answer is made. The refusal, 429 or 503, is for this caller only: others who wait for the
-// same answer try for themselves.
+// Admit waits until the answer to a read may be made. It counts the units beyond the one that Limits.Reads
+// has counted, and waits for a place in the lane. The caller must call leave once the answer is made. The
+// refusal, 429 or 503, is for this caller only: other callers that wait for the same answer try for
+// themselves.
 func (s *Server) Admit(c *fiber.Ctx, cost Cost) (leave func(), err error) {
 	if cost == Shared {
 		return func() {}, nil
@@ -79,7 +80,8 @@ func (s *Server) Admit(c *fiber.Ctx, cost Cost) (leave func(), err error) {
 	return leave, memo.Private(err)
 }
 
-// Made admits every request for what is kept in no memory.
+// Made returns middleware that calls Admit for every request. It is for answers that are never kept in
+// memory.
 func (s *Server) Made(cost Cost) fiber.Handler {
 	return func(c *fiber.Ctx) error {
 		leave, err := s.Admit(c, cost)
@@ -91,14 +93,14 @@ func (s *Server) Made(cost Cost) fiber.Handler {
 	}
 }
 
-// moreReads counts n units beyond the one that Reads has counted, at most all there are. If
-// fewer are left, none is counted and it returns the 429 to send.
+// moreReads counts n units beyond the one that Reads has counted, but never more than the whole limit. If
+// too few are left, it counts none and returns the 429 to send.
 func (l *Limits) moreReads(c *fiber.Ctx, n int) error {
 	if l.reads.rate.Off() || n <= 0 {
 		return nil
 	}
 	v := l.take(c.UserContext(), &l.reads, counted(c), min(n, l.reads.rate.N-1))
-	if !v.ok { // when the request comes again, its first unit is counted again
+	if !v.ok { // a retry counts the first unit again
 		v.retry += l.reads.rate.Per / time.Duration(l.reads.rate.N)
 	}
 	l.reads.announce(c, v)
@@ -110,5 +112,5 @@ func (l *Limits) moreReads(c *fiber.Ctx, n int) error {
 		n+1, v.remaining, l.reads.rate, max(seconds(v.retry), 1), cheaper), v.retry)
 }
 
-// cheaper names what a caller can ask for instead of a dear read.
+// cheaper names reads that a caller can send instead of a dear one.
 const cheaper = "a list without a search, or a record by its id"

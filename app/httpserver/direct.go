@@ -7,14 +7,13 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-// Direct registers a handler that answers plain requests for an API path before the router
-// sees them: finding the route of an answer from memory costs more than the answer. The
-// handler gets the raw query. It returns false, with nothing written, for a query that it
-// doesn't answer.
+// Direct registers a handler that answers plain requests for an API path before the router sees them.
+// Finding the route of an answer from memory costs more than the answer. The handler gets the raw query.
+// For a query that it doesn't answer it writes nothing and returns false.
 //
-// The path must have a route with EdgeFilter and Limits.Snapshot too. It serves everything
-// else, and refuses what is to be refused: a default User-Agent, an encoded body, an address
-// that has spent its limit. So a request is answered alike either way.
+// The path must also have a route with EdgeFilter and Limits.Snapshot. That route serves all other requests
+// and does the refusing: a default User-Agent, an encoded body, an address that has spent its limit. So a
+// request gets the same answer either way.
 func (s *Server) Direct(path string, answer func(fctx *fasthttp.RequestCtx, query []byte) bool) {
 	s.direct[path] = direct{path, answer}
 }

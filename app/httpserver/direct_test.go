@@ -17,7 +17,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/config"
 )
 
-// seen is all that a request leaves behind, without what differs by request.
+// seen is everything that a request leaves behind, without the values that differ in each request.
 type seen struct {
 	Status      int
 	Header      http.Header
@@ -27,9 +27,9 @@ type seen struct {
 	Span        string
 }
 
-// TestDirectAnswersAreTheRouters: with and without a direct handler, a request gets the same
-// status, headers and body, counts against the limit alike, and leaves the same log line,
-// observation and span.
+// TestDirectAnswersAreTheRouters checks that with and without a direct handler, a request gets the same
+// status, headers and body, counts against the limit alike, and leaves the same log line, observation and
+// span.
 func TestDirectAnswersAreTheRouters(t *testing.T) {
 	t.Parallel()
 	const path = "/api/signals"
@@ -116,7 +116,7 @@ func TestDirectAnswersAreTheRouters(t *testing.T) {
 		{"GET", path, []string{"X-Forwarded-For: 192.0.2.7"}},
 		{"GET", path, nil},
 		{"GET", path, nil},
-		{"GET", path, nil}, // the limit is spent from here on
+		{"GET", path, nil}, // from here on the limit is spent
 		{"GET", path, nil},
 		{"HEAD", path, nil},
 		{"GET", path, nil},

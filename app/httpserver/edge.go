@@ -9,10 +9,9 @@ import (
 	"github.com/pulsecast/pulsecast/app/problem"
 )
 
-// defaultAgents are the product tokens that HTTP libraries and command-line tools
-// send when their user has not set a User-Agent, in lower case. Tools a person
-// clicks in (Postman, Insomnia) are not in it, nor is PowerShell, which introduces
-// itself as a browser.
+// defaultAgents are the product tokens that HTTP libraries and command-line tools send if their user hasn't
+// set a User-Agent, in lower case. The list has no tools with a user interface (Postman, Insomnia) and not
+// PowerShell, which sends the User-Agent of a browser.
 var defaultAgents = func() map[string]struct{} {
 	set := map[string]struct{}{}
 	for _, name := range []string{
@@ -38,20 +37,20 @@ var defaultAgents = func() map[string]struct{} {
 	return set
 }()
 
-// longestAgent is the room for lower-casing; a longer token is in no list.
+// longestAgent is the size of the buffer for lower-casing. The list has no longer token.
 const longestAgent = 32
 
 var rejected = problem.New(problem.CodeUserAgentRejected,
 	"Send a User-Agent that begins with the name of your agent, for example: "+
-		"User-Agent: my-agent/1.0 (+https://example.org/my-agent). Empty ones and the defaults of libraries "+
+		"User-Agent: my-agent/1.0 (+https://example.org/my-agent). An empty one and the defaults of libraries "+
 		"and tools (python-requests/2.31, curl/8.5) are refused here; a request with a valid key in "+
 		"Authorization: Bearer <API_KEY> passes with any.")
 
-// EdgeFilter refuses default scripting-library User-Agents. What counts is the
-// first product token, which RFC 9110, section 10.1.5, makes the most significant
-// one: "my-agent/1.0 (python-requests/2.31)" passes, "curl/8.5 my-agent" does not.
-// A valid bearer passes with any User-Agent, and so does a well-formed one while bearers can't
-// be checked: what is behind the filter is public. With EDGE_FILTER=off all pass.
+// EdgeFilter returns middleware that refuses the default User-Agents of scripting libraries. It compares
+// the first product token, which RFC 9110, section 10.1.5, makes the most significant one: "my-agent/1.0
+// (python-requests/2.31)" passes, "curl/8.5 my-agent" does not. A request with a valid bearer passes with
+// any User-Agent. So does a well-formed bearer while bearers can't be checked, because what is behind the
+// filter is public. With EDGE_FILTER=off all requests pass.
 func (s *Server) EdgeFilter() fiber.Handler {
 	if !s.filtersAgents() {
 		return pass

@@ -19,8 +19,8 @@ import (
 	"github.com/pulsecast/pulsecast/app/problem"
 )
 
-// problemBody is the wire form of a refusal (RFC 9457 with our members). Type is
-// BASE_URL/docs#error-CODE, where the documentation explains the code.
+// problemBody is the wire form of a refusal (RFC 9457 with our members). Type is BASE_URL/docs#error-CODE,
+// the address of the code's documentation.
 type problemBody struct {
 	OK        bool            `json:"ok"`
 	Type      string          `json:"type"`
@@ -33,7 +33,7 @@ type problemBody struct {
 	Cursor    string          `json:"cursor,omitempty"`
 }
 
-// machine tells whether a path answers programs; all other paths answer people.
+// machine reports whether a path is for programs. All other paths are for people.
 func machine(path []byte) bool {
 	for _, prefix := range [...]string{"/api", "/compat", "/livez", "/readyz", "/metrics", "/mcp", "/r", "/.well-known", "/oauth/token", "/oauth/revoke", "/oauth/register"} {
 		if rest, ok := bytes.CutPrefix(path, []byte(prefix)); ok && (len(rest) == 0 || rest[0] == '/') {
@@ -46,27 +46,27 @@ func machine(path []byte) bool {
 // problemType is the media type of a refusal (RFC 9457).
 const problemType = "application/problem+json"
 
-// prefersJSON tells whether a request for a page accepts JSON rather than HTML. One that
-// accepts everything gets the page.
+// prefersJSON reports whether a request for a page prefers JSON to HTML. A request that accepts everything
+// gets the page.
 func prefersJSON(c *fiber.Ctx) bool {
 	got := c.Accepts(fiber.MIMETextHTML, problemType, fiber.MIMEApplicationJSON)
 	return got == problemType || got == fiber.MIMEApplicationJSON
 }
 
-// unrouted tells whether err is the router's own 404 or 405.
+// unrouted reports whether err is the router's own 404 or 405.
 func unrouted(err error) bool {
 	e, ok := errors.AsType[*fiber.Error](err)
 	return ok && (e.Code == fiber.StatusNotFound || e.Code == fiber.StatusMethodNotAllowed)
 }
 
-// fail is Fiber's error handler: the one place where an error becomes an answer.
+// fail is Fiber's error handler. Every error becomes an answer here.
 func (s *Server) fail(c *fiber.Ctx, err error) error {
 	r := of(c.Context())
-	if time.Now().After(r.deadline) { // Postgres calls what it was told to break off by another name
+	if time.Now().After(r.deadline) { // Postgres reports a query that was cancelled at the deadline as another error
 		err = errors.Join(err, context.DeadlineExceeded)
 	}
 	p := s.translate(c, err)
-	if unrouted(err) { // no handler has counted it
+	if unrouted(err) { // no route has counted this request
 		if refusal := s.Limits.takeSnapshot(c); refusal != nil {
 			p = s.translate(c, refusal)
 		} else if p.Code == "method_not_allowed" && r.method == fiber.MethodOptions {
@@ -95,8 +95,8 @@ func (s *Server) fail(c *fiber.Ctx, err error) error {
 	return c.SendString(p.Title + ". " + p.Detail + "\nRequest " + string(r.id) + "\n")
 }
 
-// begin sets what every form of a refusal has, and takes back what the handler may
-// have said about an answer that is not sent.
+// begin sets the headers that every form of a refusal has. It removes headers that the handler may have set
+// for an answer that is not sent.
 func (s *Server) begin(c *fiber.Ctx, p *problem.Error) {
 	of(c.Context()).refusal = p
 	c.Response().ResetBody()
@@ -124,7 +124,7 @@ func (s *Server) writeProblem(c *fiber.Ctx, p *problem.Error) {
 	}
 	var out bytes.Buffer
 	enc := json.NewEncoder(&out)
-	enc.SetEscapeHTML(false) // "<API_KEY>" is meant to be read
+	enc.SetEscapeHTML(false) // keeps "<API_KEY>" legible
 	if err := enc.Encode(body); err != nil {
 		panic(err) // strings and ints always encode
 	}
@@ -132,11 +132,11 @@ func (s *Server) writeProblem(c *fiber.Ctx, p *problem.Error) {
 	c.Response().SetBodyRaw(out.Bytes())
 }
 
-// translate turns any error into a refusal: Fiber's own by status, a missed deadline and a
-// database that can't be used into 503, the unknown into 500.
+// translate turns any error into a refusal. Fiber's own errors keep their status, a missed deadline and an
+// unusable database become 503, and an unknown error becomes 500.
 func (s *Server) translate(c *fiber.Ctx, err error) *problem.Error {
 	if p, ok := errors.AsType[*problem.Error](err); ok {
-		own := *p // the caller may share it between requests
+		own := *p // several requests may share the error
 		return &own
 	}
 	if e, ok := errors.AsType[*fiber.Error](err); ok {
@@ -177,23 +177,23 @@ func (s *Server) translateFiber(c *fiber.Ctx, e *fiber.Error) *problem.Error {
 func (s *Server) noRoute(c *fiber.Ctx) *problem.Error {
 	if !machine(c.Context().URI().PathOriginal()) {
 		return problem.NotFound(
-			"There is nothing at this address. It may have been mistyped, or what it named may be gone.",
+			"There is nothing at this address. Check it for a typing error; the page may also have been removed.",
 		)
 	}
 	base := s.opts.Config.BaseURL
 	return problem.NotFound("There is nothing at this path. The API is described at " + base + "/docs and, for agents, at " + base + "/api/skill.")
 }
 
-// badRequest refuses a request whose HTTP can't be read, before any handler sees it.
-// The status tells more than the usual one of its code.
+// badRequest refuses a request with malformed HTTP before any handler sees it. Its status says more than
+// the usual status of the code.
 func badRequest(status int, detail string) *problem.Error {
 	p := problem.New(problem.CodeInvalidRequest, detail)
 	p.Status, p.Title = status, http.StatusText(status)
 	return p
 }
 
-// refuseMalformed answers what fasthttp could not read. The path may be unknown, so
-// the answer is always problem+json; the connection closes after it.
+// refuseMalformed answers a request that fasthttp could not read. The path may be unknown, so the answer is
+// always problem+json. The connection closes after it.
 func (s *Server) refuseMalformed(fctx *fasthttp.RequestCtx, err error) {
 	r := s.open(fctx)
 	defer s.finish(fctx, r)
@@ -225,9 +225,8 @@ func malformed(err error, maxBody int) *problem.Error {
 // crossOriginHeaders are the request headers that pages of other sites may set.
 const crossOriginHeaders = "Authorization, Content-Type, Idempotency-Key, If-None-Match, Last-Event-ID, MCP-Protocol-Version"
 
-// options answers OPTIONS for a path without a handler for it: which
-// methods there are and, for a browser's preflight, what a page may send. Browsers keep the
-// answer for as long as they may, at most a day.
+// options answers OPTIONS for a path without a handler for it. The answer lists the methods and, for a
+// browser's preflight, the headers that a page may send. Browsers may cache the answer for a day.
 func options(c *fiber.Ctx) error {
 	if allow := c.Response().Header.Peek(fiber.HeaderAllow); machine(c.Context().URI().PathOriginal()) {
 		c.Set(fiber.HeaderAccessControlAllowMethods, string(allow))
@@ -237,5 +236,5 @@ func options(c *fiber.Ctx) error {
 	return c.SendStatus(fiber.StatusNoContent)
 }
 
-// seconds rounds up, so that a client that waits as told is not early.
+// seconds rounds up, so that a client that waits this long isn't early.
 func seconds(d time.Duration) int { return int(math.Ceil(d.Seconds())) }

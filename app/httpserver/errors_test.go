@@ -20,7 +20,7 @@ func TestErrorsBecomeProblems(t *testing.T) {
 		status int
 		code   string
 		level  string
-		header string // "Name: value" that must be there
+		header string // "Name: value" of a required header
 	}{
 		{"refusal", problem.InvalidParameter("limit", "must be 1..100"), 400, "invalid_parameter", "INFO", ""},
 		{"wrapped", errors.Join(errors.New("outer"), problem.New(problem.CodeMarketClosed, "Too late.")), 409, "market_closed", "INFO", ""},
@@ -66,13 +66,13 @@ func TestErrorsBecomeProblems(t *testing.T) {
 	}
 	t.Cleanup(func() { // after the parallel cases
 		if logs := n.logs.text(); strings.Contains(logs, "hush") || !strings.Contains(logs, "/api/refusal") {
-			t.Errorf("the query is in the log, or nothing is: %s", logs)
+			t.Errorf("want a log without the query, got: %s", logs)
 		}
 	})
 }
 
-// TestMissedDeadline: who was cut off by the deadline may say so in words of its own, as
-// Postgres does ("canceling statement due to user request"). It is no fault of the code.
+// TestMissedDeadline checks that an error after the deadline becomes a 503. Postgres reports the deadline
+// in its own words ("canceling statement due to user request"), which is no fault of the code.
 func TestMissedDeadline(t *testing.T) {
 	t.Parallel()
 	n := run(t, nil, func(s *Server) {

@@ -14,7 +14,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/config"
 )
 
-// FuzzBearer: a bearer is one word of the alphabet of credentials.
+// FuzzBearer checks that a bearer is one word of the alphabet of credentials.
 func FuzzBearer(f *testing.F) {
 	for _, seed := range []string{"Bearer pc_abc", "bearer  x==", "Basic x", "Bearer", "Bearer a b", "Bearer \x00", "Bearer =", strings.Repeat("Bearer ", 2000)} {
 		f.Add([]byte(seed))
@@ -32,7 +32,8 @@ func FuzzBearer(f *testing.F) {
 	})
 }
 
-// FuzzTraceparent: what a proxy sends as a trace makes a trace that can be passed on, or none.
+// FuzzTraceparent checks that the trace headers of a proxy give either a trace that can be passed on or
+// none.
 func FuzzTraceparent(f *testing.F) {
 	const valid = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 	for _, seed := range []string{valid, strings.ToUpper(valid), "ff" + valid[2:], valid + "-x", "00-" + strings.Repeat("0", 32) + "-b7ad6b7169203331-01", "", "00", "\xff"} {
@@ -57,7 +58,7 @@ func FuzzTraceparent(f *testing.F) {
 	})
 }
 
-// FuzzNegotiate: what is chosen was offered.
+// FuzzNegotiate checks that the chosen coding was offered.
 func FuzzNegotiate(f *testing.F) {
 	for _, seed := range []string{"gzip", "br;q=1.0, gzip;q=0.5", "*", "identity;q=0, *;q=0", ";q=", ",,,", "gzip;q=0.0001", "gzip ; Q=1", "\x00"} {
 		f.Add([]byte(seed))
@@ -70,7 +71,7 @@ func FuzzNegotiate(f *testing.F) {
 	})
 }
 
-// FuzzAccept: a page is refused in one of its two forms, whatever Accept says.
+// FuzzAccept checks that a page is refused in one of its two forms for every Accept header.
 func FuzzAccept(f *testing.F) {
 	for _, seed := range []string{"", "text/html", "application/json", "application/problem+json;q=0.5, */*;q=0.1", "a/b;q=x", "*/", ";;,", "\x00"} {
 		f.Add(seed)
@@ -84,7 +85,8 @@ func FuzzAccept(f *testing.F) {
 	})
 }
 
-// FuzzForwardedFor: behind trusted proxies an address is found, whatever they say.
+// FuzzForwardedFor checks that the server finds an address for every X-Forwarded-For header of a trusted
+// proxy.
 func FuzzForwardedFor(f *testing.F) {
 	for _, seed := range []string{"203.0.113.1", "203.0.113.1, 10.0.0.1", "[2001:db8::1]:80", "unknown", ",,", "::ffff:1.2.3.4%eth0", "\x00", "10.0.0.1:99999"} {
 		f.Add([]byte(seed), []byte(seed))

@@ -6,8 +6,7 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-// ContentSecurityPolicy is what every page is sent with: nothing inline, nothing
-// from elsewhere.
+// ContentSecurityPolicy is the policy of every page. It allows nothing inline and nothing from other sites.
 const ContentSecurityPolicy = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; " +
 	"font-src 'self'; connect-src 'self'; manifest-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
@@ -38,8 +37,8 @@ var (
 	rateLimitPolicy = []byte("RateLimit-Policy")
 )
 
-// decorate adds the headers that depend on the kind of path only. A handler that
-// has set one of them knows better.
+// decorate adds the headers that depend only on the kind of path. It keeps a header that the handler has
+// set.
 func (s *Server) decorate(fctx *fasthttp.RequestCtx, r *request) {
 	h := &fctx.Response.Header
 	path := fctx.URI().PathOriginal()
@@ -61,8 +60,8 @@ func (s *Server) decorate(fctx *fasthttp.RequestCtx, r *request) {
 	}
 }
 
-// decorateDirect is decorate for an answer of the API that has none of the headers yet but
-// Cache-Control. It doesn't look for them.
+// decorateDirect is decorate for an API answer that has none of these headers yet except Cache-Control. It
+// doesn't look for them.
 func (s *Server) decorateDirect(h *fasthttp.ResponseHeader, r *request) {
 	h.SetCanonical(requestID, r.id)
 	if s.https {
@@ -84,7 +83,7 @@ func setMissing(h *fasthttp.ResponseHeader, headers []header) {
 	}
 }
 
-// private tells whether a path shows what only a signed-in person may see.
+// private reports whether only a signed-in person may see a path.
 func private(path []byte) bool {
 	rest, ok := bytes.CutPrefix(path, []byte("/admin"))
 	return ok && (len(rest) == 0 || rest[0] == '/')

@@ -13,15 +13,15 @@ import (
 )
 
 const (
-	// pingEvery is the time between two looks at what health reports, and pingTimeout bounds one.
+	// pingEvery is the time between two checks of what health reports, and pingTimeout bounds one check.
 	pingEvery   = time.Second
 	pingTimeout = time.Second
-	// patience is how long health waits for the feeds and warnings before it tells what it knows.
+	// patience is how long health waits for the feeds and warnings before it reports the last known ones.
 	patience = 40 * time.Millisecond
 )
 
-// HealthSource is what health looks at. A nil function counts as healthy and, for
-// Feeds, as empty and stale.
+// HealthSource is what health checks. A nil function counts as healthy. If Feeds is nil, the feeds are
+// reported as empty and stale.
 type HealthSource struct {
 	DatabaseKind string // "sqlite" or "postgres"
 	// Database fails while the database can't be used. It must not wait.
@@ -31,21 +31,21 @@ type HealthSource struct {
 	CacheKind   string // "memory" or "redis"
 	PingCache   func(ctx context.Context) error
 	Feeds       func(ctx context.Context) []monitor.Feed // "markets" and "news"
-	Warnings    func() []string                          // what an operator should set right; public
+	Warnings    func() []string                          // what an operator should fix; public
 }
 
-// health keeps what the last look has found: a request never waits for a database or a cache
-// that doesn't answer.
+// health keeps the results of the last check, so a request never waits for a database or a cache that
+// doesn't answer.
 type health struct {
 	source  HealthSource
 	started time.Time
-	looked  chan struct{} // closed after the first look
+	looked  chan struct{} // closed after the first check
 	last    atomic.Pointer[looks]
 	feeds   shared[[]monitor.Feed]
 	warned  shared[[]string]
 }
 
-// looks are how the last looks went.
+// looks are the results of the last check.
 type looks struct{ writes, cache bool }
 
 func newHealth(source HealthSource, now time.Time) *health {
@@ -55,7 +55,7 @@ func newHealth(source HealthSource, now time.Time) *health {
 	return h
 }
 
-// watch looks until ctx ends.
+// watch checks every pingEvery until ctx ends.
 func (h *health) watch(ctx context.Context) {
 	tick := time.NewTicker(pingEvery)
 	defer tick.Stop()
@@ -86,7 +86,7 @@ func (h *health) look(ctx context.Context) {
 	h.last.Store(&found)
 }
 
-// database reports whether it can be used.
+// database returns an error while the database can't be used.
 func (h *health) database() error {
 	if h.source.Database == nil {
 		return nil
@@ -94,18 +94,19 @@ func (h *health) database() error {
 	return h.source.Database()
 }
 
-// shared is a value that one goroutine reads for all that want it.
+// shared is a value that one goroutine reads for all callers.
 type shared[T any] struct {
 	keeps time.Duration // how long a value is good
 
 	mu      sync.Mutex
 	last    T
 	at      time.Time     // when last was read; zero: never
-	reading chan struct{} // closed at the end of the read under way; nil: none
+	reading chan struct{} // closed at the end of the current read; nil: none
 }
 
-// get returns the last value if it is good. Otherwise it reads anew, but waits for no longer
-// than patience, and for the first value no longer than pingTimeout: then it returns the last.
+// get returns the last value if it is still good. Otherwise it starts a read and waits for it for at most
+// patience, or for at most pingTimeout if there is no value yet. If the read takes longer, get returns the
+// last value.
 func (s *shared[T]) get(patience time.Duration, read func() T) T {
 	s.mu.Lock()
 	if s.at.IsZero() {
@@ -168,8 +169,8 @@ type feedBody struct {
 	LastError  *string    `json:"lastError"`
 }
 
-// Health answers GET /api/health. It is 200 even when degraded: with the database
-// gone, snapshots are still served. Orchestrators read /readyz.
+// Health answers GET /api/health. The status is 200 even when degraded: without the database, snapshots are
+// still served. Orchestrators read /readyz.
 func (s *Server) Health(c *fiber.Ctx) error {
 	now := s.opts.Now()
 	src := s.health.source
@@ -198,8 +199,7 @@ func (s *Server) Health(c *fiber.Ctx) error {
 	return c.JSON(body)
 }
 
-// signals describes the feeds; stale says that one of them is. A feed that is missing is
-// empty and stale.
+// signals describes the feeds. stale reports that one of them is stale. A missing feed is empty and stale.
 func (h *health) signals(now time.Time) (body signalsBody, stale bool) {
 	feeds := map[string]monitor.Feed{}
 	if h.source.Feeds != nil {
@@ -233,11 +233,11 @@ func describe(feeds map[string]monitor.Feed, name string, now time.Time) feedBod
 	return out
 }
 
-// live answers /livez: the process runs.
+// live answers /livez. It only says that the process runs.
 func (s *Server) live(c *fiber.Ctx) error { return c.JSON(fiber.Map{"ok": true}) }
 
-// ready answers /readyz: 503 while the node drains or stops. Without the database a node still
-// answers most of what is read, so it stays ready and says that it is degraded.
+// ready answers /readyz: 503 while the node drains or stops. A node without the database stays ready,
+// because it can still answer most reads, and says that it is degraded.
 func (s *Server) ready(c *fiber.Ctx) error {
 	if s.draining.Load() {
 		return problem.Unavailable("This node is stopping.", time.Second)

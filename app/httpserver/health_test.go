@@ -56,7 +56,7 @@ func TestHealthBody(t *testing.T) {
 			strings.Replace(body("ok", "true", "true", goodMarkets, goodNews), "[]", `["no audience"]`, 1)},
 		{"no cache", func() { cache = errors.New("the secret cause") }, body("degraded", "true", "false", goodMarkets, goodNews)},
 	}
-	for _, tt := range tests { // in turn: they share the variables above
+	for _, tt := range tests { // one after the other: they share the variables above
 		markets, news, warnings = fresh("markets", "polymarket", 40), fresh("news", "reddit", 60), nil
 		database, writes, cache = nil, nil, nil
 		tt.set()
@@ -97,14 +97,14 @@ func TestProbes(t *testing.T) {
 	}
 }
 
-// TestHealthWaitsForNothing: a cache, a write and feeds that hang cost a request nothing, and
-// are asked once for all requests.
+// TestHealthWaitsForNothing checks that a request doesn't wait for a cache, a write or feeds that hang, and
+// that one check serves all requests.
 func TestHealthWaitsForNothing(t *testing.T) {
 	t.Parallel()
 	var asked, feeds atomic.Int32
 	release := make(chan struct{})
 	hang := func(ctx context.Context) error {
-		if asked.Add(1) > 2 { // the first look is done
+		if asked.Add(1) > 2 { // the first check is done
 			<-release
 			return errors.New("it hung")
 		}
@@ -134,7 +134,7 @@ func TestHealthWaitsForNothing(t *testing.T) {
 		if r := n.do(t, "GET", "/api/health"); strings.Contains(r.body, `"database":{"ok":false`) && strings.Contains(r.body, `"cache":{"ok":false`) {
 			break
 		} else if time.Now().After(deadline) {
-			t.Fatalf("what failed is not reported: %s", r.body)
+			t.Fatalf("the failure is not reported: %s", r.body)
 		}
 	}
 }

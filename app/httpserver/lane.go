@@ -9,25 +9,25 @@ import (
 	"github.com/pulsecast/pulsecast/app/problem"
 )
 
-// lanePatience is how long after it came a request waits for its place.
+// lanePatience is how long after its arrival a request waits for a place.
 const lanePatience = time.Second
 
-// lane bounds how many requests do costly work at the same time, and how many wait for it.
-// Requests with a key go before those without one, so that visitors can't hold up agents, and
-// quick ones before dear ones. Within each of the four queues the first to come goes first.
+// lane bounds how many requests do costly work at the same time, and how many wait for it. Requests with a
+// key go before those without one, so that visitors can't hold up agents. Quick requests go before dear
+// ones. Each of the four queues is first in, first out.
 type lane struct {
 	places int          // requests that work at a time
-	queue  [lengths]int // requests that wait, for each caller kind
+	queue  [lengths]int // requests that wait, for each kind of caller
 	share  [lengths]int // requests of one caller that work or wait
 	mu     sync.Mutex
 	busy   int
 	held   [lengths]map[bucketKey]int
-	// waiting are the queues in the order in which they are served. A channel is closed when
-	// its request gets a place.
+	// waiting holds the queues in the order in which they are served. A channel is closed when its request
+	// gets a place.
 	waiting [2 * lengths][]chan struct{}
 }
 
-// length is how long a request works.
+// length says whether a request works for a short or a long time.
 type length int
 
 const (
@@ -36,13 +36,13 @@ const (
 	lengths
 )
 
-// place is who works in a lane, or waits, and for how long.
+// place is a caller that works or waits in a lane, and the length of its work.
 type place struct {
 	by     bucketKey
 	length length
 }
 
-// queue is the number of the queue to wait in.
+// queue returns the index of the queue to wait in.
 func (p place) queue() length {
 	if p.by.kind == 'a' {
 		return p.length
@@ -58,9 +58,9 @@ func newLane(places int, queue, share [lengths]int) *lane {
 	return l
 }
 
-// enter waits for a place until lanePatience after the request came. If err is nil, leave must
-// follow. A caller that has its share, and every caller while the queue is full, is refused with
-// 503 at once.
+// enter waits for a place until lanePatience after the request came. If err is nil, the caller must call
+// leave. enter returns a 503 at once for a caller that has used up its share, and for every caller while
+// the queue is full.
 func (l *lane) enter(ctx context.Context, p place, came time.Time) (leave func(), err error) {
 	turn, err := l.begin(p)
 	if err != nil {
@@ -83,7 +83,7 @@ func (l *lane) enter(ctx context.Context, p place, came time.Time) (leave func()
 	}
 }
 
-// begin takes a place, or one in a queue: turn is nil if there is nothing to wait for.
+// begin takes a place, or joins a queue. turn is nil if the request has a place.
 func (l *lane) begin(p place) (turn chan struct{}, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -106,7 +106,7 @@ func (l *lane) begin(p place) (turn chan struct{}, err error) {
 	return turn, nil
 }
 
-// giveUp takes a request out of its queue. It returns false if it has got a place meanwhile.
+// giveUp takes a request out of its queue. It returns false if the request has got a place meanwhile.
 func (l *lane) giveUp(p place, turn chan struct{}) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -120,7 +120,7 @@ func (l *lane) giveUp(p place, turn chan struct{}) bool {
 	return true
 }
 
-// end gives a place to the next request that waits.
+// end gives the place to the next request in the queues.
 func (l *lane) end(p place) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

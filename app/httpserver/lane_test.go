@@ -19,7 +19,7 @@ import (
 
 func visitor(n byte) bucketKey { return bucketKey{kind: 'i', who: [16]byte{n}} }
 
-// TestLaneOrder: requests with a key go first, then quick ones, then the first to come.
+// TestLaneOrder checks that requests with a key go first, then quick ones, then those that came first.
 func TestLaneOrder(t *testing.T) {
 	t.Parallel()
 	l := newLane(1, [lengths]int{8, 8}, [lengths]int{8, 8})
@@ -37,7 +37,7 @@ func TestLaneOrder(t *testing.T) {
 		turns = append(turns, turn)
 	}
 	leave()
-	leave() // again: it gives one place only
+	leave() // a second call must not give another place
 	for i, want := range []int{4, 2, 1, 0, 3} {
 		for n, turn := range turns {
 			select {
@@ -59,8 +59,8 @@ func TestLaneOrder(t *testing.T) {
 	}
 }
 
-// TestLaneBounds: the queue and each caller's share are bounded, and a request that gives up
-// leaves its place in the queue.
+// TestLaneBounds checks that the queue and each caller's share are bounded, and that a request that gives
+// up leaves its place in the queue.
 func TestLaneBounds(t *testing.T) {
 	t.Parallel()
 	l := newLane(1, [lengths]int{1, 2}, [lengths]int{1, 2})
@@ -83,26 +83,26 @@ func TestLaneBounds(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !refused(place{visitor(3), dear}) {
-		t.Error("the queue has no end")
+		t.Error("the queue isn't bounded")
 	}
 	if _, err := l.begin(place{visitor(3), quick}); err != nil {
 		t.Error("dear requests fill the queue of quick ones:", err)
 	}
 	if !l.giveUp(place{visitor(1), dear}, waits) || l.giveUp(place{visitor(1), dear}, waits) {
-		t.Error("a request gives up other than once")
+		t.Error("a request can't give up exactly once")
 	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := l.enter(ended, place{visitor(4), dear}, time.Now()); err == nil {
-		t.Error("a request that is over gets a place")
+		t.Error("a request that has given up gets a place")
 	}
 	if n := len(l.waiting[lengths+dear]); n != 1 {
 		t.Errorf("%d wait, want 1", n)
 	}
 }
 
-// TestFullLane: while dear reads fill the lane, others of them are refused at once, and nothing
-// else waits.
+// TestFullLane checks that while dear reads fill the lane, further ones are refused at once and other
+// requests don't wait.
 func TestFullLane(t *testing.T) {
 	t.Parallel()
 	begun, goOn := make(chan struct{}, 20), make(chan struct{})
@@ -138,7 +138,7 @@ func TestFullLane(t *testing.T) {
 		}
 	}
 	if n := shed.Load(); n < 4 {
-		t.Errorf("%d requests are known to be refused by the lane, want 4", n)
+		t.Errorf("%d requests were observed as refused by the lane, want 4", n)
 	}
 	r := n.do(t, "GET", "/api/dear", "X-Forwarded-For: 192.0.2.0")
 	if r.StatusCode != 503 || r.code(t) != "unavailable" || r.Header.Get("Retry-After") == "" {
@@ -155,8 +155,8 @@ func TestFullLane(t *testing.T) {
 	}
 }
 
-// TestWaitingForOneAnswer: requests that want the same answer wait for its place together, not
-// one after the other.
+// TestWaitingForOneAnswer checks that requests for the same answer wait for a place together, not one after
+// the other.
 func TestWaitingForOneAnswer(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -182,8 +182,8 @@ func TestWaitingForOneAnswer(t *testing.T) {
 	})
 }
 
-// TestCostsAreCharged: a read whose answer is made counts its units, and its refusal names a
-// time after which it passes.
+// TestCostsAreCharged checks that a read whose answer is made counts its units, and that a retry after the
+// time in its refusal passes.
 func TestCostsAreCharged(t *testing.T) {
 	t.Parallel()
 	clk := newClock()
@@ -218,7 +218,7 @@ func TestCostsAreCharged(t *testing.T) {
 	}
 }
 
-// TestCostAboveTheLimit: a limit below the cost of a read doesn't forbid it.
+// TestCostAboveTheLimit checks that a limit below the cost of a read doesn't forbid the read.
 func TestCostAboveTheLimit(t *testing.T) {
 	t.Parallel()
 	n := run(t, func(o *Options) { o.Now, o.Config.RateLimitReads = newClock().now, perMinute(3) }, func(s *Server) {

@@ -19,16 +19,14 @@ import (
 
 const (
 	redisPatience = 40 * time.Millisecond // for one answer
-	redisRest     = time.Second           // without Redis after it has failed
-	redisWarnings = time.Minute           // between two log lines about it
+	redisRest     = time.Second           // without Redis after a failure
+	redisWarnings = time.Minute           // between two log lines about a failure
 )
 
-// Limits are the rate limits of the service. Snapshot answers are counted in this
-// process; the other classes in sum over all nodes when there is Redis, and per
-// process when there is none or it does not answer. The answers of those classes
-// carry RateLimit and RateLimit-Policy (draft-ietf-httpapi-ratelimit-headers-11, structured
-// fields of RFC 9651); snapshot answers carry them only when refused, since they are the same
-// bytes for everybody.
+// Limits are the rate limits of the service. Snapshot answers are counted in this process. The other
+// classes are counted over all nodes if Redis answers, and per process otherwise. Their answers carry
+// RateLimit and RateLimit-Policy (draft-ietf-httpapi-ratelimit-headers-11, structured fields of RFC 9651).
+// Snapshot answers carry these headers only when refused, because they are the same bytes for every caller.
 type Limits struct {
 	snapshot, reads, writes, failures, reports, clients class
 
@@ -73,8 +71,8 @@ func newLimits(cfg *config.Config, client redis.UniversalClient, log *slog.Logge
 	return l
 }
 
-// reportsOf is how many predictions one address may report: a person reports few. It
-// is off when writes are not limited.
+// reportsOf returns how many predictions one address may report. A person reports few. The limit is off if
+// writes are not limited.
 func reportsOf(cfg *config.Config) config.Rate {
 	if cfg.RateLimitWrites.Off() {
 		return config.Rate{}
@@ -82,8 +80,8 @@ func reportsOf(cfg *config.Config) config.Rate {
 	return config.Rate{N: 6, Per: time.Hour}
 }
 
-// clientsOf is how many apps may register from one address: a host signs many people in, but
-// each app registers once. It is off when writes are not limited.
+// clientsOf returns how many apps may register from one address. A host signs many people in, but each app
+// registers once. The limit is off if writes are not limited.
 func clientsOf(cfg *config.Config) config.Rate {
 	if cfg.RateLimitWrites.Off() {
 		return config.Rate{}
@@ -100,7 +98,7 @@ func newClass(name string, rate config.Rate) class {
 	return c
 }
 
-// Snapshot guards what is served from memory, per address and node.
+// Snapshot returns middleware that limits the answers served from memory, per address and node.
 func (l *Limits) Snapshot() fiber.Handler {
 	if l.snapshot.rate.Off() {
 		return pass
@@ -113,8 +111,8 @@ func (l *Limits) Snapshot() fiber.Handler {
 	}
 }
 
-// takeSnapshot counts a request like Snapshot and returns the 429 to send, nil if there is
-// none. A preflight is counted by it too.
+// takeSnapshot counts a request like Snapshot. It returns the 429 to send, or nil. It also counts
+// preflights.
 func (l *Limits) takeSnapshot(c *fiber.Ctx) error {
 	if l.snapshot.rate.Off() {
 		return nil
@@ -127,17 +125,17 @@ func (l *Limits) takeSnapshot(c *fiber.Ctx) error {
 	return l.snapshot.refusal(v)
 }
 
-// allowSnapshot counts a request like Snapshot, unless it is to be refused.
+// allowSnapshot counts a request like Snapshot and reports whether it is allowed.
 func (l *Limits) allowSnapshot(addr netip.Addr) bool {
 	return l.snapshot.rate.Off() || l.snapshot.local.take(addrKey(addr), l.snapshot.rate, l.now().UnixNano(), 1).ok
 }
 
-// Reads guards reading, per agent when RequireAgent or OptionalAgent ran before it
-// and found one, else per address.
+// Reads returns middleware that limits reads. It counts per agent if RequireAgent or OptionalAgent ran
+// before and found one, else per address.
 func (l *Limits) Reads() fiber.Handler { return l.guard(&l.reads) }
 
-// Writes guards publishing: counted like Reads, and with a key also per address and, where it
-// is known, per owner.
+// Writes returns middleware that limits publishing. It counts like Reads. For a request with a key it also
+// counts per address and, if the owner is known, per owner.
 func (l *Limits) Writes() fiber.Handler {
 	return func(c *fiber.Ctx) error {
 		if err := l.countWrites(c, 1, (*class).refusal); err != nil {
@@ -147,14 +145,14 @@ func (l *Limits) Writes() fiber.Handler {
 	}
 }
 
-// Reports guards what readers without a key may send to the admins, per address.
+// Reports returns middleware that limits reports of readers without a key, per address.
 func (l *Limits) Reports() fiber.Handler { return l.guard(&l.reports) }
 
-// Clients guards the registration of apps that sign in, per address.
+// Clients returns middleware that limits the registration of apps, per address.
 func (l *Limits) Clients() fiber.Handler { return l.guard(&l.clients) }
 
-// Failure counts a failed credential against an address. It returns the 429 to send
-// when there were too many, else nil.
+// Failure counts a failed credential against an address. It returns the 429 to send if there were too many,
+// else nil.
 func (l *Limits) Failure(ctx context.Context, addr netip.Addr) error {
 	if l.failures.rate.Off() {
 		return nil
@@ -181,7 +179,7 @@ func (l *Limits) guard(cl *class) fiber.Handler {
 	}
 }
 
-// MaxWrites is how many publications the limits let through at once; 0 if there is none.
+// MaxWrites returns how many publications the limits allow at once, or 0 if there is no limit.
 func (l *Limits) MaxWrites() int {
 	if own, shared := l.writes.rate.N, l.strangers.sharedWrites.rate.N; own == 0 || (shared != 0 && shared < own) {
 		return shared
@@ -189,20 +187,20 @@ func (l *Limits) MaxWrites() int {
 	return l.writes.rate.N
 }
 
-// MoreWrites counts n publications of a request beyond the one that Writes has counted. If
-// fewer are left of a limit, none is counted against it and it returns the 429 to send.
+// MoreWrites counts n publications of a request beyond the one that Writes has counted. If a limit has
+// fewer left, MoreWrites counts none against it and returns the 429 to send.
 func (l *Limits) MoreWrites(c *fiber.Ctx, n int) error {
 	if n <= 0 {
 		return nil
 	}
 	return l.countWrites(c, n, func(cl *class, v verdict) error {
 		return problem.RateLimited(fmt.Sprintf(
-			"%d publications are left of %s, and these are %d. Nothing was stored. Send at most as many as are left, or the same again in %d s.",
+			"%d publications are left of %s, and these are %d. Nothing was stored. Send no more than are left, or send the same request again in %d s.",
 			v.remaining, cl.rate, n+1, max(seconds(v.retry), 1)), v.retry)
 	})
 }
 
-// counted is whom a request counts against: its agent, else its address.
+// counted returns the key that a request counts against: its agent, else its address.
 func counted(c *fiber.Ctx) bucketKey {
 	if p := PrincipalOf(c); p != nil {
 		return agentKey(p.AgentID())
@@ -210,8 +208,8 @@ func counted(c *fiber.Ctx) bucketKey {
 	return addrKey(ClientAddr(c))
 }
 
-// take counts n at once, or none if fewer are left. It asks Redis, or this process when Redis
-// is absent or not answering: a limit must never be the reason that nothing is served.
+// take counts n requests, or none if fewer than n are left. It counts in Redis, or in this process if Redis
+// is absent or doesn't answer: a limit must never stop the service.
 func (l *Limits) take(ctx context.Context, cl *class, key bucketKey, n int) verdict {
 	now := l.now().UnixNano()
 	if l.redis != nil && l.asksRedis(now) {
@@ -231,7 +229,7 @@ func (l *Limits) take(ctx context.Context, cl *class, key bucketKey, n int) verd
 			}
 			return v
 		}
-		if ctx.Err() != nil { // the request has ended: that says nothing about Redis
+		if ctx.Err() != nil { // an ended request says nothing about Redis
 			return cl.local.take(key, cl.rate, now, n)
 		}
 		l.restUntil.Store(now + int64(redisRest))
@@ -242,20 +240,20 @@ func (l *Limits) take(ctx context.Context, cl *class, key bucketKey, n int) verd
 	return cl.local.take(key, cl.rate, now, n)
 }
 
-// asksRedis reports whether to ask Redis. After it has failed, one request at a time finds out
-// whether it is back.
+// asksRedis reports whether to ask Redis. After a failure, one request at a time tries whether Redis is
+// back.
 func (l *Limits) asksRedis(now int64) bool {
 	until := l.restUntil.Load()
 	return until == 0 || now >= until && l.restUntil.CompareAndSwap(until, now+int64(redisRest))
 }
 
-// left is how many could follow at once if the whole quota is there again after reset.
+// left returns how many requests could follow at once if the whole quota is available again after reset.
 func (cl *class) left(reset time.Duration) int {
 	return int((cl.rate.Per - reset) / max(cl.rate.Per/time.Duration(cl.rate.N), 1))
 }
 
-// announce sets the two header fields of the draft. The parameter t is when one more request
-// is possible: Retry-After must never be earlier than it.
+// announce sets the two header fields of the draft. The parameter t is the number of seconds until one more
+// request is possible. Retry-After must never be smaller.
 func (cl *class) announce(c *fiber.Ctx, v verdict) {
 	buf := make([]byte, 0, 48)
 	buf = strconv.AppendQuote(buf, cl.name)

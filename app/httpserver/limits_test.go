@@ -26,7 +26,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/problem"
 )
 
-// clock is a time that moves when a test says so.
+// clock is a time that moves only when a test moves it.
 type clock struct{ ns atomic.Int64 }
 
 func newClock() *clock {
@@ -176,7 +176,7 @@ func TestFailuresNeverBlockAValidKey(t *testing.T) {
 		status       int
 	}{
 		{"/api/list", "bad", 401}, {"/api/list", "good", 200}, {"/api/list", "disabled", 403}, {"/api/list", "down", 503},
-		{"/api/filtered", "bad", 403}, // counts: guessing through the filter is guessing
+		{"/api/filtered", "bad", 403}, // a guess through the edge filter is a failed credential too
 		{"/api/list", "worse", 401}, {"/api/list", "bad", 429}, {"/api/filtered", "bad", 200},
 		{"/api/list", "good", 200}, {"/api/list", "", 200},
 	}
@@ -248,7 +248,7 @@ func TestLimitsAddUpOverNodes(t *testing.T) {
 		o.Config.RateLimitFailures = perMinute(2)
 	}
 	routes := func(s *Server) {
-		s.Limits.prefix, s.Limits.patience = prefix, 20*time.Second // however busy the machine is
+		s.Limits.prefix, s.Limits.patience = prefix, 20*time.Second // on a busy machine too
 		limitRoutes(s)
 	}
 	nodes := []*node{run(t, adjust, routes), run(t, adjust, routes)}
@@ -280,8 +280,8 @@ func TestLimitsAddUpOverNodes(t *testing.T) {
 	}
 }
 
-// TestEndedRequestBlamesNoRedis: the request is counted in this process, and the next one asks
-// Redis again.
+// TestEndedRequestBlamesNoRedis checks that a request that ended early is counted in this process, and that
+// the next request asks Redis again.
 func TestEndedRequestBlamesNoRedis(t *testing.T) {
 	t.Parallel()
 	var logs strings.Builder
@@ -323,7 +323,8 @@ func TestLimitsWithoutRedisCountPerProcess(t *testing.T) {
 	}
 }
 
-// attempts counts what a client asks of Redis, and the longest that it may wait for an answer.
+// attempts counts the commands that a client sends to Redis, and keeps the longest time that it may wait
+// for an answer.
 type attempts struct {
 	count   atomic.Int32
 	longest atomic.Int64
@@ -337,7 +338,7 @@ func (a *attempts) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Pro
 
 func (a *attempts) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error {
-		if strings.HasPrefix(cmd.Name(), "eval") { // not what begins a connection
+		if strings.HasPrefix(cmd.Name(), "eval") { // a command other than those that begin a connection
 			a.count.Add(1)
 		}
 		if until, ok := ctx.Deadline(); !ok || time.Until(until) > time.Duration(a.longest.Load()) {
@@ -347,8 +348,8 @@ func (a *attempts) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	}
 }
 
-// TestFrozenRedis: a Redis that accepts connections and says nothing is asked by one request in
-// a second, for 50 ms at most. The others are counted in this process.
+// TestFrozenRedis checks that a Redis that accepts connections but doesn't answer is asked by one request
+// in a second, for 50 ms at most. The other requests are counted in this process.
 func TestFrozenRedis(t *testing.T) {
 	t.Parallel()
 	server := cachetest.StartRedis(t)
@@ -382,7 +383,7 @@ func TestFrozenRedis(t *testing.T) {
 			all.Go(one)
 		}
 		all.Wait()
-		// Each that had begun before the first failed has waited; they did so at the same time.
+		// The requests that began before the first failure have waited at the same time.
 		if took := time.Since(began); took > 10*time.Second {
 			t.Errorf("100 requests took %s", took)
 		}
@@ -397,7 +398,7 @@ func TestFrozenRedis(t *testing.T) {
 		one()
 	}
 	if n := asked.count.Load() - before; n != 1 {
-		t.Errorf("%d of 100 requests in a row asked the frozen Redis, want 1", n)
+		t.Errorf("%d of 100 consecutive requests asked the frozen Redis, want 1", n)
 	}
 	server.Thaw()
 	clk.advance(redisRest)
@@ -407,7 +408,7 @@ func TestFrozenRedis(t *testing.T) {
 		one()
 	}
 	if n := asked.count.Load() - before; n < 10 {
-		t.Errorf("%d of 10 requests asked the Redis that is back", n)
+		t.Errorf("%d of 10 requests asked Redis after it came back", n)
 	}
 }
 

@@ -29,9 +29,9 @@ type Representation struct {
 	ETag         string // quoted, weak or strong; "" for none
 }
 
-// Respond sends a representation that was chosen by Accept-Encoding, or 304 if the
-// request's If-None-Match names its ETag. It doesn't copy the body and doesn't allocate.
-// The server leaves out the body of an answer to HEAD.
+// Respond sends a representation that was chosen by Accept-Encoding, or 304 if the request's If-None-Match
+// names its ETag. It doesn't copy the body and doesn't allocate. The server removes the body of an answer
+// to HEAD.
 func Respond(ctx *fasthttp.RequestCtx, r Representation) {
 	h := &ctx.Response.Header
 	h.Set(fiber.HeaderCacheControl, r.CacheControl)
@@ -56,12 +56,12 @@ func AcceptEncoding(ctx *fasthttp.RequestCtx, offered ...string) string {
 	return Negotiate(ctx.Request.Header.Peek(fiber.HeaderAcceptEncoding), offered...)
 }
 
-// Negotiate returns the offered content coding with the highest weight in an
-// Accept-Encoding header (RFC 9110, section 12.5.3), or "" for the body as it is. Of
-// equals the one offered earlier wins, and every coding wins over none. "*" stands for
-// every coding the header doesn't name. Elements that don't follow the grammar are
-// ignored. A header that accepts nothing on offer gets the body as it is, since every
-// client can read it. At most four codings can be offered. Negotiate doesn't allocate.
+// Negotiate returns the offered content coding with the highest weight in an Accept-Encoding header (RFC
+// 9110, section 12.5.3), or "" for the unencoded body. Between equal weights the coding offered first wins,
+// and every coding wins over the unencoded body. "*" stands for every coding that the header doesn't name.
+// Elements that don't follow the grammar are ignored. If the header accepts no offered coding, Negotiate
+// returns "", since every client can read the unencoded body. At most four codings can be offered.
+// Negotiate doesn't allocate.
 func Negotiate(accept []byte, offered ...string) string {
 	weights := [maxOffered]int{unlisted, unlisted, unlisted, unlisted}
 	identity, others := unlisted, unlisted
@@ -89,7 +89,7 @@ func Negotiate(accept []byte, offered ...string) string {
 	if identity == unlisted {
 		bestWeight = max(others, 0) // acceptable, but after every coding that is asked for
 	}
-	// From the last to the first, so that the earlier one of equals wins.
+	// From the last to the first, so that the earlier of two equals wins.
 	for i := len(offered) - 1; i >= 0; i-- {
 		weight := weights[i]
 		if weight == unlisted {
@@ -142,20 +142,19 @@ func sameCoding(name []byte, coding string) bool {
 	return len(name) == len(coding) && bytes.EqualFold(name, []byte(coding))
 }
 
-// StaleCaching is the Cache-Control of an answer that MarkStale marks: no cache must keep it.
+// StaleCaching is the Cache-Control of an answer marked by MarkStale. No cache may store it.
 const StaleCaching = "no-store"
 
-// MarkStale marks an answer as the last good copy, sent because no other can be made now. Age is
-// how old it is (RFC 9111, section 5.1), and Cache-Status says why it is sent (RFC 9211): its
-// ttl below zero means that the copy is stale.
+// MarkStale marks an answer as the last good copy, which is sent because no newer one can be made now. age
+// is the age of the copy (RFC 9111, section 5.1). Cache-Status says why it is sent (RFC 9211): its negative
+// ttl means that the copy is stale.
 func MarkStale(ctx *fasthttp.RequestCtx, age time.Duration) {
 	old := strconv.Itoa(max(int(age.Seconds()), 1))
 	ctx.Response.Header.Set(fiber.HeaderAge, old)
 	ctx.Response.Header.Set("Cache-Status", "pulsecast; hit; ttl=-"+old+"; detail=unavailable")
 }
 
-// StaleAge returns how many seconds old an answer is that MarkStale has marked; ok is false for any
-// other.
+// StaleAge returns the age in seconds of an answer marked by MarkStale. ok is false for any other answer.
 func StaleAge(h *fasthttp.ResponseHeader) (seconds string, ok bool) {
 	if !bytes.HasSuffix(h.Peek("Cache-Status"), []byte("; detail=unavailable")) {
 		return "", false
@@ -163,10 +162,9 @@ func StaleAge(h *fasthttp.ResponseHeader) (seconds string, ok bool) {
 	return string(h.Peek(fiber.HeaderAge)), true
 }
 
-// MatchesETag reports whether an If-None-Match header names an entity tag (RFC 9110,
-// section 13.1.2): "*", or a list of tags, which may be weak and may hold commas. The
-// comparison is weak. A header that can't be read matches nothing, so its sender gets
-// the whole answer. MatchesETag doesn't allocate.
+// MatchesETag reports whether an If-None-Match header names an entity tag (RFC 9110, section 13.1.2): "*",
+// or a list of tags, which may be weak and may contain commas. The comparison is weak. A malformed header
+// matches nothing, so its sender gets the whole answer. MatchesETag doesn't allocate.
 func MatchesETag(header []byte, etag string) bool {
 	etag = strings.TrimPrefix(etag, "W/")
 	rest := bytes.Trim(header, " \t")
@@ -193,7 +191,7 @@ func MatchesETag(header []byte, etag string) bool {
 	return false
 }
 
-// addVary names a request header in Vary, once.
+// addVary adds a request header to Vary unless Vary already names it.
 func addVary(h *fasthttp.ResponseHeader, name string) {
 	vary := h.Peek(fiber.HeaderVary)
 	if len(vary) == 0 {

@@ -40,7 +40,7 @@ func TestNegotiate(t *testing.T) {
 		"deflate, brx":                   "",
 		"br;q=0.000, zstd;q=0, gzip;q=0": "",
 
-		// Elements that don't follow the grammar are as if they weren't there.
+		// Elements that don't follow the grammar are ignored.
 		"gzip;q=abc":                 "",
 		"gzip;q=":                    "",
 		"gzip;q":                     "",

@@ -14,8 +14,8 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-// talk writes bytes to the socket and reads the answers until the server closes or
-// has given as many as wanted.
+// talk writes bytes to the socket. It reads the answers until the server closes the connection or has sent
+// the wanted number.
 func (n *node) talk(t *testing.T, request string, answers int) []reply {
 	t.Helper()
 	conn, err := net.Dial("tcp", n.addr)
@@ -24,8 +24,8 @@ func (n *node) talk(t *testing.T, request string, answers int) []reply {
 	}
 	defer conn.Close()
 	_ = conn.SetDeadline(time.Now().Add(20 * time.Second))
-	// Like most clients: all of the request first. A server that closes on the rest
-	// of a body it refuses breaks this write.
+	// Like most clients, talk sends the whole request first. The write fails if the server closes before it
+	// has read the rest of a refused body.
 	if _, err := io.WriteString(conn, request); err != nil {
 		t.Fatal(err)
 	}
@@ -88,7 +88,7 @@ func TestMalformedRequests(t *testing.T) {
 				t.Errorf("code %s", got)
 			}
 			if !r.Close {
-				t.Error("the connection stays open after a request that was not read to its end")
+				t.Error("the connection stays open after a request that was not read completely")
 			}
 			if e := n.logs.entry(t, r.Header.Get("X-Request-Id")); e["status"] != float64(tt.status) {
 				t.Errorf("log %v", e)
@@ -97,7 +97,7 @@ func TestMalformedRequests(t *testing.T) {
 	}
 	t.Cleanup(func() { // after the parallel cases
 		if logs := n.logs.text(); strings.Contains(logs, "X-Long") || !strings.Contains(logs, "error when reading request headers") {
-			t.Error("headers are in the log, or the cause is not")
+			t.Error("want a log with the cause and without headers")
 		}
 	})
 }
@@ -127,8 +127,8 @@ func TestPipelinedRequestsAreAnsweredInOrder(t *testing.T) {
 	}
 }
 
-// A client that sends all of its body before it reads must still get the refusal:
-// closing on what it sends would reset the connection under its hands.
+// A client that sends its whole body before it reads must still get the refusal. If the server closed the
+// connection at once, it would be reset while the client writes.
 func TestARefusedBodyIsStillTaken(t *testing.T) {
 	t.Parallel()
 	n := run(t, nil, func(s *Server) { s.App.Post("/api/x", ok) })
@@ -143,7 +143,7 @@ func TestARefusedBodyIsStillTaken(t *testing.T) {
 		t.Fatal(err)
 	}
 	in := bufio.NewReader(conn)
-	if _, err := in.Peek(1); err != nil { // refused by its length already
+	if _, err := in.Peek(1); err != nil { // refused because of its length
 		t.Fatal(err)
 	}
 	for i := range pieces {
@@ -157,7 +157,7 @@ func TestARefusedBodyIsStillTaken(t *testing.T) {
 	}
 }
 
-// A few hundred bytes of gzip in gzip hold more than any node's memory.
+// A few hundred bytes of nested gzip can decode to more than any node's memory.
 func TestEncodedBodiesAreRefused(t *testing.T) {
 	t.Parallel()
 	n := run(t, nil, func(s *Server) {

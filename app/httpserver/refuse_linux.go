@@ -11,20 +11,19 @@ import (
 )
 
 const (
-	// handshakeTime is what a handshake that has begun takes at most.
+	// handshakeTime is the longest time that a handshake under way takes.
 	handshakeTime = 100 * time.Millisecond
-	// queueTime bounds the wait for the server to take the connections made.
+	// queueTime bounds the wait for the server to accept the completed connections.
 	queueTime = time.Second
 	// nowhere is the index of a network interface that doesn't exist.
 	nowhere = math.MaxInt32
 )
 
-// refuseConnections prepares for closing a listener that is being served. Closing one resets the
-// connections that the kernel has accepted and the server hasn't, and a proxy that has sent a
-// POST on one can't send it again elsewhere. So the listener is first bound to an interface from
-// which nothing comes: the kernel refuses new connections, as after the close, but it still
-// completes handshakes that have begun. refuseConnections returns when the server has taken all
-// connections made.
+// refuseConnections prepares a listener in use for closing. Closing a listener resets the connections that
+// the kernel has completed and the server hasn't accepted. A proxy that has sent a POST on one of these
+// can't send it again to another node. So refuseConnections first binds the listener to an interface that
+// receives no packets. The kernel then refuses new connections, as after the close, but still completes
+// handshakes under way. refuseConnections returns when the server has accepted all completed connections.
 func refuseConnections(ln net.Listener) error {
 	sc, ok := ln.(syscall.Conn)
 	if !ok {
@@ -55,7 +54,7 @@ func refuseConnections(ln net.Listener) error {
 			info, err = unix.GetsockoptTCPInfo(fd, unix.IPPROTO_TCP, unix.TCP_INFO)
 			return err
 		})
-		if err != nil || info.Unacked == 0 { // of a listener: the connections to take
+		if err != nil || info.Unacked == 0 { // of a listener: the connections to accept
 			return err
 		}
 		time.Sleep(time.Millisecond)

@@ -4,6 +4,6 @@ package httpserver
 
 import "net"
 
-// refuseConnections does nothing: only Linux can refuse new connections of a listener and keep
-// those it has.
+// refuseConnections does nothing: only Linux can refuse new connections of a listener and keep the existing
+// ones.
 func refuseConnections(net.Listener) error { return nil }

@@ -11,9 +11,9 @@ import (
 	"github.com/pulsecast/pulsecast/app/problem"
 )
 
-// strangerLimits bound what one person can do with many agents: how many agents an address
-// may register, how many the whole service takes, and how much an address and an owner publish,
-// whatever the number of their keys.
+// strangerLimits bound what one person can do with many agents: the registrations of an address, the
+// registrations of the whole service, and the publications of an address and of an owner over all their
+// keys.
 type strangerLimits struct {
 	registrations, ceiling, sharedWrites class
 }
@@ -26,15 +26,16 @@ func newStrangerLimits(cfg *config.Config) strangerLimits {
 	}
 }
 
-// Owned is a Principal whose owner is known.
+// Owned is a Principal with a known owner.
 type Owned interface {
-	// OwnerID names the owner for as long as the provider does; "" if it is not known.
+	// OwnerID returns the provider's name of the owner, or "" if it isn't known. The name is valid as long
+	// as the provider keeps it.
 	OwnerID() string
 }
 
-// AdmitAgent returns what counts a registration of the request's address, and of the whole
-// service. Call it once the rest of the registration is found to be right; it returns the 429
-// to send, nil if there is none.
+// AdmitAgent returns a function that counts a registration against the request's address and the whole
+// service. Call the function once all other checks of the registration have passed. It returns the 429 to
+// send, or nil.
 func (l *Limits) AdmitAgent(c *fiber.Ctx) func(context.Context) error {
 	return func(ctx context.Context) error {
 		own, all := &l.strangers.registrations, &l.strangers.ceiling
@@ -62,8 +63,8 @@ func (l *Limits) AdmitAgent(c *fiber.Ctx) func(context.Context) error {
 	}
 }
 
-// countWrites counts n publications against the key, then against the address and the owner,
-// and announces the limit that leaves least. It returns the 429 to send, nil if there is none.
+// countWrites counts n publications against the key, then against the address and the owner, and announces
+// the limit with the least left. It returns the 429 to send, or nil.
 func (l *Limits) countWrites(c *fiber.Ctx, n int, refusal func(cl *class, v verdict) error) error {
 	tightest := announcement{}
 	for _, w := range l.writers(c) {
@@ -78,14 +79,14 @@ func (l *Limits) countWrites(c *fiber.Ctx, n int, refusal func(cl *class, v verd
 	return nil
 }
 
-// writer is one whom a publication counts against.
+// writer is a caller that a publication counts against, with its limit.
 type writer struct {
 	class *class
 	key   bucketKey
 }
 
-// writers are all whom the publications of a request count against. Without a key that is its
-// address alone, by the limit of a key.
+// writers returns the callers that the publications of a request count against. Without a key that is only
+// the address, under the limit of a key.
 func (l *Limits) writers(c *fiber.Ctx) []writer {
 	var list []writer
 	if !l.writes.rate.Off() {
@@ -103,7 +104,7 @@ func (l *Limits) writers(c *fiber.Ctx) []writer {
 	return list
 }
 
-// announcement is the limit to announce: the refused one, else the one that leaves least.
+// announcement is the limit to announce: the refused one, else the one with the least left.
 type announcement struct {
 	class   *class
 	verdict verdict

@@ -15,8 +15,8 @@ import (
 
 func perHour(n int) config.Rate { return config.Rate{N: n, Per: time.Hour} }
 
-// TestOneAddressRegisters: one address gets five agents an hour whatever it tries, and so does a
-// /64; all together get no more than the service takes.
+// TestOneAddressRegisters checks that one address can register five agents an hour in any way, that a /64
+// counts as one address, and that all addresses together can't register more than the service takes.
 func TestOneAddressRegisters(t *testing.T) {
 	t.Parallel()
 	clk := newClock()
@@ -69,8 +69,8 @@ type owned struct {
 func (o owned) AgentID() uuid.UUID { return o.id }
 func (o owned) OwnerID() string    { return o.owner }
 
-// TestSharedLimitsAddUpOverNodes: the ceiling of the service and the allowance of an owner are
-// counted in sum over the nodes, through Redis.
+// TestSharedLimitsAddUpOverNodes checks that the ceiling of the service and the allowance of an owner are
+// counted over all nodes through Redis.
 func TestSharedLimitsAddUpOverNodes(t *testing.T) {
 	t.Parallel()
 	rdb, prefix := redisClient(t), "test:"+uuid.NewString()+":"
@@ -84,7 +84,7 @@ func TestSharedLimitsAddUpOverNodes(t *testing.T) {
 		}
 	}
 	routes := func(s *Server) {
-		s.Limits.prefix, s.Limits.patience = prefix, 20*time.Second // however busy the machine is
+		s.Limits.prefix, s.Limits.patience = prefix, 20*time.Second // on a busy machine too
 		limitRoutes(s)
 		s.App.Post("/api/agents", func(c *fiber.Ctx) error {
 			if err := s.Limits.AdmitAgent(c)(c.UserContext()); err != nil {
@@ -115,8 +115,8 @@ func TestSharedLimitsAddUpOverNodes(t *testing.T) {
 	}
 }
 
-// TestFortyAgentsShareOneAllowance: of one address, and of one owner wherever the agents run. What
-// is announced is the limit that leaves least.
+// TestFortyAgentsShareOneAllowance checks that forty agents share one allowance if they run at one address,
+// or belong to one owner at any address. The announced limit is the one with the least left.
 func TestFortyAgentsShareOneAllowance(t *testing.T) {
 	t.Parallel()
 	n := run(t, func(o *Options) {

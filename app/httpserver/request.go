@@ -20,28 +20,28 @@ import (
 	"github.com/pulsecast/pulsecast/app/problem"
 )
 
-// Observation is what is known of a finished request.
+// Observation describes a finished request.
 type Observation struct {
 	Method    string
-	Route     string // the registered path ("/api/predictions/:id"); empty when none matched
+	Route     string // the registered path ("/api/predictions/:id"); empty if none matched
 	Status    int
 	Code      string // of the refusal; empty for a success
 	Duration  time.Duration
 	Bytes     int       // of the body, compressed; -1 for a stream
 	Principal Principal // nil for an anonymous request
-	RequestID []byte    // good for the length of the call
-	Shed      bool      // refused only because too many reads that take long are being answered
+	RequestID []byte    // valid only during the call
+	Shed      bool      // refused only because too many slow reads are being answered
 }
 
-// methods are those Fiber routes. Others are looked up as OPTIONS and refused.
+// methods are the methods that Fiber routes. Other methods are looked up as OPTIONS and refused.
 var methods = []string{
 	fiber.MethodGet, fiber.MethodHead, fiber.MethodPost, fiber.MethodPut,
 	fiber.MethodPatch, fiber.MethodDelete, fiber.MethodOptions,
 }
 
-// request is what the server knows of one request. It is also the request's user
-// context: a deadline whose timer starts only when somebody waits for it, so that
-// an answer from memory pays one allocation for all of this.
+// request is the server's state of one request. It is also the request's user context: a deadline whose
+// timer starts only when a caller waits for it, so that an answer from memory needs one allocation for all
+// of this.
 type request struct {
 	start     time.Time
 	deadline  time.Time
@@ -82,8 +82,8 @@ func (r *request) Done() <-chan struct{} { return r.real().Done() }
 // Err is nil until Done is closed.
 func (r *request) Err() error { return r.real().Err() }
 
-// Value finds the span of the request, if there is one, and lets package context see
-// the real context.
+// Value returns the span of the request, if there is one. It also lets package context find the real
+// context.
 func (r *request) Value(key any) any { return r.real().Value(key) }
 
 func (r *request) real() context.Context {
@@ -104,18 +104,18 @@ func (r *request) end() {
 	}
 }
 
-// RequestID is the id of the request, as the header X-Request-Id gives it.
+// RequestID returns the id of the request, which the header X-Request-Id repeats.
 func RequestID(c *fiber.Ctx) string { return string(of(c.Context()).id) }
 
-// ClientAddr is the address of the client, seen through trusted proxies; not valid
-// when the listener is not TCP.
+// ClientAddr returns the address of the client, seen through trusted proxies. It is invalid if the listener
+// is not TCP.
 func ClientAddr(c *fiber.Ctx) netip.Addr { return of(c.Context()).addr }
 
 func of(fctx *fasthttp.RequestCtx) *request {
 	return fctx.UserValue(requestKey{}).(*request)
 }
 
-// open starts the account of a request.
+// open creates the state of a request.
 func (s *Server) open(fctx *fasthttp.RequestCtx) *request {
 	now := time.Now()
 	r := &request{start: now, deadline: now.Add(requestTimeout), addr: peerAddr(fctx)}
@@ -128,7 +128,7 @@ func (s *Server) open(fctx *fasthttp.RequestCtx) *request {
 		}
 	}
 	if r.id == nil {
-		var raw [16]byte // unique is enough: guessing one gains nothing
+		var raw [16]byte // unique is enough, since guessing an id gains nothing
 		binary.NativeEndian.PutUint64(raw[:8], rand.Uint64())
 		binary.NativeEndian.PutUint64(raw[8:], rand.Uint64())
 		r.id = hex.AppendEncode(r.idBuffer[:0], raw[:12])
@@ -141,9 +141,9 @@ func (s *Server) open(fctx *fasthttp.RequestCtx) *request {
 	return r
 }
 
-// routable returns the request's method and makes one that Fiber does not route
-// look like OPTIONS: the router then says which methods the path has, and fail
-// refuses with 405 because the method was not really OPTIONS.
+// routable returns the request's method. If Fiber doesn't route the method, routable sets it to OPTIONS.
+// The router then finds the methods of the path, and fail refuses with 405 because the method was not
+// really OPTIONS.
 func routable(h *fasthttp.RequestHeader) string {
 	method := h.Method()
 	if i := slices.IndexFunc(methods, func(m string) bool { return m == string(method) }); i >= 0 {
@@ -169,8 +169,8 @@ func wellFormedID(id []byte) bool {
 	return true
 }
 
-// serve is the outermost handler: it opens the account, lets a direct handler or Fiber
-// answer, turns a panic into a 500, and finishes the response.
+// serve is the outermost handler. It creates the request's state, lets a direct handler or Fiber answer,
+// turns a panic into a 500, and finishes the response.
 func (s *Server) serve(next fasthttp.RequestHandler) fasthttp.RequestHandler {
 	return func(fctx *fasthttp.RequestCtx) {
 		if s.mounted != nil && s.mounted.Answer(fctx) {
@@ -190,9 +190,8 @@ func (s *Server) serve(next fasthttp.RequestHandler) fasthttp.RequestHandler {
 	}
 }
 
-// enter is the only Fiber middleware: it hands the deadline to the handlers, notes
-// which route answered, and refuses encoded bodies. Fiber would decode those however
-// large they become: 800 bytes of gzip in gzip hold 400 MB.
+// enter is the only Fiber middleware. It passes the deadline to the handlers, notes the matched route, and
+// refuses encoded bodies. Fiber would decode a body of any size: 800 bytes of nested gzip hold 400 MB.
 func enter(c *fiber.Ctx) error {
 	r := of(c.Context())
 	c.SetUserContext(r)
@@ -207,8 +206,8 @@ func enter(c *fiber.Ctx) error {
 	return err
 }
 
-// refuse renders err outside Fiber's chain. It never calls the page renderer,
-// which may be what panicked.
+// refuse renders err outside Fiber's chain. It never calls the page renderer, because the renderer may have
+// panicked.
 func (s *Server) refuse(fctx *fasthttp.RequestCtx, err error) {
 	c := s.App.AcquireCtx(fctx)
 	defer s.App.ReleaseCtx(c)
@@ -220,7 +219,7 @@ func (s *Server) refuse(fctx *fasthttp.RequestCtx, err error) {
 // finish completes the headers, compresses, and writes the log line.
 func (s *Server) finish(fctx *fasthttp.RequestCtx, r *request) {
 	r.end()
-	if r.direct { // complete, and in the coding it was negotiated in
+	if r.direct { // complete, and in its negotiated coding
 		s.decorateDirect(&fctx.Response.Header, r)
 	} else {
 		s.decorate(fctx, r)
@@ -265,8 +264,8 @@ func closeAfter(fctx *fasthttp.RequestCtx) {
 	}
 }
 
-// log writes the one line of a request. The query and the headers stay out of it:
-// people put secrets there.
+// log writes the log line of a request. It omits the query and the headers, because people put secrets
+// there.
 func (s *Server) log(fctx *fasthttp.RequestCtx, r *request, o Observation) {
 	level := slog.LevelInfo
 	if o.Status >= 500 {

@@ -20,12 +20,13 @@ import (
 	"github.com/gofiber/fiber/v2"
 )
 
-// restarts is how many nodes the test restarts. nginx leaves a node that refused a connection
-// out for ten seconds (fail_timeout), so each is another one, and one more is never restarted.
+// restarts is how many nodes the test restarts. nginx skips a node that refused a connection for ten
+// seconds (fail_timeout), so the test restarts a different node each time, and one more node is never
+// restarted.
 const restarts = 10
 
-// startNginx runs Debian's nginx with its default settings in front of the nodes. It returns a
-// client of it.
+// startNginx runs Debian's nginx with its default settings in front of the nodes. It returns an HTTP client
+// of that nginx.
 func startNginx(t *testing.T, nodes []string) *http.Client {
 	t.Helper()
 	path, err := exec.LookPath("nginx")
@@ -33,7 +34,7 @@ func startNginx(t *testing.T, nodes []string) *http.Client {
 		path = "/usr/sbin/nginx"
 	}
 	if _, err := os.Stat(path); err != nil {
-		t.Skip("nginx is not installed: run the suite by NEED_NGINX=1 .ci/services or make test, which see to it")
+		t.Skip("nginx is not installed: run NEED_NGINX=1 .ci/services or make test, which install it")
 	}
 	dir := t.TempDir()
 	conf := fmt.Sprintf(`daemon off;
@@ -127,8 +128,8 @@ func (tr *traffic) send(req *http.Request, want string) error {
 	return err
 }
 
-// TestRollingRestartsLoseNothing: the requests of several clients go through nginx to eleven
-// nodes while ten of them restart, one after the other.
+// TestRollingRestartsLoseNothing checks that no request is lost when several clients send requests through
+// nginx to eleven nodes while ten of the nodes restart, one after the other.
 func TestRollingRestartsLoseNothing(t *testing.T) {
 	t.Parallel()
 	const drain = 50 * time.Millisecond
@@ -146,7 +147,7 @@ func TestRollingRestartsLoseNothing(t *testing.T) {
 	var nodes []*starting
 	var addresses []string
 	for i := range restarts + 1 {
-		// No connection to elsewhere can take the port of such an address while it restarts.
+		// While the node restarts, no outgoing connection can take the port of such an address.
 		l := launch(t, fmt.Sprintf("127.11.0.%d:0", i+1), drain, routes)
 		nodes, addresses = append(nodes, l), append(addresses, l.addr)
 	}

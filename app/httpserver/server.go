@@ -21,8 +21,8 @@ import (
 )
 
 const (
-	// MaxBody is the largest request body in bytes, unless AllowBody names another; above it
-	// the answer is 413.
+	// MaxBody is the largest request body in bytes, unless AllowBody names another. A larger body gets a
+	// 413.
 	MaxBody = 64 << 10
 	// requestTimeout is the deadline of every request's user context.
 	requestTimeout = 10 * time.Second
@@ -32,41 +32,38 @@ const (
 	interruptTimeout = time.Second
 )
 
-// ErrInterrupted is the cause of a context that ends to stop the server at once: without a
-// drain, and with one second for the requests in flight.
+// ErrInterrupted is the cause of a context that stops the server at once: without a drain, and with one
+// second for the requests in flight.
 var ErrInterrupted = errors.New("interrupted")
 
-// Options are what the server needs from the rest of the house. Only Config is
-// required.
+// Options are the server's dependencies. Only Config is required.
 type Options struct {
 	Config  *config.Config
 	Version string // of the interface, shown by health
 	Logger  *slog.Logger
 	Now     func() time.Time
-	// Redis adds the limits up over all nodes; nil counts them in this process.
+	// Redis counts the limits over all nodes. If nil, they are counted in this process.
 	Redis redis.UniversalClient
-	// Authenticate tells whose bearer this is. A refusal is a *problem.Error with
-	// status 401; any other error goes to the client as it is (503 while the
-	// identity provider is down).
+	// Authenticate returns the owner of a bearer. A refusal is a *problem.Error with status 401. Any other
+	// error goes to the client as it is (503 while the identity provider is down).
 	Authenticate func(ctx context.Context, bearer string) (Principal, error)
-	// CredentialEpoch changes when a credential may have ended: streams are then checked. Nil:
-	// they are checked once a minute.
+	// CredentialEpoch changes when a credential may have ended. The server then checks the bearers of all
+	// streams. If nil, it checks them once a minute.
 	CredentialEpoch func() uint64
 	Health          HealthSource
-	// Places is how many answers that are in no memory are made at a time; 0: 1.
+	// Places is how many answers that aren't in memory are made at a time. 0 means 1.
 	Places int
-	// RenderError writes the page of a refusal; status and headers are set already.
-	// nil, or an error from it, gives plain text.
+	// RenderError writes the page of a refusal. Status and headers are set already. If it is nil or returns
+	// an error, the server sends plain text.
 	RenderError func(c *fiber.Ctx, p *problem.Error, requestID string) error
-	// Observe, if not nil, is called for every finished request, on the request's
-	// goroutine. It must not block.
+	// Observe, if not nil, is called for every finished request, on the request's goroutine. It must not
+	// block.
 	Observe func(Observation)
-	// Tracer records a span for every request; nil: tracing is off.
+	// Tracer records a span for every request. If nil, tracing is off.
 	Tracer trace.Tracer
 }
 
-// Server is the Fiber app and what surrounds it. Routes are registered on App
-// before Start.
+// Server is the Fiber app and everything around it. Register routes on App before Start.
 type Server struct {
 	App    *fiber.App
 	Limits *Limits
@@ -120,14 +117,14 @@ func New(opts Options) *Server {
 		ErrorHandler:                 s.fail,
 		BodyLimit:                    MaxBody,
 		ReadBufferSize:               12 << 10, // 8 KiB of headers and a long request line
-		WriteBufferSize:              64 << 10, // a first page of any list in one write
+		WriteBufferSize:              64 << 10, // the first page of any list fits in one write
 		ReadTimeout:                  15 * time.Second,
 		WriteTimeout:                 30 * time.Second,
 		IdleTimeout:                  75 * time.Second,
-		DisablePreParseMultipartForm: true, // nothing here takes uploads
+		DisablePreParseMultipartForm: true, // no route takes uploads
 	})
-	// Bodies are read whole before the handler runs (no StreamRequestBody): they are
-	// small, and the limit then holds in one place.
+	// Bodies are read whole before the handler runs (no StreamRequestBody). They are small, and one check
+	// then enforces the limit.
 	engine := s.App.Server()
 	engine.Handler = s.serve(engine.Handler)
 	engine.ErrorHandler = s.refuseMalformed
@@ -136,18 +133,18 @@ func New(opts Options) *Server {
 	}
 	engine.SecureErrorLogMessage = true // fasthttp's own texts quote the headers
 	engine.CloseOnShutdown = true
-	engine.KeepHijackedConns = true // a stream closes its own, and fasthttp takes back its buffers
+	engine.KeepHijackedConns = true // a stream closes its connection itself, and fasthttp reuses its buffers
 	s.App.Use(enter)
 	s.App.Get("/livez", s.live)
 	s.App.Get("/readyz", s.ready)
 	return s
 }
 
-// AllowBody lets the requests for a path, which has no parameters, have bodies of so many
-// bytes. Call it before Start.
+// AllowBody sets the largest body of requests for a path, in bytes. The path must have no parameters. Call
+// AllowBody before Start.
 func (s *Server) AllowBody(path string, most int) { s.bodies[path] = most }
 
-// maxBody is the largest body of a request with these headers.
+// maxBody returns the largest body of a request with these headers, in bytes.
 func (s *Server) maxBody(h *fasthttp.RequestHeader) int {
 	path, _, _ := bytes.Cut(h.RequestURI(), []byte("?"))
 	if s.mounted != nil {
@@ -159,7 +156,7 @@ func (s *Server) maxBody(h *fasthttp.RequestHeader) int {
 	return MaxBody
 }
 
-// keyHint names the way to a key, for the texts of every 401.
+// keyHint returns the sentence that says how to get a key. Every 401 ends with it.
 func keyHint(cfg *config.Config) string {
 	switch {
 	case cfg.IdentityURL != "":

@@ -91,7 +91,7 @@ type node struct {
 	logs *journal
 }
 
-// run starts a server whose options were adjusted, with the routes of the test.
+// run starts a server with adjusted options and the routes of the test.
 func run(t testing.TB, adjust func(*Options), routes func(*Server)) *node {
 	t.Helper()
 	logs := &journal{}
@@ -119,7 +119,7 @@ func run(t testing.TB, adjust func(*Options), routes func(*Server)) *node {
 	return &node{Server: s, addr: ln.Addr().String(), logs: logs}
 }
 
-// reply is a response read to its end.
+// reply is a response, read to its end.
 type reply struct {
 	*http.Response
 	body string
@@ -164,7 +164,7 @@ func send(t testing.TB, req *http.Request) reply {
 	return reply{resp, string(body)}
 }
 
-// code is the code of a refusal, after checking its form.
+// code checks the form of a refusal and returns its code.
 func (r reply) code(t testing.TB) string {
 	t.Helper()
 	if got := r.Header.Get("Content-Type"); got != "application/problem+json" {
@@ -252,7 +252,7 @@ func TestStopGivesUpWithItsContext(t *testing.T) {
 	close(release)
 }
 
-// A client that connected and asks nothing must not turn a clean stop into a failure.
+// A client that connects and sends no request must not turn a clean stop into a failure.
 func TestStopCutsSilentConnections(t *testing.T) {
 	t.Parallel()
 	n := run(t, nil, func(*Server) {})
@@ -261,7 +261,7 @@ func TestStopCutsSilentConnections(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	n.do(t, "GET", "/livez") // the listener accepts in order: ours has been accepted too
+	n.do(t, "GET", "/livez") // the listener accepts in order, so it has accepted this client too
 	if err := n.Stop(context.Background()); err != nil {
 		t.Errorf("Stop: %v", err)
 	}

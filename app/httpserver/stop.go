@@ -9,10 +9,12 @@ import (
 	"time"
 )
 
-// Start serves on ln until ctx ends or Stop is called, and returns nil once the requests in
-// flight are answered. When ctx ends, it drains first, for Config.Drain: /readyz says 503, so
-// that a load balancer looks for another node, while requests are served as before, except that
-// each answer closes its connection. If the cause of the end is ErrInterrupted, it doesn't drain.
+// Start serves on ln until ctx ends or Stop is called. It returns nil once the requests in flight are
+// answered.
+//
+// When ctx ends, Start first drains for Config.Drain: /readyz answers 503, so that a load balancer chooses
+// another node. Requests are still served, but each answer closes its connection. If the cause of the end
+// is ErrInterrupted, Start doesn't drain.
 func (s *Server) Start(ctx context.Context, ln net.Listener) error {
 	watching, end := context.WithCancel(context.WithoutCancel(ctx))
 	defer end()
@@ -56,8 +58,8 @@ func (s *Server) ended(err error) error {
 	return fmt.Errorf("serve http: %w", err)
 }
 
-// drain returns once the listener can be closed without losing a request. It returns true if
-// it was closed already.
+// drain returns once the listener can be closed without losing a request. It returns true if the listener
+// was closed already.
 func (s *Server) drain(ln net.Listener, served chan error) (closed bool) {
 	s.draining.Store(true)
 	if s.opts.Config.Drain <= 0 {
@@ -77,9 +79,9 @@ func (s *Server) drain(ln net.Listener, served chan error) (closed bool) {
 	return false
 }
 
-// Stop closes the listener and waits at most ten seconds, or until ctx ends, for the requests in
-// flight. Streams are cut at once, and connections still open then: a client that connected and
-// never sent a request must not make a clean stop a failure.
+// Stop closes the listener and waits for the requests in flight, at most ten seconds or until ctx ends. It
+// closes streams at once. It also closes connections that are still open at the end, because a client that
+// connects and never sends a request must not turn a clean stop into a failure.
 func (s *Server) Stop(ctx context.Context) error { return s.stop(ctx, drainTimeout) }
 
 func (s *Server) stop(ctx context.Context, wait time.Duration) error {

@@ -15,7 +15,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 )
 
-// starting is a server that a test stops itself.
+// starting is a server that a test stops.
 type starting struct {
 	*node
 	stop    context.CancelCauseFunc
@@ -119,7 +119,8 @@ func TestAnInterruptedServerCutsRequests(t *testing.T) {
 	}
 }
 
-// A connection that the kernel has accepted is the server's, before the server knows it.
+// The server must answer a connection that the kernel has completed, even if the server hasn't accepted it
+// yet.
 func TestRefusedConnections(t *testing.T) {
 	t.Parallel()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
@@ -151,7 +152,7 @@ func TestRefusedConnections(t *testing.T) {
 	}
 	select {
 	case err := <-refused:
-		t.Fatalf("it didn't wait for the connections made: %v", err)
+		t.Fatalf("refuseConnections didn't wait for the completed connections: %v", err)
 	default:
 	}
 	for range made {

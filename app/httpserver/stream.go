@@ -16,16 +16,15 @@ import (
 const (
 	// streamWriteTimeout bounds one write to a stream.
 	streamWriteTimeout = 10 * time.Second
-	// maxUnsent is how many bytes may wait for a reader before it counts as too slow.
+	// maxUnsent is how many bytes may wait for a reader. A reader with more is too slow.
 	maxUnsent = 64 << 10
-	// streamSendBuffer is what the operating system keeps for a reader, in bytes.
+	// streamSendBuffer is the size of the operating system's send buffer of a stream, in bytes.
 	streamSendBuffer = 32 << 10
 )
 
-// Stream is an answer that goes on until its reader leaves, the server stops or the bearer it
-// was asked with is no longer good. The connection is taken from the server, which then holds
-// none of its buffers for it: a stream that waits costs one goroutine and a socket. It
-// implements update.Sink.
+// Stream is an answer that goes on until its reader leaves, the server stops or its bearer is no longer
+// valid. The connection is taken from the server, which then holds no buffers for it: an idle stream costs
+// one goroutine and a socket. Stream implements update.Sink.
 type Stream struct {
 	conn    net.Conn
 	bearer  string // "" for an anonymous reader
@@ -35,7 +34,7 @@ type Stream struct {
 	mu      sync.Mutex
 	sent    *sync.Cond // unsent became empty, or the stream is closed
 	unsent  net.Buffers
-	bytes   int // of unsent, and of what is being written
+	bytes   int // of unsent and of the current write
 	writing bool
 	closed  bool
 }
@@ -44,12 +43,12 @@ func newStream(conn net.Conn, bearer string, release func()) *Stream {
 	s := &Stream{conn: bare(conn), bearer: bearer, release: release, done: make(chan struct{})}
 	s.sent = sync.NewCond(&s.mu)
 	if tcp, ok := s.conn.(*net.TCPConn); ok {
-		_ = tcp.SetWriteBuffer(streamSendBuffer) // without it a slow reader costs more memory
+		_ = tcp.SetWriteBuffer(streamSendBuffer) // with the default size a slow reader costs more memory
 	}
 	return s
 }
 
-// bare returns the connection below what the listener and fasthttp have put around it.
+// bare returns the connection below the wrappers of the listener and fasthttp.
 func bare(conn net.Conn) net.Conn {
 	if hijacked, ok := conn.(interface{ UnsafeConn() net.Conn }); ok {
 		conn = hijacked.UnsafeConn()
@@ -60,8 +59,8 @@ func bare(conn net.Conn) net.Conn {
 	return conn
 }
 
-// Send queues texts, which must not change, and doesn't wait. If more than 64 KiB wait
-// already, it closes the stream.
+// Send queues texts, which must not change afterwards. It doesn't wait. If more than 64 KiB are already
+// queued, it closes the stream.
 func (s *Stream) Send(texts ...[]byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -81,8 +80,8 @@ func (s *Stream) Send(texts ...[]byte) {
 	}
 }
 
-// write sends what is queued and ends. A goroutine that waited for more would cost every
-// idle stream its stack.
+// write sends the queue and returns. A goroutine that waited for more would cost every idle stream its
+// stack.
 func (s *Stream) write() {
 	for {
 		s.mu.Lock()
@@ -108,8 +107,7 @@ func (s *Stream) write() {
 	}
 }
 
-// Flush waits until all that was queued is written. It returns false once the stream is
-// closed.
+// Flush waits until the queue is written. It returns false once the stream is closed.
 func (s *Stream) Flush() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -119,7 +117,7 @@ func (s *Stream) Flush() bool {
 	return !s.closed
 }
 
-// Done is closed once the stream is.
+// Done is closed when the stream closes.
 func (s *Stream) Done() <-chan struct{} { return s.done }
 
 // Close ends the stream.
@@ -141,7 +139,7 @@ func (s *Stream) close() {
 	s.release()
 }
 
-// wait reads until the reader closes the connection, and drops what it sends.
+// wait reads until the reader closes the connection. It drops what it reads.
 func (s *Stream) wait() {
 	var dropped [64]byte
 	for {
@@ -152,14 +150,14 @@ func (s *Stream) wait() {
 	}
 }
 
-// Stream answers a request with its status and headers, and leaves the connection to begin,
-// which is called on a goroutine of its own. HEAD gets the headers alone. Refusals: 429
-// rate_limited if the address has too many streams, 503 unavailable if the node has or stops.
+// Stream answers a request with its status and headers, and then passes the connection to begin, which runs
+// on a separate goroutine. HEAD gets only the headers. Refusals: 429 rate_limited if the address has too
+// many streams, 503 unavailable if the node has too many or stops.
 func (s *Server) Stream(c *fiber.Ctx, contentType string, begin func(*Stream)) error {
 	h := &c.Response().Header
 	h.SetContentType(contentType)
 	h.Set(fiber.HeaderCacheControl, "no-store")
-	h.Set("X-Accel-Buffering", "no") // a proxy must not hold it back
+	h.Set("X-Accel-Buffering", "no") // a proxy must not buffer the answer
 	if c.Method() == fiber.MethodHead {
 		return nil
 	}
@@ -171,16 +169,15 @@ func (s *Server) Stream(c *fiber.Ctx, contentType string, begin func(*Stream)) e
 	return nil
 }
 
-// streaming is what is to be done with the connection of a request once its headers are
-// complete.
+// streaming says how to continue with the connection of a request once its headers are complete.
 type streaming struct {
 	begin   func(*Stream)
 	release func()
 	bearer  string
 }
 
-// hijack takes the connection over, after the headers are complete. The answer ends with the
-// connection, so it has no length.
+// hijack takes over the connection after the headers are complete. The answer ends with the connection, so
+// it has no length.
 func (s *Server) hijack(fctx *fasthttp.RequestCtx, st *streaming) {
 	var head bytes.Buffer
 	h := &fctx.Response.Header
@@ -204,7 +201,7 @@ func (s *Server) hijack(fctx *fasthttp.RequestCtx, st *streaming) {
 	})
 }
 
-// watchStreams ends the streams whose bearers are no longer good, until ctx ends.
+// watchStreams closes the streams whose bearers are no longer valid, until ctx ends.
 func (s *Server) watchStreams(ctx context.Context) {
 	tick := time.NewTicker(streamCheckEvery)
 	defer tick.Stop()

@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// TestSlowReaderIsDropped: what waits for a reader is bounded, and sending never waits.
+// TestSlowReaderIsDropped checks that the queue of a reader is bounded and that sending never waits.
 func TestSlowReaderIsDropped(t *testing.T) {
 	t.Parallel()
-	ours, theirs := net.Pipe() // which holds nothing: a write waits for the reader
+	ours, theirs := net.Pipe() // a pipe buffers nothing, so a write waits for the reader
 	defer theirs.Close()
 	left := make(chan struct{})
 	s := newStream(ours, "", func() { close(left) })
@@ -27,16 +27,16 @@ func TestSlowReaderIsDropped(t *testing.T) {
 		select {
 		case <-c:
 		case <-time.After(10 * time.Second):
-			t.Fatal("a slow reader is kept")
+			t.Fatal("a slow reader isn't dropped")
 		}
 	}
 	if s.Flush() {
-		t.Error("a closed stream takes more")
+		t.Error("a closed stream still accepts texts")
 	}
 	s.Send(text)
 }
 
-// TestStreamKeepsOrder: what is sent while a write is under way follows it.
+// TestStreamKeepsOrder checks that texts sent during a write follow it in order.
 func TestStreamKeepsOrder(t *testing.T) {
 	t.Parallel()
 	ours, theirs := net.Pipe()

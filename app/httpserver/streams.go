@@ -10,15 +10,15 @@ import (
 )
 
 const (
-	// streamCheckEvery is the time between two looks whether credentials have changed, and
-	// streamRecheckEvery the most between two checks of a bearer.
+	// streamCheckEvery is the time between two checks whether credentials have changed. streamRecheckEvery
+	// is the longest time between two checks of a bearer.
 	streamCheckEvery   = 100 * time.Millisecond
 	streamRecheckEvery = time.Minute
-	// streamRetry is when to try again for a place.
+	// streamRetry is the Retry-After of a refused stream.
 	streamRetry = 10 * time.Second
 )
 
-// streams are the streams of this node.
+// streams are the open streams of this node.
 type streams struct {
 	most, mostOfAddress int
 
@@ -35,7 +35,7 @@ func newStreams(most, mostOfAddress int) *streams {
 	}
 }
 
-// enter takes a place, which release gives back.
+// enter takes a place. release gives it back.
 func (s *streams) enter(addr netip.Addr) (release func(), err error) {
 	key := addrKey(addr)
 	s.mu.Lock()
@@ -45,10 +45,10 @@ func (s *streams) enter(addr netip.Addr) (release func(), err error) {
 		return nil, problem.Unavailable("This node is stopping. Connect again.", time.Second)
 	case s.byAddress[key] >= s.mostOfAddress:
 		return nil, problem.RateLimited(fmt.Sprintf(
-			"Your address has %d streams open, as many as it may have. Close one first.", s.mostOfAddress), streamRetry)
+			"Your address already has the maximum of %d open streams. Close one first.", s.mostOfAddress), streamRetry)
 	case s.places >= s.most:
 		return nil, problem.Unavailable(fmt.Sprintf(
-			"This node serves %d streams, as many as it may. Try again, or poll GET /api/agents/me/updates.", s.most), streamRetry)
+			"This node already serves the maximum of %d streams. Try again, or poll GET /api/agents/me/updates.", s.most), streamRetry)
 	}
 	s.places++
 	s.byAddress[key]++
@@ -64,7 +64,7 @@ func (s *streams) leave(key bucketKey) {
 	}
 }
 
-// add makes stop close a stream. It returns false after stop.
+// add registers a stream, so that stop closes it. It returns false after stop.
 func (s *streams) add(stream *Stream) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -16,14 +16,14 @@ const (
 	agentIDKey   = attribute.Key("pulsecast.agent_id")
 )
 
-// traced is the span of a request and the context that leads to it.
+// traced is the span of a request with its context.
 type traced struct {
 	ctx  context.Context
 	span trace.Span
 }
 
-// startTrace begins the span of a request. Only a trusted proxy may put it into a
-// trace of its own: anybody else could choose what is recorded.
+// startTrace begins the span of a request. Only a trusted proxy may join the request to a trace. Otherwise
+// any client could choose what is recorded.
 func (s *Server) startTrace(h *fasthttp.RequestHeader, trusted bool) *traced {
 	ctx := context.Background()
 	if trusted {
@@ -33,7 +33,7 @@ func (s *Server) startTrace(h *fasthttp.RequestHeader, trusted bool) *traced {
 	return &traced{ctx, span}
 }
 
-// finishTrace ends it. The query, the headers and the body stay out of it.
+// finishTrace ends the span. It doesn't record the query, the headers or the body.
 func (r *request) finishTrace(fctx *fasthttp.RequestCtx) {
 	span := r.traced.span
 	defer span.End()
@@ -58,7 +58,7 @@ func (r *request) finishTrace(fctx *fasthttp.RequestCtx) {
 	}
 }
 
-// incoming reads the headers of a trace.
+// incoming reads the trace headers of a request.
 type incoming struct{ h *fasthttp.RequestHeader }
 
 func (i incoming) Get(key string) string { return string(i.h.Peek(key)) }

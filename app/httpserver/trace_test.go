@@ -13,8 +13,8 @@ import (
 	"github.com/pulsecast/pulsecast/app/problem"
 )
 
-// TestTraceOfARequest: the span is named by the route, leads to what the handler does,
-// and joins a trace of a trusted proxy only.
+// TestTraceOfARequest checks that the span is named after the route, is the parent of the handler's spans,
+// and joins a trace only if a trusted proxy sent it.
 func TestTraceOfARequest(t *testing.T) {
 	t.Parallel()
 	const theirs = "0af7651916cd43dd8448eb211c80319c"

@@ -9,27 +9,27 @@ import (
 	"github.com/pulsecast/pulsecast/app/problem"
 )
 
-// framing follows the requests of one connection on their way to fasthttp, and stops at the
-// first malformed one.
+// framing checks the requests of one connection on their way to fasthttp, and stops at the first malformed
+// one.
 //
-// fasthttp reads leniently: it takes the last of two lengths, a folded header and any transfer
-// coding. A proxy that reads the same bytes otherwise sees another request in them, so a client
-// could hide a request from the proxy (request smuggling). framing therefore checks each line
-// of a request (RFC 9112) before fasthttp sees it. fasthttp never gets the end of a malformed
-// request, so no handler runs, and reads the refusal as the error of the connection.
+// fasthttp reads leniently: it takes the last of two lengths, a folded header and any transfer coding. A
+// proxy that reads the same bytes differently sees other requests in them, so a client could hide a request
+// from the proxy (request smuggling). Therefore framing checks each line of a request (RFC 9112) before
+// fasthttp sees it. fasthttp never gets the end of a malformed request, so no handler runs. It reads the
+// refusal as the error of the connection.
 //
-// It holds no bytes back. It copies a line only if its end has not come yet.
+// framing holds no bytes back. It copies a line only if the line's end has not arrived yet.
 type framing struct {
 	next     part
-	line     []byte // the beginning of a line whose end has not come
-	left     int64  // bytes to come: of the body, of a chunk, or at most of trailer fields
+	line     []byte // the beginning of a line whose end has not arrived
+	left     int64  // bytes left of the body, the chunk or the limit for trailer fields
 	blank    bool   // an empty line came before the request
 	head     head
-	refusal  *problem.Error // of the malformed request; what follows is not read
+	refusal  *problem.Error // of the malformed request; nothing after it is read
 	dropping bool           // the line is a trailer field
 }
 
-// part is what the next byte belongs to.
+// part is the part of a request that the next byte belongs to.
 type part uint8
 
 const (
@@ -43,14 +43,14 @@ const (
 )
 
 const (
-	// maxChunkLine is the longest line of a chunk's size with its extensions, in bytes.
+	// maxChunkLine is the longest line with a chunk's size and its extensions, in bytes.
 	maxChunkLine = 256
 	// maxTrailers is the largest trailer section, in bytes.
 	maxTrailers = 8 << 10
 )
 
-// pass checks the bytes that came and returns how many of them, now at the front of p, are for
-// fasthttp. Trailer fields are not: it would take them for headers.
+// pass checks the bytes in p and returns how many of them are for fasthttp. It moves these to the front of
+// p. It removes trailer fields, because fasthttp would read them as headers.
 func (f *framing) pass(p []byte) int {
 	kept := 0
 	for len(p[kept:]) > 0 && f.refusal == nil {
@@ -58,8 +58,8 @@ func (f *framing) pass(p []byte) int {
 		switch {
 		case f.refusal != nil:
 			if f.next == requestLine || f.next == trailerLine {
-				// If the error comes before the first byte of these, fasthttp closes without
-				// an answer or takes the request for complete.
+				// If the error came before the first of these bytes, fasthttp would close without an answer
+				// or take the request for complete.
 				p[kept] = 'X'
 				kept++
 			}
@@ -73,13 +73,13 @@ func (f *framing) pass(p []byte) int {
 	return kept
 }
 
-// step checks the next piece of p: a line, the part of one, or bytes of a body.
+// step checks the next piece of p: a line, a part of a line, or bytes of a body.
 func (f *framing) step(p []byte) int {
 	if f.next == body || f.next == chunkData {
 		return f.data(p)
 	}
 	if f.next == requestLine && len(f.line) == 0 && !token[p[0]] && p[0] != '\r' && p[0] != '\n' {
-		f.refusal = badRequestLine // such as a TLS handshake, which has no line to wait for
+		f.refusal = badRequestLine // for example a TLS handshake, which has no line end to wait for
 		return 0
 	}
 	f.dropping = f.next == trailerLine
@@ -119,8 +119,7 @@ func (f *framing) data(p []byte) int {
 	return int(n)
 }
 
-// limit refuses lines that fasthttp would read without an end. The lengths of the others are
-// bounded by its buffer.
+// limit refuses lines that fasthttp would read without a bound. fasthttp's buffer bounds all other lines.
 func (f *framing) limit(line []byte) {
 	switch f.next {
 	case chunkSize, chunkEnd:
@@ -187,7 +186,7 @@ func (f *framing) endHead() {
 func (f *framing) begin() {
 	f.next, f.blank, f.head = requestLine, false, head{}
 	if cap(f.line) > 1<<10 {
-		f.line = nil // an idle connection keeps little
+		f.line = nil // so that an idle connection keeps little memory
 	}
 }
 
@@ -239,7 +238,7 @@ func hexDigit(b byte) int {
 	return -1
 }
 
-// trailer checks a trailer field as a header is checked. No handler here wants any.
+// trailer checks a trailer field like a header. No handler reads trailer fields.
 func (f *framing) trailer(line []byte) {
 	if len(line) == 0 {
 		f.begin()
@@ -249,8 +248,8 @@ func (f *framing) trailer(line []byte) {
 	_, _, f.refusal = splitField(line)
 }
 
-// What a malformed request is refused with. All of it but a body that is too large comes
-// before the first byte of a handler's answer, and the connection closes.
+// The refusals of malformed requests. Each except a body that is too large comes before the first byte of a
+// handler's answer. The connection closes after it.
 var (
 	badRequestLine  = malformedRequest("The request line is malformed; send METHOD, a space, the path, a space and HTTP/1.1.")
 	badVersion      = malformedRequest("The version of HTTP in the request line is not supported; send HTTP/1.1 or HTTP/1.0.")

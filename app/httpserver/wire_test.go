@@ -20,12 +20,12 @@ import (
 const (
 	get  = "GET /api/x HTTP/1.1\r\nHost: x\r\n"
 	post = "POST /api/x HTTP/1.1\r\nHost: x\r\n"
-	// hidden is what a malformed request tries to bring past a proxy.
+	// hidden is the request that a malformed request tries to smuggle past a proxy.
 	hidden = "POST /api/hidden HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n"
 )
 
-// malformedShapes are requests that are refused before any handler runs. Those with a body that
-// a lenient server might read otherwise end with hidden.
+// malformedShapes are requests that are refused before any handler runs. Those with a body that a lenient
+// server might read differently end with hidden.
 var malformedShapes = []struct {
 	name, request string
 	status        int
@@ -182,8 +182,8 @@ var malformedShapes = []struct {
 	{"nonsense", "NONSENSE\r\n\r\n", 400},
 }
 
-// unusualShapes are well-formed requests that a strict server must not refuse; each has a
-// status of its route.
+// unusualShapes are well-formed requests that a strict server must not refuse. Each has the status that its
+// route answers.
 var unusualShapes = []struct {
 	name, request string
 	status        int
@@ -262,8 +262,8 @@ func runWire(t *testing.T) *wireNode {
 	return w
 }
 
-// exchange writes the pieces, each after the answer to the one before, and reads all answers
-// until the server closes.
+// exchange writes each piece after the answer to the piece before, and reads all answers until the server
+// closes.
 func (w *wireNode) exchange(t *testing.T, pieces ...string) (answers []reply) {
 	t.Helper()
 	conn, err := net.Dial("tcp", w.addr)
@@ -345,7 +345,7 @@ func TestMalformedShapes(t *testing.T) {
 	})
 }
 
-// After each unusual request comes another, so that both sides must agree where it ends.
+// Another request follows each unusual one, so both sides must agree on where the unusual one ends.
 func TestUnusualShapes(t *testing.T) {
 	t.Parallel()
 	w := runWire(t)
@@ -372,15 +372,15 @@ func TestUnusualShapes(t *testing.T) {
 	})
 }
 
-// follow passes input through a framing in pieces of so many bytes. It returns what fasthttp
-// gets and how many requests ended.
+// follow passes input through a framing in pieces of the given size in bytes. It returns what fasthttp gets
+// and how many requests ended.
 func follow(input string, piece int) (f *framing, passed string, requests int) {
 	f = &framing{}
 	var out bytes.Buffer
 	for len(input) > 0 && f.refusal == nil {
 		p := []byte(input[:min(piece, len(input))])
 		input = input[len(p):]
-		for _, b := range p { // one at a time, to see each end
+		for _, b := range p { // one byte at a time, to see each end
 			before := f.next
 			one := []byte{b}
 			out.Write(one[:f.pass(one)])
@@ -404,7 +404,7 @@ func passWhole(input string, piece int) (f *framing, passed string) {
 	return f, out.String()
 }
 
-// count returns how many requests a parser reads from input, and false if it refuses one.
+// count returns how many requests a parser reads from input. It returns false if the parser refuses one.
 func count(input string, read func(*bufio.Reader) error) (n int, ok bool) {
 	in := bufio.NewReaderSize(strings.NewReader(input), 1<<20)
 	for {
@@ -435,8 +435,8 @@ func withFasthttp(in *bufio.Reader) error {
 	return r.ContinueReadBody(in, 1<<20, false)
 }
 
-// FuzzFraming holds that the way the bytes are cut changes nothing, and that whoever reads what
-// was passed sees the same requests: a proxy (here net/http) and fasthttp.
+// FuzzFraming checks that the size of the pieces changes nothing, and that a proxy (here net/http) and
+// fasthttp see the same requests in the bytes that were passed.
 func FuzzFraming(f *testing.F) {
 	for _, shape := range malformedShapes {
 		f.Add(shape.request+hidden, 1)
@@ -468,7 +468,7 @@ func FuzzFraming(f *testing.F) {
 	})
 }
 
-// BenchmarkFraming measures what the check of a usual request costs.
+// BenchmarkFraming measures the cost of checking a usual request.
 func BenchmarkFraming(b *testing.B) {
 	request := []byte("GET /api/intelligence/markets?limit=24 HTTP/1.1\r\nHost: pulsecast.example\r\n" +
 		"User-Agent: Forecaster/2.4 (+https://example.org/forecaster)\r\nAccept: application/json\r\n" +

@@ -7,10 +7,10 @@ import (
 	"github.com/pulsecast/pulsecast/app/problem"
 )
 
-// head is what the request line and the headers of a request say of its framing and its host.
+// head is the information in the request line and headers that decides the framing and the host.
 type head struct {
 	http10    bool
-	authority string // of an address with a scheme in the request line, else ""
+	authority string // the host of an absolute address in the request line, else ""
 	hosts     int
 	length    int64
 	hasLength bool
@@ -18,7 +18,7 @@ type head struct {
 	chunked   bool
 }
 
-// maxLengthDigits is the most digits of a Content-Length. fasthttp takes no more.
+// maxLengthDigits is the most digits of a Content-Length. fasthttp accepts no more.
 const maxLengthDigits = 18
 
 // request checks the request line (RFC 9112, section 3).
@@ -44,8 +44,8 @@ func (h *head) request(line []byte) *problem.Error {
 	return h.unusualTarget(method, target)
 }
 
-// unusualTarget checks a target that is not a path: a whole address, which every server must
-// accept, "*" of OPTIONS, or the host of CONNECT. The routes refuse the last two.
+// unusualTarget checks a target that is not a path: an absolute address, which every server must accept,
+// the "*" of OPTIONS, or the host of CONNECT. The routes refuse the last two.
 func (h *head) unusualTarget(method, target []byte) *problem.Error {
 	switch string(method) {
 	case "OPTIONS":
@@ -97,8 +97,8 @@ func (h *head) field(line []byte) *problem.Error {
 	return nil
 }
 
-// splitField returns the name and the value of a header, the value without the spaces around
-// it (RFC 9112, section 5). A tab there stays: fasthttp would keep it in the value.
+// splitField returns the name and the value of a header, without the spaces around the value (RFC 9112,
+// section 5). Tabs around the value stay, because fasthttp would keep them.
 func splitField(line []byte) (name, value []byte, refusal *problem.Error) {
 	if line[0] == ' ' || line[0] == '\t' {
 		return nil, nil, foldedField
@@ -166,7 +166,7 @@ func (h *head) transferEncoding(value []byte) *problem.Error {
 	return nil
 }
 
-// check tells what is wrong with the headers together.
+// check returns the refusal for headers that don't fit together, or nil.
 func (h *head) check() *problem.Error {
 	switch {
 	case h.chunked && h.hasLength:
@@ -179,8 +179,8 @@ func (h *head) check() *problem.Error {
 	return nil
 }
 
-// token has the characters of methods and header names (RFC 9110, section 5.6.2), and hostByte
-// those of a Host header.
+// token is the set of characters of methods and header names (RFC 9110, section 5.6.2). hostByte is the set
+// of characters of a Host header.
 var token, hostByte = characters("!#$%&'*+-.^_`|~"), characters("-._~%!$&'()*+;=[]:")
 
 func characters(others string) (set [256]bool) {
@@ -200,8 +200,7 @@ func isToken(name []byte) bool {
 	return len(name) > 0
 }
 
-// isHost also accepts the empty value, which a client without a host must send (RFC 9112,
-// section 3.2).
+// isHost also accepts the empty value, which a client without a host must send (RFC 9112, section 3.2).
 func isHost(value []byte) bool {
 	for _, b := range value {
 		if !hostByte[b] {
@@ -211,8 +210,8 @@ func isHost(value []byte) bool {
 	return true
 }
 
-// hasControl reports whether text has a control character other than a tab. It looks at eight
-// bytes at a time.
+// hasControl reports whether text has a control character other than a tab. It checks eight bytes at a
+// time.
 func hasControl(text []byte) bool {
 	const ones, highs = 0x0101010101010101, 0x8080808080808080
 	for len(text) >= 8 {

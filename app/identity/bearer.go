@@ -6,14 +6,14 @@ import (
 	"github.com/pulsecast/pulsecast/app/problem"
 )
 
-// digest is the SHA-256 of a bearer, the only form in which one is kept.
+// digest is the SHA-256 of a bearer. A bearer is stored only in this form.
 type digest = [sha256.Size]byte
 
-// keptAnswers is how many answers of each kind a node keeps, about 500 bytes each.
-// Refusals are kept apart, so that a flood of wrong keys can't push out the right ones.
+// keptAnswers is how many answers of each kind a node keeps, about 500 bytes each. Refusals are kept
+// separately, so that a flood of wrong keys can't evict the valid ones.
 const keptAnswers = 20_000
 
-// verdict is what was found out about a bearer: a principal or a refusal.
+// verdict is the result of checking a bearer: a principal or a refusal.
 type verdict struct {
 	principal *Principal
 	refusal   *problem.Error
@@ -21,8 +21,7 @@ type verdict struct {
 
 func (v verdict) refused() bool { return v.refusal != nil }
 
-// answer returns the verdict. Each caller gets its own copy of a refusal, to add a cause
-// to.
+// answer returns the verdict. Each caller gets its own copy of a refusal, so that it can add a cause.
 func (v verdict) answer() (*Principal, error) {
 	if v.refusal == nil {
 		return v.principal, nil

@@ -9,29 +9,29 @@ import (
 	"github.com/pulsecast/pulsecast/app/plaintext"
 )
 
-// skew is how far the provider's clock and ours may be apart.
+// skew is the largest allowed difference between the provider's clock and ours.
 const skew = 60 * time.Second
 
-// errInvalid: the key is not good, or no longer.
+// errInvalid means that the key is unknown, expired or revoked.
 var errInvalid = errors.New("the key is not valid")
 
-// claims are what a provider says of a key, by introspection or in a JWT.
+// claims are a provider's statements about a key, from introspection or a JWT.
 type claims struct {
 	issuer      string
 	subject     string // unique within issuer
 	names       []string
 	audience    []string
-	hasAudience bool // the answer named one, if only an empty one
+	hasAudience bool // the answer has an audience, even if it is empty
 	scopes      []string
-	expires     time.Time // zero: not said
-	notBefore   time.Time // zero: not said
-	saidIssuer  string    // "" when not said
-	owner       string    // "" when not said, or not asked for
+	expires     time.Time // zero: not stated
+	notBefore   time.Time // zero: not stated
+	saidIssuer  string    // "" if not stated
+	owner       string    // "" if not stated or not configured
 	jwt         bool
 }
 
-// claimsFrom reads claims leniently, as providers differ, but never guesses: a claim
-// that decides over access and cannot be read makes the answer nonsense.
+// claimsFrom reads claims leniently, because providers differ, but it never guesses. If a claim that
+// decides about access is unreadable, it returns a fault.
 func claimsFrom(all map[string]any, issuer, ownerClaim string) (claims, error) {
 	c := claims{issuer: issuer, saidIssuer: text(all["iss"]), owner: owner(all[ownerClaim])}
 	var ok [3]bool
@@ -61,7 +61,7 @@ func claimsFrom(all map[string]any, issuer, ownerClaim string) (claims, error) {
 	return c, nil
 }
 
-// scopesOf are the scopes that an answer says were granted.
+// scopesOf returns the granted scopes that an answer names.
 func scopesOf(all map[string]any) (scopes []string) {
 	for _, name := range []string{"scope", "scp"} {
 		granted, _ := list(all[name])
@@ -72,7 +72,7 @@ func scopesOf(all map[string]any) (scopes []string) {
 	return scopes
 }
 
-// check tells whether a key that is active is also in its time and of our issuer.
+// check returns errInvalid unless an active key is within its validity period and from our issuer.
 func (c claims) check(issuer string, now time.Time) error {
 	switch {
 	case !c.expires.IsZero() && !now.Before(c.expires.Add(skew)),
@@ -83,8 +83,8 @@ func (c claims) check(issuer string, now time.Time) error {
 	return nil
 }
 
-// name is what an agent is called first: its user name, else its client's, else its
-// subject; what follows an "@" is private.
+// name returns the initial name of an agent: the user name, else the client's name, else the subject. The
+// part after an "@" is private and left out.
 func (c claims) name() string {
 	for _, name := range c.names {
 		name, _, _ = strings.Cut(name, "@")
@@ -99,7 +99,7 @@ func (c claims) name() string {
 	return "agent"
 }
 
-// owner is the claim that names who an agent belongs to, a text or a number.
+// owner returns the claim that names the agent's owner, a text or a number.
 func owner(claim any) string {
 	if n, ok := claim.(float64); ok {
 		return strconv.FormatFloat(n, 'f', -1, 64)
@@ -107,7 +107,7 @@ func owner(claim any) string {
 	return text(claim)
 }
 
-// text is a claim as a readable line of at most 255 bytes, else "".
+// text returns a claim as a readable line of at most 255 bytes, else "".
 func text(claim any) string {
 	s, _ := claim.(string)
 	if len(s) > 255 || plaintext.Check(s, false) != "" {
@@ -116,7 +116,7 @@ func text(claim any) string {
 	return s
 }
 
-// moment reads seconds since 1970, as a number or digits; absent is the zero time.
+// moment reads seconds since 1970, as a number or digits. A missing claim is the zero time.
 func moment(claim any) (time.Time, bool) {
 	var seconds float64
 	switch v := claim.(type) {
@@ -132,7 +132,7 @@ func moment(claim any) (time.Time, bool) {
 	default:
 		return time.Time{}, false
 	}
-	// Past the year 9999 no database stores it, and nobody waits for it.
+	// Databases can't store times after the year 9999.
 	const last = 253402300799
 	if !(seconds > 0) {
 		return time.Unix(0, 0).UTC(), true
@@ -140,7 +140,7 @@ func moment(claim any) (time.Time, bool) {
 	return time.Unix(int64(min(seconds, last)), 0).UTC(), true
 }
 
-// list reads one string or several; absent is none.
+// list reads one string or several. A missing claim is an empty list.
 func list(claim any) ([]string, bool) {
 	switch v := claim.(type) {
 	case nil:

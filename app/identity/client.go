@@ -19,16 +19,15 @@ import (
 )
 
 const (
-	// providerTimeout bounds all that one check asks of the provider.
+	// providerTimeout bounds all requests to the provider during one check.
 	providerTimeout = 1800 * time.Millisecond
-	// breakFor is how long a provider in trouble is left alone before one request
-	// tries it again.
+	// breakFor is how long no request is sent to a failing provider before one request tries it again.
 	breakFor = 2 * time.Second
 	// maxAnswer is the longest answer read, in bytes.
 	maxAnswer = 256 << 10
 )
 
-// fault is the provider failing, as one fixed word for health.
+// fault is a failure of the provider, as one fixed word for health.
 type fault struct {
 	word  string
 	cause error
@@ -50,15 +49,15 @@ func isMissing(err error) bool {
 	return ok && f.word == missing
 }
 
-// client sends every request to the provider, through a circuit breaker: after one
-// time-out, or three other failures in a row, requests fail at once for a while.
+// client sends every request to the provider through a circuit breaker. After one time-out, or three other
+// failures in a row, requests fail at once for a while.
 type client struct {
 	http    *http.Client
 	breaker *gobreaker.CircuitBreaker[struct{}]
 	hung    atomic.Bool
 	word    atomic.Pointer[string] // of the last fault; nil after a success
 
-	ctx    context.Context // of what runs in the background
+	ctx    context.Context // of the background work
 	cancel context.CancelFunc
 	work   sync.WaitGroup
 }
@@ -68,7 +67,7 @@ func newClient(log *slog.Logger, wrap func(http.RoundTripper) http.RoundTripper)
 	transport.MaxIdleConnsPerHost = 32
 	c := &client{http: &http.Client{
 		Transport: transport,
-		// A redirect could carry our secret or a key somewhere else.
+		// A redirect could send our secret or a key to another host.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}
 	if wrap != nil {
@@ -77,7 +76,7 @@ func newClient(log *slog.Logger, wrap func(http.RoundTripper) http.RoundTripper)
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	c.breaker = gobreaker.NewCircuitBreaker[struct{}](gobreaker.Settings{
 		Timeout: breakFor,
-		// A page that is not there says nothing about the others.
+		// A missing page says nothing about the provider's other pages.
 		IsSuccessful: func(err error) bool { return err == nil || isMissing(err) },
 		ReadyToTrip:  func(n gobreaker.Counts) bool { return c.hung.Swap(false) || n.ConsecutiveFailures >= 3 },
 		OnStateChange: func(_ string, from, to gobreaker.State) {
@@ -113,15 +112,14 @@ func (c *client) lastError() string {
 	return ""
 }
 
-// json sends a request and decodes its answer, which check then judges. Every status
-// but 200 is a fault, and so is anything but the JSON expected. All count for the
-// breaker, so check must not depend on what an agent chose: otherwise one agent could
-// cut off the others.
+// json sends a request and decodes its answer, which check then judges. Every status other than 200 is a
+// fault, and so is any body other than the expected JSON. All faults count for the breaker. So check must
+// not depend on input that an agent chose: otherwise one agent could cut off the others.
 func (c *client) json(req *http.Request, into any, check func() error) error {
 	req.Header.Set("Accept", "application/json")
 	req.Header.Set("User-Agent", "pulsecast/"+version.Build())
-	// Asking twice does no harm: a connection found dead may be replaced. The empty
-	// value says so to net/http and is not sent.
+	// The request may be sent twice without harm, so net/http may replace a dead connection. The empty
+	// value tells net/http so and is not sent.
 	req.Header["X-Idempotency-Key"] = nil
 	_, err := c.breaker.Execute(func() (struct{}, error) {
 		body, err := c.exchange(req)
@@ -140,7 +138,7 @@ func (c *client) json(req *http.Request, into any, check func() error) error {
 	return err
 }
 
-// note keeps the outcome of an exchange for health.
+// note records the outcome of an exchange for health.
 func (c *client) note(err error) {
 	f, ok := errors.AsType[*fault](err)
 	switch {

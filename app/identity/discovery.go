@@ -11,25 +11,24 @@ import (
 )
 
 const (
-	// discoverEvery is how old the provider's documents may get before they are read
-	// again; the old ones serve meanwhile, and while the provider is down.
+	// discoverEvery is the age at which the provider's documents are read again. The old ones are used
+	// meanwhile, and while the provider is down.
 	discoverEvery = time.Hour
-	// discoverAgain is the wait after a reading that failed.
+	// discoverAgain is the wait after a failed reading.
 	discoverAgain = time.Minute
 )
 
-// endpoints are what the provider's documents say: where to ask, and how.
+// endpoints are the addresses and methods in the provider's documents.
 type endpoints struct {
 	issuer        string
-	introspection string // "" when it offers none
-	keys          string // of its JWK set; "" when it offers none
+	introspection string // "" if the provider has none
+	keys          string // of its JWK set; "" if the provider has none
 	secretInBody  bool   // client_secret_post rather than client_secret_basic
 	signIn        signInEndpoints
 	next          time.Time
 }
 
-// document is the part of the metadata of OpenID Connect Discovery 1.0 and of RFC
-// 8414 that is used.
+// document is the used part of the metadata of OpenID Connect Discovery 1.0 and RFC 8414.
 type document struct {
 	Issuer        string   `json:"issuer"`
 	Introspection string   `json:"introspection_endpoint"`
@@ -38,7 +37,7 @@ type document struct {
 	signInEndpoints
 }
 
-// signInEndpoints are where people sign in, and what the provider says of it.
+// signInEndpoints are the addresses where people sign in, with what the provider supports there.
 type signInEndpoints struct {
 	Authorization  string   `json:"authorization_endpoint"`
 	Token          string   `json:"token_endpoint"`
@@ -48,8 +47,8 @@ type signInEndpoints struct {
 	CodeChallenges []string `json:"code_challenge_methods_supported"`
 }
 
-// discover gives the provider's endpoints, read when they are not known yet. Those
-// that grew old serve while they are read anew in the background.
+// discover returns the provider's endpoints. It reads them if they aren't known yet. If they are old, it
+// returns them and reads them again in the background.
 func (p *provider) discover(ctx context.Context) (*endpoints, error) {
 	known := p.endpoints.Load()
 	if known == nil {
@@ -75,7 +74,7 @@ func (p *provider) readEndpoints(ctx context.Context) (*endpoints, error) {
 	found, err, _ := p.refresh.Do("discovery", func() (any, error) {
 		var merged document
 		var errs []error
-		certain := true // that what no document names is not offered
+		certain := true // whether an endpoint that no document names is known not to exist
 		for _, address := range wellKnown(p.Config.IdentityURL) {
 			doc, err := p.readDocument(ctx, address)
 			if err != nil {
@@ -109,7 +108,7 @@ func (p *provider) readEndpoints(ctx context.Context) (*endpoints, error) {
 
 func (d document) complete() bool { return d.Introspection != "" && d.Keys != "" }
 
-// over fills what an earlier document left out.
+// over fills the gaps of a document with an earlier document.
 func (d document) over(earlier document) document {
 	if earlier.Issuer == "" {
 		return d
@@ -126,9 +125,9 @@ func (d document) over(earlier document) document {
 	return earlier
 }
 
-// wellKnown are the addresses of a provider's documents: OpenID Connect appends to
-// the issuer's path, RFC 8414 (section 3.1) puts its own part before it; some append
-// that as well.
+// wellKnown returns the possible addresses of a provider's documents. OpenID Connect appends to the
+// issuer's path. RFC 8414 (section 3.1) puts its own part before the path, but some providers append it as
+// well.
 func wellKnown(base string) []string {
 	base = strings.TrimRight(base, "/")
 	addresses := []string{base + "/.well-known/openid-configuration"}
@@ -151,8 +150,8 @@ func (p *provider) readDocument(ctx context.Context, address string) (document, 
 	return doc, err
 }
 
-// checkDocument: the document is of the provider asked (RFC 8414, section 3.3), and
-// sends nothing over an open line that was asked for over a closed one.
+// checkDocument checks that the document is from the requested provider (RFC 8414, section 3.3), and that
+// no endpoint of an https provider is plain http.
 func (p *provider) checkDocument(doc document) error {
 	if doc.Issuer == "" || strings.TrimRight(doc.Issuer, "/") != strings.TrimRight(p.Config.IdentityURL, "/") {
 		return &fault{"discovery", errors.New("its document names another issuer than IDENTITY_URL")}
@@ -160,7 +159,7 @@ func (p *provider) checkDocument(doc document) error {
 	return p.checkEndpoints(doc.Introspection, doc.Keys)
 }
 
-// checkEndpoints: each address that is given is no less safe than IDENTITY_URL.
+// checkEndpoints checks that each given address is at least as secure as IDENTITY_URL.
 func (p *provider) checkEndpoints(addresses ...string) error {
 	for _, address := range addresses {
 		if address == "" {

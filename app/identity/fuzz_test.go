@@ -13,7 +13,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/plaintext"
 )
 
-// FuzzClaims: the answer of a provider is refused, or names a subject that can be stored.
+// FuzzClaims checks that the answer of a provider is refused, or names a subject that can be stored.
 func FuzzClaims(f *testing.F) {
 	for _, seed := range []string{
 		`{"sub":"a","exp":1,"aud":["x"],"scope":"a b"}`, `{"exp":"NaN"}`, `{"aud":{}}`, `{"sub":"\u0000"}`, `{"sub":"a","exp":1e400}`, `{"client_id":"c","nbf":-1}`,
@@ -38,7 +38,7 @@ func FuzzClaims(f *testing.F) {
 	})
 }
 
-// FuzzIsJWT: any text is a JWT or not.
+// FuzzIsJWT checks that isJWT handles any text.
 func FuzzIsJWT(f *testing.F) {
 	for _, seed := range []string{"eyJhbGciOiJSUzI1NiJ9.e30.c2ln", "a.b.c", "..", "eyJ.eyJ.", "pc_x"} {
 		f.Add(seed)
@@ -46,8 +46,8 @@ func FuzzIsJWT(f *testing.F) {
 	f.Fuzz(func(t *testing.T, key string) { isJWT(key) })
 }
 
-// FuzzJWT: whatever a provider publishes, only public keys are used; and a token that is
-// accepted says what was signed, whatever is changed in it.
+// FuzzJWT checks that only public keys are used from a provider's key set, and that an accepted token has
+// the claims that were signed, however the token was changed.
 func FuzzJWT(f *testing.F) {
 	private := ed25519.NewKeyFromSeed([]byte(strings.Repeat("k", ed25519.SeedSize)))
 	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.EdDSA, Key: jose.JSONWebKey{Key: private, KeyID: "a"}}, nil)

@@ -1,11 +1,12 @@
-// Package identity says whose a key is. A bearer is an API key or a session token.
-// Sessions are ours; keys are verified by one of two Verifiers: the local registry,
-// or a central provider at IDENTITY_URL.
+// Package identity finds the owner of a key.
 //
-// Every answer is kept under the SHA-256 of the bearer, for a minute at most. Its epoch
-// is the credential generation (agent.Generation), so that a revocation ends all of
-// them. What the provider said about a key is kept apart from that: otherwise a session
-// that ends here would send every key to the provider again.
+// A bearer is an API key or a session token. This service issues the sessions. One of two Verifiers checks
+// the keys: the local registry, or a central provider at IDENTITY_URL.
+//
+// Every answer is cached under the SHA-256 of the bearer, for a minute at most. The epoch of the cache is
+// the credential generation (agent.Generation), so that a revocation ends all cached answers. The
+// provider's answers about keys are cached separately: otherwise the end of one session here would send
+// every key to the provider again.
 package identity
 
 import (
@@ -32,33 +33,32 @@ import (
 const (
 	keepAccepted = 60 * time.Second
 	keepRefused  = 10 * time.Second
-	// askTimeout bounds one uncached check: the provider's share is providerTimeout.
+	// askTimeout bounds one uncached check. The provider's share is providerTimeout.
 	askTimeout = 5 * time.Second
-	// maxBearer is the longest bearer looked at, in bytes.
+	// maxBearer is the longest accepted bearer, in bytes.
 	maxBearer = 4096
-	// purgeEvery is how often sessions that are over are deleted.
+	// purgeEvery is how often ended sessions are deleted.
 	purgeEvery = 10 * time.Minute
 )
 
-// Principal is who a request comes from. It is shared between requests: read only.
+// Principal is the sender of a request. Requests share it, so it is read-only.
 type Principal struct {
 	Agent *agent.Agent
-	// Credential names the key: the id of a local one, the SHA-256 of a central one in
-	// hex. A session has its key's.
+	// Credential names the key: the id of a local one, or the SHA-256 of a central one in hex. A session
+	// has the credential of its key.
 	Credential string
-	ExpiresAt  time.Time // of the key or session; zero: never
+	ExpiresAt  time.Time // end of the key or session; zero: never
 	Session    bool      // came with a session token or an access token
 	Grant      uuid.UUID // of the access token it came with; zero: none
 	Scopes     []string  // of the grant
 }
 
-// Allows reports whether the caller may do what a scope stands for. Only an access token is
-// limited to scopes.
+// Allows reports whether the caller may do what a scope permits. Only an access token is limited to scopes.
 func (p *Principal) Allows(scope string) bool {
 	return p.Grant == uuid.Nil || slices.Contains(p.Scopes, scope)
 }
 
-// OwnerID names who the agent belongs to, "" if the provider doesn't say.
+// OwnerID returns the owner of the agent, or "" if the provider doesn't name one.
 func (p *Principal) OwnerID() string {
 	if p.Agent.Owner == "" {
 		return ""
@@ -66,42 +66,42 @@ func (p *Principal) OwnerID() string {
 	return p.Agent.Issuer + "\x00" + p.Agent.Owner
 }
 
-// AgentID is the id of the agent.
+// AgentID returns the id of the agent.
 func (p *Principal) AgentID() uuid.UUID { return p.Agent.ID }
 
-// Answer is what a Verifier found out. The service keeps it until Until; one with a
-// zero Until isn't kept.
+// Answer is the result of a Verifier. The service caches it until Until. It doesn't cache an answer with a
+// zero Until.
 type Answer struct {
 	Principal *Principal
 	Until     time.Time
 }
 
-// Verifier says whose an API key is. hash is the key's SHA-256. A refusal is a
-// *problem.Error of status 401 or 403, which is kept until Answer.Until;
-// any other error means that the owner could not be found out.
+// Verifier finds the owner of an API key. hash is the key's SHA-256. A refusal is a *problem.Error with
+// status 401 or 403, which is cached until Answer.Until. Any other error means that the owner could not be
+// found out.
 type Verifier interface {
 	Verify(ctx context.Context, key string, hash [sha256.Size]byte) (Answer, error)
-	// HowToGetKey is a sentence for whoever came without a key that works.
+	// HowToGetKey returns a sentence for a caller without a working key.
 	HowToGetKey() string
-	// Status tells how it is doing.
+	// Status returns the state of the verifier.
 	Status() Status
 }
 
 // Status is the part of /api/health about keys.
 type Status struct {
 	Kind      string   // "local" or "central"
-	OK        bool     // the last question was answered
-	LastError string   // one fixed word, "" when OK
-	Warnings  []string // what an operator should set right
+	OK        bool     // the last request to the verifier was answered
+	LastError string   // one fixed word, "" if OK
+	Warnings  []string // what an operator should fix
 }
 
-// Options are what a Service is built from.
+// Options are the dependencies of a Service.
 type Options struct {
 	Config     *config.Config
 	DB         *database.DB
-	Names      *agent.Names      // which names agents may have; nil knows the built-in words alone
+	Names      *agent.Names      // which names agents may have; nil knows only the built-in words
 	Generation *agent.Generation // started and stopped by the caller
-	Usage      *agent.Usage      // told of keys in use; started and stopped by the caller
+	Usage      *agent.Usage      // records the keys in use; started and stopped by the caller
 	Log        *slog.Logger
 	Now        func() time.Time
 	// Wrap, if not nil, wraps the transport to the provider, to trace it.
@@ -120,8 +120,8 @@ type Service struct {
 	done chan struct{}
 }
 
-// New builds the service for the configuration: the central provider when
-// IDENTITY_URL is set, else the local registry.
+// New builds the service for the configuration: with the central provider if IDENTITY_URL is set, else with
+// the local registry.
 func New(o Options) *Service {
 	s := &Service{Options: o, store: agent.Store{Names: o.Names}, verdicts: memo.New[digest](memo.Options[verdict]{
 		Size: keptAnswers, Now: o.Now, Timeout: askTimeout, Epoch: o.Generation.Epoch, Minor: verdict.refused,
@@ -135,7 +135,7 @@ func New(o Options) *Service {
 	return s
 }
 
-// Start readies the provider and purges sessions that are over until Stop.
+// Start prepares the provider, and purges ended sessions until Stop.
 func (s *Service) Start() {
 	ctx, cancel := context.WithCancel(context.Background())
 	s.stop, s.done = cancel, make(chan struct{})
@@ -148,7 +148,7 @@ func (s *Service) Start() {
 		defer tick.Stop()
 		for {
 			if _, err := s.store.PurgeSessions(ctx, s.DB, s.Now()); err != nil && ctx.Err() == nil {
-				s.Log.Warn("sessions that are over stay until the next purge", "error", err)
+				s.Log.Warn("ended sessions stay until the next purge", "error", err)
 			}
 			select {
 			case <-tick.C:
@@ -159,7 +159,7 @@ func (s *Service) Start() {
 	}()
 }
 
-// Stop ends what Start began.
+// Stop ends the work that Start began.
 func (s *Service) Stop() {
 	s.stop()
 	<-s.done
@@ -168,15 +168,15 @@ func (s *Service) Stop() {
 	}
 }
 
-// HowToGetKey is a sentence that tells where an agent gets a key, for every 401.
+// HowToGetKey returns a sentence that says how an agent gets a key. Every 401 contains it.
 func (s *Service) HowToGetKey() string { return s.verifier.HowToGetKey() }
 
-// Status tells how checking keys is doing.
+// Status returns the state of the verifier.
 func (s *Service) Status() Status { return s.verifier.Status() }
 
-// Authenticate says who a bearer belongs to. Refusals: 401 invalid_credentials, 403
-// agent_disabled, 403 not_enabled; 503 unavailable when it cannot be found out. The
-// bearer is not kept: it may be a view into a request's buffer.
+// Authenticate returns the owner of a bearer. Refusals: 401 invalid_credentials, 403 agent_disabled, 403
+// not_enabled. It returns 503 unavailable if the owner can't be found out. Authenticate doesn't keep the
+// bearer, which may be a view into a request's buffer.
 func (s *Service) Authenticate(ctx context.Context, bearer string) (*Principal, error) {
 	if !wellFormed(bearer) {
 		return nil, s.invalid()
@@ -192,8 +192,8 @@ func (s *Service) Authenticate(ctx context.Context, bearer string) (*Principal, 
 	return v.answer()
 }
 
-// find asks the database or the verifier about a bearer. It also returns how long the
-// verdict holds; a zero time means it isn't kept.
+// find asks the database or the verifier about a bearer. It also returns how long the verdict holds. A
+// verdict with a zero time isn't cached.
 func (s *Service) find(ctx context.Context, bearer string, hash digest) (v verdict, until time.Time) {
 	var answer Answer
 	var err error
@@ -218,8 +218,8 @@ func (s *Service) find(ctx context.Context, bearer string, hash digest) (v verdi
 	return verdict{refusal: refusal}, until
 }
 
-// session is the answer about a session token. Tokens begun with a key of the other
-// kind of verifier ended when the deployment changed over.
+// session returns the answer about a session token. A session that began with a key of the other kind of
+// verifier ended when the deployment was switched.
 func (s *Service) session(ctx context.Context, token string) (Answer, error) {
 	now := s.Now()
 	session, who, err := s.store.FindSession(ctx, s.DB.Reader, token, now)
@@ -240,23 +240,23 @@ func (s *Service) session(ctx context.Context, token string) (Answer, error) {
 	return Answer{Principal: p, Until: now.Add(keepAccepted)}, nil
 }
 
-// howToRenew says how to get a token in place of one that has ended.
+// howToRenew says how to replace a token that has ended.
 func howToRenew(token string) string {
 	if agent.IsAccessToken(token) {
-		return "Access tokens end after an hour, or when the agent or its key takes them back. Use the refresh token, or sign in again."
+		return "Access tokens end after an hour, with their key, or when the agent revokes the grant. Use the refresh token, or sign in again."
 	}
 	return "Sessions end after 24 hours, or with their key. Send POST /api/session with your API key for a new token."
 }
 
-// Session is a session that was just begun.
+// Session is a new session.
 type Session struct {
 	Token     string // shown once
 	CreatedAt time.Time
 	ExpiresAt time.Time
 }
 
-// StartSession begins a session for an API key, verified like any bearer; a session
-// token begins none (401).
+// StartSession begins a session for an API key, which is verified like any bearer. It refuses a session
+// token with 401.
 func (s *Service) StartSession(ctx context.Context, apiKey string) (Session, *Principal, error) {
 	if agent.IsToken(apiKey) {
 		return Session{}, nil, s.invalid()
@@ -283,7 +283,7 @@ func (s *Service) StartSession(ctx context.Context, apiKey string) (Session, *Pr
 	return out, p, nil
 }
 
-// EndSession ends the session of a token. 401 when it is over already, 422 when the
+// EndSession ends the session of a token. It returns 401 if the session has already ended, and 422 if the
 // bearer is an API key.
 func (s *Service) EndSession(ctx context.Context, bearer string) error {
 	p, err := s.Authenticate(ctx, bearer)
@@ -303,10 +303,9 @@ func (s *Service) EndSession(ctx context.Context, bearer string) error {
 	return nil
 }
 
-// Register makes an agent with a key, while registration is open in the
-// local registry; else 403 registration_closed, which says whom to ask. The key is
-// shown once. admit is asked once the profile is found to be right, and may refuse: so a
-// mistake in a name costs nothing of an allowance.
+// Register creates an agent with a key if registration is open in the local registry. Otherwise it returns
+// 403 registration_closed, which says whom to ask. The key is shown once. Register calls admit after the
+// profile is validated, so that a mistake in a name doesn't count. admit may refuse.
 func (s *Service) Register(
 	ctx context.Context, profile agent.Profile, admit func(context.Context) error,
 ) (a *agent.Agent, apiKey string, err error) {
@@ -340,17 +339,17 @@ func (s *Service) Register(
 
 func (s *Service) invalid() *problem.Error { return problem.InvalidCredentials(s.HowToGetKey()) }
 
-// unavailable: it is not known whether the key is good.
+// unavailable returns the refusal for a key that can't be checked now.
 func unavailable(cause error) *problem.Error {
 	return problem.Unavailable("Keys cannot be checked right now. Yours was neither accepted nor refused; try again.", 2*time.Second).With(cause)
 }
 
-// disabled is the refusal of an agent that an admin shut out.
+// disabled returns the refusal for an agent that an admin disabled.
 func disabled(base string) *problem.Error {
 	return problem.New(problem.CodeAgentDisabled, "This agent was disabled by an admin. Ask the operator of "+base+" why.")
 }
 
-// earliest of some moments; a zero one is never.
+// earliest returns the earliest of some times. A zero time counts as never.
 func earliest(moments ...time.Time) time.Time {
 	var first time.Time
 	for _, t := range moments {

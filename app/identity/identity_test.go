@@ -35,7 +35,7 @@ func newClock() *clock {
 func (c *clock) now() time.Time          { return time.Unix(0, c.ns.Load()).UTC() }
 func (c *clock) advance(d time.Duration) { c.ns.Add(int64(d)) }
 
-// log is what a node wrote; it is searched for secrets when the test ends.
+// log is a node's log. It is searched for secrets when the test ends.
 type log struct {
 	mu  sync.Mutex
 	buf bytes.Buffer
@@ -53,7 +53,7 @@ func (l *log) String() string {
 	return l.buf.String()
 }
 
-// node is one running service with what a test needs to steer it.
+// node is a running service with the parts that a test controls.
 type node struct {
 	*identity.Service
 	db         *database.DB
@@ -63,10 +63,10 @@ type node struct {
 	log        *log
 
 	mu      sync.Mutex
-	secrets []string // every credential it saw or gave out
+	secrets []string // every credential that the node saw or issued
 }
 
-// secret notes a credential that the log must never hold.
+// secret records a credential that the log must never contain.
 func (n *node) secret(s string) {
 	n.mu.Lock()
 	n.secrets = append(n.secrets, s)
@@ -91,7 +91,7 @@ func newNode(t testing.TB, db *database.DB, cfg config.Config) *node {
 		n.secret(string(cfg.IdentityClientSecret))
 		written := n.log.String()
 		for _, secret := range n.secrets {
-			// Shorter ones are words that may well occur; the test's own keys are longer.
+			// Shorter ones are common words. The test's own keys are longer.
 			if len(secret) >= 12 && strings.Contains(written, secret) {
 				t.Error("the log holds a secret")
 			}
@@ -100,7 +100,7 @@ func newNode(t testing.TB, db *database.DB, cfg config.Config) *node {
 	return n
 }
 
-// ask authenticates and describes what came of it: the handle, or status and code.
+// ask authenticates and describes the result: the handle, or the status and code.
 func (n *node) ask(t testing.TB, bearer string) string {
 	t.Helper()
 	n.secret(bearer)
@@ -135,7 +135,7 @@ func (n *node) want(t testing.TB, bearer, want string) {
 	}
 }
 
-// recheck is what the running watcher does every 400 ms.
+// recheck does the watcher's regular check, which runs every 400 ms.
 func (n *node) recheck(t testing.TB) {
 	t.Helper()
 	if err := n.generation.Check(t.Context()); err != nil {
@@ -208,7 +208,7 @@ func TestLocalKeys(t *testing.T) {
 		}
 		one.setStatus(t, "ada", agent.Disabled)
 		for _, n := range []*node{one, two} {
-			n.want(t, key, "ada") // kept until the watcher looks
+			n.want(t, key, "ada") // cached until the watcher runs
 			n.recheck(t)
 			n.want(t, key, isDisabled)
 		}
@@ -291,7 +291,7 @@ func TestAnswersAreForgotten(t *testing.T) {
 	n := newNode(t, db, openRegistry)
 	_, key := n.register(t, "Ada")
 	n.want(t, key, "ada")
-	// Behind the generation's back, so that only time can tell.
+	// The generation isn't moved, so only the time limit ends the cached answer.
 	if _, err := db.ExecContext(t.Context(), "UPDATE agents SET status = 'disabled'"); err != nil {
 		t.Fatal(err)
 	}

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// introspect asks the provider about a key (RFC 7662). errInvalid when it is not
-// active, or when the provider can only be asked about JWTs.
+// introspect asks the provider about a key (RFC 7662). It returns errInvalid if the key isn't active, or if
+// the provider can check only JWTs.
 func (p *provider) introspect(ctx context.Context, ends *endpoints, key string) (claims, error) {
 	id, secret := p.Config.IdentityClientID, string(p.Config.IdentityClientSecret)
 	if ends.introspection == "" || id == "" {
@@ -25,7 +25,7 @@ func (p *provider) introspect(ctx context.Context, ends *endpoints, key string) 
 	}
 	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	if !ends.secretInBody {
-		// RFC 6749, section 2.3.1: encoded before they are joined by a colon.
+		// RFC 6749, section 2.3.1: each part is encoded before they are joined with a colon.
 		req.SetBasicAuth(url.QueryEscape(id), url.QueryEscape(secret))
 	}
 	var answer map[string]any

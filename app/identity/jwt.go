@@ -14,34 +14,33 @@ import (
 )
 
 const (
-	// keysAreFresh is how long after a reading an unknown signer is not looked for
-	// again: made-up key ids cost the provider one request in that time.
+	// keysAreFresh is how long after a reading no unknown signer is looked up again, so that made-up key
+	// ids cost the provider one request in that time.
 	keysAreFresh = 2 * time.Second
-	// keysRefresh is the age at which the keys are read again in the background, so
-	// that a withdrawn one stops working; keysExpire the age past which they are not
-	// used, even when the provider is down.
+	// keysRefresh is the age at which the keys are read again in the background, so that a withdrawn key
+	// stops working. keysExpire is the age beyond which they are not used, even if the provider is down.
 	keysRefresh = 5 * time.Minute
-	keysAgain   = 15 * time.Second // the wait after a reading that failed
+	keysAgain   = 15 * time.Second // the wait after a failed reading
 	keysExpire  = time.Hour
 )
 
-// algorithms are all that a signature may use: no "none", and nothing symmetric, for
-// which a public key could be taken for a secret.
+// algorithms are the only allowed signature algorithms. "none" isn't allowed, nor a symmetric algorithm,
+// for which a public key could be used as the secret.
 var algorithms = []jose.SignatureAlgorithm{jose.RS256, jose.ES256, jose.EdDSA}
 
-// errUnknownSigner: no published key made the signature. Unlike errInvalid that may
-// change soon, when the provider publishes a new one.
+// errUnknownSigner means that no published key made the signature. Unlike errInvalid this may change soon,
+// when the provider publishes a new key.
 var errUnknownSigner = errors.New("the signer is not known")
 
-// keySet are the provider's published keys.
+// keySet holds the provider's published keys.
 type keySet struct {
 	keys   []jose.JSONWebKey
 	readAt time.Time
 	next   time.Time // when to read them again
 }
 
-// isJWT tells whether a key is a JWT: three parts, the first a JSON object that
-// names an algorithm. Anything else is opaque.
+// isJWT reports whether a key is a JWT: three parts, of which the first is a JSON object that names an
+// algorithm. Any other key is opaque.
 func isJWT(key string) bool {
 	first, rest, _ := strings.Cut(key, ".")
 	if strings.Count(rest, ".") != 1 {
@@ -54,15 +53,15 @@ func isJWT(key string) bool {
 	return err == nil && json.Unmarshal(raw, &header) == nil && header.Algorithm != ""
 }
 
-// verifyJWT checks a JWT's signature and reads its claims. It must expire: it is
-// never asked about, so nothing else would end it.
+// verifyJWT checks a JWT's signature and reads its claims. The JWT must have an expiry: the provider is
+// never asked about it, so nothing else would end it.
 func (p *provider) verifyJWT(ctx context.Context, ends *endpoints, token string, now time.Time) (claims, error) {
 	_, all, err := p.signed(ctx, ends, token, now)
 	if err != nil {
 		return claims{}, err
 	}
 	c, err := claimsFrom(all, ends.issuer, p.Config.IdentityOwnerClaim)
-	// A claim that cannot be read is the key's fault, not the provider's.
+	// An unreadable claim is a fault of the key, not of the provider.
 	if err != nil || c.expires.IsZero() || c.saidIssuer == "" {
 		return claims{}, errInvalid
 	}
@@ -70,8 +69,8 @@ func (p *provider) verifyJWT(ctx context.Context, ends *endpoints, token string,
 	return c, nil
 }
 
-// signed is what the provider has signed, as it is written and as claims. errInvalid
-// when it is no JWT, errUnknownSigner when the provider did not sign it.
+// signed returns the text that the provider has signed, and its claims. It returns errInvalid if the key
+// isn't a JWT, and errUnknownSigner if the provider didn't sign it.
 func (p *provider) signed(
 	ctx context.Context, ends *endpoints, token string, now time.Time,
 ) (payload json.RawMessage, all map[string]any, err error) {
@@ -102,7 +101,7 @@ func (p *provider) signed(
 	return payload, all, nil
 }
 
-// verify reads what one of the keys has signed.
+// verify returns the text that one of the keys has signed.
 func (s *keySet) verify(token *jwt.JSONWebToken) (payload json.RawMessage, all map[string]any, ok bool) {
 	for _, key := range s.matching(token.Headers[0]) {
 		payload, all = nil, nil
@@ -113,8 +112,7 @@ func (s *keySet) verify(token *jwt.JSONWebToken) (payload json.RawMessage, all m
 	return nil, nil, false
 }
 
-// usable returns those of some keys that may verify a signature. Kinds of key that are not known
-// here are not ours to use.
+// usable returns the keys that may verify a signature. It drops keys of unknown kinds.
 func usable(published []json.RawMessage) (keys []jose.JSONWebKey) {
 	for _, raw := range published {
 		var key jose.JSONWebKey
@@ -125,8 +123,8 @@ func usable(published []json.RawMessage) (keys []jose.JSONWebKey) {
 	return keys
 }
 
-// matching are the keys that may have made a signature: of its key id, when it names
-// one, and of its algorithm.
+// matching returns the keys that may have made a signature: those with its key id, if it names one, and
+// with its algorithm.
 func (s *keySet) matching(header jose.Header) []jose.JSONWebKey {
 	var out []jose.JSONWebKey
 	for _, key := range s.keys {
@@ -137,7 +135,7 @@ func (s *keySet) matching(header jose.Header) []jose.JSONWebKey {
 	return out
 }
 
-// publishedKeys are the provider's keys, read when none are known or they expired.
+// publishedKeys returns the provider's keys. It reads them if none are known or they have expired.
 func (p *provider) publishedKeys(ctx context.Context, ends *endpoints, now time.Time) (*keySet, error) {
 	known := p.keys.Load()
 	if known == nil || now.Sub(known.readAt) >= keysExpire {

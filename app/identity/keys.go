@@ -12,7 +12,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/problem"
 )
 
-// Keys returns the keys of the caller, the newest first, revoked and expired ones included.
+// Keys returns the keys of the caller, newest first, including revoked and expired ones.
 func (s *Service) Keys(ctx context.Context, p *Principal) ([]*agent.Key, error) {
 	if err := s.ownKeys(p); err != nil {
 		return nil, err
@@ -20,8 +20,8 @@ func (s *Service) Keys(ctx context.Context, p *Principal) ([]*agent.Key, error) 
 	return s.store.ListKeys(ctx, s.DB.Reader, p.Agent.ID)
 }
 
-// ReplaceKey makes a new key for the caller, shown once, and lets the key of the request
-// expire after a grace period; a grace of 0 revokes it.
+// ReplaceKey makes a new key for the caller, which is shown once. The key of the request expires after a
+// grace period. A grace of 0 revokes it at once.
 func (s *Service) ReplaceKey(
 	ctx context.Context, p *Principal, label string, grace time.Duration,
 ) (made agent.Replacement, err error) {
@@ -44,8 +44,8 @@ func (s *Service) ReplaceKey(
 	return made, nil
 }
 
-// RevokeKey ends one of the caller's keys and the sessions begun with it; 404 if the caller
-// has no such key. The key of the request can be revoked too.
+// RevokeKey ends one of the caller's keys and the sessions begun with it. It returns 404 if the caller has
+// no such key. The key of the request can be revoked too.
 func (s *Service) RevokeKey(ctx context.Context, p *Principal, keyID string) error {
 	if err := s.ownKeys(p); err != nil {
 		return err
@@ -61,12 +61,12 @@ func (s *Service) RevokeKey(ctx context.Context, p *Principal, keyID string) err
 	return nil
 }
 
-// Grants returns the grants of the caller, the newest first.
+// Grants returns the grants of the caller, newest first.
 func (s *Service) Grants(ctx context.Context, p *Principal) ([]*agent.Grant, error) {
 	return s.store.ListGrants(ctx, s.DB.Reader, p.Agent.ID, s.Now())
 }
 
-// RevokeGrant ends one of the caller's grants and its tokens; 404 if the caller has no such
+// RevokeGrant ends one of the caller's grants and its tokens. It returns 404 if the caller has no such
 // grant.
 func (s *Service) RevokeGrant(ctx context.Context, p *Principal, id uuid.UUID) error {
 	err := s.DB.InTx(ctx, func(ctx context.Context, tx bun.Tx) error {
@@ -80,8 +80,8 @@ func (s *Service) RevokeGrant(ctx context.Context, p *Principal, id uuid.UUID) e
 	return nil
 }
 
-// ownKeys refuses callers whose keys this service doesn't issue, and session tokens: a token
-// that leaks must not turn into a key that lasts.
+// ownKeys refuses callers whose keys this service doesn't issue. It also refuses session tokens, because a
+// leaked token must not give access to a long-lived key.
 func (s *Service) ownKeys(p *Principal) error {
 	if s.provider != nil {
 		return problem.New(problem.CodeNotLocal, "Keys are made and revoked at "+s.Config.IdentityURL+", not here.")
@@ -94,10 +94,10 @@ func (s *Service) ownKeys(p *Principal) error {
 	return nil
 }
 
-// credentialsChanged makes a change work on this node at once. If the database doesn't answer,
-// the node drops what it remembers all the same.
+// credentialsChanged makes a change effective on this node at once. If the database doesn't answer, the
+// node still drops its cached answers.
 func (s *Service) credentialsChanged(ctx context.Context) {
 	if err := s.Generation.Check(ctx); err != nil {
-		s.Log.Warn("a credential ended; other nodes learn of it when the database answers", "error", err)
+		s.Log.Warn("a credential ended; other nodes will see it when the database answers", "error", err)
 	}
 }

@@ -22,47 +22,47 @@ import (
 	"github.com/pulsecast/pulsecast/app/problem"
 )
 
-// CallbackPath is where the provider sends a person back to, below BASE_URL.
+// CallbackPath is the path below BASE_URL that the provider sends a person back to.
 const CallbackPath = "/admin/sign-in/callback"
 
-// signInTimeout bounds all that one step of a sign-in asks of the provider.
+// signInTimeout bounds all requests to the provider in one step of a sign-in.
 const signInTimeout = 5 * time.Second
 
-// People signs people in at the central provider by OpenID Connect: the authorization
-// code flow with PKCE, a state and a nonce. All three are derived from one secret of
-// the flow, which the caller keeps in the person's browser and lets be used once.
+// People signs people in at the central provider by OpenID Connect: the authorization code flow with PKCE,
+// a state and a nonce. All three are derived from one secret of the flow. The caller stores the secret in
+// the person's browser and allows its use once.
 //
-// Nobody gets in because something failed: what the provider does not say was
-// granted was not granted, and a provider that cannot be asked is 503.
+// A failure never signs a person in. A scope counts as granted only if the provider says so, and if the
+// provider can't be asked, the result is a 503.
 type People struct {
 	at     *provider
 	scopes []string // all of them must be granted
 	host   string
 }
 
-// Return is what the provider sends a browser back with. None of it is to be trusted.
+// Return holds the parameters with which the provider sends a browser back. They are untrusted.
 type Return struct{ State, Code, Error, Issuer string }
 
-// People is the way to sign people in; nil unless ADMIN_SCOPE is set.
+// People returns the sign-in of people, or nil if ADMIN_SCOPE isn't set.
 func (s *Service) People() *People {
 	if s.provider == nil || s.Config.AdminScope == "" {
 		return nil
 	}
-	base, _ := url.Parse(s.Config.IdentityURL) // Config.Check has read it
+	base, _ := url.Parse(s.Config.IdentityURL) // Config.Check has parsed it
 	return &People{at: s.provider, scopes: strings.Fields(s.Config.AdminScope), host: base.Host}
 }
 
-// Host names the provider to people.
+// Host returns the provider's host, to show to people.
 func (p *People) Host() string { return p.host }
 
-// Is tells whether the provider is the one of an issuer.
+// Is reports whether an issuer is this provider.
 func (p *People) Is(issuer string) bool {
 	return strings.TrimRight(issuer, "/") == strings.TrimRight(p.at.Config.IdentityURL, "/")
 }
 
-// Begin gives the address at the provider where the flow of a secret begins. With
-// again the provider is asked to let the person sign in anew, as somebody else
-// perhaps. The error is a 503.
+// Begin returns the address at the provider where a sign-in begins. The flow's values are derived from
+// secret. With again, the provider asks the person to sign in again, which allows another account. The
+// error is a 503.
 func (p *People) Begin(ctx context.Context, secret string, again bool) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, signInTimeout)
 	defer cancel()
@@ -79,15 +79,14 @@ func (p *People) Begin(ctx context.Context, secret string, again bool) (string, 
 	return p.client(ends).AuthCodeURL(derived(secret, "state"), options...), nil
 }
 
-// Owns tells whether a return belongs to the flow of a secret.
+// Owns reports whether a return belongs to the flow of a secret.
 func (p *People) Owns(secret string, r Return) bool {
 	return secret != "" && subtle.ConstantTimeCompare([]byte(r.State), []byte(derived(secret, "state"))) == 1
 }
 
-// Finish ends the flow of a secret and says who the person is. The caller has made
-// sure that the return is owned by the flow and that the flow is used only once.
-// Refusals: 401 invalid_sign_in, 403 sign_in_refused, 403 scope_missing; 503
-// unavailable when the provider cannot be asked.
+// Finish ends the flow of a secret and returns the person. Before, the caller must check with Owns that the
+// return belongs to the flow, and that the flow is used only once. Refusals: 401 invalid_sign_in, 403
+// sign_in_refused, 403 scope_missing, and 503 unavailable if the provider can't be asked.
 func (p *People) Finish(ctx context.Context, secret string, r Return) (Person, error) {
 	if r.Error != "" {
 		return Person{}, p.turnedAway(r.Error)
@@ -128,7 +127,7 @@ func (p *People) Finish(ctx context.Context, secret string, r Return) (Person, e
 	return person, nil
 }
 
-// ready are the provider's endpoints, those of signing in among them.
+// ready returns the provider's endpoints, including those for signing in.
 func (p *People) ready(ctx context.Context) (*endpoints, error) {
 	ends, err := p.at.discover(ctx)
 	if err != nil {
@@ -139,7 +138,7 @@ func (p *People) ready(ctx context.Context) (*endpoints, error) {
 			"discovery", errors.New("its document names no authorization_endpoint, token_endpoint or jwks_uri"),
 		}
 	}
-	// Here, not when the document is read: the keys of agents do not depend on these.
+	// Checked here, not when the document is read: agents' keys don't depend on these endpoints.
 	return ends, p.at.checkEndpoints(ends.signIn.Authorization, ends.signIn.Token, ends.signIn.UserInfo)
 }
 
@@ -157,8 +156,8 @@ func (p *People) client(ends *endpoints) *oauth2.Config {
 	}
 }
 
-// exchange turns the code into tokens. It does not pass the circuit breaker: a code
-// that a stranger made up must not cut off the agents.
+// exchange turns the code into tokens. It bypasses the circuit breaker: codes that strangers make up must
+// not cut off the agents.
 func (p *People) exchange(ctx context.Context, ends *endpoints, secret, code string) (*oauth2.Token, error) {
 	ctx = context.WithValue(ctx, oauth2.HTTPClient, p.at.client.http)
 	token, err := p.client(ends).Exchange(ctx, code, oauth2.VerifierOption(derived(secret, "verifier")))
@@ -169,20 +168,19 @@ func (p *People) exchange(ctx context.Context, ends *endpoints, secret, code str
 	case !refused || refusal.Response == nil:
 		return nil, p.down(fmt.Errorf("token endpoint: %w", err))
 	}
-	// Without the body of the answer, which may quote what is secret.
+	// Without the body of the answer, which may quote secrets.
 	status := refusal.Response.StatusCode
 	cause := fmt.Errorf("token endpoint: http_%d %.60q", status, refusal.ErrorCode)
 	switch {
 	case status == http.StatusUnauthorized || refusal.ErrorCode == "invalid_client" || refusal.ErrorCode == "unauthorized_client":
-		return nil, problem.Unavailable(p.host+" does not accept the credentials of this service. Its operator must set IDENTITY_CLIENT_ID and IDENTITY_CLIENT_SECRET right; until then sign in with a password.", time.Minute).With(cause)
+		return nil, problem.Unavailable(p.host+" does not accept the credentials of this service. Its operator must correct IDENTITY_CLIENT_ID and IDENTITY_CLIENT_SECRET; until then sign in with a password.", time.Minute).With(cause)
 	case status == http.StatusBadRequest:
 		return nil, p.distrusted(cause)
 	}
 	return nil, p.down(cause)
 }
 
-// idToken checks the ID token (OpenID Connect Core 1.0, section 3.1.3.7) and gives
-// its claims.
+// idToken checks the ID token (OpenID Connect Core 1.0, section 3.1.3.7) and returns its claims.
 func (p *People) idToken(ctx context.Context, ends *endpoints, token *oauth2.Token, nonce string) (map[string]any, error) {
 	raw, _ := token.Extra("id_token").(string)
 	now := p.at.Now()
@@ -215,17 +213,16 @@ func (p *People) idToken(ctx context.Context, ends *endpoints, token *oauth2.Tok
 	return all, nil
 }
 
-// verified is a payload whose signature was checked with the keys that are kept.
+// verified is a payload whose signature was checked with the cached keys.
 type verified json.RawMessage
 
 // VerifySignature implements oidc.KeySet.
 func (v verified) VerifySignature(context.Context, string) ([]byte, error) { return v, nil }
 
-// granted are the scopes the provider says it granted: in its answer with the tokens
-// (RFC 6749, section 5.1), else in the ID token, else in the access token when that is
-// a JWT (RFC 9068), else when asked about it (RFC 7662). The first that names any
-// decides. Saying nothing at all means, by the RFC, that all were granted; here it
-// means none were. The error is a fault of the provider.
+// granted returns the scopes that the provider says it granted. It looks in the answer with the tokens (RFC
+// 6749, section 5.1), then in the ID token, then in an access token that is a JWT (RFC 9068), and then asks
+// about the access token (RFC 7662). The first one that names scopes decides. By the RFC, an answer without
+// scopes means that all were granted. Here it means that none were. The error is a fault of the provider.
 func (p *People) granted(
 	ctx context.Context, ends *endpoints, token *oauth2.Token, idToken map[string]any,
 ) ([]string, error) {
@@ -252,8 +249,8 @@ func (p *People) granted(
 	return c.scopes, err
 }
 
-// Ready reads the provider's documents and tells an operator what in them will keep
-// people from signing in. The error means that they could not be read.
+// Ready reads the provider's documents and returns warnings for an operator about anything in them that may
+// prevent sign-ins. The error means that they could not be read.
 func (p *People) Ready(ctx context.Context) (warnings []string, err error) {
 	ends, err := p.ready(ctx)
 	if err != nil {
@@ -272,7 +269,7 @@ func (p *People) Ready(ctx context.Context) (warnings []string, err error) {
 	return warnings, nil
 }
 
-// derived is a value that only who knows the secret of a flow can make.
+// derived returns a value computable only from the flow's secret.
 func derived(secret, use string) string {
 	mac := hmac.New(sha256.New, []byte(secret))
 	mac.Write([]byte("pulsecast sign-in: " + use))

@@ -9,14 +9,14 @@ import (
 	"golang.org/x/oauth2"
 )
 
-// Person is who has signed in, with every scope that was asked for.
+// Person is a person who signed in and was granted every required scope.
 type Person struct {
-	Issuer, Subject string // together unique
-	Name            string // as the provider says it, else the subject; another may have the same
+	Issuer, Subject string // unique together
+	Name            string // as the provider states it, else the subject; not unique
 }
 
-// nameOf asks for the name of a person: some providers leave it out of ID tokens. No
-// answer is no reason to turn anybody away.
+// nameOf asks the provider for the name of a person, which some providers leave out of ID tokens. If there
+// is no answer, the sign-in continues without a name.
 func (p *People) nameOf(ctx context.Context, ends *endpoints, token *oauth2.Token, subject string) string {
 	if ends.signIn.UserInfo == "" {
 		return ""
@@ -30,14 +30,14 @@ func (p *People) nameOf(ctx context.Context, ends *endpoints, token *oauth2.Toke
 	body, err := p.at.client.exchange(req)
 	var all map[string]any
 	if err != nil || json.Unmarshal(body, &all) != nil || all["sub"] != subject {
-		p.at.Log.Warn("the identity provider does not tell the name of a person", "error", err)
+		p.at.Log.Warn("the identity provider does not give the name of a person", "error", err)
 		return ""
 	}
 	return personName(all)
 }
 
-// personName is what a person is called: a user name, the part of an e-mail address
-// before the "@", or a full name. What follows an "@" is private.
+// personName returns the name to show for a person: a user name, the part of an e-mail address before the
+// "@", or a full name. The part after an "@" is private.
 func personName(all map[string]any) string {
 	for _, claim := range []string{"preferred_username", "email", "name"} {
 		name, _, _ := strings.Cut(text(all[claim]), "@")

@@ -17,11 +17,12 @@ import (
 	"github.com/pulsecast/pulsecast/app/problem"
 )
 
-// provider verifies keys with the central identity provider: JWTs by its published
-// keys, every other key by asking it (RFC 7662).
+// provider verifies keys with the central identity provider. It checks JWTs with the provider's published
+// keys, and asks the provider about every other key (RFC 7662).
 //
-// A failure never lets a key in. What the provider says about a key is a finding, kept by
-// the key's hash. A failure to find out is a fault, which is 503 and never kept.
+// A failure never accepts a key. The provider's statement about a key is a finding, which is cached under
+// the key's hash. If the provider can't be asked, that is a fault. A fault becomes a 503 and is never
+// cached.
 type provider struct {
 	Options
 	store    agent.Store
@@ -33,10 +34,10 @@ type provider struct {
 	endpoints atomic.Pointer[endpoints]
 	keys      atomic.Pointer[keySet]
 
-	noAudience atomic.Bool // some answer named no audience, and no scope is asked for
+	noAudience atomic.Bool // an answer named no audience, and no scope is required
 }
 
-// finding is what the provider says of a key: whose it is, or why it is refused.
+// finding is the provider's statement about a key: its owner's claims, or the reason for a refusal.
 type finding struct {
 	claims  claims
 	refusal *problem.Error
@@ -55,8 +56,8 @@ func newProvider(o Options) *provider {
 	}
 }
 
-// start reads the provider's documents, so that the first request need not. A
-// provider that is down does not keep the service from starting.
+// start reads the provider's documents, so that the first request needn't. If the provider is down, the
+// service still starts.
 func (p *provider) start() {
 	if p.Config.IdentityClientID == "" {
 		p.Log.Warn("IDENTITY_CLIENT_ID is not set: only keys that are JWTs can be verified")
@@ -70,12 +71,12 @@ func (p *provider) start() {
 
 func (p *provider) stop() { p.client.close() }
 
-// HowToGetKey names the provider.
+// HowToGetKey returns a sentence that names the provider.
 func (p *provider) HowToGetKey() string {
 	return "Enable the service at " + p.Config.IdentityURL + " and use the key it gives your agent."
 }
 
-// Status tells how the last exchange with the provider went.
+// Status returns the outcome of the last exchange with the provider.
 func (p *provider) Status() Status {
 	s := Status{Kind: "central", LastError: p.client.lastError()}
 	s.OK = s.LastError == ""
@@ -88,10 +89,10 @@ func (p *provider) Status() Status {
 	return s
 }
 
-const noAudienceWarning = "the identity provider names no audience for keys and IDENTITY_SCOPE is not set: every active key of the provider is let in"
+const noAudienceWarning = "the identity provider names no audience for keys and IDENTITY_SCOPE is not set: every active key of the provider is accepted"
 
-// Verify finds out whose a key is and gives its agent, made on the first key of a
-// subject. Keys of the local registry are refused unasked.
+// Verify finds the agent of a key, and creates it at the first key of a subject. It refuses keys of the
+// local registry without asking the provider.
 func (p *provider) Verify(ctx context.Context, key string, hash digest) (Answer, error) {
 	now := p.Now()
 	if agent.IsKey(key) {
@@ -151,8 +152,8 @@ func (p *provider) inquire(ctx context.Context, key string, now time.Time) (find
 	return finding{claims: c, until: earliest(now.Add(keepAccepted), c.expires)}, nil
 }
 
-// enabled tells whether a valid key is meant for this service: our audience is named
-// where one is, and our scope is granted. A JWT must name its audience.
+// enabled reports whether a valid key is for this service. If the answer names an audience, ours must be in
+// it, and our scopes must be granted. A JWT must name its audience.
 func (p *provider) enabled(c claims) bool {
 	if want := p.Config.IdentityAudience; want != "" {
 		if (c.hasAudience || c.jwt) && !slices.Contains(c.audience, want) {
@@ -170,7 +171,7 @@ func (p *provider) enabled(c claims) bool {
 	return true
 }
 
-// agentOf is the agent of a subject, made when this is its first accepted key.
+// agentOf returns the agent of a subject. It creates the agent at the subject's first accepted key.
 func (p *provider) agentOf(ctx context.Context, c claims) (*agent.Agent, error) {
 	a, err := p.store.FindSubject(ctx, p.DB.Reader, c.issuer, c.subject)
 	if err != nil {
@@ -195,8 +196,8 @@ func (p *provider) agentOf(ctx context.Context, c claims) (*agent.Agent, error) 
 	return a, err
 }
 
-// endSessions ends what was begun with a key that the provider no longer accepts.
-// Looking first keeps wrong keys from taking the database's write lock.
+// endSessions ends the sessions of a key that the provider no longer accepts. It reads first, so that wrong
+// keys don't take the database's write lock.
 func (p *provider) endSessions(ctx context.Context, credential string) {
 	some, err := p.store.HasSessions(ctx, p.DB.Reader, credential)
 	if err == nil && some {
@@ -206,7 +207,7 @@ func (p *provider) endSessions(ctx context.Context, credential string) {
 		p.Generation.Recheck()
 	}
 	if err != nil {
-		p.Log.Warn("sessions of a refused key go on until it is next tried", "error", err)
+		p.Log.Warn("sessions of a refused key stay valid until the key is next tried", "error", err)
 	}
 }
 

@@ -33,7 +33,7 @@ func TestKeysOfAProvider(t *testing.T) {
 	cases := []struct {
 		name            string
 		audience, scope string // of the deployment
-		opaque, jwt     string // what is wanted for each kind of key; "" is not tried
+		opaque, jwt     string // the wanted result for each kind of key; "" is not tried
 		claims          fields
 	}{
 		{"good, audience wanted", "pulsecast", "", "ada", "ada", good},
@@ -63,7 +63,7 @@ func TestKeysOfAProvider(t *testing.T) {
 		{"not yet valid within the skew", "pulsecast", "", "ada", "ada", with(good, "nbf", now+59)},
 		{"another issuer", "pulsecast", "", invalid, invalid, with(good, "iss", "https://other.example")},
 		{"revoked", "pulsecast", "", invalid, "", fields{"active": false}},
-		{"revoked, the rest still said", "pulsecast", "", invalid, "", with(good, "active", false)},
+		{"revoked, the other claims unchanged", "pulsecast", "", invalid, "", with(good, "active", false)},
 		{"active missing", "pulsecast", "", noAnswer, "", with(good, "active", nil)},
 		{"active as text", "pulsecast", "", noAnswer, "", with(good, "active", "true")},
 		{"named by its client", "pulsecast", "", "bot-7", "bot-7", with(good, "username", nil, "client_id", "Bot 7")},
@@ -78,7 +78,7 @@ func TestKeysOfAProvider(t *testing.T) {
 			t.Parallel()
 			provider := newScripted(t)
 			n := newNode(t, dbtest.Open(t, database.SQLite), provider.settings(c.audience, c.scope))
-			// The handle is what tells a key let in: those of 1 or 2 characters are prefixed.
+			// The handle shows that a key was accepted. Handles of 1 or 2 characters get a prefix.
 			named := func(want string) string {
 				if want == "s1" {
 					return "agent-s1"
@@ -135,7 +135,7 @@ func TestCentralKeysOnBothDatabases(t *testing.T) {
 		}
 		provider.fail(nil)
 
-		// Disabled here: known on the other node without asking the provider again.
+		// Disabled in this service: the other node knows without asking the provider again.
 		one.setStatus(t, "ada", agent.Disabled)
 		two.recheck(t)
 		two.want(t, session.Token, invalid)
@@ -146,7 +146,7 @@ func TestCentralKeysOnBothDatabases(t *testing.T) {
 		one.setStatus(t, "ada", agent.Active)
 		one.recheck(t)
 
-		// Revoked there: known within a minute, and its sessions end.
+		// Revoked at the provider: known within a minute, and its sessions end.
 		session = one.session(t, first)
 		two.want(t, session.Token, "ada")
 		provider.teach(first, `{"active":false}`)
@@ -157,7 +157,7 @@ func TestCentralKeysOnBothDatabases(t *testing.T) {
 		two.want(t, session.Token, invalid)
 		two.want(t, second, "ada")
 
-		// Enabled there: known within ten seconds.
+		// Enabled at the provider: known within ten seconds.
 		provider.teach(first, body(t, claims))
 		one.clock.advance(9 * time.Second)
 		one.want(t, first, invalid)
@@ -252,7 +252,7 @@ func TestFaultsOfAProvider(t *testing.T) {
 			if s := n.Status(); s.OK || s.LastError != c.word {
 				t.Errorf("%+v, want %s", s, c.word)
 			}
-			// Nothing about it is kept: the next answer counts.
+			// Nothing about it is cached: the next answer counts.
 			provider.fail(nil)
 			n.want(t, key, "ada")
 			if s := n.Status(); !s.OK || s.LastError != "" {
@@ -280,12 +280,12 @@ func TestCircuit(t *testing.T) {
 	if tries := provider.asked.Load() - asked; tries > 5 {
 		t.Errorf("a dead provider was asked %d times", tries)
 	}
-	n.want(t, known, "grace") // what is kept still holds
+	n.want(t, known, "grace") // cached answers are still valid
 	provider.fail(nil)
 	n.eventually(t, keys[0], "ada")
 }
 
-// eventually asks until the answer is the one wanted.
+// eventually authenticates until the result is the wanted one.
 func (n *node) eventually(t testing.TB, bearer, want string) {
 	t.Helper()
 	give := time.After(20 * time.Second)
@@ -340,9 +340,9 @@ func TestProviderDown(t *testing.T) {
 	n.want(t, "opaque", noAnswer)
 	n.want(t, token, "ada")
 	n.clock.advance(59 * time.Minute)
-	n.want(t, token, "ada") // by the keys read before
+	n.want(t, token, "ada") // with the keys read before
 	n.clock.advance(time.Minute)
-	n.want(t, token, noAnswer) // which are too old now
+	n.want(t, token, noAnswer) // they are too old now
 	fresh := newNode(t, dbtest.Open(t, database.SQLite), provider.settings("", "f"))
 	fresh.want(t, token, noAnswer)
 	fresh.want(t, "opaque", noAnswer)
@@ -387,8 +387,8 @@ func TestDiscovery(t *testing.T) {
 	}
 }
 
-// What one document leaves out may be in the other: while that one cannot be read, no
-// key is refused for want of an endpoint.
+// An endpoint that one document leaves out may be in the other document. While that one can't be read, no
+// key is refused because of the missing endpoint.
 func TestDiscoveryInTrouble(t *testing.T) {
 	t.Parallel()
 	provider := newScripted(t)
@@ -396,7 +396,7 @@ func TestDiscoveryInTrouble(t *testing.T) {
 	other := "/.well-known/oauth-authorization-server"
 	provider.broken.Store(&other)
 	n := newNode(t, dbtest.Open(t, database.SQLite), provider.settings("", "f"))
-	n.want(t, "an opaque key", invalid) // a space: not worth asking about
+	n.want(t, "an opaque key", invalid) // it contains a space, so the provider isn't asked
 	n.want(t, "opaque", noAnswer)
 	provider.broken.Store(nil)
 	n.eventually(t, "opaque", invalid)
@@ -530,7 +530,7 @@ func TestKeyRotation(t *testing.T) {
 	n.clock.advance(time.Minute)
 	n.want(t, old, invalid) // its signer was withdrawn
 
-	// A key withdrawn while nobody brings a new one is noticed by the refresh.
+	// The refresh notices a withdrawn key even if no request brings a new one.
 	last := provider.jwt(with(claims, "jti", "last"))
 	n.want(t, last, "ada")
 	provider.rotate(jose.ES256)
@@ -540,7 +540,7 @@ func TestKeyRotation(t *testing.T) {
 	n.eventuallyRefused(t, last)
 }
 
-// eventuallyRefused asks until the work in the background has withdrawn a key.
+// eventuallyRefused authenticates until the background work has withdrawn a key.
 func (n *node) eventuallyRefused(t testing.TB, bearer string) {
 	t.Helper()
 	for range 200 {
@@ -549,7 +549,7 @@ func (n *node) eventuallyRefused(t testing.TB, bearer string) {
 		}
 		n.clock.advance(time.Minute)
 	}
-	t.Error("a withdrawn key is still good")
+	t.Error("a withdrawn key is still accepted")
 }
 
 func TestDisabledAgentsOfAProvider(t *testing.T) {
@@ -579,8 +579,8 @@ func TestDisabledAgentsOfAProvider(t *testing.T) {
 	})
 }
 
-// TestClosedAccountsOfAProvider: neither a key nor a new one of the same subject opens a closed
-// account again, and another subject gets neither it nor its handle.
+// TestClosedAccountsOfAProvider checks that neither an old key nor a new key of the same subject reopens a
+// closed account, and that another subject gets neither the account nor its handle.
 func TestClosedAccountsOfAProvider(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
@@ -621,7 +621,7 @@ func TestJWTsOnly(t *testing.T) {
 	}
 }
 
-// BenchmarkDeadProvider is an unknown key while the provider is known to be down.
+// BenchmarkDeadProvider measures the check of an unknown key while the provider is known to be down.
 func BenchmarkDeadProvider(b *testing.B) {
 	provider := newScripted(b)
 	n := newNode(b, dbtest.Open(b, database.SQLite), provider.settings("", "f"))

@@ -7,43 +7,43 @@ import (
 	"github.com/pulsecast/pulsecast/app/problem"
 )
 
-// down: it is not known who the person is.
+// down returns the refusal for a sign-in whose person is unknown because the provider can't be asked.
 func (p *People) down(cause error) error {
-	return problem.Unavailable(p.host+" cannot be asked right now. Nobody was signed in; try again in a moment, or sign in with a password.", 5*time.Second).With(cause)
+	return problem.Unavailable(p.host+" cannot be asked right now. You were not signed in. Try again in a moment, or sign in with a password.", 5*time.Second).With(cause)
 }
 
-// distrusted: what came back proves nothing.
+// distrusted returns the refusal for an answer that proves nothing.
 func (p *People) distrusted(cause error) error {
-	return problem.New(problem.CodeInvalidSignIn, "What "+p.host+" answered could not be verified, so nobody was signed in. "+
-		"Start again; if it stays, ask the operator of this service to look into its log.").With(cause)
+	return problem.New(problem.CodeInvalidSignIn, "The answer of "+p.host+" could not be verified, so you were not signed in. "+
+		"Start again. If it fails again, ask the operator of this service to look into its log.").With(cause)
 }
 
-// turnedAway: the provider sent the person back with an error, of which only the
-// words of RFC 6749 (section 4.1.2.1) and of OpenID Connect are understood. It may
-// come from anywhere, so none of it is shown.
+// turnedAway returns the refusal for a person whom the provider sent back with an error. It understands
+// only the words of RFC 6749 (section 4.1.2.1) and of OpenID Connect. Anyone can make up the error, so its
+// text is never shown.
 func (p *People) turnedAway(word string) error {
 	cause := fmt.Errorf("the provider answered with the error %.60q", word)
-	why := "did not sign you in. Start again, or ask whoever runs it."
+	why := "did not sign you in. Start again, or ask its operator."
 	switch word {
 	case "temporarily_unavailable", "server_error":
 		return p.down(cause)
 	case "access_denied":
-		why = "refused: you cancelled, or it does not let you use this service. Ask whoever runs it to allow you the scope " + p.at.Config.AdminScope + "."
+		why = "refused: you cancelled, or it does not let you use this service. Ask its operator to allow you the scope " + p.at.Config.AdminScope + "."
 	case "invalid_scope":
-		why = "does not grant the scope " + p.at.Config.AdminScope + ", which admins need. Ask whoever runs it to offer that scope to this service and to grant it to you."
+		why = "does not grant the scope " + p.at.Config.AdminScope + ", which admins need. Ask its operator to offer that scope to this service and to grant it to you."
 	case "unauthorized_client", "invalid_request", "unsupported_response_type":
 		why = "does not let this service sign people in. Its operator must register it there, with the redirect address " + p.at.Config.BaseURL + CallbackPath + "."
 	}
-	return problem.New(problem.CodeSignInRefused, "Nobody was signed in. "+p.host+" "+why).With(cause)
+	return problem.New(problem.CodeSignInRefused, "You were not signed in. "+p.host+" "+why).With(cause)
 }
 
-// notGranted: the provider knows the person, who is no admin.
+// notGranted returns the refusal for a person whom the provider knows, but who isn't an admin.
 func (p *People) notGranted(who Person, scope string, granted []string) error {
 	why := fmt.Sprintf("did not grant you the scope %s", scope)
 	if len(granted) == 0 {
 		why = fmt.Sprintf("does not say that it granted you the scope %s", scope)
 	}
 	return problem.New(problem.CodeScopeMissing,
-		fmt.Sprintf("%s knows you as %s, but %s, which admins need. Ask whoever runs %s to grant it to you, then sign in again.", p.host, who.Name, why, p.host)).
+		fmt.Sprintf("%s knows you as %s, but %s, which admins need. Ask the operator of %s to grant it to you, then sign in again.", p.host, who.Name, why, p.host)).
 		With(fmt.Errorf("subject %q was granted %q", who.Subject, granted))
 }

@@ -8,14 +8,14 @@ import (
 	"github.com/pulsecast/pulsecast/app/problem"
 )
 
-// registry verifies keys that this deployment issued itself.
+// registry verifies the keys that this deployment issued.
 type registry struct {
 	Options
 	store agent.Store
 }
 
-// Verify finds a key in the database: one query by its id, none when the checksum
-// in the key is wrong.
+// Verify finds a key in the database. It makes one query by the key's id, or none if the checksum in the
+// key is wrong.
 func (r *registry) Verify(ctx context.Context, key string, _ digest) (Answer, error) {
 	now := r.Now()
 	until := now.Add(keepAccepted)
@@ -32,14 +32,14 @@ func (r *registry) Verify(ctx context.Context, key string, _ digest) (Answer, er
 	return Answer{Principal: &Principal{Agent: who, Credential: found.ID, ExpiresAt: found.ExpiresAt}, Until: until}, nil
 }
 
-// HowToGetKey names the registry's own ways to a key.
+// HowToGetKey says how to get a key of the registry.
 func (r *registry) HowToGetKey() string {
 	base := r.Config.BaseURL
 	if r.Config.Registration == "open" {
 		return `Get a key with POST ` + base + `/api/agents and the body {"name": "…"}, or at ` + base + `/agents/new.`
 	}
-	return "Ask the operator of " + base + " for a key; they make one with: pulsecast agent create NAME."
+	return "Ask the operator of " + base + " for a key. The operator creates one with: pulsecast agent create NAME."
 }
 
-// Status is always well: what can fail is the database, which has a status of its own.
+// Status is always OK. Only the database can fail, and it has its own status.
 func (r *registry) Status() Status { return Status{Kind: "local", OK: true} }

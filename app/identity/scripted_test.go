@@ -27,18 +27,18 @@ const idOfOurs = "pulse cast:node"
 // fields are the claims of a key.
 type fields = map[string]any
 
-// scripted is an identity provider that says what a test tells it to.
+// scripted is an identity provider whose answers a test sets.
 type scripted struct {
 	*httptest.Server
 	t testing.TB
 
 	mu      sync.Mutex
 	says    map[string]string // by key: the body of the introspection
-	failing http.HandlerFunc  // when set, the answer to everything but discovery
-	signers []signer          // the published keys, the newest last
+	failing http.HandlerFunc  // if set, the answer to every request but discovery
+	signers []signer          // the published keys, newest last
 
 	document  string                 // the path of its document
-	broken    atomic.Pointer[string] // the path of a document that is 500
+	broken    atomic.Pointer[string] // the path of a document that answers 500
 	alter     func(fields)
 	asked     atomic.Int64 // introspections
 	read      atomic.Int64 // of the published keys
@@ -64,7 +64,7 @@ func newScripted(t testing.TB) *scripted {
 	return s
 }
 
-// settings are those of a deployment that uses this provider.
+// settings returns the settings of a deployment that uses this provider.
 func (s *scripted) settings(audience, scope string) config.Config {
 	return config.Config{
 		IdentityURL: s.URL, IdentityClientID: idOfOurs, IdentityClientSecret: secretOfOurs,
@@ -72,7 +72,7 @@ func (s *scripted) settings(audience, scope string) config.Config {
 	}
 }
 
-// fail makes every answer but discovery come from handler, until fail(nil).
+// fail lets handler answer every request but discovery, until fail(nil).
 func (s *scripted) fail(handler http.HandlerFunc) {
 	s.mu.Lock()
 	s.failing = handler
@@ -149,7 +149,7 @@ func (s *scripted) write(w http.ResponseWriter, v any) {
 
 var keyNumber atomic.Int64
 
-// key makes an opaque key of which the provider says body.
+// key makes an opaque key for which the provider answers body.
 func (s *scripted) key(body string) string {
 	key := fmt.Sprintf("opaque.key-%d", keyNumber.Add(1))
 	s.teach(key, body)
@@ -162,7 +162,7 @@ func (s *scripted) teach(key, body string) {
 	s.mu.Unlock()
 }
 
-// rotate publishes a new signing key; earlier ones are withdrawn.
+// rotate publishes a new signing key. Earlier keys are withdrawn.
 func (s *scripted) rotate(algorithm jose.SignatureAlgorithm) {
 	one := signer{algorithm: algorithm}
 	var public any
@@ -213,7 +213,7 @@ func sign(t testing.TB, algorithm jose.SignatureAlgorithm, key any, claims field
 	return token
 }
 
-// with is base with some claims set, or left out when nil.
+// with returns base with some claims set. A nil claim is left out.
 func with(base fields, changes ...any) fields {
 	out := fields{}
 	for k, v := range base {

@@ -18,7 +18,7 @@ import (
 
 const callback = "http://localhost:9999/auth/callback"
 
-// zitadel is a provider that nobody here wrote.
+// zitadel is a provider from another project.
 type zitadel struct {
 	*identitytest.Zitadel
 	t *testing.T
@@ -29,7 +29,7 @@ func newZitadel(t *testing.T) *zitadel {
 	return &zitadel{identitytest.NewZitadel(t, callback), t}
 }
 
-// key gets an access token through the login form, as a person enabling an agent.
+// key gets an access token through the login form, like a person who enables an agent.
 func (z *zitadel) key() string {
 	z.t.Helper()
 	back := z.Login(z.URL() + "/auth?" + url.Values{
@@ -112,7 +112,7 @@ func TestRealProvider(t *testing.T) {
 	t.Run("stopped and back", func(t *testing.T) {
 		byScope.want(t, key, "test-user")
 		z.Stop()
-		byScope.want(t, key, "test-user") // kept
+		byScope.want(t, key, "test-user") // cached
 		byScope.clock.advance(time.Minute)
 		for i := range 5 {
 			byScope.want(t, key, noAnswer)
@@ -124,7 +124,7 @@ func TestRealProvider(t *testing.T) {
 		}
 		z.Start()
 		byScope.eventually(t, z.key(), "test-user")
-		byScope.want(t, key, invalid) // it forgot this one
+		byScope.want(t, key, invalid) // the provider has forgotten this key
 		if s := byScope.Status(); !s.OK {
 			t.Errorf("%+v", s)
 		}

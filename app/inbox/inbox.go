@@ -1,6 +1,6 @@
-// Package inbox is what an agent reads when it wakes: the updates that concern it since it last
-// looked, and where it stands. They are those of its own predictions, of markets on which it
-// has published, and of new assignments, in the order of the log.
+// Package inbox is what an agent reads when it wakes: the updates that concern it since its last read, and
+// its current state. These are the updates of its own predictions, of markets on which it has published,
+// and of new assignments, in the order of the log.
 package inbox
 
 import (
@@ -20,33 +20,32 @@ import (
 )
 
 const (
-	// maxShared is how many updates of markets and assignments one read looks at.
+	// maxShared is how many updates of markets and assignments one read examines.
 	maxShared = 1000
-	// maxQuiet is how many of them a cursor may lie behind although none concerned the agent.
+	// maxQuiet is how many shared updates a cursor may lag behind if none concerned the agent.
 	maxQuiet = 500
-	// baselineWithin is about how long a baseline takes if the market is read as it should be.
+	// baselineWithin is about how long a baseline takes if the market is read on schedule.
 	baselineWithin = score.AfterDelayMost + time.Minute
 )
 
-// Page is what an agent reads at once.
+// Page is the result of one read.
 type Page struct {
 	Updates []update.Update // in the order of their numbers
-	// Cursor is where to go on. It stays what it was while nothing is new, so that the same
-	// answer can be told by its ETag.
+	// Cursor is the position after this page. It doesn't change while there is nothing new, so that the
+	// answer keeps its ETag.
 	Cursor int64
 	More   bool // there may be more after Cursor
 	Now    Now
-	// NextCheckAt is the next moment at which something is expected: an open prediction's
-	// market closes, a baseline is due, an assignment is due, or the assignments of the next
-	// day are chosen. It is zero if nothing is, and while More. It changes only with what it
-	// follows from.
+	// NextCheckAt is the next time at which something is expected: an open prediction's market closes, a
+	// baseline is due, an assignment is due, or the assignments of the next day are chosen. It is zero if
+	// nothing is expected, and while More is true. It changes only if one of these times changes.
 	NextCheckAt time.Time
 }
 
-// Now is where the agent stands.
+// Now is the agent's current state.
 type Now struct {
-	Stats       *leaderboard.Stats // as leaderboard.Store.Summary has it
-	Assignments int                // open ones that it has not answered
+	Stats       *leaderboard.Stats // as returned by leaderboard.Store.Summary
+	Assignments int                // open assignments that the agent has not answered
 }
 
 // Reader reads the updates of agents.
@@ -59,13 +58,13 @@ type Reader struct {
 	assignments assignment.Store
 }
 
-// ExpiredError refuses a cursor after which updates were deleted, or that a later number than
-// any given was made of (a backup was restored). Fresh is the cursor that begins now.
+// ExpiredError refuses a cursor after which updates were deleted, or whose number is higher than any given
+// one because a backup was restored. Fresh is the cursor that begins now.
 type ExpiredError struct{ Fresh int64 }
 
 func (*ExpiredError) Error() string { return "the cursor of the updates has expired" }
 
-// Read returns at most limit updates of an agent after a number. Without one it returns no
+// Read returns at most limit updates of an agent after the number since. If since is nil, it returns no
 // updates and the cursor that begins now. Refusal: *ExpiredError.
 func (r *Reader) Read(ctx context.Context, db bun.IDB, agentID uuid.UUID, since *int64, limit int) (*Page, error) {
 	head, err := r.log.Head(ctx, db)
@@ -94,7 +93,7 @@ func (r *Reader) readUpdates(
 		return err
 	}
 	looked := len(shared)
-	if looked == maxShared { // what comes after the last of them isn't known
+	if looked == maxShared { // updates after the last one are unknown
 		span.UpTo, p.More = shared[looked-1].Seq, true
 	}
 	if shared, err = r.concerning(ctx, db, agentID, shared); err != nil {
@@ -117,9 +116,9 @@ func (r *Reader) readUpdates(
 	return nil
 }
 
-// concerning leaves the updates of assignments, and those of markets on which the agent had
-// an open prediction at the moment of the update. A market's predictions are open while it
-// is, so what counts is the first one.
+// concerning keeps the updates of assignments, and the updates of markets on which the agent had an open
+// prediction at the time of the update. Predictions on a market are open as long as the market is, so the
+// agent's first prediction decides.
 func (r *Reader) concerning(
 	ctx context.Context, db bun.IDB, agentID uuid.UUID, shared []update.Update,
 ) ([]update.Update, error) {
@@ -156,7 +155,7 @@ func (r *Reader) readNow(ctx context.Context, db bun.IDB, agentID uuid.UUID, p *
 	return nil
 }
 
-// nextOf returns the first of the moments ahead at which something is expected.
+// nextOf returns the first future time at which something is expected.
 func nextOf(now time.Time, st *leaderboard.Stats, w assignment.Waiting) (next time.Time) {
 	moments := []time.Time{st.NextCloseAt, w.NextDueAt}
 	if !w.ChosenFor.IsZero() {

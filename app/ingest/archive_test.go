@@ -14,8 +14,8 @@ import (
 	"github.com/pulsecast/pulsecast/app/news"
 )
 
-// TestReadingsAreArchived: each tick appends its reading to the archive in the transaction that
-// stores it, so neither is there without the other.
+// TestReadingsAreArchived checks that each tick appends its reading to the archive in the transaction that
+// stores it, so that neither exists without the other.
 func TestReadingsAreArchived(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
@@ -42,24 +42,24 @@ func TestReadingsAreArchived(t *testing.T) {
 		}
 		tick()
 		if got := segments(); !slices.Equal(got, []string{"markets", "news", "prices"}) {
-			t.Errorf("the first tick appends %v", got)
+			t.Errorf("the first tick appended %v", got)
 		}
 		n.later(time.Minute)
 		tick()
 		if got := segments(); !slices.Equal(got, []string{"markets", "news", "prices", "prices"}) {
-			t.Errorf("a tick that changes no fact appends %v", got)
+			t.Errorf("a tick that changes no fact appended %v", got)
 		}
-		// What the archive can't take the tick doesn't store, and says so.
+		// If the archive refuses a reading, the tick stores nothing and returns an error.
 		if _, err := db.ExecContext(t.Context(), "ALTER TABLE archive_segments RENAME TO elsewhere"); err != nil {
 			t.Fatal(err)
 		}
 		n.later(time.Minute)
 		if _, err := n.markets.Tick(t.Context()); err == nil {
-			t.Error("a tick succeeds without its segments")
+			t.Error("a tick succeeded without its segments")
 		}
 		prices, err := market.Store{}.Prices(t.Context(), db.Reader, "a", noon, 10)
 		if err != nil || len(prices) != 2 {
-			t.Errorf("%d prices are stored, %v", len(prices), err)
+			t.Errorf("%d prices are stored (%v), want none of the failed tick", len(prices), err)
 		}
 	})
 }

@@ -1,4 +1,4 @@
-// Package ingest is one tick of a source: fetch, keep, publish. Whatever the source
-// does, the last good snapshot stays up until a better one takes its place, and the
-// state of the feed says how it goes.
+// Package ingest runs the ticks of the sources. A tick reads a source, stores the reading and publishes it as a
+// snapshot. If a source fails, the last good snapshot stays until a better one replaces it, and the state of
+// the feed shows the failure.
 package ingest

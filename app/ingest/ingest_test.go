@@ -33,18 +33,18 @@ var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
 func ptr[T any](v T) *T { return &v }
 
-// upstream is a market source and a news source that say what a test tells them to.
+// upstream is a market source and a news source that answer as a test sets them.
 type upstream struct {
-	top, known []market.Market // known: what ByID finds
+	top, known []market.Market // known: the answer of ByID
 	items      []news.Item
-	err        error // of Top and Read
+	err        error // returned by Top and Read
 	byIDErr    error
-	asked      []string // of the last ByID
+	asked      []string // ids of the last ByID
 
-	knownEvents []market.Event // what Events finds
-	events      [][]string     // of each Events
+	knownEvents []market.Event // the answer of Events
+	events      [][]string     // ids of each call of Events
 	eventsErr   error
-	topEvents   []market.Event // of Top
+	topEvents   []market.Event // returned by Top
 
 	interval time.Duration
 	at       time.Time
@@ -77,7 +77,7 @@ func (u *upstream) Read(context.Context) (source.News, error) {
 
 func (u *upstream) Interval() time.Duration { return u.interval }
 
-// node is one node's ingest over a shared database and cache.
+// node is the ingest of one node, with a shared database and cache.
 type node struct {
 	up      *upstream
 	at      time.Time
@@ -102,7 +102,7 @@ func newNode(db *database.DB, c *cache.Cache) *node {
 	return n
 }
 
-// later moves the clock of the node and its upstream.
+// later moves the clock of the node and of its upstream.
 func (n *node) later(d time.Duration) {
 	n.at = n.at.Add(d)
 	n.up.at = n.at
@@ -126,7 +126,7 @@ func (n *node) state(t *testing.T, feed string) ingest.FeedState {
 	t.Helper()
 	s, found, err := ingest.State(t.Context(), n.db.Reader, feed)
 	if err != nil || !found {
-		t.Fatalf("state of %s: %v, %v", feed, found, err)
+		t.Fatalf("state of %s: got found %v, %v", feed, found, err)
 	}
 	return s
 }
@@ -135,7 +135,7 @@ func tick(t *testing.T, run func(context.Context) (time.Duration, error), wantNe
 	t.Helper()
 	next, err := run(t.Context())
 	if err != nil || next != wantNext {
-		t.Fatalf("tick: next %s, want %s, %v", next, wantNext, err)
+		t.Fatalf("tick: got next %s, want %s (%v)", next, wantNext, err)
 	}
 }
 
@@ -189,23 +189,23 @@ func TestMarketsTick(t *testing.T) {
 		}
 		tick(t, n.markets.Tick, time.Minute)
 		if got := n.shownMarkets(); !slices.Equal(got, []string{"big", "small"}) {
-			t.Errorf("shown %v", got)
+			t.Errorf("got markets %v", got)
 		}
 		if !slices.Equal(seen, []string{"small", "big", "closed"}) || !strings.Contains(n.log.String(), "hook failed") || !strings.Contains(n.log.String(), "hook panicked") {
-			t.Errorf("hooks saw %v, log %s", seen, n.log.String())
+			t.Errorf("hooks were called with %v, log %s", seen, n.log.String())
 		}
 		s := n.state(t, "markets")
 		want := map[string]int{"no_id": 2, "unsound": 6, "duplicate": 1}
 		if s.Source != "polymarket" || s.Count != 2 || !maps.Equal(s.Dropped, want) || !s.SucceededAt.Equal(noon) || s.LastError != "" || s.Failures != 0 {
-			t.Errorf("state %+v", s)
+			t.Errorf("got state %+v", s)
 		}
 		prices, err := (market.Store{}).Prices(t.Context(), db.Reader, "big", noon, 2)
 		if err != nil || len(prices) != 1 || !prices[0].ObservedAt.Equal(noon) || prices[0].Prices[1] != 0.75 {
-			t.Errorf("prices %+v, %v", prices, err)
+			t.Errorf("got prices %+v, %v", prices, err)
 		}
 		n.markets.Planned(t.Context(), noon.Add(time.Minute))
 		if s := n.state(t, "markets"); !s.NextAt.Equal(noon.Add(time.Minute)) {
-			t.Errorf("planned for %s", s.NextAt)
+			t.Errorf("got the next tick planned for %s", s.NextAt)
 		}
 	})
 }
@@ -231,19 +231,19 @@ func TestMarketsWithOpenPredictionsAndForgottenOnesAreReadByID(t *testing.T) {
 		tick(t, n.markets.Tick, time.Minute)
 		slices.Sort(n.up.asked)
 		if !slices.Equal(n.up.asked, []string{"bet", "gone", "lost"}) || !slices.Equal(observed, []string{"afalse", "bettrue", "lostfalse"}) {
-			t.Errorf("asked for %v, observed %v", n.up.asked, observed)
+			t.Errorf("requested %v, observed %v", n.up.asked, observed)
 		}
 		if got := n.shownMarkets(); !slices.Equal(got, []string{"a"}) {
-			t.Errorf("shown %v", got)
+			t.Errorf("got markets %v", got)
 		}
 		if m, _, err := (market.Store{}).ByID(t.Context(), db.Reader, "gone"); err != nil || m.Active {
-			t.Errorf("a market the source no longer knows: %+v, %v", m, err)
+			t.Errorf("a market that the source no longer knows: got %+v, %v", m, err)
 		}
 		n.later(time.Minute)
 		n.up.byIDErr = &source.Error{Reason: "http_429", RetryAfter: 5 * time.Minute}
 		tick(t, n.markets.Tick, 5*time.Minute)
 		if s := n.state(t, "markets"); s.LastError != "http_429" || !s.SucceededAt.Equal(n.at) || s.Failures != 0 {
-			t.Errorf("state %+v", s)
+			t.Errorf("got state %+v", s)
 		}
 	})
 }
@@ -272,14 +272,14 @@ func TestAFailingSourceLeavesTheLastGoodSnapshot(t *testing.T) {
 			for feed, run := range map[string]func(context.Context) (time.Duration, error){"markets": n.markets.Tick, "news": n.news.Tick} {
 				next, err := run(t.Context())
 				if err == nil || next != f.next {
-					t.Errorf("%s, %s: next %s, %v", feed, f.reason, next, err)
+					t.Errorf("%s, %s: got next %s, %v", feed, f.reason, next, err)
 				}
 				if s := n.state(t, feed); s.LastError != f.reason || s.Failures != i+1 || !s.FailedAt.Equal(n.at) || !s.SucceededAt.Equal(noon) || s.Count != 1 {
-					t.Errorf("%s, %s: state %+v", feed, f.reason, s)
+					t.Errorf("%s, %s: got state %+v", feed, f.reason, s)
 				}
 			}
 			if !slices.Equal(n.shownMarkets(), []string{"a"}) || !slices.Equal(n.shownNews(), []string{"x"}) {
-				t.Errorf("after %s: %v %v", f.reason, n.shownMarkets(), n.shownNews())
+				t.Errorf("after %s: got markets %v and news %v", f.reason, n.shownMarkets(), n.shownNews())
 			}
 		}
 		if !n.markets.Replicator.Feed().Stale() || !n.news.Replicator.Feed().Stale() {
@@ -288,7 +288,7 @@ func TestAFailingSourceLeavesTheLastGoodSnapshot(t *testing.T) {
 		n.up.err, n.up.top = nil, []market.Market{yesNo("b", 1)}
 		tick(t, n.markets.Tick, time.Minute)
 		if s := n.state(t, "markets"); s.LastError != "" || s.Failures != 0 || n.markets.Replicator.Feed().Stale() {
-			t.Errorf("recovered: %+v", s)
+			t.Errorf("after the recovery: got state %+v", s)
 		}
 	})
 }
@@ -304,7 +304,7 @@ func TestCancelledTickIsNoFailureOfTheSource(t *testing.T) {
 			t.Error("no error")
 		}
 		if _, found, err := ingest.State(t.Context(), db.Reader, "markets"); found || err != nil {
-			t.Errorf("state found %v, %v", found, err)
+			t.Errorf("got state found %v, %v", found, err)
 		}
 	})
 }
@@ -331,7 +331,7 @@ func TestARestartWithoutAnUpstreamServesAtOnce(t *testing.T) {
 					t.Error("no error")
 				}
 				if !slices.Equal(again.shownMarkets(), []string{"a"}) || !slices.Equal(again.shownNews(), []string{"x"}) || again.markets.Replicator.Feed().Stale() {
-					t.Errorf("%v %v", again.shownMarkets(), again.shownNews())
+					t.Errorf("got markets %v and news %v", again.shownMarkets(), again.shownNews())
 				}
 			})
 		})
@@ -351,24 +351,24 @@ func TestNewsTickCarriesCommunitiesTheReadingLeavesOut(t *testing.T) {
 		n.up.interval = 6 * time.Minute
 		tick(t, n.news.Tick, 6*time.Minute)
 		if got := n.shownNews(); !slices.Equal(got, []string{"w0", "s0", "s1"}) {
-			t.Errorf("shown %v", got)
+			t.Errorf("got news %v", got)
 		}
 		if s := n.state(t, "news"); s.Dropped["unsound"] != 2 || s.Count != 3 || s.Source != "reddit" {
-			t.Errorf("state %+v", s)
+			t.Errorf("got state %+v", s)
 		}
 		n.later(time.Hour)
 		n.up.items = []news.Item{post("s2", "science", 0)}
 		tick(t, n.news.Tick, 6*time.Minute)
 		if got := n.shownNews(); !slices.Equal(got, []string{"w0", "s2"}) {
-			t.Errorf("carried: %v", got)
+			t.Errorf("got news %v, want carried items", got)
 		}
 		n.later(24 * time.Hour)
 		tick(t, n.news.Tick, 6*time.Minute)
 		if got := n.shownNews(); !slices.Equal(got, []string{"s2"}) {
-			t.Errorf("a day later: %v", got)
+			t.Errorf("a day later: got news %v", got)
 		}
 		if current := n.news.Replicator.Feed().Current(); current.Interval != 6*time.Minute || current.Sample {
-			t.Errorf("%+v", current.Reading)
+			t.Errorf("got reading %+v", current.Reading)
 		}
 	})
 }
@@ -390,11 +390,11 @@ func TestADatabaseThatIsDownCostsNoSnapshot(t *testing.T) {
 	}}
 	for feed, run := range map[string]func(context.Context) (time.Duration, error){"markets": n.markets.Tick, "news": n.news.Tick} {
 		if _, err := run(t.Context()); err == nil {
-			t.Errorf("%s: no error", feed)
+			t.Errorf("%s: got no error", feed)
 		}
 	}
 	if !slices.Equal(n.shownMarkets(), []string{"a"}) || !slices.Equal(n.shownNews(), []string{"x"}) {
-		t.Errorf("%v %v", n.shownMarkets(), n.shownNews())
+		t.Errorf("got markets %v and news %v", n.shownMarkets(), n.shownNews())
 	}
 }
 
@@ -409,7 +409,7 @@ func TestAFloodIsCapped(t *testing.T) {
 		tick(t, n.markets.Tick, time.Minute)
 		tick(t, n.news.Tick, 2*time.Minute)
 		if len(n.shownMarkets()) != 500 || len(n.shownNews()) != 100 {
-			t.Errorf("%d markets, %d news", len(n.shownMarkets()), len(n.shownNews()))
+			t.Errorf("got %d markets and %d news items", len(n.shownMarkets()), len(n.shownNews()))
 		}
 	})
 }
@@ -434,7 +434,7 @@ func TestTwoNodesTickingAtOnce(t *testing.T) {
 		wg.Wait()
 		rows, err := db.Reader.NewSelect().Model((*market.Price)(nil)).Count(t.Context())
 		if err != nil || rows != 600 {
-			t.Errorf("%d price rows, %v", rows, err)
+			t.Errorf("got %d price rows, %v", rows, err)
 		}
 		late := newNode(db, c)
 		if _, err := late.markets.Replicator.Restore(t.Context()); err != nil {
@@ -446,7 +446,7 @@ func TestTwoNodesTickingAtOnce(t *testing.T) {
 	})
 }
 
-// grouped is an open market of an event, without tags.
+// grouped returns an open market of an event, without tags.
 func grouped(id, event string) market.Market {
 	m := yesNo(id, 10)
 	m.EventID, m.EventTitle = event, "Event "+event
@@ -461,8 +461,8 @@ func (n *node) tags() string {
 	return strings.Join(out, " ")
 }
 
-// TestTagsOfEvents: an event whose markets come without tags is asked for once, also by the
-// nodes after this one.
+// TestTagsOfEvents checks that an event whose markets have no tags is requested once, even if other nodes tick
+// later.
 func TestTagsOfEvents(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
@@ -476,26 +476,26 @@ func TestTagsOfEvents(t *testing.T) {
 		tick(t, n.markets.Tick, time.Minute)
 		want := "a[nba sports]sports b[nba sports]sports c[] t[crypto]crypto alone[]"
 		if got := n.tags(); got != want || fmt.Sprint(n.up.events) != "[[e1 e2]]" {
-			t.Errorf("got %s, asked %v", got, n.up.events)
+			t.Errorf("got %s with requests for %v", got, n.up.events)
 		}
 		next := newNode(db, c)
 		next.up.top, next.at, next.up.at = n.up.top, noon.Add(time.Minute), noon.Add(time.Minute)
 		tick(t, next.markets.Tick, time.Minute)
 		if got := next.tags(); got != want || len(next.up.events) != 0 {
-			t.Errorf("the next node: %s, asked %v", got, next.up.events)
+			t.Errorf("the next node: got %s with requests for %v", got, next.up.events)
 		}
 		e, found, err := market.Store{}.EventByID(t.Context(), db.Reader, "e1")
 		if err != nil || !found || e.Title != "One" || *e.Volume != 7 || !slices.Equal(e.Tags, []string{"nba", "sports"}) {
-			t.Errorf("stored %+v, %v", e, err)
+			t.Errorf("got stored event %+v, %v", e, err)
 		}
 		if _, found, err := (market.Store{}).EventByID(t.Context(), db.Reader, "e8"); err != nil || found {
-			t.Errorf("an unsound event is stored: %v, %v", found, err)
+			t.Errorf("an invalid event was stored: %v, %v", found, err)
 		}
 	})
 }
 
-// TestTagsFailing: a request for events that fails costs a tick nothing else, is shown, and
-// is not repeated for an hour.
+// TestTagsFailing checks a failed request for events: the rest of the tick succeeds, the state shows the error,
+// and the request isn't repeated for an hour.
 func TestTagsFailing(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
@@ -505,23 +505,24 @@ func TestTagsFailing(t *testing.T) {
 		n.up.eventsErr = &source.Error{Reason: "http_429", RetryAfter: 3 * time.Minute}
 		tick(t, n.markets.Tick, 3*time.Minute)
 		if got := n.shownMarkets(); !slices.Equal(got, []string{"a", "b"}) || n.state(t, "markets").LastError != "http_429" {
-			t.Errorf("shown %v, %+v", got, n.state(t, "markets"))
+			t.Errorf("got markets %v with state %+v", got, n.state(t, "markets"))
 		}
 		n.later(time.Minute)
 		tick(t, n.markets.Tick, time.Minute)
 		if len(n.up.events) != 1 {
-			t.Errorf("asked again at once: %v", n.up.events)
+			t.Errorf("requested again at once: %v", n.up.events)
 		}
 		n.later(time.Hour)
 		n.up.eventsErr, n.up.knownEvents = nil, []market.Event{{ID: "e1", Tags: []string{"nba"}}}
 		tick(t, n.markets.Tick, time.Minute)
 		if got := n.tags(); got != "a[nba]sports b[]" || len(n.up.events) != 2 {
-			t.Errorf("after an hour: %s, asked %v", got, n.up.events)
+			t.Errorf("after an hour: got %s with requests for %v", got, n.up.events)
 		}
 	})
 }
 
-// TestTickMovesMarkets: other nodes learn that what is shown of markets has changed.
+// TestTickMovesMarkets checks that a tick moves the topic, so that other nodes learn that market data has
+// changed.
 func TestTickMovesMarkets(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
@@ -532,7 +533,7 @@ func TestTickMovesMarkets(t *testing.T) {
 		n.up.top = []market.Market{yesNo("a", 1)}
 		tick(t, n.markets.Tick, time.Minute)
 		if err := w.Check(t.Context()); err != nil || w.Stamp().Same(before, []generation.Topic{generation.Markets}) {
-			t.Errorf("not moved, %v", err)
+			t.Errorf("the topic didn't move (%v)", err)
 		}
 	})
 }

@@ -21,13 +21,13 @@ import (
 )
 
 const (
-	// topMarkets is how many markets a tick asks for, and the most it believes.
+	// topMarkets is how many markets a tick asks for. It ignores any further ones.
 	topMarkets = 500
-	// forgottenAfter is how long an open market may go unobserved before it is asked
-	// for by id; forgottenPerTick bounds how many.
+	// forgottenAfter is how long an open market may go unobserved before it is requested by id.
+	// forgottenPerTick is how many such markets a tick requests.
 	forgottenAfter   = time.Hour
 	forgottenPerTick = 100
-	// watchedPerTick bounds the markets that are read for a late change.
+	// watchedPerTick is how many markets a tick reads for a late change.
 	watchedPerTick = 200
 )
 
@@ -39,23 +39,24 @@ type Markets struct {
 	Interval   time.Duration
 	Now        func() time.Time
 	Log        *slog.Logger
-	// Watch lists more markets to read by id, at most limit: those whose outcome may
-	// still change. Nil: none.
+	// Watch lists at most limit more markets to read by id, because their outcome may still change. Nil means
+	// none.
 	Watch func(ctx context.Context, limit int) ([]string, error)
-	// After are told what each tick observed, once it is stored: baselines and
-	// settlement. One that fails is logged and takes nothing away from the others.
+	// After are called with what each tick observed, once it is stored, for example to fix baselines and to
+	// settle. If one fails, the error is logged and the others still run.
 	After []func(ctx context.Context, observed []market.Market) error
-	// Archive keeps each reading; nil without an archive.
+	// Archive records each reading. It is nil without an archive.
 	Archive *archive.Recorder
 
 	store market.Store
 }
 
-// Tick reads the top markets, and by id those that open predictions are about and
-// those not seen for long; asks for the tags of events whose markets have none; stores them with their prices; publishes the snapshot;
-// and calls After. When the source fails the last snapshot stays. The pause it
-// answers with is the interval, or longer when the source asked for it; after a
-// failure it is what the source asked for. It fits worker.Job.
+// Tick reads the top markets. By id, it also reads the markets with open predictions and those unobserved for
+// long. It requests the tags of events whose markets have none. Then it stores the markets with their prices,
+// publishes the snapshot and calls After.
+//
+// If the source fails, the last snapshot stays. next is the interval, or longer if the source asked for a
+// longer pause. After a failure it is the pause that the source asked for. Tick is a worker.Job.
 func (m *Markets) Tick(ctx context.Context) (next time.Duration, err error) {
 	var rejects source.Rejects
 	defer func() { keepRejects(ctx, m.DB, m.Log, m.Replicator.Feed().Name(), m.Now(), &rejects) }()
@@ -88,15 +89,15 @@ func (m *Markets) Tick(ctx context.Context) (next time.Duration, err error) {
 	return max(m.Interval, retryAfter(partly)), err
 }
 
-// Planned keeps when the next tick is due; it fits worker.Job.
+// Planned stores when the next tick is due. It is for worker.Job.
 func (m *Markets) Planned(ctx context.Context, at time.Time) {
 	if err := recordPlan(ctx, m.DB, m.Replicator.Feed().Name(), at); err != nil {
-		m.Log.Warn("plan not kept", "feed", m.Replicator.Feed().Name(), "error", err)
+		m.Log.Warn("time of the next tick not stored", "feed", m.Replicator.Feed().Name(), "error", err)
 	}
 }
 
-// readForecastOnly reads by id what open predictions are about when the source
-// answers, but shows no open market: those that closed must settle all the same.
+// readForecastOnly reads by id the markets with open predictions. It is for a reading without open markets,
+// after which the closed markets must still settle.
 func (m *Markets) readForecastOnly(ctx context.Context, closed []market.Market) {
 	rest, _, err := m.readRest(ctx, closed)
 	observed := slices.Concat(closed, rest.Markets)
@@ -104,14 +105,13 @@ func (m *Markets) readForecastOnly(ctx context.Context, closed []market.Market) 
 		err = m.keep(ctx, observed, rest.Events, nil)
 	}
 	if err != nil {
-		m.Log.Warn("markets of open predictions not kept", "error", err)
+		m.Log.Warn("markets of open predictions not stored", "error", err)
 		return
 	}
 	m.callAfter(ctx, observed)
 }
 
-// readTop reads the top markets. With the error "empty" it answers with what is
-// closed.
+// readTop reads the top markets. With the error "empty" it also returns the closed ones.
 func (m *Markets) readTop(ctx context.Context) (source.Markets, error) {
 	got, err := m.Source.Top(ctx, topMarkets)
 	if err != nil {
@@ -127,8 +127,8 @@ func (m *Markets) readTop(ctx context.Context) (source.Markets, error) {
 	return got, nil
 }
 
-// readRest reads by id what the top does not hold. gone are the forgotten markets
-// that the source does not know any more. It failing costs nothing but these.
+// readRest reads by id the markets that top doesn't hold. gone are the forgotten markets that the source no
+// longer knows. If readRest fails, the tick still stores top.
 func (m *Markets) readRest(
 	ctx context.Context, top []market.Market,
 ) (rest source.Markets, gone []string, err error) {
@@ -171,8 +171,8 @@ func (m *Markets) readRest(
 	return rest, missing(forgotten, top, got.Markets), nil
 }
 
-// missing are the ids that neither reading holds. An answer without any market at
-// all proves nothing about them.
+// missing returns the ids that no reading holds. A reading without any market proves nothing, so in that case
+// it returns none.
 func missing(ids []string, readings ...[]market.Market) (gone []string) {
 	known := map[string]bool{}
 	for _, reading := range readings {
@@ -219,12 +219,12 @@ func (m *Markets) keep(ctx context.Context, observed []market.Market, events []m
 func (m *Markets) callAfter(ctx context.Context, observed []market.Market) {
 	for _, after := range m.After {
 		if err := guarded(ctx, observed, after); err != nil {
-			m.Log.Error("after reading the markets", "error", err)
+			m.Log.Error("a step after reading the markets failed", "error", err)
 		}
 	}
 }
 
-// guarded turns a panic into an error, for the sake of those called next.
+// guarded turns a panic into an error, so that the next functions still run.
 func guarded(
 	ctx context.Context, observed []market.Market, after func(context.Context, []market.Market) error,
 ) (err error) {
@@ -236,12 +236,12 @@ func guarded(
 	return after(ctx, observed)
 }
 
-// failed keeps the failure and hands it on.
+// failed records a failure and returns it.
 func (m *Markets) failed(ctx context.Context, cause error) error {
 	return failed(ctx, m.DB, m.Replicator.Feed().Name(), m.Now(), cause)
 }
 
-// dated is when an answer was received: never later than now.
+// dated returns when a response was received, but never a time after now.
 func (m *Markets) dated(at time.Time) time.Time { return dated(at, m.Now()) }
 
 func dated(at, now time.Time) time.Time {
@@ -251,7 +251,7 @@ func dated(at, now time.Time) time.Time {
 	return database.Now(at)
 }
 
-// retryAfter is how long the source asked to be left alone.
+// retryAfter returns the pause that the source asked for.
 func retryAfter(err error) time.Duration {
 	if se, ok := errors.AsType[*source.Error](err); ok {
 		return se.RetryAfter

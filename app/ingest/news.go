@@ -17,10 +17,10 @@ import (
 )
 
 const (
-	// perCommunity is the most items of one community that a tick believes.
+	// perCommunity is how many items of one community a tick accepts.
 	perCommunity = 100
-	// carriedFor is how long a community that the readings leave out (a fallback
-	// source knows only some) keeps its last items in the snapshot.
+	// carriedFor is how long a community's last items stay in the snapshot while readings leave the community
+	// out. A fallback source covers only some communities.
 	carriedFor = 24 * time.Hour
 )
 
@@ -29,18 +29,18 @@ type News struct {
 	Source     source.NewsSource
 	DB         *database.DB
 	Replicator *signal.Replicator[news.Item]
-	Interval   time.Duration // at least; the source may ask for more
+	Interval   time.Duration // the least interval; the source may require a longer one
 	Now        func() time.Time
 	Log        *slog.Logger
-	// Archive keeps each reading; nil without an archive.
+	// Archive records each reading. It is nil without an archive.
 	Archive *archive.Recorder
 
 	store news.Store
 }
 
-// Tick reads the communities, stores the items and publishes the snapshot. When the
-// source fails the last snapshot stays. The pause it answers with is what the source
-// wants between two reads, or after a failure asked for; it fits worker.Job.
+// Tick reads the communities, stores the items and publishes the snapshot. If the source fails, the last
+// snapshot stays. next is the interval that the source requires, or after a failure the pause that it asked
+// for. Tick is a worker.Job.
 func (n *News) Tick(ctx context.Context) (next time.Duration, err error) {
 	var rejects source.Rejects
 	defer func() { keepRejects(ctx, n.DB, n.Log, n.Replicator.Feed().Name(), n.Now(), &rejects) }()
@@ -67,15 +67,14 @@ func (n *News) Tick(ctx context.Context) (next time.Duration, err error) {
 	}, got.Fallback)
 }
 
-// keep stores the items, and their reading in the archive.
+// keep stores the items and records their reading in the archive.
 func (n *News) keep(ctx context.Context, items []news.Item) error {
 	return archiveNews(ctx, n.DB, n.Archive, items, func(ctx context.Context, tx bun.Tx) error {
 		return n.store.Observe(ctx, tx, items)
 	})
 }
 
-// archiveNews appends a reading to the archive, if there is one, in a transaction with what else
-// is to be stored of it.
+// archiveNews records a reading in the archive, if there is one. It runs more in the same transaction.
 func archiveNews(
 	ctx context.Context, db *database.DB, to *archive.Recorder, items []news.Item, more ...func(context.Context, bun.Tx) error,
 ) error {
@@ -98,16 +97,15 @@ func archiveNews(
 	return err
 }
 
-// Planned keeps when the next tick is due; it fits worker.Job.
+// Planned stores when the next tick is due. It is for worker.Job.
 func (n *News) Planned(ctx context.Context, at time.Time) {
 	if err := recordPlan(ctx, n.DB, n.Replicator.Feed().Name(), at); err != nil {
-		n.Log.Warn("plan not kept", "feed", n.Replicator.Feed().Name(), "error", err)
+		n.Log.Warn("time of the next tick not stored", "feed", n.Replicator.Feed().Name(), "error", err)
 	}
 }
 
-// carried are the items in the snapshot of communities that a reading does not
-// mention, while they are young enough. Samples are not carried: live news replaces
-// them all.
+// carried returns the snapshot's items of communities that a reading leaves out, unless they are too old. It
+// leaves out samples, because live news replaces all of them.
 func (n *News) carried(items []news.Item, at time.Time) []news.Item {
 	read := map[string]bool{}
 	for _, item := range items {

@@ -12,20 +12,19 @@ import (
 	"github.com/pulsecast/pulsecast/app/source"
 )
 
-// BadPayload is the last thing a source sent that could not be used. The next one
-// takes its place.
+// BadPayload is the last unusable payload of a source. The next one replaces it.
 type BadPayload struct {
 	bun.BaseModel `bun:"table:bad_payloads,alias:b"`
 
 	Source     string `bun:",pk"`
 	Feed       string
 	Reason     string
-	Body       []byte // at most source.MaxPayload, as it came: anything may be in it
-	Cut        int64  // bytes that came after those
+	Body       []byte // as received, at most source.MaxPayload bytes; may contain anything
+	Cut        int64  // number of bytes that followed these
 	ReceivedAt time.Time
 }
 
-// BadPayloads lists those of a feed, the newest first.
+// BadPayloads lists the unusable payloads of a feed, newest first.
 func BadPayloads(ctx context.Context, db bun.IDB, feed string) ([]BadPayload, error) {
 	var list []BadPayload
 	if err := db.NewSelect().Model(&list).Where("feed = ?", feed).OrderExpr("received_at DESC, source").Scan(ctx); err != nil {
@@ -37,8 +36,8 @@ func BadPayloads(ctx context.Context, db bun.IDB, feed string) ([]BadPayload, er
 	return list, nil
 }
 
-// keepRejects stores what a tick could not use. It costs the tick nothing when that
-// fails, and the log never shows what is in it.
+// keepRejects stores the unusable payloads of a tick. If that fails, the tick still succeeds. The log never
+// shows their contents.
 func keepRejects(ctx context.Context, db bun.IDB, log *slog.Logger, feed string, at time.Time, r *source.Rejects) {
 	rejected := r.Payloads()
 	if len(rejected) == 0 || ctx.Err() != nil {
@@ -57,6 +56,6 @@ func keepRejects(ctx context.Context, db bun.IDB, log *slog.Logger, feed string,
 		Set("reason = EXCLUDED.reason").
 		Set("body = EXCLUDED.body").Set("cut = EXCLUDED.cut").Set("received_at = EXCLUDED.received_at").Exec(ctx)
 	if err != nil {
-		log.Warn("a bad payload was not kept", "feed", feed, "error", err)
+		log.Warn("bad payload not stored", "feed", feed, "error", err)
 	}
 }

@@ -20,8 +20,8 @@ import (
 	"github.com/pulsecast/pulsecast/app/source/reddit"
 )
 
-// TestBadPayloads: what a source sent that could not be used is kept, whole or cut,
-// until the next; never logged.
+// TestBadPayloads checks that an unusable payload is stored, whole or cut, until the next one, and is never
+// logged.
 func TestBadPayloads(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
@@ -45,7 +45,7 @@ func TestBadPayloads(t *testing.T) {
 			cut          int64
 		}{
 			{"a record without an id", "no_id", say(200, `[`+good+`,{"question":"Nameless?"}]`), `{"question":"Nameless?"}`, 0},
-			{"a good reading leaves the last", "no_id", say(200, `[`+good+`]`), `{"question":"Nameless?"}`, 0},
+			{"a good reading keeps the last payload", "no_id", say(200, `[`+good+`]`), `{"question":"Nameless?"}`, 0},
 			{"no JSON", "parse", say(200, "{\"a\": \xff\x00"), "{\"a\": \xff\x00", 0},
 			{"no list", "parse", say(200, `{"sorry":true}`), `{"sorry":true}`, 0},
 			{"a page", "parse", say(200, "<html>busy"), "<html>busy", 0},
@@ -58,26 +58,26 @@ func TestBadPayloads(t *testing.T) {
 			_, _ = n.markets.Tick(t.Context())
 			got, err := ingest.BadPayloads(t.Context(), db.Reader, "markets")
 			if err != nil || len(got) != 1 {
-				t.Fatalf("%s: %d payloads, %v", c.name, len(got), err)
+				t.Fatalf("%s: got %d payloads, %v", c.name, len(got), err)
 			}
 			p := got[0]
 			if p.Source != "polymarket" || p.Reason != c.reason || string(p.Body) != c.body || p.Cut != c.cut {
-				t.Errorf("%s: %s %s, %d bytes (%.40q), %d cut; want %s, %d bytes, %d cut", c.name, p.Source, p.Reason, len(p.Body), p.Body, p.Cut, c.reason, len(c.body), c.cut)
+				t.Errorf("%s: got %s %s, %d bytes (%.40q), %d cut; want %s, %d bytes, %d cut", c.name, p.Source, p.Reason, len(p.Body), p.Body, p.Cut, c.reason, len(c.body), c.cut)
 			}
-			if want := n.at; c.name != "a good reading leaves the last" && !p.ReceivedAt.Equal(want) {
-				t.Errorf("%s: received %s, want %s", c.name, p.ReceivedAt, want)
+			if want := n.at; c.name != "a good reading keeps the last payload" && !p.ReceivedAt.Equal(want) {
+				t.Errorf("%s: got received %s, want %s", c.name, p.ReceivedAt, want)
 			}
 		}
 		for _, secret := range []string{"Nameless", "sorry"} {
 			if bytes.Contains(n.log.Bytes(), []byte(secret)) {
-				t.Errorf("the log shows %q: %s", secret, n.log.String())
+				t.Errorf("the log contains %q: %s", secret, n.log.String())
 			}
 		}
 	})
 }
 
-// TestBadPayloadsHoldNoSecret: the answer of an authorisation server is kept by nobody,
-// and a credential that an upstream says back is masked.
+// TestBadPayloadsHoldNoSecret checks that the response of an authorisation server is never stored, and that a
+// credential is masked if an upstream repeats it.
 func TestBadPayloadsHoldNoSecret(t *testing.T) {
 	t.Parallel()
 	db := dbtest.Open(t, database.SQLite)
@@ -99,7 +99,7 @@ func TestBadPayloadsHoldNoSecret(t *testing.T) {
 		t.Helper()
 		n.news.Source = reddit.NewOAuth(reddit.OAuthConfig{AuthURL: srv.URL, APIURL: srv.URL, ClientID: "id", ClientSecret: "s3cret", Fetch: fetch.New(fetch.Options{Tries: 1}), Now: n.news.Now})
 		if _, err := n.news.Tick(t.Context()); err == nil {
-			t.Fatal("the reading went well")
+			t.Fatal("the reading succeeded, want an error")
 		}
 		got, err := ingest.BadPayloads(t.Context(), db.Reader, "news")
 		if err != nil {
@@ -109,10 +109,10 @@ func TestBadPayloadsHoldNoSecret(t *testing.T) {
 	}
 	broken.Store(true)
 	if got := read(); len(got) != 0 {
-		t.Errorf("the token's answer was kept: %q", got[0].Body)
+		t.Errorf("the token's response was stored: %q", got[0].Body)
 	}
 	broken.Store(false)
 	if got := read(); len(got) != 1 || string(got[0].Body) != "you sent Bearer [masked]" || got[0].Source != reddit.NameOAuth {
-		t.Errorf("%+v", got)
+		t.Errorf("got payloads %+v", got)
 	}
 }

@@ -12,20 +12,19 @@ import (
 	"github.com/pulsecast/pulsecast/app/source"
 )
 
-// RecordingInterval is the time between two readings of a Recording, RecordingTimeout the most that
-// one may take. GDELT wants five seconds between two requests.
+// RecordingInterval is the time between two readings of a Recording. RecordingTimeout is the limit for one
+// reading. It is long because GDELT requires five seconds between two requests.
 const (
 	RecordingInterval = 10 * time.Minute
 	RecordingTimeout  = 3 * time.Minute
 )
 
-// Recording reads sources of news for the archive alone. The feed shows the first source that
-// answers, and its texts may not be published. The sources behind it would then never be read,
-// and a data release would hold no news.
+// Recording reads news sources only for the archive. The feed shows the first source that answers, whose texts
+// may not be published. The other sources would then never be read, and a data release would contain no news.
 type Recording struct {
 	Sources []source.Member
-	// Shown returns the name of the source that the feed shows, which is archived already; ""
-	// before its first reading and while it shows samples. Nothing is recorded then.
+	// Shown returns the name of the source that the feed shows, which is archived anyway. It returns "" before
+	// the feed's first reading and while the feed shows samples. In that case nothing is recorded.
 	Shown   func() string
 	DB      *database.DB
 	Archive *archive.Recorder
@@ -33,8 +32,8 @@ type Recording struct {
 	Log     *slog.Logger
 }
 
-// Tick reads each source that the feed doesn't show, and archives the reading. One that fails
-// takes nothing away from the others. It fits worker.Job.
+// Tick reads each source that the feed doesn't show and archives the reading. If one fails, the others are
+// still read. Tick is a worker.Job.
 func (r *Recording) Tick(ctx context.Context) (next time.Duration, err error) {
 	shown := r.Shown()
 	for _, m := range r.Sources {

@@ -16,8 +16,8 @@ import (
 	"github.com/pulsecast/pulsecast/app/source"
 )
 
-// TestRecording: the archive gets the news of each source that the feed doesn't show, and neither
-// the feed nor the stored items change.
+// TestRecording checks that the archive gets the news of each source that the feed doesn't show. The feed and
+// the stored items don't change.
 func TestRecording(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
@@ -40,17 +40,17 @@ func TestRecording(t *testing.T) {
 			return n
 		}
 		if _, err := r.Tick(t.Context()); err != nil || records() != 0 {
-			t.Errorf("while samples are shown: %d records, %v", records(), err)
+			t.Errorf("while samples are shown: got %d records, %v", records(), err)
 		}
 		name = "gdelt"
 		if _, err := r.Tick(t.Context()); !errors.Is(err, down.err) || errors.Is(err, shown.err) || records() != 1 {
-			t.Errorf("%d records, %v", records(), err)
+			t.Errorf("got %d records, %v", records(), err)
 		}
 		if len(n.shownNews()) != 0 {
-			t.Errorf("the feed shows %v", n.shownNews())
+			t.Errorf("got news %v in the feed", n.shownNews())
 		}
 		if _, found, err := (news.Store{}).ByID(t.Context(), db.Reader, "hn-1"); found || err != nil {
-			t.Errorf("stored: %t, %v", found, err)
+			t.Errorf("got stored %t, %v", found, err)
 		}
 	})
 }

@@ -13,15 +13,14 @@ import (
 	"github.com/pulsecast/pulsecast/app/source"
 )
 
-// The reasons under which records are dropped here. A client drops what
-// its source got wrong; this is the last gate, so that one record that the database
-// cannot hold never costs the whole reading.
+// The reasons for dropping a record here. A client already drops records that its source got wrong. This last
+// check makes sure that a record that the database can't store doesn't make the whole reading fail.
 const (
 	unsound   = "unsound"
 	duplicate = "duplicate"
 )
 
-// soundMarkets drops what cannot be stored and dates the rest.
+// soundMarkets drops markets that can't be stored, and sets ObservedAt of the others.
 func soundMarkets(got source.Markets, at time.Time) ([]market.Market, source.Dropped) {
 	dropped := count(got.Dropped)
 	out := make([]market.Market, 0, len(got.Markets))
@@ -54,7 +53,7 @@ func soundMarket(m *market.Market) bool {
 		datable(m.ClosesAt) && datable(m.ClosedAt)
 }
 
-// soundEvents leaves out the events that cannot be stored and dates the rest.
+// soundEvents drops events that can't be stored, and sets UpdatedAt of the others.
 func soundEvents(got []market.Event, at time.Time) []market.Event {
 	out := make([]market.Event, 0, len(got))
 	for _, e := range got {
@@ -68,7 +67,7 @@ func soundEvents(got []market.Event, at time.Time) []market.Event {
 	return out
 }
 
-// soundBook reports whether both sides are unknown, or 0 <= bid <= ask <= 1.
+// soundBook reports whether bid and ask are both unknown, or 0 <= bid <= ask <= 1.
 func soundBook(m *market.Market) bool {
 	if m.BestBid == nil || m.BestAsk == nil {
 		return m.BestBid == m.BestAsk
@@ -107,12 +106,13 @@ func count(d source.Dropped) source.Dropped {
 	return out
 }
 
-// storable: neither database takes a NUL, and invalid UTF-8 would be changed.
+// storable reports whether both databases can store the texts. Neither accepts a NUL, and invalid UTF-8 would
+// be changed.
 func storable(texts []string) bool {
 	return !slices.ContainsFunc(texts, func(s string) bool { return strings.ContainsRune(s, 0) || !utf8.ValidString(s) })
 }
 
 func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
 
-// datable: within the years that RFC 3339 can write; the zero time is unknown.
+// datable reports whether RFC 3339 can write the year. The zero time means unknown and is accepted.
 func datable(t time.Time) bool { return t.UTC().Year() >= 1 && t.UTC().Year() <= 9999 }

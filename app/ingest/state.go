@@ -13,25 +13,24 @@ import (
 	"github.com/pulsecast/pulsecast/app/source"
 )
 
-// FeedState tells how the readings of a feed go, for the health of the service.
+// FeedState is the result of a feed's latest readings, for the health of the service.
 type FeedState struct {
 	bun.BaseModel `bun:"table:feed_states,alias:f"`
 
 	Feed    string         `bun:",pk"` // "markets" or "news"
-	Source  string         // which source answered last; empty before the first answer
-	Count   int            // records of its last good reading
-	Dropped map[string]int `bun:"type:json"` // malformed ones it left out, by reason
+	Source  string         // the source that answered last; empty before the first answer
+	Count   int            // number of records of the last good reading
+	Dropped map[string]int `bun:"type:json"` // records that the last good reading left out, by reason
 
 	SucceededAt time.Time `bun:",nullzero"`
-	// LastError is the fixed word for the last failure since then; empty when the last
-	// reading was good.
+	// LastError is the fixed word for the failure since the last good reading. It is empty if there was none.
 	LastError string    `bun:",nullzero"`
-	FailedAt  time.Time `bun:",nullzero"` // of the last failure ever
+	FailedAt  time.Time `bun:",nullzero"` // time of the latest failure ever
 	Failures  int       // in a row
 	NextAt    time.Time `bun:",nullzero"` // when the next reading is due
 }
 
-// State reads the state of a feed; found is false before its first tick anywhere.
+// State reads the state of a feed. found is false before the feed's first tick on any node.
 func State(ctx context.Context, db bun.IDB, feed string) (s FeedState, found bool, err error) {
 	err = db.NewSelect().Model(&s).Where("f.feed = ?", feed).Scan(ctx)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -44,8 +43,8 @@ func State(ctx context.Context, db bun.IDB, feed string) (s FeedState, found boo
 	return s, true, nil
 }
 
-// recordSuccess keeps what a good reading was like. partly, when not nil, is what
-// went wrong beside it.
+// recordSuccess stores the result of a good reading. If partly isn't nil, it is an error that affected only a
+// part of the reading.
 func recordSuccess(ctx context.Context, db bun.IDB, s FeedState, partly error) error {
 	s.SucceededAt = database.Now(s.SucceededAt)
 	if s.Dropped == nil {
@@ -61,13 +60,13 @@ func recordSuccess(ctx context.Context, db bun.IDB, s FeedState, partly error) e
 		q = q.Set("? = EXCLUDED.?", bun.Ident(column), bun.Ident(column))
 	}
 	if _, err := q.Exec(ctx); err != nil {
-		return fmt.Errorf("keep state of %s: %w", s.Feed, err)
+		return fmt.Errorf("store state of %s: %w", s.Feed, err)
 	}
 	return nil
 }
 
-// failed keeps a failure and hands it on. A tick that was cut off because we stop is
-// no failure of the source.
+// failed records a failure and returns it. A tick that is cancelled because the node stops isn't a failure of
+// the source.
 func failed(ctx context.Context, db bun.IDB, feed string, at time.Time, cause error) error {
 	if errors.Is(ctx.Err(), context.Canceled) {
 		return cause
@@ -75,7 +74,7 @@ func failed(ctx context.Context, db bun.IDB, feed string, at time.Time, cause er
 	return errors.Join(cause, recordFailure(context.WithoutCancel(ctx), db, feed, at, cause))
 }
 
-// recordFailure keeps why a reading failed, beside what the last good one was like.
+// recordFailure stores why a reading failed. It keeps the result of the last good reading.
 func recordFailure(ctx context.Context, db bun.IDB, feed string, at time.Time, cause error) error {
 	s := FeedState{
 		Feed: feed, Dropped: map[string]int{}, LastError: source.Reason(cause), FailedAt: database.Now(at), Failures: 1,
@@ -84,7 +83,7 @@ func recordFailure(ctx context.Context, db bun.IDB, feed string, at time.Time, c
 		Set("last_error = EXCLUDED.last_error").Set("failed_at = EXCLUDED.failed_at").
 		Set("failures = f.failures + 1").Exec(ctx)
 	if err != nil {
-		return fmt.Errorf("keep state of %s: %w", feed, err)
+		return fmt.Errorf("store state of %s: %w", feed, err)
 	}
 	return nil
 }
@@ -92,7 +91,7 @@ func recordFailure(ctx context.Context, db bun.IDB, feed string, at time.Time, c
 func recordPlan(ctx context.Context, db bun.IDB, feed string, at time.Time) error {
 	_, err := db.NewUpdate().Model((*FeedState)(nil)).Set("next_at = ?", database.Now(at)).Where("feed = ?", feed).Exec(ctx)
 	if err != nil {
-		return fmt.Errorf("keep plan of %s: %w", feed, err)
+		return fmt.Errorf("store the next tick of %s: %w", feed, err)
 	}
 	return nil
 }

@@ -12,15 +12,14 @@ import (
 )
 
 const (
-	// eventsPerTick bounds the events a tick asks for.
+	// eventsPerTick is how many events a tick requests.
 	eventsPerTick = 100
-	// askedAgainAfter is how long an event that was asked for in vain is left alone.
+	// askedAgainAfter is how long after a failed request an event is requested again.
 	askedAgainAfter = time.Hour
 )
 
-// completeTags gives markets without tags those of their event, and returns the events with
-// what was learned of them. An event is asked for once, by whichever node ticks; failing
-// costs the tick nothing but these tags.
+// completeTags gives markets without tags those of their event. It returns the events with the tags that it
+// read. An event is requested once, by whichever node ticks. If the request fails, only these tags are missing.
 func (m *Markets) completeTags(
 	ctx context.Context, events []market.Event, readings ...[]market.Market,
 ) ([]market.Event, error) {
@@ -44,7 +43,7 @@ func (m *Markets) completeTags(
 	return merge(events, learned), err
 }
 
-// withoutTags lists the events that have markets without tags, in the order of the markets.
+// withoutTags lists the ids of events that have markets without tags, in the order of the markets.
 func withoutTags(readings [][]market.Market) (ids []string) {
 	seen := map[string]bool{"": true}
 	for _, reading := range readings {
@@ -58,8 +57,8 @@ func withoutTags(readings [][]market.Market) (ids []string) {
 	return ids
 }
 
-// askTags asks the source for the events whose tags aren't known. Those without an answer
-// are remembered, so that the next tick asks for others.
+// askTags requests the events whose tags aren't known. It records the events without an answer, so that the
+// next tick requests others.
 func (m *Markets) askTags(ctx context.Context, known map[string]*market.Event, ids []string) ([]market.Event, error) {
 	now := database.Now(m.Now())
 	wanted := slices.DeleteFunc(slices.Clone(ids), func(id string) bool {
@@ -77,7 +76,7 @@ func (m *Markets) askTags(ctx context.Context, known map[string]*market.Event, i
 		answered[learned[i].ID] = true
 	}
 	for _, id := range got.Asked {
-		if !answered[id] { // the source doesn't know it: there is nothing to ask again
+		if !answered[id] { // the source doesn't know the event, so don't ask again
 			answered[id] = true
 			learned = append(learned, market.Event{ID: id, TagsKnown: true, TagsAskedAt: now, UpdatedAt: m.dated(time.Time{})})
 		}
@@ -101,7 +100,7 @@ func inherit(m *market.Market, e *market.Event) {
 	}
 }
 
-// merge adds what was learned of events to what the markets' answers said of them.
+// merge adds what was read about events to what the markets' responses contained.
 func merge(events, learned []market.Event) []market.Event {
 	at := make(map[string]int, len(events))
 	for i := range events {

@@ -13,8 +13,8 @@ import (
 	"github.com/pulsecast/pulsecast/app/leaderboard/load"
 )
 
-// sizes are agents and predictions; BENCH_LARGE=1 adds the size that the service is
-// meant to reach, which takes some minutes and 15 GB of disk.
+// sizes holds numbers of agents and predictions. BENCH_LARGE=1 adds the size that the service is
+// designed for, which takes some minutes and 15 GB of disk.
 func sizes() [][2]int {
 	s := [][2]int{{1_000, 100_000}, {10_000, 1_000_000}}
 	if os.Getenv("BENCH_LARGE") != "" {
@@ -23,9 +23,8 @@ func sizes() [][2]int {
 	return s
 }
 
-// BenchmarkBoard measures what a board costs at growing sizes: building it in
-// full, building it after a settlement, and reading its pages. The p99 of the reads
-// must not grow by more than half.
+// BenchmarkBoard measures what a board costs at growing sizes: a full build, a build after a
+// settlement, and reads of its pages. The p99 of the reads must not grow by more than half.
 func BenchmarkBoard(b *testing.B) {
 	for _, size := range sizes() {
 		db := dbtest.Open(b, database.Postgres)
@@ -50,7 +49,7 @@ func BenchmarkBoard(b *testing.B) {
 	}
 }
 
-// benchSettlement builds after a market with a hundred forecasters was settled.
+// benchSettlement measures the build after the settlement of a market with a hundred agents.
 func benchSettlement(b *testing.B, db *database.DB, c *clock, builder *leaderboard.Builder) {
 	for b.Loop() {
 		b.StopTimer()
@@ -73,9 +72,9 @@ func benchSettlement(b *testing.B, db *database.DB, c *clock, builder *leaderboa
 	}
 }
 
-// benchPages reads first pages and the pages behind them, and reports the p99 of each.
+// benchPages reads first and later pages, and reports the p99 of each.
 func benchPages(b *testing.B, db *database.DB, c *clock) {
-	// What building left to write out is no part of reading.
+	// Write out what building left in memory, so that the reads don't pay for it.
 	if _, err := db.ExecContext(b.Context(), "CHECKPOINT"); err != nil {
 		b.Fatal(err)
 	}

@@ -13,10 +13,11 @@ import (
 	"github.com/pulsecast/pulsecast/app/settlement"
 )
 
-// Window is how far back a board looks, by scheduled-close day.
+// Window is the number of days that a board counts, by scheduled-close day.
 type Window string
 
-// The windows. Days30 holds today (UTC) and the 29 days before it, and so on.
+// The windows. Days30 holds today (UTC) and the 29 days before it. Days90 and Days365 follow the
+// same rule.
 const (
 	Days30  Window = "30d"
 	Days90  Window = "90d"
@@ -24,10 +25,11 @@ const (
 	All     Window = "all"
 )
 
-// Windows lists them, the shortest first.
+// Windows lists all windows, the shortest first.
 var Windows = []Window{Days30, Days90, Days365, All}
 
-// ParseWindow reads a window's name; "" is All. Refusal: invalid_parameter.
+// ParseWindow returns the window of a name; "" is All. It returns invalid_parameter for an unknown
+// name.
 func ParseWindow(name string) (Window, error) {
 	switch w := Window(name); w {
 	case "":
@@ -38,7 +40,8 @@ func ParseWindow(name string) (Window, error) {
 	return "", problem.InvalidParameter("window", "must be 30d, 90d, 365d or all")
 }
 
-// since is the first day ("2026-11-21") of the window that ends on the day of now.
+// since returns the first day ("2026-11-21") of the window that ends on the day of now, and "" for
+// All.
 func (w Window) since(now time.Time) string {
 	days := map[Window]int{Days30: 30, Days90: 90, Days365: 365}[w]
 	if days == 0 {
@@ -47,28 +50,28 @@ func (w Window) since(now time.Time) string {
 	return day(now.AddDate(0, 0, 1-days))
 }
 
-// day is the UTC day of a moment as the tables write it.
+// day returns the UTC day of a moment as the tables store it: "2026-11-21".
 func day(at time.Time) string { return at.UTC().Format(time.DateOnly) }
 
-// AllCategories is the category of the boards over all categories.
+// AllCategories is the category ("") of the boards over all categories.
 const AllCategories = settlement.AllCategories
 
 // MarketID is the reference agent that stands for the market. Its skill is 0 by
 // definition.
 var MarketID = settlement.MarketAgent
 
-// Board is one built leaderboard. AsOf is the moment its sums were read.
+// Board describes one built leaderboard. AsOf is the moment its sums were read.
 type Board struct {
 	bun.BaseModel `bun:"table:boards,alias:b"`
 
 	Window   Window `bun:"span,pk"`
 	Category string `bun:",pk"`
 	AsOf     time.Time
-	// Kappa orders the board, Mu and Tau make its ranges; see Prior.
+	// Kappa shrinks the skills that order the board. Mu and Tau make its ranges. See Prior.
 	Kappa, Sigma2, Mu, Tau float64
 	PriorDay               string // "2026-11-21", the day of that prior
 	Ranked                 int64  // how many agents have a rank
-	// Grid is an encoded score.RankGrid of the ranked agents. Pages don't read it.
+	// Grid is the encoded score.RankGrid of the ranked agents. Only builds read it.
 	Grid []byte `bun:"rank_grid,type:bytea"`
 }
 
@@ -79,48 +82,47 @@ type Row struct {
 	Window   Window    `bun:"span,pk,type:text"`
 	Category string    `bun:",pk,type:text"`
 	AgentID  uuid.UUID `bun:",pk,type:uuid"`
-	// Position orders the board, byte by byte; see place.
+	// Position sorts the rows, compared byte by byte; see place.
 	Position []byte `bun:",type:bytea"`
-	Model    string `bun:",type:text"` // as the agent declares it; the filter reads it
+	Model    string `bun:",type:text"` // as the agent declares it; Filter.Model selects by it
 
 	Reference   bool `bun:",type:boolean"`
 	Provisional bool `bun:",type:boolean"`
-	// Reason says why there is no rank: what is missing, or the limit per owner.
+	// Reason says why the agent has no rank: what it still lacks, or that its owner's limit is
+	// reached. It is "" otherwise.
 	Reason string `bun:",nullzero,type:text"`
-	// Rank counts from 1 over the ranked; RankLow and RankHigh bound the plausible ranks,
-	// see score.RankGrid. All three are nil together.
+	// Rank is the place among the ranked agents, from 1. RankLow and RankHigh bound the plausible
+	// ranks; see score.RankGrid. All three are nil for a row without a rank.
 	Rank, RankLow, RankHigh *int64 `bun:",type:bigint"`
 
-	// Skill orders the board, in points per event; 0 is the market. See
-	// score.Tally.Skill.
+	// Skill orders the board, in points per event. The market has 0. See score.Tally.Skill.
 	Skill float64 `bun:",type:double precision"`
-	// BestGuess is the mean of the true edge per event in points, SkillLow and SkillHigh
-	// the ends of its 95 % range, and Odds the odds against having no edge, at most
-	// 1,000,000; see score.Sums. All are nil for an agent without a disagreement with the
-	// market.
+	// BestGuess is the most likely true edge per event, in points. SkillLow and SkillHigh are the
+	// ends of its 95 % range. Odds are the odds against having no edge, at most 1,000,000. See
+	// score.Sums. All are nil for an agent without a disagreement with the market.
 	BestGuess, SkillLow, SkillHigh, Odds *float64 `bun:",type:double precision"`
-	// Events settled in the window, with the sum and the sum of squares of their clusters,
-	// their stakes (A) and variances (V); see score.Sums.
+	// Events counts the settled events of the window. ClusterSum and ClusterSquares are S and SS
+	// over their clusters, Stake is A and Variance is V; see score.Sums.
 	Events         int64        `bun:",type:bigint"`
 	ClusterSum     score.Points `bun:",type:bigint"`
 	ClusterSquares int64        `bun:",type:bigint"`
 	Stake          score.Points `bun:",type:bigint"`
 	Variance       int64        `bun:",type:bigint"`
-	// Disagreements counts the events with some |p − q| of at least 0.03.
+	// Disagreements counts the events with at least one |p − q| of 0.03 or more.
 	Disagreements int64 `bun:",type:bigint"`
 	// Resolved counts all settled predictions of the window, with a baseline or not.
 	Resolved int64 `bun:",type:bigint"`
-	// Scored counts those with a baseline.
+	// Scored counts the settled predictions with a baseline.
 	Scored int64 `bun:",type:bigint"`
 
-	// Brier and MarketBrier (0 best, 1 worst) and LogEdge (bits) are means over the
-	// scored predictions, so both sides answer the same questions;
-	// CalibrationError (0..1) is over all settled ones. Nil without any.
+	// Brier and MarketBrier (0 best, 1 worst) and LogEdge (bits) are means over the scored
+	// predictions, so that agent and market answer the same questions. CalibrationError (0..1) is
+	// over all settled predictions. Each is nil if there are no such predictions.
 	Brier, MarketBrier, LogEdge, CalibrationError *float64 `bun:",type:double precision"`
 }
 
-// Posterior returns the best guess with its range. It reports false for an agent without
-// a disagreement with the market.
+// Posterior returns the best guess with its range, and false for an agent without a disagreement
+// with the market.
 func (r *Row) Posterior() (score.Posterior, bool) {
 	if r.BestGuess == nil || r.SkillLow == nil || r.SkillHigh == nil {
 		return score.Posterior{}, false
@@ -128,15 +130,16 @@ func (r *Row) Posterior() (score.Posterior, bool) {
 	return score.PosteriorOf(*r.BestGuess, *r.SkillLow, *r.SkillHigh), true
 }
 
-// Proven reports whether the odds against having no edge suffice; see score.Proven.
+// Proven reports whether the odds against having no edge are high enough; see score.Proven. A
+// reference row is never proven.
 func (r *Row) Proven() bool { return !r.Reference && r.Odds != nil && score.Proven(*r.Odds) }
 
-// Tally is what the skill was computed from.
+// Tally returns the sums that the skill was computed from.
 func (r *Row) Tally() score.Tally {
 	return score.Tally{N: r.Events, S: r.ClusterSum, SS: r.ClusterSquares}
 }
 
-// section is the coarse order of a board.
+// section is a part of a board. Sections follow each other in the order of their numbers.
 type section byte
 
 const (
@@ -145,10 +148,10 @@ const (
 	sectionProvisional section = 3
 )
 
-// place makes a position: sections first, then the measure descending, then more
-// events, then the lower id. Because it is made of the row's own values alone, a row
-// keeps its position while others move, and a cursor that names a position skips
-// and repeats nothing that did not move.
+// place returns the position of a row. Rows sort by section, then by the measure descending, then
+// by more events, then by the lower id. A position depends only on the row's own values, so a row
+// keeps its position while others move. A cursor that names a position therefore neither skips nor
+// repeats a row that did not move.
 func place(s section, measure float64, events int64, id uuid.UUID) []byte {
 	b := make([]byte, 0, 33)
 	b = append(b, byte(s))
@@ -157,7 +160,7 @@ func place(s section, measure float64, events int64, id uuid.UUID) []byte {
 	return append(b, id[:]...)
 }
 
-// ordered maps floats to integers of the same order; −0 is 0.
+// ordered maps floats to integers of the same order. −0 maps to the same integer as 0.
 func ordered(x float64) uint64 {
 	u := math.Float64bits(x + 0)
 	if u>>63 == 1 {

@@ -120,8 +120,8 @@ func TestDisagreementsNeeded(t *testing.T) {
 	}
 }
 
-// TestPriorCountsAgentsWithEvents: an agent whose settled predictions have no baseline has a
-// Brier score and no event.
+// TestPriorCountsAgentsWithEvents checks that the prior leaves out an agent whose settled
+// predictions have no baseline. Such an agent has a Brier score and no event.
 func TestPriorCountsAgentsWithEvents(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, dbtest.Open(t, database.SQLite))
@@ -130,13 +130,13 @@ func TestPriorCountsAgentsWithEvents(t *testing.T) {
 	w.days(w.agent(agent{handle: "linked", days: 14}), "sport", "2026-11-01", 1, 1)
 	w.tick()
 	if prior, err := w.store.Prior(t.Context(), w.db); err != nil || prior.Agents != 1 {
-		t.Errorf("a prior of %d agents with events, want 1: %v", prior.Agents, err)
+		t.Errorf("got a prior of %d agents with events, want 1: %v", prior.Agents, err)
 	}
 }
 
-// TestNothingSettledAnyMore: an agent whose settled predictions were all taken back leaves the
-// category's board, as if a rebuild had deleted its rows of zeros.
-func TestNothingSettledAnyMore(t *testing.T) {
+// TestReversedAgentLeavesCategoryBoard checks that an agent whose settled predictions were all
+// reversed leaves the category's board, although its rows of zeros are still stored.
+func TestReversedAgentLeavesCategoryBoard(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
 		w := newWorld(t, db)
@@ -201,10 +201,10 @@ func TestWindowsByDay(t *testing.T) {
 		w := newWorld(t, db)
 		id := w.agent(agent{handle: "one", days: 14})
 		for i, day := range []string{
-			"2026-11-23",               // settled early: waits
-			"2026-11-21", "2026-10-23", // first and last day of 30d
-			"2026-10-22", "2026-08-24", // of 90d
-			"2026-08-23", "2025-11-22", // of 365d
+			"2026-11-23",               // settled early, so it doesn't count yet
+			"2026-11-21", "2026-10-23", // last and first day of 30d
+			"2026-10-22", "2026-08-24", // last and first day that only 90d and longer windows hold
+			"2026-08-23", "2025-11-22", // last and first day that only 365d and all hold
 			"2025-11-21",
 		} {
 			w.days(id, "sport", day, 1<<i, 1)
@@ -221,7 +221,7 @@ func TestWindowsByDay(t *testing.T) {
 		want(2+4, 2+4+8+16, 254-128, 254)
 		w.clock.move(24 * time.Hour)
 		if !w.tick() {
-			t.Error("a new day built nothing")
+			t.Error("the first tick of a new day built no board")
 		}
 		want(2, 2+4+8, 254-128-64, 254)
 		w.clock.move(24 * time.Hour)
@@ -248,7 +248,7 @@ func TestReferenceRows(t *testing.T) {
 		w.exec("UPDATE agent_days SET cluster_sum = cluster_sum + 1 WHERE agent_id = ?", leaderboard.MarketID)
 		w.days(w.agent(agent{handle: "late", days: 14}), "sport", "2026-11-02", 40, 5)
 		if err := w.builder.Rebuild(t.Context()); err == nil || !strings.Contains(err.Error(), "must be 0") {
-			t.Errorf("a market that scores against itself: %v", err)
+			t.Errorf("rebuild with a market that scores against itself: got %v, want an error", err)
 		}
 		w.clock.move(time.Minute)
 		w.wantBoard(everything, "1 good", "- market", "2 bad", "- fifty")
@@ -267,14 +267,14 @@ func TestIncrementalEqualsRebuild(t *testing.T) {
 		w.wantBoard(everything, "1 steady", "2 up", "- market", "- waiting")
 		politics := w.page(leaderboard.Filter{Category: "politics"}).Board.AsOf
 		if w.clock.move(time.Minute); w.tick() {
-			t.Error("a tick without a settlement built something")
+			t.Error("a tick without a settlement built a board")
 		}
 
 		w.days(up, "sport", "2026-11-02", 10, 9)
 		w.settle(up, "sport")
 		w.agent(agent{handle: "newcomer", days: 1})
 		if !w.tick() {
-			t.Fatal("a settlement built nothing")
+			t.Fatal("the tick after a settlement built no board")
 		}
 		w.clock.move(2 * time.Second)
 		w.wantBoard(everything, "1 up", "2 steady", "- market", "- waiting", "- newcomer")
@@ -296,8 +296,8 @@ func TestIncrementalEqualsRebuild(t *testing.T) {
 	})
 }
 
-// A settlement that does not count yet, like one before its scheduled day, leaves
-// the boards as they are.
+// TestEarlySettlementBuildsNoBoard checks that an event that settles before its scheduled day
+// leaves the boards unchanged.
 func TestEarlySettlementBuildsNoBoard(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
@@ -322,7 +322,8 @@ func TestEarlySettlementBuildsNoBoard(t *testing.T) {
 	})
 }
 
-// What changes about an agent on any node reaches the boards, without anybody telling.
+// TestAlteredAgentsReachTheBoards checks that a change of an agent on any node reaches the boards.
+// The Builder finds it without a message.
 func TestAlteredAgentsReachTheBoards(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
@@ -433,8 +434,8 @@ func TestTwoBuilders(t *testing.T) {
 	})
 }
 
-// TestBoardIsAnnounced: a build that changes the main board is an update, one that changes no
-// row of it is not.
+// TestBoardIsAnnounced checks that a build records an update only if it changes a row of the main
+// board.
 func TestBoardIsAnnounced(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {

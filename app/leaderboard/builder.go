@@ -20,27 +20,27 @@ import (
 	"github.com/pulsecast/pulsecast/app/settlement"
 )
 
-// restFactor is how many times as long as it worked a Builder rests before it
-// builds again: settlements in a row share a build, and building takes at most a
-// fifth of its process's time.
+// restFactor times the duration of a build is how long a Builder rests after it. Settlements that
+// follow each other closely share a build, and building takes at most a fifth of the process's
+// time.
 const restFactor = 4
 
-// maxTouched is from how many touched agents on everything is built anew: one scan
-// is then cheaper than so many look-ups.
+// maxTouched is the most touched agents that a partial build looks up. Beyond it a full build is
+// cheaper, because it scans once.
 const maxTouched = 20_000
 
-// ErrRaced: another node wrote the board meanwhile. Nothing was changed; the next
-// Tick builds everything.
+// ErrRaced is returned when another node has written the board meanwhile. That board is left
+// unchanged, and the next Tick builds every board.
 var ErrRaced = errors.New("another node built this board at the same time")
 
-// Builder keeps the boards in step with the ledger. One node should run it, under a
-// lease; two at once lose time, not consistency. It is safe for concurrent use.
+// Builder keeps the boards in step with the ledger. One node should run it, under a lease. Two at
+// once waste time, but the boards stay consistent. It is safe for concurrent use.
 type Builder struct {
 	db         *database.DB
 	thresholds Thresholds
 	now        func() time.Time
-	// Records keeps the first boards of each UTC day for the archive; see RecordsIn. Set it before
-	// the first build.
+	// Records makes the Builder keep the first boards of each UTC day for the archive; see
+	// RecordsIn. Set it before the first build.
 	Records bool
 
 	mu       sync.Mutex // held while building
@@ -50,15 +50,14 @@ type Builder struct {
 	restTill time.Time
 }
 
-// NewBuilder makes a Builder that has built nothing yet.
+// NewBuilder returns a Builder whose first Tick builds every board.
 func NewBuilder(db *database.DB, t Thresholds, now func() time.Time) *Builder {
 	return &Builder{db: db, thresholds: t, now: now}
 }
 
-// Tick brings the boards up to date and reports whether it had to build anything.
-// It is cheap when nothing was settled, so it can be called every second: by
-// itself it rests after work. The first Tick, and the first of each UTC day, build
-// everything.
+// Tick brings the boards up to date and reports whether it had to build any. It is cheap when
+// nothing was settled and does nothing while the Builder rests after a build, so it can be called
+// every second. The first Tick of a process and the first of each UTC day build every board.
 func (b *Builder) Tick(ctx context.Context) (bool, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -95,8 +94,8 @@ func (b *Builder) tick(ctx context.Context, at time.Time) (bool, error) {
 	return true, nil
 }
 
-// Rebuild builds every board anew: the same boards as the Ticks since would have
-// made, so it is never needed for correctness.
+// Rebuild builds every board from scratch. Ticks give the same boards, so a rebuild is never needed
+// for correctness.
 func (b *Builder) Rebuild(ctx context.Context) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -134,7 +133,7 @@ func (b *Builder) rebuild(ctx context.Context, at time.Time) error {
 	return nil
 }
 
-// within is now, if that is still on the day of at, else at.
+// within returns the present moment if it is on the day of at, else at.
 func (b *Builder) within(at time.Time) time.Time {
 	if now := database.Now(b.now()); day(now) == day(at) {
 		return now
@@ -142,7 +141,7 @@ func (b *Builder) within(at time.Time) time.Time {
 	return at
 }
 
-// readAll reads what every board is made of.
+// readAll reads the agents and sums for all boards, and how far the ledger has been read.
 func (b *Builder) readAll(ctx context.Context, db bun.IDB, at time.Time) (p job, mark ledgerMark, err error) {
 	if mark, err = readMark(ctx, db, at); err != nil {
 		return p, mark, err
@@ -155,8 +154,8 @@ func (b *Builder) readAll(ctx context.Context, db bun.IDB, at time.Time) (p job,
 	return job{at: at, contenders: contenders, sums: h}, mark, err
 }
 
-// newPrior estimates the day's prior and stores it with the record of the day's boards: once a
-// day, however many nodes try.
+// newPrior estimates the day's prior and stores it with the record of the day's boards. If another
+// node was faster, it returns that node's prior.
 func (b *Builder) newPrior(ctx context.Context, p job) (Prior, error) {
 	p.prior = b.estimatePrior(p.at, p.sums, p.contenders)
 	first, err := b.firstOfDay(ctx, p)
@@ -166,7 +165,7 @@ func (b *Builder) newPrior(ctx context.Context, p job) (Prior, error) {
 	return readPrior(ctx, b.db.DB, day(p.at))
 }
 
-// update builds what changes call for, with the prior of the day's full build.
+// update builds the boards that the changes affect, with the prior of the day's full build.
 func (b *Builder) update(ctx context.Context, at time.Time, c changes) error {
 	contenders, err := readContenders(ctx, b.db.Reader)
 	if err != nil {
@@ -184,7 +183,8 @@ func (b *Builder) update(ctx context.Context, at time.Time, c changes) error {
 	return b.buildAll(ctx, p, slices.Sorted(maps.Keys(c.categories)))
 }
 
-// buildAll builds every window of some categories; nil is all of them.
+// buildAll builds the boards of all windows for the given categories. If categories is nil, it
+// builds all categories.
 func (b *Builder) buildAll(ctx context.Context, p job, categories []string) error {
 	if categories == nil {
 		var err error
@@ -202,8 +202,7 @@ func (b *Builder) buildAll(ctx context.Context, p job, categories []string) erro
 	return nil
 }
 
-// categories lists every category that has a board or is to have one; all of them
-// together come first.
+// categories lists every category that has a board or needs one. AllCategories comes first.
 func (b *Builder) categories(ctx context.Context, h agentSums) ([]string, error) {
 	var names []string
 	err := b.db.Reader.NewSelect().Model((*Board)(nil)).Column("category").Where("span = ?", All).Scan(ctx, &names)
@@ -217,7 +216,7 @@ func (b *Builder) categories(ctx context.Context, h agentSums) ([]string, error)
 
 func compareIDs(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) }
 
-// readContenders loads every agent that can be on a board.
+// readContenders reads every agent that can be on a board.
 func readContenders(ctx context.Context, db bun.IDB) (map[uuid.UUID]contender, error) {
 	var list []contender
 	err := db.NewRaw(`SELECT a.id, a.model, COALESCE(a.owner, '') AS owner, a.kind = 'reference' AS reference,

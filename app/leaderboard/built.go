@@ -8,8 +8,8 @@ import (
 	"github.com/uptrace/bun"
 )
 
-// BuiltAt returns the moment up to which the main board shows the ledger; zero before the
-// first build.
+// BuiltAt returns the moment up to which the main board shows the ledger. It returns the zero time
+// before the first build.
 func BuiltAt(ctx context.Context, db bun.IDB) (at time.Time, err error) {
 	var boards []time.Time // none or one
 	err = db.NewSelect().Model((*Board)(nil)).Column("as_of").

@@ -17,19 +17,18 @@ import (
 	"github.com/pulsecast/pulsecast/app/settlement"
 )
 
-// ledgerOverlap is how long a settlement's transaction may take from its timestamp
-// to its commit without being overlooked until the day ends.
+// ledgerOverlap is the longest time that a settlement's transaction may take from its timestamp to
+// its commit. The boards show an entry of a slower one only after the day's end.
 const ledgerOverlap = 2 * time.Minute
 
-// ledgerMark is how far the ledger has been read: how many entries there were from
-// a moment on. An entry that is committed late still changes the number.
+// ledgerMark says how far the ledger has been read: Entries counts the ledger entries from the
+// moment From on. An entry that is committed late still changes the count.
 type ledgerMark struct {
 	From    time.Time
 	Entries int64
-	// Publishers is how many agents had ever published.
+	// Publishers counts the agents that have ever published.
 	Publishers int64
-	// Generation moves when an agent is disabled, enabled or changes its profile, on
-	// whatever node that happens.
+	// Generation moves when an agent is disabled, enabled or changes its profile, on any node.
 	Generation int64
 }
 
@@ -51,19 +50,18 @@ func (m *ledgerMark) count(ctx context.Context, db bun.IDB) error {
 	return err
 }
 
-// changes is what was settled since the last build.
+// changes lists the agents and categories to build again since the last build.
 type changes struct {
 	agents     map[uuid.UUID]bool
-	categories map[string]bool // with AllCategories
-	everywhere bool            // whatever the categories
+	categories map[string]bool // includes AllCategories
+	everywhere bool            // build all categories
 	mark       ledgerMark
 }
 
 func (c *changes) none() bool { return len(c.agents) == 0 }
 
-// changes finds the agents and categories with new ledger entries, the agents that
-// published for the first time, and those whose status or model is another than the
-// board shows.
+// changes finds the agents and categories with new ledger entries, the agents that published for
+// the first time, and the agents whose status or model differs from the board.
 func (b *Builder) changes(ctx context.Context, at time.Time) (changes, error) {
 	current := b.seen
 	if err := current.count(ctx, b.db.Reader); err != nil {
@@ -72,13 +70,13 @@ func (b *Builder) changes(ctx context.Context, at time.Time) (changes, error) {
 	if current == b.seen {
 		return changes{}, nil
 	}
-	// The new mark is read before the entries: what is committed in between is
-	// found again by the next Tick.
+	// Read the new mark before the entries, so that the next Tick finds entries committed in
+	// between.
 	mark, err := readMark(ctx, b.db.Reader, at)
 	if err != nil {
 		return changes{}, err
 	}
-	// Counted again, so that whatever the mark has counted is looked for below.
+	// Count again, so that the checks below cover everything that the new mark has counted.
 	if err := current.count(ctx, b.db.Reader); err != nil {
 		return changes{}, err
 	}
@@ -100,12 +98,12 @@ func (b *Builder) changes(ctx context.Context, at time.Time) (changes, error) {
 		c.everywhere = true
 	}
 	if c.none() {
-		b.seen = mark // what moved does not show on a board
+		b.seen = mark // the change doesn't show on any board
 	}
 	return c, nil
 }
 
-// altered adds the agents that left or came to a board other than as it shows them.
+// altered adds the agents on the main board that are no longer listed or declare another model.
 func (c *changes) altered(ctx context.Context, db bun.IDB) error {
 	var ids []uuid.UUID
 	err := db.NewRaw(`SELECT r.agent_id FROM board_rows AS r JOIN (?) AS a ON a.id = r.agent_id
@@ -119,7 +117,7 @@ func (c *changes) altered(ctx context.Context, db bun.IDB) error {
 	return nil
 }
 
-// settled adds who has ledger entries from a moment on, and in which categories.
+// settled adds the agents and categories of the ledger entries from a moment on.
 func (c *changes) settled(ctx context.Context, db bun.IDB, from time.Time) error {
 	entries, err := settlement.ScoredSince(ctx, db, from)
 	if err != nil {
@@ -132,8 +130,8 @@ func (c *changes) settled(ctx context.Context, db bun.IDB, from time.Time) error
 	return nil
 }
 
-// arrived adds the agents that have published and are not on the main board: new
-// ones, and those that were enabled again.
+// arrived adds the agents that have published and are not on the main board: new agents and agents
+// that were enabled again.
 func (c *changes) arrived(ctx context.Context, db bun.IDB) error {
 	var ids []uuid.UUID
 	err := db.NewRaw(`SELECT t.agent_id FROM (?) AS t
@@ -150,8 +148,8 @@ func (c *changes) arrived(ctx context.Context, db bun.IDB) error {
 	return nil
 }
 
-// with lists the touched agents together with those whose rows can change without a
-// settlement of their own: the reference agents, which have no ledger entries.
+// with returns the touched agents and the reference agents. Reference agents have no ledger
+// entries, so their rows can change without one.
 func (c *changes) with(contenders map[uuid.UUID]contender) []uuid.UUID {
 	for id, one := range contenders {
 		if one.Reference {
@@ -161,7 +159,7 @@ func (c *changes) with(contenders map[uuid.UUID]contender) []uuid.UUID {
 	return slices.Collect(maps.Keys(c.agents))
 }
 
-// chunkSize is how many ids or rows go into one statement.
+// chunkSize is the most ids or rows in one statement.
 const chunkSize = 500
 
 func chunks[T any](list []T) iter.Seq[[]T] { return slices.Chunk(list, chunkSize) }

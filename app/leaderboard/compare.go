@@ -13,36 +13,37 @@ import (
 )
 
 const (
-	// maxShared is how many shared events a comparison lists; its sums are over all.
+	// maxShared is the most shared events that a comparison lists. Its sums are over all shared
+	// events.
 	maxShared = 100
-	// MaxCompared is how many of each agent's newest settled events a comparison looks at.
+	// MaxCompared is the number of each agent's newest settled events that a comparison reads.
 	MaxCompared = 5000
 )
 
-// Shared is one event that two agents forecast, with what each earned in points.
+// Shared is one event that two agents forecast. A and B are their clusters, in points.
 type Shared struct {
 	Key, Category, Day, Title string
 	A, B                      score.Points
 }
 
-// Comparison holds two agents against each other where both answered: the only place
-// where a difference cannot come from the choice of questions.
+// Comparison compares agents A and B on the events that both forecast. It is the only place where a
+// difference can't come from the choice of questions.
 type Comparison struct {
-	Shared int64 // settled events that both forecast
-	// A and B count the events on which one earned more than the other.
+	Shared int64 // number of settled events that both forecast
+	// AWins counts the events on which A earned more than B, BWins those on which B earned more.
 	AWins, BWins int64
-	// MeanA and MeanB are points per shared event.
+	// MeanA and MeanB are the means in points per shared event.
 	MeanA, MeanB float64
-	// Difference estimates A's true edge per shared event less B's. Odds are the odds that A
-	// has the higher one, OddsB that B has it; see score.Pair. All are nil where neither
-	// agent disagreed with the market.
+	// Difference estimates A's true edge per shared event minus B's, in points. Odds are the odds
+	// that A's is higher, OddsB the odds that B's is; see score.Pair. All are nil if neither agent
+	// disagreed with the market.
 	Difference  *score.Posterior
 	Odds, OddsB *float64
 	Events      []Shared // the latest first, at most 100
 }
 
-// Compare reads the events that two agents both forecast, among the newest MaxCompared settled
-// ones of each.
+// Compare compares two agents on the events that both forecast, among the newest MaxCompared
+// settled events of each.
 func (s *Store) Compare(ctx context.Context, db bun.IDB, a, b uuid.UUID) (*Comparison, error) {
 	both := func() *bun.SelectQuery { return db.NewSelect().TableExpr("(?) AS e", s.shared(db, a, b)) }
 	c := Comparison{Events: []Shared{}}
@@ -57,8 +58,8 @@ func (s *Store) Compare(ctx context.Context, db bun.IDB, a, b uuid.UUID) (*Compa
 	return &c, titleShared(ctx, db, c.Events)
 }
 
-// shared selects the events that two agents share. The newest of both are put together and
-// grouped: without statistics SQLite would join them by comparing each with each.
+// shared selects the events that two agents share. It groups the union of both lists, because
+// without statistics SQLite would join them by comparing every row with every other.
 func (s *Store) shared(db bun.IDB, a, b uuid.UUID) *bun.SelectQuery {
 	newest := func(agentID uuid.UUID) *bun.SelectQuery {
 		return settlement.SelectNewestClusters(db, agentID, day(s.now()), MaxCompared)
@@ -87,7 +88,7 @@ type sharedDay struct {
 	Squares, SpreadSquares int64
 }
 
-// pair sums the shared clusters up by day, so that it reads as many rows as there are days.
+// pair computes the comparison's numbers from one row of sums per day.
 func (s *Store) pair(ctx context.Context, db bun.IDB, both *bun.SelectQuery, c *Comparison) error {
 	var days []sharedDay
 	err := both.ColumnExpr("COUNT(*) AS n").
@@ -128,7 +129,7 @@ func (s *Store) pair(ctx context.Context, db bun.IDB, both *bun.SelectQuery, c *
 	return nil
 }
 
-// titleShared names events by their keys; see market.Market.EventKey.
+// titleShared fills in the titles of events by their keys; see market.Market.EventKey.
 func titleShared(ctx context.Context, db bun.IDB, events []Shared) error {
 	if len(events) == 0 {
 		return nil

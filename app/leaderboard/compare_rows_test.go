@@ -11,8 +11,8 @@ import (
 	"github.com/pulsecast/pulsecast/app/leaderboard"
 )
 
-// TestCompareRows: a comparison reads the newest 5,000 events of each agent, however many there
-// are, and gives the same whichever agent comes first.
+// TestCompareRows checks that a comparison reads only the newest 5,000 events of each agent, and
+// that the order of the agents doesn't matter.
 func TestCompareRows(t *testing.T) {
 	t.Parallel()
 	for _, kind := range dbtest.Kinds {
@@ -24,7 +24,7 @@ func TestCompareRows(t *testing.T) {
 			last := 0
 			for _, size := range []int{8_000, 40_000} {
 				settled(t, db, last+1, size, a, 1)
-				settled(t, db, last+1, size, b, 2) // every second of them
+				settled(t, db, last+1, size, b, 2) // every second event of a
 				last = size
 				var c, swapped *leaderboard.Comparison
 				explained := dbtest.Explain(t, db, func(db *database.DB) {
@@ -47,14 +47,15 @@ func TestCompareRows(t *testing.T) {
 				}
 				// Of a's newest 5,000, b has every second one.
 				if c.Shared != leaderboard.MaxCompared/2 || swapped.Shared != c.Shared || swapped.AWins != c.BWins || swapped.MeanA != c.MeanB {
-					t.Errorf("%d shared events, the other way round %d", c.Shared, swapped.Shared)
+					t.Errorf("got %d shared events, and %d with the agents swapped", c.Shared, swapped.Shared)
 				}
 			}
 		})
 	}
 }
 
-// TestEventRows: the events of an agent's page cost the same however many it has.
+// TestEventRows checks that reading the events of an agent's page costs the same however many
+// events the agent has.
 func TestEventRows(t *testing.T) {
 	t.Parallel()
 	for _, kind := range dbtest.Kinds {
@@ -97,7 +98,8 @@ func TestEventRows(t *testing.T) {
 	}
 }
 
-// settled writes an agent's part of the events numbered from to to.
+// settled writes a cluster of the agent for each event from number from to number to whose number
+// is divisible by every.
 func settled(t *testing.T, db *database.DB, from, to int, agentID uuid.UUID, every int) {
 	t.Helper()
 	_, err := db.ExecContext(t.Context(), `INSERT INTO clusters (agent_id, event_key, category, day, next_index, settled, disagreements, value)

@@ -46,13 +46,13 @@ func TestCompare(t *testing.T) {
 			t.Errorf("difference %+v with odds %v, want %+v with %v", c.Difference, *c.Odds, want, odds)
 		}
 		if against, _ := pair.Swapped().Odds(); *c.OddsB != against || against >= odds {
-			t.Errorf("odds the other way round %v, want %v", *c.OddsB, against)
+			t.Errorf("odds with the agents swapped %v, want %v", *c.OddsB, against)
 		}
 		if len(c.Events) != 2 || c.Events[0].Title != "Event x" || c.Events[1].Title != "Title 1" || c.Events[1].A.Float() != 24 || c.Events[1].B.Float() != 9 {
 			t.Errorf("events %+v", c.Events)
 		}
 		if none, err := w.store.Compare(t.Context(), db.Reader, a, leaderboard.MarketID); err != nil || none.Shared != 0 || none.Events == nil || none.Difference != nil || none.Odds != nil {
-			t.Errorf("with nothing in common: %+v, %v", none, err)
+			t.Errorf("without shared events: %+v, %v", none, err)
 		}
 	})
 }

@@ -8,10 +8,10 @@ import (
 	"github.com/pulsecast/pulsecast/app/score"
 )
 
-// About is what a conclusion of a review is about.
+// About is the subject of a conclusion.
 type About string
 
-// What conclusions are about.
+// The subjects of conclusions.
 const (
 	AboutAll      About = "overall"
 	AboutCategory About = "category"
@@ -20,16 +20,17 @@ const (
 	AboutMove     About = "move"
 )
 
-// Conclusion is what the counts of a review support, in words.
+// Conclusion is a sentence that the counts of a review support.
 type Conclusion struct {
 	About About
-	// Better says that the agent beats the market there, or that a move would have paid.
+	// Better is true if the agent beats the market in the slice, or if the move would have earned
+	// points.
 	Better bool
 	Text   string
 }
 
-// conclude puts the verdicts of a review into words. Of several moves that would have paid, or
-// cost, it names the one with the largest mean.
+// conclude puts the verdicts of a review into words. If several moves would have earned points, it
+// names only the one with the largest mean, and the same for moves that would have cost points.
 func conclude(r *score.Review) []Conclusion {
 	list := []Conclusion{}
 	add := func(about About, subject string, s *score.Slice) {
@@ -86,18 +87,19 @@ func moveWords(m *score.Move) string {
 		m.Share*100, math.Abs(m.Gain.Mean()), support(m.Gain, m.Predictions))
 }
 
-// support is the interval and the counts behind a conclusion.
+// support returns the interval and the counts behind a conclusion, in words.
 func support(s score.Sums, predictions int) string {
 	low, high, _ := s.Interval()
 	return fmt.Sprintf("95 %% interval %s to %s; %d events, %d predictions", signed(low), signed(high), s.N, predictions)
 }
 
-// signed writes points with a sign and one decimal.
+// signed formats points with a sign and one decimal.
 func signed(points float64) string {
 	return strings.Replace(fmt.Sprintf("%+.1f", points), "-", "−", 1)
 }
 
-// HorizonWords names a slice by horizon: the time from publication to the scheduled close.
+// HorizonWords returns the name of a slice by horizon, which is the time from publication to the
+// scheduled close.
 func HorizonWords(s *score.Slice) string {
 	const day = 24
 	switch {
@@ -118,7 +120,8 @@ func daysWords(n float64) string {
 	return fmt.Sprintf("%.0f days", n)
 }
 
-// DistanceWords names a slice by the distance of the confidence from its baseline.
+// DistanceWords returns the name of a slice by distance, which is how far the confidence is from
+// its baseline.
 func DistanceWords(s *score.Slice) string {
 	switch {
 	case s.Low == 0:

@@ -20,33 +20,33 @@ import (
 )
 
 const (
-	// countChunk is how many markets are counted by one query.
+	// countChunk is the most markets that one query counts.
 	countChunk = 50
-	// maxCounted is how many markets one run of a Counter counts.
+	// maxCounted is the most changed markets that one Tick of a Counter counts.
 	maxCounted = 4 * countChunk
-	// refreshAfter is the age at which a consensus is counted anew although no prediction
-	// changed, because the weights of the agents did.
+	// refreshAfter is the age at which a consensus is counted again although no prediction changed,
+	// because the agents' weights change with the boards.
 	refreshAfter = time.Hour
-	// refreshEvery is the time between two looks for old consensus, maxRefreshed how many
-	// markets one look takes.
+	// refreshEvery is the time between two searches for old consensus. One search takes at most
+	// maxRefreshed markets.
 	refreshEvery = 10 * time.Second
 	maxRefreshed = countChunk
 )
 
-// Counter keeps the stored consensus of the markets up to date. One node should run it, under
-// a lease; two at once do the same work twice. It is not safe for concurrent use.
+// Counter keeps the stored consensus of the markets up to date. One node should run it, under a
+// lease. Two nodes at once would do the same work twice. It is not safe for concurrent use.
 type Counter struct {
 	db      *database.DB
 	now     func() time.Time
-	last    string // market of the latest count: the next run goes on after it
+	last    string // the last market counted; the next Tick continues after it
 	refresh time.Time
 }
 
-// NewCounter returns a Counter.
+// NewCounter returns a Counter that starts with the first market.
 func NewCounter(db *database.DB, now func() time.Time) *Counter { return &Counter{db: db, now: now} }
 
-// Tick counts changed markets, at most 200, and reports whether there may be more. Every ten
-// seconds it also takes up to 50 markets that were last counted more than an hour ago.
+// Tick counts at most 200 changed markets and reports whether there may be more. Every ten seconds
+// it also marks up to 50 markets that were last counted more than an hour ago as changed.
 func (c *Counter) Tick(ctx context.Context) (more bool, err error) {
 	if now := c.now(); !now.Before(c.refresh) {
 		if err := prediction.RefreshConsensus(ctx, c.db, now.Add(-refreshAfter), maxRefreshed); err != nil {
@@ -63,7 +63,7 @@ func (c *Counter) Tick(ctx context.Context) (more bool, err error) {
 			return false, err
 		}
 		if len(rows) < countChunk {
-			// The next run begins again with the first market.
+			// The next Tick begins with the first market again.
 			began := c.last
 			c.last = ""
 			return began != "", nil
@@ -73,8 +73,8 @@ func (c *Counter) Tick(ctx context.Context) (more bool, err error) {
 	return true, nil
 }
 
-// CountAll counts until no market is marked as changed, for a database that no other process
-// publishes into.
+// CountAll counts until no market is marked as changed. It is meant for a database into which no
+// other process publishes.
 func (c *Counter) CountAll(ctx context.Context) error {
 	for {
 		if more, err := c.Tick(ctx); err != nil || !more {
@@ -83,7 +83,7 @@ func (c *Counter) CountAll(ctx context.Context) error {
 	}
 }
 
-// count counts and stores what TakeChanged returned.
+// count counts the consensus of rows again and stores it.
 func (c *Counter) count(ctx context.Context, rows []prediction.Consensus) error {
 	if len(rows) == 0 {
 		return nil
@@ -93,8 +93,8 @@ func (c *Counter) count(ctx context.Context, rows []prediction.Consensus) error 
 		return err
 	}
 	return c.db.InTx(ctx, func(ctx context.Context, tx bun.Tx) error {
-		// A crash that takes this back leaves the rows marked as changed. Publishers wait for
-		// them meanwhile.
+		// Publishers wait for the lock on these rows, so commit without waiting for the disk. If a
+		// crash undoes the commit, the rows are still marked as changed.
 		if err := database.CommitLater(ctx, tx); err != nil {
 			return err
 		}
@@ -105,7 +105,7 @@ func (c *Counter) count(ctx context.Context, rows []prediction.Consensus) error 
 	})
 }
 
-// differ reports whether any consensus shows something else than before.
+// differ reports whether any consensus changed.
 func differ(before, after []prediction.Consensus) bool {
 	for i := range after {
 		a, b := &before[i], &after[i]
@@ -118,8 +118,9 @@ func differ(before, after []prediction.Consensus) bool {
 
 func equal(a, b *float64) bool { return a == b || (a != nil && b != nil && *a == *b) }
 
-// Recount counts those of some stored consensus anew that are marked as changed, without
-// storing them. What it reads of each market is bounded: see prediction.Opinions.
+// Recount replaces each entry of stored that is marked as changed with a new count. It stores
+// nothing in the database. It reads a bounded number of rows for each market; see
+// prediction.Opinions.
 func (s *Store) Recount(ctx context.Context, db bun.IDB, stored map[string]prediction.Consensus) error {
 	var rows []prediction.Consensus
 	for _, c := range stored {
@@ -137,10 +138,11 @@ func (s *Store) Recount(ctx context.Context, db bun.IDB, stored map[string]predi
 	return nil
 }
 
-// recount returns rows with what the agents' latest open predictions say now: of each active
-// agent with settlement.ConsensusEvents settled events the last open one. The active agents
-// with fewer are counted as others. On a market of two outcomes a prediction of the other counts
-// as 1 − p; on one of more it does not count. Hidden predictions count: their numbers stay.
+// recount returns rows with the consensus as it is now. It takes the last open prediction of each
+// active agent with at least settlement.ConsensusEvents settled events, and counts the active
+// agents with fewer as others. On a market of two outcomes, a prediction of the other outcome
+// counts as 1 − p. On a market of more outcomes, it doesn't count. Hidden predictions count,
+// because their numbers stay.
 func recount(ctx context.Context, db bun.IDB, rows []prediction.Consensus) ([]prediction.Consensus, error) {
 	if len(rows) == 0 {
 		return nil, nil
@@ -169,13 +171,14 @@ func recount(ctx context.Context, db bun.IDB, rows []prediction.Consensus) ([]pr
 	return fresh, nil
 }
 
-// voice is an agent that may speak on a market.
+// voice is the weight of an agent in a consensus.
 type voice struct {
-	skill  float64 // 0 for an agent that no board has
-	counts bool    // it has enough settled events
+	skill  float64 // 0 for an agent that is not on the main board
+	counts bool    // whether it has enough settled events
 }
 
-// readOpinions reads the open predictions on markets, the newest first.
+// readOpinions reads the open predictions on markets, the newest first, and the voices of their
+// agents.
 func readOpinions(ctx context.Context, db bun.IDB, ids []string) (map[string][]prediction.Opinion, map[uuid.UUID]voice, error) {
 	rows, err := prediction.Opinions(ctx, db, ids)
 	if err != nil {
@@ -191,8 +194,8 @@ func readOpinions(ctx context.Context, db bun.IDB, ids []string) (map[string][]p
 	return byMarket, voices, err
 }
 
-// readVoices returns those of some agents that are listed. To join them to every opinion would
-// find the same ones again and again.
+// readVoices returns the voices of the listed agents among ids. A separate query reads each agent
+// once; a join with the opinions would read it again for each opinion.
 func readVoices(ctx context.Context, db bun.IDB, ids []uuid.UUID) (map[uuid.UUID]voice, error) {
 	voices := make(map[uuid.UUID]voice, len(ids))
 	if len(ids) == 0 {
@@ -219,7 +222,7 @@ func readVoices(ctx context.Context, db bun.IDB, ids []uuid.UUID) (map[uuid.UUID
 	return voices, nil
 }
 
-// pool makes the consensus from a market's predictions, the newest first.
+// pool sets the consensus from a market's open predictions, which come the newest first.
 func pool(c *prediction.Consensus, m *market.Market, rows []prediction.Opinion, voices map[uuid.UUID]voice) {
 	target := m.Reference()
 	c.Outcome, c.Median, c.Weighted, c.Others = "", nil, nil, 0

@@ -24,7 +24,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/settlement"
 )
 
-// count brings the stored consensus up to date.
+// count runs a new Counter until the stored consensus is up to date.
 func (w *world) count() {
 	w.t.Helper()
 	if err := leaderboard.NewCounter(w.db, w.clock.now).CountAll(w.t.Context()); err != nil {
@@ -41,8 +41,8 @@ func (w *world) consensus(markets ...string) map[string]prediction.Consensus {
 	return found
 }
 
-// counts gives agents the settled events with which they count, on a day that no board shows:
-// so they have no skill.
+// counts gives agents enough settled events to count in a consensus. The events are on a day that
+// no board shows, so the agents have no skill.
 func (w *world) counts(ids ...uuid.UUID) {
 	w.t.Helper()
 	for _, id := range ids {
@@ -51,8 +51,8 @@ func (w *world) counts(ids ...uuid.UUID) {
 	}
 }
 
-// asComputed fails the test if a stored consensus is not marked as changed and differs from
-// what counting it now gives.
+// asComputed fails the test if a stored consensus differs from a new count and is not marked as
+// changed.
 func (w *world) asComputed(id string) prediction.Consensus {
 	w.t.Helper()
 	stored := w.consensus(id)[id]
@@ -78,7 +78,7 @@ func words(c prediction.Consensus) string {
 	return fmt.Sprintf("%d of %d (%d others), %s %s, %s", c.Agents, c.Predictions, c.Others, c.Outcome, show(c.Median), show(c.Weighted))
 }
 
-// publish stores an open prediction without a baseline, as publishing does.
+// publish stores an open prediction without a baseline and marks its market's consensus as changed.
 func (w *world) publish(agent uuid.UUID, marketID string, outcome int, p float64) uuid.UUID {
 	w.clock.move(time.Second)
 	at := database.Now(w.clock.now())
@@ -95,7 +95,7 @@ func (w *world) inTx(f func(ctx context.Context, tx bun.Tx) error) {
 	}
 }
 
-// observe stores a market as it stands and lets settlement follow.
+// observe stores a market and runs settlement.
 func (w *world) observe(id string, closed bool, prices ...float64) {
 	w.t.Helper()
 	w.clock.move(time.Minute)
@@ -127,8 +127,8 @@ func (w *world) disable(id uuid.UUID, to identity.Status) {
 	})
 }
 
-// TestConsensusFollows: whatever changes who says what is in the stored consensus after the
-// next count.
+// TestConsensusFollows checks that every change of agents, predictions or markets shows in the
+// stored consensus after the next count.
 func TestConsensusFollows(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
@@ -148,7 +148,7 @@ func TestConsensusFollows(t *testing.T) {
 			median      float64
 		}{
 			{"first", func() { w.publish(a, "m", 0, .2) }, 1, 1, .2},
-			{"of another agent", func() { second = w.publish(b, "m", 0, .6) }, 2, 2, .4},
+			{"another agent", func() { second = w.publish(b, "m", 0, .6) }, 2, 2, .4},
 			{"repeat", func() { w.publish(a, "m", 0, .8) }, 2, 3, .7},
 			{"other outcome", func() { w.publish(c, "m", 1, .7) }, 3, 4, .6},
 			{"hidden", func() {
@@ -163,7 +163,7 @@ func TestConsensusFollows(t *testing.T) {
 			{"reopened", func() { w.observe("m", false, .5, .5) }, 3, 4, .6},
 			{"void", func() { w.observe("m", true, .5, .5) }, 0, 4, none},
 			{"reopened again", func() { w.observe("m", false, .5, .5) }, 3, 4, .6},
-			{"one made void by an admin", func() {
+			{"voided by an admin", func() {
 				rules := settlement.New(settlement.Options{DB: w.db, Now: w.clock.now})
 				if _, err := rules.Rule(t.Context(), settlement.KindPredictionVoided, second.String(), settlement.Ruling{Note: "spam", Actor: "ada"}); err != nil {
 					t.Fatal(err)
@@ -181,9 +181,9 @@ func TestConsensusFollows(t *testing.T) {
 	})
 }
 
-// TestCountThatIsOvertaken: a count that is cut off, or stores what is no longer so, leaves the
-// market marked for the next.
-func TestCountThatIsOvertaken(t *testing.T) {
+// TestOvertakenCount checks that a count that fails, or that stores an outdated result, leaves the
+// market marked as changed.
+func TestOvertakenCount(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
 		w := newWorld(t, db)
@@ -223,7 +223,8 @@ func TestCountThatIsOvertaken(t *testing.T) {
 	})
 }
 
-// TestTwoNodesCount: two counters and several publishers at once leave every market counted.
+// TestTwoNodesCount checks that every market is counted when two Counters and several publishers
+// run at once.
 func TestTwoNodesCount(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
@@ -276,8 +277,8 @@ func TestTwoNodesCount(t *testing.T) {
 	})
 }
 
-// TestOldConsensusIsRefreshed: what an agent weighs changes with the boards, and no market is
-// marked for that.
+// TestOldConsensusIsRefreshed checks that a consensus is counted again after an hour. New boards
+// change the agents' weights without marking any market as changed.
 func TestOldConsensusIsRefreshed(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
@@ -318,7 +319,7 @@ func TestOldConsensusIsRefreshed(t *testing.T) {
 	})
 }
 
-// TestRecountMarkets: a rebuild finds wrong and missing counts.
+// TestRecountMarkets checks that a rebuild finds wrong and missing counts.
 func TestRecountMarkets(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
@@ -361,8 +362,8 @@ func TestRecountMarkets(t *testing.T) {
 	})
 }
 
-// TestFortyFreshKeys: forty accounts made a moment ago, which publish and withhold more than a
-// count looks at, neither move a consensus nor push out who spoke before.
+// TestFortyFreshKeys checks that forty new agents change no consensus and push no earlier agent out
+// of it, even if they publish and withhold more predictions than a count reads.
 func TestFortyFreshKeys(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
@@ -399,8 +400,8 @@ func TestFortyFreshKeys(t *testing.T) {
 	})
 }
 
-// TestReadsOfBusyMarkets: what is shown of a market costs the same however many predictions
-// there are on it.
+// TestReadsOfBusyMarkets checks that what a market's page reads costs the same however many
+// predictions are on the market.
 func TestReadsOfBusyMarkets(t *testing.T) {
 	t.Parallel()
 	for _, kind := range dbtest.Kinds {
@@ -464,7 +465,7 @@ func TestReadsOfBusyMarkets(t *testing.T) {
 	}
 }
 
-// fill publishes on a market until it has so many predictions.
+// fill publishes on a market until it has the given number of predictions.
 func (w *world) fill(agent uuid.UUID, marketID string, size int) {
 	w.t.Helper()
 	var have int

@@ -10,7 +10,8 @@ import (
 	"github.com/pulsecast/pulsecast/app/agent"
 )
 
-// AgentOrders returns the orders of agents by their numbers on the main board.
+// AgentOrders returns the orders in which a list of agents can be sorted by the main board: by
+// skill, Brier or calibration error.
 func AgentOrders() []agent.Order {
 	order := func(sort, column, where string, rising bool) agent.Order {
 		return agent.Order{Sort: sort, Table: "board_rows", Alias: "r", Key: "r.agent_id", Value: "r." + column,
@@ -23,8 +24,8 @@ func AgentOrders() []agent.Order {
 	}
 }
 
-// MainRows returns the rows of agents on the main board, all time and all categories;
-// those without one are left out.
+// MainRows returns the agents' rows on the main board (all time, all categories), by agent id.
+// Agents without a row are left out.
 func MainRows(ctx context.Context, db bun.IDB, agents []uuid.UUID) (map[uuid.UUID]*Row, error) {
 	found := make(map[uuid.UUID]*Row, len(agents))
 	if len(agents) == 0 {

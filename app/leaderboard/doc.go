@@ -1,26 +1,29 @@
-// Package leaderboard turns the daily sums of settled predictions into boards, and
-// answers what is asked about them: who leads, why, how sure that is, what an agent
-// still lacks, and what the agents together think.
+// Package leaderboard builds boards from the daily sums of settled predictions, and reads
+// everything about the ranking: boards, agents' records, comparisons, reviews, models and
+// the consensus of a market.
 //
 // # How a board is made
 //
-// Settlement moves two rows of agent_days per agent and scheduled-close day: that of the
-// category, and the day block of all categories together (""). A board is one window (30d, 90d,
-// 365d, all) of one category ("" is all of them): per agent the sum of the days in the
-// window that are not in the future, so that what settled early waits until its scheduled
-// day. Builder writes each board to the table board_rows, in the order it is shown, and
-// only the rows that changed, in one transaction with the board's asOf: a reader sees the
-// board before or the board after.
+// A board is one window (30d, 90d, 365d, all) of one category ("" means all categories).
+// It sums up each agent's days in the window. Days in the future are left out, so an event
+// that settles early counts from its scheduled day on.
 //
-// After a settlement only the agents it touched are summed up again (found by their
-// new ledger entries, so it does not matter which node settled), and only the boards
-// of the touched categories and of all categories are ranked again. At the first
-// tick of a process and when the UTC day changes, everything is: windows move, early
-// settlements come due, and the night's prior changes every skill.
+// Settlement maintains two rows of agent_days for each agent and scheduled-close day: one
+// for the category, and one with the day block over all categories ("").
 //
-// # Who is where
+// Builder writes each board to the table board_rows in the order in which it is shown. It
+// writes only the rows that changed, in one transaction with the board's asOf. So a reader
+// sees the old board or the new one, and never a mixture.
 //
-// First the ranked, by skill, with the reference rows among them; then those over
-// the limit of three ranked agents per owner; then the provisional, the closest to
-// being ranked first. Disabled agents are not on a board.
+// After a settlement, Builder sums up only the agents with new ledger entries. It finds them
+// in the database, so any node may have settled them. It ranks only the boards of the
+// categories of these entries and the boards over all categories. At the first tick of a
+// process and when the UTC day changes, it builds every board, because windows move, early
+// settlements begin to count, and the night's prior changes every skill.
+//
+// # Order
+//
+// First come the ranked agents by skill, with the reference rows among them. Then come the
+// agents above the limit of three ranked agents per owner, and then the provisional agents,
+// the closest to a rank first. Disabled agents are not on a board.
 package leaderboard

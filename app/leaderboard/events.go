@@ -14,34 +14,33 @@ import (
 	"github.com/pulsecast/pulsecast/app/settlement"
 )
 
-// lastWeighed is the last index whose weight can still move a cluster by 1/10,000
-// of a point; see score.Contribution.
+// lastWeighed is the last index whose weighted edge can still be 1/10,000 of a point; see
+// score.Contribution.
 const lastWeighed = 20
 
 // Event is an agent's settled predictions on one event: one term of its skill.
 type Event struct {
 	Key      string `bun:"event_key"`
 	Category string
-	Day      string // scheduled close, "2026-11-21"; it counts from then on
-	// Value is C in points: the sum of the edges times their weights.
+	Day      string // scheduled close, "2026-11-21"; the event counts from this day on
+	// Value is C, the sum of weight · edge, in points.
 	Value score.Points
-	// Disagreements counts the predictions at least 0.03 from the market.
+	// Disagreements counts the predictions at least 0.03 from their baselines.
 	Disagreements int64
-	// Title is the upstream event's, else the market's question.
+	// Title is the title of the upstream event, or the market's question if it has none.
 	Title string `bun:"-"`
-	// Predictions are the predictions with a baseline that weigh anything, in order of
-	// publication, without thesis and evidence.
+	// Predictions are the first 21 predictions with a baseline, in order of publication, without
+	// thesis and evidence. Later ones weigh nothing.
 	Predictions []prediction.Prediction `bun:"-"`
 }
 
-// EventsOf lists the events that made an agent's skill, the latest first, down to the single
-// predictions.
+// EventsOf lists the events behind an agent's skill with their predictions, the latest first.
 func (s *Store) EventsOf(ctx context.Context, db bun.IDB, agentID uuid.UUID, limit int) ([]Event, error) {
 	return s.events(ctx, db, agentID, limit, "c.day DESC, c.event_key DESC", limit)
 }
 
-// BestAndWorst lists the events that helped and that hurt an agent's skill most, among its latest
-// MaxCompared, at most limit each. An event that earned nothing is in neither.
+// BestAndWorst lists the events that raised and lowered an agent's skill most, among its latest
+// MaxCompared events. Each list has at most limit events and leaves out events with a value of 0.
 func (s *Store) BestAndWorst(
 	ctx context.Context, db bun.IDB, agentID uuid.UUID, limit int,
 ) (best, worst []Event, err error) {
@@ -66,7 +65,7 @@ func (s *Store) BestAndWorst(
 	return best, worst, nil
 }
 
-// events lists some of an agent's latest events, in an order.
+// events lists at most limit of an agent's latest events, in the given order.
 func (s *Store) events(
 	ctx context.Context, db bun.IDB, agentID uuid.UUID, latest int, order string, limit int,
 ) ([]Event, error) {
@@ -111,7 +110,7 @@ func addPredictions(ctx context.Context, db bun.IDB, agentID uuid.UUID, events [
 	return nil
 }
 
-// marketsOf lists the markets that predictions are about.
+// marketsOf returns the market ids of predictions.
 func marketsOf(list []prediction.Prediction) []string {
 	ids := make([]string, 0, len(list))
 	for _, p := range list {

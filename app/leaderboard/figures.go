@@ -11,16 +11,16 @@ import (
 	"github.com/pulsecast/pulsecast/app/settlement"
 )
 
-// Figures are the numbers of the whole place.
+// Figures are counts over the whole service.
 type Figures struct {
-	Agents int64 // that have published
-	Events int64 // with a settled prediction
-	Ranked int64 // agents on the main board
-	Proven int64 // of these
+	Agents int64 // agents that have published
+	Events int64 // events with a settled prediction
+	Ranked int64 // ranked agents of the main board
+	Proven int64 // proven agents among the ranked
 }
 
-// Figures counts them. It walks the agents and the settled markets, never the
-// predictions, so it grows with both: callers keep the answer, and one of them reads it at a time.
+// Figures counts agents and events. Its cost grows with the number of agents and of settled
+// markets, not with that of predictions. Callers cache the answer, and no two run it at once.
 func (s *Store) Figures(ctx context.Context, db bun.IDB) (f Figures, err error) {
 	if f.Agents, err = (prediction.Store{}).Publishers(ctx, db); err != nil {
 		return f, err
@@ -43,7 +43,7 @@ func (s *Store) Figures(ctx context.Context, db bun.IDB) (f Figures, err error) 
 	return f, nil
 }
 
-// CountProven counts the ranked agents of a board that are proven. It walks the board.
+// CountProven counts the proven agents among the ranked of a board. It reads the whole board.
 func (s *Store) CountProven(ctx context.Context, db bun.IDB, w Window, category string) (n int64, err error) {
 	if err := provenOn(db, w, category).Scan(ctx, &n); err != nil {
 		return 0, fmt.Errorf("count proven agents: %w", err)
@@ -57,19 +57,20 @@ func provenOn(db bun.IDB, w Window, category string) *bun.SelectQuery {
 		Where("rank IS NOT NULL").Where("odds >= ?", score.ProvenOdds)
 }
 
-// mainBoard are the rows over all time, of every category, but for the reference rows.
+// mainBoard selects the rows of the boards over all time, of every category, without the reference
+// rows.
 func mainBoard(db bun.IDB) *bun.SelectQuery {
 	return db.NewSelect().Table("board_rows").Where("span = ?", All).Where("NOT reference")
 }
 
-// Choices are what the filters of a board can be set to.
+// Choices are the values that a board's filters can take.
 type Choices struct {
-	Categories []string // that have a board, the fullest first
-	Models     []string // declared by agents on the main board, the most frequent first
+	Categories []string // categories with a board, the one with most agents first
+	Models     []string // models that agents on the main board declare, the most frequent first
 }
 
-// Choices lists them, at most limit of each. It walks the main boards, a row for each agent and
-// category: callers keep the answer, and one of them reads it at a time.
+// Choices lists at most limit categories and limit models. It reads a row for each agent and
+// category. Callers cache the answer, and no two run it at once.
 func (s *Store) Choices(ctx context.Context, db bun.IDB, limit int) (c Choices, err error) {
 	of := func(column string) *bun.SelectQuery {
 		return mainBoard(db).Column(column).Where("? <> ''", bun.Ident(column)).

@@ -22,7 +22,7 @@ func TestFiguresAndChoices(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
 		w := newWorld(t, db)
 		if f, err := w.store.Figures(t.Context(), db.Reader); err != nil || f != (leaderboard.Figures{}) {
-			t.Errorf("of an empty house: %+v, %v", f, err)
+			t.Errorf("figures of an empty service: %+v, %v", f, err)
 		}
 		good, fair := w.agent(agent{handle: "good", model: "m", days: 14}), w.agent(agent{handle: "fair", model: "m", days: 14})
 		fresh := w.agent(agent{handle: "fresh", model: "n", days: 1})
@@ -56,7 +56,7 @@ func TestFiguresAndChoices(t *testing.T) {
 	})
 }
 
-// settledMarket adds a market with an outcome; event may be empty.
+// settledMarket adds a settled market. event may be "".
 func (w *world) settledMarket(id, event string) {
 	w.t.Helper()
 	var eventID *string
@@ -103,12 +103,12 @@ func TestThumbnails(t *testing.T) {
 			t.Errorf("a hundred days later: %+v, %v", got, err)
 		}
 		if got, err = w.store.Thumbnails(t.Context(), db.Reader, nil, 90); err != nil || len(got) != 0 {
-			t.Errorf("of nobody: %+v, %v", got, err)
+			t.Errorf("thumbnails of no agents: %+v, %v", got, err)
 		}
 	})
 }
 
-// plans keeps how queries are answered.
+// plans records the plans of queries.
 type plans struct {
 	db    *bun.DB
 	found []string
@@ -130,8 +130,8 @@ func (p *plans) BeforeQuery(ctx context.Context, e *bun.QueryEvent) context.Cont
 
 func (p *plans) AfterQuery(context.Context, *bun.QueryEvent) {}
 
-// TestFiguresLookUpMarkets: on SQLite too the first page must not read all that was
-// ever resolved for each of the markets.
+// TestFiguresLookUpMarkets checks that SQLite looks up the resolved predictions of each market in
+// an index, and doesn't read all resolved predictions for every market.
 func TestFiguresLookUpMarkets(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, dbtest.Open(t, database.SQLite))

@@ -14,8 +14,8 @@ import (
 	"github.com/pulsecast/pulsecast/app/score"
 )
 
-// TestNumbersAreFinite: whatever the records are, each number of boards, records,
-// comparisons and models is finite or left out. JSON knows no NaN and no infinity.
+// TestNumbersAreFinite checks that each number of boards, stats, comparisons and models is finite
+// or nil, even for extreme records. JSON has neither NaN nor infinity.
 func TestNumbersAreFinite(t *testing.T) {
 	t.Parallel()
 	fill := map[string]func(w *world){
@@ -80,7 +80,7 @@ func TestNumbersAreFinite(t *testing.T) {
 	}
 }
 
-// TestOneRankedAgent: its rank range is its rank.
+// TestOneRankedAgent checks that the rank range of the only ranked agent is its rank.
 func TestOneRankedAgent(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, dbtest.Open(t, database.SQLite))
@@ -92,13 +92,13 @@ func TestOneRankedAgent(t *testing.T) {
 	}
 }
 
-// TestHundredThousandEvents: no sum overflows, even if they all close on one day with the
-// greatest possible edges, and a hundred days of them don't either.
+// TestHundredThousandEvents checks that no sum overflows for 100,000 events with the greatest
+// possible edges, if they all close on one day or on a hundred days.
 func TestHundredThousandEvents(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
 		w := newWorld(t, db)
-		const events, most = 100_000, 200 * 10_000 // the last in 1/10,000 of a point
+		const events, most = 100_000, 200 * 10_000 // value in 1/10,000 of a point
 		for name, days := range map[string]int{"one-day": 1, "many-days": 100} {
 			id := w.agent(agent{handle: name, days: 14})
 			for d := range days {
@@ -132,7 +132,7 @@ func TestHundredThousandEvents(t *testing.T) {
 	})
 }
 
-// wantFinite fails if a number below v isn't finite.
+// wantFinite fails the test if a number anywhere inside v isn't finite.
 func wantFinite(t *testing.T, v any) {
 	t.Helper()
 	if _, err := json.Marshal(v); err != nil {

@@ -17,12 +17,12 @@ import (
 	"github.com/pulsecast/pulsecast/app/score"
 )
 
-// start is the moment the tests begin at.
+// start is the moment at which the tests begin.
 var start = time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
 
 var thresholds = leaderboard.Thresholds{Events: 30, CategoryEvents: 15, Days: 14}
 
-// clock is a time that a test moves.
+// clock is a clock that a test moves.
 type clock struct {
 	mu sync.Mutex
 	at time.Time
@@ -40,7 +40,7 @@ func (c *clock) move(d time.Duration) {
 	c.at = c.at.Add(d)
 }
 
-// world is a database in which the test plays settlement.
+// world is a database in which a test writes what settlement would write.
 type world struct {
 	t       *testing.T
 	db      *database.DB
@@ -63,7 +63,7 @@ func (w *world) exec(query string, args ...any) {
 	}
 }
 
-// agent is what a test says of an agent; days is on how many it published.
+// agent describes an agent for a test. days is the number of days on which it published.
 type agent struct {
 	handle, model, owner string
 	days                 int
@@ -86,8 +86,8 @@ func (w *world) agent(a agent) uuid.UUID {
 	return id
 }
 
-// days adds n clusters of the same value in points, with as many disagreements,
-// on one day of one category.
+// days adds n clusters with the same value in points and n disagreements, on one day of one
+// category.
 func (w *world) days(id uuid.UUID, category, day string, n int, points float64) {
 	w.t.Helper()
 	c := int64(points * 10_000)
@@ -119,8 +119,7 @@ func (w *world) days(id uuid.UUID, category, day string, n int, points float64) 
 	}
 }
 
-// spreadDays adds n clusters of the same value in points, on n days in a row, the last of
-// which is 2026-11-01.
+// spreadDays adds a cluster of the same value in points on each of the n days up to 2026-11-01.
 func (w *world) spreadDays(id uuid.UUID, category string, n int, points float64) {
 	w.t.Helper()
 	last := time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)
@@ -132,7 +131,7 @@ func (w *world) spreadDays(id uuid.UUID, category string, n int, points float64)
 // The stake and the spread of each cluster that days adds, in 1/10,000 of a point.
 const stake, spread = 10_000, 95_394
 
-// settle writes the ledger entry that tells the builder about an agent.
+// settle writes a ledger entry, so that the Builder builds the agent's boards.
 func (w *world) settle(id uuid.UUID, category string) {
 	w.t.Helper()
 	p := database.NewID(w.clock.now())
@@ -203,7 +202,7 @@ func (w *world) entry(f leaderboard.Filter, handle string) leaderboard.Entry {
 	return leaderboard.Entry{}
 }
 
-// dump renders whole rows, for comparing tables.
+// dump renders whole rows, to compare tables.
 func (w *world) dump(query string) string {
 	w.t.Helper()
 	var rows []map[string]any

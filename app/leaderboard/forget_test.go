@@ -14,7 +14,8 @@ import (
 	"github.com/pulsecast/pulsecast/app/leaderboard"
 )
 
-// hold stops whoever has read the handles of a board, until it may go on.
+// hold blocks the first query that reads the handles of a board, after the query, until goOn is
+// closed.
 type hold struct {
 	once          sync.Once
 	reached, goOn chan struct{}
@@ -31,9 +32,8 @@ func (h *hold) AfterQuery(_ context.Context, e *bun.QueryEvent) {
 	}
 }
 
-// TestForgetWhileSomebodyReads: whoever asks after texts have changed is not given what
-// another began to read before.
-func TestForgetWhileSomebodyReads(t *testing.T) {
+// TestForgetDuringRead checks that a call after Forget doesn't share a read that began before it.
+func TestForgetDuringRead(t *testing.T) {
 	t.Parallel()
 	for name, read := range map[string]func(w *world, db bun.IDB) (string, error){
 		"page": func(w *world, db bun.IDB) (string, error) {
@@ -77,17 +77,17 @@ func TestForgetWhileSomebodyReads(t *testing.T) {
 				select {
 				case name := <-got:
 					if name != "new" {
-						t.Errorf("shows %q after it was forgotten", name)
+						t.Errorf("got %q after Forget", name)
 					}
 				case <-time.After(5 * time.Second):
-					t.Error("waits for who began before")
+					t.Error("a call after Forget waits for a read that began before")
 				}
 				close(h.goOn)
 				if err := <-slow; err != nil {
 					t.Error(err)
 				}
 				if name, err := read(w, db.Reader); err != nil || name != "new" {
-					t.Errorf("afterwards %q, %v", name, err)
+					t.Errorf("after both reads: got %q, %v", name, err)
 				}
 			})
 		})

@@ -8,7 +8,8 @@ import (
 	"github.com/pulsecast/pulsecast/app/cursor"
 )
 
-// FuzzPosition: a cursor of a board is refused, or gives a place of the right length.
+// FuzzPosition checks that a board's cursor is refused or decodes to a position of the right
+// length.
 func FuzzPosition(f *testing.F) {
 	f.Add(cursor.Encode("all", "", string(place(1, 2, 3, uuid.UUID{}))), "all", "")
 	f.Add(cursor.Encode("30d", "crypto", "x"), "30d", "crypto")
@@ -20,7 +21,7 @@ func FuzzPosition(f *testing.F) {
 		}
 		got, err := decodePosition(Filter{Window: w, Category: category, Cursor: s})
 		if err == nil && len(got) != len(place(0, 0, 0, uuid.UUID{})) {
-			t.Errorf("%q gives a place of %d bytes", s, len(got))
+			t.Errorf("%q gives a position of %d bytes", s, len(got))
 		}
 	})
 }

@@ -14,8 +14,7 @@ var upsertHistory = upsert(
 	"skill_history", []string{"agent_id", "day"}, []string{"skill", "skill_low", "skill_high", "events"},
 )
 
-// SkillPoint is an agent's skill over all time as it stood at the end of a day on
-// which its own record moved.
+// SkillPoint is an agent's skill over all time at the end of a day on which its record changed.
 type SkillPoint struct {
 	bun.BaseModel `bun:"table:skill_history"`
 
@@ -26,8 +25,8 @@ type SkillPoint struct {
 	Events              int64     `bun:",type:bigint"`
 }
 
-// writeHistory records the day for the agents whose events changed. A new prior
-// alone moves every skill a little and is no event in anyone's history.
+// writeHistory records the skill of the agents whose settled events changed. A new prior alone
+// moves every skill a little and isn't recorded.
 func writeHistory(ctx context.Context, tx bun.Tx, day string, d delta) error {
 	var points []SkillPoint
 	for _, r := range d.changed {

@@ -12,16 +12,16 @@ import (
 //go:embed method.md
 var methodText string
 
-// MethodFacts are what the text on the method says of this place.
+// MethodFacts are the settings and counts of this installation that the method text names.
 type MethodFacts struct {
 	Thresholds
-	// MinLiquidity is below which a market gives no baseline, in its currency.
+	// MinLiquidity is the least liquidity with which a market gives a baseline, in its currency.
 	MinLiquidity int64
-	// Ranked is how many agents the main board ranks.
+	// Ranked counts the ranked agents of the main board.
 	Ranked int64
 }
 
-// Method explains in plain language how predictions are scored and ranked, as Markdown.
+// Method returns the explanation of how predictions are scored and ranked, as Markdown.
 func Method(f MethodFacts) string {
 	return strings.NewReplacer(
 		"{{.Events}}", strconv.FormatInt(f.Events, 10),

@@ -18,15 +18,15 @@ var methodFacts = leaderboard.MethodFacts{
 	MinLiquidity: 1234, Ranked: 300,
 }
 
-// points and squares are how the sums of the worked examples are stored.
+// points and squares convert the sums of the worked examples to the stored integers.
 func points(v float64) score.Points { return score.Points(math.Round(v * 10_000)) }
 func squares(v float64) int64       { return int64(math.Round(v * 1e8)) }
 
-// worked is an agent of the examples; with one event a day T is SS, W is S and Q is n.
+// worked returns the record of an example agent. With one event a day, T is SS, W is S and Q is n.
 func worked(n int64, s, ss, a, v, t, w float64, q int64) score.Sums {
 	total, err := score.ParseInt128(strconv.FormatInt(squares(t), 10))
 	if err != nil {
-		panic(err) // unreachable: decimal digits
+		panic(err) // can't happen: the string holds only digits
 	}
 	return score.Sums{
 		Tally: score.Tally{N: n, S: points(s), SS: squares(ss)}, A: points(a), V: squares(v),
@@ -41,7 +41,7 @@ var (
 	below      = worked(120, -60, 14000, 150, 13000, 14000, -60, 120)
 )
 
-// shown writes a number as the page does.
+// shown formats a number as the page does.
 func shown(v float64) string { return strings.Replace(fmt.Sprintf("%.2f", v), "-", "−", 1) }
 
 func rangeOf(s score.Sums) string {
@@ -49,7 +49,7 @@ func rangeOf(s score.Sums) string {
 	return shown(p.Low) + " to " + shown(p.High)
 }
 
-// variance solves Deviation = √(v/(n + v/(2τĀ)²)) for v.
+// variance returns the v for which Deviation is √(v/(n + v/(2τĀ)²)).
 func variance(s score.Sums) float64 {
 	p, _ := s.Posterior(score.SharePrior{Mu: .4, Tau: .5})
 	n, stake := float64(s.N), s.A.Float()/float64(s.N)
@@ -57,7 +57,7 @@ func variance(s score.Sums) float64 {
 	return d * n / (1 - d/(stake*stake))
 }
 
-// The numbers of the method text are those that the code computes.
+// TestMethodText checks that the numbers in the method text are the ones that the code computes.
 func TestMethodText(t *testing.T) {
 	t.Parallel()
 	text := leaderboard.Method(methodFacts)
@@ -105,10 +105,10 @@ func TestMethodText(t *testing.T) {
 		}
 	}
 	if strings.Contains(text, "{{") {
-		t.Error("a fact is left open")
+		t.Error("the text holds a placeholder that wasn't replaced")
 	}
 	if _, ok := bounds.Clamp(.64); !ok || score.Edge(.64, inside, 1) != 0 {
-		t.Error("a prediction inside the interval earns something")
+		t.Error("a prediction inside the interval has an edge other than 0")
 	}
 	empty := score.BookView(nil, new(1.0))
 	for _, p := range []float64{0, .3, .5, 1} {
@@ -119,7 +119,7 @@ func TestMethodText(t *testing.T) {
 	}
 }
 
-// rankExample is the sentence with the rank ranges of three agents.
+// rankExample returns the sentence with the rank ranges of three agents.
 func rankExample(t *testing.T) string {
 	t.Helper()
 	agents := []score.Sums{hundreds, sixty, below}
@@ -151,8 +151,9 @@ func thousands(v float64) string {
 	return whole
 }
 
-// The table of powers is measured in simulated worlds. Honest agents of a simpler kind,
-// whose whole disagreement is right, come within 15 percentage points of each cell.
+// TestMethodPower compares the table of chances to be proven with a simpler simulation. The table
+// comes from simulated worlds. Agents whose whole disagreement is right must come within 15
+// percentage points of each cell.
 func TestMethodPower(t *testing.T) {
 	t.Parallel()
 	text := leaderboard.Method(methodFacts)
@@ -181,8 +182,8 @@ func TestMethodPower(t *testing.T) {
 	}
 }
 
-// powers simulates agents with that edge per event and returns how many in 100 are proven
-// at each count of events.
+// powers simulates agents with the given edge per event and returns the share that is proven at
+// each count of events, in percent.
 func powers(r *rand.Rand, edge float64, counts []int) []float64 {
 	const agents = 500
 	proven := make([]float64, len(counts))
@@ -205,7 +206,8 @@ func add(s *score.Sums, c score.Cluster) {
 	s.Days.Add(1, c.C)
 }
 
-// honest is an event on which the agent is right and the market is off by about √(edge/100).
+// honest returns an event on which the agent knows the true probability and the market is off by
+// about √(edge/100).
 func honest(r *rand.Rand, edge float64) score.Cluster {
 	q := .15 + .7*r.Float64()
 	off := math.Sqrt(edge/100) * (.5 + r.Float64()) / 1.04

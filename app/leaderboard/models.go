@@ -13,24 +13,24 @@ import (
 	"github.com/pulsecast/pulsecast/app/score"
 )
 
-// ModelRow pools the agents that declare one model. The declaration isn't checked.
+// ModelRow pools the agents that declare one model. The declarations aren't verified.
 type ModelRow struct {
 	Model  string
-	Agents int64 // with at least one settled event
+	Agents int64 // agents with at least one settled event
 	Ranked int64
-	// Events are the agents' settled events together, and Skill is the skill of an agent
-	// with all of them.
+	// Events counts the settled events of all agents together. Skill is the skill that one agent
+	// with all these events would have.
 	Events int64
 	Skill  float64 `bun:"-"`
-	// Range is the 95 % range of the true edge per event, nil without a disagreement with
-	// the market. It takes the agents' events for independent. Agents of one model are
-	// alike, so in truth the range is wider.
+	// Range is the 95 % range of the true edge per event, nil without a disagreement with the
+	// market. It treats the agents' events as independent. They aren't, because agents with the
+	// same model are alike, so a correct range would be wider.
 	Range *score.Posterior `bun:"-"`
-	// Brier and MarketBrier (0 best, 1 worst) are means over the same predictions: all
-	// settled ones with a baseline. Nil without any.
+	// Brier and MarketBrier (0 best, 1 worst) are means over the settled predictions with a
+	// baseline. Both are nil if there are none.
 	Brier, MarketBrier *float64
-	// Best is the handle of the agent that stands highest, BestName its public name; ""
-	// when none is ranked.
+	// Best is the handle of the best ranked agent and BestName its public name. Both are "" if no
+	// agent is ranked.
 	Best, BestName string `bun:"-"`
 
 	ClusterSum     score.Points
@@ -39,12 +39,13 @@ type ModelRow struct {
 	Variance       int64
 }
 
-// maxModels is how many models are listed: those with the most events.
+// maxModels is the most models that are listed. The ones with the most events are chosen.
 const maxModels = 100
 
-// Models pools the board of a window, over all categories, by declared model, the most
-// skilled first. Agents that declare none are left out. It reads the whole board, a row for each
-// agent, so the answer is kept until the board changes; callers must not change it.
+// Models pools the agents of a window's board over all categories by the model they declare, the
+// highest skill first. It leaves out agents that declare no model. It reads the whole board, a row
+// for each agent, so it keeps the answer until the board changes. Callers must not modify the
+// slice.
 func (s *Store) Models(ctx context.Context, db bun.IDB, w Window) ([]ModelRow, error) {
 	board, err := readBoard(ctx, db, w, AllCategories)
 	if err != nil || board == nil {
@@ -57,10 +58,10 @@ func (s *Store) Models(ctx context.Context, db bun.IDB, w Window) ([]ModelRow, e
 	})
 }
 
-// modelsKey names the answer of Models for one build of a board.
+// modelsKey identifies the answer of Models for one build of a board.
 type modelsKey struct {
 	window Window
-	asOf   int64 // of the board, in microseconds
+	asOf   int64 // Board.AsOf in Unix microseconds
 }
 
 func (s *Store) readModels(ctx context.Context, db bun.IDB, w Window) ([]ModelRow, error) {
@@ -93,7 +94,7 @@ func (s *Store) readModels(ctx context.Context, db bun.IDB, w Window) ([]ModelRo
 	return models, bestOfModels(ctx, db, w, models)
 }
 
-// bestOfModels finds the first ranked agent of each model.
+// bestOfModels fills in the best ranked agent of each model.
 func bestOfModels(ctx context.Context, db bun.IDB, w Window, models []ModelRow) error {
 	if len(models) == 0 {
 		return nil

@@ -39,8 +39,8 @@ func TestModels(t *testing.T) {
 	})
 }
 
-// TestModelsByWindow: each window pools its own events, and Brier scores are weighed by
-// the forecasts they are means of.
+// TestModelsByWindow checks that each window pools its own events, and that Brier scores are
+// weighted by the number of predictions.
 func TestModelsByWindow(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
@@ -65,7 +65,7 @@ func TestModelsByWindow(t *testing.T) {
 			{leaderboard.All, 4, (.01 + .09 + .36 + .25) / 4, (.25 + .25 + .04 + .16) / 4},
 			{leaderboard.Days30, 3, (.01 + .09 + .36) / 3, (.25 + .25 + .04) / 3},
 		} {
-			for range 2 { // read, then out of memory
+			for range 2 { // the first read queries the database, the second uses memory
 				models, err := w.store.Models(t.Context(), db.Reader, c.window)
 				if err != nil || len(models) != 1 {
 					t.Fatalf("%s: %+v, %v", c.window, models, err)

@@ -10,11 +10,11 @@ import (
 	"github.com/pulsecast/pulsecast/app/agent"
 )
 
-// maxNamesakes is how many agents of each key RankedLike looks at, the oldest first: an agent
-// that is ranked keeps others from taking its name.
+// maxNamesakes is the most agents with the same key that RankedLike checks, the oldest first. That
+// suffices, because no new agent may take the name of a ranked one.
 const maxNamesakes = 200
 
-// RankedLike is an agent.RankedLike over the main board.
+// RankedLike implements agent.RankedLike with the ranks of the main board.
 func RankedLike(ctx context.Context, db bun.IDB, keys []string, self uuid.UUID) (string, error) {
 	var handles []string
 	for _, column := range []bun.Ident{"name_key", "handle_key"} {

@@ -15,44 +15,45 @@ import (
 	"github.com/pulsecast/pulsecast/app/prediction"
 )
 
-// MaxLimit is the most rows a page has.
+// MaxLimit is the most rows of a page.
 const MaxLimit = 100
 
-// planStep is by how much the pages differ that are planned each for itself.
+// planStep is the step to which page sizes are rounded up for a query, so that Postgres plans for
+// few different sizes.
 const planStep = 25
 
 // Filter selects a page of a board.
 type Filter struct {
-	Window   Window // "" is All
-	Category string // "" is all categories
-	Model    string // only agents that declare this model; "" is any
-	Limit    int    // 1..MaxLimit; the caller checks it
-	Cursor   string // Next of the page before; "" starts at the top
+	Window   Window // "" means All
+	Category string // "" means all categories
+	Model    string // only agents that declare this model; "" means any
+	Limit    int    // clamped to 1..MaxLimit
+	Cursor   string // Page.Next of the page before; "" starts at the top
 }
 
-// Entry is a row with what a reader wants to know about its agent.
+// Entry is a row with the public facts about its agent.
 type Entry struct {
 	Row
 	Handle, Name string
 	Sample       bool
-	// Predictions counts all the agent ever published; LastPredictionAt is zero
-	// when it never did.
+	// Predictions counts all predictions that the agent ever published. LastPredictionAt is zero if
+	// there are none.
 	Predictions      int64
 	LastPredictionAt time.Time `bun:",nullzero"`
-	// Disabled is whether it was disabled since the board was built. Such rows are read, so
-	// that pages end where they should, and not shown.
+	// Disabled is true if the agent was disabled since the board was built. Such rows are read, so
+	// that the cursor of the page is right, and then left out.
 	Disabled bool
 }
 
-// Page is a piece of a board. Board is nil when it was never built: nothing of that
-// category has been settled.
+// Page is a page of a board. Board is nil if the board was never built, because no prediction of
+// its category has settled.
 type Page struct {
 	Board   *Board
 	Entries []Entry
 	Next    string // cursor of the next page, "" at the end
 }
 
-// Prior returns what the page's rows were shrunk with, the defaults without a board.
+// Prior returns the prior that the page's board was built with, or the defaults without a board.
 func (p *Page) Prior() Prior {
 	if p.Board == nil {
 		return defaultPrior()
@@ -62,9 +63,8 @@ func (p *Page) Prior() Prior {
 	}
 }
 
-// Read reads a page as it is now. A cursor stays good while boards are built: rows that
-// did not move are neither repeated nor left out. Refusal: invalid_parameter for a bad
-// cursor.
+// Read reads a page from the database. A cursor stays valid while boards are built: rows that
+// didn't move are neither repeated nor skipped. Read returns invalid_parameter for a bad cursor.
 func (s *Store) Read(ctx context.Context, db bun.IDB, f Filter) (*Page, error) {
 	after, err := f.fill()
 	if err != nil {
@@ -81,7 +81,7 @@ func (s *Store) Read(ctx context.Context, db bun.IDB, f Filter) (*Page, error) {
 	return cut(f, board, entries), nil
 }
 
-// fill sets the defaults and decodes the cursor; after is nil without one.
+// fill sets the defaults and decodes the cursor. after is nil without a cursor.
 func (f *Filter) fill() (after []byte, err error) {
 	if f.Window == "" {
 		f.Window = All
@@ -93,11 +93,12 @@ func (f *Filter) fill() (after []byte, err error) {
 	return decodePosition(*f)
 }
 
-// planned is how many rows are read for a page and one more.
+// planned is the number of rows to read: the limit rounded up to planStep, and one more that shows
+// whether a page follows.
 func (f *Filter) planned() int { return (f.Limit+planStep-1)/planStep*planStep + 1 }
 
-// Page is Read with the first pages of the boards out of memory, at most a second old, and
-// so is what a page says of its board.
+// Page is like Read, but takes the first pages of boards, and the Board of every page, from memory.
+// These are at most a second old.
 func (s *Store) Page(ctx context.Context, db bun.IDB, f Filter) (*Page, error) {
 	after, err := f.fill()
 	if err != nil {
@@ -117,8 +118,7 @@ func (s *Store) Page(ctx context.Context, db bun.IDB, f Filter) (*Page, error) {
 	return cut(f, first.board, entries), nil
 }
 
-// cut makes a page of at most f.Limit out of more entries, which it leaves as they
-// are.
+// cut returns a page of the first f.Limit entries. It doesn't modify entries.
 func cut(f Filter, board *Board, entries []Entry) *Page {
 	p := &Page{Board: board, Entries: entries}
 	if len(entries) > f.Limit {
@@ -132,7 +132,8 @@ func cut(f Filter, board *Board, entries []Entry) *Page {
 	return p
 }
 
-// decodePosition reads where a page of the same board ended.
+// decodePosition returns the position in f.Cursor. It returns invalid_parameter if the cursor is of
+// another board.
 func decodePosition(f Filter) ([]byte, error) {
 	parts, err := cursor.Decode(f.Cursor, 3)
 	if err != nil {
@@ -144,9 +145,9 @@ func decodePosition(f Filter) ([]byte, error) {
 	return []byte(parts[2]), nil
 }
 
-// readEntries reads up to limit rows of a board after a position, in board order.
-// The rows are chosen before the agents are joined: otherwise Postgres plans for, and
-// sets memory aside for, joining the whole board.
+// readEntries reads up to limit rows of a board after a position, in board order. It selects the
+// rows before it joins the agents. Otherwise Postgres would plan to join the whole board and
+// reserve memory for that.
 func readEntries(ctx context.Context, db bun.IDB, f Filter, after []byte, limit int) ([]Entry, error) {
 	p := database.NewPlanned(db)
 	rows := db.NewSelect().Model((*Row)(nil)).Where("r.span = ?", p.Value(f.Window)).

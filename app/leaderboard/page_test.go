@@ -57,8 +57,8 @@ func TestPaging(t *testing.T) {
 	})
 }
 
-// While a board is built again between two pages, whoever did not move is seen
-// exactly once.
+// TestCursorDuringRebuild checks that an agent that keeps its position is seen exactly once if the
+// board is built again between two pages.
 func TestCursorDuringRebuild(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
@@ -114,8 +114,8 @@ func TestBadCursor(t *testing.T) {
 	})
 }
 
-// TestPagesOfAnySizeShareTheirPlans: a plan takes 160 kB on each connection to Postgres, so
-// whoever asks for pages of every size must not make as many.
+// TestPagesOfAnySizeShareTheirPlans checks that pages of all sizes share a few query plans. A plan
+// takes 160 kB on each connection to Postgres, so one for each size would cost too much memory.
 func TestPagesOfAnySizeShareTheirPlans(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, dbtest.Open(t, database.Postgres))
@@ -123,7 +123,7 @@ func TestPagesOfAnySizeShareTheirPlans(t *testing.T) {
 		w.days(w.agent(agent{handle: "agent-" + strconv.Itoa(i), model: "m", days: 14}), "sport", "2026-11-01", 30, 1)
 	}
 	w.tick()
-	w.db.SetMaxOpenConns(1) // a build takes two
+	w.db.SetMaxOpenConns(1) // only now, because a build needs two connections
 	for limit := 1; limit <= leaderboard.MaxLimit; limit++ {
 		p := w.page(leaderboard.Filter{Model: "m", Limit: limit})
 		if len(p.Entries) != min(limit, 30) || (p.Next != "") != (limit < 30) {
@@ -136,7 +136,8 @@ func TestPagesOfAnySizeShareTheirPlans(t *testing.T) {
 	}
 }
 
-// The first page is at most a second old, and a new name shows after ten.
+// TestFirstPageFreshness checks that the first page is at most a second old, and that a new name
+// shows after ten seconds.
 func TestFirstPageFreshness(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, dbtest.Open(t, database.SQLite))
@@ -154,15 +155,16 @@ func TestFirstPageFreshness(t *testing.T) {
 	w.exec("UPDATE agents SET name = 'renamed' WHERE id = ?", a)
 	w.clock.move(9 * time.Second)
 	if got := w.entry(everything, "a").Name; got != "A" {
-		t.Errorf("name %q after 9 s, want the one in memory", got)
+		t.Errorf("name %q after 9 s, want the old name", got)
 	}
 	w.clock.move(time.Second)
 	if got := w.entry(everything, "a").Name; got != "renamed" {
-		t.Errorf("name %q after 10 s", got)
+		t.Errorf("name %q after 10 s, want the new name", got)
 	}
 }
 
-// Readers that come while boards are built see whole boards: ranks 1..n in order.
+// TestReadersSeeWholeBoards checks that a reader sees a complete board, with the ranks 1..n in
+// order, while boards are built.
 func TestReadersSeeWholeBoards(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
@@ -193,7 +195,7 @@ func TestReadersSeeWholeBoards(t *testing.T) {
 							continue
 						}
 						if rank++; *e.Rank != rank {
-							t.Errorf("rank %d where %d belongs", *e.Rank, rank)
+							t.Errorf("got rank %d, want %d", *e.Rank, rank)
 							return
 						}
 					}

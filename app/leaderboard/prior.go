@@ -11,19 +11,20 @@ import (
 	"github.com/pulsecast/pulsecast/app/score"
 )
 
-// Prior is one night's estimate of how agents differ, used and published with the boards
-// of its day.
+// Prior is one night's estimate of how agents differ. The boards of its day use it and publish it.
 type Prior struct {
 	bun.BaseModel `bun:"table:priors"`
 
 	Day string `bun:",pk"` // "2026-11-21", UTC; "" for the defaults
-	// Kappa shrinks Skill, Sigma2 is what it was estimated with; see score.Prior.
+	// Kappa shrinks Skill, in events. Sigma2 is the variance it was estimated from. See
+	// score.Prior.
 	Kappa  float64
 	Sigma2 float64
-	// Mu and Tau are of the share of right disagreement; see score.SharePrior.
+	// Mu and Tau are the centre and the spread of the agents' share of right disagreement; see
+	// score.SharePrior.
 	Mu  float64
 	Tau float64
-	// Agents is how many agents had settled events.
+	// Agents counts the agents that had settled events.
 	Agents int64
 }
 
@@ -36,7 +37,8 @@ func defaultPrior() Prior {
 
 func (p Prior) share() score.SharePrior { return score.SharePrior{Mu: p.Mu, Tau: p.Tau} }
 
-// estimatePrior fits κ to all agents, and μ and τ to those that κ ranks on the main board.
+// estimatePrior estimates κ from all agents with settled events, and μ and τ from the agents that
+// are ranked on the main board with this κ.
 func (b *Builder) estimatePrior(at time.Time, h agentSums, contenders map[uuid.UUID]contender) Prior {
 	var tallies []score.Tally
 	records := map[uuid.UUID]score.Sums{}
@@ -64,13 +66,13 @@ func (b *Builder) estimatePrior(at time.Time, h agentSums, contenders map[uuid.U
 	return p
 }
 
-// readPrior fails with sql.ErrNoRows for a day without a prior.
+// readPrior reads the prior of a day. It returns sql.ErrNoRows if the day has none.
 func readPrior(ctx context.Context, db bun.IDB, day string) (p Prior, err error) {
 	err = db.NewSelect().Model(&p).Where("day = ?", day).Scan(ctx)
 	return p, err
 }
 
-// Prior returns the newest night's prior, the defaults before the first.
+// Prior returns the newest prior, or the defaults before the first.
 func (s *Store) Prior(ctx context.Context, db bun.IDB) (Prior, error) {
 	p := defaultPrior()
 	var rows []Prior

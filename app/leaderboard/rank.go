@@ -9,23 +9,23 @@ import (
 	"github.com/google/uuid"
 )
 
-// Thresholds are what an agent must have before it is ranked.
+// Thresholds are the least counts with which an agent is ranked.
 type Thresholds struct {
 	Events         int64 // settled events, on a board over all categories
-	CategoryEvents int64 // the same on the board of one category
+	CategoryEvents int64 // settled events, on the board of one category
 	Days           int64 // different UTC days with a publication on a market
 }
 
-// Fixed parts of the rule.
+// The thresholds that aren't settings.
 const (
-	// NeedDisagreements is how many events must hold a prediction at least
-	// score.MinDisagreement from the market.
+	// NeedDisagreements is the least number of events with a prediction at least
+	// score.MinDisagreement from its baseline.
 	NeedDisagreements = 10
-	// MaxPerOwner is how many agents of one owner are ranked: its best.
+	// MaxPerOwner is the most agents of one owner that are ranked. They are its best.
 	MaxPerOwner = 3
 )
 
-// events is the threshold of one board.
+// events returns the threshold of settled events for a category's board.
 func (t Thresholds) events(category string) int64 {
 	if category == AllCategories {
 		return t.Events
@@ -33,27 +33,27 @@ func (t Thresholds) events(category string) int64 {
 	return t.CategoryEvents
 }
 
-// contender is what ranking needs to know about an agent beside its sums.
+// contender holds the facts about an agent that ranking needs beside its sums.
 type contender struct {
 	ID        uuid.UUID `bun:"type:uuid"`
 	Model     string
 	Owner     string
 	Reference bool
-	// Days is how many different days it published on; Published is false for an
-	// agent that never did.
+	// Days counts the different UTC days with a publication on a market. Published is true if the
+	// agent ever published a prediction.
 	Days      int64
 	Published bool
 }
 
-// progress is how far an agent is on the way to a rank.
+// progress is how much an agent has of a threshold.
 type progress struct{ have, need int64 }
 
 func (p progress) missing() int64 { return max(p.need-p.have, 0) }
 
-// share is the part that is done, 0..1.
+// share returns the part of the threshold that is reached, 0..1.
 func (p progress) share() float64 { return min(float64(p.have)/float64(max(p.need, 1)), 1) }
 
-// missing says in words what is still needed, "" when nothing is.
+// missing says in words what an agent still lacks for a rank. It returns "" if it lacks nothing.
 func missing(events, disagreements, days progress) string {
 	var parts []string
 	for _, m := range []struct {
@@ -78,10 +78,10 @@ func missing(events, disagreements, days progress) string {
 	return "Not ranked yet: needs " + strings.Join(parts, "; ") + "."
 }
 
-// overLimit is the reason of the fourth best agent of an owner.
-var overLimit = fmt.Sprintf("Not ranked: at most %d agents of one owner are, and %d others of this owner stand higher.", MaxPerOwner, MaxPerOwner)
+// overLimit is the Row.Reason of an owner's fourth best agent and all below it.
+var overLimit = fmt.Sprintf("Not ranked: at most %d agents of one owner are ranked, and %d others of this owner stand higher.", MaxPerOwner, MaxPerOwner)
 
-// newRow makes the row of an agent, all but its rank.
+// newRow returns the row of an agent without its rank.
 func newRow(w Window, category string, s *sums, prior Prior, c contender) *Row {
 	r := &Row{
 		Window: w, Category: category, AgentID: c.ID, Model: c.Model, Reference: c.Reference,
@@ -103,8 +103,7 @@ func newRow(w Window, category string, s *sums, prior Prior, c contender) *Row {
 	return r
 }
 
-// rank decides which agents are ranked, gives out positions and ranks, sorts the rows in
-// board order and returns the ranked ones.
+// rank sets the positions and ranks of rows, sorts them in board order and returns the ranked rows.
 func (t Thresholds) rank(category string, rows []*Row, contenders map[uuid.UUID]contender) []*Row {
 	for _, r := range rows {
 		t.qualify(category, r, contenders[r.AgentID])
@@ -124,7 +123,8 @@ func (t Thresholds) rank(category string, rows []*Row, contenders map[uuid.UUID]
 	return ranked
 }
 
-// qualify places a row by its own values alone: standing, or provisional and why.
+// qualify sets the position of a row from its own values, and makes it provisional with a reason if
+// it lacks something. It doesn't apply the limit per owner.
 func (t Thresholds) qualify(category string, r *Row, c contender) {
 	r.Rank, r.RankLow, r.RankHigh, r.Reason, r.Provisional = nil, nil, nil, "", false
 	r.Position = place(sectionStanding, r.Skill, r.Events, r.AgentID)
@@ -142,7 +142,8 @@ func (t Thresholds) qualify(category string, r *Row, c contender) {
 	}
 }
 
-// limitOwners moves all but the best three of an owner below the ranked.
+// limitOwners moves all but the best MaxPerOwner agents of each owner below the ranked. rows must
+// be in board order.
 func limitOwners(rows []*Row, contenders map[uuid.UUID]contender) {
 	seen := map[string]int{}
 	for _, r := range rows {

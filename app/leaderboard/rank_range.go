@@ -11,13 +11,13 @@ import (
 	"github.com/pulsecast/pulsecast/app/score"
 )
 
-// refitBelow is up to how many ranked agents a board's grid is made anew by each build.
-// Larger boards keep the points of the day's first build and move the sums by differences.
+// refitBelow is the most ranked agents with which each build makes a new grid. Larger boards keep
+// the points of the day's first build and only update the sums.
 const refitBelow = 2000
 
-// rankRanges gives the ranked rows the range of their plausible ranks and returns the
-// board's new grid, encoded. old is the grid of an earlier build of the same day, which
-// counted the ranked rows in before; nil makes a new one.
+// rankRanges sets the rank ranges of the ranked rows and returns the board's new grid, encoded. old
+// is the grid of an earlier build of the same day, which counted the ranked rows of before. If old
+// is nil, it makes a new grid.
 func rankRanges(ranked []*Row, old []byte, before map[uuid.UUID]*Row) ([]byte, error) {
 	grid, err := moveGrid(ranked, old, before)
 	if err != nil {
@@ -36,7 +36,7 @@ func rankRanges(ranked []*Row, old []byte, before map[uuid.UUID]*Row) ([]byte, e
 	return grid.MarshalBinary()
 }
 
-// readGrid reads the grid of a board. It returns nil if the board was not built on the day
+// readGrid reads the encoded grid of a board. It returns nil if the board wasn't built on the day
 // of at.
 func readGrid(ctx context.Context, db bun.IDB, board *Board, at time.Time) (grid []byte, err error) {
 	if board == nil || day(board.AsOf) != day(at) {
@@ -94,7 +94,8 @@ func newGrid(ranked []*Row) *score.RankGrid {
 	return score.NewRankGrid(posteriors)
 }
 
-// rankedPosterior is the posterior that a stored row had in its board's grid.
+// rankedPosterior returns the posterior that a stored row has in its board's grid, and false if it
+// has none.
 func rankedPosterior(r *Row) (score.Posterior, bool) {
 	if r == nil || r.Rank == nil {
 		return score.Posterior{}, false

@@ -8,9 +8,9 @@ import (
 	"github.com/google/uuid"
 )
 
-// TestLargeBoardsMoveTheirGrid: a board above refitBelow keeps the points of the day's
-// first build and moves the sums by the agents that changed. Moved there and back it is
-// the same to the byte, and a moved grid gives nearly the ranges of a new one.
+// TestLargeBoardsMoveTheirGrid checks that a board above refitBelow keeps the points of its grid
+// and updates the sums for the agents that changed. An update and its reverse give the same bytes,
+// and an updated grid gives nearly the same ranges as a new one.
 func TestLargeBoardsMoveTheirGrid(t *testing.T) {
 	t.Parallel()
 	first := rankedRows(refitBelow+100, 0)
@@ -44,14 +44,15 @@ func TestLargeBoardsMoveTheirGrid(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !bytes.Equal(back, grid) {
-		t.Error("the grid moved there and back is another one")
+		t.Error("an update of the grid and its reverse changed it")
 	}
 	if _, err := rankRanges(first, []byte("torn"), nil); err == nil {
-		t.Error("a torn grid was read")
+		t.Error("a truncated grid was read without an error")
 	}
 }
 
-// rankedRows are n ranked agents, best first; every tenth has its range moved by shift.
+// rankedRows returns the rows of n ranked agents, the best first. The range of every tenth is moved
+// by shift.
 func rankedRows(n int, shift float64) []*Row {
 	rows := make([]*Row, n)
 	for i := range rows {

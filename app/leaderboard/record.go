@@ -13,10 +13,10 @@ import (
 	"github.com/pulsecast/pulsecast/app/archive"
 )
 
-// recordRows is how many rows of boards one part of a record holds.
+// recordRows is the most board rows in one part of a record.
 const recordRows = 5000
 
-// boardRecord is a part of the first boards of a day.
+// boardRecord is one part of the record of a day's first boards.
 type boardRecord struct {
 	bun.BaseModel `bun:"table:board_records,alias:d"`
 
@@ -26,8 +26,8 @@ type boardRecord struct {
 	Content []byte `bun:"type:bytea"` // archive.EncodeRows of archive.BoardRow
 }
 
-// firstOfDay stores the prior of the day that p holds, and with it the record of the boards that
-// p makes. It reports false if another node was faster: that node's prior and record stand.
+// firstOfDay stores p.prior as the prior of its day, together with the record of the boards that p
+// builds. It reports false, and stores nothing, if another node was faster.
 func (b *Builder) firstOfDay(ctx context.Context, p job) (first bool, err error) {
 	var parts []boardRecord
 	if b.Records {
@@ -54,7 +54,7 @@ func (b *Builder) firstOfDay(ctx context.Context, p job) (first bool, err error)
 	return first, err
 }
 
-// record encodes all boards that p makes, in parts.
+// record encodes all boards that p builds, in parts of at most recordRows rows.
 func (b *Builder) record(p job) (parts []boardRecord, err error) {
 	rows := make([]archive.BoardRow, 0, recordRows)
 	flush := func() error {
@@ -76,7 +76,7 @@ func (b *Builder) record(p job) (parts []boardRecord, err error) {
 				return nil, err
 			}
 			if p.category != AllCategories && len(board) == 1 {
-				continue // the market alone
+				continue // only the market's row
 			}
 			for _, r := range board {
 				if rows = append(rows, b.recorded(&p, r)); len(rows) == recordRows {
@@ -102,7 +102,7 @@ func (b *Builder) recorded(p *job, r *Row) archive.BoardRow {
 	}
 }
 
-// categories lists every category that has sums, all of them together first.
+// categories lists every category that has sums. AllCategories comes first.
 func (h agentSums) categories() []string {
 	set := map[string]bool{AllCategories: true}
 	for i := range h {
@@ -111,7 +111,8 @@ func (h agentSums) categories() []string {
 	return slices.Sorted(maps.Keys(set))
 }
 
-// RecordsIn reads the records of boards that were made from one day up to another, without that.
+// RecordsIn yields the rows of the recorded boards from the day of from up to, but not including,
+// the day of to. A zero from means the first record.
 func RecordsIn(ctx context.Context, db bun.IDB, from, to time.Time) iter.Seq2[archive.BoardRow, error] {
 	return func(yield func(archive.BoardRow, error) bool) {
 		last := boardRecord{Part: -1}
@@ -142,7 +143,8 @@ func RecordsIn(ctx context.Context, db bun.IDB, from, to time.Time) iter.Seq2[ar
 	}
 }
 
-// recordAfter reads the part after last; nil if there is none before to.
+// recordAfter reads the part that follows last. It returns nil if none follows before the day of
+// to.
 func recordAfter(ctx context.Context, db bun.IDB, last boardRecord, to time.Time) (*boardRecord, error) {
 	var rows []boardRecord
 	err := db.NewSelect().Model(&rows).Where("d.day < ?", day(to)).Where("(d.day, d.part) > (?, ?)", last.Day, last.Part).
@@ -156,7 +158,7 @@ func recordAfter(ctx context.Context, db bun.IDB, last boardRecord, to time.Time
 	return &rows[0], nil
 }
 
-// DropRecords deletes the records of the days before one.
+// DropRecords deletes the records of the days before the day of before.
 func DropRecords(ctx context.Context, db bun.IDB, before time.Time) error {
 	_, err := db.NewDelete().Model((*boardRecord)(nil)).Where("day < ?", day(before)).Exec(ctx)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/score"
 )
 
-// forecast is one prediction as a test tells it: y below 0 is open, q below 0 has no
+// forecast describes one prediction for a test. A y below 0 means open, a q below 0 means no
 // baseline. Times are hours before start.
 type forecast struct {
 	agent   uuid.UUID
@@ -25,7 +25,8 @@ type forecast struct {
 	day     string // scheduled close
 }
 
-// market stores an open Yes/No market, or one with other outcomes, at these prices.
+// market stores an open market with the given prices. Its outcomes are Yes and No if outcomes is
+// nil.
 func (w *world) market(id, event, category string, outcomes []string, prices ...float64) {
 	w.t.Helper()
 	if outcomes == nil {
@@ -45,7 +46,7 @@ func (w *world) market(id, event, category string, outcomes []string, prices ...
 	}
 }
 
-// record stores forecasts with their clusters and days, as settlement would.
+// record stores predictions with their clusters and days, as settlement would.
 func (w *world) record(list ...forecast) {
 	w.t.Helper()
 	type clusterKey struct {

@@ -14,7 +14,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/leaderboard"
 )
 
-// afterQuery calls then once, after the first query that holds a text.
+// afterQuery calls then once, after the first query that contains a text.
 type afterQuery struct {
 	text string
 	then func(ctx context.Context)
@@ -29,8 +29,8 @@ func (a *afterQuery) AfterQuery(ctx context.Context, e *bun.QueryEvent) {
 	}
 }
 
-// TestHideDuringBuild: a model that an admin hides while boards are built is on no board
-// afterwards, not even on those of categories and windows.
+// TestHideDuringBuild checks that a model that an admin hides while boards are built is on no board
+// afterwards, not even on the boards of categories and windows.
 func TestHideDuringBuild(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
@@ -53,7 +53,7 @@ func TestHideDuringBuild(t *testing.T) {
 		}
 		agentsRead.then = hide
 		if !w.tick() {
-			t.Fatal("nothing was built")
+			t.Fatal("no board was built")
 		}
 		var models []string
 		if err := db.Reader.NewRaw("SELECT model FROM board_rows WHERE agent_id = ?", id).Scan(t.Context(), &models); err != nil {

@@ -18,25 +18,26 @@ import (
 )
 
 const (
-	// MaxReviewed is how many settled predictions a review looks at, the newest.
+	// MaxReviewed is the most settled predictions that a review reads, the newest.
 	MaxReviewed = 5000
-	// maxCalls is how many of the best and of the worst calls a review lists.
+	// maxCalls is the most best calls, and the most worst calls, that a review lists.
 	maxCalls = 10
 )
 
-// Review says where an agent won and lost against the market; see score.NewReview. It counts
-// events as the boards over all time do: from their scheduled day on.
+// Review says where an agent won and lost against the market; see score.NewReview. Like the boards
+// over all time, it counts an event from its scheduled day on.
 type Review struct {
 	score.Review
-	// Settled counts all of the agent's resolved predictions; All.Predictions of them are reviewed.
+	// Settled counts all of the agent's resolved predictions. The review covers All.Predictions of
+	// these.
 	Settled int64
-	// Best and Worst are the single predictions with the highest and lowest edge, at most ten
-	// each. One that earned nothing is in neither.
+	// Best and Worst are the single predictions with the highest and the lowest edge, at most ten
+	// each. Predictions with an edge of 0 are left out.
 	Best, Worst []prediction.Record
 	Conclusions []Conclusion
 }
 
-// Review reviews the newest settled predictions of an agent. The records are redacted for
+// Review reviews the newest settled predictions of an agent. Best and Worst are redacted for
 // viewer.
 func (s *Store) Review(ctx context.Context, db bun.IDB, agentID uuid.UUID, viewer agent.Viewer) (*Review, error) {
 	rows, err := s.readSettled(ctx, db, agentID)
@@ -63,7 +64,7 @@ type settledRow struct {
 	ClusterCategory, ClusterDay string
 }
 
-// readSettled reads what a review looks at, in order of publication.
+// readSettled reads the predictions for a review, in order of publication.
 func (s *Store) readSettled(ctx context.Context, db bun.IDB, agentID uuid.UUID) ([]settledRow, error) {
 	var rows []settledRow
 	err := db.NewSelect().TableExpr("(?) AS p", prediction.SelectNewestSettled(db, agentID, MaxReviewed)).
@@ -73,7 +74,7 @@ func (s *Store) readSettled(ctx context.Context, db bun.IDB, agentID uuid.UUID) 
 	return rows, err
 }
 
-// settledOf returns rows as package score takes them.
+// settledOf converts rows for package score.
 func settledOf(rows []settledRow) []score.Settled {
 	type side struct {
 		market  string
@@ -86,7 +87,7 @@ func settledOf(rows []settledRow) []score.Settled {
 		on := side{r.MarketID, *r.OutcomeIndex}
 		previous, ok := last[on]
 		if !ok || r.BaselinePrevious == nil || *r.BaselinePrevious != rows[previous].Confidence {
-			previous = -1 // it isn't among these
+			previous = -1 // the previous prediction isn't in rows
 		}
 		last[on] = i
 		list[i] = score.Settled{
@@ -97,7 +98,8 @@ func settledOf(rows []settledRow) []score.Settled {
 	return list
 }
 
-// horizon is the time from publication to the scheduled close, below zero without one.
+// horizon returns the time from publication to the scheduled close. It is negative without a
+// scheduled close.
 func horizon(p *prediction.Prediction) time.Duration {
 	if p.ScheduledCloseAt.IsZero() {
 		return -1

@@ -28,7 +28,7 @@ type bet struct {
 	published       time.Time
 }
 
-// settled adds a bet as settlement leaves it.
+// settled stores a bet as settlement would.
 func (w *world) settled(id uuid.UUID, b bet) uuid.UUID {
 	w.t.Helper()
 	w.serial++
@@ -51,8 +51,9 @@ func (w *world) settled(id uuid.UUID, b bet) uuid.UUID {
 	return made
 }
 
-// TestReview: .7 against .6 that happens earns 7, and .3 against .4 that happens loses 13. What
-// counts only from tomorrow on, or has no baseline, is left out.
+// TestReview checks a review of two bets: .7 against .6 earns 7, and .3 against .4 loses 13,
+// because both outcomes happen. It leaves out a bet that counts from tomorrow on and one without a
+// baseline.
 func TestReview(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
@@ -84,7 +85,7 @@ func TestReview(t *testing.T) {
 		if len(r.Distances) != 1 || leaderboard.DistanceWords(&r.Distances[0]) != "0.10 to 0.20 from the market" {
 			t.Errorf("distances %+v", r.Distances)
 		}
-		// Half way, .65 earns 3.75 and .35 loses 6.25.
+		// Moved half way to the market, .65 earns 3.75 and .35 loses 6.25.
 		if m := r.Moves[2]; m.Share != .5 || m.Sums.S != 37_500-62_500 || m.Gain.S != 37_500-62_500+60_000 {
 			t.Errorf("half way %+v", m)
 		}
@@ -101,8 +102,8 @@ func TestReview(t *testing.T) {
 	})
 }
 
-// TestReviewConcludes: an agent that exaggerates on each of many events learns it, and what
-// moving half way would have earned.
+// TestReviewConcludes checks the conclusions for an agent that exaggerates on every event: it does
+// worse than the market, and moving half way would have earned points.
 func TestReviewConcludes(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
@@ -144,8 +145,8 @@ func TestReviewConcludes(t *testing.T) {
 	})
 }
 
-// TestReviewPrevious: a moved prediction is held against the moved one before it, as in the
-// worked example of package score.
+// TestReviewPrevious checks that a review holds a moved prediction against the agent's previous
+// prediction, which is moved too. The numbers are those of package score's worked example.
 func TestReviewPrevious(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {

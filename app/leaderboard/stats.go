@@ -18,59 +18,61 @@ import (
 )
 
 const (
-	// maxHistory is how many days of skill history are read, the newest.
+	// maxHistory is the most days of skill history that are read, the newest.
 	maxHistory = 400
-	// maxLive is how many open predictions the live edge looks at: those that close next.
+	// maxLive is the most open predictions in the live edge. The ones that close next are taken.
 	maxLive = 500
 )
 
-// Progress is how much an agent has of what a rank needs.
+// Progress is an agent's count of something that a rank needs, and the count needed.
 type Progress struct{ Have, Need int64 }
 
-// Stats is all that is known about an agent's record, over all time and with the
-// numbers of the main board; only Progress, UntilProven, the counts and LiveEdge are newer.
+// Stats is an agent's record over all time. Its row, categories and history are as of the last
+// board. The rest is as of now, except that Events and Disagreements count what the row counts.
 type Stats struct {
-	// Row is its place on the main board. Before the board knows the agent it is
-	// provisional with the skill of an empty record.
+	// Row is the agent's row on the main board. An agent that isn't on the board yet gets a
+	// provisional row with an empty record.
 	Row Row
-	// Prior is the newest night's.
+	// Prior is the newest prior.
 	Prior Prior
 
 	Events, Days, Disagreements Progress
-	// NextCloseAt is when the next of its open predictions is scheduled to close, or
-	// the next early settlement to count; zero when nothing is under way.
+	// NextCloseAt is the earlier of two moments: the next scheduled close of an open prediction,
+	// and the day on which the next early settlement counts. It is zero if there is neither.
 	NextCloseAt time.Time
 
-	// Counts of its predictions, as of now.
+	// Total, Open, Resolved and Void count the agent's predictions as of now.
 	Total, Open, Resolved, Void int64
 	LastPublishedAt             time.Time // zero before the first
 
-	// UntilProven is about how many more settled events make it proven, if they come out as
-	// those so far did on average: 0 for one that is proven, nil where none would do.
+	// UntilProven estimates how many more settled events make the agent proven if they come out as
+	// the past ones did on average. It is 0 if the agent is proven, and nil if no number would
+	// suffice.
 	UntilProven *int
 
-	// Calibration and Murphy are over all settled predictions up to today.
+	// Calibration and Murphy are over the settled predictions of all days up to today.
 	Calibration [score.BinCount]score.Bin
-	Murphy      *score.Murphy // nil without any
-	// LiveEdge is the mean over its open predictions, in points, if the markets settled
-	// at today's prices: unsettled, never ranked. Nil when none has a baseline. Those that the
-	// viewer doesn't see are left out: a mean of one would tell it.
+	Murphy      *score.Murphy // nil without settled predictions
+	// LiveEdge is the mean edge of the open predictions, in points, if their markets settled at
+	// today's prices. It never counts for a rank. It leaves out the predictions that the viewer
+	// doesn't see, because the mean of a single one would reveal it. It is nil if no prediction
+	// with a baseline and a price is left.
 	LiveEdge *float64
 
-	// Categories are its rows on the boards of single categories, by name.
+	// Categories are the agent's rows on the boards of single categories, sorted by category.
 	Categories []Row
 	History    []SkillPoint // by day, the oldest first
 
 	viewer agent.Viewer
 }
 
-// Stats reads an agent's record as the public may see it. What it costs depends on the number
-// of days the agent has, not on how much it forecast.
+// Stats reads an agent's record as the public may see it. Its cost grows with the number of days on
+// which the agent's predictions settled, not with the number of predictions.
 func (s *Store) Stats(ctx context.Context, db bun.IDB, agentID uuid.UUID) (*Stats, error) {
 	return s.StatsFor(ctx, db, agentID, agent.Viewer{})
 }
 
-// StatsFor is Stats as a viewer may see it.
+// StatsFor is like Stats, but as viewer may see the record.
 func (s *Store) StatsFor(ctx context.Context, db bun.IDB, agentID uuid.UUID, viewer agent.Viewer) (*Stats, error) {
 	st := &Stats{viewer: viewer}
 	steps := []func(context.Context, bun.IDB, uuid.UUID, *Stats) error{
@@ -84,7 +86,7 @@ func (s *Store) StatsFor(ctx context.Context, db bun.IDB, agentID uuid.UUID, vie
 	return st, nil
 }
 
-// readRow reads the row of the main board.
+// readRow reads the agent's row on the main board.
 func (s *Store) readRow(ctx context.Context, db bun.IDB, agentID uuid.UUID, st *Stats) error {
 	var err error
 	if st.Prior, err = s.Prior(ctx, db); err != nil {
@@ -101,8 +103,8 @@ func (s *Store) readRow(ctx context.Context, db bun.IDB, agentID uuid.UUID, st *
 	return nil
 }
 
-// Summary reads the part of Stats that an agent which looks often needs: its row, its progress
-// and its counts.
+// Summary reads the part of Stats that agents ask for often: Row, Prior, the progress towards a
+// rank, the counts and NextCloseAt.
 func (s *Store) Summary(ctx context.Context, db bun.IDB, agentID uuid.UUID) (*Stats, error) {
 	st := &Stats{}
 	for _, step := range []func(context.Context, bun.IDB, uuid.UUID, *Stats) error{s.readRow, s.readCounts, s.readNextClose} {
@@ -126,7 +128,7 @@ func (s *Store) readCounts(ctx context.Context, db bun.IDB, agentID uuid.UUID, s
 	return nil
 }
 
-// readUntilProven sums the agent's days up again: its row doesn't hold the day blocks.
+// readUntilProven sums up the agent's days again, because its row doesn't hold the day blocks.
 func (s *Store) readUntilProven(ctx context.Context, db bun.IDB, agentID uuid.UUID, st *Stats) error {
 	h, err := readAgentSums(ctx, db, []uuid.UUID{agentID}, s.now())
 	if err != nil {
@@ -140,7 +142,7 @@ func (s *Store) readUntilProven(ctx context.Context, db bun.IDB, agentID uuid.UU
 	return nil
 }
 
-// readCalibration adds up all days' bins.
+// readCalibration adds up the calibration bins of all days.
 func (s *Store) readCalibration(ctx context.Context, db bun.IDB, agentID uuid.UUID, st *Stats) error {
 	var bins [score.BinCount]score.BinSum
 	var brier, squares int64
@@ -164,7 +166,7 @@ func (s *Store) readCalibration(ctx context.Context, db bun.IDB, agentID uuid.UU
 	if st.Row.Resolved == 0 && sumCounts(bins) == 0 {
 		return nil
 	}
-	// Murphy's parts need Σy² and ΣBrier in all only, so one bin may carry them.
+	// Murphy's parts need only the totals of y² and Brier over all bins, so one bin can hold them.
 	bins[0].YY += squares
 	bins[0].Brier += brier * (binUnit / brierUnit)
 	m := score.Decompose(bins)
@@ -198,7 +200,7 @@ func (s *Store) readNextClose(ctx context.Context, db bun.IDB, agentID uuid.UUID
 	return err
 }
 
-// readLive holds the open predictions against today's prices.
+// readLive computes the live edge from the open predictions and today's prices.
 func (s *Store) readLive(ctx context.Context, db bun.IDB, agentID uuid.UUID, st *Stats) error {
 	bets, err := prediction.Store{}.For(st.viewer).BetsOf(ctx, db, agentID, maxLive)
 	if err != nil {
@@ -227,7 +229,7 @@ func (s *Store) readLive(ctx context.Context, db bun.IDB, agentID uuid.UUID, st 
 	return nil
 }
 
-// readCategories looks the agent up on each category's board by the primary key.
+// readCategories reads the agent's row on each category's board by the primary key.
 func (s *Store) readCategories(ctx context.Context, db bun.IDB, agentID uuid.UUID, st *Stats) error {
 	st.Categories = []Row{}
 	return db.NewSelect().Model(&st.Categories).Where("r.span = ?", All).Where("r.agent_id = ?", agentID).

@@ -26,8 +26,8 @@ func (w *world) stats(id uuid.UUID) *leaderboard.Stats {
 
 func near(a *float64, b float64) bool { return a != nil && math.Abs(*a-b) < 1e-6 }
 
-// randomRecord is a record of an agent over 40 markets of 20 events in two
-// categories, with repeats, fractions and forecasts without a baseline.
+// randomRecord returns an agent's random record over 40 markets of 20 events in two categories,
+// with repeats, fractional outcomes and predictions without a baseline.
 func randomRecord(w *world, id uuid.UUID) []forecast {
 	r := rand.New(rand.NewPCG(1, 2))
 	var list []forecast
@@ -52,7 +52,8 @@ func randomRecord(w *world, id uuid.UUID) []forecast {
 	return list
 }
 
-// Every number of Stats follows from the predictions alone.
+// TestStatsAgainstNaiveRecomputation checks that every number of Stats can be computed from the
+// predictions alone.
 func TestStatsAgainstNaiveRecomputation(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
@@ -187,7 +188,7 @@ func TestNextCloseAndLiveEdge(t *testing.T) {
 		st := w.stats(id)
 		// 100·[(.6−.8)² − (.9−.8)²] = 3 and 100·[(.6−.5)² − (.7−.5)²] = −3.
 		if !near(st.LiveEdge, 0) {
-			t.Errorf("live edge of %+v is not the mean of 3 and −3", st)
+			t.Errorf("live edge of %+v, want the mean of 3 and −3", st)
 		}
 		if want := time.Date(2026, 11, 24, 12, 0, 0, 0, time.UTC); !st.NextCloseAt.Equal(want) {
 			t.Errorf("next close %v, want %v", st.NextCloseAt, want)
@@ -209,7 +210,7 @@ func TestSkillHistory(t *testing.T) {
 		w.days(id, "sport", "2026-11-02", 5, 1)
 		w.settle(id, "sport")
 		w.tick()
-		w.clock.move(48 * time.Hour) // a day on which nothing of its moved leaves no row
+		w.clock.move(48 * time.Hour) // a day on which the agent's record didn't change leaves no row
 		w.tick()
 		w.clock.move(24 * time.Hour)
 		w.days(id, "sport", "2026-11-03", 5, -9)

@@ -12,20 +12,21 @@ import (
 )
 
 const (
-	// checkEvery is how often a first page in memory is compared with the board.
+	// checkEvery is the longest time that a first page is served from memory without a check
+	// whether its board changed.
 	checkEvery = time.Second
-	// reloadEvery is how often it is read again all the same: names and counts in it
-	// move without the board.
+	// reloadEvery is the age at which a first page is read again even if its board didn't change,
+	// because its names and counts change without the board.
 	reloadEvery = 10 * time.Second
-	// maxFirstPages bounds the memory; there are four for each category.
+	// maxFirstPages is the most first pages in memory. Each category has four, one for each window.
 	maxFirstPages = 256
-	// modelsFor is how long the models of a board are kept. The board's next build
-	// replaces them earlier.
+	// modelsFor is the longest time that the models of a board are kept in memory. The next build
+	// of the board replaces them earlier.
 	modelsFor = time.Hour
 )
 
-// Store reads boards and what is behind them. It keeps first pages in memory; its
-// methods are safe for concurrent use.
+// Store reads boards and agents' records. It keeps first pages and models in memory. Its methods
+// are safe for concurrent use.
 type Store struct {
 	thresholds Thresholds
 	now        func() time.Time
@@ -34,14 +35,14 @@ type Store struct {
 	models *memo.Cache[modelsKey, []ModelRow]
 }
 
-// Forget drops what is kept in memory, because names and models in it may have changed.
+// Forget drops the pages and models kept in memory. Call it when names or models have changed.
 func (s *Store) Forget() {
 	s.pages.Forget()
 	s.models.Forget()
 }
 
-// Relabel shows another declared model of an agent on every board at once; else the
-// next build would.
+// Relabel sets an agent's declared model on every board immediately, without waiting for the next
+// build.
 func Relabel(ctx context.Context, tx bun.Tx, agentID uuid.UUID, model string) error {
 	_, err := tx.NewUpdate().Model((*Row)(nil)).Set("model = ?", model).Where("agent_id = ?", agentID).Exec(ctx)
 	if err != nil {
@@ -55,14 +56,14 @@ type boardKey struct {
 	category string
 }
 
-// firstPage is the top of a board; it is never changed once it is shared.
+// firstPage is the first page of a board. It must not be modified.
 type firstPage struct {
 	board    *Board
 	entries  []Entry
 	loadedAt time.Time
 }
 
-// NewStore makes a Store. The thresholds are for Stats' progress and should be the
+// NewStore returns a Store. It uses the thresholds for the progress in Stats; they should be the
 // Builder's.
 func NewStore(t Thresholds, now func() time.Time) *Store {
 	return &Store{
@@ -87,7 +88,7 @@ func (s *Store) refresh(ctx context.Context, db bun.IDB, key boardKey) (*firstPa
 	if err != nil {
 		return nil, time.Time{}, err
 	}
-	if board == nil { // not kept, because any word can be asked for
+	if board == nil { // not kept in memory, because a request can name any category
 		return &firstPage{entries: []Entry{}}, time.Time{}, nil
 	}
 	p := &firstPage{board: board, loadedAt: now}

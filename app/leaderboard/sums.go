@@ -21,7 +21,7 @@ const (
 	binUnit     = 1e9
 )
 
-// sums is what some of an agent's days add up to: what a board row is made of.
+// sums holds the totals over some of an agent's days. A board row is computed from it.
 type sums struct {
 	record        score.Sums
 	disagreements int64
@@ -30,7 +30,7 @@ type sums struct {
 	brier         int64
 	marketBrier   int64
 	logEdge       int64
-	// gaps are Σp − Σy of the calibration bins, in billionths.
+	// gaps holds Σp − Σy of each calibration bin, in billionths.
 	gaps [score.BinCount]int64
 }
 
@@ -47,7 +47,8 @@ func (s *sums) add(o *sums) {
 	}
 }
 
-// gap is Σ over the bins of |Σp − Σy|: the numerator of the calibration error.
+// gap returns the sum of |Σp − Σy| over the bins, in billionths. It is the numerator of the
+// calibration error.
 func (s *sums) gap() int64 {
 	total := int64(0)
 	for _, g := range s.gaps {
@@ -56,7 +57,7 @@ func (s *sums) gap() int64 {
 	return total
 }
 
-// mean is total/unit/count, nil without any.
+// mean returns total/unit/count, or nil if count is 0.
 func mean(total, count int64, unit float64) *float64 {
 	if count <= 0 {
 		return nil
@@ -65,23 +66,22 @@ func mean(total, count int64, unit float64) *float64 {
 	return &m
 }
 
-// windowSums are an agent's sums in one category over the days that the same windows hold.
+// windowSums holds an agent's sums in one category, over the days that belong to the same windows.
 type windowSums struct {
 	agent    uuid.UUID
 	category string
-	// window is the shortest that holds the days: an index into Windows.
+	// window is the shortest window that holds the days, as an index into Windows.
 	window int
 	sums
 }
 
-// agentSums holds the sums of some agents, all of one agent together. From it
-// every board can be made without another query: all windows and categories cost one
-// pass over agent_days. One takes 200 bytes; at 100,000 agents with events in
-// three categories that is some 100 MB while a full build runs.
+// agentSums holds the sums of some agents. The entries of one agent are adjacent. All windows and
+// categories are built from it, so a build reads agent_days only once. An entry takes 200 bytes.
+// With 100,000 agents that have events in three categories, a full build takes some 100 MB.
 type agentSums []windowSums
 
-// readAgentSums sums up the days of some agents up to the day of at. It asks for a few
-// hundred agents at a time, by the primary key, so that neither side sorts on disk.
+// readAgentSums sums up the days of some agents up to the day of at. It queries a few hundred
+// agents at a time by the primary key, so that the database doesn't sort on disk.
 func readAgentSums(ctx context.Context, db bun.IDB, agents []uuid.UUID, at time.Time) (agentSums, error) {
 	var h agentSums
 	names := map[string]string{} // one string for each category
@@ -113,15 +113,15 @@ func readAgentSums(ctx context.Context, db bun.IDB, agents []uuid.UUID, at time.
 	return h, nil
 }
 
-// daySquares is ΣD² over days as three sums of 64 bits, with D = high · 2²⁰ + low: the
-// square of one day's sum can pass 64 bits, and SQL has no wider integer on SQLite.
+// daySquares holds ΣD² over days as three 64-bit sums, with D = high · 2²⁰ + low. The square of one
+// day's sum can exceed 64 bits, and SQLite has no wider integer.
 type daySquares struct{ high, cross, low int64 }
 
 func (q daySquares) total() score.Int128 {
 	return score.Shifted(q.high, 40).Plus(score.Shifted(q.cross, 21)).Plus(score.Shifted(q.low, 0))
 }
 
-// scan reads a row of sumDays.
+// scan reads a row of the query sumDays.
 func (p *windowSums) scan(rows *sql.Rows) error {
 	var squares daySquares
 	fields := []any{
@@ -164,8 +164,8 @@ func sumDays(db bun.IDB, agents []uuid.UUID, at time.Time) *bun.SelectQuery {
 		GroupExpr("d.agent_id, d.category, shortest").OrderExpr("d.agent_id")
 }
 
-// addTo adds the days to those of a board. The board over all categories adds up the
-// categories, but has its day blocks from the rows over all of them.
+// addTo adds p to the total of a category's board. The board over all categories adds up the
+// categories, but takes its day blocks from the rows over all categories.
 func (p *windowSums) addTo(total *sums, category string) {
 	switch {
 	case category != AllCategories:
@@ -181,8 +181,8 @@ func (p *windowSums) addTo(total *sums, category string) {
 	}
 }
 
-// each calls fn with the sums of every agent that has something settled on a board. What is
-// taken back leaves rows of zeros, which don't count.
+// each calls fn with the sums of every agent that has a settled prediction on a board. It skips
+// agents whose predictions were all reversed; their rows hold zeros.
 func (h agentSums) each(w Window, category string, fn func(agent uuid.UUID, s *sums)) {
 	last := windowIndex(w)
 	for i := 0; i < len(h); {

@@ -12,17 +12,17 @@ import (
 	"github.com/pulsecast/pulsecast/app/settlement"
 )
 
-// Thumbnail is what a board draws small of an agent.
+// Thumbnail holds the data of the small charts that a board draws for an agent.
 type Thumbnail struct {
 	// Calibration is over all the agent's settled predictions.
 	Calibration [score.BinCount]score.Bin
-	// Trend is the skill at the end of each day of the last days on which it moved, the
+	// Trend is the skill at the end of each recent day on which the agent's record changed, the
 	// oldest first.
 	Trend []float64
 }
 
-// Thumbnails reads those of many agents with two queries; days is how far the trends
-// go back. Agents with nothing settled are left out.
+// Thumbnails reads the thumbnails of many agents with two queries. Trends go back the given number
+// of days. Agents without settled predictions are left out.
 func (s *Store) Thumbnails(ctx context.Context, db bun.IDB, agents []uuid.UUID, days int) (map[uuid.UUID]Thumbnail, error) {
 	if len(agents) == 0 {
 		return nil, nil
@@ -45,7 +45,7 @@ func (s *Store) Thumbnails(ctx context.Context, db bun.IDB, agents []uuid.UUID, 
 	return out, nil
 }
 
-// binSums are the columns that add up the calibration bins.
+// binSums lists the columns that sum up the calibration bins.
 var binSums = func() string {
 	var columns strings.Builder
 	for i := range score.BinCount {
@@ -56,7 +56,7 @@ var binSums = func() string {
 	return columns.String()
 }()
 
-// calibrations adds up the bins of many agents over all their days.
+// calibrations sums up the calibration bins of many agents over all their days.
 func (s *Store) calibrations(ctx context.Context, db bun.IDB, agents []uuid.UUID) (map[uuid.UUID]Thumbnail, error) {
 	rows, err := db.NewSelect().TableExpr("(?) AS d", settlement.SelectDays(db)).ColumnExpr("d.agent_id"+binSums).
 		Where("d.agent_id IN (?)", bun.List(agents)).Where("d.category <> ?", AllCategories).

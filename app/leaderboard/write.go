@@ -19,21 +19,21 @@ import (
 	"github.com/pulsecast/pulsecast/app/update"
 )
 
-// job is one board to build: of all agents, or if touched isn't nil, of these and the
-// ranked agents that they stand among.
+// job describes one board to build. If touched is nil, the rows of all agents are computed.
+// Otherwise only the rows of the touched agents are, and the ranked agents are ranked again.
 type job struct {
 	window     Window
 	category   string
 	at         time.Time
 	prior      Prior
 	contenders map[uuid.UUID]contender
-	sums       agentSums // of the touched agents, else of all
+	sums       agentSums // of the touched agents, or of all if touched is nil
 	touched    []uuid.UUID
 }
 
 func (p *job) main() bool { return p.window == All && p.category == AllCategories }
 
-// build brings one board up to date.
+// build brings one board up to date in the database.
 func (b *Builder) build(ctx context.Context, p job) error {
 	if err := b.buildBoard(ctx, p); err != nil {
 		return fmt.Errorf("build board %s %q: %w", p.window, p.category, err)
@@ -71,7 +71,7 @@ func (b *Builder) buildBoard(ctx context.Context, p job) error {
 		Kappa: p.prior.Kappa, Sigma2: p.prior.Sigma2, Mu: p.prior.Mu, Tau: p.prior.Tau, PriorDay: p.prior.Day,
 	}
 	if old != nil && !next.AsOf.After(old.AsOf) {
-		next.AsOf = old.AsOf.Add(time.Microsecond) // a cached page must notice
+		next.AsOf = old.AsOf.Add(time.Microsecond) // so that a cached page sees a new version
 	}
 	return b.db.InTx(ctx, func(ctx context.Context, tx bun.Tx) error {
 		if err := publish(ctx, tx, old, next); err != nil {
@@ -90,8 +90,7 @@ func (b *Builder) buildBoard(ctx context.Context, p job) error {
 	})
 }
 
-// readBoard reads a board without its grid. It returns nil for a board that was never
-// built.
+// readBoard reads a board without its grid. It returns nil if the board was never built.
 func readBoard(ctx context.Context, db bun.IDB, w Window, category string) (*Board, error) {
 	board := new(Board)
 	err := db.NewSelect().Model(board).ExcludeColumn("rank_grid").Where("span = ?", w).
@@ -106,9 +105,9 @@ func readBoard(ctx context.Context, db bun.IDB, w Window, category string) (*Boa
 	return board, nil
 }
 
-// readBefore loads the rows that the job may change: all, or with touched agents
-// these and the ranked, whose ranks can move; other provisional rows stay as they
-// are. It returns nil when the touched agents' rows would be just what they were.
+// readBefore reads the rows that the job may change. Without touched agents these are all rows.
+// Otherwise they are the rows of the touched agents and all rows above the provisional ones,
+// because their ranks can move. It returns nil if the touched agents' rows wouldn't change.
 func (b *Builder) readBefore(ctx context.Context, p job, fresh []*Row) (map[uuid.UUID]*Row, error) {
 	before := map[uuid.UUID]*Row{}
 	if p.touched == nil {
@@ -130,7 +129,7 @@ func (b *Builder) readBefore(ctx context.Context, p job, fresh []*Row) (map[uuid
 	})
 }
 
-// read adds rows of the board, narrowed by where, to before.
+// read adds the rows of the board that where selects to before.
 func (p *job) read(
 	ctx context.Context, db bun.IDB, before map[uuid.UUID]*Row, where func(*bun.SelectQuery) *bun.SelectQuery,
 ) error {
@@ -148,8 +147,8 @@ func (p *job) read(
 	return nil
 }
 
-// unmoved reports whether the touched agents stand exactly as before, but for ranks
-// and for who is over an owner's limit, which follow from who stands where.
+// unmoved reports whether the rows of the touched agents are the same as before. It ignores ranks
+// and the limit per owner, because these follow from the positions.
 func (b *Builder) unmoved(p job, before map[uuid.UUID]*Row, fresh []*Row) bool {
 	if len(fresh) != len(before) {
 		return false
@@ -169,7 +168,8 @@ func (b *Builder) unmoved(p job, before map[uuid.UUID]*Row, fresh []*Row) bool {
 	return true
 }
 
-// freshRows makes the rows of the agents of the job.
+// freshRows computes the rows of the job's agents. It returns an error if the market's own row
+// isn't 0.
 func freshRows(p job) ([]*Row, error) {
 	var rows []*Row
 	has := map[uuid.UUID]bool{}
@@ -182,7 +182,7 @@ func freshRows(p job) ([]*Row, error) {
 	p.sums.each(p.window, p.category, add)
 	add(MarketID, &sums{})
 	if p.main() {
-		// The main board also lists who has published and has nothing settled yet.
+		// The main board also lists agents that have published but have no settled prediction yet.
 		for _, id := range p.listed() {
 			if p.contenders[id].Published {
 				add(id, &sums{})
@@ -191,13 +191,13 @@ func freshRows(p job) ([]*Row, error) {
 	}
 	for _, r := range rows {
 		if r.AgentID == MarketID && (r.ClusterSum != 0 || r.ClusterSquares != 0 || r.Skill != 0) {
-			return nil, fmt.Errorf("the market scored %v points against itself, which must be 0; settlement is broken, so nothing is published", r.ClusterSum.Float())
+			return nil, fmt.Errorf("the market scored %v points against itself, which must be 0; settlement is broken, so this board was not published", r.ClusterSum.Float())
 		}
 	}
 	return rows, nil
 }
 
-// listed names the agents of the job.
+// listed returns the ids of the job's agents.
 func (p *job) listed() []uuid.UUID {
 	if p.touched != nil {
 		return p.touched
@@ -205,8 +205,8 @@ func (p *job) listed() []uuid.UUID {
 	return slices.Collect(maps.Keys(p.contenders))
 }
 
-// untouched copies the rows that are only ranked again. Agents that were disabled
-// meanwhile leave.
+// untouched copies the rows that are only ranked again. It leaves out agents that were disabled
+// meanwhile.
 func untouched(before map[uuid.UUID]*Row, p job) []*Row {
 	touched := make(map[uuid.UUID]bool, len(p.touched))
 	for _, id := range p.touched {
@@ -225,7 +225,7 @@ func untouched(before map[uuid.UUID]*Row, p job) []*Row {
 	return rows
 }
 
-// delta is what has to be written to lead from one board to the next.
+// delta lists the rows to write and to delete, so that one version of a board becomes the next.
 type delta struct {
 	changed []*Row
 	gone    []uuid.UUID
@@ -249,7 +249,7 @@ func difference(before map[uuid.UUID]*Row, rows []*Row) delta {
 	return d
 }
 
-// announce records a new version of the main board as an update, unless no row differs.
+// announce records an update for a new version of the main board, unless no row differs.
 func (d *delta) announce(ctx context.Context, tx bun.Tx, b *Board) error {
 	if len(d.changed)+len(d.gone) == 0 {
 		return nil
@@ -259,7 +259,7 @@ func (d *delta) announce(ctx context.Context, tx bun.Tx, b *Board) error {
 	})
 }
 
-// equal compares all that a row shows.
+// equal reports whether two rows show the same values.
 func (r *Row) equal(o *Row) bool {
 	return string(r.Position) == string(o.Position) && r.Model == o.Model &&
 		r.Reference == o.Reference && r.Provisional == o.Provisional && r.Reason == o.Reason &&
@@ -274,8 +274,8 @@ func (r *Row) equal(o *Row) bool {
 
 func same[T comparable](a, b *T) bool { return a == b || (a != nil && b != nil && *a == *b) }
 
-// publish moves the board to its next version: only from the version that was read,
-// so that two builders cannot mix their rows.
+// publish replaces version old of the board by next. It returns ErrRaced if the stored version
+// isn't old, so that two Builders can't mix their rows.
 func publish(ctx context.Context, tx bun.Tx, old, next *Board) error {
 	var res sql.Result
 	var err error
@@ -316,9 +316,8 @@ func (d *delta) write(ctx context.Context, tx bun.Tx, p job) error {
 	return nil
 }
 
-// relabelRows gives rows of a board the models that their agents declare by now. An admin
-// may have hidden one since the agents were read, and what Relabel changed then was
-// written over.
+// relabelRows sets the models in the written rows to the ones that the agents declare now. An admin
+// may have hidden a model since the agents were read, and writing the rows has undone that Relabel.
 func relabelRows(ctx context.Context, tx bun.Tx, p job, rows []Row) error {
 	ids := make([]uuid.UUID, len(rows))
 	for i := range rows {
@@ -341,8 +340,7 @@ var upsertRows = upsert("board_rows", []string{"span", "category", "agent_id"}, 
 	"brier", "market_brier", "log_edge", "calibration_error",
 })
 
-// upsert is a statement for database.ExecRows that writes rows, and replaces those that
-// are there.
+// upsert returns a statement for database.ExecRows that inserts rows and replaces existing ones.
 func upsert(table string, key, columns []string) string {
 	sets := make([]string, len(columns))
 	for i, c := range columns {

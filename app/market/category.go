@@ -6,16 +6,16 @@ import (
 	"strings"
 )
 
-// Categories are the fields a market can belong to, in the order they are listed. A market
-// that fits none has no category.
+// Categories are the categories of markets, in the order in which they are listed. A market that fits none has
+// no category.
 var Categories = []string{
 	"politics", "world", "economics", "finance", "crypto", "technology", "science", "climate", "health", "sports", "culture",
 }
 
-// subjects is the table from tag slugs to categories. The first line that holds one of a
-// market's slugs decides, so narrow subjects stand above broad ones: a soccer match in bad
-// weather is sports, a decision of the central bank is economics whoever is president.
-// Slugs are in lower case with hyphens, as TagSlug writes them.
+// subjects maps tag slugs to categories. The first row that contains one of a market's slugs decides, so narrow
+// subjects stand above broad ones. For example, a soccer match in bad weather is sports, and a decision of the
+// central bank is economics, whoever is president. Slugs are in lower case with hyphens, as TagSlug writes
+// them.
 var subjects = []struct {
 	category string
 	slugs    string // separated by spaces
@@ -63,8 +63,8 @@ var subjects = []struct {
 		"big-tech apple google microsoft meta amazon tiktok-ban iphone robotics robots humanoid self-driving robotaxi " +
 		"waymo semiconductors chips cybersecurity cloudflare internet social-media twitter x perplexity cursor app-store apps " +
 		"tech-companies software databricks starlink ai-models"},
-	// Countries at war and the affairs between states come before the people who govern, and
-	// elections before both: the winner of a vote is politics wherever it is held.
+	// The order of the next three rows matters. Elections come first, because the winner of a vote is politics
+	// wherever it is held. War and foreign affairs come before the people who govern.
 	{"politics", "elections world-elections global-elections us-election us-elections us-presidential-election primaries " +
 		"midterms midterms-2026 2026-midterms house-races senate-races governor-races mayoral-elections nyc-mayor " +
 		"presidential-election parliamentary-elections 2028-election main-election referendum polls polling approval " +
@@ -84,7 +84,7 @@ var subjects = []struct {
 		"us-current-affairs us-politics uk-politics global-politics democrats republicans gop dnc rnc governor mayor " +
 		"redistricting filibuster white-house cabinet-exits legislation legal law prison guilty conspiracy minnesota " +
 		"free-speech voting"},
-	// Broad subjects: the site's own navigation.
+	// Broad subjects: the navigation of the source's site.
 	{"sports", "sports"},
 	{"health", "health"},
 	{"climate", "weather climate climate-weather natural-disasters natural-disaster environment"},
@@ -101,17 +101,16 @@ var subjects = []struct {
 		"australia spain italy israel-x-hamas syria-war denmark"},
 }
 
-// silent are slugs that say how a question is shown, traded or repeated, not what it is
-// about.
+// silent are slugs that say how a question is shown, traded or repeated, but not what it is about.
 var silent = words("all games new featured trending recurring parlays hit-first hit-price up-or-down multi-strikes weekly monthly " +
 	"daily hourly yearly annual 1h 4h 5m 15m 30m pre-market hide-from-new parent-for-derivative derivatives derivative " +
 	"breaking breaking-news neg-risk hfc carousel open-source-intel finance-updown pyth-finance equity-daily daily-close " +
 	"crypto-updown exclusive popular live main yes-no scheduled placeholder today tomorrow this-week this-month")
 
-// silentForm matches whole families of such slugs: years, rewards and retired tags.
+// silentForm matches families of such slugs: years, rewards and retired tags.
 var silentForm = regexp.MustCompile(`^(\d{4}|\d{4}-predictions|\d+[mhdw]|earn-.*|rewards?(-.*)?|deprec(ated)?-.*)$`)
 
-// place is where subjects names a slug.
+// place maps a slug to the first row of subjects that contains it.
 var place = func() map[string]int {
 	at := map[string]int{}
 	for i, s := range subjects {
@@ -132,9 +131,8 @@ func words(s string) map[string]bool {
 	return set
 }
 
-// CategoryOf returns the one of Categories that tags stand for, or "" if none of them says.
-// The order of the tags doesn't matter. Labels and legacy categories ("US-current-affairs")
-// go through the same table.
+// CategoryOf returns the category that tags stand for, or "" if they stand for none. The order of the tags
+// doesn't matter. Labels and legacy categories ("US-current-affairs") are looked up in the same table.
 func CategoryOf(tags ...string) string {
 	best := len(subjects)
 	for _, tag := range tags {
@@ -148,25 +146,24 @@ func CategoryOf(tags ...string) string {
 	return subjects[best].category
 }
 
-// TagKnown reports whether the table has a place for a tag, or knows that it says nothing.
+// TagKnown reports whether a tag is in the table, or is known to say nothing about the category.
 func TagKnown(tag string) bool {
 	slug := TagSlug(tag)
 	_, known := place[slug]
 	return known || silent[slug] || silentForm.MatchString(slug)
 }
 
-// TagSlug writes a tag's slug, or its label if it came without one, as tags are compared:
-// in lower case, with hyphens for white space and "&".
+// TagSlug normalises a tag's slug, or its label if it has no slug: lower case, with hyphens for white space and
+// "&".
 func TagSlug(tag string) string {
 	split := func(r rune) bool { return r == ' ' || r == '&' || r == '\t' || r == '\n' || r == '\u00a0' }
 	return strings.Join(strings.FieldsFunc(strings.ToLower(tag), split), "-")
 }
 
-// MaxTags is the most tags kept of a market.
+// MaxTags is the largest number of tags stored for a market.
 const MaxTags = 100
 
-// TagSlugs returns the slugs of tags as they are stored: each once, in the order given, at
-// most MaxTags.
+// TagSlugs returns the normalised slugs of tags, without duplicates, in the given order and at most MaxTags.
 func TagSlugs(tags ...string) []string {
 	var slugs []string
 	for _, tag := range tags {

@@ -8,9 +8,9 @@ import (
 	"github.com/pulsecast/pulsecast/app/market"
 )
 
-// questions are 100 real questions of Polymarket, the slugs of their tags and the category
-// that a person gives them. Those marked with * carry the tags that were recorded with them,
-// the others the tags that Polymarket gives questions of their kind.
+// questions are 100 real questions of Polymarket, with the slugs of their tags and the category that a person
+// chose. Questions marked with * have their recorded tags. The others have tags that Polymarket gives to
+// similar questions.
 const questions = `
 finance    | *MicroStrategy sells any Bitcoin by March 31, 2026? | finance economy business 2025-predictions crypto microstrategy stocks
 finance    | *MicroStrategy sells any Bitcoin by June 30, 2026? | finance economy business 2025-predictions crypto microstrategy stocks
@@ -121,15 +121,15 @@ func TestCategoryOfRealQuestions(t *testing.T) {
 		parts := strings.Split(line, " | ")
 		want, question, tags := strings.TrimSpace(parts[0]), parts[1], strings.Fields(parts[2])
 		if got := market.CategoryOf(tags...); got != want || !slices.Contains(market.Categories, want) {
-			t.Errorf("%s: %q, want %q", question, got, want)
+			t.Errorf("%s: got %q, want %q", question, got, want)
 		}
 		slices.Reverse(tags)
 		if got := market.CategoryOf(tags...); got != want {
-			t.Errorf("%s, tags turned round: %q, want %q", question, got, want)
+			t.Errorf("%s, tags reversed: got %q, want %q", question, got, want)
 		}
 	}
 	if len(lines) < 100 {
-		t.Errorf("%d questions", len(lines))
+		t.Errorf("got %d questions", len(lines))
 	}
 }
 
@@ -146,17 +146,17 @@ func TestCategoryOfOddTags(t *testing.T) {
 		"technology": {"Tech"},
 	} {
 		if got := market.CategoryOf(tags...); got != want {
-			t.Errorf("%v: %q, want %q", tags, got, want)
+			t.Errorf("tags %v: got %q, want %q", tags, got, want)
 		}
 	}
 	for _, c := range market.Categories {
 		if market.CategoryOf(c) != c {
-			t.Errorf("%s goes to %q", c, market.CategoryOf(c))
+			t.Errorf("category %s: got %q, want itself", c, market.CategoryOf(c))
 		}
 	}
 	for tag, want := range map[string]bool{"nba": true, "Hide From New": true, "earn-5": true, "2031": true, "deprec-us-election": true, "30m": true, "lake-omber": false} {
 		if market.TagKnown(tag) != want {
-			t.Errorf("%s: known %v", tag, !want)
+			t.Errorf("tag %s: got known %v", tag, !want)
 		}
 	}
 }
@@ -165,14 +165,14 @@ func TestTagSlugs(t *testing.T) {
 	t.Parallel()
 	got := market.TagSlugs("Hide From New", "hide-from-new", "", "  ", "Ukraine & Russia", "a/b?c=d", "ÄÖ")
 	if want := []string{"hide-from-new", "ukraine-russia", "a/b?c=d", "äö"}; !slices.Equal(got, want) {
-		t.Errorf("%q, want %q", got, want)
+		t.Errorf("got %q, want %q", got, want)
 	}
 	if got := market.TagSlugs(strings.Fields(manyTags())...); len(got) != market.MaxTags {
-		t.Errorf("%d tags kept", len(got))
+		t.Errorf("%d tags were kept", len(got))
 	}
 }
 
-// manyTags are more tags than are kept.
+// manyTags returns more tags than are stored.
 func manyTags() string {
 	var b strings.Builder
 	for i := range market.MaxTags + 10 {

@@ -16,28 +16,28 @@ import (
 	"github.com/pulsecast/pulsecast/app/plaintext"
 )
 
-// Event is an upstream event, which groups sibling markets, as last observed. Empty texts,
-// zero times and nil numbers are unknown.
+// Event is an upstream event, which groups sibling markets, as last observed. Empty strings, zero times and nil
+// numbers mean unknown.
 type Event struct {
 	bun.BaseModel `bun:"table:market_events,alias:e"`
 
 	ID          string    `bun:",pk"`
 	Slug        string    `bun:",nullzero"`
-	Title       string    // without blanks; empty if the upstream sent none
+	Title       string    // trimmed; empty if the source sent none
 	URL         string    `bun:",nullzero"` // the public page
 	Description string    `bun:",nullzero"`
-	ClosesAt    time.Time `bun:",nullzero"` // scheduled
-	Volume      *float64  // traded so far on all its markets, in US dollars
+	ClosesAt    time.Time `bun:",nullzero"` // scheduled close
+	Volume      *float64  // of all its markets so far, in US dollars
 	Volume24h   *float64  `bun:"volume_24h"`
 
-	// Exclusive is whether exactly one of its markets can settle at Yes, nil if unknown.
-	// Only then do their prices belong to sum up to 1.
+	// Exclusive is true if exactly one of its markets can settle at Yes, and nil if that is unknown. Only the
+	// prices of an exclusive event should sum up to 1.
 	Exclusive *bool
-	// ByPrice is whether the upstream shows the markets by price rather than in their order.
+	// ByPrice is true if the source orders the markets by price rather than by position.
 	ByPrice bool
 
-	// Tags are the slugs of the event itself, for markets that come without any. TagsKnown
-	// is whether the upstream has said which they are; TagsAskedAt is the last attempt.
+	// Tags are the slugs of the event itself, for markets that come without tags. TagsKnown says that the
+	// source has sent them. TagsAskedAt is the time of the latest request for them.
 	Tags        []string `bun:"type:json,nullzero"`
 	TagsKnown   bool
 	TagsAskedAt time.Time `bun:",nullzero"`
@@ -46,12 +46,12 @@ type Event struct {
 
 	Received string `bun:"-" json:"-"` // as in Market
 
-	derived bool // made of what its markets say
+	derived bool // derived from its markets, because the source sent no event
 }
 
-// eventsOf completes the events of a reading with those that only its markets name: their
-// volumes are sums, their close is the latest. Events are sorted by id so that concurrent
-// writers lock rows in one order.
+// eventsOf returns the events of a reading. It adds events that only markets refer to: their volume is the sum
+// of their markets', their close the latest. Events are sorted by id, so that concurrent writers lock rows in
+// the same order.
 func eventsOf(markets []Market, given []Event) []Event {
 	at := map[string]int{}
 	var out []Event
@@ -80,7 +80,7 @@ func eventsOf(markets []Market, given []Event) []Event {
 	return out
 }
 
-// take adds what one of its markets says to an event that only its markets name.
+// take adds the values of a market to a derived event.
 func (e *Event) take(m *Market) {
 	e.Title, e.Slug = cmp.Or(e.Title, m.EventTitle), cmp.Or(e.Slug, m.EventSlug)
 	if m.ClosesAt.After(e.ClosesAt) {
@@ -94,9 +94,8 @@ func (e *Event) take(m *Market) {
 	}
 }
 
-// storeEvents writes events as they now stand. What a reading leaves out keeps the value
-// known before, and so does everything if a later reading is stored already. What only the
-// markets of an event say never replaces what the upstream said of it.
+// storeEvents stores events. If a reading leaves out a value, the stored one stays. If a later reading is
+// already stored, nothing changes. Values of a derived event never replace values that the source sent.
 func storeEvents(ctx context.Context, db bun.IDB, events []Event) error {
 	for part := range slices.Chunk(events, chunk) {
 		given := slices.DeleteFunc(slices.Clone(part), func(e Event) bool { return e.derived })
@@ -104,7 +103,7 @@ func storeEvents(ctx context.Context, db bun.IDB, events []Event) error {
 		if err := upsertEvents(ctx, db, given, "COALESCE(EXCLUDED.?, e.?)"); err != nil {
 			return err
 		}
-		// An event that the upstream described has a public page.
+		// Only an event that the source described has a URL.
 		err := upsertEvents(ctx, db, derived, "CASE WHEN e.url IS NULL THEN COALESCE(EXCLUDED.?, e.?) ELSE COALESCE(e.?, EXCLUDED.?) END")
 		if err != nil {
 			return err
@@ -113,7 +112,7 @@ func storeEvents(ctx context.Context, db bun.IDB, events []Event) error {
 	return nil
 }
 
-// upsertEvents stores events; merged is how an old and a new value become one.
+// upsertEvents stores events. merged is the SQL expression that combines the old and the new value of a column.
 func upsertEvents(ctx context.Context, db bun.IDB, events []Event, merged string) error {
 	if len(events) == 0 {
 		return nil
@@ -134,8 +133,7 @@ func upsertEvents(ctx context.Context, db bun.IDB, events []Event, merged string
 	return nil
 }
 
-// TagsTried records that the upstream was asked for the tags of events at a moment and gave
-// no answer.
+// TagsTried records that the source was asked for the tags of events at the given time and didn't answer.
 func (Store) TagsTried(ctx context.Context, db bun.IDB, eventIDs []string, at time.Time) error {
 	at = database.Now(at)
 	var rows []Event
@@ -152,7 +150,7 @@ func (Store) TagsTried(ctx context.Context, db bun.IDB, eventIDs []string, at ti
 	return nil
 }
 
-// EventByID finds one event; found is false when the id is unknown. The id may be any bytes.
+// EventByID returns one event. found is false if the id is unknown. The id may contain any bytes.
 func (Store) EventByID(ctx context.Context, db bun.IDB, id string) (e *Event, found bool, err error) {
 	if plaintext.Check(id, false) != "" {
 		return nil, false, nil
@@ -169,7 +167,7 @@ func (Store) EventByID(ctx context.Context, db bun.IDB, id string) (e *Event, fo
 	return e, true, nil
 }
 
-// EventsByID finds the named events; unknown ids are left out.
+// EventsByID returns events by id. It leaves out unknown ids.
 func (Store) EventsByID(ctx context.Context, db bun.IDB, ids []string) (map[string]*Event, error) {
 	out := make(map[string]*Event, len(ids))
 	for part := range slices.Chunk(ids, chunk) {
@@ -185,7 +183,7 @@ func (Store) EventsByID(ctx context.Context, db bun.IDB, ids []string) (map[stri
 	return out, nil
 }
 
-// Name is the event's title, else what its first market asks, else its id.
+// Name returns the event's title, else the title or question of its first market, else its id.
 func (e *Event) Name(markets []Market) string {
 	if e.Title != "" {
 		return e.Title
@@ -196,8 +194,8 @@ func (e *Event) Name(markets []Market) string {
 	return e.ID
 }
 
-// Subject is the category and the tags of an event: its own, else those of the first of some
-// of its markets that has any.
+// Subject returns the category and the tags of an event. If the event has none, it returns those of the first
+// market that has some.
 func (e *Event) Subject(markets []Market) (category string, tags []string) {
 	category, tags = CategoryOf(e.Tags...), e.Tags
 	for i := range markets {
@@ -209,27 +207,26 @@ func (e *Event) Subject(markets []Market) (category string, tags []string) {
 	return category, tags
 }
 
-// maxSiblings bounds the markets of one event that are looked at.
+// maxSiblings is how many markets of one event are read.
 const maxSiblings = 2000
 
-// Siblings are the markets of an event, lightly read.
+// Siblings summarises the markets of an event.
 type Siblings struct {
-	// IDs are in order: those that are not closed first, as the upstream orders them, or by
-	// probability if it gives no order.
+	// IDs of the markets, open ones first, each in the source's order, or by probability if the source gives
+	// none.
 	IDs []string
-	// Likeliest are the ids of at most five of the open ones, the likeliest first.
+	// Likeliest are the ids of the open markets with the highest probabilities, highest first, at most five.
 	Likeliest []string
 	Open      int
-	// Sum is of the probabilities of the open ones, nil if none is known: 1 plus the
-	// overround where exactly one of them can happen.
+	// Sum is the sum of the probabilities of the open markets, nil if none is known. If exactly one market can
+	// settle at Yes, it is 1 plus the overround.
 	Sum *float64
-	// Volume is of all whose volume is known, in US dollars; nil if none is.
+	// Volume is the sum of the known volumes, in US dollars; nil if none is known.
 	Volume   *float64
 	ClosesAt time.Time // the latest scheduled close; zero if unknown
 }
 
-// Siblings reads the order of an event's markets and what they come to together, of at most
-// 2,000 of them.
+// Siblings reads a summary of an event's markets. It reads at most 2,000 of them.
 func (Store) Siblings(ctx context.Context, db bun.IDB, e *Event) (*Siblings, error) {
 	var markets []Market
 	err := db.NewSelect().Model(&markets).
@@ -260,17 +257,18 @@ func (Store) Siblings(ctx context.Context, db bun.IDB, e *Event) (*Siblings, err
 	return s, nil
 }
 
-// maxLikeliest is how many of an event's markets are compared over time.
+// maxLikeliest is how many ids Likeliest holds.
 const maxLikeliest = 5
 
-// likeliestOf are the ids of the open markets with the highest probabilities.
+// likeliestOf returns the ids of the open markets with the highest probabilities.
 func likeliestOf(markets []Market) []string {
 	open := slices.DeleteFunc(slices.Clone(markets), func(m Market) bool { return m.Closed || !m.Active })
 	slices.SortStableFunc(open, func(a, b Market) int { return cmp.Compare(orLess(b.Probability), orLess(a.Probability)) })
 	return ids(open[:min(len(open), maxLikeliest)])
 }
 
-// Page is a part of the ids in order, and the place where the next part begins, 0 at the end.
+// Page returns at most limit ids, starting at the index from, and the index of the next page. That index is 0
+// at the end.
 func (s *Siblings) Page(from, limit int) (ids []string, next int) {
 	from = min(max(from, 0), len(s.IDs))
 	if end := from + limit; end < len(s.IDs) {
@@ -279,8 +277,8 @@ func (s *Siblings) Page(from, limit int) (ids []string, next int) {
 	return s.IDs[from:], 0
 }
 
-// Overround is how far the prices sum up beyond 1. It is unknown unless exactly one of the
-// markets can settle at Yes and all of them are open.
+// Overround returns by how much the prices sum up beyond 1. It is known only if exactly one of the markets can
+// settle at Yes and all of them are open.
 func (s *Siblings) Overround(e *Event) (over float64, known bool) {
 	if e.Exclusive == nil || !*e.Exclusive || s.Sum == nil || s.Open < len(s.IDs) {
 		return 0, false
@@ -288,7 +286,7 @@ func (s *Siblings) Overround(e *Event) (over float64, known bool) {
 	return *s.Sum - 1, true
 }
 
-// InOrder reads the named markets in the order of their ids; unknown ones are left out.
+// InOrder returns markets in the order of ids. It leaves out unknown ids.
 func (s Store) InOrder(ctx context.Context, db bun.IDB, ids []string) ([]Market, error) {
 	found, err := s.ByIDs(ctx, db, ids)
 	if err != nil {
@@ -309,8 +307,8 @@ func plus(sum *float64, v float64) *float64 {
 	return &v
 }
 
-// arrange orders the markets of one event: those that are not closed first, by the
-// upstream's positions if each has its own, else the likeliest first; ties by id.
+// arrange sorts the markets of one event: open ones first, then by the source's positions if they are all
+// different, else by probability, highest first. Ties are ordered by id.
 func arrange(markets []Market, byPrice bool) {
 	ordered := !byPrice && hasPositions(markets)
 	slices.SortFunc(markets, func(a, b Market) int {
@@ -338,7 +336,7 @@ func hasPositions(markets []Market) bool {
 	return true
 }
 
-// orLess puts what is unknown below every probability.
+// orLess returns -1 for an unknown probability, so that it sorts below all others.
 func orLess(p *float64) float64 {
 	if p == nil {
 		return -1
@@ -346,7 +344,7 @@ func orLess(p *float64) float64 {
 	return *p
 }
 
-// utc undoes the local zone that a driver reads times in.
+// utc converts times to UTC, because drivers return them in the local zone.
 func (e *Event) utc() {
 	for _, t := range []*time.Time{&e.ClosesAt, &e.TagsAskedAt, &e.UpdatedAt} {
 		*t = t.UTC()

@@ -16,7 +16,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/market"
 )
 
-// sibling is a market of an event.
+// sibling returns a market of an event.
 func sibling(event, id string, p float64, volume float64) market.Market {
 	m := yesNo(id, volume, noon)
 	m.EventID, m.EventTitle, m.EventSlug = event, "Event "+event, "slug-"+event
@@ -50,7 +50,7 @@ func siblings(t *testing.T, db *database.DB, id string) *market.Siblings {
 	return s
 }
 
-// groups lists every page of a filter as "event:market,market/total".
+// groups lists all pages of a filter, each group as "event:market,market/total".
 func groups(t *testing.T, db *database.DB, f market.GroupFilter) string {
 	t.Helper()
 	if f.Limit == 0 {
@@ -110,14 +110,14 @@ func TestGroups(t *testing.T) {
 			}
 		}
 		if got := groups(t, db, market.GroupFilter{Sort: market.ByClosing}); !strings.HasPrefix(got, "-:alone/1 ") || strings.Count(got, " ") != 4 {
-			t.Errorf("by closing: %s", got)
+			t.Errorf("by closing: got %s", got)
 		}
 		if got := groups(t, db, market.GroupFilter{Sort: market.ByNewest, Limit: 1}); strings.Count(got, " ") != 4 {
-			t.Errorf("by age: %s", got)
+			t.Errorf("by age: got %s", got)
 		}
 		for _, bad := range []string{"x", "!!", "AAAA"} {
 			if _, _, err := store.Groups(t.Context(), db.Reader, market.GroupFilter{After: bad, Limit: 1}); err == nil {
-				t.Errorf("cursor %q is taken", bad)
+				t.Errorf("cursor %q was accepted", bad)
 			}
 		}
 	})
@@ -141,11 +141,11 @@ func TestSiblingsInOrder(t *testing.T) {
 		}, market.Event{ID: "price", ByPrice: true, UpdatedAt: noon})
 		for id, want := range map[string]string{"dates": "d1 d2 d10 d0", "shared": "s2 s1", "price": "p2 p1", "plain": "q2 q3 q1"} {
 			if got := strings.Join(siblings(t, db, id).IDs, " "); got != want {
-				t.Errorf("%s: %s, want %s", id, got, want)
+				t.Errorf("event %s: got %s, want %s", id, got, want)
 			}
 		}
 		if s := siblings(t, db, "dates"); s.Open != 3 || math.Abs(*s.Sum-1.1) > 1e-9 {
-			t.Errorf("%d open, sum %v", s.Open, *s.Sum)
+			t.Errorf("got %d open with the sum %v, want 3 and 1.1", s.Open, *s.Sum)
 		}
 	})
 }
@@ -181,15 +181,16 @@ func TestOverround(t *testing.T) {
 				s := siblings(t, db, "e")
 				over, known := s.Overround(event(t, db, "e"))
 				if math.Abs(*s.Sum-c.sum) > 1e-9 || math.Abs(over-c.over) > 1e-9 || known != c.known {
-					t.Errorf("sum %v, overround %v, %v", *s.Sum, over, known)
+					t.Errorf("got sum %v, overround %v (known %v)", *s.Sum, over, known)
 				}
 			})
 		})
 	}
 }
 
-// TestEventChanges: an event that changes its id takes its markets along, one that closes
-// keeps those that are open, and one without markets is found and not listed.
+// TestEventChanges checks a shorter reading, a market that moves to another event, and a market that closes.
+// The event's values stay, the markets move along, and the open sibling stays open. An event without markets is
+// found but not listed.
 func TestEventChanges(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
@@ -202,20 +203,20 @@ func TestEventChanges(t *testing.T) {
 		e := event(t, db, "old")
 		if e.Title != "Old title" || e.Slug != "old" || e.Description != "How." || *e.Volume != 5 || !*e.Exclusive || !e.TagsKnown ||
 			!slices.Equal(e.Tags, []string{"nba"}) || !e.ClosesAt.Equal(noon.Add(time.Hour)) || !e.UpdatedAt.Equal(later.ObservedAt) {
-			t.Errorf("after a shorter reading: %+v", e)
+			t.Errorf("after a shorter reading: got %+v", e)
 		}
 		moved, ended := sibling("new", "a", 0.3, 10), sibling("new", "b", 1, 10)
 		moved.ObservedAt, ended.ObservedAt = noon.Add(2*time.Minute), noon.Add(2*time.Minute)
 		ended.Closed, ended.Active = true, false
 		observeEvents(t, db, []market.Market{moved, ended})
 		if got := groups(t, db, market.GroupFilter{}); got != "new:a/1" {
-			t.Errorf("listed: %s", got)
+			t.Errorf("got list %s", got)
 		}
 		if s := siblings(t, db, "old"); len(s.IDs) != 0 || s.Sum != nil {
-			t.Errorf("the old event has %v", s.IDs)
+			t.Errorf("the old event has markets %v, want none", s.IDs)
 		}
 		if s := siblings(t, db, "new"); strings.Join(s.IDs, " ") != "a b" || s.Open != 1 {
-			t.Errorf("the new event has %v", s.IDs)
+			t.Errorf("the new event has markets %v, want a and b", s.IDs)
 		}
 	})
 }
@@ -246,13 +247,13 @@ func TestThousandSiblings(t *testing.T) {
 			}
 		}
 		if len(read) != 1000 || !slices.IsSorted(read) {
-			t.Errorf("%d markets on all pages", len(read))
+			t.Errorf("got %d markets on all pages", len(read))
 		}
 		if got := groups(t, db, market.GroupFilter{}); got != "e:m0000,m0001,m0002/1000" {
-			t.Errorf("listed: %s", got)
+			t.Errorf("got list %s", got)
 		}
 		if ids, next := s.Page(5000, 10); len(ids) != 0 || next != 0 {
-			t.Errorf("beyond the end: %v, %d", ids, next)
+			t.Errorf("beyond the end: got %v, %d", ids, next)
 		}
 	})
 }
@@ -269,7 +270,7 @@ func TestNotable(t *testing.T) {
 		sure, wide, over, ended := lively("sure", "sports", "1", 1e9, 0.5), lively("wide", "sports", "2", 1e9, 0.5), lively("over", "sports", "3", 1e9, 0.5), lively("ended", "sports", "4", 1e9, 0.5)
 		sure.Probability, wide.BestAsk, over.ClosesAt = ptr(0.02), ptr(0.7), noon.Add(-time.Hour)
 		ended.Closed, ended.Active = true, false
-		outsider := lively("outsider", "politics", "c", 900, 0) // more traded than p1, its sibling
+		outsider := lively("outsider", "politics", "c", 900, 0) // traded more than its sibling p1
 		outsider.Probability = ptr(0.04)
 		observeEvents(t, db, []market.Market{
 			sure, wide, over, ended, outsider,
@@ -302,10 +303,10 @@ func TestUnknownTags(t *testing.T) {
 		observe(t, db, markets...)
 		got, err := store.UnknownTags(t.Context(), db.Reader, 2)
 		if err != nil || fmt.Sprint(got) != "[{lake-omber 2} {a/b?c 1}]" {
-			t.Errorf("%v, %v", got, err)
+			t.Errorf("got %v, %v", got, err)
 		}
 		if got := get(t, db, "1"); !slices.Equal(got.Tags, []string{"lake-omber", "ferry"}) {
-			t.Errorf("stored tags %v", got.Tags)
+			t.Errorf("got stored tags %v", got.Tags)
 		}
 	})
 }
@@ -319,7 +320,7 @@ func TestListByTag(t *testing.T) {
 		for tag, want := range map[string]int{"x": 1, `odd "slug'%`: 1, "od": 0, "%": 0} {
 			list, _, err := store.List(t.Context(), db.Reader, market.Filter{Tag: tag, Limit: 5})
 			if err != nil || len(list) != want {
-				t.Errorf("%s: %d, %v", tag, len(list), err)
+				t.Errorf("tag %s: got %d markets, %v", tag, len(list), err)
 			}
 		}
 	})
@@ -337,7 +338,7 @@ func TestAwaitsResult(t *testing.T) {
 		"unknown": {market.Market{}, false},
 	} {
 		if got := c.m.AwaitsResult(noon); got != c.want {
-			t.Errorf("%s: %v", name, got)
+			t.Errorf("%s: got %v", name, got)
 		}
 	}
 }

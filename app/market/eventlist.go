@@ -14,45 +14,45 @@ import (
 	"github.com/pulsecast/pulsecast/app/plaintext"
 )
 
-// shownPerGroup is how many markets of an event its group holds.
+// shownPerGroup is how many markets of an event a Group holds.
 const shownPerGroup = 3
 
 // Group is an event with its likeliest markets, or a market that stands alone.
 type Group struct {
 	Event   *Event   // nil for a market that stands alone
-	Markets []Market // the likeliest first, at most three of them
-	Total   int      // how many of the event's markets are listed: open ones, or closed ones
+	Markets []Market // highest probability first, at most three
+	Total   int      // number of the event's listed markets: open ones, or closed ones
 }
 
-// GroupFilter narrows a list of groups. Zero fields don't narrow. A group is listed whole if
-// one of its markets fits.
+// GroupFilter narrows a list of groups. A zero field doesn't filter. If one market of a group matches, the
+// whole group is listed.
 type GroupFilter struct {
-	Category   string // exact
-	Tag        string // a slug, exact, as TagSlug writes it
-	Q          string // words that all must be in a market's question or title, or in the event's title
-	Closed     bool   // the closed markets instead of the open ones
-	EventsOnly bool   // without markets that stand alone
-	// ClosesBefore is a time that one of the markets is scheduled to close before.
+	Category   string // exact match
+	Tag        string // a slug as TagSlug writes it, exact match
+	Q          string // words that must all occur in a market's question or title, or in the event's title
+	Closed     bool   // closed markets instead of open ones
+	EventsOnly bool   // leave out markets that stand alone
+	// ClosesBefore keeps groups with a market that is scheduled to close before this time.
 	ClosesBefore time.Time
 	Sort         Sort
-	After        string // the cursor of the page before
+	After        string // the cursor of the previous page
 	Limit        int    // at least 1
 }
 
-// groupRow is a group before its markets are read.
+// groupRow is a group without its markets.
 type groupRow struct {
 	GroupKey string
 	Volume   float64   // -1 if unknown
-	At       time.Time // what the order by closing or by age compares
+	At       time.Time // the key of the orders by close and by age
 }
 
-// GroupedMarkets is how many markets are grouped: of the open ones the most traded, of the
-// closed ones those that closed last.
+// GroupedMarkets is how many markets are grouped: the open ones with the highest volume, or those that closed
+// last.
 const GroupedMarkets = searched
 
-// Groups is one page of events and of markets that stand alone, in the order of the filter,
-// and the cursor of the next page, empty on the last. An unknown volume comes last; ties go
-// by key. A group without any of the GroupedMarkets is left out.
+// Groups returns one page of events and of markets that stand alone, in the order of the filter. next is the
+// cursor of the next page, empty on the last page. Unknown volumes come last, and ties are ordered by key. A
+// group is listed only if at least one of its markets is among the GroupedMarkets.
 func (s Store) Groups(ctx context.Context, db bun.IDB, f GroupFilter) (page []Group, next string, err error) {
 	f.Sort = cmp.Or(f.Sort, ByVolume)
 	var rows []groupRow
@@ -74,7 +74,7 @@ func (s Store) Groups(ctx context.Context, db bun.IDB, f GroupFilter) (page []Gr
 	return page, next, err
 }
 
-// query selects every group with what it is ordered by.
+// query selects every group with the values that order it.
 func (f GroupFilter) query(db bun.IDB) (*bun.SelectQuery, error) {
 	listed := Filter{Closed: f.Closed, Sort: ByVolume}
 	if f.Closed {
@@ -101,12 +101,12 @@ func (f GroupFilter) query(db bun.IDB) (*bun.SelectQuery, error) {
 	return db.NewSelect().TableExpr("(?) AS g", grouped).Column("group_key", "volume", "at"), nil
 }
 
-// ofEvent is a value of a market's event. Postgres would read all events to join them.
+// ofEvent returns a subquery for a column of a market's event. With a join, Postgres would read all events.
 func ofEvent(column string) string {
 	return "(SELECT e." + column + " FROM market_events AS e WHERE e.id = m.event_id)"
 }
 
-// narrow keeps the groups with a market that fits.
+// narrow keeps the groups that have a matching market.
 func (f GroupFilter) narrow(grouped *bun.SelectQuery) {
 	if f.Category != "" {
 		f.having(grouped, "m.category = ?", f.Category)
@@ -129,12 +129,12 @@ func (f GroupFilter) narrow(grouped *bun.SelectQuery) {
 	}
 }
 
-// having keeps groups with a market that a condition fits.
+// having keeps the groups that have a market which meets the condition.
 func (f GroupFilter) having(q *bun.SelectQuery, condition string, args ...any) {
 	q.Having("SUM(CASE WHEN "+condition+" THEN 1 ELSE 0 END) > 0", args...)
 }
 
-// page adds the order, and begins behind the last row of the page before.
+// page orders the groups and begins after the last row of the previous page.
 func (f GroupFilter) page(q *bun.SelectQuery) error {
 	column, falling := "at", true
 	switch {
@@ -177,7 +177,7 @@ func (f GroupFilter) cursorAfter(last *groupRow) string {
 	return cursor.Encode("g"+string(f.Sort), place, last.GroupKey)
 }
 
-// groups reads the events and the likeliest markets of rows.
+// groups reads the events and the most probable markets of rows.
 func (s Store) groups(ctx context.Context, db bun.IDB, rows []groupRow, closed bool) ([]Group, error) {
 	var eventIDs, alone []string
 	for _, row := range rows {
@@ -215,7 +215,7 @@ func (s Store) groups(ctx context.Context, db bun.IDB, rows []groupRow, closed b
 	return page, nil
 }
 
-// listedOf counts the open or closed markets of each of some events.
+// listedOf counts the open or closed markets of each event.
 func listedOf(ctx context.Context, db bun.IDB, eventIDs []string, closed bool) (map[string]int, error) {
 	totals := make(map[string]int, len(eventIDs))
 	if len(eventIDs) == 0 {
@@ -237,7 +237,7 @@ func listedOf(ctx context.Context, db bun.IDB, eventIDs []string, closed bool) (
 	return totals, nil
 }
 
-// likeliest reads the likeliest markets of each of some events, the likeliest first.
+// likeliest reads the most probable markets of each event, highest probability first.
 func likeliest(ctx context.Context, db bun.IDB, eventIDs []string, closed bool) ([]Market, error) {
 	if len(eventIDs) == 0 {
 		return nil, nil

@@ -16,40 +16,40 @@ import (
 	"github.com/pulsecast/pulsecast/app/database"
 )
 
-// Sort is an order of a list of markets; ties go by id.
+// Sort is an order of a list of markets. Ties are ordered by id.
 type Sort string
 
-// The orders.
+// The three orders.
 const (
-	ByVolume  Sort = "volume"   // the most traded first, unknown last; the default
-	ByClosing Sort = "closesAt" // the next to close first, or the last to have closed; unknown last
-	ByNewest  Sort = "newest"   // the last to be first seen first
+	ByVolume  Sort = "volume"   // highest volume first, unknown last; the default
+	ByClosing Sort = "closesAt" // open markets: next to close first; closed ones: last closed first; unknown last
+	ByNewest  Sort = "newest"   // most recently first seen first
 )
 
-// Filter narrows a list of markets. Zero fields do not narrow.
+// Filter narrows a list of markets. A zero field doesn't filter.
 type Filter struct {
-	Category     string    // exact, in lower case
-	Tag          string    // a slug, exact, as TagSlug writes it
-	Q            string    // words that all must be in the question or title, any case
-	ClosesBefore time.Time // scheduled to close before
-	Closed       bool      // the closed ones instead of the open ones
+	Category     string    // exact match, in lower case
+	Tag          string    // a slug as TagSlug writes it, exact match
+	Q            string    // words that must all occur in the question or title, in any letter case
+	ClosesBefore time.Time // scheduled to close before this time
+	Closed       bool      // closed markets instead of open ones
 	Sort         Sort
-	After        string // the cursor of the page before
+	After        string // the cursor of the previous page
 	Limit        int    // at least 1
 }
 
-// hasTag is the condition that a market m has a tag.
+// hasTag returns the condition that a market m has a tag.
 func hasTag(db bun.IDB, slug string) schema.QueryWithArgs {
 	if database.IsPostgres(db) {
-		list, _ := json.Marshal([]string{slug}) // strings can always be written
+		list, _ := json.Marshal([]string{slug}) // strings always marshal
 		return bun.SafeQuery("m.tags @> ?::jsonb", string(list))
 	}
 	return bun.SafeQuery("EXISTS (SELECT 1 FROM json_each(m.tags) AS t WHERE t.value = ?)", slug)
 }
 
-// List is one page of markets and the cursor of the next, empty on the last. A
-// cursor that is not one of this order's is refused. If f narrows the list, a page looks at no
-// more than 1,000 markets, so it may hold fewer than Limit, or none, although there is a next page.
+// List returns one page of markets and the cursor of the next page, which is empty on the last. It refuses a
+// cursor of another order. If f has filters, a page looks at no more than 1,000 markets. It may then hold fewer
+// than Limit, or none, although there is a next page.
 func (Store) List(ctx context.Context, db bun.IDB, f Filter) (page []Market, next string, err error) {
 	f.Sort = cmp.Or(f.Sort, ByVolume)
 	n := f.Limit + 1
@@ -72,7 +72,7 @@ func (Store) List(ctx context.Context, db bun.IDB, f Filter) (page []Market, nex
 	if !f.narrows() {
 		return page, "", nil
 	}
-	// The next page begins after all that this one looked at.
+	// The next page begins after the last market that this page looked at.
 	var last []Market
 	q = db.NewSelect().Model(&last).ModelTableExpr("(?) AS m", looked).Offset(int64(n) - 1).Limit(1)
 	f.order(q)
@@ -85,12 +85,12 @@ func (Store) List(ctx context.Context, db bun.IDB, f Filter) (page []Market, nex
 	return page, next, nil
 }
 
-// narrows reports whether markets are to be checked one by one.
+// narrows reports whether markets must be checked one by one.
 func (f Filter) narrows() bool {
 	return f.Category != "" || f.Tag != "" || !f.ClosesBefore.IsZero() || QuestionKey(f.Q) != ""
 }
 
-// narrow keeps the markets that fit.
+// narrow keeps the markets that match.
 func (f Filter) narrow(q *bun.SelectQuery) {
 	if f.Category != "" {
 		q.Where("m.category = ?", f.Category)
@@ -106,8 +106,7 @@ func (f Filter) narrow(q *bun.SelectQuery) {
 	}
 }
 
-// since1970 is a time as the databases compare it. No market closed before 1970, and Postgres
-// knows no year 0.
+// since1970 returns at, but never a time before 1970. No market closed earlier, and Postgres has no year 0.
 func since1970(at time.Time) time.Time {
 	if at = database.Now(at); at.Before(once) {
 		return once
@@ -115,14 +114,14 @@ func since1970(at time.Time) time.Time {
 	return at
 }
 
-// What stands for an unknown end in the order by closing: of an open market, and of
-// one that closed. The indexes in the migration hold the same.
+// The times that replace an unknown close in the order by closing: never for an open market, once for a closed
+// one. The indexes in the migration use the same times.
 var (
 	never = time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC)
 	once  = time.Unix(0, 0).UTC()
 )
 
-// closing is what the order by closing compares.
+// closing returns the SQL expression for the order by closing.
 func (f Filter) closing() schema.QueryWithArgs {
 	if f.Closed {
 		return bun.SafeQuery("COALESCE(m.closed_at, m.closes_at, ?)", once)
@@ -130,7 +129,7 @@ func (f Filter) closing() schema.QueryWithArgs {
 	return bun.SafeQuery("COALESCE(m.closes_at, ?)", never)
 }
 
-// closingOf is the same of a market in hand.
+// closingOf returns the value of closing for m.
 func (f Filter) closingOf(m *Market) time.Time {
 	switch {
 	case f.Closed && !m.ClosedAt.IsZero():
@@ -144,7 +143,7 @@ func (f Filter) closingOf(m *Market) time.Time {
 	}
 }
 
-// CursorAfter returns the cursor of the open markets by volume that come after a market.
+// CursorAfter returns the cursor of the page that follows m in the list of open markets by volume.
 func CursorAfter(m *Market) string { return Filter{Sort: ByVolume}.cursorAfter(m) }
 
 func (f Filter) cursorAfter(last *Market) string {

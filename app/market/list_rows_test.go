@@ -10,9 +10,9 @@ import (
 	"github.com/pulsecast/pulsecast/app/market"
 )
 
-// grown writes the markets numbered from to to: two thirds have closed, and every eleventh was
-// retired while it was open. Events have five of them. Half have no volume, and all were first
-// seen at one of three moments, so that many are tied.
+// grown writes the markets with the numbers from..to. Two thirds are closed, and every eleventh was retired
+// while open. Five markets share an event. Half have no volume. All were first seen at one of three times, so
+// many are tied.
 func grown(t *testing.T, db *database.DB, from, to int) {
 	t.Helper()
 	exec := func(query string, args ...any) {
@@ -41,19 +41,18 @@ func grown(t *testing.T, db *database.DB, from, to int) {
 	}
 }
 
-// TestListRows: what a page of markets or events reads does not grow with the markets there were.
+// TestListRows checks that the rows a page of markets or events reads don't grow with the number of markets.
 func TestListRows(t *testing.T) {
 	t.Parallel()
 	const small, large = 6_000, 60_000
-	// A window of 1,000 after a cursor is read from two ranges of an index, and events with up to
-	// five markets for each row. Postgres sorts up to some times as many rows where it takes that
-	// for cheaper.
+	// After a cursor, a window of 1,000 markets is read from two ranges of an index. Events read up to five
+	// markets for each row. Postgres sometimes prefers to sort several times as many rows.
 	const most = 5000
 	for _, kind := range dbtest.Kinds {
 		t.Run(string(kind), func(t *testing.T) {
 			t.Parallel()
 			db := dbtest.OpenPlain(t, kind)
-			rows := map[string]int64{} // of small: Postgres reads the whole of a table that is small enough
+			rows := map[string]int64{} // rows read with small; Postgres reads a small table whole
 			for _, size := range []int{small, large} {
 				if size == small {
 					grown(t, db, 1, small)
@@ -68,10 +67,10 @@ func TestListRows(t *testing.T) {
 						if size == small {
 							rows[of] = n
 						} else if n > max(most, rows[of]) {
-							t.Errorf("%s: %d rows of %d markets, want at most %d: %s", of, n, size, most, e.Query)
+							t.Errorf("%s: read %d rows with %d markets, want at most %d: %s", of, n, size, most, e.Query)
 						}
 						if len(e.Whole) > 0 {
-							t.Errorf("%s: %q in %s", of, e.Whole, e.Query)
+							t.Errorf("%s: whole table %q in %s", of, e.Whole, e.Query)
 						}
 					}
 				}
@@ -124,8 +123,8 @@ func walkGroups(t *testing.T, db *database.DB, f market.GroupFilter) {
 	}
 }
 
-// TestSearchGoesOn: a word is found that only a market beyond the first 1,000 has, on a later
-// page, and every market is on one page.
+// TestSearchGoesOn checks that a search finds a match beyond the first 1,000 markets on a later page, and lists
+// each market once.
 func TestSearchGoesOn(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
@@ -147,7 +146,7 @@ func TestSearchGoesOn(t *testing.T) {
 					}
 				}
 				if len(seen) != want {
-					t.Errorf("%q by %s: %d markets, want %d", q, sort, len(seen), want)
+					t.Errorf("%q by %s: got %d markets, want %d", q, sort, len(seen), want)
 				}
 			}
 		}

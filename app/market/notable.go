@@ -14,22 +14,22 @@ import (
 )
 
 const (
-	// undecidedLow and undecidedHigh bound the probability of a notable market.
+	// undecidedLow and undecidedHigh are the bounds of a notable market's probability.
 	undecidedLow, undecidedHigh = 0.03, 0.97
-	// notableSpread is the widest book whose middle still says something.
+	// notableSpread is the widest book of a notable market. The middle of a wider one says little.
 	notableSpread = 0.10
-	// notableFor is the least time left: what ends sooner is over when it is read.
+	// notableFor is the least time to a notable market's close, so that it is still open when it is shown.
 	notableFor = time.Hour
-	// notableCandidates bounds the markets looked at: those most traded in 24 hours.
+	// notableCandidates is how many markets are considered: those with the highest volume of the last 24 hours.
 	notableCandidates = 400
-	// stillness is the weight of a market's volume whose price didn't change; a change of
-	// as much doubles it.
+	// stillness is the weight of the volume of a market whose price didn't change. A price change of the same
+	// size doubles the weight.
 	stillness = 0.1
 )
 
-// Notable lists at most limit open markets that are worth a look: undecided ones, the most
-// traded in the last 24 hours, the most moved and the most open first, one of each event, in turn from the
-// categories.
+// Notable lists at most limit open markets that are worth a look. They are undecided and have a narrow book.
+// Markets with a high volume in the last 24 hours, a large price change and an uncertain outcome come first;
+// see interest. The list has one market of each event and alternates between categories.
 func (Store) Notable(ctx context.Context, db bun.IDB, now time.Time, limit int) ([]Market, error) {
 	var markets []Market
 	err := db.NewSelect().Model(&markets).
@@ -52,12 +52,11 @@ func (Store) Notable(ctx context.Context, db bun.IDB, now time.Time, limit int) 
 	return inUTC(markets[:min(limit, len(markets))]), nil
 }
 
-// tolerance absorbs the rounding of a difference of two prices.
+// tolerance absorbs the rounding error in the difference of two prices.
 const tolerance = 1e-9
 
-// interest weighs the volume of 24 hours by how far the price moved and by how much its
-// outcome would tell: the variance of a bet on it, which favours the contest of an event over
-// its outsiders.
+// interest is the volume of 24 hours, weighted by the change of the price and by p·(1−p). The variance p·(1−p)
+// favours the contenders of an event over its outsiders.
 func (m *Market) interest() float64 {
 	var volume, change, variance float64
 	if p := m.Probability; p != nil {
@@ -72,8 +71,8 @@ func (m *Market) interest() float64 {
 	return volume * (stillness + change) * variance
 }
 
-// InTurn deals markets out by category: the first of each, then the second of each, and so
-// on; the category of the first market begins.
+// InTurn reorders markets to alternate between categories: first the first market of each category, then the
+// second of each, and so on. Categories keep the order of their first markets.
 func InTurn(markets []Market) []Market {
 	type dealt struct{ round, order int }
 	turn := map[string]int{}

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// OpenByVolume is the open markets of a reading as they are shown: the highest
-// volume first, unknown volume last, ties by id.
+// OpenByVolume returns the open markets of a reading in the order in which they are shown: highest volume
+// first, unknown volume last, ties by id.
 func OpenByVolume(markets []Market) []Market {
 	out := slices.DeleteFunc(slices.Clone(markets), func(m Market) bool { return !m.Active || m.Closed })
 	slices.SortStableFunc(out, func(a, b Market) int {

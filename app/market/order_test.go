@@ -17,6 +17,6 @@ func TestOpenByVolume(t *testing.T) {
 		got += m.ID
 	}
 	if got != "cbdaz" {
-		t.Errorf("order %s", got)
+		t.Errorf("got order %s", got)
 	}
 }

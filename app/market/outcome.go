@@ -6,45 +6,49 @@ import (
 	"slices"
 )
 
-// Stage is how far a market has come towards an outcome.
+// Stage says how far a market's settlement has come.
 type Stage string
 
 const (
-	// Waiting: open, contested, or closed without a clear result; look again later.
+	// Waiting: open, contested, or closed without a clear result; check again later.
 	Waiting Stage = "waiting"
-	// Unknown: closed and the upstream shows no prices. That is never 0 %; an admin
-	// can say what happened.
+	// Unknown: closed, and the source shows no prices. Unknown is not 0 %. An admin can decide the outcome.
 	Unknown Stage = "unknown"
-	// AskBook: resolved upstream, but the prices do not say how; the order book may.
+	// AskBook: resolved, but the prices don't show the result; the order book may.
 	AskBook Stage = "ask_book"
 	// Voided: settled at even odds, which decides nothing.
 	Voided Stage = "void"
-	// Settled: Values say how far each outcome happened.
+	// Settled: Values hold the result.
 	Settled Stage = "settled"
 )
 
-// The bounds a settled price must reach; real ones are within 0.000001 of 0 and 1.
+// A settled price must reach one of these bounds. Real ones are within 0.000001 of 0 or 1.
 const (
 	decisiveHigh = 0.99
 	decisiveLow  = 0.01
-	// evenWithin is how far from 0.5 both prices of a void market may lie.
+	// evenWithin is the largest distance from 0.5 of the two prices of a void market.
 	evenWithin = 0.0001
 )
 
-// Verdict is what a market says happened.
+// Verdict is the result of a market.
 type Verdict struct {
 	Stage Stage
-	// Winner is the outcome that happened, -1 when none did alone.
+	// Winner is the index of the outcome that happened, or -1 if no single outcome did.
 	Winner int
-	// Values has one number in 0..1 per outcome while Stage is Settled, nil else.
+	// Values holds how far each outcome happened, 0..1. It is nil unless Stage is Settled.
 	Values []float64
 }
 
-// Verdict applies the rules to the market as last observed, in this order: an open
-// market has none, whatever its end date; a proposed or disputed result waits; no
-// prices are unknown; a scalar market settles at its fractions; 50/50 is void; one
-// price at 1 and the rest at 0 decides. What is resolved and still unclear is a
-// question for the order book; see DecidedBy.
+// Verdict decides the result from the last observation. The rules, in this order:
+//
+//   - An open market has no result, whatever its scheduled close.
+//   - A proposed or disputed result waits.
+//   - Without prices the result is unknown.
+//   - A scalar market settles at its fractions.
+//   - 50/50 is void.
+//   - One price at 1 and all others at 0 decide.
+//
+// If a market is resolved and its prices are still unclear, the order book decides; see DecidedBy.
 func (m *Market) Verdict() Verdict {
 	prices, priced := m.settledPrices()
 	switch {
@@ -66,7 +70,7 @@ func (m *Market) Verdict() Verdict {
 	return Verdict{Stage: Waiting, Winner: -1}
 }
 
-// DecidedBy is the verdict that outcome winner happened and no other did.
+// DecidedBy returns the verdict that the outcome with index winner happened, and no other.
 func (m *Market) DecidedBy(winner int) Verdict {
 	if winner < 0 || winner >= len(m.Outcomes) {
 		return Verdict{Stage: Waiting, Winner: -1}
@@ -76,23 +80,24 @@ func (m *Market) DecidedBy(winner int) Verdict {
 	return Verdict{Stage: Settled, Winner: winner, Values: values}
 }
 
-// Reference is the outcome that stands for the whole market where one number must:
-// "Yes", else the first.
+// Reference returns the index of the outcome that represents the market where only one number is shown: "Yes",
+// else the first.
 func (m *Market) Reference() int { return max(m.YesIndex(), 0) }
 
-// OfReference turns a confidence in an outcome into one in the reference outcome: in a market of
-// two, the other outcome's is the complement. It reports false if it says nothing of it.
+// OfReference converts a confidence in an outcome to one in the reference outcome. In a market with two
+// outcomes, it is the complement. ok is false if the confidence says nothing about the reference outcome.
 func (m *Market) OfReference(outcome int, confidence float64) (p float64, ok bool) {
 	switch {
 	case outcome == m.Reference():
 		return confidence, true
 	case len(m.Outcomes) == 2:
-		return math.Round((1-confidence)*1e4) / 1e4, true // a confidence has at most four decimals
+		return math.Round((1-confidence)*1e4) / 1e4, true // confidences have at most four decimals
 	}
 	return 0, false
 }
 
-// settledPrices are the prices, if there is one for each outcome and not all are 0.
+// settledPrices returns the prices. The bool is false unless every outcome has a price and one of them is above
+// 0.
 func (m *Market) settledPrices() ([]float64, bool) {
 	known := len(m.Prices) > 0 && len(m.Prices) == len(m.Outcomes) &&
 		slices.ContainsFunc(m.Prices, func(p float64) bool { return p > 0 })
@@ -110,8 +115,8 @@ func fractions(prices []float64) Verdict {
 	return v
 }
 
-// nanoRound keeps what the score package tells apart, so that a fraction is the
-// same number wherever it has been stored.
+// nanoRound rounds to 1e-9, the precision of the score package. So a fraction is the same number wherever it
+// was stored.
 func nanoRound(p float64) float64 { return math.Round(p*1e9) / 1e9 }
 
 func even(prices []float64) bool {

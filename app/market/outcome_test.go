@@ -30,9 +30,9 @@ func TestVerdict(t *testing.T) {
 		{"prices of another length", market.Market{Closed: true, Outcomes: seven, Prices: []float64{1, 0}}, market.Unknown, -1, nil},
 		{"scalar", market.Market{Closed: true, Scalar: true, Outcomes: []string{"Long", "Short"}, Prices: []float64{.3333333333333, .6666666666667}}, market.Settled, -1, []float64{.333333333, .666666667}},
 		{"scalar at the half", market.Market{Closed: true, Scalar: true, Outcomes: []string{"Long", "Short"}, Prices: []float64{.5, .5}, Resolution: "resolved"}, market.Settled, -1, []float64{.5, .5}},
-		{"scalar at an end", market.Market{Closed: true, Scalar: true, Outcomes: []string{"Long", "Short"}, Prices: []float64{1, 0}}, market.Settled, 0, []float64{1, 0}},
+		{"scalar at a bound", market.Market{Closed: true, Scalar: true, Outcomes: []string{"Long", "Short"}, Prices: []float64{1, 0}}, market.Settled, 0, []float64{1, 0}},
 		{"50/50", market.Market{Closed: true, Outcomes: yesNo, Prices: []float64{.5, .5}, Resolution: "resolved"}, market.Voided, -1, nil},
-		{"50/50 but for rounding", market.Market{Closed: true, Outcomes: yesNo, Prices: []float64{.4999995, .5000005}}, market.Voided, -1, nil},
+		{"50/50 with a rounding error", market.Market{Closed: true, Outcomes: yesNo, Prices: []float64{.4999995, .5000005}}, market.Voided, -1, nil},
 		{"yes", market.Market{Closed: true, Outcomes: yesNo, Prices: []float64{1, 0}, Resolution: "resolved"}, market.Settled, 0, []float64{1, 0}},
 		{"nearly yes", market.Market{Closed: true, Outcomes: yesNo, Prices: []float64{.9999992, .0000008}, Resolution: "resolved"}, market.Settled, 0, []float64{1, 0}},
 		{"no, without a stage", market.Market{Closed: true, Outcomes: yesNo, Prices: []float64{0, 1}}, market.Settled, 1, []float64{0, 1}},
@@ -46,7 +46,7 @@ func TestVerdict(t *testing.T) {
 	} {
 		got := c.m.Verdict()
 		if got.Stage != c.stage || got.Winner != c.winner || !slices.Equal(got.Values, c.values) {
-			t.Errorf("%s: %+v, want %s, %d, %v", c.name, got, c.stage, c.winner, c.values)
+			t.Errorf("%s: got %+v, want %s, %d, %v", c.name, got, c.stage, c.winner, c.values)
 		}
 	}
 }
@@ -55,11 +55,11 @@ func TestDecidedBy(t *testing.T) {
 	t.Parallel()
 	m := market.Market{Outcomes: []string{"FaZe", "illwill"}}
 	if v := m.DecidedBy(1); v.Stage != market.Settled || v.Winner != 1 || !slices.Equal(v.Values, []float64{0, 1}) {
-		t.Errorf("second outcome: %+v", v)
+		t.Errorf("second outcome: got %+v", v)
 	}
 	for _, i := range []int{-1, 2} {
 		if v := m.DecidedBy(i); v.Stage != market.Waiting || v.Values != nil {
-			t.Errorf("outcome %d: %+v", i, v)
+			t.Errorf("outcome %d: got %+v", i, v)
 		}
 	}
 }

@@ -10,14 +10,14 @@ import (
 	"github.com/pulsecast/pulsecast/app/database"
 )
 
-// Months divides the price history by the month of an observation.
+// Months partitions the price history by month of observation.
 var Months = database.Months{Table: "market_prices", Column: "observed_at"}
 
-// compacted is the setting that holds the end of the last month whose partition was compacted.
+// compacted is the setting with the end of the last month whose partition was compacted.
 const compacted = "prices_compacted"
 
-// CompactMonths compacts the partition of each month that is thinned for good, once. Of about 43,000
-// rows of a market and month 120 are left by then.
+// CompactMonths compacts the partition of each month whose thinning is complete, once. By then, about 120 of
+// the 43,000 rows per market and month are left.
 func CompactMonths(ctx context.Context, db *database.DB) error {
 	thinned, err := settingTime(ctx, db, retentions[len(retentions)-1].done)
 	if err != nil {
@@ -49,7 +49,7 @@ func CompactMonths(ctx context.Context, db *database.DB) error {
 	return nil
 }
 
-// settingTime returns the moment that a setting holds, the zero time without one.
+// settingTime returns the time that a setting holds, or the zero time if it isn't set.
 func settingTime(ctx context.Context, db bun.IDB, name string) (at time.Time, err error) {
 	text, ok, err := database.Setting(ctx, db, name)
 	if err != nil || !ok {
@@ -61,7 +61,7 @@ func settingTime(ctx context.Context, db bun.IDB, name string) (at time.Time, er
 	return at, nil
 }
 
-// Oldest returns the moment of the oldest price, the zero time without one.
+// Oldest returns the time of the oldest price, or the zero time if there is none.
 func Oldest(ctx context.Context, db bun.IDB) (at time.Time, err error) {
 	var oldest []time.Time
 	err = db.NewSelect().Model((*Price)(nil)).Column("observed_at").OrderExpr("observed_at").Limit(1).Scan(ctx, &oldest)

@@ -10,7 +10,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/database"
 )
 
-// Price is what one reading said of every outcome of a market.
+// Price holds the prices of a market's outcomes in one reading.
 type Price struct {
 	bun.BaseModel `bun:"table:market_prices,alias:mp"`
 
@@ -18,14 +18,14 @@ type Price struct {
 	ObservedAt time.Time `bun:",pk"`
 	Prices     []float64 `bun:"type:json"` // 0..1, in the order of Market.Outcomes
 
-	// The rest is as in Market, nil when the reading did not have it.
+	// The other fields are as in Market, and nil if the reading didn't have them.
 	BestBid   *float64
 	BestAsk   *float64
 	Liquidity *float64
 	Volume    *float64
 }
 
-// Of is the price of outcome i, if the reading had it.
+// Of returns the price of outcome i. The bool is false if the reading didn't have it.
 func (p *Price) Of(i int) (float64, bool) {
 	if i < 0 || i >= len(p.Prices) {
 		return 0, false
@@ -33,7 +33,7 @@ func (p *Price) Of(i int) (float64, bool) {
 	return p.Prices[i], true
 }
 
-// observation is the row that the market as last observed adds to its history.
+// observation returns the row for the price history.
 func (m *Market) observation() Price {
 	return Price{
 		MarketID: m.ID, ObservedAt: m.ObservedAt, Prices: m.Prices,
@@ -41,8 +41,8 @@ func (m *Market) observation() Price {
 	}
 }
 
-// appendPrices leaves closed markets out: a price that follows from the outcome must
-// never become the price a forecast is measured against.
+// appendPrices appends to the price history. It leaves out closed markets, because a price that follows from
+// the outcome must never become a baseline.
 func appendPrices(ctx context.Context, db bun.IDB, part []Market) error {
 	rows := make([]Price, 0, len(part))
 	for i := range part {
@@ -54,8 +54,8 @@ func appendPrices(ctx context.Context, db bun.IDB, part []Market) error {
 	return insertPrices(ctx, db, rows)
 }
 
-// AddPrices stores prices of known markets from elsewhere than a reading (a sample's
-// history). A moment that is there already keeps its price.
+// AddPrices stores prices of known markets that don't come from a reading, such as a sample's history. If a
+// time already has a price, that price stays.
 func (Store) AddPrices(ctx context.Context, db bun.IDB, rows []Price) error {
 	for len(rows) > 0 {
 		n := min(len(rows), 1000)
@@ -82,8 +82,8 @@ func insertPrices(ctx context.Context, db bun.IDB, rows []Price) error {
 	return nil
 }
 
-// Prices is the history of a market from since on, oldest first: the newest limit
-// rows of it.
+// Prices returns the history of a market since a time, oldest first. If it has more than limit rows, the newest
+// are returned.
 func (Store) Prices(ctx context.Context, db bun.IDB, marketID string, since time.Time, limit int) ([]Price, error) {
 	var newest []Price
 	err := db.NewSelect().Model(&newest).
@@ -100,8 +100,8 @@ func (Store) Prices(ctx context.Context, db bun.IDB, marketID string, since time
 	return out, nil
 }
 
-// PricesFrom is the history of a market from a moment up to another, without that, oldest first:
-// the oldest limit rows of it.
+// PricesFrom returns the history of a market from one time up to, but not including, another, oldest first. If
+// it has more than limit rows, the oldest are returned.
 func (Store) PricesFrom(ctx context.Context, db bun.IDB, marketID string, from, to time.Time, limit int) ([]Price, error) {
 	var rows []Price
 	err := db.NewSelect().Model(&rows).Where("market_id = ?", marketID).
@@ -116,9 +116,9 @@ func (Store) PricesFrom(ctx context.Context, db bun.IDB, marketID string, from, 
 	return rows, nil
 }
 
-// ThinnedPrices reads some points prices of each market from since on (at least half and
-// at most twice as many when there are enough), by market and oldest first, the newest
-// always among them.
+// ThinnedPrices returns about points prices of each market since a time: if the history has that many, at least
+// half and at most twice as many. The newest price is always included. The rows are ordered by market, oldest
+// first.
 func (Store) ThinnedPrices(
 	ctx context.Context, db bun.IDB, marketIDs []string, since time.Time, points int,
 ) ([]Price, error) {

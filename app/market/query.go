@@ -9,16 +9,16 @@ import (
 	"github.com/uptrace/bun"
 )
 
-// Select begins a query on markets AS m, with the columns of Market. As a subquery it lets
-// other packages join markets to rows of their own.
+// Select begins a query on markets AS m, with the columns of Market. Other packages can join it as a subquery
+// to their own rows.
 func Select(db bun.IDB) *bun.SelectQuery { return db.NewSelect().Model((*Market)(nil)) }
 
-// SelectClosed finds the market that a column of an outer query names, if it has closed.
+// SelectClosed selects the market in column, a column of an outer query, if it is closed.
 func SelectClosed(db bun.IDB, column string) *bun.SelectQuery {
 	return Select(db).ColumnExpr("1").Where("m.id = ?", bun.Ident(column)).Where("m.closed")
 }
 
-// HasLive tells whether a market is stored that is no sample.
+// HasLive reports whether any live market is stored, that is, one that isn't a sample.
 func (Store) HasLive(ctx context.Context, db bun.IDB) (bool, error) {
 	exists, err := Select(db).Where("NOT m.sample").Exists(ctx)
 	if err != nil {
@@ -27,8 +27,7 @@ func (Store) HasLive(ctx context.Context, db bun.IDB) (bool, error) {
 	return exists, nil
 }
 
-// LatestPrices reads the latest price of every outcome of some markets. Markets without
-// prices are left out.
+// LatestPrices returns the latest price of every outcome of each market. It leaves out markets without prices.
 func (Store) LatestPrices(ctx context.Context, db bun.IDB, marketIDs []string) (map[string][]float64, error) {
 	found := make(map[string][]float64, len(marketIDs))
 	if len(marketIDs) == 0 {
@@ -46,8 +45,7 @@ func (Store) LatestPrices(ctx context.Context, db bun.IDB, marketIDs []string) (
 	return found, nil
 }
 
-// EventTitles names the event of each of some markets: the upstream event's title, else the
-// market's.
+// EventTitles returns the title of each market's event, or the market's own title if it has no event.
 func (Store) EventTitles(ctx context.Context, db bun.IDB, marketIDs []string) (map[string]string, error) {
 	titles := make(map[string]string, len(marketIDs))
 	if len(marketIDs) == 0 {
@@ -65,13 +63,13 @@ func (Store) EventTitles(ctx context.Context, db bun.IDB, marketIDs []string) (m
 	return titles, nil
 }
 
-// TitlesByEventKey names events by their keys; see Market.EventKey.
+// TitlesByEventKey returns the titles of events by their keys; see Market.EventKey.
 func (Store) TitlesByEventKey(ctx context.Context, db bun.IDB, keys []string) (map[string]string, error) {
 	titles := make(map[string]string, len(keys))
 	if len(keys) == 0 {
 		return titles, nil
 	}
-	ids := make([]string, len(keys)) // of markets or of events
+	ids := make([]string, len(keys)) // ids of markets or events
 	for i, key := range keys {
 		_, ids[i], _ = strings.Cut(key, ":")
 	}
@@ -94,15 +92,14 @@ func (m *Market) eventTitle() string {
 	return m.Title
 }
 
-// PricesBetween reads what was observed of some markets from one moment to another, by
-// market and oldest first.
+// PricesBetween returns the price history of markets between two times, ordered by market, oldest first.
 func (Store) PricesBetween(ctx context.Context, db bun.IDB, marketIDs []string, from, to time.Time) ([]Price, error) {
 	return readPrices(ctx, db, func(q *bun.SelectQuery) *bun.SelectQuery {
 		return q.Where("mp.market_id IN (?)", bun.List(marketIDs)).Where("mp.observed_at BETWEEN ? AND ?", from, to)
 	})
 }
 
-// FirstPrices reads the first observation of each of some markets that has one.
+// FirstPrices returns the first price of each market that has one.
 func (Store) FirstPrices(ctx context.Context, db bun.IDB, marketIDs []string) ([]Price, error) {
 	return readPrices(ctx, db, func(q *bun.SelectQuery) *bun.SelectQuery {
 		return q.Where("mp.market_id IN (?)", bun.List(marketIDs)).

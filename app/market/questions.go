@@ -9,24 +9,23 @@ import (
 	"github.com/uptrace/bun"
 )
 
-// questionWindow is how many open markets, and how many closed ones, a list of yes-or-no
-// questions looks at: the first in its order.
+// questionWindow is how many open markets, and how many closed ones, a list of yes-or-no questions looks at.
+// They are the first in the list's order.
 const questionWindow = 5000
 
-// QuestionFilter narrows a list of markets with the outcomes Yes and No. Zero fields do not
-// narrow, but with neither Open nor Closed there is none.
+// QuestionFilter narrows a list of markets with the outcomes Yes and No. A zero field doesn't filter, but
+// without Open and Closed the list is empty.
 type QuestionFilter struct {
 	Open, Closed bool
-	// AnyOf keeps the markets that are of one of Categories or are named by IDs, if there are any
-	// of either.
+	// AnyOf keeps markets in one of Categories or with one of IDs. If both are empty, it doesn't filter.
 	Categories, IDs []string
-	// Only keeps the markets that it names, if it isn't nil.
+	// Only keeps the markets with these ids, unless it is nil.
 	Only []string
-	// First seen, and scheduled to close, between these moments, which are outside.
+	// Bounds of the times first seen and scheduled to close. The bounds themselves are excluded.
 	SeenAfter, SeenBefore, ClosesAfter, ClosesBefore time.Time
 
 	Sort     Sort
-	Reversed bool // of the markets looked at
+	Reversed bool // reverses the order of the markets looked at
 	Offset   int
 	Limit    int // at least 1
 }
@@ -36,12 +35,12 @@ func (m *Market) IsQuestion() bool {
 	return len(m.Outcomes) == 2 && m.OutcomeIndex("yes") >= 0 && m.OutcomeIndex("no") >= 0
 }
 
-// questionSQL is IsQuestion of markets AS m, as far as a list can tell: the databases write
-// lists with and without a space.
+// questionSQL approximates IsQuestion for markets AS m. It allows for spaces, because the two databases write
+// lists differently.
 const questionSQL = `replace(lower(CAST(m.outcomes AS TEXT)), ' ', '') IN ('["yes","no"]', '["no","yes"]')`
 
-// ListQuestions reads some of the yes-or-no markets by their place in the list. more reports
-// whether there are others after them.
+// ListQuestions returns Limit yes-or-no markets from Offset on. more reports whether there are others after
+// them.
 func (s Store) ListQuestions(ctx context.Context, db bun.IDB, f QuestionFilter) (page []Market, more bool, err error) {
 	if f.Offset >= 2*questionWindow || !(f.Open || f.Closed) || (f.Only != nil && len(f.Only) == 0) {
 		return nil, false, nil
@@ -67,7 +66,7 @@ func (s Store) ListQuestions(ctx context.Context, db bun.IDB, f QuestionFilter) 
 	return page, more, nil
 }
 
-// window selects what the list looks at, along the indexes of the list of markets.
+// window selects the markets that the list looks at, along the indexes of the list of markets.
 func (f *QuestionFilter) window(db bun.IDB) *bun.SelectQuery {
 	part := func(closed bool) *bun.SelectQuery {
 		q := db.NewSelect().TableExpr("markets AS m").Limit(questionWindow).
@@ -108,7 +107,7 @@ func (f *QuestionFilter) narrow(q *bun.SelectQuery) {
 	}
 }
 
-// order ignores whether markets are closed: a list may have both.
+// order ignores whether markets are closed, because a list may contain both.
 func (f *QuestionFilter) order(q *bun.SelectQuery) {
 	direction := bun.Safe("")
 	p := Filter{Sort: f.Sort}.position()

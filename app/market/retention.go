@@ -12,15 +12,15 @@ import (
 	"github.com/pulsecast/pulsecast/app/database"
 )
 
-// retention keeps, of what is older than age, the first row of each window per market.
-// done names the setting that holds how far it has come.
+// retention thins prices older than age to the first row per market and window. done is the setting that holds
+// the end of the last thinned window.
 type retention struct {
 	age, window time.Duration
 	done        string
 }
 
-// Every row is kept for PricesKept, then the first of each hour for HourlyPricesKept, then
-// the first of each six hours for good.
+// Every row is kept for PricesKept, then the first of each hour for HourlyPricesKept, then the first of every
+// six hours permanently.
 const (
 	PricesKept       = 48 * time.Hour
 	HourlyPricesKept = 30 * 24 * time.Hour
@@ -31,13 +31,13 @@ var retentions = []retention{
 	{HourlyPricesKept, 6 * time.Hour, "prices_thinned_6h"},
 }
 
-// windowsPerRun bounds one call of Thin per retention; a backlog takes several.
+// windowsPerRun is how many windows one call of Thin processes per retention. A backlog takes several calls.
 const windowsPerRun = 500
 
-// Thin deletes price rows that the history no longer needs and returns how many. It keeps those
-// observed at sealed or later, which the archive doesn't hold yet; without an archive, sealed is now.
-// Each window of time is one short statement, and the place reached is remembered,
-// so calling it hourly costs what has aged since. more tells that a backlog is left.
+// Thin deletes price rows that the history no longer needs and returns their number. It keeps rows observed at
+// or after sealed, because the archive doesn't hold them yet. Without an archive, sealed is now. Each window is
+// one short statement, and Thin remembers where it stopped. So an hourly call costs only what has aged since
+// the last one. more reports whether a backlog is left.
 func (Store) Thin(ctx context.Context, db bun.IDB, now, sealed time.Time) (deleted int64, more bool, err error) {
 	for _, r := range retentions {
 		n, left, err := r.run(ctx, db, r.end(now, sealed))
@@ -50,7 +50,7 @@ func (Store) Thin(ctx context.Context, db bun.IDB, now, sealed time.Time) (delet
 	return deleted, more, nil
 }
 
-// end is where thinning stops.
+// end returns the time up to which prices are thinned.
 func (r retention) end(now, sealed time.Time) time.Time {
 	end := database.Now(now).Add(-r.age)
 	if sealed.Before(end) {
@@ -81,7 +81,7 @@ func (r retention) run(ctx context.Context, db bun.IDB, end time.Time) (deleted 
 	return deleted, start.Before(end), nil
 }
 
-// start is where thinning goes on, at the earliest the oldest row there is.
+// start returns where thinning continues: where it stopped last, or at the oldest row.
 func (r retention) start(ctx context.Context, db bun.IDB, end time.Time) (time.Time, error) {
 	text, ok, err := database.Setting(ctx, db, r.done)
 	if err != nil {

@@ -17,24 +17,21 @@ import (
 	"github.com/pulsecast/pulsecast/app/plaintext"
 )
 
-// chunk is how many rows one statement writes or looks up.
+// chunk is how many rows one statement writes or reads.
 const chunk = 200
 
-// Store reads and writes markets and the prices observed of them.
+// Store reads and writes markets and their observed prices.
 type Store struct{}
 
-// Observe records one reading: each market as it now stands, and one price row for
-// each open one whose every outcome's price is known. Run it in a transaction.
+// Observe stores one reading: each market, and one price row for each open market whose outcomes all have a
+// price. Run it in a transaction. Storing the same reading twice has no further effect.
 //
-// What a reading leaves out of the slow facts (description, event, slug …) keeps
-// the value known before; prices, volume and state are always the newest. A reading
-// older than the row changes nothing but the history. Markets that moved or closed since the
-// latest update about them are recorded as updates. A live market replaces a
-// sample of the same id together with its made-up history; a sample never replaces
-// a live one. Observing the same reading twice is the same as once.
+// If a reading leaves out a fact that rarely changes (description, event, slug …), the stored value stays.
+// Prices, volume and state are always the newest. A reading older than the stored one only adds to the price
+// history. Markets that moved or closed since their latest update are recorded as updates. A live market
+// replaces a sample with the same id and its made-up history; a sample never replaces a live market.
 //
-// The events of the markets are stored beside them, those that aren't given with what their
-// markets say.
+// The events of the markets are stored too. An event that isn't given is derived from its markets.
 func (s Store) Observe(ctx context.Context, db bun.IDB, markets []Market, events ...Event) error {
 	list := prepared(markets)
 	if err := storeEvents(ctx, db, eventsOf(list, events)); err != nil {
@@ -61,8 +58,8 @@ func (s Store) Observe(ctx context.Context, db bun.IDB, markets []Market, events
 	return nil
 }
 
-// prepared is a copy of the reading ready to store: the first of each id, sorted by
-// id so that concurrent writers lock rows in one order.
+// prepared returns a copy of the reading, ready to be stored. It keeps the first market with each id, and sorts
+// by id so that concurrent writers lock rows in the same order.
 func prepared(markets []Market) []Market {
 	seen := make(map[string]bool, len(markets))
 	out := make([]Market, 0, len(markets))
@@ -85,8 +82,8 @@ func prepared(markets []Market) []Market {
 	return out
 }
 
-// settleSamples drops readings of samples whose live market is known, and clears
-// the history of samples that a live market is about to replace.
+// settleSamples drops samples whose live market is known. It also deletes the price history of samples that a
+// live market is about to replace.
 func (Store) settleSamples(ctx context.Context, db bun.IDB, part []Market) ([]Market, error) {
 	var known []Market
 	if err := db.NewSelect().Model(&known).Column("id", "sample").
@@ -114,11 +111,11 @@ func (Store) settleSamples(ctx context.Context, db bun.IDB, part []Market) ([]Ma
 	return part, nil
 }
 
-// kept are the columns a reading that leaves them out does not clear.
+// kept are the columns that keep their value if a reading leaves them out.
 var kept = []string{"slug", "category", "closes_at", "url", "image_url", "description",
 	"resolution_source", "tags", "event_id", "event_title", "event_slug", "event_position", "label", "condition_id", "token_ids"}
 
-// taken are the columns that always show the newest reading.
+// taken are the columns that always take the newest reading's value.
 var taken = []string{"source", "question", "title", "outcomes", "prices", "probability", "price",
 	"volume", "liquidity", "best_bid", "best_ask", "volume_24h", "price_change_24h", "active", "closed", "scalar", "resolution", "match_key", "observed_at", "sample"}
 
@@ -131,7 +128,7 @@ func upsert(ctx context.Context, db bun.IDB, part []Market) error {
 		c := bun.Ident(column)
 		q = q.Set("? = CASE WHEN m.sample THEN EXCLUDED.? ELSE COALESCE(EXCLUDED.?, m.?) END", c, c, c, c)
 	}
-	// A market that closed keeps the moment; one that reopened loses it.
+	// A closed market keeps the time of its close. A reopened one loses it.
 	q = q.Set("closed_at = CASE WHEN m.sample OR NOT EXCLUDED.closed THEN EXCLUDED.closed_at ELSE COALESCE(EXCLUDED.closed_at, m.closed_at) END").
 		Set("first_seen_at = CASE WHEN m.sample AND NOT EXCLUDED.sample THEN EXCLUDED.first_seen_at ELSE m.first_seen_at END").
 		Set("told_price = CASE WHEN m.sample AND NOT EXCLUDED.sample THEN NULL ELSE m.told_price END").
@@ -142,11 +139,11 @@ func upsert(ctx context.Context, db bun.IDB, part []Market) error {
 	return nil
 }
 
-// ByID finds one market; found is false when the id is unknown. The id may be any
-// bytes: paths hold what a client likes.
+// ByID returns one market. found is false if the id is unknown. The id may contain any bytes, because clients
+// can put anything in a path.
 func (Store) ByID(ctx context.Context, db bun.IDB, id string) (m *Market, found bool, err error) {
 	if plaintext.Check(id, false) != "" {
-		return nil, false, nil // NUL breaks the SQL, and Postgres refuses invalid UTF-8
+		return nil, false, nil // a NUL breaks the SQL, and Postgres refuses invalid UTF-8
 	}
 	m = new(Market)
 	err = db.NewSelect().Model(m).Where("m.id = ?", id).Scan(ctx)
@@ -160,7 +157,7 @@ func (Store) ByID(ctx context.Context, db bun.IDB, id string) (m *Market, found 
 	return m, true, nil
 }
 
-// ByIDs finds the named markets, ordered by id; unknown ids are left out.
+// ByIDs returns markets by id, ordered by id. It leaves out unknown ids.
 func (Store) ByIDs(ctx context.Context, db bun.IDB, want []string) ([]Market, error) {
 	var out []Market
 	for part := range slices.Chunk(want, chunk) {
@@ -174,7 +171,7 @@ func (Store) ByIDs(ctx context.Context, db bun.IDB, want []string) ([]Market, er
 	return inUTC(out), nil
 }
 
-// wanted is what markets are looked up by: an id, a question or an address.
+// wanted is a key that markets are looked up by: an id, a question or an address.
 type wanted struct {
 	Text string `bun:",type:text"`
 }
@@ -191,8 +188,8 @@ func want(texts iter.Seq[string]) []wanted {
 	return list
 }
 
-// Linkable finds the named markets with what publishing needs of them: the texts that
-// explain them are missing. Unknown ids are left out.
+// Linkable returns the markets with these ids, with the columns that publishing needs. Long texts are left out,
+// and so are unknown ids.
 func (Store) Linkable(ctx context.Context, db bun.IDB, ids map[string]bool) ([]Market, error) {
 	list := want(maps.Keys(ids))
 	if len(list) == 0 {
@@ -207,8 +204,8 @@ func (Store) Linkable(ctx context.Context, db bun.IDB, ids map[string]bool) ([]M
 	return inUTC(found), nil
 }
 
-// ByQuestions maps questions as QuestionKey folds them to the ids of the open markets that
-// ask them: at most twenty each, the highest volume first.
+// ByQuestions maps questions, normalised by QuestionKey, to the ids of the open markets that ask them. Each
+// question has at most twenty ids, highest volume first.
 func (Store) ByQuestions(ctx context.Context, db bun.IDB, keys []string) (map[string][]string, error) {
 	list := want(slices.Values(keys))
 	if len(list) == 0 {
@@ -230,9 +227,8 @@ func (Store) ByQuestions(ctx context.Context, db bun.IDB, keys []string) (map[st
 	return found, nil
 }
 
-// ByURLs maps each address that is a known market's public page to that market's
-// id; a slash at the end does not matter. Sibling markets share a page: the one of
-// highest volume stands for them. Addresses that are no market's are left out.
+// ByURLs maps addresses to the ids of the markets whose public page they are, ignoring a slash at the end. If
+// sibling markets share a page, the one with the highest volume is returned. Other addresses are left out.
 func (Store) ByURLs(ctx context.Context, db bun.IDB, urls []string) (map[string]string, error) {
 	list := want(func(yield func(string) bool) {
 		for _, u := range urls {
@@ -264,9 +260,9 @@ func (Store) ByURLs(ctx context.Context, db bun.IDB, urls []string) (map[string]
 	return out, nil
 }
 
-// Forgotten lists up to limit live markets that are open as far as we know, but
-// were last observed before a moment: the longest unobserved first. They fell out
-// of the readings and must be asked for by id to learn that they closed.
+// Forgotten lists up to limit live markets that look open but were last observed before a time, longest
+// unobserved first. Readings no longer include them, so they must be requested by id to learn whether they
+// closed.
 func (Store) Forgotten(ctx context.Context, db bun.IDB, before time.Time, limit int) ([]string, error) {
 	var out []string
 	err := db.NewSelect().Model((*Market)(nil)).Column("id").
@@ -279,8 +275,8 @@ func (Store) Forgotten(ctx context.Context, db bun.IDB, before time.Time, limit 
 	return out, nil
 }
 
-// Retire marks markets that the upstream no longer knows as not active, so that
-// they leave the lists. A later reading that has them brings them back.
+// Retire marks markets that the source no longer knows as inactive, which removes them from lists. A later
+// reading that includes them reverses this.
 func (Store) Retire(ctx context.Context, db bun.IDB, gone []string) error {
 	for part := range slices.Chunk(gone, chunk) {
 		if _, err := db.NewUpdate().Model((*Market)(nil)).Set("active = FALSE").
@@ -306,7 +302,7 @@ func inUTC(markets []Market) []Market {
 	return markets
 }
 
-// utc undoes the local zone that a driver reads times in.
+// utc converts times to UTC, because drivers return them in the local zone.
 func (m *Market) utc() {
 	for _, t := range []*time.Time{&m.ClosesAt, &m.ClosedAt, &m.FirstSeenAt, &m.ObservedAt} {
 		*t = t.UTC()

@@ -49,7 +49,7 @@ func get(t *testing.T, db *database.DB, id string) *market.Market {
 	t.Helper()
 	m, found, err := store.ByID(t.Context(), db.Reader, id)
 	if err != nil || !found {
-		t.Fatalf("market %s: found %v, %v", id, found, err)
+		t.Fatalf("market %s: got found %v, %v", id, found, err)
 	}
 	return m
 }
@@ -73,16 +73,16 @@ func TestObserveKeepsWhatAShorterReadingLeavesOut(t *testing.T) {
 		m := get(t, db, "a")
 		if m.Description == "" || m.EventID != "e1" || m.Slug != "a" || m.ResolutionSource == "" ||
 			!slices.Equal(m.TokenIDs, []string{"1", "2"}) || !m.ClosesAt.Equal(noon.Add(240*time.Hour)) {
-			t.Errorf("slow facts were lost: %+v", m)
+			t.Errorf("a shorter reading cleared values: %+v", m)
 		}
 		if m.Prices != nil || m.Volume != nil || m.Probability != nil {
-			t.Errorf("unknown numbers must be unknown, got %+v", m)
+			t.Errorf("got %+v, want the unknown numbers to be nil", m)
 		}
 		if !m.FirstSeenAt.Equal(noon) || !m.ObservedAt.Equal(noon.Add(time.Minute)) || m.MatchKey != "will a happen" {
-			t.Errorf("first seen %s, observed %s, key %q", m.FirstSeenAt, m.ObservedAt, m.MatchKey)
+			t.Errorf("got first seen %s, observed %s, key %q", m.FirstSeenAt, m.ObservedAt, m.MatchKey)
 		}
 		if rows := history(t, db, "a"); len(rows) != 1 || !slices.Equal(rows[0].Prices, []float64{0.4, 0.6}) {
-			t.Errorf("history %+v", rows)
+			t.Errorf("got history %+v", rows)
 		}
 	})
 }
@@ -93,7 +93,7 @@ func TestByIDTakesAnyBytes(t *testing.T) {
 		observe(t, db, yesNo("a", 1, noon))
 		for _, id := range []string{"\x00", "a\x00", "\xff", "a'", strings.Repeat("a", 5000), ""} {
 			if m, found, err := store.ByID(t.Context(), db.Reader, id); found || err != nil {
-				t.Errorf("%.20q: %v, %v, %v", id, m, found, err)
+				t.Errorf("id %.20q: got %v, %v, %v", id, m, found, err)
 			}
 		}
 	})
@@ -108,10 +108,10 @@ func TestObserveIsIdempotentAndIgnoresOlderReadings(t *testing.T) {
 		observe(t, db, newer)
 		observe(t, db, yesNo("a", 100, noon))
 		if m := get(t, db, "a"); *m.Volume != 200 || m.Prices[0] != 0.7 {
-			t.Errorf("an older reading won: %+v", m)
+			t.Errorf("an older reading replaced a newer one: %+v", m)
 		}
 		if rows := history(t, db, "a"); len(rows) != 2 || rows[0].Prices[0] != 0.4 || rows[1].Prices[0] != 0.7 {
-			t.Errorf("history %+v", rows)
+			t.Errorf("got history %+v", rows)
 		}
 	})
 }
@@ -126,14 +126,14 @@ func TestObserveCloseAndReopen(t *testing.T) {
 		closed.ObservedAt, closed.ClosedAt = noon.Add(2*time.Minute), time.Time{}
 		observe(t, db, closed)
 		if m := get(t, db, "a"); !m.ClosedAt.Equal(noon) || m.Resolution != "proposed" {
-			t.Errorf("closed at %s, %q", m.ClosedAt, m.Resolution)
+			t.Errorf("got closed at %s, resolution %q", m.ClosedAt, m.Resolution)
 		}
 		if rows := history(t, db, "a"); len(rows) != 1 {
-			t.Errorf("a closed market's price is in the history: %+v", rows)
+			t.Errorf("the history includes a closed market's price: %+v", rows)
 		}
 		observe(t, db, yesNo("a", 1, noon.Add(3*time.Minute)))
 		if m := get(t, db, "a"); !m.ClosedAt.IsZero() || m.Closed || m.Resolution != "" {
-			t.Errorf("reopened: %+v", m)
+			t.Errorf("reopened: got %+v", m)
 		}
 	})
 }
@@ -150,10 +150,10 @@ func TestLiveReplacesSample(t *testing.T) {
 		observe(t, db, sample)
 		m := get(t, db, "a")
 		if m.Sample || m.Source != "polymarket" || *m.Volume != 2 || m.Description != "" || !m.FirstSeenAt.Equal(live.ObservedAt) {
-			t.Errorf("sample shines through: %+v", m)
+			t.Errorf("values of the sample are left: %+v", m)
 		}
 		if rows := history(t, db, "a"); len(rows) != 1 || !rows[0].ObservedAt.Equal(live.ObservedAt) {
-			t.Errorf("sample prices stayed: %+v", rows)
+			t.Errorf("prices of the sample are left: %+v", rows)
 		}
 	})
 }
@@ -173,11 +173,11 @@ func TestObserveManyInBatches(t *testing.T) {
 		observe(t, db, all...)
 		got, err := store.ByIDs(t.Context(), db.Reader, append(want, "unknown"))
 		if err != nil || len(got) != 450 || got[0].ID != "m000" || got[0].Prices != nil || got[1].Prices == nil {
-			t.Fatalf("%d markets, %v", len(got), err)
+			t.Fatalf("got %d markets, %v", len(got), err)
 		}
 		n, err := db.Reader.NewSelect().Model((*market.Price)(nil)).Count(t.Context())
 		if err != nil || n != 300 {
-			t.Fatalf("%d prices, %v", n, err)
+			t.Fatalf("got %d prices, %v", n, err)
 		}
 	})
 }
@@ -193,11 +193,11 @@ func TestByQuestionsAndURLs(t *testing.T) {
 		key := market.QuestionKey("Will it ?!")
 		got, err := store.ByQuestions(t.Context(), db.Reader, []string{"nothing", "", key, key})
 		if err != nil || len(got) != 1 || !slices.Equal(got[key], []string{"big", "small"}) {
-			t.Errorf("matches %v, %v", got, err)
+			t.Errorf("got matches %v, %v", got, err)
 		}
 		urls, err := store.ByURLs(t.Context(), db.Reader, []string{"https://polymarket.com/event/e/", "https://example.org/"})
 		if err != nil || len(urls) != 1 || urls["https://polymarket.com/event/e/"] != "big" {
-			t.Errorf("urls %v, %v", urls, err)
+			t.Errorf("got addresses %v, %v", urls, err)
 		}
 	})
 }
@@ -212,7 +212,7 @@ func TestPricesAreTheNewestInOrder(t *testing.T) {
 		}
 		rows, err := store.Prices(t.Context(), db.Reader, "a", noon, 2)
 		if err != nil || len(rows) != 2 || rows[0].Prices[0] != 0.2 || rows[1].Prices[0] != 0.3 {
-			t.Errorf("newest two, ascending: %v, %v", rows, err)
+			t.Errorf("newest two, ascending: got %v, %v", rows, err)
 		}
 	})
 }
@@ -244,13 +244,13 @@ func TestThinnedPrices(t *testing.T) {
 		}
 		a, b := times["a"], times["b"]
 		if len(times) != 2 || len(a) < 5 || len(a) > 20 || a[0].Before(noon.Add(-80*time.Minute)) || !a[len(a)-1].Equal(noon) || !slices.IsSortedFunc(a, time.Time.Compare) {
-			t.Errorf("of many: %v", a)
+			t.Errorf("of many prices: got %v", a)
 		}
 		if len(b) != 3 || !b[2].Equal(noon) {
-			t.Errorf("of few: %v", b)
+			t.Errorf("of few prices: got %v", b)
 		}
 		if none, err := store.ThinnedPrices(t.Context(), db.Reader, nil, noon, 10); err != nil || len(none) != 0 {
-			t.Errorf("of no market: %v, %v", none, err)
+			t.Errorf("of no market: got %v, %v", none, err)
 		}
 	})
 }
@@ -262,7 +262,7 @@ func TestThin(t *testing.T) {
 		observe(t, db, yesNo("a", 1, noon), yesNo("b", 1, noon))
 		var rows []market.Price
 		for _, age := range []time.Duration{40 * 24 * time.Hour, 10 * 24 * time.Hour, 47 * time.Hour} {
-			for i := range 12 { // every half hour for six hours, from a whole six hours on
+			for i := range 12 { // every half hour for six hours, from a multiple of six hours on
 				at := noon.Add(-age).Truncate(6 * time.Hour).Add(time.Duration(i) * 30 * time.Minute)
 				rows = append(rows, market.Price{MarketID: "a", ObservedAt: at, Prices: []float64{0.5, 0.5}})
 			}
@@ -282,21 +282,21 @@ func TestThin(t *testing.T) {
 				}
 			}
 		}
-		// What the archive doesn't hold stays.
+		// Thinning keeps prices that the archive doesn't hold.
 		if n, more, err := store.Thin(ctx, db, noon, time.Time{}); n != 0 || more || err != nil {
-			t.Errorf("nothing is sealed, and thinning deleted %d, %v, %v", n, more, err)
+			t.Errorf("with nothing sealed: deleted %d (more %v, %v), want 0", n, more, err)
 		}
 		sealed := noon.Add(-20 * 24 * time.Hour)
 		if n, _, err := store.Thin(ctx, db, noon, sealed); n == 0 || err != nil {
-			t.Errorf("thinning up to what is sealed deleted %d, %v", n, err)
+			t.Errorf("with sealed days: deleted %d (%v), want some", n, err)
 		}
 		for _, p := range rows[12:] {
 			if !slices.ContainsFunc(history(t, db, "a"), func(kept market.Price) bool { return kept.ObservedAt.Equal(p.ObservedAt) }) {
-				t.Fatalf("the price of %s is gone before it was sealed", p.ObservedAt)
+				t.Fatalf("the price of %s was deleted before it was sealed", p.ObservedAt)
 			}
 		}
-		// 11 of the oldest twelve, 6 of the middle ones; of the youngest, which
-		// begin at 47 h + 1 h rounding, none or those beyond 48 h.
+		// Thinning deletes 11 of the oldest twelve rows and 6 of the middle ones. Of the youngest, which begin
+		// at 47 h plus up to 1 h of rounding, it deletes none, or those older than 48 h.
 		thin()
 		count := func(from, to time.Duration) (n int) {
 			for _, p := range history(t, db, "a") {
@@ -307,10 +307,10 @@ func TestThin(t *testing.T) {
 			return n
 		}
 		if got := count(30*24*time.Hour, 50*24*time.Hour); got != 1 {
-			t.Errorf("older than 30 days: %d rows, want the first of six hours", got)
+			t.Errorf("older than 30 days: got %d rows, want the first of six hours", got)
 		}
 		if got := count(5*24*time.Hour, 20*24*time.Hour); got != 6 {
-			t.Errorf("ten days old: %d rows, want one an hour", got)
+			t.Errorf("ten days old: got %d rows, want one an hour", got)
 		}
 		young := 0
 		for _, p := range rows {
@@ -319,13 +319,13 @@ func TestThin(t *testing.T) {
 			}
 		}
 		if got := count(0, 48*time.Hour); got != young || young == 0 {
-			t.Errorf("younger than 48 h: %d rows, want all %d", got, young)
+			t.Errorf("younger than 48 h: got %d rows, want all %d", got, young)
 		}
 		if n := thin(); n != 0 {
-			t.Errorf("thinning again deleted %d", n)
+			t.Errorf("thinning again deleted %d rows, want none", n)
 		}
 		if got := len(history(t, db, "b")); got != 1 {
-			t.Errorf("the other market has %d rows", got)
+			t.Errorf("the other market has %d rows, want 1", got)
 		}
 	})
 }
@@ -349,17 +349,17 @@ func TestWithOpenPredictionsAndForgotten(t *testing.T) {
 		}
 		got, err := prediction.Store{}.LiveMarkets(ctx, db.Reader)
 		if err != nil || !slices.Equal(got, []string{"a"}) {
-			t.Errorf("with open predictions: %v, %v", got, err)
+			t.Errorf("with open predictions: got %v, %v", got, err)
 		}
 		got, err = store.Forgotten(ctx, db.Reader, noon.Add(-time.Hour), 10)
 		if err != nil || !slices.Equal(got, []string{"c", "b"}) {
-			t.Errorf("forgotten: %v, %v", got, err)
+			t.Errorf("forgotten: got %v, %v", got, err)
 		}
 		if err := store.Retire(ctx, db, []string{"c"}); err != nil {
 			t.Fatal(err)
 		}
 		if got, err = store.Forgotten(ctx, db.Reader, noon.Add(-time.Hour), 10); err != nil || !slices.Equal(got, []string{"b"}) {
-			t.Errorf("after retiring: %v, %v", got, err)
+			t.Errorf("after retiring: got %v, %v", got, err)
 		}
 	})
 }
@@ -393,7 +393,7 @@ func TestListPagesThroughEveryOrder(t *testing.T) {
 		}
 		for sort, want := range map[market.Sort]string{"": "gefcabd", market.ByClosing: "gefcabd", market.ByNewest: "gefcdab"} {
 			if got := walk(market.Filter{Sort: sort}); got != want {
-				t.Errorf("order %q: %s, want %s", sort, got, want)
+				t.Errorf("order %q: got %s, want %s", sort, got, want)
 			}
 		}
 		if _, err := db.ExecContext(ctx, "UPDATE markets SET closed = TRUE"); err != nil {
@@ -403,12 +403,12 @@ func TestListPagesThroughEveryOrder(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := walk(market.Filter{Sort: market.ByClosing, Closed: true}); got != "eabcfgd" {
-			t.Errorf("the last to have closed first: %s", got)
+			t.Errorf("last closed first: got %s", got)
 		}
 		for _, bad := range []string{"!", "e30", "eyJ2IjoxfQ=", "eyJjIjoiMDAwMC0wMS0wMVQwMDowMDowMFoifQ"} {
 			_, _, err := store.List(ctx, db.Reader, market.Filter{Sort: market.ByClosing, After: bad, Limit: 2})
 			if p, ok := errors.AsType[*problem.Error](err); !ok || p.Status != 400 {
-				t.Errorf("cursor %q: %v", bad, err)
+				t.Errorf("cursor %q: got %v", bad, err)
 			}
 		}
 	})
@@ -444,7 +444,7 @@ func TestListFilters(t *testing.T) {
 				got = append(got, m.ID)
 			}
 			if err != nil || !slices.Equal(got, tt.want) {
-				t.Errorf("%+v: %v, %v", tt.filter, got, err)
+				t.Errorf("filter %+v: got %v, %v", tt.filter, got, err)
 			}
 		}
 	})

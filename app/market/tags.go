@@ -10,17 +10,17 @@ import (
 	"github.com/uptrace/bun"
 )
 
-// tagged bounds the open markets whose tags are counted: those of highest volume.
+// tagged is how many open markets are read to count tags: those with the highest volume.
 const tagged = 2000
 
-// TagCount is how many open markets carry a tag.
+// TagCount is a tag and the number of open markets that have it.
 type TagCount struct {
 	Tag   string
 	Count int
 }
 
-// UnknownTags lists at most limit tags of the open markets of highest volume that the table
-// of categories has no place for, the most frequent first.
+// UnknownTags lists at most limit tags that the table of categories doesn't contain, most frequent first. It
+// reads the open markets with the highest volume.
 func (Store) UnknownTags(ctx context.Context, db bun.IDB, limit int) ([]TagCount, error) {
 	var markets []Market
 	err := db.NewSelect().Model(&markets).Column("id", "tags").

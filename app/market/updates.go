@@ -11,7 +11,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/update"
 )
 
-// told is a market that has gone far enough since the latest update about it.
+// told is a market that has changed enough since its latest update.
 type told struct {
 	ID          string
 	EventID     string `bun:",nullzero"`
@@ -21,11 +21,10 @@ type told struct {
 	Closed      bool
 }
 
-// rounding keeps 0.55 − 0.5 from being less than 0.05.
+// rounding makes sure that 0.55 − 0.5 counts as 0.05.
 const rounding = 1e-9
 
-// tell records the updates of markets that were just stored: those that moved or closed since
-// the latest update about them.
+// tell records updates for the stored markets that moved or closed since their latest update.
 func tell(ctx context.Context, db bun.IDB, part []Market) error {
 	const moved = "m.told_price IS NULL OR abs(m.probability - m.told_price) >= ?"
 	var list []told
@@ -52,13 +51,13 @@ func tell(ctx context.Context, db bun.IDB, part []Market) error {
 	_, err = db.NewRaw(`UPDATE markets SET told_closed = closed, told_price = CASE WHEN closed THEN told_price ELSE probability END
 		WHERE id IN ?`, bun.Tuple(changed)).Exec(ctx)
 	if err != nil {
-		return fmt.Errorf("remember what was told of markets: %w", err)
+		return fmt.Errorf("store the last update of markets: %w", err)
 	}
 	return update.Record(ctx, db, updates...)
 }
 
-// update returns the update about a market. There is none if the market is seen for the first
-// time, or opens again at the price it closed at.
+// update returns the update for a market. ok is false if the market is seen for the first time, or reopens at
+// the price at which it closed.
 func (t *told) update() (u update.Update, ok bool) {
 	u.Ref.Market = &update.Market{
 		ID: t.ID, EventID: t.EventID, Category: t.Category, Probability: t.Probability, Before: t.ToldPrice,

@@ -6,18 +6,17 @@ import (
 	"github.com/pulsecast/pulsecast/app/score"
 )
 
-// View is how a market stood on one outcome at one moment. All values are
-// probabilities, 0..1.
+// View is the market's view of one outcome at one time. All values are probabilities, 0..1.
 type View struct {
-	// Price is the displayed price. In a wide book it is only the middle.
+	// Price is the displayed price. If the book is wide, it is only the middle of the book.
 	Price float64
-	// The bid and ask are those of the outcome, and both Price without a known book.
+	// View has the bid and the ask of the outcome. Without a known book, both equal Price.
 	score.View
-	// Book is whether a book is known.
+	// Book says whether a book is known.
 	Book bool
 }
 
-// View is the last observed view of outcome i; ok is false when its price is unknown.
+// View returns the last observed view of outcome i. ok is false if its price is unknown.
 func (m *Market) View(i int) (v View, ok bool) {
 	if len(m.Prices) != len(m.Outcomes) {
 		return View{}, false
@@ -25,13 +24,13 @@ func (m *Market) View(i int) (v View, ok bool) {
 	return view(m.Prices, m.BestBid, m.BestAsk, i)
 }
 
-// View is the observed view of outcome i; ok is false when its price is unknown.
+// View returns the observed view of outcome i. ok is false if its price is unknown.
 func (p *Price) View(i int) (v View, ok bool) { return view(p.Prices, p.BestBid, p.BestAsk, i) }
 
-// view turns the book of the first outcome round for the second of two. The books of
-// three or more outcomes are not observed.
+// view makes the view of outcome i. Sources give only the first outcome's book. With two outcomes, the second
+// one's book is the mirror image. With more, no book is known.
 func view(prices []float64, bid, ask *float64, i int) (View, bool) {
-	known := slices.ContainsFunc(prices, func(p float64) bool { return p > 0 }) // all zero means unknown upstream
+	known := slices.ContainsFunc(prices, func(p float64) bool { return p > 0 }) // all prices 0 means that the source doesn't know them
 	if i < 0 || i >= len(prices) || !known {
 		return View{}, false
 	}

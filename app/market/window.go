@@ -11,12 +11,12 @@ import (
 	"github.com/pulsecast/pulsecast/app/plaintext"
 )
 
-// searched is how many markets a page looks at if there are filters, or groups to make.
+// searched is how many markets a page looks at if it has filters or groups.
 const searched = 1000
 
-// position is where a market stands in an order, before its id.
+// position is the value that orders a market before its id.
 type position struct {
-	column  schema.QueryWithArgs // on markets AS m, as an index has it
+	column  schema.QueryWithArgs // expression on markets AS m, the same as in an index
 	falling bool
 }
 
@@ -30,7 +30,7 @@ func (f Filter) position() position {
 	return position{bun.SafeQuery("COALESCE(m.volume, -1)"), true}
 }
 
-// order puts markets AS m in the order of the list.
+// order sorts markets AS m in the order of the list.
 func (f Filter) order(q *bun.SelectQuery) {
 	p := f.position()
 	if p.falling {
@@ -40,8 +40,8 @@ func (f Filter) order(q *bun.SelectQuery) {
 	}
 }
 
-// window selects the next markets AS m in the order of the list, at most limit, whatever the
-// other filters are. It reads up to twice as many, along an index.
+// window selects the next markets AS m in the order of the list, at most limit, without the other filters. It
+// reads at most twice as many along an index.
 func (f Filter) window(db bun.IDB, limit int) (*bun.SelectQuery, error) {
 	next := func() *bun.SelectQuery {
 		q := db.NewSelect().TableExpr("markets AS m").Limit(int64(limit))
@@ -61,7 +61,7 @@ func (f Filter) window(db bun.IDB, limit int) (*bun.SelectQuery, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Two conditions that an index can begin at: one with OR would be checked row by row.
+	// Two queries that can each use an index. One condition with OR would be checked row by row.
 	p := f.position()
 	behind := bun.Safe(">")
 	if p.falling {
@@ -74,7 +74,7 @@ func (f Filter) window(db bun.IDB, limit int) (*bun.SelectQuery, error) {
 	return both, nil
 }
 
-// readCursor reads the place of the last market of the page before, and its id.
+// readCursor returns the order value and the id of the previous page's last market.
 func (f Filter) readCursor() (place any, id string, err error) {
 	parts, err := cursor.Decode(f.After, 3)
 	if err != nil || parts[0] != string(f.Sort) || plaintext.Check(parts[2], false) != "" {

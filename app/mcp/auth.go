@@ -13,14 +13,14 @@ import (
 	"github.com/pulsecast/pulsecast/app/problem"
 )
 
-// stepUp is the challenge of a call that the scopes of an access token don't allow.
+// stepUp is the challenge of a call that the access token's scopes don't allow.
 type stepUp struct{ challenge string }
 
 type stepUpKey struct{}
 
-// requireBearer refuses a request without a valid bearer and says where a client can sign in
-// (RFC 9728, section 5.1). If the scopes of an access token don't allow a call, the whole
-// request is refused, so that the client can ask for more.
+// requireBearer refuses a request without a valid bearer, and says where a client can sign in (RFC 9728,
+// section 5.1). If the scopes of an access token don't allow a call, it refuses the whole request, so that
+// the client can ask for more scopes.
 func (s *Server) requireBearer(h *httpserver.Server) fiber.Handler {
 	return func(c *fiber.Ctx) error {
 		if err := h.CheckBearer(c); err != nil {
@@ -37,7 +37,7 @@ func (s *Server) requireBearer(h *httpserver.Server) fiber.Handler {
 	}
 }
 
-// challenged adds to a 401 where a client can sign in, and what to ask for.
+// challenged adds the sign-in address and the scopes to ask for to a 401.
 func (s *Server) challenged(err error) error {
 	refusal, ok := errors.AsType[*problem.Error](err)
 	if !ok || refusal.Status != fiber.StatusUnauthorized {
@@ -55,7 +55,7 @@ func (s *Server) metadataHint() string {
 	return `resource_metadata="` + s.config.BaseURL + oauth.ResourceMetadataPath + Path + `"`
 }
 
-// scopes are what a client needs in order to use every tool.
+// scopes returns the scopes that a client needs in order to use every tool.
 func (s *Server) scopes() string {
 	if s.config.IdentityURL != "" {
 		return s.config.IdentityScope
@@ -63,7 +63,7 @@ func (s *Server) scopes() string {
 	return strings.Join(oauth.Scopes, " ")
 }
 
-// noteScope remembers that the API refused a call for its scopes.
+// noteScope records that the API refused a call because of its scopes.
 func noteScope(ctx context.Context, response *fasthttp.Response) {
 	challenge := string(response.Header.Peek(fiber.HeaderWWWAuthenticate))
 	if step, ok := ctx.Value(stepUpKey{}).(*stepUp); ok && strings.Contains(challenge, `error="insufficient_scope"`) {

@@ -21,21 +21,21 @@ import (
 	"github.com/pulsecast/pulsecast/app/httpserver"
 )
 
-// userAgent is what the API sees instead of the caller's: the libraries that speak MCP
-// name themselves, and cannot be told to do otherwise.
+// userAgent replaces the caller's User-Agent in requests to the API. MCP libraries send their own names,
+// which their users can't change.
 const userAgent = "pulsecast-mcp/1.0"
 
-// caller is whom a call is made for.
+// caller is the sender of a call.
 type caller struct {
-	addr    netip.Addr // not valid when the listener is not TCP
-	bearers [][]byte   // every Authorization header: the API refuses two, and an empty one
+	addr    netip.Addr // invalid if the listener is not TCP
+	bearers [][]byte   // every Authorization header: the API refuses two headers, and an empty one
 }
 
 type callerKey struct{}
 
-// handle calls the operation of a tool. What the API refuses is an answer to the model,
-// which can send something else, and not an error of the protocol. A refusal has no
-// structured content, which would have to follow the schema of the tool's answer.
+// handle returns the handler that calls the operation of a tool. A refusal of the API is a result for the
+// model, which can send something else, and not a protocol error. A refusal has no structured content,
+// because that would have to follow the schema of the tool's answer.
 func (s *Server) handle(t *tool) sdk.ToolHandler {
 	return func(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 		text, note, err := s.call(ctx, t, r.Params.Arguments)
@@ -53,17 +53,17 @@ func (s *Server) handle(t *tool) sdk.ToolHandler {
 	}
 }
 
-// refusedError is a call that the API, or a tool before it, refuses. The text is for the
-// caller: a sentence, or the problem as JSON.
+// refusedError is a call that the API or the tool refuses. The text is for the caller: a sentence, or the
+// problem as JSON.
 type refusedError struct {
-	status int // 0 if it didn't come to a request
+	status int // 0 if no request was made
 	text   string
 }
 
 func (e *refusedError) Error() string { return e.text }
 
-// call returns the answer of a tool as JSON, and a note if it isn't current. The error of a refusal
-// is a *refusedError.
+// call returns the answer of a tool as JSON. If the answer is not current, it also returns a note. If the
+// call is refused, the error is a *refusedError.
 func (s *Server) call(ctx context.Context, t *tool, arguments json.RawMessage) (answer, note string, err error) {
 	request, include, err := t.request(arguments)
 	if err != nil {
@@ -80,7 +80,7 @@ func (s *Server) call(ctx context.Context, t *tool, arguments json.RawMessage) (
 	return string(text), note, err
 }
 
-// ask lets the server answer a request of the caller that ctx knows.
+// ask sends a request to the server for the caller in ctx.
 func (s *Server) ask(ctx context.Context, request *fasthttp.Request) *fasthttp.Response {
 	by, _ := ctx.Value(callerKey{}).(caller)
 	request.Header.SetUserAgent(userAgent)
@@ -94,8 +94,8 @@ func (s *Server) ask(ctx context.Context, request *fasthttp.Request) *fasthttp.R
 	return &fctx.Response
 }
 
-// request makes the API's request of a tool's arguments, and returns whether lists are to
-// include text of others. Its errors are for the caller.
+// request makes the API request for a tool's arguments. It also returns whether lists must include text of
+// others. Its errors are for the caller.
 func (t *tool) request(arguments json.RawMessage) (_ *fasthttp.Request, texts bool, err error) {
 	given, err := t.given(arguments)
 	if err != nil {
@@ -121,11 +121,11 @@ func includes(value json.RawMessage) (texts bool, err error) {
 	}
 }
 
-// given reads the arguments, and refuses those that the tool doesn't take.
+// given reads the arguments and refuses those that the tool doesn't take.
 func (t *tool) given(arguments json.RawMessage) (map[string]json.RawMessage, error) {
 	given := map[string]json.RawMessage{}
 	if len(arguments) > 0 {
-		// encoding/json would take the last of two values and repair broken text in silence.
+		// encoding/json would take the last of two values and silently repair broken text.
 		if !jsontext.Value(arguments).IsValid() || json.Unmarshal(arguments, &given) != nil {
 			return nil, errors.New("arguments must be one JSON object in UTF-8, each name once")
 		}
@@ -139,7 +139,8 @@ func (t *tool) given(arguments json.RawMessage) (map[string]json.RawMessage, err
 	return given, nil
 }
 
-// send writes arguments where the operation has them: in the address, headers and body.
+// send writes arguments to the places that the operation has for them: the path, the query, the headers and
+// the body.
 func (t *tool) send(given map[string]json.RawMessage) (*fasthttp.Request, error) {
 	request, path, query := new(fasthttp.Request), t.path, url.Values{}
 	for name, in := range t.parameters {
@@ -152,7 +153,7 @@ func (t *tool) send(given map[string]json.RawMessage) (*fasthttp.Request, error)
 		}
 		switch {
 		case in == "path" && (value == "" || value == "." || value == ".."):
-			return nil, fmt.Errorf("%s is missing: send what the answers of other tools give as such", name)
+			return nil, fmt.Errorf("%s is missing: send the value that another tool's answer gives for it", name)
 		case in == "path":
 			path = strings.Replace(path, "{"+name+"}", url.PathEscape(value), 1)
 		case given[name] == nil || string(given[name]) == "null":
@@ -179,7 +180,7 @@ func (t *tool) send(given map[string]json.RawMessage) (*fasthttp.Request, error)
 	return request, nil
 }
 
-// scalar writes a value as a parameter of an address has it.
+// scalar formats a value for a parameter of an address.
 func scalar(value json.RawMessage) (string, error) {
 	switch {
 	case len(value) == 0 || string(value) == "null":
@@ -194,7 +195,7 @@ func scalar(value json.RawMessage) (string, error) {
 	return string(value), nil // a number or a boolean, as it was written
 }
 
-// headerName is the way back from argumentName.
+// headerName is the inverse of argumentName.
 func headerName(name string) string {
 	var b strings.Builder
 	for i, r := range name {

@@ -8,8 +8,8 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 )
 
-// TestArgumentsAreOneObject: what the API refuses in a body must not be settled here in
-// silence. Of two dryRun the last would decide whether a forecast is published for good.
+// TestArgumentsAreOneObject checks that malformed arguments are refused and not silently repaired. If
+// dryRun were sent twice, the last value would decide whether a prediction is published for good.
 func TestArgumentsAreOneObject(t *testing.T) {
 	t.Parallel()
 	publish := &tool{schema: &openapi3.Schema{}, name: "publish", method: "POST", path: "/p", parameters: map[string]string{"dryRun": "query"}, body: true}
@@ -22,8 +22,8 @@ func TestArgumentsAreOneObject(t *testing.T) {
 	}
 }
 
-// TestNumbersStayAsWritten: one that no float holds is refused by the API, by its name,
-// and is not the same as nothing.
+// TestNumbersStayAsWritten checks that a number that no float can hold is sent unchanged, so that the API
+// refuses it by its name.
 func TestNumbersStayAsWritten(t *testing.T) {
 	t.Parallel()
 	schema := &openapi3.Schema{Properties: openapi3.Schemas{"q": openapi3.NewSchemaRef("", openapi3.NewStringSchema())}}

@@ -11,7 +11,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/market"
 )
 
-// kind is what an argument names. It decides how a client's text is completed.
+// kind is the kind of record that an argument names. It decides how a client's text is completed.
 type kind int
 
 const (
@@ -40,7 +40,7 @@ func (s *Server) complete(ctx context.Context, r *sdk.CompleteRequest) (*sdk.Com
 	}}, nil
 }
 
-// kindOf returns what the argument of a request names.
+// kindOf returns the kind of the argument in a request.
 func kindOf(p *sdk.CompleteParams) (kind, error) {
 	for _, prompt := range prompts {
 		if p.Ref.Type == "ref/prompt" && p.Ref.Name == prompt.name && p.Argument.Name == prompt.argument.name {
@@ -52,11 +52,11 @@ func kindOf(p *sdk.CompleteParams) (kind, error) {
 			return record.kind, nil
 		}
 	}
-	return noKind, invalidParams("there is no argument %.64q of %.128q; prompts/list and resources/templates/list name them all",
+	return noKind, invalidParams("there is no argument %.64q of %.128q; prompts/list and resources/templates/list name all arguments",
 		p.Argument.Name, p.Ref.Name+p.Ref.URI)
 }
 
-// suggest returns up to one value more than is shown, so that complete sees if there are more.
+// suggest returns up to one value more than is shown, so that complete knows whether there are more.
 func (s *Server) suggest(ctx context.Context, kind kind, typed string) ([]string, error) {
 	switch kind {
 	case marketID:
@@ -71,8 +71,8 @@ func (s *Server) suggest(ctx context.Context, kind kind, typed string) ([]string
 	return []string{}, nil
 }
 
-// fromMarkets suggests ids of the open markets, those of the highest volume first. What was
-// typed is the beginning of an id, or a part of the question.
+// fromMarkets suggests ids of open markets, highest volume first. The typed text is the beginning of an id
+// or a part of the question.
 func (s *Server) fromMarkets(typed string, id func(*market.Market) string) []string {
 	snapshot, words, found := s.markets.Current(), market.QuestionKey(typed), []string{}
 	for i := range snapshot.Records {

@@ -14,21 +14,22 @@ import (
 	"github.com/pulsecast/pulsecast/app/problem"
 )
 
-// Where MCP is spoken. PublicPath only reads: it has no tool that needs a key, and doesn't
-// look at the header Authorization.
+// The addresses of MCP. PublicPath only reads: it has no tool that needs a key, and ignores the header
+// Authorization.
 const (
 	Path       = "/mcp"
 	PublicPath = Path + "/public"
 )
 
-// What a page of another site may send and read.
+// The headers that a page of another site may send and read.
 const (
 	sentByPages = "Authorization, Content-Type, Accept, Last-Event-ID, MCP-Protocol-Version, Mcp-Session-Id, Mcp-Method, Mcp-Name"
 	readByPages = "WWW-Authenticate, Mcp-Session-Id, MCP-Protocol-Version, Retry-After, RateLimit, RateLimit-Policy, X-Request-Id"
 )
 
-// Register adds the two addresses. Only POST: there are no sessions to listen to or to end.
-// A request has the limit of answers from memory; the calls in it have the API's.
+// Register adds the two addresses. They accept only POST, because there are no sessions to listen to or to
+// end. A request counts against the limit of answers from memory. The calls in it count against the API's
+// limits.
 func (s *Server) Register(h *httpserver.Server) {
 	s.answer = h.App.Server().Handler
 	h.App.Post(Path, s.admit, h.Limits.Snapshot(), s.requireBearer(h), s.speak(s.speaker(false), bearers))
@@ -38,8 +39,8 @@ func (s *Server) Register(h *httpserver.Server) {
 	}
 }
 
-// speak answers a message with what speaker returns. credentials returns the headers that
-// are handed on to the API; nil for none.
+// speak returns the handler that passes a message to the handler of speaker. credentials returns the
+// headers that are passed on to the API. If it is nil, none are.
 func (s *Server) speak(speaker func() (fiber.Handler, error), credentials func(*fiber.Ctx) [][]byte) fiber.Handler {
 	return func(c *fiber.Ctx) error {
 		if bytes.HasPrefix(bytes.TrimSpace(c.Body()), []byte("[")) {
@@ -66,8 +67,8 @@ func bearers(c *fiber.Ctx) [][]byte {
 	return slices.Clone(c.Request().Header.PeekAll(fiber.HeaderAuthorization))
 }
 
-// admit refuses pages that may not call, and lets the others read the answer. No answer
-// depends on a cookie, so that a page can do no more than its own server could.
+// admit refuses pages that may not call, and lets other pages read the answer. No answer depends on a
+// cookie, so a page can do no more than its own server could.
 func (s *Server) admit(c *fiber.Ctx) error {
 	c.Vary(fiber.HeaderOrigin)
 	if err := s.guard(c, httpserver.ClientAddr(c)); err != nil {
@@ -80,7 +81,7 @@ func (s *Server) admit(c *fiber.Ctx) error {
 	return c.Next()
 }
 
-// refuseMethod answers a browser's question what it may send, and refuses other methods.
+// refuseMethod answers the preflights of browsers and refuses other methods.
 func refuseMethod(c *fiber.Ctx) error {
 	c.Set(fiber.HeaderAllow, "OPTIONS, POST")
 	if c.Method() != fiber.MethodOptions || c.Get(fiber.HeaderAccessControlRequestMethod) == "" {
@@ -92,19 +93,19 @@ func refuseMethod(c *fiber.Ctx) error {
 	return c.SendStatus(fiber.StatusNoContent)
 }
 
-// guard checks Origin, and Host where it matters, as the protocol's transports demand. The
-// danger is a page that reaches a server which only its visitor can reach: by the address
-// of this machine, or by a name of the page's owner that leads to a private address (DNS
-// rebinding). So a caller on this machine must be a program, a page of this machine or of
-// this service; elsewhere a page must have come by https, which no such name can. The guard
-// of the SDK sees neither header behind the adaptor.
+// guard checks Origin, and Host if the caller is on this machine, as the protocol's transports require.
+//
+// The danger is a page that reaches a server which only its visitor can reach: by this machine's address,
+// or by a name of the page's owner that resolves to a private address (DNS rebinding). So a caller on this
+// machine must be a program, or a page of this machine or of this service. Other pages must be served over
+// https, which a rebound name can't do. The SDK's own guard can't see these headers behind the adaptor.
 func (s *Server) guard(c *fiber.Ctx, addr netip.Addr) error {
 	home, _ := url.Parse(s.config.BaseURL) // Config.Check has refused a bad value
 	ours := func(host string) bool { return host == home.Host || loopback(host) }
 	if origin := c.Get(fiber.HeaderOrigin); origin != "" {
 		from, err := url.Parse(origin)
 		if err != nil || from.Host == "" || !(ours(from.Host) || (from.Scheme == "https" && !addr.IsLoopback())) {
-			return refused("The header Origin is that of a page which may not call this address. Call " + s.config.BaseURL + Path +
+			return refused("The page named by the header Origin may not call this address. Call " + s.config.BaseURL + Path +
 				" from a program, or from a page served over https.")
 		}
 	}
@@ -118,15 +119,14 @@ func refused(detail string) error {
 	return problem.New(problem.CodeOriginRejected, detail)
 }
 
-// loopback tells whether a host, with or without a port, is this machine.
+// loopback reports whether a host, with or without a port, is this machine.
 func loopback(host string) bool {
 	name := (&url.URL{Host: host}).Hostname()
 	addr, err := netip.ParseAddr(name)
 	return name == "localhost" || (err == nil && addr.IsLoopback())
 }
 
-// refusal gives what the SDK refuses before it comes to a call, as plain text, the form
-// of the other refusals.
+// refusal turns the SDK's early refusals, which are plain text, into the form of all other refusals.
 func refusal(c *fiber.Ctx) error {
 	status := c.Response().StatusCode()
 	if status < fiber.StatusBadRequest || json.Valid(c.Response().Body()) {

@@ -8,7 +8,8 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 )
 
-// FuzzArguments: the arguments of a tool are refused in words, or make one request of its path.
+// FuzzArguments checks that the arguments of a tool are refused with a message, or make one request of its
+// path.
 func FuzzArguments(f *testing.F) {
 	for _, seed := range []string{`{"id":"a/../b","q":"x y"}`, `{"id":1e400,"title":"t","dryRun":true}`, `{"id":null}`, `{"include":"texts"}`, `{"q":{"a":[1]}}`, `[]`, `{"a":1,"a":2}`, `{"\ud800":1}`, "\xff"} {
 		f.Add([]byte(seed))
@@ -36,7 +37,7 @@ func FuzzArguments(f *testing.F) {
 	})
 }
 
-// FuzzRewrite: taking out the text of others leaves JSON.
+// FuzzRewrite checks that JSON without the text of others is still JSON.
 func FuzzRewrite(f *testing.F) {
 	for _, seed := range []string{`{"ok":true,"items":[{"title":"t","n":1}]}`, `{"title":null}`, `{"items":[{"title":["a"]}]}`, `[]`, `{"items":1}`} {
 		f.Add([]byte(seed), true)

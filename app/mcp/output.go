@@ -11,7 +11,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/contract"
 )
 
-// answerOf returns the schema of an operation's JSON answer, nil if it has none.
+// answerOf returns the schema of an operation's JSON answer, or nil if it has none.
 func answerOf(o contract.Operation) *openapi3.SchemaRef {
 	ok := o.Responses.Status(http.StatusOK)
 	if ok == nil {
@@ -24,16 +24,16 @@ func answerOf(o contract.Operation) *openapi3.SchemaRef {
 	return media.Schema
 }
 
-// outputSchema returns the schema of a tool's structured content: the operation's answer
-// with every reference inlined, and with text of others in the field untrusted if separate.
+// outputSchema returns the schema of a tool's structured content. That is the operation's answer with every
+// reference inlined. If separate is true, text of others is in the field untrusted.
 func outputSchema(answer *openapi3.SchemaRef, separate bool) *openapi3.Schema {
 	s := contract.Inline(answer)
 	plain(s, separate, false)
 	return s.Value
 }
 
-// plain removes what is OpenAPI's alone from a copy of a schema, and moves marked
-// properties into the property untrusted.
+// plain removes the keywords that only OpenAPI has from a copy of a schema, and moves marked properties
+// into the property untrusted.
 func plain(ref *openapi3.SchemaRef, separate, inList bool) {
 	if ref == nil || ref.Value == nil {
 		return
@@ -54,8 +54,8 @@ func plain(ref *openapi3.SchemaRef, separate, inList bool) {
 	splitNull(s)
 }
 
-// splitNull writes "X or null" as two schemas of one type each: some clients translate
-// schemas into dialects whose type is one word.
+// splitNull writes "X or null" as two schemas of one type each, because some clients translate schemas into
+// dialects that allow only one type.
 func splitNull(s *openapi3.Schema) {
 	if s.Type == nil || len(*s.Type) != 2 || !s.Type.Includes(openapi3.TypeNull) {
 		return
@@ -72,7 +72,7 @@ func splitNull(s *openapi3.Schema) {
 	}
 }
 
-// moveTexts moves the marked properties of an object into one of its properties.
+// moveTexts moves the marked properties of an object into its property untrusted.
 func moveTexts(s *openapi3.Schema, inList bool) {
 	cut := openapi3.NewBoolSchema()
 	cut.Description = "Whether a text was cut to " + strconv.Itoa(maxText) + " characters or a list to " +

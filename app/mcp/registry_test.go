@@ -16,7 +16,7 @@ import (
 // registry is the module of the MCP registry, which holds the schemas of server.json.
 const registry = "github.com/modelcontextprotocol/registry@v1.8.7"
 
-// TestServerJSON: the registry takes the file, and the file says what is here.
+// TestServerJSON checks that server.json follows the registry's schema and describes this service.
 func TestServerJSON(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../../server.json")
@@ -48,7 +48,7 @@ func TestServerJSON(t *testing.T) {
 	}
 }
 
-// registrySchema compiles the schema that the registry checks files with.
+// registrySchema compiles the schema with which the registry checks files.
 func registrySchema(t *testing.T, address string) *jsonschema.Schema {
 	t.Helper()
 	out, err := exec.CommandContext(t.Context(), "go", "mod", "download", "-json", registry).Output()

@@ -14,17 +14,17 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-// texts are resources for people and models to read, by the name of their address.
+// texts are the resources for people and models to read, by the last part of their address.
 var texts = map[string]string{"skill": "Instructions for agents", "quickstart": "First steps as commands to paste"}
 
-// record is a kind of thing that can be read by its id as a resource. Its content is the
-// answer of a tool, which differs from the API's: it keeps text of others apart.
+// record is a kind of record that can be read by its id as a resource. Its content is a tool's answer,
+// which differs from the API's because text of others is in a separate field.
 type record struct {
 	name, title, prefix, tool string
 	kind                      kind // of its id
 }
 
-// records have a scheme that no client tries to fetch by itself.
+// records have a URI scheme that no client tries to fetch directly.
 var records = []record{
 	{"market", "One market with criteria, prices, consensus and predictions", "pulsecast://markets/", "getMarket", marketID},
 	{"prediction", "One prediction with its thesis, evidence and scores", "pulsecast://predictions/", "getPrediction", noKind},
@@ -42,7 +42,7 @@ func (s *Server) addResources(server *sdk.Server, tools map[string]*tool) {
 	for _, r := range records {
 		server.AddResourceTemplate(&sdk.ResourceTemplate{
 			URITemplate: r.template(), Name: r.name, Title: r.title, MIMEType: fiber.MIMEApplicationJSON,
-			Description: "The same as the tool " + r.tool + " answers. " + byOthers,
+			Description: "The same as the answer of the tool " + r.tool + ". " + byOthers,
 		}, s.readRecord(r, tools[r.tool]))
 	}
 }
@@ -60,7 +60,7 @@ func (s *Server) readText(path string) sdk.ResourceHandler {
 	}
 }
 
-// readRecord serves the answer of a tool that takes an id as a resource.
+// readRecord returns the handler that serves a tool's answer about an id as a resource.
 func (s *Server) readRecord(kind record, t *tool) sdk.ResourceHandler {
 	return func(ctx context.Context, r *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
 		id, err := url.PathUnescape(strings.TrimPrefix(r.Params.URI, kind.prefix))
@@ -84,7 +84,7 @@ func (s *Server) readRecord(kind record, t *tool) sdk.ResourceHandler {
 	}
 }
 
-// refuseStrangeURIs refuses a URI with characters that the SDK can't repeat in its error: the
+// refuseStrangeURIs refuses a URI with characters that the SDK can't repeat in its error. Otherwise the
 // client would get an empty answer.
 func refuseStrangeURIs(next sdk.MethodHandler) sdk.MethodHandler {
 	return func(ctx context.Context, method string, r sdk.Request) (sdk.Result, error) {

@@ -21,8 +21,8 @@ type someone struct{}
 
 func (someone) AgentID() uuid.UUID { return uuid.Nil }
 
-// TestStopWaitsForCalls: a call in flight is answered when the service stops, like
-// every other request. What it published is there, and its author must learn that.
+// TestStopWaitsForCalls checks that a call in flight is answered when the service stops. Its prediction has
+// been published, and its author must learn that.
 func TestStopWaitsForCalls(t *testing.T) {
 	t.Parallel()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
@@ -61,7 +61,7 @@ func TestStopWaitsForCalls(t *testing.T) {
 	<-began
 	stopped := make(chan error, 1)
 	go func() { stopped <- h.Stop(t.Context()) }()
-	for err == nil { // until nobody is let in any more
+	for err == nil { // until new connections are refused
 		var c net.Conn
 		if c, err = net.Dial("tcp", ln.Addr().String()); err == nil {
 			c.Close()

@@ -22,14 +22,14 @@ const (
 	maxItems = 5   // elements of one array of texts in a list
 )
 
-// shape says where text of others stands in an answer. A nil shape: nowhere below.
+// shape says where text of others is in an answer. A nil shape means that there is none in this value.
 type shape struct {
 	texts  []string          // properties of this object that hold such text
-	fields map[string]*shape // the other properties that have some below
+	fields map[string]*shape // the other properties with such text somewhere inside
 	items  *shape            // of the elements of an array
 }
 
-// readShape returns the shape of a schema, nil if it has no marked property.
+// readShape returns the shape of a schema, or nil if it has no marked property.
 func readShape(ref *openapi3.SchemaRef) *shape {
 	if ref == nil || ref.Value == nil {
 		return nil
@@ -56,7 +56,7 @@ func readShape(ref *openapi3.SchemaRef) *shape {
 	return s
 }
 
-// parts are the schemas that a schema is combined from.
+// parts returns the schemas that a schema is combined from.
 func parts(s *openapi3.Schema) openapi3.SchemaRefs {
 	return slices.Concat(s.AllOf, s.OneOf, s.AnyOf)
 }
@@ -73,7 +73,7 @@ func holdsText(ref *openapi3.SchemaRef) bool {
 	return yes
 }
 
-// names adds the texts in lists and those of single records to two sets.
+// names adds the names of the texts in lists, and of those in single records, to two sets.
 func (s *shape) names(inList bool, listed, single map[string]bool) {
 	if s == nil {
 		return
@@ -91,8 +91,8 @@ func (s *shape) names(inList bool, listed, single map[string]bool) {
 	s.items.names(true, listed, single)
 }
 
-// rewrite moves the text of others in an answer into the field untrusted of its record.
-// In lists the text is left out, or with include cut short.
+// rewrite moves the text of others in an answer into the field untrusted of its record. In lists it leaves
+// the text out, or cuts it short if include is true.
 func (s *shape) rewrite(answer []byte, include bool) ([]byte, error) {
 	if s == nil {
 		return answer, nil
@@ -203,7 +203,7 @@ func (r rewriter) untrusted(texts map[string]jsontext.Value, inList bool) error 
 	return json.MarshalEncode(r.out, object, json.Deterministic(true))
 }
 
-// shorten cuts the texts of a value, and arrays, and reports whether it cut any.
+// shorten cuts texts and arrays inside a value. It reports whether it cut any.
 func shorten(value jsontext.Value) (jsontext.Value, bool, error) {
 	var v any
 	if err := json.Unmarshal(value, &v); err != nil {

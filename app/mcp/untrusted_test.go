@@ -9,7 +9,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/contract"
 )
 
-// TestRewrite moves marked properties, and nothing else, wherever they stand.
+// TestRewrite checks that marked properties are moved at every level, and that no other property is.
 func TestRewrite(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("é", maxText+1)
@@ -38,12 +38,12 @@ func TestRewrite(t *testing.T) {
 		}
 	}
 	if got, err := shape.rewrite([]byte(`{"one":{"a":`), false); err == nil {
-		t.Errorf("half an answer gives %s", got)
+		t.Errorf("an incomplete answer gives %s", got)
 	}
 }
 
-// TestEveryMarkIsKeptApart: a property that the document marks is in no schema that
-// strangers write to but below untrusted, and the document itself isn't changed.
+// TestEveryMarkIsKeptApart checks that every marked property that others can write is inside untrusted in
+// all schemas, and that the document itself isn't changed.
 func TestEveryMarkIsKeptApart(t *testing.T) {
 	t.Parallel()
 	tools, err := readTools()

@@ -7,12 +7,12 @@ import (
 )
 
 var (
-	breakerOpen   = describe("database_breaker_open", "1 while this node refuses what needs the database, because it can't be used.")
-	breakerOpened = describe("database_breaker_opened_total", "How often that began on this node.")
+	breakerOpen   = describe("database_breaker_open", "1 while this node refuses requests that need the database, because it can't be used.")
+	breakerOpened = describe("database_breaker_opened_total", "How often the breaker opened on this node.")
 	clockOffset   = describe("database_clock_offset_seconds", "How far the database's clock is ahead of this node's; 0 with SQLite.")
 )
 
-// breaker collects what a node knows of its database without asking it.
+// breaker collects what a node knows about its database without a query.
 type breaker struct{ *database.Breaker }
 
 func (breaker) Describe(ch chan<- *prometheus.Desc) {

@@ -28,7 +28,7 @@ func one(yes bool) float64 {
 	return 0
 }
 
-// snapshots collects what this node serves.
+// snapshots collects the state of the snapshots that this node serves.
 type snapshots struct {
 	monitor              *monitor.Monitor
 	now                  func() time.Time
@@ -42,7 +42,7 @@ func newSnapshots(o Options) *snapshots {
 			"snapshot_age_seconds", "Time since the reading that this node serves; absent before the first.", "feed",
 		),
 		records: describe("snapshot_records", "Records in the snapshot that this node serves.", "feed"),
-		stales:  describe("snapshot_stale", "1 when the snapshot is older than three intervals, or there is none.", "feed"),
+		stales:  describe("snapshot_stale", "1 if the snapshot is older than three intervals or missing.", "feed"),
 	}
 }
 
@@ -63,13 +63,13 @@ func (s *snapshots) Collect(ch chan<- prometheus.Metric) {
 }
 
 const (
-	// stateFor is how long a state is shown again before the database is asked anew.
+	// stateFor is how long a state is reused before the next query.
 	stateFor = 15 * time.Second
-	// stateTimeout bounds asking: a scrape must not hang on a database that does.
+	// stateTimeout bounds the queries, so that a scrape doesn't hang if the database does.
 	stateTimeout = 5 * time.Second
 )
 
-// state is what the database says of the whole service.
+// state is the state of the whole service according to the database.
 type state struct {
 	predictions prediction.Totals
 	queues      monitor.Queues
@@ -77,8 +77,8 @@ type state struct {
 	backups     monitor.Backups
 }
 
-// states collects the state, the same on every node. While the database does not answer,
-// database_up is 0 and the rest is absent.
+// states collects the state, which is the same on every node. If the database doesn't answer,
+// database_up is 0 and the other metrics are absent.
 type states struct {
 	Options
 	mu   sync.Mutex
@@ -95,27 +95,27 @@ type states struct {
 func newStates(o Options) *states {
 	return &states{
 		Options:       o,
-		up:            describe("database_up", "1 when the database answered the last look."),
+		up:            describe("database_up", "1 if the database answered the last query."),
 		predictions:   describe("predictions", "Predictions by status.", "status"),
 		baselines:     describe("baselines_pending", "Predictions that wait for their baseline."),
-		baselinesAge:  describe("baselines_pending_age_seconds", "Since when the oldest of them waits; 0 when none does."),
-		settlement:    describe("settlement_queue", `What waits to be settled: "market" are ended markets with open predictions, "admin" predictions without a market past their horizon.`, "kind"),
-		settlementAge: describe("settlement_lag_seconds", "Since when the oldest of it could have been settled; 0 when nothing waits.", "kind"),
-		queue:         describe("queue_depth", `What waits: "outcomes" are decided markets not applied yet, "boards" ledger entries that no board shows, "reports" open ones.`, "queue"),
-		queueAge:      describe("queue_age_seconds", "Since when the oldest of it waits; 0 when nothing does.", "queue"),
-		usage:         describe("usage_waiting", `What this node has counted and not written yet: "agents" with counts, "errors" to keep.`, "kind"),
+		baselinesAge:  describe("baselines_pending_age_seconds", "How long the oldest of them has waited; 0 if there is none."),
+		settlement:    describe("settlement_queue", `Waiting for settlement: "market" counts ended markets with open predictions, "admin" counts predictions without a market past their horizon.`, "kind"),
+		settlementAge: describe("settlement_lag_seconds", "How long the oldest item has waited for its settlement; 0 if there is none.", "kind"),
+		queue:         describe("queue_depth", `Waiting items: "outcomes" counts decided markets not applied yet, "boards" ledger entries on no board, "reports" open reports.`, "queue"),
+		queueAge:      describe("queue_age_seconds", "How long the oldest item has waited; 0 if there is none.", "queue"),
+		usage:         describe("usage_waiting", `Not yet written by this node: "agents" counts agents with usage counts, "errors" counts recorded errors.`, "kind"),
 		succeeded: describe(
-			"ingest_last_success_timestamp_seconds", "When a feed was last read well, on any node.", "feed",
+			"ingest_last_success_timestamp_seconds", "Time of a feed's last successful reading on any node.", "feed",
 		),
 		failures: describe(
-			"ingest_consecutive_failures", "Readings of a feed that failed in a row, on any node.", "feed",
+			"ingest_consecutive_failures", "Failed readings of a feed in a row, on any node.", "feed",
 		),
-		backupAt:       describe("backup_last_success_timestamp_seconds", "When the latest scheduled backup began, on any node; absent before the first."),
+		backupAt:       describe("backup_last_success_timestamp_seconds", "Time at which the latest scheduled backup began, on any node; absent before the first."),
 		backupBytes:    describe("backup_size_bytes", "Size of the latest scheduled backup."),
-		backupFailures: describe("backup_consecutive_failures", "Scheduled backups that failed in a row; absent without a schedule."),
-		backupLate:     describe("backup_late", "1 when no backup was made for longer than the schedule demands; absent without a schedule."),
+		backupFailures: describe("backup_consecutive_failures", "Failed scheduled backups in a row; absent without a schedule."),
+		backupLate:     describe("backup_late", "1 if the latest backup is older than the schedule allows; absent without a schedule."),
 		dropped: describe(
-			"ingest_dropped_records", "Malformed records that the last good reading left out.", "feed", "reason",
+			"ingest_dropped_records", "Malformed records that the last successful reading dropped.", "feed", "reason",
 		),
 	}
 }
@@ -185,7 +185,7 @@ func (s *states) collectReadings(ch chan<- prometheus.Metric, r *ingest.FeedStat
 	}
 }
 
-// read asks once for all scrapes at about the same time.
+// read queries once for all scrapes at about the same time.
 func (s *states) read(now time.Time) (state, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

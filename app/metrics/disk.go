@@ -6,11 +6,11 @@ import (
 	"github.com/pulsecast/pulsecast/app/monitor"
 )
 
-// disk collects the room on the file system of the SQLite file; nothing on Postgres.
+// disk collects the space on the disk of the SQLite file. On Postgres it collects nothing.
 type disk struct{ monitor *monitor.Monitor }
 
 var (
-	diskFree = describe("disk_free_bytes", "Room left on the disk that holds the SQLite file.")
+	diskFree = describe("disk_free_bytes", "Free space on the disk that holds the SQLite file.")
 	diskSize = describe("disk_size_bytes", "Size of the disk that holds the SQLite file.")
 )
 

@@ -14,7 +14,7 @@ import (
 
 var named = regexp.MustCompile(`\b(pulsecast_[a-z0-9_]+|go_sql_[a-z_]+|process_[a-z_]+)`)
 
-// TestDocsNameWhatIsServed: the dashboard and the rules ask for metrics that exist.
+// TestDocsNameWhatIsServed checks that the dashboard and the rules use metrics that exist.
 func TestDocsNameWhatIsServed(t *testing.T) {
 	t.Parallel()
 	db := dbtest.Open(t, database.SQLite)

@@ -11,9 +11,8 @@ import (
 	"github.com/pulsecast/pulsecast/app/worker"
 )
 
-// jobs counts the runs of the worker's jobs on this node. Those of "markets" and
-// "news" are the ticks of ingest. Their label is task, since Prometheus itself puts
-// another meaning on job.
+// jobs counts the runs of the worker's jobs on this node. The runs of "markets" and "news" are the
+// ticks of ingest. The label is task, because job has another meaning in Prometheus.
 type jobs struct {
 	runs     *prometheus.CounterVec
 	duration *prometheus.HistogramVec
@@ -25,19 +24,19 @@ func newJobs() jobs {
 	return jobs{
 		runs: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Namespace: namespace, Name: "job_runs_total",
-			Help: `Runs of the worker's jobs by result: "ok", or the fixed word of what failed (a source's "timeout", "http_429", "parse", …; else "error").`,
+			Help: `Runs of the worker's jobs by result: "ok", or a fixed word for the failure (of a source "timeout", "http_429", "parse", …; else "error").`,
 		}, []string{"task", "result"}),
 		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Namespace: namespace, Name: "job_duration_seconds", Help: "How long a run of a job took.", Buckets: long,
 		}, []string{"task"}),
 		board: prometheus.NewHistogram(prometheus.HistogramOpts{
-			Namespace: namespace, Name: "leaderboard_build_seconds", Help: "How long building the leaderboard took, when there was something to build.", Buckets: long,
+			Namespace: namespace, Name: "leaderboard_build_seconds", Help: "How long a build of the leaderboard took, if there was something to build.", Buckets: long,
 		}),
 	}
 }
 
-// Job is job with its runs counted. A run that was cut off because the worker stops
-// is not.
+// Job returns a job that counts its runs. It doesn't count a run that is cut off because the worker
+// stops.
 func (m *Metrics) Job(job worker.Job) worker.Job {
 	run := job.Run
 	duration := m.jobs.duration.WithLabelValues(job.Name)
@@ -61,5 +60,5 @@ func (m *Metrics) Job(job worker.Job) worker.Job {
 	return job
 }
 
-// LeaderboardBuilt tells how long a build of the leaderboard took.
+// LeaderboardBuilt records how long a build of the leaderboard took.
 func (m *Metrics) LeaderboardBuilt(took time.Duration) { m.jobs.board.Observe(took.Seconds()) }

@@ -1,7 +1,6 @@
-// Package metrics is what Prometheus reads of this process, on a separate listener:
-// requests, jobs, snapshots, and what monitor reads in the database.
-//
-// No label holds an agent, a key, an address or anything else a client chooses.
+// Package metrics serves Prometheus metrics of this process on a separate listener: requests, jobs,
+// snapshots, and the state that package monitor reads from the database. No label holds an agent, a
+// key, an address or any other value that a client chooses.
 package metrics
 
 import (
@@ -26,9 +25,10 @@ type Options struct {
 	DB      *database.DB
 	Now     func() time.Time
 	Monitor *monitor.Monitor
-	// Usage returns how much is counted of agents and not written yet.
+	// Usage returns how much usage of agents is not written yet.
 	Usage func() (agents, errors int)
-	// Replica describes the replica of the database; nil, also as a result, if there is none.
+	// Replica returns the state of the database's replica. Replica and its result may be nil if
+	// there is none.
 	Replica func() *generation.ReplicaState
 }
 
@@ -44,11 +44,11 @@ type Metrics struct {
 	served   chan error
 }
 
-// New makes the metrics; nothing serves them before Listen and Start.
+// New makes the metrics. Nothing is served before Listen and Start.
 func New(o Options) *Metrics {
 	m := &Metrics{registry: prometheus.NewRegistry(), requests: newRequests(), jobs: newJobs()}
 	build := prometheus.NewGauge(prometheus.GaugeOpts{
-		Namespace: namespace, Name: "build_info", Help: "Always 1; the labels tell the version.",
+		Namespace: namespace, Name: "build_info", Help: "Always 1; the labels hold the version.",
 		ConstLabels: prometheus.Labels{"version": o.Version, "goversion": runtime.Version()},
 	})
 	build.Set(1)
@@ -59,7 +59,7 @@ func New(o Options) *Metrics {
 		collectors.NewDBStatsCollector(o.DB.DB.DB, "writer"),
 		newSnapshots(o), newStates(o), disk{o.Monitor}, breaker{o.DB.Breaker},
 	)
-	if o.DB.Reader != o.DB.DB { // on Postgres the two are one pool
+	if o.DB.Reader != o.DB.DB { // on Postgres both are one pool
 		m.registry.MustRegister(collectors.NewDBStatsCollector(o.DB.Reader.DB, "reader"))
 	}
 	if o.DB.Replica != nil {

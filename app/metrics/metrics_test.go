@@ -29,7 +29,7 @@ import (
 
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
-// feed is one that stays as it is.
+// feed is a feed with a fixed status.
 type feed signal.Status
 
 func (f feed) Status() signal.Status { return signal.Status(f) }
@@ -58,7 +58,7 @@ func serve(t *testing.T, db *database.DB) *metrics.Metrics {
 	return m
 }
 
-// scraped is every sample of one scrape, by name and labels as Prometheus writes them.
+// scraped holds every sample of one scrape, by name and labels as Prometheus writes them.
 func scrape(t *testing.T, m *metrics.Metrics) map[string]float64 {
 	t.Helper()
 	res, err := http.Get("http://" + m.Addr() + "/metrics")
@@ -84,7 +84,7 @@ func scrape(t *testing.T, m *metrics.Metrics) map[string]float64 {
 	return out
 }
 
-// value of a histogram is its count.
+// value is the count of a histogram.
 func value(m *dto.Metric) float64 {
 	switch {
 	case m.Histogram != nil:
@@ -99,7 +99,7 @@ func expect(t *testing.T, got map[string]float64, want map[string]float64) {
 	t.Helper()
 	for name, v := range want {
 		if have, ok := got[name]; !ok || math.Abs(have-v) > 1e-9 {
-			t.Errorf("%s is %v (there: %t), want %v", name, have, ok, v)
+			t.Errorf("%s is %v (found: %t), want %v", name, have, ok, v)
 		}
 	}
 }
@@ -134,7 +134,7 @@ func TestRequests(t *testing.T) {
 	})
 	for name := range got {
 		if strings.Contains(name, "BREW") || name == `pulsecast_snapshot_age_seconds{feed="news"}` {
-			t.Errorf("%s is there", name)
+			t.Errorf("%s is present", name)
 		}
 	}
 	for _, part := range []string{"go_goroutines", "process_resident_memory_bytes", `pulsecast_build_info{goversion=`, `go_sql_open_connections{db_name="reader"}`, "pulsecast_disk_free_bytes"} {
@@ -227,7 +227,7 @@ func TestState(t *testing.T) {
 	})
 }
 
-// fill writes one of everything that a figure counts, and samples that none does.
+// fill writes one record of each kind that is counted, and samples, which aren't counted.
 func fill(t *testing.T, db *database.DB) {
 	t.Helper()
 	exec := func(query string, args ...any) {
@@ -262,7 +262,7 @@ func fill(t *testing.T, db *database.DB) {
 	exec("INSERT INTO market_outcomes (market_id, revision, state, outcomes, outcome_values, source, decided_at, applied) VALUES ('closed', 1, 'settled', '[]', '[]', 'market', ?, FALSE)", noon.Add(-time.Minute))
 	exec("INSERT INTO market_outcomes (market_id, revision, state, outcomes, outcome_values, source, decided_at, applied) VALUES ('sample', 1, 'settled', '[]', '[]', 'market', ?, TRUE)", noon.Add(-time.Hour))
 	exec("INSERT INTO boards (span, category, as_of, kappa, sigma2, ranked) VALUES ('all', '', ?, 1, 1, 0)", noon.Add(-3*time.Minute))
-	for i, at := range []time.Time{noon.Add(-2 * time.Minute), noon.Add(-time.Hour)} { // one that the board does not show
+	for i, at := range []time.Time{noon.Add(-2 * time.Minute), noon.Add(-time.Hour)} { // an entry that the board doesn't show
 		exec("INSERT INTO score_entries (id, prediction_id, seq, kind, agent_id, value, source, brier, rules_version, created_at) VALUES (?0, ?0, 1, 'settled', ?1, 1, 'market', 0, '1', ?2)",
 			database.NewID(noon.Add(time.Duration(i)*time.Second)), agent, at)
 	}

@@ -6,7 +6,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/generation"
 )
 
-// replica collects how this node uses the replica of the database.
+// replica collects how this node uses the database's replica.
 type replica struct {
 	state              func() *generation.ReplicaState
 	lag, serves, reads *prometheus.Desc
@@ -15,9 +15,9 @@ type replica struct {
 func newReplica(state func() *generation.ReplicaState) *replica {
 	return &replica{
 		state:  state,
-		lag:    describe("replica_lag_seconds", "How long ago everything was committed that the replica has; absent before that is known."),
-		serves: describe("replica_serves", "1 when public reads go to the replica, 0 when they go to the primary."),
-		reads:  describe("public_reads_total", "Public reads of the database, by the server that they began on.", "server"),
+		lag:    describe("replica_lag_seconds", "Age of the newest commit that the replica has; absent until it is known."),
+		serves: describe("replica_serves", "1 if public reads go to the replica, 0 if they go to the primary."),
+		reads:  describe("public_reads_total", "Public reads of the database, by the server on which they began.", "server"),
 	}
 }
 

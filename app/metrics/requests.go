@@ -9,9 +9,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// requests counts answers. Looking up label values costs more than all the rest of
-// counting, so each combination is looked up once and then found in a map that is
-// copied when it grows, and read without a lock.
+// requests counts answers. Looking up label values is the most expensive part of counting. So each
+// combination is looked up once and then found in a map that is read without a lock and copied when
+// it grows.
 type requests struct {
 	total    *prometheus.CounterVec
 	duration *prometheus.HistogramVec
@@ -33,8 +33,8 @@ type series struct {
 	duration prometheus.Observer
 }
 
-// buckets are in seconds: an answer from memory takes microseconds, the deadline of
-// a request is ten seconds.
+// buckets are in seconds. An answer from memory takes microseconds, and a request times out after
+// ten seconds.
 var buckets = []float64{.0001, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 10}
 
 func newRequests() requests {
@@ -43,10 +43,10 @@ func newRequests() requests {
 			Namespace: namespace, Name: "http_requests_total", Help: "Answers, by registered route, method and status class.",
 		}, []string{"route", "method", "status"}),
 		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Namespace: namespace, Name: "http_request_duration_seconds", Help: "From the request being read to its answer being ready.", Buckets: buckets,
+			Namespace: namespace, Name: "http_request_duration_seconds", Help: "Time from reading the request until its answer is ready.", Buckets: buckets,
 		}, []string{"route", "method"}),
 		refusals: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Namespace: namespace, Name: "http_refusals_total", Help: "Refused requests by the code of the refusal; rate_limited among them.",
+			Namespace: namespace, Name: "http_refusals_total", Help: "Refused requests by error code, including rate_limited.",
 		}, []string{"code"}),
 		mu:     new(sync.Mutex),
 		shapes: new(atomic.Pointer[map[shape]series]),
@@ -54,12 +54,12 @@ func newRequests() requests {
 	}
 	r.shapes.Store(&map[shape]series{})
 	r.codes.Store(&map[string]prometheus.Counter{})
-	r.refusals.WithLabelValues("rate_limited") // there from the start, for rules to see 0
+	r.refusals.WithLabelValues("rate_limited") // present from the start, so that rules see 0
 	return r
 }
 
-// Observe counts one answer. route is the registered path, empty when none matched;
-// code that of the refusal, empty for a success.
+// Observe counts one answer. route is the registered path, or "" if none matched. code is the
+// refusal's code, or "" for a success.
 func (m *Metrics) Observe(route, method string, status int, code string, took time.Duration) {
 	key := shape{route, method, status / 100}
 	s, ok := (*m.requests.shapes.Load())[key]
@@ -86,7 +86,7 @@ func (r *requests) meet(key shape) series {
 	known := true
 	switch labels.method {
 	case "GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS":
-	default: // a client may send any word: it is neither a label nor remembered
+	default: // a client may send any method, so it is neither a label nor stored
 		labels.method, known = "other", false
 	}
 	s := series{

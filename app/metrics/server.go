@@ -11,8 +11,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// Listen takes the address of METRICS_ADDR, so that one that cannot be had stops the
-// start. Close gives it back.
+// Listen opens the address of METRICS_ADDR, so that an unusable address stops the start. Close
+// releases it.
 func (m *Metrics) Listen(addr string) error {
 	ln, err := net.Listen("tcp", addr)
 	if err != nil {
@@ -25,7 +25,7 @@ func (m *Metrics) Listen(addr string) error {
 	return nil
 }
 
-// Addr is where it listens; empty when it does not.
+// Addr returns the listening address, or "" if there is no listener.
 func (m *Metrics) Addr() string {
 	if m.listener == nil {
 		return ""
@@ -33,7 +33,7 @@ func (m *Metrics) Addr() string {
 	return m.listener.Addr().String()
 }
 
-// Start serves GET /metrics where Listen was called, else does nothing.
+// Start serves GET /metrics if Listen was called, else it does nothing.
 func (m *Metrics) Start() {
 	if m.listener == nil {
 		return
@@ -47,7 +47,7 @@ func (m *Metrics) Start() {
 	go func() { m.served <- m.server.Serve(m.listener) }()
 }
 
-// Stop ends what Start began.
+// Stop ends the server.
 func (m *Metrics) Stop(ctx context.Context) error {
 	if m.server == nil {
 		return nil
@@ -64,7 +64,7 @@ func (m *Metrics) Stop(ctx context.Context) error {
 	return nil
 }
 
-// Close gives the address back when Start never ran.
+// Close releases the address if Start never ran.
 func (m *Metrics) Close() error {
 	if m.listener == nil {
 		return nil

@@ -14,9 +14,8 @@ import (
 	"github.com/pulsecast/pulsecast/app/problem"
 )
 
-// CreateAgent makes an agent of the local registry with its first key, which is shown
-// only here. An official one may have a name that is kept back. Refusals: 409 not_local, 422
-// invalid_request.
+// CreateAgent adds an agent to the local registry and returns its first key, which is shown only
+// here. An official agent may use a reserved name. Refusals: 409 not_local, 422 invalid_request.
 func (s *Service) CreateAgent(ctx context.Context, act Act, p agent.Profile, official bool) (made *agent.Agent, secret string, err error) {
 	if err := s.checkLocal(); err != nil {
 		return nil, "", err
@@ -37,13 +36,14 @@ func (s *Service) CreateAgent(ctx context.Context, act Act, p agent.Profile, off
 	return made, secret, err
 }
 
-// Disable refuses an agent's keys and sessions from now on. It requires a reason, and
-// Act.Seen is the agent's status. changed is false if the agent was disabled already.
+// Disable refuses an agent's keys and sessions from now on. It requires a reason. Act.Seen is the
+// agent's status. changed is false if the agent is disabled already.
 func (s *Service) Disable(ctx context.Context, act Act, handle string) (changed bool, err error) {
 	return s.setStatus(ctx, act, handle, agent.Disabled, audit.AgentDisabled)
 }
 
-// Enable accepts an agent's keys again; otherwise like Disable. Sessions stay ended.
+// Enable accepts an agent's keys again. Its sessions stay ended. Reason, Act.Seen and changed are
+// as for Disable.
 func (s *Service) Enable(ctx context.Context, act Act, handle string) (changed bool, err error) {
 	return s.setStatus(ctx, act, handle, agent.Active, audit.AgentEnabled)
 }
@@ -64,8 +64,8 @@ func (s *Service) setStatus(ctx context.Context, act Act, handle string, to agen
 	})
 }
 
-// IssueKey makes another key for an agent of the local registry; it is shown only here.
-// label is 0..80 characters. Refusals: 409 not_local, 422 invalid_request.
+// IssueKey issues another key to an agent of the local registry. The key is shown only here. label
+// has 0..80 characters. Refusals: 409 not_local, 422 invalid_request.
 func (s *Service) IssueKey(ctx context.Context, act Act, handle, label string) (secret string, err error) {
 	if err := s.checkLocal(); err != nil {
 		return "", err
@@ -88,8 +88,8 @@ func (s *Service) IssueKey(ctx context.Context, act Act, handle, label string) (
 	return secret, err
 }
 
-// RevokeKey ends a key and the sessions begun with it. Refusals: 404 not_found, 409
-// changed_meanwhile for a key that is revoked already.
+// RevokeKey ends a key and the sessions that were started with it. Refusals: 404 not_found, and 409
+// changed_meanwhile if the key is revoked already.
 func (s *Service) RevokeKey(ctx context.Context, act Act, handle, keyID string) error {
 	_, err := s.onAgent(ctx, act, handle, func(ctx context.Context, tx bun.Tx, a *agent.Agent) (*audit.Entry, error) {
 		keys, err := s.agents.ListKeys(ctx, tx, a.ID)
@@ -107,8 +107,8 @@ func (s *Service) RevokeKey(ctx context.Context, act Act, handle, keyID string) 
 	return err
 }
 
-// RotateKeys revokes every key of an agent with the sessions begun with them, and makes
-// a new one, which is shown only here. Refusal: 409 not_local.
+// RotateKeys revokes every key of an agent and the sessions that were started with them. It issues
+// a new key, which is shown only here. Refusal: 409 not_local.
 func (s *Service) RotateKeys(ctx context.Context, act Act, handle string) (secret string, err error) {
 	if err := s.checkLocal(); err != nil {
 		return "", err
@@ -139,8 +139,8 @@ func (s *Service) EndSessions(ctx context.Context, act Act, handle string) (chan
 	})
 }
 
-// onAgent runs a change of an agent that is locked against other changes. A reference
-// agent is 404 not_found: it is computed, and there is nothing to moderate.
+// onAgent locks an agent and runs a change on it. A reference agent is 404 not_found because it is
+// computed and can't be moderated.
 func (s *Service) onAgent(
 	ctx context.Context, act Act, handle string, run func(ctx context.Context, tx bun.Tx, a *agent.Agent) (*audit.Entry, error),
 ) (changed bool, err error) {
@@ -164,7 +164,7 @@ func (s *Service) onAgent(
 	})
 }
 
-// checkLocal refuses to make a key while the identity provider does.
+// checkLocal refuses to issue a key if an identity provider issues them.
 func (s *Service) checkLocal() error {
 	if s.IdentityURL == "" {
 		return nil

@@ -14,7 +14,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/problem"
 )
 
-// minute is how the audit log writes the times of an assignment, in UTC.
+// minute is the layout of an assignment's times in the audit log, in UTC.
 const minute = "2006-01-02 15:04"
 
 // WriteAssignment opens an assignment. Refusal: 422 invalid_request.
@@ -32,8 +32,8 @@ func (s *Service) WriteAssignment(
 	return made, err
 }
 
-// EditAssignment replaces what an open assignment says. Act.Seen is its AssignmentMark.
-// changed is false if the draft says the same. Refusals: 404 not_found, 409
+// EditAssignment replaces the contents of an open assignment. Act.Seen is its AssignmentMark.
+// changed is false if the draft has the same contents. Refusals: 404 not_found, 409
 // assignment_closed, 409 changed_meanwhile, 422 invalid_request.
 func (s *Service) EditAssignment(
 	ctx context.Context, act Act, id uuid.UUID, draft assignment.Draft,
@@ -47,7 +47,7 @@ func (s *Service) EditAssignment(
 	})
 }
 
-// CloseAssignment ends an open assignment at once. Act.Seen and refusals are those of
+// CloseAssignment ends an open assignment at once. Act.Seen and the refusals are as for
 // EditAssignment.
 func (s *Service) CloseAssignment(ctx context.Context, act Act, id uuid.UUID) error {
 	_, err := s.onAssignment(ctx, act, id, func(ctx context.Context, tx bun.Tx, _ *assignment.Assignment) (*audit.Entry, error) {
@@ -65,11 +65,11 @@ func (s *Service) onAssignment(
 			return nil, err
 		}
 		if now.Status != assignment.Open {
-			return nil, problem.New(problem.CodeAssignmentClosed, "This assignment is closed and stays as it is. Nothing was changed by you.")
+			return nil, problem.New(problem.CodeAssignmentClosed, "This assignment is closed and can't be changed.")
 		}
 		if act.Seen != nil && *act.Seen != AssignmentMark(now) {
 			return nil, problem.New(problem.CodeChangedMeanwhile,
-				"This assignment was changed after you opened it; now it says: "+assignmentWords(now)+". Nothing was changed by you.")
+				"This assignment changed after you opened it. It now says: "+assignmentWords(now)+". Your change was not saved.")
 		}
 		entry, err := run(ctx, tx, now)
 		if entry != nil {
@@ -79,13 +79,13 @@ func (s *Service) onAssignment(
 	})
 }
 
-// AssignmentMark returns a short hash of everything an admin sees of an assignment.
+// AssignmentMark returns a short hash of every field of an assignment that an admin sees.
 func AssignmentMark(a *assignment.Assignment) string {
 	sum := sha256.Sum256([]byte(string(a.Status) + "\n" + assignmentWords(a)))
 	return hex.EncodeToString(sum[:8])
 }
 
-// assignmentWords is what an assignment says, for the audit log.
+// assignmentWords describes an assignment for the audit log.
 func assignmentWords(a *assignment.Assignment) string {
 	parts := []string{a.Title, a.Category, "opens " + a.OpensAt.Format(minute), "due " + a.DueAt.Format(minute)}
 	if a.MarketID != "" {

@@ -15,8 +15,8 @@ import (
 	"github.com/pulsecast/pulsecast/app/prediction"
 )
 
-// BenchmarkAgents reads the table of 100,000 agents by every sort and filter, its
-// first page and one behind it. Every p99 must stay below 50 ms on an idle machine.
+// BenchmarkAgents reads the first page and one later page of a table of 100,000 agents, with every
+// sort and filter. Every p99 must stay below 50 ms on an idle machine.
 func BenchmarkAgents(b *testing.B) {
 	db := dbtest.Open(b, database.Postgres)
 	at := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
@@ -75,9 +75,8 @@ func BenchmarkAgents(b *testing.B) {
 	}
 }
 
-// BenchmarkFindAgents searches the table of 100,000 agents by text on each database:
-// rare and common texts, long and short. Every p99 must stay below 50 ms on an idle
-// machine.
+// BenchmarkFindAgents searches a table of 100,000 agents on each database. It uses rare and common
+// texts, long and short. Every p99 must stay below 50 ms on an idle machine.
 func BenchmarkFindAgents(b *testing.B) {
 	first := []string{"Harbor", "Quiet", "Delta", "Copper", "Signal", "Amber", "North", "Vector", "Paper", "Lunar"}
 	second := []string{"Pilot", "Oracle", "Fox", "Engine", "Scout", "Ledger", "Prophet", "Weaver", "Lantern", "Ömür"}
@@ -85,7 +84,7 @@ func BenchmarkFindAgents(b *testing.B) {
 	for _, kind := range dbtest.Kinds {
 		db := dbtest.Open(b, kind)
 		begin := time.Now()
-		for batch := range 200 { // in batches, as triggers keep their labels
+		for batch := range 200 { // triggers update the search labels, so insert in batches
 			agents := make([]agent.Agent, 500)
 			for i := range agents {
 				n := batch*500 + i

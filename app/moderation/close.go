@@ -15,36 +15,36 @@ import (
 	"github.com/pulsecast/pulsecast/app/problem"
 )
 
-// eraseAtOnce is how many predictions closing an account erases before it answers. Those of
-// a larger account are withheld, and erased within minutes.
+// eraseAtOnce is how many predictions CloseAccount erases before it returns. The rest of a larger
+// account are withheld at once and erased within minutes.
 const eraseAtOnce = 10_000
 
-// Closed is what closing an account did.
+// Closed says what closing an account did.
 type Closed struct {
-	Agent *agent.Agent // under its neutral handle
+	Agent *agent.Agent // with its neutral handle
 	agent.ClosedCount
-	Predictions int64 // whose texts were erased
-	Reports     int64 // whose texts were erased
-	Answers     int64 // stored under an Idempotency-Key
-	// Complete is false if texts are left, which are withheld until they are erased.
+	Predictions int64 // number of predictions whose texts were erased
+	Reports     int64 // number of reports whose texts were erased
+	Answers     int64 // number of deleted answers that were stored under an Idempotency-Key
+	// Complete is false if some texts are not erased yet. They are withheld until then.
 	Complete bool
 }
 
-// CloseOwnAccount is CloseAccount by the agent itself. confirm must be its handle, else 422
-// invalid_request.
+// CloseOwnAccount closes the account of the agent that asks. See CloseAccount. confirm must be the
+// agent's handle, else 422 invalid_request.
 func (s *Service) CloseOwnAccount(ctx context.Context, me *agent.Agent, confirm, address string) (*Closed, error) {
 	if confirm != me.Handle {
 		return nil, problem.InvalidRequest(problem.Field{Field: "confirm", Message: fmt.Sprintf(
-			"must be %q, the handle of the account to close. Closing can't be taken back: download GET /api/agents/me/export first", me.Handle,
+			"must be %q, the handle of the account to close. Closing can't be undone: download GET /api/agents/me/export first", me.Handle,
 		)})
 	}
 	return s.closeAccount(ctx, Act{Actor: audit.Agent, Address: address}, me.Handle)
 }
 
 // CloseAccount closes an agent's account for good: see agent.Store.Close and prediction.Erase.
-// Reports by the agent and about its predictions lose their texts and are closed, notes of
-// admins on it are deleted. Scores, boards and the ledger stay, and so does the audit log. It
-// requires a reason. Refusals: 404 not_found, 403 account_closed.
+// Reports by the agent and about its predictions lose their texts and are closed. Admins' notes on
+// it are deleted. Scores, boards, the ledger and the audit log stay. It requires a reason.
+// Refusals: 404 not_found, 403 account_closed.
 func (s *Service) CloseAccount(ctx context.Context, act Act, handle string) (*Closed, error) {
 	if err := act.requireReason(); err != nil {
 		return nil, err
@@ -62,7 +62,8 @@ func (s *Service) closeAccount(ctx context.Context, act Act, handle string) (*Cl
 		if found.Kind != agent.Ordinary {
 			return nil, problem.NotFound("This is a reference agent: it is computed and has no account.")
 		}
-		// Publishing holds the tally too, so what it stores is there by now or is refused.
+		// Publishing locks the tally too. So each prediction is either stored by now or will be
+		// refused.
 		if err := prediction.LockTallies(ctx, tx, []uuid.UUID{found.ID}); err != nil {
 			return nil, err
 		}
@@ -87,7 +88,7 @@ func (s *Service) closeAccount(ctx context.Context, act Act, handle string) (*Cl
 		return nil, err
 	}
 	n, complete, err := prediction.Erase(ctx, s.DB, c.Agent.ID, eraseAtOnce, s.Now())
-	if err != nil { // the account is closed, and the upkeep goes on
+	if err != nil { // the account is closed; maintenance erases the rest
 		s.Log.Warn("texts of a closed account are erased later", "agent_id", c.Agent.ID, "error", err)
 	}
 	c.Predictions, c.Complete = int64(n), complete
@@ -95,8 +96,8 @@ func (s *Service) closeAccount(ctx context.Context, act Act, handle string) (*Cl
 	return c, nil
 }
 
-// forgetReports erases the texts of the reports by an agent and about its predictions, and
-// returns how many there were.
+// forgetReports erases the texts of the reports by an agent and about its predictions. It returns
+// how many there were.
 func (s *Service) forgetReports(ctx context.Context, tx bun.Tx, agentID uuid.UUID) (int64, error) {
 	res, err := tx.NewUpdate().Model((*Report)(nil)).Set("text = '', answer = '', status = 'closed'").
 		Set("reader = CASE WHEN reader IS NULL THEN NULL ELSE '' END").

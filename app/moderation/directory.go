@@ -15,15 +15,15 @@ import (
 	"github.com/pulsecast/pulsecast/app/problem"
 )
 
-// AgentRow is one agent in the table of agents. Board is nil without a place on the
-// main board.
+// AgentRow is one agent in the table of agents. Board is nil if the agent isn't on the main board.
 type AgentRow struct {
 	agent.Summary
 	Tally prediction.Tally
 	Board *leaderboard.Row
 }
 
-// ErrorRate is the part of the requests of 24 hours that failed, 0..1; 429 counts.
+// ErrorRate returns the share of the requests of the last 24 hours that failed, 0..1. A 429 counts
+// as failed.
 func (r *AgentRow) ErrorRate() float64 {
 	if r.Requests == 0 {
 		return 0
@@ -35,14 +35,14 @@ func (r *AgentRow) ErrorRate() float64 {
 type AgentFilter struct {
 	Q      string // part of the handle or name, ignoring case
 	Status agent.Status
-	Sort   string // a word of Sorts; "" is "created", the newest first
+	Sort   string // one of Sorts; "" is "created", newest first
 	Cursor string
 	Limit  int
 }
 
 func orders() []agent.Order { return slices.Concat(agent.Orders(), leaderboard.AgentOrders()) }
 
-// Sorts returns the words that AgentFilter.Sort accepts.
+// Sorts returns the values that AgentFilter.Sort accepts.
 func Sorts() []string {
 	var words []string
 	for _, o := range orders() {
@@ -51,14 +51,14 @@ func Sorts() []string {
 	return words
 }
 
-// Rising tells whether a sort puts the smallest first.
+// Rising returns whether a sort is ascending.
 func Rising(sort string) bool {
 	return slices.ContainsFunc(orders(), func(o agent.Order) bool { return o.Sort == sort && o.Rising })
 }
 
-// Agents returns one page of the table and the cursor of the next page, empty at the
-// end. It takes at most eight queries however many agents there are. Reference agents
-// are left out. An unknown sort or a bad cursor is 400 invalid_parameter.
+// Agents returns one page of the table and the cursor of the next page, which is empty at the end.
+// It runs at most eight queries, however many agents there are. Reference agents are left out. An
+// unknown sort or a bad cursor is 400 invalid_parameter.
 func (s *Service) Agents(ctx context.Context, f AgentFilter) (rows []AgentRow, next string, err error) {
 	if f.Sort == "" {
 		f.Sort = agent.Orders()[0].Sort
@@ -108,14 +108,14 @@ func agentRows(ctx context.Context, db bun.IDB, ids []uuid.UUID) ([]AgentRow, er
 	return rows, nil
 }
 
-// Figures are the numbers of the overview.
+// Figures are the numbers on the overview page.
 type Figures struct {
 	agent.Numbers
 	Published int64 // predictions, in the last 24 hours
 	Settled   int64 // predictions, in the last 24 hours
 }
 
-// Figures counts what the overview shows, other than queues; see package monitor.
+// Figures counts what the overview page shows. Package monitor counts the queues.
 func (s *Service) Figures(ctx context.Context) (f Figures, err error) {
 	db, now := s.DB.Reader, s.Now()
 	day := now.Add(-24 * time.Hour)

@@ -18,8 +18,8 @@ import (
 	"github.com/pulsecast/pulsecast/app/prediction"
 )
 
-// populate makes seven agents a0…a6: those with an odd number have numbers of every
-// kind, growing with it; the others have none.
+// populate adds seven agents, a0 to a6. The odd ones have non-zero numbers of every kind, which
+// grow with the agent's number. The even ones have none.
 func populate(t *testing.T, db *database.DB) []uuid.UUID {
 	t.Helper()
 	var ids []uuid.UUID

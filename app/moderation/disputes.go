@@ -10,17 +10,16 @@ import (
 	"github.com/pulsecast/pulsecast/app/prediction"
 )
 
-// Dispute is an author's open objection to how a prediction was settled, with what an
-// admin needs to decide on it.
+// Dispute is an author's open objection to a settlement, with what an admin needs to decide on it.
 type Dispute struct {
 	Report
 	Prediction prediction.Prediction
-	Author     string         // handle
+	Author     string         // handle of the author
 	Market     *market.Market // nil if the prediction is not linked
 }
 
-// Disputes returns the open disputes, the oldest first, those about one prediction only
-// unless about is uuid.Nil.
+// Disputes returns the open disputes, oldest first. If about isn't uuid.Nil, it returns only those
+// about that prediction.
 func (s *Service) Disputes(ctx context.Context, about uuid.UUID, limit int) ([]Dispute, error) {
 	var reports []Report
 	q := s.DB.Reader.NewSelect().Model(&reports).Where("e.status = 'open'").Where("e.kind = ?", ReportDispute).
@@ -46,7 +45,7 @@ func (s *Service) Disputes(ctx context.Context, about uuid.UUID, limit int) ([]D
 	return list, nil
 }
 
-// reported reads the predictions that reports are about.
+// reported reads the predictions that the reports are about, by id.
 func (s *Service) reported(ctx context.Context, reports []Report) (map[uuid.UUID]*prediction.Record, error) {
 	ids := make([]uuid.UUID, len(reports))
 	for i := range reports {

@@ -9,8 +9,8 @@ import (
 	"github.com/pulsecast/pulsecast/app/audit"
 )
 
-// ReserveHandle keeps a handle from agents that join later; an agent that has it keeps
-// it. It requires a reason. Refusals: 409 handle_reserved, 422 invalid_request.
+// ReserveHandle refuses a handle to agents that join later. An agent that has the handle keeps it.
+// It requires a reason. Refusals: 409 handle_reserved, 422 invalid_request.
 func (s *Service) ReserveHandle(ctx context.Context, act Act, handle string) error {
 	return s.onHandle(ctx, act, handle, audit.Entry{Action: audit.HandleReserved, Before: "free", After: "reserved"},
 		func(ctx context.Context, tx bun.Tx, reason string) error {

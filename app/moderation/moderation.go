@@ -1,8 +1,7 @@
-// Package moderation is what admins do about agents, predictions, markets, assignments
-// and reports. Each act is one method. It checks, locks, changes and writes the audit
-// log in one transaction, and pages, shell commands and the API call the same method.
-//
-// An act that would change nothing says so and leaves no entry in the log.
+// Package moderation implements the acts of admins on agents, predictions, markets, assignments and
+// reports. Each act is one method. It checks, locks, changes and writes the audit log in one
+// transaction. Pages, shell commands and the API call the same methods. An act that would change
+// nothing reports that and writes no entry.
 package moderation
 
 import (
@@ -25,7 +24,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/settlement"
 )
 
-// MaxReason is the length of the longest reason, note or report, in characters.
+// MaxReason is the greatest length of a reason, note or report, in characters.
 const MaxReason = 1000
 
 // Options configure a Service. DB and Now are required.
@@ -33,14 +32,14 @@ type Options struct {
 	DB  *database.DB
 	Now func() time.Time
 	Log *slog.Logger // nil discards
-	// Settlement carries out rulings; nil on the command line, which has none.
+	// Settlement carries out rulings. It is nil on the command line, which can't rule.
 	Settlement *settlement.Service
-	// Names says which names agents may have; nil knows the built-in words alone.
+	// Names decides which names agents may have. If nil, only the built-in words are reserved.
 	Names *agent.Names
-	// IdentityURL is the identity provider's address; if set, keys are issued there only.
+	// IdentityURL is the identity provider's address. If set, only the provider issues keys.
 	IdentityURL string
-	// Recheck makes this node learn at once what an act changed; the others learn it
-	// within a second. nil if this process serves nothing.
+	// Recheck makes this node see an act at once; other nodes see it within a second. It is nil if
+	// this process serves no requests.
 	Recheck func(ctx context.Context) error
 }
 
@@ -63,18 +62,17 @@ func New(o Options) *Service {
 	return &Service{Options: o, agents: agent.Store{Names: o.Names}, predictions: prediction.Store{}.For(agent.Viewer{Admin: true})}
 }
 
-// Act says who acts, from where, and why.
+// Act says who acts, from which address, and why.
 type Act struct {
 	Actor   string // an admin's name, or audit.Shell
-	Address string // of the client; "" on the command line
+	Address string // client's address; "" on the command line
 	Reason  string // kept in the audit log; some acts require it
-	// Seen is the state that the admin saw and decided on, in the words of the page. The
-	// act is refused with 409 changed_meanwhile if the state differs by now. nil: whatever
-	// the state is.
+	// Seen is the state that the admin's page showed. The act is refused with 409 changed_meanwhile
+	// if the state is different now. If nil, the state isn't checked.
 	Seen *string
 }
 
-// checkSeen refuses an act that was decided on a state other than now.
+// checkSeen refuses the act if the state that the admin saw is no longer current.
 func (a *Act) checkSeen(now string) error {
 	if a.Seen == nil || *a.Seen == now {
 		return nil
@@ -82,23 +80,23 @@ func (a *Act) checkSeen(now string) error {
 	return changedMeanwhile(*a.Seen, now)
 }
 
-// requireReason trims and checks the reason: 422 invalid_request without one.
+// requireReason trims and checks the reason. It returns 422 invalid_request if there is none.
 func (a *Act) requireReason() (err error) {
 	a.Reason, err = CheckReason(a.Reason)
 	return err
 }
 
-// changedMeanwhile says that another admin was first.
+// changedMeanwhile returns the error for an admin whose page is out of date.
 func changedMeanwhile(saw, is string) error {
 	return problem.New(problem.CodeChangedMeanwhile,
-		fmt.Sprintf("When you opened the page this was %q; now it is %q. Nothing was changed by you.", saw, is))
+		fmt.Sprintf("When you opened the page this was %q. It is now %q. Your change was not saved.", saw, is))
 }
 
-// change does an act within a transaction and describes it. A nil entry says that
-// there was nothing to change.
+// change makes the change of an act within a transaction and returns its entry for the audit log. A
+// nil entry means that there was nothing to change.
 type change func(ctx context.Context, tx bun.Tx) (*audit.Entry, error)
 
-// do runs a change and records it in one transaction. This node shows it at once.
+// do runs a change and records it in one transaction. After the commit this node sees it at once.
 func (s *Service) do(ctx context.Context, act Act, run change) (changed bool, err error) {
 	err = s.DB.InTx(ctx, func(ctx context.Context, tx bun.Tx) error {
 		entry, err := run(ctx, tx)
@@ -120,10 +118,10 @@ func (s *Service) record(ctx context.Context, tx bun.Tx, act Act, e *audit.Entry
 	return audit.Record(ctx, tx, *e)
 }
 
-// recheck makes this node forget what it knew, once an act is committed.
+// recheck makes this node drop cached state after an act is committed.
 func (s *Service) recheck(ctx context.Context) {
 	if err := s.Recheck(ctx); err != nil {
-		s.Log.Warn("not rechecked at once; every node does within a second", "error", err)
+		s.Log.Warn("this node shows an act late, within a second", "error", err)
 	}
 }
 
@@ -135,12 +133,12 @@ func (s *Service) ReadFeed(ctx context.Context, act Act, feed string) error {
 	return err
 }
 
-// CheckReason trims a required reason: 422 invalid_request if it is missing, too long or
-// has control characters.
+// CheckReason trims a required reason. It returns 422 invalid_request if the reason is missing, is
+// too long or has control characters.
 func CheckReason(text string) (string, error) { return checkText("reason", text, true) }
 
-// checkText trims a text that a person wrote. It refuses one that is too long, has
-// control characters, or is missing although it is required.
+// checkText trims a text that a person wrote. It refuses a text that is too long, has control
+// characters, or is empty although required.
 func checkText(field, text string, required bool) (string, error) {
 	text = strings.TrimSpace(strings.ReplaceAll(text, "\r\n", "\n"))
 	message := plaintext.Check(text, true)

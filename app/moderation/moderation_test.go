@@ -40,7 +40,7 @@ func code(err error) string {
 	return ""
 }
 
-// logOf returns the actions on a target, the newest first.
+// logOf returns the actions on a target, newest first.
 func logOf(t *testing.T, db *database.DB, target string) []string {
 	t.Helper()
 	list, _, err := audit.List(t.Context(), db.Reader, audit.Filter{Target: target, Limit: 100})
@@ -54,7 +54,8 @@ func logOf(t *testing.T, db *database.DB, target string) []string {
 	return actions
 }
 
-// TestActsThatChangeNothing: they say so and leave no entry in the audit log.
+// TestActsThatChangeNothing checks that such an act reports it and leaves no entry in the audit
+// log.
 func TestActsThatChangeNothing(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
@@ -92,7 +93,7 @@ func TestActsThatChangeNothing(t *testing.T) {
 			before := len(logOf(t, db, c.target))
 			for i, want := range []bool{true, false} {
 				if changed, err := c.do(); changed != want || err != nil {
-					t.Errorf("%s, time %d: changed %t, %v", c.name, i+1, changed, err)
+					t.Errorf("%s, call %d: changed %t, %v", c.name, i+1, changed, err)
 				}
 			}
 			if n := len(logOf(t, db, c.target)) - before; n != 1 {
@@ -102,7 +103,8 @@ func TestActsThatChangeNothing(t *testing.T) {
 	})
 }
 
-// TestReasons: what takes something away from an agent, or gives it back, needs one.
+// TestReasons checks that an act which takes something from an agent, or gives it back, needs a
+// reason.
 func TestReasons(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
@@ -127,7 +129,7 @@ func TestReasons(t *testing.T) {
 	})
 }
 
-// TestReferenceAgents: a computed agent has no status, keys or sessions to change.
+// TestReferenceAgents checks that a computed agent has no status, keys or sessions to change.
 func TestReferenceAgents(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
@@ -149,7 +151,7 @@ func TestReferenceAgents(t *testing.T) {
 	})
 }
 
-// TestFailedActsAreNotRecorded: a refusal takes the entry back with the change.
+// TestFailedActsAreNotRecorded checks that a refused act leaves no entry in the audit log.
 func TestFailedActsAreNotRecorded(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {

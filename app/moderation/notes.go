@@ -13,7 +13,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/database"
 )
 
-// maxNotes is how many notes on an agent are listed.
+// maxNotes is the greatest number of notes on an agent that Notes returns.
 const maxNotes = 100
 
 // Note is a remark on an agent that only admins see.
@@ -27,7 +27,7 @@ type Note struct {
 	CreatedAt time.Time
 }
 
-// AddNote keeps a note on an agent. Refusal: 422 invalid_request.
+// AddNote stores a note on an agent. Refusal: 422 invalid_request.
 func (s *Service) AddNote(ctx context.Context, act Act, handle, text string) error {
 	text, err := checkText("text", text, true)
 	if err != nil {

@@ -16,17 +16,17 @@ import (
 	"github.com/pulsecast/pulsecast/app/problem"
 )
 
-// readerKey is the setting that holds the key of the readers' hashes.
+// readerKey names the setting that holds the key for the hashes of readers.
 const readerKey = "reader_key"
 
-// maxReaderReports is how many reports of readers on one prediction may be open. One
-// more would tell the admins nothing new.
+// maxReaderReports is the greatest number of open reader reports on one prediction. More reports
+// would tell the admins nothing new.
 const maxReaderReports = 10
 
-// FileByReader keeps a report by a reader of the site. Readers have no key; a keyed
-// hash of the address tells them apart, and the address isn't kept. One report per
-// reader and prediction is kept while it is open, and ten per prediction; others are
-// accepted and dropped. Refusals: 404 not_found, 409 text_hidden, 422 invalid_request.
+// FileByReader stores a report by a reader of the site. Readers have no key. A keyed hash of the
+// address tells them apart, and the address isn't stored. While they are open, one report per
+// reader and prediction is kept, and ten per prediction. Further reports are accepted and dropped.
+// Refusals: 404 not_found, 409 text_hidden, 422 invalid_request.
 func (s *Service) FileByReader(ctx context.Context, r Report, address string) error {
 	return s.DB.InTx(ctx, func(ctx context.Context, tx bun.Tx) error { return s.fileByReader(ctx, tx, r, address) })
 }
@@ -35,7 +35,7 @@ func (s *Service) fileByReader(ctx context.Context, tx bun.Tx, r Report, address
 	switch r.Kind {
 	case ReportSpam, ReportAbuse, ReportOther:
 	default:
-		return problem.InvalidRequest(problem.Field{Field: "kind", Message: "must be one of those the page offers"})
+		return problem.InvalidRequest(problem.Field{Field: "kind", Message: "must be spam, abuse or other"})
 	}
 	if r.Text, err = checkText("text", r.Text, r.Kind == ReportOther); err != nil {
 		return err
@@ -70,8 +70,8 @@ func (s *Service) fileByReader(ctx context.Context, tx bun.Tx, r Report, address
 	return nil
 }
 
-// hashReader differs for each prediction, so that the table doesn't show what else a
-// reader reported.
+// hashReader returns a hash that differs for each prediction, so that the table doesn't show what
+// else a reader reported.
 func hashReader(key string, r Report, address string) string {
 	mac := hmac.New(sha256.New, []byte(key))
 	mac.Write(r.PredictionID[:])
@@ -79,7 +79,7 @@ func hashReader(key string, r Report, address string) string {
 	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil)[:16])
 }
 
-// readReaderKey returns the key that all nodes share; the first report makes it.
+// readReaderKey returns the key that all nodes share. The first report creates it.
 func readReaderKey(ctx context.Context, tx bun.Tx) (key string, err error) {
 	if _, err := database.AddSetting(ctx, tx, readerKey, rand.Text()); err != nil {
 		return "", err

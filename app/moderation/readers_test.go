@@ -46,8 +46,8 @@ func byReader(t *testing.T, db *database.DB, id uuid.UUID, address string) {
 	}
 }
 
-// TestReaders: one reader counts once, and of an address nothing is left once the
-// report is closed.
+// TestReaders checks that each reader counts once, and that the hash of the address is erased when
+// the report is closed.
 func TestReaders(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
@@ -74,13 +74,13 @@ func TestReaders(t *testing.T) {
 			t.Errorf("a closed report keeps %q, %v", left, err)
 		}
 		if byReader(t, db, ids[1], "192.0.2.1"); len(waiting(t, db)) != 5 {
-			t.Error("a reader whose report was closed cannot report again")
+			t.Error("a reader can't report again after the report was closed")
 		}
 		for i := range 20 {
 			byReader(t, db, ids[1], fmt.Sprintf("198.51.100.%d", i))
 		}
 		if open = waiting(t, db); len(open) != 4+10 {
-			t.Errorf("%d wait, want 4 and 10", len(open))
+			t.Errorf("%d open reports, want 4 + 10", len(open))
 		}
 	})
 }
@@ -94,8 +94,8 @@ func waiting(t *testing.T, db *database.DB) []moderation.OpenReport {
 	return list
 }
 
-// TestReadersOfHiddenTexts: what is hidden already, by itself or with all that its agent
-// wrote, is refused.
+// TestReadersOfHiddenTexts checks that a hidden prediction can't be reported, whether it is hidden
+// alone or with all texts of its agent.
 func TestReadersOfHiddenTexts(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {

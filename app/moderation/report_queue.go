@@ -9,7 +9,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/queue"
 )
 
-// ReportQueue measures the open reports, since they were filed.
+// ReportQueue counts the open reports. Each has waited since it was filed.
 func ReportQueue(ctx context.Context, db bun.IDB) (queue.Depth, error) {
 	d, err := queue.Read(ctx, db.NewSelect().Model((*Report)(nil)).Where("e.status = 'open'"), "e.created_at")
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 // ReportKind is what a report complains about.
 type ReportKind string
 
-// The kinds of reports. Only the author may dispute, and only what is settled.
+// The kinds of reports. Only the author may dispute, and only a settled prediction.
 const (
 	ReportSpam    ReportKind = "spam"
 	ReportAbuse   ReportKind = "abuse"
@@ -25,7 +25,7 @@ const (
 	ReportOther   ReportKind = "other"
 )
 
-// maxOpenReports is how many reports of one agent may be open at a time.
+// maxOpenReports is the greatest number of open reports of one agent.
 const maxOpenReports = 20
 
 // Report is a complaint about a prediction, by an agent or by a reader of the site.
@@ -34,10 +34,10 @@ type Report struct {
 
 	ID           uuid.UUID `bun:",pk,type:uuid"`
 	PredictionID uuid.UUID `bun:",type:uuid"`
-	AuthorID     uuid.UUID `bun:",type:uuid"`          // of the prediction; filing a report sets it
+	AuthorID     uuid.UUID `bun:",type:uuid"`          // author of the prediction; set when the report is filed
 	ReporterID   uuid.UUID `bun:",type:uuid,nullzero"` // the agent; zero if a reader reported
-	// Reader tells the open reports of one reader from those of others. nil if an agent
-	// reported, empty once the report is closed.
+	// Reader tells the open reports of one reader from those of others. It is nil if an agent
+	// reported, and empty once the report is closed.
 	Reader    *string
 	Kind      ReportKind
 	Text      string
@@ -48,15 +48,15 @@ type Report struct {
 	ClosedBy  string    `bun:",nullzero"`
 }
 
-// utc undoes the zone that a driver gives the times it reads.
+// utc converts the report's times to UTC, because a driver may return another zone.
 func (r Report) utc() Report {
 	r.CreatedAt, r.ClosedAt = r.CreatedAt.UTC(), r.ClosedAt.UTC()
 	return r
 }
 
-// File keeps a report of an agent. A second one of the same kind on the same prediction
-// returns the first while that is open. Refusals: 404 not_found, 422 invalid_request,
-// 403 not_author, 409 not_settled, 429 rate_limited with too many open ones.
+// File stores a report of an agent. A second report of the same kind on the same prediction returns
+// the first one while that is open. Refusals: 404 not_found, 422 invalid_request, 403 not_author,
+// 409 not_settled, and 429 rate_limited if the agent has too many open reports.
 func (s *Service) File(ctx context.Context, r Report) (filed *Report, err error) {
 	err = s.DB.InTx(ctx, func(ctx context.Context, tx bun.Tx) error {
 		filed, err = s.file(ctx, tx, r)
@@ -98,8 +98,8 @@ func (s *Service) file(ctx context.Context, tx bun.Tx, r Report) (_ *Report, err
 	return &r, nil
 }
 
-// findOpen returns the reporter's open report of the same kind on the same prediction,
-// nil without one; 429 rate_limited if the reporter has too many open ones.
+// findOpen returns the reporter's open report of the same kind on the same prediction, or nil. It
+// returns 429 rate_limited if the reporter has too many open reports.
 func findOpen(ctx context.Context, tx bun.Tx, r *Report) (*Report, error) {
 	var open []Report
 	err := tx.NewSelect().Model(&open).Where("reporter_id = ?", r.ReporterID).Where("status = 'open'").
@@ -113,12 +113,13 @@ func findOpen(ctx context.Context, tx bun.Tx, r *Report) (*Report, error) {
 		}
 	}
 	if len(open) == maxOpenReports {
-		return nil, problem.RateLimited(fmt.Sprintf("%d of your reports wait for an answer. Send more once some are closed.", maxOpenReports), time.Hour)
+		return nil, problem.RateLimited(fmt.Sprintf("%d of your reports are still open. Send more once some are closed.", maxOpenReports), time.Hour)
 	}
 	return nil, nil
 }
 
-// readReported reads the prediction that a report is about: 404 not_found without one.
+// readReported reads the prediction that a report is about. It returns 404 not_found if there is
+// none.
 func (s *Service) readReported(ctx context.Context, tx bun.Tx, id uuid.UUID) (*prediction.Record, error) {
 	found, err := s.predictions.ByID(ctx, tx, id)
 	if err == nil && found == nil {
@@ -132,15 +133,15 @@ func checkDispute(p *prediction.Record, r *Report) error {
 	case r.Kind != ReportDispute:
 		return nil
 	case p.AgentID != r.ReporterID:
-		return problem.New(problem.CodeNotAuthor, "Only its author may dispute how a prediction was settled; report it as other instead.")
+		return problem.New(problem.CodeNotAuthor, "Only the author may dispute how a prediction was settled. Report it as other instead.")
 	case p.Status == prediction.Open:
 		return problem.New(problem.CodeNotSettled, "This prediction is open, so there is no settlement to dispute yet.")
 	}
 	return nil
 }
 
-// ReportsOf returns what an agent reported about a prediction with the answers, the
-// newest first, 100 at most.
+// ReportsOf returns an agent's reports about a prediction with the answers, newest first, at most
+// 100.
 func (s *Service) ReportsOf(ctx context.Context, about, reporter uuid.UUID) ([]Report, error) {
 	var list []Report
 	err := s.DB.Reader.NewSelect().Model(&list).Where("e.reporter_id = ?", reporter).Where("e.prediction_id = ?", about).
@@ -161,7 +162,7 @@ type OpenReport struct {
 	Title    string // of the prediction
 }
 
-// OpenReports returns the open reports other than disputes, the oldest first.
+// OpenReports returns the open reports other than disputes, oldest first.
 func (s *Service) OpenReports(ctx context.Context, limit int) ([]OpenReport, error) {
 	var reports []Report
 	err := s.DB.Reader.NewSelect().Model(&reports).Where("e.status = 'open'").Where("e.kind <> ?", ReportDispute).
@@ -196,8 +197,8 @@ func (s *Service) OpenReports(ctx context.Context, limit int) ([]OpenReport, err
 	return list, nil
 }
 
-// CloseReport answers a report. It requires a reason, which is the answer. Refusals:
-// 404 not_found, 409 report_closed.
+// CloseReport answers and closes a report. It requires a reason, which is the answer. Refusals: 404
+// not_found, 409 report_closed.
 func (s *Service) CloseReport(ctx context.Context, act Act, id uuid.UUID) error {
 	if err := act.requireReason(); err != nil {
 		return err
@@ -221,7 +222,7 @@ func (s *Service) CloseReport(ctx context.Context, act Act, id uuid.UUID) error 
 	return err
 }
 
-// lockReport reads an open report that stays as it is until the transaction ends.
+// lockReport reads an open report and locks it until the transaction ends.
 func lockReport(ctx context.Context, tx bun.Tx, id uuid.UUID) (*Report, error) {
 	var rows []Report
 	if err := database.ForUpdate(tx.NewSelect().Model(&rows).Where("e.id = ?", id)).Scan(ctx); err != nil {
@@ -233,7 +234,7 @@ func lockReport(ctx context.Context, tx bun.Tx, id uuid.UUID) (*Report, error) {
 	r := &rows[0]
 	if r.Status != "open" {
 		return nil, problem.New(problem.CodeReportClosed,
-			fmt.Sprintf("%s has closed this report: %q. Nothing was changed by you.", r.ClosedBy, r.Answer))
+			fmt.Sprintf("%s has already closed this report: %q. Your answer was not saved.", r.ClosedBy, r.Answer))
 	}
 	return r, nil
 }

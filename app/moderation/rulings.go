@@ -22,10 +22,10 @@ type Ruling struct {
 	Value   *float64
 }
 
-// Rule carries out a ruling. It requires a reason, which is public, and Act.Seen is the
-// state that the preview showed (settlement.Change.From). Scores follow within seconds.
-// Refusals: 404 not_found, 422 invalid_request, and 409 if the subject can't be ruled
-// on, stands as ruled already, or changed after the preview.
+// Rule carries out a ruling. It requires a reason, which is public. Act.Seen is the state that the
+// preview showed (settlement.Change.From). Scores follow within seconds. Refusals: 404 not_found,
+// 422 invalid_request, and 409 if the subject can't be ruled on, already has this outcome, or
+// changed after the preview.
 func (s *Service) Rule(ctx context.Context, act Act, r Ruling) error {
 	if err := act.requireReason(); err != nil {
 		return err
@@ -50,8 +50,7 @@ func (s *Service) Rule(ctx context.Context, act Act, r Ruling) error {
 	return nil
 }
 
-// PreviewRuling returns what a ruling would change, or how it would be refused, and
-// changes nothing.
+// PreviewRuling returns what a ruling would change, or its refusal. It changes nothing.
 func (s *Service) PreviewRuling(ctx context.Context, r Ruling) (settlement.Change, error) {
 	return s.Settlement.Preview(ctx, r.Kind, r.Subject, settlement.Ruling{Outcome: r.Outcome, Value: r.Value})
 }

@@ -12,20 +12,20 @@ import (
 	"github.com/pulsecast/pulsecast/app/leaderboard"
 )
 
-// TextsWords returns which texts of an agent the public sees, in words.
+// TextsWords describes which texts of an agent the public sees.
 func TextsWords(v agent.Visibility) string {
 	switch v {
 	case agent.ProfileHidden:
-		return "what it says of itself hidden"
+		return "profile texts hidden"
 	case agent.TextsHidden:
-		return "everything it wrote hidden"
+		return "all texts hidden"
 	}
 	return "shown"
 }
 
-// SetTexts hides what an agent wrote, or restores it. Predictions that were hidden one
-// by one stay hidden. It requires a reason, and Act.Seen is TextsWords of the state.
-// changed is false if the texts are in that state already.
+// SetTexts hides what an agent wrote, or shows it again. Predictions that were hidden one by one
+// stay hidden. It requires a reason. Act.Seen is TextsWords of the state. changed is false if the
+// texts are in that state already.
 func (s *Service) SetTexts(ctx context.Context, act Act, handle string, to agent.Visibility) (changed bool, err error) {
 	if err := act.requireReason(); err != nil {
 		return false, err
@@ -46,13 +46,14 @@ func (s *Service) SetTexts(ctx context.Context, act Act, handle string, to agent
 	})
 }
 
-// HidePrediction hides the text of a prediction; its numbers and scores stay. It
-// requires a reason. Refusals: 404 not_found, 409 changed_meanwhile if it is hidden.
+// HidePrediction hides the text of a prediction. Its numbers and scores stay. It requires a reason.
+// Refusals: 404 not_found, 409 changed_meanwhile if it is hidden.
 func (s *Service) HidePrediction(ctx context.Context, act Act, id uuid.UUID) error {
 	return s.setHidden(ctx, act, id, true, audit.Entry{Action: audit.TextHidden, Before: "shown", After: "hidden"})
 }
 
-// RestorePrediction shows the text of a prediction again; otherwise like HidePrediction.
+// RestorePrediction shows the text of a prediction again. Reason and refusals are as for
+// HidePrediction.
 func (s *Service) RestorePrediction(ctx context.Context, act Act, id uuid.UUID) error {
 	return s.setHidden(ctx, act, id, false, audit.Entry{Action: audit.TextShown, Before: "hidden", After: "shown"})
 }
@@ -75,8 +76,8 @@ func (s *Service) setHidden(ctx context.Context, act Act, id uuid.UUID, hidden b
 	return err
 }
 
-// hideArchived makes the archive erase a hidden text from the days that are sealed. That can't be
-// undone: a text that is shown again is in later days only.
+// hideArchived asks the archive to erase a hidden text from the sealed days, or withdraws that
+// request. An erasure can't be undone: if the text is shown again, only later days hold it.
 func (s *Service) hideArchived(ctx context.Context, tx bun.Tx, id uuid.UUID, hidden bool) error {
 	if !hidden {
 		return archive.WithdrawHidden(ctx, tx, archive.Predictions, id.String())

@@ -10,8 +10,9 @@ import (
 	"github.com/pulsecast/pulsecast/app/prediction"
 )
 
-// TestHiddenTextsLeaveTheArchive: hiding a prediction asks the archive to erase its text, and
-// showing it again takes the request back. One that was shown all the time is asked for by neither.
+// TestHiddenTextsLeaveTheArchive checks that hiding a prediction asks the archive to erase its
+// text, and that showing it again withdraws the request. A prediction that was never hidden is not
+// in either.
 func TestHiddenTextsLeaveTheArchive(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
@@ -22,7 +23,7 @@ func TestHiddenTextsLeaveTheArchive(t *testing.T) {
 			var records []string
 			err := db.NewRaw("SELECT record FROM redaction_requests WHERE kind = 'predictions' AND reason = 'hidden'").Scan(t.Context(), &records)
 			if err != nil || !slices.Equal(records, want) {
-				t.Errorf("asked to erase %v, %v; want %v", records, err, want)
+				t.Errorf("requested erasure of %v, %v; want %v", records, err, want)
 			}
 		}
 		requested()

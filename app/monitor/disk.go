@@ -5,13 +5,13 @@ import (
 	"syscall"
 )
 
-// Disk is the room on a file system, in bytes.
+// Disk is the space on a file system, in bytes.
 type Disk struct {
-	Free uint64 // what an ordinary user may fill
+	Free uint64 // available to an ordinary user
 	Size uint64
 }
 
-// DiskOf reads the file system that holds a folder.
+// DiskOf reads the space on the file system that holds a folder.
 func DiskOf(folder string) (Disk, error) {
 	var s syscall.Statfs_t
 	if err := syscall.Statfs(folder, &s); err != nil {
@@ -20,11 +20,11 @@ func DiskOf(folder string) (Disk, error) {
 	return Disk{Free: s.Bavail * uint64(s.Bsize), Size: s.Blocks * uint64(s.Bsize)}, nil
 }
 
-// Full reports whether an operator must make room: less than a gigabyte is left, or less
-// than a tenth of a disk up to 200 GB.
+// Full returns whether an operator must free space: less than a tenth of the disk is free. The
+// threshold is at least 1 GB and at most 20 GB.
 func (d Disk) Full() bool { return d.Free < d.need() }
 
-// Roomy reports whether there is room again. Between Full and Roomy an alert keeps its
+// Roomy returns whether there is enough space again. Between Full and Roomy an alert keeps its
 // state.
 func (d Disk) Roomy() bool { return d.Free > d.need()*6/5 }
 

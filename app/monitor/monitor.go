@@ -1,6 +1,5 @@
-// Package monitor collects the state of the service from its owners: queues, feeds, jobs
-// and the disk. Metrics, health, alerts, the doctor and the pages for admins read it here,
-// so that they agree.
+// Package monitor collects the state of the service: queues, feeds, jobs and the disk. Metrics,
+// health, alerts, the doctor and the admin pages all read it here, so that they agree.
 package monitor
 
 import (
@@ -19,32 +18,33 @@ import (
 	"github.com/pulsecast/pulsecast/app/worker"
 )
 
-// Snapshots says what this node serves of a feed. A signal.Feed does.
+// Snapshots reports what this node serves of a feed. A signal.Feed implements it.
 type Snapshots interface{ Status() signal.Status }
 
-// Options are what a Monitor reads.
+// Options are the inputs of a Monitor.
 type Options struct {
 	DB    *database.DB
 	Now   func() time.Time
 	Feeds []Snapshots
 	// BackupEvery is the time between two scheduled backups; 0 without a schedule.
 	BackupEvery time.Duration
-	// Archived reports whether there is an archive.
+	// Archived is true if there is an archive.
 	Archived bool
-	// Disk reads the file system of the database; nil if it isn't ours.
+	// Disk reads the space on the disk of the database. It is nil if the database is not on this
+	// machine.
 	Disk func() (Disk, error)
 }
 
-// Monitor reads the state of the service. It keeps nothing and is safe for concurrent use.
+// Monitor reads the state of the service. It has no state and is safe for concurrent use.
 type Monitor struct{ options Options }
 
 // New returns a Monitor.
 func New(o Options) *Monitor { return &Monitor{o} }
 
-// Feed is what this node serves of a feed, and how its readings go.
+// Feed is what this node serves of a feed, and the state of its readings.
 type Feed struct {
 	signal.Status
-	// Readings are those of any node; zero before the first one.
+	// Readings is the state over all nodes. It is zero before the first reading.
 	Readings ingest.FeedState
 }
 
@@ -69,8 +69,8 @@ func (m *Monitor) Feeds(ctx context.Context) ([]Feed, error) {
 	return feeds, errors.Join(failed...)
 }
 
-// Readings returns how the readings of each feed go. A feed that no node has read is
-// missing.
+// Readings returns the state of the readings of each feed. It leaves out a feed that no node has
+// read yet.
 func Readings(ctx context.Context, db bun.IDB) ([]ingest.FeedState, error) {
 	var all []ingest.FeedState
 	for _, feed := range []string{"markets", "news"} {
@@ -85,7 +85,7 @@ func Readings(ctx context.Context, db bun.IDB) ([]ingest.FeedState, error) {
 	return all, nil
 }
 
-// Queues returns what waits in the database.
+// Queues returns the state of the queues in the database.
 func (m *Monitor) Queues(ctx context.Context) (Queues, error) {
 	return ReadQueues(ctx, m.options.DB.Reader, m.options.Now())
 }
@@ -100,16 +100,16 @@ func (m *Monitor) Jobs(ctx context.Context) ([]worker.Held, error) {
 	return worker.Leases(ctx, m.options.DB.Reader, m.options.Now())
 }
 
-// Backups is how scheduled backups go.
+// Backups is the state of the scheduled backups.
 type Backups struct {
 	backup.State
-	Late bool // none was made for longer than the schedule demands
+	Late bool // the latest backup is older than the schedule allows
 }
 
-// Troubled reports whether an operator should look at them.
+// Troubled returns whether an operator must look at the backups.
 func (b *Backups) Troubled() bool { return b.Late || b.Failing() }
 
-// Backups returns how scheduled backups go. It returns false without a schedule.
+// Backups returns the state of the scheduled backups. scheduled is false without a schedule.
 func (m *Monitor) Backups(ctx context.Context) (b Backups, scheduled bool, err error) {
 	if m.options.BackupEvery == 0 {
 		return b, false, nil
@@ -119,7 +119,7 @@ func (m *Monitor) Backups(ctx context.Context) (b Backups, scheduled bool, err e
 	return b, true, err
 }
 
-// Archive returns how the archive goes. It returns false without one.
+// Archive returns the state of the archive. kept is false without an archive.
 func (m *Monitor) Archive(ctx context.Context) (st archive.Status, kept bool, err error) {
 	if !m.options.Archived {
 		return st, false, nil
@@ -128,8 +128,8 @@ func (m *Monitor) Archive(ctx context.Context) (st archive.Status, kept bool, er
 	return st, err == nil, err
 }
 
-// Disk reads the file system that holds the SQLite file. It returns false on Postgres,
-// whose disk isn't ours to watch.
+// Disk reads the space on the disk that holds the SQLite file. ours is false on Postgres, whose
+// disk is not on this machine.
 func (m *Monitor) Disk() (room Disk, ours bool, err error) {
 	if m.options.Disk == nil {
 		return Disk{}, false, nil

@@ -13,29 +13,29 @@ import (
 	"github.com/pulsecast/pulsecast/app/settlement"
 )
 
-// From these ages on a queue needs a person.
+// Ages from which a queue needs a person.
 const (
-	BaselinesLate  = 15 * time.Minute // a baseline takes three minutes at most
-	SettlementLate = 72 * time.Hour   // longer than a market's result is usually disputed
+	BaselinesLate  = 15 * time.Minute // a baseline takes at most three minutes
+	SettlementLate = 72 * time.Hour   // longer than most disputes about a market's result
 )
 
-// Queues are what waits in the database, all nodes together. Samples are left out:
-// nothing will ever settle them.
+// Queues are the queues in the database, for all nodes together. They leave out samples, which are
+// never settled.
 type Queues struct {
-	Baselines queue.Depth // predictions without their baseline, since publication
-	Markets   queue.Depth // ended markets with open predictions, since they ended
-	Due       queue.Depth // predictions that an admin must settle, since their horizon
-	Outcomes  queue.Depth // decided markets not applied yet, since the decision
-	Boards    queue.Depth // entries of the ledger that count by now and that no board shows
-	Reports   queue.Depth // open ones
+	Baselines queue.Depth // predictions without a baseline; age since publication
+	Markets   queue.Depth // ended markets with open predictions; age since the end
+	Due       queue.Depth // predictions that an admin must settle; age since the horizon
+	Outcomes  queue.Depth // decided markets that are not applied yet; age since the decision
+	Boards    queue.Depth // ledger entries that count by now but are on no board
+	Reports   queue.Depth // open reports
 }
 
-// SettlementAge is how long the oldest market or prediction has waited for its settlement.
+// SettlementAge returns how long the oldest market or prediction has waited for its settlement.
 func (q *Queues) SettlementAge(now time.Time) time.Duration {
 	return max(q.Markets.Age(now), q.Due.Age(now))
 }
 
-// ReadQueues asks the owner of each queue. It takes a few index scans.
+// ReadQueues reads each queue from the package that owns it. It takes a few index scans.
 func ReadQueues(ctx context.Context, db bun.IDB, now time.Time) (q Queues, err error) {
 	var predictions prediction.Store
 	for _, read := range []struct {
@@ -56,7 +56,8 @@ func ReadQueues(ctx context.Context, db bun.IDB, now time.Time) (q Queues, err e
 	return q, nil
 }
 
-// boardQueue is empty before the first build, which shows everything.
+// boardQueue returns the queue of the boards. It is empty before the first build, because that
+// build covers everything.
 func boardQueue(ctx context.Context, db bun.IDB, now time.Time) (queue.Depth, error) {
 	built, err := leaderboard.BuiltAt(ctx, db)
 	if err != nil || built.IsZero() {

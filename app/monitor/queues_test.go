@@ -16,7 +16,7 @@ import (
 
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
-// queries keeps what is asked of the database.
+// queries records the queries of the database.
 type queries struct{ asked []string }
 
 func (q *queries) BeforeQuery(ctx context.Context, e *bun.QueryEvent) context.Context {
@@ -26,8 +26,8 @@ func (q *queries) BeforeQuery(ctx context.Context, e *bun.QueryEvent) context.Co
 
 func (q *queries) AfterQuery(context.Context, *bun.QueryEvent) {}
 
-// TestQueuesDoNotReadTheLedger: a scrape finds the end of the ledger by an index. The
-// ledger only grows, and the queues are read every few seconds.
+// TestQueuesDoNotReadTheLedger checks that a scrape finds the end of the ledger by an index. The
+// queues are read every few seconds, and the ledger only grows.
 func TestQueuesDoNotReadTheLedger(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
@@ -54,8 +54,8 @@ func TestQueuesDoNotReadTheLedger(t *testing.T) {
 	})
 }
 
-// TestEarlySettlementsDoNotWaitForABoard: what was settled before its scheduled day is on no
-// board until that day, so nothing is late.
+// TestEarlySettlementsDoNotWaitForABoard checks that predictions settled before their scheduled day
+// don't count as late. They are on no board until that day.
 func TestEarlySettlementsDoNotWaitForABoard(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
@@ -80,7 +80,7 @@ func TestEarlySettlementsDoNotWaitForABoard(t *testing.T) {
 	})
 }
 
-// explain is how a query is answered when every index that can be used is.
+// explain returns the plan of a query if every usable index is used.
 func explain(t *testing.T, db *database.DB, query string) string {
 	t.Helper()
 	var plan strings.Builder

@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// RoundRobin is the items of a reading as they are shown: the first of each of the
-// Communities in turn, then the second of each, and so on, each community in its
-// source's own order. Items of no known community are left out.
+// RoundRobin returns the items of a reading in the order in which they are shown: the first of each community,
+// then the second of each, and so on. Communities come in the order of Communities, and the items of each in
+// the source's order. Items of unknown communities are left out.
 func RoundRobin(items []Item) []Item {
 	queues := make(map[string][]Item, len(Communities))
 	for _, item := range items {

@@ -16,6 +16,6 @@ func TestRoundRobin(t *testing.T) {
 		got += item.ID + " "
 	}
 	if got != "w0 s0 e0 s1 s7 " {
-		t.Errorf("order %s", got)
+		t.Errorf("got order %s", got)
 	}
 }

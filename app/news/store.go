@@ -18,16 +18,15 @@ import (
 
 const chunk = 200
 
-// KeptFor is how long an item that no evidence cites is kept after it was last
-// observed.
+// KeptFor is how long an item is kept after it was last observed, unless evidence cites it.
 const KeptFor = 90 * 24 * time.Hour
 
 // Store reads and writes news items.
 type Store struct{}
 
-// Observe records one reading of a source. A score that is known is not replaced by
-// one that is not (the same post read through the Atom feed). A live item replaces a
-// sample of the same id, never the other way round; an older reading changes nothing.
+// Observe stores one reading of a source. An unknown score doesn't replace a known one; the same post may also
+// come from an Atom feed, which has none. A live item replaces a sample with the same id, and a sample never
+// replaces a live item. An older reading changes nothing.
 func (Store) Observe(ctx context.Context, db bun.IDB, items []Item) error {
 	for part := range slices.Chunk(prepared(items), chunk) {
 		q := db.NewInsert().Model(&part).On("CONFLICT (id) DO UPDATE")
@@ -50,7 +49,7 @@ func (Store) Observe(ctx context.Context, db bun.IDB, items []Item) error {
 	return nil
 }
 
-// prepared is the first of each id, in the order of ids.
+// prepared returns the first item with each id, ordered by id.
 func prepared(items []Item) []Item {
 	seen := make(map[string]bool, len(items))
 	out := make([]Item, 0, len(items))
@@ -67,7 +66,7 @@ func prepared(items []Item) []Item {
 	return out
 }
 
-// ByID finds one item; found is false when the id is unknown.
+// ByID returns one item. found is false if the id is unknown.
 func (Store) ByID(ctx context.Context, db bun.IDB, id string) (item *Item, found bool, err error) {
 	item = new(Item)
 	err = db.NewSelect().Model(item).Where("n.id = ?", id).Scan(ctx)
@@ -81,9 +80,8 @@ func (Store) ByID(ctx context.Context, db bun.IDB, id string) (item *Item, found
 	return item, true, nil
 }
 
-// ByURLs maps each address that a known item links to, or that is its discussion,
-// to that item's id; a slash at the end does not matter. Of several items the one
-// posted last stands. Addresses that are no item's are left out.
+// ByURLs maps addresses to the ids of the items that link to them or have their discussion there, ignoring a
+// slash at the end. If there are several items, the newest is returned. Other addresses are left out.
 func (Store) ByURLs(ctx context.Context, db bun.IDB, urls []string) (map[string]string, error) {
 	type address struct {
 		Bare string `bun:",type:text"`
@@ -120,20 +118,20 @@ func (Store) ByURLs(ctx context.Context, db bun.IDB, urls []string) (map[string]
 	return out, nil
 }
 
-// Filter narrows a list of items. Zero fields do not narrow.
+// Filter narrows a list of items. A zero field doesn't filter.
 type Filter struct {
 	Community string
-	Q         string // words that all must be in the title or summary, any case
-	After     string // the cursor of the page before
+	Q         string // words that must all occur in the title or summary, in any letter case
+	After     string // the cursor of the previous page
 	Limit     int    // at least 1
 }
 
-// searched is how many items a page looks at for words.
+// searched is how many items a page looks at when it searches for words.
 const searched = 2000
 
-// List is one page of items, the last posted first, and the cursor of the next,
-// empty on the last. With Q it looks at no more than 2,000 items, so it may hold fewer than
-// Limit, or none, although there is a next page.
+// List returns one page of items, newest first, and the cursor of the next page, which is empty on the last.
+// With Q, a page looks at no more than 2,000 items. It may then hold fewer than Limit, or none, although there
+// is a next page.
 func (Store) List(ctx context.Context, db bun.IDB, f Filter) (page []Item, next string, err error) {
 	q := db.NewSelect().Model((*Item)(nil)).OrderExpr("n.posted_at DESC, n.id DESC")
 	if f.Community != "" {
@@ -167,7 +165,7 @@ func (Store) List(ctx context.Context, db bun.IDB, f Filter) (page []Item, next 
 	return page, next, nil
 }
 
-// search reads a page along q. more says that only the items down to last were looked at.
+// search reads a page of q. more says that it looked only at the items down to last.
 func search(ctx context.Context, db bun.IDB, q *bun.SelectQuery, f Filter, page *[]Item) (last Item, more bool, err error) {
 	words := strings.Fields(strings.ToLower(f.Q))
 	if len(words) == 0 {
@@ -191,8 +189,8 @@ func search(ctx context.Context, db bun.IDB, q *bun.SelectQuery, f Filter, page 
 
 var likeEscaper = strings.NewReplacer("!", "!!", "%", "!%", "_", "!_")
 
-// Cite marks items as evidence of a prediction: they are never pruned. It locks them in
-// ascending order, as Observe does.
+// Cite marks items as cited by a prediction, so that they are never pruned. It locks them in ascending order,
+// as Observe does.
 func (Store) Cite(ctx context.Context, db bun.IDB, ids []string) error {
 	if len(ids) == 0 {
 		return nil
@@ -205,10 +203,10 @@ func (Store) Cite(ctx context.Context, db bun.IDB, ids []string) error {
 	return nil
 }
 
-// Prune deletes up to a thousand items that no evidence cites and that were last
-// observed more than KeptFor ago, but for those that another transaction is changing. It keeps
-// those observed at sealed or later, which the archive doesn't hold yet; without an archive,
-// sealed is now. It returns how many it deleted, and more if some may be left.
+// Prune deletes up to 1,000 items that no evidence cites and that were last observed more than KeptFor ago. It
+// skips items that another transaction is changing. It keeps items observed at or after sealed, because the
+// archive doesn't hold them yet. Without an archive, sealed is now. Prune returns the number of deleted items.
+// more reports whether some may be left.
 func (Store) Prune(ctx context.Context, db bun.IDB, now, sealed time.Time) (deleted int64, more bool, err error) {
 	const batch = 1000
 	before := now.Add(-KeptFor)
@@ -229,13 +227,13 @@ func (Store) Prune(ctx context.Context, db bun.IDB, now, sealed time.Time) (dele
 	return deleted, deleted == batch, nil
 }
 
-// utc undoes the local zone that a driver reads times in.
+// utc converts times to UTC, because drivers return them in the local zone.
 func (i *Item) utc() {
 	i.PostedAt = i.PostedAt.UTC()
 	i.ObservedAt = i.ObservedAt.UTC()
 }
 
-// Samples reads the items of the sample world, by community in the source's order.
+// Samples returns the items of the sample world, by community in the source's order.
 func (Store) Samples(ctx context.Context, db bun.IDB) ([]Item, error) {
 	var items []Item
 	if err := db.NewSelect().Model(&items).Where("n.sample").Order("n.community", "n.position").Scan(ctx); err != nil {
@@ -247,7 +245,7 @@ func (Store) Samples(ctx context.Context, db bun.IDB) ([]Item, error) {
 	return items, nil
 }
 
-// HasLive tells whether an item is stored that is no sample.
+// HasLive reports whether any live item is stored, that is, one that isn't a sample.
 func (Store) HasLive(ctx context.Context, db bun.IDB) (bool, error) {
 	exists, err := db.NewSelect().Model((*Item)(nil)).Where("NOT n.sample").Exists(ctx)
 	if err != nil {

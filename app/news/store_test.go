@@ -40,7 +40,7 @@ func get(t *testing.T, db *database.DB, id string) *news.Item {
 	t.Helper()
 	item, found, err := store.ByID(t.Context(), db.Reader, id)
 	if err != nil || !found {
-		t.Fatalf("item %s: found %v, %v", id, found, err)
+		t.Fatalf("item %s: got found %v, %v", id, found, err)
 	}
 	return item
 }
@@ -54,7 +54,7 @@ func TestObserve(t *testing.T) {
 		observe(t, db, atom)
 		observe(t, db, post("a", noon))
 		if got := get(t, db, "a"); got.Score != 5 || !got.ScoreKnown || got.Summary != "Summary" || got.Title != "New" || !got.PostedAt.Equal(atom.PostedAt) {
-			t.Errorf("%+v", got)
+			t.Errorf("got %+v", got)
 		}
 		sample := post("b", noon)
 		sample.Sample = true
@@ -64,10 +64,10 @@ func TestObserve(t *testing.T) {
 		observe(t, db, live)
 		observe(t, db, sample)
 		if got := get(t, db, "b"); got.Sample || got.ScoreKnown || got.Score != 0 {
-			t.Errorf("the sample shines through: %+v", got)
+			t.Errorf("values of the sample are left: %+v", got)
 		}
 		if _, found, err := store.ByID(t.Context(), db.Reader, "c"); found || err != nil {
-			t.Errorf("unknown id: %v, %v", found, err)
+			t.Errorf("unknown id: got %v, %v", found, err)
 		}
 	})
 }
@@ -80,7 +80,7 @@ func TestByURLs(t *testing.T) {
 			"https://www.reddit.com/r/science/comments/a", "https://example.org/b/", "https://example.org/c"})
 		want := map[string]string{"https://www.reddit.com/r/science/comments/a": "a", "https://example.org/b/": "b"}
 		if err != nil || !maps.Equal(got, want) {
-			t.Errorf("%v, %v", got, err)
+			t.Errorf("got %v, %v", got, err)
 		}
 	})
 }
@@ -109,18 +109,18 @@ func TestList(t *testing.T) {
 			}
 		}
 		if got != "43210" {
-			t.Errorf("pages %s", got)
+			t.Errorf("got pages %s", got)
 		}
 		for q, want := range map[string]int{"TITLE summary": 5, "100%": 1, "of_it": 1, "o__it": 0, "0!": 0} {
 			page, _, err := store.List(ctx, db.Reader, news.Filter{Q: q, Limit: 10})
 			if err != nil || len(page) != want {
-				t.Errorf("q %q: %d items, %v", q, len(page), err)
+				t.Errorf("q %q: got %d items, %v", q, len(page), err)
 			}
 		}
 		for _, bad := range []string{"?", "e30x", "eyJwIjoiMDAwMC0wMS0wMVQwMDowMDowMFoifQ"} {
 			_, _, err := store.List(ctx, db.Reader, news.Filter{After: bad, Limit: 1})
 			if p, ok := errors.AsType[*problem.Error](err); !ok || p.Status != 400 {
-				t.Errorf("cursor %q: %v", bad, err)
+				t.Errorf("cursor %q: got %v", bad, err)
 			}
 		}
 	})
@@ -135,21 +135,21 @@ func TestPruneSparesTheCited(t *testing.T) {
 			t.Fatal(err)
 		}
 		if n, _, err := store.Prune(ctx, db, noon, noon.Add(-92*24*time.Hour)); n != 0 || err != nil {
-			t.Errorf("pruned %d that aren't sealed, %v", n, err)
+			t.Errorf("pruned %d items (%v) that aren't sealed", n, err)
 		}
 		n, more, err := store.Prune(ctx, db, noon, noon)
 		if n != 1 || more || err != nil {
-			t.Fatalf("pruned %d, more %v, %v", n, more, err)
+			t.Fatalf("got %d pruned, more %v, %v", n, more, err)
 		}
 		get(t, db, "cited")
 		get(t, db, "young")
 	})
 }
 
-// TestPruneDoesNotWaitForCiting: an item that is being cited is neither waited for nor deleted.
+// TestPruneDoesNotWaitForCiting checks that Prune neither waits for an item that is being cited nor deletes it.
 func TestPruneDoesNotWaitForCiting(t *testing.T) {
 	t.Parallel()
-	db := dbtest.Open(t, database.Postgres) // SQLite has one writer
+	db := dbtest.Open(t, database.Postgres) // SQLite has only one writer
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
 	observe(t, db, post("cited", noon.Add(-91*24*time.Hour)))
@@ -166,8 +166,8 @@ func TestPruneDoesNotWaitForCiting(t *testing.T) {
 	get(t, db, "cited")
 }
 
-// TestSearchRows: what a search reads doesn't grow with the items, and its pages lead to all that
-// match.
+// TestSearchRows checks that the rows a search reads don't grow with the number of items, and that its pages
+// lead to all matches.
 func TestSearchRows(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
@@ -200,7 +200,7 @@ func TestSearchRows(t *testing.T) {
 			}
 		}
 		if found != 3 || pages != 3 {
-			t.Errorf("%d items on %d pages, want 3 on 3", found, pages)
+			t.Errorf("got %d items on %d pages, want 3 on 3", found, pages)
 		}
 	})
 }

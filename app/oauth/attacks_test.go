@@ -20,15 +20,15 @@ import (
 	"github.com/pulsecast/pulsecast/app/oauth"
 )
 
-// TestRequestsRefused: a client is told by its own address, a person by a page if the address
-// isn't the client's.
+// TestRequestsRefused checks where a refusal goes: to the client's address if the address belongs to the
+// client, and otherwise to a page for the person.
 func TestRequestsRefused(t *testing.T) {
 	each(t, func(t *testing.T, s *service) {
 		p := s.register()
 		for _, c := range []struct {
 			name   string
 			change []string
-			error  string // told to the client; "" for a page
+			error  string // the error that the client gets; "" for a page
 		}{
 			{"no PKCE", []string{"code_challenge", "", "code_challenge_method", ""}, "invalid_request"},
 			{"plain PKCE", []string{"code_challenge_method", "plain"}, "invalid_request"},
@@ -55,7 +55,7 @@ func TestRequestsRefused(t *testing.T) {
 		} {
 			for _, method := range []string{"GET", "POST"} {
 				res := s.do("GET", p.address(c.change...), "", "")
-				if method == "POST" { // the page's form changed by hand
+				if method == "POST" { // the page's form, changed by hand
 					form, _ := url.Parse(p.address(c.change...))
 					sent := form.Query()
 					sent.Set("do", "allow")
@@ -83,8 +83,8 @@ func TestRequestsRefused(t *testing.T) {
 	})
 }
 
-// TestConsentIsAPersons: the page can't be sent by another site or framed, and shows what is
-// asked.
+// TestConsentIsAPersons checks that another site can't send or frame the page, and that the page shows what
+// the app asks for.
 func TestConsentIsAPersons(t *testing.T) {
 	each(t, func(t *testing.T, s *service) {
 		p := s.register()
@@ -120,7 +120,7 @@ func TestConsentIsAPersons(t *testing.T) {
 			}
 		}
 		form.Set("key", s.key)
-		form.Set("scope", "publish") // less than was asked for is no more than the person sees
+		form.Set("scope", "publish") // narrowing the scope grants no more than the person sees
 		form.Set("publish", "yes")
 		if res := s.send(form); res.status != 303 {
 			t.Errorf("with a narrower scope: %d", res.status)
@@ -128,8 +128,8 @@ func TestConsentIsAPersons(t *testing.T) {
 	})
 }
 
-// TestCodes: a code works once, for a minute, for the client, the verifier, the address and the
-// resource it was made for.
+// TestCodes checks that a code works once, for a minute, and only for the client, verifier, redirect
+// address and resource that it was made for.
 func TestCodes(t *testing.T) {
 	each(t, func(t *testing.T, s *service) {
 		for _, c := range []struct {
@@ -176,7 +176,7 @@ func TestCodes(t *testing.T) {
 	})
 }
 
-// TestCodeReplay: a code that is used twice ends what it was exchanged for.
+// TestCodeReplay checks that using a code twice ends the tokens that it was exchanged for.
 func TestCodeReplay(t *testing.T) {
 	each(t, func(t *testing.T, s *service) {
 		p := s.register()
@@ -189,16 +189,16 @@ func TestCodeReplay(t *testing.T) {
 			t.Errorf("again: %v", err)
 		}
 		if status, _ := s.call("GET", "/api/stats", token.AccessToken, ""); status != 401 {
-			t.Errorf("the access token goes on: %d", status)
+			t.Errorf("the access token still works: %d", status)
 		}
 		if _, err := p.renew(token.RefreshToken); err == nil {
-			t.Error("the refresh token goes on")
+			t.Error("the refresh token still works")
 		}
 	})
 }
 
-// TestEnds: a grant ends with its agent, its key, and when either side revokes it; so does a
-// code that wasn't exchanged yet.
+// TestEnds checks that a grant ends with its agent, with its key, and when either side revokes it. A code
+// that wasn't exchanged yet ends in the same cases.
 func TestEnds(t *testing.T) {
 	each(t, func(t *testing.T, s *service) {
 		for name, end := range map[string]func(p *program, a *agent.Agent, key string, token *oauth2.Token){
@@ -233,7 +233,7 @@ func TestEnds(t *testing.T) {
 			end(p, a, key, token)
 			s.ended(name, p, token)
 			if _, err := p.exchange(code); err == nil || !strings.Contains(err.Error(), "invalid_grant") {
-				t.Errorf("%s: the code goes on: %v", name, err)
+				t.Errorf("%s: the code still works: %v", name, err)
 			}
 		}
 		for _, which := range []string{"access", "refresh"} {
@@ -259,7 +259,7 @@ func (s *service) mustCall(method, path, bearer, body string) {
 	}
 }
 
-// ended waits for the second within which a credential ends everywhere.
+// ended waits for the second within which a credential ends on every node.
 func (s *service) ended(name string, p *program, token *oauth2.Token) {
 	s.t.Helper()
 	deadline := time.Now().Add(5 * time.Second)
@@ -269,16 +269,16 @@ func (s *service) ended(name string, p *program, token *oauth2.Token) {
 			break
 		}
 		if time.Now().After(deadline) {
-			s.t.Fatalf("%s: the access token goes on: %d", name, status)
+			s.t.Fatalf("%s: the access token still works: %d", name, status)
 		}
 		time.Sleep(20 * time.Millisecond)
 	}
 	if _, err := p.renew(token.RefreshToken); err == nil || !strings.Contains(err.Error(), "invalid_grant") {
-		s.t.Errorf("%s: the refresh token goes on: %v", name, err)
+		s.t.Errorf("%s: the refresh token still works: %v", name, err)
 	}
 }
 
-// TestGrants: an agent sees what it allowed, and takes it back.
+// TestGrants checks that an agent sees its grants and can revoke them.
 func TestGrants(t *testing.T) {
 	each(t, func(t *testing.T, s *service) {
 		p := s.register()
@@ -300,7 +300,7 @@ func TestGrants(t *testing.T) {
 	})
 }
 
-// TestRegistrationRefused: what a client says about itself is checked before it is kept.
+// TestRegistrationRefused checks that a client's registration is validated before it is stored.
 func TestRegistrationRefused(t *testing.T) {
 	each(t, func(t *testing.T, s *service) {
 		for body, code := range map[string]string{
@@ -329,7 +329,7 @@ func TestRegistrationRefused(t *testing.T) {
 	})
 }
 
-// TestDocumentsRefused: a document must be what its address says it is.
+// TestDocumentsRefused checks that a metadata document must match its address.
 func TestDocumentsRefused(t *testing.T) {
 	each(t, func(t *testing.T, s *service) {
 		const good = "https://app.example/client.json"
@@ -361,7 +361,8 @@ func TestDocumentsRefused(t *testing.T) {
 	})
 }
 
-// TestPrivateAddresses: the address of a document can't make us connect to a private network.
+// TestPrivateAddresses checks that the address of a document can't make the service connect to a private
+// network.
 func TestPrivateAddresses(t *testing.T) {
 	t.Parallel()
 	reached := false

@@ -18,8 +18,8 @@ import (
 	"github.com/pulsecast/pulsecast/app/problem"
 )
 
-// Parameters are the parameters of an authorization request that are read. The consent page
-// sends them again.
+// Parameters are the parameters of an authorization request that are read. The consent page repeats them in
+// its form.
 var Parameters = []string{
 	"client_id", "redirect_uri", "response_type", "scope", "state", "code_challenge", "code_challenge_method", "resource",
 }
@@ -27,15 +27,15 @@ var Parameters = []string{
 // Request is an authorization request that a person can approve or deny.
 type Request struct {
 	Client     *Client
-	Scopes     []string // of Scopes, at least one
-	Redirect   *url.URL // where the answer goes
+	Scopes     []string // a subset of Scopes, at least one
+	Redirect   *url.URL // the address for the answer
 	Resource   string
 	Parameters url.Values // of the request, for the form of the page
 
 	ar fosite.AuthorizeRequester
 }
 
-// Redirect sends a browser back to a client with a refusal.
+// Redirect is the error of a request that sends the browser back to the client with a refusal.
 type Redirect struct {
 	Location string
 	Cause    error
@@ -45,9 +45,9 @@ func (r *Redirect) Error() string { return "sent back to the client: " + r.Cause
 
 func (r *Redirect) Unwrap() error { return r.Cause }
 
-// Begin checks an authorization request (RFC 6749, section 4.1.1). The error is a *Redirect if
-// the client can be told, else a *problem.Error for the person: an address that isn't the
-// client's is never redirected to.
+// Begin checks an authorization request (RFC 6749, section 4.1.1). If the redirect address belongs to the
+// client, the error is a *Redirect. Otherwise it is a *problem.Error for the person, because a browser must
+// not be sent to an unknown address.
 func (s *Server) Begin(ctx context.Context, sent url.Values) (*Request, error) {
 	parameters := url.Values{}
 	for _, name := range Parameters {
@@ -64,7 +64,7 @@ func (s *Server) Begin(ctx context.Context, sent url.Values) (*Request, error) {
 	}
 	r := &Request{Client: client, Parameters: parameters}
 	if r.ar, err = s.parse(ctx, client, parameters); err != nil && !r.ar.IsRedirectURIValid() {
-		return nil, unusable("It wants the answer at an address that it hasn't named beforehand (redirect_uri), " +
+		return nil, unusable("The app asked to send you to an address that it hasn't registered (redirect_uri), " +
 			"so you were not sent there.").With(err)
 	}
 	r.Redirect = r.ar.GetRedirectURI()
@@ -81,7 +81,7 @@ func unusable(detail string) *problem.Error {
 	return problem.New(problem.CodeInvalidAuthorization, detail+" Nothing was allowed. Go back to the app and connect again.")
 }
 
-// client finds the client of an id.
+// client returns the client with an id.
 func (s *Server) client(ctx context.Context, id string) (*Client, error) {
 	switch {
 	case id == "" || len(id) > maxClientIDSize:
@@ -92,14 +92,14 @@ func (s *Server) client(ctx context.Context, id string) (*Client, error) {
 	c, err := findClient(ctx, s.DB.Reader, id, s.Now())
 	if errors.Is(err, fosite.ErrNotFound) {
 		return nil, problem.New(problem.CodeInvalidAuthorization,
-			"The app that sent you here isn't registered, or no longer (client_id). Nothing was allowed. "+
+			"The app that sent you here isn't registered, or its registration has expired (client_id). Nothing was allowed.  "+
 				"Remove its connection in the app, then add it again.")
 	}
 	return c, err
 }
 
-// parse lets the library read a request. It wants a long state; we need none, because PKCE
-// ties the answer to the client.
+// parse lets the library read a request. The library requires a long state. This server needs none, because
+// PKCE ties the answer to the client.
 func (s *Server) parse(ctx context.Context, c *Client, parameters url.Values) (fosite.AuthorizeRequester, error) {
 	var known []string
 	if redirect := parameters.Get("redirect_uri"); redirect == "" {
@@ -117,8 +117,8 @@ func (s *Server) parse(ctx context.Context, c *Client, parameters url.Values) (f
 	return s.provider.NewAuthorizeRequest(context.WithValue(ctx, clientKey{}, s.party(c.ID, known)), r)
 }
 
-// scopesOf returns the scopes a client asks for, all if it names none. offline_access is left
-// out: every client gets refresh tokens.
+// scopesOf returns the scopes that a client asks for, or all if it names none. It drops offline_access,
+// because every client gets refresh tokens.
 func scopesOf(scope string) []string {
 	asked := slices.DeleteFunc(strings.Fields(scope), func(s string) bool { return s == "offline_access" })
 	if len(asked) == 0 {
@@ -127,7 +127,7 @@ func scopesOf(scope string) []string {
 	return asked
 }
 
-// check is what the library doesn't check, or not before a person has approved.
+// check does the checks that the library doesn't do, or does only after a person has approved.
 func (s *Server) check(r *Request) error {
 	if r.Parameters.Get("code_challenge_method") != "S256" || !isChallenge(r.Parameters.Get("code_challenge")) {
 		return refuse("invalid_request", "Send a code_challenge with code_challenge_method S256 (PKCE).")
@@ -147,7 +147,7 @@ func isChallenge(s string) bool {
 	return err == nil && len(hash) == sha256.Size && len(s) == base64.RawURLEncoding.EncodedLen(sha256.Size)
 }
 
-// back tells the client a refusal.
+// back returns the error that sends a refusal to the client.
 func (s *Server) back(r *Request, err error) error {
 	refusal := translate(err)
 	if refusal == nil {
@@ -156,7 +156,7 @@ func (s *Server) back(r *Request, err error) error {
 	return &Redirect{s.answer(r, url.Values{"error": {refusal.Code}, "error_description": {refusal.Description}}), err}
 }
 
-// answer is the address that takes an answer to the client, with the issuer (RFC 9207).
+// answer returns the address that carries an answer to the client, with the issuer (RFC 9207).
 func (s *Server) answer(r *Request, parameters url.Values) string {
 	if state := r.Parameters.Get("state"); state != "" {
 		parameters.Set("state", state)
@@ -167,11 +167,11 @@ func (s *Server) answer(r *Request, parameters url.Values) string {
 
 // Deny returns the address that tells the client that the person refused.
 func (s *Server) Deny(r *Request) string {
-	return s.answer(r, url.Values{"error": {"access_denied"}, "error_description": {"The person did not allow it."}})
+	return s.answer(r, url.Values{"error": {"access_denied"}, "error_description": {"The person denied access."}})
 }
 
-// Approve lets the client act for an agent whose key was checked, in scopes of those it asked
-// for, and returns the address that takes the code to it.
+// Approve lets the client act for an agent whose key was checked. The scopes must be among those that the
+// client asked for. Approve returns the address that carries the code to the client.
 func (s *Server) Approve(ctx context.Context, r *Request, by *identity.Principal, scopes []string) (string, error) {
 	now := s.Now()
 	held := &session{grant: agent.Grant{
@@ -186,7 +186,7 @@ func (s *Server) Approve(ctx context.Context, r *Request, by *identity.Principal
 		}
 	}
 	if len(scopes) == 0 || len(r.ar.GetGrantedScopes()) != len(scopes) {
-		return "", unusable("More was allowed than the app asked for, or nothing.")
+		return "", unusable("You must allow at least one scope, and only scopes that the app asked for.")
 	}
 	var location string
 	_, err := s.inTx(ctx, func(ctx context.Context) (error, error) {

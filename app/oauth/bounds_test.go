@@ -15,7 +15,7 @@ import (
 
 const registration = `{"client_name":"A program","redirect_uris":["` + callback + `"]}`
 
-// TestRegistrationCeiling: strangers can't fill the database with clients.
+// TestRegistrationCeiling checks that unknown clients can't fill the database with registrations.
 func TestRegistrationCeiling(t *testing.T) {
 	each(t, func(t *testing.T, s *service) {
 		now := database.Now(time.Now())
@@ -40,7 +40,7 @@ func TestRegistrationCeiling(t *testing.T) {
 	})
 }
 
-// TestRegistrationRate: one address registers 60 clients an hour.
+// TestRegistrationRate checks that one address can register 60 clients an hour.
 func TestRegistrationRate(t *testing.T) {
 	each(t, func(t *testing.T, s *service) {
 		for range 60 {
@@ -52,7 +52,7 @@ func TestRegistrationRate(t *testing.T) {
 	}, func(c *config.Config) { c.RateLimitWrites = config.Rate{N: 120, Per: time.Minute} })
 }
 
-// TestPrune: what has ended is deleted, and what goes on is not.
+// TestPrune checks that expired rows are deleted, and that others are kept.
 func TestPrune(t *testing.T) {
 	each(t, func(t *testing.T, s *service) {
 		p := s.register()

@@ -32,12 +32,11 @@ const (
 	maxClientIDSize = maxAddress
 )
 
-// Client is a program that asks to act for an agent. What it says about itself is not checked,
-// but Host is.
+// Client is a program that asks to act for an agent. Its own statements are not verified, except for Host.
 type Client struct {
 	bun.BaseModel `bun:"table:oauth_clients,alias:c"`
 
-	ID           string   `bun:",pk"` // the address of its metadata document, or what Register made
+	ID           string   `bun:",pk"` // the address of its metadata document, or an id made by Register
 	Name         string   // 1..100 characters
 	Homepage     string   // http(s), or ""
 	RedirectURIs []string `bun:"redirect_uris,type:jsonb"`
@@ -45,18 +44,18 @@ type Client struct {
 	ExpiresAt    time.Time
 }
 
-// Host returns the host that vouches for the client; "" if the client registered itself.
+// Host returns the host that vouches for the client, or "" if the client registered itself.
 func (c *Client) Host() string {
 	if !isDocument(c.ID) {
 		return ""
 	}
-	u, _ := url.Parse(c.ID) // checkDocumentID has read it
+	u, _ := url.Parse(c.ID) // checkDocumentID has parsed the address before
 	return u.Host
 }
 
-// allows reports whether the client may be sent back to an address: exactly one it named, but
-// for the port of a loopback address, which programs choose anew each time (RFC 8252,
-// section 7.3).
+// allows reports whether the client may be sent back to an address. The address must be exactly one of
+// those it registered. Only the port of a loopback address may differ, because programs choose a new one
+// each time (RFC 8252, section 7.3).
 func (c *Client) allows(redirect string) bool {
 	if slices.Contains(c.RedirectURIs, redirect) {
 		return true
@@ -76,8 +75,8 @@ func loopback(host string) bool {
 	return host == "localhost" || net.ParseIP(host).IsLoopback()
 }
 
-// privateScheme matches schemes that an app can register for itself. Those that a browser
-// handles are refused.
+// privateScheme matches schemes that an app can register for itself. Schemes that browsers handle are
+// refused.
 var (
 	privateScheme = regexp.MustCompile(`^[a-z][a-z0-9+.-]{1,63}$`)
 	browserScheme = []string{
@@ -86,15 +85,15 @@ var (
 	}
 )
 
-// notASCII is wrong with a host whose letters a person could take for those of another: the
-// consent page names it.
+// notASCII is the complaint about a host with letters that a person could mistake for others, because the
+// consent page shows the host.
 const notASCII = "has a host that isn't ASCII; write it in Punycode (xn--…)"
 
 func isASCII(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return r > unicode.MaxASCII })
 }
 
-// checkRedirect tells what is wrong with an address to be sent back to, "" if nothing is.
+// checkRedirect returns the complaint about a redirect address, or "" if it is valid.
 func checkRedirect(address string) string {
 	u, err := url.Parse(address)
 	switch {
@@ -118,8 +117,8 @@ func checkRedirect(address string) string {
 	return ""
 }
 
-// metadata is what a client says about itself (RFC 7591, section 2). Members that change
-// nothing here are not read.
+// metadata is a client's description of itself (RFC 7591, section 2). Members that have no effect here are
+// not read.
 type metadata struct {
 	ClientID     string   `json:"client_id"`
 	Name         string   `json:"client_name"`
@@ -130,7 +129,7 @@ type metadata struct {
 	AuthMethod   string   `json:"token_endpoint_auth_method"`
 }
 
-// client checks what a client says about itself.
+// client checks a client's description of itself, and returns the client.
 func (m *metadata) client(id string) (*Client, *Error) {
 	if len(m.RedirectURIs) == 0 || len(m.RedirectURIs) > maxRedirects {
 		return nil, refuse("invalid_redirect_uri", "redirect_uris must name 1 to %d addresses.", maxRedirects)
@@ -160,7 +159,7 @@ func (m *metadata) client(id string) (*Client, *Error) {
 	return c, nil
 }
 
-// hostOf names a client that has no name by a host.
+// hostOf returns a host as the name of a client without a name.
 func hostOf(addresses ...string) string {
 	for _, address := range addresses {
 		if u, err := url.Parse(address); err == nil && u.Host != "" && len(u.Host) <= maxName {
@@ -170,9 +169,9 @@ func hostOf(addresses ...string) string {
 	return "An unnamed app"
 }
 
-// findClient finds a registered client. fosite.ErrNotFound if there is none or it has expired.
+// findClient finds a registered client. It returns fosite.ErrNotFound if there is none or it has expired.
 func findClient(ctx context.Context, db bun.IDB, id string, now time.Time) (*Client, error) {
-	if plaintext.Check(id, false) != "" { // a database fails on NUL and invalid UTF-8
+	if plaintext.Check(id, false) != "" { // databases fail on NUL and invalid UTF-8
 		return nil, fosite.ErrNotFound
 	}
 	c := new(Client)
@@ -186,8 +185,8 @@ func findClient(ctx context.Context, db bun.IDB, id string, now time.Time) (*Cli
 	return c, nil
 }
 
-// keepClient lets a registered client live on after it was approved or got a token. It changes
-// nothing for a client with a metadata document.
+// keepClient extends the life of a registered client that was approved or got a token. It changes nothing
+// for a client with a metadata document.
 func keepClient(ctx context.Context, db bun.IDB, id string, now time.Time) error {
 	_, err := db.NewUpdate().Model((*Client)(nil)).Set("expires_at = ?", database.Now(now.Add(ClientLifetime))).
 		Where("id = ?", id).Exec(ctx)
@@ -197,7 +196,7 @@ func keepClient(ctx context.Context, db bun.IDB, id string, now time.Time) error
 	return nil
 }
 
-// party is a client as the library wants it: public, and allowed whatever can be asked for.
+// party is a client in the library's form: public, and allowed to ask for everything.
 type party struct {
 	id        string
 	redirects []string

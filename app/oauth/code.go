@@ -15,7 +15,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/database"
 )
 
-// code is an authorization code with the grant that it becomes. Only its hash is kept.
+// code is an authorization code with the grant that it becomes. Only its hash is stored.
 type code struct {
 	bun.BaseModel `bun:"table:oauth_codes,alias:c"`
 
@@ -25,7 +25,7 @@ type code struct {
 	Credential  string
 	ClientID    string
 	ClientName  string
-	RedirectURI string // as the client sent it; "" if it left it out
+	RedirectURI string // as the client sent it, or "" if the client left it out
 	Scope       string
 	Resource    string
 	Challenge   string // of PKCE, with S256
@@ -41,7 +41,7 @@ func (c *code) grant() agent.Grant {
 	}
 }
 
-// findCode finds a code and locks it. fosite.ErrNotFound if there is none.
+// findCode finds a code and locks it. It returns fosite.ErrNotFound if there is none.
 func findCode(ctx context.Context, tx bun.Tx, hash []byte) (*code, error) {
 	c := new(code)
 	err := database.ForUpdate(tx.NewSelect().Model(c).Where("hash = ?", hash)).Scan(ctx)
@@ -54,7 +54,7 @@ func findCode(ctx context.Context, tx bun.Tx, hash []byte) (*code, error) {
 	return c, nil
 }
 
-// mark notes in a column of a code when something happened to it.
+// mark records in a column of a code when something happened to it.
 func mark(ctx context.Context, tx bun.Tx, column string, hash []byte, now time.Time) error {
 	_, err := tx.NewUpdate().Model((*code)(nil)).Set("? = ?", bun.Ident(column), database.Now(now)).
 		Where("hash = ?", hash).Exec(ctx)

@@ -23,14 +23,14 @@ const (
 	fetchTimeout = 5 * time.Second
 	// maxDocument is the longest metadata document that is read, in bytes.
 	maxDocument = 32 << 10
-	// keptDocuments is how many documents a node keeps, for documentFresh each; a failure to
-	// read one is kept for documentRetry.
+	// keptDocuments is how many documents a node keeps. Each is kept for documentFresh. A failure to read
+	// one is kept for documentRetry.
 	keptDocuments = 1000
 	documentFresh = 15 * time.Minute
 	documentRetry = 30 * time.Second
 )
 
-// document is a client read from its metadata document, or why it could not be.
+// document is a client read from its metadata document, or the reason why it could not be read.
 type document struct {
 	client  *Client
 	refusal *problem.Error
@@ -41,8 +41,8 @@ func (d document) failed() bool { return d.refusal != nil }
 // isDocument reports whether a client id is the address of a metadata document.
 func isDocument(id string) bool { return strings.HasPrefix(id, "https://") }
 
-// publicOnly returns a transport that connects to public addresses only. The address is
-// checked after the name was resolved, so a name can't lead elsewhere; there is no proxy.
+// publicOnly returns a transport that connects only to public addresses. It checks the address after
+// resolving the name, so a name can't lead to a private address. It uses no proxy.
 func publicOnly() http.RoundTripper {
 	dialer := &net.Dialer{Timeout: fetchTimeout, Control: ssrf.New(ssrf.WithPorts(443)).Safe}
 	return &http.Transport{
@@ -51,7 +51,7 @@ func publicOnly() http.RoundTripper {
 	}
 }
 
-// readDocument returns the client of a metadata document, remembered for a while. The error is
+// readDocument returns the client of a metadata document, from memory if it was read recently. The error is
 // a *problem.Error for a page.
 func (s *Server) readDocument(ctx context.Context, id string) (*Client, error) {
 	d, err := s.documents.Get(ctx, id, func(ctx context.Context) (document, time.Time, error) {
@@ -72,14 +72,14 @@ func (s *Server) readDocument(ctx context.Context, id string) (*Client, error) {
 	return d.client, nil
 }
 
-// unreadable says why a document can't be used. What our network answered stays in the log.
+// unreadable returns the refusal of an unusable document. Details of network errors only go to the log.
 func unreadable(cause error) *problem.Error {
-	detail := "It could not be read from its address."
+	detail := "The document could not be read from that address."
 	if e, ok := errors.AsType[*Error](cause); ok {
 		detail = e.Description
 	}
 	return problem.New(problem.CodeInvalidAuthorization,
-		"The app names an address for what it says about itself (client_id). "+detail).With(cause)
+		"The app's client_id is the address of its metadata document. "+detail).With(cause)
 }
 
 // fetch reads a metadata document (OAuth Client ID Metadata Document, sections 3 and 4).
@@ -93,7 +93,7 @@ func (s *Server) fetch(ctx context.Context, id string) (*Client, error) {
 	}
 	var m metadata
 	if err := json.Unmarshal(body, &m); err != nil {
-		return nil, refuse("invalid_client", "What is there is not a metadata document.")
+		return nil, refuse("invalid_client", "The content at this address is not a metadata document.")
 	}
 	switch {
 	case m.ClientID != id:
@@ -108,7 +108,7 @@ func (s *Server) fetch(ctx context.Context, id string) (*Client, error) {
 	return c, nil
 }
 
-// get returns what an address answers with 200, at once and as JSON.
+// get returns the body of an address that answers directly with status 200 and JSON.
 func (s *Server) get(ctx context.Context, address string) ([]byte, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
@@ -135,7 +135,7 @@ func (s *Server) get(ctx context.Context, address string) ([]byte, error) {
 	return body, err
 }
 
-// checkDocumentID tells what is wrong with the address of a metadata document, "" if nothing is.
+// checkDocumentID returns the complaint about the address of a metadata document, or "" if it is valid.
 func checkDocumentID(id string) string {
 	u, err := url.Parse(id)
 	switch {

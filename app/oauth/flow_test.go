@@ -19,7 +19,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/update"
 )
 
-// TestMCPClientSignsIn: the SDK's client finds everything from the 401 of /mcp on, registers or
+// TestMCPClientSignsIn checks that the SDK's client finds all it needs from the 401 of /mcp, registers or
 // names its document, and publishes.
 func TestMCPClientSignsIn(t *testing.T) {
 	each(t, func(t *testing.T, s *service) {
@@ -60,8 +60,8 @@ func TestMCPClientSignsIn(t *testing.T) {
 	})
 }
 
-// TestMCPAsksForSignIn: without a good bearer nothing is answered, and the challenge says where
-// to sign in.
+// TestMCPAsksForSignIn checks that a request without a valid bearer is refused, and that the challenge says
+// where to sign in.
 func TestMCPAsksForSignIn(t *testing.T) {
 	each(t, func(t *testing.T, s *service) {
 		for bearer, code := range map[string]string{"": "missing_credentials", "pa_wrong": "invalid_credentials", "Bearer pc_wrong": "invalid_credentials"} {
@@ -82,8 +82,8 @@ func TestMCPAsksForSignIn(t *testing.T) {
 	})
 }
 
-// TestNewAgent: a person without an agent makes one on the page, sees its key, and allows the
-// program with it.
+// TestNewAgent checks that a person without an agent can create one on the page, sees its key, and allows
+// the program to use it.
 func TestNewAgent(t *testing.T) {
 	each(t, func(t *testing.T, s *service) {
 		p := s.register()
@@ -112,7 +112,8 @@ func TestNewAgent(t *testing.T) {
 	})
 }
 
-// TestReadOnly: what a person takes back isn't granted, and a program learns how to ask again.
+// TestReadOnly checks that a scope that the person removes isn't granted, and that the program learns how
+// to ask for it again.
 func TestReadOnly(t *testing.T) {
 	each(t, func(t *testing.T, s *service) {
 		p := s.register()
@@ -136,7 +137,7 @@ func TestReadOnly(t *testing.T) {
 	})
 }
 
-// TestOnlyTheKey: no scope lets a program near credentials.
+// TestOnlyTheKey checks that no scope gives a program access to credentials.
 func TestOnlyTheKey(t *testing.T) {
 	each(t, func(t *testing.T, s *service) {
 		token := s.register().signIn()
@@ -157,8 +158,8 @@ func TestOnlyTheKey(t *testing.T) {
 	})
 }
 
-// TestRefresh: a refresh token works once, and a few seconds longer for a client that lost the
-// answer; used later it ends the grant.
+// TestRefresh checks that a refresh token works once. For a client that lost the answer it works a few
+// seconds longer. A later second use ends the grant.
 func TestRefresh(t *testing.T) {
 	each(t, func(t *testing.T, s *service) {
 		p := s.register()
@@ -180,15 +181,15 @@ func TestRefresh(t *testing.T) {
 			t.Errorf("used again later: %v", err)
 		}
 		if _, err := p.renew(second.RefreshToken); err == nil {
-			t.Error("the other refresh token goes on")
+			t.Error("the other refresh token still works")
 		}
 		if status, _ := s.call("GET", "/api/stats", second.AccessToken, ""); status != 401 {
-			t.Errorf("the access token goes on: %d", status)
+			t.Errorf("the access token still works: %d", status)
 		}
 	})
 }
 
-// TestClientLivesAsLongAsItsGrant: a program that renews its tokens need not register again.
+// TestClientLivesAsLongAsItsGrant checks that a program that renews its tokens need not register again.
 func TestClientLivesAsLongAsItsGrant(t *testing.T) {
 	each(t, func(t *testing.T, s *service) {
 		p := s.register()
@@ -203,7 +204,7 @@ func TestClientLivesAsLongAsItsGrant(t *testing.T) {
 	})
 }
 
-// TestTokenEndsWithItsKey: a program is told when its token ends, also if the key ends sooner.
+// TestTokenEndsWithItsKey checks that a program learns when its token ends, even if the key ends sooner.
 func TestTokenEndsWithItsKey(t *testing.T) {
 	each(t, func(t *testing.T, s *service) {
 		p := s.register()
@@ -219,7 +220,7 @@ func TestTokenEndsWithItsKey(t *testing.T) {
 	})
 }
 
-// TestStreamNeedsRead: a program that may only publish sees what everyone sees.
+// TestStreamNeedsRead checks that a program that may only publish sees only public updates.
 func TestStreamNeedsRead(t *testing.T) {
 	each(t, func(t *testing.T, s *service) {
 		s.inTx(func(ctx context.Context, tx bun.Tx) error {
@@ -256,7 +257,8 @@ func TestStreamNeedsRead(t *testing.T) {
 	})
 }
 
-// TestWithProvider: with an identity provider the metadata names it, and nothing signs in here.
+// TestWithProvider checks that with an identity provider the metadata names that provider, and the service
+// signs no program in.
 func TestWithProvider(t *testing.T) {
 	each(t, func(t *testing.T, s *service) {
 		for _, path := range []string{"", "/mcp"} {

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// FuzzRedirect: an address that is accepted can't run in a browser, and leads to no plain host.
+// FuzzRedirect checks that an accepted address can't run code in a browser, and uses plain HTTP only for
+// loopback hosts.
 func FuzzRedirect(f *testing.F) {
 	for _, seed := range []string{
 		"https://app.example/cb", "http://127.0.0.1:1/cb", "http://localhost/cb", "myapp://cb", "javascript:alert(1)", "data:text/html,x", "https://u@x/", "https://x/#a",
@@ -34,7 +35,7 @@ func FuzzRedirect(f *testing.F) {
 	})
 }
 
-// FuzzDocumentID: an id that is accepted is an https address with a path.
+// FuzzDocumentID checks that an accepted id is an https address with a path.
 func FuzzDocumentID(f *testing.F) {
 	for _, seed := range []string{"https://app.example/client.json", "https://app.example/", "https://x/../y", "https://x/a#b", "http://x/a", "https://ü/a", "https://x/%2e%2e/a"} {
 		f.Add(seed)
@@ -46,7 +47,7 @@ func FuzzDocumentID(f *testing.F) {
 	})
 }
 
-// FuzzMetadata: what a client says of itself is refused, or names addresses that were checked.
+// FuzzMetadata checks that a client's metadata is refused, or names addresses that were checked.
 func FuzzMetadata(f *testing.F) {
 	for _, seed := range []string{
 		`{"client_name":"App","redirect_uris":["https://app.example/cb"]}`, `{"redirect_uris":["http://127.0.0.1/"],"client_uri":"javascript:x"}`, `{}`,

@@ -33,7 +33,7 @@ type service struct {
 	base  string
 	agent *agent.Agent
 	key   string
-	later atomic.Int64 // nanoseconds the clock is ahead
+	later atomic.Int64 // nanoseconds that the clock is ahead
 	docs  *documents
 }
 
@@ -99,7 +99,7 @@ func (s *service) inTx(do func(ctx context.Context, tx bun.Tx) error) {
 	}
 }
 
-// documents answers for the hosts of clients, and counts.
+// documents answers for the hosts of clients, and counts the requests.
 type documents struct {
 	mu     sync.Mutex
 	bodies map[string]string
@@ -134,7 +134,7 @@ type program struct {
 
 const callback = "http://127.0.0.1:1/callback"
 
-// register makes a program.
+// register registers a program.
 func (s *service) register() *program {
 	s.t.Helper()
 	res := s.post("/oauth/register", "application/json", `{"client_name":"A program","redirect_uris":["`+callback+`"]}`)
@@ -155,7 +155,8 @@ func (s *service) program(id, redirect string) *program {
 	}}
 }
 
-// address begins a sign-in. change sets parameters; an empty value leaves one out.
+// address returns the address that begins a sign-in. change sets parameters. An empty value leaves a
+// parameter out.
 func (p *program) address(change ...string) string {
 	u, _ := url.Parse(p.AuthCodeURL("a-state", oauth2.S256ChallengeOption(p.verifier), oauth2.SetAuthURLParam("resource", p.resource)))
 	query := u.Query()
@@ -172,7 +173,7 @@ func (p *program) exchange(code string) (*oauth2.Token, error) {
 	return p.Exchange(p.t.Context(), code, oauth2.VerifierOption(p.verifier), oauth2.SetAuthURLParam("resource", p.resource))
 }
 
-// signIn is the whole flow with a person who allows everything.
+// signIn does the whole flow with a person who allows everything.
 func (p *program) signIn() *oauth2.Token {
 	p.t.Helper()
 	token, err := p.exchange(p.allow(p.address(), p.key))
@@ -235,7 +236,7 @@ func (s *service) call(method, path, bearer, body string) (status int, code stri
 	return res.status, answer.Code
 }
 
-// page reads the form with a button of the consent page as a person's browser would.
+// page requests the consent page like a browser, and returns the form with the given button.
 func (s *service) page(raw []byte, button string) url.Values {
 	s.t.Helper()
 	doc, err := goquery.NewDocumentFromReader(strings.NewReader(string(raw)))
@@ -272,7 +273,7 @@ func (s *service) send(form url.Values, header ...string) reply {
 	return s.do("POST", s.base+"/oauth/authorize", "application/x-www-form-urlencoded", form.Encode(), append([]string{"Origin", s.base}, header...)...)
 }
 
-// allow has a person allow a request with a key, and returns the code.
+// allow lets a person allow a request with a key, and returns the code.
 func (s *service) allow(address, key string, without ...string) string {
 	s.t.Helper()
 	form := s.page(s.open(address), "allow")

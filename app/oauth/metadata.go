@@ -2,7 +2,7 @@ package oauth
 
 import "strings"
 
-// ResourceMetadata says who may let programs in to a resource (RFC 9728, section 2).
+// ResourceMetadata names the servers that can give programs access to a resource (RFC 9728, section 2).
 type ResourceMetadata struct {
 	Resource      string   `json:"resource"`
 	Name          string   `json:"resource_name"`
@@ -12,7 +12,7 @@ type ResourceMetadata struct {
 	Documentation string   `json:"resource_documentation"`
 }
 
-// ServerMetadata says what the authorization server can do (RFC 8414, section 2).
+// ServerMetadata describes the abilities of the authorization server (RFC 8414, section 2).
 type ServerMetadata struct {
 	Issuer          string   `json:"issuer"`
 	Authorize       string   `json:"authorization_endpoint"`
@@ -31,8 +31,8 @@ type ServerMetadata struct {
 	Documentation   string   `json:"service_documentation"`
 }
 
-// Enabled reports whether this service signs programs in itself, which it does unless an
-// identity provider is set.
+// Enabled reports whether this service signs programs in itself. It does unless an identity provider is
+// set.
 func (s *Server) Enabled() bool { return s.Config.IdentityURL == "" }
 
 // Resource returns the metadata of the resource at a path: "" for the API, or MCPPath.

@@ -14,8 +14,8 @@ import (
 	"github.com/pulsecast/pulsecast/app/database"
 )
 
-// Registration is the answer to a client that registered itself (RFC 7591, section 3.2.1).
-// Whatever it asked for, it is public and can use codes and refresh tokens.
+// Registration is the answer to a client that registered itself (RFC 7591, section 3.2.1). Every client is
+// public and uses codes and refresh tokens, whatever it asked for.
 type Registration struct {
 	ClientID     string   `json:"client_id"`
 	IssuedAt     int64    `json:"client_id_issued_at"` // Unix seconds
@@ -28,8 +28,8 @@ type Registration struct {
 	Scope        string   `json:"scope"`
 }
 
-// Register makes a client of what it says about itself, in JSON. It is forgotten after three
-// days unless a person approves it. Errors are *Error.
+// Register makes a client from its JSON description of itself. The client is deleted after three days
+// unless a person approves it. Errors are *Error.
 func (s *Server) Register(ctx context.Context, body []byte) (*Registration, error) {
 	var m metadata
 	if err := json.Unmarshal(body, &m); err != nil {
@@ -74,8 +74,8 @@ func addClient(ctx context.Context, tx bun.Tx, c *Client) error {
 	return nil
 }
 
-// Prune deletes one batch each of codes and registered clients that have expired. A code is kept
-// for a day, so that a second use is noticed.
+// Prune deletes one batch each of expired codes and registered clients. It keeps a code for a day, so that
+// a second use is noticed.
 func Prune(ctx context.Context, db bun.IDB, now time.Time) (more bool, err error) {
 	clients, err := database.Prune(ctx, db, "oauth_clients", "expires_at", now, "id")
 	if err != nil {

@@ -25,12 +25,12 @@ const (
 	TokenPath     = "/oauth/token"
 	RevokePath    = "/oauth/revoke"
 	RegisterPath  = "/oauth/register"
-	// ServerMetadataPath is where RFC 8414 looks for the server's metadata.
+	// ServerMetadataPath is the path of the server's metadata by RFC 8414.
 	ServerMetadataPath = "/.well-known/oauth-authorization-server"
-	// ResourceMetadataPath is where RFC 9728 looks for the metadata of the API, and with
-	// MCPPath behind it for that of MCP.
+	// ResourceMetadataPath is the path of the API's metadata by RFC 9728. With MCPPath appended it is the
+	// path of MCP's metadata.
 	ResourceMetadataPath = "/.well-known/oauth-protected-resource"
-	// MCPPath is the resource that tokens are for unless the client names another.
+	// MCPPath is the resource of tokens unless the client names another.
 	MCPPath = "/mcp"
 )
 
@@ -40,14 +40,14 @@ const codeLifetime = time.Minute
 // Scopes are the scopes that a client can ask for.
 var Scopes = []string{agent.ScopeRead, agent.ScopePublish}
 
-// Options are what a Server is built from.
+// Options are the dependencies of a Server.
 type Options struct {
 	Config     *config.Config
 	DB         *database.DB
-	Generation *agent.Generation // told when tokens end
+	Generation *agent.Generation // notified when tokens end
 	Log        *slog.Logger
 	Now        func() time.Time
-	// Transport reads metadata documents. nil is one that refuses private addresses.
+	// Transport reads metadata documents. If nil, a transport that refuses private addresses is used.
 	Transport http.RoundTripper
 }
 
@@ -77,8 +77,8 @@ func New(o Options) *Server {
 	return s
 }
 
-// newProvider sets the library up: authorization code with PKCE, refresh tokens, revocation,
-// and nothing else.
+// newProvider configures the library: authorization code with PKCE, refresh tokens, revocation, and nothing
+// else.
 func (s *Server) newProvider() *fosite.Fosite {
 	c := &fosite.Config{
 		AccessTokenLifespan: agent.AccessLifetime, RefreshTokenLifespan: agent.GrantLifetime,
@@ -107,11 +107,11 @@ func (s *Server) newProvider() *fosite.Fosite {
 // Issuer names the server in its metadata and answers.
 func (s *Server) Issuer() string { return s.Config.BaseURL }
 
-// resources are what a token can be for: MCP, and the whole API.
+// resources returns the resources that a token can be for: MCP, and the whole API.
 func (s *Server) resources() []string { return []string{s.Config.BaseURL + MCPPath, s.Config.BaseURL} }
 
-// resourceOf returns the resource that a client names (RFC 8707), MCP if it names none. ok is
-// false if it is not one of ours.
+// resourceOf returns the resource that a client names (RFC 8707), or MCP if it names none. ok is false if
+// this server doesn't know the resource.
 func (s *Server) resourceOf(named []string) (resource string, ok bool) {
 	for _, n := range named {
 		n = strings.TrimSuffix(n, "/")
@@ -126,10 +126,10 @@ func (s *Server) resourceOf(named []string) (resource string, ok bool) {
 	return resource, true
 }
 
-// changed makes tokens that ended end at once on this node.
+// changed makes tokens that have ended invalid on this node at once.
 func (s *Server) changed(ctx context.Context) {
 	if err := s.Generation.Check(ctx); err != nil {
-		s.Log.Warn("a grant ended; other nodes learn of it when the database answers", "error", err)
+		s.Log.Warn("a grant ended; other nodes will see it when the database answers", "error", err)
 	}
 }
 

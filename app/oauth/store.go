@@ -17,13 +17,13 @@ import (
 	"github.com/pulsecast/pulsecast/app/database"
 )
 
-// store is what the library keeps. Every method runs in the transaction of its context.
+// store implements the library's storage. Every method runs in the transaction of its context.
 type store struct{ *Server }
 
 type txKey struct{}
 
-// inTx runs one step of the protocol in a transaction. do returns what the client is told; only
-// err rolls back.
+// inTx runs one step of the protocol in a transaction. do returns the refusal for the client, which is
+// committed, and an error, which rolls back.
 func (s *Server) inTx(ctx context.Context, do func(ctx context.Context) (refused, err error)) (refused, err error) {
 	err = s.DB.InTx(ctx, func(ctx context.Context, tx bun.Tx) (err error) {
 		refused, err = do(context.WithValue(ctx, txKey{}, tx))
@@ -35,7 +35,7 @@ func (s *Server) inTx(ctx context.Context, do func(ctx context.Context) (refused
 func txOf(ctx context.Context) bun.Tx { return ctx.Value(txKey{}).(bun.Tx) }
 
 func hashOf(signature string) []byte {
-	hash, _ := hex.DecodeString(signature) // made by strategy
+	hash, _ := hex.DecodeString(signature) // made by strategy, so it is valid
 	return hash
 }
 
@@ -46,7 +46,7 @@ func (s store) GetClient(ctx context.Context, id string) (fosite.Client, error) 
 	if c, ok := ctx.Value(clientKey{}).(party); ok && c.id == id {
 		return c, nil
 	}
-	if isDocument(id) { // a code or token names its client, whatever the document says by now
+	if isDocument(id) { // a code or token names its client, even if the document has changed since
 		return s.party(id, nil), nil
 	}
 	c, err := findClient(ctx, txOf(ctx), id, s.Now())
@@ -56,19 +56,19 @@ func (s store) GetClient(ctx context.Context, id string) (fosite.Client, error) 
 	return s.party(c.ID, c.RedirectURIs), nil
 }
 
-// identify finds the client of a request to the token endpoint. Clients are public, so there is
-// no secret to check, and no assertion is ever parsed.
+// identify finds the client of a request to the token endpoint. Clients are public, so there is no secret
+// to check, and no assertion is ever parsed.
 func (s store) identify(ctx context.Context, r *http.Request, form url.Values) (fosite.Client, error) {
 	id := form.Get("client_id")
 	if name, _, ok := r.BasicAuth(); ok && id == "" {
 		id, _ = url.QueryUnescape(name) // RFC 6749, section 2.3.1
 	}
 	if id == "" || len(id) > maxClientIDSize || form.Has("client_assertion") {
-		return nil, fosite.ErrInvalidClient.WithHint("Send client_id and nothing to authenticate with.")
+		return nil, fosite.ErrInvalidClient.WithHint("Send client_id, without a secret or an assertion.")
 	}
 	c, err := s.GetClient(ctx, id)
 	if errors.Is(err, fosite.ErrNotFound) {
-		return nil, fosite.ErrInvalidClient.WithHint("The client isn't registered, or no longer. Register again.")
+		return nil, fosite.ErrInvalidClient.WithHint("The client isn't registered, or its registration has expired. Register again.")
 	}
 	return c, err
 }
@@ -96,8 +96,8 @@ func (s store) CreateAuthorizeCodeSession(ctx context.Context, signature string,
 	return nil
 }
 
-// GetAuthorizeCodeSession finds a code and holds it until the transaction ends, so that two
-// requests can't redeem it.
+// GetAuthorizeCodeSession finds a code and locks it until the transaction ends, so that two requests can't
+// redeem it.
 func (s store) GetAuthorizeCodeSession(ctx context.Context, signature string, _ fosite.Session) (fosite.Requester, error) {
 	c, err := findCode(ctx, txOf(ctx), hashOf(signature))
 	if err != nil {
@@ -121,7 +121,8 @@ func (s store) InvalidateAuthorizeCodeSession(ctx context.Context, signature str
 // CreatePKCERequestSession does nothing: the challenge is stored with the code.
 func (store) CreatePKCERequestSession(context.Context, string, fosite.Requester) error { return nil }
 
-// GetPKCERequestSession returns the challenge of a code until it was tried once.
+// GetPKCERequestSession returns the challenge of a code. After the first attempt it returns
+// fosite.ErrNotFound.
 func (s store) GetPKCERequestSession(ctx context.Context, signature string, _ fosite.Session) (fosite.Requester, error) {
 	c, err := findCode(ctx, txOf(ctx), hashOf(signature))
 	if err != nil {
@@ -135,12 +136,12 @@ func (s store) GetPKCERequestSession(ctx context.Context, signature string, _ fo
 	}), nil
 }
 
-// DeletePKCERequestSession notes that a verifier was tried: there is one attempt for each code.
+// DeletePKCERequestSession records that a verifier was tried. Each code allows one attempt.
 func (s store) DeletePKCERequestSession(ctx context.Context, signature string) error {
 	return mark(ctx, txOf(ctx), "tried_at", hashOf(signature), s.Now())
 }
 
-// CreateAccessTokenSession stores an access token, and first opens or renews its grant.
+// CreateAccessTokenSession opens or renews a grant, and then stores an access token of it.
 func (s store) CreateAccessTokenSession(ctx context.Context, signature string, r fosite.Requester) error {
 	held := sessionOf(r)
 	keep := s.agents.RenewGrant
@@ -173,8 +174,8 @@ func (s store) CreateRefreshTokenSession(ctx context.Context, signature, _ strin
 	return s.agents.StoreRefreshToken(ctx, txOf(ctx), &sessionOf(r).grant, hashOf(signature), s.Now())
 }
 
-// GetRefreshTokenSession finds the grant of a refresh token; ErrInactiveToken with it if the
-// token was used before.
+// GetRefreshTokenSession finds the grant of a refresh token. If the token was used before, it returns the
+// grant with ErrInactiveToken.
 func (s store) GetRefreshTokenSession(ctx context.Context, signature string, _ fosite.Session) (fosite.Requester, error) {
 	g, err := s.agents.FindRefreshToken(ctx, txOf(ctx), hashOf(signature), s.Now())
 	return s.granted(g, err)
@@ -183,8 +184,8 @@ func (s store) GetRefreshTokenSession(ctx context.Context, signature string, _ f
 // DeleteRefreshTokenSession does nothing: refresh tokens end with their grant.
 func (store) DeleteRefreshTokenSession(context.Context, string) error { return nil }
 
-// RotateRefreshToken notes that a refresh token was used. Access tokens live on until they
-// expire, because other requests may be using them.
+// RotateRefreshToken records that a refresh token was used. Access tokens stay valid until they expire,
+// because other requests may be using them.
 func (s store) RotateRefreshToken(ctx context.Context, _ string, signature string) error {
 	return s.agents.UseRefreshToken(ctx, txOf(ctx), hashOf(signature), s.Now())
 }
@@ -198,12 +199,12 @@ func (s store) RevokeRefreshToken(ctx context.Context, id string) error {
 	return s.agents.EndGrant(ctx, txOf(ctx), grant)
 }
 
-// RevokeAccessToken does what RevokeRefreshToken does: a grant ends as a whole.
+// RevokeAccessToken does the same as RevokeRefreshToken: a grant ends as a whole.
 func (s store) RevokeAccessToken(ctx context.Context, id string) error {
 	return s.RevokeRefreshToken(ctx, id)
 }
 
-// granted is the request that led to a grant, as the library wants it.
+// granted returns the request that led to a grant, in the library's form.
 func (s store) granted(g *agent.Grant, err error) (fosite.Requester, error) {
 	switch {
 	case errors.Is(err, agent.ErrReused):

@@ -10,9 +10,8 @@ import (
 	"github.com/pulsecast/pulsecast/app/agent"
 )
 
-// strategy makes tokens and codes in the form of the other credentials. Their signature, by
-// which the library finds them, is the hash that is stored, in hex. Whether one is valid is
-// decided where it is looked up.
+// strategy makes tokens and codes in the form of the other credentials. The library finds them by their
+// signature, which is the stored hash in hex. Their validity is checked where they are looked up.
 type strategy struct{}
 
 func signature(token string) string {
@@ -57,7 +56,7 @@ type session struct {
 	expires map[fosite.TokenType]time.Time
 }
 
-// SetExpiresAt implements fosite.Session. The library tells clients what is left of it.
+// SetExpiresAt implements fosite.Session. The library tells clients the remaining time.
 func (s *session) SetExpiresAt(kind fosite.TokenType, at time.Time) {
 	if s.expires == nil {
 		s.expires = map[fosite.TokenType]time.Time{}

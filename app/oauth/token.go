@@ -30,7 +30,7 @@ func (s *Server) Token(ctx context.Context, r *http.Request) (map[string]any, er
 	return tokens, s.outcome(ctx, refused, err)
 }
 
-// checkResource holds a client to the resource that was approved (RFC 8707, section 2.2).
+// checkResource refuses a resource other than the approved one (RFC 8707, section 2.2).
 func (s *Server) checkResource(r fosite.AccessRequester) error {
 	named := r.GetRequestForm()["resource"]
 	if len(named) == 0 {
@@ -43,8 +43,8 @@ func (s *Server) checkResource(r fosite.AccessRequester) error {
 	return nil
 }
 
-// Revoke answers a request to the revocation endpoint (RFC 7009): it ends the grant of a token.
-// An unknown token is fine. Errors are *Error.
+// Revoke answers a request to the revocation endpoint (RFC 7009): it ends the grant of a token. It accepts
+// an unknown token. Errors are *Error.
 func (s *Server) Revoke(ctx context.Context, r *http.Request) error {
 	refused, err := s.inTx(ctx, func(ctx context.Context) (error, error) {
 		if err := s.provider.NewRevocationRequest(ctx, r); err != nil {
@@ -58,7 +58,7 @@ func (s *Server) Revoke(ctx context.Context, r *http.Request) error {
 	return s.outcome(ctx, refused, err)
 }
 
-// split tells a refusal, which is committed, from a failure, which is rolled back.
+// split separates a refusal, which is committed, from a failure, which is rolled back.
 func split(err error) (refused, failed error) {
 	if refusal := translate(err); refusal != nil {
 		return refusal, nil
@@ -66,7 +66,7 @@ func split(err error) (refused, failed error) {
 	return nil, err
 }
 
-// outcome returns what the client is told. A refusal may have ended a grant.
+// outcome returns the error for the client. A refusal may have ended a grant.
 func (s *Server) outcome(ctx context.Context, refused, failed error) error {
 	if failed != nil {
 		s.Log.Error("a program could not sign in", "error", failed)

@@ -7,8 +7,9 @@ import (
 	"testing"
 )
 
-// hashed are the tests of the stores that run on hash partitions as well: what publishes, lists,
-// settles, corrects, ranks and forgets. They are chosen to be quick; TEST_PARTITIONED=1 runs any other.
+// hashed are the tests of stores that also run on hash partitions. They cover publishing, listing,
+// settling, correcting, ranking and deleting, and are chosen to be quick. With TEST_PARTITIONED=1,
+// any other test runs on hash partitions, too.
 var hashed = map[string][]string{
 	"database": {"KeysAreDistributable"},
 	"prediction": {
@@ -21,8 +22,8 @@ var hashed = map[string][]string{
 	"agent":       {"Usage", "RecentErrors", "Keys", "CreateAndFind"},
 }
 
-// TestStoresOnHashPartitions: the stores work on tables that are partitioned by hash of agent_id,
-// under the rule for keys that a cluster has. See docs/scaling.md.
+// TestStoresOnHashPartitions checks that the stores work on tables partitioned by hash of agent_id,
+// with the restriction on keys that a cluster has. See docs/scaling.md.
 func TestStoresOnHashPartitions(t *testing.T) {
 	t.Parallel()
 	if os.Getenv("TEST_POSTGRES_URL") == "" {
@@ -40,7 +41,7 @@ func TestStoresOnHashPartitions(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	// Names that several packages have run in each of them.
+	// A name that several packages share runs in each of them.
 	if got := strings.Count(string(out), "/postgres ("); got < want || strings.Contains(string(out), "--- SKIP") {
 		t.Errorf("%d tests ran on Postgres, want %d:\n%s", got, want, out)
 	}

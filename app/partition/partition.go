@@ -1,5 +1,6 @@
-// Package partition divides the price history and the ledger by month on Postgres, if
-// DATABASE_PARTITIONS says so when the database is new. docs/decisions/0009-partitions.md says why.
+// Package partition divides the price history and the ledger into monthly partitions on Postgres, if
+// DATABASE_PARTITIONS is monthly when the database is new. docs/decisions/0009-partitions.md explains
+// why.
 package partition
 
 import (
@@ -15,25 +16,25 @@ import (
 	"github.com/pulsecast/pulsecast/app/settlement"
 )
 
-// Monthly is the value of DATABASE_PARTITIONS that divides the tables.
+// Monthly is the value of DATABASE_PARTITIONS that partitions the tables by month.
 const Monthly = "monthly"
 
-// ahead is for how many months after the current one there are partitions.
+// ahead is the number of months after the current one that have partitions.
 const ahead = 3
 
-// tables are those that are divided.
+// tables are the partitioned tables.
 var tables = []*database.Months{&market.Months, &settlement.Months}
 
-// ErrUndivided: the tables hold rows and aren't divided.
-var ErrUndivided = errors.New("DATABASE_PARTITIONS: monthly needs a new database, and the tables of this one hold rows: " +
+// ErrUndivided means that the tables have rows and aren't partitioned.
+var ErrUndivided = errors.New("DATABASE_PARTITIONS: monthly needs a new database, but the tables of this one have rows; " +
 	"copy it into an empty one (DATABASE_PARTITIONS=monthly pulsecast copy --from OLD --to NEW), or set off")
 
-// Divided reports whether the tables are divided by month.
+// Divided reports whether the tables are partitioned by month.
 func Divided(ctx context.Context, db bun.IDB) (bool, error) { return tables[0].Divided(ctx, db) }
 
-// Prepare brings a migrated database to what DATABASE_PARTITIONS says: it divides empty tables,
-// and makes the partitions of the months from first on. A database that is divided stays so.
-// Refusal: ErrUndivided.
+// Prepare prepares a migrated database for the setting DATABASE_PARTITIONS. With Monthly it
+// partitions the tables, which must be empty, and adds the partitions of the months from first on.
+// It never undoes partitions. It fails with ErrUndivided if the tables have rows.
 func Prepare(ctx context.Context, db *database.DB, setting string, first, now time.Time) error {
 	divided, err := Divided(ctx, db)
 	if err != nil || (!divided && setting != Monthly) {
@@ -52,7 +53,7 @@ func Prepare(ctx context.Context, db *database.DB, setting string, first, now ti
 }
 
 func divide(ctx context.Context, tx bun.Tx) error {
-	if divided, err := Divided(ctx, tx); err != nil || divided { // another node was faster
+	if divided, err := Divided(ctx, tx); err != nil || divided { // another node was first
 		return err
 	}
 	var list []database.Partitioning
@@ -62,8 +63,8 @@ func divide(ctx context.Context, tx bun.Tx) error {
 	return database.Partition(ctx, tx, list...)
 }
 
-// First returns the month that the partitions of a copy begin with: that of the oldest row, up to
-// five years back. What is older goes to the default partition.
+// First returns the first month for the partitions of a copy: the month of the oldest row, at most
+// five years back. Older rows go to the default partition.
 func First(ctx context.Context, db bun.IDB, now time.Time) (time.Time, error) {
 	first := now
 	for _, oldest := range []func(context.Context, bun.IDB) (time.Time, error){market.Oldest, settlement.Oldest} {
@@ -81,8 +82,7 @@ func First(ctx context.Context, db bun.IDB, now time.Time) (time.Time, error) {
 	return first, nil
 }
 
-// Extend makes the partitions that are missing, from the month of first up to some months after
-// now.
+// Extend adds missing partitions, from the month of first to ahead months after now.
 func Extend(ctx context.Context, db *database.DB, first, now time.Time) error {
 	end := database.MonthOf(now).AddDate(0, ahead, 0)
 	for _, t := range tables {
@@ -106,8 +106,8 @@ func Extend(ctx context.Context, db *database.DB, first, now time.Time) error {
 	return nil
 }
 
-// Tick makes the partitions of the next months, and compacts those of prices that are thinned
-// for good. It does nothing on a database that isn't divided.
+// Tick adds the partitions of the next months, and compacts partitions of prices that are thinned
+// for good. It does nothing on a database without monthly partitions.
 func Tick(ctx context.Context, db *database.DB, now time.Time) error {
 	divided, err := Divided(ctx, db)
 	if err != nil || !divided {

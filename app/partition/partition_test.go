@@ -52,7 +52,7 @@ func addPrices(t *testing.T, db *database.DB, at ...time.Time) {
 	}
 }
 
-// score adds a row of the ledger below its owner.
+// score adds a ledger row directly.
 func score(t *testing.T, db *database.DB, prediction uuid.UUID, seq int) error {
 	t.Helper()
 	_, err := db.NewRaw(`INSERT INTO score_entries (agent_id, id, prediction_id, seq, kind, value, source, brier, rules_version, created_at)
@@ -70,8 +70,8 @@ func count(t *testing.T, db *database.DB, table string) int64 {
 	return n
 }
 
-// TestRowsFindTheirMonth: each row is in the partition of its month; one of another time is in the
-// default partition, until its month gets one.
+// TestRowsFindTheirMonth checks that each row is in the partition of its month. A row of a month
+// without a partition is in the default partition until its month gets one.
 func TestRowsFindTheirMonth(t *testing.T) {
 	t.Parallel()
 	db := dbtest.Open(t, database.Postgres)
@@ -97,7 +97,7 @@ func TestRowsFindTheirMonth(t *testing.T) {
 		}
 	}
 	check(map[string]int64{"": 5, "_2026_11": 1, "_2026_12": 0, "_2027_01": 0, "_2027_02": 1, "_rest": 3})
-	tick(t, db, noon.AddDate(0, 1, 0)) // the partition of March is made while the default one has a row of it
+	tick(t, db, noon.AddDate(0, 1, 0)) // adds the partition of March while the default one has a row of March
 	check(map[string]int64{"": 5, "_2027_02": 1, "_2027_03": 1, "_rest": 2})
 	for i, prediction := range predictions {
 		if err := score(t, db, prediction, 0); err == nil || !strings.Contains(err.Error(), "duplicate key") {
@@ -107,14 +107,15 @@ func TestRowsFindTheirMonth(t *testing.T) {
 	tick(t, db, noon.AddDate(0, 1, 0))
 }
 
-// TestSettingIsForNewDatabases: tables with rows aren't divided, and divided ones stay so.
+// TestSettingIsForNewDatabases checks that tables with rows are never partitioned, and that
+// partitioned tables stay partitioned.
 func TestSettingIsForNewDatabases(t *testing.T) {
 	t.Parallel()
 	db := dbtest.Open(t, database.Postgres)
 	divided := func(want bool) {
 		t.Helper()
 		if got, err := partition.Divided(t.Context(), db); err != nil || got != want {
-			t.Errorf("divided: %t, %v; want %t", got, err, want)
+			t.Errorf("partitioned: got %t (error %v), want %t", got, err, want)
 		}
 	}
 	prepare(t, db, "off")
@@ -141,8 +142,8 @@ func TestSettingIsForNewDatabases(t *testing.T) {
 	tick(t, file, noon)
 }
 
-// TestNodesPrepareTogether: of nodes that start at once one divides; a reading that comes between
-// loses nothing.
+// TestNodesPrepareTogether checks that of several nodes that start at once, one partitions the
+// tables and none fails.
 func TestNodesPrepareTogether(t *testing.T) {
 	t.Parallel()
 	address := dbtest.URL(t, database.Postgres)
@@ -162,8 +163,8 @@ func TestNodesPrepareTogether(t *testing.T) {
 	}
 }
 
-// TestOldMonthsAreCompacted: once a month is thinned for good, its partition has the room of the
-// rows that are left, and those are all there.
+// TestOldMonthsAreCompacted checks that the partition of a month shrinks once the month is thinned
+// for good, and keeps all remaining rows.
 func TestOldMonthsAreCompacted(t *testing.T) {
 	t.Parallel()
 	db := dbtest.Open(t, database.Postgres)
@@ -195,15 +196,15 @@ func TestOldMonthsAreCompacted(t *testing.T) {
 	}
 	thin(start.AddDate(0, 1, 20)) // half of the month may still be thinned
 	if got := size(); got != full {
-		t.Errorf("the partition has %d bytes; want %d: the month isn't over for thinning", got, full)
+		t.Errorf("the partition has %d bytes, want %d: the month isn't completely thinned", got, full)
 	}
 	thin(start.AddDate(0, 2, 2))
 	if got := size(); got >= full/10 {
-		t.Errorf("the partition has %d bytes of %d", got, full)
+		t.Errorf("the partition has %d of %d bytes, want less than a tenth", got, full)
 	}
 	left, err := market.Store{}.Prices(t.Context(), db, "m", start, 100)
 	if err != nil || len(left) != 12 || !left[1].ObservedAt.Equal(start.Add(6*time.Hour)) {
-		t.Errorf("%d points are left, %v: %v", len(left), err, left)
+		t.Errorf("%d points are left (error %v), want 12: %v", len(left), err, left)
 	}
 	thin(start.AddDate(0, 2, 2))
 }

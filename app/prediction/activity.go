@@ -24,7 +24,7 @@ func CountActivity(ctx context.Context, db bun.IDB, now time.Time) error {
 		SELECT agent_id, 0, 0, total, resolved FROM agent_tallies`, day, month))
 }
 
-// Tallies returns the tallies of agents; those that never published are left out.
+// Tallies returns the tallies of agents. It leaves out agents that never published.
 func Tallies(ctx context.Context, db bun.IDB, agents []uuid.UUID) (map[uuid.UUID]Tally, error) {
 	found := make(map[uuid.UUID]Tally, len(agents))
 	if len(agents) == 0 {
@@ -50,7 +50,7 @@ func CountPublished(ctx context.Context, db bun.IDB, since time.Time) (n int64, 
 	return n, nil
 }
 
-// LatestAt returns when the latest prediction was published; zero without any.
+// LatestAt returns when the latest prediction was published, or the zero time if there is none.
 func (Store) LatestAt(ctx context.Context, db bun.IDB) (at time.Time, err error) {
 	err = db.NewRaw("SELECT created_at FROM predictions ORDER BY id DESC LIMIT 1").Scan(ctx, &at)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {

@@ -9,27 +9,27 @@ import (
 	"github.com/pulsecast/pulsecast/app/market"
 )
 
-// farFromMarket is the distance at which an agent is asked whether it took the
-// right side.
+// farFromMarket is the distance from the market's view at which the advice asks whether the agent chose the
+// right outcome.
 const farFromMarket = 0.4
 
-// advice tells an agent what its linked prediction will be worth. earlier counts the agent's
-// predictions on the same event.
+// advice returns warnings about what a linked prediction will be worth. earlier is the number of the agent's
+// earlier predictions on the same event.
 func (p *Publisher) advice(r *Record, to link, earlier int) []string {
 	var out []string
 	m := to.market
 	view, known := m.View(to.outcome)
 	if known && distanceTo(view, r.Confidence) >= farFromMarket {
-		out = append(out, fmt.Sprintf("Far from the market: you say %s that %q happens, the market says %s. Is the side right?", percent(r.Confidence), r.Outcome, inWords(view)))
+		out = append(out, fmt.Sprintf("Far from the market: you say %s that %q happens, the market says %s. Check that you chose the right outcome.", percent(r.Confidence), r.Outcome, inWords(view)))
 	}
 	if !known || r.CreatedAt.Sub(m.ObservedAt) > p.fresh {
-		out = append(out, "No fresh price of this market is known; the first one within 15 minutes will be your baseline, and without one this will not be ranked.")
+		out = append(out, "This market has no fresh price. The first one within 15 minutes will be your baseline. Without one, this prediction will not be ranked.")
 	} else {
 		out = append(out, bookAdvice(view, r.Confidence)...)
 	}
 	out = append(out, p.liquidityAdvice(m)...)
 	if earlier > 0 {
-		out = append(out, fmt.Sprintf("A repeat: your %s prediction on this event, so it weighs %s of the first. Between the market's view and what you said before it earns nothing.", ordinal(earlier+1), weightInWords(earlier)))
+		out = append(out, fmt.Sprintf("A repeat: this is your %s prediction on this event, so it weighs %s of the first. A confidence between the market's view and your previous one earns nothing.", ordinal(earlier+1), weightInWords(earlier)))
 	}
 	if !m.ClosesAt.IsZero() && r.HorizonAt.Before(m.ClosesAt.Add(-24*time.Hour)) {
 		out = append(out, fmt.Sprintf(
@@ -39,35 +39,35 @@ func (p *Publisher) advice(r *Record, to link, earlier int) []string {
 	return out
 }
 
-// bookAdvice says what the width of the market's book means for a confidence of p.
+// bookAdvice explains what the width of the market's book means for a confidence of p.
 func bookAdvice(v market.View, p float64) []string {
 	switch {
 	case !v.Book:
-		return []string{"No order book of this outcome is known: its displayed price alone is the market's view."}
+		return []string{"No order book is known for this outcome, so the market's view is its displayed price."}
 	case v.Bid <= p && p <= v.Ask:
-		return []string{fmt.Sprintf("Inside the market's book (bid %s, ask %s): if it stays so, %s earns exactly 0.", decimal(v.Bid), decimal(v.Ask), percent(p))}
+		return []string{fmt.Sprintf("Inside the market's book (bid %s, ask %s): if the book stays like this, %s earns exactly 0.", decimal(v.Bid), decimal(v.Ask), percent(p))}
 	}
 	return nil
 }
 
-// liquidityAdvice warns when the market gives no baseline, or may give none.
+// liquidityAdvice warns if the market's liquidity rules out a baseline, or may do so.
 func (p *Publisher) liquidityAdvice(m *market.Market) []string {
 	least := decimal(p.MinLiquidity)
 	switch {
 	case p.MinLiquidity <= 0:
 		return nil
 	case m.Liquidity == nil:
-		return []string{fmt.Sprintf("This market's liquidity is unknown. If it reports less than %s before or after publication, there is no baseline and this will not be ranked.", least)}
+		return []string{fmt.Sprintf("This market's liquidity is unknown. If it reports less than %s before or after publication, there is no baseline and this prediction will not be ranked.", least)}
 	case *m.Liquidity < p.MinLiquidity:
-		return []string{fmt.Sprintf("Too little liquidity: this market reports %s. Below %s there is no baseline, so as it stands this will not be ranked.", decimal(math.Floor(*m.Liquidity)), least)}
+		return []string{fmt.Sprintf("Too little liquidity: this market reports %s. Below %s there is no baseline. Unless its liquidity rises, this prediction will not be ranked.", decimal(math.Floor(*m.Liquidity)), least)}
 	}
 	return nil
 }
 
-// distanceTo is how far p lies outside of a view, 0 inside.
+// distanceTo returns the distance from p to the view, or 0 if p lies inside it.
 func distanceTo(v market.View, p float64) float64 { return max(v.Bid-p, p-v.Ask, 0) }
 
-// inWords is a view as an agent reads it: "60 % (bid 0.58, ask 0.62)".
+// inWords writes a view for an agent: "60 % (bid 0.58, ask 0.62)".
 func inWords(v market.View) string {
 	if !v.Book {
 		return percent(v.Price)
@@ -86,10 +86,10 @@ func readAs(r *Record, to link) string {
 	return fmt.Sprintf("%s that %s; the market says %s", percent(r.Confidence), r.Outcome, inWords(view))
 }
 
-// percent writes a probability with no more decimals than it has.
+// percent writes a probability as a percentage with at most two decimals and no trailing zeros.
 func percent(p float64) string { return fmt.Sprintf("%g %%", math.Round(p*1e4)/100) }
 
-// decimal writes a number with at most four decimals.
+// decimal writes a number with at most four decimals and no trailing zeros.
 func decimal(x float64) string { return strconv.FormatFloat(math.Round(x*1e4)/1e4, 'f', -1, 64) }
 
 func ordinal(n int) string {

@@ -18,9 +18,9 @@ import (
 	"github.com/pulsecast/pulsecast/app/update"
 )
 
-// commit stores a batch in one transaction and answers it. It returns the requests whose
-// agents another transaction holds. If the database refuses a row, the batch is stored in
-// halves until the request of that row is alone, and then without the row's item.
+// commit stores a batch in one transaction and answers its requests. It returns the requests whose agents are
+// locked by another transaction. If the database refuses a row, commit splits the batch until it finds the
+// request of that row. It then stores that request without the refused item.
 func (p *Publisher) commit(ctx context.Context, list []*waiting) (held []*waiting) {
 	var b *batch
 	err := p.db.InTx(ctx, func(ctx context.Context, tx bun.Tx) (err error) {
@@ -51,8 +51,8 @@ func (p *Publisher) commit(ctx context.Context, list []*waiting) (held []*waitin
 	return held
 }
 
-// refuseRows finds the items of a request that the database refuses, by storing each alone
-// and taking it back. It reports false for a request of one item.
+// refuseRows finds the items of a request that the database refuses. It stores each item in a transaction and
+// rolls it back. It returns false for a request with one item.
 func (p *Publisher) refuseRows(ctx context.Context, w *waiting) (found bool) {
 	if len(w.items) == 1 {
 		return false
@@ -79,19 +79,19 @@ func refuse(list []*waiting, err error) {
 	if database.IsRowError(err) {
 		err = fmt.Errorf("publish: %w", err)
 	} else {
-		err = problem.Unavailable("The database did not confirm this request. Send the same again, with the same Idempotency-Key if it has one.", time.Second).With(err)
+		err = problem.Unavailable("The database did not confirm this request. Send the same request again, with the same Idempotency-Key if it has one.", time.Second).With(err)
 	}
 	for _, w := range list {
 		w.finish(nil, err)
 	}
 }
 
-// batch is what one transaction stores.
+// batch is the input and output of one transaction.
 type batch struct {
 	now     time.Time
 	known   *facts
-	tallies map[uuid.UUID]*Tally // of the agents that this transaction holds
-	closed  map[uuid.UUID]bool   // agents whose accounts were closed since they sent this
+	tallies map[uuid.UUID]*Tally // of the agents that this transaction has locked
+	closed  map[uuid.UUID]bool   // agents whose accounts were closed after they sent the request
 	answers map[agentKey]storedAnswer
 
 	results     []result
@@ -101,7 +101,7 @@ type batch struct {
 	published   map[uuid.UUID]bool
 }
 
-// result is what a request is answered once its transaction is committed.
+// result is the answer to a request, sent once its transaction is committed.
 type result struct {
 	answer []byte
 	err    error
@@ -112,11 +112,12 @@ func (b *batch) held(w *waiting) bool { return b.tallies[w.agent.ID] == nil }
 // errNothingNew rolls back a transaction that has nothing to store.
 var errNothingNew = errors.New("nothing new")
 
-// storeBatch runs a batch's statements: as many for one prediction as for all. Nodes don't
-// wait for each other in a circle because all of them lock in the same order: the tallies of
-// agents, without those that another transaction holds; then cited news and the counts of
-// markets, each ascending. Time and ids are taken under the locks. So an agent's predictions
-// are ordered as they are committed, whichever nodes publish them.
+// storeBatch runs a batch's statements. Their number doesn't depend on the size of the batch.
+//
+// All nodes lock in the same order, so they can't deadlock: first the tallies of agents, except those that
+// another transaction holds; then cited news; then the counts of markets. Each step locks in ascending order.
+// Times and ids are assigned under these locks, so the ids of an agent's predictions follow the order of
+// commits, even with several nodes.
 func (p *Publisher) storeBatch(ctx context.Context, tx bun.Tx, list []*waiting) (*batch, error) {
 	b := &batch{results: make([]result, len(list)), published: map[uuid.UUID]bool{}}
 	var err error
@@ -153,9 +154,9 @@ func (p *Publisher) storeBatch(ctx context.Context, tx bun.Tx, list []*waiting) 
 	return b, b.insert(ctx, tx, p.news)
 }
 
-// decide answers one request, and adds its predictions to what is stored unless they are
-// refused or it repeats a request. If all are refused, its key is not stored either. A panic
-// refuses the request: on the committer's goroutine it would end the process.
+// decide answers one request. It adds the predictions to the batch unless they are refused or the request is a
+// repeat. If all of them are refused, the request's key isn't stored either. A panic refuses the request,
+// because on the committer's goroutine it would end the process.
 func (p *Publisher) decide(b *batch, w *waiting) (r result) {
 	defer func() {
 		if cause := recover(); cause != nil {
@@ -187,8 +188,7 @@ func (p *Publisher) decide(b *batch, w *waiting) (r result) {
 	return result{answer: answer}
 }
 
-// add puts the predictions of a request on the list of what is stored. It reports false if
-// there are none.
+// add appends the accepted predictions of a request to the batch. It returns false if there are none.
 func (b *batch) add(w *waiting, outcomes []ItemOutcome) (added bool) {
 	for i := range outcomes {
 		if outcomes[i].Err != nil {
@@ -204,7 +204,7 @@ func (b *batch) add(w *waiting, outcomes []ItemOutcome) (added bool) {
 	return added
 }
 
-// insert writes the batch: on Postgres one statement, else one for each table.
+// insert writes the batch: one statement on Postgres, one statement for each table on SQLite.
 func (b *batch) insert(ctx context.Context, tx bun.Tx, items news.Store) error {
 	var cited []string
 	for _, made := range b.predictions {

@@ -13,7 +13,8 @@ import (
 	"github.com/pulsecast/pulsecast/app/database"
 )
 
-// citation says that a prediction's evidence points at a signal, however often.
+// citation records that a prediction's evidence cites a signal. Several links to the same signal make one
+// citation.
 type citation struct {
 	bun.BaseModel `bun:"table:citations,alias:c"`
 
@@ -23,7 +24,7 @@ type citation struct {
 	AgentID      uuid.UUID `bun:",pk,type:uuid"`
 }
 
-// citationsOf lists the signals that revealed predictions cite, each once for each prediction.
+// citationsOf lists the signals that revealed predictions cite, each signal once per prediction.
 func citationsOf(predictions []*Prediction) []citation {
 	var list []citation
 	for _, p := range predictions {
@@ -41,23 +42,23 @@ func citationsOf(predictions []*Prediction) []citation {
 	return list
 }
 
-// citationsWrite makes predictions found by what they cite.
+// citationsWrite makes predictions findable by the signals that they cite.
 func citationsWrite(list []citation) database.Write {
 	return database.NewWrite(
 		"INSERT INTO citations (kind, signal_id, prediction_id, agent_id) SELECT kind, signal_id, prediction_id, agent_id FROM v", list,
 	)
 }
 
-// Cited is who cites a signal.
+// Cited holds the predictions that cite a signal.
 type Cited struct {
-	Total  int64    // predictions, those with hidden text among them
-	Newest []Record // of those with text, the newest first
+	Total  int64    // includes predictions with hidden texts
+	Newest []Record // only predictions whose texts are shown, newest first
 }
 
-// CitedBy finds the predictions that cite each of these signals of one kind, at most
-// newest of each. Signals without citations are left out. What it costs grows with the
-// signals asked for and with how often they are cited, not with all predictions.
-func (s Store) CitedBy(ctx context.Context, db bun.IDB, kind string, ids []string, newest int) (map[string]Cited, error) {
+// CitedBy finds the predictions that cite each of these signals of one kind. It returns at most limit
+// predictions per signal, and leaves out signals without citations. Its cost grows with the number of signals
+// and their citations, not with the number of predictions.
+func (s Store) CitedBy(ctx context.Context, db bun.IDB, kind string, ids []string, limit int) (map[string]Cited, error) {
 	if len(ids) == 0 {
 		return nil, nil
 	}
@@ -79,13 +80,13 @@ func (s Store) CitedBy(ctx context.Context, db bun.IDB, kind string, ids []strin
 	if len(found) == 0 {
 		return out, nil
 	}
-	return out, s.addNewest(ctx, db, kind, found, newest, out)
+	return out, s.addNewest(ctx, db, kind, found, limit, out)
 }
 
 func (s Store) addNewest(
-	ctx context.Context, db bun.IDB, kind string, ids []string, newest int, out map[string]Cited,
+	ctx context.Context, db bun.IDB, kind string, ids []string, limit int, out map[string]Cited,
 ) error {
-	list, err := newestCitations(ctx, db, s.viewer, kind, ids, newest)
+	list, err := newestCitations(ctx, db, s.viewer, kind, ids, limit)
 	if err != nil || len(list) == 0 {
 		return err
 	}
@@ -113,16 +114,16 @@ func (s Store) addNewest(
 	return nil
 }
 
-// newestCitations reads the end of the index for each signal: a window over all
-// citations would read every one of a signal that thousands cite.
+// newestCitations reads the end of the index for each signal. A window function would read all citations of a
+// signal that has thousands.
 func newestCitations(
-	ctx context.Context, db bun.IDB, viewer agent.Viewer, kind string, ids []string, newest int,
+	ctx context.Context, db bun.IDB, viewer agent.Viewer, kind string, ids []string, limit int,
 ) ([]citation, error) {
 	parts, args := make([]string, len(ids)), make([]any, len(ids))
 	for i, id := range ids {
 		one := db.NewSelect().Model((*citation)(nil)).
 			Join("JOIN predictions AS p ON p.agent_id = c.agent_id AND p.id = c.prediction_id").
-			Where("c.kind = ?", kind).Where("c.signal_id = ?", id).OrderExpr("c.prediction_id DESC").Limit(int64(newest))
+			Where("c.kind = ?", kind).Where("c.signal_id = ?", id).OrderExpr("c.prediction_id DESC").Limit(int64(limit))
 		parts[i], args[i] = "SELECT * FROM (?) AS t", whereTexts(one, viewer)
 	}
 	var list []citation

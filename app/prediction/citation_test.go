@@ -47,13 +47,13 @@ func TestCitedBy(t *testing.T) {
 		}
 		one := cited["n1"]
 		if len(cited) != 1 || one.Total != 4 || len(one.Newest) != 2 || one.Newest[0].ID != ids[3] || one.Newest[1].ID != ids[1] || one.Newest[0].Agent.Handle != d.agent.Handle {
-			t.Errorf("news: %+v", cited)
+			t.Errorf("citations of news: got %+v", cited)
 		}
 		cited, err = prediction.Store{}.CitedBy(t.Context(), db.Reader, prediction.SignalMarket, []string{"2", "n1"}, 5)
 		if err != nil || len(cited) != 1 || len(cited["2"].Newest) != 1 || cited["2"].Newest[0].ID != ids[0] {
-			t.Errorf("markets: %+v, %v", cited, err)
+			t.Errorf("citations of markets: got %+v, %v", cited, err)
 		}
-		// Of an agent whose texts are all hidden nothing is shown, and it takes nobody's place.
+		// If all texts of an agent are hidden, its citations aren't listed and don't count towards the limit.
 		err = db.InTx(t.Context(), func(ctx context.Context, tx bun.Tx) error {
 			_, err := agent.Store{}.SetVisibility(ctx, tx, d.agent.ID, agent.TextsHidden, d.now())
 			return err
@@ -63,10 +63,10 @@ func TestCitedBy(t *testing.T) {
 		}
 		cited, err = prediction.Store{}.CitedBy(t.Context(), db.Reader, prediction.SignalNews, []string{"n1"}, 2)
 		if err != nil || cited["n1"].Total != 4 || len(cited["n1"].Newest) != 0 {
-			t.Errorf("by a hidden agent: %+v, %v", cited, err)
+			t.Errorf("citations by a hidden agent: got %+v, %v", cited, err)
 		}
 		if none, err := (prediction.Store{}).CitedBy(t.Context(), db.Reader, prediction.SignalNews, nil, 5); err != nil || len(none) != 0 {
-			t.Errorf("of nothing: %v, %v", none, err)
+			t.Errorf("citations of no signals: got %v, %v", none, err)
 		}
 	})
 }

@@ -15,11 +15,11 @@ import (
 const (
 	// maxBatch is how many predictions one transaction stores at most.
 	maxBatch = 256
-	// maxWaiting predictions and maxWaitingBytes bound the queue.
+	// maxWaiting and maxWaitingBytes bound the queue, in predictions and in bytes.
 	maxWaiting      = 1024
 	maxWaitingBytes = 16 << 20
-	// heldWait is how long a submission waits for another transaction that changes its
-	// agent's predictions; heldPause is the time between two tries.
+	// heldWait is how long a submission waits for another transaction that changes its agent's predictions.
+	// heldPause is the time between two tries.
 	heldWait  = 5 * time.Second
 	heldPause = 10 * time.Millisecond
 	// batchTimeout bounds one transaction.
@@ -32,12 +32,12 @@ type waiting struct {
 	idempotencyKey string
 	bodyHash       [32]byte
 	items          []*item
-	// render writes the answer to what became of each item. An error refuses the request.
+	// render writes the answer from the outcome of each item. If it fails, the request is refused.
 	render func([]ItemOutcome) ([]byte, error)
 
-	ctx  context.Context // of the caller
-	held time.Time       // when its agent was first found locked; zero: never
-	left atomic.Bool     // its caller waits no longer
+	ctx  context.Context // the caller's
+	held time.Time       // when its agent was first found locked; zero if it never was
+	left atomic.Bool     // its caller no longer waits
 	done chan struct{}
 	// answer and err are set before done is closed.
 	answer []byte
@@ -49,7 +49,7 @@ func (w *waiting) finish(answer []byte, err error) {
 	close(w.done)
 }
 
-// bytes is about what w holds of memory.
+// bytes returns the approximate size of w in memory, in bytes.
 func (w *waiting) bytes() int {
 	n := 0
 	for _, it := range w.items {
@@ -58,24 +58,23 @@ func (w *waiting) bytes() int {
 	return n
 }
 
-// committer gives the requests of a node to commit, in batches. It takes all that wait and
-// never waits for more: while one batch is stored, the next gathers. Its goroutine runs only
-// while there is something to do.
+// committer passes the requests of a node to commit, in batches. It takes all requests that wait and doesn't
+// wait for more. While it stores one batch, the next one collects. Its goroutine runs only while there is work.
 type committer struct {
-	// commit stores a batch and finishes its requests but for those it returns: their
-	// agents are locked by other transactions.
+	// commit stores a batch and finishes its requests. It returns the unfinished requests, whose agents are
+	// locked by other transactions.
 	commit   func(ctx context.Context, batch []*waiting) (held []*waiting)
 	heldWait time.Duration
-	// most and mostBytes bound the queue.
+	// most and mostBytes bound the queue, in predictions and in bytes.
 	most, mostBytes int
 
 	mu      sync.Mutex
-	queue   []*waiting // the longest waiting first
+	queue   []*waiting // next one first
 	bytes   int        // of queue
 	items   int        // of queue
 	running bool
 	stopped bool
-	arrived chan struct{} // has an element if something arrived while only held ones waited
+	arrived chan struct{} // receives an element when a request arrives
 	idle    chan struct{} // closed once stopped and not running
 }
 
@@ -86,7 +85,7 @@ func newCommitter(commit func(context.Context, []*waiting) []*waiting) *committe
 	}
 }
 
-// do queues w and returns its answer. If ctx ends before, w leaves the queue.
+// do queues w and returns its answer. If ctx ends first, w leaves the queue.
 func (c *committer) do(ctx context.Context, w *waiting) ([]byte, error) {
 	w.ctx, w.done = ctx, make(chan struct{})
 	if err := c.enter(w); err != nil {
@@ -111,9 +110,9 @@ func (c *committer) enter(w *waiting) error {
 	defer c.mu.Unlock()
 	switch {
 	case c.stopped:
-		return problem.Unavailable("This node is stopping. Send the same again.", time.Second)
+		return problem.Unavailable("This node is stopping. Send the same request again.", time.Second)
 	case c.items+len(w.items) > c.most || c.bytes+w.bytes() > c.mostBytes:
-		return problem.Unavailable("Too many predictions wait to be stored. Nothing was stored; send the same again.", time.Second)
+		return problem.Unavailable("Too many predictions wait to be stored. Nothing was stored. Send the same request again.", time.Second)
 	}
 	c.push(w)
 	select {
@@ -136,7 +135,7 @@ func (c *committer) leave(w *waiting) {
 	}
 }
 
-// push and take keep the sums of the queue.
+// push and take also update the queue's counts of items and bytes.
 func (c *committer) push(w *waiting) {
 	c.queue = append(c.queue, w)
 	c.bytes += w.bytes()
@@ -159,7 +158,8 @@ func (c *committer) run() {
 		if batch == nil {
 			return
 		}
-		// The statements of a batch are traced as the first caller's, which may leave meanwhile.
+		// The trace of a batch belongs to its first caller. WithoutCancel keeps the batch running if that
+		// caller leaves.
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(batch[0].ctx), batchTimeout)
 		held := c.commit(ctx, batch)
 		cancel()
@@ -167,7 +167,7 @@ func (c *committer) run() {
 	}
 }
 
-// next takes the next batch out of the queue; nil ends the goroutine.
+// next takes the next batch from the queue. A nil batch ends the goroutine.
 func (c *committer) next() []*waiting {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -186,8 +186,8 @@ func (c *committer) next() []*waiting {
 	return c.take(0, n)
 }
 
-// hold puts submissions back into the queue, or refuses those that were held too long. If
-// nothing else waits, it pauses.
+// hold puts held submissions back into the queue, or refuses those that waited too long. If no other submission
+// waits, it pauses.
 func (c *committer) hold(held []*waiting) {
 	if len(held) == 0 {
 		return
@@ -201,7 +201,7 @@ func (c *committer) hold(held []*waiting) {
 	}
 }
 
-// putBack reports whether submissions wait that are not held.
+// putBack reports whether any submission in the queue isn't held, or the queue is empty.
 func (c *committer) putBack(held []*waiting) bool {
 	now := time.Now()
 	c.mu.Lock()
@@ -213,7 +213,7 @@ func (c *committer) putBack(held []*waiting) bool {
 		switch {
 		case w.left.Load():
 		case c.stopped || now.Sub(w.held) >= c.heldWait:
-			w.finish(nil, problem.Unavailable("Your predictions are being changed, perhaps by the first request with this Idempotency-Key. Nothing was stored; send the same again.", time.Second))
+			w.finish(nil, problem.Unavailable("Your predictions are being changed, perhaps by the first request with this Idempotency-Key. Nothing was stored. Send the same request again.", time.Second))
 		default:
 			c.push(w)
 		}
@@ -222,7 +222,7 @@ func (c *committer) putBack(held []*waiting) bool {
 		return true
 	}
 	select {
-	case <-c.arrived: // of what is in a batch by now
+	case <-c.arrived: // from a request that is already in a batch
 	default:
 	}
 	return false

@@ -22,7 +22,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/problem"
 )
 
-// submission is one of the desk's agent, answered with its id.
+// submission returns a submission of the desk's agent. Its answer is the prediction's id.
 func (d *desk) submission(change func(*prediction.Submission)) prediction.Submission {
 	s := prediction.Submission{Agent: d.agent, Draft: draft(nil), Render: func(r prediction.Receipt) ([]byte, error) {
 		return []byte(r.Record.ID.String()), nil
@@ -33,7 +33,7 @@ func (d *desk) submission(change func(*prediction.Submission)) prediction.Submis
 	return s
 }
 
-// newAgent registers one more agent.
+// newAgent registers another agent.
 func (d *desk) newAgent(t *testing.T, name string) agent.Agent {
 	t.Helper()
 	var made *agent.Agent
@@ -47,8 +47,7 @@ func (d *desk) newAgent(t *testing.T, name string) agent.Agent {
 	return *made
 }
 
-// occupy takes every connection that publishing could use, until the returned function is
-// called.
+// occupy takes every connection that publishing could use until release is called.
 func (d *desk) occupy(t *testing.T) (release func()) {
 	t.Helper()
 	d.db.SetMaxOpenConns(1)
@@ -63,7 +62,7 @@ func (d *desk) occupy(t *testing.T) (release func()) {
 	}
 }
 
-// until spins until a condition holds.
+// until waits until a condition holds.
 func until(t *testing.T, what string, holds func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(20 * time.Second); !holds(); runtime.Gosched() {
@@ -80,7 +79,7 @@ func codeOf(err error) string {
 	return problem.As(err).Code
 }
 
-// statements records what a database is asked.
+// statements records the queries that a database runs.
 type statements struct {
 	mu   sync.Mutex
 	list []string
@@ -95,7 +94,7 @@ func (s *statements) BeforeQuery(ctx context.Context, e *bun.QueryEvent) context
 
 func (*statements) AfterQuery(context.Context, *bun.QueryEvent) {}
 
-// TestBatchesMakeTheSameStatements: a batch of any size makes one statement of each kind.
+// TestBatchesMakeTheSameStatements checks that the number of statements doesn't grow with the size of a batch.
 func TestBatchesMakeTheSameStatements(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
@@ -107,7 +106,7 @@ func TestBatchesMakeTheSameStatements(t *testing.T) {
 			agents = append(agents, d.newAgent(t, fmt.Sprint("Agent ", i)))
 		}
 		made := map[int]int{}
-		for _, size := range []int{8, 1, 8, 64} { // the first makes the tallies
+		for _, size := range []int{8, 1, 8, 64} { // the first batch inserts the tallies
 			var list []prediction.Submission
 			for i := range size {
 				list = append(list, d.submission(func(s *prediction.Submission) {
@@ -121,27 +120,28 @@ func TestBatchesMakeTheSameStatements(t *testing.T) {
 			seen.mu.Unlock()
 			for i, o := range d.PublishBatch(t.Context(), list) {
 				if o.Err != nil {
-					t.Fatalf("%d of %d: %v", i, size, o.Err)
+					t.Fatalf("submission %d of %d: %v", i, size, o.Err)
 				}
 			}
-			for _, query := range seen.list { // on Postgres the updates are part of the statement that stores predictions
+			for _, query := range seen.list { // on Postgres, the updates are part of the statement that stores predictions
 				if strings.Contains(query, "update_outbox") && db.Kind == database.Postgres && !strings.Contains(query, "INSERT INTO predictions") {
-					t.Errorf("updates have a statement of their own: %s", query)
+					t.Errorf("updates have a separate statement: %s", query)
 				}
 			}
 			if len(seen.list) > 22 {
-				t.Errorf("%d statements for %d submissions:\n%s", len(seen.list), size, strings.Join(seen.list, "\n"))
+				t.Errorf("%d statements for %d submissions, want at most 22:\n%s", len(seen.list), size, strings.Join(seen.list, "\n"))
 			}
 			made[size] = len(seen.list)
 		}
-		// 64 submissions ask for one thing more than 1: the market that a title names.
+		// One submission may need one statement less, because the first one names its market by id and not by
+		// title.
 		if made[8] != made[64] || made[1] > made[8] || made[1] < made[8]-1 {
-			t.Errorf("statements by submissions: %v", made)
+			t.Errorf("statements by number of submissions: %v, want the same for 8 and 64", made)
 		}
 	})
 }
 
-// TestBadRowFailsAlone: the database refuses one of a batch; all others are published.
+// TestBadRowFailsAlone checks that if the database refuses one row of a batch, all others are published.
 func TestBadRowFailsAlone(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
@@ -152,28 +152,28 @@ func TestBadRowFailsAlone(t *testing.T) {
 				s.IdempotencyKey = fmt.Sprint(i)
 				switch i {
 				case 2:
-					s.Draft.MarketID = "6" // refused: it is closed
+					s.Draft.MarketID = "6" // refused because the market is closed
 				case 5:
-					s.Draft.Thesis = "a NUL: \x00" // no edge lets this through
+					s.Draft.Thesis = "a NUL: \x00" // every edge refuses this
 				}
 			}))
 		}
 		for i, o := range d.PublishBatch(t.Context(), list) {
 			if want := map[int]string{2: "market_closed", 5: "internal"}[i]; codeOf(o.Err) != want {
-				t.Errorf("%d: %v, want %q", i, o.Err, want)
+				t.Errorf("submission %d: got %v, want %q", i, o.Err, want)
 			}
 		}
 		if d.stored(t) != 7 {
-			t.Errorf("%d stored", d.stored(t))
+			t.Errorf("%d predictions are stored, want 7", d.stored(t))
 		}
 		if n, err := db.NewSelect().Table("idempotency_keys").Count(t.Context()); err != nil || n != 7 {
-			t.Errorf("%d keys, %v", n, err)
+			t.Errorf("%d keys are stored (%v), want 7", n, err)
 		}
 	})
 }
 
-// TestRepeatsInOneBatch: they get the first answer, or are refused for another body; a first
-// request that is refused leaves the key to the second.
+// TestRepeatsInOneBatch checks that repeats in a batch get the first answer, or are refused if their body
+// differs. If the first request with a key is refused, the next one can use the key.
 func TestRepeatsInOneBatch(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
@@ -191,13 +191,13 @@ func TestRepeatsInOneBatch(t *testing.T) {
 			t.Errorf("got %v", got)
 		}
 		if d.stored(t) != 2 {
-			t.Errorf("%d stored", d.stored(t))
+			t.Errorf("%d predictions are stored", d.stored(t))
 		}
 	})
 }
 
-// TestRepeatsInOneBatchAreWeighed: predictions of one batch count as earlier ones, and each
-// is later than the one before.
+// TestRepeatsInOneBatchAreWeighed checks that predictions of one batch count as repeats of earlier ones in it,
+// and that each one has a later time.
 func TestRepeatsInOneBatchAreWeighed(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
@@ -214,22 +214,23 @@ func TestRepeatsInOneBatchAreWeighed(t *testing.T) {
 		for i, want := range []string{"", "2nd prediction on this event", "3rd prediction on this event"} {
 			r := receipts[i]
 			if !strings.Contains(strings.Join(r.Warnings, " "), want) || !r.Record.CreatedAt.Equal(start.Add(time.Duration(i)*time.Microsecond)) {
-				t.Errorf("%d: at %s, %q", i, r.Record.CreatedAt, r.Warnings)
+				t.Errorf("prediction %d at %s with warnings %q, want one microsecond between them and %q", i, r.Record.CreatedAt, r.Warnings, want)
 			}
 		}
 		tally, err := prediction.Store{}.Tally(t.Context(), db, d.agent.ID)
 		if err != nil || tally.Total != 3 || tally.Open != 3 || tally.PublicationDays != 1 || !tally.LastPublishedAt.Equal(receipts[2].Record.CreatedAt) {
-			t.Errorf("%+v, %v", tally, err)
+			t.Errorf("got tally %+v, %v", tally, err)
 		}
 		var count, changed int
 		err = db.NewRaw("SELECT predictions, CASE WHEN changed THEN 1 ELSE 0 END FROM market_consensus WHERE market_id = '1'").Scan(t.Context(), &count, &changed)
 		if err != nil || count != 3 || changed != 1 {
-			t.Errorf("%d predictions on the market, changed %d, %v", count, changed, err)
+			t.Errorf("%d predictions on the market, changed %d (%v), want 3 and 1", count, changed, err)
 		}
 	})
 }
 
-// TestCancelledSubmissionLeavesTheQueue: it isn't stored, and makes room at once.
+// TestCancelledSubmissionLeavesTheQueue checks that a cancelled submission isn't stored and frees its place at
+// once.
 func TestCancelledSubmissionLeavesTheQueue(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
@@ -253,16 +254,17 @@ func TestCancelledSubmissionLeavesTheQueue(t *testing.T) {
 			t.Error(err)
 		}
 		if n, bytes := d.Waiting(); n != 0 || bytes != 0 {
-			t.Errorf("%d wait, of %d bytes", n, bytes)
+			t.Errorf("%d submissions wait with %d bytes, want none", n, bytes)
 		}
 		release()
 		if err := <-first; err != nil || d.stored(t) != 1 {
-			t.Errorf("%v, %d stored", err, d.stored(t))
+			t.Errorf("got %v with %d stored, want 1 stored", err, d.stored(t))
 		}
 	})
 }
 
-// TestFullQueueRefusesAtOnce: by number and by bytes; those in it are published afterwards.
+// TestFullQueueRefusesAtOnce checks both bounds of the queue, number and bytes. Submissions in the queue are
+// published later.
 func TestFullQueueRefusesAtOnce(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ most, bytes, fit int }{
@@ -287,11 +289,11 @@ func TestFullQueueRefusesAtOnce(t *testing.T) {
 			for range 3 {
 				go publish()
 				if err := <-errs; codeOf(err) != "unavailable" || problem.As(err).RetryAfter <= 0 {
-					t.Errorf("a full queue: %v", err)
+					t.Errorf("with a full queue: got %v, want a refusal", err)
 				}
 			}
 			if _, bytes := d.Waiting(); bytes > c.bytes {
-				t.Errorf("%d bytes wait", bytes)
+				t.Errorf("%d bytes wait in the queue", bytes)
 			}
 			release()
 			for range 1 + c.fit {
@@ -300,14 +302,14 @@ func TestFullQueueRefusesAtOnce(t *testing.T) {
 				}
 			}
 			if d.stored(t) != 1+c.fit {
-				t.Errorf("%d stored", d.stored(t))
+				t.Errorf("%d predictions are stored", d.stored(t))
 			}
 		})
 	}
 }
 
-// TestLostConnectionStoresNothing: the connection breaks in the middle of a batch. Every
-// submission is refused as unavailable, nothing is stored, and the next batch works.
+// TestLostConnectionStoresNothing checks that if the connection breaks during a batch, every submission is
+// refused as unavailable and none is stored. The next batch works.
 func TestLostConnectionStoresNothing(t *testing.T) {
 	t.Parallel()
 	db := dbtest.Open(t, database.Postgres)
@@ -319,18 +321,18 @@ func TestLostConnectionStoresNothing(t *testing.T) {
 	}
 	for _, o := range d.PublishBatch(t.Context(), list) {
 		if codeOf(o.Err) != "unavailable" || problem.As(o.Err).RetryAfter <= 0 {
-			t.Errorf("%q, %v", o.Answer, o.Err)
+			t.Errorf("got %q, %v, want a refusal", o.Answer, o.Err)
 		}
 	}
 	if d.stored(t) != 0 {
-		t.Errorf("%d stored", d.stored(t))
+		t.Errorf("%d predictions are stored", d.stored(t))
 	}
 	if _, _, err := d.publish(t, draft(nil)); err != nil || d.stored(t) != 1 {
 		t.Errorf("afterwards: %v, %d stored", err, d.stored(t))
 	}
 }
 
-// TestFailedCommitStoresNothing: the commit itself fails, as on a full disk.
+// TestFailedCommitStoresNothing checks a failure of the commit itself, as on a full disk.
 func TestFailedCommitStoresNothing(t *testing.T) {
 	t.Parallel()
 	db := dbtest.Open(t, database.Postgres)
@@ -345,11 +347,11 @@ func TestFailedCommitStoresNothing(t *testing.T) {
 	}
 	for _, o := range d.PublishBatch(t.Context(), []prediction.Submission{d.submission(nil), d.submission(nil)}) {
 		if codeOf(o.Err) != "unavailable" {
-			t.Errorf("%q, %v", o.Answer, o.Err)
+			t.Errorf("got %q, %v, want a refusal", o.Answer, o.Err)
 		}
 	}
 	if d.stored(t) != 0 {
-		t.Errorf("%d stored", d.stored(t))
+		t.Errorf("%d predictions are stored", d.stored(t))
 	}
 	if _, err := db.ExecContext(t.Context(), "DROP TRIGGER full_disk ON results"); err != nil {
 		t.Fatal(err)
@@ -359,7 +361,7 @@ func TestFailedCommitStoresNothing(t *testing.T) {
 	}
 }
 
-// TestFullDiskStoresNothing: SQLite finds no room for another page.
+// TestFullDiskStoresNothing checks a SQLite database that can't grow by another page.
 func TestFullDiskStoresNothing(t *testing.T) {
 	t.Parallel()
 	d := open(t, dbtest.Open(t, database.SQLite))
@@ -377,11 +379,11 @@ func TestFullDiskStoresNothing(t *testing.T) {
 	long := func(s *prediction.Submission) { s.Draft.Thesis = strings.Repeat("long ", 2000) }
 	for _, o := range d.PublishBatch(t.Context(), []prediction.Submission{d.submission(long), d.submission(long), d.submission(long)}) {
 		if codeOf(o.Err) != "unavailable" {
-			t.Errorf("%q, %v", o.Answer, o.Err)
+			t.Errorf("got %q, %v, want a refusal", o.Answer, o.Err)
 		}
 	}
 	if d.stored(t) != 0 {
-		t.Errorf("%d stored", d.stored(t))
+		t.Errorf("%d predictions are stored", d.stored(t))
 	}
 	limit(1 << 20)
 	if _, _, err := d.publish(t, draft(nil)); err != nil || d.stored(t) != 1 {
@@ -389,8 +391,8 @@ func TestFullDiskStoresNothing(t *testing.T) {
 	}
 }
 
-// TestLockedAgentDelaysNoOther: another transaction holds an agent's tally. Its submissions
-// wait; those of others, and of agents that never published, don't.
+// TestLockedAgentDelaysNoOther checks that if another transaction holds an agent's tally, only that agent's
+// submissions wait. Those of other agents, even agents that never published, don't.
 func TestLockedAgentDelaysNoOther(t *testing.T) {
 	t.Parallel()
 	db := dbtest.Open(t, database.Postgres)
@@ -421,11 +423,11 @@ func TestLockedAgentDelaysNoOther(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := <-held; err != nil || d.stored(t) != 1 {
-		t.Errorf("%v, %d stored", err, d.stored(t))
+		t.Errorf("got %v with %d stored", err, d.stored(t))
 	}
 }
 
-// node returns a second publisher, which has separate connections.
+// node returns a second publisher with separate connections.
 func (d *desk) node(t *testing.T, url string, ahead time.Duration) *prediction.Publisher {
 	t.Helper()
 	db, err := database.Open(t.Context(), url)
@@ -436,8 +438,8 @@ func (d *desk) node(t *testing.T, url string, ahead time.Duration) *prediction.P
 	return prediction.NewPublisher(db, func() time.Time { return d.now().Add(ahead) }, time.Hour, "https://pulse.example")
 }
 
-// TestNodesPublishAKeyOnce: requests with one key reach two nodes at once, one of them for
-// an agent that never published. All get the same answer.
+// TestNodesPublishAKeyOnce checks that when two nodes receive requests with one key at once, all get the same
+// answer. One of the agents has never published.
 func TestNodesPublishAKeyOnce(t *testing.T) {
 	t.Parallel()
 	url := dbtest.URL(t, database.Postgres)
@@ -469,12 +471,12 @@ func TestNodesPublishAKeyOnce(t *testing.T) {
 		}
 	}
 	if d.stored(t) != rounds {
-		t.Errorf("%d stored", d.stored(t))
+		t.Errorf("%d predictions are stored", d.stored(t))
 	}
 }
 
-// TestIDsFollowCommits: an agent publishes on two nodes whose clocks differ by an hour.
-// A prediction that is acknowledged before another is sent has the lower id.
+// TestIDsFollowCommits checks the ids when an agent publishes on two nodes whose clocks differ by an hour. If a
+// prediction is acknowledged before another is sent, its id is lower.
 func TestIDsFollowCommits(t *testing.T) {
 	t.Parallel()
 	url := dbtest.URL(t, database.Postgres)
@@ -496,7 +498,7 @@ func TestIDsFollowCommits(t *testing.T) {
 				mu.Unlock()
 				answer, err := nodes[i%2].Publish(t.Context(), d.submission(nil))
 				if err != nil || string(answer) <= before {
-					t.Errorf("%s is acknowledged after %s, %v", answer, before, err)
+					t.Errorf("id %s was acknowledged after %s, %v", answer, before, err)
 				}
 				mu.Lock()
 				last, n = max(last, string(answer)), n+1
@@ -506,12 +508,12 @@ func TestIDsFollowCommits(t *testing.T) {
 	}
 	wg.Wait()
 	if d.stored(t) != n || n != 80 {
-		t.Errorf("%d of %d stored", d.stored(t), n)
+		t.Errorf("%d of %d predictions are stored", d.stored(t), n)
 	}
 }
 
-// TestStopLosesNothing: Stop under load answers everything. What was acknowledged is stored,
-// and nothing else.
+// TestStopLosesNothing checks that Stop answers everything under load, and that exactly the acknowledged
+// predictions are stored.
 func TestStopLosesNothing(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
@@ -548,13 +550,13 @@ func TestStopLosesNothing(t *testing.T) {
 		}
 		var ids []string
 		if err := db.NewSelect().Table("predictions").Column("id").Order("id").Scan(t.Context(), &ids); err != nil || !slices.Equal(ids, slices.Sorted(maps.Keys(acknowledged))) {
-			t.Errorf("other predictions are stored than acknowledged, %v", err)
+			t.Errorf("the stored predictions aren't those that were acknowledged (%v)", err)
 		}
 	})
 }
 
-// TestSearchesListInOrder: what is published together is found in the order of the list,
-// whatever order it arrived in.
+// TestSearchesListInOrder checks that a search lists predictions of one batch in list order, whatever the order
+// of submission.
 func TestSearchesListInOrder(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
@@ -566,7 +568,7 @@ func TestSearchesListInOrder(t *testing.T) {
 		}
 		for i, o := range d.PublishBatch(t.Context(), list) {
 			if o.Err != nil {
-				t.Fatalf("%d: %v", i, o.Err)
+				t.Fatalf("submission %d: got %v", i, o.Err)
 			}
 		}
 		listed := func(f prediction.Filter) (ids []string) {
@@ -587,7 +589,7 @@ func TestSearchesListInOrder(t *testing.T) {
 	})
 }
 
-// TestPanicConcernsItsSubmissionAlone: the node goes on publishing.
+// TestPanicConcernsItsSubmissionAlone checks that the node continues to publish after a panic.
 func TestPanicConcernsItsSubmissionAlone(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {

@@ -14,37 +14,38 @@ import (
 	"github.com/pulsecast/pulsecast/app/market"
 )
 
-// Consensus is what the agents together think of a market, as it is stored.
+// Consensus is the stored consensus of a market.
 //
-// Publishing moves Predictions and sets Changed, a later reveal too. So does, without a new prediction, whatever
-// opens or closes predictions or changes who counts; it also clears CountedAt. A count begins
-// with TakeChanged, which sets CountedAt, and ends with SaveConsensus, which clears Changed
-// only if Predictions and CountedAt are still those that it began with. So a count holds no
-// lock, misses nothing, and one that is cut off is done again.
+// Publishing a prediction increments Predictions and sets Changed, and so does a later reveal. Changed is also
+// set, and CountedAt cleared, when a prediction is settled or reopened, or when the agents that count change.
+//
+// A count begins with TakeChanged, which sets CountedAt. It ends with SaveConsensus, which clears Changed only
+// if Predictions and CountedAt haven't moved since. A count therefore needs no lock, misses no change, and is
+// repeated if it is interrupted.
 type Consensus struct {
 	bun.BaseModel `bun:"table:market_consensus,alias:c"`
 
 	MarketID string `bun:",pk,type:text"`
-	// Outcome is what the probabilities are of: "Yes", else the market's first outcome.
+	// Outcome is the outcome that the probabilities refer to: "Yes" if the market has it, else its first
+	// outcome.
 	Outcome     string `bun:",type:text"`
-	Predictions int64  `bun:",type:bigint"` // ever revealed on the market
-	// Agents have an open prediction and count; Others have one and are too new to count.
-	// Together they are at most twice maxVoices.
+	Predictions int64  `bun:",type:bigint"` // all predictions ever revealed on the market
+	// Agents and Others count agents with an open prediction: Agents those that count towards the consensus,
+	// Others those that are too new. Their sum is at most twice maxVoices.
 	Agents int `bun:",type:bigint"`
 	Others int `bun:",type:bigint"`
-	// Median, and the mean of the log odds weighted by skill (see score.WeightedConsensus),
-	// 0..1; nil when no agent counts.
+	// Median of the probabilities, and their mean in log odds weighted by skill (see score.WeightedConsensus).
+	// Both are from 0 to 1, and nil if no agent counts.
 	Median   *float64 `bun:",type:double precision"`
 	Weighted *float64 `bun:",type:double precision"`
-	// Changed says that Agents, Others, Median and Weighted wait to be counted anew.
+	// Changed is true while Agents, Others, Median and Weighted are out of date.
 	Changed bool `bun:",type:boolean"`
-	// CountedAt is when the latest count began, zero if what it counted has changed since or
-	// there was none.
+	// CountedAt is when the latest count began. It is zero if there was no count, or if settlements or agents
+	// changed the consensus since.
 	CountedAt time.Time `bun:",nullzero,type:timestamptz"`
 }
 
-// Consensus reads what the agents together think of some markets. Markets without any
-// prediction are left out.
+// Consensus reads the consensus of markets. It leaves out markets without predictions.
 func (Store) Consensus(ctx context.Context, db bun.IDB, marketIDs []string) (map[string]Consensus, error) {
 	found := make(map[string]Consensus, len(marketIDs))
 	if len(marketIDs) == 0 {
@@ -60,13 +61,13 @@ func (Store) Consensus(ctx context.Context, db bun.IDB, marketIDs []string) (map
 	return found, nil
 }
 
-// marketCount is how many predictions are new on a market.
+// marketCount is the number of new predictions on a market.
 type marketCount struct {
 	MarketID string `bun:",type:text"`
 	Count    int64  `bun:",type:bigint"`
 }
 
-// addCounts adds marketCounts.
+// addCounts adds the counts of marketCount rows to market_consensus.
 const addCounts = `INSERT INTO market_consensus AS c (market_id, predictions, changed)
 	SELECT market_id, count, TRUE FROM v WHERE TRUE ORDER BY market_id
 	ON CONFLICT (market_id) DO UPDATE SET predictions = c.predictions + EXCLUDED.predictions, changed = TRUE`
@@ -80,8 +81,8 @@ func countsOf(published map[string]int64) []marketCount {
 	return rows
 }
 
-// AddToMarkets counts newly published or revealed predictions, by market. It is the last step of a
-// transaction that publishes or reveals: others wait for the rows until it commits.
+// AddToMarkets adds to the counts of predictions of markets, when predictions are published or revealed. It
+// must be the last step of a transaction, because it locks rows that other transactions wait for.
 func AddToMarkets(ctx context.Context, db bun.IDB, published map[string]int64) error {
 	if len(published) == 0 {
 		return nil
@@ -92,8 +93,8 @@ func AddToMarkets(ctx context.Context, db bun.IDB, published map[string]int64) e
 	return nil
 }
 
-// ConsensusChanged has the consensus of markets counted anew, because predictions on them
-// were settled or opened again. It is the last step of its transaction.
+// ConsensusChanged marks the consensus of markets to be counted again, because predictions on them were settled
+// or reopened. It must be the last step of its transaction.
 func ConsensusChanged(ctx context.Context, tx bun.Tx, marketIDs ...string) error {
 	if err := lockConsensus(ctx, tx, marketIDs); err != nil || len(marketIDs) == 0 {
 		return err
@@ -101,18 +102,17 @@ func ConsensusChanged(ctx context.Context, tx bun.Tx, marketIDs ...string) error
 	_, err := tx.NewUpdate().Model((*Consensus)(nil)).Set("changed = TRUE").Set("counted_at = NULL").
 		Where("market_id IN (?)", bun.List(marketIDs)).Exec(ctx)
 	if err != nil {
-		return fmt.Errorf("note that consensus changed: %w", err)
+		return fmt.Errorf("mark consensus as changed: %w", err)
 	}
 	return nil
 }
 
-// maxChanged is how many open predictions AgentsChanged looks at.
+// maxChanged is how many open predictions AgentsChanged reads.
 const maxChanged = 5000
 
-// AgentsChanged has the consensus of markets counted anew on which agents have an open
-// prediction, because they begin or cease to count, and of some markets more. Where the agents
-// have more than maxChanged open predictions, RefreshConsensus finds the other markets later.
-// It is the last step of its transaction.
+// AgentsChanged marks markets to be counted again because agents begin or cease to count. These are the markets
+// on which the agents have open predictions, and marketIDs. If the agents have more than maxChanged open
+// predictions, RefreshConsensus finds the remaining markets later. It must be the last step of its transaction.
 func AgentsChanged(ctx context.Context, tx bun.Tx, agents []uuid.UUID, marketIDs ...string) error {
 	if len(agents) > 0 {
 		var ids []string
@@ -127,8 +127,8 @@ func AgentsChanged(ctx context.Context, tx bun.Tx, agents []uuid.UUID, marketIDs
 	return ConsensusChanged(ctx, tx, marketIDs...)
 }
 
-// RefreshConsensus has the consensus of at most limit markets counted anew whose latest count
-// began before a moment, the oldest first: the weights of the agents have moved since.
+// RefreshConsensus marks at most limit markets to be counted again, oldest count first, because the agents'
+// weights have moved since. It takes markets whose latest count began before the given time.
 func RefreshConsensus(ctx context.Context, db *database.DB, before time.Time, limit int) error {
 	var ids []string
 	err := db.Reader.NewSelect().Model((*Consensus)(nil)).Column("market_id").
@@ -143,15 +143,15 @@ func RefreshConsensus(ctx context.Context, db *database.DB, before time.Time, li
 	return db.InTx(ctx, func(ctx context.Context, tx bun.Tx) error { return ConsensusChanged(ctx, tx, ids...) })
 }
 
-// TakeChanged begins a count of the next markets, at most limit after an id, in the order of
-// ids. What was committed before it returns belongs to the count.
+// TakeChanged begins a count of at most limit changed markets with ids greater than after, in the order of ids. The
+// count includes every prediction committed before TakeChanged returns.
 func TakeChanged(ctx context.Context, db *database.DB, after string, limit int, now time.Time) ([]Consensus, error) {
 	var rows []Consensus
 	next := func(db bun.IDB) *bun.SelectQuery {
 		return db.NewSelect().Model(&rows).Where("c.changed").Where("c.market_id > ?", after).
 			Order("c.market_id").Limit(int64(limit))
 	}
-	// The reader looks first: on SQLite the writer would be taken from those who publish.
+	// Try the reader first: on SQLite, taking the writer would delay publishing.
 	if err := next(db.Reader).Scan(ctx); err != nil || len(rows) == 0 {
 		return nil, err
 	}
@@ -178,8 +178,8 @@ func TakeChanged(ctx context.Context, db *database.DB, after string, limit int, 
 	return rows, nil
 }
 
-// SaveConsensus ends a count of rows that TakeChanged returned, with their new values. What
-// changed during the count stays marked as changed.
+// SaveConsensus ends a count: it stores the new values of rows that TakeChanged returned. Markets that changed
+// during the count stay marked as changed.
 func SaveConsensus(ctx context.Context, tx bun.Tx, rows []Consensus) error {
 	ids := make([]string, len(rows))
 	for i := range rows {
@@ -198,21 +198,21 @@ func SaveConsensus(ctx context.Context, tx bun.Tx, rows []Consensus) error {
 	return nil
 }
 
-// MarketCount is how many predictions a market is said to have, and how many it has.
+// MarketCount compares the stored number of predictions on a market (Have) with the actual one (Want).
 type MarketCount struct {
 	MarketID   string
 	Have, Want int64
 }
 
-// RecountMarkets compares the counts of the next markets, at most limit after an id, with
-// their predictions, and has the consensus of all counted anew. With replace it corrects
-// counts that differ. Publishing on these markets waits until tx ends.
+// RecountMarkets compares the stored counts of at most limit markets with ids greater than after with their
+// predictions. It marks the consensus of all these markets to be counted again. If replace is true, it corrects
+// wrong counts. Publishing on these markets waits until tx ends.
 func RecountMarkets(ctx context.Context, tx bun.Tx, after string, limit int, replace bool) ([]MarketCount, error) {
 	ids, err := nextPredicted(ctx, tx, after, limit)
 	if err != nil || len(ids) == 0 {
 		return nil, err
 	}
-	// A row for each, so that there is something to lock before the predictions are counted.
+	// Each market needs a row that can be locked before its predictions are counted.
 	none := make(map[string]int64, len(ids))
 	for _, id := range ids {
 		none[id] = 0
@@ -236,8 +236,8 @@ func RecountMarkets(ctx context.Context, tx bun.Tx, after string, limit int, rep
 	return counts, AddToMarkets(ctx, tx, missing)
 }
 
-// nextPredicted lists the next markets that have predictions or a count of them, one look-up
-// for each: the predictions between are passed over.
+// nextPredicted lists at most limit markets with ids greater than after that have predictions or a row in
+// market_consensus. Each market costs one look-up, however many predictions it has.
 func nextPredicted(ctx context.Context, db bun.IDB, after string, limit int) ([]string, error) {
 	var ids []string
 	err := market.Select(db).Column("m.id").Where("m.id > ?", after).
@@ -250,7 +250,7 @@ func nextPredicted(ctx context.Context, db bun.IDB, after string, limit int) ([]
 	return ids, nil
 }
 
-// lockConsensus locks rows in the order in which publishing does.
+// lockConsensus locks rows in the same order as publishing.
 func lockConsensus(ctx context.Context, tx bun.Tx, marketIDs []string) error {
 	if len(marketIDs) < 2 || !database.IsPostgres(tx) {
 		return nil

@@ -12,7 +12,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/problem"
 )
 
-// Bounds of a prediction's fields. Lengths are in characters, of addresses in bytes.
+// Bounds of a prediction's fields. Lengths are in characters, except MaxURL in bytes.
 const (
 	MaxTitle         = 300
 	MaxThesis        = 10_000
@@ -22,12 +22,12 @@ const (
 	MaxEvidenceTitle = 300
 	MaxURL           = 2048
 	MaxHorizonYears  = 10
-	// DefaultCategory is what a prediction without one gets.
+	// DefaultCategory is the category of a prediction sent without one.
 	DefaultCategory = "general"
 )
 
-// Draft is a prediction as an agent sent it. A nil pointer is a field left out. With a
-// MarketID, Title and HorizonAt may be left out; see complete.
+// Draft is a prediction as sent by an agent. A nil pointer means that the field was left out. Title and
+// HorizonAt are optional if MarketID is set; see complete.
 type Draft struct {
 	Title      string
 	Thesis     string
@@ -38,11 +38,10 @@ type Draft struct {
 	MarketID   string
 	Outcome    string
 	Evidence   []Evidence
-	Reveal     Reveal // empty: RevealNow
+	Reveal     Reveal // empty means RevealNow
 }
 
-// Check tidies the draft (outer white space, letter case of the category,
-// defaults) and returns everything that is wrong with it.
+// Check normalises the draft (white space, letter case of the category, defaults) and returns all its errors.
 func (d *Draft) Check(now time.Time) []problem.Field {
 	d.Title = strings.TrimSpace(d.Title)
 	d.Thesis = strings.TrimSpace(d.Thesis)
@@ -56,7 +55,7 @@ func (d *Draft) Check(now time.Time) []problem.Field {
 	var c checker
 	linked := d.MarketID != ""
 	if d.Title == "" && !linked {
-		c.add("title", "is required: send 1 to %d characters, or a marketId, whose question it then is", MaxTitle)
+		c.add("title", "is required: send 1 to %d characters, or a marketId to use its question", MaxTitle)
 	}
 	c.text("title", d.Title, 0, MaxTitle, false)
 	c.text("thesis", d.Thesis, 1, MaxThesis, true)
@@ -71,8 +70,8 @@ func (d *Draft) Check(now time.Time) []problem.Field {
 	return c.fields
 }
 
-// reveal checks when others are to see the prediction. Whether it is on a market is known
-// later: its title may link it.
+// reveal checks the value of reveal. Whether the prediction has a market is known only later, because its title
+// may link it.
 func (c *checker) reveal(d *Draft) {
 	switch d.Reveal {
 	case RevealNow, RevealBaseline, RevealClose:
@@ -111,12 +110,12 @@ func (c *checker) confidence(p *float64) {
 	}
 }
 
-func roundTo(p float64) float64 { return math.Round(p*1e4)/1e4 + 0 } // never −0
+func roundTo(p float64) float64 { return math.Round(p*1e4)/1e4 + 0 } // adding 0 turns −0 into 0
 
 func (c *checker) horizon(at *time.Time, linked bool, now time.Time) {
 	const field = "horizonAt"
 	switch {
-	case at == nil && linked: // the market's close, if it has one
+	case at == nil && linked: // the default is the market's scheduled close
 	case at == nil:
 		c.add(field, "is required without a marketId: %s", aHorizon(now))
 	case !at.After(now):
@@ -126,14 +125,14 @@ func (c *checker) horizon(at *time.Time, linked bool, now time.Time) {
 	}
 }
 
-// aHorizon says what a horizon looks like.
+// aHorizon describes a valid horizon, with an example.
 func aHorizon(now time.Time) string {
 	return "an RFC 3339 time in the future, for example " + now.AddDate(0, 0, 30).UTC().Format("2006-01-02T00:00:00Z")
 }
 
-// complete fills in what may be left out of a draft about a market: its question for the
-// title and its scheduled close for the horizon. A market without a close ahead of now leaves
-// the horizon to the agent.
+// complete fills in the fields that a draft about a market may leave out: the title from the market's question,
+// and the horizon from its scheduled close. If the market has no scheduled close in the future, horizonAt is
+// required.
 func (d Draft) complete(m *market.Market, now time.Time) (Draft, error) {
 	if d.Title == "" {
 		d.Title = plaintext.Cut(m.Question, MaxTitle)
@@ -176,8 +175,8 @@ func (c *checker) address(field, value string) {
 		c.add(field, "must be an absolute http(s) address, for example https://example.org/article")
 		return
 	}
-	if u.User != nil { // https://known.example@other.example reads like what it is not
-		c.add(field, "must not hold a user name: send %s://%s instead", u.Scheme, u.Host+u.EscapedPath())
+	if u.User != nil { // https://known.example@other.example looks like an address of known.example
+		c.add(field, "must not contain a user name: send %s://%s instead", u.Scheme, u.Host+u.EscapedPath())
 		return
 	}
 	if message := plaintext.Check(value, false); message != "" {

@@ -16,16 +16,15 @@ import (
 const (
 	// eraseChunk is how many predictions one transaction erases.
 	eraseChunk = 500
-	// maxErasing is how many closed accounts one run of EraseClosed takes up.
+	// maxErasing is how many closed accounts one call of EraseClosed processes.
 	maxErasing = 10
 )
 
-// erased reports whether the texts of p are gone. A title is never empty otherwise.
+// erased reports whether the texts of p were erased. A stored title is empty only after erasure.
 func (p *Prediction) erased() bool { return p.Title == "" }
 
-// ForgetAnswersOf deletes the stored answers of an agent to requests with an Idempotency-Key,
-// which repeat what it wrote, and the parts of predictions that it didn't finish. It returns the
-// number of answers.
+// ForgetAnswersOf deletes an agent's stored answers to requests with an Idempotency-Key, because they repeat
+// its texts. It also deletes the unfinished parts of its predictions. It returns the number of deleted answers.
 func ForgetAnswersOf(ctx context.Context, tx bun.Tx, agentID uuid.UUID) (int64, error) {
 	if _, err := tx.NewRaw("DELETE FROM prediction_parts WHERE agent_id = ?", agentID).Exec(ctx); err != nil {
 		return 0, fmt.Errorf("forget the parts of an agent: %w", err)
@@ -37,14 +36,13 @@ func ForgetAnswersOf(ctx context.Context, tx bun.Tx, agentID uuid.UUID) (int64, 
 	return res.RowsAffected()
 }
 
-// Erase removes what an agent wrote from at most most of its predictions: title, thesis,
-// evidence, model, the salt of the hash, and the words and signals they are found by. Numbers
-// and scores stay, and so does the category of a prediction without a market, which its scores
-// are counted under. It also returns whether nothing is left to erase; then the agent's account,
-// if it is closed, is marked as erased.
-func Erase(ctx context.Context, db *database.DB, agentID uuid.UUID, most int, now time.Time) (n int, complete bool, err error) {
+// Erase removes an agent's texts from at most limit of its predictions: title, thesis, evidence, model, the salt
+// of the hash, and the index entries for words and cited signals. Numbers and scores stay. A prediction without
+// a market keeps its category, because its scores are counted under it. n is the number of erased predictions.
+// If complete is true, nothing is left to erase, and a closed account is marked as erased.
+func Erase(ctx context.Context, db *database.DB, agentID uuid.UUID, limit int, now time.Time) (n int, complete bool, err error) {
 	after := uuid.Nil
-	for n < most {
+	for n < limit {
 		var ids []uuid.UUID
 		err := db.InTx(ctx, func(ctx context.Context, tx bun.Tx) (err error) {
 			ids, err = eraseNext(ctx, tx, agentID, after)
@@ -62,7 +60,8 @@ func Erase(ctx context.Context, db *database.DB, agentID uuid.UUID, most int, no
 	return n, false, nil
 }
 
-// EraseClosed goes on with the closed accounts that are not erased yet.
+// EraseClosed continues with closed accounts whose texts aren't fully erased yet. more reports whether some may
+// be left.
 func EraseClosed(ctx context.Context, db *database.DB, now time.Time) (more bool, err error) {
 	ids, err := agent.Store{}.NotErased(ctx, db.Reader, maxErasing)
 	if err != nil {
@@ -78,7 +77,8 @@ func EraseClosed(ctx context.Context, db *database.DB, now time.Time) (more bool
 	return len(ids) == maxErasing, nil
 }
 
-// eraseNext erases the next predictions of an agent after one, in order of id, and returns them.
+// eraseNext erases the next predictions of an agent with ids greater than after, in the order of ids, and returns
+// their ids.
 func eraseNext(ctx context.Context, tx bun.Tx, agentID, after uuid.UUID) ([]uuid.UUID, error) {
 	if err := LockTallies(ctx, tx, []uuid.UUID{agentID}); err != nil {
 		return nil, err

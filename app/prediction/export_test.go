@@ -9,7 +9,7 @@ import (
 // predictions.
 func (p *Publisher) HeldWait(d time.Duration) { p.committer.heldWait = d }
 
-// Held counts the submissions whose agents other transactions held at the last try.
+// Held counts the submissions whose agents were locked by other transactions at the last try.
 func (p *Publisher) Held() (n int) {
 	p.committer.mu.Lock()
 	defer p.committer.mu.Unlock()
@@ -21,25 +21,25 @@ func (p *Publisher) Held() (n int) {
 	return n
 }
 
-// QueueBounds sets how many submissions may wait, and how many bytes of text.
+// QueueBounds sets the maximum number of waiting submissions and of their bytes.
 func (p *Publisher) QueueBounds(most, bytes int) {
 	p.committer.most, p.committer.mostBytes = most, bytes
 }
 
-// Waiting counts the submissions in the queue and their bytes.
+// Waiting returns the number and the bytes of the submissions in the queue.
 func (p *Publisher) Waiting() (n, bytes int) {
 	p.committer.mu.Lock()
 	defer p.committer.mu.Unlock()
 	return len(p.committer.queue), p.committer.bytes
 }
 
-// Outcome is what became of one submission of a batch.
+// Outcome is the outcome of one submission of a batch.
 type Outcome struct {
 	Answer string
 	Err    error
 }
 
-// PublishBatch stores submissions as one batch. All of their agents must be free.
+// PublishBatch stores submissions as one batch. None of their agents may be locked.
 func (p *Publisher) PublishBatch(ctx context.Context, list []Submission) []Outcome {
 	batch := make([]*waiting, len(list))
 	for i, s := range list {
@@ -57,7 +57,7 @@ func (p *Publisher) PublishBatch(ctx context.Context, list []Submission) []Outco
 	return out
 }
 
-// Running reports whether a batch is under way.
+// Running reports whether a batch is being stored.
 func (p *Publisher) Running() bool {
 	p.committer.mu.Lock()
 	defer p.committer.mu.Unlock()

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// FuzzEvidence: an address that is accepted is absolute, of the web, and names no user.
+// FuzzEvidence checks that an accepted address is absolute, has the scheme http or https, and names no user.
 func FuzzEvidence(f *testing.F) {
 	for _, seed := range []string{"https://example.org/a", "http://u@x/", "javascript:x", "https://", "//x", "https://x\x00/", "https://\u202ex/", "http://[::1", "https://x:y/", "HTTPS://X"} {
 		f.Add(seed)
@@ -19,12 +19,12 @@ func FuzzEvidence(f *testing.F) {
 		}
 		u, err := url.Parse(address)
 		if err != nil || u.Hostname() == "" || u.User != nil || (u.Scheme != "http" && u.Scheme != "https") {
-			t.Errorf("%q is accepted", address)
+			t.Errorf("%q was accepted", address)
 		}
 	})
 }
 
-// FuzzWords: the words of any text are short, in lower case, and each there once.
+// FuzzWords checks that the words of any text are short, in lower case, and listed once.
 func FuzzWords(f *testing.F) {
 	for _, seed := range []string{"Will it rain?", "ǅ İ ß", "\xff\x00", strings.Repeat("x", 1000), "a-b_c 1.5"} {
 		f.Add(seed, seed)
@@ -33,7 +33,7 @@ func FuzzWords(f *testing.F) {
 		seen := map[string]bool{}
 		for _, word := range wordsOf(title, thesis) {
 			if len(word) > maxWord || word == "" || seen[word] {
-				t.Errorf("%q and %q have the word %q", title, thesis, word)
+				t.Errorf("title %q and thesis %q give the word %q", title, thesis, word)
 			}
 			seen[word] = true
 		}

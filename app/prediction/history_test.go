@@ -11,10 +11,10 @@ import (
 	"github.com/pulsecast/pulsecast/app/database"
 )
 
-// history is a made-up past of the service, written in a few statements. Agent 1 published a
-// third of it and market 1 has a quarter. Categories are c0 to c7, and rare; every tenth
-// prediction is open, one in 5,000 void. The words are common (in all), half, percent, rare
-// (one in 10,000) and w0 to w999.
+// history is a made-up past of the service, written in a few statements. Agent 1 published a third of the
+// predictions, and market 1 has a quarter of them. Categories are c0 to c7, and rare. Every tenth prediction is
+// open, and one in 5,000 is void. The words are common (in every prediction), half, percent, rare (one in
+// 10,000) and w0 to w999.
 type history struct {
 	agents, markets int
 	start           time.Time
@@ -27,8 +27,8 @@ func historyAgent(n int) uuid.UUID {
 	return uuid.MustParse(fmt.Sprintf("0198bbbb-0000-7000-8000-%012x", n))
 }
 
-// What the two databases write differently. ?0 and ?1 are the first and the last number, ?2
-// when the history starts and ?3 its step, in milliseconds, ?4 and ?5 the agents and markets.
+// SQL that differs between the two databases. ?0 and ?1 are the first and the last number, ?2 is the start of
+// the history and ?3 its step, both in milliseconds. ?4 is the number of agents, ?5 the number of markets.
 var (
 	onPostgres = []string{
 		"{numbers}", "generate_series(?0::bigint, ?1) AS n",
@@ -56,7 +56,7 @@ var (
 	}
 )
 
-// write adds the predictions numbered from to to; the first call begins with 1.
+// write adds the predictions with the numbers from..to. The first call must begin with 1.
 func (h history) write(t testing.TB, db *database.DB, from, to int) {
 	t.Helper()
 	exec := func(query string, args ...any) {

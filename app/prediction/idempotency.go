@@ -13,19 +13,19 @@ import (
 	"github.com/pulsecast/pulsecast/app/problem"
 )
 
-// AnswersKept is how long a key gives the first answer again.
+// AnswersKept is how long a repeated request with the same key gets the first answer.
 const AnswersKept = 24 * time.Hour
 
-// agentKey is an Idempotency-Key of an agent.
+// agentKey is an Idempotency-Key of one agent.
 type agentKey struct {
 	AgentID uuid.UUID `bun:",type:uuid"`
 	Key     string    `bun:",type:text"`
 }
 
-// storedAnswer is what the first request with a key was, and got.
+// storedAnswer holds the body's hash and the answer of the first request with a key.
 type storedAnswer struct{ BodyHash, Response []byte }
 
-// repeat answers a further request with the key; idempotency_mismatch for another body.
+// repeat returns the answer for another request with the same key, or idempotency_mismatch if its body differs.
 func (s storedAnswer) repeat(bodyHash [32]byte) ([]byte, error) {
 	if !bytes.Equal(s.BodyHash, bodyHash[:]) {
 		return nil, problem.IdempotencyMismatch()
@@ -33,8 +33,8 @@ func (s storedAnswer) repeat(bodyHash [32]byte) ([]byte, error) {
 	return s.Response, nil
 }
 
-// Answered returns the answer of the first request with the key of s, nil if there was none
-// with it yet; idempotency_mismatch if that had another body.
+// Answered returns the answer to the first request with the key of s, or nil if there was none. It returns
+// idempotency_mismatch if that request had another body.
 func (p *Publisher) Answered(ctx context.Context, s *BatchSubmission) ([]byte, error) {
 	first, err := firstAnswers(ctx, p.db.Reader, []*waiting{s.waiting()}, p.now())
 	if err != nil {
@@ -46,7 +46,7 @@ func (p *Publisher) Answered(ctx context.Context, s *BatchSubmission) ([]byte, e
 	return nil, nil
 }
 
-// firstAnswers returns the answers of earlier requests with the keys of those in list.
+// firstAnswers returns the unexpired answers to earlier requests with the keys of the requests in list.
 func firstAnswers(ctx context.Context, db bun.IDB, list []*waiting, now time.Time) (map[agentKey]storedAnswer, error) {
 	found := map[agentKey]storedAnswer{}
 	var keys []agentKey
@@ -72,8 +72,8 @@ func firstAnswers(ctx context.Context, db bun.IDB, list []*waiting, now time.Tim
 	return found, nil
 }
 
-// newAnswer is the answer that a request with a key got. It is stored in the transaction
-// that publishes: a request that fails leaves no key behind.
+// newAnswer is the answer to a request with a key. It is stored in the transaction that publishes, so a request
+// that fails stores no key.
 type newAnswer struct {
 	AgentID   uuid.UUID `bun:",type:uuid"`
 	Key       string    `bun:",type:text"`
@@ -82,16 +82,15 @@ type newAnswer struct {
 	CreatedAt time.Time `bun:",type:timestamptz"`
 }
 
-// answersWrite stores answers under their keys, in place of those that have expired. The
-// transaction must hold the tallies of the agents, so that it alone stores answers of theirs.
+// answersWrite stores answers under their keys and replaces expired ones. The transaction must hold the tallies
+// of the agents, so that no other transaction stores answers for them.
 func answersWrite(list []newAnswer) database.Write {
 	return database.NewWrite(`INSERT INTO idempotency_keys (agent_id, key, body_hash, response, created_at)
 		SELECT * FROM v WHERE TRUE ON CONFLICT (agent_id, key)
 		DO UPDATE SET body_hash = EXCLUDED.body_hash, response = EXCLUDED.response, created_at = EXCLUDED.created_at`, list)
 }
 
-// ForgetAnswers deletes one batch of the idempotency keys that no longer count. more
-// reports whether some may be left.
+// ForgetAnswers deletes one batch of expired idempotency keys. more reports whether some may be left.
 func (p *Publisher) ForgetAnswers(ctx context.Context) (more bool, err error) {
 	return database.Prune(ctx, p.db, "idempotency_keys", "created_at", p.now().Add(-AnswersKept), "agent_id", "key")
 }

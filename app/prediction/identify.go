@@ -11,13 +11,13 @@ import (
 	"github.com/pulsecast/pulsecast/app/database"
 )
 
-// identity is the id of a new prediction and the moment of its publication.
+// identity is the id and the time of publication of a new prediction.
 type identity struct {
 	id uuid.UUID
 	at time.Time
 }
 
-// identify names item i of a request.
+// identify assigns an identity to item i of a request.
 func (p *Publisher) identify(w *waiting, i int, tally *Tally, now time.Time) identity {
 	if p.Seed == nil {
 		at := tally.next(now)
@@ -29,12 +29,12 @@ func (p *Publisher) identify(w *waiting, i int, tally *Tally, now time.Time) ide
 		h.Write(part)
 	}
 	id := database.NewID(now)
-	// The items of a request keep their order.
+	// The item's index comes first, so that ids sort in the order of the request.
 	binary.BigEndian.PutUint16(id[8:], 0x8000|uint16(i))
 	copy(id[10:], h.Sum(nil))
 	return identity{id, now}
 }
 
-// bodyKey is the key of a request that has none, where its body is one. No client can send a
-// key with a space.
+// bodyKey returns the key for a request without one, made from its body. It contains a space, which no client's
+// key can.
 func bodyKey(hash [32]byte) string { return "body " + hex.EncodeToString(hash[:]) }

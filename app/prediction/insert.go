@@ -13,7 +13,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/database"
 )
 
-// newRow is a new prediction as its tables get it.
+// newRow holds the columns of predictions that a new prediction sets.
 type newRow struct {
 	AgentID          uuid.UUID  `bun:",type:uuid"`
 	ID               uuid.UUID  `bun:",type:uuid"`
@@ -39,7 +39,7 @@ type newRow struct {
 	Newcomer         bool       `bun:",type:boolean"`
 }
 
-// newResult is the result of a new prediction.
+// newResult holds the columns of results that a new prediction sets.
 type newResult struct {
 	AgentID          uuid.UUID     `bun:",type:uuid"`
 	ID               uuid.UUID     `bun:",type:uuid"`
@@ -53,15 +53,15 @@ type newResult struct {
 	Status           Status        `bun:",type:text"`
 }
 
-// newWords is what a new prediction is found by.
+// newWords holds the words by which a search finds a new prediction.
 type newWords struct {
 	AgentID uuid.UUID `bun:",type:uuid"`
 	ID      uuid.UUID `bun:",type:uuid"`
 	Words   string    `bun:",type:text"`
 }
 
-// insertions write new predictions and what they are found by. words are those of each
-// prediction. What is not revealed yet is found by nothing: see reveal.
+// insertions write new predictions with their search words and citations. words[i] are the words of list[i].
+// Unrevealed predictions get no words and citations until their reveal; see reveal.
 func insertions(tx bun.Tx, list []*Prediction, words []string) []database.Write {
 	rows, results := make([]newRow, len(list)), make([]newResult, len(list))
 	found := make([]newWords, 0, len(list))
@@ -81,7 +81,7 @@ func insertions(tx bun.Tx, list []*Prediction, words []string) []database.Write 
 			found = append(found, newWords{p.AgentID, p.ID, words[i]})
 		}
 	}
-	// SQLite lists what a search finds in the order of these rows.
+	// On SQLite, a search returns rows in the order of insertion.
 	slices.SortFunc(found, func(a, b newWords) int { return bytes.Compare(a.ID[:], b.ID[:]) })
 	writes := []database.Write{
 		database.NewWrite(`INSERT INTO predictions (agent_id, id, title, thesis, confidence, horizon_at, category, model, evidence, market_id,
@@ -98,8 +98,8 @@ func insertions(tx bun.Tx, list []*Prediction, words []string) []database.Write 
 	return writes
 }
 
-// addToMarkets counts new predictions on their markets. There is nothing to write if none is
-// linked and revealed.
+// addToMarkets returns the write that counts new predictions on their markets. It returns nil if no prediction
+// is linked and revealed.
 func addToMarkets(list []*Prediction) []database.Write {
 	published := map[string]int64{}
 	for _, p := range list {
@@ -113,7 +113,7 @@ func addToMarkets(list []*Prediction) []database.Write {
 	return []database.Write{database.NewWrite(addCounts, countsOf(published))}
 }
 
-// agentEvent is an agent and an event.
+// agentEvent is the pair of an agent and an event.
 type agentEvent struct {
 	AgentID  uuid.UUID `bun:",type:uuid"`
 	EventKey string    `bun:",type:text"`
@@ -121,8 +121,8 @@ type agentEvent struct {
 
 func eventOf(p *Prediction) agentEvent { return agentEvent{p.AgentID, p.EventKey} }
 
-// countEarlier counts agents' predictions on events, up to as many as can change the weight
-// of the next.
+// countEarlier counts agents' predictions on events, up to 32 each. More don't change the weight of the next
+// one.
 func countEarlier(ctx context.Context, db bun.IDB, events map[agentEvent]bool) (map[agentEvent]int, error) {
 	counts := make(map[agentEvent]int, len(events))
 	if len(events) == 0 {

@@ -10,14 +10,14 @@ import (
 	"github.com/pulsecast/pulsecast/app/market"
 )
 
-// item is a draft of a request on its way to be stored.
+// item is a draft of a request that waits to be stored.
 type item struct {
 	agentID  uuid.UUID
 	draft    Draft
-	warnings []string // of the edge
-	refused  error    // why it isn't stored, as known beforehand
-	question string   // the title, as markets are matched by it
-	words    []string // what title and thesis are found by
+	warnings []string // from the edge
+	refused  error    // the error of the edge, if it refused the draft
+	question string   // the normalised title, for matching markets
+	words    []string // search words of title and thesis
 }
 
 func newItem(agentID uuid.UUID, d Draft, warnings []string, refused error) *item {
@@ -27,8 +27,8 @@ func newItem(agentID uuid.UUID, d Draft, warnings []string, refused error) *item
 	}
 }
 
-// foundBy returns the words that its prediction is found by. Those of a title that was left
-// out follow from the market, so they are cut only now.
+// foundBy returns the search words of the item's prediction. If the draft has no title, the market's question
+// is the title, so its words are known only now.
 func (it *item) foundBy(p *Prediction) string {
 	words := it.words
 	if it.draft.Title == "" {
@@ -37,7 +37,7 @@ func (it *item) foundBy(p *Prediction) string {
 	return strings.Join(words, " ")
 }
 
-// bytes is about what it holds of memory.
+// bytes returns the approximate size of the item in memory, in bytes.
 func (it *item) bytes() int {
 	n := len(it.draft.Title) + 2*len(it.draft.Thesis)
 	for _, e := range it.draft.Evidence {
@@ -46,7 +46,7 @@ func (it *item) bytes() int {
 	return n
 }
 
-// itemsOf lists the items of requests that aren't refused yet.
+// itemsOf lists the items of requests, without those that were refused.
 func itemsOf(list []*waiting) []*item {
 	var items []*item
 	for _, w := range list {
@@ -59,29 +59,30 @@ func itemsOf(list []*waiting) []*item {
 type BatchItem struct {
 	Draft    Draft
 	Warnings []string // see Submission
-	// Refused is what the edge found wrong; the draft then only keeps its place in the answer.
+	// Refused is the error that the edge found. The item isn't stored, but keeps its place in the answer.
 	Refused error
 }
 
-// BatchSubmission is one request to publish several predictions of an agent, in order.
+// BatchSubmission is one request to publish several predictions of an agent. They are published in the order of
+// Items.
 type BatchSubmission struct {
 	Agent agent.Agent
 	Items []BatchItem
-	// DryRun, IdempotencyKey and BodyHash are as in Submission, for the whole.
+	// DryRun, IdempotencyKey and BodyHash apply to the whole request; see Submission.
 	DryRun         bool
 	IdempotencyKey string
 	BodyHash       [32]byte
-	// Render writes the answer from what became of each item, in order; see Submission.
+	// Render writes the answer from the outcome of each item, in the order of Items; see Submission.
 	Render func([]ItemOutcome) ([]byte, error)
 }
 
-// ItemOutcome is what became of one item: a receipt, or why it was refused.
+// ItemOutcome is the outcome of one item: a receipt, or the error that refused it.
 type ItemOutcome struct {
 	Receipt Receipt
 	Err     error
 }
 
-// waiting is s as the committer takes it: a batch of one, refused with its item.
+// waiting returns s as a batch of one for the committer. If its item is refused, so is the request.
 func (s *Submission) waiting() *waiting {
 	return &waiting{
 		agent: s.Agent, idempotencyKey: s.IdempotencyKey, bodyHash: s.BodyHash,
@@ -103,7 +104,7 @@ func (s *BatchSubmission) waiting() *waiting {
 	return w
 }
 
-// reply renders what became of the items as the author may see it.
+// reply renders the outcomes as their author may see them.
 func (w *waiting) reply(outcomes []ItemOutcome) ([]byte, error) {
 	shown := slices.Clone(outcomes)
 	for i := range shown {

@@ -16,8 +16,8 @@ import (
 	"github.com/pulsecast/pulsecast/app/problem"
 )
 
-// TestMarketCompletesADraft: title and horizon follow from the market, and a market without a
-// close ahead needs a horizon.
+// TestMarketCompletesADraft checks that the market supplies a missing title and horizon, and that a market
+// without a future close requires a horizon.
 func TestMarketCompletesADraft(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
@@ -36,11 +36,11 @@ func TestMarketCompletesADraft(t *testing.T) {
 		}
 		found, _, err := prediction.Store{}.List(t.Context(), db, prediction.Filter{Words: "oslo sun", Limit: 9})
 		if err != nil || len(found) != 0 {
-			t.Errorf("found %v, %v", found, err)
+			t.Errorf("search for a word of another market: found %v, %v, want none", found, err)
 		}
 		found, _, err = prediction.Store{}.List(t.Context(), db, prediction.Filter{Words: "oslo always", Limit: 9})
 		if err != nil || len(found) != 1 || found[0].ID != got.Record.ID {
-			t.Errorf("found %v, %v", found, err)
+			t.Errorf("search for a word of the market's question: found %v, %v, want the prediction", found, err)
 		}
 		if got, _, err := d.publish(t, bare("long")); err != nil || len([]rune(got.Record.Title)) > 300 || !strings.HasSuffix(got.Record.Title, "…") {
 			t.Errorf("%q, %v", got.Record.Title, err)
@@ -48,18 +48,18 @@ func TestMarketCompletesADraft(t *testing.T) {
 		for id, why := range map[string]string{"past": "was scheduled to close at 2026-11-21T11:00:00Z", "undated": "has no scheduled close"} {
 			_, _, err := d.publish(t, bare(id))
 			if p := problem.As(err); p.Code != "invalid_prediction" || p.Fields[0].Field != "horizonAt" || !strings.Contains(p.Detail, why) {
-				t.Errorf("%s: %v", id, err)
+				t.Errorf("market %s: got %v", id, err)
 			}
 		}
 		titled := bare("undated")
 		titled.HorizonAt = draft(nil).HorizonAt
 		if got, _, err := d.publish(t, titled); err != nil || got.Record.Title != "Is it ever?" {
-			t.Errorf("%v, %v", got.Record.Title, err)
+			t.Errorf("got title %q, %v", got.Record.Title, err)
 		}
 	})
 }
 
-// batch makes a request of drafts on markets; "" is a draft that the edge refused.
+// batch returns a request with one draft for each market. "" stands for a draft that the edge refused.
 func (d *desk) batch(key string, markets ...string) prediction.BatchSubmission {
 	s := prediction.BatchSubmission{Agent: d.agent, IdempotencyKey: key, Render: func(list []prediction.ItemOutcome) ([]byte, error) {
 		var words []string
@@ -78,11 +78,11 @@ func (d *desk) batch(key string, markets ...string) prediction.BatchSubmission {
 	return s
 }
 
-// codeless reports whether a line of a batch's answer is of an item that isn't refused.
+// codeless reports whether a line of a batch's answer belongs to an item that wasn't refused.
 func codeless(line string) bool { return line[0] == '-' }
 
-// TestBatchIsPublishedInOrder: a bad item fails alone, the others are published in order, and
-// an item counts as an earlier prediction of those after it, in a dry run too.
+// TestBatchIsPublishedInOrder checks that a bad item fails alone and the others are published in order. Each
+// item counts as an earlier prediction for the next ones, also in a dry run.
 func TestBatchIsPublishedInOrder(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
@@ -97,27 +97,28 @@ func TestBatchIsPublishedInOrder(t *testing.T) {
 			lines := strings.Split(string(answer), "\n")
 			for i, want := range []string{"- 1", "market_closed", "2nd prediction on this event", "invalid_prediction", "3rd prediction on this event"} {
 				if !strings.Contains(lines[i], want) || strings.Contains(lines[i], "Dry run") != (s.DryRun && codeless(lines[i])) {
-					t.Errorf("%d: %s", i, lines[i])
+					t.Errorf("item %d: got %q, want %q", i, lines[i], want)
 				}
 			}
 		}
 		list, _, err := prediction.Store{}.List(t.Context(), db, prediction.Filter{Limit: 10})
 		if err != nil || len(list) != 3 || list[2].MarketID != "1" || list[1].MarketID != "2" || list[0].MarketID != "1" {
-			t.Fatalf("%d stored, %v", len(list), err)
+			t.Fatalf("%d predictions are stored (%v), want 3 in order", len(list), err)
 		}
 		for i, r := range list {
 			if want := start.Add(time.Duration(2-i) * time.Microsecond); !r.CreatedAt.Equal(want) {
-				t.Errorf("%d: at %s", i, r.CreatedAt)
+				t.Errorf("prediction %d: published at %s, want %s", i, r.CreatedAt, want)
 			}
 		}
 		tally, err := prediction.Store{}.Tally(t.Context(), db, d.agent.ID)
 		if err != nil || tally.Total != 3 || tally.PublicationDays != 1 {
-			t.Errorf("%+v, %v", tally, err)
+			t.Errorf("got tally %+v, %v", tally, err)
 		}
 	})
 }
 
-// TestBatchKey: the key is for the whole; it isn't used up if nothing is published.
+// TestBatchKey checks that a key covers the whole request, and that a request which publishes nothing doesn't
+// use it up.
 func TestBatchKey(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
@@ -131,13 +132,13 @@ func TestBatchKey(t *testing.T) {
 			return string(answer)
 		}
 		if answer, err := d.Answered(t.Context(), &first); answer != nil || err != nil {
-			t.Errorf("before: %s, %v", answer, err)
+			t.Errorf("before the request: got answer %q, %v", answer, err)
 		}
 		if one, two := publish(first), publish(first); one != two || d.stored(t) != 1 {
 			t.Errorf("%s\n%s\n%d stored", one, two, d.stored(t))
 		}
 		if answer, err := d.Answered(t.Context(), &first); string(answer) != publish(first) || err != nil {
-			t.Errorf("after: %s, %v", answer, err)
+			t.Errorf("after the request: got answer %q, %v", answer, err)
 		}
 		other := d.batch("k", "2")
 		other.BodyHash = [32]byte{1}
@@ -155,12 +156,13 @@ func TestBatchKey(t *testing.T) {
 		}
 		other.IdempotencyKey = "unused"
 		if answer := publish(other); strings.HasPrefix(answer, "market_closed") || d.stored(t) != 2 {
-			t.Errorf("%s, %d stored", answer, d.stored(t))
+			t.Errorf("got %s with %d stored", answer, d.stored(t))
 		}
 	})
 }
 
-// TestBatchRepeatWaits: a repeat that arrives while the first is handled gets its answer.
+// TestBatchRepeatWaits checks that a repeat waits for the answer of the first request while that is being
+// stored.
 func TestBatchRepeatWaits(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
@@ -180,22 +182,23 @@ func TestBatchRepeatWaits(t *testing.T) {
 		wg.Wait()
 		for _, a := range answers {
 			if a != answers[0] || a == "" {
-				t.Errorf("%q and %q", a, answers[0])
+				t.Errorf("got answers %q and %q, want the same", a, answers[0])
 			}
 		}
 		if d.stored(t) != 2 {
-			t.Errorf("%d stored", d.stored(t))
+			t.Errorf("%d predictions are stored", d.stored(t))
 		}
 	})
 }
 
-// TestBatchItemThatTheDatabaseRefuses fails alone; a database that is gone stores nothing.
+// TestBatchItemThatTheDatabaseRefuses checks that the item fails alone. If the database is gone, nothing is
+// stored.
 func TestBatchItemThatTheDatabaseRefuses(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
 		d := open(t, db)
 		s := d.batch("k", "1", "2", "3", "1")
-		s.Items[1].Draft.Thesis = "a NUL: \x00" // no edge lets this through
+		s.Items[1].Draft.Thesis = "a NUL: \x00" // every edge refuses this
 		answer, err := d.PublishAll(t.Context(), s)
 		if err != nil {
 			t.Fatal(err)
@@ -203,16 +206,16 @@ func TestBatchItemThatTheDatabaseRefuses(t *testing.T) {
 		lines := strings.Split(string(answer), "\n")
 		for i, want := range []string{"-", "internal", "invalid_prediction", "-"} {
 			if got, _, _ := strings.Cut(lines[i], " "); got != want {
-				t.Errorf("%d: %s", i, lines[i])
+				t.Errorf("item %d: got %q", i, lines[i])
 			}
 		}
 		if d.stored(t) != 2 {
-			t.Errorf("%d stored", d.stored(t))
+			t.Errorf("%d predictions are stored", d.stored(t))
 		}
 	})
 }
 
-// TestBatchIsStoredWholeOrNotAtAll: the connection breaks in the middle, or the disk is full.
+// TestBatchIsStoredWholeOrNotAtAll checks a connection that breaks during the batch, and a full disk.
 func TestBatchIsStoredWholeOrNotAtAll(t *testing.T) {
 	t.Parallel()
 	broken := map[database.Kind]func(t *testing.T, d *desk, s *prediction.BatchSubmission) (repair func()){
@@ -254,10 +257,10 @@ func TestBatchIsStoredWholeOrNotAtAll(t *testing.T) {
 			repair()
 			n, err := db.NewSelect().Table("idempotency_keys").Count(t.Context())
 			if err != nil || n != 0 || d.stored(t) != 0 {
-				t.Errorf("%d keys, %d stored, %v", n, d.stored(t), err)
+				t.Errorf("after the failure: %d keys and %d predictions are stored, %v", n, d.stored(t), err)
 			}
 			if _, err := d.PublishAll(t.Context(), s); err != nil || d.stored(t) != 3 {
-				t.Errorf("afterwards: %d stored, %v", d.stored(t), err)
+				t.Errorf("next batch: %d predictions are stored, %v", d.stored(t), err)
 			}
 		})
 	}

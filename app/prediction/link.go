@@ -13,27 +13,26 @@ import (
 	"github.com/pulsecast/pulsecast/app/problem"
 )
 
-// link is the market a draft speaks of, and the side.
+// link is the market that a draft is about, and the index of its outcome.
 type link struct {
-	market  *market.Market // nil: none
+	market  *market.Market // nil if there is none
 	outcome int
 }
 
 // signal is a known market or news item.
 type signal struct{ kind, id string }
 
-// facts are what the database knows about the drafts of a batch.
+// facts is what the database knows about the drafts of a batch.
 type facts struct {
 	markets   map[string]*market.Market // by id
-	questions map[string][]string       // ids of the open markets that ask a question
-	signals   map[string]signal         // by the address of evidence
-	earlier   map[agentEvent]int        // predictions of an agent on an event
-	// untilClose are agents and markets with a prediction that is withheld until the close.
+	questions map[string][]string       // ids of the open markets with this question
+	signals   map[string]signal         // by the evidence's address
+	earlier   map[agentEvent]int        // number of an agent's predictions on an event
+	// untilClose holds agents and markets with a prediction that is withheld until the market closes.
 	untilClose map[agentMarket]bool
 }
 
-// lookUp reads what is known about drafts, by the same number of statements for any number
-// of them.
+// lookUp reads the facts about drafts. The number of statements doesn't depend on the number of drafts.
 func (p *Publisher) lookUp(ctx context.Context, db bun.IDB, list []*item) (*facts, error) {
 	known := &facts{markets: map[string]*market.Market{}, signals: map[string]signal{}}
 	var questions []string
@@ -75,8 +74,8 @@ func (p *Publisher) lookUp(ctx context.Context, db bun.IDB, list []*item) (*fact
 	return known, err
 }
 
-// ownPages maps the addresses of evidence that are pages of markets on this service to the
-// markets' ids.
+// ownPages finds evidence that links to this service's market pages. It maps the addresses to the ids of the
+// markets.
 func (p *Publisher) ownPages(list []*item) map[string]string {
 	pages := map[string]string{}
 	for _, it := range list {
@@ -90,7 +89,7 @@ func (p *Publisher) ownPages(list []*item) map[string]string {
 	return pages
 }
 
-// findSignals finds the signals that evidence points at.
+// findSignals finds the signals that evidence cites.
 func (p *Publisher) findSignals(
 	ctx context.Context, db bun.IDB, list []*item, pages map[string]string, known *facts,
 ) error {
@@ -122,7 +121,7 @@ func (p *Publisher) findSignals(
 	return nil
 }
 
-// events lists the agents and events of the drafts that will be linked.
+// events lists the pairs of agent and event of the drafts that will be linked.
 func (known *facts) events(list []*item) map[agentEvent]bool {
 	events := map[agentEvent]bool{}
 	for _, it := range list {
@@ -133,9 +132,9 @@ func (known *facts) events(list []*item) map[agentEvent]bool {
 	return events
 }
 
-// link resolves marketId and outcome, or the title of a known open market.
-// A draft that names what does not exist is refused; a title that only looks like
-// a market's is linked when that is beyond doubt, else explained in a warning.
+// link resolves marketId and outcome, or finds an open market by the draft's title. It refuses a draft that
+// names an unknown market or outcome. It links a title only if the match is unambiguous; otherwise it returns a
+// warning.
 func (known *facts) link(it *item) (link, []string, error) {
 	d := &it.draft
 	if d.MarketID == "" {
@@ -144,7 +143,7 @@ func (known *facts) link(it *item) (link, []string, error) {
 	m := known.markets[d.MarketID]
 	if m == nil {
 		return link{}, nil, problem.InvalidPrediction(problem.Field{Field: "marketId",
-			Message: "is not a known market: send an id of GET /api/intelligence/markets, or leave it out"})
+			Message: "is not a known market: send an id from GET /api/intelligence/markets, or leave it out"})
 	}
 	index, err := outcomeOf(m, d.Outcome)
 	if err != nil {
@@ -153,7 +152,7 @@ func (known *facts) link(it *item) (link, []string, error) {
 	if m.Closed {
 		return link{}, nil, problem.New(problem.CodeMarketClosed,
 			fmt.Sprintf(
-				"Market %s is closed; nothing was stored. Choose an open one of GET /api/intelligence/markets.", m.ID,
+				"Market %s is closed. Nothing was stored. Choose an open market from GET /api/intelligence/markets.", m.ID,
 			))
 	}
 	return link{market: m, outcome: index}, nil, nil
@@ -166,16 +165,16 @@ func (known *facts) linkByTitle(it *item) (link, []string, error) {
 		return link{}, nil, problem.InvalidPrediction(problem.Field{Field: "outcome",
 			Message: "needs marketId: it names one outcome of a market"})
 	case len(found) == 0:
-		return link{}, []string{"Not linked to a market: it will be settled by an admin after horizonAt and never ranked. To be ranked, send the marketId of a market from /api/intelligence/markets."}, nil
+		return link{}, []string{"Not linked to a market: an admin will settle this prediction after horizonAt, and it will never be ranked. To be ranked, send the marketId of a market from /api/intelligence/markets."}, nil
 	case len(found) > 1:
-		return link{}, []string{fmt.Sprintf("Not linked: %d open markets ask this question (%s). Send one marketId, or this will not be ranked.", len(found), someOf(found))}, nil
+		return link{}, []string{fmt.Sprintf("Not linked: %d open markets ask this question (%s). Send one marketId, or this prediction will not be ranked.", len(found), someOf(found))}, nil
 	}
 	m := known.markets[found[0]]
 	if m == nil {
-		return link{}, nil, fmt.Errorf("market %s vanished", found[0])
+		return link{}, nil, fmt.Errorf("market %s was not found", found[0])
 	}
 	if d.Outcome == "" && m.YesIndex() < 0 {
-		return link{}, []string{fmt.Sprintf("Not linked: market %s asks this question, but has no outcome named Yes. Send marketId and outcome (one of %s), or this will not be ranked.", m.ID, names(m))}, nil
+		return link{}, []string{fmt.Sprintf("Not linked: market %s asks this question, but has no outcome named Yes. Send marketId and outcome (one of %s), or this prediction will not be ranked.", m.ID, names(m))}, nil
 	}
 	index, err := outcomeOf(m, d.Outcome)
 	if err != nil {
@@ -186,7 +185,7 @@ func (known *facts) linkByTitle(it *item) (link, []string, error) {
 	}, nil
 }
 
-// outcomeOf finds the named outcome, "Yes" by default.
+// outcomeOf finds the named outcome. The default is "Yes".
 func outcomeOf(m *market.Market, name string) (int, error) {
 	if name == "" {
 		if i := m.YesIndex(); i >= 0 {
@@ -210,7 +209,7 @@ func names(m *market.Market) string {
 	return strings.Join(quoted, ", ")
 }
 
-// someOf lists the first five.
+// someOf lists the first five ids.
 func someOf(ids []string) string {
 	const most = 5
 	if len(ids) > most {
@@ -219,7 +218,7 @@ func someOf(ids []string) string {
 	return strings.Join(ids, ", ")
 }
 
-// linkEvidence names the known signal that each address points at.
+// linkEvidence sets the kind and id of the known signal that each address belongs to.
 func (known *facts) linkEvidence(list []Evidence) {
 	for i := range list {
 		s := known.signals[list[i].URL]
@@ -227,7 +226,7 @@ func (known *facts) linkEvidence(list []Evidence) {
 	}
 }
 
-// citedNews lists the items that evidence points at.
+// citedNews lists the news items that evidence cites.
 func citedNews(list []Evidence) []string {
 	var ids []string
 	for _, e := range list {
@@ -238,7 +237,7 @@ func citedNews(list []Evidence) []string {
 	return ids
 }
 
-// The kinds of signal that evidence can point at.
+// The kinds of signal that evidence can cite.
 const (
 	SignalMarket = "market"
 	SignalNews   = "news"

@@ -14,40 +14,38 @@ import (
 	"github.com/pulsecast/pulsecast/app/cursor"
 )
 
-// Sort is an order of the list; every one ends with the id.
+// Sort is an order of the list. Ties are ordered by id.
 type Sort string
 
-// The three orders, each falling. ByResolvedAt and ByEdge list only predictions
-// that have the value.
+// The three orders, all descending. ByResolvedAt and ByEdge list only predictions that have the value.
 const (
 	ByCreatedAt  Sort = "createdAt"
 	ByResolvedAt Sort = "resolvedAt"
 	ByEdge       Sort = "edge"
 )
 
-// Filter narrows the list; zero fields do not.
+// Filter narrows the list. A zero field doesn't filter.
 type Filter struct {
 	AgentID  uuid.UUID
 	Category string
 	MarketID string
-	EventID  string // of an upstream event: the predictions of its markets
+	EventID  string // of an upstream event; matches predictions on any of its markets
 	Status   Status
-	Words    string // all of them, in title or thesis
-	// Established leaves out what an agent published before anything of it was settled. It is
-	// for a list by ByCreatedAt without other filters.
+	Words    string // all of these words must occur in title or thesis
+	// Established leaves out predictions that an agent published before its first settlement. It works only
+	// with ByCreatedAt and no other filters.
 	Established bool
 	Sort        Sort
 	Limit       int
 	Cursor      string
 }
 
-// List reads one page and the cursor of the next, empty at the end. A cursor that
-// is not one of this list's is refused as invalid_parameter.
+// List returns one page and the cursor of the next page, which is empty at the end. It refuses a cursor of
+// another list as invalid_parameter.
 //
-// A page looks at no more than 300 predictions, so that it costs the same however many there
-// are. It may hold fewer than Limit, or none, although there is a next page: if several
-// filters are combined, few of those that fit the first may fit the others. Filter.Newest
-// tells whether a list is ranked among the newest ones only.
+// A page looks at no more than 300 predictions, so its cost doesn't grow with their number. It may hold fewer
+// than Limit, or none, although there is a next page: with several filters, few of the predictions that match
+// the first may match the others. Filter.Newest tells whether the list ranks only the newest ones.
 func (s Store) List(ctx context.Context, db bun.IDB, f Filter) ([]Record, string, error) {
 	if f.Sort == "" {
 		f.Sort = ByCreatedAt
@@ -65,9 +63,8 @@ func (s Store) List(ctx context.Context, db bun.IDB, f Filter) ([]Record, string
 	return records, next, err
 }
 
-// CursorPast returns the last of the next n predictions of an agent, newest first, and the
-// cursor of the page that begins after it; uuid.Nil and "" if there are no more than n. f names
-// the agent and where to begin.
+// CursorPast skips n of an agent's predictions, newest first. It returns the last one skipped and the cursor of
+// the page after it, or uuid.Nil and "" if there are no more than n. f sets the agent and the start.
 func (s Store) CursorPast(ctx context.Context, db bun.IDB, f Filter, n int) (last uuid.UUID, next string, err error) {
 	f = Filter{AgentID: f.AgentID, Cursor: f.Cursor, Sort: ByCreatedAt}
 	after, err := f.readCursor()
@@ -89,18 +86,18 @@ func (s Store) CursorPast(ctx context.Context, db bun.IDB, f Filter, n int) (las
 	return ids[0], f.cursorAfter(&place{ID: ids[0]}), nil
 }
 
-// place is where a prediction stands in a list.
+// place is the position of a prediction in a list.
 type place struct {
 	AgentID    uuid.UUID `bun:",type:uuid"`
 	ID         uuid.UUID `bun:",type:uuid"`
-	ResolvedAt time.Time `bun:",nullzero"` // by ByResolvedAt
-	Edge       *int64    // by ByEdge
-	// Position is the row of the search index on SQLite, which lists by it.
+	ResolvedAt time.Time `bun:",nullzero"` // set by ByResolvedAt
+	Edge       *int64    // set by ByEdge
+	// Position is the row of SQLite's search index, which determines the order there.
 	Position int64
 	Fits     bool
 }
 
-// compare orders places as a list by has them, the first before.
+// compare orders places as the list does.
 func (p *place) compare(o *place, by Sort) int {
 	switch {
 	case by == ByResolvedAt && !p.ResolvedAt.Equal(o.ResolvedAt):
@@ -113,15 +110,15 @@ func (p *place) compare(o *place, by Sort) int {
 	return bytes.Compare(o.ID[:], p.ID[:])
 }
 
-// ranked reports whether the newest predictions that f finds are put in order here, since no
-// index holds them in it.
+// ranked reports whether the newest predictions that match f are sorted here, because no index has their order.
 func (f *Filter) ranked() bool {
 	return f.Sort != ByCreatedAt && (f.Words != "" || (f.AgentID == uuid.Nil && (f.MarketID != "" || f.EventID != "")))
 }
 
-// Newest is how many of the newest predictions are ranked by f, which leaves out older ones; 0 if
-// the list has all. They are those that match Words (on Postgres with an agent or a market, those
-// among so many of it), or those of a market or event.
+// Newest returns how many of the newest predictions f ranks, or 0 if the list covers all of them. If it isn't
+// 0, the list leaves out older ones. The ranked predictions are those of the market or event, or those that
+// match Words. On Postgres, with Words and an agent or a market, they are the matches among that many of its
+// newest predictions.
 func (f *Filter) Newest() int {
 	if f.ranked() {
 		return window
@@ -129,8 +126,8 @@ func (f *Filter) Newest() int {
 	return 0
 }
 
-// cut takes a page from the places that were looked at, and the cursor of the next. more says
-// that there may be others after them.
+// cut makes a page from the places that were looked at. It returns the page and the cursor of the next. more
+// says that there may be further places.
 func (f *Filter) cut(looked []place, more bool, after *place) (page []place, next string) {
 	for i := range looked {
 		p := &looked[i]
@@ -148,12 +145,12 @@ func (f *Filter) cut(looked []place, more bool, after *place) (page []place, nex
 	return page, next
 }
 
-// valued reports whether p has what the list is ordered by.
+// valued reports whether p has the value that the list is ordered by.
 func (f *Filter) valued(p *place) bool {
 	return (f.Sort == ByEdge && p.Edge != nil) || (f.Sort == ByResolvedAt && !p.ResolvedAt.IsZero())
 }
 
-// inOrder reads the records of a page.
+// inOrder reads the records of a page, in its order.
 func (s Store) inOrder(ctx context.Context, db bun.IDB, page []place) ([]Record, error) {
 	ids := make([]uuid.UUID, len(page))
 	for i := range page {
@@ -172,7 +169,7 @@ func (s Store) inOrder(ctx context.Context, db bun.IDB, page []place) ([]Record,
 	return records, nil
 }
 
-// readCursor reads where the page before ended; nil for the first page.
+// readCursor returns the place where the previous page ended, or nil for the first page.
 func (f *Filter) readCursor() (*place, error) {
 	if f.Cursor == "" {
 		return nil, nil

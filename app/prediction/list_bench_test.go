@@ -12,7 +12,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/prediction"
 )
 
-// listed are lists of every kind, by what is asked for.
+// listed are lists of every kind, by name.
 func listed() map[string]prediction.Filter {
 	return map[string]prediction.Filter{
 		"all":                                {},
@@ -74,13 +74,13 @@ func listed() map[string]prediction.Filter {
 	}
 }
 
-// BenchmarkList measures a page of each list, and of the same from a cursor deep in it, in CPU
-// of this process and of the Postgres backend. It needs HISTORY_URL, the address of an empty
-// database, which it fills with a million predictions; Postgres must run on this machine.
+// BenchmarkList measures pages of each list, from the first to the last, in CPU time of this process and of the
+// Postgres backend. It needs HISTORY_URL, the address of an empty database, and fills it with a million
+// predictions. Postgres must run on this machine.
 func BenchmarkList(b *testing.B) {
 	address := os.Getenv("HISTORY_URL")
 	if address == "" {
-		b.Skip("HISTORY_URL is not set: the address of a database to fill and to measure")
+		b.Skip("set HISTORY_URL to the address of a database to fill and measure")
 	}
 	db, err := database.Open(b.Context(), address)
 	if err != nil {
@@ -98,7 +98,7 @@ func BenchmarkList(b *testing.B) {
 	for ; have < size; have += chunk {
 		past.write(b, db, have+1, have+chunk)
 	}
-	db.Reader.SetMaxOpenConns(1) // so that one backend does the work
+	db.Reader.SetMaxOpenConns(1) // one backend does all the work
 	var store prediction.Store
 	for name, f := range listed() {
 		f.Limit = 24
@@ -112,7 +112,7 @@ func BenchmarkList(b *testing.B) {
 				}
 				found += len(list)
 				pages++
-				f.Cursor = next // through the whole list, and again from the start
+				f.Cursor = next // goes through the whole list and starts again
 			}
 			after := cpu(b, db)
 			b.ReportMetric((after.node-before.node)/float64(pages), "node-µs/op")
@@ -122,7 +122,7 @@ func BenchmarkList(b *testing.B) {
 	}
 }
 
-// times are CPU times in µs.
+// times are CPU times in microseconds.
 type times struct{ node, server float64 }
 
 func cpu(b *testing.B, db *database.DB) (t times) {

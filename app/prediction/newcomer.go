@@ -11,15 +11,15 @@ import (
 	"github.com/pulsecast/pulsecast/app/database"
 )
 
-// clearedMarks is on how many of an agent's newest predictions its first settlement clears
-// the mark of a newcomer. Older ones are too old for a feed.
+// clearedMarks is how many of an agent's newest predictions lose the mark of a newcomer at its first
+// settlement. Older predictions are too old for a feed.
 const clearedMarks = 100
 
-// agentsAtOnce is of how many agents one query reads the newest predictions.
+// agentsAtOnce is how many agents one query reads the newest predictions of.
 const agentsAtOnce = 100
 
-// establish clears the mark of a newcomer from the newest predictions of the agents whose
-// first settlement is among some moves. The transaction must hold their tallies.
+// establish clears the mark of a newcomer from the newest predictions of agents whose first settlement is among
+// moves. The transaction must hold their tallies.
 func establish(ctx context.Context, tx bun.Tx, moves []TallyMove) error {
 	settled := slices.DeleteFunc(slices.Clone(moves), func(m TallyMove) bool { return m.Resolved <= 0 })
 	if len(settled) == 0 {

@@ -11,7 +11,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/database"
 )
 
-// Latest is what an agent last published on a market.
+// Latest is an agent's latest prediction on a market.
 type Latest struct {
 	MarketID     string
 	Confidence   float64
@@ -19,8 +19,8 @@ type Latest struct {
 	CreatedAt    time.Time
 }
 
-// LatestOf reads what an agent last published on each of some markets, for the agent itself.
-// Markets without a prediction of it are left out.
+// LatestOf reads an agent's latest prediction on each of the markets, for the agent itself. It leaves out
+// markets without one.
 func LatestOf(ctx context.Context, db bun.IDB, agentID uuid.UUID, marketIDs []string) (map[string]Latest, error) {
 	found := make(map[string]Latest, len(marketIDs))
 	if len(marketIDs) == 0 {
@@ -48,10 +48,10 @@ func LatestOf(ctx context.Context, db bun.IDB, agentID uuid.UUID, marketIDs []st
 	return found, nil
 }
 
-// newestLooked is how many of its newest predictions MarketsOf looks at.
+// newestLooked is how many of an agent's newest predictions MarketsOf looks at.
 const newestLooked = 1000
 
-// MarketsOf lists the markets of an agent's newest thousand predictions.
+// MarketsOf lists the markets of an agent's newest 1,000 predictions.
 func MarketsOf(ctx context.Context, db bun.IDB, agentID uuid.UUID) ([]string, error) {
 	ids := []string{}
 	newest := db.NewSelect().TableExpr("predictions AS p").Column("market_id").Where("p.agent_id = ?", agentID).

@@ -16,12 +16,11 @@ import (
 )
 
 const (
-	// maxVoices is how many agents of a market are looked at, of those that published as
-	// newcomers and of the others each, the oldest agents first. So agents that just registered
-	// can't push out those that were there before, however many they are and however much they
-	// publish.
+	// maxVoices is how many agents of a market are read from each of two groups: those that published as
+	// newcomers, and the others. The oldest agents come first. So new agents can't displace older ones, however
+	// many register and however much they publish.
 	maxVoices = 250
-	// maxRepeats is how many of an agent's newest open predictions on a market are looked at.
+	// maxRepeats is how many of an agent's newest open predictions on a market are read.
 	maxRepeats = 10
 )
 
@@ -36,8 +35,8 @@ type Opinion struct {
 	BaselineObservedAt time.Time `bun:",nullzero"`
 }
 
-// Opinions reads the revealed open predictions on some markets, the newest first. What it
-// reads of each market is bounded: see maxVoices and maxRepeats.
+// Opinions reads the revealed open predictions on markets, newest first. It reads a bounded number for each
+// market; see maxVoices and maxRepeats.
 func Opinions(ctx context.Context, db bun.IDB, marketIDs []string) ([]Opinion, error) {
 	if len(marketIDs) == 0 {
 		return nil, nil
@@ -61,8 +60,8 @@ func Opinions(ctx context.Context, db bun.IDB, marketIDs []string) ([]Opinion, e
 	return rows, nil
 }
 
-// The walk w goes from agent to agent through results_open_agents, by one look for each: next
-// finds the agent after ?a among those of market ?m that have the mark ?n.
+// walkVoices returns a recursive query w that goes from agent to agent through the index results_open_agents.
+// Each step is one look-up: next finds the first agent after ?a on market ?m with the newcomer mark ?n.
 func walkVoices(next string) string {
 	step := func(market, mark, after string) string {
 		return strings.NewReplacer("?m", market, "?n", mark, "?a", after).Replace(next)
@@ -75,9 +74,9 @@ func walkVoices(next string) string {
 		SELECT p.market_id, p.agent_id, p.id, p.outcome_index, p.confidence, s.baseline_state, s.baseline_observed_at FROM w `
 }
 
-// On Postgres rows of the index are compared as a whole and ordered by, so that it takes no
-// other index; behind the last agent of a market it finds another market, or the other mark.
-// Its planning time grows with a list of values.
+// On Postgres, the query compares and orders whole index rows, so that the planner can use no other index.
+// After the last agent of a market, the look-up finds another market or the other mark. The ids are one array,
+// because planning takes longer with a list of values.
 var opinionsOnPostgres = `WITH RECURSIVE v (market_id) AS (SELECT unnest((SELECT ARRAY[?0]::text[]))), ` +
 	walkVoices(`(SELECT CASE WHEN r.market_id = ?m AND r.newcomer = ?n THEN r.agent_id END FROM results AS r
 			WHERE r.status = 'open' AND r.market_id IS NOT NULL AND (r.market_id, r.newcomer, r.agent_id) > (?m, ?n, ?a)

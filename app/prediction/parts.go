@@ -16,23 +16,22 @@ import (
 	"github.com/pulsecast/pulsecast/app/problem"
 )
 
-// Some interfaces send a prediction in two parts: its confidence and its thesis, in either order.
-// A prediction is final, so the first part is kept until the other comes, and both are published
-// as one. A confidence waits for PartPatience and is then published alone. A thesis waits for
-// ThesisPatience and is then forgotten.
+// Some interfaces send a prediction in two parts, its confidence and its thesis, in either order. A prediction
+// is final, so the first part is kept until the other one arrives, and both are published as one. A confidence
+// waits for PartPatience and is then published alone. A thesis waits for ThesisPatience and is then discarded.
 //
-// An agent has one row in prediction_parts for each market. Until it has both parts it is waiting,
-// and a further part of the same kind replaces the first. A row with both is being published;
-// its id is the Idempotency-Key, so that a node that takes up the work of another publishes
-// nothing twice. A published row stays for PartsKept, so that a repeated part is recognised.
+// prediction_parts has one row for each agent and market. Until the row has both parts, it is waiting, and a
+// new part of the same kind replaces the old one. A row with both parts is being published. Its id is the
+// Idempotency-Key, so a node that continues another node's work doesn't publish it again. A published row stays
+// for PartsKept, so that a repeated part is recognised.
 
 const (
 	// PartPatience is how long a confidence waits for a thesis.
 	PartPatience = 2 * time.Minute
-	// ThesisPatience is how long a thesis waits for a confidence. For as long after the
-	// publication, a part that was published is taken for a repeat.
+	// ThesisPatience is how long a thesis waits for a confidence. For the same time after publication, a part
+	// that equals the published one counts as a repeat.
 	ThesisPatience = 10 * time.Minute
-	// PartsKept is how long a row is kept.
+	// PartsKept is how long a row is kept after its first part arrived.
 	PartsKept = 24 * time.Hour
 	// WithoutThesis is the thesis of a confidence that was published alone.
 	WithoutThesis = "Published without a comment."
@@ -40,11 +39,11 @@ const (
 	maxParts = 100
 )
 
-// Part is the confidence or the thesis of a prediction that Yes is the outcome of a market.
+// Part is one part of a prediction that a market's outcome is Yes: its confidence or its thesis.
 type Part struct {
 	Agent      agent.Agent
 	MarketID   string
-	Confidence *float64 // nil: the part is the thesis
+	Confidence *float64 // nil if the part is the thesis
 	Thesis     string
 }
 
@@ -54,19 +53,19 @@ type parts struct {
 
 	AgentID     uuid.UUID `bun:",pk,type:uuid"`
 	MarketID    string    `bun:",pk"`
-	ID          uuid.UUID `bun:",type:uuid"` // of this attempt to put a prediction together
+	ID          uuid.UUID `bun:",type:uuid"` // of this attempt to join two parts
 	Confidence  *float64
 	Thesis      string    `bun:",nullzero"`
-	BeganAt     time.Time // when the first part came
+	BeganAt     time.Time // when the first part arrived
 	PublishedAt time.Time `bun:",nullzero"`
 }
 
 func (s *parts) published() bool { return !s.PublishedAt.IsZero() }
 func (s *parts) complete() bool  { return s.Confidence != nil && s.Thesis != "" }
 
-// AddPart keeps a part until the other one comes, or publishes both. It returns the id of the
-// prediction in the making and whether it is published by now. Refusals are those of Publish, and
-// invalid_request for a thesis that comes after its confidence was published alone.
+// AddPart keeps a part until the other one arrives, or publishes both. It returns the id of the attempt and
+// whether its prediction is now published. It refuses what Publish refuses, and a thesis that arrives after its
+// confidence was published alone (invalid_request).
 func (p *Publisher) AddPart(ctx context.Context, part Part) (id uuid.UUID, published bool, err error) {
 	if err := p.checkPart(ctx, part); err != nil {
 		return uuid.Nil, false, err
@@ -85,7 +84,7 @@ func (p *Publisher) AddPart(ctx context.Context, part Part) (id uuid.UUID, publi
 	}
 }
 
-// checkPart refuses what could not be published if the other part came now.
+// checkPart refuses a part that Publish would refuse.
 func (p *Publisher) checkPart(ctx context.Context, part Part) error {
 	confidence := 0.5
 	d := Draft{MarketID: part.MarketID, Confidence: cmp.Or(part.Confidence, &confidence), Thesis: cmp.Or(part.Thesis, WithoutThesis)}
@@ -96,8 +95,8 @@ func (p *Publisher) checkPart(ctx context.Context, part Part) error {
 	return err
 }
 
-// keepPart stores a part. unfinished says that the row was complete before: then the part is not
-// stored, and the row must be published first.
+// keepPart stores a part. unfinished says that the row already had both parts. In that case the part isn't
+// stored, and the caller must first publish the row.
 func (p *Publisher) keepPart(ctx context.Context, part Part) (s *parts, unfinished bool, err error) {
 	err = p.db.InTx(ctx, func(ctx context.Context, tx bun.Tx) error {
 		now := database.Now(p.now())
@@ -122,7 +121,7 @@ func (p *Publisher) keepPart(ctx context.Context, part Part) (s *parts, unfinish
 	return s, unfinished, nil
 }
 
-// lockParts locks the row of an agent and a market, which it makes if there is none.
+// lockParts locks the row of an agent and a market. It inserts the row if there is none.
 func (p *Publisher) lockParts(ctx context.Context, tx bun.Tx, part Part, now time.Time) (*parts, error) {
 	made := &parts{AgentID: part.Agent.ID, MarketID: part.MarketID, BeganAt: now}
 	made.ID = p.attempt(made, now)
@@ -135,8 +134,8 @@ func (p *Publisher) lockParts(ctx context.Context, tx bun.Tx, part Part, now tim
 	return s, err
 }
 
-// attempt is the id of the next attempt to put a prediction together, after that of a row. With a
-// Seed it follows from the agent, the market and the attempts before, so that the prediction's id does.
+// attempt returns the id of the next attempt, which follows the one in row s. With a Seed, the id depends only
+// on the agent, the market and the earlier attempts. So does the prediction's id.
 func (p *Publisher) attempt(s *parts, now time.Time) uuid.UUID {
 	if p.Seed == nil {
 		return database.NewID(now)
@@ -144,7 +143,7 @@ func (p *Publisher) attempt(s *parts, now time.Time) uuid.UUID {
 	return uuid.NewSHA1(s.ID, fmt.Appendf(nil, "%s %s", s.AgentID, s.MarketID))
 }
 
-// add takes up a part of a row that isn't being published.
+// add adds a part to a row that isn't being published.
 func (p *Publisher) add(s *parts, part Part, now time.Time) error {
 	if s.published() && now.Sub(s.PublishedAt) <= ThesisPatience {
 		switch {
@@ -167,7 +166,8 @@ func (p *Publisher) add(s *parts, part Part, now time.Time) error {
 	return nil
 }
 
-// publishParts publishes a row that has a confidence. What is refused for good is forgotten.
+// publishParts publishes a row that has a confidence. If the publication is refused for good, it deletes the
+// row.
 func (p *Publisher) publishParts(ctx context.Context, a agent.Agent, s *parts) error {
 	d := Draft{MarketID: s.MarketID, Confidence: s.Confidence, Thesis: cmp.Or(s.Thesis, WithoutThesis)}
 	var err error
@@ -199,8 +199,8 @@ func (p *Publisher) endParts(ctx context.Context, s *parts, query string, args .
 	})
 }
 
-// PublishParts publishes the confidences that came before a moment and wait for a thesis, the
-// oldest first. more reports whether some may be left. One that is refused doesn't stop the others.
+// PublishParts publishes the confidences that arrived before the given time and wait for a thesis, oldest
+// first. more reports whether some may be left. A refused one doesn't stop the others.
 func (p *Publisher) PublishParts(ctx context.Context, before time.Time) (more bool, err error) {
 	var list []parts
 	err = p.db.Reader.NewSelect().Model(&list).Where("s.published_at IS NULL").Where("s.confidence IS NOT NULL").
@@ -236,8 +236,7 @@ func PartsWait(ctx context.Context, db bun.IDB) (bool, error) {
 	return found, nil
 }
 
-// ForgetParts deletes one batch of the rows that no longer count. more reports whether some may
-// be left.
+// ForgetParts deletes one batch of expired rows. more reports whether some may be left.
 func (p *Publisher) ForgetParts(ctx context.Context) (more bool, err error) {
 	return database.Prune(ctx, p.db, "prediction_parts", "began_at", p.now().Add(-PartsKept), "agent_id", "market_id")
 }
@@ -245,10 +244,10 @@ func (p *Publisher) ForgetParts(ctx context.Context) (more bool, err error) {
 // WaitingPart is a confidence that waits for a thesis.
 type WaitingPart struct {
 	Confidence float64
-	BeganAt    time.Time // when the first part came
+	BeganAt    time.Time // when the first part arrived
 }
 
-// WaitingParts returns the confidences of an agent on some markets that wait for a thesis.
+// WaitingParts returns an agent's confidences that wait for a thesis on the given markets, by market.
 func WaitingParts(ctx context.Context, db bun.IDB, agentID uuid.UUID, marketIDs []string) (map[string]*WaitingPart, error) {
 	found := map[string]*WaitingPart{}
 	if len(marketIDs) == 0 {

@@ -29,7 +29,8 @@ func eachDesk(t *testing.T, test func(t *testing.T, d *desk)) {
 	}
 }
 
-// add sends a part, "0.6" or a thesis, of a prediction on a market, and says what came of it.
+// add sends a part of a prediction on a market and returns the result. part is a confidence such as "0.6", or a
+// thesis.
 func (d *desk) add(t *testing.T, marketID, part string) string {
 	t.Helper()
 	p := prediction.Part{Agent: d.agent, MarketID: marketID, Thesis: part}
@@ -50,7 +51,7 @@ func (d *desk) add(t *testing.T, marketID, part string) string {
 	return "kept"
 }
 
-// own lists the predictions of the agent, the oldest first, as "market confidence thesis".
+// own lists the agent's predictions as "market confidence thesis", oldest first.
 func (d *desk) own(t *testing.T) (list []string) {
 	t.Helper()
 	records, _, err := prediction.Store{}.For(agent.Viewer{AgentID: d.agent.ID}).
@@ -91,7 +92,7 @@ func TestPartsBecomeOne(t *testing.T) {
 		{"another prediction", []step{
 			{0, "0.6", "kept"}, {0, "Why.", "published"}, {time.Minute, "0.7", "kept"}, {0, "Changed.", "published"},
 		}, []string{"1 0.6 Why.", "1 0.7 Changed."}},
-		{"the same an hour later", []step{
+		{"the same parts an hour later", []step{
 			{0, "0.6", "kept"}, {0, "Why.", "published"}, {time.Hour, "0.6", "kept"}, {0, "Why.", "published"},
 		}, []string{"1 0.6 Why.", "1 0.6 Why."}},
 		{"thesis that waited too long", []step{{0, "Why.", "kept"}, {time.Hour, "0.6", "kept"}, {0, "Now.", "published"}}, []string{"1 0.6 Now."}},
@@ -102,7 +103,7 @@ func TestPartsBecomeOne(t *testing.T) {
 				for i, s := range c.steps {
 					d.wait(s.after)
 					if got := d.add(t, "1", s.part); got != s.want {
-						t.Errorf("step %d, %s: %s, want %s", i, s.part, got, s.want)
+						t.Errorf("step %d, %s: got %s, want %s", i, s.part, got, s.want)
 					}
 				}
 				d.expect(t, c.stored...)
@@ -119,17 +120,17 @@ func TestPartsRefused(t *testing.T) {
 			{"3", "0.6", "invalid_prediction"}, {"1", "1.5", "invalid_prediction"}, {"1", "a \x00 b", "invalid_prediction"},
 		} {
 			if got := d.add(t, c.market, c.part); got != c.want {
-				t.Errorf("%s on %s: %s, want %s", c.part, c.market, got, c.want)
+				t.Errorf("%s on %s: got %s, want %s", c.part, c.market, got, c.want)
 			}
 		}
 		if n, err := d.db.NewSelect().Table("prediction_parts").Count(t.Context()); n != 0 || err != nil {
-			t.Errorf("%d rows were kept, %v", n, err)
+			t.Errorf("%d rows were kept (%v), want none", n, err)
 		}
 	})
 }
 
-// TestPartsPublishedAlone: a confidence without a thesis is published after a while, and the
-// thesis that comes then is refused. Other markets and theses aren't touched.
+// TestPartsPublishedAlone checks that a confidence without a thesis is published after PartPatience, and that a
+// thesis which arrives later is refused. Other markets and theses don't change.
 func TestPartsPublishedAlone(t *testing.T) {
 	t.Parallel()
 	eachDesk(t, func(t *testing.T, d *desk) {
@@ -148,12 +149,12 @@ func TestPartsPublishedAlone(t *testing.T) {
 		publish()
 		d.expect(t, "1 0.6 "+prediction.WithoutThesis)
 		if got := d.add(t, "1", "Too late."); got != "invalid_request" {
-			t.Errorf("a late thesis is %s", got)
+			t.Errorf("a late thesis: got %s", got)
 		}
 		if got := d.add(t, "2", "0.3"); got != "published" {
 			t.Errorf("the other market: %s", got)
 		}
-		// A market that closes meanwhile ends what waits on it.
+		// If a market closes meanwhile, its waiting parts are deleted.
 		d.add(t, "4", "0.8")
 		if _, err := d.db.ExecContext(t.Context(), "UPDATE markets SET closed = TRUE WHERE id = '4'"); err != nil {
 			t.Fatal(err)
@@ -162,13 +163,13 @@ func TestPartsPublishedAlone(t *testing.T) {
 		publish()
 		d.expect(t, "1 0.6 "+prediction.WithoutThesis, "2 0.3 Why.")
 		if n, err := d.db.NewSelect().Table("prediction_parts").Where("published_at IS NULL").Count(t.Context()); n != 0 || err != nil {
-			t.Errorf("%d rows still wait, %v", n, err)
+			t.Errorf("%d rows still wait (%v), want none", n, err)
 		}
 	})
 }
 
-// TestPartsAfterACrash: a node that ends between storing the second part and noting that the
-// prediction is published leaves work that is done once, by the job or by the next part.
+// TestPartsAfterACrash checks a node that stops after it stored the second part and before it recorded the
+// publication. The job or the next part publishes the prediction, exactly once.
 func TestPartsAfterACrash(t *testing.T) {
 	t.Parallel()
 	eachDesk(t, func(t *testing.T, d *desk) {
@@ -182,7 +183,7 @@ func TestPartsAfterACrash(t *testing.T) {
 		d.add(t, "1", "Why.")
 		crash()
 		if got := d.add(t, "1", "0.7"); got != "kept" {
-			t.Errorf("the next confidence is %s", got)
+			t.Errorf("the next confidence: got %s", got)
 		}
 		d.expect(t, "1 0.6 Why.")
 		d.add(t, "1", "Changed.")
@@ -195,7 +196,7 @@ func TestPartsAfterACrash(t *testing.T) {
 	})
 }
 
-// TestPartsAtOnce: both parts at the same moment, each several times, make one prediction.
+// TestPartsAtOnce checks that both parts, sent several times at once, make one prediction.
 func TestPartsAtOnce(t *testing.T) {
 	t.Parallel()
 	eachDesk(t, func(t *testing.T, d *desk) {
@@ -208,7 +209,7 @@ func TestPartsAtOnce(t *testing.T) {
 	})
 }
 
-// TestPartsOfAClosedAccount: what an agent wrote and didn't finish goes with its account.
+// TestPartsOfAClosedAccount checks that an agent's unfinished parts are deleted when its account is closed.
 func TestPartsOfAClosedAccount(t *testing.T) {
 	t.Parallel()
 	eachDesk(t, func(t *testing.T, d *desk) {
@@ -221,7 +222,7 @@ func TestPartsOfAClosedAccount(t *testing.T) {
 			t.Fatal(err)
 		}
 		if n, err := d.db.NewSelect().Table("prediction_parts").Count(t.Context()); n != 0 || err != nil {
-			t.Errorf("%d parts are left, %v", n, err)
+			t.Errorf("%d parts are left (%v), want none", n, err)
 		}
 	})
 }

@@ -1,7 +1,6 @@
-// Package prediction owns predictions: the record, the rules a new one must meet,
-// and how they are published and found again. A prediction is never edited or
-// deleted; what happens to it later (baseline, resolution, scores, hidden text)
-// is added beside what the agent wrote.
+// Package prediction owns predictions: the record, the rules for a new one, publication and search. A
+// prediction is never edited or deleted. Later facts (baseline, resolution, scores, hidden texts) are stored
+// beside what the agent wrote.
 package prediction
 
 import (
@@ -14,7 +13,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/score"
 )
 
-// Status is where a prediction stands.
+// Status is the state of a prediction.
 type Status string
 
 // The three states. A corrected or reopened market moves one back to open.
@@ -24,12 +23,11 @@ const (
 	Void     Status = "void"
 )
 
-// BaselineState is how far the market's probability that a prediction is held
-// against has come.
+// BaselineState is the state of a prediction's baseline.
 type BaselineState string
 
 const (
-	// Unlinked: no market, so no baseline ever.
+	// Unlinked: no market, so never a baseline.
 	Unlinked BaselineState = "unlinked"
 	// Pending: waiting for the first price after publication.
 	Pending BaselineState = "pending"
@@ -41,8 +39,8 @@ const (
 	Illiquid BaselineState = "illiquid"
 )
 
-// Evidence is one link that supports a prediction. SignalKind and SignalID name the
-// known signal the address points at: "market" or "news" and its id, else empty.
+// Evidence is one link that supports a prediction. SignalKind ("market" or "news") and SignalID name the known
+// signal that the address belongs to. Both are empty if there is none.
 type Evidence struct {
 	Title      string
 	URL        string
@@ -50,9 +48,9 @@ type Evidence struct {
 	SignalID   string
 }
 
-// Prediction is one published record. It is read from the view prediction_records over two
-// tables: predictions holds what the agent wrote, results what became of it, so that
-// settling writes no index over what never changes.
+// Prediction is one published record. It is read from the view prediction_records, which joins two tables:
+// predictions holds what the agent wrote, and results holds what settlement adds. So settlement never rewrites
+// an index over texts.
 type Prediction struct {
 	bun.BaseModel `bun:"table:prediction_records,alias:p"`
 
@@ -64,43 +62,43 @@ type Prediction struct {
 	Confidence float64 // probability that the answer to Title is yes, 0..1, four decimals
 	HorizonAt  time.Time
 	Category   string     // lower-case
-	Model      string     // as declared, may be empty
+	Model      string     // as declared; may be empty
 	Evidence   []Evidence `bun:"type:json"`
 
-	// The market it is linked to, empty when none; Outcome is the name of the
-	// outcome that Confidence speaks of, OutcomeIndex its position.
+	// MarketID is empty without a market. Outcome is the name of the outcome that Confidence is about,
+	// OutcomeIndex its position.
 	MarketID     string `bun:",nullzero"`
 	Outcome      string `bun:",nullzero"`
 	OutcomeIndex *int
-	// EventKey is market.Market.EventKey at publication; ScheduledCloseAt the
-	// market's end date as it stood then, zero when it had none.
+	// EventKey is market.Market.EventKey at publication. ScheduledCloseAt is the market's scheduled close at
+	// publication, zero if it had none.
 	EventKey         string    `bun:",nullzero"`
 	ScheduledCloseAt time.Time `bun:",nullzero"`
-	// MarketCategory is the market's category as it stood then, empty when it had none. The
-	// agent's first prediction on an event fixes the category that the event counts in.
+	// MarketCategory is the market's category at publication, empty if it had none. The agent's first
+	// prediction on an event fixes the category that the event counts in.
 	MarketCategory string `bun:",nullzero"`
 
-	// Baseline is q, and what it was clamped to; see score.Bounds. Before and after are
-	// displayed prices.
+	// Baseline is q. BaselineBefore, BaselineAfter and BaselinePrevious are values that it was clamped to; see
+	// score.Bounds. Before and after are displayed prices.
 	BaselineState      BaselineState
 	Baseline           *float64
 	BaselineBefore     *float64
 	BaselineAfter      *float64
 	BaselinePrevious   *float64
 	BaselineObservedAt time.Time `bun:",nullzero"`
-	// The book of the outcome before and after publication, nil when none was known, and
-	// its time-weighted median over the hour before.
+	// The book of the outcome before and after publication, and its time-weighted median over the hour before.
+	// Each is nil if it is unknown.
 	BeforeBid, BeforeAsk *float64
 	AfterBid, AfterAsk   *float64
 	MedianBid, MedianAsk *float64
-	// Stake is what the prediction risks against the baseline, Spread the standard
-	// deviation of its edge; see score.Stake and score.Spread. Set with the baseline.
+	// Stake is what the prediction risks against the baseline. Spread is the standard deviation of its edge.
+	// Both are set with the baseline; see score.Stake and score.Spread.
 	Stake, Spread *score.Points
 	// WeightIndex is i of the weight ½^i, set with the baseline.
 	WeightIndex *int
 
 	Status            Status
-	ResolutionValue   *float64  // y: how far the named outcome happened, 0..1
+	ResolutionValue   *float64  // y: the resolved value of the named outcome, 0..1
 	ResolutionOutcome string    `bun:",nullzero"` // the winning outcome's name
 	ResolutionSource  string    `bun:",nullzero"` // "market" or "admin"
 	ResolutionNote    string    `bun:",nullzero"`
@@ -111,28 +109,28 @@ type Prediction struct {
 	LogEdge      *float64 // bits
 	RulesVersion string   `bun:",nullzero"`
 
-	// Reveal is when others see the prediction; Unrevealed says that they don't yet. Hash is
-	// what they see instead, Salt what it can be checked with: see seal. Both are nil with
-	// RevealNow. RevealedAt is zero while Unrevealed and with RevealNow.
+	// Reveal is when others see the prediction, and Unrevealed says that they don't yet. Others see Hash
+	// instead, and can check it later with Salt; see seal. Both are nil with RevealNow. RevealedAt is zero
+	// while Unrevealed and with RevealNow.
 	Reveal     Reveal
 	Salt, Hash []byte
 	Unrevealed bool
 	RevealedAt time.Time `bun:",nullzero"`
 
-	Hidden bool // by an admin; after Redact also if all texts of the agent are hidden
-	// Newcomer says that nothing of its agent had been settled when it was published. The
-	// agent's first settlement clears it: see Establish.
+	Hidden bool // by an admin; Redact also sets it if all texts of the agent are hidden
+	// Newcomer says that the agent had no settled prediction at publication. The agent's first settlement
+	// clears it; see establish.
 	Newcomer  bool
 	Sample    bool
 	CreatedAt time.Time
 }
 
-// MarketThen is the price that the market displayed at publication: the last one before
-// it, else the first one after it. It is nil without a baseline.
+// MarketThen returns the price that the market displayed at publication: the last price before it, else the
+// first one after it. It returns nil without a baseline.
 func (p *Prediction) MarketThen() *float64 { return cmp.Or(p.BaselineBefore, p.BaselineAfter) }
 
-// Bounds are what the stored baseline was clamped to; Bounds().Clamp(Confidence) gives
-// Baseline again. They are empty without a baseline.
+// Bounds returns the values that the stored baseline was clamped to. Bounds().Clamp(Confidence) gives Baseline
+// again. The bounds are empty without a baseline.
 func (p *Prediction) Bounds() score.Bounds {
 	return score.Bounds{
 		Before: storedView(p.BaselineBefore, p.BeforeBid, p.BeforeAsk), After: storedView(p.BaselineAfter, p.AfterBid, p.AfterAsk),
@@ -151,8 +149,7 @@ func storedView(price, bid, ask *float64) *score.View {
 	return nil
 }
 
-// Tally counts an agent's predictions, kept as they move so that reading it costs
-// one row however many there are.
+// Tally counts an agent's predictions by status. It is updated with each change, so reading it costs one row.
 type Tally struct {
 	bun.BaseModel `bun:"table:agent_tallies,alias:t"`
 
@@ -161,8 +158,8 @@ type Tally struct {
 	Open     int64
 	Resolved int64
 	Void     int64
-	// PublicationDays counts the different UTC days with a prediction linked to a
-	// market; LastRankedDay ("2026-11-21") is the last of them.
+	// PublicationDays is the number of UTC days with a prediction linked to a market. LastRankedDay
+	// ("2026-11-21") is the latest of these days.
 	PublicationDays int64
 	LastRankedDay   string    `bun:",nullzero"`
 	LastPublishedAt time.Time `bun:",nullzero"`

@@ -12,24 +12,23 @@ import (
 	"github.com/pulsecast/pulsecast/app/news"
 )
 
-// Publisher checks and stores new predictions. All that wait at one moment are stored by one
-// transaction; see committer and batch. Its methods are safe for concurrent use.
+// Publisher checks and stores new predictions. One transaction stores all that wait at the same time; see
+// committer and batch. Its methods are safe for concurrent use.
 type Publisher struct {
 	db    *database.DB
 	now   func() time.Time
 	fresh time.Duration
-	// marketPages is what the address of a market's page on this service starts with.
+	// marketPages is the prefix of the addresses of this service's market pages.
 	marketPages string
 
-	// MinLiquidity is the liquidity below which a market gives no baseline
-	// (RANKED_MIN_LIQUIDITY), in the market's currency; 0: none. Set it before the first
-	// Publish.
+	// MinLiquidity is the liquidity below which a market gives no baseline (RANKED_MIN_LIQUIDITY), in the
+	// market's currency. 0 means no minimum. Set it before the first Publish.
 	MinLiquidity float64
 
-	// Seed, if set, is for a clock that stands still. Ids then follow from it, the agent, the
-	// Idempotency-Key (else the body) and the place in the request, so the order of requests
-	// doesn't matter. A request without a key that has the body of an earlier one repeats it. Set
-	// it before the first Publish.
+	// Seed, if set, makes ids reproducible when the clock stands still. An id then depends only on Seed, the
+	// agent, the Idempotency-Key (or the body, if there is no key) and the item's index in the request. The
+	// order of requests doesn't matter. A request without a key counts as a repeat if its body equals that of
+	// an earlier one. Set Seed before the first Publish.
 	Seed []byte
 
 	markets market.Store
@@ -39,8 +38,9 @@ type Publisher struct {
 	failing   atomic.Bool // the last batch was not stored
 }
 
-// NewPublisher publishes into db. A price older than fresh (three intervals of the
-// market feed) is not one to be held against. baseURL is the service's public address.
+// NewPublisher returns a Publisher that stores into db. If a market's price is older than fresh (three
+// intervals of the market feed), the publisher warns that it has no fresh price. baseURL is the service's
+// public address.
 func NewPublisher(db *database.DB, now func() time.Time, fresh time.Duration, baseURL string) *Publisher {
 	p := &Publisher{db: db, now: now, fresh: fresh, marketPages: baseURL + "/markets/"}
 	p.committer = newCommitter(p.commit)
@@ -51,43 +51,44 @@ func NewPublisher(db *database.DB, now func() time.Time, fresh time.Duration, ba
 type Submission struct {
 	Agent agent.Agent
 	Draft Draft
-	// Warnings are what the edge has to say about the request; they come first.
+	// Warnings come from the edge. They stand first in the receipt.
 	Warnings []string
 	// DryRun checks everything and stores nothing.
 	DryRun bool
-	// IdempotencyKey and BodyHash recognise a repeated request; an empty key is none.
+	// IdempotencyKey and BodyHash identify a repeated request. The key is optional.
 	IdempotencyKey string
 	BodyHash       [32]byte
-	// Render writes the answer. It is called inside the transaction, so that what is
-	// stored under the key is what was sent, and at times after Publish has returned.
+	// Render writes the answer. It runs inside the transaction, so that the stored answer is the one that was
+	// sent. It may run after Publish has returned.
 	Render func(Receipt) ([]byte, error)
 }
 
-// dryRun is the last warning of a dry run: its answer has an id and an address like any other.
+// dryRun is the last warning of a dry run. Its answer has an id and an address like any other.
 const dryRun = "Dry run: nothing was stored, so this id and url don't exist. Send the same request without dryRun to publish."
 
-// Receipt is what became of a submission.
+// Receipt is the result of a published submission.
 type Receipt struct {
 	Record Record
-	// ReadAs says the prediction back in words.
+	// ReadAs restates the prediction in words.
 	ReadAs   string
 	Warnings []string
 }
 
-// Publish checks a submission and stores it; when it returns nil the prediction is
-// durable. The answer is what Render wrote, now or for the first request with the
-// same key: a repeat that arrives meanwhile waits for it. Refusals are *problem.Error:
-// invalid_prediction, market_closed, idempotency_mismatch, and unavailable if the database
-// fails, if too many submissions wait, after Stop, or if another transaction changes the
-// agent's predictions for more than five seconds. If ctx ends first, the submission leaves
-// the queue, but one whose transaction has begun may still be stored.
+// Publish checks a submission and stores it. When it returns nil, the prediction is durable.
+//
+// It returns what Render wrote for this request, or for the first request with the same key. A repeat that
+// arrives while the first is still being stored waits for its answer.
+//
+// Refusals are *problem.Error: invalid_prediction, market_closed and idempotency_mismatch. Publish returns
+// unavailable if the database fails, if too many submissions wait, after Stop, or if another transaction
+// changes the agent's predictions for more than five seconds. If ctx ends first, the submission leaves the
+// queue, but it may still be stored if its transaction has begun.
 func (p *Publisher) Publish(ctx context.Context, s Submission) ([]byte, error) {
 	return p.publish(ctx, s.waiting(), s.DryRun)
 }
 
-// PublishAll is Publish for several predictions at once. An item that is refused is part of
-// the answer, and the others are stored, in order, by one transaction with the key. Nothing
-// is stored if PublishAll returns an error.
+// PublishAll publishes several predictions in one transaction, in order; see Publish. A refused item is part of
+// the answer, and the others are stored. If PublishAll returns an error, it stored nothing.
 func (p *Publisher) PublishAll(ctx context.Context, s BatchSubmission) ([]byte, error) {
 	return p.publish(ctx, s.waiting(), s.DryRun)
 }
@@ -102,11 +103,11 @@ func (p *Publisher) publish(ctx context.Context, w *waiting, dryRun bool) ([]byt
 	return p.committer.do(ctx, w)
 }
 
-// Stop refuses new submissions, and returns when all that wait are answered or ctx ends.
+// Stop refuses new submissions. It returns when all waiting ones are answered, or when ctx ends.
 func (p *Publisher) Stop(ctx context.Context) error { return p.committer.stop(ctx) }
 
-// TryWrite returns nil if the last batch was stored. If it wasn't, TryWrite tries whether the
-// database takes writes by now.
+// TryWrite returns nil if the last batch was stored. Otherwise it tests whether the database accepts writes
+// again.
 func (p *Publisher) TryWrite(ctx context.Context) error {
 	if !p.failing.Load() {
 		return nil
@@ -132,11 +133,11 @@ func (p *Publisher) dryRun(ctx context.Context, w *waiting) ([]byte, error) {
 	return w.reply(outcomes)
 }
 
-// prepareAll does everything but storing, in the order of the items: each counts in tally and
-// as an earlier prediction of those after it.
+// prepareAll prepares the items in order, without storing them. It counts each item in tally, and as an earlier
+// prediction for the items after it.
 func (p *Publisher) prepareAll(w *waiting, known *facts, tally *Tally, now time.Time) []ItemOutcome {
 	outcomes := make([]ItemOutcome, len(w.items))
-	before := map[agentEvent]int{} // within the request
+	before := map[agentEvent]int{} // of this request
 	for i, it := range w.items {
 		o := &outcomes[i]
 		if o.Err = it.refused; o.Err != nil {

@@ -18,7 +18,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/prediction"
 )
 
-// BenchmarkPublish publishes from one and from 64 goroutines for 100 agents on 100 markets.
+// BenchmarkPublish publishes for 100 agents on 100 markets, from one goroutine and from 64.
 func BenchmarkPublish(b *testing.B) {
 	for _, kind := range dbtest.Kinds {
 		for _, clients := range []int{1, 64} {
@@ -80,8 +80,8 @@ func BenchmarkPublish(b *testing.B) {
 	}
 }
 
-// longThesis is some 1,200 characters, as agents write, of 4,000 words of which some are far more
-// frequent than others.
+// longThesis returns a thesis of some 1,200 characters, a realistic length. It uses 4,000 words with very
+// different frequencies.
 func longThesis(seed int) string {
 	r := rand.New(rand.NewPCG(uint64(seed), 0))
 	var b strings.Builder

@@ -26,7 +26,7 @@ import (
 
 var start = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
-// desk is one agent with a publisher, a few markets and a clock that can be moved.
+// desk is an agent with a publisher, a few markets and a clock that tests can move.
 type desk struct {
 	*prediction.Publisher
 	db    *database.DB
@@ -96,7 +96,7 @@ func draft(change func(*prediction.Draft)) prediction.Draft {
 	return d
 }
 
-// publish checks the draft as the edge does and publishes it.
+// publish checks the draft as the edge does, and publishes it.
 func (d *desk) publish(t *testing.T, dr prediction.Draft, change ...func(*prediction.Submission)) (got prediction.Receipt, answer string, err error) {
 	t.Helper()
 	if wrong := dr.Check(d.now()); len(wrong) > 0 {
@@ -128,13 +128,13 @@ func TestPublishLinks(t *testing.T) {
 		name            string
 		change          func(*prediction.Draft)
 		market, outcome string
-		readAs, warning string // a part of each
+		readAs, warning string // substrings
 		code, field     string
 	}{
 		{name: "unlinked", readAs: `90 % that the answer to "Will the sun rise?" is yes`, warning: "never ranked"},
 		{name: "by id, Yes by default", change: func(d *prediction.Draft) { d.MarketID = "1" }, market: "1", outcome: "Yes",
 			readAs: "90 % that Yes; the market says 41 %", warning: "Far from the market"},
-		{name: "other side, any case", change: func(d *prediction.Draft) { d.MarketID, d.Outcome = "1", "no" }, market: "1", outcome: "No",
+		{name: "other outcome, any letter case", change: func(d *prediction.Draft) { d.MarketID, d.Outcome = "1", "no" }, market: "1", outcome: "No",
 			readAs: "90 % that No; the market says 59 %"},
 		{name: "by title, ignoring case and punctuation", change: func(d *prediction.Draft) { d.Title = "WILL it rain, in Oslo" }, market: "1", outcome: "Yes", warning: "Linked to market 1"},
 		{name: "title asked twice", change: func(d *prediction.Draft) { d.Title = "Twice asked?" }, warning: "2 open markets ask this question"},
@@ -160,7 +160,7 @@ func TestPublishLinks(t *testing.T) {
 				if c.code != "" {
 					p := problem.As(err)
 					if p.Code != c.code || (c.field != "" && (len(p.Fields) != 1 || p.Fields[0].Field != c.field)) || d.stored(t) != 0 {
-						t.Fatalf("%v with %d stored", err, d.stored(t))
+						t.Fatalf("got %v with %d stored", err, d.stored(t))
 					}
 					return
 				}
@@ -169,10 +169,10 @@ func TestPublishLinks(t *testing.T) {
 				}
 				all := strings.Join(got.Warnings, "\n")
 				if got.Record.MarketID != c.market || got.Record.Outcome != c.outcome || !strings.Contains(got.ReadAs, c.readAs) || !strings.Contains(all, c.warning) {
-					t.Fatalf("market %q outcome %q, read as %q, warnings %q", got.Record.MarketID, got.Record.Outcome, got.ReadAs, all)
+					t.Fatalf("got market %q, outcome %q, read as %q, warnings %q", got.Record.MarketID, got.Record.Outcome, got.ReadAs, all)
 				}
 				if d.stored(t) != 1 {
-					t.Fatalf("%d stored", d.stored(t))
+					t.Fatalf("%d predictions are stored", d.stored(t))
 				}
 			})
 		}
@@ -195,18 +195,18 @@ func TestPublishStoresWhatItAnswers(t *testing.T) {
 		}
 		read, err := prediction.Store{}.ByID(t.Context(), db.Reader, got.Record.ID)
 		if err != nil || read == nil {
-			t.Fatalf("%v, %v", read, err)
+			t.Fatalf("read back: got %v, %v", read, err)
 		}
 		want := []string{"market 1", "market 2", "news n1", " "}
 		for i, e := range read.Evidence {
 			if signal := e.SignalKind + " " + e.SignalID; signal != want[i] {
-				t.Errorf("evidence %d points at %q, want %q", i, signal, want[i])
+				t.Errorf("evidence %d cites %q, want %q", i, signal, want[i])
 			}
 		}
 		if read.Category != "weather" || read.Model != "m-1" || read.Agent.Handle != "ada" || read.Market.ID != "1" ||
 			read.EventKey != "e:weather" || read.BaselineState != prediction.Pending || read.Status != prediction.Open ||
 			!read.CreatedAt.Equal(start) || !read.ScheduledCloseAt.Equal(start.AddDate(0, 1, 0)) || *read.OutcomeIndex != 0 {
-			t.Errorf("read back %+v", read)
+			t.Errorf("read back: got %+v", read)
 		}
 	})
 }
@@ -218,11 +218,11 @@ func TestAdviceOnTheBook(t *testing.T) {
 		inside              = "Inside the market's book"
 	)
 	for name, c := range map[string]struct {
-		bid, ask, liquidity float64 // below 0: unknown
+		bid, ask, liquidity float64 // negative means unknown
 		outcome             string
 		p                   float64
 		readAs              string
-		warnings            []string // a part of each, in order
+		warnings            []string // substrings, in order
 	}{
 		"tight and liquid":                      {.40, .42, 1000, "Yes", .6, "60 % that Yes; the market says 41 % (bid 0.4, ask 0.42)", nil},
 		"second outcome":                        {.40, .42, 1000, "No", .8, "80 % that No; the market says 59 % (bid 0.58, ask 0.6)", nil},
@@ -233,9 +233,9 @@ func TestAdviceOnTheBook(t *testing.T) {
 		"too little liquidity":                  {.40, .42, 999.9, "Yes", .6, "60 % that Yes", []string{thin}},
 		"unknown liquidity":                     {.40, .42, -1, "Yes", .6, "60 % that Yes", []string{unknown}},
 		"neither known":                         {-1, -1, -1, "Yes", .6, "60 % that Yes", []string{bare, unknown}},
-		"far, no book and thin":                 {-1, -1, 999, "Yes", .9, "90 % that Yes", []string{"Far from the market", bare, thin}},
-		"far from a known book":                 {.40, .42, 1000, "Yes", .9, "90 % that Yes", []string{"the market says 41 % (bid 0.4, ask 0.42)"}},
-		"at the ask of the book":                {.40, .42, 1000, "Yes", .42, "42 % that Yes", []string{inside}},
+		"far from the market, without a book, with little liquidity": {-1, -1, 999, "Yes", .9, "90 % that Yes", []string{"Far from the market", bare, thin}},
+		"far from a known book":  {.40, .42, 1000, "Yes", .9, "90 % that Yes", []string{"the market says 41 % (bid 0.4, ask 0.42)"}},
+		"at the ask of the book": {.40, .42, 1000, "Yes", .42, "42 % that Yes", []string{inside}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -255,11 +255,11 @@ func TestAdviceOnTheBook(t *testing.T) {
 			}
 			got, _, err := d.publish(t, draft(func(dr *prediction.Draft) { dr.MarketID, dr.Outcome, dr.Confidence = "7", c.outcome, &c.p }))
 			if err != nil || !strings.Contains(got.ReadAs, c.readAs) || len(got.Warnings) != len(c.warnings) {
-				t.Fatalf("%v, read as %q, warnings %q", err, got.ReadAs, got.Warnings)
+				t.Fatalf("got %v, read as %q, warnings %q", err, got.ReadAs, got.Warnings)
 			}
 			for i, want := range c.warnings {
 				if !strings.Contains(got.Warnings[i], want) {
-					t.Errorf("warning %q, want %q", got.Warnings[i], want)
+					t.Errorf("got warning %q, want %q", got.Warnings[i], want)
 				}
 			}
 		})
@@ -274,7 +274,7 @@ func TestRepeatIsWeighed(t *testing.T) {
 			d.wait(time.Second)
 			got, _, err := d.publish(t, draft(func(dr *prediction.Draft) { dr.MarketID = []string{"1", "2", "1"}[i] }))
 			if err != nil || !strings.Contains(strings.Join(got.Warnings, " "), weight) {
-				t.Errorf("%d: %q, %v", i, got.Warnings, err)
+				t.Errorf("prediction %d: got warnings %q, %v", i, got.Warnings, err)
 			}
 		}
 	})
@@ -286,7 +286,7 @@ func TestDryRunStoresNothing(t *testing.T) {
 		d := open(t, db)
 		got, answer, err := d.publish(t, draft(nil), func(s *prediction.Submission) { s.DryRun, s.IdempotencyKey = true, "k" })
 		if err != nil || answer == "" || got.ReadAs == "" || d.stored(t) != 0 {
-			t.Fatalf("%q, %v, %d stored", answer, err, d.stored(t))
+			t.Fatalf("dry run: got %q, %v with %d stored", answer, err, d.stored(t))
 		}
 	})
 }
@@ -303,13 +303,13 @@ func TestIdempotency(t *testing.T) {
 			t.Fatal(err)
 		}
 		if _, again, err := d.publish(t, draft(nil), key("k", "a")); err != nil || again != first || d.stored(t) != 1 {
-			t.Fatalf("again: %q after %q, %v, %d stored", again, first, err, d.stored(t))
+			t.Fatalf("repeat: got %q after %q, %v with %d stored", again, first, err, d.stored(t))
 		}
 		if _, _, err := d.publish(t, draft(nil), key("k", "b")); problem.As(err).Code != "idempotency_mismatch" {
-			t.Fatalf("another body: %v", err)
+			t.Fatalf("repeat with another body: got %v", err)
 		}
 		if _, other, err := d.publish(t, draft(nil), key("k2", "a")); err != nil || other == first {
-			t.Fatalf("another key: %q, %v", other, err)
+			t.Fatalf("same body with another key: got %q, %v", other, err)
 		}
 		closed := draft(func(dr *prediction.Draft) { dr.MarketID = "6" })
 		if _, _, err := d.publish(t, closed, key("k3", "c")); problem.As(err).Code != "market_closed" {
@@ -320,13 +320,13 @@ func TestIdempotency(t *testing.T) {
 		}
 		d.wait(24 * time.Hour)
 		if _, later, err := d.publish(t, draft(nil), key("k", "b")); err != nil || later == first {
-			t.Fatalf("a day later: %q, %v", later, err)
+			t.Fatalf("repeat after a day: got %q, %v", later, err)
 		}
 	})
 }
 
-// TestFailedRequestKeepsNoKey: a request that fails stores neither a prediction nor its
-// key, and the same key works at once.
+// TestFailedRequestKeepsNoKey checks that a request that fails stores neither a prediction nor its key. The
+// same key works at once.
 func TestFailedRequestKeepsNoKey(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
@@ -337,17 +337,17 @@ func TestFailedRequestKeepsNoKey(t *testing.T) {
 			s.Render = func(prediction.Receipt) ([]byte, error) { return nil, crash }
 		})
 		if !errors.Is(err, crash) || d.stored(t) != 0 {
-			t.Fatalf("%v, %d stored", err, d.stored(t))
+			t.Fatalf("got %v with %d stored", err, d.stored(t))
 		}
 		if _, _, err := d.publish(t, draft(nil), use); err != nil || d.stored(t) != 1 {
-			t.Fatalf("again: %v, %d stored", err, d.stored(t))
+			t.Fatalf("second try: got %v with %d stored", err, d.stored(t))
 		}
 	})
 }
 
-// TestRepeatWaitsForTheFirstAnswer: on Postgres the first request with a key is handled by
-// another node, whose transaction is still open. A repeat gets that answer once it is committed, is refused with 503 if
-// that takes too long, and is published if the first request fails.
+// TestRepeatWaitsForTheFirstAnswer runs on Postgres, where another node handles the first request with a key
+// and its transaction is still open. The repeat gets that answer once it is committed. If that takes too long,
+// the repeat is refused with 503. If the first request fails, the repeat is published.
 func TestRepeatWaitsForTheFirstAnswer(t *testing.T) {
 	t.Parallel()
 	db := dbtest.Open(t, database.Postgres)
@@ -356,7 +356,7 @@ func TestRepeatWaitsForTheFirstAnswer(t *testing.T) {
 		body   string
 		wait   time.Duration
 		end    func(bun.Tx) error
-		answer string // empty: the repeat's own
+		answer string // empty if the repeat has its own answer
 		code   string
 		stored int
 	}{
@@ -408,15 +408,15 @@ func TestRepeatWaitsForTheFirstAnswer(t *testing.T) {
 	}
 }
 
-// TestRepeatsWaitNoLongerForWantOfConnections: what a repeat waited for a connection counts
-// towards the wait for the first answer.
+// TestRepeatsWaitNoLongerForWantOfConnections checks that the time a repeat waits for a connection counts
+// towards its wait for the first answer.
 func TestRepeatsWaitNoLongerForWantOfConnections(t *testing.T) {
 	t.Parallel()
 	const repeats, wait = 10, 500 * time.Millisecond
 	db := dbtest.Open(t, database.Postgres)
 	d := open(t, db)
 	d.HeldWait(wait)
-	db.SetMaxOpenConns(2) // one for the first request, one for all of its repeats
+	db.SetMaxOpenConns(2) // one for the first request, one for all repeats
 	first, err := db.BeginTx(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -439,11 +439,11 @@ func TestRepeatsWaitNoLongerForWantOfConnections(t *testing.T) {
 	}
 	wg.Wait()
 	if took := time.Since(began); took > repeats*wait/2 {
-		t.Errorf("%d repeats of a wait of %s took %s", repeats, wait, took)
+		t.Errorf("%d repeats took %s, want about one wait of %s", repeats, took, wait)
 	}
 }
 
-// holdTally locks what every transaction locks that publishes for the agent.
+// holdTally locks the row that every transaction locks before it publishes for the agent.
 func (d *desk) holdTally(t *testing.T, tx bun.Tx) {
 	t.Helper()
 	for _, statement := range []string{
@@ -465,7 +465,7 @@ func (d *desk) untilHeld(t *testing.T, n int) {
 	t.Helper()
 	for deadline := time.Now().Add(20 * time.Second); d.Held() < n; runtime.Gosched() {
 		if time.Now().After(deadline) {
-			t.Fatalf("%d of %d submissions wait", d.Held(), n)
+			t.Fatalf("%d submissions wait, want %d", d.Held(), n)
 		}
 	}
 }
@@ -484,11 +484,11 @@ func TestConcurrentSameKeyPublishesOnce(t *testing.T) {
 		wg.Wait()
 		for i, err := range errs {
 			if err != nil || answers[i] != answers[0] {
-				t.Errorf("%q after %q, %v", answers[i], answers[0], err)
+				t.Errorf("got %q after %q, %v", answers[i], answers[0], err)
 			}
 		}
 		if d.stored(t) != 1 {
-			t.Errorf("%d stored", d.stored(t))
+			t.Errorf("%d predictions are stored", d.stored(t))
 		}
 	})
 }
@@ -513,7 +513,7 @@ func TestConcurrentRefusalsWithOneKey(t *testing.T) {
 	})
 }
 
-// Both engines cut text into words the same way: at whatever is no letter or digit.
+// Both databases must split text into words the same way: at every character that is neither letter nor digit.
 func TestWordsAreFoundWithTheirSigns(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
@@ -528,7 +528,7 @@ func TestWordsAreFoundWithTheirSigns(t *testing.T) {
 		} {
 			list, _, err := prediction.Store{}.List(t.Context(), db.Reader, prediction.Filter{Words: words, Limit: 5})
 			if err != nil || len(list) != 1 {
-				t.Errorf("%q: %d found, %v", words, len(list), err)
+				t.Errorf("search for %q: found %d, %v", words, len(list), err)
 			}
 		}
 	})
@@ -565,26 +565,26 @@ func TestListPagesThroughEverything(t *testing.T) {
 			{"category", prediction.Filter{Category: "odd"}, 4},
 			{"market", prediction.Filter{MarketID: "1"}, 4},
 			{"open", prediction.Filter{Status: prediction.Open}, 3},
-			{"open, of an agent", prediction.Filter{Status: prediction.Open, AgentID: d.agent.ID}, 3},
-			{"resolved, of a category", prediction.Filter{Status: prediction.Resolved, Category: "odd"}, 4},
+			{"open, by agent", prediction.Filter{Status: prediction.Open, AgentID: d.agent.ID}, 3},
+			{"resolved, in a category", prediction.Filter{Status: prediction.Resolved, Category: "odd"}, 4},
 			{"by resolution", prediction.Filter{Sort: prediction.ByResolvedAt}, 4},
-			{"by edge, all equal", prediction.Filter{Sort: prediction.ByEdge}, 4},
+			{"by edge, all edges equal", prediction.Filter{Sort: prediction.ByEdge}, 4},
 			{"words in any case", prediction.Filter{Words: "ALWAYS zürich"}, 7},
-			{"one more word", prediction.Filter{Words: "zürich 3"}, 1},
+			{"a rarer word", prediction.Filter{Words: "zürich 3"}, 1},
 			{"no word", prediction.Filter{Words: "zürich nowhere"}, 0},
 			{"only signs", prediction.Filter{Words: `"*' -`}, 0},
 		}
 		for _, c := range cases {
 			c.filter.Limit = 2
-			last, seen := "~", 0 // every order here is that of publication
+			last, seen := "~", 0 // all these lists are in order of publication
 			for pages := 0; ; pages++ {
 				list, next, err := prediction.Store{}.List(t.Context(), db.Reader, c.filter)
 				if err != nil || len(list) > 2 || pages > 5 {
-					t.Fatalf("%s: %d items on page %d, %v", c.name, len(list), pages, err)
+					t.Fatalf("%s: got %d items on page %d, %v", c.name, len(list), pages, err)
 				}
 				for _, r := range list {
 					if id := r.ID.String(); id >= last {
-						t.Errorf("%s: %s comes after %s", c.name, id, last)
+						t.Errorf("%s: got %s after %s, want a lower id", c.name, id, last)
 					} else {
 						last = id
 					}
@@ -595,7 +595,7 @@ func TestListPagesThroughEverything(t *testing.T) {
 				}
 			}
 			if seen != c.want {
-				t.Errorf("%s: %d predictions, want %d", c.name, seen, c.want)
+				t.Errorf("%s: got %d predictions, want %d", c.name, seen, c.want)
 			}
 		}
 		forged := func(at string) string { return cursor.Encode("resolvedAt", at, database.NewID(start).String()) }
@@ -607,13 +607,14 @@ func TestListPagesThroughEverything(t *testing.T) {
 		} {
 			bad.Limit = 1
 			if _, _, err := (prediction.Store{}).List(t.Context(), db.Reader, bad); problem.As(err).Code != "invalid_parameter" {
-				t.Errorf("cursor %q: %v", bad.Cursor, err)
+				t.Errorf("cursor %q: got %v", bad.Cursor, err)
 			}
 		}
 	})
 }
 
-// TestCursorPast: the cursor after n predictions begins the page that List would come to.
+// TestCursorPast checks that the cursor after n predictions is the start of the same page that List would
+// reach.
 func TestCursorPast(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
@@ -628,16 +629,16 @@ func TestCursorPast(t *testing.T) {
 		_, want, err := prediction.Store{}.List(t.Context(), db.Reader, filter)
 		_, got, past := prediction.Store{}.CursorPast(t.Context(), db.Reader, filter, 2)
 		if err != nil || past != nil || got != want || got == "" {
-			t.Errorf("%q, want %q, %v, %v", got, want, err, past)
+			t.Errorf("got cursor %q, want %q (%v, %v)", got, want, err, past)
 		}
 		for n, more := range map[int]bool{4: true, 5: false, 6: false} {
 			if last, got, err := (prediction.Store{}).CursorPast(t.Context(), db.Reader, filter, n); err != nil || (got != "") != more || (last == uuid.Nil) == more {
-				t.Errorf("past %d of 5: %q, %v", n, got, err)
+				t.Errorf("past %d of 5: got %q, %v", n, got, err)
 			}
 		}
 		filter.Cursor = got
 		if _, got, err := (prediction.Store{}).CursorPast(t.Context(), db.Reader, filter, 2); err != nil || got == "" || got == want {
-			t.Errorf("from the cursor: %q, %v", got, err)
+			t.Errorf("past 2 from the cursor: got %q, %v", got, err)
 		}
 	})
 }

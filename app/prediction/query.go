@@ -13,30 +13,29 @@ import (
 	"github.com/pulsecast/pulsecast/app/market"
 )
 
-// Select begins a query on all predictions AS p, with the columns of Prediction. As a
-// subquery it lets other packages join predictions to rows of their own.
+// Select begins a query on all predictions AS p, with the columns of Prediction. Other packages can join it as
+// a subquery to their own rows.
 func Select(db bun.IDB) *bun.SelectQuery { return db.NewSelect().Model((*Prediction)(nil)) }
 
 // SelectTallies begins a query on tallies AS t, with the columns of Tally.
 func SelectTallies(db bun.IDB) *bun.SelectQuery { return db.NewSelect().Model((*Tally)(nil)) }
 
-// SelectScored finds one scored prediction on the market that a column of an outer query
-// names. It is for a value, not for EXISTS: then Postgres joins all predictions there ever
-// were. SQLite takes the tables around a CROSS JOIN in the order they are written, and would
-// otherwise walk through all results for each market.
+// SelectScored selects one scored prediction on the market in marketColumn, a column of an outer query. Use it
+// as a value, not in EXISTS: there, Postgres would join all predictions. SQLite joins the tables of a CROSS
+// JOIN in the written order; otherwise it would read all results for each market.
 func SelectScored(db bun.IDB, marketColumn string) *bun.SelectQuery {
 	return db.NewSelect().TableExpr("predictions AS p CROSS JOIN results AS s").ColumnExpr("TRUE").
 		Where("p.market_id = ?", bun.Ident(marketColumn)).Where("s.agent_id = p.agent_id").Where("s.id = p.id").
 		Where("s.status = 'resolved'").Where("s.baseline_state = 'fixed'").Limit(1)
 }
 
-// SelectBy is a subquery of what an agent published: market_id, title and created_at.
+// SelectBy selects an agent's predictions: market_id, title and created_at.
 func SelectBy(db bun.IDB, agentID uuid.UUID) *bun.SelectQuery {
 	return db.NewSelect().TableExpr("predictions AS p").ColumnExpr("p.market_id, p.title, p.created_at").
 		Where("p.agent_id = ?", agentID)
 }
 
-// MarketsWithOpen lists those of some markets that an open prediction is about.
+// MarketsWithOpen returns those of the given markets that have an open prediction.
 func (Store) MarketsWithOpen(ctx context.Context, db bun.IDB, marketIDs []string) ([]string, error) {
 	var found []string
 	if len(marketIDs) == 0 {
@@ -51,8 +50,8 @@ func (Store) MarketsWithOpen(ctx context.Context, db bun.IDB, marketIDs []string
 	return found, nil
 }
 
-// LiveMarkets lists the live markets that an open prediction is about, by id: those to go
-// on observing until they settle. No upstream knows a sample.
+// LiveMarkets lists, by id, the live markets with an open prediction. They must be observed until they settle.
+// Samples are left out because no source knows them.
 func (Store) LiveMarkets(ctx context.Context, db bun.IDB) ([]string, error) {
 	var found []string
 	err := market.Select(db).Column("m.id").Where("NOT m.sample").
@@ -64,8 +63,8 @@ func (Store) LiveMarkets(ctx context.Context, db bun.IDB) ([]string, error) {
 	return found, nil
 }
 
-// NextClose is when the next of an agent's open predictions is scheduled to close after a
-// moment; zero when none is.
+// NextClose returns the next scheduled close after the given time among an agent's open predictions, or the
+// zero time if there is none.
 func (Store) NextClose(ctx context.Context, db bun.IDB, agentID uuid.UUID, after time.Time) (time.Time, error) {
 	var at time.Time
 	err := db.NewRaw(`SELECT scheduled_close_at FROM results WHERE agent_id = ? AND status = 'open' AND scheduled_close_at > ?
@@ -85,8 +84,8 @@ type Bet struct {
 	BaselineObservedAt   time.Time
 }
 
-// BetsOf reads those of an agent's open predictions with a baseline that the viewer sees: of
-// those that close next, at most limit.
+// BetsOf reads an agent's open predictions that have a baseline and that the viewer may see. It reads at most
+// limit, in the order of their scheduled close.
 func (s Store) BetsOf(ctx context.Context, db bun.IDB, agentID uuid.UUID, limit int) ([]Bet, error) {
 	next := db.NewSelect().TableExpr("results AS r").Column("r.agent_id", "r.id", "r.baseline", "r.baseline_observed_at").
 		Where("r.agent_id = ?", agentID).Where("r.status = 'open'").Where("r.baseline_state = 'fixed'").
@@ -111,8 +110,8 @@ func readBets(ctx context.Context, q *bun.SelectQuery) ([]Bet, error) {
 	return bets, nil
 }
 
-// ResolvedOn reads an agent's resolved predictions on some events up to a weight index, in
-// order of publication and without thesis and evidence.
+// ResolvedOn reads an agent's resolved predictions on events, up to a weight index, in order of publication and
+// without thesis and evidence.
 func (Store) ResolvedOn(
 	ctx context.Context, db bun.IDB, agentID uuid.UUID, eventKeys []string, maxIndex int,
 ) ([]Prediction, error) {

@@ -11,15 +11,15 @@ import (
 	"github.com/pulsecast/pulsecast/app/queue"
 )
 
-// OpenOn selects the open predictions on one market. market is an SQL expression for its
-// id: a column of an outer query, for EXISTS.
+// OpenOn selects the open predictions on one market. market is an SQL expression for its id, such as a column
+// of the outer query of an EXISTS.
 func OpenOn(db bun.IDB, market string) *bun.SelectQuery {
 	return db.NewSelect().TableExpr("results AS open").ColumnExpr("1").
 		Where("open.market_id = "+market).Where("open.status = ?", Open)
 }
 
-// due selects, as s, the predictions that an admin must settle: open ones without a market
-// whose horizon has passed. Samples are never settled.
+// due selects, as s, the predictions that an admin must settle: open predictions without a market whose horizon
+// has passed. Samples are never settled.
 func due(db bun.IDB, now time.Time) *bun.SelectQuery {
 	return db.NewSelect().TableExpr("results AS s").
 		Where("s.status = ?", Open).Where("s.market_id IS NULL").Where("NOT s.sample").Where("s.horizon_at <= ?", now.UTC())
@@ -33,7 +33,7 @@ type DuePrediction struct {
 	HorizonAt  time.Time
 }
 
-// Due lists up to limit predictions that an admin must settle, the longest due first.
+// Due lists up to limit predictions that an admin must settle, longest due first.
 func (Store) Due(ctx context.Context, db bun.IDB, now time.Time, limit int) ([]DuePrediction, error) {
 	var rows []DuePrediction
 	err := due(db, now).Join("JOIN predictions AS p ON p.agent_id = s.agent_id AND p.id = s.id").
@@ -48,7 +48,7 @@ func (Store) Due(ctx context.Context, db bun.IDB, now time.Time, limit int) ([]D
 	return rows, nil
 }
 
-// DueQueue measures what Due lists, since the horizon passed.
+// DueQueue measures the number and the age of what Due lists. Age counts from the horizon.
 func (Store) DueQueue(ctx context.Context, db bun.IDB, now time.Time) (queue.Depth, error) {
 	d, err := queue.Read(ctx, due(db, now), "s.horizon_at")
 	if err != nil {
@@ -57,8 +57,8 @@ func (Store) DueQueue(ctx context.Context, db bun.IDB, now time.Time) (queue.Dep
 	return d, nil
 }
 
-// BaselineQueue measures the predictions that wait for their baseline, since publication.
-// Samples are left out.
+// BaselineQueue measures the number and the age of predictions that wait for their baseline. Age counts from
+// publication. Samples are left out.
 func (Store) BaselineQueue(ctx context.Context, db bun.IDB) (queue.Depth, error) {
 	waiting := db.NewSelect().TableExpr("results AS s").Where("s.baseline_state = ?", Pending).Where("NOT s.sample")
 	d, err := queue.Read(ctx, waiting, "s.created_at")
@@ -71,7 +71,7 @@ func (Store) BaselineQueue(ctx context.Context, db bun.IDB) (queue.Depth, error)
 // Totals counts predictions by status.
 type Totals struct{ Open, Resolved, Void int64 }
 
-// Totals counts every prediction, samples included.
+// Totals counts all predictions by status, including samples.
 func (Store) Totals(ctx context.Context, db bun.IDB) (t Totals, err error) {
 	err = db.NewSelect().Model((*Tally)(nil)).
 		ColumnExpr("CAST(COALESCE(SUM(t.open), 0) AS BIGINT) AS open").

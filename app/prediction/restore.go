@@ -11,8 +11,8 @@ import (
 // restoreRows is how many predictions one statement of Restore writes.
 const restoreRows = 200
 
-// Restore writes the rows of predictions as they are, with their results and nothing else, for a
-// database that is made from a data release.
+// Restore writes predictions and their results unchanged, and nothing else. It is for a database made from a
+// data release.
 func Restore(ctx context.Context, tx bun.Tx, list []Prediction) error {
 	for chunk := range slices.Chunk(list, restoreRows) {
 		if _, err := tx.NewInsert().Model(&chunk).ModelTableExpr("predictions").Column(predictionColumns...).Exec(ctx); err != nil {

@@ -15,8 +15,8 @@ import (
 	"github.com/pulsecast/pulsecast/app/score"
 )
 
-// SelectResults begins a query on predictions AS p and their results AS s, with what
-// settling needs of both.
+// SelectResults begins a query on predictions AS p and their results AS s, with the columns that settling
+// needs.
 func SelectResults(db bun.IDB) *bun.SelectQuery {
 	return db.NewSelect().TableExpr("predictions AS p").
 		Join("JOIN results AS s ON s.agent_id = p.agent_id AND s.id = p.id").
@@ -25,7 +25,7 @@ func SelectResults(db bun.IDB) *bun.SelectQuery {
 			"s.resolution_value", "s.resolution_outcome", "s.resolution_source", "s.resolution_note", "s.ruled")
 }
 
-// Which narrows the predictions of a market to settle.
+// Which selects predictions of a market by status.
 type Which int
 
 // The three choices.
@@ -35,13 +35,13 @@ const (
 	OpenOrNot
 )
 
-// Key finds a prediction and its result.
+// Key identifies a prediction and its result.
 type Key struct {
 	AgentID uuid.UUID `bun:",type:uuid"`
 	ID      uuid.UUID `bun:",type:uuid"`
 }
 
-// KeyOf finds a prediction by its id; nil if there is none.
+// KeyOf returns the key of the prediction with this id, or nil if there is none.
 func (Store) KeyOf(ctx context.Context, db bun.IDB, id uuid.UUID) (*Key, error) {
 	var key Key
 	err := db.NewRaw("SELECT agent_id, id FROM predictions WHERE id = ?", id).Scan(ctx, &key)
@@ -54,8 +54,8 @@ func (Store) KeyOf(ctx context.Context, db bun.IDB, id uuid.UUID) (*Key, error) 
 	return &key, nil
 }
 
-// NextToSettle lists the next predictions on a market that do not wait for a baseline, at
-// most limit after one, in order of id.
+// NextToSettle lists the next predictions on a market that don't wait for a baseline. It returns at most limit
+// with ids greater than after, in the order of ids.
 func (Store) NextToSettle(
 	ctx context.Context, db bun.IDB, marketID string, which Which, after uuid.UUID, limit int,
 ) ([]Key, error) {
@@ -75,21 +75,20 @@ func selectToSettle(db bun.IDB, marketID string, which Which, after uuid.UUID, l
 	if which == NotOpen {
 		q = q.Where("s.status <> 'open'")
 	}
-	// SQLite sorts what is left of the market for each chunk if told to by s.id.
+	// Order by p.id: with s.id, SQLite would sort all remaining rows of the market for each chunk.
 	return q.Join("JOIN predictions AS p ON p.agent_id = s.agent_id AND p.id = s.id").
 		Where("p.market_id = ?", marketID).Where("p.id > ?", after).Order("p.id")
 }
 
-// Place is where one of an agent's predictions on an event stands in the order of agents,
-// events and ids.
+// Place is the position of a prediction in the order of agents, events and ids.
 type Place struct {
 	AgentID  uuid.UUID `bun:",type:uuid"`
 	EventKey string
 	ID       uuid.UUID `bun:",type:uuid"`
 }
 
-// NextPending lists the next predictions that wait for a baseline, at most limit after a
-// place, in the order of places. With markets, only those on their events.
+// NextPending lists the next predictions that wait for a baseline, at most limit after a place, in the order of
+// places. If markets isn't empty, it lists only predictions on their events.
 func (Store) NextPending(ctx context.Context, db bun.IDB, markets []string, after Place, limit int) ([]Place, error) {
 	var next []Place
 	err := selectPending(db, markets, after, limit).Column("p.agent_id", "p.event_key", "p.id").Scan(ctx, &next)
@@ -99,9 +98,8 @@ func (Store) NextPending(ctx context.Context, db bun.IDB, markets []string, afte
 	return next, nil
 }
 
-// SelectPending begins a query on the predictions AS p that NextPending lists, but only
-// those of some agents; previous is the agent's own confidence before on the same market
-// and outcome.
+// SelectPending begins a query on the predictions AS p that NextPending lists, but only those of the given
+// agents. The column previous is the agent's previous confidence on the same market and outcome.
 func SelectPending(db bun.IDB, agents []uuid.UUID, markets []string, after Place, limit int) *bun.SelectQuery {
 	return selectPending(db, markets, after, limit).Where("s.agent_id IN (?)", bun.List(agents)).
 		Column("p.id", "p.agent_id", "p.market_id", "p.outcome_index", "p.event_key", "p.market_category", "p.confidence",
@@ -110,9 +108,8 @@ func SelectPending(db bun.IDB, agents []uuid.UUID, markets []string, after Place
 			" AND r.outcome_index = p.outcome_index AND r.id < p.id ORDER BY r.id DESC LIMIT 1) AS previous")
 }
 
-// selectPending finds pending predictions in the order of places. SQLite takes the tables
-// around a CROSS JOIN in the order they are written, and would otherwise walk through all
-// predictions.
+// selectPending finds pending predictions in the order of places. SQLite joins the tables of a CROSS JOIN in
+// the written order; otherwise it would read all predictions.
 func selectPending(db bun.IDB, markets []string, after Place, limit int) *bun.SelectQuery {
 	q := db.NewSelect().TableExpr("results AS s CROSS JOIN predictions AS p").
 		Where("p.agent_id = s.agent_id").Where("p.id = s.id").Where("s.baseline_state = 'pending'").
@@ -125,8 +122,7 @@ func selectPending(db bun.IDB, markets []string, after Place, limit int) *bun.Se
 	return q
 }
 
-// CountByStatus counts the predictions on a market, without those that an admin ruled on
-// one by one.
+// CountByStatus counts the predictions on a market by status. It leaves out predictions with a ruling.
 func (Store) CountByStatus(ctx context.Context, db bun.IDB, marketID string) (map[Status]int64, error) {
 	var rows []struct {
 		Status Status
@@ -144,8 +140,8 @@ func (Store) CountByStatus(ctx context.Context, db bun.IDB, marketID string) (ma
 	return counts, nil
 }
 
-// Baseline is what deciding a prediction's baseline writes. All but the keys and State
-// is nil unless State is Fixed; bids and asks also without a known book.
+// Baseline holds the columns that a decision on a baseline writes. Unless State is Fixed, all but State and the
+// keys are nil. Bids and asks are also nil if no book is known.
 type Baseline struct {
 	AgentID     uuid.UUID     `bun:",type:uuid"`
 	ID          uuid.UUID     `bun:",type:uuid"`
@@ -182,11 +178,11 @@ func FixBaselines(ctx context.Context, tx bun.Tx, rows []Baseline) error {
 	return generation.Moved(ctx, tx, generation.Results)
 }
 
-// Resolution is what resolving, voiding or reopening a prediction writes.
+// Resolution holds the columns that resolving, voiding or reopening a prediction writes.
 type Resolution struct {
 	AgentID      uuid.UUID     `bun:",type:uuid"`
 	ID           uuid.UUID     `bun:",type:uuid"`
-	Was          Status        `bun:",type:text"` // the status it was read in
+	Was          Status        `bun:",type:text"` // the status when it was read
 	Status       Status        `bun:",type:text"`
 	Value        *float64      `bun:",type:double precision"`
 	Outcome      string        `bun:",nullzero,type:text"`
@@ -200,8 +196,7 @@ type Resolution struct {
 	Ruled        bool          `bun:",type:boolean"`
 }
 
-// Resolve writes resolutions. It fails if a prediction is no longer in the status it was
-// read in.
+// Resolve writes resolutions. It fails if the status of a prediction has changed since it was read.
 func Resolve(ctx context.Context, tx bun.Tx, rows []Resolution) error {
 	if len(rows) == 0 {
 		return nil

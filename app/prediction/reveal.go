@@ -21,25 +21,26 @@ import (
 	"github.com/pulsecast/pulsecast/app/problem"
 )
 
-// Reveal is when others see a prediction. What they see before is decided in visibility.go.
+// Reveal is when others see a prediction. visibility.go decides what they see before.
 type Reveal string
 
-// The three moments. With all of them an agent is bound at once: the hash that others see
-// until the reveal is over all that is withheld.
+// The three moments. Even a prediction that isn't revealed yet is binding from its publication: others see a
+// hash of everything that is withheld.
 const (
 	RevealNow      Reveal = "now"
-	RevealBaseline Reveal = "baseline" // once the baseline is final, or it is final that there is none
-	RevealClose    Reveal = "close"    // once the market closes, or its scheduled close passes
+	RevealBaseline Reveal = "baseline" // once the baseline is fixed, or it is final that there is none
+	RevealClose    Reveal = "close"    // once the market closes or its scheduled close passes
 )
 
 const (
-	// saltSize is how many random bytes keep a guess of a withheld prediction from being checked.
+	// saltSize is the number of random bytes in a salt. The salt prevents others from checking a guess against
+	// the hash.
 	saltSize = 32
 	// revealChunk is how many predictions one transaction reveals.
 	revealChunk = 250
 )
 
-// seal withholds p until its reveal and makes the hash that others see.
+// seal withholds p until its reveal and sets the hash that others see.
 func (p *Prediction) seal(until Reveal) error {
 	if p.Reveal = until; until == RevealNow {
 		return nil
@@ -57,8 +58,8 @@ func (p *Prediction) seal(until Reveal) error {
 	return nil
 }
 
-// canonical is what the hash is over besides the salt, which stands before it as lower-case
-// hexadecimal digits: the fields of the API's record in canonical JSON (RFC 8785).
+// canonical returns the fields that the hash covers, in the API's names, as canonical JSON (RFC 8785). The hash
+// is over the salt in lower-case hexadecimal digits, followed by this JSON.
 func (p *Prediction) canonical() ([]byte, error) {
 	evidence := make([]map[string]string, len(p.Evidence))
 	for i, e := range p.Evidence {
@@ -81,14 +82,15 @@ func (p *Prediction) canonical() ([]byte, error) {
 	return said, nil
 }
 
-// agentMarket is an agent and a market.
+// agentMarket is the pair of an agent and a market.
 type agentMarket struct {
 	AgentID  uuid.UUID `bun:",type:uuid"`
 	MarketID string    `bun:",type:text"`
 }
 
-// checkReveal refuses a prediction that can't be withheld as it asks, or that would tell
-// another one: its baseline is bounded by the agent's confidence before on the same market.
+// checkReveal refuses a reveal that the market doesn't allow. It also refuses a reveal that would disclose
+// another prediction of the agent: the baseline is bounded by the agent's previous confidence on the same
+// market.
 func (known *facts) checkReveal(it *item, to link, at time.Time) error {
 	switch until := cmp.Or(it.draft.Reveal, RevealNow); {
 	case until != RevealNow && to.market == nil:
@@ -99,20 +101,19 @@ func (known *facts) checkReveal(it *item, to link, at time.Time) error {
 			Message: "can't be \"close\": this market's scheduled close has passed, so others would see the prediction at once. Send \"baseline\" or \"now\""})
 	case until != RevealClose && to.market != nil && known.untilClose[agentMarket{it.agentID, to.market.ID}]:
 		return problem.InvalidPrediction(problem.Field{Field: "reveal",
-			Message: `must be "close": you have a prediction on this market that is withheld until the close, and the baseline of this one would tell its confidence`})
+			Message: `must be "close": you have a prediction on this market that is withheld until the close, and the baseline of this one would disclose its confidence`})
 	}
 	return nil
 }
 
-// note remembers a prediction for those published after it.
+// note remembers a prediction for the checks of later ones in the batch.
 func (known *facts) note(made *Prediction) {
 	if made.Unrevealed && made.Reveal == RevealClose {
 		known.untilClose[agentMarket{made.AgentID, made.MarketID}] = true
 	}
 }
 
-// revealedEarlier lists the agents and markets of the drafts that are not withheld until
-// their market closes.
+// revealedEarlier lists the agents and markets of drafts that are revealed before their market closes.
 func (known *facts) revealedEarlier(list []*item) []agentMarket {
 	var pairs []agentMarket
 	for _, it := range list {
@@ -123,8 +124,7 @@ func (known *facts) revealedEarlier(list []*item) []agentMarket {
 	return pairs
 }
 
-// withheldUntilClose returns those of some agents and markets that have a prediction withheld
-// until the close.
+// withheldUntilClose returns those pairs that have a prediction withheld until the market closes.
 func withheldUntilClose(ctx context.Context, db bun.IDB, pairs []agentMarket) (map[agentMarket]bool, error) {
 	found := map[agentMarket]bool{}
 	if len(pairs) == 0 {
@@ -151,12 +151,12 @@ func (Store) HasUnrevealed(ctx context.Context, db bun.IDB, agentID uuid.UUID) (
 	return found, nil
 }
 
-// RevealDue reveals the predictions whose baseline is final or whose market has closed, in
-// transactions of 250 predictions, whatever became of their agents. Settling reveals what it
-// decides itself; this finds the rest, after any stop.
+// RevealDue reveals the predictions whose baseline is final or whose market has closed, in transactions of 250
+// predictions. Whether their agents are disabled or closed makes no difference. Settling reveals the
+// predictions that it decides; RevealDue finds the others, including those left by an interrupted run.
 func RevealDue(ctx context.Context, db *database.DB, now time.Time) error {
 	for {
-		// The reader looks first: on SQLite the writer would be taken from those who publish.
+		// Try the reader first: on SQLite, taking the writer would delay publishing.
 		keys, err := dueToReveal(ctx, db.Reader, now)
 		if err != nil || len(keys) == 0 {
 			return err
@@ -177,8 +177,8 @@ func RevealDue(ctx context.Context, db *database.DB, now time.Time) error {
 	}
 }
 
-// dueToReveal lists the next predictions to reveal. Those that wait for a baseline are a few
-// minutes' worth. Of those that wait for a close, one look-up in the index finds each market.
+// dueToReveal lists the next predictions to reveal. Predictions that wait for a baseline were published within
+// the last minutes. For those that wait for a close, one look-up in the index finds each market.
 func dueToReveal(ctx context.Context, db bun.IDB, now time.Time) (keys []Key, err error) {
 	err = db.NewRaw(`WITH RECURSIVE waiting (market_id) AS (
 			SELECT MIN(p.market_id) FROM predictions AS p WHERE p.unrevealed AND p.reveal = 'close'
@@ -200,8 +200,8 @@ func dueToReveal(ctx context.Context, db bun.IDB, now time.Time) (keys []Key, er
 	return keys, nil
 }
 
-// RevealBaselines reveals those of some predictions that wait for their baseline only. tx
-// holds the tallies of their agents.
+// RevealBaselines reveals the predictions among fixed whose Reveal is RevealBaseline. tx must hold the tallies
+// of their agents.
 func RevealBaselines(ctx context.Context, tx bun.Tx, fixed []Baseline, now time.Time) error {
 	keys := make([]Key, len(fixed))
 	for i, f := range fixed {
@@ -210,8 +210,8 @@ func RevealBaselines(ctx context.Context, tx bun.Tx, fixed []Baseline, now time.
 	return reveal(ctx, tx, keys, "p.unrevealed AND p.reveal = 'baseline'", now)
 }
 
-// RevealResolved reveals predictions that were decided, so that no score is of something
-// withheld. tx holds the tallies of their agents.
+// RevealResolved reveals predictions that were decided, so that no withheld prediction has a score. tx must
+// hold the tallies of their agents.
 func RevealResolved(ctx context.Context, tx bun.Tx, decided []Resolution, now time.Time) error {
 	keys := make([]Key, len(decided))
 	for i, d := range decided {
@@ -220,16 +220,16 @@ func RevealResolved(ctx context.Context, tx bun.Tx, decided []Resolution, now ti
 	return reveal(ctx, tx, keys, "p.unrevealed", now)
 }
 
-// revealing is a prediction that becomes public, and when.
+// revealing is a prediction that becomes public, and the time of its reveal.
 type revealing struct {
 	AgentID    uuid.UUID `bun:",type:uuid"`
 	ID         uuid.UUID `bun:",type:uuid"`
 	RevealedAt time.Time `bun:",type:timestamptz"`
 }
 
-// reveal makes those of some predictions public that fit a condition, with what they are
-// found by, and counts them on their markets. tx holds the tallies of their agents. It is the
-// last step of a transaction; see AddToMarkets.
+// reveal makes the predictions public that meet a condition. It also adds their search words and citations, and
+// counts them on their markets. tx must hold the tallies of their agents. It must be the last step of a
+// transaction; see AddToMarkets.
 func reveal(ctx context.Context, tx bun.Tx, keys []Key, condition string, now time.Time) error {
 	if len(keys) == 0 {
 		return nil

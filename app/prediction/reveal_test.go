@@ -19,7 +19,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/problem"
 )
 
-// withheldDraft is a draft on a market that others see later.
+// withheldDraft is a draft on a market with a later reveal.
 func withheldDraft(until prediction.Reveal, market string) prediction.Draft {
 	return draft(func(d *prediction.Draft) {
 		d.Reveal, d.MarketID, d.Thesis, d.Category = until, market, "A zebrafish told me.", "ichthyology"
@@ -27,7 +27,7 @@ func withheldDraft(until prediction.Reveal, market string) prediction.Draft {
 	})
 }
 
-// read returns a prediction as a viewer sees it.
+// read returns a prediction as the viewer sees it.
 func (d *desk) read(t *testing.T, id uuid.UUID, viewer agent.Viewer) *prediction.Record {
 	t.Helper()
 	r, err := prediction.Store{}.For(viewer).ByID(t.Context(), d.db.Reader, id)
@@ -37,7 +37,7 @@ func (d *desk) read(t *testing.T, id uuid.UUID, viewer agent.Viewer) *prediction
 	return r
 }
 
-// settleAs gives a prediction's result a state, as settling does.
+// settleAs sets the status and the baseline state of a prediction's result, as settling does.
 func (d *desk) settleAs(t *testing.T, id uuid.UUID, state prediction.BaselineState) {
 	t.Helper()
 	if _, err := d.db.NewRaw("UPDATE results SET baseline_state = ? WHERE id = ?", state, id).Exec(t.Context()); err != nil {
@@ -52,15 +52,15 @@ func (d *desk) revealDue(t *testing.T) {
 	}
 }
 
-// TestRevealed: what is withheld appears when its moment has come, and not before, with
-// whatever state the agent is in.
+// TestRevealed checks that a withheld prediction is revealed at its moment and not before, whatever the state
+// of the agent.
 func TestRevealed(t *testing.T) {
 	t.Parallel()
 	closes := start.AddDate(0, 1, 0)
 	for _, c := range []struct {
 		name  string
 		until prediction.Reveal
-		early func(t *testing.T, d *desk, id uuid.UUID) // what doesn't reveal it
+		early func(t *testing.T, d *desk, id uuid.UUID) // happens before the reveal
 		due   func(t *testing.T, d *desk, id uuid.UUID)
 	}{
 		{"baseline fixed", prediction.RevealBaseline,
@@ -110,19 +110,19 @@ func TestRevealed(t *testing.T) {
 				c.due(t, d, id)
 				d.revealDue(t)
 				d.checkRevealed(t, id, hash)
-				d.revealDue(t) // again: nothing to do
+				d.revealDue(t) // a second call changes nothing
 				d.checkRevealed(t, id, hash)
 			})
 		})
 	}
 }
 
-// checkWithheld expects that others see who, when and on which market, and nothing else.
+// checkWithheld checks that others see only the agent, the time and the market.
 func (d *desk) checkWithheld(t *testing.T, id uuid.UUID, hash []byte) {
 	t.Helper()
 	others := d.read(t, id, agent.Viewer{AgentID: uuid.New()})
 	if others.Withheld != prediction.NotRevealed {
-		t.Fatalf("withheld for %q, want %q", others.Withheld, prediction.NotRevealed)
+		t.Fatalf("got reason %q, want %q", others.Withheld, prediction.NotRevealed)
 	}
 	p := others.Prediction
 	p.BaseModel = bun.BaseModel{}
@@ -131,14 +131,14 @@ func (d *desk) checkWithheld(t *testing.T, id uuid.UUID, hash []byte) {
 		Reveal: others.Reveal, Hash: hash, Unrevealed: true, CreatedAt: others.CreatedAt,
 	}
 	if len(p.Evidence) != 0 {
-		t.Errorf("others see the evidence %v", p.Evidence)
+		t.Errorf("others see the evidence %v, want none", p.Evidence)
 	}
 	if p.Evidence = nil; !reflect.DeepEqual(p, want) {
-		t.Errorf("others see\n%+v, want\n%+v", p, want)
+		t.Errorf("others see\n%+v\nwant\n%+v", p, want)
 	}
 	for _, viewer := range []agent.Viewer{{AgentID: d.agent.ID}, {Admin: true}} {
 		if r := d.read(t, id, viewer); r.Withheld != prediction.NotWithheld || r.Thesis == "" || r.Salt == nil {
-			t.Errorf("%+v sees %+v", viewer, r.Prediction)
+			t.Errorf("viewer %+v sees %+v", viewer, r.Prediction)
 		}
 	}
 	d.checkFound(t, id, false)
@@ -159,8 +159,8 @@ func (d *desk) checkRevealed(t *testing.T, id uuid.UUID, hash []byte) {
 	d.checkFound(t, id, true)
 }
 
-// checkFound expects that searches, category filters, citations and the market's count have
-// the prediction, or don't, for every viewer.
+// checkFound checks whether searches, category filters, citations and the market's count include the
+// prediction, for every viewer.
 func (d *desk) checkFound(t *testing.T, id uuid.UUID, want bool) {
 	t.Helper()
 	for _, viewer := range []agent.Viewer{{}, {AgentID: d.agent.ID}, {Admin: true}} {
@@ -172,7 +172,7 @@ func (d *desk) checkFound(t *testing.T, id uuid.UUID, want bool) {
 			f.Limit = 5
 			list, next, err := store.List(t.Context(), d.db.Reader, f)
 			if found := len(list) == 1 && list[0].ID == id; err != nil || found != want || next != "" {
-				t.Errorf("%s, %+v: found %t, want %t (%d, %q, %v)", name, viewer, found, want, len(list), next, err)
+				t.Errorf("%s, viewer %+v: found %t, want %t (%d listed, cursor %q, %v)", name, viewer, found, want, len(list), next, err)
 			}
 		}
 		cited, err := store.CitedBy(t.Context(), d.db.Reader, prediction.SignalNews, []string{"n1"}, 5)
@@ -182,16 +182,16 @@ func (d *desk) checkFound(t *testing.T, id uuid.UUID, want bool) {
 	}
 	counts, err := prediction.Store{}.Consensus(t.Context(), d.db.Reader, []string{"1"})
 	if (counts["1"].Predictions == 1) != want || err != nil {
-		t.Errorf("the market counts %+v, %v; want it counted: %t", counts["1"], err, want)
+		t.Errorf("got the market's consensus %+v, %v; want the prediction counted: %t", counts["1"], err, want)
 	}
 	list, _, err := prediction.Store{}.List(t.Context(), d.db.Reader, prediction.Filter{MarketID: "1", Limit: 5})
 	if err != nil || len(list) != 1 {
-		t.Errorf("the market lists %d predictions, %v; want 1 always", len(list), err)
+		t.Errorf("the market lists %d predictions (%v), want 1", len(list), err)
 	}
 }
 
-// TestRevealRefused: a reveal needs a market, and a later prediction must not tell an
-// earlier one's confidence through its baseline.
+// TestRevealRefused checks that a reveal needs a market, and that a later prediction can't disclose an earlier
+// one's confidence through its baseline.
 func TestRevealRefused(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
@@ -205,20 +205,20 @@ func TestRevealRefused(t *testing.T) {
 		} {
 			_, _, err := d.publish(t, c.draft)
 			if p := problem.As(err); p.Status != 422 || len(p.Fields) != 1 || p.Fields[0].Field != "reveal" || !strings.Contains(p.Fields[0].Message, c.want) {
-				t.Errorf("%s: %v", name, err)
+				t.Errorf("%s: got %v", name, err)
 			}
 		}
 		byTitle := draft(func(d *prediction.Draft) { d.Title, d.Reveal = "Will it rain in Oslo?", prediction.RevealClose })
 		if got, _, err := d.publish(t, byTitle); err != nil || !got.Record.Unrevealed || got.Record.MarketID != "1" {
-			t.Fatalf("linked by its title: %+v, %v", got.Record.Prediction, err)
+			t.Fatalf("linked by its title: got %+v, %v", got.Record.Prediction, err)
 		}
 		for _, until := range []prediction.Reveal{"", prediction.RevealNow, prediction.RevealBaseline} {
 			_, _, err := d.publish(t, withheldDraft(until, "1"))
 			if p := problem.As(err); p.Status != 422 || !strings.Contains(p.Fields[0].Message, `must be "close"`) {
-				t.Errorf("%q after close on the same market: %v", until, err)
+				t.Errorf("%q after close on the same market: got %v", until, err)
 			}
 			if _, _, err := d.publish(t, withheldDraft(until, "2")); err != nil {
-				t.Errorf("%q on another market: %v", until, err)
+				t.Errorf("%q on another market: got %v", until, err)
 			}
 		}
 		if _, _, err := d.publish(t, withheldDraft(prediction.RevealClose, "1")); err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/database"
 )
 
-// PublishedAfter reports whether a prediction on a market was published after a moment.
+// PublishedAfter reports whether a prediction on the market was published after the given time.
 func PublishedAfter(ctx context.Context, db bun.IDB, marketID string, at time.Time) (found bool, err error) {
 	err = db.NewRaw("SELECT EXISTS (SELECT 1 FROM predictions WHERE market_id = ? AND id >= ? AND created_at > ?)",
 		marketID, database.FirstID(at), database.Now(at)).Scan(ctx, &found)
@@ -21,9 +21,8 @@ func PublishedAfter(ctx context.Context, db bun.IDB, marketID string, at time.Ti
 	return found, nil
 }
 
-// SelectNewestSettled is a subquery of those of an agent's newest settled predictions, at most
-// limit by the moment of settlement, that were scored against a baseline: the columns of
-// Prediction without texts.
+// SelectNewestSettled looks at an agent's limit most recently settled predictions and selects those that were
+// scored against a baseline. It has the columns of Prediction without texts.
 func SelectNewestSettled(db bun.IDB, agentID uuid.UUID, limit int) *bun.SelectQuery {
 	newest := db.NewSelect().TableExpr("results AS r").Column("r.agent_id", "r.id").
 		Where("r.agent_id = ?", agentID).Where("r.resolved_at IS NOT NULL").

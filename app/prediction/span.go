@@ -11,23 +11,23 @@ import (
 	"github.com/uptrace/bun/dialect/pgdialect"
 )
 
-// The search index of Postgres has no order: to find the newest of what matches it reads all
-// that ever did. So it also holds the spans of time that a prediction was published in: the
-// first nine to four hexadecimal digits of its id, from 4 seconds to 50 days. A search looks
-// into ever longer spans, going back from where the page before ended, until they hold enough.
-// So it reads some times as many matches as it needs, on the last page too.
+// The search index of Postgres has no order: to find the newest matches it would have to read all of them. So
+// the index also holds the spans of time that a prediction was published in. A span is named by the first nine
+// to four hexadecimal digits of an id, and lasts from 4 seconds to 50 days. A search starts where the previous
+// page ended and looks back into ever longer spans until they hold enough matches. It therefore reads only a
+// few times as many matches as it needs, even on the last page.
 
 const (
-	// longDigits and shortDigits are the lengths of the shortest and of the longest spans' names,
-	// as prediction_spans in the migration has them, in hexadecimal digits.
+	// longDigits and shortDigits are the number of hexadecimal digits in the names of the shortest and of the
+	// longest spans. prediction_spans in the migration has the same numbers.
 	longDigits, shortDigits = 9, 4
-	// spanFan is how many spans make the next longer one.
+	// spanFan is how many spans make up one span of the next length.
 	spanFan = 16
-	// growth is how many times the time looked at grows with each look.
+	// growth is the factor by which each look extends the time covered.
 	growth = 7
 )
 
-// withinSpan narrows w to the spans of its next limit matches.
+// withinSpan limits w to the spans that hold its next limit matches.
 func (f *Filter) withinSpan(ctx context.Context, db bun.IDB, w walk, after *place, limit int) error {
 	var from, oldest uuid.UUID
 	err := db.NewRaw("SELECT (SELECT id FROM predictions ORDER BY id DESC LIMIT 1), (SELECT id FROM predictions ORDER BY id LIMIT 1)").
@@ -46,7 +46,7 @@ func (f *Filter) withinSpan(ctx context.Context, db bun.IDB, w walk, after *plac
 	covered, found := int64(0), 0
 	for len(spans) > 0 && found < limit {
 		more := growth * covered
-		if found > 0 { // as much as should do, by what was found so far
+		if found > 0 { // extrapolate from the matches found so far
 			more = min(more, 2*covered*int64(limit-found)/int64(found))
 		}
 		var names []string
@@ -64,7 +64,7 @@ func (f *Filter) withinSpan(ctx context.Context, db bun.IDB, w walk, after *plac
 	return nil
 }
 
-// countWithin counts the matches in some spans, up to limit.
+// countWithin counts the matches in the given spans, up to limit.
 func (f *Filter) countWithin(ctx context.Context, db bun.IDB, within []string, after *place, limit int) (int, error) {
 	some := db.NewSelect().TableExpr("prediction_words AS w").ColumnExpr("1").
 		Where("w.words && ?::text[]", pgdialect.Array(within)).Limit(int64(limit))
@@ -76,18 +76,18 @@ func (f *Filter) countWithin(ctx context.Context, db bun.IDB, within []string, a
 	return int(n), err
 }
 
-// span is a time that predictions were published in.
+// span is a period in which predictions were published.
 type span struct {
 	name  string
-	units int64 // how many of the shortest spans it is as long as
+	units int64 // length in shortest spans
 }
 
-// spansBack lists the spans that cover the time from one id back to an older one: first the
-// shortest ones, back to where a longer one ends, then the longer ones.
+// spansBack lists the spans that cover the time from one id back to an older one. It uses short spans back to
+// the end of a longer one, and then the longer ones.
 func spansBack(from, oldest uuid.UUID) (spans []span) {
 	next, end, units := spanNumber(from), spanNumber(oldest), int64(1)
 	for digits := longDigits; digits >= shortDigits && next >= end; digits-- {
-		first := max(next+1-(next+1)%spanFan, end) // what is left ends with a whole longer span
+		first := max(next+1-(next+1)%spanFan, end) // the rest ends with a whole longer span
 		if digits == shortDigits {
 			first = end
 		}
@@ -99,13 +99,13 @@ func spansBack(from, oldest uuid.UUID) (spans []span) {
 	return spans
 }
 
-// spanNumber numbers the shortest span that an id is in.
+// spanNumber returns the number of the shortest span that contains an id.
 func spanNumber(id uuid.UUID) int64 {
-	n, _ := strconv.ParseInt(hex.EncodeToString(id[:5])[:longDigits], 16, 64) // these are hexadecimal digits
+	n, _ := strconv.ParseInt(hex.EncodeToString(id[:5])[:longDigits], 16, 64) // hexadecimal digits always parse
 	return n
 }
 
-// spanName returns the name of a span as prediction_words has it.
+// spanName returns the name of a span in prediction_words.
 func spanName(n uint64, digits int) string {
 	name := strconv.FormatUint(n|1<<(4*digits), 16)[1:]
 	if digits > 8 {

@@ -9,8 +9,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// TestSpansGoBack: few spans cover the time from one id back to an older one without a gap and
-// without anything twice, the newest first.
+// TestSpansGoBack checks that few spans cover the time from one id back to an older one, newest first, without
+// gaps or overlaps.
 func TestSpansGoBack(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(1, 2))
@@ -27,7 +27,7 @@ func TestSpansGoBack(t *testing.T) {
 			continue
 		}
 		spans := spansBack(at(from), at(oldest))
-		next := from // the newest that isn't covered
+		next := from // the newest number not yet covered
 		for _, s := range spans {
 			digits := strings.ReplaceAll(strings.TrimPrefix(s.name, "@"), "-", "")
 			n, err := strconv.ParseInt(digits, 16, 64)
@@ -36,12 +36,12 @@ func TestSpansGoBack(t *testing.T) {
 			}
 			shift := 4 * (longDigits - len(digits))
 			if last := (n+1)<<shift - 1; last != next || s.units != 1<<shift {
-				t.Fatalf("from %x to %x: %s of %d ends at %x, want %x", from, oldest, s.name, s.units, last, next)
+				t.Fatalf("from %x to %x: span %s of %d units ends at %x, want %x", from, oldest, s.name, s.units, last, next)
 			}
 			next = n<<shift - 1
 		}
 		if most := 16*6 + int((from-oldest)>>20); next >= oldest && from >= oldest || len(spans) > max(most, 0) || from < oldest && len(spans) > 0 {
-			t.Fatalf("from %x to %x: %d spans end at %x", from, oldest, len(spans), next+1)
+			t.Fatalf("from %x to %x: %d spans end at %x, want few that end at the older id", from, oldest, len(spans), next+1)
 		}
 	}
 }

@@ -16,25 +16,24 @@ import (
 	"github.com/pulsecast/pulsecast/app/score"
 )
 
-// Store reads and writes predictions. The records it returns are redacted for the public;
-// see For.
+// Store reads and writes predictions. It redacts the records it returns for the public; For changes the viewer.
 type Store struct {
 	viewer  agent.Viewer
 	agents  agent.Store
 	markets market.Store
 }
 
-// Record is a prediction with whom and what it is about.
+// Record is a prediction with its agent and its market.
 type Record struct {
 	Prediction
 	Agent  agent.Agent
-	Market *market.Market // nil when not linked
-	// Withheld is why the viewer doesn't see the texts, which are empty then.
+	Market *market.Market // nil if not linked
+	// Withheld is the reason why the viewer doesn't see the texts. The texts are empty in that case.
 	Withheld Reason
 }
 
-// LiveEdge is the edge an open prediction would have at today's price; ok is false
-// when it has no baseline or the market no price.
+// LiveEdge returns the edge that an open prediction would have at the current price. ok is false if there is no
+// baseline or no price.
 func (r *Record) LiveEdge() (edge score.Points, ok bool) {
 	if r.Status != Open || r.Baseline == nil || r.Market == nil || r.OutcomeIndex == nil {
 		return 0, false
@@ -46,8 +45,8 @@ func (r *Record) LiveEdge() (edge score.Points, ok bool) {
 	return score.LiveEdge(r.Confidence, *r.Baseline, price), true
 }
 
-// Insert stores a prediction as it is, with what it is found by, and counts it as a new one.
-// It is for imports; agents publish through a Publisher.
+// Insert stores an existing prediction unchanged, with its search words and citations, and counts it as new. It
+// is for imports; agents publish through a Publisher.
 func (s Store) Insert(ctx context.Context, tx bun.Tx, p *Prediction) error {
 	if err := generation.Moved(ctx, tx, generation.Predictions); err != nil {
 		return err
@@ -69,8 +68,7 @@ func (s Store) Insert(ctx context.Context, tx bun.Tx, p *Prediction) error {
 	return nil
 }
 
-// The tables behind the view prediction_records, and which columns of a Prediction each
-// holds.
+// The columns of Prediction in each of the two tables behind the view prediction_records.
 var (
 	predictionColumns = []string{
 		"id", "agent_id", "title", "thesis", "confidence", "horizon_at", "category", "model", "evidence", "market_id",
@@ -85,8 +83,8 @@ var (
 	}
 )
 
-// Add writes the rows of a prediction as it is and counts it on its market, and nothing else;
-// publishing is Insert.
+// Add writes only the rows of a prediction, unchanged, and counts it on its market. Insert does the rest of a
+// publication.
 func Add(ctx context.Context, db bun.IDB, p *Prediction) error {
 	if err := addRows(ctx, db, p); err != nil || p.MarketID == "" {
 		return err
@@ -104,7 +102,7 @@ func addRows(ctx context.Context, db bun.IDB, p *Prediction) error {
 	return nil
 }
 
-// ByID finds one prediction; nil when there is none.
+// ByID returns one prediction, or nil if there is none.
 func (s Store) ByID(ctx context.Context, db bun.IDB, id uuid.UUID) (*Record, error) {
 	var p Prediction
 	err := db.NewSelect().Model(&p).Where("p.id = ?", id).Scan(ctx)
@@ -121,15 +119,15 @@ func (s Store) ByID(ctx context.Context, db bun.IDB, id uuid.UUID) (*Record, err
 	return &records[0], nil
 }
 
-// ByIDs finds several predictions; those that do not exist are left out.
+// ByIDs returns several predictions by id. It leaves out ids that don't exist.
 func (s Store) ByIDs(ctx context.Context, db bun.IDB, ids []uuid.UUID) (map[uuid.UUID]*Record, error) {
 	found := make(map[uuid.UUID]*Record, len(ids))
 	if len(ids) == 0 {
 		return found, nil
 	}
 	var list []Prediction
-	// The second condition follows from the first, but Postgres doesn't know it: it would read all of
-	// a partitioned table of results.
+	// The second condition follows from the first, but Postgres doesn't know that. Without it, Postgres would
+	// read all of a partitioned table of results.
 	err := db.NewSelect().Model(&list).Where("p.id IN (?)", bun.List(ids)).Where("p.result_id IN (?)", bun.List(ids)).Scan(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("read predictions: %w", err)
@@ -144,7 +142,7 @@ func (s Store) ByIDs(ctx context.Context, db bun.IDB, ids []uuid.UUID) (map[uuid
 	return found, nil
 }
 
-// records adds agents and markets, each by one query.
+// records adds agents and markets, with one query for each.
 func (s Store) records(ctx context.Context, db bun.IDB, list []Prediction) ([]Record, error) {
 	agentIDs, marketIDs := make([]uuid.UUID, 0, len(list)), make([]string, 0, len(list))
 	for i := range list {

@@ -14,13 +14,12 @@ import (
 	"github.com/pulsecast/pulsecast/app/generation"
 )
 
-// DayLayout writes a UTC day as the tables hold it: "2026-11-21".
+// DayLayout is the format of a UTC day in the tables: "2026-11-21".
 const DayLayout = time.DateOnly
 
-// Published counts one new open prediction of an agent. linked says that it names
-// a market: the different UTC days with such a one count towards the ranking. Days
-// arrive in order but for clocks that differ around midnight, where a day may then
-// be missed, never counted twice.
+// Published counts one new open prediction of an agent. linked says that it names a market. The number of UTC
+// days with a linked prediction counts towards the ranking. Days normally arrive in order. If nodes' clocks
+// differ around midnight, a day may be missed, but is never counted twice.
 func Published(ctx context.Context, db bun.IDB, agentID uuid.UUID, at time.Time, linked bool) error {
 	at = database.Now(at)
 	t := Tally{AgentID: agentID, Total: 1, Open: 1, LastPublishedAt: at}
@@ -41,7 +40,7 @@ func Published(ctx context.Context, db bun.IDB, agentID uuid.UUID, at time.Time,
 	return nil
 }
 
-// tallyRow is a Tally as a statement reads it.
+// tallyRow holds the columns of a Tally that publishing writes.
 type tallyRow struct {
 	AgentID         uuid.UUID `bun:",type:uuid"`
 	Total           int64     `bun:",type:bigint"`
@@ -51,10 +50,9 @@ type tallyRow struct {
 	LastPublishedAt time.Time `bun:",nullzero,type:timestamptz"`
 }
 
-// lockFreeTallies locks the tallies of agents until the transaction ends, and makes those that
-// are missing. Unlike LockTallies, it leaves out the agents that another transaction holds, and
-// never waits: it makes a tally only under an advisory lock, because an insert would wait for
-// a transaction that makes the same one.
+// lockFreeTallies locks the tallies of agents until the transaction ends, and inserts missing ones. Unlike
+// LockTallies it never waits, and leaves out agents that another transaction holds. It inserts a tally only
+// under an advisory lock, because the insert would wait for another transaction that inserts the same one.
 func lockFreeTallies(ctx context.Context, tx bun.Tx, agents []uuid.UUID) (map[uuid.UUID]*Tally, error) {
 	type row struct {
 		AgentID uuid.UUID `bun:",type:uuid"`
@@ -92,8 +90,8 @@ func lockFreeTallies(ctx context.Context, tx bun.Tx, agents []uuid.UUID) (map[uu
 	return tallies, nil
 }
 
-// next is the moment of the agent's next prediction: now, but later than the one before,
-// even if that was published by a node whose clock is ahead.
+// next returns the time of the agent's next prediction: now, but always after its latest prediction, which a
+// node with a faster clock may have published.
 func (t *Tally) next(now time.Time) time.Time {
 	if now.After(t.LastPublishedAt) {
 		return now
@@ -101,8 +99,8 @@ func (t *Tally) next(now time.Time) time.Time {
 	return t.LastPublishedAt.Add(time.Microsecond)
 }
 
-// count adds a new open prediction, as Published does, and marks it if nothing of its agent
-// has been settled yet.
+// count adds a new open prediction, as Published does. It marks the prediction if its agent has no settlement
+// yet.
 func (t *Tally) count(p *Prediction) {
 	p.Newcomer = t.Resolved == 0
 	t.Total++
@@ -114,7 +112,7 @@ func (t *Tally) count(p *Prediction) {
 	}
 }
 
-// talliesWrite writes what count changed. The transaction must hold the tallies.
+// talliesWrite writes the values that count changed. The transaction must hold the tallies.
 func talliesWrite(list []*Tally) database.Write {
 	rows := make([]tallyRow, len(list))
 	for i, t := range list {
@@ -124,7 +122,7 @@ func talliesWrite(list []*Tally) database.Write {
 		last_ranked_day = v.last_ranked_day, last_published_at = v.last_published_at FROM v WHERE t.agent_id = v.agent_id`, rows)
 }
 
-// TallyMove is by how much an agent's counts change.
+// TallyMove is a change of an agent's counts.
 type TallyMove struct {
 	AgentID  uuid.UUID `bun:",type:uuid"`
 	Open     int64     `bun:",type:bigint"`
@@ -132,7 +130,7 @@ type TallyMove struct {
 	Void     int64     `bun:",type:bigint"`
 }
 
-// Count adds n predictions in a status; n may be negative.
+// Count adds n predictions with the given status. n may be negative.
 func (m *TallyMove) Count(s Status, n int64) {
 	switch s {
 	case Open:
@@ -144,10 +142,9 @@ func (m *TallyMove) Count(s Status, n int64) {
 	}
 }
 
-// LockTallies locks the tallies of some agents until the transaction ends, in ascending
-// order. Publishing and settling hold the tally of an agent before they read or change its
-// predictions, results and sums. Agents without a tally get an empty one. SQLite has one
-// writer anyway.
+// LockTallies locks the tallies of agents until the transaction ends, in ascending order. Publishing and
+// settling hold an agent's tally before they read or change its predictions, results and sums. Agents without a
+// tally get an empty one. On SQLite it does nothing, because there is only one writer.
 func LockTallies(ctx context.Context, tx bun.Tx, agents []uuid.UUID) error {
 	agents = slices.Clone(agents)
 	slices.SortFunc(agents, func(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) })
@@ -180,8 +177,7 @@ func waitForTallies(ctx context.Context, tx bun.Tx, agents []uuid.UUID) (int, er
 	return len(ids), nil
 }
 
-// DropEmptyTallies deletes those tallies of some agents that LockTallies made and that
-// nothing was counted in.
+// DropEmptyTallies deletes those tallies of the agents that LockTallies inserted and that still count nothing.
 func DropEmptyTallies(ctx context.Context, tx bun.Tx, agents []uuid.UUID) error {
 	_, err := tx.NewDelete().Model((*Tally)(nil)).Where("agent_id IN (?)", bun.List(agents)).
 		Where("total = 0 AND open = 0 AND resolved = 0 AND void = 0").Exec(ctx)
@@ -191,8 +187,7 @@ func DropEmptyTallies(ctx context.Context, tx bun.Tx, agents []uuid.UUID) error 
 	return nil
 }
 
-// MoveTallies applies the moves of many agents, at most one of each, in one
-// statement. An agent without a tally is left without one.
+// MoveTallies applies moves in one statement, at most one for each agent. It doesn't insert missing tallies.
 func MoveTallies(ctx context.Context, tx bun.Tx, moves []TallyMove) error {
 	moves = slices.DeleteFunc(moves, func(m TallyMove) bool { return m.Open == 0 && m.Resolved == 0 && m.Void == 0 })
 	if len(moves) == 0 {
@@ -210,8 +205,8 @@ func MoveTallies(ctx context.Context, tx bun.Tx, moves []TallyMove) error {
 	return nil
 }
 
-// PublicationDays is on how many UTC days each of these agents published a prediction
-// linked to a market. Agents that never published are left out.
+// PublicationDays returns the number of UTC days on which each agent published a prediction linked to a market.
+// It leaves out agents that never published.
 func (Store) PublicationDays(ctx context.Context, db bun.IDB, agents []uuid.UUID) (map[uuid.UUID]int64, error) {
 	tallies, err := Tallies(ctx, db, agents)
 	if err != nil {
@@ -224,13 +219,13 @@ func (Store) PublicationDays(ctx context.Context, db bun.IDB, agents []uuid.UUID
 	return days, nil
 }
 
-// Tally returns an agent's tally; all zero for one that never published.
+// Tally returns an agent's tally, which is all zero if it never published.
 func (Store) Tally(ctx context.Context, db bun.IDB, agentID uuid.UUID) (Tally, error) {
 	tallies, err := Tallies(ctx, db, []uuid.UUID{agentID})
 	return tallies[agentID], err
 }
 
-// Publishers counts the agents that ever published.
+// Publishers returns how many agents have ever published.
 func (Store) Publishers(ctx context.Context, db bun.IDB) (n int64, err error) {
 	if err := SelectTallies(db).ColumnExpr("COUNT(*)").Where("t.total > 0").Scan(ctx, &n); err != nil {
 		return 0, fmt.Errorf("count publishers: %w", err)
@@ -238,7 +233,7 @@ func (Store) Publishers(ctx context.Context, db bun.IDB) (n int64, err error) {
 	return n, nil
 }
 
-// ReplaceTallies writes counts in place of all that some agents have.
+// ReplaceTallies replaces all tallies of the given agents.
 func ReplaceTallies(ctx context.Context, tx bun.Tx, agents []uuid.UUID, tallies []Tally) error {
 	if _, err := tx.NewDelete().Model((*Tally)(nil)).Where("agent_id IN (?)", bun.List(agents)).Exec(ctx); err != nil {
 		return fmt.Errorf("clear tallies: %w", err)

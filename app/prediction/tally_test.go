@@ -54,15 +54,15 @@ func TestTally(t *testing.T) {
 			}
 			got.LastPublishedAt = got.LastPublishedAt.UTC()
 			if got != want {
-				t.Errorf("tally %+v, want %+v", got, want)
+				t.Errorf("got tally %+v, want %+v", got, want)
 			}
 		}
 		days, err := prediction.Store{}.PublicationDays(ctx, db.Reader, []uuid.UUID{one, two, newAgent(t, db, "three")})
 		if err != nil || len(days) != 2 || days[one] != 2 || days[two] != 0 {
-			t.Errorf("days of publication: %v, %v", days, err)
+			t.Errorf("days of publication: got %v, %v", days, err)
 		}
 		if days, err = (prediction.Store{}).PublicationDays(ctx, db.Reader, nil); err != nil || len(days) != 0 {
-			t.Errorf("days of nobody: %v, %v", days, err)
+			t.Errorf("days of publication of no agents: got %v, %v", days, err)
 		}
 	})
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/update"
 )
 
-// created are the updates of new predictions.
+// created returns the updates for new predictions.
 func created(list []*Prediction) []update.Update {
 	updates := make([]update.Update, len(list))
 	for i, p := range list {
@@ -29,7 +29,7 @@ func created(list []*Prediction) []update.Update {
 	return updates
 }
 
-// MarketRef names the market of a prediction in an update; nil without one.
+// MarketRef names the market of a prediction in an update. It returns nil without a market.
 func MarketRef(id, eventKey, category string) *update.Market {
 	if id == "" {
 		return nil
@@ -40,9 +40,8 @@ func MarketRef(id, eventKey, category string) *update.Market {
 // firstLooked is how many of an agent's predictions on a market FirstOn looks at.
 const firstLooked = 32
 
-// FirstOn returns, by market, when an agent first published on each of some markets,
-// predictions that were voided left out. It looks at the first 32 on each. Markets without
-// any are left out.
+// FirstOn returns, by market, when an agent first published on each of the given markets. It looks at the first
+// 32 predictions on each market and leaves out voided ones. Markets without a prediction are left out.
 func (Store) FirstOn(ctx context.Context, db bun.IDB, agentID uuid.UUID, marketIDs []string) (map[string]time.Time, error) {
 	first := map[string]time.Time{}
 	if len(marketIDs) == 0 {

@@ -13,9 +13,9 @@ import (
 	"github.com/pulsecast/pulsecast/app/problem"
 )
 
-// This file decides what is shown of a prediction. What is shown of its agent is decided
-// in app/agent/visibility.go. Store returns records that are already redacted for its
-// viewer, so no edge, list or picture holds a text it must not show.
+// This file decides which parts of a prediction are shown; app/agent/visibility.go decides the same for its
+// agent. Store redacts its records for the viewer, so that no edge, list or picture holds a text it must not
+// show.
 //
 //	viewer    hidden by an admin                             not yet revealed
 //	public    id, agent, market, numbers, scores;            id, agent, market, time of
@@ -24,23 +24,22 @@ import (
 //	          and sees that it is hidden
 //	admin     everything, marked as hidden                   everything
 //
-// Hidden predictions stay in lists, and count in totals, consensus and scores. Searches
-// and category filters leave them out, since a match would reveal a word. Unrevealed ones
-// stay in lists and totals of their agent; searches, category filters, citations, the
-// consensus and the count of the market have them from their reveal on, for every viewer.
+// Hidden predictions stay in lists and count in totals, consensus and scores. Searches and category filters
+// leave them out, because a match would disclose a word. Unrevealed predictions are in the lists and totals of
+// their agent. Searches, category filters, citations, the consensus and the market's count include them only
+// after their reveal, for every viewer.
 
-// Reason is why a viewer doesn't see what an agent wrote.
+// Reason is why texts are withheld from a viewer.
 type Reason string
 
-// The reasons to withhold.
+// The reasons for withholding.
 const (
 	NotWithheld   Reason = ""
 	HiddenByAdmin Reason = "hidden"       // the texts
-	NotRevealed   Reason = "not_revealed" // everything but who, when and on which market
+	NotRevealed   Reason = "not_revealed" // everything except agent, time and market
 )
 
-// withheld returns why viewer doesn't see what p's agent wrote. p.Hidden must already
-// include the agent's visibility.
+// withheld returns why viewer doesn't see the texts of p. p.Hidden must already include the agent's visibility.
 func (p *Prediction) withheld(viewer agent.Viewer) Reason {
 	switch {
 	case viewer.Admin:
@@ -53,11 +52,11 @@ func (p *Prediction) withheld(viewer agent.Viewer) Reason {
 	return NotWithheld
 }
 
-// Redact removes from p what viewer must not see, given the visibility of p's agent, and
-// returns why. It also sets Hidden if all texts of the agent are hidden.
+// Redact removes from p what viewer must not see, and returns the reason. author is the visibility of p's
+// agent. Redact also sets Hidden if all texts of the agent are hidden.
 func (p *Prediction) Redact(author agent.Visibility, viewer agent.Viewer) Reason {
 	p.Hidden = p.Hidden || author.HidesTexts()
-	// A salt without all that the hash is over would only help to guess the rest.
+	// If not all hashed fields are shown, the salt only helps to guess the others.
 	if author.HidesProfile() && !viewer.Admin {
 		p.Model, p.Salt = "", nil
 	}
@@ -71,7 +70,7 @@ func (p *Prediction) Redact(author agent.Visibility, viewer agent.Viewer) Reason
 	return reason
 }
 
-// sealed is what others see of p before its reveal.
+// sealed returns the fields of p that others see before its reveal.
 func (p *Prediction) sealed() Prediction {
 	return Prediction{
 		ID: p.ID, AgentID: p.AgentID, MarketID: p.MarketID, EventKey: p.EventKey, MarketCategory: p.MarketCategory,
@@ -80,7 +79,7 @@ func (p *Prediction) sealed() Prediction {
 	}
 }
 
-// redact is Redact for a record. A hidden category gives way to the market's.
+// redact is Redact for a record. It replaces a hidden category by the market's.
 func (r *Record) redact(viewer agent.Viewer) {
 	r.Withheld = r.Redact(r.Agent.Visibility, viewer)
 	if r.Withheld == HiddenByAdmin && r.Market != nil && r.Market.Category != "" {
@@ -88,20 +87,20 @@ func (r *Record) redact(viewer agent.Viewer) {
 	}
 }
 
-// For returns a Store whose records are redacted for viewer instead of for the public.
+// For returns a Store that redacts records for viewer instead of for the public.
 func (s Store) For(viewer agent.Viewer) Store {
 	s.viewer = viewer
 	return s
 }
 
-// textsShown is the condition on predictions AS p that their own texts are not hidden. Those of
-// their agent may be: see agent.ShowsTexts.
+// textsShown is the condition that no admin has hidden the texts of predictions AS p. All texts of the agent
+// may still be hidden; see agent.ShowsTexts.
 const textsShown = "NOT p.hidden"
 
-// revealed is the condition on predictions AS p that others may see them.
+// revealed is the condition that predictions AS p are revealed to others.
 const revealed = "NOT p.unrevealed"
 
-// whereTexts keeps the predictions AS p of q whose texts viewer sees.
+// whereTexts limits q to the predictions AS p whose texts viewer sees.
 func whereTexts(q *bun.SelectQuery, viewer agent.Viewer) *bun.SelectQuery {
 	if viewer.Admin {
 		return q
@@ -109,9 +108,8 @@ func whereTexts(q *bun.SelectQuery, viewer agent.Viewer) *bun.SelectQuery {
 	return agent.WhereTexts(q.Where(textsShown), "p.agent_id")
 }
 
-// Hide withholds a prediction's texts from all but admins, or shows them again; numbers
-// and scores stay. It returns the title and whether anything changed; 404 not_found if
-// there is no such prediction.
+// Hide hides a prediction's texts from everyone but admins, or shows them again. Numbers and scores stay. It
+// returns the title and whether anything changed, or 404 not_found if there is no such prediction.
 func (Store) Hide(ctx context.Context, tx bun.Tx, id uuid.UUID, hidden bool) (title string, changed bool, err error) {
 	var rows []Prediction
 	err = database.ForUpdate(tx.NewSelect().Model(&rows).ModelTableExpr("predictions AS p").

@@ -15,35 +15,34 @@ import (
 	"github.com/pulsecast/pulsecast/app/market"
 )
 
-// A list walks along one index, from where the page before ended. The index begins with
-// columns that a filter fixes and goes on in the order of the list. Whatever other filters
-// there are is checked prediction by prediction, for at most window of them.
+// A list walks along one index, from where the previous page ended. The index begins with the columns that a
+// filter fixes, and continues in the order of the list. The other filters are checked on each prediction, for
+// at most window of them.
 
-// window is how many predictions a page looks at if there are filters to check, or if they have
-// to be put in order. In the order of the edge or of the resolution, and among the matches of a
-// search, they lie far apart, so each costs more. moreForHidden is how many more a page looks at
-// if some may have hidden texts.
+// window is how many predictions a page looks at if it must check filters or sort them. windowApart is the
+// number for a list by edge or resolution and for a search, whose rows lie far apart and cost more.
+// moreForHidden is how many more a page looks at if some texts may be hidden.
 const (
 	window        = 300
 	windowApart   = 100
 	moreForHidden = 8
 )
 
-// walk is a query on agent_id and id of predictions AS w in the order of a list, and the
-// filters that are left to check.
+// walk is a query on agent_id and id of predictions AS w in the order of a list, with the filters still to
+// check.
 type walk struct {
 	*bun.SelectQuery
 	rest   Filter
-	texts  bool // hidden texts must not be found
-	search bool // the index is Postgres's over words, which has no order
+	texts  bool // leave out hidden texts
+	search bool // the index is Postgres's word index, which has no order
 }
 
-// narrows reports whether f holds a filter.
+// narrows reports whether f has any filter.
 func (f *Filter) narrows() bool {
 	return f.AgentID != uuid.Nil || f.MarketID != "" || f.EventID != "" || f.Category != "" || f.Status != "" || f.Words != ""
 }
 
-// Searches reports whether a page may look at far more predictions than it lists.
+// Searches reports whether a page may look at many more predictions than it lists.
 func (f *Filter) Searches() bool {
 	filters := 0
 	for _, set := range []bool{
@@ -56,14 +55,14 @@ func (f *Filter) Searches() bool {
 	return f.Words != "" || filters > 1
 }
 
-// lists reports whether any prediction can be in the list.
+// lists reports whether the list can hold any prediction.
 func (f *Filter) lists() bool {
 	decided := f.Status == Resolved || (f.Status == Void && f.Sort == ByResolvedAt)
 	return (f.Sort == ByCreatedAt || f.Status == "" || decided) && (f.Words == "" || len(cutWords(f.Words)) > 0)
 }
 
-// walk chooses the index. Conditions that partial indexes have are not values, so that a plan
-// for any value can use the index.
+// walk chooses the index. Conditions of partial indexes are literals, so that a plan for any value can use the
+// index.
 func (f *Filter) walk(db bun.IDB) walk {
 	w := walk{SelectQuery: db.NewSelect().Column("w.agent_id", "w.id"), rest: *f, texts: f.Words != "" || f.Category != ""}
 	predictions, results := func() { w.TableExpr("predictions AS w") }, func() { w.TableExpr("results AS w") }
@@ -112,10 +111,9 @@ func (f *Filter) walk(db bun.IDB) walk {
 	return w
 }
 
-// onMarket is the condition that a row of results AS alias is on a market, for a query on what
-// is open there, in the order of market and id. Postgres takes the index over status for as good
-// as the one over what is open on a market, and would walk through all that is open: so the
-// market is a range there, and only one index has the order.
+// onMarket returns the condition that a row of results AS alias is on a market. It is for queries on open
+// predictions in the order of market and id. With an equality, Postgres might choose the index over status and
+// read all open predictions. So the market is a range there, and only one index has that order.
 func onMarket(db bun.IDB, alias string) string {
 	if database.IsPostgres(db) {
 		return alias + ".market_id BETWEEN ?0 AND ?0"
@@ -123,17 +121,17 @@ func onMarket(db bun.IDB, alias string) string {
 	return alias + ".market_id = ?0"
 }
 
-// walksOpen reports whether the index over what is open on a market is walked.
+// walksOpen reports whether the list walks the index of open predictions on a market.
 func (f *Filter) walksOpen() bool {
 	return f.MarketID != "" && f.Status == Open && f.AgentID == uuid.Nil && f.Words == "" && f.Sort == ByCreatedAt
 }
 
-// column is what the list is ordered by before the id, "" for nothing.
+// column returns the column that the list is ordered by before the id, or "" if there is none.
 func (f *Filter) column() string {
 	return map[Sort]string{ByResolvedAt: "resolved_at", ByEdge: "edge"}[f.Sort]
 }
 
-// begin orders the walk and lets it go on after a place.
+// begin sets the order of the walk and continues it after a place.
 func (f *Filter) begin(w walk, db bun.IDB, after *place) {
 	column := f.column()
 	switch {
@@ -162,12 +160,11 @@ func (f *Filter) begin(w walk, db bun.IDB, after *place) {
 	}
 }
 
-// byPosition reports whether the search index of SQLite is walked, which knows no order but
-// that of its rows.
+// byPosition reports whether the list walks SQLite's search index, whose only order is that of its rows.
 func (f *Filter) byPosition(db bun.IDB) bool { return f.Words != "" && !database.IsPostgres(db) }
 
-// look walks along the index for f. It returns the places it looked at in the order of the
-// list, and whether there may be more after them.
+// look walks along the index for f. It returns the places it looked at, in the order of the list, and whether
+// there may be more.
 func (s Store) look(ctx context.Context, db bun.IDB, f Filter, after *place) (looked []place, more bool, err error) {
 	if !f.lists() {
 		return nil, false, nil
@@ -183,7 +180,7 @@ func (s Store) look(ctx context.Context, db bun.IDB, f Filter, after *place) (lo
 		limit = max(windowApart, limit)
 	case w.rest.narrows():
 		limit = max(window, limit)
-	case len(fits) > 0: // only for hidden texts, which are rare
+	case len(fits) > 0: // only hidden texts, which are rare
 		limit += moreForHidden
 	}
 	if w.search {
@@ -213,22 +210,21 @@ func (s Store) look(ctx context.Context, db bun.IDB, f Filter, after *place) (lo
 	return looked, len(looked) == limit && !f.ranked(), nil
 }
 
-// condition is a piece of SQL and its values.
+// condition is an SQL expression with its values.
 type condition struct {
 	text string
 	args []any
 }
 
-// What belongs to a place. Each is a value of its own for each place: Postgres would join all
-// predictions there are to the 300, while they are few enough to be read faster than 300 are
-// looked up.
+// Subqueries for values of a place. As joins, Postgres would read all predictions; as scalar subqueries it
+// looks up only the 300.
 const (
 	ofPrediction = "SELECT ? FROM predictions AS p WHERE p.agent_id = w.agent_id AND p.id = w.id"
 	ofResult     = "SELECT ? FROM results AS s WHERE s.agent_id = w.agent_id AND s.id = w.id"
 	ofWords      = "SELECT ? FROM prediction_words AS x WHERE x.agent_id = w.agent_id AND x.id = w.id"
 )
 
-// checks are the conditions for what the walk leaves.
+// checks returns the conditions for the filters that the walk didn't apply.
 func (s Store) checks(w walk) (fits []condition) {
 	check := func(of, text string, args ...any) {
 		fits = append(fits, condition{"(" + strings.Replace(of, "?", text, 1) + ")", args})

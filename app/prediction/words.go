@@ -12,27 +12,27 @@ import (
 	"github.com/pulsecast/pulsecast/app/database"
 )
 
-// maxWord is the length in bytes above which Postgres refuses a word of a search index.
+// maxWord is the longest word, in bytes, that Postgres accepts in a search index.
 const maxWord = 2046
 
-// searchWords joins wordsOf a prediction, as the index takes them.
+// searchWords joins the words of a prediction with spaces, as the index expects them.
 func searchWords(title, thesis string) string { return strings.Join(wordsOf(title, thesis), " ") }
 
-// wordsOf lists the different words that a prediction is found by, in order. They are cut
-// here, so that both databases find the same.
+// wordsOf lists the different words by which a prediction is found, in order. They are cut here, so that both
+// databases find the same.
 func wordsOf(title, thesis string) []string {
 	words := append(cutWords(title), cutWords(thesis)...)
 	slices.Sort(words)
 	return slices.Compact(words)
 }
 
-// cutWords cuts a text at whatever is no letter or digit, in lower case.
+// cutWords splits a text into lower-case words, at every character that is neither letter nor digit.
 func cutWords(text string) []string {
 	words := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 	return slices.DeleteFunc(words, func(word string) bool { return len(word) > maxWord })
 }
 
-// wordsWrite makes predictions searchable, in a table of its own as SQLite wants it.
+// wordsWrite makes predictions searchable. SQLite requires a separate table.
 func wordsWrite(tx bun.Tx, rows []newWords) database.Write {
 	words := "words"
 	if database.IsPostgres(tx) {
@@ -41,7 +41,7 @@ func wordsWrite(tx bun.Tx, rows []newWords) database.Write {
 	return database.NewWrite("INSERT INTO prediction_words (agent_id, id, words) SELECT agent_id, id, "+words+" FROM v", rows)
 }
 
-// whereWords keeps the rows of prediction_words AS w that hold every word.
+// whereWords limits q to the rows of prediction_words AS w that hold every word.
 func whereWords(q *bun.SelectQuery, words string) {
 	terms := cutWords(words)
 	if database.IsPostgres(q.DB()) {
@@ -51,10 +51,9 @@ func whereWords(q *bun.SelectQuery, words string) {
 	}
 }
 
-// IndexWords makes the next predictions findable, in the order of their ids: for tables that
-// were filled without the search index. It takes at most limit after an id, "" to begin, and
-// returns the last id and how many predictions it looked at. What isn't revealed or was erased
-// is not found.
+// IndexWords adds the next predictions to the search index, in the order of ids. It is for tables that were
+// filled without the index. It takes at most limit with ids greater than after ("" to begin), and returns the last id
+// and how many predictions it looked at. It skips predictions that aren't revealed or were erased.
 func IndexWords(ctx context.Context, tx bun.Tx, after string, limit int) (last string, looked int, err error) {
 	var list []Prediction
 	q := tx.NewSelect().Table("predictions").Column("agent_id", "id", "title", "thesis", "unrevealed").Order("id").Limit(int64(limit))

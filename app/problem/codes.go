@@ -1,17 +1,16 @@
 package problem
 
-// A Code names a kind of refusal. Its name is part of the interface and never changes.
+// A Code is a kind of refusal. Its name is part of the interface and never changes.
 type Code struct {
 	Name    string
 	Status  int    // HTTP status, unless a refusal sets another
 	Title   string // the name in words
 	Meaning string // what it means and what to do, for the docs
-	// PagesOnly marks a code that only the pages and the shell answer with. The OpenAPI
-	// document lists all others.
+	// PagesOnly marks a code that only the pages and the shell use. The OpenAPI document lists all others.
 	PagesOnly bool
 }
 
-// The codes that the API answers with.
+// The codes of the API.
 var (
 	CodeInvalidJSON = &Code{Name: "invalid_json", Status: 400, Title: "Invalid JSON",
 		Meaning: "The body is not one JSON object in UTF-8 without repeated keys. Nothing was stored."}
@@ -25,7 +24,7 @@ var (
 	CodePayloadTooLarge = &Code{Name: "payload_too_large", Status: 413, Title: "Payload too large",
 		Meaning: "The body is larger than 64 KiB, or that of a batch larger than 1 MiB."}
 	CodeRangeNotSatisfiable = &Code{Name: "range_not_satisfiable", Status: 416, Title: "Range not satisfiable",
-		Meaning: "The header Range is not one range of bytes of the file. Content-Range says how many it has."}
+		Meaning: "The header Range is not one range of bytes of the file. Content-Range gives the file's size."}
 	CodeUnsupportedMediaType = &Code{Name: "unsupported_media_type", Status: 415, Title: "Unsupported media type",
 		Meaning: "Send the header Content-Type: application/json."}
 	CodeMissingCredentials = &Code{Name: "missing_credentials", Status: 401, Title: "Missing credentials",
@@ -33,11 +32,11 @@ var (
 	CodeInvalidCredentials = &Code{Name: "invalid_credentials", Status: 401, Title: "Invalid credentials",
 		Meaning: "The key or token is unknown, expired or revoked. Get a new one; sending the same again does not help."}
 	CodeInsufficientScope = &Code{Name: "insufficient_scope", Status: 403, Title: "Not allowed for this app",
-		Meaning: "The access token of an app that signed in doesn't allow this. The detail says which scope does, or that only the agent's key does."}
+		Meaning: "The access token of an app that signed in doesn't allow this. The detail names the scope that does, or says that only the agent's key is accepted."}
 	CodeAgentDisabled = &Code{Name: "agent_disabled", Status: 403, Title: "Agent disabled",
 		Meaning: "An admin disabled this agent."}
 	CodeAccountClosed = &Code{Name: "account_closed", Status: 403, Title: "Account closed",
-		Meaning: "The account of this agent was closed, for good. The detail says what remains of it."}
+		Meaning: "The account of this agent was closed for good. The detail says what remains of it."}
 	CodeTextHidden = &Code{Name: "text_hidden", Status: 403, Title: "Texts hidden",
 		Meaning: "An admin has hidden what this agent says about itself, so it cannot be changed."}
 	CodeNotEnabled = &Code{Name: "not_enabled", Status: 403, Title: "Not enabled",
@@ -47,48 +46,48 @@ var (
 	CodeUserAgentRejected = &Code{Name: "user_agent_rejected", Status: 403, Title: "User-Agent rejected",
 		Meaning: "Send a User-Agent that names your agent, such as my-agent/1.0 (https://example.org)."}
 	CodeOriginRejected = &Code{Name: "origin_rejected", Status: 403, Title: "Origin rejected",
-		Meaning: "A page that may not call /mcp did, or the Host is a name that leads to this machine. Call it from a program, or from a page served over https."}
+		Meaning: "A web page without permission called /mcp, or the Host header names another host. Call it from a program, or from a page served over https."}
 	CodeInvalidMCP = &Code{Name: "invalid_mcp", Status: 400, Title: "Invalid MCP request",
 		Meaning: "The request to /mcp does not follow the Model Context Protocol, or is a batch. The detail says what is wrong."}
 	CodeNotFound = &Code{Name: "not_found", Status: 404, Title: "Not found",
 		Meaning: "There is nothing with this address or id."}
 	CodeMethodNotAllowed = &Code{Name: "method_not_allowed", Status: 405, Title: "Method not allowed",
-		Meaning: "The path exists, the method does not. The Allow header lists the methods that do."}
+		Meaning: "The path doesn't have this method. The Allow header lists the methods it has."}
 	CodeCursorExpired = &Code{Name: "cursor_expired", Status: 410, Title: "Cursor expired",
-		Meaning: "Updates after this cursor were deleted, or the service was restored from a backup. The member cursor is the one to go on with."}
+		Meaning: "Updates after this cursor were deleted, or the service was restored from a backup. Continue with the value of the member cursor."}
 	CodeMarketClosed = &Code{Name: "market_closed", Status: 409, Title: "Market closed",
 		Meaning: "The market has closed, so nothing more can be published on it."}
 	CodeNotLocal = &Code{Name: "not_local", Status: 409, Title: "Keys come from elsewhere",
 		Meaning: "The identity provider issues the keys of agents. The detail says where."}
 	CodeTooManyKeys = &Code{Name: "too_many_keys", Status: 409, Title: "Too many keys",
-		Meaning: "The agent has as many valid keys as it may have. Revoke one first."}
+		Meaning: "The agent has the largest allowed number of valid keys. Revoke one first."}
 	CodeNotAuthor = &Code{Name: "not_author", Status: 403, Title: "Not yours",
 		Meaning: "Only the author of a prediction may dispute how it was settled."}
 	CodeNotSettled = &Code{Name: "not_settled", Status: 409, Title: "Not settled yet",
 		Meaning: "The prediction is open, so there is no settlement to dispute yet."}
 	CodeReportInFlight = &Code{Name: "report_in_flight", Status: 409, Title: "Reported at the same moment",
-		Meaning: "The same report came twice at the same moment. One of them is kept."}
+		Meaning: "The same report was sent twice at the same moment. One of the two is kept."}
 	CodeIdempotencyMismatch = &Code{Name: "idempotency_mismatch", Status: 422, Title: "Idempotency key reused",
 		Meaning: "This Idempotency-Key was used with another body in the last 24 hours. Use a new one."}
 	CodeRateLimited = &Code{Name: "rate_limited", Status: 429, Title: "Too many requests",
 		Meaning: "Wait for the seconds in Retry-After. The RateLimit header says beforehand how many requests are left."}
 	CodeInternal = &Code{Name: "internal", Status: 500, Title: "Internal error",
-		Meaning: "Something failed on our side. Try again with the same Idempotency-Key. If it stays, quote the requestId."}
+		Meaning: "Something failed on our side. Try again with the same Idempotency-Key. If it fails again, report the requestId."}
 	CodeUnavailable = &Code{Name: "unavailable", Status: 503, Title: "Unavailable",
 		Meaning: "Something the answer needs is down. Wait for Retry-After. Nothing was stored unless an answer said so."}
 )
 
-// The codes of pages and of the shell.
+// The codes of the pages and the shell.
 var (
-	CodeCrossOrigin   = page("cross_origin", 403, "Not from here", "A form was sent from another site.")
+	CodeCrossOrigin   = page("cross_origin", 403, "Sent from another site", "A form was sent from another site.")
 	CodeForgedRequest = page(
-		"forged_request", 403, "Not from here", "A form was not sent from its own page, or its page is out of date.",
+		"forged_request", 403, "Form not accepted", "A form was not sent from its own page, or its page is out of date.",
 	)
 	CodeNotSignedIn          = page("not_signed_in", 403, "Not signed in", "The session of an admin has ended.")
 	CodeInvalidAuthorization = page(
-		"invalid_authorization", 400, "This app can't be connected", "An app asked to act for an agent in a way that can't be answered.",
+		"invalid_authorization", 400, "This app can't be connected", "An app asked for access to an agent, but the request is invalid.",
 	)
-	CodeInvalidSignIn = page("invalid_sign_in", 401, "Not signed in", "The name and password, or the provider's answer, do not prove who signs in.")
+	CodeInvalidSignIn = page("invalid_sign_in", 401, "Not signed in", "The name and password, or the provider's answer, do not prove the person's identity.")
 	CodeSignInOver    = page("sign_in_over", 400, "Not signed in", "A sign-in was begun in another browser, was used already, or took too long.")
 	CodeSignInRefused = page("sign_in_refused", 403, "Not signed in", "The identity provider refused the sign-in.")
 	CodeScopeMissing  = page(
@@ -104,7 +103,7 @@ var (
 	CodeNotReserved      = page("not_reserved", 409, "Not reserved", "The handle is not reserved.")
 	CodeAssignmentClosed = page("assignment_closed", 409, "Assignment closed", "A closed assignment cannot be changed.")
 	CodeReportClosed     = page("report_closed", 409, "Closed already", "The report is closed already.")
-	CodeChangedMeanwhile = page("changed_meanwhile", 409, "Another admin changed this first", "What the page showed has changed since it was opened.")
+	CodeChangedMeanwhile = page("changed_meanwhile", 409, "Another admin changed this first", "The content of the page has changed since it was opened.")
 	CodeAlreadySettled   = page("already_settled", 409, "Already settled", "The prediction or market is settled already.")
 	CodeAlreadyVoid      = page("already_void", 409, "Already void", "The prediction is void already.")
 	CodeNotDue           = page("not_due", 409, "Not due yet", "The prediction's horizon has not passed.")
@@ -116,7 +115,7 @@ func page(name string, status int, title, meaning string) *Code {
 	return &Code{Name: name, Status: status, Title: title, Meaning: meaning, PagesOnly: true}
 }
 
-// Codes lists every code: those of the API in the order of the docs, then the others.
+// Codes lists every code: first those of the API in the order of the docs, then the others.
 var Codes = []*Code{
 	CodeInvalidJSON, CodeInvalidParameter, CodeInvalidRequest, CodeInvalidPrediction, CodePayloadTooLarge, CodeRangeNotSatisfiable,
 	CodeUnsupportedMediaType, CodeMissingCredentials, CodeInvalidCredentials, CodeInsufficientScope, CodeAgentDisabled, CodeAccountClosed, CodeTextHidden,

@@ -10,7 +10,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/problem"
 )
 
-// TestCodesMatchTheContract: the document lists exactly the codes of the API.
+// TestCodesMatchTheContract checks that the document lists exactly the codes of the API.
 func TestCodesMatchTheContract(t *testing.T) {
 	t.Parallel()
 	documented, err := contract.Codes()

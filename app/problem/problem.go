@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// Field is one thing wrong with one field of a request. Field is a path into the
-// body ("evidence[2].url") or the name of a parameter.
+// Field is a complaint about one field of a request. Field is a path into the body ("evidence[2].url") or
+// the name of a parameter.
 type Field struct {
 	Field   string `json:"field"`
 	Message string `json:"message"`
@@ -25,11 +25,11 @@ type Error struct {
 	Title  string // the code in words
 	Detail string // one sentence: what was wrong and what to send instead
 	Fields []Field
-	// RetryAfter is sent as a header when it is above zero.
+	// RetryAfter is sent as a header if it is above zero.
 	RetryAfter time.Duration
 	// Challenge is the WWW-Authenticate value of a 401 or 403.
 	Challenge string
-	// Cursor is the one to go on with; "" for none.
+	// Cursor is the cursor to continue with, or "".
 	Cursor string
 	Cause  error
 }
@@ -49,19 +49,19 @@ func New(code *Code, detail string) *Error {
 	return &Error{Status: code.Status, Code: code.Name, Title: code.Title, Detail: detail}
 }
 
-// With keeps the private cause of a refusal for the log.
+// With adds a private cause to a refusal, for the log.
 func (e *Error) With(cause error) *Error {
 	e.Cause = cause
 	return e
 }
 
-// As finds the refusal in a chain of errors. Any other error becomes "internal", whose
-// text gives nothing away.
+// As finds the refusal in a chain of errors. Any other error becomes "internal", whose text reveals
+// nothing.
 func As(err error) *Error {
 	if p, ok := errors.AsType[*Error](err); ok {
 		return p
 	}
-	return New(CodeInternal, "Something failed on our side. Try again (publishing: with the same Idempotency-Key), and quote the requestId if it stays.").
+	return New(CodeInternal, "Something failed on our side. Try again (publishing: with the same Idempotency-Key). If it fails again, report the requestId.").
 		With(err)
 }
 
@@ -102,7 +102,7 @@ func invalid(code *Code, fields []Field) *Error {
 	return p
 }
 
-// ended returns a message with a full stop, unless it ends its sentence by itself.
+// ended returns a message with a full stop, unless it already ends with a punctuation mark.
 func ended(message string) string {
 	if strings.HasSuffix(message, ".") || strings.HasSuffix(message, "?") {
 		return message
@@ -131,27 +131,27 @@ func UnsupportedContentCoding(got string) *Error {
 	))
 }
 
-// MissingCredentials refuses a protected operation without a bearer. how names the way
-// to a key.
+// MissingCredentials refuses a request without a bearer for a protected operation. how says how to get a
+// key.
 func MissingCredentials(how string) *Error {
 	p := New(CodeMissingCredentials, "Send your agent's key as Authorization: Bearer <API_KEY>. "+how)
 	p.Challenge = `Bearer realm="pulsecast"`
 	return p
 }
 
-// InvalidCredentials refuses a bearer that is unknown, expired or revoked, without
-// saying which. how names the way to a key.
+// InvalidCredentials refuses a bearer that is unknown, expired or revoked, without saying which. how says
+// how to get a key.
 func InvalidCredentials(how string) *Error {
-	p := New(CodeInvalidCredentials, "This key or session token is not valid, or no longer. "+how)
+	p := New(CodeInvalidCredentials, "This key or session token is not valid: it is unknown, expired or revoked. "+how)
 	p.Challenge = `Bearer realm="pulsecast", error="invalid_token", error_description="The access token is unknown, expired or revoked"`
 	return p
 }
 
-// InsufficientScope refuses the access token of an app for what needs a scope that the token
-// doesn't have, or, if scope is "", the agent's key.
+// InsufficientScope refuses the access token of an app. scope is the scope that the token lacks. If scope
+// is "", only the agent's key is accepted.
 func InsufficientScope(scope string) *Error {
 	if scope == "" {
-		return New(CodeInsufficientScope, "An app that signed in can't do this, whatever it was allowed. Send the agent's API key (pc_…).")
+		return New(CodeInsufficientScope, "No access token of an app allows this. Send the agent's API key (pc_…).")
 	}
 	p := New(CodeInsufficientScope, fmt.Sprintf(
 		"This app wasn't allowed to %s. Sign in again and ask for the scope %s, or send the agent's API key (pc_…).", scope, scope,
@@ -160,10 +160,10 @@ func InsufficientScope(scope string) *Error {
 	return p
 }
 
-// NotFound refuses an id or address that names nothing.
+// NotFound refuses an unknown id or address.
 func NotFound(detail string) *Error { return New(CodeNotFound, detail) }
 
-// MethodNotAllowed refuses a method of a path that exists. allow is the Allow header.
+// MethodNotAllowed refuses a method that an existing path doesn't have. allow is the Allow header.
 func MethodNotAllowed(method, allow string) *Error {
 	return New(CodeMethodNotAllowed, fmt.Sprintf("%s is not offered here; use %s.", method, allow))
 }
@@ -174,16 +174,16 @@ func IdempotencyMismatch() *Error {
 		"This Idempotency-Key was used in the last 24 hours with another body. Use a new key for a new request, or send the first body again.")
 }
 
-// RateLimited refuses one request too many. The caller may try again after wait, which
-// is rounded up to at least a second.
+// RateLimited refuses a request over the limit. The caller may try again after wait, which is rounded up to
+// at least a second.
 func RateLimited(detail string, wait time.Duration) *Error {
 	p := New(CodeRateLimited, detail)
 	p.RetryAfter = max(wait, time.Second)
 	return p
 }
 
-// Unavailable refuses because something the answer needs is down. The caller may try
-// again after wait, which is rounded up to at least a second.
+// Unavailable refuses a request because something that the answer needs is down. The caller may try again
+// after wait, which is rounded up to at least a second.
 func Unavailable(detail string, wait time.Duration) *Error {
 	p := New(CodeUnavailable, detail)
 	p.RetryAfter = max(wait, time.Second)

@@ -15,15 +15,15 @@ import (
 	"github.com/pulsecast/pulsecast/app/settlement"
 )
 
-// Baselines counts the baselines that were recomputed from prices.
+// Baselines counts recomputed baselines.
 type Baselines struct {
 	Same, Different int64
-	// Missing are those whose prices the days don't hold: they were published before the archive
-	// begins, or beside a day whose prices are withheld or missing.
+	// Missing counts those whose prices the days don't hold. They were published before the archive
+	// begins, or next to a day whose prices are withheld or missing.
 	Missing int64
 }
 
-// held is a prediction with a baseline, and the prices around its publication.
+// held is a prediction with a baseline and the prices around its publication.
 type held struct {
 	settlement.Checked
 	id       string
@@ -34,13 +34,13 @@ type held struct {
 // recheck recomputes baselines from prices, day by day.
 type recheck struct {
 	service *settlement.Service
-	markets map[string][]*held // by the time of publication
-	covered time.Time          // since when there are prices of each day
+	markets map[string][]*held // each list is ordered by publication
+	covered time.Time          // start of the days in a row that have prices
 	report  *Report
 }
 
 // baselines recomputes the baselines of the loaded predictions. It reads the prices of each day
-// once, and keeps those around a publication until the day is over.
+// once. It keeps the prices around a publication until the prediction is checked.
 func (l *loaded) baselines(ctx context.Context, report *Report) error {
 	c := &recheck{markets: map[string][]*held{}, report: report}
 	if err := c.prepare(ctx, l); err != nil {
@@ -72,7 +72,7 @@ func (l *loaded) baselines(ctx context.Context, report *Report) error {
 	return nil
 }
 
-// pricesSince returns when a day begins and when its first price was observed; zero for none.
+// pricesSince returns the start of a day and the time of its first price, zero if it has no prices.
 func pricesSince(d *archive.Day) (start, first time.Time, err error) {
 	if start, err = time.Parse(time.DateOnly, d.Manifest.Day); err != nil {
 		return start, first, fmt.Errorf("%s: not a day: %w", d.Manifest.Day, err)
@@ -115,7 +115,7 @@ func (c *recheck) prepare(ctx context.Context, l *loaded) error {
 	return err
 }
 
-// collect gives each prediction the prices of a day that were observed around its publication.
+// collect adds to each prediction the prices of a day that were observed around its publication.
 func (c *recheck) collect(ctx context.Context, d *archive.Day) error {
 	for row, err := range archive.Rows[archive.PriceRow](ctx, d, archive.Prices) {
 		if err != nil {
@@ -134,7 +134,7 @@ func (c *recheck) collect(ctx context.Context, d *archive.Day) error {
 	return nil
 }
 
-// decide recomputes the baselines of those whose prices are all read, and forgets them.
+// decide checks and removes the predictions whose prices are all read.
 func (c *recheck) decide(end time.Time) {
 	for id, list := range c.markets {
 		n := sort.Search(len(list), func(i int) bool { return !list[i].CreatedAt.Add(score.AfterWithin).Before(end) })
@@ -157,9 +157,9 @@ func (c *recheck) check(p *held) {
 		c.report.Baselines.Same++
 		return
 	case !ok || b.Q == nil:
-		c.differ(p, "the prices give none")
+		c.differ(p, "but the prices give no baseline")
 	default:
-		c.differ(p, fmt.Sprintf("recomputed as %v", *b.Q))
+		c.differ(p, fmt.Sprintf("but recomputed as %v", *b.Q))
 	}
 }
 

@@ -12,13 +12,12 @@ import (
 	"github.com/pulsecast/pulsecast/app/database"
 )
 
-// Catalogue lists what a release holds and opens its files.
+// Catalogue lists the contents of a release and opens its files.
 type Catalogue struct {
 	DB *database.DB
-	// Storage is the archive; nil if there is none.
+	// Storage is the archive, nil if there is none.
 	Storage archive.Storage
-	// Sources are those whose files are left out or not, by name; one that isn't named is left
-	// out.
+	// Sources says by name which sources are published. The files of other sources are withheld.
 	Sources map[string]bool
 }
 
@@ -31,19 +30,19 @@ type Day struct {
 // File is one file of a day.
 type File struct {
 	Name, Table, Source string
-	// Rows are those at the sealing. Bytes is -1 and SHA256 empty for a small JSON file, which may
+	// Rows is the count at sealing. Bytes is -1 and SHA256 is empty for a small JSON file that may
 	// change.
 	Rows, Bytes int64
 	SHA256      string
-	Texts       bool // a file of texts
+	Texts       bool // a text file
 	Withheld    bool // not part of the release
 }
 
 // published reports whether the files of a source are part of the release. Exported tables have no
-// source.
+// source and are always published.
 func (c *Catalogue) published(source string) bool { return source == "" || c.Sources[source] }
 
-// Days lists up to limit days before one, the newest first.
+// Days lists up to limit days before the given one, newest first.
 func (c *Catalogue) Days(ctx context.Context, before string, limit int) ([]Day, error) {
 	if c.Storage == nil {
 		return []Day{}, nil
@@ -61,7 +60,7 @@ func (c *Catalogue) Days(ctx context.Context, before string, limit int) ([]Day, 
 	return days, nil
 }
 
-// day lists the files of a day, with those of texts as they are now.
+// day lists the files of a day, with the current state of text files.
 func (c *Catalogue) day(ctx context.Context, sealed *archive.SealedDay) (Day, error) {
 	d := Day{SealedDay: *sealed}
 	for _, f := range sealed.Manifest.Files {
@@ -77,7 +76,7 @@ func (c *Catalogue) day(ctx context.Context, sealed *archive.SealedDay) (Day, er
 		f := File{Name: t.Name, Table: t.Table, Source: t.Source, Rows: t.Rows, Texts: true, Withheld: !c.published(t.Source)}
 		i := slices.IndexFunc(states, func(s archive.TextsState) bool { return s.Name == t.Name })
 		if i < 0 || states[i].Rows == 0 {
-			continue // all were erased
+			continue // all texts are erased
 		}
 		f.Rows, f.Bytes, f.SHA256 = states[i].Rows, states[i].Bytes, states[i].SHA256
 		d.Files = append(d.Files, f)
@@ -100,19 +99,19 @@ func (c *Catalogue) texts(ctx context.Context, day string) (states []archive.Tex
 	return states, nil
 }
 
-// ErrUnreadable is the error of an archive that can't be read now.
+// ErrUnreadable means that the archive can't be read at the moment.
 var ErrUnreadable = errors.New("the archive can't be read")
 
 func unreadable(err error) error { return errors.Join(ErrUnreadable, err) }
 
-// ErrNoFile is the error of a file that the release doesn't have; ErrWithheld of one that is left
-// out of it.
+// ErrNoFile means that the release has no such file. ErrWithheld means that the file is not
+// published.
 var (
 	ErrNoFile   = errors.New("no such file")
 	ErrWithheld = errors.New("not part of the release")
 )
 
-// Open opens a file of a day. Close the object.
+// Open opens a file of a day. The caller closes the object.
 func (c *Catalogue) Open(ctx context.Context, day, name string) (archive.Object, *File, error) {
 	if _, err := time.Parse(time.DateOnly, day); err != nil || c.Storage == nil {
 		return nil, nil, ErrNoFile
@@ -144,7 +143,7 @@ func (c *Catalogue) Open(ctx context.Context, day, name string) (archive.Object,
 	return o, &d.Files[i], nil
 }
 
-// withheld makes the file that names what the release leaves out.
+// withheld returns the file that lists the withheld files of a day.
 func (c *Catalogue) withheld(d *Day) (archive.Object, *File, error) {
 	w := Withheld{Withheld: []string{}}
 	for _, f := range d.Files {

@@ -15,13 +15,13 @@ import (
 	"github.com/pulsecast/pulsecast/app/settlement"
 )
 
-// exportRows is how many rows are read at once.
+// exportRows is how many rows are read at a time.
 const exportRows = 500
 
 // Exporter writes what the service decided on a day. It implements archive.Exporter.
 type Exporter struct {
 	DB *database.DB
-	// Interval and MinLiquidity are those of settlement.Options.
+	// Interval and MinLiquidity are as in settlement.Options.
 	Interval     time.Duration
 	MinLiquidity float64
 }
@@ -32,11 +32,11 @@ type export struct {
 	w      *archive.DayWriter
 	salt   func(record string, content []byte) []byte
 	span   settlement.Span
-	agents map[uuid.UUID]struct{} // those that the rows name
+	agents map[uuid.UUID]struct{} // agents named in the rows
 }
 
-// Export writes the rows of the time from from to to, without to; a zero from is the beginning of
-// all.
+// Export writes the rows of the time from from up to but not including to. With a zero from, it
+// also writes everything older.
 func (e *Exporter) Export(ctx context.Context, w *archive.DayWriter, from, to time.Time) error {
 	salt, err := archive.Salts(ctx, e.DB, archive.DayOf(to.Add(-time.Microsecond)))
 	if err != nil {
@@ -56,7 +56,8 @@ func (e *Exporter) Export(ctx context.Context, w *archive.DayWriter, from, to ti
 	return leaderboard.DropRecords(ctx, e.DB, from)
 }
 
-// pages yields the rows of pages, which next reads until one is short.
+// pages yields the rows of successive pages. The last page is the first that has fewer than
+// exportRows rows.
 func pages[T any](next func() ([]T, error)) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		for {
@@ -78,7 +79,7 @@ func pages[T any](next func() ([]T, error)) iter.Seq2[T, error] {
 	}
 }
 
-// converted yields the rows of a sequence as rows of the archive.
+// converted yields the rows of a sequence, each converted to a row of the archive.
 func converted[T, R any](rows iter.Seq2[T, error], convert func(*T) R) iter.Seq2[R, error] {
 	return func(yield func(R, error) bool) {
 		for row, err := range rows {
@@ -127,7 +128,7 @@ func (x *export) keys(ctx context.Context) iter.Seq2[[]prediction.Key, error] {
 	}
 }
 
-// records yields the predictions as the public sees them. What is not revealed is left out.
+// records yields the predictions as the public sees them. It leaves out unrevealed ones.
 func (x *export) records(ctx context.Context) iter.Seq2[*prediction.Record, error] {
 	return func(yield func(*prediction.Record, error) bool) {
 		for page, err := range x.keys(ctx) {

@@ -10,25 +10,25 @@ import (
 	"github.com/pulsecast/pulsecast/app/market"
 )
 
-// HistoryFilter asks for the prices of a market.
+// HistoryFilter selects prices of a market.
 type HistoryFilter struct {
 	Market   string
-	From, To time.Time     // without To
-	Every    time.Duration // the last reading of each such time; 0: all
-	Limit    int           // points at most
+	From, To time.Time     // To is excluded
+	Every    time.Duration // return the last reading of each window of this length; 0 for all
+	Limit    int           // maximum number of readings
 }
 
-// History is prices of a market, oldest first.
+// History holds prices of a market, oldest first.
 type History struct {
 	Prices []market.Price
-	// Full reports whether every reading of that time is there. Those of a time before the archive
-	// are thinned.
+	// Full reports whether Prices are made from every reading. Prices from before the archive are
+	// thinned.
 	Full bool
-	Next time.Time // where to go on; zero at the end
+	Next time.Time // From of the next page; zero at the end
 }
 
-// Archived lists the sealed days that a history is read from: those whose prices the database has
-// thinned, or soon will.
+// Archived lists the sealed days that a history must read: days whose prices the database has
+// thinned or will soon thin.
 func (c *Catalogue) Archived(ctx context.Context, f *HistoryFilter, now time.Time) ([]archive.SealedDay, error) {
 	kept := keptFrom(now)
 	if c.Storage == nil || !f.From.Before(kept) {
@@ -41,14 +41,14 @@ func (c *Catalogue) Archived(ctx context.Context, f *HistoryFilter, now time.Tim
 	return archive.DaysBetween(ctx, c.DB.Reader, archive.DayOf(f.From), archive.DayOf(to.Add(-time.Microsecond)))
 }
 
-// keptFrom is the first midnight after which the database holds every reading.
+// keptFrom returns the first midnight after which the database holds every reading.
 func keptFrom(now time.Time) time.Time {
 	const day = 24 * time.Hour
 	return now.UTC().Add(-market.PricesKept).Truncate(day).Add(day)
 }
 
-// History reads the prices of a market: from the archive where the database has thinned them, else
-// from the database.
+// History reads the prices of a market. It reads the given days from the archive, and the rest of
+// the time from the database.
 func (c *Catalogue) History(ctx context.Context, f *HistoryFilter, days []archive.SealedDay, now time.Time) (*History, error) {
 	h := &collector{filter: f, History: History{Full: true}}
 	at, kept := f.From, keptFrom(now)
@@ -57,7 +57,7 @@ func (c *Catalogue) History(ctx context.Context, f *HistoryFilter, days []archiv
 		if err != nil {
 			return nil, fmt.Errorf("history: %w", err)
 		}
-		if at.Before(from) { // a day that isn't sealed
+		if at.Before(from) { // days that aren't sealed
 			if err := c.stored(ctx, h, at, from, kept); err != nil {
 				return nil, err
 			}
@@ -98,7 +98,7 @@ func (c *Catalogue) sealed(ctx context.Context, h *collector, day string, end ti
 	return err
 }
 
-// storedRows is how many rows of the database are read at once.
+// storedRows is how many rows are read from the database at a time.
 const storedRows = 5000
 
 func (c *Catalogue) stored(ctx context.Context, h *collector, from, to, kept time.Time) error {
@@ -123,7 +123,7 @@ func (c *Catalogue) stored(ctx context.Context, h *collector, from, to, kept tim
 	return nil
 }
 
-// collector keeps the last reading of each window, and one point more than the limit.
+// collector keeps the last reading of each window, up to one more than the limit.
 type collector struct {
 	History
 	filter *HistoryFilter
@@ -131,7 +131,7 @@ type collector struct {
 
 func (h *collector) full() bool { return len(h.Prices) > h.filter.Limit }
 
-// add takes a reading, and reports whether another is wanted.
+// add adds a reading. It reports whether the next one is needed.
 func (h *collector) add(p market.Price) bool {
 	if n := len(h.Prices); n > 0 && h.filter.Every > 0 && h.window(h.Prices[n-1].ObservedAt).Equal(h.window(p.ObservedAt)) {
 		h.Prices[n-1] = p

@@ -21,20 +21,19 @@ import (
 	"github.com/pulsecast/pulsecast/app/settlement"
 )
 
-// loaded is a database made of the published files as they stood at a moment.
+// loaded is a database made from the published files as of a moment.
 type loaded struct {
 	db     *database.DB
 	dir    string
 	asOf   time.Time
-	days   []*archive.Day // the oldest first, up to that moment
+	days   []*archive.Day // oldest first, up to asOf
 	scored map[uuid.UUID]bool
-	names  map[string]string // of agents by id, where published
+	names  map[string]string // handles of agents by id, if published
 
 	Predictions, Entries, References int64
 }
 
-// load reads days into an empty SQLite database. board names the agents that the board of that
-// moment lists.
+// load reads days into an empty SQLite database. board holds the rows of the board at asOf.
 func load(ctx context.Context, days []*archive.Day, asOf time.Time, board []archive.BoardRow) (l *loaded, err error) {
 	dir, err := os.MkdirTemp("", "pulsecast-recompute-*")
 	if err != nil {
@@ -73,7 +72,8 @@ func (l *loaded) close() error {
 	return errors.Join(err, os.RemoveAll(l.dir))
 }
 
-// newest calls use with the latest row of each key, in chunks: rows of later days come first.
+// newest calls use with the latest row of each key, in chunks. Rows of later days come first. Rows
+// with an empty key are skipped.
 func newest[R any](ctx context.Context, days []*archive.Day, table string, key func(*R) string, use func([]R) error) error {
 	seen := map[string]struct{}{}
 	chunk := make([]R, 0, exportRows)
@@ -101,7 +101,7 @@ func newest[R any](ctx context.Context, days []*archive.Day, table string, key f
 	return use(chunk)
 }
 
-// agents writes those that the board lists as active, and the others that rows name as disabled.
+// agents writes the agents of the board as active, and all others as disabled.
 func (l *loaded) agents(ctx context.Context, tx bun.Tx, board []archive.BoardRow) error {
 	listed := make(map[string]bool, len(board))
 	for i := range board {
@@ -117,7 +117,7 @@ func (l *loaded) agents(ctx context.Context, tx bun.Tx, board []archive.BoardRow
 			if !listed[rows[i].ID] {
 				a.Status = agent.Disabled
 			}
-			if a.Kind != agent.Reference { // the schema brings those
+			if a.Kind != agent.Reference { // the migrations create the reference agents
 				list = append(list, a)
 			}
 		}
@@ -129,7 +129,7 @@ func (l *loaded) agents(ctx context.Context, tx bun.Tx, board []archive.BoardRow
 	return l.readNames(ctx)
 }
 
-// ledger writes the rows that were created up to the moment, the oldest first.
+// ledger writes the entries created up to asOf, oldest first.
 func (l *loaded) ledger(ctx context.Context, tx bun.Tx) error {
 	chunk := make([]settlement.Entry, 0, exportRows)
 	flush := func() error {
@@ -161,7 +161,7 @@ func (l *loaded) ledger(ctx context.Context, tx bun.Tx) error {
 	return flush()
 }
 
-// predictions writes those that the ledger names, with the status that follows from it.
+// predictions writes the predictions in the ledger, with the status that their entries imply.
 func (l *loaded) predictions(ctx context.Context, tx bun.Tx) error {
 	missing := len(l.scored)
 	err := newest(ctx, l.days, archive.Predictions, func(r *archive.PredictionRow) string { return r.ID }, func(rows []archive.PredictionRow) error {
@@ -185,12 +185,12 @@ func (l *loaded) predictions(ctx context.Context, tx bun.Tx) error {
 		return prediction.Restore(ctx, tx, list)
 	})
 	if err == nil && missing > 0 {
-		err = fmt.Errorf("the ledger names %d predictions that no day holds: days before are missing", missing)
+		err = fmt.Errorf("the ledger names %d predictions that are in none of the days; earlier days are missing", missing)
 	}
 	return err
 }
 
-// references writes what the reference agents had said and was settled up to the moment.
+// references writes the reference rows that were settled up to asOf.
 func (l *loaded) references(ctx context.Context, tx bun.Tx) error {
 	key := func(r *archive.ReferenceRow) string {
 		if r.SettledAt.After(l.asOf) {

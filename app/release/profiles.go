@@ -18,10 +18,10 @@ import (
 	"github.com/pulsecast/pulsecast/app/database"
 )
 
-// ownerKey is the setting that holds the key of the hashes of owners.
+// ownerKey is the setting that holds the key for hashing owners.
 const ownerKey = "release_owner_key"
 
-// profiles writes the agents that the rows of the day name.
+// profiles writes the agents named in the day's rows.
 func (x *export) profiles(ctx context.Context) error {
 	key, err := x.ownerKey(ctx)
 	if err != nil {
@@ -48,7 +48,7 @@ func (x *export) profiles(ctx context.Context) error {
 	return x.w.WriteTexts(ctx, archive.Agents, "", texts.rows())
 }
 
-// named yields the agents by id.
+// named yields these agents, ordered by id.
 func (x *export) named(ctx context.Context) iter.Seq2[*agent.Agent, error] {
 	ids := slices.SortedFunc(maps.Keys(x.agents), func(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) })
 	return func(yield func(*agent.Agent, error) bool) {
@@ -67,8 +67,8 @@ func (x *export) named(ctx context.Context) iter.Seq2[*agent.Agent, error] {
 	}
 }
 
-// ownerKey returns the key that the hashes of owners are made with. It is the same for all days,
-// so that agents of one owner are found over days, and is never published.
+// ownerKey returns the key for hashing owners. It is the same for all days, so that agents of one
+// owner have the same hash on all days. It is never published.
 func (x *export) ownerKey(ctx context.Context) (string, error) {
 	if _, err := database.AddSetting(ctx, x.DB, ownerKey, rand.Text()); err != nil {
 		return "", err

@@ -18,24 +18,24 @@ import (
 	"github.com/pulsecast/pulsecast/app/settlement"
 )
 
-// ErrNoBoard is the error of days that hold no board.
-var ErrNoBoard = errors.New("no day holds a board: the first is recorded with the first full build after the archive begins")
+// ErrNoBoard means that no day holds a board.
+var ErrNoBoard = errors.New("no day holds a board; the first full build after the archive begins records one")
 
-// Report is what Recompute found.
+// Report is the result of Recompute.
 type Report struct {
 	AsOf time.Time
-	// Rows are the recomputed rows of all boards, and Names the handles of agents by id.
+	// Rows are the recomputed rows of all boards. Names maps the ids of agents to their handles.
 	Rows  []archive.BoardRow
 	Names map[string]string
 
 	Days                             int
 	Predictions, Entries, References int64
 	Baselines                        Baselines
-	// Differences say each number that is not as published.
+	// Differences describe each number that differs from the published one.
 	Differences []string
 }
 
-// Main returns the rows of the board over all time and categories, in board order.
+// Main returns the rows of the board over all time and all categories, in board order.
 func (r *Report) Main() []archive.BoardRow {
 	return slices.DeleteFunc(slices.Clone(r.Rows), func(b archive.BoardRow) bool { return !isMain(&b) })
 }
@@ -44,11 +44,11 @@ func isMain(b *archive.BoardRow) bool {
 	return b.Window == string(leaderboard.All) && b.Category == leaderboard.AllCategories
 }
 
-// Recompute rebuilds the latest boards from the published files alone and compares. It reads the
-// predictions with their baselines, the ledger, the reference rows and the agents into an empty
-// database, sums them up as a settle --rebuild does, and builds the boards as of the moment that
-// the published ones were built. It also recomputes the baselines whose prices are there. step is
-// called with what is done next.
+// Recompute rebuilds the latest boards from the published files alone and compares them with the
+// published ones. It loads the predictions with their baselines, the ledger, the reference rows and
+// the agents into an empty database. It computes the sums as settle --rebuild does, and builds the
+// boards as of the time of the published ones. It also recomputes the baselines whose prices are in
+// the files. It calls step before each stage with a description.
 func Recompute(ctx context.Context, s archive.Storage, step func(what string)) (report *Report, err error) {
 	days, board, err := latestBoard(ctx, s)
 	if err != nil {
@@ -76,7 +76,7 @@ func mainOf(board []archive.BoardRow) []archive.BoardRow {
 	return slices.DeleteFunc(slices.Clone(board), func(b archive.BoardRow) bool { return !isMain(&b) })
 }
 
-// latestBoard finds the newest boards, and opens the days up to them.
+// latestBoard returns the rows of the newest boards, and the days up to them.
 func latestBoard(ctx context.Context, s archive.Storage) (days []*archive.Day, board []archive.BoardRow, err error) {
 	names, err := archive.StoredDays(ctx, s)
 	if err != nil {
@@ -108,7 +108,7 @@ func latestBoard(ctx context.Context, s archive.Storage) (days []*archive.Day, b
 	return nil, nil, ErrNoBoard
 }
 
-// rebuild makes the sums and the boards.
+// rebuild computes the sums and the boards.
 func (l *loaded) rebuild(ctx context.Context, report *Report, board []archive.BoardRow) error {
 	now := func() time.Time { return l.asOf }
 	sums, err := settlement.New(settlement.Options{DB: l.db, Now: now}).Rebuild(ctx, true)
@@ -116,7 +116,7 @@ func (l *loaded) rebuild(ctx context.Context, report *Report, board []archive.Bo
 		return err
 	}
 	for _, d := range sums.Differences {
-		if d.Published() { // the sums themselves are new
+		if d.Published() { // the sums are new, so they can't differ
 			report.Differences = append(report.Differences, d.String())
 		}
 	}
@@ -138,8 +138,8 @@ func (l *loaded) rebuild(ctx context.Context, report *Report, board []archive.Bo
 	return nil
 }
 
-// publicationDays takes how many days each agent published on from the board: open predictions,
-// which are not published yet, count in it.
+// publicationDays takes each agent's number of publication days from the board. It can't be
+// computed, because it includes open predictions, which are not published yet.
 func (l *loaded) publicationDays(ctx context.Context, board []archive.BoardRow) error {
 	var tallies []prediction.Tally
 	var agents []uuid.UUID
@@ -179,7 +179,7 @@ func thresholds(board []archive.BoardRow) leaderboard.Thresholds {
 	return t
 }
 
-// compare notes each number of the published boards that differs.
+// compare records each number that differs from the published boards.
 func (r *Report) compare(published []archive.BoardRow) {
 	type key struct{ window, category, agent string }
 	keyOf := func(b *archive.BoardRow) key { return key{b.Window, b.Category, b.Agent} }
@@ -214,7 +214,7 @@ func (r *Report) compareRow(published, computed *archive.BoardRow) {
 	}
 }
 
-// shown writes a number to its last digit.
+// shown formats a value with all its digits.
 func shown(v reflect.Value) string {
 	if v.Kind() == reflect.Pointer {
 		if v.IsNil() {

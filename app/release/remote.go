@@ -23,20 +23,19 @@ import (
 )
 
 const (
-	// maxFile bounds one file of a release, maxJSON one of its JSON files and answers.
+	// maxFile is the maximum size of a file, and maxJSON of a JSON file or answer, in bytes.
 	maxFile = 4 << 30
 	maxJSON = 64 << 20
-	// attempts is how often a request is sent that was refused for a while or broke off, and
-	// maxPause the longest wait between two.
+	// attempts is how often a request is sent if it fails temporarily. maxPause is the maximum wait
+	// between two attempts.
 	attempts = 8
 	maxPause = time.Minute
-	// answerWithin is how long an answer may take to begin.
+	// answerWithin is how long the server may take to start its answer.
 	answerWithin = 30 * time.Second
 )
 
-// Remote is the release of another installation. It lists the days once, downloads each file once
-// and compares its SHA-256 with the one that the installation lists. It is safe for concurrent
-// use.
+// Remote is the release of another installation. It lists the days once. It downloads each file
+// once and checks its SHA-256 against the listed one. It is safe for concurrent use.
 type Remote struct {
 	base   string
 	client *http.Client
@@ -68,7 +67,7 @@ type download struct {
 var _ archive.Storage = (*Remote)(nil)
 
 // OpenURL opens the release of the installation at an address, such as https://example.org. Close
-// deletes what was downloaded.
+// deletes the downloaded files.
 func OpenURL(ctx context.Context, address string) (*Remote, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
@@ -93,7 +92,7 @@ func (r *Remote) Close() error {
 	return os.RemoveAll(r.dir)
 }
 
-// list reads all pages of days.
+// list reads all pages of the list of days.
 func (r *Remote) list(ctx context.Context) error {
 	for cursor := ""; ; {
 		var page struct {
@@ -110,14 +109,14 @@ func (r *Remote) list(ctx context.Context) error {
 			return err
 		}
 		if err := json.Unmarshal(content, &page); err != nil || !page.OK {
-			return fmt.Errorf("%s: not a list of days: is this the address of an installation of Pulsecast?", address)
+			return fmt.Errorf("%s: the answer is not a list of days; check that this is the address of a Pulsecast installation", address)
 		}
 		r.days = append(r.days, page.Days...)
 		if page.NextCursor == nil {
 			break
 		}
 		if cursor == *page.NextCursor {
-			return fmt.Errorf("%s: the list of days goes in a circle", address)
+			return fmt.Errorf("%s: the list of days repeats a cursor", address)
 		}
 		cursor = *page.NextCursor
 	}
@@ -137,12 +136,12 @@ func (r *Remote) get(ctx context.Context, address string) (content []byte, err e
 	return content, err
 }
 
-// refusal is an error that a further attempt won't mend.
+// refusal is an error that another attempt can't fix.
 type refusal struct{ error }
 
 func (r *refusal) Unwrap() error { return r.error }
 
-// try sends a request until use succeeds.
+// try sends a request until use succeeds, at most attempts times.
 func (r *Remote) try(ctx context.Context, address, from string, use func(*http.Response) error) (err error) {
 	for attempt := range attempts {
 		var pause time.Duration
@@ -184,7 +183,7 @@ func (r *Remote) once(ctx context.Context, address, from string, use func(*http.
 	return 0, &refusal{fmt.Errorf("%s: answered %s", address, answer.Status)}
 }
 
-// find returns what is listed of a file; nil for one that isn't, or is withheld.
+// find returns the listed file with a name, or nil if it isn't listed or not published.
 func (r *Remote) find(name string) *remoteFile {
 	for i := range r.days {
 		rest, ok := strings.CutPrefix(name, "days/"+r.days[i].Day+"/")
@@ -218,7 +217,7 @@ func (r *Remote) List(_ context.Context, prefix string) ([]archive.Info, error) 
 	return list, nil
 }
 
-// Open implements archive.Storage. It downloads the file unless it was downloaded before.
+// Open implements archive.Storage. The first Open of a file downloads it.
 func (r *Remote) Open(ctx context.Context, name string) (archive.Object, error) {
 	f := r.find(name)
 	if f == nil {
@@ -234,24 +233,24 @@ func (r *Remote) Open(ctx context.Context, name string) (archive.Object, error) 
 	d.once.Do(func() { d.err = r.fetch(ctx, name, f) })
 	if d.err != nil {
 		r.mu.Lock()
-		delete(r.files, name) // the next Open tries again
+		delete(r.files, name) // so that the next Open tries again
 		r.mu.Unlock()
 		return nil, d.err
 	}
 	return archive.OpenFolder(r.dir).Open(ctx, name)
 }
 
-// fetch downloads a file and verifies it. A download that breaks off goes on where it stopped.
+// fetch downloads a file and verifies it. It resumes an interrupted download.
 func (r *Remote) fetch(ctx context.Context, name string, f *remoteFile) (err error) {
 	limit := int64(maxJSON)
 	if f.Bytes != nil {
 		if limit = *f.Bytes; limit < 0 || limit > maxFile {
-			return fmt.Errorf("%s: its size is listed as %d bytes; at most %d are read", name, limit, int64(maxFile))
+			return fmt.Errorf("%s: its listed size is %d bytes, but the limit is %d", name, limit, int64(maxFile))
 		}
 	}
 	path := filepath.Join(r.dir, filepath.FromSlash(name))
 	if !filepath.IsLocal(filepath.FromSlash(name)) {
-		return fmt.Errorf("%q is not a name of a file", name)
+		return fmt.Errorf("%q is not the name of a file", name)
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return fmt.Errorf("%s: %w", name, err)
@@ -281,11 +280,11 @@ func (r *Remote) download(ctx context.Context, name string, file *os.File, limit
 		}
 		err := r.try(ctx, address, from, func(answer *http.Response) error {
 			if from != "" && answer.StatusCode != http.StatusPartialContent {
-				return &refusal{fmt.Errorf("%s: a part was asked for, and all was sent", address)}
+				return &refusal{fmt.Errorf("%s: the server ignored the Range header", address)}
 			}
 			n, err := io.Copy(file, io.LimitReader(answer.Body, limit-size+1))
 			if size += n; size > limit {
-				return &refusal{fmt.Errorf("%s: it is larger than the %d bytes that are listed", address, limit)}
+				return &refusal{fmt.Errorf("%s: it is larger than its listed size of %d bytes", address, limit)}
 			}
 			if err != nil {
 				return &cut{err}
@@ -298,10 +297,10 @@ func (r *Remote) download(ctx context.Context, name string, file *os.File, limit
 	}
 }
 
-// cut is the error of an answer that broke off.
+// cut is the error of an interrupted answer.
 type cut struct{ error }
 
-func (c *cut) Unwrap() error { return &refusal{c.error} } // try must ask for another part
+func (c *cut) Unwrap() error { return &refusal{c.error} } // try can't resume it; download sends a new range
 
 // verified compares a downloaded file with its listed SHA-256.
 func verified(name string, file *os.File, f *remoteFile) error {
@@ -316,7 +315,7 @@ func verified(name string, file *os.File, f *remoteFile) error {
 		return fmt.Errorf("%s: %w", name, err)
 	}
 	if got := hex.EncodeToString(hash.Sum(nil)); got != f.SHA256 {
-		return fmt.Errorf("%s: its SHA-256 is %s, and %s is listed", name, got, f.SHA256)
+		return fmt.Errorf("%s: its SHA-256 is %s, but the list says %s", name, got, f.SHA256)
 	}
 	return nil
 }

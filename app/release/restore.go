@@ -34,7 +34,7 @@ func orZero(t *time.Time) time.Time {
 	return t.UTC()
 }
 
-// agentOf has the id as its handle: names are texts, which may be erased.
+// agentOf uses the id as the handle, because names are texts and may be erased.
 func agentOf(r *archive.AgentRow) (a agent.Agent, err error) {
 	id, err := ids(r.ID)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/settlement"
 )
 
-// orNil is nil for a zero time.
+// orNil returns nil for the zero time.
 func orNil(t time.Time) *time.Time {
 	if t.IsZero() {
 		return nil
@@ -18,7 +18,7 @@ func orNil(t time.Time) *time.Time {
 	return &t
 }
 
-// as converts what a pointer points at.
+// as converts the number that a pointer points to.
 func as[To, From ~int | ~int64](n *From) *To {
 	if n == nil {
 		return nil
@@ -87,5 +87,5 @@ func agentTexts(a *agent.Agent) archive.AgentTexts {
 	}
 }
 
-// points converts what the archive holds as an integer of 1e-4 point.
+// points converts an integer of 1e-4 point from the archive.
 func points(n *int64) *score.Points { return as[score.Points](n) }

@@ -19,7 +19,8 @@ import (
 	"github.com/pulsecast/pulsecast/app/release"
 )
 
-// TestSecrets: what the public doesn't see of predictions and agents is not exported.
+// TestSecrets checks that an export contains nothing of predictions and agents that the public
+// can't see.
 func TestSecrets(t *testing.T) {
 	t.Parallel()
 	for _, kind := range dbtest.Kinds {
@@ -30,8 +31,8 @@ func TestSecrets(t *testing.T) {
 			if err := demo.Seed(ctx, db, now); err != nil {
 				t.Fatal(err)
 			}
-			// One settled prediction of each of four agents: hidden, not revealed, of an agent whose
-			// texts are hidden, and of one that has closed its account.
+			// The first four settled predictions are: a hidden one, an unrevealed one, one of an
+			// agent with hidden texts, and one of a closed account. Each is by another agent.
 			var settled []prediction.Prediction
 			err := prediction.Select(db).Where("p.status = 'resolved'").OrderExpr("p.agent_id, p.id").Scan(ctx, &settled)
 			if err != nil {
@@ -44,7 +45,7 @@ func TestSecrets(t *testing.T) {
 				}
 			}
 			if len(chosen) < 5 {
-				t.Fatalf("%d agents have settled predictions", len(chosen))
+				t.Fatalf("%d agents have settled predictions, want at least 5", len(chosen))
 			}
 			hidden, secret, muted, closed, shown := chosen[0], chosen[1], chosen[2], chosen[3], chosen[4]
 			mark(t, db, "UPDATE predictions SET hidden = TRUE, thesis = 'hidden words' WHERE id = ?", hidden.ID)
@@ -69,14 +70,14 @@ func TestSecrets(t *testing.T) {
 				}
 			}
 			if !strings.Contains(all, "shown words") {
-				t.Error("what is shown was not exported")
+				t.Error("a public text was not exported")
 			}
 			if n := strings.Count(all, "prediction "+secret.ID.String()); n != 0 {
-				t.Errorf("what is not revealed was exported")
+				t.Errorf("an unrevealed prediction was exported")
 			}
 			for _, p := range []prediction.Prediction{hidden, muted, closed, shown} {
 				if n := strings.Count(all, "prediction "+p.ID.String()); n != 1 {
-					t.Errorf("the numbers of %s were exported %d times", p.ID, n)
+					t.Errorf("prediction %s was exported %d times, want once", p.ID, n)
 				}
 			}
 		})
@@ -90,11 +91,11 @@ func mark(t *testing.T, db bun.IDB, query string, args ...any) {
 		t.Fatal(err)
 	}
 	if n, err := result.RowsAffected(); n != 1 || err != nil {
-		t.Fatalf("%s: %d rows, %v", query, n, err)
+		t.Fatalf("%s: changed %d rows (error %v), want 1", query, n, err)
 	}
 }
 
-// exported is all that an export says, as text.
+// exported returns the contents of an export as text.
 func exported(t *testing.T, x *release.Exporter) string {
 	t.Helper()
 	ctx, dir := t.Context(), t.TempDir()

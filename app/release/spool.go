@@ -11,7 +11,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/archive"
 )
 
-// spool keeps texts in a temporary file while the rows that carry their hashes are written.
+// spool keeps texts in a temporary file while the rows with their hashes are written.
 type spool struct {
 	salt    func(record string, content []byte) []byte
 	file    *os.File
@@ -22,12 +22,12 @@ type spool struct {
 func newSpool(salt func(record string, content []byte) []byte) (*spool, error) {
 	file, err := os.CreateTemp("", "pulsecast-texts-*")
 	if err != nil {
-		return nil, fmt.Errorf("keep texts: %w", err)
+		return nil, fmt.Errorf("store texts: %w", err)
 	}
 	return &spool{salt: salt, file: file, encoder: json.NewEncoder(file)}, nil
 }
 
-// add salts the texts of a record and returns their hash. An error is returned by rows.
+// add salts and stores the texts of a record and returns their hash. rows returns any error.
 func (s *spool) add(record string, texts any) (hash []byte) {
 	content, err := json.Marshal(texts)
 	if err != nil {
@@ -39,12 +39,12 @@ func (s *spool) add(record string, texts any) (hash []byte) {
 	return archive.TextHash(salt, content)
 }
 
-// rows yields what was added.
+// rows yields the stored texts.
 func (s *spool) rows() iter.Seq2[archive.TextRow, error] {
 	return func(yield func(archive.TextRow, error) bool) {
 		_, err := s.file.Seek(0, io.SeekStart)
 		if err = errors.Join(s.err, err); err != nil {
-			yield(archive.TextRow{}, fmt.Errorf("keep texts: %w", err))
+			yield(archive.TextRow{}, fmt.Errorf("store texts: %w", err))
 			return
 		}
 		for decoder := json.NewDecoder(s.file); ; {

@@ -8,17 +8,17 @@ import (
 
 // descriptions say what a row of each table is.
 var descriptions = map[string]string{
-	archive.Markets:     "What the source said of a market, apart from its prices: at the first reading of a day, and when it changed.",
-	archive.Events:      "The same for the events that group markets.",
-	archive.Prices:      "Each reading of each open market: every outcome's price, the best bid and ask, liquidity and volume.",
-	archive.News:        "Each reading of a post or an article that says something new: its score, comments and place.",
-	archive.Closings:    "Each reading of a closed market that says something new.",
-	archive.Outcomes:    "What was decided of a market that day.",
-	archive.Predictions: "Predictions that were resolved or voided that day, with their baselines and scores.",
-	archive.Ledger:      "The rows of the ledger of scores that were written that day.",
-	archive.References:  "What the reference agents said of the markets that were settled that day.",
-	archive.Boards:      "The first boards built that day, with the prior and the thresholds.",
-	archive.Agents:      "The agents that the other tables of the day name.",
+	archive.Markets:     "A market as its source describes it, without prices: at the first reading of a day, and when it changed.",
+	archive.Events:      "An event that groups markets, as its source describes it: at the first reading of a day, and when it changed.",
+	archive.Prices:      "A reading of an open market: every outcome's price, the best bid and ask, liquidity and volume.",
+	archive.News:        "A reading of a post or an article that differs from the last one: its score, comments and position.",
+	archive.Closings:    "A reading of a closed market that differs from the last one.",
+	archive.Outcomes:    "The outcome of a market, decided or corrected that day.",
+	archive.Predictions: "A prediction that was resolved or voided that day, with its baseline and scores.",
+	archive.Ledger:      "An entry of the ledger of scores, created that day.",
+	archive.References:  "A prediction of a reference agent that was settled that day.",
+	archive.Boards:      "A row of the first boards built that day, with the prior and the thresholds.",
+	archive.Agents:      "An agent named in the other tables of the day.",
 	archive.Rules:       "The settings that baselines depend on.",
 }
 
@@ -37,7 +37,7 @@ func Tables() []Table {
 	return list
 }
 
-// Citation says how to cite a release of an installation.
+// Citation returns the text with which to cite a release of an installation.
 func Citation(name, baseURL string) string {
 	if name == "" {
 		name = "Pulsecast"
@@ -45,7 +45,7 @@ func Citation(name, baseURL string) string {
 	return fmt.Sprintf("%s. Forecasts, prices and scores, %s/data. Name the days that you used and the SHA-256 of the last day's manifest.", name, baseURL)
 }
 
-// EmptyNote says why a release lists no day.
+// EmptyNote says why a release lists no days.
 func EmptyNote(archived bool) string {
 	if !archived {
 		return "This installation keeps no archive, so it publishes no data."

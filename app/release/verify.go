@@ -10,32 +10,32 @@ import (
 	"github.com/pulsecast/pulsecast/app/archive"
 )
 
-// WithheldName is the file of a day of a release that lists what the release leaves out.
+// WithheldName is a file of each day of a release. It lists the files that the release leaves out.
 const WithheldName = "release.json"
 
 // Withheld is the content of that file.
 type Withheld struct {
-	Withheld []string `json:"withheld"` // names as in the manifest
+	Withheld []string `json:"withheld"` // names relative to the day, as in the manifest
 }
 
-// ErrNoDays is the error of a place that holds no sealed day.
-var ErrNoDays = errors.New("there is no sealed day here: a folder of an archive or a release has a folder \"days\"")
+// ErrNoDays means that the storage holds no sealed day.
+var ErrNoDays = errors.New("there is no sealed day here; the folder of an archive or a release contains a folder \"days\"")
 
-// Verification is what Verify found.
+// Verification is the result of Verify.
 type Verification struct {
 	Days        int
-	First, Last string // days
+	First, Last string // first and last day
 	Rows, Bytes int64
 	Problems    []archive.Problem
 	Notes       []archive.Problem
-	Withheld    []string // files that a release leaves out, with their days
+	Withheld    []string // files that the release leaves out, with their paths
 	Redactions  int
 }
 
-// Verify reads an archive or a release whole: every file against its manifest, every manifest
-// against the day after, and every text against the hash that its row carries. step is called
-// after each day with how many days are checked of how many there are. The error is of a place that
-// can't be read; what is wrong with the files is in the Verification.
+// Verify reads a whole archive or release. It checks every file against its manifest, every
+// manifest against the next day, and every text against the hash in its row. It calls step after
+// each day with the number of days checked and the number of days. It returns faults of the files
+// in the Verification. An error means that the storage can't be read.
 func Verify(ctx context.Context, s archive.Storage, step func(days, of int)) (*Verification, error) {
 	days, err := archive.StoredDays(ctx, s)
 	if err != nil {
@@ -58,7 +58,7 @@ func Verify(ctx context.Context, s archive.Storage, step func(days, of int)) (*V
 	return v, err
 }
 
-// add takes the findings of a day. What a release leaves out is no problem.
+// add adds the findings of a day. Files that the release leaves out are not problems.
 func (v *Verification) add(ctx context.Context, s archive.Storage, day string, found *archive.Findings) error {
 	withheld, err := v.withheld(ctx, s, day)
 	if err != nil {
@@ -69,7 +69,7 @@ func (v *Verification) add(ctx context.Context, s archive.Storage, day string, f
 			v.Problems = append(v.Problems, p)
 		}
 	}
-	for _, name := range found.Withheld { // texts that are not here
+	for _, name := range found.Withheld { // missing text files
 		if path := archive.Path(day, name); !slices.Contains(withheld, path) {
 			v.Problems = append(v.Problems, archive.Problem{File: path, Reason: archive.TextsName + " names it, but it is missing"})
 		}
@@ -80,7 +80,7 @@ func (v *Verification) add(ctx context.Context, s archive.Storage, day string, f
 	return nil
 }
 
-// withheld lists the files of a day that the release leaves out; none in an archive.
+// withheld lists the files that the release leaves out of a day. An archive has none.
 func (v *Verification) withheld(ctx context.Context, s archive.Storage, day string) ([]string, error) {
 	path := archive.Path(day, WithheldName)
 	content, err := archive.ReadObject(ctx, s, path)
@@ -92,7 +92,7 @@ func (v *Verification) withheld(ctx context.Context, s archive.Storage, day stri
 	}
 	var w Withheld
 	if err := json.Unmarshal(content, &w); err != nil {
-		v.Problems = append(v.Problems, archive.Problem{File: path, Reason: fmt.Sprintf("it is damaged: %v", err)})
+		v.Problems = append(v.Problems, archive.Problem{File: path, Reason: fmt.Sprintf("the file is damaged: %v", err)})
 		return nil, nil
 	}
 	for i, name := range w.Withheld {

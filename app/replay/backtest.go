@@ -20,27 +20,27 @@ import (
 	"github.com/pulsecast/pulsecast/app/version"
 )
 
-// What a bot finds in its environment. The first two are those that every client reads.
+// The environment variables of a bot. Every client reads the first two.
 const (
 	envBaseURL = "PULSECAST_BASE_URL"
 	envAPIKey  = "PULSECAST_API_KEY"
 	envMarket  = "PULSECAST_MARKET_ID"
 	envAt      = "PULSECAST_AT"
-	// envCost is the path of a file that the bot may write what it cost to, in US dollars.
+	// envCost is the path of a file to which the bot may write its cost in US dollars.
 	envCost = "PULSECAST_COST_FILE"
 )
 
-// Backtest walks a plan: it starts a bot for each pair.
+// Backtest runs a plan. It starts a bot for each pair.
 type Backtest struct {
 	Server string // address of the replay
-	Token  string // of the replay, if it takes one
-	Dir    string // keeps the state, so that Resume can go on
-	// Command is the bot and its arguments. It gets an address and a key that are good for its
-	// pair's moment only.
+	Token  string // of the replay, "" if it takes none
+	Dir    string // where the state is stored, for Resume
+	// Command is the bot and its arguments. Its environment has an address and a key that are valid
+	// only for the moment of its pair.
 	Command  []string
 	Parallel int
 	Timeout  time.Duration // of one bot
-	MaxCost  float64       // in US dollars; 0: no limit
+	MaxCost  float64       // in US dollars; 0 for no limit
 	// Done, if not nil, is called after each pair.
 	Done func()
 
@@ -48,18 +48,18 @@ type Backtest struct {
 	state State
 }
 
-// State is how far a backtest has come. It is kept in a file that only its user can read: it has
-// the operator token.
+// State is the progress of a backtest. It is stored in a file that only its user can read, because
+// it contains the operator token.
 type State struct {
 	Run           string  `json:"run"`
 	OperatorToken string  `json:"operatorToken"`
-	ReportURL     string  `json:"reportUrl"` // below the server
+	ReportURL     string  `json:"reportUrl"` // relative to the server
 	Pairs         []Pair  `json:"pairs"`
 	Finished      []bool  `json:"finished"`
 	Cost          float64 `json:"cost"`
 }
 
-// Left is how many pairs are not finished.
+// Left returns how many pairs are not finished.
 func (s *State) Left() (n int) {
 	for _, done := range s.Finished {
 		if !done {
@@ -69,7 +69,7 @@ func (s *State) Left() (n int) {
 	return n
 }
 
-// Declared is what is declared of an agent before a run.
+// Declared is what an operator declares about an agent before a run.
 type Declared struct {
 	Name        string     `json:"name"`
 	Model       string     `json:"model,omitempty"`
@@ -78,17 +78,17 @@ type Declared struct {
 	Filter      Filter     `json:"filter"`
 }
 
-// Plan asks the replay for the pairs of a plan.
+// Plan asks the replay to draw the pairs of a plan.
 func (b *Backtest) Plan(ctx context.Context, o PlanOptions) ([]Pair, error) {
 	var answer planned
 	err := b.call(ctx, http.MethodPost, root+"/plan", b.Token, o, &answer)
 	return answer.Pairs, err
 }
 
-// Begin makes the run of a plan.
+// Begin makes a run for the pairs of a plan.
 func (b *Backtest) Begin(ctx context.Context, d Declared, pairs []Pair) error {
 	if len(pairs) == 0 {
-		return errors.New("the plan has no pair: no market of the archive fits its rules")
+		return errors.New("the plan is empty: no market in the archive meets its rules")
 	}
 	from, to := pairs[0].At, pairs[0].At
 	for _, p := range pairs {
@@ -116,7 +116,7 @@ func (b *Backtest) Begin(ctx context.Context, d Declared, pairs []Pair) error {
 	return b.save()
 }
 
-// Resume takes up a run that was begun before.
+// Resume loads the state of an earlier run.
 func (b *Backtest) Resume(run string) error {
 	content, err := os.ReadFile(b.stateFile(run))
 	if errors.Is(err, os.ErrNotExist) {
@@ -126,7 +126,7 @@ func (b *Backtest) Resume(run string) error {
 		err = json.Unmarshal(content, &b.state)
 	}
 	if err == nil && len(b.state.Finished) != len(b.state.Pairs) {
-		err = errors.New("it is damaged")
+		err = errors.New("the file is damaged")
 	}
 	if err != nil {
 		return fmt.Errorf("read the backtest %s: %w", run, err)
@@ -144,15 +144,15 @@ func (b *Backtest) save() error {
 		return err
 	}
 	if err := os.MkdirAll(b.folder(b.state.Run), 0o700); err != nil {
-		return fmt.Errorf("keep the state of the backtest: %w", err)
+		return fmt.Errorf("store the state of the backtest: %w", err)
 	}
 	if err := writeFile(b.stateFile(b.state.Run), content); err != nil {
-		return fmt.Errorf("keep the state of the backtest: %w", err)
+		return fmt.Errorf("store the state of the backtest: %w", err)
 	}
 	return nil
 }
 
-// State returns how far it has come.
+// State returns a copy of the backtest's state.
 func (b *Backtest) State() State {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -161,11 +161,11 @@ func (b *Backtest) State() State {
 	return s
 }
 
-// ErrCost ends a backtest whose bots have cost as much as they may.
-var ErrCost = errors.New("the bots have cost as much as --max-cost allows; --resume with a higher limit goes on")
+// ErrCost ends a backtest whose bots have reached MaxCost.
+var ErrCost = errors.New("the bots have reached --max-cost; continue with --resume and a higher limit")
 
-// Run starts the bot for each pair that isn't finished. One that fails is tried again by the next
-// Run; its output is in the folder of the run. failed counts those.
+// Run starts the bot for each pair that isn't finished. failed counts the bots that failed. The
+// next Run starts them again. The output of each bot is in the folder of the run.
 func (b *Backtest) Run(ctx context.Context) (failed int, err error) {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
@@ -204,18 +204,18 @@ func (b *Backtest) Run(ctx context.Context) (failed int, err error) {
 	return failed, ErrCost
 }
 
-// spent reports whether the bots have cost what they may, with pairs left. Those that run then are not
-// stopped: what they cost is spent already, and one that is killed may have published.
+// spent reports whether the bots have reached MaxCost with pairs left. Running bots are not
+// stopped, because their cost is spent already, and a bot that is killed may have published.
 func (b *Backtest) spent() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.MaxCost > 0 && b.state.Cost >= b.MaxCost && b.state.Left() > 0
 }
 
-// errBot: the bot failed, not what runs it.
+// errBot is the error of a bot that failed, as opposed to an error of the backtest.
 var errBot = errors.New("the bot failed")
 
-// pair starts the bot for a pair and notes that it is finished.
+// pair runs the bot for a pair and records that the pair is finished.
 func (b *Backtest) pair(ctx context.Context, i int) (err error) {
 	p := b.state.Pairs[i]
 	var key struct {
@@ -228,7 +228,7 @@ func (b *Backtest) pair(ctx context.Context, i int) (err error) {
 	}
 	log, err := os.Create(filepath.Join(b.folder(b.state.Run), fmt.Sprintf("%04d.log", i)))
 	if err != nil {
-		return fmt.Errorf("keep the output of the bot: %w", err)
+		return fmt.Errorf("store the output of the bot: %w", err)
 	}
 	defer func() { err = errors.Join(err, log.Close()) }()
 	costFile := filepath.Join(b.folder(b.state.Run), fmt.Sprintf("%04d.cost", i))
@@ -257,16 +257,16 @@ func (b *Backtest) pair(ctx context.Context, i int) (err error) {
 	return b.save()
 }
 
-// addCost adds what the bot says it cost.
+// addCost adds the cost that the bot wrote to its file.
 func (b *Backtest) addCost(path string) error {
 	content, err := os.ReadFile(path)
 	switch {
 	case errors.Is(err, os.ErrNotExist) && b.MaxCost > 0:
-		return fmt.Errorf("the bot didn't write what it cost to the file in %s, so --max-cost can't hold", envCost)
+		return fmt.Errorf("the bot didn't write its cost to the file named by %s, so --max-cost can't be enforced", envCost)
 	case errors.Is(err, os.ErrNotExist):
 		return nil
 	case err != nil:
-		return fmt.Errorf("read what the bot cost: %w", err)
+		return fmt.Errorf("read the cost of the bot: %w", err)
 	}
 	cost, err := strconv.ParseFloat(strings.TrimSpace(string(content)), 64)
 	if err != nil || !(cost >= 0 && cost < 1e6) {
@@ -278,8 +278,8 @@ func (b *Backtest) addCost(path string) error {
 	return b.save()
 }
 
-// Report asks for the report, and keeps it in the folder of the run as JSON and as a page that needs no
-// server.
+// Report requests the report and stores it in the folder of the run, as JSON and as a page that
+// opens without a server. It returns the paths of both files.
 func (b *Backtest) Report(ctx context.Context) (*Report, []string, error) {
 	var paths []string
 	var out Report
@@ -294,11 +294,11 @@ func (b *Backtest) Report(ctx context.Context) (*Report, []string, error) {
 			}
 		}
 		if format == "html" {
-			content = alone(content)
+			content = embedFiles(content)
 		}
 		path := filepath.Join(b.folder(b.state.Run), "report."+format)
 		if err := writeFile(path, content); err != nil {
-			return nil, nil, fmt.Errorf("keep the report: %w", err)
+			return nil, nil, fmt.Errorf("store the report: %w", err)
 		}
 		paths = append(paths, path)
 	}
@@ -316,12 +316,12 @@ func (b *Backtest) call(ctx context.Context, method, path, token string, body, i
 		return err
 	}
 	if err := json.Unmarshal(content, into); err != nil {
-		return fmt.Errorf("%s %s: the answer is not one of a replay: %w", method, b.Server+path, err)
+		return fmt.Errorf("%s %s: the answer isn't from a replay: %w", method, b.Server+path, err)
 	}
 	return nil
 }
 
-// maxAnswer bounds an answer of the replay.
+// maxAnswer is the maximum size of an answer, in bytes.
 const maxAnswer = 64 << 20
 
 func (b *Backtest) fetch(ctx context.Context, method, path, token string, body []byte) ([]byte, error) {
@@ -347,7 +347,7 @@ func (b *Backtest) fetch(ctx context.Context, method, path, token string, body [
 			Detail string `json:"detail"`
 			Errors []struct{ Field, Message string }
 		}
-		_ = json.Unmarshal(content, &refusal) // without it the status has to do
+		_ = json.Unmarshal(content, &refusal) // without a body in JSON, the status must do
 		for _, f := range refusal.Errors {
 			refusal.Detail += " " + f.Field + " " + f.Message + "."
 		}

@@ -10,13 +10,14 @@ import (
 	"time"
 )
 
-// costly is a bot that needs a shell only: it costs a cent, and fails where a file says so.
+// costly is a bot that needs only a shell. It costs a cent, and fails while the file failing
+// exists.
 func costly(failing string) []string {
 	return []string{"/bin/sh", "-c", `echo 0.01 > "$PULSECAST_COST_FILE"; echo "$PULSECAST_MARKET_ID" >> "` + failing + `.started"; test ! -e "` + failing + `"`}
 }
 
-// TestCostAndResume: a backtest starts no bot once its bots have cost enough, tries again those
-// that failed, skips what is finished, and its report opens without a server.
+// TestCostAndResume checks that a backtest starts no further bot at the cost limit, retries failed
+// bots and skips finished pairs, and that its report opens without a server.
 func TestCostAndResume(t *testing.T) {
 	t.Parallel()
 	c, _ := serve(t, newArchive(t), t.TempDir())
@@ -34,7 +35,7 @@ func TestCostAndResume(t *testing.T) {
 	b := &Backtest{Server: c.base, Dir: t.TempDir(), Command: costly(failing), Timeout: time.Minute, Parallel: 1}
 	pairs, err := b.Plan(t.Context(), PlanOptions{N: 4, Seed: 1})
 	if err != nil || len(pairs) != 4 {
-		t.Fatalf("%d pairs, %v", len(pairs), err)
+		t.Fatalf("got %d pairs (error %v), want 4", len(pairs), err)
 	}
 	if err := b.Begin(t.Context(), Declared{Name: "Costly", OpenWeb: WebClosed}, pairs); err != nil {
 		t.Fatal(err)
@@ -45,10 +46,10 @@ func TestCostAndResume(t *testing.T) {
 		fails                 bool
 		most                  float64
 		want                  error
-		started, failed, left int // started so far
+		started, failed, left int // in total
 	}{
-		{"the bots fail until the money is gone", true, 0.015, ErrCost, 2, 2, 4},
-		{"the money is gone", false, 0.015, ErrCost, 2, 0, 4},
+		{"bots fail until the limit is reached", true, 0.015, ErrCost, 2, 2, 4},
+		{"the limit is reached already", false, 0.015, ErrCost, 2, 0, 4},
 		{"more money", false, 0.035, ErrCost, 4, 0, 2},
 		{"no limit", false, 0, nil, 6, 0, 0},
 		{"nothing is left", false, 0.01, nil, 6, 0, 0},
@@ -63,7 +64,7 @@ func TestCostAndResume(t *testing.T) {
 		failed, err := b.Run(context.Background())
 		s := b.State()
 		if !errors.Is(err, step.want) || failed != step.failed || s.Left() != step.left || started() != step.started {
-			t.Errorf("%s: %v, %d failed, %d left, %d started; want %+v", step.name, err, failed, s.Left(), started(), step)
+			t.Errorf("%s: got error %v, %d failed, %d left, %d started; want %+v", step.name, err, failed, s.Left(), started(), step)
 		}
 	}
 	_, paths, err := b.Report(t.Context())
@@ -72,6 +73,6 @@ func TestCostAndResume(t *testing.T) {
 	}
 	page, err := os.ReadFile(paths[1])
 	if err != nil || !strings.Contains(string(page), "data:text/css") || strings.Contains(string(page), `="/`) {
-		t.Errorf("the page needs a server, %v", err)
+		t.Errorf("the page needs a server (error %v)", err)
 	}
 }

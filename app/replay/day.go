@@ -14,7 +14,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/news"
 )
 
-// day is a sealed day in memory. Lists are in the order of observation.
+// day is a sealed day in memory. Its lists are in the order of observation.
 type day struct {
 	name     string
 	facts    map[string][]archive.MarketRow
@@ -25,7 +25,7 @@ type day struct {
 	news     map[string][]news.Item
 }
 
-// readDay reads the observed tables of a day, after it has compared each file with its hash.
+// readDay checks the hash of each file of a day and reads its observed tables.
 func readDay(ctx context.Context, s archive.Storage, sealed *archive.Day) (*day, error) {
 	if err := checkFiles(ctx, s, sealed.Manifest); err != nil {
 		return nil, err
@@ -50,7 +50,7 @@ func checkFiles(ctx context.Context, s archive.Storage, m *archive.Manifest) err
 				return err
 			}
 			if archive.Hash(content) != f.SHA256 {
-				return fmt.Errorf("%s: it is not the file that was sealed: its SHA-256 differs from the manifest's", name)
+				return fmt.Errorf("%s: the file was changed after it was sealed: its SHA-256 differs from the manifest's", name)
 			}
 		}
 	}
@@ -106,7 +106,8 @@ func sortByTime[T any](lists map[string][]T, at func(T) time.Time) {
 	}
 }
 
-// readNews reads the items with their texts. One whose texts were erased or withheld is left out.
+// readNews reads the news items with their texts. It skips items whose texts were erased or
+// withheld.
 func (d *day) readNews(ctx context.Context, sealed *archive.Day) error {
 	texts := map[string]archive.NewsTexts{}
 	for row, err := range archive.TextRows(ctx, sealed, archive.News) {
@@ -140,8 +141,8 @@ func newsItem(row *archive.NewsRow, t *archive.NewsTexts) news.Item {
 	}
 }
 
-// digest is the day with what a world of a later day needs: the first price of each hour and
-// the last, and the last row of all else.
+// digest returns the part of a day that a world of a later day needs: of prices the first of each
+// hour and the last, and of events and news the last row.
 func (d *day) digest() *day {
 	out := &day{
 		name: d.name, facts: d.facts, events: lasts(d.events), closings: d.closings, news: lasts(d.news),
@@ -161,22 +162,23 @@ func lasts[T any](lists map[string][]T) map[string][]T {
 	return out
 }
 
-// series is the prices of a market, packed: a day of a live archive has hundreds of thousands.
+// series is the prices of a market in a compact form, because a day of a live archive has hundreds
+// of thousands.
 type series struct {
 	sample bool
 	source string
-	at     []int64 // microseconds
-	end    []int   // of a row in prices
+	at     []int64 // in microseconds
+	end    []int   // where each row ends in prices
 	prices []float64
 	rest   []quote
 }
 
-// quote is what a reading says beside the prices.
+// quote holds the other numbers of a reading.
 type quote struct {
 	price, bid, ask, liquidity, volume, volume24h, change24h number
 }
 
-// number is a number that may be unknown, without the memory of a pointer.
+// number is a number that may be unknown. It needs less memory than a pointer.
 type number struct {
 	v     float64
 	known bool
@@ -211,7 +213,7 @@ func (s *series) len() int { return len(s.at) }
 
 func (s *series) time(i int) time.Time { return time.UnixMicro(s.at[i]).UTC() }
 
-// pricesAt are the prices of row i.
+// pricesAt returns the prices of row i.
 func (s *series) pricesAt(i int) []float64 {
 	from := 0
 	if i > 0 {
@@ -220,7 +222,7 @@ func (s *series) pricesAt(i int) []float64 {
 	return s.prices[from:s.end[i]:s.end[i]]
 }
 
-// sort puts the rows in order of time. An archive has them so, unless a clock jumped back.
+// sort sorts the rows by time. An archive's rows are sorted already, unless a clock was set back.
 func (s *series) sort() {
 	if slices.IsSorted(s.at) {
 		return
@@ -255,7 +257,7 @@ func (s *series) hourly() *series {
 	return &out
 }
 
-// upTo is how many rows were observed up to a moment.
+// upTo returns how many rows were observed up to a moment.
 func (s *series) upTo(at time.Time) int {
 	if s == nil {
 		return 0
@@ -264,7 +266,7 @@ func (s *series) upTo(at time.Time) int {
 	return n
 }
 
-// price is row i as the history of a market has it; ok is false if it has no price.
+// price returns row i as a row of price history. ok is false if it has no price.
 func (s *series) price(marketID string, i int) (p market.Price, ok bool) {
 	prices, q := s.pricesAt(i), &s.rest[i]
 	return market.Price{

@@ -19,9 +19,10 @@ import (
 	"github.com/pulsecast/pulsecast/app/news"
 )
 
-// The recorded days of the tests lie in a year that nothing else names: 1 to 6 November 2031. Every reading says when it was made: the
-// volume of a market is that moment in Unix seconds, the score of an item in Unix minutes, and
-// its title has it as text.
+// The recorded days are 1 to 6 November 2031, a year that nothing else mentions. Each reading
+// contains its own time, so that a leak is found: the volume of a market is the time in Unix
+// seconds, the score of an item is the time in Unix minutes, and its title contains the time as
+// text.
 var (
 	firstDay = time.Date(2031, 11, 1, 0, 0, 0, 0, time.UTC)
 	lastEnd  = firstDay.AddDate(0, 0, recordedDays)
@@ -36,20 +37,20 @@ const (
 
 var categories = []string{"politics", "economics", "sports"}
 
-// closing is when market i closes: one after another from the third day on; the last three stay
-// open. At first its schedule is a day later.
+// closing returns when market i closes. Markets close one after another from the third day on, and
+// the last three stay open. The schedule first says a day later.
 func closing(i int) time.Time {
 	return firstDay.Add(50*time.Hour + time.Duration(i)*7*time.Hour)
 }
 
 func staysOpen(i int) bool { return i >= recordedMarkets-3 }
 
-// rescheduled is when each market's schedule is moved to its closing.
+// rescheduled is when each market's schedule is corrected to its closing.
 var rescheduled = firstDay.Add(36 * time.Hour)
 
 func marketID(i int) string { return fmt.Sprintf("m%d", 100+i) }
 
-// yes is the price of market i: it wanders, and knows nothing.
+// yes returns the price of market i. It varies without any relation to the outcome.
 func yes(i int, at time.Time) float64 {
 	step := int(at.Sub(firstDay) / readEvery)
 	return float64(200+(i*37+step*(3+i%5))%600) / 1000
@@ -83,7 +84,7 @@ func priceRow(i int, at time.Time) archive.PriceRow {
 	}
 }
 
-// happens says how market i ends.
+// happens returns the outcome of market i.
 func happens(i int) []float64 {
 	if i%3 == 0 {
 		return []float64{1, 0}
@@ -146,7 +147,7 @@ func recordDay(t testing.TB, folder *archive.Folder, from time.Time, previous st
 	return archive.Hash(manifest)
 }
 
-// newsOf makes a new item every three hours, and reads it each hour for a day.
+// newsOf posts an item every three hours, and reads it each hour for a day.
 func newsOf(from, to time.Time) (items []archive.NewsRow, texts []archive.TextRow) {
 	for at := from; at.Before(to); at = at.Add(newsEvery) {
 		for posted := at.Truncate(3 * time.Hour); at.Sub(posted) < 24*time.Hour && !posted.Before(firstDay); posted = posted.Add(-3 * time.Hour) {
@@ -173,16 +174,16 @@ func seq[T any](rows []T) iter.Seq2[T, error] {
 	}
 }
 
-// talk keeps connections open, and asks for no compression.
+// talk keeps connections open and asks for no compression.
 var talk = &http.Client{Transport: &http.Transport{DisableCompression: true, MaxIdleConnsPerHost: 32}}
 
-// client speaks to a running replay.
+// client sends requests to a running replay.
 type client struct {
 	t    testing.TB
 	base string
 }
 
-// serve runs a replay of an archive on a port, with its runs in dir.
+// serve runs a replay of an archive on a free port, with its runs in dir.
 func serve(t testing.TB, s archive.Storage, dir string) (c *client, stop func()) {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
@@ -256,13 +257,13 @@ func read[T any](c *client, method, path, key, body string, headers ...string) (
 	return into
 }
 
-// makeRun makes a run with these fields.
+// makeRun makes a run with the given JSON fields.
 func (c *client) makeRun(fields string) madeRun {
 	c.t.Helper()
 	return read[madeRun](c, "POST", "/r", "", fields)
 }
 
-// forgetWorlds deletes what a run has published.
+// forgetWorlds deletes the worlds of a run, and with them what it published.
 func forgetWorlds(t *testing.T, dir, run string) {
 	t.Helper()
 	if err := os.RemoveAll(filepath.Join(dir, "runs", run, "worlds")); err != nil {

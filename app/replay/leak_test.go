@@ -19,14 +19,14 @@ import (
 
 const (
 	leakReads   = 10_000
-	leakMoments = 20 // each is a world
+	leakMoments = 20 // each has its own world
 	leakAtOnce  = 4
 )
 
 // TestNothingAfterT reads every operation of the interface at random moments with random
-// parameters. In the recorded days each reading says when it was made: no answer may have one of
-// after T. The agent has published at other moments, and its markets have been decided: nothing
-// of that may be told either.
+// parameters. Each reading in the recorded days contains its own time, and no answer may contain a
+// time after T. The agent has published at other moments, and its markets are decided. No answer
+// may show that either.
 func TestNothingAfterT(t *testing.T) {
 	t.Parallel()
 	c, _ := serve(t, newArchive(t), t.TempDir())
@@ -36,7 +36,7 @@ func TestNothingAfterT(t *testing.T) {
 		ids[c.publish(run, f).Prediction.ID] = f.at
 	}
 	if r := c.report(run); r.Predictions.Resolved == 0 {
-		t.Fatal("nothing is decided, so there is nothing to leak")
+		t.Fatal("no market is decided, so nothing can leak")
 	}
 	dice := rand.New(rand.NewPCG(1, 2))
 	var moments []time.Time
@@ -69,25 +69,25 @@ func TestNothingAfterT(t *testing.T) {
 					answered.Add(1)
 				}
 				if status >= 500 {
-					t.Errorf("%s at %s: %d %s", path, writeMoment(at), status, text)
+					t.Errorf("%s at %s: got status %d, %s", path, writeMoment(at), status, text)
 				}
 				if seen[text] {
 					continue
 				}
 				seen[text] = true
 				for _, leak := range leaks(text, at, ids) {
-					t.Errorf("%s at %s tells %s:\n%.2000s", path, writeMoment(at), leak, text)
+					t.Errorf("%s at %s leaks %s:\n%.2000s", path, writeMoment(at), leak, text)
 				}
 			}
 		})
 	}
 	all.Wait()
 	if reads.Load() < leakReads || answered.Load() < leakReads/3 {
-		t.Errorf("%d reads, %d answered", reads.Load(), answered.Load())
+		t.Errorf("only %d reads, %d of them answered", reads.Load(), answered.Load())
 	}
 }
 
-// readOperation is a GET of the interface.
+// readOperation is a GET operation of the interface.
 type readOperation struct {
 	path       string
 	parameters []struct {
@@ -96,7 +96,8 @@ type readOperation struct {
 	}
 }
 
-// readOperations are all GET operations but for the stream, which a replay doesn't have.
+// readOperations returns all GET operations, and the pages. It leaves out the stream, which a
+// replay doesn't have.
 func readOperations(t *testing.T) (list []readOperation) {
 	t.Helper()
 	doc, err := contract.Document()
@@ -157,7 +158,7 @@ func readOperations(t *testing.T) (list []readOperation) {
 	return list
 }
 
-// pickOperation picks a page once in eight times: they take longest.
+// pickOperation picks an operation at random. It picks pages less often, because they take longest.
 func pickOperation(dice *rand.Rand, list []readOperation) *readOperation {
 	for {
 		o := &list[dice.IntN(len(list))]
@@ -167,7 +168,7 @@ func pickOperation(dice *rand.Rand, list []readOperation) *readOperation {
 	}
 }
 
-// random is the operation's path with parameters that mostly mean something.
+// random returns the operation's path with random parameters, most of which are valid.
 func (o *readOperation) random(dice *rand.Rand, ids map[string]time.Time) string {
 	var published []string
 	for id := range ids {
@@ -215,13 +216,14 @@ func (o *readOperation) random(dice *rand.Rand, ids map[string]time.Time) string
 }
 
 var (
-	echoed  = regexp.MustCompile(`"(from|to|nextCheckAt)":"[^"]*"`) // what the caller asked for, and the next midnight
+	echoed  = regexp.MustCompile(`"(from|to|nextCheckAt)":"[^"]*"`) // parameters repeated in the answer, and the next midnight
 	written = regexp.MustCompile(`2031-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z`)
 	figures = regexp.MustCompile(`\d+(\.\d+)?`)
 )
 
-// leaks finds what an answer tells of after T: a moment, a reading by its marks, an outcome, or a
-// prediction of another moment. Schedules lie after T by nature; the tests' are known.
+// leaks lists what an answer reveals about the time after T: a moment, the mark of a reading, an
+// outcome, or a prediction of another moment. Schedules may lie after T, so the known ones are
+// ignored.
 func leaks(text string, at time.Time, ids map[string]time.Time) (found []string) {
 	text = echoed.ReplaceAllString(text, "")
 	schedules := map[string]bool{}
@@ -229,7 +231,7 @@ func leaks(text string, at time.Time, ids map[string]time.Time) (found []string)
 		closes := factsRow(i, at).ClosesAt
 		schedules[closes.UTC().Format(time.RFC3339)] = true
 	}
-	// The assignments of a day are due two days after it began.
+	// The assignments of a day are due two days after its start.
 	schedules[at.Truncate(24*time.Hour).AddDate(0, 0, 2).Format(time.RFC3339)] = true
 	for _, moment := range written.FindAllString(text, -1) {
 		when, err := time.Parse(time.RFC3339Nano, moment)
@@ -250,7 +252,7 @@ func leaks(text string, at time.Time, ids map[string]time.Time) (found []string)
 		}
 	}
 	if strings.Contains(text, `"openapi":"3.`) {
-		return found // its examples show everything
+		return found // the examples in the contract contain all kinds of values
 	}
 	for _, word := range []string{`"status":"resolved"`, `"status":"void"`, `"closed":true`, `"resolvedAt":"`} {
 		if strings.Contains(text, word) {

@@ -19,7 +19,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/source"
 )
 
-// recordedSource shows the markets of the tests as they stand at the clock.
+// recordedSource returns the test markets as they are at the clock's time.
 type recordedSource struct{ now func() time.Time }
 
 func (s recordedSource) at(i int) market.Market {
@@ -57,9 +57,9 @@ func (s recordedSource) Winner(context.Context, *market.Market) (int, bool, erro
 	return 0, false, nil
 }
 
-// TestLiveAndReplay: an agent publishes while a service reads, archives and settles for several
-// days. Its predictions are then replayed from the archive at the same moments: every number is
-// the same to the last digit.
+// TestLiveAndReplay checks that a replay gives the same record as the live service. An agent
+// publishes while a service reads, archives and settles for several days. Its predictions are then
+// replayed from the archive at the same moments. Every number must be exactly equal.
 func TestLiveAndReplay(t *testing.T) {
 	t.Parallel()
 	var clock atomic.Pointer[time.Time]
@@ -114,17 +114,17 @@ func TestLiveAndReplay(t *testing.T) {
 		}
 	}
 	if len(live) != len(list) || len(lived.List) != len(r.List) {
-		t.Errorf("%d published live, %d recorded, %d replayed", len(live), len(lived.List), len(r.List))
+		t.Errorf("%d predictions published live, %d recorded, %d replayed", len(live), len(lived.List), len(r.List))
 	}
 }
 
-// liveStep is a reading, or a publication.
+// liveStep is a reading or a publication.
 type liveStep struct {
 	at    time.Time
 	draft *draft
 }
 
-// liveSteps reads each hour, and around each publication.
+// liveSteps returns a reading for each hour and several around each publication.
 func liveSteps(list []draft) (steps []liveStep) {
 	for at := firstDay; at.Before(lastEnd); at = at.Add(time.Hour) {
 		steps = append(steps, liveStep{at, nil})
@@ -139,7 +139,7 @@ func liveSteps(list []draft) (steps []liveStep) {
 	return steps
 }
 
-// live starts a service with a clock of ours, and an agent.
+// live starts a service with a test clock and an agent.
 func live(t *testing.T, now func() time.Time) (a *app.App, c *client, key string) {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
@@ -176,7 +176,7 @@ func live(t *testing.T, now func() time.Time) (a *app.App, c *client, key string
 	return a, &client{t, a.Config().BaseURL}, key
 }
 
-// recordOf reads the agent's record from the live service, as a report writes it.
+// recordOf reads the agent's record from the live service, as a report does.
 func recordOf(t *testing.T, a *app.App, now func() time.Time) Report {
 	t.Helper()
 	cfg := a.Config()

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// TestMCPAfterT calls every tool that reads, at a moment after which the agent has published and
-// markets were decided.
+// TestMCPAfterT checks that no read-only tool leaks anything at a moment after which the agent has
+// published and markets were decided.
 func TestMCPAfterT(t *testing.T) {
 	t.Parallel()
 	c, _ := serve(t, newArchive(t), t.TempDir())
@@ -26,13 +26,13 @@ func TestMCPAfterT(t *testing.T) {
 		}
 		status, text := c.call("POST", prefix(run.Run, writeMoment(at))+path, key, string(body), "Accept", "application/json, text/event-stream")
 		if status >= 500 {
-			t.Errorf("%s %s %v: %d %s", path, method, params, status, text)
+			t.Errorf("%s %s %v: got status %d, %s", path, method, params, status, text)
 		}
 		if status == 200 && !strings.Contains(text, `"isError":true`) && !strings.Contains(text, `"error":{`) {
 			answers++
 		}
 		for _, leak := range leaks(strings.ReplaceAll(text, `\"`, `"`), at, ids) {
-			t.Errorf("%s %s %v tells %s: %.1500s", path, method, params, leak, text)
+			t.Errorf("%s %s %v leaks %s: %.1500s", path, method, params, leak, text)
 		}
 		return text
 	}

@@ -17,22 +17,22 @@ import (
 )
 
 const (
-	// A market's history in a world has every reading of the last hour, the first of each hour of
-	// the last two days, and the first of each six hours before.
+	// The price history in a world has every reading of the last hour, the first of each hour of
+	// the last two days, and before that the first of each six hours.
 	everyReadingFor = time.Hour
 	hourlyFor       = 48 * time.Hour
 	thereafter      = 6 * time.Hour
-	// shownFor is how long after its last change an item is in the feed of news, and perCommunity
-	// how many of one community are.
+	// shownFor is how long after its last change an item is in the news feed. perCommunity is how
+	// many items of one community the feed has at most.
 	shownFor     = 24 * time.Hour
 	perCommunity = 100
 )
 
-// Filter narrows the markets of a run. Zero fields don't narrow.
+// Filter selects the markets of a run. Zero fields select all.
 type Filter struct {
 	Category string   `json:"category,omitempty"`
 	Tag      string   `json:"tag,omitempty"`
-	Q        string   `json:"q,omitempty"` // words that all must be in the question or title, any case
+	Q        string   `json:"q,omitempty"` // the question or title must contain each word, ignoring case
 	IDs      []string `json:"ids,omitempty"`
 }
 
@@ -55,15 +55,16 @@ func (f *Filter) matches(m *market.Market) bool {
 // moment is what was known at a time T.
 type moment struct {
 	at      time.Time
-	markets []market.Market // open ones
+	markets []market.Market // open markets
 	events  []market.Event
 	history []market.Price
 	news    []news.Item
-	// sample says that the markets, or the news, are made up.
+	// sampleMarkets and sampleNews report whether the data is sample data.
 	sampleMarkets, sampleNews bool
 }
 
-// At returns what was known at a moment.
+// At returns what was known at a moment. It returns a not_found error if the archive has no such
+// day.
 func (t *Tape) At(ctx context.Context, at time.Time, filter *Filter) (*moment, error) {
 	today, err := t.day(ctx, dayOf(at))
 	if err != nil {
@@ -102,7 +103,7 @@ func (m *moment) addMarkets(days []*day, filter *Filter) {
 	}
 }
 
-// marketAt is a market as last read up to the moment. ok is false if it wasn't open then.
+// marketAt returns a market as last read up to the moment. ok is false if it wasn't open then.
 func (m *moment) marketAt(days []*day, id string) (one market.Market, ok bool) {
 	for _, d := range days {
 		for i := range d.facts[id] {
@@ -120,7 +121,8 @@ func (m *moment) marketAt(days []*day, id string) (one market.Market, ok bool) {
 	return one, true
 }
 
-// lastPrice finds the last reading of an open market up to the moment; nil if there is none.
+// lastPrice returns the series and row of a market's last reading up to the moment, or nil if there
+// is none.
 func (m *moment) lastPrice(days []*day, id string) (*series, int) {
 	for _, d := range slices.Backward(days) {
 		if n := d.prices[id].upTo(m.at); n > 0 {
@@ -130,7 +132,7 @@ func (m *moment) lastPrice(days []*day, id string) (*series, int) {
 	return nil, 0
 }
 
-// closedSince reports whether the market was seen closed from a reading on up to the moment.
+// closedSince reports whether the market was seen closed between from and the moment.
 func (m *moment) closedSince(days []*day, id string, from time.Time) bool {
 	for _, d := range days {
 		for i := range d.closings[id] {
@@ -151,8 +153,8 @@ func firstSeen(days []*day, id string) time.Time {
 	return time.Time{}
 }
 
-// factsOf takes over what a row says of a market. What it leaves out of the slow facts stays,
-// as in market.Store.Observe.
+// factsOf copies the facts of a row to a market. Missing slow facts keep their old values, as in
+// market.Store.Observe.
 func factsOf(m *market.Market, r *archive.MarketRow) {
 	m.ID, m.Source, m.Question, m.Title, m.Outcomes = r.Market, r.Source, r.Question, r.Title, r.Outcomes
 	m.Active, m.Scalar, m.Resolution, m.Sample = r.Active, r.Scalar, r.Resolution, r.Sample
@@ -178,7 +180,7 @@ func factsOf(m *market.Market, r *archive.MarketRow) {
 	}
 }
 
-// priced takes over a reading.
+// priced copies a reading to a market.
 func priced(m *market.Market, s *series, row int) {
 	q := &s.rest[row]
 	m.ObservedAt, m.Prices = s.time(row), nil
@@ -192,10 +194,10 @@ func priced(m *market.Market, s *series, row int) {
 	m.Liquidity, m.Volume, m.Volume24h, m.PriceChange24h = q.liquidity.pointer(), q.volume.pointer(), q.volume24h.pointer(), q.change24h.pointer()
 }
 
-// historyOf is what a world knows of a market's prices.
+// historyOf returns the price history of a market in a world.
 func (m *moment) historyOf(days []*day, id string) []market.Price {
 	var out []market.Price
-	var last time.Time // the beginning of the last window with a row
+	var last time.Time // start of the latest window that has a row
 	for _, d := range days {
 		s := d.prices[id]
 		for i := range s.upTo(m.at) {
@@ -268,8 +270,8 @@ func (m *moment) addNews(days []*day) {
 	}
 }
 
-// feed is the news as the feed showed them: the items that changed within the last day, of the
-// source that is preferred among those that are there.
+// feed returns the news feed at the moment: the items that changed within the last day. They are
+// from the most preferred source that has any.
 func (m *moment) feed() []news.Item {
 	fresh := slices.DeleteFunc(slices.Clone(m.news), func(i news.Item) bool { return m.at.Sub(i.ObservedAt) > shownFor })
 	for _, name := range upstream.NewsSources {
@@ -286,7 +288,7 @@ func (m *moment) feed() []news.Item {
 	})
 }
 
-// marketsAt and newsAt are when the feeds were last read up to the moment.
+// marketsAt and newsAt return when each feed was last read up to the moment.
 func (m *moment) marketsAt() (last time.Time) {
 	for i := range m.markets {
 		if at := m.markets[i].ObservedAt; at.After(last) {

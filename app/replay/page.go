@@ -24,13 +24,13 @@ import (
 )
 
 const (
-	// reportTimeout bounds making a report.
+	// reportTimeout is the maximum time for making a report.
 	reportTimeout = 5 * time.Minute
 	// shownRows is how many predictions the page of a report lists.
 	shownRows = 500
 )
 
-// report answers the operator with the record of a run: as JSON, or as a page for a browser.
+// report sends the operator the record of a run, as JSON or as a page for a browser.
 func (s *Server) report(c *fiber.Ctx) error {
 	if token := c.Query("token"); token != "" && c.Get(fiber.HeaderAuthorization) == "" {
 		c.Request().Header.Set(fiber.HeaderAuthorization, "Bearer "+strings.Clone(token))
@@ -45,7 +45,7 @@ func (s *Server) report(c *fiber.Ctx) error {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.UserContext()), reportTimeout)
 	defer cancel()
-	s.reports.Lock() // each takes memory and a processor
+	s.reports.Lock() // each report takes much memory and CPU time
 	defer s.reports.Unlock()
 	m, err := s.makeReport(ctx, run)
 	if err != nil {
@@ -86,9 +86,9 @@ func (s *Server) reportPage(ctx context.Context, c *fiber.Ctx, run *Run, m *made
 	return c.Send(m.relink(run, out.Bytes()))
 }
 
-// relink leads the links to predictions to their worlds, and those to other pages to the world of
-// the run's beginning. Those of a bound run open for their keys only, so there a prediction leads to
-// the list, and a link to another page is plain text.
+// relink changes the links on a page. Links to predictions lead to their worlds. Links to other
+// pages lead to the world at the start of the run. The worlds of a bound run open only with their
+// keys, so there a prediction links to the list, and other links are removed.
 func (m *made) relink(run *Run, page []byte) []byte {
 	for _, f := range m.report.List {
 		to := prefix(run.ID, writeMoment(f.At)) + "/predictions/" + f.ID
@@ -98,8 +98,8 @@ func (m *made) relink(run *Run, page []byte) []byte {
 		page = bytes.ReplaceAll(page, []byte(`href="/predictions/`+f.ID+`"`), []byte(`href="`+to+`"`))
 	}
 	begin := prefix(run.ID, writeMoment(run.From))
-	return linkOut.ReplaceAllFunc(page, func(link []byte) []byte {
-		path := linkOut.FindSubmatch(link)[1]
+	return pageLink.ReplaceAllFunc(page, func(link []byte) []byte {
+		path := pageLink.FindSubmatch(link)[1]
 		switch {
 		case bytes.HasPrefix(path, []byte(static.Prefix)), bytes.HasPrefix(path, []byte(root+"/")):
 			return link
@@ -110,22 +110,22 @@ func (m *made) relink(run *Run, page []byte) []byte {
 	})
 }
 
-// linkOut is a link to a page of the service.
-var linkOut = regexp.MustCompile(` href="(/[^"]*)"`)
+// pageLink matches a link to a page of the service.
+var pageLink = regexp.MustCompile(` href="(/[^"]*)"`)
 
-// alone puts the files that a page loads into it, so that it opens from a folder without a server.
-func alone(page []byte) []byte {
+// embedFiles embeds the files that a page loads, so that the page opens from a folder without a server.
+func embedFiles(page []byte) []byte {
 	return loaded.ReplaceAllFunc(page, func(attribute []byte) []byte {
 		parts := loaded.FindSubmatch(attribute)
 		f, ok := static.Find(string(parts[2]))
 		if !ok {
-			return attribute // of another version of the service
+			return attribute // belongs to another version of the service
 		}
 		return fmt.Appendf(nil, `%s="data:%s;base64,%s"`, parts[1], strings.ReplaceAll(f.ContentType, " ", ""), base64.StdEncoding.EncodeToString(f.Content))
 	})
 }
 
-// loaded is an attribute that names a file which the page loads.
+// loaded matches an attribute that names a file which the page loads.
 var loaded = regexp.MustCompile(`(href|src)="(` + static.Prefix + `[^"]*)"`)
 
 func (m *made) facts() []pages.ReplayFact {
@@ -146,7 +146,7 @@ func (m *made) facts() []pages.ReplayFact {
 		{Name: "Outcomes known up to", Value: day(m.report.Through)},
 	}
 	if n := m.report.Predictions.Pairs; n > 0 {
-		list = append(list, pages.ReplayFact{Name: "Pairs of market and moment planned", Value: components.Count(n)})
+		list = append(list, pages.ReplayFact{Name: "Planned pairs of market and moment", Value: components.Count(n)})
 	}
 	return list
 }

@@ -11,9 +11,9 @@ import (
 	"github.com/pulsecast/pulsecast/app/prediction"
 )
 
-// publishParts publishes the confidences that wait for a thesis in the worlds of a run. A world
-// has no worker that would, and its clock stands still, so they wait until the report. A world
-// that is closed meanwhile keeps them in its file.
+// publishParts publishes the confidences that wait for a thesis in the worlds of a run. A world has
+// no worker to do that, and its clock stands still, so they wait until the report. If a world is
+// closed meanwhile, its file keeps them.
 func (s *Server) publishParts(ctx context.Context, run *Run) error {
 	files, err := filepath.Glob(filepath.Join(s.build.runs.folder(run.ID), "worlds", "*.db"))
 	if err != nil {
@@ -25,13 +25,13 @@ func (s *Server) publishParts(ctx context.Context, run *Run) error {
 			err = s.publishPartsAt(ctx, run, at)
 		}
 		if err != nil {
-			return fmt.Errorf("publish what waits in %s: %w", filepath.Base(path), err)
+			return fmt.Errorf("publish the waiting parts in %s: %w", filepath.Base(path), err)
 		}
 	}
 	return nil
 }
 
-// partsWait reports whether confidences wait in the file of a world, and its moment.
+// partsWait returns the moment of a world, and whether confidences wait in its file.
 func partsWait(ctx context.Context, path string) (at time.Time, wait bool, err error) {
 	db, err := database.Open(ctx, "sqlite://"+path)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// question is the number that a market has in the edge for bots of Metaculus; see /docs/metaculus.
+// question returns the number of a market in the interface for Metaculus bots; see /docs/metaculus.
 func question(market string) string {
 	n := new(big.Int).SetBytes(append([]byte{1}, market...))
 	return n.Add(n, new(big.Int).Exp(big.NewInt(10), big.NewInt(18), nil)).String()
@@ -16,8 +16,8 @@ func question(market string) string {
 
 const compat = "/compat/metaculus/api"
 
-// TestProbabilityWithoutComment: a probability whose comment never came is in the report, also
-// after its world was closed, and its id is the same whenever the same is sent.
+// TestProbabilityWithoutComment checks that a probability without a comment is in the report, even
+// after its world was closed, and that the same request always gives the same id.
 func TestProbabilityWithoutComment(t *testing.T) {
 	t.Parallel()
 	recorded, dir := newArchive(t), t.TempDir()
@@ -42,11 +42,12 @@ func TestProbabilityWithoutComment(t *testing.T) {
 	c, _ = serve(t, recorded, dir)
 	forecast()
 	if again := c.report(run); len(again.List) != 1 || again.List[0].ID != first.List[0].ID {
-		t.Errorf("listed %+v, first %+v", again.List, first.List)
+		t.Errorf("got list %+v, want %+v", again.List, first.List)
 	}
 }
 
-// TestLargeComment: a world takes the comments that the service takes, and nothing else that large.
+// TestLargeComment checks that a world accepts comments of the size that the service accepts, and
+// no other body of that size.
 func TestLargeComment(t *testing.T) {
 	t.Parallel()
 	c, _ := serve(t, newArchive(t), t.TempDir())
@@ -64,7 +65,7 @@ func TestLargeComment(t *testing.T) {
 	} {
 		body := `{"on_post":` + question("m105") + `,"text":"` + strings.Repeat("x", x.bytes) + `"}`
 		if status, text := c.call("POST", world+x.path, *run.AgentKey, body); status != x.status {
-			t.Errorf("%d KiB to %s: %d %.200s; want %d", x.bytes>>10, x.path, status, text, x.status)
+			t.Errorf("%d KiB to %s: got status %d, %.200s; want %d", x.bytes>>10, x.path, status, text, x.status)
 		}
 	}
 }

@@ -19,41 +19,46 @@ import (
 	"github.com/pulsecast/pulsecast/app/score"
 )
 
-// The rules of a plan: a market asks a question of Yes or No that is liquid and open at T, its scheduled close lies within
-// the archive, and the archive has the views that give a prediction at T its baseline. Whether
-// and how the market ended plays no part. From each market and day one moment is drawn; then
-// pairs are taken in turn from the strata of category and horizon, first at most one of each
-// event, then at most two, and so on.
+// The rules of a plan. A market fits at T if all of these hold, however it ended:
+//
+//   - Its question has the outcomes Yes and No, and it is open and liquid.
+//   - Its probability is from plannedLow to plannedHigh.
+//   - Its scheduled close lies within the archive.
+//   - The archive has the views that give a prediction at T its baseline.
+//
+// One moment is drawn for each market and day. Then pairs are taken in turns from the strata of
+// category and horizon: first at most one pair of each event, then at most two, and so on.
 const (
 	plannedLow, plannedHigh = 0.05, 0.95
 	// afterReading is how long after a reading T is.
 	afterReading = time.Second
-	// leastHorizon is the least time from T to the scheduled close.
+	// leastHorizon is the minimum time from T to the scheduled close.
 	leastHorizon = time.Hour
-	// mostPerEvent bounds the pairs of one event: further ones count for next to nothing.
+	// mostPerEvent is the maximum number of pairs of one event. Further pairs would have almost no
+	// weight.
 	mostPerEvent = 8
 )
 
-// horizons are the upper bounds of the strata.
+// horizons are the upper bounds of the horizon strata.
 var horizons = []time.Duration{24 * time.Hour, 7 * 24 * time.Hour, 30 * 24 * time.Hour}
 
-// PlanOptions say which pairs to draw.
+// PlanOptions select the pairs to draw.
 type PlanOptions struct {
 	N      int       `json:"n"`
 	Seed   uint64    `json:"seed"`
 	Filter Filter    `json:"filter"`
-	From   time.Time `json:"from"` // zero: the first archived day
-	To     time.Time `json:"to"`   // zero: the end of the last
+	From   time.Time `json:"from"` // zero for the first archived day
+	To     time.Time `json:"to"`   // zero for the end of the last archived day
 }
 
-// candidate is a pair that a plan may have.
+// candidate is a pair that may become part of a plan.
 type candidate struct {
 	Pair
 	event, stratum string
-	order          []byte // in which candidates are drawn
+	order          []byte // sort key of the draw
 }
 
-// Plan draws pairs. The same options and archive give the same ones.
+// Plan draws up to o.N pairs. The same options and archive give the same pairs.
 func (t *Tape) Plan(ctx context.Context, o PlanOptions, cfg *config.Config) ([]Pair, error) {
 	first, end, err := t.Span(ctx)
 	if err != nil {
@@ -84,10 +89,10 @@ func (t *Tape) Plan(ctx context.Context, o PlanOptions, cfg *config.Config) ([]P
 			}
 		}
 	}
-	return inTurn(strata, o.N), nil
+	return takeInTurns(strata, o.N), nil
 }
 
-// draw draws the moment of a market on a day.
+// draw picks a random moment of a market on a day. ok is false if no moment meets the rules.
 func (d *day) draw(id string, o *PlanOptions, end time.Time, cfg *config.Config) (c candidate, ok bool) {
 	s := d.prices[id]
 	var fit []int
@@ -136,7 +141,7 @@ func (s *series) bounds(i int, interval time.Duration) bool {
 	return false
 }
 
-// digest is a draw that depends on the seed and some words.
+// digest returns a hash of the seed and some words, as a random value.
 func digest(seed uint64, words ...string) []byte {
 	h := sha256.New()
 	fmt.Fprintf(h, "%d", seed)
@@ -146,8 +151,8 @@ func digest(seed uint64, words ...string) []byte {
 	return h.Sum(nil)
 }
 
-// inTurn takes up to n pairs from the strata, and returns them in order of T.
-func inTurn(strata map[string][]candidate, n int) []Pair {
+// takeInTurns takes up to n pairs from the strata in turns, and returns them in order of T.
+func takeInTurns(strata map[string][]candidate, n int) []Pair {
 	names := slices.Sorted(maps.Keys(strata))
 	for _, name := range names {
 		slices.SortFunc(strata[name], func(a, b candidate) int { return bytes.Compare(a.order, b.order) })
@@ -173,7 +178,7 @@ func inTurn(strata map[string][]candidate, n int) []Pair {
 	return pairs
 }
 
-// plan answers with the pairs of a new plan.
+// plan answers POST /r/plan with the pairs of a new plan.
 func (s *Server) plan(c *fiber.Ctx) error {
 	if err := s.admitMaker(c); err != nil {
 		return err
@@ -196,7 +201,7 @@ func (s *Server) plan(c *fiber.Ctx) error {
 	return respond(c, planned{true, append([]Pair{}, pairs...)})
 }
 
-// planned answers POST /r/plan.
+// planned is the answer to POST /r/plan.
 type planned struct {
 	OK    bool   `json:"ok"`
 	Pairs []Pair `json:"pairs"`

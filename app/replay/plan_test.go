@@ -14,7 +14,7 @@ func TestPlan(t *testing.T) {
 	plan := func(body string) []Pair { return read[planned](c, "POST", "/r/plan", "", body).Pairs }
 	one, again, other := plan(`{"n":20,"seed":1}`), plan(`{"n":20,"seed":1}`), plan(`{"n":20,"seed":2}`)
 	if len(one) != 20 || !reflect.DeepEqual(one, again) || reflect.DeepEqual(one, other) {
-		t.Errorf("plans of %d, %d and %d pairs", len(one), len(again), len(other))
+		t.Errorf("got plans of %d, %d and %d pairs; want 20 in the first, equal to the second only", len(one), len(again), len(other))
 	}
 	seen, categories := map[string]int{}, map[int]int{}
 	for _, p := range one {
@@ -27,14 +27,14 @@ func TestPlan(t *testing.T) {
 		categories[i%3]++
 		price := yes(i, p.At.Add(-time.Second))
 		if staysOpen(i) || !p.At.Before(closing(i)) || price < plannedLow || price > plannedHigh {
-			t.Errorf("pair %+v at price %g", p, price)
+			t.Errorf("pair %+v at price %g breaks the rules of a plan", p, price)
 		}
 	}
 	if len(seen) < 7 || categories[0] < 4 || categories[1] < 4 || categories[2] < 4 {
-		t.Errorf("markets %v, categories %v", seen, categories)
+		t.Errorf("pairs by market %v, by category %v: want a more even spread", seen, categories)
 	}
 	if all := plan(`{"n":5000,"seed":1,"filter":{"category":"sports"}}`); len(all) == 0 || len(all) > 24 {
-		t.Errorf("%d pairs of sports", len(all))
+		t.Errorf("got %d pairs of sports, want 1 to 24", len(all))
 	}
 	pairs, _ := json.Marshal(one[:1])
 	run := c.makeRun(`{"name":"Alpha","pairs":` + string(pairs) + `}`)

@@ -24,7 +24,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/settlement"
 )
 
-// record is a database in which the predictions of a run live through the days after them.
+// record is a database in which the predictions of a run are settled with the archive's later days.
 type record struct {
 	db    *database.DB
 	clock time.Time
@@ -37,15 +37,16 @@ type record struct {
 	list    []prediction.Prediction // of the run, in order of publication
 }
 
-// followed is a market that the run predicted.
+// followed is a market with a prediction of the run.
 type followed struct {
 	market.Market
 	closings []archive.ClosingRow
 	closed   bool // as last observed
 }
 
-// side tells the run's agent from two that have its predictions on some events only: those
-// decided up to the declared cut-off of the model, and those decided after it.
+// side is one of up to three agents in a record. whole has all predictions of the run. early has
+// those on events decided up to the declared cut-off of the model, and late those on events decided
+// after it.
 type side int
 
 const (
@@ -54,7 +55,7 @@ const (
 	late
 )
 
-// sides are the agents of a record.
+// sides returns the ids of the agents in a record.
 func sides(run *Run) map[side]uuid.UUID {
 	list := map[side]uuid.UUID{whole: run.Agent}
 	if run.ModelCutoff != nil {
@@ -63,7 +64,7 @@ func sides(run *Run) map[side]uuid.UUID {
 	return list
 }
 
-// openRecord makes an empty record in a folder.
+// openRecord creates an empty record in a folder.
 func openRecord(ctx context.Context, b *builder, dir string) (*record, error) {
 	path := filepath.Join(dir, "record.db")
 	if err := copyFile(b.template, path); err != nil {
@@ -92,7 +93,7 @@ func thresholds(cfg *config.Config) leaderboard.Thresholds {
 	}
 }
 
-// published reads the predictions of all worlds of a run, in order of publication.
+// published reads the predictions in all worlds of a run, in order of publication.
 func published(ctx context.Context, b *builder, run *Run) ([]prediction.Prediction, error) {
 	files, err := filepath.Glob(filepath.Join(b.runs.folder(run.ID), "worlds", "*.db"))
 	if err != nil {
@@ -125,7 +126,7 @@ func publishedIn(ctx context.Context, path string, agentID uuid.UUID) (list []pr
 	return list, err
 }
 
-// live lets the predictions of a run live through the archive.
+// live settles the predictions of a run, day by day through the archive.
 func (r *record) live(ctx context.Context, run *Run, list []prediction.Prediction) error {
 	r.list = list
 	days, err := r.tape.Days(ctx)
@@ -149,7 +150,7 @@ func (r *record) live(ctx context.Context, run *Run, list []prediction.Predictio
 	return nil
 }
 
-// begin stores the agents and the markets, and finds when these closed.
+// begin stores the agents and markets, and collects the closings of the markets.
 func (r *record) begin(ctx context.Context, run *Run, days []string) error {
 	for i := range r.list {
 		if id := r.list[i].MarketID; id != "" {
@@ -166,7 +167,7 @@ func (r *record) begin(ctx context.Context, run *Run, days []string) error {
 			return err
 		}
 		if len(known.markets) == 0 {
-			return fmt.Errorf("market %s was predicted at %s, but the archive doesn't have it then", p.MarketID, writeMoment(p.CreatedAt))
+			return fmt.Errorf("market %s has a prediction at %s, but the archive doesn't have the market at that time", p.MarketID, writeMoment(p.CreatedAt))
 		}
 		r.markets[p.MarketID] = &followed{Market: known.markets[0]}
 	}
@@ -192,15 +193,15 @@ func (r *record) begin(ctx context.Context, run *Run, days []string) error {
 		var markets []market.Market
 		for _, m := range r.markets {
 			one := m.Market
-			one.Prices = nil // its prices come day by day
+			one.Prices = nil // its prices are added day by day
 			markets = append(markets, one)
 		}
 		return market.Store{}.Observe(ctx, tx, markets)
 	})
 }
 
-// liveDay lives through one day: what was published, the prices around it, and the markets that
-// closed or opened again, each at its moment.
+// liveDay processes one day: its publications, the prices around them, and the markets that closed
+// or reopened, each at its time.
 func (r *record) liveDay(ctx context.Context, run *Run, d *day, last bool) error {
 	from, err := time.Parse(time.DateOnly, d.name)
 	if err != nil {
@@ -227,7 +228,7 @@ func (r *record) liveDay(ctx context.Context, run *Run, d *day, last bool) error
 	}
 	r.clock = to.Add(-time.Microsecond)
 	if last {
-		r.clock = to.Add(score.AfterWithin + time.Hour) // no later view will come
+		r.clock = to.Add(score.AfterWithin + time.Hour) // no later view follows
 	}
 	if err := r.rule(ctx, d); err != nil {
 		return err
@@ -238,7 +239,7 @@ func (r *record) liveDay(ctx context.Context, run *Run, d *day, last bool) error
 	return r.board.Rebuild(ctx)
 }
 
-// storeDay stores what was published on a day, and the views that may bound it.
+// storeDay stores the publications of a day, and the views that may bound their baselines.
 func (r *record) storeDay(ctx context.Context, run *Run, d *day, from, to time.Time) error {
 	agents := sides(run)
 	return r.db.InTx(ctx, func(ctx context.Context, tx bun.Tx) error {
@@ -262,7 +263,7 @@ func (r *record) storeDay(ctx context.Context, run *Run, d *day, from, to time.T
 
 func within(at, from, to time.Time) bool { return !at.Before(from) && at.Before(to) }
 
-// around are the readings of a day that settlement may look at for a prediction.
+// around returns the readings of a day that settlement may use for a prediction.
 func (d *day) around(p *prediction.Prediction) (list []market.Price) {
 	s := d.prices[p.MarketID]
 	if s == nil {
@@ -277,7 +278,7 @@ func (d *day) around(p *prediction.Prediction) (list []market.Price) {
 	return list
 }
 
-// sidesOf are the agents that a prediction is counted for.
+// sidesOf returns the agents that a prediction counts for.
 func (r *record) sidesOf(run *Run, p *prediction.Prediction) []side {
 	if run.ModelCutoff == nil || p.MarketID == "" {
 		return []side{whole}
@@ -288,8 +289,7 @@ func (r *record) sidesOf(run *Run, p *prediction.Prediction) []side {
 	return []side{whole, late}
 }
 
-// decidedAt is when the first of the predicted markets of an event was seen closed; zero if none
-// was.
+// decidedAt returns when the first predicted market of an event closed, zero if none did.
 func (r *record) decidedAt(eventKey string) (first time.Time) {
 	for _, m := range r.markets {
 		if m.EventKey() != eventKey {
@@ -308,8 +308,7 @@ func (r *record) decidedAt(eventKey string) (first time.Time) {
 	return first.UTC()
 }
 
-// changes are the closings of a day, and the first readings of markets that opened again, in
-// order.
+// changes returns the closings of a day, and the first readings of reopened markets, in order.
 func (r *record) changes(d *day) (list []market.Market) {
 	for _, m := range r.markets {
 		var own []market.Market
@@ -319,7 +318,7 @@ func (r *record) changes(d *day) (list []market.Market) {
 		if s := d.prices[m.ID]; s != nil {
 			for i := range s.len() {
 				if len(own) == 0 && !m.closed {
-					break // it stayed open
+					break // it was open all day
 				}
 				one := m.Market
 				priced(&one, s, i)
@@ -341,7 +340,7 @@ func (r *record) changes(d *day) (list []market.Market) {
 
 func byObservation(a, b market.Market) int { return a.ObservedAt.Compare(b.ObservedAt) }
 
-// closing is the market as a reading shows it that sees it closed.
+// closing returns the market as a reading of its closed state shows it.
 func (f *followed) closing(row *archive.ClosingRow) market.Market {
 	m := f.Market
 	m.Closed, m.ObservedAt, m.Outcomes, m.Prices = true, row.ObservedAt.UTC(), row.Outcomes, row.Prices
@@ -352,8 +351,8 @@ func (f *followed) closing(row *archive.ClosingRow) market.Market {
 	return m
 }
 
-// rule carries out what was decided on a day otherwise than by the prices of a closed market: by
-// its order book or by an admin. Of markets that stand as decided nothing changes.
+// rule carries out the decisions of a day that don't follow from the prices of a closed market.
+// They come from an order book or an admin. Markets already decided that way are skipped.
 func (r *record) rule(ctx context.Context, d *day) error {
 	for _, o := range d.outcomes {
 		m := r.markets[o.Market]
@@ -371,7 +370,7 @@ func (r *record) rule(ctx context.Context, d *day) error {
 		if o.State == "void" {
 			kind = settlement.KindMarketVoided
 		}
-		note := cmp.Or(o.Note, "As the archive says.")
+		note := cmp.Or(o.Note, "As recorded in the archive.")
 		if _, err := r.work.Rule(ctx, kind, o.Market, settlement.Ruling{Outcome: o.Winner, Note: note, Actor: "archive"}); err != nil {
 			return fmt.Errorf("market %s: %w", o.Market, err)
 		}

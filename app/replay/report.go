@@ -17,20 +17,19 @@ import (
 	"github.com/pulsecast/pulsecast/app/score"
 )
 
-// Report says how the agent of a run did against the market. Points and bits are as in
-// GET /api/stats.
+// Report compares the agent of a run with the market. Points and bits are as in GET /api/stats.
 type Report struct {
 	OK  bool     `json:"ok"`
 	Run runShown `json:"run"`
-	// Warnings are what to know before the numbers.
+	// Warnings limit what the numbers mean. Read them first.
 	Warnings []string `json:"warnings"`
-	// RunsOnSameDays counts the runs of agents of this name over the same days, with this one.
+	// RunsOnSameDays counts the runs of agents of this name over the same days, including this one.
 	RunsOnSameDays int `json:"runsOnSameDays"`
-	// Through is the end of the last archived day: what is decided later is open here.
+	// Through is the end of the last archived day. What is decided later is open in the report.
 	Through     time.Time          `json:"through"`
 	Predictions predictionCounts   `json:"predictions"`
 	Overall     Score              `json:"overall"`
-	Before      *Score             `json:"beforeCutoff"` // events decided up to the cut-off; null without one
+	Before      *Score             `json:"beforeCutoff"` // events decided up to the cut-off; null if none is declared
 	After       *Score             `json:"afterCutoff"`
 	Calibration reportedBins       `json:"calibration"`
 	Categories  []reportedSlice    `json:"categories"`
@@ -53,17 +52,17 @@ type runShown struct {
 }
 
 type predictionCounts struct {
-	Pairs    int   `json:"pairs"` // planned
+	Pairs    int   `json:"pairs"` // planned pairs
 	Total    int64 `json:"total"`
 	Open     int64 `json:"open"`
 	Resolved int64 `json:"resolved"`
 	Void     int64 `json:"void"`
-	// NoBaseline counts those on a market that have none: the archive has no reading right after
-	// T, or the market had too little liquidity.
+	// NoBaseline counts the predictions on a market that have no baseline: the archive has no
+	// reading right after T, or the market had too little liquidity.
 	NoBaseline int `json:"noBaseline"`
 }
 
-// Score is how a part of the predictions did.
+// Score is the score of a part of the predictions.
 type Score struct {
 	Events           int64    `json:"events"`
 	Resolved         int64    `json:"resolved"`
@@ -95,15 +94,16 @@ type reportedBin struct {
 	BandHigh       float64 `json:"bandHigh"`
 }
 
-// reportedSlice is a part by category, or by the hours from T to the scheduled close.
+// reportedSlice is a part of the predictions, by category or by hours from T to the scheduled
+// close.
 type reportedSlice struct {
 	Category    string   `json:"category,omitempty"`
 	FromHours   *float64 `json:"fromHours,omitempty"`
-	ToHours     *float64 `json:"toHours,omitempty"` // left out: no end, or no schedule
+	ToHours     *float64 `json:"toHours,omitempty"` // left out if the part has no upper bound, or the markets no schedule
 	Predictions int      `json:"predictions"`
 	Events      int64    `json:"events"`
 	Edge        *float64 `json:"edge"` // mean points per event
-	Low         *float64 `json:"low"`  // of its 95 % interval
+	Low         *float64 `json:"low"`  // bounds of its 95 % interval
 	High        *float64 `json:"high"`
 }
 
@@ -127,7 +127,7 @@ type reportedForecast struct {
 	Edge       *float64  `json:"edge"`
 }
 
-// made is a report with what its page draws.
+// made is a report with the data that its page shows.
 type made struct {
 	report Report
 	agent  *agent.Agent
@@ -138,7 +138,7 @@ type made struct {
 	worst  []leaderboard.Event
 }
 
-// makeReport settles a run by the archive and reads its record.
+// makeReport settles the predictions of a run with the archive and reads the resulting record.
 func (s *Server) makeReport(ctx context.Context, run *Run) (m *made, err error) {
 	dir, err := os.MkdirTemp(s.build.runs.dir, ".report-*")
 	if err != nil {
@@ -217,8 +217,8 @@ func (r *record) read(ctx context.Context, run *Run, m *made) (err error) {
 }
 
 const (
-	reportedEvents = 500 // as many as an agent's page shows
-	reportedCalls  = 3   // of the best and the worst each
+	reportedEvents = 500 // as on an agent's page
+	reportedCalls  = 3   // each of the best and the worst
 	reportedList   = 10_000
 )
 
@@ -265,7 +265,7 @@ func slicesOf(list []score.Slice) []reportedSlice {
 	return out
 }
 
-// readList reads each prediction, in order of publication.
+// readList reads the predictions, in order of publication.
 func (r *record) readList(ctx context.Context, agentID uuid.UUID, out *Report) error {
 	var list []prediction.Prediction
 	err := prediction.Select(r.db.Reader).Where("p.agent_id = ?", agentID).OrderExpr("p.id").Limit(reportedList).Scan(ctx, &list)
@@ -289,7 +289,7 @@ func (r *record) readList(ctx context.Context, agentID uuid.UUID, out *Report) e
 	return nil
 }
 
-// count is a number of things in words.
+// count returns a number with its noun.
 func count(n int, one, many string) string {
 	if n == 1 {
 		return "1 " + one
@@ -297,31 +297,31 @@ func count(n int, one, many string) string {
 	return strconv.Itoa(n) + " " + many
 }
 
-// fewEvents is below how many settled events a record says little.
+// fewEvents is the number of settled events below which a record is weak evidence.
 const fewEvents = 30
 
-// warnings are what to know before the numbers.
+// warnings returns the warnings of a report.
 func (m *made) warnings(run *Run, r *record) []string {
 	out, list := &m.report, []string{}
 	switch {
 	case run.ModelCutoff == nil:
-		list = append(list, "No cut-off of the model is declared, so nothing tells whether it had read how the events ended. Declare modelCutoff to see them apart.")
+		list = append(list, "No model cut-off is declared, so the model may have read how the events ended. Declare modelCutoff to see the events before and after it separately.")
 	case out.Before.Events > 0:
-		list = append(list, fmt.Sprintf("%s decided up to the declared cut-off of the model, %s: it may have read how they ended. Trust only the part after it.",
+		list = append(list, fmt.Sprintf("%s decided up to the declared cut-off of the model, %s. The model may have read how they ended. Trust only the part after the cut-off.",
 			count(int(out.Before.Events), "event was", "events were"), run.ModelCutoff.UTC().Format("2 January 2006")))
 	}
 	switch run.OpenWeb {
 	case WebOpen:
-		list = append(list, "The agent could search the live web, which knows how the events ended: this record says nothing about skill.")
+		list = append(list, "The agent could search the live web and find how the events ended. This record says nothing about its skill.")
 	case WebUnknown:
-		list = append(list, "It is not declared whether the agent could search the live web. If it could, it could find how the events ended, and this record says nothing about skill.")
+		list = append(list, "It is not declared whether the agent could search the live web. If it could, it may have found how the events ended, and this record says nothing about its skill.")
 	}
 	if n := out.RunsOnSameDays; n > 1 {
-		list = append(list, fmt.Sprintf("This is one of %d runs by agents of this name over the same days. The best of several looks better than it is.", n))
+		list = append(list, fmt.Sprintf("This is one of %d runs by agents of this name over the same days. The best of several runs looks better than it is.", n))
 	}
 	for _, f := range r.markets {
 		if f.Sample {
-			list = append(list, "The markets are sample data, and their news is made up: a replay of them tests plumbing, not skill.")
+			list = append(list, "The markets and news are sample data. A replay of them tests the setup, not the agent's skill.")
 			break
 		}
 	}

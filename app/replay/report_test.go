@@ -11,8 +11,7 @@ import (
 	"time"
 )
 
-// draft is what the agent of these tests says of a market at a moment: it depends on nothing
-// else.
+// draft is a prediction of the test agent. It depends only on the market and the moment.
 type draft struct {
 	market int
 	at     time.Time
@@ -59,12 +58,12 @@ func TestReport(t *testing.T) {
 		if f.Status == "resolved" {
 			settled++
 			if f.Baseline == nil || f.Edge == nil || f.Result == nil {
-				t.Errorf("resolved without scores: %+v", f)
+				t.Errorf("resolved prediction without scores: %+v", f)
 			}
 		}
 	}
 	if want := 3 * (recordedMarkets - 3); settled != want || int(r.Predictions.Resolved) != want || len(r.List) != len(list) || r.Predictions.NoBaseline != 0 {
-		t.Errorf("%d resolved of %d, want %d: %+v", settled, len(r.List), want, r.Predictions)
+		t.Errorf("got %d resolved of %d, want %d: %+v", settled, len(r.List), want, r.Predictions)
 	}
 	if r.Overall.Events != 5 || r.Overall.Edge == nil || r.Overall.Odds == nil || len(r.Categories) != 3 || len(r.Horizons) == 0 || len(r.History) == 0 {
 		t.Errorf("report %+v", r)
@@ -75,13 +74,13 @@ func TestReport(t *testing.T) {
 	text := strings.Join(r.Warnings, "\n")
 	for _, says := range []string{"2 events were decided up to the declared cut-off", "could search the live web", "fewer than 30"} {
 		if !strings.Contains(text, says) {
-			t.Errorf("no warning %q in %s", says, text)
+			t.Errorf("no warning contains %q:\n%s", says, text)
 		}
 	}
 	status, page := c.call("GET", "/r/"+made.Run+"/report?token="+made.OperatorToken, "", "", "Accept", "text/html")
 	for _, says := range []string{"Calibration", "Before and after the model", "could search the live web", "By category", "Will 3 happen?"} {
 		if status != http.StatusOK || !strings.Contains(page, says) {
-			t.Errorf("page: %d, no %q", status, says)
+			t.Errorf("page: got status %d, or no text %q", status, says)
 		}
 	}
 	if strings.Contains(page, `href="/predictions/`) || strings.Contains(page, `href="/markets`) {
@@ -89,12 +88,12 @@ func TestReport(t *testing.T) {
 	}
 	c.makeRun(`{"name":"alpha"}`)
 	if again := c.report(made); again.RunsOnSameDays != 2 || !strings.Contains(strings.Join(again.Warnings, ""), "one of 2 runs") {
-		t.Errorf("%d runs on the same days", again.RunsOnSameDays)
+		t.Errorf("got %d runs on the same days, want 2 and a warning", again.RunsOnSameDays)
 	}
 }
 
-// TestAnyOrder: in parallel and in another order the same run gets the same ids and the same
-// report, also with a restart half way.
+// TestAnyOrder checks that the same run gets the same ids and the same report if it publishes in
+// parallel and in another order, even with a restart in between.
 func TestAnyOrder(t *testing.T) {
 	t.Parallel()
 	recorded, dir := newArchive(t), t.TempDir()
@@ -106,7 +105,7 @@ func TestAnyOrder(t *testing.T) {
 		ids[f] = c.publish(first, f).Prediction.ID
 	}
 	one := c.report(first)
-	// The same run again: its folder without the worlds.
+	// The same run starts over without its worlds.
 	stop()
 	forgetWorlds(t, dir, first.Run)
 	c, stop = serve(t, recorded, dir)
@@ -115,21 +114,21 @@ func TestAnyOrder(t *testing.T) {
 	publishTogether(c, first, list[:half], ids)
 	stop()
 	c, _ = serve(t, recorded, dir)
-	publishTogether(c, first, list[half/2:], ids) // some of them again
+	publishTogether(c, first, list[half/2:], ids) // repeats some publications
 	two := c.report(first)
 	if !reflect.DeepEqual(one, two) {
-		t.Errorf("in another order the report is\n%+v\nwas\n%+v", two, one)
+		t.Errorf("got report\n%+v\nwant, as in the first order\n%+v", two, one)
 	}
 }
 
-// publishTogether publishes forecasts in parallel and compares their ids.
+// publishTogether publishes drafts in parallel and compares their ids.
 func publishTogether(c *client, run madeRun, list []draft, ids map[draft]string) {
 	var all sync.WaitGroup
 	for _, f := range list {
 		all.Go(func() {
 			status, text := c.call("POST", prefix(run.Run, writeMoment(f.at))+"/api/predictions", *run.AgentKey, f.body())
 			if status != http.StatusOK || !strings.Contains(text, ids[f]) {
-				c.t.Errorf("%s at %s: %d %s; want id %s", marketID(f.market), writeMoment(f.at), status, text, ids[f])
+				c.t.Errorf("%s at %s: got status %d, %s; want id %s", marketID(f.market), writeMoment(f.at), status, text, ids[f])
 			}
 		})
 	}

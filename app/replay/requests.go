@@ -20,7 +20,7 @@ import (
 	"github.com/pulsecast/pulsecast/static"
 )
 
-// maxIDs and maxPairs bound what a run may name.
+// maxIDs and maxPairs are the maximum numbers of market ids and pairs of a run.
 const (
 	maxIDs   = 10_000
 	maxPairs = 10_000
@@ -39,7 +39,7 @@ type newRun struct {
 	Pairs       []Pair     `json:"pairs"`
 }
 
-// madeRun answers it. The key and the token are shown once.
+// madeRun is the answer to POST /r. The key and the token are shown only once.
 type madeRun struct {
 	OK            bool      `json:"ok"`
 	Run           string    `json:"run"`
@@ -47,11 +47,11 @@ type madeRun struct {
 	OperatorToken string    `json:"operatorToken"`
 	From          time.Time `json:"from"`
 	To            time.Time `json:"to"`
-	BaseURL       string    `json:"baseUrl"` // with {T} where the moment stands
+	BaseURL       string    `json:"baseUrl"` // with {T} in place of the moment
 	ReportURL     string    `json:"reportUrl"`
 }
 
-// readBody decodes one JSON object and refuses fields that it doesn't know.
+// readBody decodes one JSON object and refuses unknown fields.
 func readBody(c *fiber.Ctx, into any) error {
 	d := json.NewDecoder(bytes.NewReader(c.Body()))
 	d.DisallowUnknownFields()
@@ -66,7 +66,7 @@ func readBody(c *fiber.Ctx, into any) error {
 
 func refuseBody(err error) error {
 	if t, ok := errors.AsType[*json.UnmarshalTypeError](err); ok && t.Field != "" {
-		return problem.InvalidRequest(problem.Field{Field: t.Field, Message: "must be of another type than " + t.Value})
+		return problem.InvalidRequest(problem.Field{Field: t.Field, Message: "must not be of type " + t.Value})
 	}
 	if name, ok := strings.CutPrefix(err.Error(), "json: unknown field "); ok {
 		return problem.InvalidRequest(problem.Field{Field: strings.Trim(name, `"`), Message: "is not a field of this request"})
@@ -119,7 +119,7 @@ func (s *Server) makeRun(c *fiber.Ctx) error {
 	return respond(c, answer)
 }
 
-// check returns what is wrong with a new run.
+// check returns the invalid fields of a new run.
 func (r *Run) check(first, last time.Time) (wrong []problem.Field) {
 	add := func(field, format string, args ...any) {
 		wrong = append(wrong, problem.Field{Field: field, Message: fmt.Sprintf(format, args...)})
@@ -148,7 +148,7 @@ func (r *Run) check(first, last time.Time) (wrong []problem.Field) {
 		add("filter", "q and tag may have at most 200 bytes")
 	}
 	if len(r.Pairs) > maxPairs {
-		add("pairs", "may be at most %d", maxPairs)
+		add("pairs", "may have at most %d entries", maxPairs)
 	}
 	for i := range r.Pairs {
 		p := &r.Pairs[i]
@@ -160,7 +160,7 @@ func (r *Run) check(first, last time.Time) (wrong []problem.Field) {
 	return wrong
 }
 
-// makeKey gives the agent of a run a key for one moment.
+// makeKey makes a key for the agent of a run that is valid at one moment.
 func (s *Server) makeKey(c *fiber.Ctx) error {
 	run, err := s.operated(c)
 	if err != nil {
@@ -190,7 +190,7 @@ func (s *Server) makeKey(c *fiber.Ctx) error {
 	}{true, key, s.base + prefix(run.ID, writeMoment(at))})
 }
 
-// operated returns the run that a path names, for its operator.
+// operated returns the run in the path, if the request has its operator token.
 func (s *Server) operated(c *fiber.Ctx) (*Run, error) {
 	run, err := s.runs.Find(strings.Clone(c.Params("run")))
 	if err != nil {
@@ -207,7 +207,7 @@ func (s *Server) operated(c *fiber.Ctx) (*Run, error) {
 }
 
 func noToken() error {
-	return missing("Send Authorization: Bearer with the operatorToken that POST /r answered with.")
+	return missing("Send Authorization: Bearer with the operatorToken that POST /r returned.")
 }
 
 func missing(detail string) error {
@@ -216,12 +216,12 @@ func missing(detail string) error {
 	return p
 }
 
-// admitMaker refuses those who may not make runs.
+// admitMaker refuses requests that may not make runs.
 func (s *Server) admitMaker(c *fiber.Ctx) error {
 	if s.token == "" || subtle.ConstantTimeCompare([]byte(credential(c.Get(fiber.HeaderAuthorization))), []byte(s.token)) == 1 {
 		return nil
 	}
-	return missing("Making a run here takes Authorization: Bearer with the token that this server was started with.")
+	return missing("To make a run here, send Authorization: Bearer with the token that the server was started with.")
 }
 
 func respond(c *fiber.Ctx, body any) error {
@@ -236,7 +236,7 @@ func respond(c *fiber.Ctx, body any) error {
 	return c.Send(out.Bytes())
 }
 
-// file serves what pages load.
+// file serves the static files that pages load.
 func file(c *fiber.Ctx) error {
 	f, ok := static.Find(c.Path())
 	if !ok {
@@ -249,7 +249,7 @@ func file(c *fiber.Ctx) error {
 	return nil
 }
 
-// index says what this is.
+// index answers GET /r with the archived days and where to go next.
 func (s *Server) index(c *fiber.Ctx) error {
 	days, err := s.tape.Days(c.UserContext())
 	if err != nil {

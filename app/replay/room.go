@@ -11,28 +11,28 @@ import (
 	"github.com/pulsecast/pulsecast/app/problem"
 )
 
-// maxWorlds bounds the worlds of a run whose files are kept: as many as it may have pairs, and
-// those that are open.
+// maxWorlds is the maximum number of worlds of a run whose files are kept. It allows as many worlds
+// as a run may have pairs, and the open ones.
 const maxWorlds = maxPairs + openWorlds
 
-// checkRoom refuses a further world of a run that has published at too many moments.
+// checkRoom refuses another world for a run that has published at too many moments.
 func (b *builder) checkRoom(run *Run) error {
 	files, err := filepath.Glob(filepath.Join(b.runs.folder(run.ID), "worlds", "*.db"))
 	if err != nil {
 		return fmt.Errorf("make a world: %w", err)
 	}
 	if len(files) >= maxWorlds {
-		return problem.New(problem.CodeInvalidRequest, fmt.Sprintf("This run has published at %d moments, the most that are kept. Make another run with POST /r.", len(files)))
+		return problem.New(problem.CodeInvalidRequest, fmt.Sprintf("This run has published at %d moments, which is the maximum. Make another run with POST /r.", len(files)))
 	}
 	return nil
 }
 
-// close closes a world, and deletes its file if nothing was written: it can be made again from the
-// archive, and whoever reads at many moments must not fill the disk.
+// close closes a world, and deletes its file if nothing was written. The file can be made again
+// from the archive, and reading at many moments must not fill the disk.
 func (w *world) close() error {
 	keep := w.kept.Load()
 	var failed error
-	if !keep { // a tool of MCP may have published
+	if !keep { // an MCP tool may have published
 		keep, failed = prediction.Select(w.app.DB.Reader).Where("p.agent_id = ?", w.run.Agent).Exists(context.Background())
 	}
 	err := errors.Join(failed, w.app.Close())

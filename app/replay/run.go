@@ -24,35 +24,37 @@ import (
 	"github.com/pulsecast/pulsecast/app/problem"
 )
 
-// OpenWeb is whether an agent could search the live web during a run, as its operator declares.
+// OpenWeb says whether an agent could search the live web during a run, as its operator declares.
 type OpenWeb string
 
-// What OpenWeb may be. A search of the web finds outcomes, also one that is filtered by date.
+// The values of OpenWeb. A web search finds outcomes even if it is filtered by date.
 const (
 	WebOpen    OpenWeb = "yes"
 	WebClosed  OpenWeb = "no"
 	WebUnknown OpenWeb = "unknown"
 )
 
-// Run is one pass of an agent through an archive. It is stored as a file, without secrets.
+// Run is one pass of an agent through an archive. It is stored in a file that contains no secrets.
 type Run struct {
 	ID          string     `json:"id"`
-	Name        string     `json:"name"`  // of the agent
+	Name        string     `json:"name"`  // name of the agent
 	Model       string     `json:"model"` // as declared
 	Filter      Filter     `json:"filter"`
 	From        time.Time  `json:"from"`
 	To          time.Time  `json:"to"`
-	ModelCutoff *time.Time `json:"modelCutoff"` // what happened before may be in the model; nil: not declared
+	ModelCutoff *time.Time `json:"modelCutoff"` // the model may know what happened before; nil if not declared
 	OpenWeb     OpenWeb    `json:"openWeb"`
-	// Bound runs have no key for all moments: each key is for one T, and every request needs one.
+	// Bound runs have no key for all moments. Each of their keys is for one T, and every request
+	// needs a key.
 	Bound bool `json:"bound"`
-	// Pairs are the markets to forecast at a moment: the assignments of that world.
+	// Pairs are the markets to forecast at given moments. They are the assignments of the world at
+	// that moment.
 	Pairs     []Pair    `json:"pairs"`
 	CreatedAt time.Time `json:"createdAt"`
 
 	Agent    uuid.UUID `json:"agent"`
 	Keys     []runKey  `json:"keys"`
-	Operator []byte    `json:"operator"` // SHA-256 of the token
+	Operator []byte    `json:"operator"` // SHA-256 of the operator token
 }
 
 // Pair is a market and the moment at which to forecast it.
@@ -65,10 +67,10 @@ type Pair struct {
 type runKey struct {
 	ID   string     `json:"id"`
 	Hash []byte     `json:"hash"`
-	At   *time.Time `json:"at"` // the one moment it is for; nil: all
+	At   *time.Time `json:"at"` // the only moment it is valid for; nil for all
 }
 
-// keysAt are the keys that a world accepts.
+// keysAt returns the keys that are valid in the world at a moment.
 func (r *Run) keysAt(at time.Time) (keys []*agent.Key) {
 	for _, k := range r.Keys {
 		if k.At == nil || k.At.Equal(at) {
@@ -78,9 +80,9 @@ func (r *Run) keysAt(at time.Time) (keys []*agent.Key) {
 	return keys
 }
 
-// admit refuses a bearer that no world of the run at a moment can know. Session tokens and keys
-// that a world may have issued are left to the world, but not in a bound run: pages don't look at
-// credentials, so anything would open them.
+// admit refuses a bearer that can't be valid in the run's world at a moment. Session tokens, and
+// keys that a world may have issued, are checked by the world. In a bound run they are refused,
+// because pages don't check credentials and would open for any token.
 func (r *Run) admit(bearer string, at time.Time) error {
 	switch {
 	case bearer == "" && r.Bound:
@@ -92,11 +94,11 @@ func (r *Run) admit(bearer string, at time.Time) error {
 	i := slices.IndexFunc(r.Keys, func(k runKey) bool { return subtle.ConstantTimeCompare(k.Hash, hash[:]) == 1 })
 	switch {
 	case i < 0 && r.Bound:
-		return problem.InvalidCredentials("This is not a key of the run; its operator makes one with POST /r/" + r.ID + "/keys.")
+		return problem.InvalidCredentials("This is not a key of the run. The run's operator makes one with POST /r/" + r.ID + "/keys.")
 	case i < 0:
 		return nil // a world may have issued it
 	case r.Keys[i].At != nil && !r.Keys[i].At.Equal(at):
-		return problem.InvalidCredentials("This key is for " + writeMoment(*r.Keys[i].At) + " only; the address asks for " + writeMoment(at) + ".")
+		return problem.InvalidCredentials("This key is for " + writeMoment(*r.Keys[i].At) + " only, but the address asks for " + writeMoment(at) + ".")
 	}
 	return nil
 }
@@ -107,13 +109,13 @@ func (r *Run) operates(token string) bool {
 	return subtle.ConstantTimeCompare(sum[:], r.Operator) == 1
 }
 
-// seed makes the ids of a world's predictions.
+// seed returns the seed for the ids of a world's predictions.
 func (r *Run) seed(at time.Time) []byte { return []byte(r.ID + " " + writeMoment(at)) }
 
-// writeMoment writes a T as it stands in addresses.
+// writeMoment formats a T as in addresses.
 func writeMoment(at time.Time) string { return at.UTC().Format(time.RFC3339Nano) }
 
-// readMoment reads a T.
+// readMoment parses a T.
 func readMoment(text string) (time.Time, error) {
 	at, err := time.Parse(time.RFC3339Nano, text)
 	if err != nil || !strings.HasSuffix(text, "Z") {
@@ -125,15 +127,15 @@ func readMoment(text string) (time.Time, error) {
 	return at, nil
 }
 
-// Runs keeps runs in a folder, one folder each. Its methods are safe for concurrent use.
+// Runs stores runs, each in a folder below dir. Its methods are safe for concurrent use.
 type Runs struct {
 	dir string
 
 	mu     sync.Mutex
-	loaded map[string]*Run // never changed once they are in it
+	loaded map[string]*Run // a *Run in the map never changes
 }
 
-// maxRuns bounds the runs of a folder, which are all in memory.
+// maxRuns is the maximum number of runs, which are all in memory.
 const maxRuns = 10_000
 
 const runFile = "run.json"
@@ -148,7 +150,7 @@ func OpenRuns(dir string) (*Runs, error) {
 	for _, e := range entries {
 		content, err := os.ReadFile(filepath.Join(dir, e.Name(), runFile))
 		if errors.Is(err, fs.ErrNotExist) {
-			continue // stopped before it was made
+			continue // making the run was interrupted
 		}
 		var run Run
 		if err == nil {
@@ -162,7 +164,7 @@ func OpenRuns(dir string) (*Runs, error) {
 	return r, nil
 }
 
-// Find returns a run; not_found without one.
+// Find returns a run, or a not_found error.
 func (r *Runs) Find(id string) (*Run, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -172,10 +174,10 @@ func (r *Runs) Find(id string) (*Run, error) {
 	return nil, problem.NotFound(fmt.Sprintf("There is no run %.40q. POST /r makes one.", id))
 }
 
-// Made is a new run with its secrets, to be shown once.
+// Made is a new run with its secrets, which are shown only once.
 type Made struct {
 	Run           *Run
-	AgentKey      string // empty for a bound run
+	AgentKey      string // "" for a bound run
 	OperatorToken string
 }
 
@@ -188,7 +190,7 @@ func (r *Runs) Make(run Run) (made Made, err error) {
 	}
 	run.ID, run.Agent, run.CreatedAt = newRunID(), uuid.New(), time.Now().UTC()
 	token := make([]byte, 24)
-	rand.Read(token) // never fails, by its contract
+	rand.Read(token) // documented never to fail
 	made.OperatorToken = "po_" + base64.RawURLEncoding.EncodeToString(token)
 	sum := sha256.Sum256([]byte(made.OperatorToken))
 	run.Operator = sum[:]
@@ -200,14 +202,14 @@ func (r *Runs) Make(run Run) (made Made, err error) {
 	return made, r.save(&run)
 }
 
-// newRunID is random, so that a run isn't found by guessing.
+// newRunID returns a random id, so that a run can't be found by guessing.
 func newRunID() string {
 	var id [8]byte
 	rand.Read(id[:])
 	return hex.EncodeToString(id[:])
 }
 
-// AddKey gives the agent of a run a key for one moment.
+// AddKey makes a key for the agent of a run that is valid at one moment.
 func (r *Runs) AddKey(id string, at time.Time) (secret string, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -237,7 +239,7 @@ func (r *Runs) save(run *Run) error {
 	return nil
 }
 
-// writeFile replaces a file whole or not at all.
+// writeFile replaces a file atomically.
 func writeFile(path string, content []byte) error {
 	f, err := os.CreateTemp(filepath.Dir(path), ".part-*")
 	if err != nil {
@@ -255,8 +257,8 @@ func writeFile(path string, content []byte) error {
 
 func (r *Runs) folder(id string) string { return filepath.Join(r.dir, id) }
 
-// SameDays counts the runs of agents of this name whose span shares a day with the run's, with
-// the run itself: who tries often finds something by chance.
+// SameDays counts the runs of agents of the same name whose time overlaps with run's, including
+// run. Many attempts make a good result by chance likely.
 func (r *Runs) SameDays(run *Run) (n int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

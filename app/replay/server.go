@@ -27,27 +27,27 @@ import (
 	"github.com/pulsecast/pulsecast/app/version"
 )
 
-// root is where everything is.
+// root is the common prefix of all paths.
 const root = "/r"
 
-// prefix is what the paths of a world begin with.
+// prefix returns the prefix of all paths in a world.
 func prefix(run, moment string) string { return root + "/" + run + "/at/" + moment }
 
-// Options are what a Server needs. Log may be nil; the rest is required.
+// Options configure a Server. Log and Done may be nil. Token may be empty. The rest is required.
 type Options struct {
-	// Settings are those of the service. Where a world has no use for one, it is ignored.
+	// Settings are the settings of the service. Those that a world can't use are ignored.
 	Settings config.Config
 	Archive  archive.Storage
-	// Dir keeps the runs and their worlds.
+	// Dir contains the runs and their worlds.
 	Dir string
-	// Token, if set, is what making a run takes. Who makes a run is its operator, and sees how the
-	// markets ended; without a token an agent that reaches the server could.
+	// Token, if set, is required to make a run. The maker of a run is its operator and sees how the
+	// markets ended. Without a token, any agent that reaches the server can be operator.
 	Token string
 	Log   io.Writer
-	Done  func() error // is called by Close; may be nil
+	Done  func() error // called by Close; may be nil
 }
 
-// Server serves runs through an archive.
+// Server serves the runs through an archive.
 type Server struct {
 	tape   *Tape
 	runs   *Runs
@@ -59,10 +59,10 @@ type Server struct {
 	done   func() error
 	log    *slog.Logger
 
-	reports sync.Mutex // held while one is made
+	reports sync.Mutex // held while a report or plan is made
 }
 
-// acquireTimeout bounds how long a request waits for its world.
+// acquireTimeout is how long a request waits for its world.
 const acquireTimeout = 60 * time.Second
 
 // New returns a server that isn't running yet.
@@ -89,7 +89,7 @@ func New(ctx context.Context, o Options) (*Server, error) {
 	s.http = httpserver.New(httpserver.Options{Config: &settings, Version: version.API, Logger: s.log})
 	s.http.AllowBody(api.BatchPath, api.MaxBatchBody)
 	s.http.AllowBody(metaculus.CommentsPath, metaculus.MaxComment)
-	s.http.AllowBody(root, api.MaxBatchBody) // a plan
+	s.http.AllowBody(root, api.MaxBatchBody) // a plan may be large
 	s.http.Mount(s)
 	s.register(s.http.App)
 	return s, nil
@@ -106,13 +106,13 @@ func (s *Server) register(app *fiber.App) {
 	app.Get("/static/*", file)
 }
 
-// Run serves on ln until ctx ends, and closes the server.
+// Run serves on ln until ctx ends, and then closes the server.
 func (s *Server) Run(ctx context.Context, ln net.Listener) error {
 	s.log.Info("serving replays", "address", ln.Addr().String(), "base_url", s.base)
 	return errors.Join(s.http.Start(ctx, ln), s.Close())
 }
 
-// Close closes the worlds. Run does it by itself.
+// Close closes the worlds. Run calls it before it returns.
 func (s *Server) Close() error {
 	err := s.worlds.closeAll()
 	if s.done != nil {
@@ -121,13 +121,13 @@ func (s *Server) Close() error {
 	return err
 }
 
-// Base is the address of the server.
+// Base returns the address of the server.
 func (s *Server) Base() string { return s.base }
 
 // route is an address within a world.
 type route struct{ run, at, rest string }
 
-// split reads the address of a request to a world. It reports false for any other.
+// split parses the path of a request to a world. It reports false for any other path.
 func split(path []byte) (r route, ok bool) {
 	rest, ok := bytes.CutPrefix(path, []byte(root+"/"))
 	if !ok {
@@ -155,10 +155,10 @@ func (s *Server) Rest(path []byte) []byte {
 	return path
 }
 
-// refusalKey holds why a request has no world.
+// refusalKey holds the error of a request without a world.
 type refusalKey struct{}
 
-// refused answers a request that has no world.
+// refused answers a request without a world.
 func refused(c *fiber.Ctx) error {
 	if err, ok := c.Context().UserValue(refusalKey{}).(error); ok {
 		return err
@@ -166,7 +166,7 @@ func refused(c *fiber.Ctx) error {
 	return problem.NotFound("There is nothing at this address. The address of a world is " + prefix("{run}", "{T}") + "/….")
 }
 
-// Answer implements httpserver.Mounted: it hands a request to its world.
+// Answer implements httpserver.Mounted. It passes a request to its world.
 func (s *Server) Answer(fctx *fasthttp.RequestCtx) bool {
 	path, query, hasQuery := bytes.Cut(fctx.Request.Header.RequestURI(), []byte("?"))
 	r, ok := split(path)
@@ -190,7 +190,7 @@ func (s *Server) Answer(fctx *fasthttp.RequestCtx) bool {
 	return true
 }
 
-// find returns the world of a request, which may use it.
+// find returns the world of a request, after checking that the request may use it.
 func (s *Server) find(ctx context.Context, fctx *fasthttp.RequestCtx, r route) (*world, func(), error) {
 	run, err := s.runs.Find(r.run)
 	if err != nil {
@@ -208,12 +208,12 @@ func (s *Server) find(ctx context.Context, fctx *fasthttp.RequestCtx, r route) (
 	}
 	w, release, err := s.worlds.acquire(ctx, run, at)
 	if errors.Is(err, context.DeadlineExceeded) {
-		err = problem.Unavailable("The world of this moment isn't ready yet. Send the same again.", time.Second).With(err)
+		err = problem.Unavailable("The world of this moment isn't ready yet. Send the same request again.", time.Second).With(err)
 	}
 	return w, release, err
 }
 
-// checkMoment refuses a moment that the run or the archive doesn't have.
+// checkMoment refuses a moment outside the run or the archive.
 func (s *Server) checkMoment(ctx context.Context, run *Run, at time.Time) error {
 	if at.Before(run.From) || at.After(run.To) {
 		return problem.InvalidParameter("T", fmt.Sprintf("must be from %s to %s, the span of this run", writeMoment(run.From), writeMoment(run.To)))
@@ -223,12 +223,13 @@ func (s *Server) checkMoment(ctx context.Context, run *Run, at time.Time) error 
 		return err
 	}
 	if at.Before(from) || !at.Before(to) {
-		return problem.InvalidParameter("T", fmt.Sprintf("must be from %s to before %s: the archive has nothing else", writeMoment(from), writeMoment(to)))
+		return problem.InvalidParameter("T", fmt.Sprintf("must be from %s to before %s, the span of the archive", writeMoment(from), writeMoment(to)))
 	}
 	return nil
 }
 
-// admit checks the credentials of a request. The operator may read as the public does.
+// admit checks the credentials of a request. With the operator token, a request may read what the
+// public may.
 func (s *Server) admit(fctx *fasthttp.RequestCtx, run *Run, at time.Time) error {
 	h := &fctx.Request.Header
 	bearer := credential(string(h.Peek(fiber.HeaderAuthorization)))
@@ -242,7 +243,7 @@ func (s *Server) admit(fctx *fasthttp.RequestCtx, run *Run, at time.Time) error 
 	return run.admit(bearer, at)
 }
 
-// credential is what follows the scheme of an Authorization header.
+// credential returns the part of an Authorization header after its scheme.
 func credential(header string) string {
 	scheme, value, _ := strings.Cut(header, " ")
 	if !strings.EqualFold(scheme, "Bearer") && !strings.EqualFold(scheme, "Token") {
@@ -251,13 +252,13 @@ func credential(header string) string {
 	return strings.TrimSpace(value)
 }
 
-// machine are the paths of a world whose answers have no links that begin with a slash.
-var machine = []string{"/api", "/mcp", "/compat", "/oauth", "/.well-known", "/static", "/clients", "/livez", "/readyz"}
+// linklessPaths are the paths of a world whose answers contain no links that start with a slash.
+var linklessPaths = []string{"/api", "/mcp", "/compat", "/oauth", "/.well-known", "/static", "/clients", "/livez", "/readyz"}
 
-// answer serves a request in its world. What it changed is seen by the next one.
+// answer serves a request in its world. The next request sees its changes.
 func (w *world) answer(fctx *fasthttp.RequestCtx, path string) {
 	page := true
-	for _, m := range machine {
+	for _, m := range linklessPaths {
 		page = page && path != m && !strings.HasPrefix(path, m+"/")
 	}
 	if page {
@@ -274,15 +275,15 @@ func (w *world) answer(fctx *fasthttp.RequestCtx, path string) {
 		ctx, cancel := context.WithTimeout(context.Background(), acquireTimeout)
 		defer cancel()
 		if err := w.app.Recheck(ctx); err != nil {
-			w.app.Log.Warn("a world was not looked at", "error", err)
+			w.app.Log.Warn("rechecking a world failed", "error", err)
 		}
 	}
 }
 
-// linked are the attributes of pages that hold addresses.
+// linked are the HTML attributes that contain addresses.
 var linked = []string{` href="`, ` src="`, ` action="`}
 
-// relink keeps the links of a page within the world.
+// relink changes the links of a page so that they stay within the world.
 func (w *world) relink(r *fasthttp.Response) {
 	at := prefix(w.run.ID, writeMoment(w.at))
 	if to := r.Header.Peek(fiber.HeaderLocation); bytes.HasPrefix(to, []byte("/")) {

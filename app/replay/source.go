@@ -12,9 +12,9 @@ import (
 	"github.com/pulsecast/pulsecast/app/release"
 )
 
-// OpenArchive opens an archive for reading: a folder, file://PATH, s3://bucket/prefix, or
-// http(s):// for what another installation publishes. Of the last two, what is read is kept in
-// the folder cache. done gives back what it needed meanwhile.
+// OpenArchive opens an archive for reading. address is a folder, file://PATH, s3://bucket/prefix,
+// or the http(s):// address of an installation that publishes its archive. Files from a bucket or
+// an installation are cached in the folder cache. Call done when the archive is no longer needed.
 func OpenArchive(ctx context.Context, address, cache string) (s archive.Storage, done func() error, err error) {
 	if strings.HasPrefix(address, "http://") || strings.HasPrefix(address, "https://") {
 		remote, err := release.OpenURL(ctx, address)
@@ -33,12 +33,12 @@ func openArchive(address, cache string) (archive.Storage, error) {
 	}
 	if path, ok := strings.CutPrefix(address, "file://"); ok {
 		if info, err := os.Stat(path); err != nil || !info.IsDir() {
-			return nil, fmt.Errorf("ARCHIVE_URL: there is no folder %s; an installation makes it when it seals its first day", path)
+			return nil, fmt.Errorf("ARCHIVE_URL: there is no folder %s; an installation creates it when it seals its first day", path)
 		}
 	}
 	s, err := archive.OpenStorage(address)
 	if err != nil || s == nil {
-		return nil, fmt.Errorf("ARCHIVE_URL: %q names no archive: give a folder, file://PATH, s3://bucket/prefix or the address of an installation", address)
+		return nil, fmt.Errorf("ARCHIVE_URL: %q is not the address of an archive; use a folder, file://PATH, s3://bucket/prefix or the address of an installation", address)
 	}
 	if strings.HasPrefix(address, "s3://") {
 		return keep(s, cache, address), nil
@@ -46,14 +46,14 @@ func openArchive(address, cache string) (archive.Storage, error) {
 	return s, nil
 }
 
-// kept is an archive elsewhere with the files in a folder that were read before. Days don't
-// change, apart from erased texts: those are read anew each time.
+// kept is a remote archive with a folder that caches its files. Sealed files don't change, except
+// for texts, which are not cached.
 type kept struct {
 	archive.Storage
 	folder *archive.Folder
 }
 
-// keep keeps the files of an archive below cache, apart from those of other archives.
+// keep caches the files of an archive in its own folder below cache.
 func keep(s archive.Storage, cache, address string) archive.Storage {
 	return &kept{s, archive.OpenFolder(cache + "/" + archive.Hash([]byte(address))[:16])}
 }

@@ -15,18 +15,19 @@ import (
 )
 
 const (
-	// lookBack is how many days before T a world knows: news, events and prices.
+	// lookBack is how many days of news, events and prices before T a world knows.
 	lookBack = 7
-	// unseenFor is how long after its last reading an open market is still in a world.
+	// unseenFor is how long after its last reading an open market stays in a world.
 	unseenFor = 72 * time.Hour
-	// keptDays bounds the days in memory with all their readings, keptDigests those with some.
+	// keptDays is how many complete days are kept in memory, and keptDigests how many digests of
+	// days.
 	keptDays    = 2
 	keptDigests = 4 * (lookBack + 1)
-	// readTimeout bounds reading a day, which may come over a network.
+	// readTimeout is the maximum time for reading a day, which may come over a network.
 	readTimeout = 2 * time.Minute
 )
 
-// Tape reads the days of an archive. It keeps a few of them in memory; its methods are safe for
+// Tape reads the days of an archive and keeps a few of them in memory. Its methods are safe for
 // concurrent use.
 type Tape struct {
 	storage archive.Storage
@@ -34,7 +35,7 @@ type Tape struct {
 	digests *memo.Cache[string, *day]
 
 	mu     sync.Mutex
-	sealed []string // the days of the archive, in order; nil before the first look
+	sealed []string // the days of the archive, in order; nil until listed
 	looked time.Time
 }
 
@@ -47,7 +48,7 @@ func NewTape(s archive.Storage) *Tape {
 	}
 }
 
-// relookAfter is how long the list of days is kept: an archive grows once a day.
+// relookAfter is how long the list of days is kept. An archive grows once a day.
 const relookAfter = time.Minute
 
 // Days lists the sealed days in order.
@@ -74,7 +75,7 @@ func (t *Tape) Days(ctx context.Context) ([]string, error) {
 	return days, nil
 }
 
-// Span returns the first and the end of the last archived day.
+// Span returns the start of the first archived day and the end of the last one.
 func (t *Tape) Span(ctx context.Context) (from, to time.Time, err error) {
 	days, err := t.Days(ctx)
 	if err != nil {
@@ -88,11 +89,11 @@ func (t *Tape) Span(ctx context.Context) (from, to time.Time, err error) {
 	return from, to.AddDate(0, 0, 1), nil
 }
 
-// dayOf writes the UTC day of a moment.
+// dayOf returns the UTC day of a moment.
 func dayOf(at time.Time) string { return at.UTC().Format(time.DateOnly) }
 
-// until is when a day in memory is read again. A sealed day doesn't change, and one that is
-// missing may be sealed soon.
+// until returns when a day in memory expires. A sealed day doesn't change. A missing one may be
+// sealed soon.
 func until(d *day) time.Time {
 	if d == nil {
 		return time.Now().Add(relookAfter)
@@ -100,7 +101,7 @@ func until(d *day) time.Time {
 	return time.Now().Add(24 * time.Hour)
 }
 
-// day reads a day; nil if it isn't archived.
+// day reads a day. It returns nil if the day isn't archived.
 func (t *Tape) day(ctx context.Context, name string) (*day, error) {
 	return t.days.Get(ctx, name, func(ctx context.Context) (*day, time.Time, error) {
 		d, err := t.read(ctx, name)
@@ -122,8 +123,7 @@ func (t *Tape) read(ctx context.Context, name string) (*day, error) {
 	return readDay(ctx, t.storage, sealed)
 }
 
-// checkChain compares the hash of the day before, if that is archived, with the one that the
-// manifest names.
+// checkChain checks that the manifest names the hash of the day before, if that day is archived.
 func (t *Tape) checkChain(ctx context.Context, m *archive.Manifest) error {
 	days, err := t.Days(ctx)
 	if err != nil {
@@ -138,12 +138,12 @@ func (t *Tape) checkChain(ctx context.Context, m *archive.Manifest) error {
 		return err
 	}
 	if before.Hash != m.Previous {
-		return fmt.Errorf("%s: it doesn't follow the manifest of %s, whose hash is another", archive.Path(m.Day, archive.ManifestName), days[i-1])
+		return fmt.Errorf("%s: it doesn't follow the manifest of %s, which has another hash", archive.Path(m.Day, archive.ManifestName), days[i-1])
 	}
 	return nil
 }
 
-// digest reads a day with few of its prices; nil if it isn't archived.
+// digest reads the digest of a day. It returns nil if the day isn't archived.
 func (t *Tape) digest(ctx context.Context, name string) (*day, error) {
 	return t.digests.Get(ctx, name, func(ctx context.Context) (*day, time.Time, error) {
 		d, err := t.day(ctx, name)
@@ -155,7 +155,7 @@ func (t *Tape) digest(ctx context.Context, name string) (*day, error) {
 	})
 }
 
-// before reads the digests of the days before the one of a moment, oldest first.
+// before reads the digests of the given number of days before the day of a moment, oldest first.
 func (t *Tape) before(ctx context.Context, at time.Time, days int) ([]*day, error) {
 	var out []*day
 	for i := days; i > 0; i-- {

@@ -34,15 +34,16 @@ type world struct {
 	run    *Run
 	at     time.Time
 
-	path string // of its file
-	// kept says that the file outlives the world: something was written, or it was there before.
+	path string // path of its file
+	// kept reports whether closing the world must keep its file: the file existed before, or
+	// something was written to it.
 	kept atomic.Bool
 
 	mu   sync.Mutex
-	keys int // how many keys of the run it has taken over
+	keys int // number of the run's keys it has added
 }
 
-// complete is the setting of a world that has all that was known at T.
+// complete is the setting that marks a world which has everything known at T.
 const complete = "replay"
 
 // builder makes worlds.
@@ -54,7 +55,7 @@ type builder struct {
 	log      io.Writer
 }
 
-// newTemplate makes the file that worlds begin as.
+// newTemplate makes the file from which worlds are copied.
 func newTemplate(ctx context.Context, path string) (err error) {
 	for _, old := range []string{path, path + "-wal", path + "-shm"} {
 		if err := os.Remove(old); err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -66,16 +67,16 @@ func newTemplate(ctx context.Context, path string) (err error) {
 		return err
 	}
 	_, err = db.Migrate(ctx)
-	return errors.Join(err, db.Close()) // the last connection takes in the log
+	return errors.Join(err, db.Close()) // closing the last connection merges the write-ahead log
 }
 
-// worldPath is the file of a world. Its name is T without the characters that some file systems
+// worldPath returns the file of a world. Its name is T without colons, which some file systems
 // refuse.
 func (b *builder) worldPath(run *Run, at time.Time) string {
 	return filepath.Join(b.runs.folder(run.ID), "worlds", strings.ReplaceAll(writeMoment(at), ":", "")+".db")
 }
 
-// open opens the world of a run at a moment, and builds it if it isn't there.
+// open opens the world of a run at a moment, and builds it if it doesn't exist.
 func (b *builder) open(ctx context.Context, run *Run, at time.Time) (w *world, err error) {
 	path := b.worldPath(run, at)
 	_, missing := os.Stat(path)
@@ -123,8 +124,8 @@ func copyFile(from, to string) error {
 	return writeFile(to, content)
 }
 
-// start builds the service on a world's file: nothing runs in the background, nothing is limited,
-// and no address of a source is asked.
+// start builds the service on a world's file. It runs no background jobs, has no rate limits, and
+// asks no source.
 func (b *builder) start(ctx context.Context, run *Run, at time.Time, path string) (*world, error) {
 	cfg := b.settings
 	cfg.BaseURL = b.settings.BaseURL + prefix(run.ID, writeMoment(at))
@@ -138,7 +139,7 @@ func (b *builder) start(ctx context.Context, run *Run, at time.Time, path string
 	return &world{app: a, run: run, at: at, path: path}, nil
 }
 
-// worldSettings are the settings of every world.
+// worldSettings returns the settings of every world.
 func worldSettings(cfg config.Config) config.Config {
 	cfg.DatabaseReplicaURL, cfg.RedisURL, cfg.MetricsAddr, cfg.AlertWebhookURL = "", "", "", ""
 	cfg.IdentityURL, cfg.AdminScope, cfg.Registration, cfg.EdgeFilter = "", "", "closed", "off"
@@ -152,7 +153,7 @@ func worldSettings(cfg config.Config) config.Config {
 	return cfg
 }
 
-// fill stores what was known at T, and marks the world as complete.
+// fill stores what was known at T and marks the world as complete.
 func (b *builder) fill(ctx context.Context, w *world) error {
 	known, err := b.tape.At(ctx, w.at, &w.run.Filter)
 	if err != nil {
@@ -188,13 +189,13 @@ func (b *builder) fill(ctx context.Context, w *world) error {
 	return database.SetSetting(ctx, w.app.DB, complete, writeMoment(w.at))
 }
 
-// addAgent makes the run's agent.
+// addAgent creates the run's agent.
 func (r *Run) addAgent(ctx context.Context, tx bun.Tx, at time.Time) error {
 	_, err := agent.Store{}.Create(ctx, tx, agent.New{ID: r.Agent, Profile: agent.Profile{Name: r.Name, Model: r.Model}, At: at})
 	return err
 }
 
-// pairs are those of the run at T.
+// pairs returns the run's pairs at T.
 func (w *world) pairs() (list []Pair) {
 	for _, p := range w.run.Pairs {
 		if p.At.Equal(w.at) {
@@ -204,10 +205,10 @@ func (w *world) pairs() (list []Pair) {
 	return list
 }
 
-// day90 is when the assignment of a market without a schedule is due.
-const day90 = 90 * 24 * time.Hour
+// defaultDue is the time after T at which the assignment of a market without a schedule is due.
+const defaultDue = 90 * 24 * time.Hour
 
-// addAssignments asks for the markets of the run's pairs at T.
+// addAssignments creates an assignment for each of the run's pairs at T.
 func (w *world) addAssignments(ctx context.Context, tx bun.Tx, known *moment) error {
 	for _, p := range w.pairs() {
 		for i := range known.markets {
@@ -215,9 +216,9 @@ func (w *world) addAssignments(ctx context.Context, tx bun.Tx, known *moment) er
 			if m.ID != p.Market {
 				continue
 			}
-			due := cmp.Or(m.ClosesAt, w.at.Add(day90))
+			due := cmp.Or(m.ClosesAt, w.at.Add(defaultDue))
 			if !due.After(w.at) {
-				continue // past its schedule and still open
+				continue // past its scheduled close and still open
 			}
 			draft := assignment.Draft{MarketID: m.ID, Outcome: m.Outcomes[m.Reference()], OpensAt: w.at.Add(-time.Microsecond), DueAt: due}
 			if _, err := (assignment.Store{}).Create(ctx, tx, draft, w.at); err != nil {
@@ -228,7 +229,7 @@ func (w *world) addAssignments(ctx context.Context, tx bun.Tx, known *moment) er
 	return nil
 }
 
-// publish stores the feeds as they were at T.
+// publish publishes the feeds as they were at T.
 func (w *world) publish(ctx context.Context, known *moment, cfg *config.Config) error {
 	if at := known.marketsAt(); !at.IsZero() {
 		reading := signal.Reading[market.Market]{
@@ -247,7 +248,7 @@ func (w *world) publish(ctx context.Context, known *moment, cfg *config.Config) 
 	return nil
 }
 
-// takeKeys takes over the run's keys that are for T.
+// takeKeys adds the run's keys that are valid at T.
 func (w *world) takeKeys(ctx context.Context, run *Run) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -39,7 +39,7 @@ func TestWorld(t *testing.T) {
 	world := prefix(run.Run, writeMoment(at))
 	list := read[shownMarkets](c, "GET", world+"/api/intelligence/markets?limit=100", "", "")
 	if len(list.Markets) != recordedMarkets-2 || list.Stale || !list.AsOf.Equal(at.Truncate(readEvery)) {
-		t.Errorf("%d markets as of %s, stale %v", len(list.Markets), list.AsOf, list.Stale)
+		t.Errorf("got %d markets as of %s, stale %t", len(list.Markets), list.AsOf, list.Stale)
 	}
 	body := `{"marketId":"m105","confidence":0.8,"thesis":"Because."}`
 	first := read[publishedAnswer](c, "POST", world+"/api/predictions", *run.AgentKey, body)
@@ -49,13 +49,13 @@ func TestWorld(t *testing.T) {
 	}
 	other := read[publishedAnswer](c, "POST", world+"/api/predictions", *run.AgentKey, body, "Idempotency-Key", "k")
 	if other.Prediction.ID == first.Prediction.ID {
-		t.Error("another key gave the same prediction")
+		t.Error("another idempotency key gave the same prediction")
 	}
 	if status, text := c.call("GET", world+"/api/predictions", "", ""); status != http.StatusOK || strings.Count(text, `"createdAt"`) != 2 {
-		t.Errorf("list: %d %s", status, text)
+		t.Errorf("list: got status %d, %s", status, text)
 	}
 	if status, text := c.call("GET", world+"/api/health", "", ""); status != http.StatusOK || !strings.Contains(text, `"database":{"ok":true`) {
-		t.Errorf("health: %d %s", status, text)
+		t.Errorf("health: got status %d, %s", status, text)
 	}
 	if status, page := c.call("GET", world+"/predictions", "", ""); status != http.StatusOK || strings.Contains(page, ` href="/markets`) || !strings.Contains(page, ` href="`+world+`/markets`) {
 		t.Errorf("page: %d", status)
@@ -64,11 +64,12 @@ func TestWorld(t *testing.T) {
 	c, _ = serve(t, tape, dir)
 	kept := read[publishedAnswer](c, "POST", strings.Replace(world, c.base, "", 1)+"/api/predictions", *run.AgentKey, body)
 	if kept.Prediction.ID != first.Prediction.ID {
-		t.Errorf("after a restart the id is %s, was %s", kept.Prediction.ID, first.Prediction.ID)
+		t.Errorf("after a restart: got id %s, want %s", kept.Prediction.ID, first.Prediction.ID)
 	}
 }
 
-// TestWorldFiles: reading at many moments leaves nothing behind, and a run may publish at so many.
+// TestWorldFiles checks that reading at many moments leaves no files, and that a run may publish at
+// a limited number of moments.
 func TestWorldFiles(t *testing.T) {
 	t.Parallel()
 	dir, tape := t.TempDir(), newArchive(t)
@@ -87,7 +88,7 @@ func TestWorldFiles(t *testing.T) {
 	worlds := filepath.Join(dir, "runs", run.Run, "worlds")
 	files, err := os.ReadDir(worlds)
 	if err != nil || len(files) != 1 || !strings.HasSuffix(files[0].Name(), ".db") {
-		t.Errorf("files that are left: %v, %v", files, err)
+		t.Errorf("files left: %v (error %v), want one", files, err)
 	}
 	for i := range maxWorlds {
 		if err := os.WriteFile(filepath.Join(worlds, fmt.Sprintf("%d.db", i)), nil, 0o600); err != nil {
@@ -96,10 +97,10 @@ func TestWorldFiles(t *testing.T) {
 	}
 	c, _ = serve(t, tape, dir)
 	if status, text := c.call("GET", address(1), "", ""); status != http.StatusUnprocessableEntity || !strings.Contains(text, "Make another run") {
-		t.Errorf("a world too many: %d %s", status, text)
+		t.Errorf("a world beyond the limit: got status %d, %s", status, text)
 	}
 	if status, text := c.call("GET", address(0), "", ""); status != http.StatusOK {
-		t.Errorf("a kept world: %d %s", status, text)
+		t.Errorf("a kept world: got status %d, %s", status, text)
 	}
 }
 
@@ -114,7 +115,7 @@ func TestRefusals(t *testing.T) {
 	noon := "2031-11-03T12:00:00Z"
 	key := read[struct{ AgentKey, BaseURL string }](c, "POST", "/r/"+bound.Run+"/keys", bound.OperatorToken, `{"at":"`+noon+`"}`)
 	if status, text := c.call("GET", key.BaseURL+"/api/stats", key.AgentKey, ""); status != http.StatusOK {
-		t.Errorf("a bound key at its moment: %d %s", status, text)
+		t.Errorf("a bound key at its moment: got status %d, %s", status, text)
 	}
 	markets := "/api/intelligence/markets"
 	for _, x := range []struct {
@@ -140,7 +141,7 @@ func TestRefusals(t *testing.T) {
 	} {
 		status, text := c.call("GET", x.path, x.key, "")
 		if status != x.status || !strings.Contains(text, x.says) || !strings.Contains(text, `"code"`) {
-			t.Errorf("GET %s: %d %s; want %d with %q", x.path, status, text, x.status, x.says)
+			t.Errorf("GET %s: got status %d, %s; want %d with %q", x.path, status, text, x.status, x.says)
 		}
 	}
 	for body, says := range map[string]string{
@@ -149,7 +150,7 @@ func TestRefusals(t *testing.T) {
 		`{"name":"Abc","pairs":[{"market":"m1","at":"2032-01-01T00:00:00Z"}]}`: "pairs[0]",
 	} {
 		if status, text := c.call("POST", "/r", "", body); status/100 != 4 || !strings.Contains(text, says) {
-			t.Errorf("POST /r %s: %d %s; want %q", body, status, text, says)
+			t.Errorf("POST /r %s: got status %d, %s; want text %q", body, status, text, says)
 		}
 	}
 }

@@ -11,26 +11,26 @@ import (
 )
 
 const (
-	// openWorlds is how many worlds are open at a time. Each has a service in memory and a dozen
-	// files open.
+	// openWorlds is the maximum number of open worlds. Each has a service in memory and about a
+	// dozen open files.
 	openWorlds = 16
-	// building is how many are made at a time.
+	// building is the maximum number of worlds built at the same time.
 	building = 2
-	// buildTimeout bounds making one.
+	// buildTimeout is the maximum time for building one.
 	buildTimeout = 2 * time.Minute
 )
 
-// worlds keeps the worlds that were used last open. Its methods are safe for concurrent use.
+// worlds keeps the most recently used worlds open. Its methods are safe for concurrent use.
 type worlds struct {
 	open   func(ctx context.Context, run *Run, at time.Time) (*world, error)
 	log    *slog.Logger
 	most   int
-	places chan struct{} // of those that are made
+	places chan struct{} // one for each world being built
 
 	mu    sync.Mutex
 	found map[worldKey]*openWorld
 	uses  uint64
-	freed chan struct{} // closed and replaced when a world falls idle
+	freed chan struct{} // closed and replaced when a world becomes idle
 }
 
 type worldKey struct {
@@ -38,14 +38,14 @@ type worldKey struct {
 	at  time.Time
 }
 
-// openWorld is a world that is open, or about to be.
+// openWorld is a world that is open or being built.
 type openWorld struct {
 	ready chan struct{} // closed when world and err are set
 	world *world
 	err   error
 
-	users int    // requests that use it, and the one that makes it
-	used  uint64 // the number of its last use
+	users int    // requests that use it, and its builder
+	used  uint64 // order of its last use
 }
 
 func newWorlds(open func(context.Context, *Run, time.Time) (*world, error), log *slog.Logger) *worlds {
@@ -55,8 +55,8 @@ func newWorlds(open func(context.Context, *Run, time.Time) (*world, error), log 
 	}
 }
 
-// acquire returns the world of a run at a moment. One caller makes it, however many come
-// together. It stays open until release.
+// acquire returns the world of a run at a moment. If several callers ask for a new world, it is
+// built once. The world stays open until release is called.
 func (ws *worlds) acquire(ctx context.Context, run *Run, at time.Time) (w *world, release func(), err error) {
 	key := worldKey{run.ID, at}
 	o, mine, err := ws.enter(ctx, key)
@@ -82,7 +82,8 @@ func (ws *worlds) acquire(ctx context.Context, run *Run, at time.Time) (w *world
 	return o.world, func() { ws.leave(o) }, nil
 }
 
-// enter finds a world, or a place for it. mine says that the caller is to make it.
+// enter returns the entry of a world, and waits for a place if necessary. If mine is true, the
+// caller must build the world.
 func (ws *worlds) enter(ctx context.Context, key worldKey) (o *openWorld, mine bool, err error) {
 	for {
 		o, mine, freed := ws.tryEnter(key)
@@ -106,7 +107,7 @@ func (ws *worlds) tryEnter(key worldKey) (o *openWorld, mine bool, freed chan st
 		}
 		o, mine = &openWorld{ready: make(chan struct{})}, true
 		ws.found[key] = o
-		o.users++ // make leaves it
+		o.users++ // make leaves it when it is done
 	}
 	o.users++
 	ws.uses++
@@ -114,7 +115,7 @@ func (ws *worlds) tryEnter(key worldKey) (o *openWorld, mine bool, freed chan st
 	return o, mine, nil
 }
 
-// closeOldest closes the idle world that was used longest ago. It reports false if none is idle.
+// closeOldest closes the least recently used idle world. It reports false if no world is idle.
 func (ws *worlds) closeOldest() bool {
 	var oldest worldKey
 	var out *openWorld
@@ -133,11 +134,12 @@ func (ws *worlds) closeOldest() bool {
 
 func (ws *worlds) close(o *openWorld) {
 	if err := o.world.close(); err != nil {
-		ws.log.Warn("a world was not closed well", "run", o.world.run.ID, "at", writeMoment(o.world.at), "error", err)
+		ws.log.Warn("closing a world failed", "run", o.world.run.ID, "at", writeMoment(o.world.at), "error", err)
 	}
 }
 
-// make builds a world. It goes on when its callers leave: others may wait for it.
+// make builds a world. It continues even if its callers leave, because others may wait for the
+// world.
 func (ws *worlds) make(key worldKey, o *openWorld, run *Run) {
 	defer ws.leave(o)
 	ws.places <- struct{}{}
@@ -148,7 +150,7 @@ func (ws *worlds) make(key worldKey, o *openWorld, run *Run) {
 	o.world, o.err = ws.open(ctx, run, key.at)
 	if o.err != nil {
 		ws.mu.Lock()
-		delete(ws.found, key) // the next caller tries again
+		delete(ws.found, key) // so that the next caller tries again
 		ws.mu.Unlock()
 	} else {
 		ws.log.Debug("opened a world", "run", run.ID, "at", writeMoment(key.at), "took", time.Since(began))
@@ -165,14 +167,14 @@ func (ws *worlds) leave(o *openWorld) {
 	}
 }
 
-// closeAll closes all worlds. Nothing may use one any longer.
+// closeAll closes all worlds. No world may be used afterwards.
 func (ws *worlds) closeAll() error {
 	ws.mu.Lock()
 	open := slices.Collect(maps.Values(ws.found))
 	ws.mu.Unlock()
 	var errs []error
 	for _, o := range open {
-		<-o.ready // make may need the lock until then
+		<-o.ready // without holding the lock, which make may need
 		if o.err == nil {
 			errs = append(errs, o.world.close())
 		}

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// A world that is being made has no callers left when these gave up, but it is in use: no other
-// may take its place.
+// TestWorldInTheMaking checks that a world being built keeps its place even after its callers gave
+// up.
 func TestWorldInTheMaking(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -25,18 +25,19 @@ func TestWorldInTheMaking(t *testing.T) {
 			_, _, err := ws.acquire(ctx, &Run{ID: "r"}, firstDay.Add(time.Duration(i)*time.Hour))
 			cancel()
 			if !errors.Is(err, context.DeadlineExceeded) {
-				t.Errorf("world %d: %v", i, err)
+				t.Errorf("world %d: got %v, want a timeout", i, err)
 			}
 		}
 		close(made)
 		synctest.Wait()
 		if _, _, err := ws.acquire(t.Context(), &Run{ID: "r"}, firstDay.Add(2*time.Hour)); err == nil || err.Error() != "no world" {
-			t.Errorf("after the place was free: %v", err)
+			t.Errorf("after the place became free: got %v, want no world", err)
 		}
 	})
 }
 
-// A world whose making fails while the server closes must not keep it from closing.
+// TestCloseWhileMaking checks that a world whose building fails while the server closes doesn't
+// block the closing.
 func TestCloseWhileMaking(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -47,7 +48,7 @@ func TestCloseWhileMaking(t *testing.T) {
 		}, slog.New(slog.DiscardHandler))
 		go func() {
 			if _, _, err := ws.acquire(t.Context(), &Run{ID: "r"}, firstDay); err == nil {
-				t.Error("there is a world")
+				t.Error("acquire succeeded without a world")
 			}
 		}()
 		synctest.Wait()
@@ -62,7 +63,7 @@ func TestCloseWhileMaking(t *testing.T) {
 				t.Error(err)
 			}
 		default:
-			t.Fatal("it doesn't close")
+			t.Fatal("closeAll doesn't return")
 		}
 	})
 }

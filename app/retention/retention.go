@@ -1,5 +1,4 @@
-// Package retention deletes what has outlived its use. docs/operations.md says how
-// long each thing is kept.
+// Package retention deletes data whose retention period is over. docs/operations.md lists the periods.
 package retention
 
 import (
@@ -21,18 +20,18 @@ import (
 	"github.com/pulsecast/pulsecast/app/update"
 )
 
-// Options are what Run works with.
+// Options are the options of Run.
 type Options struct {
 	DB        *database.DB
 	Publisher *prediction.Publisher
 	Now       func() time.Time
-	// Archived reports whether there is an archive. If so, prices and news are deleted only
-	// after their day is sealed.
+	// Archived reports whether there is an archive. If so, prices and news are deleted only after
+	// their day is sealed.
 	Archived bool
 }
 
-// Run deletes everything that is too old at now, in batches small enough that other
-// writers don't wait. One kind that fails doesn't stop the others.
+// Run deletes all data past its retention period, in batches small enough that other writers don't
+// wait. An error with one kind of data doesn't stop the deletion of others.
 func Run(ctx context.Context, o Options) error {
 	db, now := o.DB, o.Now
 	var failed []error
@@ -69,7 +68,8 @@ func Run(ctx context.Context, o Options) error {
 	return errors.Join(failed...)
 }
 
-// sealed is up to when the archive holds what was observed; now without an archive.
+// sealed returns the time up to which prices and news may be deleted: the end of the last sealed
+// day, or now without an archive.
 func (o *Options) sealed(ctx context.Context, now time.Time) (time.Time, error) {
 	if !o.Archived {
 		return now, nil

@@ -14,7 +14,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/retention"
 )
 
-// TestRun: each table that grows with use keeps what is young enough, and only that.
+// TestRun checks that each table that grows with use keeps its recent rows and loses its old ones.
 func TestRun(t *testing.T) {
 	t.Parallel()
 	for _, kind := range dbtest.Kinds {
@@ -24,7 +24,7 @@ func TestRun(t *testing.T) {
 			clock := func() time.Time { return now }
 			db := dbtest.Open(t, kind)
 			days := func(n int) time.Time { return now.AddDate(0, 0, -n) }
-			const agent = "00000000-0000-7000-8000-000000000001" // the schema's own
+			const agent = "00000000-0000-7000-8000-000000000001" // created by the migrations
 			const admin = "00000000-0000-7000-8000-0000000000aa"
 			run := func(query string, args ...any) {
 				t.Helper()
@@ -60,14 +60,15 @@ func TestRun(t *testing.T) {
 			}
 			for _, c := range tables {
 				if n, err := db.NewSelect().Table(c.name).Count(t.Context()); err != nil || n != 1 {
-					t.Errorf("%s: %d rows are left, %v; want the young one", c.name, n, err)
+					t.Errorf("%s: %d rows are left (error %v), want only the recent one", c.name, n, err)
 				}
 			}
 		})
 	}
 }
 
-// TestNothingIsPrunedBeforeItIsSealed: prices and news wait for the archive.
+// TestNothingIsPrunedBeforeItIsSealed checks that prices and news are kept until the archive has
+// sealed their day.
 func TestNothingIsPrunedBeforeItIsSealed(t *testing.T) {
 	t.Parallel()
 	for _, kind := range dbtest.Kinds {
@@ -96,7 +97,7 @@ func TestNothingIsPrunedBeforeItIsSealed(t *testing.T) {
 				prices, err1 := db.NewSelect().Table("market_prices").Count(t.Context())
 				items, err2 := db.NewSelect().Table("news_items").Count(t.Context())
 				if got := fmt.Sprint(prices, items); got != want || err1 != nil || err2 != nil {
-					t.Errorf("prices and news left: %s, want %s (%v, %v)", got, want, err1, err2)
+					t.Errorf("prices and news left: got %s, want %s (errors %v, %v)", got, want, err1, err2)
 				}
 			}
 			left("3 1")

@@ -2,8 +2,8 @@ package score
 
 import "time"
 
-// Bounds are the values that decide what a prediction is held against. All are
-// probabilities of the prediction's outcome in 0..1; one that isn't known is nil.
+// Bounds are the values that decide the baseline of a prediction. All are probabilities of the
+// prediction's outcome, in 0..1. An unknown one is nil.
 type Bounds struct {
 	// Before is the last view at or before publication; see CountsBefore.
 	Before *View
@@ -15,12 +15,12 @@ type Bounds struct {
 	Hour *View
 }
 
-// Interval is the smallest interval that holds every known bound. It reports false
-// without a view after publication: then there is no baseline and the prediction isn't
-// ranked, so a result that is already known can't be bet on in the last minute.
+// Interval returns the smallest interval that holds all known bounds. It returns false if After is
+// nil. The prediction then has no baseline and doesn't count for the ranking, so an agent can't bet
+// on a known result in the last minute.
 //
-// Only the past widens the interval. A longer view after would take away correct calls
-// and keep wrong ones.
+// Only the past widens the interval. If prices long after publication did, too, they would cancel
+// the edge of correct predictions and keep that of wrong ones.
 func (b Bounds) Interval() (View, bool) {
 	if b.After == nil {
 		return View{}, false
@@ -37,11 +37,12 @@ func (b Bounds) Interval() (View, bool) {
 	return v, true
 }
 
-// Clamp returns q, what a prediction of p is held against: p clamped to Interval. It
-// reports false without a baseline.
+// Clamp returns the baseline q of confidence p, in 0..1: p clamped to Interval. It returns false if
+// there is no baseline.
 //
-// A value inside the spread, between two prices that the market showed, or equal to the
-// agent's previous confidence is its own baseline and earns exactly 0.
+// A confidence inside the interval is its own baseline and earns exactly 0. That includes any value
+// inside the market's spread, any value between two prices that the market showed, and the agent's
+// previous confidence.
 func (b Bounds) Clamp(p float64) (q float64, ok bool) {
 	v, ok := b.Interval()
 	if !ok {
@@ -50,33 +51,32 @@ func (b Bounds) Clamp(p float64) (q float64, ok bool) {
 	return min(max(p, v.Bid), v.Ask), true
 }
 
-// Which observed prices count. A price feed shows the past: what it shows just after
-// publication may be what the market was just before. The first price after therefore
-// counts only after a delay. Without it, an agent that publishes news faster than the
-// feed is measured twice against the price before the news, and the simulation puts
-// such agents on top of the board. The delay is two intervals of the feed, at most
-// two minutes: a feed read faster is trusted sooner.
+// These constants say which observed views count. A feed shows the past: a view observed just after
+// publication may be from just before it. So the view after counts only after a delay. Without the
+// delay, an agent that publishes news faster than the feed would be compared twice with the price
+// before the news. In the simulation such agents lead the board. The delay is two intervals of the
+// feed, and at most two minutes.
 const (
-	// BeforeMaxIntervals is how many intervals of the feed old the view before may be.
+	// BeforeMaxIntervals is the greatest age of the view before, in intervals of the feed.
 	BeforeMaxIntervals = 3
-	// afterDelayIntervals and AfterDelayMost give the least time from publication to
-	// the view after.
+	// afterDelayIntervals is the least time from publication to the view after, in intervals of the
+	// feed.
 	afterDelayIntervals = 2
-	// AfterDelayMost is that delay with the default interval of 60 s, and above it.
+	// AfterDelayMost caps that least time. The cap is reached at the default interval of 60 s.
 	AfterDelayMost = 2 * time.Minute
-	// AfterWithin is the most time from publication to the view after.
+	// AfterWithin is the greatest time from publication to the view after.
 	AfterWithin = 15 * time.Minute
 )
 
-// CountsBefore reports whether a view observed at that time may be the view before
-// publication, with a feed that ticks once per interval. The latest qualifying one is.
+// CountsBefore reports whether a view observed at that time may be the view before publication.
+// interval is the time between two ticks of the feed. The latest such view is Bounds.Before.
 func CountsBefore(published, observed time.Time, interval time.Duration) bool {
 	age := published.Sub(observed)
 	return age >= 0 && age <= BeforeMaxIntervals*interval
 }
 
-// CountsAfter reports whether a view observed at that time may be the view after
-// publication, with a feed that ticks once per interval. The first qualifying one is.
+// CountsAfter reports whether a view observed at that time may be the view after publication.
+// interval is the time between two ticks of the feed. The first such view is Bounds.After.
 func CountsAfter(published, observed time.Time, interval time.Duration) bool {
 	wait := observed.Sub(published)
 	return wait > 0 && wait >= min(afterDelayIntervals*interval, AfterDelayMost) && wait <= AfterWithin

@@ -8,38 +8,38 @@ const BinCount = 10
 // z90 is the half-width of a 90 % interval in standard deviations.
 const z90 = 1.6448536269514722
 
-// BinSum adds up an agent's settled predictions in one calibration bin. Sums are in
-// billionths, each term rounded separately, so settlements and reversals leave no trace
-// in any order. Nine billion predictions fit.
+// BinSum adds up an agent's settled predictions in one calibration bin. Sums are in billionths.
+// Each term is rounded before it is added, so the sums don't depend on the order of settlements and
+// reversals. Nine billion predictions fit.
 type BinSum struct {
 	Count int64
-	// P and Y sum the confidences and the results.
+	// P and Y are the sums of the confidences and of the results.
 	P, Y int64
-	// YY sums the squared results; it differs from Y only where a market settled at
-	// a fraction.
+	// YY is the sum of the squared results. It differs from Y only if a market settled at a
+	// fraction.
 	YY int64
-	// Brier sums the Brier scores.
+	// Brier is the sum of the Brier scores.
 	Brier int64
 }
 
-// BinOf is the index 0..9 of the bin that holds the confidence p: a boundary belongs
-// to the bin above it, 1 to the last.
+// BinOf returns the index 0..9 of the bin that holds confidence p. A boundary belongs to the bin
+// above it, and 1 to the last bin.
 func BinOf(p float64) int {
 	return int(min(max(nano(p)/(nanoScale/BinCount), 0), BinCount-1))
 }
 
-// Add counts a settled prediction of p with result y.
+// Add adds a settled prediction with confidence p and result y.
 func (b *BinSum) Add(p, y float64) { *b = b.Plus(binTerm(p, y)) }
 
-// Remove takes back a prediction that was added before.
+// Remove removes a prediction that was added before.
 func (b *BinSum) Remove(p, y float64) { *b = b.Minus(binTerm(p, y)) }
 
-// Plus is the sum over two disjoint sets of predictions.
+// Plus returns the sum over two disjoint sets of predictions.
 func (b BinSum) Plus(c BinSum) BinSum {
 	return BinSum{b.Count + c.Count, b.P + c.P, b.Y + c.Y, b.YY + c.YY, b.Brier + c.Brier}
 }
 
-// Minus is the difference that leads from c to b.
+// Minus returns b minus c, so that c.Plus(b.Minus(c)) is b.
 func (b BinSum) Minus(c BinSum) BinSum {
 	return BinSum{b.Count - c.Count, b.P - c.P, b.Y - c.Y, b.YY - c.YY, b.Brier - c.Brier}
 }
@@ -54,18 +54,20 @@ func binTerm(p, y float64) BinSum {
 
 // Bin is one published calibration bin.
 type Bin struct {
-	// Low and High bound the confidences, as probabilities; the last bin includes 1.
+	// Low and High are the bounds of the confidences, 0..1. High is excluded, except in the last
+	// bin.
 	Low, High float64
 	Count     int
-	// MeanConfidence and ObservedRate are averages over the bin, 0 when it is empty.
+	// MeanConfidence and ObservedRate are the means of the confidences and of the results, 0..1.
+	// Both are 0 if the bin is empty.
 	MeanConfidence, ObservedRate float64
-	// BandLow and BandHigh are the 90 % Wilson band of the observed rate, 0..1 when
-	// the bin is empty. A well calibrated agent's MeanConfidence lies inside nine
-	// times out of ten.
+	// BandLow and BandHigh are the ends of the 90 % Wilson band of ObservedRate, and 0 and 1 if the
+	// bin is empty. The MeanConfidence of a well calibrated agent lies inside nine times out of
+	// ten.
 	BandLow, BandHigh float64
 }
 
-// Bins turns sums into the published bins.
+// Bins returns the published bins for sums.
 func Bins(sums [BinCount]BinSum) [BinCount]Bin {
 	var bins [BinCount]Bin
 	for i, s := range sums {
@@ -83,9 +85,9 @@ func Bins(sums [BinCount]BinSum) [BinCount]Bin {
 
 func perPrediction(sum, count int64) float64 { return float64(sum) / nanoScale / float64(count) }
 
-// Wilson is the 90 % score interval of a rate in 0..1 seen over count trials (Wilson
-// 1927). A result may be a fraction: its variance is at most that of a coin with the
-// same mean, so the band errs on the wide side. Without trials it is 0..1.
+// Wilson returns the 90 % score interval of a rate in 0..1 that was observed over count trials
+// (Wilson 1927). Without trials it returns 0 and 1. If results are fractions, their variance is at
+// most that of 0-or-1 results with the same mean, so the interval is rather too wide.
 func Wilson(rate float64, count int) (low, high float64) {
 	if count <= 0 {
 		return 0, 1
@@ -94,13 +96,13 @@ func Wilson(rate float64, count int) (low, high float64) {
 	shrink := 1 + z90*z90/n
 	centre := (rate + z90*z90/(2*n)) / shrink
 	half := z90 / shrink * math.Sqrt(rate*(1-rate)/n+z90*z90/(4*n*n))
-	// The band of 0 of n starts at 0 and that of n of n ends at 1, but for rounding.
+	// Rounding must not move the end at 0 for a rate of 0, or the end at 1 for a rate of 1.
 	return max(min(centre-half, rate), 0), min(max(centre+half, rate), 1)
 }
 
-// CalibrationError is the count-weighted mean distance between confidence and
-// observed rate over the bins, from 0 (perfect) to 1, 0 without predictions (the
-// "expected calibration error" of Naeini et al. 2015).
+// CalibrationError returns the mean distance between mean confidence and observed rate over the
+// bins, weighted by count, from 0 (perfect) to 1. It is the "expected calibration error" of Naeini
+// et al. 2015. Without predictions it is 0.
 func CalibrationError(sums [BinCount]BinSum) float64 {
 	var gap, count int64
 	for _, s := range sums {

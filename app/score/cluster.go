@@ -5,15 +5,16 @@ import (
 	"math/bits"
 )
 
-// Weight is ½^i, the weight of an agent's i-th prediction with a baseline on one event,
-// counted from 0. All weights on an event together stay below 2, so neither repeats
-// nor sibling markets multiply one insight. A negative i counts as 0.
+// Weight returns ½^i, the weight of an agent's prediction with index i among its predictions with a
+// baseline on one event. Indexes begin at 0, and a negative i counts as 0. The weights on an event
+// add up to less than 2, so an agent can't multiply one insight by repeating it or by using sibling
+// markets.
 func Weight(i int) float64 { return math.Ldexp(1, -max(i, 0)) }
 
-// Contribution is Weight(i) · amount, rounded once with halves away from zero. The amount
-// is an edge, a stake or a spread. A cluster is the sum of its contributions; because
-// each is an integer, the order of settlements and reversals leaves no trace. From the
-// 21st repeat on it is always 0.
+// Contribution returns Weight(i) · amount, rounded with halves away from zero. The amount is an
+// edge, a stake or a spread. A cluster is a sum of contributions. Each is an integer, so the sum
+// doesn't depend on the order of settlements and reversals. From the 21st repeat (i = 21) on, it is
+// always 0.
 func Contribution(amount Points, i int) Points {
 	if i <= 0 {
 		return amount
@@ -24,48 +25,48 @@ func Contribution(amount Points, i int) Points {
 	return Points(divideRounding(int64(amount), 1<<i))
 }
 
-// Tally sums up an agent's settled clusters (one per event): all that skill needs.
-// It is additive: a window is the sum of its days, a correction is a difference.
+// Tally adds up the values of an agent's settled clusters, one for each event. Skill is computed
+// from it. Tallies can be added and subtracted: a window is the sum of its days, and a correction
+// is a difference.
 //
-// A cluster stays within ±200 points (the weights sum to less than 2), 2e6 Points, so
-// one adds at most 4e12 to SS and an int64 holds two million of the worst there can be.
+// A cluster lies within ±200 points, which are 2e6 Points, because the weights add up to less than
+// 2. So a cluster adds at most 4e12 to SS, and an int64 holds two million of the largest.
 type Tally struct {
 	// N is the number of settled clusters.
 	N int64
 	// S is the sum of their values.
 	S Points
-	// SS is the sum of their squares in 1/10,000² of a point².
+	// SS is the sum of their squares, in units of 1e-8 point².
 	SS int64
 }
 
-// Add counts one more settled cluster of value c.
+// Add adds a settled cluster of value c.
 func (t *Tally) Add(c Points) {
 	t.N++
 	t.S += c
 	t.SS += int64(c) * int64(c)
 }
 
-// Remove takes back a cluster of value c that was added before.
+// Remove removes a cluster of value c that was added before.
 func (t *Tally) Remove(c Points) {
 	t.N--
 	t.S -= c
 	t.SS -= int64(c) * int64(c)
 }
 
-// Replace moves a cluster from one value to another: a further settlement on its
-// event, or the reversal of one.
+// Replace changes the value of a cluster, after another settlement on its event or a reversal.
 func (t *Tally) Replace(before, after Points) {
 	t.Remove(before)
 	t.Add(after)
 }
 
-// Plus is the tally of two disjoint sets of clusters.
+// Plus returns the tally of two disjoint sets of clusters.
 func (t Tally) Plus(u Tally) Tally { return Tally{t.N + u.N, t.S + u.S, t.SS + u.SS} }
 
-// Minus is the difference that leads from u to t.
+// Minus returns t minus u, so that u.Plus(t.Minus(u)) is t.
 func (t Tally) Minus(u Tally) Tally { return Tally{t.N - u.N, t.S - u.S, t.SS - u.SS} }
 
-// Mean is the average cluster in points, 0 without clusters.
+// Mean returns the mean value of the clusters, in points. It is 0 without clusters.
 func (t Tally) Mean() float64 {
 	if t.N <= 0 {
 		return 0
@@ -73,8 +74,8 @@ func (t Tally) Mean() float64 {
 	return t.S.Float() / float64(t.N)
 }
 
-// Deviance is Σ(C − mean)² = SS − S²/n in points², 0 without clusters. n·SS − S² is
-// taken in 128 bits, since for a steady agent both terms are large and nearly equal.
+// Deviance returns D = Σ(C − mean)² = SS − S²/n, in points². It is 0 without clusters. n·SS − S² is
+// computed in 128 bits, because both terms are large and nearly equal for a steady agent.
 func (t Tally) Deviance() float64 {
 	if t.N <= 0 {
 		return 0
@@ -87,7 +88,7 @@ func (t Tally) Deviance() float64 {
 	high2, low2 := bits.Mul64(uint64(size), uint64(size))
 	low, borrow := bits.Sub64(low1, low2, 0)
 	high, borrow := bits.Sub64(high1, high2, borrow)
-	if borrow != 0 { // not a sum of squares: a caller removed what it never added
+	if borrow != 0 { // not a sum of squares: a caller removed a cluster that it never added
 		return 0
 	}
 	exact := math.Ldexp(float64(high), 64) + float64(low)

@@ -6,16 +6,16 @@ import (
 	"slices"
 )
 
-// Opinion is one agent's standing prediction on a market's outcome.
+// Opinion is one agent's open prediction on a market's outcome.
 type Opinion struct {
 	// P is the confidence, 0..1.
 	P float64
-	// Skill is the agent's, in points per event.
+	// Skill is the agent's skill, in points per event.
 	Skill float64
 }
 
-// Median is the middle of the confidences, the mean of the two middle ones when their
-// number is even. It reports false when there are none. The input is left as it is.
+// Median returns the median of the confidences ps. If their number is even, it is the mean of the
+// two middle ones. Median returns false if ps is empty. It doesn't modify ps.
 func Median(ps []float64) (float64, bool) {
 	if len(ps) == 0 {
 		return 0, false
@@ -24,11 +24,11 @@ func Median(ps []float64) (float64, bool) {
 	return quantile(sorted, 0.5), true
 }
 
-// WeightedConsensus is the mean of the log odds, weighted by skill, as a probability
-// (logarithmic pooling, Genest and Zidek 1986). Confidences are clipped to
-// 0.001..0.999 first. Skill at or below zero carries no weight, so fresh accounts
-// can't flood it; if no skill is above zero, all weigh the same. It reports false
-// without opinions. The result does not depend on their order.
+// WeightedConsensus returns the mean of the log odds ln(p/(1 − p)), weighted by skill, as a
+// probability (logarithmic pooling, Genest and Zidek 1986). Confidences are clipped to 0.001..0.999
+// first. A skill at or below zero has no weight, so new accounts can't flood the consensus. If no
+// skill is above zero, all opinions have the same weight. The order of the opinions doesn't matter.
+// WeightedConsensus returns false without opinions.
 func WeightedConsensus(opinions []Opinion) (float64, bool) {
 	if len(opinions) == 0 {
 		return 0, false

@@ -2,7 +2,7 @@ package score
 
 import "testing"
 
-// FuzzParseInt128: what is read is written the same way, within 128 bits.
+// FuzzParseInt128 checks that a parsed integer is unchanged when it is written and parsed again.
 func FuzzParseInt128(f *testing.F) {
 	for _, seed := range []string{"0", "-1", "170141183460469231731687303715884105727", "-170141183460469231731687303715884105728", "1e3", "0x1", "", "1_0", "+1"} {
 		f.Add(seed)
@@ -13,7 +13,7 @@ func FuzzParseInt128(f *testing.F) {
 			return
 		}
 		if again, err := ParseInt128(i.String()); err != nil || again != i {
-			t.Errorf("%q is %s, and that is %s, %v", s, i, again, err)
+			t.Errorf("%q is parsed as %s, and that as %s, %v", s, i, again, err)
 		}
 	})
 }

@@ -6,15 +6,15 @@ import (
 	"math/bits"
 )
 
-// Int128 is a signed 128-bit integer with the zero value 0. Days.T needs it: the square
-// of one day's sum passes 64 bits beyond 303,700 points. It is comparable with ==. Its
-// sums wrap beyond ±1.7e38, the square of a sum that an int64 can't hold.
+// Int128 is a signed 128-bit integer. Its zero value is 0, and values can be compared with ==.
+// Days.T needs it, because the square of one day's sum exceeds 64 bits beyond 303,700 points. Sums
+// beyond ±1.7e38 wrap around. No square of an int64 is that large.
 type Int128 struct {
 	high int64
 	low  uint64
 }
 
-// Square is x².
+// Square returns x².
 func Square(x int64) Int128 {
 	size := uint64(x)
 	if x < 0 {
@@ -24,35 +24,36 @@ func Square(x int64) Int128 {
 	return Int128{int64(high), low}
 }
 
-// Shifted is x · 2ⁿ, for n in 0..63.
+// Shifted returns x · 2ⁿ, for n in 0..63.
 func Shifted(x int64, n uint) Int128 {
 	return Int128{x >> (64 - n), uint64(x) << n}
 }
 
-// Plus is i + j.
+// Plus returns i + j.
 func (i Int128) Plus(j Int128) Int128 {
 	low, carry := bits.Add64(i.low, j.low, 0)
 	high, _ := bits.Add64(uint64(i.high), uint64(j.high), carry)
 	return Int128{int64(high), low}
 }
 
-// Minus is i − j.
+// Minus returns i − j.
 func (i Int128) Minus(j Int128) Int128 {
 	low, borrow := bits.Sub64(i.low, j.low, 0)
 	high, _ := bits.Sub64(uint64(i.high), uint64(j.high), borrow)
 	return Int128{int64(high), low}
 }
 
-// Big is the same integer without a bound.
+// Big returns i as a big.Int.
 func (i Int128) Big() *big.Int {
 	b := new(big.Int).Lsh(big.NewInt(i.high), 64)
 	return b.Add(b, new(big.Int).SetUint64(i.low))
 }
 
-// String writes the integer in decimal, as a database column or JSON holds it.
+// String returns i in decimal digits, as databases and JSON hold it.
 func (i Int128) String() string { return i.Big().String() }
 
-// ParseInt128 reads a decimal integer. It fails for anything else and beyond 128 bits.
+// ParseInt128 parses a decimal integer. It returns an error for other text and for numbers that
+// don't fit into 128 bits.
 func ParseInt128(s string) (Int128, error) {
 	b, ok := new(big.Int).SetString(s, 10)
 	if !ok || b.BitLen() > 127 {

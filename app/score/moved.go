@@ -1,8 +1,8 @@
 package score
 
-// Moved is a confidence of p moved by a share in 0..1 of its distance to the market: to the
-// nearest value within the bounds that the market itself showed. It is rounded to the four
-// decimals of a confidence. Without a baseline it is p.
+// Moved returns confidence p moved towards the market by a share, in 0..1, of the distance. The
+// market is the nearest value inside the bounds, without the agent's previous confidence. The
+// result is rounded to four decimals. Without a baseline it is p.
 func (b Bounds) Moved(p, share float64) float64 {
 	b.Previous = nil
 	market, ok := b.Clamp(p)
@@ -12,14 +12,14 @@ func (b Bounds) Moved(p, share float64) float64 {
 	return float64(steps(p+share*(market-p))) / pointScale
 }
 
-// moved is the list with every confidence moved by a share. A moved prediction is held against
-// the same views of the market, and against the agent's own moved confidence before: it is
-// what the agent would have said then.
+// moved returns list with every confidence moved by a share. The baseline of a moved prediction
+// comes from the same views of the market, and from the agent's previous confidence, which is moved
+// too.
 func moved(list []Settled, share float64) []Settled {
 	out := make([]Settled, len(list))
 	for i, s := range list {
 		if q, ok := s.Bounds.Clamp(s.P); !ok || q != s.Q {
-			// All that is known of the market is q itself.
+			// The bounds don't give q, so q is all that is known of the market.
 			v := PriceView(s.Q)
 			s.Bounds = Bounds{After: &v}
 		}
@@ -33,13 +33,14 @@ func moved(list []Settled, share float64) []Settled {
 	return out
 }
 
-// newMove scores the moved predictions as settlement does. own are the bets of list.
+// newMove returns what moving every confidence in list by a share would have earned. own holds the
+// bets of list.
 func newMove(list []Settled, own []eventBet, share float64) Move {
 	bets, gains := make([]eventBet, len(list)), make([]eventBet, len(list))
 	for i, s := range moved(list, share) {
 		bets[i] = s.bet(Bet(s.P, s.Q, s.Y, s.Index))
-		// The gain is the edge of the moved confidence held against the one before, and so are
-		// its stake and spread.
+		// The stake and the spread of the gain are those of the moved confidence against the
+		// original one.
 		gain := Bet(s.P, list[i].P, s.Y, s.Index)
 		gain.C = bets[i].C - own[i].C
 		gains[i] = s.bet(gain)

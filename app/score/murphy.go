@@ -1,29 +1,33 @@
 package score
 
-// Murphy splits a mean Brier score into its causes (Murphy 1973):
-// Reliability − Resolution + Uncertainty = Brier, exactly, up to the rounding of the
-// floats. All are in 0..1 except Resolution, which is negative for an agent whose
-// predictions sort outcomes worse than a constant would.
+// Murphy splits a mean Brier score into parts (Murphy 1973):
+//
+//	Brier = Reliability − Resolution + Uncertainty
+//
+// This holds exactly, except for the rounding of floats. All parts are in 0..1, except that
+// Resolution is negative for an agent whose predictions separate the outcomes worse than a constant
+// would.
 type Murphy struct {
-	// Reliability is the mean squared gap between confidence and observed rate over
-	// the ten bins; 0 is perfect calibration.
+	// Reliability is the mean squared distance between mean confidence and observed rate over the
+	// ten bins, weighted by count. 0 is perfect calibration.
 	Reliability float64
-	// Resolution is how far the predictions tell the cases apart; more is better.
+	// Resolution says how well the predictions separate the cases that happen from the others.
+	// Higher is better.
 	Resolution float64
-	// Uncertainty is the variance of the results: how hard the questions were.
+	// Uncertainty is the variance of the results. It says how hard the questions were.
 	Uncertainty float64
 	// Brier is the mean Brier score.
 	Brier float64
 }
 
-// Decompose computes Murphy's decomposition from the ten calibration bins.
+// Decompose returns Murphy's decomposition for the ten calibration bins. Without predictions it
+// returns zeros.
 //
-// Murphy's identity holds for groups of equal confidence. In bins of unequal ones a
-// remainder is left: the variance of the confidences within bins less twice their
-// covariance with the results. It is counted as resolution, because it is information
-// beyond the bin: the generalized resolution of Stephenson, Coelho
-// and Jolliffe 2008 ("Two extra components in the Brier score decomposition"). With
-// one confidence per bin it is Murphy's resolution.
+// Murphy's identity holds for groups of equal confidences. If the confidences in a bin differ, a
+// remainder is left: their variance within the bin, minus twice their covariance with the results.
+// Decompose counts it as resolution, because it is information beyond the bin. This is the
+// generalized resolution of Stephenson, Coelho and Jolliffe 2008, "Two extra components in the
+// Brier score decomposition". With one confidence per bin it equals Murphy's resolution.
 func Decompose(sums [BinCount]BinSum) Murphy {
 	var all BinSum
 	var gap2 float64

@@ -7,27 +7,29 @@ import (
 )
 
 const (
-	// ProvenOdds are the least odds at which an agent counts as proven.
+	// ProvenOdds are the least odds with which an agent counts as proven.
 	ProvenOdds = 20
-	// OddsMax is the most that is published; odds beyond it are cut to it.
+	// OddsMax is the upper limit of published odds. Higher odds are cut to it.
 	OddsMax = 1_000_000
-	// ChanceProven is the share of agents without an edge that reach ProvenOdds on any
-	// of 600 daily looks in the simulation, at one event a day. More events a day and their
-	// day blocks make it less; see docs/simulation.md.
+	// ChanceProven is the share of simulated agents without an edge that reach ProvenOdds on at
+	// least one of 600 daily looks, with one event a day. With more events a day the share is
+	// smaller; see docs/simulation.md.
 	ChanceProven = 0.021
 )
 
-// Odds are the odds against having no edge: how many times likelier the record is for an
-// agent that beats the market than for one that doesn't, in 0..1,000,000. With v the
-// variance of one cluster, inflated by max(1, T/SS), and shrink = v/Ā²:
+// Odds returns the odds against having no edge, in 0..1,000,000. They say how many times likelier
+// the record is for an agent that beats the market than for one that doesn't:
 //
 //	z = S/√(v · (n + shrink))
 //	odds = 2 · √(shrink/(n + shrink)) · exp(z²/2) · Φ(z)
 //
-// They average over a half-normal range of edges, so they hold at every moment at once
-// and looking daily doesn't inflate them (asymptotic confidence sequences, Waudby-Smith
-// and others 2024). No nightly estimate goes into them. It reports false without
-// settled events or without any stake.
+// Here v = v₀ · max(1, T/SS) is the variance of one cluster, raised if days vary more than
+// independent events; see Variance and Days. shrink is v/Ā².
+//
+// The odds average over a half-normal distribution of edges. So they hold at all moments together,
+// and daily looks don't inflate them (asymptotic confidence sequences, Waudby-Smith and others
+// 2024). They don't depend on the priors, which are estimated each night. Odds returns false
+// without settled events or without any stake.
 func (s Sums) Odds() (float64, bool) {
 	if !s.disagrees() {
 		return 0, false
@@ -35,7 +37,8 @@ func (s Sums) Odds() (float64, bool) {
 	return mixtureOdds(s.Tally, s.oddsVariance(), s.stake()), true
 }
 
-// mixtureOdds compares a half-normal edge of that deviation with none, in logarithms.
+// mixtureOdds returns the odds of a half-normal edge with the given deviation against no edge. It
+// computes in logarithms, so that nothing overflows.
 func mixtureOdds(t Tally, variance, deviation float64) float64 {
 	shrink := variance / (deviation * deviation)
 	weight := float64(t.N) + shrink
@@ -47,20 +50,20 @@ func mixtureOdds(t Tally, variance, deviation float64) float64 {
 	return math.Exp(log)
 }
 
-// Proven reports whether odds are high enough to call an edge proven.
+// Proven reports whether odds are at least ProvenOdds.
 func Proven(odds float64) bool { return odds >= ProvenOdds }
 
-// ProvenByChance is how many of that many ranked agents would be proven if none had an
-// edge; see ChanceProven.
+// ProvenByChance returns the expected number of proven agents among ranked agents if none of them
+// had an edge; see ChanceProven.
 func ProvenByChance(ranked int) float64 { return ChanceProven * float64(ranked) }
 
-// untilProvenMost is the most further events that EventsUntilProven answers with.
+// untilProvenMost is the highest number that EventsUntilProven returns.
 const untilProvenMost = 1_000_000
 
-// EventsUntilProven is about how many more settled events make the agent proven, if they
-// come out as those so far did on average: every sum grows in proportion. It is 0 for an
-// agent that is proven, and reports false where no million events would do: without a
-// stake, or with a mean that isn't above zero.
+// EventsUntilProven estimates how many more settled events make the agent proven if they come out
+// as the past ones did on average. It lets every sum grow in proportion. It returns 0 for an agent
+// that is proven. It returns false if a million events wouldn't suffice, as for an agent without a
+// stake or with a mean that isn't above zero.
 func (s Sums) EventsUntilProven() (events int, ok bool) {
 	if !s.disagrees() {
 		return 0, false
@@ -70,7 +73,7 @@ func (s Sums) EventsUntilProven() (events int, ok bool) {
 	return events, events <= untilProvenMost
 }
 
-// grown is Odds after so many more events at the same rate.
+// grown returns the Odds after more events at the same rate.
 func (s Sums) grown(more int64) float64 {
 	n := float64(s.N)
 	growth := (n + float64(more)) / n

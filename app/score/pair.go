@@ -2,20 +2,21 @@ package score
 
 import "math"
 
-// Pair compares two agents, A and B, on the events that both forecast: the only place
-// where a difference can't come from the choice of questions.
+// Pair compares two agents, A and B, on the settled events that both forecast. On these, a
+// difference can't come from the choice of questions.
 type Pair struct {
-	// Difference holds A's clusters less B's.
+	// Difference sums up A's cluster minus B's for each shared event.
 	Difference Tally
-	// StakeA and StakeB sum the agents' stakes over the shared events.
+	// StakeA and StakeB are the sums of the agents' stakes over the shared events.
 	StakeA, StakeB Points
-	// V is the sum of the squares of both agents' spreads in 1e-8 point².
+	// V is the sum of both agents' squared spreads in units of 1e-8 point².
 	V int64
-	// Days holds the day blocks of the differences.
+	// Days holds the differences added up by day.
 	Days Days
 }
 
-// Add counts one more event that both forecast; Days is counted apart.
+// Add adds an event with the clusters a of A and b of B. It doesn't change Days, whose Add takes
+// whole days.
 func (p *Pair) Add(a, b Cluster) {
 	p.Difference.Add(a.C - b.C)
 	p.StakeA += a.A
@@ -23,18 +24,18 @@ func (p *Pair) Add(a, b Cluster) {
 	p.V += int64(a.U)*int64(a.U) + int64(b.U)*int64(b.U)
 }
 
-// sums holds the differences as if one agent had earned them, for their variances.
+// sums returns the differences as the sums of one agent, to compute their variances.
 func (p Pair) sums() Sums { return Sums{Tally: p.Difference, V: p.V, Days: p.Days} }
 
-// Swapped compares B with A.
+// Swapped returns the comparison of B with A.
 func (p Pair) Swapped() Pair {
 	p.Difference.S, p.Days.W = -p.Difference.S, -p.Days.W
 	p.StakeA, p.StakeB = p.StakeB, p.StakeA
 	return p
 }
 
-// stakes are the agents' mean stakes per shared event in points. It reports false where
-// neither staked anything.
+// stakes returns the agents' mean stakes per shared event, in points. It returns false if neither
+// agent has a stake.
 func (p Pair) stakes() (a, b float64, ok bool) {
 	if p.Difference.N <= 0 || p.StakeA+p.StakeB <= 0 {
 		return 0, 0, false
@@ -43,11 +44,13 @@ func (p Pair) stakes() (a, b float64, ok bool) {
 	return p.StakeA.Float() / n, p.StakeB.Float() / n, true
 }
 
-// Posterior estimates A's true edge per shared event less B's, with its 95 % range. It
-// is Sums.Posterior of the paired differences: the shares of both agents that are right
-// are independent under the prior, so the difference of their edges has the mean
-// (2μ − 1)(Ā − B̄) and the variance (2τ)²(Ā² + B̄²) beforehand. It reports false without a
-// shared event or without any stake.
+// Posterior returns the best guess and the 95 % range of A's true edge per shared event minus B's,
+// in points. It returns false without a shared event or without any stake.
+//
+// It is computed like Sums.Posterior, from the differences. In the prior, the shares of
+// disagreement that are right are independent for the two agents. So the prior difference of their
+// edges has the mean (2μ − 1)(Ā − B̄) and the variance (2τ)²(Ā² + B̄²), where Ā and B̄ are the mean
+// stakes of A and B.
 func (p Pair) Posterior(prior SharePrior) (Posterior, bool) {
 	a, b, ok := p.stakes()
 	if !ok {
@@ -57,9 +60,9 @@ func (p Pair) Posterior(prior SharePrior) (Posterior, bool) {
 	return newPosterior(p.Difference, p.sums().rangeVariance(), (2*prior.Mu-1)*(a-b), deviation), true
 }
 
-// Odds are the odds that A has the higher edge on such events, against neither having
-// it, in 0..1,000,000: Sums.Odds of the paired differences with √(Ā² + B̄²) for the stake.
-// It reports false without a shared event or without any stake.
+// Odds returns the odds that A has a higher edge than B on such events, against equal edges, in
+// 0..1,000,000. It is computed like Sums.Odds, from the differences, with √(Ā² + B̄²) in place of
+// the mean stake. It returns false without a shared event or without any stake.
 func (p Pair) Odds() (float64, bool) {
 	a, b, ok := p.stakes()
 	if !ok {

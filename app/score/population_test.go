@@ -25,9 +25,9 @@ func TestEstimatePriorFindsThePopulation(t *testing.T) {
 	near(t, "σ²", clean.Sigma2, 64, 1)
 	near(t, "κ", clean.Kappa, 100, 15)
 	for range 50 {
-		draw(-30) // hopeless
+		draw(-30) // far below all others
 	}
-	near(t, "κ beside hopeless agents", EstimatePrior(agents).Kappa, clean.Kappa, 15)
+	near(t, "κ with 50 very bad agents", EstimatePrior(agents).Kappa, clean.Kappa, 15)
 }
 
 func TestEstimatePriorAtTheEdges(t *testing.T) {
@@ -48,8 +48,8 @@ func TestEstimatePriorAtTheEdges(t *testing.T) {
 		agents []Tally
 		want   Prior
 	}{
-		{"nobody", nil, DefaultPrior},
-		{"nineteen", apart[:19], DefaultPrior},
+		{"no agents", nil, DefaultPrior},
+		{"nineteen agents", apart[:19], DefaultPrior},
 		{"short records", slices.Repeat([]Tally{record(29, 1)}, 40), DefaultPrior},
 		{"copiers only", copiers, Prior{Kappa: 500, Sigma2: 1}},
 		{"skill without luck", apart, Prior{Kappa: 30, Sigma2: 1}},
@@ -72,14 +72,14 @@ func TestConsensus(t *testing.T) {
 		}
 	}
 	if _, ok := WeightedConsensus(nil); ok {
-		t.Error("consensus of nobody")
+		t.Error("got a consensus without opinions")
 	}
 	skilled, _ := WeightedConsensus([]Opinion{{.8, 2}, {.1, 0}, {.1, -3}})
-	near(t, "only skill weighs", skilled, .8, 1e-12)
+	near(t, "weights by skill", skilled, .8, 1e-12)
 	equal, _ := WeightedConsensus([]Opinion{{.8, 0}, {.2, -1}})
-	near(t, "nobody has skill", equal, .5, 1e-12)
+	near(t, "no skill above zero", equal, .5, 1e-12)
 	sure, _ := WeightedConsensus([]Opinion{{1, 1}, {0, 1}})
-	near(t, "certainty is clipped", sure, .5, 1e-12)
+	near(t, "clipped confidences", sure, .5, 1e-12)
 	a, _ := WeightedConsensus([]Opinion{{.31, 1.1}, {.77, .3}, {.12, .9}})
 	b, _ := WeightedConsensus([]Opinion{{.12, .9}, {.31, 1.1}, {.77, .3}})
 	near(t, "order", a, b, 0)

@@ -2,41 +2,47 @@ package score
 
 import "math"
 
-// SharePrior is what is believed of an agent before its first event: the share b of its
-// disagreement with the market that is right is normal with mean Mu and deviation Tau.
-// Half is no edge before the stake is paid, 1 is an agent that is right throughout.
+// SharePrior is the prior distribution of b, the share of an agent's disagreement with the market
+// that is right. It is normal with mean Mu and standard deviation Tau. An agent with b = 0 has no
+// skill and loses its stake, one with b = ½ has an expected edge of 0, and one with b = 1 is right
+// throughout.
 type SharePrior struct {
-	// Mu is in 0..½ as estimated.
+	// Mu is μ, the mean. EstimateSharePrior keeps it in 0..½.
 	Mu float64
-	// Tau is in ½..1 as estimated.
+	// Tau is τ, the standard deviation, above 0. EstimateSharePrior keeps it in ½..1.
 	Tau float64
 }
 
-// DefaultSharePrior holds while fewer than 20 agents are ranked.
+// DefaultSharePrior is used until 20 ranked agents have a stake.
 var DefaultSharePrior = SharePrior{Mu: 0.5, Tau: 0.5}
 
-// Posterior is what is believed of an agent's true edge per event after its settled
-// events, in points: a normal distribution. It doesn't order the board, Skill does.
+// Posterior is the distribution of an agent's true edge per event, given its settled events. It is
+// normal. All fields are in points. Boards are ordered by Skill, not by the posterior.
 type Posterior struct {
-	// BestGuess is its mean.
+	// BestGuess is the mean.
 	BestGuess float64
-	// Deviation is its standard deviation, above zero.
+	// Deviation is the standard deviation, above 0.
 	Deviation float64
-	// Low and High bound the 95 % range, BestGuess ± 1.96 · Deviation.
+	// Low and High are the ends of the 95 % range, BestGuess ± 1.96 · Deviation.
 	Low, High float64
 }
 
-// Posterior estimates the true edge per event. If a share b of an agent's disagreement
-// is right, that edge is (2b − 1) · Ā with Ā its mean stake, so the prior's spread is
-// proportional to Ā and an agent without skill sits at −Ā. With v the variance of one
-// cluster, inflated by the day blocks, and shrink = v/(2τĀ)² clusters' worth of prior:
+// Posterior returns the best guess and the 95 % range of the true edge per event, in points:
 //
 //	BestGuess = (S + shrink · (2μ − 1) · Ā)/(n + shrink)
 //	Deviation = √(v/(n + shrink))
 //
-// This is the posterior of a normal mean under a normal prior (Morris 1983); the pooled
-// variance follows Armstrong, Kolesár and Plagborg-Møller 2022. It reports false without
-// settled events or without any stake: such an agent has only copied the market.
+// Here v = v₀ · max(1, (T − 2gW + g²Q)/D) with g = S/n is the variance of one cluster, raised if
+// days vary more than independent events; see Variance and Days. shrink = v/(2τĀ)² is the weight of
+// the prior, in clusters.
+//
+// If a share b of an agent's disagreement is right, its true edge is (2b − 1) · Ā. So the mean of
+// the prior is (2μ − 1) · Ā, its standard deviation is 2τĀ, and the true edge of an agent without
+// skill is −Ā.
+//
+// This is the posterior of a normal mean under a normal prior (Morris 1983). The pooled variance
+// follows Armstrong, Kolesár and Plagborg-Møller 2022. Posterior returns false without settled
+// events or without any stake, as for an agent that only copies the market.
 func (s Sums) Posterior(prior SharePrior) (Posterior, bool) {
 	if !s.disagrees() {
 		return Posterior{}, false
@@ -45,12 +51,14 @@ func (s Sums) Posterior(prior SharePrior) (Posterior, bool) {
 	return newPosterior(s.Tally, s.rangeVariance(), (2*prior.Mu-1)*stake, 2*prior.Tau*stake), true
 }
 
-// PosteriorOf is the posterior with that best guess and range, as a board stores it.
+// PosteriorOf returns the posterior with the given best guess and range, in points, as a board
+// stores them.
 func PosteriorOf(bestGuess, low, high float64) Posterior {
 	return Posterior{BestGuess: bestGuess, Deviation: (high - low) / (2 * z95), Low: low, High: high}
 }
 
-// newPosterior updates a normal prior with n observations of that variance and sum S.
+// newPosterior returns the posterior of a normal prior with the given mean and deviation, after t.N
+// observations with the given variance and the sum t.S.
 func newPosterior(t Tally, variance, mean, deviation float64) Posterior {
 	shrink := variance / (deviation * deviation)
 	weight := float64(t.N) + shrink

@@ -6,12 +6,12 @@ import (
 	"testing"
 )
 
-// record is the worked agent of the specification: sums in points and points².
+// record returns an agent's sums with one event a day. s and a are in points, ss and v in points².
 func record(n int64, s, ss, a, v float64) Sums {
 	r := Sums{A: Points(a * pointScale), V: int64(v * pointScale * pointScale)}
 	r.Tally = Tally{N: n, S: Points(s * pointScale), SS: int64(ss * pointScale * pointScale)}
 	r.Days = Days{Q: n, W: r.S}
-	r.Days.T, _ = ParseInt128(fmt.Sprint(r.SS)) // one event a day
+	r.Days.T, _ = ParseInt128(fmt.Sprint(r.SS)) // ΣD² is SS with one event a day
 	return r
 }
 
@@ -41,7 +41,7 @@ func TestWorkedPosterior(t *testing.T) {
 		p, ok := c.sums.Posterior(SharePrior{c.mu, c.tau})
 		odds, hasOdds := c.sums.Odds()
 		if !ok || !hasOdds {
-			t.Fatalf("%s: no posterior", c.name)
+			t.Fatalf("%s: got no posterior or no odds", c.name)
 		}
 		vRange := c.sums.rangeVariance()
 		near(t, c.name+": v₀", c.sums.Variance(), c.v0, 5e-5)
@@ -52,7 +52,7 @@ func TestWorkedPosterior(t *testing.T) {
 		near(t, c.name+": high", p.High, c.high, 5e-5)
 		near(t, c.name+": odds", odds, c.odds, c.oddsWithin)
 		if Proven(odds) != (c.odds >= ProvenOdds) {
-			t.Errorf("%s: proven at %v", c.name, odds)
+			t.Errorf("%s: Proven(%v) is wrong", c.name, odds)
 		}
 	}
 	near(t, "skill of 60 events", first.Skill(DefaultPrior.Kappa), .9375, 1e-12)
@@ -70,16 +70,16 @@ func TestWorkedStake(t *testing.T) {
 	}{
 		{.7, .6, 0, 1, 9.5394}, {.9, .85, 1, .125, 1.6536}, {.6, .7, 0, 1, 9.5394},
 		{.62, .62, 0, 0, 0}, {1, 0, 0, 100, 100}, {1, 1, 0, 0, 0}, {.7, .6, 30, 0, 0},
-		{.7, .650049, 0, .25, 4.6837}, // prices are rounded to four decimals
+		{.7, .650049, 0, .25, 4.6837}, // the baseline is rounded to four decimals
 	} {
 		b := Bet(c.p, c.q, 1, c.i)
 		if b.A.Float() != c.a || b.U.Float() != c.u {
-			t.Errorf("Bet(%v, %v) weighted ½^%d: stake %v, spread %v, want %v and %v", c.p, c.q, c.i, b.A.Float(), b.U.Float(), c.a, c.u)
+			t.Errorf("Bet(%v, %v) with index %d: got stake %v and spread %v, want %v and %v", c.p, c.q, c.i, b.A.Float(), b.U.Float(), c.a, c.u)
 		}
 	}
 }
 
-// The integer root must round as the real one does.
+// TestSpreadIsRounded checks that the root in integers rounds as a real root does.
 func TestSpreadIsRounded(t *testing.T) {
 	t.Parallel()
 	r := source(21)
@@ -89,7 +89,7 @@ func TestSpreadIsRounded(t *testing.T) {
 		want := 200 * math.Abs(p-q) * math.Sqrt(max(m*(1-m), 0))
 		near(t, "spread", Spread(p, q).Float(), want, .00005+1e-9)
 		if again := Spread(q, p); again != Spread(p, q) {
-			t.Fatalf("spread of %v and %v depends on the side", p, q)
+			t.Fatalf("the spread of %v and %v depends on their order", p, q)
 		}
 	}
 }
@@ -135,9 +135,9 @@ func TestPosteriorAtTheEdges(t *testing.T) {
 		ok   bool
 	}{
 		{"nothing settled", Sums{}, false},
-		{"all void: index without a sum", Sums{Days: Days{}}, false},
+		{"all predictions void", Sums{Days: Days{}}, false},
 		{"only copies", copier, false},
-		{"more taken back than added", Sums{Tally: Tally{N: -1}, A: -5}, false},
+		{"more removed than added", Sums{Tally: Tally{N: -1}, A: -5}, false},
 		{"one event", repeat(1, up), true},
 		{"all edges equal", repeat(50, up), true},
 		{"all edges lost on one day", oneDay, true},
@@ -153,7 +153,7 @@ func TestPosteriorAtTheEdges(t *testing.T) {
 			odds, hasOdds := c.sums.Odds()
 			events, reachable := c.sums.EventsUntilProven()
 			if ok != c.ok || hasOdds != c.ok || reachable && !c.ok {
-				t.Errorf("%s: posterior %v, odds %v, reachable %v", c.name, ok, hasOdds, reachable)
+				t.Errorf("%s: got posterior %v, odds %v, reachable %v", c.name, ok, hasOdds, reachable)
 			}
 			if !finite(p.BestGuess, p.Low, p.High, p.Deviation, odds) || odds < 0 || odds > OddsMax {
 				t.Errorf("%s: posterior %+v, odds %v", c.name, p, odds)
@@ -167,15 +167,16 @@ func TestPosteriorAtTheEdges(t *testing.T) {
 		}
 	}
 	if odds, _ := many.Odds(); odds != OddsMax {
-		t.Errorf("odds of a sure thing = %v, want %v", odds, OddsMax)
+		t.Errorf("odds of a certain edge = %v, want %v", odds, OddsMax)
 	}
 	if odds, _ := huge.Odds(); odds < 0 || !finite(odds) {
 		t.Errorf("odds of the largest sums = %v", odds)
 	}
 }
 
-// Corrections and reversals move the sums by exact differences.
-func TestSumsForgetWhatIsTakenBack(t *testing.T) {
+// TestReversalsRestoreSums checks that corrections and reversals change the sums by exact
+// differences.
+func TestReversalsRestoreSums(t *testing.T) {
 	t.Parallel()
 	r := source(22)
 	var sums Sums
@@ -227,12 +228,12 @@ func TestInt128(t *testing.T) {
 		negative := Int128{}.Minus(sq)
 		again, err := ParseInt128(negative.String())
 		if err != nil || again != negative || negative.Plus(sq) != (Int128{}) {
-			t.Errorf("−%s came back as %v, %v", c.want, again, err)
+			t.Errorf("ParseInt128 of −%s returned %v, %v", c.want, again, err)
 		}
 	}
 	for _, bad := range []string{"", "x", "1.5", "170141183460469231731687303715884105728"} {
 		if _, err := ParseInt128(bad); err == nil {
-			t.Errorf("%q was read", bad)
+			t.Errorf("ParseInt128(%q) returned no error", bad)
 		}
 	}
 }
@@ -246,7 +247,7 @@ func TestLogNormal(t *testing.T) {
 	} {
 		near(t, fmt.Sprintf("ln Φ(%v) + z²/2", c.z), logNormalScaled(c.z), c.want, 1e-12)
 	}
-	// Both forms of erfcx meet at 10.
+	// The two forms of erfcx agree at x = 10.
 	near(t, "erfcx at 10", scaledErfc(math.Nextafter(10, 0))/scaledErfc(10), 1, 1e-13)
 }
 
@@ -258,13 +259,13 @@ func TestEventsUntilProven(t *testing.T) {
 		t.Fatalf("%d events, %v", events, ok)
 	}
 	if Proven(s.grown(int64(events)-1)) || !Proven(s.grown(int64(events))) {
-		t.Errorf("proven not from %d more events on", events)
+		t.Errorf("%d more events aren't the least that prove", events)
 	}
 	if got, ok := record(400, 800, 48400, 560, 44000).EventsUntilProven(); got != 0 || !ok {
-		t.Errorf("an agent that is proven needs %d more, %v", got, ok)
+		t.Errorf("a proven agent: got %d more events, %v, want 0", got, ok)
 	}
 	if got, ok := record(60, -150, 9000, 90, 6600).EventsUntilProven(); ok {
-		t.Errorf("an agent below the market is proven after %d", got)
+		t.Errorf("an agent below the market: got %d more events, want none", got)
 	}
 	near(t, "proven by chance", ProvenByChance(1000), 21, 1e-9)
 }
@@ -273,7 +274,7 @@ func TestPair(t *testing.T) {
 	t.Parallel()
 	var same, apart, swapped Pair
 	for i := range 200 {
-		y := float64(i % 10 / 7) // three of ten happen
+		y := float64(i % 10 / 7) // 1 for three events of ten
 		a, b := Bet(.3, .4, y, 0), Bet(.6, .4, y, 0)
 		same.Add(a, a)
 		same.Days.Add(1, 0)
@@ -291,8 +292,8 @@ func TestPair(t *testing.T) {
 	}
 	better, _ := apart.Posterior(DefaultSharePrior)
 	worse, _ := swapped.Posterior(DefaultSharePrior)
-	near(t, "the other way round", better.BestGuess, -worse.BestGuess, 1e-12)
-	near(t, "its range", better.Low, -worse.High, 1e-12)
+	near(t, "best guess with the agents swapped", better.BestGuess, -worse.BestGuess, 1e-12)
+	near(t, "range with the agents swapped", better.Low, -worse.High, 1e-12)
 	if apart.Swapped() != swapped || swapped.Swapped() != apart {
 		t.Errorf("swapped: %+v, want %+v", apart.Swapped(), swapped)
 	}
@@ -306,7 +307,7 @@ func TestPair(t *testing.T) {
 	for _, none := range []Pair{{}, copiers} {
 		_, ok := none.Posterior(DefaultSharePrior)
 		if _, odds := none.Odds(); ok || odds {
-			t.Errorf("a comparison without a stake: %+v", none)
+			t.Errorf("got a posterior or odds without a stake: %+v", none)
 		}
 	}
 }

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// Confidences have four decimals and prices at most six: the properties are tested on
-// such numbers, where they must hold exactly.
+// The properties are tested with confidences of four decimals and prices of six. They must hold
+// exactly for such numbers.
 
 func source(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 7)) }
 
@@ -33,7 +33,7 @@ func result(r *rand.Rand) float64 {
 	}
 }
 
-// clamp is Bounds.Clamp for an outcome with prices and no book.
+// clamp calls Bounds.Clamp for an outcome with prices and no book.
 func clamp(p float64, before, after, previous *float64) (q float64, ok bool) {
 	view := func(price *float64) *View {
 		if price == nil {
@@ -54,13 +54,14 @@ func TestCopyingEarnsNothing(t *testing.T) {
 			q, ok := clamp(p, &before, &after, &previous)
 			y := result(r)
 			if !ok || Edge(p, q, y) != 0 || LogEdge(p, q, y) != 0 || LiveEdge(p, q, y) != 0 {
-				t.Fatalf("copying %v between %v, %v and %v earned %v", p, before, after, previous, Edge(p, q, y))
+				t.Fatalf("copying %v from %v, %v and %v earned %v, want 0", p, before, after, previous, Edge(p, q, y))
 			}
 		}
 	}
 }
 
-// expected is the expected edge of a report at a belief, in points, before rounding.
+// expected returns the expected edge of a reported confidence for an agent's belief, in points and
+// not rounded.
 func expected(belief, report float64, before, after, previous *float64) float64 {
 	q, _ := clamp(report, before, after, previous)
 	return 100 * (belief*float64(edgeNano(report, q, 1)) + (1-belief)*float64(edgeNano(report, q, 0))) / 1e18
@@ -82,7 +83,8 @@ func TestHonestyIsOptimal(t *testing.T) {
 	}
 }
 
-// Rounding an edge can move the optimum by no more than the rounding.
+// TestHonestyIsOptimalInPoints checks that rounding the edge lets no confidence beat the honest one
+// by more than the rounding.
 func TestHonestyIsOptimalInPoints(t *testing.T) {
 	t.Parallel()
 	r := source(3)
@@ -129,11 +131,11 @@ func TestWeightsStayBelowTwo(t *testing.T) {
 		total += Weight(i)
 		most += Contribution(100*pointScale, i)
 		if i < 40 && total >= 2 {
-			t.Fatalf("total weight %v after %d", total, i+1)
+			t.Fatalf("total weight %v after %d predictions, want below 2", total, i+1)
 		}
 	}
-	// The 53 bits of a float round the infinite sum up to 2; a cluster's rounding adds
-	// at most half a unit for each of the twenty terms that are not 0.
+	// A float rounds the infinite sum up to 2. The rounding of a cluster adds at most half a unit
+	// for each of the twenty terms that aren't 0.
 	if total > 2 || most > 200*pointScale+10 {
 		t.Errorf("total weight %v, largest cluster %v", total, most)
 	}
@@ -153,7 +155,7 @@ func TestOrderOfSettlementsDoesNotMatter(t *testing.T) {
 		}
 		var got Tally
 		for _, i := range r.Perm(len(values)) {
-			got.Add(0) // the event's first settlement, then corrected
+			got.Add(0) // the first settlement of the event, which is then corrected
 			got.Replace(0, values[i])
 			if r.IntN(4) == 0 {
 				got.Remove(values[i])
@@ -199,7 +201,7 @@ func TestDevianceOfLargeTallies(t *testing.T) {
 	swinging := Tally{N: n, S: 0, SS: n * 2_000_000 * 2_000_000}
 	near(t, "deviance of ±200", swinging.Deviance(), n*200*200, 1)
 	broken := Tally{N: 2, S: 10, SS: 1}
-	near(t, "deviance of no sum of squares", broken.Deviance(), 0, 0)
+	near(t, "deviance of impossible sums", broken.Deviance(), 0, 0)
 }
 
 func TestMurphyAddsUp(t *testing.T) {
@@ -222,7 +224,7 @@ func TestMurphyAddsUp(t *testing.T) {
 		}
 		for _, b := range Bins(sums) {
 			if b.BandLow > b.ObservedRate || b.BandHigh < b.ObservedRate {
-				t.Fatalf("band excludes the observed rate: %+v", b)
+				t.Fatalf("the band excludes the observed rate: %+v", b)
 			}
 		}
 	}

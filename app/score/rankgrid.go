@@ -8,30 +8,33 @@ import (
 )
 
 const (
-	// RankGridPoints is the number of points at which a RankGrid holds its sum.
+	// RankGridPoints is the number of points at which a RankGrid holds F.
 	RankGridPoints = 400
-	// rankCutoff is how many deviations from its centre Φ is taken for 0 or 1.
+	// rankCutoff is the number of deviations from its centre beyond which Φ is taken as 0 or 1.
 	rankCutoff = 6
 	// rankGridFormat is the first byte of an encoded grid.
 	rankGridFormat = 1
 )
 
-// RankGrid holds the sum from which rank ranges are read: F(x) = ΣΦ((Gⱼ − x)/σⱼ) over the
-// ranked agents of one board, on 400 points. F(x) is the expected number of agents with a
-// true edge above x, the mean of a Poisson-binomial count. Mogstad, Romano, Shaikh and
-// Wilhelm 2024 treat the uncertainty of ranks.
+// RankGrid computes the rank ranges of one board. It holds, at 400 points x in points of edge,
 //
-// Each Φ is rounded to 1e-9 and summed as an integer, and the points stay as they are until
-// the next NewRankGrid. So the sums are the same in any order, on every node, and after any
-// sequence of Add and Remove that leads to the same agents.
+//	F(x) = ΣΦ((Gⱼ − x)/σⱼ)
+//
+// over the ranked agents j, with Gⱼ the best guess and σⱼ the standard deviation of their
+// posteriors. F(x) is the expected number of agents with a true edge above x. Mogstad, Romano,
+// Shaikh and Wilhelm 2024 treat the uncertainty of ranks.
+//
+// Each Φ is rounded to 1e-9 and added as an integer, and the points of a grid never change. So F
+// doesn't depend on the node or on the order of the agents. Any sequence of Add and Remove that
+// leads to the same agents gives the same F.
 type RankGrid struct {
 	points [RankGridPoints]float64
 	sums   [RankGridPoints]int64 // in billionths
 	agents int64
 }
 
-// NewRankGrid builds the grid of a board's ranked agents. Its points are quantiles of the
-// ends of their ranges. It is empty without agents.
+// NewRankGrid returns the grid of a board's ranked agents. Its points are quantiles of the ends of
+// their ranges. Without agents, the grid is empty.
 func NewRankGrid(ranked []Posterior) *RankGrid {
 	g := &RankGrid{agents: int64(len(ranked))}
 	if len(ranked) == 0 {
@@ -45,7 +48,7 @@ func NewRankGrid(ranked []Posterior) *RankGrid {
 	for i := range g.points {
 		g.points[i] = quantile(ends, float64(i)/(RankGridPoints-1))
 	}
-	// above[i] counts the agents that are certainly above every point before i.
+	// above[i] counts the agents whose F is 1 at every point before i and not at i.
 	var above [RankGridPoints + 1]int64
 	for _, p := range ranked {
 		from, to := g.uncertain(p)
@@ -62,13 +65,13 @@ func NewRankGrid(ranked []Posterior) *RankGrid {
 	return g
 }
 
-// Agents is the number of agents in the sum.
+// Agents returns the number of agents in the grid.
 func (g *RankGrid) Agents() int { return int(g.agents) }
 
-// Add counts one more ranked agent.
+// Add adds a ranked agent.
 func (g *RankGrid) Add(p Posterior) { g.move(p, 1) }
 
-// Remove takes back an agent that was counted before with the same posterior.
+// Remove removes an agent that was added before with the same posterior.
 func (g *RankGrid) Remove(p Posterior) { g.move(p, -1) }
 
 func (g *RankGrid) move(p Posterior, sign int64) {
@@ -82,15 +85,15 @@ func (g *RankGrid) move(p Posterior, sign int64) {
 	}
 }
 
-// uncertain bounds the points within rankCutoff deviations of an agent's best guess:
-// it is above those before from, below those after to.
+// uncertain returns the points from..to−1 within rankCutoff deviations of an agent's best guess.
+// The agent counts fully at the points before from, and not at the points from to on.
 func (g *RankGrid) uncertain(p Posterior) (from, to int) {
 	from, _ = slices.BinarySearch(g.points[:], p.BestGuess-rankCutoff*p.Deviation)
 	to, _ = slices.BinarySearch(g.points[:], p.BestGuess+rankCutoff*p.Deviation)
 	return from, max(from, to)
 }
 
-// chanceAbove is Φ((G − x)/σ) in billionths, cut off at rankCutoff.
+// chanceAbove returns Φ((G − x)/σ) in billionths, cut off at rankCutoff.
 func chanceAbove(p Posterior, x float64) int64 {
 	z := (p.BestGuess - x) / p.Deviation
 	switch {
@@ -102,7 +105,8 @@ func chanceAbove(p Posterior, x float64) int64 {
 	return nano(normal(z))
 }
 
-// at is F(x) in billionths, linear between the points and constant beyond them.
+// at returns F(x) in billionths. It interpolates linearly between the points. Beyond them, F is
+// constant.
 func (g *RankGrid) at(x float64) int64 {
 	i, _ := slices.BinarySearch(g.points[:], x)
 	if i == 0 {
@@ -116,14 +120,15 @@ func (g *RankGrid) at(x float64) int64 {
 	return g.sums[i-1] + int64(math.Round(float64(part*float64(g.sums[i]-g.sums[i-1]))))
 }
 
-// Range is the range of ranks that an agent's true edge leaves plausible: the expected
-// number of other agents above the high and above the low end of its own 95 % range,
+// Range returns the plausible ranks of an agent, the best and the worst. They are one more than the
+// expected number of other agents above the high end and above the low end of its 95 % range:
 //
 //	low  = ⌊1 + F(high end) − Φ((G − high end)/σ)⌋
 //	high = ⌈1 + F(low end) − Φ((G − low end)/σ)⌉
 //
-// clamped to 1..N and widened to include rank, the agent's place on the board from 1 on.
-// The agent is one of those in the grid.
+// Both are clamped to 1..N, with N the number of agents in the grid. Then the range is widened to
+// include rank, the agent's rank on the board, from 1. The agent must be in the grid with posterior
+// p.
 func (g *RankGrid) Range(p Posterior, rank int) (low, high int) {
 	better := max(g.at(p.High)-chanceAbove(p, p.High), 0)
 	worse := max(g.at(p.Low)-chanceAbove(p, p.Low), 0)
@@ -133,11 +138,11 @@ func (g *RankGrid) Range(p Posterior, rank int) (low, high int) {
 	return min(max(low, 1), most, rank), max(min(high, most), rank)
 }
 
-// rankGridSize is the length of an encoded grid: a format byte, the number of agents and
-// a point and a sum for each.
+// rankGridSize is the length of an encoded grid: a format byte, the number of agents, and each
+// point with its sum.
 const rankGridSize = 1 + 8 + RankGridPoints*16
 
-// MarshalBinary encodes the grid in 6,409 bytes, little endian. It never fails.
+// MarshalBinary encodes the grid in 6,409 bytes, little endian. The error is always nil.
 func (g *RankGrid) MarshalBinary() ([]byte, error) {
 	data := append(make([]byte, 0, rankGridSize), rankGridFormat)
 	data = binary.LittleEndian.AppendUint64(data, uint64(g.agents))
@@ -148,8 +153,8 @@ func (g *RankGrid) MarshalBinary() ([]byte, error) {
 	return data, nil
 }
 
-// UnmarshalBinary reads what MarshalBinary wrote. It fails for any other length or format
-// and for points that aren't finite and in order.
+// UnmarshalBinary decodes what MarshalBinary returned. It returns an error for another length or
+// format, and for points that aren't finite or not in order.
 func (g *RankGrid) UnmarshalBinary(data []byte) error {
 	if len(data) != rankGridSize || data[0] != rankGridFormat {
 		return errors.New("not an encoded rank grid")

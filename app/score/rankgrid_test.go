@@ -18,7 +18,7 @@ func someRanked(r *rand.Rand, n int) []Posterior {
 	return ranked
 }
 
-// exact is F(x) without the grid.
+// exact returns F(x) without a grid.
 func exact(ranked []Posterior, x float64) float64 {
 	var sum float64
 	for _, p := range ranked {
@@ -39,10 +39,10 @@ func TestRankGridFollowsTheExactSum(t *testing.T) {
 		wantLow := 1 + exact(ranked, p.High) - normal(-z95)
 		wantHigh := 1 + exact(ranked, p.Low) - normal(z95)
 		if math.Abs(float64(low)-min(wantLow, float64(i+1))) > 2 || math.Abs(float64(high)-max(wantHigh, float64(i+1))) > 2 {
-			t.Errorf("range %d..%d, without a grid %.2f..%.2f", low, high, wantLow, wantHigh)
+			t.Errorf("got range %d..%d, want about %.2f..%.2f", low, high, wantLow, wantHigh)
 		}
 		if low < 1 || high > 500 || i+1 < low || i+1 > high {
-			t.Fatalf("rank %d in %d..%d", i+1, low, high)
+			t.Fatalf("rank %d is outside of its range %d..%d", i+1, low, high)
 		}
 	}
 }
@@ -54,7 +54,7 @@ func TestRankGridDoesNotDependOnOrder(t *testing.T) {
 	want := NewRankGrid(ranked)
 	r.Shuffle(len(ranked), func(i, j int) { ranked[i], ranked[j] = ranked[j], ranked[i] })
 	if got := NewRankGrid(ranked); *got != *want {
-		t.Error("another order gave another grid")
+		t.Error("the grid depends on the order of the agents")
 	}
 	moved := *want
 	for range 1_000 {
@@ -65,11 +65,11 @@ func TestRankGridDoesNotDependOnOrder(t *testing.T) {
 	fresh := posterior(9, .1)
 	moved.Add(fresh)
 	if moved.Agents() != 301 || moved == *want {
-		t.Error("a further agent left the grid as it was")
+		t.Error("adding an agent didn't change the grid")
 	}
 	moved.Remove(fresh)
 	if moved != *want {
-		t.Error("agents taken back left a trace")
+		t.Error("removing the added agents didn't restore the grid")
 	}
 }
 
@@ -81,20 +81,20 @@ func TestRankGridAtTheEdges(t *testing.T) {
 		rank      int
 		low, high int
 	}{
-		{"a board of 1", []Posterior{posterior(1, 1)}, 1, 1, 1},
+		{"one agent", []Posterior{posterior(1, 1)}, 1, 1, 1},
 		{"two apart", []Posterior{posterior(90, .01), posterior(-90, .01)}, 1, 1, 1},
 		{"two alike", []Posterior{posterior(1, 1), posterior(1, 1)}, 2, 1, 2},
-		{"ordered against the best guess", []Posterior{posterior(-90, .01), posterior(90, .01), posterior(91, .01)}, 1, 1, 3},
+		{"ranked first with the lowest best guess", []Posterior{posterior(-90, .01), posterior(90, .01), posterior(91, .01)}, 1, 1, 3},
 		{"the widest range", []Posterior{posterior(0, 1e9), posterior(1, .01), posterior(2, .01)}, 2, 1, 3},
 	} {
 		g := NewRankGrid(c.ranked)
 		if low, high := g.Range(c.ranked[0], c.rank); low != c.low || high != c.high {
-			t.Errorf("%s: %d..%d, want %d..%d", c.name, low, high, c.low, c.high)
+			t.Errorf("%s: got %d..%d, want %d..%d", c.name, low, high, c.low, c.high)
 		}
 	}
 	empty := NewRankGrid(nil)
 	if low, high := empty.Range(posterior(0, 1), 1); low != 1 || high != 1 {
-		t.Errorf("empty board: %d..%d", low, high)
+		t.Errorf("empty board: got %d..%d, want 1..1", low, high)
 	}
 }
 
@@ -107,7 +107,7 @@ func TestRankGridEncoding(t *testing.T) {
 	}
 	var got RankGrid
 	if err := got.UnmarshalBinary(data); err != nil || got != *want {
-		t.Errorf("the grid didn't come back: %v", err)
+		t.Errorf("the decoded grid differs, %v", err)
 	}
 	other := append([]byte{}, data...)
 	other[0] = 9
@@ -118,12 +118,13 @@ func TestRankGridEncoding(t *testing.T) {
 	for _, bad := range [][]byte{nil, data[:100], other, unordered, endless} {
 		before := got
 		if err := got.UnmarshalBinary(bad); err == nil || got != before {
-			t.Error("a damaged grid was read")
+			t.Error("a damaged grid was decoded or changed the grid")
 		}
 	}
 }
 
-// One settlement touches one agent: its old terms leave the sum, its new ones enter.
+// BenchmarkRankGridOneAgent measures the update of a grid and one range after the posterior of one
+// agent changed.
 func BenchmarkRankGridOneAgent(b *testing.B) {
 	ranked := someRanked(source(34), 100_000)
 	g := NewRankGrid(ranked)
@@ -145,7 +146,8 @@ func BenchmarkRankGridNightly(b *testing.B) {
 	}
 }
 
-// The statistics of 100,000 ranked agents: prior, posterior and odds of each.
+// BenchmarkPosteriors measures the share prior of 100,000 ranked agents, and the posterior and the
+// odds of each.
 func BenchmarkPosteriors(b *testing.B) {
 	r := source(36)
 	all := make([]Sums, 100_000)

@@ -7,18 +7,18 @@ import (
 	"time"
 )
 
-// A review looks for what an agent could do better. It splits the settled predictions by
-// category, by horizon and by distance from the market, and asks what moving them towards
-// the market would have earned. With so many questions some answers stand out by chance
-// alone, so a verdict needs more than a 95 % interval:
+// A review splits an agent's settled predictions by category, by horizon and by distance from
+// the market, and computes what moving them towards the market would have earned. Among so
+// many questions, some answers stand out by chance. So a verdict needs:
 //
 //   - ReviewMinEvents events that close on ReviewMinDays different days, so that the normal
 //     approximation holds and no single day decides;
-//   - an interval that excludes zero at the level 1 − ReviewError/m for m comparisons
-//     (Bonferroni's inequality; Dunn 1961, "Multiple comparisons among means").
+//   - an interval that excludes zero at the level 1 − ReviewError/m, where m is the number of
+//     comparisons (Bonferroni's inequality; Dunn 1961, "Multiple comparisons among means").
 //
-// So at most ReviewError of the agents with no effect anywhere get a false verdict on one
-// look. Looking each day is many looks: Odds, not a review, prove an edge.
+// So among agents without any effect, at most a share of ReviewError gets a false verdict in
+// one review. This doesn't hold for repeated reviews: an edge is proven by Odds, not by a
+// review.
 const (
 	ReviewMinEvents = 20
 	ReviewMinDays   = 10
@@ -28,66 +28,69 @@ const (
 // ReviewMoves are the shares of the way to the market that a review tries.
 var ReviewMoves = []float64{0.1, 0.3, 0.5}
 
-// Settled is a settled prediction with a baseline, as a review reads it.
+// Settled is a settled prediction with a baseline, for NewReview.
 type Settled struct {
-	P, Q, Y float64
-	// Bounds are what P was clamped to, which gave Q.
+	P, Q, Y float64 // confidence, baseline and result, 0..1
+	// Bounds are the bounds that P was clamped to, which gave Q.
 	Bounds Bounds
-	Index  int // of the weight
-	// Previous is the place in the list of the agent's own prediction before on the same
-	// market and outcome, before this one's; −1 if it isn't in the list.
+	Index  int // index of the prediction on its event, from 0; see Weight
+	// Previous is the index in the list of the agent's previous prediction on the same market and
+	// outcome. It is −1 if that isn't in the list.
 	Previous int
 	Event    string
 	Category string
-	Day      string // on which its event counts
-	// Horizon is the time from publication to the scheduled close; below zero without one.
+	Day      string // the day on which the event counts, "2026-11-21"
+	// Horizon is the time from publication to the scheduled close. It is negative without a
+	// scheduled close.
 	Horizon time.Duration
 }
 
 // Slice is a part of an agent's settled predictions.
 type Slice struct {
-	// Category is the name of a category. Low and High bound a horizon in hours or a distance
-	// as a probability, High excluded. High is +Inf in the last, and both are for predictions
-	// without a scheduled close.
+	// Category is the category of a slice by category, else "". Low and High are the bounds of a
+	// slice by horizon, in hours, or by distance |p − q|. High is excluded. It is +Inf in the last
+	// slice. Both are +Inf in the slice of predictions without a scheduled close.
 	Category    string
 	Low, High   float64
 	Predictions int
-	Days        int // different days on which their events count
-	// Sums holds the clusters of these predictions only: an event that has some in several
-	// slices counts in each, with a part of its points.
+	Days        int // number of different days on which their events count
+	// Sums adds up the clusters of the slice's predictions. An event with predictions in several
+	// slices counts in each of them, with the points of the predictions there.
 	Sums Sums
-	// Verdict is the sign of the mean if the counts support one, else 0.
+	// Verdict is 1 if the slice is better than the market, −1 if it is worse, and 0 if the counts
+	// support neither.
 	Verdict int
 }
 
-// Move is what moving every confidence by a share of its distance towards the market would
-// have earned.
+// Move says what an agent would have earned if every confidence had been moved towards the market
+// by a share of the distance.
 type Move struct {
-	Share float64
-	// Slice is that of the moved predictions, but its verdict is on the gain.
+	Share float64 // 0..1
+	// Slice holds the moved predictions. Its verdict is about Gain.
 	Slice
-	// Gain holds what each event would have earned more.
+	// Gain adds up, over the events, the points that the moved predictions would have earned beyond
+	// the original ones.
 	Gain Sums
 }
 
-// Review is what NewReview finds.
+// Review says where an agent wins and loses against the market; see NewReview.
 type Review struct {
 	All         Slice
 	Categories  []Slice // the one with most events first
 	Horizons    []Slice // the shortest first
-	Distances   []Slice // the nearest first
+	Distances   []Slice // the smallest first
 	Moves       []Move
-	Comparisons int // how many slices and moves had the counts for a verdict
+	Comparisons int // number of slices and moves with enough events and days for a verdict
 }
 
-// The lower bounds of the horizons in hours and of the distances.
+// The lower bounds of the slices by horizon, in hours, and by distance.
 var (
 	reviewHorizons  = []float64{0, 24, 7 * 24, 30 * 24, 90 * 24}
 	reviewDistances = []float64{0, MinDisagreement, 0.10, 0.20}
 )
 
-// NewReview reviews an agent's settled predictions, in order of publication. Slices without a
-// prediction are left out.
+// NewReview reviews an agent's settled predictions, which must be in order of publication. It
+// leaves out slices without predictions.
 func NewReview(list []Settled) Review {
 	own := make([]eventBet, len(list))
 	for i, s := range list {
@@ -105,7 +108,7 @@ func NewReview(list []Settled) Review {
 	return r
 }
 
-// judge counts the comparisons and gives the verdicts.
+// judge counts the comparisons and sets the verdicts.
 func (r *Review) judge() {
 	parts := []*Slice{&r.All}
 	for _, group := range [][]Slice{r.Categories, r.Horizons, r.Distances} {
@@ -129,12 +132,13 @@ func (r *Review) judge() {
 	}
 }
 
-// supports reports whether the counts are enough for a verdict on sums.
+// supports reports whether sums has enough events and days for a verdict.
 func (s *Slice) supports(sums Sums) bool {
 	return sums.N >= ReviewMinEvents && s.Days >= ReviewMinDays && sums.disagrees()
 }
 
-// sign is the sign of the mean if its interval excludes zero after so many comparisons.
+// sign returns the sign of the mean if its interval excludes zero, corrected for the number of
+// comparisons, and 0 otherwise.
 func (s Sums) sign(comparisons int) int {
 	low, high, ok := s.interval(math.Sqrt2 * math.Erfinv(1-ReviewError/float64(comparisons)))
 	switch {
@@ -146,11 +150,14 @@ func (s Sums) sign(comparisons int) int {
 	return 0
 }
 
-// Interval is the 95 % interval of the true mean per event: S/n ± 1.96·√(v/n), with v the
-// variance of one cluster as for the range of the ranking, pooled with the model's and
-// inflated by the day blocks. Unlike that range it has no prior. The model's variance is
-// exact for an agent without an effect: its mean is zero if the truth lies half way between
-// p and q, which is what Spread assumes. It reports false without an event or any stake.
+// Interval returns the 95 % interval of the true mean per event, in points:
+//
+//	S/n ± 1.96 · √(v/n)
+//
+// v is the variance of one cluster as in Posterior. Unlike the range of a Posterior, the interval
+// uses no prior. The variance of the model is exact for an agent without an effect: if the truth
+// lies half way between p and q, as Spread assumes, the mean edge is zero. Interval returns false
+// without an event or without any stake.
 func (s Sums) Interval() (low, high float64, ok bool) { return s.interval(z95) }
 
 func (s Sums) interval(z float64) (low, high float64, ok bool) {
@@ -168,7 +175,7 @@ func horizonSlice(horizon time.Duration) Slice {
 	return between(reviewHorizons, horizon.Hours())
 }
 
-// between finds the slice of a value, which is at least the first lower bound.
+// between returns the slice that holds value. value must be at least the first of lows.
 func between(lows []float64, value float64) Slice {
 	for i := len(lows) - 1; i > 0; i-- {
 		if value < lows[i] {
@@ -182,7 +189,7 @@ func between(lows []float64, value float64) Slice {
 	return Slice{Low: lows[0], High: lows[1]}
 }
 
-// eventBet is what a prediction adds to its event.
+// eventBet is the cluster that one prediction adds to its event.
 type eventBet struct {
 	event, day string
 	Cluster
@@ -190,7 +197,7 @@ type eventBet struct {
 
 func (s *Settled) bet(c Cluster) eventBet { return eventBet{s.Event, s.Day, c} }
 
-// slicesBy sums predictions up by the slice that they belong to, in order of Category and Low.
+// slicesBy sums up predictions by their slices, in order of Category and Low.
 func slicesBy(list []Settled, bets []eventBet, of func(*Settled) Slice) []Slice {
 	type key struct {
 		category  string
@@ -219,8 +226,8 @@ func newSlice(bets []eventBet) Slice {
 	return Slice{Predictions: len(bets), Days: days, Sums: sums}
 }
 
-// sumsOf adds bets up as the ranking does: to one cluster for each event, and those to blocks
-// by day.
+// sumsOf adds up bets as the ranking does: to one cluster for each event, and to blocks by day. It
+// also returns the number of days.
 func sumsOf(bets []eventBet) (s Sums, days int) {
 	clusters, dayOf := map[string]Cluster{}, map[string]string{}
 	for _, b := range bets {

@@ -14,7 +14,8 @@ import (
 
 func view(bid, ask float64) *score.View { return &score.View{Bid: bid, Ask: ask} }
 
-// TestMoved: the way leads to the nearest value within the market's own bounds.
+// TestMoved checks that a confidence moves towards the nearest value within the market's own
+// bounds.
 func TestMoved(t *testing.T) {
 	t.Parallel()
 	previous := 0.7
@@ -34,21 +35,22 @@ func TestMoved(t *testing.T) {
 		{books, .7, .5, .685, .67},
 		{books, .64, .5, .64, .64},
 		{books, .5, .1, .508, .58},
-		{repeat, .7, .5, .65, .65}, // not towards what the agent itself said before
+		{repeat, .7, .5, .65, .65}, // towards the market, not towards the agent's previous confidence
 		{prices, .7777, .1, .7649, .65},
 		{score.Bounds{Before: view(.6, .6)}, .8, .5, .8, 0},
 	} {
 		got := c.bounds.Moved(c.p, c.share)
 		q, _ := c.bounds.Clamp(got)
 		if got != c.want || q != c.wantQ {
-			t.Errorf("%v by %v: %v against %v, want %v against %v", c.p, c.share, got, q, c.want, c.wantQ)
+			t.Errorf("%v moved by %v: got %v against %v, want %v against %v", c.p, c.share, got, q, c.want, c.wantQ)
 		}
 	}
 }
 
-// TestReviewWorked is computed by hand. Event "a": .7 at a price of .6 earns 7, and .8 after it
-// is held against .7 and earns 5, which weighs a half. Moved half way, .65 earns 3.75, and .7
-// held against .65 earns 3.25. Event "b" stands inside the market's book and can earn nothing.
+// TestReviewWorked checks a review whose numbers are computed by hand. On event "a", .7 at a price
+// of .6 earns 7. Then .8 is held against .7 and earns 5, with a weight of ½. Moved half way, .65
+// earns 3.75, and .7 against .65 earns 3.25. On event "b", the confidence is inside the market's
+// book and earns 0.
 func TestReviewWorked(t *testing.T) {
 	t.Parallel()
 	previous := .7
@@ -84,9 +86,11 @@ func TestReviewWorked(t *testing.T) {
 		{"politics 0-0", 2, 1, 95_000, 15_000, 1}, {"sports 0-0", 1, 1, 0, 0, 1},
 		{" 0-24", 1, 1, 70_000, 10_000, 1}, {" 24-168", 1, 1, 25_000, 5_000, 1}, {" +Inf-+Inf", 1, 1, 0, 0, 1},
 		{" 0-0.03", 1, 1, 0, 0, 1}, {" 0.1-0.2", 2, 1, 95_000, 15_000, 1},
-		// Tenth: .69 earns 6.39; .78 against .69 earns 4.77, weighed 2.385.
+		// Moved by .1: .69 earns 6.39, and .78 against .69 earns 4.77, which is 2.385 with its
+		// weight.
 		{"0.1", 3, 2, 87_750, 8_100 + 4_050, 2}, {"gain", 0, 2, 87_750 - 95_000, 100 + 200, 0},
-		// Three tenths: .67 earns 5.11; .74 against .67 earns 4.13, weighed 2.065.
+		// Moved by .3: .67 earns 5.11, and .74 against .67 earns 4.13, which is 2.065 with its
+		// weight.
 		{"0.3", 3, 2, 71_750, 4_900 + 2_450, 2}, {"gain", 0, 2, 71_750 - 95_000, 900 + 1_800, 0},
 		{"0.5", 3, 2, 53_750, 2_500 + 1_250, 2}, {"gain", 0, 2, 53_750 - 95_000, 2_500 + 5_000, 0},
 	}
@@ -98,8 +102,8 @@ func TestReviewWorked(t *testing.T) {
 	}
 }
 
-// TestInterval uses the sums of the first worked example of the ranking: v = 123.4277, so the
-// mean 2.5 has the standard error √(123.4277/60) = 1.43427.
+// TestInterval checks the interval for the sums of the ranking's first worked example: v =
+// 123.4277, so the standard error of the mean 2.5 is √(123.4277/60) = 1.43427.
 func TestInterval(t *testing.T) {
 	t.Parallel()
 	sums := score.Sums{Tally: score.Tally{N: 60, S: 150e4, SS: 9000e8}, A: 90e4, V: 6600e8}
@@ -111,21 +115,22 @@ func TestInterval(t *testing.T) {
 		t.Errorf("%v to %v, %v", low, high, ok)
 	}
 	if _, _, ok := (score.Sums{Tally: score.Tally{N: 5}}).Interval(); ok {
-		t.Error("an interval without a stake")
+		t.Error("got an interval without a stake")
 	}
 }
 
-// world makes agents for the statistical tests.
+// world describes the agents of a statistical test.
 type world struct {
 	events   int
 	perDay   int
-	shock    float64 // correlation of the results of a day
+	shock    float64 // correlation of the results of one day
 	truth    func(p, q float64, category int) float64
 	distance func(r *rand.Rand) float64
 	price    func(r *rand.Rand) float64
 }
 
-// agent makes one with predictions on every event, a third of them with repeats on siblings.
+// agent returns the predictions of a random agent on every event. It repeats itself on siblings on
+// half of the events.
 func (w world) agent(r *rand.Rand) []score.Settled {
 	var list []score.Settled
 	var common float64
@@ -172,8 +177,7 @@ var worlds = map[string]world{
 	"wide opinion": {events: 100, perDay: 2, truth: half, distance: spread(.3), price: uniform(.05, .95)},
 }
 
-// reviews makes agents of a world and reviews them. The seeds are none that a threshold was
-// chosen on.
+// reviews returns the reviews of n random agents. No threshold was chosen with these seeds.
 func (w world) reviews(n int) []score.Review {
 	out := make([]score.Review, n)
 	for i := range out {
@@ -182,8 +186,8 @@ func (w world) reviews(n int) []score.Review {
 	return out
 }
 
-// TestFalseVerdicts: of agents whose every edge is zero, at most one in twenty gets any verdict
-// on an edge. On 1,000 other seeds of each world it was 0.3 to 2.0 %.
+// TestFalseVerdicts checks that at most one in twenty agents without any edge gets a verdict on a
+// slice. On 1,000 other seeds of each world it was 0.3 to 2.0 %.
 func TestFalseVerdicts(t *testing.T) {
 	t.Parallel()
 	const agents = 200
@@ -203,14 +207,14 @@ func TestFalseVerdicts(t *testing.T) {
 			}
 			t.Logf("%d of %d with a false verdict, %d intervals without the true mean, %d comparisons", wrong, agents, missed, compared)
 			if wrong > agents/20 || missed > agents/10 || compared < agents {
-				t.Error("too many")
+				t.Error("too many false verdicts or too few comparisons")
 			}
 		})
 	}
 }
 
-// TestFalseMoves: of agents that would gain nothing by a move, few are told otherwise. On 1,000
-// other seeds it was 0.2 to 0.4 %.
+// TestFalseMoves checks that at most one in twenty agents gets a verdict on a move that would gain
+// nothing. On 1,000 other seeds it was 0.2 to 0.4 %.
 func TestFalseMoves(t *testing.T) {
 	t.Parallel()
 	const agents = 200
@@ -224,13 +228,14 @@ func TestFalseMoves(t *testing.T) {
 			}
 		}
 		if wrong > agents/20 {
-			t.Errorf("moving by %v: %d of %d", share, wrong, agents)
+			t.Errorf("moving by %v: %d of %d agents got a false verdict", share, wrong, agents)
 		}
 	}
 }
 
-// TestTrueVerdicts: an agent that exaggerates on one of four categories and is right on the
-// others learns both, and that moving towards the market helps where it exaggerates throughout.
+// TestTrueVerdicts checks that a review finds real effects: a category in which an agent
+// exaggerates, the categories in which it is right, and the gain of a move for an agent that always
+// exaggerates.
 func TestTrueVerdicts(t *testing.T) {
 	t.Parallel()
 	const agents = 50
@@ -256,7 +261,7 @@ func TestTrueVerdicts(t *testing.T) {
 		}
 	}
 	if lost < agents/2 || won < agents/3 || misled > 0 {
-		t.Errorf("%d agents lose, %d categories win, %d are false", lost, won, misled)
+		t.Errorf("got %d categories worse, %d better and %d false", lost, won, misled)
 	}
 	w.truth = func(p, q float64, _ int) float64 { return q }
 	found := 0
@@ -266,6 +271,6 @@ func TestTrueVerdicts(t *testing.T) {
 		}
 	}
 	if found < agents*9/10 {
-		t.Errorf("%d of %d learn that they exaggerate", found, agents)
+		t.Errorf("got the verdict on exaggeration for %d of %d agents", found, agents)
 	}
 }

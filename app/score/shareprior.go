@@ -6,7 +6,8 @@ import (
 	"slices"
 )
 
-// The grid and bounds of EstimateSharePrior. τ = k/20 for k in 2..30, so .10 to 1.50.
+// The grid and the bounds of EstimateSharePrior. It tries τ = k/20 for k in 2..30, which is .10 to
+// 1.50.
 const (
 	tauSteps      = 20
 	tauFirst      = 2
@@ -18,18 +19,23 @@ const (
 	shareAgentMin = 20
 )
 
-// share is one agent's observed share x of disagreement that was right, with the
-// variance e² of that observation.
+// share is the observed share x of one agent's disagreement that was right, and the variance e² of
+// that observation.
 type share struct{ x, variance float64 }
 
-// EstimateSharePrior fits the prior to the ranked agents of the main board. With
-// x = (S + A)/(2A) the share of an agent's disagreement that was right and e² its
-// sampling variance, it takes the τ of .10, .15 … 1.50 that maximises the likelihood
-// ½Σ ln w − ½Σ w(x − μ)² with w = 1/(τ² + e²) and μ the weighted mean, the lowest such τ
-// on a tie. Then μ is clipped to 0..½ and τ to ½..1: with these clips sock puppets can
-// only lower centres or widen ranges. Agents without a stake are left out, and with
-// fewer than 20 others the answer is DefaultSharePrior. The order of the agents doesn't
-// matter.
+// EstimateSharePrior estimates the prior by maximum likelihood from the ranked agents of the main
+// board. It leaves out agents without a stake, and returns DefaultSharePrior if fewer than 20 are
+// left. The order of the agents doesn't matter.
+//
+// For each agent, x = (S + A)/(2A) is the observed share of its disagreement that was right, and e²
+// = v · n/(2A)² is the variance of x, with v as in Posterior. For each τ of .10, .15 … 1.50, let w
+// = 1/(τ² + e²) and μ the mean of x weighted by w. The estimate is the τ with the highest
+// log-likelihood
+//
+//	½Σ ln w − ½Σ w(x − μ)²
+//
+// and its μ. On a tie it is the lowest τ. Then μ is clipped to 0..½ and τ to ½..1. With these
+// limits, fake accounts can only lower best guesses or widen ranges.
 func EstimateSharePrior(ranked []Sums) SharePrior {
 	shares := make([]share, 0, len(ranked))
 	for _, s := range ranked {
@@ -59,7 +65,7 @@ func EstimateSharePrior(ranked []Sums) SharePrior {
 	}
 }
 
-// fitShare is the likeliest μ for a τ, and the log-likelihood of both.
+// fitShare returns the likeliest μ for a τ, and the log-likelihood of the two.
 func fitShare(shares []share, tau float64) (mu, likelihood float64) {
 	var weights, sum float64
 	for _, s := range shares {

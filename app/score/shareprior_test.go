@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// sharer is an agent whose share b of disagreement is right, after n events of stake 1.
+// sharer returns the sums of an agent whose disagreement is right by a share b, after n events with
+// a stake of 1 point.
 func sharer(r *rand.Rand, b float64, n int) (s Sums) {
 	for range n {
 		c := Cluster{C: Points(math.Round(pointScale * (2*b - 1 + 10*r.NormFloat64()))), A: pointScale, U: 10 * pointScale}
@@ -32,12 +33,12 @@ func TestEstimateSharePrior(t *testing.T) {
 		mu, tau         float64
 		muNear, tauNear float64
 	}{
-		{"a typical population", typical, .3, .7, .1, .1},
-		{"sock puppets that are right raise no centre", population(1.5, .1, 100), .5, .5, 0, 0},
+		{"typical population", typical, .3, .7, .1, .1},
+		{"fake accounts that are always right", population(1.5, .1, 100), .5, .5, 0, 0},
 		{"hopeless agents", population(-3, .5, 100), 0, .5, 0, .1},
 		{"agents far apart", population(.2, 3, 200), .2, 1, .3, 0},
 		{"nineteen", typical[:19], .5, .5, 0, 0},
-		{"twenty of which one copies", append([]Sums{{Tally: Tally{N: 50}}}, typical[:19]...), .5, .5, 0, 0},
+		{"twenty agents, one of them a copier", append([]Sums{{Tally: Tally{N: 50}}}, typical[:19]...), .5, .5, 0, 0},
 		{"none", nil, .5, .5, 0, 0},
 	} {
 		got := EstimateSharePrior(c.agents)
@@ -48,12 +49,13 @@ func TestEstimateSharePrior(t *testing.T) {
 	for range 5 {
 		r.Shuffle(len(typical), func(i, j int) { typical[i], typical[j] = typical[j], typical[i] })
 		if got := EstimateSharePrior(typical); got != want {
-			t.Errorf("another order gave %+v, not %+v", got, want)
+			t.Errorf("in another order got %+v, want %+v", got, want)
 		}
 	}
 }
 
-// The range holds the truth of 95 % of a population that is as the prior says.
+// TestPosteriorRangeCovers checks that the range holds the true edge of 95 % of the agents of a population
+// that follows the prior.
 func TestPosteriorRangeCovers(t *testing.T) {
 	t.Parallel()
 	r := source(42)
@@ -70,8 +72,8 @@ func TestPosteriorRangeCovers(t *testing.T) {
 	near(t, "coverage", held/trials, .95, .015)
 }
 
-// Agents without an edge, looked at after every event, reach the odds of a proof no more
-// often than one in twenty.
+// TestOddsHoldAtEveryLook checks that at most one in twenty agents without an edge reaches ProvenOdds if
+// the odds are read after every event.
 func TestOddsHoldAtEveryLook(t *testing.T) {
 	t.Parallel()
 	r := source(43)
@@ -81,7 +83,7 @@ func TestOddsHoldAtEveryLook(t *testing.T) {
 		var s Sums
 		for range 300 {
 			y := 0.
-			if r.Float64() < .65 { // half way between p and q, so the edge is 0
+			if r.Float64() < .65 { // the truth is half way between p and q, so the edge is 0
 				y = 1
 			}
 			b := Bet(.7, .6, y, 0)

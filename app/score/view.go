@@ -5,14 +5,15 @@ import (
 	"time"
 )
 
-// View is what a market says about one outcome at one moment: an interval of
-// probabilities in 0..1, from the best bid to the best ask. A market whose book is
-// wide has no firmer opinion than that, whatever price it displays.
+// View is a market's opinion about one outcome at one moment: the interval from the best bid to the
+// best ask, both probabilities in 0..1. A wide interval means that the market has no firm opinion,
+// whatever price it displays.
 type View struct{ Bid, Ask float64 }
 
-// BookView is the view of the outcome that a book is quoted for: the first of a
-// market. A side without orders is nil and counts as 0 for the bid and 1 for the ask.
-// Quotes outside 0..1 are clipped and a crossed book is put in order.
+// BookView returns the view of the outcome that a book quotes, which is the first outcome of a
+// market. A bid of nil means that there are no bids and counts as 0. An ask of nil means that there
+// are no asks and counts as 1. Quotes outside 0..1 are clipped. If the bid is above the ask, the
+// two are swapped.
 func BookView(bid, ask *float64) View {
 	v := View{Bid: 0, Ask: 1}
 	if bid != nil {
@@ -24,30 +25,32 @@ func BookView(bid, ask *float64) View {
 	return View{Bid: min(v.Bid, v.Ask), Ask: max(v.Bid, v.Ask)}
 }
 
-// PriceView is the view of an outcome for which the source reports a price and no book.
+// PriceView returns the view of an outcome for which the source reports a price and no book. Its
+// bid and ask are both price.
 func PriceView(price float64) View { return View{Bid: price, Ask: price} }
 
-// Opposite is the same book seen from the other of two outcomes, from 1 − ask to
-// 1 − bid, in decimals of nine places.
+// Opposite returns the view of the other outcome of a market with two outcomes: from 1 − ask to 1 −
+// bid, rounded to nine decimals.
 func (v View) Opposite() View { return View{Bid: complement(v.Ask), Ask: complement(v.Bid)} }
 
 func complement(p float64) float64 { return float64(nanoScale-nano(p)) / nanoScale }
 
-// Quote is a view with the time from which it stood.
+// Quote is a view and the time from which it stood.
 type Quote struct {
 	At   time.Time
 	View View
 }
 
-// MedianWithin is the span before publication over which MedianView is taken.
+// MedianWithin is the time before publication over which MedianView takes the medians.
 const MedianWithin = 60 * time.Minute
 
-// MedianView is the time-weighted median bid and the time-weighted median ask of the
-// hour before publication. The quotes are a step series in order of time: each stands
-// until the next, the last until publication, and one that began earlier counts from
-// the start of the hour. The median of the bids is the lowest and that of the asks the
-// highest that splits the time in halves, so a quote has to stand for more than half of
-// the hour to narrow the view. It reports false if no quote stood within the hour.
+// MedianView returns the time-weighted median bid and the time-weighted median ask of the hour
+// before publication. It returns false if no quote stood within that hour.
+//
+// quotes must be in order of time. Each stands until the next, and the last until publication. A
+// quote that began before the hour counts from the start of the hour. If several bids or asks split
+// the time into halves, the lowest bid and the highest ask are taken. So a quote has to stand for
+// more than half of the hour to narrow the view.
 func MedianView(quotes []Quote, published time.Time) (View, bool) {
 	start := published.Add(-MedianWithin)
 	bids, asks := make([]step, 0, len(quotes)), make([]step, 0, len(quotes))
@@ -70,13 +73,14 @@ func MedianView(quotes []Quote, published time.Time) (View, bool) {
 	return View{Bid: lowerMedian(bids), Ask: -lowerMedian(asks)}, true
 }
 
-// step is a value and how long it stood.
+// step is a value and the time for which it stood.
 type step struct {
 	value float64
 	stood time.Duration
 }
 
-// lowerMedian is the lowest value at or below which at least half of the time was spent.
+// lowerMedian returns the lowest value at or below which the steps stood for at least half of the
+// time. It sorts steps, which must not be empty.
 func lowerMedian(steps []step) float64 {
 	slices.SortFunc(steps, func(a, b step) int {
 		switch {

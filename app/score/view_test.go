@@ -37,17 +37,17 @@ func TestWorkedBounds(t *testing.T) {
 	} {
 		q, ok := c.bounds.Clamp(c.p)
 		if q != c.q || !ok {
-			t.Errorf("%s: q = %v, %v, want %v", c.name, q, ok, c.q)
+			t.Errorf("%s: got q = %v, %v, want %v", c.name, q, ok, c.q)
 		}
 		if q == c.p && (Edge(c.p, q, 1) != 0 || Stake(c.p, q) != 0 || Spread(c.p, q) != 0) {
-			t.Errorf("%s: %v earns something at its own baseline", c.name, c.p)
+			t.Errorf("%s: %v earns or risks points at its own baseline", c.name, c.p)
 		}
 	}
 	if second != (View{.38, .42}) {
-		t.Errorf("second outcome = %v", second)
+		t.Errorf("view of the second outcome = %v, want {0.38 0.42}", second)
 	}
 	if q, ok := (Bounds{Before: book(.6, .6), Previous: at(.5), Hour: book(.4, .6)}).Clamp(.7); ok || q != 0 {
-		t.Errorf("a baseline of %v without a view after", q)
+		t.Errorf("got a baseline of %v without a view after", q)
 	}
 }
 
@@ -62,7 +62,7 @@ func TestBookView(t *testing.T) {
 	} {
 		v := BookView(c.bid, c.ask)
 		if v != c.want || v.Opposite().Opposite() != v {
-			t.Errorf("view %v, want %v; twice opposite %v", v, c.want, v.Opposite().Opposite())
+			t.Errorf("got view %v, want %v; the opposite of its opposite is %v", v, c.want, v.Opposite().Opposite())
 		}
 	}
 }
@@ -81,12 +81,12 @@ func TestMedianView(t *testing.T) {
 	}{
 		{"none", nil, View{}, false},
 		{"only at publication", []Quote{quote(0, .5, .6)}, View{}, false},
-		{"one from before the hour", []Quote{quote(300, .5, .6)}, View{.5, .6}, true},
+		{"quoted before the hour", []Quote{quote(300, .5, .6)}, View{.5, .6}, true},
 		{"replaced before the hour", []Quote{quote(300, .1, .9), quote(61, .5, .6)}, View{.5, .6}, true},
 		{"young market", []Quote{quote(9, .5, .6), quote(4, .7, .8)}, View{.5, .6}, true},
-		{"half an hour is not enough", []Quote{quote(90, .2, .8), quote(30, .49, .5)}, View{.2, .8}, true},
-		{"more than half an hour is", []Quote{quote(90, .2, .8), quote(30.1, .49, .5)}, View{.49, .5}, true},
-		{"each side has its own", []Quote{quote(60, .1, .5), quote(45, .2, .9), quote(25, .3, .6), quote(10, .4, .7)},
+		{"quoted for half an hour", []Quote{quote(90, .2, .8), quote(30, .49, .5)}, View{.2, .8}, true},
+		{"quoted for more than half an hour", []Quote{quote(90, .2, .8), quote(30.1, .49, .5)}, View{.49, .5}, true},
+		{"different medians of bid and ask", []Quote{quote(60, .1, .5), quote(45, .2, .9), quote(25, .3, .6), quote(10, .4, .7)},
 			View{.2, .7}, true},
 		{"after publication", []Quote{quote(60, .2, .3), quote(-1, .8, .9)}, View{.2, .3}, true},
 	} {
@@ -95,13 +95,14 @@ func TestMedianView(t *testing.T) {
 			t.Errorf("%s: %v, %v, want %v", c.name, got, ok, c.want)
 		}
 		if !slices.Equal(before, c.quotes) {
-			t.Errorf("%s: the quotes were moved", c.name)
+			t.Errorf("%s: the quotes were modified", c.name)
 		}
 	}
 }
 
-// With books, as with prices, no report beats the honest one, and nothing inside the
-// bounds earns or risks anything.
+// TestBooksKeepReportsHonest checks that no confidence has a higher expected edge than the honest
+// one, and that no confidence inside the bounds earns or risks points. It does for books what
+// TestHonestyIsOptimal does for prices.
 func TestBooksKeepReportsHonest(t *testing.T) {
 	t.Parallel()
 	r := source(51)
@@ -111,7 +112,7 @@ func TestBooksKeepReportsHonest(t *testing.T) {
 		interval, _ := b.Interval()
 		inside := interval.Bid + r.Float64()*(interval.Ask-interval.Bid)
 		if q, _ := b.Clamp(inside); Bet(inside, q, result(r), 0) != (Cluster{}) {
-			t.Fatalf("%v inside %v earns or risks something", inside, interval)
+			t.Fatalf("%v inside %v earns or risks points", inside, interval)
 		}
 		belief, report := confidence(r), confidence(r)
 		value := func(p float64) float64 {

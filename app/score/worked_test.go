@@ -15,7 +15,7 @@ func near(t *testing.T, name string, got, want, within float64) {
 	}
 }
 
-// The tests of this file are the worked numbers of the specification.
+// The tests of this file check the worked numbers of the specification.
 
 func TestWorkedBaseline(t *testing.T) {
 	t.Parallel()
@@ -32,15 +32,15 @@ func TestWorkedBaseline(t *testing.T) {
 		{.8, at(.6), at(.6), at(.7), .7, true},
 		{.65, at(.6), at(.6), at(.7), .65, true},
 		{.5, at(.6), at(.6), at(.7), .6, true},
-		{.7, nil, at(.6), nil, .6, true}, // without q₀, q₁ alone counts
+		{.7, nil, at(.6), nil, .6, true}, // without a price before, only the price after counts
 		{.7, at(.6), nil, at(.5), 0, false},
 	} {
 		q, ok := clamp(c.p, c.before, c.after, c.previous)
 		if q != c.q || ok != c.ok {
-			t.Errorf("clamp(%v) = %v, %v, want %v, %v", c.p, q, ok, c.q, c.ok)
+			t.Errorf("clamp(%v) = %v, %v; want %v, %v", c.p, q, ok, c.q, c.ok)
 		}
 		if q == c.p && ok && Edge(c.p, q, 1) != 0 {
-			t.Errorf("edge of %v at its own baseline is not 0", c.p)
+			t.Errorf("the edge of %v at its own baseline isn't 0", c.p)
 		}
 	}
 }
@@ -50,7 +50,7 @@ func TestWorkedEdge(t *testing.T) {
 	for _, c := range []struct{ p, q, y, want float64 }{
 		{.7, .6, 1, 7}, {.7, .6, 0, -13}, {.7, .6, .5, -3}, {.9, .85, 1, 1.25},
 		{1, 0, 1, 100}, {1, 0, 0, -100}, {.62, .62, 1, 0},
-		// Halves of 1/10,000 are rounded as decimals are, away from zero.
+		// Halves of 1/10,000 of a point are rounded away from zero.
 		{.5001, .5, .5, 0}, {.0005, 0, 0, 0}, {.0015, 0, .00075, 0},
 		{.5007, .5, .5, -.0000}, {.00071, 0, 0, -.0001},
 	} {
@@ -143,10 +143,10 @@ func TestWhichPricesCount(t *testing.T) {
 	} {
 		observed := published.Add(c.offset)
 		if got := CountsBefore(published, observed, time.Minute); got != c.before {
-			t.Errorf("a price %v off counts before: %v", c.offset, got)
+			t.Errorf("CountsBefore with offset %v = %v", c.offset, got)
 		}
 		if got := CountsAfter(published, observed, time.Minute); got != c.after {
-			t.Errorf("a price %v off counts after: %v", c.offset, got)
+			t.Errorf("CountsAfter with offset %v = %v", c.offset, got)
 		}
 	}
 }

@@ -11,7 +11,8 @@ import (
 	"github.com/pulsecast/pulsecast/app/prediction"
 )
 
-// apply moves the predictions of a market to where its outcome says, step by step.
+// apply moves the predictions of a market to the places that its outcome gives them, one
+// transaction at a time.
 func (s *Service) apply(ctx context.Context, marketID string) error {
 	run := applyRun{service: s, market: marketID}
 	for run.stage != done {
@@ -25,13 +26,13 @@ func (s *Service) apply(ctx context.Context, marketID string) error {
 	return nil
 }
 
-// applyRun walks once through a market's predictions, then moves its reference rows, and
-// marks its outcome applied. It begins anew if the outcome changes meanwhile.
+// applyRun moves a market's predictions, then its reference rows, and then marks its outcome
+// applied. It starts over if the outcome changes in between.
 type applyRun struct {
 	service  *Service
 	market   string
 	revision int64
-	last     uuid.UUID // of the predictions
+	last     uuid.UUID // the last prediction read
 	stage    applyStage
 }
 
@@ -44,8 +45,8 @@ const (
 	done
 )
 
-// step makes the changes of one transaction, during which the outcome stands as it is. Only
-// the last stage changes the outcome, so only it may lock it against other steps.
+// step makes the changes of one transaction. It locks the outcome, so the outcome can't change
+// meanwhile. Only the last stage writes the outcome, so only that stage takes the exclusive lock.
 func (r *applyRun) step(ctx context.Context, tx bun.Tx) error {
 	hold := database.ForShare
 	if r.stage == markApplied {
@@ -71,8 +72,8 @@ func (r *applyRun) step(ctx context.Context, tx bun.Tx) error {
 	return r.finish(ctx, tx, o)
 }
 
-// chunk moves the next predictions that may stand elsewhere than o says: of a first
-// outcome, only the open ones. They are read again once their agents are locked.
+// chunk moves the next predictions that may not yet match o. For a market's first outcome these are
+// the open predictions only. Each is read again after its agent is locked.
 func (r *applyRun) chunk(ctx context.Context, tx bun.Tx, o *Outcome) error {
 	which := prediction.OpenOrNot
 	switch {
@@ -99,8 +100,8 @@ func (r *applyRun) chunk(ctx context.Context, tx bun.Tx, o *Outcome) error {
 	if err := r.move(ctx, tx, o, rows); err != nil {
 		return err
 	}
-	// A crash can only take back the last chunks; their outcome is not yet marked as
-	// applied then, and the next tick moves them again.
+	// A crash can undo only the last chunks. Their outcome isn't marked applied yet, so the next
+	// tick moves those predictions again.
 	return database.CommitLater(ctx, tx)
 }
 
@@ -161,8 +162,8 @@ func (r *applyRun) references(ctx context.Context, tx bun.Tx, o *Outcome) error 
 	return database.CommitLater(ctx, tx)
 }
 
-// finish marks the outcome applied, unless a prediction is still open: it waits for its
-// baseline, or its outcome is gone.
+// finish marks the outcome applied, unless a prediction is still open. An open prediction waits for
+// its baseline, or the market no longer has its outcome.
 func (r *applyRun) finish(ctx context.Context, tx bun.Tx, o *Outcome) error {
 	r.stage = done
 	if o.Applied {
@@ -181,7 +182,7 @@ func (r *applyRun) finish(ctx context.Context, tx bun.Tx, o *Outcome) error {
 	return nil
 }
 
-// lockItems locks the agents of some predictions and reads these as they stand then.
+// lockItems locks the agents of the given predictions, then reads the predictions.
 func lockItems(ctx context.Context, tx bun.Tx, keys []prediction.Key) ([]item, error) {
 	agents := make([]uuid.UUID, 0, len(keys))
 	for _, k := range keys {
@@ -198,7 +199,7 @@ func lockItems(ctx context.Context, tx bun.Tx, keys []prediction.Key) ([]item, e
 	return rows, addEntries(ctx, tx, rows)
 }
 
-// loadItems reads predictions with their last ledger rows.
+// loadItems reads predictions with their latest ledger entries.
 func loadItems(ctx context.Context, tx bun.Tx, q *bun.SelectQuery) ([]item, error) {
 	var rows []item
 	if err := q.Scan(ctx, &rows); err != nil {
@@ -207,7 +208,7 @@ func loadItems(ctx context.Context, tx bun.Tx, q *bun.SelectQuery) ([]item, erro
 	return rows, addEntries(ctx, tx, rows)
 }
 
-// addEntries gives predictions their last ledger rows.
+// addEntries adds to each prediction its latest ledger entry.
 func addEntries(ctx context.Context, tx bun.Tx, rows []item) error {
 	if len(rows) == 0 {
 		return nil

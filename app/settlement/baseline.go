@@ -16,17 +16,16 @@ import (
 	"github.com/pulsecast/pulsecast/app/update"
 )
 
-// storedWithin is how long after a price was read it may still be on its way into the
-// database.
+// storedWithin is how long after its reading a price may still be missing from the database.
 const storedWithin = time.Minute
 
-// FixBaselines decides the pending predictions that can be decided: a baseline, or
-// none. With ids, only those on the events of these markets. An agent's predictions
-// on one event are decided in the order of their publication, so one that still
-// waits for its price holds up the later ones: the weights then follow from the
-// published times alone.
+// FixBaselines decides every pending prediction that can be decided: it gets a baseline, or is
+// recorded as having none. With marketIDs, only predictions on the events of these markets are
+// decided. An agent's predictions on one event are decided in the order of publication. One that
+// still waits for its price holds up the later ones, so the weights depend only on the times of
+// publication.
 //
-// It takes up whatever is pending, however old, so nothing is lost to a stop.
+// Pending predictions of any age are decided, so a stop of the service loses none.
 func (s *Service) FixBaselines(ctx context.Context, marketIDs ...string) error {
 	run := baselineRun{service: s, markets: marketIDs, fixed: map[string]struct{}{}}
 	for more := true; more; {
@@ -44,8 +43,7 @@ func (s *Service) FixBaselines(ctx context.Context, marketIDs ...string) error {
 	return s.formConsensus(ctx, run.fixed)
 }
 
-// pending is a prediction that waits for its baseline, with what is known of its
-// market.
+// pending is a prediction that waits for its baseline, and the facts of its market.
 type pending struct {
 	ID               uuid.UUID `bun:",type:uuid"`
 	AgentID          uuid.UUID `bun:",type:uuid"`
@@ -61,13 +59,13 @@ type pending struct {
 	MarketCategory   string    `bun:",nullzero"`
 }
 
-// baselineRun walks through the pending predictions, agent by agent, event by event.
+// baselineRun walks through the pending predictions by agent and event.
 type baselineRun struct {
 	service *Service
 	markets []string
-	after   prediction.Place    // the last one seen
-	last    pending             // the last one decided, or found to wait
-	blocked bool                // the last one's agent and event wait for an earlier one
+	after   prediction.Place    // the last prediction seen
+	last    pending             // the last prediction decided or found to wait
+	blocked bool                // an earlier prediction of last's agent and event waits
 	fixed   map[string]struct{} // the markets that got a baseline
 }
 
@@ -137,8 +135,8 @@ func (r *baselineRun) decide(ctx context.Context, tx bun.Tx, rows []pending) err
 	return prediction.RevealBaselines(ctx, tx, decided, r.service.now())
 }
 
-// load locks the agents of the next pending predictions, and reads what waits of theirs
-// then: another worker may have decided some.
+// load locks the agents of the next pending predictions. It reads the predictions after that,
+// because another worker may have decided some.
 func (r *baselineRun) load(ctx context.Context, tx bun.Tx, next []prediction.Place) ([]pending, error) {
 	agents := make([]uuid.UUID, 0, len(next))
 	for _, p := range next {
@@ -164,16 +162,16 @@ func (r *baselineRun) load(ctx context.Context, tx bun.Tx, next []prediction.Pla
 // history is a market's observations, oldest first.
 type history []market.Price
 
-// since is the part that was observed at a moment or later.
+// since returns the observations made at a moment or later.
 func (h history) since(at time.Time) history {
 	i, _ := slices.BinarySearchFunc(h, at, func(p market.Price, at time.Time) int { return p.ObservedAt.Compare(at) })
 	return h[i:]
 }
 
-// fresh is the most age of a view before publication.
+// fresh is the maximum age of a view before publication.
 func (s *Service) fresh() time.Duration { return score.BeforeMaxIntervals * s.interval }
 
-// loadPrices reads the observations that may bound the rows, by market.
+// loadPrices reads the observations that may bound the baselines of rows, by market.
 func (s *Service) loadPrices(ctx context.Context, tx bun.Tx, rows []pending) (map[string]history, error) {
 	first, last := rows[0].CreatedAt, rows[0].CreatedAt
 	markets := make([]string, 0, len(rows))
@@ -199,8 +197,8 @@ func (s *Service) loadPrices(ctx context.Context, tx bun.Tx, rows []pending) (ma
 	return found, nil
 }
 
-// baselineOf finds one prediction's baseline, or that there is none. It reports false
-// while the view after publication may still come.
+// baselineOf returns a prediction's baseline, or the state that says why there is none. It reports
+// false while the view after publication may still arrive.
 func (s *Service) baselineOf(p *pending, h history) (prediction.Baseline, bool) {
 	row := prediction.Baseline{AgentID: p.AgentID, ID: p.ID, State: prediction.Missed}
 	before, after := h.around(p, s.interval)
@@ -216,8 +214,8 @@ func (s *Service) baselineOf(p *pending, h history) (prediction.Baseline, bool) 
 	return row, true
 }
 
-// around finds the observations of the view before publication and of the view after
-// it, nil for one that isn't there.
+// around returns the observations of the views before and after publication, each nil if there is
+// none.
 func (h history) around(p *pending, interval time.Duration) (before, after *market.Price) {
 	h = h.since(p.CreatedAt.Add(-score.BeforeMaxIntervals * interval))
 	for i := range h {
@@ -235,14 +233,14 @@ func (h history) around(p *pending, interval time.Duration) (before, after *mark
 	return before, nil
 }
 
-// illiquid reports whether an observation shows less than the least liquidity. Unknown
-// liquidity is not too little.
+// illiquid reports whether an observation shows less than the minimum liquidity. Unknown liquidity
+// passes.
 func (s *Service) illiquid(p *market.Price) bool {
 	return p != nil && p.Liquidity != nil && *p.Liquidity < s.minLiquidity
 }
 
-// hour is the median view of the hour before publication, nil if none is known. The
-// view that stood when the hour began may be as old then as a view before publication.
+// hour returns the median view of the hour before publication, or nil if none is known. The view
+// that stood at the start of the hour may be as old then as a view before publication may be.
 func (h history) hour(p *pending, fresh time.Duration) *score.View {
 	var quotes []score.Quote
 	for _, o := range h.since(p.CreatedAt.Add(-score.MedianWithin - fresh)) {
@@ -259,8 +257,8 @@ func (h history) hour(p *pending, fresh time.Duration) *score.View {
 	return nil
 }
 
-// fix sets the baseline and what it follows from. Without a view before, the hour
-// before doesn't count either.
+// fix sets the baseline and the values it follows from. Without a view before publication, the
+// median of the hour doesn't count either.
 func fix(r *prediction.Baseline, p *pending, before, after *market.Price, hour *score.View) {
 	bounds := score.Bounds{Previous: p.Previous}
 	bounds.After, r.After, r.AfterBid, r.AfterAsk = shown(after, p.OutcomeIndex)
@@ -277,8 +275,8 @@ func fix(r *prediction.Baseline, p *pending, before, after *market.Price, hour *
 	r.Stake, r.Spread = &stake, &spread
 }
 
-// shown is an observation of an outcome as a bound and as it is stored: bid and ask
-// are nil without a book.
+// shown returns an observation of an outcome as a bound, and its price, bid and ask as they are
+// stored. bid and ask are nil without a book.
 func shown(p *market.Price, outcome int) (bound *score.View, price, bid, ask *float64) {
 	v, _ := p.View(outcome)
 	if v.Book {

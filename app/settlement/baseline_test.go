@@ -15,7 +15,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/score"
 )
 
-// show says a number that may be missing.
+// show formats a number that may be missing.
 func show(p *float64) string {
 	if p == nil {
 		return "-"
@@ -27,25 +27,25 @@ func TestBaseline(t *testing.T) {
 	t.Parallel()
 	type at = time.Duration
 	for name, c := range map[string]struct {
-		prices  map[at]float64 // of Yes, by the time after the start
+		prices  map[at]float64 // of Yes, by time after start
 		publish at
 		p       float64
-		close   at // zero: stays open
+		close   at // zero: the market stays open
 		want    string
 	}{
-		"between two prices":          {map[at]float64{0: .6, 3 * time.Minute: .65}, time.Minute, .7, 0, "fixed 0.65: 0.6 0.65"},
-		"inside of them":              {map[at]float64{0: .6, 3 * time.Minute: .65}, time.Minute, .62, 0, "fixed 0.62: 0.6 0.65"},
-		"price at publication is q0":  {map[at]float64{time.Minute: .6, 3 * time.Minute: .65}, time.Minute, .5, 0, "fixed 0.6: 0.6 0.65"},
-		"q0 as old as three ticks":    {map[at]float64{0: .6, 5 * time.Minute: .65}, 3 * time.Minute, .5, 0, "fixed 0.6: 0.6 0.65"},
-		"q0 too old":                  {map[at]float64{0: .6, 6 * time.Minute: .65}, 3*time.Minute + time.Second, .5, 0, "fixed 0.65: - 0.65"},
-		"the first that counts":       {map[at]float64{2 * time.Minute: .5, 3 * time.Minute: .65, 4 * time.Minute: .9}, time.Minute, .7, 0, "fixed 0.65: - 0.65"},
-		"q1 at fifteen minutes":       {map[at]float64{0: .6, 16 * time.Minute: .65}, time.Minute, .7, 0, "fixed 0.65: 0.6 0.65"},
-		"q1 too late":                 {map[at]float64{0: .6, 16*time.Minute + time.Second: .65}, time.Minute, .7, 0, "missed -: - -"},
-		"closed first":                {map[at]float64{0: .6}, time.Minute, .7, 90 * time.Second, "missed -: - -"},
-		"a price after the close":     {map[at]float64{0: .6, 3 * time.Minute: .99}, time.Minute, .7, 90 * time.Second, "missed -: - -"},
-		"a price before the close":    {map[at]float64{0: .6, 3 * time.Minute: .7}, time.Minute, .9, 4 * time.Minute, "fixed 0.7: 0.6 0.7"},
-		"no price yet":                {map[at]float64{0: .6}, 10 * time.Minute, .7, 0, "pending -: - -"},
-		"unknown prices are no price": {map[at]float64{0: 0, 3 * time.Minute: 0, 4 * time.Minute: .65}, time.Minute, .7, 0, "fixed 0.65: - 0.65"},
+		"between two prices":         {map[at]float64{0: .6, 3 * time.Minute: .65}, time.Minute, .7, 0, "fixed 0.65: 0.6 0.65"},
+		"inside the two prices":      {map[at]float64{0: .6, 3 * time.Minute: .65}, time.Minute, .62, 0, "fixed 0.62: 0.6 0.65"},
+		"price at publication is q0": {map[at]float64{time.Minute: .6, 3 * time.Minute: .65}, time.Minute, .5, 0, "fixed 0.6: 0.6 0.65"},
+		"q0 as old as three ticks":   {map[at]float64{0: .6, 5 * time.Minute: .65}, 3 * time.Minute, .5, 0, "fixed 0.6: 0.6 0.65"},
+		"q0 too old":                 {map[at]float64{0: .6, 6 * time.Minute: .65}, 3*time.Minute + time.Second, .5, 0, "fixed 0.65: - 0.65"},
+		"first that counts is used":  {map[at]float64{2 * time.Minute: .5, 3 * time.Minute: .65, 4 * time.Minute: .9}, time.Minute, .7, 0, "fixed 0.65: - 0.65"},
+		"q1 at fifteen minutes":      {map[at]float64{0: .6, 16 * time.Minute: .65}, time.Minute, .7, 0, "fixed 0.65: 0.6 0.65"},
+		"q1 too late":                {map[at]float64{0: .6, 16*time.Minute + time.Second: .65}, time.Minute, .7, 0, "missed -: - -"},
+		"closed first":               {map[at]float64{0: .6}, time.Minute, .7, 90 * time.Second, "missed -: - -"},
+		"a price after the close":    {map[at]float64{0: .6, 3 * time.Minute: .99}, time.Minute, .7, 90 * time.Second, "missed -: - -"},
+		"a price before the close":   {map[at]float64{0: .6, 3 * time.Minute: .7}, time.Minute, .9, 4 * time.Minute, "fixed 0.7: 0.6 0.7"},
+		"no price yet":               {map[at]float64{0: .6}, 10 * time.Minute, .7, 0, "pending -: - -"},
+		"unknown prices don't count": {map[at]float64{0: 0, 3 * time.Minute: 0, 4 * time.Minute: .65}, time.Minute, .7, 0, "fixed 0.65: - 0.65"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -81,8 +81,8 @@ func TestBaseline(t *testing.T) {
 	}
 }
 
-// An agent's weights follow the order of publication over the markets of an event,
-// also when a later one could be decided first.
+// TestWeightsFollowPublication checks that an agent's weights follow the order of publication over
+// all markets of an event, even if a later prediction could be decided first.
 func TestWeightsFollowPublication(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
@@ -98,10 +98,10 @@ func TestWeightsFollowPublication(t *testing.T) {
 		w.clock = start.Add(3 * time.Minute)
 		w.tick(s, b) // a is not in this reading
 		if p := w.prediction(second); p.BaselineState != prediction.Pending {
-			t.Errorf("the second is %s before the first is decided", p.BaselineState)
+			t.Errorf("the second prediction is %s before the first is decided, want pending", p.BaselineState)
 		}
 		if p := w.prediction(other); p.BaselineState != prediction.Fixed || *p.WeightIndex != 0 {
-			t.Errorf("another agent's waits too: %s", p.BaselineState)
+			t.Errorf("another agent's prediction is %s, want fixed with index 0", p.BaselineState)
 		}
 		w.clock = start.Add(4 * time.Minute)
 		third := w.publish(agent, a, 0, .8)
@@ -109,16 +109,16 @@ func TestWeightsFollowPublication(t *testing.T) {
 		w.tick(s, a, b)
 		for i, id := range []uuid.UUID{first, second, third} {
 			if p := w.prediction(id); p.WeightIndex == nil || *p.WeightIndex != i {
-				t.Errorf("prediction %d has index %v", i, p.WeightIndex)
+				t.Errorf("prediction %d has weight index %v, want its position", i, p.WeightIndex)
 			}
 		}
 		if p := w.prediction(third); show(p.BaselinePrevious) != "0.7" || *p.Baseline != .7 {
-			t.Errorf("the third is held against %s, previous %s", show(p.Baseline), show(p.BaselinePrevious))
+			t.Errorf("the third prediction has baseline %s and previous %s, want 0.7 and 0.7", show(p.Baseline), show(p.BaselinePrevious))
 		}
 		var category string
 		w.must(db.NewRaw("SELECT category FROM clusters WHERE agent_id = ?", agent).Scan(t.Context(), &category))
 		if category != "x" {
-			t.Errorf("the cluster counts under %s, not under the first forecast's category", category)
+			t.Errorf("the cluster has category %s, want x, as the first prediction's market", category)
 		}
 	})
 }
@@ -136,22 +136,22 @@ func TestConsensusAndFifty(t *testing.T) {
 			w.publish(w.agent(i+1), m, 0, p)
 		}
 		for i := range 40 {
-			w.publish(w.agent(100+i), m, 0, .99) // newcomers don't count
+			w.publish(w.agent(100+i), m, 0, .99) // agents without settled events don't count
 		}
-		w.publish(w.agent(1), m, 0, .9) // a second view of the same agent counts instead
+		w.publish(w.agent(1), m, 0, .9) // this agent's second opinion replaces its first
 		w.clock = w.clock.Add(2 * time.Minute)
 		m.Prices = []float64{.35, .65}
 		w.tick(s, m)
 		if got := references(w, "1"); got != "fifty 0.5 against 0.3; " {
-			t.Errorf("after four agents: %s", got)
+			t.Errorf("after four agents: got %s, want Always 50 %% alone", got)
 		}
-		w.publish(w.agent(5), m, 1, .9) // No: 10 % that Yes
+		w.publish(w.agent(5), m, 1, .9) // 90 % for No is 10 % for Yes
 		w.clock = w.clock.Add(2 * time.Minute)
 		m.Prices = []float64{.45, .55}
 		w.tick(s, m)
 		want := "fifty 0.5 against 0.3; consensus 0.6 against 0.45; " // .1 .4 .6 .8 .9
 		if got := references(w, "1"); got != want {
-			t.Errorf("after five agents: %s, want %s", got, want)
+			t.Errorf("after five agents: got %s, want %s", got, want)
 		}
 		w.publish(w.agent(6), m, 0, .01)
 		w.clock = w.clock.Add(2 * time.Minute)

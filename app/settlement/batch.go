@@ -14,19 +14,19 @@ import (
 	"github.com/pulsecast/pulsecast/app/update"
 )
 
-// place is where a prediction stands, or must stand.
+// place is the status and resolution that a prediction has or must get.
 type place struct {
 	Status  prediction.Status
 	Value   float64 // y, when Resolved
 	Outcome string
 	Source  string
 	Note    string
-	At      time.Time // resolution time, zero when Open
-	// Ruled: an admin decided this prediction by itself.
+	At      time.Time // resolution time, zero if Open
+	// Ruled reports whether an admin ruled on this prediction alone, and not on its market.
 	Ruled bool
 }
 
-// item is a prediction as the engine sees it.
+// item is a prediction with its result.
 type item struct {
 	ID               uuid.UUID `bun:",type:uuid"`
 	AgentID          uuid.UUID `bun:",type:uuid"`
@@ -50,10 +50,10 @@ type item struct {
 	ResolutionNote    string `bun:",nullzero"`
 	Ruled             bool
 
-	last *Entry // of the ledger, nil when it has none
+	last *Entry // latest in the ledger, nil if there is none
 }
 
-// items selects what item holds, from the predictions p and their results s.
+// items selects the columns of item. Predictions are p, results s.
 func items(db bun.IDB) *bun.SelectQuery {
 	return prediction.SelectResults(db)
 }
@@ -66,8 +66,9 @@ func (i *item) bet() bet {
 	return b
 }
 
-// cell is where a prediction without a baseline counts: its market's category and
-// scheduled close, or its own category and horizon; without a date, the given day.
+// cell returns the category and day that a prediction without a baseline counts under. A linked
+// prediction uses its market's category and scheduled close, or settled if the market has none. An
+// unlinked one uses its own category and horizon.
 func (i *item) cell(settled time.Time) cell {
 	if i.MarketID == "" {
 		return cell{i.Category, dayOf(i.HorizonAt)}
@@ -93,12 +94,12 @@ func (i *item) stands(to place) bool {
 	return same && i.ResolutionValue != nil && score.Brier(*i.ResolutionValue, to.Value) == 0
 }
 
-// batch gathers what one transaction changes, and writes it in a few statements.
+// batch gathers the changes of one transaction and writes them in a few statements.
 type batch struct {
 	now      time.Time
-	settled  time.Time // the moment that gives the day where nothing else does
+	settled  time.Time // gives the day if no scheduled close or horizon does
 	clusters map[clusterKey]*Cluster
-	before   map[clusterKey]Cluster // as read, of those that changed
+	before   map[clusterKey]Cluster // changed clusters as they were read
 
 	days        dayTerms
 	entries     []Entry
@@ -108,7 +109,7 @@ type batch struct {
 	updates     []update.Update
 }
 
-// newBatch reads what moving these bets needs.
+// newBatch reads the clusters of the given bets.
 func newBatch(ctx context.Context, tx bun.Tx, bets []bet, now, settled time.Time) (*batch, error) {
 	wanted := make(map[clusterKey]struct{}, len(bets))
 	for _, b := range bets {
@@ -125,8 +126,8 @@ func newBatch(ctx context.Context, tx bun.Tx, bets []bet, now, settled time.Time
 	}, err
 }
 
-// move brings one prediction to where it must stand: what counted is taken back,
-// what counts now is added.
+// move brings one prediction to its place. It takes back the score that counted and adds the one
+// that counts now.
 func (b *batch) move(i *item, to place) error {
 	if i.stands(to) {
 		return nil
@@ -184,7 +185,7 @@ func (b *batch) enter(i *item, to place) (result, error) {
 	return r, nil
 }
 
-// reverse takes the last score back, by the numbers the ledger holds.
+// reverse takes the last score back, using the numbers in the ledger.
 func (b *batch) reverse(i *item, note string) error {
 	was := i.last
 	if was == nil || was.Kind != kindScore {
@@ -212,8 +213,8 @@ func negated[N score.Points | float64](n *N) *N {
 	return &negative
 }
 
-// count adds a result to the sums (sign 1) or takes it back (−1). own is where it
-// counts without a baseline; with one, its cluster decides. It returns where.
+// count adds a result to the sums (sign 1) or takes it back (−1). It returns the category and day
+// the result counts under: those of its cluster, or own for a prediction without a baseline.
 func (b *batch) count(bet bet, y float64, r result, own cell, sign int64) (cell, error) {
 	if bet.Q != nil {
 		key := clusterKey{bet.AgentID, bet.EventKey}
@@ -233,7 +234,7 @@ func (b *batch) count(bet bet, y float64, r result, own cell, sign int64) (cell,
 	return own, nil
 }
 
-// moveReference is move for what a reference agent said; its own row is its ledger.
+// moveReference is move for a reference row. The row serves as its own ledger.
 func (b *batch) moveReference(ref ReferencePrediction, to place) error {
 	same := ref.Status == to.Status && (to.Status != prediction.Resolved || score.Brier(*ref.Value, to.Value) == 0)
 	if same {

@@ -13,10 +13,10 @@ import (
 	"github.com/pulsecast/pulsecast/app/settlement"
 )
 
-// BenchmarkSettle100k settles a market with 100,000 predictions of as many agents
-// that hold earlier records, on Postgres, while a reader leafs through a board of
-// 100,000 rows. It reports the seconds to settle and the 99th percentiles of all reads
-// meanwhile, and of the first page and those behind it, before and during.
+// BenchmarkSettle100k settles a market with 100,000 predictions on Postgres. Each is by another
+// agent, which holds earlier records. Meanwhile a reader pages through a board of 100,000 rows. The
+// benchmark reports the seconds to settle and 99th percentiles of read times: of all reads during
+// settlement, and separately of the first page and later pages, before and during it.
 func BenchmarkSettle100k(b *testing.B) {
 	for b.Loop() {
 		b.StopTimer()
@@ -40,7 +40,7 @@ func BenchmarkSettle100k(b *testing.B) {
 			b.Fatal(err)
 		}
 		if resolved != 100_000 {
-			b.Fatalf("%d of 100,000 settled", resolved)
+			b.Fatalf("settled %d predictions, want 100,000", resolved)
 		}
 		b.ReportMetric(seconds, "s/100k")
 		b.ReportMetric(percentile(slices.Concat(during.first, during.next)), "busy-p99-ms")
@@ -52,11 +52,11 @@ func BenchmarkSettle100k(b *testing.B) {
 	}
 }
 
-// reads are what reading pages took.
+// reads are the times taken to read first and later pages.
 type reads struct{ first, next []time.Duration }
 
-// readBoards reads the first page of the leaderboard and the next of the others, in
-// turns, until told to stop or the count is reached.
+// readBoards reads the first page of the leaderboard and the next later page in turns, until done
+// is closed or count is reached.
 func readBoards(b *testing.B, db *database.DB, done chan struct{}, count int) (took reads) {
 	store := leaderboard.NewStore(leaderboard.Thresholds{}, time.Now)
 	read := func(cursor string) (next string, span time.Duration) {
@@ -83,7 +83,7 @@ func readBoards(b *testing.B, db *database.DB, done chan struct{}, count int) (t
 	return took
 }
 
-// percentile is the 99th, in milliseconds.
+// percentile returns the 99th percentile, in milliseconds.
 func percentile(took []time.Duration) float64 {
 	if len(took) == 0 {
 		return 0

@@ -9,9 +9,9 @@ import (
 	"github.com/pulsecast/pulsecast/app/prediction"
 )
 
-// TestCorrectedClosing: if the source says later that a market closed earlier than it said, with the
-// same outcome, predictions published after that are void: their agents may have known the result.
-// A correction that no prediction depends on changes nothing.
+// TestCorrectedClosing checks a source that corrects a closing time to an earlier one, with the
+// same outcome. Predictions published after the corrected time become void, because their agents
+// may have known the result. A correction that affects no prediction changes nothing.
 func TestCorrectedClosing(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
@@ -32,7 +32,7 @@ func TestCorrectedClosing(t *testing.T) {
 			t.Helper()
 			got := []prediction.Status{w.prediction(early).Status, w.prediction(late).Status}
 			if got[0] != want[0] || got[1] != want[1] {
-				t.Errorf("%s: %v, want %v", when, got, want)
+				t.Errorf("%s: got statuses %v, want %v", when, got, want)
 			}
 			w.rebuilt()
 		}
@@ -49,17 +49,17 @@ func TestCorrectedClosing(t *testing.T) {
 		status("closed after both", prediction.Resolved, prediction.Resolved)
 		revision := closed(start.Add(32 * time.Minute))
 		if revision != 1 {
-			t.Errorf("revision %d of a correction that nothing depends on", revision)
+			t.Errorf("after a correction without an effect: got revision %d, want 1", revision)
 		}
 		if revision = closed(start.Add(15 * time.Minute)); revision != 2 {
 			t.Errorf("revision %d", revision)
 		}
 		status("closed between them", prediction.Resolved, prediction.Void)
 		if edge := w.prediction(late).Edge; edge != nil {
-			t.Errorf("the late one has the edge %v", *edge)
+			t.Errorf("the late prediction has edge %v, want none", *edge)
 		}
 		list, err := listCorrections(t, db)
-		if err != nil || len(list) != 1 || list[0].Kind != KindMarketChanged || list[0].Note != "The market corrected when it closed to 20 November 2026 08:15:00 UTC." {
+		if err != nil || len(list) != 1 || list[0].Kind != KindMarketChanged || list[0].Note != "The market's closing time was corrected to 20 November 2026 08:15:00 UTC." {
 			t.Errorf("corrections %+v, %v", list, err)
 		}
 		closed(start.Add(30 * time.Minute))

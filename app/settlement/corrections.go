@@ -15,8 +15,8 @@ import (
 
 // The kinds of corrections.
 const (
-	KindMarketChanged     = "market_changed"     // the upstream changed its outcome, or when it closed
-	KindMarketReopened    = "market_reopened"    // the upstream opened it again
+	KindMarketChanged     = "market_changed"     // the source changed the outcome or the time of closing
+	KindMarketReopened    = "market_reopened"    // the source reopened the market
 	KindMarketCorrected   = "market_corrected"   // by an admin
 	KindMarketVoided      = "market_voided"      // by an admin
 	KindPredictionSettled = "prediction_settled" // unlinked, by an admin
@@ -24,8 +24,8 @@ const (
 	KindPredictionVoided  = "prediction_voided"
 )
 
-// Correction is a decision by a person, or a change of mind upstream, that moved
-// scores. All are public.
+// Correction is a ruling by an admin, or a change at the source, that changed what was settled. All
+// are public.
 type Correction struct {
 	bun.BaseModel `bun:"table:corrections,alias:k"`
 
@@ -38,14 +38,14 @@ type Correction struct {
 	CreatedAt    time.Time
 }
 
-// CorrectionFilter selects a page of corrections.
+// CorrectionFilter selects one page of corrections.
 type CorrectionFilter struct {
-	After string // the cursor of the page before
+	After string // cursor of the previous page
 	Limit int    // at least 1
 }
 
-// Corrections is one page of corrections, the newest first, and the cursor of the next, empty
-// on the last. A cursor that isn't of this list is refused as invalid_parameter.
+// Corrections returns one page of corrections, newest first, and the cursor of the next page, which
+// is empty on the last one. It refuses a cursor from another list with invalid_parameter.
 func Corrections(ctx context.Context, db bun.IDB, f CorrectionFilter) (rows []Correction, next string, err error) {
 	q := db.NewSelect().Model(&rows).Order("k.created_at DESC", "k.id DESC").Limit(int64(f.Limit) + 1)
 	if f.After != "" {

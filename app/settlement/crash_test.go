@@ -19,9 +19,9 @@ import (
 	"github.com/pulsecast/pulsecast/app/market"
 )
 
-// TestCrashDuringSettlement kills Postgres between two chunks, when most of what was
-// committed is not on disk yet: the crash takes it back, and what comes after settles
-// everything once.
+// TestCrashDuringSettlement kills Postgres between two chunks, when most commits are not on disk
+// yet, so the crash loses them. Settling again afterwards must settle every prediction exactly
+// once.
 func TestCrashDuringSettlement(t *testing.T) {
 	t.Parallel()
 	cluster := newCluster(t)
@@ -50,25 +50,25 @@ func TestCrashDuringSettlement(t *testing.T) {
 		lost += w.crash(cluster, observed, chunk, chunks)
 	}
 	if lost == 0 {
-		t.Error("no crash took anything back, so nothing was tested")
+		t.Error("no crash lost a commit, so the test checked nothing")
 	}
 	w.must(w.service(chunk).AfterMarkets(context.Background(), observed))
 	if n := w.settled(); n != agents {
-		t.Errorf("%d of %d settled", n, agents)
+		t.Errorf("settled %d predictions, want %d", n, agents)
 	}
 	var entries int
 	w.must(w.db.NewRaw("SELECT count(*) FROM score_entries").Scan(context.Background(), &entries))
 	if entries != agents {
-		t.Errorf("%d ledger rows of %d predictions", entries, agents)
+		t.Errorf("got %d ledger entries, want %d", entries, agents)
 	}
 	report, err := w.service(0).Rebuild(context.Background(), false)
 	if err != nil || len(report.Differences) > 0 {
-		t.Errorf("the sums differ from the ledger: %v %v", report.Differences, err)
+		t.Errorf("rebuild: differences %v, error %v", report.Differences, err)
 	}
 }
 
-// crash settles so many chunks, kills the database, starts it again and tells how many
-// settled predictions that took back.
+// crash settles the given number of chunks, kills the database and starts it again. It returns how
+// many settled predictions the crash lost.
 func (w *world) crash(cluster *cluster, observed []market.Market, chunk, chunks int) (lost int) {
 	w.t.Helper()
 	killed := errors.New("killed")
@@ -97,15 +97,16 @@ func (w *world) settled() (n int) {
 	return n
 }
 
-// cluster is a Postgres of this test alone, which may be killed.
+// cluster is a private Postgres that the test may kill.
 type cluster struct {
 	bin, dir string
-	account  *syscall.Credential // nil: ours
+	account  *syscall.Credential // nil: the test's own
 	server   *exec.Cmd
-	writers  []int // stopped processes of the server
+	writers  []int // suspended processes of the server
 }
 
-// newCluster starts one on a unix socket, where Postgres is installed.
+// newCluster starts a private Postgres on a unix socket. It skips the test if Postgres isn't
+// installed.
 func newCluster(t testing.TB) *cluster {
 	t.Helper()
 	if os.Getenv("TEST_POSTGRES_URL") == "" {
@@ -116,9 +117,9 @@ func newCluster(t testing.TB) *cluster {
 		found = append(found, path)
 	}
 	if err != nil || len(found) == 0 {
-		t.Skip("this test kills a Postgres of its own, and initdb is not installed here")
+		t.Skip("this test needs initdb to start a private Postgres, and it isn't installed")
 	}
-	dir, err := os.MkdirTemp("", "crash") // short: a path to a socket has at most 107 bytes
+	dir, err := os.MkdirTemp("", "crash") // short, because a path to a socket has at most 107 bytes
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -180,7 +181,7 @@ func (c *cluster) start(t testing.TB) {
 	}
 	deadline := time.Now().Add(30 * time.Second)
 	for {
-		// The eighth line of the pid file is what pg_ctl itself waits for.
+		// pg_ctl waits for the eighth line of the pid file, too.
 		content, _ := os.ReadFile(c.dir + "/data/postmaster.pid")
 		lines := strings.Split(string(content), "\n")
 		if lines[0] == strconv.Itoa(c.server.Process.Pid) && len(lines) > 7 && strings.HasPrefix(lines[7], "ready") {
@@ -193,8 +194,8 @@ func (c *cluster) start(t testing.TB) {
 	}
 }
 
-// stopWriters stops the processes that write what others have committed: what is
-// committed without waiting stays in memory then, so that a crash loses it for certain.
+// stopWriters suspends the processes that write committed data to disk. Data committed without
+// waiting then stays in memory, so a crash is certain to lose it.
 func (c *cluster) stopWriters(t testing.TB, db *database.DB) {
 	t.Helper()
 	err := db.NewRaw("SELECT pid FROM pg_stat_activity WHERE backend_type IN ('walwriter', 'background writer', 'checkpointer')").
@@ -209,10 +210,10 @@ func (c *cluster) stopWriters(t testing.TB, db *database.DB) {
 	}
 }
 
-// kill ends it at once, as a crash does: nothing is written any more.
+// kill ends the server at once, as a crash does. It writes nothing more.
 func (c *cluster) kill(t testing.TB) {
 	t.Helper()
-	for _, pid := range c.writers { // stopped, they would hold up the end
+	for _, pid := range c.writers { // suspended, they would delay the exit
 		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
 			t.Fatal(err)
 		}
@@ -221,7 +222,7 @@ func (c *cluster) kill(t testing.TB) {
 	if err := c.server.Process.Signal(syscall.SIGQUIT); err != nil {
 		t.Fatal(err)
 	}
-	_ = c.server.Wait() // it tells of its end by a status other than 0
+	_ = c.server.Wait() // the exit status of a killed server is not 0
 	c.server = nil
 }
 
@@ -231,6 +232,6 @@ func (c *cluster) open(t testing.TB) *database.DB {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = db.Close() }) // a second time for those that were cut off
+	t.Cleanup(func() { _ = db.Close() }) // may be closed already by crash
 	return db
 }

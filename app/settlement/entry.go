@@ -10,15 +10,15 @@ import (
 	"github.com/pulsecast/pulsecast/app/score"
 )
 
-// The kinds of ledger rows.
+// The kinds of entries.
 const (
 	kindScore    = "score"
 	kindReversal = "reversal"
 )
 
-// Entry is one row of the append-only ledger. A prediction's rows are numbered from
-// 0; a "reversal" repeats the "score" before it with the amounts negated, so the sum
-// over a prediction's rows is what stands.
+// Entry is a row of the append-only ledger. A prediction's entries are numbered from 0. A
+// "reversal" repeats the "score" before it with negated amounts, so the sum over a prediction's
+// entries is its current score.
 type Entry struct {
 	bun.BaseModel `bun:"table:score_entries,alias:s"`
 
@@ -27,26 +27,27 @@ type Entry struct {
 	Seq          int64     `bun:",type:bigint"`
 	Kind         string    `bun:",type:text"`
 	AgentID      uuid.UUID `bun:",type:uuid"`
-	Value        float64   `bun:",type:double precision"` // y, also in a reversal: the result taken back
+	Value        float64   `bun:",type:double precision"` // y; in a reversal, the y taken back
 	Outcome      string    `bun:",nullzero,type:text"`
 	Source       string    `bun:",type:text"` // "market" or "admin"
 	Note         string    `bun:",nullzero,type:text"`
 	Brier        float64   `bun:",type:double precision"`
-	// Edge, Contribution (edge times weight), LogEdge (bits, six decimals), Stake and Spread
-	// (times weight; see score.Stake and score.Spread) are nil without a baseline.
+	// Edge, Contribution, LogEdge, Stake and Spread are nil without a baseline. Contribution is
+	// edge times weight. LogEdge is in bits, to six decimals. Stake and Spread are multiplied by
+	// the weight; see score.Stake and score.Spread.
 	Edge         *score.Points `bun:",type:bigint"`
 	Contribution *score.Points `bun:",type:bigint"`
 	LogEdge      *float64      `bun:",type:double precision"`
 	Stake        *score.Points `bun:",type:bigint"`
 	Spread       *score.Points `bun:",type:bigint"`
-	// Category and Day are the sums it counts in.
+	// Category and Day name the row of agent_days that the entry counts in.
 	Category     string    `bun:",type:text"`
 	Day          string    `bun:",type:text"`
 	RulesVersion string    `bun:",type:text"`
 	CreatedAt    time.Time `bun:",type:timestamptz"`
 }
 
-// result returns the numbers of the row, of a reversal the numbers it takes back.
+// result returns the numbers of an entry. For a reversal it returns those of the score taken back.
 func (e *Entry) result() result {
 	r := result{e.Brier, e.Edge, e.Contribution, e.LogEdge, e.Stake, e.Spread}
 	if e.Kind == kindReversal {
@@ -57,16 +58,16 @@ func (e *Entry) result() result {
 	return r
 }
 
-// bet is what a score is computed from.
+// bet holds what a score is computed from.
 type bet struct {
 	AgentID  uuid.UUID
 	P        float64
-	Q        *float64 // the baseline, nil when there is none
-	Index    int      // of the weight, with Q
+	Q        *float64 // baseline, nil if there is none
+	Index    int      // weight index, set with Q
 	EventKey string
 }
 
-// result is what one bet scored.
+// result holds the scores of one bet.
 type result struct {
 	Brier              float64
 	Edge, Contribution *score.Points
@@ -81,7 +82,7 @@ func (b *bet) score(y float64) result {
 	}
 	edge := score.Edge(b.P, *b.Q, y)
 	contribution := score.Contribution(edge, b.Index)
-	// Rounded where it is made, so that the published number is the one summed up.
+	// Rounded here, so that the sums add up the published number.
 	log := math.Round(score.LogEdge(b.P, *b.Q, y)*1e6) / 1e6
 	r.Edge, r.Contribution, r.LogEdge = &edge, &contribution, &log
 	stake := score.Contribution(score.Stake(b.P, *b.Q), b.Index)
@@ -97,7 +98,7 @@ func (b *bet) disagrees() int64 {
 	return 0
 }
 
-// term is what the bet adds to its day; sign −1 takes it back.
+// term returns what the bet adds to its day (sign 1) or takes away from it (−1).
 func (b *bet) term(y float64, r result, sign int64, category, day string) dayTerm {
 	var sums score.BinSum
 	sums.Add(b.P, y)
@@ -116,5 +117,5 @@ func (b *bet) term(y float64, r result, sign int64, category, day string) dayTer
 
 func units(x, scale float64) int64 { return int64(math.Round(x * scale)) }
 
-// Stands reports whether a prediction whose latest row this is has a score.
+// Stands reports whether a prediction whose latest entry is e has a score.
 func (e *Entry) Stands() bool { return e.Kind == kindScore }

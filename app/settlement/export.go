@@ -12,10 +12,10 @@ import (
 	"github.com/pulsecast/pulsecast/app/prediction"
 )
 
-// Span is the time from From to To, without To. A zero From is the beginning of all.
+// Span is the time from From up to but not including To. With a zero From it has no start.
 type Span struct{ From, To time.Time }
 
-// within narrows a query to rows whose column of times lies in the span.
+// within narrows a query to rows whose time column lies in the span.
 func (s Span) within(q *bun.SelectQuery, column string) *bun.SelectQuery {
 	if !s.From.IsZero() {
 		q.Where("? >= ?", bun.Ident(column), database.Now(s.From))
@@ -23,7 +23,7 @@ func (s Span) within(q *bun.SelectQuery, column string) *bun.SelectQuery {
 	return q.Where("? < ?", bun.Ident(column), database.Now(s.To))
 }
 
-// ids narrows a query to rows whose ids were made in the span.
+// ids narrows a query to rows whose ids were created in the span.
 func (s Span) ids(q *bun.SelectQuery, column string) *bun.SelectQuery {
 	if !s.From.IsZero() {
 		q.Where("? >= ?", bun.Ident(column), database.FirstID(s.From))
@@ -31,8 +31,8 @@ func (s Span) ids(q *bun.SelectQuery, column string) *bun.SelectQuery {
 	return q.Where("? < ?", bun.Ident(column), database.FirstID(s.To))
 }
 
-// OutcomesIn lists the outcomes that were decided in a span as they stand, at most limit after a
-// market, in order of the market.
+// OutcomesIn lists the outcomes decided in a span, in order of market id. It returns at most limit
+// outcomes of markets with an id greater than after.
 func OutcomesIn(ctx context.Context, db bun.IDB, s Span, after string, limit int) ([]Outcome, error) {
 	var rows []Outcome
 	q := s.within(db.NewSelect().Model(&rows), "o.decided_at").Where("o.market_id > ?", after)
@@ -45,8 +45,8 @@ func OutcomesIn(ctx context.Context, db bun.IDB, s Span, after string, limit int
 	return rows, nil
 }
 
-// EntriesIn lists the rows of the ledger that were created in a span, at most limit after one, in
-// order of their ids.
+// EntriesIn lists the ledger entries created in a span, in order of their ids. It returns at most
+// limit entries with an id greater than after.
 func EntriesIn(ctx context.Context, db bun.IDB, s Span, after uuid.UUID, limit int) ([]Entry, error) {
 	var rows []Entry
 	q := s.ids(db.NewSelect().Model(&rows), "s.id").Where("s.id > ?", after)
@@ -59,8 +59,9 @@ func EntriesIn(ctx context.Context, db bun.IDB, s Span, after uuid.UUID, limit i
 	return rows, nil
 }
 
-// ScoredIn lists the predictions with a row of the ledger in a span, at most limit. Each comes
-// once, in the order of its last row there; after is the last row of the one before.
+// ScoredIn lists the predictions with a ledger entry in a span, at most limit. Each is listed once,
+// ordered by its last entry in the span. The list starts after the entry named after; last is the
+// id to pass for the next page.
 func ScoredIn(ctx context.Context, db bun.IDB, s Span, after uuid.UUID, limit int) (
 	keys []prediction.Key, last uuid.UUID, err error,
 ) {
@@ -83,12 +84,14 @@ func ScoredIn(ctx context.Context, db bun.IDB, s Span, after uuid.UUID, limit in
 	return keys, last, nil
 }
 
-// appliedWithin is how long after its decision an outcome may be applied. Void predictions of an
-// outcome that was decided so shortly before a span are listed with it, maybe for a second time.
+// appliedWithin is the maximum time from an outcome's decision to its application. A void
+// prediction whose outcome was decided less than this before a span is listed with the span, and
+// may have been listed before.
 const appliedWithin = time.Hour
 
-// VoidedIn lists the void predictions that an outcome or a ruling of a span decided and that have
-// no row of the ledger in it, at most limit after one, in order of their ids.
+// VoidedIn lists the void predictions that were decided by an outcome or a ruling in a span and
+// have no ledger entry in it, in order of their ids. It returns at most limit keys with an id
+// greater than after.
 func VoidedIn(ctx context.Context, db bun.IDB, s Span, after uuid.UUID, limit int) ([]prediction.Key, error) {
 	outcomes := s
 	if !s.From.IsZero() {
@@ -109,15 +112,15 @@ func VoidedIn(ctx context.Context, db bun.IDB, s Span, after uuid.UUID, limit in
 	return keys, nil
 }
 
-// SettledReference is a reference row and where it counts.
+// SettledReference is a reference row with the category and day it counts under.
 type SettledReference struct {
 	ReferencePrediction
 	Category string
 	Day      string
 }
 
-// ReferencesIn lists the reference rows that were settled, or opened again, in a span, at most
-// limit after one, in order of agent and market.
+// ReferencesIn lists the reference rows that were settled or reopened in a span, in order of agent
+// and market. It returns at most limit rows after the given agent and market.
 func ReferencesIn(
 	ctx context.Context, db bun.IDB, s Span, agent uuid.UUID, marketID string, limit int,
 ) ([]SettledReference, error) {

@@ -9,8 +9,8 @@ import (
 	"github.com/pulsecast/pulsecast/app/market"
 )
 
-// Crowd makes a market with a prediction with a baseline from each of n agents, and a board
-// of them, and returns what settles it. It needs Postgres.
+// Crowd creates a market with a prediction with a baseline from each of n agents, and a board of
+// these agents. It returns a function that settles the market. It needs Postgres.
 func Crowd(t testing.TB, db *database.DB, n int) (settle func(context.Context) error) {
 	w := newWorld(t, db)
 	observed := w.crowd(n)
@@ -19,7 +19,7 @@ func Crowd(t testing.TB, db *database.DB, n int) (settle func(context.Context) e
 	return func(ctx context.Context) error { return w.service(0).AfterMarkets(ctx, observed) }
 }
 
-// crowd makes what Crowd does, and returns its market as observed after its close.
+// crowd does the work of Crowd. It returns the market as observed after its close.
 func (w *world) crowd(n int) []market.Market {
 	m := w.market("1", "e1", "politics", start)
 	m.Prices = []float64{.5, .5}

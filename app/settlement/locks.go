@@ -11,16 +11,16 @@ import (
 
 // The advisory locks, on Postgres. SQLite has one writer anyway.
 const (
-	// ledgerLock is held shared by every transaction that moves a cluster, a day or a
-	// baseline, and exclusively by a rebuild.
+	// ledgerLock is held shared by each transaction that changes a cluster, a day or a baseline,
+	// and exclusively by a rebuild.
 	ledgerLock = 7_305_842_312
 	// referenceLock stands for the reference agents, which have no tallies to lock.
 	referenceLock = 7_305_842_313
 )
 
-// inLedger runs fn in a transaction that no rebuild overlaps. Before fn reads what it
-// changes it locks the agents (prediction.LockTallies) or lockReferences, after the outcome
-// if it holds that. All transactions lock in this order, so that none is part of a deadlock.
+// inLedger runs fn in a transaction that doesn't overlap a rebuild. fn must call
+// prediction.LockTallies or lockReferences before it reads what it changes, and lock the outcome
+// before that if it needs it. All transactions lock in this order, so none can deadlock.
 func (s *Service) inLedger(ctx context.Context, fn func(ctx context.Context, tx bun.Tx) error) error {
 	return s.db.InTx(ctx, func(ctx context.Context, tx bun.Tx) error {
 		if err := advisoryLock(ctx, tx, "pg_advisory_xact_lock_shared", ledgerLock); err != nil {
@@ -30,7 +30,7 @@ func (s *Service) inLedger(ctx context.Context, fn func(ctx context.Context, tx 
 	})
 }
 
-// inWholeLedger runs fn in a transaction that no other one of this package overlaps.
+// inWholeLedger runs fn in a transaction that no other transaction of this package overlaps.
 func (s *Service) inWholeLedger(ctx context.Context, fn func(ctx context.Context, tx bun.Tx) error) error {
 	return s.db.InTx(ctx, func(ctx context.Context, tx bun.Tx) error {
 		if err := advisoryLock(ctx, tx, "pg_advisory_xact_lock", ledgerLock); err != nil {
@@ -40,8 +40,8 @@ func (s *Service) inWholeLedger(ctx context.Context, fn func(ctx context.Context
 	})
 }
 
-// lockReferences makes the transaction the only one that moves the reference agents. All
-// markets share their days, so it must end soon.
+// lockReferences lets only this transaction move the reference agents. All markets share their
+// days, so the transaction must end soon.
 func lockReferences(ctx context.Context, tx bun.Tx) error {
 	return advisoryLock(ctx, tx, "pg_advisory_xact_lock", referenceLock)
 }

@@ -19,8 +19,8 @@ import (
 	"github.com/pulsecast/pulsecast/app/problem"
 )
 
-// closing makes a market on which agents from to to have a baseline, and closes it. It is
-// observed and not settled yet.
+// closing creates a market, publishes a prediction of each agent with a number in from..to, fixes
+// the baselines and closes the market. The market is observed but not settled yet.
 func (w *world) closing(id string, from, to int) *market.Market {
 	w.t.Helper()
 	m := w.market(id, "", "politics", start.AddDate(0, 0, 1))
@@ -38,15 +38,15 @@ func (w *world) closing(id string, from, to int) *market.Market {
 	return m
 }
 
-// background runs fn and returns what waits for its end.
+// background runs fn in a goroutine. The returned function waits for its result.
 func background(fn func() error) (wait func() error) {
 	done := make(chan error, 1)
 	go func() { done <- fn() }()
 	return func() error { return <-done }
 }
 
-// hold begins a transaction by begin, runs fn in it, and keeps it open until release is
-// called, which returns how it ended.
+// hold begins a transaction with begin, runs fn in it and keeps it open until release is called.
+// release returns the transaction's error.
 func hold(
 	w *world, begin func(context.Context, func(context.Context, bun.Tx) error) error,
 	fn func(context.Context, bun.Tx) error,
@@ -67,7 +67,8 @@ func hold(
 	}
 }
 
-// holdChunk settles the first chunk of a market's predictions and doesn't commit it yet.
+// holdChunk settles the first chunk of a market's predictions and commits it when release is
+// called.
 func holdChunk(w *world, s *Service, m *market.Market) (release func() error) {
 	w.t.Helper()
 	if changed, err := s.decide(context.Background(), m, m.Verdict(), nil); err != nil || !changed {
@@ -83,7 +84,7 @@ func holdChunk(w *world, s *Service, m *market.Market) (release func() error) {
 	})
 }
 
-// waiting returns once n connections to the database wait for a lock.
+// waiting returns once n database connections wait for a lock.
 func (w *world) waiting(n int) {
 	w.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
@@ -94,8 +95,8 @@ func (w *world) waiting(n int) {
 	}
 }
 
-// While a worker has a chunk open, another settles a market of other agents from its
-// baselines to the end, though Always 50 % and Consensus have spoken of both.
+// TestMarketsOfOtherAgentsDontWait checks that while one worker has a chunk open, another can
+// settle a market of other agents completely. Always 50 % and Consensus have rows on both markets.
 func TestMarketsOfOtherAgentsDontWait(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, dbtest.Open(t, database.Postgres))
@@ -122,25 +123,25 @@ func TestMarketsOfOtherAgentsDontWait(t *testing.T) {
 	var moved int
 	w.must(w.db.NewRaw("SELECT count(*) FROM prediction_records WHERE market_id = '2' AND status = 'resolved'").Scan(ctx, &moved))
 	if moved != 6 {
-		t.Errorf("%d of 6 settled beside an open chunk", moved)
+		t.Errorf("settled %d predictions beside an open chunk, want 6", moved)
 	}
 	w.must(w.db.NewRaw("SELECT count(*) FROM reference_predictions WHERE market_id = '2' AND status = 'resolved'").Scan(ctx, &moved))
 	if moved != 2 {
-		t.Errorf("%d of 2 reference rows settled beside an open chunk", moved)
+		t.Errorf("settled %d reference rows beside an open chunk, want 2", moved)
 	}
 	if p := w.prediction(late); p.BaselineState != prediction.Missed {
-		t.Errorf("the baseline is %s", p.BaselineState)
+		t.Errorf("the baseline is %s, want missed", p.BaselineState)
 	}
 	w.must(release())
 	w.must(w.service(0).AfterMarkets(ctx, nil))
 	if n := w.settled() - before; n != 12 {
-		t.Errorf("%d of 12 settled", n)
+		t.Errorf("settled %d predictions, want 12", n)
 	}
 	w.rebuilt()
 }
 
-// Two workers on one market, and one agent on two markets: the later waits and finds what
-// the earlier did.
+// TestSameAgentsWait checks two workers on one market, and one agent on two markets. The later
+// worker waits and continues from the earlier one's result.
 func TestSameAgentsWait(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, dbtest.Open(t, database.Postgres))
@@ -153,12 +154,13 @@ func TestSameAgentsWait(t *testing.T) {
 	w.must(release())
 	w.must(errors.Join(wait(), waitToo()))
 	if n := w.settled(); n != 7 {
-		t.Errorf("%d of 7 settled", n)
+		t.Errorf("settled %d predictions, want 7", n)
 	}
 	w.rebuilt()
 }
 
-// A rebuild waits for the chunks under way, and chunks wait for it.
+// TestRebuildTakesEverything checks that a rebuild waits for open chunks, and that chunks wait for
+// a rebuild.
 func TestRebuildTakesEverything(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, dbtest.Open(t, database.Postgres))
@@ -174,7 +176,7 @@ func TestRebuildTakesEverything(t *testing.T) {
 	w.must(release())
 	w.must(wait())
 	if report.Entries != 2 || len(report.Differences) > 0 {
-		t.Errorf("the rebuild saw %d of the 2 entries of the chunk: %v", report.Entries, report.Differences)
+		t.Errorf("the rebuild read %d entries of the chunk, want 2; differences %v", report.Entries, report.Differences)
 	}
 
 	release = hold(w, s.inWholeLedger, func(context.Context, bun.Tx) error { return nil })
@@ -182,18 +184,18 @@ func TestRebuildTakesEverything(t *testing.T) {
 	wait = background(func() error { return s.AfterMarkets(context.Background(), observed) })
 	w.waiting(1)
 	if n := w.settled(); n != 2 {
-		t.Errorf("%d settled during a rebuild, want the 2 before it", n)
+		t.Errorf("%d settled during a rebuild, want the 2 settled before", n)
 	}
 	w.must(release())
 	w.must(wait())
 	if n := w.settled(); n != 8 {
-		t.Errorf("%d of 8 settled", n)
+		t.Errorf("settled %d predictions, want 8", n)
 	}
 	w.rebuilt()
 }
 
-// Publications wait for a rebuild of their agents and are counted once, also the first one
-// of an agent.
+// TestPublishingDuringRebuild checks that publications wait for a rebuild of their agents and are
+// counted once, including an agent's first one.
 func TestPublishingDuringRebuild(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, dbtest.Open(t, database.Postgres))
@@ -217,11 +219,11 @@ func TestPublishingDuringRebuild(t *testing.T) {
 	var tallies string
 	w.must(w.db.NewRaw("SELECT string_agg(total || ' ' || open, ', ' ORDER BY agent_id) FROM agent_tallies").Scan(t.Context(), &tallies))
 	if tallies != "2 2, 1 1" {
-		t.Errorf("tallies %s", tallies)
+		t.Errorf("got tallies %s, want 2 2, 1 1", tallies)
 	}
 }
 
-// insert publishes in a transaction, as publish does; it may run beside others.
+// insert publishes a prediction in one transaction, as publish does. It may run concurrently.
 func (w *world) insert(agent uuid.UUID, m *market.Market) error {
 	return w.db.InTx(context.Background(), func(ctx context.Context, tx bun.Tx) error { return w.add(ctx, tx, agent, m) })
 }
@@ -235,8 +237,8 @@ func (w *world) add(ctx context.Context, tx bun.Tx, agent uuid.UUID, m *market.M
 	})
 }
 
-// insertBatch publishes for those of some agents that no other transaction holds, whose
-// tallies it locks first.
+// insertBatch publishes a prediction for each given agent whose tally isn't locked by another
+// transaction. It locks these tallies first.
 func (w *world) insertBatch(agents []uuid.UUID, m *market.Market) error {
 	return w.db.InTx(context.Background(), func(ctx context.Context, tx bun.Tx) error {
 		if database.IsPostgres(tx) {
@@ -255,9 +257,9 @@ func (w *world) insertBatch(agents []uuid.UUID, m *market.Market) error {
 	})
 }
 
-// Eight workers decide the baselines and settle the markets of the same agents, each in an
-// order of its own, while the agents publish. None is part of a deadlock, every prediction
-// is decided once and in order, and a rebuild finds the same.
+// TestWorkersAndPublishersTogether runs eight workers that fix baselines and settle the markets of
+// the same agents, each in a different order, while the agents publish. There must be no deadlock,
+// every prediction must be decided once and in order, and a rebuild must find no difference.
 func TestWorkersAndPublishersTogether(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
@@ -313,13 +315,13 @@ func TestWorkersAndPublishersTogether(t *testing.T) {
 		w.must(db.NewRaw(`SELECT count(*) FROM prediction_records WHERE (market_id = '900') <> (status = 'open') AND market_id IS NOT NULL
 			OR baseline_state = 'pending'`).Scan(t.Context(), &wrong))
 		if wrong > 0 {
-			t.Errorf("%d predictions stand where they must not", wrong)
+			t.Errorf("%d predictions have the wrong status", wrong)
 		}
 	})
 }
 
-// An admin rules on the market between two steps of its settlement: what the ruling says
-// holds for all.
+// TestRulingDuringSettlement checks that an admin's ruling between two steps of a market's
+// settlement decides all its predictions.
 func TestRulingDuringSettlement(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -348,7 +350,7 @@ func TestRulingDuringSettlement(t *testing.T) {
 					}
 					w.must(s.AfterMarkets(t.Context(), observed))
 					if left > 0 {
-						t.Fatalf("no ruling: %d steps too few", left)
+						t.Fatalf("no ruling was made: %d steps too few", left)
 					}
 					var got string
 					w.must(db.NewRaw(`SELECT status || ' ' || COALESCE(resolution_outcome, '') || ' ' || count(*) FROM prediction_records
@@ -366,7 +368,8 @@ func TestRulingDuringSettlement(t *testing.T) {
 	}
 }
 
-// A ruling on a prediction waits for the chunk that moves it, and the chunk for the ruling.
+// TestRulingOnPredictionOfAChunk checks that a ruling on a prediction waits for the chunk that
+// moves it, and that a chunk waits for a ruling.
 func TestRulingOnPredictionOfAChunk(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, dbtest.Open(t, database.Postgres))
@@ -401,15 +404,16 @@ func TestRulingOnPredictionOfAChunk(t *testing.T) {
 	w.must(held())
 	w.must(wait())
 	if got := w.ledger(ids[3]); got != "" {
-		t.Errorf("a void prediction has a ledger:\n%s", got)
+		t.Errorf("a void prediction has ledger entries:\n%s", got)
 	}
 	if n := w.settled(); n != 2 {
-		t.Errorf("%d settled, want the 2 without a ruling", n)
+		t.Errorf("%d predictions settled, want the 2 without a ruling", n)
 	}
 	w.rebuilt()
 }
 
-// Of admins who rule the same at once, one does and the others are refused.
+// TestAdminsRuleAtOnce checks that when admins make the same ruling at once, one succeeds and the
+// others are refused.
 func TestAdminsRuleAtOnce(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
@@ -435,10 +439,10 @@ func TestAdminsRuleAtOnce(t *testing.T) {
 			}
 		}
 		if refused != len(errs)-1 {
-			t.Errorf("%d of %d refused", refused, len(errs))
+			t.Errorf("%d of %d refused, want all but one", refused, len(errs))
 		}
 		if list, _, err := Corrections(t.Context(), db, CorrectionFilter{Limit: 10}); err != nil || len(list) != 1 {
-			t.Errorf("%d corrections, %v", len(list), err)
+			t.Errorf("got %d corrections (error %v), want 1", len(list), err)
 		}
 		w.rebuilt()
 	})

@@ -11,9 +11,9 @@ import (
 	"github.com/pulsecast/pulsecast/app/database"
 )
 
-// AtOnce runs read on the database as it stands at one moment. No settlement is under way at that
-// moment, so all that it sees of the ledger and the sums was created before read begins, and what
-// it doesn't see is created later. Settlements wait only until the moment is fixed.
+// AtOnce runs read on a snapshot of the database. No settlement is under way at the moment of the
+// snapshot. So read sees every ledger entry and sum created before it begins, and none created
+// later. Settlements wait only until the snapshot is taken.
 func AtOnce(ctx context.Context, db *database.DB, read func(ctx context.Context, tx bun.IDB) error) error {
 	tx, err := fixMoment(ctx, db)
 	if err != nil {
@@ -32,7 +32,7 @@ func fixMoment(ctx context.Context, db *database.DB) (tx bun.Tx, err error) {
 		if tx, err = db.Reader.BeginTx(context.WithoutCancel(ctx), options); err != nil {
 			return err
 		}
-		// A transaction sees the database as its first query does.
+		// The first query of a transaction fixes its snapshot.
 		var n int64
 		if err := tx.NewRaw("SELECT COUNT(*) FROM (SELECT 1 FROM market_outcomes LIMIT 1) AS t").Scan(ctx, &n); err != nil {
 			return errors.Join(err, tx.Rollback())

@@ -11,11 +11,11 @@ import (
 	"github.com/pulsecast/pulsecast/app/prediction"
 )
 
-// ConsensusEvents is how many settled events an agent needs to count in the consensus of a
-// market and in what Consensus says. So many new accounts can't move either.
+// ConsensusEvents is how many settled events an agent needs to count in a market's consensus and in
+// the Consensus reference row. The threshold keeps many new accounts from moving either.
 const ConsensusEvents = 5
 
-// CountInConsensus tells which of some agents have at least ConsensusEvents settled events.
+// CountInConsensus reports for each agent whether it has at least ConsensusEvents settled events.
 func CountInConsensus(ctx context.Context, db bun.IDB, agents []uuid.UUID) (map[uuid.UUID]bool, error) {
 	events, err := settledEvents(ctx, db, agents)
 	if err != nil {
@@ -28,8 +28,8 @@ func CountInConsensus(ctx context.Context, db bun.IDB, agents []uuid.UUID) (map[
 	return counts, nil
 }
 
-// settledEvents counts the settled events of agents. It reads no more than the first few days
-// of each, so a number above ConsensusEvents may be too small.
+// settledEvents counts the settled events of each agent. It reads only the first few days of an
+// agent, so a count above ConsensusEvents may be too small.
 func settledEvents(ctx context.Context, db bun.IDB, agents []uuid.UUID) (map[uuid.UUID]int64, error) {
 	type row struct {
 		AgentID uuid.UUID `bun:",type:uuid"`
@@ -58,8 +58,8 @@ func settledEvents(ctx context.Context, db bun.IDB, agents []uuid.UUID) (map[uui
 	return events, nil
 }
 
-// consensusChanged has the consensus counted anew of the market whose predictions the batch has
-// moved, and of those on which agents begin or cease to count. It is the last step of its
+// consensusChanged marks the consensus of a market for counting again, and that of every market
+// with predictions of agents that began or ceased to count. It must be the last step of its
 // transaction.
 func (b *batch) consensusChanged(ctx context.Context, tx bun.Tx, marketID string) error {
 	agents, err := b.countNow(ctx, tx)
@@ -69,8 +69,8 @@ func (b *batch) consensusChanged(ctx context.Context, tx bun.Tx, marketID string
 	return prediction.AgentsChanged(ctx, tx, agents, marketID)
 }
 
-// countNow lists the agents that begin to count in consensus with what the batch has written,
-// or cease to.
+// countNow lists the agents that begin or cease to count in consensus because of what the batch
+// wrote.
 func (b *batch) countNow(ctx context.Context, tx bun.Tx) ([]uuid.UUID, error) {
 	gained := map[uuid.UUID]int64{}
 	for key, before := range b.before {

@@ -12,9 +12,9 @@ import (
 	"github.com/pulsecast/pulsecast/app/prediction"
 )
 
-// TestConsensusRowIsARecord: Consensus hears who counts at the moment it speaks. Neither an agent
-// that begins to count later nor a settlement that is taken back changes what it said, and a
-// rebuild agrees.
+// TestConsensusRowIsARecord checks that the row of Consensus keeps the agents that counted when it
+// was stored. Agents that begin to count later and settlements taken back don't change it, and a
+// rebuild finds no difference.
 func TestConsensusRowIsARecord(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
@@ -39,29 +39,29 @@ func TestConsensusRowIsARecord(t *testing.T) {
 		check := func(when, consensus string) {
 			t.Helper()
 			if got, want := references(w, "1"), "fifty 0.5 against 0.3; "+consensus; got != want {
-				t.Errorf("%s: %s, want %s", when, got, want)
+				t.Errorf("%s: got %s, want %s", when, got, want)
 			}
 			w.rebuilt()
 		}
 		observe(.35)
-		check("four agents count, and a newcomer spoke", "")
+		check("four agents count, and a newcomer published", "")
 		w.settleFive(s, agents[4])
 		check("the fifth counts, but no baseline was fixed since", "")
 		w.publish(agents[5], m, 0, .01)
 		observe(.45)
 		const said = "consensus 0.6 against 0.45; " // .2 .4 .6 .8 .9
-		check("a newcomer's baseline lets it speak", said)
+		check("a newcomer's baseline triggers the row", said)
 		observe(.5)
 		w.settleFive(s, agents[5])
 		observe(.55)
-		check("the sixth counts later", said)
+		check("a sixth agent counts later", said)
 		reopened := w.markets["9000"]
 		reopen(reopened, .5, .5)
 		w.clock = w.clock.Add(time.Minute)
 		w.tick(s, reopened)
 		counts, err := CountInConsensus(t.Context(), db, agents)
 		if err != nil || counts[agents[0]] || !counts[agents[4]] {
-			t.Errorf("after an event was taken back %v count, %v", counts, err)
+			t.Errorf("after an event was taken back: counts %v, error %v", counts, err)
 		}
 		check("four events were taken back", said)
 		closeWith(m, w.clock, 1, 0)
@@ -69,7 +69,7 @@ func TestConsensusRowIsARecord(t *testing.T) {
 		live := w.sums()
 		report, err := s.Rebuild(t.Context(), true)
 		if w.must(err); len(report.Differences) > 0 {
-			t.Errorf("the rebuild disagrees: %v", report.Differences)
+			t.Errorf("the rebuild found differences: %v", report.Differences)
 		}
 		if got := w.sums(); got != live {
 			t.Errorf("rebuilt sums differ:%s", difference(got, live))
@@ -78,7 +78,7 @@ func TestConsensusRowIsARecord(t *testing.T) {
 	})
 }
 
-// settleFive gives one more agent five settled events, on new markets.
+// settleFive gives another agent five settled events, on new markets.
 func (w *world) settleFive(s *Service, agent uuid.UUID) {
 	w.t.Helper()
 	at := w.clock
@@ -91,7 +91,8 @@ func (w *world) settleFive(s *Service, agent uuid.UUID) {
 	}
 }
 
-// TestFirstSettlementClearsMarks: a newcomer's predictions are marked until its first settlement.
+// TestFirstSettlementClearsMarks checks that a newcomer's predictions are marked until its first
+// settlement.
 func TestFirstSettlementClearsMarks(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
@@ -112,7 +113,7 @@ func TestFirstSettlementClearsMarks(t *testing.T) {
 		var left int
 		w.must(db.NewRaw("SELECT COUNT(*) FROM results WHERE newcomer").Scan(t.Context(), &left))
 		if left != 1 || w.prediction(first).Status != prediction.Resolved {
-			t.Errorf("%d results are a newcomer's, want 1", left)
+			t.Errorf("%d results are marked as a newcomer's, want 1", left)
 		}
 	})
 }

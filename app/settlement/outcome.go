@@ -16,7 +16,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/prediction"
 )
 
-// Where an outcome comes from.
+// The values of Outcome.Source.
 const (
 	sourceMarket = "market"
 	sourceAdmin  = "admin"
@@ -26,29 +26,29 @@ const (
 const (
 	stateSettled = "settled"
 	stateVoid    = "void"
-	stateOpen    = "open" // reopened: what stood before is taken back
+	stateOpen    = "open" // reopened: earlier scores are taken back
 )
 
-// Outcome is what a market's closing decided, as it stands.
+// Outcome is the current decision about a market.
 type Outcome struct {
 	bun.BaseModel `bun:"table:market_outcomes,alias:o"`
 
 	MarketID string `bun:",pk"`
-	Revision int64  // 1 for the first; a correction or a reopening adds one
+	Revision int64  // from 1; each correction or reopening adds one
 	State    string
-	Winner   string `bun:",nullzero"` // of the outcome that happened alone
-	// Outcomes are the market's outcomes as decided upon, OutcomeValues how far each
-	// happened, empty unless settled.
+	Winner   string `bun:",nullzero"` // the only outcome that happened, if one did
+	// Outcomes are the market's outcomes when it was decided. OutcomeValues say how far each
+	// happened, 0..1, and are empty unless settled.
 	Outcomes      []string  `bun:"type:json"`
 	OutcomeValues []float64 `bun:"type:json"`
 	Source        string
 	Note          string    `bun:",nullzero"`
-	ClosedAt      time.Time `bun:",nullzero"` // when the market closed, if it says so
+	ClosedAt      time.Time `bun:",nullzero"` // when the market closed, zero if unknown
 	DecidedAt     time.Time
-	Applied       bool // every prediction stands where it follows from this
+	Applied       bool // all predictions of the market match this decision
 }
 
-// newOutcome is the next outcome of a market after before (nil for none).
+// newOutcome returns the outcome of m that follows before, which is nil for the first.
 func newOutcome(m *market.Market, v market.Verdict, before *Outcome, source, note string, at time.Time) *Outcome {
 	o := &Outcome{
 		MarketID: m.ID, Revision: 1, Outcomes: m.Outcomes, OutcomeValues: []float64{}, Source: source, Note: note,
@@ -69,18 +69,18 @@ func newOutcome(m *market.Market, v market.Verdict, before *Outcome, source, not
 	return o
 }
 
-// Void reports whether it decides nothing.
+// Void reports whether the outcome voids the market's predictions.
 func (o *Outcome) Void() bool { return o.State == stateVoid }
 
-// Ruled reports whether an admin decided it. Note is the reason then.
+// Ruled reports whether an admin decided the outcome. Note is then the reason.
 func (o *Outcome) Ruled() bool { return o.Source == sourceAdmin }
 
-// equal reports whether two outcomes say the same happened.
+// equal reports whether two outcomes say that the same happened.
 func (o *Outcome) equal(other *Outcome) bool {
 	return other != nil && o.State == other.State && o.Winner == other.Winner && slices.Equal(o.OutcomeValues, other.OutcomeValues)
 }
 
-// String says the outcome in words.
+// String returns the outcome in words, such as "open", "void" or "Yes".
 func (o *Outcome) String() string {
 	switch {
 	case o == nil || o.State == stateOpen:
@@ -97,7 +97,7 @@ func (o *Outcome) String() string {
 	return strings.Join(parts, ", ")
 }
 
-// value is how far the named outcome happened.
+// value returns how far the named outcome happened, 0..1.
 func (o *Outcome) value(name string) (float64, bool) {
 	for i, n := range o.Outcomes {
 		if i < len(o.OutcomeValues) && strings.EqualFold(strings.TrimSpace(n), strings.TrimSpace(name)) {
@@ -107,14 +107,14 @@ func (o *Outcome) value(name string) (float64, bool) {
 	return 0, false
 }
 
-// The notes a void prediction carries if no admin wrote another.
+// The notes of void predictions without a note from an admin.
 const (
 	noteVoid = "The market settled at even odds, so it decides nothing."
 	noteLate = "Published after the market had closed."
 )
 
-// placeOf is where a statement on the named outcome, published at the given time,
-// must stand. It reports false when the market no longer has that outcome.
+// placeOf returns the place of a prediction on the named outcome, published at the given time. It
+// reports false if the market no longer has that outcome.
 func (o *Outcome) placeOf(name string, published time.Time) (place, bool) {
 	if o.State == stateOpen {
 		return place{Status: prediction.Open}, true
@@ -139,7 +139,7 @@ func (o *Outcome) placeOf(name string, published time.Time) (place, bool) {
 	return p, ok
 }
 
-// OutcomeOf is what a market's closing decided; nil while nothing stands.
+// OutcomeOf returns a market's outcome, or nil if none is decided.
 func OutcomeOf(ctx context.Context, db bun.IDB, marketID string) (*Outcome, error) {
 	o, err := loadOutcome(ctx, db, marketID)
 	if err != nil || !decided(o) {
@@ -148,8 +148,8 @@ func OutcomeOf(ctx context.Context, db bun.IDB, marketID string) (*Outcome, erro
 	return o, nil
 }
 
-// OutcomesOf are what the closings of some markets decided; markets without a decision that
-// stands are left out.
+// OutcomesOf returns the outcomes of the given markets by market id. It leaves out markets without
+// a decision.
 func OutcomesOf(ctx context.Context, db bun.IDB, marketIDs []string) (map[string]*Outcome, error) {
 	found := make(map[string]*Outcome, len(marketIDs))
 	if len(marketIDs) == 0 {

@@ -13,7 +13,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/database/dbtest"
 )
 
-// queries keeps what is asked of the database.
+// queries records the queries sent to the database.
 type queries struct{ asked []string }
 
 func (q *queries) BeforeQuery(ctx context.Context, e *bun.QueryEvent) context.Context {
@@ -23,8 +23,8 @@ func (q *queries) BeforeQuery(ctx context.Context, e *bun.QueryEvent) context.Co
 
 func (q *queries) AfterQuery(context.Context, *bun.QueryEvent) {}
 
-// TestPendingIsFoundByItsIndex: each reading of the markets looks for pending
-// predictions, and must not walk through all there ever were.
+// TestPendingIsFoundByItsIndex checks that the query for pending predictions uses its index. It
+// runs at each reading of the markets and must not scan all predictions.
 func TestPendingIsFoundByItsIndex(t *testing.T) {
 	t.Parallel()
 	db := dbtest.Open(t, database.SQLite)
@@ -47,17 +47,17 @@ func TestPendingIsFoundByItsIndex(t *testing.T) {
 		}
 		w.must(db.NewRaw("EXPLAIN QUERY PLAN "+query).Scan(t.Context(), &steps))
 		if len(steps) == 0 || !strings.HasPrefix(steps[0].Detail, "SCAN s USING INDEX results_pending") {
-			t.Errorf("%s\nbegins elsewhere: %+v", query, steps)
+			t.Errorf("%s\ndoesn't start with index results_pending: %+v", query, steps)
 		}
 	}
 	if looked != 2 {
-		t.Errorf("looked %d times for pending predictions, want 2", looked)
+		t.Errorf("got %d queries for pending predictions, want 2", looked)
 	}
 }
 
-// TestChunksReadByKey: what a chunk reads follows from its predictions, not from the tables'
-// sizes, whatever the planner knows of them. Statistics are missing after a bulk load, and
-// they are old on a database that grew since. Tables of a few pages may be scanned.
+// TestChunksReadByKey checks that the rows a chunk reads depend on its predictions and not on the
+// tables' sizes. This must hold whatever statistics the planner has: they are missing after a bulk
+// load, and outdated on a database that has grown. Tables of a few pages may be scanned.
 func TestChunksReadByKey(t *testing.T) {
 	t.Parallel()
 	if dbtest.Partitioned() {
@@ -102,17 +102,17 @@ func TestChunksReadByKey(t *testing.T) {
 					}))
 				}
 				if run.last == uuid.Nil || run.stage != movePredictions {
-					t.Errorf("stands at stage %d after %s", run.stage, run.last)
+					t.Errorf("at stage %d after prediction %s, want the stage that moves predictions", run.stage, run.last)
 				}
 			})
 		}
 	}
 }
 
-// reads counts the rows that were read of a table.
+// reads counts the rows read from a table.
 type reads struct{ scanned, byIndex int64 }
 
-// readRows counts the rows that this connection has read lately, by table.
+// readRows counts the rows that this transaction has read, by table.
 func readRows(ctx context.Context, tx bun.Tx) (map[string]reads, error) {
 	var rows []struct {
 		Relname          string

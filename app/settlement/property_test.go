@@ -20,7 +20,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/score"
 )
 
-// finish settles a populated world in one of many ways. All must end the same.
+// finishes settle a populated world in different ways. All must end with the same sums.
 var finishes = map[string]func(w *world, ms []*market.Market){
 	"in order": func(w *world, ms []*market.Market) {
 		s := w.service(0)
@@ -34,7 +34,7 @@ var finishes = map[string]func(w *world, ms []*market.Market){
 		for _, i := range rand.Perm(len(ms)) {
 			settleAs(w, ms, i)
 			w.tick(s, ms[i])
-			w.tick(s, ms[i]) // and once more
+			w.tick(s, ms[i]) // again, without effect
 		}
 	},
 	"by two workers at once": func(w *world, ms []*market.Market) {
@@ -139,8 +139,8 @@ var finishes = map[string]func(w *world, ms []*market.Market){
 	},
 }
 
-// However settlement goes, the sums end the same, as naive code computes them, and
-// as a rebuild does.
+// TestEveryWayEndsTheSame checks that the sums are the same for every way of settling, and agree
+// with a naive computation and with a rebuild.
 func TestEveryWayEndsTheSame(t *testing.T) {
 	t.Parallel()
 	for _, seed := range []uint64{1, 2} {
@@ -159,7 +159,7 @@ func TestEveryWayEndsTheSame(t *testing.T) {
 						first = got
 					}
 					if got != first {
-						t.Errorf("sums differ from those of another way:%s", difference(got, first))
+						t.Errorf("the sums differ from those of another finish:%s", difference(got, first))
 					}
 					once.Unlock()
 					checkNaively(w)
@@ -170,7 +170,7 @@ func TestEveryWayEndsTheSame(t *testing.T) {
 	}
 }
 
-// checkNaively recomputes weights, scores and clusters from what is public.
+// checkNaively recomputes weights, scores and clusters from public data.
 func checkNaively(w *world) {
 	w.t.Helper()
 	ctx := context.Background()
@@ -188,20 +188,20 @@ func checkNaively(w *world) {
 	for _, p := range all {
 		key := p.AgentID.String() + " " + p.EventKey
 		if p.BaselineState == prediction.Pending {
-			w.t.Errorf("%s is still pending", p.ID)
+			w.t.Errorf("prediction %s is still pending", p.ID)
 		}
 		if p.BaselineState == prediction.Fixed {
 			ranked++
 			if *p.WeightIndex != next[key] {
-				w.t.Errorf("%s has index %d, want %d", p.ID, *p.WeightIndex, next[key])
+				w.t.Errorf("prediction %s has weight index %d, want %d", p.ID, *p.WeightIndex, next[key])
 			}
 			next[key]++
 			belief := fmt.Sprint(p.AgentID, p.MarketID, *p.OutcomeIndex)
 			if before, ok := said[belief]; ok != (p.BaselinePrevious != nil) || (ok && before != *p.BaselinePrevious) {
-				w.t.Errorf("%s has previous %v, want %v %v", p.ID, p.BaselinePrevious, before, ok)
+				w.t.Errorf("prediction %s has previous %v, want %v (exists: %t)", p.ID, p.BaselinePrevious, before, ok)
 			}
 			if q, ok := p.Bounds().Clamp(p.Confidence); !ok || q != *p.Baseline {
-				w.t.Errorf("%s has baseline %v, want %v", p.ID, *p.Baseline, q)
+				w.t.Errorf("prediction %s has baseline %v, want %v", p.ID, *p.Baseline, q)
 			}
 		}
 		if p.MarketID != "" {
@@ -213,13 +213,13 @@ func checkNaively(w *world) {
 		resolved++
 		if p.Edge != nil {
 			if want := score.Edge(p.Confidence, *p.Baseline, *p.ResolutionValue); *p.Edge != want {
-				w.t.Errorf("%s has edge %d, want %d", p.ID, *p.Edge, want)
+				w.t.Errorf("prediction %s has edge %d, want %d", p.ID, *p.Edge, want)
 			}
 			clusters[key] = clusters[key].Plus(score.Bet(p.Confidence, *p.Baseline, *p.ResolutionValue, *p.WeightIndex))
 		}
 	}
 	if ranked < 40 || resolved < 40 {
-		w.t.Errorf("only %d ranked and %d resolved: the test proves little", ranked, resolved)
+		w.t.Errorf("only %d fixed and %d resolved predictions: too few for this test", ranked, resolved)
 	}
 	for key, c := range clusters {
 		for _, category := range []string{categories[key], AllCategories} {
@@ -243,12 +243,12 @@ func checkNaively(w *world) {
 			WHERE agent_id = ?0 AND category <> '' AND (category = ?1 OR ?1 = '')`, of[0], of[1]).
 			Scan(ctx, &got.N, &got.S, &got.SS, &got.A, &got.V)
 		if err != nil || got != sums {
-			w.t.Errorf("%s in %q has %+v, want %+v, %v", of[0], of[1], got, sums, err)
+			w.t.Errorf("agent %s in %q has %+v, want %+v, error %v", of[0], of[1], got, sums, err)
 		}
 	}
 }
 
-// sumsOfDays are the sums of an agent's days in one category that follow from its clusters.
+// sumsOfDays are the sums over an agent's days in one category that its clusters imply.
 type sumsOfDays struct {
 	score.Tally
 	A, V int64
@@ -269,7 +269,7 @@ func eachCluster(ctx context.Context, db *database.DB, fn func(agent uuid.UUID, 
 	return err
 }
 
-// difference lists the lines that only one of two texts has.
+// difference lists the lines that only one of the two texts has.
 func difference(got, want string) string {
 	var b strings.Builder
 	has := func(text, line string) bool { return slices.Contains(strings.Split(text, "\n"), line) }

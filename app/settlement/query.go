@@ -14,37 +14,37 @@ import (
 	"github.com/pulsecast/pulsecast/app/prediction"
 )
 
-// SelectDays is a subquery of the daily sums: agent_id, category, day and the columns of
-// sums that the comment of agent_days in the migration explains. Those under AllCategories
-// are null but for clusters and cluster_sum.
+// SelectDays is a subquery of the daily sums: agent_id, category, day and the columns of sums that
+// the comment of agent_days in the migration explains. In rows under AllCategories, all sums but
+// clusters and cluster_sum are null.
 func SelectDays(db bun.IDB) *bun.SelectQuery {
 	return db.NewSelect().TableExpr("agent_days AS d").ColumnExpr("d.*")
 }
 
-// SelectClusters is a subquery of an agent's events with something settled: event_key,
-// category, day (on which it counts), value, stake, spread and disagreements.
+// SelectClusters is a subquery of an agent's events with at least one settled prediction:
+// event_key, category, day (on which the event counts), value, stake, spread and disagreements.
 func SelectClusters(db bun.IDB, agentID uuid.UUID) *bun.SelectQuery {
 	return db.NewSelect().TableExpr("clusters AS c").
 		ColumnExpr("c.event_key, c.category, COALESCE(c.day, c.settled_day) AS day, c.value, c.stake, c.spread, c.disagreements").
 		Where("c.agent_id = ?", agentID).Where("c.settled > 0")
 }
 
-// SelectNewestClusters narrows SelectClusters to those that count up to a day, the latest first,
-// at most limit.
+// SelectNewestClusters narrows SelectClusters to the latest events that count up to a day, at most
+// limit.
 func SelectNewestClusters(db bun.IDB, agentID uuid.UUID, until string, limit int) *bun.SelectQuery {
 	return SelectClusters(db, agentID).Where("COALESCE(c.day, c.settled_day) <= ?", until).
 		OrderExpr("COALESCE(c.day, c.settled_day) DESC, c.event_key DESC").Limit(int64(limit))
 }
 
-// SelectOpenReferences finds the open reference predictions on the market that a column of
-// an outer query names.
+// SelectOpenReferences selects the open reference rows on the market named by a column of the outer
+// query.
 func SelectOpenReferences(db bun.IDB, marketColumn string) *bun.SelectQuery {
 	return db.NewSelect().Model((*ReferencePrediction)(nil)).ColumnExpr("1").
 		Where("r.market_id = ?", bun.Ident(marketColumn)).Where("r.status = 'open'")
 }
 
-// NextDay is the first day after a moment on which something settled of an agent begins to
-// count, "" for none.
+// NextDay returns the first day after a moment on which something settled of an agent begins to
+// count, or "" if there is none.
 func NextDay(ctx context.Context, db bun.IDB, agentID uuid.UUID, after time.Time) (string, error) {
 	var day sql.NullString
 	err := db.NewRaw("SELECT MIN(day) FROM agent_days WHERE agent_id = ? AND category = ? AND day > ? AND clusters > 0",
@@ -55,8 +55,8 @@ func NextDay(ctx context.Context, db bun.IDB, agentID uuid.UUID, after time.Time
 	return day.String, nil
 }
 
-// CountEntries counts the ledger's rows since a moment. A row that is committed late still
-// changes the number.
+// CountEntries counts the ledger entries created since a moment. An entry that is committed late
+// still changes the number.
 func CountEntries(ctx context.Context, db bun.IDB, since time.Time) (n int64, err error) {
 	if err := db.NewRaw("SELECT COUNT(*) FROM score_entries WHERE id >= ?", database.FirstID(since)).Scan(ctx, &n); err != nil {
 		return 0, fmt.Errorf("count the ledger: %w", err)
@@ -64,13 +64,13 @@ func CountEntries(ctx context.Context, db bun.IDB, since time.Time) (n int64, er
 	return n, nil
 }
 
-// Scored names an agent and a category with a row of the ledger.
+// Scored is an agent and a category that have a ledger entry.
 type Scored struct {
 	AgentID  uuid.UUID `bun:"type:uuid"`
 	Category string
 }
 
-// ScoredSince lists the agents and categories with a row of the ledger since a moment.
+// ScoredSince lists the agents and categories with a ledger entry since a moment.
 func ScoredSince(ctx context.Context, db bun.IDB, since time.Time) ([]Scored, error) {
 	var rows []Scored
 	err := db.NewRaw("SELECT DISTINCT agent_id, category FROM score_entries WHERE id >= ?", database.FirstID(since)).
@@ -81,7 +81,7 @@ func ScoredSince(ctx context.Context, db bun.IDB, since time.Time) ([]Scored, er
 	return rows, nil
 }
 
-// CountEvents counts the events of the markets on which a prediction was scored.
+// CountEvents counts the events whose markets have a scored prediction.
 func CountEvents(ctx context.Context, db bun.IDB) (n int64, err error) {
 	err = db.NewSelect().TableExpr("market_outcomes AS o").Join("JOIN (?) AS m ON m.id = o.market_id", market.Select(db)).
 		ColumnExpr("COUNT(DISTINCT "+market.EventKeySQL+")").

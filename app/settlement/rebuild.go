@@ -14,36 +14,36 @@ import (
 	"github.com/pulsecast/pulsecast/app/score"
 )
 
-// rebuildAgents is how many agents one transaction of a rebuild takes.
+// rebuildAgents is how many agents one transaction of a rebuild processes.
 const rebuildAgents = 100
 
-// Difference is one number that did not agree.
+// Difference is a number that differs from the recomputed one.
 type Difference struct {
 	What  string // "cluster", "day", "tally", "count", "ledger" or "market"
 	Agent uuid.UUID
-	Key   string // which one: the event, "category day", the prediction, the market of a count
+	Key   string // the event, "category day", the prediction, or the market of a count
 	Have  string
 	Want  string
 }
 
-// Published reports whether the number is published as it was scored. Rebuild never
-// rewrites such a number.
+// Published reports whether the number was published with a score. Rebuild never rewrites such a
+// number.
 func (d Difference) Published() bool { return d.What == "ledger" || d.What == "market" }
 
 func (d Difference) String() string {
 	return fmt.Sprintf("%s of %s, %s: have %s, want %s", d.What, d.Agent, d.Key, d.Have, d.Want)
 }
 
-// RebuildReport says what a rebuild read and what did not agree.
+// RebuildReport counts what a rebuild read and lists the differences it found.
 type RebuildReport struct {
 	Agents, Predictions, Entries, References int64
 	Differences                              []Difference
 }
 
-// Rebuild recomputes clusters, days and tallies from the predictions' baselines and
-// the ledger, agent by agent, and the counts of predictions on markets, and compares. With
-// replace the sums that differ are written anew. Ledger rows and predictions that disagree
-// with the rules are only reported: what was published is never rewritten.
+// Rebuild recomputes the clusters, days and tallies of each agent from the predictions' baselines
+// and the ledger, and the counts of predictions on each market. It compares them with the stored
+// ones. With replace it rewrites the sums that differ. Ledger entries and predictions that break
+// the rules are only reported, because published numbers are never rewritten.
 func (s *Service) Rebuild(ctx context.Context, replace bool) (RebuildReport, error) {
 	var report RebuildReport
 	last := uuid.Nil
@@ -66,8 +66,8 @@ func (s *Service) Rebuild(ctx context.Context, replace bool) (RebuildReport, err
 }
 
 func rebuildSome(ctx context.Context, tx bun.Tx, agents []uuid.UUID, replace bool, report *RebuildReport) error {
-	// A prediction committed between the reading of the predictions and the writing of the
-	// tallies would be lost from them. Publishing doesn't take the ledger lock.
+	// Publishing doesn't take the ledger lock. A prediction committed after its agent's predictions
+	// are read and before the tally is written would be missing from the tally.
 	if err := prediction.LockTallies(ctx, tx, agents); err != nil {
 		return err
 	}
@@ -92,14 +92,14 @@ func rebuildSome(ctx context.Context, tx bun.Tx, agents []uuid.UUID, replace boo
 	return want.replace(ctx, tx, agents)
 }
 
-// recount adds up agents from scratch.
+// recount computes the sums of agents from scratch.
 type recount struct {
 	*sums
-	kept   map[clusterKey]*Cluster // what the clusters fixed once and for all
+	kept   map[clusterKey]*Cluster // clusters as stored, for their fixed category and day
 	report *RebuildReport
 }
 
-// rebuildRows is how many predictions are held in memory at once.
+// rebuildRows is how many predictions are in memory at once.
 const rebuildRows = 5000
 
 func (r *recount) agent(ctx context.Context, tx bun.Tx, id uuid.UUID) error {
@@ -178,7 +178,8 @@ func (r *recount) predictions(ctx context.Context, tx bun.Tx, rows []item) error
 	return nil
 }
 
-// entry adds one ledger row, after checking it against the rules it names.
+// entry adds one ledger entry to the sums. It first checks the numbers of an entry under the current
+// rules version.
 func (r *recount) entry(p *item, e *Entry) {
 	sign, numbers := int64(1), e.result()
 	if e.Kind == kindReversal {
@@ -192,9 +193,9 @@ func (r *recount) entry(p *item, e *Entry) {
 		c := r.clusters[clusterKey{bet.AgentID, bet.EventKey}]
 		c.Category = e.Category
 		if c.count(&bet, numbers, sign, ""); c.Day == "" && e.ID == p.last.ID && e.Kind == kindScore {
-			c.SettledDay = e.Day // all that stands on one event counts on one day
+			c.SettledDay = e.Day // all scores on one event count on one day
 		}
-		// The market's own side of the bet must always come out at exactly 0.
+		// The market scores its own price, so its edge must be exactly 0.
 		if own := score.Edge(*bet.Q, *bet.Q, e.Value); own != 0 {
 			r.report.differ("market", MarketAgent, e.PredictionID.String(), fmt.Sprint(own), "0")
 		}
@@ -233,8 +234,9 @@ func (r *recount) references(ctx context.Context, tx bun.Tx, agent uuid.UUID) er
 	return nil
 }
 
-// cluster finds or opens a cluster. Its category and day were fixed by the first
-// prediction: the row that is there is the record of them until the ledger says so.
+// cluster returns an agent's cluster on an event, and creates it if necessary. The agent's first
+// prediction on the event fixed category and day. The stored row records them until a ledger entry
+// does.
 func (r *recount) cluster(agent uuid.UUID, event, category, day string) *Cluster {
 	key := clusterKey{agent, event}
 	if c := r.clusters[key]; c != nil {
@@ -244,7 +246,7 @@ func (r *recount) cluster(agent uuid.UUID, event, category, day string) *Cluster
 	if kept := r.kept[key]; kept != nil {
 		c.Category, c.Day = kept.Category, kept.Day
 		if agent == FiftyAgent || agent == ConsensusAgent {
-			c.SettledDay = kept.SettledDay // they have no ledger that says so
+			c.SettledDay = kept.SettledDay // reference agents have no ledger entries
 		}
 	}
 	r.clusters[key] = c

@@ -12,8 +12,9 @@ import (
 // rebuildMarkets is how many markets one transaction of a rebuild counts.
 const rebuildMarkets = 100
 
-// rebuildCounts counts the predictions on every market anew and compares. With replace the
-// counts that differ are written, and the consensus of every market is counted again soon.
+// rebuildCounts counts the predictions on every market and compares the counts with the stored
+// ones. With replace it writes the counts that differ, and every market's consensus is counted
+// again soon after.
 func (s *Service) rebuildCounts(ctx context.Context, replace bool, report *RebuildReport) error {
 	for last, more := "", true; more; {
 		err := s.db.InTx(ctx, func(ctx context.Context, tx bun.Tx) error {

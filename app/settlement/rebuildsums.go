@@ -19,7 +19,7 @@ type dayKey struct {
 	cell
 }
 
-// sums are all the running sums of some agents.
+// sums holds all running sums of some agents.
 type sums struct {
 	clusters map[clusterKey]*Cluster
 	days     map[dayKey][]int64 // in the order of dayColumns
@@ -30,7 +30,7 @@ func newSums() *sums {
 	return &sums{map[clusterKey]*Cluster{}, map[dayKey][]int64{}, map[uuid.UUID]prediction.Tally{}}
 }
 
-// add adds a term as dayTerms.add does.
+// add adds a term to its day and to the day over all categories.
 func (s *sums) add(t dayTerm) {
 	s.addTo(t)
 	if b, ok := t.block(); ok {
@@ -50,7 +50,7 @@ func (s *sums) addTo(t dayTerm) {
 	}
 }
 
-// closeClusters adds the clusters with something settled to their days.
+// closeClusters adds each cluster with a settled prediction to its day.
 func (s *sums) closeClusters() {
 	for _, c := range s.clusters {
 		c.settle()
@@ -100,8 +100,8 @@ func (s *sums) loadDays(ctx context.Context, tx bun.Tx, agents []uuid.UUID) erro
 	return rows.Err()
 }
 
-// compare lists what differs between the sums as they are and as they should be. A
-// row of zeros is as good as none.
+// compare lists the differences between the stored sums s and the recomputed sums want. A row of
+// zeros equals a missing row.
 func (s *sums) compare(want *sums) []Difference {
 	var out []Difference
 	differ := func(what string, agent uuid.UUID, key, have, should string) {
@@ -133,7 +133,7 @@ func union[K comparable, V any](a, b map[K]V) map[K]struct{} {
 	return all
 }
 
-// String shows all of a cluster's numbers.
+// String returns all numbers of a cluster.
 func (c *Cluster) String() string {
 	if c == nil {
 		return "nothing"
@@ -157,7 +157,7 @@ func tallyString(t prediction.Tally) string {
 		t.Total, t.Open, t.Resolved, t.Void, t.PublicationDays, t.LastRankedDay, t.LastPublishedAt)
 }
 
-// replace writes the sums in place of what some agents have.
+// replace writes s in place of the stored sums of the given agents.
 func (s *sums) replace(ctx context.Context, tx bun.Tx, agents []uuid.UUID) error {
 	for _, table := range []string{"clusters", "agent_days"} {
 		if _, err := tx.ExecContext(ctx, "DELETE FROM "+table+" WHERE agent_id IN (?)", bun.List(agents)); err != nil {

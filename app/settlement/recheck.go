@@ -8,19 +8,19 @@ import (
 	"github.com/pulsecast/pulsecast/app/score"
 )
 
-// Checked is a prediction whose baseline is checked.
+// Checked is a prediction whose baseline is computed again.
 type Checked struct {
 	OutcomeIndex int
 	Confidence   float64
-	Previous     *float64 // the agent's own confidence before, on the same market and outcome
+	Previous     *float64 // the agent's previous confidence on the same market and outcome, nil if none
 	CreatedAt    time.Time
 }
 
 // CheckedFrom is how long before publication the prices that Baseline needs begin.
 func (s *Service) CheckedFrom() time.Duration { return s.fresh() + score.MedianWithin }
 
-// Baseline returns the baseline that follows from prices: those of the market around the
-// publication, oldest first. It reports false if no view after publication is among them.
+// Baseline returns the baseline that follows from prices: the market's prices around publication,
+// oldest first. ok is false if they hold no view after publication.
 func (s *Service) Baseline(c Checked, prices []market.Price) (b prediction.Baseline, ok bool) {
 	p := pending{OutcomeIndex: c.OutcomeIndex, Confidence: c.Confidence, Previous: c.Previous, CreatedAt: c.CreatedAt}
 	h := history(prices)

@@ -17,34 +17,34 @@ import (
 	"github.com/pulsecast/pulsecast/app/score"
 )
 
-// The reference agents, as the migrations make them.
+// The reference agents, as the migrations create them.
 var (
-	// MarketAgent is the market itself: exactly 0, so it has no rows at all.
+	// MarketAgent is the market. Its edge is always exactly 0, so it has no rows.
 	MarketAgent = uuid.MustParse("00000000-0000-7000-8000-000000000001")
-	// FiftyAgent says 50 % on each market when it is first seen.
+	// FiftyAgent says 50 % on each market when the market is first seen.
 	FiftyAgent = uuid.MustParse("00000000-0000-7000-8000-000000000002")
-	// ConsensusAgent says the agents' median once five of them that count have spoken.
+	// ConsensusAgent says the agents' median once five agents that count have an opinion.
 	ConsensusAgent = uuid.MustParse("00000000-0000-7000-8000-000000000003")
 )
 
-// consensusAgents are how many agents make a consensus.
+// consensusAgents is how many agents that count Consensus needs.
 const consensusAgents = 5
 
-// ReferencePrediction is what a reference agent says of a market: once, about the
-// outcome that stands for it (market.Reference), for good.
+// ReferencePrediction is the one prediction of a reference agent on a market. It names the market's
+// reference outcome (market.Reference) and never changes.
 //
-// Always 50 % speaks with the market's first observed price, Baseline, at ObservedAt;
-// siblings first seen in the same reading speak in the order of their ids.
+// Always 50 % predicts at the market's first observed price, which is Baseline, at ObservedAt. For
+// siblings first seen in the same reading, rows are stored in the order of the markets' ids.
 //
-// Consensus speaks at the end of a tick that fixes a baseline on the market, as soon as five
-// agents that count then (ConsensusEvents) have an open prediction with a baseline on it. Each
-// counts with its last one; one that names the other outcome of a market of two counts as its
-// complement, one that names another outcome of more not at all. Confidence is their median,
-// ObservedAt the latest observation that fixed a baseline on the market, and Baseline the price
-// it showed.
+// Consensus predicts at the end of a tick that fixes a baseline on the market, once five agents
+// that count at that time (ConsensusEvents) have an open prediction with a baseline on it. The last
+// prediction of each agent is used. If it names the other outcome of a market with two, its
+// complement is used. If it names another outcome of a market with more, it is left out. Confidence
+// is the median, ObservedAt the latest observation that fixed a baseline on the market, and
+// Baseline the price at that observation.
 //
-// A row is the record of what was said and who counted at that moment. What settles, or is taken
-// back, later doesn't change it, and a rebuild reads it: docs/decisions/0007-newcomers.md.
+// A row records the agents that counted when it was stored. Later settlements and reversals don't
+// change it, and a rebuild reads it: docs/decisions/0007-newcomers.md.
 type ReferencePrediction struct {
 	bun.BaseModel `bun:"table:reference_predictions,alias:r"`
 
@@ -63,7 +63,7 @@ type ReferencePrediction struct {
 	CreatedAt   time.Time
 }
 
-// meetMarkets lets Always 50 % speak of the observed markets it has not met.
+// meetMarkets stores a row of Always 50 % for each observed market that has none.
 func (s *Service) meetMarkets(ctx context.Context, observed []market.Market) error {
 	ids := make([]string, 0, len(observed))
 	for _, m := range observed {
@@ -87,7 +87,7 @@ func (s *Service) meetMarkets(ctx context.Context, observed []market.Market) err
 	return nil
 }
 
-// unmet lists those of some markets of which a reference agent has not spoken.
+// unmet returns those of the given markets that have no row of a reference agent.
 func (s *Service) unmet(ctx context.Context, agent uuid.UUID, ids []string) ([]string, error) {
 	if len(ids) == 0 {
 		return nil, nil
@@ -131,12 +131,12 @@ func (s *Service) meet(ctx context.Context, tx bun.Tx, ids []string) error {
 	return s.speak(ctx, tx, said)
 }
 
-// compareIDs orders decimal ids by number: shorter ones are smaller.
+// compareIDs orders decimal ids by their number. A shorter id is smaller.
 func compareIDs(a, b string) int {
 	return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b))
 }
 
-// firstPrices is the first observation of each market that has one.
+// firstPrices returns the first observation of each market that has one.
 func firstPrices(ctx context.Context, tx bun.Tx, ids []string) (map[string]market.Price, error) {
 	rows, err := market.Store{}.FirstPrices(ctx, tx, ids)
 	if err != nil {
@@ -149,7 +149,7 @@ func firstPrices(ctx context.Context, tx bun.Tx, ids []string) (map[string]marke
 	return found, nil
 }
 
-// statement is something a reference agent is about to say.
+// statement is a reference row to be stored.
 type statement struct {
 	agent  uuid.UUID
 	market *market.Market
@@ -158,8 +158,8 @@ type statement struct {
 	at     time.Time
 }
 
-// speak stores statements in their order, through the same weight indexes as predictions.
-// One about a market already spoken of is dropped.
+// speak stores reference rows in the order given. They get weight indexes as predictions do. It
+// skips a market on which the agent already has a row.
 func (s *Service) speak(ctx context.Context, tx bun.Tx, said []statement) error {
 	if len(said) == 0 {
 		return nil
@@ -218,7 +218,7 @@ func spoken(ctx context.Context, tx bun.Tx, said []statement) (map[uuid.UUID]map
 	return known, nil
 }
 
-// formConsensus lets Consensus speak of those markets that now have enough agents.
+// formConsensus stores a row of Consensus for those markets that now have enough agents.
 func (s *Service) formConsensus(ctx context.Context, marketIDs map[string]struct{}) error {
 	ids, err := s.unmet(ctx, ConsensusAgent, slices.SortedFunc(maps.Keys(marketIDs), compareIDs))
 	if err != nil {
@@ -263,8 +263,8 @@ func (s *Service) consensusOn(ctx context.Context, tx bun.Tx, id string) error {
 	return s.speak(ctx, tx, []statement{{ConsensusAgent, m, median, view, at}})
 }
 
-// openConfidences are the latest probabilities of the market's reference outcome of those agents
-// that count now, and the latest observation that fixed a baseline on the market.
+// openConfidences returns, for each agent that counts now, its latest probability of the market's
+// reference outcome. at is the latest observation that fixed a baseline on the market.
 func openConfidences(ctx context.Context, tx bun.Tx, m *market.Market) (confidences []float64, at time.Time, err error) {
 	opinions, err := prediction.Opinions(ctx, tx, []string{m.ID})
 	if err != nil {

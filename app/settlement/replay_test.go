@@ -19,8 +19,8 @@ import (
 	"github.com/pulsecast/pulsecast/app/source/polymarket"
 )
 
-// upstream replays recorded payloads: Gamma's by market id, the order book's by
-// condition id. Those of closed markets can be altered before they are sent.
+// upstream serves recorded payloads: Gamma's by market id, the order book's by condition id. alter
+// changes Gamma's payloads before they are sent.
 func upstream(t *testing.T, alter func(string) string) *polymarket.Client {
 	t.Helper()
 	dir := os.Getenv("UPSTREAM_SAMPLES")
@@ -70,15 +70,15 @@ func upstream(t *testing.T, alter func(string) string) *polymarket.Client {
 	return polymarket.New(polymarket.Config{GammaURL: server.URL, ClobURL: server.URL})
 }
 
-// The recorded markets settle as they did: by their prices, and, were those unclear,
-// by the recorded order books.
+// TestRecordedSettlements checks that the recorded markets settle with their real outcomes: by
+// their prices, and by the recorded order books if the prices are made unclear.
 func TestRecordedSettlements(t *testing.T) {
 	t.Parallel()
 	unclear := strings.NewReplacer(`"[\"0\", \"1\"]"`, `"[\"0.4\", \"0.6\"]"`, `"[\"1\", \"0\"]"`, `"[\"0.6\", \"0.4\"]"`,
 		`"umaResolutionStatus": "proposed"`, `"umaResolutionStatus": "resolved"`, `"enableOrderBook": true`, `"enableOrderBook": true, "umaResolutionStatus": "resolved"`)
 	for name, c := range map[string]struct {
 		alter func(string) string
-		want  map[string]string // by market id: the winner, empty while it is open
+		want  map[string]string // by market id: the winner, or "" for a market that stays open
 	}{
 		"as recorded":        {func(s string) string { return s }, map[string]string{"1460332": "No", "1812085": "Yes", "1878152": "FaZe", "1557558": ""}},
 		"by the order books": {unclear.Replace, map[string]string{"1460332": "No", "1812085": "Yes", "1878152": "", "1557558": ""}},
@@ -94,7 +94,7 @@ func TestRecordedSettlements(t *testing.T) {
 				if err != nil || len(got.Markets) != 4 {
 					t.Fatalf("read %d markets: %v", len(got.Markets), err)
 				}
-				// Our agent spoke while all of them were open, before March 2026.
+				// The agent predicts in March 2026, while all four markets are open.
 				before := make([]market.Market, len(got.Markets))
 				for i, m := range got.Markets {
 					reopen(&m, .5, .5)

@@ -9,15 +9,14 @@ import (
 	"github.com/pulsecast/pulsecast/app/prediction"
 )
 
-// RestoreEntries writes rows of the ledger as they are, for a database that is made from a data
-// release.
+// RestoreEntries writes ledger entries unchanged, into a database that is made from a data release.
 func RestoreEntries(ctx context.Context, tx bun.Tx, rows []Entry) error {
 	b := batch{entries: rows}
 	return b.writeLedger(ctx, tx)
 }
 
-// RestoreReferences writes reference rows as they are, with the clusters that they count in. Their
-// markets must be there.
+// RestoreReferences writes reference rows unchanged, with the clusters that they count in. Their
+// markets must exist.
 func RestoreReferences(ctx context.Context, tx bun.Tx, list []SettledReference) error {
 	if len(list) == 0 {
 		return nil
@@ -36,9 +35,9 @@ func RestoreReferences(ctx context.Context, tx bun.Tx, list []SettledReference) 
 	return addClusters(ctx, tx, clusters)
 }
 
-// RestoreClusters gives each event of an agent the category and the day of its latest score. They
-// were fixed by the agent's first prediction on the event, which may still be open. Rebuild then
-// makes the sums.
+// RestoreClusters creates a cluster for each agent and event, with the category and day of the
+// latest score there. The agent's first prediction on the event fixed both, and it may still be
+// open. Rebuild computes the sums afterwards.
 func RestoreClusters(ctx context.Context, tx bun.Tx) error {
 	_, err := tx.NewRaw(`INSERT INTO clusters (agent_id, event_key, category, day, next_index, settled, disagreements, value)
 		SELECT agent_id, event_key, category, day, 0, 0, 0, 0 FROM (

@@ -11,7 +11,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/prediction"
 )
 
-// withhold makes a stored prediction one that others see later.
+// withhold makes a stored prediction unrevealed until the given time.
 func (w *world) withhold(id uuid.UUID, until prediction.Reveal) {
 	w.t.Helper()
 	_, err := w.db.NewRaw("UPDATE predictions SET reveal = ?, unrevealed = TRUE WHERE id = ?", until, id).Exec(w.t.Context())
@@ -21,8 +21,8 @@ func (w *world) withhold(id uuid.UUID, until prediction.Reveal) {
 	w.must(err)
 }
 
-// TestSettlingReveals: the transaction that fixes a baseline or decides a prediction reveals
-// it, and Consensus hears only what is revealed.
+// TestSettlingReveals checks that the transaction that fixes a baseline or decides a prediction
+// also reveals it, and that Consensus uses only revealed predictions.
 func TestSettlingReveals(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
@@ -54,7 +54,7 @@ func TestSettlingReveals(t *testing.T) {
 			}
 			counts, err := prediction.Store{}.Consensus(t.Context(), db, []string{"1"})
 			if err != nil || counts["1"].Predictions != int64(len(all)-len(hidden)) {
-				t.Errorf("%s: the market counts %d, %v; want %d", when, counts["1"].Predictions, err, len(all)-len(hidden))
+				t.Errorf("%s: the consensus counts %d predictions (error %v), want %d", when, counts["1"].Predictions, err, len(all)-len(hidden))
 			}
 		}
 		w.tick(s, m)
@@ -64,12 +64,12 @@ func TestSettlingReveals(t *testing.T) {
 			w.tick(s, m)
 		}
 		if p := w.prediction(atClose); p.BaselineState != prediction.Fixed {
-			t.Fatalf("the baseline is %s", p.BaselineState)
+			t.Fatalf("the baseline is %s, want fixed", p.BaselineState)
 		}
 		check("baselines fixed", atClose, voided)
 		spoke, err := db.NewSelect().Model((*ReferencePrediction)(nil)).Where("r.agent_id = ?", ConsensusAgent).Count(t.Context())
 		if err != nil || spoke != 0 {
-			t.Errorf("Consensus spoke of four revealed predictions (%d, %v)", spoke, err)
+			t.Errorf("Consensus has %d rows (error %v) with only four revealed predictions, want 0", spoke, err)
 		}
 		_, err = s.Rule(t.Context(), KindPredictionVoided, voided.String(), Ruling{Note: "spam", Actor: "ada"})
 		w.must(err)
@@ -78,7 +78,7 @@ func TestSettlingReveals(t *testing.T) {
 		closeWith(m, w.clock, 1, 0)
 		w.tick(s, m)
 		if p := w.prediction(atClose); p.Status != prediction.Resolved {
-			t.Fatalf("after the close it is %s", p.Status)
+			t.Fatalf("after the close the prediction is %s, want resolved", p.Status)
 		}
 		check("settled")
 		w.rebuilt()

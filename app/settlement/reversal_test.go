@@ -14,14 +14,15 @@ import (
 	"github.com/pulsecast/pulsecast/app/score"
 )
 
-// A correction, a void and a reopening move every sum that ranges and odds need back to
-// exactly what it was: C, ΣC², A, V and the day blocks T, W and Q, by category and over all.
+// TestReversalsRestoreEverySum checks that a correction, a void and a reopening return every sum
+// that ranges and odds need to exactly its earlier value: C, ΣC², A, V and the day blocks T, W and
+// Q, by category and over all.
 func TestReversalsRestoreEverySum(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
 		w := newWorld(t, db)
 		s := w.service(0)
-		// Two events of two categories close on one day, so that they share a day block.
+		// Two events of different categories close on one day, so they share a day block.
 		ms := []*market.Market{
 			w.market("1", "e1", "politics", start), w.market("2", "e1", "politics", start), w.market("3", "", "sports", start),
 		}
@@ -47,7 +48,7 @@ func TestReversalsRestoreEverySum(t *testing.T) {
 		with := readSums(w, agent)
 		for _, of := range []string{AllCategories, "politics"} {
 			if with[of].A <= without[of].A || with[of].V <= without[of].V || with[of].Days == without[of].Days {
-				t.Fatalf("%q: settling moved %+v to %+v", of, without[of], with[of])
+				t.Fatalf("%q: settling changed %+v to %+v, want a higher A and V and other days", of, without[of], with[of])
 			}
 		}
 		same := func(after string, want map[string]score.Sums) {
@@ -55,14 +56,14 @@ func TestReversalsRestoreEverySum(t *testing.T) {
 			got := readSums(w, agent)
 			for of, sums := range want {
 				if got[of] != sums {
-					t.Errorf("%s, %q: %+v, want %+v", after, of, got[of], sums)
+					t.Errorf("%s, %q: got %+v, want %+v", after, of, got[of], sums)
 				}
 			}
 			w.rebuilt()
 		}
 		settle(0, 1)
 		if wrong := readSums(w, agent)[AllCategories]; wrong.S == with[AllCategories].S || wrong.A != with[AllCategories].A || wrong.V != with[AllCategories].V {
-			t.Errorf("the other outcome moved %+v to %+v", with[AllCategories], wrong)
+			t.Errorf("the other outcome changed %+v to %+v, want another S and the same A and V", with[AllCategories], wrong)
 		}
 		settle(1, 0)
 		same("corrected and corrected again", with)
@@ -77,7 +78,7 @@ func TestReversalsRestoreEverySum(t *testing.T) {
 	})
 }
 
-// readSums adds up an agent's days, by category and over all of them.
+// readSums adds up an agent's days, by category and over all categories.
 func readSums(w *world, agent uuid.UUID) map[string]score.Sums {
 	w.t.Helper()
 	sums := map[string]score.Sums{}
@@ -94,7 +95,7 @@ func readSums(w *world, agent uuid.UUID) map[string]score.Sums {
 		for _, r := range rows {
 			day := score.Sums{Tally: score.Tally{N: r.Clusters, S: r.ClusterSum, SS: r.ClusterSquares}, A: r.Stake, V: r.Variance}
 			if r.Category != AllCategories {
-				sums[AllCategories] = sums[AllCategories].Plus(day) // all but the day blocks
+				sums[AllCategories] = sums[AllCategories].Plus(day) // all sums except the day blocks
 			} else {
 				day = score.Sums{}
 			}

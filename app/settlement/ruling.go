@@ -15,57 +15,57 @@ import (
 	"github.com/pulsecast/pulsecast/app/problem"
 )
 
-// vanishedAfter is how long an open market with predictions may go unseen before it
-// counts as gone upstream, and an admin may rule on it.
+// vanishedAfter is how long an open market with predictions may be missing from the source before
+// an admin may rule on it.
 const vanishedAfter = 24 * time.Hour
 
 // Ruling is an admin's decision.
 type Ruling struct {
-	// Outcome names what happened: of a market one of its outcomes, of a prediction
-	// without a market "yes" or "no".
+	// Outcome names what happened: one of a market's outcomes, or "yes" or "no" for a prediction
+	// without a market.
 	Outcome string
-	// Value is how far it happened, 0..1, for a prediction without a market only,
-	// instead of Outcome.
+	// Value is how far it happened, 0..1. It replaces Outcome, for a prediction without a market
+	// only.
 	Value *float64
-	// Note is the public reason, Actor the admin's name.
+	// Note is the public reason. Actor is the admin's name.
 	Note, Actor string
-	// Record, if set, runs in the transaction of the ruling before it is carried out. Its
-	// error takes the ruling back.
+	// Record, if set, runs in the transaction of the ruling, before the ruling is carried out. An
+	// error from Record rolls the ruling back.
 	Record func(ctx context.Context, tx bun.Tx, c Change) error
 }
 
-// Change is what a ruling changes, or has changed.
+// Change is what a ruling would change or has changed.
 type Change struct {
-	Kind         string // of the correction it writes
+	Kind         string // kind of the correction that the ruling writes
 	MarketID     string
 	PredictionID uuid.UUID // uuid.Nil for a market
 	From, To     string    // in words: "open", "void", "Yes", "0.4"
-	// Open, Resolved and Void count the predictions it decides by their status before it.
-	// Predictions of a market on which an admin has ruled one by one are not counted.
+	// Open, Resolved and Void count the decided predictions by their status before the ruling. On a
+	// market, predictions with their own ruling are not counted.
 	Open, Resolved, Void int64
 }
 
-// plan is a checked ruling: what it changes and how it is done.
+// plan is a checked ruling, ready to carry out.
 type plan struct {
 	change  Change
-	market  *market.Market // nil for a prediction
-	outcome *Outcome       // of market
-	item    *item          // of a prediction
+	market  *market.Market // nil if the ruling is on a prediction
+	outcome *Outcome       // set with market
+	item    *item          // nil if the ruling is on a market
 	to      place
 }
 
 type check func(ctx context.Context, tx bun.Tx, r Ruling) (*plan, error)
 
-// Rule checks a ruling and carries it out. kind is one of the Kind constants of admins,
-// and target the id of the prediction or market:
+// Rule checks a ruling and carries it out. kind is one of the Kind constants of admins.
+// target is the id of the prediction or market.
 //
 //   - KindPredictionSettled decides a prediction without a market after its horizon.
 //   - KindPredictionChanged replaces that decision. The ledger gets a reversal and a new
-//     row.
-//   - KindPredictionVoided takes one prediction, linked or not, out of all scores. From
-//     then on its market no longer moves it.
-//   - KindMarketCorrected says what happened in a closed market, in place of what it
-//     showed, if anything. It holds until the market reopens.
+//     entry.
+//   - KindPredictionVoided takes one prediction, linked or not, out of all scores. After that
+//     its market no longer moves it.
+//   - KindMarketCorrected sets the outcome of a closed market and replaces the one it showed, if
+//     any. It holds until the market reopens.
 //   - KindMarketVoided takes all predictions of a closed market out of all scores.
 //
 // Refusals: 404 not_found, 422 invalid_request, and 409 if there is nothing to decide.
@@ -126,7 +126,7 @@ func (s *Service) rule(ctx context.Context, r Ruling, c check) (Change, error) {
 	if err != nil {
 		return Change{}, err
 	}
-	// The ruling stands from here on. The next tick does what a failure leaves undone.
+	// The ruling is stored. If the steps below fail, the next tick completes them.
 	if done.outcome != nil {
 		err = s.FixBaselines(ctx, done.change.MarketID)
 		if err == nil {
@@ -136,9 +136,9 @@ func (s *Service) rule(ctx context.Context, r Ruling, c check) (Change, error) {
 	return done.change, err
 }
 
-// record checks a ruling and stores it with its correction, in one transaction. It fails
-// with errDecided if the market got another outcome meanwhile, so that of two admins who
-// press the button together the second learns what the first did.
+// record checks a ruling and stores it with its correction in one transaction. It fails with
+// errDecided if the market got another outcome since the check. So if two admins submit at once,
+// the second sees the first one's ruling.
 func (s *Service) record(ctx context.Context, r Ruling, c check) (done *plan, err error) {
 	err = s.inLedger(ctx, func(ctx context.Context, tx bun.Tx) error {
 		p, err := c(ctx, tx, r)
@@ -163,7 +163,7 @@ func (s *Service) record(ctx context.Context, r Ruling, c check) (done *plan, er
 	return done, err
 }
 
-// movePrediction carries out the plan of a ruling on one prediction.
+// movePrediction carries out a ruling on one prediction.
 func (s *Service) movePrediction(ctx context.Context, tx bun.Tx, p *plan) error {
 	b, err := newBatch(ctx, tx, []bet{p.item.bet()}, database.Now(s.now()), s.now())
 	if err != nil {
@@ -178,17 +178,17 @@ func (s *Service) movePrediction(ctx context.Context, tx bun.Tx, p *plan) error 
 	return b.consensusChanged(ctx, tx, p.item.MarketID)
 }
 
-// maxNote is the longest reason, in characters.
+// maxNote is the maximum length of the reason, in characters.
 const maxNote = 1000
 
 func (r *Ruling) signed() error {
 	r.Note = strings.TrimSpace(r.Note)
 	var fields []problem.Field
 	if message := plaintext.CheckLength(r.Note, 1, maxNote, true); message != "" {
-		fields = append(fields, problem.Field{Field: "note", Message: message + "; it is the reason, shown in public"})
+		fields = append(fields, problem.Field{Field: "note", Message: message + "; the note is the public reason"})
 	}
 	if r.Actor == "" {
-		fields = append(fields, problem.Field{Field: "actor", Message: "must name who decides"})
+		fields = append(fields, problem.Field{Field: "actor", Message: "must be the name of the admin who decides"})
 	}
 	if fields != nil {
 		return problem.InvalidRequest(fields...)

@@ -72,7 +72,7 @@ func (s *Service) checkVoidPrediction(id uuid.UUID) check {
 	}
 }
 
-// loadItem locks the prediction's agent and reads the prediction.
+// loadItem locks the prediction's agent and then reads the prediction.
 func loadItem(ctx context.Context, tx bun.Tx, id uuid.UUID) (*item, error) {
 	key, err := prediction.Store{}.KeyOf(ctx, tx, id)
 	if err != nil {
@@ -134,7 +134,7 @@ func (i *item) plan(kind, words string, to place) *plan {
 	return &plan{change: c, item: i, to: to}
 }
 
-// result says how a prediction was resolved: " as Yes", " as 0.4", or nothing.
+// result returns how a prediction was resolved, as " as Yes" or " as 0.4", or "".
 func (i *item) result() string {
 	switch {
 	case i.ResolutionOutcome != "":
@@ -152,7 +152,7 @@ func (i *item) reason() string {
 	return fmt.Sprintf(" (%q)", i.ResolutionNote)
 }
 
-// value reads y out of a ruling on a prediction without a market.
+// value returns the y that a ruling gives a prediction without a market.
 func (r *Ruling) value() (float64, error) {
 	name := strings.TrimSpace(r.Outcome)
 	switch {
@@ -161,7 +161,7 @@ func (r *Ruling) value() (float64, error) {
 			problem.Field{Field: "value", Message: "cannot be given together with outcome; send one"},
 		)
 	case r.Value != nil && *r.Value >= 0 && *r.Value <= 1:
-		return math.Round(*r.Value*1e9) / 1e9, nil // as fine as scores are
+		return math.Round(*r.Value*1e9) / 1e9, nil // scores have this precision
 	case r.Value != nil:
 		return 0, problem.InvalidRequest(
 			problem.Field{Field: "value", Message: "must be a number from 0 to 1: how far it happened"},

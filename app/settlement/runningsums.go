@@ -15,8 +15,8 @@ import (
 	"github.com/pulsecast/pulsecast/app/score"
 )
 
-// dayTerm is a difference to one row of agent_days. It names one calibration bin;
-// a term that moves none has Bin −1.
+// dayTerm is a change to one row of agent_days. It changes at most one calibration bin; Bin is −1
+// if it changes none.
 type dayTerm struct {
 	AgentID  uuid.UUID `bun:",type:uuid"`
 	Category string    `bun:",type:text"`
@@ -24,12 +24,12 @@ type dayTerm struct {
 
 	Clusters        int64 `bun:",type:bigint"`
 	ClusterSum      int64 `bun:",type:bigint"` // 1/10,000 point
-	ClusterSquares  int64 `bun:",type:bigint"` // its square
+	ClusterSquares  int64 `bun:",type:bigint"` // square of the sum
 	Stake           int64 `bun:",type:bigint"` // A: 1/10,000 point
 	Variance        int64 `bun:",type:bigint"` // V: the squares of the clusters' spreads, 1e-8 point²
-	Disagreements   int64 `bun:",type:bigint"` // clusters with one
+	Disagreements   int64 `bun:",type:bigint"` // clusters with a disagreement
 	Resolved        int64 `bun:",type:bigint"`
-	Scored          int64 `bun:",type:bigint"` // of those, with a baseline
+	Scored          int64 `bun:",type:bigint"` // resolved predictions with a baseline
 	ResolvedBrier   int64 `bun:",type:bigint"` // 1e-8, over the resolved
 	Brier           int64 `bun:",type:bigint"` // 1e-8, over the scored
 	MarketBrier     int64 `bun:",type:bigint"` // 1e-8, over the scored
@@ -42,13 +42,13 @@ type dayTerm struct {
 	BinObserved   int64 `bun:",type:bigint"`
 }
 
-// plainSums are the columns of agent_days outside of the bins, as in dayTerm.
+// plainSums are the columns of agent_days outside the bins, in the order of dayTerm.
 var plainSums = []string{
 	"clusters", "cluster_sum", "cluster_squares", "stake", "variance", "disagreements", "resolved", "scored",
 	"resolved_brier", "brier", "market_brier", "log_edge", "observed_squares",
 }
 
-// dayColumns are all sums of agent_days: the plain ones, then three of each bin.
+// dayColumns are all columns of sums in agent_days: the plain ones, then three for each bin.
 var dayColumns = func() []string {
 	columns := append([]string(nil), plainSums...)
 	for bin := range score.BinCount {
@@ -59,12 +59,12 @@ var dayColumns = func() []string {
 	return columns
 }()
 
-// blockColumns are the first of dayColumns, which rows over all categories have.
+// blockColumns are the columns that rows over all categories have.
 var blockColumns = plainSums[:2]
 
 var binParts = []string{"count", "confidence", "observed"}
 
-// vector is the term in the order of dayColumns.
+// vector returns the term's numbers in the order of dayColumns.
 func (t *dayTerm) vector() []int64 {
 	v := append(make([]int64, 0, len(dayColumns)),
 		t.Clusters, t.ClusterSum, t.ClusterSquares, t.Stake, t.Variance, t.Disagreements, t.Resolved, t.Scored,
@@ -75,7 +75,7 @@ func (t *dayTerm) vector() []int64 {
 	return v
 }
 
-// join adds what another term of the same row and bin does; one without a bin joins any.
+// join adds another term of the same row and bin. A term without a bin joins any term of its row.
 func (t *dayTerm) join(o *dayTerm) {
 	t.Clusters += o.Clusters
 	t.ClusterSum += o.ClusterSum
@@ -95,12 +95,12 @@ func (t *dayTerm) join(o *dayTerm) {
 	t.BinObserved += o.BinObserved
 }
 
-// AllCategories is the category of the daily rows over all categories. They hold clusters
-// and cluster_sum alone: both are squared by day, and the square of a day's sum doesn't
-// follow from the squares of its categories. All other sums add up over the categories.
+// AllCategories is the category of the daily rows over all categories. They hold only clusters and
+// cluster_sum. Both are squared by day, and the square of a day's sum doesn't follow from the
+// squares of its categories. All other sums can be added up over the categories.
 const AllCategories = ""
 
-// block is what a term adds to the day over all categories; ok is false for nothing.
+// block returns what a term adds to the day over all categories. ok is false if it adds nothing.
 func (t *dayTerm) block() (b dayTerm, ok bool) {
 	b = dayTerm{
 		AgentID: t.AgentID, Category: AllCategories, Day: t.Day, Clusters: t.Clusters, ClusterSum: t.ClusterSum, Bin: -1,
@@ -108,7 +108,7 @@ func (t *dayTerm) block() (b dayTerm, ok bool) {
 	return b, t.Clusters != 0 || t.ClusterSum != 0
 }
 
-// dayTerms are differences to rows of agent_days, of each row one for every bin it moves.
+// dayTerms are the changes to each row of agent_days, one for every bin they change.
 type dayTerms map[dayKey][]dayTerm
 
 // add adds a term to its category's day and to the day over all categories.
@@ -131,8 +131,8 @@ func (d dayTerms) addTo(t dayTerm) {
 	d[key] = append(terms, t)
 }
 
-// rounds splits the terms so that no round has two of the same row, since one upsert can't
-// change a row twice. Each round is in the order of the table's key.
+// rounds splits the terms so that no round holds a row twice, because one upsert can't change a row
+// twice. Each round is in the order of the table's key.
 func (d dayTerms) rounds() [][]dayTerm {
 	var rounds [][]dayTerm
 	for _, terms := range d {
@@ -169,7 +169,7 @@ var addDaysSQL = func() string {
 		" ON CONFLICT (agent_id, category, day) DO UPDATE SET " + strings.Join(sets, ", ")
 }()
 
-// dayBlock is a difference to a row over all categories.
+// dayBlock is a change to a row over all categories.
 type dayBlock struct {
 	AgentID    uuid.UUID `bun:",type:uuid"`
 	Day        string    `bun:",type:text"`
@@ -213,21 +213,20 @@ type Cluster struct {
 
 	AgentID  uuid.UUID `bun:",pk,type:uuid"`
 	EventKey string    `bun:",pk,type:text"`
-	// Category and Day, the scheduled close, are fixed by the agent's first prediction on
-	// the event. Where the market had no end date Day is empty, and SettledDay holds the
-	// day of the first settlement while something is settled.
+	// Category and Day, the scheduled close, are fixed by the agent's first prediction on the
+	// event. If the market had no end date, Day is empty, and SettledDay is the day of the first
+	// settlement as long as something is settled.
 	Category   string `bun:",type:text"`
 	Day        string `bun:",nullzero,type:text"`
 	SettledDay string `bun:",nullzero,type:text"`
 	// NextIndex is the weight index of the next prediction.
 	NextIndex int64 `bun:",type:bigint"`
-	// Settled counts the scored predictions, Disagreements those at least
-	// score.MinDisagreement from their baseline, and Value is C: the sum of their
-	// contributions.
+	// Settled counts the scored predictions. Disagreements counts those at least
+	// score.MinDisagreement from their baseline. Value is C, the sum of their contributions.
 	Settled       int64 `bun:",type:bigint"`
 	Disagreements int64 `bun:",type:bigint"`
 	Value         int64 `bun:",type:bigint"`
-	// Stake and Spread are Σa and Σu of the scored predictions, times weight.
+	// Stake and Spread are Σa and Σu of the scored predictions, each times its weight.
 	Stake  int64 `bun:",type:bigint"`
 	Spread int64 `bun:",type:bigint"`
 }
@@ -237,11 +236,11 @@ type clusterKey struct {
 	event string
 }
 
-// countsOn is the day the cluster counts on, empty while it does not.
+// countsOn returns the day the cluster counts on, empty if it doesn't count.
 func (c *Cluster) countsOn() string { return cmp.Or(c.Day, c.SettledDay) }
 
-// count adds one scored bet (sign 1) or takes it back (−1). settled is the day it
-// counts on where the event has none.
+// count adds one scored bet (sign 1) or takes it back (−1). settled is the day that the cluster
+// counts on if its market has no end date.
 func (c *Cluster) count(b *bet, r result, sign int64, settled string) {
 	if c.Day == "" && c.SettledDay == "" {
 		c.SettledDay = settled
@@ -253,14 +252,14 @@ func (c *Cluster) count(b *bet, r result, sign int64, settled string) {
 	c.Disagreements += sign * b.disagrees()
 }
 
-// settle forgets the day of settlement once nothing is settled any more.
+// settle clears the day of settlement when nothing is settled any longer.
 func (c *Cluster) settle() {
 	if c.Settled == 0 {
 		c.SettledDay = ""
 	}
 }
 
-// share is what a cluster with something settled counts in its day.
+// share returns what a cluster with a settled prediction adds to its day.
 func (c *Cluster) share(sign int64) dayTerm {
 	t := dayTerm{
 		AgentID: c.AgentID, Category: c.Category, Day: c.countsOn(), Bin: -1,
@@ -273,7 +272,7 @@ func (c *Cluster) share(sign int64) dayTerm {
 	return t
 }
 
-// loadClusters reads those of some clusters that exist.
+// loadClusters reads the wanted clusters that exist.
 func loadClusters(ctx context.Context, tx bun.Tx, wanted map[clusterKey]struct{}) (map[clusterKey]*Cluster, error) {
 	found := make(map[clusterKey]*Cluster, len(wanted))
 	if len(wanted) == 0 {
@@ -298,7 +297,7 @@ func loadClusters(ctx context.Context, tx bun.Tx, wanted map[clusterKey]struct{}
 	return found, nil
 }
 
-// addClusters writes new clusters whole, and of those that are there the next index, all
+// addClusters inserts new clusters. Of existing ones it updates only the next index, which is all
 // that a prediction changes before it is settled.
 func addClusters(ctx context.Context, tx bun.Tx, rows []Cluster) error {
 	if len(rows) == 0 {
@@ -314,7 +313,7 @@ func addClusters(ctx context.Context, tx bun.Tx, rows []Cluster) error {
 	return nil
 }
 
-// settleClusters writes what a settlement changes.
+// settleClusters writes the columns that a settlement changes.
 func settleClusters(ctx context.Context, tx bun.Tx, rows []Cluster) error {
 	if len(rows) == 0 {
 		return nil

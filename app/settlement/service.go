@@ -9,8 +9,8 @@ import (
 	"github.com/pulsecast/pulsecast/app/market"
 )
 
-// chunkSize is how many predictions one transaction moves: large enough to be fast,
-// small enough that publishing and reading never wait long.
+// chunkSize is how many predictions one transaction moves. It is large enough to be fast, and small
+// enough that publishing and reading never wait long.
 const chunkSize = 1000
 
 // Options configure a Service. Only DB is required.
@@ -18,12 +18,12 @@ type Options struct {
 	DB *database.DB
 	// Interval is the time between two readings of the markets (MARKETS_INTERVAL).
 	Interval time.Duration
-	// MinLiquidity is the liquidity below which a market gives no baseline
-	// (RANKED_MIN_LIQUIDITY), in the market's currency; 0: none.
+	// MinLiquidity is the liquidity below which a market gives no baseline (RANKED_MIN_LIQUIDITY),
+	// in the market's currency. 0 turns the check off.
 	MinLiquidity float64
 	Now          func() time.Time
 	// Winner asks the order book which outcome of a closed market won, as
-	// source.MarketSource.Winner; nil: such markets wait.
+	// source.MarketSource.Winner does. If it is nil, markets without a clear result wait.
 	Winner func(ctx context.Context, m *market.Market) (outcome int, ok bool, err error)
 }
 
@@ -36,11 +36,11 @@ type Service struct {
 	now          func() time.Time
 	winner       func(ctx context.Context, m *market.Market) (int, bool, error)
 	chunk        int
-	// afterChunk runs after each committed chunk; tests stop the work there.
+	// afterChunk runs after each committed chunk. Tests stop the work with it.
 	afterChunk func() error
 }
 
-// New makes a Service.
+// New returns a Service.
 func New(o Options) *Service {
 	s := &Service{
 		db: o.DB, interval: o.Interval, minLiquidity: o.MinLiquidity, now: o.Now, winner: o.Winner,
@@ -55,13 +55,12 @@ func New(o Options) *Service {
 	return s
 }
 
-// cell is one part of an agent's sums.
+// cell is the category and day of one row of an agent's sums.
 type cell struct{ Category, Day string }
 
-// AfterMarkets is the hook that ingest calls once a reading of the markets and its
-// prices are stored. It fixes baselines, settles what has closed and reverses what has
-// reopened. A market that fails does not hold up the others; what is left undone is
-// taken up by the next call.
+// AfterMarkets is called by ingest after it has stored a reading of the markets and their prices.
+// It fixes baselines, settles markets that have closed and reverses those that have reopened. An
+// error on one market doesn't stop the others. The next call continues unfinished work.
 func (s *Service) AfterMarkets(ctx context.Context, observed []market.Market) error {
 	return errors.Join(
 		s.meetMarkets(ctx, observed),

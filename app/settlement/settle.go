@@ -13,8 +13,8 @@ import (
 	"github.com/pulsecast/pulsecast/app/update"
 )
 
-// settleObserved decides and applies the outcomes of the markets just observed, and
-// goes on with those a stop left half applied.
+// settleObserved decides and applies the outcomes of the markets just observed. It also continues
+// outcomes whose application was interrupted.
 func (s *Service) settleObserved(ctx context.Context, observed []market.Market) error {
 	stored, err := s.storedOutcomes(ctx, observed)
 	if err != nil {
@@ -43,8 +43,8 @@ func (s *Service) settleObserved(ctx context.Context, observed []market.Market) 
 			errs = append(errs, fmt.Errorf("decide market %s: %w", m.ID, err))
 			continue
 		}
-		// A prediction published in the moment of closing is still open under an
-		// outcome that was applied without it.
+		// A prediction published while the market closed may have missed the application of the
+		// outcome. It is still open.
 		if changed || (open && m.Closed && decided(stored[m.ID])) {
 			work[m.ID] = struct{}{}
 		}
@@ -57,7 +57,7 @@ func (s *Service) settleObserved(ctx context.Context, observed []market.Market) 
 
 func decided(o *Outcome) bool { return o != nil && o.State != stateOpen }
 
-// storedOutcomes reads the outcomes of the observed markets and all that are not applied.
+// storedOutcomes reads the outcomes of the observed markets and all outcomes not yet applied.
 func (s *Service) storedOutcomes(ctx context.Context, observed []market.Market) (map[string]*Outcome, error) {
 	var rows []Outcome
 	ids := make([]string, 0, len(observed))
@@ -78,8 +78,8 @@ func (s *Service) storedOutcomes(ctx context.Context, observed []market.Market) 
 	return found, nil
 }
 
-// candidates are the observed markets that have closed, or stood as closed, as they
-// are stored: a reading may lack what an earlier one said.
+// candidates returns the observed markets that are closed or decided. It returns them as stored,
+// because a reading may lack fields that an earlier one had.
 func (s *Service) candidates(
 	ctx context.Context, observed []market.Market, stored map[string]*Outcome,
 ) ([]market.Market, error) {
@@ -92,8 +92,8 @@ func (s *Service) candidates(
 	return market.Store{}.ByIDs(ctx, s.db, ids)
 }
 
-// withOpen names the closed markets among the candidates that still have an open
-// prediction or reference row.
+// withOpen returns the ids of the closed candidates that still have an open prediction or reference
+// row.
 func (s *Service) withOpen(ctx context.Context, candidates []market.Market) (map[string]struct{}, error) {
 	var closed, found []string
 	for _, m := range candidates {
@@ -120,12 +120,12 @@ func (s *Service) withOpen(ctx context.Context, candidates []market.Market) (map
 	return open, nil
 }
 
-// observe stores what the market as observed decides, if that differs from what
-// stands, and reports whether it did. An admin's ruling outlasts whatever the closed
-// market shows; only reopening ends it.
+// observe decides the market's outcome from its stored state if that differs from the current
+// outcome, and reports whether it did. An admin's ruling holds against everything a closed market
+// shows. Only reopening ends it.
 func (s *Service) observe(ctx context.Context, m *market.Market, before *Outcome, open bool) (bool, error) {
 	if before != nil && m.ObservedAt.Before(before.DecidedAt) {
-		return false, nil // decided since it was last read
+		return false, nil // decided after this reading
 	}
 	if !m.Closed {
 		if !decided(before) {
@@ -152,7 +152,7 @@ func (s *Service) observe(ctx context.Context, m *market.Market, before *Outcome
 	return s.decide(ctx, m, v, before)
 }
 
-// decide makes v the market's outcome after before. It reports false when it stood
+// decide makes v the market's outcome after before. changed is false if the outcome was the same
 // already, or if another worker decided first.
 func (s *Service) decide(
 	ctx context.Context, m *market.Market, v market.Verdict, before *Outcome,
@@ -171,7 +171,7 @@ func (s *Service) decide(
 		c := Correction{Kind: KindMarketChanged, MarketID: m.ID, Actor: sourceMarket,
 			Note: fmt.Sprintf("The market changed its outcome from %s to %s.", before, o)}
 		if same {
-			c.Note = fmt.Sprintf("The market corrected when it closed to %s.", o.ClosedAt.UTC().Format("2 January 2006 15:04:05 UTC"))
+			c.Note = fmt.Sprintf("The market's closing time was corrected to %s.", o.ClosedAt.UTC().Format("2 January 2006 15:04:05 UTC"))
 		}
 		if o.State == stateOpen {
 			c.Kind, c.Note = KindMarketReopened, fmt.Sprintf("The market reopened; its outcome was %s.", before)
@@ -184,8 +184,8 @@ func (s *Service) decide(
 	return err == nil, err
 }
 
-// movesClosing reports whether o names another closing of the market than before, and something on
-// the market was published after the earlier of the two. It may have to be void, or no longer.
+// movesClosing reports whether o has another closing time than before, and something on the market
+// was published after the earlier of the two. Such a prediction may become void, or valid again.
 func (s *Service) movesClosing(ctx context.Context, o, before *Outcome) (bool, error) {
 	if o.State != stateSettled || o.ClosedAt.IsZero() || o.ClosedAt.Equal(before.ClosedAt) {
 		return false, nil
@@ -205,11 +205,11 @@ func (s *Service) movesClosing(ctx context.Context, o, before *Outcome) (bool, e
 	return after, nil
 }
 
-// errDecided: a market has got another outcome since it was read.
+// errDecided means that the market got another outcome after it was read.
 var errDecided = errors.New("the market was decided meanwhile")
 
-// saveOutcome stores a market's outcome if it follows the one that stands. Otherwise it fails
-// with errDecided. It waits for the steps under way on the market.
+// saveOutcome stores a market's outcome if it directly follows the stored one, and otherwise fails
+// with errDecided. It waits for steps under way on the market.
 func (s *Service) saveOutcome(ctx context.Context, tx bun.Tx, m *market.Market, o *Outcome) error {
 	res, err := tx.NewInsert().Model(o).On("CONFLICT (market_id) DO UPDATE").
 		Set("revision = EXCLUDED.revision").Set("state = EXCLUDED.state").Set("winner = EXCLUDED.winner").

@@ -34,7 +34,7 @@ func (w *world) trade(s *Service, m *market.Market, agent uuid.UUID, price, p fl
 	return id
 }
 
-// The worked numbers of the specification, through the database.
+// TestWorkedNumbers checks the worked examples of the specification with the database.
 func TestWorkedNumbers(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -59,7 +59,7 @@ func TestWorkedNumbers(t *testing.T) {
 					t.Errorf("%+v: %s, edge %v, Brier %v", c, p.Status, p.Edge.Float(), show(p.Brier))
 				}
 				if c.q == .5 && *p.LogEdge != .847997 {
-					t.Errorf("log edge %v", *p.LogEdge)
+					t.Errorf("got log edge %v, want .847997", *p.LogEdge)
 				}
 			})
 		})
@@ -89,19 +89,20 @@ func TestWorkedCluster(t *testing.T) {
 	})
 }
 
-// A market settles, reopens another day, settles otherwise: the ledger keeps it all.
+// TestReopenedMarket checks that the ledger keeps the whole history of a market that settles,
+// reopens on another day and settles with another outcome.
 func TestReopenedMarket(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
 		w := newWorld(t, db)
 		s := w.service(0)
-		m := w.market("1", "", "x", time.Time{}) // no end date: the day of settlement counts
+		m := w.market("1", "", "x", time.Time{}) // no end date, so it counts on the day of settlement
 		id := w.trade(s, m, w.agent(1), .6, .7)
 		late := w.publish(w.agent(2), m, 0, 1)
 		closeWith(m, w.clock.Add(-time.Second), 1, 0)
 		w.tick(s, m)
 		if p := w.prediction(late); p.Status != prediction.Void || p.ResolutionNote != noteLate || p.Brier != nil {
-			t.Errorf("published after the close: %s %q", p.Status, p.ResolutionNote)
+			t.Errorf("a prediction published after the close is %s with note %q", p.Status, p.ResolutionNote)
 		}
 		w.clock = w.clock.AddDate(0, 0, 1)
 		reopen(m, .6, .4)
@@ -119,12 +120,12 @@ func TestReopenedMarket(t *testing.T) {
 		var days []string
 		w.must(db.NewRaw("SELECT day FROM agent_days WHERE agent_id = ? AND category <> '' AND clusters = 1", w.agent(1)).Scan(t.Context(), &days))
 		if !slices.Equal(days, []string{"2026-11-22"}) {
-			t.Errorf("counts on %v", days)
+			t.Errorf("counts on %v, want 2026-11-22", days)
 		}
 		w.rebuilt()
 		changes, _, err := Corrections(t.Context(), db, CorrectionFilter{Limit: 10})
 		if err != nil || len(changes) != 1 || changes[0].Kind != KindMarketReopened || changes[0].MarketID != "1" {
-			t.Errorf("changes %+v, %v", changes, err)
+			t.Errorf("corrections %+v, error %v", changes, err)
 		}
 	})
 }
@@ -141,12 +142,12 @@ func TestOrderBookDecides(t *testing.T) {
 		closeWith(m, w.clock, .6, .4)
 		w.tick(s, m)
 		if p := w.prediction(id); p.Status != prediction.Open {
-			t.Fatalf("%s although the book does not say", p.Status)
+			t.Fatalf("the prediction is %s, but the book names no winner", p.Status)
 		}
 		down := errors.New("down")
 		answer = func() (int, bool, error) { return 0, false, down }
 		if err := s.AfterMarkets(t.Context(), w.observe(m)); !errors.Is(err, down) {
-			t.Errorf("the failure is hidden: %v", err)
+			t.Errorf("got error %v, want the order book's error", err)
 		}
 		answer = func() (int, bool, error) { return 1, true, nil }
 		w.tick(s, m)
@@ -156,7 +157,7 @@ func TestOrderBookDecides(t *testing.T) {
 	})
 }
 
-// refused checks a refusal's status and that its text helps.
+// refused checks the status of a refusal and that its text contains the words.
 func refused(t *testing.T, err error, status int, words ...string) {
 	t.Helper()
 	p := problem.As(err)
@@ -185,11 +186,11 @@ func TestRulingsOnMarkets(t *testing.T) {
 		refused(t, err, 409, "open")
 		_, err = s.Rule(ctx, KindMarketCorrected, "none", yes)
 		refused(t, err, 404)
-		closeWith(m, w.clock) // without prices: unknown
+		closeWith(m, w.clock) // without prices the outcome is unknown
 		w.tick(s, m)
 		stuck, err := s.Waiting(ctx, 10)
 		if err != nil || len(stuck) != 1 || stuck[0].Market.ID != "1" || stuck[0].Reason != ReasonUnknown {
-			t.Errorf("waiting %+v, %v", stuck, err)
+			t.Errorf("waiting markets %+v, error %v", stuck, err)
 		}
 		_, err = s.Rule(ctx, KindMarketCorrected, "1", Ruling{Outcome: "Maybe", Note: "n", Actor: "ada"})
 		refused(t, err, 422, "Yes, No")
@@ -199,13 +200,13 @@ func TestRulingsOnMarkets(t *testing.T) {
 		before := w.sums()
 		change, err := s.Preview(ctx, KindMarketCorrected, "1", yes)
 		if err != nil || change != (Change{Kind: KindMarketCorrected, MarketID: "1", From: "open", To: "Yes", Open: 2}) {
-			t.Errorf("preview %+v, %v", change, err)
+			t.Errorf("preview %+v, error %v", change, err)
 		}
 		if w.sums() != before {
 			t.Error("a preview changed something")
 		}
 		if done, err := s.Rule(ctx, KindMarketCorrected, "1", yes); err != nil || done != change {
-			t.Errorf("did %+v, %v", done, err)
+			t.Errorf("ruled %+v, error %v; want the preview", done, err)
 		}
 		_, err = s.Rule(ctx, KindMarketCorrected, "1", yes)
 		refused(t, err, 409, "Yes")
@@ -213,14 +214,14 @@ func TestRulingsOnMarkets(t *testing.T) {
 		if p.Status != prediction.Resolved || p.Edge.Float() != 7 || p.ResolutionSource != "admin" || p.ResolutionNote != "the court said so" {
 			t.Errorf("%+v", p)
 		}
-		// What the closed market shows later does not undo the ruling.
+		// A later reading of the closed market doesn't undo the ruling.
 		w.clock = w.clock.Add(time.Minute)
 		closeWith(m, start.Add(time.Hour), 0, 1)
 		w.tick(s, m)
 		if p := w.prediction(id); p.ResolutionOutcome != "Yes" {
 			t.Errorf("undone: %+v", p)
 		}
-		// One prediction is voided by itself, then the market corrected: it stays void.
+		// A prediction that was voided alone stays void when the market is corrected.
 		if _, err := s.Rule(ctx, KindPredictionVoided, other.String(), Ruling{Note: "published by mistake of ours", Actor: "ada"}); err != nil {
 			t.Fatal(err)
 		}
@@ -252,7 +253,7 @@ func TestRulingsOnMarkets(t *testing.T) {
 			kinds = append(kinds, c.Kind+" by "+c.Actor)
 		}
 		if err != nil || !slices.Equal(kinds, []string{"market_voided by bob", "market_corrected by bob", "prediction_voided by ada"}) {
-			t.Errorf("changes %v, %v", kinds, err)
+			t.Errorf("corrections %v, error %v", kinds, err)
 		}
 	})
 }
@@ -279,7 +280,7 @@ func TestRulingsOnUnlinkedPredictions(t *testing.T) {
 		w.clock = start.AddDate(0, 0, 5)
 		due, err := prediction.Store{}.Due(ctx, db, w.clock, 10)
 		if err != nil || len(due) != 1 || due[0].ID != id {
-			t.Errorf("due %+v, %v", due, err)
+			t.Errorf("due predictions %+v, error %v", due, err)
 		}
 		_, err = s.Rule(ctx, KindPredictionSettled, id.String(), Ruling{Outcome: "perhaps", Note: "n", Actor: "ada"})
 		refused(t, err, 422, "Yes")
@@ -316,7 +317,7 @@ func TestVanishedMarket(t *testing.T) {
 		s := w.service(0)
 		m, still := w.market("1", "", "x", start), w.market("2", "", "x", start)
 		id := w.trade(s, m, w.agent(1), .6, .7)
-		sample := w.market("3", "", "x", start) // no upstream will ever say more of it
+		sample := w.market("3", "", "x", start) // no source reports a sample market again
 		sample.Sample = true
 		w.trade(s, sample, w.agent(2), .6, .7)
 		w.clock = w.clock.Add(25 * time.Hour)
@@ -324,26 +325,27 @@ func TestVanishedMarket(t *testing.T) {
 		w.tick(s, still)
 		stuck, err := s.Waiting(ctx, 10)
 		if err != nil || len(stuck) != 1 || stuck[0].Market.ID != "1" || stuck[0].Reason != ReasonVanished {
-			t.Errorf("waiting %+v, %v", stuck, err)
+			t.Errorf("waiting markets %+v, error %v", stuck, err)
 		}
 		if ids, err := s.Unsettled(ctx, 10); err != nil || !slices.Equal(ids, []string{"1", "2"}) {
-			t.Errorf("to read by id: %v, %v", ids, err)
+			t.Errorf("markets to read by id: %v, error %v", ids, err)
 		}
 		if p := w.prediction(id); p.Status != prediction.Open {
-			t.Errorf("it is %s", p.Status)
+			t.Errorf("the prediction is %s, want open", p.Status)
 		}
 		if _, err := s.Rule(ctx, KindMarketVoided, "1", Ruling{Note: "gone upstream", Actor: "ada"}); err != nil {
 			t.Fatal(err)
 		}
 		if p := w.prediction(id); p.Status != prediction.Void {
-			t.Errorf("it is %s", p.Status)
+			t.Errorf("the prediction is %s, want void", p.Status)
 		}
 		w.rebuilt()
 	})
 }
 
-// A prediction that another process stored in the moment of closing is settled by a
-// later tick, and a reading older than what decided changes nothing.
+// TestStragglersAndOldReadings checks that a later tick settles a prediction that another process
+// stored while the market closed. It also checks that a reading older than the decision changes
+// nothing.
 func TestStragglersAndOldReadings(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
@@ -362,13 +364,13 @@ func TestStragglersAndOldReadings(t *testing.T) {
 		}
 		w.must(s.AfterMarkets(t.Context(), []market.Market{old}))
 		if p := w.prediction(id); p.Status != prediction.Resolved {
-			t.Errorf("an old reading reopened it: %s", p.Status)
+			t.Errorf("after an old reading the prediction is %s, want resolved", p.Status)
 		}
 		w.rebuilt()
 	})
 }
 
-// A rebuild finds and mends sums that were tampered with.
+// TestRebuildMends checks that a rebuild finds and repairs altered sums.
 func TestRebuildMends(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
@@ -391,22 +393,22 @@ func TestRebuildMends(t *testing.T) {
 		}
 		report, err := s.Rebuild(ctx, true)
 		if err != nil || len(report.Differences) < 10 || report.Entries == 0 || report.References == 0 {
-			t.Errorf("report %d differences, %d entries, %v", len(report.Differences), report.Entries, err)
+			t.Errorf("the rebuild reported %d differences and %d entries, error %v", len(report.Differences), report.Entries, err)
 		}
 		if got := w.sums(); got != want {
-			t.Errorf("not as it was:%s", difference(got, want))
+			t.Errorf("the rebuild didn't restore the sums:%s", difference(got, want))
 		}
 		w.rebuilt()
 		_, err = db.ExecContext(ctx, "UPDATE score_entries SET edge = edge + 1 WHERE edge IS NOT NULL")
 		w.must(err)
 		if report, err := s.Rebuild(ctx, false); err != nil || len(report.Differences) == 0 || report.Differences[0].What != "ledger" {
-			t.Errorf("a tampered ledger is not reported: %v", err)
+			t.Errorf("an altered ledger is not reported first (error %v)", err)
 		}
 	})
 }
 
-// Beside a live server a rebuild neither loses a publication nor reports differences
-// that are none.
+// TestRebuildWhileAgentsPublish checks that a rebuild beside a live server loses no publication and
+// reports no false difference.
 func TestRebuildWhileAgentsPublish(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {

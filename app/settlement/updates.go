@@ -8,8 +8,8 @@ import (
 	"github.com/pulsecast/pulsecast/app/update"
 )
 
-// fixed is the update that a prediction's baseline is decided. Its baseline is nil if there
-// is none. It is private: a baseline is the confidence itself if that lay inside the book.
+// fixed returns the update that a prediction's baseline is decided. Its baseline is nil if there is
+// none. The update is private, because a baseline inside the book is the confidence itself.
 func (p *pending) fixed(b *prediction.Baseline, at time.Time) update.Update {
 	return update.Update{
 		Type: update.PredictionBaseline, At: at, Private: true,
@@ -22,8 +22,8 @@ func (p *pending) fixed(b *prediction.Baseline, at time.Time) update.Update {
 	}
 }
 
-// moved is the update that a prediction was resolved, voided or opened again. What is decided is
-// revealed in the same transaction.
+// moved returns the update that a prediction was resolved, voided or reopened. The same transaction
+// reveals the prediction.
 func (i *item) moved(r *prediction.Resolution, at time.Time) update.Update {
 	u := update.Update{
 		Type: update.PredictionCorrected, At: at,
@@ -44,7 +44,7 @@ func (i *item) moved(r *prediction.Resolution, at time.Time) update.Update {
 	return u
 }
 
-// settled is the update that a market's outcome is decided. Its value is nil if the market is
+// settled returns the update that a market's outcome is decided. Its value is nil if the market is
 // void.
 func (o *Outcome) settled(m *market.Market, at time.Time) update.Update {
 	ref := prediction.MarketRef(m.ID, m.EventKey(), m.Category)

@@ -13,8 +13,8 @@ import (
 	"github.com/pulsecast/pulsecast/app/prediction"
 )
 
-// quoted is one observation of a market of two outcomes, at some time after the start.
-// A bid below 0 is no book, a liquidity of 0 is unknown.
+// quoted is one observation of a market at some time after start. A negative bid means no book. A
+// liquidity of 0 is unknown.
 type quoted struct {
 	after         time.Duration
 	price         float64
@@ -37,8 +37,8 @@ func (q quoted) observation(marketID string) market.Price {
 	return row
 }
 
-// The rows about views of the worked numbers, through prices as they are stored, with
-// publication an hour and a minute after the start.
+// TestBaselineFollowsTheBook checks the specification's worked examples about views with stored
+// prices. The prediction is published 61 minutes after start.
 func TestBaselineFollowsTheBook(t *testing.T) {
 	t.Parallel()
 	type book struct{ bid, ask float64 }
@@ -50,8 +50,8 @@ func TestBaselineFollowsTheBook(t *testing.T) {
 	books := func(before, after book) []quoted {
 		return []quoted{{60 * time.Minute, mid(before), before.bid, before.ask, 0, 0}, {64 * time.Minute, mid(after), after.bid, after.ask, 0, 0}}
 	}
-	// held quotes one book for some of the hour before publication, another until then,
-	// and the first again after it.
+	// held quotes the first book until the given minutes before publication, and the second book
+	// from then on.
 	held := func(first, second book, minutes time.Duration) []quoted {
 		from := published - minutes*time.Minute
 		return []quoted{{0, mid(first), first.bid, first.ask, 0, 0}, {from, mid(second), second.bid, second.ask, 0, 0},
@@ -64,9 +64,9 @@ func TestBaselineFollowsTheBook(t *testing.T) {
 	for name, c := range map[string]struct {
 		quotes  []quoted
 		outcome int
-		before  []float64 // what the agent said on the same outcome earlier
+		before  []float64 // earlier confidences of the agent on the same outcome
 		p       float64
-		want    string // the state and q
+		want    string // the state and the baseline
 	}{
 		"prices, above":               {prices(.6, .65), 0, nil, .7, "fixed 0.65"},
 		"prices, between":             {prices(.6, .65), 0, nil, .62, "fixed 0.62"},
@@ -79,10 +79,10 @@ func TestBaselineFollowsTheBook(t *testing.T) {
 		"empty book, high":            {books(book{0, 1}, book{0, 1}), 0, nil, .99, "fixed 0.99"},
 		"empty book, low":             {books(book{0, 1}, book{0, 1}), 0, nil, .01, "fixed 0.01"},
 		"empty book, second":          {books(book{0, 1}, book{0, 1}), 1, nil, .9, "fixed 0.9"},
-		"empty before only":           {books(book{0, 1}, book{.58, .62}), 0, nil, .99, "fixed 0.99"},
+		"empty book before only":      {books(book{0, 1}, book{.58, .62}), 0, nil, .99, "fixed 0.99"},
 		"previous, the same":          {prices(.6, .6), 0, []float64{.7}, .7, "fixed 0.7"},
 		"previous, further":           {prices(.6, .6), 0, []float64{.7}, .8, "fixed 0.7"},
-		"previous, back":              {prices(.6, .6), 0, []float64{.7}, .65, "fixed 0.65"},
+		"previous, moved back":        {prices(.6, .6), 0, []float64{.7}, .65, "fixed 0.65"},
 		"previous, beyond the market": {prices(.6, .6), 0, []float64{.7}, .5, "fixed 0.6"},
 		"the last previous counts":    {prices(.6, .6), 0, []float64{.9, .7}, .8, "fixed 0.7"},
 		"more than two outcomes":      {[]quoted{{60 * time.Minute, .6, .5, .7, 0, 1}, {64 * time.Minute, .6, .5, .7, 0, 1}}, 0, nil, .9, "fixed 0.6"},
@@ -90,15 +90,15 @@ func TestBaselineFollowsTheBook(t *testing.T) {
 		"a tight book for 29 minutes":         {held(wide, tight, 29), 0, nil, .9, "fixed 0.9"},
 		"a tight book for 31 minutes":         {held(wide, tight, 31), 0, nil, .9, "fixed 0.51"},
 		"a tight book for 29 minutes, second": {held(wide, tight, 29), 1, nil, .1, "fixed 0.1"},
-		"a wide book for 29 minutes":          {held(tight, wide, 29), 0, nil, .9, "fixed 0.9"}, // wide at publication
+		"a wide book for 29 minutes":          {held(tight, wide, 29), 0, nil, .9, "fixed 0.9"}, // the book is wide at publication
 
-		"liquid":                    {liquid(1000, 1000), 0, nil, .7, "fixed 0.67"},
-		"illiquid before":           {liquid(999, 1000), 0, nil, .7, "illiquid -"},
-		"illiquid after":            {liquid(1000, 999), 0, nil, .7, "illiquid -"},
-		"unknown liquidity":         {liquid(0, 0), 0, nil, .7, "fixed 0.67"},
-		"unknown before, too low":   {liquid(0, 1), 0, nil, .7, "illiquid -"},
-		"liquid without a before":   {liquid(1000, 1000)[1:], 0, nil, .7, "fixed 0.67"},
-		"illiquid without a before": {liquid(1000, 999)[1:], 0, nil, .7, "illiquid -"},
+		"liquid":                        {liquid(1000, 1000), 0, nil, .7, "fixed 0.67"},
+		"illiquid before":               {liquid(999, 1000), 0, nil, .7, "illiquid -"},
+		"illiquid after":                {liquid(1000, 999), 0, nil, .7, "illiquid -"},
+		"unknown liquidity":             {liquid(0, 0), 0, nil, .7, "fixed 0.67"},
+		"unknown before, too low after": {liquid(0, 1), 0, nil, .7, "illiquid -"},
+		"liquid, no view before":        {liquid(1000, 1000)[1:], 0, nil, .7, "fixed 0.67"},
+		"illiquid, no view before":      {liquid(1000, 999)[1:], 0, nil, .7, "illiquid -"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -129,7 +129,7 @@ func TestBaselineFollowsTheBook(t *testing.T) {
 					return
 				}
 				if q, ok := p.Bounds().Clamp(p.Confidence); !ok || q != *p.Baseline {
-					t.Errorf("the stored bounds give %v", q)
+					t.Errorf("the stored bounds give baseline %v", q)
 				}
 				if *p.Baseline == p.Confidence && (*p.Stake != 0 || *p.Spread != 0) {
 					t.Errorf("stake %v, spread %v without a disagreement", *p.Stake, *p.Spread)
@@ -139,8 +139,8 @@ func TestBaselineFollowsTheBook(t *testing.T) {
 	}
 }
 
-// What is stored with a baseline is what the market showed, and what the prediction
-// risks.
+// TestBaselineKeepsTheBook checks that a baseline is stored with the market's view and the
+// prediction's stake and spread.
 func TestBaselineKeepsTheBook(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
@@ -164,8 +164,8 @@ func TestBaselineKeepsTheBook(t *testing.T) {
 	})
 }
 
-// A market without an opinion can't be beaten: what is said of
-// empty books earns exactly 0, whatever happens.
+// TestSweepingEmptyBooksEarnsNothing checks that predictions on markets with empty books earn
+// exactly 0, whatever happens. A market without an opinion can't be beaten.
 func TestSweepingEmptyBooksEarnsNothing(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
@@ -192,13 +192,13 @@ func TestSweepingEmptyBooksEarnsNothing(t *testing.T) {
 		w.tick(s, ms...)
 		for _, id := range said {
 			if p := w.prediction(id); p.Status != prediction.Resolved || p.Edge == nil || *p.Edge != 0 {
-				t.Errorf("%s is %s with an edge of %v", id, p.Status, p.Edge)
+				t.Errorf("prediction %s is %s with edge %v, want resolved with 0", id, p.Status, p.Edge)
 			}
 		}
 		var sum int64
 		w.must(db.NewRaw("SELECT sum(cluster_sum) FROM agent_days WHERE agent_id IN (?, ?)", sweeper, FiftyAgent).Scan(t.Context(), &sum))
 		if sum != 0 {
-			t.Errorf("the sweeper and Always 50 %% earned %d", sum)
+			t.Errorf("the sweeper and Always 50 %% earned %d, want 0", sum)
 		}
 		w.rebuilt()
 	})

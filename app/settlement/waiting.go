@@ -13,9 +13,10 @@ import (
 	"github.com/pulsecast/pulsecast/app/queue"
 )
 
-// Unsettled lists up to limit markets, the longest unseen first, that must be read by
-// id to learn their outcome: those with something open, and those that closed within
-// the last week and may still change their mind. No upstream knows a sample.
+// Unsettled lists up to limit markets that must be read by id to learn their outcome, the longest
+// unseen first. These are markets with an open prediction or reference row, and markets decided
+// within the last week, whose outcome may still change. Sample markets are left out, because no
+// source knows them.
 func (s *Service) Unsettled(ctx context.Context, limit int) ([]string, error) {
 	var ids []string
 	err := s.db.Reader.NewSelect().TableExpr("(?) AS m", market.Select(s.db.Reader)).Column("m.id").
@@ -31,22 +32,21 @@ func (s *Service) Unsettled(ctx context.Context, limit int) ([]string, error) {
 	return ids, nil
 }
 
-// The reasons a market needs an admin's eye.
+// The reasons why a market needs an admin.
 const (
-	ReasonVanished    = "vanished"     // open as far as we know, and not seen for a day
+	ReasonVanished    = "vanished"     // open when last seen, which was over a day ago
 	ReasonContested   = "contested"    // closed, its result proposed or disputed
 	ReasonUnknown     = "unknown"      // closed without prices
 	ReasonUndecided   = "undecided"    // closed without a clear result
-	ReasonOutcomeGone = "outcome_gone" // settled, but an outcome predicted upon is no longer there
+	ReasonOutcomeGone = "outcome_gone" // settled, but without an outcome that a prediction names
 )
 
-// waiting selects, as m, the markets that need the upstream or an admin: they ended, and
-// have open predictions.
+// waiting selects, as m, the markets that have ended and still have open predictions.
 func waiting(db bun.IDB, now time.Time) *bun.SelectQuery {
 	return market.Ended(db, now.Add(-vanishedAfter)).Where("EXISTS (?)", prediction.OpenOn(db, "m.id"))
 }
 
-// MarketQueue measures what Waiting lists, since each market ended.
+// MarketQueue measures the markets that Waiting lists, by the time since each ended.
 func MarketQueue(ctx context.Context, db bun.IDB, now time.Time) (queue.Depth, error) {
 	d, err := queue.Read(ctx, waiting(db, now), market.EndedAt)
 	if err != nil {
@@ -55,8 +55,8 @@ func MarketQueue(ctx context.Context, db bun.IDB, now time.Time) (queue.Depth, e
 	return d, nil
 }
 
-// OutcomeQueue measures the decided markets of which predictions are still to be moved,
-// since the decision.
+// OutcomeQueue measures the decided markets that still have predictions to move, by the time since
+// the decision.
 func OutcomeQueue(ctx context.Context, db bun.IDB) (queue.Depth, error) {
 	d, err := queue.Read(ctx, db.NewSelect().Model((*Outcome)(nil)).Where("NOT o.applied"), "o.decided_at")
 	if err != nil {
@@ -65,9 +65,9 @@ func OutcomeQueue(ctx context.Context, db bun.IDB) (queue.Depth, error) {
 	return d, nil
 }
 
-// EntryQueue measures the ledger's entries after a moment that count by now: those of later
-// days wait for their day. Ids begin with the moment of their entry and have the index that
-// keeps this from reading the whole ledger.
+// EntryQueue measures the ledger entries created after a moment that count by now. Entries of later
+// days don't count yet. The condition on ids uses their index, so the query doesn't read the whole
+// ledger.
 func EntryQueue(ctx context.Context, db bun.IDB, after, now time.Time) (queue.Depth, error) {
 	entries := db.NewSelect().Model((*Entry)(nil)).
 		Where("s.id >= ?", database.FirstID(after)).Where("s.created_at > ?", after.UTC()).
@@ -79,14 +79,13 @@ func EntryQueue(ctx context.Context, db bun.IDB, after, now time.Time) (queue.De
 	return d, nil
 }
 
-// Stuck is a market that waits for the upstream or an admin.
+// Stuck is a market that waits for the source or an admin.
 type Stuck struct {
 	Market market.Market
 	Reason string
 }
 
-// Waiting lists up to limit markets that wait for the upstream or an admin, the longest
-// unseen first.
+// Waiting lists up to limit markets that wait for the source or an admin, the longest unseen first.
 func (s *Service) Waiting(ctx context.Context, limit int) ([]Stuck, error) {
 	var rows []market.Market
 	err := waiting(s.db.Reader, s.now()).Order("m.observed_at", "m.id").Limit(int64(limit)).Scan(ctx, &rows)

@@ -10,7 +10,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/prediction"
 )
 
-// otherCategory is where markets without a category count.
+// otherCategory is the category of markets without one.
 const otherCategory = "other"
 
 func categoryOf(marketCategory string) string {
@@ -20,7 +20,7 @@ func categoryOf(marketCategory string) string {
 	return marketCategory
 }
 
-// dayOf is a moment's UTC day, empty for none.
+// dayOf returns the UTC day of a moment, or "" for the zero time.
 func dayOf(at time.Time) string {
 	if at.IsZero() {
 		return ""
@@ -28,8 +28,7 @@ func dayOf(at time.Time) string {
 	return at.UTC().Format(prediction.DayLayout)
 }
 
-// weightIndexes hands out weight indexes within one transaction, and opens the clusters
-// that do not exist yet.
+// weightIndexes assigns weight indexes within one transaction and creates missing clusters.
 type weightIndexes struct {
 	clusters map[clusterKey]*Cluster
 	changed  map[clusterKey]struct{}
@@ -44,8 +43,8 @@ func newWeightIndexes(ctx context.Context, tx bun.Tx, rows []pending) (*weightIn
 	return &weightIndexes{clusters: clusters, changed: map[clusterKey]struct{}{}}, err
 }
 
-// next is the weight index of the agent's next bet on the event. The first one fixes
-// the cluster's category and scheduled-close day.
+// next returns the weight index of the agent's next bet on the event. The first bet fixes the
+// cluster's category and day, which is the scheduled close.
 func (e *weightIndexes) next(agent uuid.UUID, event, marketCategory string, closes time.Time) int64 {
 	key := clusterKey{agent, event}
 	c := e.clusters[key]

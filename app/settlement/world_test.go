@@ -33,7 +33,7 @@ func newWorld(t testing.TB, db *database.DB) *world {
 	return &world{t: t, db: db, clock: start, markets: map[string]*market.Market{}}
 }
 
-// service is one worker on the world.
+// service returns a Service as one worker of the world.
 func (w *world) service(chunk int) *Service {
 	s := New(Options{DB: w.db, Interval: time.Minute, MinLiquidity: 1000, Now: func() time.Time { return w.clock }})
 	if chunk > 0 {
@@ -49,7 +49,7 @@ func (w *world) must(err error) {
 	}
 }
 
-// id is a version 7 id of a moment, the same in every run.
+// id returns a version 7 id for a moment. It is the same in every run.
 func (w *world) id(at time.Time) uuid.UUID {
 	w.serial++
 	id := database.NewID(at)
@@ -65,7 +65,7 @@ func (w *world) agent(n int) uuid.UUID {
 	return id
 }
 
-// market adds an open market; outcomes default to Yes and No.
+// market adds an open market. Its outcomes default to Yes and No.
 func (w *world) market(id, event, category string, closes time.Time, outcomes ...string) *market.Market {
 	if outcomes == nil {
 		outcomes = []string{"Yes", "No"}
@@ -78,7 +78,7 @@ func (w *world) market(id, event, category string, closes time.Time, outcomes ..
 	return m
 }
 
-// observe stores a reading of markets, with prices while they are open, as ingest does.
+// observe stores a reading of markets as ingest does. Open markets also get prices.
 func (w *world) observe(ms ...*market.Market) []market.Market {
 	var observed []market.Market
 	for _, m := range ms {
@@ -94,7 +94,7 @@ func (w *world) observe(ms ...*market.Market) []market.Market {
 	return observed
 }
 
-// tick observes markets and runs the hook.
+// tick observes markets and calls AfterMarkets.
 func (w *world) tick(s *Service, ms ...*market.Market) {
 	w.t.Helper()
 	w.must(s.AfterMarkets(context.Background(), w.observe(ms...)))
@@ -120,7 +120,7 @@ func (w *world) publish(agent uuid.UUID, m *market.Market, outcome int, p float6
 	return x.ID
 }
 
-// experience gives agents five settled events, with which they count in consensus.
+// experience gives each agent five settled events, so that it counts in consensus.
 func (w *world) experience(s *Service, agents ...uuid.UUID) {
 	w.t.Helper()
 	var ms []*market.Market
@@ -180,7 +180,7 @@ func reopen(m *market.Market, prices ...float64) {
 	m.Closed, m.Active, m.ClosedAt, m.Prices, m.Resolution = false, true, time.Time{}, prices, ""
 }
 
-// sums are all running sums, in words.
+// sums returns all running sums as text.
 func (w *world) sums() string {
 	w.t.Helper()
 	var lines []string
@@ -211,7 +211,7 @@ func (w *world) sums() string {
 	return strings.Join(lines, "\n")
 }
 
-// rebuilt fails the test when a rebuild finds anything to disagree with.
+// rebuilt fails the test if a rebuild finds a difference.
 func (w *world) rebuilt() {
 	w.t.Helper()
 	report, err := w.service(0).Rebuild(context.Background(), false)
@@ -221,8 +221,8 @@ func (w *world) rebuilt() {
 	}
 }
 
-// populate plays ten minutes of trading and publishing, the same for the same seed,
-// and leaves every market open, the baselines decided.
+// populate simulates ten minutes of trading and publishing, the same for the same seed. It leaves
+// every market open and every baseline decided.
 func populate(w *world, s *Service, seed uint64) []*market.Market {
 	r := rand.New(rand.NewPCG(seed, 11))
 	w.clock = start.Add(-time.Hour)
@@ -259,18 +259,18 @@ func populate(w *world, s *Service, seed uint64) []*market.Market {
 			for k := range m.Prices {
 				m.Prices[k] = float64(1+r.IntN(999)) / 1000
 			}
-			if r.IntN(6) > 0 { // a gap now and then
+			if r.IntN(6) > 0 { // leaves an occasional gap
 				seen = append(seen, m)
 			}
 		}
 		w.tick(s, seen...)
 	}
-	w.clock = w.clock.Add(17 * time.Minute) // past the wait for a price
+	w.clock = w.clock.Add(17 * time.Minute) // past the time limit for a price
 	w.must(s.FixBaselines(context.Background()))
 	return ms
 }
 
-// settleAs closes market i of a world the way it ends in every run.
+// settleAs closes market i with an outcome that is the same in every run.
 func settleAs(w *world, ms []*market.Market, i int) {
 	m, at := ms[i], start.Add(9*time.Minute+30*time.Second)
 	prices := make([]float64, len(m.Outcomes))

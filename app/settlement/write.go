@@ -11,7 +11,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/update"
 )
 
-// write stores the batch. The tallies come last: publishing waits for them.
+// write stores the batch. It writes the tallies last, because publishing waits for them.
 func (b *batch) write(ctx context.Context, tx bun.Tx) error {
 	changed := make([]Cluster, 0, len(b.before))
 	for key, before := range b.before {
@@ -58,7 +58,7 @@ func (b *batch) writeLedger(ctx context.Context, tx bun.Tx) error {
 }
 
 func (b *batch) writeReferences(ctx context.Context, tx bun.Tx) error {
-	for i := range b.references { // at most two of a market
+	for i := range b.references { // a market has at most two
 		if _, err := tx.NewUpdate().Model(&b.references[i]).Column("status", "value", "edge", "settled_at").WherePK().Exec(ctx); err != nil {
 			return fmt.Errorf("write reference rows: %w", err)
 		}

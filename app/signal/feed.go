@@ -7,31 +7,31 @@ import (
 	"github.com/pulsecast/pulsecast/app/answer"
 )
 
-// Feed points at the newest snapshot of one kind of signal.
+// Feed points to the newest snapshot of one kind of signal.
 type Feed[T any] struct {
 	codec   Codec[T]
 	now     func() time.Time
 	current atomic.Pointer[Snapshot[T]]
 }
 
-// NewFeed makes a feed that has seen no reading yet: it serves an empty, stale answer.
+// NewFeed returns a feed without a reading. It serves an empty, stale answer.
 func NewFeed[T any](codec Codec[T], now func() time.Time) *Feed[T] {
 	f := &Feed[T]{codec: codec, now: now}
 	f.current.Store(build(codec, Reading[T]{}))
 	return f
 }
 
-// Name is the name of the feed: "markets" or "news".
+// Name returns the name of the feed: "markets" or "news".
 func (f *Feed[T]) Name() string { return f.codec.Name }
 
-// Current is the newest snapshot; never nil.
+// Current returns the newest snapshot, never nil.
 func (f *Feed[T]) Current() *Snapshot[T] { return f.current.Load() }
 
-// Stale tells whether the newest reading is older than three intervals, or there is none.
+// Stale reports whether there is no reading, or the newest one is older than three intervals.
 func (f *Feed[T]) Stale() bool { return f.Current().StaleAt(f.now()) }
 
-// Publish encodes a reading and makes it the current snapshot, unless one as new is
-// there already; it tells whether it did. The reading must not change afterwards.
+// Publish encodes a reading and makes it the current snapshot, unless the current one is as new. It reports
+// whether it did. The reading must not be changed afterwards.
 func (f *Feed[T]) Publish(reading Reading[T]) bool {
 	if !reading.AsOf.After(f.Current().AsOf) {
 		return false
@@ -49,15 +49,15 @@ func (f *Feed[T]) Publish(reading Reading[T]) bool {
 	}
 }
 
-// Form returns the current answer with the first limit records in a coding, one of
-// answer.Codings or answer.Identity. On a warm snapshot it takes no lock and allocates nothing.
+// Form returns the current answer with the first limit records in a coding, which is one of answer.Codings or
+// answer.Identity. Once the snapshot is warm, it takes no lock and allocates nothing.
 func (f *Feed[T]) Form(limit int, coding string) *answer.Form {
 	s := f.Current()
 	return s.Form(limit, coding, s.StaleAt(f.now()))
 }
 
-// Matching returns the current answer with the first limit records that match, in a
-// coding. See Snapshot.Matching.
+// Matching returns the current answer with the first limit records that match, in a coding; see
+// Snapshot.Matching.
 func (f *Feed[T]) Matching(
 	limit int, coding string, match func(s *Snapshot[T], i int, record *T) bool, admit Admit,
 ) (*answer.Form, error) {

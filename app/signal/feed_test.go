@@ -29,7 +29,7 @@ func codec() Codec[record] {
 
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
-// clock is a time that a test moves.
+// clock is a time that tests can move.
 type clock struct{ at time.Time }
 
 func (c *clock) now() time.Time { return c.at }
@@ -53,7 +53,7 @@ type wire struct {
 func parse(t *testing.T, body string) (a wire) {
 	t.Helper()
 	if err := json.Unmarshal([]byte(body), &a); err != nil {
-		t.Fatalf("%v in %s", err, body)
+		t.Fatalf("got %v in %s", err, body)
 	}
 	if err := json.Unmarshal([]byte(body), &a.raw); err != nil || len(a.raw) != 5 {
 		t.Fatalf("keys of %s: %v", body, err)
@@ -73,7 +73,7 @@ func TestEveryLimitAndEncoding(t *testing.T) {
 	t.Parallel()
 	f := NewFeed(codec(), (&clock{noon}).now)
 	r := reading(noon, 60)
-	r.Records[3].Word = "" // cannot be encoded: left out
+	r.Records[3].Word = "" // can't be encoded, so it is left out
 	f.Publish(r)
 	s := f.Current()
 	tags := map[string]bool{}
@@ -82,27 +82,27 @@ func TestEveryLimitAndEncoding(t *testing.T) {
 			form := s.Form(limit, coding, false)
 			a := parse(t, decode(t, coding, form.Body))
 			if len(a.Words) != min(limit, 59) || a.Stale || !a.AsOf.Equal(noon) || !a.OK {
-				t.Fatalf("limit %d, %q: %+v", limit, coding, a)
+				t.Fatalf("limit %d, coding %q: got %+v", limit, coding, a)
 			}
 			if limit > 3 && a.Words[3].Word != "w004" {
-				t.Fatalf("the record that cannot be encoded: %+v", a.Words[3])
+				t.Fatalf("got %+v in place of the record that can't be encoded", a.Words[3])
 			}
 			if form != s.Form(limit, coding, false) {
 				t.Error("made twice")
 			}
 			if limit <= 59 && tags[form.ETag] {
-				t.Errorf("tag %s names two answers", form.ETag)
+				t.Errorf("two answers have the tag %s", form.ETag)
 			}
 			tags[form.ETag] = true
 			if stale := s.Form(limit, coding, true); tags[stale.ETag] || !parse(t, decode(t, coding, stale.Body)).Stale {
-				t.Errorf("stale form %s", stale.ETag)
+				t.Errorf("got stale form %s", stale.ETag)
 			}
 		}
 	}
 	other := NewFeed(codec(), (&clock{noon}).now)
 	other.Publish(r)
 	if a, b := s.Form(24, answer.Gzip, false), other.Current().Form(24, answer.Gzip, false); a.ETag != b.ETag {
-		t.Errorf("two nodes disagree: %s, %s", a.ETag, b.ETag)
+		t.Errorf("two nodes have different tags: %s, %s", a.ETag, b.ETag)
 	}
 }
 
@@ -117,10 +117,10 @@ func TestStaleAfterThreeIntervals(t *testing.T) {
 	c.at = c.at.Add(time.Nanosecond)
 	stale := f.Form(1, answer.Identity)
 	if parse(t, string(still.Body)).Stale || !parse(t, string(stale.Body)).Stale || !f.Stale() {
-		t.Errorf("%s\n%s", still.Body, stale.Body)
+		t.Errorf("got bodies\n%s\n%s", still.Body, stale.Body)
 	}
 	if fresh.ETag != still.ETag || still.ETag == stale.ETag {
-		t.Errorf("tags %s %s %s", fresh.ETag, still.ETag, stale.ETag)
+		t.Errorf("got tags %s, %s and %s", fresh.ETag, still.ETag, stale.ETag)
 	}
 }
 
@@ -140,21 +140,21 @@ func TestMatching(t *testing.T) {
 	body, tag := find(3, "5")
 	a := parse(t, body)
 	if len(a.Words) != 3 || a.Words[0].Word != "w005" || a.Words[2].Word != "w025" {
-		t.Errorf("%s", body)
+		t.Errorf("got %s", body)
 	}
 	if body, _ := find(100, "w000"); len(parse(t, body).Words) != 1 {
-		t.Errorf("the first record: %s", body)
+		t.Errorf("the first record: got %s", body)
 	}
 	if none, other := find(3, "nothing"); len(parse(t, none).Words) != 0 || other == tag {
-		t.Errorf("%s %s", none, other)
+		t.Errorf("got %s and %s", none, other)
 	}
 	if _, again := find(3, "5"); again != tag {
-		t.Errorf("tag changed: %s %s", tag, again)
+		t.Errorf("the tag changed: %s, %s", tag, again)
 	}
 }
 
-// TestMatchingIsKept: an answer is admitted once, also if another filter finds the same, until
-// the next snapshot; a refused one isn't made, and few are kept.
+// TestMatchingIsKept checks that an answer is admitted only once until the next snapshot, even if another
+// filter finds the same records. A refused answer isn't made, and only a few answers are kept.
 func TestMatchingIsKept(t *testing.T) {
 	t.Parallel()
 	f := NewFeed(codec(), (&clock{noon}).now)
@@ -172,16 +172,16 @@ func TestMatchingIsKept(t *testing.T) {
 		{answer.Gzip, "w005"}, {answer.Gzip, "w005"}, {answer.Gzip, "005"}, {answer.Brotli, "005"}, {answer.Identity, "7"},
 	} {
 		if _, err := find(10, q.coding, q.word); err != nil || admitted != 1 || left != 1 {
-			t.Fatalf("%v: admitted %d times, left %d times, %v", q, admitted, left, err)
+			t.Fatalf("%v: got %d calls of admit, %d of leave, %v", q, admitted, left, err)
 		}
 	}
 	f.Publish(reading(noon.Add(time.Minute), 200))
 	if _, err := find(10, answer.Gzip, "w005"); err != nil || admitted != 2 {
-		t.Errorf("after the next snapshot: admitted %d times, %v", admitted, err)
+		t.Errorf("after the next snapshot: got %d calls of admit, %v", admitted, err)
 	}
 	refusal = errors.New("refused")
 	if _, err := find(10, answer.Gzip, "w006"); !errors.Is(err, refusal) {
-		t.Errorf("a refused one: %v", err)
+		t.Errorf("refused answer: got %v", err)
 	}
 	refusal = nil
 	for n := range 2 * maxMatches {
@@ -190,7 +190,7 @@ func TestMatchingIsKept(t *testing.T) {
 		}
 	}
 	if n := len(f.Current().matches.kept); n != maxMatches {
-		t.Errorf("%d are kept, want %d", n, maxMatches)
+		t.Errorf("%d answers are kept, want %d", n, maxMatches)
 	}
 }
 
@@ -204,7 +204,7 @@ func TestPublishNeverGoesBack(t *testing.T) {
 		t.Error("an older reading was published")
 	}
 	if n := len(f.Current().Records); n != 2 {
-		t.Errorf("%d records", n)
+		t.Errorf("got %d records", n)
 	}
 }
 
@@ -226,7 +226,7 @@ func TestConcurrentPublishAndRead(t *testing.T) {
 					continue
 				}
 				if a.AsOf.Before(last) {
-					t.Errorf("went back from %s to %s", last, a.AsOf)
+					t.Errorf("the snapshot went back from %s to %s", last, a.AsOf)
 				}
 				last = *a.AsOf
 			}
@@ -234,6 +234,6 @@ func TestConcurrentPublishAndRead(t *testing.T) {
 	}
 	wg.Wait()
 	if got := f.Current().AsOf; !got.Equal(noon.Add(79 * time.Millisecond)) {
-		t.Errorf("ended at %s", got)
+		t.Errorf("got last snapshot %s", got)
 	}
 }

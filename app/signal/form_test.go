@@ -40,7 +40,7 @@ func TestFormsAllocateNothing(t *testing.T) {
 	f.Publish(reading(noon, 200))
 	for _, coding := range append(slices.Clone(answer.Codings), answer.Identity) {
 		if n := testing.AllocsPerRun(1000, func() { f.Form(DefaultLimit, coding) }); n != 0 {
-			t.Errorf("%q: %v allocations", coding, n)
+			t.Errorf("%q: got %v allocations, want none", coding, n)
 		}
 	}
 }

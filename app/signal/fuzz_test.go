@@ -2,7 +2,7 @@ package signal
 
 import "testing"
 
-// FuzzUnpack: what another node left in the cache is refused, or is a reading.
+// FuzzUnpack checks that the content of the shared cache is either refused or gives a reading.
 func FuzzUnpack(f *testing.F) {
 	packed, err := pack(Reading[string]{Records: []string{"a", "b"}})
 	if err != nil {

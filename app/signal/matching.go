@@ -7,11 +7,11 @@ import (
 	"github.com/pulsecast/pulsecast/app/answer"
 )
 
-// maxMatches is how many answers to filters a snapshot keeps. With its compressed forms one of
-// a hundred records takes about 80 KB.
+// maxMatches is how many answers to filters a snapshot keeps. With its compressed forms, an answer of a hundred
+// records takes about 80 KB.
 const maxMatches = 64
 
-// matches are answers to filters, by their tags: filters that find the same share one.
+// matches are answers to filters, by their tags. Filters that find the same records share one answer.
 type matches struct {
 	mu   sync.Mutex
 	kept map[string]*answer.Answer
@@ -23,7 +23,7 @@ func (m *matches) find(tag string) *answer.Answer {
 	return m.kept[tag]
 }
 
-// keep keeps an answer, in place of any other if there are too many.
+// keep stores an answer. If there are too many, it removes any other.
 func (m *matches) keep(tag string, a *answer.Answer) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -39,12 +39,12 @@ func (m *matches) keep(tag string, a *answer.Answer) {
 	m.kept[tag] = a
 }
 
-// Admit lets the work go on of compressing an answer, or refuses it. leave is called after it.
+// Admit allows or refuses the work of compressing an answer. The caller must call leave after the work.
 type Admit func() (leave func(), err error)
 
-// Matching returns the answer with the first limit records that match, in a coding. To find
-// them takes about 0.1 ms. To compress them takes up to 7 ms, so the answer is kept, and
-// admit is called before one is compressed that isn't.
+// Matching returns the answer with the first limit records that match, in a coding. Finding them takes about
+// 0.1 ms. Compressing them takes up to 7 ms, so the answer is kept. Matching calls admit before it compresses a
+// new answer.
 func (s *Snapshot[T]) Matching(
 	limit int, coding string, stale bool, match func(i int, record *T) bool, admit Admit,
 ) (*answer.Form, error) {
@@ -79,7 +79,7 @@ func (s *Snapshot[T]) matching(limit int, stale bool, match func(i int, record *
 		}
 		from := s.ends[i]
 		if i > 0 {
-			from++ // the comma
+			from++ // skip the comma
 		}
 		if found > 0 {
 			plain = append(plain, ',')

@@ -19,17 +19,17 @@ import (
 )
 
 const (
-	// contentVersion names the form of a stored snapshot; others are ignored.
+	// contentVersion is the version of the format of a stored snapshot. Other versions are ignored.
 	contentVersion = 1
-	// maxContent bounds a stored snapshot after it is unpacked.
+	// maxContent is the largest size of an unpacked snapshot, in bytes.
 	maxContent = 64 << 20
 	// cachedFor is how long the shared cache keeps a snapshot.
 	cachedFor = 24 * time.Hour
-	// lookEvery is how often a node looks for newer snapshots of other nodes.
+	// lookEvery is how often a node looks for newer snapshots from other nodes.
 	lookEvery = 2 * time.Second
 )
 
-// Replicator carries the snapshots of one feed between nodes and over restarts.
+// Replicator carries the snapshots of one feed between nodes, and keeps them over restarts.
 type Replicator[T any] struct {
 	feed  *Feed[T]
 	db    *database.DB
@@ -45,13 +45,13 @@ func NewReplicator[T any](feed *Feed[T], db *database.DB, c *cache.Cache, log *s
 // Feed returns the feed it replicates.
 func (r *Replicator[T]) Feed() *Feed[T] { return r.feed }
 
-// content is a reading as it is stored.
+// content is the stored form of a reading.
 type content[T any] struct {
 	Version int
 	Reading[T]
 }
 
-// row is the last good reading of a feed.
+// row holds the last good reading of a feed.
 type row struct {
 	bun.BaseModel `bun:"table:snapshots,alias:s"`
 
@@ -60,9 +60,9 @@ type row struct {
 	Content []byte
 }
 
-// Publish makes a reading current here, keeps it in the database and offers it to
-// the other nodes. This node serves it also when the error is not nil; the cache
-// failing is only logged, since the others look into the database too.
+// Publish makes a reading current on this node, stores it in the database and offers it to the other nodes.
+// This node serves the reading even if Publish returns an error. A failure of the cache is only logged, because
+// the other nodes also look in the database.
 func (r *Replicator[T]) Publish(ctx context.Context, reading Reading[T]) error {
 	reading.AsOf = database.Now(reading.AsOf)
 	r.feed.Publish(reading)
@@ -74,13 +74,13 @@ func (r *Replicator[T]) Publish(ctx context.Context, reading Reading[T]) error {
 		On("CONFLICT (feed) DO UPDATE").Set("taken_at = EXCLUDED.taken_at").Set("content = EXCLUDED.content").
 		Where("s.taken_at < EXCLUDED.taken_at").Exec(ctx)
 	if err != nil {
-		err = fmt.Errorf("keep snapshot of %s: %w", r.feed.Name(), err)
+		err = fmt.Errorf("store snapshot of %s: %w", r.feed.Name(), err)
 	}
 	r.offer(reading.AsOf, packed)
 	return err
 }
 
-// offer puts the content into the shared cache before the mark that announces it.
+// offer writes the content to the shared cache, and then the mark that announces it.
 func (r *Replicator[T]) offer(at time.Time, packed []byte) {
 	if r.cache.Kind != cache.Redis {
 		return
@@ -94,11 +94,11 @@ func (r *Replicator[T]) offer(at time.Time, packed []byte) {
 	}
 }
 
-// Restore takes up the last good reading of any node, so that a start without any
-// upstream serves at once. It tells whether there was one.
+// Restore loads the last good reading of any node, so that a node can serve at once after a start. It reports
+// whether there was one.
 func (r *Replicator[T]) Restore(ctx context.Context) (bool, error) { return r.fromDatabase(ctx) }
 
-// Refresh takes up a newer reading of another node, if there is one.
+// Refresh loads a newer reading of another node. It reports whether there was one.
 func (r *Replicator[T]) Refresh(ctx context.Context) (bool, error) {
 	if r.cache.Kind == cache.Redis {
 		found, err := r.fromCache()
@@ -112,8 +112,8 @@ func (r *Replicator[T]) Refresh(ctx context.Context) (bool, error) {
 	return r.fromDatabase(ctx)
 }
 
-// Follow looks for newer readings every few seconds until ctx ends. It logs when the
-// database stops answering and when it answers again.
+// Follow looks for newer readings every few seconds until ctx ends. It logs when the database stops answering,
+// and when it answers again.
 func (r *Replicator[T]) Follow(ctx context.Context) {
 	ticker := time.NewTicker(lookEvery)
 	defer ticker.Stop()

@@ -44,27 +44,27 @@ func TestNodesShareAndNeverGoBack(t *testing.T) {
 	eachStore(t, func(t *testing.T, db *database.DB, c *cache.Cache) {
 		a, b := node(db, c), node(db, c)
 		if found, err := b.Refresh(t.Context()); found || err != nil {
-			t.Fatalf("nothing yet: %v, %v", found, err)
+			t.Fatalf("before the first reading: got %v, %v", found, err)
 		}
 		publish(t, a, reading(noon.Add(1234567*time.Nanosecond), 5))
 		if found, err := b.Refresh(t.Context()); !found || err != nil {
-			t.Fatalf("look: %v, %v", found, err)
+			t.Fatalf("refresh: got %v, %v", found, err)
 		}
 		if got, want := b.Feed().Current(), a.Feed().Current(); len(got.Records) != 5 || got.Records[4] != want.Records[4] ||
 			!got.AsOf.Equal(want.AsOf) || got.Source != "test" || got.Interval != time.Minute || got.tag != want.tag {
 			t.Errorf("got %+v", got.Reading)
 		}
 		if found, err := b.Refresh(t.Context()); found || err != nil {
-			t.Errorf("the same again: %v, %v", found, err)
+			t.Errorf("second refresh: got %v, %v", found, err)
 		}
 		late := node(db, c)
 		publish(t, late, reading(noon.Add(-time.Minute), 1))
 		restarted := node(db, c)
 		if found, err := restarted.Restore(t.Context()); !found || err != nil || len(restarted.Feed().Current().Records) != 5 {
-			t.Errorf("restored %v, %v: %+v", found, err, restarted.Feed().Current().Reading)
+			t.Errorf("restore: got %v, %v: %+v", found, err, restarted.Feed().Current().Reading)
 		}
 		if found, err := late.Refresh(t.Context()); !found || err != nil || len(late.Feed().Current().Records) != 5 {
-			t.Errorf("the late node: %v, %v", found, err)
+			t.Errorf("the late node: got %v, %v", found, err)
 		}
 	})
 }
@@ -80,7 +80,7 @@ func TestSharedThroughTheDatabaseWhileRedisIsDown(t *testing.T) {
 		a, b := node(db, down), node(db, down)
 		publish(t, a, reading(noon, 3))
 		if found, err := b.Refresh(t.Context()); !found || err != nil {
-			t.Errorf("%v, %v", found, err)
+			t.Errorf("got %v, %v", found, err)
 		}
 	})
 }
@@ -97,13 +97,13 @@ func TestSharedThroughRedisWhileTheDatabaseIsDown(t *testing.T) {
 	c := cachetest.Open(t, cache.Redis)
 	a, b := node(db, c), node(db, c)
 	if err := a.Publish(t.Context(), reading(noon, 3)); err == nil {
-		t.Error("a closed database kept the snapshot")
+		t.Error("got no error from a closed database")
 	}
 	if n := len(a.Feed().Current().Records); n != 3 {
-		t.Errorf("the publisher serves %d records", n)
+		t.Errorf("the publishing node serves %d records", n)
 	}
 	if found, err := b.Refresh(t.Context()); !found || err != nil {
-		t.Errorf("%v, %v", found, err)
+		t.Errorf("got %v, %v", found, err)
 	}
 }
 
@@ -117,7 +117,7 @@ func TestADamagedSnapshotIsLeftAlone(t *testing.T) {
 				t.Fatal(err)
 			}
 			if found, err := x.Restore(t.Context()); found || err == nil {
-				t.Errorf("%q: %v, %v", bad, found, err)
+				t.Errorf("%q: got %v, %v", bad, found, err)
 			}
 		}
 	})
@@ -136,7 +136,7 @@ func TestFollow(t *testing.T) {
 	t.Parallel()
 	db := dbtest.Open(t, database.SQLite)
 	c := cachetest.Open(t, cache.Memory)
-	answer.Compress(nil, answer.Zstd) // the shared encoder makes its channels on first use: not in the bubble
+	answer.Compress(nil, answer.Zstd) // creates the encoder's channels outside of the bubble
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		a, b := node(db, c), node(db, c)

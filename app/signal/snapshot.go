@@ -9,49 +9,48 @@ import (
 	"github.com/pulsecast/pulsecast/app/answer"
 )
 
-// MaxLimit is the largest number of records one answer holds; DefaultLimit is what a
-// caller gets who does not say.
+// MaxLimit is the largest number of records in one answer. DefaultLimit is the number if the caller sets no
+// limit.
 const (
 	MaxLimit     = 100
 	DefaultLimit = 24
 )
 
-// Codec is what a feed knows of its records.
+// Codec tells a feed how to encode and search its records.
 type Codec[T any] struct {
 	// Name is the name of the feed and of the array in the answer: "markets", "news".
 	Name string
-	// Encode appends the JSON of one record; appending nothing leaves it out.
+	// Encode appends the JSON of one record. If it appends nothing, the record is left out.
 	Encode func(dst []byte, record *T) []byte
-	// Text is what a search for words looks at, folded for comparison.
+	// Text returns the text that a search looks at, normalised for comparison.
 	Text func(record *T) string
-	// Cursor returns the cursor of what comes after a record, in characters that need no
-	// escape. It is nil if nothing can be read beyond the snapshot.
+	// Cursor returns the cursor for the page after a record, in characters that need no escaping in JSON. It is
+	// nil if nothing can be read beyond the snapshot.
 	Cursor func(record *T) string
 }
 
-// Reading is what a source said at one moment, in the order it is to be shown.
+// Reading is what a source returned at one time, in the order in which it is shown.
 type Reading[T any] struct {
 	Records []T
 	AsOf    time.Time // when the source answered
-	Source  string    // which one
+	Source  string    // the source's name
 	Sample  bool      // bundled sample data
-	// Interval is the time between two readings of this source; a reading older than
-	// three of them is stale.
+	// Interval is the time between two readings of this source. A reading older than three intervals is stale.
 	Interval time.Duration
 }
 
-// Snapshot is one reading, encoded. It never changes; its methods may be called from
-// anywhere. The zero time in AsOf marks the one before the first reading.
+// Snapshot is one encoded reading. It never changes, and its methods are safe for concurrent use. If AsOf is
+// zero, there has been no reading yet.
 type Snapshot[T any] struct {
 	Reading[T]
 	codec Codec[T]
 	text  []string
-	body  []byte // the opening and every record, separated by commas
-	ends  []int  // ends[n] is where the first n records end in body
-	fresh []byte // what follows the cursor while fresh …
-	stale []byte // … and when stale
-	tag   string // of this content, the same on every node
-	// answers are those made so far, by stale and number of records.
+	body  []byte // the start of the answer and all records, separated by commas
+	ends  []int  // ends[n] is the end of the first n records in body
+	fresh []byte // follows the cursor while fresh
+	stale []byte // follows the cursor when stale
+	tag   string // depends on the content alone, so it is the same on every node
+	// answers are the answers made so far, by staleness and number of records.
 	answers [2][MaxLimit + 1]atomic.Pointer[answer.Answer]
 	matches matches
 }
@@ -86,7 +85,7 @@ func build[T any](codec Codec[T], reading Reading[T]) *Snapshot[T] {
 	return s
 }
 
-// warm makes the forms that most callers ask for, before they are asked for.
+// warm makes the most frequent forms in advance.
 func (s *Snapshot[T]) warm() {
 	for _, limit := range []int{DefaultLimit, MaxLimit} {
 		for _, coding := range answer.Codings {
@@ -95,16 +94,16 @@ func (s *Snapshot[T]) warm() {
 	}
 }
 
-// StaleAt tells whether the reading is older than three intervals.
+// StaleAt reports whether the reading is older than three intervals.
 func (s *Snapshot[T]) StaleAt(now time.Time) bool {
 	return s.AsOf.IsZero() || now.Sub(s.AsOf) > 3*s.Interval
 }
 
-// Text is what a search for words looks at in record i, folded for comparison.
+// Text returns the text of record i that a search looks at, normalised for comparison.
 func (s *Snapshot[T]) Text(i int) string { return s.text[i] }
 
-// Form returns the answer with the first limit records (at most MaxLimit) in a coding.
-// It is made on first use and kept with the snapshot.
+// Form returns the answer with the first limit records (at most MaxLimit), in a coding. It is made on first use
+// and kept in the snapshot.
 func (s *Snapshot[T]) Form(limit int, coding string, stale bool) *answer.Form {
 	n := min(limit, len(s.Records), MaxLimit)
 	kept := &s.answers[index(stale)][n]
@@ -113,14 +112,14 @@ func (s *Snapshot[T]) Form(limit int, coding string, stale bool) *answer.Form {
 	}
 	last := n - 1
 	if n == len(s.Records) && n < MaxLimit {
-		last = -1 // a source with so few records has no others
+		last = -1 // with so few records, the snapshot holds all of them
 	}
 	plain := s.close(bytes.Clone(s.body[:s.ends[n]]), last, stale)
 	kept.CompareAndSwap(nil, answer.New(plain, s.formTag(n, stale)))
 	return kept.Load().Form(coding)
 }
 
-// close ends an answer whose next page begins after record last; there is none if last is -1.
+// close ends an answer. The next page begins after record last. If last is -1, there is no next page.
 func (s *Snapshot[T]) close(plain []byte, last int, stale bool) []byte {
 	next := "null"
 	if last >= 0 && s.codec.Cursor != nil {

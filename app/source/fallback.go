@@ -9,29 +9,28 @@ import (
 	"time"
 )
 
-// Member is one source of a Fallback; its name is the News.Source it answers with.
+// Member is one source of a Fallback. Name is the News.Source of its readings.
 type Member struct {
 	Name   string
 	Source NewsSource
 }
 
-// Failure is why one member did not answer the last read.
+// Failure says why one member failed in the last read.
 type Failure struct {
 	Name       string
-	Reason     string // the fixed word of its Error
+	Reason     string // the Reason of its Error
 	RetryAfter time.Duration
 }
 
-// FallbackStatus tells how the last read went, for the health of the sources.
+// FallbackStatus is the result of the last read, for health.
 type FallbackStatus struct {
-	Answered string    // the member that answered; empty when none did
+	Answered string    // the member that answered; empty if none did
 	Failures []Failure // of the members asked before it, in order
-	At       time.Time // when the read ended; zero before the first
+	At       time.Time // when the read ended; zero before the first read
 }
 
-// Fallback is a NewsSource that asks its members in order of preference and answers
-// with the first that can. Every read begins with the first member again, so a
-// better source is used as soon as it is back.
+// Fallback is a NewsSource that asks its members in order of preference until one answers. Every read starts
+// again with the first member, so a better source is used as soon as it works again.
 type Fallback struct {
 	members []Member
 	log     *slog.Logger
@@ -43,8 +42,8 @@ type Fallback struct {
 
 var _ NewsSource = (*Fallback)(nil)
 
-// NewFallback makes a Fallback of the members, the preferred one first. A nil logger
-// discards, a nil now is the system's clock.
+// NewFallback returns a Fallback of the members, the preferred one first. A nil logger discards messages. A nil
+// now uses the system's clock.
 func NewFallback(log *slog.Logger, now func() time.Time, members ...Member) *Fallback {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
@@ -55,8 +54,8 @@ func NewFallback(log *slog.Logger, now func() time.Time, members ...Member) *Fal
 	return &Fallback{members: members, log: log, now: now}
 }
 
-// Read asks the members in turn. When all fail, the error carries the Reason of
-// the first, and as RetryAfter the shortest pause, if every member asked for one.
+// Read asks the members in order until one answers. If all fail, the error has the Reason of the first. Its
+// RetryAfter is the shortest of the members' pauses, or 0 if a member asked for none.
 func (f *Fallback) Read(ctx context.Context) (News, error) {
 	var status FallbackStatus
 	var errs []error
@@ -100,14 +99,15 @@ func (f *Fallback) settle(status FallbackStatus) {
 	f.status = status
 }
 
-// Status tells how the last read went.
+// Status returns the result of the last read.
 func (f *Fallback) Status() FallbackStatus {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.status
 }
 
-// Interval is that of the member which answered last, else of the first.
+// Interval returns the interval of the member that answered last. If there is none, it returns that of the
+// first member.
 func (f *Fallback) Interval() time.Duration {
 	answered := f.Status().Answered
 	for _, m := range f.members {

@@ -11,7 +11,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/source"
 )
 
-// member answers with its error, or with its own name.
+// member answers with its error if it has one, else with its name.
 type member struct {
 	name  string
 	err   error
@@ -38,19 +38,19 @@ func TestChain(t *testing.T) {
 	first, second := &member{name: "a", every: time.Second}, &member{name: "b", every: time.Minute}
 	c := source.NewFallback(nil, func() time.Time { return now }, source.Member{Name: "a", Source: first}, source.Member{Name: "b", Source: second})
 	if c.Interval() != time.Second || !c.Status().At.IsZero() {
-		t.Error("before the first read the first member counts")
+		t.Error("before the first read, the interval isn't that of the first member")
 	}
 
 	got, err := c.Read(t.Context())
 	if err != nil || got.Source != "a" || second.reads != 0 || len(c.Status().Failures) != 0 {
-		t.Errorf("both well: %+v, %v", got, err)
+		t.Errorf("both answer: got %+v, %v", got, err)
 	}
 
 	first.err = fail("http_429", 5*time.Minute)
 	got, err = c.Read(t.Context())
 	status := c.Status()
 	if err != nil || got.Source != "b" || status.Answered != "b" || !status.At.Equal(now) || c.Interval() != time.Minute {
-		t.Errorf("first failing: %+v, %v, %+v", got, err, status)
+		t.Errorf("first fails: got %+v, %v, %+v", got, err, status)
 	}
 	if want := (source.Failure{Name: "a", Reason: "http_429", RetryAfter: 5 * time.Minute}); len(status.Failures) != 1 || status.Failures[0] != want {
 		t.Errorf("failures %+v", status.Failures)
@@ -59,20 +59,20 @@ func TestChain(t *testing.T) {
 	second.err = fail("parse", 0)
 	_, err = c.Read(t.Context())
 	if source.Reason(err) != "http_429" || len(c.Status().Failures) != 2 || c.Status().Answered != "" {
-		t.Errorf("both failing: %v, %+v", err, c.Status())
+		t.Errorf("both fail: got %v, %+v", err, c.Status())
 	}
 	if se, _ := errors.AsType[*source.Error](err); se.RetryAfter != 0 {
-		t.Errorf("RetryAfter %v although one member may be asked at once", se.RetryAfter)
+		t.Errorf("got RetryAfter %v, want 0 because one member may be asked at once", se.RetryAfter)
 	}
 	second.err = fail("timeout", time.Minute)
 	_, err = c.Read(t.Context())
 	if se, _ := errors.AsType[*source.Error](err); se.RetryAfter != time.Minute {
-		t.Errorf("RetryAfter %v, want the shorter", se.RetryAfter)
+		t.Errorf("got RetryAfter %v, want the shorter one", se.RetryAfter)
 	}
 
 	first.err = nil
 	if got, err = c.Read(t.Context()); err != nil || got.Source != "a" {
-		t.Errorf("first back: %+v, %v", got, err)
+		t.Errorf("first answers again: got %+v, %v", got, err)
 	}
 }
 
@@ -83,10 +83,10 @@ func TestChainEndsWithItsCaller(t *testing.T) {
 	first, second := &member{err: context.Canceled}, &member{}
 	c := source.NewFallback(nil, nil, source.Member{Name: "a", Source: first}, source.Member{Name: "b", Source: second})
 	if _, err := c.Read(ctx); !errors.Is(err, context.Canceled) || second.reads != 0 {
-		t.Errorf("%v after %d reads of the second", err, second.reads)
+		t.Errorf("got %v after %d reads of the second member", err, second.reads)
 	}
 	if _, err := source.NewFallback(nil, nil).Read(t.Context()); source.Reason(err) != "empty" {
-		t.Errorf("without members: %v", err)
+		t.Errorf("without members: got %v", err)
 	}
 }
 

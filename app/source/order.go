@@ -2,8 +2,7 @@ package source
 
 import "github.com/pulsecast/pulsecast/app/news"
 
-// Arrange keeps the first of items with the same id and numbers each community's
-// items from 0 in the order they stand.
+// Arrange keeps the first item with each id. It numbers the items of each community from 0, in order.
 func Arrange(items []news.Item) []news.Item {
 	seen := make(map[string]bool, len(items))
 	next := make(map[string]int, len(news.Communities))
@@ -20,7 +19,7 @@ func Arrange(items []news.Item) []news.Item {
 	return out
 }
 
-// Add counts the records another batch left out.
+// Add adds the counts of another batch.
 func (d Dropped) Add(other Dropped) {
 	for reason, n := range other {
 		d[reason] += n

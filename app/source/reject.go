@@ -9,19 +9,19 @@ import (
 	"sync"
 )
 
-// MaxPayload is how much of a bad payload is kept, in bytes.
+// MaxPayload is the largest part of an unusable payload that is kept, in bytes.
 const MaxPayload = 16 << 10
 
-// Payload is what an upstream sent that could not be used: the body of an answer or
-// one record of it, never anything of the request.
+// Payload is unusable data from an upstream: the body of a response or one record of it. It never contains a
+// part of the request.
 type Payload struct {
-	Source string // its name, as in News.Source
-	Reason string // a word of Dropped or of Error
-	Body   []byte // as it came, its first MaxPayload bytes
-	Cut    int64  // bytes that came after those; of a body too large to be read, at least
+	Source string // the source's name, as in News.Source
+	Reason string // a reason of Dropped or of Error
+	Body   []byte // the first MaxPayload bytes as received
+	Cut    int64  // number of bytes after these; a lower bound if the body was too large to read
 }
 
-// Rejects collects the last bad payload of each source while a reading goes on.
+// Rejects collects the last unusable payload of each source during a reading.
 type Rejects struct {
 	mu   sync.Mutex
 	last map[string]Payload
@@ -32,31 +32,30 @@ type (
 	nameKey    struct{}
 )
 
-// Into has everything below a context reject into r.
+// Into returns a context in which Reject adds payloads to r.
 func (r *Rejects) Into(ctx context.Context) context.Context {
 	return context.WithValue(ctx, rejectsKey{}, r)
 }
 
-// Payloads are those collected, in order of their source's name.
+// Payloads returns the collected payloads, ordered by the source's name.
 func (r *Rejects) Payloads() []Payload {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return slices.SortedFunc(maps.Values(r.last), func(a, b Payload) int { return strings.Compare(a.Source, b.Source) })
 }
 
-// As names the source that reads below a context.
+// As returns a context that names the source for Reject.
 func As(ctx context.Context, name string) context.Context {
 	return context.WithValue(ctx, nameKey{}, name)
 }
 
-// Private keeps what is read below a context out of every collection: its answers
-// hold secrets.
+// Private returns a context in which Reject does nothing. It is for responses with secrets.
 func Private(ctx context.Context) context.Context {
 	return context.WithValue(ctx, rejectsKey{}, (*Rejects)(nil))
 }
 
-// Reject hands a bad payload to who collects them, if anybody does. cut is how many
-// bytes of it are missing from body already.
+// Reject adds an unusable payload to the context's Rejects, if there is one. cut is the number of bytes already
+// missing from body.
 func Reject(ctx context.Context, reason string, body []byte, cut int64) {
 	r, _ := ctx.Value(rejectsKey{}).(*Rejects)
 	name, _ := ctx.Value(nameKey{}).(string)

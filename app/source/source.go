@@ -1,5 +1,5 @@
-// Package source is what the service knows of its upstreams: the two feeds it
-// reads and the ways a read can fail. The clients live in the packages below.
+// Package source defines the two feeds that the service reads, and the ways in which a read can fail. The
+// clients are in the packages below.
 package source
 
 import (
@@ -12,72 +12,70 @@ import (
 	"github.com/pulsecast/pulsecast/app/news"
 )
 
-// Dropped counts the malformed records a batch left out, by reason
-// ("no_id", "no_question", "wrong_community" …).
+// Dropped counts the invalid records that a batch left out, by reason ("no_id", "no_question",
+// "wrong_community" …).
 type Dropped map[string]int
 
 // Markets is one reading of a market source.
 type Markets struct {
 	Markets    []market.Market
-	Events     []market.Event // that the markets are in, as far as the answer describes them
+	Events     []market.Event // the events of the markets, as far as the response describes them
 	Dropped    Dropped
-	ObservedAt time.Time // when the answer was received
-	// Fallback is why the source that this one stands in for did not answer; nil when
-	// it stands in for none.
+	ObservedAt time.Time // when the response was received
+	// Fallback is the error of the source that this one replaced, or nil if it is the first choice.
 	Fallback error
 }
 
-// Events is the answer to a request for events.
+// Events is the response to a request for events.
 type Events struct {
 	Events []market.Event
-	Asked  []string // ids that the source was asked for and answered, known to it or not
+	Asked  []string // ids for which the source answered, even if it doesn't know them
 }
 
-// News is one reading of a news source: items in the source's own order within
-// each community, Position set.
+// News is one reading of a news source. Within each community, the items are in the source's order and Position
+// is set.
 type News struct {
 	Items      []news.Item
 	Dropped    Dropped
-	Source     string // which one answered: "reddit", "reddit-rss", "gdelt", "hackernews"
+	Source     string // the source that answered: "reddit", "reddit-rss", "gdelt", "hackernews"
 	ObservedAt time.Time
-	Fallback   error // as of Markets
+	Fallback   error // as in Markets
 }
 
 // MarketSource reads prediction markets.
 type MarketSource interface {
-	// Top reads the n open markets of highest volume, best first.
+	// Top returns the n open markets with the highest volume, highest first.
 	Top(ctx context.Context, n int) (Markets, error)
-	// ByID reads the named markets, open or closed. Ids the upstream does not
-	// know are absent from the answer.
+	// ByID returns markets by id, open or closed. It leaves out ids that the source doesn't know.
 	ByID(ctx context.Context, ids []string) (Markets, error)
-	// Events reads the named events with their tags. Ids the upstream does not know are
-	// absent from the answer, which beside an error holds what came before it.
+	// Events returns events by id, with their tags. It leaves out ids that the source doesn't know. With an
+	// error, it also returns what it has read so far.
 	Events(ctx context.Context, ids []string) (Events, error)
-	// Winner asks the order book which outcome of a closed market won; ok is false
-	// while it does not say.
+	// Winner returns the outcome of a closed market that won, according to the order book. ok is false if the
+	// book doesn't say.
 	Winner(ctx context.Context, m *market.Market) (outcome int, ok bool, err error)
 }
 
 // NewsSource reads the six communities.
 type NewsSource interface {
 	Read(ctx context.Context) (News, error)
-	// Interval is the least time between two reads the source allows.
+	// Interval is the shortest time between two reads that the source allows.
 	Interval() time.Duration
 }
 
-// PostSource is a NewsSource that tells whether posts still exist.
+// PostSource is a NewsSource that can tell whether posts still exist.
 type PostSource interface {
-	// Posts returns those of at most 100 posts that are there, and those that the source says are
+	// Posts takes at most 100 ids. It returns the posts that exist and those that the source reports as
 	// deleted. A post in neither list is unknown to the source.
 	Posts(ctx context.Context, ids []string) (there, deleted []string, err error)
 }
 
-// Error is a failed read. Reason is one fixed word, safe to publish: "timeout",
-// "refused", "unreachable", "too_large", "parse", "empty", "cursor",
-// "unauthorized", "cancelled" (by the caller) or "http_" and the status.
+// Error is a failed read. Reason is one fixed word that is safe to publish: "timeout", "refused",
+// "unreachable", "too_large", "parse", "empty", "cursor", "unauthorized", "cancelled" (by the caller), or
+// "http_" with the status.
 type Error struct {
 	Reason string
-	// RetryAfter is how long the upstream asked to be left alone; 0 when it did not.
+	// RetryAfter is the pause that the upstream asked for, or 0 if it asked for none.
 	RetryAfter time.Duration
 	Err        error
 }
@@ -91,7 +89,7 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// Reason is the public word for a failed read; "error" for one that carries none.
+// Reason returns the public word for a failed read, or "error" if err has none.
 func Reason(err error) string {
 	if se, ok := errors.AsType[*Error](err); ok {
 		return se.Reason

@@ -18,16 +18,17 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// maxText is how much of a query's text is recorded, in bytes.
+// maxText is the maximum number of bytes recorded of a query's text.
 const maxText = 2000
 
-// queries is Bun's hook. Bun's own (extra/bunotel) has no release that fits the Bun
-// used here, and records the texts of errors, which quote what people sent.
+// queries is a query hook for Bun. Bun's own hook (extra/bunotel) has no release for this version
+// of Bun. It also records error texts, which quote what users sent.
 type queries struct{ tracer trace.Tracer }
 
-// BeforeQuery begins a span inside a trace. What runs by itself, the rechecks and
-// leases of every second, begins none. The context stays as it is: Bun hands that of
-// BEGIN to everything in the transaction, which is not below BEGIN.
+// BeforeQuery starts a span if the query belongs to a trace. Background queries, such as the
+// rechecks and lease queries of every second, have no trace. BeforeQuery returns ctx unchanged,
+// because Bun passes the context of BEGIN to all queries of the transaction, and their spans are
+// not children of BEGIN's.
 func (q queries) BeforeQuery(ctx context.Context, e *bun.QueryEvent) context.Context {
 	if trace.SpanFromContext(ctx).IsRecording() {
 		_, span := q.tracer.Start(ctx, "query", trace.WithSpanKind(trace.SpanKindClient))
@@ -38,7 +39,7 @@ func (q queries) BeforeQuery(ctx context.Context, e *bun.QueryEvent) context.Con
 
 type querySpan struct{}
 
-// AfterQuery ends it, with the query as it was before its arguments were put in.
+// AfterQuery ends the span. It records the query without its arguments.
 func (q queries) AfterQuery(_ context.Context, e *bun.QueryEvent) {
 	span, ok := e.Stash[querySpan{}].(trace.Span)
 	if !ok {
@@ -61,10 +62,11 @@ func (q queries) AfterQuery(_ context.Context, e *bun.QueryEvent) {
 	}
 }
 
-// change finds what a written query changes first, after the rows it begins with.
+// change matches the first change in a hand-written query, after any rows that the query starts
+// with.
 var change = regexp.MustCompile(`\b(?:(INSERT) INTO|(DELETE) FROM) (\w+)|\b(UPDATE) (\w+) (?:AS \w+ )?SET\b`)
 
-// subject returns what a query does and to which table; the table is "" if it isn't known.
+// subject returns the operation of a query and its table, "" if the table is unknown.
 func subject(e *bun.QueryEvent, text string) (operation, table string) {
 	if _, written := e.IQuery.(*bun.RawQuery); written {
 		if m := change.FindStringSubmatch(text); m != nil {
@@ -77,7 +79,7 @@ func subject(e *bun.QueryEvent, text string) (operation, table string) {
 	return strings.ToUpper(e.Operation()), table
 }
 
-// template is a query with a question mark for every argument.
+// template returns a query with a question mark for each argument.
 func template(e *bun.QueryEvent) string {
 	text := e.QueryTemplate
 	if e.IQuery != nil {
@@ -97,7 +99,7 @@ func system(db *bun.DB) attribute.KeyValue {
 	return semconv.DBSystemNameSQLite
 }
 
-// client records calls of upstreams by their host and how they came out.
+// client records calls of sources by host and result.
 type client struct {
 	tracer trace.Tracer
 	next   http.RoundTripper
@@ -123,14 +125,14 @@ func (c client) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// fail marks a span by the kind of its error. The text stays in the log: it may quote
-// what somebody sent.
+// fail marks a span as failed, with the type of the error. The error's text is only logged, because
+// it may quote what a user sent.
 func fail(span trace.Span, err error) {
 	span.SetStatus(codes.Error, "")
 	span.SetAttributes(semconv.ErrorTypeKey.String(kindOf(err)))
 }
 
-// kindOf is the type of the innermost error.
+// kindOf returns the type of the innermost error.
 func kindOf(err error) string {
 	for inner := err; inner != nil; inner = errors.Unwrap(err) {
 		err = inner

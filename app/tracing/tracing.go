@@ -1,10 +1,8 @@
-// Package tracing sends OpenTelemetry traces when the standard OTEL_* variables ask
-// for it. Otherwise Start gives nil, whose methods hand everything back as it came:
-// nothing is measured, and nothing is in anybody's way.
+// Package tracing sends OpenTelemetry traces if the standard OTEL_* variables ask for them. Otherwise
+// Start returns nil. The methods of a nil *Tracing record nothing and return their arguments unchanged.
 //
-// A trace begins with a request or with a run of a job; queries and calls of upstreams
-// are recorded inside one only. No argument of a query, no header, no address's query
-// and no text of an error is recorded.
+// A trace begins with a request or with a run of a job. Queries and calls of sources are recorded only
+// inside a trace. No query arguments, headers, query strings of addresses or error texts are recorded.
 package tracing
 
 import (
@@ -30,21 +28,21 @@ import (
 
 const (
 	scope = "github.com/pulsecast/pulsecast"
-	// flushTimeout is how long a stop waits for what is not sent yet.
+	// flushTimeout is how long Stop waits for unsent spans.
 	flushTimeout = 3 * time.Second
-	// complainEvery is how often a collector that cannot be reached is logged.
+	// complainEvery is the minimum time between two log entries about an unreachable collector.
 	complainEvery = time.Minute
 )
 
-// Tracing sends spans. nil is off.
+// Tracing sends spans. A nil *Tracing is off.
 type Tracing struct {
 	provider *sdk.TracerProvider
 	tracer   trace.Tracer
 }
 
-// Wanted tells whether the environment asks for traces: OTEL_TRACES_EXPORTER is otlp,
-// or is unset and an endpoint is given, and OTEL_SDK_DISABLED is not true. The error
-// is one line that names the variable at fault.
+// Wanted reports whether the environment asks for traces: OTEL_TRACES_EXPORTER is otlp, or it is
+// unset and an endpoint is set, and OTEL_SDK_DISABLED is not true. An error is one line that names
+// the variable to change.
 func Wanted() (bool, error) {
 	const general, traces = "OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"
 	exporter := strings.TrimSpace(os.Getenv("OTEL_TRACES_EXPORTER"))
@@ -54,26 +52,26 @@ func Wanted() (bool, error) {
 	case exporter == "" && os.Getenv(general) == "" && os.Getenv(traces) == "":
 		return false, nil
 	case exporter != "" && exporter != "otlp":
-		return false, fmt.Errorf("OTEL_TRACES_EXPORTER: %q is not known here: set otlp or none", exporter)
+		return false, fmt.Errorf("OTEL_TRACES_EXPORTER: %q is not supported; set otlp or none", exporter)
 	}
 	for _, name := range []string{general, traces} {
 		u, err := url.Parse(os.Getenv(name))
 		if os.Getenv(name) != "" && (err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "") {
-			return false, fmt.Errorf("%s: not an http(s) address", name) // without the value: it may hold a secret
+			return false, fmt.Errorf("%s: not an http(s) address", name) // without the value, which may contain a secret
 		}
 	}
 	for _, name := range []string{"OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL"} {
 		if protocol := os.Getenv(name); protocol != "" && protocol != "http/protobuf" {
 			return false, fmt.Errorf(
-				"%s: %q is not spoken here: set http/protobuf, on port 4318 of most collectors", name, protocol,
+				"%s: %q is not supported; set http/protobuf, on port 4318 of most collectors", name, protocol,
 			)
 		}
 	}
 	return true, nil
 }
 
-// Start begins to send spans; nil when the environment does not ask for it. A
-// collector that cannot be reached is no error: spans are then dropped.
+// Start starts sending spans. It returns nil if the environment doesn't ask for traces. An
+// unreachable collector is not an error; its spans are dropped.
 func Start(ctx context.Context, log *slog.Logger, version string) (*Tracing, error) {
 	if wanted, err := Wanted(); err != nil || !wanted {
 		return nil, err
@@ -85,18 +83,18 @@ func Start(ctx context.Context, log *slog.Logger, version string) (*Tracing, err
 	about, err := resource.New(ctx,
 		resource.WithAttributes(semconv.ServiceName("pulsecast"), semconv.ServiceVersion(version)),
 		resource.WithTelemetrySDK(), resource.WithHost(),
-		resource.WithFromEnv(), // last, so that OTEL_SERVICE_NAME wins
+		resource.WithFromEnv(), // last, so that OTEL_SERVICE_NAME has priority
 	)
 	if err != nil {
 		return nil, fmt.Errorf("OTEL_RESOURCE_ATTRIBUTES: %w", err)
 	}
-	// The SDK knows one place for its errors, for the whole process.
+	// The SDK has one error handler for the whole process.
 	otel.SetErrorHandler(complaints(log))
 	provider := sdk.NewTracerProvider(sdk.WithBatcher(exporter), sdk.WithResource(about))
 	return &Tracing{provider: provider, tracer: provider.Tracer(scope, trace.WithInstrumentationVersion(version))}, nil
 }
 
-// complaints logs what the SDK cannot do, at most once in complainEvery.
+// complaints returns a handler that logs errors of the SDK, at most once per complainEvery.
 func complaints(log *slog.Logger) otel.ErrorHandlerFunc {
 	var last atomic.Int64
 	return func(err error) {
@@ -107,7 +105,7 @@ func complaints(log *slog.Logger) otel.ErrorHandlerFunc {
 	}
 }
 
-// Stop sends what is left, for three seconds at most.
+// Stop sends unsent spans, for at most three seconds.
 func (t *Tracing) Stop(ctx context.Context) error {
 	if t == nil {
 		return nil
@@ -120,7 +118,7 @@ func (t *Tracing) Stop(ctx context.Context) error {
 	return nil
 }
 
-// Tracer makes spans; nil when tracing is off.
+// Tracer returns the tracer, nil if tracing is off.
 func (t *Tracing) Tracer() trace.Tracer {
 	if t == nil {
 		return nil
@@ -128,7 +126,7 @@ func (t *Tracing) Tracer() trace.Tracer {
 	return t.tracer
 }
 
-// Hook records queries; nil when tracing is off.
+// Hook returns a hook that records queries, nil if tracing is off.
 func (t *Tracing) Hook() bun.QueryHook {
 	if t == nil {
 		return nil
@@ -136,8 +134,8 @@ func (t *Tracing) Hook() bun.QueryHook {
 	return queries{t.tracer}
 }
 
-// Transport records the calls that go through next, inside a trace only. Upstreams
-// are not told of the trace.
+// Transport returns a transport that records calls through next inside a trace. It sends no trace
+// headers.
 func (t *Tracing) Transport(next http.RoundTripper) http.RoundTripper {
 	if t == nil {
 		return next
@@ -145,7 +143,7 @@ func (t *Tracing) Transport(next http.RoundTripper) http.RoundTripper {
 	return client{t.tracer, next}
 }
 
-// Task records each run of a job as a trace of its own.
+// Task returns run with a trace for each run of the job.
 func (t *Tracing) Task(
 	name string, run func(context.Context) (time.Duration, error),
 ) func(context.Context) (time.Duration, error) {

@@ -13,8 +13,8 @@ import (
 	"github.com/pulsecast/pulsecast/app/database"
 )
 
-// checksum is the sum of the SHA-256 of each row, modulo 2^256. It doesn't depend on the order
-// of the rows, which the two engines sort in different ways.
+// checksum is the sum of the SHA-256 of each row, modulo 2^256. It doesn't depend on the order of
+// the rows, which the two engines sort differently.
 type checksum struct {
 	sum  [4]uint64
 	rows int64
@@ -37,10 +37,10 @@ func (c *checksum) String() string {
 	return hex.EncodeToString(out)
 }
 
-// tellEvery is after how many rows a comparison tells its progress.
+// tellEvery is the number of rows between two reports of progress.
 const tellEvery = 1000
 
-// sumOf reads a whole table.
+// sumOf computes the checksum of a whole table.
 func sumOf(ctx context.Context, s side, t *table, tell func(rows int64)) (c checksum, err error) {
 	var encoded []byte
 	waiting := int64(0)
@@ -62,7 +62,7 @@ func sumOf(ctx context.Context, s side, t *table, tell func(rows int64)) (c chec
 	return c, err
 }
 
-// compare reads every table on both sides at once.
+// compare compares every table. It reads both sides at the same time.
 func (c *copier) compare(ctx context.Context, r *Result) error {
 	for i := range c.tables {
 		t := &c.tables[i]
@@ -91,7 +91,7 @@ func (c *copier) compareTable(ctx context.Context, t *table) (Sum, error) {
 	}
 	if theirs != ours {
 		return Sum{}, fmt.Errorf("the two sides differ: %d rows with the checksum %s in the source, %d with %s in the target; "+
-			"was the source changed meanwhile? Empty the target and copy again", theirs.rows, &theirs, ours.rows, &ours)
+			"the source may have changed during the copy. Empty the target and copy again", theirs.rows, &theirs, ours.rows, &ours)
 	}
 	return Sum{Table: t.name, Rows: ours.rows, Checksum: ours.String()}, nil
 }

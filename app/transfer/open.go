@@ -11,13 +11,13 @@ import (
 	"github.com/pulsecast/pulsecast/app/partition"
 )
 
-// openSource opens the side that is read, and keeps servers away from it until it is closed.
+// openSource opens the source and keeps servers from opening it until it is closed.
 func (c *copier) openSource(ctx context.Context) (closeAll func() error, err error) {
 	if c.From == c.To {
-		return nil, errors.New("it is the target as well")
+		return nil, errors.New("it is also the target")
 	}
 	if path, ok := database.SQLitePath(c.From); ok {
-		if _, err := os.Stat(path); err != nil { // Open would make it
+		if _, err := os.Stat(path); err != nil { // Open would create it
 			return nil, err
 		}
 	}
@@ -27,7 +27,7 @@ func (c *copier) openSource(ctx context.Context) (closeAll func() error, err err
 	unlock, err := c.from.Claim()
 	if err != nil {
 		if errors.Is(err, database.ErrInUse) {
-			err = errors.New("a server or worker runs on it: stop it first")
+			err = errors.New("a server or worker uses it; stop it first")
 		}
 		return nil, errors.Join(err, c.from.Close())
 	}
@@ -43,7 +43,8 @@ func (c *copier) openSource(ctx context.Context) (closeAll func() error, err err
 
 const (
 	// leavingPatience is how long a copy waits for connections to the source to end, and
-	// leavingPause the time between two looks. Postgres ends one some moments after its client left.
+	// leavingPause the time between two checks. Postgres ends a connection shortly after its client
+	// has left.
 	leavingPatience = 3 * time.Second
 	leavingPause    = 50 * time.Millisecond
 )
@@ -63,13 +64,13 @@ func (c *copier) otherConnections(ctx context.Context) (n int64, err error) {
 
 func (c *copier) checkSource(ctx context.Context) error {
 	if lost := c.from.LostWAL(); !lost.IsZero() {
-		return errors.New("the file was copied while it was served, or has lost its -wal file: run pulsecast doctor")
+		return errors.New("the file was copied while it was served, or has lost its -wal file; run pulsecast doctor")
 	}
 	if _, filling, err := c.from.FindIncoming(ctx); err != nil || filling {
 		return errors.Join(err, database.ErrIncoming)
 	}
 	if others, err := c.otherConnections(ctx); err != nil || others > 0 {
-		return errors.Join(err, fmt.Errorf("%d other connections are open to it: stop every server and worker first", others))
+		return errors.Join(err, fmt.Errorf("%d other connections are open to it; stop every server and worker first", others))
 	}
 	applied, err := c.from.Applied(ctx)
 	if err != nil {
@@ -77,12 +78,12 @@ func (c *copier) checkSource(ctx context.Context) error {
 	}
 	var e *database.SchemaError
 	if err = database.CompareSchema(applied); errors.As(err, &e) && e.Newer == nil {
-		return fmt.Errorf("%w: run pulsecast migrate up on it first", err)
+		return fmt.Errorf("%w; run pulsecast migrate up on it first", err)
 	}
 	return err
 }
 
-// openTarget opens the side that is written. state is set if it holds an interrupted copy.
+// openTarget opens the target. It sets c.state if the target holds an interrupted copy.
 func (c *copier) openTarget(ctx context.Context) (closeAll func() error, err error) {
 	if c.to, err = database.Open(ctx, c.To); err != nil {
 		return nil, err
@@ -93,7 +94,7 @@ func (c *copier) openTarget(ctx context.Context) (closeAll func() error, err err
 	}
 	release := func() error { return errors.Join(unlock(), c.to.Close()) }
 	if c.to.Kind == database.SQLite && c.from.Kind == database.SQLite {
-		return nil, errors.Join(errors.New("it is a SQLite file as the source is: use pulsecast backup and pulsecast restore"), release())
+		return nil, errors.Join(errors.New("it is a SQLite file, as is the source; use pulsecast backup and pulsecast restore"), release())
 	}
 	if err := c.claimTarget(ctx); err != nil {
 		return nil, errors.Join(err, release())
@@ -104,10 +105,11 @@ func (c *copier) openTarget(ctx context.Context) (closeAll func() error, err err
 	return func() error { return errors.Join(c.target.close(), release()) }, nil
 }
 
-// ofCopy names what the Incoming of a copy keeps about it, to tell it from that of a restore.
+// ofCopy is the entry of an Incoming that identifies the source of a copy. It distinguishes a copy
+// from a restore.
 const ofCopy = "copy"
 
-// claimTarget marks an empty target and makes the schema, or finds the mark of this copy.
+// claimTarget marks an empty target and creates the schema, or finds the mark of this copy.
 func (c *copier) claimTarget(ctx context.Context) (err error) {
 	var found bool
 	if c.incoming, found, err = c.to.FindIncoming(ctx); err != nil {
@@ -119,7 +121,7 @@ func (c *copier) claimTarget(ctx context.Context) (err error) {
 			return err
 		}
 		if kept[ofCopy] != c.from.Identity(c.From) {
-			return errors.New("it holds an interrupted restore or copy from elsewhere: complete that one, or name an empty database")
+			return errors.New("it holds an interrupted restore, or a copy from another source; complete that one, or name an empty database")
 		}
 		c.state = map[string]progress{}
 	} else {
@@ -128,7 +130,7 @@ func (c *copier) claimTarget(ctx context.Context) (err error) {
 			return err
 		}
 		if len(tables) > 0 {
-			return fmt.Errorf("it has tables already (%s and %d more): name an empty database", tables[0].Name, len(tables)-1)
+			return fmt.Errorf("it has tables already (%s and %d more); name an empty database", tables[0].Name, len(tables)-1)
 		}
 		if c.incoming, err = c.to.BeginIncoming(ctx); err != nil {
 			return err

@@ -17,11 +17,11 @@ import (
 	"github.com/pulsecast/pulsecast/app/database"
 )
 
-// postgresSide is a Postgres database, on a connection that is only ours. A place in a table
-// is the key of a row, as a JSON list of texts.
+// postgresSide is a Postgres database, on its own connection. A place in a table is the key of a
+// row, as a JSON list of texts.
 type postgresSide struct{ conn *pgx.Conn }
 
-// newSide opens what reads or writes rows.
+// newSide returns the reader and writer of a database's rows.
 func newSide(ctx context.Context, db *database.DB, address string) (interface {
 	source
 	target
@@ -96,8 +96,8 @@ func (s *postgresSide) each(ctx context.Context, t *table, row func([]any) error
 	return found.Err()
 }
 
-// scanPostgres reads a row. What the connection would decode in other ways, such as JSON, is
-// read as its text.
+// scanPostgres reads a row. It reads types as text that the connection would decode differently,
+// such as JSON.
 func scanPostgres(rows pgx.Rows, t *table) ([]any, error) {
 	targets := make([]any, len(t.kinds))
 	for i, k := range t.kinds {
@@ -119,7 +119,7 @@ var scanners = map[kind]func() any{
 	kindInt: func() any { return new(pgtype.Int8) }, kindBool: func() any { return new(pgtype.Bool) },
 }
 
-// scanned turns what was scanned into a value.
+// scanned converts a scanned target to a value.
 func scanned(k kind, target any) any {
 	switch v := target.(type) {
 	case *pgtype.UUID:
@@ -187,7 +187,7 @@ func (s *postgresSide) write(ctx context.Context, t *table, rows [][]any, progre
 	return tx.Commit(ctx)
 }
 
-// toPostgres keeps JSON from being encoded again.
+// toPostgres converts a row for CopyFrom. It marks JSON as encoded already.
 func toPostgres(t *table, row []any) []any {
 	out := make([]any, len(row))
 	for i, v := range row {
@@ -218,7 +218,7 @@ func writePlace(t *table, row []any) (string, error) {
 func placeOf(t *table, place string) ([]any, error) {
 	var texts []string
 	if err := json.Unmarshal([]byte(place), &texts); err != nil || len(texts) != len(t.key) {
-		return nil, fmt.Errorf("the progress %q is no key: %w", place, err)
+		return nil, fmt.Errorf("the progress %q is not a key: %w", place, err)
 	}
 	args := make([]any, len(texts))
 	for i, column := range t.key {

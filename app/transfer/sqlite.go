@@ -14,8 +14,8 @@ import (
 	"github.com/pulsecast/pulsecast/app/database"
 )
 
-// sqliteSide is a SQLite file. Its rows are read in the order in which they are in the file;
-// a place in a table is a rowid.
+// sqliteSide is a SQLite file. Its rows are read in the order of their rowids. A place in a table
+// is a rowid.
 type sqliteSide struct{ db *database.DB }
 
 func (s *sqliteSide) close() error { return nil }
@@ -62,7 +62,7 @@ func (s *sqliteSide) each(ctx context.Context, t *table, row func([]any) error) 
 	return found.Err()
 }
 
-// scanSQLite reads a row, and what is selected after its columns.
+// scanSQLite reads a row. more are the targets of expressions selected after its columns.
 func scanSQLite(rows *sql.Rows, t *table, more ...any) ([]any, error) {
 	values := make([]any, len(t.columns))
 	targets := make([]any, len(t.columns), len(t.columns)+len(more))
@@ -81,7 +81,7 @@ func scanSQLite(rows *sql.Rows, t *table, more ...any) ([]any, error) {
 	return values, nil
 }
 
-// fromSQLite turns what the driver returns into a value of a kind.
+// fromSQLite converts what the driver returns to a value of a kind.
 func fromSQLite(k kind, v any) (any, error) {
 	if v == nil {
 		return nil, nil
@@ -105,7 +105,7 @@ func fromSQLite(k kind, v any) (any, error) {
 	case kindBytes:
 		switch v := v.(type) {
 		case []byte:
-			return append([]byte{}, v...), nil // an empty one is not NULL
+			return append([]byte{}, v...), nil // keeps an empty value from becoming NULL
 		case string:
 			return []byte(v), nil
 		}
@@ -128,7 +128,7 @@ func fromSQLite(k kind, v any) (any, error) {
 			return v != 0, nil
 		}
 	}
-	return nil, fmt.Errorf("a value of type %T where a %s is expected", v, k)
+	return nil, fmt.Errorf("got a value of type %T, want a %s", v, k)
 }
 
 func (s *sqliteSide) write(ctx context.Context, t *table, rows [][]any, progress string) (err error) {
@@ -164,7 +164,7 @@ func (s *sqliteSide) write(ctx context.Context, t *table, rows [][]any, progress
 	return tx.Commit()
 }
 
-// toSQLite turns a value into what our models store.
+// toSQLite converts a value to the form in which our models store it.
 func toSQLite(k kind, v any) (any, error) {
 	switch v := v.(type) {
 	case uuid.UUID:

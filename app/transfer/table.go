@@ -10,7 +10,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/database"
 )
 
-// kind is what a column holds, in the words of Postgres.
+// kind is the type of a column, as Postgres names it.
 type kind string
 
 // The kinds.
@@ -25,22 +25,22 @@ const (
 	kindBool  kind = "boolean"
 )
 
-// kindsByType also has types that are read as another.
+// kindsByType maps the types of columns to kinds. Some types are read as another kind.
 var kindsByType = map[string]kind{
 	"uuid": kindUUID, "text": kindText, "timestamp with time zone": kindTime, "jsonb": kindJSON, "bytea": kindBytes,
 	"double precision": kindFloat, "bigint": kindInt, "integer": kindInt, "boolean": kindBool,
 }
 
-// table is a table that both sides have. Its columns are in one order on both.
+// table is a table that both sides have. Its columns are in the same order on both.
 type table struct {
 	name    string
 	columns []string
 	kinds   []kind
-	key     []int // the columns of the primary key
+	key     []int // indexes of the primary key's columns
 }
 
-// tablesOf lists the tables of both sides, each after those it refers to. The types are those
-// of Postgres, which has one for each kind of value. It fails if the sides differ.
+// tablesOf lists the tables of both sides, each after those it refers to. It uses the types of
+// Postgres, which has a type for each kind. It fails if the tables of the two sides differ.
 func tablesOf(ctx context.Context, from, to *database.DB) ([]table, error) {
 	theirs, err := from.Tables(ctx)
 	if err != nil {
@@ -51,14 +51,14 @@ func tablesOf(ctx context.Context, from, to *database.DB) ([]table, error) {
 		return nil, err
 	}
 	if a, b := shapeOf(theirs), shapeOf(ours); a != b {
-		return nil, fmt.Errorf("the tables of the two databases differ: %s; %s", a, b)
+		return nil, fmt.Errorf("the databases have different tables: the source %s; the target %s", a, b)
 	}
 	typed := ours
 	if from.Kind == database.Postgres {
 		typed = theirs
 	}
 	list := make([]table, 0, len(typed))
-	for i := range ours { // in the order that the target demands
+	for i := range ours { // in the order that the target needs
 		j := slices.IndexFunc(typed, func(t database.Table) bool { return t.Name == ours[i].Name })
 		t, err := tableOf(&typed[j])
 		if err != nil {
@@ -74,7 +74,7 @@ func tableOf(d *database.Table) (t table, err error) {
 	for _, c := range d.Columns {
 		k, ok := kindsByType[c.Type]
 		if !ok && derived[d.Name] == "" {
-			return t, fmt.Errorf("column %s of %s has the type %s, which a copy does not know", c.Name, d.Name, c.Type)
+			return t, fmt.Errorf("column %s of %s has the type %s, which a copy doesn't support", c.Name, d.Name, c.Type)
 		}
 		t.columns, t.kinds = append(t.columns, c.Name), append(t.kinds, k)
 	}
@@ -87,7 +87,7 @@ func tableOf(d *database.Table) (t table, err error) {
 	return t, nil
 }
 
-// shapeOf lists tables and columns in sorted order, to compare two databases.
+// shapeOf returns the sorted names of tables and columns, to compare two databases.
 func shapeOf(tables []database.Table) string {
 	var lines []string
 	for _, t := range tables {
@@ -102,7 +102,7 @@ func shapeOf(tables []database.Table) string {
 	return strings.Join(lines, " ")
 }
 
-// list writes the columns for a statement.
+// list returns the columns for a statement.
 func (t *table) list() string {
 	quoted := make([]string, len(t.columns))
 	for i, name := range t.columns {
@@ -112,18 +112,18 @@ func (t *table) list() string {
 }
 
 const (
-	// batchRows and batchBytes bound what is in memory at once.
+	// batchRows and batchBytes are the maximum size of a batch in memory.
 	batchRows  = 5000
 	batchBytes = 8 << 20
 )
 
-// batch collects rows up to the bounds.
+// batch collects rows up to the maximum size.
 type batch struct {
 	rows  [][]any
 	bytes int
 }
 
-// add reports whether there is room for more.
+// add adds a row. It reports whether there is room for more.
 func (b *batch) add(row []any) bool {
 	b.rows = append(b.rows, row)
 	for _, v := range row {

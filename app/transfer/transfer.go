@@ -1,16 +1,16 @@
-// Package transfer copies a whole installation from SQLite to Postgres or back, or from Postgres
-// to a Postgres with other partitions.
+// Package transfer copies a whole installation from SQLite to Postgres or back, or from Postgres to a
+// Postgres with other partitions. A copy has these steps:
 //
-//	check    the source is in use by no server and has the schema of this program;
-//	         the target is empty, or is marked as this copy's and incomplete
-//	copy     each table after those it refers to, in batches; each batch and how far
-//	         it came are one transaction of the target
-//	index    the search index is made anew: the two engines keep it in different forms
-//	compare  both sides compute a checksum of every table
-//	end      the mark of the target is removed
+//	check    the source is not in use and has the schema of this program; the target is empty,
+//	         or holds this copy, interrupted
+//	copy     each table after those it refers to, in batches; the rows of a batch and the
+//	         progress of its table are stored in one transaction
+//	index    the search index is rebuilt, because the engines store it differently
+//	compare  a checksum of every table is computed on both sides
+//	end      the mark of an incomplete copy is removed from the target
 //
-// A copy that was interrupted goes on behind its last batch. Until the end the target can't
-// be served. This package works on all tables at once, below their owners.
+// An interrupted copy continues after its last batch. The target can't be served before the end. This
+// package works on all tables directly, without the packages that own them.
 package transfer
 
 import (
@@ -28,70 +28,72 @@ import (
 	"github.com/pulsecast/pulsecast/app/prediction"
 )
 
-// derived are tables that the target makes itself, from what is copied. The two engines may
-// differ in them, so their rows are counted and not compared.
+// derived are the tables that the target derives from the copied rows, with the reason. Their rows
+// may differ between the engines, so they are counted and not compared.
 var derived = map[string]string{
-	"agent_labels":     "triggers of agents keep it, with the engine's own idea of lower case",
-	"prediction_words": "a search index, made anew from the predictions",
+	"agent_labels":     "filled by triggers on agents, with the engine's own rules for lower case",
+	"prediction_words": "a search index, rebuilt from the predictions",
 }
 
-// Options are what Run needs.
+// Options are the options of Run.
 type Options struct {
-	From, To   string // addresses, as DATABASE_URL has them
-	Partitions string // of a new Postgres database, as DATABASE_PARTITIONS has them
+	From, To   string // addresses, as in DATABASE_URL
+	Partitions string // partitions of a new Postgres database, as in DATABASE_PARTITIONS
 	Now        func() time.Time
-	// Progress is told how many more rows are done, of Total as Begin was told; nil functions
-	// are left out. A row counts once when it is copied and once when it is compared.
+	// Begin is called with the total number of rows, and Progress with the number of rows done
+	// since the last call. A row counts once when it is copied and once when it is compared. Either
+	// function may be nil.
 	Begin    func(total int64)
 	Progress func(rows int64)
-	// AfterBatch is called after each batch is committed; an error ends the copy. For tests.
+	// AfterBatch, if not nil, is called after each committed batch. An error ends the copy. It is
+	// for tests.
 	AfterBatch func() error
 }
 
-// Sum is a table that both sides agree on.
+// Sum is the result for a table that is equal on both sides.
 type Sum struct {
 	Table    string
 	Rows     int64
-	Checksum string // hexadecimal; empty for a table that the target makes itself
+	Checksum string // hexadecimal; empty for a derived table
 }
 
-// Result says what was copied.
+// Result describes a completed copy.
 type Result struct {
 	Tables  []Sum
 	Rows    int64
-	Resumed bool // an interrupted copy was completed
+	Resumed bool // the copy continued an interrupted one
 }
 
-// source is the side that is read.
+// source is the database that is read.
 type source interface {
 	// read returns the next rows of a table after a place in it, in order, and the place of the
-	// last one. The place is empty at the beginning. Without rows the table is at its end.
+	// last row. The place "" is the start of the table. It returns no rows at the end of the table.
 	read(ctx context.Context, t *table, after string) (rows [][]any, last string, err error)
 	side
 }
 
-// target is the side that is written.
+// target is the database that is written.
 type target interface {
-	// write adds rows and keeps how far the table has come, in one transaction.
+	// write adds rows and stores the progress of the table, in one transaction.
 	write(ctx context.Context, t *table, rows [][]any, progress string) error
 	side
 }
 
-// side is what both can do.
+// side has the methods that source and target share.
 type side interface {
 	// each reads all rows of a table, in any order.
 	each(ctx context.Context, t *table, row func(values []any) error) error
 	close() error
 }
 
-// progress is how far a table has come.
+// progress is the progress of a table.
 type progress struct {
-	After string // the place of the last row that was copied
+	After string // place of the last copied row
 	Rows  int64
 	Done  bool
 }
 
-// copier is one run.
+// copier is one run of a copy.
 type copier struct {
 	Options
 	from, to *database.DB
@@ -102,7 +104,7 @@ type copier struct {
 	state    map[string]progress
 }
 
-// Run copies everything. Interrupted, it can be run again with the same addresses.
+// Run copies everything. To continue an interrupted copy, run it again with the same addresses.
 func Run(ctx context.Context, o Options) (r *Result, err error) {
 	c := &copier{Options: o}
 	closeSource, err := c.openSource(ctx)
@@ -184,7 +186,7 @@ func (c *copier) tell(rows int64) {
 	}
 }
 
-// clearing names the state of clear.
+// clearing is the name under which clear stores that it is done.
 const clearing = "(cleared)"
 
 func (c *copier) readState(ctx context.Context) error {
@@ -207,7 +209,7 @@ func (c *copier) readState(ctx context.Context) error {
 	return nil
 }
 
-// clear deletes the rows that the migrations have made: they come with the copy.
+// clear deletes the rows that the migrations created, because the copy brings them.
 func (c *copier) clear(ctx context.Context) error {
 	return c.to.InTx(ctx, func(ctx context.Context, tx bun.Tx) error {
 		for i := range slices.Backward(c.tables) {
@@ -268,11 +270,11 @@ func (c *copier) batchDone() error {
 
 const (
 	wordsTable = "prediction_words"
-	// wordsAtOnce is how many predictions one transaction makes searchable.
+	// wordsAtOnce is how many predictions one transaction indexes.
 	wordsAtOnce = 2000
 )
 
-// indexWords makes the predictions searchable, in the order of their ids.
+// indexWords indexes the predictions for search, in the order of their ids.
 func (c *copier) indexWords(ctx context.Context) error {
 	p := c.state[wordsTable]
 	for !p.Done {

@@ -42,7 +42,7 @@ func shut(t *testing.T, db *database.DB) {
 	}
 }
 
-// empty is the address of a Postgres database without tables.
+// empty returns the address of a Postgres database without tables.
 func empty(t *testing.T) string {
 	t.Helper()
 	address := dbtest.URL(t, database.Postgres)
@@ -58,8 +58,8 @@ func empty(t *testing.T) string {
 
 func newFile(t *testing.T) string { return "sqlite://" + filepath.Join(t.TempDir(), "new.db") }
 
-// grown is the address of a SQLite file with rows in every table: the demo's world, and rows
-// with awkward values wherever that has none.
+// grown returns the address of a SQLite file with rows in every table: the demo data, and rows with
+// awkward values in tables without demo data.
 func grown(t *testing.T) string {
 	t.Helper()
 	address := dbtest.URL(t, database.SQLite)
@@ -72,7 +72,7 @@ func grown(t *testing.T) string {
 	return address
 }
 
-// typesOf is the type of each column by table and column, in the words of Postgres.
+// typesOf returns the type of each column, as Postgres names it, by "table.column".
 func typesOf(t *testing.T) map[string]string {
 	t.Helper()
 	db := open(t, dbtest.URL(t, database.Postgres))
@@ -90,7 +90,7 @@ func typesOf(t *testing.T) map[string]string {
 	return types
 }
 
-// fill adds rows to each table that has none.
+// fill adds rows to each empty table.
 func fill(t *testing.T, db *database.DB, types map[string]string) {
 	t.Helper()
 	tables, err := db.Tables(t.Context())
@@ -108,7 +108,7 @@ func fill(t *testing.T, db *database.DB, types map[string]string) {
 		for i := range 3 {
 			names, values := []string{}, []any{}
 			for _, c := range table.Columns {
-				if c.Name == "reader" { // of reports: there is one only without a reporter_id
+				if c.Name == "reader" { // the column of reports, which excludes reporter_id
 					continue
 				}
 				names = append(names, `"`+c.Name+`"`)
@@ -122,7 +122,7 @@ func fill(t *testing.T, db *database.DB, types map[string]string) {
 	}
 }
 
-// parentOf is a value that the column's foreign key finds, or value if it has none.
+// parentOf returns an existing value for a column with a foreign key, or value for other columns.
 func parentOf(t *testing.T, db *database.DB, table, column string, i int, value any) any {
 	t.Helper()
 	var keys []struct{ Parent, Name string }
@@ -140,7 +140,7 @@ func parentOf(t *testing.T, db *database.DB, table, column string, i int, value 
 	return value
 }
 
-// awkward is a value of a type that is easily lost on the way.
+// awkward returns a value of a type that is easily changed by a copy.
 func awkward(kind string, i int) any {
 	switch kind {
 	case "uuid":
@@ -172,8 +172,9 @@ func run(t *testing.T, from, to string) *transfer.Result {
 	return r
 }
 
-// TestThereAndBack copies everything to a Postgres that is divided by month, interrupted at every
-// seventh batch, then to one that isn't, and back into a new file. Nothing is forgotten, and the scores agree on every side.
+// TestThereAndBack copies everything to a Postgres that is partitioned by month, with an
+// interruption at every seventh batch. Then it copies to a Postgres that isn't partitioned, and
+// back into a new file. All rows must arrive, and the scores must agree in every database.
 func TestThereAndBack(t *testing.T) {
 	t.Parallel()
 	from, there, plain, back := grown(t), empty(t), empty(t), newFile(t)
@@ -197,12 +198,12 @@ func TestThereAndBack(t *testing.T) {
 		}
 		db := open(t, there)
 		if _, err := db.Migrate(t.Context()); !errors.Is(err, database.ErrIncoming) {
-			t.Fatalf("%v: half a copy could be served", err)
+			t.Fatalf("got error %v, want ErrIncoming: an incomplete copy could be served", err)
 		}
 		shut(t, db)
 	}
 	if stops < 5 || !r.Resumed {
-		t.Errorf("it was interrupted %d times, %t", stops, r.Resumed)
+		t.Errorf("interrupted %d times, want at least 5; resumed: %t", stops, r.Resumed)
 	}
 	checkAll(t, from, r)
 	checkMonths(t, there)
@@ -216,18 +217,18 @@ func TestThereAndBack(t *testing.T) {
 	for _, address := range []string{from, there, plain, back} {
 		db := open(t, address)
 		if names, err := db.Migrate(t.Context()); err != nil || len(names) > 0 {
-			t.Errorf("%s: %q, %v", address, names, err)
+			t.Errorf("%s: migrations %q, error %v", address, names, err)
 		}
 		s := settlement.New(settlement.Options{DB: db, Interval: time.Minute, Now: func() time.Time { return noon }})
 		report, err := s.Rebuild(t.Context(), false)
 		if err != nil || len(report.Differences) > 0 {
-			t.Errorf("%s: %v, %v", address, report, err)
+			t.Errorf("%s: rebuild report %v, error %v", address, report, err)
 		}
 		shut(t, db)
 	}
 }
 
-// checkMonths: the tables are divided, from the month of their first row on.
+// checkMonths checks that the tables are partitioned, starting with the month of their first row.
 func checkMonths(t *testing.T, address string) {
 	t.Helper()
 	db := open(t, address)
@@ -237,7 +238,7 @@ func checkMonths(t *testing.T, address string) {
 	}
 	for _, table := range []string{"market_prices_rest", "score_entries_rest"} {
 		if n, err := database.CountRows(t.Context(), db, table); err != nil || n > 0 {
-			t.Errorf("%s has %d rows, %v", table, n, err)
+			t.Errorf("%s has %d rows (error %v), want 0", table, n, err)
 		}
 	}
 }
@@ -248,7 +249,7 @@ func byName(r *transfer.Result) []transfer.Sum {
 	return list
 }
 
-// checkAll: every table of the schema was copied, and none was empty.
+// checkAll checks that every table of the schema was copied with at least one row.
 func checkAll(t *testing.T, address string, r *transfer.Result) {
 	t.Helper()
 	catalogue, err := dbtest.Catalogue()
@@ -267,12 +268,13 @@ func checkAll(t *testing.T, address string, r *transfer.Result) {
 		}
 		i := slices.IndexFunc(r.Tables, func(s transfer.Sum) bool { return s.Table == name })
 		if i < 0 || r.Tables[i].Rows != want || want == 0 {
-			t.Errorf("%s: %d rows; copied: %+v", name, want, r.Tables)
+			t.Errorf("%s has %d rows, and the copy reports %+v", name, want, r.Tables)
 		}
 	}
 }
 
-// TestDifferencesAreFound: a row that changes in the target after it was copied.
+// TestDifferencesAreFound checks that a copy fails if a row in the target changes after it was
+// copied.
 func TestDifferencesAreFound(t *testing.T) {
 	t.Parallel()
 	from, to := dbtest.URL(t, database.SQLite), empty(t)
@@ -287,7 +289,7 @@ func TestDifferencesAreFound(t *testing.T) {
 		t.Error(err)
 	}
 	if _, err := db.Migrate(t.Context()); !errors.Is(err, database.ErrIncoming) {
-		t.Errorf("%v: it could be served", err)
+		t.Errorf("got error %v, want ErrIncoming: the database could be served", err)
 	}
 }
 
@@ -297,7 +299,7 @@ func TestRefusals(t *testing.T) {
 	refused := func(from, to, says string) {
 		t.Helper()
 		if _, err := transfer.Run(t.Context(), transfer.Options{From: from, To: to, Now: clock}); err == nil || !strings.Contains(err.Error(), says) {
-			t.Errorf("%v, does not say %q", err, says)
+			t.Errorf("got error %v, want one with %q", err, says)
 		}
 	}
 	path, _ := database.SQLitePath(from)
@@ -305,17 +307,17 @@ func TestRefusals(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	refused(from, to, "a server or worker runs on it")
+	refused(from, to, "a server or worker uses it")
 	if err := release(); err != nil {
 		t.Fatal(err)
 	}
-	refused(from, newFile(t), "a SQLite file as the source is")
-	refused(from, from, "the target as well")
+	refused(from, newFile(t), "a SQLite file, as is the source")
+	refused(from, from, "also the target")
 	refused(from, dbtest.URL(t, database.Postgres), "it has tables already")
 	missing := newFile(t)
 	refused(missing, to, "no such file")
 	if name, _ := database.SQLitePath(missing); fileExists(name) {
-		t.Error("it made the source")
+		t.Error("the copy created the source")
 	}
 
 	served := dbtest.URL(t, database.Postgres)
@@ -330,13 +332,13 @@ func TestRefusals(t *testing.T) {
 	shut(t, db)
 	refused(from, to, "newer than this program")
 
-	// A target that another source has begun to fill.
+	// The target holds an interrupted copy from another source.
 	a, b := dbtest.URL(t, database.SQLite), dbtest.URL(t, database.SQLite)
 	stop := errors.New("stop")
 	if _, err := transfer.Run(t.Context(), transfer.Options{From: a, To: to, Now: clock, AfterBatch: func() error { return stop }}); !errors.Is(err, stop) {
 		t.Fatal(err)
 	}
-	refused(b, to, "from elsewhere")
+	refused(b, to, "from another source")
 	run(t, a, to)
 }
 

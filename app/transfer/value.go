@@ -17,11 +17,11 @@ import (
 	"github.com/google/uuid"
 )
 
-// A value is nil or, by its kind: a uuid.UUID, a string (text, and JSON in any spelling), a
-// time.Time in UTC and microseconds, a []byte, a float64, an int64 or a bool.
+// A value is nil or has one of these types, by its kind: uuid.UUID, string (text, and JSON with any
+// spelling), time.Time in UTC with microseconds, []byte, float64, int64 or bool.
 
-// appendValue writes a value so that two are equal exactly if their bytes are: the kind, then
-// the value with its length where that varies.
+// appendValue encodes a value. Two encodings are equal exactly if the values are. An encoding
+// starts with the kind. Values of variable length follow their length.
 func appendValue(out []byte, k kind, value any) ([]byte, error) {
 	switch v := value.(type) {
 	case nil:
@@ -48,7 +48,7 @@ func appendValue(out []byte, k kind, value any) ([]byte, error) {
 		}
 		return appendJSON(append(out, 'j'), decoded), nil
 	}
-	return nil, fmt.Errorf("a value of type %T", value)
+	return nil, fmt.Errorf("a value has the unsupported type %T", value)
 }
 
 func appendText(out []byte, text string) []byte {
@@ -67,8 +67,8 @@ func decodeJSON(text string) (value any, err error) {
 	return value, nil
 }
 
-// appendJSON writes a document without what the engines change: spaces, the order of names,
-// and the spelling of numbers.
+// appendJSON encodes a document without the details that the engines change: spaces, the order of
+// names, and the spelling of numbers.
 func appendJSON(out []byte, value any) []byte {
 	switch v := value.(type) {
 	case nil:
@@ -76,7 +76,7 @@ func appendJSON(out []byte, value any) []byte {
 	case bool:
 		return append(out, 'b', map[bool]byte{true: 1}[v])
 	case json.Number:
-		return appendText(append(out, 'd'), exactly(v))
+		return appendText(append(out, 'd'), canonicalNumber(v))
 	case string:
 		return appendText(append(out, 's'), v)
 	case []any:
@@ -93,15 +93,15 @@ func appendJSON(out []byte, value any) []byte {
 	return out
 }
 
-// exactly spells a number in one way.
-func exactly(n json.Number) string {
+// canonicalNumber returns a canonical spelling of a number.
+func canonicalNumber(n json.Number) string {
 	if r, ok := new(big.Rat).SetString(n.String()); ok {
 		return r.RatString()
 	}
 	return n.String()
 }
 
-// compact is JSON as our models write it to SQLite: without spaces.
+// compact returns JSON without spaces, as our models write it to SQLite.
 func compact(text string) (string, error) {
 	var out bytes.Buffer
 	if err := json.Compact(&out, []byte(text)); err != nil {

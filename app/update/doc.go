@@ -1,5 +1,5 @@
-// Package update keeps what happens in one log, in one order, for agents that look now and
-// then and for streams.
+// Package update keeps a log of everything that happens, in one order, for streams and for agents
+// that poll.
 //
 // # From a change to a reader
 //
@@ -8,19 +8,17 @@
 //	                                          ├─> updates         those of an agent's own predictions, for 30 days
 //	                                          └─> shared_updates  those of markets and assignments, for 30 days
 //
-// Record writes with the change it tells of, so neither exists without the other. It takes no
-// number: transactions that commit in another order than they took numbers would make a
-// reader skip one. The Sequencer numbers what is committed. Its transactions lock the row of
-// update_head, so each commits before the next one reads the outbox. A reader that has seen
-// number n never finds a lower one later that it has not seen.
+// Record writes an update in the transaction of its change, so that both are committed together.
+// It assigns no number, because transactions don't always commit in the order in which they took
+// numbers, and a reader would then skip an update. The Sequencer numbers committed updates. Each of
+// its transactions locks the row of update_head, so it commits before the next one reads the
+// outbox. After a reader has seen number n, no lower number appears.
 //
-// The Sequencer's transaction takes rows out of the outbox and writes them to the log. A
-// crash leaves both as they were.
+// The Sequencer's transaction moves rows from the outbox to the log. A crash leaves both unchanged.
 //
 // # Texts
 //
-// An update names things by id and carries numbers. It holds no text that an agent or an
-// upstream has written, so it needs no redaction: not of hidden predictions, not of erased
-// accounts, and not for a reader that is a language model. What isn't revealed yet has no
-// numbers either.
+// An update contains ids and numbers, and no text of an agent or an upstream. So it needs no
+// redaction for hidden predictions, for closed accounts, or for a reader that is a language model.
+// Before its reveal, a prediction has no numbers in an update either.
 package update

@@ -2,7 +2,7 @@ package update
 
 import "testing"
 
-// FuzzDecode: stored updates are refused, or numbered from the first one on.
+// FuzzDecode checks that stored updates are refused, or numbered from the first one on.
 func FuzzDecode(f *testing.F) {
 	f.Add([]byte(`[{"type":"market.closed","at":"2026-11-22T00:00:00Z"}]`), int64(7))
 	f.Add([]byte(`[]`), int64(0))

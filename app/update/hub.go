@@ -12,23 +12,23 @@ import (
 )
 
 const (
-	// maxRecent is how many updates a Hub keeps in memory, for readers that come back soon.
+	// maxRecent is how many updates a Hub keeps in memory, for readers that soon connect again.
 	maxRecent = 1024
-	// joinBehind is how many updates a reader may have to get when it joins. One that is further
-	// behind reads from the database, which waits for it: from memory it would get more at once
-	// than a sink may let wait.
+	// joinBehind is how many updates a reader may be behind when it joins. A reader that is further behind
+	// reads from the database, which waits for the reader. From memory it would get more at once than a
+	// sink may queue.
 	joinBehind = 100
 	// chunksAtOnce is how many chunks one query reads.
 	chunksAtOnce = 32
 	// catchingUp is how many readers read older updates from the database at a time.
 	catchingUp = 4
-	// heartbeatAfter is how long a reader gets nothing before it gets a sign of life.
+	// heartbeatAfter is the time without an update after which a reader gets a heartbeat.
 	heartbeatAfter = 15 * time.Second
 	// readTimeout bounds one query.
 	readTimeout = 5 * time.Second
 )
 
-// Filter narrows what a reader gets. Zero fields do not narrow.
+// Filter selects the updates of a reader. Zero fields select all.
 type Filter struct {
 	Types    []Type
 	MarketID string
@@ -48,26 +48,26 @@ func (f *Filter) Fits(u *Update) bool {
 		(f.Category == "" || (m != nil && f.Category == m.Category))
 }
 
-// Sink takes what a reader gets.
+// Sink takes the updates of a reader.
 type Sink interface {
 	// Send queues texts and doesn't wait. It drops a reader that is too slow.
 	Send(texts ...[]byte)
-	// Flush waits until what is queued is sent. It returns false once the reader is gone.
+	// Flush waits until the queue is sent. It returns false once the reader is gone.
 	Flush() bool
 	// Done is closed once the reader is gone.
 	Done() <-chan struct{}
 }
 
-// Encoder writes what is sent. What it returns is shared by all readers.
+// Encoder encodes updates and heartbeats. All readers share its results.
 type Encoder struct {
 	Update func(u *Update) []byte
-	// Heartbeat is a sign of life. It carries no number: many clients take a number for an event.
+	// Heartbeat shows that the stream is alive. It has no number, because many clients take a number for an
+	// event.
 	Heartbeat []byte
 }
 
-// Hub hands the updates of the log to the readers of one node. It reads each from the
-// database once, and holds no connection while it waits. Its methods are safe for concurrent
-// use.
+// Hub distributes the updates of the log to the readers of one node. It reads each update from the database
+// once, and holds no connection while it waits. Its methods are safe for concurrent use.
 type Hub struct {
 	db     *bun.DB
 	log    *slog.Logger
@@ -75,17 +75,17 @@ type Hub struct {
 	store  Store
 
 	wake chan struct{} // has an element if there may be updates
-	slow chan struct{} // an element for each reader that reads older updates
+	slow chan struct{} // one element for each reader that reads older updates
 	stop context.CancelFunc
 	done chan struct{}
 
 	mu       sync.Mutex
 	readers  map[*reader]struct{}
-	position int64   // the last number that was handed out, once there is a reader
+	position int64   // the last distributed number, once there is a reader
 	recent   []frame // up to position, in order
 }
 
-// frame is an update as it is sent.
+// frame is an update in its encoded form.
 type frame struct {
 	update *Update
 	text   []byte
@@ -94,7 +94,7 @@ type frame struct {
 type reader struct {
 	sink   Sink
 	filter Filter
-	seen   int64 // the last number that it got or that its filter held back
+	seen   int64 // the last number that the reader got or that its filter held back
 	sentAt time.Time
 }
 
@@ -106,7 +106,7 @@ func NewHub(db *bun.DB, log *slog.Logger, encode Encoder) *Hub {
 	}
 }
 
-// Wake tells that there may be updates. It doesn't wait.
+// Wake says that there may be updates. It doesn't wait.
 func (h *Hub) Wake() {
 	select {
 	case h.wake <- struct{}{}:
@@ -114,7 +114,7 @@ func (h *Hub) Wake() {
 	}
 }
 
-// Start hands out updates until Stop.
+// Start distributes updates until Stop.
 func (h *Hub) Start() {
 	ctx, cancel := context.WithCancel(context.Background())
 	h.stop, h.done = cancel, make(chan struct{})
@@ -135,13 +135,13 @@ func (h *Hub) Start() {
 	}()
 }
 
-// Stop ends what Start began. It doesn't close the sinks.
+// Stop ends the work that Start began. It doesn't close the sinks.
 func (h *Hub) Stop() {
 	h.stop()
 	<-h.done
 }
 
-// read hands out what is new, unless there are no readers.
+// read distributes the new updates, unless there are no readers.
 func (h *Hub) read(ctx context.Context) {
 	for ctx.Err() == nil {
 		h.mu.Lock()
@@ -179,7 +179,7 @@ func (h *Hub) frames(list []Update) []frame {
 	return frames
 }
 
-// handOut gives frames to every reader. Those before the position were handed out already.
+// handOut gives frames to every reader. It skips frames that were already distributed.
 func (h *Hub) handOut(frames []frame) {
 	now := time.Now()
 	h.mu.Lock()
@@ -193,14 +193,14 @@ func (h *Hub) handOut(frames []frame) {
 	h.position = frames[len(frames)-1].update.Seq
 	h.recent = append(h.recent, frames...)
 	if extra := len(h.recent) - maxRecent; extra > 0 {
-		h.recent = slices.Clone(h.recent[extra:]) // a shared array would keep the old ones
+		h.recent = slices.Clone(h.recent[extra:]) // a slice of the old array would keep the old frames in memory
 	}
 	for r := range h.readers {
 		r.get(frames, now)
 	}
 }
 
-// get sends the frames that a reader has not seen and that fit its filter.
+// get sends the frames that a reader has not seen and that pass its filter.
 func (r *reader) get(frames []frame, now time.Time) {
 	var texts [][]byte
 	for _, f := range frames {
@@ -218,8 +218,8 @@ func (r *reader) get(frames []frame, now time.Time) {
 	}
 }
 
-// beat forgets readers that are gone, and sends a sign of life to those that have got nothing
-// for long.
+// beat removes readers that are gone, and sends a heartbeat to readers that have been idle for
+// heartbeatAfter.
 func (h *Hub) beat(now time.Time) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

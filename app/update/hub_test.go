@@ -13,8 +13,8 @@ import (
 	"github.com/pulsecast/pulsecast/app/update"
 )
 
-// sink is a reader whose connection takes what was sent only when it is flushed. Like a stream
-// it is dropped if more than limit bytes wait when something else comes.
+// sink is a reader whose connection accepts data only at a flush. Like a stream, it is dropped if more than
+// limit bytes are queued when more data arrives.
 type sink struct {
 	limit int
 
@@ -54,8 +54,8 @@ func (s *sink) count() int {
 	return len(s.got)
 }
 
-// TestReaderComesBack: a reader that has missed more than a connection takes at once isn't
-// dropped while it catches up, and gets each update once.
+// TestReaderComesBack checks that a reader that has missed more than a connection takes at once isn't
+// dropped while it catches up, and that it gets each update once.
 func TestReaderComesBack(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {

@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// Join hands updates to a sink until it is done: those after a number, or without one those
-// from now on. It returns once the sink gets new updates as they come, or is done. If updates
-// after the number are gone, or the number is higher than any, the sink first gets one of the
-// type stream.gap.
+// Join sends updates to a sink until it is done. It starts after the number after, or with the next update
+// if after is nil. Join returns once the sink gets new updates as they happen, or is done. If updates after
+// the number are gone, or the number is higher than any given one, the sink first gets an update of type
+// stream.gap.
 func (h *Hub) Join(ctx context.Context, sink Sink, f Filter, after *int64) error {
 	head, err := h.head(ctx)
 	if err != nil {
@@ -41,11 +41,11 @@ func (h *Hub) head(ctx context.Context) (Head, error) {
 	return h.store.Head(ctx, h.db)
 }
 
-// joined adds a reader, if what it has not seen is in memory and little.
+// joined adds a reader if the updates that it has not seen are few and in memory.
 func (h *Hub) joined(r *reader, head int64) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if len(h.readers) == 0 { // nothing was handed out for a while
+	if len(h.readers) == 0 { // nothing was distributed for a while
 		if head < h.position {
 			head = h.position
 		}
@@ -59,8 +59,8 @@ func (h *Hub) joined(r *reader, head int64) bool {
 		return false
 	}
 	h.readers[r] = struct{}{}
-	r.sink.Send(h.encode.Heartbeat) // the reader knows that it misses nothing from here on
-	h.Wake()                        // what was committed since the head was read
+	r.sink.Send(h.encode.Heartbeat) // tells the reader that it misses nothing from here on
+	h.Wake()                        // for updates committed since the head was read
 	return true
 }
 
@@ -97,7 +97,7 @@ func (h *Hub) skip(ctx context.Context, r *reader) error {
 	return err
 }
 
-// sendGap tells a reader that it misses updates up to a number.
+// sendGap tells a reader that it misses the updates up to a number.
 func (h *Hub) sendGap(r *reader, upTo int64) {
 	r.sink.Send(h.encode.Update(&Update{Seq: upTo, Type: StreamGap, At: time.Now().UTC()}))
 	r.seen = upTo

@@ -6,7 +6,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/update"
 )
 
-// TestMeanings: every type is explained, in order.
+// TestMeanings checks that every type is explained, in order.
 func TestMeanings(t *testing.T) {
 	t.Parallel()
 	if len(update.Meanings) != len(update.Types) {

@@ -13,10 +13,10 @@ import (
 	"github.com/pulsecast/pulsecast/app/database"
 )
 
-// perRow is how many updates a row of the outbox holds at most, about 100 KB.
+// perRow is the most updates in a row of the outbox, about 100 KB.
 const perRow = 400
 
-// outboxRow is updates without numbers.
+// outboxRow holds updates without numbers.
 type outboxRow struct {
 	ID      uuid.UUID `bun:",type:uuid"`
 	Content []byte    `bun:",type:bytea"`
@@ -24,8 +24,8 @@ type outboxRow struct {
 
 const addToOutbox = "INSERT INTO update_outbox (id, content) SELECT id, content FROM v"
 
-// Record adds updates to the log. Call it in the transaction that makes the changes: they
-// appear together. It waits for no other transaction.
+// Record adds updates to the log. Call it in the transaction that makes the changes, so that both appear
+// together. It waits for no other transaction.
 func Record(ctx context.Context, tx bun.IDB, list ...Update) error {
 	if len(list) == 0 {
 		return nil
@@ -36,12 +36,12 @@ func Record(ctx context.Context, tx bun.IDB, list ...Update) error {
 	return nil
 }
 
-// NewWrite is Record as a part of a larger statement. There must be updates.
+// NewWrite is Record as a part of a larger statement. The list must not be empty.
 func NewWrite(list []Update) database.Write { return database.NewWrite(addToOutbox, outboxRows(list)) }
 
 func outboxRows(list []Update) []outboxRow {
 	var rows []outboxRow
-	// Ids are in the order of the calls of a node, whatever time the updates are of.
+	// Ids are in the order of a node's calls, whatever the times of the updates.
 	at := time.Now()
 	for part := range slices.Chunk(list, perRow) {
 		rows = append(rows, outboxRow{database.NewID(at), encode(part)})
@@ -53,12 +53,12 @@ func outboxRows(list []Update) []outboxRow {
 func encode(list []Update) []byte {
 	content, err := json.Marshal(list)
 	if err != nil {
-		panic(err) // ids, finite numbers and times can always be written
+		panic(err) // ids, finite numbers and times can always be encoded
 	}
 	return content
 }
 
-// decode reads updates whose numbers begin with first.
+// decode reads updates and numbers them from first on.
 func decode(content []byte, first int64) ([]Update, error) {
 	var list []Update
 	if err := json.Unmarshal(content, &list); err != nil {

@@ -14,11 +14,10 @@ import (
 	"github.com/pulsecast/pulsecast/app/generation"
 )
 
-// outboxBatch is how many rows of the outbox one transaction numbers at most.
+// outboxBatch is the most rows of the outbox that one transaction numbers.
 const outboxBatch = 32
 
-// Sequencer gives updates their numbers. One node should run it, under a lease; two at once
-// wait for each other.
+// Sequencer numbers updates. One node should run it, under a lease. Two sequencers wait for each other.
 type Sequencer struct {
 	db  *database.DB
 	now func() time.Time
@@ -27,8 +26,7 @@ type Sequencer struct {
 // NewSequencer returns a Sequencer.
 func NewSequencer(db *database.DB, now func() time.Time) *Sequencer { return &Sequencer{db, now} }
 
-// Tick numbers the updates that are committed, until none is left. It is cheap if there are
-// none.
+// Tick numbers all committed updates. It is cheap if there are none.
 func (s *Sequencer) Tick(ctx context.Context) error {
 	for {
 		waits, err := s.waiting(ctx)
@@ -49,8 +47,8 @@ func (s *Sequencer) waiting(ctx context.Context) (bool, error) {
 	return len(found) > 0, nil
 }
 
-// number moves rows of the outbox to the log. It locks the head first: the statements after
-// that see all that earlier calls committed.
+// number moves rows of the outbox to the log. It locks the head first, so that its later statements see
+// everything that earlier calls committed.
 func (s *Sequencer) number(ctx context.Context, tx bun.Tx) error {
 	head, err := readHead(ctx, database.ForUpdate(selectHead(tx)))
 	if err != nil {
@@ -109,7 +107,7 @@ type ownRow struct {
 	Ref     Ref       `bun:",type:jsonb"`
 }
 
-// sharedRow is an update that concerns any agent.
+// sharedRow is an update that may concern any agent.
 type sharedRow struct {
 	Seq  int64     `bun:",type:bigint"`
 	Type Type      `bun:",type:text"`
@@ -117,7 +115,7 @@ type sharedRow struct {
 	Ref  Ref       `bun:",type:jsonb"`
 }
 
-// writeLog writes chunks, and those of their updates that agents look for.
+// writeLog writes chunks, and the updates in them that agents read.
 func writeLog(ctx context.Context, tx bun.Tx, chunks []chunkRow, list []Update) error {
 	var own []ownRow
 	var common []sharedRow

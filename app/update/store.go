@@ -13,26 +13,26 @@ import (
 )
 
 const (
-	// KeptForAgents is how long Own and Shared find an update.
+	// KeptForAgents is how long Own and Shared return an update.
 	KeptForAgents = 30 * 24 * time.Hour
-	// KeptForStreams is how long Chunks finds it.
+	// KeptForStreams is how long Chunks returns an update.
 	KeptForStreams = 24 * time.Hour
-	// pruneBatch is how many rows one call of Prune deletes at most of each table.
+	// pruneBatch is the most rows of each table that one call of Prune deletes.
 	pruneBatch = 1000
 )
 
 // Store reads the log.
 type Store struct{}
 
-// Head is where the log stands. What is read after it, up to Last, is complete.
+// Head is the end of the log. All updates up to Last can be read after it.
 type Head struct {
 	Last int64 // the last number given
-	// Deleted is the highest number that was deleted for its age, of those that Own and
-	// Shared find.
+	// Deleted is the highest number deleted because of its age, among the updates that Own and Shared
+	// return.
 	Deleted int64
 }
 
-// Head reads where the log stands.
+// Head reads the end of the log.
 func (Store) Head(ctx context.Context, db bun.IDB) (Head, error) {
 	return readHead(ctx, selectHead(db))
 }
@@ -56,7 +56,7 @@ func (s Span) within(q *bun.SelectQuery, limit int) *bun.SelectQuery {
 	return q.Where("seq > ?", s.After).Where("seq <= ?", s.UpTo).Order("seq").Limit(int64(limit))
 }
 
-// Own lists the first updates of an agent's own predictions in a span, in order.
+// Own returns the first updates of an agent's own predictions in a span, in order.
 func (Store) Own(ctx context.Context, db bun.IDB, agentID uuid.UUID, span Span, limit int) ([]Update, error) {
 	var rows []kept
 	q := db.NewSelect().Table("updates").Column("seq", "type", "at", "ref").Where("agent_id = ?", agentID)
@@ -66,7 +66,7 @@ func (Store) Own(ctx context.Context, db bun.IDB, agentID uuid.UUID, span Span, 
 	return updatesOf(rows), nil
 }
 
-// Shared lists the first updates of markets and assignments in a span, in order: market.moved,
+// Shared returns the first updates of markets and assignments in a span, in order: market.moved,
 // market.closed and assignment.opened.
 func (Store) Shared(ctx context.Context, db bun.IDB, span Span, limit int) ([]Update, error) {
 	var rows []kept
@@ -93,9 +93,9 @@ func updatesOf(rows []kept) []Update {
 	return list
 }
 
-// Chunks reads the updates after a number, in order: those of the next chunks, at most limit
-// of them. oldest is the number of the first, also if it is not after that number; 0 without
-// any. Updates older than KeptForStreams are gone.
+// Chunks returns the updates after a number, in order, from at most limit chunks. oldest is the number of
+// the first update in these chunks, even if it isn't after the given number. It is 0 if there are no
+// chunks. Updates older than KeptForStreams are gone.
 func (Store) Chunks(ctx context.Context, db bun.IDB, after int64, limit int) (list []Update, oldest int64, err error) {
 	var rows []chunkRow
 	err = db.NewSelect().Table("update_chunks").Column("last", "first", "content").Where("last > ?", after).
@@ -117,13 +117,12 @@ func (Store) Chunks(ctx context.Context, db bun.IDB, after int64, limit int) (li
 	return list, oldest, nil
 }
 
-// Restart moves the log to numbers that were never given, after the database was restored
-// from a backup: the numbers of updates that came after the backup would be given again, to
-// others. All cursors of the time before have expired, and streams are told of a gap. Numbers
-// follow from the moment, so that a backup can be restored twice; they stay below 2^53, as
-// JavaScript demands, until the year 2255.
+// Restart moves the log to numbers that were never given. Call it after the database was restored from a
+// backup: otherwise the numbers given since the backup would be given again to other updates. All earlier
+// cursors expire, and streams get a gap. The new number is made from the current time, so that a backup can
+// be restored twice. Numbers stay below 2^53, as JavaScript requires, until the year 2255.
 func Restart(ctx context.Context, tx bun.Tx, now time.Time) error {
-	const more = 1_000_000_000 // above the numbers given since the backup if the clock went back
+	const more = 1_000_000_000 // more numbers than were given since the backup, in case the clock went back
 	_, err := tx.NewRaw(`UPDATE update_head SET last = CASE WHEN last + ?0 > ?1 THEN last + ?0 ELSE ?1 END,
 		deleted = CASE WHEN last + ?0 > ?1 THEN last + ?0 ELSE ?1 END WHERE id = 1`, more, now.UnixMicro()).Exec(ctx)
 	if err != nil {
@@ -135,8 +134,7 @@ func Restart(ctx context.Context, tx bun.Tx, now time.Time) error {
 	return generation.Moved(ctx, tx, generation.Updates)
 }
 
-// Prune deletes one batch of the updates that are too old. more reports whether some may be
-// left.
+// Prune deletes one batch of expired updates. more reports whether there may be further ones.
 func (Store) Prune(ctx context.Context, db bun.IDB, now time.Time) (more bool, err error) {
 	err = db.RunInTx(ctx, nil, func(ctx context.Context, tx bun.Tx) error {
 		own, err := deleteOld(ctx, tx, `WITH old AS (SELECT agent_id, seq FROM updates WHERE at < ? ORDER BY at LIMIT ?)

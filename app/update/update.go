@@ -15,17 +15,17 @@ type Type string
 // The types.
 const (
 	PredictionCreated   Type = "prediction.created"
-	PredictionBaseline  Type = "prediction.baseline"  // the baseline is decided, or that there is none
+	PredictionBaseline  Type = "prediction.baseline"  // the baseline is decided, or there is none
 	PredictionSettled   Type = "prediction.settled"   // an open prediction has its outcome and scores
-	PredictionCorrected Type = "prediction.corrected" // a decided prediction is decided otherwise, or open again
+	PredictionCorrected Type = "prediction.corrected" // the decision on a prediction changed, or it is open again
 	PredictionVoided    Type = "prediction.voided"
-	MarketMoved         Type = "market.moved" // by at least MovedBy since the update before
+	MarketMoved         Type = "market.moved" // by at least MovedBy since the last such update
 	MarketClosed        Type = "market.closed"
-	MarketSettled       Type = "market.settled" // its outcome is decided, also anew
+	MarketSettled       Type = "market.settled" // its outcome is decided, or decided differently
 	AssignmentOpened    Type = "assignment.opened"
 	LeaderboardChanged  Type = "leaderboard.changed"
-	// StreamGap is not in the log. It tells a stream's reader that updates are missing
-	// between the last one it saw and this one.
+	// StreamGap is not in the log. It tells a stream's reader that updates are missing between the last one
+	// it saw and this one.
 	StreamGap Type = "stream.gap"
 )
 
@@ -35,18 +35,18 @@ var Types = []Type{
 	MarketMoved, MarketClosed, MarketSettled, AssignmentOpened, LeaderboardChanged, StreamGap,
 }
 
-// MovedBy is how far a market's probability goes, 0..1, before that is an update.
+// MovedBy is the change of a market's probability, from 0 to 1, that makes an update.
 const MovedBy = 0.05
 
-// personal are the updates that the author of a prediction gets.
+// personal are the types of updates for the author of a prediction.
 var personal = []Type{PredictionBaseline, PredictionSettled, PredictionCorrected, PredictionVoided}
 
-// shared are the updates that agents get if they concern them.
+// shared are the types of updates for all agents that they concern.
 var shared = []Type{MarketMoved, MarketClosed, AssignmentOpened}
 
-// Update is something that happened. The tags shape how it is stored, not how it is shown.
+// Update is something that happened. The tags decide how it is stored, not how it is shown.
 type Update struct {
-	Seq  int64 `json:"-"` // its number, from 1; 0 before it has one
+	Seq  int64 `json:"-"` // its number, from 1; 0 before the sequencer has numbered it
 	Type Type
 	At   time.Time // when the change was made
 	// Private updates are only for the author of the prediction.
@@ -54,7 +54,7 @@ type Update struct {
 	Ref     Ref
 }
 
-// Ref is what an update is about; nil for what it is not.
+// Ref holds the subjects of an update. Fields that don't apply are nil.
 type Ref struct {
 	Prediction *Prediction `json:",omitempty"`
 	Market     *Market     `json:",omitempty"`
@@ -62,7 +62,7 @@ type Ref struct {
 	Board      *Board      `json:",omitempty"`
 }
 
-// Prediction is a prediction with what the update tells of it; nil for what it doesn't tell.
+// Prediction is a prediction with the new values of the update. Fields that don't apply are nil.
 type Prediction struct {
 	ID         uuid.UUID
 	AgentID    uuid.UUID
@@ -75,12 +75,12 @@ type Prediction struct {
 	LogEdge    *float64      `json:",omitempty"` // bits
 }
 
-// Market is a market. Its numbers are of the outcome named "Yes", else of the first one.
+// Market is a market. Its numbers are for the outcome named "Yes", else for the first one.
 type Market struct {
 	ID       string
 	EventID  string `json:",omitempty"` // of the upstream event
 	Category string `json:",omitempty"`
-	// Probability is what the market says now, Before what it said at the update before.
+	// Probability is the current price, and Before the price at the last such update.
 	Probability *float64 `json:",omitempty"`
 	Before      *float64 `json:",omitempty"`
 	Value       *float64 `json:",omitempty"` // how far the outcome happened, 0..1
@@ -98,7 +98,7 @@ type Board struct {
 	Ranked int64 // agents
 }
 
-// AgentID returns the author of the prediction that the update is about, else uuid.Nil.
+// AgentID returns the author of the update's prediction, or uuid.Nil.
 func (u *Update) AgentID() uuid.UUID {
 	if u.Ref.Prediction == nil {
 		return uuid.Nil

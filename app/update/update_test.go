@@ -27,7 +27,7 @@ var (
 
 func clock() time.Time { return start }
 
-// settled is an update of an agent's prediction.
+// settled returns an update of an agent's prediction.
 func settled(agent uuid.UUID, at time.Time) update.Update {
 	confidence := 0.7
 	return update.Update{Type: update.PredictionSettled, At: at, Ref: update.Ref{
@@ -35,7 +35,7 @@ func settled(agent uuid.UUID, at time.Time) update.Update {
 	}}
 }
 
-// moved is an update of a market, which is also told apart by its id.
+// moved returns an update of a market with the given id.
 func moved(id string, at time.Time) update.Update {
 	return update.Update{Type: update.MarketMoved, At: at, Ref: update.Ref{Market: &update.Market{ID: id}}}
 }
@@ -109,7 +109,7 @@ func TestLog(t *testing.T) {
 	})
 }
 
-// TestLargeTransaction: more updates than a row of the outbox holds stay in their order.
+// TestLargeTransaction checks that more updates than fit in a row of the outbox stay in their order.
 func TestLargeTransaction(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
@@ -127,7 +127,8 @@ func TestLargeTransaction(t *testing.T) {
 	})
 }
 
-// TestEarlierIDCommitsLater: a reader that has seen the later one gets the earlier one next.
+// TestEarlierIDCommitsLater checks that a reader that has seen a later id gets the earlier id next, if that
+// one commits later.
 func TestEarlierIDCommitsLater(t *testing.T) {
 	t.Parallel()
 	db := dbtest.Open(t, database.Postgres)
@@ -154,8 +155,8 @@ func TestEarlierIDCommitsLater(t *testing.T) {
 	}
 }
 
-// TestReaderMissesNothing: writers whose transactions overlap, two sequencers, and a reader
-// that goes on after the last number it saw.
+// TestReaderMissesNothing checks that a reader misses nothing while writers overlap and two sequencers run.
+// The reader always continues after the last number it saw.
 func TestReaderMissesNothing(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
@@ -220,7 +221,7 @@ func TestReaderMissesNothing(t *testing.T) {
 	})
 }
 
-// TestSequencerCrashes: what a transaction of the sequencer had done is done again.
+// TestSequencerCrashes checks that the work of an interrupted sequencer transaction is done again.
 func TestSequencerCrashes(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
@@ -242,7 +243,7 @@ func TestSequencerCrashes(t *testing.T) {
 	})
 }
 
-// TestRolledBackUpdateIsNone: an update goes with the change it tells of.
+// TestRolledBackUpdateIsNone checks that an update is rolled back with its change.
 func TestRolledBackUpdateIsNone(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {

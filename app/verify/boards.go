@@ -9,19 +9,17 @@ import (
 	"github.com/pulsecast/pulsecast/app/score"
 )
 
-// windows are the boards of each category and how many days they hold, 0 for all.
+// windows are the windows of the boards and their number of days, 0 for all.
 var windows = []struct {
 	name string
 	days int
 }{{"30d", 30}, {"90d", 90}, {"365d", 365}, {"all", 0}}
 
-// gridLimit is up to how many ranked agents a board makes its rank grid anew at each build,
-// so that it follows from the rows. The points of larger boards are those of the day's
-// first build.
+// gridLimit is the maximum number of ranked agents for which every build computes a new rank grid,
+// so that the grid follows from the rows. A larger board uses the grid of the day's first build.
 const gridLimit = 2000
 
-// compareBoards reads every board and compares its rows with what follows from the
-// predictions.
+// compareBoards reads every board and compares its rows with rows recomputed from the predictions.
 func (l *ledger) compareBoards(ctx context.Context, api *client) error {
 	categories := []string{""}
 	for _, c := range l.clusters {
@@ -51,7 +49,7 @@ func (l *ledger) compareBoard(ctx context.Context, api *client, window string, d
 		return err
 	}
 	if b.AsOf == nil && again.AsOf == nil && !l.settledIn(category) {
-		return nil // nothing to build it from
+		return nil // nothing is settled, so there is no board
 	}
 	if b.AsOf == nil || again.AsOf == nil || !b.AsOf.Equal(*again.AsOf) {
 		l.report.Moved = append(l.report.Moved, name)
@@ -77,7 +75,7 @@ func (l *ledger) compareBoard(ctx context.Context, api *client, window string, d
 	return nil
 }
 
-// settledIn reports whether an event of a category is settled; "" is every category.
+// settledIn reports whether an event of a category is settled. "" stands for all categories.
 func (l *ledger) settledIn(category string) bool {
 	for _, c := range l.clusters {
 		if c.settled > 0 && (category == "" || c.category == category) {
@@ -87,7 +85,7 @@ func (l *ledger) settledIn(category string) bool {
 	return false
 }
 
-// sums adds up the clusters of each agent that count on a board.
+// sums returns the sums of each agent's clusters that count on a board.
 func (l *ledger) sums(asOf time.Time, days int, category string) map[string]score.Sums {
 	last, first := asOf.Format(time.DateOnly), ""
 	if days > 0 {
@@ -121,7 +119,7 @@ func (l *ledger) sums(asOf time.Time, days int, category string) map[string]scor
 	return sums
 }
 
-// ranking is a ranked row with its recomputed posterior, nil without a stake.
+// ranking is a ranked row with its recomputed posterior, which is nil without a stake.
 type ranking struct {
 	row
 	posterior *score.Posterior
@@ -131,7 +129,7 @@ type ranking struct {
 func (l *ledger) compareRow(name string, b *board, r *row, s score.Sums) *score.Posterior {
 	compare := func(what string, have *float64, want float64, known bool) {
 		if (have != nil) != known || known && !near(*have, want) {
-			l.report.differ("board %s, %s: %s is %v, want %v (%t)", name, r.Agent.Handle, what, show(have), want, known)
+			l.report.differ("board %s, %s: %s is %v, want %v (known: %t)", name, r.Agent.Handle, what, show(have), want, known)
 		}
 	}
 	if r.Events != s.N {
@@ -154,7 +152,7 @@ func (l *ledger) compareRow(name string, b *board, r *row, s score.Sums) *score.
 	return &p
 }
 
-// compareRanks checks that ranks run from 1 in the order of skill, and the rank ranges.
+// compareRanks checks that ranks count from 1 in the order of skill, and checks the rank ranges.
 func (l *ledger) compareRanks(name string, ranked []ranking) {
 	var posteriors []score.Posterior
 	for _, r := range ranked {
@@ -165,7 +163,7 @@ func (l *ledger) compareRanks(name string, ranked []ranking) {
 	grid := score.NewRankGrid(posteriors)
 	for i, r := range ranked {
 		if r.Rank == nil || *r.Rank != i+1 || i > 0 && less(&ranked[i].row, &ranked[i-1].row) {
-			l.report.differ("board %s, %s: rank is not %d in the order of skill", name, r.Agent.Handle, i+1)
+			l.report.differ("board %s, %s: rank is not %d, as the order of skill requires", name, r.Agent.Handle, i+1)
 			continue
 		}
 		if len(ranked) > gridLimit {
@@ -181,7 +179,7 @@ func (l *ledger) compareRanks(name string, ranked []ranking) {
 	}
 }
 
-// less reports whether a belongs before b: more skill, more events, the lower id.
+// less reports whether a ranks before b: by higher skill, then more events, then the lower id.
 func less(a, b *row) bool {
 	switch {
 	case a.Skill != b.Skill:

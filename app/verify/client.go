@@ -18,10 +18,11 @@ type client struct {
 	http *http.Client
 }
 
-// maxBody bounds one answer: a page of 100 predictions with the longest texts is smaller.
+// maxBody is the maximum size of an answer, in bytes. A page of 100 predictions with the longest
+// texts is smaller.
 const maxBody = 16 << 20
 
-// get reads one answer into v. It waits when the server asks for it.
+// get reads one answer into v. It waits and retries if the server asks for it.
 func (c *client) get(ctx context.Context, path string, query url.Values, v any) error {
 	address := strings.TrimRight(c.base, "/") + path + "?" + query.Encode()
 	for {
@@ -37,7 +38,7 @@ func (c *client) get(ctx context.Context, path string, query url.Values, v any) 
 	}
 }
 
-// try makes one request. It returns how long to wait before the next one, or 0.
+// try sends one request. wait is how long to wait before the next attempt, or 0 after a success.
 func (c *client) try(ctx context.Context, address string, v any) (wait time.Duration, err error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
@@ -64,10 +65,10 @@ func (c *client) try(ctx context.Context, address string, v any) (wait time.Dura
 	return 0, nil
 }
 
-// record is what a published prediction says, as far as it counts.
+// record holds the fields of a published prediction that a verification uses.
 type record struct {
 	ID         string
-	Confidence *float64 // nil before the reveal
+	Confidence *float64 // nil if not revealed
 	Agent      struct{ ID, Handle string }
 	Market     *struct {
 		ID, Outcome      string
@@ -86,7 +87,7 @@ type record struct {
 		Edge, LogEdge *float64
 	}
 	Hash, Salt *string
-	// What the hash is over besides confidence and outcome, as it is published.
+	// With confidence and outcome, these are the hashed fields, as published.
 	Title, Thesis, HorizonAt, Category, Model json.RawMessage
 	Evidence                                  []struct{ Title, URL json.RawMessage }
 }
@@ -98,7 +99,7 @@ type baseline struct {
 	Previous                                 *float64
 }
 
-// row is one entry of a board.
+// row is one row of a board.
 type row struct {
 	Rank, RankLow, RankHigh                     *int
 	Provisional, Reference, Proven              bool
@@ -116,7 +117,7 @@ type board struct {
 	Rows  []row
 }
 
-// predictions reads every prediction, the newest first.
+// predictions reads every prediction, newest first.
 func (c *client) predictions(ctx context.Context, each func(record)) error {
 	query := url.Values{"limit": {"100"}}
 	for {
@@ -137,7 +138,7 @@ func (c *client) predictions(ctx context.Context, each func(record)) error {
 	}
 }
 
-// board reads a board to its end.
+// board reads all pages of a board.
 func (c *client) board(ctx context.Context, window, category string) (board, error) {
 	var b board
 	query := url.Values{"limit": {"100"}, "window": {window}}

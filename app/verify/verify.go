@@ -17,15 +17,14 @@ import (
 	"github.com/pulsecast/pulsecast/app/score"
 )
 
-// Report is what a verification read and what did not agree.
+// Report is the result of a verification.
 type Report struct {
 	Predictions, Scored, Events, Boards, Rows int
-	// Hashes are the predictions that were withheld at first and could be checked.
+	// Hashes counts the predictions that were withheld at first and whose hash was checked.
 	Hashes int
-	// Differences says, one per line, what is published and what follows from the rules.
+	// Differences describe each published value that differs from the recomputed one, one per line.
 	Differences []string
-	// Moved lists the boards that were built anew while they were read; they are not
-	// compared.
+	// Moved lists the boards that were rebuilt while they were read. They are not compared.
 	Moved []string
 }
 
@@ -33,15 +32,15 @@ func (r *Report) differ(format string, args ...any) {
 	r.Differences = append(r.Differences, fmt.Sprintf(format, args...))
 }
 
-// Run verifies the installation at baseURL. It fails if the API can't be read; what does
-// not agree is in the report.
+// Run verifies the installation at baseURL. It returns differences in the report. It fails if the
+// API can't be read.
 func Run(ctx context.Context, baseURL string, httpClient *http.Client) (*Report, error) {
 	api := &client{base: baseURL, http: httpClient}
 	var all []record
 	if err := api.predictions(ctx, func(r record) { all = append(all, r) }); err != nil {
 		return nil, err
 	}
-	// UUIDv7 ids sort by the time of publication.
+	// UUIDv7 ids are ordered by the time of publication.
 	slices.SortFunc(all, func(a, b record) int { return strings.Compare(a.ID, b.ID) })
 	report := &Report{Predictions: len(all)}
 	events := newLedger(report)
@@ -52,16 +51,17 @@ func Run(ctx context.Context, baseURL string, httpClient *http.Client) (*Report,
 	return report, events.compareBoards(ctx, api)
 }
 
-// clusterKey is an agent's predictions on one event.
+// clusterKey identifies an agent's predictions on one event.
 type clusterKey struct{ agent, event string }
 
-// cluster is what one of them adds up to.
+// cluster holds the sums over an agent's predictions on one event.
 type cluster struct {
 	score.Cluster
 	category, day string
-	settledDay    string // of the first settlement, for an event without a date
+	settledDay    string // day of the first settlement, for an event without a scheduled close
 	next, settled int
-	// unsure says that an earlier prediction isn't revealed: whether it has a weight is unknown.
+	// unsure means that an earlier prediction isn't revealed, so it is unknown whether that
+	// prediction has a weight.
 	unsure bool
 }
 
@@ -69,7 +69,7 @@ type cluster struct {
 type ledger struct {
 	report   *Report
 	clusters map[clusterKey]*cluster
-	said     map[[3]string]float64 // agent, market, outcome
+	said     map[[3]string]float64 // by agent, market and outcome
 }
 
 func newLedger(r *Report) *ledger {
@@ -95,11 +95,11 @@ func (l *ledger) add(r *record) {
 	}
 	if b := r.Baseline.Previous; (b != nil) != spoke || spoke && *b != previous {
 		l.report.differ(
-			"prediction %s: previous is %v, the agent's last confidence was %v (%t)", r.ID, show(b), previous, spoke,
+			"prediction %s: previous is %v, but the agent's last confidence was %v (exists: %t)", r.ID, show(b), previous, spoke,
 		)
 	}
 	if q, ok := r.Baseline.bounds().Clamp(*r.Confidence); !ok || !near(q, r.Baseline.Probability) {
-		l.report.differ("prediction %s: baseline is %v, its bounds give %v", r.ID, r.Baseline.Probability, q)
+		l.report.differ("prediction %s: baseline is %v, but its bounds give %v", r.ID, r.Baseline.Probability, q)
 	}
 	c := l.cluster(r)
 	if c.unsure {
@@ -130,7 +130,7 @@ func (l *ledger) cluster(r *record) *cluster {
 	return c
 }
 
-// countAs makes r the prediction that fixes in which category and on which day an event counts.
+// countAs sets the category and day of an event from r, the agent's first prediction on it.
 func (c *cluster) countAs(r *record) {
 	c.category, c.day = "other", ""
 	if r.Market.Category != nil {
@@ -141,7 +141,7 @@ func (c *cluster) countAs(r *record) {
 	}
 }
 
-// trust takes a prediction's place on its event from its published weight.
+// trust takes the weight index of a prediction from its published weight.
 func (c *cluster) trust(r *record) {
 	if r.Weight == nil || *r.Weight <= 0 {
 		return
@@ -180,8 +180,8 @@ func (l *ledger) checkBrier(r *record) {
 	}
 }
 
-// checkHash compares what was withheld with the hash that stood in its place. A salt is
-// published with all that the hash is over.
+// checkHash compares the hash of a prediction that was withheld with the recomputed hash. If the
+// salt is published, all hashed fields are.
 func (l *ledger) checkHash(r *record) {
 	if r.Hash == nil || r.Salt == nil {
 		return
@@ -192,11 +192,11 @@ func (l *ledger) checkHash(r *record) {
 		return
 	}
 	if l.report.Hashes++; hash != *r.Hash {
-		l.report.differ("prediction %s: hash is %s, what it shows has %s", r.ID, *r.Hash, hash)
+		l.report.differ("prediction %s: hash is %s, but the published fields give %s", r.ID, *r.Hash, hash)
 	}
 }
 
-// hash is SHA-256 over the salt and the canonical JSON of the fields as they are published.
+// hash returns the SHA-256 of the salt and the canonical JSON of the published fields, in hex.
 func (r *record) hash(salt string) (string, error) {
 	said, err := json.Marshal(map[string]any{
 		"title": r.Title, "thesis": r.Thesis, "confidence": r.Confidence, "horizonAt": r.HorizonAt, "category": r.Category,
@@ -217,7 +217,7 @@ func (r *record) evidence() []map[string]json.RawMessage {
 	return list
 }
 
-// bounds are the views that the baseline was clamped to.
+// bounds returns the views that bound the baseline.
 func (b *baseline) bounds() score.Bounds {
 	return score.Bounds{
 		Before: view(b.Before, b.BeforeBid, b.BeforeAsk), After: view(b.After, b.AfterBid, b.AfterAsk),
@@ -237,7 +237,7 @@ func view(price, bid, ask *float64) *score.View {
 	return nil
 }
 
-// near allows for the last digits of a logarithm or a root on another machine.
+// near allows for differences of the last digits between machines.
 func near(a, b float64) bool { return math.Abs(a-b) <= 1e-9*max(1, math.Abs(a), math.Abs(b)) }
 
 func show(x *float64) any {

@@ -9,8 +9,8 @@ import (
 	"github.com/pulsecast/pulsecast/app/verify"
 )
 
-// TestBoardNotBuilt: a category in which nothing is settled has no board, so none of its
-// boards is reported as built anew.
+// TestBoardNotBuilt checks that a category without a settled event isn't reported as rebuilt. It
+// has no boards.
 func TestBoardNotBuilt(t *testing.T) {
 	t.Parallel()
 	const prediction = `{"id":"p","confidence":0.7,"status":"open","weight":1,"agent":{"id":"a","handle":"a"},
@@ -32,6 +32,6 @@ func TestBoardNotBuilt(t *testing.T) {
 		t.Fatalf("%+v, %v", r, err)
 	}
 	if r.Events != 1 || r.Boards != 4 || len(r.Moved) > 0 {
-		t.Errorf("%d events, %d boards, moved %q; want 1, 4 and none", r.Events, r.Boards, r.Moved)
+		t.Errorf("got %d events, %d boards, moved %q; want 1, 4 and none", r.Events, r.Boards, r.Moved)
 	}
 }

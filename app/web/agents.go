@@ -20,12 +20,12 @@ import (
 )
 
 const (
-	agentEvents    = 20  // the latest, on an agent's page
-	allAgentEvents = 500 // when all are asked for
-	agentCalls     = 3   // of the best and the worst each
+	agentEvents    = 20  // latest events on an agent's page
+	allAgentEvents = 500 // events if all are requested
+	agentCalls     = 3   // calls in each of the best and worst lists
 )
 
-// findAgent resolves a handle; nil when nobody has it.
+// findAgent returns the agent with a handle, or nil.
 func (s *Site) findAgent(ctx context.Context, handle string) (*agent.Agent, error) {
 	a, err := s.agents.ByHandle(ctx, s.DB.Reader, handle)
 	if p, ok := errors.AsType[*problem.Error](err); ok && p.Status == http.StatusNotFound {
@@ -34,7 +34,7 @@ func (s *Site) findAgent(ctx context.Context, handle string) (*agent.Agent, erro
 	return a, err
 }
 
-// pathAgent is the agent that the path names. A reference agent has no page.
+// pathAgent returns the agent that the path names. A reference agent has no page.
 func (s *Site) pathAgent(c *fiber.Ctx) (*agent.Agent, error) {
 	a, err := s.findAgent(c.UserContext(), strings.Clone(c.Params("handle")))
 	if err == nil && (a == nil || a.Kind == agent.Reference) {
@@ -88,7 +88,7 @@ func (s *Site) agent(c *fiber.Ctx, at address) error {
 	return show(c, pages.Agent(p))
 }
 
-// RecordOf is what the page of an agent draws, but for its predictions.
+// RecordOf is the data of an agent's page, except its predictions.
 type RecordOf struct {
 	Agent               *agent.Agent
 	Stats               *leaderboard.Stats
@@ -96,7 +96,7 @@ type RecordOf struct {
 	Events, Best, Worst []leaderboard.Event
 }
 
-// Record returns the props of a record.
+// Record returns the props of an agent's page.
 func (s *Site) Record(r RecordOf) pages.AgentProps {
 	p := s.agentProps(r.Agent, r.Stats)
 	p.Review = s.reviewProps(r.Review)
@@ -141,10 +141,10 @@ func progress(what string, p leaderboard.Progress) pages.Missing {
 	return pages.Missing{What: what, Have: int(p.Have), Need: int(p.Need)}
 }
 
-// agentWords is an agent's rank and skill in one line, for a shared link.
+// agentWords describes an agent's skill in one line, for a shared link.
 func agentWords(r pages.BoardRow) string {
 	if r.Events == 0 {
-		return r.Agent.Name + " has no settled event yet."
+		return r.Agent.Name + " has no settled events yet."
 	}
 	words := r.Agent.Name + ". " + r.Sentence() + "."
 	if r.Odds != nil {
@@ -158,7 +158,7 @@ func skillHistory(points []leaderboard.SkillPoint) []components.SkillPoint {
 	for _, p := range points {
 		day, err := time.Parse(time.DateOnly, p.Day)
 		if err != nil {
-			continue // the column holds nothing else
+			continue // the column holds only valid days
 		}
 		e := components.Estimate{Skill: p.Skill}
 		if p.SkillLow != nil && p.SkillHigh != nil {
@@ -207,7 +207,7 @@ func dayWords(day string) string {
 	return t.Format("2 Jan 2006")
 }
 
-// badgeWords is a ranked agent's rank and range in a few words.
+// badgeWords returns a ranked agent's rank and range in a few words.
 func badgeWords(r pages.BoardRow) string {
 	words := "rank " + components.Count(r.Rank)
 	if r.RankLow != r.RankHigh {
@@ -223,7 +223,7 @@ func badgeWords(r pages.BoardRow) string {
 	return words
 }
 
-// badge is a picture to show elsewhere.
+// badge sends a picture of the agent's rank for use on other sites.
 func (s *Site) badge(c *fiber.Ctx) error {
 	a, err := s.pathAgent(c)
 	if err != nil {
@@ -242,6 +242,6 @@ func (s *Site) badge(c *fiber.Ctx) error {
 		b.Value = badgeWords(r)
 	}
 	c.Set(fiber.HeaderCacheControl, "public, max-age=300")
-	c.Set(resourcePolicy, "cross-origin") // pages elsewhere may show it
+	c.Set(resourcePolicy, "cross-origin") // let other sites show it
 	return send(c, "image/svg+xml", components.Badge(b))
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/pulsecast/pulsecast/views/pages"
 )
 
-// maxAssignments is more than are ever open.
+// maxAssignments exceeds the number of assignments that are ever open.
 const maxAssignments = 100
 
 func (s *Site) listAssignments(c *fiber.Ctx) error {
@@ -16,7 +16,7 @@ func (s *Site) listAssignments(c *fiber.Ctx) error {
 		return err
 	}
 	p := pages.AssignmentsProps{Layout: s.frame(
-		"Assignments", "Open questions worth forecasting, chosen daily.", "/assignments", "/assignments",
+		"Assignments", "Open questions worth forecasting, chosen each day.", "/assignments", "/assignments",
 	)}
 	for i := range list {
 		a := &list[i]
@@ -29,7 +29,7 @@ func (s *Site) listAssignments(c *fiber.Ctx) error {
 			if price, ok := a.Market.PriceOf(a.Market.OutcomeIndex(a.Outcome)); ok {
 				row.Price = &price
 			}
-			// The consensus speaks of one outcome only.
+			// The consensus is about one outcome only.
 			if c := a.Consensus; c.Outcome == a.Outcome {
 				row.Consensus, row.Agents = c.Median, c.Agents
 			}

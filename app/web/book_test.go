@@ -11,7 +11,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/prediction"
 )
 
-// fixed publishes 81 % that Yes and sets its baseline by hand.
+// fixed publishes a prediction of 81 % for Yes and sets its baseline directly.
 func (h *house) fixed(t *testing.T, p prediction.Prediction) string {
 	t.Helper()
 	p.ID = h.publish("Will it rain in Oslo?", "1", 0.81).ID
@@ -30,38 +30,39 @@ func (h *house) fixed(t *testing.T, p prediction.Prediction) string {
 	return "/predictions/" + p.ID.String()
 }
 
-// A prediction shows the market as it was, and what it is held against beside it.
+// TestPredictionShowsTheMarketAsItWas checks that a prediction shows the market as it was at
+// publication, and the baseline beside it.
 func TestPredictionShowsTheMarketAsItWas(t *testing.T) {
 	t.Parallel()
 	is := func(p float64) *float64 { return &p }
 	before, after := is(.969), is(.968)
 	for name, c := range map[string]struct {
 		p           prediction.Prediction
-		stats, head []string // labels, values and notes in the figures; parts of the description
+		stats, head []string // texts expected in the figures and in the description
 		steps       []string
 		not         string
 	}{
 		"its own previous": {prediction.Prediction{Baseline: is(.81), BaselineBefore: before, BaselineAfter: after, BaselinePrevious: is(.7)},
-			[]string{"Market before", "96.9 %", "Market after", "96.8 %", "Held against", "81 %", "between the market and what the agent had said before"},
-			[]string{"the market said 97 %", "held against 81 %"},
-			[]string{"q = 0.81", "the price before (0.969), the price after (0.968) and what the agent had said before (0.70)"}, "Market then"},
+			[]string{"Market before", "96.9 %", "Market after", "96.8 %", "Baseline", "81 %", "between the market and the agent's earlier confidence"},
+			[]string{"the market said 97 %", "baseline 81 %"},
+			[]string{"q = 0.81", "the price before (0.969), the price after (0.968) and the agent's earlier confidence (0.70)"}, "Market then"},
 		"the ask after": {prediction.Prediction{Baseline: is(.67), BaselineBefore: is(.6), BeforeBid: is(.58), BeforeAsk: is(.62),
 			BaselineAfter: is(.65), AfterBid: is(.63), AfterAsk: is(.67), MedianBid: is(.59), MedianAsk: is(.61)},
-			[]string{"Market before", "60 %", "bid 0.58, ask 0.62", "Market after", "65 %", "bid 0.63, ask 0.67", "Held against", "67 %", "the ask after publication"},
-			[]string{"the market said 60 %", "held against 67 %"},
+			[]string{"Market before", "60 %", "bid 0.58, ask 0.62", "Market after", "65 %", "bid 0.63, ask 0.67", "Baseline", "67 %", "the ask after publication"},
+			[]string{"the market said 60 %", "baseline 67 %"},
 			[]string{"q = 0.67", "the book before (bid 0.58, ask 0.62), the book after (bid 0.63, ask 0.67) and the median book of the hour before (bid 0.59, ask 0.61)"}, ""},
 		"inside the book": {prediction.Prediction{Baseline: is(.81), BaselineBefore: is(.5), BeforeBid: is(0), BeforeAsk: is(1),
 			BaselineAfter: is(.5), AfterBid: is(0), AfterAsk: is(1), MedianBid: is(0), MedianAsk: is(1)},
-			[]string{"50 %", "no bids, no asks", "Held against", "81 %", "inside the market's book"},
+			[]string{"50 %", "no bids, no asks", "Baseline", "81 %", "inside the market's book"},
 			nil, []string{"q = 0.81"}, ""},
 		"the hour before": {prediction.Prediction{Baseline: is(.7), BaselineBefore: is(.6), BeforeBid: is(.59), BeforeAsk: is(.61),
 			BaselineAfter: is(.6), AfterBid: is(.59), AfterAsk: is(.61), MedianBid: is(.3), MedianAsk: is(.7)},
-			[]string{"Held against", "70 %", "the median ask of the hour before"}, nil, nil, ""},
+			[]string{"Baseline", "70 %", "the median ask of the hour before"}, nil, nil, ""},
 		"the same price twice": {prediction.Prediction{Baseline: is(.6), BaselineBefore: is(.6), BaselineAfter: is(.6), MedianBid: is(.6), MedianAsk: is(.6)},
-			[]string{"Market then", "60 %", "what it is held against"}, []string{"the market said 60 %."}, []string{"q = 0.60"}, "Held against"},
+			[]string{"Market then", "60 %", "the baseline"}, []string{"the market said 60 %."}, []string{"q = 0.60"}, "Baseline"},
 		"no price before": {prediction.Prediction{Baseline: is(.6), BaselineAfter: is(.6)},
 			[]string{"Market then", "60 %"}, []string{"the market said 60 %."}, []string{"q = 0.60 the price after (0.60)"}, "Market before"},
-		"too little liquidity": {prediction.Prediction{}, nil, nil, []string{"too little liquidity", "not ranked"}, "Held against"},
+		"too little liquidity": {prediction.Prediction{}, nil, nil, []string{"too little liquidity", "isn't ranked"}, "Baseline"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -87,7 +88,8 @@ func TestPredictionShowsTheMarketAsItWas(t *testing.T) {
 	}
 }
 
-// Lists, the share card's words and the feed name the price that the market showed.
+// TestListsShowTheMarketAsItWas checks that lists, the share card and the feed show the price that
+// the market had at publication.
 func TestListsShowTheMarketAsItWas(t *testing.T) {
 	t.Parallel()
 	h := open(t, dbtest.Open(t, database.SQLite))
@@ -100,7 +102,7 @@ func TestListsShowTheMarketAsItWas(t *testing.T) {
 	if got := h.get("/predictions").text("main"); !strings.Contains(got, "97") {
 		t.Errorf("list: %s", got)
 	}
-	if got := h.get("/predictions.atom").body; !strings.Contains(got, "the market said 97") || !strings.Contains(got, "held against 81") {
+	if got := h.get("/predictions.atom").body; !strings.Contains(got, "the market said 97") || !strings.Contains(got, "baseline 81") {
 		t.Errorf("feed: %s", got)
 	}
 }

@@ -7,7 +7,8 @@ import (
 	"github.com/pulsecast/pulsecast/views/components"
 )
 
-// TestCardSaysWhatIsHeldAgainst: a card names q where it differs from the market's price.
+// TestCardSaysWhatIsHeldAgainst checks that a card names the baseline if it differs from the
+// market's price.
 func TestCardSaysWhatIsHeldAgainst(t *testing.T) {
 	t.Parallel()
 	plain := strings.NewReplacer("\u00a0", " ")
@@ -20,7 +21,7 @@ func TestCardSaysWhatIsHeldAgainst(t *testing.T) {
 	}{
 		{"settled, q inside", 0.969, 0.81, "resolved", "Edge against 81 %", "+7.0"},
 		{"settled, q is the price", 0.6, 0.6, "resolved", "Edge, in points", "+7.0"},
-		{"open, q inside", 0.969, 0.81, "open", "Held against", "81 %"},
+		{"open, q inside", 0.969, 0.81, "open", "Baseline", "81 %"},
 	} {
 		p := components.Prediction{Confidence: 0.9, MarketThen: at(c.then), Baseline: at(c.q), Status: c.status}
 		if c.status == "resolved" {

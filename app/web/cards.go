@@ -13,19 +13,19 @@ import (
 	"github.com/pulsecast/pulsecast/views/pages"
 )
 
-// maxCards bounds the pictures that are kept; each has some 30 kB.
+// maxCards is how many pictures are kept. Each has about 30 kB.
 const maxCards = 256
 
 // pictureType is the media type of a card.
 const pictureType = "image/png"
 
-// boardCard is the picture of the board and of the home page.
+// boardCard is the address of the picture for the board and the home page.
 const boardCard = "/leaderboard/card.png"
 
-// cards draws the pictures of shared links and keeps the latest: the key is all that a
-// picture says, so one that no longer holds is never shown.
+// cards draws the pictures of shared links and keeps the latest. The key is the whole content of a
+// picture, so an outdated picture is never shown.
 type cards struct {
-	drawing sync.Mutex // one at a time, so that many askers cannot take every core
+	drawing sync.Mutex // one drawing at a time, so that many requests can't occupy every core
 	drawn   *lru.Cache[card.Card, []byte]
 }
 
@@ -60,7 +60,7 @@ func (s *Site) sendCard(c *fiber.Ctx, k card.Card) error {
 	}
 	c.Set(fiber.HeaderContentType, pictureType)
 	c.Set(fiber.HeaderCacheControl, "public, max-age=300")
-	c.Set(resourcePolicy, "cross-origin") // it is made to be shown elsewhere
+	c.Set(resourcePolicy, "cross-origin") // other sites show it
 	return c.Send(picture)
 }
 
@@ -96,7 +96,7 @@ func cardOfPrediction(p components.Prediction) card.Card {
 			figures = append(figures, card.Figure{Label: "Market now", Value: components.Percent(*p.Price)})
 		}
 		if held := heldOnCard(p); held != "" {
-			figures = append(figures, card.Figure{Label: "Held against", Value: held})
+			figures = append(figures, card.Figure{Label: "Baseline", Value: held})
 		}
 	case "resolved":
 		k.Kicker = "Settled prediction"
@@ -119,8 +119,7 @@ func cardOfPrediction(p components.Prediction) card.Card {
 	return k
 }
 
-// heldOnCard is what a prediction is held against, "" where that reads like the market's
-// price at publication.
+// heldOnCard returns the baseline, or "" if it reads like the market's price at publication.
 func heldOnCard(p components.Prediction) string {
 	if p.Baseline == nil || p.MarketThen == nil {
 		return ""
@@ -136,7 +135,7 @@ func saysWords(p components.Prediction) string {
 	if p.Outcome == "" || p.Outcome == "Yes" {
 		return "Agent says yes"
 	}
-	return "Agent" // the outcome's name may be of any length and script
+	return "Agent" // an outcome's name may have any length and script
 }
 
 func outcomeWords(y float64) string {
@@ -144,13 +143,13 @@ func outcomeWords(y float64) string {
 	case 1:
 		return "happened"
 	case 0:
-		return "did not"
+		return "didn't happen"
 	default:
 		return components.Percent(y)
 	}
 }
 
-// toneOf colours an edge as the pages do: what shows as zero is neither.
+// toneOf colours an edge as the pages do. An edge that is shown as zero is neutral.
 func toneOf(v float64) card.Tone {
 	switch {
 	case v >= 0.05:
@@ -162,7 +161,7 @@ func toneOf(v float64) card.Tone {
 	}
 }
 
-// named is an agent's name with the model it declares.
+// named returns an agent's name with its declared model.
 func named(a components.Agent) string {
 	if a.Model == "" {
 		return a.Name
@@ -249,7 +248,7 @@ func (s *Site) leaderboardCard(c *fiber.Ctx) error {
 	if n > 0 {
 		k.By = "Bars: 95 % range of the true edge. Marks: skill, which orders the board."
 	} else {
-		k.By = "Predictions by AI agents, scored against the market. Nobody is ranked yet."
+		k.By = "Predictions by AI agents, scored against the market. No agent is ranked yet."
 	}
 	return s.sendCard(c, k)
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/database/dbtest"
 )
 
-// TestCards: each shared page names a picture, and the picture is there.
+// TestCards checks that each shared page names a picture and that the picture exists.
 func TestCards(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
@@ -50,19 +50,19 @@ func TestCards(t *testing.T) {
 	})
 }
 
-// TestCardTells: the picture of a prediction follows what is said of it.
+// TestCardTells checks that the picture of a prediction changes with the prediction.
 func TestCardTells(t *testing.T) {
 	t.Parallel()
 	h := open(t, dbtest.Open(t, database.SQLite))
 	id := h.publish("Will it rain in Oslo?", "1", 0.7).ID
 	before := h.get("/predictions/" + id.String() + "/card.png").body
 	if again := h.get("/predictions/" + id.String() + "/card.png").body; again != before {
-		t.Error("nothing happened and the picture differs")
+		t.Error("the picture differs without a change")
 	}
 	if _, err := h.db.NewUpdate().Table("predictions").Set("hidden = TRUE").Where("id = ?", id).Exec(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	h.now = h.now.Add(time.Minute) // pictures are kept for so long, unless a text is hidden in the running service
+	h.now = h.now.Add(time.Minute) // pictures are kept this long, unless a text is hidden in the running service
 	if hidden := h.get("/predictions/" + id.String() + "/card.png").body; hidden == before {
 		t.Error("a hidden text is still drawn")
 	}

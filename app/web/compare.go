@@ -56,11 +56,12 @@ func (s *Site) compare(c *fiber.Ctx, at address) error {
 	return show(c, pages.Compare(p))
 }
 
-// maxPairs is how many examples the page offers.
+// maxPairs is how many suggestions the page offers.
 const maxPairs = 4
 
-// pairsOf are comparisons to begin with, out of the agents in the order of the board: with
-// the agent that is chosen, if it is listed, else of neighbours, of the ends and of one model.
+// pairsOf suggests comparisons from the agents in board order. If the chosen agent is listed, it is
+// in each pair and with is its name. Otherwise the pairs are neighbours, the two ends, and two
+// agents of one model.
 func pairsOf(board []components.Agent, chosen *pages.Side) (pairs []pages.Pair, with string) {
 	if len(board) < 2 {
 		return nil, ""
@@ -103,7 +104,7 @@ func pairsWith(board []components.Agent, chosen components.Agent) []pages.Pair {
 	return pairs
 }
 
-// ofOneModel are the first two agents that declare the same model.
+// ofOneModel returns the first two agents that declare the same model.
 func ofOneModel(board []components.Agent) (a, b components.Agent, ok bool) {
 	first := map[string]components.Agent{}
 	for _, x := range board {
@@ -115,7 +116,7 @@ func ofOneModel(board []components.Agent) (a, b components.Agent, ok bool) {
 	return a, b, false
 }
 
-// onTheBoard are the agents to choose from.
+// onTheBoard returns the agents to choose from.
 func (s *Site) onTheBoard(c *fiber.Ctx) ([]components.Agent, error) {
 	page, err := s.Leaderboard.Page(
 		c.UserContext(), s.DB.Reader, leaderboard.Filter{Window: leaderboard.All, Limit: boardSize},

@@ -7,7 +7,7 @@ import (
 	"github.com/pulsecast/pulsecast/views/pages"
 )
 
-// addConsensus sets beside each price what the agents say together.
+// addConsensus adds the agents' consensus to each price.
 func (s *Site) addConsensus(ctx context.Context, rows []pages.MarketRow) (map[string]prediction.Consensus, error) {
 	ids := make([]string, len(rows))
 	for i := range rows {

@@ -19,18 +19,18 @@ import (
 	"github.com/pulsecast/pulsecast/views/pages"
 )
 
-// consent is one visit to the consent page.
+// consent is one request to the consent page.
 type consent struct {
 	*Site
 	c       *fiber.Ctx
 	request *oauth.Request
 	form    url.Values // nil for GET
 	failed  func(error) error
-	admit   func(context.Context) error // counts a new agent
+	admit   func(context.Context) error // counts a new agent against the limits
 }
 
-// authorize shows the consent page and takes what the person decides there. Each visit checks
-// the whole request again, so any node can take the next one.
+// authorize shows the consent page and carries out the person's decision. Each request is checked
+// in full, so any node can take the next one.
 func (s *Site) authorize(srv *httpserver.Server) fiber.Handler {
 	return func(c *fiber.Ctx) error {
 		c.Set(fiber.HeaderCacheControl, "no-store")
@@ -42,7 +42,7 @@ func (s *Site) authorize(srv *httpserver.Server) fiber.Handler {
 		parameters, err := url.ParseQuery(sent)
 		if err != nil {
 			return problem.New(problem.CodeInvalidAuthorization,
-				"The address isn't a readable request. Go back to the app and connect again.").With(err)
+				"The address isn't a valid request. Go back to the app and connect again.").With(err)
 		}
 		if c.Method() == fiber.MethodPost {
 			v.form = parameters
@@ -110,7 +110,7 @@ func (v *consent) granted() []string {
 	return asked
 }
 
-// makeAgent makes an agent and shows its key. The person then allows the app with it.
+// makeAgent creates an agent and shows its key. The person can then allow the app to act for it.
 func (v *consent) makeAgent() error {
 	p := v.props()
 	p.Name = strings.ToValidUTF8(v.form.Get("name"), "")
@@ -123,7 +123,7 @@ func (v *consent) makeAgent() error {
 	case err != nil:
 		return err
 	default:
-		p.Layout.Title = made.Name + " is in"
+		p.Layout.Title = made.Name + " is registered"
 		p.Made = &pages.Registered{Agent: components.Agent{Handle: made.Handle, Name: made.Name}, Key: key}
 	}
 	return v.show(p)
@@ -147,7 +147,7 @@ func (v *consent) props() pages.ConsentProps {
 	return p
 }
 
-// inWords says where an address leads, so that a person can tell.
+// inWords describes where an address leads.
 func inWords(to *url.URL) string {
 	switch host := to.Hostname(); {
 	case to.Scheme != "http" && to.Scheme != "https":
@@ -159,11 +159,12 @@ func inWords(to *url.URL) string {
 	}
 }
 
-// plainHost matches hosts that mean nothing else in a Content-Security-Policy.
+// plainHost matches hosts without characters that have a meaning in a Content-Security-Policy.
 var plainHost = regexp.MustCompile(`^[A-Za-z0-9.:-]+$`)
 
-// show sends the page. A form's answer may redirect to the client, which the policy must allow;
-// a client that opened a window keeps it, because that is how some get their answer.
+// show sends the page. The answer to a form may redirect to the client, so the policy must allow
+// that. The opener policy lets a client keep the window that it opened, because some clients get
+// their answer that way.
 func (v *consent) show(p pages.ConsentProps) error {
 	to := v.request.Redirect.Scheme + ":"
 	if host := v.request.Redirect.Host; strings.HasPrefix(to, "http") && plainHost.MatchString(host) {

@@ -13,7 +13,7 @@ import (
 	"github.com/pulsecast/pulsecast/views/pages"
 )
 
-// predictionProps maps a record, which its store has redacted for the public.
+// predictionProps maps a record, which its store has already redacted for the public.
 func (s *Site) predictionProps(r *prediction.Record) components.Prediction {
 	p := components.Prediction{
 		ID: r.ID.String(), Title: r.Title, Thesis: r.Thesis,
@@ -39,7 +39,7 @@ func (s *Site) predictionProps(r *prediction.Record) components.Prediction {
 	return p
 }
 
-// marketView is what a market shows of one of its outcomes now.
+// marketView returns what a market shows now for one of its outcomes.
 func marketView(m *market.Market, outcome int) components.View {
 	v, ok := m.View(outcome)
 	switch {
@@ -67,7 +67,7 @@ func points(p *score.Points) *float64 {
 	return &v
 }
 
-// shownOutcome is the outcome whose probability stands for a market.
+// shownOutcome returns the outcome whose probability stands for a market.
 func shownOutcome(m *market.Market) (name string, index int) {
 	index = m.Reference()
 	if index < 0 || index >= len(m.Outcomes) {
@@ -85,8 +85,8 @@ func (s *Site) marketProps(m *market.Market) pages.MarketRow {
 	}
 }
 
-// changeOf is how far the price of an outcome moved in 24 hours; nil if that is unknown. The
-// source says it of the first outcome.
+// changeOf returns how far the price of an outcome moved in 24 hours, or nil if unknown. The source
+// reports it for the first outcome.
 func changeOf(m *market.Market, outcome int) *float64 {
 	switch {
 	case m.PriceChange24h == nil || outcome == 0:
@@ -113,7 +113,7 @@ func (s *Site) newsProps(n *news.Item) pages.NewsItem {
 	}
 }
 
-// host is the name of the place an address leads to, without www.
+// host returns the host of an address, without www.
 func host(address string) string {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -136,7 +136,7 @@ func evidenceProps(list []prediction.Evidence) []components.Evidence {
 	return out
 }
 
-// categoriesOf lists the categories of markets, the most frequent first.
+// categoriesOf lists the categories of markets, most frequent first.
 func categoriesOf(markets []market.Market) []string {
 	return mostFrequent(markets, maxChoices, func(m *market.Market) []string {
 		if m.Category == "" {
@@ -149,8 +149,8 @@ func categoriesOf(markets []market.Market) []string {
 // maxTagChoices is how many tags the list of markets offers.
 const maxTagChoices = 6
 
-// tagsOf lists the tags of markets that say what they are about, the most frequent first.
-// Those that name a whole category are left out: they are a choice already.
+// tagsOf lists the informative tags of markets, most frequent first. It leaves out tags that name a
+// whole category, because categories are a filter already.
 func tagsOf(markets []market.Market) []string {
 	return mostFrequent(markets, maxTagChoices, func(m *market.Market) []string {
 		return slices.DeleteFunc(slices.Clone(m.Tags), func(tag string) bool {
@@ -160,7 +160,7 @@ func tagsOf(markets []market.Market) []string {
 	})
 }
 
-// mostFrequent counts the words of markets and lists at most limit of them.
+// mostFrequent counts the words of markets and returns at most limit of them, most frequent first.
 func mostFrequent(markets []market.Market, limit int, words func(*market.Market) []string) []string {
 	count := map[string]int{}
 	var names []string

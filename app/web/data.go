@@ -15,10 +15,10 @@ import (
 	"github.com/pulsecast/pulsecast/views/pages"
 )
 
-// daysOnPage is how many days the page on the data lists.
+// daysOnPage is how many days the data page lists.
 const daysOnPage = 14
 
-// data shows the days of the data release, the newest first, from before a day on.
+// data shows the days of the data release before a given day, newest first.
 func (s *Site) data(c *fiber.Ctx, a address) error {
 	before := a.get("before")
 	days, err := s.Release.Days(c.UserContext(), before, daysOnPage+1)
@@ -29,7 +29,7 @@ func (s *Site) data(c *fiber.Ctx, a address) error {
 		return err
 	}
 	p := pages.DataProps{
-		Layout:  s.frame("Data", "Prices, news, predictions, scores and boards as files for each day, which anyone can check.", "/data", ""),
+		Layout:  s.frame("Data", "Prices, news, predictions, scores and boards as files for each day that anyone can check.", "/data", ""),
 		License: s.Config.DataLicense, Citation: release.Citation(s.Config.OperatorName, s.Config.BaseURL), Address: s.Config.BaseURL,
 		Note: release.EmptyNote(s.Release.Storage != nil),
 	}

@@ -9,10 +9,10 @@ import (
 	"github.com/pulsecast/pulsecast/views/pages"
 )
 
-// RenderError sends the page of a refusal. Its status and headers are set already.
+// RenderError sends the page of a refusal. Its status and headers are already set.
 func (s *Site) RenderError(c *fiber.Ctx, p *problem.Error, requestID string) error {
 	detail := p.Detail
-	if p.Code == problem.CodeInternal.Name { // the public detail is for programs
+	if p.Code == problem.CodeInternal.Name { // the public detail is written for programs
 		detail = "Something failed on our side. Try again in a moment, and quote the request below if it stays."
 	}
 	if p.Status == fiber.StatusTooManyRequests || p.Status == fiber.StatusServiceUnavailable {

@@ -15,7 +15,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/leaderboard"
 )
 
-// rank gives an agent its row on the main board, with a range around a best guess of 1.5.
+// rank adds an agent's row to the main board, with a range around a best guess of 1.5.
 func (h *house) rank(agentID uuid.UUID, place int64, half, odds float64) {
 	h.t.Helper()
 	low, high := int64(1), int64(2)
@@ -29,7 +29,7 @@ func (h *house) rank(agentID uuid.UUID, place int64, half, odds float64) {
 	}
 }
 
-// board makes the main board, of two ranked agents.
+// board makes the main board with two ranked agents.
 func (h *house) board() {
 	h.t.Helper()
 	board := leaderboard.Board{Window: leaderboard.All, AsOf: start, Kappa: 100, Sigma2: 100, Mu: .5, Tau: .5, Ranked: 2}
@@ -43,7 +43,8 @@ func (h *house) words(path, selector string) string {
 	return strings.ReplaceAll(h.get(path).text(selector), "\u00a0", " ")
 }
 
-// Proven is a matter of odds on every surface, whatever side of the market a range ends on.
+// TestProvenByOdds checks that only the odds decide whether an agent is shown as proven, even if
+// its range is above zero.
 func TestProvenByOdds(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
@@ -57,14 +58,14 @@ func TestProvenByOdds(t *testing.T) {
 			t.Fatal(err)
 		}
 		h.board()
-		h.rank(h.agent.ID, 1, 1, 19.99) // the range lies above zero
-		h.rank(bob.ID, 2, 2, 20)        // the range holds zero
+		h.rank(h.agent.ID, 1, 1, 19.99) // this range is above zero
+		h.rank(bob.ID, 2, 2, 20)        // this range contains zero
 		for _, path := range []string{"/", "/leaderboard"} {
 			r := h.get(path)
 			if marks := r.doc.Find(".forest-table .badge-proven"); marks.Length() != 1 || marks.Closest("tr").Find("a[href='/agents/bob']").Length() != 1 {
 				t.Errorf("%s: %d marks, want that of bob", path, marks.Length())
 			}
-			if got := h.words(path, ".chance"); got != "Of 2 ranked agents, 1 is proven: odds of at least 20 : 1 against having no edge. If none had an edge, luck would prove fewer than 0.1 of them." {
+			if got := h.words(path, ".chance"); got != "Of 2 ranked agents, 1 is proven: odds of at least 20 : 1 against having no edge. If no agent had an edge, luck would prove fewer than 0.1 of them." {
 				t.Errorf("%s: %q", path, got)
 			}
 		}
@@ -77,7 +78,7 @@ func TestProvenByOdds(t *testing.T) {
 			"/agents/ada/badge.svg": {"rank 1 (1–2), edge +0.5 to +2.5", "#5c616b"},
 			"/agents/bob/badge.svg": {"rank 2 (1–2), edge −0.5 to +3.5, proven", "#1f5fb8"},
 			"/agents/bob.atom":      {"<subtitle>Bob. Best guess: 1.5 points", "95 % range −0.5 to +3.5. Odds against having no edge: 20 : 1.</subtitle>"},
-			"/compare?a=ada&b=bob":  {"They have no settled event in common"},
+			"/compare?a=ada&b=bob":  {"The two agents have no settled events in common"},
 			"/method":               {"the 2 ranked agents here"},
 		} {
 			r := h.get(path)
@@ -99,7 +100,7 @@ func TestProvenByOdds(t *testing.T) {
 	})
 }
 
-// spaced is a page's text with a space between elements.
+// spaced returns a page's text with a space between elements.
 func spaced(r reply) string {
 	r.doc.Find("dt, dd, p, h2").Each(func(_ int, s *goquery.Selection) { s.AppendHtml(" ") })
 	return r.doc.Find("main").Text()

@@ -19,9 +19,9 @@ import (
 )
 
 const (
-	// eventPage is how many outcomes a page of an event shows.
+	// eventPage is how many outcomes one page of an event shows.
 	eventPage = 50
-	// seriesSpan and seriesPoints bound the lines of an event's chart.
+	// seriesSpan and seriesPoints bound the time and the points of the lines in an event's chart.
 	seriesSpan   = 30 * 24 * time.Hour
 	seriesPoints = 150
 )
@@ -70,7 +70,7 @@ func (s *Site) event(c *fiber.Ctx, a address) error {
 	}
 	p.Predictions = s.predictionList(records)
 	for i := range records {
-		if m := records[i].Market; m != nil { // the event is named above
+		if m := records[i].Market; m != nil { // the page names the event already
 			p.Predictions[i].Title = m.ShortName()
 		}
 	}
@@ -80,13 +80,13 @@ func (s *Site) event(c *fiber.Ctx, a address) error {
 	return show(c, pages.Event(p))
 }
 
-// eventProps fills in what the event and a page of its markets say themselves.
+// eventProps fills in the fields that come from the event and one page of its markets.
 func (s *Site) eventProps(e *market.Event, siblings *market.Siblings, markets []market.Market) pages.EventProps {
 	category, tags := e.Subject(markets)
 	name := e.Name(markets)
 	p := pages.EventProps{
 		Layout: s.frame(name, "A prediction market of "+components.Plural(len(siblings.IDs), "outcome", "outcomes")+
-			", and beside each price what AI agents say together.", eventPath(e.ID), "/markets"),
+			", with the AI agents' consensus beside each price.", eventPath(e.ID), "/markets"),
 		ID: e.ID, Title: name, Category: category, Tags: tags, Total: len(siblings.IDs), Open: siblings.Open,
 		Sum: siblings.Sum, Exclusive: e.Exclusive, Volume: cmp.Or(e.Volume, siblings.Volume), Volume24h: e.Volume24h,
 		ClosesAt: s.when(siblings.ClosesAt), Description: e.Description, URL: e.URL,
@@ -102,7 +102,7 @@ func (s *Site) eventProps(e *market.Event, siblings *market.Siblings, markets []
 	return p
 }
 
-// series reads the price lines of the named markets by one query.
+// series reads the price lines of the named markets with one query.
 func (s *Site) series(c *fiber.Ctx, ids []string, markets []market.Market) ([]components.Series, error) {
 	prices, err := s.markets.ThinnedPrices(c.UserContext(), s.DB.Reader, ids, s.Now().Add(-seriesSpan), seriesPoints)
 	if err != nil {
@@ -126,7 +126,7 @@ func (s *Site) series(c *fiber.Ctx, ids []string, markets []market.Market) ([]co
 	return components.Drawable(out), nil
 }
 
-// placeMark begins the cursor of a page of an event's outcomes.
+// placeMark is the start of a cursor into an event's outcomes.
 const placeMark = "event"
 
 func placeCursor(place int) string {
@@ -136,7 +136,7 @@ func placeCursor(place int) string {
 	return cursor.Encode(placeMark, strconv.Itoa(place))
 }
 
-// readPlace is the place that a cursor names, 0 for none.
+// readPlace returns the position that a cursor names, or 0 for an empty cursor.
 func readPlace(word string) (int, error) {
 	if word == "" {
 		return 0, nil
@@ -152,7 +152,7 @@ func readPlace(word string) (int, error) {
 	return place, nil
 }
 
-// addSiblings leads from a market to its event and to the likeliest others of it.
+// addSiblings adds a market's event and the likeliest other markets of it.
 func (s *Site) addSiblings(c *fiber.Ctx, p *pages.MarketProps, m *market.Market) error {
 	if m.EventID == "" {
 		return nil
@@ -178,7 +178,7 @@ func (s *Site) addSiblings(c *fiber.Ctx, p *pages.MarketProps, m *market.Market)
 	return nil
 }
 
-// groupProps maps a group. An event with a single market is shown as that market.
+// groupProps maps a group. An event with one market is shown as that market.
 func (s *Site) groupProps(g *market.Group, closed bool) pages.MarketGroup {
 	out := pages.MarketGroup{Total: g.Total, Closed: closed}
 	for i := range g.Markets {
@@ -202,8 +202,8 @@ func (s *Site) groupProps(g *market.Group, closed bool) pages.MarketGroup {
 	return out
 }
 
-// addOpinions sets beside the prices of groups what the agents say together, and how the
-// price of each group's first market moved, each by one query.
+// addOpinions adds the agents' consensus to the prices of groups, and the price change of each
+// group's first market. Each takes one query.
 func (s *Site) addOpinions(c *fiber.Ctx, groups []market.Group, rows []pages.MarketGroup) error {
 	var leaders []market.Market
 	var ids []string

@@ -86,17 +86,17 @@ func TestEvent(t *testing.T) {
 				}
 			}
 		}
-		// The sum of 0.5/k without the fifth; overround is what goes beyond 1.
+		// The sum of 0.5/k without the fifth market. The overround is the part above 1.
 		if figures := strings.ReplaceAll(r.text("#live-figures"), "\u00a0", " "); !strings.Contains(figures, "169.89 %") || !strings.Contains(figures, "overround +69.9 points") {
 			t.Errorf("figures %s", figures)
 		}
 		if title := r.text("#history-chart"); !strings.Contains(title, "Candidate 0 from 50") {
-			t.Errorf("the chart is told as %q", title)
+			t.Errorf("the chart's title is %q", title)
 		}
 		if shown := r.text(".prediction-table tbody th a"); shown != "Candidate 1" {
 			t.Errorf("predicted: %q", shown)
 		}
-		// A market leads to its event, its siblings and its tags, and so back.
+		// A market links to its event, its siblings and its tags, and these link back.
 		m := h.get("/markets/ev%2F1%20%C3%BC-0001")
 		if m.doc.Find(`.byline a[href="/events/ev%2F1%20%C3%BC"]`).Length() != 1 || m.doc.Find(".siblings .outcome-line").Length() != 4 ||
 			!strings.Contains(m.text(".siblings"), "All 20") || m.doc.Find(`a[href="/markets?tag=odd+%26+rare"]`).Length() != 1 {
@@ -105,8 +105,8 @@ func TestEvent(t *testing.T) {
 	})
 }
 
-// TestAThousandSiblings: a page holds fifty outcomes, the pages hold all of them once, and a
-// page costs as many queries as that of a small event.
+// TestAThousandSiblings checks that a page holds fifty outcomes, that the pages hold each outcome
+// once, and that a page runs as few queries as the page of a small event.
 func TestAThousandSiblings(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
@@ -144,7 +144,7 @@ func TestAThousandSiblings(t *testing.T) {
 			t.Errorf("%d outcomes on %d pages", len(seen), pages)
 		}
 		if r := h.get("/events/many?cursor=x"); r.status != 400 {
-			t.Errorf("a cursor that is none: %d", r.status)
+			t.Errorf("an invalid cursor: %d", r.status)
 		}
 	})
 }
@@ -157,8 +157,8 @@ func (f hookFunc) BeforeQuery(ctx context.Context, _ *bun.QueryEvent) context.Co
 }
 func (hookFunc) AfterQuery(context.Context, *bun.QueryEvent) {}
 
-// TestMarketsByEvent: an event is one row with its likeliest outcomes, a market alone is one,
-// and the other view has every market.
+// TestMarketsByEvent checks that an event is one row with its likeliest outcomes, that a market
+// without an event is one row, and that the other view lists every market.
 func TestMarketsByEvent(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
@@ -186,7 +186,7 @@ func TestMarketsByEvent(t *testing.T) {
 	})
 }
 
-// TestAwaitingResult: a market past its schedule and still open says so wherever it is shown.
+// TestAwaitingResult checks that every page says so if a market is open past its scheduled close.
 func TestAwaitingResult(t *testing.T) {
 	t.Parallel()
 	h := open(t, dbtest.Open(t, database.SQLite))

@@ -10,14 +10,14 @@ import (
 )
 
 const (
-	// maxExamples is how many words the search offers.
+	// maxExamples is how many example searches the page offers.
 	maxExamples = 6
-	// exampleLetters is the length of the shortest of them.
+	// exampleLetters is the least number of characters of an example.
 	exampleLetters = 4
 )
 
-// examplesOf are words to search for: the names in the questions of markets, those of most
-// events first.
+// examplesOf returns example searches: the names in the questions of markets, starting with those
+// in most events.
 func examplesOf(markets []market.Market) []string {
 	seen := map[string]bool{} // each event counts once
 	return mostFrequent(markets, maxExamples, func(m *market.Market) []string {
@@ -32,8 +32,8 @@ func examplesOf(markets []market.Market) []string {
 	})
 }
 
-// namesIn are the runs of words with a capital in a question, but for its first word and for
-// months: "Union Central Bank".
+// namesIn returns the runs of capitalized words in a question, such as "Union Central Bank". It
+// skips the first word and months.
 func namesIn(question string) []string {
 	words := strings.Fields(question)
 	var names, run []string

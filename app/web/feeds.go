@@ -47,7 +47,7 @@ type atomTerm struct {
 // feedSize is how many predictions a feed holds.
 const feedSize = 50
 
-// predictionFeed is the feed of all agents but newcomers.
+// predictionFeed is the feed of all agents except newcomers.
 func (s *Site) predictionFeed(c *fiber.Ctx) error {
 	return s.feed(c, "Pulsecast: predictions", "", "/predictions", prediction.Filter{Established: true, Limit: feedSize})
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/pulsecast/pulsecast/static"
 )
 
-// file serves what pages load, at addresses that never change their content.
+// file serves the files of pages. The content at such an address never changes.
 func (s *Site) file(c *fiber.Ctx) error {
 	f, ok := static.Find(c.Path())
 	if !ok {
@@ -35,7 +35,7 @@ func icon(name string) fiber.Handler {
 	}
 }
 
-// clientFile serves a program for agents' authors at an address that stays the same.
+// clientFile serves a client program at an address that never changes.
 func (s *Site) clientFile(c *fiber.Ctx) error {
 	f, ok := static.Named("clients/" + c.Params("name"))
 	if !ok {
@@ -70,13 +70,13 @@ type sitemapXML struct {
 	URLs    []sitemapURL `xml:"url"`
 }
 
-// sitemapPredictions is how many of the newest predictions a sitemap names; search
-// engines find older ones through the lists.
+// sitemapPredictions is how many of the newest predictions a sitemap lists. Search engines find
+// older ones through the lists.
 const sitemapPredictions = 1000
 
 var sitemapPages = []string{"/", "/leaderboard", "/markets", "/predictions", "/news", "/models", "/assignments", "/compare", "/method", "/changes", "/data", "/agents/new"}
 
-// sitemap names the pages that stand for themselves. Newcomers aren't among them.
+// sitemap lists the main pages. It leaves out newcomers.
 func (s *Site) sitemap(c *fiber.Ctx) error {
 	var out sitemapXML
 	add := func(path, day string) {

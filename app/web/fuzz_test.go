@@ -12,7 +12,8 @@ import (
 	"github.com/pulsecast/pulsecast/app/plaintext"
 )
 
-// FuzzAddress: the parameters of a page are refused, or plain text that a link holds.
+// FuzzAddress checks that the parameters of a page are refused, or are plain text that survives in
+// a link.
 func FuzzAddress(f *testing.F) {
 	for _, seed := range []string{"", "q=rain&cursor=x", "q=%00", "q=%ff", "q=%E2%80%AE", "q=" + strings.Repeat("x", 500), "q=a&q=b", "&&=;"} {
 		f.Add(seed)
@@ -35,7 +36,7 @@ func FuzzAddress(f *testing.F) {
 	})
 }
 
-// FuzzMarkdown: any text of an operator becomes a page.
+// FuzzMarkdown checks that any text of an operator renders as a page without scripts.
 func FuzzMarkdown(f *testing.F) {
 	for _, seed := range []string{"# A\n\n## B\n\ntext", "---\na: b\n---\n# A", "<script>x</script>", "| a |\n|---|\n| b |", "```\nx", "[x](javascript:y)", strings.Repeat("> ", 300), "\x00"} {
 		f.Add([]byte(seed))

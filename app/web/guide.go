@@ -42,27 +42,27 @@ var guideMenu = []pages.GuideEntry{
 	{Path: "/docs/changelog", Label: "Changelog"},
 }
 
-// startTabs are the ways to a first prediction; the ids are the names of their texts.
+// startTabs are the tabs with ways to a first prediction. An ID is also the name of its text.
 var startTabs = []pages.Tab{
 	{ID: "curl", Label: "curl"}, {ID: "python", Label: "Python"}, {ID: "typescript", Label: "TypeScript"},
 	{ID: "go", Label: "Go"}, {ID: "mcp", Label: "MCP"}, {ID: "cli", Label: "CLI"},
 }
 
-// guideFacts are what the texts say of this installation.
+// guideFacts holds the facts about this installation that the texts need.
 type guideFacts struct {
 	Base        string
-	Key         string // of the agent that was just made; empty: none
+	Key         string // key of the agent that was just created; "" if none
 	KeyHelp     string
 	SelfService bool // agents can register themselves
 	SignIn      bool // apps can sign in
-	KeptDays    int  // updates for agents
-	StreamHours int  // updates for streams
+	KeptDays    int  // days that agents' updates are kept
+	StreamHours int  // hours that updates of streams are kept
 	Example     string
 	Bot         string
 	Tools       []string
 }
 
-// shownTools are the tools that the page on MCP names.
+// shownTools are the tools that the page about MCP names.
 var shownTools = []string{"listAssignments", "getMarket", "listNews", "publishPrediction", "listUpdates", "getReview"}
 
 func (s *Site) guideFacts() guideFacts {
@@ -81,7 +81,7 @@ func guideText(name string, facts guideFacts) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// guideFrame is what each page of the documentation has.
+// guideFrame returns the frame of a page of the documentation.
 func (s *Site) guideFrame(path, lede string) pages.GuideProps {
 	i := slices.IndexFunc(guideMenu, func(e pages.GuideEntry) bool { return e.Path == path })
 	title := guideMenu[i].Label
@@ -97,14 +97,14 @@ func (s *Site) registerGuide(page func(path string, h pageHandler, parameters ..
 	page("/docs/updates", alone(s.docsUpdates))
 	page("/docs/errors", alone(s.docsErrors))
 	page("/docs/limits", alone(s.docsLimits))
-	page("/docs/mcp", alone(s.docsText("mcp", "The operations as tools of the Model Context Protocol.", guideFacts{})))
+	page("/docs/mcp", alone(s.docsText("mcp", "The operations of the API as tools of the Model Context Protocol.", guideFacts{})))
 	page("/docs/clients", alone(s.docsClients))
 	page("/docs/backtest", alone(s.docsText("backtest", "Test a bot on past questions, without leaks.", guideFacts{})))
-	page("/docs/metaculus", alone(s.docsText("metaculus", "Bots written for forecasting-tools, as they are.", guideFacts{})))
-	page("/docs/changelog", alone(s.docsText("changelog", "What changed in the interface, newest first.", guideFacts{})))
+	page("/docs/metaculus", alone(s.docsText("metaculus", "Run bots written for forecasting-tools unchanged.", guideFacts{})))
+	page("/docs/changelog", alone(s.docsText("changelog", "What changed in the API, newest first.", guideFacts{})))
 }
 
-// first renders the way to a first prediction; the tab of the id chosen is open.
+// first renders the ways to a first prediction. The tab with the id chosen is open.
 func first(facts guideFacts, chosen string) (f pages.First, err error) {
 	render := func(name string) (string, error) {
 		text, err := guideText(name, facts)
@@ -140,8 +140,8 @@ func (s *Site) docsStart(c *fiber.Ctx, a address) error {
 	return show(c, pages.Start(p))
 }
 
-// moved lists what had its anchor on /docs while that was one page. Links to them are in
-// answers of the API: the type of each refusal is one.
+// moved lists the sections that were on /docs when it was one page. Answers of the API link to
+// them, for example as the type of a refusal.
 func (s *Site) moved() ([]pages.Moved, error) {
 	ref, err := s.reference()
 	if err != nil {
@@ -180,11 +180,11 @@ func (s *Site) docsReference(c *fiber.Ctx) error {
 
 func (s *Site) docsErrors(c *fiber.Ctx) error {
 	return show(c, pages.Errors(pages.ErrorsProps{
-		Guide: s.guideFrame("/docs/errors", "Each code of a refusal, and what to do about it."), Codes: errorCodes(),
+		Guide: s.guideFrame("/docs/errors", "Every error code and what to do about it."), Codes: errorCodes(),
 	}))
 }
 
-// errorCodes lists the codes that the API answers with.
+// errorCodes lists the error codes of the API.
 func errorCodes() []pages.ErrorCode {
 	var out []pages.ErrorCode
 	for _, code := range problem.Codes {
@@ -201,7 +201,7 @@ func (s *Site) docsUpdates(c *fiber.Ctx) error {
 	if facts.Example, err = updatesExample(); err != nil {
 		return err
 	}
-	p := pages.UpdatesProps{Guide: s.guideFrame("/docs/updates", "What is new since an agent last looked.")}
+	p := pages.UpdatesProps{Guide: s.guideFrame("/docs/updates", "Read what is new since the last request.")}
 	for _, m := range update.Meanings {
 		p.Types = append(p.Types, pages.UpdateType{
 			Name: string(m.Type), Meaning: m.Text, Ref: m.Ref, Agents: m.Type.ForAgents(), Streams: m.Type.ForEveryone(),
@@ -215,7 +215,7 @@ func (s *Site) docsUpdates(c *fiber.Ctx) error {
 	return show(c, pages.Updates(p))
 }
 
-// updatesExample is the recorded answer of updates with its first event only.
+// updatesExample returns the recorded answer of updates, cut to its first event.
 func updatesExample() (string, error) {
 	e, err := contract.ReadExample("listUpdates")
 	if err != nil {
@@ -252,10 +252,10 @@ func (s *Site) docsClients(c *fiber.Ctx) error {
 		return err
 	}
 	facts.Bot = string(bot)
-	return s.docsText("clients", "Programs to begin with, in one file each, and the commands of the binary.", facts)(c)
+	return s.docsText("clients", "Programs to start from, one file each, and the commands of the binary.", facts)(c)
 }
 
-// docsText is a page that is one text. more holds facts that only this page needs.
+// docsText is a page that consists of one text. more holds facts that only this page needs.
 func (s *Site) docsText(name, lede string, more guideFacts) fiber.Handler {
 	return func(c *fiber.Ctx) error {
 		facts := s.guideFacts()

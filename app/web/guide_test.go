@@ -20,7 +20,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/version"
 )
 
-// TestMovedAnchors: each anchor of the time when the docs were one page leads to the place of
+// TestMovedAnchors checks that each anchor that was on the single docs page leads to the anchor of
 // the same name.
 func TestMovedAnchors(t *testing.T) {
 	t.Parallel()
@@ -38,8 +38,8 @@ func TestMovedAnchors(t *testing.T) {
 	})
 }
 
-// TestGuideListsAll: the pages show every type of update and the limits of this installation,
-// and the changelog is about this version.
+// TestGuideListsAll checks that the pages list every type of update and the limits of this
+// installation, and that the changelog covers this version.
 func TestGuideListsAll(t *testing.T) {
 	t.Parallel()
 	h := open(t, dbtest.Open(t, database.SQLite))
@@ -61,7 +61,7 @@ func TestGuideListsAll(t *testing.T) {
 	}
 }
 
-// getAs requests a page in another form.
+// getAs requests a page with an Accept header.
 func (h *house) getAs(path, accept string) *http.Response {
 	h.t.Helper()
 	req, err := http.NewRequestWithContext(h.t.Context(), http.MethodGet, base+path, nil)
@@ -77,7 +77,8 @@ func (h *house) getAs(path, accept string) *http.Response {
 	return res
 }
 
-// TestForms: a program that asks for Markdown or, where it is refused, for JSON gets it; browsers get HTML.
+// TestForms checks that a program gets Markdown, or a refusal as JSON, if it asks for it, and that
+// browsers get HTML.
 func TestForms(t *testing.T) {
 	t.Parallel()
 	h := open(t, dbtest.Open(t, database.SQLite))
@@ -106,7 +107,7 @@ func TestForms(t *testing.T) {
 	}
 }
 
-// TestDiscovery reads what programs look for at known addresses.
+// TestDiscovery reads the documents at well-known addresses.
 func TestDiscovery(t *testing.T) {
 	t.Parallel()
 	h := open(t, dbtest.Open(t, database.SQLite))
@@ -170,7 +171,7 @@ func checkLinks(t *testing.T, h *house, text string) {
 	}
 }
 
-// TestIcons: the icons are what their addresses say.
+// TestIcons checks that each icon has the type that its address names.
 func TestIcons(t *testing.T) {
 	t.Parallel()
 	h := open(t, dbtest.Open(t, database.SQLite))

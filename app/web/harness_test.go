@@ -37,7 +37,7 @@ var start = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
 const base = "http://pulse.test"
 
-// house is the site on a database with one agent, two markets, news and a forecast.
+// house is the site on a database with one agent, two markets, news and a prediction.
 type house struct {
 	t       *testing.T
 	db      *database.DB
@@ -48,7 +48,7 @@ type house struct {
 	now     time.Time
 }
 
-// registry is the local registry without its checks of who asks.
+// registry is the local registry without its limits on new agents.
 type registry struct {
 	db  *database.DB
 	now func() time.Time
@@ -73,7 +73,7 @@ func open(t *testing.T, db *database.DB) *house {
 	return openWith(t, db, func(*config.Config) {})
 }
 
-// openWith is open with other settings.
+// openWith is open with changed settings.
 func openWith(t *testing.T, db *database.DB, set func(*config.Config)) *house {
 	t.Helper()
 	h := &house{t: t, db: db, now: start, config: &config.Config{
@@ -110,7 +110,7 @@ func openWith(t *testing.T, db *database.DB, set func(*config.Config)) *house {
 	return h
 }
 
-// establish makes the agent one with settled events, whose predictions are no newcomer's.
+// establish gives the agent settled events, so that it is no longer a newcomer.
 func (h *house) establish() {
 	h.t.Helper()
 	for _, statement := range []string{
@@ -161,7 +161,7 @@ func (h *house) seed(newsFeed *signal.Feed[news.Item]) {
 	newsFeed.Publish(signal.Reading[news.Item]{Records: items, AsOf: start, Source: "reddit", Interval: time.Minute})
 }
 
-// publish makes a prediction of ada's.
+// publish publishes a prediction of ada.
 func (h *house) publish(title, marketID string, confidence float64) prediction.Record {
 	h.t.Helper()
 	var out prediction.Record
@@ -217,7 +217,7 @@ func (h *house) do(method, path string, form url.Values, header http.Header) rep
 	return r
 }
 
-// text is what a selector's elements say, white space folded.
+// text returns the text of the elements that match a selector, with white space folded.
 func (r reply) text(selector string) string {
 	return strings.Join(strings.Fields(r.doc.Find(selector).Text()), " ")
 }

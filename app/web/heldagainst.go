@@ -6,9 +6,9 @@ import (
 	"github.com/pulsecast/pulsecast/views/components"
 )
 
-// heldAgainst says in a few words why a prediction's baseline is where it is, "" without
-// one: either the confidence lies in the interval it was clamped to, or the baseline is
-// the nearest end of that interval.
+// heldAgainst says in a few words how a prediction's baseline was found, or "" without a baseline.
+// Either the confidence is inside the interval that it was clamped to, or the baseline is the
+// nearest end of that interval.
 func heldAgainst(p *prediction.Prediction) string {
 	if p.Baseline == nil {
 		return ""
@@ -31,10 +31,10 @@ func heldAgainst(p *prediction.Prediction) string {
 			return bound.of + " ask " + bound.when
 		}
 	}
-	return "what the agent had said before"
+	return "the agent's earlier confidence"
 }
 
-// insideOf says which of the bounds hold p.
+// insideOf says which of the bounds contain p.
 func insideOf(b score.Bounds, p float64) string {
 	holds := func(b score.Bounds) bool {
 		v, ok := b.Interval()
@@ -44,15 +44,15 @@ func insideOf(b score.Bounds, p float64) string {
 	case holds(score.Bounds{After: b.Before}), holds(score.Bounds{After: b.After}):
 		return "inside the market's book"
 	case holds(score.Bounds{Before: b.Before, After: b.After}):
-		return "between what the market showed before and after"
+		return "between the market's prices before and after"
 	case holds(score.Bounds{Before: b.Before, After: b.After, Hour: b.Hour}):
 		return "inside the median book of the hour before"
 	}
-	return "between the market and what the agent had said before"
+	return "between the market and the agent's earlier confidence"
 }
 
-// medianView is the median of the hour before publication, as a price where the market
-// had no book.
+// medianView returns the median book of the hour before publication, or the median price if the
+// market had no book.
 func medianView(p *prediction.Prediction) components.View {
 	if hour := p.Bounds().Hour; hour != nil && hour.Bid == hour.Ask {
 		return components.View{Price: &hour.Bid}

@@ -16,7 +16,7 @@ import (
 	"github.com/pulsecast/pulsecast/views/pages"
 )
 
-// How many of each the first page shows, and out of how many it picks.
+// How many items of each kind the home page shows, and how many it picks them from.
 const (
 	homeBoard         = 12
 	homeReceipts      = 4
@@ -26,8 +26,8 @@ const (
 	homeNews          = 6
 	homeModels        = 6
 	homePick          = 100
-	homeRecords       = leaderboard.MaxLimit // agents whose open predictions are looked at
-	homeEach          = 5                    // of the newest predictions of each of them
+	homeRecords       = leaderboard.MaxLimit // agents whose open predictions are read
+	homeEach          = 5                    // newest predictions read of each such agent
 )
 
 func (s *Site) home(c *fiber.Ctx) error {
@@ -65,7 +65,7 @@ func (s *Site) home(c *fiber.Ctx) error {
 	}
 	latest := s.predictionList(open)
 	p := pages.HomeProps{
-		Layout: s.frame("", "AI agents publish probabilities for real questions, each scored against the prediction market: who is closer to the truth, and how sure that is.", "/", "/"),
+		Layout: s.frame("", "AI agents publish probabilities for real questions and are scored against the prediction market. See which agents are closer to the truth, and how certain that is.", "/", "/"),
 		Agents: int(numbers.Agents), Events: int(numbers.Events), Chance: chance(numbers.Ranked, numbers.Proven),
 		JustResolved: receipts(s.predictionList(resolved)), Disagreements: disagreements(latest),
 		Race: race[:min(len(race), homeModels)], Markets: markets,
@@ -84,9 +84,9 @@ func (s *Site) home(c *fiber.Ctx) error {
 	return show(c, pages.Home(p))
 }
 
-// openWithRecord lists open predictions of agents with a record: the agents that lead the
-// board, each with at least one settled event. So an account made a minute ago can't put a
-// text on the first page, however much it publishes.
+// openWithRecord lists open predictions of agents with a record: the leading agents of the board
+// that have at least one settled event. So a new account can't put a text on the home page, however
+// much it publishes.
 func (s *Site) openWithRecord(ctx context.Context, board []leaderboard.Entry) ([]prediction.Record, error) {
 	withheld := func(r prediction.Record) bool { return r.Withheld != prediction.NotWithheld }
 	var agents []uuid.UUID
@@ -99,7 +99,7 @@ func (s *Site) openWithRecord(ctx context.Context, board []leaderboard.Entry) ([
 	return slices.DeleteFunc(found, withheld), err
 }
 
-// latestOfEach picks the newest prediction of each of the agents that published last.
+// latestOfEach picks the newest prediction of each of the agents that published most recently.
 func latestOfEach(list []components.Prediction) []components.Prediction {
 	var out []components.Prediction
 	seen := map[string]bool{}
@@ -115,8 +115,8 @@ func latestOfEach(list []components.Prediction) []components.Prediction {
 	return out
 }
 
-// receipts picks of each of the markets that resolved last the prediction that won or
-// lost most.
+// receipts picks one prediction for each of the markets that resolved most recently: the one with
+// the largest gain or loss.
 func receipts(list []components.Prediction) []components.Prediction {
 	var out []components.Prediction
 	place := map[string]int{}
@@ -136,8 +136,7 @@ func receipts(list []components.Prediction) []components.Prediction {
 	return out
 }
 
-// disagreements picks the open predictions furthest from today's price, one of each
-// market.
+// disagreements picks the open predictions furthest from today's price, one per market.
 func disagreements(list []components.Prediction) []components.Prediction {
 	far := func(p components.Prediction) float64 { return math.Abs(p.Confidence - *p.Price) }
 	list = slices.DeleteFunc(slices.Clone(list), func(p components.Prediction) bool {

@@ -15,7 +15,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/database/dbtest"
 )
 
-// join makes an agent that has just registered.
+// join creates an agent that has just registered.
 func (h *house) join(handle string) *agent.Agent {
 	h.t.Helper()
 	var joined *agent.Agent
@@ -29,10 +29,10 @@ func (h *house) join(handle string) *agent.Agent {
 	return joined
 }
 
-// homeAgents are the agents whose predictions lead two lists of the first page.
+// homeAgents returns the agents whose predictions lead two lists of the home page.
 func (h *house) homeAgents() (latest, disagreements []string) {
 	h.t.Helper()
-	h.now = h.now.Add(time.Minute) // the page is kept for seconds
+	h.now = h.now.Add(time.Minute) // the page is cached for some seconds
 	r := h.get("/")
 	of := func(section string) (handles []string) {
 		for _, a := range r.doc.Find("section[aria-labelledby=" + section + "] a.agent").EachIter() {
@@ -43,8 +43,8 @@ func (h *house) homeAgents() (latest, disagreements []string) {
 	return of("latest"), of("disagreements")
 }
 
-// TestFreshAccountLeadsNothing: an account without a settled event stays off the first page's
-// lists, however far from the market and however often it publishes.
+// TestFreshAccountLeadsNothing checks that an account without a settled event isn't in the lists of
+// the home page, whatever and however often it publishes.
 func TestFreshAccountLeadsNothing(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
@@ -54,7 +54,7 @@ func TestFreshAccountLeadsNothing(t *testing.T) {
 		h.rank(ada.ID, 1, 1, 25)
 		h.publish("Will it rain in Oslo?", "1", 0.6)
 		h.agent = h.join("fresh")
-		for i := range 120 { // more than the page looks at
+		for i := range 120 { // more than the page reads
 			h.now = h.now.Add(time.Second)
 			h.publish(fmt.Sprintf("Buy now, part %d", i), []string{"", "1", "2"}[i%3], 0.99)
 		}
@@ -63,10 +63,10 @@ func TestFreshAccountLeadsNothing(t *testing.T) {
 			t.Errorf("latest by %q, disagreements by %q, want %q", latest, disagreements, want)
 		}
 		if body := h.get("/").body; strings.Contains(body, "Buy now") {
-			t.Error("a text of the fresh account is on the first page")
+			t.Error("a text of the fresh account is on the home page")
 		}
 
-		// With a settled event it is an agent like any other; each leads the latest once.
+		// With a settled event it is like any other agent. Each agent leads the latest list once.
 		h.rank(h.agent.ID, 2, 1, 1)
 		h.now = h.now.Add(2 * time.Second)
 		if latest, _ = h.homeAgents(); !slices.Equal(latest, []string{"fresh", "ada"}) {
@@ -75,7 +75,7 @@ func TestFreshAccountLeadsNothing(t *testing.T) {
 	})
 }
 
-// TestFirstPredictions: before any event has settled, the first page shows no prediction.
+// TestFirstPredictions checks that the home page shows no prediction before any event has settled.
 func TestFirstPredictions(t *testing.T) {
 	t.Parallel()
 	h := open(t, dbtest.Open(t, database.SQLite))
@@ -86,7 +86,7 @@ func TestFirstPredictions(t *testing.T) {
 	}
 }
 
-// TestPrompt: the first page says what to paste, with the address of this service.
+// TestPrompt checks that the home page shows the prompt with the address of this service.
 func TestPrompt(t *testing.T) {
 	t.Parallel()
 	h := open(t, dbtest.Open(t, database.SQLite))

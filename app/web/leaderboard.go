@@ -15,7 +15,7 @@ import (
 	"github.com/pulsecast/pulsecast/views/pages"
 )
 
-// boardSize is how many rows a page of the board has: as many as there can be, since
+// boardSize is how many rows one page of the board has. It is the greatest possible number, because
 // a forest plot is read as a whole.
 const boardSize = leaderboard.MaxLimit
 
@@ -36,7 +36,7 @@ func (s *Site) leaderboard(c *fiber.Ctx, a address) error {
 	if err != nil {
 		return err
 	}
-	frame := s.frame("Leaderboard", "Which AI agents beat the prediction market, by how much, and how sure that is.", "/leaderboard", "/leaderboard")
+	frame := s.frame("Leaderboard", "Which AI agents beat the prediction market, by how much, and how certain that is.", "/leaderboard", "/leaderboard")
 	frame.NoIndex, frame.Image = a.narrowed(), boardCard
 	p := pages.LeaderboardProps{
 		Layout: frame, Windows: a.chips("window", windowOptions...), Categories: a.openChips("category", known.Categories),
@@ -92,7 +92,7 @@ func (s *Site) boardRow(e *leaderboard.Entry) pages.BoardRow {
 	return r
 }
 
-// boardRowOf maps a row of a board without its agent.
+// boardRowOf maps a row of a board, except its agent.
 func (s *Site) boardRowOf(e *leaderboard.Row) pages.BoardRow {
 	r := pages.BoardRow{
 		Estimate: estimate.Of(e), Reference: e.Reference, Provisional: e.Provisional, Reason: e.Reason,
@@ -107,8 +107,8 @@ func (s *Site) boardRowOf(e *leaderboard.Row) pages.BoardRow {
 	return r
 }
 
-// addDays tells those without a rank on how many days they still have to publish; a
-// board does not know.
+// addDays adds to agents without a rank how many more days they must publish on. A board doesn't
+// hold that number.
 func (s *Site) addDays(ctx context.Context, entries []leaderboard.Entry, rows []pages.BoardRow) error {
 	var ids []uuid.UUID
 	for i := range entries {
@@ -129,12 +129,12 @@ func (s *Site) addDays(ctx context.Context, entries []leaderboard.Entry, rows []
 	return nil
 }
 
-// missing keeps what is not there yet.
+// missing returns the requirements that aren't met yet.
 func missing(all ...pages.Missing) []pages.Missing {
 	return slices.DeleteFunc(all, func(m pages.Missing) bool { return m.Have >= m.Need })
 }
 
-// ranked keeps the rows that a forest plot shows.
+// ranked returns the rows that a forest plot shows.
 func ranked(rows []pages.BoardRow) []pages.BoardRow {
 	var out []pages.BoardRow
 	for _, r := range rows {
@@ -145,8 +145,7 @@ func ranked(rows []pages.BoardRow) []pages.BoardRow {
 	return out
 }
 
-// scaleOf is the common scale of the ranked rows; a reference row far away does not
-// squeeze them.
+// scaleOf returns the common scale of the ranked rows. A distant reference row doesn't change it.
 func scaleOf(rows []pages.BoardRow) (components.Scale, []components.Reference) {
 	var estimates []components.Estimate
 	var references []components.Reference
@@ -161,7 +160,7 @@ func scaleOf(rows []pages.BoardRow) (components.Scale, []components.Reference) {
 	return components.EstimateScale(estimates), references
 }
 
-// modelRows is the race between declared models.
+// modelRows returns the leaderboard by declared model.
 func (s *Site) modelRows(ctx context.Context, w leaderboard.Window) ([]pages.ModelRow, error) {
 	found, err := s.Leaderboard.Models(ctx, s.DB.Reader, w)
 	if err != nil {
@@ -186,7 +185,7 @@ func (s *Site) models(c *fiber.Ctx, a address) error {
 	if err != nil {
 		return err
 	}
-	frame := s.frame("Models", "Declared models by how far their agents beat the market.", "/models", "/models")
+	frame := s.frame("Models", "Declared models, ordered by how far their agents beat the market.", "/models", "/models")
 	frame.NoIndex = a.narrowed()
 	return show(c, pages.Models(pages.ModelsProps{
 		Layout: frame, Windows: a.chips("window", windowOptions...), Window: a.get("window"), Rows: rows,

@@ -22,15 +22,15 @@ var legalFiles embed.FS
 // The default texts of /terms, /privacy and /contact.
 var legalTexts = template.Must(template.ParseFS(legalFiles, "legal/*.md"))
 
-// legalFacts are what the default texts say of this installation.
+// legalFacts holds the facts about this installation that the default texts need.
 type legalFacts struct {
-	Operator string // at the beginning of a sentence
-	Contact  string // a link in Markdown; empty: none is set
+	Operator string // form for the start of a sentence
+	Contact  string // link in Markdown; "" if none is set
 	Kept     []retention.Kept
 }
 
-// legal returns the page of one of the texts. file is the operator's own text, in Markdown;
-// empty: the default.
+// legal returns the handler of one of the texts. file is the operator's own Markdown text. If it is
+// empty, the page shows the default.
 func (s *Site) legal(title, description, path, name, file string) fiber.Handler {
 	return func(c *fiber.Ctx) error {
 		text, err := s.legalText(name, file)
@@ -66,7 +66,7 @@ func (s *Site) legalText(name, file string) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// contactLink is a link to an address of mail or the web.
+// contactLink returns a Markdown link to an e-mail or web address.
 func contactLink(contact string) string {
 	if contact == "" {
 		return ""
@@ -78,7 +78,7 @@ func contactLink(contact string) string {
 	return "[" + escapedMarkdown(strings.TrimPrefix(contact, "mailto:")) + "](<" + address + ">)"
 }
 
-// escapedMarkdown keeps the characters of a name from being read as Markdown.
+// escapedMarkdown escapes a name so that it isn't read as Markdown.
 func escapedMarkdown(text string) string {
 	var out strings.Builder
 	for _, r := range text {

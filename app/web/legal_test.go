@@ -12,8 +12,8 @@ import (
 	"github.com/pulsecast/pulsecast/app/retention"
 )
 
-// TestLegalPages: the defaults name the operator, how to reach them, and every period of
-// retention; without settings they claim no one.
+// TestLegalPages checks that the default texts name the operator, the contact and every period of
+// retention. Without settings they name no operator.
 func TestLegalPages(t *testing.T) {
 	t.Parallel()
 	kept := []string{}
@@ -60,7 +60,8 @@ func named(c *config.Config) {
 	c.OperatorName, c.OperatorContact = "Rain & Sons", "help@example.org"
 }
 
-// TestOwnLegalTexts: an operator's file replaces the default text, and scripts in it don't run.
+// TestOwnLegalTexts checks that an operator's file replaces the default text and that scripts in it
+// don't run.
 func TestOwnLegalTexts(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "own.md")

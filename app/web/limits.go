@@ -17,7 +17,7 @@ import (
 )
 
 func (s *Site) docsLimits(c *fiber.Ctx) error {
-	p := pages.LimitsProps{Guide: s.guideFrame("/docs/limits", "How much, how often and how long."), Rates: s.rates(), Kept: kept()}
+	p := pages.LimitsProps{Guide: s.guideFrame("/docs/limits", "Limits on requests and sizes, and how long data is kept."), Rates: s.rates(), Kept: kept()}
 	var err error
 	if p.Sizes, err = sizes(); err != nil {
 		return err
@@ -29,17 +29,17 @@ func (s *Site) docsLimits(c *fiber.Ctx) error {
 	return show(c, pages.Limits(p))
 }
 
-// rates are the limits of this installation, from its settings.
+// rates returns the request limits of this installation from its settings.
 func (s *Site) rates() []pages.Limit {
 	cfg := s.Config
 	return []pages.Limit{
-		{What: "Reading", Bound: rate(cfg.RateLimitReads), Note: "units, for each key, without a key for each address"},
+		{What: "Reading", Bound: rate(cfg.RateLimitReads), Note: "units for each key, or for each address without a key"},
 		{What: "Publishing and other writes", Bound: rate(cfg.RateLimitWrites), Note: "for each agent; every prediction of a batch counts"},
-		{What: "The same, over all agents", Bound: rate(cfg.RateLimitWritesAddress), Note: "for each address, and for each owner where the identity provider names one"},
+		{What: "Publishing by all agents of one address or owner", Bound: rate(cfg.RateLimitWritesAddress), Note: "for each address, and for each owner if the identity provider names one"},
 		{What: "New agents", Bound: rate(cfg.RegistrationRate), Note: "for each address, and " + rate(cfg.RegistrationCeiling) + " in the whole service"},
 		{
 			What: "Lists of markets and news, health, documents and MCP", Bound: rate(cfg.RateLimitSnapshot),
-			Note: "for each address and node, and not counted as reading",
+			Note: "for each address and node; not counted as reading",
 		},
 		{What: "Wrong keys", Bound: rate(cfg.RateLimitFailures), Note: "for each address"},
 		{What: "Streams of `GET /api/events`", Bound: strconv.Itoa(cfg.StreamsPerAddress), Note: fmt.Sprintf(
@@ -48,7 +48,7 @@ func (s *Site) rates() []pages.Limit {
 	}
 }
 
-// rate says a limit in words.
+// rate returns a limit in words.
 func rate(r config.Rate) string {
 	unit := map[time.Duration]string{time.Second: "a second", time.Minute: "a minute", time.Hour: "an hour"}[r.Per]
 	switch {
@@ -61,14 +61,15 @@ func rate(r config.Rate) string {
 	}
 }
 
-// sizes are what the description says of a publication, and the sizes of bodies.
+// sizes returns the limits of a publication's fields from the API document, and the sizes of
+// bodies.
 func sizes() ([]pages.Limit, error) {
 	doc, err := contract.Document()
 	if err != nil {
 		return nil, err
 	}
 	list := []pages.Limit{{
-		What: "Body of a request", Bound: fmt.Sprintf("%d KiB", httpserver.MaxBody>>10), Note: "1 MiB for a batch; larger is 413 `payload_too_large`",
+		What: "Body of a request", Bound: fmt.Sprintf("%d KiB", httpserver.MaxBody>>10), Note: "1 MiB for a batch; a larger body is 413 `payload_too_large`",
 	}}
 	for _, of := range []struct{ schema, prefix string }{{"BatchRequest", ""}, {"PredictionRequest", ""}, {"Evidence", "evidence."}} {
 		schema := doc.Components.Schemas[of.schema]
@@ -84,7 +85,7 @@ func sizes() ([]pages.Limit, error) {
 	return list, nil
 }
 
-// sizeOf is the size that a schema allows, "" if it names none.
+// sizeOf returns the size that a schema allows, or "" if it sets none.
 func sizeOf(ref *openapi3.SchemaRef) string {
 	switch s := ref.Value; {
 	case s.MaxItems != nil:
@@ -96,11 +97,11 @@ func sizeOf(ref *openapi3.SchemaRef) string {
 	}
 }
 
-// kept is how long things are kept.
+// kept returns how long data is kept.
 func kept() []pages.Limit {
 	list := []pages.Limit{
 		{What: "Updates of an agent", Bound: fmt.Sprintf("%d days", update.KeptForAgents/(24*time.Hour)), Note: "an older cursor is 410 `cursor_expired`"},
-		{What: "Updates of streams", Bound: fmt.Sprintf("%d hours", update.KeptForStreams/time.Hour), Note: "for a client that comes back with `Last-Event-ID`"},
+		{What: "Updates of streams", Bound: fmt.Sprintf("%d hours", update.KeptForStreams/time.Hour), Note: "for a client that reconnects with `Last-Event-ID`"},
 	}
 	for _, k := range retention.Periods() {
 		list = append(list, pages.Limit{What: k.What, Bound: k.For})

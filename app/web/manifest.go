@@ -27,7 +27,7 @@ type manifest struct {
 	Icons           []manifestIcon `json:"icons"`
 }
 
-// manifest lets a browser put the site on a home screen.
+// manifest lets a browser install the site on a home screen.
 func (s *Site) manifest(c *fiber.Ctx) error {
 	body, err := json.MarshalIndent(manifest{
 		Name: "Pulsecast", ShortName: "Pulsecast", Description: "Predictions by AI agents, scored against the market.",

@@ -19,23 +19,22 @@ import (
 	"github.com/pulsecast/pulsecast/views/pages"
 )
 
-// markdown renders our own texts. Raw HTML in them is left out, which is goldmark's
-// default.
+// markdown renders our own texts. It leaves out raw HTML, which is goldmark's default.
 var markdown = goldmark.New(
 	goldmark.WithExtensions(extension.GFM), goldmark.WithParserOptions(parser.WithAutoHeadingID()),
 	goldmark.WithRendererOptions(renderer.WithNodeRenderers(util.Prioritized(blocks{}, 100))),
 )
 
-// blocks renders fenced code. A fence names the language and then, if the block is to be
-// copied, what it is for: "```sh Get a key".
+// blocks renders fenced code. A fence names the language. If the block is to be copied, its purpose
+// follows: "```sh Get a key".
 type blocks struct{}
 
 func (b blocks) RegisterFuncs(r renderer.NodeRendererFuncRegisterer) {
 	r.Register(ast.KindFencedCodeBlock, b.render)
 }
 
-// copyPrefix is the meta value of a document that keeps the ids of its blocks apart from
-// those of other documents on the page.
+// copyPrefix is the meta key of a document's prefix, which makes the ids of its blocks unique on a
+// page with several documents.
 const copyPrefix = "copyPrefix"
 
 func (blocks) render(w util.BufWriter, source []byte, node ast.Node, entering bool) (ast.WalkStatus, error) {
@@ -62,14 +61,15 @@ func (blocks) render(w util.BufWriter, source []byte, node ast.Node, entering bo
 	return ast.WalkSkipChildren, components.Copyable(id, label, text).Render(context.Background(), w)
 }
 
-// scrollable makes wide blocks reachable by keyboard and narrow screens.
+// scrollable makes wide blocks scroll, also by keyboard.
 var scrollable = strings.NewReplacer(
 	"<pre>", `<pre tabindex="0">`,
 	"<table>", `<section class="table-wrap" tabindex="0" aria-label="Table"><table class="table">`,
 	"</table>", "</table></section>",
 )
 
-// numberTables tells the tables of a text apart: landmarks of one page need different names.
+// numberTables gives each table of a text its own name, because the landmarks of a page need
+// different names.
 func numberTables(html string) string {
 	var b strings.Builder
 	for n := 1; ; n++ {
@@ -83,14 +83,14 @@ func numberTables(html string) string {
 	}
 }
 
-// renderMarkdown turns a text of ours into HTML and lists its second-level headings.
-// shift moves headings down by so many levels, to fit below the page's own.
+// renderMarkdown turns one of our texts into HTML and lists its second-level headings. shift is how
+// many levels headings move down to fit below the page's heading.
 func renderMarkdown(source []byte, shift int) (html string, headings []pages.Heading, err error) {
 	return renderPart(source, shift, "")
 }
 
-// renderPart is renderMarkdown for one of several texts of a page. prefix keeps the ids of
-// its blocks of code apart from those of the others.
+// renderPart is renderMarkdown for one of several texts on a page. prefix makes the ids of its code
+// blocks unique.
 func renderPart(source []byte, shift int, prefix string) (html string, headings []pages.Heading, err error) {
 	source = withoutFrontMatter(source)
 	doc := markdown.Parser().Parse(text.NewReader(source))
@@ -116,7 +116,7 @@ func renderPart(source []byte, shift int, prefix string) (html string, headings 
 	return numberTables(scrollable.Replace(out.String())), headings, nil
 }
 
-// plain is the text of a heading without its marks.
+// plain returns the text of a heading without its markup.
 func plain(n ast.Node, source []byte) string {
 	var b strings.Builder
 	_ = ast.Walk(n, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
@@ -128,7 +128,7 @@ func plain(n ast.Node, source []byte) string {
 	return b.String()
 }
 
-// withoutFrontMatter drops the block between two lines of --- at the start.
+// withoutFrontMatter removes the block between two --- lines at the start.
 func withoutFrontMatter(source []byte) []byte {
 	if rest, ok := bytes.CutPrefix(source, []byte("---\n")); ok {
 		if _, body, ok := bytes.Cut(rest, []byte("\n---\n")); ok {

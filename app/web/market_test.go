@@ -10,8 +10,8 @@ import (
 	"github.com/pulsecast/pulsecast/app/market"
 )
 
-// TestMarketPage: who says what stands beside the price, the price's values can be read, and
-// a shared link says both.
+// TestMarketPage checks that the page shows each agent's probability beside the price and the
+// chart's values in words, and that a shared link has both.
 func TestMarketPage(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
@@ -53,7 +53,7 @@ func TestMarketPage(t *testing.T) {
 	})
 }
 
-// TestCompareOffersPairs: who opens the page without a choice finds comparisons to begin with.
+// TestCompareOffersPairs checks that the page suggests comparisons before agents are chosen.
 func TestCompareOffersPairs(t *testing.T) {
 	t.Parallel()
 	h := open(t, dbtest.Open(t, database.SQLite))

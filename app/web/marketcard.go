@@ -32,7 +32,7 @@ func (s *Site) pathMarket(c *fiber.Ctx) (*market.Market, error) {
 	return m, nil
 }
 
-// marketWords describe a market below its shared link.
+// marketWords describes a market for a shared link.
 func marketWords(m pages.MarketRow) string {
 	words := "A prediction market"
 	if m.Probability != nil {
@@ -44,7 +44,7 @@ func marketWords(m pages.MarketRow) string {
 	return words + "."
 }
 
-// movedWords say how far the price moved within a day, if by a point or more.
+// movedWords says how far the price moved within a day, if by at least one point.
 func movedWords(m pages.MarketRow) string {
 	if m.Change == nil || m.Closed || math.Abs(*m.Change) < 0.0095 {
 		return ""
@@ -96,7 +96,8 @@ func cardOfMarket(m pages.MarketRow) card.Card {
 	return k
 }
 
-// marketSays labels the price. The name of another outcome may be of any length and script.
+// marketSays returns the label of the price. The name of another outcome may have any length and
+// script.
 func marketSays(m pages.MarketRow) string {
 	if m.Outcome == "Yes" {
 		return "Market says yes"
@@ -104,7 +105,8 @@ func marketSays(m pages.MarketRow) string {
 	return "Market"
 }
 
-// closingOnCard is a date: a picture is looked at long after it was drawn.
+// closingOnCard returns a date and not a distance, because a picture may be seen long after it was
+// drawn.
 func closingOnCard(m pages.MarketRow) (word, day string) {
 	at := m.ClosesAt
 	switch word = "Closes"; {

@@ -15,7 +15,7 @@ import (
 	"github.com/pulsecast/pulsecast/views/pages"
 )
 
-// closingWithin are the choices of the closing filter.
+// closingWithin lists the choices of the closing filter.
 var closingWithin = map[string]time.Duration{
 	"day": 24 * time.Hour, "week": 7 * 24 * time.Hour, "month": 30 * 24 * time.Hour,
 }
@@ -26,7 +26,7 @@ func (s *Site) listMarkets(c *fiber.Ctx, a address) error {
 		return err
 	}
 	frame := s.frame(
-		"Markets", "Prediction markets, and beside each price what AI agents say together.", "/markets", "/markets",
+		"Markets", "Prediction markets with the AI agents' consensus beside each price.", "/markets", "/markets",
 	)
 	frame.NoIndex = a.narrowed()
 	closing := "Closing next"
@@ -62,10 +62,10 @@ func (s *Site) listMarkets(c *fiber.Ctx, a address) error {
 	return show(c, pages.Markets(p))
 }
 
-// byEvent is the view of the list that shows an event once.
+// byEvent is the view of the list that shows each event once.
 const byEvent = "events"
 
-// marketFilter reads the filters of the list and how it is shown.
+// marketFilter reads the filters and the view of the list.
 func (s *Site) marketFilter(a address) (f market.Filter, view string, err error) {
 	f = market.Filter{
 		Limit: pageSize, After: a.get("cursor"), Category: strings.ToLower(a.get("category")),
@@ -108,7 +108,7 @@ func (s *Site) listGroups(c *fiber.Ctx, f market.Filter) (rows []pages.MarketGro
 	if err != nil {
 		return nil, "", err
 	}
-	groups = slices.DeleteFunc(groups, func(g market.Group) bool { return len(g.Markets) == 0 }) // closed meanwhile
+	groups = slices.DeleteFunc(groups, func(g market.Group) bool { return len(g.Markets) == 0 }) // the market has closed since
 	rows = make([]pages.MarketGroup, len(groups))
 	for i := range groups {
 		rows[i] = s.groupProps(&groups[i], f.Closed)
@@ -116,8 +116,7 @@ func (s *Site) listGroups(c *fiber.Ctx, f market.Filter) (rows []pages.MarketGro
 	return rows, next, s.addOpinions(c, groups, rows)
 }
 
-// marketRows adds to markets what the agents say and how the price moved, each by one
-// query.
+// marketRows adds the agents' consensus and the price changes to markets, with one query each.
 func (s *Site) marketRows(c *fiber.Ctx, markets []market.Market) ([]pages.MarketRow, error) {
 	lines, err := s.sparks.of(c.UserContext(), s.DB.Reader, s.Now(), markets)
 	if err != nil {
@@ -132,10 +131,10 @@ func (s *Site) marketRows(c *fiber.Ctx, markets []market.Market) ([]pages.Market
 	return rows, err
 }
 
-// maxHistory bounds the prices of a chart.
+// maxHistory is the greatest number of prices read for a chart.
 const maxHistory = 3000
 
-// chartPoints is about how many of them are drawn: more than pixels are wasted.
+// chartPoints is about how many prices a chart draws. More points than pixels would be useless.
 const chartPoints = 400
 
 func (s *Site) market(c *fiber.Ctx) error {
@@ -191,7 +190,7 @@ func (s *Site) market(c *fiber.Ctx) error {
 	return show(c, pages.Market(p))
 }
 
-// drawn picks the prices of one outcome that a chart shows, the newest always.
+// drawn returns the prices of one outcome that a chart shows. It always keeps the newest.
 func drawn(history []market.Price, outcome int) []components.PricePoint {
 	step := len(history)/chartPoints + 1
 	var out []components.PricePoint

@@ -10,11 +10,11 @@ import (
 	"github.com/pulsecast/pulsecast/views/pages"
 )
 
-// unit matches the space between a number and what belongs to it: "95 %", "20 : 1",
-// "0.72 to 2.69", "2.6 / 2.2", "≥ 94".
+// unit matches the space between a number and the sign or word that belongs to it: "95 %", "20 :
+// 1", "0.72 to 2.69", "2.6 / 2.2", "≥ 94".
 var unit = regexp.MustCompile(`\d( %| : 1| to −?\d| / \.?\d)|[≥≤] `)
 
-// unbroken keeps numbers on one line with what belongs to them.
+// unbroken keeps such numbers on one line.
 func unbroken(text string) string {
 	return unit.ReplaceAllStringFunc(text, func(s string) string { return strings.ReplaceAll(s, " ", "\u00a0") })
 }

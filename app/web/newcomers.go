@@ -5,16 +5,16 @@ import (
 	"github.com/google/uuid"
 )
 
-// robotsTag is the header that says of any kind of document what a robots meta element says of
-// a page.
+// robotsTag is the header with the content of a robots meta element. It works for any kind of
+// document.
 const robotsTag = "X-Robots-Tag"
 
-// keepFromSearch asks search engines to leave a document out: it is by an agent of which
-// nothing has been settled, and anybody can make one.
+// keepFromSearch asks search engines to leave a document out. It is for agents without settled
+// predictions, which anybody can create.
 func keepFromSearch(c *fiber.Ctx) { c.Set(robotsTag, "noindex") }
 
-// keepNewcomer keeps a document about an agent's prediction from search, and reports it, if
-// nothing of the agent has been settled.
+// keepNewcomer calls keepFromSearch and returns true if the prediction's agent has nothing settled
+// yet.
 func (s *Site) keepNewcomer(c *fiber.Ctx, author uuid.UUID) (kept bool, err error) {
 	tally, err := s.predictions.Tally(c.UserContext(), s.DB.Reader, author)
 	if err != nil || tally.Resolved > 0 {

@@ -11,7 +11,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/database/dbtest"
 )
 
-// settled gives an agent a settled prediction, before it publishes.
+// settled gives an agent a settled prediction before the agent publishes.
 func (h *house) settled(a *agent.Agent) {
 	h.t.Helper()
 	_, err := h.db.ExecContext(h.t.Context(), `INSERT INTO agent_tallies (agent_id, total, open, resolved, void, publication_days)
@@ -21,8 +21,8 @@ func (h *house) settled(a *agent.Agent) {
 	}
 }
 
-// TestSpamStaysOffTheFeeds: what a fresh account publishes is neither on the first page, nor in
-// the feed, nor in the sitemap, and doesn't push others out; its pages are kept from search.
+// TestSpamStaysOffTheFeeds checks that predictions of a fresh account are not on the home page, in
+// the feed or in the sitemap, and that they push no others out. Their pages are kept from search.
 func TestSpamStaysOffTheFeeds(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
@@ -31,7 +31,7 @@ func TestSpamStaysOffTheFeeds(t *testing.T) {
 		known := h.publish("Will it rain in Oslo?", "1", 0.6).ID.String()
 		h.agent = h.join("fresh")
 		var spam []string
-		for i := range 320 { // more than a list looks at
+		for i := range 320 { // more than a list reads
 			h.now = h.now.Add(time.Second)
 			spam = append(spam, h.publish(fmt.Sprintf("Buy now, part %d", i), []string{"", "1", "2"}[i%3], 0.99).ID.String())
 		}
@@ -39,10 +39,10 @@ func TestSpamStaysOffTheFeeds(t *testing.T) {
 		for _, path := range []string{"/", "/predictions.atom", "/sitemap.xml"} {
 			r := h.get(path)
 			if strings.Contains(r.body, "Buy now") || strings.Contains(r.body, "/agents/fresh") || strings.Contains(r.body, spam[319]) {
-				t.Errorf("%s carries the spam", path)
+				t.Errorf("%s holds the spam", path)
 			}
 			if path != "/" && !strings.Contains(r.body, known) {
-				t.Errorf("%s lost what was there before", path)
+				t.Errorf("%s lost its earlier content", path)
 			}
 		}
 		for path, kept := range map[string]bool{
@@ -51,7 +51,7 @@ func TestSpamStaysOffTheFeeds(t *testing.T) {
 			"/agents/ada/badge.svg": false, "/agents/ada/card.png": false, "/predictions/" + known + "/card.png": false,
 			"/agents/ada": false, "/agents/ada.atom": false, "/predictions/" + known: false,
 		} {
-			for range 2 { // the second comes from the cache of pages
+			for range 2 { // the second answer comes from the page cache
 				r := h.get(path)
 				page := r.doc != nil && strings.HasPrefix(r.header.Get("Content-Type"), "text/html")
 				meta := page && r.doc.Find(`meta[name=robots][content*=noindex]`).Length() > 0

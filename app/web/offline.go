@@ -18,11 +18,11 @@ import (
 
 const offlinePath = "/offline"
 
-// offlineFiles are what the page for being offline loads.
+// offlineFiles are the files that the offline page loads.
 var offlineFiles = []string{"css/app.css", "js/theme.js", "js/page.js", "favicon.svg"}
 
-// offline is the page that a service worker shows when the site cannot be reached. It
-// says nothing that changes between two releases.
+// offline is the page that a service worker shows if the site can't be reached. It contains nothing
+// that changes between two releases.
 func (s *Site) offline(c *fiber.Ctx) error {
 	return show(c, pages.Offline(s.offlineFrame()))
 }
@@ -34,15 +34,15 @@ func (s *Site) offlineFrame() layouts.Props {
 	}
 }
 
-// siteRelease is what the service worker of one release keeps.
+// siteRelease is what the service worker of one release stores.
 type siteRelease struct {
 	Cache string   `json:"cache"`
 	Page  string   `json:"page"`
 	Files []string `json:"files"`
 }
 
-// serviceWorker answers with the script that keeps the page for being offline. Browsers
-// ask for it anew, so a release is seen at the next visit.
+// serviceWorker sends the script that stores the offline page. Browsers check it for changes, so a
+// new release is seen at the next visit.
 func (s *Site) serviceWorker(c *fiber.Ctx) error {
 	script, err := s.worker()
 	if err != nil {
@@ -53,8 +53,8 @@ func (s *Site) serviceWorker(c *fiber.Ctx) error {
 	return c.Send(script)
 }
 
-// makeWorker puts before the script what this release keeps. The name of the cache is a
-// hash of the script, of the page and of the addresses of its files.
+// makeWorker puts the stored addresses of this release in front of the script. The name of the
+// cache is a hash of the script, the page and the addresses of its files.
 func (s *Site) makeWorker() ([]byte, error) {
 	source, ok := static.Named("sw.js")
 	if !ok {

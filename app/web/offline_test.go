@@ -10,7 +10,8 @@ import (
 	"github.com/pulsecast/pulsecast/static"
 )
 
-// TestServiceWorker keeps what the page for being offline loads, all of it and no more.
+// TestServiceWorker checks that the service worker stores exactly the files that the offline page
+// loads.
 func TestServiceWorker(t *testing.T) {
 	t.Parallel()
 	h := open(t, dbtest.Open(t, database.SQLite))
@@ -38,12 +39,12 @@ func TestServiceWorker(t *testing.T) {
 	}
 	for _, path := range kept.Files {
 		if _, ok := static.Find(path); !ok || !loaded[path] {
-			t.Errorf("keeps %s, which the page does not load", path)
+			t.Errorf("stores %s, which the page doesn't load", path)
 		}
 		delete(loaded, path)
 	}
 	if len(loaded) > 0 || !strings.HasPrefix(kept.Cache, "offline-") {
-		t.Errorf("keeps in %q nothing of %v", kept.Cache, loaded)
+		t.Errorf("the cache name %q doesn't depend on %v", kept.Cache, loaded)
 	}
 	if again := open(t, dbtest.Open(t, database.SQLite)).get("/sw.js"); again.body != r.body {
 		t.Error("the same release has another service worker")

@@ -12,7 +12,7 @@ import (
 	"github.com/pulsecast/pulsecast/views/pages"
 )
 
-// reference is the OpenAPI document as /docs/api shows it.
+// reference is the OpenAPI document in the form that /docs/api shows.
 type reference struct {
 	groups  []pages.OperationGroup
 	schemas []pages.Schema
@@ -107,8 +107,8 @@ func in(place string) string {
 	return ", " + place
 }
 
-// properties are the members of an object, those of all its parts when it is made of
-// several.
+// properties returns the members of an object. If the object is made of several parts, it returns
+// the members of all parts.
 func properties(ref *openapi3.SchemaRef) []pages.Property {
 	if ref == nil || ref.Value == nil {
 		return nil
@@ -127,8 +127,8 @@ func properties(ref *openapi3.SchemaRef) []pages.Property {
 	return out
 }
 
-// propertyOrder lists required members first, in the order they are required, which
-// is the order of the document; the map itself has none.
+// propertyOrder lists required members first, in the order of the required list, which is the order
+// of the document. The map has no order.
 func propertyOrder(s *openapi3.Schema) []string {
 	var names []string
 	for _, name := range s.Required {
@@ -144,7 +144,7 @@ func propertyOrder(s *openapi3.Schema) []string {
 	return names
 }
 
-// refName is the record a schema names, itself, in a list or beside null.
+// refName returns the record that a schema names directly, in a list, or as an alternative to null.
 func refName(ref *openapi3.SchemaRef) string {
 	if ref == nil || ref.Value == nil {
 		return ""
@@ -166,7 +166,7 @@ func refName(ref *openapi3.SchemaRef) string {
 	return ""
 }
 
-// typeName says a type in words: "string or null", "list of Prediction", "integer 1 to 100".
+// typeName describes a type in words: "string or null", "list of Prediction", "integer 1 to 100".
 func typeName(ref *openapi3.SchemaRef) string {
 	if ref == nil || ref.Value == nil {
 		return "any"
@@ -222,7 +222,7 @@ func bounds(s *openapi3.Schema) string {
 
 func decimal(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
 
-// sentence is a description with what the type does not say: choices and default.
+// sentence returns a description with the facts that the type doesn't show: choices and default.
 func sentence(text string, ref *openapi3.SchemaRef) string {
 	if ref == nil || ref.Value == nil {
 		return text

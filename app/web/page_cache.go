@@ -22,33 +22,33 @@ import (
 )
 
 const (
-	// pageStale is how much longer a page is served while another request renders it.
+	// pageStale is how long an outdated page is served while another request renders it.
 	pageStale = 8 * time.Second
-	// pageLast is how old a page may be that is served because no other can be rendered.
+	// pageLast is the greatest age of a page that is served because no new one can be rendered.
 	pageLast = 24 * time.Hour
-	// pageCacheSize bounds the memory: with its compressed forms a page takes about 60 KB.
+	// pageCacheSize bounds the memory. With its compressed forms a page takes about 60 KB.
 	pageCacheSize = 512
 )
 
-// pageCache keeps whole answers by their canonical address. A page is the same for every
-// reader, so it is rendered once for all requests that arrive at the same time.
+// pageCache keeps whole answers by their canonical address. A page is the same for every reader, so
+// it is rendered once for all requests that arrive at the same time.
 type pageCache struct {
 	base  string // public address of the service
 	now   func() time.Time
 	pages *memo.Cache[string, *keptPage]
 }
 
-// route is how the answers of a route are made and kept.
+// route says how the answers of a route are made and kept.
 type route struct {
 	handler    pageHandler
-	parameters []string // that the page knows
+	parameters []string // names of the parameters that the page reads
 	fresh      time.Duration
 	cost       func(c *fiber.Ctx, a address) httpserver.Cost
 	admit      func(c *fiber.Ctx, cost httpserver.Cost) (leave func(), err error)
 }
 
-// errNotKept marks an answer that isn't cached: a redirect, for example.
-var errNotKept = errors.New("web: the answer is not a page to keep")
+// errNotKept marks an answer that isn't cached, for example a redirect.
+var errNotKept = errors.New("web: the answer can't be cached")
 
 type keptPage struct {
 	contentType  string
@@ -57,21 +57,21 @@ type keptPage struct {
 	link         string // value of the Link header
 	shownBy      string // value of Cross-Origin-Resource-Policy
 	robots       string // value of the X-Robots-Tag header
-	address      string // public, without parameters that mean nothing
+	address      string // public address without ignored parameters
 	madeAt       time.Time
 	body         []byte
 	brotli, gzip func() []byte
-	markdown     func() ([]byte, error)    // nil: the answer is no page
-	stale        func() (*keptPage, error) // for when no other can be made
+	markdown     func() ([]byte, error)    // nil if the answer isn't a page
+	stale        func() (*keptPage, error) // returns the copy to send if no new page can be made
 }
 
 func newPageCache(base string, size int, now func() time.Time) *pageCache {
 	return &pageCache{base, now, memo.New[string](memo.Options[*keptPage]{Size: size, Now: now, Stale: pageStale})}
 }
 
-// wrap answers from the cache, and fills it with what the handler answers. Refusals and
-// errors go only to the request that caused them: the others call the handler too. While the
-// database can't be used, the last page that was made is sent, marked stale.
+// wrap answers from the cache, and adds the handler's answers to it. A refusal or an error goes
+// only to the request that caused it; other waiting requests call the handler too. While the
+// database can't be used, wrap sends the last page, marked stale.
 func (p *pageCache) wrap(k route) fiber.Handler {
 	return func(c *fiber.Ctx) error {
 		a, err := readAddress(c, k.parameters...)
@@ -91,8 +91,8 @@ func (p *pageCache) wrap(k route) fiber.Handler {
 	}
 }
 
-// find returns the page that is kept, or makes one. The error is errNotKept if the handler has
-// answered this request otherwise.
+// find returns the kept page or makes one. The error is errNotKept if the handler has answered this
+// request otherwise.
 func (p *pageCache) find(c *fiber.Ctx, a address, k *route) (*keptPage, error) {
 	mine := false
 	page, err := p.pages.Get(c.UserContext(), keyOf(c, a), func(context.Context) (*keptPage, time.Time, error) {
@@ -109,8 +109,8 @@ func (p *pageCache) find(c *fiber.Ctx, a address, k *route) (*keptPage, error) {
 	return p.make(c, a, k)
 }
 
-// keyOf is what an answer is kept under. A page as Markdown is made by itself: to convert it
-// takes longer than to render it.
+// keyOf returns the cache key of an answer. A page as Markdown has its own key, because converting
+// it takes longer than rendering it.
 func keyOf(c *fiber.Ctx, a address) string {
 	if prefersMarkdown(c) {
 		return markdownType + " " + a.String()
@@ -118,8 +118,8 @@ func keyOf(c *fiber.Ctx, a address) string {
 	return a.String()
 }
 
-// make calls the handler once the server admits the request, and makes the form that the
-// request prefers. The error is errNotKept if the handler has answered otherwise.
+// make calls the handler once the server admits the request, and makes the form that the request
+// prefers. The error is errNotKept if the handler gave another answer.
 func (p *pageCache) make(c *fiber.Ctx, a address, k *route) (*keptPage, error) {
 	leave, err := k.admit(c, k.cost(c, a))
 	if err != nil {
@@ -137,8 +137,8 @@ func (p *pageCache) make(c *fiber.Ctx, a address, k *route) (*keptPage, error) {
 	return page, err
 }
 
-// sendLast answers with the last page that was made, marked stale; err if none is kept. A
-// page isn't kept any longer once a text was hidden.
+// sendLast sends the last page, marked stale, or returns err if there is none. A page is dropped
+// once a text on it was hidden.
 func (p *pageCache) sendLast(c *fiber.Ctx, a address, err error) error {
 	last, found := p.pages.Last(keyOf(c, a))
 	if !found || p.now().Sub(last.madeAt) >= pageLast {
@@ -153,7 +153,7 @@ func (p *pageCache) sendLast(c *fiber.Ctx, a address, err error) error {
 	return stale.send(c)
 }
 
-// newKeptPage keeps the answer to a request.
+// newKeptPage copies the answer to a request.
 func newKeptPage(c *fiber.Ctx, address string, now time.Time) *keptPage {
 	header := &c.Response().Header
 	page := &keptPage{
@@ -166,7 +166,7 @@ func newKeptPage(c *fiber.Ctx, address string, now time.Time) *keptPage {
 	return page
 }
 
-// complete sets what follows from the other fields.
+// complete sets the fields that are derived from the others.
 func (k *keptPage) complete() {
 	sum := sha256.Sum256(k.body)
 	k.etag = `"` + hex.EncodeToString(sum[:8]) + `"`
@@ -183,7 +183,7 @@ func (k *keptPage) complete() {
 
 func (k *keptPage) isPage() bool { return strings.HasPrefix(k.contentType, fiber.MIMETextHTML) }
 
-// withBanner returns the page for readers who can't have a new one. A page says so in a line.
+// withBanner returns the page with a line that says that it is out of date.
 func (k *keptPage) withBanner() (*keptPage, error) {
 	stale := *k
 	stale.cacheControl = httpserver.StaleCaching
@@ -199,17 +199,17 @@ func (k *keptPage) withBanner() (*keptPage, error) {
 	if k.isPage() {
 		stale.markdown = sync.OnceValues(func() ([]byte, error) {
 			text, err := k.markdown()
-			note := "> This page may be out of date. The database can't be reached; this is how it was on " + components.When{At: k.madeAt}.Exact() + ".\n\n"
+			note := "> This page may be out of date. The database can't be reached. This copy is from " + components.When{At: k.madeAt}.Exact() + ".\n\n"
 			return append([]byte(note), text...), err
 		})
 	}
 	return &stale, nil
 }
 
-// resourcePolicy is the header that lets pages elsewhere show a picture.
+// resourcePolicy is the header that lets other sites show a picture.
 const resourcePolicy = "Cross-Origin-Resource-Policy"
 
-// send answers with the form the request prefers, or with 304.
+// send answers with the form that the request prefers, or with 304.
 func (k *keptPage) send(c *fiber.Ctx) error {
 	if k.link != "" {
 		c.Set(fiber.HeaderLink, k.link)
@@ -230,16 +230,16 @@ func (k *keptPage) send(c *fiber.Ctx) error {
 	return err
 }
 
-// form is the form that the request prefers. It is made when it is first asked for.
+// form returns the form that the request prefers. Each form is made when it is first needed.
 func (k *keptPage) form(c *fiber.Ctx) (r httpserver.Representation, err error) {
-	// Weak: the forms of a page differ in their bytes, not in what they say.
+	// The ETag is weak because the forms of a page have the same content in different bytes.
 	r = httpserver.Representation{Body: k.body, ETag: "W/" + k.etag, ContentType: k.contentType, CacheControl: k.cacheControl}
 	if k.markdown != nil && prefersMarkdown(c) {
 		r.Body, err = k.markdown()
 		r.ETag, r.ContentType = `W/"md-`+k.etag[1:], markdownType+"; charset=utf-8"
 		return r, err
 	}
-	if k.contentType != pictureType { // which is compressed already
+	if k.contentType != pictureType { // a picture is compressed already
 		r.Coding = httpserver.AcceptEncoding(c.Context(), "br", "gzip")
 	}
 	switch r.Coding {

@@ -24,12 +24,12 @@ func TestKeptPages(t *testing.T) {
 		t.Error("the page was made again at once")
 	}
 	if n, _ := rows("/predictions?status=open", nil); n != 1 {
-		t.Error("another address shows what this one kept")
+		t.Error("another address shows the cached page of this one")
 	}
 	h.now = start.Add(3 * time.Second)
 	n, r := rows("/predictions", nil)
 	if n != 1 {
-		t.Error("the page is kept too long")
+		t.Error("the page is cached for too long")
 	}
 	tag := r.header.Get("ETag")
 	if _, again := rows("/predictions", http.Header{"If-None-Match": {tag}}); again.status != 304 || again.body != "" || again.header.Get("ETag") != tag {

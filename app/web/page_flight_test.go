@@ -13,8 +13,8 @@ import (
 	"github.com/pulsecast/pulsecast/app/httpserver"
 )
 
-// TestOneMakesAPage: a rush on a page that has grown old costs one rendering, and only
-// the one who renders waits for it.
+// TestOneMakesAPage checks that many requests for an old page cause one rendering, and that only
+// the request that renders waits.
 func TestOneMakesAPage(t *testing.T) {
 	t.Parallel()
 	var age atomic.Int64 // seconds
@@ -51,7 +51,7 @@ func TestOneMakesAPage(t *testing.T) {
 	}
 	first := get()
 	<-begun
-	second := get() // nothing is kept yet: it waits, or finds the page
+	second := get() // the cache is empty, so the request waits for the page or finds it
 	goOn <- true
 	want(first, "200 page 1")
 	want(second, "200 page 1")
@@ -59,7 +59,7 @@ func TestOneMakesAPage(t *testing.T) {
 	age.Store(3)
 	maker := get()
 	<-begun
-	want(get(), "200 page 1") // the old one, while the maker is at it
+	want(get(), "200 page 1") // the old page, while another request renders
 	goOn <- true
 	want(maker, "200 page 2")
 	want(get(), "200 page 2")
@@ -70,7 +70,7 @@ func TestOneMakesAPage(t *testing.T) {
 	other := get()
 	goOn <- false
 	want(maker, "503 Service Unavailable")
-	<-begun // a failure is kept for nobody: the other asks by itself
+	<-begun // failures are not cached, so the other request calls the handler too
 	goOn <- true
 	want(other, "200 page 4")
 	if n := made.Load(); n != 4 {
@@ -78,7 +78,7 @@ func TestOneMakesAPage(t *testing.T) {
 	}
 }
 
-// always is a route whose requests are all admitted.
+// always is a route that admits all requests.
 func always(h fiber.Handler) route {
 	return route{
 		handler: alone(h), fresh: pageFresh, cost: costOfPage,

@@ -14,22 +14,22 @@ import (
 
 const markdownType = "text/markdown"
 
-// prefersMarkdown tells whether a request accepts Markdown rather than HTML.
+// prefersMarkdown returns whether a request prefers Markdown to HTML.
 func prefersMarkdown(c *fiber.Ctx) bool {
 	if !bytes.Contains(c.Request().Header.Peek(fiber.HeaderAccept), []byte(markdownType)) {
-		return false // of most requests
+		return false // most requests send this
 	}
 	return c.Accepts(fiber.MIMETextHTML, markdownType) == markdownType
 }
 
-// noText is what a page has for the eye or the hand only.
+// noText selects elements that make sense only on a screen.
 const noText = "script, style, svg, form, button, input, select, .visually-hidden, .toc, .thumb, nav[aria-label='Pages']"
 
 var markdownConverter = converter.NewConverter(
 	converter.WithPlugins(base.NewBasePlugin(), commonmark.NewCommonmarkPlugin(), table.NewTablePlugin()),
 )
 
-// pageMarkdown is the main part of a page as Markdown, below its title and address. Links
+// pageMarkdown returns the main part of a page as Markdown, below its title and address. Links
 // become absolute.
 func pageMarkdown(html []byte, address string) ([]byte, error) {
 	doc, err := goquery.NewDocumentFromReader(bytes.NewReader(html))

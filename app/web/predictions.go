@@ -57,8 +57,8 @@ func (s *Site) listPredictions(c *fiber.Ctx, a address) error {
 	}))
 }
 
-// narrow reads the filters that name one thing. found is false when there is no such
-// thing: then the list is empty.
+// narrow reads the filters by agent and market. found is false if there is no such agent or market;
+// the list is then empty.
 func (s *Site) narrow(c *fiber.Ctx, a address, f *prediction.Filter) (only []pages.Only, found bool, err error) {
 	found = true
 	if handle := a.get("agent"); handle != "" {
@@ -114,7 +114,7 @@ func (s *Site) prediction(c *fiber.Ctx, a address) error {
 	return show(c, pages.Prediction(p))
 }
 
-// pathPrediction is the prediction that the path names.
+// pathPrediction returns the prediction that the path names.
 func (s *Site) pathPrediction(c *fiber.Ctx) (*prediction.Record, error) {
 	missing := problem.NotFound("There is no prediction at this address.")
 	id, err := uuid.Parse(c.Params("id"))
@@ -163,17 +163,17 @@ func (s *Site) predictionPage(r *prediction.Record) pages.PredictionProps {
 	return props
 }
 
-// predictionWords is a prediction in one line, for a shared link.
+// predictionWords describes a prediction in one line, for a shared link.
 func predictionWords(p components.Prediction) string {
 	if p.Until != "" {
-		return p.Agent.Name + " forecast on this market. What it said is " + p.Waits() + "."
+		return p.Agent.Name + " published a prediction on this market. It is " + p.Waits() + "."
 	}
 	words := p.Agent.Name + " says " + components.Percent(p.Confidence)
 	if p.MarketThen != nil {
 		words += ", the market said " + components.Percent(*p.MarketThen)
 	}
 	if p.Baseline != nil && p.MarketThen != nil && components.Percent(*p.Baseline) != components.Percent(*p.MarketThen) {
-		words += ", held against " + components.Percent(*p.Baseline)
+		words += ", baseline " + components.Percent(*p.Baseline)
 	}
 	if happened := p.Happened(); happened != "" {
 		words += "; " + happened

@@ -15,20 +15,20 @@ import (
 // pageSize is how many rows a list shows.
 const pageSize = 24
 
-// maxChoices keeps a row of filters readable.
+// maxChoices is how many choices a row of filters shows.
 const maxChoices = 14
 
-// maxQuery bounds a parameter, in characters.
+// maxQuery is the greatest length of a parameter, in characters.
 const maxQuery = 400
 
-// address is a page's own address with the filters it knows. Filters are links to
-// the same page with one of them changed.
+// address is a page's address with the filters that the page supports. A filter is a link to the
+// same page with one parameter changed.
 type address struct {
 	path   string
 	values url.Values
 }
 
-// readAddress reads the named parameters. What has none of these names is ignored.
+// readAddress reads the named parameters and ignores all others.
 func readAddress(c *fiber.Ctx, names ...string) (address, error) {
 	a := address{path: c.Route().Path, values: url.Values{}}
 	if of(c) {
@@ -47,12 +47,14 @@ func readAddress(c *fiber.Ctx, names ...string) (address, error) {
 	return a, nil
 }
 
-// String is the canonical address: the same for every spelling, and without what is ignored.
+// String returns the canonical address: the same for every spelling, and without ignored
+// parameters.
 func (a address) String() string { return join(a.path, a.values) }
 
 func (a address) get(name string) string { return a.values.Get(name) }
 
-// choice is a parameter that must be one of a few words, the first when left out.
+// choice returns a parameter that must be one of the given words. If it is missing, it returns the
+// first.
 func (a address) choice(name string, words ...string) (string, error) {
 	value := a.get(name)
 	if value == "" {
@@ -64,8 +66,8 @@ func (a address) choice(name string, words ...string) (string, error) {
 	return value, nil
 }
 
-// with is the address with one parameter changed, "" taking it out. Any change but
-// that of the cursor leads to the first page.
+// with returns the address with one parameter changed. "" removes the parameter. Any change except
+// to the cursor leads to the first page.
 func (a address) with(name, value string) string {
 	values := url.Values{}
 	for k, v := range a.values {
@@ -99,11 +101,11 @@ func (a address) pages(next string) components.Pages {
 	return p
 }
 
-// option is one word a filter can be set to, and how it is shown.
+// option is one value of a filter, and its label.
 type option struct{ value, label string }
 
-// chips are the links of one filter; the option that is set is marked. Setting the
-// first takes the parameter out of the address.
+// chips returns the links of one filter and marks the current one. The first option removes the
+// parameter from the address.
 func (a address) chips(name string, options ...option) []components.Chip {
 	set := a.get(name)
 	var out []components.Chip
@@ -123,7 +125,7 @@ func (a address) chips(name string, options ...option) []components.Chip {
 	return out
 }
 
-// openChips is chips for words that are not ours: all, then each.
+// openChips is chips for words that come from data. The first choice is all of them.
 func (a address) openChips(name string, words []string) []components.Chip {
 	options := []option{{"", "All"}}
 	for _, w := range words {
@@ -132,7 +134,7 @@ func (a address) openChips(name string, words []string) []components.Chip {
 	return a.chips(name, options...)
 }
 
-// search is the search field of the page; it keeps the other filters.
+// search returns the search field of the page. It keeps the other filters.
 func (a address) search(label string) components.Search {
 	s := components.Search{Action: a.path, Label: label, Words: a.get("q")}
 	for name := range a.values {
@@ -144,6 +146,6 @@ func (a address) search(label string) components.Search {
 	return s
 }
 
-// narrowed tells whether a list shows anything but its first page without filters:
-// search engines need only that one.
+// narrowed returns whether a list shows anything except its first page without filters. Search
+// engines need only that page.
 func (a address) narrowed() bool { return len(a.values) > 0 }

@@ -31,7 +31,7 @@ func (s *Site) registerForm(c *fiber.Ctx) error {
 	))
 }
 
-// register makes an agent and shows its key, once.
+// register creates an agent and shows its key, once.
 func (s *Site) register(limits *httpserver.Limits) fiber.Handler {
 	return func(c *fiber.Ctx) error { return s.registerBy(c, limits.AdmitAgent(c)) }
 }
@@ -52,12 +52,12 @@ func (s *Site) registerBy(c *fiber.Ctx, admit func(context.Context) error) error
 	switch {
 	case refused && refusal.Status == http.StatusUnprocessableEntity:
 		p.Wrong = fieldErrors(refusal)
-		p.Error = "Nothing was stored yet. See what is marked below."
+		p.Error = "The agent was not created. Correct the marked fields."
 		c.Status(http.StatusUnprocessableEntity)
 	case err != nil:
 		return err
 	default:
-		p.Layout.Title = created.Name + " is in"
+		p.Layout.Title = created.Name + " is registered"
 		if p.Done, err = s.registered(created, key); err != nil {
 			return err
 		}
@@ -65,7 +65,7 @@ func (s *Site) registerBy(c *fiber.Ctx, admit func(context.Context) error) error
 	return show(c, pages.Register(p))
 }
 
-// registered leads a new agent to its first prediction.
+// registered shows a new agent's key and the steps to a first prediction.
 func (s *Site) registered(created *agent.Agent, key string) (*pages.Registered, error) {
 	facts := s.guideFacts()
 	facts.Key = key
@@ -75,9 +75,9 @@ func (s *Site) registered(created *agent.Agent, key string) (*pages.Registered, 
 	}, err
 }
 
-// sameOrigin tells whether a form was sent from our own page. Sec-Fetch-Site is set by
-// every current browser and by no page; Origin stands in for it. A client that sends
-// neither is no browser, and cannot be made to send anything by another site.
+// sameOrigin returns whether a form was sent from our own page. Every current browser sets
+// Sec-Fetch-Site, and a page can't set it. Without it, Origin is checked. A client that sends
+// neither isn't a browser, so another site can't use it to send forms.
 func (s *Site) sameOrigin(c *fiber.Ctx) bool {
 	if site := c.Get("Sec-Fetch-Site"); site != "" {
 		return site == "same-origin" || site == "none"

@@ -14,11 +14,11 @@ import (
 	"github.com/pulsecast/pulsecast/views/pages"
 )
 
-// reported is the parameter of a prediction's address that thanks for a report.
+// reported is the parameter in a prediction's address that makes the page say thanks for a report.
 const reported = "reported"
 
-// report puts a prediction before the admins and leads back to it, so that a page
-// loaded again sends nothing again.
+// report files a reader's report and redirects to the prediction, so that a reload doesn't send it
+// again.
 func (s *Site) report(c *fiber.Ctx) error {
 	c.Set(fiber.HeaderCacheControl, "no-store")
 	r, err := s.pathPrediction(c)
@@ -41,7 +41,7 @@ func (s *Site) report(c *fiber.Ctx) error {
 	return show(c, pages.Prediction(p))
 }
 
-// fieldErrors are the sentences that stand below the fields of a form.
+// fieldErrors returns the sentences below the fields of a form.
 func fieldErrors(refusal *problem.Error) map[string]string {
 	out := make(map[string]string, len(refusal.Fields))
 	for _, f := range refusal.Fields {
@@ -50,9 +50,8 @@ func fieldErrors(refusal *problem.Error) map[string]string {
 	return out
 }
 
-// ownForms refuses forms sent by other sites. There is no cookie that they could
-// borrow; that a form comes from here is checked all the same, so that no page
-// elsewhere acts through its visitors.
+// ownForms refuses forms sent by other sites. There is no cookie that they could misuse. The check
+// still keeps other sites from acting through their visitors.
 func (s *Site) ownForms(c *fiber.Ctx) error {
 	if !s.sameOrigin(c) {
 		return problem.New(problem.CodeCrossOrigin, "This form can only be sent from its own page. Open "+s.Config.BaseURL+strings.TrimSuffix(strings.Clone(c.Path()), "/report")+" and try again.")

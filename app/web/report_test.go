@@ -15,7 +15,7 @@ import (
 
 var ownPage = http.Header{"Sec-Fetch-Site": {"same-origin"}}
 
-// reports are those of readers that wait, as "kind: text".
+// reports returns the open reports of readers as "kind: text".
 func (h *house) reports() []string {
 	h.t.Helper()
 	var list []string
@@ -37,7 +37,7 @@ func TestReport(t *testing.T) {
 
 		r := h.do("POST", page+"/report", url.Values{"kind": {"other"}, "text": {"  "}}, ownPage)
 		if r.status != 422 || r.doc.Find("#report[open] #report-text[aria-invalid=true]").Length() != 1 || r.text("#report-text-help.field-error") == "" || r.doc.Find("#report-other[checked]").Length() != 1 {
-			t.Errorf("other without words: %d %s", r.status, r.text("#report"))
+			t.Errorf("kind other without a text: %d %s", r.status, r.text("#report"))
 		}
 		for name, form := range map[string]url.Values{
 			"no kind":       {"text": {"x"}},
@@ -53,7 +53,7 @@ func TestReport(t *testing.T) {
 			}
 		}
 		if left := h.reports(); len(left) != 0 {
-			t.Fatalf("refused, and kept: %q", left)
+			t.Fatalf("refused, but stored: %q", left)
 		}
 
 		for range 2 {
@@ -93,7 +93,7 @@ func TestReportRefused(t *testing.T) {
 			t.Fatal(err)
 		}
 		if r := h.do("POST", page+"/report", spam, ownPage); r.status != 409 {
-			t.Errorf("of an agent whose texts are all hidden: %d", r.status)
+			t.Errorf("report on an agent whose texts are all hidden: %d", r.status)
 		}
 		if _, err := h.db.ExecContext(t.Context(), "UPDATE agents SET visibility = 'public'"); err != nil {
 			t.Fatal(err)
@@ -102,19 +102,19 @@ func TestReportRefused(t *testing.T) {
 			t.Fatal(err)
 		}
 		if r := h.do("POST", page+"/report", spam, ownPage); r.status != 409 || !strings.Contains(r.text("main"), "hidden") {
-			t.Errorf("of a hidden text: %d %s", r.status, r.text("main"))
+			t.Errorf("report on a hidden text: %d %s", r.status, r.text("main"))
 		}
 		if h.get(page).doc.Find("#report").Length() != 0 {
 			t.Error("a hidden text can be reported")
 		}
 		if left := h.reports(); len(left) != 0 {
-			t.Errorf("refused, and kept: %q", left)
+			t.Errorf("refused, but stored: %q", left)
 		}
 	})
 }
 
-// TestReportsAreLimited: an address may report a few predictions an hour, and its
-// reading and publishing do not suffer from it.
+// TestReportsAreLimited checks that an address may send a few reports an hour, and that this limit
+// doesn't affect its reading and publishing.
 func TestReportsAreLimited(t *testing.T) {
 	t.Parallel()
 	h := openWith(t, dbtest.Open(t, database.SQLite), func(c *config.Config) { c.RateLimitWrites = config.Rate{N: 120, Per: 60e9} })

@@ -47,9 +47,9 @@ func (s *Site) reviewProps(r *leaderboard.Review) pages.ReviewProps {
 
 func withoutConclusion(comparisons int) string {
 	if comparisons == 0 {
-		return fmt.Sprintf("No conclusion yet: it takes %d events that count on %d days.", score.ReviewMinEvents, score.ReviewMinDays)
+		return fmt.Sprintf("No conclusion yet: it needs %d events on %d days.", score.ReviewMinEvents, score.ReviewMinDays)
 	}
-	return fmt.Sprintf("No conclusion yet: of %s, none stands out from chance.", components.Plural(comparisons, "comparison", "comparisons"))
+	return fmt.Sprintf("No conclusion yet: %s, and each result may be chance.", components.Plural(comparisons, "comparison", "comparisons"))
 }
 
 func reviewGroup(title string, list []score.Slice, name func(*score.Slice) string) pages.ReviewGroup {
@@ -66,7 +66,7 @@ func reviewRow(name string, s *score.Slice) pages.ReviewRow {
 	}
 }
 
-// sumsEstimate is the mean and its interval as charts draw estimates.
+// sumsEstimate returns the mean and its interval in the form that charts draw.
 func sumsEstimate(s score.Sums) components.Estimate {
 	e := components.Estimate{Skill: s.Mean()}
 	if low, high, ok := s.Interval(); ok {
@@ -75,8 +75,9 @@ func sumsEstimate(s score.Sums) components.Estimate {
 	return e
 }
 
-// reviewScale covers the rows with enough events for a verdict, or all if none has them, in
-// about n steps: one event has an interval that would leave no room for the others.
+// reviewScale returns a scale in about n steps. It covers the rows with enough events for a
+// verdict, or all rows if none has enough. A row with one event has an interval that would flatten
+// the others.
 func reviewScale(n int, rows []pages.ReviewRow) components.Scale {
 	var firm, all []float64
 	for _, r := range rows {

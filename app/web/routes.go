@@ -10,13 +10,13 @@ import (
 	"github.com/pulsecast/pulsecast/app/httpserver"
 )
 
-// pageHandler answers with the page at an address.
+// pageHandler sends the page at an address.
 type pageHandler func(c *fiber.Ctx, a address) error
 
-// alone is the handler of a page without parameters.
+// alone adapts the handler of a page without parameters.
 func alone(h fiber.Handler) pageHandler { return func(c *fiber.Ctx, _ address) error { return h(c) } }
 
-// read has the queries of a page go to the replica, if there is one and it may serve them.
+// read sends the queries of a page to the replica, if there is one and it may serve them.
 func (s *Site) read(h pageHandler) pageHandler {
 	return func(c *fiber.Ctx, a address) error {
 		own := c.UserContext()
@@ -32,13 +32,14 @@ func (s *Site) read(h pageHandler) pageHandler {
 const (
 	// pageFresh is how long a page is served before it is rendered again.
 	pageFresh = 2 * time.Second
-	// documentFresh is the same for what changes with a release, and for what only machines read.
+	// documentFresh is the same for pages that change only with a release and for documents that
+	// only programs read.
 	documentFresh = time.Minute
 )
 
 // Register adds the routes of the site.
 func (s *Site) Register(srv *httpserver.Server) {
-	// What isn't named in parameters means nothing to the page, so it isn't part of its key.
+	// A page ignores parameters that aren't named here, so they aren't part of its cache key.
 	add := func(cache *pageCache, fresh time.Duration, cost func(*fiber.Ctx, address) httpserver.Cost) func(string, pageHandler, ...string) {
 		return func(path string, h pageHandler, parameters ...string) {
 			srv.App.Get(path, srv.Limits.Reads(), cache.wrap(route{s.read(h), parameters, fresh, cost, srv.Admit}))
@@ -69,8 +70,8 @@ func (s *Site) Register(srv *httpserver.Server) {
 	s.registerGuide(document)
 	s.registerDiscovery(srv)
 	page("/terms", alone(s.legal("Terms", "What agents and readers agree to.", "/terms", "terms.md", s.Config.TermsFile)))
-	page("/privacy", alone(s.legal("Privacy", "What is kept, and for how long.", "/privacy", "privacy.md", s.Config.PrivacyFile)))
-	page("/contact", alone(s.legal("Contact", "Whom to write to.", "/contact", "contact.md", "")))
+	page("/privacy", alone(s.legal("Privacy", "Which data is kept, and for how long.", "/privacy", "privacy.md", s.Config.PrivacyFile)))
+	page("/contact", alone(s.legal("Contact", "How to reach the operator.", "/contact", "contact.md", "")))
 	page(offlinePath, alone(s.offline))
 	document("/sitemap.xml", alone(s.sitemap))
 	picture("/markets/:id/card.png", alone(s.marketCard))
@@ -92,7 +93,7 @@ func (s *Site) Register(srv *httpserver.Server) {
 	srv.App.Post("/predictions/:id/report", s.ownForms, srv.Limits.Reports(), s.report)
 }
 
-// costOfPage is what a page costs that isn't in memory.
+// costOfPage returns the cost of a page that isn't in memory.
 func costOfPage(c *fiber.Ctx, a address) httpserver.Cost {
 	switch {
 	case a.get("q") != "":
@@ -113,5 +114,5 @@ func costOfPicture(c *fiber.Ctx, _ address) httpserver.Cost {
 	return httpserver.Page
 }
 
-// of reports whether the path of a page names the one thing that it is about.
+// of returns whether the path of a page names the one thing that the page is about.
 func of(c *fiber.Ctx) bool { return strings.Contains(c.Route().Path, ":") }

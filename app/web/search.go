@@ -15,11 +15,11 @@ import (
 	"github.com/pulsecast/pulsecast/views/pages"
 )
 
-// foundRows is how many of each kind a search shows before it leads to a list.
+// foundRows is how many matches of each kind a search shows before it links to a list.
 const foundRows = 6
 
-// search looks through events, markets, agents and predictions; in=agents is the whole list of
-// the agents, which have no list of their own.
+// search finds events, markets, agents and predictions. in=agents shows the whole list of matching
+// agents, because there is no other list of agents.
 func (s *Site) search(c *fiber.Ctx, a address) error {
 	in, err := a.choice("in", "", "agents")
 	if err != nil {
@@ -87,14 +87,14 @@ func (s *Site) searchAll(c *fiber.Ctx, a address, p *pages.SearchProps) error {
 func (s *Site) pageOfAgents(ctx context.Context, a address) ([]pages.FoundAgent, components.Pages, error) {
 	after := a.get("cursor")
 	if after != "" && !agent.ValidHandle(after) {
-		return nil, components.Pages{}, problem.InvalidParameter("cursor", "must be that of an earlier page")
+		return nil, components.Pages{}, problem.InvalidParameter("cursor", "must be the cursor of an earlier page")
 	}
 	found, next, err := s.findAgents(ctx, agent.Filter{Q: a.get("q"), After: after, Limit: pageSize})
 	return found, a.pages(next), err
 }
 
-// findAgents lists the agents that a filter finds, with what the board says of each,
-// and where the next page begins, "" at the end.
+// findAgents lists the agents that match a filter with their board rows, and the cursor of the next
+// page, "" at the end.
 func (s *Site) findAgents(ctx context.Context, f agent.Filter) (found []pages.FoundAgent, next string, err error) {
 	f.Kind, f.Listed = agent.Ordinary, true
 	list, next, err := s.agents.List(ctx, s.DB.Reader, f)

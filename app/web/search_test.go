@@ -27,17 +27,17 @@ func TestSearch(t *testing.T) {
 			{"OSLO rain", "Will it rain in Oslo?", "", "Will it rain in Oslo?", ""},
 			{"ada", "", "Ada " + hostile, "Will Ada write a novel about rain?", ""},
 			{"<script>", "Will it snow " + hostile, "Ada " + hostile, "", ""},
-			{"nothing like this", "", "", "", "Nothing fits"},
-			{"???", "", "", "", "Nothing fits"},
-			{"%", "", "", "", "Nothing fits"},
-			{"🌧️", "", "", "", "Nothing fits"},
-			{strings.Repeat("a", 400), "", "", "", "Nothing fits"},
+			{"nothing like this", "", "", "", "No matches"},
+			{"???", "", "", "", "No matches"},
+			{"%", "", "", "", "No matches"},
+			{"🌧️", "", "", "", "No matches"},
+			{strings.Repeat("a", 400), "", "", "", "No matches"},
 		} {
 			r := h.get("/search?q=" + url.QueryEscape(test.q))
 			got := []string{r.doc.Find("section[aria-labelledby=markets] li a bdi").Text(), r.text("section[aria-labelledby=agents] li a"),
 				r.doc.Find("section[aria-labelledby=predictions] tbody .question a").Text(), r.text(".empty-title")}
 			if test.q == "<script>" {
-				got[2] = "" // the theses have it too
+				got[2] = "" // the theses contain the word too
 			}
 			want := []string{test.markets, test.agents, test.predictions, test.empty}
 			if r.status != 200 || strings.Join(got, "|") != strings.Join(want, "|") {
@@ -58,7 +58,8 @@ func TestSearch(t *testing.T) {
 	})
 }
 
-// An event is found by its title, though no market of it says the words.
+// TestSearchFindsEvents checks that an event is found by its title, even if no market of it
+// contains the words.
 func TestSearchFindsEvents(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
@@ -88,7 +89,7 @@ func TestSearchFindsEvents(t *testing.T) {
 	})
 }
 
-// Without words the search offers some that find something.
+// TestSearchExamples checks that the search without a query offers examples with matches.
 func TestSearchExamples(t *testing.T) {
 	t.Parallel()
 	h := open(t, dbtest.Open(t, database.SQLite))
@@ -103,7 +104,8 @@ func TestSearchExamples(t *testing.T) {
 	}
 }
 
-// More of a kind than a search shows is a link away; no agent is lost between pages.
+// TestSearchLeadsToLists checks that a search links to the list of all matches, and that the pages
+// of agents skip none.
 func TestSearchLeadsToLists(t *testing.T) {
 	t.Parallel()
 	h := open(t, dbtest.Open(t, database.SQLite))
@@ -135,7 +137,7 @@ func TestSearchLeadsToLists(t *testing.T) {
 		for _, a := range r.doc.Find("section[aria-labelledby=agents] li a").EachIter() {
 			href := a.AttrOr("href", "")
 			if !want[href] {
-				t.Errorf("%s is listed twice or is none", href)
+				t.Errorf("%s is listed twice or doesn't exist", href)
 			}
 			delete(want, href)
 		}

@@ -13,8 +13,8 @@ import (
 	"github.com/pulsecast/pulsecast/app/oauth"
 )
 
-// registerSignIn adds the addresses by which programs sign in. With an identity provider only
-// the documents that name it are here.
+// registerSignIn adds the addresses at which programs sign in. With an identity provider, only the
+// documents that name the provider are here.
 func (s *Site) registerSignIn(srv *httpserver.Server) {
 	in, reads := s.SignIn, srv.Limits.Reads()
 	document := func(path string, content any) { srv.App.Get(path, reads, fixedJSON(content)) }
@@ -31,7 +31,7 @@ func (s *Site) registerSignIn(srv *httpserver.Server) {
 	srv.App.Post(oauth.RegisterPath, srv.Limits.Clients(), s.registerClient)
 }
 
-// fixedJSON answers with a document that never changes while the service runs.
+// fixedJSON sends a document that never changes while the service runs.
 func fixedJSON(content any) fiber.Handler {
 	body, err := json.Marshal(content)
 	return func(c *fiber.Ctx) error {
@@ -72,7 +72,7 @@ func (s *Site) registerClient(c *fiber.Ctx) error {
 	return c.Status(http.StatusCreated).JSON(made)
 }
 
-// formRequest copies a request out of Fiber's buffers for the library.
+// formRequest copies a request out of Fiber's buffers for the OAuth library.
 func formRequest(c *fiber.Ctx) (*http.Request, error) {
 	r, err := adaptor.ConvertRequest(c, true)
 	if err != nil {
@@ -83,7 +83,7 @@ func formRequest(c *fiber.Ctx) (*http.Request, error) {
 	return r, nil
 }
 
-// toClient answers a refusal as OAuth clients expect it (RFC 6749, section 5.2).
+// toClient sends a refusal in the form that OAuth clients expect (RFC 6749, section 5.2).
 func toClient(c *fiber.Ctx, err error) error {
 	refusal, ok := errors.AsType[*oauth.Error](err)
 	if !ok {

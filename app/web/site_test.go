@@ -18,7 +18,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/settlement"
 )
 
-// pages that every database must be able to show.
+// pages that every database can show.
 func pagesOf(id string) []string {
 	return []string{"/", "/leaderboard", "/markets", "/markets/1", "/markets/2", "/news", "/predictions", "/predictions/" + id,
 		"/agents/ada", "/agents/new", "/models", "/compare", "/compare?a=ada", "/assignments", "/method", "/changes", "/docs", "/docs?with=go", "/docs/api", "/docs/updates", "/docs/errors", "/docs/limits",
@@ -60,12 +60,12 @@ func TestEveryPage(t *testing.T) {
 	})
 }
 
-// Every link of every page leads somewhere.
+// TestLinks checks that every link of every page leads to a page.
 func TestLinks(t *testing.T) {
 	t.Parallel()
 	h := open(t, dbtest.Open(t, database.SQLite))
 	id := h.publish("Will it rain in Oslo?", "1", 0.7).ID.String()
-	// Served by the API, or not there yet.
+	// Served by the API, or not present here.
 	elsewhere := map[string]bool{"/api/skill": true, "/api/quickstart": true, "/api/openapi.json": true, "/api/health": true}
 	checked := map[string]bool{}
 	for _, page := range pagesOf(id) {
@@ -94,18 +94,18 @@ func TestFilters(t *testing.T) {
 		}{
 			{"/predictions?q=something", "tbody .question a", "Something else"},
 			{"/predictions?market=1", "tbody .question a", "Will it rain in Oslo?"},
-			{"/predictions?agent=nobody", ".empty-title", "No prediction fits"},
-			{"/predictions?status=resolved", ".empty-title", "No prediction fits"},
+			{"/predictions?agent=nobody", ".empty-title", "No prediction matches"},
+			{"/predictions?status=resolved", ".empty-title", "No prediction matches"},
 			{"/predictions?status=open", "a.chip[aria-current]", "Newest Open"},
 			{"/markets?q=rain", ".group-title a", "Will it rain in Oslo?"},
 			{"/markets?q=rain&view=markets", "tbody .question a", "Will it rain in Oslo?"},
-			{"/markets?tag=none", ".empty-title", "No market fits"},
-			{"/markets?category=none", ".empty-title", "No market fits"},
-			{"/markets?closes=day", ".empty-title", "No market fits"},
+			{"/markets?tag=none", ".empty-title", "No market matches"},
+			{"/markets?category=none", ".empty-title", "No market matches"},
+			{"/markets?closes=day", ".empty-title", "No market matches"},
 			{"/news?community=science", ".news-title a bdi", hostile},
-			{"/news?community=politics", ".empty-title", "No news fits"},
-			{"/leaderboard?window=30d&category=weather", ".empty-title", "Nobody is on this board yet"},
-			{"/models?window=30d", ".empty-title", "No agent that declares a model has an event settled in this time"},
+			{"/news?community=politics", ".empty-title", "No news matches"},
+			{"/leaderboard?window=30d&category=weather", ".empty-title", "No agents on this board yet"},
+			{"/models?window=30d", ".empty-title", "No agent with a declared model has a settled event in this time"},
 			{"/models?window=30d", "a.chip[aria-current]", "30 days"},
 		} {
 			if r := h.get(test.path); r.status != 200 || r.text(test.selector) != test.want {
@@ -134,7 +134,7 @@ func TestBadAddresses(t *testing.T) {
 	}
 }
 
-// TestDocsExplainEveryCode: the page and the contract list the same codes.
+// TestDocsExplainEveryCode checks that the page and the contract list the same codes.
 func TestDocsExplainEveryCode(t *testing.T) {
 	t.Parallel()
 	codes, err := contract.Codes()
@@ -168,7 +168,7 @@ func TestMethod(t *testing.T) {
 	})
 }
 
-// The version that scores is explained first.
+// TestRules checks that the version in force is explained first.
 func TestRules(t *testing.T) {
 	t.Parallel()
 	h := open(t, dbtest.Open(t, database.SQLite))
@@ -202,7 +202,7 @@ func TestStaleBanner(t *testing.T) {
 		t.Error("fresh signals are called stale")
 	}
 	h.now = start.Add(34 * time.Minute)
-	if got := h.get("/markets").text(".banner-stale"); !strings.Contains(got, "Market prices may be out of date. What is shown was read 34 minutes ago") {
+	if got := h.get("/markets").text(".banner-stale"); !strings.Contains(got, "Market prices may be out of date. The data was read 34 minutes ago") {
 		t.Errorf("%q", got)
 	}
 }
@@ -296,7 +296,7 @@ func TestRegister(t *testing.T) {
 			t.Fatalf("%d %q %q", r.status, r.text("main"), r.header.Get("Cache-Control"))
 		}
 		if way := r.doc.Find(".first"); !strings.Contains(way.Find("pre").First().Text(), "PULSECAST_API_KEY="+r.text("#api-key")) || way.Find(".tab-panel").Length() < 6 {
-			t.Errorf("the page leads to no first prediction: %s", way.Text())
+			t.Errorf("the page doesn't show the steps to a first prediction: %s", way.Text())
 		}
 		if h.get("/agents/bob-the-bot").text("h1") != "Bob the Bot" {
 			t.Error("the agent has no page")
@@ -346,7 +346,7 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-// TestFeedsAreNamed: a reader of feeds offers a page's feed by its title.
+// TestFeedsAreNamed checks that each page's feed has a title.
 func TestFeedsAreNamed(t *testing.T) {
 	t.Parallel()
 	h := open(t, dbtest.Open(t, database.SQLite))
@@ -358,7 +358,7 @@ func TestFeedsAreNamed(t *testing.T) {
 	}
 }
 
-// Pages and static files read Accept-Encoding in the same way.
+// TestContentCodings checks that pages and static files handle Accept-Encoding in the same way.
 func TestContentCodings(t *testing.T) {
 	t.Parallel()
 	h := open(t, dbtest.Open(t, database.SQLite))
@@ -376,7 +376,7 @@ func TestContentCodings(t *testing.T) {
 	}
 }
 
-// TestClientsAreServed downloads what the README and the pages name.
+// TestClientsAreServed downloads the programs that the README and the pages name.
 func TestClientsAreServed(t *testing.T) {
 	t.Parallel()
 	h := open(t, dbtest.Open(t, database.SQLite))

@@ -12,9 +12,9 @@ import (
 
 const (
 	sparkSpan   = 7 * 24 * time.Hour
-	sparkPoints = 60 // at most about so many
+	sparkPoints = 60 // about the greatest number of points of a line
 	sparkLife   = 10 * time.Minute
-	sparkRoom   = 4096 // markets; together at most some MB
+	sparkRoom   = 4096 // markets; a few MB in total
 )
 
 // sparklines keeps the thinned price history of markets in lists.
@@ -26,7 +26,7 @@ func newSparklines() *sparklines {
 	return &sparklines{expirable.NewLRU[string, []float64](sparkRoom, nil, sparkLife)}
 }
 
-// of reads the lines of many markets with at most one query.
+// of returns the lines of many markets with at most one query.
 func (k *sparklines) of(
 	ctx context.Context, db bun.IDB, now time.Time, markets []market.Market,
 ) (map[string][]float64, error) {

@@ -9,12 +9,13 @@ import (
 	"github.com/pulsecast/pulsecast/views/pages"
 )
 
-// maxStances is how many agents are drawn beside the price: those that published last.
+// maxStances is how many agents are drawn beside the price. The agents that published last are
+// chosen.
 const maxStances = 12
 
-// saidOf is the probability that a prediction gives an outcome of its market: its own, or in a
-// market of two the rest of that of the other. It is unknown if the numbers are withheld; those
-// of texts that an admin hid are not.
+// saidOf returns the probability that a prediction gives to an outcome of its market. In a market
+// of two outcomes it derives one from the other. ok is false if the numbers are withheld. Hiding a
+// text doesn't withhold its numbers.
 func saidOf(r *prediction.Record, outcome int) (p float64, ok bool) {
 	numbers := r.Withheld == prediction.NotWithheld || r.Withheld == prediction.HiddenByAdmin
 	switch {
@@ -28,8 +29,8 @@ func saidOf(r *prediction.Record, outcome int) (p float64, ok bool) {
 	return 0, false
 }
 
-// stances are what agents last said of an outcome, the highest first; records are in order of
-// time, the newest first.
+// stances returns the agents' latest probabilities for an outcome, highest first. records are
+// newest first.
 func (s *Site) stances(records []prediction.Record, outcome int) []pages.Stance {
 	var out []pages.Stance
 	seen := map[string]bool{}
@@ -49,7 +50,7 @@ func (s *Site) stances(records []prediction.Record, outcome int) []pages.Stance 
 	return out
 }
 
-// predictionMarks are the marks of a chart: the predictions of the outcome it shows.
+// predictionMarks returns the marks of a chart: the predictions of the outcome that it shows.
 func predictionMarks(records []prediction.Record, outcome int) []components.PredictionMark {
 	var out []components.PredictionMark
 	for i := range records {

@@ -19,7 +19,7 @@ const (
 	thumbnailRoom = 4096 // agents
 )
 
-// thumbnails keeps them, since they are sums over many days and move slowly.
+// thumbnails keeps the small charts of agents. They are sums over many days and change slowly.
 type thumbnails struct {
 	kept *expirable.LRU[uuid.UUID, leaderboard.Thumbnail]
 }
@@ -28,7 +28,7 @@ func newThumbnails() *thumbnails {
 	return &thumbnails{expirable.NewLRU[uuid.UUID, leaderboard.Thumbnail](thumbnailRoom, nil, thumbnailLife)}
 }
 
-// addThumbnails adds them to the rows of a board.
+// addThumbnails adds the small charts to the rows of a board.
 func (s *Site) addThumbnails(ctx context.Context, entries []leaderboard.Entry, rows []pages.BoardRow) error {
 	var missing []uuid.UUID
 	for i := range entries {

@@ -1,6 +1,6 @@
-// Package web is the HTML edge: it parses addresses, calls the domain, maps what it
-// answers to the props of a page and sends the page. It decides nothing, keeps no
-// session and sets no cookie, so a page is the same for everybody.
+// Package web is the HTML edge. It parses addresses, calls the domain, maps the results to the
+// props of a page and sends the page. It holds no rules, keeps no session and sets no cookie, so a
+// page is the same for every reader.
 package web
 
 import (
@@ -32,19 +32,19 @@ import (
 	"github.com/pulsecast/pulsecast/views/layouts"
 )
 
-// Registry hands out keys to those who ask.
+// Registry issues keys to new agents.
 type Registry interface {
 	Register(ctx context.Context, profile agent.Profile, admit func(context.Context) error) (a *agent.Agent, apiKey string, err error)
-	// HowToGetKey is one or two sentences on the way to a key.
+	// HowToGetKey says in one or two sentences how to get a key.
 	HowToGetKey() string
 }
 
-// Keys says whose an API key is.
+// Keys authenticates API keys.
 type Keys interface {
 	Authenticate(ctx context.Context, key string) (*identity.Principal, error)
 }
 
-// Dependencies are what the pages need of the house.
+// Dependencies are what the pages need from other packages.
 type Dependencies struct {
 	Config      *config.Config
 	Version     string
@@ -56,15 +56,14 @@ type Dependencies struct {
 	Changes     *generation.Watcher
 	Markets     *signal.Feed[market.Market]
 	News        *signal.Feed[news.Item]
-	// Text renders the texts for agents: "skill", which is Markdown, and "quickstart",
-	// which is a shell script.
+	// Text renders the texts for agents: "skill" as Markdown and "quickstart" as a shell script.
 	Text func(name string) ([]byte, error)
-	// SignIn lets programs sign in for an agent, whose key Keys checks. nil: not offered.
+	// SignIn lets programs sign in for an agent, whose key Keys checks. If nil, this isn't offered.
 	SignIn *oauth.Server
 	Keys   Keys
-	// Sample tells whether the database holds sample data.
+	// Sample returns whether the database holds sample data.
 	Sample func() bool
-	// Release is what is published of the archive.
+	// Release is the published part of the archive.
 	Release *release.Catalogue
 }
 
@@ -102,7 +101,7 @@ func New(d Dependencies) *Site {
 }
 
 const (
-	// sharedFresh is how old figures and choices that many pages show may be.
+	// sharedFresh is the greatest age of figures and choices that many pages show.
 	sharedFresh = 30 * time.Second
 	// sharedStale is how much longer they are shown while another request reads them.
 	sharedStale = 10 * time.Minute
@@ -116,7 +115,7 @@ func (s *Site) readFigures(ctx context.Context) (leaderboard.Figures, error) {
 	})
 }
 
-// readChoices returns what the filters of lists offer.
+// readChoices returns the choices that the filters of lists offer.
 func (s *Site) readChoices(ctx context.Context) (leaderboard.Choices, error) {
 	return s.choices.Get(ctx, struct{}{}, func(ctx context.Context) (leaderboard.Choices, time.Time, error) {
 		c, err := s.Leaderboard.Choices(ctx, s.DB.Reader, maxChoices)
@@ -124,20 +123,20 @@ func (s *Site) readChoices(ctx context.Context) (leaderboard.Choices, error) {
 	})
 }
 
-// Forget drops every text kept in memory, after an admin hid or restored one. The pages
-// go last, so that no page rendered later is made of older choices.
+// Forget drops every text in memory, after an admin hid or restored one. It drops the pages last,
+// so that no page rendered later uses older choices.
 func (s *Site) Forget() {
 	s.choices.Forget()
 	s.pages.pages.Forget()
 	s.pictures.pages.Forget()
 }
 
-// when is a moment as pages show it.
+// when returns a time as pages show it.
 func (s *Site) when(at time.Time) components.When {
 	return components.When{At: at, Now: s.Now()}
 }
 
-// frame is what the layout needs. path is the canonical one.
+// frame returns the props of the layout. path is the canonical path.
 func (s *Site) frame(title, description, path, section string) layouts.Props {
 	p := layouts.Props{
 		Title: title, Description: description, Base: s.Config.BaseURL, Path: path, Section: section,
@@ -152,11 +151,11 @@ func (s *Site) frame(title, description, path, section string) layouts.Props {
 	return p
 }
 
-// pageLife is how long a page may be reused, in seconds: it is the same for everybody,
-// and a reader does not notice so small an age.
+// pageLife is the Cache-Control of pages, in seconds. A page is the same for every reader, and
+// nobody notices such a small age.
 const pageLife = "public, max-age=10, stale-while-revalidate=30"
 
-// show renders a page to a buffer, so that a page that fails is not half sent.
+// show renders a page to a buffer, so that a failed page is never sent in part.
 func show(c *fiber.Ctx, page templ.Component) error {
 	if len(c.Response().Header.Peek(fiber.HeaderCacheControl)) == 0 {
 		c.Set(fiber.HeaderCacheControl, pageLife)

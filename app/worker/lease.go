@@ -19,8 +19,8 @@ type lease struct {
 	ExpiresAt time.Time
 }
 
-// acquire takes a lease that is free, expired or ours already, for life. It tells whether we
-// have it.
+// acquire takes a lease for life if it is free, expired or held by this worker already. It reports
+// whether this worker holds it now.
 func (w *Worker) acquire(ctx context.Context, name string, life time.Duration) (bool, error) {
 	res, err := w.db.NewRaw(`INSERT INTO leases AS l (name, holder, expires_at) VALUES (?, ?, ?)
 		ON CONFLICT (name) DO UPDATE SET holder = EXCLUDED.holder, expires_at = EXCLUDED.expires_at
@@ -29,14 +29,14 @@ func (w *Worker) acquire(ctx context.Context, name string, life time.Duration) (
 	return changed(res, err, "acquire lease of", name)
 }
 
-// renew prolongs a lease that is still ours; false means that another has it.
+// renew extends a lease that this worker holds. It returns false if another worker holds it.
 func (w *Worker) renew(ctx context.Context, name string, life time.Duration) (bool, error) {
 	res, err := w.db.NewUpdate().Model((*lease)(nil)).Set("expires_at = ?", w.time(w.db, w.now(), life)).
 		Where("name = ?", name).Where("holder = ?", w.holder).Exec(ctx)
 	return changed(res, err, "renew lease of", name)
 }
 
-// release gives a lease back, if it is ours.
+// release gives a lease back if holder holds it.
 func release(ctx context.Context, db bun.IDB, name, holder string) error {
 	_, err := db.NewDelete().Model((*lease)(nil)).Where("name = ?", name).Where("holder = ?", holder).Exec(ctx)
 	if err != nil {
@@ -45,7 +45,7 @@ func release(ctx context.Context, db bun.IDB, name, holder string) error {
 	return nil
 }
 
-// ReleaseAll takes every lease from its holder. No worker may be running.
+// ReleaseAll releases every lease. No worker may be running.
 func ReleaseAll(ctx context.Context, db bun.IDB) error {
 	if _, err := db.NewDelete().Model((*lease)(nil)).Where("TRUE").Exec(ctx); err != nil {
 		return fmt.Errorf("release leases: %w", err)
@@ -64,16 +64,16 @@ func changed(res interface{ RowsAffected() (int64, error) }, err error, what, na
 	return n == 1, nil
 }
 
-// Held is a job and the node that runs it.
+// Held is a job and the node that holds its lease.
 type Held struct {
 	Name      string
-	Holder    string // each start of a node is a holder of its own
+	Holder    string // each start of a node has its own id
 	ExpiresAt time.Time
-	Expired   bool // by the database's clock: no node runs the job
+	Expired   bool // by the database's clock; then no node runs the job
 }
 
-// Leases lists which node runs which job, by the job's name. now counts where the database has
-// no clock.
+// Leases lists the leases, ordered by the name of the job. now is used if the database has no
+// clock.
 func Leases(ctx context.Context, db bun.IDB, now time.Time) ([]Held, error) {
 	var list []Held
 	err := db.NewSelect().Model((*lease)(nil)).Column("name", "holder", "expires_at").
@@ -87,5 +87,5 @@ func Leases(ctx context.Context, db bun.IDB, now time.Time) ([]Held, error) {
 	return list, nil
 }
 
-// Holder names this worker in the leases.
+// Holder returns the name of this worker in leases.
 func (w *Worker) Holder() string { return w.holder }

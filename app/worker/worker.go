@@ -17,18 +17,19 @@ import (
 	"github.com/pulsecast/pulsecast/app/database"
 )
 
-// Job is something to do at intervals, on one node at a time. It must bear being cut
-// off and being run twice.
+// Job is a task that runs at intervals, on one node at a time. It must tolerate being cancelled and
+// being run twice.
 type Job struct {
-	Name     string // of the lease, too
+	Name     string // also the name of the lease
 	Interval time.Duration
-	// Timeout bounds one run; zero is two intervals, at least 30 seconds, at most an hour.
+	// Timeout is the maximum duration of one run. Zero means two intervals, but at least 30 seconds
+	// and at most an hour.
 	Timeout time.Duration
-	// Run does it once. After a success, next above zero is the pause before the next
-	// run instead of Interval. After a failure the pause doubles from Interval up to
-	// five times, and is never below next.
+	// Run runs the job once. After a success, next is the pause before the next run, or Interval if
+	// next is zero. After a failure the pause is Interval, doubled for each further failure, up to
+	// five times Interval. It is never shorter than next.
 	Run func(ctx context.Context) (next time.Duration, err error)
-	// Planned, if set, is told after each run when the next is due.
+	// Planned, if set, is called after each run with the time of the next one.
 	Planned func(ctx context.Context, at time.Time)
 }
 
@@ -37,7 +38,8 @@ type Worker struct {
 	db  *database.DB
 	log *slog.Logger
 	now func() time.Time
-	// time is what leases are compared by. Nodes whose clocks differ must agree on it.
+	// time returns the time with which leases are compared. All nodes must agree on it, even if
+	// their clocks differ.
 	time   func(db bun.IDB, now time.Time, ahead time.Duration) schema.QueryAppender
 	holder string
 	jobs   []Job
@@ -45,7 +47,7 @@ type Worker struct {
 	done   sync.WaitGroup
 }
 
-// New makes a worker; each is a holder of its own.
+// New returns a worker. Each worker holds leases under its own id.
 func New(db *database.DB, log *slog.Logger, now func() time.Time, jobs ...Job) *Worker {
 	return &Worker{db: db, log: log, now: now, time: database.ServerTime, holder: uuid.NewString(), jobs: jobs}
 }
@@ -58,8 +60,8 @@ func (w *Worker) Start(ctx context.Context) {
 	}
 }
 
-// Stop cuts off what runs, gives the leases back and waits for both. It fails when
-// ctx ends first; the leases then expire by themselves.
+// Stop cancels running jobs and gives the leases back, and waits for both. It fails if ctx ends
+// first. The leases then expire.
 func (w *Worker) Stop(ctx context.Context) error {
 	if w.cancel == nil {
 		return nil
@@ -75,7 +77,7 @@ func (w *Worker) Stop(ctx context.Context) error {
 	}
 }
 
-// life is how long the lease of a job holds without being renewed.
+// life returns how long the lease of a job is valid without renewal.
 func (j Job) life() time.Duration { return min(j.Interval*3/4, 20*time.Second) }
 
 func (j Job) timeout() time.Duration {
@@ -85,14 +87,13 @@ func (j Job) timeout() time.Duration {
 	return min(max(2*j.Interval, 30*time.Second), time.Hour)
 }
 
-// compete tries for the lease of a job again and again, and runs the job while it
-// has it.
+// compete tries to get the lease of a job repeatedly, and runs the job while it holds the lease.
 func (w *Worker) compete(ctx context.Context, job Job) {
 	failing, off := false, false
 	for ctx.Err() == nil {
 		if w.clockOff() != off {
 			off = !off
-			w.tellClock(ctx, job, off)
+			w.noteClock(ctx, job, off)
 		}
 		if off {
 			pause(ctx, job.life()/4)
@@ -105,9 +106,9 @@ func (w *Worker) compete(ctx context.Context, job Job) {
 		if (err != nil) != failing {
 			failing = err != nil
 			if failing {
-				w.log.Warn("lease cannot be asked for; nobody may be running the job", "job", job.Name, "error", err)
+				w.log.Warn("can't request the lease; the job may not be running on any node", "job", job.Name, "error", err)
 			} else {
-				w.log.Info("lease can be asked for again", "job", job.Name)
+				w.log.Info("the lease can be requested again", "job", job.Name)
 			}
 		}
 		if mine {
@@ -118,7 +119,8 @@ func (w *Worker) compete(ctx context.Context, job Job) {
 	w.giveBack(ctx, job)
 }
 
-// giveBack releases the lease of a job. It may be ours also if the last answer did not reach us.
+// giveBack releases the lease of a job. It tries even if this worker seems not to hold it, because
+// the last answer of the database may have been lost.
 func (w *Worker) giveBack(ctx context.Context, job Job) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
 	defer cancel()
@@ -127,17 +129,18 @@ func (w *Worker) giveBack(ctx context.Context, job Job) {
 	}
 }
 
-// clockOff reports whether this node's clock is too far from the database's to run jobs: what
-// they write would be dated wrongly.
+// clockOff reports whether this node's clock is too far from the database's. Then the node runs no
+// jobs, because their rows would have wrong times.
 func (w *Worker) clockOff() bool { return w.db.Breaker.ClockOff() }
 
-// tellClock says that the clock went off or right, and gives the lease back.
-func (w *Worker) tellClock(ctx context.Context, job Job, off bool) {
+// noteClock logs that the clock went off or is right again. If it went off, noteClock also gives
+// the lease back.
+func (w *Worker) noteClock(ctx context.Context, job Job, off bool) {
 	if !off {
 		w.log.Info("the clock agrees with the database's again", "job", job.Name)
 		return
 	}
-	w.log.Warn("the clock is off: this node runs no jobs", "job", job.Name, "database_ahead", w.db.Breaker.ClockOffset())
+	w.log.Warn("the clock is off, so this node runs no jobs", "job", job.Name, "database_ahead", w.db.Breaker.ClockOffset())
 	w.giveBack(ctx, job)
 }
 
@@ -175,8 +178,8 @@ func (w *Worker) hold(ctx context.Context, job Job) {
 	keeper.Wait()
 }
 
-// awaitDatabase waits until the database can be used again, at most for as long as a failed job
-// pauses. It reports whether it can.
+// awaitDatabase waits until the database is available again, but at most most. It reports whether
+// the database is available.
 func (w *Worker) awaitDatabase(ctx context.Context, most time.Duration) bool {
 	timer := time.NewTimer(most)
 	defer timer.Stop()
@@ -189,8 +192,8 @@ func (w *Worker) awaitDatabase(ctx context.Context, most time.Duration) bool {
 	return false
 }
 
-// keep renews the lease until ctx ends or the lease is no longer ours. While the
-// database does not answer, the lease is ours until it expires.
+// keep renews the lease until ctx ends or another worker holds it. While the database doesn't
+// answer, this worker keeps the lease until it expires.
 func (w *Worker) keep(ctx context.Context, job Job) {
 	expires := w.now().Add(job.life())
 	for {
@@ -215,15 +218,14 @@ func (w *Worker) keep(ctx context.Context, job Job) {
 	}
 }
 
-// prolong never hangs for longer than the lease lasts.
+// prolong renews the lease. It returns in time to try again before the lease expires.
 func (w *Worker) prolong(ctx context.Context, job Job) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, job.life()/3)
 	defer cancel()
 	return w.renew(ctx, job.Name, job.life())
 }
 
-// run does a job once. A panic is a failure like any other: it must not take the
-// server down.
+// run runs a job once. It returns a panic as an error, so that a panic doesn't stop the server.
 func (w *Worker) run(ctx context.Context, job Job) (next time.Duration, err error) {
 	ctx, cancel := context.WithTimeout(ctx, job.timeout())
 	defer cancel()
@@ -234,13 +236,13 @@ func (w *Worker) run(ctx context.Context, job Job) (next time.Duration, err erro
 	}()
 	next, err = job.Run(ctx)
 	if err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		err = fmt.Errorf("not done within %s: %w", job.timeout(), err)
+		err = fmt.Errorf("timed out after %s: %w", job.timeout(), err)
 	}
 	return next, err
 }
 
-// regular is the pause after a success, with a jitter of a twentieth so that nodes
-// and feeds do not fall into step. It is never below what the job asked for.
+// regular returns the pause after a success. A jitter of 5 % keeps nodes and feeds from running in
+// step. The pause is never shorter than next.
 func regular(interval, next time.Duration) time.Duration {
 	if next > 0 {
 		return next + jitter(next/20)
@@ -248,8 +250,8 @@ func regular(interval, next time.Duration) time.Duration {
 	return interval - interval/40 + jitter(interval/20)
 }
 
-// backoff is the pause after so many failures in a row: the interval doubled each
-// time, up to five intervals, of which the last quarter is left to chance.
+// backoff returns the pause after a number of consecutive failures: the interval, doubled for each
+// failure after the first, up to five intervals. A random part of up to a quarter is subtracted.
 func backoff(interval time.Duration, failures int) time.Duration {
 	longest := 5 * interval
 	wait := longest
@@ -266,7 +268,7 @@ func jitter(upTo time.Duration) time.Duration {
 	return rand.N(upTo)
 }
 
-// pause waits, or returns at once when ctx ends.
+// pause waits for d, or until ctx ends.
 func pause(ctx context.Context, d time.Duration) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -16,7 +16,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/database/dbtest"
 )
 
-// bubble runs a test in fake time on each engine, the database opened inside.
+// bubble runs a test in fake time on each engine. It opens the database inside the bubble.
 func bubble(t *testing.T, test func(t *testing.T, db *database.DB)) {
 	for _, kind := range dbtest.Kinds {
 		t.Run(string(kind), func(t *testing.T) {
@@ -42,7 +42,7 @@ func worker(db *database.DB, jobs ...Job) *Worker {
 	return w
 }
 
-// ownTime is the time of the bubble, which the database knows nothing of.
+// ownTime returns the fake time of the bubble, which the database doesn't know.
 func ownTime(_ bun.IDB, now time.Time, ahead time.Duration) schema.QueryAppender {
 	return bun.SafeQuery("?", database.Now(now).Add(ahead))
 }
@@ -54,7 +54,7 @@ func stop(t *testing.T, w *Worker) {
 	}
 }
 
-// counted is a job that tells each run.
+// counted returns a job that sends the time of each run.
 func counted(interval time.Duration, runs chan time.Time, result func() (time.Duration, error)) Job {
 	return Job{Name: "job", Interval: interval, Run: func(ctx context.Context) (time.Duration, error) {
 		select {
@@ -76,7 +76,7 @@ func TestRunsAtItsInterval(t *testing.T) {
 		w.Start(t.Context())
 		last := <-runs
 		if last.Sub(start) > time.Second {
-			t.Errorf("the first run came after %s", last.Sub(start))
+			t.Errorf("the first run started after %s", last.Sub(start))
 		}
 		for range 5 {
 			at := <-runs
@@ -103,7 +103,7 @@ func TestADeadHolderIsReplacedWithinTwoIntervals(t *testing.T) {
 		a.Start(t.Context())
 		b.Start(t.Context())
 		if took := (<-runs).Sub(died); took < job.life() || took > 2*job.Interval {
-			t.Errorf("taken over after %s", took)
+			t.Errorf("the lease was taken over after %s", took)
 		}
 		stop(t, a)
 		stop(t, b)
@@ -117,9 +117,9 @@ func TestOnlyOneWorkerRunsAJobAndStoppingHandsOver(t *testing.T) {
 		job := func(mine *atomic.Int32) Job {
 			return Job{Name: "job", Interval: 10 * time.Second, Run: func(ctx context.Context) (time.Duration, error) {
 				if running.Add(1) > 1 {
-					t.Error("two run at once")
+					t.Error("two workers run the job at once")
 				}
-				pause(ctx, 25*time.Second) // longer than a lease lives
+				pause(ctx, 25*time.Second) // longer than the life of a lease
 				running.Add(-1)
 				mine.Add(1)
 				return 0, ctx.Err()
@@ -131,17 +131,17 @@ func TestOnlyOneWorkerRunsAJobAndStoppingHandsOver(t *testing.T) {
 		b.Start(t.Context())
 		time.Sleep(10 * time.Minute)
 		if aRuns.Load() < 10 || bRuns.Load() != 0 {
-			t.Errorf("a ran %d times, b %d times", aRuns.Load(), bRuns.Load())
+			t.Errorf("a ran %d times and b %d times, want at least 10 and 0", aRuns.Load(), bRuns.Load())
 		}
 		stop(t, a)
 		time.Sleep(2 * time.Second)
 		if running.Load() != 1 {
-			t.Error("b did not take over at once")
+			t.Error("b didn't take over at once")
 		}
 		stop(t, b)
 		n, err := db.NewSelect().Model((*lease)(nil)).Count(t.Context())
 		if n != 0 || err != nil {
-			t.Errorf("%d leases are left, %v", n, err)
+			t.Errorf("%d leases are left (error %v), want 0", n, err)
 		}
 	})
 }
@@ -165,11 +165,11 @@ func TestALostLeaseCutsTheRunOff(t *testing.T) {
 		lostAt := time.Now()
 		<-ended
 		if took := time.Since(lostAt); took > 10*time.Second {
-			t.Errorf("cut off after %s", took)
+			t.Errorf("the run was cancelled after %s, want at most 10s", took)
 		}
-		<-started // again, once the other's lease has expired
+		<-started // again, after the other's lease has expired
 		if took := time.Since(lostAt); took < 50*time.Second {
-			t.Errorf("ran again after %s", took)
+			t.Errorf("the job ran again after %s, want at least 50s", took)
 		}
 		stop(t, w)
 	})
@@ -203,7 +203,7 @@ func TestFailuresBackOffAndRecover(t *testing.T) {
 			planned := <-plans
 			at := <-runs
 			if gap := at.Sub(last); gap < b.low || gap > b.high+time.Second || at.Sub(planned).Abs() > time.Second {
-				t.Errorf("pause %d: %s, planned for %s", n, gap, planned.Sub(last))
+				t.Errorf("pause %d: got %s, planned %s", n, gap, planned.Sub(last))
 			}
 			last = at
 		}
@@ -259,14 +259,14 @@ func TestLeaseOfAnotherIsNotReleased(t *testing.T) {
 		}
 		for _, s := range steps {
 			if got, err := s.do(); got != s.want || err != nil {
-				t.Errorf("%s: %v, %v", s.name, got, err)
+				t.Errorf("%s: got %t, error %v", s.name, got, err)
 			}
 		}
 	})
 }
 
-// TestLeasesFollowTheClockOfTheDatabase: nodes whose clocks are hours apart agree on whose a
-// lease is.
+// TestLeasesFollowTheClockOfTheDatabase checks that nodes agree on who holds a lease even if their
+// clocks differ by hours.
 func TestLeasesFollowTheClockOfTheDatabase(t *testing.T) {
 	t.Parallel()
 	db := dbtest.Open(t, database.Postgres)
@@ -279,11 +279,11 @@ func TestLeasesFollowTheClockOfTheDatabase(t *testing.T) {
 	take := func(w *Worker, want bool) {
 		t.Helper()
 		if mine, err := w.acquire(t.Context(), "job", time.Hour); mine != want || err != nil {
-			t.Errorf("%s: %t, %v", w.holder, mine, err)
+			t.Errorf("%s: acquired %t, error %v", w.holder, mine, err)
 		}
 	}
 	take(slow, true)
-	take(fast, false) // by its own clock the lease has expired
+	take(fast, false) // expired by the fast node's own clock
 	if _, err := db.ExecContext(t.Context(), "UPDATE leases SET expires_at = clock_timestamp()"); err != nil {
 		t.Fatal(err)
 	}
@@ -294,12 +294,12 @@ func TestLeasesFollowTheClockOfTheDatabase(t *testing.T) {
 	take(fast, true)
 	take(slow, false)
 	if mine, err := fast.renew(t.Context(), "job", time.Hour); !mine || err != nil {
-		t.Errorf("renew: %t, %v", mine, err)
+		t.Errorf("renew: got %t, error %v", mine, err)
 	}
 }
 
-// TestNoLeaseWithAClockThatIsOff: a node whose clock is more than 5 s from the database's gives
-// its leases back, and takes them again once the clock is right.
+// TestNoLeaseWithAClockThatIsOff checks that a node gives its leases back if its clock differs from
+// the database's by more than 5 s, and takes them again when the clock is right.
 func TestNoLeaseWithAClockThatIsOff(t *testing.T) {
 	t.Parallel()
 	db := dbtest.Open(t, database.Postgres)
@@ -319,7 +319,7 @@ func TestNoLeaseWithAClockThatIsOff(t *testing.T) {
 		t.Helper()
 		for deadline := time.Now().Add(20 * time.Second); !done(); time.Sleep(5 * time.Millisecond) {
 			if time.Now().After(deadline) {
-				t.Fatalf("%s: not within 20 s", what)
+				t.Fatalf("not within 20 s: %s", what)
 			}
 		}
 	}
@@ -342,6 +342,6 @@ func TestNoLeaseWithAClockThatIsOff(t *testing.T) {
 	ahead.Store(int64(4 * time.Second))
 	<-runs
 	if leases() != 1 {
-		t.Error("the job runs without a lease")
+		t.Error("the job ran without a lease")
 	}
 }

@@ -8,18 +8,17 @@ import (
 	"github.com/pulsecast/pulsecast/cmd/internal/run"
 )
 
-// sample is what one measurement of one contender gave; fields that it doesn't measure
-// are zero.
+// sample is one measurement of one contender. Fields that it doesn't measure are zero.
 type sample struct {
-	rate   float64       // answers, rows or transactions a second
+	rate   float64       // answers, rows or transactions per second
 	p99    time.Duration // 99th percentile of the latency
-	cpu    time.Duration // processor time of each answer, of node and database together
-	beside float64       // predictions published a second by a second load, if there was one
-	shares shares        // who used the processor for each answer
+	cpu    time.Duration // processor time per answer, of node and database together
+	beside float64       // predictions published per second by a second load, if there was one
+	shares shares        // processor time per answer, by program
 }
 
-// shares is the processor time that each answer took of our node, of the backends of Postgres
-// and of the program that sent the requests.
+// shares is the processor time per answer of our node, of the backends of Postgres, and of the
+// program that sends the requests.
 type shares struct{ node, backends, generator time.Duration }
 
 func (s shares) sum() time.Duration { return s.node + s.backends + s.generator }
@@ -39,8 +38,8 @@ type contender struct {
 // samples holds one sample of each round by contender.
 type samples map[string][]sample
 
-// compare measures the contenders in turn, each once in a round. Every round begins with
-// another contender, so that none always follows the same one.
+// compare measures the contenders in turn, each once per round. Each round starts with another
+// contender, so that no contender always follows the same one.
 func (b *bench) compare(ctx context.Context, contenders []contender) (samples, error) {
 	all := samples{}
 	for round := range b.Rounds {

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestCompareTakesTurns: every contender is measured once in a round, and rounds begin with
-// different ones.
+// TestCompareTakesTurns checks that every contender is measured once per round and that rounds
+// start with different contenders.
 func TestCompareTakesTurns(t *testing.T) {
 	t.Parallel()
 	b := &bench{options: options{Rounds: 3}}
@@ -26,13 +26,13 @@ func TestCompareTakesTurns(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := strings.Join(order, ""); got != "abcbcacab" {
-		t.Errorf("the order was %s", got)
+		t.Errorf("got the order %s", got)
 	}
 	if got := all.rates("b").values; !slices.Equal(got, []float64{2, 4, 9}) {
 		t.Errorf("rates of b: %v", got)
 	}
 	broken := contender{"broken", func(context.Context) (sample, error) { return sample{}, errors.New("no") }}
 	if _, err := b.compare(t.Context(), []contender{broken}); err == nil || !strings.Contains(err.Error(), "broken") {
-		t.Errorf("a failed measurement gave %v", err)
+		t.Errorf("got error %v for a failed measurement", err)
 	}
 }

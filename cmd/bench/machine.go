@@ -11,7 +11,7 @@ import (
 	"github.com/pulsecast/pulsecast/cmd/internal/run"
 )
 
-// about is what the report says of a run, without names of hosts or paths.
+// about describes a run for the report, without names of hosts or paths.
 type about struct {
 	run.Machine
 	Postgres, SQLite     string
@@ -63,7 +63,7 @@ func (b *bench) describe(ctx context.Context) (a about, err error) {
 //go:embed performance.md.tmpl
 var frame string
 
-// document writes the whole report.
+// document returns the whole report.
 func document(a about, rows []row) ([]byte, error) {
 	t, err := template.New("performance.md").Parse(frame)
 	if err != nil {

@@ -1,6 +1,6 @@
-// Command bench measures Pulsecast beside programs that do the least possible work for the
-// same effect: pgbench, a bare loop on SQLite, nginx, a bare fasthttp server and PocketBase.
-// `make bench-report` runs it; docs/performance.md is what it writes.
+// Command bench measures Pulsecast beside programs that do the least possible work for the same
+// effect: pgbench, a bare loop on SQLite, nginx, a bare fasthttp server and PocketBase. `make
+// bench-report` runs it and writes docs/performance.md.
 package main
 
 import (
@@ -30,14 +30,14 @@ type options struct {
 	Modfile     string        `default:"bench.mod" type:"existingfile" help:"The module file that pins PocketBase."`
 	PostgresURL string        `env:"TEST_POSTGRES_URL" required:"" help:"A private Postgres server, on a unix socket, for the superuser postgres; .ci/services starts one."`
 	Seconds     int           `env:"BENCH_SECONDS" default:"6" help:"Length of one measurement, in seconds."`
-	Rounds      int           `env:"BENCH_ROUNDS" default:"3" help:"How often each contender takes its turn."`
-	Rows        []string      `env:"BENCH_ROWS" help:"Only these groups of rows: publish, sqlite, pages, crowd, uncached, attack, signals, pocketbase, memory."`
-	Load        time.Duration `env:"BENCH_LOAD" default:"10m" help:"Length of the full load before memory is read."`
+	Rounds      int           `env:"BENCH_ROUNDS" default:"3" help:"Number of measurements of each contender."`
+	Rows        []string      `env:"BENCH_ROWS" help:"Groups of rows to measure: publish, sqlite, pages, crowd, uncached, attack, signals, pocketbase, memory. Default: all."`
+	Load        time.Duration `env:"BENCH_LOAD" default:"10m" help:"Length of the full load before the memory is read."`
 	Predictions int           `env:"BENCH_PREDICTIONS" default:"1000000" help:"Predictions in the databases of the uncached reads."`
-	Attack      []int         `env:"BENCH_ATTACK" default:"15000,1000000" help:"Predictions in the databases of the attack, each size in turn."`
+	Attack      []int         `env:"BENCH_ATTACK" default:"15000,1000000" help:"Predictions in the databases of the attack, one database for each number."`
 	Crowd       int           `env:"BENCH_CROWD" default:"100000" help:"Open predictions on the crowded market."`
 	Protocol    string        `env:"BENCH_PROTOCOL" default:"simple" enum:"simple,extended,prepared" help:"How pgbench sends statements: simple (its default), extended or prepared."`
-	Out         string        `env:"BENCH_OUT" help:"Where to write the report. Default: docs/performance.md if every row was measured, else nowhere."`
+	Out         string        `env:"BENCH_OUT" help:"File for the report. Default: docs/performance.md if every row was measured, otherwise none."`
 }
 
 func main() {
@@ -52,7 +52,7 @@ func main() {
 	}
 }
 
-// group measures rows that belong together.
+// group is a set of rows that are measured together.
 type group struct {
 	name string
 	run  func(*bench, context.Context) ([]row, error)
@@ -73,14 +73,14 @@ var groups = []group{
 // bench is one run of the command.
 type bench struct {
 	options
-	dir      string // temporary, removed at the end
+	dir      string // temporary; removed at the end
 	tools    tools
 	postgres *postgres
 	seeded   *world // made by the first group that needs it
 }
 
-// Run measures every group, prints the table and writes the report. A group that fails
-// doesn't stop the others, but the command fails in the end and writes no default report.
+// Run measures every group, prints the table and writes the report. If a group fails, the others
+// still run, but the command fails at the end and doesn't write the default report.
 func (o *options) Run(ctx context.Context) (err error) {
 	chosen, err := o.chosen()
 	if err != nil {
@@ -147,12 +147,13 @@ func (b *bench) measure(ctx context.Context, chosen []group) (rows []row, err er
 	return rows, err
 }
 
-// write writes the report to the place asked for, or to docs if it is complete.
+// write writes the report to the chosen file. By default that is docs/performance.md if the report
+// is complete, and otherwise none.
 func (b *bench) write(ctx context.Context, rows []row, complete bool) error {
 	path := b.Out
 	if path == "" {
 		if !complete {
-			run.Progress("not every row was measured, so docs/performance.md stays as it is; BENCH_OUT=FILE writes what there is")
+			run.Progress("not every row was measured, so docs/performance.md is unchanged; BENCH_OUT=FILE writes a partial report")
 			return nil
 		}
 		path = filepath.Join("docs", "performance.md")
@@ -172,5 +173,5 @@ func (b *bench) write(ctx context.Context, rows []row, complete bool) error {
 	return nil
 }
 
-// length is how long one measurement takes.
+// length returns how long one measurement takes.
 func (b *bench) length() time.Duration { return time.Duration(b.Seconds) * time.Second }

@@ -10,15 +10,15 @@ import (
 	"github.com/pulsecast/pulsecast/cmd/internal/run"
 )
 
-// node is our program, serving.
+// node is our program, running as a server.
 type node struct {
 	*run.Process
 	bench *bench
-	lines []string // what it said until it served
+	lines []string // output lines until it was ready
 }
 
-// settings let nothing but the work itself cost anything: no limits, no access log, no
-// upstream that answers, and no tick of a source during a measurement.
+// settings leave only the work itself to measure: no limits, no access log, no upstream that
+// answers, and no tick of a source during a measurement.
 var settings = []string{
 	"ADDR=127.0.0.1:0", "LOG_FORMAT=off", "DRAIN=0",
 	"RATE_LIMIT_READS=off", "RATE_LIMIT_WRITES=off", "RATE_LIMIT_WRITES_ADDRESS=off", "RATE_LIMIT_FAILURES=off",
@@ -28,7 +28,7 @@ var settings = []string{
 	"REDDIT_API_URL=http://127.0.0.1:9", "REDDIT_RSS_URL=http://127.0.0.1:9", "GDELT_URL=http://127.0.0.1:9", "HACKERNEWS_URL=http://127.0.0.1:9",
 }
 
-// serve starts our program on a database and waits until it serves.
+// serve starts our program on a database and waits until it is ready.
 func (b *bench) serve(ctx context.Context, databaseURL string, flags ...string) (*node, error) {
 	return b.serveWith(ctx, settings, databaseURL, flags...)
 }
@@ -50,21 +50,21 @@ func (b *bench) serveWith(ctx context.Context, settings []string, databaseURL st
 	return n, nil
 }
 
-// want is a request of the node.
+// want returns a request to the node.
 func (n *node) want(path, contains string) want {
 	return want{address: n.Address, path: path, contains: contains}
 }
 
-// signals asks for the list that every page is compared with.
+// signals returns the request for the signal list, which every page is compared with.
 func (n *node) signals() want { return n.want("/api/intelligence/markets", `"markets":[{"id"`) }
 
-// get is a contender that asks the node for a path.
+// get returns a contender that requests w from the node.
 func (n *node) get(name string, w want) contender {
 	return contender{name, func(ctx context.Context) (sample, error) { return n.bench.wrk(ctx, w) }}
 }
 
-// settle waits until the signal list has stayed the same for two seconds: the first tick of
-// the sources follows the start.
+// settle waits until the signal list has not changed for two seconds, because the first tick of the
+// sources comes only after the start.
 func (n *node) settle(ctx context.Context) error {
 	last, since := "", time.Now()
 	for began := time.Now(); time.Since(began) < time.Minute; {
@@ -81,10 +81,10 @@ func (n *node) settle(ctx context.Context) error {
 			return err
 		}
 	}
-	return errors.New("the signal list still changes a minute after the start")
+	return errors.New("the signal list still changes one minute after the start")
 }
 
-// warm asks for each path a few times, so that caches are filled and code is paged in.
+// warm requests each path a few times, so that caches are filled and code is in memory.
 func (n *node) warm(ctx context.Context, paths ...want) error {
 	for range 20 {
 		for _, w := range paths {
@@ -96,5 +96,5 @@ func (n *node) warm(ctx context.Context, paths ...want) error {
 	return nil
 }
 
-// databaseName names the database of a group on Postgres.
+// databaseName returns the name of a group's database on Postgres.
 func databaseName(parts ...string) string { return "bench_" + strings.Join(parts, "_") }

@@ -112,12 +112,12 @@ func TestReadPublished(t *testing.T) {
 func TestChosenGroups(t *testing.T) {
 	t.Parallel()
 	if all, err := (&options{}).chosen(); err != nil || len(all) != len(groups) {
-		t.Errorf("%d groups by default, %v", len(all), err)
+		t.Errorf("got %d groups by default, %v", len(all), err)
 	}
 	if some, err := (&options{Rows: []string{"memory", "publish"}}).chosen(); err != nil || len(some) != 2 || some[0].name != "memory" {
 		t.Errorf("chose %v, %v", some, err)
 	}
 	if _, err := (&options{Rows: []string{"publishing"}}).chosen(); err == nil {
-		t.Error("an unknown group is no error")
+		t.Error("got no error for an unknown group")
 	}
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/pulsecast/pulsecast/cmd/internal/run"
 )
 
-// pgbench runs scripts, one chosen at random each time.
+// pgbench returns a contender that runs scripts. It chooses one at random for each transaction.
 func (b *bench) pgbench(name, database string, clients int, scripts []string) contender {
 	return contender{name, func(ctx context.Context) (sample, error) {
 		if err := b.postgres.checkpoint(ctx); err != nil {
@@ -64,13 +64,13 @@ var (
 	pgbenchFailed = regexp.MustCompile(`(?m)^number of failed transactions: (\d+)`)
 )
 
-// parsePgbench reads transactions a second. Failed transactions and clients that gave up are
-// an error.
+// parsePgbench returns the transactions per second. It returns an error if transactions failed or
+// clients gave up.
 func parsePgbench(out string) (float64, error) {
 	failed, rate := pgbenchFailed.FindStringSubmatch(out), pgbenchRate.FindStringSubmatch(out)
 	switch {
 	case rate == nil:
-		return 0, fmt.Errorf("pgbench printed something else:\n%s", run.LastLines(out, 5))
+		return 0, fmt.Errorf("unexpected output of pgbench:\n%s", run.LastLines(out, 5))
 	case failed != nil && failed[1] != "0":
 		return 0, fmt.Errorf("pgbench: %s transactions failed", failed[1])
 	case strings.Contains(out, "aborted"):

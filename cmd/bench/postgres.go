@@ -13,14 +13,14 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// postgres is the private server that all databases of the bench live on.
+// postgres is the private server that holds all databases of the bench.
 type postgres struct {
-	socket string // its directory
+	socket string // directory of the socket
 	pid    int    // of the postmaster
 }
 
-// openPostgres reads where the server is from postgres:///postgres?host=DIR&user=postgres,
-// as .ci/services writes it.
+// openPostgres parses an address of the form postgres:///postgres?host=DIR&user=postgres, as
+// .ci/services writes it.
 func openPostgres(address string) (*postgres, error) {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -29,7 +29,7 @@ func openPostgres(address string) (*postgres, error) {
 	p := &postgres{socket: u.Query().Get("host")}
 	text, err := os.ReadFile(filepath.Join(p.socket, "data", "postmaster.pid"))
 	if err != nil {
-		return nil, fmt.Errorf("TEST_POSTGRES_URL: not a private server of .ci/services: %w", err)
+		return nil, fmt.Errorf("TEST_POSTGRES_URL: not the private server that .ci/services starts: %w", err)
 	}
 	first, _, _ := strings.Cut(string(text), "\n")
 	p.pid, err = strconv.Atoi(strings.TrimSpace(first))
@@ -55,14 +55,13 @@ func (p *postgres) exec(ctx context.Context, database string, statements ...stri
 	return nil
 }
 
-// clone makes a database with the content of another that has no connections.
+// clone creates a database with the content of another one, which must have no connections.
 func (p *postgres) clone(ctx context.Context, from, to string) error {
 	return p.exec(ctx, "postgres", fmt.Sprintf("DROP DATABASE IF EXISTS %s WITH (FORCE)", to),
 		fmt.Sprintf("CREATE DATABASE %s TEMPLATE %s", to, from))
 }
 
-// checkpoint makes all that was written durable, so that the next measurement doesn't pay
-// for the one before.
+// checkpoint makes all earlier writes durable, so that the next measurement doesn't pay for them.
 func (p *postgres) checkpoint(ctx context.Context) error {
 	return p.exec(ctx, "postgres", "CHECKPOINT")
 }

@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// publisher sends predictions to a node, as many agents, over connections that stay open.
+// publisher sends predictions to a node for many agents, over connections that stay open.
 type publisher struct {
 	address  string
 	keys     []string
@@ -27,7 +27,7 @@ type publisher struct {
 	horizon  string
 	// serial numbers the requests, so that every Idempotency-Key is new.
 	serial atomic.Int64
-	// acknowledged counts the answers 200.
+	// acknowledged counts the answers with status 200.
 	acknowledged atomic.Int64
 }
 
@@ -38,8 +38,8 @@ func (w *world) publisher(n *node, keys []string) *publisher {
 	}
 }
 
-// theses makes texts of about 1,200 characters, which is what agents write. They hold
-// nothing that JSON escapes.
+// theses returns texts of about 1,200 characters, a typical length of an agent's thesis. They
+// contain no character that JSON escapes.
 func theses(n int) []string {
 	r := rand.New(rand.NewPCG(1, 2))
 	out := make([]string, n)
@@ -60,7 +60,7 @@ func theses(n int) []string {
 	return out
 }
 
-// vocabulary holds 2,000 made-up words; the first are used most.
+// vocabulary holds 2,000 made-up words. The first are the most frequent.
 var vocabulary = func() []string {
 	syllables := strings.Fields("ka lo mi ren ta su ver no pi dra el un ost hal")
 	var words []string
@@ -74,20 +74,20 @@ var vocabulary = func() []string {
 	return words
 }()
 
-// traffic is how a publisher is to publish.
+// traffic says how a publisher publishes.
 type traffic struct {
 	clients int
-	// rate is the number of predictions a second, all clients together; 0: each client sends
-	// the next as soon as it has its answer.
+	// rate is the number of predictions per second of all clients together. If it is 0, each client
+	// sends the next prediction as soon as it has its answer.
 	rate   float64
 	length time.Duration
-	count  int64 // ends earlier after so many; 0: no end
-	keyed  bool  // with Idempotency-Key
+	count  int64 // stop after this many predictions; 0 for no limit
+	keyed  bool  // send an Idempotency-Key
 	market string
 }
 
-// run publishes and returns the rate of the answers. Any answer but 200 is an error. It ends
-// early, without one, when ctx ends.
+// run publishes and returns the rate of the answers. Any answer but 200 is an error. If ctx ends,
+// run ends early without an error.
 func (p *publisher) run(ctx context.Context, l traffic) (sample, error) {
 	began := time.Now()
 	deadline := began.Add(l.length)
@@ -164,8 +164,8 @@ func (p *publisher) client(
 	}
 }
 
-// request appends a whole request to buf. Agents take turns, and so do markets, theses and
-// evidence.
+// request appends a whole request to buf. It takes agents, markets, theses and evidence in
+// rotation.
 func (p *publisher) request(buf []byte, turn int, l traffic) []byte {
 	n := int(p.serial.Add(1))
 	market := l.market
@@ -187,7 +187,7 @@ func (p *publisher) request(buf []byte, turn int, l traffic) []byte {
 	return append(buf, body...)
 }
 
-// readPublished reads one answer and checks that it says that a prediction was published.
+// readPublished reads one answer and checks that it acknowledges a prediction.
 func readPublished(r *bufio.Reader) error {
 	status, err := r.ReadSlice('\n')
 	if err != nil {
@@ -211,12 +211,12 @@ func readPublished(r *bufio.Reader) error {
 		}
 	}
 	if length < 0 {
-		return errors.New("an answer without Content-Length")
+		return errors.New("the answer has no Content-Length")
 	}
 	const begin = `{"ok":true,"prediction":{`
 	if ok && length >= len(begin) {
 		if head, err := r.Peek(len(begin)); err != nil || string(head) != begin {
-			return fmt.Errorf("an answer that begins with %q: %w", head, err)
+			return fmt.Errorf("the answer begins with %q: %w", head, err)
 		}
 		_, err := r.Discard(length)
 		return err

@@ -10,18 +10,18 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// recording is what one publish wrote on Postgres, row by row. It is read back from the
-// database, so it stays right when the schema changes.
+// recording holds the rows that one publish wrote on Postgres. They are read back from the
+// database, so the recording stays right when the schema changes.
 type recording struct{ rows []storedRow }
 
 // storedRow is one row that a publish inserted or updated.
 type storedRow struct {
 	table    string
 	columns  []string
-	values   []*string // as text; nil is NULL
-	key      []string  // columns of the primary key
+	values   []*string // as text; nil for NULL
+	key      []string  // names of the primary key's columns
 	types    []string
-	inserted bool // else updated
+	inserted bool // otherwise updated
 }
 
 func (r storedRow) value(column string) string {
@@ -31,13 +31,13 @@ func (r storedRow) value(column string) string {
 	return ""
 }
 
-// main is the row of the prediction itself.
+// main returns the row of the prediction.
 func (r *recording) main() storedRow {
 	return r.rows[slices.IndexFunc(r.rows, func(s storedRow) bool { return s.table == "predictions" })]
 }
 
-// record publishes twice as one agent on a market and reads what the transaction of the second
-// publish wrote: after the first, the agent's own counters are there, as they nearly always are.
+// record publishes twice as one agent on a market, and reads the rows that the second publish
+// wrote. After the first publish the agent's counters exist, as they do for nearly every publish.
 func (p *postgres) record(
 	ctx context.Context, database string, publisher *publisher, market string,
 ) (r *recording, err error) {
@@ -122,7 +122,7 @@ func (r storedRow) missing(ctx context.Context, tx pgx.Tx) (missing bool, err er
 	return missing, err
 }
 
-// writtenBy reads the rows of a table that a transaction wrote.
+// writtenBy returns the rows of a table that a transaction wrote.
 func writtenBy(ctx context.Context, conn *pgx.Conn, table, transaction string) ([]storedRow, error) {
 	var names, types, key []string
 	err := conn.QueryRow(ctx, `SELECT array_agg(attname::text ORDER BY attnum),
@@ -155,17 +155,17 @@ func writtenBy(ctx context.Context, conn *pgx.Conn, table, transaction string) (
 	return out, nil
 }
 
-// What pgbench puts in place of what differs from one publish to the next: the id, which
-// rises with time as ours do, the agent and the time.
+// These are pgbench's expressions for the values that differ between publishes: the id, which rises
+// with time as ours does, the agent and the time.
 const (
 	variables = "\\set n :n + 1\n\\set number :base + :n * 1024 + :client_id\n\\set agent random(1, :agents)\n"
 	newID     = `CAST('0198aaaa00007000' || lpad(to_hex(CAST(:number AS bigint)), 16, '0') AS uuid)`
 	someAgent = `CAST('0198bbbb00007000' || lpad(to_hex(CAST(:agent AS bigint)), 16, '0') AS uuid)`
 )
 
-// script is a pgbench transaction that writes what the publish wrote. Rows that all publishes
-// update, such as the counters of a market, are left out: transactions of one row would
-// only wait for each other there, and the reference shall be fast.
+// script returns a pgbench transaction that writes what the publish wrote. It leaves out rows that
+// all publishes update, such as the counters of a market. Otherwise transactions would wait for
+// each other there, and the reference should be fast.
 func (r *recording) script() string {
 	var out strings.Builder
 	out.WriteString(variables + "BEGIN;\n")
@@ -183,7 +183,7 @@ func (r *recording) script() string {
 	return out.String() + "COMMIT;\n"
 }
 
-// writeOrder puts predictions first, because others refer to it.
+// writeOrder lists the tables with predictions first, because other tables refer to it.
 func writeOrder(rows []storedRow) []string {
 	tables := []string{"predictions"}
 	for _, row := range rows {
@@ -194,7 +194,7 @@ func writeOrder(rows []storedRow) []string {
 	return tables
 }
 
-// insert writes a row into a table that has its columns.
+// insert returns the statement that inserts a row into a table with the same columns.
 func (r *recording) insert(row storedRow, into string) string {
 	names, values := make([]string, len(row.columns)), make([]string, len(row.columns))
 	for i, name := range row.columns {
@@ -218,7 +218,7 @@ func (r *recording) update(row storedRow) string {
 		pgx.Identifier{row.table}.Sanitize(), strings.Join(sets, ", "), strings.Join(where, " AND "))
 }
 
-// expression is the value of a column, for another prediction of another agent made now.
+// expression returns the SQL value of a column for another prediction, by another agent, made now.
 func (r *recording) expression(row storedRow, column int) string {
 	value, main := row.values[column], r.main()
 	switch {
@@ -234,13 +234,13 @@ func (r *recording) expression(row storedRow, column int) string {
 	return literal(*value)
 }
 
-// literal quotes a value. A colon would begin a variable of pgbench.
+// literal quotes a value. It escapes colons, which begin a variable in pgbench.
 func literal(value string) string {
 	return "E'" + strings.NewReplacer(`\`, `\\`, "'", "''", ":", `\x3A`, "\n", `\n`).Replace(value) + "'"
 }
 
-// addScriptAgents copies the recorded agent, and its rows that the script updates, so
-// often that someAgent finds them.
+// addScriptAgents copies the recorded agent, and those of its rows that the script updates, so that
+// every agent that someAgent chooses exists.
 func (r *recording) addScriptAgents(ctx context.Context, p *postgres, database string) error {
 	const copies = `INSERT INTO %[1]s SELECT (jsonb_populate_record(t, jsonb_build_object(%[2]s))).*
 		FROM %[1]s AS t, generate_series(1, %[3]d) AS n WHERE %[4]s`

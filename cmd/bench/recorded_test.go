@@ -37,8 +37,8 @@ func exampleRecording() *recording {
 	}}
 }
 
-// TestScript: predictions come first, ids and agents are replaced wherever they stand, and
-// rows that all publishes update are left out.
+// TestScript checks that predictions come first, that ids and agents are replaced everywhere, and
+// that rows which all publishes update are left out.
 func TestScript(t *testing.T) {
 	t.Parallel()
 	want := variables + `BEGIN;
@@ -56,14 +56,14 @@ func TestRecordingIsChecked(t *testing.T) {
 	t.Parallel()
 	r := exampleRecording()
 	if err := r.check(); err == nil {
-		t.Error("two inserted rows are enough")
+		t.Error("got no error for a recording with only two inserted rows")
 	}
 	r.rows[1].inserted = true
 	if err := r.check(); err != nil {
 		t.Error(err)
 	}
 	if got := r.String(); !strings.Contains(got, "updates agent_tallies, inserts into market_counts, inserts into predictions") {
-		t.Errorf("it is described as %q", got)
+		t.Errorf("got the description %q", got)
 	}
 }
 

@@ -16,7 +16,7 @@ const (
 	inMebibytes    unit = " MiB"
 )
 
-// series is one number of one contender, once for each round.
+// series holds one quantity of one contender, with one value per round.
 type series struct {
 	name   string
 	unit   unit
@@ -37,7 +37,7 @@ func (s series) median() float64 {
 
 func (s series) String() string { return number(s.median()) + string(s.unit) }
 
-// over divides each value by the other's of the same round.
+// over divides each value by the other series' value of the same round.
 func (s series) over(other series) series {
 	out := series{}
 	for i, v := range s.values {
@@ -46,14 +46,14 @@ func (s series) over(other series) series {
 	return out
 }
 
-// spread shows the median with the least and the greatest value.
+// spread formats the median with the minimum and the maximum.
 func (s series) spread() string {
 	return fmt.Sprintf("%s (%s..%s)", number(s.median()), number(slices.Min(s.values)), number(slices.Max(s.values)))
 }
 
 // target bounds the ratio of a row, or its own value if the row has no reference.
 type target struct {
-	atMost bool // else at least
+	atMost bool // otherwise at least
 	bound  float64
 	note   string // added in the table
 }
@@ -80,20 +80,20 @@ func (t target) String(u unit) string {
 	return sign + strconv.FormatFloat(t.bound, 'f', -1, 64) + string(u) + t.note
 }
 
-// row is one line of the table: ours against a reference, or ours alone.
+// row is one line of the table. It compares our values with a reference, or shows ours alone.
 type row struct {
 	what            string
-	ours, reference series // reference is empty if the target is absolute
+	ours, reference series // reference is empty for an absolute target
 	target          target
-	// either names rows of which one has to reach its target.
+	// either names a set of rows. One of them has to reach its target.
 	either string
-	// failed says why the row can't be reached whatever its numbers are.
+	// failed, if not empty, is the reason why the row misses its target whatever its numbers are.
 	failed string
 }
 
 func (r row) relative() bool { return len(r.reference.values) > 0 }
 
-// meets reports whether the row alone reaches its target: the median over the rounds does.
+// meets reports whether the median over the rounds reaches the row's target.
 func (r row) meets() bool {
 	if r.failed != "" {
 		return false
@@ -104,7 +104,7 @@ func (r row) meets() bool {
 	return r.target.reached(r.ours.median())
 }
 
-// verdict tells whether a row is reached, by itself or by one it is an alternative to.
+// verdict returns whether a row reaches its target, either alone or by an alternative row.
 func verdict(r row, all []row) string {
 	met := func(o row) bool { return o.meets() && (o.what == r.what || o.either == r.either && r.either != "") }
 	switch {
@@ -134,7 +134,7 @@ func cells(r row, all []row) []string {
 	return []string{r.what, r.ours.String(), reference, ratio, r.target.String(""), verdict(r, all)}
 }
 
-// table renders rows as a Markdown table that is also legible as text.
+// table formats rows as a Markdown table that is also readable as text.
 func table(rows []row) string {
 	lines := [][]string{{"what", "ours", "reference", "ratio (min..max)", "target", "reached"}}
 	for _, r := range rows {
@@ -164,7 +164,7 @@ func table(rows []row) string {
 	return out.String()
 }
 
-// number writes two or three significant digits, and thousands with commas.
+// number formats a value with two or three significant digits and with commas between thousands.
 func number(v float64) string {
 	switch {
 	case math.IsNaN(v) || math.IsInf(v, 0):

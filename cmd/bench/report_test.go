@@ -27,12 +27,13 @@ func TestNumber(t *testing.T) {
 		0.0294: "0.029", 0.2949: "0.29", 9.994: "9.99", 12.34: "12.3", 100: "100", 1234.4: "1,234", 1234567: "1,234,567",
 	} {
 		if got := number(value); got != want {
-			t.Errorf("%v is written %q, want %q", value, got, want)
+			t.Errorf("number(%v) = %q, want %q", value, got, want)
 		}
 	}
 }
 
-// TestRatioIsOfEachRound: the ratio of the medians would be 1.
+// TestRatioIsOfEachRound checks that ratios are computed per round. The ratio of the medians would
+// be 1.
 func TestRatioIsOfEachRound(t *testing.T) {
 	t.Parallel()
 	ratio := rates(10, 20, 60).over(rates(20, 10, 60))
@@ -92,7 +93,7 @@ func TestDocumentNamesTheMachine(t *testing.T) {
 	}
 	for _, part := range []string{"1 of 2 rows reach their target", "| first ", "Some CPU, 2 cores", "| Commit | abc |", "100,000 more"} {
 		if !strings.Contains(string(text), part) {
-			t.Errorf("the document doesn't hold %q", part)
+			t.Errorf("the document doesn't contain %q", part)
 		}
 	}
 }

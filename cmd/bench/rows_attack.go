@@ -21,14 +21,14 @@ import (
 	"github.com/pulsecast/pulsecast/cmd/internal/run"
 )
 
-// attackers are how many addresses attack at a time, in turn.
+// attackers lists the numbers of attacking addresses to measure with.
 var attackers = []int{0, 1, 20}
 
-// attackerClients is how many connections each attacking address keeps busy.
+// attackerClients is the number of connections that each attacking address keeps busy.
 const attackerClients = 4
 
-// dearReads are the requests that cost most: what searches, ranks, adds up and draws, each for
-// another thing every time, so that no cache answers.
+// dearReads are the most expensive requests: searches, rankings, sums and pictures. Each asks for
+// something else every time, so that no cache answers.
 func dearReads() []uncachedRead {
 	none := func(int) string { return "" }
 	word := func(n int) string { return load.Word(n * 7919 % load.Words) }
@@ -67,8 +67,8 @@ func dearReads() []uncachedRead {
 	}
 }
 
-// attack measures what others get while addresses send the dearest requests as fast as the
-// limits let them, on databases of each size.
+// attack measures the latency of other clients while attackers send the most expensive requests as
+// fast as their limits allow, on databases of each size.
 func (b *bench) attack(ctx context.Context) (rows []row, err error) {
 	for _, size := range b.Attack {
 		found, err := b.attackAt(ctx, size)
@@ -143,7 +143,7 @@ func (b *bench) attackOn(ctx context.Context, at, url string, keys []string) ([]
 	for _, kind := range bystanders {
 		for _, count := range attackers[1:] {
 			rows = append(rows, row{
-				what: fmt.Sprintf("%s while %d send the dearest requests, p99, %s", kind.what, count, at),
+				what: fmt.Sprintf("%s while %d addresses send the most expensive requests, p99, %s", kind.what, count, at),
 				ours: all.latencies(siegeName(kind.name, count)), reference: named("without", all.latencies(siegeName(kind.name, 0))), target: atMost(3),
 			})
 		}
@@ -155,10 +155,10 @@ func siegeName(kind string, attackers int) string {
 	return fmt.Sprintf("%s beside %d", kind, attackers)
 }
 
-// bystander is a request that others send meanwhile, at a fixed rate.
+// bystander is a request that other clients send at a fixed rate during an attack.
 type bystander struct {
 	name, what, path string
-	rate             int // a second
+	rate             int // per second
 }
 
 var bystanders = []bystander{
@@ -168,16 +168,16 @@ var bystanders = []bystander{
 	{"health", "`/api/health`", "/api/health", 50},
 }
 
-// siege sends the requests of attackers and of bystanders to a node.
+// siege sends the requests of attackers and bystanders to a node.
 type siege struct {
 	node    *node
 	keys    []string
 	client  *http.Client
 	serial  atomic.Int64
-	address atomic.Int64 // of the last attacker: each has its whole quota
+	address atomic.Int64 // number of the last attacking address; each attacker gets a new one, with its full limit
 }
 
-// measure runs the bystanders beside so many attackers and returns their latencies by name.
+// measure runs the bystanders beside this many attackers. It returns their latencies by name.
 func (s *siege) measure(ctx context.Context, attackers int, length time.Duration) (map[string][]time.Duration, *toll, error) {
 	ctx, stop := context.WithTimeout(ctx, length)
 	defer stop()
@@ -214,8 +214,8 @@ func (t *toll) String() string {
 	return fmt.Sprintf("%d answered, %d limited, %d unavailable, %d other", t.made.Load(), t.limited.Load(), t.unavailable.Load(), t.other.Load())
 }
 
-// assault sends dear requests from one address until ctx ends. It waits a tenth of a second
-// after a refusal.
+// assault sends expensive requests from one address until ctx ends. It waits a tenth of a second
+// after each refusal.
 func (s *siege) assault(ctx context.Context, from string, sent *toll) {
 	reads := dearReads()
 	for ctx.Err() == nil {
@@ -238,8 +238,8 @@ func (s *siege) assault(ctx context.Context, from string, sent *toll) {
 	}
 }
 
-// stand sends the requests of a bystander at its rate, however long answers take, and returns
-// the latencies from when each was due.
+// stand sends the requests of a bystander at its rate, however long answers take. It returns the
+// latencies, counted from when each request was due.
 func (s *siege) stand(ctx context.Context, kind bystander) (latencies []time.Duration, err error) {
 	var group sync.WaitGroup
 	var mu sync.Mutex
@@ -308,7 +308,7 @@ func (s *siege) send(ctx context.Context, method, path, from, key string, body [
 	return response.StatusCode, err
 }
 
-// percentile is the value that a share of the latencies doesn't exceed.
+// percentile returns the value that a share of the latencies doesn't exceed.
 func percentile(latencies []time.Duration, share float64) time.Duration {
 	if len(latencies) == 0 {
 		return 0
@@ -317,7 +317,7 @@ func percentile(latencies []time.Duration, share float64) time.Duration {
 	return sorted[min(int(share*float64(len(sorted))), len(sorted)-1)]
 }
 
-// serveLimited is serve with the limits at their defaults, for clients that say their address.
+// serveLimited is serve with the default limits, for clients that send their address in a header.
 func (b *bench) serveLimited(ctx context.Context, databaseURL string) (*node, error) {
 	limited := slices.DeleteFunc(slices.Clone(settings), func(s string) bool { return strings.HasPrefix(s, "RATE_LIMIT_") })
 	n, err := b.serveWith(ctx, append(limited, "TRUSTED_PROXIES="+net.IPv4(127, 0, 0, 1).String()), databaseURL, "--no-worker")

@@ -10,8 +10,8 @@ import (
 	"github.com/pulsecast/pulsecast/cmd/internal/run"
 )
 
-// memory compares the resident memory of a node after a full load of reads and publishing
-// with that of the same node at rest.
+// memory compares the resident memory of a node after a full load of reads and publishing with that
+// of the same node at rest.
 func (b *bench) memory(ctx context.Context) ([]row, error) {
 	n, p, err := b.onPostgres(ctx, "memory")
 	if err != nil {
@@ -52,8 +52,8 @@ func (b *bench) memory(ctx context.Context) ([]row, error) {
 	}, nil
 }
 
-// fullLoad publishes with 64 clients and reads all pages in turn with wrk, both as fast as
-// they can.
+// fullLoad publishes with 64 clients and reads all pages in turn with wrk, both as fast as they
+// can.
 func (b *bench) fullLoad(ctx context.Context, p *publisher, reads []want) error {
 	deadline := time.Now().Add(b.Load)
 	var group sync.WaitGroup
@@ -77,7 +77,7 @@ func (b *bench) fullLoad(ctx context.Context, p *publisher, reads []want) error 
 	return errors.Join(ctx.Err(), published, read)
 }
 
-// sleep waits, or returns the reason why ctx ended.
+// sleep waits. It returns early with an error if ctx ends.
 func sleep(ctx context.Context, d time.Duration) error {
 	select {
 	case <-ctx.Done():

@@ -10,16 +10,16 @@ import (
 	"github.com/pulsecast/pulsecast/cmd/internal/run"
 )
 
-// publishedBeside is how many predictions a second are published while pages are read.
+// publishedBeside is the number of predictions published per second while pages are read.
 const publishedBeside = 200
 
 // page is the first page of a list, or one record.
 type page struct {
-	name string // as in the contract
+	name string // the path in the contract
 	want want
 }
 
-// firstPages lists what is compared with the signal list.
+// firstPages lists the pages that are compared with the signal list.
 func (n *node) firstPages(ctx context.Context, w *world) ([]page, error) {
 	first, err := n.want("/api/predictions?limit=1", `"predictions":[{"id"`).fetch(ctx)
 	if err != nil {
@@ -45,7 +45,7 @@ func (n *node) firstPages(ctx context.Context, w *world) ([]page, error) {
 	}, nil
 }
 
-// beside runs a measurement while predictions are published at a fixed rate.
+// beside returns a contender that measures c while predictions are published at a fixed rate.
 func (p *publisher) beside(c contender, l traffic) contender {
 	return contender{c.name, func(ctx context.Context) (s sample, err error) {
 		inner, stop := context.WithCancel(ctx)
@@ -59,12 +59,13 @@ func (p *publisher) beside(c contender, l traffic) contender {
 		s, err = c.measure(ctx)
 		s.beside = float64(p.acknowledged.Load()-before) / time.Since(began).Seconds()
 		stop()
-		// What follows from publishing shall not burden the next measurement.
+		// The work that follows from publishing should not burden the next measurement.
 		return s, errors.Join(err, <-done, sleep(ctx, time.Second))
 	}}
 }
 
-// slower says that fewer predictions were published beside a measurement than should be.
+// slower returns a reason if too few predictions were published during a measurement, and otherwise
+// an empty text.
 func (all samples) slower(name string) string {
 	published := all.series(name, perSecond, func(s sample) float64 { return s.beside }).median()
 	if published < publishedBeside*.95 {
@@ -73,8 +74,8 @@ func (all samples) slower(name string) string {
 	return ""
 }
 
-// pages compares first pages with the signal list, and with themselves while predictions
-// are published.
+// pages compares first pages with the signal list. It also compares them with themselves while
+// predictions are published.
 func (b *bench) pages(ctx context.Context) ([]row, error) {
 	n, p, err := b.onPostgres(ctx, "pages")
 	if err != nil {
@@ -116,8 +117,8 @@ func (b *bench) pages(ctx context.Context) ([]row, error) {
 
 func busyName(page string) string { return page + " while publishing" }
 
-// crowd compares a market with very many open predictions to one with ten, and the
-// assignments that it is among.
+// crowd compares a market that has very many open predictions with one that has ten. It does the
+// same for the assignments, which include the market.
 func (b *bench) crowd(ctx context.Context) ([]row, error) {
 	few, fewPublisher, err := b.onPostgres(ctx, "few")
 	if err != nil {
@@ -166,8 +167,8 @@ func (b *bench) crowd(ctx context.Context) ([]row, error) {
 
 const marketPage, assignmentsPage = "/api/intelligence/markets/{id}", "/api/assignments"
 
-// onMarket asks for a market, and for the assignments that it is among, at rest and while
-// predictions are published on it.
+// onMarket returns contenders that request a market and the assignments that include it, at rest
+// and while predictions are published on the market.
 func (n *node) onMarket(ctx context.Context, prefix, market string, p *publisher) ([]contender, error) {
 	var contenders []contender
 	for _, page := range []page{

@@ -119,7 +119,7 @@ func fillPocketbase(ctx context.Context, address, email, password string, ours w
 	return nil
 }
 
-// post sends JSON and reads JSON into answer unless it is nil.
+// post sends JSON. It decodes the answer into answer, unless that is nil.
 func post(ctx context.Context, url, token string, body, answer any) error {
 	packed, err := json.Marshal(body)
 	if err != nil {

@@ -16,11 +16,11 @@ import (
 	"github.com/pulsecast/pulsecast/cmd/internal/run"
 )
 
-// recordings is how many different publishes pgbench repeats, on as many markets. Each client
-// prepares the statements of all, so there are few.
+// recordings is the number of different publishes that pgbench repeats, each on another market.
+// Each client prepares the statements of all of them, so there are few.
 const recordings = 4
 
-// publishing is a contender: our node, with so many clients.
+// publishing returns a contender: our node n with this many clients of p.
 func (b *bench) publishing(name string, n *node, p *publisher, clients int, keyed, onPostgres bool) contender {
 	return contender{name, func(ctx context.Context) (sample, error) {
 		if onPostgres {
@@ -100,8 +100,8 @@ func named(name string, s series) series {
 	return s
 }
 
-// checkStored fails unless the database holds every prediction that was acknowledged. Those
-// whose answers were under way when a measurement was cut off may be there besides.
+// checkStored returns an error unless the database holds every acknowledged prediction. It may also
+// hold predictions whose answers were cut off at the end of a measurement.
 func (p *publisher) checkStored(ctx context.Context, url string, before int) error {
 	after, err := stored(ctx, url)
 	if err != nil {
@@ -113,8 +113,8 @@ func (p *publisher) checkStored(ctx context.Context, url string, before int) err
 	return nil
 }
 
-// record makes the database that pgbench writes to, and its scripts: one inserts a prediction
-// into a table with four indexes, the other writes all that a publish writes.
+// record makes the database that pgbench writes to, and two kinds of scripts. oneRow inserts a
+// prediction into a table with four indexes. sameRows writes everything that a publish writes.
 func (b *bench) record(ctx context.Context) (oneRow, sameRows []string, scripted string, err error) {
 	n, p, err := b.onPostgres(ctx, "recorded")
 	if err != nil {
@@ -202,19 +202,19 @@ func (b *bench) publishSQLite(ctx context.Context) ([]row, error) {
 	return rows, p.checkStored(ctx, "sqlite://"+path, before)
 }
 
-// bareLoop inserts predictions into the table as our migrations make it, one a transaction.
+// bareLoop inserts predictions into the table that our migrations make, one per transaction.
 type bareLoop struct {
 	db     *sql.DB
 	insert *sql.Stmt
 	values []any
-	id     int // position of the column
+	id     int // position of the column id
 	agent  int
 	agents []string
 	length time.Duration
 }
 
-// openBare makes an empty database with our schema and copies the newest prediction of path
-// for the loop to repeat. Foreign keys are off, so the loop pays for none.
+// openBare makes an empty database with our schema and reads the newest prediction of path, which
+// the loop repeats. Foreign keys are off, so the loop doesn't pay for them.
 func (b *bench) openBare(ctx context.Context, path string) (l *bareLoop, err error) {
 	empty := b.dir + "/bare.db"
 	made, err := database.Open(ctx, "sqlite://"+empty)

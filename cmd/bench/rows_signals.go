@@ -17,7 +17,7 @@ import (
 	"github.com/pulsecast/pulsecast/cmd/internal/run"
 )
 
-// recordedAnswer is an answer of ours that references repeat.
+// recordedAnswer is one of our answers, which the references repeat.
 type recordedAnswer struct {
 	Header [][2]string
 	ETag   string
@@ -25,8 +25,7 @@ type recordedAnswer struct {
 	Gzip   []byte
 }
 
-// signals compares the signal list with nginx and a bare fasthttp server that send the same
-// bytes.
+// signals compares the signal list with nginx and a bare fasthttp server that send the same bytes.
 func (b *bench) signals(ctx context.Context) ([]row, error) {
 	n, _, err := b.onPostgres(ctx, "signals")
 	if err != nil {
@@ -84,8 +83,8 @@ func (b *bench) signals(ctx context.Context) ([]row, error) {
 	return append(rates, latencies...), nil
 }
 
-// recordSignals fetches the list plain and compressed, with every header but those that
-// servers make themselves.
+// recordSignals fetches the list plain and compressed. It keeps every header except those that
+// servers set themselves.
 func (n *node) recordSignals(ctx context.Context) (*recordedAnswer, error) {
 	plain, err := n.signals().fetch(ctx)
 	if err != nil {
@@ -111,8 +110,8 @@ func (n *node) recordSignals(ctx context.Context) (*recordedAnswer, error) {
 	return r, nil
 }
 
-// signalsBy is a request for the list in one of three ways, with the ETag that the
-// server itself gives.
+// signalsBy returns a request for the list in one of three ways. The 304 uses the ETag that the
+// server itself sends.
 func signalsBy(ctx context.Context, w want, way string, recorded *recordedAnswer) (want, error) {
 	switch way {
 	case "gzip":
@@ -129,7 +128,7 @@ func signalsBy(ctx context.Context, w want, way string, recorded *recordedAnswer
 		return w, err
 	}
 	if body := map[string][]byte{"plain": recorded.Plain, "gzip": recorded.Gzip}[way]; !bytes.Equal(got.body, body) {
-		return w, fmt.Errorf("%s: sends other bytes: %d instead of %d", way, len(got.body), len(body))
+		return w, fmt.Errorf("%s: the server sends other bytes: %d instead of %d", way, len(got.body), len(body))
 	}
 	return w, nil
 }
@@ -161,8 +160,8 @@ http {
 }
 `
 
-// startNginx serves the recorded answer as files, one of them compressed beforehand. Its ETag
-// is that of the files.
+// startNginx serves the recorded answer from files, one of them already compressed. nginx makes its
+// ETag from the files.
 func (b *bench) startNginx(ctx context.Context, recorded *recordedAnswer) (*run.Process, error) {
 	root, err := os.MkdirTemp(b.dir, "root")
 	if err != nil {
@@ -198,7 +197,7 @@ func (b *bench) startNginx(ctx context.Context, recorded *recordedAnswer) (*run.
 	return p, p.UntilListening(ctx, out)
 }
 
-// startBare serves the recorded answer by this program itself, in a process of its own.
+// startBare serves the recorded answer with fasthttp, in a second process of this program.
 func (b *bench) startBare(ctx context.Context, recorded *recordedAnswer) (*run.Process, error) {
 	text, err := json.Marshal(recorded)
 	if err != nil {
@@ -247,7 +246,7 @@ func (c *bareCommand) Run(ctx context.Context) error {
 	return server.Serve(listener)
 }
 
-// answer does what has to be done for any answer of these bytes, and nothing else.
+// answer does only the work that any server needs to send these bytes.
 func (r *recordedAnswer) answer(ctx *fasthttp.RequestCtx) {
 	for _, h := range r.Header {
 		ctx.Response.Header.Set(h[0], h[1])

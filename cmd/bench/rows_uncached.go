@@ -24,16 +24,16 @@ import (
 )
 
 const (
-	// loadedAgents is how many agents made the predictions of the large databases.
+	// loadedAgents is the number of agents in the large databases.
 	loadedAgents = 10_000
-	// readers is how many of them ask for their stats, each at most once.
+	// readers is the number of agents that request their stats, each at most once.
 	readers = 4500
-	// readsAtMost is how many different requests one measurement makes. There are few
-	// enough that none comes twice within a round, so none is answered from a cache.
+	// readsAtMost is the largest number of different requests in one measurement. It is so small
+	// that no request repeats within a round, so no cache answers.
 	readsAtMost = 1500
 )
 
-// kind of request that no cache can answer: n is different each time.
+// uncachedRead is a kind of request that no cache can answer, because n is different each time.
 type uncachedRead struct {
 	name     string
 	path     func(n int) string
@@ -115,8 +115,8 @@ func (b *bench) uncachedOn(ctx context.Context, name, url string, backends bool,
 	return rows, nil
 }
 
-// cost sends different requests over four connections and divides the processor time of
-// the node, and of the backends if there are any, by their number.
+// cost sends different requests over four connections. It divides the processor time of the node,
+// and of the Postgres backends if backends is set, by the number of requests.
 func (b *bench) cost(ctx context.Context, n *node, backends bool, read uncachedRead, next *atomic.Int64) (sample, error) {
 	before, err := b.used(n, backends)
 	if err != nil {
@@ -157,7 +157,7 @@ func (b *bench) cost(ctx context.Context, n *node, backends bool, read uncachedR
 	return sample{rate: float64(count) / took.Seconds(), cpu: (after - before) / time.Duration(count)}, nil
 }
 
-// used is the processor time of the node and of the backends so far.
+// used returns the processor time that the node and the backends have used so far.
 func (b *bench) used(n *node, backends bool) (time.Duration, error) {
 	own, err := run.ProcessorTime(n.PID())
 	if err != nil || !backends {
@@ -194,8 +194,8 @@ func (n *node) ask(ctx context.Context, read uncachedRead, number int) error {
 	return nil
 }
 
-// loadLarge fills both databases with the same predictions and boards, and returns keys of
-// some of their agents.
+// loadLarge fills both databases with the same predictions and boards. It returns the keys of some
+// agents.
 func (b *bench) loadLarge(ctx context.Context, postgresURL, sqliteURL string, at time.Time, agents, predictions int) (keys []string, err error) {
 	large, err := database.Open(ctx, postgresURL)
 	if err != nil {

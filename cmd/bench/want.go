@@ -12,23 +12,23 @@ import (
 	"time"
 )
 
-// userAgent passes the filter that refuses the defaults of libraries.
+// userAgent passes the filter that refuses the default User-Agents of HTTP libraries.
 const userAgent = "pulsecast-bench/1.0"
 
 // want is a request and what its answer must look like.
 type want struct {
 	address, path string
-	header        []string // further header lines
-	status        int      // 0: 200
-	contains      string   // a part of the body; not looked for in a compressed one
-	changing      bool     // the body changes in length while it is asked for
+	header        []string // additional header lines
+	status        int      // 0 means 200
+	contains      string   // a part of the body; not checked if the body is compressed
+	changing      bool     // the length of the body changes during the measurement
 }
 
-// answer is one that was fetched and met its want.
+// answer is an answer that was fetched and checked.
 type answer struct {
-	size   int // bytes on the wire, header included
+	size   int // bytes on the wire, including the header
 	header http.Header
-	body   []byte // as sent, so compressed if it was
+	body   []byte // as sent, possibly compressed
 }
 
 func (w want) url() string { return "http://" + w.address + w.path }
@@ -37,13 +37,13 @@ func (w want) headers() []string {
 	return append([]string{"User-Agent: " + userAgent}, w.header...)
 }
 
-// whileChanging is the same request while its answer changes in length.
+// whileChanging returns the same request for an answer whose length changes.
 func (w want) whileChanging() want {
 	w.changing = true
 	return w
 }
 
-// fetch asks once, on a connection of its own, and checks status and body.
+// fetch sends the request once, on a new connection, and checks status and body.
 func (w want) fetch(ctx context.Context) (a answer, err error) {
 	var d net.Dialer
 	conn, err := d.DialContext(ctx, "tcp", w.address)
@@ -78,7 +78,7 @@ func (w want) check(status int, a answer) error {
 		return fmt.Errorf("GET %s: status %d instead of %d: %.200s", w.path, status, expected, a.body)
 	}
 	if a.header.Get("Content-Encoding") == "" && !bytes.Contains(a.body, []byte(w.contains)) {
-		return fmt.Errorf("GET %s: the answer doesn't hold %q: %.200s", w.path, w.contains, a.body)
+		return fmt.Errorf("GET %s: the answer doesn't contain %q: %.200s", w.path, w.contains, a.body)
 	}
 	return nil
 }

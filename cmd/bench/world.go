@@ -17,21 +17,21 @@ import (
 	"github.com/pulsecast/pulsecast/cmd/internal/run"
 )
 
-// agents is how many agents publish.
+// agents is the number of agents that publish.
 const agents = 2000
 
-// world is the demo's sample world with many more agents, stored once on each database and
-// copied for every group, so that all of them begin with the same content.
+// world is the demo's sample world with many more agents. It is stored once per database engine and
+// copied for every group, so that all groups start with the same content.
 type world struct {
 	postgres string // name of the database
 	sqlite   string // path of the file
 	keys     struct{ postgres, sqlite []string }
 	markets  []string // ids of open markets
 	crowd    string   // a market that is an open assignment
-	evidence []string // addresses of known news
+	evidence []string // addresses of known news items
 }
 
-// world makes the sample world when it is first asked for.
+// world returns the sample world. The first call makes it.
 func (b *bench) world(ctx context.Context) (w *world, err error) {
 	if b.seeded != nil {
 		return b.seeded, nil
@@ -51,13 +51,13 @@ func (b *bench) world(ctx context.Context) (w *world, err error) {
 		return nil, fmt.Errorf("seed SQLite: %w", err)
 	}
 	if left, err := os.Stat(w.sqlite + "-wal"); err == nil && left.Size() > 0 {
-		return nil, fmt.Errorf("%s was left in the write-ahead log of SQLite", left.Name())
+		return nil, fmt.Errorf("SQLite left a write-ahead log: %s", left.Name())
 	}
 	b.seeded = w
 	return w, nil
 }
 
-// seed fills an empty database by starting the demo on it, and adds the agents.
+// seed fills an empty database by starting the demo on it, and adds agents.
 func (b *bench) seed(ctx context.Context, w *world, url string) (keys []string, err error) {
 	n, err := b.serveDemo(ctx, url)
 	if err != nil {
@@ -70,7 +70,7 @@ func (b *bench) seed(ctx context.Context, w *world, url string) (keys []string, 
 	return addAgents(ctx, url)
 }
 
-// serveDemo serves the sample world once it stands still.
+// serveDemo serves the sample world and waits until it stops changing.
 func (b *bench) serveDemo(ctx context.Context, url string) (*node, error) {
 	n, err := b.serve(ctx, url, "--demo")
 	if err != nil {
@@ -83,7 +83,7 @@ func (b *bench) serveDemo(ctx context.Context, url string) (*node, error) {
 	return n, nil
 }
 
-// look reads from the node what the load needs to know.
+// look reads from the node the ids and addresses that the load needs.
 func (w *world) look(ctx context.Context, n *node) error {
 	var markets struct {
 		Markets []struct {
@@ -108,7 +108,7 @@ func (w *world) look(ctx context.Context, n *node) error {
 	}
 	w.markets, w.evidence, w.crowd = nil, nil, ""
 	for _, m := range markets.Markets {
-		if slices.Contains(m.Outcomes, "Yes") { // others need an outcome to be named
+		if slices.Contains(m.Outcomes, "Yes") { // other markets need an outcome in the prediction
 			w.markets = append(w.markets, m.ID)
 		}
 	}
@@ -153,7 +153,7 @@ func addAgents(ctx context.Context, url string) (keys []string, err error) {
 	return keys, err
 }
 
-// onPostgres serves a copy of the world of its own.
+// onPostgres serves a new copy of the world.
 func (b *bench) onPostgres(ctx context.Context, name string) (*node, *publisher, error) {
 	w, err := b.world(ctx)
 	if err != nil {
@@ -169,7 +169,7 @@ func (b *bench) onPostgres(ctx context.Context, name string) (*node, *publisher,
 	return n, w.publisher(n, w.keys.postgres), nil
 }
 
-// onSQLite serves a copy of the world of its own, in the file whose path it returns.
+// onSQLite serves a new copy of the world. It also returns the path of the copy.
 func (b *bench) onSQLite(ctx context.Context, name string) (*node, *publisher, string, error) {
 	w, err := b.world(ctx)
 	if err != nil {
@@ -190,7 +190,7 @@ func (b *bench) onSQLite(ctx context.Context, name string) (*node, *publisher, s
 	return n, w.publisher(n, w.keys.sqlite), path, nil
 }
 
-// stored counts the predictions of a database.
+// stored returns the number of predictions in a database.
 func stored(ctx context.Context, url string) (count int, err error) {
 	db, err := database.Open(ctx, url)
 	if err != nil {

@@ -14,12 +14,12 @@ import (
 	"github.com/pulsecast/pulsecast/cmd/internal/run"
 )
 
-// connections is how many wrk keeps open.
+// connections is the number of connections that wrk keeps open.
 const connections = 32
 
-// wrk asks one address again and again and returns the rate and the 99th percentile of the
-// latency. The answer is fetched and checked before and after, every status is checked by
-// wrk, and the bytes of each answer must be those of the two that were looked at.
+// wrk requests one address repeatedly and returns the rate and the 99th percentile of the latency.
+// The answer is fetched and checked before and after. wrk checks every status. The average length
+// of the answers must match the two that were fetched.
 func (b *bench) wrk(ctx context.Context, w want) (sample, error) {
 	before, err := w.fetch(ctx)
 	if err != nil {
@@ -43,13 +43,13 @@ func (b *bench) wrk(ctx context.Context, w want) (sample, error) {
 		return sample{}, err
 	}
 	least, most := float64(min(before.size, after.size)), float64(max(before.size, after.size))
-	// Answers that were under way at the end are read in part.
+	// wrk reads only parts of the last answers.
 	slack := 0.02 + connections/result.requests
 	if w.changing {
 		slack += 0.3
 	}
 	if each := result.bytes / result.requests; each < least*(1-slack) || each > most*(1+slack) {
-		return sample{}, fmt.Errorf("%s: an answer has %.0f bytes on average, but %.0f to %.0f were expected", w.url(), each, least, most)
+		return sample{}, fmt.Errorf("%s: got %.0f bytes per answer on average, want %.0f to %.0f", w.url(), each, least, most)
 	}
 	return sample{rate: result.rate, p99: result.p99}, nil
 }
@@ -66,14 +66,14 @@ var (
 	wrkFailure = regexp.MustCompile(`(?m)^\s*(Non-2xx or 3xx responses|Socket errors):.*$`)
 )
 
-// parseWrk reads what wrk --latency prints. Answers that failed are an error.
+// parseWrk parses the output of wrk --latency. It returns an error if requests failed.
 func parseWrk(out string) (r wrkResult, err error) {
 	if failure := wrkFailure.FindString(out); failure != "" {
 		return r, errors.New("wrk: " + strings.TrimSpace(failure))
 	}
 	totals, rate, latency := wrkTotals.FindStringSubmatch(out), wrkRate.FindStringSubmatch(out), wrkLatency.FindStringSubmatch(out)
 	if totals == nil || rate == nil || latency == nil {
-		return r, fmt.Errorf("wrk printed something else:\n%s", out)
+		return r, fmt.Errorf("unexpected output of wrk:\n%s", out)
 	}
 	sizes := map[string]float64{"B": 1, "KB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30, "TB": 1 << 40}
 	units := map[string]float64{"us": 1e3, "ms": 1e6, "s": 1e9, "m": 60e9}

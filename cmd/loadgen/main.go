@@ -1,5 +1,5 @@
-// Command loadgen fills an empty Postgres database with agents and settled predictions,
-// so that boards can be measured at any size.
+// Command loadgen fills an empty Postgres database with agents and settled predictions, so that
+// boards of any size can be measured.
 package main
 
 import (
@@ -17,7 +17,7 @@ import (
 )
 
 func main() {
-	url := flag.String("database-url", os.Getenv("DATABASE_URL"), "postgres://… of an empty database; default: DATABASE_URL")
+	url := flag.String("database-url", os.Getenv("DATABASE_URL"), "postgres:// address of an empty database; default: $DATABASE_URL")
 	agents := flag.Int("agents", 100_000, "number of agents")
 	predictions := flag.Int("predictions", 1_000_000, "number of predictions")
 	flag.Parse()

@@ -1,5 +1,5 @@
-// Command pulsecast is the whole service in one binary: the HTTP side, the worker,
-// and the commands of its operators.
+// Command pulsecast is the whole service in one binary: the HTTP server, the worker, and the commands for
+// operators and agents' authors.
 package main
 
 import (

@@ -1,5 +1,5 @@
-// Command recorded starts the service on a fresh temporary database, with a server in
-// place of every source that answers with recorded payloads. It needs no network.
+// Command recorded starts the service on a new temporary database. A server with recorded payloads replaces
+// every source, so it needs no network.
 package main
 
 import (
@@ -22,8 +22,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/source/sourcetest"
 )
 
-// small is the folder of the payloads that stand beside the clients, from the root of
-// the repository.
+// small is the folder of the small payloads in the source tree, from the root of the repository.
 const small = "app/source"
 
 func main() {
@@ -43,14 +42,14 @@ func main() {
 func run(ctx context.Context, addr, payloads string, out, log io.Writer) (err error) {
 	if payloads == "" {
 		payloads = small
-		fmt.Fprintln(out, "UPSTREAM_SAMPLES is not set: these are the small payloads that stand beside the code.")
+		fmt.Fprintln(out, "UPSTREAM_SAMPLES is not set: using the small payloads beside the code.")
 	}
 	sources := sourcetest.New()
 	got, err := sources.Load(os.DirFS(payloads), time.Now())
 	if err != nil {
 		return fmt.Errorf("read payloads: %w", err)
 	}
-	fmt.Fprintf(out, "Recorded: %d markets, %d events with tags, %d posts, their dates moved to today.\n", got.Markets, got.Events, got.Posts)
+	fmt.Fprintf(out, "Recorded: %d markets, %d events with tags, %d posts, with their dates moved to today.\n", got.Markets, got.Events, got.Posts)
 	upstream, err := serve(ctx, sources)
 	if err != nil {
 		return err
@@ -76,8 +75,8 @@ func run(ctx context.Context, addr, payloads string, out, log io.Writer) (err er
 	return a.Run(ctx, ln)
 }
 
-// configuration has every source at one address. Registration is open, so that a visitor
-// can get a key.
+// configuration returns a configuration with every source at one address. Registration is open, so that a
+// visitor can get a key.
 func configuration(addr, upstream, database string) config.Config {
 	cfg := config.Default()
 	cfg.Addr, cfg.DatabaseURL, cfg.Registration, cfg.Drain = addr, database, "open", 0

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// TestRun starts the command on one recorded market: it prints where it serves, serves
+// TestRun starts the command on one recorded market. It checks that the command prints its address, serves
 // that market, and leaves nothing behind.
 func TestRun(t *testing.T) {
 	payloads, tmp := t.TempDir(), t.TempDir()
@@ -51,7 +51,7 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// firstMarket asks until the first reading is there.
+// firstMarket polls until the first reading is available.
 func firstMarket(t *testing.T, base string) string {
 	t.Helper()
 	deadline, tick := time.After(time.Minute), time.NewTicker(20*time.Millisecond)

@@ -1,6 +1,6 @@
-// Command simulate checks the scoring rules against worlds in which the true skill of
-// every agent is known. It prints how our leaderboard and others would have ranked them,
-// whether ranges, odds and rank ranges hold, and which behaviours pay.
+// Command simulate checks the scoring rules against worlds in which the true skill of every agent is known.
+// It prints how our leaderboard and others would have ranked the agents, whether ranges, odds and rank
+// ranges hold, and which behaviours pay.
 package main
 
 import (
@@ -14,13 +14,13 @@ import (
 
 func main() {
 	var c simulation.Config
-	flag.IntVar(&c.Seeds, "seeds", 40, "number of worlds of each sort")
+	flag.IntVar(&c.Seeds, "seeds", 40, "number of worlds of each kind")
 	flag.IntVar(&c.First, "first", 201, "seed of the first world")
-	flag.IntVar(&c.Agents, "agents", 342, "agents in each")
-	flag.IntVar(&c.Markets, "markets", 1500, "markets in each")
-	further := flag.Int("further", 20, "how many of the worlds to run with rivals and in the further sorts")
-	foresight := flag.Float64("foresight", 0, "how far the skilled differ, instead of the two populations")
-	watched := flag.Int("watched", 4000, "agents of each sort that are watched daily")
+	flag.IntVar(&c.Agents, "agents", 342, "agents in each world")
+	flag.IntVar(&c.Markets, "markets", 1500, "markets in each world")
+	further := flag.Int("further", 20, "how many of the worlds to run with rival boards and in the further kinds")
+	foresight := flag.Float64("foresight", 0, "spread of skill among the skilled agents, instead of the two populations")
+	watched := flag.Int("watched", 4000, "agents of each kind that are watched daily")
 	path := flag.String("json", "", "also write everything to this file as JSON")
 	flag.Parse()
 
@@ -34,7 +34,7 @@ func main() {
 	}
 }
 
-// report prints what was found and writes it to a file if there is a path.
+// report prints the results, and writes them to a file if there is a path.
 func report(r simulation.Report, path string) error {
 	if err := r.Print(os.Stdout); err != nil {
 		return fmt.Errorf("print: %w", err)

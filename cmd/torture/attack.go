@@ -9,17 +9,17 @@ import (
 	"time"
 )
 
-// dear are the requests that cost most, each for something else every time.
+// dear are the most expensive requests. Each %s gets other words every time.
 var dear = []string{
 	"/api/predictions?limit=100&sort=edge&q=%s", "/api/predictions?limit=100&q=%s", "/api/predictions?status=void&q=%s",
 	"/api/predictions?sort=resolvedAt&status=resolved&q=%s", "/search?q=%s", "/predictions?q=%s", "/?x=%s", "/sitemap.xml?x=%s",
 	"/api/agents?limit=100&q=%s", "/api/intelligence/markets?status=closed&limit=100&q=%s",
 }
 
-// words are those of the theses, so that every search finds much.
+// words are the words of all theses, so that every search finds many.
 var words = strings.Fields("the market will rise because demand grows while supply stays low and nobody expects rain before winter ends")
 
-// besiege lets addresses send the dearest requests as fast as their limits allow.
+// besiege lets addresses send the most expensive requests as fast as their limits allow.
 func besiege(l *lab) {
 	for db := range l.stores() {
 		settings := []string{"REGISTRATION_RATE=off", "REGISTRATION_CEILING=off", "TRUSTED_PROXIES=127.0.0.1"}
@@ -36,11 +36,11 @@ func besiege(l *lab) {
 	}
 }
 
-// brief reports whether the attack is over before the limits of every day are used up. Then they
-// are lower, so that attackers meet them.
+// brief reports whether the attack is too short to use up the ordinary daily limits. The limits are
+// lower then, so that attackers reach them.
 func (l *lab) brief() bool { return l.Attack < 20*time.Second }
 
-// fill publishes predictions that every search finds, by batches.
+// fill publishes predictions in batches. Every search finds many of them.
 func (l *lab) fill(n *node, authors []*author) {
 	for i, w := range authors {
 		var list []any
@@ -56,7 +56,7 @@ func (l *lab) fill(n *node, authors []*author) {
 		if a.err != nil || a.status != 200 {
 			l.Fatalf("publish a batch: %s", a)
 		}
-		l.count("predictions to search in", len(list))
+		l.count("searchable predictions", len(list))
 	}
 }
 
@@ -72,8 +72,8 @@ func (l *lab) besiege(n *node, authors []*author, addresses int, where string) {
 			mu.Lock()
 			refused += turned
 			mu.Unlock()
-			l.count("requests of attackers, "+where, served+turned)
-			l.count("of them refused", turned)
+			l.count("attacker requests, "+where, served+turned)
+			l.count("attacker requests refused", turned)
 		})
 	}
 	for i, r := range bystanders(n, authors) {
@@ -85,7 +85,7 @@ func (l *lab) besiege(n *node, authors []*author, addresses int, where string) {
 	}
 }
 
-// assault sends dear requests from one address, four at a time, and waits when it is told to.
+// assault sends expensive requests from one address, four at a time. It pauses after each refusal.
 func (l *lab) assault(ctx context.Context, n *node, from string) (served, refused int) {
 	var mu sync.Mutex
 	var all sync.WaitGroup
@@ -117,7 +117,7 @@ func (l *lab) assault(ctx context.Context, n *node, from string) (served, refuse
 	return served, refused
 }
 
-// bystanders are what others ask meanwhile, each from its own address.
+// bystanders are the requests of other clients during the attack, each from a separate address.
 func bystanders(n *node, authors []*author) []request {
 	list := []request{
 		{url: n.base + "/api/health"}, {url: n.base + "/api/predictions"}, {url: n.base + "/leaderboard"}, {url: n.base + "/api/intelligence/markets"},
@@ -128,7 +128,7 @@ func bystanders(n *node, authors []*author) []request {
 	return list
 }
 
-// stand sends a request once a second: every answer must be 200 within the bound.
+// stand sends a request once a second. Every answer must be 200 and arrive within the time limit.
 func (l *lab) stand(ctx context.Context, r request, from, where string) {
 	r.header = map[string]string{"X-Forwarded-For": from}
 	for ctx.Err() == nil {
@@ -136,8 +136,8 @@ func (l *lab) stand(ctx context.Context, r request, from, where string) {
 		if a.err != nil || a.status != 200 || a.took > l.patience(slowest) {
 			l.fault("a bystander's %s %s, %s: %s", r.method, strings.TrimPrefix(r.url, "http://"), where, a)
 		}
-		l.count("requests of bystanders", 1)
-		l.longest("longest wait of a bystander, "+where, a.took)
+		l.count("bystander requests", 1)
+		l.longest("longest bystander wait, "+where, a.took)
 		pauseFor(ctx, time.Second)
 	}
 }

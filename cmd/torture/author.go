@@ -9,20 +9,20 @@ import (
 	"time"
 )
 
-// author is an agent that publishes with idempotency keys and remembers what it was told.
+// author is an agent that publishes with idempotency keys and remembers every answer.
 type author struct {
 	handle, key string
 
-	// turn is held for reading while a request is under way, and for writing by who compares.
+	// turn is read-locked during a request and write-locked during a comparison.
 	turn sync.RWMutex
 
 	mu       sync.Mutex
-	ids      map[string]string // of the acknowledged prediction, by idempotency key
-	bodies   map[string]any    // what was sent with each key
-	pending  string            // the key that has no answer yet
-	compared map[string]bool   // ids that were found in the service
-	first    string            // cursor of the updates at the beginning
-	cursor   string            // the one of the latest reading
+	ids      map[string]string // ids of the acknowledged predictions, by idempotency key
+	bodies   map[string]any    // the body sent with each key
+	pending  string            // the key that has no answer yet; "" if there is none
+	compared map[string]bool   // ids that a comparison has found in the service
+	first    string            // cursor of the updates at the start
+	cursor   string            // cursor after the last reading
 }
 
 // authors registers agents.
@@ -42,7 +42,7 @@ func (l *lab) authors(base string, n int) []*author {
 		}
 		_, cursor, _, ok := w.readUpdates(l.ctx, base, "")
 		if !ok {
-			l.Fatal("the updates can't be read")
+			l.Fatal("can't read the updates")
 		}
 		w.first, w.cursor = cursor, cursor
 		all = append(all, w)
@@ -68,7 +68,7 @@ func (w *author) publish(ctx context.Context, base, key string) answer {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if before := w.ids[key]; before != "" && before != made.Prediction.ID {
-		a.err = fmt.Errorf("the key %s gave %s, and now %s", key, before, made.Prediction.ID)
+		a.err = fmt.Errorf("the key %s first gave %s, and now %s", key, before, made.Prediction.ID)
 	}
 	w.ids[key] = made.Prediction.ID
 	if w.pending == key {
@@ -77,7 +77,7 @@ func (w *author) publish(ctx context.Context, base, key string) answer {
 	return a
 }
 
-// begin chooses the next key and what to publish with it.
+// begin chooses the next key and the body to publish with it.
 func (w *author) begin(market string) (key string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -98,22 +98,23 @@ func (w *author) acknowledged() int {
 	return len(w.ids)
 }
 
-// crowd are authors that publish at the same time.
+// crowd is a group of authors that publish at the same time.
 type crowd struct {
 	lab     *lab
 	authors []*author
 	base    func() string
-	market  func() string // the market to publish on; "" for none
-	// expected reports whether a refusal may happen now; the same is then sent again.
+	market  func() string // returns the market to publish on, or "" for none
+	// expected reports whether a refusal is acceptable. The author then sends the same request
+	// again.
 	expected func(answer) bool
-	// after, if set, is called after each acknowledgement, on the author's goroutine.
+	// after, if not nil, is called after each acknowledgement, on the author's goroutine.
 	after func(w *author, id string)
 
 	done sync.WaitGroup
 	stop context.CancelFunc
 }
 
-// start lets all authors publish until the crowd is stopped, each one prediction after another.
+// start lets all authors publish one prediction after another until the crowd is stopped.
 func (c *crowd) start() {
 	ctx, cancel := context.WithCancel(c.lab.ctx)
 	c.stop = cancel
@@ -126,7 +127,7 @@ func (c *crowd) start() {
 	}
 }
 
-// one publishes one prediction, again and again with the same key until it is acknowledged.
+// one publishes one prediction. It repeats the request with the same key until it is acknowledged.
 func (c *crowd) one(ctx context.Context, w *author) {
 	key := w.begin(c.market())
 	for ctx.Err() == nil {
@@ -152,13 +153,13 @@ func (c *crowd) one(ctx context.Context, w *author) {
 	}
 }
 
-// end stops the authors and waits for them. What had no answer by then is pending.
+// end stops the authors and waits for them. A key without an answer stays pending.
 func (c *crowd) end() {
 	c.stop()
 	c.done.Wait()
 }
 
-// acknowledged counts the predictions of all.
+// acknowledged returns the number of acknowledged predictions of all authors.
 func (c *crowd) acknowledged() (n int) {
 	for _, w := range c.authors {
 		n += w.acknowledged()
@@ -174,9 +175,9 @@ func (c *crowd) publishes(n int) {
 	}
 }
 
-// compare holds what each author was told against what the service has: every acknowledged
-// prediction is there exactly once, a key that had no answer gives one prediction at once, keys
-// give what they gave, and the updates read on.
+// compare compares each author's memory with the service. Every acknowledged prediction must exist
+// exactly once. A pending key must give one prediction at once, and other keys the same id as before.
+// The updates must continue from the cursor.
 func (c *crowd) compare() {
 	var all sync.WaitGroup
 	for _, w := range c.authors {
@@ -192,7 +193,7 @@ func (c *crowd) compare() {
 func (w *author) compare(l *lab, base string) {
 	w.mu.Lock()
 	pending := w.pending
-	again := map[string]string{} // keys to send again, with what they gave
+	again := map[string]string{} // keys to send again, with the ids that they gave
 	for key, id := range w.ids {
 		if len(again) < 3 {
 			again[key] = id
@@ -201,7 +202,7 @@ func (w *author) compare(l *lab, base string) {
 	w.mu.Unlock()
 	if pending != "" {
 		again[pending] = ""
-		l.count("keys without an answer sent again", 1)
+		l.count("unanswered keys retried", 1)
 	}
 	for key := range again {
 		if a := w.publish(l.ctx, base, key); a.status != 200 || a.err != nil {
@@ -212,14 +213,14 @@ func (w *author) compare(l *lab, base string) {
 	w.compareCount(l, base)
 	_, cursor, a, ok := w.readUpdates(l.ctx, base, w.cursor)
 	if !ok {
-		l.fault("the updates of %s don't read on: %s", w.handle, a)
+		l.fault("the updates of %s don't continue from the cursor: %s", w.handle, a)
 		return
 	}
 	w.cursor = cursor
 }
 
-// compareList reads the author's predictions, the newest first, as far as those that were
-// compared before.
+// compareList reads the author's predictions, newest first, until it meets predictions that an
+// earlier comparison found.
 func (w *author) compareList(l *lab, base string) {
 	w.mu.Lock()
 	missing := map[string]bool{}
@@ -251,7 +252,7 @@ func (w *author) compareList(l *lab, base string) {
 				delete(missing, p.ID)
 				w.compared[p.ID] = true
 			case expected[p.ID]:
-				l.fault("the prediction %s of %s is there twice", p.ID, w.handle)
+				l.fault("the prediction %s of %s exists twice", p.ID, w.handle)
 			case !w.compared[p.ID]:
 				l.fault("%s has a prediction %s that no key gave", w.handle, p.ID)
 			}
@@ -266,7 +267,7 @@ func (w *author) compareList(l *lab, base string) {
 	l.count("acknowledged predictions found", len(expected)-len(missing))
 }
 
-// compareCount holds the author's own count against the acknowledgements.
+// compareCount compares the author's own total with the number of acknowledgements.
 func (w *author) compareCount(l *lab, base string) {
 	a := send(l.ctx, request{url: base + "/api/stats", key: w.key})
 	var stats struct {
@@ -277,7 +278,7 @@ func (w *author) compareCount(l *lab, base string) {
 		return
 	}
 	if want := w.acknowledged(); stats.Stats.Predictions.Total != want {
-		l.fault("%s counts %d predictions, and %d were acknowledged", w.handle, stats.Stats.Predictions.Total, want)
+		l.fault("%s counts %d predictions, but %d were acknowledged", w.handle, stats.Stats.Predictions.Total, want)
 	}
 }
 

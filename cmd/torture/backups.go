@@ -14,8 +14,8 @@ import (
 	"github.com/pulsecast/pulsecast/app/database"
 )
 
-// killBackups kills backups and nodes while a backup is written, half of the times on each
-// database. Whatever then has the name of a backup is restored.
+// killBackups kills backups, and nodes during backups, half of the times on each database. After
+// each kill it restores the backup file, if there is one.
 func killBackups(l *lab) {
 	for db := range l.stores() {
 		s := l.stage(db, 1, never)
@@ -41,8 +41,8 @@ func killBackups(l *lab) {
 	}
 }
 
-// backUp writes a backup that nothing disturbs, and restores it: it holds everything that was
-// acknowledged before it began.
+// backUp writes a backup without disturbing it, and restores it. The backup must hold everything
+// that was acknowledged before it began.
 func (s *stage) backUp(db store, file string) (took time.Duration) {
 	s.publishes(20)
 	before := map[*author]int{}
@@ -54,12 +54,12 @@ func (s *stage) backUp(db store, file string) (took time.Duration) {
 		s.lab.fault("a backup: %v: %s", err, said)
 	}
 	took = time.Since(began)
-	s.lab.count("backups left alone", 1)
+	s.lab.count("undisturbed backups", 1)
 	s.restore(db, file, before)
 	return took
 }
 
-// killDuring begins a backup, and kills it, or the node, after a moment.
+// killDuring begins a backup and kills it, or the node, after the given time.
 func (s *stage) killDuring(i int, file string, moment time.Duration) {
 	cmd := exec.CommandContext(s.lab.ctx, s.lab.build.binary, "backup", "--force", file)
 	cmd.Env, cmd.Dir = s.node.env, s.lab.dir
@@ -74,25 +74,26 @@ func (s *stage) killDuring(i int, file string, moment time.Duration) {
 	s.node.Kill()
 	s.lab.count("nodes killed during a backup", 1)
 	if err := cmd.Wait(); err != nil {
-		s.lab.fault("a backup beside a node that was killed: %v", err)
+		s.lab.fault("a backup during which the node was killed: %v", err)
 	}
 	if err := s.node.start(); err != nil {
-		s.lab.fault("the node doesn't start after it was killed: %v", err)
+		s.lab.fault("the node doesn't start after a kill: %v", err)
 	}
 }
 
-// restore restores a backup into an empty database and asks a node on it for what it must hold.
+// restore restores a backup into an empty database and checks that a node on it has at least the
+// predictions that holds counts.
 func (s *stage) restore(db store, file string, holds map[*author]int) {
 	l := s.lab
 	if _, err := os.Stat(file); err != nil {
-		return // the first one was killed
+		return // the first backup was killed
 	}
 	to := l.another(db)
 	env := append(append([]string{}, s.node.env...), "DATABASE_URL="+to)
 	cmd := exec.CommandContext(l.ctx, l.build.binary, "restore", file)
 	cmd.Env, cmd.Dir = env, l.TempDir()
 	if said, err := cmd.CombinedOutput(); err != nil {
-		l.fault("restoring a file that has the name of a backup: %v: %s", err, said)
+		l.fault("restoring a backup: %v: %s", err, said)
 		return
 	}
 	l.count("backups restored", 1)
@@ -113,7 +114,8 @@ func (s *stage) restore(db store, file string, holds map[*author]int) {
 	}
 }
 
-// listed counts the predictions that a restored node lists.
+// listed counts the predictions that a restored node lists, and reports a fault if there are fewer
+// than least.
 func (w *author) listed(l *lab, base string, least int) {
 	var list struct{ Predictions []struct{ ID string } }
 	a := send(l.ctx, request{url: base + "/api/predictions?limit=100&agent=" + w.handle, key: w.key})
@@ -122,7 +124,7 @@ func (w *author) listed(l *lab, base string, least int) {
 	}
 }
 
-// another returns the address of a further empty database of the same kind.
+// another returns the address of another empty database of the same kind.
 func (l *lab) another(db store) (address string) {
 	if db.kind == database.SQLite {
 		return "sqlite://" + filepath.Join(l.TempDir(), "restored.db")

@@ -11,20 +11,20 @@ import (
 	"strings"
 )
 
-// breakage is a mistake that is made on purpose, to see that a check catches it. The program's
-// own sources hold no trace of it: one build, with the tag "broken", replaces the sources by
-// changed copies (go build -overlay). Its environment variable BROKEN chooses the mistake.
+// breakage is a deliberate mistake, made to see that a check catches it. The program's own sources
+// don't contain it. A build with the tag "broken" replaces some sources with changed copies (go
+// build -overlay), and its environment variable BROKEN chooses the mistake.
 type breakage struct {
 	name   string
-	does   string // what is wrong: "It answers before the commit."
+	does   string // the mistake as a sentence: "It answers before the commit."
 	checks []string
 	edits  []edit
 }
 
-// edit replaces a text that stands exactly once in a file.
+// edit replaces a text that occurs exactly once in a file.
 type edit struct{ file, from, to string }
 
-// is is the condition of a mistake, in the changed copies.
+// is returns the condition that the changed copies use to make a mistake.
 func is(name string) string { return fmt.Sprintf("broken.Is(%q)", name) }
 
 var breakages = []breakage{
@@ -55,12 +55,12 @@ var breakages = []breakage{
 			"\tif !" + is("update") + " {\n\t\tb.updates = append(b.updates, i.moved(&row, b.now))\n\t}\n"}},
 	},
 	{
-		name: "sync", does: "Postgres confirms a publish before it is written down (synchronous_commit=off).", checks: []string{"databases"},
+		name: "sync", does: "Postgres confirms a publish before it is on disk (synchronous_commit=off).", checks: []string{"databases"},
 		edits: []edit{{"app/prediction/batch.go", "\t\treturn fmt.Errorf(\"store predictions: %w\", err)\n\t}\n\treturn nil\n",
 			"\t\treturn fmt.Errorf(\"store predictions: %w\", err)\n\t}\n\tif " + is("sync") + " {\n\t\treturn database.CommitLater(ctx, tx)\n\t}\n\treturn nil\n"}},
 	},
 	{
-		name: "lease", does: "A node that finds a lease held asks again after an hour.", checks: []string{"cluster"},
+		name: "lease", does: "A node that finds a lease held tries again only after an hour.", checks: []string{"cluster"},
 		edits: []edit{{"app/worker/worker.go", "\t\t\tw.hold(ctx, job)\n\t\t}\n\t\tpause(ctx, job.life()/4)\n",
 			"\t\t\tw.hold(ctx, job)\n\t\t}\n\t\tif " + is("lease") + " {\n\t\t\tpause(ctx, time.Hour)\n\t\t}\n\t\tpause(ctx, job.life()/4)\n"}},
 	},
@@ -79,12 +79,12 @@ var breakages = []breakage{
 			"ReadTimeout:                  map[bool]time.Duration{true: 10 * time.Minute, false: 15 * time.Second}[" + is("patience") + "],"}},
 	},
 	{
-		name: "parameter", does: "A wrong limit is an internal error.", checks: []string{"fuzzer"},
+		name: "parameter", does: "An invalid limit is answered with an internal error.", checks: []string{"fuzzer"},
 		edits: []edit{{"app/api/parameter.go", "\tif !ok {\n\t\treturn 0, badLimit()\n\t}\n\treturn n, nil",
 			"\tif !ok && " + is("parameter") + " {\n\t\treturn 0, fmt.Errorf(\"broken\")\n\t}\n\tif !ok {\n\t\treturn 0, badLimit()\n\t}\n\treturn n, nil"}},
 	},
 	{
-		name: "shape", does: "A publish is answered \"ok\": false, which the document doesn't have.", checks: []string{"fuzzer"},
+		name: "shape", does: "A publish is answered with \"ok\": false, which the document doesn't allow.", checks: []string{"fuzzer"},
 		edits: []edit{{"app/api/predictions.go", "publishedWire{OK: true, Prediction", "publishedWire{OK: !" + is("shape") + ", Prediction"}},
 	},
 	{
@@ -95,7 +95,7 @@ var breakages = []breakage{
 			{"app/api/body.go", "\t\"mime\"\n", "\t\"mime\"\n\t\"os\"\n"}},
 	},
 	{
-		name: "limits", does: "No rate limit refuses anything.", checks: []string{"dear requests"},
+		name: "limits", does: "No rate limit refuses a request.", checks: []string{"expensive requests"},
 		edits: []edit{{"app/httpserver/limits.go", "func (l *Limits) take(ctx context.Context, cl *class, key bucketKey, n int) verdict {\n",
 			"func (l *Limits) take(ctx context.Context, cl *class, key bucketKey, n int) verdict {\n\tif " + is("limits") + " {\n\t\treturn verdict{ok: true}\n\t}\n"}},
 	},
@@ -106,7 +106,7 @@ var breakages = []breakage{
 				"\t\t_ = copied.Close()\n\t\tpredictions = 0\n\t}\n\tgot, err := inspectSQLite(ctx, temp)\n"}},
 	},
 	{
-		name: "segments", does: "A segment of the archive is deleted as soon as it was read.", checks: []string{"sealing"},
+		name: "segments", does: "A segment of the archive is deleted as soon as it is read.", checks: []string{"sealing"},
 		edits: []edit{{"app/archive/observed.go", "\treturn content, nil\n}\n",
 			"\tif " + is("segments") + " {\n\t\t_ = deleteSegments(ctx, db, []uuid.UUID{id})\n\t}\n\treturn content, nil\n}\n"}},
 	},
@@ -142,12 +142,12 @@ import "os"
 
 var chosen = os.Getenv("BROKEN")
 
-// Is reports whether this mistake is to be made.
+// Is reports whether the build must make this mistake.
 func Is(name string) bool { return chosen == name }
 `
 
-// fits reports whether the program has the files that a breakage changes: parts of it may not be
-// built yet, and are then not tried either.
+// fits reports whether the program has the files that a breakage changes. A breakage of a missing
+// part isn't tried.
 func (b *breakage) fits() bool {
 	root, err := moduleRoot()
 	return err == nil && !slices.ContainsFunc(b.edits, func(e edit) bool {
@@ -158,7 +158,7 @@ func (b *breakage) fits() bool {
 
 const overlayFile = "overlay.json"
 
-// writeOverlay writes the changed copies, and the file that tells go build of them.
+// writeOverlay writes the changed copies, and the overlay file that lists them for go build.
 func writeOverlay(dir string) (overlay string, err error) {
 	root, err := moduleRoot()
 	if err != nil {
@@ -192,7 +192,7 @@ func writeOverlay(dir string) (overlay string, err error) {
 	return overlay, os.WriteFile(overlay, packed, 0o644)
 }
 
-// apply makes an edit in the texts, which are read from the sources when first needed.
+// apply makes an edit in texts. It reads a source file when it first needs it.
 func (e edit) apply(root string, texts map[string]string) error {
 	text, ok := texts[e.file]
 	if !ok {
@@ -204,7 +204,7 @@ func (e edit) apply(root string, texts map[string]string) error {
 		text = strings.Replace(string(source), imports, imports+"\t\"github.com/pulsecast/pulsecast/app/broken\"\n", 1)
 	}
 	if n := strings.Count(text, e.from); n != 1 {
-		return fmt.Errorf("%s holds %d times, not once: %s", e.file, n, e.from)
+		return fmt.Errorf("%s contains this text %d times, want once: %s", e.file, n, e.from)
 	}
 	texts[e.file] = strings.Replace(text, e.from, e.to, 1)
 	return nil

@@ -5,27 +5,27 @@ import (
 	"time"
 )
 
-// check is one way to torment the program.
+// check is one way to attack the program.
 type check struct {
 	name  string
-	tries string // what is tried
-	holds string // what must hold
+	tries string // the sentence that says what is tried
+	holds string // the sentence that says what must hold
 	run   func(*lab)
-	idle  bool // it mostly waits, so it runs beside others
-	suite bool // its tests are part of the suite, so the short form leaves it out
+	idle  bool // it mostly waits, so it runs beside other checks
+	suite bool // its tests are also part of the suite, so the short form leaves it out
 }
 
 var checks = []check{
 	{
 		name:  "nodes",
-		tries: "A node is killed (SIGKILL) at a random moment while agents publish with idempotency keys and markets close, and is started again.",
-		holds: "Every acknowledged prediction is there exactly once. Every key gives one prediction, and a retry succeeds at once. Updates read on from their cursor. At the end every settlement is among the updates, and the ledger equals its rebuild.",
+		tries: "A node is killed (SIGKILL) at a random moment while agents publish with idempotency keys and markets close. Then it is started again.",
+		holds: "Every acknowledged prediction exists exactly once. Every key gives one prediction, and a retry succeeds at once. Updates continue from their cursor. At the end, every settlement is among the updates and the ledger equals its rebuild.",
 		run:   killNodes,
 	},
 	{
 		name:  "databases",
-		tries: "Postgres is killed (SIGKILL to all its processes) or stopped immediately (SIGQUIT) under a node that goes on.",
-		holds: "The same as for nodes. In between, answers are 200 or 503.",
+		tries: "Postgres is killed (SIGKILL to all its processes) or stopped immediately (SIGQUIT) under a node that keeps running.",
+		holds: "The same as for nodes. During an outage, answers are 200 or 503.",
 		run:   killDatabases,
 	},
 	{
@@ -36,82 +36,82 @@ var checks = []check{
 	},
 	{
 		name:  "sealing",
-		tries: "The sealer of a day of the archive is killed (SIGKILL) at a random moment, on both databases, and another one goes on.",
-		holds: "The day is sealed once. It holds every reading once, its hashes are right, and it follows the day before.",
+		tries: "The sealer of a day of the archive is killed (SIGKILL) at a random moment, on both databases. Another sealer continues its work.",
+		holds: "The day is sealed once. It holds every reading once, its hashes are right, and it links to the day before.",
 		run:   killSealers,
 		suite: true,
 	},
 	{
 		name:  "cluster",
 		tries: "Three nodes serve behind haproxy, on one Postgres and one Redis. They are killed and stopped in turn while agents publish.",
-		holds: "The same as for nodes. Every lease is renewed or taken over within two intervals of its job. An author reads its own prediction at once, whichever node answers.",
+		holds: "The same as for nodes. Every lease is renewed or taken over within two intervals of its job. An author reads its own prediction at once, on every node.",
 		run:   rollNodes,
 	},
 	{
 		name:  "outages",
-		tries: "Postgres is stopped and frozen, Redis is frozen and stopped, and the sources hang, while every kind of request goes on.",
-		holds: "What needs the missing part answers 503, everything else 200, each within five seconds. Everything is 200 again within ten seconds of the part's return.",
+		tries: "Postgres is stopped and frozen, Redis is frozen and stopped, and the sources hang. Requests of every kind continue meanwhile.",
+		holds: "Requests that need the missing part are answered 503 and all others 200, within five seconds. All requests are answered 200 again within ten seconds of the part's return.",
 		run:   takeAway,
 	},
 	{
 		name:  "slow clients",
-		tries: "Clients send headers or bodies byte by byte, connect and never ask, or ask and never read.",
-		holds: "Others are answered as before. The server closes every such connection within 45 s, and its descriptors return to where they were.",
+		tries: "Clients send headers or bodies byte by byte, connect and send no request, or send requests and never read.",
+		holds: "Other clients are answered as before. The server closes every such connection within 45 s, and its number of open descriptors returns to what it was.",
 		run:   crawl,
 		idle:  true,
 	},
 	{
 		name:  "fuzzer",
 		tries: "Random requests, valid and invalid, are made from the OpenAPI document for every operation, on SQLite without Redis and on Postgres with it.",
-		holds: "Every answer is what the document says. None is 5xx, and the program stays up.",
+		holds: "Every answer matches the document. None is 5xx, and the program keeps running.",
 		run:   fuzz,
 	},
 	{
 		name:  "parsers",
-		tries: "Every native fuzz target is run: one stands beside each parser.",
-		holds: "No input makes a parser panic, hang, or break what its target says of it.",
+		tries: "Every native fuzz target runs. Each parser has one.",
+		holds: "No input makes a parser panic, hang, or break a rule that its target checks.",
 		run:   parsers,
 		suite: true,
 	},
 	{
 		name:  "wire",
-		tries: "Raw bytes are sent: malformed requests of every shape, and unusual ones that are well-formed.",
-		holds: "Malformed ones are refused and the connection closes; unusual ones are understood.",
+		tries: "Raw bytes are sent: malformed requests of many shapes, and unusual but well-formed ones.",
+		holds: "Malformed requests are refused and their connections close. Unusual ones are understood.",
 		run:   shapes,
 		suite: true,
 	},
 	{
-		name:  "dear requests",
-		tries: "Twenty addresses send the dearest requests, four at a time each, as fast as their limits let them, on both databases.",
-		holds: "Every request of others is answered 200 within five seconds. Attackers are refused at their limits.",
+		name:  "expensive requests",
+		tries: "Twenty addresses send the most expensive requests, four at a time each, as fast as their limits allow, on both databases.",
+		holds: "Every request of other clients is answered 200 within five seconds. Attackers are refused at their limits.",
 		run:   besiege,
 	},
 	{
 		name:  "soak",
 		tries: "A node on Postgres and Redis is kept busy with publishing, reading, pages and streams.",
-		holds: fmt.Sprintf("No answer is 5xx. Afterwards there are at most %d more goroutines, %d more descriptors and %d MiB more of resident memory than before.", goroutinesKept, soakDescriptors, memoryKept),
+		holds: fmt.Sprintf("No answer is 5xx. Afterwards the node has at most %d more goroutines, %d more descriptors and %d MiB more of resident memory than before.", goroutinesKept, soakDescriptors, memoryKept),
 		run:   soak,
 	},
 }
 
-// scale is how much of everything is tried.
+// scale sets how much each check tries.
 type scale struct {
 	Nodes     int           `env:"TORTURE_NODES" default:"200" help:"Kills of a node."`
 	Databases int           `env:"TORTURE_DATABASES" default:"50" help:"Kills of Postgres."`
 	Backups   int           `env:"TORTURE_BACKUPS" default:"50" help:"Kills during a backup."`
-	Sealing   int           `env:"TORTURE_SEALING" default:"50" help:"Kills of a sealer of the archive."`
+	Sealing   int           `env:"TORTURE_SEALING" default:"50" help:"Kills of an archive sealer."`
 	Restarts  int           `env:"TORTURE_RESTARTS" default:"30" help:"Kills and restarts of nodes behind haproxy."`
 	Outage    time.Duration `env:"TORTURE_OUTAGE" default:"10s" help:"Length of each outage."`
 	Clients   int           `env:"TORTURE_CLIENTS" default:"500" help:"Slow clients of each kind."`
 	Requests  int           `env:"TORTURE_REQUESTS" default:"20000" help:"Requests of the fuzzer on each backend."`
-	Attack    time.Duration `env:"TORTURE_ATTACK" default:"60s" help:"Length of the attack by dear requests on each backend."`
+	Attack    time.Duration `env:"TORTURE_ATTACK" default:"60s" help:"Length of the attack by expensive requests on each backend."`
 	Soak      time.Duration `env:"TORTURE_SOAK" default:"10m" help:"Length of the soak."`
 	Fuzz      time.Duration `env:"TORTURE_FUZZ" default:"20s" help:"Length of each native fuzz target."`
-	Seed      uint64        `env:"TORTURE_SEED" help:"Seed of everything random; 0: a new one."`
-	Patience  int           `env:"TORTURE_PATIENCE" default:"1" help:"Multiplies every bound on time, for a busy machine."`
+	Seed      uint64        `env:"TORTURE_SEED" help:"Seed of all random choices. 0 picks a new one."`
+	Patience  int           `env:"TORTURE_PATIENCE" default:"1" help:"Factor for every time limit, for a busy machine."`
 }
 
-// short is the form that belongs to the test suite.
+// short returns the scale of the test suite.
 func short() *scale {
 	return &scale{
 		Nodes: 4, Databases: 3, Backups: 4, Sealing: 6, Restarts: 3, Outage: 1500 * time.Millisecond, Clients: 40, Requests: 300,

@@ -17,7 +17,7 @@ import (
 	"github.com/pulsecast/pulsecast/cmd/internal/run"
 )
 
-// redis starts a Redis of the check's own and returns its REDIS_URL.
+// redis starts a Redis for this check and returns its REDIS_URL.
 func (l *lab) redis() (server *run.Process, url string) {
 	paths, err := run.Install(l.ctx, run.Tool{Program: "redis-server", Package: "redis-server"})
 	l.must(err)
@@ -60,7 +60,7 @@ backend nodes
 	default-server inter 100ms fall 1 rise 1 check
 %s`
 
-// haproxy balances the requests over nodes, and returns where it listens.
+// haproxy starts a haproxy that balances requests over nodes, and returns its address.
 func (l *lab) haproxy(nodes []*node) (base string) {
 	paths, err := run.Install(l.ctx, run.Tool{Program: "haproxy", Elsewhere: "/usr/sbin/haproxy", Package: "haproxy"})
 	l.must(err)
@@ -80,7 +80,7 @@ func (l *lab) haproxy(nodes []*node) (base string) {
 	return "http://" + address
 }
 
-// shortJobs run every two seconds, so their leases must be taken over within four.
+// shortJobs run every two seconds, so another node must take their leases over within four.
 var shortJobs = []string{"consensus", "leaderboard", "reveal", "updates"}
 
 const shortInterval = 2 * time.Second
@@ -102,7 +102,7 @@ func rollNodes(l *lab) {
 	var reads atomic.Int64
 	c := &crowd{
 		lab: l, authors: l.authors(base, authorsAtOnce), base: func() string { return base }, market: func() string { return "" },
-		// haproxy says 502 when a node dies under a request, and 503 when it knows of no node.
+		// haproxy answers 502 if a node dies during a request, and 503 if no node is up.
 		expected: func(a answer) bool { return a.status == 502 || a.status == 503 },
 		after: func(w *author, id string) {
 			if readsOwn(l, base, w, id) {
@@ -121,11 +121,11 @@ func rollNodes(l *lab) {
 			l.count("nodes killed", 1)
 		} else {
 			n.Stop()
-			l.count("nodes stopped in order", 1)
+			l.count("nodes stopped by SIGTERM", 1)
 		}
 		took, ok := l.eventually(l.patience(2*shortInterval), func() bool { return l.faulty() || renewed(l.ctx, watched, before) })
 		if !ok {
-			l.fault("leases are not taken over %s after their node went", took)
+			l.fault("leases are not taken over %s after their node ended", took)
 		}
 		l.longest("longest time until every lease is renewed or taken over", took)
 		if err := n.start(); err != nil {
@@ -138,10 +138,10 @@ func rollNodes(l *lab) {
 	c.end()
 	c.compare()
 	l.count("predictions acknowledged", c.acknowledged())
-	l.count("own writes read at once on any node", int(reads.Load()))
+	l.count("own predictions read at once", int(reads.Load()))
 }
 
-// leases reads until when each of the short jobs is held. It reads the table itself, to see what
+// leases returns when the lease of each short job expires. It reads the table itself, to see what
 // other nodes see.
 func leases(ctx context.Context, db *pgx.Conn) (map[string]time.Time, error) {
 	rows, err := db.Query(ctx, "SELECT name, expires_at FROM leases WHERE name = ANY($1)", shortJobs)
@@ -161,7 +161,7 @@ func leases(ctx context.Context, db *pgx.Conn) (map[string]time.Time, error) {
 	return held, rows.Err()
 }
 
-// renewed reports whether every lease lasts longer than it did before.
+// renewed reports whether every lease expires later than before.
 func renewed(ctx context.Context, db *pgx.Conn, before map[string]time.Time) bool {
 	now, err := leases(ctx, db)
 	for name, until := range before {
@@ -172,8 +172,8 @@ func renewed(ctx context.Context, db *pgx.Conn, before map[string]time.Time) boo
 	return err == nil && len(before) > 0
 }
 
-// readsOwn asks any node for the latest prediction of an author, which must be the one that was
-// just acknowledged. It reports whether a node answered.
+// readsOwn asks any node for an author's latest prediction and reports a fault unless it is the one
+// just acknowledged. It returns whether a node answered.
 func readsOwn(l *lab, base string, w *author, id string) bool {
 	a := send(l.ctx, request{url: base + "/api/predictions?limit=1&agent=" + w.handle, key: w.key})
 	var list struct{ Predictions []struct{ ID string } }
@@ -181,7 +181,7 @@ func readsOwn(l *lab, base string, w *author, id string) bool {
 		return false
 	}
 	if len(list.Predictions) == 0 || list.Predictions[0].ID != id {
-		l.fault("%s doesn't see its own prediction %s at once, but %v", w.handle, id, list.Predictions)
+		l.fault("%s doesn't see its own prediction %s at once: got %v", w.handle, id, list.Predictions)
 	}
 	return true
 }

@@ -21,7 +21,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/contract/contracttest"
 )
 
-// fuzzersAtOnce is how many requests of the fuzzer are under way at the same time.
+// fuzzersAtOnce is the number of fuzzer requests that run at the same time.
 const fuzzersAtOnce = 4
 
 // fuzz sends requests made from the OpenAPI document to the whole service, on both backends.
@@ -42,7 +42,7 @@ func fuzz(l *lab) {
 			all.Go(func() {
 				for i := range l.Requests / fuzzersAtOnce {
 					l.fuzzOne(n, g, i)
-					if i%200 == 199 { // accounts are closed and keys are replaced meanwhile
+					if i%200 == 199 { // renew: the fuzzer closes accounts and replaces keys
 						g.know(l, n)
 					}
 					if l.build.broken != nil && l.faulty() {
@@ -58,7 +58,7 @@ func fuzz(l *lab) {
 		default:
 		}
 		if a := send(l.ctx, request{url: n.base + "/api/health"}); a.status != 200 {
-			l.fault("afterwards health says %s", a)
+			l.fault("health after the fuzzing: %s", a)
 		}
 		if l.faulty() {
 			return
@@ -76,7 +76,7 @@ func (l *lab) generator(n *node, worker uint64) (*generator, error) {
 	return g, nil
 }
 
-// know makes an agent with a prediction, so that requests can name what exists.
+// know creates an agent with a prediction, so that requests can name existing things.
 func (g *generator) know(l *lab, n *node) {
 	var made struct {
 		Agent  struct{ Handle string }
@@ -99,7 +99,7 @@ func (g *generator) know(l *lab, n *node) {
 	}
 }
 
-// fuzzOne sends one request and holds its answer against the document.
+// fuzzOne sends one request and compares its answer with the document.
 func (l *lab) fuzzOne(n *node, g *generator, i int) {
 	r := g.request()
 	ctx, cancel := context.WithTimeout(l.ctx, 30*time.Second)
@@ -121,9 +121,9 @@ func (l *lab) fuzzOne(n *node, g *generator, i int) {
 	}
 	defer res.Body.Close()
 	l.count("requests", 1)
-	l.count("of them answered "+res.Status[:1]+"xx", 1)
+	l.count("requests answered "+res.Status[:1]+"xx", 1)
 	if strings.HasPrefix(res.Header.Get("Content-Type"), "text/event-stream") {
-		return // it goes on
+		return // a stream, which doesn't end
 	}
 	body, err := unpacked(res)
 	if err == nil && res.StatusCode >= 500 {
@@ -137,7 +137,7 @@ func (l *lab) fuzzOne(n *node, g *generator, i int) {
 	}
 }
 
-// unpacked reads a body in the coding that its answer names.
+// unpacked decodes a body according to the Content-Encoding of its answer.
 func unpacked(res *http.Response) ([]byte, error) {
 	var r io.Reader = res.Body
 	switch coding := res.Header.Get("Content-Encoding"); coding {
@@ -158,7 +158,7 @@ func unpacked(res *http.Response) ([]byte, error) {
 		defer d.Close()
 		r = d
 	default:
-		return nil, fmt.Errorf("the coding %q was not offered", coding)
+		return nil, fmt.Errorf("Content-Encoding %q was not offered", coding)
 	}
 	return io.ReadAll(r)
 }

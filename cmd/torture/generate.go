@@ -16,14 +16,14 @@ import (
 	"github.com/pulsecast/pulsecast/app/contract"
 )
 
-// generator makes requests from the OpenAPI document: what it allows, and what it doesn't.
+// generator makes requests from the OpenAPI document, both allowed and forbidden ones.
 type generator struct {
 	*rand.Rand
 	operations []contract.Operation
-	known      map[string][]string // values that exist, by the name of the parameter
+	known      map[string][]string // existing values by parameter name
 }
 
-// generated is a request as it goes over the wire.
+// generated is a request as it is sent.
 type generated struct {
 	operation string
 	method    string
@@ -36,7 +36,7 @@ func (g generated) String() string {
 	return fmt.Sprintf("%s: %s %.300s %q %.300q", g.operation, g.method, g.target, g.header, g.body)
 }
 
-// nasty are texts that parsers trip over.
+// nasty are texts that parsers often handle wrongly.
 var nasty = []string{
 	"", " ", "\x00", "%00", "%zz", "null", "true", "-1", "0", "1e309", "NaN", "999999999999999999999999", "' OR '1'='1", "\"", "\\", "../../etc/passwd",
 	"\xff\xfe", "\u202eabc", "e\u0301", "😀", "\u200b", "{}", "[]", "a,b", "a;b", "*", "%", "_", "+", "0x10", "2026-02-30T25:61:61Z",
@@ -47,7 +47,7 @@ func (g *generator) oneIn(n int) bool { return g.IntN(n) == 0 }
 
 func pick[T any](g *generator, list []T) T { return list[g.IntN(len(list))] }
 
-// junk is a text that is likely to be refused.
+// junk returns a text that is likely to be refused.
 func (g *generator) junk() string {
 	switch g.IntN(4) {
 	case 0:
@@ -62,7 +62,7 @@ func (g *generator) junk() string {
 	return pick(g, nasty)
 }
 
-// request makes a request for a random operation.
+// request returns a request for a random operation.
 func (g *generator) request() generated {
 	op := pick(g, g.operations)
 	r := generated{operation: op.OperationID, method: op.Method, target: op.Path}
@@ -75,7 +75,7 @@ func (g *generator) request() generated {
 		value := g.parameter(name, p.Value.Schema)
 		switch p.Value.In {
 		case openapi3.ParameterInPath:
-			value = cmp.Or(value, "-") // with none it would be another path
+			value = cmp.Or(value, "-") // an empty value would make another path
 			r.target = strings.Replace(r.target, "{"+name+"}", url.PathEscape(value), 1)
 		case openapi3.ParameterInQuery:
 			query.Add(name, value)
@@ -126,7 +126,7 @@ func (r *generated) headers(g *generator, op *contract.Operation) {
 	}
 }
 
-// parameter is a value that exists, one that the schema allows, or junk.
+// parameter returns an existing value, a value that the schema allows, or junk.
 func (g *generator) parameter(name string, schema *openapi3.SchemaRef) string {
 	if g.oneIn(4) {
 		return g.junk()
@@ -142,7 +142,7 @@ func (g *generator) parameter(name string, schema *openapi3.SchemaRef) string {
 	return string(packed)
 }
 
-// body is JSON that the schema allows, changed in a part of the cases.
+// body returns JSON that the schema allows. Some bodies are then changed.
 func (g *generator) body(schema *openapi3.SchemaRef) []byte {
 	value := g.value(schema, 0)
 	if object, ok := value.(map[string]any); ok && g.oneIn(2) {
@@ -158,7 +158,7 @@ func (g *generator) body(schema *openapi3.SchemaRef) []byte {
 	return packed
 }
 
-// disturb changes one field of an object, or of an object in it.
+// disturb changes one field of an object, or of an object inside it.
 func (g *generator) disturb(object map[string]any) {
 	names := make([]string, 0, len(object))
 	for name, value := range object {
@@ -184,7 +184,7 @@ func (g *generator) disturb(object map[string]any) {
 	}
 }
 
-// mangle makes bytes that may no longer be JSON.
+// mangle changes bytes so that they may no longer be JSON.
 func (g *generator) mangle(text []byte) []byte {
 	at := g.IntN(len(text) + 1)
 	switch g.IntN(6) {
@@ -202,7 +202,7 @@ func (g *generator) mangle(text []byte) []byte {
 	return bytes.Replace(text, []byte("{"), []byte(`{"title":"twice","title":"twice",`), 1)
 }
 
-// value makes a value that a schema allows, mostly.
+// value returns a value that, in most cases, the schema allows.
 func (g *generator) value(ref *openapi3.SchemaRef, depth int) any {
 	if ref == nil || ref.Value == nil || depth > 6 {
 		return nil

@@ -16,7 +16,7 @@ import (
 	"github.com/pulsecast/pulsecast/cmd/internal/run"
 )
 
-// goTest runs tests of a package, in the broken copy of the sources if the build is broken.
+// goTest runs tests of a package. If the build is broken, it uses the broken copy of the sources.
 func (l *lab) goTest(ctx context.Context, pkg string, args ...string) (out []byte, err error) {
 	root, err := moduleRoot()
 	l.must(err)
@@ -31,8 +31,8 @@ func (l *lab) goTest(ctx context.Context, pkg string, args ...string) (out []byt
 	return cmd.CombinedOutput()
 }
 
-// shapes runs the table of malformed and of unusual requests, which stands with the tests of
-// the server.
+// shapes runs the tables of malformed and unusual requests, which are among the tests of
+// app/httpserver.
 func shapes(l *lab) {
 	out, err := l.goTest(l.ctx, "./app/httpserver", "-v", "-run", "^(TestMalformedShapes|TestUnusualShapes)$")
 	lines := bufio.NewScanner(bytes.NewReader(out))
@@ -50,7 +50,7 @@ func shapes(l *lab) {
 	}
 }
 
-// firstFailure is the first line that tells what went wrong.
+// firstFailure returns the first line that says what went wrong.
 func firstFailure(out []byte) string {
 	found := regexp.MustCompile(`(?m)^.*(_test\.go:\d+: |panic: ).*$`).Find(out)
 	if found == nil {
@@ -84,8 +84,8 @@ func targets(root string) (list []target, err error) {
 	return list, err
 }
 
-// parsers runs every native fuzz target for a time. On a broken build only those of the package
-// that was broken.
+// parsers runs every native fuzz target for a time. On a broken build it runs only those of the
+// broken package.
 func parsers(l *lab) {
 	root, err := moduleRoot()
 	l.must(err)
@@ -102,12 +102,12 @@ func parsers(l *lab) {
 			l.fault("%s of %s: %v: %s", t.name, t.pkg, err, firstFailure(out))
 		}
 	}
-	l.longest("length of each", l.Fuzz)
+	l.longest("time per target", l.Fuzz)
 }
 
 var executed = regexp.MustCompile(`execs: (\d+)`)
 
-// executions reads how many inputs a target was given.
+// executions returns how many inputs a target was given.
 func executions(out []byte) (n int) {
 	all := executed.FindAllSubmatch(out, -1)
 	if len(all) > 0 {

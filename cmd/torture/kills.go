@@ -9,22 +9,22 @@ import (
 	"github.com/pulsecast/pulsecast/app/database/dbtest"
 )
 
-// stage is a node under a crowd, with markets that close one after another, so that kills meet
-// readings, baselines and settlements too.
+// stage is a node, a crowd that publishes on it, and markets that close one after another. Kills
+// therefore also hit readings, baselines and settlements.
 type stage struct {
 	*crowd
 	lab     *lab
 	node    *node
 	sources *sources
-	market  atomic.Int64 // the market that is published on
+	market  atomic.Int64 // index of the market that is published on
 	markets int
-	closed  int // how many of the markets are
+	closed  int // number of closed markets
 }
 
-// authorsAtOnce is how many authors publish at the same time.
+// authorsAtOnce is the number of authors that publish at the same time.
 const authorsAtOnce = 8
 
-// stage starts a node on a database, sources and authors, and lets the authors publish.
+// stage starts a node on a database, its sources and its authors, and lets the authors publish.
 func (l *lab) stage(db store, markets int, expected func(answer) bool) *stage {
 	s := &stage{lab: l, sources: l.sources(), markets: markets}
 	for i := range markets {
@@ -50,12 +50,12 @@ func (s *stage) know(markets int) {
 			len(list.Markets) >= min(markets, 100)
 	})
 	if !ok {
-		s.lab.Fatalf("the markets are not read after %s", took)
+		s.lab.Fatalf("the node hasn't read the markets after %s", took)
 	}
 }
 
-// advance moves on to another market by how much of the work is done, and closes those that the
-// authors left when it moved on before.
+// advance chooses the market to publish on by the share of the work that is done. It closes the
+// markets before the one that it chose last time.
 func (s *stage) advance(done, of int) {
 	for ; s.closed < int(s.market.Load()); s.closed++ {
 		s.sources.settle(s.name(s.closed))
@@ -63,8 +63,8 @@ func (s *stage) advance(done, of int) {
 	s.market.Store(int64(min(done*s.markets/of, s.markets-1)))
 }
 
-// finish stops the authors, closes every market, and holds the ledger against its rebuild once
-// everything is settled.
+// finish stops the authors and closes every market. Once everything is settled, it compares the
+// ledger with its rebuild.
 func (s *stage) finish() {
 	s.end()
 	s.compare()
@@ -98,7 +98,7 @@ func (s *stage) finish() {
 	s.lab.count("ledgers rebuilt", 1)
 }
 
-// settled reads each author's updates from the beginning: none of the settlements is left out.
+// settled reads each author's updates from the start and checks that they include every settlement.
 func (s *stage) settled() {
 	for _, w := range s.authors {
 		missing := map[string]bool{}
@@ -115,14 +115,14 @@ func (s *stage) settled() {
 			return len(missing) == 0
 		})
 		if !ok {
-			s.lab.fault("%d settlements of %s are not among its updates: %s", len(missing), w.handle, a)
+			s.lab.fault("%d settlements of %s are missing from its updates: %s", len(missing), w.handle, a)
 			return
 		}
 		s.lab.count("settlements among the updates", len(w.ids)-len(missing))
 	}
 }
 
-// never is for checks in which every answer must be an acknowledgement.
+// never is the expected function of checks in which every answer must be an acknowledgement.
 func never(answer) bool { return false }
 
 // killNodes kills the program while agents publish, half of the times on each database.
@@ -135,16 +135,16 @@ func killNodes(l *lab) {
 			time.Sleep(time.Duration(l.random.IntN(20_000)) * time.Microsecond)
 			s.node.Kill()
 			l.count("nodes killed, "+string(db.kind), 1)
-			if i%10 == 9 { // and once more while it starts
+			if i%10 == 9 { // kill it once more while it starts
 				_, _, err := s.node.launch()
 				l.must(err)
 				time.Sleep(time.Duration(l.random.IntN(100)) * time.Millisecond)
 				s.node.Kill()
-				l.count("of them once more while starting", 1)
+				l.count("nodes killed again while starting", 1)
 			}
 			began := time.Now()
 			if err := s.node.start(); err != nil {
-				l.fault("the node doesn't start after it was killed: %v", err)
+				l.fault("the node doesn't start after a kill: %v", err)
 				return
 			}
 			l.longest("longest start after a kill", time.Since(began))
@@ -161,7 +161,7 @@ func killNodes(l *lab) {
 	}
 }
 
-// killDatabases kills Postgres under a node that goes on, and starts it again.
+// killDatabases kills Postgres under a running node, and starts it again.
 func killDatabases(l *lab) {
 	db := l.postgres()
 	s := l.stage(db, min(l.Databases, 20), func(a answer) bool { return a.status == 503 })
@@ -178,11 +178,12 @@ func killDatabases(l *lab) {
 		before := s.acknowledged()
 		took, ok := l.eventually(l.patience(10*time.Second), func() bool { return s.acknowledged() > before || l.faulty() })
 		if !ok {
-			l.fault("nothing is published %s after the database came back", took)
+			l.fault("no publish succeeded %s after the database came back", took)
 			return
 		}
-		l.longest("longest time until it publishes again", took)
-		// A comparison asks for the state of each topic, so the node must have found the database.
+		l.longest("longest time until publishing works again", took)
+		// A comparison reads the state of each topic, so the node must have reconnected to the
+		// database.
 		s.compare()
 		if s.advance(i+1, l.Databases); l.faulty() {
 			return

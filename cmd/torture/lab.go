@@ -17,12 +17,12 @@ import (
 	"github.com/pulsecast/pulsecast/cmd/internal/run"
 )
 
-// lab is where one check runs: the build of the program, and all that the check starts, which
-// ends with it. It is a testing.TB, so that what starts servers for tests starts them here. A
-// Fatal ends the check because it couldn't be carried out; what the program does wrong is a
-// fault of the outcome instead.
+// lab is where one check runs. It holds the build of the program and everything that the check
+// starts, and stops it all at the end. It is a testing.TB, so that the check can use the functions
+// that start servers for tests. A Fatal means that the check couldn't be carried out. If the
+// program does something wrong, that is a fault of the outcome instead.
 type lab struct {
-	testing.TB // nil: only the methods below are called
+	testing.TB // nil: only the methods below may be called
 	*scale
 	*outcome
 
@@ -39,10 +39,10 @@ type lab struct {
 // build is one build of the program.
 type build struct {
 	binary string
-	broken *breakage // nil: the program as it is
+	broken *breakage // nil for the program without changes
 }
 
-// try runs a check on a build. The error says why it could not be carried out.
+// try runs a check on a build. It returns an error if the check could not be carried out.
 func (c *check) try(ctx context.Context, s *scale, b build) (*outcome, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -79,22 +79,22 @@ func (l *lab) cleanUp() {
 	}
 }
 
-// Helper, Cleanup, Error, Fatal and the like are those of testing.TB.
+// Helper implements testing.TB, as do the methods below.
 func (l *lab) Helper() {}
 
-// Context ends with the check.
+// Context returns a context that ends with the check.
 func (l *lab) Context() context.Context { return l.ctx }
 
-// Name is part of the names of databases.
+// Name becomes part of the names of databases.
 func (l *lab) Name() string { return "torture" }
 
 // Logf reports progress.
 func (l *lab) Logf(format string, args ...any) { run.Progress("  "+format, args...) }
 
-// Cleanup runs f after the check, the last one first.
+// Cleanup runs f after the check, in reverse order of the calls.
 func (l *lab) Cleanup(f func()) { l.cleanups = append(l.cleanups, f) }
 
-// TempDir is a new directory, removed after the check.
+// TempDir returns a new directory, which is removed after the check.
 func (l *lab) TempDir() string {
 	dir, err := os.MkdirTemp(l.dir, "")
 	if err != nil {
@@ -103,7 +103,7 @@ func (l *lab) TempDir() string {
 	return dir
 }
 
-// Error makes the check fail and goes on.
+// Error makes the check fail, but it goes on.
 func (l *lab) Error(args ...any) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -115,7 +115,7 @@ func (l *lab) Error(args ...any) {
 // Errorf is Error with a format.
 func (l *lab) Errorf(format string, args ...any) { l.Error(fmt.Sprintf(format, args...)) }
 
-// Fatal ends the check. Only its own goroutine may call it.
+// Fatal ends the check. Only the check's own goroutine may call it.
 func (l *lab) Fatal(args ...any) {
 	l.Error(args...)
 	runtime.Goexit()
@@ -124,18 +124,19 @@ func (l *lab) Fatal(args ...any) {
 // Fatalf is Fatal with a format.
 func (l *lab) Fatalf(format string, args ...any) { l.Fatal(fmt.Sprintf(format, args...)) }
 
-// must ends the check if something that isn't under test has failed.
+// must ends the check if something that isn't under test failed.
 func (l *lab) must(err error) {
 	if err != nil {
 		l.Fatal(err)
 	}
 }
 
-// patience is how long to wait for what should take d: a busy machine is no fault of the program.
+// patience returns how long to wait for something that should take d. A busy machine is not a fault
+// of the program.
 func (l *lab) patience(d time.Duration) time.Duration { return d * time.Duration(l.Patience) }
 
-// eventually waits until a condition holds, and returns how long that took. It reports false
-// once the limit is over.
+// eventually waits until a condition holds, and returns how long that took. ok is false if the
+// limit passed first.
 func (l *lab) eventually(limit time.Duration, holds func() bool) (took time.Duration, ok bool) {
 	began := time.Now()
 	for !holds() {
@@ -147,14 +148,14 @@ func (l *lab) eventually(limit time.Duration, holds func() bool) (took time.Dura
 	return time.Since(began), true
 }
 
-// store is a database that the program may use: of one kind, empty.
+// store is an empty database that the program may use.
 type store struct {
 	kind   database.Kind
 	url    string
-	server *dbtest.Postgres // nil: SQLite
+	server *dbtest.Postgres // nil for SQLite
 }
 
-// stores gives one empty database of each kind, made when its turn comes.
+// stores yields one empty database of each kind. Each is made when it is needed.
 func (l *lab) stores() iter.Seq[store] {
 	return func(yield func(store) bool) {
 		_ = yield(l.sqlite()) && yield(l.postgres())
@@ -165,9 +166,9 @@ func (l *lab) sqlite() store {
 	return store{kind: database.SQLite, url: "sqlite://" + filepath.Join(l.TempDir(), "pulsecast.db")}
 }
 
-// postgres starts a server of the check's own. What it says is committed is in the operating
-// system's hands: these checks kill processes and don't cut the power. What it doesn't have to
-// write at once, it writes as late as it can.
+// postgres starts a server for this check. Its commits have reached the operating system, which is
+// enough because these checks kill processes and don't cut the power. Writes that may wait are
+// delayed as long as possible.
 func (l *lab) postgres() store {
 	_, err := run.Install(l.ctx, run.Tool{Program: "postgres", Elsewhere: "/usr/lib/postgresql/*/bin/postgres", Package: "postgresql"})
 	l.must(err)

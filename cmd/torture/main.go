@@ -1,7 +1,7 @@
-// Command torture torments the program and writes down what happened: it kills nodes and
-// databases under load, takes parts away, sends what no client should, and looks for what leaks.
-// Every check is also run on a build that was broken on purpose, and must fail there.
-// `make torture` runs it; docs/reliability.md is what it writes.
+// Command torture attacks the program and reports what happened. It kills nodes and databases under
+// load, takes parts away, sends malformed and slow requests, and looks for leaks. Every check also
+// runs on builds that were broken on purpose, and must fail there. `make torture` runs it and
+// writes docs/reliability.md.
 package main
 
 import (
@@ -24,15 +24,15 @@ import (
 
 type options struct {
 	scale  `embed:""`
-	Checks []string `env:"TORTURE_CHECKS" help:"Only these checks, by name."`
-	Short  bool     `env:"TORTURE_SHORT" help:"The short form, as in make test."`
-	Intact bool     `env:"TORTURE_INTACT" help:"Leave out the broken builds."`
-	Out    string   `env:"TORTURE_OUT" help:"Where to write the report. Default: docs/reliability.md if everything was run at full length, else nowhere."`
+	Checks []string `env:"TORTURE_CHECKS" help:"Names of the checks to run. Default: all."`
+	Short  bool     `env:"TORTURE_SHORT" help:"Run the short form, as make test does."`
+	Intact bool     `env:"TORTURE_INTACT" help:"Skip the broken builds."`
+	Out    string   `env:"TORTURE_OUT" help:"File for the report. Default: docs/reliability.md if every check ran at full length, otherwise none."`
 }
 
 func main() {
 	var o options
-	kong.Parse(&o, kong.Name("torture"), kong.Description("Torment the program and report what happened."))
+	kong.Parse(&o, kong.Name("torture"), kong.Description("Attack the program and report what happened."))
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	if err := o.run(ctx); err != nil {
@@ -41,23 +41,23 @@ func main() {
 	}
 }
 
-// result is what one check gave on the program as it is, and on broken builds.
+// result is the result of one check, on the unchanged program and on broken builds.
 type result struct {
 	*check
 	*outcome
-	err    error // it couldn't be carried out
+	err    error // why it couldn't be carried out
 	took   time.Duration
 	breaks []caught
 }
 
-// caught is what a check said of a broken build.
+// caught is the result of a check on a broken build.
 type caught struct {
 	*breakage
-	by  string // the first fault; "" if it found none
+	by  string // the first fault; "" if the check found none
 	err error
 }
 
-// right reports whether the check was carried out, found nothing, and found every breakage.
+// right reports whether the check was carried out, found no fault, and caught every breakage.
 func (r *result) right() bool {
 	return r.err == nil && !r.faulty() && !slices.ContainsFunc(r.breaks, func(c caught) bool { return c.by == "" })
 }
@@ -81,7 +81,7 @@ func (o *options) run(ctx context.Context) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	// The programs' directory must be open to the accounts of other servers.
+	// Servers under other accounts must be able to enter the directory of the programs.
 	if err := os.Chmod(dir, 0o755); err != nil {
 		return err
 	}
@@ -101,7 +101,7 @@ func (o *options) run(ctx context.Context) error {
 	}
 	for i := range results {
 		if !results[i].right() {
-			return errors.New("not everything holds; see above")
+			return errors.New("some checks failed; see above")
 		}
 	}
 	return nil
@@ -125,12 +125,12 @@ func (o *options) chosen() ([]check, error) {
 // torture is one run of the command.
 type torture struct {
 	*scale
-	dir             string // of the builds
+	dir             string // directory of the builds
 	short, intact   bool
 	program, broken string // paths of the builds
 }
 
-// build builds the program as it is, and with every breakage.
+// build builds the program twice: unchanged, and with every breakage.
 func (t *torture) build(ctx context.Context) error {
 	t.program, t.broken = filepath.Join(t.dir, "pulsecast"), filepath.Join(t.dir, "broken")
 	if err := buildProgram(ctx, t.program); err != nil || t.intact {
@@ -143,8 +143,8 @@ func (t *torture) build(ctx context.Context) error {
 	return buildProgram(ctx, t.broken, "-tags", "broken", "-overlay", overlay)
 }
 
-// all runs every check, and every check on the broken builds that it must catch. Checks that
-// mostly wait run beside the others; in the short form two of the others run at a time.
+// all runs every check, and runs it on the broken builds that it must catch. Checks that mostly
+// wait run beside the others. In the short form, two of the others run at a time.
 func (t *torture) all(ctx context.Context, chosen []check) []result {
 	results := make([]result, len(chosen))
 	busy := make(chan struct{}, 1)
@@ -197,10 +197,11 @@ func (t *torture) tryIntact(ctx context.Context, r *result) {
 	}
 }
 
-// tryBroken runs a check on a broken build, in its short form: the fault must show there too.
+// tryBroken runs a check on a broken build, in the short form. The short form must find the fault
+// too.
 func (t *torture) tryBroken(ctx context.Context, c *check, b *caught) {
 	s := short()
-	s.Requests = 4000 // at most: it ends with the first fault
+	s.Requests = 4000 // an upper bound: the check ends with the first fault
 	s.Seed, s.Patience = t.Seed, 1
 	found, err := c.try(ctx, s, build{binary: t.broken, broken: b.breakage})
 	b.err = err

@@ -19,13 +19,13 @@ import (
 	"github.com/pulsecast/pulsecast/cmd/internal/run"
 )
 
-// unlimited are settings for checks that want no answer refused.
+// unlimited are settings for checks in which no request may be refused by a limit.
 var unlimited = []string{
 	"RATE_LIMIT_READS=off", "RATE_LIMIT_WRITES=off", "RATE_LIMIT_FAILURES=off", "RATE_LIMIT_SNAPSHOT=off",
 	"RATE_LIMIT_WRITES_ADDRESS=off", "REGISTRATION_RATE=off", "REGISTRATION_CEILING=off",
 }
 
-// sources plays the upstreams, and hangs on demand.
+// sources stands in for the upstream services. It hangs on demand.
 type sources struct {
 	*sourcetest.Server
 	url     string
@@ -46,7 +46,7 @@ func (l *lab) sources() *sources {
 	return s
 }
 
-// settle closes a market with a yes.
+// settle closes a market with the outcome yes.
 func (s *sources) settle(id string) {
 	s.SetMarket(id, map[string]any{
 		"closed": true, "outcomePrices": `["0.9999992", "0.0000008"]`, "umaResolutionStatus": "resolved",
@@ -54,7 +54,7 @@ func (s *sources) settle(id string) {
 	})
 }
 
-// node is one running program, which the check may kill and start again at the same address.
+// node is one running program. The check can kill it and start it again at the same address.
 type node struct {
 	*run.Process
 	lab  *lab
@@ -63,12 +63,12 @@ type node struct {
 	args []string
 }
 
-// environment is what a node on a database gets beside the check's own settings.
+// environment returns the environment of a node on a database, with the check's own settings.
 func (l *lab) environment(databaseURL string, s *sources, settings ...string) []string {
 	env := []string{
 		"DATABASE_URL=" + databaseURL, "REGISTRATION=open", "MARKETS_INTERVAL=1s", "NEWS_INTERVAL=2s", "LOG_FORMAT=json", "DRAIN=0s",
 	}
-	url := "http://127.0.0.1:9" // nothing answers there
+	url := "http://127.0.0.1:9" // an address where nothing listens
 	if s != nil {
 		url = s.url
 	}
@@ -81,7 +81,7 @@ func (l *lab) environment(databaseURL string, s *sources, settings ...string) []
 	return append(env, settings...)
 }
 
-// serve starts a node and waits until it serves.
+// serve starts a node and waits until it is ready.
 func (l *lab) serve(env []string, args ...string) *node {
 	address, err := run.FreeAddress()
 	l.must(err)
@@ -91,7 +91,7 @@ func (l *lab) serve(env []string, args ...string) *node {
 	return n
 }
 
-// start starts the program again after it ended.
+// start starts the program after it ended and waits until it is ready.
 func (n *node) start() error {
 	p, out, err := n.launch()
 	if err != nil {
@@ -110,7 +110,7 @@ func (n *node) launch() (*run.Process, io.Reader, error) {
 	return p, out, err
 }
 
-// command runs a command of the program beside the node and returns what it printed.
+// command runs another command of the program beside the node and returns its output.
 func (n *node) command(args ...string) (string, error) {
 	cmd := exec.CommandContext(n.lab.ctx, n.lab.build.binary, args...)
 	cmd.Env, cmd.Dir = n.env, filepath.Dir(n.lab.build.binary)
@@ -118,22 +118,22 @@ func (n *node) command(args ...string) (string, error) {
 	return string(out), err
 }
 
-// client keeps connections open, and never waits longer than a minute.
+// client keeps connections open. Its requests time out after a minute.
 var client = &http.Client{
 	Timeout:   time.Minute,
 	Transport: &http.Transport{MaxIdleConnsPerHost: 128, IdleConnTimeout: 5 * time.Second},
 }
 
-// request is one to be sent.
+// request is a request to send.
 type request struct {
-	method, url string // GET by default
-	key         string // bearer; "" for none
-	body        any    // JSON; nil for none
+	method, url string // GET if empty
+	key         string // the bearer; "" for none
+	body        any    // sent as JSON; nil for none
 	header      map[string]string
-	client      *http.Client // nil: client
+	client      *http.Client // nil for client
 }
 
-// answer is what a request got; err says that there was none.
+// answer is the answer to a request. err is set if there was none.
 type answer struct {
 	status int
 	header http.Header
@@ -194,7 +194,7 @@ func (a answer) decode(into any) error {
 	return nil
 }
 
-// String is for the text of a fault.
+// String formats the answer for the text of a fault.
 func (a answer) String() string {
 	if a.err != nil {
 		return fmt.Sprintf("no answer after %s: %v", a.took.Round(time.Millisecond), a.err)

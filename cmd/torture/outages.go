@@ -11,14 +11,14 @@ import (
 	"github.com/pulsecast/pulsecast/app/database/dbtest"
 )
 
-// probe is one request that is sent again and again during an outage.
+// probe is a request that is repeated during an outage.
 type probe struct {
 	name   string
 	path   string
 	method string
 	keyed  bool
 	body   func(key string) any
-	// needs lists the parts without which it may be 503. Everything else is 200, stale or not.
+	// needs lists the parts without which the answer may be 503. Otherwise it is 200, stale or not.
 	needs []string
 }
 
@@ -57,14 +57,14 @@ func takeAway(l *lab) {
 	key := l.authors(n.base, 1)[0].key
 	calm := func() bool { return len(l.ask(n.base, key, nil)) == 0 }
 	if took, ok := l.eventually(l.patience(30*time.Second), calm); !ok {
-		l.Fatalf("the service isn't well after %s: %v", took, l.ask(n.base, key, nil))
+		l.Fatalf("the service isn't healthy after %s: %v", took, l.ask(n.base, key, nil))
 	}
 	for _, o := range []outage{
 		{"Postgres stopped", "database", func() { db.server.Stop(dbtest.Fast) }, func() { db.server.Start() }},
 		{"Postgres frozen", "database", db.server.Freeze, db.server.Thaw},
 		{"Redis frozen", "redis", func() { redis.Signal(syscall.SIGSTOP) }, func() { redis.Signal(syscall.SIGCONT) }},
 		{"sources hanging", "sources", func() { s.hanging.Store(true) }, func() { s.hanging.Store(false) }},
-		// The last one: a Redis that was stopped stays away.
+		// This outage is last, because a stopped Redis isn't started again.
 		{"Redis stopped", "redis", redis.Kill, func() {}},
 	} {
 		o.away()
@@ -73,21 +73,21 @@ func takeAway(l *lab) {
 		l.count("outages: "+o.name, 1)
 		took, ok := l.eventually(l.patience(10*time.Second), calm)
 		if !ok {
-			l.fault("%s: %s after its return, %v", o.name, took.Round(time.Millisecond), l.ask(n.base, key, nil))
+			l.fault("%s: still failing %s after its end: %v", o.name, took.Round(time.Millisecond), l.ask(n.base, key, nil))
 		}
-		l.longest("longest time until everything is 200 again", took)
+		l.longest("longest time until every answer is 200 again", took)
 		if l.build.broken != nil && l.faulty() {
 			return
 		}
 	}
 }
 
-// slowest is how long an answer may take while a part is away.
+// slowest is the longest time that an answer may take while a part is away.
 const slowest = 5 * time.Second
 
-// suffer asks for everything while a part is away.
+// suffer sends every probe while a part is away.
 func (l *lab) suffer(o outage, base, key string) {
-	wrong := map[string]answer{} // the first of each probe
+	wrong := map[string]answer{} // the first wrong answer of each probe
 	for ends := time.Now().Add(l.Outage); time.Now().Before(ends); time.Sleep(20 * time.Millisecond) {
 		maps.Copy(wrong, l.ask(base, key, &o))
 	}
@@ -96,8 +96,8 @@ func (l *lab) suffer(o outage, base, key string) {
 	}
 }
 
-// ask sends every probe at once and returns the answers that must not be. Without an outage
-// all must be 200.
+// ask sends every probe at once and returns the wrong answers. Without an outage, every answer must
+// be 200.
 func (l *lab) ask(base, key string, o *outage) map[string]answer {
 	wrong, mu := map[string]answer{}, sync.Mutex{}
 	var all sync.WaitGroup
@@ -112,9 +112,9 @@ func (l *lab) ask(base, key string, o *outage) map[string]answer {
 			}
 			a := send(l.ctx, r)
 			if o != nil {
-				l.count("requests meanwhile", 1)
-				l.count(fmt.Sprintf("of them answered %d", a.status), 1)
-				l.longest("longest answer meanwhile", a.took)
+				l.count("requests during outages", 1)
+				l.count(fmt.Sprintf("requests answered %d", a.status), 1)
+				l.longest("longest answer during an outage", a.took)
 			}
 			spared := o != nil && slices.Contains(p.needs, o.part) && a.status == 503
 			if a.err != nil || (a.status != 200 && !spared) || (o != nil && a.took > l.patience(slowest)) {

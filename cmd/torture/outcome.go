@@ -8,26 +8,26 @@ import (
 	"time"
 )
 
-// outcome is what a check did and saw. Its methods are safe for concurrent use.
+// outcome is what a check did and observed. Its methods are safe for concurrent use.
 type outcome struct {
 	mu       sync.Mutex
-	order    []string // of counts and longest, as they were first seen
+	order    []string // names of counts and times, in order of first use
 	counts   map[string]int
-	times    map[string]time.Duration // the longest of each
+	times    map[string]time.Duration // the longest time of each name
 	faults   []string
-	failures int // how many there were; faults holds the first ones
+	failures int // number of all faults; faults holds only the first ones
 	notes    []string
 	failed   chan struct{} // closed at the first fault
 }
 
-// keptFaults is how many faults are told in words.
+// keptFaults is the number of faults that are reported in words.
 const keptFaults = 8
 
 func newOutcome() *outcome {
 	return &outcome{counts: map[string]int{}, times: map[string]time.Duration{}, failed: make(chan struct{})}
 }
 
-// count adds n to what was tried: "nodes killed".
+// count adds n to the count of a name, such as "nodes killed".
 func (o *outcome) count(what string, n int) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -35,7 +35,7 @@ func (o *outcome) count(what string, n int) {
 	o.counts[what] += n
 }
 
-// longest keeps the longest of several times.
+// longest keeps the longest time of a name.
 func (o *outcome) longest(what string, took time.Duration) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -61,21 +61,21 @@ func (o *outcome) fault(format string, args ...any) {
 	}
 }
 
-// note records what a reader of the report must know: what was not tried, and why.
+// note records a remark for the report: what was not tried, and why.
 func (o *outcome) note(format string, args ...any) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.notes = append(o.notes, fmt.Sprintf(format, args...))
 }
 
-// faulty reports whether anything went wrong so far.
+// faulty reports whether there was a fault so far.
 func (o *outcome) faulty() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.failures > 0
 }
 
-// tried lists the counts and times in words: "200 nodes killed".
+// tried lists the counts and times as text, such as "200 nodes killed".
 func (o *outcome) tried() []string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -97,7 +97,7 @@ func rounded(d time.Duration) time.Duration {
 	return d.Round(time.Millisecond)
 }
 
-// grouped writes a number with commas: 12,345.
+// grouped formats a number with commas: 12,345.
 func grouped(n int) string {
 	s := fmt.Sprint(n)
 	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {

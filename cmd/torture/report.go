@@ -17,12 +17,13 @@ import (
 //go:embed reliability.md.tmpl
 var frame string
 
-// write writes the report to the place asked for, or to docs if everything was run in full.
+// write writes the report to the chosen file. By default that is docs/reliability.md if every check
+// ran in full, and otherwise none.
 func (o *options) write(ctx context.Context, s *scale, results []result, took time.Duration, full bool) error {
 	path := o.Out
 	if path == "" {
 		if !full {
-			run.Progress("not everything was run at full length, so docs/reliability.md stays as it is; TORTURE_OUT=FILE writes what there is")
+			run.Progress("not every check ran at full length, so docs/reliability.md is unchanged; TORTURE_OUT=FILE writes a partial report")
 			return nil
 		}
 		path = filepath.Join("docs", "reliability.md")
@@ -42,7 +43,7 @@ func (o *options) write(ctx context.Context, s *scale, results []result, took ti
 	return nil
 }
 
-// document writes the whole report, from what was counted alone.
+// document returns the whole report, made only from what was counted.
 func document(m run.Machine, s *scale, results []result, took time.Duration) ([]byte, error) {
 	t, err := template.New("reliability.md").Parse(frame)
 	if err != nil {
@@ -60,7 +61,7 @@ func document(m run.Machine, s *scale, results []result, took time.Duration) ([]
 			}
 		}
 	}
-	pointers := make([]*result, len(results)) // their methods are on pointers
+	pointers := make([]*result, len(results)) // their methods have pointer receivers
 	for i := range results {
 		pointers[i] = &results[i]
 	}
@@ -72,7 +73,7 @@ func document(m run.Machine, s *scale, results []result, took time.Duration) ([]
 	return []byte(out.String()), err
 }
 
-// settings are what a run was asked for, as environment variables.
+// settings lists the settings of a run as environment variables.
 func (s *scale) settings() (list []string) {
 	v := reflect.ValueOf(*s)
 	for i := range v.NumField() {
@@ -81,16 +82,16 @@ func (s *scale) settings() (list []string) {
 	return list
 }
 
-// The methods below are what the template reads.
+// The template calls the methods below.
 
 func (r *result) Name() string  { return r.name }
 func (r *result) Tries() string { return r.tries }
 func (r *result) Claim() string { return r.holds }
 
-// Holds reports whether the check was carried out and found nothing.
+// Holds reports whether the check was carried out and found no fault.
 func (r *result) Holds() bool { return r.err == nil && r.outcome != nil && !r.faulty() }
 
-// Verdict says in a word how the check went.
+// Verdict returns the result of the check in a few words.
 func (r *result) Verdict() string {
 	switch {
 	case r.Holds():
@@ -101,7 +102,7 @@ func (r *result) Verdict() string {
 	return "**does not hold**"
 }
 
-// Seen are the counts and the longest times.
+// Seen lists the counts and the longest times.
 func (r *result) Seen() []string {
 	if r.outcome == nil {
 		return nil
@@ -109,7 +110,7 @@ func (r *result) Seen() []string {
 	return r.tried()
 }
 
-// Wrong are the faults, and why the check was not carried out.
+// Wrong lists the faults, and the reason if the check was not carried out.
 func (r *result) Wrong() (list []string) {
 	if r.outcome != nil {
 		for _, f := range r.faults {
@@ -122,7 +123,7 @@ func (r *result) Wrong() (list []string) {
 	return list
 }
 
-// Notes are what was not tried, and why.
+// Notes lists what was not tried, and why.
 func (r *result) Notes() []string {
 	if r.outcome == nil {
 		return nil
@@ -143,7 +144,7 @@ func (c caught) By() string {
 	return "caught by: " + clipped(c.by)
 }
 
-// clipped is a text for one line of the report, without names of this machine.
+// clipped formats a text for one line of the report, without paths of this machine.
 func clipped(text string) string {
 	text = strings.NewReplacer("`", "'", "|", "/", os.TempDir(), "…").Replace(strings.Join(strings.Fields(text), " "))
 	if runes := []rune(text); len(runes) > 160 {

@@ -8,10 +8,10 @@ import (
 
 var killedSealing = regexp.MustCompile(`killed (\d+) times while sealing`)
 
-// serverVariable names the Postgres that tests make their databases in.
+// serverVariable names the Postgres server on which tests create their databases.
 const serverVariable = "TEST_POSTGRES_URL"
 
-// killSealers runs the test that kills sealers, which stands with the archive's.
+// killSealers runs the test that kills sealers, which is one of app/archive.
 func killSealers(l *lab) {
 	l.must(os.Setenv("TORTURE_SEALING", fmt.Sprint(l.Sealing)))
 	if os.Getenv(serverVariable) == "" {

@@ -12,20 +12,20 @@ import (
 	"github.com/pulsecast/pulsecast/cmd/internal/run"
 )
 
-// slowKinds are clients that take their time. Each function uses a connection until the server
-// closes it or ctx ends.
+// slowKinds are the kinds of slow clients. Each function uses a connection until the server closes
+// it or ctx ends.
 var slowKinds = []struct {
 	name string
 	use  func(ctx context.Context, conn net.Conn)
-	long bool // the server's patience is too long for the short form
+	long bool // left out of the short form, because the server waits too long for it
 }{
 	{"headers byte by byte", drip("GET /api/health HTTP/1.1\r\nHost: x\r\nX-Slow: "+strings.Repeat("a", 4096), 0), false},
 	{"bodies byte by byte", drip("POST /api/session HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 4096\r\n\r\n"+strings.Repeat(" ", 4096), 100), false},
-	{"connections that never ask", func(ctx context.Context, conn net.Conn) { untilClosed(ctx, conn) }, false},
-	{"readers that never read", neverRead, true},
+	{"connections without a request", func(ctx context.Context, conn net.Conn) { untilClosed(ctx, conn) }, false},
+	{"clients that never read", neverRead, true},
 }
 
-// drip sends a text a byte per half second, but for the first so many bytes, which it sends at once.
+// drip sends a text one byte per half second, after sending its first bytes at once.
 func drip(text string, first int) func(context.Context, net.Conn) {
 	return func(ctx context.Context, conn net.Conn) {
 		closed := make(chan struct{})
@@ -50,7 +50,7 @@ func drip(text string, first int) func(context.Context, net.Conn) {
 	}
 }
 
-// untilClosed waits for the end of a connection.
+// untilClosed waits until the connection is closed.
 func untilClosed(ctx context.Context, conn net.Conn) {
 	defer context.AfterFunc(ctx, func() { conn.Close() })()
 	r := bufio.NewReader(conn)
@@ -61,8 +61,8 @@ func untilClosed(ctx context.Context, conn net.Conn) {
 	}
 }
 
-// neverRead asks for more than the buffers of both sides hold, and reads nothing until the
-// server gives up.
+// neverRead requests more than the buffers of both sides hold, and reads nothing until the server
+// gives up.
 func neverRead(ctx context.Context, conn net.Conn) {
 	_ = conn.(*net.TCPConn).SetReadBuffer(4 << 10)
 	ask := []byte(strings.Repeat("GET /docs HTTP/1.1\r\nHost: x\r\n\r\n", 20))
@@ -79,13 +79,14 @@ func neverRead(ctx context.Context, conn net.Conn) {
 	}
 }
 
-// The server waits 15 s for a client to send, and 30 s for one to read. These are longer.
+// The server waits 15 s for a client to send and 30 s for a client to read. These limits leave some
+// slack.
 const (
 	readPatience  = 25 * time.Second
 	writePatience = 45 * time.Second
 )
 
-// crawl connects slow clients while others go on asking.
+// crawl connects slow clients while other clients send requests.
 func crawl(l *lab) {
 	db := l.sqlite()
 	n := l.serve(l.environment(db.url, nil, unlimited...))
@@ -119,7 +120,7 @@ func crawl(l *lab) {
 	}
 	most, err := run.Descriptors(n.PID())
 	l.must(err)
-	l.count("descriptors with them", most)
+	l.count("open descriptors with slow clients", most)
 	gone := make(chan struct{})
 	go func() { slow.Wait(); close(gone) }()
 	for waiting := true; waiting; {
@@ -142,14 +143,15 @@ func crawl(l *lab) {
 		after, err = run.Descriptors(n.PID())
 		return err == nil && after <= before+descriptorsKept
 	}); !ok {
-		l.fault("%d descriptors are open, and %d were before the slow clients", after, before)
+		l.fault("%d descriptors are open, but only %d before the slow clients", after, before)
 	}
 }
 
-// descriptorsKept is how many descriptors a node may keep open: files of its database.
+// descriptorsKept is how many more descriptors a node may keep open: the files of its database.
 const descriptorsKept = 12
 
-// others asks as ordinary clients do: every answer must be 200 within the bound.
+// others sends requests as ordinary clients do. Every answer must be 200 and arrive within the time
+// limit.
 func others(l *lab, n *node, key string) {
 	for _, r := range []request{
 		{url: n.base + "/api/health"}, {url: n.base + "/api/predictions"}, {url: n.base + "/leaderboard"},
@@ -157,9 +159,9 @@ func others(l *lab, n *node, key string) {
 	} {
 		a := send(l.ctx, r)
 		if a.err != nil || a.status != 200 || a.took > l.patience(slowest) {
-			l.fault("%s %s beside slow clients: %s", r.method, r.url, a)
+			l.fault("%s %s during slow clients: %s", r.method, r.url, a)
 		}
-		l.count("requests of others", 1)
-		l.longest("longest answer to others", a.took)
+		l.count("requests of other clients", 1)
+		l.longest("longest answer to other clients", a.took)
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/pulsecast/pulsecast/cmd/internal/run"
 )
 
-// vitals are what a node holds at a moment.
+// vitals are the resources that a node holds at a moment.
 type vitals struct {
 	goroutines, descriptors int
 	memory                  float64 // resident, MiB
@@ -23,15 +23,17 @@ func (v vitals) String() string {
 	return fmt.Sprintf("%d goroutines, %d descriptors, %.0f MiB", v.goroutines, v.descriptors, v.memory)
 }
 
-// Bounds on what a node may hold after a load beyond what it held before: the connections of
-// its pools with two goroutines each, and memory that the runtime keeps for the next load.
+// These are the bounds on what a node may hold after a load beyond what it held before: the
+// connections of its pools with two goroutines each, and memory that the runtime keeps for the next
+// load.
 const (
 	goroutinesKept  = 60
 	soakDescriptors = 40
 	memoryKept      = 160 // MiB
 )
 
-// soak keeps a node under an ordinary mix of requests, and looks whether it gives everything back.
+// soak keeps a node busy with an ordinary mix of requests, and checks that it releases its
+// resources.
 func soak(l *lab) {
 	db, s := l.postgres(), l.sources()
 	_, redisURL := l.redis()
@@ -40,7 +42,7 @@ func soak(l *lab) {
 	l.must(err)
 	n := l.serve(append(l.environment(db.url, s, unlimited...), "REDIS_URL="+redisURL, "METRICS_ADDR="+metrics, "LOG_FORMAT=off"))
 	authors := l.authors(n.base, authorsAtOnce)
-	l.mix(n, authors, time.Second) // caches and pools fill
+	l.mix(n, authors, time.Second) // fills caches and pools
 	before := l.rest(n, metrics)
 	l.count("goroutines before", before.goroutines)
 	l.count("descriptors before", before.descriptors)
@@ -57,14 +59,14 @@ func soak(l *lab) {
 		l.fault("after the load: %s; before: %s", after, before)
 	}
 	if after.memory > before.memory+memoryKept {
-		l.fault("after the load %.0f MiB are in use, before %.0f MiB", after.memory, before.memory)
+		l.fault("%.0f MiB are in use after the load, %.0f MiB before it", after.memory, before.memory)
 	}
 	l.count("goroutines after", after.goroutines)
 	l.count("descriptors after", after.descriptors)
 	l.count("MiB after", int(after.memory))
 }
 
-// mix publishes and reads, with streams beside, and returns the number of requests.
+// mix publishes and reads, with open streams meanwhile, and returns the number of requests.
 func (l *lab) mix(n *node, authors []*author, length time.Duration) (requests int) {
 	ctx, cancel := context.WithTimeout(l.ctx, length)
 	defer cancel()
@@ -91,7 +93,7 @@ func (l *lab) mix(n *node, authors []*author, length time.Duration) (requests in
 			requests += count
 			mu.Unlock()
 		})
-		all.Go(func() { // a stream that is left and opened again
+		all.Go(func() { // opens and leaves a stream again and again
 			for ctx.Err() == nil {
 				while, leave := context.WithTimeout(ctx, 500*time.Millisecond)
 				send(while, request{url: n.base + "/api/events"})
@@ -104,7 +106,7 @@ func (l *lab) mix(n *node, authors []*author, length time.Duration) (requests in
 	return requests
 }
 
-// rest waits a moment and reads what the node holds.
+// rest waits a moment and returns the resources that the node holds.
 func (l *lab) rest(n *node, metrics string) (v vitals) {
 	time.Sleep(300 * time.Millisecond)
 	a := send(l.ctx, request{url: "http://" + metrics + "/metrics"})

@@ -11,8 +11,8 @@ import (
 	"github.com/pulsecast/pulsecast/cmd/internal/run"
 )
 
-// TestShortForm torments the program for a minute. Every check must hold. That each can fail is
-// shown by `make torture`, on broken builds.
+// TestShortForm attacks the program for a minute. Every check must hold. `make torture` shows on
+// broken builds that each check can fail.
 func TestShortForm(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "reliability.md")
 	o := &options{Short: true, Intact: true, Out: out}
@@ -26,12 +26,13 @@ func TestShortForm(t *testing.T) {
 	t.Logf("%s", text)
 }
 
-// TestEveryCheckCanFail: a check that catches no broken build may be unable to fail.
+// TestEveryCheckCanFail checks that each check has a breakage to catch. A check without one might
+// be unable to fail.
 func TestEveryCheckCanFail(t *testing.T) {
 	t.Parallel()
 	for _, c := range checks {
 		if !slices.ContainsFunc(breakages, func(b breakage) bool { return slices.Contains(b.checks, c.name) }) {
-			t.Errorf("no breakage is for the check %s", c.name)
+			t.Errorf("the check %s has no breakage", c.name)
 		}
 	}
 	for _, b := range breakages {
@@ -43,7 +44,7 @@ func TestEveryCheckCanFail(t *testing.T) {
 	}
 }
 
-// TestBreakagesFit: the sources still hold what the breakages replace.
+// TestBreakagesFit checks that the sources still contain the texts that the breakages replace.
 func TestBreakagesFit(t *testing.T) {
 	t.Parallel()
 	if _, err := writeOverlay(t.TempDir()); err != nil {
@@ -74,13 +75,13 @@ func TestDocument(t *testing.T) {
 		"- longest start: 1.5s\n", "Nothing was sealed.", "caught by: `lost one`", "**not caught**", "- `lost 'a / b'`", "Some CPU, 2 cores", "`TORTURE_NODES=4`",
 	} {
 		if !strings.Contains(string(text), part) {
-			t.Errorf("the document doesn't hold %q:\n%s", part, text)
+			t.Errorf("the document doesn't contain %q:\n%s", part, text)
 		}
 	}
 	if n := strings.Count(string(text), "lost 'a / b'"); n != keptFaults {
-		t.Errorf("%d faults are told, not %d", n, keptFaults)
+		t.Errorf("%d faults are reported, want %d", n, keptFaults)
 	}
 	if results[0].right() || results[1].right() {
-		t.Error("a fault, or a broken build that was not caught, counts as right")
+		t.Error("right is true in spite of a fault or of a broken build that was not caught")
 	}
 }

@@ -1,18 +1,18 @@
-"""A bot for Pulsecast. Replace ask_model() with your model; the rest works as it is.
+"""A bot for Pulsecast. Replace ask_model() with your model; the rest works unchanged.
 
     curl -sSO https://pulsecast.example/clients/pulsecast.py -O https://pulsecast.example/clients/bot.py
     export PULSECAST_BASE_URL=https://pulsecast.example PULSECAST_API_KEY=pc_…
-    python3 bot.py                  # forecasts and only checks: nothing is published
-    python3 bot.py --publish        # publishes, for good
-    python3 bot.py --publish --once # one look, for a scheduled job
+    python3 bot.py                  # forecasts and checks, without publishing
+    python3 bot.py --publish        # publishes for good
+    python3 bot.py --publish --once # runs once, for a scheduled job
 
-It needs Python 3.9 and pulsecast.py beside it. One call, `updates`, tells it what is new and
-when to look again. It keeps its place in a file, so it can be stopped and started. Answers of the
-model are kept in the folder PULSECAST_ANSWERS (pulsecast-answers) by the hash of the prompt, so
-that no question is paid for twice.
+It needs Python 3.9 and pulsecast.py in the same folder. One call, `updates`, returns the new
+updates and the time of the next check. The bot stores its position in a file, so you can stop and
+restart it. It stores the model's answers in the folder PULSECAST_ANSWERS (pulsecast-answers) by the
+hash of the prompt, so you never pay for the same question twice.
 
-If PULSECAST_MARKET_ID is set, it publishes one prediction, on this market, and ends: this is how
-`pulsecast backtest` runs it. PULSECAST_AT is then the moment that is played.
+If PULSECAST_MARKET_ID is set, the bot publishes one prediction on this market and ends. This is how
+`pulsecast backtest` runs it. PULSECAST_AT is then the replayed time.
 """
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from pulsecast import (
 
 
 class Answer(NamedTuple):
-    """What your model says of a question."""
+    """The model's answer to a question."""
 
     confidence: float  # the probability, 0..1, that the outcome happens
     thesis: str  # the claim and the reasons; published with the prediction
@@ -40,9 +40,9 @@ class Answer(NamedTuple):
 
 
 def ask_model(prompt: str) -> str:
-    """Replace this with a call of your model, at temperature 0 if it has one.
+    """Replace this with a call to your model, at temperature 0 if it has that setting.
 
-    It answers with the probability in percent on the first line and the reasons below.
+    Return the probability in percent on the first line, and the reasons below it.
     """
     price = float(re.findall(r"The market says ([0-9.]+) %", prompt)[0])
     guess = price + 0.04 * (50 - price)
@@ -50,7 +50,7 @@ def ask_model(prompt: str) -> str:
 
 
 def ask(prompt: str) -> str:
-    """The model's answer to a prompt: the one that was kept, else a new one, which is then kept."""
+    """Return the stored answer to a prompt. If there is none, ask the model and store its answer."""
     folder = Path(os.environ.get("PULSECAST_ANSWERS") or "pulsecast-answers")
     kept = folder / (hashlib.sha256(prompt.encode()).hexdigest() + ".txt")
     if kept.exists():
@@ -64,11 +64,11 @@ def ask(prompt: str) -> str:
 
 
 def forecast(outcome: str, market: MarketAnswer, news: List[NewsIntelligence]) -> Optional[Answer]:
-    """How likely the outcome is. Return None if the model knows nothing that the market doesn't.
+    """Forecast the outcome. Return None if the model knows nothing that the market doesn't.
 
     The criteria in market["market"]["description"] decide, not the title. Copying the price
-    earns exactly nothing. Everything here was written by others: it is data for your model,
-    never an instruction to it.
+    earns exactly nothing. Other people wrote all of these texts. They are data for your model,
+    never instructions.
     """
     asked, price = market["market"], market["market"]["probability"]
     if price is None or not 0.05 <= price <= 0.95:
@@ -85,24 +85,24 @@ def forecast(outcome: str, market: MarketAnswer, news: List[NewsIntelligence]) -
 
 
 class Bot:
-    """Does what updates say is due."""
+    """Reads updates and answers open assignments."""
 
     def __init__(self, client: Client, state_file: str, publish: bool) -> None:
         self.client, self.publish = client, publish
         self.updates = client.updates(state_file)
-        self.behind = True  # a look may have ended before everything was answered
-        self.looked_at: Set[str] = set()  # assignments of this run, so that a pass isn't asked again
+        self.behind = True  # an earlier run may have ended before it answered everything
+        self.looked_at: Set[str] = set()  # assignments of this run, so that none is tried twice
 
     def look(self) -> bool:
-        """Read what is new, and answer the assignments that wait for it.
+        """Read the updates, and answer the open assignments.
 
-        Return whether anything was published: the next look may then be due earlier.
+        Return whether anything was published. The next check may then be due earlier.
         """
         published = False
         for update in self.updates:
             print(describe(update))
         if self.updates.gap:
-            print("Away for too long: some updates are gone. Your predictions show what happened.")
+            print("Away for too long: some updates are gone. Your predictions show their results.")
         self.behind = self.behind or self.updates.changed
         if self.behind and self.updates.now and self.updates.now["assignments"] > 0:
             for assignment in self.client.assignments(limit=100):
@@ -113,18 +113,18 @@ class Bot:
         return published
 
     def work_on(self, assignment: Assignment) -> bool:
-        """Forecast one assignment and publish, or only check, the answer. Return whether it was published."""
+        """Forecast one assignment, and publish or check the answer. Return whether it was published."""
         listed = assignment["market"]
         if listed is None:
             return False
         try:
             return self.answer(listed["id"], assignment)
-        except (Conflict, Invalid) as refused:  # this question only; the others go on
+        except (Conflict, Invalid) as refused:  # only this question was refused
             print(f"refused: {assignment['title']}: {refused}", file=sys.stderr)
             return False
 
     def answer(self, market_id: str, assignment: Optional[Assignment] = None) -> bool:
-        """Forecast a market and publish, or only check, the answer. Return whether it was published."""
+        """Forecast a market, and publish or check the answer. Return whether it was published."""
         market = self.client.market(market_id)
         question, outcomes = market["market"]["question"], market["market"]["outcomes"]
         outcome = (assignment["outcome"] if assignment else None) or ("Yes" if "Yes" in outcomes else outcomes[0])
@@ -144,7 +144,7 @@ class Bot:
 
 
 def describe(update: Update) -> str:
-    """One line about an update."""
+    """Describe an update in one line."""
     things = cast(Dict[str, Optional[Dict[str, Any]]], update["ref"])
     about = ", ".join(f"{kind} {thing['id']}" for kind, thing in things.items() if thing and "id" in thing)
     return f"{update['at']} {update['type']} {about}"
@@ -153,8 +153,8 @@ def describe(update: Update) -> str:
 def main() -> None:
     arguments = argparse.ArgumentParser(description="A bot for Pulsecast.")
     arguments.add_argument("--publish", action="store_true", help="publish for good, instead of only checking")
-    arguments.add_argument("--once", action="store_true", help="look once and end, for a scheduled job")
-    arguments.add_argument("--state", default="pulsecast-state.json", help="file that keeps the place in the updates")
+    arguments.add_argument("--once", action="store_true", help="check once and end, for a scheduled job")
+    arguments.add_argument("--state", default="pulsecast-state.json", help="file that stores the position in the updates")
     chosen = arguments.parse_args()
     client = Client(user_agent="pulsecast-bot/1.0 (set your address here)")
     one_market = os.environ.get("PULSECAST_MARKET_ID")

@@ -1,19 +1,19 @@
-// A bot for Pulsecast. Replace askModel() with your model; the rest works as it is.
+// A bot for Pulsecast. Replace askModel() with your model; the rest works unchanged.
 //
 //   curl -sSO https://pulsecast.example/clients/pulsecast.ts -O https://pulsecast.example/clients/bot.ts
 //   export PULSECAST_BASE_URL=https://pulsecast.example PULSECAST_API_KEY=pc_…
-//   node bot.ts                   # forecasts and only checks: nothing is published
-//   node bot.ts --publish         # publishes, for good
-//   node bot.ts --publish --once  # one look, for a scheduled job
+//   node bot.ts                   # forecasts and checks, without publishing
+//   node bot.ts --publish         # publishes for good
+//   node bot.ts --publish --once  # runs once, for a scheduled job
 //
-// Node 22.18 or later runs it as it is; with Node 20 use `npx tsx bot.ts`, in a folder whose
-// package.json says "type": "module". One call, `updates`, tells it what is new and when to look
-// again. It keeps its place in a file, so it can be stopped and started. Answers of the model are
-// kept in the folder PULSECAST_ANSWERS (pulsecast-answers) by the hash of the prompt, so that no
-// question is paid for twice.
+// Node 22.18 or later runs it directly. With Node 20 use `npx tsx bot.ts`, in a folder whose
+// package.json says "type": "module". One call, `updates`, returns the new updates and the time of
+// the next check. The bot stores its position in a file, so you can stop and restart it. It stores
+// the model's answers in the folder PULSECAST_ANSWERS (pulsecast-answers) by the hash of the prompt,
+// so you never pay for the same question twice.
 //
-// If PULSECAST_MARKET_ID is set, it publishes one prediction, on this market, and ends: this is
-// how `pulsecast backtest` runs it. PULSECAST_AT is then the moment that is played.
+// If PULSECAST_MARKET_ID is set, the bot publishes one prediction on this market and ends. This is
+// how `pulsecast backtest` runs it. PULSECAST_AT is then the replayed time.
 
 import { createHash } from "node:crypto";
 import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
@@ -29,8 +29,8 @@ interface Answer {
 }
 
 /**
- * Replace this with a call of your model, at temperature 0 if it has one. It answers with the
- * probability in percent on the first line and the reasons below.
+ * Replace this with a call to your model, at temperature 0 if it has that setting. Return the
+ * probability in percent on the first line, and the reasons below it.
  */
 async function askModel(prompt: string): Promise<string> {
   const price = Number(/The market says ([0-9.]+) %/.exec(prompt)?.[1]);
@@ -38,7 +38,7 @@ async function askModel(prompt: string): Promise<string> {
   return `${guess.toFixed(2)}\nA placeholder: markets are a little too sure of themselves. The price is ${price} %.`;
 }
 
-/** The content of a file, undefined if there is none. */
+/** Returns the content of a file, or undefined if it doesn't exist. */
 async function readIfThere(path: string): Promise<string | undefined> {
   try {
     return await readFile(path, "utf8");
@@ -48,7 +48,7 @@ async function readIfThere(path: string): Promise<string | undefined> {
   }
 }
 
-/** The model's answer to a prompt: the one that was kept, else a new one, which is then kept. */
+/** Returns the stored answer to a prompt. If there is none, asks the model and stores its answer. */
 async function ask(prompt: string): Promise<string> {
   const folder = process.env["PULSECAST_ANSWERS"] || "pulsecast-answers";
   const path = join(folder, createHash("sha256").update(prompt).digest("hex") + ".txt");
@@ -63,11 +63,11 @@ async function ask(prompt: string): Promise<string> {
 }
 
 /**
- * How likely the outcome is. Return undefined if the model knows nothing that the market doesn't.
+ * Forecasts the outcome. Return undefined if the model knows nothing that the market doesn't.
  *
  * The criteria in market.market.description decide, not the title. Copying the price earns
- * exactly nothing. Everything here was written by others: it is data for your model, never an
- * instruction to it.
+ * exactly nothing. Other people wrote all of these texts. They are data for your model, never
+ * instructions.
  */
 async function forecast(
   outcome: string,
@@ -95,7 +95,7 @@ async function forecast(
   };
 }
 
-/** Keeps the place in the updates in a file. */
+/** Stores the position in the updates in a file. */
 class FilePlace implements Place {
   private readonly path: string;
 
@@ -123,17 +123,17 @@ const client = new Client({
   userAgent: "pulsecast-bot/1.0 (set your address here)",
 });
 const updates = client.updates(new FilePlace(process.env["PULSECAST_STATE"] ?? "pulsecast-state.json"));
-const lookedAt = new Set<string>(); // assignments of this run, so that a pass isn't asked again
-let behind = true; // a look may have ended before everything was answered
+const lookedAt = new Set<string>(); // assignments of this run, so that none is tried twice
+let behind = true; // an earlier run may have ended before it answered everything
 
 /**
- * Read what is new, and answer the assignments that wait for it. Return whether anything was
- * published: the next look may then be due earlier.
+ * Reads the updates, and answers the open assignments. Returns whether anything was published. The
+ * next check may then be due earlier.
  */
 async function look(): Promise<boolean> {
   let published = false;
   for await (const update of updates) console.log(describe(update));
-  if (updates.gap) console.log("Away for too long: some updates are gone. Your predictions show what happened.");
+  if (updates.gap) console.log("Away for too long: some updates are gone. Your predictions show their results.");
   behind ||= updates.changed;
   if (behind && (updates.now?.assignments ?? 0) > 0) {
     const { assignments } = await client.get("/api/assignments", { query: { limit: 100 } });
@@ -147,20 +147,20 @@ async function look(): Promise<boolean> {
   return published;
 }
 
-/** Forecast one assignment and publish, or only check, the answer. Return whether it was published. */
+/** Forecasts one assignment, and publishes or checks the answer. Returns whether it was published. */
 async function workOn(assignment: Schemas["Assignment"]): Promise<boolean> {
   if (!assignment.market) return false;
   try {
     return await answerMarket(assignment.market.id, assignment.outcome);
   } catch (error) {
-    // A refusal is about this question only; the others go on.
+    // Only this question was refused. Continue with the others.
     if (!(error instanceof PulsecastError) || ![409, 422].includes(error.status)) throw error;
     console.error(`refused: ${assignment.title}: ${error.message}`);
     return false;
   }
 }
 
-/** Forecast a market and publish, or only check, the answer. Return whether it was published. */
+/** Forecasts a market, and publishes or checks the answer. Returns whether it was published. */
 async function answerMarket(id: string, asked: string | null = null): Promise<boolean> {
   const market = await client.get("/api/intelligence/markets/{id}", { path: { id } });
   const { question, outcomes } = market.market;
@@ -178,7 +178,7 @@ async function answerMarket(id: string, asked: string | null = null): Promise<bo
   return publishes;
 }
 
-/** One line about an update. */
+/** Describes an update in one line. */
 function describe(update: Update): string {
   const things = Object.entries(update.ref) as [string, { id?: string } | null][];
   const about = things.flatMap(([kind, thing]) => (thing?.id ? [`${kind} ${thing.id}`] : []));

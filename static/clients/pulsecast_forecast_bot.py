@@ -1,20 +1,20 @@
 """Run a bot written for Metaculus' forecasting-tools on Pulsecast.
 
-A bot there is a class with run_research(question) and _run_forecast_on_binary(question,
-research). Such a class needs one more line here:
+Such a bot is a class with run_research(question) and _run_forecast_on_binary(question,
+research). To run it on Pulsecast, add one line:
 
     import asyncio
     from pulsecast import Client
     from pulsecast_forecast_bot import forecast_assignments
-    from my_bot import MyBot  # class MyBot(ForecastBot) as you have it
+    from my_bot import MyBot  # your class MyBot(ForecastBot), unchanged
 
     asyncio.run(forecast_assignments(MyBot(), Client(), dry_run=True))
 
-If the package forecasting-tools is installed, questions are its BinaryQuestion and your bot
-runs as it does there. Without it, ForecastBot, BinaryQuestion and ReasonedPrediction of this
-file have the parts that such a bot uses. It needs Python 3.9 and pulsecast.py beside it.
+If the package forecasting-tools is installed, questions are its BinaryQuestion, and your bot runs
+as it does there. Without the package, ForecastBot, BinaryQuestion and ReasonedPrediction of this
+file have the parts that such a bot uses. This file needs Python 3.9 and pulsecast.py beside it.
 
-This file follows the shape of forecasting-tools as of 2026; it is not part of that project.
+This file follows the interface of forecasting-tools as of 2026. It is not part of that project.
 """
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ from pulsecast import Assignment, Client, Error, MarketDetail, MarketIntelligenc
 T = TypeVar("T")
 
 METADATA = "pulsecast"
-"""The key of a question's custom_metadata under which this file keeps where it came from."""
+"""The key in a question's custom_metadata under which this file stores the market and the outcome."""
 
 LONGEST_THESIS = 10_000
 
 
 @dataclass
 class ReasonedPrediction(Generic[T]):
-    """What a bot says of a question: a probability and why."""
+    """A bot's answer to a question: a probability and the reasons."""
 
     prediction_value: T
     reasoning: str
@@ -46,7 +46,7 @@ class ReasonedPrediction(Generic[T]):
 
 @dataclass
 class BinaryQuestion:
-    """A yes-or-no question, with the attributes of the class of this name in forecasting-tools."""
+    """A yes-or-no question, with the attributes of the same class in forecasting-tools."""
 
     question_text: str
     page_url: Optional[str] = None
@@ -64,7 +64,7 @@ class BinaryQuestion:
     custom_metadata: Dict[str, Any] = field(default_factory=lambda: cast(Dict[str, Any], {}))
 
     def give_question_details_as_markdown(self) -> str:
-        """The question for a prompt."""
+        """Return the question as text for a prompt."""
         return "\n\n".join([
             f"Question: {self.question_text}", f"Resolution criteria: {self.resolution_criteria}",
             f"Fine print: {self.fine_print}", f"Background: {self.background_info}",
@@ -74,7 +74,7 @@ class BinaryQuestion:
 
 @dataclass
 class BinaryReport:
-    """The outcome of a bot's work on one question."""
+    """The result of a bot's work on one question."""
 
     question: Any
     prediction: float
@@ -86,8 +86,8 @@ class ForecastBot:
     """The part of forecasting-tools' ForecastBot that answers binary questions.
 
     Subclasses write run_research() and _run_forecast_on_binary(). Each question is researched
-    research_reports_per_question times and answered predictions_per_research_report times on
-    each research; the median is the prediction.
+    research_reports_per_question times, and each research is answered
+    predictions_per_research_report times. The median is the prediction.
     """
 
     def __init__(
@@ -99,7 +99,7 @@ class ForecastBot:
         self.skip_previously_forecasted_questions = skip_previously_forecasted_questions
 
     async def run_research(self, question: Any) -> str:
-        """Collect what is known about a question."""
+        """Collect information about a question."""
         raise NotImplementedError("write run_research(question)")
 
     async def _run_forecast_on_binary(self, question: Any, research: str) -> ReasonedPrediction[float]:
@@ -114,7 +114,7 @@ class ForecastBot:
     async def forecast_questions(
         self, questions: Sequence[Any], return_exceptions: bool = False,
     ) -> List[Union[BinaryReport, BaseException]]:
-        """Answer questions at the same time, in order."""
+        """Answer questions at the same time. The results are in the order of the questions."""
         if self.skip_previously_forecasted_questions:
             questions = [question for question in questions if not question.already_forecasted]
         work = [self._answer(question) for question in questions]
@@ -131,7 +131,7 @@ class ForecastBot:
 
 
 def question_class() -> Any:
-    """BinaryQuestion of the installed package, else the one of this file."""
+    """Return BinaryQuestion of the installed package, or the one of this file."""
     try:
         return importlib.import_module("forecasting_tools").BinaryQuestion
     except (ImportError, AttributeError):
@@ -142,14 +142,14 @@ def question_of(
     market: Union[MarketDetail, MarketIntelligence], *, outcome: Optional[str] = None, instructions: str = "",
     done: Optional[bool] = None, show_price: bool = False,
 ) -> Any:
-    """Make a question of a market: will `outcome` happen (default Yes, else the first one)?
+    """Make a question from a market: will `outcome` happen? The default is Yes, else the first outcome.
 
     The price is left out unless show_price is set, so that the bot forms its own opinion.
     """
     outcome = outcome or ("Yes" if "Yes" in market["outcomes"] else market["outcomes"][0])
     text = market["question"] if outcome == "Yes" else f"{market['question']} Will it be \"{outcome}\"?"
     closes = parse_time(market["endDate"]) if market["endDate"] else None
-    # The price of a market is that of Yes, else of its first outcome.
+    # The price of a market is the price of Yes, else of its first outcome.
     priced = outcome == ("Yes" if "Yes" in market["outcomes"] else market["outcomes"][0])
     return question_class()(
         question_text=text, page_url=market["url"], resolution_criteria=market.get("description"),
@@ -161,7 +161,7 @@ def question_of(
 
 
 def questions_of(assignments: Iterable[Assignment], *, show_price: bool = False) -> List[Any]:
-    """Make questions of the assignments that have a market."""
+    """Make questions from the assignments that have a market."""
     return [
         question_of(
             each["market"], outcome=each["outcome"], instructions=each["instructions"], done=each["done"],
@@ -174,7 +174,7 @@ def questions_of(assignments: Iterable[Assignment], *, show_price: bool = False)
 async def forecast_assignments(
     bot: Any, client: Client, *, limit: int = 24, dry_run: bool = False, model: Optional[str] = None,
 ) -> List[Union[PublishAnswer, BaseException]]:
-    """Let a bot answer the open assignments it hasn't answered yet, and publish what it says."""
+    """Let a bot answer the open assignments that it hasn't answered yet, and publish its answers."""
     waiting = [a for a in client.assignments(limit=limit) if a["status"] == "open" and not a["done"]]
     return await forecast_and_publish(bot, client, questions_of(waiting), dry_run=dry_run, model=model)
 
@@ -182,11 +182,11 @@ async def forecast_assignments(
 async def forecast_and_publish(
     bot: Any, client: Client, questions: Sequence[Any], *, dry_run: bool = False, model: Optional[str] = None,
 ) -> List[Union[PublishAnswer, BaseException]]:
-    """Let a bot answer questions and publish each answer, or only check it.
+    """Let a bot answer questions, and publish or check each answer.
 
-    bot needs forecast_questions(questions, return_exceptions), as every ForecastBot has. The
-    list has what came of each question: the answer, or the exception of the bot or of the
-    service. One failure doesn't stop the others.
+    bot needs the method forecast_questions(questions, return_exceptions), which every ForecastBot
+    has. For each question the list has the service's answer, or the exception of the bot or of
+    the service. One failure doesn't stop the others.
     """
     results: List[Union[PublishAnswer, BaseException]] = []
     for report in await bot.forecast_questions(questions, return_exceptions=True):
@@ -201,7 +201,7 @@ async def forecast_and_publish(
 
 
 def publish_report(client: Client, report: Any, *, dry_run: bool = False, model: Optional[str] = None) -> PublishAnswer:
-    """Publish the report of one question that question_of() made, or only check it."""
+    """Publish or check the report of one question, which question_of() must have made."""
     metadata = cast(Dict[str, Any], getattr(report.question, "custom_metadata", None) or {})
     origin = cast(Optional[Dict[str, str]], metadata.get(METADATA))
     if origin is None:
@@ -213,13 +213,13 @@ def publish_report(client: Client, report: Any, *, dry_run: bool = False, model:
 
 
 def thesis_of(explanation: str) -> str:
-    """An explanation as a thesis: at most 10,000 characters, none that the service refuses."""
+    """Return an explanation as a thesis: at most 10,000 characters, without those that the service refuses."""
     kept = "".join(c for c in explanation if c in "\n\t" or not _refused(c)).strip()
     return kept if len(kept) <= LONGEST_THESIS else kept[: LONGEST_THESIS - 2].rstrip() + " …"
 
 
 def _refused(character: str) -> bool:
-    if unicodedata.category(character) in ("Cc", "Cs"):  # control characters and halves of others
+    if unicodedata.category(character) in ("Cc", "Cs"):  # control characters and lone surrogates
         return True
     return "\u202a" <= character <= "\u202e" or "\u2066" <= character <= "\u2069"
 

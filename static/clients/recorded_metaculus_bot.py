@@ -1,13 +1,13 @@
-"""Send what the client of Metaculus' forecasting-tools sends to forecast one question.
+"""Send the requests of Metaculus' forecasting-tools for forecasting one question.
 
     export PULSECAST_BASE_URL=https://pulsecast.example PULSECAST_API_KEY=pc_…
     python3 recorded_metaculus_bot.py
 
-It plays a bot without a model: the requests are those that forecasting-tools 0.2.92 sends (commit
-47cf3cf) for its own id, the open assignments, one question, a forecast and a comment, in this
-order and byte by byte, but for the numbers of questions. It always says 62 %. So it tests that a
-bot written for Metaculus works here, also as the command of `pulsecast backtest`, which sets
-PULSECAST_MARKET_ID. Without it, the first of the assignments is answered. It publishes for good.
+This is a bot without a model, which always answers 62 %. It sends the requests of forecasting-tools
+0.2.92 (commit 47cf3cf), byte by byte except for the numbers of questions: for its own id, the open
+assignments, one question, a prediction and a comment, in this order. It tests that a bot written for
+Metaculus works here, also as the command of `pulsecast backtest`, which sets PULSECAST_MARKET_ID.
+Without that variable it answers the first assignment. It publishes for good.
 
 It needs Python 3.9 and nothing else.
 """
@@ -38,7 +38,7 @@ COMMENT = (
 
 
 def number(market_id: str) -> int:
-    """The number of the question that is a market: see /docs/metaculus."""
+    """Return the question number of a market. See /docs/metaculus."""
     if market_id.isascii() and market_id.isdigit() and market_id[0] != "0" and len(market_id) <= 18:
         return int(market_id)
     return 10**18 + int.from_bytes(b"\x01" + market_id.encode(), "big")
@@ -77,10 +77,10 @@ class Recording:
 
 
 def check(post: Dict[str, Any]) -> None:
-    """Read of a post what the client reads without a default."""
+    """Read the fields of a post that the client reads without a default."""
     question = post["question"]
     if question["type"] != "binary" or question["status"] != "open" or int(question["id"]) < 1:
-        sys.exit(f"post {post['id']} is no open yes-or-no question")
+        sys.exit(f"post {post['id']} is not an open yes-or-no question")
     _ = [project["slug"] for project in post["projects"]["tournament"]], post["projects"]["default_project"]["id"]
     _ = question["my_forecasts"]["history"], question["aggregations"]["recency_weighted"]["latest"]
 
@@ -92,7 +92,7 @@ def main() -> None:
 
 
 def forecast(recording: Recording, market_id: Optional[str]) -> None:
-    """Send what the client sends to forecast one question."""
+    """Send the client's requests for forecasting one question."""
     recording.send("GET", "/users/me")
     posts: List[Dict[str, Any]] = recording.send("GET", QUESTIONS)["results"]
     if market_id:

@@ -4,7 +4,7 @@
     python3 verify.py https://pulsecast.example
 
 It needs Python 3.8 and nothing else. The formulas are those of /method. It prints every
-published number that doesn't follow from the predictions, and exits with 1 if there is one.
+published number that doesn't follow from the predictions, and exits with 1 if there is any.
 """
 import hashlib, json, math, sys, time, urllib.error, urllib.parse, urllib.request
 from bisect import bisect_left
@@ -92,7 +92,7 @@ def normal(z):
     return math.erfc(-z / math.sqrt(2)) / 2
 
 
-def log_normal_scaled(z):  # log Phi(z) + z²/2, also far below zero
+def log_normal_scaled(z):  # log Phi(z) + z²/2, accurate far below zero too
     if z > -25:
         return math.log(normal(z)) + z * z / 2
     fraction = -z
@@ -102,7 +102,7 @@ def log_normal_scaled(z):  # log Phi(z) + z²/2, also far below zero
 
 
 class Sums:
-    """An agent's settled events on one board: (C, A, U) of each, by scheduled-close day."""
+    """The sums over an agent's settled events on one board: (C, A, U) and the scheduled-close day of each."""
 
     def __init__(self, clusters):
         self.n = len(clusters)
@@ -172,7 +172,7 @@ def rank_ranges(posteriors):  # of [(guess, low, high)], in the order of the boa
         yield min(max(best, 1), len(agents), rank), max(min(worst, len(agents)), rank)
 
 
-def check_hash(r):  # of a prediction that was withheld at first; json.dumps equals RFC 8785 for these fields
+def check_hash(r):  # of a prediction that was first withheld; json.dumps equals RFC 8785 for these fields
     said = {key: r[key] for key in ("title", "thesis", "confidence", "horizonAt", "category", "model")}
     said["confidence"] = int(r["confidence"]) if r["confidence"] in (0, 1) else r["confidence"]
     said["evidence"] = [{"title": e["title"], "url": e["url"]} for e in r["evidence"]]
@@ -196,7 +196,7 @@ def read_clusters():
             continue
         key = (r["agent"]["id"], "e:" + market["event"] if market["event"] else "m:" + market["id"])
         first = {"category": market["category"] or "other", "day": (market["scheduledCloseAt"] or "")[:10]}
-        if p is None:  # not revealed: whether it has a weight is unknown
+        if p is None:  # not revealed, so its weight is unknown
             unsure.add(key)
             clusters.setdefault(key, {**first, "settled": "", "sum": [0, 0, 0], "n": 0})
             continue

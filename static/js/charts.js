@@ -1,10 +1,10 @@
-// The values of a chart at a moment, in the line above it, follow the pointer and the arrow
-// keys. Without this file the line says the newest ones, and the table below has the others.
+// The line above a chart shows the values at the pointer, or at the time chosen with the arrow
+// keys. Without this script it shows the newest values, and the table below has the others.
 (() => {
-  const plane = 1000; // the side of the drawing that lines are drawn in
+  const plane = 1000; // width and height of the inner drawing, as in components.plane
   const months = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split(" ");
   const two = (n) => String(n).padStart(2, "0");
-  // As components.Reading writes it. Intl would cost more than all else here.
+  // The format of components.readingTime. Intl would be far slower.
   function moment(ms) {
     const at = new Date(ms);
     const day = `${at.getUTCDate()} ${months[at.getUTCMonth()]} ${at.getUTCFullYear()}`;

@@ -1,6 +1,6 @@
-// What htmx leaves open: where the focus goes, what a screen reader is told, when live
-// regions are read again, and what to do when a request fails. Without this file and
-// without htmx every link and form is a plain one.
+// This script adds what htmx leaves out: keyboard focus, announcements for screen readers,
+// the refresh of live regions, and the handling of failed requests. Without this script and
+// htmx, all links and forms still work.
 (() => {
   const content = () => document.getElementById("content");
   const parse = (html) => new DOMParser().parseFromString(html, "text/html");
@@ -9,8 +9,8 @@
   addEventListener("pagehide", () => (leaving = true));
   addEventListener("pageshow", () => (leaving = false));
 
-  // Leave to the browser what it does better: a page of another path, an answer that is
-  // none of our pages, a request that failed.
+  // The browser itself loads pages of other paths, answers that aren't our pages, and
+  // requests that failed.
   function navigate(path) {
     if (!leaving) location.assign(path);
   }
@@ -35,7 +35,7 @@
     clicked = placeOf(elt);
   });
 
-  // Parts of the head that name the page; its title is htmx's work.
+  // Update the parts of the head that describe the page. htmx updates the title.
   function adoptHead(answer) {
     const named = 'link[rel="canonical"], link[rel="alternate"], meta[name="robots"], meta[name="description"], meta[property^="og:"]';
     document.head.querySelectorAll(named).forEach((old) => old.remove());
@@ -49,7 +49,7 @@
     });
   }
 
-  // htmx knows the other keys that open a link elsewhere.
+  // Shift opens a link in a new window. htmx handles only the other such keys.
   document.addEventListener(
     "click",
     (event) => {
@@ -62,7 +62,7 @@
 
   let clicked = null;
 
-  // Where a chip stands, so that the same one can be found on the next page.
+  // Describe a chip, so that sameChip can find it on the next page.
   function placeOf(element) {
     if (!element.matches(".chip")) return null;
     return { label: element.closest("nav").getAttribute("aria-label"), href: element.getAttribute("href") };
@@ -74,7 +74,7 @@
     );
   }
 
-  // On a phone the filters share a row that scrolls.
+  // On a phone the filters share one scrolling row. Scroll the chip into view.
   function showInRow(chip) {
     const row = chip.closest(".filters");
     if (!row) return;
@@ -101,7 +101,7 @@
     document.getElementById("announcement").textContent = `${main.querySelector("h1").textContent}: ${found}`;
   }
 
-  // Back and forward read the page again, by the same way as any other swap.
+  // Back and forward load the page again and swap it like any other.
 
   let scrollBack;
 
@@ -114,7 +114,7 @@
     htmx.ajax("GET", event.detail.path, { source: document.body, target: "#content", select: "#content", swap: "outerHTML" });
   });
 
-  // An anchor of /docs that is on another page now.
+  // Follow an anchor of /docs that has moved to another page.
 
   const follow = () => {
     const place = location.hash.length > 1 && document.getElementById(decodeURIComponent(location.hash.slice(1)));
@@ -143,8 +143,8 @@
     htmx.trigger(live, "live");
   }
 
-  // A region stays as it is while somebody is at work in it, and while it is in sight and
-  // the new one is of another height: nothing that is being read may move.
+  // Keep a region while the reader uses it. Also keep a visible region if the new one has
+  // another height, so that text doesn't move while it is read.
   function mayReplace(region, fresh) {
     if (region.contains(document.activeElement) || region.querySelector("details[open]")) return false;
     const selection = getSelection();
@@ -165,7 +165,7 @@
     else if (target.id.startsWith("live-")) event.detail.shouldSwap = mayReplace(target, fresh);
   });
 
-  // Times: the words are those of components.When.
+  // Relative times, in the words of components.When.
 
   const minute = 60_000;
   const hour = 60 * minute;
@@ -188,7 +188,7 @@
   function tellTimes() {
     for (const time of document.querySelectorAll("time[datetime]")) {
       const ms = Date.now() - Date.parse(time.dateTime);
-      if (Math.abs(ms) > 60 * day) continue; // a date, which stays true
+      if (Math.abs(ms) > 60 * day) continue; // an absolute date, which needs no update
       const words = relative(ms);
       if (time.textContent !== words) time.textContent = words;
     }
@@ -202,7 +202,7 @@
   setInterval(wake, look);
   document.addEventListener("visibilitychange", wake);
 
-  // Copying: the button is there only if there is a clipboard to write to.
+  // Copy buttons. They are shown only if the page can write to the clipboard.
 
   function offerCopies() {
     if (!navigator.clipboard) return;
@@ -229,7 +229,7 @@
     if (button) copy(button);
   });
 
-  // The menu of narrow pages closes as others do.
+  // Close the menu of narrow pages on Escape and on clicks outside it.
 
   function closeMenu(focus) {
     const menu = document.querySelector(".nav-menu[open]");

@@ -1,5 +1,5 @@
-// Loaded in <head> before the stylesheet, so that a page is never drawn in the wrong
-// theme. The choice is "system", "light" or "dark"; data-theme is set for the last two.
+// This script is loaded in <head> before the stylesheet, so that a page is never drawn in the
+// wrong theme. The choice is "system", "light" or "dark". data-theme is set for the last two.
 (() => {
   const choices = ["system", "light", "dark"];
   const root = document.documentElement;
@@ -14,7 +14,7 @@
       const stored = localStorage.getItem("theme");
       return choices.includes(stored) ? stored : "system";
     } catch {
-      return "system"; // storage is forbidden here
+      return "system"; // the browser forbids storage
     }
   }
 
@@ -36,7 +36,7 @@
       if (choice === "system") localStorage.removeItem("theme");
       else localStorage.setItem("theme", choice);
     } catch {
-      // It holds until the next page then.
+      // Without storage the choice lasts until the next page.
     }
     show(choice);
     const said = document.getElementById("announcement");

@@ -7,23 +7,23 @@ import (
 	"github.com/pulsecast/pulsecast/views/components"
 )
 
-// Profile is what an agent says of itself.
+// Profile is what an agent declares about itself.
 type Profile struct{ Name, Model, Framework, Description, Homepage string }
 
 // AgentProps is everything about one agent.
 type AgentProps struct {
 	Frame                         Frame
 	Handle                        string
-	Name                          string // as the public sees it
+	Name                          string // the profile that the public sees
 	Declared                      Profile
-	Owner, Subject                string // as the identity provider names them
+	Owner, Subject                string // as the identity provider names the owner
 	Sample, Disabled              bool
 	Status                        string
-	Texts                         string // which the public sees: "shown", "profile" or "all" hidden
+	Texts                         string // texts that are hidden from the public: "shown" (none), "profile" or "all"
 	TextsWords                    string // the same in words
-	Local                         bool   // keys are issued here
+	Local                         bool   // true if keys are issued here, not by an identity provider
 	CreatedAt, SeenAt, DisabledAt time.Time
-	ClosedAt                      time.Time // of the account; zero: open
+	ClosedAt                      time.Time // when the account was closed; zero if it is open
 	Total, Open, Settled, Void    int64     // predictions
 	PredictionsDay                int64
 	PredictionsMonth              int64
@@ -40,7 +40,7 @@ type AgentProps struct {
 	Predictions                   []AgentPrediction
 	Notes                         []Note
 	Log                           []Entry
-	Secret                        string // a key that was just issued: shown once
+	Secret                        string // a key that was just issued; shown once
 }
 
 // Bar is one hour of requests.
@@ -49,9 +49,9 @@ type Bar struct {
 	Requests, Failed int64
 }
 
-// Endpoint is what an agent asked of one endpoint in 48 hours.
+// Endpoint counts an agent's requests to one endpoint in 48 hours.
 type Endpoint struct {
-	Method, Route                   string // Route is "" for no endpoint
+	Method, Route                   string // Route is "" for requests that match no endpoint
 	Total, Refused, Limited, Failed int64
 	Hours                           []float64
 }
@@ -73,13 +73,13 @@ type Key struct {
 type AgentPrediction struct {
 	ID, Title, Status string
 	Hidden            bool
-	Until             string // "baseline" or "close" while it is not revealed
+	Until             string // "baseline" or "close" while the prediction is not revealed, else ""
 	Confidence        float64
 	Baseline, Edge    *float64
 	CreatedAt         time.Time
 }
 
-// Note is a remark of an admin.
+// Note is an admin's remark on the agent.
 type Note struct {
 	Text, Author string
 	At           time.Time
@@ -121,13 +121,13 @@ func (p *AgentProps) facts() facts {
 	return list
 }
 
-// textChoices are the states of the texts other than the one there is.
+// textChoices are the visibilities that differ from the current one.
 func (p *AgentProps) textChoices() []choice {
 	var list []choice
 	for _, c := range []choice{
 		{value: "shown", label: "Show everything again"},
-		{value: "profile", label: "Hide what it says of itself"},
-		{value: "all", label: "Hide that, and the texts of all its predictions"},
+		{value: "profile", label: "Hide its profile texts"},
+		{value: "all", label: "Hide its profile texts and all texts of its predictions"},
 	} {
 		if c.value != p.Texts {
 			list = append(list, c)
@@ -138,8 +138,8 @@ func (p *AgentProps) textChoices() []choice {
 
 func (p *AgentProps) endpoints() table {
 	t := table{heads: []head{{label: "Endpoint"}, {label: "Requests", num: true}, {label: "By hour", wide: true},
-		{label: "Refused", title: "Answered 4xx but 429", num: true}, {label: "Limited", title: "Answered 429", num: true},
-		{label: "Failed", title: "Answered 5xx: our fault", num: true}}}
+		{label: "Refused", title: "Answered 4xx, except 429", num: true}, {label: "Limited", title: "Answered 429", num: true},
+		{label: "Failed", title: "Answered 5xx", num: true}}}
 	for _, e := range p.Endpoints {
 		failed := count(e.Failed)
 		if e.Failed > 0 {
@@ -175,7 +175,7 @@ func endpointWords(method, route string) string {
 }
 
 func (p *AgentProps) keys() table {
-	t := table{csrf: p.Frame.CSRF, empty: "It has no key", heads: []head{{label: "Id"}, {label: "Label"}, {label: "Made"},
+	t := table{csrf: p.Frame.CSRF, empty: "The agent has no key", heads: []head{{label: "Id"}, {label: "Label"}, {label: "Created"},
 		{label: "Last used"}, {label: "Expires"}, {label: "Revoked"}}}
 	for _, k := range p.Keys {
 		last := p.Frame.moment(k.RevokedAt)
@@ -191,7 +191,7 @@ func (p *AgentProps) keys() table {
 }
 
 func (p *AgentProps) predictions() table {
-	t := table{empty: "It has published nothing", heads: []head{{label: "Question"}, {label: "Says", num: true}, {label: "Market", num: true},
+	t := table{empty: "The agent has published no predictions", heads: []head{{label: "Question"}, {label: "Says", num: true}, {label: "Market", num: true},
 		{label: "Status"}, {label: "Edge", num: true, wide: true}, {label: "Published", wide: true}}}
 	for _, r := range p.Predictions {
 		title := cell{text: r.Title, href: predictionPath(r.ID)}
@@ -208,14 +208,14 @@ func (p *AgentProps) predictions() table {
 }
 
 func (p *AgentProps) notes() table {
-	t := table{empty: "No note yet", heads: []head{{label: "Note"}, {label: "By"}, {label: "When"}}}
+	t := table{empty: "No notes yet", heads: []head{{label: "Note"}, {label: "By"}, {label: "When"}}}
 	for _, n := range p.Notes {
 		t.rows = append(t.rows, []cell{text(n.Text), text(n.Author), p.Frame.moment(n.At)})
 	}
 	return t
 }
 
-// mostOf is the largest number of requests in an hour, at least 1.
+// mostOf returns the largest number of requests in an hour, at least 1.
 func mostOf(list []Bar) int64 {
 	most := int64(1)
 	for _, b := range list {
@@ -224,7 +224,7 @@ func mostOf(list []Bar) int64 {
 	return most
 }
 
-// TextsProps is the preview of hiding an agent's texts or showing them again.
+// TextsProps previews a change of which texts of an agent are hidden.
 type TextsProps struct {
 	Frame               Frame
 	Handle              string
@@ -258,14 +258,14 @@ func (p *TextsProps) changes() table {
 	return t
 }
 
-// predictionTexts says what happens to the texts of predictions.
+// predictionTexts says what happens to the texts of the agent's predictions.
 func (p *TextsProps) predictionTexts() string {
 	n := components.Plural(int(p.Predictions), "prediction", "predictions")
 	switch {
 	case p.To == "all":
-		return "The titles, theses and evidence of " + n + ", and of those to come, are hidden too. Each stays listed without its texts, with its numbers and scores."
+		return "The titles, theses and evidence of " + n + ", and of its future ones, are hidden too. The predictions stay listed with their numbers and scores."
 	case p.From == "all":
-		return "The texts of " + n + " are shown again, but for those that were hidden one by one."
+		return "The texts of " + n + " are shown again, except those that were hidden one by one."
 	}
-	return "The texts of its predictions stay as they are."
+	return "The texts of its predictions don't change."
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/pulsecast/pulsecast/views/components"
 )
 
-// What makes the share of failed requests stand out in the table.
+// Shares of failed requests from which the table marks an agent.
 const (
 	badErrorRate   = 0.2
 	badMinRequests = 20
@@ -17,17 +17,17 @@ const (
 type AgentsProps struct {
 	Frame  Frame
 	Search components.Search
-	// With is the address of the page with one filter changed; "" takes it out.
+	// With returns the address of the page with one filter changed; "" removes the filter.
 	With   func(name, value string) string
-	Status string // "active" or "disabled"; "" is any
-	Sort   string // a sort of the columns
-	Rising bool   // Sort puts the smallest first
+	Status string // "active" or "disabled"; "" for any
+	Sort   string // key of the column to sort by
+	Rising bool   // Sort is ascending
 	Rows   []AgentRow
 	Pages  components.Pages
 	CSV    string
 }
 
-// AgentRow is one agent of the table. Pointers are nil without a value.
+// AgentRow is one agent of the table. A pointer is nil if there is no value.
 type AgentRow struct {
 	Handle, Name                     string
 	Disabled                         bool
@@ -57,15 +57,15 @@ var agentColumns = []column{
 	{"month", "30 d", "Predictions in the last 30 days", true, false, true, func(_ Frame, r *AgentRow) cell { return count(r.PredictionsMonth) }},
 	{"total", "Total", "All predictions", true, false, false, func(_ Frame, r *AgentRow) cell { return count(r.Total) }},
 	{"settled", "Settled", "", true, true, false, func(_ Frame, r *AgentRow) cell { return count(r.Settled) }},
-	{"skill", "Skill", "Points per event with the 95 % interval", true, false, false, func(_ Frame, r *AgentRow) cell { return skill(r.Skill) }},
-	{"brier", "Brier", "Mean Brier score, 0 is best", true, false, true, func(_ Frame, r *AgentRow) cell { return number(r.Brier, components.Brier) }},
+	{"skill", "Skill", "Points per event, with the 95 % interval", true, false, false, func(_ Frame, r *AgentRow) cell { return skill(r.Skill) }},
+	{"brier", "Brier", "Mean Brier score; 0 is best", true, false, true, func(_ Frame, r *AgentRow) cell { return number(r.Brier, components.Brier) }},
 	{"calibration", "Cal.", "Calibration error", true, false, true, func(_ Frame, r *AgentRow) cell { return number(r.CalibrationError, tenths) }},
 	{"requests", "Requests", "In the last 24 hours", true, true, false, func(_ Frame, r *AgentRow) cell { return count(r.Requests) }},
-	{"errors", "Errors", "Answered 4xx or 5xx but 429, in the last 24 hours, and the share that failed", true, true, false, failures},
+	{"errors", "Errors", "Answered 4xx or 5xx except 429 in the last 24 hours, and the share that failed", true, true, false, failures},
 	{"limited", "Limited", "Answered 429, in the last 24 hours", true, false, true, func(_ Frame, r *AgentRow) cell { return count(r.Limited) }},
 	{"", "Trend", "Requests by hour", false, false, true, func(_ Frame, r *AgentRow) cell { return cell{trend: r.Hours, label: "Requests by hour"} }},
 	{"seen", "Seen", "", false, true, false, func(f Frame, r *AgentRow) cell { return f.moment(r.SeenAt) }},
-	{"", "Key", "Age of the newest key that works", false, false, true, func(f Frame, r *AgentRow) cell {
+	{"", "Key", "Age of the newest active key", false, false, true, func(f Frame, r *AgentRow) cell {
 		if r.KeyCreatedAt.IsZero() {
 			return cell{text: "none", tone: "muted"}
 		}
@@ -75,7 +75,7 @@ var agentColumns = []column{
 }
 
 func (p *AgentsProps) table() table {
-	t := table{empty: "No agent fits"}
+	t := table{empty: "No agent matches"}
 	for _, c := range agentColumns {
 		h := head{label: c.label, title: c.title, num: c.num, wide: c.wide, wider: c.wider}
 		if c.sort != "" {

@@ -2,7 +2,7 @@ package admin
 
 import "time"
 
-// AssignmentsProps is the list and the form for a new one.
+// AssignmentsProps is the list of assignments and the form for a new one.
 type AssignmentsProps struct {
 	Frame Frame
 	Rows  []AssignmentRow
@@ -17,9 +17,9 @@ type AssignmentRow struct {
 	OpensAt, DueAt      time.Time
 }
 
-// AssignmentForm is what an admin writes; Wrong has a message for each wrong field.
+// AssignmentForm is an admin's input. Wrong holds a message for each wrong field.
 type AssignmentForm struct {
-	Seen          string // stands for what the admin saw
+	Seen          string // mark of the state that the admin saw
 	Values, Wrong map[string]string
 }
 
@@ -39,7 +39,7 @@ type AssignmentProps struct {
 func assignmentPath(id string) string { return "/admin/assignments/" + id }
 
 func (p *AssignmentsProps) table() table {
-	t := table{empty: "No assignment yet", heads: []head{{label: "Question"}, {label: "Status"}, {label: "Category", wide: true},
+	t := table{empty: "No assignments yet", heads: []head{{label: "Question"}, {label: "Status"}, {label: "Category", wide: true},
 		{label: "By", wide: true}, {label: "Opens", wide: true}, {label: "Due"}}}
 	for _, a := range p.Rows {
 		by := "an admin"
@@ -68,14 +68,14 @@ func (p *AssignmentProps) facts() facts {
 	return list
 }
 
-// assignmentField is one line of the form.
+// assignmentField is one field of the form.
 type assignmentField struct{ name, label, help, max string }
 
 var assignmentFields = []assignmentField{
-	{"market", "Market", "Id of an open market; empty for a question without one.", "200"},
-	{"outcome", "Outcome", "Which one to forecast; empty is Yes.", "200"},
-	{"title", "Question", "Empty is the market's.", "300"},
-	{"category", "Category", "Empty is the market's.", "64"},
-	{"opensAt", "Opens", "UTC, like 2026-11-21 09:00; empty is now.", "40"},
+	{"market", "Market", "Id of an open market. Leave empty for a question without a market.", "200"},
+	{"outcome", "Outcome", "The outcome to forecast. Leave empty for Yes.", "200"},
+	{"title", "Question", "Leave empty to use the market's.", "300"},
+	{"category", "Category", "Leave empty to use the market's.", "64"},
+	{"opensAt", "Opens", "UTC, like 2026-11-21 09:00. Leave empty for now.", "40"},
 	{"dueAt", "Due", "UTC, like 2026-11-28 09:00.", "40"},
 }

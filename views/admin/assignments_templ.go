@@ -10,7 +10,7 @@ import templruntime "github.com/a-h/templ/runtime"
 
 import "github.com/pulsecast/pulsecast/views/components"
 
-// Assignments is the list and the form for a new one.
+// Assignments is the list and the form for a new assignment.
 func Assignments(p AssignmentsProps) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -52,11 +52,11 @@ func Assignments(p AssignmentsProps) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 2, " <section class=\"block\" aria-labelledby=\"new\"><h2 id=\"new\">Write one</h2>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 2, " <section class=\"block\" aria-labelledby=\"new\"><h2 id=\"new\">New assignment</h2>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = assignmentForm(p.Form, "/admin/assignments", "Open it", p.Frame.CSRF).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = assignmentForm(p.Form, "/admin/assignments", "Open assignment", p.Frame.CSRF).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -74,7 +74,7 @@ func Assignments(p AssignmentsProps) templ.Component {
 	})
 }
 
-// Assignment is one assignment.
+// Assignment is the page of one assignment.
 func Assignment(p AssignmentProps) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -138,11 +138,11 @@ func Assignment(p AssignmentProps) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = assignmentForm(p.Form, assignmentPath(p.ID), "Change it", p.Frame.CSRF).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = assignmentForm(p.Form, assignmentPath(p.ID), "Save changes", p.Frame.CSRF).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = buttonForm(button{action: assignmentPath(p.ID) + "/close", label: "Close it now", danger: true, fields: []components.Field{{Name: "seen", Value: p.Form.Seen}}}, p.Frame.CSRF).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = buttonForm(button{action: assignmentPath(p.ID) + "/close", label: "Close now", danger: true, fields: []components.Field{{Name: "seen", Value: p.Form.Seen}}}, p.Frame.CSRF).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -151,7 +151,7 @@ func Assignment(p AssignmentProps) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			} else {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 9, "<p class=\"muted\">It is closed and stays as it is.</p>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 9, "<p class=\"muted\">This assignment is closed and can't be changed.</p>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -370,7 +370,7 @@ func assignmentForm(f AssignmentForm, action, submit, csrf string) templ.Compone
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = help("instructions", "Empty explains how to answer.", f.Wrong["instructions"]).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = help("instructions", "Leave empty for the default text on how to answer.", f.Wrong["instructions"]).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -11,8 +11,8 @@ import (
 // AuditProps is the audit log.
 type AuditProps struct {
 	Frame   Frame
-	Values  map[string]string // of the filters
-	Actions []string          // to filter by
+	Values  map[string]string // values of the filters
+	Actions []string          // actions to filter by
 	Entries []Entry
 	Pages   components.Pages
 	CSV     string
@@ -25,7 +25,7 @@ type Entry struct {
 	At                             time.Time
 }
 
-// actionLabels name actions that don't read well as they are stored.
+// actionLabels are the labels of actions whose stored name reads badly.
 var actionLabels = map[string]string{
 	"sign_in":    "Sign-in",
 	"text_shown": "Text shown again",
@@ -58,7 +58,7 @@ func entries(f Frame, list []Entry) table {
 	return t
 }
 
-// targetPath is the page of what an entry is about, "" if there is none.
+// targetPath returns the address of the page of an entry's target, or "" if it has none.
 func targetPath(target string) string {
 	kind, id, _ := strings.Cut(target, ":")
 	switch kind {
@@ -80,10 +80,10 @@ func targetPath(target string) string {
 	return ""
 }
 
-// RefusedProps says why an act was not done.
+// RefusedProps explains the refusal of an act.
 type RefusedProps struct {
 	Frame   Frame
 	Detail  string
 	Back    string
-	Entries []Entry // what was done here last
+	Entries []Entry // the latest acts on the same target
 }

@@ -44,7 +44,7 @@ func Audit(p AuditProps) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<header class=\"page-header\"><h1>Audit log</h1><p class=\"lede\">Every act of an admin, written in the same transaction. Nothing here can be changed or taken out.</p></header><form class=\"row-form\" method=\"get\" action=\"/admin/audit\"><div class=\"field\"><label for=\"actor\">Who</label> <input class=\"input\" type=\"text\" id=\"actor\" name=\"actor\" value=\"")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<header class=\"page-header\"><h1>Audit log</h1><p class=\"lede\">Every act of an admin, recorded in the same transaction. Entries can't be changed or deleted.</p></header><form class=\"row-form\" method=\"get\" action=\"/admin/audit\"><div class=\"field\"><label for=\"actor\">Who</label> <input class=\"input\" type=\"text\" id=\"actor\" name=\"actor\" value=\"")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -125,7 +125,7 @@ func Audit(p AuditProps) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 8, "\">All of these as CSV</a></div>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 8, "\">Download as CSV</a></div>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

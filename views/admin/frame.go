@@ -1,19 +1,19 @@
-// Package admin holds the pages of the admins. Each page has Props with plain values;
-// labels, tables, tones and sentences are made here.
+// Package admin holds the templates of the admin pages. Each page has Props with plain values.
+// Labels, tables, tones and sentences are made here.
 package admin
 
 import "time"
 
-// Frame is what the layout of every page needs.
+// Frame holds what the layout of every page needs.
 type Frame struct {
 	Title   string
 	Path    string
-	Section string // path of the entry of the navigation
-	Admin   string // who is signed in
-	CSRF    string // token of every form
+	Section string // path of the page's section in the navigation
+	Admin   string // name of the signed-in admin
+	CSRF    string // CSRF token of every form
 	Version string
 	Sample  bool
-	Done    string // what was just done, a key of done
+	Done    string // key in done of the act that was just carried out, or ""
 	Now     time.Time
 }
 
@@ -29,7 +29,7 @@ var navigation = []entry{
 	{"/admin/audit", "Audit"},
 }
 
-// currentOf is the aria-current of an entry of the navigation.
+// currentOf returns the aria-current of a navigation entry.
 func currentOf(path string, f Frame) string {
 	switch {
 	case path != f.Section:
@@ -41,28 +41,28 @@ func currentOf(path string, f Frame) string {
 	}
 }
 
-// done says what an act did. Frame.Done names one of them; other words say nothing.
+// done maps the values of Frame.Done to the message about the act. Other values show no message.
 var done = map[string]string{
 	"disabled":       "The agent is disabled. Its keys and sessions are refused from now on.",
-	"enabled":        "The agent is let in again.",
-	"closed-account": "The account is closed. Its numbers stay under this neutral handle.",
-	"revoked":        "The key is revoked, with the sessions begun with it.",
-	"sessions":       "Every session of the agent has ended.",
-	"noted":          "The note is kept.",
-	"reserved":       "The handle is reserved. An agent that has it keeps it.",
-	"freed":          "The handle is free for agents to have.",
-	"ruled":          "Done. Scores follow within seconds, and the reason shows on the public page of changes.",
-	"hidden":         "The text is hidden; the numbers and scores stay.",
+	"enabled":        "The agent is enabled. Its keys work again.",
+	"closed-account": "The account is closed. Its numbers and scores stay under this neutral handle.",
+	"revoked":        "The key and the sessions started with it are revoked.",
+	"sessions":       "All sessions of the agent have ended.",
+	"noted":          "The note is saved.",
+	"reserved":       "The handle is reserved. An agent that already has it keeps it.",
+	"freed":          "Agents can use the handle again.",
+	"ruled":          "The ruling is saved. Scores follow within seconds. The reason appears on the public page of changes.",
+	"hidden":         "The text is hidden. The numbers and scores stay.",
 	"shown":          "The text is shown again.",
-	"texts-hidden":   "The texts are hidden everywhere; the numbers and scores stay.",
+	"texts-hidden":   "The texts are hidden everywhere. The numbers and scores stay.",
 	"texts-shown":    "The texts are shown again.",
 	"reported":       "The report is closed.",
 	"written":        "The assignment is open.",
-	"edited":         "The assignment is changed.",
+	"edited":         "The assignment is saved.",
 	"closed":         "The assignment is closed.",
-	"read":           "The source was read just now.",
-	"reading":        "The source is being read; look again in a moment.",
-	"failed":         "The reading failed; the last good one stays. The reason is below.",
+	"read":           "The source was read.",
+	"reading":        "The source is being read. Reload this page in a moment.",
+	"failed":         "The reading failed, so the last good one stays. The reason is below.",
 	"signed-out":     "You are signed out everywhere.",
-	"unchanged":      "Nothing was changed: it was so already.",
+	"unchanged":      "Nothing changed, because this was already the state.",
 }

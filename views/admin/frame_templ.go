@@ -193,7 +193,7 @@ func flash(words string) templ.Component {
 	})
 }
 
-// layout is the frame around every page except the sign-in.
+// layout is the frame of every page except the sign-in.
 func layout(f Frame) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -2,16 +2,16 @@ package admin
 
 import "time"
 
-// HandlesProps is the handles that no new agent gets.
+// HandlesProps lists the handles that new agents can't get.
 type HandlesProps struct {
 	Frame   Frame
-	Added   []ReservedHandle // by admins
+	Added   []ReservedHandle // added by admins
 	BuiltIn []string
 }
 
-// ReservedHandle is one that an admin added.
+// ReservedHandle is a handle that an admin reserved.
 type ReservedHandle struct {
 	Handle, Note, Author string
 	At                   time.Time
-	InUse                bool // by an agent that had it before
+	InUse                bool // an agent that joined earlier has the handle
 }

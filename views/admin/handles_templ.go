@@ -10,7 +10,7 @@ import templruntime "github.com/a-h/templ/runtime"
 
 import "github.com/pulsecast/pulsecast/views/components"
 
-// Handles is the handles that no new agent gets.
+// Handles lists the handles that new agents can't get.
 func Handles(p HandlesProps) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -44,12 +44,12 @@ func Handles(p HandlesProps) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<header class=\"page-header\"><h1>Reserved handles</h1><p class=\"lede\">No new agent gets one of these: a name that asks for it gets a number behind it. An agent that has one already keeps it.</p></header><section class=\"block\" aria-labelledby=\"added\"><h2 id=\"added\">Added by admins</h2>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<header class=\"page-header\"><h1>Reserved handles</h1><p class=\"lede\">New agents can't get these handles. An agent whose name would lead to one gets a number behind it. An agent that already has one keeps it.</p></header><section class=\"block\" aria-labelledby=\"added\"><h2 id=\"added\">Added by admins</h2>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			if len(p.Added) == 0 {
-				templ_7745c5c3_Err = components.Empty("None yet").Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = components.Empty("No handles yet").Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -69,7 +69,7 @@ func Handles(p HandlesProps) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 4, "</section><section class=\"block\" aria-labelledby=\"reserve\"><h2 id=\"reserve\">Reserve one</h2><form class=\"act-form\" id=\"reserve-form\" method=\"post\" action=\"/admin/handles\"><input type=\"hidden\" name=\"csrf\" value=\"")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 4, "</section><section class=\"block\" aria-labelledby=\"reserve\"><h2 id=\"reserve\">Reserve a handle</h2><form class=\"act-form\" id=\"reserve-form\" method=\"post\" action=\"/admin/handles\"><input type=\"hidden\" name=\"csrf\" value=\"")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -90,7 +90,7 @@ func Handles(p HandlesProps) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 6, "<button class=\"button button-primary\" type=\"submit\">Reserve</button></form></section><section class=\"block\" aria-labelledby=\"built-in\"><h2 id=\"built-in\">Built in</h2><p class=\"muted\">They would read as a part of the site, as its staff or as a reference agent, and stay reserved.</p><ul class=\"tag-list\">")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 6, "<button class=\"button button-primary\" type=\"submit\">Reserve</button></form></section><section class=\"block\" aria-labelledby=\"built-in\"><h2 id=\"built-in\">Built in</h2><p class=\"muted\">They could be mistaken for a part of the site, its staff or a reference agent. They are always reserved.</p><ul class=\"tag-list\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -279,7 +279,7 @@ func reserved(f Frame, h ReservedHandle) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 21, "\" name=\"note\" maxlength=\"1000\" required autocomplete=\"off\"></div><button class=\"button\" type=\"submit\">Free it</button></form></li>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 21, "\" name=\"note\" maxlength=\"1000\" required autocomplete=\"off\"></div><button class=\"button\" type=\"submit\">Free</button></form></li>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -6,25 +6,25 @@ import (
 	"github.com/pulsecast/pulsecast/views/components"
 )
 
-// What makes a number a concern.
+// Thresholds of the concerns.
 const (
-	agedQueue   = 24 * time.Hour // how long a prediction may be due
-	manyErrors  = 0.2            // share of the requests that may fail
-	minRequests = 100            // fewer requests than these say nothing about their share
-	manySignUps = 100            // new agents a day
+	agedQueue   = 24 * time.Hour // longest time that a prediction may be due
+	manyErrors  = 0.2            // largest share of requests that may fail
+	minRequests = 100            // with fewer requests the share says too little
+	manySignUps = 100            // largest number of new agents per day
 )
 
-// OverviewProps is the first page. Numbers are of the last 24 hours unless a name says
-// otherwise.
+// OverviewProps holds the numbers of the first page. They are of the last 24 hours unless a name
+// says otherwise.
 type OverviewProps struct {
 	Frame            Frame
-	Agents, Disabled int64 // in all
+	Agents, Disabled int64 // total
 	Joined           int64
 	SeenLastHour     int64
 	Published        int64
 	Settled          int64
-	Requests, Failed int64 // Failed includes limited ones
-	Reports          int64 // open
+	Requests, Failed int64 // Failed includes rate-limited requests
+	Reports          int64 // open reports
 	Due, Markets     int64 // predictions and markets that wait for a ruling
 	OldestDue        time.Time
 	Feeds            []OverviewFeed
@@ -39,7 +39,7 @@ type OverviewFeed struct {
 	AsOf                    time.Time
 }
 
-// concern is something that an admin should look at.
+// concern is a problem that an admin should look at.
 type concern struct {
 	text, href string
 	grave      bool
@@ -82,7 +82,7 @@ func (p *OverviewProps) feedConcerns() (list []concern) {
 	return list
 }
 
-// figure is one number of the overview.
+// figure is one number on the overview.
 type figure struct{ label, value, note, href string }
 
 func (p *OverviewProps) figures() []figure {

@@ -8,7 +8,7 @@ package admin
 import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
-// Overview is the first page: what is wrong, and the numbers of the day.
+// Overview is the first page: the problems, and the numbers of the last 24 hours.
 func Overview(p OverviewProps) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -48,7 +48,7 @@ func Overview(p OverviewProps) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if len(concerns) == 0 {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 2, "<p class=\"all-well\" role=\"status\"><strong>All is well.</strong> Sources flow, nothing waits for a ruling.</p>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 2, "<p class=\"all-well\" role=\"status\"><strong>All is well.</strong> The sources are up to date and no ruling is needed.</p>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -204,7 +204,7 @@ func Overview(p OverviewProps) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 19, "</dl><section class=\"block\" aria-labelledby=\"feeds\"><div class=\"section-head\"><h2 id=\"feeds\">Sources</h2><a href=\"/admin/sources\">All about them</a></div>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 19, "</dl><section class=\"block\" aria-labelledby=\"feeds\"><div class=\"section-head\"><h2 id=\"feeds\">Sources</h2><a href=\"/admin/sources\">Details</a></div>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -8,18 +8,18 @@ import (
 	"github.com/pulsecast/pulsecast/views/components"
 )
 
-// RulingProps is one prediction or one market, what can be ruled on it, and a preview.
+// RulingProps is one prediction or one market, its possible rulings, and a preview.
 type RulingProps struct {
 	Frame      Frame
-	Market     *RulingMarket // either this
+	Market     *RulingMarket // nil if Prediction is set
 	Prediction *RulingPrediction
-	Kind       string // of the ruling in the form
+	Kind       string // the ruling in the form
 	Outcome    string
-	Number     string // how far it happened, as typed
+	Number     string // value in the form, as typed: how far it happened
 	Note       string
 	Preview    *Preview
 	Error      string    // why there is no preview
-	Disputes   []Dispute // open, of the prediction's author
+	Disputes   []Dispute // open disputes of the prediction
 	Log        []Entry
 }
 
@@ -27,8 +27,8 @@ type RulingProps struct {
 type RulingMarket struct {
 	ID, Question               string
 	Closed                     bool
-	Resolution                 string // as upstream says
-	Decided                    string // the outcome here; "" without one
+	Resolution                 string // the source's outcome and state
+	Decided                    string // the outcome decided here; "" if none
 	ByAdmin                    bool
 	Reason                     string
 	Outcomes                   []OutcomePrice
@@ -36,7 +36,7 @@ type RulingMarket struct {
 	Rules                      string
 }
 
-// OutcomePrice is an outcome of a market; Price is nil without one.
+// OutcomePrice is an outcome of a market. Price is nil if it has none.
 type OutcomePrice struct {
 	Name  string
 	Price *float64
@@ -48,13 +48,13 @@ type RulingPrediction struct {
 	AgentHandle, AgentName string
 	Confidence             float64
 	Status                 string // "open", "resolved" or "void"
-	MarketID, Outcome      string // "" without a market
+	MarketID, Outcome      string // "" if not about a market
 	Value                  *float64
 	Happened               string // name of the winning outcome
-	Source, Reason         string // of the result
+	Source, Reason         string // source of the result
 	Brier, Edge            *float64
 	Hidden                 bool
-	Until                  string // "baseline" or "close" while it is not revealed
+	Until                  string // "baseline" or "close" while the prediction is not revealed, else ""
 	HorizonAt, CreatedAt   time.Time
 }
 
@@ -73,7 +73,7 @@ func (p *RulingProps) title() string {
 	return p.Prediction.Title
 }
 
-// path is the address of this page.
+// path returns the address of this page.
 func (p *RulingProps) path() string {
 	if p.Market != nil {
 		return marketPath(p.Market.ID)
@@ -81,7 +81,7 @@ func (p *RulingProps) path() string {
 	return predictionPath(p.Prediction.ID)
 }
 
-// public is the address of the public page.
+// public returns the address of the public page.
 func (p *RulingProps) public() string {
 	if p.Market != nil {
 		return "/markets/" + url.PathEscape(p.Market.ID)
@@ -89,14 +89,14 @@ func (p *RulingProps) public() string {
 	return "/predictions/" + p.Prediction.ID
 }
 
-// unlinked tells whether this is a prediction without a market.
+// unlinked returns whether this is a prediction without a market.
 func (p *RulingProps) unlinked() bool { return p.Prediction != nil && p.Prediction.MarketID == "" }
 
 func (p *RulingProps) kinds() []choice {
 	if p.Market != nil {
 		return choose([]choice{
 			{value: "market_corrected", label: "Settle or correct the outcome"},
-			{value: "market_voided", label: "Void: take all its predictions out of all scores"},
+			{value: "market_voided", label: "Void: exclude its predictions from all scores"},
 		}, p.Kind)
 	}
 	var list []choice
@@ -108,12 +108,12 @@ func (p *RulingProps) kinds() []choice {
 		list = append(list, choice{value: "prediction_corrected", label: "Correct the result"})
 	}
 	if p.Prediction.Status != "void" {
-		list = append(list, choice{value: "prediction_voided", label: "Void: take it out of all scores"})
+		list = append(list, choice{value: "prediction_voided", label: "Void: exclude it from all scores"})
 	}
 	return choose(list, p.Kind)
 }
 
-// outcomes are what may have happened.
+// outcomes returns the possible outcomes.
 func (p *RulingProps) outcomes() []choice {
 	var list []choice
 	switch {
@@ -122,7 +122,7 @@ func (p *RulingProps) outcomes() []choice {
 			list = append(list, choice{value: o.Name, label: o.Name})
 		}
 	case p.unlinked():
-		list = []choice{{value: "Yes", label: "Yes, it happened"}, {value: "No", label: "No, it did not"}}
+		list = []choice{{value: "Yes", label: "Yes, it happened"}, {value: "No", label: "No, it didn't"}}
 		if p.Number != "" {
 			return list
 		}
@@ -197,7 +197,7 @@ func (r *RulingPrediction) facts(f Frame) facts {
 	return list
 }
 
-// affected says which predictions a ruling on a market decides.
+// affected says how many predictions a ruling on a market decides.
 func (p *Preview) affected() string {
 	n := p.Open + p.Resolved + p.Void
 	return "It decides on " + components.Plural(int(n), "prediction", "predictions") + ": " + strconv.FormatInt(p.Open, 10) + " open, " +

@@ -8,7 +8,7 @@ import (
 	"github.com/pulsecast/pulsecast/views/components"
 )
 
-// SettlementProps is what waits for a ruling.
+// SettlementProps lists what needs a ruling.
 type SettlementProps struct {
 	Frame       Frame
 	Disputes    []Dispute
@@ -18,21 +18,21 @@ type SettlementProps struct {
 	Corrections []Correction
 }
 
-// Report is one complaint about a prediction. Reporter is the handle of an agent, "" for
-// a reader of the site.
+// Report is one complaint about a prediction. Reporter is an agent's handle, or "" for a reader of
+// the site.
 type Report struct {
 	ID, Kind, Text, Reporter, Prediction, Title string
 	At                                          time.Time
 }
 
-// DuePrediction is a prediction without a market past its horizon.
+// DuePrediction is a prediction without a market whose horizon has passed.
 type DuePrediction struct {
 	ID, Title  string
 	Confidence float64
 	HorizonAt  time.Time
 }
 
-// WaitingMarket is a market that doesn't settle, and why.
+// WaitingMarket is a market that doesn't settle, and the reason.
 type WaitingMarket struct {
 	ID, Question, Reason string
 	ClosedAt, SeenAt     time.Time
@@ -49,12 +49,12 @@ type Dispute struct {
 	ID, Text, Author    string
 	PredictionID, Title string
 	Confidence          float64
-	Outcome             string // that the prediction is about; "" without a market
+	Outcome             string // outcome that the prediction is about; "" without a market
 	Status              string
-	Value               *float64 // how far it happened
+	Value               *float64 // how far it happened, 0..1
 	Happened            string   // name of the winning outcome
 	ByAdmin             bool     // an admin settled it
-	MarketID, Market    string   // "" without a market
+	MarketID, Market    string   // "" if not about a market
 	MarketOutcomes      []string
 	At                  time.Time
 }
@@ -72,7 +72,7 @@ var kindWords = map[string]string{
 	"prediction_voided":    "prediction void",
 }
 
-// KindWords is a kind of correction in words, "" for an unknown one.
+// KindWords returns a kind of correction in words, or "" for an unknown kind.
 func KindWords(kind string) string { return kindWords[kind] }
 
 var reasonWords = map[string]string{
@@ -80,10 +80,10 @@ var reasonWords = map[string]string{
 	"contested":    "result proposed or disputed",
 	"unknown":      "closed without prices",
 	"undecided":    "closed without a clear result",
-	"outcome_gone": "an outcome predicted upon is gone",
+	"outcome_gone": "an outcome with predictions no longer exists",
 }
 
-// ReasonWords is the reason why a market waits in words, "" for an unknown one.
+// ReasonWords returns the reason why a market waits in words, or "" for an unknown reason.
 func ReasonWords(reason string) string { return reasonWords[reason] }
 
 func (p *SettlementProps) due() table {
@@ -95,7 +95,7 @@ func (p *SettlementProps) due() table {
 }
 
 func (p *SettlementProps) markets() table {
-	t := table{empty: "Every market settles by itself", heads: []head{{label: "Market"}, {label: "Why"},
+	t := table{empty: "No market needs a ruling", heads: []head{{label: "Market"}, {label: "Why"},
 		{label: "Closed", wide: true}, {label: "Last seen"}}}
 	for _, m := range p.Markets {
 		t.rows = append(t.rows, []cell{{text: m.Question, href: marketPath(m.ID)}, {
@@ -107,7 +107,7 @@ func (p *SettlementProps) markets() table {
 }
 
 func (p *SettlementProps) corrections() table {
-	t := table{empty: "Nothing was corrected", heads: []head{{label: "What"}, {label: "On"}, {label: "By"},
+	t := table{empty: "No corrections yet", heads: []head{{label: "What"}, {label: "On"}, {label: "By"},
 		{label: "Reason", wide: true}, {label: "When"}}}
 	for _, c := range p.Corrections {
 		on := cell{text: "market " + c.MarketID, href: marketPath(c.MarketID)}
@@ -119,7 +119,7 @@ func (p *SettlementProps) corrections() table {
 	return t
 }
 
-// settled says how the prediction stands.
+// settled says how the prediction was settled.
 func (d *Dispute) settled() string {
 	if d.Value == nil {
 		return d.Status
@@ -135,18 +135,19 @@ func (d *Dispute) settled() string {
 }
 
 const (
-	// disputeNote begins the reason that the previews of a disputed settlement suggest.
-	disputeNote = "Its author disputed the settlement: "
-	// maxNote is the length of the longest reason, in characters.
+	// disputeNote begins the reason that the previews of a dispute suggest.
+	disputeNote = "The author disputed the settlement: "
+	// maxNote is the greatest length of a reason, in characters.
 	maxNote = 1000
-	// maxDisputeOutcomes bounds the previews offered; the market's own page has them all.
+	// maxDisputeOutcomes bounds the previews offered for a dispute. The market's own page offers
+	// all outcomes.
 	maxDisputeOutcomes = 4
 )
 
-// link leads to a page.
+// link is a link to a page.
 type link struct{ label, href string }
 
-// rulings are the previews of what could be ruled instead.
+// rulings returns links to previews of other rulings on the disputed prediction.
 func (d *Dispute) rulings() (list []link) {
 	note := disputeNote + strings.Join(strings.Fields(d.Text), " ")
 	if runes := []rune(note); len(runes) > maxNote {

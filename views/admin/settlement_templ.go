@@ -10,7 +10,7 @@ import templruntime "github.com/a-h/templ/runtime"
 
 import "github.com/pulsecast/pulsecast/views/components"
 
-// Settlement is what waits for a ruling.
+// Settlement lists what needs a ruling.
 func Settlement(p SettlementProps) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -44,7 +44,7 @@ func Settlement(p SettlementProps) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<header class=\"page-header\"><h1>Settlement</h1><p class=\"lede\">These markets and predictions need a decision.</p></header><form class=\"row-form\" method=\"get\" action=\"/admin/settlement/find\"><div class=\"field\"><label for=\"id\">Find a prediction or a market</label> <input class=\"input\" type=\"text\" id=\"id\" name=\"id\" maxlength=\"300\" required placeholder=\"Id or address\" autocomplete=\"off\"></div><button class=\"button\" type=\"submit\">Open</button></form><section class=\"block\" aria-labelledby=\"disputes\"><h2 id=\"disputes\">Disputed by their author</h2>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<header class=\"page-header\"><h1>Settlement</h1><p class=\"lede\">These markets and predictions need a decision.</p></header><form class=\"row-form\" method=\"get\" action=\"/admin/settlement/find\"><div class=\"field\"><label for=\"id\">Find a prediction or market</label> <input class=\"input\" type=\"text\" id=\"id\" name=\"id\" maxlength=\"300\" required placeholder=\"Id or address\" autocomplete=\"off\"></div><button class=\"button\" type=\"submit\">Open</button></form><section class=\"block\" aria-labelledby=\"disputes\"><h2 id=\"disputes\">Disputed by their author</h2>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -102,7 +102,7 @@ func Settlement(p SettlementProps) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 8, "</section><section class=\"block\" aria-labelledby=\"markets\"><h2 id=\"markets\">Markets that do not settle</h2>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 8, "</section><section class=\"block\" aria-labelledby=\"markets\"><h2 id=\"markets\">Markets that don't settle</h2>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -299,7 +299,7 @@ func report(f Frame, r Report) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 25, "\">What came of it</label> <input class=\"input\" type=\"text\" id=\"")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 25, "\">Answer</label> <input class=\"input\" type=\"text\" id=\"")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -320,7 +320,7 @@ func report(f Frame, r Report) templ.Component {
 	})
 }
 
-// dispute is an objection beside what it is about, with the rulings a click away.
+// dispute shows an objection with links to possible rulings.
 func dispute(f Frame, d Dispute) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -3,8 +3,8 @@ package admin
 // SignInProps is the sign-in form.
 type SignInProps struct {
 	CSRF, Name, Error string
-	Done              string // a key of done
-	Provider          string // host of the identity provider; "": passwords only
-	Again             bool   // the provider should let another account sign in
+	Done              string // key in done, or ""
+	Provider          string // host of the identity provider; "" if only passwords work
+	Again             bool   // ask the provider for another account
 	Sample            bool
 }

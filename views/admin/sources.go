@@ -16,10 +16,10 @@ import (
 type SourcesProps struct {
 	Frame Frame
 	Feeds []Feed
-	Tags  []TagCount // without a place in the table of categories, the most frequent first
+	Tags  []TagCount // tags without a category, most frequent first
 }
 
-// TagCount is how many open markets carry a tag.
+// TagCount is a tag and how many open markets carry it.
 type TagCount struct {
 	Tag     string
 	Markets int
@@ -37,22 +37,22 @@ func (p *SourcesProps) tags() table {
 type Feed struct {
 	Name                          string
 	Stale                         bool
-	Read                          bool // at least once
+	Read                          bool // the feed was read at least once
 	Source                        string
 	SucceededAt, FailedAt, NextAt time.Time
-	AsOf                          time.Time // of the snapshot that this node serves
-	Records, Served               int       // of the last reading, and in that snapshot
+	AsOf                          time.Time // time of the snapshot that this node serves
+	Records, Served               int       // records in the last reading, and in that snapshot
 	LastError                     string
-	Failures                      int            // in a row
-	Dropped                       map[string]int // records of the last reading, by reason
-	Bad                           []Payload      // the last of each source
+	Failures                      int            // failures in a row
+	Dropped                       map[string]int // dropped records of the last reading, by reason
+	Bad                           []Payload      // the last bad payload of each source
 }
 
-// Payload is what a source sent that could not be used.
+// Payload is a source's answer that could not be used.
 type Payload struct {
 	Source, Reason string
 	Body           []byte
-	Cut            int64 // bytes that are missing at the end
+	Cut            int64 // number of bytes cut off at the end
 	At             time.Time
 }
 
@@ -102,7 +102,7 @@ func (f *Feed) tick() button {
 	return button{action: "/admin/sources/" + f.Name + "/tick", label: "Read it now"}
 }
 
-// cut says how much is missing.
+// cut says how many bytes are missing.
 func (p *Payload) cut() string {
 	if p.Cut == 0 {
 		return ""
@@ -114,8 +114,8 @@ func (p *Payload) cut() string {
 	return words
 }
 
-// readable returns what an upstream sent as text in which nothing hides: a character
-// that isn't printable is written as an escape.
+// readable returns a source's answer as visible text. It writes each character that isn't printable
+// as an escape.
 func readable(body []byte) string {
 	var b strings.Builder
 	for len(body) > 0 {

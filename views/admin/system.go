@@ -15,42 +15,42 @@ type SystemProps struct {
 	Database, Cache Ping
 	Memory          uint64 // bytes
 	Goroutines      int
-	Node            string // this one
+	Node            string // name of this node
 	Queues          []Queue
-	// UnwrittenAgents and UnwrittenErrors are what this node has yet to write.
+	// UnwrittenAgents and UnwrittenErrors count what this node hasn't written to the database yet.
 	UnwrittenAgents, UnwrittenErrors int
-	Backups                          *Backups // nil without a schedule
+	Backups                          *Backups // nil if no backup is scheduled
 	Leases                           []Lease
 	Admins                           []Admin
 	Sessions                         []Session
 	Settings                         []Setting
 }
 
-// Ping is how a database or a cache answers.
+// Ping is the answer of a database or a cache.
 type Ping struct {
 	Kind   string
 	Took   time.Duration
 	Failed bool
 }
 
-// Queue is how much waits. Kind is a key of queueWords; Oldest is zero if nothing waits.
+// Queue is one queue. Kind is a key of queueWords. Oldest is zero if the queue is empty.
 type Queue struct {
 	Kind   string
 	Count  int64
 	Oldest time.Time
 }
 
-// Backups is how scheduled backups go. At is zero before the first.
+// Backups is the state of the scheduled backups. At is zero before the first.
 type Backups struct {
 	At          time.Time
 	Name        string
 	Bytes       int64
 	Predictions int64
-	Failures    int // in a row
+	Failures    int // failures in a row
 	Late        bool
 }
 
-// Lease says which node does a job.
+// Lease says which node runs a job.
 type Lease struct {
 	Job, Node  string
 	Here, Held bool
@@ -69,13 +69,13 @@ type Session struct {
 	CreatedAt, SeenAt, ExpiresAt time.Time
 }
 
-// Setting is one setting of the configuration, masked if it is secret.
+// Setting is one setting of the configuration. A secret is masked.
 type Setting struct {
 	Name, Value string
-	Set         bool // it differs from the default
+	Set         bool // differs from the default
 }
 
-// queueWords are the label of a queue, the page that shows it, and a note.
+// queueWords holds the label of a queue, the page that shows it, and a note.
 var queueWords = map[string]struct{ label, href, note string }{
 	"baselines": {"Predictions without a baseline", "", "the next price of their market fixes it"},
 	"markets":   {"Ended markets with open predictions", "/admin/settlement#markets", ""},
@@ -142,7 +142,7 @@ func (p *SystemProps) queues() table {
 }
 
 func (p *SystemProps) leases() table {
-	t := table{empty: "No node works", heads: []head{{label: "Job"}, {label: "Node"}, {label: "Lease"}}}
+	t := table{empty: "No node runs jobs", heads: []head{{label: "Job"}, {label: "Node"}, {label: "Lease"}}}
 	for _, l := range p.Leases {
 		node := cell{text: l.Node[:min(8, len(l.Node))], title: l.Node}
 		if l.Here {
@@ -158,7 +158,7 @@ func (p *SystemProps) leases() table {
 }
 
 func (p *SystemProps) admins() table {
-	t := table{empty: "No admin yet", heads: []head{{label: "Name"}, {label: "Made"}, {label: "Last signed in"}}}
+	t := table{empty: "No admins yet", heads: []head{{label: "Name"}, {label: "Created"}, {label: "Last signed in"}}}
 	for _, a := range p.Admins {
 		t.rows = append(t.rows, []cell{text(a.Name), p.Frame.moment(a.CreatedAt), p.Frame.moment(a.SignedInAt)})
 	}
@@ -180,7 +180,7 @@ func (p *SystemProps) sessions() table {
 }
 
 func (p *SystemProps) settings() table {
-	t := table{caption: "Secrets are masked; what differs from the default is marked.",
+	t := table{caption: "Secrets are masked. Settings that differ from the default are marked.",
 		heads: []head{{label: "Variable"}, {label: "Value"}, {label: "From"}}}
 	for _, s := range p.Settings {
 		from := cell{text: "default", tone: "muted"}

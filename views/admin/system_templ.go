@@ -52,7 +52,7 @@ func System(p SystemProps) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 2, "</section><section class=\"block\" aria-labelledby=\"leases\"><h2 id=\"leases\">Which node runs what</h2>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 2, "</section><section class=\"block\" aria-labelledby=\"leases\"><h2 id=\"leases\">Jobs and their nodes</h2>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -6,39 +6,39 @@ import (
 	"github.com/pulsecast/pulsecast/views/components"
 )
 
-// table is a list with its columns; the first cell of a row names the row.
+// table is a list with columns. The first cell of a row names the row.
 type table struct {
 	caption string
 	heads   []head
 	rows    [][]cell
-	empty   string // what to say without rows
-	csrf    string // for the buttons in it
+	empty   string // text to show without rows
+	csrf    string // CSRF token of the buttons
 }
 
-// head heads a column. href sorts by it, and sort is "ascending" or "descending" if the
-// table is sorted by it.
+// head is the heading of a column. href sorts by the column. sort is "ascending" or "descending" if
+// the table is sorted by it.
 type head struct {
 	label, title, href, sort string
 	num                      bool
-	wide                     bool // shown only where there is room
-	wider                    bool // shown only where there is much room
+	wide                     bool // hidden on narrow screens
+	wider                    bool // hidden on all but wide screens
 }
 
-// cell is one value of a table. Empty parts are not shown.
+// cell is one value of a table. Empty fields are not shown.
 type cell struct {
 	text   string
 	note   string // a second line
 	href   string
 	title  string
-	badge  string // class of a badge around text
-	tone   string // class of the text
+	badge  string // CSS class of a badge around text
+	tone   string // CSS class of the text
 	when   *components.When
 	trend  []float64
-	label  string // what trend shows
+	label  string // accessible name of trend
 	button *button
 }
 
-// button is a form that does one thing.
+// button is a form with one button and no visible fields.
 type button struct {
 	action, label string
 	danger        bool
@@ -65,13 +65,13 @@ func choose(list []choice, value string) []choice {
 	return list
 }
 
-// text is a plain cell.
+// text returns a cell with plain text.
 func text(s string) cell { return cell{text: s} }
 
-// count is a whole number.
+// count returns a cell with a whole number.
 func count(n int64) cell { return cell{text: components.Count(int(n))} }
 
-// number is a number that may be missing.
+// number returns a cell with a number that may be missing.
 func number(v *float64, write func(float64) string) cell {
 	if v == nil {
 		return cell{}
@@ -79,7 +79,7 @@ func number(v *float64, write func(float64) string) cell {
 	return cell{text: write(*v)}
 }
 
-// moment is a moment, "never" for the zero time.
+// moment returns a cell with a time, "never" for the zero time.
 func (f Frame) moment(at time.Time) cell {
 	if at.IsZero() {
 		return cell{text: "never", tone: "muted"}
@@ -89,10 +89,10 @@ func (f Frame) moment(at time.Time) cell {
 
 func (f Frame) when(at time.Time) components.When { return components.When{At: at, Now: f.Now} }
 
-// tenths writes a share of 0..1 in percent with one decimal, so that a column lines up.
+// tenths returns a share of 0..1 in percent with one decimal, so that the column aligns.
 func tenths(share float64) string { return components.Decimal(share*100, 1) + "\u00a0%" }
 
-// statusBadge is the status of a prediction.
+// statusBadge returns the badge of a prediction's status.
 func statusBadge(status string) cell { return cell{text: status, badge: "badge-" + status} }
 
 // facts is a list of facts without the empty ones.
@@ -100,7 +100,7 @@ type facts []fact
 
 func (f *facts) add(name string, c cell) { *f = append(*f, fact{name, c}) }
 
-// addText adds a text, if there is one.
+// addText adds a fact unless its text is empty.
 func (f *facts) addText(name, s string) {
 	if s != "" {
 		f.add(name, text(s))

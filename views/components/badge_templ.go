@@ -10,14 +10,14 @@ import templruntime "github.com/a-h/templ/runtime"
 
 import "strconv"
 
-// BadgeProps is the picture that an agent shows elsewhere.
+// BadgeProps is a picture that shows an agent's record on other sites.
 type BadgeProps struct {
 	Name   string
 	Value  string // "rank 2 (1–5), edge +0.6 to +5.5, proven"
 	Proven bool
 }
 
-// badgeWidth estimates the width of a text of 11 px in pixels.
+// badgeWidth estimates the width in pixels of a text of 11 px.
 func badgeWidth(s string) int { return 12 + len([]rune(s))*62/10 }
 
 func (b BadgeProps) ground() string {
@@ -27,7 +27,7 @@ func (b BadgeProps) ground() string {
 	return "#5c616b"
 }
 
-// Badge is a picture of its own, so it names its colours itself.
+// Badge is a standalone picture, so it sets its own colours.
 func Badge(b BadgeProps) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -201,7 +201,7 @@ func Badge(b BadgeProps) templ.Component {
 	})
 }
 
-// StatusBadge says where a prediction stands.
+// StatusBadge shows the status of a prediction.
 func StatusBadge(status string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -244,7 +244,7 @@ func StatusBadge(status string) templ.Component {
 	})
 }
 
-// Proven marks an agent whose odds against having no edge suffice.
+// Proven marks an agent whose odds against having no edge are high enough.
 func Proven() templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -6,22 +6,22 @@ import (
 	"time"
 )
 
-// plane is the side of the inner drawing that lines are drawn in.
+// plane is the width and height of the inner drawing that holds the lines.
 const plane = 1000
 
-// A Reference is a reference row drawn through every row of a forest plot.
+// Reference is a reference row, drawn as a line through every row of a forest plot.
 type Reference struct {
 	Name  string
 	Skill float64
 }
 
-// Spot is a place in a chart: shares of its width and height, from the lower left.
+// Spot is a point in a chart. X and Y are shares of its width and height, from the lower left.
 type Spot struct{ X, Y float64 }
 
 func (s Spot) across() string { return number(s.X*100) + "%" }
 func (s Spot) down() string   { return number((1-s.Y)*100) + "%" }
 
-// path is the d attribute of a line through spots in the inner drawing.
+// path returns the d attribute of a line through spots in the inner drawing.
 func path(spots []Spot) string {
 	var b strings.Builder
 	for i, s := range spots {
@@ -37,7 +37,7 @@ func path(spots []Spot) string {
 	return b.String()
 }
 
-// area is the d attribute of the ground between two lines.
+// area returns the d attribute of the area between two lines.
 func area(low, high []Spot) string {
 	if len(low) == 0 {
 		return ""
@@ -49,11 +49,11 @@ func area(low, high []Spot) string {
 	return path(append(append([]Spot{}, high...), back...)) + "Z"
 }
 
-// Tick is a labelled place on an axis.
+// Tick is a labelled position on an axis.
 type Tick struct {
-	At    float64 // share of the axis
+	At    float64 // position as a share of the axis
 	Label string
-	Zero  bool // the line that stands for the market
+	Zero  bool // this is the market's line
 }
 
 func (t Tick) anchor() string {
@@ -69,27 +69,27 @@ func (t Tick) anchor() string {
 
 // Line is a named line of a chart.
 type Line struct {
-	Name  string // "" if the chart has one line only
+	Name  string // "" if the chart has only one line
 	Spots []Spot
 }
 
-// Band is the ground between two lines.
+// Band is the area between two lines.
 type Band struct{ Low, High []Spot }
 
-// Plot is a chart over time, ready to draw.
+// Plot is a chart over time.
 type Plot struct {
 	ID      string // unique on its page
 	Title   string // the text alternative: what is shown, and its main numbers
-	Height  int    // of the plotting ground in pixels
-	Columns []Tick // time
-	Rows    []Tick // values
-	Lines   []Line // each drawn in the manner of its place
-	Bands   []Band // around the lines of the same places
+	Height  int    // height of the plotting area, in pixels
+	Columns []Tick // time axis
+	Rows    []Tick // value axis
+	Lines   []Line // the style depends on the index
+	Bands   []Band // drawn around the line with the same index
 	Dots    []Dot
-	Reading *Reading // nil: only the table tells the values
+	Reading *Reading // nil if only the table gives the values
 }
 
-// span maps moments to shares of the time axis.
+// span maps times to shares of the time axis.
 type span struct{ from, to time.Time }
 
 func (s span) share(at time.Time) float64 {
@@ -100,7 +100,7 @@ func (s span) share(at time.Time) float64 {
 	return min(1, max(0, float64(at.Sub(s.from))/float64(whole)))
 }
 
-// ticks are up to four dates, evenly apart.
+// ticks returns up to four dates at equal distances.
 func (s span) ticks() []Tick {
 	const n = 3
 	format := "2 Jan"
@@ -119,23 +119,23 @@ func (s span) ticks() []Tick {
 	return out
 }
 
-// PricePoint is a price observed at a moment.
+// PricePoint is a price observed at a time.
 type PricePoint struct {
 	At       time.Time
 	Price    float64
-	Bid, Ask *float64 // the book, nil when it isn't known
+	Bid, Ask *float64 // the book; nil if unknown
 }
 
-// PredictionMark is a prediction to mark in a price chart.
+// PredictionMark is a mark for a prediction in a price chart.
 type PredictionMark struct {
 	At         time.Time
 	Confidence float64
-	Name       string // of the agent
-	Label      string // what it said, and when
+	Name       string // name of the agent
+	Label      string // its probability, and when it was published
 	Href       string
 }
 
-// PricePlot draws a price over time and marks the predictions made meanwhile.
+// PricePlot draws a price over time and marks the predictions made in that time.
 func PricePlot(id, title string, prices []PricePoint, marks []PredictionMark) Plot {
 	p := Plot{ID: id, Title: title, Height: 260}
 	if len(prices) == 0 {
@@ -175,7 +175,8 @@ func PricePlot(id, title string, prices []PricePoint, marks []PredictionMark) Pl
 	return p
 }
 
-// probabilityScale covers low..high with round ends within 0..1, at least 20 points wide.
+// probabilityScale returns an axis that covers low..high, with round ends within 0..1 and at least
+// 20 points wide.
 func probabilityScale(low, high float64) Scale {
 	if high-low < 0.2 {
 		middle := (low + high) / 2
@@ -189,7 +190,7 @@ func probabilityScale(low, high float64) Scale {
 	return s
 }
 
-// Trend is the line of a thumbnail: values over equal steps, their own scale.
+// Trend returns the line of a thumbnail: values at equal distances, on a scale made for them.
 func Trend(values []float64) []Spot {
 	if len(values) < 2 {
 		return nil
@@ -209,16 +210,16 @@ func Trend(values []float64) []Spot {
 	return out
 }
 
-// Bin is one calibration bin. The rates are nil in an empty one.
+// Bin is one calibration bin. The rates are nil in an empty bin.
 type Bin struct {
 	Low, High         float64
 	Count             int
 	MeanConfidence    float64
 	ObservedRate      float64
-	BandLow, BandHigh float64 // 90 %
+	BandLow, BandHigh float64 // 90 % band
 }
 
-// radius of a bin's mark grows with the root of its count.
+// radius grows with the square root of the bin's count.
 func (b Bin) radius(most int) string {
 	if most == 0 {
 		return "3"
@@ -226,7 +227,7 @@ func (b Bin) radius(most int) string {
 	return number(3 + 5*math.Sqrt(float64(b.Count)/float64(most)))
 }
 
-// mostIn is the largest count of the bins.
+// mostIn returns the largest count of the bins.
 func mostIn(bins []Bin) int {
 	most := 0
 	for _, b := range bins {
@@ -235,8 +236,8 @@ func mostIn(bins []Bin) int {
 	return most
 }
 
-// calibrationSide is the side of the calibration plot's ground in pixels, and its
-// margin to the left and below.
+// calibrationSide is the side of the calibration plot's drawing area in pixels. calibrationMargin is
+// its margin to the left and below.
 const (
 	calibrationSide   = 300
 	calibrationMargin = 34
@@ -245,6 +246,6 @@ const (
 func calibrationX(p float64) string { return number(calibrationMargin + p*calibrationSide) }
 func calibrationY(p float64) string { return number(8 + (1-p)*calibrationSide) }
 
-// thumbX and thumbY place a share in the calibration thumbnail of 40 by 40.
+// thumbX and thumbY place a share in the calibration thumbnail, which is 40 by 40.
 func thumbX(p float64) string { return number(p * 40) }
 func thumbY(p float64) string { return number((1 - p) * 40) }

@@ -8,8 +8,8 @@ package components
 import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
-// Copyable is a text to paste elsewhere. The button copies it; without a script, or without
-// a clipboard to write to, there is no button and the text is selected by hand.
+// Copyable is a text to paste elsewhere, with a button that copies it. Without a script or a
+// clipboard there is no button, and the user selects the text.
 func Copyable(id, label, text string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -2,16 +2,16 @@ package components
 
 import "unicode/utf8"
 
-// Dot is a marked place in a chart that leads somewhere.
+// Dot is a mark in a chart with a link.
 type Dot struct {
 	Spot
-	Name   string // whose it is
-	Label  string // what it says
+	Name   string // name of the agent
+	Label  string // accessible name
 	Href   string
-	Anchor string // on which side its name is written, as an SVG text anchor; "" without one
+	Anchor string // SVG text anchor of the name, which sets its side; "" to leave the name out
 }
 
-// nameOffset keeps the name clear of its dot, in pixels.
+// nameOffset returns the distance of the name from its dot, in pixels.
 func (d Dot) nameOffset() string {
 	if d.Anchor == "end" {
 		return "-9"
@@ -20,25 +20,25 @@ func (d Dot) nameOffset() string {
 }
 
 const (
-	// namesWidth is the width of the narrowest chart that shows names, in pixels. The
-	// stylesheet hides them on narrower ones.
+	// namesWidth is the width of the narrowest chart that shows names, in pixels. The stylesheet
+	// hides names in narrower charts.
 	namesWidth = 850
-	// nameHeight and nameLetter are the size of a written name and of one letter of it.
+	// nameHeight and nameLetter are the height of a name and the width of one letter, in pixels.
 	nameHeight = 14
 	nameLetter = 6.5
-	// maxNames is how many dots are named: more can't be read.
+	// maxNames is the greatest number of named dots. More would be illegible.
 	maxNames = 8
 )
 
-// box is a part of a chart in pixels.
+// box is an area of a chart in pixels.
 type box struct{ left, right, top, bottom float64 }
 
 func (b box) meets(o box) bool {
 	return b.left < o.right && o.left < b.right && b.top < o.bottom && o.top < b.bottom
 }
 
-// nameDots gives names to the dots that have room for one: right of the dot, else left of it.
-// The first dots come first. The other dots say their names when they are pointed at.
+// nameDots names the dots that have room for it: to the right of the dot, else to the left. Earlier
+// dots take precedence. The other dots show their names on hover.
 func nameDots(dots []Dot, height int) {
 	taken := make([]box, len(dots))
 	for i, d := range dots {
@@ -57,7 +57,7 @@ func nameDots(dots []Dot, height int) {
 	}
 }
 
-// roomFor finds where the name of a dot fits; anchor is "" if nowhere.
+// roomFor returns where the name of a dot fits. anchor is "" if it fits nowhere.
 func roomFor(d Dot, height float64, taken []box) (place box, anchor string) {
 	width := nameLetter * float64(utf8.RuneCountInString(d.Name))
 	x, y := d.X*namesWidth, (1-d.Y)*height

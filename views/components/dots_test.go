@@ -2,14 +2,14 @@ package components
 
 import "testing"
 
-// TestNameDots: names stand beside their dots as far as there is room, and cover neither dots
-// nor each other.
+// TestNameDots checks that names stand beside their dots where there is room, and cover neither
+// dots nor other names.
 func TestNameDots(t *testing.T) {
 	t.Parallel()
 	dots := []Dot{
 		{Spot: Spot{0.5, 0.5}, Name: "Ada"},
-		{Spot: Spot{0.53, 0.5}, Name: "Grace"},   // where Ada's name would be
-		{Spot: Spot{0.52, 0.52}, Name: "Hopper"}, // between the two
+		{Spot: Spot{0.53, 0.5}, Name: "Grace"},   // at the position of Ada's name
+		{Spot: Spot{0.52, 0.52}, Name: "Hopper"}, // between both dots
 		{Spot: Spot{0.99, 0.9}, Name: "At the end"},
 		{Spot: Spot{0.01, 0.1}, Name: "At the start"},
 		{Spot: Spot{0.3, 0.3}},
@@ -18,7 +18,7 @@ func TestNameDots(t *testing.T) {
 	want := []string{"end", "start", "", "end", "start", ""}
 	for i, d := range dots {
 		if d.Anchor != want[i] {
-			t.Errorf("%q is written to the %q, want %q", d.Name, d.Anchor, want[i])
+			t.Errorf("name of %q has the anchor %q, want %q", d.Name, d.Anchor, want[i])
 		}
 	}
 	many := make([]Dot, 20)

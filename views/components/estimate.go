@@ -2,25 +2,25 @@ package components
 
 import "math"
 
-// Estimate is where an agent stands in points per event. Zero is the market.
+// Estimate is an agent's estimated edge in points per event. Zero is the market.
 type Estimate struct {
-	// Skill orders the board.
+	// Skill is the order of the board.
 	Skill float64
-	// Range is nil without a disagreement with the market.
+	// Range is nil if the agent never disagreed with the market.
 	Range *Range
-	// Odds are the odds against having no edge, at most 1,000,000; nil where none are known.
+	// Odds are the odds against having no edge, at most 1,000,000. They are nil if unknown.
 	Odds *float64
-	// Proven says that the odds suffice.
+	// Proven is true if the odds suffice.
 	Proven bool
 }
 
-// Range is the 95 % range of a true edge, and the best guess in its middle.
+// Range is the 95 % range of a true edge, with the best guess.
 type Range struct{ BestGuess, Low, High float64 }
 
-// NoRange is said of an agent without a range.
+// NoRange is shown for an agent without a range.
 const NoRange = "no disagreement with the market yet"
 
-// Sentence says in words how far the agent is from the market.
+// Sentence says how far the agent is from the market.
 func (e Estimate) Sentence() string {
 	if e.Range == nil {
 		return Capital(NoRange)
@@ -37,7 +37,7 @@ func (e Estimate) Sentence() string {
 	return "Best guess: " + words + " per event; 95 % range " + e.Range.String()
 }
 
-// RangeText is the range in figures, or why there is none.
+// RangeText returns the range in figures, or why there is none.
 func (e Estimate) RangeText() string {
 	if e.Range == nil {
 		return NoRange
@@ -45,7 +45,7 @@ func (e Estimate) RangeText() string {
 	return e.Range.String()
 }
 
-// Drawn says in words what Interval draws.
+// Drawn describes the drawing of Interval in words.
 func (e Estimate) Drawn() string {
 	if e.Range == nil {
 		return "Skill " + Signed(e.Skill, 1)
@@ -53,11 +53,11 @@ func (e Estimate) Drawn() string {
 	return "95 % range " + e.Range.String() + ", skill " + Signed(e.Skill, 1)
 }
 
-// String is the range in figures.
+// String returns the range in figures.
 func (r Range) String() string { return bound(r.Low) + " to " + bound(r.High) }
 
-// bound writes an end of a range with one decimal, and with two where one would hide on
-// which side of the market it lies.
+// bound writes an end of a range with one decimal. It uses two if one decimal would hide on which
+// side of the market the end is.
 func bound(v float64) string {
 	if text := Signed(v, 1); text != "0.0" {
 		return text
@@ -65,8 +65,8 @@ func bound(v float64) string {
 	return Signed(v, 2)
 }
 
-// Odds writes odds against one: "3 : 1", and below one "0.4 : 1". From 10 on they are
-// rounded down, so that no odds below 20 read as 20 : 1.
+// Odds writes odds to one, such as "3 : 1" or "0.4 : 1". From 10 on they are rounded down, so that
+// odds below 20 never read as 20 : 1.
 func Odds(v float64) string {
 	const toOne = unbreakable + ":" + unbreakable + "1"
 	switch {

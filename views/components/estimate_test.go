@@ -42,7 +42,8 @@ func TestAbout(t *testing.T) {
 	}
 }
 
-// Charts side by side share one frame, and a band covers only the days with a range.
+// TestHistoryFrame checks that charts side by side share one frame, and that a band covers only the
+// days with a range.
 func TestHistoryFrame(t *testing.T) {
 	t.Parallel()
 	short := []SkillPoint{{Day: at(10), Estimate: Estimate{Skill: 1}}, {Day: at(11), Estimate: Estimate{Skill: 1, Range: &Range{1, -2, 4}}}}

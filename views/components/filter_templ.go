@@ -153,11 +153,11 @@ func Chips(label string, chips []Chip) templ.Component {
 	})
 }
 
-// isSet tells whether another choice than the first is made. On a phone, where the filters
-// share one row that scrolls, such a filter comes first.
+// isSet returns whether a choice other than the first is selected. On a phone the filters share one
+// scrolling row, and such a filter comes first.
 func isSet(chips []Chip) bool { return len(chips) > 0 && !chips[0].Current }
 
-// SearchForm searches the list it stands above; hidden fields keep its filters.
+// SearchForm searches the list below it. Hidden fields keep the list's filters.
 func SearchForm(s Search) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

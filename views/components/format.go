@@ -6,15 +6,15 @@ import (
 	"time"
 )
 
-// Unbreakable glues a number to its unit; minus is as wide as a plus.
+// unbreakable joins a number and its unit; minus is as wide as a plus.
 const (
 	unbreakable = "\u00a0"
 	minus       = "−"
 )
 
-// Percent writes a probability of 0..1 in whole percent, and close to certainty with
-// one decimal so that 0.4 % does not read as never. What would round to certainty is
-// written as a bound: >99.9 %.
+// Percent writes a probability of 0..1 in whole percent. Close to 0 and 1 it uses one decimal, so
+// that 0.4 % doesn't read as never. A value that would round to certainty is written as a bound,
+// such as >99.9 %.
 func Percent(p float64) string {
 	switch {
 	case p > 0 && p < 0.0005:
@@ -34,8 +34,8 @@ func ExactPercent(p float64) string {
 	return trimmed(p*100, 2) + unbreakable + "%"
 }
 
-// Fraction writes a probability of 0..1 as a fraction, with as many decimals as it
-// has but at least two and at most four: 0.70, 0.655.
+// Fraction writes a probability of 0..1 as a fraction with two to four decimals, as needed: 0.70,
+// 0.655.
 func Fraction(p float64) string {
 	text := trimmed(p, 4)
 	whole, rest, _ := strings.Cut(text, ".")
@@ -45,8 +45,8 @@ func Fraction(p float64) string {
 	return whole + "." + rest
 }
 
-// Decimal writes a number with a fixed count of decimals and a true minus sign; what
-// rounds to zero has no sign.
+// Decimal writes a number with a fixed count of decimals and a true minus sign. A value that rounds
+// to zero has no sign.
 func Decimal(v float64, digits int) string {
 	text := strconv.FormatFloat(v, 'f', digits, 64)
 	if rest, negative := strings.CutPrefix(text, "-"); negative {
@@ -58,7 +58,7 @@ func Decimal(v float64, digits int) string {
 	return text
 }
 
-// Signed is Decimal with a plus before what is above zero.
+// Signed is like Decimal, with a plus sign before positive values.
 func Signed(v float64, digits int) string {
 	text := Decimal(v, digits)
 	if !strings.HasPrefix(text, minus) && strings.Trim(text, "0.") != "" {
@@ -88,10 +88,10 @@ func trimmed(v float64, digits int) string {
 	return text
 }
 
-// Brier writes a Brier score: three decimals.
+// Brier writes a Brier score with three decimals.
 func Brier(v float64) string { return Decimal(v, 3) }
 
-// Count writes a whole number with its thousands apart.
+// Count writes a whole number with separated thousands.
 func Count(n int) string {
 	text := strconv.Itoa(n)
 	digits, sign := strings.CutPrefix(text, "-")
@@ -116,7 +116,7 @@ func Plural(n int, one, many string) string {
 	return Count(n) + unbreakable + many
 }
 
-// Dollars writes an amount of money in short: $940, $12.3k, $4.1M.
+// Dollars writes an amount of money in a short form: $940, $12.3k, $4.1M.
 func Dollars(v float64) string {
 	switch {
 	case v >= 999_500_000:
@@ -130,7 +130,7 @@ func Dollars(v float64) string {
 	}
 }
 
-// Capital begins a label with a capital letter.
+// Capital returns a label with a capital first letter.
 func Capital(s string) string {
 	if s == "" {
 		return s
@@ -138,23 +138,23 @@ func Capital(s string) string {
 	return strings.ToUpper(s[:1]) + s[1:]
 }
 
-// When is a moment and the moment it is looked at from.
+// When is a time and the current time that it is compared with.
 type When struct{ At, Now time.Time }
 
-// Known tells whether there is a moment at all.
+// Known returns whether the time is set.
 func (w When) Known() bool { return !w.At.IsZero() }
 
-// Past tells whether a known moment lies behind.
+// Past returns whether the time is set and in the past.
 func (w When) Past() bool { return w.Known() && w.At.Before(w.Now) }
 
-// Exact is the moment in UTC to the second, for a tooltip.
+// Exact returns the time in UTC to the second, for a tooltip.
 func (w When) Exact() string { return w.At.UTC().Format("2 January 2006, 15:04:05 UTC") }
 
-// Machine is the moment for the datetime attribute.
+// Machine returns the time for the datetime attribute.
 func (w When) Machine() string { return w.At.UTC().Format(time.RFC3339) }
 
-// Relative says the distance in the largest fitting unit: "3 hours ago", "in 5 days".
-// Beyond two months it is the date.
+// Relative returns the distance in the largest suitable unit, such as "3 hours ago" or "in 5 days".
+// Beyond two months it returns the date.
 func (w When) Relative() string {
 	d := w.Now.Sub(w.At)
 	if d.Abs() > 60*24*time.Hour {

@@ -2,22 +2,22 @@ package components
 
 import "time"
 
-// SkillPoint is an estimate as it stood on a day.
+// SkillPoint is an estimate as of a day.
 type SkillPoint struct {
 	Day time.Time
 	Estimate
 	Events int
 }
 
-// HistoryFrame is the ground that histories are drawn on: the days of all of them, every
-// skill, and the ranges of the later halves, so that charts side by side can be compared.
-// The first ranges are so wide that they would flatten everything else.
+// HistoryFrame is the common drawing area of histories, so that charts side by side can be
+// compared. It covers all days, every skill, and the ranges of the later half of each history. The
+// first ranges are too wide to include: they would flatten the rest.
 type HistoryFrame struct {
 	days  span
 	scale Scale
 }
 
-// FrameHistories makes the frame that holds all the histories.
+// FrameHistories returns the frame that holds all the histories.
 func FrameHistories(histories ...[]SkillPoint) HistoryFrame {
 	var f HistoryFrame
 	var estimates []Estimate
@@ -39,15 +39,14 @@ func FrameHistories(histories ...[]SkillPoint) HistoryFrame {
 	return f
 }
 
-// History is the estimates of an agent over time.
+// History is an agent's estimates over time.
 type History struct {
 	Name   string
 	Points []SkillPoint
 }
 
-// SkillPlot draws the skill of some agents over time, each with the range of its true edge,
-// around the market's line. A band begins with the first day that has a range, and is cut off
-// at the frame.
+// SkillPlot draws the skill of agents over time around the market's line, with the ranges of their
+// true edges. A band begins with the first day that has a range and is cut off at the frame.
 func SkillPlot(id, title string, f HistoryFrame, histories ...History) Plot {
 	p := Plot{ID: id, Title: title, Height: 220}
 	for _, h := range histories {

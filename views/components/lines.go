@@ -6,16 +6,16 @@ import (
 	"time"
 )
 
-// A Series is the price of one outcome over time, oldest first.
+// Series is the price of one outcome over time, oldest first.
 type Series struct {
 	Name   string
 	Prices []PricePoint
 }
 
-// Last is the newest price, 0..1, of a series that has any.
+// Last returns the newest price, 0..1. The series must not be empty.
 func (s Series) Last() float64 { return s.Prices[len(s.Prices)-1].Price }
 
-// Range returns the lowest and the highest price of a series that has any.
+// Range returns the lowest and the highest price. The series must not be empty.
 func (s Series) Range() (low, high float64) {
 	low, high = 1, 0
 	for _, p := range s.Prices {
@@ -24,7 +24,7 @@ func (s Series) Range() (low, high float64) {
 	return low, high
 }
 
-// Drawable returns the series with at least two prices, which make a line.
+// Drawable returns the series with at least two prices, because a line needs two points.
 func Drawable(series []Series) []Series {
 	var out []Series
 	for _, s := range series {
@@ -35,7 +35,7 @@ func Drawable(series []Series) []Series {
 	return out
 }
 
-// SeriesPlot draws several prices over the same time. Each has at least two points.
+// SeriesPlot draws several prices over the same time. Each series has at least two points.
 func SeriesPlot(id, title string, series []Series) Plot {
 	p := Plot{ID: id, Title: title, Height: 260}
 	var when span
@@ -63,7 +63,7 @@ func SeriesPlot(id, title string, series []Series) Plot {
 	return p
 }
 
-// with is the span stretched to a moment.
+// with returns the span extended to a time.
 func (s span) with(at time.Time) span {
 	if s.from.IsZero() || at.Before(s.from) {
 		s.from = at
@@ -74,9 +74,8 @@ func (s span) with(at time.Time) span {
 	return s
 }
 
-// LineClass is the class of the line at a place among several: colours and dashes repeat
-// after five.
+// LineClass returns the CSS class of the line at an index. Colours and dashes repeat after five.
 func LineClass(i int) string { return "line-" + strconv.Itoa(i%5+1) }
 
-// BandClass is the class of the ground around such a line.
+// BandClass returns the CSS class of the band around such a line.
 func BandClass(i int) string { return "band-" + strconv.Itoa(i%5+1) }

@@ -8,8 +8,8 @@ package components
 import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
-// Live reloads regions of its page, "#live-one,#live-two", while the page is visible.
-// path is the address of the page, and each answer must have every region.
+// Live reloads regions of its page, such as "#live-one,#live-two", while the page is visible. path
+// is the address of the page. Each answer must have every region.
 func Live(path, regions string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

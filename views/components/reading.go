@@ -7,22 +7,22 @@ import (
 	"github.com/a-h/templ"
 )
 
-// percentUnit says that the values of a chart are probabilities.
+// percentUnit marks the values of a chart as probabilities.
 const percentUnit = "%"
 
-// Reading is what charts.js needs to tell the values of a chart at a moment: the drawing holds
-// places only.
+// Reading is what charts.js needs to show the values of a chart at a time. The drawing itself holds
+// only positions.
 type Reading struct {
 	Latest    string // "22 Nov 2026, 07:53 UTC: 63.04 %"
 	from, to  time.Time
-	low, high float64 // of the values drawn
+	low, high float64 // range of the value axis
 	unit      string
 }
 
-// readingTime is how the line above a chart writes a moment; charts.js writes it so too.
+// readingTime is the layout of the time in the line above a chart. charts.js uses the same layout.
 const readingTime = "2 Jan 2006, 15:04 UTC"
 
-// readingOf describes a chart whose newest values, in words, are of the moment at.
+// readingOf describes a chart. values are its newest values in words, at the time at.
 func readingOf(when span, scale Scale, unit string, at time.Time, values string) *Reading {
 	return &Reading{
 		Latest: at.UTC().Format(readingTime) + ": " + values,
@@ -30,7 +30,8 @@ func readingOf(when span, scale Scale, unit string, at time.Time, values string)
 	}
 }
 
-// attributes are read by charts.js: times in Unix seconds, values as they are.
+// attributes returns the data attributes that charts.js reads: times in Unix seconds and unscaled
+// values.
 func (r *Reading) attributes() templ.Attributes {
 	if r == nil {
 		return nil

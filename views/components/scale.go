@@ -5,13 +5,14 @@ import (
 	"strconv"
 )
 
-// Scale maps values to places across a drawing. The zero Scale maps all to its middle.
+// Scale maps values to horizontal positions in a drawing. The zero Scale maps every value to the
+// middle.
 type Scale struct {
 	Low, High float64
 	Ticks     []float64
 }
 
-// NewScale covers the values and zero with round ends, in about n steps.
+// NewScale returns a scale that covers the values and zero, with round ends and about n steps.
 func NewScale(n int, values ...float64) Scale {
 	low, high := 0.0, 0.0
 	for _, v := range values {
@@ -31,7 +32,7 @@ func NewScale(n int, values ...float64) Scale {
 	}
 }
 
-// roundStep is the next 1, 2 or 5 times a power of ten.
+// roundStep returns the smallest number of at least x that is 1, 2 or 5 times a power of ten.
 func roundStep(raw float64) float64 {
 	base := math.Pow(10, math.Floor(math.Log10(raw)))
 	for _, f := range []float64{1, 2, 5} {
@@ -42,7 +43,7 @@ func roundStep(raw float64) float64 {
 	return 10 * base
 }
 
-// EstimateScale is the common scale of a forest plot.
+// EstimateScale returns the common scale of a forest plot.
 func EstimateScale(estimates []Estimate) Scale {
 	var ends []float64
 	for _, e := range estimates {
@@ -54,7 +55,7 @@ func EstimateScale(estimates []Estimate) Scale {
 	return NewScale(6, ends...)
 }
 
-// Share is the place of a value in 0..1; values beyond the ends stay at them.
+// Share returns the position of a value, 0..1. Values beyond the ends are placed at the ends.
 func (s Scale) Share(v float64) float64 {
 	if s.High <= s.Low {
 		return 0.5
@@ -62,8 +63,8 @@ func (s Scale) Share(v float64) float64 {
 	return min(1, max(0, (v-s.Low)/(s.High-s.Low)))
 }
 
-// minor tells whether a tick may be left out where there is little room: every other
-// one, counted from zero.
+// minor returns whether a narrow drawing may leave out a tick. Every other tick is minor, counted
+// from zero.
 func (s Scale) minor(tick float64) bool {
 	if len(s.Ticks) < 6 {
 		return false
@@ -71,13 +72,13 @@ func (s Scale) minor(tick float64) bool {
 	return int(math.Round(tick/(s.Ticks[1]-s.Ticks[0])))%2 != 0
 }
 
-// Holds tells whether a value lies within the ends.
+// Holds returns whether a value is within the ends.
 func (s Scale) Holds(v float64) bool { return v >= s.Low && v <= s.High }
 
-// X is the place across, as a percentage of the drawing.
+// X returns the position of a value as a percentage of the drawing's width.
 func (s Scale) X(v float64) string { return number(s.Share(v)*100) + "%" }
 
-// number writes a coordinate, short.
+// number writes a coordinate with few decimals.
 func number(v float64) string {
 	return strconv.FormatFloat(math.Round(v*100)/100, 'f', -1, 64)
 }

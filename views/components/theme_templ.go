@@ -10,8 +10,8 @@ import templruntime "github.com/a-h/templ/runtime"
 
 import "github.com/pulsecast/pulsecast/static"
 
-// ThemeHead applies the reader's theme. It stands before the stylesheet, so that nothing
-// is drawn in the wrong one.
+// ThemeHead applies the reader's theme. It comes before the stylesheet, so that nothing is drawn in
+// the wrong theme.
 func ThemeHead() templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -54,8 +54,8 @@ func ThemeHead() templ.Component {
 	})
 }
 
-// ThemeSwitch turns from the system's theme to light, to dark and back. The stylesheet
-// shows it once the script of ThemeHead has run.
+// ThemeSwitch switches from the system's theme to light, to dark and back. The stylesheet shows it
+// once the script of ThemeHead has run.
 func ThemeSwitch() templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -2,28 +2,28 @@ package components
 
 import "strings"
 
-// Agent is how an agent is named beside something it did.
+// Agent is an agent's name and link data.
 type Agent struct {
 	Handle string
 	Name   string
-	Model  string // as declared, may be empty
+	Model  string // declared model; may be empty
 }
 
-// Chip is one choice of a filter: a link to the same page with it.
+// Chip is one choice of a filter: a link to the page with that choice.
 type Chip struct {
 	Label   string
 	Href    string
 	Current bool
-	Count   int // shown when above zero
+	Count   int // shown if above zero
 }
 
-// Pages are the ways out of one page of a list; empty ones are not shown.
+// Pages are the links from one page of a list to others. An empty link is not shown.
 type Pages struct{ First, Next string }
 
 // Field is a name and a value of a form.
 type Field struct{ Name, Value string }
 
-// Search is a search field and what it keeps of the address.
+// Search is a search field. Keep holds the other parameters of the address.
 type Search struct {
 	Action string
 	Label  string
@@ -31,7 +31,7 @@ type Search struct {
 	Keep   []Field
 }
 
-// Signal is a market or a news item that evidence points at.
+// Signal is a market or a news item that evidence cites.
 type Signal struct {
 	Kind string // "market" or "news"
 	Href string
@@ -49,16 +49,16 @@ type Evidence struct {
 type Prediction struct {
 	ID         string
 	Title      string
-	Thesis     string // empty: not shown in this list
+	Thesis     string // empty if this list doesn't show it
 	Agent      Agent
 	Confidence float64
-	Outcome    string   // whose probability Confidence is; empty when not linked
-	Baseline   *float64 // q
+	Outcome    string   // the outcome that Confidence is about; empty if the prediction has no market
+	Baseline   *float64 // the baseline q
 	MarketThen *float64 // displayed price at publication
-	Price      *float64 // today's
-	MarketID   string   // empty when not linked
+	Price      *float64 // displayed price today
+	MarketID   string   // empty if the prediction has no market
 	Category   string
-	Status     string // open, resolved or void
+	Status     string // "open", "resolved" or "void"
 	Value      *float64
 	Edge       *float64
 	LiveEdge   *float64
@@ -67,22 +67,23 @@ type Prediction struct {
 	ResolvedAt When
 	Hidden     bool
 	Sample     bool
-	Repeats    bool // the title is that of the page: the card shows the probability instead
-	// Until is what the reveal waits for: "baseline" or "close"; empty once it is over. Before,
-	// Title is the market's, Confidence and all that follows from it are unknown.
+	Repeats    bool // the page already shows the title, so the card shows the probability instead
+	// Until is what the reveal waits for, "baseline" or "close". It is empty after the reveal.
+	// Before the reveal Title is the market's, and Confidence and the values derived from it are
+	// unset.
 	Until string
-	// Erased says that the account was closed, so that the texts are gone.
+	// Erased is true if the texts were erased because the account was closed.
 	Erased bool
 }
 
-// View is what a market showed of an outcome at one moment; nil is unknown.
+// View is what a market showed for an outcome at one time. A nil field is unknown.
 type View struct {
-	Price    *float64 // as displayed
-	Bid, Ask *float64 // its book
+	Price    *float64 // displayed price
+	Bid, Ask *float64 // best bid and best ask
 }
 
-// Book says the book in words ("bid 0.58, ask 0.62"), empty when it isn't known. A bid of
-// 0 and an ask of 1 are sides without orders.
+// Book returns the book in words, such as "bid 0.58, ask 0.62". It returns "" if the book is
+// unknown. A bid of 0 or an ask of 1 means that this side has no orders.
 func (v View) Book() string {
 	if v.Bid == nil || v.Ask == nil {
 		return ""
@@ -97,7 +98,7 @@ func (v View) Book() string {
 	return bid + ", " + ask
 }
 
-// About is the text to show as the prediction's title.
+// About returns the text to show as the prediction's title.
 func (p Prediction) About() string {
 	if p.Erased && p.Until == "" {
 		return "Text erased: the account was closed"
@@ -108,7 +109,7 @@ func (p Prediction) About() string {
 	return p.Title
 }
 
-// Waits says when a prediction will be shown.
+// Waits says when the prediction will be shown.
 func (p Prediction) Waits() string {
 	if p.Until == "baseline" {
 		return "shown once its baseline is final"
@@ -116,13 +117,12 @@ func (p Prediction) Waits() string {
 	return "shown when the market closes"
 }
 
-// addsOutcome tells whether the outcome says more than the title, which often ends
-// with its name.
+// addsOutcome returns whether the outcome says more than the title, which often ends with its name.
 func (p Prediction) addsOutcome() bool {
 	return p.Outcome != "" && p.Outcome != "Yes" && (p.Hidden || !strings.HasSuffix(p.Title, p.Outcome))
 }
 
-// Happened says a resolution in a few words.
+// Happened returns the resolution in a few words.
 func (p Prediction) Happened() string {
 	switch {
 	case p.Value == nil:

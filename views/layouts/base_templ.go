@@ -13,7 +13,7 @@ import (
 	"github.com/pulsecast/pulsecast/views/components"
 )
 
-// Base is the frame: head, banners, navigation, the page, footer.
+// Base is the frame of a page: head, banners, navigation, content and footer.
 func Base(p Props) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -354,14 +354,14 @@ func Base(p Props) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if s.Since.Known() {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 34, "What is shown was read")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 34, "The data was read")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 				var templ_7745c5c3_Var19 string
 				templ_7745c5c3_Var19, templ_7745c5c3_Err = templ.JoinStringErrs(" ")
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/layouts/base.templ`, Line: 71, Col: 34}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/layouts/base.templ`, Line: 71, Col: 29}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var19))
 				if templ_7745c5c3_Err != nil {
@@ -477,8 +477,8 @@ func Base(p Props) templ.Component {
 	})
 }
 
-// navigationList is in the header twice: as a row, and as a menu that folds where there is no
-// room for a row. The stylesheet shows one of them, so that neither needs a script.
+// navigationList is in the header twice: as a row, and as a menu that folds if there is no room for
+// the row. The stylesheet shows one of the two, so no script is needed.
 func navigationList(p Props, class string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -585,7 +585,7 @@ func navigationList(p Props, class string) templ.Component {
 	})
 }
 
-// currentOf marks the entry of the page itself, or of the section it belongs to.
+// currentOf marks the entry of the current page or of its section.
 func currentOf(path string, p Props) string {
 	switch {
 	case path != p.Section:
@@ -597,7 +597,8 @@ func currentOf(path string, p Props) string {
 	}
 }
 
-// LastGood is the banner of a page that is shown as it was, because the database can't be read.
+// LastGood is the banner of a page that is shown from an earlier copy because the database can't be
+// read.
 func LastGood(madeAt components.When) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -619,14 +620,14 @@ func LastGood(madeAt components.When) templ.Component {
 			templ_7745c5c3_Var27 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 59, "<aside class=\"banner banner-stale\" aria-label=\"Page out of date\"><strong>This page may be out of date.</strong> The database can't be reached; this is how it was on <time datetime=\"")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 59, "<aside class=\"banner banner-stale\" aria-label=\"Page out of date\"><strong>This page may be out of date.</strong> The database can't be reached. This copy is from <time datetime=\"")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var28 string
 		templ_7745c5c3_Var28, templ_7745c5c3_Err = templ.JoinStringErrs(madeAt.Machine())
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/layouts/base.templ`, Line: 165, Col: 135}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/layouts/base.templ`, Line: 166, Col: 131}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var28))
 		if templ_7745c5c3_Err != nil {
@@ -639,7 +640,7 @@ func LastGood(madeAt components.When) templ.Component {
 		var templ_7745c5c3_Var29 string
 		templ_7745c5c3_Var29, templ_7745c5c3_Err = templ.JoinStringErrs(madeAt.Exact())
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/layouts/base.templ`, Line: 165, Col: 154}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/layouts/base.templ`, Line: 166, Col: 150}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var29))
 		if templ_7745c5c3_Err != nil {

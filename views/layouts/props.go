@@ -1,4 +1,4 @@
-// Package layouts holds the frame around every page.
+// Package layouts holds the frame of every page.
 package layouts
 
 import (
@@ -9,33 +9,33 @@ import (
 	"github.com/pulsecast/pulsecast/views/components"
 )
 
-// Props are what the frame needs of a page.
+// Props are the frame's inputs from a page.
 type Props struct {
-	Title       string // without the name of the site; empty on the home page
+	Title       string // without the site's name; empty on the home page
 	Description string
-	Base        string // public address of the service, without a slash at the end
+	Base        string // public address of the service, without a trailing slash
 	Path        string // canonical path with its query
-	Section     string // which entry of the navigation this is: its path
-	Sample      bool   // what is shown is sample data
+	Section     string // path of the page's section in the navigation
+	Sample      bool   // the page shows sample data
 	Stale       []Stale
-	Feed        string // path of the page's own Atom feed
-	Image       string // path of the picture for a shared link
+	Feed        string // path of the page's Atom feed
+	Image       string // path of the preview picture for shared links
 	NoIndex     bool
-	Offline     bool // shown without a connection: loads only what the service worker keeps
-	Bare        bool // stands alone: without the navigation of the site
+	Offline     bool // shown without a connection: loads only files that the service worker stores
+	Bare        bool // standalone page without the site's navigation
 	Version     string
 }
 
-// Stale is a feed of signals whose last reading is older than it should be.
+// Stale is a feed of signals whose last reading is too old.
 type Stale struct {
 	Feed  string // "Market prices", "News"
 	Since components.When
 }
 
-// BannersStart begins the banners of every page: LastGood goes behind it.
+// BannersStart opens the banners of every page. The LastGood banner is inserted after it.
 const BannersStart = `<div id="banners">`
 
-// Heading is the title with the name of the site, as a shared link shows it.
+// Heading returns the title with the site's name, for shared links.
 func (p Props) Heading() string {
 	if p.Title == "" {
 		return "Pulsecast: can AI beat the market?"
@@ -43,10 +43,10 @@ func (p Props) Heading() string {
 	return p.Title + " · Pulsecast"
 }
 
-// maxTitle is how many characters of a title search engines and tabs show at most.
+// maxTitle is about how many characters of a title search engines and tabs show.
 const maxTitle = 70
 
-// short is Heading for the tab: a long question is cut at a word.
+// short returns Heading for the tab. It cuts a long title at a word.
 func (p Props) short() string {
 	whole := []rune(p.Heading())
 	if len(whole) <= maxTitle {
@@ -56,7 +56,7 @@ func (p Props) short() string {
 	cut := strings.TrimRightFunc(
 		string(whole[:maxTitle-utf8.RuneCountInString(end)+1]), func(r rune) bool { return !unicode.IsSpace(r) },
 	)
-	if len(cut) < maxTitle/3 { // one endless word
+	if len(cut) < maxTitle/3 { // one very long word
 		cut = string(whole[:maxTitle-utf8.RuneCountInString(end)])
 	}
 	return strings.TrimRightFunc(cut, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsPunct(r) }) + end
@@ -75,7 +75,7 @@ var navigation = []entry{
 	{"/docs", "Docs"},
 }
 
-// swapping is how htmx swaps the part of a page that a filter or a page of a list
-// changes: within the policy (no inline style, no eval), refusals too, and nothing of it
-// kept in the browser's storage.
+// swapping configures how htmx swaps a part of a page after a filter or paging. It follows the
+// content security policy (no inline style, no eval), swaps in refusals too, and stores nothing in
+// the browser.
 const swapping = `{"includeIndicatorStyles":false,"allowEval":false,"allowScriptTags":false,"historyCacheSize":0,"scrollIntoViewOnBoost":false,"timeout":15000,"responseHandling":[{"code":"204","swap":false},{"code":"...","swap":true}]}`

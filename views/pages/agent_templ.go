@@ -13,30 +13,30 @@ import (
 	"github.com/pulsecast/pulsecast/views/layouts"
 )
 
-// AgentProps is the record of one agent.
+// AgentProps is the page of one agent.
 type AgentProps struct {
 	Layout        layouts.Props
-	Row           BoardRow         // its row on the board of all time, all categories
-	Scale         components.Scale // of the row
-	UntilProven   *int             // about how many more events at this rate; nil where none would do
+	Row           BoardRow         // row on the board of all time and all categories
+	Scale         components.Scale // scale of the row's drawing
+	UntilProven   *int             // about how many more events at this rate make it proven; nil if no number does
 	Description   string
 	Framework     string
 	Homepage      string
 	Disabled      bool
-	Closed        bool // the account
-	Hidden        bool // an admin hid what it says of itself
+	Closed        bool // the account is closed
+	Hidden        bool // an admin hid the profile texts
 	Joined        components.When
 	Open          int
 	Resolved      int
 	Void          int
-	LogEdge       *float64 // mean bits per prediction
-	LiveEdge      *float64 // mean points of its open predictions at today's prices
+	LogEdge       *float64 // mean, in bits per prediction
+	LiveEdge      *float64 // mean of the open predictions at today's prices, in points
 	Murphy        *Murphy
 	History       []components.SkillPoint
 	Categories    []CategoryRow
 	CategoryScale components.Scale
-	Events        []EventRow // the latest
-	AllEvents     string     // address of the page with all of them, empty when it is this
+	Events        []EventRow // the latest events
+	AllEvents     string     // address of the page with all events; "" on that page
 	Best          []EventRow
 	Worst         []EventRow
 	Review        ReviewProps
@@ -56,8 +56,8 @@ type CategoryRow struct {
 	MarketBrier *float64
 }
 
-// EventRow is one settled event that made the rank: its value is the weighted sum of
-// its predictions' edges.
+// EventRow is one settled event behind the rank. Its value is the weighted sum of its predictions'
+// edges.
 type EventRow struct {
 	Title       string
 	Category    string
@@ -90,7 +90,7 @@ func (p AgentProps) rankNote() string {
 	}
 }
 
-// untilProven says what would make the agent proven.
+// untilProven says what the agent still needs to be proven.
 func (p AgentProps) untilProven() string {
 	switch {
 	case p.Row.Odds == nil:
@@ -98,7 +98,7 @@ func (p AgentProps) untilProven() string {
 	case p.Row.Proven:
 		return "proven: " + components.Odds(20) + " or more"
 	case p.UntilProven == nil:
-		return "proven from " + components.Odds(20) + " on; not at this rate"
+		return "proven from " + components.Odds(20) + "; not reached at this rate"
 	default:
 		n := components.About(*p.UntilProven)
 		return "proven after about " + components.Plural(n, "more event", "more events") + " at this rate"
@@ -112,7 +112,7 @@ func (p AgentProps) bestGuess() string {
 	return oneDecimal(p.Row.Range.BestGuess)
 }
 
-// rangeNote names the range below the best guess.
+// rangeNote returns the range, shown below the best guess.
 func (p AgentProps) rangeNote() string {
 	if p.Row.Range == nil {
 		return components.NoRange
@@ -345,17 +345,17 @@ func Agent(p AgentProps) templ.Component {
 				}
 			}
 			if p.Closed {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 20, "<p class=\"muted small\">This account was closed: its name, profile and texts were erased. Numbers and scores stay under this neutral handle, so that boards and the ledger still add up.</p>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 20, "<p class=\"muted small\">This account was closed: its name, profile and texts were erased. Numbers and scores stay under this neutral handle, so that the boards and the ledger still add up.</p>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 			} else if p.Hidden {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 21, "<p class=\"muted small\">An admin has hidden what this agent says of itself. Its numbers and scores stay.</p>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 21, "<p class=\"muted small\">An admin has hidden this agent's profile texts. Its numbers and scores stay.</p>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 			} else {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 22, "<p class=\"muted small\">Name, model and description are the agent's own words; nobody checks them.</p>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 22, "<p class=\"muted small\">The name, model and description are the agent's own words. They aren't checked.</p>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -428,7 +428,7 @@ func Agent(p AgentProps) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if len(p.Predictions) == 0 {
-				templ_7745c5c3_Err = components.Empty("No prediction yet").Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = components.Empty("No predictions yet").Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -522,7 +522,7 @@ func historyTitle(h []components.SkillPoint) string {
 	return "Skill from " + first.Day.Format("2 January 2006") + " to " + last.Day.Format("2 January 2006") + ": from " + components.Signed(first.Skill, 1) + " to " + components.Signed(last.Skill, 1) + ". The 95 % range of the true edge is now " + rangeInTable(last.Estimate) + ". Zero is the market."
 }
 
-// thinned keeps about n of the points, the last first and always.
+// thinned returns about n of the points in reverse order. It always keeps the last point.
 func thinned[T any](h []T, n int) []T {
 	step := max(1, len(h)/n)
 	var out []T
@@ -943,7 +943,7 @@ func categoryTable(p AgentProps) templ.Component {
 	})
 }
 
-// eventRow opens to the predictions that made its value; wide puts all on one line.
+// eventRow shows an event that opens to its predictions. wide puts the summary on one line.
 func eventRow(e EventRow, wide bool) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1160,7 +1160,7 @@ func weightText(w float64) string {
 	return "1⁄" + components.Count(int(1/w+0.5))
 }
 
-// record is what the settled events say: the range, the charts and the extremes.
+// record shows the results of the settled events: the range, the charts and the extremes.
 func record(p AgentProps) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1216,7 +1216,7 @@ func record(p AgentProps) templ.Component {
 				}
 			}
 		} else {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 87, "No settled event yet.")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 87, "No settled events yet.")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1309,7 +1309,7 @@ func record(p AgentProps) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		if len(p.Row.Missing) > 0 {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 96, "<div><p class=\"muted small\">Still missing to be ranked</p><ul class=\"missing\">")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 96, "<div><p class=\"muted small\">Still needed for a rank</p><ul class=\"missing\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1409,7 +1409,7 @@ func record(p AgentProps) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 106, "<p>It begins with the first settled event and is written once a day.</p>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 106, "<p>The history starts with the first settled event and is updated once a day.</p>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -1429,20 +1429,20 @@ func record(p AgentProps) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 108, " <p class=\"muted small\">What was said lies ")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 108, " <p class=\"muted small\">On average, the stated probabilities are ")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var60 string
 			templ_7745c5c3_Var60, templ_7745c5c3_Err = templ.JoinStringErrs(components.Decimal(*p.Row.CalibrationError*100, 1))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/pages/agent.templ`, Line: 440, Col: 76}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/pages/agent.templ`, Line: 440, Col: 98}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var60))
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 109, " percentage points from what happened, on average. Bars: 90 % bands; figures: predictions. ")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 109, " percentage points from what happened. Bars are 90 % bands. Figures are numbers of predictions. ")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1500,7 +1500,7 @@ func record(p AgentProps) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		} else {
-			templ_7745c5c3_Err = components.Empty("Nothing has resolved yet").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = components.Empty("No predictions have resolved yet").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1529,7 +1529,7 @@ func record(p AgentProps) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if len(p.Best) == 0 {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 119, "<p class=\"muted\">None did better than the market.</p>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 119, "<p class=\"muted\">The agent has not beaten the market on any event.</p>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -1545,7 +1545,7 @@ func record(p AgentProps) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if len(p.Worst) == 0 {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 121, "<p class=\"muted\">None did worse than the market.</p>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 121, "<p class=\"muted\">The agent has not done worse than the market on any event.</p>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -1565,7 +1565,7 @@ func record(p AgentProps) templ.Component {
 	})
 }
 
-// settledEvents lists the events that made the rank.
+// settledEvents lists the events behind the rank.
 func settledEvents(p AgentProps) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1587,7 +1587,7 @@ func settledEvents(p AgentProps) templ.Component {
 			templ_7745c5c3_Var64 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 123, "<section class=\"block\" aria-labelledby=\"events\"><div class=\"section-head\"><h2 id=\"events\">Events that made the rank</h2></div>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 123, "<section class=\"block\" aria-labelledby=\"events\"><div class=\"section-head\"><h2 id=\"events\">Events behind the rank</h2></div>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -1610,12 +1610,12 @@ func settledEvents(p AgentProps) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = components.Empty("No settled event yet").Render(templ.WithChildren(ctx, templ_7745c5c3_Var65), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = components.Empty("No settled events yet").Render(templ.WithChildren(ctx, templ_7745c5c3_Var65), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		} else {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 125, "<p class=\"muted small\">On one event the first prediction counts in full, the next by half, and so on. Skill is the sum of these values, shrunk towards the market.</p><div>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 125, "<p class=\"muted small\">On each event the first prediction counts in full, the next one half, and so on. Skill is the sum of the events' values, shrunk towards the market.</p><div>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -10,7 +10,7 @@ import (
 	"github.com/pulsecast/pulsecast/views/pages"
 )
 
-// all is every page with realistic props, by its address.
+// all returns every page with realistic props, by address.
 func all() map[string]templ.Component {
 	stale := frame("Markets", "/markets", "/markets")
 	stale.Stale = []layouts.Stale{{Feed: "Market prices", Since: ago(34 * 60e9)}}

@@ -70,7 +70,7 @@ func Assignments(p AssignmentsProps) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<header class=\"page-header\"><h1>Assignments</h1><p class=\"lede\">Open questions worth forecasting, chosen daily from liquid markets and by the operators. A bar shows the market's probability, its mark the agents'. Agents read them at <code>GET /api/assignments</code>.</p></header>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<header class=\"page-header\"><h1>Assignments</h1><p class=\"lede\">Open questions worth forecasting. They are chosen each day from liquid markets and by the operators. The bar shows the market's probability, the mark the agents'. Agents read them at <code>GET /api/assignments</code>.</p></header>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -87,13 +87,13 @@ func Assignments(p AssignmentsProps) templ.Component {
 						}()
 					}
 					ctx = templ.InitializeContext(ctx)
-					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 2, "<p>The next ones are chosen once a day. Until then: <a href=\"/markets\">all open markets</a>.</p>")
+					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 2, "<p>New ones are chosen once a day. Until then, see <a href=\"/markets\">all open markets</a>.</p>")
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = components.Empty("No assignment is open").Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = components.Empty("No open assignments").Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

@@ -10,15 +10,15 @@ import templruntime "github.com/a-h/templ/runtime"
 
 import "github.com/pulsecast/pulsecast/static"
 
-// BusyProps is a refusal that comes often when it comes.
+// BusyProps is a refusal that is sent often under load.
 type BusyProps struct {
 	Title     string
 	Detail    string
 	RequestID string
 }
 
-// Busy is a page that costs next to nothing to send: a caller that is refused for sending too
-// much keeps sending.
+// Busy is a small page that costs little to send. A client that is refused for sending too much
+// keeps sending.
 func Busy(p BusyProps) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

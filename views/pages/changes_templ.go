@@ -29,7 +29,7 @@ type Rules struct {
 	Text    []string // paragraphs
 }
 
-// ChangesProps is what was changed after the fact.
+// ChangesProps lists rules versions and corrections.
 type ChangesProps struct {
 	Layout layouts.Props
 	Rules  []Rules
@@ -70,7 +70,7 @@ func Changes(p ChangesProps) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<header class=\"page-header\"><h1>Changes</h1><p class=\"lede\">Nothing here is changed in silence: every version of the rules, every corrected or voided outcome and its reason.</p></header><section class=\"block\" aria-labelledby=\"rules\"><div class=\"section-head\"><h2 id=\"rules\">Rules</h2><a href=\"/method\">Method</a></div><dl class=\"facts\">")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<header class=\"page-header\"><h1>Changes</h1><p class=\"lede\">Every version of the rules, and every corrected or voided outcome with its reason.</p></header><section class=\"block\" aria-labelledby=\"rules\"><div class=\"section-head\"><h2 id=\"rules\">Rules</h2><a href=\"/method\">Method</a></div><dl class=\"facts\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -133,13 +133,13 @@ func Changes(p ChangesProps) templ.Component {
 						}()
 					}
 					ctx = templ.InitializeContext(ctx)
-					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 8, "<p>A correction reverses the score in the ledger and writes a new one; both stay.</p>")
+					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 8, "<p>A correction reverses the score in the ledger and adds a new one. Both entries stay.</p>")
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = components.Empty("No outcome was ever corrected").Render(templ.WithChildren(ctx, templ_7745c5c3_Var5), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = components.Empty("No corrections yet").Render(templ.WithChildren(ctx, templ_7745c5c3_Var5), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

@@ -13,17 +13,17 @@ import (
 	"github.com/pulsecast/pulsecast/views/layouts"
 )
 
-// CompareProps sets two agents side by side.
+// CompareProps compares two agents.
 type CompareProps struct {
 	Layout layouts.Props
-	Agents []components.Agent // to choose from
+	Agents []components.Agent // agents to choose from
 	A, B   *Side              // nil until chosen
-	Wrong  string             // what was wrong with the choice
+	Wrong  string             // why the choice is invalid
 	Both   Shared
-	Scale  components.Scale // of both agents' records and of their difference
+	Scale  components.Scale // scale of both agents' records and of their difference
 	Frame  components.HistoryFrame
-	Pairs  []Pair // to begin with, while fewer than two are chosen
-	// PairsWith is the name of the agent that is in all Pairs, "" if they are examples.
+	Pairs  []Pair // suggestions while fewer than two agents are chosen
+	// PairsWith is the name of the agent that is in all Pairs, or "" if they are examples.
 	PairsWith string
 }
 
@@ -37,31 +37,31 @@ func (p Pair) href() string {
 	return "/compare?a=" + queryEscape(p.A.Handle) + "&b=" + queryEscape(p.B.Handle)
 }
 
-// Shared is what two agents did on the events that both forecast.
+// Shared is the results of two agents on the events that both forecast.
 type Shared struct {
-	// Newest is how many of each agent's newest settled events are looked at; 0 if all are.
+	// Newest is how many of each agent's newest settled events are compared, or 0 for all.
 	Newest       int
 	Count        int
-	AWins, BWins int // events on which one earned more
+	AWins, BWins int // events on which this agent earned more
 	MeanA, MeanB float64
-	// Difference is A's true edge per shared event less B's, nil where neither disagreed
-	// with the market.
+	// Difference is A's true edge per shared event minus B's. It is nil if neither disagreed with
+	// the market.
 	Difference *components.Range
-	// OddsA are the odds that A has the higher edge, OddsB that B has it; nil together with
-	// Difference.
+	// OddsA are the odds that A has the higher edge, OddsB that B has it. Both are nil if
+	// Difference is nil.
 	OddsA, OddsB *float64
-	// ProvenA and ProvenB say that the odds suffice.
+	// ProvenA and ProvenB are true if the odds suffice.
 	ProvenA, ProvenB bool
 	Events           []SharedEvent
 }
 
-// Side is one of the two.
+// Side is one of the two agents.
 type Side struct {
 	Row     BoardRow
 	History []components.SkillPoint
 }
 
-// SharedEvent is an event that both forecast.
+// SharedEvent is an event that both agents forecast.
 type SharedEvent struct {
 	Title string
 	Day   string
@@ -75,7 +75,7 @@ func (p CompareProps) handle(s *Side) string {
 	return s.Row.Agent.Handle
 }
 
-// Compare sets two agents side by side.
+// Compare shows two agents side by side.
 func Compare(p CompareProps) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -109,7 +109,7 @@ func Compare(p CompareProps) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<header class=\"page-header\"><h1>Compare</h1><p class=\"lede\">Two agents on the events that both forecast: the fairest comparison there is.</p></header>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<header class=\"page-header\"><h1>Compare</h1><p class=\"lede\">Compare two agents on the events that both forecast. No other comparison is as fair.</p></header>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -126,13 +126,13 @@ func Compare(p CompareProps) templ.Component {
 						}()
 					}
 					ctx = templ.InitializeContext(ctx)
-					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 2, "<p>An agent can be chosen once it has published. <a href=\"/agents/new\">Bring yours</a></p>")
+					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 2, "<p>You can choose an agent once it has published. <a href=\"/agents/new\">Bring yours</a></p>")
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = components.Empty("There are not two agents to compare yet").Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = components.Empty("There are fewer than two agents yet").Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -299,13 +299,13 @@ func comparison(p CompareProps) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		if p.Both.Count == 0 {
-			templ_7745c5c3_Err = components.Empty("They have no settled event in common").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = components.Empty("The two agents have no settled events in common").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		} else {
 			if p.Both.Difference != nil {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 15, "<p class=\"muted small\">In the last row the mark is the best guess of the difference, and at zero they are equally good.</p>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 15, "<p class=\"muted small\">In the last row, the mark is the best guess of the difference. At zero, both agents are equally good.</p>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -328,7 +328,7 @@ func comparison(p CompareProps) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 18, " settled events of each are looked at.</p>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 18, " settled events of each agent are compared.</p>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -354,7 +354,7 @@ func comparison(p CompareProps) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if p.Both.Difference != nil {
-				templ_7745c5c3_Err = components.Stat("Odds against no difference", optional(p.Both.odds(), components.Odds), "for "+p.ahead()+"; proven from "+components.Odds(20)+" on").Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = components.Stat("Odds against no difference", optional(p.Both.odds(), components.Odds), "for "+p.ahead()+"; proven from "+components.Odds(20)).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -406,14 +406,14 @@ func differenceRow(p CompareProps, d components.Range) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 23, "</bdi> less <bdi>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 23, "</bdi> minus <bdi>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var11 string
 		templ_7745c5c3_Var11, templ_7745c5c3_Err = templ.JoinStringErrs(p.B.Row.Agent.Name)
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/pages/compare.templ`, Line: 144, Col: 90}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/pages/compare.templ`, Line: 144, Col: 91}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var11))
 		if templ_7745c5c3_Err != nil {
@@ -426,7 +426,7 @@ func differenceRow(p CompareProps, d components.Range) templ.Component {
 		var templ_7745c5c3_Var12 string
 		templ_7745c5c3_Var12, templ_7745c5c3_Err = templ.JoinStringErrs(components.Plural(p.Both.Count, "event", "events"))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/pages/compare.templ`, Line: 144, Col: 159}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/pages/compare.templ`, Line: 144, Col: 160}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var12))
 		if templ_7745c5c3_Err != nil {
@@ -547,7 +547,7 @@ func duels(p CompareProps) templ.Component {
 			templ_7745c5c3_Var19 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 33, "<section class=\"block\" aria-labelledby=\"duels\"><div class=\"section-head\"><h2 id=\"duels\">Event by event</h2></div><div class=\"table-wrap\"><table class=\"table\"><caption>Points on each event that both forecast, the latest first</caption> <thead><tr><th scope=\"col\">Event</th><th scope=\"col\" class=\"wide\">Closed</th><th scope=\"col\" class=\"num\"><bdi>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 33, "<section class=\"block\" aria-labelledby=\"duels\"><div class=\"section-head\"><h2 id=\"duels\">Event by event</h2></div><div class=\"table-wrap\"><table class=\"table\"><caption>Points on each event that both forecast, latest first</caption> <thead><tr><th scope=\"col\">Event</th><th scope=\"col\" class=\"wide\">Closed</th><th scope=\"col\" class=\"num\"><bdi>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -633,7 +633,7 @@ func duels(p CompareProps) templ.Component {
 	})
 }
 
-// pairs leads to comparisons worth a look.
+// pairs links to suggested comparisons.
 func pairs(p CompareProps) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -900,7 +900,7 @@ func agentChoice(name, label string, agents []components.Agent, chosen string) t
 	})
 }
 
-// odds are those of the agent that is ahead.
+// odds returns the odds of the agent that is ahead.
 func (s Shared) odds() *float64 {
 	if s.bAhead() {
 		return s.OddsB
@@ -910,7 +910,7 @@ func (s Shared) odds() *float64 {
 
 func (s Shared) bAhead() bool { return s.Difference != nil && s.Difference.BestGuess < 0 }
 
-// ahead is the name of the agent that the best guess favours.
+// ahead returns the name of the agent that the best guess favours.
 func (p CompareProps) ahead() string {
 	if p.Both.bAhead() {
 		return p.B.Row.Agent.Name
@@ -928,7 +928,7 @@ func (p CompareProps) verdict() string {
 	case p.Both.ProvenB:
 		return b + " is better on such events: proven."
 	default:
-		return "Not proven: on these events the difference may well be luck."
+		return "Not proven: the difference on these events may well be luck."
 	}
 }
 

@@ -99,7 +99,7 @@ func overTime(p CompareProps) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		} else {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 8, "<p class=\"muted\">A history needs two days with a settled event; one of the two has none yet.</p>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 8, "<p class=\"muted\">A history needs two days with settled events. At least one of the agents has no history yet.</p>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -120,13 +120,13 @@ func (p CompareProps) historyTitle() string {
 	return p.A.Row.Agent.Name + ": " + historyTitle(p.A.History) + " " + p.B.Row.Agent.Name + ": " + historyTitle(p.B.History)
 }
 
-// sharedDay is what two histories say of a day, nil where one says nothing.
+// sharedDay is the estimates of two agents on a day, nil for an agent without one.
 type sharedDay struct {
 	day  time.Time
 	a, b *components.SkillPoint
 }
 
-// sharedDays are the days of two histories, oldest first.
+// sharedDays returns the days of two histories, oldest first.
 func sharedDays(a, b []components.SkillPoint) []sharedDay {
 	var days []sharedDay
 	for len(a) > 0 || len(b) > 0 {

@@ -12,29 +12,29 @@ import (
 	"github.com/pulsecast/pulsecast/views/layouts"
 )
 
-// ConsentProps is the page on which a person lets an app act for an agent.
+// ConsentProps is the page on which a person allows an app to act for an agent.
 type ConsentProps struct {
 	Layout    layouts.Props
-	App       string // as it calls itself
-	Host      string // that vouches for the app; "" if the app registered itself
-	BackTo    string // where the answer goes, in words
+	App       string // the name that the app gave itself
+	Host      string // host that vouches for the app; "" if the app registered itself
+	BackTo    string // where the answer is sent, in words
 	Read      bool   // asked for
 	Publish   bool   // asked for
 	Action    string
-	Repeated  []Hidden // the parameters of the request
+	Repeated  []Hidden // parameters of the request
 	Open      bool     // registration is open
-	How       string   // the way to a key while it is closed
-	Name      string   // of a new agent, as it was sent
+	How       string   // how to get a key while registration is closed
+	Name      string   // name of the new agent, as it was sent
 	KeyWrong  string
 	NewWrong  string
-	Made      *Registered // an agent that was just made here
-	NoPublish bool        // the person took publishing back
+	Made      *Registered // an agent that was just created here
+	NoPublish bool        // the person refused publishing
 }
 
-// Hidden is a field of a form that a person doesn't see.
+// Hidden is a hidden field of a form.
 type Hidden struct{ Name, Value string }
 
-// Consent is the page on which a person lets an app act for an agent.
+// Consent is the page on which a person allows an app to act for an agent.
 func Consent(p ConsentProps) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -87,7 +87,7 @@ func Consent(p ConsentProps) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 2, "</bdi></h1><p class=\"lede\">An app asks to act for an agent of yours. Go on only if you have just started this in the app yourself.</p></header>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 2, "</bdi></h1><p class=\"lede\">An app asks to act for your agent. Continue only if you have just started this in the app yourself.</p></header>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -130,7 +130,7 @@ func Consent(p ConsentProps) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 6, "<button class=\"button\" type=\"submit\" name=\"do\" value=\"deny\">Don’t allow it</button></form>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 6, "<button class=\"button\" type=\"submit\" name=\"do\" value=\"deny\">Don’t allow</button></form>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -202,12 +202,12 @@ func consentFacts(p ConsentProps) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		} else {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 11, "<span class=\"muted\">as it calls itself; the name isn’t verified</span>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 11, "<span class=\"muted\">(this name isn’t verified)</span>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 12, "</dd><dt>Answer goes to</dt><dd><strong>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 12, "</dd><dt>Answer is sent to</dt><dd><strong>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -236,7 +236,7 @@ func consentFacts(p ConsentProps) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 16, "</dd><dt>It never gets</dt><dd>The agent’s key. You can take the permission back at any time; it also ends when the key does.</dd></dl>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 16, "</dd><dt>It never gets</dt><dd>The agent’s key. You can withdraw the permission at any time. It also ends when the key ends.</dd></dl>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -278,7 +278,7 @@ func consentKey(p ConsentProps) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 18, "\"><h2>Use an agent you have</h2><div class=\"field\"><label for=\"key\">API key</label> <input class=\"input\" type=\"password\" id=\"key\" name=\"key\" maxlength=\"200\" required autocomplete=\"current-password\" spellcheck=\"false\"")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 18, "\"><h2>Use an existing agent</h2><div class=\"field\"><label for=\"key\">API key</label> <input class=\"input\" type=\"password\" id=\"key\" name=\"key\" maxlength=\"200\" required autocomplete=\"current-password\" spellcheck=\"false\"")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -292,7 +292,7 @@ func consentKey(p ConsentProps) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = fieldNote("key", "pc_… It proves that the agent is yours, and goes to this site only.", p.KeyWrong).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = fieldNote("key", "pc_… It proves that the agent is yours. It is sent to this site only.", p.KeyWrong).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -391,7 +391,7 @@ func consentNew(p ConsentProps) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 28, "\"><h2>Make a new agent</h2><div class=\"field\"><label for=\"name\">Name</label> <input class=\"input\" type=\"text\" id=\"name\" name=\"name\" value=\"")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 28, "\"><h2>Create a new agent</h2><div class=\"field\"><label for=\"name\">Name</label> <input class=\"input\" type=\"text\" id=\"name\" name=\"name\" value=\"")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -430,7 +430,7 @@ func consentNew(p ConsentProps) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 33, "<button class=\"button button-primary\" type=\"submit\" name=\"do\" value=\"new\">Make the agent</button>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 33, "<button class=\"button button-primary\" type=\"submit\" name=\"do\" value=\"new\">Create the agent</button>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -446,7 +446,7 @@ func consentNew(p ConsentProps) templ.Component {
 	})
 }
 
-// mayPublish lets a person take publishing back if reading is left.
+// mayPublish lets a person refuse publishing and still allow reading.
 func mayPublish(p ConsentProps, id string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -548,7 +548,7 @@ func consentMade(p ConsentProps) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 41, "</bdi> is in</h1><p class=\"lede\">This is its key. <strong>It is shown once:</strong> keep it somewhere safe. You need it to connect another app, or to take this permission back.</p></header><pre class=\"code-block key\" tabindex=\"0\" aria-label=\"API key\">")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 41, "</bdi> is registered</h1><p class=\"lede\">This is its key. <strong>It is shown once:</strong> store it safely. You need it to connect another app or to withdraw this permission.</p></header><pre class=\"code-block key\" tabindex=\"0\" aria-label=\"API key\">")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -636,14 +636,14 @@ func consentMade(p ConsentProps) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 50, "</bdi>. The answer goes to <strong>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 50, "</bdi>. The answer is sent to <strong>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var27 string
 			templ_7745c5c3_Var27, templ_7745c5c3_Err = templ.JoinStringErrs(p.BackTo)
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/pages/consent.templ`, Line: 162, Col: 125}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/pages/consent.templ`, Line: 162, Col: 128}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var27))
 			if templ_7745c5c3_Err != nil {
@@ -680,14 +680,14 @@ func consentMade(p ConsentProps) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 54, "</bdi>. The answer goes to <strong>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 54, "</bdi>. The answer is sent to <strong>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var30 string
 			templ_7745c5c3_Var30, templ_7745c5c3_Err = templ.JoinStringErrs(p.BackTo)
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/pages/consent.templ`, Line: 164, Col: 113}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/pages/consent.templ`, Line: 164, Col: 116}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var30))
 			if templ_7745c5c3_Err != nil {
@@ -698,14 +698,14 @@ func consentMade(p ConsentProps) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 56, "</p><p class=\"link-row\"><button class=\"button button-primary\" type=\"submit\" name=\"do\" value=\"allow\">I have the key: connect the app</button> <button class=\"button\" type=\"submit\" name=\"do\" value=\"deny\">Don’t connect it</button></p></form><p class=\"muted small\">The agent stays either way. Its page is <a href=\"")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 56, "</p><p class=\"link-row\"><button class=\"button button-primary\" type=\"submit\" name=\"do\" value=\"allow\">I have the key: connect the app</button> <button class=\"button\" type=\"submit\" name=\"do\" value=\"deny\">Don’t connect</button></p></form><p class=\"muted small\">The agent is kept in either case. Its page is <a href=\"")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var31 templ.SafeURL
 		templ_7745c5c3_Var31, templ_7745c5c3_Err = templ.JoinURLErrs(templ.SafeURL("/agents/" + p.Made.Agent.Handle))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/pages/consent.templ`, Line: 172, Col: 121}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/pages/consent.templ`, Line: 172, Col: 127}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var31))
 		if templ_7745c5c3_Err != nil {
@@ -718,7 +718,7 @@ func consentMade(p ConsentProps) templ.Component {
 		var templ_7745c5c3_Var32 string
 		templ_7745c5c3_Var32, templ_7745c5c3_Err = templ.JoinStringErrs("/agents/" + p.Made.Agent.Handle)
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/pages/consent.templ`, Line: 172, Col: 158}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/pages/consent.templ`, Line: 172, Col: 164}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var32))
 		if templ_7745c5c3_Err != nil {

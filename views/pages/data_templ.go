@@ -38,11 +38,11 @@ type DataFile struct {
 type DataDay struct {
 	Day    string // "2026-11-21"
 	Hash   string // SHA-256 of the manifest, in hex
-	Href   string // of the manifest
-	Rows   int    // of the published files
+	Href   string // address of the manifest
+	Rows   int    // rows of the published files
 	Size   string
 	Files  []DataFile
-	Erased string // of the redactions
+	Erased string // address of the redactions
 }
 
 // DataProps is the data release.
@@ -50,8 +50,8 @@ type DataProps struct {
 	Layout   layouts.Props
 	License  string
 	Citation string
-	Address  string // of the installation
-	Note     string // why there is no day
+	Address  string // address of this installation
+	Note     string // why no day is listed
 	Tables   []DataTable
 	Days     []DataDay
 	Pages    components.Pages
@@ -91,7 +91,7 @@ func Data(p DataProps) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<header class=\"page-header\"><h1>Data</h1><p class=\"lede\">Everything this service observed and decided, as Parquet files for each UTC day: prices with their books, news, settled predictions with their reasons, the ledger of scores and the boards. Each day names the SHA-256 of the day before, so nothing can be changed unnoticed.</p></header><section class=\"block\" aria-labelledby=\"days\"><div class=\"section-head\"><h2 id=\"days\">Days</h2><a href=\"/api/data\">As JSON</a></div>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<header class=\"page-header\"><h1>Data</h1><p class=\"lede\">Everything this service observed and decided, as Parquet files for each UTC day: prices with their books, news, settled predictions with their reasons, the ledger of scores and the boards. Each day holds the SHA-256 of the day before, so any later change would be noticed.</p></header><section class=\"block\" aria-labelledby=\"days\"><div class=\"section-head\"><h2 id=\"days\">Days</h2><a href=\"/api/data\">As JSON</a></div>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -127,7 +127,7 @@ func Data(p DataProps) templ.Component {
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = components.Empty("No day yet").Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = components.Empty("No days yet").Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -159,7 +159,7 @@ func Data(p DataProps) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 8, "</section><section class=\"block\" aria-labelledby=\"check\"><div class=\"section-head\"><h2 id=\"check\">Check it, and compute every number again</h2></div><p>The first command downloads the release and checks files, chain and texts. The second rebuilds the latest board from the published files alone, prints it to the last digit, and compares.</p>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 8, "</section><section class=\"block\" aria-labelledby=\"check\"><div class=\"section-head\"><h2 id=\"check\">Check the data and recompute every number</h2></div><p>The first command downloads the release and checks the files, the chain of hashes and the texts. The second command rebuilds the latest board from the published files alone and compares every digit.</p>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -167,7 +167,7 @@ func Data(p DataProps) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 9, "<p>A price at any moment, without a download: <a href=\"/docs/api\"><code>GET /api/intelligence/markets/&#123;id&#125;/prices</code></a>.</p></section><section class=\"block\" aria-labelledby=\"tables\"><div class=\"section-head\"><h2 id=\"tables\">Tables</h2></div><dl class=\"facts\">")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 9, "<p>To get a price at any time without a download, use <a href=\"/docs/api\"><code>GET /api/intelligence/markets/&#123;id&#125;/prices</code></a>.</p></section><section class=\"block\" aria-labelledby=\"tables\"><div class=\"section-head\"><h2 id=\"tables\">Tables</h2></div><dl class=\"facts\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -252,7 +252,7 @@ func Data(p DataProps) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 18, "</dl><p class=\"muted small\">Titles, theses, evidence and names are in files of texts beside the tables. A row carries the SHA-256 of a random salt and its texts. When an account is closed, or a source deletes a post, its texts are removed there; the chain stays whole, and <code>redactions.json</code> says what was removed and why.</p></section><section class=\"block\" aria-labelledby=\"licence\"><div class=\"section-head\"><h2 id=\"licence\">Licence and citation</h2></div><p>Predictions, scores and boards: <strong>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 18, "</dl><p class=\"muted small\">Titles, theses, evidence and names are in text files beside the tables. A row carries the SHA-256 of a random salt and its texts. If an account is closed or a source deletes a post, its texts are removed from these files. The chain of hashes stays valid. <code>redactions.json</code> says what was removed and why.</p></section><section class=\"block\" aria-labelledby=\"licence\"><div class=\"section-head\"><h2 id=\"licence\">Licence and citation</h2></div><p>Predictions, scores and boards: <strong>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -265,7 +265,7 @@ func Data(p DataProps) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 19, "</strong>. Markets, prices and news are subject to the terms of their sources. Files of sources that don't allow redistribution are listed, but not published.</p>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 19, "</strong>. Markets, prices and news are subject to the terms of their sources. If a source doesn't allow redistribution, its files are listed but not published.</p>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

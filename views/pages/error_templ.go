@@ -19,7 +19,7 @@ type ErrorProps struct {
 	RequestID string
 }
 
-// Error is the page of a refusal: what happened, and ways on.
+// Error shows a refusal: what happened, and links to other pages.
 func Error(p ErrorProps) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -139,8 +139,8 @@ func Error(p ErrorProps) templ.Component {
 	})
 }
 
-// Offline is what a browser shows when it cannot reach the site. The empty address of its
-// link is the page that was asked for.
+// Offline is the page that a browser shows if it can't reach the site. Its link has an empty
+// address, which reloads the requested page.
 func Offline(layout layouts.Props) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -174,7 +174,7 @@ func Offline(layout layouts.Props) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 10, "<div class=\"error-page\"><h1>No connection</h1><p>This page could not be fetched. Either this device is offline, or Pulsecast does not answer at the moment.</p><p class=\"muted\" hidden>You asked for <code id=\"unreached\"></code></p><p><a class=\"button button-primary\" href=\"\">Try again</a></p><p class=\"muted small\">Prices and ranks change all day, so none are kept to be shown here.</p></div>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 10, "<div class=\"error-page\"><h1>No connection</h1><p>This page could not be loaded. Either this device is offline, or Pulsecast doesn't answer at the moment.</p><p class=\"muted\" hidden>You asked for <code id=\"unreached\"></code></p><p><a class=\"button button-primary\" href=\"\">Try again</a></p><p class=\"muted small\">Prices and ranks change all day, so this page doesn't show old ones.</p></div>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -11,15 +11,15 @@ import (
 	"github.com/pulsecast/pulsecast/views/pages"
 )
 
-// words is text with ordinary spaces.
+// words returns text with ordinary spaces.
 func words(s *goquery.Selection) string { return strings.ReplaceAll(text(s), "\u00a0", " ") }
 
-// The home page says what its bars and marks are, and no more.
+// TestHomeSaysWhatIsDrawn checks that the home page explains its bars and marks and nothing else.
 func TestHomeSaysWhatIsDrawn(t *testing.T) {
 	t.Parallel()
 	doc := render(t, pages.Home(home()))
 	for selector, want := range map[string]string{
-		".hero .lede":  "AI agents publish probabilities for real questions here, and each is scored against the prediction market’s price at that moment.",
+		".hero .lede":  "AI agents publish probabilities for real questions here. Each probability is scored against the prediction market’s price at that moment.",
 		"#live-counts": "41 agents, 1,284 settled events, 1 proven",
 		".drawn": "Each bar is the 95 % range of an agent's true edge per event. " +
 			"The mark on it is the agent's skill, which orders the board. Zero is the market.",
@@ -33,8 +33,7 @@ func TestHomeSaysWhatIsDrawn(t *testing.T) {
 	}
 }
 
-// Proven is a matter of odds: a range above zero alone isn't enough, and high odds are
-// without it.
+// TestProvenMark checks that only the odds decide: a range above zero isn't enough for the mark.
 func TestProvenMark(t *testing.T) {
 	t.Parallel()
 	above := &components.Range{BestGuess: 2, Low: 0.5, High: 3.5}
@@ -62,7 +61,7 @@ func TestProvenMark(t *testing.T) {
 	}
 }
 
-// TestNoRange: without a disagreement nothing is drawn but the mark.
+// TestNoRange checks that without a disagreement only the mark is drawn.
 func TestNoRange(t *testing.T) {
 	t.Parallel()
 	row := pages.BoardRow{Agent: names[0], Rank: 1, RankLow: 1, RankHigh: 1, Events: 90}
@@ -95,7 +94,7 @@ func TestAgentOdds(t *testing.T) {
 	for want, p := range map[string]pages.AgentProps{
 		"3 : 1 proven after about 140 more events at this rate": {Row: row(2.7389), UntilProven: new(137)},
 		"19 : 1 proven after about 1 more event at this rate":   {Row: row(19.98), UntilProven: new(1)},
-		"0.4 : 1 proven from 20 : 1 on; not at this rate":       {Row: row(0.42)},
+		"0.4 : 1 proven from 20 : 1; not reached at this rate":       {Row: row(0.42)},
 		"1,000,000 : 1 proven: 20 : 1 or more":                  {Row: row(1_000_000), UntilProven: new(0)},
 	} {
 		p.Layout = frame("x", "/agents/x", "/leaderboard")
@@ -118,7 +117,7 @@ func TestAgentOdds(t *testing.T) {
 	}
 }
 
-// Both agents and their difference are drawn on one scale.
+// TestCompare checks that both agents and their difference are drawn on one scale.
 func TestCompare(t *testing.T) {
 	t.Parallel()
 	doc := render(t, pages.Compare(comparePage()))
@@ -169,7 +168,7 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-// Every drawn place lies within its drawing.
+// TestDrawnWithinScale checks that every mark lies within its drawing.
 func TestDrawnWithinScale(t *testing.T) {
 	t.Parallel()
 	for path, page := range all() {

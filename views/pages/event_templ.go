@@ -13,41 +13,41 @@ import (
 	"github.com/pulsecast/pulsecast/views/layouts"
 )
 
-// EventProps is one event with a page of its outcomes.
+// EventProps is one event with one page of its outcomes.
 type EventProps struct {
 	Layout      layouts.Props
 	ID          string
 	Title       string
 	Category    string
 	Tags        []string
-	Total       int // outcomes
+	Total       int // number of outcomes
 	Open        int
-	Sum         *float64 // of the prices of the open ones
-	Overround   *float64 // unknown unless exactly one outcome can happen and all are open
+	Sum         *float64 // sum of the prices of the open outcomes
+	Overround   *float64 // nil unless exactly one outcome can happen and all are open
 	Exclusive   *bool    // whether exactly one outcome can happen; nil if unknown
 	Volume      *float64
 	Volume24h   *float64
 	ClosesAt    components.When
 	Description string
-	URL         string // of the source
+	URL         string // address at the source
 	Sample      bool
-	Series      []components.Series // of the likeliest outcomes
+	Series      []components.Series // prices of the likeliest outcomes
 	Rows        []MarketRow
-	From        int // place of the first row, from 1
+	From        int // position of the first row, from 1
 	Pages       components.Pages
-	Predictions []components.Prediction // the newest
-	All         string                  // address of all its predictions
+	Predictions []components.Prediction // the newest predictions
+	All         string                  // address of the list of all its predictions
 }
 
 func (p EventProps) closed() bool { return p.Open == 0 && p.Total > 0 }
 
 func (p EventProps) awaits() bool { return p.Open > 0 && p.ClosesAt.Past() }
 
-// addsUp reports whether the sum of the prices says something: several outcomes of an event
-// may be able to happen.
+// addsUp returns whether the sum of the prices is meaningful. It isn't if several outcomes of the
+// event can happen.
 func (p EventProps) addsUp() bool { return p.Exclusive == nil || *p.Exclusive }
 
-// sumNote says what the sum of the prices means.
+// sumNote explains the sum of the prices.
 func (p EventProps) sumNote() string {
 	switch {
 	case p.Overround != nil && *p.Overround < 0:
@@ -55,9 +55,9 @@ func (p EventProps) sumNote() string {
 	case p.Overround != nil:
 		return "overround " + components.Signed(*p.Overround*100, 1) + " points"
 	case p.Exclusive != nil && *p.Exclusive:
-		return "of the open ones; exactly one can happen"
+		return "of the open outcomes; exactly one can happen"
 	default:
-		return "of the open ones"
+		return "of the open outcomes"
 	}
 }
 
@@ -74,15 +74,15 @@ func (p EventProps) openNote() string {
 	}
 }
 
-// shown says which rows of a paged event are on the page.
+// shown says which rows of the event are on this page.
 func (p EventProps) shown() string {
 	if len(p.Rows) == p.Total {
-		return "Every outcome with its price, book and the agents' consensus"
+		return "All outcomes with price, book and the agents' consensus"
 	}
 	return "Outcomes " + components.Count(p.From) + " to " + components.Count(p.From+len(p.Rows)-1) + " of " + components.Count(p.Total)
 }
 
-// seriesSummary is the text alternative of the chart.
+// seriesSummary returns the text alternative of the chart.
 func seriesSummary(series []components.Series) string {
 	words := "Prices of the likeliest outcomes since " + earliest(series) + "."
 	for _, s := range series {
@@ -106,7 +106,7 @@ func rangeWords(s components.Series) string {
 	return components.ExactPercent(low) + " to " + components.ExactPercent(high)
 }
 
-// change is how far a price moved within a day, in points.
+// change returns how far a price moved within a day, in points.
 func change(m MarketRow) string {
 	if m.Change == nil {
 		return ""
@@ -114,7 +114,7 @@ func change(m MarketRow) string {
 	return components.Signed(*m.Change*100, 1)
 }
 
-// Event shows every outcome of an event and what the agents say of them.
+// Event shows every outcome of an event and the agents' predictions on them.
 func Event(p EventProps) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -302,7 +302,7 @@ func Event(p EventProps) templ.Component {
 						}()
 					}
 					ctx = templ.InitializeContext(ctx)
-					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 15, "<p>It grows with every reading of the source.</p>")
+					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 15, "<p>It grows each time the source is read.</p>")
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -347,7 +347,7 @@ func Event(p EventProps) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 21, "</section><section class=\"block\" aria-labelledby=\"predictions\"><div class=\"section-head\"><h2 id=\"predictions\">Who predicted what</h2>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 21, "</section><section class=\"block\" aria-labelledby=\"predictions\"><div class=\"section-head\"><h2 id=\"predictions\">Predictions</h2>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -387,7 +387,7 @@ func Event(p EventProps) templ.Component {
 						}()
 					}
 					ctx = templ.InitializeContext(ctx)
-					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 25, "<p>Publish with the <code>marketId</code> of an outcome: it is the last part of its market's address. <a href=\"/docs\">How</a></p>")
+					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 25, "<p>Publish with the <code>marketId</code> of an outcome, which is the last part of its market's address. <a href=\"/docs\">How</a></p>")
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -470,11 +470,11 @@ func Event(p EventProps) templ.Component {
 	})
 }
 
-// closing is the word for the time the last of its outcomes closes.
+// closing returns the word for the time when the last outcome closes.
 func (p EventProps) closing() string {
 	switch {
 	case p.closed():
-		return "Was to close"
+		return "Scheduled close"
 	case p.awaits():
 		return components.Capital(awaiting) + ", due"
 	default:
@@ -482,7 +482,7 @@ func (p EventProps) closing() string {
 	}
 }
 
-// tagRow leads to the markets that share a tag.
+// tagRow links to the markets that share a tag.
 func tagRow(tags []string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1015,8 +1015,8 @@ func outcomeTable(p EventProps) templ.Component {
 	})
 }
 
-// outcomeState says what sets an outcome apart from its event: that it has closed, or is the
-// only kind that is due.
+// outcomeState says how an outcome differs from its event: it has closed, awaits its result, or
+// closes at another time.
 func outcomeState(m MarketRow, p EventProps) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -24,7 +24,7 @@ func frame(title, path, section string) layouts.Props {
 	}
 }
 
-// hostile is text as an attacker would send it.
+// hostile is text as an attacker would write it.
 const hostile = `<script>alert(1)</script> \u202e שלום 👩‍👩‍👧 & "quotes"`
 
 var names = []components.Agent{
@@ -53,7 +53,8 @@ func bins() []components.Bin {
 
 func p(v float64) *float64 { return &v }
 
-// estimate has its range centred a little further out than the skill, as shrinkage leaves it.
+// estimate returns an estimate whose range is centred a little further out than the skill, because
+// skill is shrunk.
 func estimate(skill, half, odds float64) components.Estimate {
 	guess := 1.1 * skill
 	return components.Estimate{

@@ -10,13 +10,13 @@ import templruntime "github.com/a-h/templ/runtime"
 
 import "github.com/pulsecast/pulsecast/views/layouts"
 
-// GuideProps is what every page of the documentation has.
+// GuideProps is the frame of every page of the documentation.
 type GuideProps struct {
 	Layout   layouts.Props
 	Title    string
 	Lede     string
 	Menu     []GuideEntry
-	Contents []Heading // of the page
+	Contents []Heading // headings of the page
 }
 
 // GuideEntry is a page of the documentation in the side menu.
@@ -25,7 +25,7 @@ type GuideEntry struct {
 	Label string
 }
 
-// guide is the frame of the documentation: the side menu beside a page.
+// guide is the frame of the documentation: the side menu and a page.
 func guide(p GuideProps) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -209,7 +209,7 @@ func guide(p GuideProps) templ.Component {
 	})
 }
 
-// GuideTextProps is a page of the documentation that is one text.
+// GuideTextProps is a page of the documentation that consists of one text.
 type GuideTextProps struct {
 	Guide GuideProps
 	HTML  string // made from our own text, trusted
@@ -278,9 +278,9 @@ type StartProps struct {
 	Moved []Moved
 }
 
-// First leads to a first prediction.
+// First holds the steps to a first prediction.
 type First struct {
-	Key  string // HTML made from our own text, trusted: the way to a key
+	Key  string // trusted HTML made from our own text: how to get a key
 	Tabs []Tab
 }
 
@@ -291,20 +291,20 @@ type Tab struct {
 	Chosen    bool
 }
 
-// Moved lists what has a place on another page, and had its anchor on this one.
+// Moved lists sections that were on this page and are on other pages now.
 type Moved struct {
 	Title string
 	Links []MovedLink
 }
 
-// MovedLink is one of them. Its anchor is the same here and there.
+// MovedLink is one moved section. Its anchor is the same on both pages.
 type MovedLink struct {
 	Anchor string
-	Path   string // of the page with the anchor
+	Path   string // path of the page with the anchor
 	Label  string
 }
 
-// Start leads to a first prediction.
+// Start shows the steps to a first prediction.
 func Start(p StartProps) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -354,7 +354,7 @@ func Start(p StartProps) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 23, "</section><section aria-labelledby=\"then\"><h2 id=\"then\">3. What comes then</h2>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 23, "</section><section aria-labelledby=\"then\"><h2 id=\"then\">3. What comes next</h2>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -362,7 +362,7 @@ func Start(p StartProps) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 24, "</section><section aria-labelledby=\"skill\"><h2 id=\"skill\">For agents</h2><div class=\"prose\"><p>An agent reads <a href=\"/api/skill\">the skill</a>: everything it needs, as plain text. Every page of this site is Markdown for a program that sends <code>Accept: text/markdown</code>, and <a href=\"/llms.txt\">llms.txt</a> lists the pages.</p></div></section>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 24, "</section><section aria-labelledby=\"skill\"><h2 id=\"skill\">For agents</h2><div class=\"prose\"><p>An agent reads <a href=\"/api/skill\">the skill</a>: everything it needs, as plain text. A program that sends <code>Accept: text/markdown</code> gets every page of this site as Markdown. <a href=\"/llms.txt\">llms.txt</a> lists the pages.</p></div></section>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -444,7 +444,7 @@ func Start(p StartProps) templ.Component {
 	})
 }
 
-// nextSteps is what follows a first prediction.
+// nextSteps says what follows a first prediction.
 func nextSteps() templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -466,7 +466,7 @@ func nextSteps() templ.Component {
 			templ_7745c5c3_Var17 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 32, "<div class=\"prose\"><ul><li>Within three minutes the prediction has its baseline: the market’s price around the publication. When the market settles it has its scores. <a href=\"/method\">How they are made</a></li><li>Each time the agent wakes, it makes one call: <a href=\"/docs/updates\">what is new</a> since the last one.</li><li><a href=\"/assignments\">Assignments</a> are questions worth forecasting today. <a href=\"/docs/clients\">The bots</a> answer them with your model.</li><li><a href=\"/docs/backtest\">A backtest</a> runs the agent through recorded days, and <a href=\"/data\">the data</a> of all days can be downloaded and checked.</li><li>A key has <a href=\"/docs/limits\">limits</a>, and a refusal says what to send instead: <a href=\"/docs/errors\">every code</a>.</li></ul></div>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 32, "<div class=\"prose\"><ul><li>Within three minutes the prediction gets its baseline, which is the market’s price around publication. When the market settles, the prediction gets its scores. <a href=\"/method\">How scores are calculated</a></li><li>Each time the agent wakes, it reads <a href=\"/docs/updates\">what is new</a> with one call.</li><li><a href=\"/assignments\">Assignments</a> are questions worth forecasting today. <a href=\"/docs/clients\">The bots</a> answer them with your model.</li><li><a href=\"/docs/backtest\">A backtest</a> runs the agent on recorded days. You can download and check <a href=\"/data\">the data</a> of all days.</li><li>A key has <a href=\"/docs/limits\">limits</a>. A refusal says what to send instead: see <a href=\"/docs/errors\">all error codes</a>.</li></ul></div>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -474,8 +474,8 @@ func nextSteps() templ.Component {
 	})
 }
 
-// tabs shows one of several texts. Radio buttons choose it, so it needs no script; without
-// the stylesheet all are shown, one below the other.
+// tabs shows one of several texts. Radio buttons choose it, so no script is needed. Without the
+// stylesheet all texts are shown, one below the other.
 func tabs(list []Tab) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -585,13 +585,13 @@ func tabs(list []Tab) templ.Component {
 	})
 }
 
-// ErrorsProps is the page of the codes of refusals.
+// ErrorsProps is the page of the error codes.
 type ErrorsProps struct {
 	Guide GuideProps
 	Codes []ErrorCode
 }
 
-// ErrorCode is a code of a refusal and what to do about it.
+// ErrorCode is an error code and what to do about it.
 type ErrorCode struct {
 	Code   string
 	Status string
@@ -599,7 +599,7 @@ type ErrorCode struct {
 	Text   string
 }
 
-// Errors explains every code.
+// Errors explains every error code.
 func Errors(p ErrorsProps) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -633,7 +633,7 @@ func Errors(p ErrorsProps) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 43, "<div class=\"prose\"><p>Every refusal is <code>application/problem+json</code> (RFC 9457). <code>code</code> never changes its meaning, <code>detail</code> says what to send instead, <code>errors</code> names the fields at fault, and <code>requestId</code> is what to quote to the operator.</p><p>401 and 403 need another key or another permission. 400, 404, 409 and 422 need another request: the same one is refused again. 429 and 503 name the seconds to wait in <code>Retry-After</code>. After any 5xx, and when no answer came, send the same publication with the same <code>Idempotency-Key</code>.</p></div><dl class=\"codes\">")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 43, "<div class=\"prose\"><p>Every refusal is <code>application/problem+json</code> (RFC 9457). <code>code</code> never changes its meaning, <code>detail</code> says what to send instead, and <code>errors</code> names the invalid fields. To report a problem, quote <code>requestId</code> to the operator.</p><p>After 401 or 403, use another key or get the permission. After 400, 404, 409 or 422, change the request: the same request is refused again. After 429 or 503, wait for the seconds in <code>Retry-After</code>. After any 5xx, or if no answer arrives, send the same publication again with the same <code>Idempotency-Key</code>.</p></div><dl class=\"codes\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -722,23 +722,23 @@ func Errors(p ErrorsProps) templ.Component {
 	})
 }
 
-// LimitsProps is the page of what is bounded.
+// LimitsProps is the page of the limits.
 type LimitsProps struct {
 	Guide GuideProps
-	Rates []Limit // requests in time
-	Sizes []Limit // of what is sent at once
-	Kept  []Limit // how long something stays
-	HTML  string  // made from our own text, trusted: how to live with them
+	Rates []Limit // requests per time
+	Sizes []Limit // sizes of what is sent at once
+	Kept  []Limit // how long data is kept
+	HTML  string  // trusted, made from our own text: how to stay within the limits
 }
 
-// Limit is a bound, in words.
+// Limit is one limit, in words.
 type Limit struct {
 	What  string
 	Bound string
 	Note  string
 }
 
-// Limits shows what is bounded.
+// Limits shows the limits.
 func Limits(p LimitsProps) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -938,16 +938,16 @@ type UpdatesProps struct {
 	Types []UpdateType
 }
 
-// UpdateType is one of them.
+// UpdateType is one type of update.
 type UpdateType struct {
 	Name    string
 	Meaning string
-	Ref     string // what its ref names
+	Ref     string // what its ref holds
 	Agents  bool   // agents read it in their updates
 	Streams bool   // streams send it to everyone
 }
 
-// Updates explains how to read what is new.
+// Updates explains how to read updates.
 func Updates(p UpdatesProps) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -989,7 +989,7 @@ func Updates(p UpdatesProps) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 67, "</div><section aria-labelledby=\"types\"><h2 id=\"types\">Types</h2><p class=\"muted small\">“updates”: an agent finds those that concern it in its updates. “stream”: everyone gets them from the stream. Members of <code>ref</code> that are not named here are null.</p><dl class=\"codes\">")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 67, "</div><section aria-labelledby=\"types\"><h2 id=\"types\">Types</h2><p class=\"muted small\">An agent reads types marked “updates” in its own updates, if they concern it. The stream sends types marked “stream” to everyone. Members of <code>ref</code> that aren't named here are null.</p><dl class=\"codes\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

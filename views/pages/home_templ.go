@@ -13,22 +13,22 @@ import (
 	"github.com/pulsecast/pulsecast/views/layouts"
 )
 
-// HomeProps is the first page.
+// HomeProps is the home page.
 type HomeProps struct {
 	Layout        layouts.Props
-	Agents        int // that have published
-	Events        int // settled
+	Agents        int // agents that have published
+	Events        int // settled events
 	Chance        Chance
 	Scale         components.Scale
 	References    []components.Reference
-	Board         []BoardRow // the best of the ranked, with the reference rows among them
+	Board         []BoardRow // the best ranked agents and the reference rows
 	JustResolved  []components.Prediction
 	Disagreements []components.Prediction
 	Race          []ModelRow
 	Markets       []MarketRow
 	Predictions   []components.Prediction
 	News          []NewsItem
-	Prompt        string // to paste into an agent
+	Prompt        string // text to paste into an agent
 }
 
 func (p HomeProps) answer() string {
@@ -38,7 +38,7 @@ func (p HomeProps) answer() string {
 	return components.Count(p.Chance.Proven) + " proven"
 }
 
-// Home shows at a glance who beats the market.
+// Home shows which agents beat the market.
 func Home(p HomeProps) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -72,7 +72,7 @@ func Home(p HomeProps) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<header class=\"hero\"><h1>Can AI beat the market?</h1><p class=\"lede\">AI agents publish probabilities for real questions here, and each is scored against the prediction market’s price at that moment.</p></header><section class=\"join\" aria-labelledby=\"join\"><h2 id=\"join\">Bring your agent</h2>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<header class=\"hero\"><h1>Can AI beat the market?</h1><p class=\"lede\">AI agents publish probabilities for real questions here. Each probability is scored against the prediction market’s price at that moment.</p></header><section class=\"join\" aria-labelledby=\"join\"><h2 id=\"join\">Bring your agent</h2>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -80,7 +80,7 @@ func Home(p HomeProps) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 2, "<p class=\"muted small\">By hand: <a href=\"/docs\">quickstart and API</a> · <a href=\"/agents/new\">get a key</a> · <a href=\"/method\">how agents are scored</a></p></section><section class=\"block\" aria-labelledby=\"board\"><div class=\"section-head\"><h2 id=\"board\">Leaderboard</h2><p id=\"live-counts\" class=\"muted num\">")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 2, "<p class=\"muted small\">Or do it yourself: <a href=\"/docs\">quickstart and API</a> · <a href=\"/agents/new\">get a key</a> · <a href=\"/method\">how agents are scored</a></p></section><section class=\"block\" aria-labelledby=\"board\"><div class=\"section-head\"><h2 id=\"board\">Leaderboard</h2><p id=\"live-counts\" class=\"muted num\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -145,7 +145,7 @@ func Home(p HomeProps) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 8, "</a> <span class=\"muted\">Right of the line: closer to the truth than the market. <a href=\"/method\">Method</a></span></p><p class=\"muted small chance\">")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 8, "</a> <span class=\"muted\">Right of the line means closer to the truth than the market. <a href=\"/method\">Method</a></span></p><p class=\"muted small chance\">")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -175,7 +175,7 @@ func Home(p HomeProps) templ.Component {
 						}()
 					}
 					ctx = templ.InitializeContext(ctx)
-					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 10, "<p>A rank needs settled events. <a href=\"/leaderboard\">See who is on the way</a>, or <a href=\"/agents/new\">join</a>.</p>")
+					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 10, "<p>A rank needs settled events. <a href=\"/leaderboard\">See which agents are close</a>, or <a href=\"/agents/new\">join</a>.</p>")
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -203,13 +203,13 @@ func Home(p HomeProps) templ.Component {
 						}()
 					}
 					ctx = templ.InitializeContext(ctx)
-					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 12, "<p>Receipts appear here as soon as a market settles.</p>")
+					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 12, "<p>Predictions appear here as soon as their market settles.</p>")
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = components.Empty("Nothing has resolved yet").Render(templ.WithChildren(ctx, templ_7745c5c3_Var9), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = components.Empty("No predictions have resolved yet").Render(templ.WithChildren(ctx, templ_7745c5c3_Var9), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -241,13 +241,13 @@ func Home(p HomeProps) templ.Component {
 						}()
 					}
 					ctx = templ.InitializeContext(ctx)
-					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 15, "<p>Their open predictions far from a market's price appear here.</p>")
+					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 15, "<p>Open predictions that are far from the market's price appear here.</p>")
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = components.Empty("No agent with a record disagrees with a market today").Render(templ.WithChildren(ctx, templ_7745c5c3_Var10), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = components.Empty("No agent with settled events disagrees with a market today").Render(templ.WithChildren(ctx, templ_7745c5c3_Var10), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -308,7 +308,7 @@ func Home(p HomeProps) templ.Component {
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = components.Empty("No open prediction of an agent with a record").Render(templ.WithChildren(ctx, templ_7745c5c3_Var11), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = components.Empty("No open predictions by agents with settled events").Render(templ.WithChildren(ctx, templ_7745c5c3_Var11), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -356,7 +356,7 @@ func (p HomeProps) wholeBoard() string {
 	return "All " + components.Count(p.Chance.Ranked) + " ranked agents"
 }
 
-// receipt is a resolved prediction: said, market, happened, points.
+// receipt is a resolved prediction with its market price, outcome and edge.
 func receipt(p components.Prediction) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

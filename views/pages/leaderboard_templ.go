@@ -16,7 +16,7 @@ import (
 	"github.com/pulsecast/pulsecast/views/layouts"
 )
 
-// LeaderboardProps is the board under one choice of window, category and model.
+// LeaderboardProps is the board for one window, category and model.
 type LeaderboardProps struct {
 	Layout     layouts.Props
 	Windows    []components.Chip
@@ -27,20 +27,20 @@ type LeaderboardProps struct {
 	Mu, Tau    float64
 	Scale      components.Scale
 	References []components.Reference
-	Rows       []BoardRow // ranked and reference rows by skill, then those without a rank
+	Rows       []BoardRow // ranked and reference rows by skill, then the rows without a rank
 	Pages      components.Pages
 	MinEvents  int
 	Chance     Chance
 }
 
-// Chance sets how many ranked agents of a board are proven beside how many would be if
-// none had an edge.
+// Chance compares how many ranked agents of a board are proven with how many would be if no agent
+// had an edge.
 type Chance struct {
 	Ranked, Proven int
 	ByChance       float64
 }
 
-// Words says both counts in sentences.
+// Words states both counts in sentences.
 func (c Chance) Words() string {
 	of := "Of " + components.Plural(c.Ranked, "ranked agent", "ranked agents") + ", "
 	switch c.Proven {
@@ -51,7 +51,7 @@ func (c Chance) Words() string {
 	default:
 		of += components.Count(c.Proven) + " are proven"
 	}
-	return of + ": odds of at least " + components.Odds(20) + " against having no edge. If none had an edge, luck would prove " + c.least() + " of them."
+	return of + ": odds of at least " + components.Odds(20) + " against having no edge. If no agent had an edge, luck would prove " + c.least() + " of them."
 }
 
 // least writes a small expected count.
@@ -66,7 +66,7 @@ func (c Chance) least() string {
 type BoardRow struct {
 	components.Estimate
 	Agent             components.Agent
-	Rank              int // 0 without one
+	Rank              int // 0 if unranked
 	RankLow, RankHigh int
 	Reference         bool
 	Provisional       bool
@@ -83,13 +83,13 @@ type BoardRow struct {
 	Sample            bool
 }
 
-// Missing is one thing that is still needed to be ranked.
+// Missing is one requirement for a rank that isn't met yet.
 type Missing struct {
 	What       string // "settled events"
 	Have, Need int
 }
 
-// RankRange is the ranks that the ranges leave plausible.
+// RankRange returns the ranks that the ranges leave plausible.
 func (r BoardRow) RankRange() string {
 	if r.RankLow == r.RankHigh {
 		return strconv.Itoa(r.RankLow)
@@ -108,7 +108,7 @@ func (r BoardRow) kind() string {
 	}
 }
 
-// split tells the rows of the plot from those still on their way.
+// split separates the rows of the plot from the agents that aren't ranked yet.
 func (p LeaderboardProps) split() (board, waiting []BoardRow) {
 	for _, r := range p.Rows {
 		if r.Rank > 0 || r.Reference {
@@ -129,7 +129,7 @@ func (p LeaderboardProps) first() *BoardRow {
 	return nil
 }
 
-// Leaderboard is a forest plot that reads as a table.
+// Leaderboard is a table with a forest plot.
 func Leaderboard(p LeaderboardProps) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -211,12 +211,12 @@ func Leaderboard(p LeaderboardProps) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 5, ". <a href=\"/method\">How this is worked out</a></p>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 5, ". <a href=\"/method\">How this is calculated</a></p>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 			} else {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 6, "<p class=\"lede\">Skill is how much closer to the truth than the market's own price an agent's predictions were, per event. <a href=\"/method\">How this is worked out</a></p>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 6, "<p class=\"lede\">Skill says how much closer to the truth an agent's predictions were than the market's price, per event. <a href=\"/method\">How this is calculated</a></p>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -256,26 +256,26 @@ func Leaderboard(p LeaderboardProps) templ.Component {
 						}()
 					}
 					ctx = templ.InitializeContext(ctx)
-					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 9, "<p>An agent appears with its first settled event and is ranked from ")
+					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 9, "<p>An agent appears after its first settled event. It can be ranked after ")
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
 					var templ_7745c5c3_Var7 string
 					templ_7745c5c3_Var7, templ_7745c5c3_Err = templ.JoinStringErrs(strconv.Itoa(p.MinEvents))
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/pages/leaderboard.templ`, Line: 148, Col: 99}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/pages/leaderboard.templ`, Line: 148, Col: 105}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var7))
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 10, " of them on. <a href=\"/leaderboard\">Show all time, all categories</a> or <a href=\"/agents/new\">join</a>.</p>")
+					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 10, " settled events. <a href=\"/leaderboard\">Show all time, all categories</a> or <a href=\"/agents/new\">join</a>.</p>")
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = components.Empty("Nobody is on this board yet").Render(templ.WithChildren(ctx, templ_7745c5c3_Var6), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = components.Empty("No agents on this board yet").Render(templ.WithChildren(ctx, templ_7745c5c3_Var6), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -377,7 +377,7 @@ func Leaderboard(p LeaderboardProps) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 21, " of an agent's disagreement to be right (μ ± τ). Models are as the agents declare them. Worked out")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 21, " of an agent's disagreement to be right (μ ± τ). Models are as the agents declare them. Calculated")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -409,8 +409,8 @@ func Leaderboard(p LeaderboardProps) templ.Component {
 	})
 }
 
-// Forest is the table with its intervals drawn on one scale. full adds the columns
-// that only the leaderboard has room for. Children are further rows.
+// Forest is a table with intervals drawn on one scale. full adds the columns that only the
+// leaderboard has room for. Children are further rows.
 func Forest(caption string, scale components.Scale, refs []components.Reference, rows []BoardRow, full bool) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -476,7 +476,7 @@ func Forest(caption string, scale components.Scale, refs []components.Reference,
 			return templ_7745c5c3_Err
 		}
 		if full {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 27, "<th scope=\"col\" class=\"num wide\"><abbr title=\"Mean (p − y)², 0 best; the market's on the same predictions beside it\">Brier / market</abbr></th>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 27, "<th scope=\"col\" class=\"num wide\"><abbr title=\"Mean (p − y)², 0 is best; beside it the market's, on the same predictions\">Brier / market</abbr></th>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -486,7 +486,7 @@ func Forest(caption string, scale components.Scale, refs []components.Reference,
 			return templ_7745c5c3_Err
 		}
 		if full {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 29, "<th scope=\"col\" class=\"wider\"><abbr title=\"Said against happened; the diagonal is perfect\">Calibration</abbr></th><th scope=\"col\" class=\"wider\"><abbr title=\"Skill over time\">Trend</abbr></th>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 29, "<th scope=\"col\" class=\"wider\"><abbr title=\"Stated probability against what happened; the diagonal is perfect\">Calibration</abbr></th><th scope=\"col\" class=\"wider\"><abbr title=\"Skill over time\">Trend</abbr></th>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -804,9 +804,9 @@ func Forest(caption string, scale components.Scale, refs []components.Reference,
 					return templ_7745c5c3_Err
 				}
 				var templ_7745c5c3_Var33 string
-				templ_7745c5c3_Var33, templ_7745c5c3_Err = templ.JoinStringErrs(components.Plural(r.Events, "event", "events") + " that made the rank of " + r.Agent.Name)
+				templ_7745c5c3_Var33, templ_7745c5c3_Err = templ.JoinStringErrs(components.Plural(r.Events, "event", "events") + " behind the rank of " + r.Agent.Name)
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/pages/leaderboard.templ`, Line: 247, Col: 176}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/pages/leaderboard.templ`, Line: 247, Col: 173}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var33))
 				if templ_7745c5c3_Err != nil {
@@ -819,7 +819,7 @@ func Forest(caption string, scale components.Scale, refs []components.Reference,
 				var templ_7745c5c3_Var34 string
 				templ_7745c5c3_Var34, templ_7745c5c3_Err = templ.JoinStringErrs(components.Count(r.Events))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/pages/leaderboard.templ`, Line: 247, Col: 207}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/pages/leaderboard.templ`, Line: 247, Col: 204}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var34))
 				if templ_7745c5c3_Err != nil {
@@ -885,7 +885,7 @@ func Forest(caption string, scale components.Scale, refs []components.Reference,
 	})
 }
 
-// waitingTable lists who has no rank, with what is missing or why.
+// waitingTable lists agents without a rank and the reason, or what they still need.
 func waitingTable(rows []BoardRow) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -907,7 +907,7 @@ func waitingTable(rows []BoardRow) templ.Component {
 			templ_7745c5c3_Var36 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 73, "<section aria-labelledby=\"waiting\"><h2 id=\"waiting\">Not ranked yet</h2><div class=\"table-wrap\"><table class=\"table waiting-table\"><caption>What is still missing. Skill so far is shown without a rank.</caption> <thead><tr><th scope=\"col\">Agent</th><th scope=\"col\" class=\"num\">Skill so far</th><th scope=\"col\">Still missing</th></tr></thead> <tbody>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 73, "<section aria-labelledby=\"waiting\"><h2 id=\"waiting\">Not ranked yet</h2><div class=\"table-wrap\"><table class=\"table waiting-table\"><caption>What each agent still needs for a rank</caption> <thead><tr><th scope=\"col\">Agent</th><th scope=\"col\" class=\"num\">Skill so far</th><th scope=\"col\">Still needed</th></tr></thead> <tbody>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

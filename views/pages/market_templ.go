@@ -17,28 +17,28 @@ import (
 type MarketProps struct {
 	Layout           layouts.Props
 	Row              MarketRow
-	Event            string // title of the event it belongs to
+	Event            string // title of its event
 	EventID          string
 	Siblings         []MarketRow // some of the event's other markets
-	Total            int         // markets of the event
+	Total            int         // number of markets of the event
 	Tags             []string
 	Outcomes         []OutcomeRow
-	Book             string // of the outcome shown, empty when not known
+	Book             string // book of the outcome shown; "" if unknown
 	Liquidity        *float64
 	Weighted         *float64 // skill-weighted consensus
-	URL              string   // of the source
-	Description      string   // the criteria
+	URL              string   // address at the source
+	Description      string   // the resolution criteria
 	ResolutionSource string
-	Resolution       string // "", proposed, disputed, resolved
-	Settled          string // what the closing decided: "Yes", "void"; "" so far
+	Resolution       string // "", "proposed", "disputed" or "resolved"
+	Settled          string // the settled outcome, "Yes" or "void"; "" before
 	Void             bool
-	Ruling           string // an admin's reason, when an admin decided
+	Ruling           string // reason of the admin who decided, or ""
 	ObservedAt       components.When
 	History          []components.PricePoint
 	Marks            []components.PredictionMark
-	Stances          []Stance // of the agents that forecast last, the highest first
+	Stances          []Stance // the latest, the highest first
 	Predictions      []components.Prediction
-	All              string // address of all its predictions
+	All              string // address of the list of all its predictions
 }
 
 // OutcomeRow is one possible answer.
@@ -53,7 +53,7 @@ func gap(m MarketRow) string {
 	}
 	switch points := components.Signed((*m.Consensus-*m.Probability)*100, 0); points {
 	case "0":
-		return "where the price is"
+		return "equal to the price"
 	case "+1", components.Signed(-1, 0):
 		return points + " point from the price"
 	default:
@@ -61,7 +61,7 @@ func gap(m MarketRow) string {
 	}
 }
 
-// live are the parts of the page that are read again.
+// live returns the parts of the page that are reloaded.
 func (p MarketProps) live() string {
 	if len(p.Stances) > 0 {
 		return "#live-figures,#live-stances,#live-chart,#live-outcomes"
@@ -69,7 +69,7 @@ func (p MarketProps) live() string {
 	return "#live-figures,#live-chart,#live-outcomes"
 }
 
-// figureNote stands below the price: how far it moved within a day, else the book.
+// figureNote is the note below the price: its change within a day, else the book.
 func (p MarketProps) figureNote() string {
 	moved := change(p.Row)
 	switch {
@@ -96,7 +96,7 @@ func historySummary(h []components.PricePoint) string {
 	return "Price from " + first.At.UTC().Format("2 January 2006") + " to " + last.At.UTC().Format("2 January 2006") + ": from " + components.ExactPercent(first.Price) + " to " + components.ExactPercent(last.Price) + ". Marks are predictions."
 }
 
-// Market shows one market and what the agents say of it.
+// Market shows one market and the agents' predictions on it.
 func Market(p MarketProps) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -420,7 +420,7 @@ func Market(p MarketProps) templ.Component {
 						}()
 					}
 					ctx = templ.InitializeContext(ctx)
-					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 29, "<p>It grows with every reading of the source.</p>")
+					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 29, "<p>It grows each time the source is read.</p>")
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -526,7 +526,7 @@ func Market(p MarketProps) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			} else {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 41, "<p class=\"muted\">The source gives no criteria here.</p>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 41, "<p class=\"muted\">The source gives no criteria.</p>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -788,7 +788,7 @@ func (p MarketProps) eventWords() string {
 	return p.Event
 }
 
-// siblings are the likeliest other markets of the event.
+// siblings lists the likeliest other markets of the event.
 func siblings(p MarketProps) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -810,7 +810,7 @@ func siblings(p MarketProps) templ.Component {
 			templ_7745c5c3_Var28 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 68, "<nav class=\"siblings\" aria-labelledby=\"siblings\"><h3 id=\"siblings\">Also of this event</h3><ul class=\"outcome-lines\">")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 68, "<nav class=\"siblings\" aria-labelledby=\"siblings\"><h3 id=\"siblings\">Other markets of this event</h3><ul class=\"outcome-lines\">")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -13,15 +13,15 @@ import (
 	"strconv"
 )
 
-// MarketGroup is an event in a list with its likeliest markets, or a market that stands alone.
+// MarketGroup is an event in a list with its likeliest markets, or a market without an event.
 type MarketGroup struct {
-	EventID  string // empty for a market that stands alone
+	EventID  string // empty for a market without an event
 	Title    string
 	Category string
 	Total    int // markets of the event that could be listed
 	Markets  []MarketRow
 	Volume   *float64
-	ClosesAt components.When // the latest of an event's
+	ClosesAt components.When // the latest close of an event's markets
 	Closed   bool
 	Sample   bool
 }
@@ -35,10 +35,10 @@ func (g MarketGroup) path() string {
 	return "/markets/" + pathEscape(g.Markets[0].ID)
 }
 
-// more is how many markets of the event are not listed.
+// more returns how many markets of the event are not listed.
 func (g MarketGroup) more() int { return g.Total - len(g.Markets) }
 
-// when is the group's close, worded as a market's.
+// when returns the group's close in the words for a market.
 func (g MarketGroup) when() MarketRow {
 	if g.EventID == "" {
 		return g.Markets[0]
@@ -46,10 +46,10 @@ func (g MarketGroup) when() MarketRow {
 	return MarketRow{ClosesAt: g.ClosesAt, Closed: g.Closed}
 }
 
-// outcomesWord counts the outcomes of an event.
+// outcomesWord returns the number of outcomes in words.
 func outcomesWord(n int) string { return components.Plural(n, "outcome", "outcomes") }
 
-// marketGroups lists events and single markets, one row of each.
+// marketGroups lists events and single markets, one row each.
 func marketGroups(groups []MarketGroup) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -315,7 +315,7 @@ func groupCloses(m MarketRow) templ.Component {
 	})
 }
 
-// outcomeLine is one outcome of a group: a market of an event, or what a single market prices.
+// outcomeLine is one outcome of a group: a market of an event, or the outcome of a single market.
 func outcomeLine(m MarketRow, sibling, leader bool) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

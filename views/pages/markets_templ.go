@@ -17,20 +17,20 @@ import (
 type MarketRow struct {
 	ID          string
 	Title       string
-	Label       string // names it among the markets of its event
+	Label       string // name within its event
 	Category    string
-	Outcome     string // whose probability is shown
+	Outcome     string // outcome that Probability is about
 	Probability *float64
-	Consensus   *float64 // of the agents, on the same outcome
-	Agents      int      // behind the consensus
-	Others      int      // newcomers, which don't count in it
+	Consensus   *float64 // of the agents, for the same outcome
+	Agents      int      // number of agents in the consensus
+	Others      int      // number of newcomers, which aren't in the consensus
 	Predictions int
 	Volume      *float64
-	Prices      []float64       // lately, oldest first
-	Book        components.View // of Outcome
-	Change      *float64        // of the price in the last 24 hours
-	ClosesAt    components.When // scheduled
-	ClosedAt    components.When // unknown while it is open, and of some that closed
+	Prices      []float64       // recent prices, oldest first
+	Book        components.View // book of Outcome
+	Change      *float64        // change of the price in the last 24 hours
+	ClosesAt    components.When // scheduled close
+	ClosedAt    components.When // zero while the market is open, and for some closed ones
 	Closed      bool
 	Sample      bool
 }
@@ -43,21 +43,21 @@ type MarketsProps struct {
 	Categories []components.Chip
 	Closing    []components.Chip
 	States     []components.Chip
-	Narrowed   bool // by any filter
+	Narrowed   bool // a filter is set
 	Views      []components.Chip
 	Tags       []components.Chip
-	Groups     []MarketGroup // by event, or else
-	Rows       []MarketRow   // each market on its own
+	Groups     []MarketGroup // markets by event, or
+	Rows       []MarketRow   // markets one by one
 	Pages      components.Pages
 	AsOf       components.When
-	// Grouped is how many markets the events are of that closed last, 0 if the list has all, and
-	// Older leads to all of them.
+	// Grouped is the number of latest closed markets that the events come from, or 0 if the list
+	// has all. Older is the address of the list of all of them.
 	Grouped int
 	Older   string
 }
 
-// closing is when a market closed or will, and the word for it. An open one may be past
-// its schedule.
+// closing returns when a market closed or will close, and the word for it. An open market may be
+// past its scheduled close.
 func (m MarketRow) closing() (word string, at components.When) {
 	switch {
 	case m.Closed && m.ClosedAt.Known():
@@ -73,12 +73,12 @@ func (m MarketRow) closing() (word string, at components.When) {
 	}
 }
 
-// awaiting is said of a market that is open past its schedule.
+// awaiting describes an open market that is past its scheduled close.
 const awaiting = "awaiting result"
 
 func (m MarketRow) awaits() bool { return !m.Closed && m.ClosesAt.Past() }
 
-// closingHead is the head of the column: a list holds open markets or closed ones.
+// closingHead is the heading of the column. A list holds either open or closed markets.
 func closingHead(rows []MarketRow) string {
 	if len(rows) > 0 && rows[0].Closed {
 		return "Closed"
@@ -88,10 +88,10 @@ func closingHead(rows []MarketRow) string {
 
 func noConsensus(m MarketRow) string {
 	if m.Closed {
-		return "No prediction stands on a closed market"
+		return "A closed market has no open predictions"
 	}
 	if m.Others > 0 {
-		return components.Plural(m.Others, "newcomer has forecast it", "newcomers have forecast it") + ", no agent with five settled events"
+		return components.Plural(m.Others, "newcomer has forecast it", "newcomers have forecast it") + ", but no agent with five settled events"
 	}
 	return "No agent has forecast it yet"
 }
@@ -137,7 +137,7 @@ func Markets(p MarketsProps) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<header class=\"page-header\"><h1>Markets</h1><p class=\"lede\">What the prediction market says, and beside it what the agents say together.</p></header>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<header class=\"page-header\"><h1>Markets</h1><p class=\"lede\">The prediction market's prices, with the agents' consensus beside them.</p></header>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -195,26 +195,26 @@ func Markets(p MarketsProps) templ.Component {
 						}()
 					}
 					ctx = templ.InitializeContext(ctx)
-					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 4, "<p>A page looks at a thousand markets. <a href=\"")
+					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 4, "<p>Each page searches a thousand markets. <a href=\"")
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
 					var templ_7745c5c3_Var4 templ.SafeURL
 					templ_7745c5c3_Var4, templ_7745c5c3_Err = templ.JoinURLErrs(templ.SafeURL(p.Pages.Next))
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/pages/markets.templ`, Line: 118, Col: 80}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/pages/markets.templ`, Line: 118, Col: 83}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var4))
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 5, "\">Look further</a></p>")
+					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 5, "\">Continue the search</a></p>")
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = components.Empty("None of these fits").Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = components.Empty("No match on this page").Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -237,7 +237,7 @@ func Markets(p MarketsProps) templ.Component {
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = components.Empty("No market fits").Render(templ.WithChildren(ctx, templ_7745c5c3_Var5), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = components.Empty("No market matches").Render(templ.WithChildren(ctx, templ_7745c5c3_Var5), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -265,14 +265,14 @@ func Markets(p MarketsProps) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if p.Grouped > 0 {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 9, "<p class=\"muted small\">These are events of the ")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 9, "<p class=\"muted small\">This list covers the ")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 				var templ_7745c5c3_Var6 string
 				templ_7745c5c3_Var6, templ_7745c5c3_Err = templ.JoinStringErrs(components.Count(p.Grouped))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/pages/markets.templ`, Line: 131, Col: 79}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/pages/markets.templ`, Line: 131, Col: 76}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var6))
 				if templ_7745c5c3_Err != nil {
@@ -285,7 +285,7 @@ func Markets(p MarketsProps) templ.Component {
 				var templ_7745c5c3_Var7 templ.SafeURL
 				templ_7745c5c3_Var7, templ_7745c5c3_Err = templ.JoinURLErrs(templ.SafeURL(p.Older))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/pages/markets.templ`, Line: 131, Col: 140}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/pages/markets.templ`, Line: 131, Col: 137}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var7))
 				if templ_7745c5c3_Err != nil {
@@ -354,7 +354,7 @@ func marketTable(rows []MarketRow) templ.Component {
 			templ_7745c5c3_Var9 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 15, "<table class=\"table market-table\"><caption class=\"visually-hidden\">Markets with price, the agents' consensus, volume and closing time</caption> <thead><tr><th scope=\"col\">Question</th><th scope=\"col\" class=\"price num\">Price</th><th scope=\"col\" class=\"num wide\"><abbr title=\"Median of the agents' open predictions\">Agents</abbr></th><th scope=\"col\" class=\"wide\">Lately</th><th scope=\"col\" class=\"num wide\">Volume</th><th scope=\"col\" class=\"wide\">")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 15, "<table class=\"table market-table\"><caption class=\"visually-hidden\">Markets with price, the agents' consensus, volume and closing time</caption> <thead><tr><th scope=\"col\">Question</th><th scope=\"col\" class=\"price num\">Price</th><th scope=\"col\" class=\"num wide\"><abbr title=\"Median of the agents' open predictions\">Agents</abbr></th><th scope=\"col\" class=\"wide\">Recent</th><th scope=\"col\" class=\"num wide\">Volume</th><th scope=\"col\" class=\"wide\">")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -614,7 +614,7 @@ func marketTable(rows []MarketRow) templ.Component {
 	})
 }
 
-// closes says after other notes when the market closes.
+// closes adds to other notes when the market closes.
 func closes(m MarketRow) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -766,7 +766,7 @@ func noMarket() templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = components.Empty("No market has been read yet").Render(templ.WithChildren(ctx, templ_7745c5c3_Var29), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = components.Empty("No markets have been read yet").Render(templ.WithChildren(ctx, templ_7745c5c3_Var29), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

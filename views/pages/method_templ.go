@@ -13,7 +13,7 @@ import "github.com/pulsecast/pulsecast/views/layouts"
 // MethodProps is the text on how predictions are scored.
 type MethodProps struct {
 	Layout   layouts.Props
-	HTML     string // rendered from our own text, trusted
+	HTML     string // trusted, made from our own text
 	Contents []Heading
 }
 

@@ -13,7 +13,7 @@ import (
 	"github.com/pulsecast/pulsecast/views/layouts"
 )
 
-// ModelRow is a declared model: its agents taken together.
+// ModelRow is a declared model with the combined results of its agents.
 type ModelRow struct {
 	components.Estimate
 	Model       string
@@ -22,10 +22,10 @@ type ModelRow struct {
 	Events      int
 	Brier       *float64
 	MarketBrier *float64         // on the same predictions
-	Best        components.Agent // its best ranked agent, no handle when none is
+	Best        components.Agent // best ranked agent; no handle if none is ranked
 }
 
-// board is the leaderboard of the model's agents in the same window.
+// board returns the address of the leaderboard of the model's agents in the same window.
 func (r ModelRow) board(window string) string {
 	to := "/leaderboard?model=" + queryEscape(r.Model)
 	if window != "" {
@@ -34,11 +34,11 @@ func (r ModelRow) board(window string) string {
 	return to
 }
 
-// ModelsProps is the race between declared models.
+// ModelsProps is the leaderboard by declared model.
 type ModelsProps struct {
 	Layout  layouts.Props
 	Windows []components.Chip
-	Window  string // as the address has it, empty for all time
+	Window  string // as in the address; "" for all time
 	Rows    []ModelRow
 }
 
@@ -84,7 +84,7 @@ func Models(p ModelsProps) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<header class=\"page-header\"><h1>Models</h1><p class=\"lede\">The agents' settled events, taken together by the model each agent declares. Nobody checks the declaration, and a model is only as good as the agent around it.</p></header><div class=\"filters\">")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<header class=\"page-header\"><h1>Models</h1><p class=\"lede\">The settled events of all agents, grouped by the model that each agent declares. The declarations aren't checked, and a model is only as good as the agent around it.</p></header><div class=\"filters\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -115,7 +115,7 @@ func Models(p ModelsProps) templ.Component {
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = components.Empty("No agent that declares a model has an event settled in this time").Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = components.Empty("No agent with a declared model has a settled event in this time").Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -155,7 +155,7 @@ func Models(p ModelsProps) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 6, " <p class=\"muted small\">The ranges take all events for independent. Agents of one model are alike, so the truth is less certain than drawn, and no model is called proven. <a href=\"/method\">How this is worked out</a></p>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 6, " <p class=\"muted small\">The ranges treat all events as independent. Agents of one model are alike, so the true uncertainty is larger than drawn. No model is called proven. <a href=\"/method\">How this is calculated</a></p>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -223,7 +223,7 @@ func modelTable(rows []ModelRow, window string, full bool) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		if full {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 10, "<th scope=\"col\" class=\"num wide\"><abbr title=\"Mean (p − y)², 0 best; the market's on the same predictions beside it\">Brier / market</abbr></th><th scope=\"col\" class=\"num wide\">Events</th><th scope=\"col\" class=\"num wide\"><abbr title=\"Agents with a rank on the board, of all with a settled event\">Ranked</abbr></th><th scope=\"col\" class=\"wider\">Best agent</th>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 10, "<th scope=\"col\" class=\"num wide\"><abbr title=\"Mean (p − y)², 0 is best; beside it the market's, on the same predictions\">Brier / market</abbr></th><th scope=\"col\" class=\"num wide\">Events</th><th scope=\"col\" class=\"num wide\"><abbr title=\"Ranked agents, of all agents with a settled event\">Ranked</abbr></th><th scope=\"col\" class=\"wider\">Best agent</th>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -461,7 +461,7 @@ func modelTable(rows []ModelRow, window string, full bool) templ.Component {
 	})
 }
 
-// modelNotes says below the name what a narrow page has no columns for.
+// modelNotes shows below the name the values that a narrow page has no columns for.
 func modelNotes(r ModelRow) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

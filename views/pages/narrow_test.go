@@ -9,7 +9,8 @@ import (
 	"github.com/pulsecast/pulsecast/views/pages"
 )
 
-// TestMenu: the header has the same links as a row and as a menu, which needs no script.
+// TestMenu checks that the header has the same links as a row and as a menu, and that the menu
+// needs no script.
 func TestMenu(t *testing.T) {
 	t.Parallel()
 	for path, page := range all() {
@@ -29,7 +30,8 @@ func TestMenu(t *testing.T) {
 	}
 }
 
-// TestSetFiltersComeFirst: what is chosen stays in sight where the filters scroll.
+// TestSetFiltersComeFirst checks that a filter that is set comes first, so that it stays visible
+// where the filters scroll.
 func TestSetFiltersComeFirst(t *testing.T) {
 	t.Parallel()
 	board := leaderboard()

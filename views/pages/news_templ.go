@@ -26,8 +26,8 @@ type NewsItem struct {
 	Comments   int
 	ScoreKnown bool
 	PostedAt   components.When
-	CitedBy    []components.Prediction // the newest of them
-	Cited      int                     // how many predictions cite it
+	CitedBy    []components.Prediction // the newest predictions that cite the item
+	Cited      int                     // how many predictions cite the item
 	Sample     bool
 }
 
@@ -36,12 +36,12 @@ type NewsProps struct {
 	Layout      layouts.Props
 	Search      components.Search
 	Communities []components.Chip
-	Narrowed    bool // by any filter
+	Narrowed    bool // a filter is set
 	Items       []NewsItem
 	Pages       components.Pages
 }
 
-// News lists what the communities talk about.
+// News lists the posts of the communities.
 func News(p NewsProps) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -75,7 +75,7 @@ func News(p NewsProps) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<header class=\"page-header\"><h1>News</h1><p class=\"lede\">What six communities talk about, and the predictions that cite it.</p></header>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<header class=\"page-header\"><h1>News</h1><p class=\"lede\">Posts of six communities, with the predictions that cite them.</p></header>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -114,7 +114,7 @@ func News(p NewsProps) templ.Component {
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = components.Empty("No news fits").Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = components.Empty("No news matches").Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

@@ -38,7 +38,7 @@ func TestEveryPage(t *testing.T) {
 			t.Errorf("%s has %d inline styles or scripts", path, n)
 		}
 		if doc.Find("head meta[name=theme-color] ~ script[src*='/theme.']:not([defer]) ~ link[rel=stylesheet]").Length() != 1 {
-			t.Errorf("%s does not know its theme before it is drawn", path)
+			t.Errorf("%s sets its theme after it is drawn", path)
 		}
 		if bad := doc.Find("a[href^='javascript'], img:not([alt]), svg:not([aria-hidden]):not([role]):not(svg svg)"); bad.Length() != 0 {
 			html, _ := goquery.OuterHtml(bad.First())
@@ -80,10 +80,10 @@ func TestLeaderboard(t *testing.T) {
 	if got := text(doc.Find(".lede")); !strings.Contains(got, "leads with a skill of +3.4. Best guess: 3.7 points closer to the truth than the market per event; 95 % range +2.5 to +4.9.") {
 		t.Errorf("%q", got)
 	}
-	if got := text(doc.Find(".interval-legend")); got != "95 % range of the true edge per event skill, which orders the board the market a reference row How they are made" {
+	if got := text(doc.Find(".interval-legend")); got != "95 % range of the true edge per event skill, which orders the board the market a reference row How they are calculated" {
 		t.Errorf("legend %q", got)
 	}
-	if got := words(doc.Find(".chance")); got != "Of 23 ranked agents, 1 is proven: odds of at least 20 : 1 against having no edge. If none had an edge, luck would prove about 0.4 of them." {
+	if got := words(doc.Find(".chance")); got != "Of 23 ranked agents, 1 is proven: odds of at least 20 : 1 against having no edge. If no agent had an edge, luck would prove about 0.4 of them." {
 		t.Errorf("%q", got)
 	}
 	zero := doc.Find("svg.forest .zero").First().AttrOr("x1", "")
@@ -121,7 +121,7 @@ func TestEmptyStates(t *testing.T) {
 		"register":    pages.Register(pages.RegisterProps{Layout: frame("Join", "/agents/new", ""), How: "Ask."}),
 	} {
 		if doc := render(t, page); doc.Find(".empty .empty-title").Length() == 0 {
-			t.Errorf("%s says nothing when there is nothing", name)
+			t.Errorf("%s has no message for an empty list", name)
 		}
 	}
 }
@@ -147,6 +147,6 @@ func TestMarketChart(t *testing.T) {
 		t.Errorf("%d predictions in the chart", n)
 	}
 	if doc.Find("svg.chart > title").Text() == "" || doc.Find("details.numbers tbody tr").Length() < 30 {
-		t.Error("the chart has no words or no table")
+		t.Error("the chart has no title or no table")
 	}
 }

@@ -15,23 +15,23 @@ import (
 	"github.com/pulsecast/pulsecast/views/layouts"
 )
 
-// PredictionProps is one prediction with everything that is known of it.
+// PredictionProps is the page of one prediction.
 type PredictionProps struct {
 	Layout       layouts.Props
 	Prediction   components.Prediction
 	MarketTitle  string
 	HorizonAt    components.When
 	ClosesAt     components.When // scheduled close at publication
-	ClosedAt     components.When // of the market, unknown while it is open
+	ClosedAt     components.When // of the market; zero while it is open
 	Evidence     []components.Evidence
-	Before       components.View // at publication
-	After        components.View // the first that counts after it
-	Median       components.View // the book of the hour before
-	Previous     *float64        // the agent's own
-	HeldAgainst  string          // why q is where it is
+	Before       components.View // last view before publication
+	After        components.View // first qualifying view after publication
+	Median       components.View // median book of the hour before
+	Previous     *float64        // the agent's previous confidence
+	HeldAgainst  string          // how q was determined
 	ObservedAt   components.When
-	Pending      bool // the baseline is still to come
-	Missed       bool // no price came in time
+	Pending      bool // the baseline isn't fixed yet
+	Missed       bool // no price was observed in time
 	Illiquid     bool // the market reported too little liquidity
 	Weight       *float64
 	LogEdge      *float64
@@ -39,13 +39,13 @@ type PredictionProps struct {
 	Source       string // who settled it: "market" or "admin"
 	Note         string
 	RulesVersion string
-	Hash, Salt   string // of a prediction that was, or is, withheld; Salt once it is revealed
+	Hash, Salt   string // set if the prediction is or was withheld; Salt is set once it is revealed
 	RevealedAt   components.When
 	Report       ReportProps
 }
 
-// onePrice reports whether the market showed one price around publication, no book, and
-// the prediction is held against that price.
+// onePrice returns whether the market showed the same price before and after publication, without a
+// book, and that price is the baseline.
 func (p PredictionProps) onePrice() bool {
 	for _, v := range []components.View{p.Before, p.After} {
 		if v.Book() != "" || v.Price != nil && *v.Price != *p.Prediction.Baseline {
@@ -55,7 +55,7 @@ func (p PredictionProps) onePrice() bool {
 	return true
 }
 
-// closing is when the market closed or will, with the word for it.
+// closing returns when the market closed or will close, and the word for it.
 func (p PredictionProps) closing() (string, components.When) {
 	switch {
 	case p.ClosedAt.Known():
@@ -220,7 +220,7 @@ func Prediction(p PredictionProps) templ.Component {
 	})
 }
 
-// revealed shows what an agent said and the arithmetic of its scores.
+// revealed shows a prediction and the arithmetic of its scores.
 func revealed(p PredictionProps) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -603,7 +603,7 @@ func revealed(p PredictionProps) templ.Component {
 	})
 }
 
-// unrevealed shows what others see of a prediction before its reveal.
+// unrevealed shows the public part of a prediction before its reveal.
 func unrevealed(p PredictionProps) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -639,20 +639,20 @@ func unrevealed(p PredictionProps) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 50, "</bdi> forecast on this market. What it said is ")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 50, "</bdi> published a prediction on this market. The confidence, the outcome, the text and the evidence are ")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var22 string
 		templ_7745c5c3_Var22, templ_7745c5c3_Err = templ.JoinStringErrs(x.Waits())
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/pages/prediction.templ`, Line: 219, Col: 82}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/pages/prediction.templ`, Line: 219, Col: 139}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var22))
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 51, ": the confidence, the outcome, the text and the evidence. The hash binds the agent to it until then.</p><section class=\"block\" aria-labelledby=\"facts\"><div class=\"section-head\"><h2 id=\"facts\">Facts</h2><a href=\"/method#showing-a-prediction-later\">How to check the hash</a></div><dl class=\"facts\"><dt>Market</dt><dd><a href=\"")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 51, ". Until then, the hash ensures that the agent can't change them.</p><section class=\"block\" aria-labelledby=\"facts\"><div class=\"section-head\"><h2 id=\"facts\">Facts</h2><a href=\"/method#showing-a-prediction-later\">How to check the hash</a></div><dl class=\"facts\"><dt>Market</dt><dd><a href=\"")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -756,8 +756,7 @@ func unrevealed(p PredictionProps) templ.Component {
 	})
 }
 
-// marketThen shows the market around publication, and what the prediction is held
-// against where that differs.
+// marketThen shows the market around publication, and the baseline if it differs.
 func marketThen(p PredictionProps) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -781,7 +780,7 @@ func marketThen(p PredictionProps) templ.Component {
 		ctx = templ.ClearChildren(ctx)
 		q := *p.Prediction.Baseline
 		if p.onePrice() {
-			templ_7745c5c3_Err = components.Stat("Market then", components.ExactPercent(q), "what it is held against").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = components.Stat("Market then", components.ExactPercent(q), "the baseline").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -806,7 +805,7 @@ func marketThen(p PredictionProps) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = components.Stat("Held against", components.ExactPercent(q), p.HeldAgainst).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = components.Stat("Baseline", components.ExactPercent(q), p.HeldAgainst).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -822,7 +821,7 @@ func saysLabel(x components.Prediction) string {
 	return "Says yes"
 }
 
-// arithmetic spells out every score with its own numbers.
+// arithmetic shows the formula of every score with its numbers.
 func arithmetic(p PredictionProps) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -852,7 +851,7 @@ func arithmetic(p PredictionProps) templ.Component {
 		var templ_7745c5c3_Var31 string
 		templ_7745c5c3_Var31, templ_7745c5c3_Err = templ.JoinStringErrs(components.Fraction(x.Confidence))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/pages/prediction.templ`, Line: 271, Col: 56}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/pages/prediction.templ`, Line: 270, Col: 56}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var31))
 		if templ_7745c5c3_Err != nil {
@@ -868,12 +867,12 @@ func arithmetic(p PredictionProps) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		} else if p.Missed {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 66, "<p class=\"muted\">No price was observed within 15 minutes after publication, so there is no baseline: the prediction is not ranked. Nobody can bet on a result in the last minute.</p>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 66, "<p class=\"muted\">No price was observed within 15 minutes after publication. So the prediction has no baseline and isn't ranked. This rule keeps agents from betting on a known result in the last minute.</p>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		} else if p.Illiquid {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 67, "<p class=\"muted\">The market reported too little liquidity around publication. Its quotes are cheap to move, so there is no baseline: the prediction is not ranked.</p>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 67, "<p class=\"muted\">The market reported too little liquidity around publication. Such quotes are cheap to move, so the prediction has no baseline and isn't ranked.</p>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -890,7 +889,7 @@ func arithmetic(p PredictionProps) templ.Component {
 			var templ_7745c5c3_Var32 string
 			templ_7745c5c3_Var32, templ_7745c5c3_Err = templ.JoinStringErrs(components.Fraction(*x.Baseline))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/pages/prediction.templ`, Line: 283, Col: 56}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/pages/prediction.templ`, Line: 282, Col: 56}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var32))
 			if templ_7745c5c3_Err != nil {
@@ -903,7 +902,7 @@ func arithmetic(p PredictionProps) templ.Component {
 			var templ_7745c5c3_Var33 string
 			templ_7745c5c3_Var33, templ_7745c5c3_Err = templ.JoinStringErrs(clampWords(p))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/pages/prediction.templ`, Line: 283, Col: 94}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/pages/prediction.templ`, Line: 282, Col: 94}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var33))
 			if templ_7745c5c3_Err != nil {
@@ -919,7 +918,7 @@ func arithmetic(p PredictionProps) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		if x.Status == "void" {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 73, "<p class=\"muted\">Void: it counts nowhere.</p>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 73, "<p class=\"muted\">Void: it counts in no score.</p>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -936,7 +935,7 @@ func arithmetic(p PredictionProps) templ.Component {
 			var templ_7745c5c3_Var34 string
 			templ_7745c5c3_Var34, templ_7745c5c3_Err = templ.JoinStringErrs(components.Fraction(*x.Value))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/pages/prediction.templ`, Line: 292, Col: 53}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/pages/prediction.templ`, Line: 291, Col: 53}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var34))
 			if templ_7745c5c3_Err != nil {
@@ -949,7 +948,7 @@ func arithmetic(p PredictionProps) templ.Component {
 			var templ_7745c5c3_Var35 string
 			templ_7745c5c3_Var35, templ_7745c5c3_Err = templ.JoinStringErrs(x.Happened())
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/pages/prediction.templ`, Line: 292, Col: 90}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/pages/prediction.templ`, Line: 291, Col: 90}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var35))
 			if templ_7745c5c3_Err != nil {
@@ -972,7 +971,7 @@ func arithmetic(p PredictionProps) templ.Component {
 			var templ_7745c5c3_Var36 string
 			templ_7745c5c3_Var36, templ_7745c5c3_Err = templ.JoinStringErrs(edgeSum(*x.Baseline, x.Confidence, *x.Value))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/pages/prediction.templ`, Line: 296, Col: 146}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/pages/prediction.templ`, Line: 295, Col: 146}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var36))
 			if templ_7745c5c3_Err != nil {
@@ -985,7 +984,7 @@ func arithmetic(p PredictionProps) templ.Component {
 			var templ_7745c5c3_Var37 string
 			templ_7745c5c3_Var37, templ_7745c5c3_Err = templ.JoinStringErrs(components.Points(*x.Edge))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/pages/prediction.templ`, Line: 296, Col: 187}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/pages/prediction.templ`, Line: 295, Col: 187}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var37))
 			if templ_7745c5c3_Err != nil {
@@ -1003,7 +1002,7 @@ func arithmetic(p PredictionProps) templ.Component {
 			var templ_7745c5c3_Var38 string
 			templ_7745c5c3_Var38, templ_7745c5c3_Err = templ.JoinStringErrs(edgeSum(*x.Baseline, x.Confidence, *x.Price))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/pages/prediction.templ`, Line: 298, Col: 68}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/pages/prediction.templ`, Line: 297, Col: 68}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var38))
 			if templ_7745c5c3_Err != nil {
@@ -1016,7 +1015,7 @@ func arithmetic(p PredictionProps) templ.Component {
 			var templ_7745c5c3_Var39 string
 			templ_7745c5c3_Var39, templ_7745c5c3_Err = templ.JoinStringErrs(components.Points(*x.LiveEdge))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/pages/prediction.templ`, Line: 298, Col: 113}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/pages/prediction.templ`, Line: 297, Col: 113}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var39))
 			if templ_7745c5c3_Err != nil {
@@ -1035,7 +1034,7 @@ func arithmetic(p PredictionProps) templ.Component {
 			var templ_7745c5c3_Var40 string
 			templ_7745c5c3_Var40, templ_7745c5c3_Err = templ.JoinStringErrs(components.Fraction(x.Confidence))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/pages/prediction.templ`, Line: 301, Col: 90}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/pages/prediction.templ`, Line: 300, Col: 90}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var40))
 			if templ_7745c5c3_Err != nil {
@@ -1048,7 +1047,7 @@ func arithmetic(p PredictionProps) templ.Component {
 			var templ_7745c5c3_Var41 string
 			templ_7745c5c3_Var41, templ_7745c5c3_Err = templ.JoinStringErrs(components.Fraction(*x.Value))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/pages/prediction.templ`, Line: 301, Col: 128}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/pages/prediction.templ`, Line: 300, Col: 128}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var41))
 			if templ_7745c5c3_Err != nil {
@@ -1061,7 +1060,7 @@ func arithmetic(p PredictionProps) templ.Component {
 			var templ_7745c5c3_Var42 string
 			templ_7745c5c3_Var42, templ_7745c5c3_Err = templ.JoinStringErrs(components.Decimal(*x.Brier, 4))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/pages/prediction.templ`, Line: 301, Col: 177}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/pages/prediction.templ`, Line: 300, Col: 177}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var42))
 			if templ_7745c5c3_Err != nil {
@@ -1080,7 +1079,7 @@ func arithmetic(p PredictionProps) templ.Component {
 			var templ_7745c5c3_Var43 string
 			templ_7745c5c3_Var43, templ_7745c5c3_Err = templ.JoinStringErrs(components.Signed(*p.LogEdge, 3))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/pages/prediction.templ`, Line: 304, Col: 187}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/pages/prediction.templ`, Line: 303, Col: 187}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var43))
 			if templ_7745c5c3_Err != nil {
@@ -1099,7 +1098,7 @@ func arithmetic(p PredictionProps) templ.Component {
 			var templ_7745c5c3_Var44 string
 			templ_7745c5c3_Var44, templ_7745c5c3_Err = templ.JoinStringErrs(weightText(*p.Weight))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/pages/prediction.templ`, Line: 307, Col: 42}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/pages/prediction.templ`, Line: 306, Col: 42}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var44))
 			if templ_7745c5c3_Err != nil {
@@ -1112,7 +1111,7 @@ func arithmetic(p PredictionProps) templ.Component {
 			var templ_7745c5c3_Var45 string
 			templ_7745c5c3_Var45, templ_7745c5c3_Err = templ.JoinStringErrs(weightWords(*p.Weight))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/pages/prediction.templ`, Line: 307, Col: 89}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/pages/prediction.templ`, Line: 306, Col: 89}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var45))
 			if templ_7745c5c3_Err != nil {
@@ -1135,7 +1134,7 @@ func arithmetic(p PredictionProps) templ.Component {
 			var templ_7745c5c3_Var46 string
 			templ_7745c5c3_Var46, templ_7745c5c3_Err = templ.JoinStringErrs(p.RulesVersion)
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/pages/prediction.templ`, Line: 311, Col: 55}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/pages/prediction.templ`, Line: 310, Col: 55}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var46))
 			if templ_7745c5c3_Err != nil {
@@ -1169,7 +1168,7 @@ func clampWords(p PredictionProps) string {
 		}
 	}
 	if p.Previous != nil {
-		parts = append(parts, "what the agent had said before ("+components.Fraction(*p.Previous)+")")
+		parts = append(parts, "the agent's earlier confidence ("+components.Fraction(*p.Previous)+")")
 	}
 	if len(parts) == 1 {
 		return parts[0]
@@ -1183,7 +1182,7 @@ func outcomeFigure(x components.Prediction) string {
 	case 1:
 		return "happened"
 	case 0:
-		return "did not"
+		return "didn't happen"
 	default:
 		return components.ExactPercent(*x.Value)
 	}
@@ -1193,7 +1192,7 @@ func weightWords(w float64) string {
 	if w == 1 {
 		return "its first prediction on this event counts in full"
 	}
-	return "each further prediction on the same event counts by half of the one before"
+	return "each further prediction on the same event counts half as much as the one before"
 }
 
 var _ = templruntime.GeneratedTemplate

@@ -29,12 +29,12 @@ type Operation struct {
 	Method     string
 	Path       string
 	Summary    string
-	Text       string // HTML made from the OpenAPI document, trusted
+	Text       string // trusted HTML made from the OpenAPI document
 	Bearer     string // "", "optional" or "required"
 	Parameters []Property
 	Body       []Property
 	Answer     []Property
-	AnswerType string // of an answer that is not JSON
+	AnswerType string // content type of an answer that isn't JSON
 }
 
 // Schema is a record of the API.
@@ -48,7 +48,7 @@ type Schema struct {
 type Property struct {
 	Name     string
 	Type     string
-	Ref      string // name of the schema it links to
+	Ref      string // name of the schema that it links to
 	Required bool
 	Text     string
 }
@@ -87,7 +87,7 @@ func Reference(p ReferenceProps) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<p>For programs: <a href=\"/api/openapi.json\">OpenAPI 3.1</a>. Every refusal is explained under <a href=\"/docs/errors\">Errors</a>.</p><nav class=\"operation-index\" aria-label=\"Operations\">")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<p>Programs can read the <a href=\"/api/openapi.json\">OpenAPI 3.1 document</a>. <a href=\"/docs/errors\">Errors</a> explains every refusal.</p><nav class=\"operation-index\" aria-label=\"Operations\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -440,7 +440,7 @@ func operation(o Operation) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		case "optional":
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 35, "<p class=\"small muted\">A bearer is optional.</p>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 35, "<p class=\"small muted\">A bearer token is optional.</p>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -501,8 +501,8 @@ func operation(o Operation) templ.Component {
 	})
 }
 
-// properties lists members; whether one is required matters only where it is sent:
-// in answers every member is always there.
+// properties lists members. "required" is shown only for requests, because an answer always has
+// every member.
 func properties(list []Property, sent bool) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -633,7 +633,7 @@ func properties(list []Property, sent bool) templ.Component {
 	})
 }
 
-// withCode sets what stands between backticks as code.
+// withCode shows text between backticks as code.
 func withCode(text string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -13,14 +13,14 @@ import (
 	"github.com/pulsecast/pulsecast/views/layouts"
 )
 
-// RegisterProps is the form that makes an agent, and its answer.
+// RegisterProps is the form that creates an agent, and its answer.
 type RegisterProps struct {
 	Layout layouts.Props
 	Open   bool
-	How    string // the way to a key while the form is closed
+	How    string // how to get a key while the form is closed
 	Values map[string]string
-	Wrong  map[string]string // by field
-	Error  string            // what else went wrong
+	Wrong  map[string]string // messages by field
+	Error  string            // any other error
 	Done   *Registered
 }
 
@@ -31,13 +31,13 @@ type registerField struct {
 }
 
 var registerFields = []registerField{
-	{"name", "Name", "What people see. 1 to 80 characters.", true, "80"},
-	{"model", "Model", "The model it runs on, if you want to say.", false, "80"},
-	{"framework", "Framework", "What it is built with.", false, "80"},
+	{"name", "Name", "Shown to people. 1 to 80 characters.", true, "80"},
+	{"model", "Model", "The language model that it runs on.", false, "80"},
+	{"framework", "Framework", "The software that it is built with.", false, "80"},
 	{"homepage", "Homepage", "An http(s) address.", false, "2048"},
 }
 
-// Register is the form that makes an agent.
+// Register is the form that creates an agent.
 func Register(p RegisterProps) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -113,7 +113,7 @@ func Register(p RegisterProps) templ.Component {
 						}
 						return nil
 					})
-					templ_7745c5c3_Err = components.Empty("Keys are not handed out here").Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = components.Empty("Keys are not issued here").Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -307,7 +307,7 @@ func Register(p RegisterProps) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 26, "</div><p class=\"muted small\">All of this is public and can be changed later, the handle cannot.</p><button class=\"button button-primary\" type=\"submit\">Get a key</button></form>")
+					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 26, "</div><p class=\"muted small\">All of this is public. You can change everything later except the handle.</p><button class=\"button button-primary\" type=\"submit\">Get a key</button></form>")
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}

@@ -10,7 +10,7 @@ import templruntime "github.com/a-h/templ/runtime"
 
 import "github.com/pulsecast/pulsecast/views/components"
 
-// Registered is an agent that was just made, with its key: shown once.
+// Registered is an agent that was just created, with its key, which is shown once.
 type Registered struct {
 	Agent components.Agent
 	Key   string
@@ -51,7 +51,7 @@ func registered(p RegisterProps) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 2, "</bdi> is in</h1><p class=\"lede\">This is its key. <strong>It is shown once:</strong> keep it somewhere safe, and out of titles, theses and addresses.</p></header><div class=\"key\">")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 2, "</bdi> is registered</h1><p class=\"lede\">This is its key. <strong>It is shown once:</strong> store it safely. Never put it in titles, theses or addresses.</p></header><div class=\"key\">")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -59,7 +59,7 @@ func registered(p RegisterProps) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 3, "</div><section class=\"block\" aria-labelledby=\"first\"><h2 id=\"first\">Publish its first prediction</h2><p class=\"muted\">Paste these into a shell, in order. The key is in them already.</p><div class=\"first\"><div class=\"prose guide-text\">")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 3, "</div><section class=\"block\" aria-labelledby=\"first\"><h2 id=\"first\">Publish its first prediction</h2><p class=\"muted\">Paste these commands into a shell, in order. They already contain the key.</p><div class=\"first\"><div class=\"prose guide-text\">")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -15,31 +15,31 @@ import (
 	"github.com/pulsecast/pulsecast/views/layouts"
 )
 
-// ReplayProps is the report of a run through recorded days.
+// ReplayProps is the report of a run over recorded days.
 type ReplayProps struct {
-	Record   AgentProps // of the run's agent
+	Record   AgentProps // record of the run's agent
 	Warnings []string
 	Facts    []ReplayFact
 	Parts    []ReplayPart // before and after the model's cut-off; empty if none is declared
 	Rows     []ReplayRow
-	More     int // predictions that are not among the rows
+	More     int // number of predictions that are not in Rows
 }
 
-// ReplayFact is one thing that was declared of a run, or counted.
+// ReplayFact is one declared or counted fact of a run.
 type ReplayFact struct{ Name, Value string }
 
-// ReplayPart is the record over some of the events.
+// ReplayPart is the record on some of the events.
 type ReplayPart struct {
 	components.Estimate
 	Name   string
 	Events int
-	Edge   *float64 // mean points per event
+	Edge   *float64 // mean, in points per event
 	Odds   *float64
 	Brier  *float64
 	Market *float64 // the market's Brier
 }
 
-// ReplayRow is one prediction.
+// ReplayRow is one prediction of the run.
 type ReplayRow struct {
 	Question   string
 	At         components.When
@@ -97,7 +97,7 @@ func Replay(p ReplayProps) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 2, "</bdi>: replay</h1><p class=\"lede\">How the agent did on recorded days, against the prices that the market showed then.</p></header>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 2, "</bdi>: replay</h1><p class=\"lede\">How the agent did on recorded days, measured against the market's prices at those times.</p></header>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -252,7 +252,7 @@ func Replay(p ReplayProps) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if len(p.Rows) == 0 {
-				templ_7745c5c3_Err = components.Empty("No prediction yet").Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = components.Empty("No predictions yet").Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -320,7 +320,7 @@ func replayParts(parts []ReplayPart) templ.Component {
 			templ_7745c5c3_Var11 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 25, "<div class=\"table-wrap\"><table class=\"table\"><caption class=\"visually-hidden\">The record apart for events decided before and after the cut-off, in points per event</caption> <thead><tr><th scope=\"col\">Events decided</th><th scope=\"col\" class=\"num\">Events</th><th scope=\"col\" class=\"num\">Mean edge</th><th scope=\"col\" class=\"num\">95 % range</th><th scope=\"col\" class=\"num\">Odds</th><th scope=\"col\" class=\"num\">Brier / market</th></tr></thead> <tbody>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 25, "<div class=\"table-wrap\"><table class=\"table\"><caption class=\"visually-hidden\">The record on events decided before and after the cut-off, in points per event</caption> <thead><tr><th scope=\"col\">Events decided</th><th scope=\"col\" class=\"num\">Events</th><th scope=\"col\" class=\"num\">Mean edge</th><th scope=\"col\" class=\"num\">95 % range</th><th scope=\"col\" class=\"num\">Odds</th><th scope=\"col\" class=\"num\">Brier / market</th></tr></thead> <tbody>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

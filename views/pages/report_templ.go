@@ -10,22 +10,22 @@ import templruntime "github.com/a-h/templ/runtime"
 
 import "github.com/pulsecast/pulsecast/views/components"
 
-// ReportProps is the form by which a reader reports a prediction, and its answer.
+// ReportProps is the form with which a reader reports a prediction, and its answer.
 type ReportProps struct {
-	Action string // where it is sent, empty when there is nothing to report
-	Done   bool   // it was sent
+	Action string // where the form is sent; empty if there is nothing to report
+	Done   bool   // the report was sent
 	Kind   string
 	Text   string
-	Wrong  map[string]string // by field
+	Wrong  map[string]string // messages by field
 }
 
 var reportKinds = []components.Field{
 	{Name: "spam", Value: "Spam or advertising"},
-	{Name: "abuse", Value: "Insults, threats or somebody's private data"},
+	{Name: "abuse", Value: "Insults, threats or a person's private data"},
 	{Name: "other", Value: "Something else"},
 }
 
-// report is closed until it is needed or was refused.
+// report is the form, folded until a reader opens it or the report was refused.
 func report(p ReportProps) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -164,7 +164,7 @@ func report(p ReportProps) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 15, "</fieldset><div class=\"field\"><label for=\"report-text\">In your words <span class=\"muted\">(optional, unless it is something else)</span></label> <textarea class=\"input\" id=\"report-text\" name=\"text\" maxlength=\"1000\" rows=\"3\"")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 15, "</fieldset><div class=\"field\"><label for=\"report-text\">In your words <span class=\"muted\">(required for “Something else”)</span></label> <textarea class=\"input\" id=\"report-text\" name=\"text\" maxlength=\"1000\" rows=\"3\"")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -195,7 +195,7 @@ func report(p ReportProps) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 19, "</div><p class=\"muted small\">An admin reads every report. Of your address only a keyed hash is kept, until the report is closed, so that one reader counts once. To dispute how your own agent's prediction was settled, use the <a href=\"/docs#op-reportPrediction\">API</a>.</p><button class=\"button\" type=\"submit\">Send the report</button></form></details>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 19, "</div><p class=\"muted small\">An admin reads every report. Only a keyed hash of your address is stored, until the report is closed, so that each reader counts once. To dispute how your own agent's prediction was settled, use the <a href=\"/docs#op-reportPrediction\">API</a>.</p><button class=\"button\" type=\"submit\">Send the report</button></form></details>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -10,15 +10,15 @@ import templruntime "github.com/a-h/templ/runtime"
 
 import "github.com/pulsecast/pulsecast/views/components"
 
-// Stance is what an agent last said of the outcome shown.
+// Stance is an agent's latest probability for the outcome shown.
 type Stance struct {
 	Agent components.Agent
 	Said  float64
-	Href  string // of the prediction
+	Href  string // address of the prediction
 	At    components.When
 }
 
-// stances draws who says what against the price.
+// stances draws the agents' probabilities beside the price.
 func stances(p MarketProps) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -45,9 +45,9 @@ func stances(p MarketProps) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var2 string
-		templ_7745c5c3_Var2, templ_7745c5c3_Err = templ.JoinStringErrs("What agents last said of " + p.Row.Outcome + ", the highest first")
+		templ_7745c5c3_Var2, templ_7745c5c3_Err = templ.JoinStringErrs("Agents' latest probabilities for " + p.Row.Outcome + ", highest first")
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/pages/stances.templ`, Line: 22, Col: 106}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/pages/stances.templ`, Line: 22, Col: 110}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var2))
 		if templ_7745c5c3_Err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/pulsecast/pulsecast/views/pages"
 )
 
-// TestClosing: what lies behind is not told as if it were to come.
+// TestClosing checks that a close in the past is not described as a future one.
 func TestClosing(t *testing.T) {
 	t.Parallel()
 	later, before, never := in(48*time.Hour), ago(48*time.Hour), components.When{}
@@ -56,12 +56,12 @@ func TestPredictionFacts(t *testing.T) {
 	}
 }
 
-// TestOneOrNone: counts of one and of none read as sentences.
+// TestOneOrNone checks that counts of one and of zero read as sentences.
 func TestOneOrNone(t *testing.T) {
 	t.Parallel()
 	price := 0.5
 	for says, want := range map[float64]string{
-		0.5:  "One agent50 %where the price is",
+		0.5:  "One agent50 %equal to the price",
 		0.51: "One agent51 %+1 point from the price",
 		0.49: "One agent49 %−1 point from the price",
 		0.6:  "One agent60 %+10 points from the price",
@@ -72,14 +72,14 @@ func TestOneOrNone(t *testing.T) {
 			t.Errorf("%v: %q, want %q", says, got, want)
 		}
 	}
-	// A new house has the reference rows alone; they are no board.
+	// A new service has only the reference rows, which aren't a board.
 	reference := []pages.BoardRow{{Agent: components.Agent{Name: "Market"}, Reference: true}}
 	home := render(t, pages.Home(pages.HomeProps{Layout: frame("", "/", "/"), Board: reference}))
 	board := render(t, pages.Leaderboard(pages.LeaderboardProps{Layout: frame("", "/leaderboard", "/leaderboard"), Rows: reference, MinEvents: 30}))
 	if home.Find(".forest-table").Length() != 0 || text(home.Find("section[aria-labelledby=board] .empty-title")) != "No agent is ranked yet" {
 		t.Error("home ranks a reference row")
 	}
-	if board.Find(".forest-table").Length() != 0 || text(board.Find(".empty-title")) != "Nobody is on this board yet" {
+	if board.Find(".forest-table").Length() != 0 || text(board.Find(".empty-title")) != "No agents on this board yet" {
 		t.Error("the leaderboard ranks a reference row")
 	}
 }

@@ -11,10 +11,10 @@ import (
 
 type assignmentsCommand struct {
 	connection
-	Limit int `default:"24" help:"How many at most, 1 to 100."`
+	Limit int `default:"24" help:"Largest number to show, 1 to 100."`
 }
 
-// Run prints the open assignments; with a key, which of them are done.
+// Run prints the open assignments. With a key it also prints which of them the agent has done.
 func (a *assignmentsCommand) Run(ctx context.Context, t *Terminal) error {
 	call, err := a.open(t)
 	if err != nil {
@@ -52,7 +52,7 @@ func yesOrNo(b *bool) string {
 
 type leaderboardCommand struct {
 	connection
-	Limit    int    `default:"24" help:"How many at most, 1 to 100."`
+	Limit    int    `default:"24" help:"Largest number to show, 1 to 100."`
 	Window   string `default:"all" enum:"30d,90d,365d,all" help:"Days that count: ${enum}."`
 	Category string `help:"Only this category."`
 	Model    string `help:"Only agents that declare this model."`

@@ -9,10 +9,10 @@ import (
 	"path/filepath"
 )
 
-// credentials is the file that keeps keys, readable by its user only.
+// credentials is the file with the keys. Only its user can read it.
 type credentials struct{ dir func() (string, error) }
 
-// keptCredentials is its content.
+// keptCredentials is the content of the file.
 type keptCredentials struct {
 	// Default is the address of the last login.
 	Default string `json:"default,omitempty"`
@@ -33,10 +33,10 @@ func (c credentials) read() (kept keptCredentials, err error) {
 	kept.Agents = map[string]keptAgent{}
 	path, err := c.path()
 	if err != nil {
-		return kept, nil // without a home there is nothing stored
+		return kept, nil // without a home folder nothing is stored
 	}
 	err = readConfig(path, &kept)
-	if kept.Agents == nil { // the file says null
+	if kept.Agents == nil { // the file contains null
 		kept.Agents = map[string]keptAgent{}
 	}
 	return kept, err
@@ -44,7 +44,7 @@ func (c credentials) read() (kept keptCredentials, err error) {
 
 func (c credentials) write(kept keptCredentials) (path string, err error) {
 	if path, err = c.path(); err != nil {
-		return "", fmt.Errorf("there is no folder to keep the key in; set %s instead: %w", keyVariable, err)
+		return "", fmt.Errorf("the key can't be stored, because there is no home folder; set %s instead: %w", keyVariable, err)
 	}
 	return path, writeConfig(path, kept)
 }
@@ -57,7 +57,7 @@ func configFile(dir func() (string, error), name string) (string, error) {
 	return filepath.Join(root, "pulsecast", name), nil
 }
 
-// readConfig reads a file of settings; one that isn't there is empty.
+// readConfig reads a settings file. A missing file is empty.
 func readConfig(path string, v any) error {
 	raw, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -72,7 +72,7 @@ func readConfig(path string, v any) error {
 	return nil
 }
 
-// writeConfig replaces a file of settings in one step. Only its user can read it.
+// writeConfig replaces a settings file in one step. Only its user can read it.
 func writeConfig(path string, v any) error {
 	raw, err := json.MarshalIndent(v, "", "  ")
 	if err != nil {

@@ -8,22 +8,22 @@ import (
 	"github.com/pulsecast/pulsecast/app/client"
 )
 
-// The exit codes of the commands. Scripts rely on them: they never change their meaning.
+// The exit codes of the commands. Scripts rely on them, so they never change their meaning.
 const (
 	ExitOK            = 0
-	ExitFailed        = 1 // anything else, such as a file that can't be written
+	ExitFailed        = 1 // any other failure, such as a file that can't be written
 	ExitUsage         = 2 // the command line is wrong; nothing was sent
-	ExitRefused       = 3 // the service refused what was sent; sending it again doesn't help
+	ExitRefused       = 3 // the service refused the request; sending it again doesn't help
 	ExitNotAuthorised = 4 // the key is missing, wrong or not allowed to do this
 	ExitRateLimited   = 5 // too many requests, also after waiting
 	ExitUnavailable   = 6 // the service failed or can't be reached, also after trying again
 )
 
-// ExitCodes explains them for the help.
+// ExitCodes explains the exit codes in the help.
 const ExitCodes = "Exit codes: 0 done, 1 failed, 2 wrong command line, 3 refused by the service, " +
 	"4 not authorised, 5 rate limited, 6 unavailable."
 
-// ExitCode is the exit code of an error.
+// ExitCode returns the exit code of an error.
 func ExitCode(err error) int {
 	if err == nil {
 		return ExitOK
@@ -58,19 +58,19 @@ func exitCodeOf(status int) int {
 	return ExitRefused
 }
 
-// usageError is a command line that can't be carried out.
+// usageError is the error of a command line that can't be carried out.
 type usageError struct{ message string }
 
 func (u *usageError) Error() string { return u.message }
 
 func usage(format string, args ...any) error { return &usageError{fmt.Sprintf(format, args...)} }
 
-// notAuthorised means that there is no key to send.
+// notAuthorised is the error of a command that needs a key and finds none.
 type notAuthorised struct{ message string }
 
 func (n *notAuthorised) Error() string { return n.message }
 
-// itemsRefused means that a part of a batch was refused.
+// itemsRefused is the error of a batch that was partly refused.
 type itemsRefused struct{ refused, all int }
 
 func (i *itemsRefused) Error() string {

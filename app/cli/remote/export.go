@@ -15,11 +15,11 @@ import (
 
 type exportCommand struct {
 	connection
-	Format string `default:"jsonl" enum:"jsonl,csv" help:"Form of the file: ${enum}."`
-	Output string `short:"o" placeholder:"FILE" help:"File to write; without it the output."`
+	Format string `default:"jsonl" enum:"jsonl,csv" help:"Format of the file: ${enum}."`
+	Output string `short:"o" placeholder:"FILE" help:"File to write; default: the standard output."`
 }
 
-// Run writes everything the agent has. A file appears only once it is whole.
+// Run writes the agent's data. The file appears only once it is complete.
 func (e *exportCommand) Run(ctx context.Context, t *Terminal) error {
 	call, err := e.openAsAgent(t)
 	if err != nil {
@@ -48,8 +48,8 @@ func (e *exportCommand) Run(ctx context.Context, t *Terminal) error {
 	return nil
 }
 
-// progress is a bar on a terminal, and nothing elsewhere. Besides predictions an export has
-// a few other lines, so that the bar is not exact.
+// progress returns a progress bar on a terminal, and does nothing elsewhere. The bar isn't exact, because
+// an export has a few lines besides the predictions.
 func (t *Terminal) progress(total int64) *progressbar.ProgressBar {
 	return progressbar.NewOptions64(
 		total, progressbar.OptionSetWriter(t.Err), progressbar.OptionSetVisibility(t.Asks), progressbar.OptionShowCount(),
@@ -57,7 +57,7 @@ func (t *Terminal) progress(total int64) *progressbar.ProgressBar {
 	)
 }
 
-// writeWhole writes a file beside its place and moves it there at the end.
+// writeWhole writes a temporary file in the same folder and renames it at the end.
 func writeWhole(path string, write func(io.Writer) error) error {
 	temp, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*.part")
 	if err != nil {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// FuzzFromFile: a file is refused, or sent as JSON if it is JSON.
+// FuzzFromFile checks that a file is refused, or sent as JSON if it is JSON.
 func FuzzFromFile(f *testing.F) {
 	for _, seed := range []string{`{"title":"t"}`, `[{"title":"t"}]`, `{"predictions":[]}`, `[`, ``, " \n", `null`, "\xef\xbb\xbf{}"} {
 		f.Add([]byte(seed))

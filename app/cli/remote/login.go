@@ -15,11 +15,11 @@ import (
 
 type loginCommand struct {
 	connection
-	Register string `placeholder:"NAME" help:"Make an agent of this name and keep its key, where registration is open."`
+	Register string `placeholder:"NAME" help:"Register an agent with this name and store its key. Registration must be open."`
 	Model    string `help:"Model that the new agent declares."`
 }
 
-// Run tries a key, which is typed, piped or made, and keeps it for the installation.
+// Run checks a key and stores it for the installation. The key is typed, piped in or new.
 func (l *loginCommand) Run(ctx context.Context, t *Terminal) error {
 	kept, err := t.credentials().read()
 	if err != nil {
@@ -45,7 +45,7 @@ func (l *loginCommand) Run(ctx context.Context, t *Terminal) error {
 	return err
 }
 
-// agent is the one to keep: a new one, or that of a key, which is tried.
+// agent returns the agent to store: a new one, or the owner of a key, which it checks.
 func (l *loginCommand) agent(ctx context.Context, t *Terminal, call *client.Client) (keptAgent, []byte, error) {
 	if l.Register != "" {
 		made, body, err := register(ctx, call, l.Register, l.Model)
@@ -60,8 +60,8 @@ func (l *loginCommand) agent(ctx context.Context, t *Terminal, call *client.Clie
 	return keptAgent{me.Stats.Agent.Handle, call.Key}, body, err
 }
 
-// key is that of the environment, typed, or piped. It is no argument: other users can read
-// the arguments of a process.
+// key returns the key from the environment, from the terminal or from a pipe. The key isn't an argument,
+// because other users can read the arguments of a process.
 func (l *loginCommand) key(ctx context.Context, t *Terminal, base string) (key string, err error) {
 	if key = t.Getenv(keyVariable); key == "" {
 		if key, err = t.readSecret(ctx, "API key for "+base+": "); err != nil && !errors.Is(err, io.EOF) {
@@ -89,7 +89,7 @@ func register(ctx context.Context, call *client.Client, name, model string) (mad
 
 type logoutCommand struct{ connection }
 
-// Run forgets a key. The key stays valid.
+// Run deletes the stored key. The key stays valid.
 func (l *logoutCommand) Run(t *Terminal) error {
 	kept, err := t.credentials().read()
 	if err != nil {
@@ -101,7 +101,7 @@ func (l *logoutCommand) Run(t *Terminal) error {
 	}
 	agent, had := kept.Agents[call.Base]
 	if !had {
-		return usage("there is no key for %s", call.Base)
+		return usage("no key is stored for %s", call.Base)
 	}
 	delete(kept.Agents, call.Base)
 	if kept.Default == call.Base {
@@ -110,6 +110,6 @@ func (l *logoutCommand) Run(t *Terminal) error {
 	if _, err := t.credentials().write(kept); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(t.Out, "The key of %s for %s is forgotten here. It is still valid.\n", agent.Handle, call.Base)
+	_, err = fmt.Fprintf(t.Out, "The key of %s for %s was deleted from this machine. It is still valid.\n", agent.Handle, call.Base)
 	return err
 }

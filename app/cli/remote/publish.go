@@ -16,23 +16,23 @@ import (
 
 type publishCommand struct {
 	connection
-	File       string   `arg:"" optional:"" help:"File with one prediction as JSON, or several as a list or as {\"predictions\": […]}; - for the input."`
-	Market     string   `placeholder:"ID" help:"Market it is about; needed to be ranked. Title and horizon then come from it."`
-	Outcome    string   `help:"Outcome of the market; default the one named Yes."`
+	File       string   `arg:"" optional:"" help:"File with one prediction as JSON, or several as a list or as {\"predictions\": […]}; - for the standard input."`
+	Market     string   `placeholder:"ID" help:"Market of the prediction, needed for the ranking. It also gives the title and the horizon."`
+	Outcome    string   `help:"Outcome of the market; default: the outcome named Yes."`
 	Confidence *float64 `placeholder:"P" help:"Probability from 0 to 1 that the outcome happens: 0.72, not 72."`
-	Thesis     string   `help:"The claim and why; - reads it from the input."`
+	Thesis     string   `help:"The claim and the reasons; - reads them from the standard input."`
 	Title      string   `help:"The question."`
 	Horizon    string   `placeholder:"TIME" help:"When the answer is expected, such as 2027-01-31T00:00:00Z."`
-	Category   string   `help:"A topic word."`
-	Model      string   `help:"Model that made the prediction; default the agent's."`
-	Reveal     string   `help:"When others see it: now, baseline or close."`
-	Evidence   []string `sep:"none" placeholder:"TITLE=URL" help:"A link that supports it; can be repeated."`
-	Key        string   `name:"idempotency-key" placeholder:"TEXT" help:"What recognises a repeated request; default a fresh one."`
-	DryRun     bool     `help:"Check everything and publish nothing."`
-	Yes        bool     `short:"y" help:"Publish without asking; needed where no person can answer."`
+	Category   string   `help:"Category of the prediction, one word."`
+	Model      string   `help:"Model that made the prediction; default: the agent's."`
+	Reveal     string   `help:"When others see the prediction: now, baseline or close."`
+	Evidence   []string `sep:"none" placeholder:"TITLE=URL" help:"A link that supports the prediction; can be repeated."`
+	Key        string   `name:"idempotency-key" placeholder:"TEXT" help:"Key by which the service recognises a repeated request; default: a new one."`
+	DryRun     bool     `help:"Check the prediction without publishing it."`
+	Yes        bool     `short:"y" help:"Publish without asking; needed without a terminal."`
 }
 
-// Run checks what is to be published, asks, and publishes it.
+// Run checks the prediction, asks for confirmation, and publishes it.
 func (p *publishCommand) Run(ctx context.Context, t *Terminal) error {
 	if !p.DryRun && !p.Yes && (!t.Asks || p.File == "-" || p.Thesis == "-") {
 		return usage("a publication can't be taken back, and there is no terminal to ask: add --yes, or --dry-run to only check it")
@@ -53,10 +53,10 @@ func (p *publishCommand) Run(ctx context.Context, t *Terminal) error {
 	return p.send(ctx, t, call, body, batch, p.DryRun)
 }
 
-// ask shows what would be published and lets a person decide.
+// ask shows the prediction and asks a person whether to publish it.
 func (p *publishCommand) ask(ctx context.Context, t *Terminal, call *client.Client, body []byte, batch bool) (bool, error) {
 	shown := *t
-	shown.Out = t.Err // what is asked about is no result
+	shown.Out = t.Err // the question isn't a result
 	check := *p
 	check.JSON = false
 	if err := check.send(ctx, &shown, call, body, batch, true); err != nil {
@@ -69,7 +69,7 @@ func (p *publishCommand) ask(ctx context.Context, t *Terminal, call *client.Clie
 	return agreed, err
 }
 
-// send publishes, or only checks, and prints what the service says.
+// send publishes, or only checks, and prints the service's answer.
 func (p *publishCommand) send(ctx context.Context, t *Terminal, call *client.Client, body []byte, batch, dryRun bool) error {
 	r := client.Request{Method: http.MethodPost, Path: "/api/predictions", Body: body, IdempotencyKey: p.Key}
 	if batch {
@@ -103,7 +103,7 @@ func (t *Terminal) printPublished(done client.Published, dryRun bool) error {
 	return err
 }
 
-// sendBatch publishes a batch. It fails if an item was refused; the others are published.
+// sendBatch publishes a batch. It fails if an item was refused. The other items are published.
 func (p *publishCommand) sendBatch(ctx context.Context, t *Terminal, call *client.Client, r client.Request) error {
 	var done client.PublishedBatch
 	body, err := call.Do(ctx, r, &done)
@@ -146,7 +146,7 @@ func (t *Terminal) printBatch(done client.PublishedBatch) error {
 	return t.printTable(columns, rows)
 }
 
-// body is what to send: the file as it is, or what the flags say.
+// body returns the request body: the file as it is, or an object made from the flags.
 func (p *publishCommand) body(in io.Reader) (body []byte, batch bool, err error) {
 	if p.File == "" {
 		body, err = p.fromFlags(in)
@@ -166,8 +166,8 @@ func (p *publishCommand) body(in io.Reader) (body []byte, batch bool, err error)
 	return fromFile(body)
 }
 
-// fromFile tells one prediction from several. A list becomes the object that the service
-// takes; everything else is sent as it is, so that the service names what is wrong with it.
+// fromFile reads one prediction or several. A list becomes the object that the service takes. Any other
+// JSON is sent as it is, so that the service names its mistakes.
 func fromFile(content []byte) (body []byte, batch bool, err error) {
 	trimmed := bytes.TrimSpace(content)
 	if len(trimmed) > 0 && trimmed[0] == '[' {
@@ -183,7 +183,7 @@ func fromFile(content []byte) (body []byte, batch bool, err error) {
 
 func (p *publishCommand) fromFlags(in io.Reader) ([]byte, error) {
 	if p.Thesis == "" || p.Confidence == nil {
-		return nil, usage("say what you forecast: --market ID --confidence P --thesis TEXT, or name a file")
+		return nil, usage("give the prediction as --market ID --confidence P --thesis TEXT, or name a file")
 	}
 	if p.Thesis == "-" {
 		typed, err := io.ReadAll(in)
@@ -215,7 +215,7 @@ func (p *publishCommand) evidence() (links []map[string]string, err error) {
 	for _, one := range p.Evidence {
 		title, address, found := strings.Cut(one, "=http")
 		if !found {
-			return nil, usage("evidence is TITLE=URL with an http(s) address, not %q", one)
+			return nil, usage("--evidence must be TITLE=URL with an http(s) address, not %q", one)
 		}
 		links = append(links, map[string]string{"title": title, "url": "http" + address})
 	}

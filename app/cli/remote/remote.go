@@ -1,5 +1,5 @@
-// Package remote holds the commands that call an installation over its HTTP API, as an agent
-// or its author does: they need an address and a key, and no database.
+// Package remote holds the commands that call an installation over its HTTP API, for agents and their
+// authors. They need an address and a key, and no database.
 package remote
 
 import (
@@ -13,31 +13,31 @@ import (
 	"github.com/pulsecast/pulsecast/app/client"
 )
 
-// defaultBase is where `pulsecast serve` listens if nothing else is said.
+// defaultBase is the default address of `pulsecast serve`.
 const defaultBase = "http://127.0.0.1:8080"
 
 // Commands are the commands of an agent's author.
 type Commands struct {
-	Login       loginCommand       `cmd:"" group:"client" help:"Keep an agent's key for an installation, after trying it."`
-	Logout      logoutCommand      `cmd:"" group:"client" help:"Forget the key of an installation."`
-	Markets     marketsCommand     `cmd:"" group:"client" help:"Show open markets, or one with its criteria."`
-	News        newsCommand        `cmd:"" group:"client" help:"Show news of the communities in turn."`
+	Login       loginCommand       `cmd:"" group:"client" help:"Check an agent's key and store it for an installation."`
+	Logout      logoutCommand      `cmd:"" group:"client" help:"Delete the stored key of an installation."`
+	Markets     marketsCommand     `cmd:"" group:"client" help:"Show open markets, or one market with its criteria."`
+	News        newsCommand        `cmd:"" group:"client" help:"Show news, alternating between the communities."`
 	Assignments assignmentsCommand `cmd:"" group:"client" help:"Show open questions worth forecasting."`
 	Publish     publishCommand     `cmd:"" group:"client" help:"Publish a prediction, or many from a file, for good."`
-	Updates     updatesCommand     `cmd:"" group:"client" help:"Show what is new for the agent since the last look."`
-	Watch       watchCommand       `cmd:"" group:"client" help:"Follow what happens, a line each, until stopped."`
+	Updates     updatesCommand     `cmd:"" group:"client" help:"Show the agent's updates since the last call."`
+	Watch       watchCommand       `cmd:"" group:"client" help:"Print updates as they happen, one per line, until stopped."`
 	Review      reviewCommand      `cmd:"" group:"client" help:"Show why predictions won and lost."`
 	Leaderboard leaderboardCommand `cmd:"" group:"client" help:"Show agents by skill."`
-	Export      exportCommand      `cmd:"" group:"client" help:"Write everything the agent has to a file."`
+	Export      exportCommand      `cmd:"" group:"client" help:"Write all data of the agent to a file."`
 }
 
-// connection is what every command needs to call an installation.
+// connection holds the flags of every command that calls an installation.
 type connection struct {
-	BaseURL string `name:"base-url" env:"PULSECAST_BASE_URL" placeholder:"URL" help:"Address of the installation; default: that of the last login, else ${defaultBase}."`
-	JSON    bool   `name:"json" help:"Print the answer of the service as it is."`
+	BaseURL string `name:"base-url" env:"PULSECAST_BASE_URL" placeholder:"URL" help:"Address of the installation; default: the address of the last login, else ${defaultBase}."`
+	JSON    bool   `name:"json" help:"Print the service's answer unchanged."`
 }
 
-// Variables are what the help texts of the commands refer to.
+// Variables returns the variables in the commands' help texts.
 func Variables() kong.Vars { return kong.Vars{"defaultBase": defaultBase} }
 
 // open returns a client of the chosen installation, with its key if there is one.
@@ -55,7 +55,7 @@ func (c *connection) open(t *Terminal) (*client.Client, error) {
 	return opened, nil
 }
 
-// openAsAgent is open for what needs a key.
+// openAsAgent is open for a command that needs a key.
 func (c *connection) openAsAgent(t *Terminal) (*client.Client, error) {
 	opened, err := c.open(t)
 	if err == nil && opened.Key == "" {
@@ -64,8 +64,8 @@ func (c *connection) openAsAgent(t *Terminal) (*client.Client, error) {
 	return opened, err
 }
 
-// show makes a request and prints its answer: as it came with --json, else as the table that
-// print makes of it.
+// show makes a request and prints its answer: unchanged with --json, else as the table that print makes of
+// it.
 func show[T any](ctx context.Context, c *connection, t *Terminal, call *client.Client, r client.Request, print func(T) error) error {
 	var answer T
 	body, err := call.Do(ctx, r, &answer)
@@ -78,8 +78,7 @@ func show[T any](ctx context.Context, c *connection, t *Terminal, call *client.C
 	return print(answer)
 }
 
-// refused returns what a command ends with if a request failed. If --json asks for that, it
-// prints what the service refused as it came.
+// refused returns the error of a failed request. With --json it prints the service's refusal unchanged.
 func (c *connection) refused(t *Terminal, err error) error {
 	if errors.Is(err, context.Canceled) {
 		return errCutShort

@@ -19,12 +19,12 @@ import (
 	"github.com/pulsecast/pulsecast/app/client"
 )
 
-// console is a terminal of a test, with its own folder for settings.
+// console is the terminal of a test, with a separate settings folder.
 type console struct {
 	*Terminal
 	out, err bytes.Buffer
 	dir      string
-	ctx      context.Context // nil for that of the test
+	ctx      context.Context // nil: the test's context
 	canceled bool            // the latest command ended with context.Canceled
 }
 
@@ -63,7 +63,7 @@ func (c *console) run(t *testing.T, args ...string) int {
 	return ExitCode(err)
 }
 
-// service answers like Pulsecast would: publications are only checked or really made.
+// service answers like Pulsecast. It counts publications and dry runs.
 func service(t *testing.T, published *int) string {
 	t.Helper()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -83,8 +83,8 @@ func service(t *testing.T, published *int) string {
 	return s.URL
 }
 
-// TestPublishAsks: a person sees what would be published and decides; nothing else publishes
-// without --yes.
+// TestPublishAsks checks that a person sees the prediction and decides, and that without a terminal only
+// --yes publishes.
 func TestPublishAsks(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -121,13 +121,13 @@ func TestPublishAsks(t *testing.T) {
 				t.Errorf("exit %d, %d published; want %d, %d and %q:\n%s", code, published, c.code, c.published, c.says, said)
 			}
 			if c.asks && c.code != ExitUsage && !strings.Contains(console.err.String(), "72 % that Yes") {
-				t.Errorf("it doesn't show what it asks about:\n%s", &console.err)
+				t.Errorf("the question doesn't show the prediction:\n%s", &console.err)
 			}
 		})
 	}
 }
 
-// TestInterruptedQuestion: Ctrl-C at the question publishes nothing and is no success.
+// TestInterruptedQuestion checks that Ctrl-C at the question publishes nothing and is no success.
 func TestInterruptedQuestion(t *testing.T) {
 	t.Parallel()
 	in, typing := io.Pipe()
@@ -141,7 +141,7 @@ func TestInterruptedQuestion(t *testing.T) {
 	}
 }
 
-// TestLoginKeepsTheKey: the key of a login is used for its installation only, and only its
+// TestLoginKeepsTheKey checks that the key of a login is used only for its installation, and that only its
 // user can read it.
 func TestLoginKeepsTheKey(t *testing.T) {
 	t.Parallel()
@@ -174,7 +174,7 @@ func TestLoginKeepsTheKey(t *testing.T) {
 	}
 }
 
-// TestLoginAfterNull: settings that say null are empty ones.
+// TestLoginAfterNull checks that a settings file with null counts as empty.
 func TestLoginAfterNull(t *testing.T) {
 	t.Parallel()
 	c := newConsole(t, "pc_key\n")
@@ -195,7 +195,7 @@ func TestLoginAfterNull(t *testing.T) {
 	}
 }
 
-// TestExitCodes: the answer of the service decides the exit code.
+// TestExitCodes checks that the service's answer decides the exit code.
 func TestExitCodes(t *testing.T) {
 	t.Parallel()
 	for status, want := range map[int]int{
@@ -229,8 +229,8 @@ func TestExitCodes(t *testing.T) {
 	}
 }
 
-// TestRefusedPublication: with --json the problem is printed once, for one prediction, for
-// several, and if the dry run before the question is refused.
+// TestRefusedPublication checks that --json prints the problem once: for one prediction, for several, and
+// for a refused dry run before the question.
 func TestRefusedPublication(t *testing.T) {
 	t.Parallel()
 	const problem = `{"ok":false,"code":"invalid_prediction","detail":"No.","errors":[],"requestId":"r"}`
@@ -255,8 +255,7 @@ func TestRefusedPublication(t *testing.T) {
 	}
 }
 
-// TestInterrupted: what was stopped before its end is no success, unless it runs until it is
-// stopped.
+// TestInterrupted checks that a command that was stopped early fails, unless it runs until it is stopped.
 func TestInterrupted(t *testing.T) {
 	t.Parallel()
 	for _, args := range [][]string{{"markets"}, {"updates"}, {"export"}, {"review"}, {"login"}, {"watch"}} {
@@ -286,13 +285,13 @@ func TestInterrupted(t *testing.T) {
 				t.Errorf("exit %d, want %d\n%s", code, want, &c.err)
 			}
 			if c.canceled {
-				t.Error("the error is context.Canceled, which the program takes for a good end")
+				t.Error("the error is context.Canceled, which the program treats as success")
 			}
 		})
 	}
 }
 
-// TestDescribe: an update is one line with what it is about and its numbers.
+// TestDescribe checks that an update is printed as one line with its subjects and numbers.
 func TestDescribe(t *testing.T) {
 	t.Parallel()
 	var u client.Update
@@ -307,8 +306,8 @@ func TestDescribe(t *testing.T) {
 	}
 }
 
-// TestTables: a terminal gets columns that fit its width, a pipe lines with tabs, and neither
-// gets what text of strangers could do to it.
+// TestTables checks that a terminal gets columns that fit its width, that a pipe gets lines with tabs, and
+// that control characters in foreign text reach neither.
 func TestTables(t *testing.T) {
 	t.Parallel()
 	columns := []column{{name: "id"}, {name: "value", numbers: true}, {name: "question", wide: true}}

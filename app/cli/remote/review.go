@@ -57,7 +57,7 @@ func (t *Terminal) printReview(answer client.Review) error {
 	return t.printCalls("Worst", r.Worst)
 }
 
-// printConclusions prints what the counts support, in the words of the service.
+// printConclusions prints the conclusions that the counts support, in the service's words.
 func (t *Terminal) printConclusions(handle string, conclusions []struct {
 	Text string `json:"text"`
 }) error {
@@ -81,7 +81,7 @@ func reviewRow(name string, s client.ReviewSlice) []string {
 	return []string{name, points(s.Mean), span(points(s.Low), points(s.High)), strconv.Itoa(s.Events), orEmpty(s.Verdict)}
 }
 
-// bounds is a part of a scale, such as 24–72h.
+// bounds formats a part of a scale, such as 24–72h.
 func bounds(from, to *float64, unit string) string {
 	switch {
 	case from == nil:

@@ -12,7 +12,7 @@ import (
 type marketsCommand struct {
 	connection
 	ID           string `arg:"" optional:"" help:"Id of one market, to see its criteria."`
-	Limit        int    `default:"24" help:"How many at most, 1 to 100."`
+	Limit        int    `default:"24" help:"Largest number to show, 1 to 100."`
 	Category     string `help:"Only this category."`
 	Tag          string `help:"Only this tag."`
 	Q            string `help:"Only questions with all of these words."`
@@ -73,7 +73,7 @@ func (t *Terminal) printMarket(answer client.MarketAnswer) error {
 
 type newsCommand struct {
 	connection
-	Limit     int    `default:"24" help:"How many at most, 1 to 100."`
+	Limit     int    `default:"24" help:"Largest number to show, 1 to 100."`
 	Community string `help:"Only this community."`
 	Q         string `help:"Only items with all of these words."`
 }
@@ -101,11 +101,11 @@ func (t *Terminal) printNews(answer client.News) error {
 // warnStale says that a table is out of date.
 func (t *Terminal) warnStale(stale bool) {
 	if stale {
-		fmt.Fprintln(t.Err, "pulsecast: this is older than it should be: the source doesn't answer")
+		fmt.Fprintln(t.Err, "pulsecast: these signals are out of date: the source doesn't answer")
 	}
 }
 
-// parameters makes a query of names and values; empty values are left out.
+// parameters makes a query from names and values. It leaves out empty values.
 func parameters(pairs ...string) url.Values {
 	query := url.Values{}
 	for i := 0; i < len(pairs); i += 2 {

@@ -18,15 +18,15 @@ import (
 // unknown stands for a value that the service doesn't know.
 const unknown = "–"
 
-// column is a column of a table. A wide one is cut to what the terminal leaves it.
+// column is a column of a table. A wide column is cut to the width that the terminal has left.
 type column struct {
 	name    string
 	numbers bool
 	wide    bool
 }
 
-// printTable prints rows: for a terminal aligned and cut to its width, otherwise as lines with
-// tabs, for other programs.
+// printTable prints rows. For a terminal they are aligned and cut to its width. For other programs they are
+// lines with tabs.
 func (t *Terminal) printTable(columns []column, rows [][]string) error {
 	head := make([]string, len(columns))
 	for i, c := range columns {
@@ -47,7 +47,7 @@ func (t *Terminal) printTable(columns []column, rows [][]string) error {
 	return err
 }
 
-// printLines prints cells with tabs between them; oneLine has left none in them.
+// printLines prints cells with tabs between them. oneLine has removed all tabs from the cells.
 func (t *Terminal) printLines(cells [][]string) error {
 	for _, row := range cells {
 		if _, err := fmt.Fprintln(t.Out, strings.Join(row, "\t")); err != nil {
@@ -78,7 +78,7 @@ func render(columns []column, cells [][]string, width int) string {
 	return w.Render()
 }
 
-// columnConfigs shares what other columns leave of the width among the wide ones.
+// columnConfigs divides the remaining width among the wide columns.
 func columnConfigs(columns []column, cells [][]string, width int) []table.ColumnConfig {
 	const padding, least = 2, 12
 	left, wide := width-1, 0
@@ -108,8 +108,8 @@ func columnConfigs(columns []column, cells [][]string, width int) []table.Column
 	return configs
 }
 
-// oneLine makes text of strangers safe to print: it can't move the cursor, color the
-// terminal, or show itself in another order than it is read.
+// oneLine makes foreign text safe to print: the text can't move the cursor, color the terminal, or reorder
+// its characters.
 func oneLine(s string) string {
 	return strings.Join(strings.Fields(printable(s)), " ")
 }
@@ -126,7 +126,7 @@ func printable(s string) string {
 	}, s)
 }
 
-// percent is a probability in per cent.
+// percent formats a probability in per cent.
 func percent(p *float64) string {
 	if p == nil {
 		return unknown
@@ -134,7 +134,7 @@ func percent(p *float64) string {
 	return strconv.FormatFloat(*p*100, 'f', 1, 64) + " %"
 }
 
-// change is a difference of probabilities in points of a per cent, with its sign.
+// change formats a difference of probabilities in percentage points, with its sign.
 func change(p *float64) string {
 	if p == nil {
 		return unknown
@@ -142,7 +142,7 @@ func change(p *float64) string {
 	return fmt.Sprintf("%+.1f", *p*100)
 }
 
-// amount is a large number with a unit.
+// amount formats a large number with a unit.
 func amount(v *float64) string {
 	if v == nil {
 		return unknown

@@ -12,26 +12,27 @@ import (
 	"golang.org/x/term"
 )
 
-// keyVariable names the environment variable that stands in for the stored key.
+// keyVariable names the environment variable that replaces the stored key.
 const keyVariable = "PULSECAST_API_KEY"
 
-// Terminal is where a command reads and writes.
+// Terminal is the input and output of a command.
 type Terminal struct {
 	In       io.Reader
 	Out, Err io.Writer
-	// Asks reports whether a person can answer a question: input and errors are a terminal.
+	// Asks reports whether a person can answer a question: standard input and standard error are a
+	// terminal.
 	Asks bool
-	// Width is that of the terminal that Out is, 0 if it is none.
+	// Width is the width of the terminal behind Out, or 0 if Out is no terminal.
 	Width int
 	// Getenv reads the environment.
 	Getenv func(name string) string
 	// ConfigDir is the folder for the user's settings of all programs.
 	ConfigDir func() (string, error)
-	// ReadSecret reads a line without showing it; nil if there is no terminal.
+	// ReadSecret reads a line without showing it. It is nil if there is no terminal.
 	ReadSecret func() (string, error)
 }
 
-// Standard is the terminal of the process.
+// Standard returns the terminal of the process.
 func Standard() *Terminal {
 	t := &Terminal{
 		In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Getenv: os.Getenv, ConfigDir: os.UserConfigDir,
@@ -51,7 +52,7 @@ func Standard() *Terminal {
 
 func isTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
 
-// confirm asks a person a question that is answered by yes or no. No answer is no.
+// confirm asks a person a yes-or-no question. No answer counts as no.
 func (t *Terminal) confirm(ctx context.Context, question string) (bool, error) {
 	fmt.Fprint(t.Err, question+" [y/N] ")
 	line, err := t.readLine(ctx)
@@ -62,8 +63,8 @@ func (t *Terminal) confirm(ctx context.Context, question string) (bool, error) {
 	return answer == "y" || answer == "yes", nil
 }
 
-// readSecret asks for a line that a terminal doesn't show, and reads it from the input if
-// that is no terminal.
+// readSecret asks for a line that the terminal doesn't show. If there is no terminal, it reads a line of
+// the input.
 func (t *Terminal) readSecret(ctx context.Context, question string) (string, error) {
 	if t.ReadSecret == nil {
 		return t.readLine(ctx)
@@ -74,7 +75,7 @@ func (t *Terminal) readSecret(ctx context.Context, question string) (string, err
 	return line, err
 }
 
-// readLine reads a line, or ends when ctx does.
+// readLine reads a line. It returns early if ctx ends.
 func (t *Terminal) readLine(ctx context.Context) (string, error) {
 	type typed struct {
 		line string
@@ -93,12 +94,11 @@ func (t *Terminal) readLine(ctx context.Context) (string, error) {
 	}
 }
 
-// errNotConfirmed is the answer no.
+// errNotConfirmed means that the person answered no.
 var errNotConfirmed = errors.New("nothing was published")
 
-// These are ends by the person: before anything was done, and before the whole answer came.
-// They aren't context.Canceled, which means a good end of a command that runs until it is
-// stopped.
+// The person interrupted the command: before it did anything, or before the whole answer came. These errors
+// aren't context.Canceled, which means success for a command that runs until it is stopped.
 var (
 	errInterrupted = errors.New("interrupted; nothing was done")
 	errCutShort    = errors.New("interrupted before the whole answer came")

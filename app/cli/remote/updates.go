@@ -16,11 +16,11 @@ import (
 
 type updatesCommand struct {
 	connection
-	Since string `placeholder:"CURSOR" help:"Begin behind this cursor and don't remember the place; default: the place of the last look."`
-	Limit int    `default:"100" help:"How many at most in one request, 1 to 100."`
+	Since string `placeholder:"CURSOR" help:"Begin after this cursor, and don't store the new position; default: the stored position of the last call."`
+	Limit int    `default:"100" help:"Largest number in one request, 1 to 100."`
 }
 
-// Run prints what is new and remembers the place.
+// Run prints the new updates and stores the position.
 func (u *updatesCommand) Run(ctx context.Context, t *Terminal) error {
 	call, err := u.openAsAgent(t)
 	if err != nil {
@@ -41,13 +41,13 @@ func (u *updatesCommand) Run(ctx context.Context, t *Terminal) error {
 	}
 }
 
-// place is where in the updates the last look ended.
+// place is the position in the updates after the last call.
 type place struct {
 	cursor string
 	move   func(cursor string) error
 }
 
-// place finds the last look of this agent, unless the command line says where to begin.
+// place returns the stored position of this agent, unless the command line names a cursor.
 func (u *updatesCommand) place(ctx context.Context, t *Terminal, call *client.Client) (*place, error) {
 	if u.Since != "" {
 		p := &place{cursor: u.Since}
@@ -60,13 +60,13 @@ func (u *updatesCommand) place(ctx context.Context, t *Terminal, call *client.Cl
 	}
 	path, err := configFile(t.ConfigDir, "updates.json")
 	if err != nil {
-		return nil, usage("there is no folder to keep the place in; say where to begin with --since (%v)", err)
+		return nil, usage("the position can't be stored, because there is no home folder; name a cursor with --since (%v)", err)
 	}
 	var cursors map[string]string
 	if err := readConfig(path, &cursors); err != nil {
 		return nil, err
 	}
-	if cursors == nil { // there is no file, or it says null
+	if cursors == nil { // the file is missing or contains null
 		cursors = map[string]string{}
 	}
 	name := call.Base + " " + me.Stats.Agent.Handle
@@ -78,12 +78,12 @@ func (u *updatesCommand) place(ctx context.Context, t *Terminal, call *client.Cl
 	return p, nil
 }
 
-// page reads and prints one page. A place that is too old is moved to the present.
+// page reads and prints one page. It replaces an expired position with the current one.
 func (u *updatesCommand) page(ctx context.Context, t *Terminal, call *client.Client, at *place) (page client.Updates, err error) {
 	query := parameters("limit", strconv.Itoa(u.Limit), "since", at.cursor)
 	body, err := call.Do(ctx, client.Request{Path: "/api/agents/me/updates", Query: query}, &page)
 	if refusal, refused := errors.AsType[*client.Refusal](err); refused && refusal.Code == "cursor_expired" && refusal.Cursor != "" {
-		fmt.Fprintln(t.Err, "pulsecast: the last look is too long ago: some updates are gone; your predictions show what happened")
+		fmt.Fprintln(t.Err, "pulsecast: the last call was too long ago, so some updates are gone. Your predictions show their results.")
 		return client.Updates{Cursor: refusal.Cursor, HasMore: true}, nil
 	}
 	if err != nil {
@@ -105,15 +105,15 @@ func (t *Terminal) printUpdates(page client.Updates, first bool) error {
 		return nil
 	}
 	if first {
-		fmt.Fprintln(t.Err, "pulsecast: this was the first look; the next one shows what happens from now on")
+		fmt.Fprintln(t.Err, "pulsecast: this was the first call. The next call shows the updates from now on.")
 	}
 	if page.NextCheckAt != nil {
-		fmt.Fprintln(t.Err, "pulsecast: look again at", page.NextCheckAt.UTC().Format(time.RFC3339))
+		fmt.Fprintln(t.Err, "pulsecast: next check at", page.NextCheckAt.UTC().Format(time.RFC3339))
 	}
 	return nil
 }
 
-// describe is an update in one line: when, what, and the numbers of what it is about.
+// describe formats an update as one line: its time, its type, and the ids and numbers of its subjects.
 func describe(u client.Update) string {
 	words := []string{u.At.UTC().Format(time.RFC3339), fmt.Sprintf("%-20s", u.Type)}
 	for _, name := range slices.Sorted(maps.Keys(u.Ref)) {
@@ -124,7 +124,7 @@ func describe(u client.Update) string {
 	return oneLine(strings.Join(words, "  "))
 }
 
-// describeRef is what an update says of one thing: its id, then its numbers.
+// describeRef formats one subject of an update: its id, then its numbers.
 func describeRef(raw json.RawMessage) string {
 	var fields map[string]any
 	if json.Unmarshal(raw, &fields) != nil || fields == nil {
@@ -137,7 +137,7 @@ func describeRef(raw json.RawMessage) string {
 	return strings.Join(append(words, numbersOf(fields)...), " ")
 }
 
-// numbersOf lists the numbers of an object and of the objects in it, by name.
+// numbersOf lists the numbers of an object and of its nested objects, by name.
 func numbersOf(fields map[string]any) (words []string) {
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
 		switch value := fields[name].(type) {

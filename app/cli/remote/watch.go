@@ -17,8 +17,8 @@ type watchCommand struct {
 	Category string   `help:"Only this category."`
 }
 
-// Run prints each update as it comes, until it is stopped. With a key those of its agent come
-// too.
+// Run prints each update as it happens, until it is stopped. With a key it also prints the agent's private
+// updates.
 func (w *watchCommand) Run(ctx context.Context, t *Terminal) error {
 	call, err := w.open(t)
 	if err != nil {

@@ -15,11 +15,11 @@ import (
 	"github.com/pulsecast/pulsecast/app/source/sanitize"
 )
 
-// maxForecasts is how many forecasts one request may hold. The client sends one.
+// maxForecasts is the maximum number of forecasts in a request. The client sends one.
 const maxForecasts = 20
 
-// forecastBody is one element of the body. The other fields are of questions that ask for more
-// than yes or no.
+// forecastBody is one element of the body. Options and CDF belong to questions that don't ask for
+// yes or no.
 type forecastBody struct {
 	Question    json.Number     `json:"question"`
 	Probability *float64        `json:"probability_yes"`
@@ -27,8 +27,8 @@ type forecastBody struct {
 	CDF         json.RawMessage `json:"continuous_cdf"`
 }
 
-// forecast takes probabilities. Each waits for its comment, or is published with the one that came
-// before it. All are checked before any is kept.
+// forecast accepts probabilities. It checks them all before it stores any. A probability waits for
+// its comment, unless the comment came first. Then both are published as a prediction.
 func (a *API) forecast(c *fiber.Ctx) error {
 	var list []forecastBody
 	if err := readBody(c, &list, `a JSON array: [{"question": 123, "probability_yes": 0.62}]`); err != nil {
@@ -57,7 +57,8 @@ func (a *API) forecast(c *fiber.Ctx) error {
 	return respond(c, fiber.StatusCreated, struct{}{})
 }
 
-// probability returns what a forecast says, to four decimals; wrong says what to send instead.
+// probability returns the probability of a forecast, rounded to four decimals. wrong says what to
+// send instead.
 func (f *forecastBody) probability() (p float64, wrong string) {
 	given := func(raw json.RawMessage) bool { return len(raw) > 0 && string(raw) != "null" }
 	switch {
@@ -71,7 +72,7 @@ func (f *forecastBody) probability() (p float64, wrong string) {
 	return math.Round(*f.Probability*1e4) / 1e4, ""
 }
 
-// openQuestion finds a question that can be forecast.
+// openQuestion returns an open question.
 func (a *API) openQuestion(c *fiber.Ctx, number json.Number) (*market.Market, error) {
 	m, err := a.question(c.UserContext(), number.String())
 	if err != nil {
@@ -79,12 +80,12 @@ func (a *API) openQuestion(c *fiber.Ctx, number json.Number) (*market.Market, er
 	}
 	if m.Closed {
 		return nil, problem.New(problem.CodeMarketClosed, fmt.Sprintf(
-			"Question %s is closed; nothing was stored. Choose an open one of GET %s/posts/?statuses=open.", number, Base))
+			"Question %s is closed; nothing was stored. Choose an open one from GET %s/posts/?statuses=open.", number, Base))
 	}
 	return m, nil
 }
 
-// commentBody is the body of a comment. is_private and included_forecast change nothing.
+// commentBody is the body of a comment. is_private and included_forecast have no effect.
 type commentBody struct {
 	Post    json.Number `json:"on_post"`
 	Text    string      `json:"text"`
@@ -101,7 +102,7 @@ type commentWire struct {
 	CreatedAt string      `json:"created_at"`
 }
 
-// comment takes the thesis of a prediction.
+// comment accepts the thesis of a prediction.
 func (a *API) comment(c *fiber.Ctx) error {
 	var body commentBody
 	if err := readBody(c, &body, `a JSON object: {"on_post": 123, "text": "Because …"}`); err != nil {
@@ -127,13 +128,13 @@ func (a *API) comment(c *fiber.Ctx) error {
 	})
 }
 
-// thesisOf makes a thesis of a comment: without the characters that a thesis may not have, and cut
-// where it is too long. Bots comment with whole reports.
+// thesisOf makes a thesis of a comment. It removes characters that a thesis may not have and cuts a
+// text that is too long, because bots send whole reports.
 func thesisOf(comment string) string {
 	return plaintext.Cut(sanitize.Prose(comment), prediction.MaxThesis)
 }
 
-// readBody decodes a JSON body; want says what it must be.
+// readBody decodes a JSON body. want describes the expected body.
 func readBody(c *fiber.Ctx, into any, want string) error {
 	if media, _, err := mime.ParseMediaType(c.Get(fiber.HeaderContentType)); err != nil || media != fiber.MIMEApplicationJSON {
 		return problem.UnsupportedMediaType(c.Get(fiber.HeaderContentType))

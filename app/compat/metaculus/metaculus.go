@@ -1,14 +1,14 @@
-// Package metaculus is an edge that speaks the part of Metaculus' API that the client of
-// forecasting-tools uses, for yes-or-no questions. So a bot written for Metaculus forecasts on the
-// markets of this service when it is given another base address. It parses, calls the domain and
-// answers, as package api does, and has the same keys, limits and refusals.
+// Package metaculus serves the part of Metaculus' API that the client of forecasting-tools uses, for
+// yes-or-no questions. A bot written for Metaculus can forecast on this service's markets by changing
+// only its base address. The package parses, calls the domain and answers, as package api does. Keys,
+// limits and refusals are the same.
 //
 // The shapes are those that github.com/Metaculus/forecasting-tools reads and writes at commit
 // 47cf3cf156ba0fa384034e43c1a5b975091c210a (July 2026) in helpers/metaculus_client.py and
 // data_models/questions.py.
 //
-// A post and its question are a market and share its number; see number. A forecast and a comment
-// become one prediction; see prediction.Publisher.AddPart.
+// A market is both a post and its question, which have the same number; see number. A forecast and a
+// comment together become one prediction; see prediction.Publisher.AddPart.
 package metaculus
 
 import (
@@ -30,19 +30,19 @@ import (
 	"github.com/pulsecast/pulsecast/app/prediction"
 )
 
-// Base is where the API begins.
+// Base is the prefix of all paths of the API.
 const Base = "/compat/metaculus/api"
 
 const (
-	// CommentsPath takes the bodies that are larger than others, up to MaxComment bytes: bots send
-	// reports that are far longer than a thesis may be.
+	// CommentsPath accepts larger bodies than other paths, up to MaxComment bytes, because bots
+	// send reports that are much longer than a thesis may be.
 	CommentsPath = Base + comments
 	MaxComment   = 512 << 10
 
 	comments = "/comments/create/"
 )
 
-// API answers the paths below Base.
+// API handles the paths below Base.
 type API struct {
 	Config    *config.Config
 	DB        *database.DB
@@ -54,7 +54,7 @@ type API struct {
 	assignments assignment.Store
 }
 
-// Register adds the routes. All need a key: the client always sends one.
+// Register adds the routes. All of them need a key, because the client always sends one.
 func (a *API) Register(s *httpserver.Server) {
 	limits := s.Limits
 	get := func(path string, cost httpserver.Cost, h fiber.Handler) {
@@ -71,7 +71,7 @@ func (a *API) Register(s *httpserver.Server) {
 	post(comments, a.comment)
 }
 
-// keyAsBearer reads Authorization: Token KEY, as Metaculus' clients send it, like Bearer KEY.
+// keyAsBearer treats Authorization: Token KEY, which Metaculus' clients send, like Bearer KEY.
 func keyAsBearer(c *fiber.Ctx) error {
 	h := &c.Request().Header
 	if sent := h.PeekAll(fiber.HeaderAuthorization); len(sent) == 1 {
@@ -82,7 +82,7 @@ func keyAsBearer(c *fiber.Ctx) error {
 	return c.Next()
 }
 
-// author is the agent of a request.
+// author returns the agent of a request.
 func author(c *fiber.Ctx) *agent.Agent {
 	return httpserver.PrincipalOf(c).(*identity.Principal).Agent
 }

@@ -68,8 +68,8 @@ func start(t *testing.T, kind database.Kind) *service {
 	return s
 }
 
-// fill stores open markets m1 to m3 and 1001, one with other outcomes, and one that is closed. m2
-// is assigned.
+// fill stores open markets: m1 to m3, 1001, and one whose outcomes aren't Yes and No. It also
+// stores a closed market, and an assignment on m2.
 func (s *service) fill(t *testing.T) {
 	t.Helper()
 	now := time.Now().UTC().Truncate(time.Second)
@@ -130,7 +130,7 @@ func (s *service) send(t *testing.T, method, path, body string) (int, map[string
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.UseNumber()
 	if err := d.Decode(&answer); err != nil {
-		t.Fatalf("%s %s: %d %s: %v", method, path, res.StatusCode, raw, err)
+		t.Fatalf("%s %s: status %d, %s: %v", method, path, res.StatusCode, raw, err)
 	}
 	return res.StatusCode, answer
 }
@@ -139,12 +139,12 @@ func (s *service) get(t *testing.T, path string) map[string]any {
 	t.Helper()
 	status, answer := s.send(t, "GET", base+path, "")
 	if status != 200 {
-		t.Fatalf("GET %s: %d %v", path, status, answer)
+		t.Fatalf("GET %s: got status %d, %v", path, status, answer)
 	}
 	return answer
 }
 
-// titles lists the questions that a list has: "m1 m2".
+// titles returns the questions of a list, such as "m1 m2".
 func titles(answer map[string]any) string {
 	var found []string
 	for _, p := range answer["results"].([]any) {
@@ -154,7 +154,7 @@ func titles(answer map[string]any) string {
 	return strings.Join(found, " ")
 }
 
-// predictions lists what the public API shows, newest first: "m1 0.62 thesis".
+// predictions lists the predictions in the public API, newest first, such as "m1 0.62 thesis".
 func (s *service) predictions(t *testing.T) []string {
 	t.Helper()
 	public := &service{url: s.url}
@@ -177,7 +177,8 @@ func each(t *testing.T, test func(t *testing.T, s *service)) {
 	}
 }
 
-// recorded is a request that the client of forecasting-tools sends; {id} stands for a question.
+// recorded is a request that the client of forecasting-tools sends. {id} stands for the id of a
+// question.
 type recorded struct {
 	Of, Method, Path, Body string
 	Status                 int
@@ -190,13 +191,13 @@ func recordedRequests(t *testing.T) (list []recorded) {
 		err = json.Unmarshal(raw, &list)
 	}
 	if err != nil || len(list) != 5 {
-		t.Fatalf("%d requests, %v", len(list), err)
+		t.Fatalf("got %d requests (error %v), want 5", len(list), err)
 	}
 	return list
 }
 
-// TestRecordedRequests plays what the client sends to forecast a question, and reads the answers
-// as the client does.
+// TestRecordedRequests sends what the client sends to forecast a question, and reads the answers as
+// the client does.
 func TestRecordedRequests(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, s *service) {
@@ -204,16 +205,16 @@ func TestRecordedRequests(t *testing.T) {
 		for _, r := range recordedRequests(t) {
 			status, answer := s.send(t, r.Method, base+strings.ReplaceAll(r.Path, "{id}", id), strings.ReplaceAll(r.Body, "{id}", id))
 			if status != r.Status {
-				t.Fatalf("%s: %d %v", r.Of, status, answer)
+				t.Fatalf("%s: got status %d, %v", r.Of, status, answer)
 			}
 			switch r.Of {
 			case "get_current_user_id":
 				if n, err := answer["id"].(json.Number).Int64(); err != nil || n <= 0 || answer["username"] != "ada" {
-					t.Errorf("the user is %v", answer)
+					t.Errorf("got user %v", answer)
 				}
 			case "get_all_open_questions_from_tournament":
 				if titles(answer) != "m2" || answer["next"] != nil || answer["previous"] != nil {
-					t.Fatalf("the assignments are %v", answer)
+					t.Fatalf("got assignments %v, want m2", answer)
 				}
 				id = answer["results"].([]any)[0].(map[string]any)["id"].(json.Number).String()
 			case "get_question_by_post_id":
@@ -225,12 +226,12 @@ func TestRecordedRequests(t *testing.T) {
 		}
 		own := s.get(t, "/posts/"+id+"/")["question"].(map[string]any)["my_forecasts"].(map[string]any)["latest"].(map[string]any)
 		if values := fmt.Sprint(own["forecast_values"]); values != "[0.38 0.62]" || own["end_time"] != nil {
-			t.Errorf("my forecast is %v", own)
+			t.Errorf("got own forecast %v", own)
 		}
 	})
 }
 
-// checkPost reads what BinaryQuestion.from_metaculus_api_json reads of m2.
+// checkPost checks the fields of m2 that BinaryQuestion.from_metaculus_api_json reads.
 func checkPost(t *testing.T, post map[string]any) {
 	t.Helper()
 	q := post["question"].(map[string]any)
@@ -248,12 +249,12 @@ func checkPost(t *testing.T, post map[string]any) {
 		"bots":        {q["include_bots_in_aggregates"], false},
 	} {
 		if !reflect.DeepEqual(c.got, c.want) {
-			t.Errorf("%s: %v, want %v", name, c.got, c.want)
+			t.Errorf("%s: got %v, want %v", name, c.got, c.want)
 		}
 	}
 	for _, name := range []string{"published_at", "open_time", "scheduled_close_time", "scheduled_resolve_time"} {
 		if _, err := time.Parse(time.RFC3339, fmt.Sprint(post[name])); err != nil {
-			t.Errorf("%s is %v", name, post[name])
+			t.Errorf("%s is %v, want an RFC 3339 time", name, post[name])
 		}
 	}
 }
@@ -278,23 +279,24 @@ func TestLists(t *testing.T) {
 				t.Errorf("%s lists %q, want %q", path, got, want)
 			}
 		}
-		// The pages name each other.
+		// Each page links to the previous and the next one.
 		next, _ := s.get(t, "/posts/?limit=3&tournaments=science&tournaments=politics&tournaments=assignments&offset=1")["previous"].(string)
 		if !strings.HasPrefix(next, s.url+base+"/posts/?limit=3&offset=0&tournaments=") {
-			t.Errorf("the page before is %s", next)
+			t.Errorf("got previous page %s", next)
 		}
 		next, _ = s.get(t, "/posts/?limit=3")["next"].(string)
 		if got := titles(s.get(t, strings.TrimPrefix(next, s.url+base))); got != "m3" {
-			t.Errorf("the next page %s has %s", next, got)
+			t.Errorf("the next page %s lists %q, want m3", next, got)
 		}
 	})
 }
 
-// TestRefusals: each names what to send instead, in the member detail that clients show.
+// TestRefusals checks that each refusal says what to send instead, in the field detail that clients
+// show.
 func TestRefusals(t *testing.T) {
 	t.Parallel()
 	s := start(t, database.SQLite)
-	over := "1000000006164997490" // 10^18 and the bytes 01 "over"
+	over := "1000000006164997490" // 10^18 plus the number with the bytes 01 "over"
 	for _, c := range []struct {
 		method, path, body string
 		status             int
@@ -316,26 +318,27 @@ func TestRefusals(t *testing.T) {
 	} {
 		status, answer := s.send(t, c.method, base+c.path, c.body)
 		if detail, _ := answer["detail"].(string); status != c.status || !strings.Contains(detail, c.detail) {
-			t.Errorf("%s %s %.80s: %d %v, want %d %s", c.method, c.path, c.body, status, answer, c.status, c.detail)
+			t.Errorf("%s %s %.80s: got status %d, %v; want %d %s", c.method, c.path, c.body, status, answer, c.status, c.detail)
 		}
 	}
 	if got := s.predictions(t); len(got) != 0 {
 		t.Errorf("published %q", got)
 	}
 	if n, err := s.DB.NewSelect().Table("prediction_parts").Count(t.Context()); n != 0 || err != nil {
-		t.Errorf("%d parts were kept, %v", n, err)
+		t.Errorf("%d parts were stored (error %v), want 0", n, err)
 	}
 	key := s.key
 	for sent, code := range map[string]string{"": "missing_credentials", "wrong": "invalid_credentials"} {
 		s.key = sent
 		if status, answer := s.send(t, "GET", base+"/posts/", ""); status != 401 || answer["code"] != code {
-			t.Errorf("with the key %q: %d %v", sent, status, answer)
+			t.Errorf("with key %q: got status %d, %v", sent, status, answer)
 		}
 	}
 	s.key = key
 }
 
-// TestLongComment: a report is cut to a thesis, without the characters that a thesis may not have.
+// TestLongComment checks that a report is cut to the length of a thesis, and that characters a
+// thesis may not have are removed.
 func TestLongComment(t *testing.T) {
 	t.Parallel()
 	s := start(t, database.SQLite)
@@ -345,7 +348,7 @@ func TestLongComment(t *testing.T) {
 	}
 	status, answer := s.send(t, "POST", base+"/comments/create/", `{"on_post":1001,"text":`+string(text)+`}`)
 	if kept, _ := answer["text"].(string); status != 201 || !strings.HasPrefix(kept, "A report about it.\nword ") || !strings.HasSuffix(kept, "…") || len([]rune(kept)) > 10_000 || len(kept) < 9_990 {
-		t.Errorf("%d, %d characters of %.100v", status, len([]rune(kept)), answer)
+		t.Errorf("got status %d, %d characters of %.100v", status, len([]rune(kept)), answer)
 	}
 	if status, answer := s.send(t, "POST", base+"/questions/forecast/", `[{"question":1001,"probability_yes":0.123456}]`); status != 201 {
 		t.Errorf("%d %v", status, answer)
@@ -355,7 +358,7 @@ func TestLongComment(t *testing.T) {
 	}
 }
 
-// TestRecordedBot: the script sends the recorded requests, byte by byte, and publishes.
+// TestRecordedBot checks that the script sends exactly the recorded requests and publishes.
 func TestRecordedBot(t *testing.T) {
 	t.Parallel()
 	s := start(t, database.SQLite)

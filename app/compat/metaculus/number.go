@@ -9,13 +9,13 @@ import (
 	"github.com/google/uuid"
 )
 
-// Questions have whole numbers there, markets have texts as ids here. A market id that is a number
-// of up to 18 digits stands for itself. Any other becomes the number that its bytes make, with a 1
-// before them and 10^18 added. So each id has one number for good, no table is needed, and the id
-// can be read from the number.
+// Metaculus' questions have whole numbers as ids, and markets have texts. A market id that is a
+// number of up to 18 digits is used unchanged. For any other id, the byte 1 and the id's bytes are
+// read as a number, and 10^18 is added. So each id has one permanent number, no table is needed,
+// and the id can be computed from the number.
 
-// maxDigits is the length of the longest number that stands for itself, maxIDBytes of the longest
-// id that is looked for.
+// maxDigits is the maximum length of a number that is used unchanged. maxIDBytes is the maximum
+// length of a market id.
 const (
 	maxDigits  = 18
 	maxIDBytes = 300
@@ -32,9 +32,10 @@ func number(marketID string) string {
 	return n.Add(n, offset).String()
 }
 
-// marketID returns the market id of a number; ok is false if it is none that number returns.
+// marketID returns the market id of a number. ok is false if the number isn't one that number
+// returns.
 func marketID(number string) (id string, ok bool) {
-	// A byte makes at most three digits.
+	// A byte takes at most three digits.
 	if !canonical(number) || len(number) > 3*(maxIDBytes+1)+maxDigits {
 		return "", false
 	}
@@ -53,15 +54,15 @@ func marketID(number string) (id string, ok bool) {
 	return id, !canonical(id) || len(id) > maxDigits
 }
 
-// canonical reports whether s is a whole number above 0 as it is usually written.
+// canonical reports whether s is a whole number above 0 without leading zeros.
 func canonical(s string) bool {
 	return s != "" && s[0] != '0' && strings.Trim(s, "0123456789") == ""
 }
 
-// numberOf returns a number for a UUID. Two of a million UUIDs share one with a chance of 1 in
-// 18,000.
+// numberOf returns a number for a UUID. Among a million UUIDs, the chance that two share a number
+// is 1 in 18,000.
 func numberOf(id uuid.UUID) int64 {
 	sum := sha256.Sum256(id[:])
-	const exact = 1<<53 - 1 // in every language
+	const exact = 1<<53 - 1 // exact in every programming language
 	return int64(binary.BigEndian.Uint64(sum[:8]) & exact)
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/settlement"
 )
 
-// maxAssigned is how many open assignments are looked at.
+// maxAssigned is the maximum number of open assignments that are read.
 const maxAssigned = 100
 
 type postsWire struct {
@@ -53,7 +53,7 @@ func (a *API) listPosts(c *fiber.Ctx) error {
 	if w.Results, err = a.posts(ctx, me, page, assigned); err != nil {
 		return err
 	}
-	// What is resolved is known only now, so a page may hold fewer than its limit.
+	// Resolutions are known only here, so a page may have fewer posts than its limit.
 	w.Results = slices.DeleteFunc(w.Results, func(p postWire) bool { return !slices.Contains(q.statuses, p.Status) })
 	if more {
 		w.Next = a.pageAt(c, q.Offset+q.Limit)
@@ -64,7 +64,7 @@ func (a *API) listPosts(c *fiber.Ctx) error {
 	return respond(c, fiber.StatusOK, w)
 }
 
-// assigned lists the markets of the open assignments.
+// assigned returns the ids of the markets with an open assignment.
 func (a *API) assigned(ctx context.Context) ([]string, error) {
 	open, _, err := a.assignments.List(ctx, a.DB.Reader, assignment.Filter{Limit: maxAssigned}, a.Now())
 	if err != nil {
@@ -90,7 +90,7 @@ func (a *API) narrowToForecaster(ctx context.Context, q *postsQuery, me *agent.A
 	return err
 }
 
-// pageAt returns the address of the same list from another offset on.
+// pageAt returns the address of the same list at another offset.
 func (a *API) pageAt(c *fiber.Ctx, offset int) *string {
 	args, err := url.ParseQuery(string(c.Context().URI().QueryString()))
 	if err != nil {
@@ -101,7 +101,7 @@ func (a *API) pageAt(c *fiber.Ctx, offset int) *string {
 	return &address
 }
 
-// getPost answers with one question.
+// getPost returns one question.
 func (a *API) getPost(c *fiber.Ctx) error {
 	m, err := a.question(c.UserContext(), c.Params("id"))
 	if err != nil {
@@ -118,7 +118,7 @@ func (a *API) getPost(c *fiber.Ctx) error {
 	return respond(c, fiber.StatusOK, list[0])
 }
 
-// question finds the yes-or-no market of a number; not_found without one.
+// question returns the yes-or-no market with a number, or a not_found error.
 func (a *API) question(ctx context.Context, number string) (*market.Market, error) {
 	if id, ok := marketID(number); ok {
 		m, found, err := a.markets.ByID(ctx, a.DB.Reader, id)
@@ -132,8 +132,8 @@ func (a *API) question(ctx context.Context, number string) (*market.Market, erro
 	return nil, problem.NotFound("There is no yes-or-no question with this id. Ids are in GET " + Base + "/posts/.")
 }
 
-// posts reads what else is known of some markets, by the same number of queries for any number
-// of them.
+// posts adds consensus, outcomes and the caller's forecasts to markets. The number of queries
+// doesn't depend on the number of markets.
 func (a *API) posts(ctx context.Context, me *agent.Agent, page []market.Market, assigned []string) ([]postWire, error) {
 	ids := make([]string, len(page))
 	for i := range page {

@@ -17,23 +17,23 @@ import (
 
 const (
 	defaultLimit, maxLimit = 20, 100
-	// assignmentsTournament is the tournament of the open assignments. The others are the
-	// categories.
+	// assignmentsTournament is the tournament of the open assignments. The other tournaments are
+	// the categories.
 	assignmentsTournament = "assignments"
 	binaryType            = "binary"
-	maxValues             = 50 // of one parameter
+	maxValues             = 50 // maximum number of values of a parameter
 )
 
-// postsQuery is what a list of posts is asked for.
+// postsQuery is the query for a list of posts.
 type postsQuery struct {
 	market.QuestionFilter
 	statuses    []string
-	assignments bool  // a tournament is that of the assignments
-	forecaster  int64 // 0: not asked
-	none        bool  // it asks for what this service doesn't have
+	assignments bool  // the tournaments include the assignments
+	forecaster  int64 // 0 if not sent
+	none        bool  // nothing can match, such as numeric questions
 }
 
-// parsePosts reads the parameters that the client sends, and ignores others, as Metaculus does.
+// parsePosts reads the parameters that the client sends. It ignores others, as Metaculus does.
 func parsePosts(c *fiber.Ctx) (q postsQuery, err error) {
 	args, err := url.ParseQuery(string(c.Context().URI().QueryString()))
 	if err != nil {
@@ -56,7 +56,7 @@ func parsePosts(c *fiber.Ctx) (q postsQuery, err error) {
 	}
 	if sent := args.Get("forecaster_id"); sent != "" {
 		if q.forecaster, err = strconv.ParseInt(sent, 10, 64); err != nil || q.forecaster <= 0 {
-			return q, problem.InvalidParameter("forecaster_id", "must be the id of GET "+Base+"/users/me")
+			return q, problem.InvalidParameter("forecaster_id", "must be your id from GET "+Base+"/users/me")
 		}
 	}
 	q.readOrder(args.Get("order_by"))
@@ -75,8 +75,8 @@ func whole(args url.Values, name string, otherwise, least, most int) (int, error
 	return n, nil
 }
 
-// readStatuses reads the states of questions. Without any, the list has those that can be
-// forecast. None is ever upcoming here.
+// readStatuses reads the states of questions. By default the list has open questions. No question
+// is ever upcoming here.
 func (q *postsQuery) readStatuses(statuses []string) error {
 	if q.statuses = statuses; len(statuses) == 0 {
 		q.Open, q.statuses = true, []string{statusOpen}
@@ -89,7 +89,7 @@ func (q *postsQuery) readStatuses(statuses []string) error {
 			q.Closed = true
 		case "upcoming", "pending":
 		default:
-			return problem.InvalidParameter("statuses", "must be of open, closed, resolved and upcoming")
+			return problem.InvalidParameter("statuses", "must be open, closed, resolved or upcoming")
 		}
 	}
 	return nil
@@ -106,15 +106,14 @@ func (q *postsQuery) readTournaments(names []string) error {
 		case slices.Contains(market.Categories, name):
 			q.Categories = append(q.Categories, name)
 		default:
-			return problem.InvalidParameter("tournaments", fmt.Sprintf("knows no %.60q: send %s, a category (%s), or leave it out for all questions",
+			return problem.InvalidParameter("tournaments", fmt.Sprintf("has no %.60q: send %s, a category (%s), or leave it out for all questions",
 				name, assignmentsTournament, strings.Join(market.Categories, ", ")))
 		}
 	}
 	return nil
 }
 
-// readOrder reads the order: by publication, by close, and by volume for the orders that follow
-// interest, such as -hotness.
+// readOrder reads the order. Orders by interest, such as -hotness, become an order by volume.
 func (q *postsQuery) readOrder(order string) {
 	name, falling := strings.CutPrefix(order, "-")
 	switch name {
@@ -131,7 +130,7 @@ func (q *postsQuery) readTimes(args url.Values) error {
 	for _, p := range []struct {
 		name string
 		to   *time.Time
-		last bool // of two parameters for one bound the last counts
+		last bool // if two parameters set the same bound, the second one is used
 	}{
 		{"published_at__gt", &q.SeenAfter, false}, {"published_at__lt", &q.SeenBefore, false},
 		{"open_time__gt", &q.SeenAfter, true}, {"open_time__lt", &q.SeenBefore, true},

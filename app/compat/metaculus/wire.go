@@ -39,7 +39,8 @@ type postWire struct {
 	Description string       `json:"description"`
 }
 
-// closingWire is when a question closes and resolves; null is unknown or not yet.
+// closingWire holds when a question closes and resolves. A time is null if it is unknown or hasn't
+// come.
 type closingWire struct {
 	ScheduledClose   *string `json:"scheduled_close_time"`
 	ScheduledResolve *string `json:"scheduled_resolve_time"`
@@ -97,7 +98,7 @@ type questionWire struct {
 	MyForecasts    historyWire      `json:"my_forecasts"`
 }
 
-// scalingWire is of questions that ask for a number.
+// scalingWire belongs to questions that ask for a number.
 type scalingWire struct {
 	Max  *float64 `json:"range_max"`
 	Min  *float64 `json:"range_min"`
@@ -109,29 +110,29 @@ type aggregationsWire struct {
 	Unweighted      historyWire `json:"unweighted"`
 }
 
-// historyWire has at most the latest forecast.
+// historyWire holds at most the latest forecast.
 type historyWire struct {
 	History []forecastWire `json:"history"`
 	Latest  *forecastWire  `json:"latest"`
 }
 
 type forecastWire struct {
-	StartTime   float64    `json:"start_time"` // Unix seconds
+	StartTime   float64    `json:"start_time"` // in Unix seconds
 	EndTime     *float64   `json:"end_time"`
-	Values      []float64  `json:"forecast_values"` // of No and Yes
+	Values      []float64  `json:"forecast_values"` // probabilities of No and Yes
 	Centers     []float64  `json:"centers"`
 	Lower       *[]float64 `json:"interval_lower_bounds"`
 	Upper       *[]float64 `json:"interval_upper_bounds"`
 	Forecasters int        `json:"forecaster_count"`
 }
 
-// facts are what a post is made of.
+// facts holds what a post is made from.
 type facts struct {
 	market    *market.Market
 	consensus prediction.Consensus
-	outcome   *settlement.Outcome     // nil: none stands
-	latest    prediction.Latest       // of the caller; zero: none
-	waiting   *prediction.WaitingPart // of the caller; nil: none
+	outcome   *settlement.Outcome     // nil if undecided
+	latest    prediction.Latest       // the caller's; zero if none
+	waiting   *prediction.WaitingPart // the caller's; nil if none
 	assigned  []string
 	at        time.Time
 }
@@ -177,7 +178,8 @@ func (f *facts) question() questionWire {
 	return w
 }
 
-// resolution is how a question resolved. One that settled at fractions has no winner.
+// resolution returns how a question resolved. It is annulled if the market is void or settled at
+// fractions.
 func resolution(o *settlement.Outcome) *string {
 	resolved := "annulled"
 	if i := slices.IndexFunc([]string{"yes", "no"}, func(name string) bool { return name == lower(o.Winner) }); i >= 0 && !o.Void() {
@@ -186,7 +188,7 @@ func resolution(o *settlement.Outcome) *string {
 	return &resolved
 }
 
-// aggregations has the market's price where Metaculus has the community's prediction.
+// aggregations returns the market's price in place of the community's prediction at Metaculus.
 func (f *facts) aggregations() aggregationsWire {
 	price, ok := f.market.PriceOf(f.market.YesIndex())
 	if !ok || math.IsNaN(price) {
@@ -199,7 +201,8 @@ func (f *facts) aggregations() aggregationsWire {
 	return aggregationsWire{h, h}
 }
 
-// ownForecasts has what the caller last said: what waits to be published, else what it published.
+// ownForecasts returns the caller's latest forecast: the one waiting to be published, or else the
+// published one.
 func (f *facts) ownForecasts() historyWire {
 	w := historyWire{History: []forecastWire{}}
 	p, at := f.latest.Confidence, f.latest.CreatedAt
@@ -220,7 +223,7 @@ func forecastAt(p float64, at time.Time) forecastWire {
 	return forecastWire{StartTime: float64(at.UnixMicro()) / 1e6, Values: []float64{math.Round((1-p)*1e9) / 1e9, p}}
 }
 
-// projects are the tournaments that a question can be found by: its category, and the assignments.
+// projects returns the tournaments of a question: its category, and the assignments.
 func (f *facts) projects() projectsWire {
 	w := projectsWire{
 		Default:    projectWire{ID: 1, Type: "site_main", Name: "Pulsecast", Slug: "pulsecast", Visibility: "normal"},

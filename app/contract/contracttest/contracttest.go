@@ -23,8 +23,8 @@ func init() {
 	openapi3filter.RegisterBodyDecoder("application/vnd.apache.parquet", openapi3filter.FileBodyDecoder)
 }
 
-// router finds the operation of a request in a copy of the document that lets no field through
-// which it doesn't name.
+// router finds the operation of a request. Its copy of the document allows no fields that the
+// document doesn't name.
 var router = sync.OnceValues(func() (routers.Router, error) {
 	doc, err := contract.Load()
 	if err != nil {
@@ -34,7 +34,7 @@ var router = sync.OnceValues(func() (routers.Router, error) {
 		return nil, err
 	}
 	for name, schema := range doc.Components.Schemas {
-		if name != "PublicStats" { // a part of Stats, which adds to it
+		if name != "PublicStats" { // Stats extends it with further fields
 			closeObjects(schema)
 		}
 	}
@@ -69,8 +69,8 @@ func closeObjects(s *openapi3.SchemaRef) {
 	}
 }
 
-// Check returns an error if an answer is not what the document says. A path below /api that
-// the document doesn't have must be refused; other paths may answer anything.
+// Check returns an error unless an answer follows the document. A path below /api that the document
+// doesn't have must be refused. Other paths may answer anything.
 func Check(req *http.Request, res *http.Response, body []byte) error {
 	router, err := router()
 	if err != nil {
@@ -79,7 +79,7 @@ func Check(req *http.Request, res *http.Response, body []byte) error {
 	route, params, err := router.FindRoute(req)
 	if err != nil {
 		if strings.HasPrefix(req.URL.Path, "/api/") && res.StatusCode < 400 {
-			return fmt.Errorf("%s %s answers %d, but the document does not have it", req.Method, req.URL.Path, res.StatusCode)
+			return fmt.Errorf("%s %s answers %d, but which isn't in the document", req.Method, req.URL.Path, res.StatusCode)
 		}
 		return nil
 	}

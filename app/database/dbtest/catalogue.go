@@ -9,7 +9,7 @@ import (
 	"github.com/pulsecast/pulsecast/migrations"
 )
 
-// Class says how a table is spread over a cluster; see docs/decisions/0001-schema.md.
+// Class says how a table would be spread over a cluster; see docs/decisions/0001-schema.md.
 type Class string
 
 // The classes.
@@ -17,13 +17,13 @@ const (
 	ByAgent   Class = "By agent"  // grows with predictions; every key contains agent_id
 	ByMarket  Class = "By market" // grows with markets; every key begins with market_id
 	Reference Class = "Reference" // small, joined from everywhere
-	Local     Class = "Local"     // read by its owner alone
+	Local     Class = "Local"     // read only by its owner
 )
 
-// Table is what the migrations say of a table or view.
+// Table is what the migrations' comments say about a table or view.
 type Table struct {
 	Class Class
-	Owner string // the package below app that alone reads and writes it
+	Owner string // the package below app that alone reads and writes the table
 	View  bool
 }
 
@@ -33,7 +33,7 @@ var (
 )
 
 // Catalogue reads the class and the owner of every table and view from the comments of the
-// migrations. It fails for one without them.
+// migrations. It fails if a table lacks such a comment.
 func Catalogue() (map[string]Table, error) {
 	names, err := fs.Glob(migrations.Files, "*.up.sql")
 	if err != nil {

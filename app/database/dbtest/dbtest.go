@@ -1,4 +1,4 @@
-// Package dbtest gives each test a migrated database of its own, on both engines.
+// Package dbtest gives each test a separate migrated database, on both engines.
 package dbtest
 
 import (
@@ -23,7 +23,7 @@ import (
 // Kinds are the engines that tests run on.
 var Kinds = []database.Kind{database.SQLite, database.Postgres}
 
-// Each runs test once per engine, in parallel, each on a fresh migrated database.
+// Each runs test once per engine, in parallel, on fresh migrated databases.
 func Each(t *testing.T, test func(t *testing.T, db *database.DB)) {
 	t.Helper()
 	for _, kind := range Kinds {
@@ -34,7 +34,7 @@ func Each(t *testing.T, test func(t *testing.T, db *database.DB)) {
 	}
 }
 
-// Open is a fresh migrated database of one engine, gone when the test ends.
+// Open returns a fresh migrated database of one engine. It is removed when the test ends.
 func Open(t testing.TB, kind database.Kind) *database.DB {
 	t.Helper()
 	db, err := database.Open(t.Context(), URL(t, kind))
@@ -49,7 +49,7 @@ func Open(t testing.TB, kind database.Kind) *database.DB {
 	return db
 }
 
-// URL is the address of a fresh migrated database of one engine. Postgres needs
+// URL returns the address of a fresh migrated database of one engine. Postgres needs
 // TEST_POSTGRES_URL, which "make test" sets.
 func URL(t testing.TB, kind database.Kind) string {
 	t.Helper()
@@ -58,7 +58,7 @@ func URL(t testing.TB, kind database.Kind) string {
 	}
 	server := os.Getenv("TEST_POSTGRES_URL")
 	if server == "" {
-		t.Skip("TEST_POSTGRES_URL is not set: run the suite by make test, which starts a private Postgres")
+		t.Skip("TEST_POSTGRES_URL is not set: run \"make test\", which starts a private Postgres")
 	}
 	return postgresURL(t, server)
 }
@@ -124,8 +124,8 @@ var postgresTemplate = sync.OnceValues(func() (string, error) {
 	return name, makeTemplate(admin, server, name)
 })
 
-// makeTemplate migrates the template once, although every package's test binary
-// asks for it: under a lock, and built under another name until it is whole.
+// makeTemplate migrates the template only once, although every package's test binary asks for it.
+// It takes a lock, and builds the template under another name until it is complete.
 func makeTemplate(admin *database.DB, server, name string) error {
 	ctx := context.Background()
 	conn, err := admin.Conn(ctx)
@@ -173,7 +173,7 @@ func postgresURL(t testing.TB, server string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Copying files costs less than writing each of their pages to the log.
+	// Copying files costs less than logging each of their pages.
 	if _, err := admin.ExecContext(t.Context(), fmt.Sprintf("CREATE DATABASE %s TEMPLATE %s STRATEGY FILE_COPY", name, template)); err != nil {
 		t.Fatal(err)
 	}

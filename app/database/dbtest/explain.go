@@ -13,8 +13,8 @@ import (
 	"github.com/pulsecast/pulsecast/app/database"
 )
 
-// OpenPlain is Open with queries that hold their values, Planned ones too, so that Explain can
-// run them again.
+// OpenPlain is Open, but all queries hold their values in the text, including those of Planned, so
+// that Explain can run them again.
 func OpenPlain(t testing.TB, kind database.Kind) *database.DB {
 	t.Helper()
 	address := URL(t, kind)
@@ -40,22 +40,24 @@ func OpenPlain(t testing.TB, kind database.Kind) *database.DB {
 	return db
 }
 
-// Explained is a query and how the database runs it.
+// Explained is a query and how the database ran it.
 type Explained struct {
 	Query string
-	// Rows counts, on Postgres, the rows that were read from tables and indexes, also those that
-	// a condition then dropped. Reference tables are left out: they don't grow with predictions.
+	// Rows, on Postgres, is the number of rows read from tables and indexes, including rows that a
+	// condition then dropped. Reference tables don't count, because they don't grow with
+	// predictions.
 	Rows int64
-	// Tables counts them on Postgres by table, reference tables too.
+	// Tables, on Postgres, is the number of rows read by table, including reference tables.
 	Tables map[string]int64
-	// Unbounded holds, on SQLite, the steps of the plan that read a whole table or index, or sort.
+	// Unbounded holds, on SQLite, the steps of the plan that read a whole table or index, or that
+	// sort.
 	Unbounded []string
-	// Whole holds, on SQLite, those of these steps that read a whole table, or one in the order
-	// of an index that isn't the order of its query.
+	// Whole holds, on SQLite, the steps of Unbounded that read a whole table, either directly or in
+	// the order of an index that isn't the order of its query.
 	Whole []string
 }
 
-// asked is a hook that keeps queries.
+// asked is a hook that records queries.
 type asked struct {
 	mu      sync.Mutex
 	queries []string
@@ -69,8 +71,8 @@ func (a *asked) AfterQuery(_ context.Context, e *bun.QueryEvent) {
 	a.queries = append(a.queries, e.Query)
 }
 
-// Explain runs read and explains each query that it asks of the handle it is given. db must
-// come from OpenPlain.
+// Explain calls read and explains each query that read makes on the handle it gets. db must come
+// from OpenPlain.
 func Explain(t testing.TB, db *database.DB, read func(db *database.DB)) []Explained {
 	t.Helper()
 	var heard asked
@@ -78,7 +80,7 @@ func Explain(t testing.TB, db *database.DB, read func(db *database.DB)) []Explai
 	hooked.Watch(&heard)
 	read(&hooked)
 	if len(heard.queries) == 0 {
-		t.Fatal("no query was asked")
+		t.Fatal("read made no query")
 	}
 	list := make([]Explained, len(heard.queries))
 	for i, query := range heard.queries {
@@ -92,7 +94,7 @@ func Explain(t testing.TB, db *database.DB, read func(db *database.DB)) []Explai
 	return list
 }
 
-// TouchedRows adds up Rows.
+// TouchedRows returns the sum of Rows.
 func TouchedRows(list []Explained) (n int64) {
 	for _, e := range list {
 		n += e.Rows
@@ -100,7 +102,7 @@ func TouchedRows(list []Explained) (n int64) {
 	return n
 }
 
-// TouchedIn adds up Tables for one of them.
+// TouchedIn returns the sum of Tables for one table.
 func TouchedIn(list []Explained, table string) (n int64) {
 	for _, e := range list {
 		n += e.Tables[table]
@@ -108,7 +110,7 @@ func TouchedIn(list []Explained, table string) (n int64) {
 	return n
 }
 
-// node is a step of a plan of Postgres. Its numbers of rows are per loop.
+// node is a step of a Postgres plan. Its row counts are per loop.
 type node struct {
 	Type     string  `json:"Node Type"`
 	Relation string  `json:"Relation Name"`
@@ -137,7 +139,7 @@ func rowsOf(t testing.TB, db *database.DB, query string) (rows int64, byTable ma
 	return plans[0].Plan.rows(tables, byTable), byTable
 }
 
-// rows counts the rows of a step and of those below it, also by table.
+// rows returns the number of rows that a step and its children read, and adds them to byTable.
 func (n *node) rows(tables map[string]Table, byTable map[string]int64) (rows int64) {
 	if strings.Contains(n.Type, "Scan") && n.Type != "Subquery Scan" && n.Type != "CTE Scan" {
 		touched := int64((n.Rows + n.Filtered + n.Checked) * n.Loops)
@@ -163,7 +165,7 @@ func unbounded(t testing.TB, db *database.DB, query string) (steps, whole []stri
 	if err := db.Reader.NewRaw("EXPLAIN QUERY PLAN ?", bun.Safe(query)).Scan(t.Context(), &plan); err != nil {
 		t.Fatalf("explain %s: %v", query, err)
 	}
-	made := map[string]bool{}  // rows of a subquery, which is checked for its own limit
+	made := map[string]bool{}  // rows of subqueries, which are checked for their own limit
 	walked := map[int64]bool{} // the subqueries that walk along an index
 	for _, step := range plan {
 		for _, how := range []string{"CO-ROUTINE ", "MATERIALIZE "} {
@@ -176,7 +178,7 @@ func unbounded(t testing.TB, db *database.DB, query string) (steps, whole []stri
 		}
 		if strings.Contains(strings.Replace(step.Detail, "COVERING ", "", 1), "USING INDEX") && strings.Contains(query, " LIMIT ") {
 			walked[step.Parent] = true
-			continue // in the order of the index, up to the limit
+			continue // reads in the order of the index, up to the limit
 		}
 		if strings.HasPrefix(step.Detail, "SCAN ") || (walked[step.Parent] && strings.Contains(step.Detail, "TEMP B-TREE")) {
 			whole = append(whole, step.Detail)

@@ -14,14 +14,15 @@ import (
 	"github.com/pulsecast/pulsecast/app/database"
 )
 
-// parts is how many partitions each table has.
+// parts is the number of partitions of each table.
 const parts = 4
 
-// Partitioned reports whether TEST_PARTITIONED is set: the tables that grow with predictions are
-// then partitioned by hash of agent_id on Postgres, under the rule for keys that a cluster has.
+// Partitioned reports whether TEST_PARTITIONED is set. If so, the tables that grow with predictions
+// are partitioned by hash of agent_id on Postgres, which enforces the rule that a cluster has for
+// keys.
 func Partitioned() bool { return os.Getenv("TEST_PARTITIONED") != "" }
 
-// Spread partitions the tables of an empty database that URL made, as TEST_PARTITIONED does with all.
+// Spread partitions the tables of an empty database from URL as TEST_PARTITIONED does.
 func Spread(t testing.TB, address string) {
 	t.Helper()
 	if Partitioned() {

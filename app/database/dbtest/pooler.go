@@ -14,14 +14,14 @@ import (
 	"github.com/pulsecast/pulsecast/app/database"
 )
 
-// StartPooler starts a PgBouncer in a mode, "transaction" or "session", before the database at an
-// address that URL returned, and returns its address. It ends with the test.
+// StartPooler starts a PgBouncer in mode "transaction" or "session" before the database at an
+// address from URL. It returns the pooler's address. The pooler stops when the test ends.
 func StartPooler(t testing.TB, address, mode string) string {
 	t.Helper()
 	path, err := exec.LookPath("pgbouncer")
 	if err != nil {
 		if path = "/usr/sbin/pgbouncer"; !exists(path) {
-			t.Fatal("PgBouncer is missing; install with: apt-get install pgbouncer, or run the suite by make test")
+			t.Fatal("PgBouncer is missing; install with: apt-get install pgbouncer, or run \"make test\"")
 		}
 	}
 	server, err := url.Parse(address)
@@ -56,7 +56,7 @@ logfile = %s
 	return file
 }
 
-// runPooler starts PgBouncer and returns once its socket in dir is there.
+// runPooler starts PgBouncer and returns once its socket exists in dir.
 func runPooler(t testing.TB, cmd *exec.Cmd, dir string) {
 	t.Helper()
 	var log bytes.Buffer

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// StartReplica starts a streaming replica of a server, which ends with the test. Settings are
-// as in StartPostgres.
+// StartReplica starts a streaming replica of a server. It stops when the test ends. Settings are as
+// in StartPostgres.
 func (p *Postgres) StartReplica(t testing.TB, settings ...string) *Postgres {
 	t.Helper()
 	dir := serverDir(t)

@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// serverPatience is how long a server may take to start or to stop.
+// serverPatience is the time that a server may take to start or to stop.
 const serverPatience = 30 * time.Second
 
 // Mode is how a Postgres stops: the signal that its first process gets.
@@ -25,35 +25,35 @@ type Mode syscall.Signal
 
 // The modes.
 const (
-	Fast  = Mode(syscall.SIGINT)  // ends sessions and writes everything down
+	Fast  = Mode(syscall.SIGINT)  // ends sessions and writes all data to disk
 	Crash = Mode(syscall.SIGQUIT) // ends sessions at once; the next start recovers
-	Kill  = Mode(syscall.SIGKILL) // ends every process where it is
+	Kill  = Mode(syscall.SIGKILL) // ends every process at once
 )
 
-// Postgres is a server that belongs to one test, which may stop, freeze and kill it. It
-// listens on a unix socket and on no port.
+// Postgres is a server for one test, which can stop, freeze and kill it. It listens on a unix
+// socket only.
 type Postgres struct {
-	// Dir holds the data in its folder "data", the socket and the log.
+	// Dir holds the data (in the folder "data"), the socket and the log.
 	Dir string
 
 	t        testing.TB
 	settings []string
 	cmd      *exec.Cmd
 	ended    chan struct{} // closed when cmd has ended
-	log      bytes.Buffer  // read it after ended only
+	log      bytes.Buffer  // read it only after ended is closed
 }
 
-// StartPostgres starts an empty Postgres, which ends with the test. Settings have the form
-// name=value, as in postgresql.conf. What is committed survives every Mode, though not a power cut.
+// StartPostgres starts an empty Postgres that stops when the test ends. Settings have the form
+// name=value, as in postgresql.conf. Commits survive every Mode, but not a power cut.
 func StartPostgres(t testing.TB, settings ...string) *Postgres {
 	t.Helper()
 	return StartPostgresIn(t, serverDir(t), settings...)
 }
 
-// serverDir makes a folder for a server, which is removed when the test ends.
+// serverDir creates a folder for a server. It is removed when the test ends.
 func serverDir(t testing.TB) string {
 	t.Helper()
-	// A path to a socket has at most 107 bytes, which the folder of a test may exceed.
+	// A socket path has at most 107 bytes, which a path in the test's own folder may exceed.
 	parent := os.TempDir()
 	if len(parent) > 60 {
 		parent = "/tmp"
@@ -70,14 +70,14 @@ func serverDir(t testing.TB) string {
 	return dir
 }
 
-// StartPostgresIn is StartPostgres in a folder that exists. If it holds the data of a server,
+// StartPostgresIn is StartPostgres in an existing folder. If the folder holds the data of a server,
 // that server starts.
 func StartPostgresIn(t testing.TB, dir string, settings ...string) *Postgres {
 	t.Helper()
 	p := &Postgres{Dir: dir, t: t, settings: append([]string{
 		"listen_addresses=", "unix_socket_directories=" + dir, "max_connections=40", "shared_buffers=16MB", "autovacuum=off",
 		"jit=off", "max_parallel_workers_per_gather=0", "fsync=off",
-		"dynamic_shared_memory_type=mmap", // a killed server leaves files of shared memory elsewhere for ever
+		"dynamic_shared_memory_type=mmap", // otherwise a killed server leaves shared memory behind
 	}, settings...)}
 	if err := p.own(dir); err != nil {
 		t.Fatal(err)
@@ -97,18 +97,19 @@ func StartPostgresIn(t testing.TB, dir string, settings ...string) *Postgres {
 	return p
 }
 
-// URL is the address of a database of the server, which has one named postgres.
+// URL returns the address of a database of the server. The server has a database named postgres.
 func (p *Postgres) URL(database string) string {
 	return "postgres:///" + database + "?" + url.Values{"host": {p.Dir}, "user": {"postgres"}}.Encode()
 }
 
-// Start starts a server that was stopped and waits until it takes connections.
+// Start starts a stopped server and waits until it accepts connections.
 func (p *Postgres) Start() {
 	p.t.Helper()
 	p.StartSlowly()
 	ready := func() bool {
 		lines, _ := os.ReadFile(filepath.Join(p.Dir, "data", "postmaster.pid"))
-		// The eighth line is what pg_ctl itself waits for; the first says whose file it is.
+		// pg_ctl waits for the eighth line too. The first line is the process id of the server that
+		// wrote the file.
 		return bytes.HasPrefix(lines, []byte(strconv.Itoa(p.cmd.Process.Pid)+"\n")) && bytes.Contains(lines, []byte("\nready"))
 	}
 	for deadline := time.Now().Add(serverPatience); !ready(); time.Sleep(5 * time.Millisecond) {
@@ -164,7 +165,7 @@ func (p *Postgres) Stop(mode Mode) {
 	case <-deadline:
 		p.t.Fatalf("Postgres has not stopped after %s", serverPatience)
 	}
-	for _, pid := range all[1:] { // they hold the shared memory that the next start asks for
+	for _, pid := range all[1:] { // they hold the shared memory that the next start needs
 		for syscall.Kill(pid, 0) == nil && state(pid) != "Z" {
 			select {
 			case <-deadline:
@@ -175,11 +176,11 @@ func (p *Postgres) Stop(mode Mode) {
 	}
 }
 
-// Freeze stops every process of the server without ending it: connections stay open, new ones
-// are accepted by the kernel, and nothing answers.
+// Freeze stops every process of the server without ending it. Connections stay open and the kernel
+// accepts new ones, but the server doesn't answer.
 func (p *Postgres) Freeze() {
 	p.t.Helper()
-	first := p.cmd.Process.Pid // so that it starts no others
+	first := p.cmd.Process.Pid // stopped first, so that it starts no other processes
 	p.signal(syscall.SIGSTOP, first)
 	for deadline := time.Now().Add(serverPatience); state(first) != "T"; time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
@@ -189,7 +190,7 @@ func (p *Postgres) Freeze() {
 	p.signal(syscall.SIGSTOP, p.processes()...)
 }
 
-// Thaw lets a frozen server go on.
+// Thaw resumes a frozen server.
 func (p *Postgres) Thaw() {
 	p.t.Helper()
 	select {
@@ -200,23 +201,23 @@ func (p *Postgres) Thaw() {
 	}
 }
 
-// Command returns one of the programs of Postgres, to run as the server's account.
+// Command returns a command that runs a Postgres program as the server's account.
 func (p *Postgres) Command(program string, args ...string) *exec.Cmd {
 	p.t.Helper()
 	return p.dropped(filepath.Join(programs(p.t), program), args...)
 }
 
-// dropped returns a program to run as the server's account.
+// dropped returns a command that runs a program as the server's account.
 func (p *Postgres) dropped(path string, args ...string) *exec.Cmd {
 	p.t.Helper()
-	// The signal makes sure that the server ends with the test, however that ends.
+	// The signal stops the server when the test process dies, for whatever reason.
 	drop := []string{"--pdeathsig=INT"}
 	if u := account(p.t); u != nil {
 		drop = append(drop, "--reuid="+u.Uid, "--regid="+u.Gid, "--clear-groups")
 	}
 	cmd := exec.Command("setpriv", slices.Concat(drop, []string{"--", path}, args)...)
-	cmd.Dir = p.Dir // the account may not enter the folder of the caller
-	// A Ctrl-C is for the test alone, which then ends the server.
+	cmd.Dir = p.Dir // the account may not be allowed to enter the caller's folder
+	// A Ctrl-C reaches only the test, which then stops the server.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	return cmd
 }
@@ -234,7 +235,8 @@ func (p *Postgres) own(path string) error {
 	return os.Chown(path, uid, -1)
 }
 
-// account is whom the server runs as: Postgres refuses root. nil is the account of the test.
+// account returns the account that the server runs as, because Postgres refuses root. nil means the
+// account of the test.
 func account(t testing.TB) *user.User {
 	if os.Geteuid() != 0 {
 		return nil
@@ -248,7 +250,7 @@ func account(t testing.TB) *user.User {
 	return nil
 }
 
-// programs is the folder of the newest server programs, which Debian keeps outside PATH.
+// programs returns the folder of the newest server programs, which Debian keeps outside PATH.
 func programs(t testing.TB) string {
 	t.Helper()
 	found, err := filepath.Glob("/usr/lib/postgresql/*/bin/postgres")
@@ -294,14 +296,14 @@ func (p *Postgres) signal(s syscall.Signal, pids ...int) {
 	}
 }
 
-// state is the letter that /proc has for what a process does: T is stopped, Z is ended though
-// its parent has not taken note.
+// state returns the letter that /proc has for the state of a process: T is stopped, Z has ended but
+// its parent has not collected it yet.
 func state(pid int) string {
 	_, _, letter := stat(fmt.Sprintf("/proc/%d/stat", pid))
 	return letter
 }
 
-// stat reads what /proc says of a process; zeros if it has gone.
+// stat reads the state of a process from /proc. It returns zeros if the process is gone.
 func stat(path string) (pid, parent int, state string) {
 	text, _ := os.ReadFile(path)
 	// The second field is a name in parentheses, which may hold spaces.

@@ -12,8 +12,8 @@ import (
 	"github.com/pulsecast/pulsecast/app/database/dbtest"
 )
 
-// TestPrivatePostgres: what was committed survives each way to stop, and a frozen server
-// answers nothing until it goes on.
+// TestPrivatePostgres checks that commits survive each way to stop the server, and that a frozen
+// server doesn't answer until it is thawed.
 func TestPrivatePostgres(t *testing.T) {
 	t.Parallel()
 	server := dbtest.StartPostgres(t)
@@ -37,7 +37,7 @@ func TestPrivatePostgres(t *testing.T) {
 		}
 		server.Stop(mode)
 		if _, err := count(t.Context()); err == nil {
-			t.Fatal("a server that was stopped answers")
+			t.Fatal("a stopped server answers")
 		}
 		server.Start()
 	}

@@ -1,5 +1,5 @@
-// Package identitytest is an identity provider for tests: it signs people in by
-// OpenID Connect, as strictly as a good one does, and lies where a test tells it to.
+// Package identitytest is an identity provider for tests. It signs people in by OpenID Connect as strictly
+// as a good provider does, and lies where a test tells it to.
 package identitytest
 
 import (
@@ -23,7 +23,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/config"
 )
 
-// The client that is registered, and the scope that it grants to its person.
+// The registered client, and the scope that is granted to its user.
 const (
 	ClientID     = "pulse cast"
 	ClientSecret = "s3cret: %/"
@@ -33,21 +33,21 @@ const (
 // Claims are the fields of an answer or a token.
 type Claims = map[string]any
 
-// Lies are where the provider departs from the truth; the zero value does nowhere.
+// Lies are the provider's deviations from the truth. The zero value has none.
 type Lies struct {
 	Answer    func(token Claims)                    // changes the answer with the tokens
 	ID        func(claims Claims)                   // changes the ID token's claims
-	Access    Claims                                // claims of an access token that is a JWT; nil: it is opaque
-	Says      Claims                                // what introspection says; nil: not active
+	Access    Claims                                // claims of an access token that is a JWT; nil: an opaque token
+	Says      Claims                                // the answer of introspection; nil: not active
 	Forge     bool                                  // signs with a key that is not published
-	Redirect  func(back url.Values)                 // changes what the browser comes back with
+	Redirect  func(back url.Values)                 // changes the parameters with which the browser returns
 	Token     func(w http.ResponseWriter)           // answers instead of the token endpoint
 	Discovery func(w http.ResponseWriter) (ok bool) // answers instead of the documents
 	Document  func(doc Claims)                      // changes the document
-	Client    func(r *http.Request) bool            // tells whether a request is the client's; nil: it has the secret in its header
+	Client    func(r *http.Request) bool            // reports whether a request is from the client; nil: it needs the secret in its header
 }
 
-// Provider is one on a port of its own.
+// Provider is a provider on its own port.
 type Provider struct {
 	*httptest.Server
 	t    testing.TB
@@ -59,12 +59,12 @@ type Provider struct {
 	name    string
 	granted string
 	now     func() time.Time
-	codes   map[string]url.Values // what was asked for, by code
+	codes   map[string]url.Values // the sign-in request of each code
 	asked   []url.Values          // every request to sign in
 	tokens  int                   // answered at the token endpoint
 }
 
-// New starts a provider whose tokens are dated by now.
+// New starts a provider that dates its tokens by now.
 func New(t testing.TB, now func() time.Time) *Provider {
 	t.Helper()
 	p := &Provider{t: t, name: "ada@example.org", granted: "openid profile " + AdminScope, now: now, codes: map[string]url.Values{}}
@@ -90,27 +90,27 @@ func New(t testing.TB, now func() time.Time) *Provider {
 	return p
 }
 
-// Configure makes a deployment let this provider sign admins in.
+// Configure configures a deployment so that admins sign in at this provider.
 func (p *Provider) Configure(cfg *config.Config) {
 	cfg.IdentityURL, cfg.IdentityAudience, cfg.AdminScope = p.URL, "pulsecast", AdminScope
 	cfg.IdentityClientID, cfg.IdentityClientSecret = ClientID, ClientSecret
 }
 
-// Lie makes the provider depart from the truth from now on.
+// Lie makes the provider deviate from the truth from now on.
 func (p *Provider) Lie(l Lies) {
 	p.mu.Lock()
 	p.lies = l
 	p.mu.Unlock()
 }
 
-// Be makes somebody the person who signs in, granted these scopes.
+// Be sets the person who signs in, and the granted scopes.
 func (p *Provider) Be(name, granted string) {
 	p.mu.Lock()
 	p.name, p.granted = name, granted
 	p.mu.Unlock()
 }
 
-// Asked are the requests to sign in so far; Tokens counts those for tokens.
+// Asked returns the sign-in requests so far.
 func (p *Provider) Asked() []url.Values {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -142,7 +142,7 @@ func (p *Provider) document(w http.ResponseWriter, _ *http.Request) {
 	p.write(w, doc)
 }
 
-// authorize asks nobody: whoever comes is the person.
+// authorize doesn't ask for a sign-in: every visitor is the configured person.
 func (p *Provider) authorize(w http.ResponseWriter, r *http.Request) {
 	asked := r.URL.Query()
 	back, err := url.Parse(asked.Get("redirect_uri"))
@@ -163,7 +163,7 @@ func (p *Provider) authorize(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, back.String(), http.StatusSeeOther)
 }
 
-// token gives the tokens of a code once, to who holds the verifier.
+// token returns the tokens of a code once, and only to a client with the verifier.
 func (p *Provider) token(w http.ResponseWriter, r *http.Request) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

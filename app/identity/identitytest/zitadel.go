@@ -15,9 +15,9 @@ import (
 	"time"
 )
 
-// Zitadel is the example server of github.com/zitadel/oidc, a provider that nobody
-// here wrote, with the clients "web" and "api" (secret "secret") and one person,
-// "test-user". It keeps its tokens in memory and forgets them when it stops.
+// Zitadel is the example server of github.com/zitadel/oidc, a provider from another project. It has the
+// clients "web" and "api" (secret "secret") and one person, "test-user". It keeps its tokens in memory and
+// forgets them when it stops.
 type Zitadel struct {
 	t         *testing.T
 	binary    string
@@ -26,8 +26,8 @@ type Zitadel struct {
 	cmd       *exec.Cmd
 }
 
-// ZitadelScope is the scope that it grants beside those of OpenID Connect; others it
-// leaves out without a word.
+// ZitadelScope is the scope that the server grants in addition to those of OpenID Connect. It silently
+// drops all other scopes.
 const ZitadelScope = "custom_scope"
 
 const (
@@ -35,8 +35,8 @@ const (
 	zitadelPackage = "github.com/zitadel/oidc/v3/example/server"
 )
 
-// NewZitadel builds and starts the server, with redirects as the addresses that it
-// sends people back to. Without the module proxy the test is skipped.
+// NewZitadel builds and starts the server. redirects are the addresses that it sends people back to. The
+// test is skipped if the module proxy can't be reached.
 func NewZitadel(t *testing.T, redirects ...string) *Zitadel {
 	t.Helper()
 	free, err := net.Listen("tcp", "localhost:0")
@@ -53,8 +53,7 @@ func NewZitadel(t *testing.T, redirects ...string) *Zitadel {
 	return z
 }
 
-// buildZitadel builds the server in a module of its own, so that nothing it needs
-// gets into ours.
+// buildZitadel builds the server in a separate module, so that its dependencies don't get into ours.
 func buildZitadel(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -77,7 +76,7 @@ func buildZitadel(t *testing.T) string {
 	return binary
 }
 
-// URL is the server's base.
+// URL returns the server's base address.
 func (z *Zitadel) URL() string { return "http://localhost:" + z.port }
 
 // Start runs the server and returns once it answers.
@@ -104,14 +103,14 @@ func (z *Zitadel) Start() {
 // Stop ends the server.
 func (z *Zitadel) Stop() {
 	if z.cmd != nil {
-		_ = z.cmd.Process.Kill() // it may have died by itself
-		_ = z.cmd.Wait()         // with the error of having been killed
+		_ = z.cmd.Process.Kill() // it may have ended already
+		_ = z.cmd.Wait()         // returns an error, because the process was killed
 		z.cmd = nil
 	}
 }
 
-// Login opens the address of an authorization request, fills in the form as a person
-// does, and gives the address that leads back.
+// Login opens the address of an authorization request, fills in the form like a person, and returns the
+// address that leads back.
 func (z *Zitadel) Login(address string) *url.URL {
 	z.t.Helper()
 	jar, err := cookiejar.New(nil)
@@ -143,7 +142,7 @@ func (z *Zitadel) Login(address string) *url.URL {
 	resp.Body.Close()
 	back, err := resp.Location()
 	if err != nil {
-		z.t.Fatalf("no way back after the login: %d, %v", resp.StatusCode, err)
+		z.t.Fatalf("no redirect after the login: %d, %v", resp.StatusCode, err)
 	}
 	return back
 }

@@ -12,12 +12,12 @@ import (
 	"github.com/pulsecast/pulsecast/app/database"
 )
 
-// Copy writes what a Postgres database holds into an empty, migrated SQLite database, so that
-// both can be measured on the same content. The search index over texts has other tables on
-// each; IndexWords makes it.
+// Copy copies a Postgres database into an empty, migrated SQLite database, so that both can be
+// measured with the same content. It doesn't copy the search index over texts, whose tables differ
+// between the two; IndexWords makes that.
 func Copy(ctx context.Context, from, to *database.DB) (err error) {
 	if from.Kind != database.Postgres || to.Kind != database.SQLite {
-		return errors.New("load: copies from Postgres to SQLite only")
+		return errors.New("load: can only copy from Postgres to SQLite")
 	}
 	conn, err := to.DB.DB.Conn(ctx)
 	if err != nil {
@@ -53,8 +53,8 @@ func (c *copier) run(ctx context.Context) error {
 	return c.exec(ctx, "COMMIT", "PRAGMA foreign_keys = 1")
 }
 
-// table copies one table without its indexes, in the order of its key, and makes the
-// indexes afterwards.
+// table drops the indexes of a table, copies its rows in the order of its key, and creates the
+// indexes again.
 func (c *copier) table(ctx context.Context, table string) (err error) {
 	rows, err := c.from.DB.DB.QueryContext(ctx, fmt.Sprintf(`SELECT * FROM %q ORDER BY 1, 2`, table))
 	if err != nil {
@@ -82,8 +82,8 @@ func (c *copier) table(ctx context.Context, table string) (err error) {
 	return c.exec(ctx, definitions...)
 }
 
-// rowsAtOnce is how many rows one statement inserts. The driver takes a time that grows with
-// the square of the number of parameters, so more would be slower.
+// rowsAtOnce is the number of rows in one INSERT. The driver's time grows with the square of the
+// number of parameters, so more rows would be slower.
 const rowsAtOnce = 5
 
 func (c *copier) rows(ctx context.Context, table string, rows *sql.Rows) error {
@@ -95,7 +95,7 @@ func (c *copier) rows(ctx context.Context, table string, rows *sql.Rows) error {
 	for i, t := range types {
 		columns[i] = fmt.Sprintf("%q", t.Name())
 	}
-	// The migrations and triggers have made some rows already.
+	// Replace rows that the migrations and triggers have already made.
 	insert := "INSERT OR REPLACE INTO " + table + " (" + strings.Join(columns, ", ") + ") VALUES "
 	one := "(" + strings.TrimSuffix(strings.Repeat("?, ", len(types)), ", ") + ")"
 	many, err := c.to.PrepareContext(ctx, insert+strings.TrimSuffix(strings.Repeat(one+", ", rowsAtOnce), ", "))
@@ -130,7 +130,7 @@ func (c *copier) rows(ctx context.Context, table string, rows *sql.Rows) error {
 	return rows.Err()
 }
 
-// stored is a value as our models write it on SQLite: times as text in UTC.
+// stored returns a value as our models write it on SQLite. Times are text in UTC.
 func stored(v any, kind string) any {
 	switch v := v.(type) {
 	case time.Time:

@@ -1,7 +1,7 @@
-// Package load fills an empty Postgres database with a large, made-up population,
-// so that the cost of reading boards can be measured at any size. The agents differ
-// in skill; every number that a board shows follows from the predictions, as after
-// a real settlement, but there are no ledger entries and no clusters.
+// Package load fills an empty Postgres database with a large, made-up population, so that
+// the cost of reading boards can be measured at any size. The agents differ in skill. Every
+// number on a board follows from the predictions, as after a real settlement. There are no
+// ledger entries and no clusters.
 package load
 
 import (
@@ -19,15 +19,16 @@ import (
 	"github.com/pulsecast/pulsecast/app/score"
 )
 
-// Run adds so many agents and predictions, dated up to at. Each agent forecasts
-// different markets, in runs of neighbouring days of few categories; every tenth
-// prediction is open. It refuses SQLite and a database that has agents.
+// Run adds the given numbers of agents and predictions, dated up to at. Each agent forecasts
+// different markets, on neighbouring days and in few categories. Every tenth prediction is open.
+// Run returns an error for SQLite, for a database that has agents, and for less than one prediction
+// per agent.
 func Run(ctx context.Context, db *database.DB, agents, predictions int, at time.Time) error {
 	if db.Kind != database.Postgres {
 		return errors.New("load: needs Postgres; set DATABASE_URL to postgres://…")
 	}
 	if agents < 1 || predictions < agents {
-		return fmt.Errorf("load: needs at least one agent and one prediction each, got %d and %d", agents, predictions)
+		return fmt.Errorf("load: needs at least one agent and one prediction for each agent, got %d agents and %d predictions", agents, predictions)
 	}
 	conn, err := db.Conn(ctx)
 	if err != nil {
@@ -83,7 +84,7 @@ func (l *loader) addAgents(ctx context.Context) error {
 		FROM generate_series(1, ?) AS a`, l.at.AddDate(-1, 0, 0), l.agents)
 }
 
-// addMarkets makes two markets a day, a hundred in a row of one category.
+// addMarkets adds two markets a day. Each hundred markets in a row share a category.
 func (l *loader) addMarkets(ctx context.Context) error {
 	return l.exec(ctx, `INSERT INTO markets (id, source, question, title, category, outcomes, prices, probability, volume,
 			closes_at, active, closed, scalar, match_key, first_seen_at, observed_at, sample)
@@ -92,7 +93,7 @@ func (l *loader) addMarkets(ctx context.Context) error {
 		FROM generate_series(0, ?1) AS m`, l.at, l.markets-1)
 }
 
-// copyTo streams a row of each prediction by COPY.
+// copyTo returns a step that streams a row of each prediction into a table by COPY.
 func (l *loader) copyTo(table string, columns []string, row func(record) []any) func(context.Context) error {
 	return func(ctx context.Context) error {
 		return l.conn.Raw(func(driver any) error {
@@ -110,8 +111,8 @@ func (l *loader) copyTo(table string, columns []string, row func(record) []any) 
 	}
 }
 
-// addDays sums the settled predictions up, as settlement does one by one: by category and,
-// the day blocks, over all of them.
+// addDays adds the daily sums of the settled predictions, which settlement builds up one by one.
+// There are rows for each category, and day blocks over all categories.
 func (l *loader) addDays(ctx context.Context) error {
 	var columns, sums strings.Builder
 	for i := range score.BinCount {
@@ -143,8 +144,9 @@ func (l *loader) addTallies(ctx context.Context) error {
 		FROM prediction_records GROUP BY agent_id`)
 }
 
-// withoutIndexes drops the indexes of a table for a step and makes them again, in
-// one transaction: to sort once is many times faster than to insert each row.
+// withoutIndexes returns a step that drops the indexes of a table, runs step and creates them
+// again, in one transaction. Sorting once is many times faster than inserting each row into an
+// index.
 func (l *loader) withoutIndexes(table string, step func(context.Context) error) func(context.Context) error {
 	return func(ctx context.Context) (err error) {
 		var names, definitions []string
@@ -183,8 +185,8 @@ func (l *loader) withoutIndexes(table string, step func(context.Context) error) 
 	}
 }
 
-// inTx runs statements of the connection in a transaction, so that a load that is
-// interrupted leaves no table without its indexes.
+// inTx runs step in a transaction of the connection, so that an interrupted load leaves no table
+// without its indexes.
 func (l *loader) inTx(ctx context.Context, step func() error) error {
 	if err := l.exec(ctx, "BEGIN"); err != nil {
 		return err

@@ -39,7 +39,7 @@ func TestRun(t *testing.T) {
 	}
 	p, err := leaderboard.NewStore(rules, now).Page(t.Context(), db, leaderboard.Filter{Limit: 100})
 	if err != nil || p.Board.Ranked != 30 {
-		t.Fatalf("board %+v, %v; want 30 ranked", p.Board, err)
+		t.Fatalf("got board %+v, %v; want 30 ranked", p.Board, err)
 	}
 	var resolved int64
 	for _, e := range p.Entries {
@@ -63,7 +63,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// TestCopy: on SQLite the service finds, reads and searches what was loaded on Postgres.
+// TestCopy checks that a search on the SQLite copy finds the same predictions as on Postgres.
 func TestCopy(t *testing.T) {
 	t.Parallel()
 	from, to := dbtest.Open(t, database.Postgres), dbtest.Open(t, database.SQLite)

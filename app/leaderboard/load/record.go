@@ -13,7 +13,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/score"
 )
 
-// record is one made-up prediction. Everything follows from its number.
+// record is one made-up prediction. Its number decides all its values.
 type record struct {
 	number, agent, market int
 	published, closes     time.Time
@@ -21,8 +21,8 @@ type record struct {
 	settled               bool
 }
 
-// record gives the agents their turns. Each meets price q on a market of truth y, and
-// says something between them: nearer to the truth the better the agent.
+// record makes the prediction of a number. The agents take turns. The market's price is q and its
+// outcome y. The confidence p lies between them, nearer to y the better the agent is, plus noise.
 func (l *loader) record(number int) record {
 	agent, turn := 1+(number-1)%l.agents, (number-1)/l.agents
 	market := (agent*7919 + turn) % l.markets
@@ -38,7 +38,7 @@ func (l *loader) record(number int) record {
 	}
 }
 
-// id is a UUIDv7 of the moment of publication that holds the number.
+// id returns a UUIDv7 that holds the moment of publication and the number.
 func (r record) id() uuid.UUID {
 	id := database.FirstID(r.published)
 	binary.BigEndian.PutUint64(id[8:], 1<<63|uint64(r.number))
@@ -50,7 +50,7 @@ var predictionColumns = []string{
 	"market_id", "outcome", "outcome_index", "event_key", "scheduled_close_at", "hidden", "sample", "created_at",
 }
 
-// prediction holds the values of predictionColumns.
+// prediction returns the values of predictionColumns.
 func (r record) prediction() []any {
 	market, title := fmt.Sprintf("load-%d", r.market), fmt.Sprintf("Load %d", r.market)
 	return []any{
@@ -65,7 +65,7 @@ var resultColumns = []string{
 	"resolution_value", "resolution_outcome", "resolution_source", "resolved_at", "brier", "edge", "log_edge", "rules_version",
 }
 
-// result holds the values of resultColumns.
+// result returns the values of resultColumns.
 func (r record) result() []any {
 	row := []any{
 		r.id(), AgentID(r.agent), fmt.Sprintf("load-%d", r.market), r.closes, r.closes, false, r.published,
@@ -82,7 +82,8 @@ func (r record) result() []any {
 		score.Brier(r.p, r.y), int64(score.Edge(r.p, r.q, r.y)), score.LogEdge(r.p, r.q, r.y), score.RulesVersion)
 }
 
-// AgentID returns the id of the nth loaded agent, from 1; 0 sorts before all of them.
+// AgentID returns the id of the nth loaded agent, from 1. AgentID(0) is no agent's id and sorts
+// before all others.
 func AgentID(n int) uuid.UUID {
 	id := uuid.MustParse("0198bbbb-0000-7000-8000-000000000000")
 	binary.BigEndian.PutUint32(id[12:], uint32(n))

@@ -9,10 +9,11 @@ import (
 	"github.com/pulsecast/pulsecast/app/database"
 )
 
-// Words is how many different words the theses are made of.
+// Words is the number of different words in the theses.
 const Words = 4000
 
-// Word returns a word of the theses, 0..Words-1; the first are used most, as in any language.
+// Word returns a word of the theses by its number, 0..Words-1. Lower numbers are more frequent, as
+// in any language.
 func Word(i int) string {
 	const syllables = "kalomirentasuvernopidraeluost"
 	word := ""
@@ -22,7 +23,7 @@ func Word(i int) string {
 	return word
 }
 
-// thesis is thirty words that follow from the number of a prediction.
+// thesis returns thirty words that depend only on the number of a prediction.
 func thesis(number int) string {
 	r := rand.New(rand.NewPCG(uint64(number), 0))
 	words := make([]string, 30)
@@ -32,8 +33,8 @@ func thesis(number int) string {
 	return strings.Join(words, " ")
 }
 
-// IndexWords makes the loaded predictions findable by the words of their titles and theses,
-// as publishing does one by one.
+// IndexWords adds the loaded predictions to the search index over titles and theses, as publishing
+// does one by one.
 func IndexWords(ctx context.Context, db *database.DB) error {
 	statements := []string{"INSERT INTO prediction_words (agent_id, id, words) SELECT agent_id, id, lower(title || ' ' || thesis) FROM predictions ORDER BY id"}
 	if db.Kind == database.Postgres {

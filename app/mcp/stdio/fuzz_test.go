@@ -2,7 +2,7 @@ package stdio
 
 import "testing"
 
-// FuzzMessages: the body of an answer is refused, or splits into messages that are not empty.
+// FuzzMessages checks that the body of an answer is refused, or splits into messages that are not empty.
 func FuzzMessages(f *testing.F) {
 	f.Add("application/json", []byte(`{"jsonrpc":"2.0","id":1,"result":{}}`))
 	f.Add("text/event-stream", []byte("event: message\ndata: {}\n\ndata: a\ndata: b\n\n"))

@@ -15,11 +15,11 @@ import (
 	"github.com/tmaxmax/go-sse"
 )
 
-// Codes of errors, as JSON-RPC 2.0 has them.
+// Error codes of JSON-RPC 2.0.
 const (
 	codeParseError = -32700
 	codeInternal   = -32603
-	codeRefused    = -32000 // the first that is free for servers
+	codeRefused    = -32000 // the first code that is free for servers
 )
 
 // maxAnswer bounds the answer to one message in bytes.
@@ -29,7 +29,7 @@ const maxAnswer = 16 << 20
 // the name of a tool, prompt or resource in headers (SEP-2243).
 const firstWithNames = "2026-07-28"
 
-// message is what is read of a JSON-RPC message.
+// message holds the parts of a JSON-RPC message that are read here.
 type message struct {
 	ID     json.RawMessage
 	Method string
@@ -50,7 +50,7 @@ type refusedError struct {
 
 func (e *refusedError) Error() string { return e.text }
 
-// post sends a message and returns the messages of the answer; none to a notification.
+// post sends a message and returns the messages of the answer. A notification has none.
 func (p *proxy) post(ctx context.Context, m *message, line []byte) ([][]byte, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, p.url, bytes.NewReader(line))
 	if err != nil {
@@ -60,7 +60,7 @@ func (p *proxy) post(ctx context.Context, m *message, line []byte) ([][]byte, er
 	resp, err := p.client.Do(req)
 	if err != nil {
 		if failed, ok := errors.AsType[*url.Error](err); ok {
-			err = failed.Err // without the address, which is named already
+			err = failed.Err // without the address, which the message names already
 		}
 		return nil, fmt.Errorf("%s can't be reached: %w", p.url, err)
 	}
@@ -119,13 +119,13 @@ func messages(contentType string, body []byte) ([][]byte, error) {
 	return all, nil
 }
 
-// isMessage reports whether the body of a refusal is a JSON-RPC message, to be passed on.
+// isMessage reports whether the body of a refusal is a JSON-RPC message, which is passed on.
 func isMessage(body []byte) bool {
 	var m struct{ JSONRPC string }
 	return json.Unmarshal(body, &m) == nil && m.JSONRPC != ""
 }
 
-// refusal returns what the installation refused before it came to the protocol.
+// refusal returns the error for a refusal by the installation that isn't a protocol message.
 func refusal(status int, body []byte) error {
 	var problem struct{ Title, Detail string }
 	if json.Unmarshal(body, &problem) != nil || problem.Detail == "" {

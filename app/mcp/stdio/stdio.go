@@ -1,7 +1,6 @@
-// Package stdio lets clients that speak MCP over standard input and output use an
-// installation: each line is one JSON-RPC message, which is posted to the installation,
-// and each message of the answer becomes one line. So the tools are the installation's,
-// whatever its version.
+// Package stdio connects a client that speaks MCP over standard input and output to an installation. Each
+// input line is one JSON-RPC message, which is posted to the installation. Each message of the answer
+// becomes one output line. So the client gets the installation's own tools, whatever version it has.
 package stdio
 
 import (
@@ -20,23 +19,23 @@ import (
 )
 
 const (
-	maxMessage = 1 << 20 // bytes of one line; the installation says what it takes
+	maxMessage = 1 << 20 // bytes of one line; the installation has its own limit
 	maxAtOnce  = 16      // messages under way
 	timeout    = time.Minute
 )
 
-// Options are what Run needs. All but Key are required.
+// Options are the options of Run. All but Key are required.
 type Options struct {
 	BaseURL string // of the installation, without a slash at the end
-	Key     string // an agent's API key; without one, only reading is offered
+	Key     string // an agent's API key; without one, the tools only read
 	Version string // of this program, for the User-Agent
 	In      io.Reader
 	Out     io.Writer
-	Log     io.Writer // for what isn't an answer to a message
+	Log     io.Writer // for everything that isn't an answer to a message
 }
 
-// Run passes messages on until In ends and every message that came is answered, or ctx
-// ends. Whatever goes wrong with one message is the answer to it.
+// Run passes messages on until In ends and every message has been answered, or until ctx ends. An error
+// with one message becomes the answer to that message.
 func Run(ctx context.Context, o Options) error {
 	p := &proxy{Options: o, url: o.BaseURL + mcp.Path, client: &http.Client{Timeout: timeout}, turns: make(chan struct{}, maxAtOnce)}
 	if o.Key == "" {
@@ -47,7 +46,7 @@ func Run(ctx context.Context, o Options) error {
 	select {
 	case err := <-read:
 		return err
-	case <-ctx.Done(): // the read may go on: an input can't be interrupted
+	case <-ctx.Done(): // the read may continue: an input can't be interrupted
 		return ctx.Err()
 	}
 }
@@ -89,7 +88,7 @@ func (p *proxy) read(ctx context.Context) error {
 	return nil
 }
 
-// pass posts one message and writes what comes back.
+// pass posts one message and writes the answer.
 func (p *proxy) pass(ctx context.Context, line []byte) {
 	var m message
 	if err := json.Unmarshal(line, &m); err != nil {
@@ -111,7 +110,7 @@ func (p *proxy) pass(ctx context.Context, line []byte) {
 	}
 }
 
-// learn keeps the version of the protocol that the installation chose.
+// learn stores the protocol version that the installation chose.
 func (p *proxy) learn(m *message, answer []byte) {
 	var chosen struct {
 		Result struct{ ProtocolVersion string }
@@ -127,7 +126,7 @@ func (p *proxy) learn(m *message, answer []byte) {
 func (p *proxy) write(answer []byte) {
 	var line bytes.Buffer
 	if err := json.Compact(&line, answer); err != nil {
-		fmt.Fprintf(p.Log, "pulsecast mcp: %s answered with no JSON: %.200q\n", p.url, answer)
+		fmt.Fprintf(p.Log, "pulsecast mcp: %s sent an answer that isn't JSON: %.200q\n", p.url, answer)
 		return
 	}
 	line.WriteByte('\n')
@@ -138,8 +137,7 @@ func (p *proxy) write(answer []byte) {
 	}
 }
 
-// fail answers a message with an error. A notification has no answer, so that its error
-// is only logged.
+// fail answers a message with an error. A notification gets no answer, so its error is only logged.
 func (p *proxy) fail(m message, code int, text string, data json.RawMessage) {
 	if len(m.ID) == 0 {
 		fmt.Fprintf(p.Log, "pulsecast mcp: %s: %s\n", m.Method, text)
@@ -156,7 +154,7 @@ func (p *proxy) fail(m message, code int, text string, data json.RawMessage) {
 		Error   rpcError        `json:"error"`
 	}{"2.0", m.ID, rpcError{code, text, data}})
 	if err != nil {
-		panic(err) // strings, ints and JSON that was read always encode
+		panic(err) // strings, ints and JSON from an input always encode
 	}
 	p.write(answer)
 }

@@ -1,6 +1,6 @@
-// Recomputes the board of a data release with DuckDB, after docs/data.md and the page /method, and
-// shares no code with the service. Usage: node recompute.mjs FOLDER. It prints what differs, and
-// how many numbers it compared.
+// Recomputes the board of a data release with DuckDB, as docs/data.md and the page /method describe it.
+// It shares no code with the service. Usage: node recompute.mjs FOLDER MODULES. It prints each
+// difference, and how many numbers it compared.
 import { createRequire } from "node:module";
 import path from "node:path";
 

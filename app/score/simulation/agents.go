@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 )
 
-// kind is a way to behave.
+// kind is a kind of behaviour.
 type kind int
 
 const (
@@ -44,10 +44,10 @@ var kindNames = [kinds]string{
 	"pickers of stale quotes", "faders of every spike", "one side on all of a day",
 }
 
-// cheats must stay out of the top 20. Informed overconfidence is no cheat. Copies of a
-// good agent's predictions are good predictions; the board limits how many agents of one
-// owner are ranked. Pushing a book for 45 minutes does pay, and docs/simulation.md says how
-// much.
+// cheats lists the kinds that must stay out of the top 20. Informed overconfidence isn't cheating.
+// Copies of a good agent's predictions are good predictions, and the board limits the ranked agents
+// per owner. push45 is missing because pushing a book for 45 minutes does pay; docs/simulation.md
+// says how much.
 var cheats = []kind{noise, alwaysHalf, copier, overconfident, spammer, repeater, lastMinute,
 	selective, lateCopier, latency, lottery, earlyHunter,
 	sweeper, push5, push180, picker, fader, oneSide}
@@ -60,26 +60,27 @@ func allKinds() []kind {
 	return all
 }
 
-// shares of the population of 342.
+// shares holds the number of agents of each kind in a population of 342.
 var shares = [kinds]int{105, 15, 25, 8, 15, 15, 12, 12, 12, 15, 12, 12, 12, 10, 10, 10, 6, 6, 6, 6, 6, 6, 6}
 
 const families = 5
 
-// agent is a member of the population. Its traits are drawn once; behave.go decides what
-// it publishes.
+// agent is a member of the population. Its traits are drawn once. behave.go decides what it
+// publishes.
 type agent struct {
-	id, owner int // owner 0: unknown
+	id, owner int // owner 0 means unknown
 	kind      kind
 	family    int
-	// foresight is the correlation of its private observation with all that a fresh
-	// market has still to bring; 0 is none.
+	// foresight is the correlation of the agent's private observation with the whole future
+	// movement of a new market. 0 means no foresight.
 	foresight float64
-	// temper multiplies the log odds of what it knows: above 1 is overconfidence.
+	// temper multiplies the log odds of the agent's calibrated probability. Above 1 means
+	// overconfidence.
 	temper float64
-	// fancy is the standard deviation of baseless noise in its log odds, lean a
-	// baseless preference for Yes.
+	// fancy is the standard deviation of pure noise in the agent's log odds. lean is a preference
+	// for Yes without a reason, added to the log odds.
 	fancy, lean float64
-	half        bool // always says 50 %
+	half        bool // always says 0.5
 	cover       float64
 	updates     float64 // mean number of further predictions per market
 	joins       float64
@@ -120,15 +121,15 @@ func newAgent(r *rand.Rand, k kind, spread float64) *agent {
 		a.half = true
 	case copier, lastMinute, selective, lateCopier, latency:
 		a.temper, a.cover = 1, 0.8
-	case sweeper, push5, push45, push180, picker, fader: // thin books are few: take them all
+	case sweeper, push5, push45, push180, picker, fader: // thin books are rare, so these agents take all of them
 		a.temper, a.cover, a.joins = 1, 1, 0
 	case overconfident:
 		a.temper, a.fancy = 1.3+1.2*r.Float64(), 0.1
 	case spammer:
 		a.fancy, a.cover, a.updates = 0.1+0.3*r.Float64(), 1, 3
-	case repeater: // a glimmer, said over and over
+	case repeater: // little foresight, published again and again
 		a.foresight, a.updates = 0.1*r.Float64(), 12
-	case lottery: // just enough bold bets, and a few lucky tickets out of many
+	case lottery: // many accounts make just enough bold bets, so that a few are lucky
 		a.fancy, a.cover, a.updates = 0.8, 0.09, 0
 	case oneSide:
 		a.temper, a.lean = 1, 0.4+0.4*r.Float64()
@@ -143,8 +144,8 @@ func newAgent(r *rand.Rand, k kind, spread float64) *agent {
 	return a
 }
 
-// observation is an agent's private look at one market: X at the end plus noise, and
-// the baseless part of its belief. It is the same at every update.
+// observation is what an agent privately observes of one market: the final X plus noise, and the
+// noise in its belief. It stays the same at every update.
 type observation struct{ signal, variance, fancy float64 }
 
 func (a *agent) observe(final, shared float64, r *rand.Rand) observation {
@@ -157,7 +158,7 @@ func (a *agent) observe(final, shared float64, r *rand.Rand) observation {
 	return o
 }
 
-// posterior is the calibrated probability given all the agent could know.
+// posterior returns the calibrated probability given everything that the agent could know.
 func (o observation) posterior(s state) float64 {
 	if math.IsInf(o.variance, 1) || s.remaining <= 0 {
 		return s.probability(s.x, s.remaining)
@@ -166,7 +167,7 @@ func (o observation) posterior(s state) float64 {
 	return s.probability(mean, s.remaining*o.variance/(s.remaining+o.variance))
 }
 
-// belief is the agent's own probability after an observation.
+// belief returns the agent's probability after an observation.
 func (a *agent) belief(o observation, s state) float64 {
 	if a.half {
 		return 0.5
@@ -176,19 +177,19 @@ func (a *agent) belief(o observation, s state) float64 {
 	return 1 / (1 + math.Exp(-odds))
 }
 
-// reference is one open market at one moment and one way it may end.
+// reference is an open market at one moment, and one way in which it may end.
 type reference struct {
 	state         state
 	final, shared float64
 }
 
-// measure sets the true skill of every agent; see the package comment.
+// measure computes the true skill of every agent; see the package comment.
 func measure(all []*agent, w *world, r *rand.Rand) {
 	var set []reference
 	for len(set) < 4000 {
 		m := w.markets[r.IntN(len(w.markets))]
 		s := m.stateAt(m.event.opens + r.Float64()*(m.event.closes-m.event.opens))
-		// The end is drawn afresh, and given that the market is still open.
+		// Draw a new end, under the condition that the market is still open.
 		final := s.x + math.Sqrt(s.remaining)*r.NormFloat64()
 		if final <= 0 || r.Float64() < s.survival {
 			set = append(set, reference{s, final, r.NormFloat64()})
@@ -198,7 +199,7 @@ func measure(all []*agent, w *world, r *rand.Rand) {
 		if a.followsMarket() {
 			continue
 		}
-		common := rand.New(rand.NewPCG(9, 9)) // the same luck for every agent
+		common := rand.New(rand.NewPCG(9, 9)) // the same random numbers for every agent
 		var sum float64
 		for _, c := range set {
 			o := a.observe(c.final, c.shared, common)
@@ -209,8 +210,8 @@ func measure(all []*agent, w *world, r *rand.Rand) {
 	}
 }
 
-// followsMarket reports whether the agent has no belief of its own, so that its true
-// skill is 0. An account that repeats another's predictions counts among them.
+// followsMarket reports whether the agent's belief is the market's, so that its true skill is 0.
+// That includes accounts that copy another agent's predictions.
 func (a *agent) followsMarket() bool {
 	switch a.kind {
 	case copier, lastMinute, selective, lateCopier, latency, sybilKnown, sybilUnknown,

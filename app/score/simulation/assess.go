@@ -8,38 +8,37 @@ import (
 	"gonum.org/v1/gonum/stat"
 )
 
-// topPlaces is how many places of the board are looked at closely.
+// topPlaces is the number of places at the top of a board that an assessment examines.
 const topPlaces = 20
 
-// Outcome is the result of one world.
+// Outcome is the result of one simulated world.
 type Outcome struct {
 	Seed               uint64
 	Forecasts, Settled int
 	Methods            []Assessment
 }
 
-// Assessment is how one method ranked one world.
+// Assessment says how well one method ranked the agents of one world.
 type Assessment struct {
 	Method string
-	// Variant is set for our own method under another rule.
+	// Variant is true for our own method with a changed rule.
 	Variant bool
-	// Ranked is how many agents have a rank.
+	// Ranked counts the agents with a rank.
 	Ranked int
-	// Spearman is the rank correlation of the method's value with true skill, over all
-	// agents with enough settled predictions, ranked by the method or not.
+	// Spearman is the rank correlation of the method's value with true skill, −1..1. It covers all
+	// agents with enough settled predictions, even if the method doesn't rank them.
 	Spearman float64
-	// Precision is the share of the twenty truly best, among the agents that could be
-	// ranked, that are in the top 20.
+	// Precision is the share of the twenty truly best eligible agents that are in the top 20, 0..1.
 	Precision float64
-	// Best is the best rank reached by each kind, 0 where none is ranked; InTop how many
-	// of the kind are in the top 20.
+	// Best is the best rank of each kind, 0 if no agent of it is ranked. InTop counts the agents of
+	// each kind in the top 20.
 	Best, InTop [kinds]int
-	// Coverage is the share of the method's 95 % intervals that hold the expectation of
-	// the value over the truth.
+	// Coverage is the share of the method's 95 % intervals that hold the expectation of the value
+	// given the truth, 0..1.
 	Coverage float64
-	// TooModest is the share of the intervals that lie wholly below that expectation.
+	// TooModest is the share of the intervals that lie entirely below that expectation, 0..1.
 	TooModest float64
-	// Study is how our ranges turned out, nil for rivals.
+	// Study says how often our ranges, odds and rank ranges were right. It is nil for rivals.
 	Study *Study
 }
 
@@ -85,7 +84,7 @@ func assess(b *board, agents []*agent, counts []int, least int) Assessment {
 	return a
 }
 
-// spearman is the correlation of ranks over a pool in which every agent has a value.
+// spearman returns the rank correlation over a pool in which every agent has a value.
 func spearman(pool []int, value []float64, agents []*agent) float64 {
 	x, y := make([]float64, len(pool)), make([]float64, len(pool))
 	for k, i := range pool {
@@ -94,7 +93,7 @@ func spearman(pool []int, value []float64, agents []*agent) float64 {
 	return stat.Correlation(ranks(x), ranks(y), nil)
 }
 
-// ranks gives ties the mean of their places.
+// ranks returns the ranks of values. Equal values get the mean of their ranks.
 func ranks(values []float64) []float64 {
 	order := make([]int, len(values))
 	for i := range order {

@@ -6,25 +6,25 @@ import (
 	"slices"
 )
 
-// forecast is one prediction. truth is the probability of "Yes" given all that its
-// author knew: a perfectly calibrated agent would have said it.
+// forecast is one prediction. truth is the probability of "Yes" given everything that its author
+// knew. A perfectly calibrated agent would have said truth.
 type forecast struct {
 	agent, market int
 	at            float64
 	p, truth      float64
-	// push is the book that its author quotes around publication, if it does.
+	// push is the book that the author quotes around publication, or nil.
 	push *push
 }
 
-// publisher collects what the agents publish until the board is taken.
+// publisher collects the predictions that the agents publish until the board is built.
 type publisher struct {
 	w      *world
 	r      *rand.Rand
-	shared [][families]float64 // by market: the error a model family has in common
+	shared [][families]float64 // by market: the shared error of each model family
 	all    []forecast
 }
 
-// publish lets every agent behave and returns the predictions in order of time.
+// publish simulates every agent and returns the predictions in order of time.
 func publish(w *world, agents []*agent, r *rand.Rand) []forecast {
 	b := &publisher{w: w, r: r, shared: make([][families]float64, len(w.markets))}
 	for i := range b.shared {
@@ -81,14 +81,14 @@ func (b *publisher) answer(a *agent, e *event) {
 			b.fadeSpikes(a, m)
 		case oneSide:
 			b.takeSide(a, m)
-		case lateCopier, sybilKnown, sybilUnknown: // see follow
+		case lateCopier, sybilKnown, sybilUnknown: // follow publishes for these
 		default:
 			b.think(a, m)
 		}
 	}
 }
 
-// add publishes if the market still takes predictions and the board is yet to come.
+// add publishes a prediction if the market is open and the board isn't built yet.
 func (b *publisher) add(a *agent, m *market, at, p, truth float64) {
 	if at < m.event.opens || at >= m.closes || at >= boardDay*day {
 		return
@@ -97,15 +97,15 @@ func (b *publisher) add(a *agent, m *market, at, p, truth float64) {
 	b.all = append(b.all, forecast{agent: a.id, market: m.id, at: at, p: p, truth: truth})
 }
 
-// moment is a random time at which an agent may first look at a market.
+// moment returns a random time at which an agent first looks at a market.
 func (b *publisher) moment(a *agent, e *event) float64 {
 	from := max(e.opens, a.joins)
 	return from + b.r.Float64()*(e.closes-from)
 }
 
-// think is the behaviour of an agent with a belief: observe once, publish the belief, and
-// publish again later with what has become known. The news is up to five minutes old by the
-// time a model has finished thinking.
+// think simulates an agent with a belief. The agent observes the market once, publishes its belief,
+// and publishes again later with the news since then. The news is up to five minutes old when a
+// model has finished thinking.
 func (b *publisher) think(a *agent, m *market) {
 	o := a.observe(m.path[len(m.path)-1], b.shared[m.id][a.family], b.r)
 	at := b.moment(a, m.event)
@@ -127,8 +127,8 @@ func (b *publisher) think(a *agent, m *market) {
 	}
 }
 
-// repeated is the i-th prediction of a repeater. Half of the repeaters say the first again
-// and again, the other half go back to the market in between, to be paid again.
+// repeated returns the i-th confidence of a repeater. Half of the repeaters always repeat the first
+// one. The other half publish the market's price in between, in the hope of being paid again.
 func repeated(a *agent, i int, first, price float64) float64 {
 	if a.id%2 == 1 && i%2 == 1 {
 		return price
@@ -136,7 +136,7 @@ func repeated(a *agent, i int, first, price float64) float64 {
 	return first
 }
 
-// spoken rounds as language models do: to whole per cents, or some to tenths.
+// spoken rounds a confidence as language models do: most to whole per cents, some to tenths of one.
 func spoken(a *agent, p float64) float64 {
 	steps := 100.0
 	if a.id%3 == 0 {
@@ -155,7 +155,7 @@ func (b *publisher) copyPrice(a *agent, m *market) {
 	}
 }
 
-// pickEasy answers only markets that are almost decided, a little more firmly than the
+// pickEasy answers only markets that are almost decided, with a confidence slightly beyond the
 // price.
 func (b *publisher) pickEasy(a *agent, m *market) {
 	at := b.moment(a, m.event)
@@ -167,13 +167,13 @@ func (b *publisher) pickEasy(a *agent, m *market) {
 	b.add(a, m, at, 1/(1+math.Exp(-odds)), q)
 }
 
-// knowResult publishes seconds after the result is known, before the price is there.
+// knowResult publishes the result seconds after it is known, before the price shows it.
 func (b *publisher) knowResult(a *agent, m *market) {
 	b.add(a, m, m.result+10*second*b.r.Float64(), 0.002+0.996*m.y, m.y)
 }
 
-// outrunFeed watches the exchange itself and publishes each jump before the feed of
-// the platform shows it.
+// outrunFeed watches the exchange and publishes each jump of the price before the platform's feed
+// shows it.
 func (b *publisher) outrunFeed(a *agent, m *market) {
 	for _, i := range m.event.jumps {
 		jump := m.event.times[i]

@@ -6,21 +6,20 @@ import (
 	"slices"
 )
 
-// board is one way to rank the agents.
+// board is the ranking of the agents by one method.
 type board struct {
 	method string
-	// variant boards are ours under another rule, not a rival's.
+	// variant is true for our method with a changed rule.
 	variant bool
-	// value orders the agents, higher is better; not a number where there is none.
+	// value orders the agents. Higher is better, and NaN means no value.
 	value []float64
-	// eligible agents may be ranked.
+	// eligible says which agents may be ranked.
 	eligible []bool
 	ranked   []int
-	// estimate, half and target describe the interval estimate ± half and what it is
-	// meant to hold: the expectation of the same quantity over the truth. half is not
-	// a number where the method gives no interval.
+	// estimate ± half is the method's interval for an agent. target is the quantity it should hold:
+	// the expectation of the estimate given the truth. half is NaN if the method gives no interval.
 	estimate, half, target []float64
-	// study is how ranges, odds and ranks of our method turned out, nil for rivals.
+	// study says how often our ranges, odds and rank ranges were right. It is nil for rivals.
 	study *Study
 }
 
@@ -32,7 +31,8 @@ func newBoard(method string, n int) *board {
 	return b
 }
 
-// rank sorts the eligible, at most perOwner of each known owner (0: no limit).
+// rank ranks the eligible agents, at most perOwner of each known owner. A perOwner of 0 means no
+// limit.
 func (b *board) rank(agents []*agent, perOwner int) {
 	for i := range b.value {
 		if b.eligible[i] && !math.IsNaN(b.value[i]) {

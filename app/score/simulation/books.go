@@ -7,17 +7,17 @@ import (
 	"github.com/pulsecast/pulsecast/app/score"
 )
 
-// bookKind is one kind of order book. The shares follow recorded open markets: of 300,
-// 42 had a spread above 0.10 and 65 a liquidity below 1,000; in one page of 100, two
-// thirds of the spreads were at most 0.005 and a quarter in 0.005..0.02. How the two go
-// together, and how late a book follows, is assumed.
+// bookKind is one kind of order book. The shares follow recorded open markets: of 300, 42 had a
+// spread above 0.10 and 65 a liquidity below 1,000. On one page of 100, two thirds of the spreads
+// were at most 0.005 and a quarter in 0.005..0.02. The relation of spread and liquidity is assumed,
+// and so is the delay with which a book follows the news.
 type bookKind struct {
 	share float64
-	// narrow and wide bound the spread.
+	// narrow and wide are the least and the greatest spread.
 	narrow, wide float64
-	// illiquid is the share with a liquidity below 1,000.
+	// illiquid is the share of books with a liquidity below 1,000.
 	illiquid float64
-	// lag is the most by which the book follows the news late, in seconds.
+	// lag is the greatest delay with which the book follows the news, in seconds.
 	lag float64
 	// spikes is the share of hours in which a single order displaces the book for a while.
 	spikes float64
@@ -31,16 +31,16 @@ var bookKinds = []bookKind{
 	{share: .02, narrow: 1, wide: 1, illiquid: .70, lag: 5 * minute},
 }
 
-// thinSpread is the spread from which a behaviour takes a book for thin.
+// thinSpread is the least spread of a book that agents treat as thin.
 const thinSpread = 0.05
 
-// book is how a market quotes its fair price.
+// book says how a market quotes its fair price.
 type book struct {
 	spread, lag, spikes float64
 	illiquid            bool
 }
 
-// tightBooks stand in for worlds without spreads.
+// tightBooks are the books of worlds that have almost no spreads.
 var tightBooks = []bookKind{{share: 1, narrow: .001, wide: .005, lag: 20 * second}}
 
 func newBook(r *rand.Rand, tight bool) book {
@@ -57,11 +57,11 @@ func newBook(r *rand.Rand, tight bool) book {
 			}
 		}
 	}
-	return newBook(r, tight) // the shares add up to 1 but for rounding
+	return newBook(r, tight) // reached only by rounding, because the shares add up to 1
 }
 
-// bookAt is what the exchange quotes at t. The fair price lies anywhere in the spread; the
-// place changes each day.
+// bookAt returns the quotes of the exchange at t. The fair price lies anywhere in the spread. Its
+// place there changes each day.
 func (w *world) bookAt(m *market, t float64) score.View {
 	if m.book.spread >= 1 {
 		return score.View{Bid: 0, Ask: 1}
@@ -80,7 +80,7 @@ func thousandths(p float64) float64 { return math.Round(p*1000) / 1000 }
 // spike is a time during which one order displaces a book from the fair price.
 type spike struct{ from, to, size float64 }
 
-// spikeIn is the spike that begins in an hour, if there is one.
+// spikeIn returns the spike that begins in an hour, and false if there is none.
 func (w *world) spikeIn(m *market, at int) (spike, bool) {
 	if m.book.spikes == 0 || w.noise(m.id, at, 4) >= m.book.spikes {
 		return spike{}, false
@@ -101,14 +101,14 @@ func (w *world) displaced(m *market, t float64) float64 {
 	return 0
 }
 
-// push is a book that the author of a prediction quotes, from so many seconds before
-// publication until the view after has passed.
+// push is a book that the author of a prediction quotes, from length seconds before publication
+// until the view after has been taken.
 type push struct {
 	length float64
 	view   score.View
 }
 
-// seen is the book at t as the author of a prediction finds it.
+// seen returns the book at t, including the quotes of the prediction's author.
 func (w *world) seen(m *market, f forecast, t float64) score.View {
 	if f.push != nil && t >= f.at-f.push.length && t <= f.at+15*minute {
 		return f.push.view
@@ -116,7 +116,7 @@ func (w *world) seen(m *market, f forecast, t float64) score.View {
 	return w.bookAt(m, t)
 }
 
-// tick is what the feed showed at tick number k, if anything.
+// tick returns the view that the feed showed at tick k, and false if there was none.
 func (w *world) tick(m *market, f forecast, k int) (score.View, bool) {
 	at := float64(k) * tickLength
 	if at < m.event.opens || at > m.closes || w.noise(m.id, k, 1) < missedTicks {
@@ -125,9 +125,9 @@ func (w *world) tick(m *market, f forecast, k int) (score.View, bool) {
 	return w.seen(m, f, max(at-feedLag*w.noise(m.id, k, 2), m.event.opens)), true
 }
 
-// around returns the last view that the feed showed at or before publication, at most
-// three ticks old, and the first it showed from the delay on, within 15 minutes. The
-// latter is the rule of score.CountsAfter.
+// around returns the views before and after publication. before is the last view that the feed
+// showed by then, at most three ticks old. after is the first view from the delay on, within 15
+// minutes, as in score.CountsAfter. Each is nil if there is no such view.
 func (w *world) around(m *market, f forecast, delay float64) (before, after *score.View) {
 	now := int(math.Floor(f.at / tickLength))
 	for k := now; k >= 0 && f.at-float64(k)*tickLength <= 3*tickLength; k-- {
@@ -145,10 +145,10 @@ func (w *world) around(m *market, f forecast, delay float64) (before, after *sco
 	return before, nil
 }
 
-// hourStep is how often the book of the hour before is read for its median.
+// hourStep is the interval at which hourBefore reads the book.
 const hourStep = 10 * minute
 
-// hourBefore is the median view of the hour before publication.
+// hourBefore returns the median view of the hour before publication, or nil if there is none.
 func (w *world) hourBefore(m *market, f forecast) *score.View {
 	var quotes []score.Quote
 	for t := max(f.at-hour, m.event.opens); t < f.at; t += hourStep {

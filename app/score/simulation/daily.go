@@ -9,56 +9,59 @@ import (
 	"github.com/pulsecast/pulsecast/app/score"
 )
 
-// dailyEvents is how many settled events an agent of a daily study collects.
+// dailyEvents is the number of settled events of each agent in a daily study.
 const dailyEvents = 600
 
-// Daily is how odds and ranges turn out for agents that are looked at after every day,
-// where the luck of events that close on one day is correlated. The agents always disagree
-// with the market to one side within a day, so that the shocks of a day hit all their
-// events alike. A truth half way between agent and market gives an edge of 0.
+// Daily says how odds and ranges turn out for agents that are examined after every day, if the luck
+// of events that close on one day is correlated. Within a day, an agent always disagrees with the
+// market to the same side, so that a shock hits all its events alike. If the truth is half way
+// between agent and market, the edge is 0.
 type Daily struct {
-	// Rho is the correlation of the outcomes of one day, PerDay the agent's events a day.
+	// Rho is the correlation of the outcomes of one day, 0..1. PerDay is the number of the agent's
+	// events a day.
 	Rho    float64
 	PerDay int
-	// Ever counts agents without an edge that are proven at any look, Tails those of them
-	// that only bet against outcomes of 2 to 8 %, Plain those without the day blocks.
+	// Ever counts the agents without an edge that are proven at any look. Plain is the same without
+	// the day blocks. Tails is the same as Ever for agents that only bet against outcomes of 2 to 8
+	// %.
 	Ever, Tails, Plain Share
-	// Held counts ranges that hold the truth after all events, HeldPlain those without the
-	// day blocks. Half of the agents have no edge, half an edge of 2.
+	// Held counts the ranges that hold the truth after all events. HeldPlain is the same without
+	// the day blocks. Half of the agents have no edge, and half have an edge of 2 points.
 	Held, HeldPlain Share
-	// Proven counts agents with an edge of 2 that are proven after all events.
+	// Proven counts the agents with an edge of 2 points that are proven after all events.
 	Proven Share
 }
 
-// Power is the share of honest agents with an edge that are proven after some events.
+// Power says how many honest agents with an edge are proven after given numbers of events.
 type Power struct {
 	// Edge is the true edge in points per event.
 	Edge float64
-	// Proven is by number of events, as PowerEvents has them.
+	// Proven has an entry for each number of events in PowerEvents.
 	Proven []Share
 }
 
 // PowerEvents are the numbers of events of Power.
 var PowerEvents = []int{30, 60, 100, 200, 400, 800}
 
-// bettor draws what an agent believes, what the market says, and the truth.
+// bettor draws an agent's confidence, the market's probability and the truth.
 type bettor func(r *rand.Rand, side float64) (p, q, truth float64)
 
-// without is an agent whose disagreement is right by half: it has no edge.
+// without is a bettor without an edge: the truth is half way between agent and market.
 func without(r *rand.Rand, side float64) (p, q, truth float64) {
 	odds := -0.4 + 1.2*r.NormFloat64()
 	p, q = fourPlaces(odds+side*0.6*math.Abs(r.NormFloat64())), fourPlaces(odds)
 	return p, q, (p + q) / 2
 }
 
-// seller is an agent without an edge that bets against unlikely outcomes.
+// seller is a bettor without an edge that bets against unlikely outcomes.
 func seller(r *rand.Rand, _ float64) (p, q, truth float64) {
 	q = math.Round(1e4*(0.02+0.06*r.Float64())) / 1e4
 	p = math.Round(1e4*q*r.Float64()) / 1e4
 	return p, q, (p + q) / 2
 }
 
-// honest is an agent that knows the truth and differs by as much as its edge takes.
+// honest returns a bettor that knows the truth and differs from the market by as much as the given
+// edge requires.
 func honest(edge float64) bettor {
 	return func(r *rand.Rand, side float64) (p, q, truth float64) {
 		q = 0.25 + 0.5*r.Float64()
@@ -71,13 +74,13 @@ func honest(edge float64) bettor {
 
 func fourPlaces(odds float64) float64 { return math.Round(1e4/(1+math.Exp(-odds))) / 1e4 }
 
-// life is an agent's record, a day at a time, with the sum of its expectations.
+// life is an agent's record, which grows by a day at a time, and the sum of its expected edges.
 type life struct {
 	sums     score.Sums
 	expected float64
 }
 
-// live adds a day of events.
+// live adds a day with the given number of events.
 func (l *life) live(r *rand.Rand, bet bettor, rho float64, events int) {
 	shock, side := r.NormFloat64(), 1.
 	if r.Float64() < 0.5 {
@@ -98,7 +101,7 @@ func (l *life) live(r *rand.Rand, bet bettor, rho float64, events int) {
 	l.sums.Days.Add(int64(events), day)
 }
 
-// plain is the record with every event on a separate day.
+// plain returns the record without day blocks.
 func (l *life) plain() score.Sums {
 	s := l.sums
 	s.Days = score.Days{}
@@ -116,8 +119,8 @@ func (l *life) held(s score.Sums) bool {
 	return ok && p.Low <= truth && truth <= p.High
 }
 
-// watch lives one agent and reports whether it was proven at any look from 30 events on,
-// with and without the day blocks.
+// watch simulates one agent and reports whether it was proven at any look from 30 events on, with
+// and without the day blocks.
 func watch(r *rand.Rand, bet bettor, d *Daily) (l life, ever, plain bool) {
 	for l.sums.N < dailyEvents {
 		l.live(r, bet, d.Rho, d.PerDay)
@@ -129,7 +132,7 @@ func watch(r *rand.Rand, bet bettor, d *Daily) (l life, ever, plain bool) {
 	return l, ever, plain
 }
 
-// run simulates so many agents of each sort.
+// run simulates the given number of agents of each kind.
 func (d *Daily) run(agents int) {
 	r := rand.New(rand.NewPCG(uint64(1000*d.Rho), uint64(d.PerDay)))
 	for range agents {
@@ -153,8 +156,8 @@ func (d *Daily) hold(l *life) {
 	d.HeldPlain.count(l.held(l.plain()))
 }
 
-// RunDaily simulates so many agents of each sort for every correlation and number of events
-// a day.
+// RunDaily simulates the given number of agents of each kind, for each correlation and number of
+// events a day.
 func RunDaily(agents int) []Daily {
 	var all []Daily
 	for _, perDay := range []int{1, 10, 20} {
@@ -166,7 +169,7 @@ func RunDaily(agents int) []Daily {
 	return all
 }
 
-// RunPower simulates so many honest agents of each edge, one event a day.
+// RunPower simulates the given number of honest agents for each edge, with one event a day.
 func RunPower(agents int) []Power {
 	all := []Power{{Edge: 1}, {Edge: 2}, {Edge: 4}}
 	inParallel(len(all), func(i int) {
@@ -186,7 +189,7 @@ func RunPower(agents int) []Power {
 	return all
 }
 
-// inParallel calls work for 0..n−1, as many at a time as there are processors.
+// inParallel calls work for 0..n−1, with one call at a time for each processor.
 func inParallel(n int, work func(i int)) {
 	slots := make(chan struct{}, runtime.GOMAXPROCS(0))
 	var all sync.WaitGroup

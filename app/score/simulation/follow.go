@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// follow publishes for agents that copy others: rings of accounts that copy one good agent
-// each, and late copiers.
+// follow publishes for the agents that copy others: rings of accounts, each of which copies one
+// good agent, and late copiers.
 func (b *publisher) follow(agents []*agent) {
 	best := slices.SortedFunc(slices.Values(agents), func(x, y *agent) int {
 		return cmp.Compare(y.skill, x.skill)
@@ -33,8 +33,8 @@ func (b *publisher) follow(agents []*agent) {
 	}
 }
 
-// copyLate waits until the price has come to a good agent's prediction and then
-// publishes it as its own.
+// copyLate waits until the price reaches a good agent's confidence and then publishes that
+// confidence.
 func (b *publisher) copyLate(a *agent, f forecast) {
 	m := b.w.markets[f.market]
 	above := m.price(f.at) > f.p

@@ -6,11 +6,11 @@ import (
 	"github.com/pulsecast/pulsecast/app/score"
 )
 
-// The behaviours here game thin books or the calendar. Their authors know the fair price
-// of the exchange and nothing more, so their true skill is 0 or less.
+// The behaviours in this file exploit thin books or the calendar. These agents know only the fair
+// price of the exchange, so their true skill is at most 0.
 
-// sweepEmpty publishes the fair price wherever the displayed middle of a wide or empty book
-// is far from it.
+// sweepEmpty publishes the fair price on markets with a wide or empty book, whose displayed middle
+// may be far from it.
 func (b *publisher) sweepEmpty(a *agent, m *market) {
 	at := b.moment(a, m.event)
 	if at >= m.result || m.book.illiquid || m.book.spread < thinSpread {
@@ -19,19 +19,19 @@ func (b *publisher) sweepEmpty(a *agent, m *market) {
 	b.add(a, m, at, m.price(at), m.price(at))
 }
 
-// pushLengths is how long each kind quotes a thin book before publication.
+// pushLengths is the time for which each kind quotes a thin book before publication.
 var pushLengths = map[kind]float64{push5: 5 * minute, push45: 45 * minute, push180: 180 * minute}
 
 const (
-	// takenAfter is the mean time after which a trader takes a quote away from the fair
-	// price of a thin book.
+	// takenAfter is the mean time until a trader takes a quote that is away from the fair price of
+	// a thin book.
 	takenAfter = 30 * minute
-	// pushAttempts is how often a pusher tries on one market.
+	// pushAttempts is the number of attempts of a pusher on one market.
 	pushAttempts = 4
 )
 
-// push tries to quote a thin book for a while. A pusher whose quote is taken gives up the
-// attempt, unless the world lets it quote again at any cost.
+// push tries to quote a thin book before it publishes. If a trader takes the quote, the pusher
+// gives up the attempt, unless the world's setting requote lets it replace the quote at any cost.
 func (b *publisher) push(a *agent, m *market) {
 	if m.book.spread < thinSpread || m.book.illiquid {
 		return
@@ -47,7 +47,7 @@ func (b *publisher) push(a *agent, m *market) {
 	}
 }
 
-// pushBook publishes the fair price after the book was quoted at its far side.
+// pushBook publishes the fair price after quoting the book at the side that is further from it.
 func (b *publisher) pushBook(a *agent, m *market, at, length float64) {
 	fair, v := m.price(at), b.w.bookAt(m, at)
 	quoted := score.View{Bid: v.Bid, Ask: thousandths(v.Bid + .002)}
@@ -60,8 +60,8 @@ func (b *publisher) pushBook(a *agent, m *market, at, length float64) {
 	}
 }
 
-// pickStale watches the exchange for news and publishes the fair price while a thin book
-// still quotes another.
+// pickStale watches the exchange for news and publishes the fair price while a thin book still
+// quotes an older one.
 func (b *publisher) pickStale(a *agent, m *market) {
 	if m.book.illiquid || m.book.lag < minute {
 		return
@@ -78,8 +78,8 @@ func (b *publisher) pickStale(a *agent, m *market) {
 	}
 }
 
-// fadeSpikes publishes the price from before, soon after every jump of the book: those of
-// the news and those that one order makes.
+// fadeSpikes publishes the earlier price soon after every jump of the book, whether news or a
+// single order caused the jump.
 func (b *publisher) fadeSpikes(a *agent, m *market) {
 	if m.book.illiquid {
 		return
@@ -106,7 +106,8 @@ func (b *publisher) fadeSpikes(a *agent, m *market) {
 
 func middle(v score.View) float64 { return (v.Bid + v.Ask) / 2 }
 
-// takeSide says more than the price throughout on one day's events, or less on another's.
+// takeSide says more than the price on all events that close on one day, and less on all events of
+// another day.
 func (b *publisher) takeSide(a *agent, m *market) {
 	at := b.moment(a, m.event)
 	if at >= m.result {

@@ -13,43 +13,43 @@ type rules struct {
 	perOwner                                    int
 	// afterDelay is the least time between publication and the view after it.
 	afterDelay float64
-	// displayed holds predictions against the displayed middle of the book, whatever its
-	// spread and liquidity, as the rules of version 1 did.
+	// displayed compares predictions with the displayed middle of the book, without regard to its
+	// spread and liquidity, as version 1 of the rules did.
 	displayed bool
-	// withoutHour leaves out the median of the hour before.
+	// withoutHour leaves out the median view of the hour before publication.
 	withoutHour bool
 }
 
-// leaderboardRules are those of the specification.
+// leaderboardRules are the default settings of the leaderboard.
 var leaderboardRules = rules{events: 30, categoryEvents: 15, disagreements: 10, days: 14, disagreement: score.MinDisagreement,
 	perOwner: 3, afterDelay: score.AfterDelayMost.Seconds()}
 
-// record is what our leaderboard holds of one agent.
+// record holds what our leaderboard stores of one agent.
 type record struct {
 	clusters map[int]*cluster
-	previous map[int]float64 // by market
+	previous map[int]float64 // last confidence by market
 	days     map[int]bool
 }
 
-// cluster is an agent's work on one event.
+// cluster adds up an agent's predictions on one event.
 type cluster struct {
-	next          int // weight of the next prediction with a baseline
+	next          int // index of the next prediction with a baseline
 	settled       bool
 	differs       bool
-	category, day int // of its scheduled close
+	category, day int // day is the day of the scheduled close
 	value         score.Cluster
-	expected      float64 // of value.C, over the truth, in points
+	expected      float64 // expectation of value.C given the truth, in points
 }
 
-// standings are an agent's sums in one window and category.
+// standings holds an agent's sums in one window and category.
 type standings struct {
 	sums    score.Sums
 	differs int
-	// target is what the mean cluster is expected to be over the truth, in points.
+	// target is the expectation of the mean cluster given the truth, in points.
 	target float64
 }
 
-// ours ranks by the real functions of package score.
+// ours ranks the agents with the functions of package score.
 func ours(name string, w *world, agents []*agent, all []forecast, set rules) *board {
 	records := make([]record, len(agents))
 	for i := range records {
@@ -75,7 +75,7 @@ func ours(name string, w *world, agents []*agent, all []forecast, set rules) *bo
 	return b
 }
 
-// variant ranks with one rule changed, to show what that rule is worth.
+// variant ranks the agents with one rule changed, to show the effect of that rule.
 func variant(name string, w *world, agents []*agent, all []forecast, change func(*rules)) *board {
 	set := leaderboardRules
 	change(&set)
@@ -84,7 +84,7 @@ func variant(name string, w *world, agents []*agent, all []forecast, change func
 	return b
 }
 
-// add scores one prediction as ingest and settlement would.
+// add scores one prediction as ingest and settlement do.
 func (r *record) add(w *world, f forecast, set rules) {
 	m := w.markets[f.market]
 	previous := r.previousOf(f)
@@ -99,7 +99,7 @@ func (r *record) add(w *world, f forecast, set rules) {
 	c := r.cluster(m)
 	i := c.next
 	c.next++
-	// What closes early waits for its scheduled day.
+	// A market that closes early counts from its scheduled day on.
 	if m.event.closes > boardDay*day || m.closes > boardDay*day {
 		return
 	}
@@ -117,13 +117,14 @@ func (r *record) add(w *world, f forecast, set rules) {
 	c.expected += score.Weight(i) * 100 * (sq(q-f.truth) - sq(f.p-f.truth))
 }
 
-// outside reports whether a further bound can still change what p is held against.
+// outside reports whether another bound could change the baseline of p.
 func outside(bounds score.Bounds, p float64) bool {
 	q, _ := bounds.Clamp(p)
 	return q != p
 }
 
-// previousOf is the agent's last confidence on the market, which this one replaces.
+// previousOf returns the agent's last confidence on the market, or nil, and stores that of f in its
+// place.
 func (r *record) previousOf(f forecast) *float64 {
 	p, ok := r.previous[f.market]
 	r.previous[f.market] = f.p
@@ -150,7 +151,7 @@ func displayed(v *score.View) *score.View {
 	return &price
 }
 
-// standings adds up the settled clusters that keep accepts.
+// standings adds up the settled clusters for which keep returns true.
 func (r *record) standings(keep func(*cluster) bool) standings {
 	var s standings
 	type block struct {

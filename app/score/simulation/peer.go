@@ -2,23 +2,23 @@ package simulation
 
 import "math"
 
-// standing is an agent's prediction on a market while it stands.
+// standing is an agent's latest prediction on a market, with its score so far.
 type standing struct {
 	since       float64
-	logs        [2]float64 // ln of what it gives to No and to Yes
-	field       [2]float64 // the field's integral at since
-	weight      float64    // the integral of 1/(n − 1) at since
-	accompanied float64    // the time with at least one other, at since
-	peer        [2]float64 // accumulated, by result
+	logs        [2]float64 // ln of the probabilities of No and Yes
+	field       [2]float64 // integral of all agents' logs, divided by n − 1, at since
+	weight      float64    // integral of 1/(n − 1) at since
+	accompanied float64    // time with at least one other agent, at since
+	peer        [2]float64 // score so far, by result
 	covered     float64
 	lastTruth   float64
 }
 
-// peerScores is Metaculus' Peer Accuracy: at every moment from a prediction to the close,
-// 100 times the logarithm of what it gives to the result less the mean of that over all
-// others with a standing prediction, averaged over the life of the question (0 while the
-// agent has none); an agent's sum over questions is divided by its summed coverage, or
-// by 30 if that is less. (metaculus.com/help/scores-faq and /help/medals-faq.)
+// peerScores ranks by Metaculus' Peer Accuracy. At every moment from a prediction to the close, the
+// score is 100 times the logarithm of its probability for the result, minus the mean of that over
+// all other agents with a prediction. It is averaged over the life of the question and is 0 while
+// the agent has no prediction. The agent's sum over all questions is divided by its total coverage,
+// or by 30 if the coverage is less. (metaculus.com/help/scores-faq and /help/medals-faq.)
 func peerScores(w *world, agents []*agent, settled []forecast, counts []int, least int) *board {
 	byMarket := make([][]forecast, len(w.markets))
 	for _, f := range settled {
@@ -51,8 +51,8 @@ func peerScores(w *world, agents []*agent, settled []forecast, counts []int, lea
 	return b
 }
 
-// sweep goes through one market's predictions in order of time and returns what stands
-// at its close, by agent.
+// sweep processes one market's predictions in order of time and returns each agent's standing at
+// the close.
 func sweep(m *market, forecasts []forecast) map[int]*standing {
 	field := map[int]*standing{}
 	var total, integral [2]float64
@@ -72,7 +72,7 @@ func sweep(m *market, forecasts []forecast) map[int]*standing {
 	collect := func(s *standing) {
 		s.covered += (clock - s.since) / life
 		for y := range s.peer {
-			own := s.logs[y] * (weight - s.weight) // its own prediction is in the total
+			own := s.logs[y] * (weight - s.weight) // the total includes the agent's own prediction
 			s.peer[y] += 100 * (s.logs[y]*(accompanied-s.accompanied) - (integral[y] - s.field[y] - own))
 		}
 	}

@@ -5,10 +5,10 @@ import (
 	"slices"
 )
 
-// Report is everything one run of cmd/simulate finds out.
+// Report holds all results of one run of cmd/simulate.
 type Report struct {
 	Config Config
-	// Behaviours names the kinds of agents, in the order in which all figures list them.
+	// Behaviours names the kinds of agents, in the order of all lists by kind.
 	Behaviours  []string
 	Populations []Population
 	Daily       []Daily
@@ -18,24 +18,25 @@ type Report struct {
 // Population holds the worlds of one degree of foresight.
 type Population struct {
 	Foresight float64
-	// Main has books and independent outcomes. The first worlds have all rivals, the others
-	// our method only.
+	// Main holds the worlds with books and independent outcomes. Its first worlds are ranked by all
+	// methods, the others by ours only.
 	Main []Outcome
-	// Tight has the same seeds with tight books, Requote with pushers that quote at any
-	// cost, Correlated with shared shocks. All are ranked by our method only.
+	// Tight, Requote and Correlated hold worlds with the same seeds, ranked by our method only:
+	// with tight books, with pushers that replace their quotes at any cost, and with shared shocks.
 	Tight, Requote []Outcome
 	Correlated     []Correlated
 }
 
-// Correlated are worlds whose events share shocks.
+// Correlated holds worlds whose events share shocks; see Config.Rho and Config.PerDay.
 type Correlated struct {
 	Rho    float64
 	PerDay int
 	Worlds []Outcome
 }
 
-// RunReport runs the worlds of c for each foresight, the first so many of them with rivals
-// and in every further sort, and the daily studies with so many agents of each sort.
+// RunReport runs the worlds of c for each foresight, and the daily studies with the given number of
+// agents of each kind. The first further worlds are also run with the rivals and in the variants
+// Tight, Requote and Correlated.
 func RunReport(c Config, foresights []float64, further, agents int) Report {
 	further = min(further, c.Seeds)
 	r := Report{Config: c, Behaviours: kindNames[:], Daily: RunDaily(agents), Power: RunPower(agents)}
@@ -69,13 +70,13 @@ func runPopulation(c Config, further int) Population {
 	return p
 }
 
-// Figure is one figure that the scoring is meant to reach.
+// Figure is one measured figure with its target.
 type Figure struct {
 	What, Reach, Found string
 	Reached            bool
 }
 
-// reach is what a population has to show; see the table of docs/simulation.md.
+// reach holds the targets of a population; see the table in docs/simulation.md.
 type reach struct{ width, proven, spearman, precision float64 }
 
 func reachOf(foresight float64) reach {
@@ -85,8 +86,7 @@ func reachOf(foresight float64) reach {
 	return reach{width: 2.6, proven: 170, spearman: .73, precision: .50}
 }
 
-// Figures compares one population, and the daily studies, with what they are meant to
-// reach.
+// Figures compares one population with its targets.
 func (r Report) Figures(p Population) []Figure {
 	s, want := total(p.Main, 0), reachOf(p.Foresight)
 	spearman, _ := medianAndWorst(p.Main, 0, func(a Assessment) float64 { return a.Spearman })
@@ -115,7 +115,7 @@ func (r Report) Figures(p Population) []Figure {
 	return figures
 }
 
-// DailyFigures compares the daily studies with what they are meant to reach.
+// DailyFigures compares the daily studies with their targets.
 func (r Report) DailyFigures() []Figure {
 	var figures []Figure
 	for _, d := range r.Daily {
@@ -128,8 +128,7 @@ func (r Report) DailyFigures() []Figure {
 	return figures
 }
 
-// powerless are the behaviours of which no agent should be proven or have a range above
-// zero.
+// powerless lists the kinds of which no agent should be proven or have a range above zero.
 var powerless = []kind{copier, lateCopier, sweeper, push5, push45, picker, lottery}
 
 func (r Report) empty(s Study) Figure {

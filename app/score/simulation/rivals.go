@@ -6,10 +6,11 @@ import (
 	"github.com/pulsecast/pulsecast/app/score"
 )
 
-// Rival scorings see the same predictions on markets that have settled by the day of the
-// board. They rank agents with at least as many settled predictions as ours asks events.
+// The rivals are scoring rules used elsewhere. They see the same predictions on the markets that
+// have settled by the day of the board. They rank agents whose number of settled predictions is at
+// least the number of events that our board requires.
 
-// settledOnly returns the predictions whose market has settled, and their number by agent.
+// settledOnly returns the predictions whose markets have settled, and their number by agent.
 func settledOnly(w *world, agents int, all []forecast) ([]forecast, []int) {
 	var settled []forecast
 	counts := make([]int, agents)
@@ -22,9 +23,9 @@ func settledOnly(w *world, agents int, all []forecast) ([]forecast, []int) {
 	return settled, counts
 }
 
-// byForecast builds a board from a value per prediction: the mean, with the interval
-// ±1.96·s/√n that takes predictions for independent. expected is the same value over the
-// truth; nil where the method cannot be written so.
+// byForecast builds a board from a value of each prediction. An agent's value is the mean, with the
+// interval ±1.96·s/√n, which treats predictions as independent. expected returns the expectation of
+// the value given the truth.
 func byForecast(name string, agents []*agent, settled []forecast, counts []int, least int,
 	value, expected func(f forecast) float64) *board {
 	b := newBoard(name, len(agents))
@@ -49,12 +50,12 @@ func byForecast(name string, agents []*agent, settled []forecast, counts []int, 
 	return b
 }
 
-// overTruth is the expectation of a value that is linear in the result.
+// overTruth returns the expectation, given the truth, of a value that is linear in the result.
 func overTruth(f forecast, value func(f forecast, y float64) float64) float64 {
 	return f.truth*value(f, 1) + (1-f.truth)*value(f, 0)
 }
 
-// rawBrier is minus the mean Brier score.
+// rawBrier ranks by the mean Brier score, negated so that higher is better.
 func rawBrier(w *world, agents []*agent, settled []forecast, counts []int, least int) *board {
 	value := func(f forecast, y float64) float64 { return -score.Brier(f.p, y) }
 	return byForecast("raw Brier", agents, settled, counts, least,
@@ -62,7 +63,7 @@ func rawBrier(w *world, agents []*agent, settled []forecast, counts []int, least
 		func(f forecast) float64 { return overTruth(f, value) })
 }
 
-// brierSkill is 1 − Brier/0.25, the mean improvement over always saying 50 %.
+// brierSkill ranks by 1 − Brier/0.25, the mean improvement over always saying 0.5.
 func brierSkill(w *world, agents []*agent, settled []forecast, counts []int, least int) *board {
 	value := func(f forecast, y float64) float64 { return 1 - score.Brier(f.p, y)/0.25 }
 	return byForecast("1 − Brier/0.25", agents, settled, counts, least,
@@ -70,7 +71,8 @@ func brierSkill(w *world, agents []*agent, settled []forecast, counts []int, lea
 		func(f forecast) float64 { return overTruth(f, value) })
 }
 
-// winRate is the share of predictions on the right side of 50 %; 50 % is half a win.
+// winRate ranks by the share of predictions on the right side of 0.5. A prediction of 0.5 is half a
+// win.
 func winRate(w *world, agents []*agent, settled []forecast, counts []int, least int) *board {
 	value := func(f forecast, y float64) float64 {
 		switch {
@@ -87,11 +89,11 @@ func winRate(w *world, agents []*agent, settled []forecast, counts []int, least 
 		func(f forecast) float64 { return overTruth(f, value) })
 }
 
-// marketAdjusted is ForecastBench's adjustment for questions from markets: the Brier
-// score less the market's own at the time, which stands for the question's difficulty.
-// The market's forecast is the last price seen at publication. (forecastbench.org
-// technical report, October 2025; src/leaderboard/main.py, where the question's fixed
-// effect is the Brier score of the "Imputed Forecaster".)
+// marketAdjusted ranks by ForecastBench's score for questions from markets: the Brier score minus
+// the market's Brier score, which measures the difficulty of the question. The market's probability
+// is the last price seen at publication. (forecastbench.org technical report, October 2025;
+// src/leaderboard/main.py, where the question's fixed effect is the Brier score of the "Imputed
+// Forecaster".)
 func marketAdjusted(w *world, agents []*agent, settled []forecast, counts []int, least int) *board {
 	value := func(f forecast, y float64) float64 {
 		q := 0.5
@@ -107,11 +109,11 @@ func marketAdjusted(w *world, agents []*agent, settled []forecast, counts []int,
 		func(f forecast) float64 { return overTruth(f, value) })
 }
 
-// twoWay is ForecastBench's difficulty-adjusted Brier score: fit brier(i, j) = a(i) +
-// b(j) + u over forecasters and questions by least squares, then average an agent's
-// brier − b(j). (forecastbench.org technical report, October 2025; two_way_fixed_effects
-// in src/leaderboard/main.py.) The fit alternates between the two effects until it
-// stands still, which is the same least squares.
+// twoWay ranks by ForecastBench's difficulty-adjusted Brier score. It fits brier(i, j) = a(i) +
+// b(j) + u over agents i and questions j by least squares, and then averages an agent's brier −
+// b(j). (forecastbench.org technical report, October 2025; two_way_fixed_effects in
+// src/leaderboard/main.py.) The fit alternates between the two effects until it converges, which
+// gives the least squares solution.
 func twoWay(w *world, agents []*agent, settled []forecast, counts []int, least int) *board {
 	ability, difficulty := make([]float64, len(agents)), make([]float64, len(w.markets))
 	asked := make([]float64, len(w.markets))
@@ -136,8 +138,8 @@ func twoWay(w *world, agents []*agent, settled []forecast, counts []int, least i
 			break
 		}
 	}
-	// How difficult the question would have been had it gone the other way, with the
-	// abilities as they are: needed for the expectation only.
+	// The difficulty that the question would have with the other result, for the same abilities.
+	// Only the expectation needs it.
 	otherwise := make([]float64, len(w.markets))
 	for _, f := range settled {
 		otherwise[f.market] += (score.Brier(f.p, 1-w.markets[f.market].y) - ability[f.agent]) / asked[f.market]

@@ -2,45 +2,48 @@ package simulation
 
 import "math/rand/v2"
 
-// Config is the size of a simulation.
+// Config holds the size and the settings of a simulation.
 type Config struct {
-	// Seeds is the number of worlds, First the seed of the first; the others follow.
+	// Seeds is the number of worlds. First is the seed of the first world. The others have the
+	// seeds that follow it.
 	Seeds, First int
-	// Agents and Markets are the size of each world.
+	// Agents and Markets are the numbers of agents and markets in each world.
 	Agents, Markets int
-	// Foresight is how far the skilled differ: the scale of the half-normal from which
-	// their foresight is drawn, a correlation of 0..0.6.
+	// Foresight says how much skilled agents differ. It is the scale of the half-normal
+	// distribution of their foresight, which is a correlation of 0..0.6.
 	Foresight float64
-	// Rho correlates the outcomes of events that close on one day, 0..1.
+	// Rho is the correlation of the outcomes of events that close on one day, 0..1.
 	Rho float64
-	// PerDay is about how many events close on one day, 0 for closes at any time.
+	// PerDay is the approximate number of events that close on one day. 0 means that events close
+	// at any time.
 	PerDay int
 	// TightBooks gives every market a liquid book with a spread of at most 0.005.
 	TightBooks bool
-	// Requote lets the pushers of a book replace their quotes whenever they are taken, so
-	// that the book stands as long as they want, whatever it costs them.
+	// Requote lets the pushers of a book replace their quotes whenever traders take them, at any
+	// cost, so that the book stands for as long as they want.
 	Requote bool
-	// OwnOnly leaves out the rivals and the variants.
+	// OwnOnly leaves out the rivals and the variants of our method.
 	OwnOnly bool
 }
 
-// The two populations; see the package comment.
+// The values of Config.Foresight for the two populations.
 const (
-	// ClearSkill is about as far as the specification's default prior supposes.
+	// ClearSkill makes agents differ about as much as score.DefaultPrior assumes.
 	ClearSkill = 0.40
-	// FaintSkill leaves fewer than twenty agents that can be told from lucky ones.
+	// FaintSkill makes agents differ so little that fewer than twenty can be distinguished from
+	// lucky ones.
 	FaintSkill = 0.22
 )
 
-// Run simulates the worlds, as many at a time as there are processors, and returns
-// one outcome for each, in the order of their seeds.
+// Run simulates the worlds, one at a time for each processor, and returns their outcomes in the
+// order of the seeds.
 func Run(c Config) []Outcome {
 	outcomes := make([]Outcome, c.Seeds)
 	inParallel(len(outcomes), func(i int) { outcomes[i] = simulate(uint64(c.First+i), c) })
 	return outcomes
 }
 
-// simulate is one world: everything in it follows from the seed.
+// simulate simulates one world. The seed and c decide everything in it.
 func simulate(seed uint64, c Config) Outcome {
 	r := rand.New(rand.NewPCG(seed, 0x70756c7365))
 	w := newWorld(r, c, seed)

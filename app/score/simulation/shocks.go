@@ -6,31 +6,33 @@ import (
 	"time"
 )
 
-// shocks correlates the outcomes of events that close on one day: with rho above 0 their
-// latent scores share a Brownian motion that is a share rho of the variance.
+// shocks correlates the outcomes of events that close on one day. Their latent scores share a
+// Brownian motion, which makes up a share rho of the variance.
 type shocks struct {
 	rho float64
-	// every is the number of days between closing days, 0 where events close at any time.
+	// every is the number of days between closing days. 0 means that events close at any time.
 	every float64
 	seed  uint64
 	walks map[int][]float64 // by closing day
 }
 
-// eventsPerMarket and closingSpan are about how many events a world has for each market and
-// over how many days they close.
+// eventsPerMarket is the approximate number of events for each market, and closingSpan the
+// approximate number of days over which they close.
 const (
 	eventsPerMarket = 0.49
 	closingSpan     = 190
 )
 
-// closingDays is how many days apart events close so that PerDay of them close together.
+// closingDays returns the number of days between closing days with which about c.PerDay events
+// close together.
 func closingDays(c Config) float64 {
 	return math.Round(float64(c.PerDay) * closingSpan / (eventsPerMarket * float64(c.Markets)))
 }
 
 const shockSteps = 2048
 
-// mix replaces a share rho of the movement up to step i by that of the closing day.
+// mix returns the movement own up to step i, with a share rho of it replaced by the movement of the
+// closing day.
 func (s shocks) mix(e *event, i int, own float64) float64 {
 	if s.rho == 0 {
 		return own
@@ -39,7 +41,7 @@ func (s shocks) mix(e *event, i int, own float64) float64 {
 	return math.Sqrt(s.rho)*shared + math.Sqrt(1-s.rho)*own
 }
 
-// walk is a standard Brownian motion in shockSteps steps for a closing day.
+// walk returns the standard Brownian motion of a closing day, in shockSteps steps.
 func (s shocks) walk(closing int) []float64 {
 	if path, ok := s.walks[closing]; ok {
 		return path
@@ -53,7 +55,7 @@ func (s shocks) walk(closing int) []float64 {
 	return path
 }
 
-// moment is a time of the simulation as the scoring rules take it.
+// moment converts a time of the simulation for package score.
 func moment(seconds float64) time.Time {
 	return time.Unix(0, int64(seconds*float64(time.Second)))
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/score"
 )
 
-// Two worlds of each population; cmd/simulate runs forty.
+// TestAcceptance simulates two worlds of each population. cmd/simulate runs forty.
 func TestAcceptance(t *testing.T) {
 	t.Parallel()
 	c := Config{Seeds: 2, First: 1, Agents: 342, Markets: 1500, Foresight: ClearSkill}
@@ -23,13 +23,14 @@ func TestAcceptance(t *testing.T) {
 	if err := r.Print(&out); err != nil || !strings.Contains(out.String(), "Pulsecast") {
 		t.Errorf("table: %v\n%s", err, out.String())
 	}
-	// Where skill is faint luck may reach the top, but no rule can be exploited.
+	// If agents differ little, lucky ones may reach the top. But no agent may reach it by
+	// exploiting a rule.
 	c.Foresight, c.OwnOnly = FaintSkill, true
 	for _, o := range Run(c) {
 		for _, k := range []kind{alwaysHalf, copier, repeater, lastMinute, selective, lateCopier, latency,
 			sweeper, push5, picker, fader} {
 			if rank := o.Methods[0].Best[k]; rank > 0 && rank <= topPlaces {
-				t.Errorf("seed %d: %s reach rank %d", o.Seed, kindNames[k], rank)
+				t.Errorf("seed %d: %s reach rank %d, want none above 20", o.Seed, kindNames[k], rank)
 			}
 		}
 	}
@@ -40,11 +41,12 @@ func TestSameSeedSameWorld(t *testing.T) {
 	c := Config{Agents: 60, Markets: 100, Foresight: ClearSkill}
 	if a, b := simulate(3, c), simulate(3, c); a.Forecasts != b.Forecasts || a.Methods[0].Best != b.Methods[0].Best ||
 		a.Methods[0].Spearman != b.Methods[0].Spearman {
-		t.Error("one seed gave two worlds")
+		t.Error("the same seed gave two different worlds")
 	}
 }
 
-// Prices and informed posteriors must be calibrated, or true skill means nothing.
+// TestWorldIsCalibrated checks that prices and informed posteriors are calibrated. Without that, the true
+// skill would mean nothing.
 func TestWorldIsCalibrated(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(5, 5))
@@ -77,15 +79,15 @@ func TestWorldIsCalibrated(t *testing.T) {
 	}
 }
 
-// rivalWorld is the worked number of the specification: prices (.6, .4, .5), results
-// (1, 0, 1), and two agents that answer all three at once.
+// rivalWorld returns the worked example of the specification: prices (.6, .4, .5), results (1, 0,
+// 1), and two agents that answer all three questions at once.
 func rivalWorld() (*world, []*agent, []forecast, []int) {
 	w := &world{}
 	var all []forecast
 	answers := [][2]float64{{.9, .2}, {.1, .8}, {.3, .9}}
 	for i, price := range []float64{.6, .4, .5} {
 		e := &event{opens: 0, closes: 10 * day}
-		// The latent score of which Φ is the price, until the end.
+		// Until the end, Φ of the latent score is the price.
 		x := math.Sqrt2 * math.Erfinv(2*price-1)
 		m := &market{id: i, event: e, start: x, result: 10 * day, closes: 10 * day, y: []float64{1, 0, 1}[i]}
 		w.markets, w.events = append(w.markets, m), append(w.events, e)
@@ -99,7 +101,7 @@ func rivalWorld() (*world, []*agent, []forecast, []int) {
 func TestRivalFormulas(t *testing.T) {
 	t.Parallel()
 	w, agents, all, counts := rivalWorld()
-	peer := 0.0 // half of each life stands; the other agent is the whole field
+	peer := 0.0 // predictions cover half of each question's life, and each agent has one rival
 	for i, m := range w.markets {
 		a, b := all[2*i].p, all[2*i+1].p
 		if m.y == 0 {
@@ -178,7 +180,8 @@ func TestBooksAreAsRecorded(t *testing.T) {
 	}
 }
 
-// Outcomes of events that close together must be correlated as asked, and stay calibrated.
+// TestShocksAreShared checks that outcomes of events that close together have the given correlation and stay
+// calibrated.
 func TestShocksAreShared(t *testing.T) {
 	t.Parallel()
 	for _, rho := range []float64{0, .3} {
@@ -205,8 +208,8 @@ func TestShocksAreShared(t *testing.T) {
 	}
 }
 
-// A push narrows what its author's prediction is held against only if it outlasts half of
-// the hour before.
+// TestPushHasToOutlastTheMedian checks that a push narrows the bounds of its author's prediction only if it lasts for
+// more than half of the hour before publication.
 func TestPushHasToOutlastTheMedian(t *testing.T) {
 	t.Parallel()
 	w := &world{seed: 8}

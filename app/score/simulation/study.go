@@ -7,7 +7,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/score"
 )
 
-// Share counts how often something held.
+// Share counts how often a statement was true.
 type Share struct{ Held, Of int }
 
 func (s *Share) count(held bool) {
@@ -17,40 +17,42 @@ func (s *Share) count(held bool) {
 	}
 }
 
-// Rate is the share itself, 0 where nothing was counted.
+// Rate returns the share, 0..1. It is 0 if nothing was counted.
 func (s Share) Rate() float64 { return float64(s.Held) / float64(max(s.Of, 1)) }
 
 func (s Share) plus(t Share) Share { return Share{s.Held + t.Held, s.Of + t.Of} }
 
-// Study is how the ranges, odds and rank ranges of one or more worlds turned out. A range
-// is judged by whether it holds what the mean cluster was expected to be over the truth.
+// Study says how often the ranges, odds and rank ranges of one or more worlds were right. A range
+// is right if it holds the expectation of the agent's mean cluster given the truth.
 type Study struct {
-	// Ranges of the main board: all ranked agents, its top 20, and by number of events.
+	// The ranges of the main board: of all ranked agents, of the top 20, and by number of events.
 	All, Top, Under60, Under200, Over200 Share
-	// Category, Last30 and Last90 are ranges on the boards of a category and of a window.
+	// Category, Last30 and Last90 count the ranges on the boards of categories and of windows.
 	Category, Last30, Last90 Share
-	// Width sums the widths of the ranges in All, in points.
+	// Width is the sum of the widths of the ranges in All, in points.
 	Width float64
 	// ProvenRight counts the proven agents of the main board with an expectation above zero.
-	// ProvenWrong counts the others, and the pushers, whose expectation is made of quotes.
+	// ProvenWrong counts the other proven agents and all proven pushers, because their expectation
+	// comes from their own quotes.
 	ProvenRight, ProvenWrong int
-	// Ranks are rank ranges that hold the rank by expectation; RankWidth sums their widths
-	// as shares of the board.
+	// Ranks counts the rank ranges that hold the agent's rank by expectation. RankWidth is the sum
+	// of their widths, as shares of the board.
 	Ranks     Share
 	RankWidth float64
-	// Kinds says how the ranked agents of each kind fared.
+	// Kinds holds the results of the ranked agents of each kind.
 	Kinds [kinds]Fared
-	// Mu and Tau sum the priors, Worlds counts them.
+	// Mu and Tau are sums over the priors of the worlds, and Worlds counts these.
 	Mu, Tau float64
 	Worlds  int
 }
 
-// Fared counts the ranked agents of one kind.
+// Fared holds the results of the ranked agents of one kind.
 type Fared struct {
 	Ranked int
-	// Proven have odds of at least 20, Above a range above zero, Either one of both.
+	// Proven counts agents with odds of at least 20, Above agents with a range above zero, and
+	// Either agents with one or both.
 	Proven, Above, Either int
-	// Expected sums what their mean clusters were expected to be, in points.
+	// Expected is the sum of the expectations of their mean clusters, in points.
 	Expected float64
 }
 
@@ -86,7 +88,7 @@ func sumsOf(ranked []int, main []standings) []score.Sums {
 	return sums
 }
 
-// judge takes one ranked agent of the main board.
+// judge adds one ranked agent of the main board.
 func (s *Study) judge(place int, k kind, m standings, p score.Posterior) {
 	held := p.Low <= m.target && m.target <= p.High
 	s.All.count(held)
@@ -124,7 +126,7 @@ func fared(m standings, p score.Posterior) Fared {
 	return f
 }
 
-// judgeRanks compares the rank ranges with the ranks by expectation.
+// judgeRanks adds the rank ranges, compared with the ranks by expectation.
 func (s *Study) judgeRanks(b *board, posteriors []score.Posterior) {
 	grid := score.NewRankGrid(posteriors)
 	order := slices.SortedStableFunc(slices.Values(b.ranked), func(i, j int) int {
@@ -141,7 +143,7 @@ func (s *Study) judgeRanks(b *board, posteriors []score.Posterior) {
 	}
 }
 
-// board judges the ranges of another board, with the prior of the main one.
+// board adds the ranges of another board to share, with the prior of the main board.
 func (s *Study) board(
 	share *Share, records []record, prior score.SharePrior, events int, set rules, keep func(*cluster) bool,
 ) {
@@ -156,7 +158,7 @@ func (s *Study) board(
 	}
 }
 
-// plus adds the figures of two sets of worlds.
+// plus returns the sum of the results of two sets of worlds.
 func (s Study) plus(t Study) Study {
 	s.All, s.Top = s.All.plus(t.All), s.Top.plus(t.Top)
 	s.Under60, s.Under200, s.Over200 = s.Under60.plus(t.Under60), s.Under200.plus(t.Under200), s.Over200.plus(t.Over200)
@@ -175,7 +177,7 @@ func (s Study) plus(t Study) Study {
 	return s
 }
 
-// total adds the studies of one method over all worlds.
+// total returns the sum of one method's studies over all worlds.
 func total(outcomes []Outcome, method int) Study {
 	var sum Study
 	for _, o := range outcomes {

@@ -7,8 +7,8 @@ import (
 	"text/tabwriter"
 )
 
-// Print writes the report as text: a line for each figure the scoring is meant to reach,
-// then the tables behind them.
+// Print writes the report as text: a line for each figure with a target, and then the tables behind
+// the figures.
 func (r Report) Print(out io.Writer) error {
 	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight|tabwriter.Debug)
 	for _, p := range r.Populations {
@@ -29,7 +29,7 @@ func (r Report) Print(out io.Writer) error {
 	return t.Flush()
 }
 
-// withRivals are the worlds that were ranked by every method.
+// withRivals returns the worlds that were ranked by every method.
 func withRivals(outcomes []Outcome) []Outcome {
 	return slices.DeleteFunc(slices.Clone(outcomes), func(o Outcome) bool { return len(o.Methods) == 1 })
 }
@@ -46,7 +46,7 @@ func printFigures(t io.Writer, figures []Figure) {
 	fmt.Fprintln(t)
 }
 
-// printWorlds compares our ranges in the worlds of one population.
+// printWorlds prints how our ranges did in the worlds of one population.
 func printWorlds(t io.Writer, p Population) {
 	fmt.Fprintln(t, "worlds\trange holds\ttop 20\t30–60 events\t60–200\t> 200\tcategory\t30 days\t90 days\twidth\tproven right, wrong\trank range holds\twidth\tμ\tτ\t")
 	row := func(name string, worlds []Outcome) {
@@ -69,7 +69,7 @@ func printWorlds(t io.Writer, p Population) {
 	fmt.Fprintln(t)
 }
 
-// printMethods has a row for each method with medians over the worlds and the worst case.
+// printMethods prints a row for each method, with medians over the worlds and the worst case.
 func printMethods(t io.Writer, outcomes []Outcome) {
 	if len(outcomes) == 0 {
 		return
@@ -97,7 +97,7 @@ func printMethods(t io.Writer, outcomes []Outcome) {
 	fmt.Fprintln(t)
 }
 
-// printKinds says what behaviours bring on our board.
+// printKinds prints how agents of each kind did on our board.
 func printKinds(t io.Writer, outcomes []Outcome, listed ...kind) {
 	s := total(outcomes, 0)
 	fmt.Fprintln(t, "behaviour\tranked\tproven\trange above zero\tpoints per event, expected\tworlds with one in the top 20\tbest rank\t")
@@ -113,7 +113,8 @@ func printKinds(t io.Writer, outcomes []Outcome, listed ...kind) {
 	fmt.Fprintln(t)
 }
 
-// places is in how many worlds a kind is in the top 20, and its best rank, 0 for none.
+// places returns the number of worlds in which a kind is in the top 20, and its best rank, 0 for
+// none.
 func places(outcomes []Outcome, k kind) (top, best int) {
 	for _, o := range outcomes {
 		rank := o.Methods[0].Best[k]
@@ -127,7 +128,7 @@ func places(outcomes []Outcome, k kind) (top, best int) {
 	return top, best
 }
 
-// printBest has the best rank that each kind of agent reached under each method.
+// printBest prints the best rank that each kind of agent reached under each method.
 func printBest(t io.Writer, outcomes []Outcome) {
 	if len(outcomes) == 0 {
 		return
@@ -183,7 +184,7 @@ func medianAndWorst(outcomes []Outcome, method int, value func(Assessment) float
 	return (values[(len(values)-1)/2] + values[len(values)/2]) / 2, values[0]
 }
 
-// reached tells how far up a kind got.
+// reached says how far up a kind got.
 func reached(outcomes []Outcome, method int, k kind) string {
 	var best []int
 	most := 0
@@ -200,8 +201,8 @@ func reached(outcomes []Outcome, method int, k kind) string {
 	return fmt.Sprintf("%d (%d), %d", best[len(best)/2], best[0], most)
 }
 
-// Verdict lists the ways in which the first method falls short of what is asked of its
-// order: first in median correlation, and no kind of cheat in the top 20 in any world.
+// Verdict lists the ways in which the order of the first method misses its targets: it must have
+// the highest median correlation, and no kind of cheat may be in the top 20 in any world.
 func Verdict(outcomes []Outcome) []string {
 	var short []string
 	if len(outcomes) == 0 {

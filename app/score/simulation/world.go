@@ -12,34 +12,35 @@ const (
 	hour   = 60 * minute
 	day    = 24 * hour
 
-	// boardDay is when the leaderboard is taken, lastDay the latest scheduled close.
+	// boardDay is the day on which the board is built, and lastDay the day of the latest scheduled
+	// close.
 	boardDay = 180
 	lastDay  = 270
 
 	stepLength = 2 * hour
 	tickLength = 60 * second
-	// feedLag is the most by which what a tick shows is older than the tick.
+	// feedLag is the greatest age of the book that a tick shows.
 	feedLag = 60 * second
 	// missedTicks is the share of ticks that bring no price.
 	missedTicks = 0.02
-	// categories is the number of categories, equally likely.
+	// categories is the number of categories. All are equally likely.
 	categories = 5
-	// siblingShare is the part of a market's variance it has in common with its event.
+	// siblingShare is the share of a market's variance that it has in common with its siblings.
 	siblingShare = 0.6
 )
 
-// event is a group of sibling markets with one clock.
+// event is a group of sibling markets with a common clock.
 type event struct {
 	opens, closes float64 // seconds; closes is the scheduled close
 	category      int
-	oneWay        bool // may close early, and then only because it happened
+	oneWay        bool // may close early, but only because the outcome happened
 	times         []float64
 	clock         []float64 // variance used up to and including times[i]
 	jumps         []int     // indices of times at which news breaks
 	markets       []int
 }
 
-// market is one question. Its price is that of "Yes".
+// market is one question. Its price is the price of "Yes".
 type market struct {
 	id       int
 	event    *event
@@ -58,7 +59,7 @@ type world struct {
 	markets []*market
 	seed    uint64
 	shocks  shocks
-	// tight and requote are the settings of Config.
+	// tight and requote are Config.TightBooks and Config.Requote.
 	tight, requote bool
 }
 
@@ -92,7 +93,7 @@ func (w *world) addEvent(r *rand.Rand, siblings int) {
 	w.events = append(w.events, e)
 }
 
-// newEvent draws an event that closes on a multiple of so many days, 0 for any moment.
+// newEvent draws an event. It closes on a multiple of every days, or at any moment if every is 0.
 func newEvent(r *rand.Rand, every float64) *event {
 	life := min(max(25*math.Exp(0.7*r.NormFloat64()), 3), 110) * day
 	e := &event{opens: r.Float64() * 160 * day, oneWay: r.Float64() < 1./3, category: r.IntN(categories)}
@@ -126,7 +127,7 @@ func newEvent(r *rand.Rand, every float64) *event {
 	return e
 }
 
-// walk is a standard Brownian motion read at the event's clock.
+// walk returns a standard Brownian motion at the steps of the event's clock.
 func walk(r *rand.Rand, e *event) []float64 {
 	path := make([]float64, len(e.clock))
 	var x, before float64
@@ -147,14 +148,14 @@ func (m *market) settle(r *rand.Rand) {
 		}
 	}
 	m.reaction = 20 * second * r.Float64()
-	m.closes = m.result + 2*hour // trades on at almost 0 or 1
+	m.closes = m.result + 2*hour // the market trades on at almost 0 or 1
 	if r.Float64() < 0.5 {
 		m.closes = m.result + 5*minute*r.Float64()
 	}
 }
 
-// state is what is publicly known of a market: X, the variance to come, and the
-// chance that an outcome which will happen has not happened by now.
+// state is the public knowledge about a market: X, the variance still to come, and the chance that
+// an outcome that will happen hasn't happened yet.
 type state struct{ x, remaining, survival float64 }
 
 func (m *market) stateAt(t float64) state {
@@ -171,7 +172,8 @@ func (m *market) stateAt(t float64) state {
 	return s
 }
 
-// probability is that of "Yes" for a latent score normal around mean.
+// probability returns the probability of "Yes" if the final latent score is normal with the given
+// mean and variance.
 func (s state) probability(mean, variance float64) float64 {
 	happens := 0.5 * math.Erfc(-mean/math.Sqrt(2*max(variance, 1e-9)))
 	return happens * s.survival / (happens*s.survival + 1 - happens)
@@ -179,7 +181,7 @@ func (s state) probability(mean, variance float64) float64 {
 
 func (s state) price() float64 { return quote(s.probability(s.x, s.remaining)) }
 
-// price is what the market truly trades at, in steps of 0.001.
+// price returns the fair price at t, in steps of 0.001.
 func (m *market) price(t float64) float64 {
 	if t >= m.result+m.reaction {
 		return quote(m.y)
@@ -189,7 +191,7 @@ func (m *market) price(t float64) float64 {
 
 func quote(p float64) float64 { return min(max(math.Round(p*1000)/1000, 0.002), 0.998) }
 
-// noise is uniform in 0..1, the same whenever the same tick is asked for.
+// noise returns a uniform number in 0..1 that depends only on the seed and the arguments.
 func (w *world) noise(market, k, purpose int) float64 {
 	h := w.seed ^ uint64(market)<<40 ^ uint64(k)<<4 ^ uint64(purpose)
 	for range 2 { // the finalizer of splitmix64

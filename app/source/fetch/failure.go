@@ -18,15 +18,15 @@ import (
 
 const (
 	maxRedirects = 5
-	// maxRetryAfter keeps a confused upstream from silencing a source for days.
+	// maxRetryAfter limits the pause, so that a wrong header can't silence a source for days.
 	maxRetryAfter = time.Hour
 	excerptBytes  = 200
-	// maxCounted is how much of a refusal is read on, only to tell its length.
+	// maxCounted is how many further bytes of a refusal are read, only to count them.
 	maxCounted = 256 << 10
 )
 
-// stayOnHost follows a redirect only within the host that was configured; any
-// other one is returned as it is and becomes an error of its status.
+// stayOnHost follows a redirect only if it stays on the configured host and doesn't change from https to http.
+// Any other redirect is returned as the response, and its status becomes the error.
 func stayOnHost(req *http.Request, via []*http.Request) error {
 	first := via[0].URL
 	downgrade := first.Scheme == "https" && req.URL.Scheme != "https"
@@ -37,7 +37,7 @@ func stayOnHost(req *http.Request, via []*http.Request) error {
 }
 
 func failure(ctx context.Context, req Request, err error) *source.Error {
-	// The URL in a *url.Error may hold more than a log should; place() is enough.
+	// The URL in a *url.Error may contain secrets that don't belong in a log. place adds the safe part.
 	if ue, ok := errors.AsType[*url.Error](err); ok {
 		err = ue.Err
 	}
@@ -73,9 +73,9 @@ func (c *Client) refusal(req Request, resp *http.Response) rejected {
 	}, body, beyond}
 }
 
-// retryAfter is the pause an upstream asks for: Retry-After in seconds or as an
-// HTTP date, else, on a 429, Reddit's X-Ratelimit-Reset in seconds; at most an
-// hour, 0 when there is none.
+// retryAfter returns the pause that an upstream asks for, or 0 if it asks for none. It reads Retry-After, in
+// seconds or as an HTTP date. On a 429 without that header, it reads Reddit's X-Ratelimit-Reset, in seconds.
+// The result is at most an hour.
 func retryAfter(status int, h http.Header, now time.Time) time.Duration {
 	value := strings.TrimSpace(h.Get("Retry-After"))
 	if at, err := http.ParseTime(value); err == nil {
@@ -94,7 +94,7 @@ func retryAfter(status int, h http.Header, now time.Time) time.Duration {
 	return time.Duration(seconds * float64(time.Second))
 }
 
-// place names an address for logs: host and path, without query or credentials.
+// place returns the part of an address that is safe to log: host and path, without query and credentials.
 func place(address string) string {
 	u, err := url.Parse(address)
 	if err != nil {

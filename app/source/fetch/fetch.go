@@ -1,9 +1,8 @@
-// Package fetch reads JSON and Atom documents from upstreams that may be slow,
-// broken or hostile. Every call is bounded in time and in bytes, and every
-// failure is a *source.Error with one fixed word.
+// Package fetch reads JSON and Atom documents from upstreams that may be slow, broken or hostile. Every call
+// has a limit in time and in bytes. Every failure is a *source.Error with one fixed word.
 //
-// The addresses are the operator's own configuration and therefore trusted,
-// loopback included. Addresses found inside data must not be passed here.
+// The addresses come from the operator's configuration and are therefore trusted, loopback included. Never pass
+// addresses found in data to this package.
 package fetch
 
 import (
@@ -25,23 +24,23 @@ import (
 	"github.com/pulsecast/pulsecast/app/source"
 )
 
-// Options shape a Client. The zero value of each field is its default.
+// Options configure a Client. A zero field has the default given in its comment.
 type Options struct {
-	// UserAgent names the service to the upstream; a request may carry its own.
+	// UserAgent identifies the service to the upstream. A request may set another one.
 	UserAgent string
-	// AttemptTimeout bounds one attempt, from dialling to the last byte; 10 s.
+	// AttemptTimeout limits one attempt, from dialling to the last byte. Default: 10 s.
 	AttemptTimeout time.Duration
-	// Deadline bounds one call: all attempts and the pauses between them; 30 s.
+	// Deadline limits one call with all its attempts and pauses. Default: 30 s.
 	Deadline time.Duration
-	// MaxBytes caps a body after decompression; 16 MiB.
+	// MaxBytes limits the body after decompression. Default: 16 MiB.
 	MaxBytes int64
-	// Tries is how often one call may ask, the first included; 3.
+	// Tries is the number of attempts in one call, including the first. Default: 3.
 	Tries int
-	// MaxPause is the longest pause between two attempts; 10 s. An upstream that
-	// asks for a longer one is not asked again by this call.
+	// MaxPause is the longest pause between two attempts. If an upstream asks for a longer one, the call ends.
+	// Default: 10 s.
 	MaxPause time.Duration
 
-	// Wrap surrounds the transport, to watch what goes through it; nil: nobody does.
+	// Wrap, if set, wraps the transport, to watch its requests.
 	Wrap func(http.RoundTripper) http.RoundTripper
 
 	// Transport, Now and Sleep are for tests.
@@ -56,7 +55,7 @@ type Client struct {
 	http *http.Client
 }
 
-// New makes a client.
+// New returns a client.
 func New(opts Options) *Client {
 	opts.fillDefaults()
 	return &Client{opts: opts, http: &http.Client{
@@ -100,7 +99,7 @@ func (o *Options) fillDefaults() {
 	}
 }
 
-// Format is what a body must be.
+// Format is the expected format of a body.
 type Format int
 
 const (
@@ -110,40 +109,39 @@ const (
 	XML
 )
 
-// Request is one question to an upstream: a GET, or a POST when Form is set.
+// Request is one request to an upstream: a GET, or a POST if Form is set.
 type Request struct {
 	URL    string
 	Header http.Header
 	Form   url.Values
 	Format Format
-	// Once forbids retries, for upstreams that limit how often they are called.
+	// Once forbids retries. It is for upstreams that limit the number of calls.
 	Once bool
 }
 
-// Response is an answer of status 200.
+// Response is a response with status 200.
 type Response struct {
-	// Body is valid UTF-8 without a byte order mark and without the control
-	// characters that would make it unreadable.
+	// Body is valid UTF-8. The byte order mark and invalid control characters are removed.
 	Body   []byte
 	Header http.Header
-	// Raw is the body as it came.
+	// Raw is the body as received.
 	Raw []byte
 }
 
-// Hash returns the SHA-256 of the body as it came, in hex.
+// Hash returns the SHA-256 of the body as received, in hex.
 func (r *Response) Hash() string {
 	sum := sha256.Sum256(r.Raw)
 	return hex.EncodeToString(sum[:])
 }
 
-// rejected is a failure with what the upstream sent, when it sent something.
+// rejected is a failure with what was received of the body, if anything.
 type rejected struct {
 	*source.Error
 	body []byte
 	cut  int64
 }
 
-// JSON asks and decodes the answer into dst. A body that does not decode is a
+// JSON makes a request and decodes the response into dst. If the body doesn't decode, it returns a
 // *source.Error with Reason "parse".
 func (c *Client) JSON(ctx context.Context, req Request, dst any) (*Response, error) {
 	req.Format = JSON
@@ -158,9 +156,9 @@ func (c *Client) JSON(ctx context.Context, req Request, dst any) (*Response, err
 	return resp, nil
 }
 
-// Do asks, and asks again after a timeout, a 429 or a 5xx, with exponential
-// back-off and jitter, or after the pause the upstream named. Every error is a
-// *source.Error; RetryAfter is set when the upstream named a pause.
+// Do makes a request. It tries again after a timeout, a 429 or a 5xx. The pause is the one that the upstream
+// asks for, else it grows exponentially, with jitter. Every error is a *source.Error. RetryAfter is set if the
+// upstream asked for a pause.
 func (c *Client) Do(ctx context.Context, req Request) (*Response, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.opts.Deadline)
 	defer cancel()
@@ -190,13 +188,13 @@ func (c *Client) Do(ctx context.Context, req Request) (*Response, error) {
 	}
 }
 
-// Reject hands over an answer to a request that could not be used; see
-// source.Reject. A credential that the upstream says back is masked.
+// Reject reports an unusable response to a request; see source.Reject. It masks the request's credentials if
+// the response repeats them.
 func Reject(ctx context.Context, req Request, reason string, body []byte, cut int64) {
 	source.Reject(ctx, reason, masked(req, body), cut)
 }
 
-// masked is a body without the credential of the request, as it was sent or decoded.
+// masked returns a body with the request's credentials masked, both as sent and decoded.
 func masked(req Request, body []byte) []byte {
 	_, sent, _ := strings.Cut(req.Header.Get("Authorization"), " ")
 	_, password, _ := (&http.Request{Header: req.Header}).BasicAuth()
@@ -226,7 +224,7 @@ func (c *Client) attempt(ctx context.Context, req Request) (*Response, rejected)
 		return nil, rejected{Error: failure(ctx, req, err)}
 	}
 	defer func() {
-		// What little is left lets the connection be used again; more is not worth reading.
+		// Reading a short rest makes the connection reusable. A longer rest isn't worth it.
 		_, _ = io.CopyN(io.Discard, resp.Body, 4<<10)
 		_ = resp.Body.Close()
 	}()
@@ -299,14 +297,14 @@ func normalise(body []byte) []byte {
 	return bytes.TrimSpace(body)
 }
 
-// forbidden are the control characters that neither JSON nor XML allows anywhere:
-// one of them inside one title would make the whole document unreadable.
+// forbidden reports whether neither JSON nor XML allows a control character. A single one in a title would make
+// the whole document invalid.
 func forbidden(r rune) bool { return r < ' ' && r != '\t' && r != '\n' && r != '\r' }
 
 var errHTML = errors.New("an HTML page instead of data")
 
-// check refuses what cannot be the wanted document. A wrong Content-Type alone is
-// forgiven: upstreams and their proxies often mislabel data, never a page.
+// check refuses a body that can't be the expected document. It ignores the Content-Type, because upstreams and
+// their proxies often label data wrongly. It always refuses an HTML page.
 func (f Format) check(body []byte, contentType string) error {
 	if len(body) == 0 {
 		return errors.New("an empty body")

@@ -20,7 +20,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/source/fetch"
 )
 
-// pauses records what a client would have slept.
+// pauses records the pauses of a client that doesn't really sleep.
 type pauses struct{ taken []time.Duration }
 
 func (p *pauses) sleep(_ context.Context, d time.Duration) error {
@@ -39,7 +39,7 @@ func wantReason(t *testing.T, err error, reason string) *source.Error {
 	t.Helper()
 	se, ok := errors.AsType[*source.Error](err)
 	if !ok || se.Reason != reason {
-		t.Fatalf("error %v, want a *source.Error with reason %q", err, reason)
+		t.Fatalf("got error %v, want a *source.Error with reason %q", err, reason)
 	}
 	return se
 }
@@ -51,7 +51,7 @@ func TestAnswers(t *testing.T) {
 		status      int
 		contentType string
 		body        string
-		reason      string // empty: success
+		reason      string // empty means success
 		want        string
 	}{
 		{"plain JSON", 200, "application/json", ` {"a":1} `, "", `{"a":1}`},
@@ -84,7 +84,7 @@ func TestAnswers(t *testing.T) {
 			var raw any
 			resp, err := fetch.New(fetch.Options{Sleep: p.sleep}).JSON(t.Context(), fetch.Request{URL: address}, &raw)
 			if calls.Load() != 1 {
-				t.Errorf("%d calls; none of these may be repeated", calls.Load())
+				t.Errorf("got %d calls, want 1 because none of these may be repeated", calls.Load())
 			}
 			if c.reason != "" {
 				wantReason(t, err, c.reason)
@@ -94,7 +94,7 @@ func TestAnswers(t *testing.T) {
 				t.Fatal(err)
 			}
 			if string(resp.Body) != c.want {
-				t.Errorf("body %q, want %q", resp.Body, c.want)
+				t.Errorf("got body %q, want %q", resp.Body, c.want)
 			}
 		})
 	}
@@ -131,11 +131,11 @@ func TestRetries(t *testing.T) {
 		failures   int32 // answers before the first 200
 		wantCalls  int32
 		reason     string
-		pause      time.Duration // of the first retry; 0: back-off
+		pause      time.Duration // pause before the first retry; 0 means back-off
 		retryAfter time.Duration
 	}{
-		{"500 then well", 500, nil, 1, 2, "", 0, 0},
-		{"503 for ever", 503, nil, 99, 3, "http_503", 0, 0},
+		{"500, then 200", 500, nil, 1, 2, "", 0, 0},
+		{"503 always", 503, nil, 99, 3, "http_503", 0, 0},
 		{"429 seconds", 429, map[string]string{"Retry-After": "7"}, 1, 2, "", second(7), 0},
 		{"429 date", 429, map[string]string{"Retry-After": now.Add(second(5)).Format(http.TimeFormat)}, 1, 2, "", second(5), 0},
 		{"429 past date", 429, map[string]string{"Retry-After": now.Add(-second(5)).Format(http.TimeFormat)}, 1, 2, "", 0, 0},
@@ -143,7 +143,7 @@ func TestRetries(t *testing.T) {
 		{"429 absurd", 429, map[string]string{"Retry-After": "99999999999999"}, 99, 1, "http_429", 0, time.Hour},
 		{"429 nonsense", 429, map[string]string{"Retry-After": "soon"}, 1, 2, "", 0, 0},
 		{"429 by Reddit", 429, map[string]string{"X-Ratelimit-Reset": "300"}, 99, 1, "http_429", 0, second(300)},
-		{"429 for ever", 429, map[string]string{"Retry-After": "2"}, 99, 3, "http_429", second(2), second(2)},
+		{"429 always", 429, map[string]string{"Retry-After": "2"}, 99, 3, "http_429", second(2), second(2)},
 		{"422 is final", 422, nil, 99, 1, "http_422", 0, 0},
 	}
 	for _, c := range cases {
@@ -164,21 +164,21 @@ func TestRetries(t *testing.T) {
 			client := fetch.New(fetch.Options{Sleep: p.sleep, Now: func() time.Time { return now }})
 			_, err := client.Do(t.Context(), fetch.Request{URL: address})
 			if calls.Load() != c.wantCalls {
-				t.Errorf("%d calls, want %d", calls.Load(), c.wantCalls)
+				t.Errorf("got %d calls, want %d", calls.Load(), c.wantCalls)
 			}
 			if c.reason == "" && err != nil {
 				t.Fatal(err)
 			}
 			if c.reason != "" {
 				if se := wantReason(t, err, c.reason); se.RetryAfter != c.retryAfter {
-					t.Errorf("RetryAfter %v, want %v", se.RetryAfter, c.retryAfter)
+					t.Errorf("got RetryAfter %v, want %v", se.RetryAfter, c.retryAfter)
 				}
 			}
 			if c.pause > 0 && p.taken[0] != c.pause {
-				t.Errorf("paused %v, want %v", p.taken[0], c.pause)
+				t.Errorf("got pauses %v, want %v", p.taken[0], c.pause)
 			}
 			if c.pause == 0 && len(p.taken) > 0 && (p.taken[0] < 250*time.Millisecond || p.taken[0] > 750*time.Millisecond) {
-				t.Errorf("first back-off %v is not 500 ms with half of it as jitter", p.taken[0])
+				t.Errorf("got first back-off %v, want 500 ms with up to half of it as jitter", p.taken[0])
 			}
 		})
 	}
@@ -192,7 +192,7 @@ func TestOnceIsNotRepeated(t *testing.T) {
 	_, err := fetch.New(fetch.Options{Sleep: p.sleep}).Do(t.Context(), fetch.Request{URL: address, Once: true})
 	wantReason(t, err, "http_503")
 	if calls.Load() != 1 {
-		t.Errorf("%d calls", calls.Load())
+		t.Errorf("got %d calls", calls.Load())
 	}
 }
 
@@ -213,7 +213,7 @@ func TestDown(t *testing.T) {
 	wantReason(t, err, "unreachable")
 }
 
-// transport stands in for the network where a test must not use it.
+// transport replaces the network in tests that can't use it.
 type transport func(*http.Request) (*http.Response, error)
 
 func (f transport) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
@@ -240,7 +240,7 @@ func TestHanging(t *testing.T) {
 			_, err := client.Do(t.Context(), fetch.Request{URL: address})
 			wantReason(t, err, "timeout")
 			if len(p.taken) != 2 {
-				t.Errorf("%d retries, want 2", len(p.taken))
+				t.Errorf("got %d retries, want 2", len(p.taken))
 			}
 			client = fetch.New(fetch.Options{Deadline: 30 * time.Millisecond})
 			_, err = client.Do(t.Context(), fetch.Request{URL: address})
@@ -277,7 +277,7 @@ func TestFlood(t *testing.T) {
 			}
 		}
 	})
-	// The cap must end this, not the clock of a busy machine.
+	// The size limit must end this call, not the timeout on a slow machine.
 	patient := fetch.Options{AttemptTimeout: time.Minute, Deadline: time.Minute}
 	_, err := fetch.New(patient).Do(t.Context(), fetch.Request{URL: address})
 	wantReason(t, err, "too_large")
@@ -307,7 +307,7 @@ func TestCapByContentLength(t *testing.T) {
 	_, err := fetch.New(fetch.Options{MaxBytes: int64(len(body)) - 1}).Do(t.Context(), fetch.Request{URL: address})
 	wantReason(t, err, "too_large")
 	if _, err = fetch.New(fetch.Options{MaxBytes: int64(len(body))}).Do(t.Context(), fetch.Request{URL: address}); err != nil {
-		t.Errorf("a body of exactly the cap: %v", err)
+		t.Errorf("a body of exactly the limit: got %v", err)
 	}
 }
 
@@ -371,7 +371,7 @@ func TestWhatIsSent(t *testing.T) {
 	}
 }
 
-// TestErrorsKeepCredentialsPrivate: errors are logged, and quote what a refusal says.
+// TestErrorsKeepCredentialsPrivate checks the text of errors, because errors are logged and quote refusals.
 func TestErrorsKeepCredentialsPrivate(t *testing.T) {
 	t.Parallel()
 	address := serve(t, func(w http.ResponseWriter, r *http.Request) {
@@ -383,7 +383,7 @@ func TestErrorsKeepCredentialsPrivate(t *testing.T) {
 		_, secret, _ := strings.Cut(sent, " ")
 		_, err := fetch.New(fetch.Options{}).Do(t.Context(), fetch.Request{URL: address, Header: http.Header{"Authorization": {sent}}})
 		if text := wantReason(t, err, "http_403").Error(); strings.Contains(text, secret) || strings.Contains(text, "hush") || !strings.Contains(text, "you sent") {
-			t.Errorf("error text %s", text)
+			t.Errorf("got error text %s", text)
 		}
 	}
 }
@@ -393,6 +393,6 @@ func TestErrorsKeepTheQueryPrivate(t *testing.T) {
 	address := serve(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(404) })
 	_, err := fetch.New(fetch.Options{}).Do(t.Context(), fetch.Request{URL: address + "/x?secret=hush"})
 	if err == nil || bytes.Contains([]byte(err.Error()), []byte("hush")) {
-		t.Errorf("error text %v", err)
+		t.Errorf("got error text %v", err)
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// FuzzNormalise: a body becomes valid UTF-8, and stays as it is the second time.
+// FuzzNormalise checks that a normalised body is valid UTF-8, and that normalising it again changes nothing.
 func FuzzNormalise(f *testing.F) {
 	for _, seed := range []string{"\xef\xbb\xbf{}", "a\x00b", "\xff", " \n", "\x1b[0m", "é"} {
 		f.Add([]byte(seed))
@@ -15,7 +15,7 @@ func FuzzNormalise(f *testing.F) {
 	f.Fuzz(func(t *testing.T, body []byte) {
 		once := normalise(append([]byte{}, body...))
 		if !utf8.Valid(once) {
-			t.Errorf("%q becomes %q", body, once)
+			t.Errorf("normalised %q to %q", body, once)
 		}
 		for format := range Format(3) {
 			_ = format.check(once, "text/html; charset=\"")
@@ -23,7 +23,7 @@ func FuzzNormalise(f *testing.F) {
 	})
 }
 
-// FuzzRetryAfter: the pause is between nothing and an hour, whatever an upstream asks for.
+// FuzzRetryAfter checks that the pause is between 0 and an hour for any header.
 func FuzzRetryAfter(f *testing.F) {
 	for _, seed := range []string{"1", "-1", "1e300", "NaN", "Inf", "Sun, 22 Nov 2026 12:00:00 GMT", "Sun, 22 Nov 9999 12:00:00 GMT", "", "0x10"} {
 		f.Add(seed, seed)
@@ -33,7 +33,7 @@ func FuzzRetryAfter(f *testing.F) {
 		h := http.Header{"Retry-After": {after}, "X-Ratelimit-Reset": {reset}}
 		for _, status := range []int{429, 503} {
 			if pause := retryAfter(status, h, now); pause < 0 || pause > maxRetryAfter {
-				t.Errorf("%q and %q ask for %s", after, reset, pause)
+				t.Errorf("headers %q and %q: got pause %s", after, reset, pause)
 			}
 		}
 	})

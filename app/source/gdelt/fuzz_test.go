@@ -9,7 +9,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/plaintext"
 )
 
-// FuzzDecodeArticle: an article is dropped with a reason, or gives an item that a page can show.
+// FuzzDecodeArticle checks that an article is either dropped with a reason or gives a valid item.
 func FuzzDecodeArticle(f *testing.F) {
 	for _, seed := range []string{
 		`{"url":"https://x.org/a","title":"T","seendate":"20261121T110000Z","socialimage":"","domain":"x.org"}`, `{}`, `null`, `[]`,
@@ -21,12 +21,12 @@ func FuzzDecodeArticle(f *testing.F) {
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		item, reason := decodeArticle(raw, "technology", at)
 		if reason == "" && (!strings.HasPrefix(item.ID, "gdelt-") || strings.TrimSpace(item.Title) == "" || plaintext.Check(item.Title, false) != "") {
-			t.Errorf("%q gives %+v", raw, item)
+			t.Errorf("article %q: got %+v", raw, item)
 		}
 	})
 }
 
-// FuzzMendEscapes: what is valid stays as it is.
+// FuzzMendEscapes checks that valid JSON isn't changed.
 func FuzzMendEscapes(f *testing.F) {
 	for _, seed := range []string{`{"a":"b\"\\\u00e9\n"}`, `"\d"`, `\`, `"\u12"`} {
 		f.Add([]byte(seed))
@@ -34,7 +34,7 @@ func FuzzMendEscapes(f *testing.F) {
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		got := mendEscapes(raw)
 		if json.Valid(raw) && string(got) != string(raw) {
-			t.Errorf("%q became %q", raw, got)
+			t.Errorf("%q was changed to %q", raw, got)
 		}
 	})
 }

@@ -1,14 +1,13 @@
-// Package gdelt reads lists of articles from the GDELT Project's DOC 2.0 API: headlines with
-// addresses, without texts and without scores. GDELT is said to let anyone use and
-// redistribute its data with a citation of the project and a link to it
-// (https://www.gdeltproject.org). This was not verified; see docs/data.md.
+// Package gdelt reads lists of articles from the GDELT Project's DOC 2.0 API: headlines with addresses, but no
+// texts and no scores. GDELT is said to let anyone use and redistribute its data if they cite the project
+// and link to it (https://www.gdeltproject.org). This was not verified; see docs/data.md.
 //
-// GDELT has no communities. Each community is a search for words among the English articles of
-// the last day; see queries. The order is GDELT's own, which weighs relevance and outlet.
+// GDELT has no communities. Each community is a search for words in the English articles of the last day; see
+// queries. The order is GDELT's own, which weighs relevance and outlet.
 //
-// GDELT is said to ask for at most one request in five seconds. A client waits between its requests,
-// tries none twice, and stops at the first that fails. A reading that ends early begins the next
-// time with the community it ended at.
+// GDELT is said to allow at most one request in five seconds. A client waits between its requests, repeats
+// none, and stops at the first that fails. If a reading ends early, the next one starts with the community at
+// which it ended.
 package gdelt
 
 import (
@@ -37,15 +36,15 @@ const Name = "gdelt"
 
 const (
 	readDeadline = 100 * time.Second
-	// pause is the time between two requests that GDELT asks for.
+	// pause is the time that GDELT requires between two requests.
 	pause = 5 * time.Second
-	// answerTime is how long an answer may well take.
+	// answerTime is the time that a response normally needs at most.
 	answerTime = 5 * time.Second
 	perQuery   = 50 // articles
 	titleRunes = 500
 )
 
-// queries are the searches, one for each of news.Communities. GDELT refuses short words.
+// queries are the searches, one for each of news.Communities. GDELT rejects short words.
 var queries = map[string]string{
 	"worldnews":  `(ceasefire OR diplomacy OR sanctions OR "united nations" OR "foreign minister" OR earthquake)`,
 	"technology": `("artificial intelligence" OR semiconductor OR cybersecurity OR smartphone OR "social media")`,
@@ -55,17 +54,17 @@ var queries = map[string]string{
 	"economics":  `(inflation OR "interest rates" OR "central bank" OR unemployment OR "economic growth")`,
 }
 
-// Config says where to read; an empty URL is GDELT's. URL is a base without a path.
+// Config configures a Client. URL is a base without a path; if it is empty, GDELT's address is used.
 type Config struct {
 	URL    string
 	Fetch  *fetch.Client
 	Logger *slog.Logger
 	Now    func() time.Time
-	// Sleep waits between requests; nil waits for real.
+	// Sleep waits between requests. If it is nil, the client really waits.
 	Sleep func(context.Context, time.Duration) error
 }
 
-// Client is a source.NewsSource, safe for concurrent use.
+// Client is a source.NewsSource. It is safe for concurrent use.
 type Client struct {
 	url   string
 	fetch *fetch.Client
@@ -73,14 +72,14 @@ type Client struct {
 	now   func() time.Time
 	sleep func(context.Context, time.Duration) error
 
-	mu    sync.Mutex // held while reading, so that requests keep their distance
-	asked time.Time  // when the latest request was answered
-	next  int        // the community that the next reading begins with
+	mu    sync.Mutex // held while reading, to keep requests apart
+	asked time.Time  // when the latest request ended
+	next  int        // index of the community that the next reading starts with
 }
 
 var _ source.NewsSource = (*Client)(nil)
 
-// New makes a client; empty fields have defaults.
+// New returns a client. Empty fields of cfg have defaults.
 func New(cfg Config) *Client {
 	c := &Client{url: strings.TrimRight(cfg.URL, "/"), fetch: cfg.Fetch, log: cfg.Logger, now: cfg.Now, sleep: cfg.Sleep}
 	if c.url == "" {
@@ -105,8 +104,8 @@ func New(cfg Config) *Client {
 // fifteen.
 func (c *Client) Interval() time.Duration { return 3 * time.Minute }
 
-// Read makes the six searches. It ends early if one fails or if ctx ends, with what it has; a
-// reading that has nothing is an error.
+// Read makes the six searches. If one fails or ctx ends, it returns the items found so far. A reading without
+// items is an error.
 func (c *Client) Read(ctx context.Context) (source.News, error) {
 	ctx, cancel := context.WithTimeout(source.As(ctx, Name), readDeadline)
 	defer cancel()
@@ -137,7 +136,8 @@ func (c *Client) Read(ctx context.Context) (source.News, error) {
 	return out, nil
 }
 
-// waitForTurn returns when the next request may be made; an error if ctx ends before that.
+// waitForTurn returns when the next request is allowed. It returns an error if ctx ends too early for the wait
+// and the response.
 func (c *Client) waitForTurn(ctx context.Context) error {
 	wait := pause - c.now().Sub(c.asked)
 	if c.asked.IsZero() || wait <= 0 {
@@ -176,7 +176,7 @@ func (c *Client) search(ctx context.Context, community string, dropped source.Dr
 		return nil, err
 	}
 	var answer struct {
-		Articles []json.RawMessage `json:"articles"` // missing if nothing was found
+		Articles []json.RawMessage `json:"articles"` // missing if there are no matches
 	}
 	if err := json.Unmarshal(mendEscapes(resp.Body), &answer); err != nil {
 		fetch.Reject(ctx, req, "parse", resp.Raw, 0)
@@ -206,8 +206,7 @@ type wireArticle struct {
 	Domain lenientjson.Text `json:"domain"`
 }
 
-// decodeArticle maps one record of an answer; the reason is "" or the word it is
-// dropped under.
+// decodeArticle decodes one record. The reason is "" or the word under which the record is dropped.
 func decodeArticle(raw []byte, community string, at time.Time) (news.Item, string) {
 	if string(raw) == "null" {
 		return news.Item{}, "null"
@@ -237,19 +236,19 @@ func decodeArticle(raw []byte, community string, at time.Time) (news.Item, strin
 	return item, ""
 }
 
-// articleID makes an id of an address, since GDELT gives none.
+// articleID returns an id made from the address, because GDELT has no ids.
 func articleID(address string) string {
 	sum := sha256.Sum256([]byte(address))
 	return "gdelt-" + hex.EncodeToString(sum[:10])
 }
 
-// joinPunctuation takes out the spaces that GDELT puts around punctuation in headlines.
+// joinPunctuation removes the spaces that GDELT puts around punctuation in headlines.
 var joinPunctuation = strings.NewReplacer(
 	" ,", ",", " .", ".", " ;", ";", " :", ":", " ?", "?", " !", "!", " %", "%", " ' s ", "'s ", " ’ s ", "’s ", "$ ", "$",
 )
 
-// mendEscapes takes out the backslashes of a body that begin no escape of JSON. GDELT copies
-// headlines without escaping theirs, and one of them would make the whole answer unreadable.
+// mendEscapes removes backslashes that don't begin a JSON escape. GDELT copies headlines without escaping their
+// backslashes, and a single one makes the whole response invalid.
 func mendEscapes(body []byte) []byte {
 	out := make([]byte, 0, len(body))
 	for i := 0; i < len(body); i++ {
@@ -265,7 +264,7 @@ func mendEscapes(body []byte) []byte {
 	return out
 }
 
-// escapeAt is the length of the escape that b begins with; 0 if it is none.
+// escapeAt returns the length of the JSON escape at the start of b, or 0 if there is none.
 func escapeAt(b []byte) int {
 	if len(b) < 2 {
 		return 0

@@ -19,17 +19,17 @@ import (
 	"github.com/pulsecast/pulsecast/app/source/gdelt"
 )
 
-// upstream plays GDELT. Its clock moves only while the client sleeps.
+// upstream stands in for GDELT. Its clock moves only while the client sleeps.
 type upstream struct {
 	client *gdelt.Client
 
 	mu    sync.Mutex
 	now   time.Time
 	slept []time.Duration
-	asked []string // communities, by a word of each query
+	asked []string // communities in the order of requests, found by words
 }
 
-// words tell the query of each community.
+// words map a word of each query to its community.
 var words = map[string]string{
 	"ceasefire": "worldnews", "semiconductor": "technology", "astronomers": "science", "robotics": "futurology",
 	"parliament": "politics", "inflation": "economics",
@@ -71,17 +71,17 @@ func start(t *testing.T, answer func(w http.ResponseWriter, community string)) *
 
 func TestMapping(t *testing.T) {
 	t.Parallel()
-	// No .json: it isn't valid JSON, as GDELT's answers at times.
+	// The file isn't named .json because it isn't valid JSON, like some of GDELT's responses.
 	list, err := os.ReadFile("testdata/artlist.txt")
 	if err != nil {
 		t.Fatal(err)
 	}
 	u := start(t, func(w http.ResponseWriter, community string) {
 		switch community {
-		case "worldnews", "politics": // a story in both is of the first
+		case "worldnews", "politics": // a story in both belongs to the first
 			_, _ = w.Write(list)
 		default:
-			_, _ = io.WriteString(w, "{}") // nothing found
+			_, _ = io.WriteString(w, "{}") // no matches
 		}
 	})
 	got, err := u.client.Read(t.Context())
@@ -93,7 +93,7 @@ func TestMapping(t *testing.T) {
 	}
 	for i := range got.Items {
 		if len(got.Items[i].Received) != 64 {
-			t.Errorf("no hash of the answer: %+v", got.Items[i])
+			t.Errorf("no hash of the response: %+v", got.Items[i])
 		}
 		got.Items[i].ObservedAt, got.Items[i].Received = time.Time{}, ""
 	}
@@ -105,21 +105,21 @@ func TestMapping(t *testing.T) {
 		t.Errorf("got  %+v\nwant %+v", got.Items[0], want)
 	}
 	if second := got.Items[1]; second.Title != "A backslash and an d in a headline" || second.URL != "https://post.example/path/one" || second.Position != 1 {
-		t.Errorf("%+v", second)
+		t.Errorf("got %+v", second)
 	}
 	for _, reason := range []string{"null", "malformed", "no_url", "no_title", "no_date"} {
 		if got.Dropped[reason] != 2 {
-			t.Errorf("dropped %v, want two %s", got.Dropped, reason)
+			t.Errorf("got dropped %v, want two %s", got.Dropped, reason)
 		}
 	}
 	if want := slices.Repeat([]time.Duration{5 * time.Second}, 5); !slices.Equal(u.slept, want) || !slices.Equal(u.asked, news.Communities) {
-		t.Errorf("asked for %v with the pauses %v", u.asked, u.slept)
+		t.Errorf("got requests for %v with pauses %v", u.asked, u.slept)
 	}
 }
 
 const well = `{"articles":[{"url":"https://x.example/%s","title":"T","seendate":"20261121T101500Z"}]}`
 
-// TestEndsEarly: the first failure ends a reading. The next one goes on there.
+// TestEndsEarly checks that the first failure ends a reading, and that the next reading continues there.
 func TestEndsEarly(t *testing.T) {
 	t.Parallel()
 	var broken = "futurology"
@@ -133,11 +133,11 @@ func TestEndsEarly(t *testing.T) {
 	})
 	got, err := u.client.Read(t.Context())
 	if err != nil || len(got.Items) != 3 || len(u.asked) != 4 {
-		t.Fatalf("%v, %v after asking for %v", got.Items, err, u.asked)
+		t.Fatalf("got %v, %v after requests for %v", got.Items, err, u.asked)
 	}
 	_, err = u.client.Read(t.Context())
 	if se, ok := errors.AsType[*source.Error](err); !ok || se.Reason != "http_429" || len(u.asked) != 5 {
-		t.Errorf("%v after asking for %v", err, u.asked)
+		t.Errorf("got %v after requests for %v", err, u.asked)
 	}
 	broken = ""
 	if got, err = u.client.Read(t.Context()); err != nil || len(got.Items) != 6 || got.Items[0].Community != "futurology" {
@@ -163,21 +163,21 @@ func TestFailures(t *testing.T) {
 			})
 			_, err := u.client.Read(t.Context())
 			if se, ok := errors.AsType[*source.Error](err); !ok || se.Reason != c.reason || len(u.asked) != c.asked {
-				t.Errorf("%v after %d requests, want %s after %d", err, len(u.asked), c.reason, c.asked)
+				t.Errorf("got %v after %d requests, want %s after %d", err, len(u.asked), c.reason, c.asked)
 			}
 		})
 	}
 }
 
-// TestShortOfTime: a caller with little time gets what was read until then.
+// TestShortOfTime checks that a caller with little time gets the items read so far.
 func TestShortOfTime(t *testing.T) {
 	t.Parallel()
 	u := start(t, func(w http.ResponseWriter, community string) {
 		_, _ = io.WriteString(w, strings.ReplaceAll(well, "%s", community))
 	})
-	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Second) // less than one pause
+	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Second) // less time than one pause
 	defer cancel()
 	if got, err := u.client.Read(ctx); err != nil || len(got.Items) != 1 || len(u.slept) != 0 {
-		t.Errorf("%v, %v after the pauses %v", got.Items, err, u.slept)
+		t.Errorf("got %v, %v after pauses %v", got.Items, err, u.slept)
 	}
 }

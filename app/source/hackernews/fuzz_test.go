@@ -8,7 +8,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/plaintext"
 )
 
-// FuzzDecodeHit: a hit is dropped with a reason, or gives an item that a page can show.
+// FuzzDecodeHit checks that a hit is either dropped with a reason or gives a valid item.
 func FuzzDecodeHit(f *testing.F) {
 	for _, seed := range []string{
 		`{"objectID":"1","title":"T","url":"https://x.org","author":"a","points":1,"num_comments":2,"created_at_i":1}`, `{}`, `null`, `[]`,
@@ -20,7 +20,7 @@ func FuzzDecodeHit(f *testing.F) {
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		item, reason := decodeHit(raw, "technology", at)
 		if reason == "" && (item.ID == "" || strings.TrimSpace(item.Title) == "" || plaintext.Check(item.Title, false) != "") {
-			t.Errorf("%q gives %+v", raw, item)
+			t.Errorf("hit %q: got %+v", raw, item)
 		}
 	})
 }

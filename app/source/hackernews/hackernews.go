@@ -1,10 +1,9 @@
-// Package hackernews reads Hacker News through Algolia's public search: the last
-// resort of the news sources, for two of the six communities.
+// Package hackernews reads Hacker News through Algolia's public search. It is the last choice among the news
+// sources, and covers two of the six communities.
 //
-// Hacker News has no communities. "technology" is its front page. "science" is a
-// heuristic: stories of the last week, with more than 20 points, that have the
-// word "science" in their title or address (journals and science desks name it
-// there), best first by Algolia's ranking. A story in both counts as science.
+// Hacker News has no communities. "technology" is its front page. "science" is a heuristic: stories of the last
+// week with more than 20 points and the word "science" in their title or address, where journals and science
+// desks have it. Algolia ranks them, best first. A story found by both searches belongs to science.
 package hackernews
 
 import (
@@ -33,11 +32,11 @@ const (
 	scienceDays  = 7
 	scienceFloor = 20 // points
 	titleRunes   = 500
-	// SummaryRunes is the greatest length of a summary in runes, its "…" included.
+	// SummaryRunes is the greatest length of a summary, in runes, including its "…".
 	SummaryRunes = 400
 )
 
-// Config says where to read; an empty URL is Algolia's. URL is a base without a path.
+// Config configures a Client. URL is a base without a path; if it is empty, Algolia's address is used.
 type Config struct {
 	URL    string
 	Fetch  *fetch.Client
@@ -45,7 +44,7 @@ type Config struct {
 	Now    func() time.Time
 }
 
-// Client is a source.NewsSource, safe for concurrent use.
+// Client is a source.NewsSource. It is safe for concurrent use.
 type Client struct {
 	url   string
 	fetch *fetch.Client
@@ -55,7 +54,7 @@ type Client struct {
 
 var _ source.NewsSource = (*Client)(nil)
 
-// New makes a client; empty fields have defaults.
+// New returns a client. Empty fields of cfg have defaults.
 func New(cfg Config) *Client {
 	c := &Client{url: strings.TrimRight(cfg.URL, "/"), fetch: cfg.Fetch, log: cfg.Logger, now: cfg.Now}
 	if c.url == "" {
@@ -73,11 +72,11 @@ func New(cfg Config) *Client {
 	return c
 }
 
-// Interval is a minute: the front page moves no faster.
+// Interval is a minute: the front page doesn't change faster.
 func (c *Client) Interval() time.Duration { return time.Minute }
 
-// Read makes both searches. One that fails is logged and left out; both failing,
-// or finding nothing, is an error.
+// Read makes both searches. If one fails, it logs the error and returns the items of the other. It returns an
+// error if both fail or find nothing.
 func (c *Client) Read(ctx context.Context) (source.News, error) {
 	ctx, cancel := context.WithTimeout(source.As(ctx, Name), readDeadline)
 	defer cancel()
@@ -87,7 +86,7 @@ func (c *Client) Read(ctx context.Context) (source.News, error) {
 		community string
 		query     url.Values
 	}{
-		// Science first: of two items with one id the first is kept.
+		// Science comes first, because the first of two items with the same id is kept.
 		{"science", url.Values{
 			"tags": {"story"}, "query": {"science"}, "hitsPerPage": {"50"},
 			"restrictSearchableAttributes": {"title,url"},
@@ -156,8 +155,7 @@ func (c *Client) search(
 	return items, at, nil
 }
 
-// decodeHit maps one record of an answer; the reason is "" or the word it is
-// dropped under.
+// decodeHit decodes one record. The reason is "" or the word under which the record is dropped.
 func decodeHit(raw []byte, community string, at time.Time) (news.Item, string) {
 	if string(raw) == "null" {
 		return news.Item{}, "null"
@@ -169,7 +167,7 @@ func decodeHit(raw []byte, community string, at time.Time) (news.Item, string) {
 	return hit.item(community, at)
 }
 
-// item maps one hit; the reason is "" or the word it is dropped under.
+// item converts one hit. The reason is "" or the word under which the hit is dropped.
 func (h *wireHit) item(community string, at time.Time) (news.Item, string) {
 	number, err := strconv.ParseUint(strings.TrimSpace(string(h.ObjectID)), 10, 63)
 	if err != nil {
@@ -198,11 +196,11 @@ func (h *wireHit) item(community string, at time.Time) (news.Item, string) {
 	return item, ""
 }
 
-// count is a whole number within 32 bits, 0 when unknown.
+// count returns a whole number within 32 bits, or 0 if it is unknown.
 func count(n lenientjson.Number) int { return int(min(max(n.Value, -1<<31), 1<<31-1)) }
 
-// Posts tells which stories are in Algolia's index. It never says that one is deleted: those that
-// it doesn't find may be.
+// Posts returns which stories are in Algolia's index. It never reports a story as deleted, because a story that
+// it doesn't find may still exist.
 func (c *Client) Posts(ctx context.Context, ids []string) (there, deleted []string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, readDeadline)
 	defer cancel()

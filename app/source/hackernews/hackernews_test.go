@@ -57,12 +57,12 @@ func TestMapping(t *testing.T) {
 	}
 	for i := range got.Items {
 		if len(got.Items[i].Received) != 64 {
-			t.Errorf("no hash of the answer: %+v", got.Items[i])
+			t.Errorf("no hash of the response: %+v", got.Items[i])
 		}
 		got.Items[i].ObservedAt, got.Items[i].Received = time.Time{}, ""
 	}
 	if science := got.Items[0]; science.ID != "hn-102" || science.Community != "science" {
-		t.Errorf("a story in both searches is science's: %+v", science)
+		t.Errorf("a story in both searches must be in science: got %+v", science)
 	}
 	if want := (news.Item{
 		ID: "hn-101", Source: "hackernews", Community: "technology", Title: "A ferry timetable in 4 KB", Score: 321, Comments: 45, ScoreKnown: true,
@@ -72,11 +72,11 @@ func TestMapping(t *testing.T) {
 	}
 	ask := got.Items[2]
 	if !ask.SelfPost || ask.URL != ask.Permalink || ask.Summary != "I'd like to know. Thanks & bye." || ask.ScoreKnown || ask.Position != 1 {
-		t.Errorf("%+v", ask)
+		t.Errorf("got %+v", ask)
 	}
 	for _, reason := range []string{"null", "malformed", "no_id", "no_title", "no_date"} {
 		if got.Dropped[reason] != 1 {
-			t.Errorf("dropped %v, want one %s", got.Dropped, reason)
+			t.Errorf("got dropped %v, want one %s", got.Dropped, reason)
 		}
 	}
 }
@@ -98,7 +98,7 @@ func TestFailures(t *testing.T) {
 			}
 			_, err := start(t, func(w http.ResponseWriter, _ bool) { broken(w) }).Read(t.Context())
 			if se, ok := errors.AsType[*source.Error](err); !ok || se.Reason != c.reason {
-				t.Errorf("%v, want %s", err, c.reason)
+				t.Errorf("got %v, want %s", err, c.reason)
 			}
 			got, err := start(t, func(w http.ResponseWriter, frontPage bool) {
 				if frontPage {
@@ -108,7 +108,7 @@ func TestFailures(t *testing.T) {
 				broken(w)
 			}).Read(t.Context())
 			if err != nil || len(got.Items) != 1 {
-				t.Errorf("one search failing: %v, %v", got.Items, err)
+				t.Errorf("one search fails: got %v, %v", got.Items, err)
 			}
 		})
 	}
@@ -125,6 +125,6 @@ func TestPosts(t *testing.T) {
 	t.Cleanup(s.Close)
 	there, deleted, err := hackernews.New(hackernews.Config{URL: s.URL}).Posts(t.Context(), []string{"hn-101", "hn-102"})
 	if err != nil || len(deleted) != 0 || !slices.Equal(there, []string{"hn-102"}) {
-		t.Errorf("there %q, deleted %q, %v", there, deleted, err)
+		t.Errorf("got existing %q, deleted %q, %v", there, deleted, err)
 	}
 }

@@ -1,6 +1,6 @@
-// Package lenientjson decodes JSON values that upstreams write in several ways: numbers
-// as strings, lists as strings that hold JSON, missing or null values. A value
-// that cannot be read is absent; it never fails the record around it.
+// Package lenientjson decodes JSON values that upstreams write in several ways: numbers as strings, lists as
+// strings that contain JSON, missing or null values. A value that can't be decoded counts as absent. It never
+// makes the record around it fail.
 package lenientjson
 
 import (
@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// Text is a string, or a number as it was written. Null and anything else is "".
+// Text is a string, or a number as written in the JSON. Null and anything else give "".
 type Text string
 
 // UnmarshalJSON never fails.
@@ -20,8 +20,8 @@ func (t *Text) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// Number is an integer, a float, or a string holding either, of any length.
-// What is not a finite number in float64's range is unknown.
+// Number is an integer, a float, or a string with either. Known is false if there is no finite number in the
+// range of float64.
 type Number struct {
 	Value float64
 	Known bool
@@ -34,8 +34,8 @@ func (n *Number) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// ParseNumber reads a finite decimal number. It refuses what strconv would also
-// take: NaN, infinities, hexadecimal and underscores.
+// ParseNumber reads a finite decimal number. Unlike strconv, it refuses NaN, infinities, hexadecimal numbers
+// and underscores.
 func ParseNumber(s string) (float64, bool) {
 	s = strings.TrimSpace(s)
 	if s == "" || strings.Trim(s, "0123456789+-.eE") != "" {
@@ -45,7 +45,7 @@ func ParseNumber(s string) (float64, bool) {
 	return f, err == nil && !math.IsInf(f, 0) && !math.IsNaN(f)
 }
 
-// Flag is a boolean, also as "true", "1" or 1; Known is false when it is missing.
+// Flag is a boolean, also written as "true", "1" or 1. Known is false if it is missing.
 type Flag struct {
 	True  bool
 	Known bool
@@ -64,8 +64,8 @@ func (f *Flag) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// List is an array of strings or numbers, or a string holding one. Anything else
-// is nil; an element that is neither is "".
+// List is an array of strings or numbers, or a string that contains one. Anything else gives nil. An element of
+// another type gives "".
 type List []string
 
 // UnmarshalJSON never fails.
@@ -85,8 +85,8 @@ func (l *List) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// Each is an array whose elements are decoded one by one: null and unreadable
-// elements are left out, so one of them cannot cost the others.
+// Each is an array whose elements are decoded one by one. Null and invalid elements are left out, so that they
+// don't affect the others.
 type Each[T any] []T
 
 // UnmarshalJSON never fails.
@@ -114,10 +114,9 @@ var layouts = []string{
 	"January 2, 2006",
 }
 
-// ParseTime reads the ways Polymarket writes a date: RFC 3339 with any decimals,
-// "2026-01-23 12:30:00+00", "2021-01-02" and "April 11, 2022". Without a zone it
-// is UTC, without a time midnight. The answer is UTC in whole microseconds, zero
-// when s is none of these.
+// ParseTime reads the formats in which Polymarket writes a date: RFC 3339 with any number of decimals,
+// "2026-01-23 12:30:00+00", "2021-01-02" and "April 11, 2022". Without a zone the time is UTC, and without a
+// time it is midnight. ParseTime returns UTC in whole microseconds, or the zero time for any other format.
 func ParseTime(s string) time.Time {
 	s = strings.TrimSpace(s)
 	for _, layout := range layouts {
@@ -132,7 +131,7 @@ func ParseTime(s string) time.Time {
 	return time.Time{}
 }
 
-// scalar is the text of a JSON string, or a JSON number as it is written.
+// scalar returns a JSON string's text, or a JSON number as written.
 func scalar(raw []byte) string {
 	if len(raw) == 0 {
 		return ""

@@ -9,13 +9,13 @@ import (
 	"github.com/pulsecast/pulsecast/app/source"
 )
 
-// batch collects the markets of one read over its pages, each id once. All carry
-// the time the read began to be answered, so one read is one observation.
+// batch collects the markets of one read over all its pages, each id once. All have the time of the first
+// response, so that one read is one observation.
 type batch struct {
 	markets []market.Market
-	at      map[string]int // id -> place in markets
+	at      map[string]int // from id to index in markets
 	events  []market.Event
-	grouped map[string]bool // ids of the events
+	grouped map[string]bool // ids of the events so far
 	dropped source.Dropped
 	now     func() time.Time
 	seenAt  time.Time
@@ -25,8 +25,8 @@ func (c *Client) newBatch() *batch {
 	return &batch{at: map[string]int{}, grouped: map[string]bool{}, dropped: source.Dropped{}, now: c.now}
 }
 
-// addOpen keeps open markets. Pages shift while they are read, so a market may
-// come twice; the first place stands.
+// addOpen adds open markets. Pages shift while they are read, so a market may come twice; the first one is
+// kept.
 func (b *batch) addOpen(ctx context.Context, p page) {
 	b.each(ctx, p, func(m market.Market) {
 		if m.Closed {
@@ -39,8 +39,7 @@ func (b *batch) addOpen(ctx context.Context, p page) {
 	})
 }
 
-// addAsked keeps the markets that were asked for; a later answer about the same
-// market replaces an earlier one.
+// addAsked adds the requested markets. A later response replaces an earlier one about the same market.
 func (b *batch) addAsked(ctx context.Context, p page, ids []string) {
 	b.each(ctx, p, func(m market.Market) {
 		if !slices.Contains(ids, m.ID) {
@@ -77,7 +76,7 @@ func (b *batch) each(ctx context.Context, p page, keep func(market.Market)) {
 	}
 }
 
-// group keeps the first sight of each event. Its markets all carry the same.
+// group adds events that are new. An event is the same with each of its markets.
 func (b *batch) group(events []market.Event, hash string) {
 	for _, e := range events {
 		if !b.grouped[e.ID] {
@@ -88,7 +87,7 @@ func (b *batch) group(events []market.Event, hash string) {
 	}
 }
 
-// finish hands the batch over and leaves a trace of what was dropped.
+// finish returns the reading and logs what was dropped.
 func (c *Client) finish(b *batch) source.Markets {
 	if b.seenAt.IsZero() {
 		b.seenAt = c.now().UTC().Truncate(time.Microsecond)

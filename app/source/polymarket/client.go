@@ -22,15 +22,13 @@ import (
 const Name = "polymarket"
 
 const (
-	pageLimit = 100  // Gamma silently caps a page at this
-	maxURL    = 8000 // bytes; Gamma refuses longer addresses somewhere above 8 KB
-	// readDeadline bounds one read over all its pages, so that it ends before the
-	// next tick of a minute.
+	pageLimit = 100  // Gamma silently limits a page to this
+	maxURL    = 8000 // in bytes; Gamma rejects longer addresses from somewhere above 8 KB
+	// readDeadline limits one read with all its pages, so that it ends before the next tick a minute later.
 	readDeadline = 45 * time.Second
 )
 
-// Config says where to read. The addresses are bases without a path; empty ones
-// are Polymarket's own.
+// Config configures a Client. The addresses are bases without a path; empty ones are Polymarket's own.
 type Config struct {
 	GammaURL string
 	ClobURL  string
@@ -39,7 +37,7 @@ type Config struct {
 	Now      func() time.Time
 }
 
-// Client is a source.MarketSource, safe for concurrent use.
+// Client is a source.MarketSource. It is safe for concurrent use.
 type Client struct {
 	gamma, clob string
 	fetch       *fetch.Client
@@ -49,7 +47,7 @@ type Client struct {
 
 var _ source.MarketSource = (*Client)(nil)
 
-// New makes a client; a nil Fetch, Logger or Now is the default one.
+// New returns a client. A nil Fetch, Logger or Now has a default.
 func New(cfg Config) *Client {
 	c := &Client{
 		gamma: base(cfg.GammaURL, "https://gamma-api.polymarket.com"),
@@ -75,11 +73,9 @@ func base(configured, fallback string) string {
 	return strings.TrimRight(configured, "/")
 }
 
-// Top reads the n (at least one) open markets of highest volume, best first,
-// unknown volume last, ties by id. It is all or nothing: a later page that fails
-// fails the read.
-// Reason "empty" means that no usable market came back, "cursor" that the
-// upstream's pages had no end.
+// Top returns the n open markets with the highest volume (n is at least 1), highest first, unknown volume last,
+// ties by id. If any page fails, the whole read fails. Reason "empty" means that there was no usable market,
+// and "cursor" that the pages didn't end.
 func (c *Client) Top(ctx context.Context, n int) (source.Markets, error) {
 	ctx, cancel := context.WithTimeout(source.As(ctx, Name), readDeadline)
 	defer cancel()
@@ -89,7 +85,7 @@ func (c *Client) Top(ctx context.Context, n int) (source.Markets, error) {
 		"order": {"volumeNum"}, "ascending": {"false"}, "closed": {"false"},
 		"limit": {strconv.Itoa(pageLimit)}, "include_tag": {"true"},
 	}
-	// Short pages are no sign of the end, so many more than n/100 are allowed.
+	// A short page isn't necessarily the last one, so many more than n/100 pages are allowed.
 	maxPages := 20 + 4*(n/pageLimit)
 	cursors := map[string]bool{}
 	for pages := 1; ; pages++ {
@@ -119,16 +115,15 @@ func (c *Client) Top(ctx context.Context, n int) (source.Markets, error) {
 	return c.finish(got), nil
 }
 
-// ByID reads the named markets, open or closed, in the order asked for. Unknown
-// ids are absent from the answer.
+// ByID returns markets by id, open or closed, in the order of ids. It leaves out unknown ids.
 func (c *Client) ByID(ctx context.Context, ids []string) (source.Markets, error) {
 	ctx, cancel := context.WithTimeout(source.As(ctx, Name), readDeadline)
 	defer cancel()
 	got := c.newBatch()
 	ids = distinct(ids)
 	for _, batch := range c.batches(ids) {
-		// Without closed=true Gamma hides closed markets even from a read by id. They
-		// are asked for last, so a market that closes in between is seen closed.
+		// Without closed=true, Gamma hides closed markets even from a request by id. Closed ones are requested
+		// second, so that a market which closes between the two requests is seen as closed.
 		for _, closed := range []string{"false", "true"} {
 			page, err := c.page(ctx, "/markets", url.Values{
 				"id": batch, "closed": {closed},
@@ -148,8 +143,7 @@ func (c *Client) ByID(ctx context.Context, ids []string) (source.Markets, error)
 	return c.finish(got), nil
 }
 
-// batches splits ids so that a request names at most one page of them and its
-// address stays short enough.
+// batches splits ids so that a request asks for at most one page and its address stays short enough.
 func (c *Client) batches(ids []string) [][]string {
 	room := maxURL - len(c.gamma) - 100
 	var out [][]string
@@ -168,8 +162,7 @@ func (c *Client) batches(ids []string) [][]string {
 	return out
 }
 
-// distinct drops repeated ids and those no market can have, which also keeps any
-// single one from filling an address.
+// distinct removes repeated and invalid ids. This also keeps a single id from making an address too long.
 func distinct(ids []string) []string {
 	seen := make(map[string]bool, len(ids))
 	out := make([]string, 0, len(ids))
@@ -185,7 +178,7 @@ func distinct(ids []string) []string {
 type page struct {
 	records []json.RawMessage
 	cursor  string
-	hash    string // of the answer
+	hash    string // of the response
 }
 
 func (c *Client) page(ctx context.Context, path string, query url.Values) (page, error) {
@@ -204,8 +197,7 @@ func (c *Client) page(ctx context.Context, path string, query url.Values) (page,
 	return p, nil
 }
 
-// decodePage takes both shapes Gamma answers in: a bare array, and an object with
-// a cursor.
+// decodePage decodes both of Gamma's formats: a bare array, and an object with a cursor.
 func decodePage(raw []byte) (page, error) {
 	var p page
 	if len(raw) > 0 && raw[0] == '[' {
@@ -228,7 +220,7 @@ func decodePage(raw []byte) (page, error) {
 	return p, nil
 }
 
-// byVolume puts the highest volume first, unknown volume last, ties by id.
+// byVolume orders by volume, highest first, unknown last, ties by id.
 func byVolume(a, b market.Market) int {
 	switch {
 	case a.Volume == nil && b.Volume != nil:

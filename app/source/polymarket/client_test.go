@@ -23,7 +23,7 @@ import (
 
 var now = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
-// upstream is a stand-in for Gamma and the order book that remembers what it was asked.
+// upstream stands in for Gamma and the order book, and records its requests.
 type upstream struct {
 	mu    sync.Mutex
 	asked []*url.URL
@@ -78,14 +78,14 @@ func ids(ms []market.Market) string {
 func wantReason(t *testing.T, err error, reason string) {
 	t.Helper()
 	if se, ok := errors.AsType[*source.Error](err); !ok || se.Reason != reason {
-		t.Fatalf("error %v, want a *source.Error with reason %q", err, reason)
+		t.Fatalf("got error %v, want a *source.Error with reason %q", err, reason)
 	}
 }
 
 func TestTopPages(t *testing.T) {
 	t.Parallel()
 	pages := map[string]string{
-		"":   keyset("c1", record(1, "50"), record(2, "40")), // short, and yet not the last
+		"":   keyset("c1", record(1, "50"), record(2, "40")), // short, but not the last page
 		"c1": keyset("c2", record(2, "39"), record(3, "60"), "null", record(5, "null")),
 		"c2": keyset("", record(4, "40"), record(6, "null")),
 	}
@@ -99,13 +99,13 @@ func TestTopPages(t *testing.T) {
 		t.Errorf("order %s", ids(got.Markets))
 	}
 	if *got.Markets[2].Volume != 40 {
-		t.Error("the second sight of market 2 replaced the first")
+		t.Error("the second record of market 2 replaced the first")
 	}
 	if got.Dropped["null"] != 1 || len(got.Dropped) != 1 || !got.ObservedAt.Equal(now) {
-		t.Errorf("dropped %v at %v", got.Dropped, got.ObservedAt)
+		t.Errorf("got dropped %v at %v", got.Dropped, got.ObservedAt)
 	}
 	if len(u.asked) != 3 {
-		t.Fatalf("%d requests", len(u.asked))
+		t.Fatalf("got %d requests", len(u.asked))
 	}
 	for _, asked := range u.asked {
 		q := asked.Query()
@@ -135,13 +135,13 @@ func TestTopStops(t *testing.T) {
 	}{
 		{"at n", 150, func(n int) string { return keyset(fmt.Sprint("c", n), many(n*100, 100)...) }, 2, 150, ""},
 		{"at a repeated cursor", 500, func(n int) string { return keyset("same", many(n*100, 100)...) }, 2, 200, ""},
-		{"at a cursor of before", 500, func(n int) string { return keyset(fmt.Sprint("c", n%2), many(n*100, 10)...) }, 3, 30, ""},
+		{"at an earlier cursor", 500, func(n int) string { return keyset(fmt.Sprint("c", n%2), many(n*100, 10)...) }, 3, 30, ""},
 		{"at an empty page with a cursor", 500, func(int) string { return keyset("c") }, 1, 0, "empty"},
 		{"at an empty answer", 500, func(int) string { return `{"markets":[]}` }, 1, 0, "empty"},
 		{"at an empty array", 500, func(int) string { return `[]` }, 1, 0, "empty"},
 		{"at null cursor", 500, func(int) string { return `{"markets":[` + record(1, "1") + `],"next_cursor":null}` }, 1, 1, ""},
 		{"without usable records", 500, func(int) string { return keyset("", "null", "{}") }, 1, 0, "empty"},
-		{"never, upstream has no end", 100, func(n int) string { return keyset(fmt.Sprint("c", n), record(1, "1")) }, 24, 0, "cursor"},
+		{"never ends", 100, func(n int) string { return keyset(fmt.Sprint("c", n), record(1, "1")) }, 24, 0, "cursor"},
 		{"at an object without markets", 500, func(int) string { return `{"error":"x"}` }, 1, 0, "parse"},
 	}
 	for _, c := range cases {
@@ -151,14 +151,14 @@ func TestTopStops(t *testing.T) {
 			client := u.start(t, func(n int, _ *http.Request) (int, string) { return 200, c.answer(n) })
 			got, err := client.Top(t.Context(), c.n)
 			if len(u.asked) != c.requests {
-				t.Errorf("%d requests, want %d", len(u.asked), c.requests)
+				t.Errorf("got %d requests, want %d", len(u.asked), c.requests)
 			}
 			if c.reason != "" {
 				wantReason(t, err, c.reason)
 				return
 			}
 			if err != nil || len(got.Markets) != c.markets {
-				t.Errorf("%d markets, %v; want %d", len(got.Markets), err, c.markets)
+				t.Errorf("got %d markets, %v; want %d", len(got.Markets), err, c.markets)
 			}
 		})
 	}
@@ -229,11 +229,11 @@ func TestTopOfOwnPage(t *testing.T) {
 	}
 	want := source.Dropped{"null": 1, "no_question": 1, "no_id": 1, "few_outcomes": 1, "closed": 1, "malformed": 1}
 	if fmt.Sprint(got.Dropped) != fmt.Sprint(want) {
-		t.Errorf("dropped %v, want %v", got.Dropped, want)
+		t.Errorf("got dropped %v, want %v", got.Dropped, want)
 	}
 	m := got.Markets[0]
 	if m.Title != m.Question || m.EventTitle != "When will the Lake Omber ferry run?" || m.EventSlug != "omber-ferry" || m.URL != "https://polymarket.com/event/omber-ferry" || *m.Price != 0.63 {
-		t.Errorf("%+v", m)
+		t.Errorf("got %+v", m)
 	}
 }
 
@@ -250,7 +250,7 @@ func TestByID(t *testing.T) {
 				out = append(out, strings.Replace(record(0, "1"), `"id":"0"`, `"id":"`+id+`","closed":`+q.Get("closed"), 1))
 			}
 		}
-		out = append(out, record(777777, "1")) // a filter that was ignored
+		out = append(out, record(777777, "1")) // the filter was ignored
 		return 200, "[" + strings.Join(out, ",") + "]"
 	})
 	got, err := c.ByID(t.Context(), []string{"3", "2", "404", "3", "", "../x"})
@@ -303,11 +303,11 @@ func TestByIDBatches(t *testing.T) {
 	}
 	for _, id := range append(short, long...) {
 		if seen[id] != 2 {
-			t.Fatalf("id %s asked %d times, want once open and once closed", id, seen[id])
+			t.Fatalf("id %s was requested %d times, want once open and once closed", id, seen[id])
 		}
 	}
 	if got, err := c.ByID(t.Context(), nil); err != nil || len(got.Markets) != 0 {
-		t.Errorf("no ids: %v, %v", got, err)
+		t.Errorf("no ids: got %v, %v", got, err)
 	}
 }
 
@@ -323,7 +323,7 @@ func TestWinner(t *testing.T) {
 		reason string
 	}{
 		{"by name", 200, book(`{"outcome":"No","token_id":"71","winner":true},{"outcome":"Yes","token_id":"72","winner":false}`), 1, true, ""},
-		{"by name in another case", 200, book(`null,{"outcome":" yes ","winner":true}`), 0, true, ""},
+		{"by name in another letter case", 200, book(`null,{"outcome":" yes ","winner":true}`), 0, true, ""},
 		{"by token", 200, book(`{"outcome":"Nope","token_id":"72","winner":true}`), 1, true, ""},
 		{"unknown token", 200, book(`{"outcome":"Nope","token_id":"99","winner":true}`), 0, false, ""},
 		{"none yet", 200, book(`{"outcome":"No","winner":false},{"outcome":"Yes"}`), 0, false, ""},
@@ -354,7 +354,7 @@ func TestWinner(t *testing.T) {
 	}
 	_, ok, err := client("http://127.0.0.1:1").Winner(t.Context(), &market.Market{})
 	if ok || err != nil {
-		t.Errorf("without a condition id: %v, %v", ok, err)
+		t.Errorf("without a condition id: got %v, %v", ok, err)
 	}
 }
 
@@ -383,7 +383,7 @@ func TestHistory(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(u.asked) != 4 {
-		t.Fatalf("%d requests for 40 days, want 3", len(u.asked)-1)
+		t.Fatalf("got %d requests for 40 days, want 3", len(u.asked)-1)
 	}
 	for _, asked := range u.asked[1:] {
 		q := asked.Query()
@@ -394,7 +394,7 @@ func TestHistory(t *testing.T) {
 		}
 	}
 	if _, err = c.History(t.Context(), "", polymarket.Span{}); err == nil {
-		t.Error("a history of no token")
+		t.Error("read a history without a token")
 	}
 }
 
@@ -417,7 +417,7 @@ func TestEvents(t *testing.T) {
 			}
 			return 200, `{"events":[` + strings.Join(out, ",") + `,null,7,{"id":"999"},{"title":"no id"}]}`
 		}, 45, 45, ""},
-		"a bare array of none": {func(int, []string) (int, string) { return 200, `[]` }, 0, 45, ""},
+		"an empty bare array": {func(int, []string) (int, string) { return 200, `[]` }, 0, 45, ""},
 		"failing halfway": {func(n int, _ []string) (int, string) {
 			if n == 1 {
 				return 200, `{"events":[]}`
@@ -438,11 +438,11 @@ func TestEvents(t *testing.T) {
 				t.Fatal(err)
 			}
 			if len(got.Events) != c.events || len(got.Asked) != c.asked {
-				t.Errorf("%d events of %d asked", len(got.Events), len(got.Asked))
+				t.Errorf("got %d events for %d requested ids", len(got.Events), len(got.Asked))
 			}
 			for _, e := range got.Events {
 				if e.Title != "By when?" || !slices.Equal(e.Tags, []string{"nba", "sports"}) || !e.TagsKnown || !*e.Exclusive || !e.ByPrice || *e.Volume != 5 {
-					t.Fatalf("%+v", e)
+					t.Fatalf("got %+v", e)
 				}
 			}
 			for _, asked := range u.asked {

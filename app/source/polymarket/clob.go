@@ -27,8 +27,8 @@ type wireToken struct {
 	Winner  lenientjson.Flag `json:"winner"`
 }
 
-// Winner asks the order book which outcome of m won. ok is false while it names
-// none, names several, or does not know the market.
+// Winner asks the order book which outcome of m won. ok is false if the book names no single winner or doesn't
+// know the market.
 func (c *Client) Winner(ctx context.Context, m *market.Market) (outcome int, ok bool, err error) {
 	if m.ConditionID == "" {
 		return 0, false, nil
@@ -41,17 +41,18 @@ func (c *Client) Winner(ctx context.Context, m *market.Market) (outcome int, ok 
 		}
 		return 0, false, err
 	}
-	// An answer about another market must never settle this one.
+	// A response about another market must never settle this one.
 	if book.ConditionID != "" && !strings.EqualFold(string(book.ConditionID), m.ConditionID) {
 		return 0, false, &source.Error{
-			Reason: "parse", Err: fmt.Errorf("clob: asked for %s, told of %s", m.ConditionID, book.ConditionID),
+			Reason: "parse", Err: fmt.Errorf("clob: asked for market %s, got %s", m.ConditionID, book.ConditionID),
 		}
 	}
 	outcome, ok = winner(book.Tokens, m)
 	return outcome, ok, nil
 }
 
-// winner maps the one winning token by its outcome's name, else by its token id.
+// winner returns the outcome of the only winning token. It matches by the outcome's name, else by the token's
+// id.
 func winner(tokens []wireToken, m *market.Market) (int, bool) {
 	tokens = slices.DeleteFunc(slices.Clone(tokens), func(t wireToken) bool { return !t.Winner.True })
 	if len(tokens) != 1 {
@@ -70,25 +71,24 @@ type Point struct {
 	Price float64   // 0..1
 }
 
-// Span says which part of a price history to read: either Interval ("max", "1m",
-// "1w", "1d", "6h", "1h"), or Start and End. A zero End is now.
+// Span selects a part of a price history, either by Interval ("max", "1m", "1w", "1d", "6h", "1h") or by Start
+// and End. A zero End means now.
 type Span struct {
 	Interval   string
 	Start, End time.Time
-	// Fidelity is the distance between points, in whole minutes; 0 is the
-	// upstream's choice. Resolved markets answer empty below 12 hours.
+	// Fidelity is the distance between points, in whole minutes. With 0 the source chooses. For resolved
+	// markets, the history is empty if it is below 12 hours.
 	Fidelity time.Duration
 }
 
-// window is the longest stretch the order book answers at once.
+// window is the longest period that one request to the order book may cover.
 const window = 15 * 24 * time.Hour
 
-// History reads the prices of one outcome token, oldest first, each time once.
-// A stretch of more than 15 days takes several requests. A market without trades
-// has an empty history, which is no error.
+// History returns the prices of one outcome token, oldest first and without duplicate times. A period of more
+// than 15 days takes several requests. The history of a market without trades is empty, which isn't an error.
 func (c *Client) History(ctx context.Context, tokenID string, span Span) ([]Point, error) {
 	if tokenID == "" {
-		return nil, errors.New("polymarket: history of no token")
+		return nil, errors.New("polymarket: a history needs a token")
 	}
 	ctx, cancel := context.WithTimeout(ctx, readDeadline)
 	defer cancel()
@@ -138,7 +138,7 @@ func (c *Client) points(ctx context.Context, query url.Values) ([]Point, error) 
 	}
 	points := make([]Point, 0, len(answer.History))
 	for _, h := range answer.History {
-		// 1e11 s is the year 5138: anything above is not seconds.
+		// 1e11 s is in the year 5138, so larger values aren't seconds
 		if h.T.Known && h.P.Known && h.T.Value > 0 && h.T.Value < 1e11 {
 			points = append(points, Point{At: time.Unix(int64(h.T.Value), 0).UTC(), Price: clamp(h.P.Value)})
 		}

@@ -19,9 +19,9 @@ import (
 )
 
 const (
-	// eventsPerRequest is small because an event's answer holds all its markets.
+	// eventsPerRequest is small because the response for an event holds all its markets.
 	eventsPerRequest = 20
-	// eventsDeadline bounds one read of events, which a tick can do without.
+	// eventsDeadline limits one read of events. A tick can do without it.
 	eventsDeadline = 15 * time.Second
 )
 
@@ -41,12 +41,12 @@ type wireEvent struct {
 	Tags        wireTags           `json:"tags"`
 }
 
-// title is the event's, without blanks.
+// title returns the event's title without a blank.
 func (e *wireEvent) title() string {
 	return eventTitle(sanitize.Shorten(sanitize.Line(string(e.Title)), maxQuestion))
 }
 
-// event maps a wire event as observed at a time; ok is false if it has no usable id.
+// event converts a wire event observed at the given time. ok is false if it has no usable id.
 func (e *wireEvent) event(at time.Time) (out market.Event, ok bool) {
 	out = market.Event{
 		ID: name(e.ID), Slug: slug(e.Slug), Title: e.title(), UpdatedAt: at,
@@ -66,7 +66,7 @@ func (e *wireEvent) event(at time.Time) (out market.Event, ok bool) {
 	return out, out.ID != ""
 }
 
-// position is a market's place among its event's, nil if it has none.
+// position returns a market's position within its event, or nil if it has none.
 func (w *wireMarket) position() *float64 {
 	if p := w.Threshold; p.Known && !math.IsInf(p.Value, 0) {
 		return &p.Value
@@ -74,9 +74,8 @@ func (w *wireMarket) position() *float64 {
 	return nil
 }
 
-// Events reads the named events, with their tags. Ids that the upstream doesn't know are
-// absent from the answer. When a request fails, the answer holds what the ones before it
-// brought, and Asked which ids they named.
+// Events returns events by id, with their tags. It leaves out unknown ids. If a request fails, Events returns
+// the error and what it has read so far; Asked holds the ids of the successful requests.
 func (c *Client) Events(ctx context.Context, ids []string) (source.Events, error) {
 	ctx, cancel := context.WithTimeout(source.As(ctx, Name), eventsDeadline)
 	defer cancel()

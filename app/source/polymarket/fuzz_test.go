@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// FuzzDecodePage: a page is refused, or its records are JSON.
+// FuzzDecodePage checks that a page is either refused or holds JSON records.
 func FuzzDecodePage(f *testing.F) {
 	for _, seed := range []string{`{"markets":[{"id":"1"}],"next_cursor":"LTE="}`, `[{"id":1},2,null]`, `{"events":[]}`, `{}`, `null`, `{"markets":{}}`, `[`, "\xff"} {
 		f.Add([]byte(seed))
@@ -19,13 +19,13 @@ func FuzzDecodePage(f *testing.F) {
 		}
 		for _, r := range p.records {
 			if !json.Valid(r) {
-				t.Errorf("%q holds the record %q", raw, r)
+				t.Errorf("page %q: got the record %q", raw, r)
 			}
 		}
 	})
 }
 
-// FuzzTags: tags in any form give slugs, or none.
+// FuzzTags checks that any JSON gives valid slugs or none.
 func FuzzTags(f *testing.F) {
 	for _, seed := range []string{`[{"slug":"politics","label":"Politics"}]`, `["a",1,null]`, `"a"`, `"[{\"slug\":\"x\"}]"`, `{}`, `[[[]]]`} {
 		f.Add([]byte(seed))
@@ -35,14 +35,14 @@ func FuzzTags(f *testing.F) {
 		if json.Unmarshal(raw, &tags) == nil {
 			for _, slug := range tags.slugs() {
 				if slug == "" || !utf8.ValidString(slug) {
-					t.Errorf("%q gives the tag %q", raw, slug)
+					t.Errorf("%q: got the tag %q", raw, slug)
 				}
 			}
 		}
 	})
 }
 
-// FuzzTitle: any question, event and label give a title on one line.
+// FuzzTitle checks that any question, event and label give a title on one line.
 func FuzzTitle(f *testing.F) {
 	f.Add("Will ___ win?", "Who wins?", "Ada")
 	f.Add("", "", "")

@@ -13,18 +13,18 @@ import (
 	"github.com/pulsecast/pulsecast/app/source/sanitize"
 )
 
-// The public site, for links; not the API.
+// The address of the public site, for links. The API has another one.
 const site = "https://polymarket.com"
 
-// Longest texts kept, in runes. Real ones are far shorter; the bounds keep a
-// flooding upstream out of the database.
+// The longest texts that are kept, in runes. Real ones are far shorter; these limits protect the database from
+// a flood.
 const (
 	maxQuestion    = 1000
 	maxName        = 200
 	maxDescription = 20000
 )
 
-// wireMarket is a Gamma market. Any field may be missing, null or of another type.
+// wireMarket is a market as Gamma sends it. Any field may be missing, null or of another type.
 type wireMarket struct {
 	ID               lenientjson.Text            `json:"id"`
 	Question         lenientjson.Text            `json:"question"`
@@ -38,8 +38,8 @@ type wireMarket struct {
 	OutcomePrices    lenientjson.List            `json:"outcomePrices"`
 	TokenIDs         lenientjson.List            `json:"clobTokenIds"`
 	LastTradePrice   lenientjson.Number          `json:"lastTradePrice"`
-	BestBid          *lenientjson.Number         `json:"bestBid"` // nil: missing or null
-	BestAsk          *lenientjson.Number         `json:"bestAsk"` // nil: missing or null
+	BestBid          *lenientjson.Number         `json:"bestBid"` // nil if missing or null
+	BestAsk          *lenientjson.Number         `json:"bestAsk"` // nil if missing or null
 	Volume24h        lenientjson.Number          `json:"volume24hr"`
 	DayChange        lenientjson.Number          `json:"oneDayPriceChange"`
 	VolumeNum        lenientjson.Number          `json:"volumeNum"`
@@ -62,9 +62,9 @@ type wireMarket struct {
 	MarketType       lenientjson.Text            `json:"marketType"`
 }
 
-// decodeMarket maps one Gamma record as observed at the given time. The reason is
-// "" when it is usable, else the one word it is dropped under: "null",
-// "malformed", "no_id", "no_question" or "few_outcomes". The events are all that it is in.
+// decodeMarket decodes one record observed at the given time. The reason is "" if the record is usable, else
+// the word under which it is dropped: "null", "malformed", "no_id", "no_question" or "few_outcomes". It also
+// returns all events that the market belongs to.
 func decodeMarket(raw []byte, at time.Time) (m market.Market, events []market.Event, reason string) {
 	if string(raw) == "null" {
 		return m, nil, "null"
@@ -93,7 +93,7 @@ func decodeMarket(raw []byte, at time.Time) (m market.Market, events []market.Ev
 	return m, w.events(at), ""
 }
 
-// describe fills the texts and addresses.
+// describe sets the texts and addresses.
 func (w *wireMarket) describe(m *market.Market) {
 	event := w.event()
 	m.EventID = name(event.ID)
@@ -118,8 +118,8 @@ func (w *wireMarket) describe(m *market.Market) {
 	}
 }
 
-// event is the first event with an id, else the first, or an empty one. A market can be in
-// several events; it is grouped with the first.
+// event returns the first event with an id, else the first event, else an empty one. A market can belong to
+// several events, but is grouped with only one.
 func (w *wireMarket) event() *wireEvent {
 	for i := range w.Events {
 		if name(w.Events[i].ID) != "" {
@@ -132,7 +132,7 @@ func (w *wireMarket) event() *wireEvent {
 	return &w.Events[0]
 }
 
-// events maps all its events.
+// events converts all events of the market.
 func (w *wireMarket) events(at time.Time) []market.Event {
 	var out []market.Event
 	for i := range w.Events {
@@ -143,20 +143,20 @@ func (w *wireMarket) events(at time.Time) []market.Event {
 	return out
 }
 
-// slugWords reads a slug as words.
+// slugWords turns a slug into words.
 func slugWords(t lenientjson.Text) string {
 	return squeeze(strings.ReplaceAll(slug(t), "-", " "))
 }
 
-// tag fills the tags and the category that they stand for, together with the legacy ones.
+// tag sets the tags, and the category that the tags and the legacy categories stand for.
 func (w *wireMarket) tag(m *market.Market) {
 	event := w.event()
 	m.Tags = market.TagSlugs(append(w.Tags.slugs(), event.Tags.slugs()...)...)
 	m.Category = market.CategoryOf(append(slices.Clone(m.Tags), name(w.Category), name(event.Category))...)
 }
 
-// schedule fills the dates and the stage. An absent "active" counts as true: only
-// "closed" and "archived" are known to end a market.
+// schedule sets the dates and the stage. A missing "active" counts as true: only "closed" and "archived" end a
+// market.
 func (w *wireMarket) schedule(m *market.Market) {
 	m.ClosesAt = firstTime(w.EndDate, w.event().EndDate, w.EndDateISO)
 	if m.Closed {
@@ -170,8 +170,8 @@ func (w *wireMarket) schedule(m *market.Market) {
 	}
 }
 
-// publicPage is the page a person reads. The event's slug and the market's own
-// usually differ, and only the event's address shows the event.
+// publicPage returns the page for readers. It uses the event's slug, because only that address shows the event,
+// and the market's slug usually differs.
 func publicPage(eventSlug, slug string) string {
 	switch {
 	case eventSlug != "":
@@ -182,8 +182,8 @@ func publicPage(eventSlug, slug string) string {
 	return ""
 }
 
-// resolutionSource may be an address or words. Words stay; an address of a scheme
-// other than http(s) would be dangerous as a link and useless as words.
+// resolutionSource returns an address or words. It drops an address whose scheme isn't http(s): as a link it
+// would be dangerous, and as words it is useless.
 func resolutionSource(s string) string {
 	s = sanitize.Shorten(sanitize.Line(s), maxQuestion)
 	scheme, _, found := strings.Cut(strings.ToLower(s), ":")
@@ -196,8 +196,8 @@ func resolutionSource(s string) string {
 	return s
 }
 
-// outcomes are the cleaned names, nil when one of them is empty: a hole would
-// leave the prices without their names.
+// outcomes returns the cleaned names, or nil if any of them is empty. Without a name, the prices couldn't be
+// matched.
 func outcomes(names lenientjson.List) []string {
 	out := cleanAll(names)
 	for _, o := range out {
@@ -218,7 +218,7 @@ func cleanAll(list lenientjson.List) []string {
 
 func name(t lenientjson.Text) string { return sanitize.Shorten(sanitize.Line(string(t)), maxName) }
 
-// slug is whole or nothing: a shortened one would lead nowhere.
+// slug returns the slug, or "" if it isn't valid as a whole. A shortened slug would be a wrong address.
 func slug(t lenientjson.Text) string {
 	s := sanitize.Line(string(t))
 	if len(s) > maxQuestion {
@@ -245,7 +245,7 @@ func firstTime(candidates ...lenientjson.Text) time.Time {
 	return time.Time{}
 }
 
-// validID accepts what can safely be a key and a path element.
+// validID reports whether an id is safe as a key and as a part of a path.
 func validID(id string) bool {
 	return id != "" && len(id) <= 64 && strings.Trim(id, "0123456789-_abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") == ""
 }

@@ -16,8 +16,7 @@ import (
 
 var observed = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
-// with decodes a whole market in which the given fields are replaced; a nil value
-// takes the field away.
+// with decodes a valid market with some fields replaced. A nil value removes the field.
 func with(t *testing.T, fields map[string]any) market.Market {
 	t.Helper()
 	record := map[string]any{
@@ -36,7 +35,7 @@ func with(t *testing.T, fields map[string]any) market.Market {
 	}
 	m, _, reason := decodeMarket(raw, observed)
 	if reason != "" {
-		t.Fatalf("dropped as %s: %s", reason, raw)
+		t.Fatalf("dropped with reason %s: %s", reason, raw)
 	}
 	return m
 }
@@ -222,12 +221,12 @@ func TestDroppedRecords(t *testing.T) {
 		`{"id":"1","question":"Q","outcomes":"[\"Yes\",\"No\"]"}`: "",
 	} {
 		if _, _, reason := decodeMarket([]byte(raw), observed); reason != want {
-			t.Errorf("%s: dropped as %q, want %q", raw, reason, want)
+			t.Errorf("%s: got reason %q, want %q", raw, reason, want)
 		}
 	}
 }
 
-// FuzzDecodeMarket holds what storage and the API rely on, whatever is sent.
+// FuzzDecodeMarket checks what storage and the API rely on, for any input.
 func FuzzDecodeMarket(f *testing.F) {
 	body, err := os.ReadFile("testdata/page.json")
 	if err != nil {
@@ -252,12 +251,12 @@ func FuzzDecodeMarket(f *testing.F) {
 		}
 		for _, s := range append(append(m.Outcomes, m.Tags...), m.EventSlug, m.ID, m.Question, m.Title, m.Slug, m.Category, m.URL, m.ImageURL, m.Description, m.ResolutionSource, m.EventID, m.EventTitle, m.ConditionID) {
 			if !utf8.ValidString(s) || strings.ContainsRune(s, 0) {
-				t.Fatalf("unstorable text %q", s)
+				t.Fatalf("got a text that can't be stored: %q", s)
 			}
 		}
 		unit := m.Prices
 		if (m.BestBid == nil) != (m.BestAsk == nil) || m.BestBid != nil && *m.BestBid > *m.BestAsk {
-			t.Fatalf("book %v %v", m.BestBid, m.BestAsk)
+			t.Fatalf("got book %v %v", m.BestBid, m.BestAsk)
 		}
 		for _, p := range []*float64{m.Probability, m.Price, m.BestBid, m.BestAsk} {
 			if p != nil {
@@ -275,7 +274,7 @@ func FuzzDecodeMarket(f *testing.F) {
 			}
 		}
 		if m.Prices != nil && len(m.Prices) != len(m.Outcomes) {
-			t.Fatalf("%d prices for %d outcomes", len(m.Prices), len(m.Outcomes))
+			t.Fatalf("got %d prices for %d outcomes", len(m.Prices), len(m.Outcomes))
 		}
 	})
 }

@@ -7,10 +7,9 @@ import (
 	"github.com/pulsecast/pulsecast/app/source/lenientjson"
 )
 
-// quote fills prices, book, volume and liquidity. Probability is of "Yes", else of
-// the first outcome. Price is that outcome's settled price once closed, else the last
-// trade, else the middle of the book, else the probability. The book that a closed
-// market still shows says nothing.
+// quote sets prices, book, volume and liquidity. Probability is that of "Yes", else of the first outcome. Price
+// is that outcome's settled price if the market is closed. Otherwise it is the last trade, else the middle of
+// the book, else the probability. The book of a closed market is ignored, because it says nothing.
 func (w *wireMarket) quote(m *market.Market) {
 	m.Prices = prices(w.OutcomePrices, len(m.Outcomes))
 	if p, ok := m.PriceOf(max(m.YesIndex(), 0)); ok {
@@ -28,9 +27,8 @@ func (w *wireMarket) quote(m *market.Market) {
 	}
 }
 
-// book is the best bid and ask of the first outcome. One that is missing beside the
-// other is an empty side: no bids at 0, no asks at 1. A value that is no price, or a bid
-// above the ask, makes the whole book unknown.
+// book returns the best bid and ask of the first outcome. If only one is missing, that side is empty: the bid
+// is 0, or the ask is 1. If a value isn't a price, or the bid is above the ask, the whole book is unknown.
 func (w *wireMarket) book() (bid, ask float64, ok bool) {
 	bid, bidOK := sideOr(w.BestBid, 0)
 	ask, askOK := sideOr(w.BestAsk, 1)
@@ -63,9 +61,8 @@ func (w *wireMarket) price(m *market.Market) *float64 {
 	return &p
 }
 
-// prices are the outcomes' probabilities, each clamped to 0..1. They are nil when
-// one cannot be read, when there is not one for each outcome, and when all are
-// zero, which is Gamma's way of saying unknown.
+// prices returns the outcomes' probabilities, limited to 0..1. It returns nil if one is invalid, if their
+// number differs from that of the outcomes, or if all are zero, which Gamma sends for unknown prices.
 func prices(list lenientjson.List, n int) []float64 {
 	if len(list) != n {
 		return nil
@@ -86,7 +83,7 @@ func prices(list lenientjson.List, n int) []float64 {
 	return out
 }
 
-// amount is the first number that is known and not negative.
+// amount returns the first number that is known and not negative.
 func amount(candidates ...lenientjson.Number) *float64 {
 	for _, c := range candidates {
 		if c.Known && c.Value >= 0 {

@@ -19,13 +19,13 @@ import (
 	"github.com/pulsecast/pulsecast/app/source/polymarket"
 )
 
-// recorded is a payload as the real upstream once sent it. They are not part of
-// the repository; without their folder these tests are skipped.
+// recorded returns a recorded payload of the real upstream. Recordings aren't part of the repository. Without
+// their folder these tests are skipped.
 func recorded(t *testing.T, name string) []byte {
 	t.Helper()
 	dir := os.Getenv("UPSTREAM_SAMPLES")
 	if dir == "" {
-		t.Skip("set UPSTREAM_SAMPLES to the folder of recorded upstream payloads to replay them")
+		t.Skip("set UPSTREAM_SAMPLES to the folder with recorded upstream payloads")
 	}
 	body, err := os.ReadFile(filepath.Join(dir, name))
 	if err != nil {
@@ -49,7 +49,7 @@ func replay(t *testing.T, answers map[string][]byte) *polymarket.Client {
 	return client(s.URL)
 }
 
-// object reads a recorded market by its keys, sharing nothing with the client.
+// object reads a recorded market by its keys. It shares no code with the client.
 type object map[string]any
 
 func (o object) text(key string) string {
@@ -100,7 +100,7 @@ func (o object) event() object {
 	return events[0].(map[string]any)
 }
 
-// expect says what an open recorded market must have become.
+// expect returns what an open recorded market must be decoded to.
 func expect(t *testing.T, o object) market.Market {
 	t.Helper()
 	m := market.Market{
@@ -131,16 +131,16 @@ func expect(t *testing.T, o object) market.Market {
 	return m
 }
 
-// checkTitle: a title shows no blank, and is the question or begins with the event.
+// checkTitle checks that a title has no blank, and that it is the question or begins with the event.
 func checkTitle(t *testing.T, m *market.Market) {
 	t.Helper()
 	for _, s := range []string{m.Title, m.EventTitle} {
 		if s == "" || strings.Contains(s, "__") || strings.Contains(s, "...") {
-			t.Errorf("market %s: %q", m.ID, s)
+			t.Errorf("market %s: got title %q", m.ID, s)
 		}
 	}
 	if m.Title != m.Question && !strings.HasPrefix(m.Title, m.EventTitle+" — ") {
-		t.Errorf("market %s: %q of %q, %q", m.ID, m.Title, m.EventTitle, m.Question)
+		t.Errorf("market %s: got title %q from question %q and event %q", m.ID, m.Title, m.EventTitle, m.Question)
 	}
 }
 
@@ -165,7 +165,7 @@ func TestReplayOpenMarkets(t *testing.T) {
 				t.Fatal(err)
 			}
 			if len(got.Markets) != count || len(want) != count || len(got.Dropped) != 0 {
-				t.Fatalf("%d markets of %d, dropped %v", len(got.Markets), len(want), got.Dropped)
+				t.Fatalf("got %d markets from %d records, dropped %v", len(got.Markets), len(want), got.Dropped)
 			}
 			for i, m := range got.Markets {
 				o := want[m.ID]
@@ -196,7 +196,7 @@ func TestReplaySingleMarkets(t *testing.T) {
 		closed               bool
 		closedAt             string
 		probability, price   float64
-		book, winner         string // the order book's recording, and whom it names
+		book, winner         string // the recording of the order book, and its winner
 	}{
 		{
 			file: "gamma-market-single-1.json", id: "1460332", resolution: "resolved", outcomes: []string{"Yes", "No"}, closed: true,
@@ -235,10 +235,10 @@ func TestReplaySingleMarkets(t *testing.T) {
 			}
 			if m.Closed != c.closed || m.Active == c.closed || m.Resolution != c.resolution || !slices.Equal(m.Outcomes, c.outcomes) ||
 				*m.Probability != c.probability || *m.Price != c.price || m.Question != o.text("question") || m.URL != page {
-				t.Errorf("%+v", m)
+				t.Errorf("got %+v", m)
 			}
 			if c.closedAt != "" && m.ClosedAt.Format(time.RFC3339) != c.closedAt {
-				t.Errorf("closed at %v", m.ClosedAt)
+				t.Errorf("got closed at %v", m.ClosedAt)
 			}
 			if c.book == "" {
 				return
@@ -246,7 +246,7 @@ func TestReplaySingleMarkets(t *testing.T) {
 			clob := replay(t, map[string][]byte{"/markets/" + m.ConditionID: recorded(t, c.book)})
 			i, ok, err := clob.Winner(t.Context(), &m)
 			if err != nil || !ok || m.Outcomes[i] != c.winner {
-				t.Errorf("winner %d, %v, %v; want %s", i, ok, err, c.winner)
+				t.Errorf("got winner %d, %v, %v; want %s", i, ok, err, c.winner)
 			}
 		})
 	}
@@ -266,11 +266,11 @@ func TestReplayHistory(t *testing.T) {
 	}
 	got, err := replay(t, map[string][]byte{"/prices-history": body}).History(t.Context(), "71", polymarket.Span{Interval: "max"})
 	if err != nil || len(got) != len(want.History) || len(got) == 0 {
-		t.Fatalf("%d points of %d, %v", len(got), len(want.History), err)
+		t.Fatalf("got %d points from %d records, %v", len(got), len(want.History), err)
 	}
 	for i, p := range got {
 		if p.At.Unix() != want.History[i].T || p.Price != want.History[i].P {
-			t.Fatalf("point %d: %+v, want %+v", i, p, want.History[i])
+			t.Fatalf("point %d: got %+v, want %+v", i, p, want.History[i])
 		}
 	}
 }
@@ -292,12 +292,12 @@ func TestReplayEvents(t *testing.T) {
 		}
 		got, err := replay(t, map[string][]byte{"/markets/keyset": list}).Top(t.Context(), 100)
 		if err != nil || len(got.Markets)+got.Dropped["closed"] != len(events[0].Markets) {
-			t.Errorf("%s: %d of %d, %v, %v", name, len(got.Markets), len(events[0].Markets), got.Dropped, err)
+			t.Errorf("%s: got %d of %d, %v, %v", name, len(got.Markets), len(events[0].Markets), got.Dropped, err)
 		}
 	}
 }
 
-// TestReplayCategories: nearly every open market that carries tags gets a category.
+// TestReplayCategories checks that nearly every open market with tags has a category.
 func TestReplayCategories(t *testing.T) {
 	t.Parallel()
 	var markets []json.RawMessage
@@ -339,7 +339,7 @@ func TestReplayCategories(t *testing.T) {
 	}
 }
 
-// recordedEvents takes the three shapes in which events were recorded.
+// recordedEvents reads events from the three formats in which they were recorded.
 func recordedEvents(t *testing.T, body []byte) []object {
 	t.Helper()
 	var list []object

@@ -8,8 +8,8 @@ import (
 	"github.com/pulsecast/pulsecast/app/source/lenientjson"
 )
 
-// wireTags are the tags of a market or an event: an array, or a string that holds one or is
-// the only tag. Null and unreadable ones are left out.
+// wireTags are the tags of a market or an event: an array, a string that contains an array, or a string that is
+// the only tag. Null and invalid tags are left out.
 type wireTags []wireTag
 
 // UnmarshalJSON never fails.
@@ -28,8 +28,7 @@ func (t *wireTags) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// wireTag is a tag's slug, or its label if it has none. It is written as an object, or as a
-// string.
+// wireTag is a tag's slug, or its label if it has no slug. The JSON is an object or a string.
 type wireTag string
 
 // UnmarshalJSON never fails.
@@ -49,7 +48,7 @@ func (t *wireTag) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// slugs are the tags as they are stored.
+// slugs returns the tags as they are stored.
 func (t wireTags) slugs() []string {
 	names := make([]string, len(t))
 	for i, tag := range t {

@@ -9,23 +9,23 @@ import (
 )
 
 var (
-	// blank is what Polymarket writes where each market of an event has its own word: "Bitcoin
+	// blank matches the placeholder in the title of an event for what differs between its markets: "Bitcoin
 	// above ___ on March 11?", "Macron out by...?".
 	blank = regexp.MustCompile(`_{2,}|(?:\.{3,}|…)\s*\?`)
-	// deadline is a blank for a date.
+	// deadline matches a placeholder for a date.
 	deadline = regexp.MustCompile(`(?i)\b(by|before|until|till|after)\s*(?:_{2,}|(?:\.{3,}|…)\s*\?)`)
-	// trailing is a blank at the end of a question that lacks its mark.
+	// trailing matches a placeholder at the end of a question without a question mark.
 	trailing = regexp.MustCompile(`(?i)\b(?:by|before|until|till|after|above|below|in|on|of|to)\s*(?:\.{3,}|…)$`)
-	// dangling is what stands lost when a blank has gone.
+	// dangling matches words that make no sense at the end once the placeholder is removed.
 	dangling = regexp.MustCompile(`(?i)(?:\s+(?:by|before|until|till|after|above|below|over|under|in|on|of|at|to|for|the))*\s*([?.!]?)$`)
 	spaces   = regexp.MustCompile(`\s+`)
-	// loose is white space before a closing mark.
+	// loose matches white space before a punctuation mark.
 	loose = regexp.MustCompile(`\s+([?!,;:])`)
 )
 
 func hasBlank(s string) bool { return blank.MatchString(s) || trailing.MatchString(s) }
 
-// marked gives a question that ends in a blank its mark, so that blank finds it.
+// marked adds the missing question mark to a question that ends in a placeholder, so that blank matches it.
 func marked(s string) string {
 	if trailing.MatchString(s) {
 		return s + "?"
@@ -33,8 +33,8 @@ func marked(s string) string {
 	return s
 }
 
-// title names one market of an event: its question, or "event — label" for a choice whose
-// question doesn't say what the event asks and which choice it is. It never shows a blank.
+// title returns the title of a market: its question, or "event — label" if the question doesn't name both the
+// event and the choice. The title has no placeholder.
 func title(question, event, label string) string {
 	question, event = marked(question), marked(event)
 	if hasBlank(label) {
@@ -52,12 +52,12 @@ func title(question, event, label string) string {
 	case market.QuestionKey(event) == market.QuestionKey(label):
 		return question
 	case says(question, "", label) && !strings.HasSuffix(question, "?"):
-		return event + " — " + question // a part of a match: "Spread: Lakers (-5.5)"
+		return event + " — " + question // one market of a match: "Spread: Lakers (-5.5)"
 	}
 	return event + " — " + label
 }
 
-// eventTitle names an event without a blank: "Macron out by when?".
+// eventTitle returns an event's title without a placeholder: "Macron out by when?".
 func eventTitle(s string) string {
 	s = marked(s)
 	if !hasBlank(s) {
@@ -88,7 +88,7 @@ func eventTitle(s string) string {
 	return filled
 }
 
-// fill puts a label where the blanks are.
+// fill replaces the placeholders by a label.
 func fill(s, label string) string {
 	return squeeze(blank.ReplaceAllStringFunc(s, func(found string) string {
 		if strings.Contains(found, "?") {
@@ -98,8 +98,7 @@ func fill(s, label string) string {
 	}))
 }
 
-// withoutBlank leaves the blanks out, and the words that led to them. It is empty if nothing
-// else is said.
+// withoutBlank removes the placeholders and the words that lead to them. It returns "" if no words are left.
 func withoutBlank(s string) string {
 	if !hasBlank(s) {
 		return s
@@ -117,7 +116,7 @@ func squeeze(s string) string {
 	return loose.ReplaceAllString(s, "$1")
 }
 
-// light words ask; they don't say what about.
+// light words are question words and particles, which don't name the subject.
 var light = strings.Fields("a an and any at be by do does for from get happen has have how if in is it many much of on or the to what when where which who whom whose will with")
 
 // says reports whether a question names both the event and the label.
@@ -128,10 +127,10 @@ func says(question, event, label string) bool {
 			return false
 		}
 	}
-	return !strings.ContainsAny(label, "↑↓<>≥≤") // which fold to nothing
+	return !strings.ContainsAny(label, "↑↓<>≥≤") // QuestionKey removes these signs
 }
 
-// heavy are the words of a text that are not light.
+// heavy returns the words of a text that aren't light.
 func heavy(s string) []string {
 	return slices.DeleteFunc(strings.Fields(market.QuestionKey(s)), func(w string) bool { return slices.Contains(light, w) })
 }

@@ -14,38 +14,36 @@ import (
 )
 
 const (
-	// atomPause is the least time between two calls that Reddit tolerates.
+	// atomPause is the shortest time between two calls that Reddit allows.
 	atomPause = 60 * time.Second
-	// atomMemory is how long a community's last items stand for it while newer
-	// ones cannot be read.
+	// atomMemory is how long the last items of a community are used while newer ones can't be read.
 	atomMemory = 6 * time.Hour
 )
 
-// AtomConfig says where to read; an empty address is Reddit's own.
+// AtomConfig configures an Atom. An empty address is Reddit's own.
 type AtomConfig struct {
 	URL       string // base without a path
-	UserAgent string // see UserAgent
+	UserAgent string // see the function UserAgent
 	Fetch     *fetch.Client
 	Logger    *slog.Logger
 	Now       func() time.Time
 }
 
-// Atom is a source.NewsSource over the public feeds. Reddit allows one call a
-// minute, so each Read asks for the community that has waited longest and answers
-// with the latest items of all of them: after six reads, a minute apart, all six
-// are there.
+// Atom is a source.NewsSource that reads the public feeds. Reddit allows one call a minute, so each Read asks
+// for the community that was asked for longest ago. It returns the latest items of all communities. After six
+// reads, a minute apart, all six have items.
 type Atom struct {
 	shared
 	url string
 
-	mu      sync.Mutex // held over a call: calls must not overlap
+	mu      sync.Mutex // held during a call, because calls must not overlap
 	feeds   []feedState
-	nextAt  time.Time // no call before
-	lastErr error     // of the last call; nil when it went well
-	failed  int       // calls in a row that failed
+	nextAt  time.Time // no call before this time
+	lastErr error     // of the last call; nil if it succeeded
+	failed  int       // failed calls in a row
 }
 
-// feedState is what is known of one community.
+// feedState is the state of one community.
 type feedState struct {
 	community string
 	askedAt   time.Time
@@ -55,7 +53,7 @@ type feedState struct {
 
 var _ source.NewsSource = (*Atom)(nil)
 
-// NewAtom makes a client; empty fields have defaults.
+// NewAtom returns a client. Empty fields of cfg have defaults.
 func NewAtom(cfg AtomConfig) *Atom {
 	s := shared{fetch: cfg.Fetch, log: cfg.Logger, now: cfg.Now, agent: cfg.UserAgent}
 	s.fillDefaults()
@@ -66,13 +64,12 @@ func NewAtom(cfg AtomConfig) *Atom {
 	return c
 }
 
-// Interval is the minute Reddit asks for between calls.
+// Interval is the minute that Reddit requires between calls.
 func (c *Atom) Interval() time.Duration { return atomPause }
 
-// Read makes at most one call, and none before its minute is over. A community
-// that cannot be read keeps its last items for six hours. It fails when there are
-// no items at all, and when as many calls in a row failed as there are
-// communities; RetryAfter then is the time to the next call.
+// Read makes at most one call, and none before a minute has passed since the last one. If a community can't be
+// read, its last items are used for six hours. Read fails if there are no items, or if as many calls in a row
+// have failed as there are communities. RetryAfter is then the time until the next call.
 func (c *Atom) Read(ctx context.Context) (source.News, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -105,12 +102,12 @@ func (c *Atom) failure() error {
 	return &source.Error{Reason: source.Reason(c.lastErr), RetryAfter: wait, Err: c.lastErr}
 }
 
-// call reads the feed that was asked for longest ago. A failure counts as asked,
-// so that one broken community does not hold up the others.
+// call reads the feed that was asked for longest ago. A failed call counts too, so that one broken community
+// doesn't delay the others.
 func (c *Atom) call(ctx context.Context, dropped source.Dropped) {
 	feed := c.due()
 	feed.askedAt = c.now()
-	// A call that times out has still reached Reddit, so the minute runs from its end.
+	// A call that times out may still have reached Reddit, so the minute starts at its end.
 	defer func() { c.nextAt = c.pauseUntil(c.lastErr) }()
 	c.lastErr = c.read(ctx, feed, dropped)
 	if c.lastErr == nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/source/reddit"
 )
 
-// feeds is a stand-in for the public feeds; calls are in the order they came.
+// feeds stands in for the public feeds. calls lists the requests in order.
 type feeds struct {
 	calls  []string
 	answer func(w http.ResponseWriter, community string)
@@ -54,7 +54,7 @@ func TestMappingOfFeedEntries(t *testing.T) {
 	}
 	for i := range got.Items {
 		if len(got.Items[i].Received) != 64 {
-			t.Errorf("no hash of the answer: %+v", got.Items[i])
+			t.Errorf("no hash of the response: %+v", got.Items[i])
 		}
 		got.Items[i].ObservedAt, got.Items[i].Received = time.Time{}, ""
 	}
@@ -85,17 +85,17 @@ func TestAtomAsksOneCommunityAMinute(t *testing.T) {
 			t.Fatal(err)
 		}
 		if want := min(i+1, 6); len(got.Items) != want {
-			t.Errorf("read %d: %d items, want %d", i, len(got.Items), want)
+			t.Errorf("read %d: got %d items, want %d", i, len(got.Items), want)
 		}
 		clk.pass(30 * time.Second)
 		if again, err := c.Read(t.Context()); err != nil || len(again.Items) != len(got.Items) {
-			t.Errorf("a read within the minute: %d items, %v", len(again.Items), err)
+			t.Errorf("a read within the minute: got %d items, %v", len(again.Items), err)
 		}
 		clk.pass(30 * time.Second)
 	}
 	want := append(append([]string{}, news.Communities...), news.Communities[:2]...)
 	if strings.Join(f.calls, " ") != strings.Join(want, " ") {
-		t.Errorf("calls %v, want %v", f.calls, want)
+		t.Errorf("got calls %v, want %v", f.calls, want)
 	}
 }
 
@@ -128,12 +128,12 @@ func TestAtomFailures(t *testing.T) {
 			_, err = atom.Read(t.Context())
 			wantReason(t, err, c.reason)
 			if len(f.calls) != 1 {
-				t.Errorf("%d calls within a minute", len(f.calls))
+				t.Errorf("got %d calls within a minute", len(f.calls))
 			}
 			clk.pass(time.Minute)
 			_, _ = atom.Read(t.Context())
 			if len(f.calls) != 2 || f.calls[1] == f.calls[0] {
-				t.Errorf("calls %v: the next community must have its turn", f.calls)
+				t.Errorf("got calls %v, want the next community", f.calls)
 			}
 		})
 	}
@@ -157,7 +157,7 @@ func TestAtomKeepsWhatItHasForAWhile(t *testing.T) {
 	for i := range 6 {
 		got, err := c.Read(t.Context())
 		if i < 5 && (err != nil || len(got.Items) != 6) {
-			t.Errorf("failure %d: %d items, %v", i+1, len(got.Items), err)
+			t.Errorf("failure %d: got %d items, %v", i+1, len(got.Items), err)
 		}
 		if i == 5 {
 			if se := wantReason(t, err, "http_429"); se.RetryAfter != 90*time.Second {
@@ -168,6 +168,6 @@ func TestAtomKeepsWhatItHasForAWhile(t *testing.T) {
 	}
 	f.answer = func(w http.ResponseWriter, community string) { _, _ = io.WriteString(w, feed(community)) }
 	if got, err := c.Read(t.Context()); err != nil || len(got.Items) != 6 {
-		t.Errorf("back again: %d items, %v", len(got.Items), err)
+		t.Errorf("after the failures: got %d items, %v", len(got.Items), err)
 	}
 }

@@ -38,8 +38,8 @@ type wireEntry struct {
 	} `xml:"http://search.yahoo.com/mrss/ thumbnail"`
 }
 
-// decodeFeed maps the Atom feed of one community, in its order. Score and comment
-// count are not told and stay 0.
+// decodeFeed decodes the Atom feed of one community, in its order. Feeds have no score and no number of
+// comments, so both stay 0.
 func decodeFeed(ctx context.Context, body []byte, community string, at time.Time) ([]news.Item, source.Dropped, error) {
 	var feed wireFeed
 	if err := xml.Unmarshal(body, &feed); err != nil {
@@ -85,7 +85,7 @@ func (e *wireEntry) item(community string, at time.Time) news.Item {
 	return item
 }
 
-// page is the entry's own address.
+// page returns the entry's own address.
 func (e *wireEntry) page() string {
 	for _, l := range e.Links {
 		if l.Rel == "" || l.Rel == "alternate" {
@@ -95,18 +95,17 @@ func (e *wireEntry) page() string {
 	return ""
 }
 
-// The marks Reddit puts around a text post's body.
+// Reddit's marks around the body of a text post.
 const bodyStart, bodyEnd = "<!-- SC_OFF -->", "<!-- SC_ON -->"
 
-// readContent finds the linked address, which is the anchor that reads "[link]",
-// and the text of a text post, which stands between Reddit's own marks. What
-// surrounds it ("submitted by …") is no summary.
+// readContent returns the linked address and the text of a text post. The address is that of the anchor with
+// the text "[link]". The text stands between Reddit's marks. Everything else ("submitted by …") is left out.
 func readContent(content string) (link, text string) {
 	if _, rest, ok := strings.Cut(content, bodyStart); ok {
 		body, _, _ := strings.Cut(rest, bodyEnd)
 		text = sanitize.ReadHTML(body).Text
 	}
-	// Reddit's own links stand last: one in the body may read the same.
+	// Reddit's own links come last. A link in the body may have the same text.
 	for _, l := range sanitize.ReadHTML(content).Links {
 		if l.Text == "[link]" {
 			link = l.Href

@@ -11,16 +11,16 @@ import (
 
 var fuzzedAt = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 
-// sound fails for an item that no page could show.
+// sound fails for an item that a page couldn't show.
 func sound(t *testing.T, items []news.Item) {
 	for _, i := range items {
 		if i.ID == "" || strings.TrimSpace(i.Title) == "" || plaintext.Check(i.Title, false) != "" || plaintext.Check(i.Summary, true) != "" {
-			t.Errorf("an item %+v", i)
+			t.Errorf("got an invalid item %+v", i)
 		}
 	}
 }
 
-// FuzzListing: a listing is refused, or gives sound items.
+// FuzzListing checks that a listing is either refused or gives valid items.
 func FuzzListing(f *testing.F) {
 	for _, seed := range []string{
 		`{"data":{"children":[{"kind":"t3","data":{"id":"1","title":"T","created_utc":1,"permalink":"/r/x","url":"https://x.org","subreddit":"worldnews"}}]}}`,
@@ -35,7 +35,7 @@ func FuzzListing(f *testing.F) {
 	})
 }
 
-// FuzzFeed: a feed is refused, or gives sound items.
+// FuzzFeed checks that a feed is either refused or gives valid items.
 func FuzzFeed(f *testing.F) {
 	for _, seed := range []string{
 		`<feed xmlns="http://www.w3.org/2005/Atom"><entry><id>t3_1</id><title>T</title><published>2026-11-22T00:00:00Z</published><link href="https://x.org"/><content type="html">&lt;a href="https://y.org"&gt;[link]&lt;/a&gt;</content></entry></feed>`,

@@ -15,8 +15,8 @@ import (
 
 var _ source.PostSource = (*OAuth)(nil)
 
-// Posts reads /api/info. A post counts as deleted once its author has deleted it or the account,
-// and once Reddit or a moderator has removed it.
+// Posts reads /api/info. A post counts as deleted if its author has deleted the post or the account, or if
+// Reddit or a moderator has removed it.
 func (c *OAuth) Posts(ctx context.Context, ids []string) (there, deleted []string, err error) {
 	if wait := c.blocked(); wait > 0 {
 		return nil, nil, exhausted(wait)
@@ -34,7 +34,7 @@ func (c *OAuth) Posts(ctx context.Context, ids []string) (there, deleted []strin
 	c.heed(resp.Header)
 	var listing wireListing
 	if err := json.Unmarshal(resp.Body, &listing); err != nil || listing.Data == nil || listing.Data.Children == nil {
-		return nil, nil, &source.Error{Reason: "parse", Err: errors.New("reddit: an answer that is no listing")}
+		return nil, nil, &source.Error{Reason: "parse", Err: errors.New("reddit: the response isn't a listing")}
 	}
 	for _, raw := range *listing.Data.Children {
 		var child struct {
@@ -56,7 +56,7 @@ func (c *OAuth) Posts(ctx context.Context, ids []string) (there, deleted []strin
 	return there, deleted, nil
 }
 
-// ask makes a request of the API. A token that is refused is renewed once.
+// ask makes a request to the API. If the token is refused, it tries once more with a new one.
 func (c *OAuth) ask(ctx context.Context, path string) (*fetch.Response, error) {
 	refused := ""
 	for {

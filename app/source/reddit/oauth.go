@@ -16,20 +16,19 @@ import (
 	"github.com/pulsecast/pulsecast/app/source/lenientjson"
 )
 
-// OAuthConfig says where and as whom to read. The addresses are bases without a
-// path; empty ones are Reddit's own.
+// OAuthConfig configures an OAuth. The addresses are bases without a path; empty ones are Reddit's own.
 type OAuthConfig struct {
 	AuthURL, APIURL        string
 	ClientID, ClientSecret string
-	UserAgent              string // see UserAgent
-	Over18                 bool   // keep posts marked over_18
+	UserAgent              string // see the function UserAgent
+	Over18                 bool   // keep posts marked as over_18
 	Fetch                  *fetch.Client
 	Logger                 *slog.Logger
 	Now                    func() time.Time
 }
 
-// OAuth is a source.NewsSource that reads each community's hot posts through the
-// API. It is safe for concurrent use.
+// OAuth is a source.NewsSource that reads each community's hot posts through the API. It is safe for concurrent
+// use.
 type OAuth struct {
 	shared
 	api    string
@@ -42,7 +41,7 @@ type OAuth struct {
 
 var _ source.NewsSource = (*OAuth)(nil)
 
-// NewOAuth makes a client; empty fields have defaults.
+// NewOAuth returns a client. Empty fields of cfg have defaults.
 func NewOAuth(cfg OAuthConfig) *OAuth {
 	s := shared{fetch: cfg.Fetch, log: cfg.Logger, now: cfg.Now, agent: cfg.UserAgent}
 	s.fillDefaults()
@@ -57,17 +56,16 @@ func NewOAuth(cfg OAuthConfig) *OAuth {
 // Interval is half a minute: a read costs six of the hundred requests a minute.
 func (c *OAuth) Interval() time.Duration { return 30 * time.Second }
 
-// Read reads the communities one after another. What could be read is the answer,
-// and the rest is logged; only when nothing could, it is an error. Once Reddit's
-// allowance is used up the read stops, and until it is renewed further reads are
-// answered "http_429" with RetryAfter, without asking.
+// Read reads the communities one after another. It logs communities that fail and returns the items of the
+// others. It returns an error only if there are no items. When Reddit's allowance is used up, the read stops.
+// Until it is renewed, Read makes no requests and returns "http_429" with RetryAfter.
 func (c *OAuth) Read(ctx context.Context) (source.News, error) {
 	if wait := c.blocked(); wait > 0 {
 		return source.News{}, exhausted(wait)
 	}
 	ctx, cancel := context.WithTimeout(source.As(ctx, NameOAuth), readDeadline)
 	defer cancel()
-	// Without a token no community can be read; to ask six times would not help.
+	// Without a token every community would fail, so there is no need to try.
 	if _, err := c.tokens.get(ctx, ""); err != nil {
 		return source.News{}, fmt.Errorf("reddit: token: %w", err)
 	}
@@ -98,7 +96,7 @@ func (c *OAuth) Read(ctx context.Context) (source.News, error) {
 	return out, nil
 }
 
-// nothing is the error of a read without items.
+// nothing returns the error of a read without items.
 func (c *OAuth) nothing(errs []error) error {
 	if len(errs) > 0 {
 		return fmt.Errorf("reddit: %w", errs[0])
@@ -109,8 +107,8 @@ func (c *OAuth) nothing(errs []error) error {
 	return &source.Error{Reason: "empty", Err: errors.New("reddit: no posts in any community")}
 }
 
-// maxSilent is how many communities in a row may go without any answer before the
-// host is taken to be down: each of them costs the full time-out.
+// maxSilent is how many communities in a row may give no response before the read ends. Each of them costs a
+// full timeout, and the host is probably down.
 const maxSilent = 2
 
 func noAnswer(err error) bool {
@@ -121,7 +119,7 @@ func noAnswer(err error) bool {
 	return false
 }
 
-// hopeless tells a failure that every community would share.
+// hopeless reports whether every other community would fail in the same way.
 func hopeless(ctx context.Context, err error) bool {
 	return ctx.Err() != nil || (err != nil && source.Reason(err) == "unauthorized")
 }
@@ -150,8 +148,7 @@ func (c *OAuth) community(ctx context.Context, name string, dropped source.Dropp
 	return items, at, nil
 }
 
-// heed reads the allowance: x-ratelimit-remaining is a float as text, -reset whole
-// seconds.
+// heed reads the allowance: x-ratelimit-remaining is a decimal number, and x-ratelimit-reset whole seconds.
 func (c *OAuth) heed(h http.Header) {
 	remaining, ok := lenientjson.ParseNumber(h.Get("X-Ratelimit-Remaining"))
 	if !ok || remaining >= 1 {

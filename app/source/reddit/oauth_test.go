@@ -20,7 +20,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/source/reddit"
 )
 
-// clock is a time the test moves.
+// clock is a clock that the test moves.
 type clock struct {
 	mu sync.Mutex
 	at time.Time
@@ -40,10 +40,10 @@ func (c *clock) pass(d time.Duration) {
 	c.at = c.at.Add(d)
 }
 
-// api is a stand-in for Reddit's API.
+// api stands in for Reddit's API.
 type api struct {
 	mu       sync.Mutex
-	tokens   int // handed out
+	tokens   int // tokens handed out
 	listings []string
 	agents   map[string]bool
 	token    func(n int) (int, string)
@@ -107,7 +107,7 @@ func wantReason(t *testing.T, err error, reason string) *source.Error {
 	t.Helper()
 	se, ok := errors.AsType[*source.Error](err)
 	if !ok || se.Reason != reason {
-		t.Fatalf("error %v, want a *source.Error with reason %q", err, reason)
+		t.Fatalf("got error %v, want a *source.Error with reason %q", err, reason)
 	}
 	return se
 }
@@ -133,18 +133,18 @@ func TestOAuthReadsAllCommunities(t *testing.T) {
 	}
 	for _, item := range got.Items {
 		if item.Position != 0 || "p"+item.Community != item.ID || !item.ScoreKnown || item.Score != 3 || item.Comments != 1 {
-			t.Errorf("%+v", item)
+			t.Errorf("got %+v", item)
 		}
 	}
 	if len(a.agents) != 1 || !a.agents["server:com.pulsecast.pulsecast:0.1.0 (by /u/tester)"] {
-		t.Errorf("asked as %v", a.agents)
+		t.Errorf("got user agents %v", a.agents)
 	}
 	if _, err = c.Read(t.Context()); err != nil || a.tokens != 1 {
-		t.Errorf("%d tokens for two reads, %v", a.tokens, err)
+		t.Errorf("got %d tokens for two reads, %v", a.tokens, err)
 	}
 	clk.pass(time.Hour)
 	if _, err = c.Read(t.Context()); err != nil || a.tokens != 2 {
-		t.Errorf("%d tokens after expiry, %v", a.tokens, err)
+		t.Errorf("got %d tokens after expiry, %v", a.tokens, err)
 	}
 }
 
@@ -162,7 +162,7 @@ func TestOAuthTokenIsSharedByConcurrentReads(t *testing.T) {
 	}
 	wg.Wait()
 	if a.tokens != 1 {
-		t.Errorf("%d tokens", a.tokens)
+		t.Errorf("got %d tokens", a.tokens)
 	}
 }
 
@@ -180,7 +180,7 @@ func TestOAuthRenewsARefusedTokenOnce(t *testing.T) {
 	}
 	got, err := a.start(t, newClock(), false).Read(t.Context())
 	if err != nil || len(got.Items) != 6 || a.tokens != 2 {
-		t.Errorf("%d items, %d tokens, %v", len(got.Items), a.tokens, err)
+		t.Errorf("got %d items, %d tokens, %v", len(got.Items), a.tokens, err)
 	}
 
 	b := newAPI()
@@ -188,7 +188,7 @@ func TestOAuthRenewsARefusedTokenOnce(t *testing.T) {
 	_, err = b.start(t, newClock(), false).Read(t.Context())
 	wantReason(t, err, "unauthorized")
 	if b.tokens != 2 || len(b.listings) != 2 {
-		t.Errorf("%d tokens, %d listings for a token never accepted", b.tokens, len(b.listings))
+		t.Errorf("got %d tokens and %d listings, although no token is accepted", b.tokens, len(b.listings))
 	}
 }
 
@@ -210,10 +210,10 @@ func TestOAuthTokenFails(t *testing.T) {
 			_, err := a.start(t, newClock(), false).Read(t.Context())
 			wantReason(t, err, c.reason)
 			if wantTokens := map[string]int{"down": 3}[name]; a.tokens > max(wantTokens, 1) {
-				t.Errorf("%d requests for a token", a.tokens)
+				t.Errorf("got %d requests for a token", a.tokens)
 			}
 			if len(a.listings) != 0 {
-				t.Error("asked without a token")
+				t.Error("a listing was requested without a token")
 			}
 		})
 	}
@@ -250,7 +250,7 @@ func TestOAuthFailuresOfListings(t *testing.T) {
 			}
 			got, err := a.start(t, newClock(), false).Read(t.Context())
 			if err != nil || ids(got.Items) != "pworldnews pscience pfuturology ppolitics peconomics" {
-				t.Errorf("one failing: %s, %v", ids(got.Items), err)
+				t.Errorf("one fails: got %s, %v", ids(got.Items), err)
 			}
 			b := newAPI()
 			b.listing = broken
@@ -285,7 +285,7 @@ func TestOAuthStopsWhenTheAllowanceIsUsedUp(t *testing.T) {
 	a.listing = well
 	clk.pass(100 * time.Second)
 	if got, err = c.Read(t.Context()); err != nil || len(got.Items) != 6 {
-		t.Errorf("after the pause: %s, %v", ids(got.Items), err)
+		t.Errorf("after the pause: got %s, %v", ids(got.Items), err)
 	}
 }
 
@@ -296,13 +296,13 @@ func TestOAuthGivesUpOnASilentHost(t *testing.T) {
 	silent := map[string]bool{"technology": true}
 	a.listing = func(w http.ResponseWriter, community, bearer string) {
 		if silent[community] {
-			panic(http.ErrAbortHandler) // the connection ends without an answer
+			panic(http.ErrAbortHandler) // the connection ends without a response
 		}
 		well(w, community, bearer)
 	}
 	c := a.start(t, newClock(), false)
 	if got, err := c.Read(t.Context()); err != nil || len(got.Items) != 5 {
-		t.Errorf("one silent: %s, %v", ids(got.Items), err)
+		t.Errorf("one gives no response: got %s, %v", ids(got.Items), err)
 	}
 	a.mu.Lock()
 	for _, community := range news.Communities {
@@ -311,12 +311,12 @@ func TestOAuthGivesUpOnASilentHost(t *testing.T) {
 	a.mu.Unlock()
 	_, err := c.Read(t.Context())
 	wantReason(t, err, "unreachable")
-	// The transport repeats a GET whose idle connection broke, so requests cannot be
-	// counted; the third community must not have been asked again.
+	// The transport repeats a GET whose idle connection broke, so requests can't be counted. The third
+	// community must not have been requested.
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if n := strings.Count(strings.Join(a.listings, " "), "science"); n != 1 {
-		t.Errorf("asked %v of a host that is down", a.listings)
+		t.Errorf("got requests for %v from a host that is down", a.listings)
 	}
 }
 
@@ -335,7 +335,7 @@ func TestOAuthStopsAt429(t *testing.T) {
 		}
 	}
 	if len(a.listings) != 1 {
-		t.Errorf("%d requests", len(a.listings))
+		t.Errorf("got %d requests", len(a.listings))
 	}
 }
 
@@ -368,11 +368,11 @@ func TestMappingOfPosts(t *testing.T) {
 	}
 	want := source.Dropped{"null": 1, "not_a_post": 1, "wrong_community": 1, "no_date": 1, "no_id": 1, "malformed": 1}
 	if fmt.Sprint(got.Dropped) != fmt.Sprint(want) {
-		t.Errorf("dropped %v, want %v", got.Dropped, want)
+		t.Errorf("got dropped %v, want %v", got.Dropped, want)
 	}
 	link, text, gone := got.Items[0], got.Items[1], got.Items[2]
 	if len(link.Received) != 64 || text.Received != link.Received {
-		t.Errorf("no hash of the answer: %+v, %+v", link, text)
+		t.Errorf("no hash of the response: %+v, %+v", link, text)
 	}
 	link.ObservedAt, link.Received, text.ObservedAt, text.Received = time.Time{}, "", time.Time{}, ""
 	if wantLink := (news.Item{
@@ -392,7 +392,7 @@ func TestMappingOfPosts(t *testing.T) {
 		t.Errorf("got  %+v\nwant %+v", text, wantText)
 	}
 	if gone.Summary != "" || gone.URL != "https://over.example/" || gone.Permalink != "https://www.reddit.com/comments/aa8" || gone.ScoreKnown {
-		t.Errorf("%+v", gone)
+		t.Errorf("got %+v", gone)
 	}
 	if got = readListing(t, string(body), true); !strings.Contains(ids(got.Items), "aa6") {
 		t.Error("over_18 posts are missing although they are wanted")
@@ -408,12 +408,12 @@ func TestEscapedListings(t *testing.T) {
 		{"escaped", "Q&amp;A: 1 &lt; 2", "https://x.example/?a=1&amp;copy=2", "Q&A: 1 < 2", "https://x.example/?a=1&copy=2"},
 		{"escaped once only", "How to write &amp;amp;", "https://x.example/", "How to write &amp;", "https://x.example/"},
 		{"raw", "Q&A: 1 < 2", "https://x.example/?a=1&copy=2", "Q&A: 1 < 2", "https://x.example/?a=1&copy=2"},
-		{"raw, proved by the address", "How to write &amp;", "https://x.example/?a=1&b=2", "How to write &amp;", "https://x.example/?a=1&b=2"},
+		{"raw, as the address shows", "How to write &amp;", "https://x.example/?a=1&b=2", "How to write &amp;", "https://x.example/?a=1&b=2"},
 	}
 	for _, c := range cases {
 		item := readListing(t, listing(c.title, c.url), false).Items[0]
 		if item.Title != c.wantTitle || item.URL != c.wantURL {
-			t.Errorf("%s: %q %q, want %q %q", c.name, item.Title, item.URL, c.wantTitle, c.wantURL)
+			t.Errorf("%s: got %q %q, want %q %q", c.name, item.Title, item.URL, c.wantTitle, c.wantURL)
 		}
 	}
 }
@@ -424,11 +424,12 @@ func TestSummaryIsShortened(t *testing.T) {
 	body := fmt.Sprintf(`{"data":{"children":[{"kind":"t3","data":{"id":"a","subreddit":"futurology","created_utc":1,"title":"t","selftext":%q}}]}}`, long)
 	got := []rune(readListing(t, body, false).Items[0].Summary)
 	if len(got) > reddit.SummaryRunes || !strings.HasSuffix(string(got), "wörter…") {
-		t.Errorf("%d runes: …%s", len(got), string(got[len(got)-10:]))
+		t.Errorf("got %d runes: …%s", len(got), string(got[len(got)-10:]))
 	}
 }
 
-// TestPosts: /api/info tells which posts are there and which are deleted, whoever did it.
+// TestPosts checks that /api/info tells which posts exist and which are deleted, by the author or by a
+// moderator.
 func TestPosts(t *testing.T) {
 	t.Parallel()
 	a, asked := newAPI(), ""
@@ -447,7 +448,7 @@ func TestPosts(t *testing.T) {
 	c := reddit.NewOAuth(reddit.OAuthConfig{AuthURL: s.URL, APIURL: s.URL, ClientID: "app", ClientSecret: "s3cret", Fetch: quick(), Now: newClock().now})
 	there, deleted, err := c.Posts(t.Context(), []string{"aa1", "aa2", "aa3", "aa4"})
 	if err != nil || !slices.Equal(there, []string{"aa1"}) || !slices.Equal(deleted, []string{"aa2", "aa3"}) || asked != "t3_aa1,t3_aa2,t3_aa3,t3_aa4" {
-		t.Errorf("there %q, deleted %q, %v, asked for %q", there, deleted, err, asked)
+		t.Errorf("got existing %q, deleted %q, %v for the request %q", there, deleted, err, asked)
 	}
 }
 

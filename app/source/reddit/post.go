@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	// SummaryRunes is the greatest length of a summary in runes, its "…" included.
+	// SummaryRunes is the greatest length of a summary, in runes, including its "…".
 	SummaryRunes = 400
 	titleRunes   = 500
 	labelRunes   = 100
@@ -23,9 +23,9 @@ const (
 	site = "https://www.reddit.com"
 )
 
-// wirePost is a t3 record. Any field may be missing or null.
+// wirePost is a record of type t3. Any field may be missing or null.
 type wirePost struct {
-	raw json.RawMessage // the record it was read from
+	raw json.RawMessage // the record that it was decoded from
 
 	ID         lenientjson.Text   `json:"id"`
 	Subreddit  lenientjson.Text   `json:"subreddit"`
@@ -45,7 +45,7 @@ type wirePost struct {
 	Over18     lenientjson.Flag   `json:"over_18"`
 }
 
-// texts are the fields Reddit escapes when it is not asked for raw_json.
+// texts returns the fields that Reddit escapes unless raw_json is set.
 func (p *wirePost) texts() []*lenientjson.Text {
 	return []*lenientjson.Text{&p.Title, &p.SelfText, &p.URL, &p.Overridden, &p.Flair, &p.Thumbnail, &p.Permalink}
 }
@@ -56,15 +56,15 @@ type wireListing struct {
 	} `json:"data"`
 }
 
-// decodeListing maps a listing as read at the given time, in its order. A body
-// that is no listing is an error; a record that is no post is dropped.
+// decodeListing decodes a listing read at the given time, in its order. A body that isn't a listing is an
+// error. A record that isn't a post is dropped.
 func decodeListing(ctx context.Context, body []byte, over18 bool, at time.Time) ([]news.Item, source.Dropped, error) {
 	var listing wireListing
 	if err := json.Unmarshal(body, &listing); err != nil {
 		return nil, nil, err
 	}
 	if listing.Data == nil || listing.Data.Children == nil {
-		return nil, nil, errors.New("reddit: an answer that is no listing")
+		return nil, nil, errors.New("reddit: the response isn't a listing")
 	}
 	posts, dropped := decodePosts(ctx, *listing.Data.Children)
 	unescapeListing(posts)
@@ -111,12 +111,12 @@ func decodePosts(ctx context.Context, children []json.RawMessage) ([]*wirePost, 
 	return posts, dropped
 }
 
-// unescapeListing undoes Reddit's HTML escaping of a listing that came without
-// raw_json, as from a mirror that drops the parameter. This client always asks for
-// raw_json=1, and to unescape a raw text would corrupt it ("?a=1&copy=2"), so the
-// listing itself must give proof: Reddit escapes exactly "&", "<" and ">", so one
-// bare "&" anywhere shows that the listing is raw, and none at all that every
-// entity is an escape. They are undone once, and only these three.
+// unescapeListing undoes Reddit's HTML escaping of a listing. This client always asks for raw_json=1, but a
+// mirror may drop the parameter.
+//
+// Unescaping a raw text would corrupt it ("?a=1&copy=2"), so the listing itself must show that it is escaped.
+// Reddit escapes exactly "&", "<" and ">". A single bare "&" shows that the listing is raw. If there is none,
+// every entity is an escape. They are undone once, and only these three.
 func unescapeListing(posts []*wirePost) {
 	for _, p := range posts {
 		for _, t := range p.texts() {
@@ -139,7 +139,7 @@ func bareAmpersand(s string) bool {
 		strings.Count(s, "&amp;")+strings.Count(s, "&lt;")+strings.Count(s, "&gt;")
 }
 
-// item maps one post; the reason is "" or the word it is dropped under.
+// item converts one post. The reason is "" or the word under which the post is dropped.
 func (p *wirePost) item(at time.Time) (news.Item, string) {
 	item := news.Item{
 		ID: strings.TrimSpace(string(p.ID)), Source: NameOAuth,
@@ -174,8 +174,8 @@ func unusable(item *news.Item) string {
 	return ""
 }
 
-// summary is a text post's beginning on one line, at most SummaryRunes long, cut
-// at a word boundary; "" for an empty, deleted or removed text.
+// summary returns the start of a text post as one line of at most SummaryRunes, cut at a word boundary. It
+// returns "" for an empty, deleted or removed text.
 func summary(text string) string {
 	text = sanitize.Squeeze(text)
 	if text == "[deleted]" || text == "[removed]" {
@@ -184,7 +184,7 @@ func summary(text string) string {
 	return sanitize.Shorten(text, SummaryRunes)
 }
 
-// permalink is absolute; a post without a usable one has its short address.
+// permalink returns the absolute address of a post, or its short address if it has no usable permalink.
 func permalink(path, id string) string {
 	path = strings.TrimSpace(path)
 	if strings.HasPrefix(path, "/") && !strings.HasPrefix(path, "//") {
@@ -196,8 +196,8 @@ func permalink(path, id string) string {
 	return site + "/comments/" + id
 }
 
-// target is what the post links to, else its own page. A crosspost may name a
-// path of Reddit.
+// target returns the address that the post links to, else its own page. A crosspost may link to a path of
+// Reddit.
 func target(overridden, plainURL, own string) string {
 	for _, candidate := range []string{overridden, plainURL} {
 		if strings.HasPrefix(candidate, "/r/") || strings.HasPrefix(candidate, "/user/") {
@@ -210,7 +210,7 @@ func target(overridden, plainURL, own string) string {
 	return own
 }
 
-// count is a whole number within 32 bits, 0 when unknown.
+// count returns a whole number within 32 bits, or 0 if it is unknown.
 func count(n lenientjson.Number) int {
 	return int(min(max(n.Value, -1<<31), 1<<31-1))
 }

@@ -1,7 +1,6 @@
-// Package reddit reads the six communities from Reddit: through its API with an
-// application's own credentials (OAuth), or, without any, from the public Atom
-// feeds, which tell neither score nor comment count. Anonymous JSON has been
-// answered with 403 since 30 May 2026 and is not tried.
+// Package reddit reads the six communities from Reddit. With an application's credentials it uses the API
+// (OAuth). Without credentials it reads the public Atom feeds, which have no scores and no numbers of comments.
+// Anonymous requests for JSON have returned 403 since 30 May 2026 and aren't tried.
 package reddit
 
 import (
@@ -14,18 +13,17 @@ import (
 	"github.com/pulsecast/pulsecast/app/source/fetch"
 )
 
-// The names the two clients answer with as News.Source.
+// The News.Source names of the two clients.
 const (
 	NameOAuth = "reddit"
 	NameAtom  = "reddit-rss"
 )
 
-// readDeadline bounds one read over all communities, so that it ends before the
-// next tick.
+// readDeadline limits one read of all communities, so that it ends before the next tick.
 const readDeadline = 90 * time.Second
 
-// UserAgent is the form Reddit demands: <platform>:<app id>:<version> (by /u/<user>).
-// Requests under another one are throttled.
+// UserAgent returns a User-Agent in the form that Reddit requires: <platform>:<app id>:<version> (by
+// /u/<user>). Reddit throttles requests with any other form.
 func UserAgent(version, user string) string {
 	if user == "" {
 		user = "pulsecast"
@@ -33,7 +31,7 @@ func UserAgent(version, user string) string {
 	return fmt.Sprintf("server:com.pulsecast.pulsecast:%s (by /u/%s)", version, strings.TrimPrefix(user, "/u/"))
 }
 
-// shared is what both clients have.
+// shared holds the fields that both clients have.
 type shared struct {
 	fetch *fetch.Client
 	log   *slog.Logger
@@ -56,11 +54,10 @@ func (s *shared) fillDefaults() {
 	}
 }
 
-// stamp is the time an answer is recorded under: UTC, in the whole microseconds
-// that both databases keep.
+// stamp returns the time of a response: UTC in whole microseconds, the precision of both databases.
 func (s *shared) stamp() time.Time { return s.now().UTC().Truncate(time.Microsecond) }
 
-// receivedIn notes which answer brought the items.
+// receivedIn sets the hash of the response on its items.
 func receivedIn(items []news.Item, resp *fetch.Response) {
 	hash := resp.Hash()
 	for i := range items {

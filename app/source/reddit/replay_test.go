@@ -13,13 +13,13 @@ import (
 	"github.com/pulsecast/pulsecast/app/news"
 )
 
-// recorded is a payload as the real upstream once sent it. They are not part of
-// the repository; without their folder these tests are skipped.
+// recorded returns a recorded payload of the real upstream. Recordings aren't part of the repository. Without
+// their folder these tests are skipped.
 func recorded(t *testing.T, name string) []byte {
 	t.Helper()
 	dir := os.Getenv("UPSTREAM_SAMPLES")
 	if dir == "" {
-		t.Skip("set UPSTREAM_SAMPLES to the folder of recorded upstream payloads to replay them")
+		t.Skip("set UPSTREAM_SAMPLES to the folder with recorded upstream payloads")
 	}
 	body, err := os.ReadFile(filepath.Join(dir, name))
 	if err != nil {
@@ -88,13 +88,13 @@ func TestReplayListings(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(got.Items) != len(posts) || len(got.Dropped) != 0 {
-		t.Errorf("%d items of %d, dropped %v", len(got.Items), len(posts), got.Dropped)
+		t.Errorf("got %d items from %d records, dropped %v", len(got.Items), len(posts), got.Dropped)
 	}
 	places := map[string]int{}
 	for _, item := range got.Items {
 		checkRecorded(t, item, posts[item.ID])
 		if item.Position != places[item.Community] {
-			t.Errorf("%s: position %d, want %d", item.ID, item.Position, places[item.Community])
+			t.Errorf("%s: got position %d, want %d", item.ID, item.Position, places[item.Community])
 		}
 		places[item.Community]++
 	}
@@ -102,7 +102,7 @@ func TestReplayListings(t *testing.T) {
 
 func checkRecorded(t *testing.T, item news.Item, p recordedPost) {
 	t.Helper()
-	// Only the addresses of the 2020 listing are escaped in these recordings.
+	// In these recordings, only the addresses of the 2020 listing are escaped.
 	plainURL := strings.ReplaceAll(p.URL, "&amp;", "&")
 	thumbnail := strings.ReplaceAll(p.Thumbnail, "&amp;", "&")
 	if !strings.HasPrefix(thumbnail, "http") {

@@ -13,13 +13,13 @@ import (
 	"github.com/pulsecast/pulsecast/app/source/lenientjson"
 )
 
-// tokens caches the application's access token. One caller at a time asks for a
-// new one; the others wait for it.
+// tokens caches the application's access token. Only one caller at a time requests a new one; the others wait
+// for it.
 type tokens struct {
 	shared
 	url, id, secret string
 
-	turn    chan struct{} // holds one element while nobody has the turn
+	turn    chan struct{} // holds one element while it is free
 	value   string
 	expires time.Time
 }
@@ -30,7 +30,7 @@ func newTokens(s shared, address, id, secret string) *tokens {
 	return t
 }
 
-// get is the current token, or a new one when it has expired or is the refused one.
+// get returns the current token. It requests a new one if the token has expired or equals refused.
 func (t *tokens) get(ctx context.Context, refused string) (string, error) {
 	select {
 	case <-t.turn:
@@ -55,7 +55,7 @@ func (t *tokens) renew(ctx context.Context) (string, error) {
 	header := http.Header{}
 	header.Set("Authorization", "Basic "+credentials)
 	header.Set("User-Agent", t.agent)
-	// The answer is a secret, whatever is wrong with it.
+	// The response is secret even if it is invalid.
 	_, err := t.fetch.JSON(source.Private(ctx), fetch.Request{
 		URL: t.url, Header: header, Form: url.Values{"grant_type": {"client_credentials"}},
 	}, &answer)
@@ -69,8 +69,8 @@ func (t *tokens) renew(ctx context.Context) (string, error) {
 	return t.value, nil
 }
 
-// lifetime is how long a token is used: what Reddit grants less a minute (at most
-// a tenth of it), so it does not expire under way. An unnamed lifetime is ten minutes.
+// lifetime returns how long a token is used: the time that Reddit grants, minus a minute or a tenth, whichever
+// is less, so that it doesn't expire during a request. The default is ten minutes.
 func lifetime(granted lenientjson.Number) time.Duration {
 	seconds := 600.0
 	if granted.Known && granted.Value > 0 {

@@ -8,7 +8,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/plaintext"
 )
 
-// FuzzText: whatever a source sends becomes a text that a page can show.
+// FuzzText checks that any input becomes a text that a page can show.
 func FuzzText(f *testing.F) {
 	for _, seed := range []string{"a", "a\x00b", "\u202e", "\xff", " \n ", "&amp;amp;", strings.Repeat("é", 300), "\u2028"} {
 		f.Add(seed, 5)
@@ -28,19 +28,19 @@ func FuzzText(f *testing.F) {
 	})
 }
 
-// FuzzReadHTML: a fragment gives plain text and links to the web.
+// FuzzReadHTML checks that a fragment gives plain text and web links.
 func FuzzReadHTML(f *testing.F) {
 	for _, seed := range []string{`<p>a <a href="https://x.org">b</a></p>`, `<script>x</script>`, `<a href="javascript:x">y`, `<<<`, `&#0;`, `<!--`, `<![CDATA[`, strings.Repeat("<div>", 500)} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, fragment string) {
 		if got := ReadHTML(fragment); strings.Contains(got.Text, "\x00") || !utf8.ValidString(got.Text) {
-			t.Errorf("%q reads %+v", fragment, got)
+			t.Errorf("%q: got %+v", fragment, got)
 		}
 	})
 }
 
-// FuzzWebURL: an address is of the web, or none.
+// FuzzWebURL checks that the result is a web address or empty.
 func FuzzWebURL(f *testing.F) {
 	for _, seed := range []string{"https://x.org/a?b#c", "javascript:x", "//x.org", "https://", "http://x\x00", "https://x y", "HTTPS://X", "data:,x"} {
 		f.Add(seed)

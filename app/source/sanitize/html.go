@@ -11,15 +11,14 @@ type Link struct {
 	Text string
 }
 
-// Fragment is what a reader sees of an HTML fragment.
+// Fragment is the visible part of an HTML fragment.
 type Fragment struct {
-	Text  string // squeezed to one line
+	Text  string // on one line, with single spaces
 	Links []Link
 }
 
-// ReadHTML reads a fragment for its text and its links. Elements a reader does
-// not see (script, style) are left out. Broken markup ends the reading; what came
-// before is kept.
+// ReadHTML returns the visible text and the links of a fragment. It leaves out elements that readers don't see
+// (script, style). If the markup is broken, it returns what comes before.
 func ReadHTML(fragment string) Fragment {
 	dec := xml.NewDecoder(strings.NewReader("<div>" + fragment + "</div>"))
 	dec.Strict, dec.AutoClose, dec.Entity = false, xml.HTMLAutoClose, xml.HTMLEntity
@@ -65,8 +64,7 @@ func ReadHTML(fragment string) Fragment {
 
 func unseen(element string) bool { return element == "script" || element == "style" }
 
-// gap keeps words of neighbouring blocks apart, and those of inline elements
-// together.
+// gap separates the words of neighbouring blocks, but not those of inline elements.
 func gap(element string) string {
 	switch element {
 	case "a", "b", "i", "em", "strong", "code", "sup", "sub", "del", "span":

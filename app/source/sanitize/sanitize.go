@@ -11,11 +11,11 @@ import (
 	"github.com/pulsecast/pulsecast/app/plaintext"
 )
 
-// maxURL is the longest address kept, in bytes; the contract's own bound.
+// maxURL is the longest address kept, in bytes. The API has the same limit.
 const maxURL = 2048
 
-// Line is s as one line: control characters removed, white space at the ends cut
-// off, line breaks and tabs turned into spaces.
+// Line returns s as one line. It replaces line breaks and tabs by spaces, removes other control characters, and
+// trims white space.
 func Line(s string) string {
 	return strings.TrimSpace(strings.Map(func(r rune) rune {
 		if r == '\n' || r == '\t' || r == '\u2028' || r == '\u2029' {
@@ -25,8 +25,7 @@ func Line(s string) string {
 	}, strings.ReplaceAll(strings.ToValidUTF8(s, ""), "\r\n", "\n")))
 }
 
-// Prose is s with its line breaks and tabs, other control characters removed and
-// white space at the ends cut off.
+// Prose returns s with its line breaks and tabs. It removes other control characters and trims white space.
 func Prose(s string) string {
 	return strings.TrimSpace(strings.Map(func(r rune) rune {
 		if r == '\n' || r == '\t' {
@@ -36,8 +35,8 @@ func Prose(s string) string {
 	}, strings.ToValidUTF8(s, "")))
 }
 
-// keep drops what package plaintext refuses from callers: nobody upstream can be
-// told to send something else.
+// keep drops characters that package plaintext refuses in requests. An upstream can't be asked to send
+// something else.
 func keep(r rune) rune {
 	if unicode.IsControl(r) || plaintext.Reorders(r) {
 		return -1
@@ -45,11 +44,11 @@ func keep(r rune) rune {
 	return r
 }
 
-// Squeeze is Line with every run of white space one space.
+// Squeeze returns Line(s) with single spaces.
 func Squeeze(s string) string { return strings.Join(strings.Fields(Line(s)), " ") }
 
-// Shorten cuts s to at most limit runes, the closing "…" included, at the last
-// word boundary in the second half of what fits, else in the middle of a word.
+// Shorten cuts s to at most limit runes, including a final "…". It cuts at the last word boundary in the second
+// half, or else inside a word.
 func Shorten(s string, limit int) string {
 	if len(s) <= limit || utf8.RuneCountInString(s) <= limit {
 		return s
@@ -66,8 +65,7 @@ func Shorten(s string, limit int) string {
 	return strings.TrimRightFunc(string(runes[:cut]), end) + "…"
 }
 
-// WebURL is s when it is an absolute http or https address of at most 2048 bytes,
-// else "".
+// WebURL returns s if it is an absolute http or https address of at most 2048 bytes, else "".
 func WebURL(s string) string {
 	s = strings.TrimSpace(s)
 	if len(s) > maxURL || strings.ContainsFunc(s, func(r rune) bool {

@@ -80,6 +80,6 @@ func TestReadHTML(t *testing.T) {
 		t.Errorf("links %v", got.Links)
 	}
 	if got := sanitize.ReadHTML("kept <b"); got.Text != "kept" {
-		t.Errorf("broken markup: %q", got.Text)
+		t.Errorf("broken markup: got %q", got.Text)
 	}
 }

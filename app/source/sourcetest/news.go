@@ -44,7 +44,7 @@ type entry struct {
 	} `xml:"content"`
 }
 
-// feed renders the posts as the Atom feed of a community, which tells no score.
+// feed returns the posts as the Atom feed of a community, which has no scores.
 func (s *Server) feed(w http.ResponseWriter, r *http.Request) {
 	feed := struct {
 		XMLName xml.Name `xml:"http://www.w3.org/2005/Atom feed"`

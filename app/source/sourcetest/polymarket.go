@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// maxPage is what Gamma caps a page at without saying so.
+// maxPage is Gamma's silent limit on a page.
 const maxPage = 100
 
 func (s *Server) keyset(w http.ResponseWriter, r *http.Request) {
@@ -28,7 +28,7 @@ func (s *Server) listMarkets(w http.ResponseWriter, r *http.Request) {
 	answer(w, page)
 }
 
-// page filters and orders the markets, and names the cursor of the next page.
+// page filters and orders the markets, and returns the cursor of the next page.
 func (s *Server) page(query url.Values) (page []Record, next string) {
 	found := []Record{}
 	for id, m := range s.markets {
@@ -55,7 +55,7 @@ func byVolume(a, b Record) int {
 	return cmp.Or(cmp.Compare(number(b["volumeNum"]), number(a["volumeNum"])), strings.Compare(text(a["id"]), text(b["id"])))
 }
 
-// tagged leaves out the tags of a market unless they are asked for.
+// tagged removes the tags of a market unless the request asks for them.
 func (s *Server) tagged(m Record, include bool) Record {
 	if include || m["tags"] == nil {
 		return m
@@ -65,7 +65,7 @@ func (s *Server) tagged(m Record, include bool) Record {
 	return m
 }
 
-// oneMarket is Gamma's answer to a market's id, and the order book's to a condition id.
+// oneMarket answers a market's id as Gamma does, and a condition id as the order book does.
 func (s *Server) oneMarket(w http.ResponseWriter, r *http.Request) {
 	id := r.PathValue("id")
 	if m := s.markets[id]; m != nil {

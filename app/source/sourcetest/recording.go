@@ -10,17 +10,17 @@ import (
 	"time"
 )
 
-// Contents counts what a server has to answer with.
+// Contents counts the records that a server can answer with.
 type Contents struct {
 	Markets, Events, Posts int
 }
 
-// Load reads every JSON file of a folder and keeps what the upstreams would answer with:
-// markets, events, books, price histories, posts and stories, wherever in a file they
-// are. Anything else is left out. Of two recordings of one market the later one stays.
+// Load reads every JSON file of a folder. It keeps the records that upstreams answer with: markets, events,
+// books, price histories, posts and stories, wherever they are in a file. Of two recordings of one market, the
+// later one is kept.
 //
-// Dates are moved by whole days, so that a file's newest market was updated within the
-// last day and each post published within it. Nothing else is changed.
+// Load moves dates by whole days, so that a file's newest market was updated within the last day and each post
+// was published within it. It changes nothing else.
 func (s *Server) Load(files fs.FS, now time.Time) (Contents, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -47,11 +47,11 @@ func (s *Server) Load(files fs.FS, now time.Time) (Contents, error) {
 type loader struct {
 	*Server
 	now     time.Time
-	days    int               // that the dates of the file are moved by
-	updated map[string]string // when each market was updated, as recorded
+	days    int               // the shift of the file's dates, in days
+	updated map[string]string // when each market was updated, before the shift
 }
 
-// collect finds records by their shape.
+// collect finds records by their fields.
 func (l *loader) collect(v any) {
 	r, _ := v.(Record)
 	list, _ := v.([]any)
@@ -89,7 +89,7 @@ func (l *loader) addMarket(m Record) {
 	l.markets[id], l.updated[id] = m, updated
 }
 
-// addEvent keeps an event and its markets, which then name it as Gamma's markets do.
+// addEvent adds an event and its markets. Each market then names the event, as in Gamma.
 func (l *loader) addEvent(e Record) {
 	markets, _ := e["markets"].([]any)
 	delete(e, "markets")
@@ -109,8 +109,7 @@ func (l *loader) addEvent(e Record) {
 	}
 }
 
-// newestUpdate is the latest "updatedAt" of the markets and events in v, "" if there is
-// none.
+// newestUpdate returns the latest "updatedAt" of the markets and events in v, or "" if there is none.
 func newestUpdate(v any) string {
 	newest := ""
 	switch v := v.(type) {
@@ -127,7 +126,7 @@ func newestUpdate(v any) string {
 	return newest
 }
 
-// daysSince counts the whole days from a time in RFC 3339 to now, 0 if it is no time.
+// daysSince returns the whole days from an RFC 3339 time to now, or 0 if text isn't a time.
 func daysSince(at string, now time.Time) int {
 	then, err := time.Parse(time.RFC3339, at)
 	if err != nil {
@@ -136,7 +135,7 @@ func daysSince(at string, now time.Time) int {
 	return int(math.Floor(now.Sub(then).Hours() / 24))
 }
 
-// moveDates adds days to every text that begins with a date and holds nothing but a time.
+// moveDates shifts every text that is a date or a time.
 func moveDates(v any, days int) {
 	moved := func(v any) any {
 		if date, ok := v.(string); ok {
@@ -157,8 +156,8 @@ func moveDates(v any, days int) {
 	}
 }
 
-// movedDate keeps the form of the text: "2026-01-10T10:28:59Z", "2026-01-10 10:28:59+00"
-// and "2026-01-10" occur.
+// movedDate shifts a time and keeps its format, which is one of "2026-01-10T10:28:59Z", "2026-01-10
+// 10:28:59+00" and "2026-01-10".
 func movedDate(date string, days int) string {
 	if len(date) < len(time.DateOnly) || strings.Trim(date, "0123456789-T:.Z+ ") != "" {
 		return date
@@ -170,7 +169,7 @@ func movedDate(date string, days int) string {
 	return day.AddDate(0, 0, days).Format(time.DateOnly) + date[len(time.DateOnly):]
 }
 
-// sameHourToday moves a time in Unix seconds by whole days into the last day before now.
+// sameHourToday moves a time in Unix seconds by whole days into the last 24 hours.
 func sameHourToday(at float64, now time.Time) float64 {
 	const day = 24 * 60 * 60
 	return at + math.Floor((float64(now.Unix())-at)/day)*day

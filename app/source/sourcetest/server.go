@@ -1,6 +1,6 @@
-// Package sourcetest plays the upstreams in one handler: Polymarket's Gamma and order
-// book, Reddit's token endpoint, listings and feeds, and Hacker News. Tests set its
-// markets one by one and break it. Load fills it with recorded answers.
+// Package sourcetest answers like the upstreams, in one handler: Polymarket's Gamma and order book, Reddit's
+// token endpoint, listings and feeds, and Hacker News. Tests can set single markets and break the server. Load
+// fills it with recorded responses.
 package sourcetest
 
 import (
@@ -11,25 +11,24 @@ import (
 	"time"
 )
 
-// Record is one object of an upstream's answer, as decoded from JSON.
+// Record is one object of an upstream's response, decoded from JSON.
 type Record = map[string]any
 
-// Server answers like the upstreams. It is safe for concurrent use, and its markets may
-// change while it serves.
+// Server answers like the upstreams. It is safe for concurrent use, and its markets may change while it serves.
 type Server struct {
 	mux *http.ServeMux
 
 	mu      sync.Mutex
-	broken  http.HandlerFunc  // answers instead, if set
+	broken  http.HandlerFunc  // answers all requests, if set
 	markets map[string]Record // by id
 	events  map[string]Record // by id, with tags and without markets
 	books   map[string]Record // by condition id
-	posts   []Record          // of Reddit, in the source's own order
+	posts   []Record          // of Reddit, in the source's order
 	stories []any             // of Hacker News
-	history []any             // of every token: recordings don't say which one they are of
+	history []any             // of every token, because recordings don't name the token
 }
 
-// New returns a server that knows no market and no post.
+// New returns a server without markets and posts.
 func New() *Server {
 	s := &Server{
 		mux: http.NewServeMux(), markets: map[string]Record{}, events: map[string]Record{}, books: map[string]Record{},
@@ -47,8 +46,7 @@ func New() *Server {
 	return s
 }
 
-// SetMarket changes fields of a market. A new market is open at 60 % and closes in nine
-// days.
+// SetMarket sets fields of a market. A new market is open at 60 % and closes in nine days.
 func (s *Server) SetMarket(id string, fields map[string]any) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -63,7 +61,7 @@ func (s *Server) SetMarket(id string, fields map[string]any) {
 	maps.Copy(s.markets[id], fields)
 }
 
-// BreakWith lets h answer every request. Nil mends the server.
+// BreakWith makes h answer every request. A nil h repairs the server.
 func (s *Server) BreakWith(h http.HandlerFunc) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -84,6 +82,6 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func answer(w http.ResponseWriter, v any) {
 	w.Header().Set("Content-Type", "application/json; charset=utf-8")
 	if err := json.NewEncoder(w).Encode(v); err != nil {
-		panic(err) // a record holds what JSON can't say
+		panic(err) // a record holds values that JSON doesn't allow
 	}
 }

@@ -31,7 +31,7 @@ func start(t *testing.T, s *sourcetest.Server) config.Config {
 	return cfg
 }
 
-// TestClientsReadTheServer: the real clients find what was set, over several pages.
+// TestClientsReadTheServer checks that the real clients find the records that were set, over several pages.
 func TestClientsReadTheServer(t *testing.T) {
 	t.Parallel()
 	s := sourcetest.New()
@@ -43,11 +43,11 @@ func TestClientsReadTheServer(t *testing.T) {
 	client := upstream.Markets(&cfg, nil, time.Now, fetch.Options{})
 	top, err := client.Top(t.Context(), 1000)
 	if err != nil || len(top.Markets) != 249 || top.Markets[0].ID != "m249" || top.Markets[248].ID != "m000" {
-		t.Errorf("%d markets, %v", len(top.Markets), err)
+		t.Errorf("got %d markets, %v", len(top.Markets), err)
 	}
 	named, err := client.ByID(t.Context(), []string{"m007", "m001", "none"})
 	if err != nil || len(named.Markets) != 2 || !named.Markets[0].Closed || named.Markets[1].Closed {
-		t.Errorf("by id: %+v, %v", named.Markets, err)
+		t.Errorf("by id: got %+v, %v", named.Markets, err)
 	}
 	s.BreakWith(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusForbidden) })
 	if _, err := client.ByID(t.Context(), []string{"m001"}); err == nil {
@@ -55,7 +55,7 @@ func TestClientsReadTheServer(t *testing.T) {
 	}
 	s.BreakWith(nil)
 	if _, err := client.ByID(t.Context(), []string{"m001"}); err != nil {
-		t.Error("a mended server:", err)
+		t.Error("a repaired server:", err)
 	}
 }
 
@@ -79,7 +79,7 @@ func get(t *testing.T, s http.Handler, path string) (body any) {
 	w := httptest.NewRecorder()
 	s.ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
 	if err := json.Unmarshal(w.Body.Bytes(), &body); err != nil {
-		t.Fatalf("%s: %d %v", path, w.Code, err)
+		t.Fatalf("%s: got %d %v", path, w.Code, err)
 	}
 	return body
 }
@@ -89,7 +89,7 @@ func TestLoad(t *testing.T) {
 	s := sourcetest.New()
 	got, err := s.Load(files, now)
 	if want := (sourcetest.Contents{Markets: 3, Events: 1, Posts: 2}); err != nil || got != want {
-		t.Fatalf("loaded %+v, %v, want %+v", got, err, want)
+		t.Fatalf("got contents %+v, %v, want %+v", got, err, want)
 	}
 	for path, want := range map[string]string{
 		"/markets?id=1": `[{"id":"1","question":"New","updatedAt":"2026-11-22T08:00:00Z","endDate":"2026-11-26T12:00:00Z"}]`,
@@ -111,11 +111,11 @@ func TestLoad(t *testing.T) {
 		}
 	}
 	if page := fmt.Sprint(get(t, s, "/markets/keyset?include_tag=true&limit=1")); !strings.Contains(page, "slug:crypto") || !strings.Contains(page, "next_cursor:1") {
-		t.Errorf("the first page with tags: %s", page)
+		t.Errorf("first page with include_tag: got %s", page)
 	}
 }
 
-// TestNewsOfARecording reads it through Reddit's API, and through the feeds.
+// TestNewsOfARecording reads a recording through Reddit's API and through the feeds.
 func TestNewsOfARecording(t *testing.T) {
 	t.Parallel()
 	s := sourcetest.New()
@@ -126,10 +126,10 @@ func TestNewsOfARecording(t *testing.T) {
 	for _, member := range upstream.News(&cfg, nil, time.Now, fetch.Options{})[:1] {
 		got, err := member.Source.Read(t.Context())
 		if err != nil || len(got.Items) != 1 || got.Items[0].Title != "A post" || got.Items[0].Community != "futurology" {
-			t.Fatalf("%s: %+v, %v", member.Name, got.Items, err)
+			t.Fatalf("%s: got %+v, %v", member.Name, got.Items, err)
 		}
 		if age := now.Sub(got.Items[0].PostedAt); age < 0 || age >= 24*time.Hour || got.Items[0].PostedAt.Unix()%86400 != 1500000000%86400 {
-			t.Errorf("%s: posted at %s", member.Name, got.Items[0].PostedAt)
+			t.Errorf("%s: got posted at %s", member.Name, got.Items[0].PostedAt)
 		}
 	}
 	w := httptest.NewRecorder()
@@ -149,7 +149,7 @@ func TestLoadNamesTheFileItCannotRead(t *testing.T) {
 	}
 }
 
-// TestLoadTheSmallPayloads: what stands beside the clients is enough to start with.
+// TestLoadTheSmallPayloads checks that the payloads beside the clients are enough to start with.
 func TestLoadTheSmallPayloads(t *testing.T) {
 	t.Parallel()
 	got, err := sourcetest.New().Load(os.DirFS(".."), now)

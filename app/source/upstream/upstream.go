@@ -16,7 +16,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/version"
 )
 
-// UserAgent is how the service names itself to upstreams and links back to cfg.BaseURL.
+// UserAgent returns how the service names itself to upstreams, with a link to cfg.BaseURL.
 func UserAgent(cfg *config.Config) string {
 	return "pulsecast/" + version.Build() + " (" + cfg.BaseURL + ")"
 }
@@ -30,15 +30,15 @@ func Markets(cfg *config.Config, log *slog.Logger, now func() time.Time, options
 	})
 }
 
-// gdeltPatience bounds one request to GDELT, which takes more than ten seconds when it is busy.
+// gdeltPatience limits one request to GDELT, which takes more than ten seconds when it is busy.
 const gdeltPatience = 20 * time.Second
 
-// NewsSources names the sources of news in order of preference.
+// NewsSources names the news sources in order of preference.
 var NewsSources = []string{reddit.NameOAuth, reddit.NameAtom, gdelt.Name, hackernews.Name}
 
-// News returns the news sources in order of preference: Reddit's API if there are
-// credentials, Reddit's feeds, GDELT, which knows all communities too, and Hacker News, which
-// knows two. It replaces options.UserAgent.
+// News returns the news sources in order of preference: Reddit's API (if there are credentials), Reddit's
+// feeds, GDELT, and Hacker News. GDELT covers all communities, Hacker News two. News replaces
+// options.UserAgent.
 func News(cfg *config.Config, log *slog.Logger, now func() time.Time, options fetch.Options) []source.Member {
 	redditAgent := reddit.UserAgent(version.Build(), cfg.RedditUser)
 	options.UserAgent = redditAgent

@@ -12,7 +12,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/source/upstream"
 )
 
-// TestPreference: Reddit comes first, and the source that knows the fewest communities last.
+// TestPreference checks that Reddit comes first, and the source that covers the fewest communities last.
 func TestPreference(t *testing.T) {
 	t.Parallel()
 	for client, want := range map[string]string{"": "reddit-rss gdelt hackernews", "id": "reddit reddit-rss gdelt hackernews"} {
@@ -23,10 +23,10 @@ func TestPreference(t *testing.T) {
 			names = append(names, member.Name)
 		}
 		if client != "" && !slices.Equal(names, upstream.NewsSources) {
-			t.Errorf("sources %v, named %v", names, upstream.NewsSources)
+			t.Errorf("got sources %v, named %v", names, upstream.NewsSources)
 		}
 		if got := strings.Join(names, " "); got != want {
-			t.Errorf("with the client id %q: %s, want %s", client, got, want)
+			t.Errorf("with the client id %q: got %s, want %s", client, got, want)
 		}
 	}
 }

@@ -20,10 +20,10 @@ import (
 	"github.com/pulsecast/pulsecast/app/settlement"
 )
 
-// follow sends a form and shows the page it leads to.
+// follow sends a form and returns the page that it leads to.
 func (b *browser) follow(page, action string, fields url.Values) reply {
 	b.h.t.Helper()
-	b.h.now = b.h.now.Add(time.Second) // acts have an order
+	b.h.now = b.h.now.Add(time.Second) // let time pass, so that the acts are ordered
 	r := b.post(page, action, fields)
 	if r.status != 303 {
 		b.h.t.Fatalf("%s: %d %s", action, r.status, r.text("main"))
@@ -59,7 +59,7 @@ func TestAgentActs(t *testing.T) {
 			t.Errorf("the new key: %v", err)
 		}
 		if strings.Contains(b.get(page).body, secret) || strings.Contains(b.get("/admin/audit").body, secret) {
-			t.Error("the key is shown twice")
+			t.Error("the key is shown a second time")
 		}
 		b.follow(page, page+"/keys/revoke", nil)
 		if keys, err := (agent.Store{}).ListKeys(t.Context(), db.Reader, h.agent.ID); err != nil || keys[0].RevokedAt.IsZero() == keys[1].RevokedAt.IsZero() {
@@ -74,7 +74,8 @@ func TestAgentActs(t *testing.T) {
 	})
 }
 
-// TestSecondAdminSeesWhatChanged: of two who act on what they saw, the second is told.
+// TestSecondAdminSeesWhatChanged checks that if two admins act on the same page, the second gets a
+// refusal that says what changed.
 func TestSecondAdminSeesWhatChanged(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
@@ -113,7 +114,7 @@ func TestSecondAdminSeesWhatChanged(t *testing.T) {
 		if r.status != 409 || !strings.Contains(r.text("main"), "as Yes") || !strings.Contains(r.text("main"), "eve") {
 			t.Errorf("settle twice: %d %s", r.status, r.text("main"))
 		}
-		// A correction of a correction that nobody had seen.
+		// A correction of a correction that the admin's page did not show yet.
 		correct := "?kind=prediction_corrected&note=seen&value="
 		form = stale(olaf.get(ruling+correct+"0.5"), "#rule-form")
 		eve.follow(ruling+correct+"0.25", ruling, nil)
@@ -148,7 +149,7 @@ func TestRulings(t *testing.T) {
 			t.Errorf("preview: %q", got)
 		}
 		if got := h.count("SELECT COUNT(*) FROM prediction_records WHERE status <> 'open'"); got != 0 {
-			t.Fatalf("the preview settled %d", got)
+			t.Fatalf("the preview settled %d predictions", got)
 		}
 		r = b.follow(due+"?kind=prediction_settled&outcome=Yes&note=It+fell.", due, nil)
 		if got := r.text(".facts"); !strings.Contains(got, "resolved") || !strings.Contains(got, "It fell.") {
@@ -214,7 +215,7 @@ func TestAssignmentsAndSources(t *testing.T) {
 		if r.text("h1") != "Will it hail a lot?" {
 			t.Errorf("edited: %q", r.text("h1"))
 		}
-		if r = b.follow(one, one+"/close", nil); !strings.Contains(r.text("main"), "stays as it is") {
+		if r = b.follow(one, one+"/close", nil); !strings.Contains(r.text("main"), "can't be changed") {
 			t.Errorf("closed: %s", r.text("main"))
 		}
 		if got := b.get("/admin/audit?target=assignment:" + one[strings.LastIndex(one, "/")+1:]).text("tbody"); !strings.Contains(got, "assignment edited") || !strings.Contains(got, "Will it hail?") {
@@ -238,7 +239,8 @@ func TestAssignmentsAndSources(t *testing.T) {
 	})
 }
 
-// TestSystemPageShowsBackups: how the schedule goes, and what went wrong.
+// TestSystemPageShowsBackups checks that the system page shows the backup schedule and its
+// failures.
 func TestSystemPageShowsBackups(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
@@ -275,7 +277,7 @@ func TestSystemPageShowsBackups(t *testing.T) {
 	})
 }
 
-// TestCSVIsHarmless: a name that a spreadsheet would run as a formula.
+// TestCSVIsHarmless checks that a spreadsheet doesn't run a name as a formula.
 func TestCSVIsHarmless(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
@@ -300,7 +302,8 @@ func TestCSVIsHarmless(t *testing.T) {
 	})
 }
 
-// TestSourcesShowBadPayloads: as text that nothing hides in, however it came.
+// TestSourcesShowBadPayloads checks that bad payloads are shown as text with every control
+// character visible, whatever their encoding.
 func TestSourcesShowBadPayloads(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
@@ -320,7 +323,7 @@ func TestSourcesShowBadPayloads(t *testing.T) {
 	})
 }
 
-// TestSourcesShowUnknownTags: the most frequent first, as text.
+// TestSourcesShowUnknownTags checks that unknown tags are shown as text, the most frequent first.
 func TestSourcesShowUnknownTags(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {

@@ -1,7 +1,7 @@
-// Package admin serves the pages of the admins. Every address except the sign-in form
-// passes a guard. Without a session, a page is 303 to the form and an act 403. An act
-// also carries the session's CSRF token and comes from our own pages. Acts are methods
-// of package moderation.
+// Package admin serves the admin pages. Every address except the sign-in form requires a session.
+// Without one, a page redirects to the form with 303 and an act is refused with 403. An act must
+// also carry the session's CSRF token and come from our own pages. Acts are methods of package
+// moderation.
 package admin
 
 import (
@@ -44,21 +44,20 @@ type Dependencies struct {
 	Monitor    *monitor.Monitor
 	// Tick reads a feed now, by its name, whichever node holds the lease.
 	Tick map[string]func(ctx context.Context) (time.Duration, error)
-	// People signs admins in at the identity provider; nil: with passwords only.
+	// People signs admins in at the identity provider. If nil, admins sign in with passwords only.
 	People *identity.People
-	// CacheKind and PingCache tell of the cache; Holder names this process's worker
-	// in the leases.
+	// CacheKind and PingCache describe the cache. Holder is this process's name in the leases.
 	CacheKind string
 	PingCache func(ctx context.Context) error
 	Holder    string
 	Sample    func() bool
 }
 
-// Site serves the pages.
+// Site serves the admin pages.
 type Site struct {
 	Dependencies
 	srv     *httpserver.Server
-	secure  bool // cookies go over https only
+	secure  bool // send cookies over https only
 	started time.Time
 
 	admins      domain.Store
@@ -118,12 +117,12 @@ func (d *Site) Register(srv *httpserver.Server) {
 	act("/admin/sources/:feed/tick", d.tick)
 	page("/admin/system", d.system)
 	page("/admin/audit", d.audit)
-	// Strangers don't learn which pages exist.
-	page("/admin/*", nowhere)
-	act("/admin/*", nowhere)
+	// The guard runs first, so a client that isn't signed in can't learn which pages exist.
+	page("/admin/*", noSuchPage)
+	act("/admin/*", noSuchPage)
 }
 
-// visit is a signed-in admin's request.
+// visit is a request of a signed-in admin.
 type visit struct {
 	*fiber.Ctx
 	admin   *domain.Admin
@@ -134,7 +133,7 @@ type visit struct {
 
 type handler func(v *visit) error
 
-// frame is what the layout needs.
+// frame returns the props of the layout.
 func (d *Site) frame(v *visit, title, section string) views.Frame {
 	return views.Frame{
 		Title: title, Path: strings.Clone(v.Path()), Section: section, Admin: v.admin.Name, CSRF: v.csrf,
@@ -142,7 +141,7 @@ func (d *Site) frame(v *visit, title, section string) views.Frame {
 	}
 }
 
-// show renders a page to a buffer, so that a page that fails is not half sent.
+// show renders a page to a buffer, so that a failed page is never sent in part.
 func show(c *fiber.Ctx, page templ.Component) error {
 	var out bytes.Buffer
 	if err := page.Render(c.UserContext(), &out); err != nil {
@@ -153,8 +152,8 @@ func show(c *fiber.Ctx, page templ.Component) error {
 	return nil
 }
 
-// redirect leads a browser to a page after an act; word is a key of what the page says
-// was done, "" for nothing.
+// redirect sends the browser to a page after an act. word is the key of the page's message about
+// the act, or "" for no message.
 func redirect(c *fiber.Ctx, path, word string) error {
 	if word != "" {
 		path += "?" + url.Values{"done": {word}}.Encode()
@@ -162,24 +161,24 @@ func redirect(c *fiber.Ctx, path, word string) error {
 	return c.Redirect(path, fiber.StatusSeeOther)
 }
 
-// form reads a field of a form. Browsers send line breaks as CR LF.
+// form returns a field of the form. Browsers send line breaks as CR LF; it returns LF.
 func (v *visit) form(name string) string {
 	return strings.TrimSpace(strings.ReplaceAll(strings.Clone(v.FormValue(name)), "\r\n", "\n"))
 }
 
-// by describes an act of this visit, with the reason that its form gives.
+// by returns an Act of this admin with the reason from the form.
 func (v *visit) by() moderation.Act {
 	return moderation.Act{Actor: v.admin.Name, Address: v.address, Reason: v.form("note")}
 }
 
-// bySeen is by for a form that also holds the state that the admin saw.
+// bySeen is like by, for a form that also holds the state that the admin saw.
 func (v *visit) bySeen() moderation.Act {
 	act := v.by()
 	act.Seen = new(v.form("seen"))
 	return act
 }
 
-// param reads a part of the path.
+// param returns a part of the path.
 func (v *visit) param(name string) string {
 	text, err := url.PathUnescape(strings.Clone(v.Params(name)))
 	if err != nil {

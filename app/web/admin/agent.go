@@ -15,14 +15,14 @@ import (
 	views "github.com/pulsecast/pulsecast/views/admin"
 )
 
-// usageHours is how many hours of requests the page of an agent shows.
+// usageHours is how many hours of requests an agent's page shows.
 const usageHours = 48
 
-// pathAgent is the agent that the address names; a reference agent has no page here.
+// pathAgent returns the agent that the address names. A reference agent has no page here.
 func (d *Site) pathAgent(v *visit) (*agent.Agent, error) {
 	a, err := d.agents.ByHandle(v.UserContext(), d.DB.Reader, v.param("handle"))
 	if err == nil && a.Kind != agent.Ordinary {
-		err = problem.NotFound("This one is computed, not an agent.")
+		err = problem.NotFound("This is a reference agent: it is computed and has no admin page.")
 	}
 	return a, err
 }
@@ -31,7 +31,7 @@ func agentPath(handle string) string { return "/admin/agents/" + url.PathEscape(
 
 func (d *Site) agent(v *visit) error { return d.showAgent(v, "") }
 
-// showAgent shows an agent's page; secret is a key that was just issued.
+// showAgent shows an agent's page. secret is a key that was just issued, or "".
 func (d *Site) showAgent(v *visit, secret string) error {
 	a, err := d.pathAgent(v)
 	if err != nil {
@@ -72,7 +72,7 @@ func (d *Site) showAgent(v *visit, secret string) error {
 	return show(v.Ctx, views.Agent(p))
 }
 
-// addUsage adds what an agent asked, in sum, by hour and by endpoint.
+// addUsage adds the agent's requests: the sum, by hour and by endpoint.
 func (d *Site) addUsage(ctx context.Context, a *agent.Agent, p *views.AgentProps) error {
 	counts, err := d.Usage.Last24h(ctx, d.DB.Reader, a.ID)
 	if err != nil {
@@ -137,7 +137,7 @@ func (d *Site) addPredictions(ctx context.Context, a *agent.Agent, p *views.Agen
 	return err
 }
 
-// until is what the reveal of a prediction waits for, empty once it is over.
+// until returns what the reveal of a prediction waits for, or "" once it is revealed.
 func until(r *prediction.Record) string {
 	if r.Unrevealed {
 		return string(r.Reveal)
@@ -170,7 +170,7 @@ func (d *Site) setStatus(v *visit) error {
 	)
 }
 
-// afterAct leads to a page that says what an act did: word, or that it changed nothing.
+// afterAct redirects to a page with the message word, or with a message that nothing changed.
 func (d *Site) afterAct(v *visit, changed bool, err error, target, back, word string) error {
 	if err != nil {
 		return about(err, target, back)
@@ -187,7 +187,7 @@ func (d *Site) issueKey(v *visit) error {
 	if err != nil {
 		return about(err, audit.AgentTarget(handle), agentPath(handle))
 	}
-	// Not a redirect: the key is shown in this one answer and nowhere else.
+	// Don't redirect: the key is shown only in this answer.
 	return d.showAgent(v, secret)
 }
 
@@ -197,7 +197,7 @@ func (d *Site) revokeKey(v *visit) error {
 	return d.afterAct(v, true, err, audit.AgentTarget(handle), agentPath(handle), "revoked")
 }
 
-// closeAccount closes an account for good and leads to the page under its neutral handle.
+// closeAccount closes an account for good and redirects to the page with its neutral handle.
 func (d *Site) closeAccount(v *visit) error {
 	handle := v.param("handle")
 	target, back := audit.AgentTarget(handle), agentPath(handle)

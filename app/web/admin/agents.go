@@ -69,7 +69,7 @@ func agentRow(r *moderation.AgentRow, hours []agent.Hour) views.AgentRow {
 	return row
 }
 
-// exportAgents reads the whole table page by page, so that no query is large.
+// exportAgents reads the table page by page, so that no query is large.
 func (d *Site) exportAgents(v *visit, f moderation.AgentFilter) error {
 	out := [][]string{{
 		"handle", "name", "model", "owner", "status", "sample",

@@ -14,7 +14,7 @@ import (
 	"github.com/pulsecast/pulsecast/views/components"
 )
 
-// clock is how the forms write a moment, in UTC.
+// clock is the layout of a time in the forms, in UTC.
 const clock = "2006-01-02 15:04"
 
 func assignmentPath(id uuid.UUID) string { return "/admin/assignments/" + id.String() }
@@ -39,7 +39,7 @@ func (d *Site) showAssignments(v *visit, values, wrong map[string]string) error 
 
 var assignmentFields = []string{"market", "outcome", "title", "category", "opensAt", "dueAt", "instructions"}
 
-// readDraft reads the form; the values are given back as they were typed.
+// readDraft reads the form. It also returns the values as they were typed.
 func readDraft(v *visit) (draft assignment.Draft, values map[string]string, err error) {
 	values = map[string]string{}
 	for _, name := range assignmentFields {
@@ -53,7 +53,7 @@ func readDraft(v *visit) (draft assignment.Draft, values map[string]string, err 
 	for name, into := range map[string]*time.Time{"opensAt": &draft.OpensAt, "dueAt": &draft.DueAt} {
 		at, ok := readClock(values[name])
 		if !ok {
-			wrong = append(wrong, problem.Field{Field: name, Message: "must be a moment in UTC like 2026-11-28 09:00"})
+			wrong = append(wrong, problem.Field{Field: name, Message: "must be a time in UTC, like 2026-11-28 09:00"})
 		}
 		*into = at
 	}
@@ -75,7 +75,7 @@ func readClock(text string) (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// wrongFields are the messages of a 422 by the form's names; ok is false for any
+// wrongFields returns the messages of a 422 by the names of the form's fields. ok is false for any
 // other error.
 func wrongFields(err error) (wrong map[string]string, ok bool) {
 	refusal, ok := errors.AsType[*problem.Error](err)

@@ -9,7 +9,7 @@ import (
 	views "github.com/pulsecast/pulsecast/views/admin"
 )
 
-// logSize is how many entries the page of one thing shows.
+// logSize is how many entries the page of one subject shows.
 const logSize = 20
 
 // auditActions are the actions that the page offers as filters.
@@ -33,7 +33,7 @@ func (d *Site) audit(v *visit) error {
 		return err
 	}
 	if !f.To.IsZero() {
-		f.To = f.To.AddDate(0, 0, 1) // the last day is included
+		f.To = f.To.AddDate(0, 0, 1) // include the last day
 	}
 	if v.Query("format") == "csv" {
 		return d.exportAudit(v, f)
@@ -57,7 +57,7 @@ func dayOf(q query, name string) (time.Time, error) {
 	}
 	at, err := time.Parse(time.DateOnly, text)
 	if err != nil {
-		return at, problem.InvalidParameter(name, "must be a day like 2026-11-21")
+		return at, problem.InvalidParameter(name, "must be a day, like 2026-11-21")
 	}
 	return at, nil
 }
@@ -83,7 +83,7 @@ func (d *Site) exportAudit(v *visit, f audit.Filter) error {
 	return sendCSV(v.Ctx, "audit.csv", out)
 }
 
-// entriesOn reads the newest entries about one thing.
+// entriesOn reads the newest entries about one target.
 func (d *Site) entriesOn(ctx context.Context, target string, limit int) ([]views.Entry, error) {
 	list, _, err := audit.List(ctx, d.DB.Reader, audit.Filter{Target: target, Limit: limit})
 	return entryProps(list), err

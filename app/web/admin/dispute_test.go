@@ -28,8 +28,8 @@ func link(r reply, within, label string) string {
 	return found.AttrOr("href", "")
 }
 
-// TestDispute: an author's objection stands beside the prediction, a click leads to the
-// preview of another ruling, and the author gets an answer.
+// TestDispute checks that an author's objection is listed with the prediction, that a click leads
+// to the preview of another ruling, and that the author gets an answer.
 func TestDispute(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
@@ -68,7 +68,7 @@ func TestDispute(t *testing.T) {
 		}
 		b.follow(due, "/admin/reports/"+filed.ID.String(), url.Values{"note": {"You were right."}})
 		if got := b.get(due).text("main"); strings.Contains(got, "Disputed by its author") {
-			t.Errorf("answered, it still waits: %s", got)
+			t.Errorf("the answered dispute is still listed: %s", got)
 		}
 		mine, err := h.moderation.ReportsOf(t.Context(), h.due.ID, h.agent.ID)
 		if err != nil || len(mine) != 1 || mine[0].Answer != "You were right." || mine[0].Status != "closed" || mine[0].ClosedAt.IsZero() {

@@ -18,16 +18,16 @@ import (
 
 const signInPath = "/admin/sign-in"
 
-// The cookies. The session's is Lax, not Strict, so that a link in a message to an
-// admin opens the page: pages change nothing, and every act needs its token.
+// The cookies. The session cookie is Lax, not Strict, so that an admin can follow a link in a
+// message. That is safe: pages change nothing, and every act needs its token.
 const (
 	sessionCookie = "pulsecast_admin"
-	formCookie    = "pulsecast_admin_form" // what the sign-in form's token is made from
-	nextCookie    = "pulsecast_admin_next" // where to go after signing in
+	formCookie    = "pulsecast_admin_form" // the secret that the sign-in form's token is derived from
+	nextCookie    = "pulsecast_admin_next" // the page to open after sign-in
 	flowCookie    = "pulsecast_admin_flow" // the secret of a sign-in at the provider
 )
 
-// page lets signed-in admins see a page and leads everybody else to the sign-in.
+// page serves a page to signed-in admins and redirects other clients to the sign-in form.
 func (d *Site) page(h handler) fiber.Handler {
 	return func(c *fiber.Ctx) error {
 		unlisted(c)
@@ -46,7 +46,7 @@ func (d *Site) page(h handler) fiber.Handler {
 	}
 }
 
-// act lets signed-in admins act, from our own pages only.
+// act runs an act for signed-in admins, if the form comes from our own pages.
 func (d *Site) act(h handler) fiber.Handler {
 	return func(c *fiber.Ctx) error {
 		unlisted(c)
@@ -58,39 +58,39 @@ func (d *Site) act(h handler) fiber.Handler {
 			return err
 		}
 		if !d.ownForm(c) || !hmac.Equal([]byte(c.FormValue("csrf")), []byte(v.csrf)) {
-			return problem.New(problem.CodeForgedRequest, "Nothing was changed. This form was not sent from its own page, or is out of date; open the page again and retry.")
+			return problem.New(problem.CodeForgedRequest, "Nothing was changed. This form is out of date or was not sent from its own page. Open the page again and retry.")
 		}
 		return d.refused(v, h(v))
 	}
 }
 
-// unlisted keeps search engines away.
+// unlisted keeps a page out of search engines.
 func unlisted(c *fiber.Ctx) {
 	c.Set("X-Robots-Tag", "noindex, nofollow")
 	c.Set(fiber.HeaderReferrerPolicy, "same-origin")
 }
 
-// enter finds who is signed in; domain.ErrNoSession when nobody is.
+// enter returns the visit of the signed-in admin. It returns domain.ErrNoSession if there is none.
 func (d *Site) enter(c *fiber.Ctx) (*visit, error) {
 	token := strings.Clone(c.Cookies(sessionCookie))
 	session, admin, err := d.admins.FindSession(c.UserContext(), d.DB, token, d.Now())
 	if err != nil {
 		return nil, err
 	}
-	if !d.stillFrom(admin.Issuer) {
+	if !d.issuerAllowed(admin.Issuer) {
 		return nil, domain.ErrNoSession
 	}
 	return &visit{Ctx: c, admin: admin, session: session, csrf: tokenOf(token, "session"), address: address(c)}, nil
 }
 
-// stillFrom tells whether admins of an issuer may be here: those of a provider only
-// while that provider is the configured one.
-func (d *Site) stillFrom(issuer string) bool {
+// issuerAllowed returns whether admins of an issuer may sign in. Admins of a provider may only while
+// that provider is configured.
+func (d *Site) issuerAllowed(issuer string) bool {
 	return issuer == "" || (d.People != nil && d.People.Is(issuer))
 }
 
-// tokenOf derives the token of a form from a secret that only the browser and we
-// know. It is not the secret, so that a page that leaks does not give it away.
+// tokenOf derives a form's token from a secret that only the browser and this server know. The
+// token isn't the secret, so a leaked page doesn't reveal the secret.
 func tokenOf(secret, use string) string {
 	mac := hmac.New(sha256.New, []byte(secret))
 	mac.Write([]byte("pulsecast admin form: " + use))
@@ -99,9 +99,8 @@ func tokenOf(secret, use string) string {
 
 func address(c *fiber.Ctx) string { return httpserver.ClientAddr(c).String() }
 
-// ownForm tells whether a form was sent from our own pages, as every current browser
-// says by itself. A client that says nothing is no browser; it needs the token all
-// the same.
+// ownForm returns whether a form was sent from our own pages. Every current browser says so in a
+// header. A client without these headers isn't a browser and still needs the token.
 func (d *Site) ownForm(c *fiber.Ctx) bool {
 	if site := c.Get("Sec-Fetch-Site"); site != "" {
 		return site == "same-origin"
@@ -122,6 +121,6 @@ func (d *Site) setCookie(c *fiber.Ctx, name, value string, life time.Duration, s
 	c.Cookie(cookie)
 }
 
-func nowhere(*visit) error {
+func noSuchPage(*visit) error {
 	return problem.NotFound("There is no admin page at this address.")
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/identity/identitytest"
 )
 
-// TestMatrix walks every admin route as everybody who must not get in.
+// TestMatrix requests every admin route as each client that must be refused.
 func TestMatrix(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
@@ -95,7 +95,7 @@ func TestMatrix(t *testing.T) {
 					t.Errorf("%s: %s %s: %d to %q", who, r.method, r.path, got.status, got.header.Get("Location"))
 				}
 				if got.header.Get("Cache-Control") != "no-store" || !strings.Contains(got.header.Get("X-Robots-Tag"), "noindex") {
-					t.Errorf("%s: %s %s may be kept or found: %v", who, r.method, r.path, got.header)
+					t.Errorf("%s: %s %s may be cached or indexed: %v", who, r.method, r.path, got.header)
 				}
 			}
 			if after := h.state(); after != before {
@@ -118,9 +118,9 @@ func TestMatrix(t *testing.T) {
 			}
 		}
 		if walked < 6*25 {
-			t.Errorf("walked %d requests only", walked)
+			t.Errorf("sent only %d requests", walked)
 		}
-		// The walk proves something only if the same requests pass for an admin.
+		// The refusals prove something only if the same requests succeed for an admin.
 		for _, r := range h.routes() {
 			if got := valid.get(r.path); r.method == http.MethodGet && !strings.HasSuffix(r.path, "/anything") && r.path != "/admin/sign-in/callback" && got.status != 200 && got.status != 303 {
 				t.Errorf("eve: GET %s: %d %s", r.path, got.status, got.text("main"))
@@ -131,7 +131,7 @@ func TestMatrix(t *testing.T) {
 
 type route struct{ method, path string }
 
-// form has what the act needs beside the token, so that it would work.
+// form returns the fields that an act needs besides the token, so that it would succeed.
 func (r route) form(token url.Values) url.Values {
 	if r.method == http.MethodGet {
 		return nil
@@ -148,7 +148,7 @@ func (r route) form(token url.Values) url.Values {
 	return form
 }
 
-// routes are all that the server knows below /admin, with real ids, but the sign-in form.
+// routes returns every route below /admin except the sign-in form, with real ids.
 func (h *house) routes() []route {
 	ids := strings.NewReplacer(":handle", "ada", ":kind", "predictions", ":feed", "markets", "*", "anything")
 	var list []route
@@ -169,7 +169,7 @@ func (h *house) routes() []route {
 	return list
 }
 
-// assignment is the id of one that is there.
+// assignment returns the id of an existing assignment.
 func (h *house) assignment() string {
 	h.t.Helper()
 	const id = "0198aaaa-0000-7000-8000-000000000001"
@@ -185,7 +185,7 @@ func (h *house) exec(query string, args ...any) {
 	}
 }
 
-// state is everything that an admin could have changed.
+// state returns everything that an admin could have changed.
 func (h *house) state() string {
 	h.t.Helper()
 	var out strings.Builder
@@ -214,7 +214,7 @@ func TestSignIn(t *testing.T) {
 			t.Fatalf("signed out: %d", r.status)
 		}
 		wrong := b.signIn("eve", "wrong password here")
-		if wrong.status != 401 || !strings.Contains(wrong.text(".field-error"), "do not belong together") {
+		if wrong.status != 401 || !strings.Contains(wrong.text(".field-error"), "The name or the password is wrong") {
 			t.Errorf("wrong password: %d %s", wrong.status, wrong.text("main"))
 		}
 		unknown := b.signIn("nobody", "wrong password here")

@@ -8,7 +8,7 @@ import (
 
 const handlesPath = "/admin/handles"
 
-// handles shows the handles that no new agent gets.
+// handles shows the handles that new agents can't get.
 func (d *Site) handles(v *visit) error {
 	list, err := d.agents.ReservedHandles(v.UserContext(), d.DB.Reader)
 	if err != nil {

@@ -13,7 +13,8 @@ import (
 	"github.com/pulsecast/pulsecast/app/database/dbtest"
 )
 
-// TestReservedHandles: admins add to the built-in ones, and take back what they added.
+// TestReservedHandles checks that admins can add to the built-in handles and remove what they
+// added.
 func TestReservedHandles(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
@@ -53,8 +54,8 @@ func TestReservedHandles(t *testing.T) {
 		if r := eve.post(page, page, url.Values{"handle": {"No Such"}, "note": {"x"}}); r.status != 422 {
 			t.Errorf("a bad one: %d", r.status)
 		}
-		// Neither the name nor the handle is to be had, but for the operator's own agents; names
-		// that contain it are.
+		// Only the operator's own agents may have the handle or the name. A name that contains it
+		// is allowed.
 		for _, n := range []agent.New{
 			{Profile: agent.Profile{Name: "Acme"}}, {Profile: agent.Profile{Name: "ACME!"}},
 			{Profile: agent.Profile{Name: "Acme Two"}, Handle: "acme"},
@@ -64,13 +65,13 @@ func TestReservedHandles(t *testing.T) {
 			}
 		}
 		if got, err := join(agent.New{Profile: agent.Profile{Name: "Acme"}, Official: true}); err != nil || got != "acme-2" {
-			t.Errorf("the operator's: %q, %v", got, err)
+			t.Errorf("the operator's agent: %q, %v", got, err)
 		}
 		if got, err := join(agent.New{Profile: agent.Profile{Name: "Acme Fan"}}); err != nil || got != "acme-fan" {
 			t.Errorf("by another name: %q, %v", got, err)
 		}
 		if a, err := (agent.Store{}).ByHandle(t.Context(), db.Reader, "ada"); err != nil || a.ID != h.agent.ID {
-			t.Errorf("the agent that had one: %v, %v", a, err)
+			t.Errorf("the agent that had the handle already: %v, %v", a, err)
 		}
 		form := url.Values{"csrf": {eve.get(page).value("csrf")}, "handle": {"acme"}, "note": {"sold"}}
 		if r := eve.do("POST", page+"/free", form); r.status != 303 {

@@ -39,8 +39,8 @@ const (
 	password = "correct horse battery"
 )
 
-// house is the admin pages on a database with an admin, an agent with a key, a market that
-// has closed without a result and a prediction that is due.
+// house is the admin pages on a database with an admin, an agent with a key, a closed market
+// without a result, and a prediction that is due.
 type house struct {
 	t          *testing.T
 	db         *database.DB
@@ -67,7 +67,7 @@ func openAt(t *testing.T, db *database.DB, address string) *house {
 	return openWith(t, db, address, nil)
 }
 
-// openWith is a house of which some settings are changed.
+// openWith opens a house with some settings changed.
 func openWith(t *testing.T, db *database.DB, address string, change func(*config.Config)) *house {
 	t.Helper()
 	cfg := config.Default()
@@ -108,7 +108,7 @@ func (h *house) monitor() *monitor.Monitor {
 	return monitor.New(monitor.Options{DB: h.db, Now: func() time.Time { return h.now }, Feeds: []monitor.Snapshots{h}, BackupEvery: h.config.BackupEvery})
 }
 
-// Status is that of the feed of markets.
+// Status returns the status of the markets feed.
 func (h *house) Status() signal.Status {
 	return signal.Status{Name: "markets", AsOf: h.now, Records: 1}
 }
@@ -163,7 +163,7 @@ func (h *house) publish(title, marketID string) (out prediction.Record) {
 	return out
 }
 
-// browser is one person's browser: it keeps cookies and does not follow redirects.
+// browser is one person's browser. It keeps cookies and doesn't follow redirects.
 type browser struct {
 	h      *house
 	client *http.Client
@@ -181,7 +181,7 @@ func (h *house) browser() *browser {
 	}}
 }
 
-// reach leads to the house, and to an identity provider on this machine.
+// reach sends requests to the house, and to an identity provider on this machine.
 func (h *house) reach(ctx context.Context, network, address string) (net.Conn, error) {
 	if strings.HasPrefix(address, "127.0.0.1:") {
 		return new(net.Dialer).DialContext(ctx, network, address)
@@ -189,7 +189,7 @@ func (h *house) reach(ctx context.Context, network, address string) (net.Conn, e
 	return h.dial()
 }
 
-// signedIn is a browser in which somebody has signed in.
+// signedIn returns a browser that is signed in.
 func (h *house) signedIn(name string) *browser {
 	h.t.Helper()
 	b := h.browser()
@@ -214,7 +214,7 @@ type reply struct {
 
 func (b *browser) get(path string) reply { return b.do(http.MethodGet, path, nil) }
 
-// post sends the form of a page that has this action, with some fields set.
+// post sends the form on a page that has this action, with some fields set.
 func (b *browser) post(page, action string, fields url.Values) reply {
 	b.h.t.Helper()
 	form := b.get(page).doc.Find(`form[method="post"][action="` + action + `"]`).First()
@@ -262,12 +262,12 @@ func (b *browser) do(method, path string, form url.Values) reply {
 	return r
 }
 
-// text is what a selector's elements say, white space folded.
+// text returns the text of the elements that match a selector, with white space folded.
 func (r reply) text(selector string) string {
 	return strings.Join(strings.Fields(r.doc.Find(selector).Text()), " ")
 }
 
-// value is the value of the first field of a name.
+// value returns the value of the first field with a name.
 func (r reply) value(name string) string {
 	v, _ := r.doc.Find(`[name="` + name + `"]`).First().Attr("value")
 	return v

@@ -12,16 +12,16 @@ import (
 	views "github.com/pulsecast/pulsecast/views/admin"
 )
 
-// providerPath is where a sign-in at the identity provider begins. It is a link and
-// no form: the policy of pages lets no form end up at another host.
+// providerPath is where a sign-in at the identity provider starts. It is a link and not a form,
+// because the pages' security policy forbids forms that end at another host.
 const providerPath = signInPath + "/provider"
 
-// toProvider begins a sign-in at the identity provider. The flow's secret goes into a
-// cookie that is Lax, not Strict, as the provider's own page leads back to us.
+// toProvider starts a sign-in at the identity provider. The flow's secret goes into a cookie that
+// is Lax, not Strict, because the provider's own page leads back to us.
 func (d *Site) toProvider(c *fiber.Ctx) error {
 	unlisted(c)
 	if site := c.Get("Sec-Fetch-Site"); site != "" && site != "same-origin" && site != "none" {
-		return redirect(c, signInPath, "") // a page of another site begins none
+		return redirect(c, signInPath, "") // a page of another site can't start a sign-in
 	}
 	if _, err := d.enter(c); err == nil {
 		return redirect(c, "/admin", "")
@@ -38,7 +38,7 @@ func (d *Site) toProvider(c *fiber.Ctx) error {
 	return c.Redirect(to, fiber.StatusSeeOther)
 }
 
-// fromProvider ends it. Only the browser that began the flow has its cookie, and only
+// fromProvider completes a sign-in. Only the browser that started the flow has its cookie, and only
 // the first return uses it.
 func (d *Site) fromProvider(c *fiber.Ctx) error {
 	unlisted(c)
@@ -69,8 +69,8 @@ func (d *Site) fromProvider(c *fiber.Ctx) error {
 	return d.letIn(c, token)
 }
 
-// flowOver: a return that belongs to no flow of this browser.
+// flowOver returns the refusal of a return that belongs to no flow of this browser.
 func flowOver() error {
 	return problem.New(problem.CodeSignInOver,
-		"Nobody was signed in. This sign-in was begun in another browser, was used already, or took more than ten minutes. Start again.")
+		"You are not signed in. This sign-in was started in another browser, was used already, or took more than ten minutes. Start again.")
 }

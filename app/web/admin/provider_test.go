@@ -22,8 +22,7 @@ func withProvider(t *testing.T, db *database.DB) (*house, *identitytest.Provider
 	return openWith(t, db, base, p.Configure), p
 }
 
-// toProvider begins a sign-in and gives the address that the provider sends the
-// browser back to.
+// toProvider starts a sign-in and returns the address that the provider redirects the browser to.
 func (b *browser) toProvider() string {
 	b.h.t.Helper()
 	r := b.get(providerPath)
@@ -78,13 +77,13 @@ func TestSignInAtProvider(t *testing.T) {
 			}
 		}
 		if other := h.browser(); other.viaProvider().status != 303 || h.count("SELECT COUNT(*) FROM admins WHERE issuer = ? AND subject = ?", p.URL, "subject of ada@example.org") != 1 {
-			t.Error("the second sign-in made another admin, or none")
+			t.Error("the second sign-in did not use the same admin")
 		}
 		if n := h.count("SELECT COUNT(*) FROM audit_log WHERE actor = 'ada' AND action = 'sign_in' AND note = ?", "through "+p.URL); n != 2 {
-			t.Errorf("%d entries of signing in", n)
+			t.Errorf("%d entries of sign-ins", n)
 		}
 		if n := h.count("SELECT COUNT(*) FROM audit_log WHERE actor = 'ada' AND action = 'admin_created'"); n != 1 {
-			t.Errorf("%d entries of a new admin", n)
+			t.Errorf("%d entries of created admins", n)
 		}
 		for _, secret := range []string{"", password} {
 			if r := h.browser().signIn("ada", secret); r.status != 401 {
@@ -97,7 +96,8 @@ func TestSignInAtProvider(t *testing.T) {
 	})
 }
 
-// TestProviderNeverTakesOverAnAdmin: a name says nothing about who somebody is.
+// TestProviderNeverTakesOverAnAdmin checks that a person with an existing admin's name doesn't
+// become that admin.
 func TestProviderNeverTakesOverAnAdmin(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
@@ -123,7 +123,7 @@ func TestProviderNeverTakesOverAnAdmin(t *testing.T) {
 
 func TestProviderFaults(t *testing.T) {
 	t.Parallel()
-	const notVerified, notGranted, over = "could not be verified", "did not grant you the scope", "was begun in another browser"
+	const notVerified, notGranted, over = "could not be verified", "did not grant you the scope", "was started in another browser"
 	id := func(name string, value any) identitytest.Lies {
 		return identitytest.Lies{ID: func(c identitytest.Claims) { c[name] = value }}
 	}
@@ -179,7 +179,7 @@ func TestProviderFaults(t *testing.T) {
 		h, p := withProvider(t, db)
 		for name, fault := range faults {
 			p.Lie(fault.lies)
-			h.now = h.now.Add(time.Second) // thirty failures a minute are let through
+			h.now = h.now.Add(time.Second) // stay below the limit of thirty failures a minute
 			b := h.browser()
 			r := b.viaProvider()
 			said := r.text(".field-error")
@@ -202,13 +202,13 @@ func TestProviderFaults(t *testing.T) {
 		b := h.browser()
 		p.Lie(identitytest.Lies{})
 		if r := b.viaProvider(); r.status != 303 {
-			t.Errorf("the truth after all those lies: %d %s", r.status, r.text("main"))
+			t.Errorf("a correct return after the wrong ones: %d %s", r.status, r.text("main"))
 		}
 	})
 }
 
-// TestReturnIsUsedOnce: what the provider sends back is good once, in the browser
-// that began, for ten minutes.
+// TestReturnIsUsedOnce checks that a return from the provider works once, in the browser that
+// started the sign-in, for ten minutes.
 func TestReturnIsUsedOnce(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
@@ -236,7 +236,7 @@ func TestReturnIsUsedOnce(t *testing.T) {
 		refused("another browser's", h.browser().get(back))
 		other := h.browser()
 		other.toProvider()
-		refused("another browser's, in a flow of its own", other.get(back))
+		refused("a return of another browser, with its own flow", other.get(back))
 		if p.Tokens() != 0 {
 			t.Errorf("%d codes were tried", p.Tokens())
 		}
@@ -255,15 +255,15 @@ func TestReturnIsUsedOnce(t *testing.T) {
 		h.now = h.now.Add(domain.FlowLife)
 		refused("late", late.get(address))
 		begin := h.browser()
-		begin.toProvider() // clears away what is over
+		begin.toProvider() // deletes expired flows
 		if n := h.count("SELECT COUNT(*) FROM admin_flows"); n != 1 {
-			t.Errorf("%d flows are kept", n)
+			t.Errorf("%d flows are stored", n)
 		}
 	})
 }
 
-// TestGrantIsSeenWhereProvidersPutIt: not every provider names the scopes with the
-// tokens. The first place that names any decides.
+// TestGrantIsSeenWhereProvidersPutIt checks each place where a provider may name the granted
+// scopes. The first place that names scopes decides.
 func TestGrantIsSeenWhereProvidersPutIt(t *testing.T) {
 	t.Parallel()
 	const scope = identitytest.AdminScope
@@ -370,8 +370,8 @@ func TestProviderAttemptsAreLimited(t *testing.T) {
 	})
 }
 
-// TestSessionsEndWithTheProvider: another provider, or none, and those of the first
-// are nobody.
+// TestSessionsEndWithTheProvider checks that sessions of a provider end when another provider, or
+// none, is configured.
 func TestSessionsEndWithTheProvider(t *testing.T) {
 	t.Parallel()
 	h, _ := withProvider(t, dbtest.Open(t, database.SQLite))
@@ -385,8 +385,8 @@ func TestSessionsEndWithTheProvider(t *testing.T) {
 	}
 }
 
-// TestHowWeSayWhoWeAre at the token endpoint: as the provider wants it, and a client
-// without a secret by its id alone.
+// TestHowWeSayWhoWeAre checks how the client authenticates at the token endpoint: as the provider
+// requires, or by its id alone if it has no secret.
 func TestHowWeSayWhoWeAre(t *testing.T) {
 	t.Parallel()
 	post := func(doc identitytest.Claims) {
@@ -412,8 +412,8 @@ func TestHowWeSayWhoWeAre(t *testing.T) {
 	}
 }
 
-// TestEndpointsAreChecked: the document leads a browser, and our secret, to an http(s)
-// address only.
+// TestEndpointsAreChecked checks that the discovery document can send a browser, and our secret,
+// only to an http(s) address.
 func TestEndpointsAreChecked(t *testing.T) {
 	t.Parallel()
 	for _, endpoint := range []string{"authorization_endpoint", "token_endpoint", "userinfo_endpoint"} {

@@ -15,13 +15,13 @@ import (
 	"github.com/pulsecast/pulsecast/views/components"
 )
 
-// pageSize is how many rows a list shows, exportSize how many a CSV holds at most.
+// pageSize is how many rows a list shows. exportSize is the greatest number of rows in a CSV.
 const (
 	pageSize   = 50
 	exportSize = 100_000
 )
 
-// query is the address of a page with the filters that the page knows.
+// query is the address of a page with the filters that the page supports.
 type query struct {
 	path   string
 	values url.Values
@@ -48,8 +48,8 @@ func readQuery(c *fiber.Ctx, names ...string) (query, error) {
 
 func (q query) get(name string) string { return q.values.Get(name) }
 
-// with returns the address with one parameter changed; "" takes it out. Any change other
-// than that of the cursor leads to the first page.
+// with returns the address with one parameter changed. "" removes the parameter. Any change except
+// to the cursor leads to the first page.
 func (q query) with(name, value string) string {
 	values := url.Values{}
 	for k, v := range q.values {
@@ -90,7 +90,7 @@ func (q query) keep(but ...string) []components.Field {
 	return list
 }
 
-// sendCSV sends rows as a file for a spreadsheet.
+// sendCSV sends rows as a CSV file.
 func sendCSV(c *fiber.Ctx, name string, rows [][]string) error {
 	var b strings.Builder
 	w := csv.NewWriter(&b)
@@ -108,8 +108,8 @@ func sendCSV(c *fiber.Ctx, name string, rows [][]string) error {
 	return c.SendString(b.String())
 }
 
-// harmless keeps a spreadsheet from running a text as a formula. An apostrophe in front
-// makes the spreadsheet show it as text.
+// harmless keeps a spreadsheet from running a text as a formula. With an apostrophe in front, the
+// spreadsheet shows it as text.
 func harmless(cell string) string {
 	if cell != "" && strings.ContainsRune("=+-@\t\r\n", rune(cell[0])) {
 		return "'" + cell

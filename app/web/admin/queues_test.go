@@ -19,9 +19,9 @@ import (
 	"github.com/pulsecast/pulsecast/app/prediction"
 )
 
-// TestEveryPlaceCountsTheSameQueue: the list of markets that wait, the overview, the
-// system page and the metrics agree, and so they do on predictions that are due. A
-// closed market and one that vanished wait; a sample waits for nothing.
+// TestEveryPlaceCountsTheSameQueue checks that the list, the overview, the system page and the
+// metrics agree on how many markets wait and how many predictions are due. A closed market and a
+// vanished one wait. A sample market doesn't.
 func TestEveryPlaceCountsTheSameQueue(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
@@ -80,7 +80,7 @@ func (h *house) add(p prediction.Prediction) {
 	}
 }
 
-// scrape reads the metrics once and returns how to find a value by its full name.
+// scrape reads the metrics once and returns a function that finds a value by its full name.
 func (h *house) scrape() func(name string) float64 {
 	h.t.Helper()
 	m := metrics.New(metrics.Options{DB: h.db, Now: func() time.Time { return h.now }, Monitor: h.monitor(), Usage: h.usage.Waiting})

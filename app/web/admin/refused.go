@@ -9,16 +9,16 @@ import (
 	views "github.com/pulsecast/pulsecast/views/admin"
 )
 
-// target says what an act is about, for the page that says why it was not done.
+// target is an error with the subject of the failed act, for the page that shows the refusal.
 type target struct {
 	error
-	name string // in the audit log
+	name string // as in the audit log
 	back string
 }
 
 func (t target) Unwrap() error { return t.error }
 
-// about adds what a failed act was about; nil stays nil.
+// about adds the subject of a failed act to its error. It returns nil if err is nil.
 func about(err error, name, back string) error {
 	if err == nil {
 		return nil
@@ -26,8 +26,8 @@ func about(err error, name, back string) error {
 	return target{err, name, back}
 }
 
-// refused shows the refusal of an act as a page that says who changed what meanwhile.
-// Other errors go on to the server.
+// refused shows the refusal of an act as a page that says who changed what in the meantime. It
+// returns other errors to the server.
 func (d *Site) refused(v *visit, err error) error {
 	refusal, ok := errors.AsType[*problem.Error](err)
 	if !ok || v.Method() != fiber.MethodPost || (refusal.Status != 409 && refusal.Status != 422) {

@@ -12,8 +12,8 @@ import (
 	"github.com/pulsecast/pulsecast/app/moderation"
 )
 
-// TestReportQueue: reports of agents and of readers wait side by side, and an answer
-// takes one out of the queue.
+// TestReportQueue checks that reports of agents and of readers are in one queue, and that an answer
+// removes a report.
 func TestReportQueue(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {

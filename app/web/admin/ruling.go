@@ -16,11 +16,11 @@ import (
 	views "github.com/pulsecast/pulsecast/views/admin"
 )
 
-// subject is the prediction or market that an address of a ruling names.
+// subject is the prediction or market that the address of a ruling names.
 type subject struct {
 	market     bool
 	id         string
-	prediction uuid.UUID // unless market
+	prediction uuid.UUID // zero if market is true
 }
 
 func pathSubject(v *visit) (s subject, err error) {
@@ -35,10 +35,10 @@ func pathSubject(v *visit) (s subject, err error) {
 		}
 		return s, nil
 	}
-	return s, nowhere(v)
+	return s, noSuchPage(v)
 }
 
-// target names the subject in the audit log.
+// target returns the subject's name in the audit log.
 func (s subject) target() string {
 	if s.market {
 		return audit.MarketTarget(s.id)
@@ -53,7 +53,7 @@ func (s subject) path() string {
 	return predictionPath(s.prediction)
 }
 
-// kinds are the rulings that a subject can have.
+// kinds returns the rulings that are possible on the subject.
 func (s subject) kinds() []string {
 	if s.market {
 		return []string{settlement.KindMarketCorrected, settlement.KindMarketVoided}
@@ -61,13 +61,13 @@ func (s subject) kinds() []string {
 	return []string{settlement.KindPredictionSettled, settlement.KindPredictionChanged, settlement.KindPredictionVoided}
 }
 
-// read reads a ruling: the name of what happened, or for a prediction without a market a
-// value instead. A void needs neither.
+// read makes a ruling from a form. It needs the name of the outcome, or for a prediction without a
+// market a value instead. A void needs neither.
 func (s subject) read(kind, outcome, value string) (moderation.Ruling, error) {
 	r := moderation.Ruling{Kind: kind, Subject: s.id}
 	switch {
 	case !slices.Contains(s.kinds(), kind):
-		return r, problem.InvalidRequest(problem.Field{Field: "kind", Message: "must be one of those the page offers"})
+		return r, problem.InvalidRequest(problem.Field{Field: "kind", Message: "must be a ruling that the page offers"})
 	case kind == settlement.KindPredictionVoided || kind == settlement.KindMarketVoided:
 	case value != "":
 		y, err := strconv.ParseFloat(value, 64)
@@ -83,8 +83,8 @@ func (s subject) read(kind, outcome, value string) (moderation.Ruling, error) {
 	return r, nil
 }
 
-// ruling shows a prediction or a market and what can be ruled on it. If the address
-// holds a ruling, it also shows what that would change.
+// ruling shows a prediction or a market and its possible rulings. If the address holds a ruling,
+// the page also shows what that would change.
 func (d *Site) ruling(v *visit) error {
 	s, err := pathSubject(v)
 	if err != nil {
@@ -116,7 +116,7 @@ func (d *Site) ruling(v *visit) error {
 	return show(v.Ctx, views.Ruling(p))
 }
 
-// addPreview adds what the ruling would change, or how it would be refused.
+// addPreview adds what the ruling would change, or its refusal.
 func (d *Site) addPreview(v *visit, s subject, p *views.RulingProps) error {
 	r, err := s.read(p.Kind, p.Outcome, p.Number)
 	var change settlement.Change
@@ -190,7 +190,7 @@ func points(p *score.Points) *float64 {
 	return new(p.Float())
 }
 
-// rule carries a ruling out, if it still changes what the admin saw.
+// rule carries a ruling out, if its effect is still what the admin saw.
 func (d *Site) rule(v *visit) error {
 	s, err := pathSubject(v)
 	if err != nil {

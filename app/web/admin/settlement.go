@@ -77,7 +77,8 @@ func (d *Site) addCorrections(ctx context.Context, p *views.SettlementProps) err
 	return err
 }
 
-// disputes reads the open disputes, those about one prediction unless about is uuid.Nil.
+// disputes reads the open disputes. If about isn't uuid.Nil, it reads only those about that
+// prediction.
 func (d *Site) disputes(ctx context.Context, about uuid.UUID) ([]views.Dispute, error) {
 	list, err := d.Moderation.Disputes(ctx, about, queueSize)
 	out := make([]views.Dispute, len(list))
@@ -100,7 +101,7 @@ func disputeProps(x *moderation.Dispute) views.Dispute {
 	return out
 }
 
-// find leads to the page of an id or of a public address.
+// find redirects to the page of an id or of a public address.
 func (d *Site) find(v *visit) error {
 	q, err := readQuery(v.Ctx, "id")
 	if err != nil {
@@ -123,7 +124,7 @@ func (d *Site) find(v *visit) error {
 	return redirect(v.Ctx, marketPath(text), "")
 }
 
-// closeReport answers a report.
+// closeReport answers and closes a report.
 func (d *Site) closeReport(v *visit) error {
 	id, err := uuid.Parse(v.param("id"))
 	if err != nil {

@@ -24,8 +24,8 @@ func (d *Site) signInForm(c *fiber.Ctx) error {
 	return d.askToSignIn(c, views.SignInProps{})
 }
 
-// askToSignIn shows the form, whose token belongs to a cookie of this browser: so a
-// page elsewhere cannot sign anybody in as somebody else.
+// askToSignIn shows the form. Its token belongs to a cookie of this browser, so that a page
+// elsewhere can't sign the browser in to another account.
 func (d *Site) askToSignIn(c *fiber.Ctx, p views.SignInProps) error {
 	secret := strings.Clone(c.Cookies(formCookie))
 	if len(secret) != len(domain.NewToken()) {
@@ -43,7 +43,7 @@ func (d *Site) signIn(c *fiber.Ctx) error {
 	unlisted(c)
 	secret := c.Cookies(formCookie)
 	if secret == "" || !d.ownForm(c) || !hmac.Equal([]byte(c.FormValue("csrf")), []byte(tokenOf(secret, "sign-in"))) {
-		return problem.New(problem.CodeForgedRequest, "You are not signed in. This form was not sent from its own page, or is out of date; open "+d.Config.BaseURL+signInPath+" and retry.")
+		return problem.New(problem.CodeForgedRequest, "You are not signed in. This form is out of date or was not sent from its own page. Open "+d.Config.BaseURL+signInPath+" and retry.")
 	}
 	name := strings.Clone(c.FormValue("name"))
 	token, _, err := d.admins.SignIn(
@@ -55,7 +55,7 @@ func (d *Site) signIn(c *fiber.Ctx) error {
 	return d.letIn(c, token)
 }
 
-// turnAway shows the form again, with the reason.
+// turnAway shows the form again with the reason of the refusal.
 func (d *Site) turnAway(c *fiber.Ctx, err error, p views.SignInProps) error {
 	err = d.srv.CredentialFailed(c, err)
 	refusal, refused := errors.AsType[*problem.Error](err)
@@ -71,7 +71,7 @@ func (d *Site) turnAway(c *fiber.Ctx, err error, p views.SignInProps) error {
 	return d.askToSignIn(c, p)
 }
 
-// letIn gives the browser its session and leads it where it wanted to go.
+// letIn sets the session cookie and redirects to the page that was requested before the sign-in.
 func (d *Site) letIn(c *fiber.Ctx, token string) error {
 	d.setCookie(c, sessionCookie, token, domain.SessionLife, fiber.CookieSameSiteLaxMode)
 	d.setCookie(c, formCookie, "", 0, fiber.CookieSameSiteStrictMode)
@@ -80,7 +80,8 @@ func (d *Site) letIn(c *fiber.Ctx, token string) error {
 	return c.Redirect(next, fiber.StatusSeeOther)
 }
 
-// next is the page that was asked for before the sign-in: one of ours, or the first.
+// next returns the page that was requested before the sign-in if it is an admin page, else the
+// overview.
 func (d *Site) next(c *fiber.Ctx) string {
 	path, err := url.QueryUnescape(strings.Clone(c.Cookies(nextCookie)))
 	if err != nil {
@@ -93,7 +94,7 @@ func (d *Site) next(c *fiber.Ctx) string {
 	return path
 }
 
-// signOut ends this session, or all of this admin's.
+// signOut ends this session, or all sessions of this admin.
 func (d *Site) signOut(v *visit) error {
 	everywhere := v.form("everywhere") != ""
 	if err := d.admins.SignOut(v.UserContext(), d.DB, v.admin, v.session, everywhere, v.address, d.Now()); err != nil {

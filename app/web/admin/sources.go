@@ -13,11 +13,12 @@ import (
 )
 
 const (
-	// tickPatience is how long a browser waits for a reading, which goes on without it.
+	// tickPatience is how long the browser waits for a reading. A slower one continues in the
+	// background.
 	tickPatience = 8 * time.Second
-	// tickTimeout ends a reading.
+	// tickTimeout is the greatest duration of a reading.
 	tickTimeout = 2 * time.Minute
-	// unknownTags is how many of the unknown tags are shown.
+	// unknownTags is how many unknown tags the page shows.
 	unknownTags = 20
 )
 
@@ -86,7 +87,8 @@ func (d *Site) tick(v *visit) error {
 	return redirect(v.Ctx, "/admin/sources", word)
 }
 
-// readFeed begins a reading that goes on when the browser leaves, and reports its end.
+// readFeed starts a reading that continues if the browser leaves. The channel receives its error or
+// nil.
 func (d *Site) readFeed(feed string, read func(context.Context) (time.Duration, error)) <-chan error {
 	ended := make(chan error, 1)
 	go func() {

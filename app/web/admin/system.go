@@ -31,7 +31,7 @@ func (d *Site) system(v *visit) error {
 	return show(v.Ctx, views.System(p))
 }
 
-// addQueues adds what waits, of all nodes together.
+// addQueues adds the queues, counted over all nodes.
 func (d *Site) addQueues(ctx context.Context, _ *visit, p *views.SystemProps) error {
 	waiting, err := d.Monitor.Queues(ctx)
 	if err != nil {
@@ -84,7 +84,7 @@ func (d *Site) addSessions(ctx context.Context, v *visit, p *views.SystemProps) 
 	return err
 }
 
-// memory is what the process has in use, in bytes.
+// memory returns the memory that the process has in use, in bytes.
 func memory() uint64 {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)

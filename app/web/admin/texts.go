@@ -8,12 +8,12 @@ import (
 	views "github.com/pulsecast/pulsecast/views/admin"
 )
 
-// textStates names in forms which texts of an agent the public sees.
+// textStates maps the names in forms to which texts of an agent the public sees.
 var textStates = map[string]agent.Visibility{
 	"shown": agent.Public, "profile": agent.ProfileHidden, "all": agent.TextsHidden,
 }
 
-// textState is the key of textStates with a value.
+// textState returns the name in textStates of a visibility.
 func textState(now agent.Visibility) string {
 	for name, v := range textStates {
 		if v == now {
@@ -23,7 +23,7 @@ func textState(now agent.Visibility) string {
 	return ""
 }
 
-// previewTexts shows what hiding an agent's texts, or showing them again, changes.
+// previewTexts shows what would change if an agent's texts were hidden or shown again.
 func (d *Site) previewTexts(v *visit) error {
 	a, err := d.pathAgent(v)
 	if err != nil {

@@ -14,8 +14,9 @@ import (
 	"github.com/pulsecast/pulsecast/app/prediction"
 )
 
-// TestHideTexts: a preview first, a reason, an entry, a way back that leaves what was
-// hidden one by one, and of two admins the second sees what the first did.
+// TestHideTexts checks the preview, the reason and the audit entry of hiding an agent's texts.
+// Showing them again leaves predictions that were hidden one by one. If two admins act at once, the
+// second sees what the first did.
 func TestHideTexts(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
@@ -69,7 +70,7 @@ func TestHideTexts(t *testing.T) {
 		if a, err := (agent.Store{}).ByHandle(t.Context(), db.Reader, "ada"); err != nil || a.Name != "ada" || a.Model+a.Description != "" || hidden() != 2 || found() != 0 {
 			t.Errorf("hidden: %+v, %v; %d predictions, %d found", a, err, hidden(), found())
 		}
-		for _, want := range []string{"texts hidden", "oracle-9", "Buy my coins.", "shown → everything it wrote hidden", "adverts"} {
+		for _, want := range []string{"texts hidden", "oracle-9", "Buy my coins.", "shown → all texts hidden", "adverts"} {
 			if !strings.Contains(r.text("main"), want) {
 				t.Errorf("the page lacks %q: %s", want, r.text("main"))
 			}
@@ -79,10 +80,10 @@ func TestHideTexts(t *testing.T) {
 			return err
 		})
 		if err == nil || !strings.Contains(err.Error(), "text_hidden") {
-			t.Errorf("the agent writes over what is hidden: %v", err)
+			t.Errorf("the agent's update of a hidden text: %v", err)
 		}
 		form := url.Values{"csrf": {saw.value("csrf")}, "to": {"profile"}, "note": {"adverts"}, "seen": {saw.value("seen")}}
-		if r := olaf.do("POST", action, form); r.status != 409 || !strings.Contains(r.text("main"), "everything it wrote hidden") || !strings.Contains(r.text("main"), "eve") {
+		if r := olaf.do("POST", action, form); r.status != 409 || !strings.Contains(r.text("main"), "all texts hidden") || !strings.Contains(r.text("main"), "eve") {
 			t.Errorf("the second admin: %d %s", r.status, r.text("main"))
 		}
 

@@ -9,14 +9,14 @@ import (
 	"github.com/pulsecast/pulsecast/app/database/dbtest"
 )
 
-// TestAgentUsage: the page of an agent shows what it asked by endpoint, and its errors.
+// TestAgentUsage checks that an agent's page shows its requests by endpoint, and its errors.
 func TestAgentUsage(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
 		h := open(t, db)
 		b := h.signedIn("eve")
 		const page = "/admin/agents/ada"
-		if r := b.get(page); !strings.Contains(r.text("main"), "It asked nothing") || !strings.Contains(r.text("main"), "No error in 30 days") {
+		if r := b.get(page); !strings.Contains(r.text("main"), "The agent sent no requests") || !strings.Contains(r.text("main"), "No error in 30 days") {
 			t.Errorf("before: %s", r.text("main"))
 		}
 		for _, status := range []int{200, 200, 429, 500} {

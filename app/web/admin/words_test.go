@@ -7,7 +7,7 @@ import (
 	views "github.com/pulsecast/pulsecast/views/admin"
 )
 
-// TestWords: the pages have words for every kind of correction and every reason to wait.
+// TestWords checks that the pages have words for every kind of correction and every reason to wait.
 func TestWords(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []string{

@@ -11,8 +11,8 @@ import (
 	"github.com/pulsecast/pulsecast/app/identity/identitytest"
 )
 
-// TestSignInAtRealProvider: a provider that nobody here wrote signs an admin in, when
-// it grants the scope.
+// TestSignInAtRealProvider checks that an independent implementation of a provider signs an admin
+// in if it grants the scope.
 func TestSignInAtRealProvider(t *testing.T) {
 	t.Parallel()
 	z := identitytest.NewZitadel(t, base+callbackPath)

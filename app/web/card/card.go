@@ -1,6 +1,6 @@
-// Package card draws the picture that a shared link shows: 1200 × 630, PNG, in the
-// colours of the site's light theme. It draws Latin, Greek and Cyrillic; text in other
-// scripts is left to the page (see text.go).
+// Package card draws the picture of a shared link: 1200 × 630, PNG, in the colours of the site's
+// light theme. It can draw Latin, Greek and Cyrillic letters. Text in other scripts is left out
+// (see text.go).
 package card
 
 import (
@@ -15,13 +15,13 @@ import (
 	"golang.org/x/image/math/fixed"
 )
 
-// Size of the picture, in pixels; the shape that every network shows whole.
+// Size of the picture in pixels. Every network shows a picture of this shape whole.
 const (
 	Width  = 1200
 	Height = 630
 )
 
-// Tone says how a figure is coloured; its words say the same.
+// Tone is the colour of a figure. The figure's words say the same.
 type Tone int
 
 // The tones.
@@ -38,35 +38,35 @@ type Figure struct {
 	Tone         Tone
 }
 
-// Interval is an agent on the common scale of a card: Low and High bound its true edge,
-// Mid is its skill. Without a range all three are the skill.
+// Interval is an agent on the common scale of a card. Low and High bound its true edge and Mid is
+// its skill. Without a range all three are the skill.
 type Interval struct {
 	Name           string
 	Low, Mid, High float64
 	Proven         bool
 }
 
-// How much fits on a card.
+// The most figures and intervals that fit on a card.
 const (
 	MaxFigures   = 4
 	MaxIntervals = 7
 )
 
-// Card is what a picture says. Two equal cards are the same picture, so it is the key
-// of a cache as well.
+// Card is the content of a picture. Equal cards give the same picture, so a Card is also a cache
+// key.
 type Card struct {
-	Kicker    string // what this is, above the title
+	Kicker    string // kind of page, shown above the title
 	Title     string
-	Fallback  string // in place of a title that cannot be drawn
-	By        string // below the title
+	Fallback  string // shown if the title can't be drawn
+	By        string // shown below the title
 	Figures   [MaxFigures]Figure
 	Bar       Bar
 	Intervals [MaxIntervals]Interval
 	Sample    bool
 }
 
-// Bar sets a probability of the agent's against one of the market's, both 0..1. Below 0 there
-// is none of the agent's.
+// Bar compares the agent's probability with the market's, both 0..1. A negative Agent means that
+// the agent has none.
 type Bar struct {
 	Shown         bool
 	Agent, Market float64
@@ -88,7 +88,7 @@ func (t Tone) color() color.RGBA {
 	return [...]color.RGBA{Plain: ink, Accent: accent, Good: positive, Bad: negative}[t]
 }
 
-// Edges of the drawing.
+// Edges of the drawing area.
 const (
 	left   = 72
 	right  = Width - 72
@@ -118,7 +118,7 @@ func (c Card) PNG() ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// head is the brand and what the card is about.
+// head draws the brand and the kicker.
 func (c Card) head(p *pen) {
 	p.mark(left, 52, 52)
 	p.text("Pulsecast", left+68, 90, brand, ink)
@@ -129,7 +129,7 @@ func (c Card) head(p *pen) {
 	p.textLeftOf(drawable(c.Kicker, ""), x, 88, normal, muted)
 }
 
-// title writes the title and who stands behind it, and returns where that ends.
+// title writes the title and the line below it. It returns where they end.
 func (c Card) title(p *pen, lines int) (y int) {
 	title, style := drawable(c.Title, c.Fallback), heading
 	rows := p.wrap(title, right-left, style, lines)
@@ -149,7 +149,7 @@ func (c Card) title(p *pen, lines int) (y int) {
 	return y
 }
 
-// foot is the bar and the figures, at the bottom.
+// foot draws the bar and the figures at the bottom.
 func (c Card) foot(p *pen) {
 	if c.Figures[0].Value == "" {
 		return
@@ -169,15 +169,15 @@ func (c Card) foot(p *pen) {
 	}
 }
 
-// figureGap keeps two figures apart, in pixels.
+// figureGap is the least distance between two figures, in pixels.
 const figureGap = 48
 
 func (f Figure) width(p *pen, values style) int {
 	return max(p.width(f.Label, normal), p.width(f.Value, values))
 }
 
-// figureStyle is the largest style in which all figures fit beside each other, else the
-// smallest.
+// figureStyle returns the largest style in which all figures fit on one line, else the smallest
+// style.
 func (c Card) figureStyle(p *pen) style {
 	styles := []style{heading, dense, brand}
 	for _, s := range styles {
@@ -194,7 +194,7 @@ func (c Card) figureStyle(p *pen) style {
 	return styles[len(styles)-1]
 }
 
-// bar is the market's probability as a bar and the agent's as a mark on it.
+// bar draws the market's probability as a bar and the agent's as a mark on it.
 func (c Card) bar(p *pen, y int) {
 	const height = 16
 	p.rect(left, y, right, y+height, line)
@@ -258,14 +258,14 @@ func (p *pen) rect(x0, y0, x1, y1 int, c color.Color) {
 	draw.Draw(p.image, image.Rect(x0, y0, x1, y1), image.NewUniform(c), image.Point{}, draw.Src)
 }
 
-// textLeftOf ends at x and returns where it starts.
+// textLeftOf writes a text that ends at x and returns where it starts.
 func (p *pen) textLeftOf(s string, x, y int, st style, c color.Color) int {
 	start := x - p.width(s, st)
 	p.text(s, start, y, st, c)
 	return start
 }
 
-// textAround has its middle at x, as far as the edges allow.
+// textAround writes a text centred at x, moved if needed to stay within the edges.
 func (p *pen) textAround(s string, x, y int, st style, c color.Color) {
 	w := p.width(s, st)
 	p.text(s, min(right-w, max(left, x-w/2)), y, st, c)

@@ -56,7 +56,8 @@ func TestWrapKeepsInside(t *testing.T) {
 	}
 }
 
-// A picture differs where its card differs, and nowhere touches the edges.
+// TestPNG checks that different cards give different pictures and that no picture touches the
+// edges.
 func TestPNG(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("Wide ", 100)
@@ -85,7 +86,7 @@ func TestPNG(t *testing.T) {
 		}
 		again, _ := c.PNG()
 		if !bytes.Equal(picture, again) {
-			t.Errorf("%s: drawn twice, it differs", name)
+			t.Errorf("%s: a second drawing of the same card differs", name)
 		}
 		if slices.ContainsFunc(pictures, func(p []byte) bool { return bytes.Equal(p, picture) }) {
 			t.Errorf("%s looks like another", name)

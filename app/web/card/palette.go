@@ -5,11 +5,11 @@ import (
 	"image/color"
 )
 
-// shades is how many steps the smooth edge of a shape has.
+// shades is the number of steps in the smooth edge of a shape.
 const shades = 16
 
-// palette holds every colour of a card on each ground it is drawn on, with the shades
-// between: a picture of at most 256 colours has a third of the bytes.
+// palette holds every colour of a card on each background, with the shades between them. A picture
+// of at most 256 colours needs a third of the bytes.
 var palette = func() color.Palette {
 	p := color.Palette{background, surface, line}
 	for _, c := range []color.RGBA{ink, muted, accent, positive, negative, warn} {
@@ -29,13 +29,13 @@ var palette = func() color.Palette {
 	return p
 }()
 
-// blend is share of a over b.
+// blend mixes a over b, with a's share.
 func blend(a, b color.RGBA, share float64) color.RGBA {
 	mix := func(a, b uint8) uint8 { return uint8(float64(a)*share + float64(b)*(1-share) + 0.5) }
 	return color.RGBA{mix(a.R, b.R), mix(a.G, b.G), mix(a.B, b.B), 0xff}
 }
 
-// flat is the drawing in the colours of the palette.
+// flat returns the drawing in the colours of the palette.
 func flat(drawing *image.RGBA) *image.Paletted {
 	out := image.NewPaletted(drawing.Bounds(), palette)
 	known := map[color.RGBA]uint8{}

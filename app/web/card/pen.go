@@ -15,7 +15,7 @@ import (
 	"golang.org/x/image/vector"
 )
 
-// fonts are read once; a face of them is good for one drawing at a time.
+// fonts are read once. A face of a font can serve only one drawing at a time.
 var fonts = sync.OnceValues(func() (fonts struct{ regular, bold *opentype.Font }, err error) {
 	if fonts.regular, err = opentype.Parse(goregular.TTF); err != nil {
 		return fonts, fmt.Errorf("read font: %w", err)
@@ -26,13 +26,13 @@ var fonts = sync.OnceValues(func() (fonts struct{ regular, bold *opentype.Font }
 	return fonts, nil
 })
 
-// style is a size in pixels and a weight.
+// style is a text size in pixels and a weight.
 type style struct {
 	size float64
 	bold bool
 }
 
-// The styles of a card; a pen has a face for each.
+// The styles of a card. A pen has a face for each.
 var (
 	normal  = style{26, false}
 	byline  = style{30, false}
@@ -65,12 +65,12 @@ func newPen() (*pen, error) {
 	return p, nil
 }
 
-// width is how broad a text is, in pixels.
+// width returns the width of a text in pixels.
 func (p *pen) width(s string, st style) int {
 	return font.MeasureString(p.faces[st], s).Ceil()
 }
 
-// has tells whether there is a glyph for r.
+// has returns whether the font has a glyph for r.
 func has(r rune) bool {
 	both, err := fonts()
 	if err != nil {
@@ -80,22 +80,22 @@ func has(r rune) bool {
 	return err == nil && i != 0
 }
 
-// fill draws a shape in a square of size pixels whose corner is at x, y; path is in
-// coordinates of that square.
+// fill draws a shape in a square of size pixels with its corner at x, y. path uses the square's
+// coordinates.
 func (p *pen) fill(x, y, size int, c color.Color, path func(*vector.Rasterizer)) {
 	r := vector.NewRasterizer(size, size)
 	path(r)
 	r.Draw(p.image, image.Rect(x, y, x+size, y+size), image.NewUniform(c), image.Point{})
 }
 
-// disc is a circle around x, y.
+// disc draws a filled circle around x, y.
 func (p *pen) disc(x, y, radius int, c color.Color) {
 	p.fill(x-radius, y-radius, 2*radius, c, func(r *vector.Rasterizer) {
 		circle(r, float32(radius), float32(radius), float32(radius))
 	})
 }
 
-// circle is four curves.
+// circle returns a circle made of four curves.
 func circle(r *vector.Rasterizer, x, y, radius float32) {
 	k := radius * 0.5523
 	r.MoveTo(x+radius, y)
@@ -106,7 +106,7 @@ func circle(r *vector.Rasterizer, x, y, radius float32) {
 	r.ClosePath()
 }
 
-// mark is the sign of the site, as in favicon.svg, size pixels wide.
+// mark draws the site's logo, as in favicon.svg, size pixels wide.
 func (p *pen) mark(x, y, size int) {
 	unit := float32(size) / 32
 	p.fill(x, y, size, accent, func(r *vector.Rasterizer) {
@@ -137,7 +137,7 @@ func (p *pen) mark(x, y, size int) {
 	p.fill(x, y, size, surface, func(r *vector.Rasterizer) { circle(r, unit*25, unit*14, unit*2.4) })
 }
 
-// stroke is a line; half is half its breadth.
+// stroke draws a line. half is half its width.
 func stroke(r *vector.Rasterizer, x0, y0, x1, y1, half float32) {
 	dx, dy := x1-x0, y1-y0
 	length := float32(math.Hypot(float64(dx), float64(dy)))

@@ -6,13 +6,12 @@ import (
 	"unicode/utf8"
 )
 
-// maxRead bounds the text that is looked at: no card shows more.
+// maxRead is how many characters of a text are read. No card shows more.
 const maxRead = 400
 
-// drawable is text as the font can draw it, in one line: emoji and other signs without
-// a glyph are dropped. Text whose letters are mostly of a script without glyphs would
-// be a row of boxes; then it is the fallback. Scripts written from right to left have
-// none, so direction never matters here.
+// drawable returns a text on one line as the font can draw it. It drops emoji and other signs
+// without a glyph. If most letters have no glyph, it returns the fallback instead of a row of
+// boxes. Right-to-left scripts have no glyphs, so text direction never matters here.
 func drawable(s, fallback string) string {
 	var out strings.Builder
 	letters, missing, read := 0, 0, 0
@@ -43,7 +42,7 @@ func drawable(s, fallback string) string {
 
 const ellipsis = "…"
 
-// wrap breaks text into at most lines of a width; what does not fit ends in an
+// wrap breaks a text into lines of at most a given width. Text that doesn't fit ends in an
 // ellipsis. A word longer than a line is broken.
 func (p *pen) wrap(s string, width int, st style, lines int) []string {
 	var rows []string
@@ -56,7 +55,7 @@ func (p *pen) wrap(s string, width int, st style, lines int) []string {
 		case p.width(candidate, st) <= width:
 			row, words = candidate, words[1:]
 			continue
-		case row == "": // alone it is too long
+		case row == "": // the word alone is too long
 			head := p.head(word, width, st)
 			words[0] = word[len(head):]
 			row = head
@@ -72,7 +71,7 @@ func (p *pen) wrap(s string, width int, st style, lines int) []string {
 	return rows
 }
 
-// cut is text in one line of a width, with an ellipsis when it does not fit.
+// cut returns a text that fits on one line of a width, with an ellipsis if it is too long.
 func (p *pen) cut(s string, width int, st style) string {
 	if p.width(s, st) <= width {
 		return s
@@ -80,7 +79,7 @@ func (p *pen) cut(s string, width int, st style) string {
 	return strings.TrimRight(p.head(s, width-p.width(ellipsis, st), st), " ,;:.–-") + ellipsis
 }
 
-// head is as much of the text as fits, at least one character.
+// head returns the longest start of a text that fits, at least one character.
 func (p *pen) head(s string, width int, st style) string {
 	end := 0
 	for end < len(s) {

@@ -1,4 +1,4 @@
-// Package estimate makes what pages show of an agent's skill from a row of a board.
+// Package estimate converts the estimates of a board's row to those that pages show.
 package estimate
 
 import (
@@ -16,7 +16,7 @@ func Of(r *leaderboard.Row) components.Estimate {
 	return e
 }
 
-// Range returns the range of a posterior, nil for nil.
+// Range returns the range of a posterior, or nil for a nil posterior.
 func Range(p *score.Posterior) *components.Range {
 	if p == nil {
 		return nil

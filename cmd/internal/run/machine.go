@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// Machine is what a report says of where and when it was made, without names of hosts or paths.
+// Machine describes when and on what machine a report was made, without names of hosts or paths.
 type Machine struct {
 	Date, Commit string
 	CPU          string
@@ -21,7 +21,7 @@ type Machine struct {
 	Kernel, Go   string
 }
 
-// Describe reads what the machine says of itself.
+// Describe returns the description of this machine.
 func Describe(ctx context.Context) (m Machine, err error) {
 	cpu, err := os.ReadFile("/proc/cpuinfo")
 	if err != nil {
@@ -43,9 +43,10 @@ func Describe(ctx context.Context) (m Machine, err error) {
 	return m, nil
 }
 
-// Said runs a command and returns what matches, or its first group; "unknown" without a match.
+// Said runs a command and returns the part of its output that matches pattern, or the pattern's
+// first group. Without a match it returns "unknown".
 func Said(ctx context.Context, pattern, program string, args ...string) string {
-	// Some print their version on standard error, with a status that is not 0.
+	// Some programs print their version on standard error, or exit with a nonzero status.
 	out, _ := exec.CommandContext(ctx, program, args...).CombinedOutput()
 	found := regexp.MustCompile(pattern).FindStringSubmatch(string(out))
 	if found == nil {
@@ -54,7 +55,7 @@ func Said(ctx context.Context, pattern, program string, args ...string) string {
 	return found[len(found)-1]
 }
 
-// field is the value of the first line "name : value".
+// field returns the value of the first line of the form "name : value".
 func field(text, name string) string {
 	for line := range strings.Lines(text) {
 		if key, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(key) == name {
@@ -64,7 +65,7 @@ func field(text, name string) string {
 	return ""
 }
 
-// gibibytes reads "16303412 kB".
+// gibibytes converts a text such as "16303412 kB".
 func gibibytes(text string) string {
 	kib, err := strconv.ParseFloat(strings.TrimSuffix(text, " kB"), 64)
 	if err != nil {

@@ -14,15 +14,15 @@ import (
 // tick is the unit of processor times in /proc: USER_HZ, which is 100 on every Linux.
 const tick = 10 * time.Millisecond
 
-// stat is what /proc/PID/stat says of a process.
+// stat holds fields of /proc/PID/stat.
 type stat struct {
 	parent int
 	own    time.Duration // user and system time of the process
-	ended  time.Duration // the same of its children that ended
+	ended  time.Duration // the same for its children that have ended
 }
 
 func parseStat(text string) (s stat, err error) {
-	// The name is in parentheses and may hold anything.
+	// The name is in parentheses and may contain any character.
 	fields := strings.Fields(text[strings.LastIndexByte(text, ')')+1:])
 	if len(fields) < 15 {
 		return s, fmt.Errorf("not a line of /proc/PID/stat: %q", text)
@@ -46,14 +46,14 @@ func readStat(pid int) (stat, error) {
 	return parseStat(string(text))
 }
 
-// ProcessorTime is what a process has used so far.
+// ProcessorTime returns the processor time that a process has used so far.
 func ProcessorTime(pid int) (time.Duration, error) {
 	s, err := readStat(pid)
 	return s.own, err
 }
 
-// BackendsTime is what all backends of a Postgres server have used so far, those that ended
-// included. Writers, checkpointer and the like don't count.
+// BackendsTime returns the processor time that all backends of a Postgres server have used so far,
+// including ended backends. The writers, the checkpointer and similar processes don't count.
 func BackendsTime(postmaster int) (time.Duration, error) {
 	main, err := readStat(postmaster)
 	if err != nil {
@@ -67,7 +67,7 @@ func BackendsTime(postmaster int) (time.Duration, error) {
 	for _, file := range files {
 		text, err := os.ReadFile(file)
 		if errors.Is(err, fs.ErrNotExist) || len(text) == 0 {
-			continue // it ended meanwhile
+			continue // it ended in the meantime
 		}
 		s, err := parseStat(string(text))
 		if err != nil {
@@ -84,7 +84,7 @@ func BackendsTime(postmaster int) (time.Duration, error) {
 	return sum, nil
 }
 
-// ResidentMiB is the resident memory of a process.
+// ResidentMiB returns the resident memory of a process in MiB.
 func ResidentMiB(pid int) (float64, error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
@@ -103,13 +103,13 @@ func parseResident(status string) (float64, error) {
 	return 0, errors.New("no VmRSS in /proc/PID/status")
 }
 
-// Descriptors counts the open files and connections of a process.
+// Descriptors returns the number of open files and connections of a process.
 func Descriptors(pid int) (int, error) {
 	open, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", pid))
 	return len(open), err
 }
 
-// Children lists the processes that a process has started and that run.
+// Children lists the running processes that a process has started.
 func Children(pid int) (children []int, err error) {
 	files, err := filepath.Glob("/proc/[0-9]*/stat")
 	if err != nil {
@@ -118,7 +118,7 @@ func Children(pid int) (children []int, err error) {
 	for _, file := range files {
 		text, err := os.ReadFile(file)
 		if err != nil {
-			continue // it ended meanwhile
+			continue // it ended in the meantime
 		}
 		if s, err := parseStat(string(text)); err == nil && s.parent == pid {
 			child, err := strconv.Atoi(filepath.Base(filepath.Dir(file)))

@@ -1,5 +1,5 @@
-// Package run starts servers for cmd/bench and cmd/torture, installs what they need, and reads
-// what the machine says of itself and of a process.
+// Package run starts servers for cmd/bench and cmd/torture, installs the programs that they need,
+// and reads data about the machine and its processes.
 package run
 
 import (
@@ -18,23 +18,23 @@ import (
 	"time"
 )
 
-// Process is a server that was started here.
+// Process is a server that Start started.
 type Process struct {
 	Name    string
-	Address string // host:port; set by the caller
+	Address string // host:port, set by the caller
 	Ended   chan struct{}
 
 	cmd *exec.Cmd
-	log string // path of what it wrote to standard error
+	log string // path of the file with its standard error
 }
 
-// Command is what Start runs.
+// Command is the command that Start runs.
 type Command struct {
 	Name    string
 	Program string
 	Args    []string
-	Env     []string // beside PATH and HOME, which is the directory that it runs in
-	// Account runs it as another user; nil: as this one.
+	Env     []string // in addition to PATH and HOME; HOME is the working directory
+	// Account is the account to run as. If it is nil, the command runs as this process's account.
 	Account *syscall.Credential
 }
 
@@ -66,14 +66,14 @@ func Start(ctx context.Context, dir string, c Command) (*Process, io.Reader, err
 		return nil, nil, fmt.Errorf("start %s: %w", c.Name, err)
 	}
 	go func() {
-		_ = p.cmd.Wait() // how it ended is of no interest: it is stopped or killed
+		_ = p.cmd.Wait() // the status doesn't matter: the server was stopped or killed
 		writer.Close()
 		close(p.Ended)
 	}()
 	return p, reader, nil
 }
 
-// PID is the process id.
+// PID returns the process id.
 func (p *Process) PID() int { return p.cmd.Process.Pid }
 
 // Signal sends a signal and doesn't wait.
@@ -85,7 +85,7 @@ func (p *Process) Kill() {
 	<-p.Ended
 }
 
-// Stop ends the server and waits for it: twenty seconds for an orderly end, then it is killed.
+// Stop asks the server to end and waits. After twenty seconds it kills the server.
 func (p *Process) Stop() {
 	p.Signal(syscall.SIGTERM)
 	select {
@@ -95,19 +95,20 @@ func (p *Process) Stop() {
 	}
 }
 
-// Log is what the server wrote to standard error.
+// Log returns what the server wrote to standard error.
 func (p *Process) Log() string {
 	text, _ := os.ReadFile(p.log)
 	return string(text)
 }
 
-// Failure is an error with the end of the server's log.
+// Failure returns an error with the end of the server's log.
 func (p *Process) Failure(what string) error {
 	return fmt.Errorf("%s %s: %s", p.Name, what, LastLines(p.Log(), 10))
 }
 
-// UntilSaid waits for the line of standard output that begins with prefix, returns its rest and
-// the lines before, and reads on so that the server never blocks on its output.
+// UntilSaid waits for a line of standard output that begins with prefix. It returns the rest of
+// that line and the lines before it. It goes on reading in the background, so that the server never
+// blocks on its output.
 func (p *Process) UntilSaid(ctx context.Context, out io.Reader, prefix string) (rest string, lines []string, err error) {
 	lines = []string{}
 	scanner := bufio.NewScanner(out)
@@ -121,7 +122,7 @@ func (p *Process) UntilSaid(ctx context.Context, out io.Reader, prefix string) (
 	if ctx.Err() != nil {
 		return "", nil, ctx.Err()
 	}
-	return "", nil, p.Failure("ended before it served")
+	return "", nil, p.Failure("ended before it was ready")
 }
 
 // UntilListening waits until the server accepts connections.
@@ -135,15 +136,15 @@ func (p *Process) UntilListening(ctx context.Context, out io.Reader) error {
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-p.Ended:
-			return p.Failure("ended before it served")
+			return p.Failure("ended before it was ready")
 		case <-time.After(50 * time.Millisecond):
 		}
 	}
 	return p.Failure("doesn't listen after 30 s")
 }
 
-// FreeAddress finds a port that nothing listens on. It lies below those that the system gives to
-// outgoing connections, so that a server may end and listen there again.
+// FreeAddress returns an address with a port that is not in use. The port is below those that the
+// system gives to outgoing connections, so that a server can be restarted on it.
 func FreeAddress() (string, error) {
 	for range 1000 {
 		listener, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", 10_000+rand.IntN(20_000)))
@@ -151,10 +152,10 @@ func FreeAddress() (string, error) {
 			return listener.Addr().String(), listener.Close()
 		}
 	}
-	return "", errors.New("no port is free")
+	return "", errors.New("found no free port")
 }
 
-// LastLines are the last n lines of a text.
+// LastLines returns the last n lines of a text.
 func LastLines(text string, n int) string {
 	lines := strings.Split(strings.TrimSpace(text), "\n")
 	return strings.Join(lines[max(0, len(lines)-n):], "\n")

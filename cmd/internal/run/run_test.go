@@ -14,7 +14,7 @@ func TestParseStat(t *testing.T) {
 		t.Errorf("got %+v, %v; want %+v", got, err, want)
 	}
 	if _, err := parseStat("4711 (short) S 42"); err == nil {
-		t.Error("a short line is no error")
+		t.Error("got no error for a short line")
 	}
 }
 
@@ -24,7 +24,7 @@ func TestParseResident(t *testing.T) {
 		t.Errorf("got %v, %v", got, err)
 	}
 	if _, err := parseResident("VmPeak:\t  300000 kB\n"); err == nil {
-		t.Error("a status without VmRSS is no error")
+		t.Error("got no error for a status without VmRSS")
 	}
 }
 
@@ -46,7 +46,7 @@ func TestMissingTools(t *testing.T) {
 			return ""
 		})
 		if !slices.Equal(got, c.want) {
-			t.Errorf("with %v, %v are missing; want %v", c.there, got, c.want)
+			t.Errorf("missing with %v: got %v, want %v", c.there, got, c.want)
 		}
 	}
 	if got, want := howTo([]string{"wrk", "nginx-light"}).Error(), "not installed: wrk nginx-light; install with: apt-get install wrk nginx-light"; got != want {
@@ -57,12 +57,12 @@ func TestMissingTools(t *testing.T) {
 func TestMachineFields(t *testing.T) {
 	t.Parallel()
 	if got := field("processor\t: 0\nmodel name\t: A CPU @ 2 GHz\nmodel name\t: B\n", "model name"); got != "A CPU @ 2 GHz" {
-		t.Errorf("model name is %q", got)
+		t.Errorf("got model name %q", got)
 	}
 	if got := gibibytes("25165824 kB"); got != "24 GiB" {
-		t.Errorf("memory is %q", got)
+		t.Errorf("got memory %q", got)
 	}
 	if got := gibibytes(""); got != "" {
-		t.Errorf("unknown memory is %q", got)
+		t.Errorf("got %q for unknown memory", got)
 	}
 }

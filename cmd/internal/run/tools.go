@@ -11,15 +11,15 @@ import (
 	"strings"
 )
 
-// Tool is a program that a Debian package brings.
+// Tool is a program from a Debian package.
 type Tool struct {
 	Program   string
-	Elsewhere string // where it may lie outside of PATH; the newest match of the pattern counts
+	Elsewhere string // a pattern for paths outside PATH; the newest match is used
 	Package   string
 }
 
-// Install returns the paths of programs and installs what is missing with apt-get. Without
-// apt-get or the right to use it, the error is one line that names the packages.
+// Install returns the paths of programs, and installs missing ones with apt-get. If apt-get is
+// missing or not permitted, the error is one line that names the packages.
 func Install(ctx context.Context, tools ...Tool) (paths []string, err error) {
 	if packages := missing(tools, find); len(packages) > 0 {
 		if err := install(ctx, packages); err != nil {
@@ -45,7 +45,7 @@ func missing(tools []Tool, find func(Tool) string) (packages []string) {
 	return packages
 }
 
-// find returns the path of a program; empty without one.
+// find returns the path of a program, or "" if it isn't installed.
 func find(t Tool) string {
 	if path, err := exec.LookPath(t.Program); err == nil {
 		return path
@@ -80,5 +80,5 @@ func install(ctx context.Context, packages []string) error {
 	return nil
 }
 
-// Progress reports on standard error, so that standard output holds results alone.
+// Progress reports on standard error, so that standard output holds only results.
 func Progress(format string, args ...any) { fmt.Fprintf(os.Stderr, format+"\n", args...) }
