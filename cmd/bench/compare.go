@@ -92,6 +92,24 @@ func (all samples) costs(name string) series {
 	return all.series(name, inMilliseconds, func(s sample) float64 { return milliseconds(s.cpu) })
 }
 
+// usage returns a row for each program that used the processor.
+func (all samples) usage(what, name string) (rows []row) {
+	for _, program := range []struct {
+		name string
+		time func(shares) time.Duration
+	}{
+		{"our node", func(s shares) time.Duration { return s.node }},
+		{"the backends of Postgres", func(s shares) time.Duration { return s.backends }},
+		{"the load generator", func(s shares) time.Duration { return s.generator }},
+	} {
+		used := all.series(name, inMilliseconds, func(s sample) float64 { return milliseconds(program.time(s.shares)) })
+		if used.median() > 0 {
+			rows = append(rows, row{what: what + ", processor time of " + program.name, ours: used})
+		}
+	}
+	return rows
+}
+
 func (all samples) series(name string, u unit, value func(sample) float64) series {
 	out := series{name: name, unit: u}
 	for _, s := range all[name] {

@@ -76,6 +76,7 @@ type bench struct {
 	dir      string // temporary; removed at the end
 	tools    tools
 	postgres *postgres
+	floors   []row  // what the groups found beside their rows
 	seeded   *world // made by the first group that needs it
 }
 
@@ -107,7 +108,7 @@ func (o *options) Run(ctx context.Context) (err error) {
 	if len(rows) == 0 {
 		return err
 	}
-	if _, printed := fmt.Println("\n" + table(rows)); printed != nil {
+	if _, printed := fmt.Println("\n" + table(rows) + "\n" + floorTable(b.floors)); printed != nil {
 		err = errors.Join(err, printed)
 	}
 	return errors.Join(err, b.write(ctx, rows, err == nil && len(chosen) == len(groups)))
@@ -162,7 +163,7 @@ func (b *bench) write(ctx context.Context, rows []row, complete bool) error {
 	if err != nil {
 		return err
 	}
-	text, err := document(about, rows)
+	text, err := document(about, rows, b.floors)
 	if err != nil {
 		return err
 	}

@@ -17,7 +17,7 @@ import (
 )
 
 // pgbench returns a contender that runs scripts. It chooses one at random for each transaction.
-func (b *bench) pgbench(name, database string, clients int, scripts []string) contender {
+func (b *bench) pgbench(name, database string, clients, each int, scripts []string) contender {
 	return contender{name, func(ctx context.Context) (sample, error) {
 		if err := b.postgres.checkpoint(ctx); err != nil {
 			return sample{}, err
@@ -45,6 +45,7 @@ func (b *bench) pgbench(name, database string, clients int, scripts []string) co
 		}
 		after, err := run.BackendsTime(b.postgres.pid)
 		used := shares{backends: after - before, generator: command.ProcessState.UserTime() + command.ProcessState.SystemTime()}
+		rate *= float64(each)
 		return sample{rate: rate, shares: used.per(shares{}, rate*float64(b.Seconds))}, err
 	}}
 }

@@ -183,6 +183,31 @@ func (r *recording) script() string {
 	return out.String() + "COMMIT;\n"
 }
 
+// perTransaction is how many publishes the script of a group commit writes at once.
+const perTransaction = 64
+
+// groupScript returns a pgbench transaction that writes what perTransaction publishes wrote, by
+// different agents. It has one statement for each row that a publish wrote.
+func (r *recording) groupScript() string {
+	series := fmt.Sprintf("generate_series(1, %d) AS k", perTransaction)
+	var out strings.Builder
+	for _, table := range writeOrder(r.rows) {
+		for _, row := range r.rows {
+			switch {
+			case row.table != table:
+			case row.inserted:
+				insert := strings.Replace(r.insert(row, row.table), ") VALUES (", ") SELECT ", 1)
+				out.WriteString(strings.TrimSuffix(insert, ")") + " FROM " + series + ";\n")
+			case row.value("agent_id") == r.main().value("agent_id"):
+				out.WriteString(strings.Replace(r.update(row), " WHERE ", " FROM "+series+" WHERE ", 1) + ";\n")
+			}
+		}
+	}
+	// Each of the series has a number and an agent of its own.
+	each := strings.NewReplacer(":number", ":number + k", ":agent", "(:agent + k) % :agents + 1").Replace(out.String())
+	return variables + "BEGIN;\n" + each + "COMMIT;\n"
+}
+
 // writeOrder lists the tables with predictions first, because other tables refer to it.
 func writeOrder(rows []storedRow) []string {
 	tables := []string{"predictions"}

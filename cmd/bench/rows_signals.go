@@ -83,8 +83,7 @@ func (b *bench) signals(ctx context.Context) ([]row, error) {
 	return append(rates, latencies...), nil
 }
 
-// recordSignals fetches the list plain and compressed. It keeps every header except those that
-// servers set themselves.
+// recordSignals fetches the list plain and compressed.
 func (n *node) recordSignals(ctx context.Context) (*recordedAnswer, error) {
 	plain, err := n.signals().fetch(ctx)
 	if err != nil {
@@ -99,15 +98,19 @@ func (n *node) recordSignals(ctx context.Context) (*recordedAnswer, error) {
 	if packed.header.Get("Content-Encoding") != "gzip" {
 		return nil, fmt.Errorf("GET %s: not compressed", compressed.path)
 	}
-	r := &recordedAnswer{ETag: plain.header.Get("ETag"), Plain: plain.body, Gzip: packed.body}
-	for name, values := range plain.header {
+	return &recordedAnswer{Header: ownHeader(plain.header), ETag: plain.header.Get("ETag"), Plain: plain.body, Gzip: packed.body}, nil
+}
+
+// ownHeader returns every header except those that servers set themselves.
+func ownHeader(header http.Header) (own [][2]string) {
+	for name, values := range header {
 		switch name {
 		case "Date", "Content-Length", "Content-Type", "Etag", "Connection", "Server":
 		default:
-			r.Header = append(r.Header, [2]string{name, values[0]})
+			own = append(own, [2]string{name, values[0]})
 		}
 	}
-	return r, nil
+	return own
 }
 
 // signalsBy returns a request for the list in one of three ways. The 304 uses the ETag that the
