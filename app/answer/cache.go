@@ -11,34 +11,35 @@ import (
 )
 
 const (
-	// maxAge is how long a copy is good at most.
+	// maxAge is the longest time for which a copy is good.
 	maxAge = 5 * time.Second
-	// lateness is how long after it was last good a copy is served while the next is made.
+	// lateness is the time after a copy was last good for which it is still served while a new one
+	// is made.
 	lateness = 100 * time.Millisecond
 	// loadTimeout bounds one load.
 	loadTimeout = 5 * time.Second
-	// lastGoodFor is how old a copy may be that is served because no other can be made.
+	// lastGoodFor is the greatest age of a copy that LastGood returns.
 	lastGoodFor = 24 * time.Hour
 )
 
-// errAbandoned is what waiting callers get if a load panics.
+// errAbandoned is returned to waiting callers if a load panics.
 var errAbandoned = errors.New("answer: the load ended without a result")
 
-// A Query identifies an answer and what it depends on.
+// A Query identifies an answer and names the topics that it depends on.
 type Query struct {
-	// Key is comparable. Its type names the operation, its fields are the parameters in
-	// their canonical form.
+	// Key must be comparable. Its type identifies the operation, and its fields are the parameters
+	// in their canonical form.
 	Key any
-	// KeySize is about how many bytes the key takes.
+	// KeySize is the approximate size of the key in bytes.
 	KeySize int
 	Topics  []generation.Topic
-	// Current makes the answer one that is good now, never the one before.
+	// Current demands an answer that is good now, and never the previous one.
 	Current bool
 }
 
-// Options are the settings of a Cache; all are required.
+// Options are the settings of a Cache. All are required.
 type Options struct {
-	// Side returns where to read and where the topics stand there, as generation.Watcher.Side.
+	// Side returns where to read and the values of the topics there, like generation.Watcher.Side.
 	Side func(current bool) generation.Side
 	Now  func() time.Time
 }
@@ -52,17 +53,17 @@ type Cache struct {
 	loads map[loadKey]*load
 }
 
-// loadKey is a question at a moment. Callers who come after a topic has moved don't share
-// the load of those who came before, nor do callers that need an exact one share another.
+// loadKey identifies a load. Callers share a load only if their key, the values of their topics and
+// exact are equal. So a caller after a change doesn't share a load that began before the change.
 type loadKey struct {
 	key   any
 	stamp generation.Stamp
 	exact bool
 }
 
-// load is a load under way.
+// load is a running load.
 type load struct {
-	done   chan struct{} // closed at its end, when answer and err are set
+	done   chan struct{} // closed at the end, after answer and err are set
 	answer *Answer
 	err    error
 }
@@ -72,7 +73,7 @@ func NewCache(o Options) *Cache {
 	return &Cache{options: o, kept: newStore(), loads: map[loadKey]*load{}}
 }
 
-// Find returns the copy that is kept, nil if there is none or it isn't good.
+// Find returns the kept copy, or nil if there is none or it isn't good.
 func (c *Cache) Find(q *Query) *Answer {
 	side, now := c.options.Side(q.Current), c.options.Now()
 	c.mu.Lock()
@@ -89,8 +90,9 @@ func (c *Cache) find(q *Query, side *generation.Side, now time.Time) *Answer {
 	return e.answer
 }
 
-// LastGood returns the last copy that was made and when, for a caller that can't have a new
-// one; nil if none is kept, or a text was hidden since.
+// LastGood returns the last copy and the time at which it was made, even if the copy is no longer
+// good. It is for callers that can't get a new copy. It returns nil if no copy is kept, if it is a
+// day old or if a text was hidden since.
 func (c *Cache) LastGood(q *Query) (*Answer, time.Time) {
 	side, now := c.options.Side(q.Current), c.options.Now()
 	c.mu.Lock()
@@ -102,10 +104,10 @@ func (c *Cache) LastGood(q *Query) (*Answer, time.Time) {
 	return e.answer, e.madeAt
 }
 
-// Load returns the copy that is kept, or makes one. One caller runs produce, and callers that
-// come meanwhile get what it returns. That includes an error, unless it is memo.Private; errors
-// aren't kept. The context of produce has the values of ctx and its own timeout. Callers that
-// wait return early if ctx ends.
+// Load returns the kept copy if it is good, and otherwise makes one. One caller runs produce.
+// Callers that arrive in the meantime wait and get its result, or its error unless that is
+// memo.Private. Errors aren't kept. The context of produce has the values of ctx, but a timeout of
+// five seconds in place of ctx's end. A waiting caller returns early if ctx ends.
 func (c *Cache) Load(ctx context.Context, q *Query, produce func(context.Context) (*Answer, error)) (*Answer, error) {
 	for {
 		side, now := c.options.Side(q.Current), c.options.Now() // before the first query
@@ -127,8 +129,8 @@ func (c *Cache) Load(ctx context.Context, q *Query, produce func(context.Context
 	}
 }
 
-// begin returns a copy to serve, or else the load to wait for and whether it is the caller's
-// to run.
+// begin returns a copy to serve. If there is none, it returns a load, and whether the caller must
+// run it or wait for it.
 func (c *Cache) begin(q *Query, side *generation.Side, now time.Time) (kept *Answer, l *load, mine bool) {
 	at := keyOf(q, side)
 	c.mu.Lock()
@@ -175,7 +177,7 @@ func keyOf(q *Query, side *generation.Side) loadKey {
 	return loadKey{q.Key, masked(side.Stamp, q.Topics), side.Exact}
 }
 
-// masked returns the stamp of some topics alone.
+// masked returns a stamp with only the values of the topics in list.
 func masked(stamp *generation.Stamp, list []generation.Topic) (out generation.Stamp) {
 	for _, topic := range list {
 		out[topic] = stamp[topic]

@@ -16,7 +16,7 @@ import (
 
 var topics = []generation.Topic{generation.Predictions, generation.Texts}
 
-// world is a cache with a clock and topics that the test moves.
+// world is a cache with a clock and topics that a test moves.
 type world struct {
 	*Cache
 	t     *testing.T
@@ -56,7 +56,7 @@ func (w *world) wait(d time.Duration) {
 	w.now = w.now.Add(d)
 }
 
-// ask returns the body under a key, made of the number of loads so far.
+// ask returns the body under a key, which is the number of loads at the time it was made.
 func (w *world) ask(key any) string {
 	w.t.Helper()
 	q := &Query{Key: key, Topics: topics}
@@ -98,7 +98,7 @@ func TestCopyIsGoodWhileItsTopicsStand(t *testing.T) {
 	}
 }
 
-// hold starts a load that ends when the returned function is called with its result.
+// hold starts a load. It ends when end is called with its result.
 func (w *world) hold(q *Query) (end func(a *Answer, err error), result func() (*Answer, error)) {
 	type outcome struct {
 		a   *Answer
@@ -149,8 +149,8 @@ func TestMissesShareOneLoad(t *testing.T) {
 	}
 }
 
-// TestLoadsBeforeAMove: what was begun before a topic moved is neither shared with nor kept
-// for callers who come after.
+// TestLoadsBeforeAMove checks that callers after a topic has moved neither share a load that began
+// before nor get its result from the cache.
 func TestLoadsBeforeAMove(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -169,8 +169,8 @@ func TestLoadsBeforeAMove(t *testing.T) {
 	}
 }
 
-// TestCopyBefore: while a copy is made again, others get the one before it if it was good a
-// moment ago, unless a text was hidden or they want the current one.
+// TestCopyBefore checks that other callers get the previous copy while a new one is made, if it was
+// good a moment ago. They don't if a text was hidden or if they need the current one.
 func TestCopyBefore(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -189,12 +189,12 @@ func TestCopyBefore(t *testing.T) {
 			w := newWorld(t)
 			w.ask("a")
 			w.wait(time.Second)
-			w.ask("a") // good a second after it was made
+			w.ask("a") // the copy is still good a second after it was made
 			w.move(c.topic)
 			w.wait(c.later)
 			end, result := w.hold(&Query{Key: "a", Topics: topics})
 			ctx, cancel := context.WithCancel(t.Context())
-			cancel() // whoever has to wait gives up at once
+			cancel() // a caller that has to wait returns immediately
 			a, err := w.Load(ctx, &Query{Key: "a", Topics: topics, Current: c.current}, fail(t))
 			if c.served && (err != nil || string(a.Form(Identity).Body) != "1") || !c.served && !errors.Is(err, context.Canceled) {
 				t.Errorf("got %v, %v", a, err)
@@ -223,8 +223,8 @@ func TestErrorsAreNotKept(t *testing.T) {
 	}
 }
 
-// TestBounds: however many different questions are asked, memory is bounded and what is
-// asked for often stays.
+// TestBounds checks that many different queries take bounded memory and don't evict an answer that
+// was requested more than once.
 func TestBounds(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -253,7 +253,7 @@ func TestBounds(t *testing.T) {
 		}
 	}
 	if got := w.ask("often"); got != "1" {
-		t.Errorf("a flood pushed out what is asked for often: %s", got)
+		t.Errorf("many queries evicted a popular answer: %s", got)
 	}
 	if w.Find(&Query{Key: "large", Topics: topics}) != nil {
 		t.Error("a body above the bound is kept")
@@ -277,8 +277,8 @@ func TestFindAllocatesNothing(t *testing.T) {
 	}
 }
 
-// TestLastGood: a copy that is no longer good is there for when no other can be made, unless a
-// text was hidden since.
+// TestLastGood checks that LastGood returns a copy that is no longer good, unless it is too old or
+// a text was hidden since.
 func TestLastGood(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -309,12 +309,12 @@ func TestLastGood(t *testing.T) {
 	}
 	w := newWorld(t)
 	if last, _ := w.LastGood(&Query{Key: "never asked", Topics: topics}); last != nil {
-		t.Error("a copy of what was never asked")
+		t.Error("got a copy for a query that was never made")
 	}
 }
 
-// TestCopiesOfAReplica: what a replica that is behind has goes to the public while the topics
-// stand there, and never to a caller that needs to see what is current.
+// TestCopiesOfAReplica checks that copies read from a replica that is behind are served to the
+// public while its topics don't move, and never to a caller that needs the current answer.
 func TestCopiesOfAReplica(t *testing.T) {
 	t.Parallel()
 	var primary, replica generation.Stamp
@@ -354,10 +354,10 @@ func TestCopiesOfAReplica(t *testing.T) {
 		{func() {}, false, "1"},
 		{func() {}, false, "1"},
 		{func() {}, true, "2"},  // the stamps are equal, but the copy isn't exact
-		{func() {}, false, "2"}, // an exact copy is good for everybody
-		{func() { primary[generation.Predictions]++ }, false, "2"}, // where the replica stands
+		{func() {}, false, "2"}, // an exact copy is good for every caller
+		{func() { primary[generation.Predictions]++ }, false, "2"}, // still good at the replica's values
 		{func() {}, true, "3"},
-		{func() {}, false, "3"}, // newer than the replica has it
+		{func() {}, false, "3"}, // the exact copy is newer than the replica, and good
 		{func() { primary[generation.Predictions]++ }, false, "4"},
 		{func() {}, false, "4"},
 		{func() { replica = primary }, false, "5"},

@@ -1,14 +1,13 @@
-// Package answer keeps encoded answers in memory for as long as what they were made from
-// stands.
+// Package answer keeps encoded answers in memory until their data changes.
 //
-// A copy remembers where the topics it depends on stood before it was made. It is good
-// while they stand there, and for at most five seconds, since some answers also depend on
-// the time. A copy that isn't good is made again by one caller, however many ask for it.
+// A copy records the values of its topics from before it was made. It is good while its topics have
+// these values, and for at most five seconds, because some answers also depend on the time. If a
+// copy isn't good, one caller makes a new one, and all other callers wait for that.
 //
-// A caller that needs to see its own writes sets Query.Current after it has looked at where
-// the topics stand (generation.Watcher.Check). Other callers may get the copy before the
-// one that is being made, if it was good 100 ms ago.
+// A caller that needs to see its own writes calls generation.Watcher.Check and then sets
+// Query.Current. While a copy is being made, other callers may get the previous one if it was good
+// within the last 100 ms.
 //
-// Memory is bounded. A copy that was asked for once is kept apart from those that were asked
-// for again, so a flood of different questions can't push out what many ask.
+// Memory is bounded. Copies that were requested once are kept apart from copies that were requested
+// again, so many different queries can't evict the popular answers.
 package answer

@@ -13,7 +13,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// The content codings of a form, by their names in Content-Encoding.
+// The content codings, by their names in Content-Encoding.
 const (
 	Identity = "" // not compressed
 	Brotli   = "br"
@@ -21,8 +21,7 @@ const (
 	Gzip     = "gzip"
 )
 
-// Codings are the compressed codings that every answer is offered in, the preferred one
-// first.
+// Codings lists the compressed codings of every answer, the preferred one first.
 var Codings = []string{Brotli, Zstd, Gzip}
 
 // A Form is one complete answer in one content coding.
@@ -35,8 +34,7 @@ type Form struct {
 // An Answer is a body that never changes, with its forms. Its methods are safe for
 // concurrent use.
 type Answer struct {
-	// Value is what the body was made from, if the maker of the answer set it. It must not
-	// be changed.
+	// Value is the data behind the body, if the caller of New has set it. It must not be modified.
 	Value any
 
 	tag        string
@@ -47,14 +45,14 @@ type Answer struct {
 	}
 }
 
-// New returns an answer. The tag names the content: two answers have the same tag only if
-// they have the same body. The body must not change afterwards.
+// New returns an answer with a body and a tag for its ETags. Answers with different bodies must
+// have different tags. The body must not be modified afterwards.
 func New(body []byte, tag string) *Answer {
 	return &Answer{tag: tag, plain: Form{Body: body, ETag: `"` + tag + `"`}}
 }
 
-// Form returns the answer in a coding, one of Codings or Identity. A compressed form is made
-// when it is first asked for. After that, Form doesn't allocate.
+// Form returns the answer in a coding: one of Codings, or Identity, which is also used for an
+// unknown coding. The first call for a coding compresses the body. Later calls don't allocate.
 func (a *Answer) Form(coding string) *Form {
 	i := slices.Index(Codings, coding)
 	if i < 0 {
@@ -67,7 +65,7 @@ func (a *Answer) Form(coding string) *Form {
 	return &c.form
 }
 
-// Digest returns a tag for a content, the same on every node.
+// Digest returns a tag for content: 16 hexadecimal digits of its SHA-256, the same on every node.
 func Digest(parts ...[]byte) string {
 	h := sha256.New()
 	for _, p := range parts {
@@ -76,11 +74,11 @@ func Digest(parts ...[]byte) string {
 	return hex.EncodeToString(h.Sum(nil)[:8])
 }
 
-// zstdWriter is safe for concurrent EncodeAll.
+// zstdWriter's EncodeAll is safe for concurrent use.
 var zstdWriter, _ = zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedBetterCompression), zstd.WithEncoderConcurrency(1))
 
-// Compress encodes a body at a level that takes a millisecond or two for a hundred
-// records; higher levels save about one per cent. Writing to memory doesn't fail.
+// Compress encodes a body, at a level that takes one or two milliseconds for a hundred records.
+// Higher levels save about one per cent. An unknown coding returns the body.
 func Compress(body []byte, coding string) []byte {
 	var out bytes.Buffer
 	var w io.WriteCloser
@@ -94,7 +92,7 @@ func Compress(body []byte, coding string) []byte {
 	default:
 		return body
 	}
-	_, _ = w.Write(body)
+	_, _ = w.Write(body) // writing to memory doesn't fail
 	_ = w.Close()
 	return out.Bytes()
 }

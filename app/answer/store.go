@@ -9,15 +9,15 @@ import (
 )
 
 const (
-	// maxBody is the largest body in bytes that is kept.
+	// maxBody is the size in bytes of the largest body that is kept.
 	maxBody = 512 << 10
-	// perBody is how many times its body a copy is counted, for its compressed forms.
+	// perBody is the factor by which a body is counted, to include its compressed forms.
 	perBody = 4
-	// perEntry is what a copy takes besides its key and its bodies, in bytes.
+	// perEntry is the size in bytes of a copy without its key and its bodies.
 	perEntry = 1 << 10
 )
 
-// bounds are those of the two parts of a store, 64 MiB in all.
+// bounds holds the bounds of the two parts of a store, together 64 MiB.
 var bounds = [2]struct{ count, bytes int }{
 	once:  {1 << 10, 16 << 20},
 	again: {4 << 10, 48 << 20},
@@ -25,23 +25,23 @@ var bounds = [2]struct{ count, bytes int }{
 
 // The parts of a store.
 const (
-	once  = iota // asked for once
-	again        // asked for more often
+	once  = iota // copies that were requested once
+	again        // copies that were requested again
 )
 
-// entry is a copy that is kept.
+// entry is a kept copy.
 type entry struct {
 	answer *Answer
-	stamp  generation.Stamp // before it was made
-	exact  bool             // it has all that was committed while the primary stood there
+	stamp  generation.Stamp // values of the topics before it was made
+	exact  bool             // it was read from a database with everything that was committed at stamp
 	madeAt time.Time
 	goodAt time.Time // when it was last good
 	size   int
 	part   int
 }
 
-// goodFor reports whether the topics of q stand where they stood before the copy was made: on
-// the primary, or on the side that q is read from.
+// goodFor reports whether the topics of q have the same values as before the copy was made, on the
+// primary or on the side that q is read from.
 func (e *entry) goodFor(q *Query, side *generation.Side) bool {
 	if q.Current && !e.exact {
 		return false
@@ -71,8 +71,8 @@ func newStore() (s store) {
 	return s
 }
 
-// get returns the copy under a key, good or not. One that is asked for again moves to the
-// other part.
+// get returns the copy under a key, good or not, or nil. The second request for a copy moves it to
+// the other part.
 func (s *store) get(key any) *entry {
 	if e, ok := s.parts[again].Get(key); ok {
 		return e
@@ -87,7 +87,8 @@ func (s *store) get(key any) *entry {
 	return e
 }
 
-// put keeps a copy in the part that the one before it had, unless that one is newer.
+// put keeps a copy in place of the previous one and in the same part, unless the previous one is
+// newer or the body is above maxBody.
 func (s *store) put(q *Query, e *entry) {
 	for _, part := range s.parts {
 		if old, ok := part.Peek(q.Key); ok {
@@ -110,7 +111,7 @@ func (s *store) remove(key any, e *entry) {
 	s.bytes[e.part] -= e.size
 }
 
-// add makes room for a copy and adds it.
+// add adds a copy and evicts the least recently used ones until there is room.
 func (s *store) add(key any, e *entry) {
 	part := s.parts[e.part]
 	for part.Len() > 0 && (part.Len() >= bounds[e.part].count || s.bytes[e.part]+e.size > bounds[e.part].bytes) {

@@ -1,6 +1,6 @@
-// Package cache is what nodes share for speed and may lose at any time: Redis, or
-// the memory of this process. It is never the source of truth, and its failing
-// never takes an endpoint down.
+// Package cache opens the cache that nodes share: Redis, or the memory of the process if there
+// is only one node. Its content may be lost at any time. It is never the source of truth, and
+// every endpoint works without it.
 package cache
 
 import (
@@ -16,34 +16,34 @@ import (
 	"github.com/redis/go-redis/v9/maintnotifications"
 )
 
-// Kind names where the cache lives.
+// Kind says where the cache is.
 type Kind string
 
-// The two kinds.
+// The values of Kind.
 const (
 	Redis  Kind = "redis"  // shared by all nodes
 	Memory Kind = "memory" // of this process only
 )
 
-// keyPrefix sets our keys apart from those of other services in one Redis.
+// keyPrefix distinguishes our keys from those of other services in the same Redis.
 const keyPrefix = "pulsecast:"
 
 // Cache is an open cache.
 type Cache struct {
-	// Storage holds small values with an expiry, for all nodes; nil if Kind is Memory,
-	// since one process has nothing to share. Its Reset is refused.
+	// Storage holds small values with an expiry for all nodes. It is nil if Kind is Memory, because
+	// one process has nothing to share. Its Reset returns an error.
 	Storage fiber.Storage
 	Kind    Kind
 	client  redis.UniversalClient
 }
 
-// Open prepares the Redis at a redis://, rediss:// or unix:// address; with an empty
-// one there is nothing to share. It does not connect: a Redis that is down is
-// used as soon as it is up. Several "addr" parameters make it a cluster, one
-// "master_name" a set of sentinels.
+// Open returns a cache for the Redis at a redis://, rediss:// or unix:// address. With an empty
+// address, the cache has the kind Memory. Open doesn't connect, so a Redis that is down is used as
+// soon as it is up. Parameters "addr" add the servers of a cluster, and a parameter "master_name"
+// makes the servers sentinels. Open returns an error for a bad address.
 func Open(redisURL string) (*Cache, error) { return OpenPrefixed(redisURL, keyPrefix) }
 
-// OpenPrefixed is Open with another prefix for the keys.
+// OpenPrefixed is like Open with another prefix for the keys.
 func OpenPrefixed(redisURL, prefix string) (*Cache, error) {
 	if redisURL == "" {
 		return &Cache{Kind: Memory}, nil
@@ -56,7 +56,8 @@ func OpenPrefixed(redisURL, prefix string) (*Cache, error) {
 	return &Cache{Storage: prefixed{storage.NewFromConnection(client), prefix}, Kind: Redis, client: client}, nil
 }
 
-// parse never quotes the address: it may hold a password.
+// parse returns the client options for an address. Its errors don't quote the address, because it
+// may hold a password.
 func parse(address string) (*redis.UniversalOptions, error) {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -74,7 +75,7 @@ func parse(address string) (*redis.UniversalOptions, error) {
 	return &redis.UniversalOptions{
 		Addrs: append([]string{one.Addr}, more...), MasterName: master,
 		Username: one.Username, Password: one.Password, DB: one.DB, TLSConfig: one.TLSConfig,
-		// One quick attempt: a request never waits long for a cache.
+		// One attempt with short timeouts, because a request must not wait long for a cache.
 		DialTimeout: 500 * time.Millisecond, ReadTimeout: time.Second, WriteTimeout: time.Second,
 		PoolTimeout: 500 * time.Millisecond, DialerRetries: 1, MaxRetries: -1,
 		ContextTimeoutEnabled:    true,
@@ -82,10 +83,10 @@ func parse(address string) (*redis.UniversalOptions, error) {
 	}, nil
 }
 
-// Redis is the client, for atomic limits and publish-subscribe; nil in memory.
+// Redis returns the client, for atomic limits and publish-subscribe. It is nil if Kind is Memory.
 func (c *Cache) Redis() redis.UniversalClient { return c.client }
 
-// Ping tells whether the cache answers.
+// Ping returns an error if Redis doesn't answer. It returns nil if Kind is Memory.
 func (c *Cache) Ping(ctx context.Context) error {
 	if c.client == nil {
 		return nil
@@ -104,7 +105,7 @@ func (c *Cache) Close() error {
 	return c.Storage.Close()
 }
 
-// prefixed puts a prefix before every key.
+// prefixed adds a prefix to every key.
 type prefixed struct {
 	*storage.Storage
 	prefix string
@@ -118,5 +119,5 @@ func (p prefixed) Set(key string, value []byte, expiry time.Duration) error {
 
 func (p prefixed) Delete(key string) error { return p.Storage.Delete(p.prefix + key) }
 
-// Reset would empty the whole Redis, of other services too.
+// Reset returns an error, because it would empty the whole Redis, which other services may use.
 func (p prefixed) Reset() error { return errors.New("cache: Reset is refused on a shared Redis") }

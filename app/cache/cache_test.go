@@ -46,7 +46,7 @@ func TestStorage(t *testing.T) {
 		t.Errorf("deleted: %q, %v", got, err)
 	}
 	if err := c.Storage.Reset(); err == nil {
-		t.Error("Reset would empty a Redis that others share")
+		t.Error("Reset returned no error on a shared Redis")
 	}
 }
 
@@ -57,30 +57,30 @@ func TestKeysHaveThePrefix(t *testing.T) {
 		t.Fatal(err)
 	}
 	if n, err := c.Redis().Exists(t.Context(), "key").Result(); n != 0 || err != nil {
-		t.Errorf("the bare key exists: %d, %v", n, err)
+		t.Errorf("the key without the prefix exists: %d, %v", n, err)
 	}
 }
 
-func TestARedisThatIsDownFailsFast(t *testing.T) {
+func TestUnreachableRedisFailsFast(t *testing.T) {
 	t.Parallel()
 	c, err := cache.Open("unix://" + filepath.Join(t.TempDir(), "none.sock"))
 	if err != nil {
-		t.Fatal("a Redis that is down must not stop the start:", err)
+		t.Fatal("Open failed because Redis is down:", err)
 	}
 	defer c.Close()
 	start := time.Now()
 	if _, err := c.Storage.Get("key"); err == nil {
-		t.Error("no error")
+		t.Error("Get returned no error")
 	}
 	if err := c.Ping(t.Context()); err == nil {
-		t.Error("no error")
+		t.Error("Ping returned no error")
 	}
 	if took := time.Since(start); took > 2*time.Second {
-		t.Errorf("took %s", took)
+		t.Errorf("took %s, want at most 2 s", took)
 	}
 }
 
-func TestABadAddressIsRefusedWithoutQuotingIt(t *testing.T) {
+func TestBadAddressIsNotQuoted(t *testing.T) {
 	t.Parallel()
 	for _, address := range []string{"http://user:hunter2@host", "redis://user:hunter2@host:1/x", "redis://:hunter2@%zz"} {
 		if _, err := cache.Open(address); err == nil || strings.Contains(err.Error(), "hunter2") {

@@ -8,8 +8,8 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// LogTo sends the Redis client's own messages to log, at debug level. Without it they
-// go to standard error. It holds for the whole process.
+// LogTo sends the messages of the Redis client to log, at debug level. Without it, they go to
+// standard error. It applies to the whole process.
 func LogTo(log *slog.Logger) { redis.SetLogger(redisLog{log}) }
 
 type redisLog struct{ log *slog.Logger }

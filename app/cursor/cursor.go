@@ -1,5 +1,5 @@
-// Package cursor packs the place where a page ended into an opaque word of
-// [A-Za-z0-9_-], so that the next page starts there whatever was added meanwhile.
+// Package cursor encodes the place where a page of a list ended as an opaque word of
+// [A-Za-z0-9_-]. The next page starts there, even if entries were added in the meantime.
 package cursor
 
 import (
@@ -11,10 +11,10 @@ import (
 	"github.com/pulsecast/pulsecast/app/problem"
 )
 
-// maxLength bounds the word that is looked at; ours are far shorter.
+// maxLength is the length above which Decode refuses a cursor. Ours are far shorter.
 const maxLength = 1024
 
-// Encode packs the parts, which may hold any bytes.
+// Encode returns the cursor for parts, which may hold any bytes.
 func Encode(parts ...string) string {
 	var b []byte
 	for _, part := range parts {
@@ -24,9 +24,8 @@ func Encode(parts ...string) string {
 	return base64.RawURLEncoding.EncodeToString(b)
 }
 
-// Decode unpacks a cursor made of n parts. Anything else is the refusal
-// "invalid_parameter" for the parameter cursor; whether the parts make sense is
-// the caller's to check, with Invalid as the answer when they do not.
+// Decode returns the n parts of a cursor. For any other text it returns 400 invalid_parameter for
+// the parameter cursor. The caller must check the parts and return Invalid if they make no sense.
 func Decode(s string, n int) ([]string, error) {
 	if len(s) > maxLength {
 		return nil, Invalid()
@@ -44,23 +43,24 @@ func Decode(s string, n int) ([]string, error) {
 		parts = append(parts, string(b[size:size+int(length)]))
 		b = b[size+int(length):]
 	}
-	// A place has exactly one word: no line breaks, stray bits or longer lengths.
+	// Each place has exactly one encoding. This refuses line breaks, stray bits and lengths that
+	// are encoded too long.
 	if len(parts) != n || len(parts) == 0 || Encode(parts...) != s {
 		return nil, Invalid()
 	}
 	return parts, nil
 }
 
-// Invalid refuses a cursor that this service did not hand out.
+// Invalid returns 400 invalid_parameter for a cursor that this list didn't return.
 func Invalid() error {
 	return problem.InvalidParameter("cursor", "must be a nextCursor that this list returned, unchanged, with the same filters; leave it out to start at the first page")
 }
 
-// Time writes a moment as a part, to the microsecond.
+// Time encodes a time as a part, to the microsecond; see ParseTime.
 func Time(at time.Time) string { return strconv.FormatInt(at.UnixMicro(), 10) }
 
-// ParseTime reads what Time wrote. A moment that no row can hold is refused:
-// Postgres does not know every year.
+// ParseTime decodes a part made by Time. It returns Invalid for a time outside the years 1970 to
+// 9999, because no row holds such a time and Postgres doesn't support every year.
 func ParseTime(part string) (time.Time, error) {
 	micros, err := strconv.ParseInt(part, 10, 64)
 	if err != nil {

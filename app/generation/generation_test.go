@@ -39,7 +39,7 @@ func TestWatcherSeesWhatMoved(t *testing.T) {
 		}
 		now := w.Stamp()
 		if now.Same(before, []generation.Topic{generation.Boards}) || now.Same(before, []generation.Topic{generation.Markets, generation.Texts}) {
-			t.Error("the moves are not seen")
+			t.Error("the moves don't show")
 		}
 		if !now.Same(before, []generation.Topic{generation.Markets, generation.Predictions}) {
 			t.Error("other topics moved")
@@ -62,25 +62,25 @@ func TestRolledBackMoveIsNotSeen(t *testing.T) {
 			t.Fatal(err)
 		}
 		if err := w.Check(t.Context()); err != nil || *w.Stamp() != (generation.Stamp{}) {
-			t.Errorf("%v: seen before the commit", err)
+			t.Errorf("%v: the move shows before the commit", err)
 		}
 		if err := tx.Rollback(); err != nil {
 			t.Fatal(err)
 		}
 		if err := w.Check(t.Context()); err != nil || *w.Stamp() != (generation.Stamp{}) {
-			t.Errorf("%v: seen after a rollback", err)
+			t.Errorf("%v: the move shows after a rollback", err)
 		}
 	})
 }
 
-// TestMovingNeverWaits: transactions that hold a topic don't stop others from moving it,
-// and every move is seen with its commit, in whatever order they commit.
+// TestMovingNeverWaits checks that transactions that have moved a topic don't block others from
+// moving it, and that every move shows with its commit, in any order of commits.
 func TestMovingNeverWaits(t *testing.T) {
 	t.Parallel()
 	db := dbtest.Open(t, database.Postgres)
 	w := watcher(db)
 	topics := []generation.Topic{generation.Results}
-	for range 2 { // the second time the slots are there
+	for range 2 { // the second time, the slots exist
 		open := make([]bun.Tx, 4)
 		for i := range open {
 			var err error
@@ -98,18 +98,18 @@ func TestMovingNeverWaits(t *testing.T) {
 				t.Fatal(err)
 			}
 			if err := w.Check(t.Context()); err != nil || w.Stamp().Same(before, topics) {
-				t.Errorf("%v: a commit is not seen", err)
+				t.Errorf("%v: a commit doesn't show", err)
 			}
 		}
 	}
 	slots, err := db.NewSelect().Table("generations").Count(t.Context())
 	if err != nil || slots != 4 {
-		t.Errorf("%d slots, %v", slots, err)
+		t.Errorf("got %d slots, %v; want 4", slots, err)
 	}
 }
 
-// TestChecksShareLooks: however many callers wait, each sees what was committed before its
-// call.
+// TestChecksShareLooks checks that each of many waiting callers sees everything that was committed
+// before its call.
 func TestChecksShareLooks(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, db *database.DB) {
@@ -123,7 +123,7 @@ func TestChecksShareLooks(t *testing.T) {
 					before := w.Stamp()
 					move(t, db, generation.Agents)
 					if err := w.Check(t.Context()); err != nil || w.Stamp().Same(before, []generation.Topic{generation.Agents}) {
-						t.Errorf("%v: a caller's own move is not seen", err)
+						t.Errorf("%v: the caller's own move doesn't show", err)
 					}
 				}
 			})

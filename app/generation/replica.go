@@ -12,10 +12,10 @@ import (
 	"github.com/pulsecast/pulsecast/app/database"
 )
 
-// maxMarks bounds what a follower remembers while its replica doesn't move.
+// maxMarks is the most marks that a follower keeps while its replica doesn't move.
 const maxMarks = 1024
 
-// follower knows how far a replica is behind the primary. See docs/decisions/0008-replica.md.
+// follower measures how far a replica is behind the primary. See docs/decisions/0008-replica.md.
 type follower struct {
 	replica *database.Replica
 	primary *database.Breaker
@@ -23,53 +23,54 @@ type follower struct {
 	log     *slog.Logger
 	now     func() time.Time
 
-	known  atomic.Pointer[database.Server] // the primary at the last look; nil before the first
-	sight  atomic.Pointer[sight]           // nil while the replica can't be used
-	counts [2]atomic.Int64                 // reads that began on the primary and on the replica
+	known  atomic.Pointer[database.Server] // the primary at the last check; nil before the first
+	sight  atomic.Pointer[sight]           // the last check of the replica; nil while it can't be used
+	counts [2]atomic.Int64                 // number of reads begun on the primary and on the replica
 
 	mu      sync.Mutex
-	marks   []mark    // looks at the primary that the replica hasn't reached, oldest first
-	freshAt time.Time // the replica has all that was committed before; zero if that is unknown
+	marks   []mark    // checks of the primary that the replica hasn't reached, oldest first
+	freshAt time.Time // the replica has everything committed before; zero if unknown
 	cause   error     // why reads go to the primary; nil if they don't
 }
 
-// mark is how far the primary was, at least, at a moment.
+// mark is a position that the primary had reached at a moment.
 type mark struct {
 	at       time.Time
 	position database.Position
 }
 
-// sight is what a look at the replica has found. Later queries on it see at least that.
+// sight is the result of a check of the replica. Later queries on the replica see at least this
+// state.
 type sight struct {
 	stamp    Stamp
 	position database.Position
 	freshAt  time.Time
 }
 
-// errBehind is why reads go to the primary when the replica lags.
+// errBehind is the cause if reads go to the primary because the replica lags.
 var errBehind = errors.New("the replica is further behind than REPLICA_MAX_LAG")
 
-// errUnknown is why reads go to the primary at the start.
-var errUnknown = errors.New("the replica hasn't been looked at")
+// errUnknown is the cause if reads go to the primary because the replica hasn't been checked yet.
+var errUnknown = errors.New("the replica hasn't been checked yet")
 
-// AddReplica lets reads go to a replica of db while it is at most maxLag behind. Call it
-// before the first look.
+// AddReplica lets reads go to the replica of db while it is at most maxLag behind. Call it before
+// the first check.
 func (w *Watcher) AddReplica(db *database.DB, maxLag time.Duration) {
 	w.follower = &follower{replica: db.Replica, primary: db.Breaker, maxLag: maxLag, log: w.log, now: w.now, cause: errUnknown}
 }
 
-// note remembers how far the primary is.
+// note adds a mark for the primary's present position.
 func (f *follower) note(primary *moment) {
 	f.known.Store(&primary.server)
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if len(f.marks) == maxMarks {
-		f.marks = f.marks[1:] // freshAt then stays behind for longer, which is safe
+		f.marks = f.marks[1:] // freshAt may then be too early, which is safe
 	}
 	f.marks = append(f.marks, mark{primary.at, primary.server.Position})
 }
 
-// watch looks at the replica every Interval until ctx ends.
+// watch checks the replica every Interval until ctx ends.
 func (f *follower) watch(ctx context.Context) {
 	tick := time.NewTicker(Interval)
 	defer tick.Stop()
@@ -87,7 +88,8 @@ func (f *follower) watch(ctx context.Context) {
 	}
 }
 
-// look returns why the replica can't serve reads; nil if it can.
+// look checks the replica. It returns the reason why the replica can't serve reads, or nil if it
+// can.
 func (f *follower) look(ctx context.Context) error {
 	primary := f.known.Load()
 	if primary == nil {
@@ -111,7 +113,8 @@ func (f *follower) look(ctx context.Context) error {
 	return nil
 }
 
-// reached forgets the marks up to a position and returns the time of the last one.
+// reached removes the marks up to a position and returns the time of the last one removed, or of
+// the one before if none is.
 func (f *follower) reached(p database.Position) time.Time {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -121,8 +124,8 @@ func (f *follower) reached(p database.Position) time.Time {
 	return f.freshAt
 }
 
-// late reports whether the primary may have committed something longer than maxLag ago that the
-// replica lacks. A primary that is gone commits nothing.
+// late reports whether the replica may lack a commit of the primary that is older than maxLag. A
+// primary that is unavailable commits nothing.
 func (f *follower) late(seen *sight, now time.Time) bool {
 	if now.Sub(seen.freshAt) <= f.maxLag {
 		return false
@@ -138,7 +141,7 @@ func (f *follower) late(seen *sight, now time.Time) bool {
 	return f.marks[len(f.marks)-1].at.Sub(seen.freshAt) > f.maxLag
 }
 
-// tell logs when reads begin to go to the other side.
+// tell stores the cause and logs when reads begin to go to the other database.
 func (f *follower) tell(cause error) {
 	f.mu.Lock()
 	before := f.cause
@@ -152,8 +155,8 @@ func (f *follower) tell(cause error) {
 	}
 }
 
-// FindReplica looks at the replica of db until it serves, for at most maxLag, and describes it.
-// It is for a process that has no Watcher.
+// FindReplica checks the replica of db until it can serve reads, for at most maxLag, and returns
+// its state. It is for a process without a Watcher.
 func FindReplica(ctx context.Context, db *database.DB, maxLag time.Duration) (*ReplicaState, error) {
 	w := NewWatcher(db.DB, slog.New(slog.DiscardHandler))
 	w.AddReplica(db, maxLag)
@@ -176,19 +179,19 @@ func FindReplica(ctx context.Context, db *database.DB, maxLag time.Duration) (*R
 	}
 }
 
-// ReplicaState describes the replica.
+// ReplicaState is the state of the replica as this process sees it.
 type ReplicaState struct {
-	// Lag is how long ago everything was committed that the replica has; less than 0 if that
-	// isn't known.
+	// Lag is the time since the moment up to which the replica surely has all commits. It is
+	// negative if that is unknown.
 	Lag time.Duration
-	// Cause is why reads go to the primary; nil if they go to the replica.
+	// Cause is the reason why reads go to the primary. It is nil if they go to the replica.
 	Cause error
-	// Primary and Replica count the reads that were begun on each. A read that fails on the
-	// replica is counted again for the primary.
+	// Primary and Replica count the reads begun on each. A read that fails on the replica is
+	// counted for both.
 	Primary, Replica int64
 }
 
-// Warning is a sentence for an operator; "" if reads go to the replica.
+// Warning returns a sentence for operators, or "" if reads go to the replica.
 func (s *ReplicaState) Warning() string {
 	switch {
 	case s.Cause == nil:
@@ -201,7 +204,7 @@ func (s *ReplicaState) Warning() string {
 	return s.Cause.Error() + "; reads go to the primary"
 }
 
-// Replica describes the replica; nil if there is none.
+// Replica returns the state of the replica, or nil if there is none.
 func (w *Watcher) Replica() *ReplicaState {
 	f := w.follower
 	if f == nil {

@@ -17,17 +17,17 @@ import (
 	"github.com/pulsecast/pulsecast/app/generation"
 )
 
-// patience is what only a hang exceeds.
+// patience is a time that only a hang exceeds.
 const patience = 20 * time.Second
 
-// pair is a primary with a replica and a watcher that knows both.
+// pair is a primary and a replica, with a Watcher of both.
 type pair struct {
 	*generation.Watcher
 	t                *testing.T
 	db               *database.DB
 	primary, replica *dbtest.Postgres
 	maxLag           time.Duration
-	ahead            *atomic.Int64 // how far the watcher's clock is ahead
+	ahead            *atomic.Int64 // nanoseconds by which the Watcher's clock is ahead
 }
 
 func newPair(t *testing.T, maxLag time.Duration) *pair {
@@ -71,7 +71,7 @@ func (p *pair) write(value string, topics ...generation.Topic) {
 	}
 }
 
-// read returns the value that a side has, and whether the replica answered in the end.
+// read returns the value on a side, and whether the replica gave the final answer.
 func (p *pair) read(side generation.Side) (value string, replica bool, err error) {
 	err = side.Read(p.t.Context(), func(ctx context.Context) error {
 		if value, _, err = database.Setting(ctx, p.db.Reader, "name"); err != nil {
@@ -82,7 +82,7 @@ func (p *pair) read(side generation.Side) (value string, replica bool, err error
 	return value, replica, err
 }
 
-// until waits for public reads to go to a side.
+// until waits until public reads go to the replica, or to the primary.
 func (p *pair) until(replica bool) {
 	p.t.Helper()
 	var got bool
@@ -95,7 +95,7 @@ func (p *pair) until(replica bool) {
 	p.t.Fatalf("reads go to the replica: %t, %v; state %+v", got, err, p.Replica())
 }
 
-// untilRead waits for the replica to have a value.
+// untilRead waits until the replica has a value.
 func (p *pair) untilRead(want string) {
 	p.t.Helper()
 	value, replica := "", false
@@ -124,7 +124,7 @@ func (p *pair) pause(stop bool) {
 	}
 }
 
-// current reads as the author of the last write, after a look.
+// current checks the topics and reads as the author of the last write.
 func (p *pair) current() (value string, replica bool) {
 	p.t.Helper()
 	if err := p.Check(p.t.Context()); err != nil {
@@ -137,8 +137,8 @@ func (p *pair) current() (value string, replica bool) {
 	return value, replica
 }
 
-// TestReplica: what reads see while a replica follows, lags, and is lost. The parts share the
-// servers, so they run in turn.
+// TestReplica checks what reads see while a replica follows, lags and is lost. The parts share the
+// servers, so they run one after another.
 func TestReplica(t *testing.T) {
 	t.Parallel()
 	const maxLag = 2 * time.Second
@@ -155,7 +155,7 @@ func TestReplica(t *testing.T) {
 	}
 }
 
-// ownWrites: whoever writes reads what was written, while others read from the replica.
+// ownWrites checks that an author reads its own writes while public reads go to the replica.
 func ownWrites(t *testing.T, p *pair) {
 	p.until(true)
 	reads := map[bool]int{}
@@ -175,7 +175,7 @@ func ownWrites(t *testing.T, p *pair) {
 	if reads[true] < 50 {
 		t.Errorf("%v: hardly any public reads went to the replica", reads)
 	}
-	// Once nothing is written, authors read from the replica too.
+	// When no one writes, authors read from the replica too.
 	for deadline := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
 		if value, replica := p.current(); value != "99" {
 			t.Fatalf("read %q", value)
@@ -191,8 +191,8 @@ func ownWrites(t *testing.T, p *pair) {
 	}
 }
 
-// lagging: a replica that is behind serves public reads within the bound, with a stamp that says
-// how old its rows are. Beyond the bound it serves nothing.
+// lagging checks that a replica that is behind by less than the bound serves public reads, with a
+// stamp of its own state, and that it serves no reads beyond the bound.
 func lagging(t *testing.T, p *pair) {
 	maxLag := p.maxLag
 	p.write("before", generation.Predictions)
@@ -209,7 +209,7 @@ func lagging(t *testing.T, p *pair) {
 	if time.Since(paused) < maxLag && (value != "before" || !replica || side.Exact || side.Stamp.Same(side.Primary, []generation.Topic{generation.Predictions})) {
 		t.Errorf("within the bound: %q, replica %t, %v, side %+v", value, replica, err, side)
 	}
-	// What is missing there is looked for on the primary.
+	// A read that misses something on the replica is repeated on the primary.
 	calls := 0
 	err = side.Read(t.Context(), func(ctx context.Context) error {
 		if value, _, err := database.Setting(ctx, p.db.Reader, "name"); err != nil || value == "before" {
@@ -223,14 +223,14 @@ func lagging(t *testing.T, p *pair) {
 	}
 	p.until(false)
 	if behind := time.Since(paused); behind < maxLag-generation.Interval {
-		t.Errorf("the replica was given up after %s", behind)
+		t.Errorf("reads left the replica after %s", behind)
 	}
 	if s := p.Replica(); s.Lag < maxLag || s.Warning() == "" {
 		t.Errorf("state %+v", s)
 	}
 	p.pause(false)
 	p.until(true)
-	// A text that was hidden must not be shown again by a replica that doesn't know it.
+	// A replica that doesn't know that a text was hidden must not serve reads.
 	p.pause(true)
 	p.write("hidden", generation.Texts)
 	if err := p.Check(t.Context()); err != nil {
@@ -243,7 +243,8 @@ func lagging(t *testing.T, p *pair) {
 	p.until(true)
 }
 
-// fiveSeconds: what the replica lacks for five seconds is beyond the bound of two.
+// fiveSeconds checks that a replica that is five seconds behind serves no reads if the bound is two
+// seconds.
 func fiveSeconds(t *testing.T, p *pair) {
 	p.write("old", generation.Predictions)
 	p.until(true)
@@ -266,8 +267,8 @@ func fiveSeconds(t *testing.T, p *pair) {
 	p.untilRead("new")
 }
 
-// lostServers: reads survive the loss of the replica at any moment, and those of the public
-// that of the primary. A replica that was promoted serves nothing.
+// lostServers checks that reads survive the loss of the replica, that public reads survive the loss
+// of the primary, and that a promoted replica serves no reads.
 func lostServers(t *testing.T, p *pair) {
 	p.write("first", generation.Predictions)
 	p.until(true)
@@ -295,7 +296,7 @@ func lostServers(t *testing.T, p *pair) {
 	p.write("second", generation.Predictions)
 	p.untilRead("second")
 	p.primary.Stop(dbtest.Kill)
-	for p.db.Breaker.Err() == nil { // opens within a second
+	for p.db.Breaker.Err() == nil { // the breaker opens within a second
 		time.Sleep(10 * time.Millisecond)
 	}
 	for until := time.Now().Add(3 * time.Second); time.Now().Before(until); time.Sleep(50 * time.Millisecond) {
@@ -304,7 +305,7 @@ func lostServers(t *testing.T, p *pair) {
 		}
 	}
 	if err := p.Check(t.Context()); !database.Unavailable(err) {
-		t.Errorf("an author can't know what is current: %v", err)
+		t.Errorf("a check without the primary: got %v, want unavailable", err)
 	}
 	p.primary.Start()
 	p.until(true)
@@ -321,7 +322,8 @@ func lostServers(t *testing.T, p *pair) {
 	}
 }
 
-// TestNoReplica: an address that isn't a replica's gets no reads, and the operator is told.
+// TestNoReplica checks that a server that isn't a replica gets no reads, and that the operator gets
+// a warning.
 func TestNoReplica(t *testing.T) {
 	t.Parallel()
 	address := dbtest.URL(t, database.Postgres)

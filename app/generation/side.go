@@ -6,22 +6,23 @@ import (
 	"github.com/pulsecast/pulsecast/app/database"
 )
 
-// A Side is where a read finds its rows, and what it sees there at least.
+// A Side is the database that a read uses, with the state that the read sees at least.
 type Side struct {
-	// Stamp is where the topics stood when all was committed that the read sees at least.
+	// Stamp holds the values of the topics in the state that the read sees at least.
 	Stamp *Stamp
-	// Primary is where they stood on the primary.
+	// Primary holds their values on the primary at the last check.
 	Primary *Stamp
-	// Exact means that the read sees all that was committed before the last look, so that Stamp
-	// is Primary.
+	// Exact is true if the read sees everything that was committed before the last check. Stamp is
+	// then equal to Primary.
 	Exact bool
 
 	follower *follower // nil if there is no replica
 	replica  bool
 }
 
-// Side returns where to read. A read that is current sees all that was committed before the
-// last look, so call Check first; another may be as far behind as the replica may.
+// Side returns the database for a read. If current is true, the read sees everything that was
+// committed before the last check, so call Check first. Otherwise it may see a state of the replica
+// that is up to the allowed lag behind.
 func (w *Watcher) Side(current bool) Side {
 	now := w.last.Load()
 	side := Side{Stamp: &now.stamp, Primary: &now.stamp, Exact: true, follower: w.follower}
@@ -35,7 +36,7 @@ func (w *Watcher) Side(current bool) Side {
 	exact := seen.position >= now.server.Position
 	switch {
 	case current && !exact:
-	case seen.stamp[Texts] < now.stamp[Texts]: // what was hidden doesn't come back
+	case seen.stamp[Texts] < now.stamp[Texts]: // hidden texts must not show again
 	case w.follower.late(seen, w.now()):
 	case exact:
 		side.replica = true
@@ -45,9 +46,9 @@ func (w *Watcher) Side(current bool) Side {
 	return side
 }
 
-// Read calls read with a context whose queries go to the side. If that is the replica and it
-// fails, or read finds something missing that the primary may have, Read calls it once more for
-// the primary and s is that side from then on.
+// Read calls read with a context whose queries go to the side's database. If that is the replica,
+// and it is unavailable or a read that isn't Exact returns an error, Read calls read again for the
+// primary and sets s to the primary's Side.
 func (s *Side) Read(ctx context.Context, read func(context.Context) error) error {
 	if s.replica {
 		s.follower.counts[1].Add(1)
@@ -57,7 +58,7 @@ func (s *Side) Read(ctx context.Context, read func(context.Context) error) error
 			return err
 		}
 		if lost {
-			s.follower.sight.Store(nil) // until the next look
+			s.follower.sight.Store(nil) // until the next check
 		}
 		*s = Side{Stamp: s.Primary, Primary: s.Primary, Exact: true, follower: s.follower}
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/database"
 )
 
-// Topic names a part of what the service shows.
+// Topic identifies a part of what the service shows.
 type Topic int
 
 // The topics. A transaction moves every topic whose answers it changes.
@@ -21,8 +21,8 @@ const (
 	Agents                   // agents registered, or their profiles or states changed
 	Assignments              // assignments were made or closed
 	Texts                    // texts were hidden or shown again
-	Consensus                // what the agents together say of a market
-	Updates                  // updates got their numbers
+	Consensus                // the consensus on a market changed
+	Updates                  // updates were numbered
 	topics
 )
 
@@ -31,10 +31,10 @@ var names = [topics]string{
 	Assignments: "assignments", Texts: "texts", Consensus: "consensus", Updates: "updates",
 }
 
-// String returns the name that the database holds.
+// String returns the name of the topic in the database.
 func (t Topic) String() string { return names[t] }
 
-// move finds a slot of the topic that no transaction holds and moves it, or adds one.
+// move increments a slot of the topic that no transaction holds, or adds a slot if there is none.
 const move = `, free AS (SELECT topic, slot FROM generations WHERE topic = (SELECT topic FROM v) LIMIT 1 FOR NO KEY UPDATE SKIP LOCKED),
 moved AS (UPDATE generations AS g SET value = g.value + 1 FROM free WHERE g.topic = free.topic AND g.slot = free.slot RETURNING g.slot)
 INSERT INTO generations (topic, slot, value) SELECT topic, gen_random_uuid()::text, 1 FROM v WHERE NOT EXISTS (SELECT 1 FROM moved)`
@@ -43,11 +43,11 @@ type movedRow struct {
 	Topic string `bun:",type:text"`
 }
 
-// moveAlone is for an engine with one writer.
+// moveAlone is the statement for SQLite, which has one writer.
 const moveAlone = `INSERT INTO generations (topic, slot, value) VALUES (?, '', 1)
 ON CONFLICT (topic, slot) DO UPDATE SET value = generations.value + 1`
 
-// Moved moves topics. Call it in the transaction that changes what is shown under them. It
+// Moved moves topics. Call it in the transaction that changes what the service shows under them. It
 // never waits for another transaction.
 func Moved(ctx context.Context, tx bun.Tx, list ...Topic) error {
 	for _, topic := range list {

@@ -15,16 +15,16 @@ import (
 )
 
 const (
-	// Interval is the time between two looks of a Watcher.
+	// Interval is the time between two checks of a Watcher.
 	Interval = 100 * time.Millisecond
-	// lookTimeout bounds one look.
+	// lookTimeout bounds one check.
 	lookTimeout = 2 * time.Second
 )
 
-// Stamp is where all topics stood at one look.
+// Stamp holds the values of all topics at one moment.
 type Stamp [topics]int64
 
-// Same reports whether all of some topics stand in s where they stand in o.
+// Same reports whether the topics in list have the same values in s and o.
 func (s *Stamp) Same(o *Stamp, list []Topic) bool {
 	for _, topic := range list {
 		if s[topic] != o[topic] {
@@ -34,53 +34,53 @@ func (s *Stamp) Same(o *Stamp, list []Topic) bool {
 	return true
 }
 
-// Watcher knows where the topics stand. Its methods are safe for concurrent use.
+// Watcher keeps the values of the topics up to date. Its methods are safe for concurrent use.
 type Watcher struct {
 	db       *bun.DB
 	log      *slog.Logger
-	now      func() time.Time // of this process alone
+	now      func() time.Time // clock of this process
 	last     atomic.Pointer[moment]
 	moved    [topics][]func()
 	follower *follower // nil if there is no replica
 
 	mu      sync.Mutex
-	next    *look // the one that callers of Check wait for; nil if none do
+	next    *look // the look that callers of Check wait for; nil if none do
 	looking bool
 
 	stop    context.CancelFunc
 	running sync.WaitGroup
 }
 
-// look is one reading of the topics that callers wait for.
+// look is a check that callers wait for.
 type look struct {
-	done chan struct{} // closed at its end, when err is set
+	done chan struct{} // closed at the end, after err is set
 	err  error
 }
 
-// moment is what a look has found.
+// moment is the result of a check.
 type moment struct {
 	stamp  Stamp
-	at     time.Time       // before the look
+	at     time.Time       // the time before the check
 	server database.Server // zero if there is no replica
 }
 
-// NewWatcher returns a watcher that reads through db. Before its first look every topic
-// stands at 0.
+// NewWatcher returns a Watcher that reads through db. Before its first check, every topic has the
+// value 0.
 func NewWatcher(db *bun.DB, log *slog.Logger) *Watcher {
 	w := &Watcher{db: db, log: log, now: time.Now}
 	w.last.Store(&moment{})
 	return w
 }
 
-// OnMoved has f called whenever a look finds that a topic has moved. Set it before the first
-// look. f must not block.
+// OnMoved makes every check that finds that the topic has moved call f. Call OnMoved before the
+// first check. f must not block.
 func (w *Watcher) OnMoved(topic Topic, f func()) { w.moved[topic] = append(w.moved[topic], f) }
 
-// Stamp returns where the topics stood at the last successful look.
+// Stamp returns the values of the topics at the last successful check.
 func (w *Watcher) Stamp() *Stamp { return &w.last.Load().stamp }
 
-// Check looks at where the topics stand. The look begins after the call, so it sees
-// everything that was committed before. Callers that arrive during a look share the next one.
+// Check reads the values of the topics. The read begins after the call, so it sees everything that
+// was committed before. Callers that arrive during a read share the next one.
 func (w *Watcher) Check(ctx context.Context) error {
 	l := w.join()
 	select {
@@ -105,7 +105,7 @@ func (w *Watcher) join() *look {
 	return w.next
 }
 
-// run looks until no caller waits.
+// run checks until no caller waits.
 func (w *Watcher) run() {
 	for {
 		w.mu.Lock()
@@ -142,7 +142,7 @@ func (w *Watcher) look() error {
 	return nil
 }
 
-// readMoment reads at a moment where the topics stand, and if withServer is set, how far the server is.
+// readMoment reads the values of the topics and, if withServer is true, the position of the server.
 func readMoment(ctx context.Context, db *bun.DB, at time.Time, withServer bool) (*moment, error) {
 	now := &moment{at: at}
 	var rows []struct {
@@ -167,7 +167,7 @@ func readMoment(ctx context.Context, db *bun.DB, at time.Time, withServer bool) 
 	return now, nil
 }
 
-// Start looks every Interval until Stop.
+// Start begins to check every Interval, until Stop.
 func (w *Watcher) Start() {
 	ctx, cancel := context.WithCancel(context.Background())
 	w.stop = cancel
@@ -184,7 +184,7 @@ func (w *Watcher) Start() {
 				return
 			}
 			if err != nil && !failing {
-				w.log.Warn("changes by other nodes are not seen until the database answers", "error", err)
+				w.log.Warn("this node doesn't see changes by other nodes until the database answers", "error", err)
 			}
 			failing = err != nil
 			select {
@@ -196,7 +196,7 @@ func (w *Watcher) Start() {
 	})
 }
 
-// Stop ends what Start began and waits for the looks under way.
+// Stop ends the checks that Start began and waits for running ones.
 func (w *Watcher) Stop() {
 	w.stop()
 	w.running.Wait()

@@ -18,7 +18,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/score"
 )
 
-// bet is a settled prediction on a market that stands alone.
+// bet is a settled prediction on a market without siblings.
 type bet struct {
 	event, category string
 	p, q, y         float64

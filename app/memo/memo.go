@@ -1,9 +1,9 @@
-// Package memo keeps values in memory that take long to load.
+// Package memo caches values that are slow to load.
 //
-// A Cache loads each value once, however many callers ask for it at the same time. It
-// is bounded, and every value has an expiry. Its content belongs to an epoch: after
-// Forget, callers get neither what was kept before nor the result of a load that began
-// before, so they never see what the forgetting was for.
+// A Cache loads each value once, however many callers request it at the same time. It is bounded,
+// and every value has an expiry. Values and loads belong to an epoch, and Forget begins a new one.
+// So callers after Forget get neither a value kept before nor the result of a load that began
+// before.
 package memo
 
 import (
@@ -19,25 +19,25 @@ import (
 // defaultTimeout bounds a load if Options.Timeout is 0.
 const defaultTimeout = 5 * time.Second
 
-// errAbandoned is what waiting callers get if a load panics.
+// errAbandoned is returned to waiting callers if a load panics.
 var errAbandoned = errors.New("memo: the load ended without a result")
 
 // Options are the settings of a Cache. Size and Now are required.
 type Options[V any] struct {
-	// Size is how many values are kept. The least recently used are dropped first.
+	// Size is the most values that are kept, at least 1. The least recently used are dropped first.
 	Size int
 	Now  func() time.Time
-	// Stale is how long after its expiry a value is still returned while another caller
-	// loads the next one.
+	// Stale is the time after its expiry for which a value is still returned while another caller
+	// loads a new one.
 	Stale time.Duration
-	// Timeout bounds one load; 0 is 5 s. A load isn't cut short when its caller leaves,
-	// because others may be waiting for it.
+	// Timeout bounds one load; 0 means 5 s. A load continues if its caller's context ends, because
+	// other callers may be waiting for it.
 	Timeout time.Duration
-	// Epoch, if not nil, is a counter that moves when everything kept must be forgotten,
-	// besides Forget.
+	// Epoch, if not nil, returns a counter. When it changes, all values are forgotten, as after
+	// Forget.
 	Epoch func() uint64
-	// Minor, if not nil, reports values that are kept apart, up to Size as well, so that
-	// a flood of them can't push out the others.
+	// Minor, if not nil, reports minor values. They are kept apart, also up to Size, so that many
+	// of them can't evict the other values.
 	Minor func(V) bool
 }
 
@@ -62,9 +62,9 @@ type loadKey[K comparable] struct {
 	epoch uint64
 }
 
-// load is a load under way.
+// load is a running load.
 type load[V any] struct {
-	done  chan struct{} // closed at its end, when value and err are set
+	done  chan struct{} // closed at the end, after value and err are set
 	value V
 	err   error
 }
@@ -85,12 +85,13 @@ func New[K comparable, V any](o Options[V]) *Cache[K, V] {
 	return c
 }
 
-// Get returns the value of a key. If none is kept that hasn't expired, it calls find, or
-// waits for the caller that is doing so. find returns the value and its expiry; a value
-// with the zero expiry isn't kept, but goes to every caller that waits for it. An error
-// goes to all of them too, unless it is Private. find runs in the caller's goroutine; its
-// context has the values of ctx and the cache's timeout. Callers that wait return early if ctx
-// ends.
+// Get returns the value of a key. If there is no unexpired value, it calls find, or waits for
+// another caller that is running find.
+//
+// find returns the value and its expiry. A value with a zero expiry isn't kept, but every waiting
+// caller gets it. They also get an error, unless it is Private. find runs in the caller's
+// goroutine. Its context has the values of ctx, but the timeout of the cache in place of ctx's end.
+// A waiting caller returns early if ctx ends.
 func (c *Cache[K, V]) Get(ctx context.Context, key K, find func(context.Context) (V, time.Time, error)) (V, error) {
 	for {
 		at := loadKey[K]{key, c.epoch()}
@@ -117,14 +118,14 @@ func (c *Cache[K, V]) Get(ctx context.Context, key K, find func(context.Context)
 	}
 }
 
-// Last returns the value that is kept for a key, whether or not it has expired.
+// Last returns the kept value of a key, even if it has expired, and false if there is none.
 func (c *Cache[K, V]) Last(key K) (V, bool) {
 	kept, ok := c.find(loadKey[K]{key, c.epoch()})
 	return kept.value, ok
 }
 
-// Forget drops every value, and those of loads under way when they end. It doesn't wait
-// for them.
+// Forget drops every value, and lets no running load keep its result. It doesn't wait for these
+// loads.
 func (c *Cache[K, V]) Forget() {
 	c.forgets.Add(1)
 	c.mu.Lock()
@@ -152,7 +153,8 @@ func (c *Cache[K, V]) find(at loadKey[K]) (entry[V], bool) {
 	return entry[V]{}, false
 }
 
-// begin returns the load of a key, and whether the caller is the one to run it.
+// begin returns the load of a key. mine reports whether the caller must run it; otherwise the
+// caller waits.
 func (c *Cache[K, V]) begin(at loadKey[K]) (l *load[V], mine bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -168,7 +170,7 @@ func (c *Cache[K, V]) run(
 	ctx context.Context, at loadKey[K], l *load[V], find func(context.Context) (V, time.Time, error),
 ) (V, error) {
 	defer c.end(at, l)
-	// Another load may have ended between the look and begin.
+	// Another load may have ended between the caller's find and begin.
 	if kept, ok := c.find(at); ok && c.options.Now().Before(kept.until) {
 		l.value, l.err = kept.value, nil
 		return l.value, nil

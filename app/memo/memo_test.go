@@ -16,7 +16,7 @@ type result struct {
 	err   error
 }
 
-// counter is a slow source: each load reports that it began and waits for its result.
+// counter is a slow source. Each load reports that it began and then waits for its result.
 type counter struct {
 	loads   atomic.Int64
 	begun   chan struct{}
@@ -34,7 +34,7 @@ func (s *counter) find(until time.Time) func(context.Context) (int, time.Time, e
 	}
 }
 
-// always returns a load that answers at once.
+// always returns a load that returns immediately.
 func always(value int, until time.Time) func(context.Context) (int, time.Time, error) {
 	return func(context.Context) (int, time.Time, error) { return value, until, nil }
 }
@@ -88,14 +88,15 @@ func TestExpiry(t *testing.T) {
 			t.Errorf("last %d, %v", last, ok)
 		}
 		want(t, get(c, always(3, time.Time{})), 3)
-		want(t, get(c, always(4, time.Time{})), 4) // one without an expiry isn't kept
+		want(t, get(c, always(4, time.Time{})), 4) // a value without an expiry isn't kept
 		if last, ok := c.Last("other"); ok {
 			t.Errorf("last %d of a key never loaded", last)
 		}
 	})
 }
 
-// While one caller loads, the others get the expired value for a while, then they wait.
+// TestStale checks that while one caller loads, other callers get the expired value for the time
+// Stale, and wait after that.
 func TestStale(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -107,7 +108,7 @@ func TestStale(t *testing.T) {
 			<-s.begun
 			want(t, get(c, s.find(time.Time{})), 1)
 			if failing {
-				s.results <- result{err: errors.New("the database is away")}
+				s.results <- result{err: errors.New("the database is unavailable")}
 				if r := <-slow; r.err == nil {
 					t.Errorf("the loading caller got %d", r.value)
 				}
@@ -125,7 +126,7 @@ func TestStale(t *testing.T) {
 		synctest.Wait()
 		select {
 		case r := <-waiting:
-			t.Errorf("a value too old to be served: %+v", r)
+			t.Errorf("got a value that is too old: %+v", r)
 		default:
 		}
 		s.results <- result{value: 3}
@@ -153,7 +154,8 @@ func TestErrorsAreSharedAndNotKept(t *testing.T) {
 	})
 }
 
-// Callers after an invalidation don't share an older load, whose result isn't kept.
+// TestEpoch checks that callers after Forget or a new Epoch don't share an older load, and that its
+// result isn't kept.
 func TestEpoch(t *testing.T) {
 	t.Parallel()
 	for _, way := range []string{"Forget", "Epoch"} {
@@ -179,7 +181,7 @@ func TestEpoch(t *testing.T) {
 				<-s.begun
 				s.results <- result{value: 2}
 				s.results <- result{value: 3}
-				// Which of the two loads got which value is open, but the kept one is the younger's.
+				// Either load may have got either value, but the younger load's value must be kept.
 				a, b := <-old, <-young
 				if a.err != nil || b.err != nil || a.value+b.value != 5 {
 					t.Errorf("%+v, %+v", a, b)
@@ -205,7 +207,7 @@ func TestSizeAndMinorValues(t *testing.T) {
 		load("minor"+strconv.Itoa(i), -1-i)
 	}
 	if v, ok := c.Last("a"); !ok || v != 1 {
-		t.Errorf("pushed out by minor values: %d, %v", v, ok)
+		t.Errorf("evicted by minor values: %d, %v", v, ok)
 	}
 	for _, key := range []string{"b", "c", "d"} {
 		load(key, 1)
@@ -214,14 +216,14 @@ func TestSizeAndMinorValues(t *testing.T) {
 		t.Error("the cache is not bounded")
 	}
 	if _, ok := c.Last("minor99"); !ok {
-		t.Error("a minor value is pushed out by others")
+		t.Error("a minor value was evicted by others")
 	}
 	if n := c.kept[0].Len() + c.kept[1].Len(); n != 6 {
 		t.Errorf("%d values are kept", n)
 	}
 }
 
-func TestAValueMovesBetweenTheRooms(t *testing.T) {
+func TestValueBecomesMinor(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c := New[string](Options[int]{Size: 3, Now: time.Now, Minor: func(v int) bool { return v < 0 }})
@@ -244,7 +246,7 @@ func TestLeaving(t *testing.T) {
 		go func() {
 			value, err := c.Get(ctx, "key", func(ctx context.Context) (int, time.Time, error) {
 				s.begun <- struct{}{}
-				<-ctx.Done() // its timeout, not the caller's leaving
+				<-ctx.Done() // ends with the timeout, not with the caller's context
 				return 1, time.Now().Add(time.Hour), nil
 			})
 			first <- result{value, err}

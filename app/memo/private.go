@@ -2,13 +2,13 @@ package memo
 
 import "errors"
 
-// private is an error that concerns one caller of a load.
+// private is an error that concerns only one caller of a load.
 type private struct{ error }
 
 func (p private) Unwrap() error { return p.error }
 
-// Private marks an error of a load that concerns only the caller that ran it, such as that it
-// has spent its limit. Callers that waited for the load try for themselves. Private(nil) is nil.
+// Private marks an error of a load that concerns only the caller that ran it, for example that its
+// rate limit is reached. Waiting callers then run the load themselves. Private(nil) is nil.
 func Private(err error) error {
 	if err == nil {
 		return nil

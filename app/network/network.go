@@ -1,11 +1,11 @@
-// Package network says which addresses count as one client.
+// Package network decides which addresses count as one client.
 package network
 
 import "net/netip"
 
-// Of returns what counts as one client: an IPv4 address itself, or the /64 of an IPv6
-// address, since one client has a whole /64. Text that is no address is returned as it
-// is.
+// Of returns the client that an address counts as: an IPv4 address itself, or the /64 prefix of an
+// IPv6 address, because one client usually has a whole /64. Text that isn't an address is returned
+// unchanged.
 func Of(address string) string {
 	addr, err := netip.ParseAddr(address)
 	if err != nil || !addr.Is6() || addr.Is4In6() {

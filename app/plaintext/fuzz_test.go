@@ -6,7 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// FuzzCheck: a text that is accepted has nothing that a database or a reader trips over.
+// FuzzCheck checks that an accepted text has no characters that a database refuses or that mislead
+// a reader.
 func FuzzCheck(f *testing.F) {
 	for _, seed := range []string{"plain", "a\nb", "a\x00b", "\u202ea", "\xff", "e\u0301", "\u2066", "\x7f", "\u0085", "👩‍👩‍👧"} {
 		f.Add(seed, true)
@@ -22,7 +23,7 @@ func FuzzCheck(f *testing.F) {
 	})
 }
 
-// FuzzCut: a text is cut between characters, never made longer.
+// FuzzCut checks that Cut returns valid UTF-8 of at most the given number of characters.
 func FuzzCut(f *testing.F) {
 	f.Add("some text", 4)
 	f.Add("👩‍👩‍👧", 2)

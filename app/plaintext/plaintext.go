@@ -1,6 +1,5 @@
-// Package plaintext holds the rules for text that callers send: readable characters
-// only, so that what is stored shows the same everywhere and can hide nothing, and
-// of a bounded length.
+// Package plaintext holds the rules for text that callers send. It must have a bounded length and
+// only readable characters, so that it looks the same everywhere and hides nothing.
 package plaintext
 
 import (
@@ -10,10 +9,10 @@ import (
 	"unicode/utf8"
 )
 
-// Check tells what is wrong with a text, as the rest of a sentence about it, or ""
-// when it is fine. Refused are invalid UTF-8, NUL and other control characters, and
-// the characters that reorder or isolate text direction (Unicode's Trojan Source
-// set). Line breaks and tabs are fine when multiline is set.
+// Check returns "" if a text is allowed. Otherwise it returns what is wrong, as the rest of a
+// sentence that begins with the text's name. It refuses invalid UTF-8, NUL and other control
+// characters, and the characters that change the direction of text; see Reorders. It allows line
+// breaks and tabs only if multiline is set.
 func Check(s string, multiline bool) string {
 	for i, r := range s {
 		switch {
@@ -33,8 +32,8 @@ func Check(s string, multiline bool) string {
 	return ""
 }
 
-// CheckLength is Check of a text of least to most characters; least is 0 for a text
-// that may be left out.
+// CheckLength is like Check, and also refuses a text with fewer than least or more than most
+// characters. With least 0, the text may be left out.
 func CheckLength(s string, least, most int, multiline bool) string {
 	switch n := utf8.RuneCountInString(s); {
 	case n < least:
@@ -45,7 +44,8 @@ func CheckLength(s string, least, most int, multiline bool) string {
 	return Check(s, multiline)
 }
 
-// Cut shortens a text to at most that many characters; the last is then an ellipsis.
+// Cut shortens a text to at most most characters, the last of which is an ellipsis. A text that is
+// short enough is returned unchanged. most must be at least 1.
 func Cut(s string, most int) string {
 	if utf8.RuneCountInString(s) <= most {
 		return s
@@ -53,10 +53,10 @@ func Cut(s string, most int) string {
 	return strings.TrimRight(string([]rune(s)[:most-1]), " ") + "…"
 }
 
-// Reorders tells whether a character can show a text in another order than it is
-// read: the embeddings, overrides and isolates of UAX #9, and what ends them.
-// The plain marks LRM, RLM and ALM reorder nothing by themselves and are part of
-// ordinary Hebrew and Arabic.
+// Reorders reports whether a character can make a text appear in another order than it is stored:
+// the embeddings, overrides and isolates of UAX #9, and the characters that end them (the set of
+// Trojan Source). The marks LRM, RLM and ALM don't count. They are part of ordinary Hebrew and
+// Arabic and reorder no other text.
 func Reorders(r rune) bool {
 	return (r >= '\u202A' && r <= '\u202E') || (r >= '\u2066' && r <= '\u2069')
 }

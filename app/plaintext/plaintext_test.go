@@ -11,7 +11,7 @@ func TestCheck(t *testing.T) {
 	t.Parallel()
 	cases := []struct {
 		name, text   string
-		line, manyOf string // what the message must hold; "" is accepted
+		line, manyOf string // what the message must contain; "" if the text is allowed
 	}{
 		{"empty", "", "", ""},
 		{"accents and emoji", "Ångström – 東京 👩‍👩‍👧 \u200f\u05d0", "", ""},
@@ -68,7 +68,7 @@ func TestCheckLength(t *testing.T) {
 		{"a\nb", 1, 3, "has a line break; send a single line"},
 	} {
 		if got := plaintext.CheckLength(c.text, c.least, c.most, false); got != c.want {
-			t.Errorf("%q, %d to %d: %q, want %q", c.text, c.least, c.most, got, c.want)
+			t.Errorf("%q, %d to %d: got %q, want %q", c.text, c.least, c.most, got, c.want)
 		}
 	}
 }

@@ -131,7 +131,7 @@ func TestPublishLinks(t *testing.T) {
 		readAs, warning string // substrings
 		code, field     string
 	}{
-		{name: "unlinked", readAs: `90 % that the answer to "Will the sun rise?" is yes`, warning: "never ranked"},
+		{name: "unlinked", readAs: `90 % that the answer to "Will the sun rise?" is yes`, warning: "never be ranked"},
 		{name: "by id, Yes by default", change: func(d *prediction.Draft) { d.MarketID = "1" }, market: "1", outcome: "Yes",
 			readAs: "90 % that Yes; the market says 41 %", warning: "Far from the market"},
 		{name: "other outcome, any letter case", change: func(d *prediction.Draft) { d.MarketID, d.Outcome = "1", "no" }, market: "1", outcome: "No",

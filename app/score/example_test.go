@@ -24,14 +24,17 @@ func Example() {
 	}
 	posterior, _ := agent.Posterior(score.DefaultSharePrior)
 	odds, _ := agent.Odds()
-	grid := score.NewRankGrid([]score.Posterior{posterior})
-	low, high := grid.Range(posterior, 1)
+	others := []score.Posterior{score.PosteriorOf(.8, -1.2, 2.8), score.PosteriorOf(-1.5, -2.5, -.5)}
+	low, high := score.NewRankGrid(append(others, posterior)).Range(posterior, 1)
 	fmt.Printf("mean edge %.2f points, skill %.2f\n", agent.Mean(), agent.Skill(score.DefaultPrior.Kappa))
 	fmt.Printf("best guess %.2f, 95 %% range %.2f to %.2f\n", posterior.BestGuess, posterior.Low, posterior.High)
 	fmt.Printf("odds %.1f : 1, proven %v\n", odds, score.Proven(odds))
-	fmt.Printf("rank range %d to %d\n", low, high)
+	fmt.Printf("rank 1, rank range %d to %d\n", low, high)
 	// Output:
-	// TODO
+	// mean edge 2.00 points, skill 1.09
+	// best guess 1.18, 95 % range -0.07 to 2.44
+	// odds 6.9 : 1, proven false
+	// rank 1, rank range 1 to 2
 }
 
 func ExampleBookView() {
@@ -209,7 +212,10 @@ func ExampleRankGrid_Add() {
 	fmt.Println(grid.Range(second, 2))
 	grid.Remove(third)
 	fmt.Println(grid.Range(second, 2))
-	// Output: TODO
+	// Output:
+	// 1 2
+	// 2 3
+	// 1 2
 }
 
 func ExamplePair() {
@@ -224,7 +230,9 @@ func ExamplePair() {
 	odds, _ := pair.Odds()
 	fmt.Printf("A earns %.1f points more per event, 95 %% range %.1f to %.1f\n", p.BestGuess, p.Low, p.High)
 	fmt.Println("proven", score.Proven(odds))
-	// Output: TODO
+	// Output:
+	// A earns 6.6 points more per event, 95 % range 2.4 to 10.8
+	// proven true
 }
 
 func ExampleMedian() {

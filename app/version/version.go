@@ -1,4 +1,4 @@
-// Package version says which version of the interface and of the program this is.
+// Package version holds the versions of the API and of the program.
 package version
 
 import (
@@ -6,15 +6,15 @@ import (
 	"sync"
 )
 
-// API is the version of the interface: info.version of the contract and "version" of
+// API is the version of the API. It is info.version of the OpenAPI document and "version" of
 // /api/health.
 const API = "0.1.0"
 
 // build is set by the linker: -ldflags "-X github.com/pulsecast/pulsecast/app/version.build=v1.2.3".
 var build string
 
-// Build returns the version of the program: the tag or commit it was built from, or
-// "devel" if the build doesn't tell.
+// Build returns the version of the program: the tag or the commit it was built from, or "devel" if
+// that is unknown.
 func Build() string {
 	if build != "" {
 		return build
@@ -22,7 +22,7 @@ func Build() string {
 	return recorded()
 }
 
-// recorded is what the go command wrote into the binary.
+// recorded returns the version that the go command recorded in the binary.
 var recorded = sync.OnceValue(func() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
@@ -33,7 +33,8 @@ var recorded = sync.OnceValue(func() string {
 
 const devel = "devel"
 
-// fromInfo prefers the module's version, which is a tag or names the commit.
+// fromInfo returns the module's version, which is a tag or names the commit. Without one, it
+// returns the commit, with "-dirty" if the tree was modified, or "devel".
 func fromInfo(info *debug.BuildInfo) string {
 	if v := info.Main.Version; v != "" && v != "(devel)" {
 		return v

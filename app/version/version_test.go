@@ -15,12 +15,12 @@ func TestFromInfo(t *testing.T) {
 	}{
 		{"a tag", "v1.2.3", "v1.2.3", []debug.BuildSetting{commit}},
 		{"a commit", "(devel)", "0123456789ab", []debug.BuildSetting{commit}},
-		{"a changed tree", "", "0123456789ab-dirty", []debug.BuildSetting{commit, dirty}},
+		{"a modified tree", "", "0123456789ab-dirty", []debug.BuildSetting{commit, dirty}},
 		{"no history", "(devel)", "devel", nil},
 	} {
 		info := &debug.BuildInfo{Main: debug.Module{Version: c.module}, Settings: c.settings}
 		if got := fromInfo(info); got != c.want {
-			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+			t.Errorf("%s: got %q, want %q", c.name, got, c.want)
 		}
 	}
 }

@@ -27,9 +27,9 @@ var attackers = []int{0, 1, 20}
 // attackerClients is the number of connections that each attacking address keeps busy.
 const attackerClients = 4
 
-// dearReads are the most expensive requests: searches, rankings, sums and pictures. Each asks for
+// expensiveReads are the most expensive requests: searches, rankings, sums and pictures. Each asks for
 // something else every time, so that no cache answers.
-func dearReads() []uncachedRead {
+func expensiveReads() []uncachedRead {
 	none := func(int) string { return "" }
 	word := func(n int) string { return load.Word(n * 7919 % load.Words) }
 	handle := func(n int) string { return "load-" + strconv.Itoa(1+n*31%1000) }
@@ -99,7 +99,7 @@ func (b *bench) attackAt(ctx context.Context, size int) (rows []row, err error) 
 		backends  bool
 	}{{"Postgres", postgresURL, true}, {"SQLite", sqliteURL, false}} {
 		at := fmt.Sprintf("%s with %s predictions", side.name, number(float64(size)))
-		found, err := b.uncachedOn(ctx, at, side.url, side.backends, dearReads(), atMost(30))
+		found, err := b.uncachedOn(ctx, at, side.url, side.backends, expensiveReads(), atMost(30))
 		rows = append(rows, found...)
 		if err != nil {
 			return rows, fmt.Errorf("%s: %w", side.name, err)
@@ -217,7 +217,7 @@ func (t *toll) String() string {
 // assault sends expensive requests from one address until ctx ends. It waits a tenth of a second
 // after each refusal.
 func (s *siege) assault(ctx context.Context, from string, sent *toll) {
-	reads := dearReads()
+	reads := expensiveReads()
 	for ctx.Err() == nil {
 		read := reads[rand.IntN(len(reads))]
 		status, err := s.send(ctx, http.MethodGet, read.path(rand.IntN(1_000_000)), from, "", nil)

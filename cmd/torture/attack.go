@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// dear are the most expensive requests. Each %s gets other words every time.
-var dear = []string{
+// expensive are the most expensive requests. Each %s gets other words every time.
+var expensive = []string{
 	"/api/predictions?limit=100&sort=edge&q=%s", "/api/predictions?limit=100&q=%s", "/api/predictions?status=void&q=%s",
 	"/api/predictions?sort=resolvedAt&status=resolved&q=%s", "/search?q=%s", "/predictions?q=%s", "/?x=%s", "/sitemap.xml?x=%s",
 	"/api/agents?limit=100&q=%s", "/api/intelligence/markets?status=closed&limit=100&q=%s",
@@ -92,7 +92,7 @@ func (l *lab) assault(ctx context.Context, n *node, from string) (served, refuse
 	for c := range 4 {
 		all.Go(func() {
 			for i := c; ctx.Err() == nil; i += 4 {
-				path := fmt.Sprintf(dear[i%len(dear)], fmt.Sprint(words[i%len(words)], "+", words[i*7%len(words)]))
+				path := fmt.Sprintf(expensive[i%len(expensive)], fmt.Sprint(words[i%len(words)], "+", words[i*7%len(words)]))
 				a := send(ctx, request{url: n.base + path, header: map[string]string{"X-Forwarded-For": from}})
 				if ctx.Err() != nil {
 					return

@@ -1,4 +1,4 @@
-// Package cachetest gives tests a cache of each kind.
+// Package cachetest opens caches of each kind for tests.
 package cachetest
 
 import (
@@ -10,11 +10,11 @@ import (
 	"github.com/pulsecast/pulsecast/app/cache"
 )
 
-// Kinds are the caches that tests run on.
+// Kinds lists the kinds of caches that tests run on.
 var Kinds = []cache.Kind{cache.Memory, cache.Redis}
 
-// Open is an empty cache of one kind, closed when the test ends. Redis needs
-// TEST_REDIS_URL, which "make test" sets; its keys have a prefix of their own.
+// Open returns an empty cache of a kind, which is closed when the test ends. Redis needs the
+// variable TEST_REDIS_URL, which "make test" sets. Each cache uses another prefix for its keys.
 func Open(t testing.TB, kind cache.Kind) *cache.Cache {
 	t.Helper()
 	var address string

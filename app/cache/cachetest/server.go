@@ -11,17 +11,17 @@ import (
 	"time"
 )
 
-// Server is a Redis that belongs to one test, which may freeze it.
+// Server is a Redis server for one test, which may freeze it.
 type Server struct {
 	t   testing.TB
 	cmd *exec.Cmd
 	dir string
 }
 
-// StartRedis starts an empty Redis on a unix socket, which ends with the test.
+// StartRedis starts an empty Redis server on a unix socket. It ends with the test.
 func StartRedis(t testing.TB) *Server {
 	t.Helper()
-	dir, err := os.MkdirTemp("/tmp", "pulsecast-redis") // a path to a socket has at most 107 bytes
+	dir, err := os.MkdirTemp("/tmp", "pulsecast-redis") // the path of a socket has at most 107 bytes
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,13 +55,13 @@ func StartRedis(t testing.TB) *Server {
 
 func (s *Server) socket() string { return filepath.Join(s.dir, "redis.sock") }
 
-// URL is the server's address for REDIS_URL.
+// URL returns the server's address for REDIS_URL.
 func (s *Server) URL() string { return "unix://" + s.socket() }
 
-// Freeze stops the server without ending it: it accepts connections and answers nothing.
+// Freeze suspends the server. It still accepts connections, but doesn't answer.
 func (s *Server) Freeze() { s.signal(syscall.SIGSTOP) }
 
-// Thaw lets a frozen server go on.
+// Thaw resumes a frozen server.
 func (s *Server) Thaw() { s.signal(syscall.SIGCONT) }
 
 func (s *Server) signal(sig syscall.Signal) {

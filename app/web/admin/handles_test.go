@@ -32,7 +32,7 @@ func TestReservedHandles(t *testing.T) {
 			})
 			return handle, err
 		}
-		if r := eve.get(page); !strings.Contains(r.text("main"), "None yet") || !strings.Contains(r.text(".tag-list"), "pulsecast") {
+		if r := eve.get(page); !strings.Contains(r.text("main"), "No handles yet") || !strings.Contains(r.text(".tag-list"), "pulsecast") {
 			t.Errorf("at first: %s", r.text("main"))
 		}
 		if r := eve.post(page, page, url.Values{"handle": {"acme"}}); r.status != 422 {
@@ -78,7 +78,7 @@ func TestReservedHandles(t *testing.T) {
 			t.Fatalf("free: %d %s", r.status, r.text("main"))
 		}
 		form.Set("csrf", olaf.get(page).value("csrf"))
-		if r := olaf.do("POST", page+"/free", form); r.status != 409 || !strings.Contains(r.text("main"), "not any more") || !strings.Contains(r.text("main"), "sold") {
+		if r := olaf.do("POST", page+"/free", form); r.status != 409 || !strings.Contains(r.text("main"), "is not reserved") || !strings.Contains(r.text("main"), "sold") {
 			t.Errorf("free twice: %d %s", r.status, r.text("main"))
 		}
 		if got, err := join(agent.New{Profile: agent.Profile{Name: "Acme"}}); err != nil || got != "acme" {
