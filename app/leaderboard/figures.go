@@ -19,8 +19,8 @@ type Figures struct {
 	Proven int64 // proven agents among the ranked
 }
 
-// Figures counts agents and events. Its cost grows with the number of agents and of settled
-// markets, not with that of predictions. Callers cache the answer, and no two run it at once.
+// Figures counts agents and events. Its cost grows with the number of agents, not with that of
+// markets or predictions. Callers cache the answer, and no two run it at once.
 func (s *Store) Figures(ctx context.Context, db bun.IDB) (f Figures, err error) {
 	if f.Agents, err = (prediction.Store{}).Publishers(ctx, db); err != nil {
 		return f, err

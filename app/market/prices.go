@@ -54,6 +54,14 @@ func appendPrices(ctx context.Context, db bun.IDB, part []Market) error {
 	return insertPrices(ctx, db, rows)
 }
 
+// DropPrices deletes the prices of all markets, where they can be read from an archive again.
+func (Store) DropPrices(ctx context.Context, db bun.IDB) error {
+	if _, err := db.NewDelete().Model((*Price)(nil)).Where("TRUE").Exec(ctx); err != nil {
+		return fmt.Errorf("drop prices: %w", err)
+	}
+	return nil
+}
+
 // AddPrices stores prices of known markets that don't come from a reading, such as a sample's history. If a
 // time already has a price, that price stays.
 func (Store) AddPrices(ctx context.Context, db bun.IDB, rows []Price) error {
