@@ -109,7 +109,7 @@ func TestBreaker(t *testing.T) {
 			outage.begin()
 			for range cap(failed) {
 				if err := within(t, "waiting", func(context.Context) error { return <-failed }); !database.Unavailable(err) {
-					t.Errorf("what waited: %v", err)
+					t.Errorf("a query that waited: got %v", err)
 				}
 			}
 			waiting.Wait()
