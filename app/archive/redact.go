@@ -251,8 +251,8 @@ type eraser struct {
 	found   []Redaction
 }
 
-// erase writes redactions.json and texts.json before it rewrites the texts. A run that was stopped
-// in between finds the remaining texts and erases them.
+// erase writes redactions.json and texts.json before it rewrites the texts. If it is stopped in
+// between, the next run finds the remaining texts and erases them.
 func (e *eraser) erase(ctx context.Context) error {
 	kept := map[string][]TextRow{}
 	for _, f := range e.Manifest.Texts {
