@@ -30,7 +30,7 @@ import (
 // category and horizon: first at most one pair of each event, then at most two, and so on.
 const (
 	plannedLow, plannedHigh = 0.05, 0.95
-	// afterReading is how long after a reading T is.
+	// afterReading is the time from a drawn reading to T.
 	afterReading = time.Second
 	// leastHorizon is the minimum time from T to the scheduled close.
 	leastHorizon = time.Hour
