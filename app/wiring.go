@@ -262,7 +262,7 @@ func (a *App) readPlaces() int {
 	return max(min(processors, a.DB.Reader.Stats().MaxOpenConnections/4), 1)
 }
 
-// recheck looks for changed credentials and texts at once.
+// recheck checks at once whether commits have made cached credentials or answers out of date.
 func (a *App) recheck(ctx context.Context) error {
 	return errors.Join(a.generation.Check(ctx), a.changes.Check(ctx))
 }
