@@ -421,7 +421,7 @@ export interface paths {
         };
         /**
          * Open markets by volume
-         * @description The open markets with the highest volume first, unknown volume last, ties by id. The
+         * @description Lists the open markets, highest volume first, unknown volume last, ties by id. The
          *     answer comes from a snapshot in memory. With sort, status or cursor it is read from the
          *     database, and counts against the limit of reads. With filters, such a page looks at 1,000
          *     markets: it may have fewer than limit, or none, although nextCursor is not null.
@@ -540,7 +540,7 @@ export interface paths {
          *     thinned to one per hour, and older ones to one per six hours, and `full` is false. With
          *     `every`, the answer has the last reading of each such interval. It has at most 3,000
          *     readings: send nextCursor as cursor for more. Each day that is read from the archive counts
-         *     as 10 reads.
+         *     as 10 units of reads.
          */
         get: operations["listPrices"];
         put?: never;
