@@ -26,7 +26,8 @@ const (
 )
 
 // Tick seals the days that have ended, erases requested texts, and asks the sources whether
-// archived posts still exist. It fits worker.Job. It stores the result for ReadStatus.
+// archived posts still exist. It fits worker.Job. It stores for ReadStatus whether sealing and
+// erasing succeeded.
 func (s *Sealer) Tick(ctx context.Context) (next time.Duration, err error) {
 	more, err := s.sealDue(ctx)
 	if err == nil {

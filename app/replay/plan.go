@@ -23,7 +23,7 @@ import (
 //
 //   - Its question has the outcomes Yes and No, and it is open and liquid.
 //   - Its probability is from plannedLow to plannedHigh.
-//   - Its scheduled close lies within the archive.
+//   - Its scheduled close lies within the archive, at least leastHorizon after T.
 //   - The archive has the views that give a prediction at T its baseline.
 //
 // One moment is drawn for each market and day. Then pairs are taken in turns from the strata of

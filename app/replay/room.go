@@ -11,8 +11,8 @@ import (
 	"github.com/pulsecast/pulsecast/app/problem"
 )
 
-// maxWorlds is the maximum number of worlds of a run whose files are kept. It allows as many worlds
-// as a run may have pairs, and the open ones.
+// maxWorlds is the maximum number of worlds of a run whose files are kept: one for each pair that a
+// run may have, and the open ones.
 const maxWorlds = maxPairs + openWorlds
 
 // checkRoom refuses another world for a run that has published at too many moments.
