@@ -296,7 +296,7 @@ func (a *App) authenticate(ctx context.Context, bearer string) (httpserver.Princ
 // observe counts requests in all, and those of each agent.
 func (a *App) observe(o httpserver.Observation) {
 	a.metrics.Observe(o.Route, o.Method, o.Status, o.Code, o.Duration)
-	if !o.Shed { // any visitor can cause that
+	if !o.Shed { // any visitor can cause these refusals
 		a.serverErrors.Count(o.Status)
 	}
 	if o.Principal != nil {
@@ -361,7 +361,7 @@ func (a *App) archiveWarnings() []string {
 	return []string{"the archive can't be written, so observations wait in the database and nothing is pruned: the log says why"}
 }
 
-// backupsTimeout bounds the query that health makes about the backups.
+// backupsTimeout bounds each query that health makes about the backups and the archive.
 const backupsTimeout = 250 * time.Millisecond
 
 // feeds returns the state of the feeds. If the database doesn't answer, their readings are missing.
