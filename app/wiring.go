@@ -277,7 +277,7 @@ func (a *App) adminSite(acts *moderation.Service) *webadmin.Site {
 	})
 }
 
-// patient makes a tick that an admin asks for wait for locks as the worker's does.
+// patient makes a tick that an admin started wait for locks as long as a tick of the worker.
 func patient(tick func(context.Context) (time.Duration, error)) func(context.Context) (time.Duration, error) {
 	return func(ctx context.Context) (time.Duration, error) { return tick(database.Patient(ctx)) }
 }
