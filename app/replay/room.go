@@ -33,8 +33,8 @@ func (b *builder) checkRoom(run *Run) error {
 	return nil
 }
 
-// shrink deletes what can be read from the archive again: prices, news and feeds are nearly all of
-// a world. What was published stays. Opening the world fills it again.
+// shrink deletes prices, news and feeds, which make up nearly all of a world and can be read from the
+// archive again. Publications stay. Opening the world fills it again.
 func (w *world) shrink(ctx context.Context) error {
 	err := w.app.DB.InTx(ctx, func(ctx context.Context, tx bun.Tx) error {
 		return errors.Join(
