@@ -148,7 +148,7 @@ func (s *Service) observe(ctx context.Context, m *market.Market, before *Outcome
 		}
 	}
 	if v.Stage == market.AskBook && decided(before) {
-		return s.moveClosing(ctx, m, before) // the book has answered before, and isn't asked again
+		return s.moveClosing(ctx, m, before) // the book decided the outcome before and isn't asked again
 	}
 	if v.Stage != market.Settled && v.Stage != market.Voided {
 		return false, nil
@@ -172,7 +172,7 @@ func (s *Service) decide(
 	return s.replace(ctx, m, newOutcome(m, v, before, sourceMarket, "", s.now()), before)
 }
 
-// replace makes o the market's outcome after before, as decide does.
+// replace makes o the market's outcome in place of before. changed is as in decide.
 func (s *Service) replace(ctx context.Context, m *market.Market, o, before *Outcome) (changed bool, err error) {
 	same := o.equal(before)
 	if same {
