@@ -75,10 +75,11 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
-// TestFullDiskPostgres fills the disk of a Postgres: that of its tables, where it refuses what needs
-// room, and that of everything, where it stops because it can't write its log. Publishing is
-// refused as unavailable, health says degraded and an alert is sent. What was acknowledged is there
-// once, what was refused isn't, and all works again when there is room.
+// TestFullDiskPostgres fills the disk of a Postgres. If only its tables are on the disk, it refuses
+// statements that need space. If everything is, it stops because it can't write its log. Publishing
+// must be refused as unavailable, health must say degraded, and an alert must be sent. Each
+// acknowledged prediction must exist once, and no refused one. Everything must work again once there
+// is space.
 func TestFullDiskPostgres(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -92,7 +93,7 @@ func TestFullDiskPostgres(t *testing.T) {
 			server := dbtest.StartPostgresIn(t, d.Dir)
 			free := func() {
 				d.Free()
-				if !server.Running() { // what a service manager does
+				if !server.Running() { // restart it, as a service manager does
 					server.Start()
 				}
 			}
@@ -163,7 +164,7 @@ func TestFullDiskPostgres(t *testing.T) {
 					missing--
 				}
 			}
-			var others int // that one of the two tables lacks
+			var others int // rows that only one of the two tables has
 			if err := b.DB.NewRaw("SELECT (SELECT count(*) FROM predictions) + (SELECT count(*) FROM results) - 2 * ?", len(titles)).Scan(t.Context(), &others); err != nil {
 				t.Fatal(err)
 			}
@@ -174,7 +175,7 @@ func TestFullDiskPostgres(t *testing.T) {
 	}
 }
 
-// exhaustLog makes Postgres begin files of its log until there is no room for another one.
+// exhaustLog makes Postgres begin files of its log until there is no space for another one.
 func exhaustLog(t *testing.T, server *dbtest.Postgres) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), outageWait)
@@ -188,7 +189,7 @@ func exhaustLog(t *testing.T, server *dbtest.Postgres) {
 	}
 }
 
-// heard is what an alert webhook got.
+// heard collects the messages to an alert webhook.
 type heard struct {
 	mu    sync.Mutex
 	texts []string
@@ -203,7 +204,7 @@ func (h *heard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// listen returns the setting of a webhook that h hears.
+// listen returns the address of a webhook whose messages h collects.
 func (h *heard) listen(t *testing.T) func(*config.Config) {
 	server := httptest.NewServer(h)
 	t.Cleanup(server.Close)

@@ -15,9 +15,9 @@ import (
 // takes longer.
 const lockedWait = 5 * time.Second
 
-// TestLockedTable checks the service while an ALTER TABLE or a LOCK TABLE holds the predictions:
-// publishing and reads that are in no memory are unavailable, well before the request's own limit.
-// The rest goes on. A request that is repeated afterwards publishes once.
+// TestLockedTable checks the service while an ALTER TABLE or a LOCK TABLE locks the predictions.
+// Publishing, and reads whose answers aren't in memory, must be unavailable well before the request's
+// own limit. Everything else must work. A request that is repeated afterwards must publish once.
 func TestLockedTable(t *testing.T) {
 	t.Parallel()
 	for name, pooled := range map[string]bool{"direct": false, "pooled": true} {
@@ -80,7 +80,7 @@ func TestLockedTable(t *testing.T) {
 	}
 }
 
-// lockPredictions holds the table as an ALTER TABLE does, until unlock.
+// lockPredictions locks the table as an ALTER TABLE does, until unlock is called.
 func lockPredictions(t *testing.T, address string) (unlock func()) {
 	t.Helper()
 	db, err := database.Open(t.Context(), address)

@@ -116,8 +116,8 @@ func TestExportsAtOnce(t *testing.T) {
 	}
 }
 
-// TestExportCutShort checks that a reader of an export that fails on the way sees an error, and not
-// a file that ends early.
+// TestExportCutShort checks that a reader gets an error, and not a shorter file, if an export fails
+// after it has begun.
 func TestExportCutShort(t *testing.T) {
 	t.Parallel()
 	rows := strings.Repeat("1,Rain\n", 10_000) // more than is buffered
