@@ -204,7 +204,7 @@ func (h *heard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// listen returns the address of a webhook whose messages h collects.
+// listen returns an option that sets a webhook whose messages h collects.
 func (h *heard) listen(t *testing.T) func(*config.Config) {
 	server := httptest.NewServer(h)
 	t.Cleanup(server.Close)

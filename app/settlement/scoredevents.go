@@ -92,8 +92,8 @@ func (b *batch) countEvents(ctx context.Context, tx bun.Tx) error {
 	return addEvents(ctx, tx, events)
 }
 
-// addScored adds to the counts of agents on events. It returns how many more events than before have
-// an agent.
+// addScored adds to the counts of agents on events. It returns the change of the number of events
+// with an agent.
 func addScored(ctx context.Context, tx bun.Tx, rows []scoredEvent) (events int64, err error) {
 	if len(rows) == 0 {
 		return 0, nil

@@ -121,9 +121,9 @@ func (s *Service) withOpen(ctx context.Context, candidates []market.Market) (map
 }
 
 // observe decides the market's outcome from its stored state if that differs from the current
-// outcome, and reports whether it did. An admin's ruling holds against everything a closed market
-// shows. Only reopening ends it. A correction of the closing time counts in any case: a ruling and
-// the order book say what happened, not when the market closed.
+// outcome, and reports whether it did. An admin's ruling stays until the market reopens, whatever the
+// closed market shows. But a correction of the closing time always counts, because a ruling and the
+// order book say what happened and not when the market closed.
 func (s *Service) observe(ctx context.Context, m *market.Market, before *Outcome, open bool) (bool, error) {
 	if before != nil && m.ObservedAt.Before(before.DecidedAt) {
 		return false, nil // decided after this reading
