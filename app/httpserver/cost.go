@@ -46,10 +46,10 @@ func (c Cost) length() length {
 }
 
 const (
-	// quickQueue and dearQueue are the numbers of requests that may wait for each place.
+	// quickQueue and dearQueue are the largest numbers of waiting requests per place.
 	quickQueue, dearQueue = 64, 16
-	// quickShare and dearShare are the numbers of requests of one caller that may be answered or wait at a
-	// time.
+	// quickShare and dearShare are the largest numbers of requests of one caller that are being answered or
+	// wait.
 	quickShare, dearShare = 16, 4
 )
 
@@ -66,8 +66,7 @@ func newReadLane(places int, limited bool) *lane {
 
 // Admit waits until the answer to a read may be made. It counts the units beyond the one that Limits.Reads
 // has counted, and waits for a place in the lane. The caller must call leave once the answer is made. The
-// refusal, 429 or 503, is for this caller only: other callers that wait for the same answer try for
-// themselves.
+// refusal, 429 or 503, is for this caller only. Other callers that wait for the same answer call Admit too.
 func (s *Server) Admit(c *fiber.Ctx, cost Cost) (leave func(), err error) {
 	if cost == Shared {
 		return func() {}, nil

@@ -58,9 +58,9 @@ func newLane(places int, queue, share [lengths]int) *lane {
 	return l
 }
 
-// enter waits for a place until lanePatience after the request came. If err is nil, the caller must call
-// leave. enter returns a 503 at once for a caller that has used up its share, and for every caller while
-// the queue is full.
+// enter waits for a place until lanePatience after the request came, and then returns a 503. It returns a 503
+// at once to a caller that has used up its share, and to every caller while the queue is full. If err is
+// nil, the caller must call leave.
 func (l *lane) enter(ctx context.Context, p place, came time.Time) (leave func(), err error) {
 	turn, err := l.begin(p)
 	if err != nil {
@@ -147,6 +147,6 @@ func laneFull() error {
 }
 
 func laneShare() error {
-	return problem.Unavailable("Earlier reads of this key, or of this address without one, are still being answered. "+
+	return problem.Unavailable("Earlier reads of this key, or of this address if no key was sent, are still being answered. "+
 		"Wait for their answers before you send more.", time.Second)
 }

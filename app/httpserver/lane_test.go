@@ -89,7 +89,7 @@ func TestLaneBounds(t *testing.T) {
 		t.Error("dear requests fill the queue of quick ones:", err)
 	}
 	if !l.giveUp(place{visitor(1), dear}, waits) || l.giveUp(place{visitor(1), dear}, waits) {
-		t.Error("a request can't give up exactly once")
+		t.Error("a request must be able to give up once, and only once")
 	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()

@@ -24,9 +24,11 @@ const (
 )
 
 // Limits are the rate limits of the service. Snapshot answers are counted in this process. The other
-// classes are counted over all nodes if Redis answers, and per process otherwise. Their answers carry
-// RateLimit and RateLimit-Policy (draft-ietf-httpapi-ratelimit-headers-11, structured fields of RFC 9651).
-// Snapshot answers carry these headers only when refused, because they are the same bytes for every caller.
+// classes are counted over all nodes if Redis answers, and per process otherwise.
+//
+// Counted answers carry RateLimit and RateLimit-Policy (draft-ietf-httpapi-ratelimit-headers-11, structured
+// fields of RFC 9651). Snapshot answers carry them only when refused, because they are the same bytes for
+// every caller. Failed credentials are counted without these headers.
 type Limits struct {
 	snapshot, reads, writes, failures, reports, clients class
 
@@ -71,8 +73,8 @@ func newLimits(cfg *config.Config, client redis.UniversalClient, log *slog.Logge
 	return l
 }
 
-// reportsOf returns how many predictions one address may report. A person reports few. The limit is off if
-// writes are not limited.
+// reportsOf returns the limit on reports from one address. It is low, because a person reports few predictions.
+// It is off if writes are not limited.
 func reportsOf(cfg *config.Config) config.Rate {
 	if cfg.RateLimitWrites.Off() {
 		return config.Rate{}
@@ -80,8 +82,8 @@ func reportsOf(cfg *config.Config) config.Rate {
 	return config.Rate{N: 6, Per: time.Hour}
 }
 
-// clientsOf returns how many apps may register from one address. A host signs many people in, but each app
-// registers once. The limit is off if writes are not limited.
+// clientsOf returns the limit on registrations of apps from one address. Even a host that signs many people in
+// registers each app only once. The limit is off if writes are not limited.
 func clientsOf(cfg *config.Config) config.Rate {
 	if cfg.RateLimitWrites.Off() {
 		return config.Rate{}
@@ -253,7 +255,7 @@ func (cl *class) left(reset time.Duration) int {
 }
 
 // announce sets the two header fields of the draft. The parameter t is the number of seconds until one more
-// request is possible. Retry-After must never be smaller.
+// request is possible. Retry-After must not be smaller than t.
 func (cl *class) announce(c *fiber.Ctx, v verdict) {
 	buf := make([]byte, 0, 48)
 	buf = strconv.AppendQuote(buf, cl.name)
@@ -267,7 +269,7 @@ func (cl *class) announce(c *fiber.Ctx, v verdict) {
 func (cl *class) refusal(v verdict) error {
 	who := "this address"
 	if cl.name == "reads" || cl.name == "writes" {
-		who = "this key, or this address without one"
+		who = "this key, or this address if no key was sent"
 	}
 	if cl.name == "shared-writes" {
 		who = "all keys of this address or owner together"
