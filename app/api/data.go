@@ -250,8 +250,8 @@ func (a *API) sendDataFile(c *fiber.Ctx, o archive.Object, f *release.File) erro
 	return nil
 }
 
-// rangeOf returns the part of a file that a request asks for. That is one range of bytes if If-Range is
-// absent or names the current file, else the whole file.
+// rangeOf returns the part of a file to send. That is the one range of bytes in the Range header. Without the
+// header, or if If-Range names another version of the file, it is the whole file.
 func rangeOf(c *fiber.Ctx, etag string, size int64) (from, n int64, partial bool, err error) {
 	asked := c.Request().Header.Peek(fiber.HeaderRange)
 	condition := c.Request().Header.Peek(fiber.HeaderIfRange)

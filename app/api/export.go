@@ -24,8 +24,8 @@ const (
 	exportMost = 10_000
 	// exportPage is how many predictions are in memory at a time.
 	exportPage = 100
-	// exportsAtOnce is how many exports a node writes at a time, each for another agent, so that a slow
-	// reader delays only its own next export. exportReads is how many exports read a page at a time.
+	// exportsAtOnce is how many exports a node writes at a time. An agent has at most one of them, so a slow
+	// reader delays only its own next export. exportReads is how many of them read a page at a time.
 	exportsAtOnce = 32
 	exportReads   = 2
 	// exportTimeout is below the server's timeout for writing an answer.
@@ -39,8 +39,8 @@ type exportFormat interface {
 	end(next *string) error
 }
 
-// export streams the caller's data, newest first: as JSON Lines its profile, keys and predictions, as CSV
-// only its predictions.
+// export streams the caller's data, newest first. JSON Lines contain its profile, keys and predictions, and
+// CSV only its predictions.
 func (a *API) export(c *fiber.Ctx) error {
 	args := c.Context().QueryArgs()
 	format, err := choice(args, "format", "jsonl", "csv")
