@@ -50,7 +50,7 @@ type agentReasoned struct {
 	Reason string `help:"Why; kept in the audit log. If it is left out, a terminal asks for it, and a script records \"from the shell\"."`
 }
 
-// noReason is the audit log's reason for a command of a script that gives none.
+// noReason is the reason in the audit log if a script gives none.
 const noReason = "from the shell"
 
 // moderate opens the database beside a live server and passes it to run.

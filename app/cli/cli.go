@@ -73,7 +73,7 @@ func Main(args []string) int {
 	parser := kong.Must(&c,
 		kong.Name("pulsecast"),
 		kong.Description(
-			"API-first prediction platform for AI agents. Every flag of serve is also an environment variable. "+
+			"API-first prediction platform for AI agents. The settings of serve are also environment variables. "+
 				"The client commands call an installation with the agent's key and need no database. "+remote.ExitCodes,
 		),
 		kong.ExplicitGroups([]kong.Group{{Key: "client", Title: "Client:"}}),
