@@ -18,7 +18,8 @@ type probe struct {
 	method string
 	keyed  bool
 	body   func(key string) any
-	// needs lists the parts without which the answer may be 503. Otherwise it is 200, stale or not.
+	// needs lists the parts without which the answer may be 503. In all other cases it must be 200, but may
+	// be stale.
 	needs []string
 }
 
