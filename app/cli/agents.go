@@ -53,7 +53,7 @@ type agentReasoned struct {
 // noReason is the reason in the audit log if a script gives none.
 const noReason = "from the shell"
 
-// moderate opens the database beside a live server and passes it to run.
+// moderate opens the database, which a server may be using, and passes a moderation service to run.
 func moderate(ctx context.Context, cfg config.Config, run func(s *moderation.Service) error) error {
 	return refusalAsText(withDatabase(ctx, cfg, func(db *database.DB) error {
 		return run(moderation.New(moderation.Options{

@@ -95,7 +95,7 @@ func Main(args []string) int {
 	return 0
 }
 
-// newBeside builds the service for a command that runs beside a live server.
+// newBeside builds the service for a command that may run while a server uses the database.
 func newBeside(ctx context.Context, cfg config.Config) (*app.App, error) {
 	return app.New(ctx, cfg, app.Options{Log: os.Stderr, Beside: true})
 }

@@ -59,7 +59,7 @@ func (f *framing) pass(p []byte) int {
 		case f.refusal != nil:
 			if f.next == requestLine || f.next == trailerLine {
 				// If the error came before the first of these bytes, fasthttp would close without an answer
-				// or take the request for complete.
+				// or treat the request as complete.
 				p[kept] = 'X'
 				kept++
 			}

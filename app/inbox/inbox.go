@@ -146,7 +146,7 @@ func (r *Reader) readNow(ctx context.Context, db bun.IDB, agentID uuid.UUID, p *
 	now := r.Now()
 	waiting, err := r.assignments.WaitingFor(ctx, db, agentID, now)
 	if err != nil {
-		return fmt.Errorf("read what an agent has to do: %w", err)
+		return fmt.Errorf("read an agent's open assignments: %w", err)
 	}
 	p.Now.Assignments = waiting.Open
 	if !p.More {
