@@ -142,7 +142,7 @@ func TestFullOfDearReads(t *testing.T) {
 		req := s.request(t, call{path: fmt.Sprintf("/api/agents?q=word%d", n), header: from(fmt.Sprintf("192.0.2.%d", n/4))})
 		go func() { answers <- sent(req) }()
 	}
-	if first := <-answers; !strings.HasPrefix(first, "503 ") || !strings.Contains(first, "Too many answers") {
+	if first := <-answers; !strings.HasPrefix(first, "503 ") || !strings.Contains(first, "Too many slow answers") {
 		t.Errorf("beyond the queue: %s", first)
 	}
 	for n, c := range []call{

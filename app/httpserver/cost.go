@@ -107,7 +107,7 @@ func (l *Limits) moreReads(c *fiber.Ctx, n int) error {
 		return nil
 	}
 	return problem.RateLimited(fmt.Sprintf(
-		"This read counts as %d, because its answer has to be made, and %d are left of %s. Wait %d s, or send cheaper reads: %s.",
+		"This read costs %d units, because its answer has to be made, and %d are left of %s. Wait %d s, or send cheaper reads: %s.",
 		n+1, v.remaining, l.reads.rate, max(seconds(v.retry), 1), cheaper), v.retry)
 }
 

@@ -143,7 +143,7 @@ func (l *lane) release(p place) {
 }
 
 func laneFull() error {
-	return problem.Unavailable("Too many answers that take long are being made. Try again, or send cheaper reads: "+cheaper+".", time.Second)
+	return problem.Unavailable("Too many slow answers are being made. Try again, or send cheaper reads: "+cheaper+".", time.Second)
 }
 
 func laneShare() error {

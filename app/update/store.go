@@ -24,7 +24,7 @@ const (
 // Store reads the log.
 type Store struct{}
 
-// Head is the end of the log. All updates up to Last can be read after it.
+// Head is the end of the log. A later read up to Last misses no update.
 type Head struct {
 	Last int64 // the last assigned number
 	// Deleted is the highest number deleted because of its age, among the updates that Own and Shared
