@@ -111,5 +111,5 @@ func (l *Limits) moreReads(c *fiber.Ctx, n int) error {
 		n+1, v.remaining, l.reads.rate, max(seconds(v.retry), 1), cheaper), v.retry)
 }
 
-// cheaper names reads that a caller can send instead of a dear one.
+// cheaper names reads that a caller can send instead of an expensive one.
 const cheaper = "a list without a search, or a record by its id"

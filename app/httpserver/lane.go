@@ -13,8 +13,8 @@ import (
 const lanePatience = time.Second
 
 // lane bounds how many requests do costly work at the same time, and how many wait for it. Requests with a
-// key go before those without one, so that visitors can't hold up agents. Quick requests go before dear
-// ones. Each of the four queues is first in, first out.
+// key go before those without one, so that visitors can't hold up agents. Quick requests go before
+// expensive (dear) ones. Each of the four queues is first in, first out.
 type lane struct {
 	places int          // requests that work at a time
 	queue  [lengths]int // requests that wait, for each kind of caller
