@@ -40,8 +40,8 @@ func limited(cfg *config.Config) {
 
 func from(address string) map[string]string { return map[string]string{"X-Forwarded-For": address} }
 
-// TestDearestRequests checks that an address that sends the most expensive requests, each for another
-// word, is stopped once its units are spent. Its further requests don't reach the database, and other callers are
+// TestDearestRequests checks that an address that sends the most expensive requests, each for another word,
+// is stopped once its units are spent. Its further requests don't reach the database, and other callers are
 // served.
 func TestDearestRequests(t *testing.T) {
 	t.Parallel()
