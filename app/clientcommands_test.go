@@ -73,7 +73,7 @@ func TestClients(t *testing.T) {
 	p := startProcess(t, []string{"DATABASE_URL=" + dbtest.URL(t, database.SQLite), "LOG_FORMAT=off", "REGISTRATION_RATE=off"}, "serve", "--demo")
 	for name, try := range map[string]func(*testing.T, *process){
 		"Python": usePythonClient, "Python bot": runPythonBot, "TypeScript": useTypeScriptClient,
-		"commands": useCommands, "watch": useWatch,
+		"commands": useCommands, "watch": useWatch, "replay": useReplay,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"syscall"
@@ -93,6 +94,9 @@ func command(t testing.TB, settings []string, args ...string) *exec.Cmd {
 	return cmd
 }
 
+// servesAt is the line that says where a program serves.
+var servesAt = regexp.MustCompile(`^Pulsecast (?:listens on|replays \S+ at) (\S+)$`)
+
 // startProcess runs the program and waits until it prints its address.
 func startProcess(t testing.TB, settings []string, args ...string) *process {
 	t.Helper()
@@ -116,8 +120,8 @@ func startCommand(t testing.TB, cmd *exec.Cmd) *process {
 		lines := bufio.NewScanner(out)
 		for lines.Scan() {
 			fmt.Fprintln(p.out, lines.Text())
-			if address, ok := strings.CutPrefix(lines.Text(), "Pulsecast listens on "); ok {
-				serving <- address
+			if found := servesAt.FindStringSubmatch(lines.Text()); found != nil {
+				serving <- found[1]
 			}
 		}
 	}()

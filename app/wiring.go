@@ -84,7 +84,7 @@ func (a *App) buildOperations(ctx context.Context) error {
 	a.serverErrors = alert.NewTally(a.DB, a.Log, a.now)
 	if a.cfg.AlertWebhookURL != "" {
 		a.outage = alert.NewOutage(alert.OutageOptions{
-			Log: a.Log, Now: time.Now, Webhook: string(a.cfg.AlertWebhookURL), BaseURL: a.cfg.BaseURL, Check: a.checkDatabase,
+			Log: a.Log, Now: a.now, Webhook: string(a.cfg.AlertWebhookURL), BaseURL: a.cfg.BaseURL, Check: a.checkDatabase,
 		})
 	}
 	a.worker = worker.New(a.DB, a.Log, a.now, a.jobs()...)
@@ -273,8 +273,13 @@ func (a *App) adminSite(acts *moderation.Service) *webadmin.Site {
 		Config: &a.cfg, Version: version.Build(), DB: a.DB, Now: a.now, Log: a.Log, Usage: a.usage, Settlement: a.Settlement,
 		Moderation: acts, Monitor: a.monitor, People: a.identity.People(), CacheKind: string(a.cache.Kind), PingCache: a.cache.Ping,
 		Holder: a.worker.Holder(), Sample: a.ShowsSample,
-		Tick: map[string]func(context.Context) (time.Duration, error){"markets": a.Markets.Tick, "news": a.News.Tick},
+		Tick: map[string]func(context.Context) (time.Duration, error){"markets": patient(a.Markets.Tick), "news": patient(a.News.Tick)},
 	})
+}
+
+// patient makes a tick that an admin asks for wait for locks as the worker's does.
+func patient(tick func(context.Context) (time.Duration, error)) func(context.Context) (time.Duration, error) {
+	return func(ctx context.Context) (time.Duration, error) { return tick(database.Patient(ctx)) }
 }
 
 // ShowsSample reports whether the database holds the demo's sample world.

@@ -61,6 +61,10 @@ DROP TABLE reference_predictions;
 --bun:split
 DROP TABLE agent_days;
 --bun:split
+DROP TABLE scored_event_counts;
+--bun:split
+DROP TABLE scored_events;
+--bun:split
 DROP TABLE clusters;
 --bun:split
 DROP TABLE score_entries;

@@ -331,7 +331,7 @@ CREATE TABLE markets (
 --bun:split
 CREATE INDEX markets_match_key ON markets (match_key);
 --bun:split
-CREATE INDEX markets_event ON markets (event_id) WHERE event_id IS NOT NULL;
+CREATE INDEX markets_event ON markets (event_id, id) WHERE event_id IS NOT NULL;
 --bun:split
 CREATE INDEX markets_url ON markets (url) WHERE url IS NOT NULL;
 --bun:split
@@ -412,7 +412,8 @@ CREATE INDEX market_consensus_changed ON market_consensus (market_id) WHERE chan
 CREATE INDEX market_consensus_age ON market_consensus (counted_at) WHERE agents + others > 0;
 --bun:split
 
--- news_items: posts and articles as last observed. Reference; owner news.
+-- news_items: posts and articles as last observed. erased says that the source has deleted the
+-- post: its texts are gone, and later readings don't bring them back. Reference; owner news.
 CREATE TABLE news_items (
   id TEXT PRIMARY KEY,
   source TEXT NOT NULL,
@@ -432,7 +433,8 @@ CREATE TABLE news_items (
   position BIGINT NOT NULL,
   observed_at {{.TS}} NOT NULL,
   sample BOOLEAN NOT NULL,
-  cited BOOLEAN NOT NULL DEFAULT FALSE
+  cited BOOLEAN NOT NULL DEFAULT FALSE,
+  erased BOOLEAN NOT NULL DEFAULT FALSE
 );
 --bun:split
 CREATE INDEX news_items_url ON news_items (url);
@@ -799,6 +801,22 @@ CREATE TABLE clusters (
 ){{if .PG}} WITH (fillfactor = 80){{end}};
 --bun:split
 CREATE INDEX clusters_by_day ON clusters (agent_id, (COALESCE(day, settled_day)) DESC, event_key DESC);
+--bun:split
+
+-- scored_events: how many agents have something settled on each event, without the reference
+-- agents. Local; owner settlement.
+CREATE TABLE scored_events (
+  event_key TEXT PRIMARY KEY,
+  agents BIGINT NOT NULL
+){{if .PG}} WITH (fillfactor = 80){{end}};
+--bun:split
+
+-- scored_event_counts: how many events have such an agent, in slots that concurrent transactions
+-- change without waiting for each other. The count is the sum of the slots. Local; owner settlement.
+CREATE TABLE scored_event_counts (
+  slot TEXT PRIMARY KEY,
+  events BIGINT NOT NULL
+){{if .PG}} WITH (fillfactor = 50){{end}};
 --bun:split
 
 -- agent_days: sums over an agent's predictions by scheduled-close day and category. The row with
@@ -1254,9 +1272,10 @@ CREATE TABLE redactions (
 );
 --bun:split
 
--- redaction_requests: records whose texts must be erased from the archive. next_day is the next day
--- to search. done_at is when all days were searched. A record stays listed, so that a later day
--- can't bring its texts back. Local; owner archive.
+-- redaction_requests: records whose texts must be erased from the archive. kind is the table of the
+-- record, or "profiles" for an agent without its predictions. next_day is the next day to search.
+-- done_at is when all days were searched. A record stays listed, so that a later day can't bring its
+-- texts back. Local; owner archive.
 CREATE TABLE redaction_requests (
   id {{.UUID}} PRIMARY KEY,
   kind TEXT NOT NULL,

@@ -3,7 +3,6 @@ package agent
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
@@ -19,14 +18,22 @@ type DirectoryFilter struct {
 }
 
 // Directory returns the ids of the agents on one page, and the cursor of the next page, "" at the
-// end. It leaves out reference agents. It takes at most three queries, however many agents there
-// are. It returns 400 invalid_parameter for a bad cursor.
+// end. It leaves out reference agents. It takes at most four queries, however many agents there
+// are. With Q it examines at most 10,000 agents, so a page may hold fewer than Limit agents, or
+// none, although there is a next page. It returns 400 invalid_parameter for a bad cursor.
 func Directory(ctx context.Context, db bun.IDB, f DirectoryFilter) (ids []uuid.UUID, next string, err error) {
 	after, err := f.Order.decode(f.Cursor)
 	if err != nil {
 		return nil, "", err
 	}
 	m := match{DirectoryFilter: f}
+	if f.Q != "" {
+		places, end, err := m.search(ctx, db, after)
+		if end != nil {
+			next = f.Order.encode(*end)
+		}
+		return idsOf(places), next, err
+	}
 	if none, err := m.gather(ctx, db); none || err != nil {
 		return nil, "", err
 	}
@@ -38,18 +45,21 @@ func Directory(ctx context.Context, db bun.IDB, f DirectoryFilter) (ids []uuid.U
 		places = places[:f.Limit]
 		next = f.Order.encode(places[f.Limit-1])
 	}
-	ids = make([]uuid.UUID, len(places))
+	return idsOf(places), next, nil
+}
+
+func idsOf(places []place) []uuid.UUID {
+	ids := make([]uuid.UUID, len(places))
 	for i, p := range places {
 		ids[i] = p.ID
 	}
-	return ids, next, nil
+	return ids
 }
 
 // match finds the agents that match a filter.
 type match struct {
 	DirectoryFilter
 	among []uuid.UUID // the agents that match, if they are few
-	many  bool        // there are more than fewAgents of them
 }
 
 // places reads the page after a place, and one more place if there is a next page.
@@ -89,11 +99,7 @@ func (m *match) valued(ctx context.Context, db bun.IDB, after place) ([]place, e
 		m.narrow(q)
 	}
 	o.from(q, after)
-	way := " DESC"
-	if o.Rising {
-		way = " ASC"
-	}
-	q.OrderExpr(o.Value + way + ", " + o.Key + way)
+	q.OrderExpr(o.Value + o.way() + ", " + o.Key + o.way())
 	if err := q.Scan(ctx, &list); err != nil {
 		return nil, fmt.Errorf("order agents: %w", err)
 	}
@@ -105,16 +111,10 @@ func (m *match) unvalued(ctx context.Context, db bun.IDB, after place, limit int
 	var list []place
 	o := &m.Order
 	q := db.NewSelect().TableExpr("agents AS a").ColumnExpr("a.id").OrderExpr("a.id DESC").Limit(int64(limit))
-	switch {
-	case o.Value == "":
-	case o.Alias == "a":
+	if o.Value != "" && o.Alias == "a" {
 		q.Where(o.Value + " IS NULL")
-	default:
-		condition := "o.agent_id = a.id"
-		if o.Where != "" {
-			condition += " AND " + strings.ReplaceAll(o.Where, o.Alias+".", "o.")
-		}
-		q.Where("NOT EXISTS (SELECT 1 FROM ? AS o WHERE "+condition+")", bun.Ident(o.Table))
+	} else if condition := o.withoutValue("a.id"); condition != "" {
+		q.Where(condition)
 	}
 	m.narrow(q)
 	if after.known {
@@ -129,13 +129,14 @@ func (m *match) unvalued(ctx context.Context, db bun.IDB, after place, limit int
 	return list, nil
 }
 
-// fewAgents is the most matching agents that are sorted. More are read along an index.
+// fewAgents is the greatest number of disabled agents that are sorted. If there are more, they are
+// read along an index.
 const fewAgents = 1000
 
-// gather finds the agents that match a narrow filter, with one scan that stops after fewAgents.
-// none reports that no agent matches.
+// gather finds the disabled agents, with one scan that stops after fewAgents. none reports that no
+// agent is disabled.
 func (m *match) gather(ctx context.Context, db bun.IDB) (none bool, err error) {
-	if m.Q == "" && m.Status != Disabled {
+	if m.Status != Disabled {
 		return false, nil
 	}
 	var ids []uuid.UUID
@@ -147,7 +148,6 @@ func (m *match) gather(ctx context.Context, db bun.IDB) (none bool, err error) {
 	if len(ids) <= fewAgents {
 		m.among = ids
 	}
-	m.many = m.among == nil
 	return len(ids) == 0, nil
 }
 
@@ -159,13 +159,5 @@ func (m *match) narrow(q *bun.SelectQuery) {
 	q.Where("a.kind = ?", Ordinary)
 	if m.Status != "" {
 		q.Where("a.status = ?", m.Status)
-	}
-	if m.Q == "" {
-		return
-	}
-	if m.many {
-		NamedOften(q, m.Q)
-	} else {
-		Named(q, m.Q)
 	}
 }

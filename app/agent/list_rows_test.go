@@ -79,3 +79,77 @@ func many(t *testing.T, db *database.DB, from, to int) {
 		}
 	}
 }
+
+// TestDirectoryRows checks that a search of the directory looks at a bounded number of agents in
+// each order, and that it continues on the next page until all agents were looked at.
+func TestDirectoryRows(t *testing.T) {
+	t.Parallel()
+	for _, kind := range dbtest.Kinds {
+		t.Run(string(kind), func(t *testing.T) {
+			t.Parallel()
+			db := dbtest.OpenPlain(t, kind)
+			const small, large = 6_000, 20_000
+			rows := map[string]int64{} // of small: Postgres reads the whole of a table that is small enough
+			for _, size := range []int{small, large} {
+				if size == small {
+					many(t, db, 1, small)
+				} else {
+					many(t, db, small+1, large)
+				}
+				// Every second agent has counts.
+				for _, query := range []string{
+					`INSERT INTO agent_activity (agent_id, requests, errors, limited, predictions_day, predictions_month)
+						SELECT id, CAST(substr(handle, 7) AS BIGINT) % 5, 0, 0, 0, 0 FROM agents WHERE kind = 'agent' AND CAST(substr(handle, 7) AS BIGINT) % 2 = 0 ON CONFLICT DO NOTHING`,
+					"UPDATE agents SET last_seen_at = created_at WHERE kind = 'agent' AND CAST(substr(handle, 7) AS BIGINT) % 2 = 0",
+				} {
+					if _, err := db.ExecContext(t.Context(), query); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if kind == database.Postgres {
+					if _, err := db.ExecContext(t.Context(), "VACUUM ANALYZE"); err != nil {
+						t.Fatal(err)
+					}
+				}
+				for _, o := range agent.Orders() {
+					for _, f := range []agent.DirectoryFilter{{Q: "nowhere"}, {Q: "agent"}, {Q: "nowhere", Status: agent.Disabled}} {
+						f.Order, f.Limit = o, 24
+						name := o.Sort + " " + f.Q + " " + string(f.Status)
+						for _, e := range dbtest.Explain(t, db, func(db *database.DB) {
+							if _, _, err := agent.Directory(t.Context(), db.Reader, f); err != nil {
+								t.Fatal(err)
+							}
+						}) {
+							n := max(e.Tables["agent_labels"], e.Tables["agent_activity"])
+							if size == small {
+								rows[name] = max(rows[name], n)
+							} else if n > max(5_100, rows[name]) {
+								t.Errorf("%s: %d rows of %d agents: %s", name, n, size, e.Query)
+							}
+							if len(e.Whole) > 0 {
+								t.Errorf("%s: %q in %s", name, e.Whole, e.Query)
+							}
+						}
+					}
+				}
+			}
+			for _, o := range agent.Orders() {
+				f := agent.DirectoryFilter{Q: "AGENT 1999", Limit: 4, Order: o} // 1999 and 19990 to 19999
+				found, pages := map[string]bool{}, 0
+				for more := true; more && pages < 40; pages++ {
+					ids, next, err := agent.Directory(t.Context(), db.Reader, f)
+					if err != nil {
+						t.Fatal(err)
+					}
+					for _, id := range ids {
+						found[id.String()] = true
+					}
+					f.Cursor, more = next, next != ""
+				}
+				if len(found) != 11 || pages < 4 || pages > 20 {
+					t.Errorf("by %s: %d agents on %d pages, want 11", o.Sort, len(found), pages)
+				}
+			}
+		})
+	}
+}

@@ -87,6 +87,14 @@ func (o *Order) value(p place) any {
 	return p.Whole
 }
 
+// way returns the direction in which the order lists agents, as SQL.
+func (o *Order) way() string {
+	if o.Rising {
+		return " ASC"
+	}
+	return " DESC"
+}
+
 // from narrows a query to the places after p.
 func (o *Order) from(q *bun.SelectQuery, p place) {
 	sign := "<"

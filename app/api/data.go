@@ -3,6 +3,8 @@ package api
 import (
 	"bufio"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -22,6 +24,9 @@ import (
 const (
 	// downloadsAtOnce is how many files a node sends at a time.
 	downloadsAtOnce = 64
+	// maxWhole is the size of a JSON file up to which it is sent from memory, in bytes. A larger
+	// redactions.json is sent as the Parquet files are.
+	maxWhole = 1 << 20
 	// downloadBuffer is how much of a file is in memory at a time.
 	downloadBuffer = 256 << 10
 	// dataMark begins the cursors of the list of days.
@@ -165,7 +170,7 @@ func (a *API) getDataFile(prefix string) fiber.Handler {
 			return noFile(err)
 		}
 		o = held{o, cancel}
-		if f.Bytes < 0 {
+		if f.Bytes < 0 && o.Size() <= maxWhole {
 			return a.sendDataJSON(c, o)
 		}
 		return a.sendDataFile(c, o, f)
@@ -221,7 +226,15 @@ func (p *part) Close() error {
 }
 
 func (a *API) sendDataFile(c *fiber.Ctx, o archive.Object, f *release.File) error {
-	etag := `"` + f.SHA256 + `"`
+	hash, mime := f.SHA256, "application/vnd.apache.parquet"
+	if f.Bytes < 0 {
+		var err error
+		if hash, err = hashOf(o); err != nil {
+			return errors.Join(archiveError(errors.Join(release.ErrUnreadable, err)), o.Close())
+		}
+		mime = fiber.MIMEApplicationJSON
+	}
+	etag := `"` + hash + `"`
 	h := &c.Context().Response.Header
 	h.Set(fiber.HeaderETag, etag)
 	h.Set(fiber.HeaderCacheControl, caching(c))
@@ -240,7 +253,7 @@ func (a *API) sendDataFile(c *fiber.Ctx, o archive.Object, f *release.File) erro
 	default:
 		return errors.Join(problem.Unavailable("Many files are being sent. Try again.", 5*time.Second), o.Close())
 	}
-	h.SetContentType("application/vnd.apache.parquet")
+	h.SetContentType(mime)
 	if partial {
 		c.Status(fiber.StatusPartialContent)
 		h.Set(fiber.HeaderContentRange, fmt.Sprintf("bytes %d-%d/%d", from, from+n-1, o.Size()))
@@ -248,6 +261,15 @@ func (a *API) sendDataFile(c *fiber.Ctx, o archive.Object, f *release.File) erro
 	body := &part{bufio.NewReaderSize(io.NewSectionReader(o, from, n), downloadBuffer), o, func() { <-a.downloads }}
 	c.Context().SetBodyStream(body, int(n))
 	return nil
+}
+
+// hashOf returns the SHA-256 of an object, in hex. It reads the object in small parts.
+func hashOf(o archive.Object) (string, error) {
+	hash := sha256.New()
+	if _, err := io.Copy(hash, io.NewSectionReader(o, 0, o.Size())); err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(hash.Sum(nil)), nil
 }
 
 // rangeOf returns the part of a file to send. That is the one range of bytes in the Range header. Without the

@@ -1,12 +1,15 @@
 package api_test
 
 import (
+	"encoding/json"
 	"errors"
+	"io"
 	"io/fs"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -58,6 +61,7 @@ func TestData(t *testing.T) {
 	checkRemote(t, s)
 	folder := strings.TrimPrefix(s.Config().ArchiveURL, "file://")
 	checkTampered(t, folder)
+	checkManyRedactions(t, s, folder)
 	recomputeElsewhere(t, folder)
 }
 
@@ -79,6 +83,54 @@ func checkRemote(t *testing.T, s *service) {
 	}
 	if len(r.Differences) > 0 || r.Predictions == 0 || r.References == 0 || len(r.Main()) < 10 {
 		t.Errorf("recompute: %d differences, the first %.1q; %d predictions, %d rows", len(r.Differences), r.Differences, r.Predictions, len(r.Main()))
+	}
+}
+
+// checkManyRedactions asks for a list of redactions that is too long to be sent from memory.
+func checkManyRedactions(t *testing.T, s *service, folder string) {
+	t.Helper()
+	name := filepath.Join(folder, "days", "2026-11-18", archive.RedactionsName)
+	before, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := make([]archive.Redaction, 20_000)
+	for i := range list {
+		list[i] = archive.Redaction{Table: archive.Predictions, Record: strconv.Itoa(i), Reason: archive.Closed}
+	}
+	content, err := json.Marshal(list)
+	if err != nil || len(content) < 1<<20 {
+		t.Fatalf("%d bytes, %v", len(content), err)
+	}
+	if err := os.WriteFile(name, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	file := "/api/data/days/2026-11-18/" + archive.RedactionsName
+	etag := `"` + archive.Hash(content) + `"`
+	for _, c := range []struct {
+		header map[string]string
+		status int
+		want   []byte
+	}{
+		{nil, http.StatusOK, content},
+		{map[string]string{"Range": "bytes=-100"}, http.StatusPartialContent, content[len(content)-100:]},
+		{map[string]string{"If-None-Match": etag}, http.StatusNotModified, nil},
+	} {
+		res, err := http.DefaultTransport.RoundTrip(s.request(t, call{path: file, header: c.header}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := io.ReadAll(res.Body)
+		res.Body.Close()
+		if err != nil || res.StatusCode != c.status || string(body) != string(c.want) || res.Header.Get("ETag") != etag {
+			t.Errorf("%v: %d, %d bytes, %v, %v", c.header, res.StatusCode, len(body), err, res.Header)
+		}
+		if c.want != nil && res.Header.Get("Content-Type") != "application/json" {
+			t.Errorf("%v: the type is %s", c.header, res.Header.Get("Content-Type"))
+		}
+	}
+	if err := os.WriteFile(name, before, 0o600); err != nil {
+		t.Fatal(err)
 	}
 }
 

@@ -5,7 +5,9 @@ import (
 	"context"
 	"encoding/csv"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"strconv"
 	"sync"
 	"time"
@@ -75,20 +77,36 @@ func (a *API) export(c *fiber.Ctx) error {
 		c.Set(fiber.HeaderLink, fmt.Sprintf(`<%s/api/agents/me/export?format=%s&cursor=%s>; rel="next"`, a.Config.BaseURL, format, next))
 	}
 	profile := a.agent(me.Agent)
-	c.Context().SetBodyStreamWriter(func(w *bufio.Writer) {
-		defer a.exports.end(filter.AgentID)
-		// The request's own context ends when this handler returns.
-		ctx, cancel := context.WithTimeout(context.Background(), exportTimeout)
-		defer cancel()
+	a.stream(c, filter.AgentID, func(ctx context.Context, w io.Writer) error {
 		var out exportFormat = &jsonLines{json.NewEncoder(w)}
 		if format == "csv" {
 			out = &commaSeparated{csv.NewWriter(w)}
 		}
-		if err := a.writeExport(ctx, out, store, filter, last, profile, keys, textOrNull(next)); err != nil {
-			a.Log.Warn("an export was cut short", "agent_id", filter.AgentID, "error", err)
-		}
+		return a.writeExport(ctx, out, store, filter, last, profile, keys, textOrNull(next))
 	})
 	return nil
+}
+
+// stream answers with what write writes, and then ends the agent's export. If write fails, the
+// connection closes before the end of the answer: a reader must not take a part for the whole.
+func (a *API) stream(c *fiber.Ctx, agentID uuid.UUID, write func(ctx context.Context, w io.Writer) error) {
+	reader, writer := io.Pipe()
+	go func() {
+		defer a.exports.end(agentID)
+		// The request's own context ends when its handler returns.
+		ctx, cancel := context.WithTimeout(context.Background(), exportTimeout)
+		defer cancel()
+		w := bufio.NewWriter(writer)
+		err := write(ctx, w)
+		if err == nil {
+			err = w.Flush()
+		}
+		if err != nil && !errors.Is(err, io.ErrClosedPipe) { // else the reader has left
+			a.Log.Warn("an export was cut short", "agent_id", agentID, "error", err)
+		}
+		writer.CloseWithError(err)
+	}()
+	c.Context().SetBodyStream(reader, -1)
 }
 
 // exports are the exports that are being written.

@@ -29,11 +29,11 @@ func startOutageBench(t *testing.T, settings ...string) (*bench, *dbtest.Postgre
 	return startBenchAt(t, server.URL("postgres")), server
 }
 
-func startBenchAt(t *testing.T, address string) *bench {
+func startBenchAt(t *testing.T, address string, change ...func(*config.Config)) *bench {
 	t.Helper()
 	b := &bench{}
 	b.fill()
-	cfg := configure(t, backends[0], func(c *config.Config) { c.DatabaseURL = address })
+	cfg := configure(t, backends[0], append(change, func(c *config.Config) { c.DatabaseURL = address })...)
 	b.service = run(t, cfg, app.Options{Now: b.now}, func(a *app.App) { a.Markets.Source = b })
 	b.tick(t)
 	return b

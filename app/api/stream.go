@@ -12,6 +12,7 @@ import (
 
 	"github.com/pulsecast/pulsecast/app/agent"
 	"github.com/pulsecast/pulsecast/app/httpserver"
+	"github.com/pulsecast/pulsecast/app/market"
 	"github.com/pulsecast/pulsecast/app/problem"
 	"github.com/pulsecast/pulsecast/app/update"
 )
@@ -83,6 +84,9 @@ func (a *API) parseStream(c *fiber.Ctx) (f update.Filter, err error) {
 		}
 	}
 	f.Category = strings.ToLower(f.Category)
+	if f.Category != "" && !slices.Contains(market.Categories, f.Category) {
+		return f, problem.InvalidParameter("category", "must be one of "+strings.Join(market.Categories, ", "))
+	}
 	if handle == "" {
 		return f, nil
 	}

@@ -215,6 +215,7 @@ func TestStreamRefusals(t *testing.T) {
 		}
 		refuse("?types=prediction.made", http.StatusBadRequest, "invalid_parameter")
 		refuse("?type=market.moved", http.StatusBadRequest, "invalid_parameter")
+		refuse("?category=nope", http.StatusBadRequest, "invalid_parameter")
 		refuse("?agent=nobody", http.StatusNotFound, "not_found")
 		refuse("", http.StatusBadRequest, "invalid_parameter", "Last-Event-ID", "x")
 		refuse("", http.StatusUnauthorized, "invalid_credentials", "Authorization", "Bearer x")

@@ -4,9 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/gofiber/fiber/v2"
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
 
@@ -107,5 +113,38 @@ func TestExportsAtOnce(t *testing.T) {
 	}
 	if err := within(0); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
+	}
+}
+
+// TestExportCutShort checks that a reader of an export that fails on the way sees an error, and not
+// a file that ends early.
+func TestExportCutShort(t *testing.T) {
+	t.Parallel()
+	rows := strings.Repeat("1,Rain\n", 10_000) // more than is buffered
+	for name, failure := range map[string]error{"whole": nil, "cut short": errors.New("the database is gone")} {
+		a := &API{Log: slog.New(slog.DiscardHandler), exports: newExports()}
+		app := fiber.New(fiber.Config{DisableStartupMessage: true})
+		app.Get("/", func(c *fiber.Ctx) error {
+			a.stream(c, uuid.Nil, func(_ context.Context, w io.Writer) error {
+				_, err := io.WriteString(w, rows)
+				return errors.Join(err, failure)
+			})
+			return nil
+		})
+		ln, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		go app.Listener(ln)
+		t.Cleanup(func() { app.Shutdown() })
+		res, err := http.Get("http://" + ln.Addr().String())
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		body, err := io.ReadAll(res.Body)
+		res.Body.Close()
+		if failure == nil && (err != nil || string(body) != rows) || failure != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
+			t.Errorf("%s: read %d bytes, %v", name, len(body), err)
+		}
 	}
 }

@@ -1,8 +1,19 @@
 package archive
 
-import "iter"
+import (
+	"context"
+	"iter"
+
+	"github.com/uptrace/bun"
+)
 
 // Sorted exports sorted, with a small limit of rows in memory.
 func Sorted[T any](rows iter.Seq2[T, error], compare func(a, b *T) int, most int) iter.Seq2[T, error] {
 	return sorted(rows, compare, most)
+}
+
+// Requested counts those of some texts that must not be written.
+func Requested(ctx context.Context, db bun.IDB, table string, rows []TextRow) (int, error) {
+	found, err := requested(db)(ctx, table, rows)
+	return len(found), err
 }

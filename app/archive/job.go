@@ -131,6 +131,23 @@ func (s *Status) Troubled(now time.Time) bool {
 	return s.Failures > 0 || s.Oldest != "" && s.Oldest < DayOf(now.Add(-late)) && s.Oldest > s.LastSealed
 }
 
+// DaysWaiting counts the days that ended before now and aren't sealed. Until the first day is
+// sealed it counts from the day of the oldest segment.
+func (s *Status) DaysWaiting(now time.Time) int {
+	day := s.Oldest
+	if s.LastSealed != "" {
+		day = s.LastSealed
+	}
+	first, next, err := bounds(day)
+	if err != nil {
+		return 0 // nothing was observed yet
+	}
+	if s.LastSealed != "" {
+		first = next
+	}
+	return max(0, int(now.UTC().Truncate(24*time.Hour).Sub(first)/(24*time.Hour)))
+}
+
 // ReadStatus reads the state of the archive.
 func ReadStatus(ctx context.Context, db bun.IDB) (st Status, err error) {
 	if st.jobState, err = readJobState(ctx, db); err != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/uptrace/bun"
 
 	"github.com/pulsecast/pulsecast/app/database"
+	"github.com/pulsecast/pulsecast/app/news"
 )
 
 // FindPosts has the signature of source.PostSource's Posts.
@@ -135,6 +136,9 @@ func (s *Sealer) keepLook(ctx context.Context, due []post, there, deleted []stri
 	}
 	return s.DB.InTx(ctx, func(ctx context.Context, tx bun.Tx) error {
 		if err := RequestRedaction(ctx, tx, now, true, requests...); err != nil {
+			return err
+		}
+		if err := (news.Store{}).Erase(ctx, tx, gone); err != nil {
 			return err
 		}
 		return errors.Join(

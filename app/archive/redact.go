@@ -27,10 +27,14 @@ const (
 	Hidden  = "hidden"  // an admin hid the text
 )
 
+// Profiles is the Table of a Request that erases what an agent says of itself, and not its
+// predictions.
+const Profiles = "profiles"
+
 // Request asks for the texts of a record to be erased from the whole archive. A request for an
 // agent covers its predictions.
 type Request struct {
-	Table  string // News, Predictions or Agents
+	Table  string // News, Predictions, Agents or Profiles
 	Record string
 	Reason string // public; one word, or a text by the operator
 	// First and Last are the first and last day that can hold the record. "" means no limit.
@@ -55,7 +59,8 @@ type request struct {
 const endless = "9999-12-31"
 
 // RequestRedaction stores requests. The job erases the texts within minutes. With again, records
-// that were requested before are searched for again.
+// that were requested before are searched for again. A record keeps its first reason, but any other
+// reason replaces Hidden, because an admin may show a hidden text again.
 func RequestRedaction(ctx context.Context, db bun.IDB, now time.Time, again bool, list ...Request) error {
 	rows := make([]request, len(list))
 	for i, r := range list {
@@ -67,14 +72,12 @@ func RequestRedaction(ctx context.Context, db bun.IDB, now time.Time, again bool
 			rows[i].LastDay = endless
 		}
 	}
-	conflict := "CONFLICT (kind, record) DO NOTHING"
-	if again {
-		conflict = "CONFLICT (kind, record) DO UPDATE"
-	}
 	for part := range slices.Chunk(rows, 500) {
-		q := db.NewInsert().Model(&part).On(conflict)
-		if again {
-			q = q.Set("next_day = EXCLUDED.next_day, last_day = EXCLUDED.last_day, reason = EXCLUDED.reason, done_at = NULL")
+		q := db.NewInsert().Model(&part).On("CONFLICT (kind, record) DO UPDATE").
+			Set("next_day = EXCLUDED.next_day, last_day = EXCLUDED.last_day, done_at = NULL").
+			Set("reason = CASE WHEN q.reason = ? THEN EXCLUDED.reason ELSE q.reason END", Hidden)
+		if !again {
+			q = q.Where("q.reason = ?", Hidden)
 		}
 		if _, err := q.Exec(ctx); err != nil {
 			return fmt.Errorf("request redactions: %w", err)
@@ -120,23 +123,6 @@ func (s *Sealer) requestErasures(ctx context.Context) error {
 		return err
 	}
 	return database.SetSetting(ctx, s.DB, closedSetting, until.Add(-overlap).UTC().Format(time.RFC3339))
-}
-
-// requestedRecords returns the reasons of all requests, by table and record. The texts of these
-// records must not be written.
-func requestedRecords(ctx context.Context, db bun.IDB) (map[string]map[string]string, error) {
-	var rows []request
-	if err := db.NewSelect().Model(&rows).Column("kind", "record", "reason").Scan(ctx); err != nil {
-		return nil, fmt.Errorf("list redactions: %w", err)
-	}
-	found := map[string]map[string]string{}
-	for _, r := range rows {
-		if found[r.Kind] == nil {
-			found[r.Kind] = map[string]string{}
-		}
-		found[r.Kind][r.Record] = r.Reason
-	}
-	return found, nil
 }
 
 const (
@@ -223,7 +209,11 @@ func (d *Day) wanted(ctx context.Context, open []request) (map[record]string, er
 		if r.NextDay > d.Manifest.Day || r.LastDay < d.Manifest.Day {
 			continue
 		}
-		found[record{r.Kind, r.Record}] = r.Reason
+		if r.Kind == Profiles {
+			addReason(found, record{Agents, r.Record}, r.Reason)
+			continue
+		}
+		addReason(found, record{r.Kind, r.Record}, r.Reason)
 		if r.Kind == Agents {
 			agents[r.Record] = r.Reason
 		}
@@ -236,10 +226,17 @@ func (d *Day) wanted(ctx context.Context, open []request) (map[record]string, er
 			return nil, err
 		}
 		if reason, ok := agents[p.Agent]; ok {
-			found[record{Predictions, p.ID}] = reason
+			addReason(found, record{Predictions, p.ID}, reason)
 		}
 	}
 	return found, nil
+}
+
+// addReason notes why a record is erased. Hidden gives way to any other reason.
+func addReason(found map[record]string, r record, reason string) {
+	if known := found[r]; known == "" || known == Hidden {
+		found[r] = reason
+	}
 }
 
 // eraser erases texts from one day.

@@ -94,7 +94,7 @@ func (e texts) Export(ctx context.Context, w *archive.DayWriter, _, to time.Time
 	var agents []archive.AgentRow
 	var said, names []archive.TextRow
 	for _, id := range e.agents {
-		text := archive.TextRow{Record: "p-" + id, Salt: []byte("salt"), Content: []byte(`{"title":"` + id + ` predicts"}`)}
+		text := archive.TextRow{Record: "p-" + id, Agent: id, Salt: []byte("salt"), Content: []byte(`{"title":"` + id + ` predicts"}`)}
 		predictions = append(predictions, archive.PredictionRow{ID: text.Record, Agent: id, HorizonAt: to, CreatedAt: to, Texts: archive.TextHash(text.Salt, text.Content)})
 		said = append(said, text)
 		name := archive.TextRow{Record: id, Salt: []byte("salt"), Content: []byte(`{"name":"` + id + `"}`)}
@@ -168,7 +168,11 @@ func TestDeletedPosts(t *testing.T) {
 				asked = append(asked, fmt.Sprint(ids))
 				return there, deleted, failing
 			}}
-			w.read([]market.Market{yesNo("m")}, nil, []news.Item{post("n1"), post("n2"), post("n3")})
+			items := []news.Item{post("n1"), post("n2"), post("n3")}
+			w.read([]market.Market{yesNo("m")}, nil, items)
+			if err := (news.Store{}).Observe(t.Context(), w.db, items); err != nil {
+				t.Fatal(err)
+			}
 			w.set(day.AddDate(0, 0, 1).Add(time.Hour))
 			w.mustTick()
 			left := func() int { return len(textsOf(w, "2026-11-21", archive.News)) }
@@ -197,6 +201,11 @@ func TestDeletedPosts(t *testing.T) {
 			}
 			if problems, _ := w.verify(); len(problems) > 0 {
 				t.Errorf("problems %q", problems)
+			}
+			var known []string
+			err := w.db.NewRaw("SELECT id FROM news_items WHERE title || url || permalink || COALESCE(author, '') <> ''").Scan(t.Context(), &known)
+			if err != nil || !slices.Equal(known, []string{"n1"}) {
+				t.Errorf("the database has the texts of %v, %v; want n1", known, err)
 			}
 			step(20*time.Hour, "[n1]", 1)
 		})

@@ -253,7 +253,6 @@ type AgentRow struct {
 	ID        string    `parquet:"id"`
 	Kind      string    `parquet:"kind,dict"`
 	Status    string    `parquet:"status,dict"`
-	Owner     string    `parquet:"owner,dict"` // salted hash of the owner, equal for agents of one owner; "" if unknown
 	Sample    bool      `parquet:"sample"`
 	CreatedAt time.Time `parquet:"created_at,timestamp(microsecond)"`
 	Texts     []byte    `parquet:"texts"` // see TextRow
@@ -261,6 +260,7 @@ type AgentRow struct {
 
 // AgentTexts are the texts of an agent.
 type AgentTexts struct {
+	Owner       string `json:"owner,omitempty"` // keyed hash of the owner, the same for all its agents; "" if unknown
 	Handle      string `json:"handle"`
 	Name        string `json:"name"`
 	Model       string `json:"model,omitempty"`
@@ -322,4 +322,6 @@ type TextRow struct {
 	Record  string `parquet:"record"`  // Item or ID of the row
 	Salt    []byte `parquet:"salt"`    // 16 bytes, see Salts
 	Content []byte `parquet:"content"` // NewsTexts, PredictionTexts or AgentTexts as JSON
+	// Agent is the author of a prediction, whose redaction covers it. It is not stored.
+	Agent string `parquet:"-" json:",omitempty"`
 }

@@ -67,10 +67,7 @@ func (s *Sealer) write(ctx context.Context, day, previous string) error {
 		from = time.Time{}
 	}
 	w := NewDayWriter(s.Storage, day, previous)
-	w.now = s.Now
-	if w.erased, err = requestedRecords(ctx, s.DB); err != nil {
-		return err
-	}
+	w.now, w.erased = s.Now, requested(s.DB)
 	if err := s.writeObserved(ctx, w, day); err != nil {
 		return err
 	}

@@ -11,12 +11,9 @@ import (
 	"io"
 	"iter"
 	"os"
-	"slices"
 	"time"
 
 	"github.com/parquet-go/parquet-go"
-
-	"github.com/pulsecast/pulsecast/app/database"
 )
 
 // DayWriter writes the files of a day. It replaces files that an earlier writer left. The day is
@@ -27,8 +24,9 @@ type DayWriter struct {
 	manifest   Manifest
 	texts      []TextsState
 	redactions []Redaction
-	// erased are the reasons for erasing texts, by table and record.
-	erased map[string]map[string]string
+	noted      map[record]bool // the records of redactions
+	// erased finds the texts that must not be written; nil if all may be.
+	erased findErased
 	now    func() time.Time
 }
 
@@ -43,9 +41,10 @@ type TextsState struct {
 // NewDayWriter returns a DayWriter for a day. previous is the hash of the day before, "" for the
 // first day.
 func NewDayWriter(s Writable, day, previous string) *DayWriter {
-	return &DayWriter{storage: s, now: time.Now, redactions: []Redaction{}, texts: []TextsState{}, manifest: Manifest{
-		Schema: Schema, Day: day, Previous: previous, Files: []File{}, Texts: []Texts{},
-	}}
+	return &DayWriter{
+		storage: s, now: time.Now, redactions: []Redaction{}, noted: map[record]bool{}, texts: []TextsState{},
+		manifest: Manifest{Schema: Schema, Day: day, Previous: previous, Files: []File{}, Texts: []Texts{}},
+	}
 }
 
 // observed is a row of an observed table.
@@ -56,14 +55,6 @@ type observed interface {
 
 func (o Observed) at() time.Time { return o.ObservedAt }
 func (o Observed) from() string  { return o.Source }
-
-// redact records that the texts of a record are erased.
-func (w *DayWriter) redact(table, record, reason string) {
-	r := Redaction{Table: table, Record: record, Reason: reason, At: database.Now(w.now())}
-	if !slices.ContainsFunc(w.redactions, r.same) {
-		w.redactions = append(w.redactions, r)
-	}
-}
 
 // keepUnreadable stores the bytes of a segment that can't be decoded.
 func (w *DayWriter) keepUnreadable(ctx context.Context, s *waiting, content []byte, cause error) error {
@@ -136,16 +127,7 @@ func (m *Manifest) add(f File) {
 // WriteTexts writes the texts of a table and a source, without those to be erased.
 func (w *DayWriter) WriteTexts(ctx context.Context, table, source string, rows iter.Seq2[TextRow, error]) error {
 	name := "texts/" + fileName(table, source)
-	kept := func(yield func(TextRow, error) bool) {
-		for row, err := range rows {
-			if reason, erased := w.erased[table][row.Record]; erased && err == nil {
-				w.redact(table, row.Record, reason)
-			} else if !yield(row, err) {
-				return
-			}
-		}
-	}
-	s, err := putParquet(ctx, w.storage, Path(w.manifest.Day, name), kept)
+	s, err := putParquet(ctx, w.storage, Path(w.manifest.Day, name), w.withoutErased(ctx, table, rows))
 	if err != nil || s.Rows == 0 {
 		return err
 	}

@@ -46,11 +46,12 @@ type Breaker struct {
 	probe   prober
 	onProbe func(err error) // called after every probe, in tests; may be nil
 
-	pooled atomic.Bool   // see DB.Pooled
-	heard  atomic.Int64  // how often data arrived from the database
-	opened atomic.Int64  // how many times the breaker has opened
-	offset atomic.Int64  // see ClockOffset
-	hint   chan struct{} // holds an element when a connection broke, so that the next probe starts at once
+	pooled  atomic.Bool   // see DB.Pooled
+	serving atomic.Bool   // set by Start; see boundedConn
+	heard   atomic.Int64  // how often data arrived from the database
+	opened  atomic.Int64  // how many times the breaker has opened
+	offset  atomic.Int64  // see ClockOffset
+	hint    chan struct{} // holds an element when a connection broke, so that the next probe starts at once
 
 	mu    sync.Mutex
 	log   *slog.Logger
@@ -163,6 +164,7 @@ func (b *Breaker) start(log *slog.Logger) {
 	b.mu.Lock()
 	b.log = log
 	b.mu.Unlock()
+	b.serving.Store(true)
 	if _, sqlite := b.probe.(*sqliteProbe); !sqlite {
 		b.running.Go(b.watch)
 	}

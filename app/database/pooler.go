@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/uptrace/bun"
 	"github.com/uptrace/bun/dialect/pgdialect"
 )
@@ -37,7 +36,7 @@ func (db *DB) avoidSessions(ctx context.Context) error {
 		return err
 	}
 	err = conn.Raw(func(driver any) (err error) {
-		server := driver.(*stdlib.Conn).Conn()
+		server := Pgx(driver)
 		if server.PgConn().ParameterStatus("crdb_version") != "" {
 			return errCockroach
 		}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/gofiber/fiber/v2"
 	"github.com/google/uuid"
@@ -136,7 +137,9 @@ func (s *Server) identify(c *fiber.Ctx) (Principal, error) {
 		)
 		return nil, s.CredentialFailed(c, err)
 	}
+	began := time.Now()
 	p, err := s.opts.Authenticate(c.UserContext(), bearer)
+	r.checking += time.Since(began)
 	if err != nil {
 		return nil, s.CredentialFailed(c, err)
 	}

@@ -75,7 +75,7 @@ func newBuckets() *buckets {
 	return b
 }
 
-// take counts n requests, or none if fewer than n are left.
+// take counts n requests, or none if fewer than n are left. A negative n takes back what was counted.
 func (b *buckets) take(key bucketKey, rate config.Rate, now int64, n int) verdict {
 	shard := &b.shards[maphash.Comparable(b.seed, key)%bucketShards]
 	per := int64(rate.Per)
@@ -84,7 +84,7 @@ func (b *buckets) take(key bucketKey, rate config.Rate, now int64, n int) verdic
 	defer shard.mu.Unlock()
 	whole, known := shard.spent[key]
 	whole = max(whole, now)
-	after := whole + int64(n)*interval
+	after := max(whole+int64(n)*interval, now)
 	if wait := after - now - per; wait > 0 {
 		left := int((per - (whole - now)) / interval)
 		return verdict{remaining: left, reset: time.Duration(whole - now), retry: time.Duration(wait)}

@@ -67,6 +67,7 @@ func newReadLane(places int, limited bool) *lane {
 // Admit waits until the answer to a read may be made. It counts the units beyond the one that Limits.Reads
 // has counted, and waits for a place in the lane. The caller must call leave once the answer is made. The
 // refusal, 429 or 503, is for this caller only. Other callers that wait for the same answer call Admit too.
+// A 503 gives back the units that Admit has counted.
 func (s *Server) Admit(c *fiber.Ctx, cost Cost) (leave func(), err error) {
 	if cost == Shared {
 		return func() {}, nil
@@ -74,8 +75,11 @@ func (s *Server) Admit(c *fiber.Ctx, cost Cost) (leave func(), err error) {
 	if err := s.Limits.moreReads(c, int(cost)-1); err != nil {
 		return nil, memo.Private(err)
 	}
-	leave, err = s.reads.enter(c.UserContext(), place{counted(c), cost.length()}, of(c.Context()).start)
-	of(c.Context()).shed = err != nil
+	r := of(c.Context())
+	leave, err = s.reads.enter(c.UserContext(), place{counted(c), cost.length()}, r.start.Add(r.checking))
+	if r.shed = err != nil; r.shed {
+		s.Limits.giveBackReads(c, int(cost)-1)
+	}
 	return leave, memo.Private(err)
 }
 
@@ -109,6 +113,14 @@ func (l *Limits) moreReads(c *fiber.Ctx, n int) error {
 	return problem.RateLimited(fmt.Sprintf(
 		"This read costs %d units, because its answer has to be made, and %d are left of %s. Wait %d s, or send cheaper reads: %s.",
 		n+1, v.remaining, l.reads.rate, max(seconds(v.retry), 1), cheaper), v.retry)
+}
+
+// giveBackReads takes back what moreReads has counted.
+func (l *Limits) giveBackReads(c *fiber.Ctx, n int) {
+	if l.reads.rate.Off() || n <= 0 {
+		return
+	}
+	l.reads.announce(c, l.giveBack(c.UserContext(), &l.reads, counted(c), min(n, l.reads.rate.N-1)))
 }
 
 // cheaper names reads that a caller can send instead of an expensive one.

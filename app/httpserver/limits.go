@@ -242,6 +242,25 @@ func (l *Limits) take(ctx context.Context, cl *class, key bucketKey, n int) verd
 	return cl.local.take(key, cl.rate, now, n)
 }
 
+// giveBack takes back the count of n.
+func (l *Limits) giveBack(ctx context.Context, cl *class, key bucketKey, n int) verdict {
+	if l.redis == nil || l.restUntil.Load() != 0 {
+		return cl.local.take(key, cl.rate, l.now().UnixNano(), -n)
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), l.patience)
+	defer cancel()
+	name := key.name(l.prefix, cl.name)
+	result, err := l.redis.AllowN(ctx, name, redis_rate.Limit{Rate: cl.rate.N, Burst: cl.rate.N, Period: cl.rate.Per}, -n)
+	if err == nil && result.ResetAfter <= 0 { // the script keeps what it had when the quota gets whole
+		err = l.redis.Reset(ctx, name)
+	}
+	if err != nil { // the units stay counted
+		return cl.local.take(key, cl.rate, l.now().UnixNano(), 0)
+	}
+	reset := max(result.ResetAfter, 0)
+	return verdict{ok: true, remaining: cl.left(reset), reset: reset}
+}
+
 // asksRedis reports whether to ask Redis. After a failure, one request at a time tries whether Redis is
 // back.
 func (l *Limits) asksRedis(now int64) bool {

@@ -174,8 +174,8 @@ func (s *Service) HowToGetKey() string { return s.verifier.HowToGetKey() }
 func (s *Service) Status() Status { return s.verifier.Status() }
 
 // Authenticate returns the owner of a bearer. Refusals: 401 invalid_credentials, 403 agent_disabled, 403
-// account_closed, 403 not_enabled. It returns 503 unavailable if the bearer can't be checked. Authenticate doesn't keep the
-// bearer, which may be a view into a request's buffer.
+// account_closed, 403 not_enabled. It returns 503 unavailable if the bearer can't be checked. Authenticate
+// doesn't keep the bearer, which may be a view into a request's buffer.
 func (s *Service) Authenticate(ctx context.Context, bearer string) (*Principal, error) {
 	if !wellFormed(bearer) {
 		return nil, s.invalid()

@@ -19,8 +19,8 @@ type Figures struct {
 	Proven int64 // proven agents among the ranked
 }
 
-// Figures counts agents and events. Its cost grows with the number of agents and of settled
-// markets, not with that of predictions. Callers cache the answer, and no two run it at once.
+// Figures counts agents and events. Its cost grows with the number of agents, not with that of
+// markets or predictions. Callers must cache the answer and not ask twice at once.
 func (s *Store) Figures(ctx context.Context, db bun.IDB) (f Figures, err error) {
 	if f.Agents, err = (prediction.Store{}).Publishers(ctx, db); err != nil {
 		return f, err
@@ -70,7 +70,7 @@ type Choices struct {
 }
 
 // Choices lists at most limit categories and limit models. It reads a row for each agent and
-// category. Callers cache the answer, and no two run it at once.
+// category. Callers must cache the answer and not ask twice at once.
 func (s *Store) Choices(ctx context.Context, db bun.IDB, limit int) (c Choices, err error) {
 	of := func(column string) *bun.SelectQuery {
 		return mainBoard(db).Column(column).Where("? <> ''", bun.Ident(column)).

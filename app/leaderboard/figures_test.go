@@ -1,19 +1,15 @@
 package leaderboard_test
 
 import (
-	"context"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/uptrace/bun"
 
 	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/database/dbtest"
 	"github.com/pulsecast/pulsecast/app/leaderboard"
-	"github.com/pulsecast/pulsecast/app/prediction"
 	"github.com/pulsecast/pulsecast/app/score"
 )
 
@@ -32,19 +28,8 @@ func TestFiguresAndChoices(t *testing.T) {
 		w.days(fresh, "art", "2026-11-01", 1, 1)
 		w.days(fresh, "law", "2026-11-01", 1, 1)
 		w.tick()
-		for _, m := range []struct {
-			id, event string
-			status    prediction.Status
-			baseline  prediction.BaselineState
-		}{
-			{"1", "e", "resolved", "fixed"}, {"2", "e", "resolved", "fixed"}, {"3", "", "resolved", "fixed"},
-			{"4", "open", "open", "fixed"}, {"5", "late", "resolved", "missed"}, {"6", "void", "void", "fixed"},
-		} {
-			w.settledMarket(m.id, m.event)
-			w.forecast(fair, m.id, m.status, m.baseline)
-			w.forecast(good, m.id, m.status, m.baseline)
-		}
-		w.settledMarket("7", "nobody")
+		// Settlement keeps the number of events.
+		w.exec("INSERT INTO scored_event_counts (slot, events) VALUES ('a', 3), ('b', -1)")
 		f, err := w.store.Figures(t.Context(), db.Reader)
 		if want := (leaderboard.Figures{Agents: 3, Events: 2, Ranked: 2, Proven: 1}); err != nil || f != want {
 			t.Errorf("%+v, %v, want %+v", f, err, want)
@@ -54,25 +39,6 @@ func TestFiguresAndChoices(t *testing.T) {
 			t.Errorf("%+v, %v", c, err)
 		}
 	})
-}
-
-// settledMarket adds a settled market. event may be "".
-func (w *world) settledMarket(id, event string) {
-	w.t.Helper()
-	var eventID *string
-	if event != "" {
-		eventID = &event
-	}
-	w.exec(`INSERT INTO markets (id, source, question, title, outcomes, active, closed, scalar, event_id, match_key, first_seen_at, observed_at, sample)
-		VALUES (?0, 'x', 'q', 'q', '["Yes","No"]', FALSE, TRUE, FALSE, ?1, 'q', ?2, ?2, FALSE)`, id, eventID, start)
-	w.exec(`INSERT INTO market_outcomes (market_id, revision, state, winner, outcomes, outcome_values, source, decided_at, applied)
-		VALUES (?, 1, 'settled', 'Yes', '["Yes","No"]', '[1,0]', 'market', ?, TRUE)`, id, start)
-}
-
-func (w *world) forecast(by uuid.UUID, market string, status prediction.Status, baseline prediction.BaselineState) {
-	w.t.Helper()
-	w.add(&prediction.Prediction{ID: database.NewID(start), AgentID: by, Title: "q", Confidence: .7, HorizonAt: start, Category: "x", MarketID: market,
-		BaselineState: baseline, Status: status, CreatedAt: start})
 }
 
 func TestThumbnails(t *testing.T) {
@@ -106,41 +72,4 @@ func TestThumbnails(t *testing.T) {
 			t.Errorf("thumbnails of no agents: %+v, %v", got, err)
 		}
 	})
-}
-
-// plans records the plans of queries.
-type plans struct {
-	db    *bun.DB
-	found []string
-}
-
-func (p *plans) BeforeQuery(ctx context.Context, e *bun.QueryEvent) context.Context {
-	var steps []struct {
-		ID, Parent, Notused int64
-		Detail              string
-	}
-	if err := p.db.NewRaw("EXPLAIN QUERY PLAN "+e.Query).Scan(ctx, &steps); err != nil {
-		p.found = append(p.found, err.Error())
-	}
-	for _, s := range steps {
-		p.found = append(p.found, s.Detail)
-	}
-	return ctx
-}
-
-func (p *plans) AfterQuery(context.Context, *bun.QueryEvent) {}
-
-// TestFiguresLookUpMarkets checks that SQLite looks up the resolved predictions of each market in
-// an index, and doesn't read all resolved predictions for every market.
-func TestFiguresLookUpMarkets(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t, dbtest.Open(t, database.SQLite))
-	p := &plans{db: w.db.Reader}
-	if _, err := w.store.Figures(t.Context(), w.db.Reader.WithQueryHook(p)); err != nil {
-		t.Fatal(err)
-	}
-	found := strings.Join(p.found, "\n")
-	if !strings.Contains(found, "predictions_market (market_id=?") || strings.Contains(found, "(status=?)") {
-		t.Errorf("the figures are found by\n%s", found)
-	}
 }

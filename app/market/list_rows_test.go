@@ -152,3 +152,49 @@ func TestSearchGoesOn(t *testing.T) {
 		}
 	})
 }
+
+// TestTitleRows checks that naming an event reads one of its markets, however many it has.
+func TestTitleRows(t *testing.T) {
+	t.Parallel()
+	for _, kind := range dbtest.Kinds {
+		t.Run(string(kind), func(t *testing.T) {
+			t.Parallel()
+			db := dbtest.OpenPlain(t, kind)
+			exec := func(query string, args ...any) {
+				t.Helper()
+				if _, err := db.ExecContext(t.Context(), query, args...); err != nil {
+					t.Fatal(err)
+				}
+			}
+			last := 0
+			for _, size := range []int{2_000, 12_000} {
+				exec(`INSERT INTO markets (id, source, question, title, outcomes, active, closed, event_id, event_title, scalar, match_key, first_seen_at, observed_at, sample)
+					SELECT 'm' || n, 'x', 'q', 'Title ' || n, '["Yes","No"]', TRUE, FALSE, CASE WHEN n % 10 <> 0 THEN 'e' || (n % 4) END,
+						CASE WHEN n % 4 = 1 THEN 'Event 1' END, FALSE, 'q', ?2, ?2, FALSE
+					FROM (WITH RECURSIVE numbers (n) AS (SELECT ?0 UNION ALL SELECT n + 1 FROM numbers WHERE n < ?1) SELECT n FROM numbers) AS numbers`, last+1, size, noon)
+				if kind == database.Postgres {
+					exec("VACUUM ANALYZE")
+				}
+				last = size
+				var titles map[string]string
+				for _, e := range dbtest.Explain(t, db, func(db *database.DB) {
+					var err error
+					titles, err = market.Store{}.TitlesByEventKey(t.Context(), db.Reader, []string{"e:e1", "e:e2", "e:none", "m:m10", "m:none", "x"})
+					if err != nil {
+						t.Fatal(err)
+					}
+				}) {
+					if n := e.Tables["markets"]; n > 6 {
+						t.Errorf("%d rows of %d markets: %s", n, size, e.Query)
+					}
+					if len(e.Whole) > 0 {
+						t.Errorf("%q in %s", e.Whole, e.Query)
+					}
+				}
+				if len(titles) != 3 || titles["e:e1"] != "Event 1" || !strings.HasPrefix(titles["e:e2"], "Title ") || titles["m:m10"] != "Title 10" {
+					t.Errorf("titles %v", titles)
+				}
+			}
+		})
+	}
+}

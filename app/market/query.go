@@ -3,6 +3,7 @@ package market
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -63,24 +64,32 @@ func (Store) EventTitles(ctx context.Context, db bun.IDB, marketIDs []string) (m
 	return titles, nil
 }
 
-// TitlesByEventKey returns the titles of events by their keys; see Market.EventKey.
+// titlesAtOnce is how many events one query of TitlesByEventKey names.
+const titlesAtOnce = 50
+
+// TitlesByEventKey returns the titles of events by their keys; see Market.EventKey. It reads one
+// market of each event.
 func (Store) TitlesByEventKey(ctx context.Context, db bun.IDB, keys []string) (map[string]string, error) {
 	titles := make(map[string]string, len(keys))
-	if len(keys) == 0 {
-		return titles, nil
-	}
-	ids := make([]string, len(keys)) // ids of markets or events
-	for i, key := range keys {
-		_, ids[i], _ = strings.Cut(key, ":")
-	}
-	var markets []Market
-	err := db.NewSelect().Model(&markets).Column("id", "title", "event_id", "event_title").
-		Where("m.id IN (?) OR m.event_id IN (?)", bun.List(ids), bun.List(ids)).OrderExpr("m.id DESC").Scan(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("read the titles of events: %w", err)
-	}
-	for i := range markets {
-		titles[markets[i].EventKey()] = markets[i].eventTitle()
+	for part := range slices.Chunk(keys, titlesAtOnce) {
+		first := make([]string, len(part))
+		var args []any
+		for i, key := range part {
+			prefix, id := key[:min(len(key), len(eventPrefix))], key[min(len(key), len(eventPrefix)):]
+			column := "id"
+			if prefix == eventPrefix {
+				column = "event_id"
+			}
+			first[i] = "SELECT f.* FROM (SELECT m.id, m.title, m.event_id, m.event_title FROM markets AS m WHERE m." + column + " = ? ORDER BY m.id LIMIT 1) AS f"
+			args = append(args, id)
+		}
+		var markets []Market
+		if err := db.NewRaw(strings.Join(first, " UNION ALL "), args...).Scan(ctx, &markets); err != nil {
+			return nil, fmt.Errorf("read the titles of events: %w", err)
+		}
+		for i := range markets {
+			titles[markets[i].EventKey()] = markets[i].eventTitle()
+		}
 	}
 	return titles, nil
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/pulsecast/pulsecast/app/archive"
 	"github.com/pulsecast/pulsecast/app/ingest"
 	"github.com/pulsecast/pulsecast/app/monitor"
 	"github.com/pulsecast/pulsecast/app/prediction"
@@ -75,6 +76,7 @@ type state struct {
 	queues      monitor.Queues
 	feeds       []monitor.Feed
 	backups     monitor.Backups
+	archive     *archive.Status // nil without an archive
 }
 
 // states collects the state, which is the same on every node. If the database doesn't answer,
@@ -90,6 +92,7 @@ type states struct {
 	queue, queueAge, usage                                              *prometheus.Desc
 	succeeded, failures, dropped                                        *prometheus.Desc
 	backupAt, backupBytes, backupFailures, backupLate                   *prometheus.Desc
+	sealed, sealDays, segments, sealFailures                            *prometheus.Desc
 }
 
 func newStates(o Options) *states {
@@ -114,6 +117,10 @@ func newStates(o Options) *states {
 		backupBytes:    describe("backup_size_bytes", "Size of the latest scheduled backup."),
 		backupFailures: describe("backup_consecutive_failures", "Failed scheduled backups in a row; absent without a schedule."),
 		backupLate:     describe("backup_late", "1 if the latest backup is older than the schedule allows; absent without a schedule."),
+		sealed:         describe("archive_last_sealed_timestamp_seconds", "The end of the last sealed day of the archive; absent before the first."),
+		sealDays:       describe("archive_days_waiting", "Days that have ended and aren't sealed; absent without an archive."),
+		segments:       describe("archive_segments_waiting", "Readings in the database that wait to be sealed; absent without an archive."),
+		sealFailures:   describe("archive_consecutive_failures", "Runs of the archive's job that failed in a row; absent without an archive."),
 		dropped: describe(
 			"ingest_dropped_records", "Malformed records that the last successful reading dropped.", "feed", "reason",
 		),
@@ -125,6 +132,7 @@ func (s *states) Describe(ch chan<- *prometheus.Desc) {
 		s.up, s.predictions, s.baselines, s.baselinesAge, s.settlement, s.settlementAge,
 		s.queue, s.queueAge, s.usage, s.succeeded, s.failures, s.dropped,
 		s.backupAt, s.backupBytes, s.backupFailures, s.backupLate,
+		s.sealed, s.sealDays, s.segments, s.sealFailures,
 	} {
 		ch <- d
 	}
@@ -156,6 +164,7 @@ func (s *states) Collect(ch chan<- prometheus.Metric) {
 		gauge(ch, s.queueAge, q.Age(now).Seconds(), name)
 	}
 	s.collectBackups(ch, &got.backups)
+	s.collectArchive(ch, got.archive, now)
 	for _, f := range got.feeds {
 		if r := f.Readings; r.Feed != "" {
 			s.collectReadings(ch, &r)
@@ -173,6 +182,18 @@ func (s *states) collectBackups(ch chan<- prometheus.Metric, b *monitor.Backups)
 	}
 	gauge(ch, s.backupFailures, float64(b.Failures))
 	gauge(ch, s.backupLate, one(b.Late))
+}
+
+func (s *states) collectArchive(ch chan<- prometheus.Metric, st *archive.Status, now time.Time) {
+	if st == nil {
+		return
+	}
+	if last, err := time.Parse(time.DateOnly, st.LastSealed); err == nil {
+		gauge(ch, s.sealed, float64(last.AddDate(0, 0, 1).Unix()))
+	}
+	gauge(ch, s.sealDays, float64(st.DaysWaiting(now)))
+	gauge(ch, s.segments, float64(st.Waiting))
+	gauge(ch, s.sealFailures, float64(st.Failures))
 }
 
 func (s *states) collectReadings(ch chan<- prometheus.Metric, r *ingest.FeedState) {
@@ -208,6 +229,13 @@ func (s *states) ask(ctx context.Context) (got state, err error) {
 	}
 	if got.backups, _, err = s.Monitor.Backups(ctx); err != nil {
 		return got, err
+	}
+	kept, archived, err := s.Monitor.Archive(ctx)
+	if err != nil {
+		return got, err
+	}
+	if archived {
+		got.archive = &kept
 	}
 	got.feeds, err = s.Monitor.Feeds(ctx)
 	return got, err

@@ -17,6 +17,7 @@ import (
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
 
+	"github.com/pulsecast/pulsecast/app/archive"
 	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/database/dbtest"
 	"github.com/pulsecast/pulsecast/app/metrics"
@@ -40,7 +41,7 @@ func serve(t *testing.T, db *database.DB) *metrics.Metrics {
 	m := metrics.New(metrics.Options{
 		Version: "1.2.3", DB: db, Now: now, Usage: func() (int, int) { return 3, 9 },
 		Monitor: monitor.New(monitor.Options{
-			DB: db, Now: now, BackupEvery: time.Hour, Disk: func() (monitor.Disk, error) { return monitor.DiskOf(t.TempDir()) },
+			DB: db, Now: now, BackupEvery: time.Hour, Archived: true, Disk: func() (monitor.Disk, error) { return monitor.DiskOf(t.TempDir()) },
 			Feeds: []monitor.Snapshots{
 				feed{Name: "markets", AsOf: noon.Add(-42 * time.Second), Records: 7}, feed{Name: "news", Stale: true},
 			},
@@ -56,6 +57,36 @@ func serve(t *testing.T, db *database.DB) *metrics.Metrics {
 		}
 	})
 	return m
+}
+
+// TestArchive checks what the metrics say of the archive.
+func TestArchive(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+		exec := func(query string, args ...any) {
+			t.Helper()
+			if _, err := db.ExecContext(t.Context(), query, args...); err != nil {
+				t.Fatal(err)
+			}
+		}
+		manifest, err := (&archive.Manifest{Schema: archive.Schema, Day: "2026-11-18"}).Encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		exec("INSERT INTO archive_days (day, manifest, hash, sealed_at) VALUES ('2026-11-18', ?, ?, ?)", string(manifest), []byte{1}, noon)
+		for _, day := range []string{"2026-11-19", "2026-11-21"} {
+			exec("INSERT INTO archive_segments (id, day, kind, source, records, content, created_at) VALUES (?, ?, 'prices', 'x', 0, ?, ?)", database.NewID(noon), day, []byte{1}, noon)
+		}
+		if err := database.SetSetting(t.Context(), db, "archive", `{"Failures":2}`); err != nil {
+			t.Fatal(err)
+		}
+		expect(t, scrape(t, serve(t, db)), map[string]float64{
+			`pulsecast_archive_last_sealed_timestamp_seconds{}`: float64(time.Date(2026, 11, 19, 0, 0, 0, 0, time.UTC).Unix()),
+			`pulsecast_archive_days_waiting{}`:                  2,
+			`pulsecast_archive_segments_waiting{}`:              2,
+			`pulsecast_archive_consecutive_failures{}`:          2,
+		})
+	})
 }
 
 // scraped holds every sample of one scrape, by name and labels as Prometheus writes them.

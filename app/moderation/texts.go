@@ -42,8 +42,25 @@ func (s *Service) SetTexts(ctx context.Context, act Act, handle string, to agent
 		if !to.HidesProfile() {
 			e.Action = audit.TextShown
 		}
+		if err := s.hideArchivedOf(ctx, tx, a.ID, to); err != nil {
+			return nil, err
+		}
 		return e, leaderboard.Relabel(ctx, tx, a.ID, hidden.Model)
 	})
+}
+
+// hideArchivedOf makes the archive erase what an agent has hidden from the days that are sealed.
+// That can't be undone: texts that are shown again are in later days only.
+func (s *Service) hideArchivedOf(ctx context.Context, tx bun.Tx, id uuid.UUID, to agent.Visibility) error {
+	for _, r := range []struct {
+		table  string
+		hidden bool
+	}{{archive.Agents, to == agent.TextsHidden}, {archive.Profiles, to == agent.ProfileHidden}} {
+		if err := s.setArchived(ctx, tx, r.table, id, r.hidden); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // HidePrediction hides the text of a prediction. Its numbers and scores stay. It requires a reason.
@@ -71,18 +88,16 @@ func (s *Service) setHidden(ctx context.Context, act Act, id uuid.UUID, hidden b
 		if err != nil {
 			return nil, err
 		}
-		return &e, s.hideArchived(ctx, tx, id, hidden)
+		return &e, s.setArchived(ctx, tx, archive.Predictions, id, hidden)
 	})
 	return err
 }
 
-// hideArchived asks the archive to erase a hidden text from the sealed days, or withdraws that
+// setArchived asks the archive to erase a hidden text from the sealed days, or withdraws that
 // request. An erasure can't be undone: if the text is shown again, only later days hold it.
-func (s *Service) hideArchived(ctx context.Context, tx bun.Tx, id uuid.UUID, hidden bool) error {
+func (s *Service) setArchived(ctx context.Context, tx bun.Tx, table string, id uuid.UUID, hidden bool) error {
 	if !hidden {
-		return archive.WithdrawHidden(ctx, tx, archive.Predictions, id.String())
+		return archive.WithdrawHidden(ctx, tx, table, id.String())
 	}
-	return archive.RequestRedaction(ctx, tx, s.Now(), true, archive.Request{
-		Table: archive.Predictions, Record: id.String(), Reason: archive.Hidden,
-	})
+	return archive.RequestRedaction(ctx, tx, s.Now(), true, archive.Request{Table: table, Record: id.String(), Reason: archive.Hidden})
 }

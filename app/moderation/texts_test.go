@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/pulsecast/pulsecast/app/agent"
 	"github.com/pulsecast/pulsecast/app/database"
 	"github.com/pulsecast/pulsecast/app/database/dbtest"
 	"github.com/pulsecast/pulsecast/app/moderation"
@@ -38,5 +39,36 @@ func TestHiddenTextsLeaveTheArchive(t *testing.T) {
 			t.Fatal(err)
 		}
 		requested()
+	})
+}
+
+// TestHiddenAgentsLeaveTheArchive checks that hiding what an agent wrote asks the archive to erase
+// it, and that showing it again takes the request back.
+func TestHiddenAgentsLeaveTheArchive(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+		ids := populate(t, db)
+		for i, step := range []struct {
+			seen, to agent.Visibility
+			want     []string
+		}{
+			{agent.Public, agent.TextsHidden, []string{"agents"}},
+			{agent.TextsHidden, agent.ProfileHidden, []string{"profiles"}},
+			{agent.ProfileHidden, agent.TextsHidden, []string{"agents"}},
+			{agent.TextsHidden, agent.Public, nil},
+			{agent.Public, agent.ProfileHidden, []string{"profiles"}},
+			{agent.ProfileHidden, agent.Public, nil},
+		} {
+			seen := moderation.TextsWords(step.seen)
+			act := moderation.Act{Actor: "ada", Reason: "Spam.", Seen: &seen}
+			if changed, err := service(db).SetTexts(t.Context(), act, "agent-1", step.to); !changed || err != nil {
+				t.Fatalf("step %d: changed %v, %v", i, changed, err)
+			}
+			var kinds []string
+			err := db.NewRaw("SELECT kind FROM redaction_requests WHERE record = ? AND reason = 'hidden' ORDER BY kind", ids[1].String()).Scan(t.Context(), &kinds)
+			if err != nil || !slices.Equal(kinds, step.want) {
+				t.Errorf("%s after %s: the requests are %v, %v; want %v", step.to, step.seen, kinds, err, step.want)
+			}
+		}
 	})
 }

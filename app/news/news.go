@@ -37,6 +37,8 @@ type Item struct {
 	Position   int
 	ObservedAt time.Time
 	Sample     bool
+	// Erased says that the source has deleted the post: its texts and addresses are empty.
+	Erased bool `json:"-"`
 
 	// Received is the SHA-256, in hex, of the response that contained this reading, or "" if it didn't come in
 	// a response.

@@ -26,7 +26,7 @@ type Store struct{}
 
 // Observe stores one reading of a source. An unknown score doesn't replace a known one; the same post may also
 // come from an Atom feed, which has none. A live item replaces a sample with the same id, and a sample never
-// replaces a live item. An older reading changes nothing.
+// replaces a live item. An older reading changes nothing. An erased item stays erased.
 func (Store) Observe(ctx context.Context, db bun.IDB, items []Item) error {
 	for part := range slices.Chunk(prepared(items), chunk) {
 		q := db.NewInsert().Model(&part).On("CONFLICT (id) DO UPDATE")
@@ -41,7 +41,8 @@ func (Store) Observe(ctx context.Context, db bun.IDB, items []Item) error {
 			c := bun.Ident(column)
 			q = q.Set("? = CASE WHEN n.sample OR EXCLUDED.score_known THEN EXCLUDED.? ELSE n.? END", c, c, c)
 		}
-		_, err := q.Where("n.sample OR (NOT EXCLUDED.sample AND EXCLUDED.observed_at >= n.observed_at)").Exec(ctx)
+		_, err := q.Where("NOT n.erased").
+			Where("n.sample OR (NOT EXCLUDED.sample AND EXCLUDED.observed_at >= n.observed_at)").Exec(ctx)
 		if err != nil {
 			return fmt.Errorf("store news: %w", err)
 		}
@@ -66,10 +67,10 @@ func prepared(items []Item) []Item {
 	return out
 }
 
-// ByID returns one item. found is false if the id is unknown.
+// ByID returns one item. found is false if the id is unknown or the item was erased.
 func (Store) ByID(ctx context.Context, db bun.IDB, id string) (item *Item, found bool, err error) {
 	item = new(Item)
-	err = db.NewSelect().Model(item).Where("n.id = ?", id).Scan(ctx)
+	err = db.NewSelect().Model(item).Where("n.id = ?", id).Where("NOT n.erased").Scan(ctx)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, false, nil
 	}
@@ -89,7 +90,7 @@ func (Store) ByURLs(ctx context.Context, db bun.IDB, urls []string) (map[string]
 	var list []address
 	seen := map[string]bool{}
 	for _, u := range urls {
-		if bare := strings.TrimRight(u, "/"); !seen[bare] {
+		if bare := strings.TrimRight(u, "/"); bare != "" && !seen[bare] {
 			seen[bare] = true
 			list = append(list, address{bare})
 		}
@@ -133,7 +134,7 @@ const searched = 2000
 // With Q, a page looks at no more than 2,000 items. It may then hold fewer than Limit, or none, although there
 // is a next page.
 func (Store) List(ctx context.Context, db bun.IDB, f Filter) (page []Item, next string, err error) {
-	q := db.NewSelect().Model((*Item)(nil)).OrderExpr("n.posted_at DESC, n.id DESC")
+	q := db.NewSelect().Model((*Item)(nil)).Where("NOT n.erased").OrderExpr("n.posted_at DESC, n.id DESC")
 	if f.Community != "" {
 		q = q.Where("n.community = ?", f.Community)
 	}
@@ -165,7 +166,8 @@ func (Store) List(ctx context.Context, db bun.IDB, f Filter) (page []Item, next 
 	return page, next, nil
 }
 
-// search reads a page of q. more says that it looked only at the items down to last.
+// search reads a page of q. more reports whether there may be items after last, which is the last one that it
+// looked at.
 func search(ctx context.Context, db bun.IDB, q *bun.SelectQuery, f Filter, page *[]Item) (last Item, more bool, err error) {
 	words := strings.Fields(strings.ToLower(f.Q))
 	if len(words) == 0 {
@@ -199,6 +201,31 @@ func (Store) Cite(ctx context.Context, db bun.IDB, ids []string) error {
 		Where("n.id IN ?", bun.Tuple(ids)).Where("NOT n.cited").Order("n.id"))
 	if _, err := db.NewUpdate().Model((*Item)(nil)).Set("cited = TRUE").Where("id IN (?)", found).Exec(ctx); err != nil {
 		return fmt.Errorf("mark cited news: %w", err)
+	}
+	return nil
+}
+
+// Erase empties the texts and addresses of items that their source has deleted. The rows stay until
+// they are pruned, so that a late reading doesn't bring the texts back. It locks them in ascending
+// order, as Observe does.
+func (Store) Erase(ctx context.Context, db bun.IDB, ids []string) error {
+	for part := range slices.Chunk(ids, chunk) {
+		found := database.ForUpdate(db.NewSelect().Model((*Item)(nil)).Column("id").
+			Where("n.id IN ?", bun.Tuple(part)).Order("n.id"))
+		_, err := db.NewUpdate().Model((*Item)(nil)).
+			Set("erased = TRUE, title = '', url = '', permalink = '', summary = NULL, author = NULL, flair = NULL, thumbnail = NULL").
+			Where("id IN (?)", found).Exec(ctx)
+		if err != nil {
+			return fmt.Errorf("erase news: %w", err)
+		}
+	}
+	return nil
+}
+
+// Drop deletes all items. It is for databases whose items can be read from an archive again.
+func (Store) Drop(ctx context.Context, db bun.IDB) error {
+	if _, err := db.NewDelete().Model((*Item)(nil)).Where("TRUE").Exec(ctx); err != nil {
+		return fmt.Errorf("drop news: %w", err)
 	}
 	return nil
 }

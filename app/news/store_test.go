@@ -204,3 +204,32 @@ func TestSearchRows(t *testing.T) {
 		}
 	})
 }
+
+// TestErase checks that the texts of a deleted post are gone for all readers, and that a late
+// reading doesn't bring them back.
+func TestErase(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+		observe(t, db, post("a", noon), post("b", noon))
+		if err := store.Erase(t.Context(), db, []string{"a", "unknown"}); err != nil {
+			t.Fatal(err)
+		}
+		observe(t, db, post("a", noon.Add(time.Hour)))
+		if _, found, err := store.ByID(t.Context(), db.Reader, "a"); found || err != nil {
+			t.Errorf("the erased item is found: %v, %v", found, err)
+		}
+		page, _, err := store.List(t.Context(), db.Reader, news.Filter{Limit: 9})
+		if err != nil || len(page) != 1 || page[0].ID != "b" {
+			t.Errorf("listed %+v, %v; want b", page, err)
+		}
+		urls, err := store.ByURLs(t.Context(), db, []string{post("a", noon).URL, post("b", noon).URL, ""})
+		if err != nil || len(urls) != 1 || urls[post("b", noon).URL] != "b" {
+			t.Errorf("found by address: %v, %v; want b", urls, err)
+		}
+		var texts []string
+		err = db.NewRaw("SELECT title || url || permalink || COALESCE(summary, '') || COALESCE(author, '') || COALESCE(flair, '') FROM news_items WHERE id = 'a'").Scan(t.Context(), &texts)
+		if err != nil || len(texts) != 1 || texts[0] != "" {
+			t.Errorf("the row says %q, %v", texts, err)
+		}
+	})
+}

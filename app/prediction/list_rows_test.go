@@ -81,3 +81,60 @@ func pastID(n int) string {
 	ms := past.start.Add(past.step * time.Duration(n)).UnixMilli()
 	return fmt.Sprintf("%08x-%04x-7000-8000-%012x", ms>>16, ms&0xffff, n)
 }
+
+// TestResolvedOnRows checks that the predictions of an agent on its events cost the same however
+// many it has published on them.
+func TestResolvedOnRows(t *testing.T) {
+	t.Parallel()
+	for _, kind := range dbtest.Kinds {
+		t.Run(string(kind), func(t *testing.T) {
+			t.Parallel()
+			db := dbtest.OpenPlain(t, kind)
+			last := 0
+			const small, large = 5_000, 20_000
+			for _, size := range []int{small, large} {
+				past.write(t, db, last+1, size)
+				// Agent 1 publishes on the event of market 1 again and again.
+				_, err := db.ExecContext(t.Context(), `UPDATE results SET weight_index = (SELECT COUNT(*) FROM predictions AS p
+					WHERE p.agent_id = results.agent_id AND p.event_key = 'e:m1' AND p.id < results.id)
+					WHERE agent_id = ? AND market_id = 'm1' AND id < ?`, historyAgent(1), pastID(2_000))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if kind == database.Postgres {
+					if _, err := db.ExecContext(t.Context(), "VACUUM ANALYZE"); err != nil {
+						t.Fatal(err)
+					}
+				}
+				last = size
+				var list []prediction.Prediction
+				explained := dbtest.Explain(t, db, func(db *database.DB) {
+					var err error
+					if list, err = (prediction.Store{}).ResolvedOn(t.Context(), db.Reader, historyAgent(1), []string{"e:m1", "e:m2", "e:none"}, 20); err != nil {
+						t.Fatal(err)
+					}
+				})
+				// Postgres reads the whole of a table that is small enough.
+				if n := dbtest.TouchedRows(explained); size == large && n > 1000 {
+					t.Errorf("%d rows of %d predictions, want at most 1000", n, size)
+					for _, e := range explained {
+						t.Logf("%d rows: %s", e.Rows, e.Query)
+					}
+				}
+				for _, e := range explained {
+					if len(e.Whole) > 0 {
+						t.Errorf("%q in %s", e.Whole, e.Query)
+					}
+				}
+				if len(list) < 10 || len(list) > 21 || *list[0].WeightIndex > 1 || list[0].Thesis != "" {
+					t.Fatalf("%d predictions", len(list))
+				}
+				for i := 1; i < len(list); i++ {
+					if *list[i].WeightIndex <= *list[i-1].WeightIndex {
+						t.Errorf("weight %d follows %d", *list[i].WeightIndex, *list[i-1].WeightIndex)
+					}
+				}
+			}
+		})
+	}
+}

@@ -1,10 +1,13 @@
 package prediction
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -19,15 +22,6 @@ func Select(db bun.IDB) *bun.SelectQuery { return db.NewSelect().Model((*Predict
 
 // SelectTallies begins a query on tallies AS t, with the columns of Tally.
 func SelectTallies(db bun.IDB) *bun.SelectQuery { return db.NewSelect().Model((*Tally)(nil)) }
-
-// SelectScored selects one scored prediction on the market in marketColumn, a column of an outer query. Use it
-// as a value, not in EXISTS: there, Postgres would join all predictions. SQLite joins the tables of a CROSS
-// JOIN in the written order; otherwise it would read all results for each market.
-func SelectScored(db bun.IDB, marketColumn string) *bun.SelectQuery {
-	return db.NewSelect().TableExpr("predictions AS p CROSS JOIN results AS s").ColumnExpr("TRUE").
-		Where("p.market_id = ?", bun.Ident(marketColumn)).Where("s.agent_id = p.agent_id").Where("s.id = p.id").
-		Where("s.status = 'resolved'").Where("s.baseline_state = 'fixed'").Limit(1)
-}
 
 // SelectBy selects an agent's predictions: market_id, title and created_at.
 func SelectBy(db bun.IDB, agentID uuid.UUID) *bun.SelectQuery {
@@ -110,18 +104,50 @@ func readBets(ctx context.Context, q *bun.SelectQuery) ([]Bet, error) {
 	return bets, nil
 }
 
-// ResolvedOn reads an agent's resolved predictions on events, up to a weight index, in order of publication and
-// without thesis and evidence.
+// lookedAtOn is how many predictions of an agent on one event ResolvedOn looks at. Weight indexes
+// rise in order of publication, so it finds those that weigh most.
+const lookedAtOn = 100
+
+// eventsAtOnce is how many events one query of ResolvedOn names.
+const eventsAtOnce = 50
+
+// ResolvedOn reads an agent's resolved predictions on events, up to a weight index, in order of
+// publication and without thesis and evidence. It examines the first 100 predictions of each event.
 func (Store) ResolvedOn(
 	ctx context.Context, db bun.IDB, agentID uuid.UUID, eventKeys []string, maxIndex int,
 ) ([]Prediction, error) {
 	var list []Prediction
-	err := db.NewSelect().Model(&list).ExcludeColumn("thesis", "evidence").
-		Where("p.agent_id = ?", agentID).Where("p.event_key IN (?)", bun.List(eventKeys)).
-		Where("p.status = ?", Resolved).Where("p.weight_index <= ?", maxIndex).
-		OrderExpr("p.id").Scan(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("read the predictions on events: %w", err)
+	for keys := range slices.Chunk(eventKeys, eventsAtOnce) {
+		ids, err := firstOn(ctx, db, agentID, keys)
+		if err != nil {
+			return nil, err
+		}
+		for part := range slices.Chunk(ids, 500) {
+			var some []Prediction
+			err := db.NewSelect().Model(&some).ExcludeColumn("thesis", "evidence").
+				Where("p.agent_id = ?", agentID).Where("p.id IN (?)", bun.List(part)).
+				Where("p.status = ?", Resolved).Where("p.weight_index <= ?", maxIndex).Scan(ctx)
+			if err != nil {
+				return nil, fmt.Errorf("read the predictions on events: %w", err)
+			}
+			list = append(list, some...)
+		}
 	}
+	slices.SortFunc(list, func(a, b Prediction) int { return bytes.Compare(a.ID[:], b.ID[:]) })
 	return list, nil
+}
+
+// firstOn finds the ids of an agent's first predictions on each of the given events. A separate query reads
+// the predictions, because Postgres would join these ids to all results.
+func firstOn(ctx context.Context, db bun.IDB, agentID uuid.UUID, keys []string) (ids []uuid.UUID, err error) {
+	first := make([]string, len(keys))
+	var args []any
+	for i, key := range keys {
+		first[i] = "SELECT f.id FROM (SELECT p.id FROM predictions AS p WHERE p.agent_id = ? AND p.event_key = ? ORDER BY p.id LIMIT ?) AS f"
+		args = append(args, agentID, key, lookedAtOn)
+	}
+	if err := db.NewRaw(strings.Join(first, " UNION ALL "), args...).Scan(ctx, &ids); err != nil {
+		return nil, fmt.Errorf("find the predictions on events: %w", err)
+	}
+	return ids, nil
 }

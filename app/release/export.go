@@ -164,7 +164,7 @@ func (x *export) predictions(ctx context.Context) error {
 		x.agents[(*r).AgentID] = struct{}{}
 		row := predictionRow(&(*r).Prediction)
 		if (*r).Withheld == prediction.NotWithheld && (*r).Title != "" {
-			row.Texts = texts.add(row.ID, predictionTexts(&(*r).Prediction))
+			row.Texts = texts.add(row.ID, row.Agent, predictionTexts(&(*r).Prediction))
 		}
 		return row
 	})

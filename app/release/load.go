@@ -29,6 +29,7 @@ type loaded struct {
 	days   []*archive.Day // oldest first, up to asOf
 	scored map[uuid.UUID]bool
 	names  map[string]string // handles of agents by id, if published
+	owners map[string]string // hashes of their owners
 
 	Predictions, Entries, References int64
 }
@@ -39,7 +40,7 @@ func load(ctx context.Context, days []*archive.Day, asOf time.Time, board []arch
 	if err != nil {
 		return nil, fmt.Errorf("make a folder for the database: %w", err)
 	}
-	l = &loaded{dir: dir, asOf: asOf, days: days, scored: map[uuid.UUID]bool{}, names: map[string]string{}}
+	l = &loaded{dir: dir, asOf: asOf, days: days, scored: map[uuid.UUID]bool{}, names: map[string]string{}, owners: map[string]string{}}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, l.close())
@@ -107,10 +108,13 @@ func (l *loaded) agents(ctx context.Context, tx bun.Tx, board []archive.BoardRow
 	for i := range board {
 		listed[board[i].Agent] = true
 	}
-	err := newest(ctx, l.days, archive.Agents, func(r *archive.AgentRow) string { return r.ID }, func(rows []archive.AgentRow) error {
+	if err := l.readTexts(ctx); err != nil {
+		return err
+	}
+	return newest(ctx, l.days, archive.Agents, func(r *archive.AgentRow) string { return r.ID }, func(rows []archive.AgentRow) error {
 		list := make([]agent.Agent, 0, len(rows))
 		for i := range rows {
-			a, err := agentOf(&rows[i])
+			a, err := agentOf(&rows[i], l.owners[rows[i].ID])
 			if err != nil {
 				return err
 			}
@@ -123,10 +127,6 @@ func (l *loaded) agents(ctx context.Context, tx bun.Tx, board []archive.BoardRow
 		}
 		return agent.Restore(ctx, tx, list)
 	})
-	if err != nil {
-		return err
-	}
-	return l.readNames(ctx)
 }
 
 // ledger writes the entries created up to asOf, oldest first.
@@ -220,8 +220,9 @@ func (l *loaded) references(ctx context.Context, tx bun.Tx) error {
 	})
 }
 
-// readNames reads the handles of agents, where they are published.
-func (l *loaded) readNames(ctx context.Context) error {
+// readTexts reads the handles and the owners of agents, where they are published. The latest day
+// stands.
+func (l *loaded) readTexts(ctx context.Context) error {
 	for _, d := range l.days {
 		for row, err := range archive.TextRows(ctx, d, archive.Agents) {
 			if errors.Is(err, archive.ErrNotExist) {
@@ -232,7 +233,7 @@ func (l *loaded) readNames(ctx context.Context) error {
 			}
 			var t archive.AgentTexts
 			if decode(row.Content, &t) == nil && t.Handle != "" {
-				l.names[row.Record] = strings.ToValidUTF8(t.Handle, "")
+				l.names[row.Record], l.owners[row.Record] = strings.ToValidUTF8(t.Handle, ""), t.Owner
 			}
 		}
 	}

@@ -33,13 +33,13 @@ func (x *export) profiles(ctx context.Context) error {
 	}
 	defer texts.close()
 	rows := converted(x.named(ctx), func(a **agent.Agent) archive.AgentRow {
-		row := agentRow(*a)
+		row, said := agentRow(*a), agentTexts(*a)
 		if (*a).Owner != "" {
 			mac := hmac.New(sha256.New, []byte(key))
 			mac.Write([]byte((*a).Owner))
-			row.Owner = hex.EncodeToString(mac.Sum(nil)[:16])
+			said.Owner = hex.EncodeToString(mac.Sum(nil)[:16])
 		}
-		row.Texts = texts.add(row.ID, agentTexts(*a))
+		row.Texts = texts.add(row.ID, "", said)
 		return row
 	})
 	if err := archive.WriteTable(ctx, x.w, archive.Agents, "", rows); err != nil {

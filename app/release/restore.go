@@ -34,14 +34,15 @@ func orZero(t *time.Time) time.Time {
 	return t.UTC()
 }
 
-// agentOf uses the id as the handle, because names are texts and may be erased.
-func agentOf(r *archive.AgentRow) (a agent.Agent, err error) {
+// agentOf uses the id as the handle, because names are texts and may be erased. owner is the hash of
+// the owner, "" if it is unknown or erased.
+func agentOf(r *archive.AgentRow, owner string) (a agent.Agent, err error) {
 	id, err := ids(r.ID)
 	if err != nil {
 		return a, err
 	}
 	return agent.Agent{
-		ID: id[0], Handle: r.ID, Profile: agent.Profile{Name: r.ID}, Kind: agent.Kind(r.Kind), Status: agent.Active, Owner: r.Owner,
+		ID: id[0], Handle: r.ID, Profile: agent.Profile{Name: r.ID}, Kind: agent.Kind(r.Kind), Status: agent.Active, Owner: owner,
 		Visibility: agent.Public, Sample: r.Sample, CreatedAt: r.CreatedAt.UTC(),
 	}, nil
 }

@@ -69,6 +69,10 @@ func TestSecrets(t *testing.T) {
 					t.Errorf("%q was exported", word)
 				}
 			}
+			// The owner's hash is among the texts, which can be erased, and not in a table.
+			if owner := "text of " + shown.AgentID.String() + `: {"owner":"`; strings.Count(all, `"owner":"`) != 1 || !strings.Contains(all, owner) {
+				t.Error("the hash of the shown agent's owner is not in its texts alone")
+			}
 			if !strings.Contains(all, "shown words") {
 				t.Error("a public text was not exported")
 			}

@@ -27,15 +27,16 @@ func newSpool(salt func(record string, content []byte) []byte) (*spool, error) {
 	return &spool{salt: salt, file: file, encoder: json.NewEncoder(file)}, nil
 }
 
-// add salts and stores the texts of a record and returns their hash. rows returns any error.
-func (s *spool) add(record string, texts any) (hash []byte) {
+// add salts and stores the texts of a record and returns their hash. author is the agent of a
+// prediction, "" for other records. rows returns any error.
+func (s *spool) add(record, author string, texts any) (hash []byte) {
 	content, err := json.Marshal(texts)
 	if err != nil {
 		s.err = errors.Join(s.err, err)
 		return nil
 	}
 	salt := s.salt(record, content)
-	s.err = errors.Join(s.err, s.encoder.Encode(archive.TextRow{Record: record, Salt: salt, Content: content}))
+	s.err = errors.Join(s.err, s.encoder.Encode(archive.TextRow{Record: record, Salt: salt, Content: content, Agent: author}))
 	return archive.TextHash(salt, content)
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/market"
 	"github.com/pulsecast/pulsecast/app/news"
 	"github.com/pulsecast/pulsecast/app/problem"
+	"github.com/pulsecast/pulsecast/app/signal"
 	"github.com/pulsecast/pulsecast/app/source/upstream"
 )
 
@@ -288,7 +289,7 @@ func (m *moment) feed() []news.Item {
 	})
 }
 
-// marketsAt and newsAt return when each feed was last read up to the moment.
+// marketsAt returns when markets were last read up to the moment.
 func (m *moment) marketsAt() (last time.Time) {
 	for i := range m.markets {
 		if at := m.markets[i].ObservedAt; at.After(last) {
@@ -298,11 +299,21 @@ func (m *moment) marketsAt() (last time.Time) {
 	return last
 }
 
-func (m *moment) newsAt() (last time.Time) {
+// newsReading is the feed of news with the source of its items; if it is empty, with the source
+// that was read last. ok is false if there was no news yet.
+func (m *moment) newsReading() (r signal.Reading[news.Item], ok bool) {
+	var last *news.Item
 	for i := range m.news {
-		if at := m.news[i].ObservedAt; at.After(last) {
-			last = at
+		if last == nil || m.news[i].ObservedAt.After(last.ObservedAt) {
+			last = &m.news[i]
 		}
 	}
-	return last
+	if last == nil {
+		return r, false
+	}
+	r = signal.Reading[news.Item]{Records: m.feed(), AsOf: last.ObservedAt, Source: last.Source, Sample: m.sampleNews}
+	if len(r.Records) > 0 {
+		r.Source = r.Records[0].Source
+	}
+	return r, true
 }

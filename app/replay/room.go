@@ -7,8 +7,14 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/uptrace/bun"
+
+	"github.com/pulsecast/pulsecast/app/database"
+	"github.com/pulsecast/pulsecast/app/market"
+	"github.com/pulsecast/pulsecast/app/news"
 	"github.com/pulsecast/pulsecast/app/prediction"
 	"github.com/pulsecast/pulsecast/app/problem"
+	"github.com/pulsecast/pulsecast/app/signal"
 )
 
 // maxWorlds is the maximum number of worlds of a run whose files are kept. It allows as many worlds
@@ -27,6 +33,24 @@ func (b *builder) checkRoom(run *Run) error {
 	return nil
 }
 
+// shrink deletes what can be read from the archive again: prices, news and feeds are nearly all of
+// a world. What was published stays. Opening the world fills it again.
+func (w *world) shrink(ctx context.Context) error {
+	err := w.app.DB.InTx(ctx, func(ctx context.Context, tx bun.Tx) error {
+		return errors.Join(
+			(market.Store{}).DropPrices(ctx, tx), (news.Store{}).Drop(ctx, tx), signal.Drop(ctx, tx),
+			database.SetSetting(ctx, tx, shrunk, writeMoment(w.at)),
+		)
+	})
+	if err == nil {
+		err = w.app.DB.Compact(ctx)
+	}
+	if err != nil {
+		return fmt.Errorf("shrink a world: %w", err)
+	}
+	return nil
+}
+
 // close closes a world, and deletes its file if nothing was written. The file can be made again
 // from the archive, and reading at many moments must not fill the disk.
 func (w *world) close() error {
@@ -34,6 +58,9 @@ func (w *world) close() error {
 	var failed error
 	if !keep { // an MCP tool may have published
 		keep, failed = prediction.Select(w.app.DB.Reader).Where("p.agent_id = ?", w.run.Agent).Exists(context.Background())
+	}
+	if keep && failed == nil {
+		failed = w.shrink(context.Background())
 	}
 	err := errors.Join(failed, w.app.Close())
 	if keep || err != nil {

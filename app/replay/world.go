@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/uptrace/bun"
 	"github.com/valyala/fasthttp"
 
@@ -43,8 +44,12 @@ type world struct {
 	keys int // number of the run's keys it has added
 }
 
-// complete is the setting that marks a world which has everything known at T.
-const complete = "replay"
+// The settings of a world: complete if it has had all that was known at T, which is the value, and
+// shrunk if it must be filled again; see world.shrink.
+const (
+	complete = "replay"
+	shrunk   = "replay_shrunk"
+)
 
 // builder makes worlds.
 type builder struct {
@@ -93,11 +98,7 @@ func (b *builder) open(ctx context.Context, run *Run, at time.Time) (w *world, e
 		return nil, err
 	}
 	w.kept.Store(missing == nil)
-	_, done, err := database.Setting(ctx, w.app.DB.Reader, complete)
-	if err == nil && !done {
-		err = b.fill(ctx, w)
-	}
-	if err == nil {
+	if err = b.complete(ctx, w); err == nil {
 		err = w.takeKeys(ctx, run)
 	}
 	if err == nil {
@@ -153,8 +154,27 @@ func worldSettings(cfg config.Config) config.Config {
 	return cfg
 }
 
-// fill stores what was known at T and marks the world as complete.
-func (b *builder) fill(ctx context.Context, w *world) error {
+// complete fills a world that doesn't have all that was known at T.
+func (b *builder) complete(ctx context.Context, w *world) error {
+	_, found, err := database.Setting(ctx, w.app.DB.Reader, complete)
+	if err != nil {
+		return err
+	}
+	if !found {
+		return b.fill(ctx, w, b.makeWorld)
+	}
+	_, again, err := database.Setting(ctx, w.app.DB.Reader, shrunk)
+	if err != nil || !again {
+		return err
+	}
+	if err := b.fill(ctx, w, func(context.Context, *world, *moment) error { return nil }); err != nil {
+		return err
+	}
+	return database.RemoveSetting(ctx, w.app.DB, shrunk)
+}
+
+// fill stores what was known at T, and marks the world as complete. It calls add with it.
+func (b *builder) fill(ctx context.Context, w *world, add func(context.Context, *world, *moment) error) error {
 	known, err := b.tape.At(ctx, w.at, &w.run.Filter)
 	if err != nil {
 		return err
@@ -167,18 +187,13 @@ func (b *builder) fill(ctx context.Context, w *world) error {
 			(market.Store{}).Observe(ctx, tx, known.markets, known.events...),
 			(market.Store{}).AddPrices(ctx, tx, known.history),
 			(news.Store{}).Observe(ctx, tx, known.news),
-			w.run.addAgent(ctx, tx, w.at),
-			w.addAssignments(ctx, tx, known),
 		)
 	})
 	if err != nil {
 		return fmt.Errorf("fill a world: %w", err)
 	}
-	if len(w.pairs()) == 0 {
-		minimum := float64(b.settings.RankedMinLiquidity)
-		if _, err := (assignment.Store{}).ChooseDaily(ctx, w.app.DB, w.at, minimum); err != nil {
-			return err
-		}
+	if err := add(ctx, w, known); err != nil {
+		return err
 	}
 	if err := w.publish(ctx, known, &b.settings); err != nil {
 		return err
@@ -187,6 +202,24 @@ func (b *builder) fill(ctx context.Context, w *world) error {
 		return err
 	}
 	return database.SetSetting(ctx, w.app.DB, complete, writeMoment(w.at))
+}
+
+// makeWorld adds what a new world has beside what was observed: the run's agent and assignments.
+func (b *builder) makeWorld(ctx context.Context, w *world, known *moment) error {
+	if found, err := (agent.Store{}).ByIDs(ctx, w.app.DB, []uuid.UUID{w.run.Agent}); err != nil || found[w.run.Agent] != nil {
+		return err // stopped after this step
+	}
+	err := w.app.DB.InTx(ctx, func(ctx context.Context, tx bun.Tx) error {
+		return errors.Join(w.run.addAgent(ctx, tx, w.at), w.addAssignments(ctx, tx, known))
+	})
+	if err != nil {
+		return fmt.Errorf("make a world: %w", err)
+	}
+	if len(w.pairs()) > 0 {
+		return nil
+	}
+	_, err = assignment.Store{}.ChooseDaily(ctx, w.app.DB, w.at, float64(b.settings.RankedMinLiquidity))
+	return err
 }
 
 // addAgent creates the run's agent.
@@ -239,10 +272,8 @@ func (w *world) publish(ctx context.Context, known *moment, cfg *config.Config) 
 			return err
 		}
 	}
-	if at := known.newsAt(); !at.IsZero() {
-		reading := signal.Reading[news.Item]{
-			Records: known.feed(), AsOf: at, Source: known.news[0].Source, Sample: known.sampleNews, Interval: cfg.NewsInterval,
-		}
+	if reading, ok := known.newsReading(); ok {
+		reading.Interval = cfg.NewsInterval
 		return w.app.News.Replicator.Publish(ctx, reading)
 	}
 	return nil

@@ -84,11 +84,27 @@ func TestWorldFiles(t *testing.T) {
 	}
 	published := prefix(run.Run, writeMoment(noon)) + "/api/predictions"
 	read[publishedAnswer](c, "POST", published, *run.AgentKey, `{"marketId":"m105","confidence":0.8,"thesis":"Because."}`)
-	stop()
+	shown := read[shownMarkets](c, "GET", address(0), "", "")
+	said := func(path string) string {
+		_, text := c.call("GET", path, "", "")
+		return strings.ReplaceAll(text, c.base, "")
+	}
+	newsAt := strings.Replace(address(0), "/markets", "/news", 1)
+	detail, posts := said(address(0)+"/m105"), said(newsAt)
 	worlds := filepath.Join(dir, "runs", run.Run, "worlds")
+	full := sizeOf(t, worlds)
+	stop()
 	files, err := os.ReadDir(worlds)
 	if err != nil || len(files) != 1 || !strings.HasSuffix(files[0].Name(), ".db") {
 		t.Errorf("files left: %v (error %v), want one", files, err)
+	}
+	empty, err := os.Stat(filepath.Join(dir, "template.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	// A kept world is little more than an empty database, whatever was observed.
+	if n := sizeOf(t, worlds); n > empty.Size()+128<<10 || n > full {
+		t.Errorf("the kept world has %d bytes, an empty one %d; while open they had %d", n, empty.Size(), full)
 	}
 	for i := range maxWorlds {
 		if err := os.WriteFile(filepath.Join(worlds, fmt.Sprintf("%d.db", i)), nil, 0o600); err != nil {
@@ -99,9 +115,30 @@ func TestWorldFiles(t *testing.T) {
 	if status, text := c.call("GET", address(1), "", ""); status != http.StatusUnprocessableEntity || !strings.Contains(text, "Make another run") {
 		t.Errorf("a world beyond the limit: got status %d, %s", status, text)
 	}
-	if status, text := c.call("GET", address(0), "", ""); status != http.StatusOK {
-		t.Errorf("a kept world: got status %d, %s", status, text)
+	again := read[shownMarkets](c, "GET", address(0), "", "")
+	if len(again.Markets) != len(shown.Markets) || !again.AsOf.Equal(shown.AsOf) || !strings.Contains(detail, "Because.") {
+		t.Errorf("a kept world shows %d markets as of %s, before it was closed %d as of %s", len(again.Markets), again.AsOf, len(shown.Markets), shown.AsOf)
 	}
+	if said(address(0)+"/m105") != detail || said(newsAt) != posts {
+		t.Error("a kept world shows another market or other news than before it was closed")
+	}
+}
+
+// sizeOf adds up the files of a folder, in bytes.
+func sizeOf(t *testing.T, dir string) (n int64) {
+	t.Helper()
+	files, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files {
+		info, err := f.Info()
+		if err != nil {
+			t.Fatal(err)
+		}
+		n += info.Size()
+	}
+	return n
 }
 
 func TestRefusals(t *testing.T) {

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/pulsecast/pulsecast/app/news"
 )
 
 // TestWorldInTheMaking checks that a world being built keeps its place even after its callers gave
@@ -66,4 +68,37 @@ func TestCloseWhileMaking(t *testing.T) {
 			t.Fatal("closeAll doesn't return")
 		}
 	})
+}
+
+// TestFeedSource checks that the feed of news names the source of the items that it shows.
+func TestFeedSource(t *testing.T) {
+	t.Parallel()
+	at := firstDay.Add(48 * time.Hour)
+	item := func(source string, age time.Duration) news.Item {
+		return news.Item{ID: source + age.String(), Source: source, Community: news.Communities[0], ObservedAt: at.Add(-age)}
+	}
+	for _, c := range []struct {
+		items []news.Item
+		want  string
+		shown int
+	}{
+		{[]news.Item{item("gdelt", 30*time.Hour), item("hackernews", time.Hour)}, "hackernews", 1},
+		{[]news.Item{item("hackernews", time.Hour), item("gdelt", 2*time.Hour)}, "gdelt", 1},
+		{[]news.Item{item("hackernews", time.Hour), item("gdelt", 2*time.Hour), item("reddit", 3*time.Hour)}, "reddit", 1},
+		{[]news.Item{item("gdelt", 40*time.Hour), item("hackernews", 30*time.Hour)}, "hackernews", 0}, // nothing new for a day
+	} {
+		m := moment{at: at, news: c.items}
+		reading, ok := m.newsReading()
+		if !ok || reading.Source != c.want || len(reading.Records) != c.shown {
+			t.Errorf("%d items of %q are shown, want %d of %q", len(reading.Records), reading.Source, c.shown, c.want)
+		}
+		for _, shown := range reading.Records {
+			if shown.Source != reading.Source {
+				t.Errorf("an item of %q is shown in a feed of %q", shown.Source, reading.Source)
+			}
+		}
+	}
+	if _, ok := (&moment{at: at}).newsReading(); ok {
+		t.Error("a moment without news has a reading")
+	}
 }

@@ -10,8 +10,6 @@ import (
 	"github.com/uptrace/bun"
 
 	"github.com/pulsecast/pulsecast/app/database"
-	"github.com/pulsecast/pulsecast/app/market"
-	"github.com/pulsecast/pulsecast/app/prediction"
 )
 
 // SelectDays is a subquery of the daily sums: agent_id, category, day and the columns of sums that
@@ -79,15 +77,4 @@ func ScoredSince(ctx context.Context, db bun.IDB, since time.Time) ([]Scored, er
 		return nil, fmt.Errorf("read new ledger entries: %w", err)
 	}
 	return rows, nil
-}
-
-// CountEvents counts the events whose markets have a scored prediction.
-func CountEvents(ctx context.Context, db bun.IDB) (n int64, err error) {
-	err = db.NewSelect().TableExpr("market_outcomes AS o").Join("JOIN (?) AS m ON m.id = o.market_id", market.Select(db)).
-		ColumnExpr("COUNT(DISTINCT "+market.EventKeySQL+")").
-		Where("(?)", prediction.SelectScored(db, "m.id")).Scan(ctx, &n)
-	if err != nil {
-		return 0, fmt.Errorf("count events: %w", err)
-	}
-	return n, nil
 }

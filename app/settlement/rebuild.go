@@ -19,7 +19,7 @@ const rebuildAgents = 100
 
 // Difference is a number that differs from the recomputed one.
 type Difference struct {
-	What  string // "cluster", "day", "tally", "count", "ledger" or "market"
+	What  string // "cluster", "day", "tally", "count", "event", "ledger" or "market"
 	Agent uuid.UUID
 	Key   string // the event, "category day", the prediction, or the market of a count
 	Have  string
@@ -41,9 +41,10 @@ type RebuildReport struct {
 }
 
 // Rebuild recomputes the clusters, days and tallies of each agent from the predictions' baselines
-// and the ledger, and the counts of predictions on each market. It compares them with the stored
-// ones. With replace it rewrites the sums that differ. Ledger entries and predictions that break
-// the rules are only reported, because published numbers are never rewritten.
+// and the ledger, the counts of predictions on each market, and the counts of agents on each event.
+// It compares them with the stored ones. With replace it rewrites the sums that differ. Ledger
+// entries and predictions that break the rules are only reported, because published numbers are
+// never rewritten.
 func (s *Service) Rebuild(ctx context.Context, replace bool) (RebuildReport, error) {
 	var report RebuildReport
 	last := uuid.Nil
@@ -53,7 +54,11 @@ func (s *Service) Rebuild(ctx context.Context, replace bool) (RebuildReport, err
 			return report, err
 		}
 		if len(agents) == 0 {
-			return report, s.rebuildCounts(ctx, replace, &report)
+			err := s.rebuildCounts(ctx, replace, &report)
+			if err == nil {
+				err = s.rebuildEvents(ctx, replace, &report)
+			}
+			return report, err
 		}
 		last = agents[len(agents)-1]
 		err = s.inWholeLedger(ctx, func(ctx context.Context, tx bun.Tx) error {
@@ -245,7 +250,7 @@ func (r *recount) cluster(agent uuid.UUID, event, category, day string) *Cluster
 	c := &Cluster{AgentID: agent, EventKey: event, Category: category, Day: day}
 	if kept := r.kept[key]; kept != nil {
 		c.Category, c.Day = kept.Category, kept.Day
-		if agent == FiftyAgent || agent == ConsensusAgent {
+		if isReference(agent) {
 			c.SettledDay = kept.SettledDay // reference agents have no ledger entries
 		}
 	}

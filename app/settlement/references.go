@@ -27,6 +27,11 @@ var (
 	ConsensusAgent = uuid.MustParse("00000000-0000-7000-8000-000000000003")
 )
 
+// isReference reports whether an agent is one of the reference agents.
+func isReference(id uuid.UUID) bool {
+	return id == MarketAgent || id == FiftyAgent || id == ConsensusAgent
+}
+
 // consensusAgents is how many agents that count Consensus needs.
 const consensusAgents = 5
 

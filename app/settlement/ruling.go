@@ -128,6 +128,7 @@ func (s *Service) rule(ctx context.Context, r Ruling, c check) (Change, error) {
 	}
 	// The ruling is stored. If the steps below fail, the next tick completes them.
 	if done.outcome != nil {
+		ctx = database.Patient(ctx)
 		err = s.FixBaselines(ctx, done.change.MarketID)
 		if err == nil {
 			err = s.apply(ctx, done.change.MarketID)

@@ -38,6 +38,7 @@ func (b *batch) write(ctx context.Context, tx bun.Tx) error {
 		func() error { return update.Record(ctx, tx, b.updates...) },
 		func() error { return prediction.MoveTallies(ctx, tx, moves) },
 		func() error { return prediction.RevealResolved(ctx, tx, b.predictions, b.now) },
+		func() error { return b.countEvents(ctx, tx) },
 	} {
 		if err := step(); err != nil {
 			return err

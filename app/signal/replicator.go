@@ -94,6 +94,14 @@ func (r *Replicator[T]) offer(at time.Time, packed []byte) {
 	}
 }
 
+// Drop deletes the last good reading of each feed from a database.
+func Drop(ctx context.Context, db bun.IDB) error {
+	if _, err := db.NewDelete().Model((*row)(nil)).Where("TRUE").Exec(ctx); err != nil {
+		return fmt.Errorf("drop snapshots: %w", err)
+	}
+	return nil
+}
+
 // Restore loads the last good reading of any node, so that a node can serve at once after a start. It reports
 // whether there was one.
 func (r *Replicator[T]) Restore(ctx context.Context) (bool, error) { return r.fromDatabase(ctx) }

@@ -54,7 +54,7 @@ func New(db *database.DB, log *slog.Logger, now func() time.Time, jobs ...Job) *
 
 // Start runs the jobs in the background until Stop, or until ctx ends.
 func (w *Worker) Start(ctx context.Context) {
-	ctx, w.cancel = context.WithCancel(ctx)
+	ctx, w.cancel = context.WithCancel(database.Patient(ctx))
 	for _, job := range w.jobs {
 		w.done.Go(func() { w.compete(ctx, job) })
 	}

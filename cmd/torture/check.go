@@ -49,7 +49,7 @@ var checks = []check{
 	},
 	{
 		name:  "outages",
-		tries: "Postgres is stopped and frozen, Redis is frozen and stopped, and the sources hang. Requests of every kind continue meanwhile.",
+		tries: "The disk of Postgres is filled, Postgres is stopped and frozen, a transaction locks the predictions, Redis is frozen and stopped, and the sources hang. Requests of every kind continue meanwhile.",
 		holds: "Requests that need the missing part are answered 503 and all others 200, within five seconds. All requests are answered 200 again within ten seconds of the part's return.",
 		run:   takeAway,
 	},

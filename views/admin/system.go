@@ -20,6 +20,7 @@ type SystemProps struct {
 	// UnwrittenAgents and UnwrittenErrors count what this node hasn't written to the database yet.
 	UnwrittenAgents, UnwrittenErrors int
 	Backups                          *Backups // nil if no backup is scheduled
+	Archive                          *Archive // nil without an archive
 	Leases                           []Lease
 	Admins                           []Admin
 	Sessions                         []Session
@@ -47,6 +48,15 @@ type Backups struct {
 	Bytes       int64
 	Predictions int64
 	Failures    int // failures in a row
+	Late        bool
+}
+
+// Archive is how the archive goes. LastDay is the last sealed day, "" before the first.
+type Archive struct {
+	LastDay     string
+	DaysWaiting int   // days that have ended and aren't sealed
+	Segments    int64 // readings that wait in the database
+	Failures    int   // of the job, in a row
 	Late        bool
 }
 
@@ -92,6 +102,7 @@ func (p *SystemProps) facts() facts {
 		{"Database", p.Database.cell()},
 		{"Cache", p.Cache.cell()},
 		{"Latest backup", p.backup()},
+		{"Last day in the archive", p.archive()},
 		{"Memory", text(strconv.FormatUint(p.Memory>>20, 10) + " MiB")},
 		{"Goroutines", text(components.Count(p.Goroutines))},
 		{"This node", text(p.Node)},
@@ -113,6 +124,25 @@ func (p *SystemProps) backup() cell {
 		c.tone, c.note = "neg", components.Plural(b.Failures, "attempt", "attempts")+" failed since"
 	case b.Late:
 		c.tone, c.note = "neg", "late"
+	}
+	return c
+}
+
+func (p *SystemProps) archive() cell {
+	a := p.Archive
+	if a == nil {
+		return cell{text: "there is no archive", tone: "muted"}
+	}
+	c := cell{text: "none yet"}
+	if a.LastDay != "" {
+		c = text(a.LastDay)
+	}
+	c.note = components.Plural(a.DaysWaiting, "day", "days") + " and " + components.Plural(int(a.Segments), "segment", "segments") + " wait"
+	switch {
+	case a.Failures > 0:
+		c.tone, c.note = "neg", c.note+"; "+components.Plural(a.Failures, "run", "runs")+" of the job failed since"
+	case a.Late:
+		c.tone, c.note = "neg", c.note+"; late"
 	}
 	return c
 }

@@ -61,6 +61,12 @@ batch = [pulsecast.prediction_request(market_id=m["id"], outcome=m["outcomes"][0
 results = client.publish_batch(batch + [{"thesis": "Nothing.", "confidence": 0.5}] * (100 - len(batch)), dry_run=True)
 assert [r["status"] for r in results] == [200] * len(batch) + [422] * (100 - len(batch)), results[:6]
 assert {r["error"]["code"] for r in results[len(batch):]} == {"invalid_prediction"}
+try:  # more than 100: all of it is refused, so no result is lost
+    client.publish_batch(batch[:1] * 101)
+    raise SystemExit("101 predictions were accepted")
+except pulsecast.Invalid as wrong:
+    assert wrong.status == 422 and wrong.errors, wrong
+assert client.stats()["predictions"]["total"] == 1
 assert client.publish_batch(batch[:1])[0]["prediction"]["confidence"] == 0.4
 assert client.review()["predictions"] == 0 and client.review(board[0]["agent"]["handle"])["overall"]["events"] > 30
 updates = client.updates()

@@ -12,6 +12,7 @@ import (
 	"github.com/PuerkitoBio/goquery"
 
 	"github.com/pulsecast/pulsecast/app/agent"
+	"github.com/pulsecast/pulsecast/app/archive"
 	"github.com/pulsecast/pulsecast/app/backup"
 	"github.com/pulsecast/pulsecast/app/config"
 	"github.com/pulsecast/pulsecast/app/database"
@@ -347,4 +348,48 @@ func TestSourcesShowUnknownTags(t *testing.T) {
 			t.Errorf("shows %q", rows)
 		}
 	})
+}
+
+// TestSystemPageShowsTheArchive checks the line of the archive: its last sealed day, what waits, and
+// what went wrong.
+func TestSystemPageShowsTheArchive(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, db *database.DB) {
+		h := open(t, db)
+		b := h.signedIn("eve")
+		says := func(want string) {
+			t.Helper()
+			if got := b.get("/admin/system").text("main"); !strings.Contains(got, "Last day in the archive") || !strings.Contains(got, want) {
+				t.Errorf("the page lacks %q: %s", want, got)
+			}
+		}
+		exec := func(query string, args ...any) {
+			t.Helper()
+			if _, err := db.ExecContext(t.Context(), query, args...); err != nil {
+				t.Fatal(err)
+			}
+		}
+		day := func(ago int) string { return h.now.AddDate(0, 0, -ago).Format(time.DateOnly) }
+		says("none yet")
+		says("0 days and 0 segments wait")
+		for ago := range 3 {
+			exec("INSERT INTO archive_segments (id, day, kind, source, records, content, created_at) VALUES (?, ?, 'prices', 'x', 0, ?, ?)", database.NewID(h.now), day(ago), []byte{1}, h.now)
+		}
+		says("2 days and 3 segments wait; late")
+		manifest, err := (&archive.Manifest{Schema: archive.Schema, Day: day(2)}).Encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		exec("INSERT INTO archive_days (day, manifest, hash, sealed_at) VALUES (?, ?, ?, ?)", day(2), string(manifest), []byte{1}, h.now)
+		says(day(2))
+		says("1 day and 3 segments wait")
+		if err := database.SetSetting(t.Context(), db, "archive", `{"Failures":4}`); err != nil {
+			t.Fatal(err)
+		}
+		says("4 runs of the job failed since")
+	})
+	h := openWith(t, dbtest.Open(t, database.SQLite), base, func(c *config.Config) { c.ArchiveURL = archive.Off })
+	if got := h.signedIn("eve").get("/admin/system").text("main"); !strings.Contains(got, "there is no archive") {
+		t.Errorf("the page without an archive: %s", got)
+	}
 }

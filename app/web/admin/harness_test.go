@@ -18,6 +18,7 @@ import (
 
 	domain "github.com/pulsecast/pulsecast/app/admin"
 	"github.com/pulsecast/pulsecast/app/agent"
+	"github.com/pulsecast/pulsecast/app/archive"
 	"github.com/pulsecast/pulsecast/app/audit"
 	"github.com/pulsecast/pulsecast/app/config"
 	"github.com/pulsecast/pulsecast/app/database"
@@ -105,7 +106,7 @@ func openWith(t *testing.T, db *database.DB, address string, change func(*config
 }
 
 func (h *house) monitor() *monitor.Monitor {
-	return monitor.New(monitor.Options{DB: h.db, Now: func() time.Time { return h.now }, Feeds: []monitor.Snapshots{h}, BackupEvery: h.config.BackupEvery})
+	return monitor.New(monitor.Options{DB: h.db, Now: func() time.Time { return h.now }, Feeds: []monitor.Snapshots{h}, BackupEvery: h.config.BackupEvery, Archived: h.config.ArchiveURL != archive.Off})
 }
 
 // Status returns the status of the markets feed.

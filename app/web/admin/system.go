@@ -20,7 +20,7 @@ func (d *Site) system(v *visit) error {
 		Memory: memory(), Goroutines: runtime.NumGoroutine(), Node: d.Holder,
 	}
 	p.UnwrittenAgents, p.UnwrittenErrors = d.Usage.Waiting()
-	for _, add := range []func(context.Context, *visit, *views.SystemProps) error{d.addQueues, d.addBackups, d.addLeases, d.addAdmins, d.addSessions} {
+	for _, add := range []func(context.Context, *visit, *views.SystemProps) error{d.addQueues, d.addBackups, d.addArchive, d.addLeases, d.addAdmins, d.addSessions} {
 		if err := add(ctx, v, &p); err != nil {
 			return err
 		}
@@ -53,6 +53,17 @@ func (d *Site) addBackups(ctx context.Context, _ *visit, p *views.SystemProps) e
 	b, scheduled, err := d.Monitor.Backups(ctx)
 	if scheduled {
 		p.Backups = &views.Backups{At: b.At, Name: b.Name, Bytes: b.Bytes, Predictions: b.Predictions, Failures: b.Failures, Late: b.Late}
+	}
+	return err
+}
+
+func (d *Site) addArchive(ctx context.Context, _ *visit, p *views.SystemProps) error {
+	st, kept, err := d.Monitor.Archive(ctx)
+	if kept {
+		now := d.Now()
+		p.Archive = &views.Archive{
+			LastDay: st.LastSealed, DaysWaiting: st.DaysWaiting(now), Segments: st.Waiting, Failures: st.Failures, Late: st.Troubled(now),
+		}
 	}
 	return err
 }

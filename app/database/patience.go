@@ -1,0 +1,222 @@
+package database
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/stdlib"
+)
+
+// lockPatience is how long a statement of the service waits for a lock on Postgres, such as one
+// that an ALTER TABLE holds. It is half a second because a publication may first wait for the
+// batch before its own, and is to be answered within about a second. It is long enough for the
+// locks of the service itself: settlement holds those of a chunk for a few hundred milliseconds.
+const lockPatience = 500 * time.Millisecond
+
+type patientKey struct{}
+
+// Patient returns a context whose statements wait for locks for as long as the context lasts. It
+// is for jobs, which no caller waits for. Before Start, as in commands and migrations, all
+// statements wait so.
+func Patient(ctx context.Context) context.Context { return context.WithValue(ctx, patientKey{}, true) }
+
+// boundedConn is a connection to Postgres that bounds how long the statements of requests wait for
+// locks. The bound can't be a startup parameter, because PgBouncer refuses those it doesn't know.
+//
+// On a direct connection the bound is a setting of the connection. Setting it costs a round trip
+// when the connection passes from a job to a request or back. Behind a pooler, each transaction may
+// run on another connection to Postgres, so each sets the bound. BEGIN carries the setting in the
+// same round trip, and so does a statement outside a transaction that returns no rows. A query
+// outside a transaction becomes a transaction, which costs two round trips.
+type boundedConn struct {
+	*pgxConn
+	breaker *Breaker
+	bound   state // of a direct connection
+}
+
+// pgxConn is an alias so that no field hides the method Conn.
+type pgxConn = stdlib.Conn
+
+// state tells whether a connection has the bound.
+type state int
+
+const (
+	unset   state = iota // the connection has what the server or DATABASE_URL says
+	set                  // the connection has lockPatience
+	unknown              // the statement that changes it was not answered
+)
+
+var (
+	setLockTimeout      = fmt.Sprintf("SET lock_timeout = %d", lockPatience.Milliseconds())
+	setLocalLockTimeout = fmt.Sprintf("SET LOCAL lock_timeout = %d", lockPatience.Milliseconds())
+)
+
+const resetLockTimeout = "RESET lock_timeout"
+
+// Pgx returns the connection under the argument of a function that sql.Conn.Raw runs, on Postgres.
+func Pgx(conn any) *pgx.Conn { return conn.(*boundedConn).Conn() }
+
+// impatient reports whether the statements of a context may wait for locks for lockPatience only.
+func (c *boundedConn) impatient(ctx context.Context) bool {
+	return c.breaker.serving.Load() && ctx.Value(patientKey{}) == nil
+}
+
+// pooledAlone reports whether a statement needs the bound and no transaction has set it, behind a
+// pooler.
+func (c *boundedConn) pooledAlone(ctx context.Context) bool {
+	return c.breaker.pooled.Load() && c.idle() && c.impatient(ctx)
+}
+
+// idle reports whether the connection is in no transaction.
+func (c *boundedConn) idle() bool { return c.Conn().PgConn().TxStatus() == 'I' }
+
+// prepare sets the bound of a direct connection, if it isn't what the context wants.
+func (c *boundedConn) prepare(ctx context.Context) error {
+	want, statement := unset, resetLockTimeout
+	if c.impatient(ctx) {
+		want, statement = set, setLockTimeout
+	}
+	if c.bound == want || c.breaker.pooled.Load() || !c.idle() {
+		return nil
+	}
+	c.bound = unknown
+	if _, err := c.Conn().Exec(ctx, statement); err != nil {
+		return retriable(fmt.Errorf("set how long to wait for locks: %w", err))
+	}
+	c.bound = want
+	return nil
+}
+
+// retriable lets database/sql try another connection if nothing was sent on this one.
+func retriable(err error) error {
+	if pgconn.SafeToRetry(err) {
+		return driver.ErrBadConn
+	}
+	return err
+}
+
+// BeginTx implements driver.ConnBeginTx.
+func (c *boundedConn) BeginTx(ctx context.Context, options driver.TxOptions) (driver.Tx, error) {
+	if err := c.prepare(ctx); err != nil {
+		return nil, err
+	}
+	if !c.pooledAlone(ctx) {
+		return c.pgxConn.BeginTx(ctx, options)
+	}
+	if options == (driver.TxOptions{}) {
+		return c.begin(ctx)
+	}
+	tx, err := c.pgxConn.BeginTx(ctx, options)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := c.Conn().Exec(ctx, setLocalLockTimeout); err != nil {
+		return nil, errors.Join(err, tx.Rollback())
+	}
+	return tx, nil
+}
+
+// begin begins a transaction and sets its bound, in one round trip.
+func (c *boundedConn) begin(ctx context.Context) (*boundedTx, error) {
+	if c.Conn().IsClosed() {
+		return nil, driver.ErrBadConn
+	}
+	tx, err := c.Conn().BeginTx(ctx, pgx.TxOptions{BeginQuery: "BEGIN; " + setLocalLockTimeout})
+	if err != nil {
+		return nil, retriable(err)
+	}
+	return &boundedTx{ctx, tx}, nil
+}
+
+// boundedTx is a transaction behind a pooler.
+type boundedTx struct {
+	ctx context.Context
+	tx  pgx.Tx
+}
+
+// Commit implements driver.Tx.
+func (t *boundedTx) Commit() error { return t.tx.Commit(t.ctx) }
+
+// Rollback implements driver.Tx.
+func (t *boundedTx) Rollback() error { return t.tx.Rollback(t.ctx) }
+
+// ExecContext implements driver.ExecerContext.
+func (c *boundedConn) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
+	if err := c.prepare(ctx); err != nil {
+		return nil, err
+	}
+	if !c.pooledAlone(ctx) {
+		return c.pgxConn.ExecContext(ctx, query, args)
+	}
+	if len(args) == 0 { // Postgres runs the two as one transaction and returns the count of the last
+		return c.pgxConn.ExecContext(ctx, setLocalLockTimeout+"; "+query, nil)
+	}
+	tx, err := c.begin(ctx)
+	if err != nil {
+		return nil, err
+	}
+	res, err := c.pgxConn.ExecContext(ctx, query, args)
+	if err != nil {
+		return nil, errors.Join(err, tx.Rollback())
+	}
+	return res, tx.Commit()
+}
+
+// QueryContext implements driver.QueryerContext.
+func (c *boundedConn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
+	if err := c.prepare(ctx); err != nil {
+		return nil, err
+	}
+	if !c.pooledAlone(ctx) {
+		return c.pgxConn.QueryContext(ctx, query, args)
+	}
+	tx, err := c.begin(ctx)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := c.pgxConn.QueryContext(ctx, query, args)
+	if err != nil {
+		return nil, errors.Join(err, tx.Rollback())
+	}
+	return &boundedRows{rows.(*stdlib.Rows), tx}, nil
+}
+
+// boundedRows are the rows of a query that is a transaction of its own, behind a pooler.
+type boundedRows struct {
+	*stdlib.Rows
+	tx *boundedTx
+}
+
+// Next implements driver.Rows. It commits after the last row, so that the caller learns of a failure
+// by the error of the rows: many ignore that of Close.
+func (r *boundedRows) Next(dest []driver.Value) error {
+	err := r.Rows.Next(dest)
+	if errors.Is(err, io.EOF) {
+		if failed := r.commit(); failed != nil {
+			return failed
+		}
+	}
+	return err
+}
+
+// Close implements driver.Rows.
+func (r *boundedRows) Close() error {
+	if err := r.Rows.Close(); err != nil {
+		return errors.Join(err, r.tx.Rollback())
+	}
+	return r.commit()
+}
+
+// commit ends the transaction, unless that is done.
+func (r *boundedRows) commit() error {
+	if err := r.tx.Commit(); !errors.Is(err, pgx.ErrTxClosed) {
+		return err
+	}
+	return nil
+}

@@ -1,0 +1,182 @@
+package settlement
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/uptrace/bun"
+
+	"github.com/pulsecast/pulsecast/app/database"
+)
+
+// scoredEvent counts the agents that have something settled on an event. Reference agents don't
+// count.
+type scoredEvent struct {
+	bun.BaseModel `bun:"table:scored_events,alias:e"`
+
+	EventKey string `bun:",pk,type:text"`
+	Agents   int64  `bun:",type:bigint"`
+}
+
+// eventSlot is a part of the number of events with such an agent.
+type eventSlot struct {
+	bun.BaseModel `bun:"table:scored_event_counts,alias:n"`
+
+	Slot   string `bun:",pk,type:text"`
+	Events int64  `bun:",type:bigint"`
+}
+
+// CountEvents counts the events on which a prediction was scored. It reads as many rows as
+// settlements ever ran at once.
+func CountEvents(ctx context.Context, db bun.IDB) (n int64, err error) {
+	err = db.NewSelect().Model((*eventSlot)(nil)).ColumnExpr("CAST(COALESCE(SUM(n.events), 0) AS BIGINT)").Scan(ctx, &n)
+	if err != nil {
+		return 0, fmt.Errorf("count events: %w", err)
+	}
+	return n, nil
+}
+
+// moveSlot finds a slot that no transaction holds and changes it, or adds one.
+const moveSlot = `WITH free AS (SELECT slot FROM scored_event_counts LIMIT 1 FOR NO KEY UPDATE SKIP LOCKED),
+moved AS (UPDATE scored_event_counts AS n SET events = n.events + ?0 FROM free WHERE n.slot = free.slot RETURNING n.slot)
+INSERT INTO scored_event_counts (slot, events) SELECT gen_random_uuid()::text, ?0 WHERE NOT EXISTS (SELECT 1 FROM moved)`
+
+// moveAlone is moveSlot for an engine with one writer.
+const moveAlone = `INSERT INTO scored_event_counts (slot, events) VALUES ('', ?0)
+ON CONFLICT (slot) DO UPDATE SET events = scored_event_counts.events + EXCLUDED.events`
+
+// addEvents adds to the number of events. It doesn't wait for another transaction.
+func addEvents(ctx context.Context, tx bun.Tx, n int64) error {
+	if n == 0 {
+		return nil
+	}
+	query := moveAlone
+	if database.IsPostgres(tx) {
+		query = moveSlot
+	}
+	if _, err := tx.ExecContext(ctx, query, n); err != nil {
+		return fmt.Errorf("count events: %w", err)
+	}
+	return nil
+}
+
+// countEvents moves the counts of the events on which the batch gives agents their first settled
+// prediction or takes their last. It changes rows in the order of their keys, as every settlement
+// does.
+func (b *batch) countEvents(ctx context.Context, tx bun.Tx) error {
+	moved := map[string]int64{}
+	for key, before := range b.before {
+		if isReference(key.agent) {
+			continue
+		}
+		switch after := b.clusters[key]; {
+		case before.Settled == 0 && after.Settled > 0:
+			moved[key.event]++
+		case before.Settled > 0 && after.Settled == 0:
+			moved[key.event]--
+		}
+	}
+	rows := make([]scoredEvent, 0, len(moved))
+	for event, n := range moved {
+		if n != 0 {
+			rows = append(rows, scoredEvent{EventKey: event, Agents: n})
+		}
+	}
+	slices.SortFunc(rows, func(a, b scoredEvent) int { return cmp.Compare(a.EventKey, b.EventKey) })
+	events, err := addScored(ctx, tx, rows)
+	if err != nil {
+		return err
+	}
+	return addEvents(ctx, tx, events)
+}
+
+// addScored adds to the counts of events. It returns how many more events have an agent than
+// before.
+func addScored(ctx context.Context, tx bun.Tx, rows []scoredEvent) (events int64, err error) {
+	if len(rows) == 0 {
+		return 0, nil
+	}
+	_, err = database.ExecRows(ctx, tx, "INSERT INTO scored_events AS e (event_key, agents) SELECT v.event_key, v.agents FROM v WHERE TRUE ORDER BY 1"+
+		" ON CONFLICT (event_key) DO UPDATE SET agents = e.agents + EXCLUDED.agents", rows)
+	if err != nil {
+		return 0, fmt.Errorf("count agents on events: %w", err)
+	}
+	var now []scoredEvent
+	if err := database.ScanRows(ctx, tx, "SELECT e.event_key, e.agents FROM v JOIN scored_events AS e ON e.event_key = v.event_key", rows, &now); err != nil {
+		return 0, fmt.Errorf("count agents on events: %w", err)
+	}
+	added := make(map[string]int64, len(rows))
+	for _, r := range rows {
+		added[r.EventKey] = r.Agents
+	}
+	for _, r := range now {
+		switch before := r.Agents - added[r.EventKey]; {
+		case before <= 0 && r.Agents > 0:
+			events++
+		case before > 0 && r.Agents <= 0:
+			events--
+		}
+	}
+	return events, nil
+}
+
+// rebuildEvents counts the agents on every event anew from the clusters and compares. With replace
+// the counts are written if any differs.
+func (s *Service) rebuildEvents(ctx context.Context, replace bool, report *RebuildReport) error {
+	err := s.inWholeLedger(ctx, func(ctx context.Context, tx bun.Tx) error {
+		var have, want []scoredEvent
+		if err := tx.NewSelect().Model(&have).Scan(ctx); err != nil {
+			return err
+		}
+		err := tx.NewSelect().TableExpr("clusters AS c").ColumnExpr("c.event_key, COUNT(c.agent_id) AS agents").
+			Where("c.settled > 0").Where("c.agent_id NOT IN (?, ?)", FiftyAgent, ConsensusAgent).
+			GroupExpr("c.event_key").Scan(ctx, &want)
+		if err != nil {
+			return err
+		}
+		sum, err := CountEvents(ctx, tx)
+		if err != nil {
+			return err
+		}
+		if !report.differEvents(have, want, sum) || !replace {
+			return nil
+		}
+		if _, err := tx.NewDelete().Model((*scoredEvent)(nil)).Where("TRUE").Exec(ctx); err != nil {
+			return err
+		}
+		for part := range slices.Chunk(want, chunkSize) {
+			if _, err := tx.NewInsert().Model(&part).Exec(ctx); err != nil {
+				return err
+			}
+		}
+		return addEvents(ctx, tx, int64(len(want))-sum)
+	})
+	if err != nil {
+		return fmt.Errorf("rebuild the counts of events: %w", err)
+	}
+	return nil
+}
+
+// differEvents notes the counts that don't agree and reports whether there are any. A count of 0
+// equals none. sum is the number of events as it is kept.
+func (r *RebuildReport) differEvents(have, want []scoredEvent, sum int64) bool {
+	counts := map[string][2]int64{}
+	for _, e := range have {
+		counts[e.EventKey] = [2]int64{e.Agents, 0}
+	}
+	for _, e := range want {
+		counts[e.EventKey] = [2]int64{counts[e.EventKey][0], e.Agents}
+	}
+	before := len(r.Differences)
+	for key, n := range counts {
+		if n[0] != n[1] {
+			r.differ("event", MarketAgent, key, fmt.Sprint(n[0]), fmt.Sprint(n[1]))
+		}
+	}
+	if sum != int64(len(want)) {
+		r.differ("event", MarketAgent, "all", fmt.Sprint(sum), fmt.Sprint(len(want)))
+	}
+	return len(r.Differences) > before
+}
