@@ -24,8 +24,8 @@ import (
 const (
 	// downloadsAtOnce is how many files a node sends at a time.
 	downloadsAtOnce = 64
-	// maxWhole is the size of a JSON file up to which it is sent from memory, in bytes. A larger
-	// redactions.json is sent as the Parquet files are.
+	// maxWhole is the size in bytes up to which a JSON file is sent from memory. A larger redactions.json is
+	// streamed like the Parquet files.
 	maxWhole = 1 << 20
 	// downloadBuffer is how much of a file is in memory at a time.
 	downloadBuffer = 256 << 10

@@ -87,8 +87,8 @@ func (a *API) export(c *fiber.Ctx) error {
 	return nil
 }
 
-// stream answers with what write writes, and then ends the agent's export. If write fails, the
-// connection closes before the end of the answer: a reader must not take a part for the whole.
+// stream answers with the output of write, and then ends the agent's export. If write fails, the connection
+// closes before the end of the answer, so that the reader sees that the answer is incomplete.
 func (a *API) stream(c *fiber.Ctx, agentID uuid.UUID, write func(ctx context.Context, w io.Writer) error) {
 	reader, writer := io.Pipe()
 	go func() {
@@ -101,7 +101,7 @@ func (a *API) stream(c *fiber.Ctx, agentID uuid.UUID, write func(ctx context.Con
 		if err == nil {
 			err = w.Flush()
 		}
-		if err != nil && !errors.Is(err, io.ErrClosedPipe) { // else the reader has left
+		if err != nil && !errors.Is(err, io.ErrClosedPipe) { // a closed pipe means that the reader has left
 			a.Log.Warn("an export was cut short", "agent_id", agentID, "error", err)
 		}
 		writer.CloseWithError(err)

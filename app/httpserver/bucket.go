@@ -75,7 +75,7 @@ func newBuckets() *buckets {
 	return b
 }
 
-// take counts n requests, or none if fewer than n are left. A negative n takes back what was counted.
+// take counts n requests, or none if fewer than n are left. A negative n uncounts -n requests.
 func (b *buckets) take(key bucketKey, rate config.Rate, now int64, n int) verdict {
 	shard := &b.shards[maphash.Comparable(b.seed, key)%bucketShards]
 	per := int64(rate.Per)

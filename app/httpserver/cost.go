@@ -115,7 +115,7 @@ func (l *Limits) moreReads(c *fiber.Ctx, n int) error {
 		n+1, v.remaining, l.reads.rate, max(seconds(v.retry), 1), cheaper), v.retry)
 }
 
-// giveBackReads takes back what moreReads has counted.
+// giveBackReads uncounts the n units that moreReads has counted.
 func (l *Limits) giveBackReads(c *fiber.Ctx, n int) {
 	if l.reads.rate.Off() || n <= 0 {
 		return

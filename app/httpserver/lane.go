@@ -9,8 +9,8 @@ import (
 	"github.com/pulsecast/pulsecast/app/problem"
 )
 
-// lanePatience is how long after its arrival a request waits for a place. The time that the check of its
-// key takes doesn't count, because it is long while the database is slow.
+// lanePatience is how long after its arrival a request waits for a place. The time for checking its key doesn't
+// count, because the check takes long while the database is slow.
 const lanePatience = time.Second
 
 // lane bounds how many requests do costly work at the same time, and how many wait for it. Requests with a

@@ -242,7 +242,8 @@ func (l *Limits) take(ctx context.Context, cl *class, key bucketKey, n int) verd
 	return cl.local.take(key, cl.rate, now, n)
 }
 
-// giveBack takes back the count of n.
+// giveBack uncounts n requests that take has counted, and returns the limit after that. If Redis doesn't answer,
+// they stay counted.
 func (l *Limits) giveBack(ctx context.Context, cl *class, key bucketKey, n int) verdict {
 	if l.redis == nil || l.restUntil.Load() != 0 {
 		return cl.local.take(key, cl.rate, l.now().UnixNano(), -n)
@@ -251,7 +252,7 @@ func (l *Limits) giveBack(ctx context.Context, cl *class, key bucketKey, n int) 
 	defer cancel()
 	name := key.name(l.prefix, cl.name)
 	result, err := l.redis.AllowN(ctx, name, redis_rate.Limit{Rate: cl.rate.N, Burst: cl.rate.N, Period: cl.rate.Per}, -n)
-	if err == nil && result.ResetAfter <= 0 { // the script keeps what it had when the quota gets whole
+	if err == nil && result.ResetAfter <= 0 { // Redis keeps its old value if the quota is whole again
 		err = l.redis.Reset(ctx, name)
 	}
 	if err != nil { // the units stay counted
