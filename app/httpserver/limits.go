@@ -23,12 +23,10 @@ const (
 	redisWarnings = time.Minute           // between two log lines about a failure
 )
 
-// Limits are the rate limits of the service. Snapshot answers are counted in this process. The other
-// classes are counted over all nodes if Redis answers, and per process otherwise.
-//
-// Counted answers carry RateLimit and RateLimit-Policy (draft-ietf-httpapi-ratelimit-headers-11, structured
-// fields of RFC 9651). Snapshot answers carry them only when refused, because they are the same bytes for
-// every caller. Failed credentials are counted without these headers.
+// Limits are the rate limits of the service. Snapshot answers are counted in this process. The other classes are
+// counted over all nodes if Redis answers, and per process otherwise. Except for failed credentials, their answers
+// carry RateLimit and RateLimit-Policy (draft-ietf-httpapi-ratelimit-headers-11, structured fields of RFC 9651).
+// Snapshot answers carry these headers only when refused, because they are the same bytes for every caller.
 type Limits struct {
 	snapshot, reads, writes, failures, reports, clients class
 
@@ -242,8 +240,7 @@ func (l *Limits) take(ctx context.Context, cl *class, key bucketKey, n int) verd
 	return cl.local.take(key, cl.rate, now, n)
 }
 
-// giveBack uncounts n requests that take has counted, and returns the limit after that. If Redis doesn't answer,
-// they stay counted.
+// giveBack uncounts n requests. They stay counted if Redis has counted them and doesn't answer now.
 func (l *Limits) giveBack(ctx context.Context, cl *class, key bucketKey, n int) verdict {
 	if l.redis == nil || l.restUntil.Load() != 0 {
 		return cl.local.take(key, cl.rate, l.now().UnixNano(), -n)
