@@ -14,7 +14,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/config"
 )
 
-// startLane runs a server whose lane has one place, and occupies the place until free is called.
+// startLane runs a server whose lane has one place. A read occupies the place until free is called.
 func startLane(t *testing.T, adjust func(*Options), prepare func(*Server)) (n *node, free func()) {
 	t.Helper()
 	begun, goOn := make(chan struct{}), make(chan struct{})
@@ -41,8 +41,8 @@ func startLane(t *testing.T, adjust func(*Options), prepare func(*Server)) (n *n
 	}
 }
 
-// TestFullLaneCostsNothing checks that a read that got no place in the lane costs as much as an answer
-// from memory, whether this process or Redis counts.
+// TestFullLaneCostsNothing checks that a read that gets no place in the lane costs as much as an answer from
+// memory, whether this process or Redis counts.
 func TestFullLaneCostsNothing(t *testing.T) {
 	t.Parallel()
 	for name, count := range map[string]func(t *testing.T, s *Server){
@@ -56,7 +56,7 @@ func TestFullLaneCostsNothing(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			n, free := startLane(t, func(o *Options) {
-				o.Config.RateLimitReads = config.Rate{N: 60, Per: time.Hour} // slow enough to return no unit during the test
+				o.Config.RateLimitReads = config.Rate{N: 60, Per: time.Hour} // so that no unit returns during the test
 			}, func(s *Server) {
 				if count != nil {
 					count(t, s)
@@ -71,7 +71,7 @@ func TestFullLaneCostsNothing(t *testing.T) {
 	}
 }
 
-// TestGiveBack checks that returned units can be taken again, but never more than the quota.
+// TestGiveBack checks that units that were given back can be taken again, but never more than the quota.
 func TestGiveBack(t *testing.T) {
 	t.Parallel()
 	for name, limits := range map[string]func(t *testing.T, cfg *config.Config) *Limits{
@@ -102,7 +102,7 @@ func TestGiveBack(t *testing.T) {
 	}
 }
 
-// TestSlowKeyCheck checks that the time for checking a key doesn't count as waiting for a place.
+// TestSlowKeyCheck checks that the time for checking a key doesn't count towards the wait for a place.
 func TestSlowKeyCheck(t *testing.T) {
 	t.Parallel()
 	n, free := startLane(t, func(o *Options) {

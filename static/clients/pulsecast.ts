@@ -33,7 +33,7 @@ export interface ClientOptions {
   userAgent?: string | undefined;
   /** The longest time of one request, in milliseconds. */
   timeout?: number;
-  /** The most times that a request is made. */
+  /** The largest number of attempts of one request. */
   attempts?: number;
   /** The longest pause before a repetition, in milliseconds. If the service asks for a longer one, the error is thrown. */
   longestWait?: number;
@@ -143,8 +143,8 @@ export class Client {
   }
 
   /**
-   * Publish a prediction for good, or only check it with dryRun. Check `readAs` and `warnings` in
-   * the answer: they repeat the prediction in words. To repeat this call after a crash of your
+   * Publish a prediction for good, or only check it with dryRun. Check `readAs` in the answer,
+   * which repeats the prediction in words, and `warnings`. To repeat this call after a crash of your
    * program, pass an idempotencyKey that you have stored. By default a new key is used.
    */
   publish(prediction: PredictionRequest, options: { dryRun?: boolean; idempotencyKey?: string } = {}): Promise<PublishAnswer> {
