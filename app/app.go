@@ -259,7 +259,8 @@ func (a *App) Run(ctx context.Context, ln net.Listener) error {
 // sees commits only after Recheck, and serves no streams. See httpserver.Mounted.
 func (a *App) Handler() fasthttp.RequestHandler { return a.server.Handler() }
 
-// Recheck looks for commits. A running service does this in the background.
+// Recheck checks at once whether commits have made cached credentials or answers out of date. A
+// running service does this in the background.
 func (a *App) Recheck(ctx context.Context) error { return a.recheck(ctx) }
 
 // Work runs only the worker until ctx ends.

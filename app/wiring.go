@@ -84,7 +84,7 @@ func (a *App) buildOperations(ctx context.Context) error {
 	a.serverErrors = alert.NewTally(a.DB, a.Log, a.now)
 	if a.cfg.AlertWebhookURL != "" {
 		a.outage = alert.NewOutage(alert.OutageOptions{
-			Log: a.Log, Now: time.Now, Webhook: string(a.cfg.AlertWebhookURL), BaseURL: a.cfg.BaseURL, Check: a.checkDatabase,
+			Log: a.Log, Now: a.now, Webhook: string(a.cfg.AlertWebhookURL), BaseURL: a.cfg.BaseURL, Check: a.checkDatabase,
 		})
 	}
 	a.worker = worker.New(a.DB, a.Log, a.now, a.jobs()...)
@@ -262,7 +262,7 @@ func (a *App) readPlaces() int {
 	return max(min(processors, a.DB.Reader.Stats().MaxOpenConnections/4), 1)
 }
 
-// recheck looks for changed credentials and texts at once.
+// recheck checks at once whether commits have made cached credentials or answers out of date.
 func (a *App) recheck(ctx context.Context) error {
 	return errors.Join(a.generation.Check(ctx), a.changes.Check(ctx))
 }
@@ -273,8 +273,13 @@ func (a *App) adminSite(acts *moderation.Service) *webadmin.Site {
 		Config: &a.cfg, Version: version.Build(), DB: a.DB, Now: a.now, Log: a.Log, Usage: a.usage, Settlement: a.Settlement,
 		Moderation: acts, Monitor: a.monitor, People: a.identity.People(), CacheKind: string(a.cache.Kind), PingCache: a.cache.Ping,
 		Holder: a.worker.Holder(), Sample: a.ShowsSample,
-		Tick: map[string]func(context.Context) (time.Duration, error){"markets": a.Markets.Tick, "news": a.News.Tick},
+		Tick: map[string]func(context.Context) (time.Duration, error){"markets": patient(a.Markets.Tick), "news": patient(a.News.Tick)},
 	})
+}
+
+// patient makes a tick that an admin started wait for locks as long as a tick of the worker.
+func patient(tick func(context.Context) (time.Duration, error)) func(context.Context) (time.Duration, error) {
+	return func(ctx context.Context) (time.Duration, error) { return tick(database.Patient(ctx)) }
 }
 
 // ShowsSample reports whether the database holds the demo's sample world.
@@ -296,7 +301,7 @@ func (a *App) authenticate(ctx context.Context, bearer string) (httpserver.Princ
 // observe counts requests in all, and those of each agent.
 func (a *App) observe(o httpserver.Observation) {
 	a.metrics.Observe(o.Route, o.Method, o.Status, o.Code, o.Duration)
-	if !o.Shed { // any visitor can cause that
+	if !o.Shed { // any visitor can cause these refusals
 		a.serverErrors.Count(o.Status)
 	}
 	if o.Principal != nil {
@@ -361,7 +366,7 @@ func (a *App) archiveWarnings() []string {
 	return []string{"the archive can't be written, so observations wait in the database and nothing is pruned: the log says why"}
 }
 
-// backupsTimeout bounds the query that health makes about the backups.
+// backupsTimeout bounds each query that health makes about the backups and the archive.
 const backupsTimeout = 250 * time.Millisecond
 
 // feeds returns the state of the feeds. If the database doesn't answer, their readings are missing.

@@ -98,8 +98,8 @@ CREATE TABLE agent_keys (
 CREATE INDEX agent_keys_agent ON agent_keys (agent_id);
 --bun:split
 
--- grants: what agents let apps do that signed in by OAuth. credential is the key that approved the
--- grant. resource is the audience of its tokens. Reference; owner agent.
+-- grants: the permissions that agents gave to apps that signed in by OAuth. credential is the key that
+-- approved the grant. resource is the audience of its tokens. Reference; owner agent.
 CREATE TABLE grants (
   id {{.UUID}} PRIMARY KEY,
   agent_id {{.UUID}} NOT NULL REFERENCES agents (id),
@@ -457,9 +457,9 @@ CREATE INDEX news_items_age ON news_items (observed_at);
 -- withheld fields. unrevealed is true until then, and revealed_at is when it ended. hash and salt
 -- are null if reveal is "now". newcomer means that the agent had no settlement when it published.
 -- Feeds and the sitemap leave such predictions out. The agent's first settlement clears newcomer on
--- its newest hundred. There are no foreign keys. Agents and markets are never deleted, a publish
--- locks the agent's tally and reads the market, and checking both keys took two fifths of the time
--- of the insert. By agent; owner prediction.
+-- its newest hundred predictions. There are no foreign keys: agents and markets are never deleted, a
+-- publish locks the agent's tally and reads the market, and checking both keys took two fifths of the
+-- time of the insert. By agent; owner prediction.
 CREATE TABLE predictions (
   agent_id {{.UUID}} NOT NULL,
   id {{.UUID}} NOT NULL,
@@ -1294,9 +1294,9 @@ CREATE TABLE redaction_requests (
 CREATE INDEX redaction_requests_open ON redaction_requests (id) WHERE done_at IS NULL;
 --bun:split
 
--- archive_posts: archived posts whose sources are asked whether the posts still exist. When a source
--- has deleted a post, it leaves the archive. missing_since is when an answer of the source first
--- lacked the post. Local; owner archive.
+-- archive_posts: archived posts whose sources are asked whether the posts still exist. A post that
+-- its source has deleted is erased from the archive. missing_since is when an answer of the source
+-- first lacked the post. Local; owner archive.
 CREATE TABLE archive_posts (
   id TEXT PRIMARY KEY,
   source TEXT NOT NULL,

@@ -1,7 +1,7 @@
 // Package agent owns the agents: their profiles and how much of them is shown, their keys,
 // sessions and grants, and their usage.
 //
-// Store methods that need a transaction take a bun.Tx. The others take any handle.
+// Store methods that need a transaction take a bun.Tx. The others take any database handle.
 //
 // Every method that takes access away, such as disabling an agent or revoking a key, moves
 // the credential generation in the same transaction. Every node sees the move within a

@@ -13,7 +13,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/database"
 )
 
-// FailuresKept is the most errors that are kept of each agent, the latest. Between two flushes, a
+// FailuresKept is how many errors of each agent are kept: the latest ones. Between two flushes, a
 // node holds at most FailuresKept errors of an agent, and maxRecent of all agents. If there are
 // more, some are dropped, but the counts stay exact.
 const (

@@ -239,7 +239,7 @@ func (Store) FindKey(ctx context.Context, db bun.IDB, secret string, now time.Ti
 		return nil, nil, fmt.Errorf("find key: %w", err)
 	}
 	hash := Hash(secret)
-	var stored [len(hash)]byte // stays zero without a key, which no secret hashes to
+	var stored [len(hash)]byte // stays zero without a key; no secret has this hash
 	copy(stored[:], row.Hash)
 	same := subtle.ConstantTimeCompare(hash[:], stored[:]) == 1
 	if !same || row.Agent == nil || !row.ValidAt(now) {

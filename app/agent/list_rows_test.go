@@ -80,8 +80,8 @@ func many(t *testing.T, db *database.DB, from, to int) {
 	}
 }
 
-// TestDirectoryRows checks that a search of the directory looks at a bounded number of agents, in
-// each order, and goes on with the next page until all were looked at.
+// TestDirectoryRows checks that a search of the directory looks at a bounded number of agents in
+// each order, and that it continues on the next page until all agents were looked at.
 func TestDirectoryRows(t *testing.T) {
 	t.Parallel()
 	for _, kind := range dbtest.Kinds {
@@ -89,7 +89,7 @@ func TestDirectoryRows(t *testing.T) {
 			t.Parallel()
 			db := dbtest.OpenPlain(t, kind)
 			const small, large = 6_000, 20_000
-			rows := map[string]int64{} // of small: Postgres reads the whole of a table that is small enough
+			rows := map[string]int64{} // at the small size, at which Postgres reads a table completely
 			for _, size := range []int{small, large} {
 				if size == small {
 					many(t, db, 1, small)

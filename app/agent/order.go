@@ -87,7 +87,7 @@ func (o *Order) value(p place) any {
 	return p.Whole
 }
 
-// way is the direction in which the order lists agents.
+// way returns the direction in which the order lists agents, as SQL.
 func (o *Order) way() string {
 	if o.Rising {
 		return " ASC"

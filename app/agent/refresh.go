@@ -36,8 +36,8 @@ func (t *RefreshToken) reused(now time.Time) bool {
 	return !t.UsedAt.IsZero() && now.Sub(t.UsedAt) >= refreshLeeway
 }
 
-// StoreRefreshToken stores the hash of a refresh token of a grant. The token ends when the grant
-// ends by now.
+// StoreRefreshToken stores the hash of a refresh token of a grant. The token expires at the grant's
+// present expiry. A later renewal of the grant doesn't extend it.
 func (Store) StoreRefreshToken(ctx context.Context, tx bun.Tx, g *Grant, hash []byte, now time.Time) error {
 	t := &RefreshToken{Hash: hash, GrantID: g.ID, CreatedAt: database.Now(now), ExpiresAt: g.ExpiresAt}
 	if _, err := tx.NewInsert().Model(t).Exec(ctx); err != nil {

@@ -34,9 +34,9 @@ type Session struct {
 
 // StartSession begins a session of an agent with a credential that was just verified. The session
 // ends after SessionLifetime, or at until if that isn't zero and sooner, or at the end of a local
-// key if that is sooner. StartSession returns ErrNoCredential if the agent has been disabled or its
-// local key has ended in the meantime. It locks the agent's row, so that no session begins beside
-// either.
+// key if that is sooner. StartSession returns ErrNoCredential if the agent has been disabled, its
+// account closed or its local key ended in the meantime. It locks the agent's row, so that none of
+// these can happen while the session begins.
 func (s Store) StartSession(
 	ctx context.Context, tx bun.Tx, agentID uuid.UUID, credential string, until, now time.Time,
 ) (token string, session *Session, err error) {

@@ -100,7 +100,7 @@ func (s Store) CheckNew(ctx context.Context, db bun.IDB, n *New) error {
 	return s.Names.check(ctx, db, n.Name, uuid.Nil, n.Official)
 }
 
-// createAs stores an agent under the handle that a.Handle demands.
+// createAs stores an agent under exactly the handle a.Handle.
 func (s Store) createAs(ctx context.Context, db bun.IDB, a *Agent) error {
 	if !ValidHandle(a.Handle) {
 		return problem.InvalidRequest(
@@ -343,7 +343,8 @@ func (s Store) SetStatus(ctx context.Context, tx bun.Tx, id uuid.UUID, status St
 	if _, err := tx.NewUpdate().Model(a).WherePK().Column("status", "disabled_at").Exec(ctx); err != nil {
 		return nil, fmt.Errorf("set the status of an agent: %w", err)
 	}
-	return a, errors.Join(bump(ctx, tx), generation.Moved(ctx, tx, generation.Agents))
+	// Texts also moves, so that no last good copy lists an agent that was disabled since.
+	return a, errors.Join(bump(ctx, tx), generation.Moved(ctx, tx, generation.Agents, generation.Texts))
 }
 
 // Touch records that agents were seen. It locks the rows in the order of their ids, so that two

@@ -126,7 +126,7 @@ func (u *Usage) Last24hAll(ctx context.Context, db bun.IDB, ids []uuid.UUID) (ma
 	if len(ids) == 0 {
 		return sums, nil
 	}
-	// Not while counts are between memory and the table.
+	// Wait for a running flush, which moves counts from memory to the table.
 	u.flushing.RLock()
 	defer u.flushing.RUnlock()
 	var rows []usageHour
@@ -163,7 +163,7 @@ func (u *Usage) ByHour(ctx context.Context, db bun.IDB, ids []uuid.UUID, n int) 
 		return hours, nil
 	}
 	from := u.now().UTC().Truncate(time.Hour).Add(-time.Duration(n-1) * time.Hour)
-	// Not while counts are between memory and the table.
+	// Wait for a running flush, which moves counts from memory to the table.
 	u.flushing.Lock()
 	defer u.flushing.Unlock()
 	var rows []usageHour
@@ -350,7 +350,7 @@ func (u *Usage) Start() {
 	}()
 }
 
-// Stop ends the flushes with a last one.
+// Stop ends the flushes after a last one.
 func (u *Usage) Stop(ctx context.Context) error {
 	close(u.stop)
 	<-u.done

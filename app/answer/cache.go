@@ -92,7 +92,7 @@ func (c *Cache) find(q *Query, side *generation.Side, now time.Time) *Answer {
 
 // LastGood returns the last copy and the time at which it was made, even if the copy is no longer
 // good. It is for callers that can't get a new copy. It returns nil if no copy is kept, if it is a
-// day old or if a text was hidden since.
+// day old or if a text or an agent was hidden since.
 func (c *Cache) LastGood(q *Query) (*Answer, time.Time) {
 	side, now := c.options.Side(q.Current), c.options.Now()
 	c.mu.Lock()

@@ -49,7 +49,7 @@ func (e *entry) goodFor(q *Query, side *generation.Side) bool {
 	return e.stamp.Same(side.Primary, q.Topics) || !q.Current && e.stamp.Same(side.Stamp, q.Topics)
 }
 
-// showsTexts reports whether no text was hidden since the copy was made.
+// showsTexts reports whether no text and no agent was hidden since the copy was made.
 func (e *entry) showsTexts(side *generation.Side) bool {
 	return e.stamp[generation.Texts] == side.Primary[generation.Texts]
 }

@@ -114,11 +114,12 @@ func FuzzLastEventID(f *testing.F) {
 func FuzzQueries(f *testing.F) {
 	for _, seed := range []string{
 		"", "limit=24&cursor=AQEx", "status=void&sort=edge&q=rain&agent=ada", "window=30d&category=crypto", "since=abc", "types=prediction.settled,market.moved",
-		"closesBefore=2026-12-01T00:00:00Z&tag=x", "a=x&b=y", "q=%00", "q=%ff", "limit=1&limit=2", "community=worldnews", "done=true", "q=%E2%80%AE", ";&=&&",
+		"closesBefore=2026-12-01T00:00:00Z&tag=x", "a=x&b=y", "from=2026-11-21T00:00:00Z&to=2026-11-22T00:00:00%2B14:00&every=10m", "every=31d&to=9999-12-31T23:59:59Z", "every=-1h", "every=1m1", "from=0000-01-01T00:00:00Z", "q=%00", "q=%ff", "limit=1&limit=2", "community=worldnews", "done=true", "q=%E2%80%AE", ";&=&&",
 	} {
 		f.Add(seed)
 	}
 	app := fiber.New()
+	now := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 	f.Fuzz(func(t *testing.T, query string) {
 		c := fuzzContext(t, app)
 		c.Request().Header.SetMethod(http.MethodGet)
@@ -132,6 +133,8 @@ func FuzzQueries(f *testing.F) {
 			"compare":      func() (any, error) { return parseCompare(c) },
 			"changes":      func() (any, error) { return parseChanges(c) },
 			"events":       func() (any, error) { return parseEvents(c) },
+			"event":        func() (any, error) { return parsePlace(eventMark, string(args.Peek("cursor"))) },
+			"prices":       func() (any, error) { return parsePrices("m", args, now) },
 			"markets":      func() (any, error) { return parseMarketFilter(args) },
 			"assignments":  func() (any, error) { return parseAssignments(args) },
 			"old markets":  func() (any, error) { return parseStoredMarkets(c) },
@@ -144,6 +147,10 @@ func FuzzQueries(f *testing.F) {
 				t.Errorf("%s reads %q as %v, then as %v", name, query, err, again)
 			}
 			refusedWell(t, err)
+		}
+		span, err := parsePrices("m", args, now)
+		if err == nil && (!span.From.Before(span.To) || span.To.Sub(span.From) > maxPriceSpan || span.Every < 0 || span.Every > maxPriceSpan) {
+			t.Errorf("prices of %q from %s to %s every %s", query, span.From, span.To, span.Every)
 		}
 		number, err := parseSince(args)
 		if refusedWell(t, err); number != nil && *number < 0 {

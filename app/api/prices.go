@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/gofiber/fiber/v2"
+	"github.com/valyala/fasthttp"
 
 	"github.com/pulsecast/pulsecast/app/cursor"
 	"github.com/pulsecast/pulsecast/app/httpserver"
@@ -42,7 +43,7 @@ type readingWire struct {
 // listPrices answers with the readings of a market at full resolution.
 func (a *API) listPrices(c *fiber.Ctx) error {
 	now := a.Now()
-	f, err := parsePrices(c, now)
+	f, err := parsePrices(pathValue(c, "id"), c.Context().QueryArgs(), now)
 	if err != nil {
 		return err
 	}
@@ -86,9 +87,8 @@ func prices(m *market.Market, f *release.HistoryFilter, h *release.History) pric
 }
 
 // parsePrices reads the filter. The default is the last 24 hours.
-func parsePrices(c *fiber.Ctx, now time.Time) (f release.HistoryFilter, err error) {
-	args := c.Context().QueryArgs()
-	f.Market, f.Limit = pathValue(c, "id"), maxPricePoints
+func parsePrices(id string, args *fasthttp.Args, now time.Time) (f release.HistoryFilter, err error) {
+	f.Market, f.Limit = id, maxPricePoints
 	var from, to, every, after string
 	for _, p := range []struct {
 		name string

@@ -106,7 +106,7 @@ func decodeRows[T any](content []byte, records int64) ([]T, error) {
 	if err != nil {
 		return nil, err
 	}
-	rows := make([]T, 0, min(records, 1<<16))
+	rows := make([]T, 0, min(max(records, 0), 1<<16))
 	for d := json.NewDecoder(bytes.NewReader(text)); ; {
 		var row T
 		if err := d.Decode(&row); errors.Is(err, io.EOF) {

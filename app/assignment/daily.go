@@ -39,8 +39,8 @@ const (
 )
 
 // ChooseDaily chooses the day's assignments among markets with a liquidity of at least minLiquidity, in US
-// dollars. It returns how many it added, which is none if the day already has its choice. Each day is chosen
-// for only once, however many nodes call ChooseDaily. If there is no suitable market, it chooses none, and the
+// dollars. It returns how many it added, which is 0 if the day already has its choice. However many nodes call
+// ChooseDaily, only one choice is made for a day. If there is no suitable market, it chooses none, and the
 // next call tries again.
 func (s Store) ChooseDaily(ctx context.Context, db *database.DB, now time.Time, minLiquidity float64) (int, error) {
 	now = database.Now(now)
@@ -79,8 +79,8 @@ func dayTaken(ctx context.Context, db bun.IDB, today string) (bool, error) {
 	return day >= today, err
 }
 
-// claimDay reserves a day for this transaction. Another transaction that tries it meanwhile waits, and then
-// finds the day taken.
+// claimDay reserves a day for this transaction. Another transaction that tries to reserve it in the meantime
+// waits, and then finds the day taken.
 func claimDay(ctx context.Context, tx bun.Tx, today string) (bool, error) {
 	return database.RaiseSetting(ctx, tx, chosenDay, today)
 }

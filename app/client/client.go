@@ -22,7 +22,7 @@ import (
 const (
 	// timeout bounds one request, except streams and exports.
 	timeout = 60 * time.Second
-	// attempts is the most times that a request is made.
+	// attempts is the largest number of attempts of one request.
 	attempts = 5
 	// longestWait bounds all attempts of a request and the pauses between them.
 	longestWait = 2 * time.Minute
@@ -70,7 +70,7 @@ func NewIdempotencyKey() string { return uuid.NewString() }
 
 // Do makes a request and decodes the answer into v, unless v is nil. It repeats the request while that is
 // safe and may help. It returns the raw bytes of the answer. A *Refusal is the service's refusal. Any other
-// error means that no complete answer came.
+// error means that no complete or readable answer came.
 func (c *Client) Do(ctx context.Context, r Request, v any) (body []byte, err error) {
 	body, err = repeat(ctx, r.repeatable(), func() ([]byte, error) { return c.once(ctx, r) })
 	if err != nil || v == nil {
@@ -97,8 +97,9 @@ func repeat[T any](ctx context.Context, safe bool, attempt func() (T, error)) (T
 	return result, err
 }
 
-// repeatLater marks an error that repeating doesn't help, and one that names how long to wait. A
-// rate-limited request is always safe to repeat, because the service did nothing.
+// repeatLater returns err as backoff.Retry expects it: marked as permanent if another attempt wouldn't help,
+// and with the time to wait if the service names one. A rate-limited request is always safe to repeat,
+// because the service did nothing.
 func repeatLater(err error, safe bool) error {
 	if err == nil {
 		return nil

@@ -69,13 +69,13 @@ func TestDoRepeats(t *testing.T) {
 		times    int
 	}{
 		{"a success", publish, []int{200}, 200, 1},
-		{"a failure of a publication", publish, []int{503, 200}, 200, 2},
-		{"a broken publication", publish, []int{0, 200}, 200, 2},
-		{"a failure of what can't be repeated", register, []int{500}, 500, 1},
-		{"a limit of what can't be repeated", register, []int{429, 200}, 200, 2},
-		{"a broken request that can't be repeated", register, []int{0}, 0, 1},
+		{"a publication fails", publish, []int{503, 200}, 200, 2},
+		{"a publication gets no answer", publish, []int{0, 200}, 200, 2},
+		{"a request without an Idempotency-Key fails", register, []int{500}, 500, 1},
+		{"a request without an Idempotency-Key is limited", register, []int{429, 200}, 200, 2},
+		{"a request without an Idempotency-Key gets no answer", register, []int{0}, 0, 1},
 		{"a refusal", publish, []int{422}, 422, 1},
-		{"a failure of a GET", Request{Path: "/api/stats"}, []int{502, 200}, 200, 2},
+		{"a GET fails", Request{Path: "/api/stats"}, []int{502, 200}, 200, 2},
 		{"a redirect", Request{Path: "/api/stats"}, []int{302}, 302, 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {

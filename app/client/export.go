@@ -23,8 +23,8 @@ const (
 )
 
 // Export writes all data of the agent to out and calls each after each record. The service sends the data
-// in parts, which Export joins into one file. A CSV file gets one head, and a JSON Lines file gets one line
-// of type end. An incomplete export is an error.
+// in parts, which Export joins into one file. A CSV file gets one header, and a JSON Lines file gets one
+// line of type end. An incomplete export is an error.
 func (c *Client) Export(ctx context.Context, format Format, out io.Writer, each func()) error {
 	e := &export{out: bufio.NewWriter(out), each: each, csv: format == CSV}
 	query := url.Values{"format": {string(format)}}
@@ -78,8 +78,8 @@ type export struct {
 	end   []byte // the closing line of the last part
 }
 
-// part copies the lines of one part. It keeps the head of CSV once. It keeps the agent and its keys of JSON
-// Lines once, and remembers the line end of the last part.
+// part copies the lines of one part. From later parts it leaves out the header of CSV, or the agent and its
+// keys of JSON Lines. It stores the line of type end, which finish writes.
 func (e *export) part(body io.Reader) error {
 	e.parts++
 	e.end = nil

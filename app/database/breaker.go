@@ -14,9 +14,9 @@ const (
 	// probePause is the interval between two probes.
 	probePause = 100 * time.Millisecond
 	// While a probe waits, the breaker checks once per slice whether data has arrived on any
-	// connection. After silentLooks checks without data (0.7 s) it calls the database silent. It
-	// counts checks instead of measuring time because this process also stands still when the
-	// machine has no free processor.
+	// connection. After silentLooks checks without data (0.7 s) it considers the database silent. It
+	// counts checks instead of measuring time, because the time in which a busy machine doesn't run
+	// this process must not count.
 	slice       = 50 * time.Millisecond
 	silentLooks = 14
 	// After probeLooks checks, the breaker gives up the probe. The next probe opens a new
@@ -42,15 +42,16 @@ type Breaker struct {
 	// Now is this machine's clock. Replace it only before Start.
 	Now func() time.Time
 
-	subject string // what the log says can't be used, such as "the database"
+	subject string // name in the log, such as "the database"
 	probe   prober
 	onProbe func(err error) // called after every probe, in tests; may be nil
 
-	pooled atomic.Bool   // see DB.Pooled
-	heard  atomic.Int64  // how often data arrived from the database
-	opened atomic.Int64  // how many times the breaker has opened
-	offset atomic.Int64  // see ClockOffset
-	hint   chan struct{} // holds an element when a connection broke, so that the next probe starts at once
+	pooled  atomic.Bool   // see DB.Pooled
+	serving atomic.Bool   // set by Start; see boundedConn
+	heard   atomic.Int64  // how often data arrived from the database
+	opened  atomic.Int64  // how many times the breaker has opened
+	offset  atomic.Int64  // see ClockOffset
+	hint    chan struct{} // holds an element when a connection broke, so that the next probe starts at once
 
 	mu    sync.Mutex
 	log   *slog.Logger
@@ -163,6 +164,7 @@ func (b *Breaker) start(log *slog.Logger) {
 	b.mu.Lock()
 	b.log = log
 	b.mu.Unlock()
+	b.serving.Store(true)
 	if _, sqlite := b.probe.(*sqliteProbe); !sqlite {
 		b.running.Go(b.watch)
 	}

@@ -71,7 +71,10 @@ func (g *guarded) Connect(ctx context.Context) (driver.Conn, error) {
 	if err != nil && ctx.Err() == nil && bounded.Err() != nil {
 		return nil, errors.Join(ErrUnanswered, err)
 	}
-	return conn, err
+	if err != nil {
+		return nil, err
+	}
+	return &boundedConn{pgxConn: conn.(*stdlib.Conn), breaker: g.breaker}, nil
 }
 
 // postgresProbe asks Postgres for the time, on a connection that it keeps.

@@ -2,9 +2,9 @@
 // record. All of it is marked as samples and dated relative to the first start.
 //
 // Only data from outside is made up: prices, posts, the agents' predictions, and how markets ended. Everything
-// else is computed by the same code as for live data, which runs through the sample's past day by day: settlement
-// fixes the baselines and scores, and the leaderboard builds its boards. So every number of the demo can be
-// recomputed.
+// else is computed by the same code as for live data. That code runs through the sample's past day by day:
+// settlement fixes the baselines and scores, and the leaderboard builds its boards. So every number of the demo
+// can be recomputed.
 //
 // After the first start the same code continues the world, until a live source answers for the first time: prices
 // move, and markets close and are decided; see MarketSource.

@@ -28,7 +28,7 @@ const (
 // sampleMarket is a market with the model behind its prices.
 type sampleMarket struct {
 	market.Market
-	key    string // the question with its placeholders; it names the market's dice
+	key    string // the question with its placeholders; the market's random numbers depend on it
 	path   path
 	pick   int // index of the path's outcome that is this market's "Yes"; -1: the outcomes are the path's
 	nested *ladder
@@ -186,7 +186,7 @@ func book(m *market.Market) (bid, ask float64) {
 	return round(max(m.Prices[0]-half, 0), 3), round(min(m.Prices[0]+half, 1), 3)
 }
 
-// asks reports whether a market has a question from the lists above.
+// asks reports whether a market has the given question, compared up to its first placeholder.
 func asks(m *market.Market, question string) bool {
 	prefix, _, _ := strings.Cut(question, "{")
 	return strings.HasPrefix(m.Question, prefix)

@@ -25,7 +25,7 @@ const (
 	// openSince is the greatest age of a prediction on an open market.
 	openSince = 12 * day
 	// openInterest is how often an agent forecasts an open event, relative to a settled one. openLeast is the
-	// lowest probability that it does.
+	// least probability with which it forecasts an open event.
 	openInterest = 0.4
 	openLeast    = 0.14
 	// favourites is how many of an event's first siblings agents forecast.
@@ -126,8 +126,8 @@ func (p *press) joined(who *persona) time.Time {
 	return p.now.Add(-time.Duration(who.daysAgo * float64(day)))
 }
 
-// hour returns the time at a fraction (part) of the way between two times. It moves it near the agent's working
-// hour if the result stays between them.
+// hour returns the time at a fraction (part) of the way between two times. If possible, it moves the result to
+// about the agent's working hour, but never beyond the two times.
 func (p *press) hour(who *persona, from, until time.Time, part float64, rolls *rand.Rand) time.Time {
 	at := from.Add(time.Duration(part * float64(until.Sub(from))))
 	hours := math.Mod(who.hour+2*rolls.NormFloat64()+24, 24)

@@ -25,15 +25,15 @@ const (
 	readPatience  = 20 * time.Second
 )
 
-// MarketSource reads the live source. Until that has answered for the first time, each reading that fails is
-// answered by the sample's current markets, and Fallback is the reason. After the first answer, only the live
-// source is used.
+// MarketSource reads the live source. Until that has answered for the first time, a reading that it doesn't
+// answer returns the sample's current markets, with the reason in Fallback. After the first answer, only the
+// live source is used.
 type MarketSource struct {
 	live source.MarketSource
 	standIn
 }
 
-// NewsSource does the same for news. The sample's news doesn't change.
+// NewsSource reads the live source in the same way as MarketSource. The sample's news doesn't change.
 type NewsSource struct {
 	live source.NewsSource
 	standIn

@@ -113,8 +113,7 @@ func (f *follower) look(ctx context.Context) error {
 	return nil
 }
 
-// reached removes the marks up to a position and returns the time of the last one removed, or of
-// the one before if none is.
+// reached removes the marks up to a position and returns the time of the last mark ever removed.
 func (f *follower) reached(p database.Position) time.Time {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -6,9 +6,9 @@ import (
 	"github.com/pulsecast/pulsecast/app/database"
 )
 
-// A Side is the database that a read uses, with the state that the read sees at least.
+// A Side is the database that a read uses, with the oldest state that the read can see.
 type Side struct {
-	// Stamp holds the values of the topics in the state that the read sees at least.
+	// Stamp holds the values of the topics in that state.
 	Stamp *Stamp
 	// Primary holds their values on the primary at the last check.
 	Primary *Stamp

@@ -20,7 +20,7 @@ const (
 	Markets                  // markets or events were observed
 	Agents                   // agents registered, or their profiles or states changed
 	Assignments              // assignments were made or closed
-	Texts                    // texts were hidden or shown again
+	Texts                    // texts or agents were hidden or shown again
 	Consensus                // the consensus on a market changed
 	Updates                  // updates were numbered
 	topics

@@ -72,7 +72,7 @@ func NewWatcher(db *bun.DB, log *slog.Logger) *Watcher {
 	return w
 }
 
-// OnMoved makes every check that finds that the topic has moved call f. Call OnMoved before the
+// OnMoved registers f. Every check that finds the topic moved calls f. Call OnMoved before the
 // first check. f must not block.
 func (w *Watcher) OnMoved(topic Topic, f func()) { w.moved[topic] = append(w.moved[topic], f) }
 

@@ -54,7 +54,8 @@ type request struct {
 	stream    *streaming // nil for an answer that ends
 	principal Principal
 	refusal   *problem.Error
-	shed      bool // see Observation
+	shed      bool          // see Observation
+	checking  time.Duration // time spent checking the credential
 	stack     []byte
 	traced    *traced // nil while tracing is off
 

@@ -28,7 +28,7 @@ const (
 	requestTimeout = 10 * time.Second
 	// drainTimeout is how long Stop waits for requests in flight.
 	drainTimeout = 10 * time.Second
-	// interruptTimeout is the same after ErrInterrupted.
+	// interruptTimeout replaces drainTimeout after ErrInterrupted.
 	interruptTimeout = time.Second
 )
 
@@ -75,7 +75,7 @@ type Server struct {
 	mounted   Mounted           // nil: nothing
 	proxies   []netip.Prefix
 	docs      string // prefix of a problem's type
-	keyHint   string // ends every 401
+	keyHint   string // ends the 401s of this package
 	https     bool   // links and HSTS, also behind a proxy
 	accessLog bool
 	health    *health
@@ -156,7 +156,7 @@ func (s *Server) maxBody(h *fasthttp.RequestHeader) int {
 	return MaxBody
 }
 
-// keyHint returns the sentence that says how to get a key. Every 401 ends with it.
+// keyHint returns the sentence that says how to get a key.
 func keyHint(cfg *config.Config) string {
 	switch {
 	case cfg.IdentityURL != "":

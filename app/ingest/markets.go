@@ -42,8 +42,8 @@ type Markets struct {
 	// Watch lists at most limit more markets to read by id, because their outcome may still change. Nil means
 	// none.
 	Watch func(ctx context.Context, limit int) ([]string, error)
-	// After are called with what each tick observed, once it is stored, for example to fix baselines and to
-	// settle. If one fails, the error is logged and the others still run.
+	// The functions in After are called with the markets that a tick observed, once these are stored, for
+	// example to fix baselines and to settle. If one fails, the error is logged and the others still run.
 	After []func(ctx context.Context, observed []market.Market) error
 	// Archive records each reading. It is nil without an archive.
 	Archive *archive.Recorder
@@ -51,9 +51,9 @@ type Markets struct {
 	store market.Store
 }
 
-// Tick reads the top markets. By id, it also reads the markets with open predictions and those unobserved for
-// long. It requests the tags of events whose markets have none. Then it stores the markets with their prices,
-// publishes the snapshot and calls After.
+// Tick reads the top markets. By id, it also reads the markets with open predictions, those unobserved for
+// long and those that Watch lists. It requests the tags of events whose markets have none. Then it stores the
+// markets with their prices, publishes the snapshot and calls After.
 //
 // If the source fails, the last snapshot stays. next is the interval, or longer if the source asked for a
 // longer pause. After a failure it is the pause that the source asked for. Tick is a worker.Job.

@@ -39,8 +39,8 @@ type News struct {
 }
 
 // Tick reads the communities, stores the items and publishes the snapshot. If the source fails, the last
-// snapshot stays. next is the interval that the source requires, or after a failure the pause that it asked
-// for. Tick is a worker.Job.
+// snapshot stays. next is the longer of Interval and the interval that the source requires. After a failure
+// it is the pause that the source asked for. Tick is a worker.Job.
 func (n *News) Tick(ctx context.Context) (next time.Duration, err error) {
 	var rejects source.Rejects
 	defer func() { keepRejects(ctx, n.DB, n.Log, n.Replicator.Feed().Name(), n.Now(), &rejects) }()

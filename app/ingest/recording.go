@@ -19,8 +19,9 @@ const (
 	RecordingTimeout  = 3 * time.Minute
 )
 
-// Recording reads news sources only for the archive. The feed shows the first source that answers, whose texts
-// may not be published. The other sources would then never be read, and a data release would contain no news.
+// Recording reads news sources only for the archive. The feed shows the first source that answers, usually
+// Reddit, whose texts may not be published. Without a Recording, the other sources would never be read, and a
+// data release would contain no news.
 type Recording struct {
 	Sources []source.Member
 	// Shown returns the name of the source that the feed shows, which is archived anyway. It returns "" before

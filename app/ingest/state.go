@@ -23,7 +23,8 @@ type FeedState struct {
 	Dropped map[string]int `bun:"type:json"` // records that the last good reading left out, by reason
 
 	SucceededAt time.Time `bun:",nullzero"`
-	// LastError is the fixed word for the failure since the last good reading. It is empty if there was none.
+	// LastError is the fixed word for the latest failure since the last good reading, or else for a failure
+	// of a part of that reading. It is empty if there was none.
 	LastError string    `bun:",nullzero"`
 	FailedAt  time.Time `bun:",nullzero"` // time of the latest failure ever
 	Failures  int       // in a row

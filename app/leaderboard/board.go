@@ -13,7 +13,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/settlement"
 )
 
-// Window is the number of days that a board counts, by scheduled-close day.
+// Window says which events a board counts, by the day of their scheduled close.
 type Window string
 
 // The windows. Days30 holds today (UTC) and the 29 days before it. Days90 and Days365 follow the
@@ -82,7 +82,7 @@ type Row struct {
 	Window   Window    `bun:"span,pk,type:text"`
 	Category string    `bun:",pk,type:text"`
 	AgentID  uuid.UUID `bun:",pk,type:uuid"`
-	// Position sorts the rows, compared byte by byte; see place.
+	// Rows are sorted by Position, which is compared byte by byte; see place.
 	Position []byte `bun:",type:bytea"`
 	Model    string `bun:",type:text"` // as the agent declares it; Filter.Model selects by it
 

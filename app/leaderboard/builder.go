@@ -20,16 +20,16 @@ import (
 	"github.com/pulsecast/pulsecast/app/settlement"
 )
 
-// restFactor times the duration of a build is how long a Builder rests after it. Settlements that
-// follow each other closely share a build, and building takes at most a fifth of the process's
-// time.
+// restFactor is how long a Builder rests after a build, as a multiple of the build's duration.
+// Settlements that follow each other closely share a build, and building takes at most a fifth of
+// the process's time.
 const restFactor = 4
 
 // maxTouched is the most touched agents that a partial build looks up. Beyond it a full build is
 // cheaper, because it scans once.
 const maxTouched = 20_000
 
-// ErrRaced is returned when another node has written the board meanwhile. That board is left
+// ErrRaced is returned when another node has written the board in the meantime. That board is left
 // unchanged, and the next Tick builds every board.
 var ErrRaced = errors.New("another node built this board at the same time")
 
@@ -133,7 +133,7 @@ func (b *Builder) rebuild(ctx context.Context, at time.Time) error {
 	return nil
 }
 
-// within returns the present moment if it is on the day of at, else at.
+// within returns the present moment if it is on the day of at, and at otherwise.
 func (b *Builder) within(at time.Time) time.Time {
 	if now := database.Now(b.now()); day(now) == day(at) {
 		return now

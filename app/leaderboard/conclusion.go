@@ -29,8 +29,9 @@ type Conclusion struct {
 	Text   string
 }
 
-// conclude puts the verdicts of a review into words. If several moves would have earned points, it
-// names only the one with the largest mean, and the same for moves that would have cost points.
+// conclude puts the verdicts of a review into words. Of the moves that would have earned points, it
+// names only the one that would have earned most. Of those that would have cost points, it names
+// only the one that would have cost most.
 func conclude(r *score.Review) []Conclusion {
 	list := []Conclusion{}
 	add := func(about About, subject string, s *score.Slice) {

@@ -118,8 +118,8 @@ func differ(before, after []prediction.Consensus) bool {
 
 func equal(a, b *float64) bool { return a == b || (a != nil && b != nil && *a == *b) }
 
-// Recount replaces each entry of stored that is marked as changed with a new count. It stores
-// nothing in the database. It reads a bounded number of rows for each market; see
+// Recount counts each consensus in stored that is marked as changed again, and replaces it. It
+// stores nothing in the database. It reads a bounded number of rows for each market; see
 // prediction.Opinions.
 func (s *Store) Recount(ctx context.Context, db bun.IDB, stored map[string]prediction.Consensus) error {
 	var rows []prediction.Consensus

@@ -23,7 +23,7 @@
 //
 // # Order
 //
-// First come the ranked agents by skill, with the reference rows among them. Then come the
-// agents above the limit of three ranked agents per owner, and then the provisional agents,
-// the closest to a rank first. Disabled agents are not on a board.
+// First come the ranked agents by skill, with the reference rows among them. Then come the agents
+// that exceed the limit of three ranked agents per owner, and then the provisional agents, the
+// closest to a rank first. Disabled agents are not on a board.
 package leaderboard

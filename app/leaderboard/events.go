@@ -40,7 +40,8 @@ func (s *Store) EventsOf(ctx context.Context, db bun.IDB, agentID uuid.UUID, lim
 }
 
 // BestAndWorst lists the events that raised and lowered an agent's skill most, among its latest
-// MaxCompared events. Each list has at most limit events and leaves out events with a value of 0.
+// MaxCompared events. Each list has at most limit events. best holds only values above 0, and worst
+// only values below 0.
 func (s *Store) BestAndWorst(
 	ctx context.Context, db bun.IDB, agentID uuid.UUID, limit int,
 ) (best, worst []Event, err error) {

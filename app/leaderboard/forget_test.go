@@ -14,8 +14,7 @@ import (
 	"github.com/pulsecast/pulsecast/app/leaderboard"
 )
 
-// hold blocks the first query that reads the handles of a board, after the query, until goOn is
-// closed.
+// hold blocks after the first query that reads the handles of a board, until goOn is closed.
 type hold struct {
 	once          sync.Once
 	reached, goOn chan struct{}

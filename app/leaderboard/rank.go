@@ -21,7 +21,7 @@ const (
 	// NeedDisagreements is the least number of events with a prediction at least
 	// score.MinDisagreement from its baseline.
 	NeedDisagreements = 10
-	// MaxPerOwner is the most agents of one owner that are ranked. They are its best.
+	// MaxPerOwner is the most agents of one owner that are ranked: the owner's best ones.
 	MaxPerOwner = 3
 )
 

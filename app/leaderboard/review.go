@@ -32,7 +32,7 @@ type Review struct {
 	// these.
 	Settled int64
 	// Best and Worst are the single predictions with the highest and the lowest edge, at most ten
-	// each. Predictions with an edge of 0 are left out.
+	// each. Best holds only edges above 0, and Worst only edges below 0.
 	Best, Worst []prediction.Record
 	Conclusions []Conclusion
 }

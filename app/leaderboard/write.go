@@ -205,8 +205,8 @@ func (p *job) listed() []uuid.UUID {
 	return slices.Collect(maps.Keys(p.contenders))
 }
 
-// untouched copies the rows that are only ranked again. It leaves out agents that were disabled
-// meanwhile.
+// untouched copies the rows that are only ranked again. It leaves out agents that were disabled in
+// the meantime.
 func untouched(before map[uuid.UUID]*Row, p job) []*Row {
 	touched := make(map[uuid.UUID]bool, len(p.touched))
 	for _, id := range p.touched {

@@ -54,7 +54,8 @@ func appendPrices(ctx context.Context, db bun.IDB, part []Market) error {
 	return insertPrices(ctx, db, rows)
 }
 
-// DropPrices deletes the prices of all markets, where they can be read from an archive again.
+// DropPrices deletes the prices of all markets. It is for databases whose prices can be read from an archive
+// again.
 func (Store) DropPrices(ctx context.Context, db bun.IDB) error {
 	if _, err := db.NewDelete().Model((*Price)(nil)).Where("TRUE").Exec(ctx); err != nil {
 		return fmt.Errorf("drop prices: %w", err)
@@ -124,9 +125,8 @@ func (Store) PricesFrom(ctx context.Context, db bun.IDB, marketID string, from, 
 	return rows, nil
 }
 
-// ThinnedPrices returns about points prices of each market since a time: if the history has that many, at least
-// half and at most twice as many. The newest price is always included. The rows are ordered by market, oldest
-// first.
+// ThinnedPrices returns at most points prices of each market since a time, and at least half as many if the
+// history has that many. The newest price is always included. The rows are ordered by market, oldest first.
 func (Store) ThinnedPrices(
 	ctx context.Context, db bun.IDB, marketIDs []string, since time.Time, points int,
 ) ([]Price, error) {

@@ -13,8 +13,8 @@ import (
 // They are the first in the list's order.
 const questionWindow = 5000
 
-// QuestionFilter narrows a list of markets with the outcomes Yes and No. A zero field doesn't filter, but
-// without Open and Closed the list is empty.
+// QuestionFilter narrows a list of markets with the outcomes Yes and No. A zero field doesn't filter, but if
+// neither Open nor Closed is set, the list is empty.
 type QuestionFilter struct {
 	Open, Closed bool
 	// AnyOf keeps markets in one of Categories or with one of IDs. If both are empty, it doesn't filter.

@@ -57,7 +57,7 @@ func tell(ctx context.Context, db bun.IDB, part []Market) error {
 }
 
 // update returns the update for a market. ok is false if the market is seen for the first time, or reopens at
-// the price at which it closed.
+// nearly the price of its latest update.
 func (t *told) update() (u update.Update, ok bool) {
 	u.Ref.Market = &update.Market{
 		ID: t.ID, EventID: t.EventID, Category: t.Category, Probability: t.Probability, Before: t.ToldPrice,

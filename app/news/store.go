@@ -166,7 +166,8 @@ func (Store) List(ctx context.Context, db bun.IDB, f Filter) (page []Item, next 
 	return page, next, nil
 }
 
-// search reads a page of q. more says that it looked only at the items down to last.
+// search reads a page of q. more reports whether there may be items after last, which is the last one that it
+// looked at.
 func search(ctx context.Context, db bun.IDB, q *bun.SelectQuery, f Filter, page *[]Item) (last Item, more bool, err error) {
 	words := strings.Fields(strings.ToLower(f.Q))
 	if len(words) == 0 {
@@ -221,7 +222,7 @@ func (Store) Erase(ctx context.Context, db bun.IDB, ids []string) error {
 	return nil
 }
 
-// Drop deletes all items, where they can be read from an archive again.
+// Drop deletes all items. It is for databases whose items can be read from an archive again.
 func (Store) Drop(ctx context.Context, db bun.IDB) error {
 	if _, err := db.NewDelete().Model((*Item)(nil)).Where("TRUE").Exec(ctx); err != nil {
 		return fmt.Errorf("drop news: %w", err)

@@ -85,8 +85,8 @@ var (
 	}
 )
 
-// notASCII is the complaint about a host with letters that a person could mistake for others, because the
-// consent page shows the host.
+// notASCII is the complaint about a host that isn't ASCII. The consent page shows the host, and a person could
+// mistake its letters for others.
 const notASCII = "has a host that isn't ASCII; write it in Punycode (xn--…)"
 
 func isASCII(s string) bool {

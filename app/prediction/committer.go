@@ -58,8 +58,9 @@ func (w *waiting) bytes() int {
 	return n
 }
 
-// committer passes the requests of a node to commit, in batches. It takes all requests that wait and doesn't
-// wait for more. While it stores one batch, the next one collects. Its goroutine runs only while there is work.
+// committer passes the requests of a node to commit, in batches. It takes all requests that wait, up to
+// maxBatch predictions, and doesn't wait for more. While it stores one batch, the next one collects. Its
+// goroutine runs only while there is work.
 type committer struct {
 	// commit stores a batch and finishes its requests. It returns the unfinished requests, whose agents are
 	// locked by other transactions.
@@ -186,8 +187,7 @@ func (c *committer) next() []*waiting {
 	return c.take(0, n)
 }
 
-// hold puts held submissions back into the queue, or refuses those that waited too long. If no other submission
-// waits, it pauses.
+// hold puts held submissions back into the queue. If all submissions in the queue are held, it pauses.
 func (c *committer) hold(held []*waiting) {
 	if len(held) == 0 {
 		return
@@ -201,7 +201,8 @@ func (c *committer) hold(held []*waiting) {
 	}
 }
 
-// putBack reports whether any submission in the queue isn't held, or the queue is empty.
+// putBack puts submissions back into the queue, or refuses those that waited too long. It returns false if
+// every submission in the queue is held, so that trying again at once is useless.
 func (c *committer) putBack(held []*waiting) bool {
 	now := time.Now()
 	c.mu.Lock()

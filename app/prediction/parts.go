@@ -200,7 +200,8 @@ func (p *Publisher) endParts(ctx context.Context, s *parts, query string, args .
 }
 
 // PublishParts publishes the confidences that arrived before the given time and wait for a thesis, oldest
-// first. more reports whether some may be left. A refused one doesn't stop the others.
+// first. It also publishes rows with both parts whose publication was interrupted. more reports whether some
+// may be left. A refused one doesn't stop the others.
 func (p *Publisher) PublishParts(ctx context.Context, before time.Time) (more bool, err error) {
 	var list []parts
 	err = p.db.Reader.NewSelect().Model(&list).Where("s.published_at IS NULL").Where("s.confidence IS NOT NULL").

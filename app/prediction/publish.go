@@ -63,7 +63,7 @@ type Submission struct {
 	Render func(Receipt) ([]byte, error)
 }
 
-// dryRun is the last warning of a dry run. Its answer has an id and an address like any other.
+// dryRun is the last warning of a dry run, because the answer has an id and an address like any other.
 const dryRun = "Dry run: nothing was stored, so this id and url don't exist. Send the same request without dryRun to publish."
 
 // Receipt is the result of a published submission.
@@ -79,10 +79,10 @@ type Receipt struct {
 // It returns what Render wrote for this request, or for the first request with the same key. A repeat that
 // arrives while the first is still being stored waits for its answer.
 //
-// Refusals are *problem.Error: invalid_prediction, market_closed and idempotency_mismatch. Publish returns
-// unavailable if the database fails, if too many submissions wait, after Stop, or if another transaction
-// changes the agent's predictions for more than five seconds. If ctx ends first, the submission leaves the
-// queue, but it may still be stored if its transaction has begun.
+// Refusals are *problem.Error: invalid_prediction, market_closed, idempotency_mismatch and account_closed.
+// Publish returns unavailable if the database fails, if too many submissions wait, after Stop, or if another
+// transaction changes the agent's predictions for more than five seconds. If ctx ends first, the submission
+// leaves the queue, but it may still be stored if its transaction has begun.
 func (p *Publisher) Publish(ctx context.Context, s Submission) ([]byte, error) {
 	return p.publish(ctx, s.waiting(), s.DryRun)
 }

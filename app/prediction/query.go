@@ -137,8 +137,8 @@ func (Store) ResolvedOn(
 	return list, nil
 }
 
-// firstOn finds the ids of an agent's first predictions on each of some events. They are read apart
-// from the predictions: Postgres would join them to all results.
+// firstOn finds the ids of an agent's first predictions on each of the given events. A separate query reads
+// the predictions, because Postgres would join these ids to all results.
 func firstOn(ctx context.Context, db bun.IDB, agentID uuid.UUID, keys []string) (ids []uuid.UUID, err error) {
 	first := make([]string, len(keys))
 	var args []any

@@ -152,8 +152,8 @@ func (Store) HasUnrevealed(ctx context.Context, db bun.IDB, agentID uuid.UUID) (
 }
 
 // RevealDue reveals the predictions whose baseline is final or whose market has closed, in transactions of 250
-// predictions. Whether their agents are disabled or closed makes no difference. Settling reveals the
-// predictions that it decides; RevealDue finds the others, including those left by an interrupted run.
+// predictions. It doesn't matter whether the agents are disabled or their accounts are closed. Settling reveals
+// the predictions that it decides; RevealDue finds the others, including those left by an interrupted run.
 func RevealDue(ctx context.Context, db *database.DB, now time.Time) error {
 	for {
 		// Try the reader first: on SQLite, taking the writer would delay publishing.

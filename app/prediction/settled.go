@@ -21,8 +21,8 @@ func PublishedAfter(ctx context.Context, db bun.IDB, marketID string, at time.Ti
 	return found, nil
 }
 
-// SelectNewestSettled looks at an agent's limit most recently settled predictions and selects those that were
-// scored against a baseline. It has the columns of Prediction without texts.
+// SelectNewestSettled selects predictions of an agent that were scored against a baseline. It looks only at
+// the most recently settled ones, limit at most. It has the columns of Prediction without texts.
 func SelectNewestSettled(db bun.IDB, agentID uuid.UUID, limit int) *bun.SelectQuery {
 	newest := db.NewSelect().TableExpr("results AS r").Column("r.agent_id", "r.id").
 		Where("r.agent_id = ?", agentID).Where("r.resolved_at IS NOT NULL").

@@ -23,11 +23,11 @@ const (
 	longDigits, shortDigits = 9, 4
 	// spanFan is how many spans make up one span of the next length.
 	spanFan = 16
-	// growth is the factor by which each look extends the time covered.
+	// growth limits the time that one look adds, as a multiple of the time covered so far.
 	growth = 7
 )
 
-// withinSpan limits w to the spans that hold its next limit matches.
+// withinSpan limits w to the spans that hold its next matches, as many as limit says.
 func (f *Filter) withinSpan(ctx context.Context, db bun.IDB, w walk, after *place, limit int) error {
 	var from, oldest uuid.UUID
 	err := db.NewRaw("SELECT (SELECT id FROM predictions ORDER BY id DESC LIMIT 1), (SELECT id FROM predictions ORDER BY id LIMIT 1)").

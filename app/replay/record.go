@@ -352,7 +352,7 @@ func (f *followed) closing(row *archive.ClosingRow) market.Market {
 }
 
 // rule carries out the decisions of a day that don't follow from the prices of a closed market.
-// They come from an order book or an admin. Markets already decided that way are skipped.
+// They come from an order book or an admin. Markets that already have this outcome are skipped.
 func (r *record) rule(ctx context.Context, d *day) error {
 	for _, o := range d.outcomes {
 		m := r.markets[o.Market]

@@ -52,31 +52,34 @@ func (b Bounds) Clamp(p float64) (q float64, ok bool) {
 }
 
 // These constants say which observed views count. A feed shows the past: a view observed just after
-// publication may be from just before it. So the view after counts only after a delay. Without the
-// delay, an agent that publishes news faster than the feed would be compared twice with the price
-// before the news. In the simulation such agents lead the board. The delay is two intervals of the
-// feed, and at most two minutes.
+// publication may be from just before it. So the view after publication is taken only after a
+// delay. Without the delay, an agent that publishes news faster than the feed would be compared
+// twice with the price before the news. In the simulation such agents lead the board. The delay is
+// two intervals of the feed, and at most two minutes.
 const (
-	// BeforeMaxIntervals is the greatest age of the view before, in intervals of the feed.
+	// BeforeMaxIntervals is the greatest age of the view before publication, in intervals of the
+	// feed.
 	BeforeMaxIntervals = 3
 	// afterDelayIntervals is the least time from publication to the view after, in intervals of the
 	// feed.
 	afterDelayIntervals = 2
-	// AfterDelayMost caps that least time. The cap is reached at the default interval of 60 s.
+	// AfterDelayMost is the longest delay. It is reached at the default interval of 60 s.
 	AfterDelayMost = 2 * time.Minute
-	// AfterWithin is the greatest time from publication to the view after.
+	// AfterWithin is the greatest time from publication to the view after it.
 	AfterWithin = 15 * time.Minute
 )
 
-// CountsBefore reports whether a view observed at that time may be the view before publication.
-// interval is the time between two ticks of the feed. The latest such view is Bounds.Before.
+// CountsBefore reports whether a view observed at the time observed may be the view before
+// publication. interval is the time between two ticks of the feed. The latest such view is
+// Bounds.Before.
 func CountsBefore(published, observed time.Time, interval time.Duration) bool {
 	age := published.Sub(observed)
 	return age >= 0 && age <= BeforeMaxIntervals*interval
 }
 
-// CountsAfter reports whether a view observed at that time may be the view after publication.
-// interval is the time between two ticks of the feed. The first such view is Bounds.After.
+// CountsAfter reports whether a view observed at the time observed may be the view after
+// publication. interval is the time between two ticks of the feed. The first such view is
+// Bounds.After.
 func CountsAfter(published, observed time.Time, interval time.Duration) bool {
 	wait := observed.Sub(published)
 	return wait > 0 && wait >= min(afterDelayIntervals*interval, AfterDelayMost) && wait <= AfterWithin

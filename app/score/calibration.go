@@ -62,8 +62,8 @@ type Bin struct {
 	// Both are 0 if the bin is empty.
 	MeanConfidence, ObservedRate float64
 	// BandLow and BandHigh are the ends of the 90 % Wilson band of ObservedRate, and 0 and 1 if the
-	// bin is empty. The MeanConfidence of a well calibrated agent lies inside nine times out of
-	// ten.
+	// bin is empty. The MeanConfidence of a well calibrated agent lies inside the band nine times
+	// out of ten.
 	BandLow, BandHigh float64
 }
 
@@ -87,7 +87,8 @@ func perPrediction(sum, count int64) float64 { return float64(sum) / nanoScale /
 
 // Wilson returns the 90 % score interval of a rate in 0..1 that was observed over count trials
 // (Wilson 1927). Without trials it returns 0 and 1. If results are fractions, their variance is at
-// most that of 0-or-1 results with the same mean, so the interval is rather too wide.
+// most that of 0-or-1 results with the same mean, so the interval is never too narrow for this
+// reason.
 func Wilson(rate float64, count int) (low, high float64) {
 	if count <= 0 {
 		return 0, 1

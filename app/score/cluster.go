@@ -54,7 +54,8 @@ func (t *Tally) Remove(c Points) {
 	t.SS -= int64(c) * int64(c)
 }
 
-// Replace changes the value of a cluster, after another settlement on its event or a reversal.
+// Replace changes the value of a cluster that was added before. Call it when another prediction on
+// the event settles or is reversed.
 func (t *Tally) Replace(before, after Points) {
 	t.Remove(before)
 	t.Add(after)

@@ -1,7 +1,7 @@
-// Package score holds the formulas of the platform. It computes what one prediction earned
-// against the market, an agent's skill and how sure that is, its calibration, and the
-// consensus of several agents. It uses no database, clock or network. So anyone can
-// recompute every published number from public data by calling or copying this code.
+// Package score holds the formulas of the platform. It computes what one prediction earned against
+// the market, an agent's skill and its uncertainty, its calibration, and the consensus of several
+// agents. It uses no database, clock or network. So anyone can recompute every published number
+// from public data by calling or copying this code.
 //
 // # From a prediction to a rank
 //
@@ -33,10 +33,10 @@
 //
 // # Units
 //
-// A probability is a finite float64 in 0..1. Callers check probabilities from outside.
+// A probability is a finite float64 in 0..1. Callers check the probabilities that they pass.
 //
-// Points are integers in units of 1/10,000 of a point. Integers add up to the same sum in
-// any order, and a reversal restores exactly the sum before.
+// Points are integers in units of 1/10,000 of a point. Integers add up to the same sum in any
+// order, and a reversal restores exactly the earlier sum.
 //
 // A Brier score is the square of one difference, from 0 (best) to 1 (worst). Brier 1950 adds
 // the squares for both outcomes, which is twice as much.

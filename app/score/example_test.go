@@ -133,7 +133,7 @@ func ExampleBet() {
 func ExampleTally_Skill() {
 	var t score.Tally
 	for i := range 60 {
-		t.Add(score.Points(25_000 + 10_000*(i%2*2-1))) // 1.5 and 3.5 points in turn
+		t.Add(score.Points(25_000 + 10_000*(i%2*2-1))) // alternately 1.5 and 3.5 points
 	}
 	fmt.Println(t.Mean(), t.Skill(100))
 	// Output: 2.5 0.9375

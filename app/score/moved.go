@@ -1,8 +1,8 @@
 package score
 
-// Moved returns confidence p moved towards the market by a share, in 0..1, of the distance. The
-// market is the nearest value inside the bounds, without the agent's previous confidence. The
-// result is rounded to four decimals. Without a baseline it is p.
+// Moved returns confidence p moved towards the market by a share, in 0..1, of the distance. It
+// moves towards the value nearest to p inside the bounds, leaving out the agent's previous
+// confidence. The result is rounded to four decimals. It is p if there is no baseline.
 func (b Bounds) Moved(p, share float64) float64 {
 	b.Previous = nil
 	market, ok := b.Clamp(p)
@@ -34,7 +34,7 @@ func moved(list []Settled, share float64) []Settled {
 }
 
 // newMove returns what moving every confidence in list by a share would have earned. own holds the
-// bets of list.
+// bets of the original predictions.
 func newMove(list []Settled, own []eventBet, share float64) Move {
 	bets, gains := make([]eventBet, len(list)), make([]eventBet, len(list))
 	for i, s := range moved(list, share) {

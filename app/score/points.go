@@ -15,8 +15,8 @@ func (p Points) Float() float64 { return float64(p) / pointScale }
 // nanoScale is the number of steps into which this package divides the interval 0..1.
 const nanoScale = 1_000_000_000
 
-// nano returns a probability in 0..1 as an integer of billionths. All arithmetic whose result must
-// not depend on the machine or on the order of additions starts with it.
+// nano returns a probability in 0..1 as an integer of billionths. It is the first step of all
+// arithmetic whose result must not depend on the machine or on the order of additions.
 func nano(p float64) int64 { return int64(math.Round(p * nanoScale)) }
 
 // Edge returns the points that confidence p earns against baseline q when the result is y:

@@ -3,9 +3,9 @@ package score
 import "math"
 
 // SharePrior is the prior distribution of b, the share of an agent's disagreement with the market
-// that is right. It is normal with mean Mu and standard deviation Tau. An agent with b = 0 has no
-// skill and loses its stake, one with b = ½ has an expected edge of 0, and one with b = 1 is right
-// throughout.
+// that is right. The distribution is normal with mean Mu and standard deviation Tau. With b = 0,
+// the agent has no skill and loses its stake. With b = ½, its expected edge is 0. With b = 1, its
+// confidence is right on average.
 type SharePrior struct {
 	// Mu is μ, the mean. EstimateSharePrior keeps it in 0..½.
 	Mu float64

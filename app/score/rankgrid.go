@@ -48,7 +48,8 @@ func NewRankGrid(ranked []Posterior) *RankGrid {
 	for i := range g.points {
 		g.points[i] = quantile(ends, float64(i)/(RankGridPoints-1))
 	}
-	// above[i] counts the agents whose F is 1 at every point before i and not at i.
+	// above[i] counts the agents that are certainly above every point before i but not above point
+	// i.
 	var above [RankGridPoints + 1]int64
 	for _, p := range ranked {
 		from, to := g.uncertain(p)
@@ -85,8 +86,8 @@ func (g *RankGrid) move(p Posterior, sign int64) {
 	}
 }
 
-// uncertain returns the points from..to−1 within rankCutoff deviations of an agent's best guess.
-// The agent counts fully at the points before from, and not at the points from to on.
+// uncertain returns the points from..to−1, which lie within rankCutoff deviations of an agent's
+// best guess. The agent counts as 1 at all lower points and as 0 at all higher ones.
 func (g *RankGrid) uncertain(p Posterior) (from, to int) {
 	from, _ = slices.BinarySearch(g.points[:], p.BestGuess-rankCutoff*p.Deviation)
 	to, _ = slices.BinarySearch(g.points[:], p.BestGuess+rankCutoff*p.Deviation)

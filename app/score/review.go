@@ -83,7 +83,7 @@ type Review struct {
 	Comparisons int // number of slices and moves with enough events and days for a verdict
 }
 
-// The lower bounds of the slices by horizon, in hours, and by distance.
+// These are the lower bounds of the slices, by horizon in hours and by distance.
 var (
 	reviewHorizons  = []float64{0, 24, 7 * 24, 30 * 24, 90 * 24}
 	reviewDistances = []float64{0, MinDisagreement, 0.10, 0.20}

@@ -121,8 +121,9 @@ func (s *Service) withOpen(ctx context.Context, candidates []market.Market) (map
 }
 
 // observe decides the market's outcome from its stored state if that differs from the current
-// outcome, and reports whether it did. An admin's ruling holds against everything a closed market
-// shows. Only reopening ends it.
+// outcome, and reports whether it did. An admin's ruling stays until the market reopens, whatever the
+// closed market shows. But a correction of the closing time always counts, because a ruling and the
+// order book say what happened and not when the market closed.
 func (s *Service) observe(ctx context.Context, m *market.Market, before *Outcome, open bool) (bool, error) {
 	if before != nil && m.ObservedAt.Before(before.DecidedAt) {
 		return false, nil // decided after this reading
@@ -134,7 +135,7 @@ func (s *Service) observe(ctx context.Context, m *market.Market, before *Outcome
 		return s.decide(ctx, m, market.Verdict{Stage: market.Waiting}, before)
 	}
 	if decided(before) && before.Source == sourceAdmin {
-		return false, nil
+		return s.moveClosing(ctx, m, before)
 	}
 	v := m.Verdict()
 	if v.Stage == market.AskBook && open && s.winner != nil {
@@ -146,10 +147,21 @@ func (s *Service) observe(ctx context.Context, m *market.Market, before *Outcome
 			v = m.DecidedBy(winner)
 		}
 	}
+	if v.Stage == market.AskBook && decided(before) {
+		return s.moveClosing(ctx, m, before) // the book decided the outcome before and isn't asked again
+	}
 	if v.Stage != market.Settled && v.Stage != market.Voided {
 		return false, nil
 	}
 	return s.decide(ctx, m, v, before)
+}
+
+// moveClosing stores the current outcome again if the source has corrected the market's closing time,
+// and reports whether it did.
+func (s *Service) moveClosing(ctx context.Context, m *market.Market, before *Outcome) (bool, error) {
+	o := *before
+	o.Revision, o.ClosedAt, o.DecidedAt, o.Applied = before.Revision+1, m.ClosedAt, database.Now(s.now()), false
+	return s.replace(ctx, m, &o, before)
 }
 
 // decide makes v the market's outcome after before. changed is false if the outcome was the same
@@ -157,7 +169,11 @@ func (s *Service) observe(ctx context.Context, m *market.Market, before *Outcome
 func (s *Service) decide(
 	ctx context.Context, m *market.Market, v market.Verdict, before *Outcome,
 ) (changed bool, err error) {
-	o := newOutcome(m, v, before, sourceMarket, "", s.now())
+	return s.replace(ctx, m, newOutcome(m, v, before, sourceMarket, "", s.now()), before)
+}
+
+// replace makes o the market's outcome in place of before. changed is as in decide.
+func (s *Service) replace(ctx context.Context, m *market.Market, o, before *Outcome) (changed bool, err error) {
 	same := o.equal(before)
 	if same {
 		if moved, err := s.movesClosing(ctx, o, before); err != nil || !moved {

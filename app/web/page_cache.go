@@ -138,7 +138,7 @@ func (p *pageCache) make(c *fiber.Ctx, a address, k *route) (*keptPage, error) {
 }
 
 // sendLast sends the last page, marked stale, or returns err if there is none. A page is dropped
-// once a text on it was hidden.
+// once a text or an agent was hidden.
 func (p *pageCache) sendLast(c *fiber.Ctx, a address, err error) error {
 	last, found := p.pages.Last(keyOf(c, a))
 	if !found || p.now().Sub(last.madeAt) >= pageLast {

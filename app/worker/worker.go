@@ -54,7 +54,7 @@ func New(db *database.DB, log *slog.Logger, now func() time.Time, jobs ...Job) *
 
 // Start runs the jobs in the background until Stop, or until ctx ends.
 func (w *Worker) Start(ctx context.Context) {
-	ctx, w.cancel = context.WithCancel(ctx)
+	ctx, w.cancel = context.WithCancel(database.Patient(ctx))
 	for _, job := range w.jobs {
 		w.done.Go(func() { w.compete(ctx, job) })
 	}
@@ -178,8 +178,8 @@ func (w *Worker) hold(ctx context.Context, job Job) {
 	keeper.Wait()
 }
 
-// awaitDatabase waits until the database is available again, but at most most. It reports whether
-// the database is available.
+// awaitDatabase waits until the database is available again, but no longer than most. It reports
+// whether the database is available.
 func (w *Worker) awaitDatabase(ctx context.Context, most time.Duration) bool {
 	timer := time.NewTimer(most)
 	defer timer.Stop()

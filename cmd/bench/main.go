@@ -1,4 +1,4 @@
-// Command bench measures Pulsecast beside programs that do the least possible work for the same
+// Command bench compares Pulsecast with programs that do the least possible work for the same
 // effect: pgbench, a bare loop on SQLite, nginx, a bare fasthttp server and PocketBase. `make
 // bench-report` runs it and writes docs/performance.md.
 package main
@@ -42,7 +42,7 @@ type options struct {
 
 func main() {
 	var c command
-	parsed := kong.Parse(&c, kong.Name("bench"), kong.Description("Measure Pulsecast beside references and report the ratios."))
+	parsed := kong.Parse(&c, kong.Name("bench"), kong.Description("Compare Pulsecast with reference programs and report the ratios."))
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	parsed.BindTo(ctx, (*context.Context)(nil))

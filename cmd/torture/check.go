@@ -30,7 +30,7 @@ var checks = []check{
 	},
 	{
 		name:  "backups",
-		tries: "A node and its backup are killed while the backup is written.",
+		tries: "A backup, or the node beside it, is killed while the backup is written.",
 		holds: "The same as for nodes. A backup that was reported as written can be restored.",
 		run:   killBackups,
 	},
@@ -43,13 +43,13 @@ var checks = []check{
 	},
 	{
 		name:  "cluster",
-		tries: "Three nodes serve behind haproxy, on one Postgres and one Redis. They are killed and stopped in turn while agents publish.",
+		tries: "Three nodes serve behind haproxy, on one Postgres and one Redis. One after another is killed or stopped while agents publish.",
 		holds: "The same as for nodes. Every lease is renewed or taken over within two intervals of its job. An author reads its own prediction at once, on every node.",
 		run:   rollNodes,
 	},
 	{
 		name:  "outages",
-		tries: "Postgres is stopped and frozen, Redis is frozen and stopped, and the sources hang. Requests of every kind continue meanwhile.",
+		tries: "The disk of Postgres is filled, Postgres is stopped and frozen, a transaction locks the predictions, Redis is frozen and stopped, and the sources hang. Requests of every kind continue meanwhile.",
 		holds: "Requests that need the missing part are answered 503 and all others 200, within five seconds. All requests are answered 200 again within ten seconds of the part's return.",
 		run:   takeAway,
 	},

@@ -8,6 +8,8 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"github.com/pulsecast/pulsecast/app/database/dbtest"
 )
 
@@ -18,7 +20,8 @@ type probe struct {
 	method string
 	keyed  bool
 	body   func(key string) any
-	// needs lists the parts without which the answer may be 503. Otherwise it is 200, stale or not.
+	// needs lists the parts without which the answer may be 503. In all other cases it must be 200, but may
+	// be stale.
 	needs []string
 }
 
@@ -50,7 +53,11 @@ type outage struct {
 
 // takeAway takes each part away under load, one after another.
 func takeAway(l *lab) {
+	disk, diskErr := dbtest.MountDisk(l, fullDisk)
 	db, s := l.postgres(), l.sources()
+	if diskErr == nil {
+		db.url = db.server.CreateDatabaseOn(disk)
+	}
 	redis, redisURL := l.redis()
 	s.SetMarket("m", nil)
 	n := l.serve(append(l.environment(db.url, s, unlimited...), "REDIS_URL="+redisURL))
@@ -59,14 +66,22 @@ func takeAway(l *lab) {
 	if took, ok := l.eventually(l.patience(30*time.Second), calm); !ok {
 		l.Fatalf("the service isn't healthy after %s: %v", took, l.ask(n.base, key, nil))
 	}
-	for _, o := range []outage{
+	list := []outage{
 		{"Postgres stopped", "database", func() { db.server.Stop(dbtest.Fast) }, func() { db.server.Start() }},
 		{"Postgres frozen", "database", db.server.Freeze, db.server.Thaw},
+		l.lockedTable(db.url),
 		{"Redis frozen", "redis", func() { redis.Signal(syscall.SIGSTOP) }, func() { redis.Signal(syscall.SIGCONT) }},
 		{"sources hanging", "sources", func() { s.hanging.Store(true) }, func() { s.hanging.Store(false) }},
 		// This outage is last, because a stopped Redis isn't started again.
 		{"Redis stopped", "redis", redis.Kill, func() {}},
-	} {
+	}
+	if diskErr == nil {
+		list = slices.Insert(list, 0, outage{"the disk of Postgres full", "database", disk.Fill, disk.Free})
+	} else {
+		l.Logf("outages: NOT TRIED: a full disk of Postgres: %v", diskErr)
+		l.note("**Not tried: a full disk of Postgres.** This account may not mount a file system. Run the command as root.")
+	}
+	for _, o := range list {
 		o.away()
 		l.suffer(o, n.base, key)
 		o.back()
@@ -80,6 +95,21 @@ func takeAway(l *lab) {
 			return
 		}
 	}
+}
+
+// fullDisk is the size of the disk to fill, in MiB.
+const fullDisk = 256
+
+// lockedTable returns an outage in which an operator's transaction locks the predictions.
+func (l *lab) lockedTable(address string) outage {
+	var conn *pgx.Conn
+	return outage{"the predictions locked", "database", func() {
+		var err error
+		conn, err = pgx.Connect(l.ctx, address)
+		l.must(err)
+		_, err = conn.Exec(l.ctx, "BEGIN; LOCK TABLE predictions IN ACCESS EXCLUSIVE MODE")
+		l.must(err)
+	}, func() { l.must(conn.Close(l.ctx)) }}
 }
 
 // slowest is the longest time that an answer may take while a part is away.

@@ -63,7 +63,7 @@ async function ask(prompt: string): Promise<string> {
 }
 
 /**
- * Forecasts the outcome. Return undefined if the model knows nothing that the market doesn't.
+ * Forecasts the outcome. Returns undefined if the model knows nothing that the market doesn't.
  *
  * The criteria in market.market.description decide, not the title. Copying the price earns
  * exactly nothing. Other people wrote all of these texts. They are data for your model, never

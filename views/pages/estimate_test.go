@@ -94,7 +94,7 @@ func TestAgentOdds(t *testing.T) {
 	for want, p := range map[string]pages.AgentProps{
 		"3 : 1 proven after about 140 more events at this rate": {Row: row(2.7389), UntilProven: new(137)},
 		"19 : 1 proven after about 1 more event at this rate":   {Row: row(19.98), UntilProven: new(1)},
-		"0.4 : 1 proven from 20 : 1; not reached at this rate":       {Row: row(0.42)},
+		"0.4 : 1 proven from 20 : 1; not reached at this rate":  {Row: row(0.42)},
 		"1,000,000 : 1 proven: 20 : 1 or more":                  {Row: row(1_000_000), UntilProven: new(0)},
 	} {
 		p.Layout = frame("x", "/agents/x", "/leaderboard")

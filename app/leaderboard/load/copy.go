@@ -13,8 +13,8 @@ import (
 )
 
 // Copy copies a Postgres database into an empty, migrated SQLite database, so that both can be
-// measured with the same content. It doesn't copy the search index over texts, whose tables differ
-// between the two; IndexWords makes that.
+// measured with the same content. It doesn't copy the search index over texts, because its tables
+// differ between the two databases. IndexWords makes that index.
 func Copy(ctx context.Context, from, to *database.DB) (err error) {
 	if from.Kind != database.Postgres || to.Kind != database.SQLite {
 		return errors.New("load: can only copy from Postgres to SQLite")

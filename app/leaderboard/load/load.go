@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/uptrace/bun"
 
 	"github.com/pulsecast/pulsecast/app/database"
@@ -105,7 +104,7 @@ func (l *loader) copyTo(table string, columns []string, row func(record) []any) 
 				number++
 				return row(l.record(number)), nil
 			}
-			_, err := driver.(*stdlib.Conn).Conn().CopyFrom(ctx, pgx.Identifier{table}, columns, pgx.CopyFromFunc(next))
+			_, err := database.Pgx(driver).CopyFrom(ctx, pgx.Identifier{table}, columns, pgx.CopyFromFunc(next))
 			return err
 		})
 	}

@@ -21,8 +21,9 @@ type record struct {
 	settled               bool
 }
 
-// record makes the prediction of a number. The agents take turns. The market's price is q and its
-// outcome y. The confidence p lies between them, nearer to y the better the agent is, plus noise.
+// record makes the prediction with a number. The agents publish in turn. The market's price is q
+// and its outcome y. The confidence p lies between them, nearer to y the better the agent is, plus
+// noise.
 func (l *loader) record(number int) record {
 	agent, turn := 1+(number-1)%l.agents, (number-1)/l.agents
 	market := (agent*7919 + turn) % l.markets

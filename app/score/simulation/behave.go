@@ -81,7 +81,7 @@ func (b *publisher) answer(a *agent, e *event) {
 			b.fadeSpikes(a, m)
 		case oneSide:
 			b.takeSide(a, m)
-		case lateCopier, sybilKnown, sybilUnknown: // follow publishes for these
+		case lateCopier, sybilKnown, sybilUnknown: // follow publishes their predictions
 		default:
 			b.think(a, m)
 		}

@@ -57,7 +57,7 @@ func newBook(r *rand.Rand, tight bool) book {
 			}
 		}
 	}
-	return newBook(r, tight) // reached only by rounding, because the shares add up to 1
+	return newBook(r, tight) // reached only because of rounding; the shares add up to 1
 }
 
 // bookAt returns the quotes of the exchange at t. The fair price lies anywhere in the spread. Its
@@ -102,7 +102,7 @@ func (w *world) displaced(m *market, t float64) float64 {
 }
 
 // push is a book that the author of a prediction quotes, from length seconds before publication
-// until the view after has been taken.
+// until 15 minutes after it, which is the last moment for the view after.
 type push struct {
 	length float64
 	view   score.View

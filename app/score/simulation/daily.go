@@ -14,7 +14,7 @@ const dailyEvents = 600
 
 // Daily says how odds and ranges turn out for agents that are examined after every day, if the luck
 // of events that close on one day is correlated. Within a day, an agent always disagrees with the
-// market to the same side, so that a shock hits all its events alike. If the truth is half way
+// market in the same direction, so that a shock hits all its events alike. If the truth is half way
 // between agent and market, the edge is 0.
 type Daily struct {
 	// Rho is the correlation of the outcomes of one day, 0..1. PerDay is the number of the agent's
@@ -22,8 +22,8 @@ type Daily struct {
 	Rho    float64
 	PerDay int
 	// Ever counts the agents without an edge that are proven at any look. Plain is the same without
-	// the day blocks. Tails is the same as Ever for agents that only bet against outcomes of 2 to 8
-	// %.
+	// the day blocks. Tails is the same as Ever for agents that only bet against outcomes with a
+	// probability of 2 to 8 %.
 	Ever, Tails, Plain Share
 	// Held counts the ranges that hold the truth after all events. HeldPlain is the same without
 	// the day blocks. Half of the agents have no edge, and half have an edge of 2 points.

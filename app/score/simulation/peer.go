@@ -6,9 +6,9 @@ import "math"
 type standing struct {
 	since       float64
 	logs        [2]float64 // ln of the probabilities of No and Yes
-	field       [2]float64 // integral of all agents' logs, divided by n − 1, at since
-	weight      float64    // integral of 1/(n − 1) at since
-	accompanied float64    // time with at least one other agent, at since
+	field       [2]float64 // integral of all agents' logs, divided by n − 1, up to since
+	weight      float64    // integral of 1/(n − 1) up to since
+	accompanied float64    // time with at least one other agent, up to since
 	peer        [2]float64 // score so far, by result
 	covered     float64
 	lastTruth   float64

@@ -35,8 +35,8 @@ type Correlated struct {
 }
 
 // RunReport runs the worlds of c for each foresight, and the daily studies with the given number of
-// agents of each kind. The first further worlds are also run with the rivals and in the variants
-// Tight, Requote and Correlated.
+// agents of each kind. For the first few worlds, as many as further says, it also runs the rivals
+// and the variants Tight, Requote and Correlated.
 func RunReport(c Config, foresights []float64, further, agents int) Report {
 	further = min(further, c.Seeds)
 	r := Report{Config: c, Behaviours: kindNames[:], Daily: RunDaily(agents), Power: RunPower(agents)}

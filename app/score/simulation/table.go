@@ -184,7 +184,7 @@ func medianAndWorst(outcomes []Outcome, method int, value func(Assessment) float
 	return (values[(len(values)-1)/2] + values[len(values)/2]) / 2, values[0]
 }
 
-// reached says how far up a kind got.
+// reached returns a kind's median and best rank, and its greatest number of agents in a top 20.
 func reached(outcomes []Outcome, method int, k kind) string {
 	var best []int
 	most := 0

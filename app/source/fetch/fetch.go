@@ -297,8 +297,8 @@ func normalise(body []byte) []byte {
 	return bytes.TrimSpace(body)
 }
 
-// forbidden reports whether neither JSON nor XML allows a control character. A single one in a title would make
-// the whole document invalid.
+// forbidden reports whether a character is a control character that neither JSON nor XML allows. A single one
+// in a title would make the whole document invalid.
 func forbidden(r rune) bool { return r < ' ' && r != '\t' && r != '\n' && r != '\r' }
 
 var errHTML = errors.New("an HTML page instead of data")

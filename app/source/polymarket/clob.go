@@ -77,7 +77,7 @@ type Span struct {
 	Interval   string
 	Start, End time.Time
 	// Fidelity is the distance between points, in whole minutes. With 0 the source chooses. For resolved
-	// markets, the history is empty if it is below 12 hours.
+	// markets, the history is empty if Fidelity is below 12 hours.
 	Fidelity time.Duration
 }
 

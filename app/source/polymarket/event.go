@@ -41,7 +41,7 @@ type wireEvent struct {
 	Tags        wireTags           `json:"tags"`
 }
 
-// title returns the event's title without a blank.
+// title returns the event's title without a placeholder.
 func (e *wireEvent) title() string {
 	return eventTitle(sanitize.Shorten(sanitize.Line(string(e.Title)), maxQuestion))
 }

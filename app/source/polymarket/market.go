@@ -182,8 +182,8 @@ func publicPage(eventSlug, slug string) string {
 	return ""
 }
 
-// resolutionSource returns an address or words. It drops an address whose scheme isn't http(s): as a link it
-// would be dangerous, and as words it is useless.
+// resolutionSource returns an address or words. It drops an address with a scheme such as javascript or data:
+// as a link it would be dangerous, and as words it is useless.
 func resolutionSource(s string) string {
 	s = sanitize.Shorten(sanitize.Line(s), maxQuestion)
 	scheme, _, found := strings.Cut(strings.ToLower(s), ":")

@@ -8,8 +8,8 @@ import (
 )
 
 // quote sets prices, book, volume and liquidity. Probability is that of "Yes", else of the first outcome. Price
-// is that outcome's settled price if the market is closed. Otherwise it is the last trade, else the middle of
-// the book, else the probability. The book of a closed market is ignored, because it says nothing.
+// is that outcome's settled price if the market is closed. Otherwise it is the last trade, else the middle of a
+// book with both sides, else the probability. The book of a closed market is ignored, because it says nothing.
 func (w *wireMarket) quote(m *market.Market) {
 	m.Prices = prices(w.OutcomePrices, len(m.Outcomes))
 	if p, ok := m.PriceOf(max(m.YesIndex(), 0)); ok {

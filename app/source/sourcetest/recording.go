@@ -19,8 +19,8 @@ type Contents struct {
 // books, price histories, posts and stories, wherever they are in a file. Of two recordings of one market, the
 // later one is kept.
 //
-// Load moves dates by whole days, so that a file's newest market was updated within the last day and each post
-// was published within it. It changes nothing else.
+// Load moves dates by whole days, so that a file's newest market was updated and each post was published
+// within the last day. It changes nothing else.
 func (s *Server) Load(files fs.FS, now time.Time) (Contents, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -1,0 +1,130 @@
+package httpserver
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gofiber/fiber/v2"
+	"github.com/google/uuid"
+
+	"github.com/pulsecast/pulsecast/app/config"
+)
+
+// startLane runs a server whose lane has one place. A read occupies the place until free is called.
+func startLane(t *testing.T, adjust func(*Options), prepare func(*Server)) (n *node, free func()) {
+	t.Helper()
+	begun, goOn := make(chan struct{}), make(chan struct{})
+	n = run(t, adjust, func(s *Server) {
+		if prepare != nil {
+			prepare(s)
+		}
+		s.App.Get("/api/dear", s.OptionalAgent(), s.Limits.Reads(), s.Made(Search), func(c *fiber.Ctx) error {
+			if c.QueryBool("wait") {
+				close(begun)
+				<-goOn
+			}
+			return ok(c)
+		})
+	})
+	first := make(chan int)
+	go func() { first <- n.do(t, http.MethodGet, "/api/dear?wait=true").StatusCode }()
+	<-begun
+	return n, func() {
+		close(goOn)
+		if status := <-first; status != http.StatusOK {
+			t.Errorf("the first read: %d", status)
+		}
+	}
+}
+
+// TestFullLaneCostsNothing checks that a read that gets no place in the lane costs as much as an answer from
+// memory, whether this process or Redis counts.
+func TestFullLaneCostsNothing(t *testing.T) {
+	t.Parallel()
+	for name, count := range map[string]func(t *testing.T, s *Server){
+		"process": nil,
+		"redis": func(t *testing.T, s *Server) {
+			l := newLimits(s.opts.Config, redisClient(t), s.opts.Logger, time.Now)
+			l.prefix, l.patience = "test:"+uuid.NewString()+":", 20*time.Second // however busy the machine is
+			s.Limits = l
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			n, free := startLane(t, func(o *Options) {
+				o.Config.RateLimitReads = config.Rate{N: 60, Per: time.Hour} // so that no unit returns during the test
+			}, func(s *Server) {
+				if count != nil {
+					count(t, s)
+				}
+			})
+			defer free()
+			r := n.do(t, http.MethodGet, "/api/dear")
+			if got, want := r.Header.Get("RateLimit"), `"reads";r=39;`; r.StatusCode != http.StatusServiceUnavailable || !strings.HasPrefix(got, want) {
+				t.Errorf("%d, RateLimit %s, want %s: %s", r.StatusCode, got, want, r.body)
+			}
+		})
+	}
+}
+
+// TestGiveBack checks that units that were given back can be taken again, but never more than the quota.
+func TestGiveBack(t *testing.T) {
+	t.Parallel()
+	for name, limits := range map[string]func(t *testing.T, cfg *config.Config) *Limits{
+		"process": func(_ *testing.T, cfg *config.Config) *Limits {
+			return newLimits(cfg, nil, slog.New(slog.DiscardHandler), time.Now)
+		},
+		"redis": func(t *testing.T, cfg *config.Config) *Limits {
+			l := newLimits(cfg, redisClient(t), slog.New(slog.DiscardHandler), time.Now)
+			l.prefix, l.patience = "test:"+uuid.NewString()+":", 20*time.Second // however busy the machine is
+			return l
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			l := limits(t, &config.Config{RateLimitReads: config.Rate{N: 10, Per: time.Hour}})
+			for i, step := range []struct{ n, left int }{{4, 6}, {-3, 9}, {-5, 10}, {10, 0}, {-2, 2}, {2, 0}} {
+				var v verdict
+				if step.n < 0 {
+					v = l.giveBack(t.Context(), &l.reads, visitor(1), -step.n)
+				} else {
+					v = l.take(t.Context(), &l.reads, visitor(1), step.n)
+				}
+				if !v.ok || v.remaining != step.left {
+					t.Errorf("step %d: %+v, want %d left", i, v, step.left)
+				}
+			}
+		})
+	}
+}
+
+// TestSlowKeyCheck checks that the time for checking a key doesn't count towards the wait for a place.
+func TestSlowKeyCheck(t *testing.T) {
+	t.Parallel()
+	n, free := startLane(t, func(o *Options) {
+		o.Authenticate = func(ctx context.Context, bearer string) (Principal, error) {
+			time.Sleep(lanePatience) // a slow database
+			return authenticate(ctx, bearer)
+		}
+	}, nil)
+	waits := func() bool {
+		n.reads.mu.Lock()
+		defer n.reads.mu.Unlock()
+		return len(n.reads.waiting[dear]) > 0
+	}
+	status := make(chan int, 1)
+	go func() {
+		status <- n.do(t, http.MethodGet, "/api/dear", "Authorization: Bearer good").StatusCode
+	}()
+	for deadline := time.Now().Add(20 * time.Second); !waits() && len(status) == 0 && time.Now().Before(deadline); {
+		time.Sleep(time.Millisecond)
+	}
+	free()
+	if got := <-status; got != http.StatusOK {
+		t.Errorf("%d", got)
+	}
+}

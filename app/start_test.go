@@ -1,0 +1,139 @@
+package app_test
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/pulsecast/pulsecast/app"
+	"github.com/pulsecast/pulsecast/app/config"
+	"github.com/pulsecast/pulsecast/app/database/dbtest"
+)
+
+// startWait is a deadline that only a hang exceeds.
+const startWait = 20 * time.Second
+
+// said is a log that a test reads while it is written.
+type said struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (s *said) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text.Write(p)
+}
+
+func (s *said) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text.String()
+}
+
+// configured returns the settings of a service that uses the database at an address.
+func configured(address string) config.Config {
+	cfg := config.Default()
+	cfg.Addr, cfg.DatabaseURL, cfg.ArchiveURL, cfg.LogFormat = "127.0.0.1:0", address, "off", "text"
+	return cfg
+}
+
+// TestStartBeforePostgres starts a service while its Postgres is stopped, or refuses connections
+// because it is starting. The service must wait, log that once, and continue when Postgres answers.
+func TestStartBeforePostgres(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		reason string // in the log
+		away   func(t *testing.T, p *dbtest.Postgres) (back func())
+	}{
+		"stopped": {"no such file or directory", func(_ *testing.T, p *dbtest.Postgres) func() {
+			p.Stop(dbtest.Fast)
+			return p.Start
+		}},
+		"killed": {"connection refused", func(_ *testing.T, p *dbtest.Postgres) func() {
+			p.Stop(dbtest.Kill)
+			return p.Start
+		}},
+		"starting": {"57P03", func(t *testing.T, p *dbtest.Postgres) func() {
+			// A standby without hot_standby replays its log for as long as it runs.
+			p.Stop(dbtest.Fast)
+			signal := filepath.Join(p.Dir, "data", "standby.signal")
+			if err := os.WriteFile(signal, nil, 0o644); err != nil {
+				t.Fatal(err)
+			}
+			p.StartSlowly()
+			for deadline := time.Now().Add(startWait); ; time.Sleep(5 * time.Millisecond) { // until it listens
+				if _, err := os.Stat(filepath.Join(p.Dir, ".s.PGSQL.5432")); err == nil {
+					break
+				}
+				if time.Now().After(deadline) {
+					t.Fatal("Postgres doesn't listen")
+				}
+			}
+			return func() {
+				p.Stop(dbtest.Crash)
+				if err := os.Remove(signal); err != nil {
+					t.Error(err)
+				}
+				p.Start()
+			}
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server := dbtest.StartPostgres(t, "hot_standby=off")
+			back := c.away(t, server)
+			var log said
+			began := make(chan error, 1)
+			go func() {
+				a, err := app.New(t.Context(), configured(server.URL("postgres")), app.Options{Log: &log, DatabasePatience: startWait})
+				if err == nil {
+					err = a.Close()
+				}
+				began <- err
+			}()
+			for deadline := time.Now().Add(startWait); !strings.Contains(log.String(), "waiting for the database"); time.Sleep(5 * time.Millisecond) {
+				if time.Now().After(deadline) || len(began) > 0 {
+					t.Fatalf("the start doesn't wait: %s", log.String())
+				}
+			}
+			back()
+			if err := <-began; err != nil {
+				t.Error(err)
+			}
+			if text := log.String(); strings.Count(text, "waiting for the database") != 1 || !strings.Contains(text, c.reason) {
+				t.Errorf("the log lacks %q: %s", c.reason, text)
+			}
+		})
+	}
+}
+
+// TestStartWithoutPostgres checks that a start that waits in vain fails with a line that names the
+// setting and contains no password. A start that can't succeed by waiting must fail at once.
+func TestStartWithoutPostgres(t *testing.T) {
+	t.Parallel()
+	server := dbtest.StartPostgres(t)
+	for name, c := range map[string]struct {
+		address string
+		waits   bool
+	}{
+		"nothing listens":  {"postgres://postgres:hunter2@127.0.0.1:1/postgres", true},
+		"unknown database": {server.URL("nowhere"), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var log said
+			_, err := app.New(t.Context(), configured(c.address), app.Options{Log: &log, DatabasePatience: 300 * time.Millisecond})
+			if err == nil || strings.Contains(err.Error(), "DATABASE_URL: the database could not be used for 300ms") != c.waits {
+				t.Errorf("the start ends with %v", err)
+			}
+			if text := log.String(); strings.Contains(text, "waiting for the database") != c.waits || strings.Contains(text+err.Error(), "hunter2") {
+				t.Errorf("the log is %q", text)
+			}
+		})
+	}
+}
