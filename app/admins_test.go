@@ -264,7 +264,7 @@ func TestReservedHandles(t *testing.T) {
 			run("handle acme\n", "agent", "create", "Acme")
 			run("acme is reserved", "agent", "reserve", "acme", "--reason", "A trade mark.")
 			run("(shell) has reserved \"acme\" already: \"A trade mark.\"", "agent", "reserve", "acme", "--reason", "Again.")
-			run("it is built in", "agent", "reserve", "official", "--reason", "No need.")
+			run("is built in and always reserved", "agent", "reserve", "official", "--reason", "No need.")
 			run("must be 3 to 40", "agent", "reserve", "A!", "--reason", "Wrong.")
 			run("is required", "agent", "reserve", "globex", "--reason", " ")
 			run("globex is reserved", "agent", "reserve", "globex", "--reason", "A trade mark.")
