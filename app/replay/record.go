@@ -250,6 +250,7 @@ func (r *record) storeDay(ctx context.Context, run *Run, d *day, from, to time.T
 				for _, s := range r.sidesOf(run, p) {
 					own := *p
 					own.AgentID, own.Sample = agents[s], false
+					own.Unrevealed = false // a record is read only for the report of its run
 					if err := (prediction.Store{}).Insert(ctx, tx, &own); err != nil {
 						return err
 					}
