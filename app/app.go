@@ -63,6 +63,8 @@ type Options struct {
 	Queries bun.QueryHook
 	// DatabasePatience is how long a start waits for Postgres. Zero means 30 s.
 	DatabasePatience time.Duration
+	// RedisPatience bounds one answer of Redis for the rate limits. Zero means 40 ms.
+	RedisPatience time.Duration
 	// CachePrefix separates the keys of several services in one Redis.
 	CachePrefix string
 	// Seed is prediction.Publisher.Seed. Set it for a service whose clock stands still.

@@ -30,6 +30,9 @@ const (
 	maxBody = 32 << 20
 )
 
+// errTooLong means that an answer is larger than maxBody.
+var errTooLong = errors.New("is too long")
+
 // Client calls one installation. It is safe for concurrent use.
 type Client struct {
 	// Base is the address of the installation, without a slash at its end.
@@ -106,6 +109,8 @@ func repeatLater(err error, safe bool) error {
 	}
 	refusal, refused := errors.AsType[*Refusal](err)
 	switch {
+	case errors.Is(err, errTooLong):
+		return backoff.Permanent(err)
 	case refused && refusal.Status < 500 && refusal.Status != http.StatusTooManyRequests:
 		return backoff.Permanent(err)
 	case !safe && !(refused && refusal.Status == http.StatusTooManyRequests):
@@ -128,9 +133,17 @@ func (c *Client) once(ctx context.Context, r Request) ([]byte, error) {
 		return nil, err
 	}
 	defer res.Body.Close()
-	body, err := io.ReadAll(io.LimitReader(res.Body, maxBody))
+	return c.read(res)
+}
+
+// read reads the body of an answer. A body above maxBody is errTooLong.
+func (c *Client) read(res *http.Response) ([]byte, error) {
+	body, err := io.ReadAll(io.LimitReader(res.Body, maxBody+1))
 	if err != nil {
 		return nil, unreachable(c.Base, err)
+	}
+	if len(body) > maxBody {
+		return nil, fmt.Errorf("the answer of %s %w: the limit is %d bytes", c.Base, errTooLong, maxBody)
 	}
 	return body, nil
 }
@@ -145,9 +158,9 @@ func (c *Client) answer(req *http.Request) (*http.Response, error) {
 		return res, nil
 	}
 	defer res.Body.Close()
-	body, err := io.ReadAll(io.LimitReader(res.Body, maxBody))
+	body, err := c.read(res)
 	if err != nil {
-		return nil, unreachable(c.Base, err)
+		return nil, err
 	}
 	return nil, newRefusal(res, body)
 }

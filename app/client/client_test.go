@@ -115,6 +115,37 @@ func TestDoRepeats(t *testing.T) {
 	}
 }
 
+// TestTooLong checks that an answer above the limit is refused as such, whether it is a success or a failure,
+// and that one at the limit is read.
+func TestTooLong(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		status, bytes int
+		want          string // part of the error, "" for none
+	}{
+		"a success at the limit":    {200, maxBody, ""},
+		"a success above the limit": {200, maxBody + 1, "is too long"},
+		"a failure above the limit": {404, maxBody + 1, "is too long"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			body := `"` + strings.Repeat("x", c.bytes-2) + `"`
+			s := newScripted(t, func(w http.ResponseWriter, _ *http.Request, _ int) {
+				w.WriteHeader(c.status)
+				io.WriteString(w, body)
+			})
+			var text string
+			_, err := s.client(t).Do(t.Context(), Request{Path: "/"}, &text)
+			if c.want == "" && (err != nil || len(text) != c.bytes-2) || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+				t.Errorf("got %d bytes, %v; want an error with %q", len(text), err, c.want)
+			}
+			if n := len(s.requests()); n != 1 {
+				t.Errorf("got %d requests, want 1", n)
+			}
+		})
+	}
+}
+
 // TestRetryAfter checks that the client waits as long as the service says.
 func TestRetryAfter(t *testing.T) {
 	t.Parallel()
@@ -172,11 +203,12 @@ func TestExportJoinsParts(t *testing.T) {
 		records int
 		fails   bool
 	}{
-		{"one part", JSONLines, []string{`{"type":"agent"}\n{"type":"prediction"}\n{"type":"end"}\n`}, `{"type":"agent"}\n{"type":"prediction"}\n{"type":"end"}\n`, 2, false},
+		{"one part", JSONLines, []string{`{"type":"agent"}\n{"type":"prediction"}\n{"type":"end"}\n`}, `{"type":"agent"}\n{"type":"prediction"}\n{"type":"end"}\n`, 1, false},
 		{"two parts", JSONLines, []string{`{"type":"agent"}\n{"type":"key"}\n{"type":"prediction","n":1}\n{"type":"end","nextCursor":"p1"}\n`, `{"type":"agent"}\n{"type":"key"}\n{"type":"prediction","n":2}\n{"type":"end","nextCursor":null}\n`},
-			`{"type":"agent"}\n{"type":"key"}\n{"type":"prediction","n":1}\n{"type":"prediction","n":2}\n{"type":"end","nextCursor":null}\n`, 4, false},
+			`{"type":"agent"}\n{"type":"key"}\n{"type":"prediction","n":1}\n{"type":"prediction","n":2}\n{"type":"end","nextCursor":null}\n`, 2, false},
 		{"cut short", JSONLines, []string{`{"type":"agent"}\n{"type":"prediction"}\n`}, "", 0, true},
-		{"CSV", CSV, []string{`id,thesis\n1,"two\nlines"\n`, `id,thesis\n2,"a ""word"""\n`}, `id,thesis\n1,"two\nlines"\n2,"a ""word"""\n`, 3, false},
+		{"CSV", CSV, []string{`id,thesis\n1,"two\nlines"\n`, `id,thesis\n2,"a ""word"""\n`}, `id,thesis\n1,"two\nlines"\n2,"a ""word"""\n`, 2, false},
+		{"an empty CSV", CSV, []string{`id,thesis\n`}, `id,thesis\n`, 0, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

@@ -20,14 +20,17 @@ import (
 	"github.com/pulsecast/pulsecast/app/plaintext"
 )
 
-// ClientLifetime is how long a registered client is kept after its last approval or token.
-const ClientLifetime = 90 * 24 * time.Hour
+// A registered client is kept for UnapprovedLifetime after its registration. From its first approval on, it is
+// kept for ClientLifetime after its last approval or token.
+const (
+	UnapprovedLifetime = 3 * 24 * time.Hour
+	ClientLifetime     = 90 * 24 * time.Hour
+)
 
 const (
 	maxName         = 100
 	maxRedirects    = 50
 	maxAddress      = 2048
-	unusedLifetime  = 3 * 24 * time.Hour // of a registered client that was never approved
 	maxClients      = 10_000
 	maxClientIDSize = maxAddress
 )

@@ -210,6 +210,11 @@ export class Client {
       throw new PulsecastError(0, { code: "unreachable" as never, detail: `${address.host} gave no answer.` }, undefined, cause);
     }
     if (answer.ok || answer.status === 304) return answer;
+    // Browsers hide the status and the target of a redirect.
+    if (answer.type === "opaqueredirect" || (answer.status >= 300 && answer.status < 400)) {
+      const to = answer.headers.get("Location") ?? "another address";
+      throw new PulsecastError(answer.status || 302, { code: "redirect" as never, detail: `${this.baseUrl} redirects to ${to}: use that as baseUrl.` });
+    }
     throw await refusal(answer);
   }
 
